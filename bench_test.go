@@ -1,0 +1,164 @@
+package randflake
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// The benchmarks lease all nodes, so that the format's limit does not stand in the way. For scale,
+// BenchmarkRandInt64 is the cost of a random number.
+
+var (
+	sinkID     ID
+	sinkUint64 uint64
+	sinkInt64  int64
+)
+
+func benchGenerator(b *testing.B) *Generator {
+	b.Helper()
+	start := time.Now().Truncate(time.Second)
+	g, err := New(NewSecret(), Lease{LastNode: MaxNode, Start: start, End: start.Add(24 * time.Hour)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { g.Close() })
+	return g
+}
+
+func BenchmarkRandInt64(b *testing.B) {
+	for b.Loop() {
+		sinkInt64 = rand.Int64()
+	}
+}
+
+func BenchmarkReferenceCipher(b *testing.B) {
+	c := newReferenceCipher(Secret{1})
+	for b.Loop() {
+		sinkUint64 = c.encrypt(sinkUint64)
+	}
+}
+
+func BenchmarkCipher(b *testing.B) {
+	forEachBackend(b, func(b *testing.B) {
+		c := NewCipher(NewSecret())
+		values := make([]uint64, 1024)
+		perBlock := func(b *testing.B) {
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(values)), "ns/block")
+		}
+		b.Run("encrypt", func(b *testing.B) {
+			for b.Loop() {
+				sinkUint64 = c.Encrypt(sinkUint64 + 1)
+			}
+		})
+		b.Run("decrypt", func(b *testing.B) {
+			for b.Loop() {
+				sinkUint64 = c.Decrypt(sinkUint64 + 1)
+			}
+		})
+		b.Run("encryptSlice", func(b *testing.B) {
+			b.SetBytes(8 * int64(len(values)))
+			for b.Loop() {
+				c.EncryptSlice(values, values)
+			}
+			perBlock(b)
+		})
+		b.Run("decryptSlice", func(b *testing.B) {
+			b.SetBytes(8 * int64(len(values)))
+			for b.Loop() {
+				c.DecryptSlice(values, values)
+			}
+			perBlock(b)
+		})
+	})
+}
+
+func BenchmarkGenerate(b *testing.B) {
+	g := benchGenerator(b)
+	for b.Loop() {
+		id, err := g.Generate()
+		if err != nil {
+			b.Fatal(err)
+		}
+		sinkID = id
+	}
+}
+
+// BenchmarkGenerateHot is Generate with a block always in hand: what it costs beside encryption.
+func BenchmarkGenerateHot(b *testing.B) {
+	g := benchGenerator(b)
+	st := g.state.Load()
+	for b.Loop() {
+		s := st.shards.pin()
+		s.second, s.left = systemClock.glance(), blockSize
+		st.shards.unpin(s)
+		for range blockSize {
+			id, err := g.Generate()
+			if err != nil {
+				b.Fatal(err)
+			}
+			sinkID = id
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/blockSize, "ns/ID")
+}
+
+func BenchmarkGenerateParallel(b *testing.B) {
+	g := benchGenerator(b)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := g.Generate(); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+func BenchmarkFill(b *testing.B) {
+	g := benchGenerator(b)
+	ids := make([]ID, 1024)
+	b.SetBytes(8 * int64(len(ids)))
+	for b.Loop() {
+		if _, err := g.Fill(ids); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(ids)), "ns/ID")
+}
+
+func BenchmarkAppendText(b *testing.B) {
+	buf := make([]byte, 0, maxDigits)
+	id := ID(rand.Int64())
+	for b.Loop() {
+		buf, _ = id.AppendText(buf[:0])
+		id++
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	text := ID(rand.Int64()).String()
+	for b.Loop() {
+		id, err := Parse(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sinkID = id
+	}
+}
+
+// BenchmarkFirstID is the time from New to the first ID.
+func BenchmarkFirstID(b *testing.B) {
+	secret := NewSecret()
+	start := time.Now().Truncate(time.Second)
+	lease := Lease{LastNode: MaxNode, Start: start, End: start.Add(24 * time.Hour)}
+	for b.Loop() {
+		g, err := New(secret, lease)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := g.Generate(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package randflake
+
+import "errors"
+
+// The errors of this package. Those that carry more detail wrap one of these, so compare with
+// [errors.Is].
+var (
+	// ErrExhausted says that the leased nodes have no ID left in the current second. The next
+	// second brings new ones; more nodes in the lease bring more for each second.
+	ErrExhausted = errors.New("randflake: no ID left in this second: wait for the next one or lease more nodes")
+
+	// ErrLeaseNotStarted says that the clock is before the lease's first second.
+	ErrLeaseNotStarted = errors.New("randflake: lease has not started: wait until its start, or set the clock right")
+
+	// ErrLeaseEnded says that the clock has reached the end of the lease.
+	ErrLeaseEnded = errors.New("randflake: lease has ended: extend or replace it")
+
+	// ErrClockBackward says that the clock stands so far behind the newest ID that none can be
+	// made: more than 10 seconds, or less while that ID's second is used up. It passes when the
+	// clock has caught up, or with another lease.
+	ErrClockBackward = errors.New("randflake: clock is behind the newest ID: wait until it has caught up, or replace the lease")
+
+	// ErrClosed says that the generator was closed.
+	ErrClosed = errors.New("randflake: generator is closed")
+
+	// ErrInvalidLease says that a lease can't be used; the error that wraps it says why.
+	ErrInvalidLease = errors.New("randflake: invalid lease")
+
+	// ErrInvalidSecret says that a text is not a secret. The text is never part of the error.
+	ErrInvalidSecret = errors.New("randflake: invalid secret")
+
+	// ErrInvalidID says that a value is not an ID, or that no ID has the given fields.
+	ErrInvalidID = errors.New("randflake: invalid ID")
+
+	// ErrEndOfLife says that a time lies after 2058-11-05 17:10:23 UTC, the last second that the
+	// format can hold.
+	ErrEndOfLife = errors.New("randflake: the format ends at 2058-11-05T17:10:23Z")
+)

@@ -1,0 +1,305 @@
+package randflake
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied.
+//
+// The way to an ID is short. Each processor has a shard with a block of IDs, made ahead for the
+// current second; Generate takes one. When the block is used up, the shard encrypts the next part
+// of a run of raw values; when the run is used up or the second has passed, it claims a new run
+// from the cursor, the one word that all shards share. See cursor for why IDs are unique, clock for
+// how the current second gets here.
+type Generator struct {
+	state   atomic.Pointer[state]
+	cipher  *Cipher
+	now     func() time.Time // an injected clock, or nil
+	refused func(error)      // told of each refusal, or nil
+
+	mu       sync.Mutex // held while the state is replaced
+	lastUsed time.Time  // once closed
+}
+
+// A state is all that Generate needs, in one pointer. It is replaced as a whole and never changed.
+type state struct {
+	hot    shards // the shards that Generate may use without asking a clock
+	shards shards // the same, or those of a generator with an injected clock
+	closed bool
+
+	lease     Lease
+	bounds    bounds
+	cursor    *cursor
+	cipher    *Cipher
+	runLength uint64
+	share     uint64 // see cursor.claim
+}
+
+// An Option changes how New makes a generator.
+type Option func(*Generator)
+
+// WithClock makes the generator ask now for the time, on every call, instead of the system clock.
+// It is meant for tests and simulations.
+func WithClock(now func() time.Time) Option {
+	return func(g *Generator) { g.now = now }
+}
+
+// OnRefusal has f called with the error whenever Generate, Fill or Wait can't make an ID, in the
+// goroutine that asked for it. Whoever keeps the generator's lease alive learns that way, without
+// delay, that another one is needed. It must return quickly and must not use the generator.
+func OnRefusal(f func(err error)) Option {
+	return func(g *Generator) { g.refused = f }
+}
+
+// New returns a generator that makes IDs under a lease. The caller sees to it that no other
+// generator with the same secret ever has a lease that shares both a node and a second with this
+// one: package lease does that. A lease that can't be is an error that wraps ErrInvalidLease.
+func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
+	if err := lease.check(); err != nil {
+		return nil, err
+	}
+	g := &Generator{cipher: NewCipher(secret)}
+	for _, option := range options {
+		option(g)
+	}
+	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors())))
+	return g, nil
+}
+
+func (g *Generator) newState(lease Lease, cursor *cursor, shards shards) *state {
+	st := &state{
+		shards:    shards,
+		lease:     lease,
+		bounds:    lease.bounds(),
+		cursor:    cursor,
+		cipher:    g.cipher,
+		runLength: runLength(lease.nodes(), shards.count()),
+		share:     2 * uint64(shards.count()),
+	}
+	if g.now == nil {
+		st.hot = shards
+	}
+	return st
+}
+
+// Generate returns a new ID. It never waits: when no ID can be proven unique it returns one of
+// ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife and ErrClosed.
+func (g *Generator) Generate() (ID, error) {
+	st := g.state.Load()
+	s := st.hot.pin()
+	if s != nil {
+		if i := s.left - 1; i < blockSize && s.second == systemClock.second.Load() {
+			s.left = i
+			id := s.block[i]
+			st.hot.unpin(s)
+			return ID(id), nil
+		}
+	}
+	st.hot.unpin(s)
+	return g.generateSlowly()
+}
+
+// generateSlowly is Generate when the shard has no ID ready. The clock is never asked while pinned.
+func (g *Generator) generateSlowly() (ID, error) {
+	now, fresh := g.glance()
+	for {
+		st := g.state.Load()
+		if st.closed {
+			return 0, g.refuse(ErrClosed)
+		}
+		s := st.shards.pin()
+		if s == nil {
+			st.shards.unpin(s)
+			g.grow(st)
+			continue
+		}
+		id, ok, err := s.take(st, now, fresh)
+		st.shards.unpin(s)
+		switch {
+		case ok:
+			return id, nil
+		case err == errFrozen && g.replaced(st):
+		case err != nil:
+			return 0, g.refuse(err)
+		default:
+			now, fresh = g.read(), true
+		}
+	}
+}
+
+// Fill fills dst with new IDs and returns how many it made: n IDs are good even when err is not
+// nil, and err, one of Generate's errors, says why n < len(dst). For many IDs at once it is much
+// faster than Generate.
+func (g *Generator) Fill(dst []ID) (n int, err error) {
+	now, fresh := g.glance()
+	for n < len(dst) {
+		st := g.state.Load()
+		if st.closed {
+			return n, g.refuse(ErrClosed)
+		}
+		start, taken, err := st.cursor.claim(st.bounds, now, uint64(len(dst)-n), 1)
+		switch {
+		case err == nil:
+			encryptRun(&st.cipher.keys, asUint64(dst[n:n+int(taken)]), start)
+			n += int(taken)
+			now, fresh = g.glance()
+		case err == errFrozen && g.replaced(st):
+		case !fresh:
+			now, fresh = g.read(), true
+		default:
+			return n, g.refuse(err)
+		}
+	}
+	return n, nil
+}
+
+// Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the
+// clock to catch up after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It
+// returns the other errors at once, and when ctx ends first an error that wraps both the cause of
+// that and the reason for the wait.
+func (g *Generator) Wait(ctx context.Context) (ID, error) {
+	for {
+		id, err := g.Generate()
+		switch err {
+		case ErrExhausted, ErrClockBackward, ErrLeaseNotStarted:
+		default:
+			return id, err
+		}
+		timer := time.NewTimer(untilNextSecond(g.time()))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return 0, fmt.Errorf("randflake: stopped waiting: %w: %w", context.Cause(ctx), err)
+		}
+	}
+}
+
+// Extend moves the end of the lease to a later one; the nodes stay the same. An earlier end is an
+// error that wraps ErrInvalidLease. After Close it returns ErrClosed.
+func (g *Generator) Extend(end time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	st := g.state.Load()
+	if st.closed {
+		return ErrClosed
+	}
+	lease := st.lease
+	if end.Before(lease.End) {
+		return fmt.Errorf("%w: new end %s is before the present one, %s", ErrInvalidLease, end.Format(time.RFC3339), lease.End.Format(time.RFC3339))
+	}
+	lease.End = end
+	if err := lease.check(); err != nil {
+		return err
+	}
+	g.state.Store(g.newState(lease, st.cursor, st.shards))
+	return nil
+}
+
+// Replace goes on with another lease. It returns the last second that IDs made under the old one
+// carry, now or ever, or the second before its start when there are none: from then on the old
+// nodes can be leased to somebody else.
+//
+// A lease that shares nodes with the old one must start after that second; otherwise, and when the
+// lease is no lease, Replace returns an error that wraps ErrInvalidLease and the old lease stays in
+// force. After Close it returns ErrClosed.
+func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
+	if err := lease.check(); err != nil {
+		return time.Time{}, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	st := g.state.Load()
+	if st.closed {
+		return time.Time{}, ErrClosed
+	}
+	second, ok := st.cursor.freeze(func(lastUsed int64) bool {
+		return !lease.sharesNodes(st.lease) || lease.Start.Unix() > lastUsed
+	})
+	lastUsed = time.Unix(second, 0).UTC()
+	if !ok {
+		return time.Time{}, fmt.Errorf("%w: start %s is not after %s, the last second used on nodes that the old lease has too", ErrInvalidLease, lease.Start.Format(time.RFC3339), lastUsed.Format(time.RFC3339))
+	}
+	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors())))
+	return lastUsed, nil
+}
+
+// Lease returns the lease in force; after Close, the last one.
+func (g *Generator) Lease() Lease { return g.state.Load().lease }
+
+// Cipher returns the cipher of the generator's secret, which opens its IDs.
+func (g *Generator) Cipher() *Cipher { return g.cipher }
+
+// Close ends the generator: Generate returns ErrClosed from now on. It returns the last second that
+// IDs made under the lease in force carry, now or ever, or the second before its start when there
+// are none. Another Close returns the same second and ErrClosed.
+func (g *Generator) Close() (lastUsed time.Time, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	st := g.state.Load()
+	if st.closed {
+		return g.lastUsed, ErrClosed
+	}
+	g.state.Store(&state{closed: true, lease: st.lease})
+	second, _ := st.cursor.freeze(func(int64) bool { return true })
+	g.lastUsed = time.Unix(second, 0).UTC()
+	return g.lastUsed, nil
+}
+
+// grow gives every processor a shard, after GOMAXPROCS has grown. What the old shards hold is not
+// handed out any more.
+func (g *Generator) grow(st *state) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.state.Load() == st {
+		g.state.Store(g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1))))
+	}
+}
+
+// replaced reports whether st, whose cursor is frozen, has been replaced, once those who are at it
+// are through.
+func (g *Generator) replaced(st *state) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.state.Load() != st
+}
+
+// glance returns the current Unix second, and whether it was read just now; the published second
+// may be late.
+func (g *Generator) glance() (second int64, fresh bool) {
+	if g.now == nil {
+		return systemClock.glance(), false
+	}
+	return g.read(), true
+}
+
+// read reads the clock.
+func (g *Generator) read() int64 {
+	if g.now == nil {
+		return systemClock.read()
+	}
+	return g.now().Unix()
+}
+
+// time returns the time by the generator's clock.
+func (g *Generator) time() time.Time {
+	if g.now == nil {
+		return time.Now()
+	}
+	return g.now()
+}
+
+// refuse passes err on, after telling whoever wants to know.
+func (g *Generator) refuse(err error) error {
+	if err == errFrozen {
+		err = ErrExhausted // all 2^64 values are used up
+	}
+	if g.refused != nil {
+		g.refused(err)
+	}
+	return err
+}

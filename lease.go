@@ -1,0 +1,50 @@
+package randflake
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Lease is the right to make IDs for a contiguous range of nodes during an interval of
+// embedded seconds. Generators whose leases share neither a node nor a second never make the
+// same ID. Each node gives 131,072 IDs a second.
+//
+// Who may hold which lease is decided elsewhere: package lease and its stores grant leases
+// that are disjoint.
+type Lease struct {
+	FirstNode, LastNode uint32 // both included, at most MaxNode
+
+	// Start is the first second, End the one after the last: [Start, End), whole seconds.
+	// The earliest Start is Epoch, the latest End is MaxTimestamp + 1.
+	Start, End time.Time
+}
+
+// check returns an error that wraps ErrInvalidLease when l can't be used.
+func (l Lease) check() error {
+	start, end := l.Start.Unix(), l.End.Unix()
+	switch {
+	case l.FirstNode > l.LastNode:
+		return fmt.Errorf("%w: first node %d is above last node %d", ErrInvalidLease, l.FirstNode, l.LastNode)
+	case l.LastNode > MaxNode:
+		return fmt.Errorf("%w: last node %d is above %d", ErrInvalidLease, l.LastNode, MaxNode)
+	case l.Start.Nanosecond() != 0:
+		return fmt.Errorf("%w: start %s is not a whole second", ErrInvalidLease, l.Start.Format(time.RFC3339Nano))
+	case l.End.Nanosecond() != 0:
+		return fmt.Errorf("%w: end %s is not a whole second", ErrInvalidLease, l.End.Format(time.RFC3339Nano))
+	case end <= start:
+		return fmt.Errorf("%w: end %s is not after start %s", ErrInvalidLease, l.End.Format(time.RFC3339), l.Start.Format(time.RFC3339))
+	case start < Epoch:
+		return fmt.Errorf("%w: start %s is before the epoch, %s", ErrInvalidLease, l.Start.Format(time.RFC3339), time.Unix(Epoch, 0).UTC().Format(time.RFC3339))
+	case end > MaxTimestamp+1:
+		return fmt.Errorf("%w: end %s: %w", ErrInvalidLease, l.End.Format(time.RFC3339), ErrEndOfLife)
+	}
+	return nil
+}
+
+// nodes returns how many nodes l covers.
+func (l Lease) nodes() uint64 { return uint64(l.LastNode) - uint64(l.FirstNode) + 1 }
+
+// sharesNodes reports whether some node lies in both l and m.
+func (l Lease) sharesNodes(m Lease) bool {
+	return l.FirstNode <= m.LastNode && m.FirstNode <= l.LastNode
+}

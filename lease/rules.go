@@ -1,0 +1,209 @@
+package lease
+
+import (
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// Rules are a store's limits, and the decisions that stores have in common: which range to
+// grant and how a record changes, as pure functions of records and a clock reading. A store
+// applies their result in one compare-and-set.
+type Rules struct {
+	// MaxTTL is the longest lease granted. A record whose high-water mark lies further ahead
+	// than that was written under a wrong clock ("poisoned"), and is passed over.
+	MaxTTL time.Duration
+
+	// MaxSkew is how far two clocks that both pass for right may differ.
+	MaxSkew time.Duration
+}
+
+// DefaultRules allow leases of up to an hour and clocks that differ by up to a minute.
+var DefaultRules = Rules{MaxTTL: time.Hour, MaxSkew: time.Minute}
+
+// Check returns an error unless both limits are whole seconds, MaxTTL at least one.
+func (r Rules) Check() error {
+	if r.MaxTTL < time.Second || r.MaxTTL%time.Second != 0 {
+		return fmt.Errorf("lease: max TTL %v: want whole seconds, at least 1s", r.MaxTTL)
+	}
+	if r.MaxSkew < 0 || r.MaxSkew%time.Second != 0 {
+		return fmt.Errorf("lease: max skew %v: want whole seconds, at least 0s", r.MaxSkew)
+	}
+	return nil
+}
+
+// CheckRequest returns an error that wraps ErrInvalidRequest when req is out of range.
+func (r Rules) CheckRequest(req Request) error {
+	if req.Nodes < 1 || req.Nodes > randflake.MaxNode+1 {
+		return fmt.Errorf("%w: %d nodes: want 1 to %d", ErrInvalidRequest, req.Nodes, randflake.MaxNode+1)
+	}
+	return r.CheckTTL(req.TTL)
+}
+
+// CheckTTL returns an error that wraps ErrInvalidRequest when ttl is out of range.
+func (r Rules) CheckTTL(ttl time.Duration) error {
+	if ttl < time.Second || ttl > r.MaxTTL || ttl%time.Second != 0 {
+		return fmt.Errorf("%w: TTL %v: want whole seconds, 1s to %v", ErrInvalidRequest, ttl, r.MaxTTL)
+	}
+	return nil
+}
+
+// Poisoned reports whether rec's high-water mark lies so far ahead of now, in Unix seconds, that
+// only a wrong clock can have put it there.
+func (r Rules) Poisoned(rec Record, now int64) bool {
+	return rec.HighWater > now+seconds(r.MaxTTL)
+}
+
+// NotBefore returns the first second that a store may grant, in Unix seconds, when its data was
+// lost or went back in time at now: by then every lease that it no longer knows of has ended.
+func (r Rules) NotBefore(now int64) int64 {
+	return now + seconds(r.MaxTTL) + seconds(r.MaxSkew)
+}
+
+// Grant chooses a range for req among records, which are all that the store holds, and returns
+// its new record with a new owner; a range that was never granted before comes with version 1.
+// Nothing before notBefore is granted; zero means that there is no such bound.
+//
+// In order of preference: a range of the right size that is free now, the longest unused first;
+// nodes that no record covers; a larger range that is free now; a range that was released in
+// this very second or later, whose lease then starts in the future.
+func (r Rules) Grant(records []Record, req Request, now, notBefore int64) (Record, error) {
+	if err := r.CheckRequest(req); err != nil {
+		return Record{}, err
+	}
+	if now < randflake.Epoch {
+		return Record{}, fmt.Errorf("lease: clock says %s, before the format's epoch: set it right", time.Unix(now, 0).UTC().Format(time.RFC3339))
+	}
+	rec, ok := r.choose(records, req.Nodes, now, notBefore)
+	if !ok {
+		return Record{}, r.noRange(records, req.Nodes, max(now, notBefore))
+	}
+	rec.Owner = newOwner()
+	rec.Version++
+	rec.Start = max(now, rec.HighWater+1, notBefore)
+	if rec.Start > randflake.MaxTimestamp {
+		return Record{}, fmt.Errorf("lease: start %s: %w", time.Unix(rec.Start, 0).UTC().Format(time.RFC3339), randflake.ErrEndOfLife)
+	}
+	rec.HighWater = min(rec.Start+seconds(req.TTL)-1, randflake.MaxTimestamp)
+	return rec, nil
+}
+
+// choose returns the record to grant, as it is, or one that covers new nodes. While notBefore lies
+// ahead leases start there, so they may rightly end up to MaxTTL after it.
+func (r Rules) choose(records []Record, nodes int, now, notBefore int64) (Record, bool) {
+	var exact, larger, later *Record
+	unused := uint32(0) // the first node that no record covers
+	for i := range records {
+		rec := &records[i]
+		unused = max(unused, rec.LastNode+1)
+		switch {
+		case rec.Nodes() < nodes || r.Poisoned(*rec, max(now, notBefore)):
+		case rec.HighWater < now && rec.Nodes() == nodes:
+			exact = older(exact, rec)
+		case rec.HighWater < now:
+			larger = smaller(larger, rec)
+		case rec.Owner == Owner{}:
+			later = older(later, rec)
+		}
+	}
+	switch {
+	case exact != nil:
+		return *exact, true
+	case int(unused)+nodes <= randflake.MaxNode+1:
+		return Record{FirstNode: unused, LastNode: unused + uint32(nodes) - 1}, true
+	case larger != nil:
+		return *larger, true
+	case later != nil:
+		return *later, true
+	}
+	return Record{}, false
+}
+
+// older returns the record with the older high-water mark, a where they are equal.
+func older(a, b *Record) *Record {
+	if a == nil || b.HighWater < a.HighWater {
+		return b
+	}
+	return a
+}
+
+// smaller returns the record with fewer nodes, or the older one.
+func smaller(a, b *Record) *Record {
+	if a == nil || b.Nodes() < a.Nodes() {
+		return b
+	}
+	if b.Nodes() == a.Nodes() {
+		return older(a, b)
+	}
+	return a
+}
+
+// noRange explains why nothing can be granted.
+func (r Rules) noRange(records []Record, nodes int, now int64) error {
+	leased, poisoned, small := 0, 0, 0
+	for _, rec := range records {
+		switch {
+		case r.Poisoned(rec, now):
+			poisoned++
+		case rec.Nodes() < nodes:
+			small++
+		default:
+			leased++
+		}
+	}
+	err := fmt.Errorf("%w: for %d nodes: %d ranges leased, %d too small", ErrNoRange, nodes, leased, small)
+	if poisoned > 0 {
+		err = fmt.Errorf("%w, %d marked further ahead than any lease may reach: was a clock wrong?", err, poisoned)
+	}
+	return err
+}
+
+// Renew returns what current becomes when the holder of held renews it for ttl, or ErrLost.
+//
+// A lease that starts before notBefore is lost too: the store's data was lost or went back in
+// time since, and what it forgot may be that somebody else took the range over.
+func (r Rules) Renew(current, held Record, ttl time.Duration, now, notBefore int64) (Record, error) {
+	if err := r.CheckTTL(ttl); err != nil {
+		return Record{}, err
+	}
+	if !holds(current, held) {
+		return Record{}, lost(held)
+	}
+	if current.Start < notBefore {
+		return Record{}, fmt.Errorf("%w: it is older than a loss of the store's data", lost(held))
+	}
+	current.Version++
+	current.HighWater = max(current.HighWater, min(now+seconds(ttl)-1, randflake.MaxTimestamp))
+	return current, nil
+}
+
+// Release returns what current becomes when the holder of held gives it back having used no
+// second after lastUsed, or ErrLost.
+func (r Rules) Release(current, held Record, lastUsed time.Time) (Record, error) {
+	if !holds(current, held) {
+		return Record{}, lost(held)
+	}
+	current.Owner = Owner{}
+	current.Version++
+	current.HighWater = min(current.HighWater, max(lastUsed.Unix(), current.Start-1))
+	return current, nil
+}
+
+// holds reports whether held is the newest state of current, and still somebody's.
+func holds(current, held Record) bool {
+	return held.Owner != Owner{} && current.Owner == held.Owner && current.Version == held.Version
+}
+
+func lost(held Record) error {
+	return fmt.Errorf("%w: nodes %d to %d", ErrLost, held.FirstNode, held.LastNode)
+}
+
+// newOwner returns a token that nobody else has.
+func newOwner() (o Owner) {
+	rand.Read(o[:]) // never fails, by its contract
+	return o
+}
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }

@@ -1,0 +1,70 @@
+package randflake
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+// A Secret is the 128-bit key of one ID space. Whoever has it can open every ID of that space
+// and predict the next ones; two secrets are two spaces, whose IDs may collide.
+//
+// A Secret prints as "[redacted]" in every verb of package fmt, in slog, as JSON and as text.
+// Package fmt can't see the methods of a value in an unexported field, so keep a Secret out of
+// structs that are printed whole. To store one, write hex.EncodeToString(secret[:]) where only
+// its users can read.
+type Secret [16]byte
+
+const redacted = "[redacted]"
+
+// NewSecret returns a fresh random secret from crypto/rand.
+func NewSecret() Secret {
+	var s Secret
+	rand.Read(s[:]) // never fails, by its contract
+	return s
+}
+
+// ParseSecret reads a secret from 32 hexadecimal digits, or from the base64 of its 16 bytes
+// (RFC 4648, either alphabet, with or without padding). Other text is an error that wraps
+// ErrInvalidSecret and does not repeat the text.
+func ParseSecret(text string) (Secret, error) {
+	var s Secret
+	var decoded []byte
+	var err error
+	if len(text) == 2*len(s) {
+		decoded, err = hex.DecodeString(text)
+	} else {
+		standard := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
+		decoded, err = base64.RawStdEncoding.Strict().DecodeString(standard)
+	}
+	if err != nil || len(decoded) != len(s) {
+		return Secret{}, fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, got %d characters that are neither", ErrInvalidSecret, len(text))
+	}
+	copy(s[:], decoded)
+	return s, nil
+}
+
+// Format prints "[redacted]" for every verb.
+func (Secret) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
+
+// String returns "[redacted]".
+func (Secret) String() string { return redacted }
+
+// LogValue returns "[redacted]".
+func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalText returns "[redacted]", which UnmarshalText refuses.
+func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// UnmarshalText is ParseSecret, so that a configuration file can hold a secret.
+func (s *Secret) UnmarshalText(text []byte) error {
+	parsed, err := ParseSecret(string(text))
+	if err != nil {
+		return err
+	}
+	*s = parsed
+	return nil
+}

@@ -1,0 +1,63 @@
+package randflake
+
+import "runtime"
+
+// blockSize is how many IDs a shard encrypts at a time.
+const blockSize = 64
+
+// A shard holds the IDs that one processor hands out next: a block of encrypted ones, and a run of
+// raw values, claimed from the cursor in one go, from which to encrypt the next blocks. Only its
+// owner touches it, so nothing here is atomic.
+type shard struct {
+	second int64             // what the clock said when the run was claimed
+	left   uint              // IDs left in block: block[:left]
+	raw    uint64            // the first raw value left in the run
+	run    uint64            // raw values left in the run
+	block  [blockSize]uint64 // encrypted IDs
+	_      [96]byte          // keeps the next shard off this one's cache lines
+}
+
+// take returns an ID for the second now. It reports false when it has none and would have to claim
+// a run, unless fresh says that now was read just before.
+func (s *shard) take(st *state, now int64, fresh bool) (id ID, ok bool, err error) {
+	if s.second != now {
+		s.left, s.run = 0, 0 // made for another second: dropped
+	}
+	if s.left == 0 {
+		if s.run == 0 {
+			if !fresh {
+				return 0, false, nil
+			}
+			s.raw, s.run, err = st.cursor.claim(st.bounds, now, st.runLength, st.share)
+			if err != nil {
+				return 0, false, err
+			}
+			s.second = now
+		}
+		s.refill(&st.cipher.keys)
+	}
+	s.left--
+	return ID(s.block[s.left]), true, nil
+}
+
+// refill encrypts the next block of the run.
+func (s *shard) refill(keys *roundKeys) {
+	n := min(s.run, blockSize)
+	encryptRun(keys, s.block[:n], s.raw)
+	s.raw += n
+	s.run -= n
+	s.left = uint(n)
+}
+
+// runLength returns how many raw values a shard claims at once. Long runs keep processors from
+// meeting at the cursor; but what is left of a run when its second ends is lost, so it is a small
+// part of what each of them may expect of a second.
+func runLength(nodes uint64, shards int) uint64 {
+	const longest = 4096
+	capacity := nodes << SequenceBits
+	run := capacity / (64 * uint64(shards))
+	return min(max(run/blockSize*blockSize, blockSize), longest)
+}
+
+// processors returns how many shards can be in use at once.
+func processors() int { return runtime.GOMAXPROCS(0) }

@@ -1,0 +1,148 @@
+package randflake
+
+import (
+	"crypto/cipher"
+	"encoding/binary"
+	"fmt"
+	"unsafe"
+)
+
+// SPARX-64/128 (Dinu, Perrin, Udovenko, Velichkov, Großschädl, Biryukov: "Design Strategies for
+// ARX with Provable Bounds: SPARX and LAX", ASIACRYPT 2016) encrypts a block of four 16-bit
+// words, two branches (a, b) and (c, d), in eight steps. A step is three rounds on each branch
+// and a linear layer:
+//
+//	round on (x, y):   x ^= k; y ^= k'; x = (x ror 7) + y; y = (y rol 2) ^ x
+//	linear layer:      t = (a ^ b) rol 8; c ^= a ^ t; d ^= b ^ t; swap the branches
+//
+// A last key is added at the end. This file holds the key schedule and the Cipher type; the
+// rounds are in the files of the backends, each of which works on the same round keys.
+
+const (
+	steps         = 8
+	branches      = 2
+	roundsPerStep = 3
+	keysPerBranch = 2 * roundsPerStep          // words of round key for one branch in one step
+	keysPerStep   = branches * keysPerBranch   // words of round key for one step
+	finalKeys     = steps * keysPerStep        // where the last key begins
+	keyWords      = finalKeys + branches*2 + 4 // the last key, spaced like the start of a step
+)
+
+// roundKeys are the words that the rounds add, in the order of the paper: the keys of branch b
+// in step s begin at s*keysPerStep + b*keysPerBranch, two for each round. The last key lies as if
+// it opened a ninth step: words 96 and 97 for a and b, 102 and 103 for c and d.
+type roundKeys [keyWords]uint16
+
+// expandKey runs the key schedule: the state of eight words gives the six words of one branch in
+// one step, then is permuted.
+func expandKey(s Secret) *roundKeys {
+	var state [8]uint16
+	for i := range state {
+		state[i] = binary.BigEndian.Uint16(s[2*i:])
+	}
+	keys := new(roundKeys)
+	for i := range steps * branches {
+		copy(keys[i*keysPerBranch:], state[:keysPerBranch])
+		permuteKey(&state, uint16(i+1))
+	}
+	copy(keys[finalKeys:], state[:2])
+	copy(keys[finalKeys+keysPerBranch:], state[2:4])
+	return keys
+}
+
+// permuteKey is the paper's K_4 permutation with round constant c.
+func permuteKey(k *[8]uint16, c uint16) {
+	k[0], k[1] = speckey(k[0], k[1])
+	k[2] += k[0]
+	k[3] += k[1]
+	k[7] += c
+	*k = [8]uint16{k[6], k[7], k[0], k[1], k[2], k[3], k[4], k[5]}
+}
+
+// A Cipher is the permutation of one secret, with its round keys expanded. It is safe for
+// concurrent use. It turns raw values into IDs and back; the block cipher is SPARX-64/128.
+//
+// A Cipher prints as "[redacted]", since its round keys give the secret away.
+type Cipher struct {
+	keys roundKeys
+}
+
+// NewCipher returns the cipher of a secret.
+func NewCipher(secret Secret) *Cipher { return &Cipher{keys: *expandKey(secret)} }
+
+// Encrypt returns the ID, as an unsigned integer, of a raw value. The block is the value's 8
+// little-endian bytes.
+func (c *Cipher) Encrypt(raw uint64) uint64 { return encryptBlock(&c.keys, raw) }
+
+// Decrypt is the inverse of Encrypt.
+func (c *Cipher) Decrypt(id uint64) uint64 { return decryptBlock(&c.keys, id) }
+
+// EncryptSlice encrypts each value of src into dst, as Encrypt does, and much faster. The two may
+// be the same slice. It panics when dst is shorter than src or overlaps it in another way.
+func (c *Cipher) EncryptSlice(dst, src []uint64) {
+	checkSlices(dst, src)
+	encryptBlocks(&c.keys, dst[:len(src)], src)
+}
+
+// DecryptSlice is the inverse of EncryptSlice, under the same conditions.
+func (c *Cipher) DecryptSlice(dst, src []uint64) {
+	checkSlices(dst, src)
+	decryptBlocks(&c.keys, dst[:len(src)], src)
+}
+
+// checkSlices panics as the functions of crypto/cipher do.
+func checkSlices(dst, src []uint64) {
+	if len(dst) < len(src) {
+		panic("randflake: output smaller than input")
+	}
+	if inexactOverlap(dst[:len(src)], src) {
+		panic("randflake: invalid buffer overlap")
+	}
+}
+
+// inexactOverlap reports whether x and y, of the same length and element type, share memory
+// without starting at the same address.
+func inexactOverlap[T any](x, y []T) bool {
+	if len(x) == 0 || &x[0] == &y[0] {
+		return false
+	}
+	last := len(x) - 1
+	return uintptr(unsafe.Pointer(&x[0])) <= uintptr(unsafe.Pointer(&y[last])) &&
+		uintptr(unsafe.Pointer(&y[0])) <= uintptr(unsafe.Pointer(&x[last]))
+}
+
+// Format prints "[redacted]" for every verb.
+func (Cipher) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
+
+// Block returns the cipher as a block cipher on 8 bytes, in the byte order of the published test
+// vectors: each 16-bit word is big-endian.
+func (c *Cipher) Block() cipher.Block { return block{c} }
+
+type block struct{ cipher *Cipher }
+
+func (block) BlockSize() int { return 8 }
+
+func (b block) Encrypt(dst, src []byte) {
+	checkBlock(dst, src)
+	binary.LittleEndian.PutUint64(dst, b.cipher.Encrypt(binary.LittleEndian.Uint64(src)))
+}
+
+func (b block) Decrypt(dst, src []byte) {
+	checkBlock(dst, src)
+	binary.LittleEndian.PutUint64(dst, b.cipher.Decrypt(binary.LittleEndian.Uint64(src)))
+}
+
+func checkBlock(dst, src []byte) {
+	if len(src) < 8 {
+		panic("randflake: input not full block")
+	}
+	if len(dst) < 8 {
+		panic("randflake: output not full block")
+	}
+	if inexactOverlap(dst[:8], src[:8]) {
+		panic("randflake: invalid buffer overlap")
+	}
+}
+
+// Format prints "[redacted]" for every verb.
+func (block) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
