@@ -91,8 +91,8 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards) *state 
 func (g *Generator) Generate() (ID, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
-	if s != nil {
-		if i := s.left - 1; i < blockSize && s.second == systemClock.second.Load() {
+	if s != nil && s.second == systemClock.second.Load() {
+		if i := s.left - 1; i < blockSize {
 			s.left = i
 			id := s.block[i]
 			st.hot.unpin(s)

@@ -13,6 +13,7 @@ type shard struct {
 	left   uint              // IDs left in block: block[:left]
 	raw    uint64            // the first raw value left in the run
 	run    uint64            // raw values left in the run
+	lock   shardLock         // empty where shards are pinned
 	block  [blockSize]uint64 // encrypted IDs
 	_      [96]byte          // keeps the next shard off this one's cache lines
 }

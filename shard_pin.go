@@ -13,6 +13,8 @@ func procPin() int
 //go:linkname procUnpin runtime.procUnpin
 func procUnpin()
 
+type shardLock struct{}
+
 // shards are one shard for each P. The zero value has none.
 type shards struct{ ofP []shard }
 
@@ -21,7 +23,7 @@ func newShards(n int) shards { return shards{make([]shard, n)} }
 // pin returns the shard of the current P, or nil when there is none for it. Either way unpin must
 // follow, with nothing between them that blocks or allocates.
 func (s *shards) pin() *shard {
-	if p := procPin(); p < len(s.ofP) {
+	if p := procPin(); uint(p) < uint(len(s.ofP)) {
 		return &s.ofP[p]
 	}
 	return nil

@@ -2,35 +2,45 @@
 
 package randflake
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
-// Without the runtime's pinning, a sync.Pool hands out shards: whoever got one has it to itself
-// until it is put back. A shard that the pool drops takes its claimed values with it, which wastes
-// them and repeats none.
+// Without the runtime's pinning, a sync.Pool leads a goroutine to a shard that nobody else on its
+// processor is using, and a lock keeps out those whom the pool has led to the same one. The pool
+// may drop what it holds at any time: these are only pointers, the shards themselves stay.
 
-// shards are as many shards as there are goroutines that need one at once. The zero value has none.
+type shardLock = sync.Mutex
+
+// shards are one shard for each P. The zero value has none.
 type shards struct {
-	pool *sync.Pool
-	n    int
+	list []shard
+	free *sync.Pool // of *shard, from list
 }
 
 func newShards(n int) shards {
-	return shards{&sync.Pool{New: func() any { return new(shard) }}, n}
+	list := make([]shard, n)
+	var made atomic.Uint32
+	return shards{list, &sync.Pool{New: func() any { return &list[int(made.Add(1))%n] }}}
 }
 
-// pin returns a shard, or nil when there is none. Either way unpin must follow.
+// pin returns a shard for the caller alone, or nil when there is none. Either way unpin must follow.
 func (s *shards) pin() *shard {
-	if s.pool == nil {
+	if s.free == nil {
 		return nil
 	}
-	return s.pool.Get().(*shard)
+	sh := s.free.Get().(*shard)
+	sh.lock.Lock()
+	return sh
 }
 
 func (s *shards) unpin(sh *shard) {
 	if sh != nil {
-		s.pool.Put(sh)
+		sh.lock.Unlock()
+		s.free.Put(sh)
 	}
 }
 
-// count returns how many shards are expected to be in use at once.
-func (s *shards) count() int { return s.n }
+// count returns how many shards there are.
+func (s *shards) count() int { return len(s.list) }

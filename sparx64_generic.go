@@ -40,18 +40,16 @@ func encryptBlock(keys *roundKeys, v uint64) uint64 {
 	for s := 0; s < finalKeys; s += keysPerStep {
 		k := (*[keysPerStep + keysPerBranch + 2]uint16)(keys[s:])
 		a = rol(a, -7) + b
-		b = (rol(b, 2) ^ k[3]) ^ a
-		a = rol(a^k[2], -7) + b
-		b = (rol(b, 2) ^ k[5]) ^ a
-		a = rol(a^k[4], -7) + b
-
 		c = rol(c, -7) + d
+		b = (rol(b, 2) ^ k[3]) ^ a
 		d = (rol(d, 2) ^ k[9]) ^ c
+		a = rol(a^k[2], -7) + b
 		c = rol(c^k[8], -7) + d
+		b = (rol(b, 2) ^ k[5]) ^ a
 		d = (rol(d, 2) ^ k[11]) ^ c
+		a = rol(a^k[4], -7) + b
 		c = rol(c^k[10], -7) + d
-
-		// b is still without the round's y ^= x, so that b rol 2 is a ^ b as it will be.
+		// Before the last round's y ^= x, b rol 2 is a ^ b as it will be.
 		t := rol(b, 2+8)
 		b = rol(b, 2) ^ a
 		d = rol(d, 2) ^ c

@@ -1,0 +1,45 @@
+package leasetest_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// A store of one's own is tested like this, in a function TestConformance.
+func ExampleRun() {
+	_ = func(t *testing.T) {
+		leasetest.Run(t, leasetest.Harness{
+			New: func(t *testing.T, rules lease.Rules, clock func() time.Time) func() (lease.Store, error) {
+				data := leasetest.NewMemory(rules, clock) // make an empty database
+				return func() (lease.Store, error) {
+					return data, nil // connect to it
+				}
+			},
+		})
+	}
+}
+
+// The reply to a renewal gets lost: the lease was renewed, and its holder does not know.
+func ExampleMemory_Inject() {
+	ctx := context.Background()
+	clock := leasetest.NewClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	store := leasetest.NewMemory(lease.DefaultRules, clock.Now)
+	held, _ := store.Acquire(ctx, lease.Request{Nodes: 1, TTL: time.Minute})
+
+	store.Inject(func(op leasetest.Op) leasetest.Fault {
+		return leasetest.Fault{After: op == leasetest.Renew}
+	})
+	_, err := store.Renew(ctx, held, time.Hour)
+	fmt.Println(err)
+
+	found, err := store.Lookup(ctx, held)
+	fmt.Println(found.Lease().End.Format(time.TimeOnly), err)
+	// Output:
+	// leasetest: injected fault
+	// 13:00:00 <nil>
+}
