@@ -12,10 +12,10 @@ import (
 // A Secret is the 128-bit key of one ID space. Whoever has it can open every ID of that space
 // and predict the next ones; two secrets are two spaces, whose IDs may collide.
 //
-// A Secret prints as "[redacted]" in every verb of package fmt, in slog, as JSON and as text.
-// Package fmt can't see the methods of a value in an unexported field, so keep a Secret out of
-// structs that are printed whole. To store one, write hex.EncodeToString(secret[:]) where only
-// its users can read.
+// A Secret prints as "[redacted]" in package fmt, in slog, as JSON and as text. Package fmt does
+// not ask the value for the verb %p, which go vet objects to, nor a value in an unexported field:
+// keep a Secret out of structs that are printed whole. To store one, write
+// hex.EncodeToString(secret[:]) where only its users can read.
 type Secret [16]byte
 
 const redacted = "[redacted]"
@@ -40,14 +40,14 @@ func ParseSecret(text string) (Secret, error) {
 		standard := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
 		decoded, err = base64.RawStdEncoding.Strict().DecodeString(standard)
 	}
-	if err != nil || len(decoded) != len(s) {
+	if err != nil || len(decoded) != len(s) || strings.ContainsAny(text, "\r\n") { // base64 skips line breaks
 		return Secret{}, fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, got %d characters that are neither", ErrInvalidSecret, len(text))
 	}
 	copy(s[:], decoded)
 	return s, nil
 }
 
-// Format prints "[redacted]" for every verb.
+// Format prints "[redacted]" for every verb that package fmt leaves to it.
 func (Secret) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
 
 // String returns "[redacted]".

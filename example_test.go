@@ -1,0 +1,95 @@
+package randflake_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// A lease that this process alone holds: package lease is the way to get one.
+func exampleLease() randflake.Lease {
+	start := time.Now().Truncate(time.Second)
+	return randflake.Lease{FirstNode: 42, LastNode: 42, Start: start, End: start.Add(time.Hour)}
+}
+
+func Example() {
+	generator, err := randflake.New(randflake.NewSecret(), exampleLease())
+	if err != nil {
+		panic(err)
+	}
+	defer generator.Close()
+
+	id, err := generator.Generate()
+	if err != nil {
+		panic(err)
+	}
+	fields, err := generator.Cipher().Inspect(id)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("node:", fields.Node)
+	fmt.Println("digits:", len(id.String()) <= 13)
+	// Output:
+	// node: 42
+	// digits: true
+}
+
+func ExampleGenerator_Fill() {
+	generator, err := randflake.New(randflake.NewSecret(), exampleLease())
+	if err != nil {
+		panic(err)
+	}
+	ids := make([]randflake.ID, 1000)
+	n, err := generator.Fill(ids)
+	fmt.Println(n, err)
+	// Output: 1000 <nil>
+}
+
+func ExampleGenerator_Generate_errors() {
+	lease := exampleLease()
+	lease.Start, lease.End = lease.Start.Add(-2*time.Hour), lease.Start.Add(-time.Hour)
+	generator, err := randflake.New(randflake.NewSecret(), lease)
+	if err != nil {
+		panic(err)
+	}
+	_, err = generator.Generate()
+	fmt.Println(err)
+	// Output: randflake: lease has ended: extend or replace it
+}
+
+func ExampleParse() {
+	id, err := randflake.Parse("3vgoe12ccb8gh")
+	fmt.Println(int64(id), err)
+	_, err = randflake.Parse("3vgoe12ccb8gz")
+	fmt.Println(err)
+	// Output:
+	// 4594531474933654033 <nil>
+	// randflake: invalid ID: "3vgoe12ccb8gz": character 13 is not a base32hex digit (0-9, a-v)
+}
+
+func ExampleID_MarshalJSON() {
+	order := struct {
+		ID randflake.ID `json:"id"`
+	}{4594531474933654033}
+	data, _ := json.Marshal(order)
+	fmt.Println(string(data))
+	// Output: {"id":"3vgoe12ccb8gh"}
+}
+
+func ExampleCipher_Inspect() {
+	secret, err := randflake.ParseSecret("dffd6021bb2bd5b0af676290809ec3a5")
+	if err != nil {
+		panic(err)
+	}
+	fields, err := randflake.NewCipher(secret).Inspect(4594531474933654033)
+	fmt.Println(fields.Time.Format(time.RFC3339), fields.Node, fields.Sequence, err)
+	// Output: 2024-12-09T01:04:57Z 42 1 <nil>
+}
+
+func ExampleSecret() {
+	secret := randflake.NewSecret()
+	fmt.Printf("%v %x\n", secret, secret)
+	// Output: [redacted] [redacted]
+}
