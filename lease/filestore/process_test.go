@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,7 +28,10 @@ const (
 )
 
 // children are what the test binary does when it runs as a child process.
-var children = map[string]func(dir string) error{"holder": holder}
+var children = map[string]func(dir string) error{
+	"holder":  holder,
+	"nothing": func(string) error { return nil },
+}
 
 func TestMain(m *testing.M) {
 	child := children[os.Getenv(childEnv)]
@@ -46,6 +50,11 @@ func command(t *testing.T, exe, child, dir string) *exec.Cmd {
 		var err error
 		if exe, err = os.Executable(); err != nil {
 			t.Skip(err)
+		}
+		try := exec.CommandContext(t.Context(), exe)
+		try.Env = append(os.Environ(), childEnv+"=nothing")
+		if err := try.Run(); errors.Is(err, syscall.ENOEXEC) {
+			t.Skipf("an emulated test can't start itself: %v", err)
 		}
 	}
 	cmd := exec.CommandContext(t.Context(), exe)

@@ -1,0 +1,75 @@
+# What the targets need beyond Go, git and make they install themselves (on Debian and its kin, as root).
+
+GO       ?= go
+FUZZTIME ?= 30s
+COUNT    ?= 6
+
+STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+BENCHSTAT   = $(GO) run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+
+# Other architectures, run by emulation: 32 bits, big-endian, and those that users have.
+EMULATED  = arm64:aarch64 s390x:s390x riscv64:riscv64 386:i386 arm:arm
+# What runs there: all that depends on word size and byte order.
+PORTABLE  = . ./compat ./lease ./lease/filestore
+PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm linux/ppc64le \
+            darwin/arm64 windows/amd64 freebsd/amd64
+
+.PHONY: all test quick race purego emulated lint fmt vet staticcheck tidy bench fuzz generate tools
+
+all: test lint
+
+test: quick race purego emulated
+
+quick:
+	$(GO) vet ./...
+	$(GO) test ./...
+
+race:
+	$(GO) test -race ./...
+
+purego:
+	$(GO) test -tags purego ./...
+
+emulated: tools
+	@set -e; for pair in $(EMULATED); do \
+		arch=$${pair%:*}; qemu=qemu-$${pair#*:}; \
+		echo "GOARCH=$$arch $(GO) test -short -exec $$qemu $(PORTABLE)"; \
+		CGO_ENABLED=0 GOARCH=$$arch $(GO) test -short -exec $$qemu $(PORTABLE); \
+	done
+
+tools:
+	@command -v qemu-aarch64 qemu-s390x qemu-riscv64 qemu-i386 qemu-arm >/dev/null || \
+		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends qemu-user; }
+
+lint: fmt vet staticcheck tidy
+
+fmt:
+	@files=$$(gofmt -l .); test -z "$$files" || { echo "gofmt would change: $$files"; exit 1; }
+
+vet:
+	@set -e; for platform in $(PLATFORMS); do \
+		echo "go vet for $$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet ./...; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet -tags purego .; \
+	done
+
+staticcheck:
+	$(STATICCHECK) ./...
+
+tidy:
+	$(GO) mod tidy -diff
+
+generate:
+	$(GO) generate ./...
+
+# Nothing else should run meanwhile. Compare the lines with BenchmarkRandInt64 of the same run.
+bench:
+	$(GO) test -run '^$$' -bench . -benchtime 0.5s -count $(COUNT) . | tee bench.out
+	$(BENCHSTAT) bench.out
+
+fuzz:
+	@set -e; for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \
+		for target in $$(grep -hos '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go | sed 's/^func //'); do \
+			echo "$$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$dir; \
+		done; \
+	done
