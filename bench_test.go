@@ -2,6 +2,9 @@ package randflake
 
 import (
 	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -161,4 +164,34 @@ func BenchmarkFirstID(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkSecondLateness is how late the published second comes when every processor is busy with
+// four goroutines that never yield. They watch for it too: some of them are always running.
+func BenchmarkSecondLateness(b *testing.B) {
+	var stop atomic.Bool
+	var seen, worst atomic.Int64
+	seen.Store(systemClock.read())
+	var watchers sync.WaitGroup
+	for range 4 * runtime.GOMAXPROCS(0) {
+		watchers.Go(func() {
+			for !stop.Load() {
+				old := seen.Load()
+				second := systemClock.second.Load()
+				if second <= old || !seen.CompareAndSwap(old, second) {
+					continue
+				}
+				late := int64(time.Since(time.Unix(second, 0)))
+				for w := worst.Load(); late > w && !worst.CompareAndSwap(w, late); w = worst.Load() {
+				}
+			}
+		})
+	}
+	for b.Loop() {
+		systemClock.markUsed()
+		time.Sleep(time.Second)
+	}
+	stop.Store(true)
+	watchers.Wait()
+	b.ReportMetric(float64(worst.Load())/1e6, "ms-late-at-most")
 }
