@@ -67,18 +67,20 @@ func (c *cursor) claim(b bounds, now int64, n, share uint64) (start, taken uint6
 // are left in its second. It is pure: the clock and the counter are weighed in one step, and the
 // compare-and-swap on next makes the result stand or fall as a whole.
 func (b bounds) plan(next uint64, now int64) (start, left uint64, err error) {
-	second := now
 	claimed := next - b.base // modulo 2^64, as next may have wrapped to 0
-	switch {
-	case claimed == frozen:
+	if claimed == frozen {
 		return 0, 0, errFrozen
-	case claimed > 0:
+	}
+	second := now
+	if claimed > 0 {
 		// The newest claimed value is next-1. Its second, not that of next, is the last one used.
-		second = max(now, secondOf(next-1))
+		last := secondOf(next - 1)
+		if now < last-clockTolerance {
+			return 0, 0, ErrClockBackward
+		}
+		second = max(now, last)
 	}
 	switch {
-	case second-now > clockTolerance:
-		return 0, 0, ErrClockBackward
 	case second > MaxTimestamp:
 		return 0, 0, ErrEndOfLife
 	case second < b.start:

@@ -2,6 +2,7 @@ package randflake
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 )
@@ -155,6 +156,9 @@ func TestPlan(t *testing.T) {
 		{"fresh, later", b.base, testStart + 50, first(testStart + 50), perSecond, nil},
 		{"fresh, before the start", b.base, testStart - 1, 0, 0, ErrLeaseNotStarted},
 		{"fresh, long before the start", b.base, 0, 0, 0, ErrLeaseNotStarted},
+		{"fresh, ages before the start", b.base, math.MinInt64, 0, 0, ErrLeaseNotStarted},
+		{"fresh, ages after the end", b.base, math.MaxInt64, 0, 0, ErrEndOfLife},
+		{"back by ages", first(testStart+50) + 5, math.MinInt64, 0, 0, ErrClockBackward},
 		{"fresh, at the end", b.base, testStart + 100, 0, 0, ErrLeaseEnded},
 		{"same second", first(testStart) + 5, testStart, first(testStart) + 5, perSecond - 5, nil},
 		{"next second", first(testStart) + 5, testStart + 1, first(testStart + 1), perSecond, nil},

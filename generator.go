@@ -43,7 +43,8 @@ type state struct {
 type Option func(*Generator)
 
 // WithClock makes the generator ask now for the time, on every call, instead of the system clock.
-// It is meant for tests and simulations.
+// It is meant for tests and simulations. Each change of second, back and forth too, drops what is
+// left of the runs of values that processors have claimed: a small part of a second's IDs each.
 func WithClock(now func() time.Time) Option {
 	return func(g *Generator) { g.now = now }
 }
