@@ -31,7 +31,10 @@ const (
 // roundKeys are the words that the rounds add, in the order of the paper: the keys of branch b
 // in step s begin at s*keysPerStep + b*keysPerBranch, two for each round. The last key lies as if
 // it opened a ninth step: words 96 and 97 for a and b, 102 and 103 for c and d.
-type roundKeys [keyWords]uint16
+//
+// Each word is there twice, in both halves of a uint32, so that assembly can broadcast it with an
+// instruction for 32 bits.
+type roundKeys [keyWords]uint32
 
 // expandKey runs the key schedule: the state of eight words gives the six words of one branch in
 // one step, then is permuted.
@@ -41,12 +44,17 @@ func expandKey(s Secret) *roundKeys {
 		state[i] = binary.BigEndian.Uint16(s[2*i:])
 	}
 	keys := new(roundKeys)
+	set := func(at int, words []uint16) {
+		for i, word := range words {
+			keys[at+i] = uint32(word)<<16 | uint32(word)
+		}
+	}
 	for i := range steps * branches {
-		copy(keys[i*keysPerBranch:], state[:keysPerBranch])
+		set(i*keysPerBranch, state[:keysPerBranch])
 		permuteKey(&state, uint16(i+1))
 	}
-	copy(keys[finalKeys:], state[:2])
-	copy(keys[finalKeys+keysPerBranch:], state[2:4])
+	set(finalKeys, state[:2])
+	set(finalKeys+keysPerBranch, state[2:4])
 	return keys
 }
 

@@ -36,24 +36,24 @@ func speckey(x, y uint16) (uint16, uint16) {
 // encryptBlock encrypts one block.
 func encryptBlock(keys *roundKeys, v uint64) uint64 {
 	a, b, c, d := load(v)
-	a, b, c, d = a^keys[0], b^keys[1], c^keys[6], d^keys[7]
+	a, b, c, d = a^uint16(keys[0]), b^uint16(keys[1]), c^uint16(keys[6]), d^uint16(keys[7])
 	for s := 0; s < finalKeys; s += keysPerStep {
-		k := (*[keysPerStep + keysPerBranch + 2]uint16)(keys[s:])
+		k := (*[keysPerStep + keysPerBranch + 2]uint32)(keys[s:])
 		a = rol(a, -7) + b
 		c = rol(c, -7) + d
-		b = (rol(b, 2) ^ k[3]) ^ a
-		d = (rol(d, 2) ^ k[9]) ^ c
-		a = rol(a^k[2], -7) + b
-		c = rol(c^k[8], -7) + d
-		b = (rol(b, 2) ^ k[5]) ^ a
-		d = (rol(d, 2) ^ k[11]) ^ c
-		a = rol(a^k[4], -7) + b
-		c = rol(c^k[10], -7) + d
+		b = (rol(b, 2) ^ uint16(k[3])) ^ a
+		d = (rol(d, 2) ^ uint16(k[9])) ^ c
+		a = rol(a^uint16(k[2]), -7) + b
+		c = rol(c^uint16(k[8]), -7) + d
+		b = (rol(b, 2) ^ uint16(k[5])) ^ a
+		d = (rol(d, 2) ^ uint16(k[11])) ^ c
+		a = rol(a^uint16(k[4]), -7) + b
+		c = rol(c^uint16(k[10]), -7) + d
 		// Before the last round's y ^= x, b rol 2 is a ^ b as it will be.
 		t := rol(b, 2+8)
 		b = rol(b, 2) ^ a
 		d = rol(d, 2) ^ c
-		a, b, c, d = (c^(t^k[12]))^a, (d^(t^k[13]))^b, a^k[18], b^k[19]
+		a, b, c, d = (c^(t^uint16(k[12])))^a, (d^(t^uint16(k[13])))^b, a^uint16(k[18]), b^uint16(k[19])
 	}
 	return store(a, b, c, d)
 }
@@ -61,18 +61,18 @@ func encryptBlock(keys *roundKeys, v uint64) uint64 {
 // decryptBlock decrypts one block.
 func decryptBlock(keys *roundKeys, v uint64) uint64 {
 	a, b, c, d := load(v)
-	a, b, c, d = a^keys[finalKeys], b^keys[finalKeys+1], c^keys[finalKeys+6], d^keys[finalKeys+7]
+	a, b, c, d = a^uint16(keys[finalKeys]), b^uint16(keys[finalKeys+1]), c^uint16(keys[finalKeys+6]), d^uint16(keys[finalKeys+7])
 	for s := finalKeys - keysPerStep; s >= 0; s -= keysPerStep {
-		k := (*[keysPerStep]uint16)(keys[s:])
+		k := (*[keysPerStep]uint32)(keys[s:])
 		t := rol(c^d, 8)
 		a, b, c, d = c, d, a^c^t, b^d^t
 		for r := keysPerBranch - 2; r >= 0; r -= 2 {
 			b = rol(b^a, -2)
-			a = rol(a-b, 7) ^ k[r]
-			b ^= k[r+1]
+			a = rol(a-b, 7) ^ uint16(k[r])
+			b ^= uint16(k[r+1])
 			d = rol(d^c, -2)
-			c = rol(c-d, 7) ^ k[keysPerBranch+r]
-			d ^= k[keysPerBranch+r+1]
+			c = rol(c-d, 7) ^ uint16(k[keysPerBranch+r])
+			d ^= uint16(k[keysPerBranch+r+1])
 		}
 	}
 	return store(a, b, c, d)
@@ -89,7 +89,7 @@ const minLanes = 8
 
 func (k *laneKeys) spread(keys *roundKeys) {
 	for i, key := range keys {
-		k[i] = uint64(key) * lanes
+		k[i] = uint64(key)<<32 | uint64(key)
 	}
 }
 
