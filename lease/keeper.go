@@ -1,0 +1,165 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// A Keeper holds a lease and makes IDs under it. It renews the lease in the background, rides out
+// outages of the store, and takes another lease when this one is lost or of no more use, so that
+// its generator refuses only when no ID can be proven unique. It is safe for concurrent use.
+type Keeper struct {
+	store     Store
+	settings  settings
+	generator *randflake.Generator
+	callLimit time.Duration // how long one call of the store may take, and all that Close does
+
+	// Written by refused, in the goroutines that make IDs.
+	refusals  atomic.Uint64
+	exhausted atomic.Uint64
+	reason    atomic.Uint32 // the newest refusal that nothing was done about, a reason
+	wake      chan struct{} // of capacity 1: a reason was noted
+
+	tenure tenure // the background goroutine's alone
+	pace   pace   // the background goroutine's alone
+
+	close    func() error  // shutdown, once
+	stop     func()        // tells the background goroutine to finish
+	done     chan struct{} // closed when it has
+	closeErr error         // what finishing came to, once done is closed
+
+	mu       sync.Mutex
+	status   Status    // all but what Status computes
+	reported condition // how things stood after the last act
+	closing  bool
+}
+
+// Keep acquires a lease from store, starts to keep it and returns its keeper, whose generator
+// makes IDs with secret. All generators with one secret must have their leases from one store.
+//
+// ctx bounds the acquisition and nothing else. Keep fails with ErrInvalidRequest when an option
+// is out of range or the store does not grant leases as long as that, and otherwise as
+// [Store.Acquire] does. The keeper holds a goroutine, and the lease, until Close; it does not
+// close the store.
+//
+// A store that lost data grants leases that start later. Until then the generator refuses with
+// randflake.ErrLeaseNotStarted.
+func Keep(ctx context.Context, store Store, secret randflake.Secret, options ...Option) (*Keeper, error) {
+	settings, err := newSettings(options)
+	if err != nil {
+		return nil, err
+	}
+	if store == nil {
+		return nil, fmt.Errorf("%w: store is nil", ErrInvalidRequest)
+	}
+	k := &Keeper{
+		store:     store,
+		settings:  settings,
+		callLimit: min(max(settings.ttl/6, time.Second), 10*time.Second),
+		wake:      make(chan struct{}, 1),
+		done:      make(chan struct{}),
+	}
+	k.close = sync.OnceValue(k.shutdown)
+	if err := k.begin(ctx, secret); err != nil {
+		return nil, err
+	}
+	background, stop := context.WithCancel(context.Background())
+	k.stop = stop
+	go k.run(background)
+	return k, nil
+}
+
+// begin acquires the first lease and makes the generator.
+func (k *Keeper) begin(ctx context.Context, secret randflake.Secret) error {
+	held, err := k.store.Acquire(ctx, k.settings.request())
+	if err != nil {
+		return fmt.Errorf("lease: keep: acquire: %w", err)
+	}
+	options := []randflake.Option{randflake.OnRefusal(k.refused)}
+	if k.settings.clock != nil {
+		options = append(options, randflake.WithClock(k.settings.clock))
+	}
+	k.generator, err = randflake.New(secret, held.Lease(), options...)
+	if err != nil {
+		k.giveBack(ctx, unused(held))
+		return fmt.Errorf("lease: keep: %w", err)
+	}
+	k.tenure.held = held
+	k.status.Acquired = 1
+	k.pace = newPace(k.settings)
+	k.scheduleRenewal()
+	k.report(none, nil)
+	return nil
+}
+
+// Generator returns the generator, the same one for as long as the keeper lives. It makes IDs
+// without any detour through the keeper.
+func (k *Keeper) Generator() *randflake.Generator { return k.generator }
+
+// Close closes the generator, ends the keeping and gives the lease back, with the last second
+// that was really used, so that somebody else can have its nodes at once. It returns an error
+// when it could not give the lease back; that is harmless, as the lease then runs out by itself.
+//
+// Close returns within about ten seconds, even when the store does not answer. Another Close
+// waits for the first and returns the same.
+func (k *Keeper) Close() error { return k.close() }
+
+func (k *Keeper) shutdown() error {
+	k.mu.Lock()
+	k.closing = true
+	k.mu.Unlock()
+	k.generator.Close()
+	k.stop()
+	// A store that does not heed its context must not hold up whoever shuts down.
+	patience := time.NewTimer(k.callLimit + time.Second)
+	defer patience.Stop()
+	select {
+	case <-k.done:
+		return k.closeErr
+	case <-patience.C:
+		return errors.New("lease: release: store does not return, even with its context done; the lease runs out by itself")
+	}
+}
+
+// A reason says why the generator refused, where another call of the store may help.
+type reason uint32
+
+const (
+	none       reason = iota
+	notStarted        // randflake.ErrLeaseNotStarted
+	ended             // randflake.ErrLeaseEnded
+	backward          // randflake.ErrClockBackward
+)
+
+// refused is told of every refusal of the generator, in the goroutine that asked for an ID.
+func (k *Keeper) refused(err error) {
+	k.refusals.Add(1)
+	switch err {
+	case randflake.ErrExhausted:
+		k.exhausted.Add(1)
+	case randflake.ErrLeaseNotStarted:
+		k.alarm(notStarted)
+	case randflake.ErrLeaseEnded:
+		k.alarm(ended)
+	case randflake.ErrClockBackward:
+		k.alarm(backward)
+	}
+}
+
+// alarm notes why first and wakes second: whoever wakes finds the reason, or finds none and knows
+// that it was dealt with already.
+func (k *Keeper) alarm(why reason) {
+	if k.reason.Load() != uint32(why) {
+		k.reason.Store(uint32(why))
+	}
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}

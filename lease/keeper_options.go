@@ -1,0 +1,76 @@
+package lease
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// An Option changes how Keep keeps a lease.
+type Option func(*settings)
+
+type settings struct {
+	nodes  int
+	ttl    time.Duration
+	logger *slog.Logger
+	clock  func() time.Time // nil for the system clock
+	random func() float64   // uniform in [0, 1), for jitter
+}
+
+// shortestTTL leaves a second between renewals.
+const shortestTTL = 3 * time.Second
+
+// Nodes makes Keep lease n contiguous nodes, 1 to 131,072, instead of one. Each gives 131,072 IDs
+// a second. The store may grant a larger range.
+func Nodes(n int) Option { return func(s *settings) { s.nodes = n } }
+
+// TTL makes Keep lease for d instead of five minutes: whole seconds, at least three, at most what
+// the store grants. The lease is renewed each third of d, so IDs go on for at least two thirds of
+// d when the store fails, and up to d passes before somebody else can have the nodes of a process
+// that crashed.
+func TTL(d time.Duration) Option { return func(s *settings) { s.ttl = d } }
+
+// Logger makes the keeper write to l instead of slog.Default(), a line for each change: lease
+// acquired, replaced, lost or released, store failing and working again, no more IDs. It writes
+// nothing while things stay as they are, be they good or bad. To silence it, give it a logger
+// with slog.DiscardHandler.
+func Logger(l *slog.Logger) Option { return func(s *settings) { s.logger = l } }
+
+// WithClock makes the generator and the keeper ask now for the time instead of the system clock,
+// for tests and simulations. How long the keeper waits is not affected. now must be safe for
+// concurrent use.
+func WithClock(now func() time.Time) Option { return func(s *settings) { s.clock = now } }
+
+// newSettings applies options to the defaults. The line that says that IDs will soon stop must
+// not go unseen because nobody asked for it, hence slog.Default, as net/http does with log.
+func newSettings(options []Option) (settings, error) {
+	s := settings{nodes: 1, ttl: 5 * time.Minute, random: randomFloat}
+	for _, option := range options {
+		if option == nil {
+			return s, fmt.Errorf("%w: option is nil", ErrInvalidRequest)
+		}
+		option(&s)
+	}
+	if s.logger == nil {
+		s.logger = slog.Default()
+	}
+	if s.nodes < 1 || s.nodes > randflake.MaxNode+1 {
+		return s, fmt.Errorf("%w: %d nodes: want 1 to %d", ErrInvalidRequest, s.nodes, randflake.MaxNode+1)
+	}
+	if s.ttl < shortestTTL || s.ttl%time.Second != 0 {
+		return s, fmt.Errorf("%w: TTL %v: want whole seconds, at least %v", ErrInvalidRequest, s.ttl, shortestTTL)
+	}
+	return s, nil
+}
+
+func (s settings) request() Request { return Request{Nodes: s.nodes, TTL: s.ttl} }
+
+// now returns the time by the generator's clock.
+func (s settings) now() time.Time {
+	if s.clock == nil {
+		return time.Now()
+	}
+	return s.clock()
+}

@@ -1,0 +1,979 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+func TestKeepRefusesBadOptions(t *testing.T) {
+	inTown(t, func(w *town) {
+		for name, option := range map[string]lease.Option{
+			"no nodes":           lease.Nodes(0),
+			"too many nodes":     lease.Nodes(randflake.MaxNode + 2),
+			"TTL too short":      lease.TTL(2 * time.Second),
+			"TTL not whole":      lease.TTL(3500 * time.Millisecond),
+			"negative TTL":       lease.TTL(-time.Minute),
+			"above store's":      lease.TTL(2 * time.Hour),
+			"option that is nil": nil,
+		} {
+			if k, err := w.tryKeep(w.store, option); k != nil || !errors.Is(err, lease.ErrInvalidRequest) {
+				w.Errorf("%s: keeper %v, error %v; want ErrInvalidRequest", name, k, err)
+			}
+		}
+		if _, err := w.tryKeep(nil); !errors.Is(err, lease.ErrInvalidRequest) {
+			w.Errorf("no store: error %v, want ErrInvalidRequest", err)
+		}
+		w.wantCalls("only the TTL that the store must judge", leasetest.Acquire)
+	})
+}
+
+func TestKeepDefaults(t *testing.T) {
+	inTown(t, func(w *town) {
+		k, err := lease.Keep(w.Context(), w.store, randflake.Secret{1}, lease.WithClock(w.clock.Now), lease.Logger(slog.New(slog.DiscardHandler)))
+		if err != nil {
+			w.Fatal(err)
+		}
+		defer k.Close()
+		l := k.Generator().Lease()
+		if got := l.End.Sub(l.Start); got != 5*time.Minute || l.FirstNode != l.LastNode {
+			w.Errorf("lease %+v: want one node for five minutes", l)
+		}
+	})
+}
+
+func TestKeepReportsFailedAcquire(t *testing.T) {
+	inTown(t, func(w *town) {
+		w.inject(down)
+		if k, err := w.tryKeep(w.store); k != nil || !errors.Is(err, leasetest.ErrInjected) {
+			w.Errorf("store down: keeper %v, error %v", k, err)
+		}
+		w.inject(once(leasetest.Acquire, leasetest.Fault{Hang: true}))
+		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+		defer cancel()
+		if _, err := lease.Keep(ctx, w.store, randflake.Secret{1}, lease.WithClock(w.clock.Now)); !errors.Is(err, context.DeadlineExceeded) {
+			w.Errorf("store hangs: error %v, want what ctx says", err)
+		}
+		// A reply that is lost costs the range for as long as its lease lasts, and no more.
+		w.inject(once(leasetest.Acquire, leasetest.Fault{After: true}))
+		if _, err := w.tryKeep(w.store); !errors.Is(err, leasetest.ErrInjected) {
+			w.Errorf("reply lost: error %v", err)
+		}
+		if node := w.generate(w.keep()).Node; node != 1 {
+			w.Errorf("node %d after a lost reply for node 0, want 1", node)
+		}
+	})
+}
+
+// A grant that the generator can't use goes back.
+func TestKeepGivesUnusableGrantBack(t *testing.T) {
+	inTown(t, func(w *town) {
+		store := twisted{w.store, func(r lease.Record) lease.Record { r.HighWater = r.Start - 1; return r }}
+		if _, err := w.tryKeep(store); !errors.Is(err, randflake.ErrInvalidLease) {
+			w.Errorf("error %v, want ErrInvalidLease", err)
+		}
+		w.wantCalls("unusable grant", leasetest.Acquire, leasetest.Release)
+	})
+}
+
+func TestRenewalCadence(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		g := k.Generator()
+		last := time.Now()
+		w.forget()
+		for range 600 {
+			time.Sleep(time.Minute)
+			w.generate(k)
+			w.wantHealth(k, true, nil)
+		}
+		calls := w.noted()
+		shortest, longest := time.Hour, time.Duration(0)
+		for _, c := range calls {
+			if c.op != leasetest.Renew {
+				w.Fatalf("call of %s in calm weather", c.op)
+			}
+			gap := c.at.Sub(last)
+			shortest, longest, last = min(shortest, gap), max(longest, gap), c.at
+		}
+		if shortest < 90*time.Second || longest > 110*time.Second {
+			w.Errorf("renewals %v to %v apart, want 90 s to 110 s", shortest, longest)
+		}
+		if longest-shortest < 5*time.Second {
+			w.Errorf("renewals %v to %v apart: want jitter", shortest, longest)
+		}
+		if s := k.Status(); s.Renewed != uint64(len(calls)) || s.Acquired != 1 || s.RenewalsFailed+s.Lost+s.Replaced+s.Refusals != 0 {
+			w.Errorf("status %+v after %d renewals", s, len(calls))
+		}
+		if k.Generator() != g {
+			w.Error("another generator")
+		}
+		w.wantLog("INFO randflake: lease acquired")
+	})
+}
+
+func TestOutage(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.log.take()
+		node := w.generate(k).Node
+		w.inject(down)
+		start := time.Now()
+		end := k.Generator().Lease().End
+		for w.clock.Now().Before(end) {
+			w.generate(k)
+			time.Sleep(time.Second)
+		}
+		if got := time.Since(start).Round(time.Second); got != ttl {
+			w.Errorf("IDs went on for %v, want %v", got, ttl)
+		}
+		w.wantHealth(k, false, leasetest.ErrInjected)
+		w.wantRefused(k, randflake.ErrLeaseEnded)
+		w.storm(k, 5*time.Minute)
+		w.wantRefused(k, randflake.ErrLeaseEnded)
+		w.wantPauses(w.noted(), 5*time.Second)
+		w.wantLog("WARN randflake: lease is not renewed", "ERROR randflake: no ID")
+		if s := k.Status(); s.RenewalsFailed == 0 || s.Refusals < 1000 || s.Since.Before(start.Add(90*time.Second)) || s.Since.After(start.Add(110*time.Second)) {
+			w.Errorf("status %+v", s)
+		}
+
+		w.inject(nil)
+		if refused := w.storm(k, 2*time.Minute); refused > 7600 {
+			w.Errorf("back after %v, want 75 s at most", time.Duration(refused)*10*time.Millisecond)
+		}
+		if f := w.generate(k); f.Node != node {
+			w.Errorf("node %d, want %d again: nobody else took it", f.Node, node)
+		}
+		w.wantHealth(k, true, nil)
+		w.wantLog("INFO randflake: lease is kept again")
+	})
+}
+
+// wantPauses checks that the acts that calls are part of are at least shortest apart. Calls of one
+// act follow each other at once.
+func (w *town) wantPauses(calls []call, shortest time.Duration) {
+	w.Helper()
+	for i := 1; i < len(calls); i++ {
+		if gap := calls[i].at.Sub(calls[i-1].at); gap > 0 && gap < shortest {
+			w.Errorf("%s %v after %s, want at least %v", calls[i].op, gap, calls[i-1].op, shortest)
+		}
+	}
+}
+
+func TestBackoffGrows(t *testing.T) {
+	inTown(t, func(w *town) {
+		w.keep()
+		w.inject(down)
+		time.Sleep(10 * time.Minute)
+		calls := w.noted()[1:] // without the first Acquire
+		want := []time.Duration{5, 10, 20, 40, 50, 50}
+		// An act while the outcome is unknown is one Lookup: one call each.
+		for i, least := range want {
+			gap := calls[i+1].at.Sub(calls[i].at)
+			if least *= time.Second; gap < least || gap > least*3/2 {
+				w.Errorf("pause %d of %v, want %v to %v", i, gap, least, least*3/2)
+			}
+		}
+	})
+}
+
+func TestIdleKeeperRecoversUnasked(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.inject(down)
+		time.Sleep(20 * time.Minute)
+		w.inject(nil)
+		time.Sleep(75 * time.Second)
+		w.generate(k)
+		if s := k.Status(); s.Refusals != 0 {
+			w.Errorf("%d refusals, want none", s.Refusals)
+		}
+	})
+}
+
+func TestRenewReplyLost(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.forget()
+		w.inject(once(leasetest.Renew, leasetest.Fault{After: true}))
+		time.Sleep(2 * time.Minute)
+		w.wantCalls("reply of Renew lost", leasetest.Renew, leasetest.Lookup, leasetest.Renew)
+		time.Sleep(10 * time.Minute)
+		w.generate(k)
+		if s := k.Status(); s.Lost != 0 || s.RenewalsFailed != 1 || s.Err != nil {
+			w.Errorf("status %+v: want one failed renewal and no loss", s)
+		}
+	})
+}
+
+// A renewal that comes through only after the record was read back makes the next one fail.
+func TestRenewArrivesLate(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.forget()
+		held := k.Status().Record
+		var late atomic.Bool
+		w.inject(func(op leasetest.Op) leasetest.Fault {
+			if op == leasetest.Renew && !late.Swap(true) {
+				w.store.Renew(w.Context(), held, ttl) // noted as a call, too
+			}
+			return leasetest.Fault{}
+		})
+		time.Sleep(2 * time.Minute)
+		w.wantCalls("late renewal", leasetest.Renew, leasetest.Renew, leasetest.Lookup, leasetest.Renew)
+		if s := k.Status(); s.Lost != 0 || s.Renewed != 1 {
+			w.Errorf("status %+v: want no loss", s)
+		}
+	})
+}
+
+func TestHungStore(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.forget()
+		w.inject(func(leasetest.Op) leasetest.Fault { return leasetest.Fault{Hang: true, After: true} })
+		for range int(ttl/time.Second) - 1 {
+			w.generate(k)
+			time.Sleep(time.Second)
+		}
+		if n := len(w.noted()); n < 4 || n > 8 {
+			w.Errorf("%d calls of a store that hangs for 200 s, want 4 to 8", n)
+		}
+		w.wantHealth(k, false, context.DeadlineExceeded)
+		w.inject(nil)
+		time.Sleep(85 * time.Second)
+		w.generate(k)
+		w.wantHealth(k, true, nil)
+	})
+}
+
+// lostNow has k find that its lease is lost, long before the end.
+func (w *town) lostNow(k *lease.Keeper) lease.Record {
+	w.Helper()
+	held := w.usurp(k)
+	w.forget()
+	w.log.take()
+	for k.Status().Lost == 0 {
+		w.generate(k)
+		time.Sleep(time.Second)
+	}
+	synctest.Wait()
+	return held
+}
+
+func TestLostLease(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		held := w.lostNow(k)
+		if f := w.generate(k); f.Node == held.FirstNode {
+			w.Errorf("still on node %d", f.Node)
+		}
+		w.wantCalls("lost", leasetest.Renew, leasetest.Lookup, leasetest.Acquire)
+		w.wantLog("INFO randflake: lease replaced")
+		w.wantHealth(k, true, nil)
+		if s := k.Status(); s.Lost != 1 || s.Replaced != 1 || s.Acquired != 2 || s.Refusals != 0 {
+			w.Errorf("status %+v: want one lost, one replaced, two acquired", s)
+		}
+	})
+}
+
+func TestLostLeaseWithoutAnother(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		held := k.Status().Record
+		w.inject(func(op leasetest.Op) leasetest.Fault {
+			if op == leasetest.Acquire {
+				return down(op)
+			}
+			return leasetest.Fault{}
+		})
+		w.lostNow(k)
+		for w.clock.secondsFrom(held.HighWater) <= 0 {
+			if f := w.generate(k); f.Node != held.FirstNode {
+				w.Fatalf("node %d, want %d", f.Node, held.FirstNode)
+			}
+			time.Sleep(time.Second)
+		}
+		w.wantRefused(k, randflake.ErrLeaseEnded)
+		w.storm(k, time.Minute)
+		w.wantLog("WARN randflake: lease is lost", "ERROR randflake: no ID")
+		w.wantPauses(w.noted(), 5*time.Second)
+		w.inject(nil)
+		w.storm(k, 80*time.Second)
+		w.generate(k)
+		w.wantHealth(k, true, nil)
+		w.wantLog("INFO randflake: lease replaced")
+		if s := k.Status(); s.Lost != 1 || s.Replaced != 1 || s.AcquisitionsFailed == 0 {
+			w.Errorf("status %+v", s)
+		}
+	})
+}
+
+// A store that lost data takes the lease away and grants only what starts in an hour. The old
+// lease serves to its end, and the next one from its start.
+func TestLostDataInTheStore(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		held := k.Status().Record
+		floor := keeperRules.NotBefore(w.clock.Now().Unix())
+		w.store.SetNotBefore(floor)
+		for w.clock.secondsFrom(held.HighWater) <= 0 {
+			w.generate(k)
+			time.Sleep(time.Second)
+		}
+		if s := k.Status(); s.Lost != 1 || s.Acquired != 2 || s.Replaced > 1 {
+			w.Errorf("status %+v: want one lost, two acquired", s)
+		}
+		time.Sleep(time.Second)
+		w.wantRefused(k, randflake.ErrLeaseNotStarted)
+		for w.clock.secondsFrom(floor) < 0 {
+			if _, err := k.Generator().Generate(); err == nil {
+				w.Fatalf("ID %d s before the floor", -w.clock.secondsFrom(floor))
+			}
+			time.Sleep(time.Second)
+		}
+		w.generate(k)
+		w.storm(k, 10*time.Minute)
+		w.wantHealth(k, true, nil)
+		w.wantPauses(w.noted(), 5*time.Second)
+	})
+}
+
+func TestClockBackASecond(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.generate(k)
+		w.forget()
+		w.clock.step(-time.Second)
+		w.storm(k, 5*time.Second)
+		w.clock.step(-9 * time.Second)
+		w.generate(k)
+		w.wantCalls("clock back within the tolerance")
+	})
+}
+
+func TestClockBackAnHour(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		time.Sleep(30 * time.Second)
+		used := w.generate(k)
+		w.forget()
+		w.log.take()
+		w.clock.step(-time.Hour)
+		w.wantRefused(k, randflake.ErrClockBackward)
+		synctest.Wait()
+		f := w.generate(k)
+		if f.Node == used.Node || f.Time.Unix() != w.clock.Now().Unix() {
+			w.Errorf("after node %d: node %d at %v, clock %v", used.Node, f.Node, f.Time, w.clock.Now())
+		}
+		w.wantCalls("clock back", leasetest.Acquire, leasetest.Release)
+		w.wantLog("INFO randflake: lease replaced")
+		for _, r := range w.records() {
+			if r.FirstNode == used.Node && (r.Owner != lease.Owner{} || r.HighWater != used.Time.Unix()) {
+				w.Errorf("record %+v: want it released with last second %d", r, used.Time.Unix())
+			}
+		}
+		w.wantHealth(k, true, nil)
+	})
+}
+
+func (w *town) records() []lease.Record {
+	w.Helper()
+	records, err := w.store.List(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	return records
+}
+
+// With the store down nothing helps against a clock that stepped back; it is tried at each pause.
+func TestClockBackInOutage(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.generate(k)
+		w.log.take()
+		w.forget()
+		w.inject(down)
+		w.clock.step(-time.Hour)
+		w.storm(k, 4*time.Minute)
+		w.wantRefused(k, randflake.ErrClockBackward)
+		w.wantHealth(k, false, leasetest.ErrInjected)
+		w.wantPauses(w.noted(), 5*time.Second)
+		if n := len(w.noted()); n > 12 {
+			w.Errorf("%d calls in 4 minutes", n)
+		}
+		w.inject(nil)
+		w.storm(k, 80*time.Second)
+		w.generate(k)
+		w.wantHealth(k, true, nil)
+		w.wantLog("ERROR randflake: no ID", "INFO randflake: lease replaced")
+	})
+}
+
+// Each step back is worth another lease, but not each refusal, and not faster than the pauses.
+func TestClockBackAgainAndAgain(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.forget()
+		for range 300 {
+			w.clock.step(-20 * time.Second)
+			w.storm(k, time.Second)
+		}
+		calls := w.noted(leasetest.Acquire)
+		w.wantPauses(calls, 5*time.Second)
+		if n := len(calls); n < 4 || n > 60 {
+			w.Errorf("%d acquisitions in 5 minutes, want 4 to 60", n)
+		}
+	})
+}
+
+// Who asks while the store has not answered yet learns that no IDs are made.
+func TestClockBackBeforeTheStoreAnswers(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		time.Sleep(time.Minute)
+		w.generate(k)
+		w.inject(func(leasetest.Op) leasetest.Fault { return leasetest.Fault{Hang: true} })
+		w.clock.step(-20 * time.Second)
+		w.storm(k, time.Second)
+		w.wantHealth(k, false, nil)
+	})
+}
+
+// What the keeper tries for itself is in no counter.
+func TestOwnTrialsDoNotCount(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.generate(k)
+		w.inject(down)
+		w.clock.step(-20 * time.Second)
+		refused := w.storm(k, time.Second)
+		w.clock.step(20 * time.Second)
+		ids := make([]randflake.ID, randflake.MaxSequence+1)
+		exhausted := 0
+		for range 200 {
+			if _, err := k.Generator().Fill(ids); err == randflake.ErrExhausted {
+				exhausted++
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		synctest.Wait()
+		if s := k.Status(); s.Exhausted != uint64(exhausted) || s.Refusals != uint64(exhausted+refused) || !s.Healthy {
+			w.Errorf("status %+v: want %d exhausted of %d", s, exhausted, exhausted+refused)
+		}
+	})
+}
+
+// One that holds all nodes can only wait for the clock, and keeps its lease meanwhile.
+func TestClockBackWithoutAnotherRange(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep(lease.Nodes(randflake.MaxNode + 1))
+		w.generate(k)
+		w.log.take()
+		w.clock.step(-20 * time.Minute)
+		w.storm(k, 19*time.Minute)
+		w.wantRefused(k, randflake.ErrClockBackward)
+		w.wantHealth(k, false, lease.ErrNoRange)
+		w.storm(k, 70*time.Second)
+		w.generate(k)
+		w.wantPauses(w.noted(), 5*time.Second)
+		w.storm(k, 2*time.Minute)
+		w.wantHealth(k, true, nil)
+		if s := k.Status(); s.Lost != 0 || s.Renewed < 7 {
+			w.Errorf("status %+v: want it renewed all the time", s)
+		}
+		w.wantLog("ERROR randflake: no ID", "INFO randflake: lease is kept again")
+	})
+}
+
+// When only the generator's clock is wrong, other leases start no sooner; they go back unused.
+func TestOnlyOwnClockBack(t *testing.T) {
+	inTown(t, func(w *town) {
+		var own skewed
+		k := w.keep(lease.WithClock(own.Now))
+		used := w.generate(k)
+		own.step(-time.Hour)
+		w.forget()
+		w.storm(k, 20*time.Minute)
+		w.wantRefused(k, randflake.ErrClockBackward)
+		w.wantHealth(k, false, k.Status().Err)
+		w.wantPauses(w.noted(), 5*time.Second)
+		if s := k.Status(); s.Replaced != 0 || s.Acquired != s.Released+1 || s.Err == nil {
+			w.Errorf("status %+v: want every other lease given back", s)
+		}
+		own.step(time.Hour)
+		if f := w.generate(k); f.Node != used.Node {
+			w.Errorf("node %d, want %d", f.Node, used.Node)
+		}
+		if n := len(w.records()); n > 2 {
+			w.Errorf("%d ranges in use, want 2: the one given back serves again", n)
+		}
+	})
+}
+
+func TestClockForwardAYearAndBack(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	for _, makesIDs := range []bool{true, false} {
+		inTown(t, func(w *town) {
+			k := w.keep()
+			w.generate(k)
+			w.clock.step(year)
+			if makesIDs {
+				w.wantRefused(k, randflake.ErrLeaseEnded)
+				synctest.Wait()
+				w.generate(k)
+				w.wantHealth(k, true, nil)
+			}
+			time.Sleep(5 * time.Minute)
+			w.clock.step(-year)
+			w.storm(k, 20*time.Second)
+			f := w.generate(k)
+			if f.Time.Unix() != w.clock.Now().Unix() {
+				w.Errorf("ID for %v, clock %v", f.Time, w.clock.Now())
+			}
+			w.storm(k, 20*time.Minute)
+			w.wantHealth(k, true, nil)
+		})
+	}
+}
+
+// Only the generator's clock goes ahead: renewals can't reach it, and are not tried all the time.
+func TestOwnClockAhead(t *testing.T) {
+	inTown(t, func(w *town) {
+		var own skewed
+		k := w.keep(lease.WithClock(own.Now))
+		own.step(time.Hour)
+		w.forget()
+		w.storm(k, 20*time.Minute)
+		w.wantRefused(k, randflake.ErrLeaseEnded)
+		w.wantPauses(w.noted(), 5*time.Second)
+		if s := k.Status(); s.Healthy || s.Err == nil || s.Lost != 0 {
+			w.Errorf("status %+v", s)
+		}
+		own.step(-time.Hour)
+		w.generate(k)
+	})
+}
+
+// A lease that starts a little ahead needs no call, one that starts far ahead another lease.
+func TestLeaseNotStarted(t *testing.T) {
+	inTown(t, func(w *town) {
+		var own skewed
+		own.step(-time.Minute)
+		k := w.keep(lease.WithClock(own.Now))
+		w.forget()
+		w.wantRefused(k, randflake.ErrLeaseNotStarted)
+		w.wantHealth(k, false, nil)
+		if refused := w.storm(k, 61*time.Second); refused < 5900 || refused > 6000 {
+			w.Errorf("%d refusals in a minute", refused)
+		}
+		w.wantCalls("lease that starts in a minute")
+		w.generate(k)
+		w.wantHealth(k, true, nil)
+	})
+	inTown(t, func(w *town) {
+		w.clock.step(time.Hour)
+		k := w.keep()
+		ahead := k.Status().Record
+		w.clock.step(-time.Hour)
+		w.wantRefused(k, randflake.ErrLeaseNotStarted)
+		synctest.Wait()
+		if f := w.generate(k); f.Node == ahead.FirstNode {
+			w.Errorf("node %d of the lease that starts in an hour", f.Node)
+		}
+		for _, r := range w.records() {
+			if r.FirstNode == ahead.FirstNode && (r.Owner != lease.Owner{} || r.HighWater != ahead.Start-1) {
+				w.Errorf("record %+v: want it given back unused", r)
+			}
+		}
+	})
+}
+
+// pause stands for a process that was stopped: the clock goes on and timers don't.
+func TestPausedPastTheEnd(t *testing.T) {
+	for _, takenOver := range []bool{true, false} {
+		inTown(t, func(w *town) {
+			k := w.keep(lease.Nodes(randflake.MaxNode + 1))
+			w.generate(k)
+			w.clock.step(10 * time.Minute)
+			if takenOver {
+				rec, err := w.store.Acquire(w.Context(), lease.Request{Nodes: 1, TTL: time.Minute})
+				if err != nil || rec.Version == 1 {
+					w.Fatalf("take over: %+v, %v", rec, err)
+				}
+			}
+			w.wantRefused(k, randflake.ErrLeaseEnded)
+			synctest.Wait()
+			if !takenOver {
+				w.generate(k)
+				w.wantHealth(k, true, nil)
+				return
+			}
+			w.wantRefused(k, randflake.ErrLeaseEnded)
+			w.wantHealth(k, false, lease.ErrNoRange)
+			w.storm(k, 2*time.Minute)
+			w.generate(k)
+			if s := k.Status(); s.Lost != 1 || s.Replaced != 1 {
+				w.Errorf("status %+v: want one lost, one replaced", s)
+			}
+		})
+	}
+}
+
+// A store that grants the same nodes from too early on is not believed.
+func TestRefusedReplace(t *testing.T) {
+	inTown(t, func(w *town) {
+		first := true
+		store := twisted{w.store, func(r lease.Record) lease.Record {
+			if !first {
+				r.FirstNode, r.LastNode = 0, 0
+			}
+			first = false
+			return r
+		}}
+		k, err := w.tryKeep(store)
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.usurp(k)
+		w.forget()
+		for range int(ttl/time.Second) - 1 {
+			w.generate(k)
+			time.Sleep(time.Second)
+		}
+		w.wantHealth(k, false, randflake.ErrInvalidLease)
+		w.wantPauses(w.noted(), 5*time.Second)
+		if s := k.Status(); s.Replaced != 0 || s.Acquired < 3 || s.Refusals != 0 {
+			w.Errorf("status %+v: want refused leases and no refused ID", s)
+		}
+	})
+}
+
+func TestStormsDoNotReachTheStore(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		ids := make([]randflake.ID, randflake.MaxSequence+1)
+		w.forget()
+		for range 10 {
+			if n, err := k.Generator().Fill(ids); n != len(ids) {
+				w.Fatalf("Fill: %d, %v", n, err)
+			}
+			for range 100 {
+				w.wantRefused(k, randflake.ErrExhausted)
+			}
+			time.Sleep(time.Second)
+		}
+		w.wantCalls("exhausted")
+		if s := k.Status(); s.Exhausted != 1000 || s.Refusals != 1000 || !s.Healthy {
+			w.Errorf("status %+v: want 1000 exhausted and healthy", s)
+		}
+	})
+}
+
+func TestEndOfLife(t *testing.T) {
+	inTown(t, func(w *town) {
+		time.Sleep(time.Until(time.Unix(randflake.MaxTimestamp-400, 0)))
+		k := w.keep()
+		for range 400 {
+			w.generate(k)
+			time.Sleep(time.Second)
+		}
+		w.generate(k)
+		if got := k.Status().Record.HighWater; got != randflake.MaxTimestamp {
+			w.Errorf("lease up to %d, want %d", got, randflake.MaxTimestamp)
+		}
+		w.forget()
+		time.Sleep(time.Second)
+		w.wantRefused(k, randflake.ErrEndOfLife)
+		w.storm(k, time.Hour)
+		w.wantCalls("after the end of the format")
+		if err := k.Close(); err != nil {
+			w.Errorf("Close: %v", err)
+		}
+	})
+}
+
+func TestCloseReleasesWhatWasNotUsed(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep(lease.Nodes(randflake.MaxNode + 1))
+		time.Sleep(20 * time.Second)
+		used := w.generate(k).Time.Unix()
+		time.Sleep(10 * time.Second)
+		w.log.take()
+		if err := k.Close(); err != nil {
+			w.Fatalf("Close: %v", err)
+		}
+		w.wantRefused(k, randflake.ErrClosed)
+		w.wantHealth(k, false, nil)
+		w.wantLog("INFO randflake: closed, lease given back")
+		if got := w.records()[0]; got.HighWater != used || got.Owner != (lease.Owner{}) {
+			w.Errorf("record %+v: want no owner and high-water mark %d", got, used)
+		}
+		next := w.keep(lease.Nodes(randflake.MaxNode + 1))
+		w.generate(next)
+		w.forget()
+		if err := k.Close(); err != nil {
+			w.Errorf("another Close: %v", err)
+		}
+		w.wantCalls("another Close")
+	})
+}
+
+func TestCloseWithFaults(t *testing.T) {
+	lostReply := leasetest.Fault{After: true}
+	for _, tt := range []struct {
+		name     string
+		fault    func(leasetest.Op) leasetest.Fault
+		err      error
+		released bool
+		calls    []leasetest.Op
+		atMost   time.Duration
+	}{
+		{"reply lost", once(leasetest.Release, lostReply), nil, true, []leasetest.Op{leasetest.Release, leasetest.Lookup}, 0},
+		{"failed once", once(leasetest.Release, down("")), nil, true, []leasetest.Op{leasetest.Release, leasetest.Lookup, leasetest.Release}, 0},
+		{"store down", down, leasetest.ErrInjected, false, []leasetest.Op{leasetest.Release, leasetest.Lookup}, 0},
+		{"store hangs", func(leasetest.Op) leasetest.Fault { return leasetest.Fault{Hang: true} }, context.DeadlineExceeded, false, nil, 10 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inTown(t, func(w *town) {
+				k := w.keep()
+				w.generate(k)
+				w.forget()
+				w.log.take()
+				w.inject(tt.fault)
+				start := time.Now()
+				if err := k.Close(); !errors.Is(err, tt.err) {
+					w.Errorf("Close: %v, want %v", err, tt.err)
+				}
+				if took := time.Since(start); took > tt.atMost {
+					w.Errorf("Close took %v, want %v at most", took, tt.atMost)
+				}
+				if tt.calls != nil {
+					w.wantCalls("Close", tt.calls...)
+				}
+				if tt.err == nil {
+					w.wantLog("INFO randflake: closed")
+				} else {
+					w.wantLog("WARN randflake: closed, but lease not given back")
+				}
+				w.inject(nil)
+				if got := w.records()[0].Owner == (lease.Owner{}); got != tt.released {
+					w.Errorf("released: %v, want %v", got, tt.released)
+				}
+				w.wantHealth(k, false, tt.err)
+			})
+		})
+	}
+}
+
+// Close in the middle of a renewal whose outcome is then unknown finds out before it releases.
+func TestCloseDuringRenewal(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		used := w.generate(k).Time.Unix()
+		w.forget()
+		w.inject(once(leasetest.Renew, leasetest.Fault{After: true, Hang: true}))
+		for len(w.noted()) == 0 {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if err := k.Close(); err != nil {
+			w.Errorf("Close: %v", err)
+		}
+		w.wantCalls("Close during Renew", leasetest.Renew, leasetest.Lookup, leasetest.Release)
+		if got := w.records()[0]; got.HighWater != used {
+			w.Errorf("record %+v, want high-water mark %d", got, used)
+		}
+		if s := k.Status(); s.RenewalsFailed != 0 || s.Released != 1 {
+			w.Errorf("status %+v", s)
+		}
+	})
+}
+
+func TestCloseAfterLoss(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.usurp(k)
+		if err := k.Close(); err != nil {
+			w.Errorf("Close: %v, want none: there is nothing to give back", err)
+		}
+	})
+}
+
+func TestCloseAfterNoticedLoss(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.inject(func(op leasetest.Op) leasetest.Fault {
+			if op == leasetest.Acquire {
+				return down(op)
+			}
+			return leasetest.Fault{}
+		})
+		w.lostNow(k)
+		w.forget()
+		if err := k.Close(); err != nil {
+			w.Errorf("Close: %v", err)
+		}
+		w.wantCalls("Close after a loss")
+	})
+}
+
+// A lease that was acquired for later goes back unused.
+func TestCloseWithNextLease(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.generate(k)
+		floor := keeperRules.NotBefore(w.clock.Now().Unix())
+		w.store.SetNotBefore(floor)
+		time.Sleep(2 * time.Minute)
+		if s := k.Status(); s.Acquired != 2 || s.Replaced != 0 {
+			w.Fatalf("status %+v: want another lease waiting", s)
+		}
+		if err := k.Close(); err != nil {
+			w.Errorf("Close: %v", err)
+		}
+		for _, r := range w.records() {
+			if r.Start == floor && r.Owner != (lease.Owner{}) {
+				w.Errorf("record %+v, want it released", r)
+			}
+		}
+	})
+}
+
+// deaf is a store that does not heed contexts.
+type deaf struct {
+	lease.Store
+	hangUp chan struct{}
+}
+
+func (s deaf) Release(context.Context, lease.Record, time.Time) error {
+	<-s.hangUp
+	return nil
+}
+
+func TestCloseWithDeafStore(t *testing.T) {
+	inTown(t, func(w *town) {
+		store := deaf{w.store, make(chan struct{})}
+		k, err := w.tryKeep(store)
+		if err != nil {
+			w.Fatal(err)
+		}
+		start := time.Now()
+		if err := k.Close(); err == nil {
+			w.Error("Close: no error, want one")
+		}
+		if took := time.Since(start); took > 12*time.Second {
+			w.Errorf("Close took %v", took)
+		}
+		close(store.hangUp)
+	})
+}
+
+func TestCloseAtOnce(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep(lease.Nodes(4))
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for {
+					if _, err := k.Generator().Generate(); err == randflake.ErrClosed {
+						return
+					}
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		for range 4 {
+			wg.Go(func() {
+				time.Sleep(time.Second)
+				if err := k.Close(); err != nil {
+					w.Errorf("Close: %v", err)
+				}
+				k.Status()
+			})
+		}
+		wg.Wait()
+		if s := k.Status(); s.Released != 1 {
+			w.Errorf("released %d times", s.Released)
+		}
+	})
+}
+
+// miser is a store whose renewals report less than was granted before.
+type miser struct{ lease.Store }
+
+func (s miser) Renew(ctx context.Context, held lease.Record, ttl time.Duration) (lease.Record, error) {
+	rec, err := s.Store.Renew(ctx, held, ttl)
+	rec.HighWater = rec.Start
+	return rec, err
+}
+
+// What was granted stays granted.
+func TestRenewalNeverShortens(t *testing.T) {
+	inTown(t, func(w *town) {
+		k, err := w.tryKeep(miser{w.store})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.storm(k, ttl-time.Second)
+		w.generate(k)
+		w.wantHealth(k, false, nil)
+	})
+}
+
+// A renewal whose reply is lost counts as soon as it is read back, even if no other one succeeds.
+func TestLookupExtends(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		held := k.Status().Record
+		w.inject(func(op leasetest.Op) leasetest.Fault {
+			return leasetest.Fault{After: op == leasetest.Renew && k.Status().RenewalsFailed == 0, Err: map[leasetest.Op]error{leasetest.Renew: leasetest.ErrInjected}[op]}
+		})
+		time.Sleep(2 * time.Minute)
+		w.wantHealth(k, true, leasetest.ErrInjected)
+		if s := k.Status(); s.Record.HighWater < held.HighWater+90 || !s.Record.Lease().End.Equal(k.Generator().Lease().End) {
+			w.Errorf("status %+v, generator up to %v: want the first renewal's end", s, k.Generator().Lease().End)
+		}
+	})
+}
+
+// Who closes the generator while it refuses ends the keeping at the next act.
+func TestGeneratorClosedWhileStopped(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.inject(down)
+		time.Sleep(10 * time.Minute)
+		k.Generator().Close()
+		time.Sleep(80 * time.Second)
+		w.forget()
+		time.Sleep(10 * time.Minute)
+		w.wantCalls("after the generator was closed")
+		if err := k.Close(); !errors.Is(err, leasetest.ErrInjected) {
+			w.Errorf("Close: %v, want why the lease was not given back", err)
+		}
+	})
+}
+
+// Who closes the generator needs no keeper any more: the lease goes back at the next renewal.
+func TestGeneratorClosed(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		w.generate(k)
+		k.Generator().Close()
+		time.Sleep(2 * time.Minute)
+		if got := w.records()[0]; got.Owner != (lease.Owner{}) {
+			w.Errorf("record %+v, want it released", got)
+		}
+		if err := k.Close(); err != nil {
+			w.Errorf("Close: %v", err)
+		}
+	})
+}
