@@ -1,0 +1,218 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/randflake/randflake"
+	"golang.org/x/sys/unix"
+)
+
+// forever is more IDs than a test waits for.
+const forever = "1000000000000"
+
+// wantReleased fails the test unless the store has one lease, which was given back.
+func wantReleased(t *testing.T, dir string) {
+	t.Helper()
+	if all := views(t, dir); len(all) != 1 || all[0].State != "released" {
+		t.Errorf("list: %+v, want one released lease", all)
+	}
+}
+
+func exitCode(err error) int {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		return -2
+	}
+	return 0
+}
+
+func TestClosedPipe(t *testing.T) {
+	dir := newHome(t)
+	ids := succeed(t, "", "new", "-store", dir, "-n", "100000")
+	for _, c := range []struct{ args, stdin string }{
+		{"new -n " + forever, ""},
+		{"inspect -from text", ids},
+	} {
+		var errs bytes.Buffer
+		cmd := process(t, "program", append(strings.Fields(c.args), "-store", dir)...)
+		cmd.Stdin, cmd.Stderr = strings.NewReader(c.stdin), &errs
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+			t.Error(err)
+		}
+		out.Close()
+		code := exitCode(cmd.Wait())
+		if code != 0 || errs.Len() > 0 {
+			t.Errorf("%s: exit status %d, standard error %q, want 0 and none", c.args, code, &errs)
+		}
+	}
+	for _, v := range views(t, dir) {
+		if v.State != "released" {
+			t.Errorf("%+v, want released", v)
+		}
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	dir := newHome(t)
+	id := strings.TrimSpace(succeed(t, "", "new", "-store", dir))
+	for _, args := range []string{"new -n 100000 -store DIR", "lease acquire -store DIR", "lease list -store DIR",
+		"inspect -store DIR " + id, "secret", "version", "help"} {
+		var errs bytes.Buffer
+		words := strings.Fields(strings.ReplaceAll(args, "DIR", dir))
+		cmd := process(t, "program", words...)
+		cmd.Stdout, cmd.Stderr = full, &errs
+		code := exitCode(cmd.Run())
+		wantFailure(t, result{code, "", errs.String()}, exitFailed, "standard output: no space left on device")
+	}
+	for _, v := range views(t, dir) {
+		if v.State != "released" {
+			t.Errorf("%+v, want released", v)
+		}
+	}
+}
+
+// TestSignals stops the program while it writes, and while it waits for a reader that does not read.
+func TestSignals(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		signal  os.Signal
+		reading bool
+	}{
+		{"interrupt", os.Interrupt, true},
+		{"terminate", syscall.SIGTERM, true},
+		{"hang up", syscall.SIGHUP, true},
+		{"interrupt while nobody reads", os.Interrupt, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := newHome(t)
+			var errs bytes.Buffer
+			cmd := process(t, "program", "new", "-store", dir, "-n", forever)
+			cmd.Stderr = &errs
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Process.Signal(c.signal); err != nil {
+				t.Fatal(err)
+			}
+			var rest []byte
+			if c.reading {
+				rest, _ = io.ReadAll(out)
+			}
+			code := exitCode(cmd.Wait())
+			wantFailure(t, result{code, "", errs.String()}, exitFailed, "stopped after ", "of "+forever+" IDs")
+			if c.reading && !bytes.HasSuffix(rest, []byte("\n")) {
+				t.Errorf("output ends within a line")
+			}
+			wantReleased(t, dir)
+		})
+	}
+}
+
+// TestReadOnlyStore runs as somebody who may read the store and not write it.
+func TestReadOnlyStore(t *testing.T) {
+	// Not in t.TempDir, which only its owner can enter.
+	base, err := os.MkdirTemp("", "randflake-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(base, "home")
+	t.Cleanup(func() {
+		os.Chmod(dir, 0o700)
+		os.RemoveAll(base)
+	})
+	succeed(t, "", "lease", "init", "-new-secret", "-store", dir)
+	exe := copyOfTestBinary(t, base)
+
+	var who *syscall.Credential
+	if os.Geteuid() == 0 {
+		const nobody = 65534
+		who = &syscall.Credential{Uid: nobody, Gid: nobody}
+		for path := range snapshot(t, dir) {
+			if err := os.Chown(path, nobody, nobody); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for path, mode := range map[string]os.FileMode{base: 0o777, dir: 0o500} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := snapshot(t, dir)
+	var out, errs bytes.Buffer
+	cmd := process(t, "program", "new", "-store", dir)
+	cmd.Path, cmd.Stdout, cmd.Stderr = exe, &out, &errs
+	cmd.Env = append(cmd.Env, "GOCOVERDIR="+base)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who}
+	err = cmd.Run()
+	if errors.Is(err, os.ErrPermission) {
+		t.Skipf("%s is closed to others: %v", os.TempDir(), err)
+	}
+	wantFailure(t, result{exitCode(err), out.String(), errs.String()}, exitFailed, "permission denied", dir)
+	if !maps.Equal(before, snapshot(t, dir)) {
+		t.Error("the store was changed")
+	}
+}
+
+func copyOfTestBinary(t *testing.T, dir string) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "randflake.test")
+	if err := os.WriteFile(path, content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestSecretFromPipe reads the secret from a pipe, as a shell's <(command) gives it.
+func TestSecretFromPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	want := randflake.NewSecret()
+	go os.WriteFile(path, []byte(secretLine(want)), 0)
+	if got, err := readSecret(path); err != nil || got != want {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/filestore"
+)
+
+const homeUsage = `
+Secret and store. Without -store both lie in your state directory, $XDG_STATE_HOME/randflake or
+~/.local/state/randflake (on macOS ~/Library/Application Support/randflake, on Windows
+%LocalAppData%\randflake), which the first "randflake new" makes.
+
+  -store DIR        the directory of the lease store, on a local disk; it is not made at first use
+                    but by "randflake lease init"
+  -secret-file F    the file with the secret; without it, the file "secret" in the store's directory
+
+A secret file holds 32 hexadecimal digits, or base64 of 16 bytes, and is refused when others than
+its owner and group can read it. All that mint with one secret must share one store.
+`
+
+// A home is where the secret and the lease store are.
+type home struct {
+	dir        string // the store's directory
+	secretFile string
+	implied    bool // the user named neither of them
+}
+
+// homeFlags defines -store and -secret-file.
+func (fs *flagSet) homeFlags(h *home) {
+	fs.path(&h.dir, "store")
+	fs.path(&h.secretFile, "secret-file")
+}
+
+// resolve fills in what the user did not name.
+func (h *home) resolve() (err error) {
+	h.implied = h.dir == "" && h.secretFile == ""
+	if h.dir == "" {
+		if h.dir, err = stateDir(); err != nil {
+			return fmt.Errorf("no place for the secret and the store: %w: name one with -store", err)
+		}
+	}
+	if h.secretFile == "" {
+		h.secretFile = filepath.Join(h.dir, "secret")
+	}
+	return nil
+}
+
+// stateDir returns where this user's programs keep what must outlive them.
+func stateDir() (string, error) {
+	const name = "randflake"
+	switch runtime.GOOS {
+	case "windows":
+		dir, err := os.UserCacheDir() // %LocalAppData%
+		return filepath.Join(dir, name), err
+	case "darwin", "ios":
+		dir, err := os.UserConfigDir() // ~/Library/Application Support
+		return filepath.Join(dir, name), err
+	}
+	// The XDG base directory specification has relative names ignored.
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, name), nil
+	}
+	dir, err := os.UserHomeDir()
+	return filepath.Join(dir, ".local", "state", name), err
+}
+
+// open returns the secret and the store. Where the user named neither it makes both at first use.
+func (h *home) open(t *tool) (randflake.Secret, *filestore.Store, error) {
+	secret, err := readSecret(h.secretFile)
+	if h.implied && errors.Is(err, fs.ErrNotExist) {
+		if err := h.firstUse(t); err != nil {
+			return secret, nil, fmt.Errorf("state directory %s: %w", h.dir, reason(err))
+		}
+		secret, err = readSecret(h.secretFile)
+	}
+	if err != nil {
+		return secret, nil, err
+	}
+	store, err := h.openStore()
+	return secret, store, err
+}
+
+func (h *home) openStore() (*filestore.Store, error) {
+	store, err := filestore.Open(h.dir)
+	if errors.Is(err, lease.ErrNoStore) {
+		// One that is made now can't know what a lost one granted for the secret.
+		return nil, fmt.Errorf("no lease store in %s: to make one, whose first lease starts after a safety delay, run: randflake lease init -store %s", h.dir, h.dir)
+	}
+	return store, err
+}
+
+// firstUse makes the state directory, unless there is something in it already. Of many processes
+// that start at once one wins: each makes a whole directory under another name, and no rename goes
+// over a directory with something in it. So there is never a secret without its store, which
+// could not be told from one whose store was lost.
+func (h *home) firstUse(t *tool) error {
+	if !isVacant(h.dir) {
+		return nil
+	}
+	if target, err := filepath.EvalSymlinks(h.dir); err == nil {
+		h.dir = target // a rename would hit the link
+	}
+	parent := filepath.Dir(h.dir)
+	if err := makeDirs(parent); err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp(parent, ".randflake-*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	if err := furnish(temp); err != nil {
+		return err
+	}
+	won, err := moveIn(temp, h.dir)
+	if err != nil {
+		return err
+	}
+	if won {
+		fmt.Fprintf(t.stderr, "randflake: made a new secret and a lease store in %s: keep the secret, only it opens its IDs\n", h.dir)
+	}
+	return syncDir(parent)
+}
+
+// furnish makes a secret and a store in an empty directory. The secret is new, so the store's
+// leases may start at once.
+func furnish(dir string) error {
+	if err := makeSecretFile(filepath.Join(dir, "secret")); err != nil {
+		return err
+	}
+	store, err := filestore.Create(dir, filestore.ForNewSecret())
+	if err != nil {
+		return err
+	}
+	return store.Close()
+}
+
+// moveIn renames temp to dir, and reports false if somebody else was first.
+func moveIn(temp, dir string) (won bool, err error) {
+	if os.Rename(temp, dir) == nil {
+		return true, nil
+	}
+	rmdirErr := syscall.Rmdir(dir) // in the way if it is empty, and only then removed
+	err = os.Rename(temp, dir)
+	switch {
+	case err == nil:
+		return true, nil
+	case !isVacant(dir):
+		return false, nil
+	case errors.Is(err, fs.ErrExist): // it is where something is mounted, or may not be removed
+		return false, fmt.Errorf("can't replace the empty directory: %w: to fill it run: randflake lease init -new-secret", rmdirErr)
+	}
+	return false, err
+}
+
+// isVacant reports whether there is no dir, or one with nothing in it.
+func isVacant(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
+}
+
+// makeDirs is os.MkdirAll with a sync of each directory that it made.
+func makeDirs(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDirs(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(parent)
+}

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/randflake/randflake"
+)
+
+func TestFirstUse(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		prepare func(dir string) error
+	}{
+		{"no directory", func(string) error { return nil }},
+		{"an empty one", func(dir string) error { return os.MkdirAll(dir, 0o700) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := isolate(t)
+			if err := c.prepare(dir); err != nil {
+				t.Fatal(err)
+			}
+			first := call(t, "", "new")
+			if first.code != exitOK || strings.Count(first.err, "\n") != 1 || !strings.Contains(first.err, dir) {
+				t.Fatalf("first use: %+v: want one line about %s", first, dir)
+			}
+			info, err := os.Stat(filepath.Join(dir, "secret"))
+			if err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+				t.Errorf("secret: %v, %v, want mode 0600", info.Mode(), err)
+			}
+			second := succeed(t, "", "new")
+			if second == first.out || strings.Count(second, "\n") != 1 {
+				t.Errorf("second use: %q after %q", second, first.out)
+			}
+			if out := succeed(t, first.out+second, "inspect", "-from", "text"); strings.Count(out, "\n") != 2 {
+				t.Errorf("inspect: %q", out)
+			}
+			if around, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(around) != 1 {
+				t.Errorf("left behind: %v, %v", around, err)
+			}
+		})
+	}
+}
+
+func TestFirstUseThroughSymlink(t *testing.T) {
+	dir := isolate(t)
+	target := t.TempDir()
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, dir); err != nil {
+		t.Skip(err)
+	}
+	if r := call(t, "", "new"); r.code != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	if isVacant(target) {
+		t.Error("the state is not where the link leads to")
+	}
+	succeed(t, "", "new")
+}
+
+// TestFirstUseRace has many processes start on an empty state directory. All must end up with the
+// same secret and store.
+func TestFirstUseRace(t *testing.T) {
+	const racers = 32
+	dir := isolate(t)
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var out, errs strings.Builder
+	for range racers {
+		cmd := process(t, "program", "new", "-n", "10")
+		group.Go(func() {
+			var own strings.Builder
+			cmd.Stderr = &own
+			ids, err := cmd.Output()
+			mu.Lock()
+			defer mu.Unlock()
+			out.Write(ids)
+			errs.WriteString(own.String())
+			if err != nil {
+				t.Errorf("%v: %s", err, own.String())
+			}
+		})
+	}
+	group.Wait()
+	if n := strings.Count(errs.String(), "made a new secret"); n != 1 {
+		t.Errorf("%d say that they made the secret and the store", n)
+	}
+	lines := strings.Fields(out.String())
+	distinct := make(map[string]bool)
+	for _, line := range lines {
+		distinct[line] = true
+	}
+	if len(lines) != 10*racers || len(distinct) != len(lines) {
+		t.Errorf("%d IDs, %d distinct, want %d", len(lines), len(distinct), 10*racers)
+	}
+	// With another secret than the one that is there, an ID would most likely be of the future.
+	succeed(t, out.String(), "inspect", "-from", "text")
+	if around, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(around) != 1 {
+		t.Errorf("left behind: %v, %v", around, err)
+	}
+}
+
+// TestLosersUseTheWinners has somebody win while a process makes its own state directory.
+func TestLosersUseTheWinners(t *testing.T) {
+	dir := isolate(t)
+	own := filepath.Join(t.TempDir(), "own")
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := furnish(own); err != nil {
+		t.Fatal(err)
+	}
+	succeedNoisily(t, "new")
+	before := snapshot(t, dir)
+	if won, err := moveIn(own, dir); won || err != nil {
+		t.Errorf("moveIn over a home: %v, %v, want false and no error", won, err)
+	}
+	if !maps.Equal(before, snapshot(t, dir)) {
+		t.Error("a loser changed the winner's directory")
+	}
+}
+
+// succeedNoisily is succeed for a call that may say something.
+func succeedNoisily(t *testing.T, args ...string) {
+	t.Helper()
+	if r := call(t, "", args...); r.code != exitOK {
+		t.Fatalf("randflake %q: %+v", args, r)
+	}
+}
+
+func TestStateDirIgnoresRelativeNames(t *testing.T) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		t.Skip("XDG base directories are for other systems")
+	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_STATE_HOME", "state")
+	if dir, err := stateDir(); err != nil || dir != filepath.Join(home, ".local", "state", "randflake") {
+		t.Errorf("%s, %v", dir, err)
+	}
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_STATE_HOME", "")
+	wantFailure(t, call(t, "", "new"), exitFailed, "HOME", "-store")
+}
+
+// TestRefusals has all that can be wrong with a secret or a store: a clear error, and nothing
+// changed.
+func TestRefusals(t *testing.T) {
+	const secretText = "000102030405060708090a0b0c0d0e0f"
+	file := func(name string) func(dir string) string {
+		return func(dir string) string { return filepath.Join(dir, name) }
+	}
+	secret, state := file("secret"), file("state")
+	for _, c := range []struct {
+		name   string
+		breaks func(dir string) error
+		wanted []string
+	}{
+		{"no secret", func(dir string) error { return os.Remove(secret(dir)) }, []string{"does not exist", "-secret-file", "randflake secret -o"}},
+		{"empty secret", func(dir string) error { return os.Truncate(secret(dir), 0) }, []string{"invalid secret", "got 0 characters"}},
+		{"short secret", func(dir string) error { return os.WriteFile(secret(dir), []byte(secretText[:31]+"\n"), 0o600) }, []string{"invalid secret", "got 31 characters"}},
+		{"long secret", func(dir string) error { return os.WriteFile(secret(dir), []byte(secretText+"00"), 0o600) }, []string{"invalid secret", "got 34 characters"}},
+		{"no hexadecimal secret", func(dir string) error { return os.WriteFile(secret(dir), []byte(secretText[:31]+"x"), 0o600) }, []string{"invalid secret"}},
+		{"a directory as the secret", func(dir string) error { return errors.Join(os.Remove(secret(dir)), os.Mkdir(secret(dir), 0o700)) }, []string{"is a directory"}},
+		{"a secret for everybody", func(dir string) error { return notOnWindows(os.Chmod(secret(dir), 0o644)) }, []string{"0644", "chmod 600"}},
+		{"a secret that the group may write", func(dir string) error { return notOnWindows(os.Chmod(secret(dir), 0o660)) }, []string{"0660", "chmod 600"}},
+		{"no store", func(dir string) error {
+			return errors.Join(os.Remove(state(dir)), os.Remove(file("incarnation")(dir)), os.Remove(file("lock")(dir)))
+		}, []string{"no lease store", "randflake lease init -store"}},
+		{"no state", func(dir string) error { return os.Remove(state(dir)) }, []string{"store is corrupt"}},
+		{"truncated store", func(dir string) error { return os.Truncate(state(dir), 50) }, []string{"store is corrupt"}},
+		{"store with a flipped bit", func(dir string) error { return flipBit(state(dir)) }, []string{"store is corrupt"}},
+		{"store of another incarnation", func(dir string) error { return flipBit(file("incarnation")(dir)) }, []string{"store is corrupt"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, implied := range []bool{false, true} {
+				dir := isolate(t)
+				succeedNoisily(t, "new")
+				if err := os.WriteFile(secret(dir), []byte(secretText), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.breaks(dir); errors.Is(err, errors.ErrUnsupported) {
+					t.Skip(err)
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				before := snapshot(t, dir)
+				args := []string{"new", "-n", "3"}
+				if !implied {
+					args = append(args, "-store", dir)
+				}
+				r := call(t, "", args...)
+				wantFailure(t, r, exitFailed, append(c.wanted, dir)...)
+				if strings.Contains(r.err, secretText[:16]) {
+					t.Errorf("standard error %q: tells the secret", r.err)
+				}
+				if !maps.Equal(before, snapshot(t, dir)) {
+					t.Error("files were changed")
+				}
+			}
+		})
+	}
+}
+
+func notOnWindows(err error) error {
+	if runtime.GOOS == "windows" {
+		return errors.ErrUnsupported
+	}
+	return err
+}
+
+func flipBit(path string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	content[len(content)/2] ^= 4
+	return os.WriteFile(path, content, 0o600)
+}
+
+// TestStrangeStateDir has something in the state directory that is no secret and no store.
+func TestStrangeStateDir(t *testing.T) {
+	dir := isolate(t)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "notes"), "mine")
+	before := snapshot(t, dir)
+	wantFailure(t, call(t, "", "new"), exitFailed, filepath.Join(dir, "secret"), "does not exist")
+	if !maps.Equal(before, snapshot(t, dir)) {
+		t.Error("files were changed")
+	}
+}
+
+func TestStateDirThatCantBeMade(t *testing.T) {
+	dir := isolate(t)
+	parent := filepath.Dir(dir)
+	for !isVacant(parent) || parent == filepath.Dir(parent) {
+		parent = filepath.Dir(parent)
+	}
+	if err := os.RemoveAll(parent); err != nil {
+		t.Fatal(err)
+	}
+	write(t, parent, "a file in the way")
+	wantFailure(t, call(t, "", "new"), exitFailed, "not a directory")
+}
+
+func TestSecretForms(t *testing.T) {
+	dir := newHome(t)
+	key := randflake.NewSecret()
+	text := hex.EncodeToString(key[:])
+	for _, content := range []string{text, text + "\n", text + "\r\n", strings.ToUpper(text) + "\n"} {
+		write(t, filepath.Join(dir, "secret"), content)
+		got, err := readSecret(filepath.Join(dir, "secret"))
+		if err != nil || got != key {
+			t.Errorf("secret with %d characters: %v", len(content), err)
+		}
+	}
+	succeed(t, "", "new", "-store", dir)
+}
+
+func TestSecretCommand(t *testing.T) {
+	first, second := succeed(t, "", "secret"), succeed(t, "", "secret")
+	if len(first) != 33 || first == second || strings.Trim(first, "0123456789abcdef") != "\n" {
+		t.Errorf("%d and %d characters, want different lines of 32 hexadecimal digits", len(first), len(second))
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "s")
+	if out := succeed(t, "", "secret", "-o", file); out != "" {
+		t.Errorf("secret -o prints %d characters", len(out))
+	}
+	before := snapshot(t, dir)
+	if len(before) != 2 || runtime.GOOS != "windows" && !strings.HasPrefix(before[file], "-rw------- ") {
+		t.Errorf("secret -o made %d names, or not mode 0600", len(before))
+	}
+	wantFailure(t, call(t, "", "secret", "-o", file), exitFailed, file, "never overwritten")
+	if !maps.Equal(before, snapshot(t, dir)) {
+		t.Error("the file was changed")
+	}
+	wantFailure(t, call(t, "", "secret", "-o", filepath.Join(dir, "none", "s")), exitFailed, "no such file or directory")
+}
+
+// TestPublishWithoutLinks is for file systems without hard links.
+func TestPublishWithoutLinks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s")
+	if err := publishWithoutLinks(file, "one"); err != nil {
+		t.Fatal(err)
+	}
+	if err := publishWithoutLinks(file, "two"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("over an existing file: %v", err)
+	}
+	if content, err := os.ReadFile(file); err != nil || string(content) != "one" {
+		t.Errorf("%q, %v", content, err)
+	}
+}
+
+// TestLeaseInitInStateDir is how one who lost the store gets on.
+func TestLeaseInitInStateDir(t *testing.T) {
+	dir := isolate(t)
+	succeedNoisily(t, "new")
+	for _, name := range []string{"state", "incarnation", "lock"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := succeed(t, "", "lease", "init"); !strings.Contains(out, "first lease starts at") {
+		t.Errorf("lease init: %q", out)
+	}
+	wantFailure(t, call(t, "", "new"), exitFailed, "no lease that starts before")
+}

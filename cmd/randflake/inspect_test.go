@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// newSecretFile makes a secret and returns its file and its cipher.
+func newSecretFile(t *testing.T) (string, *randflake.Cipher) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "secret")
+	succeed(t, "", "secret", "-o", file)
+	secret, err := readSecret(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file, randflake.NewCipher(secret)
+}
+
+// sample returns an ID with known fields whose decimal form is negative, and has as many digits as
+// any text form of an ID can't have.
+func sample(t *testing.T, cipher *randflake.Cipher) (randflake.ID, randflake.Fields) {
+	t.Helper()
+	for sequence := range uint32(10000) {
+		f := randflake.Fields{Time: time.Date(2025, 1, 31, 12, 0, 0, 0, time.UTC), Node: 70000, Sequence: sequence}
+		id, err := cipher.Seal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id < -1e15 && !isDecimal(id.String()) {
+			return id, f
+		}
+	}
+	t.Fatal("no such ID")
+	return 0, randflake.Fields{}
+}
+
+func TestInspectForms(t *testing.T) {
+	file, cipher := newSecretFile(t)
+	id, f := sample(t, cipher)
+	want := fmt.Sprintf("%-13s  2025-01-31T12:00:00Z  node  70000  sequence %6d\n", id, f.Sequence)
+	text, decimal, hex := id.String(), strconv.FormatInt(int64(id), 10), fmt.Sprintf("%016x", uint64(id))
+	for _, args := range [][]string{
+		{text}, {strings.ToUpper(text)}, {"-from", "text", text}, {`"` + text + `"`},
+		{decimal}, {"-from", "int", decimal}, {"--", decimal},
+		{"0x" + hex}, {"0X" + strings.ToUpper(hex)}, {"-from", "hex", hex}, {"-from=hex", "0x" + hex},
+	} {
+		if got := succeed(t, "", append([]string{"inspect", "-secret-file", file}, args...)...); got != want {
+			t.Errorf("inspect %q: %q, want %q", args, got, want)
+		}
+		if args[0] == "--" {
+			continue
+		}
+		if got := succeed(t, "", append([]string{"inspect"}, append(args, "-secret-file", file)...)...); got != want {
+			t.Errorf("inspect %q -secret-file: %q, want %q", args, got, want)
+		}
+	}
+	if got := succeed(t, " "+text+"\r\n\n"+decimal, "inspect", "-secret-file", file); got != want+want {
+		t.Errorf("from standard input: %q, want %q twice", got, want)
+	}
+}
+
+func TestInspectJSON(t *testing.T) {
+	file, cipher := newSecretFile(t)
+	id, f := sample(t, cipher)
+	out := succeed(t, "", "inspect", "-secret-file", file, "-json", id.String())
+	var got struct {
+		ID       randflake.ID
+		Int      string
+		Time     time.Time
+		Node     uint32
+		Sequence uint32
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	if got.ID != id || got.Int != strconv.FormatInt(int64(id), 10) || got.Time != f.Time || got.Node != f.Node || got.Sequence != f.Sequence {
+		t.Errorf("%s: want %v, %+v", out, id, f)
+	}
+}
+
+func TestInspectRefuses(t *testing.T) {
+	file, _ := newSecretFile(t)
+	for _, c := range []struct {
+		id, from, want string
+	}{
+		{"abcw", "auto", "character 4 is not a base32hex digit"},
+		{"é", "auto", "not a base32hex digit"},
+		{"", "auto", "want 1 to 13 base32hex digits"},
+		{"1234567890abcd", "auto", "want 1 to 13 base32hex digits, got 14 characters"},
+		{"g000000000000", "auto", "more than 64 bits"},
+		{"12", "auto", "-from text or -from int"},
+		{"1234567890123", "auto", "-from text or -from int"},
+		{"0012", "auto", "-from text or -from int"},
+		{"9223372036854775808", "auto", "signed number of 64 bits"},
+		{"-9223372036854775809", "auto", "signed number of 64 bits"},
+		{"--5", "int", "not a decimal number"},
+		{"5a", "int", "not a decimal number"},
+		{"0x", "auto", "not a hexadecimal number"},
+		{"0xg", "auto", "not a hexadecimal number"},
+		{"0x-5", "auto", "not a hexadecimal number"},
+		{"0x10000000000000000", "auto", "more than 64 bits"},
+		{"0x00000000000000001", "auto", "more than 64 bits"},
+		{"abcx", "hex", "not a hexadecimal number"},
+		{strings.Repeat("a", 5000), "auto", "more than 4095 characters"},
+	} {
+		wantFailure(t, call(t, "", "inspect", "-secret-file", file, "-from", c.from, "--", c.id), exitFailed, c.want)
+	}
+}
+
+func TestInspectTellsTextFromDecimal(t *testing.T) {
+	for text, want := range map[string]randflake.ID{
+		"0": 0, "7": 7, "007": 7, "v": 31,
+		"-5": -5, "12345678901234": 12345678901234, "00000000000012": 12,
+		"0x1f": 31, "12a": 1<<10 + 2<<5 + 10,
+	} {
+		if got, err := parseID(text, "auto"); err != nil || got != want {
+			t.Errorf("%q: %d, %v, want %d", text, got, err, want)
+		}
+	}
+}
+
+// TestInspectGoesOn has bad lines among good ones.
+func TestInspectGoesOn(t *testing.T) {
+	file, cipher := newSecretFile(t)
+	id, _ := sample(t, cipher)
+	input := fmt.Sprintf("%v\nabcw\n\n%v\n%s\n%s\n%v", id, id, strings.Repeat("a", 3*longestLine), strings.Repeat(" ", 3*longestLine), id)
+	r := call(t, input, "inspect", "-secret-file", file)
+	if r.code != exitFailed || strings.Count(r.out, id.String()) != 3 || strings.Count(r.out, "\n") != 3 {
+		t.Errorf("exit status %d, output %q: want 1 and the good ID three times", r.code, r.out)
+	}
+	lines := strings.Split(strings.TrimSuffix(r.err, "\n"), "\n")
+	if len(lines) != 3 || !strings.HasPrefix(lines[0], "randflake: line 2: ") || !strings.HasPrefix(lines[1], "randflake: line 5: ") || !strings.HasPrefix(lines[2], "randflake: line 6: ") {
+		t.Errorf("standard error %q, want a line each for 2, 5 and 6", lines)
+	}
+}
+
+func TestInspectWarnsOfTheFutureOnce(t *testing.T) {
+	file, cipher := newSecretFile(t)
+	id, err := cipher.Seal(randflake.Fields{Time: time.Now().Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := call(t, fmt.Sprintf("%v\n%v\n", id, id), "inspect", "-secret-file", file)
+	if r.code != exitOK || strings.Count(r.out, "\n") != 2 || strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, "in the future") {
+		t.Errorf("%+v: want two lines and one warning", r)
+	}
+}
+
+func TestInspectWithoutSecret(t *testing.T) {
+	dir := isolate(t)
+	wantFailure(t, call(t, "", "inspect", "v"), exitFailed, filepath.Join(dir, "secret"), "does not exist", "-secret-file")
+	if !isVacant(dir) {
+		t.Error("inspect made the state directory")
+	}
+}
+
+// TestInspectDoesNotHoldBack reads the answer to a line before it writes the next one.
+func TestInspectDoesNotHoldBack(t *testing.T) {
+	file, cipher := newSecretFile(t)
+	id, _ := sample(t, cipher)
+	in, ask := io.Pipe()
+	answer, out := io.Pipe()
+	done := make(chan int)
+	go func() {
+		done <- run(t.Context(), []string{"inspect", "-secret-file", file}, in, out, io.Discard)
+	}()
+	for range 3 {
+		fmt.Fprintln(ask, id)
+		got := make([]byte, 100)
+		n, err := answer.Read(got)
+		if err != nil || !bytes.HasPrefix(got[:n], []byte(id.String())) {
+			t.Fatalf("answer %q, %v", got[:n], err)
+		}
+	}
+	ask.Close()
+	if code := <-done; code != exitOK {
+		t.Errorf("exit status %d", code)
+	}
+}
+
+func TestInspectReportsFailedInput(t *testing.T) {
+	file, _ := newSecretFile(t)
+	var out, errs bytes.Buffer
+	in := io.MultiReader(strings.NewReader("v\nv"), failingReader{})
+	code := run(t.Context(), []string{"inspect", "-secret-file", file}, in, &out, &errs)
+	if code != exitFailed || strings.Count(out.String(), "\n") != 1 || !strings.Contains(errs.String(), "standard input: torn cable") {
+		t.Errorf("exit status %d, output %q, %q", code, &out, &errs)
+	}
+}
+
+type failingReader struct{}
+
+func (failingReader) Read([]byte) (int, error) { return 0, errors.New("torn cable") }

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// asEnv makes the test binary run as something else: as the program itself, or as the worker of
+// TestManyProcesses.
+const asEnv = "RANDFLAKE_TEST_AS"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(asEnv) {
+	case "":
+		os.Exit(m.Run())
+	case "program":
+		main()
+	case "worker":
+		if err := work(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, "worker:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// process returns a process of this test binary that runs as something else.
+func process(t *testing.T, as string, args ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Error(err) // maybe not in the test's own goroutine
+	}
+	cmd := exec.CommandContext(t.Context(), exe, args...)
+	cmd.Env = append(os.Environ(), asEnv+"="+as, "GOCOVERDIR="+t.TempDir())
+	return cmd
+}
+
+// A result is what a call of the program came to.
+type result struct {
+	code     int
+	out, err string
+}
+
+// call calls the program in this process.
+func call(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := run(t.Context(), args, strings.NewReader(stdin), &out, &errs)
+	return result{code, out.String(), errs.String()}
+}
+
+// succeed is call, and fails the test unless the call succeeds without a word on standard error.
+func succeed(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	r := call(t, stdin, args...)
+	if r.code != exitOK || r.err != "" {
+		t.Fatalf("randflake %q: exit status %d: %s", args, r.code, r.err)
+	}
+	return r.out
+}
+
+// wantFailure fails the test unless r is a failure with nothing on standard output and, on standard
+// error, one line with all of wanted in it.
+func wantFailure(t *testing.T, r result, code int, wanted ...string) {
+	t.Helper()
+	if r.code != code {
+		t.Errorf("exit status %d, want %d", r.code, code)
+	}
+	if r.out != "" {
+		t.Errorf("standard output %.200q, want none", r.out)
+	}
+	if !strings.HasPrefix(r.err, "randflake: ") || strings.Count(r.err, "\n") != 1 || !strings.HasSuffix(r.err, "\n") {
+		t.Errorf("standard error %q, want one line of randflake", r.err)
+	}
+	if strings.Contains(r.err[min(len("randflake: "), len(r.err)):], ": randflake: ") {
+		t.Errorf("standard error %q: stutters", r.err)
+	}
+	for _, w := range wanted {
+		if !strings.Contains(r.err, w) {
+			t.Errorf("standard error %q, want %q in it", r.err, w)
+		}
+	}
+}
+
+// isolate gives the test a state directory of its own, which is not there yet.
+func isolate(t *testing.T) (stateDir string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"XDG_STATE_HOME", "HOME", "LocalAppData"} {
+		t.Setenv(name, dir)
+	}
+	var h home
+	if err := h.resolve(); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(h.dir, dir) {
+		t.Fatalf("state directory %s is not in %s", h.dir, dir)
+	}
+	return h.dir
+}
+
+// newHome makes a directory with a secret and a store.
+func newHome(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "home")
+	succeed(t, "", "lease", "init", "-new-secret", "-store", dir)
+	return dir
+}
+
+// snapshot returns the names, modes and contents of all that is in dir.
+func snapshot(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		var content []byte
+		if !d.IsDir() {
+			content, err = os.ReadFile(path)
+		}
+		files[path] = info.Mode().String() + " " + string(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

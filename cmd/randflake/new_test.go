@@ -1,0 +1,396 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/filestore"
+)
+
+// decoders read back what new writes.
+var decoders = map[string]func(out string) ([]randflake.ID, error){
+	"text": byLine(randflake.Parse),
+	"int": byLine(func(line string) (randflake.ID, error) {
+		value, err := strconv.ParseInt(line, 10, 64)
+		return randflake.ID(value), err
+	}),
+	"hex": byLine(func(line string) (randflake.ID, error) {
+		if len(line) != 18 || line[:2] != "0x" || line != strings.ToLower(line) {
+			return 0, fmt.Errorf("%q", line)
+		}
+		value, err := strconv.ParseUint(line[2:], 16, 64)
+		return randflake.ID(value), err
+	}),
+	"json": byLine(func(line string) (id randflake.ID, err error) {
+		if !strings.HasPrefix(line, `"`) {
+			return 0, fmt.Errorf("%q is no string", line)
+		}
+		return id, json.Unmarshal([]byte(line), &id)
+	}),
+	"binary": func(out string) (ids []randflake.ID, err error) {
+		for ; err == nil && out != ""; out = out[8:] {
+			ids = append(ids, 0)
+			err = ids[len(ids)-1].UnmarshalBinary([]byte(out[:8]))
+		}
+		return ids, err
+	},
+}
+
+func byLine(parse func(line string) (randflake.ID, error)) func(out string) ([]randflake.ID, error) {
+	return func(out string) (ids []randflake.ID, err error) {
+		for line := range strings.Lines(out) {
+			id, err := parse(strings.TrimSuffix(line, "\n"))
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, id)
+		}
+		return ids, nil
+	}
+}
+
+func TestNewFormats(t *testing.T) {
+	const n = 100_000
+	dir := newHome(t)
+	secret, err := readSecret(filepath.Join(dir, "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cipher := randflake.NewCipher(secret)
+	seen := make(map[randflake.ID]bool)
+	for i, name := range formatNames {
+		out := succeed(t, "", "new", "-store", dir, "-n", strconv.Itoa(n), "-format", name)
+		ids, err := decoders[name](out)
+		if err != nil || len(ids) != n {
+			t.Fatalf("%s: %d IDs, %v, want %d", name, len(ids), err, n)
+		}
+		leases := views(t, dir)
+		for _, id := range ids {
+			f, err := cipher.Inspect(id)
+			if err != nil || !inLease(leases, f) {
+				t.Fatalf("%s: %v holds %+v, %v, which is in none of %+v", name, id, f, err, leases)
+			}
+			seen[id] = true
+		}
+		if len(seen) != (i+1)*n {
+			t.Fatalf("%s: %d distinct IDs, want %d", name, len(seen), (i+1)*n)
+		}
+	}
+}
+
+func inLease(leases []leaseView, f randflake.Fields) bool {
+	for _, l := range leases {
+		if l.FirstNode <= f.Node && f.Node <= l.LastNode && !f.Time.Before(l.Start) && f.Time.Before(l.Until) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestNewIntoInspect is what users do: each form that has lines is read back by inspect.
+func TestNewIntoInspect(t *testing.T) {
+	dir := newHome(t)
+	// Named, as one number in a million is short enough to be text as well.
+	for name, from := range map[string]string{"text": "text", "int": "int", "hex": "auto", "json": "auto"} {
+		out := succeed(t, "", "new", "-store", dir, "-n", "100", "-format", name)
+		lines := strings.Split(strings.TrimSuffix(succeed(t, out, "inspect", "-store", dir, "-json", "-from", from), "\n"), "\n")
+		ids, err := decoders[name](out)
+		if err != nil || len(lines) != len(ids) {
+			t.Fatalf("%s: %d lines for %d IDs, %v", name, len(lines), len(ids), err)
+		}
+		leases := views(t, dir)
+		for i, line := range lines {
+			var v struct {
+				ID randflake.ID
+				randflake.Fields
+			}
+			if err := json.Unmarshal([]byte(line), &v); err != nil || v.ID != ids[i] || !inLease(leases, v.Fields) {
+				t.Fatalf("%s: %v: %s, %v", name, ids[i], line, err)
+			}
+		}
+	}
+}
+
+func TestNewZero(t *testing.T) {
+	dir := isolate(t)
+	if out := succeed(t, "", "new", "-n", "0"); out != "" || !isVacant(dir) {
+		t.Errorf("%q, and a state directory is made: %v", out, !isVacant(dir))
+	}
+}
+
+// TestNewCounts is around the size of a chunk.
+func TestNewCounts(t *testing.T) {
+	dir := newHome(t)
+	for _, n := range []int{1, 2, chunkSize - 1, chunkSize, chunkSize + 1, 2*chunkSize + 1, 5*chunkSize + 7} {
+		out := succeed(t, "", "new", "-store", dir, "-n", strconv.Itoa(n), "-format", "binary")
+		if len(out) != 8*n {
+			t.Errorf("-n %d: %d bytes", n, len(out))
+		}
+	}
+}
+
+func TestNodesFor(t *testing.T) {
+	for n, want := range map[int64]int{
+		1: 1, 131072: 1, 131073: 2, 262144: 2, 262145: 4, 10_000_000: 128,
+		4096 * 131072: 4096, 4096*131072 + 1: 4096, math.MaxInt64: 4096,
+	} {
+		if got := nodesFor(n); got != want {
+			t.Errorf("%d IDs: %d nodes, want %d", n, got, want)
+		}
+	}
+}
+
+func TestFormatLengths(t *testing.T) {
+	ids := []randflake.ID{0, 1, -1, math.MinInt64, math.MaxInt64}
+	for _, name := range formatNames {
+		f, longest := formatOf(name), 0
+		for _, id := range ids {
+			longest = max(longest, len(f.append(nil, id)))
+		}
+		if longest != f.longest {
+			t.Errorf("%s: %d bytes, want %d", name, longest, f.longest)
+		}
+		buf := make([]byte, 0, len(ids)*f.longest)
+		if allocs := testing.AllocsPerRun(100, func() { f.appendAll(buf, ids) }); allocs != 0 {
+			t.Errorf("%s: %v allocations", name, allocs)
+		}
+	}
+}
+
+func TestFormatsOfOneID(t *testing.T) {
+	id := randflake.ID(-5)
+	for name, want := range map[string]string{
+		"text": "fvvvvvvvvvvvr\n", "int": "-5\n", "hex": "0xfffffffffffffffb\n",
+		"json": "\"fvvvvvvvvvvvr\"\n", "binary": "\xfb\xff\xff\xff\xff\xff\xff\xff",
+	} {
+		if got := string(formatOf(name).append(nil, id)); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// testStore opens the store in dir, by the given clock.
+func testStore(t *testing.T, dir string, options ...filestore.Option) *filestore.Store {
+	t.Helper()
+	store, err := filestore.Open(dir, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+// TestMinterWaitsForTheNextSecond asks one node for more than it has in a second.
+func TestMinterWaitsForTheNextSecond(t *testing.T) {
+	const n = randflake.MaxSequence + 1 + 1000
+	keeper, err := keep(t.Context(), testStore(t, newHome(t)), randflake.NewSecret(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keeper.Close()
+	var out bytes.Buffer
+	if err := newMinter(keeper, n, formatOf("binary")).run(t.Context(), &out, nil); err != nil {
+		t.Fatal(err)
+	}
+	ids, err := decoders["binary"](out.String())
+	if err != nil || len(ids) != n {
+		t.Fatalf("%d IDs, %v", len(ids), err)
+	}
+	seen, seconds := make(map[randflake.ID]bool), make(map[time.Time]int)
+	for _, id := range ids {
+		f, _ := keeper.Generator().Cipher().Inspect(id)
+		seconds[f.Time]++
+		seen[id] = true
+	}
+	if len(seen) != n || len(seconds) < 2 {
+		t.Errorf("%d distinct IDs in seconds %v, want %d in at least two", len(seen), seconds, n)
+	}
+}
+
+// sleepyKeeper returns a keeper, its store, and a function that moves their clock on.
+func sleepyKeeper(t *testing.T) (*lease.Keeper, *filestore.Store, func(time.Duration)) {
+	t.Helper()
+	var ahead atomic.Int64
+	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	store := testStore(t, newHome(t), filestore.WithClock(clock))
+	keeper, err := lease.Keep(t.Context(), store, randflake.NewSecret(), lease.WithClock(clock), lease.TTL(leaseTTL), lease.Logger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { keeper.Close() })
+	return keeper, store, func(d time.Duration) { ahead.Add(int64(d)) }
+}
+
+// TestMinterWaitsForALease lets the lease end, as when the process was asleep.
+func TestMinterWaitsForALease(t *testing.T) {
+	keeper, _, sleep := sleepyKeeper(t)
+	sleep(time.Hour)
+	if _, err := keeper.Generator().Generate(); !errors.Is(err, randflake.ErrLeaseEnded) {
+		t.Fatalf("after an hour: %v", err)
+	}
+	var out bytes.Buffer
+	if err := newMinter(keeper, 100, formatOf("binary")).run(t.Context(), &out, nil); err != nil || out.Len() != 800 {
+		t.Errorf("%d bytes, %v", out.Len(), err)
+	}
+}
+
+// TestMinterGivesUp has a store that does not come back.
+func TestMinterGivesUp(t *testing.T) {
+	keeper, store, sleep := sleepyKeeper(t)
+	store.Close()
+	sleep(time.Hour)
+	m := newMinter(keeper, 100, formatOf("binary"))
+	m.outage = retryPause
+	if err := m.run(t.Context(), io.Discard, nil); !errors.Is(err, randflake.ErrLeaseEnded) {
+		t.Errorf("%v, want %v", err, randflake.ErrLeaseEnded)
+	}
+}
+
+// TestMinterIsStopped has a writer that hangs.
+func TestMinterIsStopped(t *testing.T) {
+	keeper, err := keep(t.Context(), testStore(t, newHome(t)), randflake.NewSecret(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keeper.Close()
+	reader, writer := io.Pipe()
+	defer reader.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		reader.Read(make([]byte, 1)) // the write has begun, and goes no further
+		cancel(errors.New("enough"))
+	}()
+	m := newMinter(keeper, math.MaxInt64, formatOf("text"))
+	if err := m.run(ctx, writer, nil); err == nil || err.Error() != "enough" {
+		t.Errorf("%v, want the reason for the end", err)
+	}
+}
+
+func TestNewReportsFailedOutput(t *testing.T) {
+	dir := newHome(t)
+	var errs bytes.Buffer
+	code := run(t.Context(), []string{"new", "-store", dir, "-n", "1000000"}, nil, failingWriter{}, &errs)
+	if code != exitFailed || errs.String() != "randflake: standard output: disk on fire\n" {
+		t.Errorf("exit status %d, %q", code, &errs)
+	}
+	if all := views(t, dir); len(all) != 1 || all[0].State != "released" {
+		t.Errorf("list: %+v, want a released lease", all)
+	}
+}
+
+// TestNewWithoutRelease loses the store while the IDs are written. They are good all the same.
+func TestNewWithoutRelease(t *testing.T) {
+	dir := newHome(t)
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"new", "-store", dir}, nil, writerFunc(func(b []byte) (int, error) {
+		if err := os.Remove(filepath.Join(dir, "state")); err != nil {
+			return 0, err
+		}
+		return out.Write(b)
+	}), &errs)
+	if code != exitOK || out.Len() == 0 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "runs out by itself") {
+		t.Errorf("exit status %d, %d bytes, %q", code, out.Len(), &errs)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// crowdedStore has no range of more nodes than some.
+type crowdedStore struct {
+	lease.Store
+	most int
+}
+
+func (s crowdedStore) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
+	if req.Nodes > s.most {
+		return lease.Record{}, fmt.Errorf("%w: crowded", lease.ErrNoRange)
+	}
+	return s.Store.Acquire(ctx, req)
+}
+
+func TestKeepTakesWhatIsThere(t *testing.T) {
+	store := testStore(t, newHome(t))
+	keeper, err := keep(t.Context(), crowdedStore{store, 5}, randflake.NewSecret(), 128)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keeper.Close()
+	if l := keeper.Generator().Lease(); l.LastNode-l.FirstNode+1 != 4 {
+		t.Errorf("lease %+v, want 4 nodes", l)
+	}
+	if _, err := keep(t.Context(), crowdedStore{store, 0}, randflake.NewSecret(), 128); !errors.Is(err, lease.ErrNoRange) {
+		t.Errorf("no range at all: %v", err)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var screen bytes.Buffer
+	p := &progress{out: &screen, total: 2_000_000, start: time.Now(), ticker: time.NewTicker(time.Hour)}
+	p.show(1000)
+	if screen.Len() > 0 {
+		t.Errorf("within the first second: %q", &screen)
+	}
+	p.start = p.start.Add(-2 * time.Second)
+	p.show(1_500_000)
+	if got := screen.String(); !strings.HasPrefix(got, "\r1,500,000 of 2,000,000 IDs, 75%, ") {
+		t.Errorf("%q", got)
+	}
+	width := screen.Len() - 1
+	screen.Reset()
+	p.clear()
+	if got, want := screen.String(), "\r"+strings.Repeat(" ", width)+"\r"; got != want {
+		t.Errorf("cleared with %q, want %q", got, want)
+	}
+	if p := newProgress(&screen, &screen, 1); p != nil {
+		t.Error("progress without a terminal")
+	}
+}
+
+func TestIsTerminal(t *testing.T) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, w := range []io.Writer{null, file, io.Discard} {
+		if isTerminal(w) {
+			t.Errorf("%v passes for a terminal", w)
+		}
+	}
+	if terminal, err := os.Open("/dev/ptmx"); err == nil {
+		defer terminal.Close()
+		if !isTerminal(terminal) {
+			t.Error("a terminal does not pass for one")
+		}
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1020304: "1,020,304"} {
+		if got := grouped(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}

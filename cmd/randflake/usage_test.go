@@ -1,0 +1,124 @@
+package main
+
+import (
+	"maps"
+	"strings"
+	"testing"
+)
+
+func TestUsageErrors(t *testing.T) {
+	dir := newHome(t)
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	before := snapshot(t, dir)
+	for _, c := range []struct {
+		args   string
+		wanted []string
+	}{
+		{"", []string{"no command", "randflake -h"}},
+		{"mint", []string{`unknown command "mint"`, "randflake -h"}},
+		{"-x", []string{`unknown command "-x"`}},
+		{"help mint", []string{`unknown command "mint"`}},
+		{"new -n -1", []string{`"-1"`, "-n", "want a whole number"}},
+		{"new -n=-1", []string{`"-1"`, "want a whole number"}},
+		{"new -n 1e6", []string{`"1e6"`, "want a whole number"}},
+		{"new -n 9223372036854775808", []string{"want a whole number"}},
+		{"new -n", []string{"-n", "see randflake new -h"}},
+		{"new -format base64", []string{`"base64"`, "want text, int, hex, json or binary"}},
+		{"new -bogus", []string{"-bogus", "see randflake new -h"}},
+		{"new 5", []string{`unexpected argument "5"`}},
+		{"new -n 1 -5", []string{`unexpected argument "-5"`}},
+		{"new -- -n", []string{`unexpected argument "-n"`}},
+		{"new -store=", []string{"-store", "not an empty string"}},
+		{"new -secret-file=", []string{"-secret-file", "not an empty string"}},
+		{"new -secret-file DIR/secret", []string{"-secret-file needs -store"}},
+		{"inspect -from base64 0", []string{`"base64"`, "want auto, text, int or hex"}},
+		{"inspect -x", []string{"-x", "see randflake inspect -h"}},
+		{"secret -o=", []string{"not an empty string"}},
+		{"secret file", []string{`unexpected argument "file"`}},
+		{"version now", []string{`unexpected argument "now"`}},
+		{"lease", []string{"no command", "randflake lease -h"}},
+		{"lease grab", []string{`unknown command "grab"`, "randflake lease -h"}},
+		{"lease list all", []string{`unexpected argument "all"`}},
+		{"lease acquire -nodes x -store DIR", []string{"-nodes", "see randflake lease acquire -h"}},
+		{"lease acquire -nodes 0 -store DIR", []string{"0 nodes", "want 1 to 131072"}},
+		{"lease acquire -nodes 131073 -store DIR", []string{"want 1 to 131072"}},
+		{"lease acquire -ttl 0s -store DIR", []string{"want whole seconds"}},
+		{"lease acquire -ttl 1500ms -store DIR", []string{"want whole seconds"}},
+		{"lease acquire -ttl 9h -store DIR", []string{"want whole seconds"}},
+		{"lease acquire -ttl 9 -store DIR", []string{"-ttl"}},
+		{"lease release -store DIR", []string{"-owner is missing"}},
+		{"lease release -owner 1 -store DIR", []string{"want 32 hexadecimal digits"}},
+		{"lease release -owner 00000000000000000000000000000000 -store DIR", []string{"-owner"}},
+		{"lease release -owner 00000000000000000000000000000001 -last-used now", []string{`"unused"`}},
+		{"lease init -secret-file DIR/secret", []string{"-new-secret"}},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			args := strings.Fields(strings.ReplaceAll(c.args, "DIR", dir))
+			wantFailure(t, call(t, "", args...), exitUsage, c.wanted...)
+		})
+	}
+	if !maps.Equal(before, snapshot(t, dir)) {
+		t.Error("a usage error changed the store")
+	}
+}
+
+func TestHelp(t *testing.T) {
+	isolate(t)
+	for _, command := range []string{"", "new", "inspect", "secret", "version", "lease", "lease list", "lease acquire", "lease release", "lease init"} {
+		long := succeed(t, "", append(strings.Fields(command), "--help")...)
+		if want := strings.TrimSpace("Usage: randflake " + command); !strings.HasPrefix(long, want) {
+			t.Errorf("%s --help: %.60q, want %q first", command, long, want)
+		}
+		if got := succeed(t, "", append(strings.Fields(command), "-h")...); got != long {
+			t.Errorf("%s -h differs from --help", command)
+		}
+		if got := succeed(t, "", append([]string{"help"}, strings.Fields(command)...)...); got != long {
+			t.Errorf("help %s differs from --help", command)
+		}
+		for _, line := range strings.Split(long, "\n") {
+			if len(line) > 102 {
+				t.Errorf("%s -h: line of %d characters: %s", command, len(line), line)
+			}
+		}
+	}
+	succeed(t, "", "help", "help")
+}
+
+func TestVersion(t *testing.T) {
+	out := succeed(t, "", "version")
+	for _, want := range []string{"randflake ", "\nbackend ", "\ncpu ", "\ngo        go1.", "\nplatform "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("version: %q, want %q in it", out, want)
+		}
+	}
+}
+
+// TestFlagsAmongOperands has flags, operands and negative numbers in every order.
+func TestFlagsAmongOperands(t *testing.T) {
+	for _, c := range []struct {
+		args, operands string
+		flag           bool
+	}{
+		{"", "", false},
+		{"a -5 b", "a -5 b", false},
+		{"-5", "-5", false},
+		{"-json -5", "-5", true},
+		{"-5 -json a", "-5 a", true},
+		{"a -json", "a", true},
+		{"-word x -5 -json", "-5", true},
+		{"-word -5 -6", "-6", false},
+		{"--word -5 -6 -json", "-6", true},
+		{"-word=x -5 -json", "-5", true},
+		{"-json -- -json", "-json", true},
+		{"-- -json -5", "-json -5", false},
+		{"- -json", "-", true},
+	} {
+		flags := newFlags("test", "")
+		set := flags.Bool("json", false, "")
+		flags.String("word", "", "")
+		operands, err := flags.parse(&tool{}, strings.Fields(c.args))
+		if err != nil || strings.Join(operands, " ") != c.operands || *set != c.flag {
+			t.Errorf("%q: %q, %v, %v: want %q, %v", c.args, operands, *set, err, c.operands, c.flag)
+		}
+	}
+}
