@@ -20,8 +20,9 @@ type Rules struct {
 	MaxSkew time.Duration
 }
 
-// DefaultRules allow leases of up to an hour and clocks that differ by up to a minute.
-var DefaultRules = Rules{MaxTTL: time.Hour, MaxSkew: time.Minute}
+// DefaultRules allow leases of up to ten minutes and clocks that differ by up to a minute. Longer
+// leases ride out longer outages of the store, and make the wait longer after it lost its data.
+var DefaultRules = Rules{MaxTTL: 10 * time.Minute, MaxSkew: time.Minute}
 
 // Check returns an error unless both limits are whole seconds, MaxTTL at least one.
 func (r Rules) Check() error {

@@ -62,21 +62,34 @@ type leaseView struct {
 	State     string      `json:"state"`
 }
 
-func viewOf(rec lease.Record, now int64) leaseView {
+func (a assessor) view(rec lease.Record) leaseView {
 	l := rec.Lease()
-	return leaseView{rec.FirstNode, rec.LastNode, rec.Owner, rec.Version, l.Start, l.End, stateOf(rec, now)}
+	return leaseView{rec.FirstNode, rec.LastNode, rec.Owner, rec.Version, l.Start, l.End, a.state(rec)}
 }
 
-// stateOf names the state that rec is in at now, in Unix seconds.
-func stateOf(rec lease.Record, now int64) string {
-	// A store that was made without -new-secret grants leases that start this far ahead.
-	rules := lease.DefaultRules
+// An assessor names the states of a store's records.
+type assessor struct {
+	rules     lease.Rules
+	now       int64 // Unix seconds
+	notBefore int64 // where leases start now: at present, or later in a store that may have lost data
+}
+
+func newAssessor(ctx context.Context, store *filestore.Store) (assessor, error) {
+	now := time.Now()
+	rules, notBefore, err := store.Limits(ctx)
+	if notBefore.Before(now) {
+		notBefore = now
+	}
+	return assessor{rules, now.Unix(), notBefore.Unix()}, err
+}
+
+func (a assessor) state(rec lease.Record) string {
 	switch {
-	case rules.Poisoned(rec, rules.NotBefore(now)):
+	case a.rules.Poisoned(rec, a.notBefore):
 		return "poisoned"
 	case rec.Owner == lease.Owner{}:
 		return "released"
-	case rec.HighWater < now:
+	case rec.HighWater < a.now:
 		return "free"
 	}
 	return "leased"
@@ -117,28 +130,32 @@ func (t *tool) runLeaseList(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return t.print(leaseLines(records, time.Now().Unix()))
+		states, err := newAssessor(ctx, store)
+		if err != nil {
+			return err
 		}
-		return t.print(leaseTable(records, time.Now().Unix()))
+		if *asJSON {
+			return t.print(leaseLines(records, states))
+		}
+		return t.print(leaseTable(records, states))
 	})
 }
 
-func leaseLines(records []lease.Record, now int64) string {
+func leaseLines(records []lease.Record, states assessor) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	for _, rec := range records {
-		enc.Encode(viewOf(rec, now)) // has nothing that can fail
+		enc.Encode(states.view(rec)) // has nothing that can fail
 	}
 	return b.String()
 }
 
-func leaseTable(records []lease.Record, now int64) string {
+func leaseTable(records []lease.Record, states assessor) string {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NODES\tOWNER\tVERSION\tSTART\tUNTIL\tSTATE")
 	for _, rec := range records {
-		v := viewOf(rec, now)
+		v := states.view(rec)
 		owner := "-"
 		if v.Owner != (lease.Owner{}) {
 			owner = v.Owner.String()
@@ -164,7 +181,7 @@ that releases it), version, start (the first second that may be embedded), until
 may not), state. Nothing renews the lease: at its end the nodes are free again.
 
   -nodes N     how many contiguous nodes, 1 to 131072 (default 1); each gives 131,072 IDs a second
-  -ttl D       how long, in whole seconds, such as 90s or 15m (default 1m)
+  -ttl D       how long, in whole seconds, such as 90s or 5m (default 1m)
 ` + leaseStoreUsage
 
 func (t *tool) runLeaseAcquire(ctx context.Context, args []string) error {
@@ -184,7 +201,11 @@ func (t *tool) runLeaseAcquire(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		if err := t.printJSON(viewOf(rec, time.Now().Unix())); err != nil {
+		states, err := newAssessor(ctx, store)
+		if err == nil {
+			err = t.printJSON(states.view(rec))
+		}
+		if err != nil {
 			// Nobody knows the owner's token, so nobody can use or release the lease.
 			return errors.Join(err, store.Release(ctx, rec, time.Unix(rec.Start-1, 0)))
 		}
@@ -268,7 +289,7 @@ func (u lastUsed) release(ctx context.Context, store lease.Store, rec lease.Reco
 const leaseInitUsage = `Usage: randflake lease init [-new-secret] [-store DIR] [-secret-file F]
 
 Makes a lease store in DIR. It can't know what other stores granted for the secret, one that was lost
-for instance, so its first lease starts when all of theirs have ended: an hour and a minute from now.
+for instance, so its first lease starts when all of theirs have ended: eleven minutes from now.
 
   -new-secret        make a secret too, which no other store can know of: the first lease may start
                      at once
@@ -277,7 +298,7 @@ for instance, so its first lease starts when all of theirs have ended: an hour a
   -secret-file F     where -new-secret puts the secret; without it, the file "secret" in DIR
 `
 
-func (t *tool) runLeaseInit(_ context.Context, args []string) error {
+func (t *tool) runLeaseInit(ctx context.Context, args []string) error {
 	flags := newFlags("lease init", leaseInitUsage)
 	var h home
 	flags.homeFlags(&h)
@@ -300,8 +321,13 @@ func (t *tool) runLeaseInit(_ context.Context, args []string) error {
 	if err := createStore(h.dir); err != nil {
 		return err
 	}
-	start := time.Unix(lease.DefaultRules.NotBefore(time.Now().Unix()), 0).UTC()
-	return t.print(fmt.Sprintf("made a lease store in %s: its first lease starts at %s\n", h.dir, start.Format(time.RFC3339)))
+	return t.withStore(ctx, h, func(ctx context.Context, store *filestore.Store) error {
+		_, start, err := store.Limits(ctx)
+		if err != nil {
+			return err
+		}
+		return t.print(fmt.Sprintf("made a lease store in %s: its first lease starts at %s\n", h.dir, start.Format(time.RFC3339)))
+	})
 }
 
 // initWithSecret makes the secret first: should the store fail, the secret is no longer new, and a

@@ -44,8 +44,8 @@ func TestLeaseLife(t *testing.T) {
 	if all := views(t, dir); len(all) != 0 {
 		t.Fatalf("a new store has leases: %v", all)
 	}
-	a := acquire(t, dir, "-nodes", "4", "-ttl", "15m")
-	if a.FirstNode != 0 || a.LastNode != 3 || a.State != "leased" || a.Owner == (lease.Owner{}) || a.Until.Sub(a.Start) != 15*time.Minute {
+	a := acquire(t, dir, "-nodes", "4", "-ttl", "5m")
+	if a.FirstNode != 0 || a.LastNode != 3 || a.State != "leased" || a.Owner == (lease.Owner{}) || a.Until.Sub(a.Start) != 5*time.Minute {
 		t.Errorf("acquired %+v", a)
 	}
 	b := acquire(t, dir)
@@ -112,11 +112,12 @@ func TestLeaseStates(t *testing.T) {
 		{lease.Record{Owner: owner, Start: now - 10, HighWater: now - 1}, "free"},
 		{lease.Record{Start: now - 10, HighWater: now - 1}, "released"},
 		{lease.Record{Start: now - 10, HighWater: now}, "released"},
-		{lease.Record{Owner: owner, Start: now + 3660, HighWater: now + 3660 + 3599}, "leased"}, // in a new store
+		{lease.Record{Owner: owner, Start: now + 660, HighWater: now + 660 + 599}, "leased"}, // in a new store
 		{lease.Record{Owner: owner, Start: now + 86400, HighWater: now + 86500}, "poisoned"},
 		{lease.Record{Start: now + 86400, HighWater: now + 86500}, "poisoned"},
 	} {
-		if got := stateOf(c.rec, now); got != c.want {
+		states := assessor{lease.DefaultRules, now, now + 660}
+		if got := states.state(c.rec); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.rec, got, c.want)
 		}
 	}
@@ -126,8 +127,8 @@ func TestLeaseInit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "down")
 	out := succeed(t, "", "lease", "init", "-store", dir)
 	v := acquire(t, dir)
-	if ahead := time.Until(v.Start); ahead < time.Hour || !strings.Contains(out, dir) {
-		t.Errorf("%q, and a lease that starts in %v, want over an hour", out, ahead)
+	if ahead := time.Until(v.Start); ahead < 10*time.Minute || !strings.Contains(out, dir) {
+		t.Errorf("%q, and a lease that starts in %v, want over ten minutes", out, ahead)
 	}
 	before := snapshot(t, dir)
 	for _, args := range [][]string{{"-store", dir}, {"-store", dir, "-new-secret"}} {

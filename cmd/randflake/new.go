@@ -30,8 +30,7 @@ gives it back at its end; any number may run at the same time.
 
 When the reader of a pipe has had enough, that is no failure. Stopped by a signal, the command gives
 its lease back and fails.
-` + homeUsage + `Here -secret-file needs -store.
-
+` + homeUsage + `
 A store serves this machine. Where many machines share a secret, use a lease store that they share,
 through the library; a copy of the state directory on another machine repeats IDs.
 `
@@ -55,9 +54,6 @@ func (t *tool) runNew(ctx context.Context, args []string) error {
 	})
 	if err := flags.parseAll(t, args); err != nil {
 		return err
-	}
-	if h.secretFile != "" && h.dir == "" {
-		return flags.wrong("-secret-file needs -store: name the store that all who mint with this secret share")
 	}
 	if n == 0 {
 		return nil

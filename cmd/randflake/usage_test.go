@@ -30,7 +30,6 @@ func TestUsageErrors(t *testing.T) {
 		{"new -- -n", []string{`unexpected argument "-n"`}},
 		{"new -store=", []string{"-store", "not an empty string"}},
 		{"new -secret-file=", []string{"-secret-file", "not an empty string"}},
-		{"new -secret-file DIR/secret", []string{"-secret-file needs -store"}},
 		{"inspect -from base64 0", []string{`"base64"`, "want auto, text, int or hex"}},
 		{"inspect -x", []string{"-x", "see randflake inspect -h"}},
 		{"secret -o=", []string{"not an empty string"}},

@@ -17,8 +17,8 @@ import (
 // wraps fs.ErrExist when dir holds a store already, or a part of one.
 //
 // A new store can't know what an earlier one granted for the same secret, so it grants nothing
-// that starts before [lease.Rules.NotBefore]: with the default rules, generators wait for an hour
-// and a minute. Where there was no earlier store, [ForNewSecret] drops that wait.
+// that starts before [lease.Rules.NotBefore]: with the default rules, generators wait for
+// eleven minutes. Where there was no earlier store, [ForNewSecret] drops that wait.
 //
 // A Create that fails takes back what it did and may be called again. One that is cut short by a
 // crash may leave a part of a store, which Open and Create both refuse; as no lease was granted

@@ -144,6 +144,19 @@ func (s *Store) List(ctx context.Context) ([]lease.Record, error) {
 	return slices.Clone(st.records), nil
 }
 
+// Limits returns the rules of the store, and the first second that it may grant after its data was
+// lost or went back in time, the zero Time if there is no such bound.
+func (s *Store) Limits(ctx context.Context) (lease.Rules, time.Time, error) {
+	if err := s.usable(ctx); err != nil {
+		return lease.Rules{}, time.Time{}, err
+	}
+	st, err := s.peek(ctx)
+	if err != nil || st.notBefore == 0 {
+		return st.rules, time.Time{}, err
+	}
+	return st.rules, time.Unix(st.notBefore, 0).UTC(), nil
+}
+
 // Close makes later calls fail with an error that wraps fs.ErrClosed. It releases no lease.
 func (s *Store) Close() error {
 	s.closed.Store(true)

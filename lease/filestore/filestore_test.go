@@ -357,3 +357,28 @@ func BenchmarkRenew(b *testing.B) {
 		}
 	}
 }
+
+func TestLimits(t *testing.T) {
+	rules := lease.Rules{MaxTTL: 7 * time.Second, MaxSkew: 3 * time.Second}
+	clock := WithClock(func() time.Time { return noon })
+	for name, test := range map[string]struct {
+		options []Option
+		want    time.Time
+	}{
+		"floor":      {[]Option{WithRules(rules), clock}, noon.Add(10 * time.Second)},
+		"new secret": {[]Option{WithRules(rules), clock, ForNewSecret()}, time.Time{}},
+	} {
+		s, err := Create(t.TempDir()+"/leases", test.options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, notBefore, err := s.Limits(t.Context())
+		if got != rules || !notBefore.Equal(test.want) || err != nil {
+			t.Errorf("%s: Limits = %v, %v, %v, want %v, %v", name, got, notBefore, err, rules, test.want)
+		}
+		s.Close()
+		if _, _, err := s.Limits(t.Context()); !errors.Is(err, fs.ErrClosed) {
+			t.Errorf("%s: Limits of a closed store: %v", name, err)
+		}
+	}
+}

@@ -34,12 +34,12 @@ func ExampleMemory_Inject() {
 	store.Inject(func(op leasetest.Op) leasetest.Fault {
 		return leasetest.Fault{After: op == leasetest.Renew}
 	})
-	_, err := store.Renew(ctx, held, time.Hour)
+	_, err := store.Renew(ctx, held, 5*time.Minute)
 	fmt.Println(err)
 
 	found, err := store.Lookup(ctx, held)
 	fmt.Println(found.Lease().End.Format(time.TimeOnly), err)
 	// Output:
 	// leasetest: injected fault
-	// 13:00:00 <nil>
+	// 12:05:00 <nil>
 }
