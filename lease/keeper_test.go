@@ -304,7 +304,7 @@ func TestLostLeaseWithoutAnother(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		w.wantRefused(k, randflake.ErrLeaseEnded)
-		w.storm(k, time.Minute)
+		w.storm(k, 80*time.Second) // longer than the longest pause
 		w.wantLog("WARN randflake: lease is lost", "ERROR randflake: no ID")
 		w.wantPauses(w.noted(), 5*time.Second)
 		w.inject(nil)
