@@ -17,7 +17,8 @@ var (
 
 	// ErrClockBackward says that the clock stands so far behind the newest ID that none can be
 	// made: more than 10 seconds, or less while that ID's second is used up. It passes when the
-	// clock has caught up, or with another lease.
+	// clock has caught up, or with another lease. A processor that still has IDs in hand, made
+	// for the very second that the clock is back at, hands those out first.
 	ErrClockBackward = errors.New("randflake: clock is behind the newest ID: wait until it has caught up, or replace the lease")
 
 	// ErrClosed says that the generator was closed.

@@ -99,7 +99,7 @@ func (l *ledger) drain(g *Generator) (n int, err error) {
 	}
 }
 
-// onOneProcessor makes what shards strand deterministic.
+// onOneProcessor makes it deterministic what a shard still has in hand.
 func onOneProcessor(t *testing.T) {
 	procs := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(procs) })
@@ -207,6 +207,7 @@ func TestFillAcrossSeconds(t *testing.T) {
 
 // A goroutine stalls after it has read the clock, for seconds in which others use everything up.
 func TestStalledAfterReadingTheClock(t *testing.T) {
+	onOneProcessor(t)
 	for _, later := range []int64{0, 1, 5, clockTolerance + 1, 50} {
 		clock := newFakeClock(testStart)
 		stall, stalled := make(chan struct{}), make(chan struct{})
@@ -247,6 +248,7 @@ func TestStalledAfterReadingTheClock(t *testing.T) {
 }
 
 func TestClockStepsBack(t *testing.T) {
+	onOneProcessor(t)
 	clock := newFakeClock(testStart + 5000)
 	g := newGenerator(t, testLease(1, 1, testStart, 10_000), WithClock(clock.now))
 	l := newLedger(t, g)
@@ -291,6 +293,7 @@ func TestStepBackAfterRollover(t *testing.T) {
 }
 
 func TestClockAYearAheadAndBack(t *testing.T) {
+	onOneProcessor(t)
 	const year = 365 * 24 * 3600
 	t.Run("lease ends before", func(t *testing.T) {
 		clock := newFakeClock(testStart)
@@ -331,6 +334,7 @@ func TestClockAYearAheadAndBack(t *testing.T) {
 }
 
 func TestLeaseInterval(t *testing.T) {
+	onOneProcessor(t)
 	clock := newFakeClock(testStart - 1)
 	g := newGenerator(t, testLease(1, 1, testStart, 10), WithClock(clock.now))
 	l := newLedger(t, g)
@@ -473,6 +477,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestReplace(t *testing.T) {
+	onOneProcessor(t)
 	clock := newFakeClock(testStart)
 	g := newGenerator(t, testLease(1, 4, testStart, 100), WithClock(clock.now))
 	l := newLedger(t, g)
