@@ -9,13 +9,14 @@ const blockSize = 64
 // raw values, claimed from the cursor in one go, from which to encrypt the next blocks. Only its
 // owner touches it, so nothing here is atomic.
 type shard struct {
-	second int64             // what the clock said when the run was claimed
-	left   uint              // IDs left in block: block[:left]
-	raw    uint64            // the first raw value left in the run
-	run    uint64            // raw values left in the run
-	lock   shardLock         // empty where shards are pinned
-	block  [blockSize]uint64 // encrypted IDs
-	_      [96]byte          // keeps the next shard off this one's cache lines
+	second int64  // what the clock said when the run was claimed
+	left   uint   // IDs left in block: block[:left]
+	raw    uint64 // the first raw value left in the run
+	run    uint64 // raw values left in the run
+	//lint:ignore U1000 empty where shards are pinned
+	lock  shardLock
+	block [blockSize]uint64 // encrypted IDs
+	_     [96]byte          // keeps the next shard off this one's cache lines
 }
 
 // take returns an ID for the second now. It reports false when it has none and would have to claim

@@ -13,6 +13,7 @@ func procPin() int
 //go:linkname procUnpin runtime.procUnpin
 func procUnpin()
 
+//lint:ignore U1000 the lock of shard_pool.go
 type shardLock struct{}
 
 // shards are one shard for each P. The zero value has none.
