@@ -45,7 +45,7 @@ emulated: tools
 	done
 
 tools:
-	@for tool in qemu-aarch64 qemu-s390x qemu-riscv64 qemu-arm; do command -v $$tool || exit 1; done >/dev/null || \
+	@(for tool in qemu-aarch64 qemu-s390x qemu-riscv64 qemu-arm; do command -v $$tool || exit 1; done) >/dev/null || \
 		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends qemu-user; }
 
 lint: fmt vet staticcheck tidy
