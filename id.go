@@ -80,22 +80,46 @@ func (id ID) String() string {
 
 // AppendText appends the text form to b. Its error is always nil.
 func (id ID) AppendText(b []byte) ([]byte, error) {
-	value := uint64(id)
-	var digits [16]byte
-	binary.BigEndian.PutUint64(digits[0:], base32hexDigits(value>>40))
-	binary.BigEndian.PutUint64(digits[8:], base32hexDigits(value))
-	length := (bits.Len64(value|1) + 4) / 5
-	return append(b, digits[len(digits)-length:]...), nil
+	high, low := spread(uint64(id)>>40), spread(uint64(id))
+	leading := bits.LeadingZeros64(high) &^ 7 // bits of the leading zeros, a byte for each
+	at, end := len(b), len(b)+16-leading/8
+	high, low = base32hex(high), base32hex(low)
+	if leading == 64 || end > cap(b) {
+		return appendDigits(b, high, low), nil
+	}
+	// The first eight digits and the last eight, which may overlap: no copy of unknown length.
+	b = b[:end]
+	binary.BigEndian.PutUint64(b[at:], high<<(leading&63)|low>>(-leading&63))
+	binary.BigEndian.PutUint64(b[end-8:], low)
+	return b, nil
 }
 
-// base32hexDigits returns the lowest 40 bits of value as eight ASCII digits, the first in the
-// highest byte. It works on all eight at once: three steps deal 5 bits into each byte, then
-// every byte above 9 is moved on from the digits to the letters.
-func base32hexDigits(value uint64) uint64 {
+// appendDigits appends the 16 digits in high and low without leading zeros.
+func appendDigits(b []byte, high, low uint64) []byte {
+	var digits [16]byte
+	binary.BigEndian.PutUint64(digits[0:], high)
+	binary.BigEndian.PutUint64(digits[8:], low)
+	i := 0
+	for i < 15 && digits[i] == '0' {
+		i++
+	}
+	return append(b, digits[i:]...)
+}
+
+// spread deals the lowest 40 bits of value into the bytes of the result, 5 to each: first halves
+// of 20 bits are set apart, then their halves, then those of these.
+func spread(value uint64) uint64 {
+	v := value&0xfffff00000<<12 + value&0x00000fffff
+	upper := v & 0x000ffc00000ffc00
+	v += upper<<6 - upper
+	upper = v & 0x03e003e003e003e0
+	return v - upper + upper<<3
+}
+
+// base32hex returns the digits of eight values below 32, one in each byte: those above 9 are moved
+// on from the digits to the letters.
+func base32hex(v uint64) uint64 {
 	const ones = 0x0101010101010101
-	v := value&0xfffff00000<<12 | value&0x00000fffff
-	v = v&0x000ffc00000ffc00<<6 | v&0x000003ff000003ff
-	v = v&0x03e003e003e003e0<<3 | v&0x001f001f001f001f
 	letters := (v + ones*(0x80-10)) >> 7 & ones
 	return v + ones*'0' + letters*('a'-10-'0')
 }
