@@ -8,6 +8,10 @@ type backend uint8
 
 const (
 	backendGeneric backend = iota // plain Go, everywhere
+	backendAVX2                   // amd64
+	backendAVX512                 // amd64 with AVX-512 F, BW, VL and VBMI2
+	backendNEON                   // arm64
+	backendSVE2                   // arm64 with SVE2
 )
 
 // active is the backend in use. Only tests change it after start-up.
@@ -17,10 +21,18 @@ func (b backend) String() string {
 	switch b {
 	case backendGeneric:
 		return "generic"
+	case backendAVX2:
+		return "avx2"
+	case backendAVX512:
+		return "avx512"
+	case backendNEON:
+		return "neon"
+	case backendSVE2:
+		return "sve2"
 	}
 	panic("randflake: unknown backend")
 }
 
-// Backend names the implementation of the cipher that this process uses in bulk: "generic" is
-// plain Go.
+// Backend names the implementation of the cipher that this process uses in bulk: "avx512", "avx2",
+// "neon", "sve2", or "generic", which is plain Go.
 func Backend() string { return active.String() }

@@ -132,14 +132,6 @@ func decryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
 	}
 }
 
-// encryptRunGeneric encrypts the consecutive raw values from first on into dst.
-func encryptRunGeneric(keys *roundKeys, dst []uint64, first uint64) {
-	for i := range dst {
-		dst[i] = first + uint64(i)
-	}
-	encryptBlocksGeneric(keys, dst, dst)
-}
-
 // encryptStepLanes is one step on four blocks. Not inlined, it has the registers to itself,
 // which makes it a tenth faster.
 //

@@ -1,3 +1,5 @@
+//go:build (!amd64 && !arm64) || !gc || purego
+
 package randflake
 
 // Without assembly the generic backend is the only one.
@@ -13,4 +15,7 @@ func encryptBlocks(keys *roundKeys, dst, src []uint64) { encryptBlocksGeneric(ke
 func decryptBlocks(keys *roundKeys, dst, src []uint64) { decryptBlocksGeneric(keys, dst, src) }
 
 // encryptRun encrypts the consecutive raw values from first on into dst, with the active backend.
-func encryptRun(keys *roundKeys, dst []uint64, first uint64) { encryptRunGeneric(keys, dst, first) }
+func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
+	count(dst, first)
+	encryptBlocks(keys, dst, dst)
+}
