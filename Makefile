@@ -15,11 +15,11 @@ PORTABLE  = . ./compat ./lease ./lease/filestore
 PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm linux/ppc64le \
             darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: all test quick race purego i386 emulated lint fmt vet staticcheck tidy bench fuzz generate tools
+.PHONY: all test quick race purego i386 cpus emulated soak lint fmt vet staticcheck tidy bench fuzz generate tools
 
 all: test lint
 
-test: quick race purego i386 emulated
+test: quick race purego i386 cpus emulated
 
 quick:
 	$(GO) vet ./...
@@ -37,6 +37,12 @@ i386:
 		CGO_ENABLED=0 GOARCH=386 $(GO) test -short $(PORTABLE); \
 	fi
 
+# The CPUs that this machine is not: with AVX2 but no AVX-512, and with neither. The tests fail when
+# a backend that the CPU promises is not used.
+cpus: tools
+	RANDFLAKE_BACKENDS="avx2 generic" CGO_ENABLED=0 GOARCH=amd64 $(GO) test -short -exec "qemu-x86_64 -cpu max" .
+	RANDFLAKE_BACKENDS="generic" CGO_ENABLED=0 GOARCH=amd64 $(GO) test -short -exec "qemu-x86_64 -cpu Nehalem" .
+
 emulated: tools
 	@set -e; for pair in $(EMULATED); do \
 		arch=$${pair%:*}; qemu=qemu-$${pair#*:}; \
@@ -45,7 +51,7 @@ emulated: tools
 	done
 
 tools:
-	@(for tool in qemu-aarch64 qemu-s390x qemu-riscv64 qemu-arm; do command -v $$tool || exit 1; done) >/dev/null || \
+	@(for tool in qemu-x86_64 qemu-aarch64 qemu-s390x qemu-riscv64 qemu-arm; do command -v $$tool || exit 1; done) >/dev/null || \
 		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends qemu-user; }
 
 lint: fmt vet staticcheck tidy
@@ -68,6 +74,11 @@ tidy:
 
 generate:
 	$(GO) generate ./...
+
+# Every backend against the oracle on SOAK pairs of key and block; 10^8 take some minutes.
+SOAK ?= 100000000
+soak:
+	$(GO) test -run '^TestSoak$$' -v -timeout 2h . -soak $(SOAK)
 
 # Nothing else should run meanwhile. Compare the lines with BenchmarkRandInt64 of the same run.
 bench:

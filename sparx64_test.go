@@ -311,6 +311,12 @@ func FuzzCipher(f *testing.F) {
 					t.Fatalf("%v: DecryptSlice value %d: %x, want %x", b, i, got, plain[i])
 				}
 			}
+			encryptRun(&c.keys, bulk, value)
+			for i, got := range bulk {
+				if want := oracle.encrypt(value + uint64(i)); got != want {
+					t.Fatalf("%v: encryptRun value %d: %x, want %x", b, i, got, want)
+				}
+			}
 			active = chosen
 		}
 	})
