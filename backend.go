@@ -33,6 +33,16 @@ func (b backend) String() string {
 	panic("randflake: unknown backend")
 }
 
+// blockLength returns how many IDs a shard encrypts at a time. Every so many calls of Generate one
+// pays for them all, so more are not always better: with plain Go half as many cost the same per ID
+// and half the pause (1.5 us for 64 on a Zen 4, 0.1 us with AVX-512, 0.2 us with AVX2).
+func (b backend) blockLength() uint64 {
+	if b == backendGeneric {
+		return blockSize / 2
+	}
+	return blockSize
+}
+
 // Backend names the implementation of the cipher that this process uses in bulk: "avx512", "avx2",
 // "neon", "sve2", or "generic", which is plain Go.
 func Backend() string { return active.String() }

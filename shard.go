@@ -2,7 +2,7 @@ package randflake
 
 import "runtime"
 
-// blockSize is how many IDs a shard encrypts at a time.
+// blockSize is how many IDs a shard encrypts at a time, at most.
 const blockSize = 64
 
 // A shard holds the IDs that one processor hands out next: a block of encrypted ones, and a run of
@@ -44,7 +44,7 @@ func (s *shard) take(st *state, now int64, fresh bool) (id ID, ok bool, err erro
 
 // refill encrypts the next block of the run.
 func (s *shard) refill(keys *roundKeys) {
-	n := min(s.run, blockSize)
+	n := min(s.run, active.blockLength())
 	encryptRun(keys, s.block[:n], s.raw)
 	s.raw += n
 	s.run -= n
