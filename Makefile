@@ -15,7 +15,7 @@ PORTABLE  = . ./compat ./lease ./lease/filestore
 PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm linux/ppc64le \
             darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: all test quick race purego i386 cpus emulated soak lint fmt vet staticcheck tidy bench fuzz generate tools
+.PHONY: all test quick race purego i386 cpus emulated soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate tools
 
 all: test lint
 
@@ -50,11 +50,13 @@ emulated: tools
 		CGO_ENABLED=0 GOARCH=$$arch $(GO) test -short -exec $$qemu $(PORTABLE); \
 	done
 
+PACKAGES = qemu-user binutils binutils-aarch64-linux-gnu
 tools:
-	@(for tool in qemu-x86_64 qemu-aarch64 qemu-s390x qemu-riscv64 qemu-arm; do command -v $$tool || exit 1; done) >/dev/null || \
-		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends qemu-user; }
+	@(for tool in qemu-x86_64 qemu-aarch64 qemu-s390x qemu-riscv64 qemu-arm objdump aarch64-linux-gnu-objdump; do \
+		command -v $$tool || exit 1; done) >/dev/null || \
+		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(PACKAGES); }
 
-lint: fmt vet staticcheck tidy
+lint: fmt vet staticcheck tidy kernelcheck
 
 fmt:
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "gofmt would change: $$files"; exit 1; }
@@ -71,6 +73,10 @@ staticcheck:
 
 tidy:
 	$(GO) mod tidy -diff
+
+# No branch and no address in the cipher's machine code depends on key or data.
+kernelcheck: tools
+	$(GO) run ./internal/kernelcheck
 
 generate:
 	$(GO) generate ./...

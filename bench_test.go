@@ -125,6 +125,26 @@ func BenchmarkFill(b *testing.B) {
 	})
 }
 
+func BenchmarkFillParallel(b *testing.B) {
+	g := benchGenerator(b)
+	b.SetBytes(8)
+	b.ResetTimer()
+	procs := runtime.GOMAXPROCS(0)
+	var fillers sync.WaitGroup
+	for range procs {
+		fillers.Go(func() {
+			ids := make([]ID, 1024)
+			for left := b.N / procs; left > 0; left -= len(ids) {
+				if _, err := g.Fill(ids[:min(left, len(ids))]); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	fillers.Wait()
+}
+
 func BenchmarkAppendText(b *testing.B) {
 	buf := make([]byte, 0, maxDigits)
 	id := ID(rand.Int64())

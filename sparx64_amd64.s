@@ -16,10 +16,9 @@
 // DI  output, SI input, CX first raw value
 
 // KEY(i) is key word i of the current step: those of round r are 2r, 2r+1 for (a, b) and 6+2r,
-// 7+2r for (c, d); 12, 13 and 18, 19 open the next step. BACK(i) is the same going down.
+// 7+2r for (c, d); 12, 13 and 18, 19 open the next step.
 #define KEY(i) (i*4)(AX)
 #define STEP_BYTES 48
-#define FINAL_BYTES (8*STEP_BYTES)
 
 // swapBytes exchanges the bytes of each word: a rotation by 8, and the way from the little-endian
 // words of memory to the cipher's.
@@ -33,8 +32,8 @@ DATA swapBytes<>+0x30(SB)/8, $0x0607040502030001
 DATA swapBytes<>+0x38(SB)/8, $0x0e0f0c0d0a0b0809
 GLOBL swapBytes<>(SB), RODATA|NOPTR, $64
 
-// order512 and order256 hold, for each lane of the planes of consecutive raw values, how many values come before
-// its own: the order that TRANSPOSE brings into memory. Four registers of 8 values make 32 lanes;
+// order512 and order256 hold, for each lane of the planes of consecutive raw values, how many values
+// come before its own: the order that TRANSPOSE brings into memory. Four registers of 8 values make 32 lanes;
 // a quarter of a register (128 bits) holds two values of each of the four.
 DATA order512<>+0x00(SB)/8, $0x0018001000080000
 DATA order512<>+0x08(SB)/8, $0x0019001100090001
@@ -74,7 +73,11 @@ GLOBL order256<>(SB), RODATA|NOPTR, $32
 // Rotations are one instruction (VPSHRDW, VPSHLDW of VBMI2 with both operands the same), and so is
 // the exclusive or of three values (VPTERNLOGD $0x96), one of which may be a key in memory.
 //
-// Planes of set i: a = Z(4i), b = Z(4i+1), c = Z(4i+2), d = Z(4i+3). Z16 to Z27 are scratch.
+// A round on one set is a chain of four instructions, each of which waits for the one before. Four
+// sets with two branches each (128 blocks) keep two 512-bit units busy meanwhile; two sets (64 blocks)
+// serve what is less, and a shard's block, and lose nothing where such a unit is two of 256 bits.
+//
+// Planes of set i: a = Z(4i), b = Z(4i+1), c = Z(4i+2), d = Z(4i+3). Z16 to Z23 are scratch.
 // Z31 is swapBytes.
 
 // x = (x ror 7) + y; y = (y rol 2) ^ x; the keys of the next round.
@@ -181,6 +184,7 @@ GLOBL order256<>(SB), RODATA|NOPTR, $32
 	VMOVDQA64    Z19, d               \
 	ADDQ         $32, CX
 
+// The upper three words of CX.
 #define UPPERWORDS512 \
 	MOVQ         CX, DX       \
 	SHRQ         $16, DX      \
@@ -201,7 +205,8 @@ GLOBL order256<>(SB), RODATA|NOPTR, $32
 	VPXORD.BCST     KEY(kx), x, x        \
 	VPTERNLOGD.BCST $0x96, KEY(ky), x, y
 
-#define UNROUND1_512(x, y, kx, ky) \
+// The inverse of a step's first round: no other round follows.
+#define UNFIRST512(x, y, kx, ky) \
 	VPSHRDW         $2, y, y, y          \
 	VPSUBW          y, x, x              \
 	VPSHLDW         $7, x, x, x          \
@@ -227,10 +232,10 @@ GLOBL order256<>(SB), RODATA|NOPTR, $32
 	UNROUND512(c1, d1, 2, 3)            \
 	UNROUND512(a0, b0, 8, 9)            \
 	UNROUND512(a1, b1, 8, 9)            \
-	UNROUND1_512(c0, d0, 0, 1)          \
-	UNROUND1_512(c1, d1, 0, 1)          \
-	UNROUND1_512(a0, b0, 6, 7)          \
-	UNROUND1_512(a1, b1, 6, 7)          \
+	UNFIRST512(c0, d0, 0, 1)            \
+	UNFIRST512(c1, d1, 0, 1)            \
+	UNFIRST512(a0, b0, 6, 7)            \
+	UNFIRST512(a1, b1, 6, 7)            \
 	SUBQ $STEP_BYTES, AX
 
 #define UNSTEP512x4(a0, b0, c0, d0, a1, b1, c1, d1, a2, b2, c2, d2, a3, b3, c3, d3) \
@@ -254,14 +259,14 @@ GLOBL order256<>(SB), RODATA|NOPTR, $32
 	UNROUND512(a1, b1, 8, 9)            \
 	UNROUND512(a2, b2, 8, 9)            \
 	UNROUND512(a3, b3, 8, 9)            \
-	UNROUND1_512(c0, d0, 0, 1)          \
-	UNROUND1_512(c1, d1, 0, 1)          \
-	UNROUND1_512(c2, d2, 0, 1)          \
-	UNROUND1_512(c3, d3, 0, 1)          \
-	UNROUND1_512(a0, b0, 6, 7)          \
-	UNROUND1_512(a1, b1, 6, 7)          \
-	UNROUND1_512(a2, b2, 6, 7)          \
-	UNROUND1_512(a3, b3, 6, 7)          \
+	UNFIRST512(c0, d0, 0, 1)            \
+	UNFIRST512(c1, d1, 0, 1)            \
+	UNFIRST512(c2, d2, 0, 1)            \
+	UNFIRST512(c3, d3, 0, 1)            \
+	UNFIRST512(a0, b0, 6, 7)            \
+	UNFIRST512(a1, b1, 6, 7)            \
+	UNFIRST512(a2, b2, 6, 7)            \
+	UNFIRST512(a3, b3, 6, 7)            \
 	SUBQ $STEP_BYTES, AX
 
 // The last keys, for an AX at the last step.
@@ -435,6 +440,7 @@ turn:
 //
 // A rotation takes two shifts and an or; rotating by 8 is swapBytes, in Y15. Keys are broadcast into
 // Y14, Y12 and Y13 are scratch. Planes of set i: a = Y(4i), b = Y(4i+1), c = Y(4i+2), d = Y(4i+3).
+// Two sets (32 blocks): a third one, for which there are registers, makes nothing faster.
 
 #define ADDKEY256(i, x) \
 	VPBROADCASTD KEY(i), Y14 \
@@ -561,7 +567,8 @@ turn:
 	ADDKEY256(ky, y)      \
 	VPXOR x, y, y
 
-#define UNROUND1_256(x, y, kx, ky) \
+// See UNFIRST512.
+#define UNFIRST256(x, y, kx, ky) \
 	UNROUNDX256(x, y, kx) \
 	ADDKEY256(ky, y)
 
@@ -584,10 +591,10 @@ turn:
 	UNROUND256(c1, d1, 2, 3) \
 	UNROUND256(a0, b0, 8, 9) \
 	UNROUND256(a1, b1, 8, 9) \
-	UNROUND1_256(c0, d0, 0, 1) \
-	UNROUND1_256(c1, d1, 0, 1) \
-	UNROUND1_256(a0, b0, 6, 7) \
-	UNROUND1_256(a1, b1, 6, 7) \
+	UNFIRST256(c0, d0, 0, 1) \
+	UNFIRST256(c1, d1, 0, 1) \
+	UNFIRST256(a0, b0, 6, 7) \
+	UNFIRST256(a1, b1, 6, 7) \
 	SUBQ $STEP_BYTES, AX
 
 // func encrypt32AVX2(keys *roundKeys, dst, src *[32]uint64)
