@@ -89,6 +89,8 @@ func (g amd64) written(i instruction) (registers []string, constant bool) {
 	return []string{last}, constant
 }
 
+func (amd64) copied(instruction) string { return "" }
+
 func (g amd64) loads(i instruction) bool {
 	_, constant := g.written(i)
 	return constant && (i.mnemonic == "mov" && strings.HasPrefix(i.operands, "$") || i.mnemonic == "xor")

@@ -82,6 +82,14 @@ func (arm64) written(i instruction) (registers []string, constant bool) {
 	return []string{first}, constant
 }
 
+func (arm64) copied(i instruction) string {
+	parts := split(i.operands)
+	if (i.mnemonic == "add" || i.mnemonic == "sub") && len(parts) == 3 && strings.HasPrefix(parts[2], "#") {
+		return wideARM(parts[1])
+	}
+	return ""
+}
+
 func (g arm64) loads(i instruction) bool {
 	_, constant := g.written(i)
 	return constant && (strings.HasPrefix(i.mnemonic, "mov") || i.mnemonic == "orr")

@@ -26,6 +26,10 @@ type grammar interface {
 	// a constant, or what they were moved by a constant.
 	written(instruction) (registers []string, constant bool)
 
+	// copied returns, for an instruction that sets a register to another one moved by a constant, that
+	// other one, or "".
+	copied(instruction) string
+
 	// loads reports whether the instruction loads a register with a constant, whatever it held before.
 	loads(instruction) bool
 
@@ -122,6 +126,9 @@ func isCounter(g grammar, before []instruction, register string) bool {
 		}
 		if g.loads(i) {
 			return true
+		}
+		if other := g.copied(i); other != "" {
+			register = other
 		}
 	}
 	return false
