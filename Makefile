@@ -37,17 +37,26 @@ i386:
 		CGO_ENABLED=0 GOARCH=386 $(GO) test -short $(PORTABLE); \
 	fi
 
-# The CPUs that this machine is not: with AVX2 but no AVX-512, and with neither. The tests fail when
-# a backend that the CPU promises is not used.
+# CPUs that this machine is not: without AVX-512, without AVX2, without SVE, and with SVE2 at vector
+# lengths of 128, 256 and 512 bits. The tests fail when a backend that the CPU promises is not used.
 cpus: tools
-	RANDFLAKE_BACKENDS="avx2 generic" CGO_ENABLED=0 GOARCH=amd64 $(GO) test -short -exec "qemu-x86_64 -cpu max" .
-	RANDFLAKE_BACKENDS="generic" CGO_ENABLED=0 GOARCH=amd64 $(GO) test -short -exec "qemu-x86_64 -cpu Nehalem" .
+	@set -e; run() { \
+		echo "GOARCH=$$1 $(GO) test -short -exec '$$2' . # expects $$3"; \
+		RANDFLAKE_BACKENDS="$$3" CGO_ENABLED=0 GOARCH=$$1 $(GO) test -short -exec "$$2" .; \
+	}; \
+	run amd64 "qemu-x86_64 -cpu max" "avx2 generic"; \
+	run amd64 "qemu-x86_64 -cpu Nehalem" "generic"; \
+	run arm64 "qemu-aarch64 -cpu cortex-a72" "neon generic"; \
+	run arm64 "qemu-aarch64 -cpu max,sve-max-vq=1" "sve2 neon generic"; \
+	run arm64 "qemu-aarch64 -cpu max,sve-max-vq=2" "sve2 neon generic"; \
+	run arm64 "qemu-aarch64 -cpu max,sve-max-vq=4" "sve2 neon generic"
 
 emulated: tools
 	@set -e; for pair in $(EMULATED); do \
 		arch=$${pair%:*}; qemu=qemu-$${pair#*:}; \
 		echo "GOARCH=$$arch $(GO) test -short -exec $$qemu $(PORTABLE)"; \
-		CGO_ENABLED=0 GOARCH=$$arch $(GO) test -short -exec $$qemu $(PORTABLE); \
+		RANDFLAKE_BACKENDS="sve2 neon generic" CGO_ENABLED=0 GOARCH=$$arch \
+			$(GO) test -short -exec $$qemu $(PORTABLE); \
 	done
 
 PACKAGES = qemu-user binutils binutils-aarch64-linux-gnu
@@ -74,9 +83,11 @@ staticcheck:
 tidy:
 	$(GO) mod tidy -diff
 
-# No branch and no address in the cipher's machine code depends on key or data.
+# No branch and no address in the cipher's machine code depends on key or data, and the opcodes that
+# Go's assembler does not know are what is said beside them.
 kernelcheck: tools
 	$(GO) run ./internal/kernelcheck
+	internal/arm64/opcodes.sh
 
 generate:
 	$(GO) generate ./...

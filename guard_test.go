@@ -5,9 +5,10 @@ package randflake
 import (
 	"math/rand/v2"
 	"os"
-	"syscall"
 	"testing"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // guarded returns memory for n values that ends where a page begins which nobody may touch; the page
@@ -16,13 +17,13 @@ func guarded(t *testing.T, n int) []uint64 {
 	t.Helper()
 	page := os.Getpagesize()
 	size := (8*n + page - 1) / page * page
-	mem, err := syscall.Mmap(-1, 0, page+size+page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	mem, err := unix.Mmap(-1, 0, page+size+page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
 		t.Skipf("no guard pages here: %v", err)
 	}
-	t.Cleanup(func() { syscall.Munmap(mem) })
+	t.Cleanup(func() { unix.Munmap(mem) })
 	for _, closed := range [][]byte{mem[:page], mem[page+size:]} {
-		if err := syscall.Mprotect(closed, syscall.PROT_NONE); err != nil {
+		if err := unix.Mprotect(closed, unix.PROT_NONE); err != nil {
 			t.Skipf("no guard pages here: %v", err)
 		}
 	}
