@@ -1,0 +1,38 @@
+// Package randflake makes unique 64-bit IDs that look random.
+//
+// An ID is the encryption of (second, node, sequence) under a secret key. The cipher, SPARX-64/128, is
+// a permutation of the 64-bit values, so distinct triples give distinct IDs without asking a database;
+// and without the secret nobody can tell when, where or in which order IDs were made, or guess one.
+// With it every ID opens again.
+//
+//	secret, err := randflake.ParseSecret(os.Getenv("RANDFLAKE_SECRET"))
+//	store, err := filestore.Open("leases")
+//	keeper, err := lease.Keep(ctx, store, secret)
+//	id, err := keeper.Generator().Generate()
+//
+// # Uniqueness
+//
+// A [Generator] makes IDs under a [Lease]: a range of nodes for an interval of seconds. Under one
+// secret it hands out no triple twice, whatever goroutines and clocks do; and generators whose leases
+// share neither a node nor a second never make the same ID. What counts is the second that is written
+// into an ID, not the moment at which it is written. So a wrong clock, a process that slept or a late
+// message can cost an error, and never a duplicate. Package lease grants such leases and keeps them.
+//
+// When the next ID can't be proven unique, Generate returns an error at once: ErrExhausted,
+// ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed.
+//
+// # Limits
+//
+// One node makes 131,072 IDs a second at most; a lease can cover up to 131,072 nodes. The second in an
+// ID may be up to 50 ms late on a loaded machine. The format ends at 2058-11-05 17:10:23 UTC.
+//
+// An ID is not authenticated: any 64-bit value opens to something. Two secrets are two ID spaces,
+// which may collide. The clone of a running virtual machine repeats its twin's IDs until its lease is
+// renewed.
+//
+// # Speed
+//
+// The cipher runs on AVX-512, AVX2, NEON or SVE2, whichever the machine has, or in plain Go; see
+// [Backend]. The build tag purego leaves out assembly and everything that relies on the runtime's
+// internals. In a testing/synctest bubble give a generator the bubble's clock: WithClock(time.Now).
+package randflake
