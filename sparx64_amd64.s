@@ -438,8 +438,9 @@ turn:
 
 // ---- AVX2: 16 lanes ----
 //
-// A rotation takes two shifts and an or; rotating by 8 is swapBytes, in Y15. Keys are broadcast into
-// Y14, Y12 and Y13 are scratch. Planes of set i: a = Y(4i), b = Y(4i+1), c = Y(4i+2), d = Y(4i+3).
+// A rotation takes two shifts and an or; rotating by 8 is swapBytes, in Y15. A key is broadcast once for
+// all sets, into Y8 to Y11; Y12 and Y13 are scratch. Planes of set i: a = Y(4i), b = Y(4i+1),
+// c = Y(4i+2), d = Y(4i+3).
 // Two sets (32 blocks): a third one, for which there are registers, makes nothing faster.
 
 #define ADDKEY256(i, x) \
@@ -459,42 +460,48 @@ turn:
 	VPSLLW $2, y, y    \
 	VPOR   Y13, y, y
 
-#define ROUND256(x, y, kx, ky) \
+#define ROUND256(x, y) \
 	RORADD256(x, y)  \
 	ROL2_256(y)      \
-	ADDKEY256(ky, y) \
+	VPXOR Y9, y, y   \
 	VPXOR x, y, y    \
-	ADDKEY256(kx, x)
+	VPXOR Y8, x, x
 
-// See LINEAR512.
+#define ROUND256x2(x0, y0, x1, y1, kx, ky) \
+	VPBROADCASTD KEY(kx), Y8 \
+	VPBROADCASTD KEY(ky), Y9 \
+	ROUND256(x0, y0)         \
+	ROUND256(x1, y1)
+
+// See LINEAR512. The next step's keys are in Y8 to Y11.
 #define LINEAR256(a, b, c, d) \
-	RORADD256(a, b)         \
-	RORADD256(c, d)         \
-	ROL2_256(b)             \
-	ROL2_256(d)             \
-	VPSHUFB Y15, b, Y12     \
-	VPXOR   a, b, b         \
-	VPXOR   c, d, d         \
-	VPXOR   a, Y12, Y13     \
-	VPXOR   b, Y12, Y12     \
-	VPXOR   Y13, c, c       \
-	VPXOR   Y12, d, d       \
-	ADDKEY256(18, a)        \
-	ADDKEY256(19, b)        \
-	ADDKEY256(12, c)        \
-	ADDKEY256(13, d)
+	RORADD256(a, b)     \
+	RORADD256(c, d)     \
+	ROL2_256(b)         \
+	ROL2_256(d)         \
+	VPSHUFB Y15, b, Y12 \
+	VPXOR   a, b, b     \
+	VPXOR   c, d, d     \
+	VPXOR   a, Y12, Y13 \
+	VPXOR   b, Y12, Y12 \
+	VPXOR   Y13, c, c   \
+	VPXOR   Y12, d, d   \
+	VPXOR   Y8, a, a    \
+	VPXOR   Y9, b, b    \
+	VPXOR   Y10, c, c   \
+	VPXOR   Y11, d, d
 
 #define STEP256x2(a0, b0, c0, d0, a1, b1, c1, d1) \
-	ROUND256(a0, b0, 2, 3)   \
-	ROUND256(a1, b1, 2, 3)   \
-	ROUND256(c0, d0, 8, 9)   \
-	ROUND256(c1, d1, 8, 9)   \
-	ROUND256(a0, b0, 4, 5)   \
-	ROUND256(a1, b1, 4, 5)   \
-	ROUND256(c0, d0, 10, 11) \
-	ROUND256(c1, d1, 10, 11) \
-	LINEAR256(a0, b0, c0, d0) \
-	LINEAR256(a1, b1, c1, d1) \
+	ROUND256x2(a0, b0, a1, b1, 2, 3)   \
+	ROUND256x2(c0, d0, c1, d1, 8, 9)   \
+	ROUND256x2(a0, b0, a1, b1, 4, 5)   \
+	ROUND256x2(c0, d0, c1, d1, 10, 11) \
+	VPBROADCASTD KEY(18), Y8           \
+	VPBROADCASTD KEY(19), Y9           \
+	VPBROADCASTD KEY(12), Y10          \
+	VPBROADCASTD KEY(13), Y11          \
+	LINEAR256(a0, b0, c0, d0)          \
+	LINEAR256(a1, b1, c1, d1)          \
 	ADDQ $STEP_BYTES, AX
 
 #define WHITEN256(a, b, c, d) \
@@ -551,8 +558,8 @@ turn:
 	UPPERWORD256(d)                   \
 	LEAQ         16(DX), CX
 
-// See UNROUND512.
-#define UNROUNDX256(x, y, kx) \
+// See UNFIRST512.
+#define UNFIRST256(x, y) \
 	VPSLLW $14, y, Y13 \
 	VPSRLW $2, y, y    \
 	VPOR   Y13, y, y   \
@@ -560,17 +567,25 @@ turn:
 	VPSRLW $9, x, Y12  \
 	VPSLLW $7, x, x    \
 	VPOR   Y12, x, x   \
-	ADDKEY256(kx, x)
+	VPXOR  Y8, x, x    \
+	VPXOR  Y9, y, y
 
-#define UNROUND256(x, y, kx, ky) \
-	UNROUNDX256(x, y, kx) \
-	ADDKEY256(ky, y)      \
+// See UNROUND512.
+#define UNROUND256(x, y) \
+	UNFIRST256(x, y) \
 	VPXOR x, y, y
 
-// See UNFIRST512.
-#define UNFIRST256(x, y, kx, ky) \
-	UNROUNDX256(x, y, kx) \
-	ADDKEY256(ky, y)
+#define UNROUND256x2(x0, y0, x1, y1, kx, ky) \
+	VPBROADCASTD KEY(kx), Y8 \
+	VPBROADCASTD KEY(ky), Y9 \
+	UNROUND256(x0, y0)       \
+	UNROUND256(x1, y1)
+
+#define UNFIRST256x2(x0, y0, x1, y1, kx, ky) \
+	VPBROADCASTD KEY(kx), Y8 \
+	VPBROADCASTD KEY(ky), Y9 \
+	UNFIRST256(x0, y0)       \
+	UNFIRST256(x1, y1)
 
 #define UNLINEAR256(a, b, c, d) \
 	VPXOR   c, d, d     \
@@ -581,20 +596,14 @@ turn:
 	VPXOR   Y12, a, a
 
 #define UNSTEP256x2(a0, b0, c0, d0, a1, b1, c1, d1) \
-	UNLINEAR256(a0, b0, c0, d0) \
-	UNLINEAR256(a1, b1, c1, d1) \
-	UNROUND256(c0, d0, 4, 5) \
-	UNROUND256(c1, d1, 4, 5) \
-	UNROUND256(a0, b0, 10, 11) \
-	UNROUND256(a1, b1, 10, 11) \
-	UNROUND256(c0, d0, 2, 3) \
-	UNROUND256(c1, d1, 2, 3) \
-	UNROUND256(a0, b0, 8, 9) \
-	UNROUND256(a1, b1, 8, 9) \
-	UNFIRST256(c0, d0, 0, 1) \
-	UNFIRST256(c1, d1, 0, 1) \
-	UNFIRST256(a0, b0, 6, 7) \
-	UNFIRST256(a1, b1, 6, 7) \
+	UNLINEAR256(a0, b0, c0, d0)          \
+	UNLINEAR256(a1, b1, c1, d1)          \
+	UNROUND256x2(c0, d0, c1, d1, 4, 5)   \
+	UNROUND256x2(a0, b0, a1, b1, 10, 11) \
+	UNROUND256x2(c0, d0, c1, d1, 2, 3)   \
+	UNROUND256x2(a0, b0, a1, b1, 8, 9)   \
+	UNFIRST256x2(c0, d0, c1, d1, 0, 1)   \
+	UNFIRST256x2(a0, b0, a1, b1, 6, 7)   \
 	SUBQ $STEP_BYTES, AX
 
 // func encrypt32AVX2(keys *roundKeys, dst, src *[32]uint64)
