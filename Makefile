@@ -68,7 +68,7 @@ tools:
 lint: fmt vet staticcheck tidy kernelcheck
 
 fmt:
-	@files=$$(gofmt -l .); test -z "$$files" || { echo "gofmt would change: $$files"; exit 1; }
+	@files=$$(gofmt -l .) && test -z "$$files" || { echo "gofmt would change, or failed: $$files"; exit 1; }
 
 vet:
 	@set -e; for platform in $(PLATFORMS); do \
@@ -99,7 +99,7 @@ soak:
 
 # Nothing else should run meanwhile. Compare the lines with BenchmarkRandInt64 of the same run.
 bench:
-	$(GO) test -run '^$$' -bench . -benchtime 0.5s -count $(COUNT) . | tee bench.out
+	$(GO) test -run '^$$' -bench . -benchtime 0.5s -count $(COUNT) . >bench.out || { cat bench.out; exit 1; }
 	$(BENCHSTAT) bench.out
 
 fuzz:

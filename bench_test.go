@@ -90,8 +90,9 @@ func BenchmarkGenerateHot(b *testing.B) {
 	g := benchGenerator(b)
 	st := g.state.Load()
 	inBulk(b, blockSize, func(n int) {
+		second := systemClock.glance()
 		s := st.shards.pin()
-		s.second, s.left = systemClock.glance(), blockSize
+		s.second, s.left = second, blockSize
 		st.shards.unpin(s)
 		for range n {
 			id, err := g.Generate()

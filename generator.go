@@ -87,7 +87,7 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards) *state 
 	return st
 }
 
-// Generate returns a new ID. It never waits: when no ID can be proven unique it returns one of
+// Generate returns a new ID. It never waits for time or I/O: when no ID can be proven unique it returns one of
 // ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife and ErrClosed.
 func (g *Generator) Generate() (ID, error) {
 	st := g.state.Load()
@@ -124,6 +124,7 @@ func (g *Generator) generateSlowly() (ID, error) {
 		case ok:
 			return id, nil
 		case err == errFrozen && g.replaced(st):
+			now, fresh = g.read(), true // the old reading may be from before the new lease
 		case err != nil:
 			return 0, g.refuse(err)
 		default:
@@ -145,10 +146,11 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 		start, taken, err := st.cursor.claim(st.bounds, now, uint64(len(dst)-n), 1)
 		switch {
 		case err == nil:
-			encryptRun(&st.cipher.keys, asUint64(dst[n:n+int(taken)]), start)
+			encryptRun(st.cipher.keys, asUint64(dst[n:n+int(taken)]), start)
 			n += int(taken)
 			now, fresh = g.glance()
 		case err == errFrozen && g.replaced(st):
+			now, fresh = g.read(), true
 		case !fresh:
 			now, fresh = g.read(), true
 		default:
@@ -207,7 +209,9 @@ func (g *Generator) Extend(end time.Time) error {
 //
 // A lease that shares nodes with the old one must start after that second; otherwise, and when the
 // lease is no lease, Replace returns an error that wraps ErrInvalidLease and the old lease stays in
-// force. After Close it returns ErrClosed.
+// force. After Close it returns ErrClosed. Like any lease, the new one must not share a node and a
+// second with leases that were used before, this generator's earlier ones included: only the one in
+// force is compared.
 func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	if err := lease.check(); err != nil {
 		return time.Time{}, err
@@ -231,6 +235,9 @@ func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 
 // Lease returns the lease in force; after Close, the last one.
 func (g *Generator) Lease() Lease { return g.state.Load().lease }
+
+// Format prints "[redacted]" for every verb: the generator holds the keys.
+func (*Generator) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
 
 // Cipher returns the cipher of the generator's secret, which opens its IDs.
 func (g *Generator) Cipher() *Cipher { return g.cipher }

@@ -660,7 +660,10 @@ func TestEverythingAtOnce(t *testing.T) {
 		}
 	})
 	disturb(func(i int) {
-		first := uint32((i+1)%100) * 1024
+		if i >= 100 {
+			return // the nodes of the first lease come only once
+		}
+		first := uint32(i+1) * 1024
 		lease := systemLease(first, first+1023)
 		l.allow(lease)
 		if _, err := g.Replace(lease); err != nil && !errors.Is(err, ErrInvalidLease) {
@@ -785,7 +788,7 @@ func TestNoAllocation(t *testing.T) {
 }
 
 func TestMemoryOfAGenerator(t *testing.T) {
-	fixed := unsafe.Sizeof(Generator{}) + unsafe.Sizeof(state{}) + unsafe.Sizeof(cursor{}) + unsafe.Sizeof(Cipher{})
+	fixed := unsafe.Sizeof(Generator{}) + unsafe.Sizeof(state{}) + unsafe.Sizeof(cursor{}) + unsafe.Sizeof(Cipher{}) + unsafe.Sizeof(roundKeys{})
 	if fixed > 1024 {
 		t.Errorf("a generator takes %d bytes, want at most 1 KiB", fixed)
 	}

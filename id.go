@@ -1,6 +1,7 @@
 package randflake
 
 import (
+	"bytes"
 	"database/sql/driver"
 	"encoding/binary"
 	"encoding/json"
@@ -173,6 +174,7 @@ func (id ID) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the text form from a JSON string, or the decimal form from a JSON integer
 // in the range of int64. As is the custom, null changes nothing.
 func (id *ID) UnmarshalJSON(data []byte) error {
+	data = bytes.TrimSpace(data)
 	switch {
 	case string(data) == "null":
 		return nil
@@ -191,7 +193,8 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Value returns the decimal form, for a BIGINT column.
+// Value returns the decimal form, for a BIGINT column. For a text column pass String(): text is read
+// back as base32hex.
 func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan reads an ID from a database: the decimal form from an integer column, the text form from

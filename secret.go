@@ -37,8 +37,11 @@ func ParseSecret(text string) (Secret, error) {
 	if len(text) == 2*len(s) {
 		decoded, err = hex.DecodeString(text)
 	} else {
-		standard := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
-		decoded, err = base64.RawStdEncoding.Strict().DecodeString(standard)
+		encoding := base64.RawStdEncoding
+		if strings.ContainsAny(text, "-_") {
+			encoding = base64.RawURLEncoding
+		}
+		decoded, err = encoding.Strict().DecodeString(strings.TrimSuffix(text, "=="))
 	}
 	if err != nil || len(decoded) != len(s) || strings.ContainsAny(text, "\r\n") { // base64 skips line breaks
 		return Secret{}, fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, got %d characters that are neither", ErrInvalidSecret, len(text))

@@ -85,6 +85,7 @@ func TestParseSecretRefuses(t *testing.T) {
 		"", good[:31], good + "0", good + "\n", " " + good, good[:31] + "g", redacted,
 		base64.StdEncoding.EncodeToString(make([]byte, 15)),
 		base64.StdEncoding.EncodeToString(make([]byte, 17)),
+		"AAAAAAAAAAAAAAAAAAAAAA=", "AAAAAAAAAAAAAAAAAAAAAA=====", "+_AAAAAAAAAAAAAAAAAAAA==",
 		"AAAAAAAAAAAAAAAAAAAAAB==",   // bits that no byte holds
 		"AAAAAAAAAAAAAAAAAAAA\nAA==", // white space
 	} {

@@ -36,7 +36,7 @@ func (s *shard) take(st *state, now int64, fresh bool) (id ID, ok bool, err erro
 			}
 			s.second = now
 		}
-		s.refill(&st.cipher.keys)
+		s.refill(st.cipher.keys)
 	}
 	s.left--
 	return ID(s.block[s.left]), true, nil

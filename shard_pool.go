@@ -22,7 +22,7 @@ type shards struct {
 func newShards(n int) shards {
 	list := make([]shard, n)
 	var made atomic.Uint32
-	return shards{list, &sync.Pool{New: func() any { return &list[int(made.Add(1))%n] }}}
+	return shards{list, &sync.Pool{New: func() any { return &list[made.Add(1)%uint32(n)] }}}
 }
 
 // pin returns a shard for the caller alone, or nil when there is none. Either way unpin must follow.

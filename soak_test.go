@@ -25,7 +25,7 @@ func TestSoak(t *testing.T) {
 				plain[i] = rand.Uint64()
 			}
 			c.EncryptSlice(sealed[:n], plain[:n])
-			encryptRun(&c.keys, run[:n], first)
+			encryptRun(c.keys, run[:n], first)
 			for i := range n {
 				if want := oracle.encrypt(plain[i]); sealed[i] != want {
 					t.Fatalf("secret %x: block %x of %d became %x, want %x", secret[:], plain[i], n, sealed[i], want)

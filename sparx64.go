@@ -70,32 +70,34 @@ func permuteKey(k *[8]uint16, c uint16) {
 // A Cipher is the permutation of one secret, with its round keys expanded. It is safe for
 // concurrent use. It turns raw values into IDs and back; the block cipher is SPARX-64/128.
 //
-// A Cipher prints as "[redacted]", since its round keys give the secret away.
+// A Cipher prints as "[redacted]", since its round keys give the secret away. Keep it as the *Cipher
+// that NewCipher returns: in an unexported field, where package fmt does not ask it, that prints as no
+// more than an address.
 type Cipher struct {
-	keys roundKeys
+	keys *roundKeys
 }
 
 // NewCipher returns the cipher of a secret.
-func NewCipher(secret Secret) *Cipher { return &Cipher{keys: *expandKey(secret)} }
+func NewCipher(secret Secret) *Cipher { return &Cipher{expandKey(secret)} }
 
 // Encrypt returns the ID, as an unsigned integer, of a raw value. The block is the value's 8
 // little-endian bytes.
-func (c *Cipher) Encrypt(raw uint64) uint64 { return encryptBlock(&c.keys, raw) }
+func (c *Cipher) Encrypt(raw uint64) uint64 { return encryptBlock(c.keys, raw) }
 
 // Decrypt is the inverse of Encrypt.
-func (c *Cipher) Decrypt(id uint64) uint64 { return decryptBlock(&c.keys, id) }
+func (c *Cipher) Decrypt(id uint64) uint64 { return decryptBlock(c.keys, id) }
 
 // EncryptSlice encrypts each value of src into dst, as Encrypt does, and much faster. The two may
 // be the same slice. It panics when dst is shorter than src or overlaps it in another way.
 func (c *Cipher) EncryptSlice(dst, src []uint64) {
 	checkSlices(dst, src)
-	encryptBlocks(&c.keys, dst[:len(src)], src)
+	encryptBlocks(c.keys, dst[:len(src)], src)
 }
 
 // DecryptSlice is the inverse of EncryptSlice, under the same conditions.
 func (c *Cipher) DecryptSlice(dst, src []uint64) {
 	checkSlices(dst, src)
-	decryptBlocks(&c.keys, dst[:len(src)], src)
+	decryptBlocks(c.keys, dst[:len(src)], src)
 }
 
 // checkSlices panics as the functions of crypto/cipher do.

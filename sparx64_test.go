@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -220,7 +221,7 @@ func TestBulkAgainstReference(t *testing.T) {
 			c.DecryptSlice(dst, sealed[:n])
 			check("DecryptSlice", func(i int) uint64 { return plain[i] })
 			reset()
-			encryptRun(&c.keys, dst, first)
+			encryptRun(c.keys, dst, first)
 			check("encryptRun", func(i int) uint64 { return oracle.encrypt(first + uint64(i)) })
 		}
 	})
@@ -311,7 +312,7 @@ func FuzzCipher(f *testing.F) {
 					t.Fatalf("%v: DecryptSlice value %d: %x, want %x", b, i, got, plain[i])
 				}
 			}
-			encryptRun(&c.keys, bulk, value)
+			encryptRun(c.keys, bulk, value)
 			for i, got := range bulk {
 				if want := oracle.encrypt(value + uint64(i)); got != want {
 					t.Fatalf("%v: encryptRun value %d: %x, want %x", b, i, got, want)
@@ -325,9 +326,23 @@ func FuzzCipher(f *testing.F) {
 func TestCipherIsRedacted(t *testing.T) {
 	c := NewCipher(Secret{1, 2, 3})
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d", "%q"} {
-		for _, value := range []any{c, *c, c.Block()} {
+		g := newGenerator(t, testLease(1, 1, testStart, 10))
+		for _, value := range []any{c, *c, c.Block(), g} {
 			if got := fmt.Sprintf(verb, value); got != redacted {
 				t.Errorf("%s of %T prints %q", verb, value, got)
+			}
+		}
+	}
+	// Package fmt does not ask the values of unexported fields, nor any value for some verbs.
+	type holder struct {
+		cipher *Cipher
+		block  any
+	}
+	key := fmt.Sprint(c.keys[0])
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d", "%q", "%t", "%e", "%c", "%p", "%T", "%z"} {
+		for _, value := range []any{*c, holder{c, c.Block()}, &holder{c, c.Block()}} {
+			if got := fmt.Sprintf(verb, value); strings.Contains(got, key) || strings.Contains(got, fmt.Sprintf("%x", c.keys[0])) {
+				t.Errorf("%s of %T leaks keys: %q", verb, value, got)
 			}
 		}
 	}

@@ -58,7 +58,8 @@ func (r Rules) Poisoned(rec Record, now int64) bool {
 }
 
 // NotBefore returns the first second that a store may grant, in Unix seconds, when its data was
-// lost or went back in time at now: by then every lease that it no longer knows of has ended.
+// lost or went back in time at now: by then every lease that it no longer knows of has ended, as none
+// ever reaches further ahead than MaxTTL, also not when it starts in the future.
 func (r Rules) NotBefore(now int64) int64 {
 	return now + seconds(r.MaxTTL) + seconds(r.MaxSkew)
 }
@@ -70,6 +71,9 @@ func (r Rules) NotBefore(now int64) int64 {
 // In order of preference: a range of the right size that is free now, the longest unused first;
 // nodes that no record covers; a larger range that is free now; a range that was released in
 // this very second or later, whose lease then starts in the future.
+//
+// No lease ends more than MaxTTL from now. One that starts in the future may be shorter than req.TTL
+// therefore, and one that would start later than that is refused with ErrNoRange.
 func (r Rules) Grant(records []Record, req Request, now, notBefore int64) (Record, error) {
 	if err := r.CheckRequest(req); err != nil {
 		return Record{}, err
@@ -77,9 +81,9 @@ func (r Rules) Grant(records []Record, req Request, now, notBefore int64) (Recor
 	if now < randflake.Epoch {
 		return Record{}, fmt.Errorf("lease: clock says %s, before the format's epoch: set it right", time.Unix(now, 0).UTC().Format(time.RFC3339))
 	}
-	rec, ok := r.choose(records, req.Nodes, now, notBefore)
+	rec, ok := r.choose(records, req.Nodes, now)
 	if !ok {
-		return Record{}, r.noRange(records, req.Nodes, max(now, notBefore))
+		return Record{}, r.noRange(records, req.Nodes, now)
 	}
 	rec.Owner = newOwner()
 	rec.Version++
@@ -87,20 +91,24 @@ func (r Rules) Grant(records []Record, req Request, now, notBefore int64) (Recor
 	if rec.Start > randflake.MaxTimestamp {
 		return Record{}, fmt.Errorf("lease: start %s: %w", time.Unix(rec.Start, 0).UTC().Format(time.RFC3339), randflake.ErrEndOfLife)
 	}
-	rec.HighWater = min(rec.Start+seconds(req.TTL)-1, randflake.MaxTimestamp)
+	farthest := now + seconds(r.MaxTTL) - 1
+	if rec.Start > farthest {
+		return Record{}, fmt.Errorf("%w: no lease may start before %s: try again from %s on", ErrNoRange,
+			time.Unix(rec.Start, 0).UTC().Format(time.RFC3339), time.Unix(rec.Start-farthest+now, 0).UTC().Format(time.RFC3339))
+	}
+	rec.HighWater = min(rec.Start+seconds(req.TTL)-1, farthest, randflake.MaxTimestamp)
 	return rec, nil
 }
 
-// choose returns the record to grant, as it is, or one that covers new nodes. While notBefore lies
-// ahead leases start there, so they may rightly end up to MaxTTL after it.
-func (r Rules) choose(records []Record, nodes int, now, notBefore int64) (Record, bool) {
+// choose returns the record to grant, as it is, or one that covers new nodes.
+func (r Rules) choose(records []Record, nodes int, now int64) (Record, bool) {
 	var exact, larger, later *Record
 	unused := uint32(0) // the first node that no record covers
 	for i := range records {
 		rec := &records[i]
 		unused = max(unused, rec.LastNode+1)
 		switch {
-		case rec.Nodes() < nodes || r.Poisoned(*rec, max(now, notBefore)):
+		case rec.Nodes() < nodes || r.Poisoned(*rec, now):
 		case rec.HighWater < now && rec.Nodes() == nodes:
 			exact = older(exact, rec)
 		case rec.HighWater < now:

@@ -316,5 +316,5 @@ func TestLeaseInitInStateDir(t *testing.T) {
 	if out := succeed(t, "", "lease", "init"); !strings.Contains(out, "first lease starts at") {
 		t.Errorf("lease init: %q", out)
 	}
-	wantFailure(t, call(t, "", "new"), exitFailed, "no lease that starts before")
+	wantFailure(t, call(t, "", "new"), exitFailed, "no lease may start before", "try again from")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // wantRefused checks that nothing can be had from the damaged store in dir, that the errors say
@@ -171,7 +172,7 @@ func TestRollback(t *testing.T) {
 		t.Errorf("Release of a lease older than the loss: %v", err)
 	}
 	// The floor is on disk, so it holds in other handles, and is set once only.
-	clock.Advance(5 * time.Second)
+	clock.Advance(15 * time.Second)
 	for _, handle := range []*Store{open(t, dir, clock), s} {
 		rec := acquire(t, handle, oneMinute)
 		if rec.Start != floor {
@@ -185,6 +186,16 @@ func TestRollback(t *testing.T) {
 	if rec := acquire(t, s, oneMinute); rec.Start != clock.Now().Unix() {
 		t.Errorf("after the floor: granted from %d, want now, %d", rec.Start, clock.Now().Unix())
 	}
+}
+
+// wantTooEarly checks that nothing is granted while the floor is further ahead than a lease may reach,
+// and moves the clock on until something is.
+func wantTooEarly(t *testing.T, s *Store, clock *leasetest.Clock) {
+	t.Helper()
+	if rec, err := s.Acquire(t.Context(), oneMinute); !errors.Is(err, lease.ErrNoRange) {
+		t.Errorf("Acquire: %+v, %v, want ErrNoRange", rec, err)
+	}
+	clock.Advance(15 * time.Second)
 }
 
 // TestRollbackNoticed: each call notices, at whatever revision the other history is by then.
@@ -216,11 +227,12 @@ func TestRollbackNoticed(t *testing.T) {
 			for range tt.steps {
 				acquire(t, other, oneMinute)
 			}
-			rec := acquire(t, s, oneMinute)
 			want := noon.Unix()
 			if tt.floor {
+				wantTooEarly(t, s, clock)
 				want += 110
 			}
+			rec := acquire(t, s, oneMinute)
 			if rec.Start != want {
 				t.Errorf("granted from %d, want %d", rec.Start, want)
 			}
@@ -236,12 +248,14 @@ func TestReplacedStore(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	other, _ := create(t, dir)
+	other, otherClock := create(t, dir)
 	acquire(t, other, oneMinute)
 	acquire(t, other, oneMinute)
 	if _, err := s.Renew(t.Context(), held, time.Minute); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("Renew: error %v, want ErrLost", err)
 	}
+	wantTooEarly(t, s, clock)
+	otherClock.Set(clock.Now())
 	for _, handle := range []*Store{other, s, open(t, dir, clock)} {
 		if rec := acquire(t, handle, oneMinute); rec.Start != noon.Unix()+110 {
 			t.Errorf("granted from %d, want the floor, %d", rec.Start, noon.Unix()+110)
@@ -266,6 +280,7 @@ func TestRollbackWithWrongClock(t *testing.T) {
 	}
 	wantFiles(t, dir, copied)
 	clock.Set(noon)
+	wantTooEarly(t, s, clock)
 	if rec := acquire(t, s, oneMinute); rec.Start != noon.Unix()+110 {
 		t.Errorf("granted from %d, want the floor, %d", rec.Start, noon.Unix()+110)
 	}
@@ -293,6 +308,7 @@ func TestHealInterrupted(t *testing.T) {
 			if _, err := p.store.Acquire(t.Context(), half); !errors.Is(err, errFault) {
 				t.Errorf("%s: error %v, want the fault", op, err)
 			}
+			wantTooEarly(t, p.store, p.clock)
 			rec := p.acquire(t)
 			if rec.Start != noon.Unix()+110 {
 				t.Errorf("%s: granted from %d, want the floor, %d", op, rec.Start, noon.Unix()+110)

@@ -153,11 +153,12 @@ func TestCreateSetsFloor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wantTooEarly(t, s, clock)
 	rec := acquire(t, s, oneMinute)
 	if want := noon.Unix() + 110; rec.Start != want {
 		t.Errorf("a new store grants from %d, want %d", rec.Start, want)
 	}
-	clock.Advance(time.Minute)
+	clock.Advance(45 * time.Second)
 	if rec = acquire(t, open(t, dir, clock), oneMinute); rec.Start != noon.Unix()+110 {
 		t.Errorf("reopened, it grants from %d, want %d", rec.Start, noon.Unix()+110)
 	}
