@@ -24,7 +24,7 @@
 // # Limits
 //
 // One node makes 131,072 IDs a second at most; a lease can cover up to 131,072 nodes. The second in an
-// ID may be up to 50 ms late on a loaded machine. The format ends at 2058-11-05 17:10:23 UTC.
+// ID may be up to 50 ms late on a loaded machine, and more just after a pause of the process. The format ends at 2058-11-05 17:10:23 UTC.
 //
 // An ID is not authenticated: any 64-bit value opens to something. Two secrets are two ID spaces,
 // which may collide. The clone of a running virtual machine repeats its twin's IDs until its lease is
@@ -34,5 +34,6 @@
 //
 // The cipher runs on AVX-512, AVX2, NEON or SVE2, whichever the machine has, or in plain Go; see
 // [Backend]. The build tag purego leaves out assembly and everything that relies on the runtime's
-// internals. In a testing/synctest bubble give a generator the bubble's clock: WithClock(time.Now).
+// internals. In a testing/synctest bubble give a generator the bubble's clock, WithClock(time.Now):
+// without it the clock that all generators share would stand still when the bubble has ended.
 package randflake

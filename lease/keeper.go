@@ -48,8 +48,8 @@ type Keeper struct {
 // [Store.Acquire] does. The keeper holds a goroutine, and the lease, until Close; it does not
 // close the store.
 //
-// A store that lost data grants leases that start later. Until then the generator refuses with
-// randflake.ErrLeaseNotStarted.
+// A store that lost data grants nothing at first, so that Keep fails with ErrNoRange, and then leases
+// that start later: until their start the generator refuses with randflake.ErrLeaseNotStarted.
 func Keep(ctx context.Context, store Store, secret randflake.Secret, options ...Option) (*Keeper, error) {
 	settings, err := newSettings(options)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // Memory forgets everything, so it is for tests: a service opens a store that keeps its records.
 func ExampleKeep() {
-	store := leasetest.NewMemory(lease.DefaultRules, nil)
+	store := leasetest.NewMemory(lease.DefaultRules(), nil)
 	keeper, err := lease.Keep(context.Background(), store, randflake.NewSecret(), lease.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		fmt.Println(err)

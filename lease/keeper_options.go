@@ -27,7 +27,7 @@ const shortestTTL = 3 * time.Second
 func Nodes(n int) Option { return func(s *settings) { s.nodes = n } }
 
 // TTL makes Keep lease for d instead of five minutes: whole seconds, at least three, at most what
-// the store grants. The lease is renewed each third of d, so IDs go on for at least two thirds of
+// the store grants. The lease is renewed each third of d, so IDs go on for more than 60% of
 // d when the store fails, and up to d passes before somebody else can have the nodes of a process
 // that crashed.
 func TTL(d time.Duration) Option { return func(s *settings) { s.ttl = d } }

@@ -29,8 +29,9 @@ import (
 // A Store is safe for concurrent use, also by many processes on the same underlying data.
 type Store interface {
 	// Acquire grants a range of at least req.Nodes nodes to a new owner for req.TTL, starting
-	// at the store's present or, where the range is younger than that, later. It fails with
-	// ErrInvalidRequest, or with ErrNoRange when every fitting range is taken.
+	// at the store's present or, where the range is younger than that, later; then it may be
+	// shorter. It fails with ErrInvalidRequest, or with ErrNoRange when every fitting range is
+	// taken, or when the store lost data and may not grant anything yet.
 	Acquire(ctx context.Context, req Request) (Record, error)
 
 	// Renew raises the high-water mark of the lease that held describes to ttl from now; it
@@ -57,8 +58,12 @@ type Store interface {
 
 // A Request says what lease is wanted.
 type Request struct {
-	Nodes int           // how many contiguous nodes, 1 to 131,072; each gives 131,072 IDs a second
-	TTL   time.Duration // how long, in whole seconds, up to the store's MaxTTL
+	// Nodes is how many contiguous nodes are wanted, 1 to 131,072; each gives 131,072 IDs a second.
+	// A range that was granted once keeps its size for good and serves one holder at a time, so ask
+	// for few different sizes, and not for all nodes unless nobody else will need any.
+	Nodes int
+
+	TTL time.Duration // how long, in whole seconds, up to the store's MaxTTL
 }
 
 // A Record is what a store keeps of one range of nodes, forever.

@@ -22,7 +22,7 @@ type Rules struct {
 
 // DefaultRules allow leases of up to ten minutes and clocks that differ by up to a minute. Longer
 // leases ride out longer outages of the store, and make the wait longer after it lost its data.
-var DefaultRules = Rules{MaxTTL: 10 * time.Minute, MaxSkew: time.Minute}
+func DefaultRules() Rules { return Rules{MaxTTL: 10 * time.Minute, MaxSkew: time.Minute} }
 
 // Check returns an error unless both limits are whole seconds, MaxTTL at least one.
 func (r Rules) Check() error {
@@ -166,7 +166,7 @@ func (r Rules) noRange(records []Record, nodes int, now int64) error {
 	if poisoned > 0 {
 		err = fmt.Errorf("%w, %d marked further ahead than any lease may reach: was a clock wrong?", err, poisoned)
 	}
-	return err
+	return fmt.Errorf("%w: release one, wait until one ends, or ask for fewer nodes", err)
 }
 
 // Renew returns what current becomes when the holder of held renews it for ttl, or ErrLost.

@@ -31,7 +31,7 @@ func TestRulesCheck(t *testing.T) {
 		rules lease.Rules
 		ok    bool
 	}{
-		{lease.DefaultRules, true},
+		{lease.DefaultRules(), true},
 		{lease.Rules{MaxTTL: time.Second}, true},
 		{lease.Rules{}, false},
 		{lease.Rules{MaxTTL: -time.Second}, false},

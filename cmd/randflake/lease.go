@@ -37,7 +37,7 @@ const leaseStoreUsage = `
 `
 
 // withStore opens the store for use.
-func (t *tool) withStore(ctx context.Context, h home, use func(context.Context, *filestore.Store) error) error {
+func (t *tool) withStore(ctx context.Context, h *home, use func(context.Context, *filestore.Store) error) error {
 	if err := h.resolve(); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (t *tool) runLeaseList(ctx context.Context, args []string) error {
 	if err := flags.parseAll(t, args); err != nil {
 		return err
 	}
-	return t.withStore(ctx, h, func(ctx context.Context, store *filestore.Store) error {
+	return t.withStore(ctx, &h, func(ctx context.Context, store *filestore.Store) error {
 		records, err := store.List(ctx)
 		if err != nil {
 			return err
@@ -193,7 +193,7 @@ func (t *tool) runLeaseAcquire(ctx context.Context, args []string) error {
 	if err := flags.parseAll(t, args); err != nil {
 		return err
 	}
-	return t.withStore(ctx, h, func(ctx context.Context, store *filestore.Store) error {
+	return t.withStore(ctx, &h, func(ctx context.Context, store *filestore.Store) error {
 		rec, err := store.Acquire(ctx, lease.Request{Nodes: *nodes, TTL: *ttl})
 		if errors.Is(err, lease.ErrInvalidRequest) {
 			return flags.wrong("%v", err)
@@ -237,7 +237,7 @@ func (t *tool) runLeaseRelease(ctx context.Context, args []string) error {
 	if owner == (lease.Owner{}) {
 		return flags.wrong("-owner is missing: randflake lease list shows the owners")
 	}
-	return t.withStore(ctx, h, func(ctx context.Context, store *filestore.Store) error {
+	return t.withStore(ctx, &h, func(ctx context.Context, store *filestore.Store) error {
 		records, err := store.List(ctx)
 		if err != nil {
 			return err
@@ -289,7 +289,8 @@ func (u lastUsed) release(ctx context.Context, store lease.Store, rec lease.Reco
 const leaseInitUsage = `Usage: randflake lease init [-new-secret] [-store DIR] [-secret-file F]
 
 Makes a lease store in DIR. It can't know what other stores granted for the secret, one that was lost
-for instance, so its first lease starts when all of theirs have ended: eleven minutes from now.
+for instance, so its first lease starts when all of theirs have ended: eleven minutes from now, if
+they granted leases of ten minutes at most, as this command does.
 
   -new-secret        make a secret too, which no other store can know of: the first lease may start
                      at once
@@ -321,7 +322,7 @@ func (t *tool) runLeaseInit(ctx context.Context, args []string) error {
 	if err := createStore(h.dir); err != nil {
 		return err
 	}
-	return t.withStore(ctx, h, func(ctx context.Context, store *filestore.Store) error {
+	return t.withStore(ctx, &h, func(ctx context.Context, store *filestore.Store) error {
 		_, start, err := store.Limits(ctx)
 		if err != nil {
 			return err

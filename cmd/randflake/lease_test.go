@@ -116,7 +116,7 @@ func TestLeaseStates(t *testing.T) {
 		{lease.Record{Owner: owner, Start: now + 86400, HighWater: now + 86500}, "poisoned"},
 		{lease.Record{Start: now + 86400, HighWater: now + 86500}, "poisoned"},
 	} {
-		states := assessor{lease.DefaultRules, now, now + 660}
+		states := assessor{lease.DefaultRules(), now, now + 660}
 		if got := states.state(c.rec); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.rec, got, c.want)
 		}

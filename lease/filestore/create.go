@@ -18,7 +18,8 @@ import (
 //
 // A new store can't know what an earlier one granted for the same secret, so it grants nothing
 // that starts before [lease.Rules.NotBefore]: with the default rules, generators wait for
-// eleven minutes. Where there was no earlier store, [ForNewSecret] drops that wait.
+// eleven minutes. The rules must be at least as wide as those of any store that the secret had
+// before, since they say how far the leases of that one may reach. Where there was no earlier store, [ForNewSecret] drops that wait.
 //
 // A Create that fails takes back what it did and may be called again. One that is cut short by a
 // crash may leave a part of a store, which Open and Create both refuse; as no lease was granted
@@ -63,7 +64,7 @@ func createOn(fsys files, dir string, opts []Option) (*Store, error) {
 
 // firstState returns the state of a new store.
 func firstState(o options) (state, error) {
-	st := state{revision: 1, rules: lease.DefaultRules}
+	st := state{revision: 1, rules: lease.DefaultRules()}
 	rand.Read(st.incarnation[:]) // never fails, by its contract
 	if o.rules != nil {
 		st.rules = *o.rules

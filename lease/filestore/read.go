@@ -12,7 +12,7 @@ import (
 )
 
 // advice ends each error about a store that can't be trusted.
-const advice = "nothing was changed; don't put an older copy back, which may grant leases twice: create a new store in an empty directory, without ForNewSecret"
+const advice = "nothing was changed; don't put an older copy back, which may grant leases twice: create a new store in another directory, not as one for a new secret, and keep the secret if it is here"
 
 // corrupt returns an error that wraps lease.ErrCorrupt.
 func corrupt(path, what string) error {
@@ -89,7 +89,7 @@ func (s *Store) load() (state, error) {
 	case noState && noToken:
 		return state{}, fmt.Errorf("filestore: %s: %w: filestore.Create makes one", s.dir, lease.ErrNoStore)
 	case noState:
-		return state{}, corrupt(s.path(stateName), "is missing: if Create was cut short here, remove the directory and call it again; else it was lost")
+		return state{}, corrupt(s.path(stateName), "is missing: if the store was just being created, remove the files incarnation and lock, and those alone, and create it again; else it was lost")
 	case noToken:
 		return state{}, corrupt(s.path(incarnationName), "is missing: it was lost, or is still where the state was copied from")
 	case stateErr != nil:

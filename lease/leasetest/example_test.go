@@ -28,7 +28,7 @@ func ExampleRun() {
 func ExampleMemory_Inject() {
 	ctx := context.Background()
 	clock := leasetest.NewClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
-	store := leasetest.NewMemory(lease.DefaultRules, clock.Now)
+	store := leasetest.NewMemory(lease.DefaultRules(), clock.Now)
 	held, _ := store.Acquire(ctx, lease.Request{Nodes: 1, TTL: time.Minute})
 
 	store.Inject(func(op leasetest.Op) leasetest.Fault {

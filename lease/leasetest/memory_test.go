@@ -19,7 +19,7 @@ var oneMinute = lease.Request{Nodes: 1, TTL: time.Minute}
 // newMemory returns a store with one lease, which the caller holds.
 func newMemory(t *testing.T) (*leasetest.Memory, *leasetest.Clock, lease.Record) {
 	clock := leasetest.NewClock(noon)
-	m := leasetest.NewMemory(lease.DefaultRules, clock.Now)
+	m := leasetest.NewMemory(lease.DefaultRules(), clock.Now)
 	held, err := m.Acquire(t.Context(), oneMinute)
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestSetNotBefore(t *testing.T) {
 }
 
 func TestNewMemory(t *testing.T) {
-	m := leasetest.NewMemory(lease.DefaultRules, nil)
+	m := leasetest.NewMemory(lease.DefaultRules(), nil)
 	rec, err := m.Acquire(t.Context(), oneMinute)
 	if now := time.Now().Unix(); err != nil || rec.Start > now || rec.Start < now-60 {
 		t.Errorf("without a clock: granted %+v, %v; want a start at %d", rec, err, now)
