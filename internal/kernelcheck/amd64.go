@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -10,9 +11,16 @@ type amd64 struct{}
 
 var amd64Memory = regexp.MustCompile(`\((%\w+)?(?:,(%\w+),\d)?\)`)
 
-func (amd64) leaves(i instruction) bool {
-	return strings.HasPrefix(i.mnemonic, "call") || strings.HasPrefix(i.mnemonic, "jmp") && strings.HasPrefix(i.operands, "*")
-}
+// amd64Known has int3 for the padding after a function.
+var amd64Known = strings.Fields(`
+	mov movq movabs lea add sub dec shr jne ret int3
+	vmovdqu vmovdqu64 vmovdqa64 vmovq vpbroadcastd vpbroadcastw vzeroupper
+	vpxor vpxord vpor vpternlogd vpaddw vpsubw vpsllw vpsrlw vpshldw vpshrdw vpshufb
+	vpunpcklwd vpunpckhwd vpunpckldq vpunpckhdq vpunpcklqdq vpunpckhqdq`)
+
+func (amd64) known(mnemonic string) bool { return slices.Contains(amd64Known, mnemonic) }
+
+func (amd64) calls(i instruction) bool { return strings.HasPrefix(i.mnemonic, "call") }
 
 func (amd64) branch(i instruction) (bool, string) {
 	if strings.HasPrefix(i.mnemonic, "loop") || strings.HasPrefix(i.mnemonic, "jrcx") {

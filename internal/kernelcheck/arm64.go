@@ -11,9 +11,14 @@ type arm64 struct{}
 
 var arm64Memory = regexp.MustCompile(`\[([^\]]*)\]`)
 
-func (arm64) leaves(i instruction) bool {
-	return slices.Contains([]string{"bl", "blr", "br"}, i.mnemonic)
-}
+// arm64Known has udf for the padding after a function.
+var arm64Known = strings.Fields(`
+	mov movk orr ldr add sub lsr ror adrp cbnz ret udf
+	ld1 ld4 st4 dup eor rev16 ushr usra sli mla xar`)
+
+func (arm64) known(mnemonic string) bool { return slices.Contains(arm64Known, mnemonic) }
+
+func (arm64) calls(i instruction) bool { return i.mnemonic == "bl" || i.mnemonic == "blr" }
 
 func (arm64) branch(i instruction) (bool, string) {
 	switch {
@@ -58,6 +63,9 @@ func (arm64) addresses(i instruction) (bases, indexes []string) {
 		if len(inside) > 1 && !strings.HasPrefix(inside[1], "#") {
 			indexes = append(indexes, wideARM(inside[1]))
 		}
+	}
+	if _, after, ok := strings.Cut(i.operands, "], x"); ok { // a step by a register
+		indexes = append(indexes, "x"+after)
 	}
 	return bases, indexes
 }

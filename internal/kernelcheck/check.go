@@ -3,13 +3,17 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // A grammar tells what an instruction of an architecture does, as far as the rules go.
 type grammar interface {
-	// leaves reports whether the instruction calls or jumps to somewhere that it does not name.
-	leaves(instruction) bool
+	// known reports whether kernels may have the instruction.
+	known(mnemonic string) bool
+
+	// calls reports whether the instruction calls a function.
+	calls(instruction) bool
 
 	// branch returns whether it is a conditional branch, and the register it looks at if it does not
 	// look at the flags.
@@ -45,8 +49,8 @@ func checkKernel(g grammar, f function) (problems []string) {
 	var sensitive []string // registers that steer: bases and counters
 	flags, branches := "", 0
 	for _, i := range f.instructions {
-		if g.leaves(i) {
-			complain(i, "leaves the kernel")
+		if !g.known(i.mnemonic) {
+			complain(i, "instruction that is not on the list")
 		}
 		if conditional, register := g.branch(i); conditional {
 			branches++
@@ -58,6 +62,9 @@ func checkKernel(g grammar, f function) (problems []string) {
 				complain(i, "branch on what is no counter")
 			}
 			sensitive = append(sensitive, counter)
+			if to := target(i); to < f.instructions[0].address || to > i.address {
+				complain(i, "branch that does not go back")
+			}
 		}
 		if register, sets := g.compared(i); sets {
 			flags = register
@@ -89,6 +96,9 @@ func checkCompiled(g grammar, f function) (problems []string) {
 	}
 	flags := ""
 	for at, i := range f.instructions {
+		if g.calls(i) && !strings.HasPrefix(i.symbol, "runtime.") {
+			complain(i, "call of what is not checked")
+		}
 		if conditional, register := g.branch(i); conditional {
 			if register == "" {
 				register = flags
@@ -132,6 +142,13 @@ func isCounter(g grammar, before []instruction, register string) bool {
 		}
 	}
 	return false
+}
+
+// target returns the address that a branch goes to, its last operand.
+func target(i instruction) uint64 {
+	parts := split(i.operands)
+	to, _ := strconv.ParseUint(parts[len(parts)-1], 16, 64)
+	return to
 }
 
 // split cuts operands at commas outside brackets.

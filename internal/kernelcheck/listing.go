@@ -16,6 +16,7 @@ type instruction struct {
 	address  uint64
 	mnemonic string
 	operands string // without comments and symbols
+	symbol   string // what a call or a jump goes to, if objdump names it
 }
 
 var (
@@ -38,11 +39,13 @@ func parse(listing string) []function {
 		}
 		address, _ := strconv.ParseUint(m[1], 16, 64)
 		operands := m[3]
+		_, symbol, _ := strings.Cut(operands, " <")
+		symbol, _, _ = strings.Cut(symbol, ">")
 		for _, comment := range []string{"# ", "//", " <"} {
 			operands, _, _ = strings.Cut(operands, comment)
 		}
 		f := &functions[len(functions)-1]
-		f.instructions = append(f.instructions, instruction{address, m[2], strings.TrimSpace(operands)})
+		f.instructions = append(f.instructions, instruction{address, m[2], strings.TrimSpace(operands), symbol})
 	}
 	return functions
 }

@@ -4,14 +4,15 @@
 // For every architecture it builds the tests of package randflake, has objdump disassemble them, and
 // holds each kernel against these rules, which leave no way from a secret to time or address:
 //
-//   - A kernel calls nothing, and has one conditional branch, which goes back and looks at a counter
-//     that only constants ever reach.
+//   - A kernel is made of instructions from a list, all of which take the same time whatever they work
+//     on. It calls nothing and jumps nowhere, but for one conditional branch, which goes back within the
+//     kernel and looks at a counter that only constants ever reach.
 //   - Each address is a base register and a constant. Nothing but an argument, a constant or a step
 //     by a constant ever reaches a base register.
 //
 // Functions of the generic backend are the compiler's work. There, conditional branches may only
-// look at the stack's limit or at a register that is compared with a constant, a counter, and
-// addresses may be indexed with a counter alone.
+// look at the stack's limit or at a register that is compared with a constant, a counter, addresses
+// may be indexed with a counter alone, and only the runtime may be called.
 package main
 
 import (
