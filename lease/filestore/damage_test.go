@@ -316,3 +316,49 @@ func TestHealInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// TestFloorNeverGoesDown: a second loss that is noticed while the clock is behind leaves the floor of the
+// first one.
+func TestFloorNeverGoesDown(t *testing.T) {
+	dir := newDir(t)
+	s, clock := create(t, dir)
+	copied := snapshot(t, dir)
+	acquire(t, s, oneMinute)
+	putBack(t, dir, copied)
+	wantTooEarly(t, s, clock) // sets the floor
+	copied = snapshot(t, dir)
+	acquire(t, s, oneMinute)
+	putBack(t, dir, copied)
+	clock.Set(noon.Add(-time.Minute))
+	if _, err := s.Acquire(t.Context(), oneMinute); !errors.Is(err, lease.ErrNoRange) {
+		t.Errorf("Acquire: error %v, want ErrNoRange", err)
+	}
+	if _, floor, err := s.Limits(t.Context()); err != nil || floor.Unix() != noon.Unix()+110 {
+		t.Errorf("floor %v, %v, want %v", floor, err, noon.Add(110*time.Second))
+	}
+}
+
+// TestLockOnReplacedFile: a lock on a file that the path no longer leads to keeps nobody out.
+func TestLockOnReplacedFile(t *testing.T) {
+	dir := t.TempDir()
+	path, other := dir+"/lock", dir+"/other"
+	for _, name := range []string{path, other} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if !stillAt(f, path) {
+		t.Error("the path leads elsewhere, before anything was replaced")
+	}
+	if err := os.Rename(other, path); err != nil {
+		t.Skip(err) // some systems don't replace files that are open
+	}
+	if stillAt(f, path) {
+		t.Error("the path leads to a file that was replaced")
+	}
+}
