@@ -89,8 +89,23 @@ func (h *home) open(t *tool) (randflake.Secret, *filestore.Store, error) {
 	return secret, store, err
 }
 
+// unused reports whether the user named neither secret nor store, and there never were any.
+func (h *home) unused() bool { return h.implied && isVacant(h.dir) }
+
+// readSecret is for commands that make no secret at first use.
+func (h *home) readSecret() (randflake.Secret, error) {
+	secret, err := readSecret(h.secretFile)
+	if errors.Is(err, fs.ErrNotExist) && h.unused() {
+		err = fmt.Errorf("secret file %s: %w: name the right one with -secret-file, or run randflake new once, which makes one and a store", h.secretFile, fs.ErrNotExist)
+	}
+	return secret, err
+}
+
 func (h *home) openStore() (*filestore.Store, error) {
 	store, err := filestore.Open(h.dir)
+	if errors.Is(err, lease.ErrNoStore) && h.unused() {
+		return nil, fmt.Errorf("no lease store in %s: name one with -store, or run randflake new once, which makes one and a secret", h.dir)
+	}
 	if errors.Is(err, lease.ErrNoStore) {
 		// One that is made now can't know what a lost one granted for the secret.
 		return nil, fmt.Errorf("no lease store in %s: to make one, whose first lease starts after a safety delay, run: randflake lease init -store %s", h.dir, h.dir)

@@ -46,7 +46,7 @@ func (t *tool) runInspect(_ context.Context, args []string) error {
 	if err := h.resolve(); err != nil {
 		return err
 	}
-	secret, err := readSecret(h.secretFile)
+	secret, err := h.readSecret()
 	if err != nil {
 		return err
 	}

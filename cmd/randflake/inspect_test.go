@@ -159,7 +159,8 @@ func TestInspectWarnsOfTheFutureOnce(t *testing.T) {
 
 func TestInspectWithoutSecret(t *testing.T) {
 	dir := isolate(t)
-	wantFailure(t, call(t, "", "inspect", "v"), exitFailed, filepath.Join(dir, "secret"), "does not exist", "-secret-file")
+	wantFailure(t, call(t, "", "inspect", "v"), exitFailed, filepath.Join(dir, "secret"), "does not exist", "-secret-file", "randflake new once")
+	wantFailure(t, call(t, "", "lease", "list"), exitFailed, "no lease store", "randflake new once")
 	if !isVacant(dir) {
 		t.Error("inspect made the state directory")
 	}
