@@ -85,6 +85,14 @@ func BenchmarkGenerate(b *testing.B) {
 	}
 }
 
+// BenchmarkBackend is Generate and Fill with each backend.
+func BenchmarkBackend(b *testing.B) {
+	forEachBackend(b, func(b *testing.B) {
+		b.Run("generate", BenchmarkGenerate)
+		b.Run("fill", BenchmarkFill)
+	})
+}
+
 // BenchmarkGenerateHot is Generate with a block always in hand: what it costs beside encryption.
 func BenchmarkGenerateHot(b *testing.B) {
 	g := benchGenerator(b)

@@ -13,8 +13,8 @@
 // # Uniqueness
 //
 // A [Generator] makes IDs under a [Lease]: a range of nodes for an interval of seconds. Under one
-// secret it hands out no triple twice, whatever goroutines and clocks do; and generators whose leases
-// share neither a node nor a second never make the same ID. What counts is the second that is written
+// lease it hands out no triple twice, whatever goroutines and clocks do; and leases that do not share
+// both a node and a second never give the same ID under one secret. What counts is the second that is written
 // into an ID, not the moment at which it is written. So a wrong clock, a process that slept or a late
 // message can cost an error, and never a duplicate. Package lease grants such leases and keeps them.
 //
@@ -24,7 +24,8 @@
 // # Limits
 //
 // One node makes 131,072 IDs a second at most; a lease can cover up to 131,072 nodes. The second in an
-// ID may be up to 50 ms late on a loaded machine, and more just after a pause of the process. The format ends at 2058-11-05 17:10:23 UTC.
+// ID may be up to 50 ms late on a loaded machine, and more just after a pause of the process. The
+// format ends at 2058-11-05 17:10:23 UTC.
 //
 // An ID is not authenticated: any 64-bit value opens to something. Two secrets are two ID spaces,
 // which may collide. The clone of a running virtual machine repeats its twin's IDs until its lease is

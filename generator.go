@@ -87,8 +87,9 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards) *state 
 	return st
 }
 
-// Generate returns a new ID. It never waits for time or I/O: when no ID can be proven unique it returns one of
-// ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife and ErrClosed.
+// Generate returns a new ID. It never waits for time or I/O: when no ID can be proven unique it
+// returns one of ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife and
+// ErrClosed.
 func (g *Generator) Generate() (ID, error) {
 	st := g.state.Load()
 	s := st.hot.pin()

@@ -6,7 +6,7 @@ import (
 )
 
 // A Lease is the right to make IDs for a contiguous range of nodes during an interval of
-// embedded seconds. Generators whose leases share neither a node nor a second never make the
+// embedded seconds. Generators whose leases do not share both a node and a second never make the
 // same ID. Each node gives 131,072 IDs a second.
 //
 // Who may hold which lease is decided elsewhere: package lease and its stores grant leases
