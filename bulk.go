@@ -1,6 +1,6 @@
 package randflake
 
-// fewBlocks is from how many blocks on a kernel is faster than the plain Go for that many, even when
+// fewBlocks is from about how many blocks on a kernel is faster than plain Go for that many, even when
 // most of what it computes is thrown away.
 const fewBlocks = 4
 
