@@ -1,8 +1,10 @@
 package lease
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -64,27 +66,36 @@ func (r Rules) NotBefore(now int64) int64 {
 	return now + seconds(r.MaxTTL) + seconds(r.MaxSkew)
 }
 
-// Grant chooses a range for req among records, which are all that the store holds, and returns
-// its new record with a new owner; a range that was never granted before comes with version 1.
-// Nothing before notBefore is granted; zero means that there is no such bound.
+// Grant chooses a range for req among records, which are all that the store holds, and returns its new record with a new owner; a range that was never granted before
+// comes with version 1. Nothing before notBefore is granted; zero means that there is no such bound.
 //
-// In order of preference: a range of the right size that is free now, the longest unused first;
-// nodes that no record covers; a larger range that is free now; a range that was released in
-// this very second or later, whose lease then starts in the future.
-//
-// No lease ends more than MaxTTL from now. One that starts in the future may be shorter than req.TTL
-// therefore, and one that would start later than that is refused with ErrNoRange.
+// It takes the first of [Rules.Candidates]. No lease ends more than MaxTTL from now. One that starts in
+// the future may be shorter than req.TTL therefore, and one that would start later than that is
+// refused with ErrNoRange.
 func (r Rules) Grant(records []Record, req Request, now, notBefore int64) (Record, error) {
 	if err := r.CheckRequest(req); err != nil {
 		return Record{}, err
 	}
-	if now < randflake.Epoch {
-		return Record{}, fmt.Errorf("lease: clock says %s, before the format's epoch: set it right", time.Unix(now, 0).UTC().Format(time.RFC3339))
-	}
-	rec, ok := r.choose(records, req.Nodes, now)
-	if !ok {
+	candidates := r.Candidates(records, req.Nodes, now, 1)
+	if len(candidates) == 0 {
+		if err := checkClock(now); err != nil {
+			return Record{}, err
+		}
 		return Record{}, r.noRange(records, req.Nodes, now)
 	}
+	return r.GrantOn(candidates[0], req, now, notBefore)
+}
+
+// GrantOn returns what candidate, one of [Rules.Candidates], becomes when it is granted to a new
+// owner. It fails as Grant does.
+func (r Rules) GrantOn(candidate Record, req Request, now, notBefore int64) (Record, error) {
+	if err := r.CheckRequest(req); err != nil {
+		return Record{}, err
+	}
+	if err := checkClock(now); err != nil {
+		return Record{}, err
+	}
+	rec := candidate
 	rec.Owner = newOwner()
 	rec.Version++
 	rec.Start = max(now, rec.HighWater+1, notBefore)
@@ -100,53 +111,79 @@ func (r Rules) Grant(records []Record, req Request, now, notBefore int64) (Recor
 	return rec, nil
 }
 
-// choose returns the record to grant, as it is, or one that covers new nodes.
-func (r Rules) choose(records []Record, nodes int, now int64) (Record, bool) {
-	var exact, larger, later *Record
-	unused := uint32(0) // the first node that no record covers
-	for i := range records {
-		rec := &records[i]
-		unused = max(unused, rec.LastNode+1)
+// checkClock refuses a present that can't be.
+func checkClock(now int64) error {
+	if now < randflake.Epoch {
+		return fmt.Errorf("lease: clock says %s, before the format's epoch: set it right", time.Unix(now, 0).UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// Candidates returns up to limit ranges of at least nodes nodes that may be granted at now, the best
+// first and all of one kind, as they stand in records, which are all that the store holds, or with
+// version 0 where no record covers the nodes. Stores whose callers compete for a range without a lock choose
+// one of several at random.
+//
+// The kinds, in order of preference: ranges of the right size that are free now, the longest
+// unused first; nodes that no record covers, the lowest first; larger ranges that are free now, the
+// smallest first; ranges that were released in this very second or later, whose lease then starts
+// in the future, the earliest first.
+func (r Rules) Candidates(records []Record, nodes int, now int64, limit int) []Record {
+	var exact, larger, later []Record
+	for _, rec := range records {
 		switch {
-		case rec.Nodes() < nodes || r.Poisoned(*rec, now):
+		case rec.Nodes() < nodes || r.Poisoned(rec, now):
 		case rec.HighWater < now && rec.Nodes() == nodes:
-			exact = older(exact, rec)
+			exact = append(exact, rec)
 		case rec.HighWater < now:
-			larger = smaller(larger, rec)
+			larger = append(larger, rec)
 		case rec.Owner == Owner{}:
-			later = older(later, rec)
+			later = append(later, rec)
 		}
 	}
-	switch {
-	case exact != nil:
-		return *exact, true
-	case int(unused)+nodes <= randflake.MaxNode+1:
-		return Record{FirstNode: unused, LastNode: unused + uint32(nodes) - 1}, true
-	case larger != nil:
-		return *larger, true
-	case later != nil:
-		return *later, true
+	if len(exact) > 0 {
+		return first(limit, exact, byAge)
 	}
-	return Record{}, false
+	if unused := uncovered(records, nodes, limit); len(unused) > 0 {
+		return unused
+	}
+	if len(larger) > 0 {
+		return first(limit, larger, func(a, b Record) int { return cmp.Or(a.Nodes()-b.Nodes(), byAge(a, b)) })
+	}
+	return first(limit, later, byAge)
 }
 
-// older returns the record with the older high-water mark, a where they are equal.
-func older(a, b *Record) *Record {
-	if a == nil || b.HighWater < a.HighWater {
-		return b
-	}
-	return a
+func byAge(a, b Record) int {
+	return cmp.Or(cmp.Compare(a.HighWater, b.HighWater), cmp.Compare(a.FirstNode, b.FirstNode))
 }
 
-// smaller returns the record with fewer nodes, or the older one.
-func smaller(a, b *Record) *Record {
-	if a == nil || b.Nodes() < a.Nodes() {
-		return b
+// first returns the limit first of records in the order of compare.
+func first(limit int, records []Record, compare func(a, b Record) int) []Record {
+	if limit == 1 && len(records) > 0 {
+		return []Record{slices.MinFunc(records, compare)}
 	}
-	if b.Nodes() == a.Nodes() {
-		return older(a, b)
+	slices.SortFunc(records, compare)
+	return records[:min(limit, len(records))]
+}
+
+// uncovered returns the limit first ranges of so many nodes that no record covers.
+func uncovered(records []Record, nodes, limit int) (ranges []Record) {
+	byNode := func(a, b Record) int { return cmp.Compare(a.FirstNode, b.FirstNode) }
+	if !slices.IsSortedFunc(records, byNode) {
+		records = slices.SortedFunc(slices.Values(records), byNode)
 	}
-	return a
+	next := 0 // the first node that may be uncovered
+	gap := func(end int) {
+		for ; next+nodes <= end && len(ranges) < limit; next += nodes {
+			ranges = append(ranges, Record{FirstNode: uint32(next), LastNode: uint32(next + nodes - 1)})
+		}
+	}
+	for _, rec := range records {
+		gap(int(rec.FirstNode))
+		next = int(rec.LastNode) + 1
+	}
+	gap(randflake.MaxNode + 1)
+	return ranges
 }
 
 // noRange explains why nothing can be granted.

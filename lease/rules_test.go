@@ -105,6 +105,9 @@ func TestGrantChoice(t *testing.T) {
 		{"not before, in the past", []lease.Record{rec(0, 0, none, noon-1)}, 1, noon - 110, 0, 0, noon},
 		{"not before, released unused", []lease.Record{rec(0, end, none, noon+79)}, 1, noon + 80, 0, end, noon + 80},
 		{"poisoned is passed over", []lease.Record{rec(0, 0, none, noon+101), rec(1, 1, none, noon-1)}, 1, 0, 1, 1, noon},
+		{"new nodes fill a gap", []lease.Record{rec(0, 3, alice, noon), rec(6, 7, alice, noon)}, 2, 0, 4, 5, noon},
+		{"new nodes pass over a gap that is too small", []lease.Record{rec(0, 3, alice, noon), rec(5, 7, alice, noon)}, 2, 0, 8, 9, noon},
+		{"records in no order", []lease.Record{rec(6, 7, alice, noon), rec(0, 3, alice, noon)}, 2, 0, 4, 5, noon},
 		{"too small is passed over", []lease.Record{rec(0, 0, none, noon-1)}, 2, 0, 1, 2, noon},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -137,6 +140,39 @@ func versionOf(records []lease.Record, got lease.Record) uint64 {
 		}
 	}
 	return 0
+}
+
+// TestCandidates pins what competitors for a range may choose from.
+func TestCandidates(t *testing.T) {
+	const end = randflake.MaxNode
+	none := lease.Owner{}
+	unused := func(first, last uint32) lease.Record { return lease.Record{FirstNode: first, LastNode: last} }
+	free := []lease.Record{rec(0, 1, none, noon-5), rec(2, 3, alice, noon-9), rec(4, 5, none, noon), rec(6, 7, none, noon-7)}
+	larger := []lease.Record{rec(0, 99, none, noon-9), rec(100, 104, none, noon-2), rec(105, end-5, none, noon), rec(end-4, end, none, noon-9)}
+	later := []lease.Record{rec(0, 99, none, noon+9), rec(100, 104, none, noon), rec(105, end, alice, noon)}
+	for _, tt := range []struct {
+		name    string
+		records []lease.Record
+		limit   int
+		want    []lease.Record
+	}{
+		{"free", free, 9, []lease.Record{free[1], free[3], free[0]}},
+		{"free, up to the limit", free, 2, []lease.Record{free[1], free[3]}},
+		{"new", nil, 3, []lease.Record{unused(0, 1), unused(2, 3), unused(4, 5)}},
+		{"new, in gaps and at the end", []lease.Record{rec(3, 4, alice, noon), rec(8, end-3, alice, noon)}, 9,
+			[]lease.Record{unused(0, 1), unused(5, 6), unused(end-2, end-1)}},
+		{"larger", larger, 9, []lease.Record{larger[3], larger[1], larger[0]}},
+		{"later", later, 9, []lease.Record{later[1], later[0]}},
+		{"nothing", []lease.Record{rec(0, end, alice, noon)}, 9, nil},
+	} {
+		before := slices.Clone(tt.records)
+		if got := rules.Candidates(tt.records, 2, noon, tt.limit); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+		}
+		if !slices.Equal(before, tt.records) {
+			t.Errorf("%s: Candidates changed its argument", tt.name)
+		}
+	}
 }
 
 func TestGrantNoRange(t *testing.T) {
