@@ -1,0 +1,170 @@
+//go:build linux
+
+package engines
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// query runs sql as the superuser and returns what psql prints.
+func query(t *testing.T, p *Postgres, sql string) string {
+	t.Helper()
+	psql, err := postgresBinary("psql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(psql, "-XAtqd", p.URL(), "-c", sql).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", sql, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func startPostgresForTest(t *testing.T, config map[string]string) *Postgres {
+	t.Helper()
+	p, err := StartPostgres(filepath.Join(t.TempDir(), "pg"), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Kill() })
+	return p
+}
+
+// TestPostgresRestart: what was committed outlives both ways to end the server, which leaves no process
+// behind and keeps its port.
+func TestPostgresRestart(t *testing.T) {
+	p := startPostgresForTest(t, map[string]string{"work_mem": "3MB"})
+	if got := query(t, p, "SHOW work_mem"); got != "3MB" {
+		t.Errorf("work_mem is %s, want 3MB", got)
+	}
+	query(t, p, "CREATE TABLE t (n int)")
+	port := p.Port()
+	for i, end := range []func() error{p.Kill, p.Stop, p.Kill} {
+		query(t, p, fmt.Sprintf("INSERT INTO t VALUES (%d)", i))
+		pid := p.run.process.Pid
+		children, err := childrenOf(pid)
+		if err != nil || len(children) == 0 {
+			t.Fatalf("children %v, %v", children, err)
+		}
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		for _, gone := range append(children, pid) {
+			if state, _ := statOf(fmt.Sprintf("/proc/%d/stat", gone)); state != "" && state != "Z" {
+				t.Errorf("process %d is still there, in state %s", gone, state)
+			}
+		}
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := query(t, p, "SELECT count(*) FROM t"); got != "3" || p.Port() != port {
+		t.Errorf("%s rows at port %d, want 3 at %d", got, p.Port(), port)
+	}
+	if sockets, _ := filepath.Glob(filepath.Join(p.Dir(), ".s.PGSQL.*[0-9]")); len(sockets) != 1 {
+		t.Errorf("sockets in the directory: %v, want one", sockets)
+	}
+}
+
+func TestPostgresWantsPassword(t *testing.T) {
+	p := startPostgresForTest(t, nil)
+	psql, err := postgresBinary("psql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range []string{
+		strings.Replace(p.URL(), p.password, "wrong", 1),
+		fmt.Sprintf("postgres://postgres:wrong@/postgres?host=%s&port=%d", p.Dir(), p.Port()),
+	} {
+		if out, err := exec.Command(psql, "-XAtqd", url, "-c", "SELECT 1").CombinedOutput(); err == nil || !strings.Contains(string(out), "password authentication failed") {
+			t.Errorf("wrong password: %v: %s", err, out)
+		}
+	}
+}
+
+func TestPostgresStandby(t *testing.T) {
+	p := startPostgresForTest(t, nil)
+	query(t, p, "CREATE TABLE t (n int)")
+	standby, err := p.BaseBackup(filepath.Join(t.TempDir(), "standby"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { standby.Kill() })
+	if err := standby.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if got := query(t, standby, "SELECT pg_is_in_recovery()"); got != "t" {
+		t.Errorf("in recovery: %s, want t", got)
+	}
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	if got := query(t, standby, "INSERT INTO t VALUES (1); SELECT count(*) FROM t"); got != "1" {
+		t.Errorf("%s rows in the promoted standby, want 1", got)
+	}
+}
+
+func TestPostgresErrors(t *testing.T) {
+	if _, err := StartPostgres(filepath.Join(t.TempDir(), "pg"), map[string]string{"no_such_setting": "x"}); err == nil || !strings.Contains(err.Error(), "no_such_setting") {
+		t.Errorf("bad setting: error %v, want one that names it", err)
+	}
+	home := postgresHome
+	defer func() { postgresHome = home }()
+	postgresHome = t.TempDir()
+	t.Setenv("PATH", t.TempDir())
+	if _, err := StartPostgres(filepath.Join(t.TempDir(), "pg"), nil); err == nil || !strings.Contains(err.Error(), "make servers") {
+		t.Errorf("no programs: error %v, want one that says how to install them", err)
+	}
+}
+
+const postgresParentEnv = "ENGINES_POSTGRES_PARENT"
+
+// TestPostgresDiesWithParent kills a process that started a server: the server goes too.
+func TestPostgresDiesWithParent(t *testing.T) {
+	if dir := os.Getenv(postgresParentEnv); dir != "" {
+		p, err := StartPostgres(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("server at %d.\n", p.Port())
+		select {}
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := exec.Command(exe, "-test.run=^TestPostgresDiesWithParent$")
+	parent.Env = append(os.Environ(), postgresParentEnv+"="+filepath.Join(t.TempDir(), "pg"))
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var port int
+	_, scanErr := fmt.Fscanf(out, "server at %d.\n", &port)
+	parent.Process.Kill()
+	parent.Wait()
+	if scanErr != nil {
+		t.Fatal(scanErr)
+	}
+	for deadline := time.Now().Add(postgresPatience); ; time.Sleep(5 * time.Millisecond) {
+		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return
+		}
+		conn.Close()
+		if time.Now().After(deadline) {
+			t.Fatal("the server outlives its parent")
+		}
+	}
+}

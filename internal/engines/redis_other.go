@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package engines
+
+import "os/exec"
+
+func diesWithParent(*exec.Cmd) {}
