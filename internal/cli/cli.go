@@ -1,16 +1,6 @@
-// Command randflake mints unique 64-bit IDs that look random, opens them again, and looks after the
-// secrets and leases behind them.
-//
-//	randflake new        mint IDs
-//	randflake inspect    show what IDs hold
-//	randflake secret     make a secret
-//	randflake lease      list, acquire and release leases, create a store
-//	randflake version    say what this is and what it runs on
-//	randflake help       explain the commands
-//
-// Each command explains itself when called with -h. The exit status is 0, or 1 when something
-// failed, or 2 when the command line was wrong.
-package main
+// Package cli is the command-line program, for one main package with lease stores in directories alone
+// and for another one with all stores.
+package cli
 
 import (
 	"context"
@@ -23,10 +13,12 @@ import (
 	"strings"
 )
 
-func main() {
+// Main runs the program with the stores of engines, beside those in directories, and exits.
+func Main(engines ...Engine) {
 	// A write to a closed pipe is an error like others, and not the end: there is a lease to release.
 	signal.Ignore(pipeSignals...)
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	t := &tool{engines, os.Stdin, os.Stdout, os.Stderr}
+	os.Exit(t.run(context.Background(), os.Args[1:]))
 }
 
 const (
@@ -37,6 +29,7 @@ const (
 
 // A tool is one call of the program.
 type tool struct {
+	engines        []Engine
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
@@ -52,21 +45,20 @@ func commands() []command {
 		{"new", "mint IDs", (*tool).runNew},
 		{"inspect", "show what IDs hold", (*tool).runInspect},
 		{"secret", "make a secret", (*tool).runSecret},
-		{"lease", "list, acquire and release leases, create a store", (*tool).runLease},
+		{"lease", "list, acquire and release leases, look after stores", (*tool).runLease},
 		{"version", "say what this is and what it runs on", (*tool).runVersion},
 		{"help", "explain the commands", (*tool).runHelp},
 	}
 }
 
 // run runs the command that args name and returns the exit status.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	t := &tool{stdin, stdout, stderr}
+func (t *tool) run(ctx context.Context, args []string) int {
 	err := t.dispatch(ctx, "randflake", commands(), args)
 	var usage usageError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
-	case isClosedPipe(err): // who reads the output has had enough
+	case errors.Is(err, errUnread):
 		return exitOK
 	case err == errReported:
 		return exitFailed
@@ -129,17 +121,25 @@ func outputError(err error) error {
 	if err == nil {
 		return nil
 	}
+	if isClosedPipe(err) {
+		err = errUnread
+	}
 	if pathErr := (*os.PathError)(nil); errors.As(err, &pathErr) {
 		err = pathErr.Err
 	}
 	return fmt.Errorf("standard output: %w", err)
 }
 
-// note writes err to standard error, in one line.
+// errUnread says that who reads the output has had enough, which is no failure. The connection to a
+// server can break with the same error as a pipe does, and that is one.
+var errUnread = errors.New("nobody reads any more")
+
+// note writes err to standard error, in one line and without the passwords of URLs, which can be
+// anywhere on a command line that is wrong.
 func (t *tool) note(err error) {
-	text := strings.TrimPrefix(err.Error(), "randflake: ")
+	text := strings.TrimPrefix(redact(err.Error()), "randflake: ")
 	text = strings.ReplaceAll(text, ": randflake: ", ": ")
-	text = strings.ReplaceAll(text, "\n", "; ")
+	text = strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ").Replace(text)
 	fmt.Fprintf(t.stderr, "randflake: %s\n", text)
 }
 

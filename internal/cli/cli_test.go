@@ -1,7 +1,8 @@
-package main
+package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,11 +17,13 @@ import (
 const asEnv = "RANDFLAKE_TEST_AS"
 
 func TestMain(m *testing.M) {
+	os.Unsetenv(storeVariable)
+	os.Unsetenv(secretFileVariable)
 	switch os.Getenv(asEnv) {
 	case "":
 		os.Exit(m.Run())
 	case "program":
-		main()
+		Main()
 	case "worker":
 		if err := work(os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, "worker:", err)
@@ -50,8 +53,14 @@ type result struct {
 // call calls the program in this process.
 func call(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
+	return callWith(t, nil, stdin, args...)
+}
+
+// callWith is call of a program with more stores than those in directories.
+func callWith(t *testing.T, engines []Engine, stdin string, args ...string) result {
+	t.Helper()
 	var out, errs bytes.Buffer
-	code := run(t.Context(), args, strings.NewReader(stdin), &out, &errs)
+	code := (&tool{engines, strings.NewReader(stdin), &out, &errs}).run(t.Context(), args)
 	return result{code, out.String(), errs.String()}
 }
 
@@ -96,13 +105,13 @@ func isolate(t *testing.T) (stateDir string) {
 		t.Setenv(name, dir)
 	}
 	var h home
-	if err := h.resolve(); err != nil {
+	if err := h.resolve(&tool{}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(h.dir, dir) {
-		t.Fatalf("state directory %s is not in %s", h.dir, dir)
+	if !strings.HasPrefix(h.place.dir, dir) {
+		t.Fatalf("state directory %s is not in %s", h.place.dir, dir)
 	}
-	return h.dir
+	return h.place.dir
 }
 
 // newHome makes a directory with a secret and a store.
@@ -142,5 +151,22 @@ func write(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestNote has errors of many lines, and of many packages.
+func TestNote(t *testing.T) {
+	for text, want := range map[string]string{
+		"a":                              "randflake: a\n",
+		"randflake: a: randflake: b":     "randflake: a: b\n",
+		"a\nb":                           "randflake: a; b\n",
+		"connect:\n\tone: no\n\ttwo: no": "randflake: connect: one: no; two: no\n",
+		"redis://u:hunter2@h:\n\tno":     "randflake: redis://u:xxxxx@h: no\n",
+	} {
+		var errs bytes.Buffer
+		(&tool{stderr: &errs}).note(errors.New(text))
+		if errs.String() != want {
+			t.Errorf("%q: %q, want %q", text, &errs, want)
+		}
 	}
 }

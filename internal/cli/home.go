@@ -1,6 +1,7 @@
-package main
+package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,37 +20,80 @@ Secret and store. Without -store both lie in your state directory, $XDG_STATE_HO
 ~/.local/state/randflake (on macOS ~/Library/Application Support/randflake, on Windows
 %LocalAppData%\randflake), which the first "randflake new" makes.
 
-  -store DIR        the directory of the lease store, on a local disk; it is not made at first use
-                    but by "randflake lease init"
+  -store STORE      the lease store, which is not made at first use but by "randflake lease init"
   -secret-file F    the file with the secret; without it, the file "secret" in the store's directory
+` + storeUsage + `
+Variables stand in for flags: RANDFLAKE_STORE for -store and RANDFLAKE_SECRET_FILE for -secret-file,
+so that no password need be on the command line. The flags come first, and with -store neither
+variable counts, since a secret belongs to its store.
 
 A secret file holds 32 hexadecimal digits, or base64 of 16 bytes, and is refused when others than
 its owner and group can read it. All that mint with one secret must share one store.
 `
 
+// storeUsage says what STORE can be.
+const storeUsage = `
+STORE is a directory on a local disk, as DIR or file:DIR, or a server's URL:
+  etcd://HOST:2379      etcds://HOST:2379
+  redis://HOST:6379     rediss://HOST:6379
+  postgres://USER@HOST/DATABASE
+for which it takes the program with all stores: "randflake version" shows which ones this one has.
+`
+
+const (
+	storeVariable      = "RANDFLAKE_STORE"
+	secretFileVariable = "RANDFLAKE_SECRET_FILE"
+)
+
 // A home is where the secret and the lease store are.
 type home struct {
-	dir        string // the store's directory
-	secretFile string
-	implied    bool // the user named neither of them
+	store      string // as the user named it
+	place      place  // of the store
+	secretFile string // or nothing, for a store that is in no directory
+	implied    bool   // the user named neither of them
 }
 
 // homeFlags defines -store and -secret-file.
 func (fs *flagSet) homeFlags(h *home) {
-	fs.path(&h.dir, "store")
+	fs.path(&h.store, "store")
 	fs.path(&h.secretFile, "secret-file")
 }
 
 // resolve fills in what the user did not name.
-func (h *home) resolve() (err error) {
-	h.implied = h.dir == "" && h.secretFile == ""
-	if h.dir == "" {
-		if h.dir, err = stateDir(); err != nil {
+func (h *home) resolve(t *tool) (err error) {
+	if err := h.askEnvironment(); err != nil {
+		return err
+	}
+	h.implied = h.store == "" && h.secretFile == ""
+	if h.store == "" {
+		if h.store, err = stateDir(); err != nil {
 			return fmt.Errorf("no place for the secret and the store: %w: name one with -store", err)
 		}
 	}
-	if h.secretFile == "" {
-		h.secretFile = filepath.Join(h.dir, "secret")
+	if h.place, err = t.placeOf(h.store); err != nil {
+		return err
+	}
+	if h.secretFile == "" && h.place.dir != "" {
+		h.secretFile = filepath.Join(h.place.dir, "secret")
+	}
+	return nil
+}
+
+// askEnvironment takes what the command line left open from variables. A store that it names is used
+// with its own secret, never with one that the variables hold ready for another store.
+func (h *home) askEnvironment() error {
+	if h.store != "" {
+		return nil
+	}
+	for variable, target := range map[string]*string{storeVariable: &h.store, secretFileVariable: &h.secretFile} {
+		value, set := os.LookupEnv(variable)
+		switch {
+		case !set || *target != "":
+		case value == "":
+			return fmt.Errorf("%s is empty: want a name, or the variable not set at all", variable)
+		default:
+			*target = value
+		}
 	}
 	return nil
 }
@@ -74,26 +118,29 @@ func stateDir() (string, error) {
 }
 
 // open returns the secret and the store. Where the user named neither it makes both at first use.
-func (h *home) open(t *tool) (randflake.Secret, *filestore.Store, error) {
-	secret, err := readSecret(h.secretFile)
+func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, Store, error) {
+	secret, err := h.readSecret()
 	if h.implied && errors.Is(err, fs.ErrNotExist) {
 		if err := h.firstUse(t); err != nil {
-			return secret, nil, fmt.Errorf("state directory %s: %w", h.dir, reason(err))
+			return secret, nil, fmt.Errorf("state directory %s: %w", h.place, reason(err))
 		}
-		secret, err = readSecret(h.secretFile)
+		secret, err = h.readSecret()
 	}
 	if err != nil {
 		return secret, nil, err
 	}
-	store, err := h.openStore()
+	store, err := h.openStore(ctx)
 	return secret, store, err
 }
 
 // unused reports whether the user named neither secret nor store, and there never were any.
-func (h *home) unused() bool { return h.implied && isVacant(h.dir) }
+func (h *home) unused() bool { return h.implied && isVacant(h.place.dir) }
 
-// readSecret is for commands that make no secret at first use.
+// readSecret reads the secret, and makes none.
 func (h *home) readSecret() (randflake.Secret, error) {
+	if h.secretFile == "" {
+		return randflake.Secret{}, fmt.Errorf("no secret: %s is no directory that could hold it: name its file with -secret-file or %s", h.place, secretFileVariable)
+	}
 	secret, err := readSecret(h.secretFile)
 	if errors.Is(err, fs.ErrNotExist) && h.unused() {
 		err = fmt.Errorf("secret file %s: %w: name the right one with -secret-file, or run randflake new once, which makes one and a store", h.secretFile, fs.ErrNotExist)
@@ -101,14 +148,17 @@ func (h *home) readSecret() (randflake.Secret, error) {
 	return secret, err
 }
 
-func (h *home) openStore() (*filestore.Store, error) {
-	store, err := filestore.Open(h.dir)
+// openStore opens the store, and makes none.
+func (h *home) openStore(ctx context.Context) (Store, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	store, err := h.place.Open(ctx, h.place.name())
 	if errors.Is(err, lease.ErrNoStore) && h.unused() {
-		return nil, fmt.Errorf("no lease store in %s: name one with -store, or run randflake new once, which makes one and a secret", h.dir)
+		return nil, fmt.Errorf("no lease store in %s: name one with -store, or run randflake new once, which makes one and a secret", h.place)
 	}
 	if errors.Is(err, lease.ErrNoStore) {
 		// One that is made now can't know what a lost one granted for the secret.
-		return nil, fmt.Errorf("no lease store in %s: to make one, whose first lease starts after a safety delay, run: randflake lease init -store %s", h.dir, h.dir)
+		return nil, fmt.Errorf("no lease store in %s: to make one, whose first lease starts after a safety delay, run: randflake lease init -store %s", h.place, h.place)
 	}
 	return store, err
 }
@@ -118,13 +168,13 @@ func (h *home) openStore() (*filestore.Store, error) {
 // over a directory with something in it. So there is never a secret without its store, which
 // could not be told from one whose store was lost.
 func (h *home) firstUse(t *tool) error {
-	if !isVacant(h.dir) {
+	if !isVacant(h.place.dir) {
 		return nil
 	}
-	if target, err := filepath.EvalSymlinks(h.dir); err == nil {
-		h.dir = target // a rename would hit the link
+	if target, err := filepath.EvalSymlinks(h.place.dir); err == nil {
+		h.place.dir = target // a rename would hit the link
 	}
-	parent := filepath.Dir(h.dir)
+	parent := filepath.Dir(h.place.dir)
 	if err := makeDirs(parent); err != nil {
 		return err
 	}
@@ -136,12 +186,12 @@ func (h *home) firstUse(t *tool) error {
 	if err := furnish(temp); err != nil {
 		return err
 	}
-	won, err := moveIn(temp, h.dir)
+	won, err := moveIn(temp, h.place.dir)
 	if err != nil {
 		return err
 	}
 	if won {
-		fmt.Fprintf(t.stderr, "randflake: made a new secret and a lease store in %s: keep the secret, only it opens its IDs\n", h.dir)
+		fmt.Fprintf(t.stderr, "randflake: made a new secret and a lease store in %s: keep the secret, only it opens its IDs\n", h.place.dir)
 	}
 	return syncDir(parent)
 }

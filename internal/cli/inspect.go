@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 	"github.com/randflake/randflake"
 )
 
-const inspectUsage = `Usage: randflake inspect [-json] [-from FORM] [-store DIR] [-secret-file F] [ID]...
+const inspectUsage = `Usage: randflake inspect [-json] [-from FORM] [-store STORE] [-secret-file F] [ID]...
 
 Shows what IDs hold: the second in which each was made, the node and the sequence number. Without
 an ID it reads them from standard input, one a line. A negative number is an ID and no flag; so is
@@ -43,7 +43,7 @@ func (t *tool) runInspect(_ context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := h.resolve(); err != nil {
+	if err := h.resolve(t); err != nil {
 		return err
 	}
 	secret, err := h.readSecret()

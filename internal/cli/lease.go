@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -6,42 +6,44 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"strconv"
 	"text/tabwriter"
 	"time"
 
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/filestore"
 )
 
 // patience is how long a command waits for other processes that use the store.
 const patience = 30 * time.Second
 
-func leaseCommands() []command {
-	return []command{
+func (t *tool) leaseCommands() []command {
+	all := []command{
 		{"list", "show the leases of a store", (*tool).runLeaseList},
 		{"acquire", "take a lease, for a program that can't do so itself", (*tool).runLeaseAcquire},
 		{"release", "give a lease back", (*tool).runLeaseRelease},
 		{"init", "make a store", (*tool).runLeaseInit},
+		{"distrust", "say that a store was restored from a backup", (*tool).runLeaseDistrust},
 	}
+	if _, found := t.schemaEngine(); found {
+		all = append(all, command{"ddl", "print what makes the schema of a store", (*tool).runLeaseDDL})
+	}
+	return all
 }
 
 func (t *tool) runLease(ctx context.Context, args []string) error {
-	return t.dispatch(ctx, "randflake lease", leaseCommands(), args)
+	return t.dispatch(ctx, "randflake lease", t.leaseCommands(), args)
 }
 
 const leaseStoreUsage = `
-  -store DIR   the directory of the store; without it, your state directory (see randflake new -h)
-`
+  -store STORE   the store; without it, what RANDFLAKE_STORE names, or your state directory
+` + storeUsage
 
 // withStore opens the store for use.
-func (t *tool) withStore(ctx context.Context, h *home, use func(context.Context, *filestore.Store) error) error {
-	if err := h.resolve(); err != nil {
+func (t *tool) withStore(ctx context.Context, h *home, use func(context.Context, Store) error) error {
+	if err := h.resolve(t); err != nil {
 		return err
 	}
-	store, err := h.openStore()
+	store, err := h.openStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +76,7 @@ type assessor struct {
 	notBefore int64 // where leases start now: at present, or later in a store that may have lost data
 }
 
-func newAssessor(ctx context.Context, store *filestore.Store) (assessor, error) {
+func newAssessor(ctx context.Context, store Store) (assessor, error) {
 	now := time.Now()
 	rules, notBefore, err := store.Limits(ctx)
 	if notBefore.Before(now) {
@@ -104,7 +106,7 @@ func (t *tool) printJSON(v any) error {
 	return t.print(string(line) + "\n")
 }
 
-const leaseListUsage = `Usage: randflake lease list [-json] [-store DIR]
+const leaseListUsage = `Usage: randflake lease list [-json] [-store STORE]
 
 Shows each range of nodes that the store ever granted, with its newest lease: owner, version, the
 first second that the holder may embed (START), the first one that it may not (UNTIL), and the state:
@@ -114,18 +116,18 @@ first second that the holder may embed (START), the first one that it may not (U
   released   the holder gave it back
   poisoned   it ends so far ahead that a wrong clock must have granted it; the range is passed over
 
-  -json        print one JSON object a line
+  -json          print one JSON object a line
 ` + leaseStoreUsage
 
 func (t *tool) runLeaseList(ctx context.Context, args []string) error {
 	flags := newFlags("lease list", leaseListUsage)
 	var h home
-	flags.path(&h.dir, "store")
+	flags.path(&h.store, "store")
 	asJSON := flags.Bool("json", false, "")
 	if err := flags.parseAll(t, args); err != nil {
 		return err
 	}
-	return t.withStore(ctx, &h, func(ctx context.Context, store *filestore.Store) error {
+	return t.withStore(ctx, &h, func(ctx context.Context, store Store) error {
 		records, err := store.List(ctx)
 		if err != nil {
 			return err
@@ -174,26 +176,26 @@ func nodeRange(first, last uint32) string {
 	return fmt.Sprintf("%d-%d", first, last)
 }
 
-const leaseAcquireUsage = `Usage: randflake lease acquire [-nodes N] [-ttl D] [-store DIR]
+const leaseAcquireUsage = `Usage: randflake lease acquire [-nodes N] [-ttl D] [-store STORE]
 
 Takes a lease and prints it as a JSON object: firstNode, lastNode (both included), owner (the token
 that releases it), version, start (the first second that may be embedded), until (the first one that
 may not), state. Nothing renews the lease: at its end the nodes are free again.
 
-  -nodes N     how many contiguous nodes, 1 to 131072 (default 1); each gives 131,072 IDs a second
-  -ttl D       how long, in whole seconds, such as 90s or 5m (default 1m)
+  -nodes N       how many contiguous nodes, 1 to 131072 (default 1); each gives 131,072 IDs a second
+  -ttl D         how long, in whole seconds, such as 90s or 5m (default 1m)
 ` + leaseStoreUsage
 
 func (t *tool) runLeaseAcquire(ctx context.Context, args []string) error {
 	flags := newFlags("lease acquire", leaseAcquireUsage)
 	var h home
-	flags.path(&h.dir, "store")
+	flags.path(&h.store, "store")
 	nodes := flags.Int("nodes", 1, "")
 	ttl := flags.Duration("ttl", time.Minute, "")
 	if err := flags.parseAll(t, args); err != nil {
 		return err
 	}
-	return t.withStore(ctx, &h, func(ctx context.Context, store *filestore.Store) error {
+	return t.withStore(ctx, &h, func(ctx context.Context, store Store) error {
 		rec, err := store.Acquire(ctx, lease.Request{Nodes: *nodes, TTL: *ttl})
 		if errors.Is(err, lease.ErrInvalidRequest) {
 			return flags.wrong("%v", err)
@@ -213,7 +215,7 @@ func (t *tool) runLeaseAcquire(ctx context.Context, args []string) error {
 	})
 }
 
-const leaseReleaseUsage = `Usage: randflake lease release -owner TOKEN [-last-used TIME] [-store DIR]
+const leaseReleaseUsage = `Usage: randflake lease release -owner TOKEN [-last-used TIME] [-store STORE]
 
 Gives a lease back, once nothing uses it any more. A TIME that is too early can repeat IDs.
 
@@ -228,7 +230,7 @@ func (t *tool) runLeaseRelease(ctx context.Context, args []string) error {
 	var h home
 	var owner lease.Owner
 	var used lastUsed
-	flags.path(&h.dir, "store")
+	flags.path(&h.store, "store")
 	flags.Func("owner", "", func(text string) error { return owner.UnmarshalText([]byte(text)) })
 	flags.Func("last-used", "", used.set)
 	if err := flags.parseAll(t, args); err != nil {
@@ -237,7 +239,7 @@ func (t *tool) runLeaseRelease(ctx context.Context, args []string) error {
 	if owner == (lease.Owner{}) {
 		return flags.wrong("-owner is missing: randflake lease list shows the owners")
 	}
-	return t.withStore(ctx, &h, func(ctx context.Context, store *filestore.Store) error {
+	return t.withStore(ctx, &h, func(ctx context.Context, store Store) error {
 		records, err := store.List(ctx)
 		if err != nil {
 			return err
@@ -247,7 +249,7 @@ func (t *tool) runLeaseRelease(ctx context.Context, args []string) error {
 				return used.release(ctx, store, rec)
 			}
 		}
-		return fmt.Errorf("no lease of owner %v in %s: it was released or, after its end, taken over", owner, h.dir)
+		return fmt.Errorf("no lease of owner %v in %s: it was released or, after its end, taken over", owner, h.place)
 	})
 }
 
@@ -284,87 +286,4 @@ func (u lastUsed) release(ctx context.Context, store lease.Store, rec lease.Reco
 			time.Unix(second, 0).UTC().Format(time.RFC3339), l.Start.Format(time.RFC3339), l.End.Format(time.RFC3339))
 	}
 	return store.Release(ctx, rec, time.Unix(second, 0))
-}
-
-const leaseInitUsage = `Usage: randflake lease init [-new-secret] [-store DIR] [-secret-file F]
-
-Makes a lease store in DIR. It can't know what other stores granted for the secret, one that was lost
-for instance, so its first lease starts when all of theirs have ended: eleven minutes from now, if
-they granted leases of ten minutes at most, as this command does.
-
-  -new-secret        make a secret too, which no other store can know of: the first lease may start
-                     at once
-  -store DIR         the directory, on a local disk; without it, your state directory (see randflake
-                     new -h)
-  -secret-file F     where -new-secret puts the secret; without it, the file "secret" in DIR
-`
-
-func (t *tool) runLeaseInit(ctx context.Context, args []string) error {
-	flags := newFlags("lease init", leaseInitUsage)
-	var h home
-	flags.homeFlags(&h)
-	newSecret := flags.Bool("new-secret", false, "")
-	if err := flags.parseAll(t, args); err != nil {
-		return err
-	}
-	if h.secretFile != "" && !*newSecret {
-		return flags.wrong("-secret-file is where -new-secret puts the secret: a store needs none")
-	}
-	if err := h.resolve(); err != nil {
-		return err
-	}
-	if err := makeDirs(h.dir); err != nil {
-		return err
-	}
-	if *newSecret {
-		return t.initWithSecret(h)
-	}
-	if err := createStore(h.dir); err != nil {
-		return err
-	}
-	return t.withStore(ctx, &h, func(ctx context.Context, store *filestore.Store) error {
-		_, start, err := store.Limits(ctx)
-		if err != nil {
-			return err
-		}
-		return t.print(fmt.Sprintf("made a lease store in %s: its first lease starts at %s\n", h.dir, start.Format(time.RFC3339)))
-	})
-}
-
-// initWithSecret makes the secret first: should the store fail, the secret is no longer new, and a
-// store that is made later starts after the delay.
-func (t *tool) initWithSecret(h home) error {
-	if store, err := filestore.Open(h.dir); !errors.Is(err, lease.ErrNoStore) {
-		if err != nil {
-			return err
-		}
-		store.Close()
-		return errStoreExists(h.dir)
-	}
-	if err := makeSecretFile(h.secretFile); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			err = fmt.Errorf("%w: without -new-secret you get a store for the one that is there", err)
-		}
-		return err
-	}
-	if err := createStore(h.dir, filestore.ForNewSecret()); err != nil {
-		return err
-	}
-	return t.print(fmt.Sprintf("made a new secret in %s and a lease store in %s\n", h.secretFile, h.dir))
-}
-
-// createStore creates a store and closes it.
-func createStore(dir string, options ...filestore.Option) error {
-	store, err := filestore.Create(dir, options...)
-	if errors.Is(err, fs.ErrExist) {
-		return errStoreExists(dir)
-	}
-	if err != nil {
-		return err
-	}
-	return store.Close()
-}
-
-func errStoreExists(dir string) error {
-	return fmt.Errorf("%s holds a lease store, or a part of one: a store is never replaced: use it, or name another directory", filepath.Clean(dir))
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -153,9 +153,26 @@ func TestLeaseInitWithNewSecret(t *testing.T) {
 	wantFailure(t, call(t, "", "new", "-store", other, "-secret-file", secret), exitFailed, "no lease store")
 }
 
+// TestLeaseDistrust is how one goes on who restored a backup.
+func TestLeaseDistrust(t *testing.T) {
+	dir := newHome(t)
+	held := acquire(t, dir)
+	before := time.Now().Truncate(time.Second)
+	out := succeed(t, "", "lease", "distrust", "-store", dir)
+	text, found := strings.CutPrefix(out, "no lease of "+dir+" starts before ")
+	start, err := time.Parse(time.RFC3339, strings.TrimSpace(text))
+	if rules := lease.DefaultRules(); !found || err != nil || start.Before(before.Add(rules.MaxTTL+rules.MaxSkew)) {
+		t.Errorf("lease distrust at %v: %q, %v", before, out, err)
+	}
+	wantFailure(t, call(t, "", "new", "-store", dir), exitFailed, "no lease may start before "+start.Format(time.RFC3339))
+	if all := views(t, dir); len(all) != 1 || all[0] != held {
+		t.Errorf("list: %+v, want %+v", all, held)
+	}
+}
+
 func TestLeaseCommandsWithoutStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
-	for _, args := range []string{"list", "acquire", "release -owner 00000000000000000000000000000001"} {
+	for _, args := range []string{"list", "acquire", "distrust", "release -owner 00000000000000000000000000000001"} {
 		wantFailure(t, call(t, "", append(append([]string{"lease"}, strings.Fields(args)...), "-store", dir)...), exitFailed, "no lease store in "+dir)
 	}
 }
@@ -164,7 +181,7 @@ func TestLeaseCommandsWithoutStore(t *testing.T) {
 func TestLeaseAcquireThatNobodyHearsOf(t *testing.T) {
 	dir := newHome(t)
 	var errs bytes.Buffer
-	code := run(t.Context(), []string{"lease", "acquire", "-store", dir}, nil, failingWriter{}, &errs)
+	code := (&tool{nil, nil, failingWriter{}, &errs}).run(t.Context(), []string{"lease", "acquire", "-store", dir})
 	if code != exitFailed || !strings.Contains(errs.String(), "disk on fire") {
 		t.Errorf("exit status %d, %q", code, &errs)
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-const newUsage = `Usage: randflake new [-n N] [-format F] [-store DIR] [-secret-file F]
+const newUsage = `Usage: randflake new [-n N] [-format F] [-store STORE] [-secret-file F]
 
 Mints IDs: unique 64-bit values that look random. It works at once, without any flag: the first call
 makes a secret and a lease store in your state directory. Each call takes a lease from the store and
@@ -31,8 +31,8 @@ gives it back at its end; any number may run at the same time.
 When the reader of a pipe has had enough, that is no failure. Stopped by a signal, the command gives
 its lease back and fails.
 ` + homeUsage + `
-A store serves this machine. Where many machines share a secret, use a lease store that they share,
-through the library; a copy of the state directory on another machine repeats IDs.
+A store in a directory serves this machine. Where many machines share a secret they share the store
+of a server; a copy of the state directory on another machine repeats IDs.
 `
 
 const (
@@ -58,7 +58,7 @@ func (t *tool) runNew(ctx context.Context, args []string) error {
 	if n == 0 {
 		return nil
 	}
-	if err := h.resolve(); err != nil {
+	if err := h.resolve(t); err != nil {
 		return err
 	}
 	ctx, stop := untilStopped(ctx)
@@ -94,7 +94,7 @@ func untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // mint takes a lease, writes n IDs and gives the lease back.
 func (t *tool) mint(ctx context.Context, h home, n int64, f format) error {
-	secret, store, err := h.open(t)
+	secret, store, err := h.open(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -125,11 +125,16 @@ func (t *tool) mintWith(ctx context.Context, keeper *lease.Keeper, n int64, f fo
 }
 
 // keep takes a lease on nodes, or on fewer where the store has no such range left.
-func keep(ctx context.Context, store lease.Store, secret randflake.Secret, nodes int) (*lease.Keeper, error) {
+func keep(ctx context.Context, store Store, secret randflake.Secret, nodes int) (*lease.Keeper, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	rules, _, err := store.Limits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ttl := min(leaseTTL, rules.MaxTTL)
 	for ; ; nodes /= 2 {
-		keeper, err := lease.Keep(ctx, store, secret, lease.Nodes(nodes), lease.TTL(leaseTTL), lease.Logger(slog.New(slog.DiscardHandler)))
+		keeper, err := lease.Keep(ctx, store, secret, lease.Nodes(nodes), lease.TTL(ttl), lease.Logger(slog.New(slog.DiscardHandler)))
 		if nodes == 1 || !errors.Is(err, lease.ErrNoRange) {
 			return keeper, err
 		}

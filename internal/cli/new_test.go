@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -284,7 +284,7 @@ func TestMinterIsStopped(t *testing.T) {
 func TestNewReportsFailedOutput(t *testing.T) {
 	dir := newHome(t)
 	var errs bytes.Buffer
-	code := run(t.Context(), []string{"new", "-store", dir, "-n", "1000000"}, nil, failingWriter{}, &errs)
+	code := (&tool{nil, nil, failingWriter{}, &errs}).run(t.Context(), []string{"new", "-store", dir, "-n", "1000000"})
 	if code != exitFailed || errs.String() != "randflake: standard output: disk on fire\n" {
 		t.Errorf("exit status %d, %q", code, &errs)
 	}
@@ -297,12 +297,13 @@ func TestNewReportsFailedOutput(t *testing.T) {
 func TestNewWithoutRelease(t *testing.T) {
 	dir := newHome(t)
 	var out, errs bytes.Buffer
-	code := run(t.Context(), []string{"new", "-store", dir}, nil, writerFunc(func(b []byte) (int, error) {
+	w := writerFunc(func(b []byte) (int, error) {
 		if err := os.Remove(filepath.Join(dir, "state")); err != nil {
 			return 0, err
 		}
 		return out.Write(b)
-	}), &errs)
+	})
+	code := (&tool{nil, nil, w, &errs}).run(t.Context(), []string{"new", "-store", dir})
 	if code != exitOK || out.Len() == 0 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "runs out by itself") {
 		t.Errorf("exit status %d, %d bytes, %q", code, out.Len(), &errs)
 	}
@@ -314,7 +315,7 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // crowdedStore has no range of more nodes than some.
 type crowdedStore struct {
-	lease.Store
+	Store
 	most int
 }
 

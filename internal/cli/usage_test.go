@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"maps"
@@ -50,6 +50,11 @@ func TestUsageErrors(t *testing.T) {
 		{"lease release -owner 00000000000000000000000000000000 -store DIR", []string{"-owner"}},
 		{"lease release -owner 00000000000000000000000000000001 -last-used now", []string{`"unused"`}},
 		{"lease init -secret-file DIR/secret", []string{"-new-secret"}},
+		{"lease init -max-ttl 0s -store DIR/new", []string{"max TTL 0s", "want whole seconds"}},
+		{"lease init -max-ttl 1500ms -store DIR/new", []string{"want whole seconds"}},
+		{"lease init -max-skew -1s -store DIR/new", []string{"max skew -1s", "want whole seconds"}},
+		{"lease init -max-skew 1 -store DIR/new", []string{"-max-skew"}},
+		{"lease distrust now", []string{`unexpected argument "now"`}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			args := strings.Fields(strings.ReplaceAll(c.args, "DIR", dir))
@@ -63,15 +68,15 @@ func TestUsageErrors(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	isolate(t)
-	for _, command := range []string{"", "new", "inspect", "secret", "version", "lease", "lease list", "lease acquire", "lease release", "lease init"} {
-		long := succeed(t, "", append(strings.Fields(command), "--help")...)
+	for _, command := range []string{"", "new", "inspect", "secret", "version", "lease", "lease list", "lease acquire", "lease release", "lease init", "lease distrust", "lease ddl"} {
+		long := help(t, append(strings.Fields(command), "--help")...)
 		if want := strings.TrimSpace("Usage: randflake " + command); !strings.HasPrefix(long, want) {
 			t.Errorf("%s --help: %.60q, want %q first", command, long, want)
 		}
-		if got := succeed(t, "", append(strings.Fields(command), "-h")...); got != long {
+		if got := help(t, append(strings.Fields(command), "-h")...); got != long {
 			t.Errorf("%s -h differs from --help", command)
 		}
-		if got := succeed(t, "", append([]string{"help"}, strings.Fields(command)...)...); got != long {
+		if got := help(t, append([]string{"help"}, strings.Fields(command)...)...); got != long {
 			t.Errorf("help %s differs from --help", command)
 		}
 		for _, line := range strings.Split(long, "\n") {
@@ -83,9 +88,22 @@ func TestHelp(t *testing.T) {
 	succeed(t, "", "help", "help")
 }
 
+// help is a call, that must succeed, of a program which has all commands.
+func help(t *testing.T, args ...string) string {
+	t.Helper()
+	r := callWith(t, withSchema(), "", args...)
+	if r.code != exitOK || r.err != "" {
+		t.Errorf("randflake %q: %+v", args, r)
+	}
+	return r.out
+}
+
 func TestVersion(t *testing.T) {
-	out := succeed(t, "", "version")
-	for _, want := range []string{"randflake ", "\nbackend ", "\ncpu ", "\ngo        go1.", "\nplatform "} {
+	if out := succeed(t, "", "version"); !strings.Contains(out, "\nstores    file\n") {
+		t.Errorf("version: %q, want stores in files alone", out)
+	}
+	out := memory{}.succeed(t, "version")
+	for _, want := range []string{"randflake ", "\nstores    file memory memories\n", "\nbackend ", "\ncpu ", "\ngo        go1.", "\nplatform "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("version: %q, want %q in it", out, want)
 		}

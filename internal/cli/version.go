@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/klauspost/cpuid/v2"
 	"github.com/randflake/randflake"
@@ -13,15 +14,16 @@ import (
 
 const versionUsage = `Usage: randflake version
 
-Prints the version, the implementation of the cipher in use and what it runs on.
+Prints the version, the kinds of lease stores, the implementation of the cipher in use and what it
+runs on.
 `
 
 func (t *tool) runVersion(_ context.Context, args []string) error {
 	if err := newFlags("version", versionUsage).parseAll(t, args); err != nil {
 		return err
 	}
-	return t.print(fmt.Sprintf("randflake %s\nbackend   %s\ncpu       %s\ngo        %s\nplatform  %s/%s\n",
-		version(), randflake.Backend(), cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), runtime.Version(), runtime.GOOS, runtime.GOARCH))
+	return t.print(fmt.Sprintf("randflake %s\nstores    %s\nbackend   %s\ncpu       %s\ngo        %s\nplatform  %s/%s\n",
+		version(), strings.Join(t.schemes(), " "), randflake.Backend(), cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), runtime.Version(), runtime.GOOS, runtime.GOARCH))
 }
 
 // version returns the module's version as the go command knows it.

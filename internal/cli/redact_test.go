@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestRedact(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                            "",
+		"no URL: a@b:c":               "no URL: a@b:c",
+		"redis://host:6379/0":         "redis://host:6379/0",
+		"redis://user@host":           "redis://user@host",
+		"redis://user:hunter2@host/0": "redis://user:xxxxx@host/0",
+		"redis://:hunter2@host":       "redis://:xxxxx@host",
+		"postgres://u:hunter2@a,b/db?sslmode=disable":          "postgres://u:xxxxx@a,b/db?sslmode=disable",
+		"postgres://u@h/db?password=hunter2&sslmode=disable":   "postgres://u@h/db?password=xxxxx&sslmode=disable",
+		"postgres://u@h/db?a=b&sslpassword=hunter2":            "postgres://u@h/db?a=b&sslpassword=xxxxx",
+		"postgres://u@h/db?PASSWORD=hunter2":                   "postgres://u@h/db?PASSWORD=xxxxx",
+		"etcd://u:hun:ter2@h":                                  "etcd://u:xxxxx@h",
+		"etcd://u:hun@ter2@h":                                  "etcd://u:xxxxx@h",
+		"etcd://u:hun/ter2@h":                                  "etcd://u:xxxxx@h",
+		"etcd://u:1/hunter2@h":                                 "etcd://u:xxxxx@h",
+		"etcd://u:1?hunter2@h":                                 "etcd://u:xxxxx@h",
+		"etcd://u:1#hunter2@h":                                 "etcd://u:xxxxx@h",
+		"etcd://u:%zzhunter2@h":                                "etcd://u:xxxxx@h",
+		`parse "redis://u:hunter2@h": invalid; see "etcd://h"`: `parse "redis://u:xxxxx@h": invalid; see "etcd://h"`,
+		"redis://u:hunter2@h: and redis://v:hunter2@h: no":     "redis://u:xxxxx@h: and redis://v:xxxxx@h: no",
+		"redis://u:hunter2@h\nredis://v:hunter2@h":             "redis://u:xxxxx@h\nredis://v:xxxxx@h",
+	} {
+		got := redact(text)
+		if got != want || redact(got) != got {
+			t.Errorf("%q: %q, and %q in the end, want %q", text, got, redact(got), want)
+		}
+	}
+	// With white space it is the store's name, taken as a whole, that has no password.
+	if got := redactURL("redis://u:hun ter2@h"); strings.Contains(got, "ter2") {
+		t.Errorf("%q", got)
+	}
+}

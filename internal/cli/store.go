@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/filestore"
+)
+
+// A Store is what the commands ask of a lease store.
+type Store interface {
+	lease.Store
+
+	// Limits returns the rules of the store, and the first second that it may grant after a loss of
+	// data, the zero Time if there is no such bound.
+	Limits(ctx context.Context) (lease.Rules, time.Time, error)
+
+	// Distrust is the operator's word that the data may be an older copy.
+	Distrust(ctx context.Context) error
+}
+
+// An Engine is what keeps leases, and is known by the schemes of its URLs.
+type Engine struct {
+	Schemes []string // lower case
+
+	// Open opens the store at url. It fails with lease.ErrNoStore where there is none.
+	Open func(ctx context.Context, url string) (Store, error)
+
+	// Create makes a store at url. It fails with fs.ErrExist where there is one.
+	Create func(ctx context.Context, url string, n NewStore) (Store, error)
+
+	// DDL returns what makes the schema of a store, given by the store's URL or else by its own
+	// name, or by none of them. It is nil for engines without a schema.
+	DDL func(url, schema string) (string, error)
+}
+
+// NewStore says what a new store is to be like.
+type NewStore struct {
+	Rules     lease.Rules
+	NewSecret bool // the secret never made an ID with a lease of any other store
+}
+
+// directories is the engine that every program has. Its places are names of directories.
+func directories() Engine {
+	return Engine{
+		Schemes: []string{"file"},
+		Open: func(_ context.Context, dir string) (Store, error) {
+			return filestore.Open(dir)
+		},
+		Create: func(_ context.Context, dir string, n NewStore) (Store, error) {
+			options := []filestore.Option{filestore.WithRules(n.Rules)}
+			if n.NewSecret {
+				options = append(options, filestore.ForNewSecret())
+			}
+			return filestore.Create(dir, options...)
+		},
+	}
+}
+
+// A place is where a store is or will be.
+type place struct {
+	Engine
+	dir string // where it is a directory
+	url string // where it is none
+}
+
+// name returns the place as its engine takes it.
+func (p place) name() string { return p.dir + p.url }
+
+// String returns the place as messages may name it: without its password.
+func (p place) String() string { return redactURL(p.name()) }
+
+// withAllStores is the program that has every engine, and how to come by it.
+const withAllStores = "the randflake program of the module cmd/all, which is built in a clone of github.com/randflake/randflake with: go -C cmd/all install ./randflake"
+
+// serverSchemes are those of the engines of the program with all stores, whether or not this is the one.
+var serverSchemes = []string{"etcd", "etcds", "redis", "rediss", "postgres", "postgresql"}
+
+// placeOf finds out what the name of a store means. What it says never repeats the name, which may hold
+// a password where nobody looks for one.
+func (t *tool) placeOf(name string) (place, error) {
+	scheme, rest := splitScheme(name)
+	switch scheme {
+	case "":
+		return place{Engine: directories(), dir: name}, nil
+	case "file":
+		dir, err := directoryOf(rest)
+		return place{Engine: directories(), dir: dir}, err
+	}
+	if !strings.HasPrefix(rest, "//") {
+		return place{}, fmt.Errorf("store %s: without slashes: want %s://... for a server, ./%s:... for a directory", scheme, scheme, scheme)
+	}
+	// An engine would take a part of such a password for a path or a parameter, and name it in an error.
+	if i := strings.IndexAny(rest[2:], "/?#"); i >= 0 && strings.Contains(rest[2+i:], "@") {
+		return place{}, fmt.Errorf("store %s://...: has an @ after the host: write the special characters of a password as %%2F for /, %%3F for ?, %%23 for #, %%40 for @, as elsewhere in the URL", scheme)
+	}
+	for _, engine := range t.engines {
+		if slices.Contains(engine.Schemes, scheme) {
+			return place{Engine: engine, url: scheme + ":" + rest}, nil
+		}
+	}
+	if slices.Contains(serverSchemes, scheme) {
+		return place{}, fmt.Errorf("store %s://...: this program has stores in directories alone: use %s", scheme, withAllStores)
+	}
+	return place{}, fmt.Errorf("store %s://...: no such kind of store: want a directory or one of %s", scheme, strings.Join(t.schemes(), ", "))
+}
+
+// schemes returns what can stand before the colon in the name of a store.
+func (t *tool) schemes() []string {
+	all := directories().Schemes
+	for _, engine := range t.engines {
+		all = append(all, engine.Schemes...)
+	}
+	return all
+}
+
+// splitScheme splits a URL at its first colon and returns the scheme in lower case. It is empty where
+// name is no URL: one letter and a colon are how names begin on Windows, and many systems allow colons
+// in names.
+func splitScheme(name string) (scheme, rest string) {
+	scheme, rest, found := strings.Cut(name, ":")
+	scheme = strings.ToLower(scheme)
+	known := scheme == "file" || slices.Contains(serverSchemes, scheme)
+	if !found || len(scheme) < 2 || strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+-.") != "" || !known && !strings.HasPrefix(rest, "//") {
+		return "", name
+	}
+	return scheme, rest
+}
+
+// directoryOf returns the directory that stands after file:, where nothing is escaped.
+func directoryOf(rest string) (string, error) {
+	dir := rest
+	if after, found := strings.CutPrefix(rest, "//"); found {
+		dir = strings.TrimPrefix(after, "localhost")
+		if !strings.HasPrefix(dir, "/") {
+			return "", errors.New("store file://...: names another machine: want file:DIR, or file:/// and the rest of a full name")
+		}
+	}
+	if drive := strings.TrimPrefix(dir, "/"); filepath.VolumeName(drive) != "" {
+		dir = drive // on Windows file:///C:/x is C:/x
+	}
+	if dir == "" {
+		return "", errors.New("store file: names no directory: want file:DIR")
+	}
+	return dir, nil
+}

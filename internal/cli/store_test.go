@@ -1,0 +1,320 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+const password = "hunter2"
+
+// memoryURL names a store of a memory engine.
+const memoryURL = "memory://user:" + password + "@host/0?prefix=a"
+
+// A memory keeps stores in memory, by URL.
+type memory map[string]*memoryStore
+
+type memoryStore struct {
+	*leasetest.Memory
+	rules     lease.Rules
+	notBefore time.Time
+}
+
+func (s *memoryStore) Limits(context.Context) (lease.Rules, time.Time, error) {
+	return s.rules, s.notBefore, nil
+}
+
+func (s *memoryStore) Distrust(ctx context.Context) error {
+	s.notBefore = time.Unix(s.rules.NotBefore(time.Now().Unix()), 0).UTC()
+	return s.Memory.Distrust(ctx)
+}
+
+func (m memory) engines() []Engine {
+	return []Engine{{
+		Schemes: []string{"memory", "memories"},
+		Open: func(_ context.Context, url string) (Store, error) {
+			store, found := m[url]
+			if !found {
+				return nil, fmt.Errorf("%s: %w", url, lease.ErrNoStore) // with the password, as no engine should
+			}
+			return store, nil
+		},
+		Create: func(ctx context.Context, url string, n NewStore) (Store, error) {
+			if m[url] != nil {
+				return nil, fs.ErrExist
+			}
+			m[url] = &memoryStore{Memory: leasetest.NewMemory(n.Rules, nil), rules: n.Rules}
+			if n.NewSecret {
+				return m[url], nil
+			}
+			return m[url], m[url].Distrust(ctx)
+		},
+	}}
+}
+
+// call calls a program that has the engine, and fails the test if it tells the password.
+func (m memory) call(t *testing.T, args ...string) result {
+	t.Helper()
+	r := callWith(t, m.engines(), "", args...)
+	if strings.Contains(r.out+r.err, password) {
+		t.Errorf("randflake %q tells the password: %+v", args, r)
+	}
+	return r
+}
+
+func (m memory) succeed(t *testing.T, args ...string) string {
+	t.Helper()
+	r := m.call(t, args...)
+	if r.code != exitOK || r.err != "" {
+		t.Fatalf("randflake %q: %+v", args, r)
+	}
+	return r.out
+}
+
+func TestPlaceOf(t *testing.T) {
+	program := &tool{engines: memory{}.engines()}
+	for name, want := range map[string]place{
+		"dir":                  {dir: "dir"},
+		"/a/b":                 {dir: "/a/b"},
+		`C:\x`:                 {dir: `C:\x`},
+		"C:/x":                 {dir: "C:/x"},
+		"c:x":                  {dir: "c:x"},
+		"a:b":                  {dir: "a:b"},
+		"name:with:colons":     {dir: "name:with:colons"},
+		"./redis:x":            {dir: "./redis:x"},
+		"file:relative":        {dir: "relative"},
+		"file:../a%20b":        {dir: "../a%20b"},
+		"file:/abs":            {dir: "/abs"},
+		"file:///abs":          {dir: "/abs"},
+		"file://localhost/abs": {dir: "/abs"},
+		"FILE:/abs":            {dir: "/abs"},
+		"memory://h":           {url: "memory://h"},
+		"MEMORY://H":           {url: "memory://H"},
+		"memories://h":         {url: "memories://h"},
+		"memory://u:a@b@h/x?y": {url: "memory://u:a@b@h/x?y"},
+		"memory:h":             {dir: "memory:h"}, // a name like others, which no program is known to have
+	} {
+		got, err := program.placeOf(name)
+		if err != nil || got.dir != want.dir || got.url != want.url {
+			t.Errorf("%s: directory %q, URL %q, %v: want %q and %q", name, got.dir, got.url, err, want.dir, want.url)
+		}
+	}
+	for name, want := range map[string]string{
+		"file:":                       "names no directory",
+		"file://":                     "file:DIR",
+		"file://host/abs":             "another machine",
+		"file://hunter2":              "another machine",
+		"redis:user:hunter2@host":     "redis://",
+		"postgres:hunter2":            "postgres://",
+		"postgres:/hunter2":           "postgres://",
+		"redis://u:hunter2@h":         "cmd/all",
+		"rediss://u:hunter2@h":        "go -C cmd/all install ./randflake",
+		"postgers://u:hunter2@h":      "want a directory or one of file, memory, memories",
+		"svn+ssh://u:hunter2@h":       "svn+ssh",
+		"postgres://u:hunter2 x@y z@": "cmd/all",
+		"memory://u:1/hunter2@h":      "%2F for /",
+		"memory://u:1?hunter2@h":      "%3F for ?",
+		"memory://u:1#hunter2@h":      "%23 for #",
+		"memory://h/0?hunter2=a@b":    "%40 for @",
+	} {
+		_, err := program.placeOf(name)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), password) {
+			t.Errorf("%s: %v: want %q", name, err, want)
+		}
+	}
+}
+
+func TestDirectoryOfDrive(t *testing.T) {
+	want := "/C:/x"
+	if runtime.GOOS == "windows" {
+		want = "C:/x"
+	}
+	if got, err := directoryOf("///C:/x"); got != want || err != nil {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}
+
+// TestFileURLs has one store under many names.
+func TestFileURLs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "", "lease", "init", "-new-secret", "-store", "file:home")
+	abs, err := filepath.Abs("home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slashed := filepath.ToSlash(abs)
+	for _, store := range []string{"home", "file:home", "file:./home", abs, "file:" + abs, "file:///" + strings.TrimPrefix(slashed, "/")} {
+		succeed(t, "", "new", "-store", store)
+	}
+}
+
+// TestStoreBehindURL does all that can be done with a store that is in no directory.
+func TestStoreBehindURL(t *testing.T) {
+	isolate(t)
+	m := make(memory)
+	secret := filepath.Join(t.TempDir(), "secret")
+	const shown = "memory://user:xxxxx@host/0?prefix=a"
+
+	wantFailure(t, m.call(t, "new", "-store", memoryURL), exitFailed, "no secret", shown, "-secret-file")
+	wantFailure(t, m.call(t, "lease", "init", "-new-secret", "-store", memoryURL), exitUsage, "-secret-file is missing", shown)
+	wantFailure(t, m.call(t, "lease", "list", "-store", memoryURL), exitFailed, "no lease store in "+shown, "randflake lease init -store "+shown)
+
+	out := m.succeed(t, "lease", "init", "-new-secret", "-store", memoryURL, "-secret-file", secret)
+	if want := fmt.Sprintf("made a new secret in %s and a lease store in %s\n", secret, shown); out != want {
+		t.Errorf("lease init: %q, want %q", out, want)
+	}
+	id := strings.TrimSpace(m.succeed(t, "new", "-store", memoryURL, "-secret-file", secret))
+	if opened := m.succeed(t, "inspect", "-store", memoryURL, "-secret-file", secret, id); !strings.HasPrefix(opened, id) {
+		t.Errorf("inspect: %q", opened)
+	}
+	if listed := m.succeed(t, "lease", "list", "-store", memoryURL); !strings.Contains(listed, "released\n") {
+		t.Errorf("lease list: %q", listed)
+	}
+	m.succeed(t, "lease", "acquire", "-store", memoryURL)
+	wantFailure(t, m.call(t, "lease", "release", "-store", memoryURL, "-owner", strings.Repeat("ab", 16)), exitFailed, "no lease of owner", shown)
+	if out := m.succeed(t, "lease", "distrust", "-store", memoryURL); !strings.HasPrefix(out, "no lease of "+shown+" starts before 20") {
+		t.Errorf("lease distrust: %q", out)
+	}
+	wantFailure(t, m.call(t, "new", "-store", memoryURL, "-secret-file", secret), exitFailed, "no lease may start before")
+	wantFailure(t, m.call(t, "lease", "init", "-store", memoryURL), exitFailed, "never replaced", shown)
+}
+
+func TestLeaseInitRules(t *testing.T) {
+	m := make(memory)
+	before := time.Now().Truncate(time.Second)
+	m.succeed(t, "lease", "init", "-store", memoryURL, "-max-ttl", "30s", "-max-skew", "5s")
+	store := m[memoryURL]
+	if want := (lease.Rules{MaxTTL: 30 * time.Second, MaxSkew: 5 * time.Second}); store.rules != want {
+		t.Errorf("%+v, want %+v", store.rules, want)
+	}
+	if store.notBefore.Before(before.Add(35 * time.Second)) {
+		t.Errorf("first lease at %v, made at %v", store.notBefore, before)
+	}
+	dir := filepath.Join(t.TempDir(), "store")
+	succeed(t, "", "lease", "init", "-new-secret", "-store", dir, "-max-ttl", "5s", "-max-skew", "0s")
+	rules, _, err := testStore(t, dir).Limits(t.Context())
+	if want := (lease.Rules{MaxTTL: 5 * time.Second}); err != nil || rules != want {
+		t.Errorf("%+v, %v, want %+v", rules, err, want)
+	}
+	succeed(t, "", "new", "-store", dir) // for less than its usual lease
+}
+
+// TestLeaseInitFails has the server fail once there is a secret.
+func TestLeaseInitFails(t *testing.T) {
+	engines := memory{}.engines()
+	engines[0].Create = func(context.Context, string, NewStore) (Store, error) { return nil, errors.New("out of order") }
+	secret := filepath.Join(t.TempDir(), "secret")
+	r := callWith(t, engines, "", "lease", "init", "-new-secret", "-store", memoryURL, "-secret-file", secret)
+	wantFailure(t, r, exitFailed, "out of order", secret, "counts as used")
+}
+
+// TestBrokenConnection has a server's connection break with the error of a pipe that nobody reads.
+func TestBrokenConnection(t *testing.T) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	reader.Close()
+	_, broken := writer.Write([]byte("x"))
+	if !isClosedPipe(broken) {
+		t.Fatalf("%v does not pass for a closed pipe", broken)
+	}
+	engines := memory{}.engines()
+	engines[0].Open = func(context.Context, string) (Store, error) { return nil, broken }
+	wantFailure(t, callWith(t, engines, "", "lease", "list", "-store", memoryURL), exitFailed, broken.Error())
+}
+
+// TestVariables has stores and secrets named by variables, by flags and by both.
+func TestVariables(t *testing.T) {
+	isolate(t)
+	m := make(memory)
+	base := t.TempDir()
+	secret, other, dir := filepath.Join(base, "secret"), filepath.Join(base, "other"), newHome(t)
+	m.succeed(t, "secret", "-o", other)
+
+	t.Setenv(storeVariable, memoryURL)
+	wantFailure(t, m.call(t, "new"), exitFailed, "no secret", secretFileVariable)
+	t.Setenv(secretFileVariable, secret)
+	m.succeed(t, "lease", "init", "-new-secret")
+	id := strings.TrimSpace(m.succeed(t, "new"))
+	if changes(t, m) == 0 {
+		t.Error("the variable's store was not used")
+	}
+	m.succeed(t, "inspect", id)
+	m.succeed(t, "lease", "list")
+	before := changes(t, m)
+	m.succeed(t, "new", "-secret-file", other)
+	if changes(t, m) == before {
+		t.Error("with -secret-file the variable's store was not used")
+	}
+
+	// With -store, the variable's secret must not be used with a store that is not its own.
+	idOfDir := strings.TrimSpace(m.succeed(t, "new", "-store", dir))
+	if len(views(t, dir)) != 1 {
+		t.Error("-store was not used")
+	}
+	ours := m.succeed(t, "inspect", "-secret-file", filepath.Join(dir, "secret"), idOfDir)
+	if got := m.succeed(t, "inspect", "-store", dir, idOfDir); got != ours {
+		t.Errorf("inspect: %q, want %q", got, ours)
+	}
+	wantFailure(t, m.call(t, "new", "-store", memoryURL), exitFailed, "no secret")
+
+	for _, variable := range []string{storeVariable, secretFileVariable} {
+		t.Setenv(variable, "")
+		wantFailure(t, m.call(t, "new"), exitFailed, variable+" is empty")
+		os.Unsetenv(variable)
+	}
+}
+
+// changes counts the changes of all records.
+func changes(t *testing.T, m memory) (n uint64) {
+	t.Helper()
+	all, err := m[memoryURL].List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range all {
+		n += rec.Version
+	}
+	return n
+}
+
+// TestPasswordsOfWrongCommandLines has URLs where none belongs.
+func TestPasswordsOfWrongCommandLines(t *testing.T) {
+	isolate(t)
+	for _, args := range []string{
+		"URL", "new URL", "new -n URL", "new -format URL", "new -stor URL", "new -store=URL URL", "new -URL", "inspect URL",
+		"inspect -from URL 0", "lease URL", "lease list URL", "lease acquire -ttl URL", "lease release -owner URL",
+		"lease init -new-secret=URL", "secret URL", "help URL", "new -secret-file URL -store URL",
+	} {
+		r := memory{}.call(t, strings.Fields(strings.ReplaceAll(args, "URL", memoryURL))...)
+		if r.code == exitOK {
+			t.Errorf("%s: %+v", args, r)
+		}
+	}
+}
+
+// TestProgramWithoutServers says where to find what it does not have.
+func TestProgramWithoutServers(t *testing.T) {
+	isolate(t)
+	for _, scheme := range serverSchemes {
+		for _, args := range []string{"new -secret-file none", "lease list", "lease init", "lease acquire", "lease distrust"} {
+			r := call(t, "", append(strings.Fields(args), "-store", scheme+"://u:"+password+"@h/0")...)
+			wantFailure(t, r, exitFailed, scheme+"://", "go -C cmd/all install ./randflake")
+			if strings.Contains(r.err, password) {
+				t.Errorf("%s: %+v", args, r)
+			}
+		}
+	}
+}
