@@ -100,7 +100,7 @@ func BenchmarkGenerateHot(b *testing.B) {
 	inBulk(b, blockSize, func(n int) {
 		second := systemClock.glance()
 		s := st.shards.pin()
-		s.second, s.left = second, blockSize
+		s.second, s.left, s.counted = second, blockSize, blockSize
 		st.shards.unpin(s)
 		for range n {
 			id, err := g.Generate()

@@ -34,3 +34,11 @@ func (s *shards) unpin(*shard) { procUnpin() }
 
 // count returns how many Ps have a shard.
 func (s *shards) count() int { return len(s.ofP) }
+
+// issued returns how many IDs the shards have handed out, to within a block each.
+func (s *shards) issued() (n uint64) {
+	for p := range s.ofP {
+		n += s.ofP[p].issued.Load()
+	}
+	return n
+}

@@ -44,3 +44,11 @@ func (s *shards) unpin(sh *shard) {
 
 // count returns how many shards there are.
 func (s *shards) count() int { return len(s.list) }
+
+// issued returns how many IDs the shards have handed out, to within a block each.
+func (s *shards) issued() (n uint64) {
+	for i := range s.list {
+		n += s.list[i].issued.Load()
+	}
+	return n
+}

@@ -91,7 +91,7 @@ func (k *Keeper) begin(ctx context.Context, secret randflake.Secret) error {
 		return fmt.Errorf("lease: keep: %w", err)
 	}
 	k.tenure.held = held
-	k.status.Acquired = 1
+	k.status.Acquired, k.status.Held = 1, 1
 	k.pace = newPace(k.settings)
 	k.scheduleRenewal()
 	k.report(none, nil)

@@ -11,9 +11,9 @@ import (
 
 // A tenure is what the background goroutine knows about its leases.
 type tenure struct {
-	held   Record // the newest known state of the record under which IDs are made
-	unsure bool   // the last change of held has an unknown outcome: read it back first
-	lost   bool   // somebody else may hold held's nodes after its end
+	held    Record // the newest known state of the record under which IDs are made
+	pending bool   // a renewal of just that state has an unknown outcome, and may yet arrive
+	lost    bool   // somebody else may hold held's nodes after its end
 
 	next *Record // another lease, granted and not yet in use
 }
@@ -89,7 +89,7 @@ func (k *Keeper) renew(ctx context.Context) error {
 	switch {
 	case errors.Is(err, ErrLost):
 		k.tenure.lost = true
-		k.count(func(s *Status) { s.Lost++ })
+		k.count(func(s *Status) { s.Lost++; s.Held-- })
 		return nil
 	case closing(ctx, err):
 		return err
@@ -109,52 +109,69 @@ func (k *Keeper) renew(ctx context.Context) error {
 	return nil
 }
 
-// tryRenew calls the store until it knows where it stands. A renewal whose reply was lost, or
-// that arrives late, makes the next one fail with ErrLost though the lease is still ours, so only
-// Lookup can say that it is not; or the store refuses the very version that it has.
-func (k *Keeper) tryRenew(ctx context.Context) (err error) {
+// tryRenew calls the store until it knows where it stands. A renewal whose reply was lost, or that
+// arrives late, makes the next one fail with ErrLost though the lease is still ours; then Lookup tells.
+func (k *Keeper) tryRenew(ctx context.Context) error {
 	t := &k.tenure
-	for range 2 {
-		if t.unsure {
-			if err := k.lookUp(ctx); err != nil {
-				return err
-			}
-		}
-		var renewed Record
-		err = k.call(ctx, func(ctx context.Context) (err error) {
-			renewed, err = k.store.Renew(ctx, t.held, k.settings.ttl)
-			return err
-		})
-		if err == nil {
-			t.held = renewed
-			return nil
-		}
-		t.unsure = true
-		if !errors.Is(err, ErrLost) {
-			return err
-		}
-		refused := t.held.Version
+	if t.pending {
 		if err := k.lookUp(ctx); err != nil {
 			return err
 		}
-		if t.held.Version == refused {
-			return err
-		}
 	}
-	return fmt.Errorf("record changes all the time, now version %d", t.held.Version)
+	err := k.renewOnce(ctx)
+	if !t.pending || !errors.Is(err, ErrLost) {
+		return err
+	}
+	if err := k.lookUp(ctx); err != nil {
+		return err
+	}
+	if t.pending {
+		return err // the store refuses the very state that it has
+	}
+	return k.renewOnce(ctx)
+}
+
+func (k *Keeper) renewOnce(ctx context.Context) error {
+	t := &k.tenure
+	return k.call(ctx, func(ctx context.Context) error {
+		rec, err := k.store.Renew(ctx, t.held, k.settings.ttl)
+		switch {
+		case err == nil:
+			t.held, t.pending = rec, false
+		case !errors.Is(err, ErrLost):
+			t.pending = true
+		}
+		return err
+	})
 }
 
 // lookUp reads the record back and makes it the known state.
 func (k *Keeper) lookUp(ctx context.Context) error {
 	t := &k.tenure
-	return k.call(ctx, func(ctx context.Context) error {
-		rec, err := k.store.Lookup(ctx, t.held)
+	return k.call(ctx, func(ctx context.Context) (err error) {
+		t.held, t.pending, err = readBack(ctx, k.store, t.held, t.pending)
 		if err != nil {
 			return err
 		}
-		t.held, t.unsure = rec, false
 		return k.extend()
 	})
+}
+
+// readBack returns the store's state of held, and whether a renewal of that state is still pending.
+// Only such a renewal can have changed the record behind its holder's back, and only once. Where more has
+// changed, a copy of this process, as of a virtual machine that was cloned, holds the lease
+// too, and took it: ErrLost.
+func readBack(ctx context.Context, store Store, held Record, pending bool) (Record, bool, error) {
+	rec, err := store.Lookup(ctx, held)
+	switch {
+	case err != nil:
+		return held, pending, err
+	case rec.Version == held.Version:
+		return rec, pending, nil
+	case rec.Version == held.Version+1 && pending:
+		return rec, false, nil
+	}
+	return held, pending, fmt.Errorf("%w: another process renewed it: is this one a copy?", lost(held))
 }
 
 // extend lets the generator go on to the end of the known state. It may have been told of a later
@@ -181,7 +198,7 @@ func (k *Keeper) change(ctx context.Context, why reason) error {
 		k.count(func(s *Status) { s.AcquisitionsFailed++ })
 		return fmt.Errorf("lease: acquire: %w", err)
 	}
-	k.count(func(s *Status) { s.Acquired++ })
+	k.count(func(s *Status) { s.Acquired++; s.Held++ })
 	if err := k.check(rec, why); err != nil {
 		k.giveBack(ctx, unused(rec))
 		return err
@@ -249,7 +266,7 @@ func (k *Keeper) move(ctx context.Context) error {
 		t.next = nil
 		return fmt.Errorf("lease: replace: %w", err)
 	}
-	old, lost := claim{t.held, t.unsure, lastUsed}, t.lost
+	old, lost := claim{t.held, t.pending, lastUsed}, t.lost
 	*t = tenure{held: *t.next}
 	k.count(func(s *Status) { s.Replaced++ })
 	k.scheduleRenewal()
@@ -269,7 +286,7 @@ func (k *Keeper) finish() {
 		k.closeErr = k.giveBack(ctx, unused(*t.next))
 	}
 	if !t.lost {
-		k.closeErr = errors.Join(k.giveBack(ctx, claim{t.held, t.unsure, lastUsed}), k.closeErr)
+		k.closeErr = errors.Join(k.giveBack(ctx, claim{t.held, t.pending, lastUsed}), k.closeErr)
 	}
 	k.reportClosed()
 }
@@ -277,7 +294,7 @@ func (k *Keeper) finish() {
 // A claim is a lease that no generator uses any more.
 type claim struct {
 	record   Record
-	unsure   bool // its newest version may not be known
+	pending  bool // as in tenure
 	lastUsed time.Time
 }
 
@@ -287,10 +304,12 @@ func unused(r Record) claim { return claim{r, false, time.Unix(r.Start-1, 0).UTC
 // giveBack releases a lease, or finds that there is nothing to release any more. After a failure
 // it reads the record back and tries once more.
 func (k *Keeper) giveBack(ctx context.Context, c claim) (err error) {
+	defer k.count(func(s *Status) { s.Held-- })
+	unsure := c.pending
 	for range 2 {
-		if c.unsure {
+		if unsure {
 			lookErr := k.call(ctx, func(ctx context.Context) (err error) {
-				c.record, err = k.store.Lookup(ctx, c.record)
+				c.record, c.pending, err = readBack(ctx, k.store, c.record, c.pending)
 				return err
 			})
 			if errors.Is(lookErr, ErrLost) {
@@ -308,7 +327,7 @@ func (k *Keeper) giveBack(ctx context.Context, c claim) (err error) {
 			k.count(func(s *Status) { s.Released++ })
 			return nil
 		}
-		c.unsure = true
+		unsure = true
 	}
 	k.count(func(s *Status) { s.ReleasesFailed++ })
 	return fmt.Errorf("lease: release: %w", err)

@@ -171,6 +171,7 @@ func (w *weather) turn(clocks ...*skewed) {
 type tally struct {
 	ids, refusals                   int
 	lost, replaced, failed, renewed uint64
+	held                            int // by keepers that were closed
 }
 
 // simulate has services make IDs for some hours, and returns the first thing that went wrong.
@@ -247,6 +248,7 @@ func (s *service) end(sum *tally) {
 	sum.replaced += status.Replaced
 	sum.renewed += status.Renewed
 	sum.failed += status.RenewalsFailed + status.AcquisitionsFailed + status.ReleasesFailed
+	sum.held += status.Held
 	s.keeper = nil
 }
 
@@ -271,10 +273,13 @@ func TestKeepersProperty(t *testing.T) {
 	if sum.ids < 10_000 || sum.refusals == 0 || sum.lost == 0 || sum.replaced == 0 || sum.failed == 0 || sum.renewed == 0 {
 		t.Errorf("%+v: want some of everything", sum)
 	}
+	if sum.held != 0 {
+		t.Errorf("%d leases still held by keepers that were closed", sum.held)
+	}
 }
 
 func (a tally) plus(b tally) tally {
-	return tally{a.ids + b.ids, a.refusals + b.refusals, a.lost + b.lost, a.replaced + b.replaced, a.failed + b.failed, a.renewed + b.renewed}
+	return tally{a.ids + b.ids, a.refusals + b.refusals, a.lost + b.lost, a.replaced + b.replaced, a.failed + b.failed, a.renewed + b.renewed, a.held + b.held}
 }
 
 // The same check finds the faults of a store that grants nodes twice.

@@ -13,6 +13,11 @@ type Status struct {
 	// while there is still time to do something.
 	Healthy bool
 
+	// Held is how many leases the keeper holds: 1, or 2 while it has another one and has not given the
+	// old one back yet, or 0 when the store gave its only one up or gave it to somebody else, and
+	// after Close. One that could not be given back is not held any more: it runs out.
+	Held int
+
 	// Record is the newest known state of the lease under which IDs are made.
 	Record Record
 
@@ -31,6 +36,7 @@ type Status struct {
 	Lost                         uint64 // leases that the store gave up or gave to somebody else
 	Replaced                     uint64 // times that the generator went on with another lease
 	Released, ReleasesFailed     uint64 // leases given back; a failure costs nothing but time
+	Issued                       uint64 // IDs made, as randflake.Generator.Issued has them; a few are the keeper's own trials
 	Refusals                     uint64 // calls of the generator that ended with an error
 	Exhausted                    uint64 // those of them for want of nodes: randflake.ErrExhausted
 }
@@ -44,6 +50,7 @@ func (k *Keeper) Status() Status {
 	s.Left = lease.End.Sub(now)
 	s.Healthy = !refusing && !now.Before(lease.Start) && s.Left > k.settings.ttl/3 &&
 		reason(k.reason.Load()) != backward
+	s.Issued = k.generator.Issued()
 	s.Refusals = k.refusals.Load()
 	s.Exhausted = k.exhausted.Load()
 	return s

@@ -121,7 +121,8 @@ func TestRenewalCadence(t *testing.T) {
 	})
 }
 
-func TestOutage(t *testing.T) {
+// A store that is away is not missed until the lease ends.
+func TestOutageIsRiddenOutUntilTheLeaseEnds(t *testing.T) {
 	inTown(t, func(w *town) {
 		k := w.keep()
 		w.log.take()
@@ -186,6 +187,77 @@ func TestBackoffGrows(t *testing.T) {
 	})
 }
 
+// However often IDs are asked for in vain, and whatever goes wrong, the store is left alone for as long as
+// the backoff says, which is longer after each act that did not help.
+func TestNoCallFasterThanTheBackoff(t *testing.T) {
+	backoff := []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 50 * time.Second}
+	for name, disturb := range map[string]func(w *town, k *lease.Keeper){
+		"lease ended":         func(w *town, _ *lease.Keeper) { w.clock.step(time.Hour) },
+		"clock back":          func(w *town, _ *lease.Keeper) { w.clock.step(-time.Hour) },
+		"lease not renewable": func(w *town, k *lease.Keeper) { w.usurp(k); w.clock.step(ttl) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTown(t, func(w *town) {
+				k := w.keep()
+				w.generate(k)
+				disturb(w, k)
+				w.inject(down)
+				w.forget()
+				if refused := w.storm(k, 20*time.Minute); refused < 100_000 {
+					t.Fatalf("only %d refusals", refused)
+				}
+				var acts []time.Time
+				for _, c := range w.noted() {
+					if len(acts) == 0 || c.at.After(acts[len(acts)-1]) {
+						acts = append(acts, c.at)
+					}
+				}
+				if len(acts) < 15 {
+					t.Errorf("%d acts in 20 minutes", len(acts))
+				}
+				for i := 1; i < len(acts); i++ {
+					least := backoff[min(i, len(backoff))-1]
+					if gap := acts[i].Sub(acts[i-1]); gap < least || gap > least*3/2 {
+						t.Errorf("pause %d of %v, want %v to half as much again", i, gap, least)
+					}
+				}
+			})
+		})
+	}
+}
+
+// There is a line for each change, and none while things stay as they are, however long and however many
+// calls fail or succeed meanwhile.
+func TestOneLogLineForEachChange(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep()
+		noAcquire := func(op leasetest.Op) leasetest.Fault {
+			if op == leasetest.Acquire {
+				return down(op)
+			}
+			return leasetest.Fault{}
+		}
+		for _, step := range []struct {
+			do    func()
+			lasts time.Duration
+			line  string
+		}{
+			{func() {}, time.Hour, "INFO randflake: lease acquired"},
+			{func() { w.inject(down) }, 3 * time.Minute, "WARN randflake: lease is not renewed"},
+			{func() {}, time.Hour, "ERROR randflake: no ID can be made"},
+			{func() { w.inject(nil) }, time.Hour, "INFO randflake: lease is kept again"},
+			{func() { w.inject(noAcquire); w.usurp(k) }, 3 * time.Minute, "WARN randflake: lease is lost"},
+			{func() {}, time.Hour, "ERROR randflake: no ID can be made"},
+			{func() { w.inject(nil) }, time.Hour, "INFO randflake: lease replaced"},
+			{func() { k.Close() }, time.Hour, "INFO randflake: closed"},
+		} {
+			step.do()
+			w.storm(k, step.lasts)
+			w.wantLog(step.line)
+		}
+	})
+}
+
 func TestIdleKeeperRecoversUnasked(t *testing.T) {
 	inTown(t, func(w *town) {
 		k := w.keep()
@@ -221,16 +293,98 @@ func TestRenewArrivesLate(t *testing.T) {
 		k := w.keep()
 		w.forget()
 		held := k.Status().Record
-		var late atomic.Bool
+		var renewals atomic.Int32
 		w.inject(func(op leasetest.Op) leasetest.Fault {
-			if op == leasetest.Renew && !late.Swap(true) {
+			if op != leasetest.Renew {
+				return leasetest.Fault{}
+			}
+			switch renewals.Add(1) {
+			case 1:
+				return down(op)
+			case 2:
 				w.store.Renew(w.Context(), held, ttl) // noted as a call, too
 			}
 			return leasetest.Fault{}
 		})
 		time.Sleep(2 * time.Minute)
-		w.wantCalls("late renewal", leasetest.Renew, leasetest.Renew, leasetest.Lookup, leasetest.Renew)
+		w.wantCalls("late renewal", leasetest.Renew, leasetest.Lookup, leasetest.Renew, leasetest.Renew, leasetest.Lookup, leasetest.Renew)
 		if s := k.Status(); s.Lost != 0 || s.Renewed != 1 {
+			w.Errorf("status %+v: want no loss", s)
+		}
+	})
+}
+
+// twin returns a keeper with a copy of k's lease, as the clone of a virtual machine has it.
+func (w *town) twin(k *lease.Keeper) *lease.Keeper {
+	w.Helper()
+	rec := k.Status().Record
+	var copied atomic.Bool
+	twin, err := w.tryKeep(twisted{w.store, func(got lease.Record) lease.Record {
+		if copied.Swap(true) {
+			return got
+		}
+		w.store.Release(w.Context(), got, time.Time{})
+		return rec
+	}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return twin
+}
+
+// Of two keepers with one lease, the one that renews first keeps it; the other finds out at its
+// next renewal, whatever became of the reply to one.
+func TestClonesPart(t *testing.T) {
+	for name, fault := range map[string]func(leasetest.Op) leasetest.Fault{
+		"store up":    nil,
+		"reply lost":  once(leasetest.Renew, leasetest.Fault{After: true}),
+		"failed once": once(leasetest.Renew, down("")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTown(t, func(w *town) {
+				a := w.keep()
+				owner := a.Status().Record.Owner
+				b := w.twin(a)
+				w.inject(fault)
+				// The tests' clocks agree, so b makes the same IDs as a until then.
+				time.Sleep(2*110*time.Second + time.Minute)
+				x, y := a.Status(), b.Status()
+				if x.Lost+y.Lost != 1 || x.Record.Owner == y.Record.Owner || x.Record.Owner != owner && y.Record.Owner != owner {
+					w.Fatalf("%+v and %+v: want one to keep the lease", x, y)
+				}
+				for range 600 {
+					if f, g := w.generate(a), w.generate(b); f.Node == g.Node {
+						w.Fatalf("both on node %d", f.Node)
+					}
+					time.Sleep(time.Second)
+				}
+			})
+		})
+	}
+}
+
+// A clone that is closed after its twin renewed must not give away what the twin uses.
+func TestCloseOfClone(t *testing.T) {
+	inTown(t, func(w *town) {
+		a := w.keep()
+		b := w.twin(a)
+		var renewed lease.Record
+		for renewed.Version < 2 { // by one of them
+			time.Sleep(time.Second)
+			renewed = w.records()[0]
+		}
+		clone, other := a, b
+		if a.Status().Record.Version == renewed.Version {
+			clone, other = b, a
+		}
+		if err := clone.Close(); err != nil {
+			w.Errorf("Close: %v", err)
+		}
+		if got := w.records()[0]; got != renewed {
+			w.Errorf("record %+v, was %+v", got, renewed)
+		}
+		time.Sleep(10 * time.Minute)
+		if s := other.Status(); s.Lost != 0 {
 			w.Errorf("status %+v: want no loss", s)
 		}
 	})
@@ -277,7 +431,7 @@ func TestLostLease(t *testing.T) {
 		if f := w.generate(k); f.Node == held.FirstNode {
 			w.Errorf("still on node %d", f.Node)
 		}
-		w.wantCalls("lost", leasetest.Renew, leasetest.Lookup, leasetest.Acquire)
+		w.wantCalls("lost", leasetest.Renew, leasetest.Acquire)
 		w.wantLog("INFO randflake: lease replaced")
 		w.wantHealth(k, true, nil)
 		if s := k.Status(); s.Lost != 1 || s.Replaced != 1 || s.Acquired != 2 || s.Refusals != 0 {

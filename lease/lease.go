@@ -24,7 +24,8 @@ import (
 // A Store grants leases on node ranges. Each change of a record is one atomic and durable
 // compare-and-set on its (Owner, Version): when a method returns without an error, a crash of
 // the store can't undo what it did. When it returns an error that is none of this package's,
-// the outcome is unknown.
+// the outcome is unknown. A store does not repeat a change of unknown outcome by itself: if the first
+// one took effect, the second would report a lease as lost that is not.
 //
 // A Store is safe for concurrent use, also by many processes on the same underlying data.
 type Store interface {

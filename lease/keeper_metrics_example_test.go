@@ -1,0 +1,54 @@
+package lease_test
+
+import (
+	"context"
+	"encoding/json"
+	"expvar"
+	"fmt"
+	"log/slog"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// keepers is what /debug/vars shows as "randflake".
+var keepers = expvar.NewMap("randflake")
+
+// publish adds what r reports, read whenever somebody looks.
+func publish(name string, r lease.Reporter) {
+	keepers.Set(name, expvar.Func(func() any {
+		values := make(map[string]float64)
+		for _, m := range r.Status().Metrics() {
+			values[m.Name] = m.Value
+		}
+		return values
+	}))
+}
+
+// Numbers of several keepers in one process are published with package expvar.
+func ExampleReporter() {
+	store := leasetest.NewMemory(lease.DefaultRules(), nil)
+	for _, name := range []string{"orders", "invoices"} {
+		keeper, err := lease.Keep(context.Background(), store, randflake.NewSecret(), lease.Logger(slog.New(slog.DiscardHandler)))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer keeper.Close()
+		publish(name, keeper)
+		keeper.Generator().Fill(make([]randflake.ID, len(name)))
+	}
+
+	var seen map[string]map[string]float64
+	if err := json.Unmarshal([]byte(expvar.Get("randflake").String()), &seen); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for name, values := range seen {
+		fmt.Println(name, values["randflake_leases_held"], values["randflake_ids_issued_total"])
+	}
+	// Unordered output:
+	// orders 1 6
+	// invoices 1 8
+}

@@ -1,0 +1,216 @@
+package lease_test
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// some stands for any number above 0.
+const some = -1
+
+// values returns s's metrics by their names without what they have in common.
+func values(s lease.Status) map[string]float64 {
+	byName := make(map[string]float64)
+	for _, m := range s.Metrics() {
+		byName[strings.TrimPrefix(m.Name, "randflake_")] = m.Value
+	}
+	return byName
+}
+
+// An abacus checks what moves the counters of a keeper, and notes which ones moved.
+type abacus struct {
+	*town
+	keeper *lease.Keeper
+	before map[string]float64
+	moved  map[string]bool
+}
+
+// want checks how much the counters moved since the last time: as told, and the others not at all.
+func (a *abacus) want(what string, moves map[string]float64) {
+	a.Helper()
+	synctest.Wait()
+	after := values(a.keeper.Status())
+	for _, m := range (lease.Status{}).Metrics() {
+		name := strings.TrimPrefix(m.Name, "randflake_")
+		if !m.Counter {
+			continue
+		}
+		got, want := after[name]-a.before[name], moves[name]
+		if got != want && !(want == some && got > 0) {
+			a.Errorf("%s: %s moved by %v, want %v", what, name, got, want)
+		}
+		a.moved[name] = a.moved[name] || got > 0
+		delete(moves, name)
+	}
+	for name := range moves {
+		a.Errorf("%s: there is no counter %s", what, name)
+	}
+	a.before = after
+}
+
+// wantHeld checks the number of leases, in Status and as a metric.
+func (a *abacus) wantHeld(what string, want int) {
+	a.Helper()
+	s := a.keeper.Status()
+	if got := values(s)["leases_held"]; s.Held != want || got != float64(want) {
+		a.Errorf("%s: %d leases held, by the metric %v, want %d", what, s.Held, got, want)
+	}
+}
+
+// Each counter moves when what it counts happens, and at no other time.
+func TestEveryCounterMoves(t *testing.T) {
+	inTown(t, func(w *town) {
+		a := abacus{town: w, moved: make(map[string]bool), keeper: w.keep(lease.WithRandom(func() float64 { return 0.5 }))}
+		g := a.keeper.Generator()
+		a.want("Keep", map[string]float64{"lease_acquisitions_total": 1})
+		a.wantHeld("Keep", 1)
+
+		g.Fill(make([]randflake.ID, 10)) // which counts at once
+		a.want("IDs", map[string]float64{"ids_issued_total": 10})
+
+		g.Fill(make([]randflake.ID, randflake.MaxSequence+1))
+		a.want("more than a second has", map[string]float64{
+			"ids_issued_total": some, "ids_refused_total": 1, "ids_exhausted_total": 1,
+		})
+
+		time.Sleep(101 * time.Second)
+		a.want("a renewal", map[string]float64{"lease_renewals_total": 1})
+
+		w.inject(once(leasetest.Renew, down("")))
+		time.Sleep(110 * time.Second)
+		a.want("a failed renewal, and another one", map[string]float64{"lease_renewal_failures_total": 1, "lease_renewals_total": 1})
+
+		w.usurp(a.keeper)
+		w.inject(once(leasetest.Acquire, down("")))
+		time.Sleep(101 * time.Second)
+		a.want("a loss", map[string]float64{"lease_losses_total": 1, "lease_acquisition_failures_total": 1})
+		a.wantHeld("a loss", 0)
+		time.Sleep(8 * time.Second)
+		a.want("another lease", map[string]float64{"lease_acquisitions_total": 1, "lease_replacements_total": 1})
+		a.wantHeld("another lease", 1)
+
+		g.Fill(make([]randflake.ID, 1))
+		w.clock.step(-time.Hour)
+		w.wantRefused(a.keeper, randflake.ErrClockBackward)
+		a.want("a clock that steps back", map[string]float64{
+			"ids_issued_total": 1, "ids_refused_total": 1,
+			"lease_acquisitions_total": 1, "lease_replacements_total": 1, "lease_releases_total": 1,
+		})
+
+		w.store.SetNotBefore(w.clock.Now().Add(10 * time.Minute).Unix())
+		time.Sleep(101 * time.Second)
+		a.want("a store that lost data", map[string]float64{"lease_losses_total": 1, "lease_acquisitions_total": 1})
+		a.wantHeld("a store that lost data", 1) // the next one
+
+		w.inject(down)
+		a.keeper.Close()
+		a.want("Close without the store", map[string]float64{"lease_release_failures_total": 1})
+		a.wantHeld("Close", 0)
+
+		for _, m := range (lease.Status{}).Metrics() {
+			if name := strings.TrimPrefix(m.Name, "randflake_"); m.Counter && !a.moved[name] {
+				t.Errorf("%s never moved", name)
+			}
+		}
+	})
+}
+
+// While the old lease is being given back, both are held.
+func TestTwoLeasesHeld(t *testing.T) {
+	inTown(t, func(w *town) {
+		a := abacus{town: w, keeper: w.keep()}
+		w.generate(a.keeper)
+		w.inject(func(op leasetest.Op) leasetest.Fault {
+			return leasetest.Fault{Hang: op == leasetest.Release || op == leasetest.Lookup}
+		})
+		w.clock.step(-time.Hour)
+		w.wantRefused(a.keeper, randflake.ErrClockBackward)
+		synctest.Wait()
+		w.generate(a.keeper)
+		a.wantHeld("Release hangs", 2)
+		time.Sleep(21 * time.Second)
+		a.wantHeld("given up", 1)
+		a.keeper.Close()
+		a.wantHeld("Close", 0)
+	})
+}
+
+// A lease that is of no use goes back at once, and the one that is held stays.
+func TestHeldWithUselessLeases(t *testing.T) {
+	inTown(t, func(w *town) {
+		var own skewed
+		a := abacus{town: w, keeper: w.keep(lease.WithClock(own.Now))}
+		w.generate(a.keeper)
+		own.step(-time.Hour)
+		w.storm(a.keeper, 20*time.Minute)
+		if s := a.keeper.Status(); s.Acquired < 3 || s.Acquired != s.Released+1 {
+			t.Errorf("status %+v: want leases that go back", s)
+		}
+		a.wantHeld("useless leases", 1)
+	})
+}
+
+// Dashboards and alerts are built on the names.
+func TestMetricsArePinned(t *testing.T) {
+	want := strings.Fields(`
+		randflake_lease_healthy
+		randflake_lease_seconds_left
+		randflake_leases_held
+		randflake_lease_acquisitions_total
+		randflake_lease_acquisition_failures_total
+		randflake_lease_renewals_total
+		randflake_lease_renewal_failures_total
+		randflake_lease_losses_total
+		randflake_lease_replacements_total
+		randflake_lease_releases_total
+		randflake_lease_release_failures_total
+		randflake_ids_issued_total
+		randflake_ids_refused_total
+		randflake_ids_exhausted_total`)
+	var got []string
+	for _, m := range (lease.Status{}).Metrics() {
+		got = append(got, m.Name)
+		if m.Counter != strings.HasSuffix(m.Name, "_total") {
+			t.Errorf("%s: counter: %v", m.Name, m.Counter)
+		}
+		if !strings.HasSuffix(m.Help, ".") {
+			t.Errorf("%s: help %q is no sentence", m.Name, m.Help)
+		}
+		if m.Value != 0 {
+			t.Errorf("%s of nothing is %v", m.Name, m.Value)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("metrics %q, want %q", got, want)
+	}
+}
+
+// Each number is that of its own field.
+func TestMetricsValues(t *testing.T) {
+	got := values(lease.Status{
+		Healthy: true, Held: 2, Left: -1500 * time.Millisecond, Err: errors.New("not a number"),
+		Acquired: 3, AcquisitionsFailed: 4, Renewed: 5, RenewalsFailed: 6, Lost: 7, Replaced: 8,
+		Released: 9, ReleasesFailed: 10, Issued: 1 << 40, Refusals: 12, Exhausted: math.MaxUint64,
+	})
+	want := map[string]float64{
+		"lease_healthy": 1, "leases_held": 2, "lease_seconds_left": -1.5,
+		"lease_acquisitions_total": 3, "lease_acquisition_failures_total": 4,
+		"lease_renewals_total": 5, "lease_renewal_failures_total": 6,
+		"lease_losses_total": 7, "lease_replacements_total": 8,
+		"lease_releases_total": 9, "lease_release_failures_total": 10,
+		"ids_issued_total": 1 << 40, "ids_refused_total": 12, "ids_exhausted_total": math.MaxUint64,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("metrics %v, want %v", got, want)
+	}
+}
