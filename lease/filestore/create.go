@@ -2,15 +2,12 @@ package filestore
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"time"
 
-	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/setup"
 )
 
 // Create makes a new store in dir, which may exist; its parent must. It fails with an error that
@@ -29,7 +26,7 @@ func Create(dir string, opts ...Option) (*Store, error) {
 }
 
 func createOn(fsys files, dir string, opts []Option) (*Store, error) {
-	o, err := gather(opts)
+	o, err := settle(setup.ForCreate(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -63,32 +60,9 @@ func createOn(fsys files, dir string, opts []Option) (*Store, error) {
 }
 
 // firstState returns the state of a new store.
-func firstState(o options) (state, error) {
-	st := state{revision: 1, rules: lease.DefaultRules()}
-	rand.Read(st.incarnation[:]) // never fails, by its contract
-	if o.rules != nil {
-		st.rules = *o.rules
-	}
-	if o.newSecret {
-		return st, nil
-	}
-	var err error
-	st.notBefore, err = floor(st.rules, o.clock().Unix())
-	return st, err
-}
-
-// floor returns the first second that may be granted after a loss of data that was noticed at
-// now. It fails when the clock can't be right, for then nothing is known of the leases that were
-// granted.
-func floor(rules lease.Rules, now int64) (int64, error) {
-	if now < randflake.Epoch {
-		return 0, fmt.Errorf("clock says %s, before the format's epoch: set it right", time.Unix(now, 0).UTC().Format(time.RFC3339))
-	}
-	notBefore := rules.NotBefore(now)
-	if notBefore > randflake.MaxTimestamp {
-		return 0, fmt.Errorf("no lease before %s: %w", time.Unix(notBefore, 0).UTC().Format(time.RFC3339), randflake.ErrEndOfLife)
-	}
-	return notBefore, nil
+func firstState(o setup.Options) (state, error) {
+	m, err := o.New(o.Clock().Unix())
+	return state{incarnation: m.Incarnation, revision: 1, rules: m.Rules, notBefore: m.NotBefore}, err
 }
 
 // vacant returns an error that wraps fs.ErrExist unless the directory holds neither file.

@@ -338,6 +338,62 @@ func TestFloorNeverGoesDown(t *testing.T) {
 	}
 }
 
+// TestDistrust: an older copy that was put back while nobody looked, and the operator's word that it is one.
+func TestDistrust(t *testing.T) {
+	dir := newDir(t)
+	before, clock := create(t, dir)
+	old := acquire(t, before, oneMinute)
+	copied := snapshot(t, dir)
+	forgotten := acquire(t, before, oneMinute)
+	putBack(t, dir, copied)
+
+	s := open(t, dir, clock)
+	if err := s.Distrust(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	floor := noon.Unix() + 110
+	for _, handle := range []*Store{s, open(t, dir, clock)} {
+		for _, held := range []lease.Record{old, forgotten} {
+			if _, err := handle.Renew(t.Context(), held, time.Minute); !errors.Is(err, lease.ErrLost) {
+				t.Errorf("Renew of a lease from before: error %v, want ErrLost", err)
+			}
+		}
+		if rec, err := handle.Acquire(t.Context(), oneMinute); !errors.Is(err, lease.ErrNoRange) {
+			t.Errorf("Acquire: %+v, %v, want ErrNoRange", rec, err)
+		}
+		if _, got, err := handle.Limits(t.Context()); got.Unix() != floor || err != nil {
+			t.Errorf("floor %v, %v, want %d", got, err, floor)
+		}
+	}
+	if err := s.Release(t.Context(), old, clock.Now()); err != nil {
+		t.Errorf("Release of a lease from before: %v", err)
+	}
+	clock.Advance(-time.Minute)
+	if err := s.Distrust(t.Context()); err != nil {
+		t.Error(err)
+	}
+	clock.Advance(time.Minute + 15*time.Second)
+	rec := acquire(t, s, oneMinute)
+	if rec.Start != floor {
+		t.Errorf("granted from %d, want the floor, %d", rec.Start, floor)
+	}
+	if _, err := s.Renew(t.Context(), rec, time.Minute); err != nil {
+		t.Errorf("Renew of a lease granted since: %v", err)
+	}
+}
+
+// TestDistrustWithWrongClock: where the floor can't be known, Distrust says so and changes nothing.
+func TestDistrustWithWrongClock(t *testing.T) {
+	dir := newDir(t)
+	s, clock := create(t, dir)
+	before := snapshot(t, dir)
+	clock.Set(time.Unix(0, 0))
+	if err := s.Distrust(t.Context()); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "clock") {
+		t.Errorf("in 1970: error %v, want one about the clock and the directory", err)
+	}
+	wantFiles(t, dir, before)
+}
+
 // TestLockOnReplacedFile: a lock on a file that the path no longer leads to keeps nobody out.
 func TestLockOnReplacedFile(t *testing.T) {
 	dir := t.TempDir()

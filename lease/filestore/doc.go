@@ -39,6 +39,7 @@
 //     next starts at the floor or later.
 //
 // What no store can notice is an older copy of the directory that is put back while no process
-// has it open, or one whose revisions have overtaken the lost ones by the time a process looks
-// again. So never put an older copy back: create a new store in an empty directory instead.
+// has it open, as when the machine is restored from a backup, or one whose revisions have overtaken the
+// lost ones by the time a process looks again. Then call [Store.Distrust] before anything else uses the
+// directory.
 package filestore

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/setup"
 )
 
 // A Store is a handle on a directory that holds leases. It implements [lease.Store] and is safe
@@ -50,12 +51,9 @@ func Open(dir string, opts ...Option) (*Store, error) {
 }
 
 func openOn(fsys files, dir string, opts []Option) (*Store, error) {
-	o, err := gather(opts)
+	o, err := settle(setup.ForOpen(opts))
 	if err != nil {
 		return nil, err
-	}
-	if o.rules != nil || o.newSecret {
-		return nil, errors.New("filestore: open: WithRules and ForNewSecret are for Create: a store keeps what it was created with")
 	}
 	s, err := newStore(fsys, dir, o)
 	if err != nil {
@@ -69,7 +67,7 @@ func openOn(fsys files, dir string, opts []Option) (*Store, error) {
 	return s, nil
 }
 
-func newStore(fsys files, dir string, o options) (*Store, error) {
+func newStore(fsys files, dir string, o setup.Options) (*Store, error) {
 	if dir == "" {
 		return nil, errors.New("filestore: no directory given")
 	}
@@ -77,7 +75,7 @@ func newStore(fsys files, dir string, o options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("filestore: directory %q: %w", dir, err)
 	}
-	return &Store{dir: abs, clock: o.clock, files: fsys, turn: make(chan struct{}, 1)}, nil
+	return &Store{dir: abs, clock: o.Clock, files: fsys, turn: make(chan struct{}, 1)}, nil
 }
 
 // Acquire implements [lease.Store].
@@ -155,6 +153,19 @@ func (s *Store) Limits(ctx context.Context) (lease.Rules, time.Time, error) {
 		return st.rules, time.Time{}, err
 	}
 	return st.rules, time.Unix(st.notBefore, 0).UTC(), nil
+}
+
+// Distrust is the operator's word that the data may be an older copy, as when the machine was restored
+// from a backup. What it forgot may be in use, so nothing is granted any more that starts before
+// [lease.Rules.NotBefore], and no lease that does is renewed: on disk, for all processes, from when
+// Distrust returns. Such a bound that is there already never becomes an earlier one.
+func (s *Store) Distrust(ctx context.Context) error {
+	return s.update(ctx, func(st *state, now int64) error {
+		if err := st.distrust(now); err != nil {
+			return fmt.Errorf("filestore: distrust %s: %w", s.dir, err)
+		}
+		return nil
+	})
 }
 
 // Close makes later calls fail with an error that wraps fs.ErrClosed. It releases no lease.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/setup"
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
@@ -224,13 +225,14 @@ func TestOptions(t *testing.T) {
 	for name, opt := range map[string]Option{
 		"nil":               nil,
 		"nil clock":         WithClock(nil),
+		"another store's":   setup.OrCreate(),
 		"no rules":          WithRules(lease.Rules{}),
 		"half a second":     WithRules(lease.Rules{MaxTTL: time.Second / 2}),
 		"negative max skew": WithRules(lease.Rules{MaxTTL: time.Second, MaxSkew: -time.Second}),
 	} {
 		dir := newDir(t)
-		if _, err := Create(dir, opt); err == nil {
-			t.Errorf("Create with %s: no error", name)
+		if _, err := Create(dir, opt); err == nil || !strings.HasPrefix(err.Error(), "filestore: ") {
+			t.Errorf("Create with %s: error %v, want one of this package", name, err)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("Create with %s left a directory", name)
@@ -238,9 +240,9 @@ func TestOptions(t *testing.T) {
 	}
 	dir := newDir(t)
 	create(t, dir)
-	for name, opt := range map[string]Option{"nil": nil, "nil clock": WithClock(nil), "rules": WithRules(testRules), "new secret": ForNewSecret()} {
-		if _, err := Open(dir, opt); err == nil {
-			t.Errorf("Open with %s: no error", name)
+	for name, opt := range map[string]Option{"nil": nil, "nil clock": WithClock(nil), "rules": WithRules(testRules), "new secret": ForNewSecret(), "another store's": setup.OrCreate()} {
+		if _, err := Open(dir, opt); err == nil || !strings.HasPrefix(err.Error(), "filestore: ") {
+			t.Errorf("Open with %s: error %v, want one of this package", name, err)
 		}
 	}
 	if _, err := Open(""); err == nil {
@@ -281,7 +283,8 @@ func TestClosed(t *testing.T) {
 	_, lookupErr := s.Lookup(t.Context(), held)
 	_, listErr := s.List(t.Context())
 	releaseErr := s.Release(t.Context(), held, noon)
-	for _, err := range []error{acquireErr, renewErr, lookupErr, listErr, releaseErr} {
+	distrustErr := s.Distrust(t.Context())
+	for _, err := range []error{acquireErr, renewErr, lookupErr, listErr, releaseErr, distrustErr} {
 		if !errors.Is(err, fs.ErrClosed) {
 			t.Errorf("error %v, want ErrClosed", err)
 		}

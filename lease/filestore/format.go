@@ -12,6 +12,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/setup"
 )
 
 // The state file, all numbers big-endian, times in Unix seconds and spans in seconds:
@@ -78,6 +79,17 @@ func (st *state) search(firstNode uint32) (int, bool) {
 	return slices.BinarySearchFunc(st.records, firstNode, func(r lease.Record, first uint32) int {
 		return int(r.FirstNode) - int(first)
 	})
+}
+
+// distrust sets the floor, before which all that may have been forgotten by now has ended. It never
+// lowers it.
+func (st *state) distrust(now int64) error {
+	notBefore, err := setup.Floor(st.rules, now)
+	if err != nil {
+		return err
+	}
+	st.notBefore = max(st.notBefore, notBefore)
+	return nil
 }
 
 func sumOf(encoded []byte) [sumSize]byte {

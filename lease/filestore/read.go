@@ -12,7 +12,7 @@ import (
 )
 
 // advice ends each error about a store that can't be trusted.
-const advice = "nothing was changed; don't put an older copy back, which may grant leases twice: create a new store in another directory, not as one for a new secret, and keep the secret if it is here"
+const advice = "nothing was changed; don't put an older copy back unless Distrust is called before anything else uses it, for it may grant leases twice: create a new store in another directory, not as one for a new secret, and keep the secret if it is here"
 
 // corrupt returns an error that wraps lease.ErrCorrupt.
 func corrupt(path, what string) error {

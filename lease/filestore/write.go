@@ -42,11 +42,9 @@ func (s *Store) heal(st *state, now int64) error {
 	if !rolledBack {
 		return nil
 	}
-	notBefore, err := floor(st.rules, now)
-	if err != nil {
+	if err := st.distrust(now); err != nil {
 		return fmt.Errorf("filestore: %s went back in time: %w", s.dir, err)
 	}
-	st.notBefore = max(st.notBefore, notBefore)
 	st.revision = max(st.revision, newest) + 1
 	if err := s.write(*st); err != nil {
 		return err

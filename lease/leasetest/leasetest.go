@@ -41,7 +41,8 @@ var start = time.Unix(1767268800, 250_000_000)
 const all = randflake.MaxNode + 1
 
 // Run tests that the stores which h makes keep the promises of [lease.Store], each in a subtest
-// with a store of its own.
+// with a store of its own. A store that has a method Distrust(context.Context) error, by which an
+// operator says that its data may be an older copy, is tested for that too.
 func Run(t *testing.T, h Harness) {
 	for _, tt := range []struct {
 		name string
@@ -65,6 +66,7 @@ func Run(t *testing.T, h Harness) {
 		{"Reopen", false, testReopen},
 		{"ConcurrentAcquire", false, testConcurrentAcquire},
 		{"ConcurrentRenew", false, testConcurrentRenew},
+		{"Distrust", false, testDistrust},
 		{"History", false, testHistory},
 		{"HistoryOfWildClock", true, testHistoryOfWildClock},
 		{"ClockBack", true, testClockBack},

@@ -32,6 +32,7 @@ var brokenStores = map[string]func(m *leasetest.Memory, clock func() time.Time) 
 	"starts at now":          func(m *leasetest.Memory, clock func() time.Time) lease.Store { return startsAtNow{m, clock} },
 	"ignores versions":       func(m *leasetest.Memory, _ func() time.Time) lease.Store { return ignoresVersions{m} },
 	"ignores contexts":       func(m *leasetest.Memory, _ func() time.Time) lease.Store { return ignoresContexts{m} },
+	"trusts lost data":       func(m *leasetest.Memory, _ func() time.Time) lease.Store { return trustsLostData{m} },
 	"grants the same always": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return &grantsTheSame{Memory: m} },
 }
 
@@ -70,6 +71,10 @@ func TestBrokenStore(t *testing.T) {
 type forgetsReleases struct{ *leasetest.Memory }
 
 func (s forgetsReleases) Release(context.Context, lease.Record, time.Time) error { return nil }
+
+type trustsLostData struct{ *leasetest.Memory }
+
+func (s trustsLostData) Distrust(context.Context) error { return nil }
 
 type startsAtNow struct {
 	*leasetest.Memory

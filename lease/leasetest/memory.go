@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/setup"
 )
 
 // Memory is a [lease.Store] that lives in memory and fails on demand, for tests. It makes the
@@ -83,6 +84,22 @@ func (m *Memory) SetNotBefore(second int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.notBefore = second
+}
+
+// Distrust sets the bound of SetNotBefore as a store does that was told that it lost data: to
+// [lease.Rules.NotBefore], and never to an earlier second than it is at.
+func (m *Memory) Distrust(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	notBefore, err := setup.Floor(m.rules, m.clock().Unix())
+	if err != nil {
+		return fmt.Errorf("leasetest: distrust: %w", err)
+	}
+	m.notBefore = max(m.notBefore, notBefore)
+	return nil
 }
 
 // Acquire implements [lease.Store].

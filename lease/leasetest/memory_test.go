@@ -130,6 +130,30 @@ func TestSetNotBefore(t *testing.T) {
 	}
 }
 
+func TestDistrust(t *testing.T) {
+	m, clock, held := newMemory(t)
+	if err := m.Distrust(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Renew(t.Context(), held, time.Minute); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("Renew of an older lease: error %v, want ErrLost", err)
+	}
+	clock.Advance(10 * time.Minute)
+	floor := lease.DefaultRules().NotBefore(noon.Unix())
+	if rec, err := m.Acquire(t.Context(), oneMinute); err != nil || rec.Start != floor {
+		t.Errorf("granted %+v, %v; want a start at %d", rec, err, floor)
+	}
+	clock.Set(time.Unix(0, 0))
+	if err := m.Distrust(t.Context()); err == nil {
+		t.Error("in 1970: no error")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := m.Distrust(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v", err)
+	}
+}
+
 func TestNewMemory(t *testing.T) {
 	m := leasetest.NewMemory(lease.DefaultRules(), nil)
 	rec, err := m.Acquire(t.Context(), oneMinute)

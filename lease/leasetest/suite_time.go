@@ -1,6 +1,7 @@
 package leasetest
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"time"
@@ -117,6 +118,47 @@ func testClockAheadAndBack(w *world) {
 			w.Errorf("second %d was used, granted again from %d", poisoned.Start, rec.Start)
 		}
 	}
+}
+
+// testDistrust is for stores that can be told that their data may be an older copy.
+func testDistrust(w *world) {
+	distrust := func() {
+		w.Helper()
+		if err := w.Store.(distruster).Distrust(w.ctx); err != nil {
+			w.Fatalf("Distrust: %v", err)
+		}
+	}
+	if _, ok := w.Store.(distruster); !ok {
+		return
+	}
+	held, other := w.acquire(1, time.Minute), w.handle()
+	floor := rules.NotBefore(w.now())
+	distrust()
+	for _, s := range []lease.Store{w.Store, other, w.handle()} {
+		rec, err := s.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute})
+		w.wantErr("Acquire after Distrust", err, lease.ErrNoRange)
+		if err == nil {
+			w.Errorf("granted %+v", rec)
+		}
+		_, err = s.Renew(w.ctx, held, time.Minute)
+		w.wantErr("Renew of a lease older than Distrust", err, lease.ErrLost)
+	}
+	w.release(held, held.Start)
+	if w.clock == nil {
+		return
+	}
+	w.clock.Advance(-time.Minute)
+	distrust() // the floor never goes down
+	w.clock.Set(time.Unix(floor-10, 0))
+	rec := w.acquire(1, time.Minute)
+	if rec.Start != floor {
+		w.Errorf("granted from %d, want %d, when all that was forgotten has ended", rec.Start, floor)
+	}
+	w.renew(rec, time.Minute)
+}
+
+type distruster interface {
+	Distrust(context.Context) error
 }
 
 func testClockBeforeEpoch(w *world) {

@@ -1,0 +1,52 @@
+package leaseprom_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leaseprom"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+func Example() {
+	store := leasetest.NewMemory(lease.DefaultRules(), nil) // for a test; a service opens a store that lasts
+	keeper, err := lease.Keep(context.Background(), store, randflake.NewSecret(), lease.Logger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer keeper.Close()
+
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(leaseprom.NewCollector(keeper, prometheus.Labels{"ids": "orders"}))
+	server := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	defer server.Close()
+
+	keeper.Generator().Fill(make([]randflake.ID, 1000))
+
+	page, err := http.Get(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer page.Body.Close()
+	for lines := bufio.NewScanner(page.Body); lines.Scan(); {
+		if strings.Contains(lines.Text(), "issued") {
+			fmt.Println(lines.Text())
+		}
+	}
+	// Output:
+	// # HELP randflake_ids_issued_total IDs made.
+	// # TYPE randflake_ids_issued_total counter
+	// randflake_ids_issued_total{ids="orders"} 1000
+}
