@@ -12,14 +12,17 @@ BENCHSTAT   = $(GO) run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22
 EMULATED  = arm64:aarch64 s390x:s390x riscv64:riscv64 arm:arm
 # What runs there: all that depends on word size and byte order.
 PORTABLE  = . ./compat ./lease ./lease/filestore
+# Modules of their own, with the dependencies that the root does without.
+MODULES   = lease/etcdstore lease/redisstore lease/pgstore lease/leaseprom cmd/all chaos
 PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm linux/ppc64le \
             darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: all test quick race purego i386 cpus emulated soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate tools
+.PHONY: all test quick race purego i386 cpus emulated modules chaos chaos-short soak lint fmt vet staticcheck tidy kernelcheck \
+        bench fuzz generate tools servers
 
 all: test lint
 
-test: quick race purego i386 cpus emulated
+test: quick race purego i386 cpus emulated modules chaos-short
 
 quick:
 	$(GO) vet ./...
@@ -59,11 +62,32 @@ emulated: tools
 			$(GO) test -short -exec $$qemu $(PORTABLE); \
 	done
 
+# The stores against their engines: Redis and PostgreSQL are started as needed, on free ports and in
+# temporary directories; etcd runs inside the tests.
+modules: servers
+	@set -e; for module in $(MODULES); do \
+		echo "go test ./... in $$module"; \
+		(cd $$module && $(GO) test ./...); \
+	done
+
+# Real processes, real stores, real faults; see chaos/README.md.
+chaos: servers
+	cd chaos && $(GO) run . -store all -fault all -results RESULTS.md
+
+chaos-short: servers
+	cd chaos && $(GO) run . -store all -fault all -short
+
 PACKAGES = qemu-user binutils binutils-aarch64-linux-gnu
 tools:
 	@(for tool in qemu-x86_64 qemu-aarch64 qemu-s390x qemu-riscv64 qemu-arm objdump aarch64-linux-gnu-objdump; do \
 		command -v $$tool || exit 1; done) >/dev/null || \
 		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(PACKAGES); }
+
+SERVERS = redis-server postgresql pgbouncer
+# Their packages would start servers of their own, which nobody needs here: RUNLEVEL=1 prevents that.
+servers:
+	@(command -v redis-server && command -v pgbouncer && ls /usr/lib/postgresql/*/bin/postgres) >/dev/null 2>&1 || \
+		{ apt-get update && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(SERVERS); }
 
 lint: fmt vet staticcheck tidy kernelcheck
 
@@ -75,13 +99,23 @@ vet:
 		echo "go vet for $$platform"; \
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet ./...; \
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet -tags purego .; \
+	done; \
+	for module in $(MODULES); do \
+		echo "go vet in $$module"; \
+		(cd $$module && $(GO) vet ./...); \
 	done
 
 staticcheck:
-	$(STATICCHECK) ./...
+	@set -e; for module in . $(MODULES); do \
+		echo "staticcheck in $$module"; \
+		(cd $$module && $(STATICCHECK) ./...); \
+	done
 
 tidy:
-	$(GO) mod tidy -diff
+	@set -e; for module in . $(MODULES); do \
+		echo "go mod tidy in $$module"; \
+		(cd $$module && $(GO) mod tidy -diff); \
+	done
 
 # No branch and no address in the cipher's machine code depends on key or data, and the opcodes that
 # Go's assembler does not know are what is said beside them.

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// eachEngine runs test on a server of each engine, given by its URL with the user's password in it.
+func eachEngine(t *testing.T, test func(t *testing.T, url string)) {
+	for name, start := range map[string]func(*testing.T) string{
+		"etcd": startEtcd, "redis": startRedis, "postgres": startPostgres,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, start(t)) })
+	}
+}
+
+// A view is what lease list and lease acquire print.
+type view struct {
+	FirstNode, LastNode uint32
+	Owner, State        string
+	Start, Until        time.Time
+}
+
+func views(t *testing.T, url string) (all []view) {
+	t.Helper()
+	lines := json.NewDecoder(strings.NewReader(succeed(t, "lease", "list", "-json", "-store", url)))
+	for lines.More() {
+		var v view
+		if err := lines.Decode(&v); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// TestLife does all that can be done with a store.
+func TestLife(t *testing.T) {
+	eachEngine(t, func(t *testing.T, url string) {
+		shown := strings.Replace(url, passwordOf(url), "xxxxx", 1)
+		secret := filepath.Join(t.TempDir(), "secret")
+		t.Setenv(storeVariable, url)
+		t.Setenv(secretFileVariable, secret)
+		for _, args := range []string{"lease list", "lease acquire", "lease distrust"} {
+			fail(t, strings.Fields(args), "no lease store in "+shown, "randflake lease init -store "+shown)
+		}
+		if out := succeed(t, "lease", "init", "-new-secret", "-max-ttl", "2m", "-max-skew", "5s"); !strings.HasSuffix(out, shown+"\n") {
+			t.Errorf("lease init: %q", out)
+		}
+		mintInTwoProcesses(t)
+		for _, v := range views(t, url) {
+			if v.State != "released" {
+				t.Errorf("lease list: %+v, want released", v)
+			}
+		}
+		acquireAndRelease(t, url)
+
+		before := time.Now().Truncate(time.Second)
+		if out := succeed(t, "lease", "distrust"); !strings.HasPrefix(out, "no lease of "+shown+" starts before ") {
+			t.Errorf("lease distrust: %q", out)
+		} else if start, err := time.Parse(time.RFC3339, strings.TrimSpace(out[len(out)-len("2026-01-31T12:00:00Z\n"):])); err != nil || start.Before(before.Add(2*time.Minute+5*time.Second)) {
+			t.Errorf("lease distrust at %v: %q, %v", before, out, err)
+		}
+		fail(t, []string{"new"}, "no lease may start before")
+		fail(t, []string{"lease", "acquire"}, "no lease may start before")
+		fail(t, []string{"lease", "init"}, "never replaced", shown)
+		fail(t, []string{"lease", "init", "-new-secret"}, "never replaced", shown)
+	})
+}
+
+// mintInTwoProcesses has two processes at once, and what both wrote, opened again.
+func mintInTwoProcesses(t *testing.T) {
+	t.Helper()
+	var group sync.WaitGroup
+	var out [2]string
+	for i := range out {
+		group.Go(func() { out[i] = succeed(t, "new", "-n", "200000") })
+	}
+	group.Wait()
+	ids := strings.Fields(out[0] + out[1])
+	distinct := make(map[string]bool)
+	for _, id := range ids {
+		distinct[id] = true
+	}
+	if len(ids) != 400_000 || len(distinct) != len(ids) {
+		t.Fatalf("%d IDs, %d distinct, want 400000", len(ids), len(distinct))
+	}
+	if opened := succeed(t, "inspect", "-from", "text", ids[0], ids[len(ids)-1]); strings.Count(opened, " node ") != 2 {
+		t.Errorf("inspect: %q", opened)
+	}
+}
+
+func acquireAndRelease(t *testing.T, url string) {
+	t.Helper()
+	var got view
+	if err := json.Unmarshal([]byte(succeed(t, "lease", "acquire", "-nodes", "16", "-ttl", "90s")), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.LastNode-got.FirstNode != 15 || got.State != "leased" || got.Until.Sub(got.Start) != 90*time.Second {
+		t.Errorf("acquired %+v", got)
+	}
+	state := func() string {
+		for _, v := range views(t, url) {
+			if v.FirstNode == got.FirstNode {
+				return v.State
+			}
+		}
+		return "gone"
+	}
+	if s := state(); s != "leased" {
+		t.Errorf("acquired, and is %s", s)
+	}
+	succeed(t, "lease", "release", "-owner", got.Owner, "-last-used", "unused")
+	if s := state(); s != "released" {
+		t.Errorf("released, and is %s", s)
+	}
+	fail(t, []string{"lease", "release", "-owner", got.Owner}, "no lease of owner "+got.Owner)
+}
+
+func TestWrongPassword(t *testing.T) {
+	eachEngine(t, func(t *testing.T, url string) {
+		wrong := strings.Replace(url, passwordOf(url), password, 1)
+		secret := filepath.Join(t.TempDir(), "secret")
+		succeed(t, "secret", "-o", secret)
+		for _, args := range []string{"lease list", "lease acquire", "lease init", "lease distrust", "new -secret-file " + secret} {
+			fail(t, append(strings.Fields(args), "-store", wrong))
+		}
+		fail(t, []string{"lease", "init", "-new-secret", "-secret-file", secret, "-store", url}, "never overwritten")
+	})
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// asEnv makes the test binary run as the program itself.
+const asEnv = "RANDFLAKE_TEST_AS"
+
+const (
+	storeVariable      = "RANDFLAKE_STORE"
+	secretFileVariable = "RANDFLAKE_SECRET_FILE"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asEnv) != "" {
+		main()
+	}
+	os.Unsetenv(storeVariable)
+	os.Unsetenv(secretFileVariable)
+	os.Exit(m.Run())
+}
+
+// password is the one of tests that have no server, and a wrong one for each server.
+const password = "hunter2hunter2"
+
+// passwordOf returns the password in a URL.
+func passwordOf(store string) string {
+	u, err := url.Parse(store)
+	if err != nil {
+		return ""
+	}
+	p, _ := u.User.Password()
+	return p
+}
+
+// A result is what a call of the program came to.
+type result struct {
+	code     int
+	out, err string
+}
+
+// call runs the program and fails the test if it tells a password.
+func call(t *testing.T, args ...string) result {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Error(err) // maybe not in the test's own goroutine
+	}
+	var out, errs strings.Builder
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), exe, args...)
+	cmd.Env = append(os.Environ(), asEnv+"=program", "GOCOVERDIR="+dir, "XDG_STATE_HOME="+dir, "HOME="+dir, "LocalAppData="+dir)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Run()
+	r := result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+	for _, secret := range []string{password, passwordOf(os.Getenv(storeVariable)), passwordOf(args[len(args)-1])} {
+		if secret != "" && strings.Contains(r.out+r.err, secret) {
+			t.Errorf("randflake %q tells the password: %+v", args, r)
+		}
+	}
+	return r
+}
+
+// succeed is call, and fails the test unless the call succeeds without a word on standard error.
+func succeed(t *testing.T, args ...string) string {
+	t.Helper()
+	r := call(t, args...)
+	if r.code != 0 || r.err != "" {
+		t.Errorf("randflake %q: %+v", args, r)
+	}
+	return r.out
+}
+
+// fail is call, and fails the test unless the call fails with one line that has all of wanted in it.
+func fail(t *testing.T, args []string, wanted ...string) {
+	t.Helper()
+	r := call(t, args...)
+	if r.code != 1 || r.out != "" || !strings.HasPrefix(r.err, "randflake: ") || strings.Count(r.err, "\n") != 1 {
+		t.Errorf("randflake %q: %+v, want a failure that is told in one line", args, r)
+	}
+	for _, w := range wanted {
+		if !strings.Contains(r.err, w) {
+			t.Errorf("randflake %q: standard error %q, want %q in it", args, r.err, w)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	if out := succeed(t, "version"); !strings.Contains(out, "\nstores    file etcd etcds redis rediss postgres postgresql\n") {
+		t.Errorf("version: %q", out)
+	}
+}
+
+// TestWithoutServer is the program as it is in the root module.
+func TestWithoutServer(t *testing.T) {
+	if r := call(t, "new", "-n", "5"); r.code != 0 || strings.Count(r.out, "\n") != 5 {
+		t.Errorf("new: %+v", r)
+	}
+}
