@@ -13,6 +13,7 @@ import (
 type tenure struct {
 	held    Record // the newest known state of the record under which IDs are made
 	pending bool   // a renewal of just that state has an unknown outcome, and may yet arrive
+	doubt   int64  // the newest end, in Unix seconds, that a renewal has which may be a copy's; see lookUp
 	lost    bool   // somebody else may hold held's nodes after its end
 
 	next *Record // another lease, granted and not yet in use
@@ -95,7 +96,7 @@ func (k *Keeper) renew(ctx context.Context) error {
 		return err
 	case err != nil:
 		k.count(func(s *Status) { s.RenewalsFailed++ })
-		return fmt.Errorf("lease: renew: %w", err)
+		return errors.Join(fmt.Errorf("lease: renew: %w", err), k.extend()) // to what was read back
 	}
 	k.count(func(s *Status) { s.Renewed++ })
 	k.scheduleRenewal()
@@ -145,33 +146,27 @@ func (k *Keeper) renewOnce(ctx context.Context) error {
 	})
 }
 
-// lookUp reads the record back and makes it the known state.
+// lookUp reads the record back while a renewal is pending, and makes it the known state. Only that
+// renewal can have changed the record behind its holder's back, and only once. Where more has changed, a
+// copy of this process, as of a virtual machine that was cloned, holds the lease too, and took it:
+// ErrLost. What changed once may be the copy's doing as well; then the next renewal parts the two.
 func (k *Keeper) lookUp(ctx context.Context) error {
 	t := &k.tenure
-	return k.call(ctx, func(ctx context.Context) (err error) {
-		t.held, t.pending, err = readBack(ctx, k.store, t.held, t.pending)
+	return k.call(ctx, func(ctx context.Context) error {
+		rec, err := k.store.Lookup(ctx, t.held)
 		if err != nil {
 			return err
 		}
-		return k.extend()
+		switch rec.Version {
+		case t.held.Version:
+		case t.held.Version + 1:
+			t.pending, t.doubt = false, rec.HighWater
+		default:
+			return fmt.Errorf("%w: another process renewed it: is this one a copy?", lost(t.held))
+		}
+		t.held = rec
+		return nil
 	})
-}
-
-// readBack returns the store's state of held, and whether a renewal of that state is still pending.
-// Only such a renewal can have changed the record behind its holder's back, and only once. Where more has
-// changed, a copy of this process, as of a virtual machine that was cloned, holds the lease
-// too, and took it: ErrLost.
-func readBack(ctx context.Context, store Store, held Record, pending bool) (Record, bool, error) {
-	rec, err := store.Lookup(ctx, held)
-	switch {
-	case err != nil:
-		return held, pending, err
-	case rec.Version == held.Version:
-		return rec, pending, nil
-	case rec.Version == held.Version+1 && pending:
-		return rec, false, nil
-	}
-	return held, pending, fmt.Errorf("%w: another process renewed it: is this one a copy?", lost(held))
 }
 
 // extend lets the generator go on to the end of the known state. It may have been told of a later
@@ -266,7 +261,7 @@ func (k *Keeper) move(ctx context.Context) error {
 		t.next = nil
 		return fmt.Errorf("lease: replace: %w", err)
 	}
-	old, lost := claim{t.held, t.pending, lastUsed}, t.lost
+	old, lost := t.claim(lastUsed), t.lost
 	*t = tenure{held: *t.next}
 	k.count(func(s *Status) { s.Replaced++ })
 	k.scheduleRenewal()
@@ -286,7 +281,7 @@ func (k *Keeper) finish() {
 		k.closeErr = k.giveBack(ctx, unused(*t.next))
 	}
 	if !t.lost {
-		k.closeErr = errors.Join(k.giveBack(ctx, claim{t.held, t.pending, lastUsed}), k.closeErr)
+		k.closeErr = errors.Join(k.giveBack(ctx, t.claim(lastUsed)), k.closeErr)
 	}
 	k.reportClosed()
 }
@@ -298,28 +293,21 @@ type claim struct {
 	lastUsed time.Time
 }
 
+// claim returns the claim to the lease that is held. It leaves alone what a copy of this process may
+// have been granted.
+func (t *tenure) claim(lastUsed time.Time) claim {
+	return claim{t.held, t.pending, time.Unix(max(lastUsed.Unix(), t.doubt), 0).UTC()}
+}
+
 // unused is the claim to a lease under which no ID was made.
 func unused(r Record) claim { return claim{r, false, time.Unix(r.Start-1, 0).UTC()} }
 
-// giveBack releases a lease, or finds that there is nothing to release any more. After a failure
-// it reads the record back and tries once more.
+// giveBack releases a lease, or finds that there is nothing to release any more. It tries twice: if the
+// first attempt took effect, the second finds that out. Where a renewal is pending and the record has
+// changed, a copy of this process may have renewed it and make IDs, so it is left to run out.
 func (k *Keeper) giveBack(ctx context.Context, c claim) (err error) {
 	defer k.count(func(s *Status) { s.Held-- })
-	unsure := c.pending
 	for range 2 {
-		if unsure {
-			lookErr := k.call(ctx, func(ctx context.Context) (err error) {
-				c.record, c.pending, err = readBack(ctx, k.store, c.record, c.pending)
-				return err
-			})
-			if errors.Is(lookErr, ErrLost) {
-				return nil // released with the reply lost, or taken over
-			}
-			if lookErr != nil {
-				err = errors.Join(err, lookErr)
-				break
-			}
-		}
 		err = k.call(ctx, func(ctx context.Context) error {
 			return k.store.Release(ctx, c.record, c.lastUsed)
 		})
@@ -327,7 +315,12 @@ func (k *Keeper) giveBack(ctx context.Context, c claim) (err error) {
 			k.count(func(s *Status) { s.Released++ })
 			return nil
 		}
-		unsure = true
+		if errors.Is(err, ErrLost) {
+			break
+		}
+	}
+	if errors.Is(err, ErrLost) && !c.pending {
+		return nil // released with the reply lost, or taken over
 	}
 	k.count(func(s *Status) { s.ReleasesFailed++ })
 	return fmt.Errorf("lease: release: %w", err)

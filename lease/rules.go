@@ -225,6 +225,20 @@ func (r Rules) Renew(current, held Record, ttl time.Duration, now, notBefore int
 	return current, nil
 }
 
+// Lookup returns what the holder of held may know of current, or ErrLost when the owner is another.
+//
+// For a lease that starts before notBefore that is no later end than held has: its mark may have been
+// raised after the store's data was lost, in ignorance of who took the range over in what was lost.
+func (r Rules) Lookup(current, held Record, notBefore int64) (Record, error) {
+	if held.Owner == (Owner{}) || current.Owner != held.Owner {
+		return Record{}, lost(held)
+	}
+	if current.Start < notBefore {
+		current.HighWater = min(current.HighWater, held.HighWater)
+	}
+	return current, nil
+}
+
 // Release returns what current becomes when the holder of held gives it back having used no
 // second after lastUsed, or ErrLost.
 func (r Rules) Release(current, held Record, lastUsed time.Time) (Record, error) {

@@ -297,6 +297,28 @@ func TestRenewAfterDataLoss(t *testing.T) {
 	}
 }
 
+// TestLookup: after a loss of data a holder learns of no later end than it knew.
+func TestLookup(t *testing.T) {
+	held := rec(3, 5, alice, noon+10)
+	current := held
+	current.Version, current.HighWater = 8, noon+60
+	for notBefore, want := range map[int64]int64{0: noon + 60, held.Start: noon + 60, held.Start + 1: noon + 10, noon + 110: noon + 10} {
+		got, err := rules.Lookup(current, held, notBefore)
+		if err != nil || got.Version != current.Version || got.HighWater != want {
+			t.Errorf("not before %d, start %d: %+v, %v, want high-water mark %d", notBefore, held.Start, got, err, want)
+		}
+	}
+	for _, owner := range []lease.Owner{{}, bob} {
+		current.Owner = owner
+		if _, err := rules.Lookup(current, held, 0); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("owner %v: error %v, want ErrLost", owner, err)
+		}
+	}
+	if _, err := rules.Lookup(lease.Record{}, lease.Record{}, 0); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("zero records: error %v, want ErrLost", err)
+	}
+}
+
 // strangers returns records that the holder of held must not change.
 func strangers(held lease.Record) map[string]lease.Record {
 	other, newer, older, released := held, held, held, held

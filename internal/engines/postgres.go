@@ -257,15 +257,18 @@ func startPostgres(cmd *exec.Cmd) (*postgresRun, error) {
 	return run, nil
 }
 
-// waitReady waits until the server takes connections, or has ended.
+// waitReady waits until the server says in its file that it takes connections, or has ended. What answers
+// at its port may be another one.
 func (p *Postgres) waitReady() error {
 	for deadline := time.Now().Add(postgresPatience); time.Now().Before(deadline); {
 		select {
 		case <-p.run.ended:
 			return errors.New("server ended at once")
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(5 * time.Millisecond):
 		}
-		if p.tool("pg_isready", "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(p.port)) == nil {
+		content, _ := os.ReadFile(filepath.Join(p.data(), "postmaster.pid"))
+		lines := strings.Split(string(content), "\n")
+		if len(lines) > 7 && lines[0] == strconv.Itoa(p.run.process.Pid) && strings.TrimSpace(lines[7]) == "ready" {
 			return nil
 		}
 	}

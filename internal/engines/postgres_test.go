@@ -168,3 +168,15 @@ func TestPostgresDiesWithParent(t *testing.T) {
 		}
 	}
 }
+
+// TestPostgresOnTakenPort: another server that answers there is not taken for this one.
+func TestPostgresOnTakenPort(t *testing.T) {
+	p, other := startPostgresForTest(t, nil), startPostgresForTest(t, nil)
+	if err := p.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	p.port = other.port
+	if err := p.Start(); err == nil || !strings.Contains(err.Error(), "Address already in use") {
+		t.Errorf("error %v, want one about the address", err)
+	}
+}

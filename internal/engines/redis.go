@@ -133,7 +133,8 @@ func startRedis(cmd *exec.Cmd) (*redisRun, error) {
 	return run, nil
 }
 
-// waitReady waits until the server answers PING, which it refuses while it loads its data.
+// waitReady waits until the server answers PING, which it refuses while it loads its data. It asks who
+// answers, as another server may have taken the port.
 func (r *Redis) waitReady() error {
 	return r.wait("an answer to PING", func() (bool, error) {
 		select {
@@ -141,8 +142,11 @@ func (r *Redis) waitReady() error {
 			return false, errors.New("server ended at once")
 		default:
 		}
-		answer, err := r.Do("PING")
-		return err == nil && answer == "PONG", nil
+		if answer, err := r.Do("PING"); err != nil || answer != "PONG" {
+			return false, nil
+		}
+		info, err := r.Do("INFO", "server")
+		return err == nil && strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", r.run.process.Pid)), nil
 	})
 }
 

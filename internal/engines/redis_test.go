@@ -150,3 +150,14 @@ func TestRedisPause(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRedisOnTakenPort: another server that answers there is not taken for this one.
+func TestRedisOnTakenPort(t *testing.T) {
+	other := startRedisForTest(t)
+	r := &Redis{dir: t.TempDir(), port: other.port}
+	if err := r.Start(); err == nil || !strings.Contains(err.Error(), "Address already in use") {
+		r.Kill()
+		t.Errorf("error %v, want one about the address", err)
+	}
+	doRedis(t, other, "PONG", "PING")
+}

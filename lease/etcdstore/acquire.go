@@ -88,10 +88,10 @@ func (s *Store) swap(ctx context.Context, v view, next lease.Record, conditions 
 	}
 	return view{
 		before:   before,
-		revision: resp.Header.Revision,
-		cluster:  resp.Header.ClusterId,
+		revision: resp.Header.GetRevision(),
+		cluster:  resp.Header.GetClusterId(),
 		meta:     v.meta,
-		newest:   position{key, resp.Header.Revision},
+		newest:   position{key, resp.Header.GetRevision()},
 		reread:   before.newest.revision,
 	}, true, nil
 }

@@ -26,9 +26,6 @@ func (s *Store) Release(ctx context.Context, held lease.Record, lastUsed time.Ti
 }
 
 // Lookup implements [lease.Store]. A linearizable read finds only what a majority has on disk.
-//
-// For a lease that is older than a loss of data it reports no later end than held does: its
-// mark may have been raised in a history that does not know who took the range over in the other.
 func (s *Store) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
 	if err := s.usable(ctx); err != nil {
 		return lease.Record{}, err
@@ -40,14 +37,7 @@ func (s *Store) Lookup(ctx context.Context, held lease.Record) (lease.Record, er
 	if err != nil {
 		return lease.Record{}, err
 	}
-	rec := v.find(held)
-	if held.Owner == (lease.Owner{}) || rec.Owner != held.Owner {
-		return lease.Record{}, lost(held)
-	}
-	if rec.Start < v.meta.NotBefore {
-		rec.HighWater = min(rec.HighWater, held.HighWater)
-	}
-	return rec, nil
+	return v.meta.Rules.Lookup(v.find(held), held, v.meta.NotBefore)
 }
 
 // update stores what decide makes of the record of held's range. It first tries on the guess

@@ -54,9 +54,6 @@ func TestAgainstModel(t *testing.T) {
 			case op < 19:
 				ours, err := s.Lookup(t.Context(), h.ours)
 				want, wantErr := model.Lookup(t.Context(), h.model)
-				if want.Start < notBefore {
-					want.HighWater = min(want.HighWater, h.model.HighWater)
-				}
 				wantSame(t, seed, step, "Lookup", ours, want, err, wantErr)
 			case step%3 == 0:
 				notBefore = max(notBefore, clock.Now().Unix()+floorSpan)

@@ -45,10 +45,10 @@
 //
 //   - A new store can't be told from one that was lost, so Create sets this floor, unless told
 //     [ForNewSecret].
-//   - A Store remembers what it saw. If keys are missing later, another store is in their place,
-//     etcd's revision or that of a key is lower than it was, or a holder knows a higher version
-//     of its record, then the next Acquire, Renew, Lookup or Release sets the floor before it
-//     answers.
+//   - A Store remembers what it saw. If the store's rules or the key that changed last are missing
+//     later, another store is in their place, etcd's revision or that of this key is lower than it
+//     was, or a holder knows a higher version of its record, then the next Acquire, Renew, Lookup
+//     or Release through this Store sets the floor before it answers.
 //   - The store remembers the id of its cluster. A Store that finds itself in another one,
 //     because a snapshot was restored into a new cluster or keys were copied, sets the floor
 //     too. The parameter recovery=trusted is the user's word that etcd never comes back without
@@ -58,8 +58,8 @@
 //     stays usable up to its end. Release still works: it can only lower a mark, and what is
 //     granted next starts at the floor or later.
 //
-// What no store can notice is an older copy that comes back when no process is left that saw the
-// newer state, in a cluster with the same id: when the data directory of a cluster of one member
+// What no store can notice is an older copy that comes back in a cluster with the same id, until a
+// process that saw the newer state uses the store: when the data directory of a cluster of one member
 // is replaced by an older one, or a snapshot is restored with the names, peer URLs and
 // --initial-cluster-token that the cluster had. With etcdutl's --bump-revision running processes
 // know a restore only by the changes of this store that they saw. After each restore call

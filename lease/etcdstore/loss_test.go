@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -300,6 +301,92 @@ func TestHolderKnowsBetter(t *testing.T) {
 		wantFloor(t, fresh, noon.Unix()+floorSpan)
 		if fresh.seen.healed != 1 {
 			t.Errorf("%s: one loss was made good %d times", name, fresh.seen.healed)
+		}
+	}
+}
+
+// TestHolderFromTheFuture: a lease that a clock far ahead granted, and of which the store knows nothing,
+// does not raise the floor, which could never get past its start.
+func TestHolderFromTheFuture(t *testing.T) {
+	s, clock := create(t, newURL())
+	clock.Advance(time.Hour)
+	held := acquire(t, s, oneMinute)
+	edit(t, s, clientv3.OpDelete(s.keys.record(held)), clientv3.OpPut(s.keys.meta(), encodeMeta(s.seen.meta)))
+	clock.Set(noon)
+	s = open(t, urlOf(shared, s.keys.prefix), clock)
+	for range 3 {
+		wantLost(t, s, held)
+		clock.Advance(time.Second)
+	}
+	wantFloor(t, s, 0)
+}
+
+// lagging is an etcd that goes back in time between the first read and the write after it.
+type lagging struct {
+	clientv3.KV
+	reads, writes int
+	meanwhile     func()
+}
+
+func (l *lagging) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	resp, err := l.KV.Get(ctx, key, opts...)
+	if l.reads++; l.reads == 1 && err == nil {
+		resp.Header.Revision += 1_000_000
+	}
+	return resp, err
+}
+
+func (l *lagging) Txn(ctx context.Context) clientv3.Txn {
+	if l.writes++; l.writes == 1 {
+		l.meanwhile()
+	}
+	return l.KV.Txn(ctx)
+}
+
+// TestLossWhileTheFloorIsRaised: the floor that was computed before a loss does not count for it.
+func TestLossWhileTheFloorIsRaised(t *testing.T) {
+	s, clock := create(t, newURL())
+	held := acquire(t, s, oneMinute)
+	s.client.KV = &lagging{KV: s.client.KV, meanwhile: func() { clock.Advance(time.Hour) }}
+	if err := s.Distrust(t.Context()); err == nil {
+		t.Error("no error of the floor that came too early")
+	}
+	wantLost(t, s, held)
+	wantFloor(t, s, clock.Now().Unix()+floorSpan)
+}
+
+// hollow is an etcd whose answers have nothing in them.
+type hollow struct{ clientv3.KV }
+
+func (hollow) Get(context.Context, string, ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	return &clientv3.GetResponse{}, nil
+}
+func (hollow) Txn(context.Context) clientv3.Txn { return hollowTxn{} }
+
+type hollowTxn struct{}
+
+func (t hollowTxn) If(...clientv3.Cmp) clientv3.Txn  { return t }
+func (t hollowTxn) Then(...clientv3.Op) clientv3.Txn { return t }
+func (t hollowTxn) Else(...clientv3.Op) clientv3.Txn { return t }
+func (hollowTxn) Commit() (*clientv3.TxnResponse, error) {
+	return &clientv3.TxnResponse{Succeeded: true, Responses: []*pb.ResponseOp{{}}}, nil
+}
+
+// TestHollowAnswers: an answer that says nothing is no success.
+func TestHollowAnswers(t *testing.T) {
+	s, _ := create(t, newURL())
+	held := acquire(t, s, oneMinute)
+	s.client.KV = hollow{s.client.KV}
+	for name, call := range map[string]func() error{
+		"Acquire":  func() error { _, err := s.Acquire(t.Context(), oneMinute); return err },
+		"Renew":    func() error { _, err := s.Renew(t.Context(), held, time.Minute); return err },
+		"Lookup":   func() error { _, err := s.Lookup(t.Context(), held); return err },
+		"Release":  func() error { return s.Release(t.Context(), held, noon) },
+		"List":     func() error { _, err := s.List(t.Context()); return err },
+		"Distrust": func() error { return s.Distrust(t.Context()) },
+	} {
+		if err := call(); err == nil {
+			t.Errorf("%s: no error", name)
 		}
 	}
 }

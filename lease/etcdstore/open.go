@@ -200,7 +200,7 @@ func (s *Store) create(ctx context.Context, o setup.Options) error {
 	if err != nil {
 		return s.failed("create", err)
 	}
-	m := meta{first, resp.Header.ClusterId}
+	m := meta{first, resp.Header.GetClusterId()}
 	conditions := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.keys.meta()), "=", 0)}
 	if o.NewSecret {
 		ranges := clientv3.CreateRevision(s.keys.prefix + rangeName).WithRange(s.keys.prefix + rangeEnd)
@@ -213,6 +213,6 @@ func (s *Store) create(ctx context.Context, o setup.Options) error {
 	if !txn.Succeeded {
 		return fmt.Errorf("etcdstore: create %s: %w, or what is left of one: a store is never replaced: use Open, or another prefix", s.where, fs.ErrExist)
 	}
-	s.seen = sighting{meta: m, revision: txn.Header.Revision, newest: position{s.keys.meta(), txn.Header.Revision}}
+	s.seen = sighting{meta: m, revision: txn.Header.GetRevision(), newest: position{s.keys.meta(), txn.Header.GetRevision()}}
 	return nil
 }

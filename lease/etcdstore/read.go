@@ -79,7 +79,7 @@ func (s *Store) one(held lease.Record, before sighting) []clientv3.Op {
 func contents(resp *clientv3.TxnResponse) [][]*mvccpb.KeyValue {
 	var found [][]*mvccpb.KeyValue
 	for _, r := range resp.Responses {
-		found = append(found, r.GetResponseRange().Kvs)
+		found = append(found, r.GetResponseRange().GetKvs())
 	}
 	return found
 }
@@ -87,7 +87,7 @@ func contents(resp *clientv3.TxnResponse) [][]*mvccpb.KeyValue {
 // parse makes a view of an answer, in which no key may be twice. It fails with lease.ErrCorrupt
 // where a value is not what a store wrote there.
 func (s *Store) parse(before sighting, header *pb.ResponseHeader, found ...[]*mvccpb.KeyValue) (view, error) {
-	v := view{before: before, revision: header.Revision, cluster: header.ClusterId}
+	v := view{before: before, revision: header.GetRevision(), cluster: header.GetClusterId()}
 	for _, kv := range slices.Concat(found...) {
 		key := string(kv.Key)
 		switch {

@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -37,7 +38,7 @@ func (s *Store) accept(v *view, held lease.Record) bool {
 	if s.seen.healed != v.before.healed {
 		return false
 	}
-	if s.seen.lost || v.showsLoss(held, s.trustRecovery) {
+	if s.seen.lost || v.showsLoss(held, s.trustRecovery, s.clock().Unix()) {
 		s.seen.lost = true
 		return false
 	}
@@ -53,8 +54,9 @@ func (s *Store) accept(v *view, held lease.Record) bool {
 
 // showsLoss reports whether v can't follow what was known before. A holder who knows a higher
 // version of its record than the store does is a witness too, as long as its lease is not older
-// than a loss that was made good already.
-func (v *view) showsLoss(held lease.Record, trustRecovery bool) bool {
+// than a loss that was made good already. One whose lease starts after any floor that could be set
+// was granted it by a wrong clock, and would raise the floor again and again.
+func (v *view) showsLoss(held lease.Record, trustRecovery bool, now int64) bool {
 	switch {
 	case v.meta == nil || v.meta.Incarnation != v.before.meta.Incarnation:
 		return true
@@ -63,7 +65,8 @@ func (v *view) showsLoss(held lease.Record, trustRecovery bool) bool {
 	case v.meta.Cluster != v.cluster && !trustRecovery:
 		return true
 	}
-	return held.Owner != lease.Owner{} && held.Version > v.find(held).Version && held.Start >= v.meta.NotBefore
+	return held.Owner != lease.Owner{} && held.Version > v.find(held).Version &&
+		held.Start >= v.meta.NotBefore && held.Start < v.meta.Rules.NotBefore(now)
 }
 
 // ready returns what the handle knows, after it made good for each loss that was noticed.
@@ -107,7 +110,8 @@ func (s *Store) heal(ctx context.Context) error {
 	}
 }
 
-// raiseFloor makes one attempt at heal, which is not done when the meta changes meanwhile.
+// raiseFloor makes one attempt at heal, which is not done when the meta changes meanwhile. It fails when
+// the store goes back in time meanwhile: the floor then came too early to count for that loss.
 func (s *Store) raiseFloor(ctx context.Context, seen sighting) (done bool, err error) {
 	resp, err := s.client.Get(ctx, s.keys.meta())
 	if err != nil {
@@ -132,6 +136,9 @@ func (s *Store) raiseFloor(ctx context.Context, seen sighting) (done bool, err e
 	txn, err := s.client.Txn(ctx).If(unchanged).Then(clientv3.OpPut(s.keys.meta(), encodeMeta(raised))).Commit()
 	if err != nil || !txn.Succeeded {
 		return false, err
+	}
+	if txn.Header.GetRevision() <= v.revision || txn.Header.GetClusterId() != v.cluster {
+		return false, errors.New("it went back once more meanwhile: are all endpoints members of one cluster?")
 	}
 	s.adopt(raised, txn.Header.Revision, position{s.keys.meta(), txn.Header.Revision})
 	return true, nil

@@ -13,6 +13,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
+
+	"github.com/randflake/randflake/lease/internal/setup"
 )
 
 const (
@@ -30,6 +32,9 @@ type target struct {
 // parseURL reads etcd://user:password@host:port,host:port/?parameter=value. No error of it shows
 // what may be a part of the password, also not of one that is not encoded as it should be.
 func parseURL(raw string) (target, error) {
+	if err := setup.CheckURL(raw); err != nil {
+		return target{}, fmt.Errorf("etcdstore: %w", err)
+	}
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok || scheme != "etcd" && scheme != "etcds" {
 		return target{}, errors.New("etcdstore: URL: want etcd://host:2379 or, with TLS, etcds://host:2379")
@@ -42,7 +47,7 @@ func parseURL(raw string) (target, error) {
 	authority, rest := rest[:end], rest[end:]
 	at := strings.LastIndexByte(authority, '@') + 1
 	u, err := url.Parse("etcd://" + authority[:at] + "hosts" + rest)
-	if err != nil || strings.Contains(rest, "@") {
+	if err != nil {
 		return target{}, errors.New("etcdstore: URL: can't be parsed: percent-encode what is special in user, password and parameters")
 	}
 	if u.Path != "" && u.Path != "/" || u.Fragment != "" {

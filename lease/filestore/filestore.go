@@ -109,11 +109,8 @@ func (s *Store) Renew(ctx context.Context, held lease.Record, ttl time.Duration)
 // as synced that never reached the disk.
 func (s *Store) Lookup(ctx context.Context, held lease.Record) (rec lease.Record, err error) {
 	err = s.update(ctx, func(st *state, _ int64) error {
-		rec = st.find(held)
-		if held.Owner == (lease.Owner{}) || rec.Owner != held.Owner {
-			return fmt.Errorf("%w: nodes %d to %d", lease.ErrLost, held.FirstNode, held.LastNode)
-		}
-		return nil
+		rec, err = st.rules.Lookup(st.find(held), held, st.notBefore)
+		return err
 	})
 	return orNothing(rec, err)
 }

@@ -131,11 +131,8 @@ func (m *Memory) Renew(ctx context.Context, held lease.Record, ttl time.Duration
 // Lookup implements [lease.Store].
 func (m *Memory) Lookup(ctx context.Context, held lease.Record) (rec lease.Record, err error) {
 	err = m.do(ctx, Lookup, func(int64) error {
-		rec = m.find(held)
-		if held.Owner == (lease.Owner{}) || rec.Owner != held.Owner {
-			return fmt.Errorf("%w: nodes %d to %d", lease.ErrLost, held.FirstNode, held.LastNode)
-		}
-		return nil
+		rec, err = m.rules.Lookup(m.find(held), held, m.notBefore)
+		return err
 	})
 	return orNothing(rec, err)
 }

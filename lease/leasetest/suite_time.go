@@ -132,6 +132,7 @@ func testDistrust(w *world) {
 		return
 	}
 	held, other := w.acquire(1, time.Minute), w.handle()
+	renewed := w.renew(held, 2*time.Minute)
 	floor := rules.NotBefore(w.now())
 	distrust()
 	for _, s := range []lease.Store{w.Store, other, w.handle()} {
@@ -140,10 +141,15 @@ func testDistrust(w *world) {
 		if err == nil {
 			w.Errorf("granted %+v", rec)
 		}
-		_, err = s.Renew(w.ctx, held, time.Minute)
+		_, err = s.Renew(w.ctx, renewed, time.Minute)
 		w.wantErr("Renew of a lease older than Distrust", err, lease.ErrLost)
+		got, err := s.Lookup(w.ctx, held)
+		if err != nil || got.Version != renewed.Version || got.HighWater != held.HighWater {
+			w.Errorf("Lookup of a lease older than Distrust: %+v, %v; want version %d, and no later end than %d, which is known",
+				got, err, renewed.Version, held.HighWater)
+		}
 	}
-	w.release(held, held.Start)
+	w.release(renewed, held.Start)
 	if w.clock == nil {
 		return
 	}

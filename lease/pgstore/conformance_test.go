@@ -42,6 +42,7 @@ func harness(t *testing.T, ownClock string) leasetest.Harness {
 func TestConformance(t *testing.T) { leasetest.Run(t, harness(t, "")) }
 
 func TestConformanceOfServersClock(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("waits for real seconds")
 	}
@@ -55,6 +56,7 @@ type twin struct {
 	model *leasetest.Memory
 	clock *leasetest.Clock
 	rng   *rand.Rand
+	floor int64
 
 	stored, modelled []lease.Record // what was granted, side by side
 }
@@ -174,7 +176,8 @@ func (tw *twin) distrust() {
 	if least := testRules.NotBefore(tw.clock.Now().Unix()); err != nil || notBefore.Unix() < least {
 		tw.Errorf("after Distrust: floor %v, %v; want %d at least", notBefore, err, least)
 	}
-	tw.model.SetNotBefore(notBefore.Unix())
+	tw.floor = notBefore.Unix()
+	tw.model.SetNotBefore(tw.floor)
 }
 
 // same compares results, and errors by their text.
@@ -194,4 +197,16 @@ func ownedBySomebody(rec lease.Record) (o lease.Owner) {
 		o[0] = 1
 	}
 	return o
+}
+
+// TestRenewBeyondTheRules: the store's own limits hold for a handle that remembers wider ones.
+func TestRenewBeyondTheRules(t *testing.T) {
+	server := sharedServer(t)
+	_, withClock := atNoon()
+	s := create(t, newURL(t, server), withClock)
+	held := acquire(t, s)
+	run(t, server, "UPDATE "+s.names.of("meta")+" SET max_ttl = 70")
+	if rec, err := s.Renew(t.Context(), held, 80*time.Second); !errors.Is(err, lease.ErrInvalidRequest) {
+		t.Errorf("Renew: %+v, %v; want ErrInvalidRequest", rec, err)
+	}
 }

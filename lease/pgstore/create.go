@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 
 	"github.com/jackc/pgx/v5"
 
@@ -83,14 +82,17 @@ func (s *Store) found(ctx context.Context, tx pgx.Tx, o setup.Options) (m setup.
 		return m, s.explain("create", err)
 	}
 	if used {
-		return m, fmt.Errorf("pgstore: create: schema %s: %w: a store, or what is left of one, is never replaced: use Open, or another schema", s.names.quoted, fs.ErrExist)
+		return m, s.thereIsOne()
 	}
 	if m, err = o.New(now); err != nil {
 		return m, fmt.Errorf("pgstore: create: %w", err)
 	}
-	_, err = tx.Exec(ctx, "INSERT INTO "+s.names.of("meta")+" (incarnation, max_ttl, max_skew, not_before, place, timeline, ranges) "+
-		"SELECT $1::uuid, $2::bigint, $3::bigint, $4::bigint, l.here, l.history, 0 FROM "+s.names.of("lineage()")+" l",
+	tag, err := tx.Exec(ctx, "INSERT INTO "+s.names.of("meta")+" (incarnation, max_ttl, max_skew, not_before, place, timeline, ranges) "+
+		"SELECT $1::uuid, $2::bigint, $3::bigint, $4::bigint, l.here, l.history, 0 FROM "+s.names.of("lineage()")+" l ON CONFLICT DO NOTHING",
 		pgx.QueryExecModeExec, hex.EncodeToString(m.Incarnation[:]), seconds(m.Rules.MaxTTL), seconds(m.Rules.MaxSkew), m.NotBefore)
+	if err == nil && tag.RowsAffected() == 0 { // a handle that knew the store has made the row anew
+		return m, s.thereIsOne()
+	}
 	if err != nil {
 		return m, s.explain("create", err)
 	}

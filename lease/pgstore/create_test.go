@@ -269,3 +269,26 @@ func TestConstraints(t *testing.T) {
 		}
 	}
 }
+
+// TestCreateOverMetaMadeAnew: a handle that makes a lost meta anew may be faster than Create.
+func TestCreateOverMetaMadeAnew(t *testing.T) {
+	server := sharedServer(t)
+	where := newURL(t, server)
+	s := create(t, where)
+	meta := s.names.of("meta")
+	run(t, server, "CREATE TABLE "+meta+"_copy AS TABLE "+meta, "DELETE FROM "+meta)
+	tx, err := session(t, server).Begin(t.Context())
+	must(t, err)
+	_, err = tx.Exec(t.Context(), "INSERT INTO "+meta+" TABLE "+meta+"_copy")
+	must(t, err)
+	done := make(chan error, 1)
+	go func() {
+		_, err := Create(t.Context(), where, ForNewSecret())
+		done <- err
+	}()
+	waitForLock(t, session(t, server))
+	must(t, tx.Commit(t.Context()))
+	if err := <-done; !errors.Is(err, fs.ErrExist) {
+		t.Errorf("Create: %v, want ErrExist", err)
+	}
+}

@@ -20,11 +20,11 @@
 // # What it promises
 //
 // A method that returns without an error has its effect on disk, and on the standbys that
-// synchronous_standby_names wants: each transaction turns synchronous_commit on if role, database
-// or server have it off or local. Each call is one statement, one transaction and one round trip,
-// on a connection that has not been idle for more than a second; others are pinged first. The first
-// lease on a range, and any where fitting ranges are scarce, is granted in turn, one commit after
-// another.
+// synchronous_standby_names wants, unless an administrator cancels a commit that waits for them: each
+// transaction turns synchronous_commit on if role, database or server have it off or local. Each call
+// is one statement, one transaction and one round trip, on a connection that has not been idle for
+// more than a second; others are pinged first. The first lease on a range, and any where fitting
+// ranges are scarce, is granted in turn, one commit after another.
 //
 // It keeps no state in the session, so that PgBouncer may stand between, also in transaction mode.
 // Times are the server's. Acquire reads all records, which counts from some ten thousand ranges on.
@@ -46,12 +46,18 @@
 //     waits for one, and drops this one check;
 //   - a Store finds the server's log at an earlier position than that of the last write that was
 //     acknowledged to it, the record of a lease at an earlier version or missing, or another store
-//     in place of its own;
+//     in place of its own, whose limits may be narrower: the wider ones count;
 //   - records are missing when it is about to make a new one.
 //
 // A plain restart, also after a crash, loses nothing and is trusted.
 //
 // What no store can notice is an older copy of the files that is put back on the same timeline,
-// unless a process still runs that had seen more. After that, and after pg_resetwal, call
-// [Store.Distrust] before anything else.
+// unless a process still runs that had seen more, or older rows that are put back into the same
+// tables, unless the holder of a lease had seen more. After that, and after pg_resetwal, call
+// [Store.Distrust] before anything else. Nor can it notice a copy of the files that runs beside the
+// original: no program may lease nodes there.
+//
+// A primary that was replaced and does not know it yet goes on granting leases, which the new one
+// knows nothing of ("split brain"), unless its commits wait for the standby that it lost. The floor of the
+// new one outlasts them only if the old one stops within MaxSkew.
 package pgstore

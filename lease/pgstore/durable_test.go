@@ -36,6 +36,7 @@ func crash(t testing.TB, server interface {
 // TestDurableWhateverTheDefaults: each call that returned outlives a crash that follows at once,
 // though role, database and server say that commits need not be durable.
 func TestDurableWhateverTheDefaults(t *testing.T) {
+	t.Parallel()
 	server := ownServer(t, lazily)
 	run(t, server,
 		"ALTER SYSTEM SET synchronous_commit = off",
@@ -87,6 +88,7 @@ func TestDurableWhateverTheDefaults(t *testing.T) {
 // TestCrashLosesAsynchronousCommits is the negative control: the same crash loses what another client
 // commits with the same defaults.
 func TestCrashLosesAsynchronousCommits(t *testing.T) {
+	t.Parallel()
 	server := ownServer(t, lazily)
 	run(t, server, "CREATE TABLE t (n int)", "ALTER ROLE postgres SET synchronous_commit = off")
 	for range 5 { // the server may sync by itself just then
@@ -103,6 +105,7 @@ func TestCrashLosesAsynchronousCommits(t *testing.T) {
 // TestLookupMakesDurable: what Lookup finds stays, also if another client wrote it without waiting
 // for the disk.
 func TestLookupMakesDurable(t *testing.T) {
+	t.Parallel()
 	server := ownServer(t, lazily)
 	where := newURL(t, server)
 	held := acquire(t, create(t, where))
@@ -121,6 +124,7 @@ func TestLookupMakesDurable(t *testing.T) {
 // TestCrashInTheMiddle kills the server under holders that renew: nothing is lost that was
 // acknowledged, handles go on by themselves, and nobody takes the restart for a loss.
 func TestCrashInTheMiddle(t *testing.T) {
+	t.Parallel()
 	server := ownServer(t, nil)
 	clock, withClock := atNoon()
 	where := newURL(t, server)

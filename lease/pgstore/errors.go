@@ -3,6 +3,7 @@ package pgstore
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -34,6 +35,10 @@ func (s *Store) explain(what string, err error) error {
 }
 
 const howToCreate = "randflake lease init -store URL makes one, as does pgstore.Create"
+
+func (s *Store) thereIsOne() error {
+	return fmt.Errorf("pgstore: create: schema %s: %w: a store, or what is left of one, is never replaced: use Open, or another schema", s.names.quoted, fs.ErrExist)
+}
 
 func (s *Store) noStore(what string) error {
 	return fmt.Errorf("pgstore: %s: schema %s: %w: %s", what, s.names.quoted, lease.ErrNoStore, howToCreate)

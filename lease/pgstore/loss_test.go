@@ -44,6 +44,7 @@ func must(t *testing.T, err error) {
 // TestOlderCopy puts the files of an hour ago back. Handles that saw more notice, each by itself; the
 // newest lease is lost, and nothing is granted that it may have used.
 func TestOlderCopy(t *testing.T) {
+	t.Parallel()
 	server := ownServer(t, nil)
 	clock, withClock := atNoon()
 	where := newURL(t, server)
@@ -208,9 +209,24 @@ func TestRestoredFromDump(t *testing.T) {
 	wantLoss(t, "restored", open(t, where+"&recovery=trusted", withClock))
 }
 
+// TestCopiedDatabase: a copy within the same cluster, whose tables have the same OIDs, is noticed too.
+func TestCopiedDatabase(t *testing.T) {
+	server := sharedServer(t)
+	_, withClock := atNoon()
+	where := strings.Replace(newURL(t, server), "/postgres?", "/original?", 1)
+	run(t, server, "CREATE DATABASE original")
+	s := create(t, where, withClock)
+	acquire(t, s)
+	must(t, s.Close()) // nobody may use what is copied
+	run(t, server, "CREATE DATABASE copy TEMPLATE original")
+	wantLoss(t, "copied", open(t, strings.Replace(where, "/original?", "/copy?", 1), withClock))
+	acquire(t, open(t, where, withClock))
+}
+
 // TestFailover promotes a standby, which may lack what the primary acknowledged: new handles notice
 // too.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	primary := ownServer(t, nil)
 	_, withClock := atNoon()
 	where := newURL(t, primary)
@@ -250,6 +266,7 @@ func TestFailover(t *testing.T) {
 
 // TestStandbyAtRunTime: a call that lands on a standby is refused.
 func TestStandbyAtRunTime(t *testing.T) {
+	t.Parallel()
 	primary := ownServer(t, nil)
 	where := newURL(t, primary)
 	s := create(t, where)
@@ -375,4 +392,81 @@ func TestLossWithWrongClock(t *testing.T) {
 	}
 	clock.Set(noon)
 	wantLoss(t, "with the clock set right", s)
+}
+
+// TestFloorHoldsForWidestRules: leases of the store that was lost may reach further than those of the
+// one in its place.
+func TestFloorHoldsForWidestRules(t *testing.T) {
+	server := sharedServer(t)
+	narrow := lease.Rules{MaxTTL: 5 * time.Second}
+	replaced := func(t *testing.T) (s, bystander *Store, replace func(...Option) *Store) {
+		_, withClock := atNoon()
+		where := newURL(t, server)
+		s, bystander = create(t, where, withClock), open(t, where, withClock)
+		return s, bystander, func(opts ...Option) *Store {
+			run(t, server, "TRUNCATE "+schemaOf(t, where)+".meta, "+schemaOf(t, where)+".ranges")
+			other, err := Create(t.Context(), where, append(opts, WithRules(narrow), withClock)...)
+			must(t, err)
+			t.Cleanup(func() { other.Close() })
+			return other
+		}
+	}
+	report := func(s *Store) answer {
+		t.Helper()
+		a, err := s.ask(t.Context(), s.sighting(), "acquire", []any{1, 60, lease.Owner{1}.String()})
+		if err != nil || a.Loss == "" {
+			t.Fatalf("no loss: %+v, %v", a, err)
+		}
+		return a
+	}
+
+	s, bystander, replace := replaced(t)
+	other := replace(ForNewSecret())
+	for _, handle := range []*Store{s, bystander} {
+		if _, err := handle.Acquire(t.Context(), oneMinute); !errors.Is(err, lease.ErrInvalidRequest) {
+			t.Errorf("Acquire with a TTL above the new store's: %v, want ErrInvalidRequest", err)
+		}
+		wantFloor(t, "another store in its place", other, 110)
+	}
+
+	// The floor that somebody else sets meanwhile does not do if it goes by narrower rules.
+	s, _, replace = replaced(t)
+	other = replace(ForNewSecret())
+	reported := report(s)
+	must(t, other.Distrust(t.Context()))
+	wantFloor(t, "set by who knows the narrow rules", other, 5)
+	must(t, s.heal(t.Context(), s.sighting(), reported))
+	wantFloor(t, "healed by who knows the wide ones", other, 110)
+
+	s, _, replace = replaced(t)
+	run(t, server, "DELETE FROM "+s.names.of("meta"))
+	reported = report(s) // that there is none
+	other = replace()
+	wantFloor(t, "made anew with narrow rules", other, 5)
+	must(t, s.heal(t.Context(), s.sighting(), reported))
+	wantFloor(t, "healed by who knows the wide ones", other, 110)
+}
+
+// TestLookupAfterLoss: a renewal of a history that does not know of a take-over, whose reply was lost,
+// gives its holder no second when the loss was noticed before it asks.
+func TestLookupAfterLoss(t *testing.T) {
+	server := sharedServer(t)
+	clock, withClock := atNoon()
+	s := create(t, newURL(t, server), withClock)
+	held := acquire(t, s)
+	clock.Advance(30 * time.Second)
+	renewed, err := s.Renew(t.Context(), held, time.Minute)
+	must(t, err)
+	if got, err := s.Lookup(t.Context(), held); err != nil || got != renewed {
+		t.Errorf("Lookup: %+v, %v; want %+v", got, err, renewed)
+	}
+	must(t, s.Distrust(t.Context()))
+	want := renewed
+	want.HighWater = held.HighWater
+	if got, err := s.Lookup(t.Context(), held); err != nil || got != want {
+		t.Errorf("Lookup after a loss: %+v, %v; want the end that the holder knew, %+v", got, err, want)
+	}
+	if got, err := s.Lookup(t.Context(), renewed); err != nil || got != renewed {
+		t.Errorf("Lookup after a loss, of what was acknowledged: %+v, %v; want %+v", got, err, renewed)
+	}
 }

@@ -51,6 +51,10 @@ func TestURLErrors(t *testing.T) {
 		{"postgres://app:" + password + "@db/x?sch%ZZma=1", "not encoded"},
 		{"postgres://app:" + password + "@db/x?sslmode=sometimes", "sslmode"},
 		{"postgres://app:" + password + "@db:port/x", "want postgres://"},
+		{"postgres://app:x?" + password + "@db/x", "@ after the host"},
+		{"postgres://app:1/" + password + "@db/x", "@ after the host"},
+		{"postgres://app:x?sslmode=" + password + "@db/x", "@ after the host"},
+		{"postgres://app:x#" + password + "@db/x", "@ after the host"},
 		{"postgres://app@" + password + ":db/x?sslmode=disable", "want postgres://"},
 		{"postgres://app:" + password + "/x?pool_max_conns=none", "want postgres://"},
 		{"postgres://app:" + password + "@db/x?password=" + password + "&pool_max_conns=none", "pool_max_conns"},
@@ -127,6 +131,7 @@ func counted(t testing.TB, server *engines.Postgres) (*pgxpool.Pool, *atomic.Int
 
 // TestCost: a call is one round trip and one transaction that writes, also where it makes a range.
 func TestCost(t *testing.T) {
+	t.Parallel()
 	server := ownServer(t, map[string]string{"autovacuum": "off"})
 	where := newURL(t, server)
 	create(t, where)
@@ -290,6 +295,7 @@ max_client_conn = 100
 
 // TestTLS: the server's certificate is checked as the URL says.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	server := ownServer(t, nil)
 	certificate, key := newCertificate(t)
 	otherCertificate, _ := newCertificate(t)

@@ -107,13 +107,10 @@ func (s *Store) Lookup(ctx context.Context, held lease.Record) (lease.Record, er
 		return lease.Record{}, err
 	}
 	rec, err := a.Record.record()
-	if err == nil && (held.Owner == lease.Owner{} || rec.Owner != held.Owner) {
-		err = lost(held)
-	}
 	if err != nil {
 		return lease.Record{}, err
 	}
-	return rec, nil
+	return lease.Rules{}.Lookup(rec, held, a.NotBefore)
 }
 
 // Release implements [lease.Store].

@@ -218,7 +218,7 @@ BEGIN
         UPDATE @schema.ranges t
         SET version = t.version + 1, high_water = greatest(t.high_water, least(e.now + ttl - 1, @last))
         WHERE t.first_node = held_first AND t.last_node = held_last
-            AND t.owner = held_owner AND t.version = held_version AND t.start >= (e.meta).not_before
+            AND t.owner = held_owner AND t.version = held_version AND t.start >= (e.meta).not_before AND ttl <= (e.meta).max_ttl
         RETURNING t.* INTO r;
         IF FOUND THEN
             RETURN @schema.answer(NULL, e.now, e.meta, r, true);
@@ -268,9 +268,11 @@ END
 $randflake$;
 
 -- distrust sets the floor after a loss: nothing is granted before every lease that was forgotten
--- has ended. If the floor is above known by now, somebody else has set it since the loss was
--- reported. Where meta is missing it is made anew, with the limits that the caller knows. When the
--- clock can't be right the loss stays.
+-- has ended. That goes by the wider of the limits that the caller knows and those in meta, as another
+-- store may have come in place of the caller's. If the floor is above known by now, somebody
+-- else has set it since the loss was reported, which will do unless the caller knows wider limits.
+-- Where meta is missing it is made anew, with the limits that the caller knows. When the clock can't
+-- be right the loss stays.
 CREATE OR REPLACE FUNCTION @schema.distrust(saw uuid, reached bigint, trusted boolean, clock bigint,
     known bigint, known_ttl bigint, known_skew bigint)
 RETURNS json LANGUAGE plpgsql AS $randflake$
@@ -282,10 +284,10 @@ BEGIN
     PERFORM @schema.serialize();
     SELECT x.* INTO e FROM @schema.enter(saw, reached, trusted, clock) x;
     m := e.meta;
-    IF m.not_before > known THEN
+    IF m.not_before > known AND m.max_ttl >= known_ttl AND m.max_skew >= known_skew THEN
         RETURN @schema.answer(NULL, e.now, m, NULL, false);
     END IF;
-    bound := e.now + coalesce(m.max_ttl, known_ttl) + coalesce(m.max_skew, known_skew);
+    bound := e.now + greatest(m.max_ttl, known_ttl) + greatest(m.max_skew, known_skew);
     IF e.now < @epoch OR bound > @last THEN
         RETURN @schema.answer(coalesce(e.loss, 'data is distrusted'), e.now, m, NULL, false);
     END IF;

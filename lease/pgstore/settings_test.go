@@ -33,6 +33,7 @@ func wantRefused(t *testing.T, what, where string, s *Store) {
 
 // TestUnsafeSettings: each is refused by name when it is in force, also if the store was opened before.
 func TestUnsafeSettings(t *testing.T) {
+	t.Parallel()
 	server := ownServer(t, nil)
 	where := newURL(t, server)
 	s := create(t, where)

@@ -152,7 +152,11 @@ func (s *Store) distrust(ctx context.Context, known any) error {
 		return err
 	}
 	if a.Loss != "" {
-		_, err := setup.Floor(saw.rules, a.Now)
+		rules := lease.Rules{
+			MaxTTL:  max(saw.rules.MaxTTL, time.Duration(a.MaxTTL)*time.Second),
+			MaxSkew: max(saw.rules.MaxSkew, time.Duration(a.MaxSkew)*time.Second),
+		}
+		_, err := setup.Floor(rules, a.Now)
 		return fmt.Errorf("pgstore: distrust: %w", err)
 	}
 	return s.adopt(a)

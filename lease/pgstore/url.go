@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/randflake/randflake/lease/internal/setup"
 )
 
 // A Config says where in a database the store is.
@@ -34,6 +36,9 @@ var engineParameters = strings.Fields(`
 
 // parseURL splits a URL into what is the driver's and what is ours.
 func parseURL(text string) (*pgxpool.Config, Config, error) {
+	if err := setup.CheckURL(text); err != nil {
+		return nil, Config{}, fmt.Errorf("pgstore: %w", err)
+	}
 	base, query, _ := strings.Cut(text, "?")
 	if !strings.HasPrefix(base, "postgres://") && !strings.HasPrefix(base, "postgresql://") {
 		return nil, Config{}, errors.New("pgstore: URL: " + wantURL)

@@ -13,6 +13,7 @@ import (
 
 // TestCluster: all keys share a slot, and the store follows it from server to server.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	first, second := startServer(t, "--cluster-enabled", "yes"), startServer(t, "--cluster-enabled", "yes")
 	_, port, _ := strings.Cut(second.Addr(), ":")
 	_, err := first.Do("CLUSTER", "ADDSLOTSRANGE", "0", "16383")

@@ -12,6 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/randflake/randflake/lease/internal/setup"
 )
 
 // A Config says where in Redis a store is and how far Redis is trusted. The zero Config trusts it as
@@ -63,6 +65,9 @@ func (c Config) keys() []string {
 // parseURL splits rawURL into what the store and what the client is to know. No error shows the
 // password.
 func parseURL(rawURL string) (Config, *redis.Options, error) {
+	if err := setup.CheckURL(rawURL); err != nil {
+		return Config{}, nil, fmt.Errorf("redisstore: %w", err)
+	}
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		// The error would quote the URL, password and all.

@@ -30,10 +30,11 @@
 // # Restarts and failovers
 //
 // After a restart or a failover Redis can't say what it has forgotten. So whenever another server, or
-// another run of it, has the data, nothing is granted that starts before [lease.Rules.NotBefore], and leases
-// from before can't be renewed: they are good up to their end. By the default rules a restart of
-// Redis thus stops new leases for eleven minutes, and generators, whose leases are five minutes long, for
-// more than half of that. In a cluster the same happens when the slot moves to another server.
+// another run of it, has the data, or the server was another's replica since, nothing is granted that
+// starts before [lease.Rules.NotBefore], and leases from before can't be renewed: they are good up to
+// their end. By the default rules a restart of Redis thus stops new leases for eleven minutes, and
+// generators, whose leases are five minutes long, for more than half of that. In a cluster the same
+// happens when the slot moves to another server.
 //
 // recovery=trusted in the URL spares that: it is the user's word that Redis never comes back without
 // something that it acknowledged. That is so for one server with the settings above, on a disk that

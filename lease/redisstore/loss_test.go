@@ -275,6 +275,7 @@ func TestDistrust(t *testing.T) {
 
 // TestLineage: a server that was started anew may have lost what a fresh handle can't know of.
 func TestLineage(t *testing.T) {
+	t.Parallel()
 	for _, trusted := range []bool{false, true} {
 		server := startServer(t)
 		url := server.URL()
@@ -364,4 +365,26 @@ func TestKilledInTheMiddle(t *testing.T) {
 		}
 	}
 	wantFloor(t, s, 0)
+}
+
+// TestLookupAfterLoss: a renewal of a history that does not know of a take-over, whose reply was lost,
+// gives its holder no second when the loss was noticed before it asks.
+func TestLookupAfterLoss(t *testing.T) {
+	s, clock := create(t, newPlace())
+	held := acquire(t, s, oneMinute)
+	clock.Advance(30 * time.Second)
+	renewed, err := s.Renew(t.Context(), held, time.Minute)
+	mustDo(t, err)
+	if got, err := s.Lookup(t.Context(), held); err != nil || got != renewed {
+		t.Errorf("Lookup: %+v, %v, want %+v", got, err, renewed)
+	}
+	mustDo(t, s.Distrust(t.Context()))
+	want := renewed
+	want.HighWater = held.HighWater
+	if got, err := s.Lookup(t.Context(), held); err != nil || got != want {
+		t.Errorf("Lookup after a loss: %+v, %v, want the end that the holder knew, %+v", got, err, want)
+	}
+	if got, err := s.Lookup(t.Context(), renewed); err != nil || got != renewed {
+		t.Errorf("Lookup after a loss, of what was acknowledged: %+v, %v, want %+v", got, err, renewed)
+	}
 }

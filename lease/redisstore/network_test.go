@@ -259,6 +259,7 @@ func TestCloseUnderCallers(t *testing.T) {
 
 // TestTLS: both sides prove who they are by a certificate that no system trusts.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := selfSigned(t, dir)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

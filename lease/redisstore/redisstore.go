@@ -233,10 +233,13 @@ func (s *Store) Renew(ctx context.Context, held lease.Record, ttl time.Duration)
 // many replicas, as a renewal is.
 func (s *Store) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
 	r, err := s.step(ctx, call{Op: opLookup}, &held)
-	if err != nil || r.status == "ok" {
-		return r.record, err
+	if err != nil {
+		return lease.Record{}, err
 	}
-	return lease.Record{}, lost(held)
+	if r.status != "ok" {
+		return lease.Record{}, lost(held)
+	}
+	return r.rules.Lookup(r.record, held, r.notBefore)
 }
 
 // Release implements [lease.Store].

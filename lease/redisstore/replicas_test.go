@@ -24,6 +24,7 @@ func pair(t *testing.T) (primary, replica *engines.Redis) {
 // TestReplicasAcknowledge: what a call returned is on the replica, and a call of which that is not known
 // fails with its outcome unknown.
 func TestReplicasAcknowledge(t *testing.T) {
+	t.Parallel()
 	primary, replica := pair(t)
 	s, clock := create(t, primary.URL())
 	held := acquire(t, s, oneMinute)
@@ -82,6 +83,7 @@ func waitFor(done func() bool) error {
 
 // TestReplicaCount: one is waited for if there is one, none if there is none, and what the URL says in any case.
 func TestReplicaCount(t *testing.T) {
+	t.Parallel()
 	primary, _ := pair(t)
 	alone := shared
 	for _, tt := range []struct {
@@ -103,6 +105,7 @@ func TestReplicaCount(t *testing.T) {
 
 // TestFailover: a replica that takes over is another server, which may lack what was granted.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	for _, trusted := range []string{"", "?recovery=trusted"} {
 		primary, replica := pair(t)
 		s, clock := create(t, primary.URL()+trusted)
@@ -120,5 +123,49 @@ func TestFailover(t *testing.T) {
 			}
 			wantFloor(t, after, noon.Unix()+floorAhead)
 		}
+	}
+}
+
+// TestThereAndBack: a server that followed another for a while, and took its older data, is noticed though it
+// never went down and nobody called the other one.
+func TestThereAndBack(t *testing.T) {
+	t.Parallel()
+	for _, trusted := range []string{"", "&recovery=trusted"} {
+		primary, replica := pair(t)
+		url := primary.URL() + "?replicas=0" + trusted
+		s, clock := create(t, url)
+		mustDo(t, waitFor(func() bool {
+			n, _ := replica.Do("HGET", "{randflake}:meta", "changes")
+			return n == "1"
+		}))
+		mustDo(t, replica.ReplicaOf(nil))
+		acquire(t, s, oneMinute)
+		mustDo(t, primary.ReplicaOf(replica))
+		mustDo(t, primary.ReplicaOf(nil))
+
+		fresh := open(t, url, clock)
+		if records, err := fresh.List(t.Context()); err != nil || len(records) != 0 {
+			t.Fatalf("records %+v, %v, want the older data", records, err)
+		}
+		if trusted != "" {
+			acquire(t, fresh, oneMinute)
+			continue
+		}
+		if rec, err := fresh.Acquire(t.Context(), oneMinute); !errors.Is(err, lease.ErrNoRange) {
+			t.Errorf("Acquire: %+v, %v, want ErrNoRange", rec, err)
+		}
+		wantFloor(t, fresh, noon.Unix()+floorAhead)
+
+		// That is dealt with, also when Redis forgets that there was another.
+		clock.Advance(20 * time.Second)
+		acquire(t, fresh, oneMinute)
+		mustDo(t, replica.Kill())
+		mustDo(t, fresh.client.ConfigSet(t.Context(), "repl-backlog-ttl", "1").Err())
+		mustDo(t, waitFor(func() bool {
+			info, _ := primary.Do("INFO", "replication")
+			return strings.Contains(info, "second_repl_offset:-1\r")
+		}))
+		acquire(t, fresh, oneMinute)
+		wantFloor(t, fresh, noon.Unix()+floorAhead)
 	}
 }

@@ -63,9 +63,15 @@ local function token(name, text)
   return text
 end
 
--- What server this is: it gets another run_id at each start. A writable replica would lose all at once.
+-- What server this is: it gets another run_id at each start. One that was a replica since, and took the
+-- primary's data for its own, notes whose and how far, and forgets that when it was without replicas for an hour.
+-- A writable replica would lose all at once.
 local info = redis.call('INFO', 'server', 'replication')
 local run_id = string.match(info, '\nrun_id:(%x+)')
+local lineage, followed = run_id, string.match(info, '\nsecond_repl_offset:(%d+)')
+if followed then
+  lineage = table.concat({run_id, string.match(info, '\nmaster_replid2:(%x+)'), followed}, ' ')
+end
 local connected = tonumber(string.match(info, '\nconnected_slaves:(%d+)'))
 if string.match(info, '\nrole:(%a+)') ~= 'master' then
   error({err = 'READONLY the server is a replica'})
@@ -98,7 +104,7 @@ local function load()
     max_ttl = number('max_ttl', f[5], 1, EXACT),
     max_skew = number('max_skew', f[6], 0, EXACT),
     not_before = number('not_before', f[7], 0, MAX_TIMESTAMP),
-    lineage = f[8] or '',
+    lineage = f[8] or '', -- of the server that had the data when the floor was set last, or the store made
     ranges = number('ranges', f[9], 0, MAX_NODE + 1),
     next = number('next', f[10], 0, MAX_NODE + 1), -- all nodes below have a record, none from there on
   }
@@ -110,7 +116,7 @@ end
 
 local function new(not_before)
   return {incarnation = call.fresh, predecessor = '', changes = 0, max_ttl = call.max_ttl, max_skew = call.max_skew,
-    not_before = not_before, lineage = run_id, ranges = 0, next = 0}
+    not_before = not_before, lineage = lineage, ranges = 0, next = 0}
 end
 
 local function save(m)
@@ -249,16 +255,17 @@ end
 
 -- Did the store lose data, or go back in time, since the newest state that is known of? A lease that
 -- starts before the floor was granted before it was set, and not renewed since: if its record is missing, or an older
--- one, that is the loss for which the floor was set.
+-- one, that is the loss for which the floor was set. One that starts later than any can shows nothing.
 local function lost(m, rec)
-  if m.lineage ~= run_id and not call.trusted then
+  if m.lineage ~= lineage and (followed or string.match(m.lineage, '^%x+') ~= run_id) and not call.trusted then
     return true
   end
   if m.incarnation ~= call.incarnation then
     return m.predecessor ~= call.incarnation
   end
   return m.changes < call.changes
-    or call.held and call.held.start >= m.not_before and call.held.version > (rec and rec.version or 0)
+    or call.held and call.held.start >= m.not_before and call.held.start < now + m.max_ttl + m.max_skew
+      and call.held.version > (rec and rec.version or 0)
 end
 
 -- The operations return the record to store, or nothing and the record they refuse to change.
@@ -330,7 +337,7 @@ local function step()
     if not second then
       return reply('clock', m)
     end
-    m.not_before, m.lineage = math.max(m.not_before, second), run_id
+    m.not_before, m.lineage = math.max(m.not_before, second), lineage
     if m.incarnation == call.incarnation then
       m.changes = math.max(m.changes, call.changes)
     else

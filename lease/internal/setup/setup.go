@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -116,4 +117,18 @@ func Floor(rules lease.Rules, now int64) (int64, error) {
 		return 0, fmt.Errorf("no lease before %s: %w", time.Unix(notBefore, 0).UTC().Format(time.RFC3339), randflake.ErrEndOfLife)
 	}
 	return notBefore, nil
+}
+
+// CheckURL refuses a store's URL that has an @ after the host. A password with an unescaped /, ? or # makes
+// one, and whoever takes the URL apart would show a part of the password as a path or a
+// parameter. The error shows nothing of the URL.
+func CheckURL(url string) error {
+	_, rest, found := strings.Cut(url, "://")
+	if !found {
+		rest = url
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
+		return errors.New("URL has an @ after the host: write the special characters of a password as %2F for /, %3F for ?, %23 for #, %40 for @, as elsewhere in the URL")
+	}
+	return nil
 }

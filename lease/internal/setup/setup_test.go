@@ -112,3 +112,25 @@ func TestFloor(t *testing.T) {
 		t.Errorf("at the format's end: %d, %v, want ErrEndOfLife", floor, err)
 	}
 }
+
+// TestCheckURL: a password that isn't escaped is refused, and not shown.
+func TestCheckURL(t *testing.T) {
+	for url, want := range map[string]bool{
+		"":                                 true,
+		"redis://host":                     true,
+		"redis://user:word@host:1/0?a=b#c": true,
+		"redis://user:w@rd@host/0":         true,
+		"unix://user:word@/run/x.sock":     true,
+		"redis://user:%2Fsecret@host/0":    true,
+		"redis://user:/secret@host":        false,
+		"postgres://user:x?secret@host/db": false,
+		"etcd://user:x#secret@host":        false,
+		"redis://host/0?a=secret@b":        false,
+		"user:x?secret@host":               false,
+	} {
+		err := setup.CheckURL(url)
+		if (err == nil) != want || err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "user")) {
+			t.Errorf("CheckURL(%q) = %v", url, err)
+		}
+	}
+}
