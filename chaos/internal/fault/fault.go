@@ -1,0 +1,67 @@
+// Package fault has the faults, each of them a short script with what must come of it.
+package fault
+
+import (
+	"slices"
+
+	"github.com/randflake/randflake/chaos/internal/engine"
+	"github.com/randflake/randflake/chaos/internal/journal"
+	"github.com/randflake/randflake/chaos/internal/page"
+	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/lease"
+)
+
+// A Fault is one way in which things break. Whatever it is, no ID may be made twice.
+type Fault struct {
+	Name   string
+	Does   string   // what happens
+	Expect string   // what must come of it; the script sees to that
+	Stores []string // where it can happen
+	Script func(*world.World)
+
+	// May says which refusals are in order. Any other one is a failure.
+	May []page.Kind
+
+	// Shows says how some calls of the store must end, as a sign that the fault had effect.
+	Shows []journal.Outcome
+
+	// Repeats says that duplicates are in order. The script itself says how many, and until when.
+	Repeats bool
+
+	Start engine.Start // instead of the store's usual one
+	Rules lease.Rules  // instead of world.Rules
+}
+
+// The stores, by what runs them.
+const (
+	File     = "file"
+	Etcd     = "etcd"
+	Redis    = "redis"
+	Postgres = "postgres"
+	Memory   = "memory" // one process's memory, served to the others; for planted bugs and quick tests
+)
+
+var (
+	all     = []string{File, Etcd, Redis, Postgres, Memory}
+	network = []string{Etcd, Redis, Postgres}
+)
+
+// All are the faults, in the order in which they are told.
+var All = slices.Concat(processes, clocks, crowds, networks, losses, files)
+
+// On reports whether f can happen to store.
+func (f Fault) On(store string) bool { return slices.Contains(f.Stores, store) }
+
+// Ranges that are so large that workers must share few of them, or many that don't.
+const (
+	quarter   = 1 << 15 // of all nodes: four workers have them all
+	sixteenth = 1 << 13
+)
+
+// What happens to a worker in step with the end of its lease.
+var (
+	lost     = []page.Kind{page.Ended}                                // its lease ended, and there is no other yet
+	waiting  = []page.Kind{page.NoRange}                              // it wants a first lease, and all nodes are taken
+	cutOff   = []page.Kind{page.Ended, page.Unreachable}              // the store can't be reached
+	forgiven = []page.Kind{page.Ended, page.NotStarted, page.NoRange} // the store lost data, and grants nothing before the lost leases have ended
+)

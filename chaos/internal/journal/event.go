@@ -1,0 +1,115 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+)
+
+// An Event is a line of a journal.
+type Event struct {
+	At   int64 `json:"at"`   // CLOCK_MONOTONIC, in ns
+	Kind Kind  `json:"kind"` // which of the other fields are set depends on it
+
+	Worker string `json:"worker,omitempty"` // Start: who writes
+	Pid    int    `json:"pid,omitempty"`    // Start
+	Text   string `json:"text,omitempty"`   // Note: whatever is worth knowing
+
+	Call     uint64         `json:"call,omitempty"`     // Call, Return: which call of this process, from 1
+	Op       Op             `json:"op,omitempty"`       // Call, Return
+	Held     *lease.Record  `json:"held,omitempty"`     // Call: of all but Acquire and List
+	Nodes    int            `json:"nodes,omitempty"`    // Call: of Acquire
+	TTL      int64          `json:"ttl,omitempty"`      // Call: of Acquire and Renew, in seconds
+	LastUsed int64          `json:"lastUsed,omitempty"` // Call: of Release, in Unix seconds
+	Outcome  Outcome        `json:"outcome,omitempty"`  // Return
+	Record   *lease.Record  `json:"record,omitempty"`   // Return: of Acquire, Renew and Lookup that went well
+	Records  []lease.Record `json:"records,omitempty"`  // Return: of List that went well
+	Error    string         `json:"error,omitempty"`    // Return: what the store said
+}
+
+// A Kind says what an Event is about.
+type Kind string
+
+// The kinds of events.
+const (
+	Start  Kind = "start"  // the process begins
+	Stop   Kind = "stop"   // it ended by itself; without this it was killed
+	Call   Kind = "call"   // a call of the store begins
+	Return Kind = "return" // a call of the store ended
+	Note   Kind = "note"   // anything else, such as a clock that steps
+)
+
+// An Op names a method of a store.
+type Op string
+
+// The methods of a store.
+const (
+	Acquire Op = "acquire"
+	Renew   Op = "renew"
+	Lookup  Op = "lookup"
+	Release Op = "release"
+	List    Op = "list"
+)
+
+// An Outcome says how a call of the store ended.
+type Outcome string
+
+// The outcomes. All but OK and Unknown are refusals: the store says that the call had no effect.
+const (
+	OK      Outcome = "ok"
+	Lost    Outcome = "lost"    // lease.ErrLost
+	NoRange Outcome = "noRange" // lease.ErrNoRange
+	Invalid Outcome = "invalid" // lease.ErrInvalidRequest
+	NoStore Outcome = "noStore" // lease.ErrNoStore
+	Corrupt Outcome = "corrupt" // lease.ErrCorrupt
+	Ended   Outcome = "ended"   // randflake.ErrEndOfLife
+	Unknown Outcome = "unknown" // any other error: the call may take effect at any time after its start
+)
+
+var refusals = []struct {
+	err     error
+	outcome Outcome
+}{
+	{lease.ErrLost, Lost},
+	{lease.ErrNoRange, NoRange},
+	{lease.ErrInvalidRequest, Invalid},
+	{lease.ErrNoStore, NoStore},
+	{lease.ErrCorrupt, Corrupt},
+	{randflake.ErrEndOfLife, Ended},
+}
+
+// OutcomeOf returns what a store's error says of the call, by the contract of lease.Store.
+func OutcomeOf(err error) Outcome {
+	if err == nil {
+		return OK
+	}
+	for _, r := range refusals {
+		if errors.Is(err, r.err) {
+			return r.outcome
+		}
+	}
+	return Unknown
+}
+
+// Err returns the error that stands for a refusal, or nil for OK and Unknown.
+func (o Outcome) Err() error {
+	for _, r := range refusals {
+		if r.outcome == o {
+			return r.err
+		}
+	}
+	return nil
+}
+
+func (e Event) line() []byte {
+	line, err := json.Marshal(e)
+	if err != nil {
+		panic("journal: " + err.Error()) // all of its fields can be marshalled
+	}
+	return append(line, '\n')
+}
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }

@@ -1,0 +1,229 @@
+// Package worker is the process that the harness breaks: it holds leases and makes IDs under them, as a
+// service would, and notes each ID and each call of the store.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/chaos/internal/broken"
+	"github.com/randflake/randflake/chaos/internal/engine"
+	"github.com/randflake/randflake/chaos/internal/journal"
+	"github.com/randflake/randflake/chaos/internal/page"
+	"github.com/randflake/randflake/lease"
+)
+
+// Config is what the harness asks of a worker.
+type Config struct {
+	Name    string
+	Journal string // the directory of its journal, which the worker makes
+	Page    string // the file that it shares with the harness
+	Store   string // a URL
+	Secret  string // 32 hexadecimal digits
+	Seed    uint64
+
+	TTL     time.Duration
+	Nodes   int           // in each lease
+	Keepers int           // how many leases it holds at a time
+	Minters int           // goroutines that make IDs
+	Rate    int           // IDs a second, all in all
+	Pause   time.Duration // between two batches of a minter
+
+	Clock  Clock
+	Adopt  *lease.Record // hold this lease, which another process has, instead of acquiring one
+	Broken bool          // use the keeper with a planted bug
+}
+
+// A Clock says which clocks of a worker the harness steps. The others are the real ones, with nothing injected.
+type Clock string
+
+const (
+	Real   Clock = ""       // none
+	Own    Clock = "own"    // the process's, which is the store's as well where the store has no server
+	Server Clock = "server" // that of the store's server
+)
+
+// A worker is what Run has at hand.
+type worker struct {
+	Config
+	page    *page.Page
+	journal *journal.Writer
+	secret  randflake.Secret
+
+	mu         sync.Mutex
+	generators []*randflake.Generator
+}
+
+// Run works until SIGTERM. On SIGUSR1 it makes its own calls of fsync fail.
+func Run(c Config) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	go failSyncsOnSignal()
+	w := worker{Config: c}
+	if w.secret, err = randflake.ParseSecret(c.Secret); err != nil {
+		return err
+	}
+	if w.page, err = page.Map(c.Page); err != nil {
+		return err
+	}
+	if w.journal, err = journal.Create(c.Journal, c.Name); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.journal.Close()) }()
+	store, err := w.open(ctx)
+	if err != nil {
+		return nil // told to stop before there was a store
+	}
+	defer store.Close()
+	return w.work(ctx, store)
+}
+
+// work mints until ctx ends and all leases are given back.
+func (w *worker) work(ctx context.Context, store lease.Store) error {
+	minting, closed := context.WithCancel(context.Background())
+	defer closed()
+	errs := make(chan error, w.Minters)
+	for i := range w.Minters {
+		go func() { errs <- w.mint(minting, i) }()
+	}
+	var keepers sync.WaitGroup
+	for i := range w.Keepers {
+		keepers.Go(func() { w.keep(ctx, store, i == 0) })
+	}
+	keepers.Wait()
+	closed()
+	var err error
+	for range w.Minters {
+		err = errors.Join(err, <-errs)
+	}
+	return err
+}
+
+func failSyncsOnSignal() {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR1)
+	<-asked
+	if err := failSyncs(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// open opens the store, as often as it takes.
+func (w *worker) open(ctx context.Context) (lease.Store, error) {
+	var store lease.Store
+	err := w.insist(ctx, func(ctx context.Context) (err error) {
+		store, err = engine.Open(ctx, w.Store, w.storeClock())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	store = journal.Store(store, w.journal)
+	if w.Adopt != nil {
+		store = &adopted{Store: store, record: *w.Adopt}
+	}
+	return store, nil
+}
+
+func (w *worker) storeClock() engine.Clocks {
+	switch w.Clock {
+	case Own:
+		return engine.Clocks{Process: w.page.Now}
+	case Server:
+		return engine.Clocks{Server: w.page.ServerNow}
+	}
+	return engine.Clocks{}
+}
+
+// keep holds one lease after another until ctx ends.
+func (w *worker) keep(ctx context.Context, store lease.Store, publish bool) {
+	var k keeper
+	err := w.insist(ctx, func(ctx context.Context) (err error) {
+		k, err = w.newKeeper(ctx, store)
+		return err
+	})
+	if err != nil {
+		return
+	}
+	w.mu.Lock()
+	w.generators = append(w.generators, k.Generator())
+	w.mu.Unlock()
+	w.page.Holding.Add(1)
+	for ctx.Err() == nil {
+		if k, ok := k.(*lease.Keeper); ok && publish {
+			w.page.SetHeld(k.Status().Record)
+		}
+		pause(ctx, 20*time.Millisecond)
+	}
+	// The minters don't stop for this: the last IDs are made while the generator is being closed.
+	if err := k.Close(); err != nil {
+		slog.Warn("lease is not given back", "error", err)
+	}
+}
+
+// A keeper is a lease.Keeper, or one with a planted bug.
+type keeper interface {
+	Generator() *randflake.Generator
+	Close() error
+}
+
+func (w *worker) newKeeper(ctx context.Context, store lease.Store) (keeper, error) {
+	var clock func() time.Time
+	options := []lease.Option{lease.Nodes(w.Nodes), lease.TTL(w.TTL)}
+	if w.Clock == Own {
+		clock = w.page.Now
+		options = append(options, lease.WithClock(clock))
+	}
+	if w.Broken {
+		return broken.Keep(ctx, store, w.secret, w.Nodes, w.TTL, clock)
+	}
+	return lease.Keep(ctx, store, w.secret, options...)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// insist calls f until it succeeds or ctx ends, and counts its failures.
+func (w *worker) insist(ctx context.Context, f func(context.Context) error) error {
+	for {
+		limited, cancel := context.WithTimeout(ctx, w.TTL)
+		err := f(limited)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		slog.Warn("no lease yet", "error", err)
+		w.page.Refused[page.KindOf(err)].Add(1)
+		pause(ctx, w.TTL/20)
+	}
+}
+
+// adopted is a store whose first Acquire hands out a lease that another process holds, with nothing asked:
+// what a process finds in its memory that was copied together with the machine it runs on.
+type adopted struct {
+	lease.Store
+	once   sync.Once
+	record lease.Record
+}
+
+func (a *adopted) Acquire(ctx context.Context, req lease.Request) (rec lease.Record, err error) {
+	first := false
+	a.once.Do(func() { first = true })
+	if first {
+		return a.record, nil
+	}
+	return a.Store.Acquire(ctx, req)
+}

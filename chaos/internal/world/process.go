@@ -1,0 +1,151 @@
+package world
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/randflake/randflake/chaos/internal/child"
+	"github.com/randflake/randflake/chaos/internal/page"
+	"github.com/randflake/randflake/chaos/internal/worker"
+)
+
+// A Process is one worker process, from its start to its end. Whoever starts it again gets another one.
+type Process struct {
+	Name string // "worker-3"
+	*page.Page
+
+	world  *World
+	config worker.Config
+	child  *child.Child
+	wanted bool // whether it was told to go
+}
+
+// launch starts a worker process, with its clock and the server's off by so much.
+func (w *World) launch(c worker.Config, off, serverOff int64) *Process {
+	w.count++
+	p := &Process{Name: fmt.Sprintf("worker-%d", w.count), world: w}
+	c.Name = p.Name
+	c.Journal = filepath.Join(w.JournalDir(), p.Name)
+	c.Page = filepath.Join(w.dir, p.Name+".page")
+	c.Seed = w.rand.Uint64()
+	p.config = c
+	var err error
+	p.Page, err = page.Map(c.Page)
+	w.Must(err)
+	p.Offset.Store(off)
+	p.ServerOffset.Store(serverOff)
+	asked, err := json.Marshal(c)
+	w.Must(err)
+	log, err := os.Create(p.logFile())
+	w.Must(err)
+	defer log.Close()
+	cmd := exec.Command("/proc/self/exe", "worker", string(asked))
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for the harness
+	p.child, err = child.Start(cmd)
+	w.Must(err)
+	w.processes = append(w.processes, p)
+	return p
+}
+
+func (p *Process) logFile() string { return filepath.Join(p.world.dir, p.Name+".log") }
+
+// Kill ends the process with SIGKILL.
+func (p *Process) Kill() {
+	p.wanted = true
+	p.child.Kill()
+}
+
+// Quit asks the process to close, with SIGTERM.
+func (p *Process) Quit() {
+	p.wanted = true
+	p.signal(syscall.SIGTERM)
+}
+
+// Close makes the process close, and waits until it has.
+func (p *Process) Close() {
+	p.Quit()
+	p.world.Await(p.Name+" closes", p.child.Gone)
+	if err := p.child.Err(); err != nil {
+		p.world.Fail("%s: %v", p.Name, err)
+	}
+}
+
+// Pause stops the process in the middle of whatever it does, with SIGSTOP.
+func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
+
+// Resume lets the process go on.
+func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
+
+// FailSyncs makes fsync fail in the process from now on, for good.
+func (p *Process) FailSyncs() { p.signal(syscall.SIGUSR1) }
+
+// Restart kills the process and starts another one like it.
+func (p *Process) Restart() *Process {
+	p.Kill()
+	return p.Again()
+}
+
+// Again starts another process like p, with clocks as wrong as p's are.
+func (p *Process) Again() *Process {
+	return p.world.launch(p.config, p.Offset.Load(), p.ServerOffset.Load())
+}
+
+// Clone starts a process that holds the very lease that p holds.
+func (p *Process) Clone() *Process {
+	c, held := p.config, p.Held()
+	c.Adopt = &held
+	return p.world.launch(c, 0, 0)
+}
+
+// Step sets how far the process's clock is off.
+func (p *Process) Step(off time.Duration) { p.Offset.Store(int64(off)) }
+
+// Shares reports whether the leases that p and q hold have nodes in common.
+func (p *Process) Shares(q *Process) bool {
+	return p.FirstNode.Load() <= q.LastNode.Load() && q.FirstNode.Load() <= p.LastNode.Load()
+}
+
+// Parted reports whether p and q hold leases of different owners.
+func (p *Process) Parted(q *Process) bool {
+	a, b := p.Held(), q.Held()
+	return a.Version > 0 && b.Version > 0 && a.Owner != b.Owner
+}
+
+// refused returns how often the process was refused with one of kinds, or with any if there is none.
+func (p *Process) refused(kinds ...page.Kind) (n uint64) {
+	if len(kinds) == 0 {
+		for k := range p.Refused {
+			n += p.Refused[k].Load()
+		}
+	}
+	for _, k := range kinds {
+		n += p.Refused[k].Load()
+	}
+	return n
+}
+
+// signal sends a signal, unless the process is gone.
+func (p *Process) signal(s syscall.Signal) {
+	if err := p.child.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.world.Fail("%s: %v: %v", p.Name, s, err)
+	}
+}
+
+// lastWords returns the end of the process's log.
+func (p *Process) lastWords() string {
+	log, err := os.ReadFile(p.logFile())
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	return strings.Join(lines[max(len(lines)-3, 0):], "\n")
+}

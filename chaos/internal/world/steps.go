@@ -1,0 +1,241 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/randflake/randflake/chaos/internal/engine"
+	"github.com/randflake/randflake/chaos/internal/journal"
+	"github.com/randflake/randflake/chaos/internal/page"
+	"github.com/randflake/randflake/lease"
+)
+
+// Start starts n workers, and waits until all of them hold a lease and make IDs.
+func (w *World) Start(n int) []*Process {
+	started := w.Launch(n)
+	w.GoOn(started...)
+	return started
+}
+
+// Launch starts n workers and waits for nothing.
+func (w *World) Launch(n int) []*Process {
+	started := make([]*Process, n)
+	for i := range started {
+		started[i] = w.launch(w.Worker, 0, 0)
+	}
+	return started
+}
+
+// GoOn waits until each worker holds as many leases as it wants and makes IDs.
+func (w *World) GoOn(workers ...*Process) {
+	for _, p := range workers {
+		w.Await(p.Name+" holds its leases", func() bool { return int(p.Holding.Load()) == p.config.Keepers })
+	}
+	made := w.counts(workers, (*Process).made)
+	for i, p := range workers {
+		w.Await(p.Name+" makes IDs", func() bool { return p.made() > made[i] })
+	}
+}
+
+// Recover waits until each worker has renewed its lease or got another one, and makes IDs.
+func (w *World) Recover(workers ...*Process) {
+	before := make([]lease.Record, len(workers))
+	for i, p := range workers {
+		before[i] = p.Held()
+	}
+	for i, p := range workers {
+		w.Await(p.Name+" has a lease renewed or replaced", func() bool { return p.Held() != before[i] })
+	}
+	w.GoOn(workers...)
+}
+
+// AwaitMove waits until some worker has moved from its lease to another one.
+func (w *World) AwaitMove(workers ...*Process) {
+	before := make([]lease.Owner, len(workers))
+	for i, p := range workers {
+		before[i] = p.Held().Owner
+	}
+	w.Await("some worker moves to another lease", func() bool {
+		return slices.ContainsFunc(workers, func(p *Process) bool {
+			return p.Held().Owner != before[slices.Index(workers, p)]
+		})
+	})
+}
+
+// Refuse waits until each worker is refused with one of the kinds and has made no ID for a while.
+func (w *World) Refuse(workers []*Process, kinds ...page.Kind) {
+	refused := w.counts(workers, func(p *Process) uint64 { return p.refused(kinds...) })
+	for i, p := range workers {
+		made, since := p.made(), time.Now()
+		w.Await(fmt.Sprintf("%s is refused: %s", p.Name, words(kinds)), func() bool {
+			if n := p.made(); n != made {
+				made, since, refused[i] = n, time.Now(), p.refused(kinds...)
+			}
+			return p.refused(kinds...) > refused[i] && time.Since(since) > time.Second/2
+		})
+	}
+}
+
+// During runs f, in which none of the workers may ever be refused.
+func (w *World) During(workers []*Process, f func()) {
+	before := w.counts(workers, func(p *Process) uint64 { return p.refused() })
+	f()
+	for i, p := range workers {
+		if n := p.refused() - before[i]; n > 0 {
+			w.Fail("%s was refused %d times, though nothing stood in its way: %s", p.Name, n, p.lastWords())
+		}
+	}
+}
+
+func (p *Process) made() uint64 { return p.Made.Load() }
+
+func (w *World) counts(workers []*Process, count func(*Process) uint64) []uint64 {
+	counts := make([]uint64, len(workers))
+	for i, p := range workers {
+		counts[i] = count(p)
+	}
+	return counts
+}
+
+// Await waits until done, as long as its patience lasts and no worker ends that was not told to.
+func (w *World) Await(what string, done func() bool) {
+	for began := time.Now(); !done(); w.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > w.Patience {
+			w.Fail("not within %v: %s: %s", w.Patience, what, w.lastWords(what))
+		}
+		w.sound()
+	}
+}
+
+// sound ends the script if a worker ended that was not told to.
+func (w *World) sound() {
+	for _, p := range w.processes {
+		if p.child.Gone() && !p.wanted {
+			w.Fail("%s ended by itself: %v: %s", p.Name, p.child.Err(), p.lastWords())
+		}
+	}
+}
+
+// lastWords returns what the worker that what is about logged last.
+func (w *World) lastWords(what string) string {
+	name, _, _ := strings.Cut(what, " ")
+	for _, p := range w.processes {
+		if p.Name == name {
+			return p.lastWords()
+		}
+	}
+	return ""
+}
+
+// Sleep lets time pass.
+func (w *World) Sleep(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-w.ctx.Done():
+		w.Fail("interrupted")
+	}
+}
+
+// Linger lets a random time pass, about d on average.
+func (w *World) Linger(d time.Duration) { w.Sleep(d/2 + time.Duration(w.rand.Int64N(int64(d)))) }
+
+// SleepIntoSecond waits until a second has just begun.
+func (w *World) SleepIntoSecond() {
+	w.Sleep(time.Second - time.Duration(time.Now().Nanosecond()) + 50*time.Millisecond)
+}
+
+// Choose returns one of the workers, and the others.
+func (w *World) Choose(workers []*Process) (one *Process, others []*Process) {
+	i := w.rand.IntN(len(workers))
+	return workers[i], slices.Delete(slices.Clone(workers), i, i+1)
+}
+
+// Context ends when the run is to end.
+func (w *World) Context() context.Context { return w.ctx }
+
+// Store opens the store for the script's own use. What it does there is in no journal.
+func (w *World) Store() lease.Store {
+	store, err := engine.Open(w.ctx, w.Engine.URL(), engine.Clocks{})
+	w.Must(err)
+	w.Defer(func() { store.Close() })
+	return store
+}
+
+// Ensure ends the script unless ok.
+func (w *World) Ensure(ok bool, format string, args ...any) {
+	if !ok {
+		w.Fail(format, args...)
+	}
+}
+
+// Rounds returns how often something is to be done: n times in the short form, and twice that in the full one.
+func (w *World) Rounds(n int) int {
+	if w.Short {
+		return n
+	}
+	return 2 * n
+}
+
+// Close makes workers close all at once.
+func (w *World) Close(workers ...*Process) {
+	for _, p := range workers {
+		p.Quit()
+	}
+	for _, p := range workers {
+		p.Close()
+	}
+}
+
+// Int returns a random number from low to high.
+func (w *World) Int(low, high int) int { return low + w.rand.IntN(high-low+1) }
+
+// StepServer sets how far the clock of the store's server is off.
+func (w *World) StepServer(off time.Duration) {
+	for _, p := range w.processes {
+		p.ServerOffset.Store(int64(off))
+	}
+	if e, ok := w.Engine.(interface{ Step(time.Duration) }); ok {
+		e.Step(off)
+	}
+}
+
+// A Loss is a span of time in which a store lost data, in the terms of journal.Now.
+type Loss struct{ Start, End int64 }
+
+// LoseData runs f, in which the store loses data or goes back in time.
+func (w *World) LoseData(f func()) {
+	l := Loss{Start: journal.Now()}
+	f()
+	l.End = journal.Now()
+	w.losses = append(w.losses, l)
+}
+
+// Doubt says that from now on the store may take any lease for lost, as it can't be sure that it has all data.
+func (w *World) Doubt() {
+	if w.doubt == 0 {
+		w.doubt = journal.Now()
+	}
+}
+
+// DoubtsFrom returns when Doubt was called for the first time, in the terms of journal.Now, or 0.
+func (w *World) DoubtsFrom() int64 { return w.doubt }
+
+// NoRepeatsFromNow says that duplicates are in order, but none that carries a later second than this one.
+func (w *World) NoRepeatsFromNow() { w.repeatsUntil = time.Now().Unix() }
+
+// RepeatsUntil returns the last second of which IDs may occur twice, or 0.
+func (w *World) RepeatsUntil() int64 { return w.repeatsUntil }
+
+// Losses returns when the store lost data.
+func (w *World) Losses() []Loss { return w.losses }
+
+func words(kinds []page.Kind) string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.String()
+	}
+	return strings.Join(names, " or ")
+}

@@ -1,0 +1,180 @@
+// Package world is what a fault happens in: an engine, worker processes that mint on it, and the means to
+// break both and to see what comes of it.
+//
+// A fault is a script. Its steps return no errors: the first one that goes wrong ends the script, as in a
+// test.
+package world
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/randflake/randflake/chaos/internal/engine"
+	"github.com/randflake/randflake/chaos/internal/page"
+	"github.com/randflake/randflake/chaos/internal/worker"
+	"github.com/randflake/randflake/lease"
+)
+
+// TTL is how long leases are for unless a fault wants another time: so short that the end of one is never far,
+// and long enough for a second attempt to renew one after a busy disk made the first one fail.
+const TTL = 6 * time.Second
+
+// Rules are those of the stores. A store that lost data grants nothing that starts within the next eight seconds.
+var Rules = lease.Rules{MaxTTL: 7 * time.Second, MaxSkew: time.Second}
+
+// A World is one run of one fault. It is for one goroutine.
+type World struct {
+	Engine engine.Engine
+	Worker worker.Config // what the next workers are started with
+	Short  bool          // do what is needed and no more
+
+	// Patience is how long a step waits for what must come. It is no measure of speed: what goes right takes
+	// nowhere near as long.
+	Patience time.Duration
+
+	// ServerClock says that the store asks its server for the time, and not the process.
+	ServerClock bool
+
+	ctx       context.Context
+	dir       string
+	rand      *rand.Rand
+	processes []*Process
+	count     int
+	cleanups  []func()
+	notes     []string
+	losses    []Loss
+
+	doubt        int64
+	repeatsUntil int64
+}
+
+// Settings are what a World begins with.
+type Settings struct {
+	Dir    string // empty, the run's own
+	Start  engine.Start
+	Rules  lease.Rules
+	Secret string // 32 hexadecimal digits
+	Rand   *rand.Rand
+	Rate   int // IDs a second of each worker
+	Short  bool
+
+	ServerClock  bool // the store asks its server for the time
+	BrokenKeeper bool // the workers' keepers have the bug broken.RenewAnyway
+
+	Patience time.Duration // half a minute if zero
+}
+
+// New starts an engine. Whatever New returns, the World must be ended.
+func New(ctx context.Context, s Settings) (*World, error) {
+	w := &World{ctx: ctx, dir: s.Dir, rand: s.Rand, Short: s.Short, ServerClock: s.ServerClock}
+	w.Patience = cmp.Or(s.Patience, 30*time.Second)
+	dir := filepath.Join(s.Dir, "engine")
+	err := errors.Join(os.Mkdir(dir, 0o755), os.Mkdir(w.JournalDir(), 0o755))
+	if err != nil {
+		return w, err
+	}
+	w.Engine, err = s.Start(ctx, dir, s.Rules)
+	if err != nil {
+		return w, err
+	}
+	w.Worker = worker.Config{
+		Store:   w.Engine.URL(),
+		Secret:  s.Secret,
+		TTL:     TTL,
+		Nodes:   1024,
+		Keepers: 1,
+		Minters: 3,
+		Rate:    s.Rate,
+		Pause:   5 * time.Millisecond,
+		Broken:  s.BrokenKeeper,
+	}
+	return w, nil
+}
+
+// JournalDir is where the workers' journals are, one directory for each.
+func (w *World) JournalDir() string { return filepath.Join(w.dir, "journal") }
+
+// A failure ends a script.
+type failure struct{ error }
+
+// Fail ends the script: something happened that must not.
+func (w *World) Fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+// Must ends the script if err is not nil.
+func (w *World) Must(err error) {
+	if err != nil {
+		w.Fail("%w", err)
+	}
+}
+
+// Note adds a few words to what is reported of the run.
+func (w *World) Note(format string, args ...any) {
+	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+}
+
+// Notes returns what was noted.
+func (w *World) Notes() []string { return w.notes }
+
+// Defer has f run when the World is ended, before the engine stops, the last one first.
+func (w *World) Defer(f func()) { w.cleanups = append(w.cleanups, f) }
+
+// Play runs a script, then closes all workers that are left, and returns what went wrong.
+func (w *World) Play(script func(*World)) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			err = r.error
+		default:
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	script(w)
+	w.sound()
+	var left []*Process
+	for _, p := range w.processes {
+		if !p.child.Gone() {
+			left = append(left, p)
+		}
+	}
+	w.Close(left...)
+	return nil
+}
+
+// End ends all that runs, without ceremony.
+func (w *World) End() {
+	for _, p := range w.processes {
+		p.Kill()
+	}
+	for i := range w.cleanups {
+		w.cleanups[len(w.cleanups)-1-i]()
+	}
+	if w.Engine != nil {
+		w.Engine.Stop()
+	}
+}
+
+// Made returns how many IDs all processes made.
+func (w *World) Made() (n uint64) {
+	for _, p := range w.processes {
+		n += p.Made.Load()
+	}
+	return n
+}
+
+// Refused returns how often workers were refused, by kind.
+func (w *World) Refused() (refused [page.Kinds]uint64) {
+	for _, p := range w.processes {
+		for k := range refused {
+			refused[k] += p.Refused[k].Load()
+		}
+	}
+	return refused
+}

@@ -1,0 +1,83 @@
+package world
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/chaos/internal/broken"
+	"github.com/randflake/randflake/chaos/internal/engine"
+)
+
+// TestMain is a worker that fails at once, where a World starts one.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "worker" {
+		os.Stderr.WriteString("no mood\n")
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+func newWorld(t *testing.T, ctx context.Context) *World {
+	w, err := New(ctx, Settings{
+		Dir:      t.TempDir(),
+		Start:    engine.StartMemory(broken.None),
+		Rules:    Rules,
+		Rand:     rand.New(rand.NewPCG(1, 2)),
+		Patience: 100 * time.Millisecond,
+	})
+	t.Cleanup(w.End)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestPlay(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		script func(*World)
+		want   string
+	}{
+		{"nothing", func(w *World) {}, ""},
+		{"Fail", func(w *World) { w.Fail("number %d", 7) }, "number 7"},
+		{"Must", func(w *World) { w.Must(os.ErrClosed) }, "already closed"},
+		{"Ensure", func(w *World) { w.Ensure(false, "not so") }, "not so"},
+		{"Await", func(w *World) { w.Await("a miracle", func() bool { return false }) }, "not within 100ms: a miracle"},
+		{"panic", func(w *World) { panic("lost my head") }, "lost my head"},
+		{"a worker that ends", func(w *World) { w.Start(1) }, "worker-1 ended by itself: exit status 1: no mood"},
+		{"a worker that ends unseen", func(w *World) { w.Launch(1)[0].child.Err() }, "worker-1 ended by itself"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := newWorld(t, t.Context()).Play(tt.script)
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestPlayInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	err := newWorld(t, ctx).Play(func(w *World) {
+		cancel()
+		w.Sleep(time.Hour)
+	})
+	if err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("error %v, want one that says interrupted", err)
+	}
+}
+
+// TestDuring finds refusals where there must be none.
+func TestDuring(t *testing.T) {
+	err := newWorld(t, t.Context()).Play(func(w *World) {
+		p := &Process{Name: "worker-9", Page: w.Launch(1)[0].Page, world: w}
+		w.During([]*Process{p}, func() { p.Refused[0].Add(2) })
+	})
+	if err == nil || !strings.Contains(err.Error(), "worker-9 was refused 2 times") {
+		t.Errorf("error %v, want that it was refused", err)
+	}
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/chaos/internal/broken"
+	"github.com/randflake/randflake/chaos/internal/check"
+	"github.com/randflake/randflake/chaos/internal/engine"
+	"github.com/randflake/randflake/chaos/internal/journal"
+	"github.com/randflake/randflake/chaos/internal/page"
+	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/lease"
+)
+
+// jobPatience is how long a job may take that waits for everything that it may wait for.
+const jobPatience = 5 * time.Minute
+
+// An outcome is what came of a job.
+type outcome struct {
+	job
+	check.Result
+	refused [page.Kinds]uint64
+	notes   []string
+	took    time.Duration
+	skipped error // why it could not be done
+	err     error // what was not as expected
+}
+
+// do runs a fault and checks what the workers noted. Its files are in dir.
+func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) {
+	o.job = j
+	began := time.Now()
+	defer func() { o.took = time.Since(began) }()
+	ctx, cancel := context.WithTimeout(ctx, jobPatience)
+	defer cancel()
+	random := seeded(f.seed, j.name())
+	var secret randflake.Secret
+	for i := range secret {
+		secret[i] = byte(random.Uint32())
+	}
+	settings := world.Settings{
+		Dir:    dir,
+		Start:  stores[j.store].start,
+		Rules:  j.fault.Rules,
+		Secret: hex.EncodeToString(secret[:]),
+		Rand:   random,
+		Rate:   rate,
+		Short:  f.short,
+
+		ServerClock:  stores[j.store].serverClock,
+		BrokenKeeper: f.bug == string(broken.RenewAnyway),
+	}
+	if settings.Rules == (lease.Rules{}) {
+		settings.Rules = world.Rules
+	}
+	if f.bug != "" {
+		settings.Patience = 10 * time.Second // a script may wait in vain
+	}
+	if j.fault.Start != nil {
+		settings.Start = j.fault.Start
+	}
+	if f.bug != "" && !settings.BrokenKeeper {
+		settings.Start = engine.StartMemory(broken.Bug(f.bug))
+	}
+	w, err := world.New(ctx, settings)
+	if err == nil {
+		err = w.Play(j.fault.Script)
+	}
+	w.End()
+	if errors.Is(err, engine.ErrNotPermitted) {
+		o.skipped = err
+		return o
+	}
+	if ctx.Err() != nil {
+		o.err = errors.Join(err, ctx.Err())
+		return o
+	}
+	o.refused, o.notes = w.Refused(), w.Notes()
+	var checkErr error
+	o.Result, checkErr = j.check(w, f, secret, dir)
+	o.err = errors.Join(err, checkErr, j.judge(w, o))
+	return o
+}
+
+// check reads the journals of all workers, which are gone.
+func (j job) check(w *world.World, f flags, secret randflake.Secret, dir string) (check.Result, error) {
+	checker := check.New(check.Config{
+		Secret:  secret,
+		Keep:    f.keep,
+		Picture: filepath.Join(dir, "calls.html"),
+	})
+	for _, l := range w.Losses() {
+		checker.DataLost(l.Start, l.End)
+	}
+	if at := w.DoubtsFrom(); at > 0 {
+		checker.Restarted(at)
+	}
+	journals, err := os.ReadDir(w.JournalDir())
+	if err != nil {
+		return check.Result{}, err
+	}
+	for _, journal := range journals {
+		if err := checker.Read(filepath.Join(w.JournalDir(), journal.Name()), true); err != nil {
+			return check.Result{}, err
+		}
+	}
+	return checker.Result()
+}
+
+// judge returns what the checks found that is not as expected.
+func (j job) judge(w *world.World, o outcome) error {
+	var errs []error
+	if err := o.findings(w.RepeatsUntil()); err != nil {
+		errs = append(errs, err)
+	}
+	allowed := make(map[page.Kind]bool)
+	for _, k := range j.fault.May {
+		allowed[k] = true
+	}
+	for k, n := range o.refused {
+		if n > 0 && !allowed[page.Kind(k)] {
+			errs = append(errs, fmt.Errorf("%d refusals for a reason that there was none for: %v", n, page.Kind(k)))
+		}
+	}
+	for _, outcome := range j.fault.Shows {
+		if o.calls(outcome) == 0 {
+			errs = append(errs, fmt.Errorf("the fault had no effect: no call of the store ended with %q, but %v", outcome, o.Calls))
+		}
+	}
+	if o.Made == 0 {
+		errs = append(errs, errors.New("no ID was made"))
+	}
+	return errors.Join(errs...)
+}
+
+// calls returns how many calls of the store ended so.
+func (o outcome) calls(how journal.Outcome) (n uint64) {
+	for call, times := range o.Calls {
+		if strings.HasSuffix(call, " "+string(how)) {
+			n += times
+		}
+	}
+	return n
+}
+
+// findings returns an error if the checks found anything, or nothing but what a fault may cause: IDs that are
+// made twice, under a lease that two processes hold, and carry no second after repeatsUntil.
+func (o outcome) findings(repeatsUntil int64) error {
+	if o.OK() || o.fault.Repeats && o.Overlap == "" && o.Linearizable == check.Linearizable && o.LastDuplicate <= repeatsUntil {
+		return nil
+	}
+	found := fmt.Sprintf("%d duplicates, %d IDs outside of leases, calls %s", o.Duplicates, o.Outside, o.Linearizable)
+	if o.Overlap != "" {
+		found += "\n" + o.Overlap
+	}
+	for _, d := range o.FirstDuplicates[:min(1, len(o.FirstDuplicates))] {
+		found += fmt.Sprintf("\nthe first duplicate: %+v", d)
+	}
+	for _, d := range o.FirstOutside[:min(1, len(o.FirstOutside))] {
+		found += fmt.Sprintf("\nthe first ID outside: %+v", d)
+	}
+	for _, v := range o.Violations {
+		found += "\n" + v
+	}
+	return errors.New(found)
+}
+
+// refusals tells how often workers were refused, and why.
+func (o outcome) refusals() string {
+	var parts []string
+	for k, n := range o.refused {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%v %d", page.Kind(k), n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String is a line about the outcome, and more of them if it was not as expected.
+func (o outcome) String() string {
+	word := "ok  "
+	if o.err != nil {
+		word = "FAIL"
+	}
+	if o.skipped != nil {
+		return fmt.Sprintf("skip  %-8s  %-25s  %v", o.store, o.fault.Name, o.skipped)
+	}
+	line := fmt.Sprintf("%s  %-8s  %-25s  %5.1fs  %11d IDs  %s", word, o.store, o.fault.Name, o.took.Seconds(), o.Made, o.refusals())
+	for _, note := range o.notes {
+		line += "\n      " + note
+	}
+	if o.err != nil {
+		line += "\n      " + strings.ReplaceAll(o.err.Error(), "\n", "\n      ")
+	}
+	return line
+}

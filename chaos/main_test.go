@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/chaos/internal/fault"
+)
+
+// TestMain makes this program what main would be where it is run again: a worker, or a member of etcd.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "worker" || os.Getenv("ETCDTEST_MEMBER") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestSmoke runs real processes, on a directory and on a server.
+func TestSmoke(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	results := filepath.Join(t.TempDir(), "results.md")
+	var out strings.Builder
+	err := run(t.Context(), []string{"-store", "file,memory", "-fault", "kill", "-short", "-seed", "1", "-parallel", "2", "-results", results}, &out)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	table, err := os.ReadFile(results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"seed 1", "| file | kill | 1 | ", "| memory | kill | 1 | ", " 0 | 0 | yes | yes |\n"} {
+		if !strings.Contains(string(table), want) {
+			t.Errorf("results lack %q:\n%s", want, table)
+		}
+	}
+	wantNothingLeft(t)
+}
+
+// TestPlantedBugs is the negative control: what must not happen is found when it does.
+func TestPlantedBugs(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, tt := range []struct{ bug, fault string }{
+		{"start-now", "restart"},
+		{"release-anyway", "stale-release"},
+	} {
+		t.Run(tt.bug, func(t *testing.T) {
+			t.Parallel()
+			var out strings.Builder
+			if err := run(t.Context(), []string{"-bug", tt.bug, "-fault", tt.fault, "-short"}, &out); err != nil {
+				t.Errorf("%v\n%s", err, &out)
+			}
+		})
+	}
+	t.Run("none", func(t *testing.T) {
+		t.Parallel()
+		// Which finds nothing where there is nothing to be found.
+		var out strings.Builder
+		err := run(t.Context(), []string{"-bug", "release-anyway", "-fault", "restart", "-short"}, &out)
+		if err == nil || !strings.Contains(err.Error(), "was not found") {
+			t.Errorf("error %v, want that the bug was not found\n%s", err, &out)
+		}
+	})
+}
+
+// TestInterrupt stops everything in the middle.
+func TestInterrupt(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(2*time.Second, cancel) // wherever that is
+	var out strings.Builder
+	err := run(ctx, []string{"-store", "file,memory", "-fault", "pause,disk-full,kill", "-short"}, &out)
+	if err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("error %v, want one that says interrupted", err)
+	}
+	if strings.Contains(out.String(), "FAIL") {
+		t.Errorf("output, want no outcome:\n%s", &out)
+	}
+	wantNothingLeft(t)
+}
+
+// wantNothingLeft checks that there are no files and no processes any more.
+func wantNothingLeft(t *testing.T) {
+	t.Helper()
+	left, err := os.ReadDir(os.TempDir())
+	if err != nil || len(left) > 0 {
+		t.Errorf("files left: %v, %v", left, err)
+	}
+	threads, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil || len(threads) == 0 {
+		t.Fatalf("can't list processes: %v", err)
+	}
+	for _, path := range threads {
+		children, _ := os.ReadFile(path) // the thread may have ended
+		if len(strings.TrimSpace(string(children))) > 0 {
+			t.Errorf("processes left: %s", children)
+		}
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"-store nonsense", "-store nonsense: want some of etcd, file"},
+		{"-fault kill,nonsense", "-fault nonsense: want some of kill"},
+		{"-fault promote -store file", "can't happen"},
+		{"-bug nonsense", "-bug nonsense: want one of"},
+		{"-parallel 0", "-parallel 0"},
+		{"nonsense", `argument "nonsense"`},
+	} {
+		var out strings.Builder
+		err := run(t.Context(), strings.Fields(tt.args), &out)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", tt.args, err, tt.want)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	var out strings.Builder
+	if err := run(t.Context(), []string{"-list"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	names := make(map[string]bool)
+	for _, f := range fault.All {
+		if names[f.Name] || f.Does == "" || f.Expect == "" || f.Script == nil || len(f.Stores) == 0 {
+			t.Errorf("fault %q lacks something, or another one has its name", f.Name)
+		}
+		names[f.Name] = true
+		for _, s := range f.Stores {
+			if _, ok := stores[s]; !ok {
+				t.Errorf("fault %s: unknown store %s", f.Name, s)
+			}
+		}
+		if !strings.Contains(out.String(), f.Name+" (") {
+			t.Errorf("-list lacks %s", f.Name)
+		}
+	}
+}
+
+// TestSeed checks that a run's choices come from the seed and from its name.
+func TestSeed(t *testing.T) {
+	draw := func(seed uint64, name string) string { return strconv.FormatUint(seeded(seed, name).Uint64(), 16) }
+	const name = "postgres-clock-forward-1y-and-back-0"
+	if a, b := draw(1, name), draw(1, name); a != b {
+		t.Errorf("the same seed and name give %s and %s", a, b)
+	}
+	if a, b, c := draw(1, name), draw(1, name+"1"), draw(2, name); a == b || a == c {
+		t.Errorf("different seeds or names give %s, %s, %s", a, b, c)
+	}
+}

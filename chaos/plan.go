@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/randflake/randflake/chaos/internal/broken"
+	"github.com/randflake/randflake/chaos/internal/engine"
+	"github.com/randflake/randflake/chaos/internal/fault"
+)
+
+// A store is where faults happen.
+type store struct {
+	start       engine.Start
+	serverClock bool // it asks its server for the time
+}
+
+var stores = map[string]store{
+	fault.File:     {start: engine.StartFile},
+	fault.Etcd:     {start: engine.StartEtcd(1)},
+	fault.Redis:    {start: engine.StartRedis, serverClock: true},
+	fault.Postgres: {start: engine.StartPostgres, serverClock: true},
+	fault.Memory:   {start: engine.StartMemory(broken.None), serverClock: true},
+}
+
+func storeNames() []string { return slices.Sorted(maps.Keys(stores)) }
+
+// A job is one fault on one store.
+type job struct {
+	store string
+	fault fault.Fault
+	round int // how often it was done before
+}
+
+// name tells a job from all others, and is the name of its directory.
+func (j job) name() string { return fmt.Sprintf("%s-%s-%d", j.store, j.fault.Name, j.round) }
+
+// newPlan returns the jobs that f asks for.
+func newPlan(f flags) (plan []job, err error) {
+	names, err := choose("store", f.stores, storeNames())
+	if err != nil {
+		return nil, err
+	}
+	if f.stores == "all" {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == fault.Memory })
+	}
+	if f.bug != "" {
+		if !slices.Contains(bugNames(), f.bug) {
+			return nil, fmt.Errorf("-bug %s: want one of %s", f.bug, strings.Join(bugNames(), ", "))
+		}
+		names = []string{fault.Memory}
+	}
+	var known []string
+	for _, one := range fault.All {
+		known = append(known, one.Name)
+	}
+	faults, err := choose("fault", f.faults, known)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range fault.All {
+		for _, name := range names {
+			if slices.Contains(faults, one.Name) && one.On(name) {
+				plan = append(plan, job{store: name, fault: one})
+			}
+		}
+	}
+	if len(plan) == 0 {
+		return nil, fmt.Errorf("-fault %s can't happen to -store %s", f.faults, f.stores)
+	}
+	return plan, nil
+}
+
+// choose returns the names that a flag lists.
+func choose(flag, asked string, known []string) ([]string, error) {
+	if asked == "all" {
+		return known, nil
+	}
+	names := strings.Split(asked, ",")
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("-%s %s: want some of %s, or all", flag, name, strings.Join(known, ", "))
+		}
+	}
+	return names, nil
+}
