@@ -2,10 +2,8 @@
 
 GO       ?= go
 FUZZTIME ?= 30s
-COUNT    ?= 6
 
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
-BENCHSTAT   = $(GO) run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 # Other architectures, run by emulation: 32 bits, big-endian, and those that users have. An x86-64
 # machine runs 386 by itself, and qemu-i386 does not run Go.
@@ -13,12 +11,12 @@ EMULATED  = arm64:aarch64 s390x:s390x riscv64:riscv64 arm:arm
 # What runs there: all that depends on word size and byte order.
 PORTABLE  = . ./compat ./lease ./lease/filestore
 # Modules of their own, with the dependencies that the root does without.
-MODULES   = lease/etcdstore lease/redisstore lease/pgstore lease/leaseprom cmd/all chaos
+MODULES   = lease/etcdstore lease/redisstore lease/pgstore lease/leaseprom cmd/all chaos bench
 PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm linux/ppc64le \
             darwin/arm64 windows/amd64 freebsd/amd64
 
 .PHONY: all test quick race purego i386 cpus emulated modules chaos chaos-short soak lint fmt vet staticcheck tidy kernelcheck \
-        bench fuzz generate tools servers
+        bench fuzz generate tools servers statistics
 
 all: test lint
 
@@ -64,7 +62,7 @@ emulated: tools
 
 # The stores against their engines: Redis and PostgreSQL are started as needed, on free ports and in
 # temporary directories; etcd runs inside the tests.
-modules: servers
+modules: servers statistics
 	@set -e; for module in $(MODULES); do \
 		echo "go test ./... in $$module"; \
 		(cd $$module && $(GO) test ./...); \
@@ -82,6 +80,11 @@ tools:
 	@(for tool in qemu-x86_64 qemu-aarch64 qemu-s390x qemu-riscv64 qemu-arm objdump aarch64-linux-gnu-objdump; do \
 		command -v $$tool || exit 1; done) >/dev/null || \
 		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(PACKAGES); }
+
+STATISTICS = ent dieharder
+statistics:
+	@(command -v ent && command -v dieharder) >/dev/null || \
+		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(STATISTICS); }
 
 SERVERS = redis-server postgresql pgbouncer
 # Their packages would start servers of their own, which nobody needs here: RUNLEVEL=1 prevents that.
@@ -131,10 +134,10 @@ SOAK ?= 100000000
 soak:
 	$(GO) test -run '^TestSoak$$' -v -timeout 2h . -soak $(SOAK)
 
-# Nothing else should run meanwhile. Compare the lines with BenchmarkRandInt64 of the same run.
-bench:
-	$(GO) test -run '^$$' -bench . -benchtime 0.5s -count $(COUNT) . >bench.out || { cat bench.out; exit 1; }
-	$(BENCHSTAT) bench.out
+# Peers side by side, pictures and statistics; see bench/README.md. Nothing else should run meanwhile.
+# BENCHFLAGS=-quick takes under three minutes.
+bench: statistics
+	cd bench && $(GO) run . $(BENCHFLAGS)
 
 fuzz:
 	@set -e; for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \

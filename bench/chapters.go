@@ -1,0 +1,28 @@
+package main
+
+import (
+	"github.com/randflake/randflake/bench/internal/distribution"
+	"github.com/randflake/randflake/bench/internal/latency"
+	"github.com/randflake/randflake/bench/internal/library"
+	"github.com/randflake/randflake/bench/internal/report"
+	"github.com/randflake/randflake/bench/internal/scaling"
+	"github.com/randflake/randflake/bench/internal/throughput"
+	"github.com/randflake/randflake/bench/statistics/dieharder"
+	"github.com/randflake/randflake/bench/statistics/dudect"
+	"github.com/randflake/randflake/bench/statistics/randomness"
+)
+
+// chapters returns all parts of the evidence, in the order in which they run. Whoever adds one adds
+// it here.
+func chapters() []report.Chapter {
+	return []report.Chapter{
+		throughput.Chapter(),
+		latency.Chapter(),
+		scaling.Chapter(),
+		distribution.Chapter(),
+		library.Chapter(),
+		randomness.Chapter(),
+		dudect.Chapter(),
+		dieharder.Chapter(),
+	}
+}

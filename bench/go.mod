@@ -1,0 +1,36 @@
+module github.com/randflake/randflake/bench
+
+go 1.26.0
+
+replace github.com/randflake/randflake => ..
+
+require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
+	github.com/bwmarrin/snowflake v0.3.0
+	github.com/gofrs/uuid/v5 v5.5.1
+	github.com/google/uuid v1.6.0
+	github.com/jszwec/csvutil v1.10.0
+	github.com/klauspost/cpuid/v2 v2.4.2
+	github.com/oklog/ulid/v2 v2.1.2
+	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
+	github.com/rs/xid v1.6.0
+	github.com/segmentio/ksuid v1.0.4
+	github.com/sony/sonyflake v1.2.0
+	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
+	golang.org/x/term v0.47.0
+	gonum.org/v1/gonum v0.16.0
+	gonum.org/v1/plot v0.17.0
+)
+
+require (
+	codeberg.org/go-fonts/liberation v0.5.0 // indirect
+	codeberg.org/go-latex/latex v0.2.0 // indirect
+	codeberg.org/go-pdf/fpdf v0.11.1 // indirect
+	git.sr.ht/~sbinet/gg v0.7.0 // indirect
+	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
+	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
+	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
+	golang.org/x/image v0.46.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
+)

@@ -1,0 +1,65 @@
+package figure
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A Curve is a line through points.
+type Curve struct {
+	Name   string // in the legend; none without
+	Points plotter.XYs
+	Color  color.Color
+	Marked bool // with a dot at each point
+	Dashed bool
+}
+
+// Curves adds curves, those without a color of their own in turn from Colors.
+func Curves(p *plot.Plot, curves ...Curve) error {
+	for i, c := range curves {
+		line, err := plotter.NewLine(c.Points)
+		if err != nil {
+			return err
+		}
+		line.Color, line.Width = c.Color, vg.Points(1.8)
+		if c.Color == nil {
+			line.Color = Colors[i%len(Colors)]
+		}
+		if c.Dashed {
+			line.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
+		}
+		signs := []plot.Thumbnailer{line}
+		p.Add(line)
+		if c.Marked {
+			dots := &plotter.Scatter{XYs: c.Points, GlyphStyle: draw.GlyphStyle{Color: line.Color, Radius: vg.Points(2.4), Shape: draw.CircleGlyph{}}}
+			p.Add(dots)
+			signs = append(signs, dots)
+		}
+		if c.Name != "" {
+			p.Legend.Add(c.Name, signs...)
+		}
+	}
+	return nil
+}
+
+// Band adds a strip between two values of y.
+func Band(p *plot.Plot, name string, low, high float64, c color.Color) {
+	p.Add(band{low, high, c})
+	p.Legend.Add(name, Patch{c})
+}
+
+type band struct {
+	low, high float64
+	color     color.Color
+}
+
+func (b band) Plot(c draw.Canvas, p *plot.Plot) {
+	_, y := p.Transforms(&c)
+	c.FillPolygon(b.color, []vg.Point{
+		{X: c.Min.X, Y: y(b.low)}, {X: c.Max.X, Y: y(b.low)}, {X: c.Max.X, Y: y(b.high)}, {X: c.Min.X, Y: y(b.high)},
+	})
+}

@@ -1,0 +1,117 @@
+package peers
+
+import (
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/randflake/randflake"
+)
+
+type value struct{ high, low uint64 }
+
+// draw returns the values that a source gives in so many calls.
+func draw(t *testing.T, s Source, calls int) []value {
+	var drawn []value
+	for range calls {
+		high, low, err := s.Next()
+		if err != nil {
+			t.Error(err)
+			return drawn
+		}
+		if s.Bulk == nil {
+			drawn = append(drawn, value{high, low})
+		}
+		for _, id := range s.Bulk {
+			drawn = append(drawn, value{low: id})
+		}
+	}
+	return drawn
+}
+
+// repeats counts the values that have been there before.
+func repeats(drawn ...[]value) (n int) {
+	seen := make(map[value]bool)
+	for _, values := range drawn {
+		for _, v := range values {
+			if seen[v] {
+				n++
+			}
+			seen[v] = true
+		}
+	}
+	return n
+}
+
+func TestPeersAreDistinct(t *testing.T) {
+	for _, p := range All() {
+		t.Run(p.Name, func(t *testing.T) {
+			if p.Unique == "" {
+				t.Skip("makes no IDs")
+			}
+			maker, err := p.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if maker.Close != nil {
+				defer maker.Close()
+			}
+			calls := 20_000
+			if p.AtLimit {
+				calls = 2_000
+			}
+			drawn := make([][]value, 4)
+			var drawers sync.WaitGroup
+			for i := range drawn {
+				source := maker.Source()
+				drawers.Go(func() { drawn[i] = draw(t, source, calls/source.IDs()+1) })
+			}
+			drawers.Wait()
+			for i, values := range drawn {
+				if len(values) < calls {
+					t.Errorf("source %d made %d values, not %d", i, len(values), calls)
+				}
+			}
+			if n := repeats(drawn...); n > 0 {
+				t.Errorf("%d repeats", n)
+			}
+		})
+	}
+}
+
+// TestRepeatsAreFound plants one.
+func TestRepeatsAreFound(t *testing.T) {
+	if n := repeats([]value{{1, 2}, {1, 3}}, []value{{2, 2}, {1, 3}}); n != 1 {
+		t.Errorf("found %d repeats, not 1", n)
+	}
+}
+
+// TestPublished compares the transcription with the library's cipher.
+func TestPublished(t *testing.T) {
+	secret := randflake.NewSecret()
+	cipher, transcribed := randflake.NewCipher(secret), newSparx(secret)
+	for range 1000 {
+		raw := rand.Uint64()
+		if got, want := transcribed.encrypt(raw), cipher.Encrypt(raw); got != want {
+			t.Fatalf("%#x becomes %#x, not %#x", raw, got, want)
+		}
+	}
+}
+
+func TestRegistry(t *testing.T) {
+	names := make(map[string]bool)
+	for _, p := range All() {
+		if names[p.Name] || strings.ContainsAny(p.Benchmark()[len("Peers/"):], " |") {
+			t.Errorf("%q can't be a name", p.Name)
+		}
+		names[p.Name] = true
+		filled := p.Bits > 0 && p.Limit != "" && p.Unpredictable != "" && p.Sortable != ""
+		if p.Unique != "" && !filled || p.Kind != Scale && p.Unique == "" {
+			t.Errorf("%s does not tell all its properties", p.Name)
+		}
+	}
+	if !names[Yardstick] {
+		t.Error("the yardstick is missing")
+	}
+}

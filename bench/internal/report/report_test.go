@@ -1,0 +1,78 @@
+package report
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+func TestNumbers(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 0.594: "0.59", 1: "1.00", 9.994: "9.99", 9.996: "10.0", 23.14: "23.1", 99.96: "100", 234.4: "234", 1234567: "1,234,567"} {
+		if got := Number(v); got != want {
+			t.Errorf("Number(%v) is %q, not %q", v, got, want)
+		}
+	}
+	for ns, want := range map[float64]string{20: "20.0 ns", 1500: "1.50 µs", 2.5e6: "2.50 ms", 1e9: "1.00 s"} {
+		if got := Duration(ns); got != want {
+			t.Errorf("Duration(%v) is %q, not %q", ns, got, want)
+		}
+	}
+	if got := Median([]float64{9, 1, 2, 4}); got != 3 {
+		t.Errorf("the median is %v, not 3", got)
+	}
+	if got := Median([]float64{9, 1, 2}); got != 2 {
+		t.Errorf("the median is %v, not 2", got)
+	}
+}
+
+// TestBenchmarks reads them back as benchstat does.
+func TestBenchmarks(t *testing.T) {
+	r, err := Open(t.TempDir(), "chapter", NewMeta(false, 1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []Benchmark{{Name: "Peers/one of them", Processors: 2, N: 10, Values: []Value{{1.5, "ns/op"}, {16, "B/op"}}}}
+	if err := r.Benchmarks("speed", list); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(r.dir, "speed.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := benchfmt.NewReader(bytes.NewReader(text), "speed.txt")
+	n := 0
+	for ; results.Scan(); n++ {
+		result, ok := results.Result().(*benchfmt.Result)
+		if !ok {
+			t.Fatalf("it can't be read: %v", results.Result())
+		}
+		if got := string(result.Name.Full()); got != "Peers/one_of_them-2" || result.Iters != 10 || len(result.Values) != 2 {
+			t.Errorf("read %s %v %v", got, result.Iters, result.Values)
+		}
+	}
+	if n != 1 {
+		t.Errorf("read %d benchmarks, not one", n)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	chapters := []Chapter{{Name: "one", About: "first", Quick: time.Minute}, {Name: "two", Quick: 3 * time.Minute}}
+	var out strings.Builder
+	p := NewProgress(&out, false, chapters, true)
+	p.Begin(chapters[0])
+	p.At(0.5) // too soon to tell
+	p.told = time.Time{}
+	p.At(0.5)
+	p.End()
+	p.Begin(chapters[1])
+	want := "  0%, about 4m0s left: one, first\n 12%, about 3m30s left: one, first\n 25%, about 3m0s left: two, \n"
+	if got := out.String(); got != want {
+		t.Errorf("it tells\n%sand not\n%s", got, want)
+	}
+	(*Progress)(nil).At(1)
+}
