@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -306,18 +307,25 @@ func BenchmarkRenew(b *testing.B) {
 	b.ReportMetric(float64(n.Load())/float64(b.N), "requests/op")
 }
 
+// BenchmarkRenewParallel is of many holders, each with a lease of its own.
 func BenchmarkRenewParallel(b *testing.B) {
-	for _, holders := range []int{16, 256} {
-		b.Run(fmt.Sprint(holders), func(b *testing.B) {
+	for _, each := range []int{16, 256} {
+		b.Run(fmt.Sprint(each), func(b *testing.B) {
 			s, _ := create(b, newURL())
 			s = counting(b, s.keys.prefix, time.Now)
+			held := make([]lease.Record, each*runtime.GOMAXPROCS(0))
+			for i := range held {
+				held[i] = acquire(b, s, oneMinute)
+			}
 			ctx, n := count(b.Context())
-			b.SetParallelism(holders)
+			var holder atomic.Int64
+			b.SetParallelism(each)
+			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
-				held := acquire(b, s, oneMinute)
+				mine := held[holder.Add(1)-1]
 				for pb.Next() {
 					var err error
-					if held, err = s.Renew(ctx, held, time.Minute); err != nil {
+					if mine, err = s.Renew(ctx, mine, time.Minute); err != nil {
 						b.Error(err)
 						return
 					}
