@@ -542,13 +542,13 @@ turn:
 // The word CX of the planes of 16 raw values: the same in all lanes.
 #define UPPERWORD256(x) \
 	SHRQ $16, CX        \
-	MOVQ CX, X15        \
+	VMOVQ CX, X15       \
 	VPBROADCASTW X15, x \
 	VPSHUFB swapBytes<>(SB), x, x
 
 // The planes of 16 consecutive raw values from CX on; see COUNT512.
 #define COUNT256(a, b, c, d) \
-	MOVQ         CX, X15              \
+	VMOVQ        CX, X15              \
 	VPBROADCASTW X15, a               \
 	VPADDW       order256<>(SB), a, a \
 	VPSHUFB      swapBytes<>(SB), a, a \
