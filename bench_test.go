@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake/internal/coarse"
 )
 
 // The benchmarks lease all nodes, so that the format's limit does not stand in the way. An operation
@@ -98,7 +100,7 @@ func BenchmarkGenerateHot(b *testing.B) {
 	g := benchGenerator(b)
 	st := g.state.Load()
 	inBulk(b, blockSize, func(n int) {
-		second := systemClock.glance()
+		second := coarse.Seconds.Glance()
 		s := st.shards.pin()
 		s.second, s.left, s.counted = second, blockSize, blockSize
 		st.shards.unpin(s)
@@ -195,13 +197,13 @@ func BenchmarkFirstID(b *testing.B) {
 func BenchmarkSecondLateness(b *testing.B) {
 	var stop atomic.Bool
 	var seen, worst atomic.Int64
-	seen.Store(systemClock.read())
+	seen.Store(coarse.Seconds.Read())
 	var watchers sync.WaitGroup
 	for range 4 * runtime.GOMAXPROCS(0) {
 		watchers.Go(func() {
 			for !stop.Load() {
 				old := seen.Load()
-				second := systemClock.second.Load()
+				second := coarse.Seconds.Published()
 				if second <= old || !seen.CompareAndSwap(old, second) {
 					continue
 				}
@@ -212,7 +214,7 @@ func BenchmarkSecondLateness(b *testing.B) {
 		})
 	}
 	for b.Loop() {
-		systemClock.markUsed()
+		coarse.Seconds.MarkUsed()
 		time.Sleep(time.Second)
 	}
 	stop.Store(true)

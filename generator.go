@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/randflake/randflake/internal/coarse"
 )
 
 // A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied.
@@ -99,7 +101,7 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, past ui
 func (g *Generator) Generate() (ID, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
-	if s != nil && s.second == systemClock.second.Load() {
+	if s != nil && s.second == coarse.Seconds.Published() {
 		if i := s.left - 1; i < blockSize {
 			s.left = i
 			id := s.block[i]
@@ -180,7 +182,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 		default:
 			return id, err
 		}
-		timer := time.NewTimer(untilNextSecond(g.time()))
+		timer := time.NewTimer(coarse.UntilNext(g.time(), time.Second))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -308,7 +310,7 @@ func (g *Generator) replaced(st *state) bool {
 // may be late.
 func (g *Generator) glance() (second int64, fresh bool) {
 	if g.now == nil {
-		return systemClock.glance(), false
+		return coarse.Seconds.Glance(), false
 	}
 	return g.read(), true
 }
@@ -316,7 +318,7 @@ func (g *Generator) glance() (second int64, fresh bool) {
 // read reads the clock.
 func (g *Generator) read() int64 {
 	if g.now == nil {
-		return systemClock.read()
+		return coarse.Seconds.Read()
 	}
 	return g.now().Unix()
 }
