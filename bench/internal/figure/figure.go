@@ -4,9 +4,13 @@ package figure
 
 import (
 	"bytes"
+	"fmt"
+	"html"
 	"image/color"
 	"io"
 	"math"
+	"regexp"
+	"strconv"
 
 	"github.com/randflake/randflake/bench/internal/report"
 	"gonum.org/v1/plot"
@@ -146,8 +150,26 @@ func SVG(w io.Writer, width, height float64, plots ...*plot.Plot) error {
 	if _, err := canvas.WriteTo(&picture); err != nil {
 		return err
 	}
-	// Where the font is missing, others have letters of the same width.
-	_, err := w.Write(bytes.ReplaceAll(picture.Bytes(), []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;")))
+	_, err := w.Write(fixWidths(picture.Bytes()))
 	return err
+}
+
+var texts = regexp.MustCompile(`(?s)font-family:Liberation Sans;([^"]*?font-size:)([0-9.]+)(px[^"]*")>([^<]*)</text>`)
+
+// fixWidths has texts take the room that they were given, whatever font they are shown in: the one
+// that they were laid out in may be missing.
+func fixWidths(picture []byte) []byte {
+	return texts.ReplaceAllFunc(picture, func(text []byte) []byte {
+		part := texts.FindSubmatch(text)
+		size, err := strconv.ParseFloat(string(part[2]), 64)
+		if err != nil {
+			return text
+		}
+		var f font.Font
+		style(&f, size)
+		face := font.DefaultCache.Lookup(f, f.Size)
+		width := face.Width(html.UnescapeString(string(part[4])))
+		return fmt.Appendf(nil, `font-family:'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;%s%s%s textLength="%.2f" lengthAdjust="spacingAndGlyphs">%s</text>`,
+			part[1], part[2], part[3], width.Points(), part[4])
+	})
 }

@@ -53,6 +53,9 @@ func TestSVG(t *testing.T) {
 			t.Errorf("%q is missing", want)
 		}
 	}
+	if n := strings.Count(picture.String(), "<text"); n == 0 || n != strings.Count(picture.String(), "textLength=") {
+		t.Errorf("of %d texts %d have a width", n, strings.Count(picture.String(), "textLength="))
+	}
 	for d := xml.NewDecoder(&picture); ; {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break

@@ -7,7 +7,6 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/bench/internal/measure"
-	"github.com/randflake/randflake/bench/internal/peers"
 )
 
 // demands are rates of calls per second: one node has 131,072 IDs.
@@ -41,12 +40,12 @@ func overDemand(ctx context.Context, seconds int, progress func(float64)) (list 
 // meet makes as many calls as are due, sleeps for a millisecond, and so on. Where it can't keep up it
 // looks at the clock after a thousand calls, so as to end in time.
 func meet(ctx context.Context, demand, seconds int, rate float64) (met, error) {
-	g, err := peers.Generator(1)
+	start, during := measure.NextSecond(), time.Duration(seconds)*time.Second
+	g, err := randflake.New(randflake.NewSecret(), randflake.Lease{Start: start, End: start.Add(during)})
 	if err != nil {
 		return met{}, err
 	}
 	defer g.Close()
-	start, during := measure.NextSecond(), time.Duration(seconds)*time.Second
 	if err := measure.Until(ctx, start); err != nil {
 		return met{}, err
 	}
@@ -64,6 +63,7 @@ func meet(ctx context.Context, demand, seconds int, rate float64) (met, error) {
 				ids, idTicks = ids+1, idTicks+ticks
 			case errors.Is(err, randflake.ErrExhausted):
 				refusals, refusalTicks = refusals+1, refusalTicks+ticks
+			case errors.Is(err, randflake.ErrLeaseEnded): // the time was up during these calls
 			default:
 				return met{}, err
 			}
