@@ -17,8 +17,9 @@ import (
 type Keeper struct {
 	store     Store
 	settings  settings
-	generator *randflake.Generator
-	callLimit time.Duration // how long one call of the store may take, and all that Close does
+	holder    Holder
+	generator *randflake.Generator // the same as holder, or nil
+	callLimit time.Duration        // how long one call of the store may take, and all that Close does
 
 	// Written by refused, in the goroutines that make IDs.
 	refusals  atomic.Uint64
@@ -55,6 +56,45 @@ func Keep(ctx context.Context, store Store, secret randflake.Secret, options ...
 	if err != nil {
 		return nil, err
 	}
+	var generator *randflake.Generator
+	k, err := keep(ctx, store, settings, func(lease randflake.Lease, onRefusal func(error)) (Holder, error) {
+		options := []randflake.Option{randflake.OnRefusal(onRefusal)}
+		if settings.clock != nil {
+			options = append(options, randflake.WithClock(settings.clock))
+		}
+		g, err := randflake.New(secret, lease, options...)
+		generator = g
+		return randflakes{g}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	k.generator = generator
+	return k, nil
+}
+
+// KeepFor is Keep for whatever else makes IDs under a lease. It calls begin once, with the first
+// lease, and keeps the lease of the [Holder] that begin returns: closing the keeper closes the holder. If
+// begin fails, the lease goes back and KeepFor returns an error that wraps begin's.
+//
+// Each time that the holder refuses an ID it must call onRefusal with the error, in whichever
+// goroutine: the keeper acts on those that wrap randflake.ErrLeaseNotStarted, ErrLeaseEnded or
+// ErrClockBackward, and counts them all. onRefusal returns at once and is safe for concurrent use.
+//
+// All holders that could make the same IDs must have their leases from one store. The keeper's
+// Generator method returns nil. With WithClock, begin sees to it that the holder asks the same clock.
+func KeepFor(ctx context.Context, store Store, begin func(lease randflake.Lease, onRefusal func(error)) (Holder, error), options ...Option) (*Keeper, error) {
+	settings, err := newSettings(options)
+	if err != nil {
+		return nil, err
+	}
+	if begin == nil {
+		return nil, fmt.Errorf("%w: begin is nil", ErrInvalidRequest)
+	}
+	return keep(ctx, store, settings, begin)
+}
+
+func keep(ctx context.Context, store Store, settings settings, begin func(randflake.Lease, func(error)) (Holder, error)) (*Keeper, error) {
 	if store == nil {
 		return nil, fmt.Errorf("%w: store is nil", ErrInvalidRequest)
 	}
@@ -66,7 +106,7 @@ func Keep(ctx context.Context, store Store, secret randflake.Secret, options ...
 		done:      make(chan struct{}),
 	}
 	k.close = sync.OnceValue(k.shutdown)
-	if err := k.begin(ctx, secret); err != nil {
+	if err := k.begin(ctx, begin); err != nil {
 		return nil, err
 	}
 	background, stop := context.WithCancel(context.Background())
@@ -75,17 +115,13 @@ func Keep(ctx context.Context, store Store, secret randflake.Secret, options ...
 	return k, nil
 }
 
-// begin acquires the first lease and makes the generator.
-func (k *Keeper) begin(ctx context.Context, secret randflake.Secret) error {
+// begin acquires the first lease and makes the holder.
+func (k *Keeper) begin(ctx context.Context, begin func(randflake.Lease, func(error)) (Holder, error)) error {
 	held, err := k.store.Acquire(ctx, k.settings.request())
 	if err != nil {
 		return fmt.Errorf("lease: keep: acquire: %w", err)
 	}
-	options := []randflake.Option{randflake.OnRefusal(k.refused)}
-	if k.settings.clock != nil {
-		options = append(options, randflake.WithClock(k.settings.clock))
-	}
-	k.generator, err = randflake.New(secret, held.Lease(), options...)
+	k.holder, err = begin(held.Lease(), k.refused)
 	if err != nil {
 		k.giveBack(ctx, unused(held))
 		return fmt.Errorf("lease: keep: %w", err)
@@ -99,7 +135,7 @@ func (k *Keeper) begin(ctx context.Context, secret randflake.Secret) error {
 }
 
 // Generator returns the generator, the same one for as long as the keeper lives. It makes IDs
-// without any detour through the keeper.
+// without any detour through the keeper. For a keeper that KeepFor returned it is nil.
 func (k *Keeper) Generator() *randflake.Generator { return k.generator }
 
 // Close closes the generator, ends the keeping and gives the lease back, with the last second
@@ -114,7 +150,7 @@ func (k *Keeper) shutdown() error {
 	k.mu.Lock()
 	k.closing = true
 	k.mu.Unlock()
-	k.generator.Close()
+	k.holder.Close()
 	k.stop()
 	// A store that does not heed its context must not hold up whoever shuts down.
 	patience := time.NewTimer(k.callLimit + time.Second)
@@ -127,7 +163,7 @@ func (k *Keeper) shutdown() error {
 	}
 }
 
-// A reason says why the generator refused, where another call of the store may help.
+// A reason says why the holder refused, where another call of the store may help.
 type reason uint32
 
 const (
@@ -137,17 +173,17 @@ const (
 	backward          // randflake.ErrClockBackward
 )
 
-// refused is told of every refusal of the generator, in the goroutine that asked for an ID.
+// refused is told of every refusal of the holder, in the goroutine that asked for an ID.
 func (k *Keeper) refused(err error) {
 	k.refusals.Add(1)
-	switch err {
-	case randflake.ErrExhausted:
+	switch {
+	case errors.Is(err, randflake.ErrExhausted):
 		k.exhausted.Add(1)
-	case randflake.ErrLeaseNotStarted:
+	case errors.Is(err, randflake.ErrLeaseNotStarted):
 		k.alarm(notStarted)
-	case randflake.ErrLeaseEnded:
+	case errors.Is(err, randflake.ErrLeaseEnded):
 		k.alarm(ended)
-	case randflake.ErrClockBackward:
+	case errors.Is(err, randflake.ErrClockBackward):
 		k.alarm(backward)
 	}
 }

@@ -41,7 +41,7 @@ func (k *Keeper) run(ctx context.Context) {
 	k.finish()
 }
 
-// trouble returns why the generator refuses at present, if it does. A refusal that was noted may
+// trouble returns why the holder refuses at present, if it does. A refusal that was noted may
 // be long past when the pause after the last act is over, so it is tried with an ID that nobody
 // gets, and that does not count.
 func (k *Keeper) trouble() (reason, error) {
@@ -49,15 +49,15 @@ func (k *Keeper) trouble() (reason, error) {
 	if noted == none && k.reported != stopped {
 		return none, nil
 	}
-	_, err := k.generator.Generate()
+	err := k.holder.Try()
 	if err == nil {
 		return none, nil
 	}
 	k.refusals.Add(^uint64(0))
-	switch err {
-	case randflake.ErrExhausted:
+	switch {
+	case errors.Is(err, randflake.ErrExhausted):
 		k.exhausted.Add(^uint64(0))
-	case randflake.ErrClosed:
+	case errors.Is(err, randflake.ErrClosed):
 		return none, err
 	}
 	return reason(k.reason.Swap(uint32(none))), nil
@@ -103,7 +103,7 @@ func (k *Keeper) renew(ctx context.Context) error {
 	if err := k.extend(); err != nil {
 		return err
 	}
-	if end, now := k.generator.Lease().End, k.settings.now(); !now.Before(end) {
+	if end, now := k.holder.Lease().End, k.settings.now(); !now.Before(end) {
 		return fmt.Errorf("lease: renewed up to %s, but the clock says %s: is it wrong, or the store's?",
 			end.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
@@ -173,10 +173,10 @@ func (k *Keeper) lookUp(ctx context.Context) error {
 // end before, and that stays good.
 func (k *Keeper) extend() error {
 	end := k.tenure.held.Lease().End
-	if !end.After(k.generator.Lease().End) {
+	if !end.After(k.holder.Lease().End) {
 		return nil
 	}
-	return k.generator.Extend(end)
+	return k.holder.Extend(end)
 }
 
 // change acquires another lease and moves onto it as soon as that is right.
@@ -231,7 +231,7 @@ func (k *Keeper) startsLate(rec Record) bool {
 // until it starts or the other ends.
 func (k *Keeper) untilMove() time.Duration {
 	now := k.settings.now()
-	return min(k.tenure.next.Lease().Start.Sub(now), k.generator.Lease().End.Sub(now))
+	return min(k.tenure.next.Lease().Start.Sub(now), k.holder.Lease().End.Sub(now))
 }
 
 // scheduleMove makes the move due in time, or an early look where the clock may be wrong.
@@ -252,7 +252,7 @@ func (k *Keeper) scheduleRenewal() {
 // move makes the generator go on with the next lease, and gives the old one back.
 func (k *Keeper) move(ctx context.Context) error {
 	t := &k.tenure
-	lastUsed, err := k.generator.Replace(t.next.Lease())
+	lastUsed, err := k.holder.Replace(t.next.Lease())
 	if errors.Is(err, randflake.ErrClosed) {
 		return err // finish gives both leases back
 	}
@@ -273,7 +273,7 @@ func (k *Keeper) move(ctx context.Context) error {
 
 // finish gives back what is held, once the generator is closed.
 func (k *Keeper) finish() {
-	lastUsed, _ := k.generator.Close()
+	lastUsed, _ := k.holder.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), k.callLimit)
 	defer cancel()
 	t := &k.tenure

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
-
-	"github.com/randflake/randflake"
 )
 
 // An Option changes how Keep keeps a lease.
@@ -13,6 +11,7 @@ type Option func(*settings)
 
 type settings struct {
 	nodes  int
+	below  uint32
 	ttl    time.Duration
 	logger *slog.Logger
 	clock  func() time.Time // nil for the system clock
@@ -25,6 +24,10 @@ const shortestTTL = 3 * time.Second
 // Nodes makes Keep lease n contiguous nodes, 1 to 131,072, instead of one. Each gives 131,072 IDs
 // a second. The store may grant a larger range.
 func Nodes(n int) Option { return func(s *settings) { s.nodes = n } }
+
+// Below makes Keep lease nodes below n only, for formats with fewer node bits than Randflake's; n is
+// 131,072 at most, and 0 for no bound.
+func Below(n uint32) Option { return func(s *settings) { s.below = n } }
 
 // TTL makes Keep lease for d instead of five minutes: whole seconds, at least three, at most what
 // the store grants. The lease is renewed each third of d, so IDs go on for more than 60% of
@@ -56,8 +59,8 @@ func newSettings(options []Option) (settings, error) {
 	if s.logger == nil {
 		s.logger = slog.Default()
 	}
-	if s.nodes < 1 || s.nodes > randflake.MaxNode+1 {
-		return s, fmt.Errorf("%w: %d nodes: want 1 to %d", ErrInvalidRequest, s.nodes, randflake.MaxNode+1)
+	if err := s.request().checkNodes(); err != nil {
+		return s, err
 	}
 	if s.ttl < shortestTTL || s.ttl%time.Second != 0 {
 		return s, fmt.Errorf("%w: TTL %v: want whole seconds, at least %v", ErrInvalidRequest, s.ttl, shortestTTL)
@@ -65,7 +68,7 @@ func newSettings(options []Option) (settings, error) {
 	return s, nil
 }
 
-func (s settings) request() Request { return Request{Nodes: s.nodes, TTL: s.ttl} }
+func (s settings) request() Request { return Request{Nodes: s.nodes, Below: s.below, TTL: s.ttl} }
 
 // now returns the time by the generator's clock.
 func (s settings) now() time.Time {

@@ -46,11 +46,11 @@ func (k *Keeper) Status() Status {
 	k.mu.Lock()
 	s, refusing := k.status, k.closing || k.reported == stopped
 	k.mu.Unlock()
-	now, lease := k.settings.now(), k.generator.Lease()
+	now, lease := k.settings.now(), k.holder.Lease()
 	s.Left = lease.End.Sub(now)
 	s.Healthy = !refusing && !now.Before(lease.Start) && s.Left > k.settings.ttl/3 &&
 		reason(k.reason.Load()) != backward
-	s.Issued = k.generator.Issued()
+	s.Issued = k.holder.Issued()
 	s.Refusals = k.refusals.Load()
 	s.Exhausted = k.exhausted.Load()
 	return s
@@ -76,7 +76,7 @@ const (
 
 // condition says how things stand after an act that was to help against why.
 func (k *Keeper) condition(why reason, err error) condition {
-	now, lease := k.settings.now(), k.generator.Lease()
+	now, lease := k.settings.now(), k.holder.Lease()
 	switch {
 	case !now.Before(lease.End):
 		return stopped
@@ -143,7 +143,7 @@ func (k *Keeper) reportClosed() {
 }
 
 func (k *Keeper) write(level slog.Level, message string, err error) {
-	lease := k.generator.Lease()
+	lease := k.holder.Lease()
 	attrs := []slog.Attr{
 		slog.Int64("firstNode", int64(lease.FirstNode)),
 		slog.Int64("lastNode", int64(lease.LastNode)),

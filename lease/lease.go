@@ -29,9 +29,9 @@ import (
 //
 // A Store is safe for concurrent use, also by many processes on the same underlying data.
 type Store interface {
-	// Acquire grants a range of at least req.Nodes nodes to a new owner for req.TTL, starting
-	// at the store's present or, where the range is younger than that, later; then it may be
-	// shorter. It fails with ErrInvalidRequest, or with ErrNoRange when every fitting range is
+	// Acquire grants a range of at least req.Nodes nodes, all below req.Below if that is set, to a
+	// new owner for req.TTL, starting at the store's present or, where the range is younger than
+	// that, later; then it may be shorter. It fails with ErrInvalidRequest, or with ErrNoRange when every fitting range is
 	// taken, or when the store lost data and may not grant anything yet.
 	Acquire(ctx context.Context, req Request) (Record, error)
 
@@ -63,6 +63,11 @@ type Request struct {
 	// A range that was granted once keeps its size for good and serves one holder at a time, so ask
 	// for few different sizes, and not for all nodes unless nobody else will need any.
 	Nodes int
+
+	// Below, if not 0, asks for nodes below this one only, for formats with fewer node bits than
+	// Randflake's. It is Nodes at least and 131,072 at most, which bounds nothing. It says where a
+	// new lease may be; renewals go by the nodes that are held.
+	Below uint32
 
 	TTL time.Duration // how long, in whole seconds, up to the store's MaxTTL
 }

@@ -39,10 +39,37 @@ func (r Rules) Check() error {
 
 // CheckRequest returns an error that wraps ErrInvalidRequest when req is out of range.
 func (r Rules) CheckRequest(req Request) error {
-	if req.Nodes < 1 || req.Nodes > randflake.MaxNode+1 {
-		return fmt.Errorf("%w: %d nodes: want 1 to %d", ErrInvalidRequest, req.Nodes, randflake.MaxNode+1)
+	if err := req.checkNodes(); err != nil {
+		return err
 	}
 	return r.CheckTTL(req.TTL)
+}
+
+// below returns the first node that r does not allow.
+func (r Request) below() int { return int(cmp.Or(r.Below, randflake.MaxNode+1)) }
+
+// fits reports whether the range of rec is what r asks for.
+func (r Request) fits(rec Record) bool {
+	return rec.Nodes() >= r.Nodes && int(rec.LastNode) < r.below()
+}
+
+// checkNodes returns an error that wraps ErrInvalidRequest when no store can have such nodes.
+func (r Request) checkNodes() error {
+	if r.Below > randflake.MaxNode+1 {
+		return fmt.Errorf("%w: nodes below %d: want at most %d", ErrInvalidRequest, r.Below, randflake.MaxNode+1)
+	}
+	if r.Nodes < 1 || r.Nodes > r.below() {
+		return fmt.Errorf("%w: %s: want 1 to %d", ErrInvalidRequest, r.nodes(), r.below())
+	}
+	return nil
+}
+
+// nodes says which nodes are wanted, for error messages.
+func (r Request) nodes() string {
+	if r.Below == 0 {
+		return fmt.Sprintf("%d nodes", r.Nodes)
+	}
+	return fmt.Sprintf("%d nodes below %d", r.Nodes, r.Below)
 }
 
 // CheckTTL returns an error that wraps ErrInvalidRequest when ttl is out of range.
@@ -76,17 +103,17 @@ func (r Rules) Grant(records []Record, req Request, now, notBefore int64) (Recor
 	if err := r.CheckRequest(req); err != nil {
 		return Record{}, err
 	}
-	candidates := r.Candidates(records, req.Nodes, now, 1)
+	candidates := r.Candidates(records, req, now, 1)
 	if len(candidates) == 0 {
 		if err := checkClock(now); err != nil {
 			return Record{}, err
 		}
-		return Record{}, r.noRange(records, req.Nodes, now)
+		return Record{}, r.noRange(records, req, now)
 	}
 	return r.GrantOn(candidates[0], req, now, notBefore)
 }
 
-// GrantOn returns what candidate, one of [Rules.Candidates], becomes when it is granted to a new
+// GrantOn returns what candidate, one of [Rules.Candidates] for req, becomes when it is granted to a new
 // owner. It fails as Grant does.
 func (r Rules) GrantOn(candidate Record, req Request, now, notBefore int64) (Record, error) {
 	if err := r.CheckRequest(req); err != nil {
@@ -119,21 +146,21 @@ func checkClock(now int64) error {
 	return nil
 }
 
-// Candidates returns up to limit ranges of at least nodes nodes that may be granted at now, the best
-// first and all of one kind, as they stand in records, which are all that the store holds, or with
-// version 0 where no record covers the nodes. Stores whose callers compete for a range without a lock choose
-// one of several at random.
+// Candidates returns up to limit ranges that may be granted for req at now, the best first and all of
+// one kind, as they stand in records, which are all that the store holds, or with version 0 where no
+// record covers the nodes. Stores whose callers compete for a range without a lock choose one of
+// several at random.
 //
 // The kinds, in order of preference: ranges of the right size that are free now, the longest
 // unused first; nodes that no record covers, the lowest first; larger ranges that are free now, the
 // smallest first; ranges that were released in this very second or later, whose lease then starts
-// in the future, the earliest first.
-func (r Rules) Candidates(records []Record, nodes int, now int64, limit int) []Record {
+// in the future, the earliest first. A range that does not lie below req.Below as a whole is of no kind.
+func (r Rules) Candidates(records []Record, req Request, now int64, limit int) []Record {
 	var exact, larger, later []Record
 	for _, rec := range records {
 		switch {
-		case rec.Nodes() < nodes || r.Poisoned(rec, now):
-		case rec.HighWater < now && rec.Nodes() == nodes:
+		case !req.fits(rec) || r.Poisoned(rec, now):
+		case rec.HighWater < now && rec.Nodes() == req.Nodes:
 			exact = append(exact, rec)
 		case rec.HighWater < now:
 			larger = append(larger, rec)
@@ -144,7 +171,7 @@ func (r Rules) Candidates(records []Record, nodes int, now int64, limit int) []R
 	if len(exact) > 0 {
 		return first(limit, exact, byAge)
 	}
-	if unused := uncovered(records, nodes, limit); len(unused) > 0 {
+	if unused := uncovered(records, req, limit); len(unused) > 0 {
 		return unused
 	}
 	if len(larger) > 0 {
@@ -166,16 +193,17 @@ func first(limit int, records []Record, compare func(a, b Record) int) []Record 
 	return records[:min(limit, len(records))]
 }
 
-// uncovered returns the limit first ranges of so many nodes that no record covers.
-func uncovered(records []Record, nodes, limit int) (ranges []Record) {
+// uncovered returns the limit first ranges for req that no record covers.
+func uncovered(records []Record, req Request, limit int) (ranges []Record) {
 	byNode := func(a, b Record) int { return cmp.Compare(a.FirstNode, b.FirstNode) }
 	if !slices.IsSortedFunc(records, byNode) {
 		records = slices.SortedFunc(slices.Values(records), byNode)
 	}
 	next := 0 // the first node that may be uncovered
 	gap := func(end int) {
-		for ; next+nodes <= end && len(ranges) < limit; next += nodes {
-			ranges = append(ranges, Record{FirstNode: uint32(next), LastNode: uint32(next + nodes - 1)})
+		end = min(end, req.below())
+		for ; next+req.Nodes <= end && len(ranges) < limit; next += req.Nodes {
+			ranges = append(ranges, Record{FirstNode: uint32(next), LastNode: uint32(next + req.Nodes - 1)})
 		}
 	}
 	for _, rec := range records {
@@ -187,19 +215,25 @@ func uncovered(records []Record, nodes, limit int) (ranges []Record) {
 }
 
 // noRange explains why nothing can be granted.
-func (r Rules) noRange(records []Record, nodes int, now int64) error {
-	leased, poisoned, small := 0, 0, 0
+func (r Rules) noRange(records []Record, req Request, now int64) error {
+	leased, poisoned, small, across := 0, 0, 0, 0
 	for _, rec := range records {
 		switch {
+		case int(rec.FirstNode) >= req.below(): // of no concern
+		case int(rec.LastNode) >= req.below():
+			across++
 		case r.Poisoned(rec, now):
 			poisoned++
-		case rec.Nodes() < nodes:
+		case rec.Nodes() < req.Nodes:
 			small++
 		default:
 			leased++
 		}
 	}
-	err := fmt.Errorf("%w: for %d nodes: %d ranges leased, %d too small", ErrNoRange, nodes, leased, small)
+	err := fmt.Errorf("%w: for %s: %d ranges leased, %d too small", ErrNoRange, req.nodes(), leased, small)
+	if across > 0 {
+		err = fmt.Errorf("%w, %d reaching beyond", err, across)
+	}
 	if poisoned > 0 {
 		err = fmt.Errorf("%w, %d marked further ahead than any lease may reach: was a clock wrong?", err, poisoned)
 	}

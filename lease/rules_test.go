@@ -166,7 +166,7 @@ func TestCandidates(t *testing.T) {
 		{"nothing", []lease.Record{rec(0, end, alice, noon)}, 9, nil},
 	} {
 		before := slices.Clone(tt.records)
-		if got := rules.Candidates(tt.records, 2, noon, tt.limit); !slices.Equal(got, tt.want) {
+		if got := rules.Candidates(tt.records, lease.Request{Nodes: 2}, noon, tt.limit); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 		if !slices.Equal(before, tt.records) {
@@ -445,7 +445,11 @@ func walk(r ruler, seed uint64) (*leasetest.History, error) {
 		switch step := rng.IntN(3); {
 		case step == 0 || len(held) == 0:
 			// Thirds of all nodes, so that ranges get scarce.
-			rec, err := r.Grant(records, lease.Request{Nodes: 1 + rng.IntN(2)*(randflake.MaxNode/3), TTL: ttl}, now, 0)
+			req := lease.Request{Nodes: 1 + rng.IntN(2)*(randflake.MaxNode/3), TTL: ttl}
+			if rng.IntN(4) == 0 {
+				req.Below = randflake.MaxNode / 2
+			}
+			rec, err := r.Grant(records, req, now, 0)
 			if err == nil {
 				put(rec)
 				h.Granted(rec)

@@ -46,7 +46,7 @@ func (s *Store) choose(v view, req lease.Request, spread int) (lease.Record, err
 	now := s.clock().Unix()
 	rules, notBefore := v.meta.Rules, v.meta.NotBefore
 	if spread > 1 {
-		candidates := rules.Candidates(v.records, req.Nodes, now, spread)
+		candidates := rules.Candidates(v.records, req, now, spread)
 		if n := len(candidates); n > 0 {
 			if next, err := rules.GrantOn(candidates[rand.IntN(n)], req, now, notBefore); err == nil {
 				return next, nil

@@ -2,9 +2,11 @@ package etcdstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -187,6 +189,34 @@ func stampede(t testing.TB, s *Store, clock *leasetest.Clock, clients int, nodes
 		t.Errorf("%d leases, want %d; %v", h.Len(), clients, err)
 	}
 	return needed
+}
+
+// TestManyAcquireBelow: all get one of exactly as many nodes as there are below the bound.
+func TestManyAcquireBelow(t *testing.T) {
+	const clients = 40
+	s, _ := create(t, newURL())
+	var wg sync.WaitGroup
+	nodes := make([]uint32, clients)
+	ask := lease.Request{Nodes: 1, Below: clients, TTL: time.Minute}
+	for i := range clients {
+		wg.Go(func() {
+			rec, err := s.Acquire(t.Context(), ask)
+			if err != nil {
+				t.Errorf("Acquire: %v", err)
+			}
+			nodes[i] = rec.FirstNode
+		})
+	}
+	wg.Wait()
+	slices.Sort(nodes)
+	for i, node := range nodes {
+		if int(node) != i {
+			t.Fatalf("granted nodes %d, want all below %d", nodes, clients)
+		}
+	}
+	if rec, err := s.Acquire(t.Context(), ask); !errors.Is(err, lease.ErrNoRange) {
+		t.Errorf("one more got %+v, %v; want ErrNoRange", rec, err)
+	}
 }
 
 // maxRequests bounds the requests of one Acquire among many: a few rounds, in which the herd

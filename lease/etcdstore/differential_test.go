@@ -28,6 +28,9 @@ func TestAgainstModel(t *testing.T) {
 			op, ttl := rng.IntN(20), time.Duration(rng.IntN(102))*time.Second
 			if op < 6 || len(held) == 0 {
 				req := lease.Request{Nodes: []int{1, 1, 3, 4, 7, 40_000, 90_000, 0}[rng.IntN(8)], TTL: ttl}
+				if rng.IntN(2) == 0 {
+					req.Below = []uint32{1, 5, 12, 50_000, randflake.MaxNode + 1, randflake.MaxNode + 2}[rng.IntN(6)]
+				}
 				ours, err := s.Acquire(t.Context(), req)
 				want, wantErr := model.Acquire(t.Context(), req)
 				wantSame(t, seed, step, "Acquire", ours, want, err, wantErr)

@@ -59,6 +59,8 @@ func Run(t *testing.T, h Harness) {
 		{"List", false, testList},
 		{"Lost", false, testLost},
 		{"Exhaustion", false, testExhaustion},
+		{"Below", false, testBelow},
+		{"BelowRangesOfSomeSize", false, testBelowRangesOfSomeSize},
 		{"TakeOver", false, testTakeOver},
 		{"ReleasedThisSecond", false, testReleasedThisSecond},
 		{"CancelledContext", false, testCancelledContext},
@@ -149,6 +151,26 @@ func (w *world) acquire(nodes int, ttl time.Duration) lease.Record {
 		w.Fatalf("Acquire %d nodes for %v: %v", nodes, ttl, err)
 	}
 	return rec
+}
+
+// acquireBelow takes a lease with a bound that the store has no reason to refuse.
+func (w *world) acquireBelow(nodes int, below uint32) lease.Record {
+	w.Helper()
+	req := lease.Request{Nodes: nodes, Below: below, TTL: time.Minute}
+	rec, err := w.Acquire(w.ctx, req)
+	if err != nil {
+		w.Fatalf("Acquire %d nodes below %d: %v", nodes, below, err)
+	}
+	w.wantWithin(rec, req)
+	return rec
+}
+
+// wantWithin checks that what was granted for req is as large as that and lies below its bound.
+func (w *world) wantWithin(rec lease.Record, req lease.Request) {
+	w.Helper()
+	if rec.Nodes() < req.Nodes || req.Below != 0 && rec.LastNode >= req.Below {
+		w.Errorf("Acquire %+v granted nodes %d to %d", req, rec.FirstNode, rec.LastNode)
+	}
 }
 
 // renew renews a lease that is not lost.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -28,11 +30,33 @@ func TestMemoryWithOwnClock(t *testing.T) {
 
 // brokenStores are stores that the suite must find wanting.
 var brokenStores = map[string]func(m *leasetest.Memory, clock func() time.Time) lease.Store{
-	"forgets releases":       func(m *leasetest.Memory, _ func() time.Time) lease.Store { return forgetsReleases{m} },
-	"starts at now":          func(m *leasetest.Memory, clock func() time.Time) lease.Store { return startsAtNow{m, clock} },
-	"ignores versions":       func(m *leasetest.Memory, _ func() time.Time) lease.Store { return ignoresVersions{m} },
-	"ignores contexts":       func(m *leasetest.Memory, _ func() time.Time) lease.Store { return ignoresContexts{m} },
-	"trusts lost data":       func(m *leasetest.Memory, _ func() time.Time) lease.Store { return trustsLostData{m} },
+	"forgets releases": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return forgetsReleases{m} },
+	"starts at now":    func(m *leasetest.Memory, clock func() time.Time) lease.Store { return startsAtNow{m, clock} },
+	"ignores versions": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return ignoresVersions{m} },
+	"ignores contexts": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return ignoresContexts{m} },
+	"trusts lost data": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return trustsLostData{m} },
+	"ignores bounds": func(m *leasetest.Memory, _ func() time.Time) lease.Store {
+		return misreadsBounds{m, func(lease.Request, []lease.Record) uint32 { return 0 }}
+	},
+	"bounds the first node": func(m *leasetest.Memory, _ func() time.Time) lease.Store {
+		return misreadsBounds{m, func(req lease.Request, _ []lease.Record) uint32 {
+			return min(req.Below+uint32(req.Nodes)-1, randflake.MaxNode+1)
+		}}
+	},
+	"grants too few nodes below": func(m *leasetest.Memory, _ func() time.Time) lease.Store {
+		return misreadsBounds{m, func(req lease.Request, _ []lease.Record) uint32 {
+			return max(req.Below-1, uint32(req.Nodes))
+		}}
+	},
+	"bounds new ranges only": func(m *leasetest.Memory, _ func() time.Time) lease.Store {
+		return misreadsBounds{m, func(req lease.Request, records []lease.Record) uint32 {
+			free := func(r lease.Record) bool { return r.Owner == lease.Owner{} && r.Nodes() >= req.Nodes }
+			if slices.ContainsFunc(records, free) {
+				return 0
+			}
+			return req.Below
+		}}
+	},
 	"grants the same always": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return &grantsTheSame{Memory: m} },
 }
 
@@ -100,6 +124,23 @@ type ignoresContexts struct{ *leasetest.Memory }
 
 func (s ignoresContexts) Acquire(_ context.Context, req lease.Request) (lease.Record, error) {
 	return s.Memory.Acquire(context.Background(), req)
+}
+
+// misreadsBounds takes the bound of a request that has one for another.
+type misreadsBounds struct {
+	*leasetest.Memory
+	bound func(req lease.Request, records []lease.Record) uint32
+}
+
+func (s misreadsBounds) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
+	if req.Below != 0 && lease.DefaultRules().CheckRequest(req) == nil {
+		records, err := s.List(ctx)
+		if err != nil {
+			return lease.Record{}, err
+		}
+		req.Below = s.bound(req, records)
+	}
+	return s.Memory.Acquire(ctx, req)
 }
 
 type grantsTheSame struct {

@@ -2,6 +2,7 @@ package leasetest
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -42,6 +43,9 @@ func testInvalidRequests(w *world) {
 		{Nodes: 0, TTL: time.Minute},
 		{Nodes: -1, TTL: time.Minute},
 		{Nodes: all + 1, TTL: time.Minute},
+		{Nodes: 1, Below: all + 1, TTL: time.Minute},
+		{Nodes: 1, Below: math.MaxUint32, TTL: time.Minute},
+		{Nodes: 1025, Below: 1024, TTL: time.Minute},
 		{Nodes: 1, TTL: 0},
 		{Nodes: 1, TTL: -time.Minute},
 		{Nodes: 1, TTL: time.Millisecond},
@@ -52,7 +56,7 @@ func testInvalidRequests(w *world) {
 		if w.wantErr("Acquire", err, lease.ErrInvalidRequest); err == nil {
 			w.Errorf("Acquire %+v granted %+v", req, rec)
 		}
-		if req.Nodes == 1 {
+		if req.Nodes == 1 && req.Below == 0 {
 			_, err = w.Renew(w.ctx, held, req.TTL)
 			w.wantErr("Renew", err, lease.ErrInvalidRequest)
 		}

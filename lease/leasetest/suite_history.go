@@ -20,11 +20,13 @@ func testConcurrentAcquire(w *world) {
 	for i := range holders {
 		wg.Go(func() {
 			s := handles[i%len(handles)]
-			held, err := s.Acquire(w.ctx, lease.Request{Nodes: 1 + i%3, TTL: time.Minute})
+			req := lease.Request{Nodes: 1 + i%3, Below: uint32(i%2) * 1024, TTL: time.Minute}
+			held, err := s.Acquire(w.ctx, req)
 			if err != nil {
 				w.Errorf("Acquire: %v", err)
 				return
 			}
+			w.wantWithin(held, req)
 			h.Granted(held)
 			if i%2 == 0 {
 				return
@@ -96,7 +98,7 @@ func testHistoryOfWildClock(w *world) {
 }
 
 // play takes random steps, moves the clock before each, and checks that leases stay disjoint.
-// Half of the requests are for a third of all nodes, so that ranges get scarce.
+// Half of the requests are for a third of all nodes, so that ranges get scarce, and half have a bound.
 func (w *world) play(move func(*rand.Rand)) {
 	const steps = 150
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -107,8 +109,11 @@ func (w *world) play(move func(*rand.Rand)) {
 		i := rng.IntN(len(held) + 1)
 		switch step := rng.IntN(5); {
 		case step <= 1 || i == len(held):
-			rec, err := w.Acquire(w.ctx, lease.Request{Nodes: 1 + rng.IntN(2)*(all/3), TTL: time.Duration(1+rng.IntN(100)) * time.Second})
+			req := lease.Request{Nodes: 1 + rng.IntN(2)*(all/3), TTL: time.Duration(1+rng.IntN(100)) * time.Second}
+			req.Below = []uint32{0, 0, all / 3, all / 2}[rng.IntN(4)]
+			rec, err := w.Acquire(w.ctx, req)
 			if err == nil {
+				w.wantWithin(rec, req)
 				h.Granted(rec)
 				held = append(held, rec)
 			}

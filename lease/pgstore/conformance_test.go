@@ -65,7 +65,7 @@ type twin struct {
 func TestLikeTheRules(t *testing.T) {
 	server := sharedServer(t)
 	granted := 0
-	for seed := range uint64(6) {
+	for seed := range uint64(8) {
 		clock, withClock := atNoon()
 		tw := &twin{
 			T:     t,
@@ -128,6 +128,10 @@ func (tw *twin) move() {
 func (tw *twin) acquire() int {
 	sizes := []int{1, 2, 3, 5, 30000, 40000, randflake.MaxNode + 1, 0}
 	req := lease.Request{Nodes: sizes[tw.rng.IntN(len(sizes))], TTL: time.Duration(tw.rng.IntN(102)) * time.Second}
+	if tw.rng.IntN(4) == 0 {
+		bounds := []uint32{1, 4, 9, 30000, 80000, randflake.MaxNode + 1, randflake.MaxNode + 2}
+		req.Below = bounds[tw.rng.IntN(len(bounds))]
+	}
 	got, err := tw.store.Acquire(tw.Context(), req)
 	want, wantErr := tw.model.Acquire(tw.Context(), req)
 	tw.same("Acquire", got, want, err, wantErr)

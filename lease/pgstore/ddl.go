@@ -12,7 +12,7 @@ import (
 )
 
 // revision is that of the functions in schema.sql. Whoever changes what they take or return raises it.
-const revision = 1
+const revision = 2
 
 // DefaultSchema is the schema of a store whose URL or Config names none.
 const DefaultSchema = "randflake"

@@ -321,7 +321,7 @@ func TestNoticedTogether(t *testing.T) {
 	run(t, server, "UPDATE "+schemaOf(t, where)+".meta SET timeline = 'another'")
 	var reports []answer
 	for _, s := range []*Store{first, second} {
-		a, err := s.ask(t.Context(), s.sighting(), "acquire", []any{1, 60, lease.Owner{1}.String()})
+		a, err := s.ask(t.Context(), s.sighting(), "acquire", []any{1, randflake.MaxNode + 1, 60, lease.Owner{1}.String()})
 		if err != nil || a.Loss == "" {
 			t.Fatalf("no loss: %+v, %v", a, err)
 		}
@@ -413,7 +413,7 @@ func TestFloorHoldsForWidestRules(t *testing.T) {
 	}
 	report := func(s *Store) answer {
 		t.Helper()
-		a, err := s.ask(t.Context(), s.sighting(), "acquire", []any{1, 60, lease.Owner{1}.String()})
+		a, err := s.ask(t.Context(), s.sighting(), "acquire", []any{1, randflake.MaxNode + 1, 60, lease.Owner{1}.String()})
 		if err != nil || a.Loss == "" {
 			t.Fatalf("no loss: %+v, %v", a, err)
 		}

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -43,7 +44,8 @@ func (s *Store) Acquire(ctx context.Context, req lease.Request) (lease.Record, e
 	}
 	var token lease.Owner
 	rand.Read(token[:]) // never fails, by its contract
-	a, err := s.call(ctx, "acquire", req.Nodes, seconds(req.TTL), token.String())
+	below := cmp.Or(req.Below, randflake.MaxNode+1)
+	a, err := s.call(ctx, "acquire", req.Nodes, below, seconds(req.TTL), token.String())
 	if err != nil {
 		return lease.Record{}, err
 	}
@@ -53,7 +55,7 @@ func (s *Store) Acquire(ctx context.Context, req lease.Request) (lease.Record, e
 		return lease.Record{}, err
 	case a.Record == nil:
 		return lease.Record{}, s.refusal(ctx, req, a)
-	case rec.Owner != token || rec.Nodes() < req.Nodes || rec.Start < max(a.Now, a.NotBefore) || rec.HighWater < rec.Start:
+	case rec.Owner != token || rec.Nodes() < req.Nodes || rec.LastNode >= below || rec.Start < max(a.Now, a.NotBefore) || rec.HighWater < rec.Start:
 		return lease.Record{}, corrupt("granted was %+v", rec)
 	}
 	return rec, nil

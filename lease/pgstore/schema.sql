@@ -116,13 +116,14 @@ $randflake$;
 CREATE OR REPLACE FUNCTION @schema.serialize() RETURNS void
 LANGUAGE sql VOLATILE AS $randflake$ SELECT pg_advisory_xact_lock(1918987876, @literal_ranges::regclass::oid::integer) $randflake$;
 
--- acquire grants a range to a new owner, or returns no record when it has to refuse.
+-- acquire grants a range to a new owner, all of it below a bound, or returns no record when it has to
+-- refuse.
 --
 -- First it tries the ranges of the right size that are free and that nobody else is about to take.
 -- That there is none does not say that all are taken. So it tries again in turn, and waits for
 -- those that others have locked.
 CREATE OR REPLACE FUNCTION @schema.acquire(saw uuid, reached bigint, trusted boolean, clock bigint,
-    nodes bigint, ttl bigint, token uuid)
+    nodes bigint, below bigint, ttl bigint, token uuid)
 RETURNS json LANGUAGE plpgsql AS $randflake$
 DECLARE
     e        record;
@@ -139,7 +140,7 @@ BEGIN
     END IF;
 
     SELECT t.* INTO r FROM @schema.ranges t
-    WHERE t.last_node - t.first_node + 1 = nodes AND t.high_water < e.now
+    WHERE t.last_node - t.first_node + 1 = nodes AND t.last_node < below AND t.high_water < e.now
     ORDER BY t.high_water, t.first_node LIMIT 1 FOR UPDATE SKIP LOCKED;
 
     IF NOT FOUND THEN
@@ -154,7 +155,7 @@ BEGIN
         END IF;
 
         SELECT t.* INTO r FROM @schema.ranges t
-        WHERE t.last_node - t.first_node + 1 = nodes AND t.high_water < e.now
+        WHERE t.last_node - t.first_node + 1 = nodes AND t.last_node < below AND t.high_water < e.now
         ORDER BY t.high_water, t.first_node LIMIT 1 FOR UPDATE;
 
         IF NOT FOUND THEN
@@ -163,7 +164,7 @@ BEGIN
                 FROM @schema.ranges t
                 UNION ALL
                 SELECT coalesce(max(t.last_node), -1) + 1, @nodes FROM @schema.ranges t
-            ) gap WHERE gap.upto - gap.first >= nodes;
+            ) gap WHERE least(gap.upto, below) - gap.first >= nodes;
             IF unused IS NOT NULL THEN
                 starts := greatest(e.now, (e.meta).not_before);
                 INSERT INTO @schema.ranges AS t VALUES (unused, unused + nodes - 1, token, 1, starts, least(starts + ttl - 1, latest))
@@ -173,13 +174,14 @@ BEGIN
             END IF;
 
             SELECT t.* INTO r FROM @schema.ranges t
-            WHERE t.last_node - t.first_node + 1 > nodes AND t.high_water < e.now
+            WHERE t.last_node - t.first_node + 1 > nodes AND t.last_node < below AND t.high_water < e.now
             ORDER BY t.last_node - t.first_node, t.high_water, t.first_node LIMIT 1 FOR UPDATE;
         END IF;
 
         IF NOT FOUND THEN
             SELECT t.* INTO r FROM @schema.ranges t
-            WHERE t.last_node - t.first_node + 1 >= nodes AND t.owner IS NULL AND t.high_water BETWEEN e.now AND latest - 1
+            WHERE t.last_node - t.first_node + 1 >= nodes AND t.last_node < below
+                AND t.owner IS NULL AND t.high_water BETWEEN e.now AND latest - 1
             ORDER BY t.high_water, t.first_node LIMIT 1 FOR UPDATE;
         END IF;
         IF NOT FOUND THEN

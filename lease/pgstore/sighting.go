@@ -76,7 +76,7 @@ func (s *Store) call(ctx context.Context, function string, args ...any) (answer,
 
 // parameters are the types of what each function takes.
 var parameters = map[string]string{
-	"acquire":  "uuid bigint boolean bigint bigint bigint uuid",
+	"acquire":  "uuid bigint boolean bigint bigint bigint bigint uuid",
 	"renew":    "uuid bigint boolean bigint bigint bigint uuid bigint bigint bigint",
 	"lookup":   "uuid bigint boolean bigint bigint bigint bigint bigint",
 	"release":  "uuid bigint boolean bigint bigint bigint uuid bigint bigint bigint",

@@ -50,7 +50,7 @@ func TestDecidesAsRules(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s, clock := create(t, newPlace())
 			d := differential{t, rand.New(rand.NewPCG(seed, 7)), clock, s, leasetest.NewMemory(testRules, clock.Now), nil, 0}
-			for range 400 {
+			for range 500 {
 				d.step()
 			}
 			if d.granted() < 50 {
@@ -94,6 +94,9 @@ func (d *differential) step() {
 	ctx := d.Context()
 	if len(d.held) == 0 || d.rng.IntN(3) == 0 {
 		req := lease.Request{Nodes: []int{1, 2, 3, 9000, 20000, 40000}[d.rng.IntN(6)], TTL: ttl}
+		if d.rng.IntN(4) == 0 {
+			req.Below = []uint32{1, 6, 20000, 70000, randflake.MaxNode + 1, randflake.MaxNode + 2}[d.rng.IntN(6)]
+		}
 		got, err := d.store.Acquire(ctx, req)
 		want, wantErr := d.model.Acquire(ctx, req)
 		if d.same("Acquire", got, want, err, wantErr) {
@@ -197,6 +200,45 @@ func TestCandidates(t *testing.T) {
 	take(11, time.Minute)
 	_ = rest
 	d.sameRecords()
+}
+
+// TestBelowManyOthers: a range below the bound is found behind any number of older ones beyond it.
+func TestBelowManyOthers(t *testing.T) {
+	const low, high = 3, 40 // more than are read at once
+	s, clock := create(t, newPlace())
+	var held []lease.Record
+	for range low + high {
+		held = append(held, acquire(t, s, oneMinute))
+	}
+	release := func(rec lease.Record, used time.Time) {
+		t.Helper()
+		mustDo(t, s.Release(t.Context(), rec, used))
+	}
+	ask := lease.Request{Nodes: 1, Below: low, TTL: time.Minute}
+	want := func(node uint32) {
+		t.Helper()
+		if got := acquire(t, s, ask); got.FirstNode != node {
+			t.Errorf("granted node %d, want %d, the only one that is free below %d", got.FirstNode, node, low)
+		}
+		if got, err := s.Acquire(t.Context(), ask); !errors.Is(err, lease.ErrNoRange) {
+			t.Errorf("granted %+v, error %v; want ErrNoRange", got, err)
+		}
+	}
+	for _, rec := range held[low:] {
+		release(rec, noon)
+	}
+	clock.Advance(10 * time.Second)
+	release(held[1], noon.Add(5*time.Second))
+	want(1)
+	for i := range held[low:] { // to be released in this very second, when no other node is left
+		held[low+i] = acquire(t, s, oneMinute)
+	}
+	acquire(t, s, lease.Request{Nodes: randflake.MaxNode + 1 - low - high, TTL: time.Minute})
+	for _, rec := range held[low:] {
+		release(rec, clock.Now())
+	}
+	release(held[2], clock.Now().Add(time.Second))
+	want(2)
 }
 
 // TestOrderOfEquals: among ranges that are equally old the lowest goes first, as a number.

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/setup"
 )
@@ -186,7 +188,8 @@ func (s *Store) Acquire(ctx context.Context, req lease.Request) (lease.Record, e
 	if err := s.rules().CheckRequest(req); err != nil {
 		return lease.Record{}, err
 	}
-	r, err := s.step(ctx, call{Op: opAcquire, Nodes: req.Nodes, TTL: seconds(req.TTL), Owner: newOwner()}, nil)
+	below := cmp.Or(req.Below, randflake.MaxNode+1)
+	r, err := s.step(ctx, call{Op: opAcquire, Nodes: req.Nodes, Below: below, TTL: seconds(req.TTL), Owner: newOwner()}, nil)
 	if err != nil {
 		return lease.Record{}, err
 	}

@@ -44,6 +44,7 @@ type call struct {
 	Held *held `json:"held,omitempty"`
 
 	Nodes    int         `json:"nodes"`
+	Below    uint32      `json:"below"`
 	TTL      int64       `json:"ttl"`
 	Owner    lease.Owner `json:"owner"`
 	LastUsed int64       `json:"last_used"`

@@ -16,7 +16,7 @@
 --       incarnation, changes     what the caller saw last
 --       replicas      how many must be connected
 --       held          record that the caller holds: {first, last, owner, version, start}
---       nodes, ttl, owner, last_used, floor    of single operations
+--       nodes, below, ttl, owner, last_used, floor    of single operations; below is the first node not allowed
 --
 -- Returns {status, now, not_before, incarnation, changes, max_ttl, max_skew, first, record}. The status is
 --       ok       done
@@ -180,21 +180,32 @@ local function put(m, rec)
   end
 end
 
--- oldest returns the range of so many nodes with the lowest high-water mark between two bounds.
+-- oldest returns the range of so many nodes, all below the bound of the call, with the lowest high-water
+-- mark between two others. Most often the first one that it looks at will do; where there are many beyond
+-- the bound it reads more and more at once.
 local function oldest(key, nodes, from, to)
   from, to = math.max(from, EPOCH - 1), math.min(to, MAX_TIMESTAMP)
   if from > to then
     return nil
   end
-  local hit = redis.call('ZRANGE', key, digits(score(nodes, from)), digits(score(nodes, to)), 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-  if not hit[1] then
-    return nil
+  local skip, count = 0, 1
+  while true do
+    local hits = redis.call('ZRANGE', key, digits(score(nodes, from)), digits(score(nodes, to)), 'BYSCORE', 'LIMIT', skip, count)
+    for _, hit in ipairs(hits) do
+      local first = tonumber(hit)
+      if not first or first + nodes <= call.below then
+        local rec = find(number('member of ' .. key, hit, 0, MAX_NODE))
+        if not rec or score(size(rec), rec.high_water) ~= tonumber(redis.call('ZSCORE', key, hit)) or key == RELEASED and rec.owner ~= NOBODY then
+          corrupt('%s does not agree with the record of node %s', key, hit)
+        end
+        return rec
+      end
+    end
+    if #hits < count then
+      return nil
+    end
+    skip, count = skip + count, 16 * count
   end
-  local rec = find(number('member of ' .. key, hit[1], 0, MAX_NODE))
-  if not rec or score(size(rec), rec.high_water) ~= tonumber(hit[2]) or key == RELEASED and rec.owner ~= NOBODY then
-    corrupt('%s does not agree with the record of node %s', key, hit[1])
-  end
-  return rec
 end
 
 -- sizes iterates over the sizes of ranges in key, from the smallest one that has so many nodes.
@@ -216,7 +227,7 @@ local function candidate(m, nodes)
   if rec then
     return rec
   end
-  if m.next + nodes <= MAX_NODE + 1 then
+  if m.next + nodes <= call.below then
     return {first = m.next, last = m.next + nodes - 1, owner = NOBODY, version = 0, start = 0, high_water = 0}
   end
   for larger in sizes(AGES, nodes + 1) do
