@@ -1,0 +1,52 @@
+package snowflake
+
+import (
+	"time"
+
+	"github.com/randflake/randflake/internal/coarse"
+)
+
+// glance returns the published time in Unix milliseconds, which may be late, or reads an injected
+// clock.
+func (g *Generator) glance() int64 {
+	if g.now == nil {
+		return coarse.Milliseconds.Glance()
+	}
+	return g.now().UnixMilli()
+}
+
+// read reads the clock, in Unix milliseconds.
+func (g *Generator) read() int64 {
+	if g.now == nil {
+		return coarse.Milliseconds.Read()
+	}
+	return g.now().UnixMilli()
+}
+
+// time returns the time by the generator's clock.
+func (g *Generator) time() time.Time {
+	if g.now == nil {
+		return time.Now()
+	}
+	return g.now()
+}
+
+// unitAt returns the unit of a layout that a moment lies in, in Unix milliseconds. It is negative
+// before the epoch.
+func (l *Layout) unitAt(ms int64) int64 {
+	since := ms - l.epoch
+	if l.unit == 1 {
+		return since
+	}
+	unit := since / l.unit
+	if unit*l.unit > since {
+		unit--
+	}
+	return unit
+}
+
+// startOf returns when a unit begins, in Unix milliseconds.
+func (l *Layout) startOf(unit int64) int64 { return l.epoch + unit*l.unit }
+
+// lastSecond returns the Unix second that the end of a unit lies in.
+func (l *Layout) lastSecond(unit int64) int64 { return (l.startOf(unit+1) - 1) / 1000 }

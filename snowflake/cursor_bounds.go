@@ -1,0 +1,49 @@
+package snowflake
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// bounds returns a lease and a policy in the cursor's terms, all but where the cursor begins, or an
+// error that wraps ErrInvalidLease when the lease can't be used.
+func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
+	invalid := func(format string, args ...any) (bounds, error) {
+		return bounds{}, fmt.Errorf("%w: "+format, append([]any{ErrInvalidLease}, args...)...)
+	}
+	start, end := lease.Start, lease.End
+	life := int64(l.time.max()) + 1
+	b := bounds{
+		sequence: l.sequence.bits,
+		time:     l.time.bits,
+		first:    max(l.unitAt(start.UnixMilli()-1)+1, 0), // the first unit that begins in the lease
+		end:      min(l.unitAt(end.UnixMilli()), life),    // the one in which it ends, or begins beside it
+		life:     life,
+		ahead:    int64(p.ahead / l.Unit()),
+		lag:      int64(max(catchUp/l.Unit(), 1)),
+		scatter:  p.scatter,
+	}
+	switch p.reaction {
+	case holdUnit:
+		b.hold = int64(clockTolerance / l.Unit())
+	case stepBack:
+		b.steps = l.rollback.max()
+	}
+	switch {
+	case lease.FirstNode != lease.LastNode:
+		return invalid("nodes %d to %d: expected one, the worker", lease.FirstNode, lease.LastNode)
+	case start.Nanosecond() != 0:
+		return invalid("start %s: expected a whole second", start.Format(time.RFC3339Nano))
+	case end.Nanosecond() != 0:
+		return invalid("end %s: expected a whole second", end.Format(time.RFC3339Nano))
+	case !end.After(start):
+		return invalid("end %s: expected one after %s, the start", end.Format(time.RFC3339), start.Format(time.RFC3339))
+	case b.first >= life:
+		return invalid("start %s: %w", start.Format(time.RFC3339), l.ended())
+	case b.first >= b.end:
+		return invalid("%s to %s: expected a whole unit of %s since %s", start.Format(time.RFC3339), end.Format(time.RFC3339), l.Unit(), l.Epoch().Format(time.RFC3339Nano))
+	}
+	return b, nil
+}

@@ -1,0 +1,42 @@
+package snowflake
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// Callers may compare with the errors of either package, and no two of them are the same.
+func TestErrors(t *testing.T) {
+	shared := map[error]error{
+		ErrExhausted:       randflake.ErrExhausted,
+		ErrLeaseNotStarted: randflake.ErrLeaseNotStarted,
+		ErrLeaseEnded:      randflake.ErrLeaseEnded,
+		ErrClockBackward:   randflake.ErrClockBackward,
+		ErrClosed:          randflake.ErrClosed,
+		ErrInvalidLease:    randflake.ErrInvalidLease,
+		ErrEndOfLife:       randflake.ErrEndOfLife,
+	}
+	if len(shared) != 7 {
+		t.Errorf("%d shared errors differ, want 7", len(shared))
+	}
+	for ours, root := range shared {
+		if !errors.Is(ours, root) {
+			t.Errorf("%v is not %v", ours, root)
+		}
+	}
+	for _, own := range []error{ErrInvalidLayout, ErrInvalidID, ErrEnding} {
+		for _, other := range []error{ErrInvalidLayout, ErrInvalidID, ErrEnding, ErrEndOfLife, randflake.ErrInvalidID} {
+			if own != other && errors.Is(own, other) {
+				t.Errorf("%v is %v", own, other)
+			}
+		}
+	}
+	err := Baidu().Lifetime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	want := "snowflake: end of life: layout baidu ends at 2024-11-20T13:24:16Z: expected an earlier time, or another layout"
+	if !errors.Is(err, randflake.ErrEndOfLife) || err.Error() != want {
+		t.Errorf("end of life: %v", err)
+	}
+}

@@ -1,0 +1,328 @@
+package snowflake
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// A Generator makes the IDs of one worker of a layout, under a lease. It is safe for concurrent use
+// and must not be copied.
+//
+// Its IDs strictly increase, in the order in which they are made, across leases too, unless the clock
+// stepped back and it went along: by StepBack, or with the lease of another worker.
+//
+// The time in an ID is the one that internal/coarse publishes. It is late by one or two
+// milliseconds as a rule while many IDs are made, by under 50 ms on a loaded machine, and by longer
+// just after a pause of the process; it is exact when no ID was made for a few milliseconds. See
+// WaitNext and RunAhead for what they add.
+type Generator struct {
+	layout *Layout
+	settings
+	state atomic.Pointer[state]
+
+	mu       sync.Mutex // held while the state is replaced
+	lastUsed time.Time  // once closed
+	reported uint64     // what Issued returned at most
+
+	_       [64]byte      // claims write to what follows, and read what is above
+	skipped atomic.Uint64 // the values that cursors jumped over
+}
+
+// A state is all that a claim needs, in one pointer. It is replaced as a whole and never changed.
+type state struct {
+	bounds
+	cursor *cursor
+	static uint64 // the bits that all IDs have in common
+	lease  randflake.Lease
+	closed bool
+	past   uint64 // how far the cursors of earlier leases got, together
+}
+
+// Forever returns a lease of a worker for all of the time that a lease can express: from
+// 2024-10-27 to 2058-11-05. It is for those who assign worker numbers themselves.
+//
+// Nothing keeps two processes from using one number then. And a process that starts anew knows
+// nothing of the one before it: when it is there within the last unit that was used, or the clock
+// has stepped back behind that, or the other one ran ahead, it makes the same IDs again. Prefer the
+// leases of a store: see Keep.
+func Forever(worker uint32) randflake.Lease {
+	return randflake.Lease{
+		FirstNode: worker,
+		LastNode:  worker,
+		Start:     time.Unix(randflake.Epoch, 0).UTC(),
+		End:       time.Unix(randflake.MaxTimestamp+1, 0).UTC(),
+	}
+}
+
+// New returns a generator that makes IDs of a layout under a lease of one node, which is the worker
+// number: it fills the static fields that are not pinned. Only units of time that lie in the lease as
+// a whole are used. The caller sees to it that no other generator of the same IDs ever has a lease
+// that shares both the worker and a second with this one: package lease does that, and Keep.
+//
+// A lease that can't be used is an error that wraps ErrInvalidLease, and also ErrEndOfLife when the
+// layout ends before it starts; an option that can't be, or doesn't go with the layout, is one that
+// wraps ErrInvalidOption.
+func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, error) {
+	settings, err := newSettings(layout, options)
+	if err != nil {
+		return nil, err
+	}
+	g := &Generator{layout: layout, settings: settings}
+	st, err := g.newState(lease)
+	if err != nil {
+		return nil, err
+	}
+	st.startAt(st.first)
+	st.cursor = newCursor(&st.bounds, &g.skipped)
+	g.state.Store(st)
+	return g, nil
+}
+
+// Generate returns a new ID. When there is none at present it waits as far as the generator's policy
+// goes, and returns one of ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward,
+// ErrEndOfLife and ErrClosed otherwise.
+func (g *Generator) Generate() (ID, error) {
+	st, start, _, err := g.claim(wait{}, 1)
+	if err != nil {
+		g.tell(err)
+		return 0, err
+	}
+	return g.id(st, start), nil
+}
+
+// Fill fills dst with new IDs, in increasing order, and returns how many it made: n IDs are good
+// even when err is not nil, and err, one of Generate's errors, says why n < len(dst). It waits as
+// Generate does, for each unit anew.
+func (g *Generator) Fill(dst []ID) (n int, err error) {
+	for n < len(dst) {
+		st, start, taken, err := g.claim(wait{}, uint64(len(dst)-n))
+		if err != nil {
+			g.tell(err)
+			return n, err
+		}
+		id := g.id(st, start)
+		for i := range dst[n : n+int(taken)] {
+			dst[n+i] = id + ID(i)<<g.layout.sequence.shift
+		}
+		n += int(taken)
+	}
+	return n, nil
+}
+
+// Wait is Generate, but waits wherever waiting helps for as long as it takes: after ErrExhausted,
+// ErrClockBackward and ErrLeaseNotStarted. It returns the other errors at once, and when ctx ends
+// first an error that wraps both the cause of that and the reason for the wait.
+func (g *Generator) Wait(ctx context.Context) (ID, error) {
+	st, start, _, err := g.claim(wait{ctx: ctx}, 1)
+	if err != nil {
+		if ctx.Err() == nil {
+			g.tell(err)
+		}
+		return 0, err
+	}
+	return g.id(st, start), nil
+}
+
+// claim takes up to n consecutive values, at least one, of one unit. It waits as the policy and w
+// have it.
+func (g *Generator) claim(w wait, n uint64) (st *state, start, taken uint64, err error) {
+	now := g.layout.unitAt(g.glance())
+	for {
+		st := g.state.Load()
+		next := st.cursor.next.Load()
+		p, err := st.plan(next, st.cursor.full.Load(), now)
+		if err != nil {
+			return g.claimSlowly(w, n)
+		}
+		if start, taken := st.cursor.take(&st.bounds, next, p, n); taken > 0 {
+			return st, start, taken, nil
+		}
+	}
+}
+
+// claimSlowly is claim with a look at the real clock, on which errors rest.
+func (g *Generator) claimSlowly(w wait, n uint64) (st *state, start, taken uint64, err error) {
+	for {
+		st := g.state.Load()
+		if st.closed {
+			return nil, 0, 0, ErrClosed
+		}
+		next := st.cursor.next.Load()
+		now := g.layout.unitAt(g.read()) // after next was loaded: see plan
+		p, err := st.plan(next, st.cursor.full.Load(), now)
+		if err == ErrClockBackward && g.policy.reaction == stepBack {
+			st.cursor.leave(&st.bounds, next)
+			p, err = st.stepBack(next, now)
+		}
+		switch err {
+		case nil:
+			if start, taken := st.cursor.take(&st.bounds, next, p, n); taken > 0 {
+				return st, start, taken, nil
+			}
+			continue
+		case errFrozen:
+			g.settle()
+			continue
+		case ErrEndOfLife:
+			return nil, 0, 0, g.layout.ended()
+		}
+		st.cursor.raiseFull(p.full)
+		if err := w.until(g, st.due(next, now, err), err); err != nil {
+			return nil, 0, 0, err
+		}
+	}
+}
+
+// id returns the ID of a value.
+func (g *Generator) id(st *state, value uint64) ID {
+	l := g.layout
+	id := st.static | (value&l.sequence.max())<<l.sequence.shift
+	value >>= l.sequence.bits
+	id |= (value & l.time.max()) << l.time.shift
+	return ID(id | value>>l.time.bits<<l.rollback.shift)
+}
+
+// Extend moves the end of the lease to a later one; the worker stays the same. An earlier end is an
+// error that wraps ErrInvalidLease. After Close it returns ErrClosed.
+func (g *Generator) Extend(end time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	st := g.state.Load()
+	if st.closed {
+		return ErrClosed
+	}
+	lease := st.lease
+	if end.Before(lease.End) {
+		return fmt.Errorf("%w: new end %s: expected %s, the present one, or later", ErrInvalidLease, end.Format(time.RFC3339), lease.End.Format(time.RFC3339))
+	}
+	lease.End = end
+	longer, err := g.newState(lease)
+	if err != nil {
+		return err
+	}
+	longer.startAt(st.from)
+	longer.cursor, longer.past = st.cursor, st.past
+	g.state.Store(longer)
+	return nil
+}
+
+// Replace goes on with another lease. It returns the last second that IDs made under the old one
+// carry, now or ever, or the second before its start when there are none: from then on the old
+// worker can be leased to somebody else. IDs go on after the last unit used, or at the clock's
+// present one when the clock has stepped back.
+//
+// A lease of the same worker must start after that second; otherwise, and when the lease is no
+// lease, Replace returns an error that wraps ErrInvalidLease and the old lease stays in force.
+// After Close it returns ErrClosed. Like any lease, the new one must not share a worker and a second
+// with leases that were used before, this generator's earlier ones included: only the one in force
+// is compared.
+func (g *Generator) Replace(lease randflake.Lease) (lastUsed time.Time, err error) {
+	next, err := g.newState(lease)
+	if err != nil {
+		return time.Time{}, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	st := g.state.Load()
+	if st.closed {
+		return time.Time{}, ErrClosed
+	}
+	reached, ok := st.cursor.freeze(func(reached uint64) bool {
+		return lease.FirstNode != st.lease.FirstNode || lease.Start.After(g.lastSecondUsed(st, reached))
+	})
+	lastUsed = g.lastSecondUsed(st, reached)
+	if !ok {
+		return time.Time{}, fmt.Errorf("%w: start %s: expected one after %s, the last second that was used of this worker", ErrInvalidLease, lease.Start.Format(time.RFC3339), lastUsed.Format(time.RFC3339))
+	}
+	next.startAt(g.goOn(&next.bounds, st.newest(reached)))
+	next.cursor, next.past = newCursor(&next.bounds, &g.skipped), st.past+reached-st.base
+	g.state.Store(next)
+	return lastUsed, nil
+}
+
+// goOn returns the unit at which a new lease begins, when last is the newest one that was used before.
+func (g *Generator) goOn(b *bounds, last int64) int64 {
+	if now := g.layout.unitAt(g.read()); now+b.ahead < last {
+		return b.first // the clock stepped back
+	}
+	return max(b.first, last+1)
+}
+
+// Close ends the generator: Generate returns ErrClosed from now on. It returns the last second that
+// IDs made under the lease in force carry, now or ever, or the second before its start when there
+// are none. Another Close returns the same second and ErrClosed.
+func (g *Generator) Close() (lastUsed time.Time, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	st := g.state.Load()
+	if st.closed {
+		return g.lastUsed, ErrClosed
+	}
+	reached, _ := st.cursor.freeze(func(uint64) bool { return true })
+	g.lastUsed = g.lastSecondUsed(st, reached)
+	g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, past: st.past + reached - st.base})
+	return g.lastUsed, nil
+}
+
+// lastSecondUsed returns the second of the newest value up to next, or the one before the lease.
+func (g *Generator) lastSecondUsed(st *state, next uint64) time.Time {
+	unit, ok := st.cursor.lastUsed(&st.bounds, next)
+	if !ok {
+		return st.lease.Start.Add(-time.Second).UTC()
+	}
+	return time.Unix(g.layout.lastSecond(unit), 0).UTC()
+}
+
+// Lease returns the lease in force; after Close, the last one.
+func (g *Generator) Lease() randflake.Lease { return g.state.Load().lease }
+
+// Layout returns the layout of the generator's IDs.
+func (g *Generator) Layout() *Layout { return g.layout }
+
+// Issued returns how many IDs the generator has made since New, for statistics. It never goes down.
+// While IDs are being made it may miss some of the last ones.
+func (g *Generator) Issued() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	st := g.state.Load()
+	reached := st.past
+	if !st.closed {
+		reached += st.cursor.next.Load() - st.base
+	}
+	// A claim counts what it skips before it takes what comes after, so this is never too much.
+	if issued := reached - g.skipped.Load(); int64(issued-g.reported) > 0 {
+		g.reported = issued
+	}
+	return g.reported
+}
+
+// settle returns when those who replace the state are through.
+func (g *Generator) settle() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+}
+
+// tell tells of a refusal.
+func (g *Generator) tell(err error) {
+	if g.refused != nil {
+		g.refused(err)
+	}
+}
+
+// newState returns a state for a lease, all but its cursor.
+func (g *Generator) newState(lease randflake.Lease) (*state, error) {
+	static, _, err := g.layout.static(uint64(lease.FirstNode), g.pins)
+	if err != nil {
+		return nil, err
+	}
+	b, err := g.layout.bounds(lease, g.policy)
+	if err != nil {
+		return nil, err
+	}
+	return &state{bounds: b, static: static, lease: lease}, nil
+}

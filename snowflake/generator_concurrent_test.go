@@ -1,0 +1,224 @@
+package snowflake
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var idsEach = flag.Int("ids", 100_000, "how many IDs each goroutine of the concurrent tests makes")
+
+// problemOf returns what is wrong with the IDs that several goroutines made with one generator, at
+// most perUnit in each unit: each must have made increasing ones, and no two the same.
+func problemOf(l *Layout, made [][]ID, perUnit int) string {
+	var all []ID
+	for i, ids := range made {
+		for j := range ids[1:] {
+			if ids[j+1] <= ids[j] {
+				return fmt.Sprintf("goroutine %d: ID %d, %d, came after %d", i, j+1, ids[j+1], ids[j])
+			}
+		}
+		all = append(all, ids...)
+	}
+	slices.Sort(all)
+	inUnit := 0
+	for i, id := range all {
+		inUnit++
+		switch {
+		case i == 0:
+		case id == all[i-1]:
+			return fmt.Sprintf("ID %d was made twice", id)
+		case id>>l.time.shift != all[i-1]>>l.time.shift:
+			inUnit = 1
+		}
+		if inUnit > perUnit {
+			return fmt.Sprintf("more than %d IDs in the unit of %d", perUnit, id)
+		}
+	}
+	return ""
+}
+
+func TestProblemOfFindsFaults(t *testing.T) {
+	l := smallLayout(t)
+	at := func(unit, sequence ID) ID { return unit<<l.time.shift | sequence<<l.sequence.shift }
+	good := func() [][]ID {
+		return [][]ID{{at(1, 0), at(1, 2), at(3, 0)}, {at(1, 1), at(2, 0), at(2, 1), at(3, 1)}}
+	}
+	if problem := problemOf(l, good(), 3); problem != "" {
+		t.Errorf("found in what is right: %s", problem)
+	}
+	for name, plant := range map[string]func(made [][]ID){
+		"twice by one":   func(made [][]ID) { made[0][1] = made[0][0] },
+		"twice by two":   func(made [][]ID) { made[0][2] = made[1][3] },
+		"out of order":   func(made [][]ID) { made[1][1], made[1][2] = made[1][2], made[1][1] },
+		"over the limit": func(made [][]ID) { made[1][1] = at(1, 3) },
+	} {
+		made := good()
+		plant(made)
+		if problemOf(l, made, 3) == "" {
+			t.Errorf("%s: not found", name)
+		}
+	}
+}
+
+// crowd has 8 goroutines make IDs at the same time, singly and by Fill, and returns what each made.
+func crowd(t *testing.T, g *Generator, each int) [][]ID {
+	made := make([][]ID, 8)
+	var makers sync.WaitGroup
+	for i := range made {
+		makers.Go(func() {
+			ids := make([]ID, each)
+			for n := 0; n < each; {
+				var err error
+				taken := 0
+				if (n/1000+i)%4 == 0 {
+					taken, err = g.Fill(ids[n:min(n+100, each)])
+				} else if ids[n], err = g.Generate(); err == nil {
+					taken = 1
+				}
+				n += taken
+				if err == ErrExhausted && g.policy.wait == 0 {
+					time.Sleep(time.Millisecond)
+				} else if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			made[i] = ids
+		})
+	}
+	makers.Wait()
+	return made
+}
+
+func TestCrowd(t *testing.T) {
+	l := mustLayout(t, Time(41), Static("worker", 5), Rollback(2), Sequence(12))
+	for name, options := range map[string][]Option{
+		"wait":         {WaitNext(time.Minute)},
+		"refuse":       {RefuseWhenUsedUp()},
+		"run ahead":    {RunAhead(time.Hour)},
+		"a bit ahead":  {RunAhead(10 * time.Millisecond), WaitNext(time.Minute)},
+		"wait back":    {WaitBack(15 * time.Millisecond), WaitNext(time.Minute)},
+		"step back":    {StepBack(), WaitNext(time.Minute)},
+		"random start": {RandomStart(1000), WaitNext(time.Minute)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, err := New(l, Forever(1), options...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made := crowd(t, g, *idsEach)
+			if t.Failed() {
+				return
+			}
+			if problem := problemOf(l, made, 1<<l.sequence.bits); problem != "" {
+				t.Error(problem)
+			}
+			if want := uint64(8 * *idsEach); g.Issued() != want {
+				t.Errorf("issued %d, want %d", g.Issued(), want)
+			}
+			newest := slices.MaxFunc(made, func(a, b []ID) int { return int(a[len(a)-1] - b[len(b)-1]) })
+			p, _ := l.Inspect(newest[len(newest)-1])
+			if ahead := time.Until(p.Time); ahead > g.policy.ahead {
+				t.Errorf("the last ID is %v ahead of the clock, want at most %v", ahead, g.policy.ahead)
+			}
+			if p.Rollback != 0 {
+				t.Errorf("rollback %d, though the clock did not step back", p.Rollback)
+			}
+			last, err := g.Close()
+			if want := p.Time.Truncate(time.Second); !last.Equal(want) || err != nil {
+				t.Errorf("Close = %s, %v, want %s", last, err, want)
+			}
+		})
+	}
+}
+
+// While a crowd makes IDs its lease is extended and replaced; the IDs increase all the same, and the
+// count never goes down.
+func TestCrowdAcrossLeases(t *testing.T) {
+	l := mustLayout(t, Time(41), Static("worker", 10), Sequence(12))
+	g, err := New(l, Forever(1000), WaitNext(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stop atomic.Bool
+	var changer sync.WaitGroup
+	changer.Go(func() {
+		for worker, counted := uint32(999), uint64(0); !stop.Load() && worker > 0; worker-- {
+			if err := g.Extend(g.Lease().End); err != nil {
+				t.Error(err)
+			}
+			if _, err := g.Replace(Forever(worker)); err != nil {
+				t.Error(err)
+			}
+			n := g.Issued()
+			if n < counted || n > 8*uint64(*idsEach) {
+				t.Errorf("issued %d after %d", n, counted)
+			}
+			counted = n
+			time.Sleep(time.Millisecond)
+		}
+	})
+	made := crowd(t, g, *idsEach/2)
+	stop.Store(true)
+	changer.Wait()
+	if problem := problemOf(l, made, 1<<l.sequence.bits); problem != "" {
+		t.Error(problem)
+	}
+	if want := uint64(8 * (*idsEach / 2)); g.Issued() != want {
+		t.Errorf("issued %d, want %d", g.Issued(), want)
+	}
+}
+
+// The clock goes on, stands still and steps in both directions while a crowd makes IDs. None comes
+// twice, whatever the policy, and no unit has too many within one rollback.
+func TestCrowdUnderAMadClock(t *testing.T) {
+	for name, options := range map[string][]Option{
+		"hold":      {RefuseWhenUsedUp()},
+		"step back": {StepBack(), RefuseWhenUsedUp()},
+		"run ahead": {RunAhead(20 * time.Millisecond), RefuseWhenUsedUp()},
+		"wait back": {WaitBack(2 * time.Millisecond), RefuseWhenUsedUp()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, options...)
+			var wrong sync.Mutex
+			seen := map[ID]bool{}
+			var makers sync.WaitGroup
+			for i := range 8 {
+				makers.Go(func() {
+					ids := make([]ID, 5)
+					steps := []int64{1, 0, 3, -2, 1, 25, -30, 2, 1, 0, -1, 40}
+					for j := range 500 {
+						n, _ := b.Fill(ids[:1+j%5])
+						wrong.Lock()
+						for _, id := range ids[:n] {
+							if seen[id] {
+								t.Errorf("ID %d was made twice", id)
+							}
+							seen[id] = true
+						}
+						wrong.Unlock()
+						b.clock.ms.Add(steps[(i+j)%len(steps)])
+					}
+				})
+			}
+			makers.Wait()
+			inUnit := map[ID]int{}
+			for id := range seen {
+				p, _ := b.layout.Inspect(id)
+				p.Sequence = 0
+				unit, _ := b.layout.Compose(p)
+				if inUnit[unit]++; inUnit[unit] > 8 {
+					t.Errorf("more than 8 IDs like %+v", p)
+				}
+			}
+			if len(seen) < 1000 || b.Issued() != uint64(len(seen)) {
+				t.Errorf("%d IDs, issued %d", len(seen), b.Issued())
+			}
+		})
+	}
+}

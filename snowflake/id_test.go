@@ -1,0 +1,200 @@
+package snowflake
+
+import (
+	"bytes"
+	"database/sql"
+	"database/sql/driver"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+)
+
+var _ interface {
+	encoding.TextMarshaler
+	encoding.TextAppender
+	encoding.BinaryMarshaler
+	encoding.BinaryAppender
+	json.Marshaler
+	driver.Valuer
+	fmt.Stringer
+} = ID(0)
+
+var _ interface {
+	encoding.TextUnmarshaler
+	encoding.BinaryUnmarshaler
+	json.Unmarshaler
+	sql.Scanner
+} = (*ID)(nil)
+
+// someIDs returns those around powers of two and ten, and random ones of all lengths.
+func someIDs() []ID {
+	ids := []ID{0, math.MaxInt64}
+	for shift := range 63 {
+		ids = append(ids, 1<<shift-1, 1<<shift, ID(rand.Uint64N(1<<shift)))
+	}
+	for power := ID(10); power < math.MaxInt64/10; power *= 10 {
+		ids = append(ids, power-1, power)
+	}
+	return ids
+}
+
+func TestDecimal(t *testing.T) {
+	for _, id := range someIDs() {
+		want := strconv.FormatInt(int64(id), 10)
+		text, err := id.AppendText([]byte("id-"))
+		if id.String() != want || string(text) != "id-"+want || err != nil {
+			t.Errorf("%d: String %s, AppendText %s, %v", int64(id), id.String(), text, err)
+		}
+		text, err = id.MarshalText()
+		if string(text) != want || err != nil {
+			t.Errorf("%d: MarshalText %s, %v", int64(id), text, err)
+		}
+		if got, err := ParseID(want); got != id || err != nil {
+			t.Errorf("ParseID(%s) = %d, %v", want, int64(got), err)
+		}
+		var read ID
+		if err := read.UnmarshalText(text); read != id || err != nil {
+			t.Errorf("UnmarshalText(%s) = %d, %v", text, int64(read), err)
+		}
+	}
+}
+
+// notDecimal are texts that are no ID.
+var notDecimal = []string{
+	"", " ", "1 ", " 1", "1\n", "-1", "-0", "+1", "00", "01", "0x1", "1_0", "1e3", "1.0", "a", "/", ":", "1:", "é", "١", "\x00",
+	"9223372036854775808",  // 1 << 63
+	"9999999999999999999",  // 19 digits
+	"18446744073709551616", // 1 << 64
+	"0000000000000000000001",
+}
+
+func TestParseIDRefuses(t *testing.T) {
+	for _, text := range notDecimal {
+		id := ID(7)
+		_, parsed := ParseID(text)
+		quoted, _ := json.Marshal(text)
+		for name, err := range map[string]error{
+			"ParseID":         parsed,
+			"UnmarshalText":   id.UnmarshalText([]byte(text)),
+			"UnmarshalJSON":   id.UnmarshalJSON(quoted),
+			"a string's Scan": id.Scan(text),
+			"bytes' Scan":     id.Scan([]byte(text)),
+		} {
+			if !errors.Is(err, ErrInvalidID) {
+				t.Errorf("%s of %q: %v, want ErrInvalidID", name, text, err)
+			}
+		}
+		if id != 7 {
+			t.Errorf("a failed parse of %q changed the ID", text)
+		}
+	}
+}
+
+// What can't be an ID is not written.
+func TestNegativeIDsAreRefused(t *testing.T) {
+	for _, id := range []ID{-1, math.MinInt64} {
+		_, text := id.MarshalText()
+		_, binary := id.MarshalBinary()
+		_, json := id.MarshalJSON()
+		_, value := id.Value()
+		read := ID(7)
+		for name, err := range map[string]error{
+			"MarshalText": text, "MarshalBinary": binary, "MarshalJSON": json, "Value": value,
+			"Scan":            read.Scan(int64(id)),
+			"UnmarshalBinary": read.UnmarshalBinary([]byte{0xff, 0, 0, 0, 0, 0, 0, 0}),
+		} {
+			if !errors.Is(err, ErrInvalidID) {
+				t.Errorf("%s of %d: %v, want ErrInvalidID", name, id, err)
+			}
+		}
+		if read != 7 {
+			t.Errorf("a failed read changed the ID")
+		}
+	}
+}
+
+func TestBinary(t *testing.T) {
+	for _, a := range someIDs() {
+		left, err := a.MarshalBinary()
+		if err != nil || len(left) != 8 {
+			t.Fatalf("%d: %v, %v", a, left, err)
+		}
+		var read ID
+		if err := read.UnmarshalBinary(left); read != a || err != nil {
+			t.Errorf("%v read as %d, %v, want %d", left, read, err, a)
+		}
+		for _, b := range someIDs() {
+			right, _ := b.MarshalBinary()
+			if (bytes.Compare(left, right) < 0) != (a < b) {
+				t.Fatalf("the bytes of %d and %d sort differently", a, b)
+			}
+		}
+	}
+	if b, _ := ID(0x0102).AppendBinary([]byte{9}); !bytes.Equal(b, []byte{9, 0, 0, 0, 0, 0, 0, 1, 2}) {
+		t.Errorf("AppendBinary made %v", b)
+	}
+	for _, b := range [][]byte{nil, make([]byte, 7), make([]byte, 9)} {
+		if err := new(ID).UnmarshalBinary(b); !errors.Is(err, ErrInvalidID) {
+			t.Errorf("UnmarshalBinary of %d bytes: %v", len(b), err)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	for _, id := range someIDs() {
+		b, err := json.Marshal(struct{ ID ID }{id})
+		want := fmt.Sprintf(`{"ID":"%d"}`, id)
+		if string(b) != want || err != nil {
+			t.Errorf("%d: %s, %v", id, b, err)
+		}
+		for _, data := range []string{want, fmt.Sprintf(`{"ID": %d }`, id)} {
+			var read struct{ ID ID }
+			if err := json.Unmarshal([]byte(data), &read); read.ID != id || err != nil {
+				t.Errorf("%s read as %d, %v", data, read.ID, err)
+			}
+		}
+	}
+	id := ID(7)
+	if err := json.Unmarshal([]byte("null"), &id); id != 7 || err != nil {
+		t.Errorf("null: %d, %v", id, err)
+	}
+	for _, data := range []string{"-1", "-0", "1.0", "1e3", "9223372036854775808", `"`, `"\u00"`, "true", "[1]", `{"a":1}`, ""} {
+		if err := id.UnmarshalJSON([]byte(data)); id != 7 || !errors.Is(err, ErrInvalidID) {
+			t.Errorf("JSON %s: %d, %v, want ErrInvalidID", data, id, err)
+		}
+	}
+	keys, err := json.Marshal(map[ID]bool{12: true})
+	if string(keys) != `{"12":true}` || err != nil {
+		t.Errorf("as a key: %s, %v", keys, err)
+	}
+}
+
+func TestSQL(t *testing.T) {
+	for _, id := range someIDs() {
+		value, err := id.Value()
+		if value != int64(id) || err != nil {
+			t.Errorf("Value of %d: %v, %v", id, value, err)
+		}
+		for _, src := range []any{int64(id), id.String(), []byte(id.String())} {
+			var read ID
+			if err := read.Scan(src); read != id || err != nil {
+				t.Errorf("Scan of %T %v: %d, %v", src, src, read, err)
+			}
+		}
+	}
+	id := ID(7)
+	for _, src := range []any{nil, 1.0, true, uint64(1)} {
+		if err := id.Scan(src); id != 7 || !errors.Is(err, ErrInvalidID) {
+			t.Errorf("Scan of %T: %d, %v, want ErrInvalidID", src, id, err)
+		}
+	}
+	var null sql.Null[ID]
+	if err := null.Scan(nil); null.Valid || err != nil {
+		t.Errorf("NULL: %v, %v", null, err)
+	}
+}

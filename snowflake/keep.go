@@ -1,0 +1,144 @@
+package snowflake
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+)
+
+// A Keeper holds the lease of a worker number and makes IDs under it. It renews the lease in the
+// background, and takes another worker number when this one is lost or of no more use: when the
+// clock stepped back further than the generator's policy rides out, the generator refuses with
+// ErrClockBackward, and goes on as another worker as soon as the store has granted one. The old
+// number goes back, with the last second that it was used for, and nobody gets it for that
+// second or an earlier one.
+//
+// Its methods are those of [lease.Keeper], Close and Status, but for Generator. It is safe for
+// concurrent use.
+type Keeper struct {
+	*lease.Keeper
+	generator *Generator
+}
+
+// Generator returns the generator, the same one for as long as the keeper lives. It makes IDs
+// without any detour through the keeper.
+func (k *Keeper) Generator() *Generator { return k.generator }
+
+// Keep acquires a worker number from store, starts to keep it and returns its keeper, whose
+// generator makes IDs of layout. ctx bounds the acquisition and nothing else. The keeper holds a
+// goroutine, and the lease, until Close; it does not close the store.
+//
+// The nodes of the store are the worker numbers, from 0 up to the number of workers that the layout
+// has room for in the fields that are not pinned. When all of them are taken Keep fails with
+// lease.ErrNoRange. It fails as New does when options or lease do not go with the layout, and
+// otherwise as lease.Keep does.
+//
+// All IDs that must not meet, which are those in one ID space, need one store: two stores grant the
+// same worker number. All keepers of an ID space must pin the same fields too, to whichever values,
+// because the number fills what is not pinned: with 5 bits for each, worker 3 of datacenter 1 is
+// number 35 to those who do not pin the datacenter, and 3 to those who do. The other way round there
+// is no danger: several layouts may share a store, but they share its numbers then.
+func Keep(ctx context.Context, store lease.Store, layout *Layout, options ...KeepOption) (*Keeper, error) {
+	if layout == nil {
+		return nil, fmt.Errorf("%w: layout is nil: expected one", ErrInvalidLayout)
+	}
+	var k keeping
+	for _, option := range options {
+		if option == nil {
+			return nil, invalidOption("Keep", option, "an option that is not nil")
+		}
+		option.applyTo(&k)
+	}
+	set, err := newSettings(layout, k.generator)
+	if err != nil {
+		return nil, err
+	}
+	_, workers, err := layout.static(0, set.pins)
+	if err != nil {
+		return nil, err
+	}
+	k.lease = append(k.lease, lease.Nodes(1), lease.Below(uint32(min(workers, randflake.MaxNode+1))), lease.WithClock(set.now))
+
+	var generator *Generator
+	kept, err := lease.KeepFor(ctx, store, func(l randflake.Lease, onRefusal func(error)) (lease.Holder, error) {
+		g, err := New(layout, oneWorker(l), append(k.generator, OnRefusal(both(onRefusal, set.refused)))...)
+		generator = g
+		return holder{g, onRefusal}, err
+	}, k.lease...)
+	if err != nil {
+		return nil, err
+	}
+	return &Keeper{kept, generator}, nil
+}
+
+// A KeepOption changes what Keep does: an [Option] of the generator, or [Leasing]. With WithClock the
+// keeper asks the same clock as the generator.
+type KeepOption interface{ applyTo(*keeping) }
+
+// keeping is what the options of Keep come to.
+type keeping struct {
+	generator []Option
+	lease     []lease.Option
+}
+
+func (o Option) applyTo(k *keeping) { k.generator = append(k.generator, o) }
+
+// Leasing has Keep lease with options such as lease.TTL and lease.Logger. The number of nodes, their
+// bound and the clock are not up to them.
+func Leasing(options ...lease.Option) KeepOption { return leasing(options) }
+
+type leasing []lease.Option
+
+func (l leasing) applyTo(k *keeping) { k.lease = append(k.lease, l...) }
+
+// oneWorker narrows a lease to its first node. A store that also serves those who want several nodes
+// at a time grants one of their ranges when nothing else is free.
+func oneWorker(l randflake.Lease) randflake.Lease {
+	l.LastNode = l.FirstNode
+	return l
+}
+
+// both returns a function that calls f, and then g unless it is nil.
+func both(f, g func(error)) func(error) {
+	if g == nil {
+		return f
+	}
+	return func(err error) { f(err); g(err) }
+}
+
+// A holder is a generator as package lease keeps it.
+type holder struct {
+	*Generator
+	onRefusal func(error)
+}
+
+func (h holder) Replace(l randflake.Lease) (lastUsed time.Time, err error) {
+	return h.Generator.Replace(oneWorker(l))
+}
+
+// Try makes no ID: what a claim would do is known without one.
+func (h holder) Try() error {
+	err := h.ready()
+	if err != nil {
+		h.onRefusal(err)
+	}
+	return err
+}
+
+// ready returns why no ID can be made at present without waiting, if that is so.
+func (g *Generator) ready() error {
+	st := g.state.Load()
+	next := st.cursor.next.Load()
+	now := g.layout.unitAt(g.read()) // after next was loaded: see plan
+	_, err := st.plan(next, st.cursor.full.Load(), now)
+	if err == ErrClockBackward && g.policy.reaction == stepBack {
+		_, err = st.stepBack(next, now)
+	}
+	if err == errFrozen {
+		return ErrClosed // or about to be, as the keeper, which asks, replaces no lease meanwhile
+	}
+	return err
+}

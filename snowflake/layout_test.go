@@ -1,0 +1,154 @@
+package snowflake
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+var epoch2025 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// mustLayout returns a layout of milliseconds since 2025.
+func mustLayout(t testing.TB, fields ...Field) *Layout {
+	t.Helper()
+	l, err := NewLayout("test", epoch2025, time.Millisecond, fields...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestNewLayoutRefuses(t *testing.T) {
+	ms := time.Millisecond
+	fields := func(f ...Field) []Field { return f }
+	good := fields(Time(41), Static("worker", 10), Sequence(12))
+	tests := []struct {
+		why    string
+		name   string
+		epoch  time.Time
+		unit   time.Duration
+		fields []Field
+		says   []string
+	}{
+		{"no name", "", epoch2025, ms, good, []string{`name ""`}},
+		{"upper case", "Mine", epoch2025, ms, good, []string{`"Mine"`, "lower-case"}},
+		{"a digit first", "8node", epoch2025, ms, good, []string{`"8node"`}},
+		{"no time unit", "mine", epoch2025, 0, good, []string{"unit 0s", "1ms, 10ms or 1s"}},
+		{"another unit", "mine", epoch2025, 100 * ms, good, []string{"unit 100ms"}},
+		{"microseconds", "mine", epoch2025, time.Microsecond, good, []string{"unit 1µs"}},
+		{"future epoch", "mine", time.Now().Add(time.Hour), ms, good, []string{"epoch", "future"}},
+		{"epoch before 1970", "mine", time.Unix(-1, 0), ms, good, []string{"epoch 1969", "1970"}},
+		{"no epoch", "mine", time.Time{}, ms, good, []string{"epoch 0001", "1970"}},
+		{"half a millisecond", "mine", epoch2025.Add(500 * time.Microsecond), ms, good, []string{"whole millisecond"}},
+		{"no fields", "mine", epoch2025, ms, nil, []string{"field time", "missing"}},
+		{"no sequence", "mine", epoch2025, ms, fields(Time(41), Static("worker", 10)), []string{"field sequence", "missing"}},
+		{"no time", "mine", epoch2025, ms, fields(Static("worker", 10), Sequence(12)), []string{"field worker", "time"}},
+		{"time is second", "mine", epoch2025, ms, fields(Sequence(12), Time(41)), []string{"field sequence", "first"}},
+		{"two times", "mine", epoch2025, ms, fields(Time(20), Time(20), Sequence(12)), []string{"field time", "twice"}},
+		{"two sequences", "mine", epoch2025, ms, fields(Time(41), Sequence(5), Sequence(12)), []string{"field sequence", "twice"}},
+		{"two rollbacks", "mine", epoch2025, ms, fields(Time(41), Rollback(1), Rollback(1), Sequence(12)), []string{"field rollback", "twice"}},
+		{"two workers", "mine", epoch2025, ms, fields(Time(41), Static("worker", 1), Static("worker", 1), Sequence(12)), []string{"field worker", "twice"}},
+		{"no field name", "mine", epoch2025, ms, fields(Time(41), Static("", 1), Sequence(12)), []string{`field ""`}},
+		{"a bad field name", "mine", epoch2025, ms, fields(Time(41), Static("data center", 1), Sequence(12)), []string{`field "data center"`, "lower-case"}},
+		{"no bits", "mine", epoch2025, ms, fields(Time(41), Static("worker", 0), Sequence(12)), []string{"field worker", "0 bits", "1 to 63"}},
+		{"negative bits", "mine", epoch2025, ms, fields(Time(41), Sequence(-1)), []string{"field sequence", "-1 bits"}},
+		{"absurdly many bits", "mine", epoch2025, ms, fields(Time(41), Sequence(math.MaxInt)), []string{"field sequence", "1 to 63"}},
+		{"64 bits", "mine", epoch2025, ms, fields(Time(42), Static("worker", 10), Sequence(12)), []string{"time 42", "64 bits", "at most 63"}},
+		{"beyond 9999", "mine", epoch2025, ms, fields(Time(48), Sequence(12)), []string{"field time", "48 bits", "9999", "at most 47"}},
+		{"far beyond 9999", "mine", epoch2025, time.Second, fields(Time(62), Sequence(1)), []string{"field time", "at most 37"}},
+	}
+	for _, test := range tests {
+		l, err := NewLayout(test.name, test.epoch, test.unit, test.fields...)
+		if l != nil || !errors.Is(err, ErrInvalidLayout) {
+			t.Errorf("%s: %v, %v, want ErrInvalidLayout", test.why, l, err)
+			continue
+		}
+		for _, part := range test.says {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: error %q does not say %q", test.why, err, part)
+			}
+		}
+	}
+}
+
+func TestNewLayout(t *testing.T) {
+	fields := []Field{Time(36), Static("region", 3), Sequence(10), Rollback(2), Static("worker-90_b", 4)}
+	epoch := time.Date(2020, 2, 29, 1, 2, 3, 4e6, time.FixedZone("", 3600))
+	l, err := NewLayout("mine", epoch, 10*time.Millisecond, fields...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Name() != "mine" || !l.Epoch().Equal(epoch) || l.Epoch().Location() != time.UTC || l.Unit() != 10*time.Millisecond || l.Bits() != 55 {
+		t.Errorf("name %s, epoch %v, unit %v, bits %d", l.Name(), l.Epoch(), l.Unit(), l.Bits())
+	}
+	if l.Workers() != 1<<7 || l.Rate() != 102400 {
+		t.Errorf("%d workers of rate %v", l.Workers(), l.Rate())
+	}
+	if want := epoch.Add((1 << 36) * 10 * time.Millisecond); !l.Expires().Equal(want) || l.Expires().Location() != time.UTC {
+		t.Errorf("expires %v, want %v", l.Expires(), want)
+	}
+	want := "mine: time 36, region 3, sequence 10, rollback 2, worker-90_b 4; 10ms since 2020-02-29T00:02:03.004Z"
+	if l.String() != want {
+		t.Errorf("String: %s", l)
+	}
+
+	// The places of the fields, which the generator relies on.
+	if l.time != (part{19, 36}) || l.sequence != (part{6, 10}) || l.rollback != (part{4, 2}) ||
+		len(l.statics) != 2 || l.statics[0] != (static{"region", part{16, 3}}) || l.statics[1] != (static{"worker-90_b", part{0, 4}}) {
+		t.Errorf("places: %+v", l)
+	}
+
+	// Nobody can change a layout.
+	fields[0] = Time(1)
+	l.Fields()[1].Bits = 7
+	if got := l.Fields(); got[0] != Time(36) || got[1] != Static("region", 3) || l.String() != want {
+		t.Errorf("the layout changed: %v", got)
+	}
+}
+
+func TestSmallestAndLargestLayout(t *testing.T) {
+	l := mustLayout(t, Time(1), Sequence(1))
+	if l.Bits() != 2 || l.Workers() != 1 || l.Rate() != 2000 || !l.Expires().Equal(epoch2025.Add(2*time.Millisecond)) {
+		t.Errorf("%v: %d bits, %d workers, %v a second, expires %v", l, l.Bits(), l.Workers(), l.Rate(), l.Expires())
+	}
+	l = mustLayout(t, Time(1), Static("worker", 61), Sequence(1))
+	if l.Bits() != 63 || l.Workers() != 1<<61 {
+		t.Errorf("%v: %d bits, %d workers", l, l.Bits(), l.Workers())
+	}
+	l, err := NewLayout("long", time.Unix(0, 0), time.Second, Time(37), Sequence(26))
+	if err != nil || l.Expires().Year() != 6325 {
+		t.Errorf("%v, %v, expires %v", l, err, l.Expires())
+	}
+	if _, err := NewLayout("now", time.Now().Truncate(time.Millisecond), time.Millisecond, Time(41), Sequence(12)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLifetime(t *testing.T) {
+	l := Twitter()
+	end := l.Expires()
+	for _, test := range []struct {
+		now  time.Time
+		want error
+	}{
+		{l.Epoch(), nil},
+		{end.AddDate(-5, 0, 0).Add(-1), nil},
+		{end.AddDate(-5, 0, 0), ErrEnding},
+		{end.Add(-1), ErrEnding},
+		{end, ErrEndOfLife},
+		{end.AddDate(100, 0, 0), ErrEndOfLife},
+	} {
+		err := l.Lifetime(test.now)
+		if !errors.Is(err, test.want) {
+			t.Errorf("at %v: %v, want %v", test.now, err, test.want)
+		}
+		if errors.Is(err, ErrEnding) && errors.Is(err, ErrEndOfLife) {
+			t.Errorf("at %v: both ending and ended", test.now)
+		}
+		if err != nil && (!strings.Contains(err.Error(), "twitter") || !strings.Contains(err.Error(), "2080-07-10T17:30:30.209Z")) {
+			t.Errorf("at %v: error %q does not name the layout and its end", test.now, err)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package snowflake
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestOptionsAreChecked(t *testing.T) {
+	small := smallLayout(t)
+	plain := mustLayout(t, Time(41), Static("worker", 10), Sequence(12))
+	seconds, err := NewLayout("seconds", epoch2025, time.Second, Time(31), Static("worker", 7), Sequence(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name   string
+		layout *Layout
+		option Option
+		kind   error
+		text   string
+	}{
+		{"WaitNext 0", small, WaitNext(0), ErrInvalidOption, "WaitNext: 0s: expected more than 0"},
+		{"RunAhead -1", small, RunAhead(-1), ErrInvalidOption, "RunAhead: -1ns: expected 0 or more"},
+		{"RunAhead less than a unit", seconds, RunAhead(999 * time.Millisecond), ErrInvalidOption, "at least 1s"},
+		{"WaitBack -1", small, WaitBack(-1), ErrInvalidOption, "WaitBack"},
+		{"StepBack without a field", plain, StepBack(), ErrInvalidOption, "rollback field"},
+		{"RandomStart 0", small, RandomStart(0), ErrInvalidOption, "at least 1"},
+		{"RandomStart 9", small, RandomStart(9), ErrInvalidOption, "at most 8"},
+		{"Pin what is not there", small, Pin("shard", 1), ErrInvalidOption, "shard"},
+		{"Pin what does not fit", small, Pin("datacenter", 4), ErrInvalidOption, "at most 3"},
+		{"RunAhead 0", seconds, RunAhead(0), nil, ""},
+		{"WaitBack 0", small, WaitBack(0), nil, ""},
+		{"RandomStart 8", small, RandomStart(8), nil, ""},
+		{"RandomStart 1", small, RandomStart(1), nil, ""},
+	} {
+		g, err := New(test.layout, testLease(1, 0, 60), test.option)
+		if test.kind == nil {
+			if err != nil {
+				t.Errorf("%s: %v", test.name, err)
+			}
+			continue
+		}
+		if g != nil || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("%s: %v, want %v that says %q", test.name, err, test.kind, test.text)
+		}
+	}
+}
+
+func TestLastOptionHolds(t *testing.T) {
+	b := newBench(t, WaitNext(time.Hour), RefuseWhenUsedUp(), StepBack(), WaitBack(time.Hour), HoldUnit())
+	b.want(1, 0)
+	b.step(-1)
+	b.want(7, 0)
+	b.refuses(ErrClockBackward)
+}
+
+func TestPin(t *testing.T) {
+	b := newBenchFor(t, smallLayout(t), testLease(5, 0, 60), Pin("datacenter", 3))
+	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
+		t.Errorf("%+v, want worker 5 of datacenter 3", p)
+	}
+	if _, err := b.Replace(testLease(32, 0, 60)); !errors.Is(err, ErrInvalidLease) {
+		t.Errorf("worker 32 of a pinned datacenter: %v", err)
+	}
+	b = newBenchFor(t, smallLayout(t), testLease(2, 0, 60), Pin("worker", 31))
+	if p := b.want(1, 0); p.Static["datacenter"] != 2 || p.Static["worker"] != 31 {
+		t.Errorf("%+v, want worker 31 of datacenter 2", p)
+	}
+}
+
+func TestOnRefusal(t *testing.T) {
+	var told []error
+	b := newBench(t, RefuseWhenUsedUp(), OnRefusal(func(err error) { told = append(told, err) }))
+	b.want(7, 0)
+	b.Fill(make([]ID, 2))
+	b.refuses(ErrExhausted)
+	b.step(-1)
+	b.refuses(ErrClockBackward)
+	b.step(60_000)
+	b.Wait(t.Context())
+	b.Close()
+	b.refuses(ErrClosed)
+	want := []error{ErrExhausted, ErrExhausted, ErrClockBackward, ErrLeaseEnded, ErrClosed}
+	if !slices.Equal(told, want) {
+		t.Errorf("told of %q, want %q", told, want)
+	}
+}

@@ -1,0 +1,100 @@
+package snowflake
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+)
+
+var updateDocs = flag.Bool("update-docs", false, "write the table of presets into docs/layouts.md")
+
+// The table of presets in the documentation is what the code says.
+func TestDocumentedPresets(t *testing.T) {
+	const file = "../docs/layouts.md"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := replaceTable(string(data), presetTable(Presets()))
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if got == string(data) {
+		return
+	}
+	if !*updateDocs {
+		t.Fatalf("%s is out of date: run go test ./snowflake -run DocumentedPresets -update-docs; the table is\n%s", file, presetTable(Presets()))
+	}
+	if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// So are the examples of text.
+func TestDocumentedText(t *testing.T) {
+	data, err := os.ReadFile("../docs/layouts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := ID(1541815603606036480)
+	for _, text := range []string{id.String(), id.Base32(), id.Base58(), id.Base62()} {
+		if !strings.Contains(string(data), "| `"+text+"` |") {
+			t.Errorf("docs/layouts.md does not give %s", text)
+		}
+	}
+}
+
+// A table that differs in one figure is found.
+func TestDocumentedPresetsFindsFaults(t *testing.T) {
+	table := presetTable(Presets())
+	doc := "above\n\n" + table + "\nbelow\n"
+	if got, err := replaceTable(doc, table); got != doc || err != nil {
+		t.Errorf("a good table: %v, %q", err, got)
+	}
+	if got, err := replaceTable(strings.Replace(doc, "2080", "2081", 1), table); got != doc || err != nil {
+		t.Errorf("a wrong year: %v, %q", err, got)
+	}
+	if _, err := replaceTable("no table", table); err == nil {
+		t.Error("a missing table was not found")
+	}
+}
+
+const tableHead = "| preset | fields, from the highest bits | unit | epoch (UTC) | ends (UTC) | workers | IDs a second of one worker |\n"
+
+func presetTable(layouts []*Layout) string {
+	const moment = "2006-01-02 15:04:05.999"
+	var b strings.Builder
+	b.WriteString(tableHead + "|---|---|---|---|---|---|---|\n")
+	for _, l := range layouts {
+		fields := make([]string, len(l.Fields()))
+		for i, f := range l.Fields() {
+			fields[i] = f.String()
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", l.Name(), strings.Join(fields, ", "), l.Unit(),
+			l.Epoch().Format(moment), l.Expires().Format(moment), thousands(l.Workers()), thousands(uint64(math.Floor(l.Rate()))))
+	}
+	return b.String()
+}
+
+// thousands writes n with commas.
+func thousands(n uint64) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}
+
+// replaceTable returns doc with table in the place of the table with the same head.
+func replaceTable(doc, table string) (string, error) {
+	before, rest, found := strings.Cut(doc, tableHead)
+	if !found {
+		return "", fmt.Errorf("no table that begins with %q", tableHead)
+	}
+	for strings.HasPrefix(rest, "|") {
+		_, rest, _ = strings.Cut(rest, "\n")
+	}
+	return before + table + rest, nil
+}

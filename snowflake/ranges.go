@@ -1,0 +1,61 @@
+package snowflake
+
+import (
+	"fmt"
+	"time"
+)
+
+// First returns the lowest ID whose time, as Inspect tells it, is t or later, whatever the other
+// fields. Before the epoch that is ID 0. Where no ID is that late the error wraps ErrInvalidID and
+// ErrEndOfLife.
+//
+// The time in an ID is the start of its unit. To include IDs from the whole of the unit that t lies
+// in, round t down to the layout's Unit since its Epoch first; whole seconds do for the presets.
+func (l *Layout) First(t time.Time) (ID, error) {
+	if !t.After(l.Epoch()) {
+		return 0, nil
+	}
+	if t.After(l.start(l.time.max())) {
+		return 0, fmt.Errorf("%w: time %s or later: %w", ErrInvalidID, t.Format(time.RFC3339Nano), l.ended())
+	}
+	unit := l.unitOf(t)
+	if l.start(unit).Before(t) {
+		unit++
+	}
+	return ID(unit << l.time.shift), nil
+}
+
+// Last returns the highest ID whose time, as Inspect tells it, is t or earlier, whatever the other
+// fields. After the layout's end that is its highest ID. Where no ID is that early the error wraps
+// ErrInvalidID.
+func (l *Layout) Last(t time.Time) (ID, error) {
+	if t.Before(l.Epoch()) {
+		return 0, fmt.Errorf("%w: time %s or earlier: expected %s, the epoch of layout %s, or later", ErrInvalidID, t.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)
+	}
+	unit := l.time.max()
+	if t.Before(l.Expires()) {
+		unit = l.unitOf(t)
+	}
+	return ID((unit+1)<<l.time.shift - 1), nil
+}
+
+// Range returns the lowest and the highest ID whose time, as Inspect tells it, lies in [from, to),
+// whatever the other fields, for
+//
+//	SELECT ... WHERE id BETWEEN first AND last
+//
+// Ranges that follow each other share no ID and leave none out. The range may begin before the epoch
+// and go on after the layout's end. Where no ID lies in it, because no unit begins in it, the error
+// wraps ErrInvalidID.
+func (l *Layout) Range(from, to time.Time) (first, last ID, err error) {
+	if first, err = l.First(from); err != nil {
+		return 0, 0, err
+	}
+	if last, err = l.Last(to.Add(-1)); err != nil {
+		return 0, 0, err
+	}
+	if first > last {
+		return 0, 0, fmt.Errorf("%w: times from %s to before %s: expected the start of a unit of %s among them", ErrInvalidID, from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano), l.Unit())
+	}
+	return first, last, nil
+}

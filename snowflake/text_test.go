@@ -1,0 +1,184 @@
+package snowflake
+
+import (
+	"encoding/base32"
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A shortForm is one of the text forms of fixed width.
+type shortForm struct {
+	name   string
+	digits string
+	width  int
+	text   func(ID) string
+	append func(ID, []byte) []byte
+	parse  func(string) (ID, error)
+}
+
+var shortForms = []shortForm{
+	{"Base32", "0123456789abcdefghijklmnopqrstuv", 13, ID.Base32, ID.AppendBase32, ParseBase32},
+	{"Base58", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 11, ID.Base58, ID.AppendBase58, ParseBase58},
+	{"Base62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 11, ID.Base62, ID.AppendBase62, ParseBase62},
+}
+
+// reference writes value with arithmetic of any length.
+func (f shortForm) reference(value uint64) string {
+	text := make([]byte, f.width)
+	n, base, digit := new(big.Int).SetUint64(value), big.NewInt(int64(len(f.digits))), new(big.Int)
+	for i := f.width - 1; i >= 0; i-- {
+		n.DivMod(n, base, digit)
+		text[i] = f.digits[digit.Int64()]
+	}
+	return string(text)
+}
+
+func TestShortForms(t *testing.T) {
+	for _, f := range shortForms {
+		ids := someIDs()
+		for range 1000 {
+			ids = append(ids, ID(rand.Int64()))
+		}
+		slices.Sort(ids)
+		before := ""
+		for _, id := range slices.Compact(ids) {
+			text := f.text(id)
+			if want := f.reference(uint64(id)); text != want {
+				t.Fatalf("%s of %d: %s, want %s", f.name, id, text, want)
+			}
+			if text <= before {
+				t.Fatalf("%s of %d: %s does not sort after %s", f.name, id, text, before)
+			}
+			before = text
+			if got := f.append(id, []byte("id-")); string(got) != "id-"+text {
+				t.Fatalf("Append%s of %d: %s", f.name, id, got)
+			}
+			if got, err := f.parse(text); got != id || err != nil {
+				t.Fatalf("Parse%s(%s) = %d, %v, want %d", f.name, text, got, err, id)
+			}
+		}
+	}
+}
+
+func TestShortFormsOfKnownIDs(t *testing.T) {
+	for _, test := range []struct {
+		id                     ID
+		base32, base58, base62 string
+	}{
+		{0, "0000000000000", "11111111111", "00000000000"},
+		{61, "000000000001t", "11111111124", "0000000000z"},
+		{math.MaxInt64, "7vvvvvvvvvvvv", "NQm6nKp8qFC", "AzL8n0Y58m7"},
+	} {
+		if test.id.Base32() != test.base32 || test.id.Base58() != test.base58 || test.id.Base62() != test.base62 {
+			t.Errorf("%d: %s, %s, %s", test.id, test.id.Base32(), test.id.Base58(), test.id.Base62())
+		}
+	}
+	// RFC 4648 puts the bits at the beginning: 65 bits of digits end with those of the ID.
+	for _, id := range someIDs() {
+		var b [10]byte
+		binary.BigEndian.PutUint64(b[2:], uint64(id))
+		if want := strings.ToLower(base32.HexEncoding.EncodeToString(b[:]))[3:]; id.Base32() != want {
+			t.Fatalf("Base32 of %d: %s, encoding/base32 says %s", id, id.Base32(), want)
+		}
+	}
+}
+
+func TestParseShortFormsRefuse(t *testing.T) {
+	for _, f := range shortForms {
+		zero := f.text(0)
+		last := f.digits[len(f.digits)-1:]
+		tests := []string{
+			"", zero[1:], zero[:1] + zero, " " + zero[1:], zero[1:] + "\n", zero[1:] + "é", zero[2:] + "é", "-" + zero[1:], zero[1:] + "=",
+			strings.Repeat(last, f.width), // more than 64 bits
+			f.reference(1 << 63),
+			f.reference(math.MaxUint64),
+		}
+		for _, strange := range "0OIl+/_" {
+			if !strings.ContainsRune(f.digits, strange) {
+				tests = append(tests, zero[1:]+string(strange))
+			}
+		}
+		if f.name == "Base32" {
+			tests = append(tests, strings.ToUpper(f.text(31)), "000000000000w")
+		}
+		for _, text := range tests {
+			if id, err := f.parse(text); !errors.Is(err, ErrInvalidID) {
+				t.Errorf("Parse%s(%q) = %d, %v, want ErrInvalidID", f.name, text, id, err)
+			}
+		}
+	}
+}
+
+// Whatever parses is the one text of its ID, in each form.
+func FuzzParse(f *testing.F) {
+	for _, id := range []ID{0, 1, 1541815603606036480, math.MaxInt64} {
+		f.Add(id.String())
+		for _, form := range shortForms {
+			f.Add(form.text(id))
+		}
+	}
+	for _, text := range notDecimal {
+		f.Add(text)
+	}
+	forms := append(slices.Clone(shortForms), shortForm{name: "ID", text: ID.String, parse: ParseID})
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, form := range forms {
+			id, err := form.parse(text)
+			switch {
+			case err != nil && !errors.Is(err, ErrInvalidID):
+				t.Errorf("Parse%s(%q): %v does not wrap ErrInvalidID", form.name, text, err)
+			case err == nil && (id < 0 || form.text(id) != text):
+				t.Errorf("Parse%s(%q) = %d, whose text is %q", form.name, text, id, form.text(id))
+			}
+		}
+	})
+}
+
+func TestTextAllocates(t *testing.T) {
+	buf := make([]byte, 0, 64)
+	id := ID(1541815603606036480)
+	for _, f := range shortForms {
+		text := f.text(id)
+		if n := testing.AllocsPerRun(100, func() { f.append(id, buf) }); n != 0 {
+			t.Errorf("Append%s allocates %v times", f.name, n)
+		}
+		if n := testing.AllocsPerRun(100, func() { f.parse(text) }); n != 0 {
+			t.Errorf("Parse%s allocates %v times", f.name, n)
+		}
+	}
+}
+
+func BenchmarkText(b *testing.B) {
+	buf := make([]byte, 0, 64)
+	id := ID(1541815603606036480)
+	for _, f := range shortForms {
+		b.Run("Append"+f.name, func(b *testing.B) {
+			for b.Loop() {
+				f.append(id, buf)
+			}
+		})
+		text := f.text(id)
+		b.Run("Parse"+f.name, func(b *testing.B) {
+			for b.Loop() {
+				f.parse(text)
+			}
+		})
+	}
+	b.Run("AppendText", func(b *testing.B) {
+		for b.Loop() {
+			id.AppendText(buf)
+		}
+	})
+	b.Run("ParseID", func(b *testing.B) {
+		text := id.String()
+		for b.Loop() {
+			ParseID(text)
+		}
+	})
+}
