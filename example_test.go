@@ -93,3 +93,25 @@ func ExampleSecret() {
 	fmt.Printf("%v %x\n", secret, secret)
 	// Output: [redacted] [redacted]
 }
+
+// A table keeps the raw value, which sorts by time; the world sees the ID. Package sealed makes one
+// type of the two.
+func ExampleGenerator_GenerateRaw() {
+	generator, err := randflake.New(randflake.NewSecret(), exampleLease())
+	if err != nil {
+		panic(err)
+	}
+	raw, err := generator.GenerateRaw()
+	if err != nil {
+		panic(err)
+	}
+	id := randflake.ID(generator.Cipher().Encrypt(uint64(raw)))
+	fields, _ := generator.Cipher().Inspect(id)
+	fmt.Println("node:", raw.Fields().Node)
+	fmt.Println("the same:", raw.Fields() == fields)
+	fmt.Println("printed:", raw)
+	// Output:
+	// node: 42
+	// the same: true
+	// printed: [inner]
+}

@@ -1,0 +1,88 @@
+package randflake
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+)
+
+// A Raw is what an ID encrypts: second, node and sequence in one integer, from high to low. Raws
+// sort by second, so that a table with Raws as its keys grows at its end. Within one second their
+// order means nothing.
+//
+// A Raw tells when and where it was made, and is meant to stay inside: a database may see it, the
+// world should see the ID. So a Raw prints as "[inner]" in package fmt and slog, and its JSON, text and
+// binary forms are errors, in both directions. What gives it away is Value, Fields and a
+// conversion to uint64. Package fmt does not ask the value for the verb %p, which go vet objects
+// to, nor a value in an unexported field: package sealed has a type for struct fields that hides its
+// value there too, and shows the ID.
+//
+// Encrypt and Decrypt of a [Cipher] lead from a Raw to the ID and back, and can't fail:
+//
+//	id := randflake.ID(cipher.Encrypt(uint64(raw)))
+//	raw := randflake.Raw(cipher.Decrypt(uint64(id)))
+type Raw uint64
+
+// GenerateRaw is Generate for those who keep the unencrypted value: what it returns and the ID that
+// Generate would have returned are the same one, and both are used up. As it decrypts what Generate
+// gives, it costs one Decrypt more than Generate does.
+func (g *Generator) GenerateRaw() (Raw, error) {
+	id, err := g.Generate()
+	if err != nil {
+		return 0, err
+	}
+	return Raw(g.cipher.Decrypt(uint64(id))), nil
+}
+
+// Fields returns what the raw value holds. Every raw value holds fields that the layout allows.
+func (r Raw) Fields() Fields { return unpack(uint64(r)) }
+
+const inner = "[inner]"
+
+var errInner = errors.New("randflake: a raw value is not for the outside: show it as a sealed.ID, or encrypt it to an ID")
+
+// Format prints "[inner]" for every verb that package fmt leaves to it.
+func (Raw) Format(f fmt.State, _ rune) { f.Write([]byte(inner)) }
+
+// String returns "[inner]".
+func (Raw) String() string { return inner }
+
+// LogValue returns "[inner]".
+func (Raw) LogValue() slog.Value { return slog.StringValue(inner) }
+
+// MarshalJSON returns an error.
+func (Raw) MarshalJSON() ([]byte, error) { return nil, errInner }
+
+// UnmarshalJSON returns an error.
+func (*Raw) UnmarshalJSON([]byte) error { return errInner }
+
+// MarshalText returns an error.
+func (Raw) MarshalText() ([]byte, error) { return nil, errInner }
+
+// UnmarshalText returns an error.
+func (*Raw) UnmarshalText([]byte) error { return errInner }
+
+// MarshalBinary returns an error.
+func (Raw) MarshalBinary() ([]byte, error) { return nil, errInner }
+
+// UnmarshalBinary returns an error.
+func (*Raw) UnmarshalBinary([]byte) error { return errInner }
+
+// Value returns the raw value as a signed integer with the same 64 bits, for a BIGINT column.
+//
+// From 2041-10-31 22:21:52 UTC on the highest bit is set, and BIGINTs are negative. ORDER BY id
+// then puts the new rows, in order among themselves, before all older ones, and id > $1 misses
+// them; ORDER BY id < 0, id puts them last. In an unsigned column (MySQL's BIGINT UNSIGNED, written
+// as uint64(r)) the order holds to the end of the format, in 2058.
+func (r Raw) Value() (driver.Value, error) { return int64(r), nil }
+
+// Scan reads what Value wrote: an integer. For a column that may be NULL use sql.Null[Raw].
+func (r *Raw) Scan(src any) error {
+	value, ok := src.(int64)
+	if !ok {
+		return fmt.Errorf("%w: can't scan a %T into a raw value: want a BIGINT column, or sql.Null[randflake.Raw] where it may be NULL", ErrInvalidID, src)
+	}
+	*r = Raw(value)
+	return nil
+}

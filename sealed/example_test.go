@@ -1,0 +1,75 @@
+package sealed_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/sealed"
+)
+
+// A key is what the database sorts by; snowflake.ID is one.
+type key int64
+
+// orders is the space of order IDs. A service has its cipher from a secret that is kept somewhere safe.
+type orders struct{}
+
+var orderCipher = randflake.NewCipher(randflake.Secret{0xdf, 0xfd, 0x60, 0x21})
+
+func (orders) Cipher() *randflake.Cipher { return orderCipher }
+
+// Check refuses most IDs that nobody made: keys here are milliseconds since 1970, times 2^20.
+func (orders) Check(inner key) error {
+	if made := time.UnixMilli(int64(inner >> 20)); made.After(time.Now().Add(time.Minute)) {
+		return errors.New("made in the future")
+	}
+	return nil
+}
+
+var _ sealed.Checker[key] = orders{}
+
+type OrderID = sealed.ID[orders, key]
+
+func Example() {
+	type order struct {
+		ID   OrderID `json:"id"`
+		Item string  `json:"item"`
+	}
+	made := order{sealed.Of[orders](key(1764000000000 << 20)), "tea"}
+
+	shown, _ := json.Marshal(made)
+	fmt.Println(string(shown))
+	fmt.Printf("/orders/%v, %+v\n", made.ID, made)
+
+	var read order
+	err := json.Unmarshal(shown, &read)
+	fmt.Println(read.ID == made.ID, err)
+
+	column, _ := made.ID.Value() // for database/sql alone
+	fmt.Println(column)
+	// Output:
+	// {"id":"f5vh6rp7lekem","item":"tea"}
+	// /orders/f5vh6rp7lekem, {ID:f5vh6rp7lekem Item:tea}
+	// true <nil>
+	// 1849688064000000000
+}
+
+func ExampleParse() {
+	id, err := sealed.Parse[orders, key]("f5vh6rp7lekem")
+	fmt.Println(id, err)
+	_, err = sealed.Parse[orders, key]("forged")
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, sealed.ErrInvalidID))
+	// Output:
+	// f5vh6rp7lekem <nil>
+	// randflake: invalid ID: "forged" opens to no plausible value: it was not sealed in this space
+	// true
+}
+
+func ExampleOf() {
+	id := sealed.Of[orders](key(7))
+	fmt.Println(id.Inner(), id == sealed.Of[orders](key(7)))
+	// Output: 7 true
+}

@@ -1,0 +1,423 @@
+package sealed
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+var _ interface {
+	encoding.TextMarshaler
+	encoding.TextAppender
+	encoding.BinaryMarshaler
+	encoding.BinaryAppender
+	json.Marshaler
+	fmt.Stringer
+	fmt.Formatter
+	slog.LogValuer
+	driver.Valuer
+} = orderID{}
+
+var _ interface {
+	encoding.TextUnmarshaler
+	encoding.BinaryUnmarshaler
+	json.Unmarshaler
+	sql.Scanner
+} = (*orderID)(nil)
+
+func TestRoundTrips(t *testing.T) {
+	edges := []uint64{0, 1, 2, 1 << 32, math.MaxInt64 - 1, math.MaxInt64}
+	random := make([]uint64, 1000)
+	for i := range random {
+		random[i] = rand.Uint64() >> rand.IntN(64)
+	}
+	for _, inner := range append(edges, random...) {
+		testRoundTrips[orders](t, sortable(inner&math.MaxInt64))
+		testRoundTrips[customers](t, randflake.Raw(inner))
+		testRoundTrips[customers](t, randflake.Raw(^inner))
+	}
+}
+
+func testRoundTrips[S Space, T Inner](t *testing.T, inner T) {
+	t.Helper()
+	id := Of[S](inner)
+	if id.Inner() != inner || id != Of[S](inner) {
+		t.Fatalf("Of(%d) holds %d", uint64(inner), uint64(id.Inner()))
+	}
+	parsed, err := Parse[S, T](id.String())
+	if parsed != id || err != nil {
+		t.Fatalf("Parse(%q) = %v, %v", id.String(), parsed, err)
+	}
+	for name, trip := range map[string]func(to *ID[S, T]) error{
+		"text":   func(to *ID[S, T]) error { b, err := id.MarshalText(); return errors.Join(err, to.UnmarshalText(b)) },
+		"append": func(to *ID[S, T]) error { b, err := id.AppendText(nil); return errors.Join(err, to.UnmarshalText(b)) },
+		"binary": func(to *ID[S, T]) error {
+			b, err := id.MarshalBinary()
+			return errors.Join(err, to.UnmarshalBinary(b))
+		},
+		"bytes": func(to *ID[S, T]) error {
+			b, err := id.AppendBinary(nil)
+			return errors.Join(err, to.UnmarshalBinary(b))
+		},
+		"JSON": func(to *ID[S, T]) error { b, err := json.Marshal(id); return errors.Join(err, json.Unmarshal(b, to)) },
+		"SQL":  func(to *ID[S, T]) error { v, err := id.Value(); return errors.Join(err, to.Scan(v)) },
+	} {
+		var to ID[S, T]
+		if err := trip(&to); err != nil || to != id {
+			t.Fatalf("%s of %d: came back as %d, %v", name, uint64(inner), uint64(to.Inner()), err)
+		}
+	}
+	if v, err := driver.DefaultParameterConverter.ConvertValue(id); v != int64(inner) || err != nil {
+		t.Fatalf("the database gets %v, %v for %d", v, err, uint64(inner))
+	}
+}
+
+// The sealed form is the cipher's, as a randflake.ID: other programs with the secret can open it.
+func TestSealedForm(t *testing.T) {
+	for range 100 {
+		inner := rand.Uint64() >> 1
+		want := randflake.ID(orderCipher.Encrypt(inner))
+		id := Of[orders](sortable(inner))
+		if id.String() != want.String() {
+			t.Fatalf("sealed as %q, want %q", id, want)
+		}
+		if b, err := id.AppendText([]byte("/orders/")); string(b) != "/orders/"+want.String() || err != nil {
+			t.Fatalf("AppendText made %q, %v", b, err)
+		}
+		got, _ := id.MarshalBinary()
+		if wantBytes, _ := want.MarshalBinary(); string(got) != string(wantBytes) {
+			t.Fatalf("sealed as %x, want %x", got, wantBytes)
+		}
+		if b, err := id.AppendBinary([]byte{9}); string(b) != "\x09"+string(got) || err != nil {
+			t.Fatalf("AppendBinary made %x, %v", b, err)
+		}
+		if b, _ := json.Marshal(id); string(b) != `"`+want.String()+`"` {
+			t.Fatalf("JSON %s, want %q", b, want)
+		}
+	}
+}
+
+// Over the raw values of a generator, with its secret, the sealed form is the Randflake ID.
+func TestRandflake(t *testing.T) {
+	start := time.Unix(randflake.Epoch, 0)
+	g, err := randflake.New(randflake.Secret{1}, randflake.Lease{Start: start, End: start.Add(time.Hour)}, randflake.WithClock(func() time.Time { return start }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := g.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := randflake.Raw(orderCipher.Decrypt(uint64(id)))
+	if got := Of[orders](raw).String(); got != id.String() {
+		t.Errorf("sealed as %q, the ID is %q", got, id)
+	}
+}
+
+func TestComparable(t *testing.T) {
+	a, b := Of[orders](sortable(1)), Of[orders](sortable(2))
+	counts := map[orderID]int{a: 1, b: 2}
+	if counts[Of[orders](sortable(1))] != 1 || a == b {
+		t.Error("as map keys, IDs are not their inner values")
+	}
+	text, err := json.Marshal(counts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back map[orderID]int
+	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, counts) {
+		t.Errorf("as JSON keys: %s came back as %v, %v", text, back, err)
+	}
+	for _, other := range []any{ID[customers, sortable]{}, rawID{}} {
+		if reflect.TypeOf(a).ConvertibleTo(reflect.TypeOf(other)) {
+			t.Errorf("%T can be converted to %T", a, other)
+		}
+	}
+	if size := reflect.TypeOf(a).Size(); size != 8 {
+		t.Errorf("an ID takes %d bytes", size)
+	}
+}
+
+func TestZero(t *testing.T) {
+	var id orderID
+	if id.Inner() != 0 || id != Of[orders](sortable(0)) {
+		t.Errorf("the zero ID holds %d", id.Inner())
+	}
+	text, err := json.Marshal(struct {
+		ID orderID `json:"id,omitzero"`
+	}{})
+	if string(text) != `{}` || err != nil {
+		t.Errorf("omitzero: %s, %v", text, err)
+	}
+}
+
+func TestFormat(t *testing.T) {
+	id := Of[orders](sortable(12345))
+	text := id.String()
+	for format, want := range map[string]string{
+		"%v": text, "%s": text, "%d": text, "%x": text, "%#v": text, "%+v": text, "%b": text, "%z": text,
+		"%q": `"` + text + `"`, "%20v|": strings.Repeat(" ", 20-len(text)) + text + "|", "%-20d|": text + strings.Repeat(" ", 20-len(text)) + "|",
+	} {
+		if got := fmt.Sprintf(format, id); got != want {
+			t.Errorf("%s: %q, want %q", format, got, want)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	id := Of[orders](sortable(12345))
+	kept := id
+	for _, text := range []string{
+		"", " ", "w", "-1", "0x1", "é", "00", "vvvvvvvvvvvvv", "00000000000000",
+		strings.ToUpper(id.String()), "0" + id.String(), id.String() + " ", " " + id.String(), id.String() + "=",
+		randflake.ID(orderCipher.Encrypt(1 << 63)).String(), // opens to a negative value
+	} {
+		quoted, _ := json.Marshal(text)
+		parsed, err := Parse[orders, sortable](text)
+		if parsed != (orderID{}) {
+			t.Errorf("Parse(%q) = %v beside an error", text, parsed)
+		}
+		for name, err := range map[string]error{
+			"Parse":         err,
+			"UnmarshalText": id.UnmarshalText([]byte(text)),
+			"UnmarshalJSON": json.Unmarshal(quoted, &id),
+		} {
+			if !errors.Is(err, ErrInvalidID) {
+				t.Errorf("%s of %q: %v, want ErrInvalidID", name, text, err)
+			}
+		}
+	}
+	for _, data := range []string{"12345", "1.5", "true", "{}", `["1"]`, "-1"} {
+		if err := json.Unmarshal([]byte(data), &id); !errors.Is(err, ErrInvalidID) {
+			t.Errorf("from JSON %s: %v", data, err)
+		}
+	}
+	if err := json.Unmarshal([]byte("null"), &id); err != nil {
+		t.Errorf("from JSON null: %v", err)
+	}
+	for _, data := range [][]byte{nil, make([]byte, 7), make([]byte, 9)} {
+		if err := id.UnmarshalBinary(data); !errors.Is(err, ErrInvalidID) {
+			t.Errorf("from %d bytes: %v", len(data), err)
+		}
+	}
+	for _, src := range []any{nil, "12345", []byte("12345"), 1.5, uint64(1), int64(-1), int64(math.MinInt64)} {
+		if err := id.Scan(src); !errors.Is(err, ErrInvalidID) {
+			t.Errorf("Scan(%#v): %v", src, err)
+		}
+	}
+	if id != kept {
+		t.Errorf("a failed read changed the ID to %v", id)
+	}
+	var null sql.Null[orderID]
+	if err := null.Scan(nil); err != nil || null.Valid {
+		t.Errorf("sql.Null: %v", err)
+	}
+}
+
+func TestNegative(t *testing.T) {
+	id := Of[orders](sortable(-5))
+	if err := unsealable(id); !errors.Is(err, ErrInvalidID) {
+		t.Errorf("sealing a negative value: %v", err)
+	}
+	if v, err := id.Value(); v != nil || !errors.Is(err, ErrInvalidID) {
+		t.Errorf("Value = %v, %v", v, err)
+	}
+	if text := fmt.Sprintf("%v %d", id, id); !strings.Contains(text, "negative") || strings.Contains(text, "5") {
+		t.Errorf("prints as %s", text)
+	}
+	raw := Of[orders](randflake.Raw(1<<63 + 5)) // of a second after 2041: negative as BIGINT, and fine
+	var back rawID
+	if v, _ := raw.Value(); back.Scan(v) != nil || back != raw {
+		t.Errorf("%d came back from the database as %d", uint64(raw.Inner()), uint64(back.Inner()))
+	}
+}
+
+// unsealable returns the error that all ways to seal id have in common, or nil.
+func unsealable[S Space, T Inner](id ID[S, T]) error {
+	_, marshalText := id.MarshalText()
+	_, appendText := id.AppendText(nil)
+	_, marshalBinary := id.MarshalBinary()
+	_, appendBinary := id.AppendBinary(nil)
+	_, marshalJSON := id.MarshalJSON()
+	for _, err := range []error{appendText, marshalBinary, appendBinary, marshalJSON} {
+		if err == nil || err.Error() != marshalText.Error() {
+			return nil
+		}
+	}
+	return marshalText
+}
+
+func TestNoCipher(t *testing.T) {
+	testNoCipher[keyless](t)
+	testNoCipher[Space](t) // an interface has no zero value to ask
+}
+
+func testNoCipher[S Space](t *testing.T) {
+	t.Helper()
+	id := Of[S](sortable(12345))
+	if err := unsealable(id); !errors.Is(err, ErrNoCipher) {
+		t.Errorf("sealing: %v", err)
+	}
+	for _, format := range []string{"%v", "%d", "%s", "%#v"} {
+		if text := fmt.Sprintf(format, id); !strings.HasPrefix(text, "[sealed: space has no cipher") {
+			t.Errorf("%s: %s", format, text)
+		}
+	}
+	if text := id.LogValue().String(); !strings.Contains(text, "no cipher") {
+		t.Errorf("logged as %s", text)
+	}
+	_, err := Parse[S, sortable]("1")
+	for name, err := range map[string]error{
+		"Parse":           err,
+		"UnmarshalBinary": id.UnmarshalBinary(make([]byte, 8)),
+		"json.Unmarshal":  json.Unmarshal([]byte(`"1"`), &id),
+	} {
+		if !errors.Is(err, ErrNoCipher) || errors.Is(err, ErrInvalidID) {
+			t.Errorf("%s: %v, want ErrNoCipher", name, err)
+		}
+	}
+	if v, err := id.Value(); v != int64(12345) || err != nil { // the database needs no cipher
+		t.Errorf("Value = %v, %v", v, err)
+	}
+	if err := id.Scan(int64(6)); err != nil || id.Inner() != 6 {
+		t.Errorf("Scan: %d, %v", id.Inner(), err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	testCheck[sortable](t)
+	testCheck[randflake.Raw](t)
+}
+
+func testCheck[T Inner](t *testing.T) {
+	t.Helper()
+	good := Of[small[T]](T(999))
+	if id, err := Parse[small[T], T](good.String()); id != good || err != nil {
+		t.Errorf("Parse of a plausible one: %v, %v", id, err)
+	}
+	const inner uint64 = 1234567890123456789
+	var id ID[small[T], T]
+	forged := Of[small[T]](T(inner))
+	err := id.UnmarshalText([]byte(forged.String()))
+	if !errors.Is(err, ErrInvalidID) || !errors.Is(err, errNotSmall) || id != (ID[small[T], T]{}) {
+		t.Errorf("of an implausible one: %v", err)
+	}
+	if loud := new(loudError); errors.As(err, &loud) {
+		t.Error("the cause, which tells the inner value, can be had from the error")
+	}
+	for err := err; err != nil; err = errors.Unwrap(err) {
+		if text := fmt.Sprintf("%v %+v %#v %q", err, err, err, err); leaks(text, inner) {
+			t.Errorf("the error leaks the inner value: %s", text)
+		}
+	}
+	if !strings.Contains(err.Error(), forged.String()) {
+		t.Errorf("%q does not say which", err)
+	}
+	if err := id.Scan(int64(inner)); err != nil { // what the database has is not up for discussion
+		t.Errorf("Scan: %v", err)
+	}
+}
+
+// The share of made-up texts that open, as the package comment has it.
+func TestForgeries(t *testing.T) {
+	const n = 20000
+	var signed, raw, checked int
+	for range n {
+		text := randflake.ID(rand.Uint64()).String()
+		if _, err := Parse[orders, sortable](text); err == nil {
+			signed++
+		}
+		if _, err := Parse[orders, randflake.Raw](text); err == nil {
+			raw++
+		}
+		if _, err := Parse[small[sortable], sortable](text); err == nil {
+			checked++
+		}
+	}
+	if signed < n*45/100 || signed > n*55/100 || raw != n || checked != 0 {
+		t.Errorf("of %d made-up texts %d open over a signed type, %d over Raw, %d with a check: want half, all, none", n, signed, raw, checked)
+	}
+}
+
+// Other spaces seal differently, and what one has sealed means nothing to another.
+func TestSpaces(t *testing.T) {
+	order, customer := Of[orders](sortable(7)), Of[customers](sortable(7))
+	if order.String() == customer.String() {
+		t.Error("two secrets seal the same value alike")
+	}
+	if id, err := Parse[customers, sortable](order.String()); err == nil && id.Inner() == 7 {
+		t.Error("a customer's ID was made of an order's")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"", "0", "1", "00", "V", "fvvvvvvvvvvvv", "g000000000000", Of[orders](sortable(1)).String(), Of[orders](sortable(math.MaxInt64)).String()} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		id, err := Parse[orders, sortable](text)
+		if err != nil {
+			if !errors.Is(err, ErrInvalidID) || id != (orderID{}) {
+				t.Fatalf("Parse(%q) = %v, %v", text, id, err)
+			}
+			return
+		}
+		if id.String() != text || id.Inner() < 0 {
+			t.Fatalf("Parse(%q) = %v, which holds %d", text, id, id.Inner())
+		}
+	})
+}
+
+func FuzzJSON(f *testing.F) {
+	for _, data := range []string{`"0"`, `"\u0030"`, `0`, `null`, ` "1" `, `"`, `["0"]`} {
+		f.Add([]byte(data))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		id := Of[orders](sortable(7))
+		if err := json.Unmarshal(data, &id); err != nil {
+			if id.Inner() != 7 {
+				t.Fatalf("a failed read of %q changed the ID", data)
+			}
+			return
+		}
+		b, err := json.Marshal(id)
+		var again orderID
+		if err != nil || json.Unmarshal(b, &again) != nil || again != id {
+			t.Fatalf("%q: %v became %s, %v, and that %v", data, id, b, err, again)
+		}
+	})
+}
+
+func BenchmarkID(b *testing.B) {
+	id := Of[orders](sortable(1234567890123456789))
+	text := id.String()
+	row, _ := id.Value()
+	buffer := make([]byte, 0, maxDigits)
+	for name, call := range map[string]func() error{
+		"AppendText": func() error { _, err := id.AppendText(buffer); return err },
+		"Parse":      func() error { _, err := Parse[orders, sortable](text); return err },
+		"Scan":       func() error { return id.Scan(row) },
+		"Inner":      func() error { _ = id.Inner(); return nil },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := call(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
