@@ -1,0 +1,15 @@
+// Package ulid makes ULIDs: 128-bit IDs of a time in milliseconds (48 bits) and 80 random bits, whose
+// 26 characters sort as they were made (https://github.com/ulid/spec). They need no lease and no
+// node, and show their time to everybody.
+//
+//	generator := ulid.New()
+//	id, err := generator.Generate()
+//
+// An [ID] is the type of github.com/oklog/ulid/v2: its text, binary, JSON and SQL forms, and its
+// ParseStrict, are the ones to use. This package adds
+//
+//   - a [Generator] with entropy from crypto/rand and a state for each processor, or with one order
+//     for all goroutines ([Strict]);
+//   - [Keys], which names objects in an object store by ULID, and finds those of an interval of time;
+//   - the form of a UUID ([FormatUUID], [ParseUUID]).
+package ulid

@@ -1,0 +1,29 @@
+package ulid
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// The errors of this package. Those that carry more detail wrap one of these, so compare with
+// errors.Is.
+var (
+	// ErrTime says that the clock is before 1970 or after 10889-08-02 05:31:50.655 UTC, the last
+	// millisecond of 48 bits. It wraps oklog's ErrBigTime.
+	ErrTime = fmt.Errorf("ulid: time is outside of a ULID's 48 bits: %w", ulid.ErrBigTime)
+
+	// ErrMonotonicOverflow says that the 80 bits of entropy have no room left for another ID in this
+	// millisecond. It is oklog's error, and Generate says how likely it is.
+	ErrMonotonicOverflow = ulid.ErrMonotonicOverflow
+
+	// ErrInvalidKeyFormat says that object keys can't be made, or can't be split, as asked for.
+	ErrInvalidKeyFormat = errors.New("ulid: invalid key format")
+
+	// ErrInvalidKey says that the key of an object is none that the Keys in question make.
+	ErrInvalidKey = errors.New("ulid: invalid key")
+
+	// ErrInvalidUUID says that a text is no UUID.
+	ErrInvalidUUID = errors.New("ulid: invalid UUID")
+)

@@ -1,0 +1,154 @@
+package ulid
+
+import (
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/randflake/randflake/internal/coarse"
+)
+
+// An ID is a ULID. Its text, binary, JSON and SQL forms are oklog's.
+type ID = ulid.ULID
+
+// A Generator makes ULIDs. It is safe for concurrent use and must not be copied.
+//
+// Each processor has a state of its own, so that processors don't wait for each other. A state
+// starts each millisecond at 80 bits from crypto/rand, and each further ID of the millisecond is
+// the last one plus a random number of 1 to 2^32. Random bytes are read ahead, 512 for each state,
+// and erased once they are in an ID.
+//
+// Unique: IDs of one state differ because they grow, or because their times do. Two IDs of the same
+// millisecond but of different starts are equal with probability 2^-80, as each start is random and
+// independent of the other. So among n IDs of a millisecond, in however many processes, there is a
+// repeat with probability below n²/2^81; at ten million IDs a second, for a year, that adds up to
+// one in 760,000. The clone of a running virtual machine has its twin's random bytes, though, and
+// may repeat its IDs until those are used up.
+//
+// Ordered: IDs of one state and one millisecond grow, and so do IDs of different milliseconds while
+// the clock does not step back. A goroutine may move from one processor to another at any time, so
+// the IDs that it gets within a millisecond need not grow: those of one call of Fill do, and with
+// the option Strict all do. Without it, IDs follow a clock that steps back.
+//
+// Hard to guess: who knows one ID, finds the one before or after it in its millisecond with
+// probability 2^-32 a guess; IDs of other milliseconds and other states share nothing with it. A
+// secret token wants more than that: take 128 bits from crypto/rand.
+//
+// The time in an ID is the system clock's, by way of a word that a timer sets each millisecond while
+// IDs are made. At times it is late, by a millisecond or two as a rule and by more on a loaded
+// machine; it is early only when the clock stepped back just before. An ID made after a rest of some
+// milliseconds has the exact time.
+type Generator struct {
+	now    func() time.Time // an injected clock, or nil
+	random func([]byte)
+
+	states sync.Pool // of *state, one for each processor
+
+	strict *state // instead of those, or nil
+	mu     sync.Mutex
+}
+
+// An Option changes how New makes a generator.
+type Option func(*Generator)
+
+// WithClock makes the generator ask now for the time, on every call, instead of the system clock.
+// It is meant for tests, simulations and for IDs of the past.
+func WithClock(now func() time.Time) Option {
+	return func(g *Generator) { g.now = now }
+}
+
+// Strict makes every ID larger than all those that the generator returned before, to whatever
+// goroutine: all share one state under a lock. When the clock steps back, IDs stay in the newest
+// millisecond until the clock has caught up.
+//
+// The order ends with the generator. One that is made later, after a restart say, knows nothing of
+// the IDs of this one.
+func Strict() Option {
+	return func(g *Generator) { g.strict = newState(g.random, true) }
+}
+
+// New returns a generator.
+func New(options ...Option) *Generator {
+	return newGenerator(func(p []byte) { rand.Read(p) }, options...)
+}
+
+func newGenerator(random func([]byte), options ...Option) *Generator {
+	g := &Generator{random: random}
+	g.states.New = func() any { return newState(random, false) }
+	for _, option := range options {
+		option(g)
+	}
+	return g
+}
+
+// Generate returns a new ID.
+//
+// It returns ErrMonotonicOverflow when the millisecond has no room left above its newest ID: by
+// chance, with probability n/2^49 after n IDs of one state, which is 2^-36 at 10,000 a millisecond.
+// The next millisecond starts afresh. With Strict and a clock that stepped back, the newest
+// millisecond lasts as long as the clock needs to catch up, and n counts all IDs of that time.
+//
+// It returns an error that wraps ErrTime when the clock is outside of what a ULID can express.
+func (g *Generator) Generate() (ID, error) {
+	ms, err := g.milliseconds()
+	if err != nil {
+		return ID{}, err
+	}
+	s := g.acquire()
+	id, err := s.next(ms)
+	g.release(s)
+	return id, err
+}
+
+// Fill fills dst with new IDs and returns how many it made: n IDs are good even when err is not
+// nil, and err, one of Generate's errors, says why n < len(dst). The IDs of one call grow and have
+// the same time.
+func (g *Generator) Fill(dst []ID) (n int, err error) {
+	ms, err := g.milliseconds()
+	if err != nil {
+		return 0, err
+	}
+	s := g.acquire()
+	defer g.release(s)
+	for n < len(dst) {
+		id, err := s.next(ms)
+		if err != nil {
+			return n, err
+		}
+		dst[n] = id
+		n++
+	}
+	return n, nil
+}
+
+// acquire returns a state for the caller alone. Release must follow.
+func (g *Generator) acquire() *state {
+	if g.strict != nil {
+		g.mu.Lock()
+		return g.strict
+	}
+	return g.states.Get().(*state)
+}
+
+func (g *Generator) release(s *state) {
+	if g.strict != nil {
+		g.mu.Unlock()
+		return
+	}
+	g.states.Put(s)
+}
+
+// milliseconds returns the time in Unix milliseconds, in a ULID's range.
+func (g *Generator) milliseconds() (int64, error) {
+	if g.now != nil {
+		now := g.now()
+		return inRange(unixMilli(now), now)
+	}
+	ms := coarse.Milliseconds.Glance()
+	if uint64(ms) < endTime {
+		return ms, nil
+	}
+	return inRange(ms, time.UnixMilli(ms))
+}

@@ -1,0 +1,349 @@
+package ulid
+
+import (
+	"errors"
+	"flag"
+	mathrand "math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+var idsFlag = flag.Int("ids", 100_000, "IDs that the tests with many goroutines make")
+
+const goroutines = 8
+
+// frozen is a clock that stands at the Unix millisecond ms.
+func frozen(ms int64) func() time.Time {
+	return func() time.Time { return time.UnixMilli(ms) }
+}
+
+// The time of IDs is the clock's, in whole milliseconds.
+func TestGenerateTakesTheClocksTime(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 123_999_999, time.FixedZone("", 3600))
+	g := New(WithClock(func() time.Time { return now }))
+	for range 10 {
+		id, err := g.Generate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := now.Truncate(time.Millisecond); !id.Timestamp().Equal(want) {
+			t.Errorf("the time is %v, want %v", id.Timestamp(), want)
+		}
+		now = now.Add(-time.Minute) // IDs follow the clock, back too
+	}
+}
+
+// IDs follow the system clock: they are never early, and go on.
+func TestGenerateFollowsTheSystemClock(t *testing.T) {
+	for _, options := range [][]Option{nil, {Strict()}} {
+		g := New(options...)
+		begin := uint64(time.Now().UnixMilli())
+		for ids := 0; ; ids++ {
+			id, err := g.Generate()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if now := uint64(time.Now().UnixMilli()); id.Time() > now {
+				t.Fatalf("made at %d, it says %d", now, id.Time())
+			}
+			if id.Time() >= begin+5 && ids > 100 {
+				break
+			}
+		}
+	}
+}
+
+func TestGenerateOutsideOf48Bits(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		t    time.Time
+		ok   bool
+	}{
+		{"the first millisecond", time.UnixMilli(0), true},
+		{"the last millisecond", time.UnixMilli(1<<48 - 1), true},
+		{"the last nanosecond", time.UnixMilli(1 << 48).Add(-1), true},
+		{"just before 1970", time.UnixMilli(0).Add(-1), false},
+		{"just too late", time.UnixMilli(1 << 48), false},
+		{"a second too late", time.UnixMilli(1<<48 + 1000), false},
+		{"the zero Time", time.Time{}, false},
+		{"the first Time", time.Unix(-1<<62, 0), false},
+		{"the last Time", time.Unix(1<<62, 0), false},
+	} {
+		for _, options := range [][]Option{nil, {Strict()}} {
+			g := New(append(options, WithClock(func() time.Time { return c.t }))...)
+			id, err := g.Generate()
+			n, fillErr := g.Fill(make([]ID, 3))
+			if c.ok {
+				if err != nil || fillErr != nil || n != 3 || id.Time() != uint64(c.t.UnixMilli()) {
+					t.Errorf("%s: %v, %v; %d, %v", c.name, id, err, n, fillErr)
+				}
+				continue
+			}
+			for _, err := range []error{err, fillErr} {
+				if !errors.Is(err, ErrTime) || !errors.Is(err, ulid.ErrBigTime) || id != (ID{}) || n != 0 {
+					t.Errorf("%s: %v, %d, %v, want ErrTime", c.name, id, n, err)
+				}
+			}
+		}
+	}
+}
+
+// A millisecond that is used up is an error, with as many IDs as there were; the next one is a new
+// start.
+func TestGenerateOverflow(t *testing.T) {
+	// Strict has the one state whose entropy a test can plant; the states are all the same.
+	ms := int64(50)
+	const full = 0xffff_ffff
+	g := newGenerator(words(full, full, full-3), Strict(), WithClock(func() time.Time { return time.UnixMilli(ms) }))
+	ids := make([]ID, 10)
+	n, err := g.Fill(ids)
+	if n != 4 || !errors.Is(err, ulid.ErrMonotonicOverflow) || !errors.Is(err, ErrMonotonicOverflow) {
+		t.Fatalf("Fill: %d, %v, want 4 and an overflow", n, err)
+	}
+	if !slices.IsSortedFunc(ids[:n], ID.Compare) || ids[n] != (ID{}) {
+		t.Errorf("Fill made %v", ids)
+	}
+	if id, err := g.Generate(); !errors.Is(err, ulid.ErrMonotonicOverflow) || id != (ID{}) {
+		t.Errorf("Generate: %v, %v, want an overflow", id, err)
+	}
+	ms--
+	if id, err := g.Generate(); !errors.Is(err, ulid.ErrMonotonicOverflow) {
+		t.Errorf("the clock stepped back: %v, %v, want an overflow", id, err)
+	}
+	ms += 2
+	if id, err := g.Generate(); err != nil || id.Compare(ids[n-1]) <= 0 {
+		t.Errorf("in the next millisecond: %v, %v", id, err)
+	}
+}
+
+func TestFillGrowsWithinOneTime(t *testing.T) {
+	g := New()
+	for _, size := range []int{0, 1, 1000} {
+		ids := make([]ID, size)
+		if n, err := g.Fill(ids); n != size || err != nil {
+			t.Fatalf("Fill: %d, %v", n, err)
+		}
+		for i := 1; i < len(ids); i++ {
+			if ids[i].Compare(ids[i-1]) <= 0 || ids[i].Time() != ids[0].Time() {
+				t.Fatalf("%v after %v", ids[i], ids[i-1])
+			}
+		}
+	}
+}
+
+// generateMany has goroutines make n IDs in all, some by Fill.
+func generateMany(t *testing.T, g *Generator, n int) (ids []ID) {
+	t.Helper()
+	made := make([][]ID, goroutines)
+	var makers sync.WaitGroup
+	for i := range made {
+		makers.Go(func() {
+			list := make([]ID, n/goroutines)
+			for rest := list; len(rest) > 0; {
+				var err error
+				size := min(1+len(rest)%5, len(rest))
+				if size == 1 {
+					rest[0], err = g.Generate()
+				} else {
+					_, err = g.Fill(rest[:size])
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				rest = rest[size:]
+			}
+			made[i] = list
+		})
+	}
+	makers.Wait()
+	return slices.Concat(made...)
+}
+
+// repeats returns how many of the IDs are there twice.
+func repeats(ids []ID) (n int) {
+	ids = slices.SortedFunc(slices.Values(ids), ID.Compare)
+	for i := 1; i < len(ids); i++ {
+		if ids[i] == ids[i-1] {
+			n++
+		}
+	}
+	return n
+}
+
+func TestGenerateIsUnique(t *testing.T) {
+	// Unlike the system clock's milliseconds, these come again.
+	var calls atomic.Int64
+	wavering := func() time.Time { return time.UnixMilli(1000 + calls.Add(1)/100%10) }
+	for name, options := range map[string][]Option{
+		"the system's clock": nil,
+		"a wavering clock":   {WithClock(wavering)},
+		"a frozen clock":     {WithClock(frozen(1))},
+		"strict":             {Strict()},
+		"strict, wavering":   {Strict(), WithClock(wavering)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ids := generateMany(t, New(options...), *idsFlag)
+			if n := repeats(ids); n > 0 {
+				t.Errorf("%d of %d IDs are repeats", n, len(ids))
+			}
+		})
+	}
+}
+
+// The check above finds two states that start alike, and a single ID that is there twice.
+func TestRepeatsAreFound(t *testing.T) {
+	alike := func() *Generator {
+		random := mathrand.NewChaCha8([32]byte{7})
+		return newGenerator(func(p []byte) { random.Read(p) }, Strict(), WithClock(frozen(1)))
+	}
+	ids := append(generateMany(t, alike(), 1000), generateMany(t, alike(), 1000)...)
+	if n := repeats(ids); n != 1000 {
+		t.Errorf("found %d repeats of 1000", n)
+	}
+	ids = generateMany(t, New(), 1000)
+	ids[17] = ids[700]
+	if n := repeats(ids); n != 1 {
+		t.Errorf("found %d repeats of 1", n)
+	}
+}
+
+// disorder has goroutines make n IDs in all, and returns how many were not larger than all that had
+// been returned, to any of them, before they were asked for.
+func disorder(t *testing.T, generate func() (ID, error), n int) int64 {
+	t.Helper()
+	var mu sync.Mutex
+	var newest ID // of those returned
+	var wrong atomic.Int64
+	var makers sync.WaitGroup
+	for range goroutines {
+		makers.Go(func() {
+			for range n / goroutines {
+				mu.Lock()
+				before := newest
+				mu.Unlock()
+				id, err := generate()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if id.Compare(before) <= 0 {
+					wrong.Add(1)
+				}
+				mu.Lock()
+				if id.Compare(newest) > 0 {
+					newest = id
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	makers.Wait()
+	return wrong.Load()
+}
+
+// steppingClock goes on by a millisecond every few calls, and back by up to a second now and then.
+func steppingClock() func() time.Time {
+	var mu sync.Mutex
+	random := mathrand.New(mathrand.NewPCG(3, 4))
+	ms := int64(1_000_000)
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		switch random.IntN(1000) {
+		case 0:
+			ms -= random.Int64N(1000)
+		case 1, 2, 3, 4, 5, 6, 7, 8, 9, 10:
+			ms += random.Int64N(200)
+		}
+		return time.UnixMilli(ms)
+	}
+}
+
+func TestStrictIsOrdered(t *testing.T) {
+	for name, options := range map[string][]Option{
+		"the system's clock": {Strict()},
+		"a stepping clock":   {Strict(), WithClock(steppingClock())},
+		"a frozen clock":     {WithClock(frozen(1)), Strict()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if n := disorder(t, New(options...).Generate, *idsFlag); n > 0 {
+				t.Errorf("%d IDs out of order", n)
+			}
+		})
+	}
+}
+
+// The check above finds a state that follows the clock back, two states at once, and one swap.
+func TestDisorderIsFound(t *testing.T) {
+	const n = 20_000
+	follows := New(Strict(), WithClock(steppingClock()))
+	follows.strict.hold = false
+	if disorder(t, follows.Generate, n) == 0 {
+		t.Error("IDs that follow the clock back: no disorder found")
+	}
+
+	var turn atomic.Int64
+	pair := []*Generator{New(Strict(), WithClock(frozen(1))), New(Strict(), WithClock(frozen(1)))}
+	if disorder(t, func() (ID, error) { return pair[turn.Add(1)%2].Generate() }, n) == 0 {
+		t.Error("two states: no disorder found")
+	}
+
+	if disorder(t, New(WithClock(func() time.Time { return time.UnixMilli(1000 - turn.Add(1)/(n/2)) })).Generate, n) == 0 {
+		t.Error("one step back, not strict: no disorder found")
+	}
+}
+
+// Without Strict, IDs of one processor grow within a millisecond: of one state, that is.
+func TestGenerateGrowsOnOneProcessor(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector has sync.Pool forget states at random")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	g := New(WithClock(frozen(9)))
+	var last ID
+	for range 1000 {
+		id, err := g.Generate()
+		if err != nil || id.Compare(last) <= 0 {
+			t.Fatalf("%v, %v after %v", id, err, last)
+		}
+		last = id
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector has sync.Pool forget states at random")
+	}
+	ids := make([]ID, 100)
+	for name, g := range map[string]*Generator{
+		"default": New(), "strict": New(Strict()), "clock": New(WithClock(time.Now)),
+	} {
+		g.Generate()
+		if n := testing.AllocsPerRun(1000, func() {
+			g.Generate()
+			g.Fill(ids)
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+// The type is oklog's, with its text, binary and SQL forms.
+func TestIDIsOklogs(t *testing.T) {
+	id, err := New().Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var same ulid.ULID = id
+	back, err := ulid.ParseStrict(same.String())
+	if err != nil || back != id {
+		t.Errorf("%v comes back as %v, %v", id, back, err)
+	}
+}

@@ -1,0 +1,10 @@
+module github.com/randflake/randflake/ulid
+
+go 1.26.0
+
+require (
+	github.com/oklog/ulid/v2 v2.1.2
+	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
+)
+
+replace github.com/randflake/randflake => ../

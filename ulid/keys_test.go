@@ -1,0 +1,178 @@
+package ulid
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+)
+
+func mustParse(t testing.TB, text string) ID {
+	t.Helper()
+	id, err := ulid.ParseStrict(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func mustKeys(t testing.TB, format KeyFormat) *Keys {
+	t.Helper()
+	keys, err := NewKeys(format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func TestKey(t *testing.T) {
+	const text = "01JDA7K3N0Q8ZJ5V3D1W9K2M4P"
+	for _, c := range []struct {
+		format KeyFormat
+		want   string
+	}{
+		{KeyFormat{}, "01JDA7K3N0Q8ZJ5V3D1W9K2M4P"},
+		{KeyFormat{Prefix: "a/", Suffix: ".json"}, "a/01JDA7K3N0Q8ZJ5V3D1W9K2M4P.json"},
+		{KeyFormat{Prefix: "a/", Splits: []int{6}, Delimiter: "/"}, "a/01JDA7/K3N0Q8ZJ5V3D1W9K2M4P"},
+		{KeyFormat{Splits: []int{6, 8, 10}, Delimiter: "/", Suffix: "/data"}, "01JDA7/K3/N0/Q8ZJ5V3D1W9K2M4P/data"},
+		{KeyFormat{Splits: []int{1, 25}, Delimiter: "--"}, "0--1JDA7K3N0Q8ZJ5V3D1W9K2M4--P"},
+		{KeyFormat{Prefix: "a", Delimiter: "/"}, "a01JDA7K3N0Q8ZJ5V3D1W9K2M4P"},
+	} {
+		keys := mustKeys(t, c.format)
+		id := mustParse(t, text)
+		if got := keys.Key(id); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.format, got, c.want)
+		}
+		if back, err := keys.Parse(c.want); err != nil || back != id {
+			t.Errorf("%+v: %s is of %v, %v", c.format, c.want, back, err)
+		}
+	}
+}
+
+func TestNewKeysRefuses(t *testing.T) {
+	for _, format := range []KeyFormat{
+		{Splits: []int{0}, Delimiter: "/"},
+		{Splits: []int{-1}, Delimiter: "/"},
+		{Splits: []int{26}, Delimiter: "/"},
+		{Splits: []int{6, 6}, Delimiter: "/"},
+		{Splits: []int{8, 6}, Delimiter: "/"},
+		{Splits: []int{6}},
+		{Splits: []int{6}, Delimiter: "0"},
+		{Splits: []int{6}, Delimiter: "/Z"},
+	} {
+		if keys, err := NewKeys(format); !errors.Is(err, ErrInvalidKeyFormat) || keys != nil {
+			t.Errorf("%+v: %v, %v, want ErrInvalidKeyFormat", format, keys, err)
+		}
+	}
+}
+
+// Who changes the format afterwards does not change the keys.
+func TestKeysAreImmutable(t *testing.T) {
+	format := KeyFormat{Splits: []int{6}, Delimiter: "/"}
+	keys := mustKeys(t, format)
+	format.Splits[0] = 7
+	if got, want := keys.Key(ID{}), "000000/00000000000000000000"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestParseRefusesOtherKeys(t *testing.T) {
+	keys := mustKeys(t, KeyFormat{Prefix: "a/", Splits: []int{6, 8}, Delimiter: "/", Suffix: ".json"})
+	for _, key := range []string{
+		"",
+		"a/",
+		"a/01JDA7/",
+		"b/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.json",
+		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.JSON",
+		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4P",
+		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.json.gz",
+		"a/01JDA7/K3-N0Q8ZJ5V3D1W9K2M4P.json",
+		"a/01JDA7K/3/N0Q8ZJ5V3D1W9K2M4P.json",
+		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4.json",
+		"a/01jda7/k3/n0q8zj5v3d1w9k2m4p.json", // it would sort elsewhere
+		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4U.json", // no digit of ULIDs
+		"a/81JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.json", // more than 128 bits
+	} {
+		if id, err := keys.Parse(key); !errors.Is(err, ErrInvalidKey) || id != (ID{}) {
+			t.Errorf("%q is of %v, %v, want ErrInvalidKey", key, id, err)
+		}
+	}
+}
+
+// randomFormat returns one of many formats, all of which are valid.
+func randomFormat(random *rand.Rand) KeyFormat {
+	pick := func(list ...string) string { return list[random.IntN(len(list))] }
+	format := KeyFormat{
+		Prefix:    pick("", "a", "a/", "a/b/", "é/", "0", "\xff"),
+		Delimiter: pick("/", "-", "~", "//", "é", "\x00", "i"),
+		Suffix:    pick("", ".json", "/0", "~", "\x00"),
+	}
+	for split := 1; split < ulid.EncodedSize; split++ {
+		if random.IntN(6) == 0 || (split == 6 || split == 8 || split == 10) && random.IntN(2) == 0 {
+			format.Splits = append(format.Splits, split)
+		}
+	}
+	return format
+}
+
+func randomID(random *rand.Rand) (id ID) {
+	for i := range id {
+		id[i] = byte(random.Uint32())
+	}
+	return id
+}
+
+// Whatever the format, keys sort as IDs do, and each is that of one ID.
+func TestKeysSortAsIDs(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		format := randomFormat(random)
+		keys := mustKeys(t, format)
+		near := randomID(random)
+		ids := make([]ID, 100)
+		for i := range ids {
+			ids[i] = randomID(random)
+			copy(ids[i][:], near[:random.IntN(17)])
+		}
+		slices.SortFunc(ids, ID.Compare)
+		var last string
+		for i, id := range ids {
+			key := keys.Key(id)
+			if back, err := keys.Parse(key); err != nil || back != id {
+				t.Fatalf("%+v: %q is of %v, %v, want %v", format, key, back, err, id)
+			}
+			if i > 0 && strings.Compare(last, key) != ids[i-1].Compare(id) {
+				t.Fatalf("%+v: %q and %q sort otherwise than %v and %v", format, last, key, ids[i-1], id)
+			}
+			last = key
+		}
+	}
+}
+
+func FuzzParseKey(f *testing.F) {
+	f.Add("a/", "/", ".json", byte(6), "a/01JDA7/K3N0Q8ZJ5V3D1W9K2M4P.json")
+	f.Add("", "--", "", byte(25), "01JDA7K3N0Q8ZJ5V3D1W9K2M4--P")
+	f.Add("", "/", "", byte(1), "8/1JDA7K3N0Q8ZJ5V3D1W9K2M4P")
+	f.Fuzz(func(t *testing.T, prefix, delimiter, suffix string, split byte, key string) {
+		keys, err := NewKeys(KeyFormat{prefix, []int{int(split)}, delimiter, suffix})
+		if err != nil {
+			if !errors.Is(err, ErrInvalidKeyFormat) {
+				t.Error(err)
+			}
+			return
+		}
+		id, err := keys.Parse(key)
+		if err != nil {
+			if !errors.Is(err, ErrInvalidKey) {
+				t.Error(err)
+			}
+			return
+		}
+		if got := keys.Key(id); got != key {
+			t.Errorf("%q comes back as %q", key, got)
+		}
+	})
+}

@@ -1,0 +1,2 @@
+// Package s3test runs the key listings of package ulid against a real S3 server.
+package s3test

@@ -1,0 +1,245 @@
+package s3test
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/randflake/randflake/ulid"
+)
+
+const bucket = "objects"
+
+// list returns the keys of the objects in the listing, as a user of ListObjectsV2 does it: page by
+// page, up to the listing's end. It also returns how many pages it took.
+func list(t *testing.T, client minio.Core, l ulid.Listing, pageSize int) (keys []string, pages int) {
+	t.Helper()
+	for token := ""; ; {
+		page, err := client.ListObjectsV2(bucket, l.Prefix, l.StartAfter, token, "", pageSize)
+		if err != nil {
+			t.Fatalf("list %+v: %v", l, err)
+		}
+		pages++
+		for _, object := range page.Contents {
+			if l.Ends(object.Key) {
+				return keys, pages
+			}
+			keys = append(keys, object.Key)
+		}
+		if !page.IsTruncated {
+			return keys, pages
+		}
+		token = page.NextContinuationToken
+	}
+}
+
+// folders returns the common prefixes that the server finds behind prefix.
+func folders(t *testing.T, client minio.Core, prefix string) (found []string) {
+	t.Helper()
+	for token := ""; ; {
+		page, err := client.ListObjectsV2(bucket, prefix, "", token, "/", 3)
+		if err != nil {
+			t.Fatalf("folders of %s: %v", prefix, err)
+		}
+		for _, common := range page.CommonPrefixes {
+			found = append(found, common.Prefix)
+		}
+		if !page.IsTruncated {
+			return found
+		}
+		token = page.NextContinuationToken
+	}
+}
+
+// start is when the objects begin: in the middle of all folders.
+var start = time.Date(2026, 11, 20, 12, 34, 56, 789e6, time.UTC)
+
+// objects makes IDs of some hours, many of them of the same millisecond as others or of one
+// next to it, and some of one beside the edge of a folder.
+func objects(t *testing.T, random *rand.Rand, n int) (ids []ulid.ID) {
+	t.Helper()
+	now := start
+	generator := ulid.New(ulid.Strict(), ulid.WithClock(func() time.Time { return now }))
+	for range n {
+		switch random.IntN(8) {
+		case 0:
+			now = now.Add(time.Millisecond)
+		case 1:
+			now = now.Add(time.Duration(random.IntN(2000)) * time.Millisecond)
+		case 2:
+			now = now.Add(time.Duration(random.IntN(600_000)) * time.Millisecond)
+		case 3:
+			now = time.UnixMilli(now.UnixMilli()>>10<<10 + 1<<10 - 1) // the last millisecond of 8 characters
+		}
+		id, err := generator.Generate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// during returns the keys of the IDs with times in [from, to).
+func during(keys *ulid.Keys, ids []ulid.ID, from, to time.Time) (want []string) {
+	for _, id := range ids {
+		if at := id.Timestamp(); !at.Before(from) && at.Before(to) {
+			want = append(want, keys.Key(id))
+		}
+	}
+	return want
+}
+
+// formats have the same objects under prefixes of their own, so that each has the others in its way.
+var formats = []ulid.KeyFormat{
+	{Prefix: "flat/"},
+	{Prefix: "flat-", Suffix: ".json"},
+	{Prefix: "minutes/", Splits: []int{6}, Delimiter: "/", Suffix: ".json"},
+	{Prefix: "seconds/", Splits: []int{6, 8}, Delimiter: "/"},
+	{Prefix: "all/", Splits: []int{5, 6, 7, 8, 9, 10}, Delimiter: "/", Suffix: "/data"},
+	{Prefix: "dashes/", Splits: []int{8}, Delimiter: "-"},
+}
+
+// What the server lists is just the objects of the interval, whichever way it is divided.
+func TestListingsOnAServer(t *testing.T) {
+	client := startServer(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	ids := objects(t, random, 150)
+	for _, format := range formats {
+		keys, err := ulid.NewKeys(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			put(t, client, keys.Key(id))
+		}
+		put(t, client, format.Prefix+"zz-not-a-ulid")
+	}
+
+	for _, format := range formats {
+		t.Run(format.Prefix, func(t *testing.T) {
+			keys, _ := ulid.NewKeys(format)
+			for range 10 {
+				from, to := interval(random, ids)
+				want := during(keys, ids, from, to)
+				check := func(way string, got []string) {
+					if !slices.Equal(got, want) {
+						t.Fatalf("%s of [%s, %s):\n got %q\nwant %q", way, from, to, got, want)
+					}
+				}
+
+				const pageSize = 7
+				if l, ok := keys.Listing(from, to); ok {
+					got, pages := list(t, client, l, pageSize)
+					check("listing", got)
+					if most := len(want)/pageSize + 1; pages > most {
+						t.Errorf("%d pages of %d for %d objects", pages, pageSize, len(want))
+					}
+				} else {
+					check("no listing", nil)
+				}
+
+				var got []string
+				for _, prefix := range keys.Prefixes(from, to) {
+					list, _ := list(t, client, ulid.Listing{Prefix: prefix}, pageSize)
+					got = append(got, list...)
+				}
+				check("prefixes", got)
+
+				got = nil
+				listings, err := keys.Listings(from, to, 6)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for l := range listings {
+					list, _ := list(t, client, l, pageSize)
+					got = append(got, list...)
+				}
+				check("listings of 6 characters", got)
+			}
+		})
+	}
+}
+
+// interval returns an interval from near one object to near another, now and then exactly there.
+func interval(random *rand.Rand, ids []ulid.ID) (from, to time.Time) {
+	near := func() time.Time {
+		at := ids[random.IntN(len(ids))].Timestamp()
+		return at.Add([]time.Duration{0, time.Millisecond, -time.Millisecond, 1, -1, time.Second, -time.Minute}[random.IntN(7)])
+	}
+	from, to = near(), near()
+	if to.Before(from) {
+		from, to = to, from
+	}
+	return from, to
+}
+
+// The folders that the server knows are those that Listings makes, without the empty ones.
+func TestFoldersAreCommonPrefixes(t *testing.T) {
+	client := startServer(t)
+	ids := objects(t, rand.New(rand.NewPCG(3, 4)), 150)
+	keys, err := ulid.NewKeys(ulid.KeyFormat{Prefix: "e/", Splits: []int{6}, Delimiter: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		put(t, client, keys.Key(id))
+	}
+	from, to := ids[0].Timestamp(), ids[len(ids)-1].Timestamp().Add(time.Millisecond)
+	listings, err := keys.Listings(from, to, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var full []string
+	for l := range listings {
+		if keys, _ := list(t, client, l, 1000); len(keys) > 0 {
+			full = append(full, l.Prefix)
+		}
+	}
+	if got := folders(t, client, "e/"); !slices.Equal(got, full) || len(got) < 3 {
+		t.Errorf("common prefixes %q, listings %q", got, full)
+	}
+}
+
+// The checks above find a client that leaves out a limit: the server lists what is beyond it.
+func TestLimitsMatter(t *testing.T) {
+	client := startServer(t)
+	ids := objects(t, rand.New(rand.NewPCG(5, 6)), 30)
+	keys, err := ulid.NewKeys(ulid.KeyFormat{Prefix: "e/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		put(t, client, keys.Key(id))
+	}
+	from, to := ids[10].Timestamp(), ids[20].Timestamp()
+	l, _ := keys.Listing(from, to)
+	l.Prefix = "e/"
+	want := during(keys, ids, from, to)
+	for _, c := range []struct {
+		name  string
+		l     ulid.Listing
+		wrong bool
+	}{
+		{"both", l, false},
+		{"StartAfter alone", ulid.Listing{Prefix: l.Prefix, StartAfter: l.StartAfter}, true},
+		{"Until alone", ulid.Listing{Prefix: l.Prefix, Until: l.Until}, true},
+	} {
+		if got, _ := list(t, client, c.l, 4); slices.Equal(got, want) == c.wrong {
+			t.Errorf("%s: %q, want %q", c.name, got, want)
+		}
+	}
+}
+
+func put(t *testing.T, client minio.Core, key string) {
+	t.Helper()
+	_, err := client.PutObject(context.Background(), bucket, key, strings.NewReader(""), 0, "", "", minio.PutObjectOptions{})
+	if err != nil {
+		t.Fatalf("put %s: %v", key, err)
+	}
+}

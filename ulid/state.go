@@ -1,0 +1,72 @@
+package ulid
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// noTime is the time of a state that has made no ID yet.
+const noTime = -1
+
+// A state makes IDs for one goroutine at a time. Each new millisecond starts at 80 random bits, and
+// goes on in random steps of 1 to 2^32.
+type state struct {
+	ms     int64  // of the newest ID, or noTime
+	hi, lo uint64 // the newest ID, as 128 bits
+	hold   bool   // whether to stay in ms when the clock steps back behind it
+	random func([]byte)
+	left   uint // random bytes not used yet, a multiple of 4: buffer[:left]
+	buffer [bufferSize]byte
+	_      [64]byte // keeps the next state off this one's cache lines
+}
+
+// bufferSize is how many random bytes a state asks for at once.
+const bufferSize = 512
+
+func newState(random func([]byte), hold bool) *state {
+	return &state{ms: noTime, random: random, hold: hold}
+}
+
+// next returns a new ID for the millisecond ms, which is in range. In the same millisecond as the
+// last one it is larger than that, or the error is ErrMonotonicOverflow.
+func (s *state) next(ms int64) (ID, error) {
+	if ms > s.ms || ms < s.ms && !s.hold {
+		s.begin(ms)
+	} else if !s.step() {
+		return ID{}, ErrMonotonicOverflow
+	}
+	var id ID
+	binary.BigEndian.PutUint64(id[:8], s.hi)
+	binary.BigEndian.PutUint64(id[8:], s.lo)
+	return id, nil
+}
+
+// begin moves to another millisecond, at a random place.
+func (s *state) begin(ms int64) {
+	s.ms = ms
+	s.hi = uint64(ms)<<16 | s.word()>>16
+	s.lo = s.word()<<32 | s.word()
+}
+
+// step goes up by 1 to 2^32, and reports whether that stayed within the 80 bits of entropy.
+func (s *state) step() bool {
+	lo, carry := bits.Add64(s.lo, 1+s.word(), 0)
+	if carry == 1 && s.hi&0xffff == 0xffff {
+		return false
+	}
+	s.hi, s.lo = s.hi+carry, lo
+	return true
+}
+
+// word returns 32 random bits and erases them: they are in an ID from now on, and in no other.
+func (s *state) word() uint64 {
+	if s.left == 0 {
+		s.random(s.buffer[:])
+		s.left = bufferSize
+	}
+	s.left -= 4
+	word := s.buffer[s.left:][:4]
+	bits := binary.LittleEndian.Uint32(word)
+	clear(word)
+	return uint64(bits)
+}

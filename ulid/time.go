@@ -1,0 +1,38 @@
+package ulid
+
+import (
+	"fmt"
+	"time"
+)
+
+// endTime is the first Unix millisecond that a ULID can't express.
+const endTime = 1 << 48
+
+// unixMilli returns the Unix millisecond that t is in, or noTime for all times before 1970 and
+// endTime for all that are too late.
+func unixMilli(t time.Time) int64 {
+	switch seconds := t.Unix(); {
+	case seconds < 0:
+		return noTime
+	case seconds > endTime/1000:
+		return endTime
+	}
+	return min(t.UnixMilli(), endTime)
+}
+
+// inRange returns ms, which is that of t, or an error that wraps ErrTime.
+func inRange(ms int64, t time.Time) (int64, error) {
+	if uint64(ms) >= endTime {
+		return 0, fmt.Errorf("%w: %s: want 1970 to 10889", ErrTime, t.UTC().Format(time.RFC3339))
+	}
+	return ms, nil
+}
+
+// firstMilli returns the first Unix millisecond, from 0 to endTime, that does not begin before t.
+func firstMilli(t time.Time) int64 {
+	ms := unixMilli(t)
+	if ms != noTime && ms != endTime && t.After(time.UnixMilli(ms)) {
+		ms++
+	}
+	return max(ms, 0)
+}

@@ -1,0 +1,53 @@
+package ulid
+
+import (
+	"encoding/hex"
+	"fmt"
+)
+
+// ToUUID returns the ID as the 16 bytes of a UUID, as columns and libraries for UUIDs take them.
+// They sort as the ID does. They carry no version: to those who look, most are UUIDs of no known
+// one.
+func ToUUID(id ID) [16]byte { return id }
+
+// FromUUID returns 16 bytes as an ID. Every UUID is a ULID. Of a UUID version 7 the time is right
+// too: both begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7).
+func FromUUID(uuid [16]byte) ID { return uuid }
+
+// uuidSize is the length of a UUID's text.
+const uuidSize = 36
+
+// AppendUUID appends FormatUUID's text to dst.
+func AppendUUID(dst []byte, id ID) []byte {
+	dst = hex.AppendEncode(dst, id[:4])
+	for _, part := range [][]byte{id[4:6], id[6:8], id[8:10], id[10:]} {
+		dst = hex.AppendEncode(append(dst, '-'), part)
+	}
+	return dst
+}
+
+// FormatUUID returns the ID in the text form of UUIDs: 8-4-4-4-12 lower-case hexadecimal digits
+// (RFC 9562, section 4). It sorts as the ID does.
+func FormatUUID(id ID) string {
+	var text [uuidSize]byte
+	return string(AppendUUID(text[:0], id))
+}
+
+// ParseUUID reads what FormatUUID wrote, also in upper case. Its error wraps ErrInvalidUUID.
+func ParseUUID(text string) (ID, error) {
+	invalid := func(why string) (ID, error) {
+		return ID{}, fmt.Errorf("%w: %.64q: %s", ErrInvalidUUID, text, why)
+	}
+	if len(text) != uuidSize {
+		return invalid(fmt.Sprintf("%d bytes, want %d", len(text), uuidSize))
+	}
+	if text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
+		return invalid("want hyphens between 8, 4, 4, 4 and 12 digits")
+	}
+	var id ID
+	digits := text[:8] + text[9:13] + text[14:18] + text[19:23] + text[24:]
+	if _, err := hex.Decode(id[:], []byte(digits)); err != nil {
+		return invalid("want hexadecimal digits")
+	}
+	return id, nil
+}
