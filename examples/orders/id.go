@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/sealed"
+	"github.com/randflake/randflake/snowflake"
+)
+
+// An OrderID is a Snowflake ID in the database and a sealed one everywhere else.
+type OrderID = sealed.ID[orders, snowflake.ID]
+
+// orders is the space of order IDs. Customers would have another, with a secret of its own.
+type orders struct{}
+
+var _ sealed.Checker[snowflake.ID] = orders{}
+
+var (
+	layout      = snowflake.Node8()
+	orderCipher *randflake.Cipher // set by open, before anything is served
+)
+
+func (orders) Cipher() *randflake.Cipher { return orderCipher }
+
+// Check refuses what was made in the future, as nearly all made-up IDs were: those need no query then.
+func (orders) Check(id snowflake.ID) error {
+	parts, err := layout.Inspect(id)
+	if err == nil && parts.Time.After(time.Now().Add(time.Minute)) {
+		err = errors.New("made in the future")
+	}
+	return err
+}
+
+// secret returns the secret of the order IDs: from the environment or from a file in dir, which it
+// makes when there is none. Who loses the secret loses every link to an order.
+func secret(dir string) (randflake.Secret, error) {
+	if text := os.Getenv("ORDERS_SECRET"); text != "" {
+		return randflake.ParseSecret(text)
+	}
+	name := filepath.Join(dir, "secret")
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return randflake.Secret{}, err
+		}
+		return randflake.ParseSecret(string(text))
+	}
+	if err != nil {
+		return randflake.Secret{}, err
+	}
+	made := randflake.NewSecret()
+	_, err = file.WriteString(hex.EncodeToString(made[:]))
+	return made, errors.Join(err, file.Sync(), file.Close())
+}
