@@ -13,6 +13,7 @@ import (
 const sample = `   diehard_birthdays,   0,       100,     100,0.75959029,  PASSED  
         diehard_runs,   0,    100000,     100,0.00270857,  WEAK    
 #=============================================================================#
+Preparing to run test 207.  ntuple = 0
           sts_serial,  16,    100000,     100,0.00000000,  FAILED  
 `
 

@@ -63,18 +63,26 @@ func dieharder(ctx context.Context, test string, stream io.Reader) ([]finding, e
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w\n%s", cmd, err, complaints.Bytes())
 	}
-	return parse(out)
+	list, err := parse(out)
+	if err != nil {
+		return nil, fmt.Errorf("%w\nin all it prints:\n%s", err, out) // it took long to come by
+	}
+	return list, nil
 }
+
+// announcement begins a line that some tests print whatever is asked for.
+const announcement = "Preparing to run test"
 
 // parse reads the lines of a report.
 func parse(out []byte) (list []finding, err error) {
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
-		if strings.TrimSpace(lines.Text()) == "" || strings.HasPrefix(lines.Text(), "#") {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, announcement) {
 			continue
 		}
-		f, err := parseLine(lines.Text())
+		f, err := parseLine(line)
 		if err != nil {
-			return nil, fmt.Errorf("dieharder prints %q: %w", lines.Text(), err)
+			return nil, fmt.Errorf("dieharder prints %q: %w", line, err)
 		}
 		list = append(list, f)
 	}
