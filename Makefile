@@ -11,7 +11,7 @@ EMULATED  = arm64:aarch64 s390x:s390x riscv64:riscv64 arm:arm
 # What runs there: all that depends on word size and byte order.
 PORTABLE  = . ./compat ./lease ./lease/filestore
 # Modules of their own, with the dependencies that the root does without.
-MODULES   = lease/etcdstore lease/redisstore lease/pgstore lease/leaseprom cmd/all chaos bench
+MODULES   = lease/etcdstore lease/redisstore lease/pgstore lease/leaseprom ulid ulid/s3test cmd/all examples/orders chaos bench
 PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm linux/ppc64le \
             darwin/arm64 windows/amd64 freebsd/amd64
 

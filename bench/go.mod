@@ -2,7 +2,10 @@ module github.com/randflake/randflake/bench
 
 go 1.26.0
 
-replace github.com/randflake/randflake => ..
+replace (
+	github.com/randflake/randflake => ..
+	github.com/randflake/randflake/ulid => ../ulid
+)
 
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
@@ -13,6 +16,7 @@ require (
 	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake/ulid v0.0.0-00010101000000-000000000000
 	github.com/rs/xid v1.6.0
 	github.com/segmentio/ksuid v1.0.4
 	github.com/sony/sonyflake v1.2.0

@@ -3,10 +3,12 @@ module github.com/randflake/randflake/cmd/all
 go 1.26.0
 
 require (
+	github.com/oklog/ulid/v2 v2.1.2
 	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
 	github.com/randflake/randflake/lease/etcdstore v0.0.0-00010101000000-000000000000
 	github.com/randflake/randflake/lease/pgstore v0.0.0-00010101000000-000000000000
 	github.com/randflake/randflake/lease/redisstore v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake/ulid v0.0.0-00010101000000-000000000000
 	github.com/redis/go-redis/v9 v9.23.0
 	go.etcd.io/etcd/client/v3 v3.6.16
 )
@@ -85,4 +87,5 @@ replace (
 	github.com/randflake/randflake/lease/etcdstore => ../../lease/etcdstore
 	github.com/randflake/randflake/lease/pgstore => ../../lease/pgstore
 	github.com/randflake/randflake/lease/redisstore => ../../lease/redisstore
+	github.com/randflake/randflake/ulid => ../../ulid
 )

@@ -1,8 +1,10 @@
-// Command randflake mints unique 64-bit IDs that look random, opens them again, and looks after the
-// secrets and leases behind them.
+// Command randflake mints unique IDs, 64 bits that look random or others that sort by time, opens them
+// again, and looks after the secrets and leases behind them.
 //
 //	randflake new        mint IDs
 //	randflake inspect    show what IDs hold
+//	randflake seal       encrypt sortable IDs, to show them outside
+//	randflake open       decrypt what seal encrypted
 //	randflake secret     make a secret
 //	randflake lease      list, acquire and release leases, look after stores
 //	randflake version    say what this is and what it runs on
@@ -11,9 +13,10 @@
 // Each command explains itself when called with -h. The exit status is 0, or 1 when something
 // failed, or 2 when the command line was wrong.
 //
-// It knows lease stores in directories. The program of the module cmd/all is the same with all stores.
+// It knows lease stores in directories, and Randflake and Snowflake IDs. The program of the module
+// cmd/all is the same with all stores and all kinds of IDs.
 package main
 
 import "github.com/randflake/randflake/internal/cli"
 
-func main() { cli.Main() }
+func main() { cli.Main(cli.Extras{}) }

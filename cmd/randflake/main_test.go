@@ -46,8 +46,29 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// TestSnowflake needs no more than a state directory either.
+func TestSnowflake(t *testing.T) {
+	out, errs, code := program(t, "new", "-kind", "snowflake", "-n", "5")
+	ids := strings.Fields(out)
+	if code != 0 || len(ids) != 5 || !slices.IsSorted(ids) || len(slices.Compact(ids)) != 5 || strings.Count(errs, "\n") != 1 {
+		t.Errorf("exit status %d, %q, %q: want five IDs that ascend and a line about the new store", code, out, errs)
+	}
+}
+
+// TestULID has the kind of IDs that would bring a dependency. They open all the same.
+func TestULID(t *testing.T) {
+	_, errs, code := program(t, "new", "-kind", "ulid")
+	if code != 1 || !strings.Contains(errs, "cmd/all") {
+		t.Errorf("new -kind ulid: exit status %d, %q", code, errs)
+	}
+	out, errs, code := program(t, "inspect", "01ARZ3NDEKTSV4RRFFQ69G5FAV")
+	if code != 0 || !strings.Contains(out, "2016-07-30T23:54:10.259Z") || errs != "" {
+		t.Errorf("inspect: exit status %d, %q, %q", code, out, errs)
+	}
+}
+
 func TestStores(t *testing.T) {
-	if out, _, _ := program(t, "version"); !strings.Contains(out, "\nstores    file\n") {
+	if out, _, _ := program(t, "version"); !strings.Contains(out, "\nstores    file\nkinds     randflake snowflake\n") {
 		t.Errorf("version: %q", out)
 	}
 	_, errs, code := program(t, "lease", "list", "-store", "redis://user:hunter2@host")

@@ -1,5 +1,5 @@
-// Package cli is the command-line program, for one main package with lease stores in directories alone
-// and for another one with all stores.
+// Package cli is the command-line program, for one main package that needs the standard library and the
+// root module alone, and for another one with all lease stores and all kinds of IDs.
 package cli
 
 import (
@@ -13,11 +13,17 @@ import (
 	"strings"
 )
 
-// Main runs the program with the stores of engines, beside those in directories, and exits.
-func Main(engines ...Engine) {
+// Extras are what one program has and others do without, because of what it depends on.
+type Extras struct {
+	Engines []Engine // lease stores beside those in directories
+	Kinds   []Kind   // IDs beside Randflake and Snowflake IDs
+}
+
+// Main runs the program and exits.
+func Main(extras Extras) {
 	// A write to a closed pipe is an error like others, and not the end: there is a lease to release.
 	signal.Ignore(pipeSignals...)
-	t := &tool{engines, os.Stdin, os.Stdout, os.Stderr}
+	t := &tool{extras, os.Stdin, os.Stdout, os.Stderr}
 	os.Exit(t.run(context.Background(), os.Args[1:]))
 }
 
@@ -29,7 +35,7 @@ const (
 
 // A tool is one call of the program.
 type tool struct {
-	engines        []Engine
+	Extras
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
@@ -44,6 +50,8 @@ func commands() []command {
 	return []command{
 		{"new", "mint IDs", (*tool).runNew},
 		{"inspect", "show what IDs hold", (*tool).runInspect},
+		{"seal", "encrypt sortable IDs, to show them outside", (*tool).runSeal},
+		{"open", "decrypt what seal encrypted", (*tool).runOpen},
 		{"secret", "make a secret", (*tool).runSecret},
 		{"lease", "list, acquire and release leases, look after stores", (*tool).runLease},
 		{"version", "say what this is and what it runs on", (*tool).runVersion},

@@ -46,6 +46,7 @@ func TestClosedPipe(t *testing.T) {
 	ids := succeed(t, "", "new", "-store", dir, "-n", "100000")
 	for _, c := range []struct{ args, stdin string }{
 		{"new -n " + forever, ""},
+		{"new -kind snowflake -n " + forever, ""},
 		{"inspect -from text", ids},
 	} {
 		var errs bytes.Buffer
@@ -103,12 +104,15 @@ func TestSignals(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		signal  os.Signal
+		layout  string // of Snowflake IDs, or nothing
 		reading bool
 	}{
-		{"interrupt", os.Interrupt, true},
-		{"terminate", syscall.SIGTERM, true},
-		{"hang up", syscall.SIGHUP, true},
-		{"interrupt while nobody reads", os.Interrupt, false},
+		{"interrupt", os.Interrupt, "", true},
+		{"terminate", syscall.SIGTERM, "", true},
+		{"hang up", syscall.SIGHUP, "", true},
+		{"interrupt while nobody reads", os.Interrupt, "", false},
+		{"interrupt of a fast layout", os.Interrupt, "twitter", true},
+		{"interrupt of a slow layout", os.Interrupt, "sonyflake", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if signal.Ignored(c.signal) {
@@ -116,7 +120,11 @@ func TestSignals(t *testing.T) {
 			}
 			dir := newHome(t)
 			var errs bytes.Buffer
-			cmd := process(t, "program", "new", "-store", dir, "-n", forever)
+			args := []string{"new", "-store", dir, "-n", forever}
+			if c.layout != "" {
+				args = append(args, "-layout", c.layout)
+			}
+			cmd := process(t, "program", args...)
 			cmd.Stderr = &errs
 			out, err := cmd.StdoutPipe()
 			if err != nil {

@@ -44,9 +44,14 @@ func (fs *flagSet) choice(target *string, name string, words ...string) {
 				return nil
 			}
 		}
-		last := len(words) - 1
-		return fmt.Errorf("want %s or %s", strings.Join(words[:last], ", "), words[last])
+		return fmt.Errorf("want %s", oneOf(words))
 	})
+}
+
+// oneOf lists words, of which there are at least two.
+func oneOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // parse reads args and returns the operands, which may stand before, between and after flags. A

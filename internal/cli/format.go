@@ -3,40 +3,61 @@ package cli
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"strconv"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/snowflake"
 )
 
-// A format writes IDs one way.
-type format struct {
-	longest int // bytes of the longest ID
-	append  func(b []byte, id randflake.ID) []byte
-}
-
-var formatNames = []string{"text", "int", "hex", "json", "binary"}
-
-func formatOf(name string) format {
-	switch name {
-	case "text":
-		return format{len("fvvvvvvvvvvvv\n"), appendText}
-	case "int":
-		return format{len("-9223372036854775808\n"), appendInt}
-	case "hex":
-		return format{len("0x0123456789abcdef\n"), appendHex}
-	case "json":
-		return format{len("\"fvvvvvvvvvvvv\"\n"), appendJSON}
-	default:
-		return format{8, appendBinary}
-	}
+// A Format writes IDs of one type one way.
+type Format[ID any] struct {
+	Name    string
+	Longest int // bytes that Append appends at most
+	Append  func(b []byte, id ID) []byte
 }
 
 // appendAll appends each of ids to b.
-func (f format) appendAll(b []byte, ids []randflake.ID) []byte {
+func (f Format[ID]) appendAll(b []byte, ids []ID) []byte {
 	for _, id := range ids {
-		b = f.append(b, id)
+		b = f.Append(b, id)
 	}
 	return b
+}
+
+// formatOf returns the format that the user chose. The error lists those that there are.
+func formatOf[ID any](formats []Format[ID], name string) (Format[ID], error) {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		if names[i] = f.Name; name == f.Name {
+			return f, nil
+		}
+	}
+	return Format[ID]{}, fmt.Errorf("-format %q: want %s", name, oneOf(names))
+}
+
+var randflakeFormats = []Format[randflake.ID]{
+	{"text", len("fvvvvvvvvvvvv\n"), appendText},
+	{"int", len("-9223372036854775808\n"), appendInt[randflake.ID]},
+	{"hex", len("0x0123456789abcdef\n"), appendHex[randflake.ID]},
+	{"json", len("\"fvvvvvvvvvvvv\"\n"), appendJSON},
+	{"binary", 8, appendBinary},
+}
+
+var snowflakeFormats = []Format[snowflake.ID]{
+	{"text", len("9223372036854775807\n"), appendInt[snowflake.ID]},
+	{"int", len("9223372036854775807\n"), appendInt[snowflake.ID]},
+	{"hex", len("0x0123456789abcdef\n"), appendHex[snowflake.ID]},
+	{"json", len("\"9223372036854775807\"\n"), appendSnowflakeJSON},
+	{"binary", 8, appendBigEndian},
+	{"base32", len("7vvvvvvvvvvvv\n"), onLine(snowflake.ID.AppendBase32)},
+	{"base58", len("NQm6nKp8qFC\n"), onLine(snowflake.ID.AppendBase58)},
+	{"base62", len("AzL8n0Y58m7\n"), onLine(snowflake.ID.AppendBase62)},
+}
+
+// onLine returns a function that appends what the given one does, and ends the line.
+func onLine(appendTo func(snowflake.ID, []byte) []byte) func([]byte, snowflake.ID) []byte {
+	return func(b []byte, id snowflake.ID) []byte { return append(appendTo(id, b), '\n') }
 }
 
 func appendText(b []byte, id randflake.ID) []byte {
@@ -44,11 +65,11 @@ func appendText(b []byte, id randflake.ID) []byte {
 	return append(b, '\n')
 }
 
-func appendInt(b []byte, id randflake.ID) []byte {
+func appendInt[ID ~int64](b []byte, id ID) []byte {
 	return append(strconv.AppendInt(b, int64(id), 10), '\n')
 }
 
-func appendHex(b []byte, id randflake.ID) []byte {
+func appendHex[ID ~int64](b []byte, id ID) []byte {
 	var bytes [8]byte
 	binary.BigEndian.PutUint64(bytes[:], uint64(id))
 	return append(hex.AppendEncode(append(b, "0x"...), bytes[:]), '\n')
@@ -59,7 +80,16 @@ func appendJSON(b []byte, id randflake.ID) []byte {
 	return append(b, '"', '\n')
 }
 
+func appendSnowflakeJSON(b []byte, id snowflake.ID) []byte {
+	b = strconv.AppendInt(append(b, '"'), int64(id), 10)
+	return append(b, '"', '\n')
+}
+
 func appendBinary(b []byte, id randflake.ID) []byte {
 	b, _ = id.AppendBinary(b)
 	return b
+}
+
+func appendBigEndian(b []byte, id snowflake.ID) []byte {
+	return binary.BigEndian.AppendUint64(b, uint64(id))
 }

@@ -37,7 +37,7 @@ STORE is a directory on a local disk, as DIR or file:DIR, or a server's URL:
   etcd://HOST:2379      etcds://HOST:2379
   redis://HOST:6379     rediss://HOST:6379
   postgres://USER@HOST/DATABASE
-for which it takes the program with all stores: "randflake version" shows which ones this one has.
+for which it takes the program of the module cmd/all: "randflake version" shows what this one has.
 `
 
 const (
@@ -47,6 +47,7 @@ const (
 
 // A home is where the secret and the lease store are.
 type home struct {
+	space      string // of IDs that have no secret, or nothing
 	store      string // as the user named it
 	place      place  // of the store
 	secretFile string // or nothing, for a store that is in no directory
@@ -66,14 +67,14 @@ func (h *home) resolve(t *tool) (err error) {
 	}
 	h.implied = h.store == "" && h.secretFile == ""
 	if h.store == "" {
-		if h.store, err = stateDir(); err != nil {
-			return fmt.Errorf("no place for the secret and the store: %w: name one with -store", err)
+		if h.store, err = stateDir(h.space); err != nil {
+			return fmt.Errorf("no place for the lease store: %w: name one with -store", err)
 		}
 	}
 	if h.place, err = t.placeOf(h.store); err != nil {
 		return err
 	}
-	if h.secretFile == "" && h.place.dir != "" {
+	if h.secretFile == "" && h.place.dir != "" && h.space == "" {
 		h.secretFile = filepath.Join(h.place.dir, "secret")
 	}
 	return nil
@@ -85,22 +86,36 @@ func (h *home) askEnvironment() error {
 	if h.store != "" {
 		return nil
 	}
-	for variable, target := range map[string]*string{storeVariable: &h.store, secretFileVariable: &h.secretFile} {
-		value, set := os.LookupEnv(variable)
-		switch {
-		case !set || *target != "":
-		case value == "":
-			return fmt.Errorf("%s is empty: want a name, or the variable not set at all", variable)
-		default:
-			*target = value
-		}
+	if err := fromEnvironment(&h.store, storeVariable); err != nil || h.space != "" {
+		return err
 	}
+	return fromEnvironment(&h.secretFile, secretFileVariable)
+}
+
+// fromEnvironment sets target to what a variable names, unless it has a value or the variable has none.
+func fromEnvironment(target *string, variable string) error {
+	value, set := os.LookupEnv(variable)
+	if !set || *target != "" {
+		return nil
+	}
+	if value == "" {
+		return fmt.Errorf("%s is empty: want a name, or the variable not set at all", variable)
+	}
+	*target = value
 	return nil
 }
 
-// stateDir returns where this user's programs keep what must outlive them.
-func stateDir() (string, error) {
-	const name = "randflake"
+// stateDir returns the directory of Randflake IDs, with secret and store, or that of an ID space without
+// a secret. They lie side by side, as each comes into being as a whole: see firstUse.
+func stateDir(space string) (string, error) {
+	if space == "" {
+		return inStateHome("randflake")
+	}
+	return inStateHome(filepath.Join("randflake-snowflake", space))
+}
+
+// inStateHome returns a name where this user's programs keep what must outlive them.
+func inStateHome(name string) (string, error) {
 	switch runtime.GOOS {
 	case "windows":
 		dir, err := os.UserCacheDir() // %LocalAppData%
@@ -122,7 +137,7 @@ func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, Store, erro
 	secret, err := h.readSecret()
 	if h.implied && errors.Is(err, fs.ErrNotExist) {
 		if err := h.firstUse(t); err != nil {
-			return secret, nil, fmt.Errorf("state directory %s: %w", h.place, reason(err))
+			return secret, nil, err
 		}
 		secret, err = h.readSecret()
 	}
@@ -131,6 +146,17 @@ func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, Store, erro
 	}
 	store, err := h.openStore(ctx)
 	return secret, store, err
+}
+
+// openKeyless returns the store of IDs without a secret. Where the user did not name it it makes it at
+// first use.
+func (h *home) openKeyless(ctx context.Context, t *tool) (Store, error) {
+	if h.implied {
+		if err := h.firstUse(t); err != nil {
+			return nil, err
+		}
+	}
+	return h.openStore(ctx)
 }
 
 // unused reports whether the user named neither secret nor store, and there never were any.
@@ -171,36 +197,49 @@ func (h *home) firstUse(t *tool) error {
 	if !isVacant(h.place.dir) {
 		return nil
 	}
+	won, err := h.moveIn()
+	switch {
+	case err != nil:
+		return fmt.Errorf("state directory %s: %w", h.place, reason(err))
+	case won && h.space == "":
+		fmt.Fprintf(t.stderr, "randflake: made a new secret and a lease store in %s: keep the secret, only it opens its IDs\n", h.place.dir)
+	case won:
+		fmt.Fprintf(t.stderr, "randflake: made a lease store for %s IDs in %s: keep it, it sees to it that they do not repeat\n", h.space, h.place.dir)
+	}
+	return nil
+}
+
+// moveIn makes a directory with all that belongs in it, and reports false if somebody else was first.
+func (h *home) moveIn() (won bool, err error) {
 	if target, err := filepath.EvalSymlinks(h.place.dir); err == nil {
 		h.place.dir = target // a rename would hit the link
 	}
 	parent := filepath.Dir(h.place.dir)
 	if err := makeDirs(parent); err != nil {
-		return err
+		return false, err
 	}
 	temp, err := os.MkdirTemp(parent, ".randflake-*.tmp")
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer os.RemoveAll(temp)
-	if err := furnish(temp); err != nil {
-		return err
+	if err := h.furnish(temp); err != nil {
+		return false, err
 	}
-	won, err := moveIn(temp, h.place.dir)
-	if err != nil {
-		return err
+	if won, err = occupy(temp, h.place.dir); err != nil {
+		return false, err
 	}
-	if won {
-		fmt.Fprintf(t.stderr, "randflake: made a new secret and a lease store in %s: keep the secret, only it opens its IDs\n", h.place.dir)
-	}
-	return syncDir(parent)
+	return won, syncDir(parent)
 }
 
-// furnish makes a secret and a store in an empty directory. The secret is new, so the store's
-// leases may start at once.
-func furnish(dir string) error {
-	if err := makeSecretFile(filepath.Join(dir, "secret")); err != nil {
-		return err
+// furnish makes a store in an empty directory, and a secret where there is to be one. The secret is
+// new, so the store's leases may start at once. Without a secret they may, since what this user mints
+// without naming another store is the ID space: whoever removes the directory begins it anew.
+func (h *home) furnish(dir string) error {
+	if h.space == "" {
+		if err := makeSecretFile(filepath.Join(dir, "secret")); err != nil {
+			return err
+		}
 	}
 	store, err := filestore.Create(dir, filestore.ForNewSecret())
 	if err != nil {
@@ -209,8 +248,8 @@ func furnish(dir string) error {
 	return store.Close()
 }
 
-// moveIn renames temp to dir, and reports false if somebody else was first.
-func moveIn(temp, dir string) (won bool, err error) {
+// occupy renames temp to dir, and reports false if somebody else was first.
+func occupy(temp, dir string) (won bool, err error) {
 	if os.Rename(temp, dir) == nil {
 		return true, nil
 	}

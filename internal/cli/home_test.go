@@ -117,13 +117,13 @@ func TestLosersUseTheWinners(t *testing.T) {
 	if err := os.Mkdir(own, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := furnish(own); err != nil {
+	if err := new(home).furnish(own); err != nil {
 		t.Fatal(err)
 	}
 	succeedNoisily(t, "new")
 	before := snapshot(t, dir)
-	if won, err := moveIn(own, dir); won || err != nil {
-		t.Errorf("moveIn over a home: %v, %v, want false and no error", won, err)
+	if won, err := occupy(own, dir); won || err != nil {
+		t.Errorf("occupy over a home: %v, %v, want false and no error", won, err)
 	}
 	if !maps.Equal(before, snapshot(t, dir)) {
 		t.Error("a loser changed the winner's directory")
@@ -145,7 +145,7 @@ func TestStateDirIgnoresRelativeNames(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_STATE_HOME", "state")
-	if dir, err := stateDir(); err != nil || dir != filepath.Join(home, ".local", "state", "randflake") {
+	if dir, err := stateDir(""); err != nil || dir != filepath.Join(home, ".local", "state", "randflake") {
 		t.Errorf("%s, %v", dir, err)
 	}
 	t.Setenv("HOME", "")

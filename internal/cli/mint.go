@@ -2,33 +2,28 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/lease"
 )
 
 const (
-	chunkSize   = 16384                  // IDs that a worker makes and hands over at a time
-	writerGrace = time.Second            // for the writer to finish once the work is stopped
-	retryPause  = 100 * time.Millisecond // between attempts while there is no lease
+	chunkSize   = 16384       // IDs that a worker makes and hands over at a time
+	writerGrace = time.Second // for the writer to finish once the work is stopped
 )
 
-// A minter makes IDs on all processors and writes them, in constant memory: workers fill and encode
-// chunks, one writer writes them and gives their buffers back.
-type minter struct {
-	keeper  *lease.Keeper
-	format  format
+// A minter makes IDs and writes them, in constant memory: workers fill and encode chunks, one writer
+// writes them and gives their buffers back. With one worker the IDs come in the order in which they
+// are made.
+type minter[ID any] struct {
+	fill    func(ctx context.Context, ids []ID) error // fills all of ids, and waits where waiting helps
+	format  Format[ID]
+	total   int64
 	chunk   int64
 	workers int
-	outage  time.Duration // how long there may be no lease
-	left    atomic.Int64  // IDs that no worker has taken on yet
+	left    atomic.Int64 // IDs that no worker has taken on yet
 	written atomic.Int64
 
 	full chan encoded
@@ -41,9 +36,10 @@ type encoded struct {
 	ids   int64
 }
 
-func newMinter(keeper *lease.Keeper, n int64, f format) *minter {
-	m := &minter{keeper: keeper, format: f, chunk: min(n, chunkSize), outage: patience}
-	m.workers = int(min((n-1)/m.chunk+1, int64(runtime.GOMAXPROCS(0))))
+// newMinter returns a minter of n IDs, at least one, with so many workers at most.
+func newMinter[ID any](n int64, workers int, f Format[ID], fill func(context.Context, []ID) error) *minter[ID] {
+	m := &minter[ID]{fill: fill, format: f, total: n, chunk: min(n, chunkSize)}
+	m.workers = int(min((n-1)/m.chunk+1, int64(workers)))
 	m.left.Store(n)
 	m.full = make(chan encoded, m.workers)
 	m.free = make(chan []byte, 2*m.workers) // each worker fills one buffer while another is written
@@ -53,9 +49,18 @@ func newMinter(keeper *lease.Keeper, n int64, f format) *minter {
 	return m
 }
 
+// mint writes all IDs to the tool's standard output, and says how far it came when it was stopped.
+func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
+	err := m.run(ctx, t.stdout, newProgress(t.stdout, t.stderr, m.total))
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("stopped after %d of %d IDs: %w", m.written.Load(), m.total, context.Cause(ctx))
+	}
+	return err
+}
+
 // run writes all IDs to out. When ctx ends, or something fails, it returns why. It gives up a write
 // that then still hangs.
-func (m *minter) run(ctx context.Context, out io.Writer, p *progress) error {
+func (m *minter[ID]) run(ctx context.Context, out io.Writer, p *progress) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer p.clear()
@@ -82,7 +87,7 @@ func (m *minter) run(ctx context.Context, out io.Writer, p *progress) error {
 }
 
 // startWorkers starts the workers, and closes full when all have ended.
-func (m *minter) startWorkers(ctx context.Context, cancel context.CancelCauseFunc) {
+func (m *minter[ID]) startWorkers(ctx context.Context, cancel context.CancelCauseFunc) {
 	var group sync.WaitGroup
 	for range m.workers {
 		group.Go(func() {
@@ -98,8 +103,8 @@ func (m *minter) startWorkers(ctx context.Context, cancel context.CancelCauseFun
 }
 
 // work makes chunks until all IDs are taken on or ctx ends.
-func (m *minter) work(ctx context.Context) error {
-	ids := make([]randflake.ID, m.chunk)
+func (m *minter[ID]) work(ctx context.Context) error {
+	ids := make([]ID, m.chunk)
 	for {
 		// What is taken on is n minus left, and never more than n.
 		left := m.left.Add(-m.chunk) + m.chunk
@@ -117,7 +122,7 @@ func (m *minter) work(ctx context.Context) error {
 			return err
 		}
 		if buf == nil {
-			buf = make([]byte, 0, len(ids)*m.format.longest)
+			buf = make([]byte, 0, len(ids)*m.format.Longest)
 		}
 		select {
 		case m.full <- encoded{m.format.appendAll(buf[:0], ids), int64(len(ids))}:
@@ -128,7 +133,7 @@ func (m *minter) work(ctx context.Context) error {
 }
 
 // write writes what the workers hand over. After a failure it only takes it off them.
-func (m *minter) write(out io.Writer, cancel context.CancelCauseFunc) {
+func (m *minter[ID]) write(out io.Writer, cancel context.CancelCauseFunc) {
 	var failed bool
 	for chunk := range m.full {
 		if failed {
@@ -141,46 +146,5 @@ func (m *minter) write(out io.Writer, cancel context.CancelCauseFunc) {
 		}
 		m.written.Add(chunk.ids)
 		m.free <- chunk.bytes
-	}
-}
-
-// fill fills ids, and waits where waiting helps.
-func (m *minter) fill(ctx context.Context, ids []randflake.ID) error {
-	generator := m.keeper.Generator()
-	for {
-		n, err := generator.Fill(ids)
-		if err == nil {
-			return nil
-		}
-		ids = ids[n:]
-		if ids[0], err = generator.Wait(ctx); errors.Is(err, randflake.ErrLeaseEnded) {
-			ids[0], err = m.awaitLease(ctx)
-		}
-		if err != nil {
-			return err
-		}
-		ids = ids[1:]
-	}
-}
-
-// awaitLease waits for the keeper to come by a lease and returns an ID made under it. The lease ends
-// when the store fails for long, or when the process was asleep.
-func (m *minter) awaitLease(ctx context.Context) (randflake.ID, error) {
-	for end := time.Now().Add(m.outage); ; {
-		id, err := m.keeper.Generator().Wait(ctx)
-		switch {
-		case !errors.Is(err, randflake.ErrLeaseEnded):
-			return id, err
-		case time.Now().After(end):
-			if cause := m.keeper.Status().Err; cause != nil {
-				err = fmt.Errorf("%w: %w", err, cause)
-			}
-			return 0, err
-		}
-		select {
-		case <-time.After(retryPause):
-		case <-ctx.Done():
-			return 0, context.Cause(ctx)
-		}
 	}
 }

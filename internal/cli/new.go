@@ -1,69 +1,131 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"math/bits"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
-	"time"
 
-	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/snowflake"
 )
 
-const newUsage = `Usage: randflake new [-n N] [-format F] [-store STORE] [-secret-file F]
+const newUsage = `Usage: randflake new [-n N] [-kind K] [-layout L] [-format F] [-store STORE] [-secret-file F]
 
-Mints IDs: unique 64-bit values that look random. It works at once, without any flag: the first call
-makes a secret and a lease store in your state directory. Each call takes a lease from the store and
-gives it back at its end; any number may run at the same time.
+Mints unique IDs. It works at once, without any flag: the first call makes a secret and a lease store
+in your state directory. Each call takes a lease from the store and gives it back at its end; any
+number may run at the same time.
 
-  -n N          how many (default 1); they come in no order that means anything
-  -format F     text     base32hex, one a line (the default)
-                int      signed decimal, one a line
-                hex      0x and 16 digits, one a line
-                json     a JSON string, one a line
-                binary   8 bytes each, little-endian
+  -n N          how many (default 1)
+  -kind K       randflake   64 bits that look random, in no order that means anything (the default)
+                snowflake   63 bits that sort by time and show it, in ascending order
+                ulid        128 bits that sort by time and show it, in ascending order; it takes the
+                            program of the module cmd/all, and neither lease nor secret
+  -layout L     the layout of Snowflake IDs, whose -kind need not be said then: twitter (the default
+                of -kind snowflake), worker10, discord, instagram, sonyflake, baidu, node8, region6,
+                worker15 or javascript53; those that have ended make no IDs any more
+  -format F     text     base32hex; for snowflake decimal; for ulid 26 digits (the default)
+                json     the text as a JSON string
+                int      signed decimal; not for ulid
+                hex      0x and 16 digits; not for ulid
+                binary   8 bytes each, little-endian; for snowflake big-endian; for ulid 16 bytes
+                base32, base58, base62   for snowflake: 13, 11 and 11 digits that sort as the IDs do
+                uuid     for ulid: as a UUID
+                all but binary one a line
 
 When the reader of a pipe has had enough, that is no failure. Stopped by a signal, the command gives
 its lease back and fails.
+
+A layout bounds what one call can make, to 4,096 IDs a millisecond with twitter and to 256 in 10 ms
+with sonyflake: a long run waits for its turn. Their order is that of one call, and holds while the
+clock is not set back.
 ` + homeUsage + `
 A store in a directory serves this machine. Where many machines share a secret they share the store
 of a server; a copy of the state directory on another machine repeats IDs.
-`
 
-const (
-	leaseTTL     = time.Minute
-	largestLease = 4096             // nodes: 537 million IDs a second
-	longestWait  = 10 * time.Second // for a lease to start
-)
+Snowflake IDs have no secret. Their worker numbers come from a store all the same, and all that mint
+in one ID space must share it. Without -store and RANDFLAKE_STORE that is a directory of its own for
+each layout, randflake-snowflake/LAYOUT beside your state directory (twitter serves worker10 too, as
+the IDs are the same). It knows of nobody else who makes IDs of that layout, and is good for those of
+this user on this machine: to add to the IDs of a service, name the service's store.
+`
 
 func (t *tool) runNew(ctx context.Context, args []string) error {
 	flags := newFlags("new", newUsage)
-	var h home
-	var formatName string
-	n := int64(1)
-	flags.homeFlags(&h)
-	flags.choice(&formatName, "format", formatNames...)
+	o := order{n: 1}
+	flags.kindFlags(&o.choiceOfKind)
+	flags.homeFlags(&o.home)
+	flags.StringVar(&o.format, "format", "text", "")
 	flags.Func("n", "", func(text string) (err error) {
-		n, err = parseCount(text)
+		o.n, err = parseCount(text)
 		return err
 	})
 	if err := flags.parseAll(t, args); err != nil {
 		return err
 	}
-	if n == 0 {
+	if err := o.settle(); err != nil {
+		return flags.wrong("%v", err)
+	}
+	if !slices.Contains(t.kinds(), o.kind) {
+		return t.errOtherProgram(o.kind)
+	}
+	work, err := t.jobOf(&o)
+	if err != nil {
+		return flags.wrong("%v", err)
+	}
+	if o.n == 0 {
 		return nil
 	}
-	if err := h.resolve(t); err != nil {
+	if err := o.home.resolve(t); err != nil {
 		return err
 	}
 	ctx, stop := untilStopped(ctx)
 	defer stop()
-	return t.mint(ctx, h, n, formatOf(formatName))
+	return work(ctx)
+}
+
+// An order is what the command line of new asks for.
+type order struct {
+	choiceOfKind
+	home   home
+	n      int64
+	format string
+}
+
+// settle completes the order, or says which flags do not go together.
+func (o *order) settle() error {
+	if err := o.choiceOfKind.settle(); err != nil {
+		return err
+	}
+	o.kind = cmp.Or(o.kind, kindRandflake)
+	switch {
+	case o.kind != kindRandflake && o.home.secretFile != "":
+		return fmt.Errorf("-secret-file is for -kind %s: %s IDs have no secret", kindRandflake, o.kind)
+	case o.kind == kindULID && o.home.store != "":
+		return fmt.Errorf("-store: %s IDs need no lease", o.kind)
+	case o.kind == kindSnowflake:
+		o.layout = cmp.Or(o.layout, snowflake.Twitter())
+		o.home.space = spaceOf(o.layout)
+	}
+	return nil
+}
+
+// jobOf returns what carries out an order of a kind that the program makes. The error says which formats
+// that kind has.
+func (t *tool) jobOf(o *order) (job, error) {
+	switch o.kind {
+	case kindRandflake:
+		f, err := formatOf(randflakeFormats, o.format)
+		return func(ctx context.Context) error { return t.mintRandflakes(ctx, o.home, o.n, f) }, err
+	case kindSnowflake:
+		f, err := formatOf(snowflakeFormats, o.format)
+		return func(ctx context.Context) error { return t.mintSnowflakes(ctx, o.home, o.layout, o.n, f) }, err
+	}
+	i := slices.IndexFunc(t.Kinds, func(k Kind) bool { return k.name == o.kind })
+	return t.Kinds[i].job(t, o.n, o.format)
 }
 
 // parseCount reads the value of -n.
@@ -90,61 +152,4 @@ func untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(ctx, wanted...)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
-}
-
-// mint takes a lease, writes n IDs and gives the lease back.
-func (t *tool) mint(ctx context.Context, h home, n int64, f format) error {
-	secret, store, err := h.open(ctx, t)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	keeper, err := keep(ctx, store, secret, nodesFor(n))
-	if err != nil {
-		return err
-	}
-	err = t.mintWith(ctx, keeper, n, f)
-	if closeErr := keeper.Close(); closeErr != nil && err == nil {
-		// The IDs are good and written.
-		t.note(fmt.Errorf("the lease runs out by itself, at %s: %w", keeper.Generator().Lease().End.Format(time.RFC3339), closeErr))
-	}
-	return err
-}
-
-func (t *tool) mintWith(ctx context.Context, keeper *lease.Keeper, n int64, f format) error {
-	start := keeper.Generator().Lease().Start
-	if time.Until(start) > longestWait {
-		return fmt.Errorf("the store grants no lease that starts before %s: it is new, or the clock is wrong: try again then", start.Format(time.RFC3339))
-	}
-	m := newMinter(keeper, n, f)
-	err := m.run(ctx, t.stdout, newProgress(t.stdout, t.stderr, n))
-	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("stopped after %d of %d IDs: %w", m.written.Load(), n, context.Cause(ctx))
-	}
-	return err
-}
-
-// keep takes a lease on nodes, or on fewer where the store has no such range left.
-func keep(ctx context.Context, store Store, secret randflake.Secret, nodes int) (*lease.Keeper, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	rules, _, err := store.Limits(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ttl := min(leaseTTL, rules.MaxTTL)
-	for ; ; nodes /= 2 {
-		keeper, err := lease.Keep(ctx, store, secret, lease.Nodes(nodes), lease.TTL(ttl), lease.Logger(slog.New(slog.DiscardHandler)))
-		if nodes == 1 || !errors.Is(err, lease.ErrNoRange) {
-			return keeper, err
-		}
-	}
-}
-
-// nodesFor returns how many nodes to lease for n IDs: what makes them within a second, as a power of
-// two so that ranges are of few sizes and can be used again.
-func nodesFor(n int64) int {
-	const perNode = randflake.MaxSequence + 1
-	needed := uint64(n-1)/perNode + 1
-	return int(min(uint64(1)<<bits.Len64(needed-1), largestLease))
 }

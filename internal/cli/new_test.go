@@ -20,6 +20,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/filestore"
+	"github.com/randflake/randflake/snowflake"
 )
 
 // decoders read back what new writes.
@@ -51,6 +52,16 @@ var decoders = map[string]func(out string) ([]randflake.ID, error){
 	},
 }
 
+// format returns one of the formats of Randflake IDs.
+func format(t *testing.T, name string) Format[randflake.ID] {
+	t.Helper()
+	f, err := formatOf(randflakeFormats, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 func byLine(parse func(line string) (randflake.ID, error)) func(out string) ([]randflake.ID, error) {
 	return func(out string) (ids []randflake.ID, err error) {
 		for line := range strings.Lines(out) {
@@ -73,7 +84,8 @@ func TestNewFormats(t *testing.T) {
 	}
 	cipher := randflake.NewCipher(secret)
 	seen := make(map[randflake.ID]bool)
-	for i, name := range formatNames {
+	for i, f := range randflakeFormats {
+		name := f.Name
 		out := succeed(t, "", "new", "-store", dir, "-n", strconv.Itoa(n), "-format", name)
 		ids, err := decoders[name](out)
 		if err != nil || len(ids) != n {
@@ -106,9 +118,9 @@ func inLease(leases []leaseView, f randflake.Fields) bool {
 func TestNewIntoInspect(t *testing.T) {
 	dir := newHome(t)
 	// Named, as one number in a million is short enough to be text as well.
-	for name, from := range map[string]string{"text": "text", "int": "int", "hex": "auto", "json": "auto"} {
+	for name, from := range map[string]string{"text": "text", "int": "int -kind randflake", "hex": "auto", "json": "auto"} {
 		out := succeed(t, "", "new", "-store", dir, "-n", "100", "-format", name)
-		lines := strings.Split(strings.TrimSuffix(succeed(t, out, "inspect", "-store", dir, "-json", "-from", from), "\n"), "\n")
+		lines := strings.Split(strings.TrimSuffix(succeed(t, out, append([]string{"inspect", "-store", dir, "-json", "-from"}, strings.Fields(from)...)...), "\n"), "\n")
 		ids, err := decoders[name](out)
 		if err != nil || len(lines) != len(ids) {
 			t.Fatalf("%s: %d lines for %d IDs, %v", name, len(lines), len(ids), err)
@@ -157,18 +169,28 @@ func TestNodesFor(t *testing.T) {
 
 func TestFormatLengths(t *testing.T) {
 	ids := []randflake.ID{0, 1, -1, math.MinInt64, math.MaxInt64}
-	for _, name := range formatNames {
-		f, longest := formatOf(name), 0
-		for _, id := range ids {
-			longest = max(longest, len(f.append(nil, id)))
-		}
-		if longest != f.longest {
-			t.Errorf("%s: %d bytes, want %d", name, longest, f.longest)
-		}
-		buf := make([]byte, 0, len(ids)*f.longest)
-		if allocs := testing.AllocsPerRun(100, func() { f.appendAll(buf, ids) }); allocs != 0 {
-			t.Errorf("%s: %v allocations", name, allocs)
-		}
+	for _, f := range randflakeFormats {
+		checkLongest(t, f, ids)
+	}
+	for _, f := range snowflakeFormats {
+		checkLongest(t, f, []snowflake.ID{0, 1, math.MaxInt64})
+	}
+}
+
+// checkLongest fails the test unless the longest of ids is as long as f says, and f writes them without
+// an allocation.
+func checkLongest[ID any](t *testing.T, f Format[ID], ids []ID) {
+	t.Helper()
+	longest := 0
+	for _, id := range ids {
+		longest = max(longest, len(f.Append(nil, id)))
+	}
+	if longest != f.Longest {
+		t.Errorf("%s: %d bytes, want %d", f.Name, longest, f.Longest)
+	}
+	buf := make([]byte, 0, len(ids)*f.Longest)
+	if allocs := testing.AllocsPerRun(100, func() { f.appendAll(buf, ids) }); allocs != 0 {
+		t.Errorf("%s: %v allocations", f.Name, allocs)
 	}
 }
 
@@ -178,7 +200,7 @@ func TestFormatsOfOneID(t *testing.T) {
 		"text": "fvvvvvvvvvvvr\n", "int": "-5\n", "hex": "0xfffffffffffffffb\n",
 		"json": "\"fvvvvvvvvvvvr\"\n", "binary": "\xfb\xff\xff\xff\xff\xff\xff\xff",
 	} {
-		if got := string(formatOf(name).append(nil, id)); got != want {
+		if got := string(format(t, name).Append(nil, id)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
@@ -204,7 +226,7 @@ func TestMinterWaitsForTheNextSecond(t *testing.T) {
 	}
 	defer keeper.Close()
 	var out bytes.Buffer
-	if err := newMinter(keeper, n, formatOf("binary")).run(t.Context(), &out, nil); err != nil {
+	if err := newMinter(n, 2, format(t, "binary"), randflakes(keeper).fill).run(t.Context(), &out, nil); err != nil {
 		t.Fatal(err)
 	}
 	ids, err := decoders["binary"](out.String())
@@ -244,7 +266,7 @@ func TestMinterWaitsForALease(t *testing.T) {
 		t.Fatalf("after an hour: %v", err)
 	}
 	var out bytes.Buffer
-	if err := newMinter(keeper, 100, formatOf("binary")).run(t.Context(), &out, nil); err != nil || out.Len() != 800 {
+	if err := newMinter(100, 1, format(t, "binary"), randflakes(keeper).fill).run(t.Context(), &out, nil); err != nil || out.Len() != 800 {
 		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
 }
@@ -254,8 +276,9 @@ func TestMinterGivesUp(t *testing.T) {
 	keeper, store, sleep := sleepyKeeper(t)
 	store.Close()
 	sleep(time.Hour)
-	m := newMinter(keeper, 100, formatOf("binary"))
-	m.outage = retryPause
+	hold := randflakes(keeper)
+	hold.outage = retryPause
+	m := newMinter(100, 1, format(t, "binary"), hold.fill)
 	if err := m.run(t.Context(), io.Discard, nil); !errors.Is(err, randflake.ErrLeaseEnded) {
 		t.Errorf("%v, want %v", err, randflake.ErrLeaseEnded)
 	}
@@ -275,7 +298,7 @@ func TestMinterIsStopped(t *testing.T) {
 		reader.Read(make([]byte, 1)) // the write has begun, and goes no further
 		cancel(errors.New("enough"))
 	}()
-	m := newMinter(keeper, math.MaxInt64, formatOf("text"))
+	m := newMinter(math.MaxInt64, 2, format(t, "text"), randflakes(keeper).fill)
 	if err := m.run(ctx, writer, nil); err == nil || err.Error() != "enough" {
 		t.Errorf("%v, want the reason for the end", err)
 	}
@@ -284,7 +307,7 @@ func TestMinterIsStopped(t *testing.T) {
 func TestNewReportsFailedOutput(t *testing.T) {
 	dir := newHome(t)
 	var errs bytes.Buffer
-	code := (&tool{nil, nil, failingWriter{}, &errs}).run(t.Context(), []string{"new", "-store", dir, "-n", "1000000"})
+	code := (&tool{Extras{}, nil, failingWriter{}, &errs}).run(t.Context(), []string{"new", "-store", dir, "-n", "1000000"})
 	if code != exitFailed || errs.String() != "randflake: standard output: disk on fire\n" {
 		t.Errorf("exit status %d, %q", code, &errs)
 	}
@@ -303,7 +326,7 @@ func TestNewWithoutRelease(t *testing.T) {
 		}
 		return out.Write(b)
 	})
-	code := (&tool{nil, nil, w, &errs}).run(t.Context(), []string{"new", "-store", dir})
+	code := (&tool{Extras{}, nil, w, &errs}).run(t.Context(), []string{"new", "-store", dir})
 	if code != exitOK || out.Len() == 0 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "runs out by itself") {
 		t.Errorf("exit status %d, %d bytes, %q", code, out.Len(), &errs)
 	}

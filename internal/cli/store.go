@@ -76,10 +76,10 @@ func (p place) name() string { return p.dir + p.url }
 // String returns the place as messages may name it: without its password.
 func (p place) String() string { return redactURL(p.name()) }
 
-// withAllStores is the program that has every engine, and how to come by it.
-const withAllStores = "the randflake program of the module cmd/all, which is built in a clone of github.com/randflake/randflake with: go -C cmd/all install ./randflake"
+// fullProgram is the program that has every engine and every kind of IDs, and how to come by it.
+const fullProgram = "the randflake program of the module cmd/all, which is built in a clone of github.com/randflake/randflake with: go -C cmd/all install ./randflake"
 
-// serverSchemes are those of the engines of the program with all stores, whether or not this is the one.
+// serverSchemes are those of the engines of the full program, whether or not this is the one.
 var serverSchemes = []string{"etcd", "etcds", "redis", "rediss", "postgres", "postgresql"}
 
 // placeOf finds out what the name of a store means. What it says never repeats the name, which may hold
@@ -100,13 +100,13 @@ func (t *tool) placeOf(name string) (place, error) {
 	if i := strings.IndexAny(rest[2:], "/?#"); i >= 0 && strings.Contains(rest[2+i:], "@") {
 		return place{}, fmt.Errorf("store %s://...: has an @ after the host: write the special characters of a password as %%2F for /, %%3F for ?, %%23 for #, %%40 for @, as elsewhere in the URL", scheme)
 	}
-	for _, engine := range t.engines {
+	for _, engine := range t.Engines {
 		if slices.Contains(engine.Schemes, scheme) {
 			return place{Engine: engine, url: scheme + ":" + rest}, nil
 		}
 	}
 	if slices.Contains(serverSchemes, scheme) {
-		return place{}, fmt.Errorf("store %s://...: this program has stores in directories alone: use %s", scheme, withAllStores)
+		return place{}, fmt.Errorf("store %s://...: this program has stores in directories alone: use %s", scheme, fullProgram)
 	}
 	return place{}, fmt.Errorf("store %s://...: no such kind of store: want a directory or one of %s", scheme, strings.Join(t.schemes(), ", "))
 }
@@ -114,7 +114,7 @@ func (t *tool) placeOf(name string) (place, error) {
 // schemes returns what can stand before the colon in the name of a store.
 func (t *tool) schemes() []string {
 	all := directories().Schemes
-	for _, engine := range t.engines {
+	for _, engine := range t.Engines {
 		all = append(all, engine.Schemes...)
 	}
 	return all

@@ -82,7 +82,7 @@ func (m memory) succeed(t *testing.T, args ...string) string {
 }
 
 func TestPlaceOf(t *testing.T) {
-	program := &tool{engines: memory{}.engines()}
+	program := &tool{Extras: Extras{Engines: memory{}.engines()}}
 	for name, want := range map[string]place{
 		"dir":                  {dir: "dir"},
 		"/a/b":                 {dir: "/a/b"},

@@ -30,7 +30,31 @@ func TestUsageErrors(t *testing.T) {
 		{"new -- -n", []string{`unexpected argument "-n"`}},
 		{"new -store=", []string{"-store", "not an empty string"}},
 		{"new -secret-file=", []string{"-secret-file", "not an empty string"}},
-		{"inspect -from base64 0", []string{`"base64"`, "want auto, text, int or hex"}},
+		{"inspect -from base64 0", []string{`"base64"`, "want auto, text, int, hex, base32"}},
+		{"new -kind uuid", []string{`"uuid"`, "-kind", "want randflake, snowflake or ulid"}},
+		{"new -layout nope", []string{`"nope"`, "-layout", "twitter, worker10", "javascript53"}},
+		{"new -kind ulid -layout twitter", []string{"-layout is for -kind snowflake"}},
+		{"new -kind randflake -layout twitter", []string{"-layout is for -kind snowflake"}},
+		{"new -kind ulid -store DIR", []string{"-store: ulid IDs need no lease"}},
+		{"new -kind ulid -secret-file DIR/secret", []string{"-secret-file is for -kind randflake"}},
+		{"new -kind snowflake -secret-file DIR/secret", []string{"-secret-file is for -kind randflake"}},
+		{"new -layout node8 -secret-file DIR/secret", []string{"-secret-file is for -kind randflake"}},
+		{"new -kind snowflake -format uuid", []string{`"uuid"`, "want text, int, hex, json, binary, base32, base58 or base62"}},
+		{"new -format base58", []string{`"base58"`, "want text, int, hex, json or binary"}},
+		{"new -format=", []string{`""`, "want text, int, hex, json or binary"}},
+		{"inspect -kind uuid 0", []string{`"uuid"`, "want randflake, snowflake or ulid"}},
+		{"inspect -layout nope 0", []string{`"nope"`, "twitter, worker10"}},
+		{"inspect -kind randflake -layout twitter 0", []string{"-layout is for -kind snowflake"}},
+		{"inspect -kind randflake -from base58 0", []string{"-from base58 is for -kind snowflake"}},
+		{"inspect -kind ulid -from base32 0", []string{"-from base32 is for -kind snowflake"}},
+		{"inspect -kind ulid -from int 0", []string{"-from int", "26 digits"}},
+		{"inspect -layout twitter -secret-file DIR/secret 0", []string{"for -kind randflake", "without a secret"}},
+		{"inspect -kind ulid -store DIR 0", []string{"for -kind randflake", "without a secret"}},
+		{"inspect -from base62 -store DIR 0", []string{"for -kind randflake"}},
+		{"seal 1", []string{"-secret-file is missing", "secret of the ID space"}},
+		{"open 1", []string{"-secret-file is missing", "see randflake open -h"}},
+		{"seal -secret-file= 1", []string{"not an empty string"}},
+		{"seal -store DIR 1", []string{"-store", "see randflake seal -h"}},
 		{"inspect -x", []string{"-x", "see randflake inspect -h"}},
 		{"secret -o=", []string{"not an empty string"}},
 		{"secret file", []string{`unexpected argument "file"`}},
@@ -68,7 +92,7 @@ func TestUsageErrors(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	isolate(t)
-	for _, command := range []string{"", "new", "inspect", "secret", "version", "lease", "lease list", "lease acquire", "lease release", "lease init", "lease distrust", "lease ddl"} {
+	for _, command := range []string{"", "new", "inspect", "seal", "open", "secret", "version", "lease", "lease list", "lease acquire", "lease release", "lease init", "lease distrust", "lease ddl"} {
 		long := help(t, append(strings.Fields(command), "--help")...)
 		if want := strings.TrimSpace("Usage: randflake " + command); !strings.HasPrefix(long, want) {
 			t.Errorf("%s --help: %.60q, want %q first", command, long, want)
@@ -99,8 +123,8 @@ func help(t *testing.T, args ...string) string {
 }
 
 func TestVersion(t *testing.T) {
-	if out := succeed(t, "", "version"); !strings.Contains(out, "\nstores    file\n") {
-		t.Errorf("version: %q, want stores in files alone", out)
+	if out := succeed(t, "", "version"); !strings.Contains(out, "\nstores    file\nkinds     randflake snowflake\n") {
+		t.Errorf("version: %q, want stores in files, and two kinds of IDs, alone", out)
 	}
 	out := memory{}.succeed(t, "version")
 	for _, want := range []string{"randflake ", "\nstores    file memory memories\n", "\nbackend ", "\ncpu ", "\ngo        go1.", "\nplatform "} {

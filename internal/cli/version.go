@@ -14,16 +14,16 @@ import (
 
 const versionUsage = `Usage: randflake version
 
-Prints the version, the kinds of lease stores, the implementation of the cipher in use and what it
-runs on.
+Prints the version, the kinds of lease stores and of IDs that this program has, the implementation of
+the cipher in use and what it runs on.
 `
 
 func (t *tool) runVersion(_ context.Context, args []string) error {
 	if err := newFlags("version", versionUsage).parseAll(t, args); err != nil {
 		return err
 	}
-	return t.print(fmt.Sprintf("randflake %s\nstores    %s\nbackend   %s\ncpu       %s\ngo        %s\nplatform  %s/%s\n",
-		version(), strings.Join(t.schemes(), " "), randflake.Backend(), cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), runtime.Version(), runtime.GOOS, runtime.GOARCH))
+	return t.print(fmt.Sprintf("randflake %s\nstores    %s\nkinds     %s\nbackend   %s\ncpu       %s\ngo        %s\nplatform  %s/%s\n",
+		version(), strings.Join(t.schemes(), " "), strings.Join(t.kinds(), " "), randflake.Backend(), cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), runtime.Version(), runtime.GOOS, runtime.GOARCH))
 }
 
 // version returns the module's version as the go command knows it.

@@ -8,7 +8,7 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// own returns what this repository makes. Its other packages of IDs go here, one entry each.
+// own returns what this repository makes that nobody can predict.
 func own() []Peer {
 	const (
 		limit     = "131,072/s for each of 131,072 nodes"

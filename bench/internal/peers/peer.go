@@ -64,7 +64,7 @@ type Source struct {
 func (s Source) IDs() int { return max(1, len(s.Bulk)) }
 
 // All returns all peers, in the order of the tables.
-func All() []Peer { return slices.Concat(own(), random(), sortable(), scale()) }
+func All() []Peer { return slices.Concat(own(), ownSortable(), random(), sortable(), scale()) }
 
 // Named returns the peers of the given names, in this order. All of them must exist.
 func Named(names ...string) []Peer {

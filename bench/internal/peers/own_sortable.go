@@ -1,0 +1,59 @@
+package peers
+
+import (
+	"time"
+
+	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
+)
+
+// ownSortable returns what this repository makes in the order of time.
+func ownSortable() []Peer {
+	const (
+		perSecond = 4096e3
+		unique    = "millisecond, worker, sequence, and workers are leased"
+	)
+	return []Peer{{
+		Name: "Snowflake randflake", Package: "github.com/randflake/randflake/snowflake, Generator.Generate, RunAhead, layout Twitter, one worker",
+		Kind: Own, Bits: 64, Limit: "4,096,000/s for each of 1,024 workers; beyond, its time runs ahead", PerSecond: perSecond, Unpredictable: "no",
+		Sortable: "yes", Unique: unique,
+		Featured: true, Open: openOwnSnowflake(snowflake.RunAhead(20 * 365 * 24 * time.Hour)),
+	}, {
+		Name: "Snowflake randflake waiting", Package: "github.com/randflake/randflake/snowflake, Generator.Generate, layout Twitter, one worker",
+		Kind: Own, Bits: 64, Limit: "4,096,000/s for each of 1,024 workers; beyond, it waits", PerSecond: perSecond, Unpredictable: "no",
+		Sortable: "yes", Unique: unique,
+		AtLimit: true, Open: openOwnSnowflake(),
+	}, {
+		Name: "ULID randflake", Package: "github.com/randflake/randflake/ulid, Generator.Generate",
+		Kind: Own, Bits: 128, Limit: "none", Unpredictable: "yes, but the time shows: 32 random bits to the next one",
+		Sortable: "yes, of one processor; by the millisecond among them", Unique: "80 random bits for each millisecond and processor",
+		Featured: true, Open: openOwnULID,
+	}}
+}
+
+func openOwnSnowflake(options ...snowflake.Option) func() (Maker, error) {
+	return func() (Maker, error) {
+		g, err := snowflake.New(snowflake.Twitter(), snowflake.Forever(1), options...)
+		if err != nil {
+			return Maker{}, err
+		}
+		return Maker{
+			Source: func() Source {
+				return Source{Next: func() (high, low uint64, err error) {
+					id, err := g.Generate()
+					return 0, uint64(id), err
+				}}
+			},
+			Close: func() { g.Close() },
+		}, nil
+	}
+}
+
+func openOwnULID() (Maker, error) {
+	g := ulid.New()
+	return each(func() (high, low uint64, err error) {
+		id, err := g.Generate()
+		high, low = ends(id[:])
+		return high, low, err
+	})()
+}

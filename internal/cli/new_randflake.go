@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"runtime"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+)
+
+// largestLease is how many nodes the program leases at most: they make 537 million IDs a second.
+const largestLease = 4096
+
+// mintRandflakes takes a lease, writes n IDs and gives the lease back.
+func (t *tool) mintRandflakes(ctx context.Context, h home, n int64, f Format[randflake.ID]) error {
+	secret, store, err := h.open(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	keeper, err := keep(ctx, store, secret, nodesFor(n))
+	if err != nil {
+		return err
+	}
+	return randflakes(keeper).mint(ctx, t, n, runtime.GOMAXPROCS(0), f)
+}
+
+// randflakes is the leasehold of a keeper.
+func randflakes(keeper *lease.Keeper) leasehold[randflake.ID] {
+	return leasehold[randflake.ID]{keeper.Generator(), keeper, patience}
+}
+
+// keep takes a lease on nodes, or on fewer where the store has no such range left.
+func keep(ctx context.Context, store Store, secret randflake.Secret, nodes int) (*lease.Keeper, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	options, err := leasing(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	for ; ; nodes /= 2 {
+		keeper, err := lease.Keep(ctx, store, secret, append(options, lease.Nodes(nodes))...)
+		if nodes == 1 || !errors.Is(err, lease.ErrNoRange) {
+			return keeper, err
+		}
+	}
+}
+
+// nodesFor returns how many nodes to lease for n IDs: what makes them within a second, as a power of
+// two so that ranges are of few sizes and can be used again.
+func nodesFor(n int64) int {
+	const perNode = randflake.MaxSequence + 1
+	needed := uint64(n-1)/perNode + 1
+	return int(min(uint64(1)<<bits.Len64(needed-1), largestLease))
+}

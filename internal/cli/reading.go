@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/snowflake"
+)
+
+// A reading is what an ID holds when it is taken for one of some kind.
+type reading struct {
+	kind     string
+	layout   string // of a Snowflake ID
+	id       string // in the text form of the kind
+	decimal  string // or nothing
+	time     time.Time
+	timeForm string // as package time has it
+	fields   []field
+}
+
+// A field is a number, or text that has no need of quoting.
+type field struct {
+	name  string
+	value any
+}
+
+// milliseconds is time.RFC3339 for kinds of IDs that tell them.
+const milliseconds = "2006-01-02T15:04:05.000Z07:00"
+
+func readRandflake(cipher *randflake.Cipher, id randflake.ID) (reading, error) {
+	fields, err := cipher.Inspect(id)
+	return reading{
+		kind:     kindRandflake,
+		id:       id.String(),
+		decimal:  strconv.FormatInt(int64(id), 10),
+		time:     fields.Time,
+		timeForm: time.RFC3339,
+		fields:   []field{{"node", fields.Node}, {"sequence", fields.Sequence}},
+	}, err
+}
+
+func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
+	parts, err := layout.Inspect(id)
+	r := reading{
+		kind:     kindSnowflake,
+		layout:   layout.Name(),
+		id:       id.String(),
+		decimal:  id.String(),
+		time:     parts.Time,
+		timeForm: milliseconds,
+	}
+	for _, f := range layout.Fields()[1:] { // the time is the first
+		value, static := parts.Static[f.Name]
+		switch {
+		case static:
+		case f.Name == "sequence":
+			value = parts.Sequence
+		default:
+			value = parts.Rollback
+		}
+		r.fields = append(r.fields, field{f.Name, value})
+	}
+	return r, err
+}
+
+// suspicion says what a time in the future may come from.
+func (r reading) suspicion() string {
+	switch r.kind {
+	case kindRandflake:
+		return "it was made with another secret, or forged"
+	case kindSnowflake:
+		return "it was made in another layout, or forged"
+	}
+	return "it was made by a clock that was ahead, or forged"
+}
+
+// clockSkew is how far ahead the clock of those who made an ID may have been.
+const clockSkew = time.Minute
+
+// plausible returns what an ID can be: the readings whose time has come, the newest first, since most
+// IDs that anybody asks about are new, and wrong readings have times from all over the layout's life.
+func plausible(readings []reading, now time.Time) []reading {
+	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.time.After(now.Add(clockSkew)) })
+	slices.SortStableFunc(readings, func(a, b reading) int { return b.time.Compare(a.time) })
+	return readings
+}
+
+// snowflakeReadings returns the readings of an ID in all layouts whose epoch its time is after.
+func snowflakeReadings(id snowflake.ID) (all []reading) {
+	for _, layout := range snowflake.Presets() {
+		if r, err := readSnowflake(layout, id); err == nil && r.time.After(layout.Epoch()) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// appendLine appends the reading in one line, with the kind and the layout or without.
+func (r reading) appendLine(b []byte, labelled bool) []byte {
+	if labelled {
+		b = fmt.Appendf(b, "%-19s  %-22s", r.id, strings.TrimSpace(r.kind+" "+r.layout))
+	} else {
+		b = fmt.Appendf(b, "%-13s", r.id)
+	}
+	b = r.time.AppendFormat(append(b, "  "...), r.timeForm)
+	for _, f := range r.fields {
+		b = fmt.Appendf(b, "  %s %6v", f.name, f.value)
+	}
+	return append(b, '\n')
+}
+
+// appendJSON appends the reading as a JSON object in one line, with the kind and the layout or without.
+func (r reading) appendJSON(b []byte, labelled bool) []byte {
+	b = append(b, '{')
+	if labelled {
+		b = fmt.Appendf(b, `"kind":"%s",`, r.kind)
+	}
+	if r.layout != "" {
+		b = fmt.Appendf(b, `"layout":"%s",`, r.layout)
+	}
+	b = fmt.Appendf(b, `"id":"%s"`, r.id)
+	if r.decimal != "" {
+		b = fmt.Appendf(b, `,"int":"%s"`, r.decimal)
+	}
+	b = fmt.Appendf(b, `,"time":"%s"`, r.time.Format(r.timeForm))
+	for _, f := range r.fields {
+		if text, ok := f.value.(string); ok {
+			b = fmt.Appendf(b, `,"%s":"%s"`, f.name, text)
+		} else {
+			b = fmt.Appendf(b, `,"%s":%d`, f.name, f.value)
+		}
+	}
+	return append(b, '}', '\n')
+}

@@ -1,0 +1,360 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/snowflake"
+)
+
+// at returns an inspector at some time, with what it notes.
+func at(now time.Time) (*inspector, *bytes.Buffer) {
+	var notes bytes.Buffer
+	return &inspector{tool: &tool{stderr: &notes}, from: "auto", now: func() time.Time { return now }}, &notes
+}
+
+func labels(readings []reading) (all []string) {
+	for _, r := range readings {
+		all = append(all, strings.TrimSpace(r.kind+" "+r.layout))
+	}
+	return all
+}
+
+// TestReadingsOfANumber has an ID whose times in the layouts come one after the other.
+func TestReadingsOfANumber(t *testing.T) {
+	const tweet = "1541815603606036480"
+	made := time.Date(2022, 6, 28, 16, 7, 40, 105e6, time.UTC)
+	in, _ := at(made)
+	readings, err := in.read(in.kindOf(tweet), tweet)
+	want := []string{"snowflake twitter", "snowflake worker10", "snowflake worker15", "snowflake baidu", "snowflake instagram", "snowflake region6"}
+	if got := labels(readings); err != nil || !slices.Equal(got, want) {
+		t.Errorf("when it was made: %q, %v, want %q", got, err, want)
+	}
+	if !readings[0].time.Equal(made) {
+		t.Errorf("made at %v, want %v", readings[0].time, made)
+	}
+	in.now = func() time.Time { return made.AddDate(5, 0, 0) }
+	readings, err = in.read("", tweet)
+	if got := labels(readings); err != nil || got[0] != "snowflake discord" || got[1] != "snowflake twitter" {
+		t.Errorf("when it has been in another layout: %q, %v", got, err)
+	}
+	if !slices.IsSortedFunc(readings, func(a, b reading) int { return b.time.Compare(a.time) }) {
+		t.Errorf("%v, want the newest first", readings)
+	}
+	in.now = func() time.Time { return made.Add(-2 * clockSkew) }
+	if readings, err = in.read("", tweet); err != nil || slices.Contains(labels(readings), "snowflake twitter") {
+		t.Errorf("before it was made: %q, %v", labels(readings), err)
+	}
+	in.now = func() time.Time { return made.Add(-clockSkew / 2) }
+	if readings, err = in.read("", tweet); err != nil || labels(readings)[0] != "snowflake twitter" {
+		t.Errorf("by a clock that is behind: %q, %v", labels(readings), err)
+	}
+	in.now = func() time.Time { return time.Date(2011, 1, 1, 0, 0, 0, 0, time.UTC) }
+	if _, err = in.read("", tweet); err == nil || !strings.Contains(err.Error(), "-kind or -layout") {
+		t.Errorf("long before: %v, want advice", err)
+	}
+}
+
+// TestReadingAsRandflake has a number that is a Randflake ID, with its secret and with another one.
+func TestReadingAsRandflake(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	cipher := randflake.NewCipher(randflake.Secret{7})
+	id, fields := positive(t, cipher, now.Add(-time.Second))
+	text := fmt.Sprint(int64(id))
+	in, _ := at(now)
+	in.cipher = cipher
+	readings, err := in.read(in.kindOf(text), text)
+	if err != nil || len(readings) == 0 || readings[0].kind != kindRandflake || !readings[0].time.Equal(fields.Time) {
+		t.Errorf("%+v, %v, want the Randflake ID first", readings, err)
+	}
+	in.now = func() time.Time { return fields.Time.Add(-2 * clockSkew) }
+	if readings, _ := in.read("", text); slices.Contains(labels(readings), kindRandflake) {
+		t.Errorf("in the future: %q", labels(readings))
+	}
+	in.now, in.cipher = func() time.Time { return now }, nil
+	if readings, _ := in.read("", text); slices.Contains(labels(readings), kindRandflake) {
+		t.Errorf("without a secret: %q", labels(readings))
+	}
+}
+
+// positive returns an ID made at a time, whose decimal form is positive and too long to be text.
+func positive(t *testing.T, cipher *randflake.Cipher, made time.Time) (randflake.ID, randflake.Fields) {
+	t.Helper()
+	for sequence := range uint32(10000) {
+		f := randflake.Fields{Time: made, Node: 70000, Sequence: sequence}
+		id, err := cipher.Seal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id > 1e15 {
+			return id, f
+		}
+	}
+	t.Fatal("no such ID")
+	return 0, randflake.Fields{}
+}
+
+// TestInspectNumber is what the program prints of a number: a line for each reading.
+func TestInspectNumber(t *testing.T) {
+	file, cipher := newSecretFile(t)
+	id, f := positive(t, cipher, time.Date(2025, 1, 31, 12, 0, 0, 0, time.UTC))
+	text := fmt.Sprint(int64(id))
+	out := succeed(t, "", "inspect", "-secret-file", file, text)
+	want := fmt.Sprintf("%-19s  %-22s  2025-01-31T12:00:00Z  node  70000  sequence %6d\n", id, "randflake", f.Sequence)
+	if !strings.Contains(out, want) {
+		t.Errorf("%q, want %q in it", out, want)
+	}
+	for _, from := range []string{"auto", "int"} {
+		if again := succeed(t, "", "inspect", "-secret-file", file, "-from", from, text); again != out {
+			t.Errorf("-from %s: %q, want %q", from, again, out)
+		}
+	}
+	plain := fmt.Sprintf("%-13s  2025-01-31T12:00:00Z  node  70000  sequence %6d\n", id, f.Sequence)
+	if out := succeed(t, "", "inspect", "-secret-file", file, "-kind", "randflake", text); out != plain {
+		t.Errorf("-kind randflake: %q, want %q", out, plain)
+	}
+	object := fmt.Sprintf(`{"kind":"randflake","id":"%s","int":"%s","time":"2025-01-31T12:00:00Z","node":70000,"sequence":%d}`+"\n", id, text, f.Sequence)
+	if out := succeed(t, "", "inspect", "-secret-file", file, "-json", text); !strings.Contains(out, object) {
+		t.Errorf("-json: %q, want %q in it", out, object)
+	}
+}
+
+// Discord's documentation has this ID, made at 2016-04-30 11:18:25.796 UTC by worker 1.
+const documented = "175928847299117063"
+
+func TestInspectSnowflake(t *testing.T) {
+	isolate(t)
+	want := "175928847299117063   snowflake discord       2016-04-30T11:18:25.796Z  worker      1  process      0  sequence      7\n"
+	id, err := snowflake.ParseID(documented)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{documented}, {`"` + documented + `"`}, {"-kind", "snowflake", documented}, {"-from", "int", documented}, {"-from", "text", documented},
+		{fmt.Sprintf("0x%016x", int64(id))}, {"-from", "hex", fmt.Sprintf("%x", int64(id))},
+		{"-from", "base32", id.Base32()}, {"-from", "base58", id.Base58()}, {"-from=base62", id.Base62()},
+	} {
+		if got := succeed(t, "", append([]string{"inspect", "-layout", "discord"}, args...)...); got != want {
+			t.Errorf("inspect %q: %q, want %q", args, got, want)
+		}
+	}
+	// Without the layout it is one line of several.
+	for _, args := range [][]string{{documented}, {"-kind", "snowflake", documented}, {"-from", "base58", id.Base58()}} {
+		if got := succeed(t, "", append([]string{"inspect"}, args...)...); !strings.Contains(got, want) || !strings.Contains(got, "snowflake twitter") {
+			t.Errorf("inspect %q: %q, want %q in it", args, got, want)
+		}
+	}
+	object := `{"kind":"snowflake","layout":"discord","id":"175928847299117063","int":"175928847299117063","time":"2016-04-30T11:18:25.796Z","worker":1,"process":0,"sequence":7}` + "\n"
+	if got := succeed(t, "", "inspect", "-json", "-layout", "discord", documented); got != object {
+		t.Errorf("%q, want %q", got, object)
+	}
+}
+
+// TestInspectRollback has each field of a layout by its own name.
+func TestInspectRollback(t *testing.T) {
+	id, err := snowflake.Node8().Compose(snowflake.Parts{
+		Time: time.Date(2025, 3, 4, 5, 6, 7, 89e6, time.UTC), Static: map[string]uint64{"node": 200}, Rollback: 3, Sequence: 4000,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := succeed(t, "", "inspect", "-json", "-layout", "node8", id.String())
+	if want := `"time":"2025-03-04T05:06:07.089Z","node":200,"rollback":3,"sequence":4000}`; !strings.Contains(out, want) {
+		t.Errorf("%q, want %q in it", out, want)
+	}
+}
+
+// TestInspectULID has the example of the specification's first implementation, and the ends of the range.
+func TestInspectULID(t *testing.T) {
+	isolate(t)
+	for text, want := range map[string]string{
+		"01ARZ3NDEKTSV4RRFFQ69G5FAV": `{"kind":"ulid","id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","time":"2016-07-30T23:54:10.259Z","entropy":"d6764c61efb99302bd5b"}`,
+		"01arz3ndektsv4rrffq69g5fav": `{"kind":"ulid","id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","time":"2016-07-30T23:54:10.259Z","entropy":"d6764c61efb99302bd5b"}`,
+		"00000000000000000000000000": `{"kind":"ulid","id":"00000000000000000000000000","time":"1970-01-01T00:00:00.000Z","entropy":"00000000000000000000"}`,
+	} {
+		for _, args := range [][]string{{text}, {"-kind", "ulid", text}, {"-from", "text", text}} {
+			if got := succeed(t, "", append([]string{"inspect", "-json"}, args...)...); got != want+"\n" || !json.Valid([]byte(got)) {
+				t.Errorf("inspect %q: %q, want %q", args, got, want)
+			}
+		}
+	}
+	want := "01ARZ3NDEKTSV4RRFFQ69G5FAV  ulid                    2016-07-30T23:54:10.259Z  entropy d6764c61efb99302bd5b\n"
+	if got := succeed(t, "", "inspect", "01ARZ3NDEKTSV4RRFFQ69G5FAV"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	last := call(t, "", "inspect", "-json", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ")
+	if last.code != exitOK || !strings.Contains(last.out, `"time":"10889-08-02T05:31:50.655Z","entropy":"ffffffffffffffffffff"`) || !strings.Contains(last.err, "in the future") {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestReadULIDRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"01ARZ3NDEKTSV4RRFFQ69G5FA":                   "26 digits",
+		"01ARZ3NDEKTSV4RRFFQ69G5FAVV":                 "26 digits",
+		"8ZZZZZZZZZZZZZZZZZZZZZZZZZ":                  "more than 128 bits",
+		"01ARZ3NDEKTSV4RRFFQ69G5FAU":                  `"U" is no digit`,
+		"01ARZ3NDEKTSV4RRFFQ69G5FIL":                  `"I" is no digit`,
+		"01ARZ3NDEKTSV4RRFFQ69G5F\u017f":              "is no digit", // whose upper case is S
+		"01ARZ3NDEKTSV4RRFFQ69G5FA\xff":               "is no digit",
+		"":                                            "26 digits",
+		strings.Repeat("0", 100):                      "26 digits",
+		"01ARZ3NDEKTSV4RRFFQ69G5FA\n":                 "is no digit",
+		"01ARZ3NDEKTSV4RRFFQ69G5FA ":                  "is no digit",
+		"-1ARZ3NDEKTSV4RRFFQ69G5FAV":                  "is no digit",
+		"01ARZ3ND-EKTS-V4RR-FFQ6-9G5":                 "26 digits",
+		"01ARZ3ND-EKTS-V4RR-FFQ69G5":                  "is no digit",
+		"\u212a1ARZ3NDEKTSV4RRFFQ69G5F":               "is no digit", // the sign of kelvin
+		"00000000000000000000000000000000":            "26 digits",
+		"01arz3ndektsv4rrffq69g5fa\x00":               "is no digit",
+		strings.ToLower("01ARZ3NDEKTSV4RRFFQ69G5FAU"): `"u" is no digit`,
+	} {
+		if r, err := readULID(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %+v, %v, want %q", text, r, err, want)
+		}
+		if isULID(text) {
+			t.Errorf("%q passes for a ULID", text)
+		}
+	}
+}
+
+// TestKindOf is what a text is taken for when nobody says it.
+func TestKindOf(t *testing.T) {
+	for _, c := range []struct{ from, text, want string }{
+		{"auto", "01ARZ3NDEKTSV4RRFFQ69G5FAV", kindULID},
+		{"auto", "00000000000000000000000000", kindULID}, // more digits than a number has
+		{"text", "01ARZ3NDEKTSV4RRFFQ69G5FAV", kindULID},
+		{"auto", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ", kindRandflake},
+		{"auto", "12345678901234", ""},
+		{"auto", "1234567890123", kindRandflake}, // refused there
+		{"int", "1234567890123", ""},
+		{"int", "12", ""},
+		{"text", "12345678901234", kindRandflake},
+		{"auto", "-12345678901234", kindRandflake},
+		{"int", "-5", kindRandflake},
+		{"int", "5a", kindRandflake},
+		{"auto", "0x1f", kindRandflake},
+		{"hex", "12345678901234", kindRandflake},
+		{"auto", "3vgoe12ccb8gh", kindRandflake},
+		{"auto", "", kindRandflake},
+	} {
+		in, _ := at(time.Now())
+		in.from = c.from
+		if got := in.kindOf(c.text); got != c.want {
+			t.Errorf("-from %s %q: %q, want %q", c.from, c.text, got, c.want)
+		}
+	}
+}
+
+func TestInspectSnowflakeRefuses(t *testing.T) {
+	isolate(t)
+	for args, want := range map[string]string{
+		"-layout twitter -- -5":                       "decimal digits",
+		"-layout twitter 05":                          "no leading zeros",
+		"-layout twitter 9223372036854775808":         "at most 9223372036854775807",
+		"-layout twitter 0xffffffffffffffff":          "63 bits of a Snowflake ID",
+		"-layout twitter abc":                         "decimal digits",
+		"-layout javascript53 9223372036854775807":    "53 bits of layout javascript53",
+		"-from base32 5":                              "13 digits of base 32",
+		"-from base58 0qm6nKp8qFC":                    "digit of base 58",
+		"-from base62 zzzzzzzzzzz":                    "at most AzL8n0Y58m7",
+		"-kind snowflake 0":                           "say with -kind or -layout",
+		"-kind ulid 5":                                "26 digits of a ULID",
+		"-from int 5":                                 "-secret-file",
+		"12345678901":                                 "-from text or -from int",
+		"-layout twitter 1541815603606036480 forever": "decimal digits",
+	} {
+		wantFailure(t, call(t, "", append([]string{"inspect"}, strings.Fields(args)...)...), exitFailed, want)
+	}
+}
+
+// TestInspectMixture has IDs of all kinds, where there is no secret: the Randflake ID ends it.
+func TestInspectMixture(t *testing.T) {
+	isolate(t)
+	r := call(t, "01ARZ3NDEKTSV4RRFFQ69G5FAV\nnone of all\n"+documented+"\n3vgoe12ccb8gh\n01ARZ3NDEKTSV4RRFFQ69G5FAV\n", "inspect")
+	if r.code != exitFailed || strings.Count(r.out, "ulid") != 1 || !strings.Contains(r.out, "snowflake discord") {
+		t.Errorf("%+v, want the ULID and the readings of the number", r)
+	}
+	lines := strings.Split(r.err, "\n")
+	if len(lines) != 3 || !strings.HasPrefix(lines[0], "randflake: line 2: ") || !strings.Contains(lines[1], "run randflake new once") {
+		t.Errorf("%q, want a word on line 2 and one on the secret", lines)
+	}
+}
+
+// TestInspectWithBrokenSecret wants an answer about the secret, for a number that may need it.
+func TestInspectWithBrokenSecret(t *testing.T) {
+	isolate(t)
+	wantFailure(t, call(t, "", "inspect", "-secret-file", "/nowhere/secret", documented), exitFailed, "/nowhere/secret", "does not exist")
+	t.Setenv(secretFileVariable, "/nowhere/secret")
+	wantFailure(t, call(t, "", "inspect", documented), exitFailed, "/nowhere/secret", "does not exist")
+	os.Unsetenv(secretFileVariable)
+	for _, name := range []string{"XDG_STATE_HOME", "HOME", "LocalAppData"} {
+		t.Setenv(name, "") // nowhere to look for a secret
+	}
+	succeed(t, "", "inspect", documented)
+	wantFailure(t, call(t, "", "inspect", "3vgoe12ccb8gh"), exitFailed, "no place for the lease store", "-store")
+	t.Setenv(secretFileVariable, "/nowhere/secret")
+	succeed(t, "", "inspect", "-layout", "discord", documented)
+	succeed(t, "", "inspect", "-kind", "ulid", "01ARZ3NDEKTSV4RRFFQ69G5FAV")
+}
+
+// TestWarnings has times in the future, of IDs whose kind is known.
+func TestWarnings(t *testing.T) {
+	for kind, want := range map[string]string{
+		kindRandflake: "another secret", kindSnowflake: "another layout", kindULID: "a clock that was ahead",
+	} {
+		now := time.Now()
+		in, notes := at(now)
+		for range 2 {
+			readings, err := in.only(reading{kind: kind, id: "x", time: now.Add(time.Second), timeForm: milliseconds}, nil)
+			if len(readings) != 1 || err != nil {
+				t.Errorf("%s: %v, %v", kind, readings, err)
+			}
+		}
+		if got := notes.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want one line with %q", kind, got, want)
+		}
+		in, notes = at(now)
+		if in.only(reading{kind: kind, time: now}, nil); notes.Len() > 0 {
+			t.Errorf("%s: %q at present", kind, notes)
+		}
+	}
+}
+
+// FuzzInspect has any text in any form: there is an answer in whole lines of JSON, or an error.
+func FuzzInspect(f *testing.F) {
+	for _, text := range []string{"", "v", "-5", "0x1f", documented, "01ARZ3NDEKTSV4RRFFQ69G5FAV", `"3vgoe12ccb8gh"`, "NQm6nKp8qFC", "00000000000000", "\u017f"} {
+		f.Add(text, uint8(0), uint8(0))
+		f.Add(text, uint8(1), uint8(4))
+		f.Add(text, uint8(2), uint8(1))
+		f.Add(text, uint8(3), uint8(2))
+	}
+	froms := []string{"auto", "text", "int", "hex", "base32", "base58", "base62"}
+	f.Fuzz(func(t *testing.T, text string, kind, from uint8) {
+		in, _ := at(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+		in.cipher, in.json = randflake.NewCipher(randflake.Secret{7}), true
+		in.from = froms[int(from)%len(froms)]
+		if i := int(kind) % 4; i > 0 {
+			in.kind = kindNames[i-1]
+		}
+		if in.settle(home{}) != nil {
+			return
+		}
+		out, err := in.answer(nil, text)
+		if (err == nil) != (len(out) > 0) {
+			t.Fatalf("%q: %q, %v", text, out, err)
+		}
+		for line := range bytes.Lines(out) {
+			if !json.Valid(line) || !bytes.HasSuffix(line, []byte("}\n")) {
+				t.Errorf("%q: %q", text, line)
+			}
+		}
+	})
+}
