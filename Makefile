@@ -63,6 +63,7 @@ emulated: tools
 # The stores against their engines: Redis and PostgreSQL are started as needed, on free ports and in
 # temporary directories; etcd runs inside the tests.
 modules: servers statistics
+	RANDFLAKE_SERVERS=yes $(GO) test ./internal/engines
 	@set -e; for module in $(MODULES); do \
 		echo "go test ./... in $$module"; \
 		(cd $$module && $(GO) test ./...); \
