@@ -130,10 +130,12 @@ kernelcheck: tools
 generate:
 	$(GO) generate ./...
 
-# Every backend against the oracle on SOAK pairs of key and block; 10^8 take some minutes.
+# Every backend against the oracle on SOAK pairs of key and block, and eight goroutines that make an
+# eighth of SOAK sortable IDs each under every policy; 10^8 take some minutes.
 SOAK ?= 100000000
 soak:
 	$(GO) test -run '^TestSoak$$' -v -timeout 2h . -soak $(SOAK)
+	$(GO) test -run '^TestCrowd' -timeout 2h ./snowflake -ids $$(($(SOAK) / 8))
 
 # Peers side by side, pictures and statistics; see bench/README.md. Nothing else should run meanwhile.
 # BENCHFLAGS=-quick takes under three minutes.
