@@ -121,7 +121,8 @@ LANGUAGE sql VOLATILE AS $randflake$ SELECT pg_advisory_xact_lock(1918987876, @l
 --
 -- First it tries the ranges of the right size that are free and that nobody else is about to take.
 -- That there is none does not say that all are taken. So it tries again in turn, and waits for
--- those that others have locked.
+-- those that others have locked. A range that was free a moment ago stays locked by who finds that it is
+-- not: the exception gives such locks back, as who waits for its turn must not keep others waiting.
 CREATE OR REPLACE FUNCTION @schema.acquire(saw uuid, reached bigint, trusted boolean, clock bigint,
     nodes bigint, below bigint, ttl bigint, token uuid)
 RETURNS json LANGUAGE plpgsql AS $randflake$
@@ -129,6 +130,7 @@ DECLARE
     e        record;
     r        @schema.ranges;
     latest   bigint;
+    free     boolean;
     unused   bigint;
     starts   bigint;
     ends     bigint;
@@ -139,11 +141,16 @@ BEGIN
         RETURN @schema.answer(e.loss, e.now, e.meta, NULL, false);
     END IF;
 
-    SELECT t.* INTO r FROM @schema.ranges t
-    WHERE t.last_node - t.first_node + 1 = nodes AND t.last_node < below AND t.high_water < e.now
-    ORDER BY t.high_water, t.first_node LIMIT 1 FOR UPDATE SKIP LOCKED;
+    BEGIN
+        SELECT t.* INTO STRICT r FROM @schema.ranges t
+        WHERE t.last_node - t.first_node + 1 = nodes AND t.last_node < below AND t.high_water < e.now
+        ORDER BY t.high_water, t.first_node LIMIT 1 FOR UPDATE SKIP LOCKED;
+        free := true;
+    EXCEPTION WHEN no_data_found THEN
+        free := false;
+    END;
 
-    IF NOT FOUND THEN
+    IF NOT free THEN
         PERFORM @schema.serialize();
         SELECT x.* INTO e FROM @schema.enter(saw, reached, trusted, clock) x;
         latest := least(e.now + (e.meta).max_ttl - 1, @last);
