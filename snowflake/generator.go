@@ -154,7 +154,8 @@ func (g *Generator) claimSlowly(w wait, n uint64) (st *state, start, taken uint6
 		}
 		next := st.cursor.next.Load()
 		now := g.layout.unitAt(g.read()) // after next was loaded: see plan
-		p, err := st.plan(next, st.cursor.full.Load(), now)
+		full := st.cursor.full.Load()
+		p, err := st.plan(next, full, now)
 		if err == ErrClockBackward && g.policy.reaction == stepBack {
 			st.cursor.leave(&st.bounds, next)
 			p, err = st.stepBack(next, now)
@@ -172,7 +173,8 @@ func (g *Generator) claimSlowly(w wait, n uint64) (st *state, start, taken uint6
 			return nil, 0, 0, g.layout.ended()
 		}
 		st.cursor.raiseFull(p.full)
-		if err := w.until(g, st.due(next, now, err), err); err != nil {
+		again := err == ErrExhausted && full > 0 && full+1 >= p.full
+		if err := w.until(g, st.due(next, now, err), err, again); err != nil {
 			return nil, 0, 0, err
 		}
 	}

@@ -297,17 +297,19 @@ func (w *waiting) waited(want time.Duration) {
 	}
 }
 
+// The first wait is for the next unit. Once one unit after the other is used up, waits are longer,
+// and the units that passed meanwhile are used in full.
 func TestWaitNext(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
-		for ms := range int64(5) {
-			w.want(8, ms)
-			w.waited(time.Duration(ms) * time.Millisecond)
+		for ms, after := range []time.Duration{0, 1, 1 + 7, 8, 8} {
+			w.want(8, int64(ms))
+			w.waited(after * time.Millisecond)
 		}
 		ids := make([]ID, 8*5+1)
 		if n, err := w.Fill(ids); n != len(ids) || err != nil {
 			t.Errorf("Fill = %d, %v", n, err)
 		}
-		w.waited(10 * time.Millisecond)
+		w.waited((8 + 7) * time.Millisecond)
 		w.want(7, 10)
 	})
 }
