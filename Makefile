@@ -3,20 +3,26 @@
 GO       ?= go
 FUZZTIME ?= 30s
 
+# For what compiles or waits most of the time, or hardly uses more than one core.
+TWO_AT_A_TIME = $(MAKE) --no-print-directory --jobs=2 --output-sync
+
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
+# CPUs that this machine is not: without AVX-512, without AVX2, without SVE, and with SVE2 at vector
+# lengths of 128, 256 and 512 bits. The tests fail when a backend that the CPU promises is not used.
+CPUS      = cpu-avx2 cpu-nehalem cpu-neon cpu-sve2-128 cpu-sve2-256 cpu-sve2-512
 # Other architectures, run by emulation: 32 bits, big-endian, and those that users have. An x86-64
 # machine runs 386 by itself, and qemu-i386 does not run Go.
-EMULATED  = arm64:aarch64 s390x:s390x riscv64:riscv64 arm:arm
+EMULATED  = emulated-arm emulated-arm64 emulated-riscv64 emulated-s390x
 # What runs there: all that depends on word size and byte order.
 PORTABLE  = . ./compat ./lease ./lease/filestore ./sealed
 # Modules of their own, with the dependencies that the root does without.
 MODULES   = lease/etcdstore lease/redisstore lease/pgstore lease/leaseprom ulid ulid/s3test cmd/all examples/orders chaos bench
-PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm linux/ppc64le \
+PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm \
             darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: all test quick race purego i386 cpus emulated modules chaos chaos-short soak lint fmt vet staticcheck tidy kernelcheck \
-        bench fuzz generate tools servers statistics
+.PHONY: all test quick race purego i386 cpus $(CPUS) emulated $(EMULATED) modules $(MODULES:%=test-in-%) \
+        chaos chaos-short soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate tools servers statistics
 
 all: test lint
 
@@ -38,36 +44,38 @@ i386:
 		CGO_ENABLED=0 GOARCH=386 $(GO) test -short $(PORTABLE) ./snowflake; \
 	fi
 
-# CPUs that this machine is not: without AVX-512, without AVX2, without SVE, and with SVE2 at vector
-# lengths of 128, 256 and 512 bits. The tests fail when a backend that the CPU promises is not used.
 cpus: tools
-	@set -e; run() { \
-		echo "GOARCH=$$1 $(GO) test -short -exec '$$2' . # expects $$3"; \
-		RANDFLAKE_BACKENDS="$$3" CGO_ENABLED=0 GOARCH=$$1 $(GO) test -short -exec "$$2" .; \
-	}; \
-	run amd64 "qemu-x86_64 -cpu max" "avx2 generic"; \
-	run amd64 "qemu-x86_64 -cpu Nehalem" "generic"; \
-	run arm64 "qemu-aarch64 -cpu cortex-a72" "neon generic"; \
-	run arm64 "qemu-aarch64 -cpu max,sve-max-vq=1" "sve2 neon generic"; \
-	run arm64 "qemu-aarch64 -cpu max,sve-max-vq=2" "sve2 neon generic"; \
-	run arm64 "qemu-aarch64 -cpu max,sve-max-vq=4" "sve2 neon generic"
+	@$(TWO_AT_A_TIME) $(CPUS)
+
+on    = RANDFLAKE_BACKENDS="$(3)" CGO_ENABLED=0 GOARCH=$(1) $(GO) test -short -exec "$(2)" .
+comma = ,
+sve2  = $(call on,arm64,qemu-aarch64 -cpu max$(comma)sve-max-vq=$(1),sve2 neon generic)
+cpu-avx2:;     $(call on,amd64,qemu-x86_64 -cpu max,avx2 generic)
+cpu-nehalem:;  $(call on,amd64,qemu-x86_64 -cpu Nehalem,generic)
+cpu-neon:;     $(call on,arm64,qemu-aarch64 -cpu cortex-a72,neon generic)
+cpu-sve2-128:; $(call sve2,1)
+cpu-sve2-256:; $(call sve2,2)
+cpu-sve2-512:; $(call sve2,4)
 
 emulated: tools
-	@set -e; for pair in $(EMULATED); do \
-		arch=$${pair%:*}; qemu=qemu-$${pair#*:}; \
-		echo "GOARCH=$$arch $(GO) test -short -exec $$qemu $(PORTABLE)"; \
-		RANDFLAKE_BACKENDS="sve2 neon generic" CGO_ENABLED=0 GOARCH=$$arch \
-			$(GO) test -short -exec $$qemu $(PORTABLE); \
-	done
+	@$(TWO_AT_A_TIME) $(EMULATED)
+
+# The backends are those that qemu's arm64 has; elsewhere there is one anyway.
+$(EMULATED): emulated-%:
+	RANDFLAKE_BACKENDS="sve2 neon generic" CGO_ENABLED=0 GOARCH=$* $(GO) test -short -exec $(EMULATOR) $(PORTABLE)
+emulated-arm64:   EMULATOR = qemu-aarch64
+emulated-s390x:   EMULATOR = qemu-s390x
+emulated-riscv64: EMULATOR = qemu-riscv64
+emulated-arm:     EMULATOR = qemu-arm
 
 # The stores against their engines: Redis and PostgreSQL are started as needed, on free ports and in
 # temporary directories; etcd runs inside the tests.
 modules: servers statistics
 	RANDFLAKE_SERVERS=yes $(GO) test ./internal/engines
-	@set -e; for module in $(MODULES); do \
-		echo "go test ./... in $$module"; \
-		(cd $$module && $(GO) test ./...); \
-	done
+	@$(TWO_AT_A_TIME) $(MODULES:%=test-in-%)
+
+$(MODULES:%=test-in-%): test-in-%:
+	cd $* && $(GO) test ./...
 
 # Real processes, real stores, real faults, until a thousand million IDs are made; see chaos/README.md.
 chaos: servers

@@ -177,13 +177,16 @@ func (w *town) wantHealth(k *lease.Keeper, healthy bool, err error) {
 	}
 }
 
-// storm asks for IDs each 10 ms for d, and returns how often that failed.
+// pace is the time between two calls in a storm.
+const pace = 50 * time.Millisecond
+
+// storm asks for IDs, one call after the other, for d, and returns how often that failed.
 func (w *town) storm(k *lease.Keeper, d time.Duration) (refused int) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		if _, err := k.Generator().Generate(); err != nil {
 			refused++
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(pace)
 	}
 	return refused
 }

@@ -93,8 +93,9 @@ func (r Rules) NotBefore(now int64) int64 {
 	return now + seconds(r.MaxTTL) + seconds(r.MaxSkew)
 }
 
-// Grant chooses a range for req among records, which are all that the store holds, and returns its new record with a new owner; a range that was never granted before
-// comes with version 1. Nothing before notBefore is granted; zero means that there is no such bound.
+// Grant chooses a range for req among records, which are all that the store holds, and returns its
+// new record with a new owner; a range that was never granted before comes with version 1. Nothing
+// before notBefore is granted; zero means that there is no such bound.
 //
 // It takes the first of [Rules.Candidates]. No lease ends more than MaxTTL from now. One that starts in
 // the future may be shorter than req.TTL therefore, and one that would start later than that is

@@ -44,8 +44,9 @@ var defaultPolicy = policy{wait: defaultWait, reaction: holdUnit}
 //
 // Waiting is a timer, and timers are late. So that no unit is lost by that, those after a used-up
 // one may be used in full for 20 ms after their time, or for one unit where that is longer: IDs then
-// carry a time that is late by as much. While unit after unit is used up, a call waits for 7 ms rather
-// than for each unit, which costs no ID and spares the processor. The same holds for callers who try again after ErrExhausted.
+// carry a time that is late by as much. The same holds for callers who try again after ErrExhausted.
+// While unit after unit is used up, a call waits for 7 ms rather than for each unit, which costs no ID
+// and spares the processor.
 func WaitNext(limit time.Duration) Option {
 	return func(s *settings) {
 		s.require(limit > 0, "WaitNext", limit, "more than 0")

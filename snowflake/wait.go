@@ -26,8 +26,9 @@ type wait struct {
 }
 
 // until waits for the clock to reach a unit, or for a part of that time, after a claim failed with
-// cause; again says that the unit before was used up, too. It returns nil when it is worth while to try again, and what the call is to return
-// otherwise: cause, or an error that wraps it when ctx has ended.
+// cause; again says that the unit before was used up, too. It returns nil when it is worth while to
+// try again, and what the call is to return otherwise: cause, or an error that wraps it when ctx has
+// ended.
 func (w *wait) until(g *Generator, unit int64, cause error, again bool) error {
 	if !helps(cause) {
 		return cause

@@ -28,8 +28,8 @@ func (s *shop) handler() http.Handler {
 	return mux
 }
 
-// route answers with what handle returns as JSON, and logs. Of an error clients see the status alone. The log has all of it:
-// SQLite's errors name no keys, as those of other databases may.
+// route answers with what handle returns as JSON, and logs. Of an error clients see the status alone.
+// The log has all of it: SQLite's errors name no keys, as those of other databases may.
 func (s *shop) route(handle func(w http.ResponseWriter, r *http.Request) (status int, body any, err error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, body, err := handle(w, r)

@@ -253,7 +253,8 @@ func leak(text string, value uint64) (form string, found bool) {
 	return "", false
 }
 
-// forms returns value in the forms of snowflake.ID, in all bases from 8 to 62, and its bytes in hexadecimal, base32 and base64.
+// forms returns value in the forms of snowflake.ID, in all bases from 8 to 62, and its bytes in
+// hexadecimal, base32 and base64.
 func forms(value uint64) []string {
 	all := []string{snowflake.ID(value).Base32(), snowflake.ID(value).Base58(), snowflake.ID(value).Base62()}
 	for base := 8; base <= big.MaxBase; base++ {

@@ -16,7 +16,8 @@ import (
 // A new store can't know what an earlier one granted for the same secret, so it grants nothing
 // that starts before [lease.Rules.NotBefore]: with the default rules, generators wait for
 // eleven minutes. The rules must be at least as wide as those of any store that the secret had
-// before, since they say how far the leases of that one may reach. Where there was no earlier store, [ForNewSecret] drops that wait.
+// before, since they say how far the leases of that one may reach. Where there was no earlier store,
+// [ForNewSecret] drops that wait.
 //
 // A Create that fails takes back what it did and may be called again. One that is cut short by a
 // crash may leave a part of a store, which Open and Create both refuse; as no lease was granted
