@@ -18,7 +18,8 @@ type Curve struct {
 	Dashed bool
 }
 
-// Curves adds curves, those without a color of their own in turn from Colors.
+// Curves adds curves, those without a color of their own in turn from Colors, and dotted when these
+// are used up.
 func Curves(p *plot.Plot, curves ...Curve) error {
 	for i, c := range curves {
 		line, err := plotter.NewLine(c.Points)
@@ -29,8 +30,11 @@ func Curves(p *plot.Plot, curves ...Curve) error {
 		if c.Color == nil {
 			line.Color = Colors[i%len(Colors)]
 		}
-		if c.Dashed {
+		switch {
+		case c.Dashed:
 			line.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
+		case c.Color == nil && i >= len(Colors):
+			line.Dashes = []vg.Length{vg.Points(1.8), vg.Points(1.8)}
 		}
 		signs := []plot.Thumbnailer{line}
 		p.Add(line)

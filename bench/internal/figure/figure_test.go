@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -62,5 +63,30 @@ func TestSVG(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// More curves than colors still look different, each from all others.
+func TestCurvesDiffer(t *testing.T) {
+	p := New("many", Axis{}, Axis{})
+	curves := make([]Curve, 2*len(Colors))
+	for i := range curves {
+		curves[i].Points = plotter.XYs{{X: 0, Y: float64(i)}, {X: 1, Y: float64(i)}}
+	}
+	if err := Curves(p, curves...); err != nil {
+		t.Fatal(err)
+	}
+	var picture bytes.Buffer
+	if err := SVG(&picture, 300, 300, p); err != nil {
+		t.Fatal(err)
+	}
+	styles := map[string]bool{}
+	for _, style := range regexp.MustCompile(`<path [^>]*style="([^"]*)"`).FindAllStringSubmatch(picture.String(), -1) {
+		if strings.Contains(style[1], "stroke-width:1.8") {
+			styles[style[1]] = true
+		}
+	}
+	if len(styles) != len(curves) {
+		t.Errorf("%d curves in %d styles", len(curves), len(styles))
 	}
 }
