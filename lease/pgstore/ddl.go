@@ -32,6 +32,17 @@ func DDL(schema string) (string, error) {
 	return n.ddl(), nil
 }
 
+// SchemaOf returns the name of the schema that a store's URL is about, for [DDL]. It fails as Open
+// does when the URL makes no sense, and connects to nothing.
+func SchemaOf(url string) (string, error) {
+	_, config, err := parseURL(url)
+	if err != nil {
+		return "", err
+	}
+	n, err := newNames(config.Schema)
+	return n.schema, err
+}
+
 // names are what the store's things are called in statements.
 type names struct{ schema, quoted string }
 

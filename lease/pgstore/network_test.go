@@ -87,6 +87,22 @@ func TestURLParameters(t *testing.T) {
 	}
 }
 
+func TestSchemaOf(t *testing.T) {
+	for url, want := range map[string]string{
+		"postgres://u@h/d": DefaultSchema,
+		"postgres://u@h/d?sslmode=disable&schema=le%20ases": "le ases",
+	} {
+		if got, err := SchemaOf(url); got != want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", url, got, err, want)
+		}
+	}
+	for _, url := range []string{"postgres://u@h/d?shcema=s", "postgres://u@h/d?schema=pg_s", "redis://h"} {
+		if got, err := SchemaOf(url); err == nil {
+			t.Errorf("%s: %q, want an error", url, got)
+		}
+	}
+}
+
 // A countedConn counts how often its user turns from reading to writing.
 type countedConn struct {
 	net.Conn

@@ -67,5 +67,6 @@ func TestLeaseDDL(t *testing.T) {
 		}
 	}
 	fail(t, []string{"lease", "ddl", "-store", "redis://u:" + password + "@h"}, "no schema", "postgres")
-	fail(t, []string{"lease", "ddl", "-store", "postgres://u:" + password + "@h?schema=%zz"}, "parameters of the URL")
+	fail(t, []string{"lease", "ddl", "-store", "postgres://u:" + password + "@h?schema=%zz"}, "not encoded")
+	fail(t, []string{"lease", "ddl", "-store", "postgres://u:" + password + "@h?shcema=s"}, `unknown parameter "shcema"`)
 }
