@@ -34,32 +34,30 @@ func (e *explorer) explore(next uint64, who []claimant) {
 	}
 	moved := false
 	for i, c := range who {
-		others := func(c claimant) []claimant {
-			after := append([]claimant(nil), who...)
-			after[i] = c
-			return after
+		goOn := func(next uint64, after claimant) {
+			moved = true
+			who[i] = after
+			e.explore(next, who)
+			who[i] = c
 		}
 		switch c.step {
 		case 0: // read the clock
-			moved = true
 			for _, now := range e.clocks {
-				e.explore(next, others(claimant{1, now, 0}))
+				goOn(next, claimant{1, now, 0})
 			}
 		case 1: // load the cursor
-			moved = true
-			e.explore(next, others(claimant{2, c.now, next}))
+			goOn(next, claimant{2, c.now, next})
 		case 2: // plan, compare and swap
-			moved = true
 			start, left, err := e.bounds.plan(c.next, c.now)
 			switch {
 			case err != nil:
-				e.explore(next, others(claimant{step: 3}))
+				goOn(next, claimant{step: 3})
 			case e.atomic && next != c.next:
-				e.explore(next, others(claimant{step: 1, now: c.now}))
+				goOn(next, claimant{step: 1, now: c.now})
 			default:
 				taken := min(e.n, left)
 				e.claims = append(e.claims, [2]uint64{start, taken})
-				e.explore(start+taken, others(claimant{step: 3}))
+				goOn(start+taken, claimant{step: 3})
 				e.claims = e.claims[:len(e.claims)-1]
 			}
 		}
@@ -72,19 +70,20 @@ func (e *explorer) explore(next uint64, who []claimant) {
 
 // check notes a problem when two claims overlap, or one leaves the lease or its nodes.
 func (e *explorer) check() {
-	seen := map[uint64]bool{}
-	for _, claim := range e.claims {
+	for i, claim := range e.claims {
+		for _, earlier := range e.claims[:i] {
+			if claim[0] < earlier[0]+earlier[1] && earlier[0] < claim[0]+claim[1] {
+				e.problem = fmt.Sprintf("values were claimed twice: %v", e.claims)
+			}
+		}
 		for raw := claim[0]; raw != claim[0]+claim[1]; raw++ {
 			f := unpack(raw)
 			switch {
-			case seen[raw]:
-				e.problem = fmt.Sprintf("raw value %d was claimed twice: %v", raw, e.claims)
 			case f.Time.Unix() < e.bounds.start || f.Time.Unix() >= e.bounds.end:
 				e.problem = fmt.Sprintf("second %d lies outside the lease", f.Time.Unix())
 			case f.Node < e.bounds.first || f.Node > e.bounds.last:
 				e.problem = fmt.Sprintf("node %d lies outside the lease", f.Node)
 			}
-			seen[raw] = true
 		}
 	}
 }
