@@ -18,8 +18,8 @@ EMULATED  = emulated-arm emulated-arm64 emulated-riscv64 emulated-s390x
 PORTABLE  = . ./compat ./lease ./lease/filestore ./sealed
 # Modules of their own, with the dependencies that the root does without.
 MODULES   = lease/etcdstore lease/redisstore lease/pgstore lease/leaseprom ulid ulid/s3test cmd/all examples/orders chaos bench
-# Each architecture that is tested, and one system of each other kind: Unix without Linux, and no Unix.
-PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm darwin/arm64 windows/amd64
+PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm linux/ppc64le \
+            darwin/arm64 windows/amd64 freebsd/amd64
 
 .PHONY: all test quick race purego i386 cpus $(CPUS) emulated $(EMULATED) modules $(MODULES:%=test-in-%) \
         chaos chaos-short soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate tools servers statistics

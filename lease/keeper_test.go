@@ -229,7 +229,6 @@ func TestNoCallFasterThanTheBackoff(t *testing.T) {
 // There is a line for each change, and none while things stay as they are, however long and however many
 // calls fail or succeed meanwhile.
 func TestOneLogLineForEachChange(t *testing.T) {
-	const long = 4 * ttl
 	inTown(t, func(w *town) {
 		k := w.keep()
 		noAcquire := func(op leasetest.Op) leasetest.Fault {
@@ -243,14 +242,14 @@ func TestOneLogLineForEachChange(t *testing.T) {
 			lasts time.Duration
 			line  string
 		}{
-			{func() {}, long, "INFO randflake: lease acquired"},
+			{func() {}, time.Hour, "INFO randflake: lease acquired"},
 			{func() { w.inject(down) }, 3 * time.Minute, "WARN randflake: lease is not renewed"},
-			{func() {}, long, "ERROR randflake: no ID can be made"},
-			{func() { w.inject(nil) }, long, "INFO randflake: lease is kept again"},
+			{func() {}, time.Hour, "ERROR randflake: no ID can be made"},
+			{func() { w.inject(nil) }, time.Hour, "INFO randflake: lease is kept again"},
 			{func() { w.inject(noAcquire); w.usurp(k) }, 3 * time.Minute, "WARN randflake: lease is lost"},
-			{func() {}, long, "ERROR randflake: no ID can be made"},
-			{func() { w.inject(nil) }, long, "INFO randflake: lease replaced"},
-			{func() { k.Close() }, long, "INFO randflake: closed"},
+			{func() {}, time.Hour, "ERROR randflake: no ID can be made"},
+			{func() { w.inject(nil) }, time.Hour, "INFO randflake: lease replaced"},
+			{func() { k.Close() }, time.Hour, "INFO randflake: closed"},
 		} {
 			step.do()
 			w.storm(k, step.lasts)

@@ -62,8 +62,8 @@ func format(t *testing.T, name string) Format[randflake.ID] {
 	return f
 }
 
-func byLine(parse func(line string) (randflake.ID, error)) func(out string) ([]randflake.ID, error) {
-	return func(out string) (ids []randflake.ID, err error) {
+func byLine[ID any](parse func(line string) (ID, error)) func(out string) ([]ID, error) {
+	return func(out string) (ids []ID, err error) {
 		for line := range strings.Lines(out) {
 			id, err := parse(strings.TrimSuffix(line, "\n"))
 			if err != nil {

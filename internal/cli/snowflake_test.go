@@ -25,19 +25,19 @@ import (
 
 // snowflakeDecoders read back what new writes.
 var snowflakeDecoders = map[string]func(out string) ([]snowflake.ID, error){
-	"text":   snowflakeByLine(snowflake.ParseID),
-	"int":    snowflakeByLine(snowflake.ParseID),
-	"base32": snowflakeByLine(snowflake.ParseBase32),
-	"base58": snowflakeByLine(snowflake.ParseBase58),
-	"base62": snowflakeByLine(snowflake.ParseBase62),
-	"hex": snowflakeByLine(func(line string) (snowflake.ID, error) {
+	"text":   byLine(snowflake.ParseID),
+	"int":    byLine(snowflake.ParseID),
+	"base32": byLine(snowflake.ParseBase32),
+	"base58": byLine(snowflake.ParseBase58),
+	"base62": byLine(snowflake.ParseBase62),
+	"hex": byLine(func(line string) (snowflake.ID, error) {
 		if len(line) != 18 || line[:2] != "0x" || line != strings.ToLower(line) {
 			return 0, fmt.Errorf("%q", line)
 		}
 		value, err := strconv.ParseInt(line[2:], 16, 64)
 		return snowflake.ID(value), err
 	}),
-	"json": snowflakeByLine(func(line string) (id snowflake.ID, err error) {
+	"json": byLine(func(line string) (id snowflake.ID, err error) {
 		if !strings.HasPrefix(line, `"`) {
 			return 0, fmt.Errorf("%q is no string", line)
 		}
@@ -49,19 +49,6 @@ var snowflakeDecoders = map[string]func(out string) ([]snowflake.ID, error){
 		}
 		return ids, nil
 	},
-}
-
-func snowflakeByLine(parse func(line string) (snowflake.ID, error)) func(out string) ([]snowflake.ID, error) {
-	return func(out string) (ids []snowflake.ID, err error) {
-		for line := range strings.Lines(out) {
-			id, err := parse(strings.TrimSuffix(line, "\n"))
-			if err != nil {
-				return nil, err
-			}
-			ids = append(ids, id)
-		}
-		return ids, nil
-	}
 }
 
 // checkSnowflakes returns an error unless the IDs ascend, which makes them distinct, and each lies in a
