@@ -15,9 +15,10 @@ CPUS      = cpu-avx2 cpu-nehalem cpu-neon cpu-sve2-128 cpu-sve2-256 cpu-sve2-512
 # machine runs 386 by itself, and qemu-i386 does not run Go.
 EMULATED  = emulated-arm emulated-arm64 emulated-riscv64 emulated-s390x
 # What runs there: all that depends on word size and byte order.
-PORTABLE  = . ./compat ./lease ./lease/filestore ./sealed
+PORTABLE  = . ./compat ./store ./store/filestore ./lease ./sealed
 # Modules of their own, with the dependencies that the root does without.
-MODULES   = lease/etcdstore lease/redisstore lease/pgstore lease/leaseprom ulid ulid/s3test cmd/all examples/orders chaos bench
+MODULES   = store/etcdstore store/etcdstore/etcdtest store/redisstore store/pgstore store/mysqlstore lease/leaseprom \
+            ulid ulid/s3test cmd/all examples/orders chaos bench
 PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm linux/ppc64le \
             darwin/arm64 windows/amd64 freebsd/amd64
 
@@ -68,8 +69,8 @@ emulated-s390x:   EMULATOR = qemu-s390x
 emulated-riscv64: EMULATOR = qemu-riscv64
 emulated-arm:     EMULATOR = qemu-arm
 
-# The stores against their engines: Redis and PostgreSQL are started as needed, on free ports and in
-# temporary directories; etcd runs inside the tests.
+# The engines against their servers, which are started as needed, on free ports and in temporary directories; etcd comes
+# with its tests.
 modules: servers statistics
 	RANDFLAKE_SERVERS=yes $(GO) test ./internal/engines
 	@$(TWO_AT_A_TIME) $(MODULES:%=test-in-%)
@@ -95,10 +96,10 @@ statistics:
 	@(command -v ent && command -v dieharder) >/dev/null || \
 		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(STATISTICS); }
 
-SERVERS = redis-server postgresql pgbouncer
+SERVERS = redis-server postgresql pgbouncer mariadb-server faketime
 # Their packages would start servers of their own, which nobody needs here: RUNLEVEL=1 prevents that.
 servers:
-	@(command -v redis-server && command -v pgbouncer && ls /usr/lib/postgresql/*/bin/postgres) >/dev/null 2>&1 || \
+	@(command -v redis-server && command -v pgbouncer && command -v mariadbd && command -v faketime && ls /usr/lib/postgresql/*/bin/postgres) >/dev/null 2>&1 || \
 		{ apt-get update && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(SERVERS); }
 
 lint: fmt vet staticcheck tidy kernelcheck

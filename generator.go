@@ -36,6 +36,7 @@ type state struct {
 	hot    shards // the shards that Generate may use without asking a clock
 	shards shards // the same, or those of a generator with an injected clock
 	closed bool
+	frozen bool   // the lease is over, whatever its end was
 	past   uint64 // IDs handed out from shards of earlier states
 
 	lease     Lease
@@ -193,13 +194,16 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 }
 
 // Extend moves the end of the lease to a later one; the nodes stay the same. An earlier end is an
-// error that wraps ErrInvalidLease. After Close it returns ErrClosed.
+// error that wraps ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
 func (g *Generator) Extend(end time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := g.state.Load()
 	if st.closed {
 		return ErrClosed
+	}
+	if st.frozen {
+		return ErrLeaseEnded
 	}
 	lease := st.lease
 	if end.Before(lease.End) {
@@ -241,6 +245,46 @@ func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	}
 	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.issued()))
 	return lastUsed, nil
+}
+
+// Freeze ends the lease at once, as if its end were the second after the last one that was used: no ID is
+// made until Replace, and each one that is asked for is refused with ErrLeaseEnded. It is for when somebody else turns out to hold
+// the same lease. After Close it does nothing.
+func (g *Generator) Freeze() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	st := g.state.Load()
+	if st.closed {
+		return
+	}
+	reached, _ := st.cursor.freeze(func(int64) bool { return true })
+	lease := st.lease
+	lease.End = time.Unix(max(reached+1, st.bounds.start), 0).UTC()
+	over := g.newState(lease, &cursor{base: st.cursor.base}, newShards(processors()), st.issued())
+	over.cursor.next.Store(st.cursor.base)
+	if reached >= st.bounds.start {
+		over.cursor.next.Store(pack(reached, st.bounds.last, MaxSequence) + 1)
+	}
+	over.frozen = true
+	g.state.Store(over)
+}
+
+// Ready returns nil if an ID can be made at present, and otherwise the error that Generate would return
+// once no processor has IDs in hand. It makes no ID and counts as no refusal.
+func (g *Generator) Ready() error {
+	for {
+		st := g.state.Load()
+		if st.closed {
+			return ErrClosed
+		}
+		_, _, err := st.bounds.plan(st.cursor.next.Load(), g.read())
+		switch {
+		case err != errFrozen:
+			return err
+		case !g.replaced(st):
+			return ErrExhausted // all 2^64 values are used up
+		}
+	}
 }
 
 // Issued returns how many IDs Generate, Fill and Wait have handed out since New, for statistics. It
@@ -294,7 +338,9 @@ func (g *Generator) grow(st *state) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.state.Load() == st {
-		g.state.Store(g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)), st.issued()))
+		grown := g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)), st.issued())
+		grown.frozen = st.frozen
+		g.state.Store(grown)
 	}
 }
 

@@ -1,7 +1,9 @@
 package randflake
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -48,6 +50,15 @@ func ParseSecret(text string) (Secret, error) {
 	}
 	copy(s[:], decoded)
 	return s, nil
+}
+
+// CheckValue returns the key check value of the secret, by which two places can find out that they have the
+// same secret, or not, without showing it: the first 8 bytes of HMAC-SHA-256 (RFC 2104) of a fixed text under the secret.
+func (s Secret) CheckValue() (check [8]byte) {
+	mac := hmac.New(sha256.New, s[:])
+	mac.Write([]byte("randflake key check value"))
+	copy(check[:], mac.Sum(nil))
+	return check
 }
 
 // Format prints "[redacted]" for every verb that package fmt leaves to it.

@@ -6,16 +6,22 @@ require (
 	github.com/RoaringBitmap/roaring/v2 v2.30.0
 	github.com/Shopify/toxiproxy/v2 v2.5.0
 	github.com/anishathalye/porcupine v1.3.1
+	github.com/go-sql-driver/mysql v1.10.1
+	github.com/jackc/pgx/v5 v5.12.0
 	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/lease/etcdstore v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/lease/pgstore v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/lease/redisstore v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake/store/etcdstore v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake/store/etcdstore/etcdtest v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake/store/mysqlstore v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake/store/pgstore v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake/store/redisstore v0.0.0-00010101000000-000000000000
+	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rs/zerolog v1.35.1
 	go.etcd.io/etcd/client/v3 v3.6.16
 	golang.org/x/sys v0.49.0
 )
 
 require (
+	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bits-and-blooms/bitset v1.24.4 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
@@ -38,7 +44,6 @@ require (
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.29.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
-	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/klauspost/compress v1.18.7 // indirect
@@ -51,7 +56,6 @@ require (
 	github.com/prometheus/client_model v0.6.1 // indirect
 	github.com/prometheus/common v0.62.0 // indirect
 	github.com/prometheus/procfs v0.15.1 // indirect
-	github.com/redis/go-redis/v9 v9.23.0 // indirect
 	github.com/rs/xid v1.6.0 // indirect
 	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/soheilhy/cmux v0.1.5 // indirect
@@ -93,8 +97,12 @@ require (
 
 replace github.com/randflake/randflake => ..
 
-replace github.com/randflake/randflake/lease/etcdstore => ../lease/etcdstore
+replace github.com/randflake/randflake/store/etcdstore => ../store/etcdstore
 
-replace github.com/randflake/randflake/lease/redisstore => ../lease/redisstore
+replace github.com/randflake/randflake/store/etcdstore/etcdtest => ../store/etcdstore/etcdtest
 
-replace github.com/randflake/randflake/lease/pgstore => ../lease/pgstore
+replace github.com/randflake/randflake/store/pgstore => ../store/pgstore
+
+replace github.com/randflake/randflake/store/redisstore => ../store/redisstore
+
+replace github.com/randflake/randflake/store/mysqlstore => ../store/mysqlstore

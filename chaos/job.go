@@ -17,7 +17,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
 	"github.com/randflake/randflake/chaos/internal/world"
-	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 // jobPatience is how long a job may take that waits for everything that it may wait for.
@@ -48,27 +48,24 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 	}
 	settings := world.Settings{
 		Dir:    dir,
-		Start:  stores[j.store].start,
-		Rules:  j.fault.Rules,
+		Start:  starts[j.store],
+		Limits: j.fault.Limits,
 		Secret: hex.EncodeToString(secret[:]),
 		Rand:   random,
 		Rate:   rate,
 		Short:  f.short,
 
-		ServerClock:  stores[j.store].serverClock,
-		BrokenKeeper: f.bug == string(broken.RenewAnyway),
+		Clocked: j.fault.Clocked,
+		Bug:     broken.Bug(f.bug),
 	}
-	if settings.Rules == (lease.Rules{}) {
-		settings.Rules = world.Rules
+	if settings.Limits == (store.Limits{}) {
+		settings.Limits = world.Limits
 	}
 	if f.bug != "" {
 		settings.Patience = 10 * time.Second // a script may wait in vain
 	}
 	if j.fault.Start != nil {
 		settings.Start = j.fault.Start
-	}
-	if f.bug != "" && !settings.BrokenKeeper {
-		settings.Start = engine.StartMemory(broken.Bug(f.bug))
 	}
 	w, err := world.New(ctx, settings)
 	if err == nil {
@@ -87,6 +84,10 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 	var checkErr error
 	o.Result, checkErr = j.check(w, f, secret, dir)
 	o.err = errors.Join(err, checkErr, j.judge(w, o))
+	if from := w.RepeatsFrom(); !from.IsZero() {
+		o.notes = append(o.notes, fmt.Sprintf("%d IDs were made twice, the last ones in a second that began %.1f s after the copy did",
+			o.Duplicates, time.Unix(o.LastDuplicate, 0).Sub(from).Seconds()))
+	}
 	return o
 }
 

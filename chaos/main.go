@@ -26,7 +26,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/broken"
 	"github.com/randflake/randflake/chaos/internal/fault"
 	"github.com/randflake/randflake/chaos/internal/worker"
-	"github.com/randflake/randflake/lease/etcdstore/etcdtest"
+	"github.com/randflake/randflake/store/etcdstore/etcdtest"
 )
 
 func main() {
@@ -138,9 +138,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-func bugNames() []string {
-	names := []string{string(broken.RenewAnyway)}
-	for _, b := range broken.StoreBugs {
+func bugNames() (names []string) {
+	for _, b := range broken.Bugs {
 		names = append(names, string(b))
 	}
 	return names

@@ -132,7 +132,7 @@ func TestList(t *testing.T) {
 		}
 		names[f.Name] = true
 		for _, s := range f.Stores {
-			if _, ok := stores[s]; !ok {
+			if _, ok := starts[s]; !ok {
 				t.Errorf("fault %s: unknown store %s", f.Name, s)
 			}
 		}

@@ -6,26 +6,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/randflake/randflake/chaos/internal/broken"
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/fault"
 )
 
-// A store is where faults happen.
-type store struct {
-	start       engine.Start
-	serverClock bool // it asks its server for the time
+// starts are the usual ways to start what a store is in.
+var starts = map[string]engine.Start{
+	fault.File:     engine.StartFile,
+	fault.Etcd:     engine.StartEtcd(1),
+	fault.Redis:    engine.StartRedis,
+	fault.Postgres: engine.StartPostgres,
+	fault.MySQL:    engine.StartMySQL,
+	fault.Memory:   engine.StartMemory,
 }
 
-var stores = map[string]store{
-	fault.File:     {start: engine.StartFile},
-	fault.Etcd:     {start: engine.StartEtcd(1)},
-	fault.Redis:    {start: engine.StartRedis, serverClock: true},
-	fault.Postgres: {start: engine.StartPostgres, serverClock: true},
-	fault.Memory:   {start: engine.StartMemory(broken.None), serverClock: true},
-}
-
-func storeNames() []string { return slices.Sorted(maps.Keys(stores)) }
+func storeNames() []string { return slices.Sorted(maps.Keys(starts)) }
 
 // A job is one fault on one store.
 type job struct {
@@ -50,7 +45,9 @@ func newPlan(f flags) (plan []job, err error) {
 		if !slices.Contains(bugNames(), f.bug) {
 			return nil, fmt.Errorf("-bug %s: want one of %s", f.bug, strings.Join(bugNames(), ", "))
 		}
-		names = []string{fault.Memory}
+		if f.stores == "all" {
+			names = []string{fault.Memory}
+		}
 	}
 	var known []string
 	for _, one := range fault.All {

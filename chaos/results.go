@@ -136,7 +136,7 @@ func versions() []string {
 		}
 	}
 	postgres, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // Debian keeps it off the PATH
-	for _, program := range append(postgres, "redis-server", "pgbouncer") {
+	for _, program := range append(postgres, "redis-server", "/usr/sbin/mariadbd", "pgbouncer") {
 		if said, err := exec.Command(program, "--version").Output(); err == nil {
 			first, _, _ := strings.Cut(string(said), "\n")
 			versions = append(versions, first)

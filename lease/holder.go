@@ -7,7 +7,7 @@ import (
 )
 
 // A Holder makes IDs under a lease, and lets a [Keeper] see to the lease. The methods are safe for
-// concurrent use. All but Try are those of randflake.Generator, and promise what those promise.
+// concurrent use. They are those of randflake.Generator, and promise what those promise.
 type Holder interface {
 	// Lease returns the lease in force.
 	Lease() randflake.Lease
@@ -24,18 +24,16 @@ type Holder interface {
 	// second and randflake.ErrClosed.
 	Close() (lastUsed time.Time, err error)
 
+	// Freeze ends the making of IDs under this lease at once, until Replace: each one is refused with
+	// randflake.ErrLeaseEnded. Close and Replace return the last second that was used as ever.
+	Freeze()
+
 	// Issued returns how many IDs were made.
 	Issued() uint64
 
-	// Try finds out whether an ID can be made at present, if need be by making one that nobody
-	// gets. It waits for nothing, and reports a refusal to onRefusal before it returns it.
-	Try() error
+	// Ready returns nil if an ID can be made at present, and otherwise the error that asking for one would end with. It
+	// makes none, waits for nothing, and counts as no refusal.
+	Ready() error
 }
 
-// randflakes is the Holder of Keep.
-type randflakes struct{ *randflake.Generator }
-
-func (r randflakes) Try() error {
-	_, err := r.Generate()
-	return err
-}
+var _ Holder = (*randflake.Generator)(nil)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,18 +18,15 @@ import (
 // A stranger is a holder that is no *randflake.Generator, and has more to say than its errors.
 type stranger struct {
 	*randflake.Generator
-	leases    []randflake.Lease
-	onRefusal func(error)
-	trial     error // what Try returns, or nil for whatever is true
+	leases []randflake.Lease
+	ready  error // what Ready returns, or nil for whatever is true
 }
 
-func (s *stranger) Try() error {
-	if s.trial != nil {
-		s.onRefusal(s.wrap(s.trial))
-		return s.wrap(s.trial)
+func (s *stranger) Ready() error {
+	if s.ready != nil {
+		return s.wrap(s.ready)
 	}
-	_, err := s.Generate()
-	return s.wrap(err)
+	return s.wrap(s.Generator.Ready())
 }
 
 func (s *stranger) Replace(l randflake.Lease) (time.Time, error) {
@@ -45,18 +43,18 @@ func (s *stranger) wrap(err error) error {
 }
 
 // keepStranger keeps a stranger's lease, until the end of the test.
-func (w *town) keepStranger() (*lease.Keeper, *stranger) {
+func (w *town) keepStranger() (*lease.Keeping, *stranger) {
 	w.Helper()
 	return w.keepStrangerOn(w.store)
 }
 
-func (w *town) keepStrangerOn(store lease.Store) (*lease.Keeper, *stranger) {
+func (w *town) keepStrangerOn(store lease.Store) (*lease.Keeping, *stranger) {
 	w.Helper()
 	var s stranger
 	k, err := lease.KeepFor(w.Context(), store, func(l randflake.Lease, onRefusal func(error)) (lease.Holder, error) {
 		g, err := randflake.New(randflake.Secret{1}, l, randflake.WithClock(w.clock.Now),
 			randflake.OnRefusal(func(err error) { onRefusal(s.wrap(err)) }))
-		s.Generator, s.onRefusal = g, onRefusal
+		s.Generator = g
 		s.leases = append(s.leases, l)
 		return &s, err
 	}, lease.TTL(ttl), lease.WithClock(w.clock.Now), lease.Logger(slog.New(&w.log)))
@@ -79,9 +77,6 @@ func (w *town) wantMade(s *stranger, err error) {
 func TestKeepForStranger(t *testing.T) {
 	inTown(t, func(w *town) {
 		k, s := w.keepStranger()
-		if k.Generator() != nil {
-			t.Error("a generator, want none")
-		}
 		if got, want := s.leases[0], k.Status().Record.Lease(); got != want {
 			t.Errorf("begin with %+v, want %+v", got, want)
 		}
@@ -145,7 +140,7 @@ type numb struct {
 	hangUp chan struct{}
 }
 
-func (s numb) Renew(_ context.Context, held lease.Record, _ time.Duration) (lease.Record, error) {
+func (s numb) Renew(_ context.Context, held lease.Record, _ lease.Renewal) (lease.Record, error) {
 	<-s.hangUp
 	return held, nil
 }
@@ -167,9 +162,13 @@ func TestStrangerIsClosedAtOnce(t *testing.T) {
 // A lease that starts late gives way to one that does not.
 func TestStrangersLeaseStartsLate(t *testing.T) {
 	inTown(t, func(w *town) {
-		w.store.SetNotBefore(w.clock.Now().Add(2 * ttl).Unix())
-		k, s := w.keepStranger()
-		w.store.SetNotBefore(0)
+		var late atomic.Bool
+		k, s := w.keepStrangerOn(twisted{w.store, func(rec lease.Record) lease.Record {
+			if !late.Swap(true) {
+				rec.Start, rec.HighWater = rec.Start+int64(2*ttl/time.Second), rec.HighWater+int64(2*ttl/time.Second)
+			}
+			return rec
+		}})
 		w.wantMade(s, randflake.ErrLeaseNotStarted)
 		synctest.Wait()
 		w.wantMade(s, nil)
@@ -179,11 +178,11 @@ func TestStrangersLeaseStartsLate(t *testing.T) {
 	})
 }
 
-// A trial that is refused counts as nothing, and an exhaustion that it meets is nothing to act on.
-func TestStrangersTrialIsExhausted(t *testing.T) {
+// To find out whether an ID can be made counts as nothing, and an exhaustion is nothing to act on.
+func TestStrangerIsExhausted(t *testing.T) {
 	inTown(t, func(w *town) {
 		k, s := w.keepStranger()
-		s.trial = randflake.ErrExhausted
+		s.ready = randflake.ErrExhausted
 		w.wantMade(s, nil)
 		w.clock.step(-time.Hour)
 		w.wantMade(s, randflake.ErrClockBackward)
@@ -205,10 +204,10 @@ func TestKeepForRefuses(t *testing.T) {
 		w.wantCalls("begin fails", leasetest.Acquire, leasetest.Release)
 		w.forget()
 
-		for name, keep := range map[string]func(context.Context) (*lease.Keeper, error){
-			"no store": func(ctx context.Context) (*lease.Keeper, error) { return lease.KeepFor(ctx, nil, begin) },
-			"no begin": func(ctx context.Context) (*lease.Keeper, error) { return lease.KeepFor(ctx, w.store, nil) },
-			"TTL": func(ctx context.Context) (*lease.Keeper, error) {
+		for name, keep := range map[string]func(context.Context) (*lease.Keeping, error){
+			"no store": func(ctx context.Context) (*lease.Keeping, error) { return lease.KeepFor(ctx, nil, begin) },
+			"no begin": func(ctx context.Context) (*lease.Keeping, error) { return lease.KeepFor(ctx, w.store, nil) },
+			"TTL": func(ctx context.Context) (*lease.Keeping, error) {
 				return lease.KeepFor(ctx, w.store, begin, lease.TTL(1))
 			},
 		} {

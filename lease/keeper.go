@@ -9,17 +9,27 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/store"
 )
 
-// A Keeper holds a lease and makes IDs under it. It renews the lease in the background, rides out
-// outages of the store, and takes another lease when this one is lost or of no more use, so that
-// its generator refuses only when no ID can be proven unique. It is safe for concurrent use.
+// A Keeper holds a lease and a generator that makes IDs under it. See [Keeping] for what it does.
 type Keeper struct {
+	*Keeping
+	generator *randflake.Generator
+}
+
+// Generator returns the generator, the same one for as long as the keeper lives. It makes IDs
+// without any detour through the keeper.
+func (k *Keeper) Generator() *randflake.Generator { return k.generator }
+
+// A Keeping keeps a lease for a [Holder]. It renews the lease in the background, rides out outages of
+// the store, and takes another lease when this one is lost or of no more use, so that its holder
+// refuses only when no ID can be proven unique. It is safe for concurrent use.
+type Keeping struct {
 	store     Store
 	settings  settings
 	holder    Holder
-	generator *randflake.Generator // the same as holder, or nil
-	callLimit time.Duration        // how long one call of the store may take, and all that Close does
+	callLimit time.Duration // how long one call of the store may take, and all that Close does
 
 	// Written by refused, in the goroutines that make IDs.
 	refusals  atomic.Uint64
@@ -41,7 +51,7 @@ type Keeper struct {
 	closing  bool
 }
 
-// Keep acquires a lease from store, starts to keep it and returns its keeper, whose generator
+// Keep acquires a lease from leases, starts to keep it and returns its keeper, whose generator
 // makes IDs with secret. All generators with one secret must have their leases from one store.
 //
 // ctx bounds the acquisition and nothing else. Keep fails with ErrInvalidRequest when an option
@@ -51,39 +61,39 @@ type Keeper struct {
 //
 // A store that lost data grants nothing at first, so that Keep fails with ErrNoRange, and then leases
 // that start later: until their start the generator refuses with randflake.ErrLeaseNotStarted.
-func Keep(ctx context.Context, store Store, secret randflake.Secret, options ...Option) (*Keeper, error) {
+func Keep(ctx context.Context, leases Store, secret randflake.Secret, options ...Option) (*Keeper, error) {
 	settings, err := newSettings(options)
 	if err != nil {
 		return nil, err
 	}
+	settings.check = store.CheckValue(secret.CheckValue())
 	var generator *randflake.Generator
-	k, err := keep(ctx, store, settings, func(lease randflake.Lease, onRefusal func(error)) (Holder, error) {
+	k, err := keep(ctx, leases, settings, func(lease randflake.Lease, onRefusal func(error)) (Holder, error) {
 		options := []randflake.Option{randflake.OnRefusal(onRefusal)}
 		if settings.clock != nil {
 			options = append(options, randflake.WithClock(settings.clock))
 		}
 		g, err := randflake.New(secret, lease, options...)
 		generator = g
-		return randflakes{g}, err
+		return g, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	k.generator = generator
-	return k, nil
+	return &Keeper{k, generator}, nil
 }
 
 // KeepFor is Keep for whatever else makes IDs under a lease. It calls begin once, with the first
-// lease, and keeps the lease of the [Holder] that begin returns: closing the keeper closes the holder. If
+// lease, and keeps the lease of the [Holder] that begin returns: closing the keeping closes the holder. If
 // begin fails, the lease goes back and KeepFor returns an error that wraps begin's.
 //
 // Each time that the holder refuses an ID it must call onRefusal with the error, in whichever
-// goroutine: the keeper acts on those that wrap randflake.ErrLeaseNotStarted, ErrLeaseEnded or
+// goroutine: the keeping acts on those that wrap randflake.ErrLeaseNotStarted, ErrLeaseEnded or
 // ErrClockBackward, and counts them all. onRefusal returns at once and is safe for concurrent use.
 //
-// All holders that could make the same IDs must have their leases from one store. The keeper's
-// Generator method returns nil. With WithClock, begin sees to it that the holder asks the same clock.
-func KeepFor(ctx context.Context, store Store, begin func(lease randflake.Lease, onRefusal func(error)) (Holder, error), options ...Option) (*Keeper, error) {
+// All holders that could make the same IDs must have their leases from one store. With WithClock, begin
+// sees to it that the holder asks the same clock; with Until, that its IDs last as long.
+func KeepFor(ctx context.Context, leases Store, begin func(lease randflake.Lease, onRefusal func(error)) (Holder, error), options ...Option) (*Keeping, error) {
 	settings, err := newSettings(options)
 	if err != nil {
 		return nil, err
@@ -91,15 +101,15 @@ func KeepFor(ctx context.Context, store Store, begin func(lease randflake.Lease,
 	if begin == nil {
 		return nil, fmt.Errorf("%w: begin is nil", ErrInvalidRequest)
 	}
-	return keep(ctx, store, settings, begin)
+	return keep(ctx, leases, settings, begin)
 }
 
-func keep(ctx context.Context, store Store, settings settings, begin func(randflake.Lease, func(error)) (Holder, error)) (*Keeper, error) {
-	if store == nil {
+func keep(ctx context.Context, leases Store, settings settings, begin func(randflake.Lease, func(error)) (Holder, error)) (*Keeping, error) {
+	if leases == nil {
 		return nil, fmt.Errorf("%w: store is nil", ErrInvalidRequest)
 	}
-	k := &Keeper{
-		store:     store,
+	k := &Keeping{
+		store:     leases,
 		settings:  settings,
 		callLimit: min(max(settings.ttl/6, time.Second), 10*time.Second),
 		wake:      make(chan struct{}, 1),
@@ -116,8 +126,8 @@ func keep(ctx context.Context, store Store, settings settings, begin func(randfl
 }
 
 // begin acquires the first lease and makes the holder.
-func (k *Keeper) begin(ctx context.Context, begin func(randflake.Lease, func(error)) (Holder, error)) error {
-	held, err := k.store.Acquire(ctx, k.settings.request())
+func (k *Keeping) begin(ctx context.Context, begin func(randflake.Lease, func(error)) (Holder, error)) error {
+	held, err := k.store.Acquire(ctx, k.settings.request(NewToken(k.settings.now())))
 	if err != nil {
 		return fmt.Errorf("lease: keep: acquire: %w", err)
 	}
@@ -134,19 +144,15 @@ func (k *Keeper) begin(ctx context.Context, begin func(randflake.Lease, func(err
 	return nil
 }
 
-// Generator returns the generator, the same one for as long as the keeper lives. It makes IDs
-// without any detour through the keeper. For a keeper that KeepFor returned it is nil.
-func (k *Keeper) Generator() *randflake.Generator { return k.generator }
-
 // Close closes the generator, ends the keeping and gives the lease back, with the last second
 // that was really used, so that somebody else can have its nodes at once. It returns an error
 // when it could not give the lease back; that is harmless, as the lease then runs out by itself.
 //
 // Close returns within about ten seconds, even when the store does not answer. Another Close
 // waits for the first and returns the same.
-func (k *Keeper) Close() error { return k.close() }
+func (k *Keeping) Close() error { return k.close() }
 
-func (k *Keeper) shutdown() error {
+func (k *Keeping) shutdown() error {
 	k.mu.Lock()
 	k.closing = true
 	k.mu.Unlock()
@@ -174,23 +180,32 @@ const (
 )
 
 // refused is told of every refusal of the holder, in the goroutine that asked for an ID.
-func (k *Keeper) refused(err error) {
+func (k *Keeping) refused(err error) {
 	k.refusals.Add(1)
-	switch {
-	case errors.Is(err, randflake.ErrExhausted):
+	if errors.Is(err, randflake.ErrExhausted) {
 		k.exhausted.Add(1)
-	case errors.Is(err, randflake.ErrLeaseNotStarted):
-		k.alarm(notStarted)
-	case errors.Is(err, randflake.ErrLeaseEnded):
-		k.alarm(ended)
-	case errors.Is(err, randflake.ErrClockBackward):
-		k.alarm(backward)
 	}
+	if why := reasonOf(err); why != none {
+		k.alarm(why)
+	}
+}
+
+// reasonOf returns what a refusal says of the lease.
+func reasonOf(err error) reason {
+	switch {
+	case errors.Is(err, randflake.ErrLeaseNotStarted):
+		return notStarted
+	case errors.Is(err, randflake.ErrLeaseEnded):
+		return ended
+	case errors.Is(err, randflake.ErrClockBackward):
+		return backward
+	}
+	return none
 }
 
 // alarm notes why first and wakes second: whoever wakes finds the reason, or finds none and knows
 // that it was dealt with already.
-func (k *Keeper) alarm(why reason) {
+func (k *Keeping) alarm(why reason) {
 	if k.reason.Load() != uint32(why) {
 		k.reason.Store(uint32(why))
 	}

@@ -8,11 +8,12 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
 )
 
 // Memory forgets everything, so it is for tests: a service opens a store that keeps its records.
 func ExampleKeep() {
-	store := leasetest.NewMemory(lease.DefaultRules(), nil)
+	store := leasetest.NewMemory(store.DefaultLimits(), nil)
 	keeper, err := lease.Keep(context.Background(), store, randflake.NewSecret(), lease.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		fmt.Println(err)

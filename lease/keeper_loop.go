@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,19 +12,23 @@ import (
 
 // A tenure is what the background goroutine knows about its leases.
 type tenure struct {
-	held    Record // the newest known state of the record under which IDs are made
-	pending bool   // a renewal of just that state has an unknown outcome, and may yet arrive
-	doubt   int64  // the newest end, in Unix seconds, that a renewal has which may be a copy's; see lookUp
-	lost    bool   // somebody else may hold held's nodes after its end
+	held Record // the newest known state of the record under which IDs are made
+	lost bool   // somebody else may hold held's nodes after its end,
+	over bool   // or even before that, so that the holder is frozen
 
-	next *Record // another lease, granted and not yet in use
+	// renewal is the token of a renewal of just that state which has an unknown outcome, and may yet arrive. All
+	// attempts at it carry the same token: one of them at most takes effect, and it does not matter which.
+	renewal Token
+
+	next  *Record // another lease, granted and not yet in use
+	owner Token   // of an acquisition with an unknown outcome
 }
 
 // clockTolerance is how far behind the newest ID the clock may be before the generator refuses.
 const clockTolerance = 10 * time.Second
 
-// run keeps the lease until ctx ends, or until somebody closes the generator under it.
-func (k *Keeper) run(ctx context.Context) {
+// run keeps the lease until ctx ends, or until somebody closes the holder under it.
+func (k *Keeping) run(ctx context.Context) {
 	defer close(k.done)
 	for k.pace.wait(ctx, k.wake) {
 		why, err := k.trouble()
@@ -41,30 +46,22 @@ func (k *Keeper) run(ctx context.Context) {
 	k.finish()
 }
 
-// trouble returns why the holder refuses at present, if it does. A refusal that was noted may
-// be long past when the pause after the last act is over, so it is tried with an ID that nobody
-// gets, and that does not count.
-func (k *Keeper) trouble() (reason, error) {
+// trouble returns why the holder refuses at present, if it does. A refusal that was noted may be long
+// past when the pause after the last act is over, so the holder is asked.
+func (k *Keeping) trouble() (reason, error) {
 	noted := reason(k.reason.Swap(uint32(none)))
 	if noted == none && k.reported != stopped {
 		return none, nil
 	}
-	err := k.holder.Try()
-	if err == nil {
-		return none, nil
-	}
-	k.refusals.Add(^uint64(0))
-	switch {
-	case errors.Is(err, randflake.ErrExhausted):
-		k.exhausted.Add(^uint64(0))
-	case errors.Is(err, randflake.ErrClosed):
+	err := k.holder.Ready()
+	if errors.Is(err, randflake.ErrClosed) {
 		return none, err
 	}
-	return reason(k.reason.Swap(uint32(none))), nil
+	return reasonOf(err), nil
 }
 
 // act does what is due, and what helps against why.
-func (k *Keeper) act(ctx context.Context, why reason) error {
+func (k *Keeping) act(ctx context.Context, why reason) error {
 	t := &k.tenure
 	if t.next != nil {
 		if why == none && k.untilMove() > 0 {
@@ -85,12 +82,11 @@ func (k *Keeper) act(ctx context.Context, why reason) error {
 }
 
 // renew raises the end of the lease, or finds that it is lost.
-func (k *Keeper) renew(ctx context.Context) error {
+func (k *Keeping) renew(ctx context.Context) error {
 	err := k.tryRenew(ctx)
 	switch {
 	case errors.Is(err, ErrLost):
-		k.tenure.lost = true
-		k.count(func(s *Status) { s.Lost++; s.Held-- })
+		k.lose(err)
 		return nil
 	case closing(ctx, err):
 		return err
@@ -110,68 +106,75 @@ func (k *Keeper) renew(ctx context.Context) error {
 	return nil
 }
 
-// tryRenew calls the store until it knows where it stands. A renewal whose reply was lost, or that
-// arrives late, makes the next one fail with ErrLost though the lease is still ours; then Lookup tells.
-func (k *Keeper) tryRenew(ctx context.Context) error {
+// lose notes that the lease is lost. What was granted may be used up to its end only if all others come after
+// that: whoever else holds the same lease, as a copy of this process does, or came after it, may use the same
+// seconds. Then no ID is made until there is another lease.
+func (k *Keeping) lose(err error) {
+	k.tenure.lost, k.tenure.renewal = true, Token{}
+	k.count(func(s *Status) { s.Lost++; s.Held-- })
+	var lost *LostError
+	if !errors.As(err, &lost) || !lost.Spares(k.holder.Lease().End.Unix()-1) {
+		k.tenure.over = true
+		k.holder.Freeze()
+		k.count(func(s *Status) { s.Frozen++ })
+	}
+}
+
+// tryRenew calls the store until it knows where it stands. A renewal whose reply was lost, or that arrives
+// late, makes the next one fail with ErrLost though the lease is still ours; then Lookup tells.
+func (k *Keeping) tryRenew(ctx context.Context) error {
 	t := &k.tenure
-	if t.pending {
-		if err := k.lookUp(ctx); err != nil {
+	again := t.renewal != Token{}
+	if again {
+		if _, err := k.lookUp(ctx); err != nil {
 			return err
 		}
 	}
+	if t.renewal == (Token{}) {
+		t.renewal, again = NewToken(k.settings.now()), false
+	}
 	err := k.renewOnce(ctx)
-	if !t.pending || !errors.Is(err, ErrLost) {
+	if !again || !errors.Is(err, ErrLost) {
 		return err
 	}
-	if err := k.lookUp(ctx); err != nil {
-		return err
+	if found, lookupErr := k.lookUp(ctx); !found {
+		return cmp.Or(lookupErr, err)
 	}
-	if t.pending {
-		return err // the store refuses the very state that it has
-	}
+	t.renewal = NewToken(k.settings.now())
 	return k.renewOnce(ctx)
 }
 
-func (k *Keeper) renewOnce(ctx context.Context) error {
+func (k *Keeping) renewOnce(ctx context.Context) error {
 	t := &k.tenure
 	return k.call(ctx, func(ctx context.Context) error {
-		rec, err := k.store.Renew(ctx, t.held, k.settings.ttl)
-		switch {
-		case err == nil:
-			t.held, t.pending = rec, false
-		case !errors.Is(err, ErrLost):
-			t.pending = true
+		rec, err := k.store.Renew(ctx, t.held, Renewal{TTL: k.settings.ttl, Until: k.settings.until, Token: t.renewal})
+		if err == nil {
+			t.held, t.renewal = rec, Token{}
 		}
 		return err
 	})
 }
 
-// lookUp reads the record back while a renewal is pending, and makes it the known state. Only that
-// renewal can have changed the record behind its holder's back, and only once. Where more has changed, a
-// copy of this process, as of a virtual machine that was cloned, holds the lease too, and took it:
-// ErrLost. What changed once may be the copy's doing as well; then the next renewal parts the two.
-func (k *Keeper) lookUp(ctx context.Context) error {
+// lookUp reads the record back after a renewal of unknown outcome, and makes it the known state if it was this
+// renewal that changed it.
+func (k *Keeping) lookUp(ctx context.Context) (found bool, err error) {
 	t := &k.tenure
-	return k.call(ctx, func(ctx context.Context) error {
+	err = k.call(ctx, func(ctx context.Context) error {
 		rec, err := k.store.Lookup(ctx, t.held)
-		if err != nil {
-			return err
+		if err == nil && rec.Change == t.renewal {
+			t.held, t.renewal, found = rec, Token{}, true
 		}
-		switch rec.Version {
-		case t.held.Version:
-		case t.held.Version + 1:
-			t.pending, t.doubt = false, rec.HighWater
-		default:
-			return fmt.Errorf("%w: another process renewed it: is this one a copy?", lost(t.held))
+		if errors.Is(err, ErrLost) {
+			return nil // the renewal said so, and why
 		}
-		t.held = rec
-		return nil
+		return err
 	})
+	return found, err
 }
 
-// extend lets the generator go on to the end of the known state. It may have been told of a later
+// extend lets the holder go on to the end of the known state. It may have been told of a later
 // end before, and that stays good.
-func (k *Keeper) extend() error {
+func (k *Keeping) extend() error {
 	end := k.tenure.held.Lease().End
 	if !end.After(k.holder.Lease().End) {
 		return nil
@@ -180,12 +183,8 @@ func (k *Keeper) extend() error {
 }
 
 // change acquires another lease and moves onto it as soon as that is right.
-func (k *Keeper) change(ctx context.Context, why reason) error {
-	var rec Record
-	err := k.call(ctx, func(ctx context.Context) (err error) {
-		rec, err = k.store.Acquire(ctx, k.settings.request())
-		return err
-	})
+func (k *Keeping) change(ctx context.Context, why reason) error {
+	rec, err := k.acquire(ctx)
 	switch {
 	case closing(ctx, err):
 		return err
@@ -206,9 +205,25 @@ func (k *Keeper) change(ctx context.Context, why reason) error {
 	return k.move(ctx)
 }
 
+// acquire asks for another lease. After an unknown outcome it asks for the same one again, for a while.
+func (k *Keeping) acquire(ctx context.Context) (rec Record, err error) {
+	t, now := &k.tenure, k.settings.now()
+	if age := now.Unix() - t.owner.Second(); age < 0 || age > freshness/2 {
+		t.owner = NewToken(now)
+	}
+	err = k.call(ctx, func(ctx context.Context) error {
+		rec, err = k.store.Acquire(ctx, k.settings.request(t.owner))
+		return err
+	})
+	if err == nil || errors.Is(err, ErrInvalidRequest) {
+		t.owner = Token{}
+	}
+	return rec, err
+}
+
 // check returns an error when rec is of no more use against why than the lease that is held. A
 // lease in place of a lost one is always of use.
-func (k *Keeper) check(rec Record, why reason) error {
+func (k *Keeping) check(rec Record, why reason) error {
 	start, now := rec.Lease().Start, k.settings.now()
 	switch {
 	case k.tenure.lost:
@@ -223,34 +238,34 @@ func (k *Keeper) check(rec Record, why reason) error {
 }
 
 // startsLate reports whether rec starts so far ahead that there may well be a better lease.
-func (k *Keeper) startsLate(rec Record) bool {
+func (k *Keeping) startsLate(rec Record) bool {
 	return rec.Lease().Start.Sub(k.settings.now()) > k.settings.ttl
 }
 
 // untilMove returns how long it is until the next lease serves better than the one that is held:
 // until it starts or the other ends.
-func (k *Keeper) untilMove() time.Duration {
+func (k *Keeping) untilMove() time.Duration {
 	now := k.settings.now()
 	return min(k.tenure.next.Lease().Start.Sub(now), k.holder.Lease().End.Sub(now))
 }
 
 // scheduleMove makes the move due in time, or an early look where the clock may be wrong.
-func (k *Keeper) scheduleMove() {
+func (k *Keeping) scheduleMove() {
 	k.pace.dueIn(max(min(k.untilMove(), k.settings.ttl/3), time.Millisecond), 0)
 }
 
 // scheduleRenewal makes the next renewal due at a third of the TTL, unless the lease reaches the
 // end of what IDs can hold.
-func (k *Keeper) scheduleRenewal() {
-	if k.tenure.held.HighWater >= randflake.MaxTimestamp {
+func (k *Keeping) scheduleRenewal() {
+	if until, _ := untilSecond(k.settings.until); k.tenure.held.HighWater+1 >= until {
 		k.pace.due = time.Time{}
 		return
 	}
 	k.pace.dueIn(k.settings.ttl/3, 0.1)
 }
 
-// move makes the generator go on with the next lease, and gives the old one back.
-func (k *Keeper) move(ctx context.Context) error {
+// move makes the holder go on with the next lease, and gives the old one back.
+func (k *Keeping) move(ctx context.Context) error {
 	t := &k.tenure
 	lastUsed, err := k.holder.Replace(t.next.Lease())
 	if errors.Is(err, randflake.ErrClosed) {
@@ -271,8 +286,8 @@ func (k *Keeper) move(ctx context.Context) error {
 	return nil
 }
 
-// finish gives back what is held, once the generator is closed.
-func (k *Keeper) finish() {
+// finish gives back what is held, once the holder is closed.
+func (k *Keeping) finish() {
 	lastUsed, _ := k.holder.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), k.callLimit)
 	defer cancel()
@@ -289,23 +304,18 @@ func (k *Keeper) finish() {
 // A claim is a lease that no generator uses any more.
 type claim struct {
 	record   Record
-	pending  bool // as in tenure
+	renewal  Token // as in tenure
 	lastUsed time.Time
 }
 
-// claim returns the claim to the lease that is held. It leaves alone what a copy of this process may
-// have been granted.
-func (t *tenure) claim(lastUsed time.Time) claim {
-	return claim{t.held, t.pending, time.Unix(max(lastUsed.Unix(), t.doubt), 0).UTC()}
-}
+func (t *tenure) claim(lastUsed time.Time) claim { return claim{t.held, t.renewal, lastUsed} }
 
 // unused is the claim to a lease under which no ID was made.
-func unused(r Record) claim { return claim{r, false, time.Unix(r.Start-1, 0).UTC()} }
+func unused(r Record) claim { return claim{r, Token{}, time.Unix(r.Start-1, 0).UTC()} }
 
-// giveBack releases a lease, or finds that there is nothing to release any more. It tries twice: if the
-// first attempt took effect, the second finds that out. Where a renewal is pending and the record has
-// changed, a copy of this process may have renewed it and make IDs, so it is left to run out.
-func (k *Keeper) giveBack(ctx context.Context, c claim) (err error) {
+// giveBack releases a lease, or finds that there is nothing to release any more. It tries once more where a
+// renewal that was under way may have changed the record, or the first attempt may have taken effect.
+func (k *Keeping) giveBack(ctx context.Context, c claim) (err error) {
 	defer k.count(func(s *Status) { s.Held-- })
 	for range 2 {
 		err = k.call(ctx, func(ctx context.Context) error {
@@ -315,15 +325,27 @@ func (k *Keeper) giveBack(ctx context.Context, c claim) (err error) {
 			k.count(func(s *Status) { s.Released++ })
 			return nil
 		}
-		if errors.Is(err, ErrLost) {
-			break
+		if errors.Is(err, ErrLost) && !k.renewedMeanwhile(ctx, &c) {
+			return nil // released with the reply lost, or taken over
 		}
-	}
-	if errors.Is(err, ErrLost) && !c.pending {
-		return nil // released with the reply lost, or taken over
 	}
 	k.count(func(s *Status) { s.ReleasesFailed++ })
 	return fmt.Errorf("lease: release: %w", err)
+}
+
+// renewedMeanwhile makes c what a renewal of unknown outcome has made of it, if it has.
+func (k *Keeping) renewedMeanwhile(ctx context.Context, c *claim) (renewed bool) {
+	if c.renewal == (Token{}) {
+		return false
+	}
+	k.call(ctx, func(ctx context.Context) error {
+		rec, err := k.store.Lookup(ctx, c.record)
+		if err == nil && rec.Change == c.renewal {
+			c.record, c.renewal, renewed = rec, Token{}, true
+		}
+		return err
+	})
+	return renewed
 }
 
 // closing reports whether err means nothing but that the keeper is being closed.
@@ -332,7 +354,7 @@ func closing(ctx context.Context, err error) bool {
 }
 
 // call calls the store, for a limited time.
-func (k *Keeper) call(ctx context.Context, f func(context.Context) error) error {
+func (k *Keeping) call(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, k.callLimit)
 	defer cancel()
 	return f(ctx)

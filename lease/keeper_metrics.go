@@ -1,12 +1,12 @@
 package lease
 
-// A Reporter says how the keeping of a lease fares, at any time and from any goroutine. A [Keeper] is
+// A Reporter says how the keeping of a lease fares, at any time and from any goroutine. A [Keeping] is
 // one. What monitoring systems read goes by this interface.
 type Reporter interface {
 	Status() Status
 }
 
-var _ Reporter = (*Keeper)(nil)
+var _ Reporter = (*Keeping)(nil)
 
 // A Metric is one number of a [Status], as monitoring systems take it.
 type Metric struct {
@@ -38,6 +38,7 @@ func (s Status) Metrics() []Metric {
 		counter("randflake_lease_renewals_total", "Renewals.", s.Renewed),
 		counter("randflake_lease_renewal_failures_total", "Failed renewals.", s.RenewalsFailed),
 		counter("randflake_lease_losses_total", "Leases that the store gave up or gave to somebody else.", s.Lost),
+		counter("randflake_lease_freezes_total", "Those of them that could not be used to their end.", s.Frozen),
 		counter("randflake_lease_replacements_total", "Times that IDs went on under another lease.", s.Replaced),
 		counter("randflake_lease_releases_total", "Leases given back.", s.Released),
 		counter("randflake_lease_release_failures_total", "Failed attempts to give a lease back.", s.ReleasesFailed),

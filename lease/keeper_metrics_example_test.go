@@ -10,6 +10,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
 )
 
 // keepers is what /debug/vars shows as "randflake".
@@ -28,9 +29,9 @@ func publish(name string, r lease.Reporter) {
 
 // Numbers of several keepers in one process are published with package expvar.
 func ExampleReporter() {
-	store := leasetest.NewMemory(lease.DefaultRules(), nil)
+	store, secret := leasetest.NewMemory(store.DefaultLimits(), nil), randflake.NewSecret()
 	for _, name := range []string{"orders", "invoices"} {
-		keeper, err := lease.Keep(context.Background(), store, randflake.NewSecret(), lease.Logger(slog.New(slog.DiscardHandler)))
+		keeper, err := lease.Keep(context.Background(), store, secret, lease.Logger(slog.New(slog.DiscardHandler)))
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -93,11 +93,12 @@ func TestEveryCounterMoves(t *testing.T) {
 		w.usurp(a.keeper)
 		w.inject(once(leasetest.Acquire, down("")))
 		time.Sleep(101 * time.Second)
-		a.want("a loss", map[string]float64{"lease_losses_total": 1, "lease_acquisition_failures_total": 1})
+		a.want("a loss", map[string]float64{"lease_losses_total": 1, "lease_freezes_total": 1, "lease_acquisition_failures_total": 1})
 		a.wantHeld("a loss", 0)
 		time.Sleep(8 * time.Second)
 		a.want("another lease", map[string]float64{"lease_acquisitions_total": 1, "lease_replacements_total": 1})
 		a.wantHeld("another lease", 1)
+		time.Sleep(20 * time.Second) // longer than the pause after that
 
 		g.Fill(make([]randflake.ID, 1))
 		w.clock.step(-time.Hour)
@@ -107,10 +108,11 @@ func TestEveryCounterMoves(t *testing.T) {
 			"lease_acquisitions_total": 1, "lease_replacements_total": 1, "lease_releases_total": 1,
 		})
 
-		w.store.SetNotBefore(w.clock.Now().Add(10 * time.Minute).Unix())
+		w.clock.step(time.Hour)
+		w.distrust()
 		time.Sleep(101 * time.Second)
-		a.want("a store that lost data", map[string]float64{"lease_losses_total": 1, "lease_acquisitions_total": 1})
-		a.wantHeld("a store that lost data", 1) // the next one
+		a.want("a store that lost data", map[string]float64{"lease_losses_total": 1, "lease_acquisitions_total": 1, "lease_replacements_total": 1})
+		a.wantHeld("a store that lost data", 1)
 
 		w.inject(down)
 		a.keeper.Close()
@@ -151,7 +153,7 @@ func TestHeldWithUselessLeases(t *testing.T) {
 		var own skewed
 		a := abacus{town: w, keeper: w.keep(lease.WithClock(own.Now))}
 		w.generate(a.keeper)
-		own.step(-time.Hour)
+		own.step(-2 * time.Minute)
 		w.storm(a.keeper, 20*time.Minute)
 		if s := a.keeper.Status(); s.Acquired < 3 || s.Acquired != s.Released+1 {
 			t.Errorf("status %+v: want leases that go back", s)
@@ -171,6 +173,7 @@ func TestMetricsArePinned(t *testing.T) {
 		randflake_lease_renewals_total
 		randflake_lease_renewal_failures_total
 		randflake_lease_losses_total
+		randflake_lease_freezes_total
 		randflake_lease_replacements_total
 		randflake_lease_releases_total
 		randflake_lease_release_failures_total
@@ -199,14 +202,14 @@ func TestMetricsArePinned(t *testing.T) {
 func TestMetricsValues(t *testing.T) {
 	got := values(lease.Status{
 		Healthy: true, Held: 2, Left: -1500 * time.Millisecond, Err: errors.New("not a number"),
-		Acquired: 3, AcquisitionsFailed: 4, Renewed: 5, RenewalsFailed: 6, Lost: 7, Replaced: 8,
+		Acquired: 3, AcquisitionsFailed: 4, Renewed: 5, RenewalsFailed: 6, Lost: 7, Frozen: 13, Replaced: 8,
 		Released: 9, ReleasesFailed: 10, Issued: 1 << 40, Refusals: 12, Exhausted: math.MaxUint64,
 	})
 	want := map[string]float64{
 		"lease_healthy": 1, "leases_held": 2, "lease_seconds_left": -1.5,
 		"lease_acquisitions_total": 3, "lease_acquisition_failures_total": 4,
 		"lease_renewals_total": 5, "lease_renewal_failures_total": 6,
-		"lease_losses_total": 7, "lease_replacements_total": 8,
+		"lease_losses_total": 7, "lease_freezes_total": 13, "lease_replacements_total": 8,
 		"lease_releases_total": 9, "lease_release_failures_total": 10,
 		"ids_issued_total": 1 << 40, "ids_refused_total": 12, "ids_exhausted_total": math.MaxUint64,
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/randflake/randflake/store"
 )
 
 // An Option changes how Keep keeps a lease.
@@ -12,6 +14,8 @@ type Option func(*settings)
 type settings struct {
 	nodes  int
 	below  uint32
+	until  time.Time
+	check  store.CheckValue
 	ttl    time.Duration
 	logger *slog.Logger
 	clock  func() time.Time // nil for the system clock
@@ -22,12 +26,16 @@ type settings struct {
 const shortestTTL = 3 * time.Second
 
 // Nodes makes Keep lease n contiguous nodes, 1 to 131,072, instead of one. Each gives 131,072 IDs
-// a second. The store may grant a larger range.
+// a second.
 func Nodes(n int) Option { return func(s *settings) { s.nodes = n } }
 
 // Below makes Keep lease nodes below n only, for formats with fewer node bits than Randflake's; n is
 // 131,072 at most, and 0 for no bound.
 func Below(n uint32) Option { return func(s *settings) { s.below = n } }
+
+// Until tells Keep the first second that the IDs can't embed any more, for formats that end at another time than
+// Randflake's.
+func Until(end time.Time) Option { return func(s *settings) { s.until = end } }
 
 // TTL makes Keep lease for d instead of five minutes: whole seconds, at least three, at most what
 // the store grants. The lease is renewed each third of d, so IDs go on for more than 60% of
@@ -59,7 +67,10 @@ func newSettings(options []Option) (settings, error) {
 	if s.logger == nil {
 		s.logger = slog.Default()
 	}
-	if err := s.request().checkNodes(); err != nil {
+	if err := s.request(Token{}).checkNodes(); err != nil {
+		return s, err
+	}
+	if _, err := untilSecond(s.until); err != nil {
 		return s, err
 	}
 	if s.ttl < shortestTTL || s.ttl%time.Second != 0 {
@@ -68,7 +79,9 @@ func newSettings(options []Option) (settings, error) {
 	return s, nil
 }
 
-func (s settings) request() Request { return Request{Nodes: s.nodes, Below: s.below, TTL: s.ttl} }
+func (s settings) request(owner Token) Request {
+	return Request{Nodes: s.nodes, Below: s.below, TTL: s.ttl, Until: s.until, Owner: owner, Check: s.check}
+}
 
 // now returns the time by the generator's clock.
 func (s settings) now() time.Time {

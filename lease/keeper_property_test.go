@@ -25,7 +25,7 @@ type witness struct {
 	all    *leasetest.History
 
 	mu      sync.Mutex
-	granted map[lease.Owner]lease.Record
+	granted map[lease.Token]lease.Record
 }
 
 func (w *witness) note(r lease.Record, err error) (lease.Record, error) {
@@ -35,7 +35,7 @@ func (w *witness) note(r lease.Record, err error) (lease.Record, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.granted == nil {
-		w.granted = make(map[lease.Owner]lease.Record)
+		w.granted = make(map[lease.Token]lease.Record)
 	}
 	if before := w.granted[r.Owner]; before.HighWater < r.HighWater {
 		w.granted[r.Owner] = r
@@ -52,8 +52,8 @@ func (w *witness) Acquire(ctx context.Context, req lease.Request) (lease.Record,
 	return w.note(r, err)
 }
 
-func (w *witness) Renew(ctx context.Context, held lease.Record, ttl time.Duration) (lease.Record, error) {
-	return w.note(w.Store.Renew(ctx, held, ttl))
+func (w *witness) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
+	return w.note(w.Store.Renew(ctx, held, renewal))
 }
 
 func (w *witness) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
@@ -177,7 +177,7 @@ type tally struct {
 // simulate has services make IDs for some hours, and returns the first thing that went wrong.
 func simulate(t *testing.T, seed uint64, grants func(lease.Record) lease.Record) (sum tally, err error) {
 	var clock skewed
-	store := leasetest.NewMemory(keeperRules, clock.Now)
+	store := leasetest.NewMemory(keeperLimits, clock.Now)
 	sky := &weather{dice: newDice(seed, 1), faults: newDice(seed, 2)}
 	store.Inject(sky.fault)
 	j := judge{randflake.NewCipher(randflake.Secret{1}), make(map[uint64]bool)}
@@ -295,7 +295,7 @@ func TestKeepersPropertyFindsFaults(t *testing.T) {
 		}
 	})
 	s := &service{witness: witness{all: &leasetest.History{}}}
-	s.note(lease.Record{Owner: lease.Owner{1}, LastNode: 1, Start: randflake.Epoch + 10, HighWater: randflake.Epoch + 12}, nil)
+	s.note(lease.Record{Owner: lease.Token{1}, LastNode: 1, Start: randflake.Epoch + 10, HighWater: randflake.Epoch + 12}, nil)
 	j := judge{randflake.NewCipher(randflake.Secret{1}), make(map[uint64]bool)}
 	for _, tt := range []struct {
 		second   int64

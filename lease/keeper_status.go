@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Status is a snapshot of how a Keeper fares.
+// A Status is a snapshot of how a Keeping fares.
 type Status struct {
 	// Healthy says that the lease is in force by the generator's clock, that more than a third of
 	// the TTL is left of it, and that the generator does not wait for another one. It turns false
@@ -34,15 +34,16 @@ type Status struct {
 	Acquired, AcquisitionsFailed uint64 // leases; the first one counts
 	Renewed, RenewalsFailed      uint64 // renewals
 	Lost                         uint64 // leases that the store gave up or gave to somebody else
+	Frozen                       uint64 // those of them that could not be used to their end, as somebody else may have used the same seconds
 	Replaced                     uint64 // times that the generator went on with another lease
 	Released, ReleasesFailed     uint64 // leases given back; a failure costs nothing but time
-	Issued                       uint64 // IDs made, as randflake.Generator.Issued has them; a few are the keeper's own trials
+	Issued                       uint64 // IDs made, as randflake.Generator.Issued has them
 	Refusals                     uint64 // calls of the generator that ended with an error
 	Exhausted                    uint64 // those of them for want of nodes: randflake.ErrExhausted
 }
 
 // Status returns a snapshot. It never waits for the store.
-func (k *Keeper) Status() Status {
+func (k *Keeping) Status() Status {
 	k.mu.Lock()
 	s, refusing := k.status, k.closing || k.reported == stopped
 	k.mu.Unlock()
@@ -57,7 +58,7 @@ func (k *Keeper) Status() Status {
 }
 
 // count changes the counters.
-func (k *Keeper) count(change func(*Status)) {
+func (k *Keeping) count(change func(*Status)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	change(&k.status)
@@ -75,10 +76,10 @@ const (
 )
 
 // condition says how things stand after an act that was to help against why.
-func (k *Keeper) condition(why reason, err error) condition {
+func (k *Keeping) condition(why reason, err error) condition {
 	now, lease := k.settings.now(), k.holder.Lease()
 	switch {
-	case !now.Before(lease.End):
+	case !now.Before(lease.End) || k.tenure.over:
 		return stopped
 	case err != nil && (why == backward || now.Before(lease.Start)):
 		return stopped
@@ -91,7 +92,7 @@ func (k *Keeper) condition(why reason, err error) condition {
 }
 
 // report publishes how things stand after an act, and logs it if that has changed.
-func (k *Keeper) report(why reason, err error) {
+func (k *Keeping) report(why reason, err error) {
 	now := k.condition(why, err)
 	k.mu.Lock()
 	before, sameLease := k.reported, k.status.Record.Owner == k.tenure.held.Owner
@@ -109,7 +110,7 @@ func (k *Keeper) report(why reason, err error) {
 }
 
 // log writes the line about a change.
-func (k *Keeper) log(before, now condition, sameLease bool, err error) {
+func (k *Keeping) log(before, now condition, sameLease bool, err error) {
 	switch {
 	case now == stopped:
 		k.write(slog.LevelError, "no ID can be made until there is a lease for the present", err)
@@ -127,7 +128,7 @@ func (k *Keeper) log(before, now condition, sameLease bool, err error) {
 }
 
 // reportClosed publishes and logs what finishing came to.
-func (k *Keeper) reportClosed() {
+func (k *Keeping) reportClosed() {
 	k.mu.Lock()
 	k.closing = true
 	k.status.Record, k.status.Err, k.status.Since = k.tenure.held, k.closeErr, time.Time{}
@@ -142,7 +143,7 @@ func (k *Keeper) reportClosed() {
 	k.write(slog.LevelInfo, "closed, lease given back", nil)
 }
 
-func (k *Keeper) write(level slog.Level, message string, err error) {
+func (k *Keeping) write(level slog.Level, message string, err error) {
 	lease := k.holder.Lease()
 	attrs := []slog.Attr{
 		slog.Int64("firstNode", int64(lease.FirstNode)),

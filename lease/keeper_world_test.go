@@ -16,13 +16,14 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
 )
 
 // ttl is the lease time of most keepers under test: renewals are due each 100 s give or take 10,
 // the pauses after failures go from 5 s up to 50, plus half at most, and a call may take 10 s.
 const ttl = 300 * time.Second
 
-var keeperRules = lease.Rules{MaxTTL: time.Hour, MaxSkew: time.Minute}
+var keeperLimits = store.Limits{MaxTTL: time.Hour, MaxSkew: time.Minute}
 
 // A skewed clock goes with the bubble's and can be set apart from it.
 type skewed struct{ skew atomic.Int64 }
@@ -56,7 +57,7 @@ func inTown(t *testing.T, f func(w *town)) {
 	synctest.Test(t, func(t *testing.T) {
 		sleepToPresent()
 		w := &town{T: t}
-		w.store = leasetest.NewMemory(keeperRules, w.clock.Now)
+		w.store = leasetest.NewMemory(keeperLimits, w.clock.Now)
 		w.store.Inject(w.called)
 		f(w)
 	})
@@ -113,6 +114,24 @@ func (w *town) noted(ops ...leasetest.Op) []call {
 	return slices.DeleteFunc(slices.Clone(w.calls), func(c call) bool {
 		return len(ops) > 0 && !slices.Contains(ops, c.op)
 	})
+}
+
+// renewal returns one that is none of a keeper's.
+func (w *town) renewal() lease.Renewal {
+	return lease.Renewal{TTL: ttl, Token: lease.NewToken(w.clock.Now())}
+}
+
+// distrust makes the store suspect that it lost data, and returns its floor.
+func (w *town) distrust() int64 {
+	w.Helper()
+	if err := w.store.Distrust(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+	limits, err := w.store.Limits(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	return limits.Floor.Unix()
 }
 
 // wantCalls checks which calls were noted, in order.

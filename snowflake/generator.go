@@ -3,6 +3,7 @@ package snowflake
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,8 +44,7 @@ type state struct {
 	past   uint64 // how far the cursors of earlier leases got, together
 }
 
-// Forever returns a lease of a worker for all of the time that a lease can express: from
-// 2024-10-27 to 2058-11-05. It is for those who assign worker numbers themselves.
+// Forever returns a lease of a worker from 2024-10-27 on for as long as any layout lasts. It is for those who assign worker numbers themselves.
 //
 // Nothing keeps two processes from using one number then. And a process that starts anew knows
 // nothing of the one before it: when it is there within the last unit that was used, or the clock
@@ -55,7 +55,7 @@ func Forever(worker uint32) randflake.Lease {
 		FirstNode: worker,
 		LastNode:  worker,
 		Start:     time.Unix(randflake.Epoch, 0).UTC(),
-		End:       time.Unix(randflake.MaxTimestamp+1, 0).UTC(),
+		End:       time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC),
 	}
 }
 
@@ -269,6 +269,53 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	g.lastUsed = g.lastSecondUsed(st, reached)
 	g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, past: st.past + reached - st.base})
 	return g.lastUsed, nil
+}
+
+// Freeze ends the lease at once, as if its end were the second after the last one that was used: no ID is
+// made until Replace, and each one that is asked for is refused with ErrLeaseEnded. It is for when somebody else turns out to hold
+// the same lease. After Close it does nothing.
+func (g *Generator) Freeze() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	st := g.state.Load()
+	if st.closed {
+		return
+	}
+	reached, _ := st.cursor.freeze(func(uint64) bool { return true })
+	over := *st
+	over.lease.End = g.lastSecondUsed(st, reached).Add(time.Second)
+	over.bounds.end = math.MinInt64
+	over.cursor = newCursor(&over.bounds, &g.skipped)
+	over.cursor.next.Store(reached)
+	over.cursor.left.Store(st.cursor.left.Load())
+	g.state.Store(&over)
+}
+
+// Ready returns nil if an ID can be made at present without waiting, and otherwise the error that
+// Generate would end with if it did not wait. It makes no ID and counts as no refusal.
+func (g *Generator) Ready() error {
+	for {
+		st := g.state.Load()
+		if st.closed {
+			return ErrClosed
+		}
+		next := st.cursor.next.Load()
+		now := g.layout.unitAt(g.read()) // after next was loaded: see plan
+		_, err := st.plan(next, st.cursor.full.Load(), now)
+		if err == ErrClockBackward && g.policy.reaction == stepBack {
+			_, err = st.stepBack(next, now)
+		}
+		switch err {
+		case errFrozen:
+			if g.settle(); g.state.Load() == st {
+				return ErrClosed // or about to be
+			}
+		case ErrEndOfLife:
+			return g.layout.ended()
+		default:
+			return err
+		}
+	}
 }
 
 // lastSecondUsed returns the second of the newest value up to next, or the one before the lease.

@@ -3,7 +3,6 @@ package snowflake
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
@@ -16,10 +15,10 @@ import (
 // number goes back, with the last second that it was used for, and nobody gets it for that
 // second or an earlier one.
 //
-// Its methods are those of [lease.Keeper], Close and Status, but for Generator. It is safe for
-// concurrent use.
+// Its methods are those of [lease.Keeping], Close and Status, and Generator. It is safe for concurrent
+// use.
 type Keeper struct {
-	*lease.Keeper
+	*lease.Keeping
 	generator *Generator
 }
 
@@ -60,13 +59,13 @@ func Keep(ctx context.Context, store lease.Store, layout *Layout, options ...Kee
 	if err != nil {
 		return nil, err
 	}
-	k.lease = append(k.lease, lease.Nodes(1), lease.Below(uint32(min(workers, randflake.MaxNode+1))), lease.WithClock(set.now))
+	k.lease = append(k.lease, lease.Nodes(1), lease.Below(uint32(min(workers, randflake.MaxNode+1))), lease.Until(layout.Expires()), lease.WithClock(set.now))
 
 	var generator *Generator
 	kept, err := lease.KeepFor(ctx, store, func(l randflake.Lease, onRefusal func(error)) (lease.Holder, error) {
-		g, err := New(layout, oneWorker(l), append(k.generator, OnRefusal(both(onRefusal, set.refused)))...)
+		g, err := New(layout, l, append(k.generator, OnRefusal(both(onRefusal, set.refused)))...)
 		generator = g
-		return holder{g, onRefusal}, err
+		return g, err
 	}, k.lease...)
 	if err != nil {
 		return nil, err
@@ -87,19 +86,12 @@ type keeping struct {
 func (o Option) applyTo(k *keeping) { k.generator = append(k.generator, o) }
 
 // Leasing has Keep lease with options such as lease.TTL and lease.Logger. The number of nodes, their
-// bound and the clock are not up to them.
+// bound, the end of their time and the clock are not up to them.
 func Leasing(options ...lease.Option) KeepOption { return leasing(options) }
 
 type leasing []lease.Option
 
 func (l leasing) applyTo(k *keeping) { k.lease = append(k.lease, l...) }
-
-// oneWorker narrows a lease to its first node. A store that also serves those who want several nodes
-// at a time grants one of their ranges when nothing else is free.
-func oneWorker(l randflake.Lease) randflake.Lease {
-	l.LastNode = l.FirstNode
-	return l
-}
 
 // both returns a function that calls f, and then g unless it is nil.
 func both(f, g func(error)) func(error) {
@@ -107,38 +99,4 @@ func both(f, g func(error)) func(error) {
 		return f
 	}
 	return func(err error) { f(err); g(err) }
-}
-
-// A holder is a generator as package lease keeps it.
-type holder struct {
-	*Generator
-	onRefusal func(error)
-}
-
-func (h holder) Replace(l randflake.Lease) (lastUsed time.Time, err error) {
-	return h.Generator.Replace(oneWorker(l))
-}
-
-// Try makes no ID: what a claim would do is known without one.
-func (h holder) Try() error {
-	err := h.ready()
-	if err != nil {
-		h.onRefusal(err)
-	}
-	return err
-}
-
-// ready returns why no ID can be made at present without waiting, if that is so.
-func (g *Generator) ready() error {
-	st := g.state.Load()
-	next := st.cursor.next.Load()
-	now := g.layout.unitAt(g.read()) // after next was loaded: see plan
-	_, err := st.plan(next, st.cursor.full.Load(), now)
-	if err == ErrClockBackward && g.policy.reaction == stepBack {
-		_, err = st.stepBack(next, now)
-	}
-	if err == errFrozen {
-		return ErrClosed // or about to be, as the keeper, which asks, replaces no lease meanwhile
-	}
-	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/store"
 )
 
 // Memory forgets everything, so it is for tests: a service opens a store that keeps its records.
@@ -19,7 +20,7 @@ func ExampleKeep() {
 		fmt.Println(err)
 		return
 	}
-	store := leasetest.NewMemory(lease.DefaultRules(), nil)
+	store := leasetest.NewMemory(store.DefaultLimits(), nil)
 	keeper, err := snowflake.Keep(context.Background(), store, layout,
 		snowflake.Pin("region", 2),
 		snowflake.WaitBack(15*time.Millisecond),

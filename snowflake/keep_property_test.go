@@ -14,6 +14,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/store"
 )
 
 var keepSeeds = flag.Int("seeds", 12, "how many random histories of keepers to play")
@@ -66,8 +67,8 @@ func (l *line) Acquire(ctx context.Context, req lease.Request) (lease.Record, er
 	})
 }
 
-func (l *line) Renew(ctx context.Context, held lease.Record, ttl time.Duration) (lease.Record, error) {
-	return l.call(func() (lease.Record, error) { return l.Store.Renew(ctx, held, ttl) })
+func (l *line) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
+	return l.call(func() (lease.Record, error) { return l.Store.Renew(ctx, held, renewal) })
 }
 
 func (l *line) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
@@ -124,7 +125,7 @@ func newHistory(t testing.TB, seed uint64, plant func(*line)) *history {
 	h := &history{Rand: rand.New(rand.NewPCG(seed, 1)), plant: plant, made: make(map[snowflake.ID]bool)}
 	unit := []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second}[seed%3]
 	h.layout = layoutOf(t, unit, snowflake.Time(37), snowflake.Rollback(2), snowflake.Static("worker", 2), snowflake.Sequence(4))
-	h.store = leasetest.NewMemory(lease.DefaultRules(), h.clock.Now)
+	h.store = leasetest.NewMemory(store.DefaultLimits(), h.clock.Now)
 	for range 3 {
 		h.processes = append(h.processes, &process{})
 	}

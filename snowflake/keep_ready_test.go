@@ -53,18 +53,18 @@ func TestReady(t *testing.T) {
 		}
 		now = start.Add(tt.clock)
 		issued := g.Issued()
-		if err := g.ready(); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
-			t.Errorf("%s: ready: %v, want %v", tt.name, err, tt.want)
+		if err := g.Ready(); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
+			t.Errorf("%s: Ready: %v, want %v", tt.name, err, tt.want)
 		}
 		if got := g.Issued(); got != issued {
-			t.Errorf("%s: ready made %d IDs", tt.name, got-issued)
+			t.Errorf("%s: Ready made %d IDs", tt.name, got-issued)
 		}
 		if _, err := g.Generate(); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
 			t.Errorf("%s: Generate: %v, want %v", tt.name, err, tt.want)
 		}
 		g.state.Load().cursor.freeze(func(uint64) bool { return true }) // Close has begun
-		if err := g.ready(); tt.want == nil && err != ErrClosed {
-			t.Errorf("%s: ready while closing: %v, want ErrClosed", tt.name, err)
+		if err := g.Ready(); tt.want == nil && err != ErrClosed {
+			t.Errorf("%s: Ready while closing: %v, want ErrClosed", tt.name, err)
 		}
 	}
 	g, err := New(layout, Forever(1))
@@ -72,7 +72,7 @@ func TestReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.Close()
-	if err := g.ready(); err != ErrClosed {
-		t.Errorf("closed: ready: %v, want ErrClosed", err)
+	if err := g.Ready(); err != ErrClosed {
+		t.Errorf("closed: Ready: %v, want ErrClosed", err)
 	}
 }

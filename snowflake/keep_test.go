@@ -14,6 +14,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/store"
 )
 
 // A setClock goes with a bubble's and can be set apart from it.
@@ -35,7 +36,7 @@ func inShop(t *testing.T, f func(s *shop)) {
 	synctest.Test(t, func(t *testing.T) {
 		leaveThePast()
 		s := &shop{T: t}
-		s.store = leasetest.NewMemory(lease.DefaultRules(), s.clock.Now)
+		s.store = leasetest.NewMemory(store.DefaultLimits(), s.clock.Now)
 		f(s)
 	})
 }
@@ -149,7 +150,7 @@ func TestKeepSwapsWorkerWhenTheClockStepsBack(t *testing.T) {
 		}
 		s.wantSwaps(k, 1)
 		records, err := s.store.List(t.Context())
-		if err != nil || len(records) != 2 || records[0].Owner != (lease.Owner{}) || records[0].HighWater != used {
+		if err != nil || len(records) != 2 || records[0].Owner != (lease.Token{}) || records[0].HighWater != used {
 			t.Fatalf("records %+v, %v; want worker 0 released up to %d", records, err, used)
 		}
 
@@ -283,8 +284,9 @@ func TestKeepAsksForAWorkerNumber(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer k.Close()
-				if want := (lease.Request{Nodes: 1, Below: tt.below, TTL: 30 * time.Second}); store.requests[0] != want {
-					t.Errorf("request %+v, want %+v", store.requests[0], want)
+				got := store.requests[0]
+				if want := (lease.Request{Nodes: 1, Below: tt.below, TTL: 30 * time.Second, Until: layout.Expires(), Owner: got.Owner}); got != want {
+					t.Errorf("request %+v, want %+v", got, want)
 				}
 				s.generate(k)
 			})
@@ -304,36 +306,6 @@ func TestKeepTakesEachWorkerOnce(t *testing.T) {
 		if _, err := s.tryKeep(layout); len(seen) != 4 || !errors.Is(err, lease.ErrNoRange) {
 			t.Errorf("workers %v, then %v; want all 4 and then ErrNoRange", seen, err)
 		}
-	})
-}
-
-// A store that serves others too may grant a range of theirs. One worker of it is enough.
-func TestKeepTakesOneWorkerOfALargerRange(t *testing.T) {
-	inShop(t, func(s *shop) {
-		var ranges []lease.Record
-		for range 2 {
-			r, err := s.store.Acquire(t.Context(), lease.Request{Nodes: 4, TTL: time.Minute})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ranges = append(ranges, r)
-		}
-		for _, r := range ranges {
-			if err := s.store.Release(t.Context(), r, time.Unix(r.Start-1, 0)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		time.Sleep(10 * time.Second)
-		k := s.keep(keptLayout(t, 3), snowflake.WaitBack(0))
-		if _, p := s.generate(k); p.Static["worker"] != 0 || k.Status().Record.Nodes() != 4 {
-			t.Errorf("%+v, %+v; want worker 0 of 4", p, k.Status().Record)
-		}
-		s.clock.step(-time.Second)
-		s.wantRefused(k, snowflake.ErrClockBackward)
-		if _, p := s.generate(k); p.Static["worker"] != 4 {
-			t.Errorf("%+v, want worker 4", p)
-		}
-		s.wantSwaps(k, 1)
 	})
 }
 
@@ -378,7 +350,7 @@ func TestKeepRenewsAndGivesBack(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 		s.wantRefused(k, snowflake.ErrClosed)
-		if records, err := s.store.List(t.Context()); err != nil || len(records) != 1 || records[0].Owner != (lease.Owner{}) {
+		if records, err := s.store.List(t.Context()); err != nil || len(records) != 1 || records[0].Owner != (lease.Token{}) {
 			t.Errorf("records %+v, %v; want one that is released", records, err)
 		}
 	})
@@ -420,7 +392,7 @@ func TestKeepRefuses(t *testing.T) {
 		if k, err := s.tryKeep(ended); k != nil || !errors.Is(err, snowflake.ErrEndOfLife) {
 			t.Errorf("layout that ended: keeper %v, error %v", k, err)
 		}
-		if want := []leasetest.Op{leasetest.Acquire, leasetest.Release}; !slices.Equal(calls, want) {
+		if want := []leasetest.Op{leasetest.Acquire}; !slices.Equal(calls, want) {
 			t.Errorf("layout that ended: calls %v, want %v", calls, want)
 		}
 	})

@@ -5,15 +5,18 @@ go 1.26.0
 require (
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/lease/etcdstore v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/lease/pgstore v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/lease/redisstore v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake/store/etcdstore v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake/store/etcdstore/etcdtest v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake/store/mysqlstore v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake/store/pgstore v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake/store/redisstore v0.0.0-00010101000000-000000000000
 	github.com/randflake/randflake/ulid v0.0.0-00010101000000-000000000000
 	github.com/redis/go-redis/v9 v9.23.0
 	go.etcd.io/etcd/client/v3 v3.6.16
 )
 
 require (
+	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
@@ -22,6 +25,7 @@ require (
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/go-sql-driver/mysql v1.10.1 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/golang-jwt/jwt/v5 v5.2.2 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
@@ -84,8 +88,10 @@ require (
 
 replace (
 	github.com/randflake/randflake => ../..
-	github.com/randflake/randflake/lease/etcdstore => ../../lease/etcdstore
-	github.com/randflake/randflake/lease/pgstore => ../../lease/pgstore
-	github.com/randflake/randflake/lease/redisstore => ../../lease/redisstore
+	github.com/randflake/randflake/store/etcdstore => ../../store/etcdstore
+	github.com/randflake/randflake/store/etcdstore/etcdtest => ../../store/etcdstore/etcdtest
+	github.com/randflake/randflake/store/mysqlstore => ../../store/mysqlstore
+	github.com/randflake/randflake/store/pgstore => ../../store/pgstore
+	github.com/randflake/randflake/store/redisstore => ../../store/redisstore
 	github.com/randflake/randflake/ulid => ../../ulid
 )

@@ -11,15 +11,16 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/filestore"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/filestore"
 	_ "modernc.org/sqlite" // the database driver, in plain Go
 )
 
 // A shop is what the handlers work on.
 type shop struct {
 	db     *sql.DB
-	leases *filestore.Store
+	store  *store.Store      // of the leases
 	keeper *snowflake.Keeper // of the worker number that makes new IDs unique
 	log    *slog.Logger
 }
@@ -30,7 +31,7 @@ func open(ctx context.Context, dir string, log *slog.Logger) (*shop, error) {
 		return nil, err
 	}
 	database := filepath.Join(dir, "orders.db")
-	leases, err := openLeases(filepath.Join(dir, "leases"), database)
+	space, err := openStore(filepath.Join(dir, "leases"), database)
 	if err != nil {
 		return nil, err
 	}
@@ -46,27 +47,27 @@ func open(ctx context.Context, dir string, log *slog.Logger) (*shop, error) {
 	if _, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL, quantity INTEGER NOT NULL)`); err != nil {
 		return nil, err
 	}
-	keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(lease.Logger(log)))
+	keeper, err := snowflake.Keep(ctx, lease.On(space), layout, snowflake.Leasing(lease.Logger(log)))
 	if err != nil {
 		return nil, err
 	}
-	return &shop{db, leases, keeper, log}, nil
+	return &shop{db, space, keeper, log}, nil
 }
 
-// openLeases opens the lease store in dir, or makes one. It grants leases at once only where there is no
+// openStore opens the lease store in dir, or makes one. It grants leases at once only where there is no
 // database yet: beside old rows it must be that an old store was lost, and the new one waits until every
 // lease that the old one may have granted has ended.
-func openLeases(dir, database string) (*filestore.Store, error) {
-	store, err := filestore.Open(dir)
-	if !errors.Is(err, lease.ErrNoStore) {
-		return store, err
+func openStore(dir, database string) (*store.Store, error) {
+	space, err := filestore.Open(dir)
+	if !errors.Is(err, store.ErrNoStore) {
+		return space, err
 	}
 	if _, err := os.Stat(database); errors.Is(err, fs.ErrNotExist) {
-		return filestore.Create(dir, filestore.ForNewSecret())
+		return filestore.Create(dir, store.ForNewSecret())
 	}
 	return filestore.Create(dir)
 }
 
 func (s *shop) close() error {
-	return errors.Join(s.keeper.Close(), s.leases.Close(), s.db.Close())
+	return errors.Join(s.keeper.Close(), s.store.Close(), s.db.Close())
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 const leaseDistrustUsage = `Usage: randflake lease distrust [-store STORE]
@@ -23,14 +26,14 @@ func (t *tool) runLeaseDistrust(ctx context.Context, args []string) error {
 	if err := flags.parseAll(t, args); err != nil {
 		return err
 	}
-	return t.withStore(ctx, &h, func(ctx context.Context, store Store) error {
-		if err := store.Distrust(ctx); err != nil {
+	return t.withStore(ctx, &h, func(ctx context.Context, space *store.Store) error {
+		if err := space.Distrust(ctx); err != nil {
 			return err
 		}
-		_, start, err := store.Limits(ctx)
+		limits, err := lease.On(space).Limits(ctx)
 		if err != nil {
 			return err
 		}
-		return t.print(fmt.Sprintf("no lease of %s starts before %s\n", h.place, start.Format(time.RFC3339)))
+		return t.print(fmt.Sprintf("no lease of %s starts before %s\n", h.place, limits.Floor.Format(time.RFC3339)))
 	})
 }

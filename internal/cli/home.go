@@ -11,8 +11,8 @@ import (
 	"syscall"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/filestore"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/filestore"
 )
 
 const homeUsage = `
@@ -37,6 +37,7 @@ STORE is a directory on a local disk, as DIR or file:DIR, or a server's URL:
   etcd://HOST:2379      etcds://HOST:2379
   redis://HOST:6379     rediss://HOST:6379
   postgres://USER@HOST/DATABASE
+  mysql://USER@HOST/DATABASE
 for which it takes the program of the module cmd/all: "randflake version" shows what this one has.
 `
 
@@ -51,6 +52,7 @@ type home struct {
 	store      string // as the user named it
 	place      place  // of the store
 	secretFile string // or nothing, for a store that is in no directory
+	ownSecret  bool   // the user did not name it: it is the one in the store's directory
 	implied    bool   // the user named neither of them
 }
 
@@ -75,7 +77,7 @@ func (h *home) resolve(t *tool) (err error) {
 		return err
 	}
 	if h.secretFile == "" && h.place.dir != "" && h.space == "" {
-		h.secretFile = filepath.Join(h.place.dir, "secret")
+		h.secretFile, h.ownSecret = filepath.Join(h.place.dir, "secret"), true
 	}
 	return nil
 }
@@ -133,7 +135,7 @@ func inStateHome(name string) (string, error) {
 }
 
 // open returns the secret and the store. Where the user named neither it makes both at first use.
-func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, Store, error) {
+func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, *store.Store, error) {
 	secret, err := h.readSecret()
 	if h.implied && errors.Is(err, fs.ErrNotExist) {
 		if err := h.firstUse(t); err != nil {
@@ -144,13 +146,13 @@ func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, Store, erro
 	if err != nil {
 		return secret, nil, err
 	}
-	store, err := h.openStore(ctx)
-	return secret, store, err
+	space, err := h.openStore(ctx)
+	return secret, space, err
 }
 
 // openKeyless returns the store of IDs without a secret. Where the user did not name it it makes it at
 // first use.
-func (h *home) openKeyless(ctx context.Context, t *tool) (Store, error) {
+func (h *home) openKeyless(ctx context.Context, t *tool) (*store.Store, error) {
 	if h.implied {
 		if err := h.firstUse(t); err != nil {
 			return nil, err
@@ -175,18 +177,18 @@ func (h *home) readSecret() (randflake.Secret, error) {
 }
 
 // openStore opens the store, and makes none.
-func (h *home) openStore(ctx context.Context) (Store, error) {
+func (h *home) openStore(ctx context.Context) (*store.Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	store, err := h.place.Open(ctx, h.place.name())
-	if errors.Is(err, lease.ErrNoStore) && h.unused() {
+	space, err := h.place.Open(ctx, h.place.name())
+	if errors.Is(err, store.ErrNoStore) && h.unused() {
 		return nil, fmt.Errorf("no lease store in %s: name one with -store, or run randflake new once, which makes one and a secret", h.place)
 	}
-	if errors.Is(err, lease.ErrNoStore) {
+	if errors.Is(err, store.ErrNoStore) {
 		// One that is made now can't know what a lost one granted for the secret.
 		return nil, fmt.Errorf("no lease store in %s: to make one, whose first lease starts after a safety delay, run: randflake lease init -store %s", h.place, h.place)
 	}
-	return store, err
+	return space, err
 }
 
 // firstUse makes the state directory, unless there is something in it already. Of many processes
@@ -236,16 +238,19 @@ func (h *home) moveIn() (won bool, err error) {
 // new, so the store's leases may start at once. Without a secret they may, since what this user mints
 // without naming another store is the ID space: whoever removes the directory begins it anew.
 func (h *home) furnish(dir string) error {
+	options := []store.Option{store.ForNewSecret()}
 	if h.space == "" {
-		if err := makeSecretFile(filepath.Join(dir, "secret")); err != nil {
+		secret := randflake.NewSecret()
+		if err := writeSecretFile(filepath.Join(dir, "secret"), secret); err != nil {
 			return err
 		}
+		options = append(options, store.ForSecret(secret.CheckValue()))
 	}
-	store, err := filestore.Create(dir, filestore.ForNewSecret())
+	space, err := filestore.Create(dir, options...)
 	if err != nil {
 		return err
 	}
-	return store.Close()
+	return space.Close()
 }
 
 // occupy renames temp to dir, and reports false if somebody else was first.

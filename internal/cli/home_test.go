@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/randflake/randflake"
 )
 
 func TestFirstUse(t *testing.T) {
@@ -160,7 +158,7 @@ func TestRefusals(t *testing.T) {
 	file := func(name string) func(dir string) string {
 		return func(dir string) string { return filepath.Join(dir, name) }
 	}
-	secret, state := file("secret"), file("state")
+	secret := file("secret")
 	for _, c := range []struct {
 		name   string
 		breaks func(dir string) error
@@ -174,13 +172,8 @@ func TestRefusals(t *testing.T) {
 		{"a directory as the secret", func(dir string) error { return errors.Join(os.Remove(secret(dir)), os.Mkdir(secret(dir), 0o700)) }, []string{"is a directory"}},
 		{"a secret for everybody", func(dir string) error { return notOnWindows(os.Chmod(secret(dir), 0o644)) }, []string{"0644", "chmod 600"}},
 		{"a secret that the group may write", func(dir string) error { return notOnWindows(os.Chmod(secret(dir), 0o660)) }, []string{"0660", "chmod 600"}},
-		{"no store", func(dir string) error {
-			return errors.Join(os.Remove(state(dir)), os.Remove(file("incarnation")(dir)), os.Remove(file("lock")(dir)))
-		}, []string{"no lease store", "randflake lease init -store"}},
-		{"no state", func(dir string) error { return os.Remove(state(dir)) }, []string{"store is corrupt"}},
-		{"truncated store", func(dir string) error { return os.Truncate(state(dir), 50) }, []string{"store is corrupt"}},
-		{"store with a flipped bit", func(dir string) error { return flipBit(state(dir)) }, []string{"store is corrupt"}},
-		{"store of another incarnation", func(dir string) error { return flipBit(file("incarnation")(dir)) }, []string{"store is corrupt"}},
+		{"no store", func(dir string) error { return removeStore(t, dir) }, []string{"no lease store", "randflake lease init -store"}},
+		{"truncated store", func(dir string) error { return truncateStore(t, dir) }, []string{"data is corrupt"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, implied := range []bool{false, true} {
@@ -219,13 +212,36 @@ func notOnWindows(err error) error {
 	return err
 }
 
-func flipBit(path string) error {
-	content, err := os.ReadFile(path)
+// storeFiles returns the names of the files in dir that are the store's.
+func storeFiles(t *testing.T, dir string) (files []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	content[len(content)/2] ^= 4
-	return os.WriteFile(path, content, 0o600)
+	for _, entry := range entries {
+		if entry.Name() != "secret" {
+			files = append(files, filepath.Join(dir, entry.Name()))
+		}
+	}
+	if len(files) == 0 {
+		t.Fatalf("no store in %s", dir)
+	}
+	return files
+}
+
+func removeStore(t *testing.T, dir string) (err error) {
+	for _, file := range storeFiles(t, dir) {
+		err = errors.Join(err, os.Remove(file))
+	}
+	return err
+}
+
+func truncateStore(t *testing.T, dir string) (err error) {
+	for _, file := range storeFiles(t, dir) {
+		err = errors.Join(err, os.Truncate(file, 7))
+	}
+	return err
 }
 
 // TestStrangeStateDir has something in the state directory that is no secret and no store.
@@ -257,7 +273,10 @@ func TestStateDirThatCantBeMade(t *testing.T) {
 
 func TestSecretForms(t *testing.T) {
 	dir := newHome(t)
-	key := randflake.NewSecret()
+	key, err := readSecret(filepath.Join(dir, "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	text := hex.EncodeToString(key[:])
 	for _, content := range []string{text, text + "\n", text + "\r\n", strings.ToUpper(text) + "\n"} {
 		write(t, filepath.Join(dir, "secret"), content)
@@ -265,8 +284,8 @@ func TestSecretForms(t *testing.T) {
 		if err != nil || got != key {
 			t.Errorf("secret with %d characters: %v", len(content), err)
 		}
+		succeed(t, "", "new", "-store", dir)
 	}
-	succeed(t, "", "new", "-store", dir)
 }
 
 func TestSecretCommand(t *testing.T) {
@@ -308,10 +327,8 @@ func TestPublishWithoutLinks(t *testing.T) {
 func TestLeaseInitInStateDir(t *testing.T) {
 	dir := isolate(t)
 	succeedNoisily(t, "new")
-	for _, name := range []string{"state", "incarnation", "lock"} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+	if err := removeStore(t, dir); err != nil {
+		t.Fatal(err)
 	}
 	if out := succeed(t, "", "lease", "init"); !strings.Contains(out, "first lease starts at") {
 		t.Errorf("lease init: %q", out)

@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 const leaseInitUsage = `Usage: randflake lease init [-new-secret] [-max-ttl D] [-max-skew D] [-store STORE] [-secret-file F]
@@ -16,36 +18,37 @@ Makes a lease store. It can't know what other stores granted for the secret, one
 instance, so its first lease starts when all of theirs have ended: after -max-ttl and -max-skew,
 which must be no less than theirs. A store keeps both for good.
 
+A store belongs to one secret, and refuses all others: the one in the secret file if there is one,
+and otherwise the first that makes IDs with it.
+
   -new-secret        make a secret too, which no other store can know of: the first lease may start
                      at once
   -max-ttl D         the longest lease that the store will grant, in whole seconds (default 10m)
   -max-skew D        how far two clocks that pass for right may differ, in whole seconds (default 1m)
   -store STORE       the store; without it, what RANDFLAKE_STORE names, or your state directory
-  -secret-file F     where -new-secret puts the secret; without it, what RANDFLAKE_SECRET_FILE names,
-                     or the file "secret" in the store's directory
+  -secret-file F     the file with the secret, where -new-secret puts it; without it, what
+                     RANDFLAKE_SECRET_FILE names, or the file "secret" in the store's directory
 ` + storeUsage
 
 func (t *tool) runLeaseInit(ctx context.Context, args []string) error {
 	flags := newFlags("lease init", leaseInitUsage)
 	var h home
-	n := NewStore{Rules: lease.DefaultRules()}
+	var newSecret bool
+	limits := store.DefaultLimits()
 	flags.homeFlags(&h)
-	flags.BoolVar(&n.NewSecret, "new-secret", false, "")
-	flags.DurationVar(&n.Rules.MaxTTL, "max-ttl", n.Rules.MaxTTL, "")
-	flags.DurationVar(&n.Rules.MaxSkew, "max-skew", n.Rules.MaxSkew, "")
+	flags.BoolVar(&newSecret, "new-secret", false, "")
+	flags.DurationVar(&limits.MaxTTL, "max-ttl", limits.MaxTTL, "")
+	flags.DurationVar(&limits.MaxSkew, "max-skew", limits.MaxSkew, "")
 	if err := flags.parseAll(t, args); err != nil {
 		return err
 	}
-	if err := n.Rules.Check(); err != nil {
+	if err := limits.Check(); err != nil {
 		return flags.wrong("%v", err)
-	}
-	if h.secretFile != "" && !n.NewSecret {
-		return flags.wrong("-secret-file is where -new-secret puts the secret: a store needs none")
 	}
 	if err := h.resolve(t); err != nil {
 		return err
 	}
-	if n.NewSecret && h.secretFile == "" {
+	if newSecret && h.secretFile == "" {
 		return flags.wrong("-secret-file is missing: %s is no directory where -new-secret could put the secret", h.place)
 	}
 	if h.place.dir != "" {
@@ -55,49 +58,67 @@ func (t *tool) runLeaseInit(ctx context.Context, args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if n.NewSecret {
-		return t.initWithSecret(ctx, h, n)
+	if newSecret {
+		return t.initWithNewSecret(ctx, h, limits)
 	}
-	start, err := h.place.found(ctx, n)
+	options, err := h.itsSecret()
+	if err != nil {
+		return err
+	}
+	start, err := h.place.found(ctx, append(options, store.WithLimits(limits))...)
 	if err != nil {
 		return err
 	}
 	return t.print(fmt.Sprintf("made a lease store in %s: its first lease starts at %s\n", h.place, start.Format(time.RFC3339)))
 }
 
-// initWithSecret makes the secret first: should the store fail, the secret is no longer new, and a
+// itsSecret has a store belong to the secret in its secret file. Where the user named none there need
+// be none.
+func (h *home) itsSecret() ([]store.Option, error) {
+	if h.secretFile == "" {
+		return nil, nil
+	}
+	secret, err := readSecret(h.secretFile)
+	if errors.Is(err, fs.ErrNotExist) && h.ownSecret {
+		return nil, nil
+	}
+	return []store.Option{store.ForSecret(secret.CheckValue())}, err
+}
+
+// initWithNewSecret makes the secret first: should the store fail, the secret is no longer new, and a
 // store that is made later starts after the delay.
-func (t *tool) initWithSecret(ctx context.Context, h home, n NewStore) error {
-	if store, err := h.place.Open(ctx, h.place.name()); !errors.Is(err, lease.ErrNoStore) {
+func (t *tool) initWithNewSecret(ctx context.Context, h home, limits store.Limits) error {
+	if there, err := h.place.Open(ctx, h.place.name()); !errors.Is(err, store.ErrNoStore) {
 		if err != nil {
 			return err
 		}
-		store.Close()
+		there.Close()
 		return errStoreExists(h.place)
 	}
-	if err := makeSecretFile(h.secretFile); err != nil {
+	secret := randflake.NewSecret()
+	if err := writeSecretFile(h.secretFile, secret); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			err = fmt.Errorf("%w: without -new-secret you get a store for the one that is there", err)
 		}
 		return err
 	}
-	if _, err := h.place.found(ctx, n); err != nil {
+	if _, err := h.place.found(ctx, store.WithLimits(limits), store.ForNewSecret(), store.ForSecret(secret.CheckValue())); err != nil {
 		return fmt.Errorf("%w: the new secret is in %s, and counts as used from now on", err, h.secretFile)
 	}
 	return t.print(fmt.Sprintf("made a new secret in %s and a lease store in %s\n", h.secretFile, h.place))
 }
 
 // found creates a store, closes it, and returns when its first lease may start.
-func (p place) found(ctx context.Context, n NewStore) (start time.Time, err error) {
-	store, err := p.Create(ctx, p.name(), n)
+func (p place) found(ctx context.Context, options ...store.Option) (start time.Time, err error) {
+	space, err := p.Create(ctx, p.name(), options...)
 	if errors.Is(err, fs.ErrExist) {
 		return start, errStoreExists(p)
 	}
 	if err != nil {
 		return start, err
 	}
-	_, start, err = store.Limits(ctx)
-	return start, errors.Join(err, store.Close())
+	limits, err := lease.On(space).Limits(ctx)
+	return limits.Floor, errors.Join(err, space.Close())
 }
 
 func errStoreExists(p place) error {

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 // patience is how long a command waits for other processes that use the store.
@@ -23,6 +25,7 @@ func (t *tool) leaseCommands() []command {
 		{"release", "give a lease back", (*tool).runLeaseRelease},
 		{"init", "make a store", (*tool).runLeaseInit},
 		{"distrust", "say that a store was restored from a backup", (*tool).runLeaseDistrust},
+		{"pardon", "say that a clock was ahead, and is right now", (*tool).runLeasePardon},
 	}
 	if _, found := t.schemaEngine(); found {
 		all = append(all, command{"ddl", "print what makes the schema of a store", (*tool).runLeaseDDL})
@@ -39,25 +42,25 @@ const leaseStoreUsage = `
 ` + storeUsage
 
 // withStore opens the store for use.
-func (t *tool) withStore(ctx context.Context, h *home, use func(context.Context, Store) error) error {
+func (t *tool) withStore(ctx context.Context, h *home, use func(context.Context, *store.Store) error) error {
 	if err := h.resolve(t); err != nil {
 		return err
 	}
-	store, err := h.openStore(ctx)
+	space, err := h.openStore(ctx)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer space.Close()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return use(ctx, store)
+	return use(ctx, space)
 }
 
 // A leaseView is what the lease commands print of a record.
 type leaseView struct {
 	FirstNode uint32      `json:"firstNode"`
 	LastNode  uint32      `json:"lastNode"`
-	Owner     lease.Owner `json:"owner,omitzero"`
+	Owner     lease.Token `json:"owner,omitzero"`
 	Version   uint64      `json:"version"`
 	Start     time.Time   `json:"start"`
 	Until     time.Time   `json:"until"`
@@ -69,32 +72,45 @@ func (a assessor) view(rec lease.Record) leaseView {
 	return leaseView{rec.FirstNode, rec.LastNode, rec.Owner, rec.Version, l.Start, l.End, a.state(rec)}
 }
 
-// An assessor names the states of a store's records.
+// An assessor says what a store's records mean at present.
 type assessor struct {
-	rules     lease.Rules
-	now       int64 // Unix seconds
-	notBefore int64 // where leases start now: at present, or later in a store that may have lost data
+	now  int64 // Unix seconds
+	meta *store.Meta
 }
 
-func newAssessor(ctx context.Context, store Store) (assessor, error) {
-	now := time.Now()
-	rules, notBefore, err := store.Limits(ctx)
-	if notBefore.Before(now) {
-		notBefore = now
+func newAssessor(ctx context.Context, space *store.Store) (assessor, error) {
+	v, err := space.Look(ctx, nil, store.Page{})
+	if err != nil {
+		return assessor{}, err
 	}
-	return assessor{rules, now.Unix(), notBefore.Unix()}, err
+	return assessor{v.Now, v.Meta}, nil
 }
 
+// state names the state of a record. No lease reaches further ahead than the longest one does, by a
+// clock that passes for right.
 func (a assessor) state(rec lease.Record) string {
 	switch {
-	case a.rules.Poisoned(rec, a.notBefore):
+	case rec.HighWater > a.now+a.meta.MaxTTL+a.meta.MaxSkew:
 		return "poisoned"
-	case rec.Owner == lease.Owner{}:
+	case rec.Owner == lease.Token{}:
 		return "released"
 	case rec.HighWater < a.now:
 		return "free"
 	}
 	return "leased"
+}
+
+// bounds says which seconds are not granted, whichever nodes are free.
+func (a assessor) bounds() string {
+	stamp := func(second int64) string { return time.Unix(second, 0).UTC().Format(time.RFC3339) }
+	var b strings.Builder
+	if a.meta.Floor > a.now {
+		fmt.Fprintf(&b, "\nno lease starts before %s: what the store may not know of has ended by then\n", stamp(a.meta.Floor))
+	}
+	if barred := a.meta.Barred; barred != nil && barred.To > a.now {
+		fmt.Fprintf(&b, "\nno lease has a second from %s until before %s: see randflake lease pardon -h\n", stamp(barred.From), stamp(barred.To))
+	}
+	return b.String()
 }
 
 // printJSON prints v in one line.
@@ -114,9 +130,12 @@ first second that the holder may embed (START), the first one that it may not (U
   leased     the lease runs, or will
   free       it has ended
   released   the holder gave it back
-  poisoned   it ends so far ahead that a wrong clock must have granted it; the range is passed over
+  poisoned   it ends so far ahead that a wrong clock must have granted it; the range is passed over,
+             unless you run: randflake lease pardon
 
-  -json          print one JSON object a line
+Below that it says before which second no lease starts, and which seconds none has, if there are such.
+
+  -json          print each lease as a JSON object in one line, and nothing else
 ` + leaseStoreUsage
 
 func (t *tool) runLeaseList(ctx context.Context, args []string) error {
@@ -127,19 +146,19 @@ func (t *tool) runLeaseList(ctx context.Context, args []string) error {
 	if err := flags.parseAll(t, args); err != nil {
 		return err
 	}
-	return t.withStore(ctx, &h, func(ctx context.Context, store Store) error {
-		records, err := store.List(ctx)
+	return t.withStore(ctx, &h, func(ctx context.Context, space *store.Store) error {
+		records, err := lease.On(space).List(ctx)
 		if err != nil {
 			return err
 		}
-		states, err := newAssessor(ctx, store)
+		states, err := newAssessor(ctx, space)
 		if err != nil {
 			return err
 		}
 		if *asJSON {
 			return t.print(leaseLines(records, states))
 		}
-		return t.print(leaseTable(records, states))
+		return t.print(leaseTable(records, states) + states.bounds())
 	})
 }
 
@@ -159,7 +178,7 @@ func leaseTable(records []lease.Record, states assessor) string {
 	for _, rec := range records {
 		v := states.view(rec)
 		owner := "-"
-		if v.Owner != (lease.Owner{}) {
+		if v.Owner != (lease.Token{}) {
 			owner = v.Owner.String()
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", nodeRange(v.FirstNode, v.LastNode), owner, v.Version,
@@ -195,21 +214,22 @@ func (t *tool) runLeaseAcquire(ctx context.Context, args []string) error {
 	if err := flags.parseAll(t, args); err != nil {
 		return err
 	}
-	return t.withStore(ctx, &h, func(ctx context.Context, store Store) error {
-		rec, err := store.Acquire(ctx, lease.Request{Nodes: *nodes, TTL: *ttl})
+	return t.withStore(ctx, &h, func(ctx context.Context, space *store.Store) error {
+		leases := lease.On(space)
+		rec, err := leases.Acquire(ctx, lease.Request{Nodes: *nodes, TTL: *ttl})
 		if errors.Is(err, lease.ErrInvalidRequest) {
 			return flags.wrong("%v", err)
 		}
 		if err != nil {
 			return err
 		}
-		states, err := newAssessor(ctx, store)
+		states, err := newAssessor(ctx, space)
 		if err == nil {
 			err = t.printJSON(states.view(rec))
 		}
 		if err != nil {
 			// Nobody knows the owner's token, so nobody can use or release the lease.
-			return errors.Join(err, store.Release(ctx, rec, time.Unix(rec.Start-1, 0)))
+			return errors.Join(err, leases.Release(ctx, rec, time.Unix(rec.Start-1, 0)))
 		}
 		return nil
 	})
@@ -228,7 +248,7 @@ Gives a lease back, once nothing uses it any more. A TIME that is too early can 
 func (t *tool) runLeaseRelease(ctx context.Context, args []string) error {
 	flags := newFlags("lease release", leaseReleaseUsage)
 	var h home
-	var owner lease.Owner
+	var owner lease.Token
 	var used lastUsed
 	flags.path(&h.store, "store")
 	flags.Func("owner", "", func(text string) error { return owner.UnmarshalText([]byte(text)) })
@@ -236,17 +256,18 @@ func (t *tool) runLeaseRelease(ctx context.Context, args []string) error {
 	if err := flags.parseAll(t, args); err != nil {
 		return err
 	}
-	if owner == (lease.Owner{}) {
+	if owner == (lease.Token{}) {
 		return flags.wrong("-owner is missing: randflake lease list shows the owners")
 	}
-	return t.withStore(ctx, &h, func(ctx context.Context, store Store) error {
-		records, err := store.List(ctx)
+	return t.withStore(ctx, &h, func(ctx context.Context, space *store.Store) error {
+		leases := lease.On(space)
+		records, err := leases.List(ctx)
 		if err != nil {
 			return err
 		}
 		for _, rec := range records {
 			if rec.Owner == owner {
-				return used.release(ctx, store, rec)
+				return used.release(ctx, leases, rec)
 			}
 		}
 		return fmt.Errorf("no lease of owner %v in %s: it was released or, after its end, taken over", owner, h.place)
@@ -264,16 +285,25 @@ func (u *lastUsed) set(text string) error {
 		*u = lastUsed{given: true, unused: true}
 		return nil
 	}
-	t, err := time.Parse(time.RFC3339, text)
+	t, err := parseTime(text)
 	if err != nil {
-		return errors.New(`want a time such as 2025-01-31T12:00:00Z, or "unused"`)
+		return fmt.Errorf(`%w, or "unused"`, err)
 	}
 	*u = lastUsed{given: true, second: t.Unix()}
 	return nil
 }
 
+// parseTime reads a time on the command line.
+func parseTime(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, errors.New("want a time such as 2025-01-31T12:00:00Z")
+	}
+	return t, nil
+}
+
 // release releases rec. A second outside the lease is a mistake that it does not guess about.
-func (u lastUsed) release(ctx context.Context, store lease.Store, rec lease.Record) error {
+func (u lastUsed) release(ctx context.Context, leases lease.Store, rec lease.Record) error {
 	second := u.second
 	switch {
 	case !u.given:
@@ -285,5 +315,5 @@ func (u lastUsed) release(ctx context.Context, store lease.Store, rec lease.Reco
 		return fmt.Errorf("-last-used %s is outside the lease, which is from %s until before %s",
 			time.Unix(second, 0).UTC().Format(time.RFC3339), l.Start.Format(time.RFC3339), l.End.Format(time.RFC3339))
 	}
-	return store.Release(ctx, rec, time.Unix(second, 0))
+	return leases.Release(ctx, rec, time.Unix(second, 0))
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 // views returns what lease list -json says.
@@ -39,24 +42,37 @@ func acquire(t *testing.T, dir string, args ...string) leaseView {
 	return v
 }
 
+// viewOf returns what lease list -json says of the range that begins with a node.
+func viewOf(t *testing.T, dir string, first uint32) leaseView {
+	t.Helper()
+	for _, v := range views(t, dir) {
+		if v.FirstNode == first {
+			return v
+		}
+	}
+	t.Fatalf("no lease from node %d on", first)
+	return leaseView{}
+}
+
 func TestLeaseLife(t *testing.T) {
 	dir := newHome(t)
 	if all := views(t, dir); len(all) != 0 {
 		t.Fatalf("a new store has leases: %v", all)
 	}
 	a := acquire(t, dir, "-nodes", "4", "-ttl", "5m")
-	if a.FirstNode != 0 || a.LastNode != 3 || a.State != "leased" || a.Owner == (lease.Owner{}) || a.Until.Sub(a.Start) != 5*time.Minute {
+	if a.LastNode-a.FirstNode != 3 || a.State != "leased" || a.Owner == (lease.Token{}) || a.Until.Sub(a.Start) != 5*time.Minute {
 		t.Errorf("acquired %+v", a)
 	}
 	b := acquire(t, dir)
-	if b.FirstNode != 4 || b.LastNode != 4 || b.Until.Sub(b.Start) != time.Minute {
-		t.Errorf("acquired %+v", b)
+	if b.FirstNode != b.LastNode || a.FirstNode <= b.FirstNode && b.FirstNode <= a.LastNode || b.Until.Sub(b.Start) != time.Minute {
+		t.Errorf("acquired %+v, and %+v before", b, a)
 	}
-	if all := views(t, dir); len(all) != 2 || all[0] != a || all[1] != b {
+	if all := views(t, dir); len(all) != 2 || viewOf(t, dir, a.FirstNode) != a || viewOf(t, dir, b.FirstNode) != b {
 		t.Errorf("list: %+v, want %+v and %+v", all, a, b)
 	}
 	table := succeed(t, "", "lease", "list", "-store", dir)
-	for _, want := range []string{"NODES", "0-3 ", "\n4 ", a.Owner.String(), a.Until.Format(time.RFC3339), "leased\n"} {
+	for _, want := range []string{"NODES", fmt.Sprintf("\n%d-%d ", a.FirstNode, a.LastNode), fmt.Sprintf("\n%d ", b.FirstNode),
+		a.Owner.String(), a.Until.Format(time.RFC3339), "leased\n"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("list:\n%swant %q in it", table, want)
 		}
@@ -65,17 +81,16 @@ func TestLeaseLife(t *testing.T) {
 	used := a.Start.Add(time.Second)
 	succeed(t, "", "lease", "release", "-store", dir, "-owner", a.Owner.String(), "-last-used", used.Format(time.RFC3339))
 	succeed(t, "", "lease", "release", "-store", dir, "-owner", b.Owner.String())
-	all := views(t, dir)
-	if all[0].State != "released" || all[0].Owner != (lease.Owner{}) || !all[0].Until.Equal(used.Add(time.Second)) {
-		t.Errorf("released up to %v: %+v", used, all[0])
+	if v := viewOf(t, dir, a.FirstNode); v.State != "released" || v.Owner != (lease.Token{}) || !v.Until.Equal(used.Add(time.Second)) {
+		t.Errorf("released up to %v: %+v", used, v)
 	}
-	if all[1].State != "released" || !all[1].Until.Equal(b.Until) {
-		t.Errorf("released without -last-used: %+v, want the end of %+v", all[1], b)
+	if v := viewOf(t, dir, b.FirstNode); v.State != "released" || !v.Until.Equal(b.Until) {
+		t.Errorf("released without -last-used: %+v, want the end of %+v", v, b)
 	}
 
 	c := acquire(t, dir)
 	succeed(t, "", "lease", "release", "-store", dir, "-owner", c.Owner.String(), "-last-used", "unused")
-	if v := views(t, dir)[c.FirstNode-a.LastNode]; !v.Until.Equal(v.Start) {
+	if v := viewOf(t, dir, c.FirstNode); !v.Until.Equal(v.Start) {
 		t.Errorf("released unused: %+v", v)
 	}
 }
@@ -103,7 +118,7 @@ func TestLeaseReleaseRefuses(t *testing.T) {
 
 func TestLeaseStates(t *testing.T) {
 	const now = randflake.Epoch + 1_000_000
-	owner := lease.Owner{1}
+	owner := lease.Token{1}
 	for _, c := range []struct {
 		rec  lease.Record
 		want string
@@ -112,11 +127,12 @@ func TestLeaseStates(t *testing.T) {
 		{lease.Record{Owner: owner, Start: now - 10, HighWater: now - 1}, "free"},
 		{lease.Record{Start: now - 10, HighWater: now - 1}, "released"},
 		{lease.Record{Start: now - 10, HighWater: now}, "released"},
-		{lease.Record{Owner: owner, Start: now + 660, HighWater: now + 660 + 599}, "leased"}, // in a new store
+		{lease.Record{Owner: owner, Start: now + 60, HighWater: now + 660}, "leased"}, // by a clock that is a minute ahead
+		{lease.Record{Owner: owner, Start: now + 61, HighWater: now + 661}, "poisoned"},
 		{lease.Record{Owner: owner, Start: now + 86400, HighWater: now + 86500}, "poisoned"},
 		{lease.Record{Start: now + 86400, HighWater: now + 86500}, "poisoned"},
 	} {
-		states := assessor{lease.DefaultRules(), now, now + 660}
+		states := assessor{now, &store.Meta{MaxTTL: 600, MaxSkew: 60}}
 		if got := states.state(c.rec); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.rec, got, c.want)
 		}
@@ -130,6 +146,9 @@ func TestLeaseInit(t *testing.T) {
 		t.Errorf("lease init: %q", out)
 	}
 	wantFailure(t, call(t, "", "lease", "acquire", "-store", dir), exitFailed, "no lease may start before", "try again from")
+	if listed := succeed(t, "", "lease", "list", "-store", dir); !strings.Contains(listed, "\nno lease starts before 20") {
+		t.Errorf("lease list: %s", listed)
+	}
 	before := snapshot(t, dir)
 	for _, args := range [][]string{{"-store", dir}, {"-store", dir, "-new-secret"}} {
 		wantFailure(t, call(t, "", append([]string{"lease", "init"}, args...)...), exitFailed, "never replaced")
@@ -151,6 +170,35 @@ func TestLeaseInitWithNewSecret(t *testing.T) {
 	other := filepath.Join(base, "other")
 	wantFailure(t, call(t, "", "lease", "init", "-new-secret", "-store", other, "-secret-file", secret), exitFailed, secret, "without -new-secret")
 	wantFailure(t, call(t, "", "new", "-store", other, "-secret-file", secret), exitFailed, "no lease store")
+	wantFailure(t, call(t, "", "lease", "init", "-store", other, "-secret-file", filepath.Join(base, "none")), exitFailed, "does not exist")
+	wantFailure(t, call(t, "", "new", "-store", other, "-secret-file", secret), exitFailed, "no lease store")
+}
+
+// TestWrongSecret has a secret that is not the one which a store was made with, or for.
+func TestWrongSecret(t *testing.T) {
+	base := t.TempDir()
+	ours, others := filepath.Join(base, "ours"), filepath.Join(base, "others")
+	for _, file := range []string{ours, others} {
+		succeed(t, "", "secret", "-o", file)
+	}
+	named, own := filepath.Join(base, "named"), filepath.Join(base, "own")
+	succeed(t, "", "lease", "init", "-store", named, "-secret-file", ours)
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(ours, filepath.Join(own, "secret")); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, "", "lease", "init", "-store", own)
+	for _, dir := range []string{newHome(t), named, own} {
+		before := snapshot(t, dir)
+		wantFailure(t, call(t, "", "new", "-store", dir, "-secret-file", others), exitFailed, "space of another secret", dir)
+		if !maps.Equal(before, snapshot(t, dir)) {
+			t.Error("the store was changed")
+		}
+		succeed(t, "", "lease", "list", "-store", dir)
+	}
+	wantFailure(t, call(t, "", "new", "-store", named, "-secret-file", filepath.Join(own, "secret")), exitFailed, "no lease may start before")
 }
 
 // TestLeaseDistrust is how one goes on who restored a backup.
@@ -161,7 +209,7 @@ func TestLeaseDistrust(t *testing.T) {
 	out := succeed(t, "", "lease", "distrust", "-store", dir)
 	text, found := strings.CutPrefix(out, "no lease of "+dir+" starts before ")
 	start, err := time.Parse(time.RFC3339, strings.TrimSpace(text))
-	if rules := lease.DefaultRules(); !found || err != nil || start.Before(before.Add(rules.MaxTTL+rules.MaxSkew)) {
+	if limits := store.DefaultLimits(); !found || err != nil || start.Before(before.Add(limits.MaxTTL+limits.MaxSkew)) {
 		t.Errorf("lease distrust at %v: %q, %v", before, out, err)
 	}
 	wantFailure(t, call(t, "", "new", "-store", dir), exitFailed, "no lease may start before "+start.Format(time.RFC3339))
@@ -170,9 +218,45 @@ func TestLeaseDistrust(t *testing.T) {
 	}
 }
 
+// TestLeasePardon is how one goes on whose clock was ahead for a while.
+func TestLeasePardon(t *testing.T) {
+	dir := newHome(t)
+	now := time.Now()
+	ahead := testStore(t, dir, store.WithClock(func() time.Time { return now.AddDate(3, 0, 0) }))
+	if _, err := lease.On(ahead).Acquire(t.Context(), lease.Request{Nodes: 131072, TTL: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	if listed := succeed(t, "", "lease", "list", "-store", dir); !strings.Contains(listed, "poisoned\n") {
+		t.Errorf("lease list:\n%s", listed)
+	}
+	for _, args := range []string{"new", "lease acquire", "lease distrust"} {
+		wantFailure(t, call(t, "", append(strings.Fields(args), "-store", dir)...), exitFailed, "randflake lease pardon")
+	}
+	pardon := func(from time.Time) []string {
+		return []string{"lease", "pardon", "-store", dir, "-from", from.Format(time.RFC3339)}
+	}
+	for _, from := range []time.Time{now.AddDate(-1, 0, 0), now, now.AddDate(4, 0, 0)} {
+		wantFailure(t, call(t, "", pardon(from)...), exitFailed, from.UTC().Format(time.RFC3339))
+	}
+	from := now.AddDate(2, 0, 0)
+	out := succeed(t, "", pardon(from)...)
+	listed := succeed(t, "", "lease", "list", "-store", dir)
+	for _, want := range []string{"no lease of " + dir + " starts before 20", " from " + from.UTC().Format(time.RFC3339) + " until before "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("lease pardon: %q, want %q in it", out, want)
+		}
+	}
+	for _, want := range []string{"\nno lease starts before 20", "\nno lease has a second from " + from.UTC().Format(time.RFC3339) + " until before "} {
+		if !strings.Contains(listed, want) || strings.Contains(listed, "poisoned") {
+			t.Errorf("lease list:\n%swant %q in it, and nothing poisoned", listed, want)
+		}
+	}
+	wantFailure(t, call(t, "", "new", "-store", dir), exitFailed, "no lease may start before", "try again from")
+}
+
 func TestLeaseCommandsWithoutStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
-	for _, args := range []string{"list", "acquire", "distrust", "release -owner 00000000000000000000000000000001"} {
+	for _, args := range []string{"list", "acquire", "distrust", "pardon -from 2050-01-01T00:00:00Z", "release -owner 00000000000000000000000000000001"} {
 		wantFailure(t, call(t, "", append(append([]string{"lease"}, strings.Fields(args)...), "-store", dir)...), exitFailed, "no lease store in "+dir)
 	}
 }

@@ -24,17 +24,17 @@ type generator[ID any] interface {
 	Lease() randflake.Lease
 }
 
-// A leasehold is a generator and the keeper of its lease.
+// A leasehold is a generator and the keeping of its lease.
 type leasehold[ID any] struct {
 	generator generator[ID]
-	keeper    *lease.Keeper
+	keeping   *lease.Keeping
 	outage    time.Duration // how long there may be no lease
 }
 
-// leasing returns how all kinds of generators keep their leases in store.
-func leasing(ctx context.Context, store Store) ([]lease.Option, error) {
-	rules, _, err := store.Limits(ctx)
-	return []lease.Option{lease.TTL(min(leaseTTL, rules.MaxTTL)), lease.Logger(slog.New(slog.DiscardHandler))}, err
+// leasing returns how all kinds of generators keep their leases.
+func leasing(ctx context.Context, leases lease.Store) ([]lease.Option, error) {
+	limits, err := leases.Limits(ctx)
+	return []lease.Option{lease.TTL(min(leaseTTL, limits.MaxTTL)), lease.Logger(slog.New(slog.DiscardHandler))}, err
 }
 
 // mint writes n IDs, made by so many workers at most, and gives the lease back.
@@ -43,7 +43,7 @@ func (l leasehold[ID]) mint(ctx context.Context, t *tool, n int64, workers int, 
 	if err == nil {
 		err = newMinter(n, workers, f, l.fill).mint(ctx, t)
 	}
-	if closeErr := l.keeper.Close(); closeErr != nil && err == nil {
+	if closeErr := l.keeping.Close(); closeErr != nil && err == nil {
 		// The IDs are good and written.
 		t.note(fmt.Errorf("the lease runs out by itself, at %s: %w", l.generator.Lease().End.Format(time.RFC3339), closeErr))
 	}
@@ -86,7 +86,7 @@ func (l leasehold[ID]) awaitLease(ctx context.Context) (ID, error) {
 		case !errors.Is(err, randflake.ErrLeaseEnded):
 			return id, err
 		case time.Now().After(end):
-			if cause := l.keeper.Status().Err; cause != nil {
+			if cause := l.keeping.Status().Err; cause != nil {
 				err = fmt.Errorf("%w: %w", err, cause)
 			}
 			return id, err

@@ -15,12 +15,12 @@ const largestLease = 4096
 
 // mintRandflakes takes a lease, writes n IDs and gives the lease back.
 func (t *tool) mintRandflakes(ctx context.Context, h home, n int64, f Format[randflake.ID]) error {
-	secret, store, err := h.open(ctx, t)
+	secret, space, err := h.open(ctx, t)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	keeper, err := keep(ctx, store, secret, nodesFor(n))
+	defer space.Close()
+	keeper, err := keep(ctx, lease.On(space), secret, nodesFor(n))
 	if err != nil {
 		return err
 	}
@@ -29,19 +29,19 @@ func (t *tool) mintRandflakes(ctx context.Context, h home, n int64, f Format[ran
 
 // randflakes is the leasehold of a keeper.
 func randflakes(keeper *lease.Keeper) leasehold[randflake.ID] {
-	return leasehold[randflake.ID]{keeper.Generator(), keeper, patience}
+	return leasehold[randflake.ID]{keeper.Generator(), keeper.Keeping, patience}
 }
 
 // keep takes a lease on nodes, or on fewer where the store has no such range left.
-func keep(ctx context.Context, store Store, secret randflake.Secret, nodes int) (*lease.Keeper, error) {
+func keep(ctx context.Context, leases lease.Store, secret randflake.Secret, nodes int) (*lease.Keeper, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	options, err := leasing(ctx, store)
+	options, err := leasing(ctx, leases)
 	if err != nil {
 		return nil, err
 	}
 	for ; ; nodes /= 2 {
-		keeper, err := lease.Keep(ctx, store, secret, append(options, lease.Nodes(nodes))...)
+		keeper, err := lease.Keep(ctx, leases, secret, append(options, lease.Nodes(nodes))...)
 		if nodes == 1 || !errors.Is(err, lease.ErrNoRange) {
 			return keeper, err
 		}

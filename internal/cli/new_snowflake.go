@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
 )
 
@@ -13,12 +14,12 @@ func (t *tool) mintSnowflakes(ctx context.Context, h home, layout *snowflake.Lay
 	if err := t.checkLifetime(layout, time.Now()); err != nil {
 		return err
 	}
-	store, err := h.openKeyless(ctx, t)
+	space, err := h.openKeyless(ctx, t)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	keeper, err := keepWorker(ctx, store, layout)
+	defer space.Close()
+	keeper, err := keepWorker(ctx, lease.On(space), layout)
 	if err != nil {
 		return err
 	}
@@ -37,18 +38,18 @@ func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
 
 // snowflakes is the leasehold of a keeper.
 func snowflakes(keeper *snowflake.Keeper) leasehold[snowflake.ID] {
-	return leasehold[snowflake.ID]{keeper.Generator(), keeper.Keeper, patience}
+	return leasehold[snowflake.ID]{keeper.Generator(), keeper.Keeping, patience}
 }
 
 // keepWorker takes the lease of a worker number. Waiting is left to Wait, which a signal can stop.
-func keepWorker(ctx context.Context, store Store, layout *snowflake.Layout) (*snowflake.Keeper, error) {
+func keepWorker(ctx context.Context, leases lease.Store, layout *snowflake.Layout) (*snowflake.Keeper, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	options, err := leasing(ctx, store)
+	options, err := leasing(ctx, leases)
 	if err != nil {
 		return nil, err
 	}
-	return snowflake.Keep(ctx, store, layout, snowflake.RefuseWhenUsedUp(), snowflake.Leasing(options...))
+	return snowflake.Keep(ctx, leases, layout, snowflake.RefuseWhenUsedUp(), snowflake.Leasing(options...))
 }
 
 // spaceOf returns the name of the ID space of a layout: that of the first preset which makes the same

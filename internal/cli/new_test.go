@@ -19,8 +19,9 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/filestore"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/filestore"
 )
 
 // decoders read back what new writes.
@@ -206,21 +207,33 @@ func TestFormatsOfOneID(t *testing.T) {
 	}
 }
 
-// testStore opens the store in dir, by the given clock.
-func testStore(t *testing.T, dir string, options ...filestore.Option) *filestore.Store {
+// testStore opens the store in dir.
+func testStore(t *testing.T, dir string, options ...store.Option) *store.Store {
 	t.Helper()
-	store, err := filestore.Open(dir, options...)
+	space, err := filestore.Open(dir, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { store.Close() })
-	return store
+	t.Cleanup(func() { space.Close() })
+	return space
+}
+
+// testLeases makes a home, and returns the leases of its store and its secret.
+func testLeases(t *testing.T, options ...store.Option) (lease.Store, randflake.Secret) {
+	t.Helper()
+	dir := newHome(t)
+	secret, err := readSecret(filepath.Join(dir, "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease.On(testStore(t, dir, options...)), secret
 }
 
 // TestMinterWaitsForTheNextSecond asks one node for more than it has in a second.
 func TestMinterWaitsForTheNextSecond(t *testing.T) {
 	const n = randflake.MaxSequence + 1 + 1000
-	keeper, err := keep(t.Context(), testStore(t, newHome(t)), randflake.NewSecret(), 1)
+	leases, secret := testLeases(t)
+	keeper, err := keep(t.Context(), leases, secret, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,18 +257,23 @@ func TestMinterWaitsForTheNextSecond(t *testing.T) {
 	}
 }
 
-// sleepyKeeper returns a keeper, its store, and a function that moves their clock on.
-func sleepyKeeper(t *testing.T) (*lease.Keeper, *filestore.Store, func(time.Duration)) {
+// sleepyKeeper returns a keeper, what closes its store, and a function that moves their clock on.
+func sleepyKeeper(t *testing.T) (keeper *lease.Keeper, closeStore func() error, sleep func(time.Duration)) {
 	t.Helper()
 	var ahead atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	store := testStore(t, newHome(t), filestore.WithClock(clock))
-	keeper, err := lease.Keep(t.Context(), store, randflake.NewSecret(), lease.WithClock(clock), lease.TTL(leaseTTL), lease.Logger(slog.New(slog.DiscardHandler)))
+	dir := newHome(t)
+	secret, err := readSecret(filepath.Join(dir, "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	space := testStore(t, dir, store.WithClock(clock))
+	keeper, err = lease.Keep(t.Context(), lease.On(space), secret, lease.WithClock(clock), lease.TTL(leaseTTL), lease.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { keeper.Close() })
-	return keeper, store, func(d time.Duration) { ahead.Add(int64(d)) }
+	return keeper, space.Close, func(d time.Duration) { ahead.Add(int64(d)) }
 }
 
 // TestMinterWaitsForALease lets the lease end, as when the process was asleep.
@@ -273,8 +291,8 @@ func TestMinterWaitsForALease(t *testing.T) {
 
 // TestMinterGivesUp has a store that does not come back.
 func TestMinterGivesUp(t *testing.T) {
-	keeper, store, sleep := sleepyKeeper(t)
-	store.Close()
+	keeper, closeStore, sleep := sleepyKeeper(t)
+	closeStore()
 	sleep(time.Hour)
 	hold := randflakes(keeper)
 	hold.outage = retryPause
@@ -286,7 +304,8 @@ func TestMinterGivesUp(t *testing.T) {
 
 // TestMinterIsStopped has a writer that hangs.
 func TestMinterIsStopped(t *testing.T) {
-	keeper, err := keep(t.Context(), testStore(t, newHome(t)), randflake.NewSecret(), 1)
+	leases, secret := testLeases(t)
+	keeper, err := keep(t.Context(), leases, secret, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +340,7 @@ func TestNewWithoutRelease(t *testing.T) {
 	dir := newHome(t)
 	var out, errs bytes.Buffer
 	w := writerFunc(func(b []byte) (int, error) {
-		if err := os.Remove(filepath.Join(dir, "state")); err != nil {
+		if err := removeStore(t, dir); err != nil {
 			return 0, err
 		}
 		return out.Write(b)
@@ -338,7 +357,7 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // crowdedStore has no range of more nodes than some.
 type crowdedStore struct {
-	Store
+	lease.Store
 	most int
 }
 
@@ -350,8 +369,8 @@ func (s crowdedStore) Acquire(ctx context.Context, req lease.Request) (lease.Rec
 }
 
 func TestKeepTakesWhatIsThere(t *testing.T) {
-	store := testStore(t, newHome(t))
-	keeper, err := keep(t.Context(), crowdedStore{store, 5}, randflake.NewSecret(), 128)
+	leases, secret := testLeases(t)
+	keeper, err := keep(t.Context(), crowdedStore{leases, 5}, secret, 128)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +378,7 @@ func TestKeepTakesWhatIsThere(t *testing.T) {
 	if l := keeper.Generator().Lease(); l.LastNode-l.FirstNode+1 != 4 {
 		t.Errorf("lease %+v, want 4 nodes", l)
 	}
-	if _, err := keep(t.Context(), crowdedStore{store, 0}, randflake.NewSecret(), 128); !errors.Is(err, lease.ErrNoRange) {
+	if _, err := keep(t.Context(), crowdedStore{leases, 0}, secret, 128); !errors.Is(err, lease.ErrNoRange) {
 		t.Errorf("no range at all: %v", err)
 	}
 }

@@ -18,8 +18,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/filestore"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store/filestore"
 )
 
 const (
@@ -132,7 +132,7 @@ func newLedger(secret randflake.Secret) *ledger {
 // read reads the log of one worker and returns an error for the first fault in it: an ID that any
 // worker wrote before, or that is outside all leases which this one was granted before it.
 func (l *ledger) read(log io.Reader) error {
-	granted := make(map[lease.Owner]lease.Record)
+	granted := make(map[lease.Token]lease.Record)
 	lines := bufio.NewScanner(log)
 	for lines.Scan() {
 		kind, rest, _ := strings.Cut(lines.Text(), " ")
@@ -154,7 +154,7 @@ func (l *ledger) read(log io.Reader) error {
 	return lines.Err()
 }
 
-func (l *ledger) granted(granted map[lease.Owner]lease.Record, line string) error {
+func (l *ledger) granted(granted map[lease.Token]lease.Record, line string) error {
 	var rec lease.Record
 	var owner string
 	_, err := fmt.Sscan(line, &rec.FirstNode, &rec.LastNode, &owner, &rec.Version, &rec.Start, &rec.HighWater)
@@ -169,10 +169,10 @@ func (l *ledger) granted(granted map[lease.Owner]lease.Record, line string) erro
 	return nil
 }
 
-func (l *ledger) released(granted map[lease.Owner]lease.Record, line string) error {
+func (l *ledger) released(granted map[lease.Token]lease.Record, line string) error {
 	var text string
 	var second int64
-	var owner lease.Owner
+	var owner lease.Token
 	_, err := fmt.Sscan(line, &text, &second)
 	if err == nil {
 		err = owner.UnmarshalText([]byte(text))
@@ -187,7 +187,7 @@ func (l *ledger) released(granted map[lease.Owner]lease.Record, line string) err
 	return nil
 }
 
-func (l *ledger) minted(granted map[lease.Owner]lease.Record, line string) error {
+func (l *ledger) minted(granted map[lease.Token]lease.Record, line string) error {
 	id, err := randflake.Parse(line)
 	if err != nil {
 		return err
@@ -273,11 +273,11 @@ func work(args []string) error {
 	if err != nil {
 		return err
 	}
-	store, err := filestore.Open(home)
+	space, err := filestore.Open(home)
 	if err != nil {
 		return err
 	}
-	keeper, err := lease.Keep(context.Background(), &loggingStore{Store: store, log: log}, secret,
+	keeper, err := lease.Keep(context.Background(), &loggingStore{Store: lease.On(space), log: log}, secret,
 		lease.TTL(leaseTTL), lease.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
@@ -339,8 +339,8 @@ func (s *loggingStore) Acquire(ctx context.Context, req lease.Request) (lease.Re
 	return s.granted(rec, err)
 }
 
-func (s *loggingStore) Renew(ctx context.Context, held lease.Record, ttl time.Duration) (lease.Record, error) {
-	rec, err := s.Store.Renew(ctx, held, ttl)
+func (s *loggingStore) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
+	rec, err := s.Store.Renew(ctx, held, renewal)
 	return s.granted(rec, err)
 }
 

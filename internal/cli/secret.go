@@ -33,7 +33,7 @@ func (t *tool) runSecret(_ context.Context, args []string) error {
 	if file == "" {
 		return t.print(secretLine(randflake.NewSecret()))
 	}
-	return makeSecretFile(file)
+	return writeSecretFile(file, randflake.NewSecret())
 }
 
 // secretLine returns what a secret file holds.
@@ -41,10 +41,10 @@ func secretLine(secret randflake.Secret) string {
 	return hex.EncodeToString(secret[:]) + "\n"
 }
 
-// makeSecretFile writes a new secret to path, durably and whole or not at all. It fails with an
-// error that wraps fs.ErrExist when path exists.
-func makeSecretFile(path string) error {
-	err := publish(path, secretLine(randflake.NewSecret()))
+// writeSecretFile writes secret to path, durably and whole or not at all. It fails with an error
+// that wraps fs.ErrExist when path exists.
+func writeSecretFile(path string, secret randflake.Secret) error {
+	err := publish(path, secretLine(secret))
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("secret file %s: %w: a secret is never overwritten", path, fs.ErrExist)
 	}

@@ -19,8 +19,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/filestore"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/store"
 )
 
 // snowflakeDecoders read back what new writes.
@@ -245,10 +245,10 @@ func TestSnowflakeStores(t *testing.T) {
 func TestBrokenSnowflakeStore(t *testing.T) {
 	dir := filepath.Join(isolate(t)+"-snowflake", "twitter")
 	succeedNoisily(t, "new", "-kind", "snowflake")
-	if err := os.Remove(filepath.Join(dir, "state")); err != nil {
+	if err := truncateStore(t, dir); err != nil {
 		t.Fatal(err)
 	}
-	wantFailure(t, call(t, "", "new", "-kind", "snowflake"), exitFailed, "store is corrupt", dir)
+	wantFailure(t, call(t, "", "new", "-kind", "snowflake"), exitFailed, "data is corrupt", dir)
 }
 
 // TestUsageListsLayouts keeps the list from missing one.
@@ -315,7 +315,8 @@ func TestCheckLifetime(t *testing.T) {
 func TestSnowflakesWaitForTheirTurn(t *testing.T) {
 	const n = 10_000
 	layout := snowflake.JavaScript53() // 128 a millisecond
-	keeper, err := keepWorker(t.Context(), testStore(t, newHome(t)), layout)
+	leases, _ := testLeases(t)
+	keeper, err := keepWorker(t.Context(), leases, layout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +347,8 @@ func TestSnowflakesWaitForTheirTurn(t *testing.T) {
 
 // TestSnowflakesStopWaiting ends the wait for a slow layout's turn.
 func TestSnowflakesStopWaiting(t *testing.T) {
-	keeper, err := keepWorker(t.Context(), testStore(t, newHome(t)), snowflake.Sonyflake())
+	leases, _ := testLeases(t)
+	keeper, err := keepWorker(t.Context(), leases, snowflake.Sonyflake())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,12 +365,12 @@ func TestSnowflakesStopWaiting(t *testing.T) {
 func TestSnowflakesWaitForALease(t *testing.T) {
 	var ahead atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	store := testStore(t, newHome(t), filestore.WithClock(clock))
-	options, err := leasing(t.Context(), store)
+	leases, _ := testLeases(t, store.WithClock(clock))
+	options, err := leasing(t.Context(), leases)
 	if err != nil {
 		t.Fatal(err)
 	}
-	keeper, err := snowflake.Keep(t.Context(), store, snowflake.Twitter(), snowflake.WithClock(clock), snowflake.Leasing(options...))
+	keeper, err := snowflake.Keep(t.Context(), leases, snowflake.Twitter(), snowflake.WithClock(clock), snowflake.Leasing(options...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +387,8 @@ func TestSnowflakesWaitForALease(t *testing.T) {
 
 // TestNoWorkerLeft has a store in which all worker numbers are taken.
 func TestNoWorkerLeft(t *testing.T) {
-	if _, err := keepWorker(t.Context(), crowdedStore{testStore(t, newHome(t)), 0}, snowflake.Twitter()); !errors.Is(err, lease.ErrNoRange) {
+	leases, _ := testLeases(t)
+	if _, err := keepWorker(t.Context(), crowdedStore{leases, 0}, snowflake.Twitter()); !errors.Is(err, lease.ErrNoRange) {
 		t.Errorf("%v, want %v", err, lease.ErrNoRange)
 	}
 }

@@ -7,57 +7,34 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/filestore"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/filestore"
 )
-
-// A Store is what the commands ask of a lease store.
-type Store interface {
-	lease.Store
-
-	// Limits returns the rules of the store, and the first second that it may grant after a loss of
-	// data, the zero Time if there is no such bound.
-	Limits(ctx context.Context) (lease.Rules, time.Time, error)
-
-	// Distrust is the operator's word that the data may be an older copy.
-	Distrust(ctx context.Context) error
-}
 
 // An Engine is what keeps leases, and is known by the schemes of its URLs.
 type Engine struct {
 	Schemes []string // lower case
 
-	// Open opens the store at url. It fails with lease.ErrNoStore where there is none.
-	Open func(ctx context.Context, url string) (Store, error)
+	// Open opens the store at url. It fails with store.ErrNoStore where there is none.
+	Open func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
 
 	// Create makes a store at url. It fails with fs.ErrExist where there is one.
-	Create func(ctx context.Context, url string, n NewStore) (Store, error)
+	Create func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
 
 	// DDL returns what makes the schema of a store, given by the store's URL or else by its own
 	// name, or by none of them. It is nil for engines without a schema.
 	DDL func(url, schema string) (string, error)
 }
 
-// NewStore says what a new store is to be like.
-type NewStore struct {
-	Rules     lease.Rules
-	NewSecret bool // the secret never made an ID with a lease of any other store
-}
-
 // directories is the engine that every program has. Its places are names of directories.
 func directories() Engine {
 	return Engine{
 		Schemes: []string{"file"},
-		Open: func(_ context.Context, dir string) (Store, error) {
-			return filestore.Open(dir)
+		Open: func(_ context.Context, dir string, options ...store.Option) (*store.Store, error) {
+			return filestore.Open(dir, options...)
 		},
-		Create: func(_ context.Context, dir string, n NewStore) (Store, error) {
-			options := []filestore.Option{filestore.WithRules(n.Rules)}
-			if n.NewSecret {
-				options = append(options, filestore.ForNewSecret())
-			}
+		Create: func(_ context.Context, dir string, options ...store.Option) (*store.Store, error) {
 			return filestore.Create(dir, options...)
 		},
 	}
@@ -80,7 +57,7 @@ func (p place) String() string { return redactURL(p.name()) }
 const fullProgram = "the randflake program of the module cmd/all, which is built in a clone of github.com/randflake/randflake with: go -C cmd/all install ./randflake"
 
 // serverSchemes are those of the engines of the full program, whether or not this is the one.
-var serverSchemes = []string{"etcd", "etcds", "redis", "rediss", "postgres", "postgresql"}
+var serverSchemes = []string{"etcd", "etcds", "redis", "rediss", "postgres", "postgresql", "mysql"}
 
 // placeOf finds out what the name of a store means. What it says never repeats the name, which may hold
 // a password where nobody looks for one.
@@ -96,9 +73,8 @@ func (t *tool) placeOf(name string) (place, error) {
 	if !strings.HasPrefix(rest, "//") {
 		return place{}, fmt.Errorf("store %s: without slashes: want %s://... for a server, ./%s:... for a directory", scheme, scheme, scheme)
 	}
-	// An engine would take a part of such a password for a path or a parameter, and name it in an error.
-	if i := strings.IndexAny(rest[2:], "/?#"); i >= 0 && strings.Contains(rest[2+i:], "@") {
-		return place{}, fmt.Errorf("store %s://...: has an @ after the host: write the special characters of a password as %%2F for /, %%3F for ?, %%23 for #, %%40 for @, as elsewhere in the URL", scheme)
+	if err := store.CheckURL(scheme + ":" + rest); err != nil {
+		return place{}, fmt.Errorf("store %s://...: %w", scheme, err)
 	}
 	for _, engine := range t.Engines {
 		if slices.Contains(engine.Schemes, scheme) {

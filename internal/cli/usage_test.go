@@ -73,12 +73,13 @@ func TestUsageErrors(t *testing.T) {
 		{"lease release -owner 1 -store DIR", []string{"want 32 hexadecimal digits"}},
 		{"lease release -owner 00000000000000000000000000000000 -store DIR", []string{"-owner"}},
 		{"lease release -owner 00000000000000000000000000000001 -last-used now", []string{`"unused"`}},
-		{"lease init -secret-file DIR/secret", []string{"-new-secret"}},
 		{"lease init -max-ttl 0s -store DIR/new", []string{"max TTL 0s", "want whole seconds"}},
 		{"lease init -max-ttl 1500ms -store DIR/new", []string{"want whole seconds"}},
 		{"lease init -max-skew -1s -store DIR/new", []string{"max skew -1s", "want whole seconds"}},
 		{"lease init -max-skew 1 -store DIR/new", []string{"-max-skew"}},
 		{"lease distrust now", []string{`unexpected argument "now"`}},
+		{"lease pardon -store DIR", []string{"-from is missing"}},
+		{"lease pardon -from tomorrow -store DIR", []string{"-from", "want a time such as"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			args := strings.Fields(strings.ReplaceAll(c.args, "DIR", dir))
@@ -92,7 +93,7 @@ func TestUsageErrors(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	isolate(t)
-	for _, command := range []string{"", "new", "inspect", "seal", "open", "secret", "version", "lease", "lease list", "lease acquire", "lease release", "lease init", "lease distrust", "lease ddl"} {
+	for _, command := range []string{"", "new", "inspect", "seal", "open", "secret", "version", "lease", "lease list", "lease acquire", "lease release", "lease init", "lease distrust", "lease pardon", "lease ddl"} {
 		long := help(t, append(strings.Fields(command), "--help")...)
 		if want := strings.TrimSpace("Usage: randflake " + command); !strings.HasPrefix(long, want) {
 			t.Errorf("%s --help: %.60q, want %q first", command, long, want)

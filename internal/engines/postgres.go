@@ -26,6 +26,7 @@ type Postgres struct {
 	port     int
 	password string
 	settings []string            // arguments of the server
+	environ  []string            // of the server, in addition
 	owner    *syscall.Credential // nil for this user
 	run      *postgresRun        // nil while the server is down
 }
@@ -44,10 +45,16 @@ const postgresPatience = 60 * time.Second
 // does not run as root, so root hands dir to the user postgres, or nobody, and opens the
 // directories above it that lie under os.TempDir, for passing through.
 func StartPostgres(dir string, config map[string]string) (*Postgres, error) {
+	return StartPostgresIn(nil, dir, config)
+}
+
+// StartPostgresIn is StartPostgres for a server, and backups of it, that have something in addition in their environment.
+func StartPostgresIn(environ []string, dir string, config map[string]string) (*Postgres, error) {
 	p, err := newPostgres(dir, rand.Text())
 	if err != nil {
 		return nil, fmt.Errorf("engines: postgres: %w", err)
 	}
+	p.environ = environ
 	for name, value := range config {
 		p.settings = append(p.settings, "-c", name+"="+value)
 	}
@@ -222,6 +229,7 @@ func (p *Postgres) Start() error {
 	cmd := exec.Command(binary, append([]string{"-D", p.data(), "-p", strconv.Itoa(p.port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=.."}, p.settings...)...)
 	p.confine(cmd)
+	cmd.Env = append(cmd.Env, p.environ...)
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	cmd.Stdout, cmd.Stderr = log, log
 	if p.run, err = startPostgres(cmd); err != nil {
@@ -356,6 +364,23 @@ func statOf(path string) (state string, parent int) {
 	return fields[0], parent
 }
 
+// Pause stops the server's processes, as a machine does that stalls, until Resume.
+func (p *Postgres) Pause() error { return p.signal(syscall.SIGSTOP) }
+
+// Resume makes the processes go on.
+func (p *Postgres) Resume() error { return p.signal(syscall.SIGCONT) }
+
+func (p *Postgres) signal(s syscall.Signal) error {
+	if err := p.run.process.Signal(s); err != nil {
+		return fmt.Errorf("engines: postgres: %w", err)
+	}
+	children, err := childrenOf(p.run.process.Pid)
+	for _, child := range children {
+		syscall.Kill(child, s)
+	}
+	return err
+}
+
 // BaseBackup copies the cluster of a running server to dir, which is made, and returns it as a
 // server that does not run yet, with the same password and settings on a port of its own. As a
 // standby it follows p from its start on, until Promote; else it goes on with what p had.
@@ -364,7 +389,7 @@ func (p *Postgres) BaseBackup(dir string, standby bool) (*Postgres, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engines: postgres: %w", err)
 	}
-	backup.settings = p.settings
+	backup.settings, backup.environ = p.settings, p.environ
 	args := []string{"-D", backup.data(), "-h", "127.0.0.1", "-p", strconv.Itoa(p.port), "-U", "postgres", "-c", "fast", "-X", "fetch", "--no-sync"}
 	if standby {
 		args = append(args, "-R")

@@ -24,6 +24,8 @@ type Redis struct {
 	port int
 	args []string
 	run  *redisRun // nil while the server is down
+
+	environ []string // of the server, in addition
 }
 
 // A redisRun is one life of the server.
@@ -39,14 +41,17 @@ const redisPatience = 30 * time.Second
 // keeps an append-only file that is synced at each write, and evicts nothing; args, as on
 // redis-server's command line, come after that and win. The default user must stay usable without a
 // password, and the plain port open.
-func StartRedis(dir string, args ...string) (*Redis, error) {
+func StartRedis(dir string, args ...string) (*Redis, error) { return StartRedisIn(nil, dir, args...) }
+
+// StartRedisIn is StartRedis for a server that has something in addition in its environment.
+func StartRedisIn(environ []string, dir string, args ...string) (*Redis, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("engines: redis: %w", err)
 	}
 	// Another process may take the port that was free a moment ago.
 	for range 5 {
-		r := &Redis{dir: dir, args: slices.Clone(args)}
+		r := &Redis{dir: dir, args: slices.Clone(args), environ: environ}
 		if r.port, err = freeRedisPort(); err != nil {
 			return nil, fmt.Errorf("engines: redis: %w", err)
 		}
@@ -98,6 +103,7 @@ func (r *Redis) Start() error {
 		"--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction", "--save", "",
 		"--repl-diskless-sync-delay", "0",
 	}, r.args...)...)
+	cmd.Env = append(os.Environ(), r.environ...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if r.run, err = startRedis(cmd); err != nil {
 		return fmt.Errorf("engines: redis: %w", err)

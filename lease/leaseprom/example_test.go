@@ -16,11 +16,12 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leaseprom"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
 )
 
 func Example() {
-	store := leasetest.NewMemory(lease.DefaultRules(), nil) // for a test; a service opens a store that lasts
-	keeper, err := lease.Keep(context.Background(), store, randflake.NewSecret(), lease.Logger(slog.New(slog.DiscardHandler)))
+	leases := leasetest.NewMemory(store.DefaultLimits(), nil) // for a test; a service opens a store that lasts
+	keeper, err := lease.Keep(context.Background(), leases, randflake.NewSecret(), lease.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		fmt.Println(err)
 		return

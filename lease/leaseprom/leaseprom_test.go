@@ -16,6 +16,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leaseprom"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
 )
 
 // A report is a Reporter that says what it was told.
@@ -144,7 +145,7 @@ randflake_lease_renewals_total{ids="orders"} 8
 
 // A real keeper, scraped while it works.
 func TestKeeper(t *testing.T) {
-	keeper, err := lease.Keep(t.Context(), leasetest.NewMemory(lease.DefaultRules(), nil), randflake.NewSecret(),
+	keeper, err := lease.Keep(t.Context(), leasetest.NewMemory(store.DefaultLimits(), nil), randflake.NewSecret(),
 		lease.Nodes(8), lease.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)

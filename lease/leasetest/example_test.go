@@ -8,18 +8,17 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
 )
 
 // A store of one's own is tested like this, in a function TestConformance.
 func ExampleRun() {
 	_ = func(t *testing.T) {
-		leasetest.Run(t, leasetest.Harness{
-			New: func(t *testing.T, rules lease.Rules, clock func() time.Time) func() (lease.Store, error) {
-				data := leasetest.NewMemory(rules, clock) // make an empty database
-				return func() (lease.Store, error) {
-					return data, nil // connect to it
-				}
-			},
+		leasetest.Run(t, func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Store {
+			data := leasetest.NewMemory(limits, clock) // make an empty database
+			return func() lease.Store {
+				return data // connect to it
+			}
 		})
 	}
 }
@@ -28,18 +27,19 @@ func ExampleRun() {
 func ExampleMemory_Inject() {
 	ctx := context.Background()
 	clock := leasetest.NewClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
-	store := leasetest.NewMemory(lease.DefaultRules(), clock.Now)
+	store := leasetest.NewMemory(store.DefaultLimits(), clock.Now)
 	held, _ := store.Acquire(ctx, lease.Request{Nodes: 1, TTL: time.Minute})
 
 	store.Inject(func(op leasetest.Op) leasetest.Fault {
 		return leasetest.Fault{After: op == leasetest.Renew}
 	})
-	_, err := store.Renew(ctx, held, 5*time.Minute)
+	renewal := lease.Renewal{TTL: 5 * time.Minute, Token: lease.NewToken(clock.Now())}
+	_, err := store.Renew(ctx, held, renewal)
 	fmt.Println(err)
 
 	found, err := store.Lookup(ctx, held)
-	fmt.Println(found.Lease().End.Format(time.TimeOnly), err)
+	fmt.Println(found.Lease().End.Format(time.TimeOnly), found.Change == renewal.Token, err)
 	// Output:
 	// leasetest: injected fault
-	// 12:05:00 <nil>
+	// 12:05:00 true <nil>
 }

@@ -14,12 +14,12 @@ import (
 // two of them may. It is safe for concurrent use; the zero History is empty.
 type History struct {
 	mu    sync.Mutex
-	spans map[lease.Owner]span
+	spans map[lease.Token]span
 }
 
 // A span is a rectangle of nodes and seconds, all four bounds included.
 type span struct {
-	owner                 lease.Owner
+	owner                 lease.Token
 	firstNode, lastNode   uint32
 	firstSecond, lastUsed int64
 }
@@ -29,7 +29,7 @@ func (h *History) Granted(rec lease.Record) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.spans == nil {
-		h.spans = make(map[lease.Owner]span)
+		h.spans = make(map[lease.Token]span)
 	}
 	s, ok := h.spans[rec.Owner]
 	if !ok {

@@ -11,28 +11,37 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
-// A Harness tells [Run] how to make the stores under test.
-type Harness struct {
-	// New makes a new, empty store for one test, which follows rules and grants leases that start
-	// at once, and returns a function that opens a handle on it. Run calls that function several
-	// times: all the handles it returns share the store's data, and data outlives the last
-	// handle. What New makes is gone, at the latest, when t ends. Run closes the handles.
-	//
-	// The store must take its time from clock and from nothing else, unless OwnClock is set; then
-	// clock is nil.
-	New func(t *testing.T, rules lease.Rules, clock func() time.Time) (open func() (lease.Store, error))
+// A Maker makes a new, empty store for one test, which has these limits, grants leases that start at once and
+// takes its time from clock and nothing else. It returns a function that opens a handle on it; all handles
+// share the store's data. What it makes is gone, at the latest, when t ends.
+type Maker func(t *testing.T, limits store.Limits, clock func() time.Time) (open func() lease.Store)
 
-	// OwnClock is set for a store whose clock can't be injected, as one that asks its server for
-	// the time, and says why; the parts that move the clock by more than seconds are then skipped
-	// with it as the reason, and the others run, some of them for a few real seconds. That clock
-	// and this machine's may differ by MaxSkew.
-	OwnClock string
+// OnEngine makes stores of engines: start makes empty data for one test, as storetest.Run wants it, and connect
+// opens one more handle on it.
+func OnEngine(start func(t *testing.T) (connect func(t *testing.T) store.Engine)) Maker {
+	return func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Store {
+		connect := start(t)
+		space, err := store.Create(t.Context(), connect(t), store.WithLimits(limits), store.ForNewSecret(), store.WithClock(clock))
+		if err != nil {
+			t.Fatalf("create: %v", err)
+		}
+		t.Cleanup(func() { space.Close() })
+		return func() lease.Store {
+			space, err := store.Open(t.Context(), connect(t), store.WithClock(clock))
+			if err != nil {
+				t.Fatalf("open: %v", err)
+			}
+			t.Cleanup(func() { space.Close() })
+			return lease.On(space)
+		}
+	}
 }
 
-// rules are those of the stores under test.
-var rules = lease.Rules{MaxTTL: time.Hour, MaxSkew: time.Minute}
+// limits are those of the stores under test.
+var limits = store.Limits{MaxTTL: time.Hour, MaxSkew: time.Minute}
 
 // start is where the injected clock starts: 2026-01-01 12:00:00 UTC and a little.
 var start = time.Unix(1767268800, 250_000_000)
@@ -40,47 +49,50 @@ var start = time.Unix(1767268800, 250_000_000)
 // all asks for every node, so that a store has one range only.
 const all = randflake.MaxNode + 1
 
-// Run tests that the stores which h makes keep the promises of [lease.Store], each in a subtest
-// with a store of its own. A store that has a method Distrust(context.Context) error, by which an
-// operator says that its data may be an older copy, is tested for that too.
-func Run(t *testing.T, h Harness) {
+// Run tests that the stores which new makes keep the promises of [lease.Store], each in a subtest with a
+// store of its own.
+func Run(t *testing.T, new Maker) {
 	for _, tt := range []struct {
 		name string
-		// moves says that the test moves the clock further than can be waited for.
-		moves bool
-		run   func(w *world)
+		run  func(w *world)
 	}{
-		{"Acquire", false, testAcquire},
-		{"InvalidRequests", false, testInvalidRequests},
-		{"Renew", false, testRenew},
-		{"Lookup", false, testLookup},
-		{"Release", false, testRelease},
-		{"ReleaseClamps", false, testReleaseClamps},
-		{"List", false, testList},
-		{"Lost", false, testLost},
-		{"Exhaustion", false, testExhaustion},
-		{"Below", false, testBelow},
-		{"BelowRangesOfSomeSize", false, testBelowRangesOfSomeSize},
-		{"TakeOver", false, testTakeOver},
-		{"ReleasedThisSecond", false, testReleasedThisSecond},
-		{"CancelledContext", false, testCancelledContext},
-		{"TwoHandles", false, testTwoHandles},
-		{"Reopen", false, testReopen},
-		{"ConcurrentAcquire", false, testConcurrentAcquire},
-		{"ConcurrentRenew", false, testConcurrentRenew},
-		{"Distrust", false, testDistrust},
-		{"History", false, testHistory},
-		{"HistoryOfWildClock", true, testHistoryOfWildClock},
-		{"ClockBack", true, testClockBack},
-		{"ClockAheadAndBack", true, testClockAheadAndBack},
-		{"ClockBeforeEpoch", true, testClockBeforeEpoch},
-		{"EndOfLife", true, testEndOfLife},
+		{"Acquire", testAcquire},
+		{"InvalidRequests", testInvalidRequests},
+		{"SameOwner", testSameOwner},
+		{"StaleOwner", testStaleOwner},
+		{"WrongSecret", testWrongSecret},
+		{"Until", testUntil},
+		{"Renew", testRenew},
+		{"Lookup", testLookup},
+		{"Release", testRelease},
+		{"ReleaseClamps", testReleaseClamps},
+		{"List", testList},
+		{"Lost", testLost},
+		{"WhoIsSpared", testWhoIsSpared},
+		{"Exhaustion", testExhaustion},
+		{"Below", testBelow},
+		{"BelowRangesOfSomeSize", testBelowRangesOfSomeSize},
+		{"SplitAndMerge", testSplitAndMerge},
+		{"TakeOver", testTakeOver},
+		{"ReleasedThisSecond", testReleasedThisSecond},
+		{"CancelledContext", testCancelledContext},
+		{"TwoHandles", testTwoHandles},
+		{"Reopen", testReopen},
+		{"ConcurrentAcquire", testConcurrentAcquire},
+		{"ConcurrentRenew", testConcurrentRenew},
+		{"Distrust", testDistrust},
+		{"History", testHistory},
+		{"HistoryOfWildClock", testHistoryOfWildClock},
+		{"ClockBack", testClockBack},
+		{"ClockAheadAndBack", testClockAheadAndBack},
+		{"ClockBeforeEpoch", testClockBeforeEpoch},
+		{"EndOfLife", testEndOfLife},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.moves && h.OwnClock != "" {
-				t.Skip("the clock can't be moved: " + h.OwnClock)
-			}
-			tt.run(newWorld(t, h))
+			clock := NewClock(start)
+			w := &world{T: t, ctx: t.Context(), clock: clock, handle: new(t, limits, clock.Now)}
+			w.Store = w.handle()
+			tt.run(w)
 		})
 	}
 }
@@ -90,57 +102,17 @@ type world struct {
 	*testing.T
 	lease.Store // the first handle
 
-	ctx   context.Context
-	clock *Clock // nil if the store has its own
-	open  func() (lease.Store, error)
+	ctx    context.Context
+	clock  *Clock
+	handle func() lease.Store // opens another one
 }
 
-func newWorld(t *testing.T, h Harness) *world {
-	w := &world{T: t, ctx: t.Context()}
-	if h.OwnClock == "" {
-		w.clock = NewClock(start)
-		w.open = h.New(t, rules, w.clock.Now)
-	} else {
-		w.open = h.New(t, rules, nil)
-	}
-	w.Store = w.handle()
-	return w
-}
+// now returns the present in Unix seconds.
+func (w *world) now() int64 { return w.clock.Now().Unix() }
 
-// handle opens another handle, which is closed with the test.
-func (w *world) handle() lease.Store {
-	w.Helper()
-	s, err := w.open()
-	if err != nil {
-		w.Fatalf("open: %v", err)
-	}
-	w.Cleanup(func() { s.Close() })
-	return s
-}
-
-// now returns the present in Unix seconds, to within slack.
-func (w *world) now() int64 {
-	if w.clock == nil {
-		return time.Now().Unix()
-	}
-	return w.clock.Now().Unix()
-}
-
-// slack is how far the store's present may be from now's: nothing if they share a clock.
-func (w *world) slack() int64 {
-	if w.clock == nil {
-		return int64(rules.MaxSkew/time.Second) + 5
-	}
-	return 0
-}
-
-// pass lets a few seconds pass.
-func (w *world) pass(d time.Duration) {
-	if w.clock == nil {
-		time.Sleep(d)
-		return
-	}
-	w.clock.Advance(d)
+// renewal returns one for ttl, with a token that nobody else has.
+func (w *world) renewal(ttl time.Duration) lease.Renewal {
+	return lease.Renewal{TTL: ttl, Token: lease.NewToken(w.clock.Now())}
 }
 
 // acquire takes a lease that the store has no reason to refuse.
@@ -165,10 +137,10 @@ func (w *world) acquireBelow(nodes int, below uint32) lease.Record {
 	return rec
 }
 
-// wantWithin checks that what was granted for req is as large as that and lies below its bound.
+// wantWithin checks that what was granted for req is just as large and lies below its bound.
 func (w *world) wantWithin(rec lease.Record, req lease.Request) {
 	w.Helper()
-	if rec.Nodes() < req.Nodes || req.Below != 0 && rec.LastNode >= req.Below {
+	if rec.Nodes() != req.Nodes || req.Below != 0 && rec.LastNode >= req.Below {
 		w.Errorf("Acquire %+v granted nodes %d to %d", req, rec.FirstNode, rec.LastNode)
 	}
 }
@@ -176,7 +148,7 @@ func (w *world) wantWithin(rec lease.Record, req lease.Request) {
 // renew renews a lease that is not lost.
 func (w *world) renew(held lease.Record, ttl time.Duration) lease.Record {
 	w.Helper()
-	rec, err := w.Renew(w.ctx, held, ttl)
+	rec, err := w.Renew(w.ctx, held, w.renewal(ttl))
 	if err != nil {
 		w.Fatalf("Renew %+v for %v: %v", held, ttl, err)
 	}
@@ -224,19 +196,11 @@ func (w *world) wantErr(what string, err, target error) {
 	}
 }
 
-// wantNear fails the test unless got, in Unix seconds, is want to within slack.
-func (w *world) wantNear(what string, got, want int64) {
-	w.Helper()
-	if got < want-w.slack() || got > want+w.slack() {
-		w.Errorf("%s: second %d, want %d (give or take %d)", what, got, want, w.slack())
-	}
-}
-
 // wantLost checks that s treats held as lost in every way. It must not be the newest state of a
 // lease; sameOwner says that it is an older state of one, which Lookup then finds.
 func (w *world) wantLost(why string, s lease.Store, held lease.Record, sameOwner bool) {
 	w.Helper()
-	_, err := s.Renew(w.ctx, held, time.Minute)
+	_, err := s.Renew(w.ctx, held, w.renewal(time.Minute))
 	w.wantErr(why+": Renew", err, lease.ErrLost)
 	w.wantErr(why+": Release", s.Release(w.ctx, held, time.Unix(held.HighWater, 0)), lease.ErrLost)
 	if !sameOwner {

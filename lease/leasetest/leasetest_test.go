@@ -5,27 +5,28 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
-func memory(t *testing.T, rules lease.Rules, clock func() time.Time) func() (lease.Store, error) {
-	m := leasetest.NewMemory(rules, clock)
-	return func() (lease.Store, error) { return m, nil }
+func memory(_ *testing.T, limits store.Limits, clock func() time.Time) func() lease.Store {
+	m := leasetest.NewMemory(limits, clock)
+	return func() lease.Store { return m }
 }
 
-func TestMemory(t *testing.T) { leasetest.Run(t, leasetest.Harness{New: memory}) }
+func TestMemory(t *testing.T) { leasetest.Run(t, memory) }
 
-func TestMemoryWithOwnClock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for real seconds")
-	}
-	leasetest.Run(t, leasetest.Harness{New: memory, OwnClock: "to test the suite"})
+func TestOnEngine(t *testing.T) {
+	leasetest.Run(t, leasetest.OnEngine(func(*testing.T) func(*testing.T) store.Engine {
+		data := storetest.NewMemory()
+		return func(*testing.T) store.Engine { return data.Connect() }
+	}))
 }
 
 // brokenStores are stores that the suite must find wanting.
@@ -36,27 +37,22 @@ var brokenStores = map[string]func(m *leasetest.Memory, clock func() time.Time) 
 	"ignores contexts": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return ignoresContexts{m} },
 	"trusts lost data": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return trustsLostData{m} },
 	"ignores bounds": func(m *leasetest.Memory, _ func() time.Time) lease.Store {
-		return misreadsBounds{m, func(lease.Request, []lease.Record) uint32 { return 0 }}
+		return misreadsBounds{m, func(lease.Request) uint32 { return 0 }}
 	},
 	"bounds the first node": func(m *leasetest.Memory, _ func() time.Time) lease.Store {
-		return misreadsBounds{m, func(req lease.Request, _ []lease.Record) uint32 {
+		return misreadsBounds{m, func(req lease.Request) uint32 {
 			return min(req.Below+uint32(req.Nodes)-1, randflake.MaxNode+1)
 		}}
 	},
 	"grants too few nodes below": func(m *leasetest.Memory, _ func() time.Time) lease.Store {
-		return misreadsBounds{m, func(req lease.Request, _ []lease.Record) uint32 {
+		return misreadsBounds{m, func(req lease.Request) uint32 {
 			return max(req.Below-1, uint32(req.Nodes))
 		}}
 	},
-	"bounds new ranges only": func(m *leasetest.Memory, _ func() time.Time) lease.Store {
-		return misreadsBounds{m, func(req lease.Request, records []lease.Record) uint32 {
-			free := func(r lease.Record) bool { return r.Owner == lease.Owner{} && r.Nodes() >= req.Nodes }
-			if slices.ContainsFunc(records, free) {
-				return 0
-			}
-			return req.Below
-		}}
-	},
+	"forgets owners":         func(m *leasetest.Memory, _ func() time.Time) lease.Store { return forgetsOwners{m} },
+	"takes any token":        func(m *leasetest.Memory, _ func() time.Time) lease.Store { return &takesAnyToken{Memory: m} },
+	"takes any secret":       func(m *leasetest.Memory, _ func() time.Time) lease.Store { return takesAnySecret{m} },
+	"spares everybody":       func(m *leasetest.Memory, _ func() time.Time) lease.Store { return sparesEverybody{m} },
 	"grants the same always": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return &grantsTheSame{Memory: m} },
 }
 
@@ -86,10 +82,10 @@ func TestBrokenStore(t *testing.T) {
 	if breakStore == nil {
 		t.Skip("runs as a child process only")
 	}
-	leasetest.Run(t, leasetest.Harness{New: func(t *testing.T, rules lease.Rules, clock func() time.Time) func() (lease.Store, error) {
-		s := breakStore(leasetest.NewMemory(rules, clock), clock)
-		return func() (lease.Store, error) { return s, nil }
-	}})
+	leasetest.Run(t, func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Store {
+		s := breakStore(leasetest.NewMemory(limits, clock), clock)
+		return func() lease.Store { return s }
+	})
 }
 
 type forgetsReleases struct{ *leasetest.Memory }
@@ -113,11 +109,11 @@ func (s startsAtNow) Acquire(ctx context.Context, req lease.Request) (lease.Reco
 
 type ignoresVersions struct{ *leasetest.Memory }
 
-func (s ignoresVersions) Renew(ctx context.Context, held lease.Record, ttl time.Duration) (lease.Record, error) {
+func (s ignoresVersions) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
 	if current, err := s.Lookup(ctx, held); err == nil {
 		held = current
 	}
-	return s.Memory.Renew(ctx, held, ttl)
+	return s.Memory.Renew(ctx, held, renewal)
 }
 
 type ignoresContexts struct{ *leasetest.Memory }
@@ -129,16 +125,12 @@ func (s ignoresContexts) Acquire(_ context.Context, req lease.Request) (lease.Re
 // misreadsBounds takes the bound of a request that has one for another.
 type misreadsBounds struct {
 	*leasetest.Memory
-	bound func(req lease.Request, records []lease.Record) uint32
+	bound func(req lease.Request) uint32
 }
 
 func (s misreadsBounds) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
-	if req.Below != 0 && lease.DefaultRules().CheckRequest(req) == nil {
-		records, err := s.List(ctx)
-		if err != nil {
-			return lease.Record{}, err
-		}
-		req.Below = s.bound(req, records)
+	if req.Below != 0 && req.Below <= randflake.MaxNode+1 && req.Nodes <= int(req.Below) {
+		req.Below = s.bound(req)
 	}
 	return s.Memory.Acquire(ctx, req)
 }
@@ -154,5 +146,49 @@ func (s *grantsTheSame) Acquire(ctx context.Context, req lease.Request) (lease.R
 	}
 	rec, err := s.Memory.Acquire(ctx, req)
 	s.first = rec
+	return rec, err
+}
+
+type forgetsOwners struct{ *leasetest.Memory }
+
+func (s forgetsOwners) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
+	req.Owner = lease.Token{}
+	return s.Memory.Acquire(ctx, req)
+}
+
+// takesAnyToken gives the same lease to the same token for ever, whoever comes.
+type takesAnyToken struct {
+	*leasetest.Memory
+	granted map[lease.Token]lease.Record
+}
+
+func (s *takesAnyToken) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
+	if rec, ok := s.granted[req.Owner]; ok {
+		return rec, nil
+	}
+	rec, err := s.Memory.Acquire(ctx, req)
+	if s.granted == nil {
+		s.granted = map[lease.Token]lease.Record{}
+	}
+	if err == nil {
+		s.granted[rec.Owner] = rec
+	}
+	return rec, err
+}
+
+type takesAnySecret struct{ *leasetest.Memory }
+
+func (s takesAnySecret) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
+	req.Check = store.CheckValue{}
+	return s.Memory.Acquire(ctx, req)
+}
+
+type sparesEverybody struct{ *leasetest.Memory }
+
+func (s sparesEverybody) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
+	rec, err := s.Memory.Renew(ctx, held, renewal)
+	if lost := new(lease.LostError); errors.As(err, &lost) {
+		lost.Others = held.HighWater + 1
+	}
 	return rec, err
 }

@@ -48,7 +48,7 @@ func testBelowRangesOfSomeSize(w *world) {
 	for _, lastUsed := range []int64{-1, 0} {
 		w.release(across, across.Start+lastUsed)
 		for nodes := range 3 {
-			w.wantNoneBelow("with a free range that reaches beyond", 1+nodes, 8)
+			w.wantNoneBelow("with a free range that reaches beyond", 3+nodes, 8)
 		}
 		across = w.acquireBelow(3, 9)
 	}

@@ -1,7 +1,6 @@
 package leasetest
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"time"
@@ -16,11 +15,9 @@ func testTakeOver(w *world) {
 	held := w.acquire(all, 2*time.Second)
 	_, err := w.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Second})
 	w.wantErr("Acquire in the first second of a lease on all nodes", err, lease.ErrNoRange)
-	if w.clock != nil {
-		w.clock.Set(time.Unix(held.HighWater, 999_999_999))
-		_, err = w.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Second})
-		w.wantErr("Acquire in its last second", err, lease.ErrNoRange)
-	}
+	w.clock.Set(time.Unix(held.HighWater, 999_999_999))
+	_, err = w.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Second})
+	w.wantErr("Acquire in its last second", err, lease.ErrNoRange)
 	next := w.afterEnd(held)
 	if next.Start <= held.HighWater {
 		w.Errorf("%+v was taken over by %+v: want a start after %d", held, next, held.HighWater)
@@ -45,7 +42,7 @@ func (w *world) afterEnd(held lease.Record) lease.Record {
 		if !errors.Is(err, lease.ErrNoRange) {
 			w.Fatalf("Acquire: %v", err)
 		}
-		w.pass(time.Second / 10)
+		w.clock.Advance(time.Second / 10)
 	}
 	w.Fatalf("%+v was not given to anybody else in 20 seconds", held)
 	panic("unreachable")
@@ -120,20 +117,16 @@ func testClockAheadAndBack(w *world) {
 	}
 }
 
-// testDistrust is for stores that can be told that their data may be an older copy.
 func testDistrust(w *world) {
 	distrust := func() {
 		w.Helper()
-		if err := w.Store.(distruster).Distrust(w.ctx); err != nil {
+		if err := w.Distrust(w.ctx); err != nil {
 			w.Fatalf("Distrust: %v", err)
 		}
 	}
-	if _, ok := w.Store.(distruster); !ok {
-		return
-	}
 	held, other := w.acquire(1, time.Minute), w.handle()
 	renewed := w.renew(held, 2*time.Minute)
-	floor := rules.NotBefore(w.now())
+	floor := w.now() + limits.TTL() + limits.Skew()
 	distrust()
 	for _, s := range []lease.Store{w.Store, other, w.handle()} {
 		rec, err := s.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute})
@@ -141,7 +134,7 @@ func testDistrust(w *world) {
 		if err == nil {
 			w.Errorf("granted %+v", rec)
 		}
-		_, err = s.Renew(w.ctx, renewed, time.Minute)
+		_, err = s.Renew(w.ctx, renewed, w.renewal(time.Minute))
 		w.wantErr("Renew of a lease older than Distrust", err, lease.ErrLost)
 		got, err := s.Lookup(w.ctx, held)
 		if err != nil || got.Version != renewed.Version || got.HighWater != held.HighWater {
@@ -150,9 +143,6 @@ func testDistrust(w *world) {
 		}
 	}
 	w.release(renewed, held.Start)
-	if w.clock == nil {
-		return
-	}
 	w.clock.Advance(-time.Minute)
 	distrust() // the floor never goes down
 	w.clock.Set(time.Unix(floor-10, 0))
@@ -161,10 +151,6 @@ func testDistrust(w *world) {
 		w.Errorf("granted from %d, want %d, when all that was forgotten has ended", rec.Start, floor)
 	}
 	w.renew(rec, time.Minute)
-}
-
-type distruster interface {
-	Distrust(context.Context) error
 }
 
 func testClockBeforeEpoch(w *world) {

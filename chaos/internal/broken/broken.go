@@ -1,22 +1,75 @@
-// Package broken has stores and a keeper with planted bugs, which show that the checks of this
-// harness find such bugs. The store without a bug serves as a quick engine beside the real ones.
+// Package broken has planted bugs, which show that this harness finds such bugs: in the engine under a
+// worker's store, in the leases above it, and in the keeper.
 package broken
 
-// A Bug is a fault that stores have had, or could have.
-type Bug string
+import (
+	"slices"
 
-// The bugs of stores, and None.
-const (
-	None            Bug = ""
-	IgnoreHighWater Bug = "ignore-high-water" // a range that was released is granted anew at once, from now on
-	ReleaseAnyway   Bug = "release-anyway"    // Release does not compare owner and version
-	StartNow        Bug = "start-now"         // each lease starts now, whatever the range's high-water mark
-	LateSync        Bug = "late-sync"         // changes are acknowledged before they are durable: see Store.Crash
-	Expiry          Bug = "expiry"            // a record vanishes when its lease ends or is released
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
-// RenewAnyway is the bug of Keeper: it goes on when its renewals fail.
-const RenewAnyway Bug = "renew-anyway"
+// A Bug is a fault that the product has had, or could have.
+type Bug string
 
-// StoreBugs are the bugs that a Store can have.
-var StoreBugs = []Bug{IgnoreHighWater, ReleaseAnyway, StartNow, LateSync, Expiry}
+// The bugs, and None.
+const (
+	None Bug = ""
+
+	// Of engines.
+	IgnoreMeta   Bug = "ignore-meta"   // a swap does not compare the meta entry
+	IgnoreValues Bug = "ignore-values" // nor, here, the values of the others
+	TwoSteps     Bug = "two-steps"     // a swap compares and puts in two steps
+	StandStill   Bug = "stand-still"   // the position does not show that an older copy is back
+	RepeatSwaps  Bug = "repeat-swaps"  // an answer to a swap is given again for the next one like it
+	RepeatReads  Bug = "repeat-reads"  // an answer to a read is given again
+	LateSync     Bug = "late-sync"     // a directory, say, is not synced: a crash of the engine undoes some changes; of Memory alone
+	Expiry       Bug = "expiry"        // a record vanishes when its lease ends or is released
+
+	// Of the store.
+	TrustCopies Bug = "trust-copies" // another copy of the data is taken for the same
+
+	// Of the protocol.
+	StartNow      Bug = "start-now"      // each lease starts now, whatever the range's high-water mark
+	ReleaseAnyway Bug = "release-anyway" // Release does not compare owner and version
+	AnyChange     Bug = "any-change"     // Lookup says of any change that it is the caller's
+
+	// Of the keeper.
+	RenewAnyway Bug = "renew-anyway" // it goes on when its renewals fail
+)
+
+// Bugs are all of them.
+var Bugs = []Bug{IgnoreMeta, IgnoreValues, TwoSteps, StandStill, RepeatSwaps, RepeatReads, LateSync, Expiry, TrustCopies, StartNow, ReleaseAnyway, AnyChange, RenewAnyway}
+
+// planted are the bugs that package storetest knows.
+var planted = map[Bug]storetest.Bug{
+	IgnoreMeta:   storetest.IgnoresFirst,
+	IgnoreValues: storetest.IgnoresValues,
+	TwoSteps:     storetest.TwoSteps,
+	StandStill:   storetest.StandsStill,
+	RepeatSwaps:  storetest.RepeatsSwaps,
+	RepeatReads:  storetest.RepeatsReads,
+}
+
+// InEngine reports whether the bug is one of the engine that a worker has.
+func (b Bug) InEngine() bool { return b == Expiry || planted[b] != "" }
+
+// Plant returns engine with the bug, if it is one of engines.
+func (b Bug) Plant(engine store.Engine) store.Engine {
+	switch {
+	case b == Expiry:
+		return storetest.Intercept(engine, expire)
+	case planted[b] != "":
+		return storetest.Plant(engine, planted[b])
+	}
+	return engine
+}
+
+// Leases returns leases with the bug, if it is one of the protocol.
+func (b Bug) Leases(leases lease.Store) lease.Store {
+	if slices.Contains([]Bug{StartNow, ReleaseAnyway, AnyChange}, b) {
+		return &brokenLeases{Store: leases, bug: b}
+	}
+	return leases
+}

@@ -15,26 +15,20 @@ type Keeper struct {
 	store     lease.Store
 	generator *randflake.Generator
 	ttl       time.Duration
-	now       func() time.Time
 	held      lease.Record // the background goroutine's alone, until done
 
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
 
-// Keep takes a lease of so many nodes, and renews it each third of ttl until Close. A nil clock
-// stands for the system's.
-func Keep(ctx context.Context, store lease.Store, secret randflake.Secret, nodes int, ttl time.Duration, clock func() time.Time) (*Keeper, error) {
-	held, err := store.Acquire(ctx, lease.Request{Nodes: nodes, TTL: ttl})
+// Keep takes a lease of so many nodes, and renews it each third of ttl until Close.
+func Keep(ctx context.Context, store lease.Store, secret randflake.Secret, nodes int, ttl time.Duration) (*Keeper, error) {
+	held, err := store.Acquire(ctx, lease.Request{Nodes: nodes, TTL: ttl, Owner: lease.NewToken(time.Now())})
 	if err != nil {
 		return nil, err
 	}
-	k := &Keeper{store: store, ttl: ttl, now: time.Now, held: held}
-	var options []randflake.Option
-	if clock != nil {
-		k.now, options = clock, append(options, randflake.WithClock(clock))
-	}
-	if k.generator, err = randflake.New(secret, held.Lease(), options...); err != nil {
+	k := &Keeper{store: store, ttl: ttl, held: held}
+	if k.generator, err = randflake.New(secret, held.Lease()); err != nil {
 		return nil, err
 	}
 	background, stop := context.WithCancel(context.Background())
@@ -62,13 +56,13 @@ func (k *Keeper) run(ctx context.Context) {
 func (k *Keeper) renew(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, k.ttl/6)
 	defer cancel()
-	renewed, err := k.store.Renew(ctx, k.held, k.ttl)
+	renewed, err := k.store.Renew(ctx, k.held, lease.Renewal{TTL: k.ttl, Token: lease.NewToken(time.Now())})
 	if err == nil {
 		k.held = renewed
 		k.generator.Extend(renewed.Lease().End)
 		return
 	}
-	k.generator.Extend(k.now().Add(k.ttl).Truncate(time.Second)) // the bug
+	k.generator.Extend(time.Now().Add(k.ttl).Truncate(time.Second)) // the bug
 }
 
 // Close ends the generator and gives the lease back.

@@ -5,8 +5,8 @@
 //   - Each ID's second and node lie inside a lease that the store had granted to that very process
 //     before it made the ID, and not after the last second that the process gave the lease back with.
 //   - No two leases share a second of a node.
-//   - The calls of the store, as the workers saw them, are linearizable: as if each had taken
-//     effect at one moment between its start and its end, by the rules of package lease.
+//   - The calls of the store about each lease, as the workers saw them, are linearizable: as if each had
+//     taken effect at one moment between its start and its end, by the rules of package lease.
 package check
 
 import (
@@ -74,7 +74,7 @@ type Result struct {
 	FirstOutside    []OutsideLease `json:"firstOutside,omitempty"`
 	Overlap         string         `json:"overlap,omitempty"` // two leases that share a second of a node, or an owner
 	Linearizable    Verdict        `json:"linearizable"`
-	Violations      []string       `json:"violations,omitempty"` // ranges of nodes whose calls are not, or undecided
+	Violations      []string       `json:"violations,omitempty"` // leases whose calls are not, or undecided
 }
 
 // An OutsideLease stands for IDs that no lease of their process allowed.

@@ -20,7 +20,7 @@ type Checker struct {
 	seen      *seen
 	history   leasetest.History
 	releases  []release
-	owners    map[lease.Owner]string // who acquired with it
+	owners    map[lease.Token]string // who acquired with it
 	calls     []*call
 	losses    []interval
 	restart   int64
@@ -35,7 +35,6 @@ type release struct {
 
 // A process is what the checker knows of one worker process.
 type process struct {
-	number   int
 	name     string
 	reader   *journal.Reader
 	pending  map[uint64]*call
@@ -57,7 +56,7 @@ func New(config Config) *Checker {
 		cipher:    randflake.NewCipher(config.Secret),
 		processes: make(map[string]*process),
 		seen:      newSeen(),
-		owners:    make(map[lease.Owner]string),
+		owners:    make(map[lease.Token]string),
 		restart:   math.MaxInt64,
 		result:    Result{Calls: make(map[string]uint64), Refusals: make(map[string]uint64)},
 	}
@@ -98,7 +97,6 @@ func (c *Checker) process(dir string) *process {
 	p := c.processes[dir]
 	if p == nil {
 		p = &process{
-			number:  len(c.processes),
 			name:    dir,
 			reader:  journal.NewReader(dir),
 			pending: make(map[uint64]*call),
@@ -134,7 +132,7 @@ func (c *Checker) readEvents(p *process) error {
 		case journal.Stop:
 			p.stopped = true
 		case journal.Call:
-			p.pending[e.Call] = newCall(p, e)
+			p.pending[e.Call] = newCall(e)
 			if e.Op == journal.Release {
 				c.released(p, e)
 			}
@@ -164,7 +162,7 @@ func (c *Checker) granted(p *process, e journal.Event) {
 		return
 	}
 	if e.Op == journal.Acquire {
-		if first, ok := c.owners[e.Record.Owner]; ok && c.result.Overlap == "" {
+		if first, ok := c.owners[e.Record.Owner]; ok && first != p.name && c.result.Overlap == "" {
 			c.result.Overlap = fmt.Sprintf("owner %v was granted twice: to %s and to %s: %+v", e.Record.Owner, first, p.name, *e.Record)
 		}
 		c.owners[e.Record.Owner] = p.name

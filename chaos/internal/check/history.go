@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/lease"
@@ -11,29 +12,18 @@ import (
 
 // A call of the store, as its process saw it.
 type call struct {
-	process    int
 	op         journal.Op
-	held       lease.Record // of all but acquire and list
-	nodes      int          // of acquire
-	lastUsed   int64        // of release
+	held       lease.Record // of all but acquire
+	token      lease.Token  // of acquire and renew
 	start, end int64        // in ns of CLOCK_MONOTONIC
 
 	outcome journal.Outcome
-	rec     lease.Record   // of acquire, renew and lookup that went well
-	records []lease.Record // of list that went well
+	rec     lease.Record // of acquire, renew and lookup that went well
 }
 
 // newCall returns a call that has just begun. Until it ends its outcome is unknown.
-func newCall(p *process, e journal.Event) *call {
-	c := &call{
-		process:  p.number,
-		op:       e.Op,
-		nodes:    e.Nodes,
-		lastUsed: e.LastUsed,
-		start:    e.At,
-		end:      math.MaxInt64,
-		outcome:  journal.Unknown,
-	}
+func newCall(e journal.Event) *call {
+	c := &call{op: e.Op, token: e.Token, start: e.At, end: math.MaxInt64, outcome: journal.Unknown}
 	if e.Held != nil {
 		c.held = *e.Held
 	}
@@ -50,20 +40,35 @@ func (c *call) returned(e journal.Event) {
 	if e.Record != nil {
 		c.rec = *e.Record
 	}
-	c.records = e.Records
 }
 
-// changes reports whether a call of this kind changes a record when it takes effect.
-func (c *call) changes() bool {
-	return c.op == journal.Acquire || c.op == journal.Renew || c.op == journal.Release
+// owner returns the token of the lease that the call is about.
+func (c *call) owner() lease.Token {
+	if c.op == journal.Acquire {
+		return c.token
+	}
+	return c.held.Owner
 }
 
-// A span is a range of nodes.
-type span struct{ first, last uint32 }
+// within reports whether it is known what came of the call, and that this was in e.
+func (c *call) within(e epoch) bool {
+	return c.outcome != journal.Unknown && c.start >= e.start && c.end <= e.end
+}
 
-func spanOf(r lease.Record) span { return span{r.FirstNode, r.LastNode} }
-
-func (s span) nodes() int { return int(s.last) - int(s.first) + 1 }
+// tells reports whether the call says anything of its lease. Refusals other than that the lease is lost don't,
+// nor does what ended before e began, or began after its end.
+func (c *call) tells(e epoch) bool {
+	if c.start > e.end || c.end < e.start {
+		return false
+	}
+	switch c.outcome {
+	case journal.OK:
+		return true
+	case journal.Lost:
+		return c.within(e)
+	}
+	return c.outcome == journal.Unknown && c.op != journal.Lookup
+}
 
 // An interval of time, in ns of CLOCK_MONOTONIC.
 type interval struct{ start, end int64 }
@@ -85,66 +90,37 @@ func epochs(losses []interval) []epoch {
 	return all
 }
 
-// A history is what is known of one range's record during one epoch.
+// A history is what is known of one lease during one epoch.
 type history struct {
-	span    span
-	known   []*call            // that took effect, or were refused, at a moment between their start and end
-	changes map[change][]*call // that may have taken effect at any time after their start
-	grants  []int64            // starts of acquisitions that may have taken any range at any later time, in order
+	owner   lease.Token
+	known   []*call   // that took effect, or were refused, at a moment between their start and end
+	unknown []*call   // that may have taken effect at any time after their start
+	boot    time.Time // when CLOCK_MONOTONIC was 0
 }
 
-// A change is what a renewal or a release compares before it changes the record.
-type change struct {
-	owner   lease.Owner
-	version uint64
-}
-
-// histories splits calls by range, for one epoch.
-func histories(calls []*call, e epoch) map[span]*history {
-	all := make(map[span]*history)
-	of := func(r lease.Record) *history {
-		h := all[spanOf(r)]
-		if h == nil {
-			h = &history{span: spanOf(r), changes: make(map[change][]*call)}
-			all[spanOf(r)] = h
-		}
-		return h
-	}
-	var grants, lists []*call
+// histories splits calls by lease, for one epoch.
+func histories(calls []*call, e epoch) map[lease.Token]*history {
+	all := make(map[lease.Token]*history)
+	boot := time.Now().Add(-time.Duration(journal.Now()))
 	for _, c := range calls {
-		within := c.outcome != journal.Unknown && c.start >= e.start && c.end <= e.end
-		straddles := c.end >= e.start && c.start <= e.end && c.changes() &&
-			(c.outcome == journal.Unknown || c.outcome == journal.OK)
-		switch {
-		case within && c.op == journal.List:
-			lists = append(lists, c)
-		case within && c.op == journal.Acquire && c.outcome == journal.OK:
-			h := of(c.rec)
+		if !c.tells(e) {
+			continue
+		}
+		h := all[c.owner()]
+		if h == nil {
+			h = &history{owner: c.owner(), boot: boot}
+			all[c.owner()] = h
+		}
+		if c.within(e) {
 			h.known = append(h.known, c)
-		case within && c.op != journal.Acquire && (c.outcome == journal.OK || c.outcome == journal.Lost):
-			h := of(c.held)
-			h.known = append(h.known, c)
-		case within: // a refusal that says nothing of one range
-		case straddles && c.op == journal.Acquire:
-			grants = append(grants, c)
-		case straddles:
-			h, held := of(c.held), change{c.held.Owner, c.held.Version}
-			h.changes[held] = append(h.changes[held], c)
+		} else {
+			h.unknown = append(h.unknown, c)
 		}
-	}
-	for _, c := range lists {
-		for _, r := range c.records {
-			of(r)
-		}
-	}
-	for _, h := range all {
-		h.known = append(h.known, lists...)
-		for _, c := range grants {
-			if c.nodes <= h.span.nodes() {
-				h.grants = append(h.grants, c.start)
-			}
-		}
-		slices.Sort(h.grants)
 	}
 	return all
+}
+
+// ended reports whether a second was over at a time.
+func (h *history) ended(at, second int64) bool {
+	return h.boot.Add(time.Duration(at)).Unix() > second
 }

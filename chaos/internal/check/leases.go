@@ -11,7 +11,7 @@ import (
 // Leases are what the store granted to one process.
 type leases struct {
 	list    []*granted // in the order in which the process learned of them
-	byOwner map[lease.Owner]*granted
+	byOwner map[lease.Token]*granted
 }
 
 // A granted lease is one that a process may make IDs under.
@@ -31,7 +31,7 @@ func (l *leases) grant(rec lease.Record, at int64) {
 	if g == nil {
 		g = &granted{rec: rec, lastUsed: math.MaxInt64, made: make(map[int64]uint64)}
 		if l.byOwner == nil {
-			l.byOwner = make(map[lease.Owner]*granted)
+			l.byOwner = make(map[lease.Token]*granted)
 		}
 		l.byOwner[rec.Owner] = g
 		l.list = append(l.list, g)

@@ -11,7 +11,7 @@ import (
 )
 
 // leaseOnAll is a record that grants everything.
-var leaseOnAll = lease.Record{LastNode: randflake.MaxNode, Owner: lease.Owner{1}, Version: 1, Start: randflake.Epoch, HighWater: randflake.MaxTimestamp}
+var leaseOnAll = lease.Record{LastNode: randflake.MaxNode, Owner: lease.Token{1}, Version: 1, Start: randflake.Epoch, HighWater: randflake.MaxTimestamp}
 
 // TestIDsOutsideOfLeases has a process make one ID too many in each direction.
 func TestIDsOutsideOfLeases(t0 *testing.T) {
@@ -63,7 +63,7 @@ func TestIDsMadeBeforeTheirRenewal(t0 *testing.T) {
 	held := t.acquire(a, 1)
 	t.made(a, second+60, held.FirstNode, 0, 2048)
 	t.clock.Advance(time.Minute)
-	if _, err := a.Renew(ctx, held, time.Minute); err != nil {
+	if _, err := a.Renew(ctx, held, lease.Renewal{TTL: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	t.made(a, second+60, held.FirstNode, 2048, 2048)

@@ -1,16 +1,14 @@
 package check
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/anishathalye/porcupine"
 )
 
-// linearize looks for an order in which all calls of the store make sense, range by range and epoch
+// linearize looks for an order in which all calls of the store make sense, lease by lease and epoch
 // by epoch.
 func (c *Checker) linearize() error {
 	r := &c.result
@@ -18,14 +16,14 @@ func (c *Checker) linearize() error {
 	deadline := time.Now().Add(c.config.Patience)
 	for i, e := range epochs(c.losses) {
 		all := histories(c.calls, e)
-		for _, s := range slices.SortedFunc(maps.Keys(all), func(a, b span) int { return cmp.Compare(a.first, b.first) }) {
-			m := model{all[s], e, c.restart}
+		for _, h := range all {
+			m := model{*h, e, c.restart}
 			verdict := m.check(time.Until(deadline))
 			if verdict == Linearizable {
 				continue
 			}
 			if len(r.Violations) < few {
-				r.Violations = append(r.Violations, fmt.Sprintf("nodes %d to %d, after %d losses of data: %s", s.first, s.last, i, verdict))
+				r.Violations = append(r.Violations, fmt.Sprintf("lease of %s, after %d losses of data: %s:%s", h.owner, i, verdict, h.tell()))
 			}
 			if verdict == Undecided && r.Linearizable == Linearizable {
 				r.Linearizable = Undecided
@@ -65,10 +63,10 @@ func (m model) draw(path string, patience time.Duration) error {
 	return porcupine.VisualizePath(m.porcupine(), info, path)
 }
 
-func (m model) operations() []porcupine.Operation {
-	operations := make([]porcupine.Operation, len(m.known))
-	for i, c := range m.known {
-		operations[i] = porcupine.Operation{ClientId: c.process, Input: c, Call: c.start, Return: c.end}
+// tell returns the last calls, a line each, and those of unknown outcome.
+func (h *history) tell() (lines string) {
+	for _, c := range slices.Concat(h.known[max(len(h.known)-few, 0):], h.unknown[:min(len(h.unknown), few)]) {
+		lines += "\n\t" + c.describe()
 	}
-	return operations
+	return lines
 }

@@ -3,60 +3,61 @@ package check
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/anishathalye/porcupine"
+
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/lease"
 )
 
-// A state is what the store may hold of one range, as far as known calls tell.
+// A state is what the store may hold of one lease, as far as known calls tell. That no two leases share a second
+// of a node is another check's concern.
 //
 // Calls of unknown outcome are no operations of the search. They take effect between two known
 // calls, and only when the second of these could not be explained otherwise: as they may happen at
 // any time after their start, to put them off costs nothing. So the search is no harder for them.
 type state struct {
-	unknown bool // it may hold anything
+	unknown bool // it may be anything: the store lost data
+	granted bool
+	over    bool // released
 	version uint64
-	owner   lease.Owner
-	foreign bool // the owner is one whose process never learned of it
-	start   int64
+	change  lease.Token
 
-	// The high-water mark, or a lower bound of it where it was raised by an unknown amount. The
-	// same holds of start, if foreign.
+	// The last second, or a lower bound of it where it was raised by an unknown amount.
 	highWater int64
 	atLeast   bool
 
-	grants int   // acquisitions of unknown outcome that took effect
-	after  int64 // when the newest call of unknown outcome that took effect began
+	after int64 // when the newest call of unknown outcome that took effect began
 }
 
 // A model tells which calls are possible in which state.
 type model struct {
-	*history
+	history
 	epoch   epoch
-	restart int64 // from then on renewals may be refused without a reason
+	restart int64 // from then on a lease may be called lost without a reason
 }
 
-// porcupine returns the model in the terms of the search, whose state is a list of all states that
-// are possible.
+// porcupine returns the model in the terms of the search.
 func (m model) porcupine() porcupine.Model {
-	return porcupine.Model{
-		Init: func() any { return []state{{unknown: m.epoch.unknown, after: math.MinInt64}} },
-		Step: func(states, input, _ any) (bool, any) {
-			next := m.step(states.([]state), input.(*call))
-			return len(next) > 0, next
+	n := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{state{unknown: m.epoch.unknown, after: math.MinInt64}} },
+		Step: func(s, input, _ any) (next []any) {
+			for _, s := range m.step(s.(state), input.(*call)) {
+				next = append(next, s)
+			}
+			return next
 		},
-		Equal:             func(a, b any) bool { return slices.Equal(a.([]state), b.([]state)) },
-		DescribeOperation: func(input, _ any) string { return input.(*call).describe(m.span) },
-		DescribeState:     func(states any) string { return fmt.Sprintf("%+v", states) },
+		Equal:             func(a, b any) bool { return a == b },
+		DescribeOperation: func(input, _ any) string { return input.(*call).describe() },
+		DescribeState:     func(s any) string { return fmt.Sprintf("%+v", s) },
 	}
+	return n.ToModel()
 }
 
 // step returns the states after c, whose outcome is known: right away, or after as few changes of
 // unknown outcome as it takes.
-func (m model) step(states []state, c *call) (next []state) {
-	for queue := slices.Clone(states); len(queue) > 0; queue = queue[1:] {
+func (m model) step(s state, c *call) (next []state) {
+	for queue := []state{s}; len(queue) > 0; queue = queue[1:] {
 		s := queue[0]
 		if s.after > c.end {
 			continue
@@ -65,192 +66,109 @@ func (m model) step(states []state, c *call) (next []state) {
 			s.after = math.MinInt64 // no call that comes now ended before c began
 		}
 		if after, ok := m.apply(s, c); ok {
-			next = add(next, after)
-		} else if s.version < m.version(c) {
-			queue = append(queue, m.hidden(s)...)
+			after.after = s.after
+			next = append(next, after)
+			continue
+		}
+		for _, u := range m.unknown {
+			if changed, ok := s.perhaps(u); ok {
+				changed.after = max(s.after, u.start)
+				queue = append(queue, changed)
+			}
 		}
 	}
 	return next
 }
 
-// add adds s to states, but for those that can do nothing that another one can't.
-func add(states []state, s state) []state {
-	if slices.ContainsFunc(states, func(t state) bool { return t.covers(s) }) {
-		return states
-	}
-	return append(slices.DeleteFunc(states, s.covers), s)
-}
-
-// covers reports whether whatever is possible in t is possible in s.
-func (s state) covers(t state) bool {
-	earlier := s.grants <= t.grants && s.after <= t.after
-	t.grants, t.after = s.grants, s.after
-	return earlier && s == t
-}
-
-// version returns the version that the record must have for c to be possible, or the highest number
-// where any will do.
-func (m model) version(c *call) uint64 {
+// perhaps returns what a call of unknown outcome makes of s. None does twice.
+func (s state) perhaps(c *call) (next state, ok bool) {
+	next = s
 	switch {
-	case c.outcome == journal.Lost:
-		return math.MaxUint64
+	case s.unknown:
+		return s, false
 	case c.op == journal.Acquire:
-		return c.rec.Version - 1
-	case c.op == journal.Lookup:
-		return c.rec.Version
-	case c.op == journal.List:
-		i := slices.IndexFunc(c.records, func(r lease.Record) bool { return spanOf(r) == m.span })
-		if i < 0 {
-			return 0
-		}
-		return c.records[i].Version
+		next.granted, next.version, next.change = true, 0, c.token
+		return next, !s.granted
+	case !s.holds(c.held):
+		return s, false
+	case c.op == journal.Renew:
+		next.version, next.change, next.atLeast = s.version+1, c.token, true
+	case c.op == journal.Release:
+		next.version, next.over = s.version+1, true
 	}
-	return c.held.Version
-}
-
-// hidden returns the states that a single change of unknown outcome makes of s.
-func (m model) hidden(s state) (next []state) {
-	if s.unknown {
-		return nil
-	}
-	for _, c := range m.changes[change{s.owner, s.version}] {
-		n := s
-		n.after = max(s.after, c.start)
-		n.version++
-		if c.op == journal.Renew {
-			n.atLeast = true
-		} else {
-			n = n.released(c.lastUsed)
-		}
-		next = append(next, n)
-	}
-	if s.grants < len(m.grants) {
-		next = append(next, state{
-			version:   s.version + 1,
-			foreign:   true,
-			start:     s.highWater + 1,
-			highWater: s.highWater + 1,
-			atLeast:   true,
-			grants:    s.grants + 1,
-			after:     max(s.after, m.grants[s.grants]),
-		})
-	}
-	return next
+	return next, true
 }
 
 // apply returns what c makes of s, or that c is not possible there.
-func (m model) apply(s state, c *call) (state, bool) {
-	switch {
-	case c.op == journal.List:
-		return s.listed(c.records, m.span)
-	case c.outcome == journal.Lost:
+func (m model) apply(s state, c *call) (next state, ok bool) {
+	if c.outcome == journal.Lost {
 		return s, m.mayLose(s, c)
-	case c.op == journal.Acquire:
-		ok := c.rec.Owner != lease.Owner{} && c.rec.HighWater >= c.rec.Start &&
-			(s.unknown || c.rec.Version == s.version+1 && c.rec.Start > s.highWater)
-		return s.known(c.rec), ok
-	case c.op == journal.Renew:
-		ok := c.rec.Owner == c.held.Owner && c.rec.Version == c.held.Version+1 &&
-			c.rec.Start == c.held.Start && c.rec.HighWater >= c.held.HighWater &&
-			(s.unknown || s.holds(c.held) && c.rec.Start == s.start && c.rec.HighWater >= s.highWater)
-		return s.known(c.rec), ok
-	case c.op == journal.Lookup:
-		return s.known(c.rec), c.rec.Owner == c.held.Owner && s.shows(c.rec)
+	}
+	next = known(c.rec)
+	switch c.op {
+	case journal.Acquire: // once more, with the same token, after the reply was lost
+		first := c.rec.Owner == c.token && c.rec.Change == c.token
+		same := s.granted && !s.over && s.change == c.token && (s.version == 0 || s.version == c.rec.Version)
+		return next, first && (s.unknown || !s.granted || same)
+	case journal.Renew:
+		one := c.rec.Version - c.held.Version // or two, when the process was suspended meanwhile
+		ok = c.rec.Owner == c.held.Owner && c.rec.Change == c.token && (one == 1 || one == 2) &&
+			c.rec.Start == c.held.Start && c.rec.HighWater >= c.held.HighWater
+		return next, ok && (s.unknown || s.holds(c.held) && c.rec.HighWater >= s.highWater)
+	case journal.Lookup:
+		mark := c.rec.HighWater == s.highWater || s.atLeast && c.rec.HighWater > s.highWater || c.end >= m.restart
+		shows := s.granted && !s.over && s.version == c.rec.Version && s.change == c.rec.Change && mark
+		return next, c.rec.Owner == c.held.Owner && (s.unknown || shows)
 	default: // Release
-		if s.unknown {
-			s = s.known(c.held)
-		}
-		if !s.holds(c.held) {
-			return s, false
-		}
-		s.version++
-		return s.released(c.lastUsed), true
+		next = s
+		next.granted, next.over, next.unknown = true, true, false
+		return next, s.unknown || s.holds(c.held)
 	}
 }
 
-// mayLose reports whether the store may say of s that the lease is lost.
+// mayLose reports whether the store may say of s that the lease is lost: when it is not as its holder says, and
+// when it has ended by any clock, as then others may have its nodes.
 func (m model) mayLose(s state, c *call) bool {
-	nobodys := c.held.Owner == lease.Owner{}
 	switch {
-	case s.unknown || nobodys:
+	case s.unknown || s.over || c.end >= m.restart || m.ended(c.end, c.held.HighWater):
 		return true
 	case c.op == journal.Lookup:
-		return s.foreign || s.owner != c.held.Owner
-	case c.op == journal.Renew && c.end >= m.restart:
-		return true
+		return !s.granted
 	}
 	return !s.holds(c.held)
 }
 
-// holds reports whether held is the newest state of the record.
+// holds reports whether held is the newest state of the lease.
 func (s state) holds(held lease.Record) bool {
-	return !s.foreign && held.Owner != lease.Owner{} && s.owner == held.Owner && s.version == held.Version
-}
-
-// shows reports whether s may be what the store returned as rec.
-func (s state) shows(rec lease.Record) bool {
-	if s.unknown {
-		return true
-	}
-	owner, start := rec.Owner == s.owner, rec.Start == s.start
-	if s.foreign {
-		owner, start = rec.Owner != lease.Owner{}, rec.Start >= s.start
-	}
-	mark := rec.HighWater == s.highWater || s.atLeast && rec.HighWater > s.highWater
-	return owner && start && mark && rec.Version == s.version
-}
-
-// listed returns what is known after the store returned records.
-func (s state) listed(records []lease.Record, nodes span) (state, bool) {
-	for _, rec := range records {
-		if spanOf(rec) == nodes {
-			return s.known(rec), s.shows(rec)
-		}
-	}
-	if s.unknown {
-		return state{after: s.after}, true
-	}
-	return s, s.version == 0
+	return s.granted && !s.over && s.version == held.Version && s.change == held.Change
 }
 
 // known returns the state in which the record is rec.
-func (s state) known(rec lease.Record) state {
-	return state{
-		version:   rec.Version,
-		owner:     rec.Owner,
-		start:     rec.Start,
-		highWater: rec.HighWater,
-		grants:    s.grants,
-		after:     s.after,
-	}
+func known(rec lease.Record) state {
+	return state{granted: true, version: rec.Version, change: rec.Change, highWater: rec.HighWater}
 }
 
-// released returns s without an owner, with its high-water mark lowered.
-func (s state) released(lastUsed int64) state {
-	s.owner, s.foreign = lease.Owner{}, false
-	if used := max(lastUsed, s.start-1); used <= s.highWater {
-		s.highWater, s.atLeast = used, false
-	}
-	return s
-}
-
-// describe says what c asked and was told about a range.
-func (c *call) describe(nodes span) string {
+// describe says what c asked and was told.
+func (c *call) describe() string {
 	what := string(c.op)
-	if c.op != journal.Acquire && c.op != journal.List {
-		what += fmt.Sprintf(" %v v%d", c.held.Owner, c.held.Version)
+	if c.op != journal.Acquire {
+		what += fmt.Sprintf(" v%d %.8s to %d", c.held.Version, c.held.Change, c.held.HighWater)
 	}
-	if c.op == journal.Release {
-		what += fmt.Sprintf(" last used %d", c.lastUsed)
+	if c.token != (lease.Token{}) {
+		what += fmt.Sprintf(" as %.8s", c.token)
 	}
-	rec := c.rec
-	for _, listed := range c.records {
-		if spanOf(listed) == nodes {
-			rec = listed
-		}
-	}
-	if rec == (lease.Record{}) {
+	if c.rec == (lease.Record{}) {
 		return fmt.Sprintf("%s: %s", what, c.outcome)
 	}
-	return fmt.Sprintf("%s: %v v%d, seconds %d to %d", what, rec.Owner, rec.Version, rec.Start, rec.HighWater)
+	return fmt.Sprintf("%s: v%d %.8s, nodes %d to %d, seconds %d to %d", what, c.rec.Version, c.rec.Change,
+		c.rec.FirstNode, c.rec.LastNode, c.rec.Start, c.rec.HighWater)
+}
+
+// operations returns the calls in the terms of the search.
+func (m model) operations() []porcupine.Operation {
+	operations := make([]porcupine.Operation, len(m.known))
+	for i, c := range m.known {
+		operations[i] = porcupine.Operation{ClientId: i, Input: c, Call: c.start, Return: c.end}
+	}
+	return operations
 }

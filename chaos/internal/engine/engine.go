@@ -6,10 +6,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/randflake/randflake/chaos/internal/broken"
-	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 // An Engine is running, for one run of one fault, and holds a store that was created for a new secret.
@@ -30,6 +29,15 @@ type Server interface {
 	Restart() error
 }
 
+// Stalled is an Engine whose server can stand still.
+type Stalled interface {
+	Engine
+
+	// Pause stops the server's processes, with SIGSTOP, and Resume lets them go on.
+	Pause() error
+	Resume() error
+}
+
 // Linked is an Engine that workers reach over a network.
 type Linked interface {
 	Engine
@@ -47,50 +55,123 @@ type Copied interface {
 	Restore() error
 }
 
+// Clocked is an Engine whose server tells the time.
+type Clocked interface {
+	Engine
+
+	// Clock is what the server goes by, if that was made to be stepped, or nil.
+	Clock() *Clock
+}
+
 var (
-	_ Server = (*Memory)(nil)
-	_ Server = (*Etcd)(nil)
-	_ Server = (*Redis)(nil)
-	_ Server = (*Postgres)(nil)
-	_ Copied = (*File)(nil)
-	_ Copied = (*Etcd)(nil)
-	_ Copied = (*Redis)(nil)
-	_ Linked = (*Etcd)(nil)
-	_ Linked = (*Redis)(nil)
-	_ Linked = (*Postgres)(nil)
+	_ Server  = (*Memory)(nil)
+	_ Server  = (*Etcd)(nil)
+	_ Server  = (*MySQL)(nil)
+	_ Server  = (*Redis)(nil)
+	_ Server  = (*Postgres)(nil)
+	_ Stalled = (*Etcd)(nil)
+	_ Stalled = (*MySQL)(nil)
+	_ Stalled = (*Redis)(nil)
+	_ Stalled = (*Postgres)(nil)
+	_ Copied  = (*Memory)(nil)
+	_ Copied  = (*File)(nil)
+	_ Copied  = (*Etcd)(nil)
+	_ Copied  = (*MySQL)(nil)
+	_ Copied  = (*Redis)(nil)
+	_ Linked  = (*Etcd)(nil)
+	_ Linked  = (*MySQL)(nil)
+	_ Linked  = (*Redis)(nil)
+	_ Linked  = (*Postgres)(nil)
+	_ Clocked = (*Memory)(nil)
+	_ Clocked = (*MySQL)(nil)
+	_ Clocked = (*Redis)(nil)
+	_ Clocked = (*Postgres)(nil)
 )
 
-// A Start starts an engine in dir, which is empty, and creates a store in it.
-type Start func(ctx context.Context, dir string, rules lease.Rules) (Engine, error)
-
-// Clocks are the clocks of a store that are injected; nil stands for a real one, with nothing injected.
-type Clocks struct {
-	Process func() time.Time // for a store that asks the process's clock
-	Server  func() time.Time // for a store that asks its server's
+// A Setup says what to start an engine with.
+type Setup struct {
+	Dir     string // empty
+	Limits  store.Limits
+	Clocked bool       // the server's clock is to be stepped
+	Bug     broken.Bug // of a Memory that loses data
 }
 
-// Open opens the store at an Engine's URL.
-func Open(ctx context.Context, url string, clocks Clocks) (lease.Store, error) {
-	scheme, rest, _ := strings.Cut(url, "://")
-	switch scheme {
-	case "file":
-		return openFile(rest, clocks)
-	case "etcd":
-		return openEtcd(ctx, url, clocks)
-	case "redis":
-		return openRedis(ctx, url, clocks)
-	case "postgres":
-		return openPostgres(ctx, url, clocks)
-	case "unix":
-		return broken.Dial(rest), nil
+// A Start starts an engine, and creates a store in it.
+type Start func(context.Context, Setup) (Engine, error)
+
+// A dialer knows one kind of engine.
+type dialer struct {
+	open    func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
+	create  func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
+	connect func(ctx context.Context, url string) (store.Engine, error) // for what stands between engine and store
+}
+
+var dialers = map[string]dialer{
+	"file":     {openFile, createFile, connectFile},
+	"etcd":     {etcdOpen, etcdCreate, connectEtcd},
+	"redis":    {redisOpen, redisCreate, connectRedis},
+	"mysql":    {mysqlOpen, mysqlCreate, connectMySQL},
+	"postgres": {postgresOpen, postgresCreate, connectPostgres},
+	"unix":     {openMemory, createMemory, connectMemory},
+}
+
+func dialerOf(url string) (dialer, error) {
+	scheme, _, _ := strings.Cut(url, "://")
+	d, ok := dialers[scheme]
+	if !ok {
+		return d, fmt.Errorf("engine: store of unknown scheme %q", scheme)
 	}
-	return nil, fmt.Errorf("engine: store of unknown scheme %q", scheme)
+	return d, nil
 }
 
-// notNil makes of what a constructor returned an interface that is nil when there was an error.
-func notNil[S lease.Store](store S, err error) (lease.Store, error) {
+// Open opens the store at an Engine's URL, as a program does, or on an engine with a planted bug.
+func Open(ctx context.Context, url string, bug broken.Bug, options ...store.Option) (*store.Store, error) {
+	d, err := dialerOf(url)
 	if err != nil {
 		return nil, err
 	}
-	return store, nil
+	if bug == broken.TrustCopies {
+		options = append(options, store.TrustRecovery())
+	}
+	if !bug.InEngine() {
+		return d.open(ctx, url, options...)
+	}
+	e, err := Connect(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	e = bug.Plant(e)
+	s, err := store.Open(ctx, e, options...)
+	if err != nil {
+		e.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Connect returns a handle on an Engine's URL, for what stands between it and a store.
+func Connect(ctx context.Context, url string) (store.Engine, error) {
+	d, err := dialerOf(url)
+	if err != nil {
+		return nil, err
+	}
+	return d.connect(ctx, url)
+}
+
+// create creates a store at url and closes it.
+func create(ctx context.Context, url string, options ...store.Option) error {
+	d, err := dialerOf(url)
+	if err != nil {
+		return err
+	}
+	s, err := d.create(ctx, url, options...)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// forNew are the options of a store for a new secret.
+func forNew(s Setup) []store.Option {
+	return []store.Option{store.WithLimits(s.Limits), store.ForNewSecret()}
 }

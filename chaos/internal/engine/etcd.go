@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/etcdstore"
-	"github.com/randflake/randflake/lease/etcdstore/etcdtest"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/etcdstore"
+	"github.com/randflake/randflake/store/etcdstore/etcdtest"
 )
 
 // An Etcd is a cluster, each member a process of its own. Workers reach a single member over a Link, and
@@ -26,12 +28,12 @@ type Etcd struct {
 
 // StartEtcd returns a Start of a cluster with so many members.
 func StartEtcd(members int) Start {
-	return func(ctx context.Context, dir string, rules lease.Rules) (Engine, error) {
-		cluster, err := etcdtest.New(dir, members, nil)
+	return func(ctx context.Context, s Setup) (Engine, error) {
+		cluster, err := etcdtest.New(s.Dir, members, nil)
 		if err != nil {
 			return nil, err
 		}
-		e := &Etcd{dir: dir, cluster: cluster, processes: make([]*etcdtest.Process, members)}
+		e := &Etcd{dir: s.Dir, cluster: cluster, processes: make([]*etcdtest.Process, members)}
 		if err := e.Restart(); err != nil {
 			return e, err
 		}
@@ -40,19 +42,18 @@ func StartEtcd(members int) Start {
 				return e, err
 			}
 		}
-		store, err := etcdstore.Create(ctx, e.URL(), etcdstore.WithRules(rules), etcdstore.ForNewSecret())
-		if err != nil {
-			return e, err
-		}
-		return e, store.Close()
+		return e, create(ctx, e.URL(), forNew(s)...)
 	}
 }
 
-func openEtcd(ctx context.Context, url string, clocks Clocks) (lease.Store, error) {
-	if clocks.Process == nil {
-		return notNil(etcdstore.Open(ctx, url))
+var etcdOpen, etcdCreate = etcdstore.Open, etcdstore.Create
+
+func connectEtcd(ctx context.Context, url string) (store.Engine, error) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(strings.TrimPrefix(url, "etcd://"), ","), DialTimeout: time.Second})
+	if err != nil {
+		return nil, err
 	}
-	return notNil(etcdstore.Open(ctx, url, etcdstore.WithClock(clocks.Process)))
+	return etcdstore.New(ctx, client, etcdstore.Config{})
 }
 
 // URL implements Engine.
@@ -104,6 +105,21 @@ func (e *Etcd) Restart() error {
 	var err error
 	for range e.processes {
 		err = errors.Join(err, <-errs)
+	}
+	return err
+}
+
+// Pause implements Stalled.
+func (e *Etcd) Pause() error { return e.signal(syscall.SIGSTOP) }
+
+// Resume implements Stalled.
+func (e *Etcd) Resume() error { return e.signal(syscall.SIGCONT) }
+
+func (e *Etcd) signal(s syscall.Signal) (err error) {
+	for _, p := range e.processes {
+		if p != nil {
+			err = errors.Join(err, syscall.Kill(p.Pid(), s))
+		}
 	}
 	return err
 }

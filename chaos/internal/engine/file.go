@@ -6,25 +6,27 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
-	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/filestore"
 	"golang.org/x/sys/unix"
+
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/filestore"
 )
 
 // A File is a directory.
 type File struct {
-	Dir   string
-	rules lease.Rules
-	mount string // what to unmount, if anything
-	copy  []byte // of the state
+	Dir    string
+	limits store.Limits
+	mount  string // what to unmount, if anything
 }
 
 // StartFile creates a store in a directory.
-func StartFile(_ context.Context, dir string, rules lease.Rules) (Engine, error) {
-	f := &File{Dir: filepath.Join(dir, "leases"), rules: rules}
-	return f, f.create(filestore.ForNewSecret())
+func StartFile(ctx context.Context, s Setup) (Engine, error) {
+	f := &File{Dir: filepath.Join(s.Dir, "leases"), limits: s.Limits}
+	return f, create(ctx, f.URL(), forNew(s)...)
 }
 
 // ErrNotPermitted says that the user may not do what it takes to start an engine.
@@ -32,31 +34,30 @@ var ErrNotPermitted = errors.New("not permitted: want root")
 
 // StartFileOnSmallDisk creates a store on a file system of its own, in memory, which FillDisk fills. It fails
 // with an error that wraps ErrNotPermitted without the right to mount.
-func StartFileOnSmallDisk(ctx context.Context, dir string, rules lease.Rules) (Engine, error) {
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
+func StartFileOnSmallDisk(ctx context.Context, s Setup) (Engine, error) {
+	if err := unix.Mount("tmpfs", s.Dir, "tmpfs", 0, "size=8m"); err != nil {
 		if errors.Is(err, unix.EPERM) {
 			err = ErrNotPermitted
 		}
 		return nil, fmt.Errorf("engine: mount a small disk: %w", err)
 	}
-	f := &File{Dir: filepath.Join(dir, "leases"), rules: rules, mount: dir}
-	return f, f.create(filestore.ForNewSecret())
+	f := &File{Dir: filepath.Join(s.Dir, "leases"), limits: s.Limits, mount: s.Dir}
+	return f, create(ctx, f.URL(), forNew(s)...)
 }
 
-func (f *File) create(options ...filestore.Option) error {
-	store, err := filestore.Create(f.Dir, append(options, filestore.WithRules(f.rules))...)
-	if err != nil {
-		return err
-	}
-	return store.Close()
+func openFile(_ context.Context, url string, options ...store.Option) (*store.Store, error) {
+	return filestore.Open(dirOf(url), options...)
 }
 
-func openFile(dir string, clocks Clocks) (lease.Store, error) {
-	if clocks.Process == nil {
-		return notNil(filestore.Open(dir))
-	}
-	return notNil(filestore.Open(dir, filestore.WithClock(clocks.Process)))
+func createFile(_ context.Context, url string, options ...store.Option) (*store.Store, error) {
+	return filestore.Create(dirOf(url), options...)
 }
+
+func connectFile(_ context.Context, url string) (store.Engine, error) {
+	return filestore.New(dirOf(url))
+}
+
+func dirOf(url string) string { return strings.TrimPrefix(url, "file://") }
 
 // URL implements Engine.
 func (f *File) URL() string { return "file://" + f.Dir }
@@ -68,12 +69,18 @@ func (f *File) Stop() {
 	}
 }
 
-// State returns the path of the file with all records.
-func (f *File) State() string { return filepath.Join(f.Dir, "state") }
+// Newest returns the path of the newest numbered file.
+func (f *File) Newest() (string, error) {
+	files, err := filepath.Glob(filepath.Join(f.Dir, strings.Repeat("[0-9]", 20)))
+	if err != nil || len(files) == 0 {
+		return "", fmt.Errorf("engine: no numbered file in %s: %w", f.Dir, err)
+	}
+	return slices.Max(files), nil
+}
 
-// Locked calls change while no worker has the directory locked.
+// Locked calls change while no worker is about to write.
 func (f *File) Locked(change func() error) error {
-	lock, err := os.Open(filepath.Join(f.Dir, "lock"))
+	lock, err := os.Open(filepath.Join(f.Dir, "store"))
 	if err != nil {
 		return err
 	}
@@ -86,22 +93,17 @@ func (f *File) Locked(change func() error) error {
 
 // Copy implements Copied.
 func (f *File) Copy() error {
-	return f.Locked(func() (err error) {
-		f.copy, err = os.ReadFile(f.State())
-		return err
+	return f.Locked(func() error { return os.CopyFS(f.copy(), os.DirFS(f.Dir)) })
+}
+
+// Restore implements Copied: a directory made of the copy takes the place of the one that was there.
+func (f *File) Restore() error {
+	return f.Locked(func() error {
+		return errors.Join(os.Rename(f.Dir, f.Dir+"-lost"), os.Rename(f.copy(), f.Dir))
 	})
 }
 
-// Restore implements Copied.
-func (f *File) Restore() error {
-	return f.Locked(func() error {
-		restored := filepath.Join(filepath.Dir(f.Dir), "restored")
-		if err := os.WriteFile(restored, f.copy, 0o600); err != nil {
-			return err
-		}
-		return os.Rename(restored, f.State())
-	})
-}
+func (f *File) copy() string { return f.Dir + "-copy" }
 
 // CreateAnew does what the store's errors advise when its files are damaged or gone: it creates a store, and
 // not as one for a new secret.
@@ -109,7 +111,7 @@ func (f *File) CreateAnew() error {
 	if err := os.RemoveAll(f.Dir); err != nil {
 		return err
 	}
-	return f.create()
+	return create(context.Background(), f.URL(), store.WithLimits(f.limits))
 }
 
 // FillDisk leaves no space on a small disk.

@@ -4,34 +4,71 @@ import (
 	"context"
 	"net"
 	"path/filepath"
-	"sync/atomic"
-	"time"
+	"strings"
+	"sync"
 
 	"github.com/randflake/randflake/chaos/internal/broken"
-	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
-// A Memory is a store in the memory of this process, served to others on a Unix socket.
+// A Memory is an engine in the memory of this process, served to others on a Unix socket.
 type Memory struct {
 	path     string
-	store    *broken.Store
+	bug      broken.Bug
+	memory   *storetest.Memory
 	listener net.Listener
-	offset   atomic.Int64
+	clock    *Clock
+
+	mu      sync.Mutex
+	swaps   int
+	durable storetest.Snapshot // what a crash leaves, with the bug LateSync
+	copied  storetest.Snapshot // what Copy made
 }
 
-// StartMemory returns a Start of a Memory that has a bug, or none.
-func StartMemory(bug broken.Bug) Start {
-	return func(_ context.Context, dir string, rules lease.Rules) (Engine, error) {
-		m := &Memory{path: filepath.Join(dir, "store.sock")}
-		m.store = broken.NewStore(bug, rules, func() time.Time {
-			return time.Now().Add(time.Duration(m.offset.Load()))
-		})
-		return m, m.Restart()
+// syncEvery is how many changes are made durable at once with the bug LateSync.
+const syncEvery = 10
+
+// StartMemory starts a Memory.
+func StartMemory(ctx context.Context, s Setup) (_ Engine, err error) {
+	m := &Memory{path: filepath.Join(s.Dir, "store.sock"), bug: s.Bug, memory: storetest.NewMemory()}
+	if m.clock, err = newClock(true, s.Dir); err != nil {
+		return m, err
 	}
+	m.memory.SetClock(m.clock.Now)
+	if err := m.Restart(); err != nil {
+		return m, err
+	}
+	err = create(ctx, m.URL(), forNew(s)...)
+	m.durable = m.memory.Snapshot()
+	return m, err
+}
+
+func openMemory(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+	e, err := connectMemory(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, e, options...)
+}
+
+func createMemory(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+	e, err := connectMemory(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return store.Create(ctx, e, options...)
+}
+
+func connectMemory(_ context.Context, url string) (store.Engine, error) {
+	return Dial(strings.TrimPrefix(url, "unix://")), nil
 }
 
 // URL implements Engine.
 func (m *Memory) URL() string { return "unix://" + m.path }
+
+// Clock implements Clocked.
+func (m *Memory) Clock() *Clock { return m.clock }
 
 // Stop implements Engine.
 func (m *Memory) Stop() {
@@ -40,10 +77,14 @@ func (m *Memory) Stop() {
 	}
 }
 
-// Crash makes the store forget what is not durable, and its clients get no answer until Restart.
+// Crash makes the engine forget what is not durable, and its clients get no answer until Restart.
 func (m *Memory) Crash() error {
 	err := m.listener.Close()
-	m.store.Crash()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.bug == broken.LateSync {
+		m.memory.Restore(m.durable)
+	}
 	return err
 }
 
@@ -51,10 +92,26 @@ func (m *Memory) Crash() error {
 func (m *Memory) Restart() (err error) {
 	m.listener, err = net.Listen("unix", m.path)
 	if err == nil {
-		go broken.Serve(m.listener, m.store)
+		go Serve(m.listener, storetest.Intercept(m.memory.Connect(), m.sync))
 	}
 	return err
 }
 
-// Step sets how far the store's clock is off.
-func (m *Memory) Step(off time.Duration) { m.offset.Store(int64(off)) }
+// sync makes a call, and now and then what was changed is durable.
+func (m *Memory) sync(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	answer, err := c.On(ctx, e)
+	if answer.Swapped {
+		if m.swaps++; m.swaps%syncEvery == 0 {
+			m.durable = m.memory.Snapshot()
+		}
+	}
+	return answer, err
+}
+
+// Copy implements Copied.
+func (m *Memory) Copy() error { m.copied = m.memory.Snapshot(); return nil }
+
+// Restore implements Copied. The position is that of the copy.
+func (m *Memory) Restore() error { m.memory.Restore(m.copied); return nil }

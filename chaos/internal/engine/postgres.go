@@ -6,10 +6,14 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/randflake/randflake/internal/engines"
-	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/pgstore"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/pgstore"
 )
 
 // A Postgres is a server, which backups can be made of, and a pooler where one is asked for.
@@ -19,26 +23,40 @@ type Postgres struct {
 	backup *engines.Postgres // nil if there is none
 	pooler *pooler           // nil if there is none
 	link   *Link
+	clock  *Clock // nil if the server has the machine's
+	query  string // of the URL, in addition
 }
 
 // StartPostgres starts a server.
-func StartPostgres(ctx context.Context, dir string, rules lease.Rules) (Engine, error) {
-	return startPostgres(ctx, dir, rules, false)
+func StartPostgres(ctx context.Context, s Setup) (Engine, error) {
+	return startPostgres(ctx, s, false, "")
+}
+
+// StartTrustedPostgres starts a server whose failovers and recoveries lose nothing, by its operator's word.
+func StartTrustedPostgres(ctx context.Context, s Setup) (Engine, error) {
+	return startPostgres(ctx, s, false, "recovery=trusted")
 }
 
 // StartPooledPostgres starts a server with PgBouncer before it, in transaction mode.
-func StartPooledPostgres(ctx context.Context, dir string, rules lease.Rules) (Engine, error) {
-	return startPostgres(ctx, dir, rules, true)
+func StartPooledPostgres(ctx context.Context, s Setup) (Engine, error) {
+	return startPostgres(ctx, s, true, "")
 }
 
-func startPostgres(ctx context.Context, dir string, rules lease.Rules, pooled bool) (_ Engine, err error) {
-	p := &Postgres{dir: dir}
-	if p.server, err = engines.StartPostgres(filepath.Join(dir, "server"), nil); err != nil {
+func startPostgres(ctx context.Context, s Setup, pooled bool, query string) (_ Engine, err error) {
+	p := &Postgres{dir: s.Dir, query: query}
+	if p.clock, err = newClock(s.Clocked, s.Dir); err != nil {
+		return p, err
+	}
+	environ, err := p.clock.environ()
+	if err != nil {
+		return p, err
+	}
+	if p.server, err = engines.StartPostgresIn(environ, filepath.Join(s.Dir, "server"), nil); err != nil {
 		return p, err
 	}
 	port := p.server.Port()
 	if pooled {
-		if p.pooler, err = startPooler(filepath.Join(dir, "pooler"), p.server); err != nil {
+		if p.pooler, err = startPooler(filepath.Join(s.Dir, "pooler"), p.server); err != nil {
 			return p, err
 		}
 		port = p.pooler.port
@@ -46,20 +64,19 @@ func startPostgres(ctx context.Context, dir string, rules lease.Rules, pooled bo
 	if p.link, err = newLink(local(port)); err != nil {
 		return p, err
 	}
-	store, err := pgstore.Create(ctx, p.URL(), pgstore.WithRules(rules), pgstore.ForNewSecret())
-	if err != nil {
-		return p, err
-	}
-	return p, store.Close()
+	return p, create(ctx, p.URL(), forNew(s)...)
 }
 
 func local(port int) string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(port)) }
 
-func openPostgres(ctx context.Context, url string, clocks Clocks) (lease.Store, error) {
-	if clocks.Server == nil {
-		return notNil(pgstore.Open(ctx, url))
+var postgresOpen, postgresCreate = pgstore.Open, pgstore.Create
+
+func connectPostgres(ctx context.Context, url string) (store.Engine, error) {
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
+		return nil, err
 	}
-	return notNil(pgstore.Open(ctx, url, pgstore.WithClock(clocks.Server)))
+	return pgstore.New(ctx, pool, pgstore.Config{})
 }
 
 // URL implements Engine.
@@ -69,8 +86,12 @@ func (p *Postgres) URL() string {
 		panic("engine: URL of the server: " + err.Error())
 	}
 	u.Host = p.link.Address()
+	u.RawQuery += "&" + p.query
 	return u.String()
 }
+
+// Clock implements Clocked.
+func (p *Postgres) Clock() *Clock { return p.clock }
 
 // Link implements Linked.
 func (p *Postgres) Link() *Link { return p.link }
@@ -96,10 +117,45 @@ func (p *Postgres) Crash() error { return p.server.Kill() }
 // Restart implements Server.
 func (p *Postgres) Restart() error { return p.server.Start() }
 
+// Pause implements Stalled.
+func (p *Postgres) Pause() error { return p.server.Pause() }
+
+// Resume implements Stalled.
+func (p *Postgres) Resume() error { return p.server.Resume() }
+
 // Backup copies the running server.
 func (p *Postgres) Backup(asStandby bool) (err error) {
 	p.backup, err = p.server.BaseBackup(filepath.Join(p.dir, "backup"), asStandby)
 	return err
+}
+
+// FollowSynchronously starts a standby, which has all that the server acknowledges from then on.
+func (p *Postgres) FollowSynchronously() error {
+	if err := p.Backup(true); err != nil {
+		return err
+	}
+	if err := p.backup.Start(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, p.server.URL())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	for state := ""; state != "sync"; time.Sleep(10 * time.Millisecond) {
+		err := conn.QueryRow(ctx, "SELECT coalesce(max(sync_state), '') FROM pg_stat_replication").Scan(&state)
+		if err != nil {
+			return fmt.Errorf("engine: postgres: no synchronous standby: %w", err)
+		}
+	}
+	return nil
 }
 
 // RestoreBackup kills the server and starts its backup in its place. A standby becomes a primary, on a new

@@ -4,35 +4,49 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/randflake/randflake/internal/engines"
-	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/redisstore"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/redisstore"
 )
 
 // A Redis is a primary, which can get a replica.
 type Redis struct {
 	dir     string
+	limits  store.Limits
 	primary *engines.Redis
 	replica *engines.Redis // nil if there is none
 	link    *Link
+	clock   *Clock // nil if the servers have the machine's
+	query   string // of the URL
+	args    []string
 }
 
-// StartRedis starts a primary.
-func StartRedis(ctx context.Context, dir string, rules lease.Rules) (Engine, error) {
-	r := &Redis{dir: dir}
-	var err error
+// StartRedis starts a primary. It makes a change durable before it says so.
+func StartRedis(ctx context.Context, s Setup) (Engine, error) {
+	return startRedis(ctx, s, "?replicas=0")
+}
+
+// StartRedisWith starts a primary with arguments as on redis-server's command line, and a URL with a query.
+func StartRedisWith(query string, args ...string) Start {
+	return func(ctx context.Context, s Setup) (Engine, error) { return startRedis(ctx, s, query, args...) }
+}
+
+func startRedis(ctx context.Context, s Setup, query string, args ...string) (_ Engine, err error) {
+	r := &Redis{dir: s.Dir, limits: s.Limits, query: query, args: args}
+	if r.clock, err = newClock(s.Clocked, s.Dir); err != nil {
+		return r, err
+	}
 	if r.primary, err = r.start("primary"); err != nil {
 		return r, err
 	}
 	if r.link, err = newLink(r.primary.Addr()); err != nil {
 		return r, err
 	}
-	store, err := redisstore.Create(ctx, r.URL(), redisstore.WithRules(rules), redisstore.ForNewSecret())
-	if err != nil {
-		return r, err
-	}
-	return r, store.Close()
+	return r, create(ctx, r.URL(), forNew(s)...)
 }
 
 func (r *Redis) start(name string) (*engines.Redis, error) {
@@ -40,18 +54,34 @@ func (r *Redis) start(name string) (*engines.Redis, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
-	return engines.StartRedis(dir)
-}
-
-func openRedis(ctx context.Context, url string, clocks Clocks) (lease.Store, error) {
-	if clocks.Server == nil {
-		return notNil(redisstore.Open(ctx, url))
+	environ, err := r.clock.environ()
+	if err != nil {
+		return nil, err
 	}
-	return notNil(redisstore.Open(ctx, url, redisstore.WithClock(clocks.Server)))
+	return engines.StartRedisIn(environ, dir, r.args...)
 }
 
-// URL implements Engine. The store is not to wait for a replica, so that one can fall behind.
-func (r *Redis) URL() string { return "redis://" + r.link.Address() + "?replicas=0" }
+var redisOpen, redisCreate = redisstore.Open, redisstore.Create
+
+func connectRedis(ctx context.Context, url string) (store.Engine, error) {
+	base, query, _ := strings.Cut(url, "?")
+	options, err := redis.ParseURL(base)
+	if err != nil {
+		return nil, err
+	}
+	options.ContextTimeoutEnabled = true
+	replicas := 1
+	if strings.Contains(query, "replicas=0") {
+		replicas = -1
+	}
+	return redisstore.New(ctx, redis.NewClient(options), redisstore.Config{Replicas: replicas})
+}
+
+// URL implements Engine.
+func (r *Redis) URL() string { return "redis://" + r.link.Address() + r.query }
+
+// Clock implements Clocked.
+func (r *Redis) Clock() *Clock { return r.clock }
 
 // Link implements Linked.
 func (r *Redis) Link() *Link { return r.link }
@@ -74,12 +104,23 @@ func (r *Redis) Crash() error { return r.primary.Kill() }
 // Restart implements Server.
 func (r *Redis) Restart() error { return r.primary.Start() }
 
-// Replicate starts a replica and waits until it has all data; then the replica hears no more of the primary.
-func (r *Redis) Replicate() (err error) {
+// Pause implements Stalled.
+func (r *Redis) Pause() error { return r.primary.Pause() }
+
+// Resume implements Stalled.
+func (r *Redis) Resume() error { return r.primary.Resume() }
+
+// Attach starts a replica and waits until it has all data.
+func (r *Redis) Attach() (err error) {
 	if r.replica, err = r.start("replica"); err != nil {
 		return err
 	}
-	if err := r.replica.ReplicaOf(r.primary); err != nil {
+	return r.replica.ReplicaOf(r.primary)
+}
+
+// Replicate starts a replica and waits until it has all data; then the replica hears no more of the primary.
+func (r *Redis) Replicate() error {
+	if err := r.Attach(); err != nil {
 		return err
 	}
 	return r.replica.Pause()
@@ -93,11 +134,36 @@ func (r *Redis) Promote() error {
 	if err := r.replica.Resume(); err != nil {
 		return err
 	}
+	return r.FailOver()
+}
+
+// FailOver makes the replica the primary, and the one that workers reach. The old primary, if it runs, knows
+// nothing of it.
+func (r *Redis) FailOver() error {
 	if err := r.replica.ReplicaOf(nil); err != nil {
 		return err
 	}
 	r.primary, r.replica = r.replica, r.primary
 	return r.link.Lead(r.primary.Addr())
+}
+
+// Follow makes the server that is not the primary its replica, and starts it if it does not run.
+func (r *Redis) Follow() error {
+	if err := r.replica.Start(); err != nil {
+		return err
+	}
+	return r.replica.ReplicaOf(r.primary)
+}
+
+// Detach ends the server that is not the primary.
+func (r *Redis) Detach() error { return r.replica.Kill() }
+
+// Replication returns what the primary says of replication.
+func (r *Redis) Replication() (string, error) { return r.primary.Do("INFO", "replication") }
+
+// CreateAnew does what the store's errors advise when all keys are gone.
+func (r *Redis) CreateAnew() error {
+	return create(context.Background(), r.URL(), store.WithLimits(r.limits))
 }
 
 // FlushAll removes all keys.

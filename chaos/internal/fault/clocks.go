@@ -4,54 +4,115 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/chaos/internal/page"
-	"github.com/randflake/randflake/chaos/internal/worker"
 	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/store"
 )
 
 // What happens to clocks. Where a store asks the worker's process for the time, that clock is the one that is
 // stepped; where it asks its server, first the clock of one worker is, then that of the server.
 var clocks = []Fault{
 	{
-		Name:   "clock-back-1s",
-		Does:   "a clock is set back by a second: under a worker that runs, and under one that starts",
-		Expect: "IDs go on, before the clock is right again",
-		Stores: all,
-		Script: stepped(-time.Second),
-		May:    wrongClock,
+		Name:    "clock-back-1s",
+		Does:    "a clock is set back by a second: under a worker that runs, and under one that starts",
+		Expect:  "IDs go on, before the clock is right again",
+		Stores:  all,
+		Script:  stepped(-time.Second),
+		May:     wrongClock,
+		Clocked: true,
 	},
 	{
-		Name:   "clock-back-1h",
-		Does:   "a clock is set back by an hour: under a worker that runs, and under one that starts",
-		Expect: "a worker that shares its clock with the store moves to nodes that nobody ever had; one whose clock contradicts the store's makes no IDs until both agree again",
-		Stores: all,
-		Script: stepped(-time.Hour),
-		May:    wrongClock,
+		Name:    "clock-back-1h",
+		Does:    "a clock is set back by an hour: under a worker that runs, and under one that starts",
+		Expect:  "a worker that shares its clock with the store moves to nodes that nobody ever had; one whose clock contradicts the store's makes no IDs until both agree again",
+		Stores:  all,
+		Script:  stepped(-time.Hour),
+		May:     wrongClock,
+		Clocked: true,
 	},
 	{
-		Name:   "clock-forward-1y-and-back",
-		Does:   "a clock is set forward by a year, and back: under a worker that runs, and under one that starts",
-		Expect: "IDs go on when it is right again, on other nodes: those that are marked a year ahead are passed over; a worker whose clock contradicts the store's makes no IDs until both agree again",
-		Stores: all,
-		Script: stepped(365 * 24 * time.Hour),
-		May:    wrongClock,
+		Name:    "clock-forward-1y-and-back",
+		Does:    "a clock is set forward by a year, and back: under a worker that runs, and under one that starts",
+		Expect:  "IDs go on when it is right again, on other nodes: those that are marked a year ahead are passed over; a worker whose clock contradicts the store's makes no IDs until both agree again",
+		Stores:  all,
+		Script:  stepped(year),
+		May:     wrongClock,
+		Clocked: true,
 	},
 	{
-		Name:   "clock-strobe",
-		Does:   "each second, a clock is set to and fro by up to ten seconds",
-		Expect: "IDs go on when it is right again",
-		Stores: all,
-		Script: strobe,
-		May:    wrongClock,
+		Name:    "clock-strobe",
+		Does:    "each second, a clock is set to and fro by up to ten seconds",
+		Expect:  "IDs go on when it is right again",
+		Stores:  all,
+		Script:  strobe,
+		May:     wrongClock,
+		Clocked: true,
+	},
+	{
+		Name:    "fast-clock",
+		Does:    "a worker whose clock, and that of the store's server if it has one, is a year ahead is killed and starts again, four times; then somebody with such a clock distrusts the data",
+		Expect:  "the others go on; right clocks get leases, after a pardon where all nodes, or the floor, are a year ahead",
+		Stores:  all,
+		Script:  fastClock,
+		May:     wrongClock,
+		Clocked: true,
 	},
 }
 
 // wrongClock are the refusals under a clock that is wrong, or differs from the store's.
-var wrongClock = []page.Kind{page.NotStarted, page.Ended, page.Backward, page.NoRange, page.Exhausted}
+var wrongClock = []page.Kind{page.NotStarted, page.Ended, page.Backward, page.NoRange, page.Exhausted, page.WrongClock, page.Invalid}
+
+const year = 365 * 24 * time.Hour
+
+func fastClock(w *world.World) {
+	w.Worker.Nodes = sixteenth
+	others := w.Start(2)
+	for range 4 {
+		if w.ServerClock != nil {
+			w.StepServer(year)
+		}
+		w.Worker.Nodes = quarter
+		fast := w.LaunchWrong(year)
+		w.Await(fast.Name+" has a lease, or is refused", func() bool {
+			return fast.Holding.Load() > 0 || fast.Refused[page.WrongClock].Load()+fast.Refused[page.NoRange].Load() > 0
+		})
+		fast.Kill()
+	}
+	if w.ServerClock != nil {
+		w.StepServer(0)
+	}
+	w.Worker.Nodes = sixteenth
+	w.Recover(others...)
+	late := w.Launch(1)
+	pardonIfNeeded(w, "nodes", late...)
+
+	w.Must(w.Store(store.WithClock(func() time.Time { return time.Now().Add(year) })).Distrust(w.Context()))
+	m, err := w.Store().Info(w.Context())
+	w.Must(err)
+	w.Ensure(m.Floor > time.Now().Add(year/2).Unix(), "the floor is %d", m.Floor)
+	late = w.Launch(1)
+	w.Refuse(late, page.NoRange)
+	pardonIfNeeded(w, "the floor", late...)
+	w.Recover(append(others, late...)...)
+}
+
+// pardonIfNeeded waits until workers have leases, after an operator's pardon if they are refused.
+func pardonIfNeeded(w *world.World, why string, workers ...*world.Process) {
+	w.Await("a worker has a lease, or is refused", func() bool {
+		return workers[0].Holding.Load() > 0 || workers[0].Refused[page.NoRange].Load() > 0
+	})
+	if workers[0].Holding.Load() == 0 {
+		w.Doubt()
+		_, err := w.Store().Pardon(w.Context(), time.Now().Add(time.Hour))
+		w.Must(err)
+		w.Note("a pardon was needed for %s", why)
+	}
+	w.GoOn(workers...)
+}
 
 // stepped steps clocks by off, and back.
 func stepped(off time.Duration) func(*world.World) {
 	return func(w *world.World) {
-		w.Worker.Clock = worker.Own
+		w.Worker.ShiftClock = true
 		victim, others := w.Choose(w.Start(3))
 		w.During(others, func() {
 			victim.Step(off)
@@ -62,7 +123,7 @@ func stepped(off time.Duration) func(*world.World) {
 			victim.Step(0)
 			w.Recover(victim)
 		})
-		if w.ServerClock {
+		if w.ServerClock != nil {
 			steppedServer(w, off)
 		}
 	}
@@ -71,7 +132,7 @@ func stepped(off time.Duration) func(*world.World) {
 // bear waits until a worker whose clock is off makes IDs all the same, or makes none where its clock
 // contradicts the store's by more than a little.
 func bear(w *world.World, p *world.Process, off time.Duration) {
-	if w.ServerClock && off.Abs() > time.Minute {
+	if w.ServerTime && off.Abs() > time.Minute {
 		w.Refuse([]*world.Process{p}, wrongClock...)
 	} else {
 		w.GoOn(p)
@@ -79,7 +140,7 @@ func bear(w *world.World, p *world.Process, off time.Duration) {
 }
 
 func steppedServer(w *world.World, off time.Duration) {
-	w.Worker.Clock = worker.Server
+	w.Worker.ShiftClock = false
 	workers := w.Start(3)
 	victim, others := w.Choose(workers)
 	w.StepServer(off)
@@ -91,7 +152,7 @@ func steppedServer(w *world.World, off time.Duration) {
 }
 
 func strobe(w *world.World) {
-	w.Worker.Clock = worker.Own
+	w.Worker.ShiftClock = true
 	victim, others := w.Choose(w.Start(3))
 	w.During(others, func() {
 		for range w.Rounds(6) {
@@ -102,10 +163,10 @@ func strobe(w *world.World) {
 		w.Start(1)
 		w.Recover(victim)
 	})
-	if !w.ServerClock {
+	if w.ServerClock == nil {
 		return
 	}
-	w.Worker.Clock = worker.Server
+	w.Worker.ShiftClock = false
 	workers := w.Start(3)
 	for range w.Rounds(6) {
 		w.Sleep(time.Second)

@@ -6,7 +6,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
 	"github.com/randflake/randflake/chaos/internal/world"
-	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 // What many workers do to each other.
@@ -18,7 +18,7 @@ var crowds = []Fault{
 		Stores: all,
 		Script: herd,
 		May:    []page.Kind{page.NotStarted, page.Unreachable},
-		Rules:  lease.DefaultRules(),
+		Limits: store.DefaultLimits(),
 	},
 	{
 		Name:   "exhausted",

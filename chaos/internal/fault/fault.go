@@ -8,7 +8,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
 	"github.com/randflake/randflake/chaos/internal/world"
-	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 // A Fault is one way in which things break. Whatever it is, no ID may be made twice.
@@ -28,8 +28,9 @@ type Fault struct {
 	// Repeats says that duplicates are in order. The script itself says how many, and until when.
 	Repeats bool
 
-	Start engine.Start // instead of the store's usual one
-	Rules lease.Rules  // instead of world.Rules
+	Start   engine.Start // instead of the store's usual one
+	Limits  store.Limits // instead of world.Limits
+	Clocked bool         // the clock of the store's server is stepped
 }
 
 // The stores, by what runs them.
@@ -38,16 +39,17 @@ const (
 	Etcd     = "etcd"
 	Redis    = "redis"
 	Postgres = "postgres"
+	MySQL    = "mysql"
 	Memory   = "memory" // one process's memory, served to the others; for planted bugs and quick tests
 )
 
 var (
-	all     = []string{File, Etcd, Redis, Postgres, Memory}
-	network = []string{Etcd, Redis, Postgres}
+	all     = []string{File, Etcd, Redis, Postgres, MySQL, Memory}
+	network = []string{Etcd, Redis, Postgres, MySQL}
 )
 
 // All are the faults, in the order in which they are told.
-var All = slices.Concat(processes, clocks, crowds, networks, losses, files)
+var All = slices.Concat(processes, clocks, crowds, requests, networks, losses, files)
 
 // On reports whether f can happen to store.
 func (f Fault) On(store string) bool { return slices.Contains(f.Stores, store) }
@@ -60,7 +62,8 @@ const (
 
 // What happens to a worker in step with the end of its lease.
 var (
-	lost     = []page.Kind{page.Ended}                                // its lease ended, and there is no other yet
+	replaced = []page.Kind{page.Ended, page.NotStarted, page.NoRange} // its lease ended, and it waits for what others give back
+	frozen   = append(replaced, page.Exhausted)                       // likewise, for what is left of this second
 	waiting  = []page.Kind{page.NoRange}                              // it wants a first lease, and all nodes are taken
 	cutOff   = []page.Kind{page.Ended, page.Unreachable}              // the store can't be reached
 	forgiven = []page.Kind{page.Ended, page.NotStarted, page.NoRange} // the store lost data, and grants nothing before the lost leases have ended

@@ -65,11 +65,15 @@ func truncate(w *world.World) {
 	workers := w.Start(3)
 	w.LoseData(func() {
 		w.Must(file.Locked(func() error {
-			whole, err := os.Stat(file.State())
+			newest, err := file.Newest()
 			if err != nil {
 				return err
 			}
-			return os.Truncate(file.State(), int64(w.Int(0, int(whole.Size())-1)))
+			whole, err := os.Stat(newest)
+			if err != nil {
+				return err
+			}
+			return os.Truncate(newest, int64(w.Int(0, int(whole.Size())-1)))
 		}))
 		workers = refusedUntil(w, workers, page.Corrupt, file.CreateAnew)
 	})
@@ -79,11 +83,20 @@ func truncate(w *world.World) {
 func bitflip(w *world.World) {
 	file := w.Engine.(*engine.File)
 	workers := w.Start(3)
-	info, err := os.Stat(file.State())
-	w.Must(err)
-	bit := w.Int(0, 8*int(info.Size())-1)
-	w.Must(file.Locked(func() error { return flip(file.State(), bit) }))
-	workers = refusedUntil(w, workers, page.Corrupt, func() error { return flip(file.State(), bit) })
+	var newest string
+	bit := 0
+	w.Must(file.Locked(func() (err error) {
+		if newest, err = file.Newest(); err != nil {
+			return err
+		}
+		info, err := os.Stat(newest)
+		if err != nil {
+			return err
+		}
+		bit = w.Int(0, 8*int(info.Size())-1)
+		return flip(newest, bit)
+	}))
+	workers = refusedUntil(w, workers, page.Corrupt, func() error { return flip(newest, bit) })
 	w.Recover(workers...)
 }
 

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/randflake/randflake/chaos/internal/engine"
@@ -23,12 +24,24 @@ var losses = []Fault{
 	},
 	{
 		Name:   "old-copy",
-		Does:   "the data are replaced by an older copy of themselves; workers that run find it, and then new ones",
-		Expect: "those that saw the newer data see to it that nothing starts before all lost leases have ended",
-		Stores: []string{File, Etcd},
+		Does:   "the data are replaced by an older copy of themselves; a worker that waits for nodes finds it first",
+		Expect: "as it saw the newer data, it sees to it that nothing starts before all lost leases have ended",
+		Stores: []string{Etcd, Memory},
 		Script: func(w *world.World) {
 			e := w.Engine.(engine.Copied)
 			oldCopy(w, e.Copy, e.Restore, liveFirst)
+		},
+		May:   slices.Concat(cutOff, forgiven),
+		Shows: []journal.Outcome{journal.Lost},
+	},
+	{
+		Name:   "restored",
+		Does:   "a backup, of a directory or a dump of the database, is restored; new workers find it, and then those that run",
+		Expect: "nothing starts before all lost leases have ended",
+		Stores: []string{File, MySQL},
+		Script: func(w *world.World) {
+			e := w.Engine.(engine.Copied)
+			oldCopy(w, e.Copy, e.Restore, newFirst)
 		},
 		May:   slices.Concat(cutOff, forgiven),
 		Shows: []journal.Outcome{journal.Lost},
@@ -40,6 +53,7 @@ var losses = []Fault{
 		Stores: []string{Redis},
 		Script: func(w *world.World) {
 			redis := w.Engine.(*engine.Redis)
+			w.Doubt() // a first replica looks like a failover
 			oldCopy(w, redis.Replicate, redis.Promote, newFirst)
 		},
 		May:   slices.Concat(cutOff, forgiven),
@@ -47,14 +61,12 @@ var losses = []Fault{
 	},
 	{
 		Name:   "flushall",
-		Does:   "all keys are removed; new workers find that, and then those that run",
-		Expect: "new workers find no store and make none; those that run make one, in which nothing starts before all lost leases have ended",
+		Does:   "all keys are removed; then the store is created anew, not as one for a new secret",
+		Expect: "no worker makes a store by itself; the new one grants only what starts when all lost leases have ended",
 		Stores: []string{Redis},
-		Script: func(w *world.World) {
-			oldCopy(w, nothing, w.Engine.(*engine.Redis).FlushAll, newFirst)
-		},
-		May:   slices.Concat(cutOff, forgiven, []page.Kind{page.NoStore}),
-		Shows: []journal.Outcome{journal.Lost},
+		Script: flushAll,
+		May:    slices.Concat(forgiven, []page.Kind{page.NoStore}),
+		Shows:  []journal.Outcome{journal.NoStore},
 	},
 	{
 		Name:   "old-aof",
@@ -79,12 +91,59 @@ var losses = []Fault{
 	},
 	{
 		Name:   "old-backup-cold",
-		Does:   "an older copy of the directory is started in place of the server, on the same timeline; workers that run find it, and then new ones",
-		Expect: "those that saw the newer data see to it that nothing starts before all lost leases have ended",
+		Does:   "an older copy of the directory is started in place of the server, on the same timeline; a worker that waits for nodes finds it first",
+		Expect: "as it saw the newer data, it sees to it that nothing starts before all lost leases have ended",
 		Stores: []string{Postgres},
 		Script: oldBackup(false, liveFirst),
 		May:    slices.Concat(cutOff, forgiven),
 		Shows:  []journal.Outcome{journal.Lost},
+	},
+	{
+		Name:   "old-copy-and-slow-clock",
+		Does:   "the data are replaced by an older copy; a worker whose clock is an hour slow finds it first",
+		Expect: "it does not set a floor that is an hour too low: it is refused, and others with right clocks go on",
+		Stores: []string{File, Etcd},
+		Script: oldCopySlowClock,
+		May:    slices.Concat(cutOff, forgiven, wrongClock),
+		Shows:  []journal.Outcome{journal.Lost, journal.Clock},
+	},
+	{
+		Name:   "failover-and-back",
+		Does:   "a replica takes over from the primary, and gives back; then nobody asks for longer than repl-backlog-ttl, and all workers are new",
+		Expect: "nothing is granted twice",
+		Stores: []string{Redis},
+		Script: failOverAndBack,
+		May:    slices.Concat(cutOff, forgiven),
+		Start:  engine.StartRedisWith("", "--repl-backlog-ttl", "2"),
+	},
+	{
+		Name:   "synchronous-standby",
+		Does:   "a synchronous standby takes over, with recovery=trusted",
+		Expect: "nothing that was granted is forgotten, and there is no pause: IDs go on",
+		Stores: []string{Postgres},
+		Script: synchronousStandby,
+		May:    cutOff,
+		Start:  engine.StartTrustedPostgres,
+	},
+	{
+		Name:   "redis-trusted",
+		Does:   "as store-kill, on Redis, with recovery=trusted",
+		Expect: "nothing that it granted is forgotten, and there is no pause: IDs go on",
+		Stores: []string{Redis},
+		Script: storeKill(sure),
+		May:    cutOff,
+		Start:  engine.StartRedisWith("?replicas=0&recovery=trusted"),
+		Shows:  []journal.Outcome{journal.Unknown},
+	},
+	{
+		Name:   "redis-everysec",
+		Does:   "as redis-kill, with appendfsync everysec, so that a crash may undo the last second",
+		Expect: "no lease is renewed that is older than the restart, and nothing starts before all of those have ended",
+		Stores: []string{Redis},
+		Script: storeKill(doubtful),
+		May:    slices.Concat(cutOff, forgiven),
+		Start:  engine.StartRedisWith("?replicas=0&durability=everysec", "--appendfsync", "everysec"),
+		Shows:  []journal.Outcome{journal.Unknown, journal.Lost},
 	},
 	{
 		Name:   "pooler",
@@ -117,41 +176,135 @@ const (
 	liveFirst order = false // where only those who saw the data before can tell
 )
 
-// oldCopy has workers change much between copy and restore, and finds out what becomes of it.
+// oldCopy loses leases that have all nodes and have not ended, and finds out what becomes of them.
 func oldCopy(w *world.World, copy, restore func() error, who order) {
-	workers := w.Start(3)
+	w.Worker.Nodes = half
+	first := w.Start(1)[0]
 	w.Must(copy())
-	w.GoOn(workers...)
-	// What is not in the copy: renewals, ranges that were never granted before, and some that were given back.
-	workers = append(workers, w.Start(3)...)
-	workers[0].Close()
-	workers = workers[1:]
-	w.Sleep(world.TTL)
-	if who == newFirst {
-		workers = append(workers, newBeforeLive(w, workers, restore)...)
-	} else {
-		w.LoseData(func() { w.Must(restore()) })
-		w.AwaitMove(workers...)
-		workers = append(workers, w.Launch(3)...)
+	w.GoOn(first)
+	first.Close()
+	lost := w.Start(2)
+	w.Recover(lost...)
+	var others []*world.Process
+	if who == liveFirst {
+		others = w.Launch(1)
+		w.Refuse(others, page.NoRange)
 	}
-	w.Recover(workers...)
+	loseLeases(w, lost, restore)
+	if who == newFirst {
+		others = w.Launch(2)
+	}
+	w.Linger(time.Second)
+	resume(lost)
+	w.Linger(world.TTL)
+	wantFloor(w)
+	w.Close(lost...)
+	w.GoOn(others...)
+	w.Recover(others...)
 }
 
-// newBeforeLive stops the workers while restore runs, and until new ones have had time to take their nodes.
-func newBeforeLive(w *world.World, workers []*world.Process, restore func() error) (fresh []*world.Process) {
-	for _, p := range workers {
+// loseLeases stops workers and then restores what does not have their leases, before these end.
+func loseLeases(w *world.World, lost []*world.Process, restore func() error) {
+	w.Recover(lost...) // so that the ends are far
+	for _, p := range lost {
 		p.Pause()
 	}
 	w.LoseData(func() { w.Must(restore()) })
-	fresh = w.Launch(3)
-	w.Linger(time.Second)
+	for _, p := range lost {
+		left := p.Held().HighWater - time.Now().Unix()
+		w.Ensure(left > 0, "the lease of %s ended %d s before the data were replaced: that shows nothing", p.Name, -left)
+	}
+}
+
+func resume(workers []*world.Process) {
 	for _, p := range workers {
 		p.Resume()
 	}
-	return fresh
 }
 
-func nothing() error { return nil }
+// wantFloor waits until the store has seen to it that nothing starts before what was lost has ended.
+func wantFloor(w *world.World) {
+	space, since := w.Store(), w.Losses()[0].Start
+	w.Await("the floor is set", func() bool {
+		m, err := space.Info(w.Context())
+		return err == nil && m.Floor > time.Now().Add(-time.Duration(journal.Now()-since)).Unix()
+	})
+}
+
+func flushAll(w *world.World) {
+	redis := w.Engine.(*engine.Redis)
+	workers := w.Start(3)
+	w.LoseData(func() {
+		w.Must(redis.FlushAll())
+		workers = refusedUntil(w, workers, page.NoStore, redis.CreateAnew)
+	})
+	w.Recover(workers...)
+}
+
+func oldCopySlowClock(w *world.World) {
+	e := w.Engine.(engine.Copied)
+	w.Worker.Nodes = half
+	w.Worker.ShiftClock = true
+	first := w.Start(1)[0]
+	w.Must(e.Copy())
+	w.GoOn(first)
+	first.Close()
+	lost := w.Start(2)
+	loseLeases(w, lost, e.Restore)
+	slow := lost[0]
+	slow.Step(-time.Hour)
+	slow.Resume()
+	w.Refuse([]*world.Process{slow}, page.Ended, page.Backward, page.NotStarted)
+	w.Linger(world.TTL / 2)
+	right := w.Launch(2)
+	w.Linger(time.Second)
+	resume(lost)
+	wantFloor(w)
+	w.Close(lost...)
+	w.Recover(right...)
+}
+
+func failOverAndBack(w *world.World) {
+	redis := w.Engine.(*engine.Redis)
+	w.Doubt()
+	w.Must(redis.Attach())
+	w.Worker.Nodes = quarter
+	workers := w.Start(4)
+	for range 2 {
+		w.Must(redis.Promote())
+		w.Must(redis.Follow())
+		w.Linger(2 * world.TTL)
+		w.Recover(workers...)
+	}
+	w.Close(workers[:2]...)
+	workers[2].Kill()
+	workers[3].Kill()
+	before := replid(w)
+	w.Must(redis.Detach())
+	w.Sleep(4 * time.Second)
+	w.Ensure(before != replid(w), "the server still knows whom it followed: %s", before)
+	w.Must(redis.Follow())
+	w.Start(4)
+}
+
+// replid returns what the primary says of the replication that it was a part of before.
+func replid(w *world.World) string {
+	info, err := w.Engine.(*engine.Redis).Replication()
+	w.Must(err)
+	_, rest, _ := strings.Cut(info, "master_replid2:")
+	id, _, _ := strings.Cut(rest, "\r")
+	return id
+}
+
+func synchronousStandby(w *world.World) {
+	postgres := w.Engine.(*engine.Postgres)
+	w.Must(postgres.FollowSynchronously())
+	workers := w.Start(3)
+	w.Recover(workers...)
+	w.Must(postgres.RestoreBackup(true))
+	w.Recover(workers...)
+	w.Start(1)
+}
 
 func oldBackup(asStandby bool, who order) func(*world.World) {
 	return func(w *world.World) {

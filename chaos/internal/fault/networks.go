@@ -40,10 +40,28 @@ var networks = []Fault{
 		Shows:  []journal.Outcome{journal.Unknown},
 	},
 	{
+		Name:   "stall",
+		Does:   "the server stands still (SIGSTOP) for longer than a lease, and then goes on (SIGCONT)",
+		Expect: "IDs go on to the end of the leases; a new worker gets none; all go on with the server",
+		Stores: network,
+		Script: stall,
+		May:    slices.Concat(cutOff, waiting),
+		Shows:  []journal.Outcome{journal.Unknown},
+	},
+	{
+		Name:   "partition-and-kill",
+		Does:   "two faults at once: replies are lost, and meanwhile the server is killed and starts again, and a worker with it",
+		Expect: "nothing that was granted is forgotten; IDs go on",
+		Stores: []string{Etcd, Postgres, MySQL},
+		Script: partitionAndKill,
+		May:    slices.Concat(cutOff, waiting),
+		Shows:  []journal.Outcome{journal.Unknown},
+	},
+	{
 		Name:   "store-kill",
 		Does:   "the server is killed (SIGKILL) and starts again, at once and after longer than a lease",
 		Expect: "nothing that it granted is forgotten; IDs go on",
-		Stores: []string{Etcd, Postgres, Memory},
+		Stores: []string{Etcd, Postgres, MySQL, Memory},
 		Script: storeKill(sure),
 		May:    cutOff,
 		Shows:  []journal.Outcome{journal.Unknown},
@@ -92,6 +110,33 @@ func slow(w *world.World) {
 	w.Linger(2 * world.TTL)
 	w.Must(link.Heal())
 	w.Recover(workers...)
+}
+
+func stall(w *world.World) {
+	server := w.Engine.(engine.Stalled)
+	workers := w.Start(3)
+	w.Must(server.Pause())
+	w.Refuse(workers, page.Ended)
+	late := w.Launch(1)
+	w.Refuse(late, page.Unreachable)
+	w.Must(server.Resume())
+	w.Recover(append(workers, late...)...)
+}
+
+func partitionAndKill(w *world.World) {
+	link, server := w.Engine.(engine.Linked).Link(), w.Engine.(engine.Server)
+	workers := w.Start(3)
+	for range w.Rounds(1) {
+		w.Must(link.Lose(engine.Replies))
+		w.Linger(world.TTL / 2)
+		w.Must(server.Crash())
+		victim, others := w.Choose(workers)
+		workers = append(others, victim.Restart())
+		w.Must(server.Restart())
+		w.Linger(world.TTL / 2)
+		w.Must(link.Heal())
+		w.Recover(workers...)
+	}
 }
 
 // A memory says whether a store can be sure after a restart that its engine lost nothing.

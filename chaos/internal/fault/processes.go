@@ -35,7 +35,7 @@ var processes = []Fault{
 		Expect: "it ends within its old lease and moves to other nodes",
 		Stores: all,
 		Script: pause,
-		May:    lost,
+		May:    replaced,
 		Shows:  []journal.Outcome{journal.Lost},
 	},
 	{
@@ -44,15 +44,25 @@ var processes = []Fault{
 		Expect: "the release is refused; the new holder notices nothing and keeps the nodes",
 		Stores: all,
 		Script: staleRelease,
-		May:    lost,
+		May:    replaced,
 	},
 	{
 		Name:    "clone",
-		Does:    "a second process goes on with a copy of a worker's lease, as when the machine under it is copied",
-		Expect:  "both repeat IDs until one of them has renewed, and not after the other tried to; then both go on",
+		Does:    "a second process goes on with a copy of a worker's lease, as when the machine under it is copied; there are no spare nodes",
+		Expect:  "both repeat IDs until the first renewal after the copy, and not longer; the loser makes none until there are nodes",
 		Stores:  all,
 		Script:  clone,
-		May:     lost,
+		May:     frozen,
+		Repeats: true,
+		Shows:   []journal.Outcome{journal.Lost},
+	},
+	{
+		Name:    "clone-closes",
+		Does:    "as clone, but the original closes before anybody renews, and a third worker gets its nodes",
+		Expect:  "the third and the copy repeat IDs until the copy's renewal, and not longer",
+		Stores:  all,
+		Script:  cloneCloses,
+		May:     frozen,
 		Repeats: true,
 		Shows:   []journal.Outcome{journal.Lost},
 	},
@@ -88,58 +98,105 @@ func restart(w *world.World) {
 }
 
 func pause(w *world.World) {
-	w.Worker.Nodes = sixteenth
-	workers := w.Start(3)
+	w.Worker.Nodes = quarter
+	workers := w.Start(4)
 	for range w.Rounds(1) {
 		victim, others := w.Choose(workers)
 		heir := outlive(w, victim)
-		w.During(append(others, heir), func() {
+		w.During(append(others[1:], heir), func() {
+			others[0].Close() // who makes room
 			victim.Resume()
 			w.Await(victim.Name+" moves to other nodes", func() bool { return !victim.Shares(heir) })
 			w.Recover(victim, heir)
 		})
-		workers = append(workers, heir)
+		workers = append(others[1:], victim, heir)
 	}
 }
 
-// outlive stops victim until its lease has ended and another worker has its nodes.
+// outlive stops victim until its lease has ended and another worker has its nodes, which are all that is free.
 func outlive(w *world.World, victim *world.Process) (heir *world.Process) {
 	victim.Pause()
-	w.Sleep(world.TTL + time.Second)
 	heir = w.Start(1)[0]
-	w.Await(heir.Name+" has the nodes of "+victim.Name, func() bool { return victim.Shares(heir) })
+	w.Ensure(victim.Shares(heir), "%s and %s have no node in common", heir.Name, victim.Name)
 	return heir
 }
 
 func staleRelease(w *world.World) {
-	w.Worker.Nodes = sixteenth
-	victim, others := w.Choose(w.Start(3))
+	w.Worker.Nodes = quarter
+	victim, others := w.Choose(w.Start(4))
 	heir := outlive(w, victim)
 	stale := victim.Held()
-	w.During(append(others, heir), func() {
+	w.During(append(others[1:], heir), func() {
 		victim.Quit()
 		victim.Resume()
 		victim.Close()
 		// Had it found out before that the lease is lost, it would not have tried. So once more, in its name.
-		err := w.Store().Release(w.Context(), stale, stale.Lease().Start)
-		third := w.Start(1)[0]
+		err := w.Leases().Release(w.Context(), stale, stale.Lease().Start)
+		third := w.Launch(1)[0]
+		w.Refuse([]*world.Process{third}, page.NoRange)
 		w.GoOn(heir)
-		w.Linger(world.TTL)
+		others[0].Close()
+		w.GoOn(third)
 		w.Ensure(errors.Is(err, lease.ErrLost), "stale release: %v, want ErrLost", err)
 		w.Ensure(!third.Shares(heir), "%s and %s have the same nodes", third.Name, heir.Name)
 	})
 }
 
-func clone(w *world.World) {
-	victim, others := w.Choose(w.Start(2))
+// Clones hold half of all nodes, so that whoever loses them finds no others.
+const half = 1 << 16
+
+// cloned starts two workers, and a copy of one of them.
+func cloned(w *world.World) (victim, other, twin *world.Process) {
+	w.Worker.Nodes = half
+	workers := w.Start(2)
+	victim, other = workers[0], workers[1]
 	w.Recover(victim)
-	w.During(others, func() {
-		twin := victim.Clone()
-		w.GoOn(twin)
-		began := time.Now()
-		w.Await(twin.Name+" and "+victim.Name+" part", func() bool { return twin.Parted(victim) })
-		w.NoRepeatsFromNow()
-		w.Note("the copy was noticed %v after it began to make IDs", time.Since(began).Round(10*time.Millisecond))
-		w.Recover(victim, twin, w.Start(1)[0])
+	twin = victim.Clone()
+	w.GoOn(twin)
+	w.Ensure(!twin.Parted(victim), "%s was renewed before the copy made an ID", victim.Name)
+	w.RepeatFor(renewal)
+	return victim, other, twin
+}
+
+// renewal is how long it takes at most from one renewal of a lease to the end of the attempt at the next one: a third
+// of the TTL and its jitter, and the time limit of a call.
+const renewal = world.TTL/3*11/10 + time.Second
+
+func clone(w *world.World) {
+	victim, other, twin := cloned(w)
+	began := time.Now()
+	w.During([]*world.Process{other}, func() {
+		var loser *world.Process
+		w.Await(twin.Name+" or "+victim.Name+" is refused", func() bool {
+			for _, p := range []*world.Process{victim, twin} {
+				if p.Refused[page.Ended].Load() > 0 {
+					loser = p
+				}
+			}
+			return loser != nil
+		})
+		took := time.Since(began)
+		w.Note("%s found out %v after the copy began to make IDs", loser.Name, took.Round(10*time.Millisecond))
+		w.Ensure(took < renewal+time.Second, "%s found out after %v only", loser.Name, took)
+		w.Linger(world.TTL)
+		w.Ensure(victim.Holding.Load() == 1 && twin.Holding.Load() == 1, "a keeper is gone")
+		w.Refuse([]*world.Process{loser}, page.Ended)
 	})
+	other.Close()
+	w.Recover(victim, twin)
+}
+
+func cloneCloses(w *world.World) {
+	victim, other, twin := cloned(w)
+	w.During([]*world.Process{other}, func() {
+		victim.Close()
+		third := w.Start(1)[0]
+		w.Ensure(third.Shares(twin), "%s and %s have no node in common", third.Name, twin.Name)
+		w.During([]*world.Process{third}, func() {
+			w.Refuse([]*world.Process{twin}, page.Ended)
+			w.Linger(world.TTL)
+		})
+	})
+	other.Close()
+	w.Recover(twin)
 }

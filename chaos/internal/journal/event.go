@@ -7,6 +7,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 // An Event is a line of a journal.
@@ -18,16 +19,16 @@ type Event struct {
 	Pid    int    `json:"pid,omitempty"`    // Start
 	Text   string `json:"text,omitempty"`   // Note: whatever is worth knowing
 
-	Call     uint64         `json:"call,omitempty"`     // Call, Return: which call of this process, from 1
-	Op       Op             `json:"op,omitempty"`       // Call, Return
-	Held     *lease.Record  `json:"held,omitempty"`     // Call: of all but Acquire and List
-	Nodes    int            `json:"nodes,omitempty"`    // Call: of Acquire
-	TTL      int64          `json:"ttl,omitempty"`      // Call: of Acquire and Renew, in seconds
-	LastUsed int64          `json:"lastUsed,omitempty"` // Call: of Release, in Unix seconds
-	Outcome  Outcome        `json:"outcome,omitempty"`  // Return
-	Record   *lease.Record  `json:"record,omitempty"`   // Return: of Acquire, Renew and Lookup that went well
-	Records  []lease.Record `json:"records,omitempty"`  // Return: of List that went well
-	Error    string         `json:"error,omitempty"`    // Return: what the store said
+	Call     uint64        `json:"call,omitempty"`     // Call, Return: which call of this process, from 1
+	Op       Op            `json:"op,omitempty"`       // Call, Return
+	Held     *lease.Record `json:"held,omitempty"`     // Call: of all but Acquire
+	Token    lease.Token   `json:"token,omitzero"`     // Call: of Acquire the owner's, of Renew the change's
+	Nodes    int           `json:"nodes,omitempty"`    // Call: of Acquire
+	TTL      int64         `json:"ttl,omitempty"`      // Call: of Acquire and Renew, in seconds
+	LastUsed int64         `json:"lastUsed,omitempty"` // Call: of Release, in Unix seconds
+	Outcome  Outcome       `json:"outcome,omitempty"`  // Return
+	Record   *lease.Record `json:"record,omitempty"`   // Return: of Acquire, Renew and Lookup that went well
+	Error    string        `json:"error,omitempty"`    // Return: what the store said
 }
 
 // A Kind says what an Event is about.
@@ -51,7 +52,6 @@ const (
 	Renew   Op = "renew"
 	Lookup  Op = "lookup"
 	Release Op = "release"
-	List    Op = "list"
 )
 
 // An Outcome says how a call of the store ended.
@@ -63,8 +63,10 @@ const (
 	Lost    Outcome = "lost"    // lease.ErrLost
 	NoRange Outcome = "noRange" // lease.ErrNoRange
 	Invalid Outcome = "invalid" // lease.ErrInvalidRequest
-	NoStore Outcome = "noStore" // lease.ErrNoStore
-	Corrupt Outcome = "corrupt" // lease.ErrCorrupt
+	NoStore Outcome = "noStore" // store.ErrNoStore
+	Corrupt Outcome = "corrupt" // store.ErrCorrupt
+	Clock   Outcome = "clock"   // store.ErrClock
+	Secret  Outcome = "secret"  // store.ErrWrongSecret
 	Ended   Outcome = "ended"   // randflake.ErrEndOfLife
 	Unknown Outcome = "unknown" // any other error: the call may take effect at any time after its start
 )
@@ -76,8 +78,10 @@ var refusals = []struct {
 	{lease.ErrLost, Lost},
 	{lease.ErrNoRange, NoRange},
 	{lease.ErrInvalidRequest, Invalid},
-	{lease.ErrNoStore, NoStore},
-	{lease.ErrCorrupt, Corrupt},
+	{store.ErrNoStore, NoStore},
+	{store.ErrCorrupt, Corrupt},
+	{store.ErrClock, Clock},
+	{store.ErrWrongSecret, Secret},
 	{randflake.ErrEndOfLife, Ended},
 }
 
@@ -92,16 +96,6 @@ func OutcomeOf(err error) Outcome {
 		}
 	}
 	return Unknown
-}
-
-// Err returns the error that stands for a refusal, or nil for OK and Unknown.
-func (o Outcome) Err() error {
-	for _, r := range refusals {
-		if r.outcome == o {
-			return r.err
-		}
-	}
-	return nil
 }
 
 func (e Event) line() []byte {

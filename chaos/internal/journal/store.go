@@ -12,9 +12,10 @@ import (
 // can't be noted is not made, or fails with an unknown outcome.
 func Store(inner lease.Store, w *Writer) lease.Store { return &notedStore{inner, w} }
 
+// List, Limits and Distrust, which no worker calls, are the inner store's.
 type notedStore struct {
-	inner lease.Store
-	w     *Writer
+	lease.Store
+	w *Writer
 }
 
 // do notes one call. The function f makes it and fills in what the store returned.
@@ -29,7 +30,7 @@ func (s *notedStore) do(call Event, f func(result *Event) error) error {
 	result.At = Now()
 	result.Outcome = OutcomeOf(err)
 	if err != nil {
-		result.Record, result.Records, result.Error = nil, nil, err.Error()
+		result.Record, result.Error = nil, err.Error()
 	}
 	if noteErr := s.w.note(result); noteErr != nil {
 		return noteErr
@@ -47,45 +48,31 @@ func returning(rec *lease.Record, call func() (lease.Record, error)) func(*Event
 }
 
 func (s *notedStore) Acquire(ctx context.Context, req lease.Request) (rec lease.Record, err error) {
-	err = s.do(Event{Op: Acquire, Nodes: req.Nodes, TTL: seconds(req.TTL)}, returning(&rec, func() (lease.Record, error) {
-		return s.inner.Acquire(ctx, req)
+	err = s.do(Event{Op: Acquire, Token: req.Owner, Nodes: req.Nodes, TTL: seconds(req.TTL)}, returning(&rec, func() (lease.Record, error) {
+		return s.Store.Acquire(ctx, req)
 	}))
 	return orNothing(rec, err)
 }
 
-func (s *notedStore) Renew(ctx context.Context, held lease.Record, ttl time.Duration) (rec lease.Record, err error) {
-	err = s.do(Event{Op: Renew, Held: &held, TTL: seconds(ttl)}, returning(&rec, func() (lease.Record, error) {
-		return s.inner.Renew(ctx, held, ttl)
+func (s *notedStore) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (rec lease.Record, err error) {
+	err = s.do(Event{Op: Renew, Held: &held, Token: renewal.Token, TTL: seconds(renewal.TTL)}, returning(&rec, func() (lease.Record, error) {
+		return s.Store.Renew(ctx, held, renewal)
 	}))
 	return orNothing(rec, err)
 }
 
 func (s *notedStore) Lookup(ctx context.Context, held lease.Record) (rec lease.Record, err error) {
 	err = s.do(Event{Op: Lookup, Held: &held}, returning(&rec, func() (lease.Record, error) {
-		return s.inner.Lookup(ctx, held)
+		return s.Store.Lookup(ctx, held)
 	}))
 	return orNothing(rec, err)
 }
 
 func (s *notedStore) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
 	return s.do(Event{Op: Release, Held: &held, LastUsed: lastUsed.Unix()}, func(*Event) error {
-		return s.inner.Release(ctx, held, lastUsed)
+		return s.Store.Release(ctx, held, lastUsed)
 	})
 }
-
-func (s *notedStore) List(ctx context.Context) (records []lease.Record, err error) {
-	err = s.do(Event{Op: List}, func(result *Event) (err error) {
-		records, err = s.inner.List(ctx)
-		result.Records = records
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return records, nil
-}
-
-func (s *notedStore) Close() error { return s.inner.Close() }
 
 // orNothing returns rec without an error, and nothing but the error with one.
 func orNothing(rec lease.Record, err error) (lease.Record, error) {

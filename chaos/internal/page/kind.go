@@ -6,6 +6,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 // A Kind is the kind of a refusal, told by the error that the worker got.
@@ -22,7 +23,10 @@ const (
 	NoRange
 	NoStore
 	Corrupt
-	Unreachable // any error that is none of package lease's: the store can't be reached, or does not know the outcome
+	WrongClock
+	WrongSecret
+	Invalid
+	Unreachable // any error that is none of package lease's or store's: the store can't be reached, or does not know the outcome
 	Kinds       = iota
 )
 
@@ -36,8 +40,11 @@ var kinds = [Kinds]struct {
 	Backward:    {"clock backward", randflake.ErrClockBackward},
 	EndOfLife:   {"end of life", randflake.ErrEndOfLife},
 	NoRange:     {"no range", lease.ErrNoRange},
-	NoStore:     {"no store", lease.ErrNoStore},
-	Corrupt:     {"corrupt", lease.ErrCorrupt},
+	NoStore:     {"no store", store.ErrNoStore},
+	Corrupt:     {"corrupt", store.ErrCorrupt},
+	WrongClock:  {"wrong clock", store.ErrClock},
+	WrongSecret: {"wrong secret", store.ErrWrongSecret},
+	Invalid:     {"invalid request", lease.ErrInvalidRequest},
 	Unreachable: {"store unreachable", nil},
 }
 

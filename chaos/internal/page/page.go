@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/randflake/randflake/lease"
@@ -18,9 +17,8 @@ import (
 
 // A Page has one writer for each of its fields and is safe for concurrent use by two processes.
 type Page struct {
-	// Offset is how far the worker's clock is off, and ServerOffset that of a store whose clock is its
-	// server's, in nanoseconds. The harness writes them.
-	Offset, ServerOffset atomic.Int64
+	// Offset is how far the worker's clock is off, in seconds. The harness writes it.
+	Offset atomic.Int64
 
 	// What the worker counts. All of its keepers are in one sum.
 	Made    atomic.Uint64        // IDs
@@ -33,12 +31,6 @@ type Page struct {
 	OwnerHigh, OwnerLow atomic.Uint64
 	Version             atomic.Uint64
 }
-
-// Now is the worker's clock.
-func (p *Page) Now() time.Time { return time.Now().Add(time.Duration(p.Offset.Load())) }
-
-// ServerNow is the clock of the store's server.
-func (p *Page) ServerNow() time.Time { return time.Now().Add(time.Duration(p.ServerOffset.Load())) }
 
 // Map maps the page in the file at path, which it creates if there is none. The mapping stays until
 // the process ends: it is one page, and unmapping it would race with whoever still counts.

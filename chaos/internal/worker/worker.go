@@ -15,10 +15,12 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/chaos/internal/broken"
+	"github.com/randflake/randflake/chaos/internal/clock"
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 // Config is what the harness asks of a worker.
@@ -37,19 +39,10 @@ type Config struct {
 	Rate    int           // IDs a second, all in all
 	Pause   time.Duration // between two batches of a minter
 
-	Clock  Clock
-	Adopt  *lease.Record // hold this lease, which another process has, instead of acquiring one
-	Broken bool          // use the keeper with a planted bug
+	ShiftClock bool          // the harness steps the clock of the process
+	Adopt      *lease.Record // hold this lease, which another process has, instead of acquiring one
+	Bug        broken.Bug    // planted
 }
-
-// A Clock says which clocks of a worker the harness steps. The others are the real ones, with nothing injected.
-type Clock string
-
-const (
-	Real   Clock = ""       // none
-	Own    Clock = "own"    // the process's, which is the store's as well where the store has no server
-	Server Clock = "server" // that of the store's server
-)
 
 // A worker is what Run has at hand.
 type worker struct {
@@ -74,20 +67,29 @@ func Run(c Config) (err error) {
 	if w.page, err = page.Map(c.Page); err != nil {
 		return err
 	}
+	if w.ShiftClock {
+		if err := clock.Shift(&w.page.Offset); err != nil {
+			return err
+		}
+	}
 	if w.journal, err = journal.Create(c.Journal, c.Name); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.journal.Close()) }()
-	store, err := w.open(ctx)
+	space, err := w.open(ctx)
 	if err != nil {
 		return nil // told to stop before there was a store
 	}
-	defer store.Close()
-	return w.work(ctx, store)
+	defer space.Close()
+	leases := journal.Store(w.Bug.Leases(lease.On(space)), w.journal)
+	if w.Adopt != nil {
+		leases = &adopted{Store: leases, record: *w.Adopt}
+	}
+	return w.work(ctx, leases)
 }
 
 // work mints until ctx ends and all leases are given back.
-func (w *worker) work(ctx context.Context, store lease.Store) error {
+func (w *worker) work(ctx context.Context, leases lease.Store) error {
 	minting, closed := context.WithCancel(context.Background())
 	defer closed()
 	errs := make(chan error, w.Minters)
@@ -96,7 +98,7 @@ func (w *worker) work(ctx context.Context, store lease.Store) error {
 	}
 	var keepers sync.WaitGroup
 	for i := range w.Keepers {
-		keepers.Go(func() { w.keep(ctx, store, i == 0) })
+		keepers.Go(func() { w.keep(ctx, leases, i == 0) })
 	}
 	keepers.Wait()
 	closed()
@@ -118,37 +120,19 @@ func failSyncsOnSignal() {
 }
 
 // open opens the store, as often as it takes.
-func (w *worker) open(ctx context.Context) (lease.Store, error) {
-	var store lease.Store
-	err := w.insist(ctx, func(ctx context.Context) (err error) {
-		store, err = engine.Open(ctx, w.Store, w.storeClock())
+func (w *worker) open(ctx context.Context) (space *store.Store, err error) {
+	err = w.insist(ctx, func(ctx context.Context) (err error) {
+		space, err = engine.Open(ctx, w.Store, w.Bug)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	store = journal.Store(store, w.journal)
-	if w.Adopt != nil {
-		store = &adopted{Store: store, record: *w.Adopt}
-	}
-	return store, nil
-}
-
-func (w *worker) storeClock() engine.Clocks {
-	switch w.Clock {
-	case Own:
-		return engine.Clocks{Process: w.page.Now}
-	case Server:
-		return engine.Clocks{Server: w.page.ServerNow}
-	}
-	return engine.Clocks{}
+	return space, err
 }
 
 // keep holds one lease after another until ctx ends.
-func (w *worker) keep(ctx context.Context, store lease.Store, publish bool) {
+func (w *worker) keep(ctx context.Context, leases lease.Store, publish bool) {
 	var k keeper
 	err := w.insist(ctx, func(ctx context.Context) (err error) {
-		k, err = w.newKeeper(ctx, store)
+		k, err = w.newKeeper(ctx, leases)
 		return err
 	})
 	if err != nil {
@@ -176,17 +160,11 @@ type keeper interface {
 	Close() error
 }
 
-func (w *worker) newKeeper(ctx context.Context, store lease.Store) (keeper, error) {
-	var clock func() time.Time
-	options := []lease.Option{lease.Nodes(w.Nodes), lease.TTL(w.TTL)}
-	if w.Clock == Own {
-		clock = w.page.Now
-		options = append(options, lease.WithClock(clock))
+func (w *worker) newKeeper(ctx context.Context, leases lease.Store) (keeper, error) {
+	if w.Bug == broken.RenewAnyway {
+		return broken.Keep(ctx, leases, w.secret, w.Nodes, w.TTL)
 	}
-	if w.Broken {
-		return broken.Keep(ctx, store, w.secret, w.Nodes, w.TTL, clock)
-	}
-	return lease.Keep(ctx, store, w.secret, options...)
+	return lease.Keep(ctx, leases, w.secret, lease.Nodes(w.Nodes), lease.TTL(w.TTL))
 }
 
 func pause(ctx context.Context, d time.Duration) {

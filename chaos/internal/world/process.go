@@ -27,8 +27,8 @@ type Process struct {
 	wanted bool // whether it was told to go
 }
 
-// launch starts a worker process, with its clock and the server's off by so much.
-func (w *World) launch(c worker.Config, off, serverOff int64) *Process {
+// launch starts a worker process, with its clock off by so many seconds.
+func (w *World) launch(c worker.Config, off int64) *Process {
 	w.count++
 	p := &Process{Name: fmt.Sprintf("worker-%d", w.count), world: w}
 	c.Name = p.Name
@@ -40,7 +40,6 @@ func (w *World) launch(c worker.Config, off, serverOff int64) *Process {
 	p.Page, err = page.Map(c.Page)
 	w.Must(err)
 	p.Offset.Store(off)
-	p.ServerOffset.Store(serverOff)
 	asked, err := json.Marshal(c)
 	w.Must(err)
 	log, err := os.Create(p.logFile())
@@ -94,20 +93,23 @@ func (p *Process) Restart() *Process {
 	return p.Again()
 }
 
-// Again starts another process like p, with clocks as wrong as p's are.
+// Again starts another process like p, with a clock as wrong as p's is.
 func (p *Process) Again() *Process {
-	return p.world.launch(p.config, p.Offset.Load(), p.ServerOffset.Load())
+	return p.world.launch(p.config, p.Offset.Load())
 }
 
 // Clone starts a process that holds the very lease that p holds.
 func (p *Process) Clone() *Process {
 	c, held := p.config, p.Held()
 	c.Adopt = &held
-	return p.world.launch(c, 0, 0)
+	return p.world.launch(c, 0)
 }
 
-// Step sets how far the process's clock is off.
-func (p *Process) Step(off time.Duration) { p.Offset.Store(int64(off)) }
+// Step sets how far the process's clock is off, in whole seconds.
+func (p *Process) Step(off time.Duration) {
+	p.world.Doubt() // what has ended by a wrong clock is lost
+	p.Offset.Store(int64(off / time.Second))
+}
 
 // Shares reports whether the leases that p and q hold have nodes in common.
 func (p *Process) Shares(q *Process) bool {

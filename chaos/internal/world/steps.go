@@ -7,10 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/randflake/randflake/chaos/internal/broken"
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 // Start starts n workers, and waits until all of them hold a lease and make IDs.
@@ -24,9 +26,17 @@ func (w *World) Start(n int) []*Process {
 func (w *World) Launch(n int) []*Process {
 	started := make([]*Process, n)
 	for i := range started {
-		started[i] = w.launch(w.Worker, 0, 0)
+		started[i] = w.launch(w.Worker, 0)
 	}
 	return started
+}
+
+// LaunchWrong starts a worker whose clock is off.
+func (w *World) LaunchWrong(off time.Duration) *Process {
+	w.Doubt()
+	c := w.Worker
+	c.ShiftClock = true
+	return w.launch(c, int64(off/time.Second))
 }
 
 // GoOn waits until each worker holds as many leases as it wants and makes IDs.
@@ -50,19 +60,6 @@ func (w *World) Recover(workers ...*Process) {
 		w.Await(p.Name+" has a lease renewed or replaced", func() bool { return p.Held() != before[i] })
 	}
 	w.GoOn(workers...)
-}
-
-// AwaitMove waits until some worker has moved from its lease to another one.
-func (w *World) AwaitMove(workers ...*Process) {
-	before := make([]lease.Owner, len(workers))
-	for i, p := range workers {
-		before[i] = p.Held().Owner
-	}
-	w.Await("some worker moves to another lease", func() bool {
-		return slices.ContainsFunc(workers, func(p *Process) bool {
-			return p.Held().Owner != before[slices.Index(workers, p)]
-		})
-	})
 }
 
 // Refuse waits until each worker is refused with one of the kinds and has made no ID for a while.
@@ -157,12 +154,30 @@ func (w *World) Choose(workers []*Process) (one *Process, others []*Process) {
 func (w *World) Context() context.Context { return w.ctx }
 
 // Store opens the store for the script's own use. What it does there is in no journal.
-func (w *World) Store() lease.Store {
-	store, err := engine.Open(w.ctx, w.Engine.URL(), engine.Clocks{})
+func (w *World) Store(options ...store.Option) *store.Store {
+	s, err := engine.Open(w.ctx, w.Engine.URL(), broken.None, options...)
 	w.Must(err)
-	w.Defer(func() { store.Close() })
-	return store
+	w.Defer(func() { s.Close() })
+	return s
 }
+
+// Connect returns a handle on the engine, for the script's own use.
+func (w *World) Connect() store.Engine {
+	e, err := engine.Connect(w.ctx, w.Engine.URL())
+	w.Must(err)
+	w.Defer(func() { e.Close() })
+	return e
+}
+
+// Records are those of the store.
+func (w *World) Records() []lease.Record {
+	records, err := w.Leases().List(w.ctx)
+	w.Must(err)
+	return records
+}
+
+// Leases are those of the store, for the script's own use.
+func (w *World) Leases() lease.Store { return lease.On(w.Store()) }
 
 // Ensure ends the script unless ok.
 func (w *World) Ensure(ok bool, format string, args ...any) {
@@ -194,12 +209,8 @@ func (w *World) Int(low, high int) int { return low + w.rand.IntN(high-low+1) }
 
 // StepServer sets how far the clock of the store's server is off.
 func (w *World) StepServer(off time.Duration) {
-	for _, p := range w.processes {
-		p.ServerOffset.Store(int64(off))
-	}
-	if e, ok := w.Engine.(interface{ Step(time.Duration) }); ok {
-		e.Step(off)
-	}
+	w.Doubt()
+	w.Must(w.ServerClock.Step(off))
 }
 
 // A Loss is a span of time in which a store lost data, in the terms of journal.Now.
@@ -213,7 +224,8 @@ func (w *World) LoseData(f func()) {
 	w.losses = append(w.losses, l)
 }
 
-// Doubt says that from now on the store may take any lease for lost, as it can't be sure that it has all data.
+// Doubt says that from now on the store may take any lease for lost, as it can't be sure that it has all data, or of
+// the time.
 func (w *World) Doubt() {
 	if w.doubt == 0 {
 		w.doubt = journal.Now()
@@ -223,11 +235,21 @@ func (w *World) Doubt() {
 // DoubtsFrom returns when Doubt was called for the first time, in the terms of journal.Now, or 0.
 func (w *World) DoubtsFrom() int64 { return w.doubt }
 
-// NoRepeatsFromNow says that duplicates are in order, but none that carries a later second than this one.
-func (w *World) NoRepeatsFromNow() { w.repeatsUntil = time.Now().Unix() }
+// RepeatFor says that duplicates are in order, but none that carries a second which begins later than d from now.
+func (w *World) RepeatFor(d time.Duration) {
+	w.repeatsFrom, w.repeatsUntil = time.Now(), time.Now().Add(d)
+}
 
 // RepeatsUntil returns the last second of which IDs may occur twice, or 0.
-func (w *World) RepeatsUntil() int64 { return w.repeatsUntil }
+func (w *World) RepeatsUntil() int64 {
+	if w.repeatsUntil.IsZero() {
+		return 0
+	}
+	return w.repeatsUntil.Unix()
+}
+
+// RepeatsFrom returns when RepeatFor was called.
+func (w *World) RepeatsFrom() time.Time { return w.repeatsFrom }
 
 // Losses returns when the store lost data.
 func (w *World) Losses() []Loss { return w.losses }

@@ -16,18 +16,19 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/randflake/randflake/chaos/internal/broken"
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/page"
 	"github.com/randflake/randflake/chaos/internal/worker"
-	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 // TTL is how long leases are for unless a fault wants another time: so short that the end of one is never far,
 // and long enough for a second attempt to renew one after a busy disk made the first one fail.
 const TTL = 6 * time.Second
 
-// Rules are those of the stores. A store that lost data grants nothing that starts within the next eight seconds.
-var Rules = lease.Rules{MaxTTL: 7 * time.Second, MaxSkew: time.Second}
+// Limits are those of the stores. A store that lost data grants nothing that starts within the next eight seconds.
+var Limits = store.Limits{MaxTTL: 7 * time.Second, MaxSkew: time.Second}
 
 // A World is one run of one fault. It is for one goroutine.
 type World struct {
@@ -39,8 +40,10 @@ type World struct {
 	// nowhere near as long.
 	Patience time.Duration
 
-	// ServerClock says that the store asks its server for the time, and not the process.
-	ServerClock bool
+	// ServerTime says that the store asks its server for the time, and not the process, and ServerClock is what the
+	// server asks, or nil if that was not made to be stepped.
+	ServerTime  bool
+	ServerClock *engine.Clock
 
 	ctx       context.Context
 	dir       string
@@ -52,37 +55,41 @@ type World struct {
 	losses    []Loss
 
 	doubt        int64
-	repeatsUntil int64
+	repeatsFrom  time.Time
+	repeatsUntil time.Time
 }
 
 // Settings are what a World begins with.
 type Settings struct {
 	Dir    string // empty, the run's own
 	Start  engine.Start
-	Rules  lease.Rules
+	Limits store.Limits
 	Secret string // 32 hexadecimal digits
 	Rand   *rand.Rand
 	Rate   int // IDs a second of each worker
 	Short  bool
 
-	ServerClock  bool // the store asks its server for the time
-	BrokenKeeper bool // the workers' keepers have the bug broken.RenewAnyway
+	Clocked bool       // the server's clock is to be stepped
+	Bug     broken.Bug // planted in the workers, or in the engine
 
 	Patience time.Duration // half a minute if zero
 }
 
 // New starts an engine. Whatever New returns, the World must be ended.
 func New(ctx context.Context, s Settings) (*World, error) {
-	w := &World{ctx: ctx, dir: s.Dir, rand: s.Rand, Short: s.Short, ServerClock: s.ServerClock}
+	w := &World{ctx: ctx, dir: s.Dir, rand: s.Rand, Short: s.Short}
 	w.Patience = cmp.Or(s.Patience, 30*time.Second)
 	dir := filepath.Join(s.Dir, "engine")
 	err := errors.Join(os.Mkdir(dir, 0o755), os.Mkdir(w.JournalDir(), 0o755))
 	if err != nil {
 		return w, err
 	}
-	w.Engine, err = s.Start(ctx, dir, s.Rules)
+	w.Engine, err = s.Start(ctx, engine.Setup{Dir: dir, Limits: s.Limits, Clocked: s.Clocked, Bug: s.Bug})
 	if err != nil {
 		return w, err
+	}
+	if e, ok := w.Engine.(engine.Clocked); ok {
+		w.ServerTime, w.ServerClock = true, e.Clock()
 	}
 	w.Worker = worker.Config{
 		Store:   w.Engine.URL(),
@@ -93,7 +100,7 @@ func New(ctx context.Context, s Settings) (*World, error) {
 		Minters: 3,
 		Rate:    s.Rate,
 		Pause:   5 * time.Millisecond,
-		Broken:  s.BrokenKeeper,
+		Bug:     s.Bug,
 	}
 	return w, nil
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/chaos/internal/broken"
 	"github.com/randflake/randflake/chaos/internal/engine"
 )
 
@@ -24,8 +23,8 @@ func TestMain(m *testing.M) {
 func newWorld(t *testing.T, ctx context.Context) *World {
 	w, err := New(ctx, Settings{
 		Dir:      t.TempDir(),
-		Start:    engine.StartMemory(broken.None),
-		Rules:    Rules,
+		Start:    engine.StartMemory,
+		Limits:   Limits,
 		Rand:     rand.New(rand.NewPCG(1, 2)),
 		Patience: 100 * time.Millisecond,
 	})

@@ -1,6 +1,6 @@
 package main
 
-import "github.com/randflake/randflake/lease/pgstore"
+import "github.com/randflake/randflake/store/pgstore"
 
 // ddl returns the statements that make schema, or else the one that a store's URL names.
 func ddl(store, schema string) (text string, err error) {

@@ -12,7 +12,7 @@ import (
 // eachEngine runs test on a server of each engine, given by its URL with the user's password in it.
 func eachEngine(t *testing.T, test func(t *testing.T, url string)) {
 	for name, start := range map[string]func(*testing.T) string{
-		"etcd": startEtcd, "redis": startRedis, "postgres": startPostgres,
+		"etcd": startEtcd, "redis": startRedis, "postgres": startPostgres, "mysql": startMySQL,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, start(t)) })
 	}
@@ -42,7 +42,9 @@ func views(t *testing.T, url string) (all []view) {
 func TestLife(t *testing.T) {
 	eachEngine(t, func(t *testing.T, url string) {
 		shown := strings.Replace(url, passwordOf(url), "xxxxx", 1)
-		secret := filepath.Join(t.TempDir(), "secret")
+		dir := t.TempDir()
+		secret, other := filepath.Join(dir, "secret"), filepath.Join(dir, "other")
+		succeed(t, "secret", "-o", other)
 		t.Setenv(storeVariable, url)
 		t.Setenv(secretFileVariable, secret)
 		for _, args := range []string{"lease list", "lease acquire", "lease distrust"} {
@@ -58,6 +60,8 @@ func TestLife(t *testing.T) {
 			}
 		}
 		acquireAndRelease(t, url)
+		fail(t, []string{"new", "-secret-file", other}, "space of another secret")
+		fail(t, []string{"lease", "pardon", "-from", "2050-01-01T00:00:00Z"}, "nothing was granted after that")
 
 		before := time.Now().Truncate(time.Second)
 		if out := succeed(t, "lease", "distrust"); !strings.HasPrefix(out, "no lease of "+shown+" starts before ") {

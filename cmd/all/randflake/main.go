@@ -1,5 +1,5 @@
 // Command randflake is the command of the same name in the root module, with lease stores in etcd,
-// Redis and PostgreSQL beside those in directories, and with ULIDs:
+// Redis, PostgreSQL and MariaDB beside those in directories, and with ULIDs:
 //
 //	randflake lease init -new-secret -secret-file secret -store redis://host:6379
 //	randflake new -n 5 -secret-file secret -store redis://host:6379

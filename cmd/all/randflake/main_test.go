@@ -91,7 +91,7 @@ func fail(t *testing.T, args []string, wanted ...string) {
 }
 
 func TestVersion(t *testing.T) {
-	if out := succeed(t, "version"); !strings.Contains(out, "\nstores    file etcd etcds redis rediss postgres postgresql\nkinds     randflake snowflake ulid\n") {
+	if out := succeed(t, "version"); !strings.Contains(out, "\nstores    file etcd etcds redis rediss postgres postgresql mysql\nkinds     randflake snowflake ulid\n") {
 		t.Errorf("version: %q", out)
 	}
 }

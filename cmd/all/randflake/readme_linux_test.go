@@ -11,14 +11,15 @@ import (
 
 // The README's program about leases, word for word, with each of the stores on servers.
 func TestReadme(t *testing.T) {
-	stores := map[string]string{"redis": "redisstore", "postgres": "pgstore", "etcd": "etcdstore"}
+	stores := map[string]string{"redis": "redisstore", "postgres": "pgstore", "mysql": "mysqlstore", "etcd": "etcdstore"}
 	eachEngine(t, func(t *testing.T, store string) {
 		scheme, err := url.Parse(store)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := stores[scheme.Scheme]
-		succeed(t, "lease", "init", "-new-secret", "-store", store, "-secret-file", filepath.Join(t.TempDir(), "secret"))
+		secret := filepath.Join(t.TempDir(), "secret")
+		succeed(t, "lease", "init", "-new-secret", "-store", store, "-secret-file", secret)
 
 		// In this module, as only there the stores can be imported.
 		dir, err := os.MkdirTemp(".", "readme-")
@@ -30,7 +31,7 @@ func TestReadme(t *testing.T) {
 			t.Fatal(err)
 		}
 		program := exec.Command("go", "run", "./"+dir)
-		program.Env = append(os.Environ(), "STORE="+store)
+		program.Env = append(os.Environ(), "STORE="+store, "SECRET_FILE="+secret)
 		out, err := program.CombinedOutput()
 		if err != nil || len(strings.TrimSpace(string(out))) == 0 {
 			t.Errorf("%v: %s", err, out)
@@ -58,10 +59,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/` + store + `"
+	"github.com/randflake/randflake/store/` + store + `"
 )
 
 func check(err error) {
@@ -72,7 +74,11 @@ func check(err error) {
 
 func main() {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	ctx, url, secret := context.Background(), os.Getenv("STORE"), randflake.NewSecret()
+	ctx, url := context.Background(), os.Getenv("STORE")
+	text, err := os.ReadFile(os.Getenv("SECRET_FILE"))
+	check(err)
+	secret, err := randflake.ParseSecret(strings.TrimSpace(string(text)))
+	check(err)
 	` + code + `
 	fmt.Println(id)
 }

@@ -7,7 +7,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/randflake/randflake/internal/engines"
-	"github.com/randflake/randflake/lease/etcdstore/etcdtest"
+	"github.com/randflake/randflake/store/etcdstore/etcdtest"
 )
 
 // userPassword is that of the users which tests make. A server may have a user with another one.
@@ -29,6 +29,16 @@ func startRedis(t *testing.T) string {
 func startPostgres(t *testing.T) string {
 	t.Helper()
 	server, err := engines.StartPostgres(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Kill() })
+	return server.URL()
+}
+
+func startMySQL(t *testing.T) string {
+	t.Helper()
+	server, err := engines.StartMySQL(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ func TestServerDown(t *testing.T) {
 		"redis://u:" + password + "@127.0.0.1:1",
 		"rediss://u:" + password + "@127.0.0.1:1",
 		"postgres://u:" + password + "@127.0.0.1:1/d",
+		"mysql://u:" + password + "@127.0.0.1:1/d",
 	} {
 		t.Run(store[:strings.Index(store, ":")], func(t *testing.T) {
 			t.Parallel()
@@ -31,7 +32,7 @@ func TestServerDown(t *testing.T) {
 // TestMalformedURLs has passwords with special characters that are not escaped, and URLs that can't be
 // parsed at all.
 func TestMalformedURLs(t *testing.T) {
-	for _, scheme := range []string{"etcd", "etcds", "redis", "rediss", "postgres", "postgresql"} {
+	for _, scheme := range []string{"etcd", "etcds", "redis", "rediss", "postgres", "postgresql", "mysql"} {
 		for _, rest := range []string{
 			"//u:%zz" + password + "@127.0.0.1:1",
 			"//u:" + password + "%@127.0.0.1:1/0",
@@ -67,6 +68,6 @@ func TestLeaseDDL(t *testing.T) {
 		}
 	}
 	fail(t, []string{"lease", "ddl", "-store", "redis://u:" + password + "@h"}, "no schema", "postgres")
-	fail(t, []string{"lease", "ddl", "-store", "postgres://u:" + password + "@h?schema=%zz"}, "not encoded")
+	fail(t, []string{"lease", "ddl", "-store", "postgres://u:" + password + "@h?schema=%zz"}, "special characters encoded")
 	fail(t, []string{"lease", "ddl", "-store", "postgres://u:" + password + "@h?shcema=s"}, `unknown parameter "shcema"`)
 }

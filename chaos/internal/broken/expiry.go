@@ -1,0 +1,57 @@
+package broken
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
+)
+
+// expire shows no record whose lease has ended or was released.
+func expire(ctx context.Context, c storetest.Call, engine store.Engine) (store.Answer, error) {
+	if c.Swap {
+		names := make([]string, len(c.Expect))
+		for i, e := range c.Expect {
+			names[i] = e.Name
+		}
+		found, err := engine.Read(ctx, names, store.Page{})
+		if err != nil {
+			return found, err
+		}
+		for i, e := range found.Named {
+			if c.Expect[i].Value == nil && expired(e) {
+				c.Expect[i].Value = e.Value
+			}
+		}
+	}
+	answer, err := c.On(ctx, engine)
+	for i, e := range answer.Named {
+		if expired(e) {
+			answer.Named[i].Value = nil
+		}
+	}
+	var page []store.Entry
+	for _, e := range answer.Page {
+		if !expired(e) {
+			page = append(page, e)
+		}
+	}
+	answer.Page = page
+	return answer, err
+}
+
+// expired reports whether an entry is the record of a lease that is over.
+func expired(e store.Entry) bool {
+	_, body, _ := strings.Cut(string(e.Value), " ")
+	var record struct {
+		Owner string
+		High  int64
+	}
+	if !strings.Contains(e.Name, "/n/") || json.Unmarshal([]byte(body), &record) != nil {
+		return false
+	}
+	return record.Owner == "" || record.High < time.Now().Unix()
+}

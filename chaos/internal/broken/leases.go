@@ -1,0 +1,61 @@
+package broken
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+)
+
+// brokenLeases are leases with a bug.
+type brokenLeases struct {
+	lease.Store
+	bug Bug
+
+	mu   sync.Mutex
+	mine map[lease.Token]lease.Token // the newest renewal, by owner
+}
+
+func (s *brokenLeases) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
+	rec, err := s.Store.Acquire(ctx, req)
+	if err == nil && s.bug == StartNow {
+		rec.Start = min(rec.Start, rec.Changed)
+	}
+	return rec, err
+}
+
+func (s *brokenLeases) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
+	s.mu.Lock()
+	if s.mine == nil {
+		s.mine = make(map[lease.Token]lease.Token)
+	}
+	s.mine[held.Owner] = renewal.Token
+	s.mu.Unlock()
+	return s.Store.Renew(ctx, held, renewal)
+}
+
+func (s *brokenLeases) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
+	rec, err := s.Store.Lookup(ctx, held)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if mine, ok := s.mine[held.Owner]; ok && err == nil && s.bug == AnyChange {
+		rec.Change = mine
+	}
+	return rec, err
+}
+
+func (s *brokenLeases) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
+	if s.bug == ReleaseAnyway {
+		records, err := s.Store.List(ctx)
+		if err != nil {
+			return err
+		}
+		for _, r := range records {
+			if r.FirstNode == held.FirstNode && r.LastNode == held.LastNode {
+				held = r
+			}
+		}
+	}
+	return s.Store.Release(ctx, held, lastUsed)
+}

@@ -1,0 +1,11 @@
+//go:build !(linux && amd64)
+
+package clock
+
+import (
+	"errors"
+	"sync/atomic"
+)
+
+// Shift fails: the code that it needs is written for linux/amd64 only.
+func Shift(*atomic.Int64) error { return errors.ErrUnsupported }

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"net/url"
+	"path/filepath"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/randflake/randflake/internal/engines"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/mysqlstore"
+)
+
+// A MySQL is a MariaDB server.
+type MySQL struct {
+	server *engines.MySQL
+	link   *Link
+	clock  *Clock // nil if the server has the machine's
+	dump   string // what Copy made
+}
+
+// StartMySQL starts a server.
+func StartMySQL(ctx context.Context, s Setup) (_ Engine, err error) {
+	m := &MySQL{}
+	if m.server, err = engines.StartMySQL(filepath.Join(s.Dir, "server")); err != nil {
+		return m, err
+	}
+	if m.link, err = newLink(m.server.Addr()); err != nil {
+		return m, err
+	}
+	return m, create(ctx, m.URL(), forNew(s)...)
+}
+
+var mysqlOpen, mysqlCreate = mysqlstore.Open, mysqlstore.Create
+
+func connectMySQL(ctx context.Context, text string) (store.Engine, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	config := mysql.NewConfig()
+	config.User = u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	config.Net, config.Addr, config.DBName = "tcp", u.Host, u.Path[1:]
+	config.MultiStatements, config.InterpolateParams = true, true
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	return mysqlstore.New(ctx, sql.OpenDB(connector), mysqlstore.Config{})
+}
+
+// URL implements Engine.
+func (m *MySQL) URL() string {
+	u, err := url.Parse(m.server.URL())
+	if err != nil {
+		panic("engine: URL of the server: " + err.Error())
+	}
+	u.Host = m.link.Address()
+	return u.String()
+}
+
+// Clock implements Clocked.
+func (m *MySQL) Clock() *Clock { return m.clock }
+
+// Link implements Linked.
+func (m *MySQL) Link() *Link { return m.link }
+
+// Stop implements Engine.
+func (m *MySQL) Stop() {
+	if m.link != nil {
+		m.link.close()
+	}
+	if m.server != nil {
+		m.server.Kill()
+	}
+}
+
+// Crash implements Server.
+func (m *MySQL) Crash() error { return m.server.Kill() }
+
+// Restart implements Server.
+func (m *MySQL) Restart() error { return m.server.Start() }
+
+// Pause implements Stalled.
+func (m *MySQL) Pause() error { return m.server.Pause() }
+
+// Resume implements Stalled.
+func (m *MySQL) Resume() error { return m.server.Resume() }
+
+// Copy implements Copied. It takes a dump, as most backups are.
+func (m *MySQL) Copy() (err error) {
+	m.dump, err = m.server.Dump()
+	return err
+}
+
+// Restore implements Copied.
+func (m *MySQL) Restore() error {
+	_, err := m.server.Do(m.dump)
+	return err
+}

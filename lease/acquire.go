@@ -1,0 +1,442 @@
+package lease
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/store"
+)
+
+const (
+	freshness = 2 * 60 // seconds for which the token of a request serves, give or take MaxSkew
+
+	probes   = 12 // cells of the right size that are looked at before all are
+	larger   = 4  // larger cells, likewise
+	receipts = 256
+)
+
+// Acquire implements Store. It looks at a few cells, chosen at random, and takes one that is free or splits it:
+// two round trips. Only where these are all taken does it read all records. Callers that are in each
+// other's way choose again.
+func (l *leases) Acquire(ctx context.Context, req Request) (Record, error) {
+	a, err := l.newAcquisition(req)
+	if err != nil {
+		return Record{}, err
+	}
+	for ; a.conflicts < tries; a.conflicts++ {
+		granted, done, err := a.try(ctx)
+		if err != nil || done {
+			return granted, err
+		}
+		if err := a.pause(ctx); err != nil {
+			return Record{}, err
+		}
+	}
+	return Record{}, contended(l.space)
+}
+
+// tries is how often a call begins anew because others were faster.
+const tries = 200
+
+func contended(space *store.Store) error {
+	return fmt.Errorf("%w: %s: others were faster each time", ErrNoRange, space)
+}
+
+// pause lets others go first when many are at it.
+func (a *acquisition) pause(ctx context.Context) error {
+	if a.conflicts < 3 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(time.Duration(rand.Int64N(int64(time.Millisecond) << min(a.conflicts-3, 5))))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// An acquisition is a call of Acquire.
+type acquisition struct {
+	*leases
+	Request
+	until     int64 // the first second that IDs can't embed
+	conflicts int   // how often somebody else was faster
+}
+
+func (l *leases) newAcquisition(req Request) (*acquisition, error) {
+	v := l.space.Assume()
+	until, err := untilSecond(req.Until)
+	if err == nil {
+		err = req.checkNodes()
+	}
+	if err == nil {
+		err = checkTTL(req.TTL, v.Meta.Limits())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if req.Owner == (Token{}) {
+		req.Owner = NewToken(time.Unix(v.Now, 0))
+	}
+	if req.Below == 0 {
+		req.Below = allNodes
+	}
+	return &acquisition{leases: l, Request: req, until: until}, nil
+}
+
+// A situation is a View with how the nodes are cut in it.
+type situation struct {
+	*store.View
+	cells  cells
+	limits store.Limits
+}
+
+func (l *leases) situate(v *store.View) (situation, error) {
+	all, err := l.cellsOf(v.Meta)
+	return situation{v, all, v.Meta.Limits()}, err
+}
+
+// A sight is the state of a cell, and the item that says so.
+type sight struct {
+	Record
+	cell cell
+	item store.Item
+}
+
+// try makes one attempt. It reports false when somebody was faster.
+func (a *acquisition) try(ctx context.Context) (Record, bool, error) {
+	assumed, err := a.situate(a.space.Assume())
+	if err != nil {
+		return Record{}, false, err
+	}
+	if a.tooEarly(assumed) != nil {
+		// The meta entry alone tells, so nothing else is asked for while there is a floor.
+		if err := a.refuseEarly(ctx); err != nil {
+			return Record{}, false, err
+		}
+	}
+	near := a.choose(assumed)
+	names := []string{a.receiptName(), hintName, watchName}
+	for _, c := range near {
+		names = append(names, recordName(c.first))
+	}
+	names = slices.Compact(append(names, a.watchedNames(names)...))
+	v, err := a.space.Read(ctx, names, store.Page{})
+	if err != nil {
+		return Record{}, false, err
+	}
+	s, err := a.situate(v)
+	if err != nil {
+		return Record{}, false, err
+	}
+	if err := a.admit(s); err != nil {
+		return Record{}, false, err
+	}
+	if before, found, err := a.again(ctx, s); found || err != nil {
+		return before, found, err
+	}
+	if !slices.EqualFunc(assumed.cells, s.cells, func(a, b run) bool { return a == b }) {
+		return Record{}, false, nil // cut anew meanwhile
+	}
+	var seen []sight
+	for _, c := range near {
+		item := v.Find(recordName(c.first))
+		state, err := c.state(item, v.Meta)
+		if err != nil {
+			return Record{}, false, err
+		}
+		seen = append(seen, sight{state, c, item})
+	}
+	watch, err := a.lookOut(ctx, s, seen)
+	if err != nil {
+		return Record{}, false, err
+	}
+	if best, ok := a.best(s, seen); ok {
+		return a.take(ctx, s, best, watch)
+	}
+	if err := a.hinted(s); err != nil {
+		return Record{}, false, err
+	}
+	return a.search(ctx, watch)
+}
+
+// admit refuses what can't be granted whichever cells are free.
+func (a *acquisition) admit(s situation) error {
+	if err := s.Clock(); err != nil {
+		return err
+	}
+	if err := s.CheckSecret(a.Check); err != nil {
+		return fmt.Errorf("%s: %w", a.space, err)
+	}
+	if age := s.Now - a.Owner.Second(); max(age, -age) > freshness+s.limits.Skew() {
+		return fmt.Errorf("%w: owner %s was made at %s, and it is %s: want one from NewToken, made for this lease by a clock that is right",
+			ErrInvalidRequest, a.Owner, stamp(a.Owner.Second()), stamp(s.Now))
+	}
+	if err := checkTTL(a.TTL, s.limits); err != nil {
+		return err
+	}
+	return a.tooEarly(s)
+}
+
+// tooEarly refuses while nothing may be granted in any cell.
+func (a *acquisition) tooEarly(s situation) error {
+	_, err := a.interval(s, Record{})
+	return err
+}
+
+// refuseEarly reads the meta entry, and nothing else, to see whether nothing may be granted yet.
+func (a *acquisition) refuseEarly(ctx context.Context) error {
+	v, err := a.space.Read(ctx, nil, store.Page{})
+	if err != nil {
+		return err
+	}
+	s, err := a.situate(v)
+	if err != nil {
+		return err
+	}
+	return a.admit(s)
+}
+
+// interval returns what can be granted of the cell whose state is r.
+func (a *acquisition) interval(s situation, r Record) (granted Record, err error) {
+	farthest := s.Now + s.limits.TTL() - 1
+	start := max(s.Now, r.HighWater+1, s.Meta.Floor)
+	last := farthest
+	if b := s.Meta.Barred; b != nil {
+		if b.Has(start) {
+			start = b.To
+		} else if start < b.From {
+			last = min(last, b.From-1)
+		}
+	}
+	if start >= a.until {
+		return Record{}, fmt.Errorf("lease: start %s: %w", stamp(start), randflake.ErrEndOfLife)
+	}
+	if start > farthest {
+		return Record{}, fmt.Errorf("%w: no lease may start before %s: try again from %s on", ErrNoRange, stamp(start), stamp(start-farthest+s.Now))
+	}
+	r.Owner, r.Version, r.Start = a.Owner, r.Version+1, start
+	r.Change, r.Changed = a.Owner, s.Now
+	r.HighWater = min(start+seconds(a.TTL)-1, last, a.until-1)
+	return r, nil
+}
+
+// choose returns some cells that may do, at random: of the right size, and a few that are larger.
+func (a *acquisition) choose(s situation) []cell {
+	var exact, other []*run
+	n, total := uint32(a.Nodes), uint32(0)
+	for i := range s.cells {
+		switch r := &s.cells[i]; {
+		case r.Closed || r.First+n > a.Below || r.Size < n:
+		case r.Size == n:
+			exact = append(exact, r)
+			total += a.usable(r)
+		default:
+			other = append(other, r)
+		}
+	}
+	var chosen []cell
+	for i := range min(probes, total) {
+		k := i
+		if total > probes {
+			k = rand.Uint32N(total)
+		}
+		for _, r := range exact {
+			if k < a.usable(r) {
+				chosen = append(chosen, cell{r.First + k*r.Size, r})
+				break
+			}
+			k -= a.usable(r)
+		}
+	}
+	slices.SortStableFunc(other, func(x, y *run) int { return cmp.Compare(x.Size, y.Size) })
+	for _, r := range other[:min(larger, len(other))] {
+		k := rand.Uint32N(r.Count)
+		if r.First+k*r.Size+n > a.Below {
+			k = 0
+		}
+		chosen = append(chosen, cell{r.First + k*r.Size, r})
+	}
+	slices.SortFunc(chosen, func(x, y cell) int { return cmp.Compare(x.first, y.first) })
+	return slices.CompactFunc(chosen, func(x, y cell) bool { return x.first == y.first })
+}
+
+// usable returns how many cells of a run of the right size lie below the bound.
+func (a *acquisition) usable(r *run) uint32 {
+	return min(r.Count, (a.Below-r.First)/r.Size)
+}
+
+// fits reports whether a cell has room for what is wanted.
+func (a *acquisition) fits(c cell) bool {
+	return !c.run.Closed && c.size() >= a.Nodes && c.first+uint32(a.Nodes) <= a.Below
+}
+
+// best returns the cell to take: one that is free now, the smallest and of these the longest unused, or else one that
+// was released in this very second or later, whose lease then starts in the future. Those that somebody held
+// long ago and never gave back come last, as it may be the clock that is wrong. After a conflict the choice
+// among equals is random, so that callers part.
+func (a *acquisition) best(s situation, seen []sight) (sight, bool) {
+	var free, later []sight
+	for _, c := range seen {
+		switch {
+		case !a.fits(c.cell):
+		case c.HighWater < s.Now:
+			free = append(free, c)
+		case c.Owner == Token{} && c.HighWater < s.Now+s.limits.TTL()-1 && c.cell.size() == a.Nodes:
+			later = append(later, c)
+		}
+	}
+	if len(free) > 0 {
+		rank := func(c sight) int {
+			if c.gone(s) {
+				return c.Nodes() + allNodes
+			}
+			return c.Nodes()
+		}
+		slices.SortFunc(free, func(x, y sight) int {
+			return cmp.Or(rank(x)-rank(y), cmp.Compare(x.HighWater, y.HighWater), cmp.Compare(x.FirstNode, y.FirstNode))
+		})
+		if a.conflicts > 0 {
+			same := slices.IndexFunc(free, func(c sight) bool { return rank(c) != rank(free[0]) })
+			if same < 0 {
+				same = len(free)
+			}
+			return free[rand.IntN(same)], true
+		}
+		return free[0], true
+	}
+	if len(later) > 0 {
+		return slices.MinFunc(later, func(x, y sight) int { return cmp.Compare(x.HighWater, y.HighWater) }), true
+	}
+	return sight{}, false
+}
+
+// take grants a cell, of which it cuts off what is too much.
+func (a *acquisition) take(ctx context.Context, s situation, c sight, watch []store.Item) (Record, bool, error) {
+	r := c.Record
+	var body []byte
+	if c.cell.size() > a.Nodes {
+		r.LastNode = r.FirstNode + uint32(a.Nodes) - 1
+		anew := s.cells.with(c.FirstNode, c.LastNode+1, cut(c.FirstNode, c.LastNode+1, uint32(a.Nodes), a.pieces(s, c.cell), c.HighWater)...)
+		if len(anew) > maxRuns {
+			return Record{}, false, fmt.Errorf("%w: for %s: nodes are in too many pieces of too many sizes: ask for sizes that others ask for", ErrNoRange, a.nodes())
+		}
+		body = anew.encode()
+	}
+	granted, err := a.interval(s, r)
+	if err != nil {
+		return Record{}, false, err
+	}
+	return a.grant(ctx, s, granted, body, c.item, watch)
+}
+
+// pieces returns into how many cells of the wanted size to cut a cell, in advance of others who will want some: as many
+// as there are, more when many want some at once, but only a part of a cell that holds many.
+func (a *acquisition) pieces(s situation, c cell) uint32 {
+	n := uint32(a.Nodes)
+	there := uint32(0)
+	for i := range s.cells {
+		if s.cells[i].Size == n {
+			there += s.cells[i].Count
+		}
+	}
+	room := (min(c.last()+1, a.Below) - c.first) / n
+	return max(1, min(max(there, 16)<<min(a.conflicts, 6), room/8))
+}
+
+// grant puts the record of a new lease, and a receipt by which the caller can be told again.
+func (a *acquisition) grant(ctx context.Context, s situation, granted Record, body []byte, before store.Item, also []store.Item) (Record, bool, error) {
+	change := store.Change{Body: body, Check: a.Check, Put: append(also, granted.item(), a.receipt(s, granted))}
+	if before.Name != "" {
+		change.Expect = []store.Item{before}
+	}
+	done, _, err := a.space.Swap(ctx, s.View, change)
+	if err != nil || !done {
+		return Record{}, false, err
+	}
+	return granted, true, nil
+}
+
+// A receipt tells in which cell an owner's lease is, so that it is found after a reply was lost. There
+// are a few for all owners: a later one takes the place of an older one now and then, and then a lease whose
+// reply was lost runs out unused.
+
+func (a *acquisition) receiptName() string {
+	return fmt.Sprintf("a/%02x", int(a.Owner[len(a.Owner)-1])%receipts)
+}
+
+func (a *acquisition) receipt(s situation, granted Record) store.Item {
+	return store.Item{Name: a.receiptName(), Second: s.Now, Body: fmt.Appendf(nil, "%q", fmt.Sprintf("%s %d", a.Owner, granted.FirstNode))}
+}
+
+// again returns the lease that was granted to the same owner already.
+func (a *acquisition) again(ctx context.Context, s situation) (Record, bool, error) {
+	text, _ := strconv.Unquote(string(s.Find(a.receiptName()).Body))
+	owner, first, _ := strings.Cut(text, " ")
+	node, err := strconv.ParseUint(first, 10, 32)
+	if owner != a.Owner.String() || err != nil {
+		return Record{}, false, nil
+	}
+	held, err := a.Lookup(ctx, Record{FirstNode: uint32(node), LastNode: uint32(node) + uint32(a.Nodes) - 1, Owner: a.Owner})
+	switch {
+	case err != nil && !errors.Is(err, ErrLost):
+		return Record{}, false, err
+	case err != nil || held.Change != a.Owner || held.Nodes() != a.Nodes:
+		return Record{}, false, fmt.Errorf("%w: owner %s: a token serves for one lease, and this one's was renewed, released or lost: make another by NewToken", ErrInvalidRequest, a.Owner)
+	case held.Start < s.Meta.Floor:
+		return Record{}, false, nil // what was granted before the loss is not found out
+	}
+	return held, true, nil
+}
+
+// checkNodes returns an error that wraps ErrInvalidRequest when no store can have such nodes.
+func (r Request) checkNodes() error {
+	if r.Below > allNodes {
+		return fmt.Errorf("%w: nodes below %d: want at most %d", ErrInvalidRequest, r.Below, allNodes)
+	}
+	if below := int(cmp.Or(r.Below, allNodes)); r.Nodes < 1 || r.Nodes > below {
+		return fmt.Errorf("%w: %s: want 1 to %d", ErrInvalidRequest, r.nodes(), below)
+	}
+	return nil
+}
+
+// nodes says which nodes are wanted, for error messages.
+func (r Request) nodes() string {
+	if r.Below == 0 || r.Below == allNodes {
+		return fmt.Sprintf("%d nodes", r.Nodes)
+	}
+	return fmt.Sprintf("%d nodes below %d", r.Nodes, r.Below)
+}
+
+func checkTTL(ttl time.Duration, limits store.Limits) error {
+	if ttl < time.Second || ttl > limits.MaxTTL || ttl%time.Second != 0 {
+		return fmt.Errorf("%w: TTL %v: want whole seconds, 1s to %v", ErrInvalidRequest, ttl, limits.MaxTTL)
+	}
+	return nil
+}
+
+// untilSecond returns the first second that IDs can't embed.
+func untilSecond(until time.Time) (int64, error) {
+	switch {
+	case until.IsZero():
+		return randflake.MaxTimestamp + 1, nil
+	case until.Unix() < randflake.Epoch:
+		return 0, fmt.Errorf("%w: until %s: want a time that is not over", ErrInvalidRequest, until.Format(time.RFC3339))
+	}
+	return min(until.Unix(), lastSecond), nil
+}
+
+// lastSecond is the end of what stores take, in the year 9999.
+const lastSecond = 253402300799
+
+func stamp(second int64) string { return time.Unix(second, 0).UTC().Format(time.RFC3339) }

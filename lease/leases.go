@@ -1,0 +1,267 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/store"
+)
+
+// leases is the Store of On.
+type leases struct {
+	space *store.Store
+
+	mu    sync.Mutex
+	meta  *store.Meta // whose cells these are
+	cells cells
+	watch watch // the newest one that was seen
+}
+
+// On returns the leases that are kept in a space. All generators with one secret must have their leases
+// from one space. Closing the space is up to the caller.
+func On(space *store.Store) Store { return &leases{space: space} }
+
+// cellsOf returns how the nodes are cut.
+func (l *leases) cellsOf(meta *store.Meta) (cells, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.meta != meta {
+		all, err := decodeCells(meta.Body)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w: nothing was changed", store.ErrCorrupt, l.space, err)
+		}
+		l.meta, l.cells = meta, all
+	}
+	return l.cells, nil
+}
+
+// Renew implements Store. It takes one round trip unless something has changed.
+func (l *leases) Renew(ctx context.Context, held Record, renewal Renewal) (renewed Record, err error) {
+	until, err := untilSecond(renewal.Until)
+	if err != nil {
+		return Record{}, err
+	}
+	now, err := l.update(ctx, held, func(v *store.View, current Record) (Record, error) {
+		limits := v.Meta.Limits()
+		if err := checkTTL(renewal.TTL, limits); err != nil {
+			return Record{}, err
+		}
+		if err := v.Clock(); err != nil {
+			return Record{}, err
+		}
+		if err := l.holds(v, held, current); err != nil {
+			return Record{}, err
+		}
+		last := min(v.Now+seconds(renewal.TTL), until) - 1
+		if b := v.Meta.Barred; b != nil && current.Start < b.From {
+			last = min(last, b.From-1)
+		}
+		renewed = current
+		renewed.Version++
+		renewed.Change, renewed.Changed = renewal.Token, v.Now
+		renewed.HighWater = max(current.HighWater, last)
+		return renewed, nil
+	})
+	if err != nil {
+		return Record{}, err
+	}
+	if late := now + seconds(renewal.TTL)/2 - 1 - renewed.HighWater; late > 0 && renewed.HighWater+1 < until && !l.capped(renewed) {
+		// The process was suspended, and what it took for the present was long past.
+		return l.Renew(ctx, renewed, renewal)
+	}
+	return renewed, nil
+}
+
+// capped reports whether r ends where seconds are barred.
+func (l *leases) capped(r Record) bool {
+	b := l.space.Assume().Meta.Barred
+	return b != nil && r.HighWater == b.From-1
+}
+
+// Release implements Store. Those whom a hint keeps from searching may search again.
+func (l *leases) Release(ctx context.Context, held Record, lastUsed time.Time) error {
+	_, err := l.update(ctx, held, func(v *store.View, current Record) (Record, error) {
+		if held.Owner == (Token{}) || current.Owner != held.Owner || current.Version != held.Version || current.Change != held.Change {
+			return Record{}, lost(held, current, "its record has changed")
+		}
+		current.Owner, current.Changed = Token{}, v.Now
+		current.Version++
+		current.HighWater = min(current.HighWater, max(lastUsed.Unix(), current.Start-1))
+		return current, nil
+	}, hint{}.item(l.space.Assume().Now))
+	return err
+}
+
+// Lookup implements Store. It puts what it read, unchanged, so that it is as durable as what was renewed.
+func (l *leases) Lookup(ctx context.Context, held Record) (Record, error) {
+	for range tries {
+		v, current, err := l.read(ctx, held)
+		if err != nil {
+			return Record{}, err
+		}
+		if held.Owner == (Token{}) || current.Owner != held.Owner {
+			return Record{}, lost(held, current, "somebody else holds it, or nobody")
+		}
+		item := v.Find(recordName(held.FirstNode))
+		done, _, err := l.space.Swap(ctx, v, store.Change{Expect: []store.Item{item}, Put: []store.Item{item}})
+		if err != nil {
+			return Record{}, err
+		}
+		if !done {
+			continue
+		}
+		if current.Start < v.Meta.Floor {
+			// It may have been raised after a loss of data, in ignorance of who took the range over in what was lost.
+			current.HighWater = min(current.HighWater, held.HighWater)
+		}
+		return current, nil
+	}
+	return Record{}, contended(l.space)
+}
+
+// update changes the record of held's range to what decide makes of it. It begins with the assumption that
+// it is as held says, and reads it only if that fails. It returns the present by the last answer.
+func (l *leases) update(ctx context.Context, held Record, decide func(*store.View, Record) (Record, error), also ...store.Item) (now int64, err error) {
+	v := l.space.Assume(held.item())
+	current, err := l.current(v, held)
+	for try := range tries {
+		assumed := try == 0
+		if !assumed && err == nil && forgotten(v, held, current) {
+			v, current, err = l.read(ctx, held)
+		}
+		if err != nil {
+			return 0, err
+		}
+		next, err := decide(v, current)
+		if err != nil && assumed { // it may be the assumption that is wrong
+			if v, current, err = l.read(ctx, held); err != nil {
+				return 0, err
+			}
+			next, err = decide(v, current)
+		}
+		if err != nil {
+			return 0, err
+		}
+		item := next.item()
+		done, found, err := l.space.Swap(ctx, v, store.Change{Expect: []store.Item{v.Find(item.Name)}, Put: append([]store.Item{item}, also...)})
+		if err != nil {
+			return 0, err
+		}
+		if done {
+			return found.Now, nil
+		}
+		v = found
+		current, err = l.current(v, held)
+	}
+	return 0, contended(l.space)
+}
+
+// read reads the record of held's range. It sees to the floor if held shows that data was lost.
+func (l *leases) read(ctx context.Context, held Record) (*store.View, Record, error) {
+	for range tries {
+		v, err := l.space.Read(ctx, []string{recordName(held.FirstNode)}, store.Page{})
+		if err != nil {
+			return nil, Record{}, err
+		}
+		current, err := l.current(v, held)
+		if err != nil {
+			return nil, Record{}, err
+		}
+		if !forgotten(v, held, current) {
+			return v, current, nil
+		}
+		if err := l.space.Suspect(ctx, "a lease's record went back in time"); err != nil {
+			return nil, Record{}, err
+		}
+	}
+	return nil, Record{}, contended(l.space)
+}
+
+// forgotten reports whether the store knows an older state of a record than its holder. A lease that starts
+// before the floor shows nothing: if its record is missing or an older one, that is the loss for which the
+// floor was set. Nor does one that starts or ends later than any can.
+func forgotten(v *store.View, held, current Record) bool {
+	limits := v.Meta.Limits()
+	return held.Start >= v.Meta.Floor && !v.Meta.Barred.Has(held.HighWater) &&
+		held.Start < v.Now+limits.TTL()+limits.Skew() &&
+		current.Version < held.Version && current.HighWater < held.HighWater
+}
+
+// current returns the record of held's range in v: of the cell that has its first node.
+func (l *leases) current(v *store.View, held Record) (Record, error) {
+	all, err := l.cellsOf(v.Meta)
+	if err != nil {
+		return Record{}, err
+	}
+	if held.FirstNode > randflake.MaxNode {
+		return Record{}, fmt.Errorf("%w: first node %d", ErrInvalidRequest, held.FirstNode)
+	}
+	c, begins := all.find(held.FirstNode)
+	if !begins || c.last() != held.LastNode || c.run.Closed {
+		// Merged with others, or split, which befits only nodes that nobody held by the clock of the one who did it.
+		return Record{FirstNode: held.FirstNode, LastNode: held.LastNode, Version: held.Version, HighWater: c.run.Since, Start: c.run.Since + 1}, nil
+	}
+	return c.state(v.Find(recordName(held.FirstNode)), v.Meta)
+}
+
+// holds returns an error unless held is current, and may be renewed.
+func (l *leases) holds(v *store.View, held, current Record) error {
+	limits := v.Meta.Limits()
+	switch {
+	case held.Start < v.Meta.Floor && (current.Version < held.Version || current.Version == held.Version && current.Change == held.Change):
+		return &LostError{held.FirstNode, held.LastNode, v.Meta.Floor, "it is older than a loss of the store's data"}
+	case held.Owner == (Token{}) || current.Owner != held.Owner:
+		return lost(held, current, "somebody else holds it, or nobody")
+	case current.Version != held.Version || current.Change != held.Change:
+		return lost(held, current, "another process renewed it: is this one a copy?")
+	case v.Now > current.HighWater+limits.TTL()+limits.Skew():
+		// Whether the clock is right is for an acquisition to find out.
+		return &LostError{held.FirstNode, held.LastNode, current.HighWater + 1, "it ended long ago"}
+	}
+	return nil
+}
+
+// lost returns the error of a lease in whose place there is current.
+func lost(held, current Record, why string) error {
+	return &LostError{held.FirstNode, held.LastNode, current.Start, why}
+}
+
+// List implements Store.
+func (l *leases) List(ctx context.Context) ([]Record, error) {
+	v, err := l.space.Look(ctx, nil, store.Page{})
+	if err != nil {
+		return nil, err
+	}
+	found, err := l.scan(ctx, v, 0, allNodes)
+	var records []Record
+	for _, s := range found {
+		if s.Change != (Token{}) {
+			records = append(records, s.Record)
+		}
+	}
+	return records, err
+}
+
+// Limits implements Store.
+func (l *leases) Limits(ctx context.Context) (Limits, error) {
+	meta, err := l.space.Info(ctx)
+	if err != nil {
+		return Limits{}, err
+	}
+	limits := Limits{Limits: meta.Limits()}
+	if meta.Floor != 0 {
+		limits.Floor = time.Unix(meta.Floor, 0).UTC()
+	}
+	if b := meta.Barred; b != nil {
+		limits.BarredFrom, limits.BarredTo = time.Unix(b.From, 0).UTC(), time.Unix(b.To, 0).UTC()
+	}
+	return limits, nil
+}
+
+// Distrust implements Store.
+func (l *leases) Distrust(ctx context.Context) error { return l.space.Distrust(ctx) }
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }

@@ -1,0 +1,488 @@
+package lease_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
+)
+
+// A site is an engine's data in memory, which processes with clocks of their own use.
+type site struct {
+	*testing.T
+	data *storetest.Memory
+	bug  storetest.Bug // of the engine, or empty
+	now  time.Time
+}
+
+var siteLimits = store.Limits{MaxTTL: 10 * time.Minute, MaxSkew: time.Minute}
+
+func newSite(t *testing.T) *site {
+	w := &site{T: t, data: storetest.NewMemory(), now: time.Unix(1767268800, 0)}
+	space, err := store.Create(t.Context(), w.data.Connect(), store.ForNewSecret(), store.WithLimits(siteLimits), store.WithClock(func() time.Time { return w.now }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	space.Close()
+	return w
+}
+
+// A process is a handle on the leases, with a clock that is off.
+type process struct {
+	lease.Store
+	space *store.Store
+	site  *site
+	off   time.Duration
+	held  []lease.Record
+}
+
+func (w *site) start(off time.Duration) *process {
+	engine := w.data.Connect()
+	if w.bug != "" {
+		engine = storetest.Plant(engine, w.bug)
+	}
+	return w.startOn(engine, off)
+}
+
+func (w *site) startOn(engine store.Engine, off time.Duration) *process {
+	w.Helper()
+	p := &process{site: w, off: off}
+	space, err := store.Open(w.Context(), engine, store.WithClock(p.clock))
+	if err != nil {
+		w.Fatal(err)
+	}
+	p.space, p.Store = space, lease.On(space)
+	return p
+}
+
+func (p *process) clock() time.Time { return p.site.now.Add(p.off) }
+
+func (p *process) acquire(nodes int) (lease.Record, error) {
+	return p.Acquire(p.site.Context(), lease.Request{Nodes: nodes, TTL: 5 * time.Minute})
+}
+
+func (p *process) mustAcquire(nodes int) lease.Record {
+	p.site.Helper()
+	rec, err := p.acquire(nodes)
+	if err != nil {
+		p.site.Fatalf("Acquire %d: %v", nodes, err)
+	}
+	return rec
+}
+
+func (p *process) renew(held lease.Record) (lease.Record, error) {
+	return p.Renew(p.site.Context(), held, lease.Renewal{TTL: 5 * time.Minute, Token: lease.NewToken(p.clock())})
+}
+
+func (p *process) mustRenew(held lease.Record) lease.Record {
+	p.site.Helper()
+	rec, err := p.renew(held)
+	if err != nil {
+		p.site.Fatalf("Renew %+v: %v", held, err)
+	}
+	return rec
+}
+
+// calls counts what do asks of the engine.
+func (w *site) calls(do func()) (reads, swaps int) {
+	reads, swaps = w.data.Reads(), w.data.Swaps()
+	do()
+	return w.data.Reads() - reads, w.data.Swaps() - swaps
+}
+
+// TestRoundTrips: a renewal and a release are one call of the engine, an acquisition two, however many ranges
+// there are.
+func TestRoundTrips(t *testing.T) {
+	w := newSite(t)
+	p := w.start(0)
+	var held lease.Record
+	for i := range 500 {
+		if reads, swaps := w.calls(func() { held = p.mustAcquire(1 + i%3) }); (reads != 1 || swaps != 1) && i > 20 {
+			// Early on a few probes may find nothing but what this very test holds.
+			p.Release(t.Context(), held, time.Time{})
+			if reads+swaps > 6 {
+				t.Errorf("acquisition %d: %d reads, %d swaps", i, reads, swaps)
+			}
+		}
+		if i%5 == 0 {
+			w.now = w.now.Add(10 * time.Second)
+		}
+	}
+	if reads, swaps := w.calls(func() { held = p.mustRenew(held) }); reads != 0 || swaps != 1 {
+		t.Errorf("renewal: %d reads, %d swaps", reads, swaps)
+	}
+	if reads, swaps := w.calls(func() { p.Release(t.Context(), held, w.now) }); reads != 0 || swaps != 1 {
+		t.Errorf("release: %d reads, %d swaps", reads, swaps)
+	}
+	if err := p.Distrust(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	names := 0
+	counting := storetest.Intercept(w.data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		names += len(c.Names) + c.Page.Limit + len(c.Expect)
+		return c.On(ctx, e)
+	})
+	fresh := w.startOn(counting, 0)
+	names = 0
+	if _, err := fresh.acquire(1); !errors.Is(err, lease.ErrNoRange) || names != 1 {
+		t.Errorf("under a floor: %v, after %d entries were asked for, want the meta entry alone", err, names)
+	}
+}
+
+// TestRefusalsAreCheap: once one process has found out that all is taken, others need no search, until something is released.
+func TestRefusalsAreCheap(t *testing.T) {
+	w := newSite(t)
+	first, second := w.start(0), w.start(0)
+	var held []lease.Record
+	for range 64 {
+		held = append(held, first.mustAcquire(131072/64))
+	}
+	if _, err := first.acquire(1); !errors.Is(err, lease.ErrNoRange) {
+		t.Fatalf("Acquire with all taken: %v", err)
+	}
+	second.acquire(5) // now it knows how the nodes are cut
+	for range 3 {
+		reads, swaps := w.calls(func() {
+			if _, err := second.acquire(5); !errors.Is(err, lease.ErrNoRange) {
+				t.Errorf("Acquire with all taken: %v", err)
+			}
+		})
+		if reads != 1 || swaps != 0 {
+			t.Errorf("a refusal took %d reads, %d swaps", reads, swaps)
+		}
+	}
+	if err := first.Release(t.Context(), held[40], time.Unix(held[40].Start-1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if got := second.mustAcquire(5); got.FirstNode < held[40].FirstNode || got.LastNode > held[40].LastNode {
+		t.Errorf("granted %+v, want a part of %+v, which was released", got, held[40])
+	}
+	w.now = time.Unix(held[0].HighWater+1, 0)
+	second.mustAcquire(131072 / 64)
+}
+
+// TestLostRepliesLeakNothing: an acquisition whose reply was lost is found again by its token, at any handle.
+func TestLostRepliesLeakNothing(t *testing.T) {
+	w := newSite(t)
+	lossy := w.startOn(storetest.Intercept(w.data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		answer, err := c.On(ctx, e)
+		if c.Swap {
+			err = errors.New("the reply was lost")
+		}
+		return answer, err
+	}), 0)
+	for i := range 20 {
+		req := lease.Request{Nodes: 1, TTL: time.Minute, Owner: lease.NewToken(w.now)}
+		if _, err := lossy.Acquire(t.Context(), req); err == nil || errors.Is(err, lease.ErrNoRange) {
+			t.Fatalf("Acquire: %v, want a lost reply", err)
+		}
+		got, err := w.start(0).Acquire(t.Context(), req)
+		if err != nil || got.Owner != req.Owner {
+			t.Errorf("Acquire again: %+v, %v", got, err)
+		}
+		records, err := lossy.List(t.Context())
+		if err != nil || len(records) != i+1 {
+			t.Errorf("%d ranges for %d leases, %v", len(records), i+1, err)
+		}
+	}
+}
+
+// TestRollbackAndSlowClock: a process whose clock is an hour slow notices a rollback. A floor by its clock would let the
+// same seconds be granted again.
+func TestRollbackAndSlowClock(t *testing.T) {
+	w := newSite(t)
+	backup := w.data.Snapshot()
+	var h leasetest.History
+	h.Granted(w.start(0).mustAcquire(131072))
+	slow := w.start(-time.Hour)
+	slow.List(t.Context())
+	w.data.Restore(backup)
+	refused := 0
+	for range 200 {
+		if rec, err := slow.acquire(131072); err == nil {
+			h.Granted(rec)
+			break
+		} else if refused++; !errors.Is(err, store.ErrClock) && !errors.Is(err, lease.ErrNoRange) {
+			t.Fatalf("Acquire: %v, want ErrClock, and then a floor", err)
+		}
+		w.now = w.now.Add(time.Minute)
+	}
+	if h.Len() != 2 || refused < 60 {
+		t.Errorf("%d leases, the second one after %d minutes, want one after the clock was right for a while", h.Len(), refused)
+	}
+	if err := h.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFastClocks: a process whose clock is a year ahead starts again and again. It does not take all nodes for
+// a year, and those whose clocks are right get on, at worst by Pardon.
+func TestFastClocks(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	w := newSite(t)
+	var h leasetest.History
+	right := w.start(0)
+	var held []lease.Record
+	for range 3 {
+		held = append(held, right.mustAcquire(16384))
+	}
+	noticed := 0
+	for range 8 {
+		fast := w.start(year)
+		if rec, err := fast.acquire(16384); err == nil {
+			h.Granted(rec)
+		} else if errors.Is(err, store.ErrClock) {
+			noticed++
+		}
+		w.now = w.now.Add(time.Minute)
+		for i := range held {
+			held[i] = right.mustRenew(held[i])
+		}
+	}
+	if noticed < 6 {
+		t.Errorf("%d of 8 starts with a clock a year ahead were noticed, want all but one or two", noticed)
+	}
+	right.mustAcquire(16384)
+
+	// Nobody else is there to tell: a floor a year ahead, and all nodes taken.
+	for _, rec := range held {
+		right.Release(t.Context(), rec, w.now)
+	}
+	w.now = w.now.Add(time.Hour)
+	for range 8 {
+		if rec, err := w.start(year).acquire(16384); err == nil {
+			h.Granted(rec)
+		}
+		w.now = w.now.Add(time.Second)
+	}
+	if err := w.start(year).Distrust(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := right.acquire(1); !errors.Is(err, lease.ErrNoRange) {
+		t.Errorf("Acquire under a floor a year ahead: %v", err)
+	}
+	barred, err := right.space.Pardon(t.Context(), w.now.Add(year-24*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.now = w.now.Add(11 * time.Minute)
+	for range 8 {
+		h.Granted(right.mustAcquire(16384))
+	}
+	for step := time.Duration(0); step < 2*24*time.Hour; step += 7 * time.Minute { // through what is barred
+		w.now = time.Unix(barred.From, 0).Add(step - time.Hour)
+		rec, err := right.acquire(16384)
+		if err != nil {
+			continue
+		}
+		h.Granted(rec)
+		if rec, err = right.renew(rec); err == nil {
+			h.Granted(rec)
+		}
+	}
+	w.now = time.Unix(barred.To, 0).Add(48 * time.Hour)
+	h.Granted(right.mustAcquire(131072))
+	if err := h.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSlowProcessStopsNobody: one process whose clock is slow looks to others like one that is gone, and advances. That is
+// no reason to refuse those who agree with each other.
+func TestSlowProcessStopsNobody(t *testing.T) {
+	w := newSite(t)
+	slow := w.start(-time.Hour)
+	behind := slow.mustAcquire(1)
+	var others []lease.Record
+	for range 5 {
+		others = append(others, w.start(0).mustAcquire(1))
+	}
+	for range 5 {
+		behind = slow.mustRenew(behind)
+		for i := range others {
+			others[i] = w.start(0).mustRenew(others[i])
+		}
+		w.start(0).mustAcquire(1)
+		w.now = w.now.Add(time.Minute)
+	}
+}
+
+// A play is a random course of events. No second of a node may be granted to two holders.
+type play struct {
+	*site
+	rng       *rand.Rand
+	history   leasetest.History
+	processes []*process
+	backups   []storetest.Snapshot
+	newest    *process // who changed something last
+	lineages  int
+	counts    map[string]int
+	err       error // that no call may end with
+}
+
+// TestPlays: whatever processes come and go, and whatever data is lost, as long as it shows, no lease overlaps another.
+func TestPlays(t *testing.T) {
+	plays := 40
+	if testing.Short() {
+		plays = 20
+	}
+	total := map[string]int{}
+	for seed := range plays {
+		if err := playOnce(t, "", seed, total); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+	for _, what := range []string{"acquired", "renewed", "released", "lost", "refused", "restored", "clock"} {
+		if total[what] < plays/4 {
+			t.Errorf("only %d times %s in %d plays: %v", total[what], what, plays, total)
+		}
+	}
+}
+
+// TestPlaysFindBugs is the negative control of TestPlays.
+func TestPlaysFindBugs(t *testing.T) {
+	for _, bug := range []storetest.Bug{storetest.IgnoresFirst, storetest.IgnoresValues, storetest.RepeatsSwaps, storetest.RepeatsReads, storetest.StandsStill, storetest.LeavesOut} {
+		t.Run(string(bug), func(t *testing.T) {
+			found := false
+			for seed := 0; seed < 300 && !found; seed++ {
+				found = playOnce(t, bug, seed, map[string]int{}) != nil
+			}
+			if !found {
+				t.Errorf("%s: not found", bug)
+			}
+		})
+	}
+}
+
+func playOnce(t *testing.T, bug storetest.Bug, seed int, counts map[string]int) error {
+	w := &play{site: newSite(t), rng: rand.New(rand.NewPCG(uint64(seed), 1)), counts: counts}
+	w.bug = bug
+	w.begin()
+	for range 150 {
+		w.step()
+		if err := cmp.Or(w.err, w.history.Check()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin starts a process whose clock is about right.
+func (w *play) begin() *process {
+	p := w.start(time.Duration(w.rng.IntN(50)-25) * time.Second)
+	w.processes = append(w.processes, p)
+	if w.newest == nil {
+		w.newest = p
+	}
+	return p
+}
+
+func (w *play) step() {
+	w.now = w.now.Add(time.Duration(w.rng.IntN(40_000)) * time.Millisecond)
+	i := w.rng.IntN(len(w.processes))
+	p := w.processes[i]
+	switch w.rng.IntN(20) {
+	case 0, 1:
+		w.begin()
+	case 2:
+		if len(w.processes) > 1 && p != w.newest {
+			w.processes = slices.Delete(w.processes, i, i+1) // killed
+		}
+	case 3:
+		w.backups = append(w.backups, w.data.Snapshot())
+	case 4:
+		w.restore()
+	case 5:
+		w.now = w.now.Add(time.Duration(w.rng.IntN(900)) * time.Second)
+	case 6, 7, 8, 9, 10, 11:
+		w.grant(p)
+	default:
+		if len(p.held) > 0 {
+			w.carryOn(p, w.rng.IntN(len(p.held)))
+		}
+	}
+}
+
+func (w *play) note(p *process, err error) {
+	switch {
+	case err == nil:
+		w.newest = p
+	case errors.Is(err, lease.ErrLost):
+		w.counts["lost"]++
+	case errors.Is(err, lease.ErrNoRange):
+		w.counts["refused"]++
+	case errors.Is(err, store.ErrClock):
+		w.counts["clock"]++
+	default:
+		w.err = err
+	}
+}
+
+func (w *play) grant(p *process) {
+	req := lease.Request{Nodes: []int{1, 3, 20000, 40000, 65536, 131072}[w.rng.IntN(6)], TTL: time.Duration(1+w.rng.IntN(600)) * time.Second}
+	if w.rng.IntN(4) == 0 && req.Nodes < 60000 {
+		req.Below = 60000
+	}
+	rec, err := p.Acquire(w.Context(), req)
+	if w.note(p, err); err == nil {
+		w.counts["acquired"]++
+		w.history.Granted(rec)
+		p.held = append(p.held, rec)
+	}
+}
+
+func (w *play) carryOn(p *process, i int) {
+	held := p.held[i]
+	if w.rng.IntN(4) == 0 {
+		lastUsed := time.Unix(held.Start+w.rng.Int64N(held.HighWater-held.Start+1), 0)
+		w.history.Released(held, lastUsed)
+		err := p.Release(w.Context(), held, lastUsed)
+		if w.note(p, err); err == nil {
+			w.counts["released"]++
+		}
+		p.held = slices.Delete(p.held, i, i+1)
+		return
+	}
+	rec, err := p.Renew(w.Context(), held, lease.Renewal{TTL: time.Duration(1+w.rng.IntN(600)) * time.Second, Token: lease.NewToken(p.clock())})
+	w.note(p, err)
+	var lost *lease.LostError
+	switch {
+	case err == nil:
+		w.counts["renewed"]++
+		w.history.Granted(rec)
+		p.held[i] = rec
+	case errors.As(err, &lost):
+		if !lost.Spares(held.HighWater) { // then it stops at once
+			w.history.Released(held, p.clock())
+		}
+		p.held = slices.Delete(p.held, i, i+1)
+	}
+}
+
+// restore puts an older copy back: as another lineage, or so that the one who saw the newest state looks first.
+func (w *play) restore() {
+	if len(w.backups) == 0 {
+		return
+	}
+	w.counts["restored"]++
+	s := w.backups[w.rng.IntN(len(w.backups))]
+	if w.rng.IntN(2) == 0 {
+		w.lineages++
+		s.Lineage = fmt.Sprint("lineage ", w.lineages)
+		w.data.Restore(s)
+		return
+	}
+	w.data.Restore(s)
+	if _, err := w.newest.space.Read(w.Context(), nil, store.Page{}); err != nil {
+		w.note(w.newest, err)
+	}
+}

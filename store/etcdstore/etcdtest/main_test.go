@@ -1,0 +1,166 @@
+package etcdtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/etcdstore"
+	"github.com/randflake/randflake/store/etcdstore/etcdtest"
+)
+
+// shared is a cluster of one member for all tests that leave its server alone. Each test has a prefix of
+// its own.
+var shared *etcdtest.Cluster
+
+func TestMain(m *testing.M) {
+	etcdtest.Main()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "etcdstore")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if shared, err = etcdtest.New(dir, 1, nil); err == nil {
+		err = shared.Start()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer shared.Stop()
+	return m.Run()
+}
+
+var prefixes atomic.Int64
+
+// newPrefix returns a prefix that no other test uses.
+func newPrefix() string { return fmt.Sprintf("/test/%d/", prefixes.Add(1)) }
+
+func urlOf(c *etcdtest.Cluster, prefix string) string {
+	return "etcd://" + c.Hosts() + "/?prefix=" + prefix
+}
+
+// startCluster runs a cluster of its own for one test.
+func startCluster(t *testing.T, members int, tls *etcdtest.TLS) *etcdtest.Cluster {
+	t.Helper()
+	c := newCluster(t, members, tls)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	return c
+}
+
+func newCluster(t *testing.T, members int, tls *etcdtest.TLS) *etcdtest.Cluster {
+	t.Helper()
+	c, err := etcdtest.New(t.TempDir(), members, tls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// rawClient returns a client of etcd itself.
+func rawClient(t testing.TB, endpoints ...string) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// clientOf returns a client of all members.
+func clientOf(t testing.TB, c *etcdtest.Cluster) *clientv3.Client {
+	var endpoints []string
+	for _, m := range c.Members {
+		endpoints = append(endpoints, m.Client)
+	}
+	return rawClient(t, endpoints...)
+}
+
+// newEngine returns an engine on a client.
+func newEngine(t testing.TB, client *clientv3.Client, prefix string) *etcdstore.Engine {
+	t.Helper()
+	e, err := etcdstore.New(t.Context(), client, etcdstore.Config{Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// put puts an entry, whatever it was before, and returns the answer.
+func put(t testing.TB, e store.Engine, name, value string) store.Answer {
+	t.Helper()
+	answer, err := e.Swap(t.Context(), nil, entries(name, value))
+	if err != nil || !answer.Swapped {
+		t.Fatalf("put %s: swapped %v, %v", name, answer.Swapped, err)
+	}
+	return answer
+}
+
+// entries returns one entry as a list; without a value there is no such entry.
+func entries(name, value string) []store.Entry {
+	if value == "" {
+		return []store.Entry{{Name: name}}
+	}
+	return []store.Entry{{Name: name, Value: []byte(value)}}
+}
+
+// read reads an entry as soon as etcd can be reached.
+func read(t testing.TB, e store.Engine, name string) (value string, evidence store.Evidence) {
+	t.Helper()
+	eventually(t, "read", func(ctx context.Context) error {
+		answer, err := e.Read(ctx, []string{name}, store.Page{})
+		if err == nil {
+			value, evidence = string(answer.Named[0].Value), answer.Evidence
+		}
+		return err
+	})
+	return value, evidence
+}
+
+// wantValue checks what is stored.
+func wantValue(t testing.TB, e store.Engine, name, want string) {
+	t.Helper()
+	if got, _ := read(t, e, name); got != want {
+		t.Errorf("%s is %q, want %q", name, got, want)
+	}
+}
+
+// wantError checks that an error wraps target.
+func wantError(t testing.TB, what string, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("%s: error %v, want %v", what, err, target)
+	}
+}
+
+// eventually calls f until it succeeds, for faults that pass.
+func eventually(t testing.TB, what string, f func(context.Context) error) {
+	t.Helper()
+	var err error
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(20 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		err = f(ctx)
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+	t.Fatalf("%s: still failing after a minute: %v", what, err)
+}

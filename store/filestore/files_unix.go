@@ -1,0 +1,48 @@
+//go:build darwin || freebsd || linux
+
+package filestore
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func (osFiles) network(path string) (string, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(path, &s); err != nil {
+		return "", &os.PathError{Op: "statfs", Path: path, Err: err}
+	}
+	return network(&s), nil
+}
+
+// held reports that somebody else has f locked. Otherwise f is locked until it is closed, if it can be.
+func held(f *os.File) bool {
+	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == unix.EWOULDBLOCK
+}
+
+func identity(f *os.File) string {
+	info, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("-%d%s", info.Sys().(*syscall.Stat_t).Ino, born(f))
+}
+
+// share opens f to those who may use dir. It fails where dir's group has rights and can't be given the file.
+func share(f *os.File, dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	mode, s, owner := info.Mode()&0o666, info.Sys().(*syscall.Stat_t), -1
+	if os.Geteuid() == 0 {
+		owner = int(s.Uid)
+	}
+	if err := f.Chown(owner, int(s.Gid)); err != nil && (owner >= 0 || mode>>3&7 != mode&7) {
+		return err
+	}
+	return f.Chmod(mode)
+}

@@ -1,0 +1,197 @@
+// Package filestore keeps entries in a directory on a local disk, which many processes of one machine may share.
+//
+//	s, err := filestore.Create("/var/lib/app/leases", store.ForNewSecret()) // once, by hand
+//	s, err := filestore.Open("/var/lib/app/leases")
+//
+// The file system must have hard links. Network file systems and FUSE are refused, as far as they can be told, and so
+// is OrCreate: a directory that is empty may be one that is not mounted. New files are open to those whom the mode of
+// the directory lets in, whatever the umask; they get its group, and when root makes them its owner. Users who
+// share a directory share its group: mode 2770, no sticky bit.
+//
+// What a Swap puts is a numbered file, a change. Now and then such a file is a snapshot, with all entries. The newest
+// snapshot and the changes after it are the data; what is older than the snapshot before is removed, in ascending order.
+// A file gets its number by link(2), which fails where there is one, so two Swaps never follow the same file. Locks,
+// which some file systems only pretend to have, are a courtesy. Each file names the checksum of the one before. Files
+// that are damaged, missing or of another store are refused; nothing is repaired or overwritten.
+//
+// Lineage is a random token in the file "store" and that file's inode number, on Linux also when it was made: others
+// in a copy of the directory, or one that was removed and restored. Without inode numbers, as on Windows, it is the
+// token alone. Position is the newest number; it counts from 0 again in a handle that finds an older or another file in
+// place of the newest that it saw. What can't show: a snapshot of the whole disk, older files that are put back while no
+// process has the directory open, or that have two new snapshots by the time a handle looks. Then call Distrust.
+package filestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/randflake/randflake/store"
+)
+
+// An Engine keeps entries in a directory. It holds no file open between calls.
+type Engine struct {
+	dir    string
+	files  files
+	opened bool // by Open, so that nothing is created
+	often  int  // changes that come before a snapshot, at least
+	closed atomic.Bool
+	turn   chan struct{} // holds one token while a call has what follows
+
+	state   state  // as far as this handle has read
+	durable string // head of the newest file whose number is known to be durable
+	origin  uint64 // the number that counts as position 0
+}
+
+// Open opens the space that options name in dir. It fails with store.ErrNoStore where there is none.
+func Open(dir string, options ...store.Option) (*store.Store, error) {
+	return start(dir, true, store.Open, options)
+}
+
+// Create makes a space in dir, and dir if there is none, for this user alone; its parent must be there.
+func Create(dir string, options ...store.Option) (*store.Store, error) {
+	return start(dir, false, store.Create, options)
+}
+
+type starter func(context.Context, store.Engine, ...store.Option) (*store.Store, error)
+
+func start(dir string, opened bool, with starter, options []store.Option) (*store.Store, error) {
+	e, err := New(dir)
+	if err != nil {
+		return nil, err
+	}
+	e.opened = opened
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return with(ctx, e, options...)
+}
+
+// New returns an engine on dir, which Prepare makes if there is none.
+func New(dir string) (*Engine, error) { return newOn(osFiles{}, dir) }
+
+func newOn(files files, dir string) (*Engine, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil || dir == "" {
+		return nil, fmt.Errorf("filestore: directory %q: want a path: %w", dir, errors.Join(err, fs.ErrInvalid))
+	}
+	kind, err := files.network(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		kind, err = files.network(filepath.Dir(abs))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("filestore: %w", err)
+	}
+	if kind != "" {
+		return nil, fmt.Errorf("filestore: %s: %w: the file system is %s, want a local one: what was synced may be lost there, and what others wrote missed: take a local disk, or an engine with a server", abs, store.ErrUnsafe, kind)
+	}
+	return &Engine{dir: abs, files: files, often: 256, turn: make(chan struct{}, 1)}, nil
+}
+
+// Read implements [store.Engine]. It takes no lock.
+func (e *Engine) Read(ctx context.Context, names []string, page store.Page) (answer store.Answer, err error) {
+	if err := e.enter(ctx); err != nil {
+		return answer, err
+	}
+	defer e.leave(&err)
+	if err := e.catchUp(); err != nil {
+		return answer, err
+	}
+	for _, name := range names {
+		answer.Named = append(answer.Named, e.state.get(name))
+	}
+	first, _ := e.state.find(page.From)
+	for _, entry := range e.state.all[first:] {
+		if len(answer.Page) >= page.Limit || entry.Name >= page.To {
+			break
+		}
+		answer.Page = append(answer.Page, e.state.get(entry.Name))
+	}
+	answer.Evidence, err = e.evidence(e.state.file)
+	return answer, err
+}
+
+// Swap implements [store.Engine].
+func (e *Engine) Swap(ctx context.Context, expect, put []store.Entry) (answer store.Answer, err error) {
+	if err := e.enter(ctx); err != nil {
+		return answer, err
+	}
+	defer e.leave(&err)
+	defer e.files.lock(ctx, e.path(markerName))()
+	for err = ctx.Err(); err == nil; err = ctx.Err() {
+		if err := e.catchUp(); err != nil {
+			return store.Answer{}, err
+		}
+		answer = store.Answer{Swapped: true}
+		for _, want := range expect {
+			found := e.state.get(want.Name)
+			answer.Named = append(answer.Named, found)
+			if (found.Value == nil) != (want.Value == nil) || !bytes.Equal(found.Value, want.Value) {
+				answer.Swapped = false
+			}
+		}
+		if answer.Evidence, err = e.evidence(e.state.file); err != nil || !answer.Swapped {
+			return answer, err
+		}
+		f, done, err := e.publish(put)
+		if err != nil {
+			return store.Answer{}, err
+		}
+		if done {
+			answer.Evidence, err = e.evidence(f)
+			return answer, err
+		} // else another one was faster
+	}
+	return store.Answer{}, err
+}
+
+// evidence is that of a call that found or made newest. It comes after everything else: if the
+// directory is replaced meanwhile it shows too much, not too little.
+func (e *Engine) evidence(newest file) (evidence store.Evidence, err error) {
+	content, id, err := e.files.read(e.path(markerName), headSize)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return evidence, err
+	}
+	if string(content) != magic+newest.Token+"\n" {
+		return evidence, e.corrupt(markerName, "has %.60q, want the token of file %d, %s", content, newest.Number, newest.Token)
+	}
+	return store.Evidence{Lineage: newest.Token + id, Position: newest.Number - min(e.origin, newest.Number)}, nil
+}
+
+// Close implements [store.Engine].
+func (e *Engine) Close() error { e.closed.Store(true); return nil }
+
+// String returns the directory.
+func (e *Engine) String() string { return e.dir }
+
+// enter waits for the turn of a call.
+func (e *Engine) enter(ctx context.Context) error {
+	if e.closed.Load() {
+		return fmt.Errorf("filestore: %s: engine %w", e.dir, fs.ErrClosed)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case e.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *Engine) leave(err *error) {
+	if <-e.turn; *err != nil {
+		*err = fmt.Errorf("filestore: %w", *err)
+	}
+}
+
+func (e *Engine) path(name string) string { return filepath.Join(e.dir, name) }
+
+func (e *Engine) corrupt(name, what string, args ...any) error {
+	return fmt.Errorf("%s: %w: %s: nothing was changed: restore a whole backup into a new directory, no single files into this one, or create another store", e.path(name), store.ErrCorrupt, fmt.Sprintf(what, args...))
+}

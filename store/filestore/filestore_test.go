@@ -1,0 +1,427 @@
+package filestore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
+)
+
+func TestEngine(t *testing.T) {
+	for _, often := range []int{256, 2} {
+		t.Run(fmt.Sprint("often ", often), func(t *testing.T) {
+			storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
+				dir := filepath.Join(t.TempDir(), "leases")
+				return func(t *testing.T) store.Engine {
+					e := open(t, dir)
+					e.often = often
+					return e
+				}
+			})
+		})
+	}
+}
+
+func open(t *testing.T, dir string) *Engine {
+	t.Helper()
+	e, err := New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// filled returns a directory with a snapshot of two entries in file 5, and a change in file 6.
+func filled(t *testing.T) (dir string, e *Engine) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "leases")
+	e = open(t, dir)
+	e.often = 3
+	if err := e.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		swap(t, e, fmt.Sprint(i%2), fmt.Sprint(i))
+	}
+	if e.state.Base != 5 && e.state.Number != 5 {
+		t.Fatalf("file %d, snapshot %d", e.state.Number, e.state.Base)
+	}
+	return dir, e
+}
+
+func swap(t *testing.T, e *Engine, name, value string) store.Answer {
+	t.Helper()
+	answer, err := e.Swap(t.Context(), nil, []store.Entry{{Name: name, Value: []byte(value)}})
+	if err != nil || !answer.Swapped {
+		t.Fatalf("Swap: %v, %v", answer, err)
+	}
+	return answer
+}
+
+func read(t *testing.T, e *Engine) store.Answer {
+	t.Helper()
+	answer, err := e.Read(t.Context(), []string{"0", "1"}, store.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// snapshot returns the names and contents of the files in dir.
+func snapshot(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		content, readErr := os.ReadFile(filepath.Join(dir, entry.Name()))
+		err = errors.Join(err, readErr)
+		files[entry.Name()] = string(content)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// putBack makes dir hold files, each where it was if it was there.
+func putBack(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name := range snapshot(t, dir) {
+		if _, found := files[name]; !found {
+			os.Remove(filepath.Join(dir, name))
+		}
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wantCorrupt checks that handles, new and old, refuse everything, and change nothing.
+func wantCorrupt(t *testing.T, what, dir string, handles ...*Engine) {
+	t.Helper()
+	before := snapshot(t, dir)
+	for _, e := range append(handles, open(t, dir)) {
+		_, readErr := e.Read(t.Context(), nil, store.Page{})
+		_, swapErr := e.Swap(t.Context(), nil, []store.Entry{{Name: "x", Value: []byte("x")}})
+		_, createErr := store.Create(t.Context(), e)
+		for _, err := range []error{readErr, swapErr, createErr} {
+			if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "restore") {
+				t.Fatalf("%s: error %v, want ErrCorrupt, the path and a way out", what, err)
+			}
+		}
+	}
+	if fmt.Sprint(snapshot(t, dir)) != fmt.Sprint(before) {
+		t.Fatalf("%s: files were changed", what)
+	}
+}
+
+func TestDamage(t *testing.T) {
+	dir, e := filled(t)
+	swap(t, e, "1", "more")
+	read(t, e)
+	files := snapshot(t, dir)
+	for _, name := range []string{numbered(e.state.Base), numbered(e.state.Number), markerName} {
+		for i := range len(files[name]) {
+			for _, content := range []string{files[name][:i], files[name][:i] + string(files[name][i]^4) + files[name][i+1:]} {
+				if name == markerName && strings.HasPrefix(files[name], content) {
+					continue // below: it may be made anew before the first file is
+				}
+				os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600)
+				if _, err := open(t, dir).Read(t.Context(), nil, store.Page{}); !errors.Is(err, store.ErrCorrupt) {
+					t.Fatalf("%s is %q: error %v, want ErrCorrupt", name, content, err)
+				}
+				if i%40 == 0 {
+					wantCorrupt(t, name+" damaged", dir)
+				}
+			}
+		}
+		os.WriteFile(filepath.Join(dir, name), []byte(files[name]+"x"), 0o600)
+		if name != markerName {
+			wantCorrupt(t, name+" too long", dir)
+		}
+		os.Remove(filepath.Join(dir, name))
+		if name != numbered(e.state.Number) { // that the newest one is gone shows only to those who saw it
+			wantCorrupt(t, name+" missing", dir)
+		}
+		putBack(t, dir, files)
+	}
+	if answer := swap(t, e, "0", "again"); answer.Position != e.state.Number+1 {
+		t.Errorf("with its files back: position %d", answer.Position)
+	}
+}
+
+func TestForeignFiles(t *testing.T) {
+	dir, e := filled(t)
+	read(t, e)
+	files := snapshot(t, dir)
+	otherDir, other := filled(t)
+	swap(t, other, "0", "other")
+	next := numbered(e.state.Number + 1)
+	content := snapshot(t, otherDir)[next]
+
+	files[next] = content
+	putBack(t, dir, files)
+	wantCorrupt(t, "a file of another store follows", dir, e)
+	files[next] = "what somebody saved here"
+	putBack(t, dir, files)
+	wantCorrupt(t, "a file that is none follows", dir, e)
+	delete(files, next)
+	files[numbered(99)] = content
+	putBack(t, dir, files)
+	wantCorrupt(t, "a gap", dir)
+	delete(files, numbered(99))
+
+	for _, name := range []string{"notes.txt", "7", next + ".bak", "temp-1-", "temp-", "00000000000000000000"} {
+		files[name] = "x"
+	}
+	recent := fmt.Sprintf(tempName, time.Now().Unix(), "A")
+	files[recent], files[fmt.Sprintf(tempName, time.Now().Unix()-4000, "A")] = "x", "x"
+	putBack(t, dir, files)
+	for range 10 {
+		swap(t, e, "0", "x")
+	}
+	after := snapshot(t, dir)
+	for name := range files {
+		old := numberOf(name) > 0 || strings.HasPrefix(name, "temp-") && len(name) > 8 && name != recent
+		if (after[name] != "") == old {
+			t.Errorf("%s is there: %v", name, old)
+		}
+	}
+}
+
+func TestNoStore(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "leases")
+	for _, dir := range []string{dir, filepath.Join(dir, "deeper"), parent} {
+		if _, err := Open(dir); !errors.Is(err, store.ErrNoStore) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("Open of %s: error %v, want ErrNoStore", dir, err)
+		}
+	}
+	if _, err := Open(dir, store.OrCreate()); err == nil || !strings.Contains(err.Error(), "mounted") {
+		t.Errorf("OrCreate: error %v, want a refusal", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Open left something: %v", err)
+	}
+	if _, err := Create(filepath.Join(dir, "deeper")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Create where there is no parent: error %v, want ErrNotExist", err)
+	}
+	s, err := Create(dir, store.ForNewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if _, err := Create(dir); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("second Create: error %v, want ErrExist", err)
+	}
+	if s, err = Open(dir); err != nil || !strings.Contains(s.String(), dir) {
+		t.Errorf("Open: %v, %v", s, err)
+	}
+	if _, err := New(""); err == nil {
+		t.Error("New of no directory")
+	}
+}
+
+// copyTree copies the files of a directory as cp -a does, but for times.
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Mkdir(to, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	putBack(t, to, snapshot(t, from))
+}
+
+// TestCopy: a copy of a directory is of another lineage, also in the place of the first.
+func TestCopy(t *testing.T) {
+	dir, e := filled(t)
+	lineage := read(t, e).Lineage
+	copied := dir + ".copy"
+	copyTree(t, dir, copied)
+	switch other := read(t, open(t, copied)).Lineage; {
+	case runtime.GOOS == "windows":
+		t.Skip("no inode numbers")
+	case other == lineage:
+		t.Errorf("a copy has the lineage %s too", lineage)
+	}
+	if again := read(t, open(t, dir)).Lineage; again != lineage {
+		t.Errorf("lineage %s, and %s in another handle", lineage, again)
+	}
+	for range 20 { // so that an inode number comes again, if the file system is like that
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		copyTree(t, copied, dir)
+		time.Sleep(5 * time.Millisecond) // file systems' clocks are coarse
+		for _, handle := range []*Engine{e, open(t, dir)} {
+			if now := read(t, handle).Lineage; now == lineage {
+				t.Fatalf("a directory that was restored has the lineage %s still", now)
+			}
+		}
+	}
+}
+
+// TestOlderFiles: a handle that is open while older files are put back shows a lower position, whatever
+// others have added to them.
+func TestOlderFiles(t *testing.T) {
+	for _, added := range []int{0, 1, 2, 3, 5} {
+		dir, e := filled(t)
+		files := snapshot(t, dir)
+		before := swap(t, e, "0", "forgotten")
+		lagging := open(t, dir)
+		read(t, lagging)
+		after := swap(t, e, "0", "forgotten too")
+		if got := read(t, lagging).Position; got != after.Position || after.Position <= before.Position {
+			t.Fatalf("positions %d, %d, %d", before.Position, after.Position, got)
+		}
+		putBack(t, dir, files)
+		other := open(t, dir)
+		for i := range added {
+			if swap(t, other, "0", fmt.Sprint("new ", i)); i == 2 {
+				other.often = 0
+			}
+		}
+		for _, handle := range []*Engine{e, lagging} {
+			got := read(t, handle)
+			if got.Position >= after.Position || got.Lineage != after.Lineage {
+				t.Errorf("%d added: position %d, lineage %s after %d, %s", added, got.Position, got.Lineage, after.Position, after.Lineage)
+			}
+			if value := string(got.Named[0].Value); strings.HasPrefix(value, "forgotten") {
+				t.Errorf("%d added: found %q, which is gone", added, value)
+			}
+			if next := swap(t, handle, "1", "x"); next.Position <= got.Position || next.Position >= after.Position {
+				t.Errorf("%d added: position %d after %d, %d", added, next.Position, got.Position, after.Position)
+			}
+		}
+	}
+}
+
+// TestFloorAfterOlderFiles: the store above takes that for a loss.
+func TestFloorAfterOlderFiles(t *testing.T) {
+	for _, added := range []int{0, 3} {
+		dir := filepath.Join(t.TempDir(), "leases")
+		s, err := Create(dir, store.ForNewSecret())
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := snapshot(t, dir)
+		put := func(s *store.Store, name string) {
+			t.Helper()
+			view, err := s.Read(t.Context(), nil, store.Page{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err = s.Swap(t.Context(), view, store.Change{Put: []store.Item{{Name: name, Second: view.Now, Body: []byte("x")}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(s, "a")
+		put(s, "b")
+		putBack(t, dir, files)
+		other, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range added {
+			put(other, fmt.Sprint(i))
+		}
+		put(s, "c")
+		if info, err := other.Info(t.Context()); err != nil || info.Floor == 0 || info.Losses != 1 {
+			t.Errorf("%d added: floor %d, %d losses, %v; want one", added, info.Floor, info.Losses, err)
+		}
+	}
+}
+
+// foreign are the files of a system that is not suitable.
+type foreign struct {
+	osFiles
+	kind string
+	err  error
+}
+
+func (f foreign) network(string) (string, error) { return f.kind, nil }
+func (f foreign) link(string, string) error      { return f.err }
+
+func TestUnsafe(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := newOn(foreign{kind: "NFS"}, dir); !errors.Is(err, store.ErrUnsafe) || !strings.Contains(err.Error(), "NFS") || !strings.Contains(err.Error(), dir) {
+		t.Errorf("NFS: error %v, want ErrUnsafe", err)
+	}
+	for _, refusal := range []error{syscall.EPERM, errors.ErrUnsupported} {
+		e, err := newOn(foreign{err: &os.LinkError{Op: "link", Old: "a", New: "b", Err: refusal}}, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Prepare(t.Context()); !errors.Is(err, store.ErrUnsafe) || !strings.Contains(err.Error(), "link") {
+			t.Errorf("no links: error %v, want ErrUnsafe", err)
+		}
+		if files := snapshot(t, dir); len(files) > 0 {
+			t.Errorf("no links: left behind: %v", files)
+		}
+	}
+}
+
+// TestSnapshots: there are not many more files than a snapshot is due after, a snapshot waits until the changes
+// take as much space, and a new handle finds all entries.
+func TestSnapshots(t *testing.T) {
+	e := newDisk().open()
+	e.often = 10
+	if err := e.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	big := bytes.Repeat([]byte("x"), store.MaxValue)
+	bases := map[uint64]bool{}
+	for i := range 200 {
+		put := []store.Entry{{Name: fmt.Sprint(i % 3), Value: []byte("x")}}
+		if i < 10 {
+			put = []store.Entry{{Name: fmt.Sprint("big ", i), Value: big}}
+		}
+		if _, err := e.Swap(t.Context(), nil, put); err != nil {
+			t.Fatal(err)
+		}
+		bases[e.state.Base] = true
+	}
+	if len(bases) != 2 { // 1, and one after as many blocks as ten big values take
+		t.Errorf("snapshots: %v", bases)
+	}
+	answer, err := e.files.(diskFiles).open().Read(t.Context(), nil, store.Page{To: "z", Limit: 100})
+	if err != nil || len(answer.Page) != 13 || answer.Position != 201 {
+		t.Errorf("%d entries at position %d, %v", len(answer.Page), answer.Position, err)
+	}
+}
+
+func BenchmarkSwap(b *testing.B) {
+	for _, entries := range []int{10, 10_000, 100_000} {
+		b.Run(fmt.Sprint(entries), func(b *testing.B) {
+			e, err := New(filepath.Join(b.TempDir(), "leases"))
+			if err == nil {
+				err = e.Prepare(b.Context())
+			}
+			value := bytes.Repeat([]byte("x"), 120)
+			for i := 0; i < entries && err == nil; i += 1000 {
+				var put []store.Entry
+				for j := i; j < min(i+1000, entries); j++ {
+					put = append(put, store.Entry{Name: fmt.Sprintf("default/node/%08d", j), Value: value})
+				}
+				_, err = e.Swap(b.Context(), nil, put)
+			}
+			for i := 0; b.Loop() && err == nil; i++ {
+				_, err = e.Swap(b.Context(), nil, []store.Entry{{Name: fmt.Sprintf("default/node/%08d", i*7919%entries), Value: value}})
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}

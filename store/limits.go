@@ -1,0 +1,75 @@
+package store
+
+import (
+	"encoding/hex"
+	"fmt"
+	"time"
+)
+
+// Limits are what a space was created with: how far ahead anything in it may reach, and how far clocks
+// may differ.
+type Limits struct {
+	// MaxTTL is the longest time that a grant may last.
+	MaxTTL time.Duration
+
+	// MaxSkew is how far two clocks that both pass for right may differ.
+	MaxSkew time.Duration
+}
+
+// DefaultLimits allow grants of up to ten minutes and clocks that differ by up to a minute. Longer grants
+// ride out longer outages of the engine, and make the wait longer after it lost its data.
+func DefaultLimits() Limits { return Limits{MaxTTL: 10 * time.Minute, MaxSkew: time.Minute} }
+
+// Check returns an error unless both limits are whole seconds, MaxTTL at least one.
+func (l Limits) Check() error {
+	if l.MaxTTL < time.Second || l.MaxTTL%time.Second != 0 {
+		return fmt.Errorf("store: max TTL %v: want whole seconds, at least 1s", l.MaxTTL)
+	}
+	if l.MaxSkew < 0 || l.MaxSkew%time.Second != 0 {
+		return fmt.Errorf("store: max skew %v: want whole seconds, at least 0s", l.MaxSkew)
+	}
+	return nil
+}
+
+// TTL returns MaxTTL in seconds.
+func (l Limits) TTL() int64 { return int64(l.MaxTTL / time.Second) }
+
+// Skew returns MaxSkew in seconds.
+func (l Limits) Skew() int64 { return int64(l.MaxSkew / time.Second) }
+
+// reach is how far ahead of a present a floor lies that is set then: all that was granted before has
+// ended by that second, as nothing is granted further ahead than MaxTTL.
+func (l Limits) reach() int64 { return l.TTL() + l.Skew() }
+
+// wider returns the wider of each of the limits.
+func (l Limits) wider(other Limits) Limits {
+	return Limits{MaxTTL: max(l.MaxTTL, other.MaxTTL), MaxSkew: max(l.MaxSkew, other.MaxSkew)}
+}
+
+// A CheckValue tells secrets apart without giving anything of them away: a one-way value of a secret. The
+// zero CheckValue stands for no secret.
+type CheckValue [8]byte
+
+// String returns the value as 16 hexadecimal digits.
+func (c CheckValue) String() string { return hex.EncodeToString(c[:]) }
+
+// MarshalText returns the value as 16 hexadecimal digits, and nothing for the zero value.
+func (c CheckValue) MarshalText() ([]byte, error) {
+	if c == (CheckValue{}) {
+		return nil, nil
+	}
+	return []byte(c.String()), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (c *CheckValue) UnmarshalText(text []byte) error {
+	var parsed CheckValue
+	if len(text) != 0 && len(text) != hex.EncodedLen(len(parsed)) {
+		return fmt.Errorf("store: check value %q: want %d hexadecimal digits", text, hex.EncodedLen(len(parsed)))
+	}
+	if _, err := hex.Decode(parsed[:], text); err != nil {
+		return fmt.Errorf("store: check value %q: %w", text, err)
+	}
+	*c = parsed
+	return nil
+}

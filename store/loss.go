@@ -1,0 +1,270 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+)
+
+func (s *Store) sighting() sighting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen
+}
+
+// adopt makes v, which shows no loss, the newest sighting, unless a newer one was made meanwhile. Positions
+// count from the newest floor on.
+func (s *Store) adopt(v *View) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, e := s.seen.meta, v.evidence
+	switch {
+	case old == nil || old.Incarnation != v.Meta.Incarnation || old.Heal != v.Meta.Heal && old.Losses <= v.Meta.Losses:
+		s.seen.meta, s.seen.value = v.Meta, v.value
+		s.seen.lineage, s.seen.position = e.Lineage, e.Position
+		return
+	case old.Heal != v.Meta.Heal:
+		return
+	}
+	if old.Changes < v.Meta.Changes {
+		s.seen.meta, s.seen.value = v.Meta, v.value
+	}
+	if s.seen.lineage != e.Lineage {
+		s.seen.lineage, s.seen.position = e.Lineage, e.Position
+	}
+	s.seen.position = max(s.seen.position, e.Position)
+}
+
+// noteItems remembers the newest second of items.
+func (s *Store) noteItems(items []Item) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen.barred().Has(s.seen.newest) {
+		s.seen.newest = 0
+	}
+	for _, item := range items {
+		if !s.seen.barred().Has(item.Second) {
+			s.seen.newest = max(s.seen.newest, item.Second)
+		}
+	}
+}
+
+// noteClock remembers what the server's clock said.
+func (s *Store) noteClock(e Evidence) {
+	if e.Time.IsZero() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen.server, s.seen.at = e.Time, time.Now()
+}
+
+func (v *sighting) barred() *Interval {
+	if v.meta == nil {
+		return nil
+	}
+	return v.meta.Barred
+}
+
+// lossIn says how an answer, to a question that was asked when before was the newest sighting, shows that
+// data was lost, or is empty.
+//
+// A floor that was set since, which another process did, covers what this handle saw to be lost: it can't
+// know of that floor from before the loss, so it was set after it. It does so only where no other floor
+// is missing, and not for what the space itself shows.
+func (s *Store) lossIn(before sighting, v *View, e Evidence) string {
+	if v.Meta == nil {
+		return "the space is gone"
+	}
+	if v.Meta.Lineage != e.Lineage && !s.settings.trustRecovery {
+		return fmt.Sprintf("the data is another copy, %q in place of %q", e.Lineage, v.Meta.Lineage)
+	}
+	if before.meta == nil {
+		return ""
+	}
+	if v.Meta.Incarnation != before.meta.Incarnation {
+		if v.Meta.Predecessor == before.meta.Incarnation {
+			return ""
+		}
+		return "another space is in its place"
+	}
+	if v.Meta.Losses < before.meta.Losses {
+		return "a floor that was set is gone"
+	}
+	if v.Meta.Heal != before.meta.Heal {
+		return ""
+	}
+	if v.Meta.Changes < before.meta.Changes {
+		return "the space's own entry went back in time"
+	}
+	if e.Lineage == before.lineage && e.Position < before.position {
+		return fmt.Sprintf("the engine went back from position %d to %d", before.position, e.Position)
+	}
+	return ""
+}
+
+// Suspect sets the floor because a protocol knows that data was lost, for the given reason, or went back
+// in time, though no evidence shows it: somebody holds what the space knows nothing of.
+func (s *Store) Suspect(ctx context.Context, reason string) error { return s.heal(ctx, reason, true) }
+
+// Distrust is the operator's word that the data may be an older copy, as when a backup was restored. What
+// it forgot may be in use, so nothing is granted any more that starts before the floor, MaxTTL and MaxSkew from now,
+// and no older lease is renewed.
+func (s *Store) Distrust(ctx context.Context) error {
+	return s.heal(ctx, "the operator distrusts the data", true)
+}
+
+// heal sets the floor for a loss that was found. Without force it does so only if the loss still shows.
+func (s *Store) heal(ctx context.Context, reason string, force bool) error {
+	select {
+	case s.healing <- struct{}{}:
+		defer func() { <-s.healing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for range tries {
+		v, loss, err := s.read(ctx, nil, Page{})
+		if err != nil {
+			return err
+		}
+		if loss == "" && !force {
+			s.adopt(v)
+			return nil
+		}
+		done, err := s.setFloor(ctx, v, cmp.Or(loss, reason))
+		if err != nil || done {
+			return err
+		}
+	}
+	return s.contended()
+}
+
+// setFloor sets the floor of the space that v shows, or makes the space anew if it is gone.
+func (s *Store) setFloor(ctx context.Context, v *View, reason string) (done bool, err error) {
+	before := s.sighting()
+	if err := v.Clock(); err != nil {
+		return false, fmt.Errorf("%w: %s: data was lost, or may have been: %s", err, s, reason)
+	}
+	var m *Meta
+	switch {
+	case v.Meta == nil:
+		m = before.meta.next()
+		m.Predecessor, m.Incarnation = m.Incarnation, newToken()
+	default:
+		m = v.Meta.next()
+		if before.meta != nil && before.meta.Incarnation != m.Incarnation {
+			m.Predecessor = before.meta.Incarnation
+		}
+	}
+	if before.meta != nil {
+		m.setLimits(m.Limits().wider(before.meta.Limits()))
+		m.Losses = max(m.Losses, before.meta.Losses)
+		m.Changes = max(m.Changes, before.meta.Changes+1)
+	}
+	newest, err := s.newest(ctx, m.Barred)
+	if err != nil {
+		return false, err
+	}
+	current, err := s.engine.Read(ctx, []string{s.name(metaName)}, Page{})
+	if err != nil {
+		return false, s.failed("read", err)
+	}
+	if err := s.raiseFloor(m, newest, s.present(current.Evidence)); err != nil {
+		return false, fmt.Errorf("%w: %s: %s", err, s, reason)
+	}
+	m.Losses++
+	m.Heal, m.Lineage = newToken(), current.Lineage
+	return s.putMeta(ctx, v.value, m)
+}
+
+// putMeta puts m in place of the meta entry with the value before, and takes what the engine says then for the
+// truth, whatever was seen before.
+func (s *Store) putMeta(ctx context.Context, before []byte, m *Meta) (done bool, err error) {
+	value := m.encode()
+	answer, err := s.engine.Swap(ctx, []Entry{{s.name(metaName), before}}, []Entry{{s.name(metaName), value}})
+	if err != nil {
+		return false, s.failed("set the floor", err)
+	}
+	if !answer.Swapped || answer.Lineage != m.Lineage {
+		return false, nil
+	}
+	s.noteClock(answer.Evidence)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen.meta, s.seen.value = m, value
+	s.seen.lineage, s.seen.position = answer.Lineage, answer.Position
+	return true, nil
+}
+
+// raiseFloor sets the floor of m so that whatever was forgotten has ended by then. A clock that is
+// slow must not set one too low, so it goes by the newest second that is known of as well, and is refused
+// when that lies ahead of the clock.
+func (s *Store) raiseFloor(m *Meta, newest int64, now time.Time) error {
+	present := now.Unix()
+	if present < earliest || newest > present+m.MaxSkew {
+		return fmt.Errorf("%w: it says %s, and something was granted at %s already: set it right; if it is right, a clock was ahead then: see randflake lease pardon",
+			ErrClock, stamp(present), stamp(newest))
+	}
+	m.Floor = max(m.Floor, max(present, newest)+m.Limits().reach())
+	if m.Floor > farthest {
+		return fmt.Errorf("%w: it says %s", ErrClock, stamp(present))
+	}
+	return nil
+}
+
+// newest returns the newest second of any item, stored or seen, that is not barred.
+func (s *Store) newest(ctx context.Context, barred *Interval) (int64, error) {
+	newest := s.sighting().newest
+	if barred.Has(newest) {
+		newest = 0
+	}
+	for item, err := range s.Items(ctx, "", "") {
+		if err != nil {
+			return 0, err
+		}
+		if !barred.Has(item.Second) {
+			newest = max(newest, item.Second)
+		}
+	}
+	return newest, nil
+}
+
+// Pardon is the operator's word that a clock was ahead of the time, that it began to show wrong times when it showed from,
+// and that the clock that the store goes by is right now. Leases and floors that such a clock has set
+// years ahead no longer count. The price: a floor as after a loss of data, and no second from from up to the
+// newest one that the clock has led to is ever granted, as what was granted in them can't be known.
+func (s *Store) Pardon(ctx context.Context, from time.Time) (barred Interval, err error) {
+	for range tries {
+		v, err := s.Read(ctx, nil, Page{})
+		if err != nil {
+			return Interval{}, err
+		}
+		if err := v.Clock(); err != nil {
+			return Interval{}, err
+		}
+		m := v.Meta.next()
+		newest, err := s.newest(ctx, nil)
+		if err != nil {
+			return Interval{}, err
+		}
+		floor := v.Now + m.Limits().reach()
+		barred := Interval{From: from.Unix(), To: max(m.Floor, newest+m.Limits().reach()) + 1}
+		if m.Barred != nil && m.Barred.To > v.Now {
+			barred = Interval{From: min(barred.From, m.Barred.From), To: max(barred.To, m.Barred.To)}
+		}
+		if barred.From <= floor {
+			return Interval{}, fmt.Errorf("store: pardon: from %s: want a time after %s, when everything that right clocks have granted is over: nothing lies further ahead than that by mistake", stamp(barred.From), stamp(floor))
+		}
+		if barred.From >= barred.To {
+			return Interval{}, fmt.Errorf("store: pardon: from %s: nothing was granted after that: the newest second is %s", stamp(barred.From), stamp(newest))
+		}
+		m.Floor, m.Barred = floor, &barred
+		m.Losses++
+		m.Heal = newToken()
+		if done, err := s.putMeta(ctx, v.value, m); err != nil || done {
+			return barred, err
+		}
+	}
+	return Interval{}, s.contended()
+}

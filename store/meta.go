@@ -1,0 +1,135 @@
+package store
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// earliest is a second that no right clock has shown since this was written, 2024-10-27.
+const earliest = 1730000000
+
+// farthest bounds the seconds that anything may speak of, in the year 9999.
+const farthest = 253402300799
+
+// A Meta is what a space keeps beside the entries of its protocol. Every Swap expects it unchanged.
+type Meta struct {
+	Format      int    `json:"format"`
+	Incarnation string `json:"incarnation"` // random; tells this space from another, later one in the same place
+
+	// Predecessor is the incarnation in whose place this one came, once the floor was set for that.
+	Predecessor string `json:"predecessor,omitempty"`
+
+	MaxTTL  int64 `json:"maxTTL"`  // seconds
+	MaxSkew int64 `json:"maxSkew"` // seconds
+
+	// Floor is the first second that may be granted: data was lost, or may have been, and everything that
+	// was forgotten has ended by then. 0 for none.
+	Floor int64 `json:"floor,omitempty"`
+
+	// Losses counts how often the floor was set, and Heal is a random token of the last time.
+	Losses uint64 `json:"losses,omitempty"`
+	Heal   string `json:"heal,omitempty"`
+
+	Lineage string     `json:"lineage"`         // of the data when the floor was set last, or the space created
+	Check   CheckValue `json:"check,omitzero"`  // of the secret that the space belongs to
+	Barred  *Interval  `json:"barred,omitzero"` // seconds in which nothing is granted any more
+
+	// Changes counts the versions of this Meta.
+	Changes uint64 `json:"changes"`
+
+	// Body is the protocol's own.
+	Body json.RawMessage `json:"body,omitempty"`
+}
+
+// An Interval is the seconds From <= second < To.
+type Interval struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// Has reports whether second lies in i, which may be nil.
+func (i *Interval) Has(second int64) bool { return i != nil && i.From <= second && second < i.To }
+
+// Limits returns the limits of the space.
+func (m *Meta) Limits() Limits {
+	return Limits{MaxTTL: time.Duration(m.MaxTTL) * time.Second, MaxSkew: time.Duration(m.MaxSkew) * time.Second}
+}
+
+func (m *Meta) setLimits(l Limits) { m.MaxTTL, m.MaxSkew = l.TTL(), l.Skew() }
+
+func (m *Meta) encode() []byte {
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // a protocol's Body that is not JSON
+	}
+	return b
+}
+
+const metaFormat = 1
+
+func decodeMeta(value []byte) (*Meta, error) {
+	m := new(Meta)
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.DisallowUnknownFields()
+	if err := d.Decode(m); err != nil {
+		return nil, err
+	}
+	const most = math.MaxInt64 / int64(time.Second)
+	switch {
+	case d.More():
+		return nil, errors.New("more than one JSON value")
+	case m.Format != metaFormat:
+		return nil, fmt.Errorf("format is %d, this program knows %d", m.Format, metaFormat)
+	case m.Incarnation == "" || m.Changes == 0:
+		return nil, errors.New("no incarnation, or no changes")
+	case m.MaxTTL > most || m.MaxSkew > most:
+		return nil, fmt.Errorf("limits of %d and %d seconds", m.MaxTTL, m.MaxSkew)
+	case m.Floor < 0 || m.Floor > farthest:
+		return nil, fmt.Errorf("floor is second %d", m.Floor)
+	}
+	return m, m.Limits().Check()
+}
+
+// newToken returns 128 random bits.
+func newToken() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails, by its contract
+	return fmt.Sprintf("%x", b)
+}
+
+// An Item is an entry of a protocol.
+type Item struct {
+	Name string
+
+	// Second is a second that had come, by the clock of the one who put the item, and hardly more. After a loss of
+	// data the newest one that is known tells a clock that is slow.
+	Second int64
+
+	Body []byte // nil where there is no such item
+
+	value []byte // as the engine has it
+}
+
+func (i Item) encode() []byte {
+	return append(strconv.AppendInt(nil, i.Second, 10), append([]byte{' '}, i.Body...)...)
+}
+
+func decodeItem(name string, value []byte) (Item, error) {
+	item := Item{Name: name, value: value}
+	if value == nil {
+		return item, nil
+	}
+	second, body, found := bytes.Cut(value, []byte{' '})
+	n, err := strconv.ParseInt(string(second), 10, 64)
+	if !found || err != nil || n < 0 || n > farthest {
+		return item, fmt.Errorf("entry %s is %.60q: %w: it does not begin with a second", name, value, ErrCorrupt)
+	}
+	item.Second, item.Body = n, body
+	return item, nil
+}

@@ -1,0 +1,256 @@
+//go:build linux
+
+package mysqlstore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/randflake/randflake/internal/engines"
+	"github.com/randflake/randflake/store"
+)
+
+// lineages checks that each of several places has another lineage.
+type lineages map[string]string
+
+func (l lineages) wantNew(t *testing.T, what string, e *Engine) {
+	t.Helper()
+	got, seen := read(t, e, "a")
+	if got != "1" {
+		t.Errorf("%s: the entry is %q: the test shows nothing", what, got)
+	}
+	if other, found := l[seen.Lineage]; found || len(seen.Lineage) > 200 {
+		t.Errorf("%s: lineage %s, as %s", what, seen.Lineage, other)
+	}
+	l[seen.Lineage] = what
+}
+
+// at returns where the same table is on another server.
+func at(server *engines.MySQL, where string) string {
+	return server.URL() + "?table=" + tableOf(where)
+}
+
+// TestRestoredDump: what a dump made anew has another lineage, also for handles that knew the original, and
+// a lower position. No swap is acknowledged in the second in which a further dump could take its place unseen.
+func TestRestoredDump(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t)
+	e := prepared(t, newURL(server))
+	first := put(t, e, "a", "1")
+	lineages := lineages{}
+	lineages.wantNew(t, "original", e)
+	dump, err := server.Dump()
+	must(t, err)
+	var last store.Answer
+	for range 20 {
+		last = put(t, e, "a", "2")
+	}
+	do(t, server, dump)
+	swapped, err := e.Swap(t.Context(), nil, entry("b", "1"))
+	made := do(t, server, "SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_name = '"+e.config.Table+"'")
+	if early := fmt.Sprint(swapped.Time.Unix()) == made; early || err != nil && !strings.Contains(err.Error(), "very second") {
+		t.Errorf("Swap in a table made in second %s: %+v, %v", made, swapped, err)
+	}
+	must(t, e.Prepare(t.Context()))
+	lineages.wantNew(t, "restored", e)
+	swapped = put(t, e, "b", "1")
+	if swapped.Time.Sub(first.Time) < 0 || fmt.Sprint(swapped.Time.Unix()) <= made {
+		t.Errorf("Swap at %v after Prepare, in a table made in second %s", swapped.Time, made)
+	}
+	if swapped.Position >= last.Position {
+		t.Errorf("position %d after the dump was restored, %d before", swapped.Position, last.Position)
+	}
+	do(t, server, "DROP TABLE "+e.config.Table)
+	if _, err := e.Read(t.Context(), nil, store.Page{}); !errors.Is(err, store.ErrNoStore) {
+		t.Errorf("Read without the table: %v, want ErrNoStore", err)
+	}
+}
+
+// TestFailover promotes a replica, and then the first server, which came back as a replica of the second: each has
+// another lineage, and restarts change none. A replica is refused.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	args := []string{"--log-bin", "--log-slave-updates", "--sync-binlog=1"}
+	first, second := ownServer(t, args...), ownServer(t, args...)
+	where := newURL(first)
+	e := prepared(t, where)
+	put(t, e, "a", "1")
+	lineages := lineages{}
+	lineages.wantNew(t, "first", e)
+	_, before := read(t, e, "a")
+	for _, end := range []func() error{first.Stop, first.Kill} {
+		must(t, end())
+		must(t, first.Start())
+		if _, after := read(t, e, "a"); after.Lineage != before.Lineage || after.Position < before.Position {
+			t.Errorf("after a restart: %+v, before: %+v", after, before)
+		}
+	}
+	for i, pair := range [][2]*engines.MySQL{{first, second}, {second, first}} {
+		replica := pair[1]
+		must(t, replica.ReplicaOf(pair[0]))
+		if _, _, err := connect(t.Context(), at(replica, where)); !errors.Is(err, store.ErrUnsafe) || !strings.Contains(err.Error(), "Slaves_running") {
+			t.Errorf("replica: error %v, want ErrUnsafe", err)
+		}
+		if replica == first {
+			do(t, first, "SET GLOBAL read_only = OFF")
+			if _, err := e.Read(t.Context(), nil, store.Page{}); !errors.Is(err, store.ErrUnsafe) || !strings.Contains(err.Error(), "Slaves_running") {
+				t.Errorf("a primary that became a replica: error %v, want ErrUnsafe", err)
+			}
+		}
+		must(t, replica.ReplicaOf(nil))
+		lineages.wantNew(t, fmt.Sprint("promoted, ", i), open(t, at(replica, where)))
+	}
+	if _, seen := read(t, e, "a"); lineages[seen.Lineage] != "promoted, 1" {
+		t.Errorf("a handle from before: lineage %s, want that of %v", seen.Lineage, lineages)
+	}
+}
+
+// copyData copies a server's files.
+func copyData(t *testing.T, from, to string) {
+	t.Helper()
+	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
+	}
+}
+
+// TestOlderCopy puts the files of some time ago back: the position is lower, and MariaDB shows another lineage.
+func TestOlderCopy(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t)
+	e := prepared(t, newURL(server))
+	put(t, e, "a", "1")
+	lineages := lineages{}
+	lineages.wantNew(t, "original", e)
+	must(t, server.Stop())
+	older := filepath.Join(server.Dir(), "older")
+	copyData(t, server.Data(), older)
+	must(t, server.Start())
+	var newer store.Answer
+	for i := range 5 {
+		newer = put(t, e, "a", fmt.Sprint(i))
+	}
+	must(t, server.Kill())
+	must(t, os.RemoveAll(server.Data()))
+	must(t, os.Rename(older, server.Data()))
+	must(t, server.Start())
+	lineages.wantNew(t, "copy", e)
+	if _, seen := read(t, e, "a"); seen.Position >= newer.Position {
+		t.Errorf("older copy: position %d, %d before", seen.Position, newer.Position)
+	}
+}
+
+// TestPosition: it grows with each swap, for all handles, by the end of it.
+func TestPosition(t *testing.T) {
+	where := newURL(sharedServer(t))
+	one, two := prepared(t, where), open(t, where)
+	last := uint64(0)
+	for i := range 20 {
+		swapped := put(t, one, "a", "same")
+		_, seen := read(t, two, "a")
+		if swapped.Position <= last || seen.Position < swapped.Position {
+			t.Errorf("swap %d: position %d after %d, then read %d", i, swapped.Position, last, seen.Position)
+		}
+		last = seen.Position
+	}
+}
+
+// TestFoundIsDurable: what a swap found outlives a crash that follows at once, though who put it did not wait for
+// the disk. So does what a Read found, as its position counts that.
+func TestFoundIsDurable(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, "--innodb-flush-log-at-timeout=2700")
+	e := prepared(t, newURL(server))
+	lazily := func() {
+		put(t, e, "a", "1")
+		do(t, server, "SET GLOBAL innodb_flush_log_at_trx_commit = 0; UPDATE "+e.config.Table+" SET value = 'lazy' WHERE name = 'a'; SET GLOBAL innodb_flush_log_at_trx_commit = 1")
+	}
+	crash := func() string {
+		must(t, server.Kill())
+		must(t, server.Start())
+		got, _ := read(t, e, "a")
+		return got
+	}
+	lazily()
+	if crash() == "lazy" {
+		t.Error("the server does wait for the disk: the test shows nothing")
+	}
+	for _, tt := range []struct{ expect, put []store.Entry }{
+		{entry("a", "lazy"), nil},
+		{entry("a", "lazy"), entry("b", "1")},
+		{entry("a", "not lazy"), entry("b", "2")},
+	} {
+		lazily()
+		a, err := e.Swap(t.Context(), tt.expect, tt.put)
+		must(t, err)
+		if got := crash(); string(a.Named[0].Value) != "lazy" || got != "lazy" {
+			t.Errorf("swap that expects %s: found %s, and %s after a crash", tt.expect, a.Named, got)
+		}
+	}
+	lazily()
+	read(t, e, "a")
+	if got := crash(); got != "lazy" {
+		t.Errorf("Read found lazy, and %s after a crash", got)
+	}
+}
+
+// TestCrash kills the server under swaps: nothing is lost that was acknowledged, the position does not fall, nor
+// does the lineage change, and handles go on by themselves. It is so with a binary log as well.
+func TestCrash(t *testing.T) {
+	for _, args := range [][]string{nil, {"--log-bin", "--sync-binlog=1"}} {
+		t.Run(fmt.Sprint(args), func(t *testing.T) {
+			t.Parallel()
+			server := ownServer(t, args...)
+			e := prepared(t, newURL(server))
+			put(t, e, "meta", "m")
+			_, before := read(t, e, "meta")
+			for round := range 2 {
+				crashUnderLoad(t, server, e, round, before.Lineage)
+			}
+		})
+	}
+}
+
+func crashUnderLoad(t *testing.T, server *engines.MySQL, e *Engine, round int, lineage string) {
+	var acknowledged [8]int
+	var position atomic.Uint64
+	var wg, running sync.WaitGroup
+	for i := range acknowledged {
+		running.Add(1)
+		wg.Go(func() {
+			var once sync.Once
+			defer once.Do(running.Done)
+			for n := 1; ; n++ {
+				a, err := e.Swap(t.Context(), entry("meta", "m"), entry(fmt.Sprint(i), fmt.Sprintf("%d.%06d", round, n)))
+				if i == 0 && err == nil { // reads count nothing that is not on disk
+					a, err = e.Read(t.Context(), nil, store.Page{})
+				}
+				if err != nil {
+					return
+				}
+				acknowledged[i] = n
+				for p := position.Load(); p < a.Position && !position.CompareAndSwap(p, a.Position); p = position.Load() {
+				}
+				if n == 20 {
+					once.Do(running.Done)
+				}
+			}
+		})
+	}
+	running.Wait()
+	must(t, server.Kill())
+	wg.Wait()
+	must(t, server.Start())
+	for i, n := range acknowledged {
+		got, after := read(t, e, fmt.Sprint(i))
+		if n < 20 || got < fmt.Sprintf("%d.%06d", round, n) || after.Lineage != lineage || after.Position < position.Load() {
+			t.Errorf("after the crash: %s and %+v; want %d or later, lineage %s, position %d", got, after, n, lineage, position.Load())
+		}
+	}
+}

@@ -1,0 +1,218 @@
+//go:build linux
+
+package mysqlstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/randflake/randflake/store"
+)
+
+// wantRefused checks that calls and Open are refused, naming the setting.
+func wantRefused(t *testing.T, what, where string, e *Engine) {
+	t.Helper()
+	_, readErr := e.Read(t.Context(), nil, store.Page{})
+	_, swapErr := e.Swap(t.Context(), nil, entry("a", "1"))
+	_, openErr := Open(t.Context(), where)
+	_, createErr := Create(t.Context(), where)
+	for i, err := range []error{readErr, swapErr, openErr, createErr} {
+		if !errors.Is(err, store.ErrUnsafe) || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: call %d: error %v, want ErrUnsafe, and one that names it", what, i, err)
+		}
+	}
+}
+
+// TestUnsafeSettings: each is refused by name when it is in force, also if the engine was opened before.
+func TestUnsafeSettings(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, "--log-bin", "--sync-binlog=1")
+	where := newURL(server)
+	e := prepared(t, where)
+	for _, tt := range []struct{ what, set, reset string }{
+		{"innodb_flush_log_at_trx_commit is 2, want 1", "SET GLOBAL innodb_flush_log_at_trx_commit = 2", "SET GLOBAL innodb_flush_log_at_trx_commit = 1"},
+		{"innodb_flush_log_at_trx_commit is 0, want 1", "SET GLOBAL innodb_flush_log_at_trx_commit = 0", "SET GLOBAL innodb_flush_log_at_trx_commit = 1"},
+		{"sync_binlog is 0, want 1", "SET GLOBAL sync_binlog = 0", "SET GLOBAL sync_binlog = 1"},
+		{"read_only is 1, want 0", "SET GLOBAL read_only = ON", "SET GLOBAL read_only = OFF"},
+		{"engine of the table is Aria, want InnoDB", "ALTER TABLE @ ENGINE = Aria", "ALTER TABLE @ ENGINE = InnoDB"},
+	} {
+		do(t, server, strings.ReplaceAll(tt.set, "@", e.config.Table))
+		wantRefused(t, tt.what, where, e)
+		do(t, server, strings.ReplaceAll(tt.reset, "@", e.config.Table))
+		must(t, e.Prepare(t.Context()))
+		put(t, e, "a", "1")
+	}
+	do(t, server, "SET GLOBAL read_only = ON; CREATE USER app IDENTIFIED BY 'sesame'; GRANT ALL ON randflake.* TO app")
+	wantRefused(t, "read-only", as(t, where, "app"), open(t, as(t, where, "app")))
+}
+
+// TestUnsafeServer: what can't be changed while the server runs.
+func TestUnsafeServer(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, "--skip-innodb-doublewrite", "--innodb-flush-method=nosync", "--skip-autocommit")
+	where := newURL(server)
+	e := prepared(t, where)
+	wantRefused(t, "innodb_doublewrite is 0, want ON", where, e)
+	wantRefused(t, "innodb_flush_method is nosync", where, e)
+	atomic := where + "&pages=atomic"
+	if _, err := Open(t.Context(), atomic); !errors.Is(err, store.ErrUnsafe) || strings.Contains(err.Error(), "doublewrite") {
+		t.Errorf("pages=atomic: %v, want what is left", err)
+	}
+}
+
+// TestOddDefaults: the engine minds no other defaults of the server.
+func TestOddDefaults(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, "--skip-autocommit", "--transaction-isolation=READ-UNCOMMITTED", "--log-bin", "--sync-binlog=1", "--binlog-format=STATEMENT",
+		"--sql-mode=ANSI,NO_BACKSLASH_ESCAPES", "--default-storage-engine=Aria", "--character-set-server=utf32", "--default-time-zone=+05:30")
+	runSuite(t, server)
+}
+
+func TestVersions(t *testing.T) {
+	for version, ok := range map[string]bool{
+		"10.6.0-MariaDB": true, "10.11.19-MariaDB-0+deb12u1-log": true, "11.4.2-MariaDB": true, "8.0.11": true, "8.4.3-Percona": true, "9.1.0-commercial": true,
+		"10.5.29-MariaDB-log": false, "5.7.44-log": false, "8.0.11-TiDB-v8.1.0": false, "": false,
+	} {
+		if err := checkVersion(version); (err == nil) != ok || !ok && !errors.Is(err, store.ErrUnsafe) {
+			t.Errorf("version %q: %v", version, err)
+		}
+	}
+}
+
+// TestForeign: what a server made itself does not count, nor does the order.
+func TestForeign(t *testing.T) {
+	const own = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+	other := strings.Replace(own, "3", "4", 1)
+	for _, tt := range []struct {
+		a, b string
+		same bool
+	}{
+		{"", own + ":1-5", true},
+		{own + ":1-5:7", own + ":1-9", true},
+		{own + ":1-5", own + ":1-5,\n" + other + ":1", false},
+		{own + ":1-5,\n" + other + ":1", other + ":1", true},
+		{other + ":1", other + ":1-2", false},
+		{"0-1-5,1-2-3", "1-2-3,0-1-5", true},
+		{"0-1-5", "0-1-6", false},
+	} {
+		if a, b := foreign(tt.a, own), foreign(tt.b, own); (a == b) != tt.same || len(a) > 16 {
+			t.Errorf("%q and %q: %q and %q, want the same: %v", tt.a, tt.b, a, b, tt.same)
+		}
+	}
+}
+
+// as returns where for another user, whose password is sesame.
+func as(t testing.TB, where, user string) string {
+	t.Helper()
+	u, err := url.Parse(where)
+	must(t, err)
+	u.User = url.UserPassword(user, "sesame")
+	return u.String()
+}
+
+// TestPrivileges: SELECT, INSERT and UPDATE do for all but making the table.
+func TestPrivileges(t *testing.T) {
+	server := sharedServer(t)
+	where := newURL(server)
+	table := tableOf(where)
+	do(t, server, "CREATE USER "+table+" IDENTIFIED BY 'sesame'; GRANT SELECT, INSERT, UPDATE, CREATE ON randflake."+table+" TO "+table)
+	must(t, open(t, as(t, where, table)).Prepare(t.Context()))
+	do(t, server, "REVOKE CREATE ON randflake."+table+" FROM "+table)
+	other := strings.ReplaceAll(as(t, where, table), "table="+table, "table=other")
+	if err := open(t, other).Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "CREATE to make it") {
+		t.Errorf("Prepare without CREATE: %v", err)
+	}
+	e := open(t, as(t, where, table))
+	must(t, e.Prepare(t.Context()))
+	put(t, e, "a", "1")
+	put(t, e, "a", "2")
+	read(t, e, "a")
+}
+
+// TestURLErrors: each says what is wrong, and none shows a password.
+func TestURLErrors(t *testing.T) {
+	server := sharedServer(t)
+	u, err := url.Parse(server.URL())
+	must(t, err)
+	password, _ := u.User.Password()
+	empty := filepath.Join(t.TempDir(), "ca")
+	must(t, os.WriteFile(empty, nil, 0o600))
+	for _, tt := range []struct{ url, want string }{
+		{"", "want mysql://"},
+		{"app:" + password + "@tcp(db)/x", "want mysql://"},
+		{"postgres://app:" + password + "@db/x", "want mysql://"},
+		{"mysql://app:" + password + "@db", "want mysql://"},
+		{"mysql://app:" + password + "@db:port/x", "want mysql://"},
+		{"mysql://app:" + password + "@db/x?tabel=leases", `unknown parameter "tabel"`},
+		{"mysql://app:" + password + "@db/x?sql_mode=ANSI", `unknown parameter "sql_mode"`},
+		{"mysql://app:" + password + "@db/x?recovery=yes", "recovery=yes: want recovery=trusted"},
+		{"mysql://app:" + password + "@db/x?pages=torn", "pages=torn: want pages=atomic"},
+		{"mysql://app:" + password + "@db/x?table=a-b", `table "a-b"`},
+		{"mysql://app:" + password + "@db/x?tls=sometimes", "sometimes"},
+		{"mysql://app:" + password + "@db/x?ca=/no/such/file", "no such file"},
+		{"mysql://app:" + password + "@db/x?ca=" + empty, "want a file of certificates"},
+		{"mysql://app:" + password + "@db/x?timeout=soon", "soon"},
+		{"mysql://app:" + password + "@db/x?space=%ZZ" + password, "encoded"},
+		{"mysql://app:x?" + password + "@db/x", "@ after the host"},
+		{"mysql://app:1/" + password + "@db/x", "@ after the host"},
+		{strings.Replace(server.URL(), password, password+"-not", 1), "Access denied"},
+		{strings.Replace(server.URL(), "/randflake", "/nowhere", 1), "Unknown database"},
+		{strings.Replace(server.URL(), server.Addr(), "127.0.0.1:1", 1), "connect"},
+		{server.URL() + "?tls=true", "TLS"},
+		{newURL(server), "no store"},
+	} {
+		for name, call := range map[string]func(context.Context, string, ...store.Option) (*store.Store, error){"Open": Open, "Create": Create} {
+			if name == "Create" && tt.want == "no store" {
+				continue
+			}
+			_, err := call(t.Context(), tt.url)
+			var logged bytes.Buffer
+			slog.New(slog.NewJSONHandler(&logged, nil)).Error("opening", "err", err)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s %s: error %v, want %q", name, strings.ReplaceAll(tt.url, password, "..."), err, tt.want)
+			}
+			if strings.Contains(fmt.Sprintf("%v %+v", err, err)+logged.String(), password) {
+				t.Errorf("%s %s: the error shows the password", name, strings.ReplaceAll(tt.url, password, "..."))
+			}
+		}
+	}
+	if e := open(t, server.URL()); e.String() != `table "randflake_entries" in mysql://`+server.Addr()+"/randflake" {
+		t.Errorf("String: %s", e)
+	}
+}
+
+func TestURLParameters(t *testing.T) {
+	d, config, options, err := parseURL("mariadb://a:b%2F%40c@[::1]/d?tls=skip-verify&table=leases&timeout=3s&readTimeout=4s&recovery=trusted&space=s&pages=atomic")
+	must(t, err)
+	if d.User != "a" || d.Passwd != "b/@c" || d.Addr != "[::1]:3306" || d.DBName != "d" || d.TLSConfig != "skip-verify" || d.Timeout.Seconds() != 3 || d.ReadTimeout.Seconds() != 4 {
+		t.Errorf("driver: %+v", d)
+	}
+	if config.Table != "leases" || !config.AtomicPages || len(options) != 2 {
+		t.Errorf("config: %+v, %d options", config, len(options))
+	}
+}
+
+// TestCreate: the URL's way from nothing to a store, and to the one that is there.
+func TestCreate(t *testing.T) {
+	where := newURL(sharedServer(t)) + "&space=one"
+	s, err := Create(t.Context(), where, store.ForNewSecret())
+	must(t, err)
+	must(t, s.Close())
+	if _, err := Create(t.Context(), where); err == nil {
+		t.Error("created twice")
+	}
+	s, err = Open(t.Context(), where)
+	must(t, err)
+	defer s.Close()
+	if s.Name() != "one" {
+		t.Errorf("space %q", s.Name())
+	}
+}

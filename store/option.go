@@ -1,0 +1,127 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// An Option changes what Open or Create does.
+type Option func(*settings) error
+
+type settings struct {
+	space         string
+	limits        Limits
+	limitsGiven   bool
+	newSecret     bool
+	orCreate      bool
+	trustRecovery bool
+	check         CheckValue
+	clock         func() time.Time // nil for the server's, or else the system's
+}
+
+// spaceName keeps the names of entries within what engines take.
+var spaceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,39}$`)
+
+// Space opens the space called name instead of "default". The spaces of one engine know nothing of each
+// other: each has entries, limits and losses of its own. A name is made of up to 40 small letters,
+// digits, "-", "_" and ".", and begins with a letter or digit.
+func Space(name string) Option {
+	return func(s *settings) error {
+		if !spaceName.MatchString(name) {
+			return fmt.Errorf("store: space %q: want up to 40 of a-z, 0-9, -, _ and ., a letter or digit first", name)
+		}
+		s.space = name
+		return nil
+	}
+}
+
+// WithLimits sets the limits of a new space, which it keeps for good; DefaultLimits without. It is for
+// Create, and for Open with [OrCreate].
+func WithLimits(limits Limits) Option {
+	return func(s *settings) error {
+		s.limits, s.limitsGiven = limits, true
+		return limits.Check()
+	}
+}
+
+// ForNewSecret is the caller's word that the secret has never made an ID with a lease of any other space,
+// so that the new one may grant leases that start at once. A wrong word can repeat IDs. It is for
+// Create alone.
+func ForNewSecret() Option { return func(s *settings) error { s.newSecret = true; return nil } }
+
+// ForSecret has a new space belong to the secret with this check value from the start; without, it belongs to
+// the first that uses it. It is for Create, and for Open with [OrCreate].
+func ForSecret(check CheckValue) Option {
+	return func(s *settings) error { s.check = check; return nil }
+}
+
+// OrCreate makes Open create the space where there is none. It grants nothing that starts before its
+// floor, for it may have been there and got lost. It is for Open alone.
+func OrCreate() Option { return func(s *settings) error { s.orCreate = true; return nil } }
+
+// TrustRecovery is the caller's word that the engine never comes back from a restart, a failover or a
+// restore without something that it acknowledged: another lineage is then taken for the same. All handles
+// on a space should agree on it.
+func TrustRecovery() Option {
+	return func(s *settings) error { s.trustRecovery = true; return nil }
+}
+
+// WithClock makes the store ask clock for the time instead of the server or the system, for tests and
+// simulations. The clock must be safe for concurrent use.
+func WithClock(clock func() time.Time) Option {
+	return func(s *settings) error {
+		if clock == nil {
+			return errors.New("store: clock is nil")
+		}
+		s.clock = clock
+		return nil
+	}
+}
+
+// TakeOptions removes from the query of an engine's URL what is for the store and not for the engine, and
+// returns it as options: space=NAME and recovery=trusted.
+func TakeOptions(query url.Values) (options []Option, err error) {
+	if query.Has("space") {
+		options = append(options, Space(query.Get("space")))
+		query.Del("space")
+	}
+	if query.Has("recovery") {
+		if word := query.Get("recovery"); word != "trusted" {
+			return nil, fmt.Errorf("store: URL: recovery=%s: want recovery=trusted, or nothing", word)
+		}
+		options = append(options, TrustRecovery())
+		query.Del("recovery")
+	}
+	return options, nil
+}
+
+// CheckURL refuses a URL that has an @ after the host. A password with an unescaped /, ? or # makes one,
+// and a program that takes the URL apart would show a part of the password as a path or a parameter. The
+// error shows nothing of the URL.
+func CheckURL(url string) error {
+	_, rest, found := strings.Cut(url, "://")
+	if !found {
+		rest = url
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
+		return errors.New("store: URL has an @ after the host: write the special characters of a password as %2F for /, %3F for ?, %23 for #, %40 for @, as elsewhere in the URL")
+	}
+	return nil
+}
+
+func newSettings(options []Option) (settings, error) {
+	s := settings{space: "default", limits: DefaultLimits()}
+	for _, option := range options {
+		if option == nil {
+			return s, errors.New("store: option is nil")
+		}
+		if err := option(&s); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,155 @@
+//go:build linux
+
+package pgstore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/randflake/randflake/internal/engines"
+	"github.com/randflake/randflake/store"
+)
+
+// lineages checks that each of several places has another lineage.
+type lineages map[string]string
+
+func (l lineages) wantNew(t *testing.T, what string, e *Engine) {
+	t.Helper()
+	got, seen := read(t, e, "a")
+	if got != "1" {
+		t.Errorf("%s: the entry is %q: the test shows nothing", what, got)
+	}
+	if other, found := l[seen.Lineage]; found || len(seen.Lineage) > 200 {
+		t.Errorf("%s: lineage %s, as %s", what, seen.Lineage, other)
+	}
+	l[seen.Lineage] = what
+}
+
+// TestRestoredDump: a dump that is restored in place of the original, in the original's database, has another
+// lineage, also for sessions that knew that.
+func TestRestoredDump(t *testing.T) {
+	server := sharedServer(t)
+	e := prepared(t, newURL(server))
+	put(t, e, "a", "1")
+	lineages := lineages{}
+	lineages.wantNew(t, "original", e)
+	file := filepath.Join(t.TempDir(), "dump")
+	tool(t, "pg_dump", "-d", server.URL(), "-n", e.schema, "-f", file)
+	run(t, server, "DROP SCHEMA "+e.schema+" CASCADE")
+	tool(t, "psql", "-d", server.URL(), "-v", "ON_ERROR_STOP=1", "-f", file)
+	lineages.wantNew(t, "restored", e)
+
+	run(t, server, "CREATE TABLE copy AS TABLE "+e.of("entries"), "DROP TABLE "+e.of("entries"))
+	if _, err := e.Read(t.Context(), nil, store.Page{}); !errors.Is(err, store.ErrNoStore) {
+		t.Errorf("Read without the table: %v, want ErrNoStore", err)
+	}
+	ddl, err := DDL(e.schema)
+	must(t, err)
+	run(t, server, ddl, "INSERT INTO "+e.of("entries")+" TABLE copy", "DROP TABLE copy")
+	lineages.wantNew(t, "table made anew", e)
+}
+
+// tool runs one of PostgreSQL's programs.
+func tool(t *testing.T, name string, args ...string) {
+	t.Helper()
+	paths, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no program %s: make servers installs it", name)
+	}
+	if out, err := exec.Command(paths[len(paths)-1], args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", name, err, out)
+	}
+}
+
+// TestCopiedDatabase: a copy within the same cluster has another lineage though its table has the same OID.
+func TestCopiedDatabase(t *testing.T) {
+	server := sharedServer(t)
+	original := fmt.Sprintf("original_%d", schemas.Add(1))
+	run(t, server, "CREATE DATABASE "+original)
+	where := strings.Replace(newURL(server), "/postgres?", "/"+original+"?", 1)
+	e := prepared(t, where)
+	put(t, e, "a", "1")
+	lineages := lineages{}
+	lineages.wantNew(t, "original", e)
+	must(t, e.Close()) // nobody may use what is copied
+	run(t, server, "CREATE DATABASE copy_"+original+" TEMPLATE "+original)
+	lineages.wantNew(t, "copy", open(t, strings.Replace(where, "/"+original+"?", "/copy_"+original+"?", 1)))
+}
+
+// TestFailover promotes a standby, which may lack what the primary acknowledged, and then goes back to the first
+// server, made anew as a standby of the second: each has another lineage, and a plain restart changes none.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	first := ownServer(t, nil)
+	where := newURL(first)
+	e := prepared(t, where)
+	put(t, e, "a", "1")
+	lineages := lineages{}
+	lineages.wantNew(t, "first", e)
+	_, before := read(t, e, "a")
+	must(t, first.Stop())
+	must(t, first.Start())
+	if _, after := read(t, open(t, where), "a"); after.Lineage != before.Lineage || after.Position < before.Position {
+		t.Errorf("after a restart: %+v, before: %+v", after, before)
+	}
+
+	promoted := func(primary *engines.Postgres) *engines.Postgres {
+		standby, err := primary.BaseBackup(filepath.Join(t.TempDir(), "standby"), true)
+		must(t, err)
+		t.Cleanup(func() { standby.Kill() })
+		must(t, standby.Start())
+		onStandby := open(t, at(t, standby, where))
+		wantRefused(t, "standby", at(t, standby, where), onStandby)
+		other := open(t, withSchema(standby, "other"))
+		if err := other.Prepare(t.Context()); !errors.Is(err, store.ErrUnsafe) {
+			t.Errorf("Prepare on a standby: %v, want ErrUnsafe", err)
+		}
+		must(t, standby.Promote())
+		lineages.wantNew(t, fmt.Sprintf("promoted after %d", len(lineages)), onStandby)
+		return standby
+	}
+	second := promoted(first)
+	must(t, first.Kill())
+	promoted(second)
+}
+
+// TestOlderCopy puts the files of some time ago back, on the same timeline: the position is lower.
+func TestOlderCopy(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, nil)
+	e := prepared(t, newURL(server))
+	put(t, e, "a", "older")
+	older, err := server.BaseBackup(filepath.Join(t.TempDir(), "older"), false)
+	must(t, err)
+	run(t, server, "SELECT pg_switch_wal()") // so that the log does not get as far again
+	newer := put(t, e, "a", "newer")
+	must(t, server.Kill())
+	data := filepath.Join(server.Dir(), "data")
+	must(t, os.RemoveAll(data))
+	must(t, os.Rename(filepath.Join(older.Dir(), "data"), data))
+	must(t, server.Start())
+	got, seen := read(t, e, "a")
+	if got != "older" || seen.Lineage != newer.Lineage || seen.Position >= newer.Position {
+		t.Errorf("older copy: %q, %+v; want a lower position than %+v", got, seen, newer.Evidence)
+	}
+}
+
+// TestPosition: it grows with each swap, for all handles, by the end of it.
+func TestPosition(t *testing.T) {
+	where := newURL(sharedServer(t))
+	one, two := prepared(t, where), open(t, where)
+	last := uint64(0)
+	for i := range 20 {
+		swapped := put(t, one, "a", "same")
+		_, seen := read(t, two, "a")
+		if swapped.Position <= last || seen.Position <= swapped.Position {
+			t.Errorf("swap %d: position %d after %d, then read %d", i, swapped.Position, last, seen.Position)
+		}
+		last = seen.Position
+	}
+}

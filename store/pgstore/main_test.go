@@ -1,0 +1,189 @@
+//go:build linux
+
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/randflake/randflake/internal/engines"
+	"github.com/randflake/randflake/store"
+)
+
+var (
+	sharedDir string
+	started   *engines.Postgres // by shared
+	schemas   atomic.Int64
+)
+
+// shared returns the server that tests share which leave it as it is. Each has a schema of its own.
+var shared = sync.OnceValues(func() (*engines.Postgres, error) {
+	var err error
+	started, err = engines.StartPostgres(filepath.Join(sharedDir, "pg"), map[string]string{"max_connections": "300"})
+	return started, err
+})
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "pgstore")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	sharedDir = dir
+	code := m.Run()
+	if started != nil {
+		started.Kill()
+	}
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func sharedServer(t testing.TB) *engines.Postgres {
+	t.Helper()
+	server, err := shared()
+	must(t, err)
+	return server
+}
+
+// ownServer starts a server that the test may kill and change.
+func ownServer(t testing.TB, config map[string]string) *engines.Postgres {
+	t.Helper()
+	server, err := engines.StartPostgres(filepath.Join(t.TempDir(), "pg"), config)
+	must(t, err)
+	t.Cleanup(func() { server.Kill() })
+	return server
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newURL returns where nothing is yet.
+func newURL(server *engines.Postgres) string {
+	return withSchema(server, fmt.Sprintf("test_%d", schemas.Add(1)))
+}
+
+func withSchema(server *engines.Postgres, schema string) string {
+	return server.URL() + "&schema=" + url.QueryEscape(schema)
+}
+
+// at returns where the same schema is on another server.
+func at(t testing.TB, server *engines.Postgres, where string) string {
+	t.Helper()
+	schema, err := SchemaOf(where)
+	must(t, err)
+	return withSchema(server, schema)
+}
+
+// through returns where, by way of another address.
+func through(t testing.TB, addr, where string) string {
+	t.Helper()
+	u, err := url.Parse(where)
+	must(t, err)
+	u.Host = addr
+	return u.String()
+}
+
+// connect returns an Engine as Open makes it.
+func connect(ctx context.Context, where string) (e *Engine, err error) {
+	_, err = begin(ctx, where, nil, func(_ context.Context, engine store.Engine, _ ...store.Option) (*store.Store, error) {
+		e = engine.(*Engine)
+		return nil, nil
+	})
+	return e, err
+}
+
+// open returns an Engine.
+func open(t testing.TB, where string) *Engine {
+	t.Helper()
+	e, err := connect(t.Context(), where)
+	must(t, err)
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// prepared returns an Engine that holds nothing yet.
+func prepared(t testing.TB, where string) *Engine {
+	t.Helper()
+	e := open(t, where)
+	must(t, e.Prepare(t.Context()))
+	return e
+}
+
+func entry(name, value string) []store.Entry {
+	return []store.Entry{{Name: name, Value: []byte(value)}}
+}
+
+// put puts an entry whatever it was.
+func put(t testing.TB, e *Engine, name, value string) store.Answer {
+	t.Helper()
+	a, err := e.Swap(t.Context(), nil, entry(name, value))
+	if err != nil || !a.Swapped {
+		t.Fatalf("Swap: %+v, %v", a, err)
+	}
+	return a
+}
+
+// read reads an entry, again while connections are those to a server that died.
+func read(t testing.TB, e *Engine, name string) (string, store.Evidence) {
+	t.Helper()
+	a, err := e.Read(t.Context(), []string{name}, store.Page{})
+	for retry := 0; err != nil && retry < 20; retry++ {
+		a, err = e.Read(t.Context(), []string{name}, store.Page{})
+	}
+	must(t, err)
+	return string(a.Named[0].Value), a.Evidence
+}
+
+// wantValue checks what an entry is.
+func wantValue(t testing.TB, what string, e *Engine, name, want string) {
+	t.Helper()
+	if got, _ := read(t, e, name); got != want {
+		t.Errorf("%s: %s is %q, want %q", what, name, got, want)
+	}
+}
+
+// session returns a connection of the superuser.
+func session(t testing.TB, server *engines.Postgres) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), server.URL())
+	must(t, err)
+	t.Cleanup(func() { conn.Close(t.Context()) })
+	return conn
+}
+
+// run runs statements as the superuser.
+func run(t testing.TB, server *engines.Postgres, statements ...string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), server.URL())
+	must(t, err)
+	defer conn.Close(t.Context())
+	for _, statement := range statements {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// value returns the one value that a query selects.
+func value[T any](t testing.TB, server *engines.Postgres, query string, args ...any) (v T) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), server.URL())
+	must(t, err)
+	defer conn.Close(t.Context())
+	if err := conn.QueryRow(t.Context(), query, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return v
+}

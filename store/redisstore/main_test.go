@@ -1,0 +1,154 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/randflake/randflake/internal/engines"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
+)
+
+// shared is the server of all tests that don't harm it; each has a prefix of its own.
+var shared *engines.Redis
+
+func TestMain(m *testing.M) {
+	os.Exit(withServer(m))
+}
+
+func withServer(m *testing.M) int {
+	logging.Disable() // the client's, of connections that fail as they should
+	dir, err := os.MkdirTemp("", "redisstore")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if shared, err = engines.StartRedis(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer shared.Kill()
+	return m.Run()
+}
+
+// startServer starts a server that ends with the test.
+func startServer(t testing.TB, args ...string) *engines.Redis {
+	t.Helper()
+	r, err := engines.StartRedis(t.TempDir(), args...)
+	mustDo(t, err)
+	t.Cleanup(func() { r.Kill() })
+	return r
+}
+
+var places atomic.Int64
+
+// newPlace returns a Config for which the shared server has no keys.
+func newPlace() Config { return Config{Prefix: fmt.Sprintf("{place%d}", places.Add(1))} }
+
+func newClient(t testing.TB, server *engines.Redis) *redis.Client {
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true})
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// connect returns a new engine on the server.
+func connect(t testing.TB, server *engines.Redis, config Config) *Engine {
+	t.Helper()
+	e, err := New(t.Context(), newClient(t, server), config)
+	mustDo(t, err)
+	return e
+}
+
+// prepare does so, and prepares it.
+func prepare(t testing.TB, server *engines.Redis, config Config) *Engine {
+	t.Helper()
+	e := connect(t, server, config)
+	mustDo(t, e.Prepare(t.Context()))
+	return e
+}
+
+func entry(name, value string) []store.Entry {
+	return []store.Entry{{Name: name, Value: []byte(value)}}
+}
+
+// put makes a Swap that must take effect.
+func put(t testing.TB, e *Engine, name, value string) store.Answer {
+	t.Helper()
+	a, err := e.Swap(t.Context(), nil, entry(name, value))
+	mustDo(t, err)
+	if !a.Swapped {
+		t.Fatal("not swapped")
+	}
+	return a
+}
+
+// read returns what is there under a name, "" for nothing, and the evidence.
+func read(t testing.TB, e *Engine, name string) (string, store.Evidence) {
+	t.Helper()
+	a, err := e.Read(t.Context(), []string{name}, store.Page{})
+	mustDo(t, err)
+	return string(a.Named[0].Value), a.Evidence
+}
+
+// waitFor waits until what the servers do by themselves is done.
+func waitFor(t testing.TB, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not within 30 seconds")
+		}
+	}
+}
+
+func info(server *engines.Redis, line string) bool {
+	all, _ := server.Do("INFO", "everything")
+	return strings.Contains(all, "\n"+line+"\r")
+}
+
+// wantError checks that err wraps is, if that isn't nil, and says all of the words.
+func wantError(t testing.TB, what string, err, is error, words ...string) {
+	t.Helper()
+	ok := err != nil && (is == nil || errors.Is(err, is))
+	for _, word := range words {
+		ok = ok && strings.Contains(err.Error(), word)
+	}
+	if !ok {
+		t.Errorf("%s: error %v, want %v that says %q", what, err, is, words)
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
+		config := newPlace()
+		return func(t *testing.T) store.Engine { return connect(t, shared, config) }
+	})
+}
+
+// TestOpen goes all the way, with the parameters of the URL that are the store's.
+func TestOpen(t *testing.T) {
+	url := shared.URL() + "?space=other&prefix=" + newPlace().Prefix
+	_, err := Open(t.Context(), url)
+	wantError(t, "Open of nothing", err, store.ErrNoStore)
+	s, err := Create(t.Context(), url)
+	mustDo(t, err)
+	mustDo(t, s.Close())
+	if s, err = Open(t.Context(), url); err != nil || s.Name() != "other" {
+		t.Errorf("Open: %v, %v", s, err)
+	}
+	mustDo(t, s.Close())
+}

@@ -1,0 +1,509 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
+)
+
+// noon is when the tests' clocks start.
+var noon = time.Unix(1767268800, 0)
+
+// A world is an engine's data in memory, and a clock.
+type world struct {
+	*testing.T
+	data *storetest.Memory
+	now  time.Time
+}
+
+func newWorld(t *testing.T) *world { return &world{t, storetest.NewMemory(), noon} }
+
+func (w *world) clock() time.Time { return w.now }
+
+func (w *world) options(more []store.Option) []store.Option {
+	return append([]store.Option{store.WithClock(w.clock)}, more...)
+}
+
+// create makes a space for a new secret.
+func (w *world) create(options ...store.Option) *store.Store {
+	w.Helper()
+	s, err := store.Create(w.Context(), w.data.Connect(), w.options(append(options, store.ForNewSecret()))...)
+	if err != nil {
+		w.Fatalf("Create: %v", err)
+	}
+	return s
+}
+
+func (w *world) open(options ...store.Option) *store.Store {
+	w.Helper()
+	s, err := store.Open(w.Context(), w.data.Connect(), w.options(options)...)
+	if err != nil {
+		w.Fatalf("Open: %v", err)
+	}
+	return s
+}
+
+// put puts an item, as a protocol does, whatever was there.
+func (w *world) put(s *store.Store, name, body string) {
+	w.Helper()
+	for {
+		v, err := s.Read(w.Context(), []string{name}, store.Page{})
+		if err != nil {
+			w.Fatalf("Read: %v", err)
+		}
+		change := store.Change{Expect: v.Items, Put: []store.Item{{Name: name, Second: v.Now, Body: []byte(body)}}}
+		done, _, err := s.Swap(w.Context(), v, change)
+		if err != nil {
+			w.Fatalf("Swap: %v", err)
+		}
+		if done {
+			return
+		}
+	}
+}
+
+func (w *world) get(s *store.Store, name string) string {
+	w.Helper()
+	v, err := s.Read(w.Context(), []string{name}, store.Page{})
+	if err != nil {
+		w.Fatalf("Read: %v", err)
+	}
+	return string(v.Find(name).Body)
+}
+
+// floor returns how far ahead the floor of the space lies, or 0 if there is none.
+func (w *world) floor(s *store.Store) time.Duration {
+	w.Helper()
+	meta, err := s.Info(w.Context())
+	if err != nil {
+		w.Fatalf("Info: %v", err)
+	}
+	if meta.Floor == 0 {
+		return 0
+	}
+	return time.Unix(meta.Floor, 0).Sub(w.now)
+}
+
+func (w *world) wantFloor(what string, s *store.Store, want time.Duration) {
+	w.Helper()
+	if got := w.floor(s); got != want {
+		w.Errorf("%s: the floor lies %v ahead, want %v", what, got, want)
+	}
+}
+
+// pause is how far ahead a new floor lies by default.
+const pause = 11 * time.Minute
+
+func TestCreateAndOpen(t *testing.T) {
+	w := newWorld(t)
+	if _, err := store.Open(t.Context(), w.data.Connect()); !errors.Is(err, store.ErrNoStore) {
+		t.Errorf("Open before Create: %v, want ErrNoStore", err)
+	}
+	limits := store.Limits{MaxTTL: time.Hour, MaxSkew: time.Second}
+	created, err := store.Create(t.Context(), w.data.Connect(), w.options([]store.Option{store.WithLimits(limits)})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.wantFloor("created", created, time.Hour+time.Second)
+	if _, err := store.Create(t.Context(), w.data.Connect()); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("Create again: %v, want fs.ErrExist", err)
+	}
+	opened := w.open(store.OrCreate())
+	if meta, err := opened.Info(t.Context()); err != nil || meta.Limits() != limits {
+		t.Errorf("opened with limits %+v, %v; want %+v", meta.Limits(), err, limits)
+	}
+	if err := opened.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := opened.Info(t.Context()); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("Info after Close: %v, want fs.ErrClosed", err)
+	}
+}
+
+func TestOrCreateIsNotForNewSecrets(t *testing.T) {
+	w := newWorld(t)
+	s := w.open(store.OrCreate(), store.WithLimits(store.DefaultLimits()))
+	w.wantFloor("created by Open", s, pause)
+	for what, options := range map[string][]store.Option{
+		"ForNewSecret":              {store.ForNewSecret(), store.OrCreate()},
+		"limits without OrCreate":   {store.WithLimits(store.DefaultLimits())},
+		"a secret without OrCreate": {store.ForSecret(store.CheckValue{1})},
+		"bad limits":                {store.OrCreate(), store.WithLimits(store.Limits{MaxTTL: time.Millisecond})},
+		"a bad name":                {store.Space("a/b")},
+		"nil":                       {nil},
+		"a nil clock":               {store.WithClock(nil)},
+	} {
+		if _, err := store.Open(t.Context(), w.data.Connect(), options...); err == nil {
+			t.Errorf("Open with %s: no error", what)
+		}
+	}
+	if _, err := store.Create(t.Context(), w.data.Connect(), store.OrCreate(), store.Space("other")); err == nil {
+		t.Error("Create with OrCreate: no error")
+	}
+}
+
+func TestSpacesKnowNothingOfEachOther(t *testing.T) {
+	w := newWorld(t)
+	a, b, c := w.create(), w.create(store.Space("default0")), w.create(store.Space("b"))
+	for _, s := range []*store.Store{a, b, c} {
+		w.put(s, "x", s.Name())
+		if err := s.Distrust(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.now = w.now.Add(time.Minute)
+	}
+	for _, s := range []*store.Store{a, b, c} {
+		n := 0
+		for item, err := range s.Items(t.Context(), "", "") {
+			if n++; err != nil || item.Name != "x" || string(item.Body) != s.Name() {
+				t.Errorf("space %s has %+v, %v", s.Name(), item, err)
+			}
+		}
+		if n != 1 {
+			t.Errorf("space %s has %d items, want 1", s.Name(), n)
+		}
+	}
+	w.wantFloor("the first", a, pause-3*time.Minute)
+	w.wantFloor("the last", c, pause-time.Minute)
+}
+
+func TestSwapExpects(t *testing.T) {
+	w := newWorld(t)
+	s, other := w.create(), func() *store.Store { return w.open() }()
+	w.put(s, "x", "1")
+	v, err := s.Read(t.Context(), []string{"x", "y"}, store.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.put(other, "x", "2")
+	change := store.Change{Expect: v.Items, Put: []store.Item{{Name: "y", Body: []byte("new")}}}
+	done, found, err := s.Swap(t.Context(), v, change)
+	if err != nil || done || string(found.Find("x").Body) != "2" {
+		t.Fatalf("Swap of what has changed: %v, %+v, %v; want what is there", done, found, err)
+	}
+	change.Expect = found.Items
+	if err := other.Distrust(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if done, found, err = s.Swap(t.Context(), found, change); err != nil || done {
+		t.Errorf("Swap after the meta entry has changed: %v, %v; want none", done, err)
+	}
+	change.Expect, change.Body = found.Items, []byte(`"body"`)
+	if done, _, err = s.Swap(t.Context(), found, change); err != nil || !done {
+		t.Errorf("Swap of what is there: %v, %v", done, err)
+	}
+	if meta, _ := other.Info(t.Context()); string(meta.Body) != `"body"` || w.get(other, "y") != "new" {
+		t.Errorf("after Swap the body is %s", meta.Body)
+	}
+}
+
+// TestLossesAreNoticed: whatever shows that data was lost sets the floor, once, before anything else, for all
+// handles.
+func TestLossesAreNoticed(t *testing.T) {
+	for what, lose := range map[string]func(w *world, backup storetest.Snapshot){
+		"position":    func(w *world, backup storetest.Snapshot) { w.data.Restore(backup) },
+		"lineage":     func(w *world, _ storetest.Snapshot) { w.data.SetLineage("another") },
+		"wiped":       func(w *world, _ storetest.Snapshot) { w.data.Wipe(); w.data.Connect().Prepare(w.Context()) },
+		"other space": func(w *world, _ storetest.Snapshot) { w.data.Wipe(); w.create() },
+		"meta entry": func(w *world, backup storetest.Snapshot) {
+			backup.Position = 1000
+			w.data.Restore(backup)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t)
+			first, second := w.create(), w.open()
+			backup := w.data.Snapshot()
+			for _, s := range []*store.Store{first, second} {
+				w.put(s, "x", "1")
+				v, err := s.Read(t.Context(), nil, store.Page{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if done, _, err := s.Swap(t.Context(), v, store.Change{Body: []byte("1")}); !done || err != nil {
+					t.Fatal(done, err)
+				}
+			}
+			w.get(first, "x")
+			lose(w, backup)
+			if what != "wiped" {
+				w.wantFloor("only looked at", w.open(), 0)
+			}
+
+			w.get(first, "x")
+			w.wantFloor("read", first, pause)
+			w.now = w.now.Add(time.Minute)
+			w.get(second, "x")
+			w.wantFloor("read by another handle, which knows what was lost too", second, pause-time.Minute)
+			w.get(w.open(), "x")
+			w.wantFloor("read by a new handle", first, pause-time.Minute)
+			w.put(first, "x", "2")
+			w.put(second, "x", "3")
+			w.wantFloor("written", first, pause-time.Minute)
+		})
+	}
+}
+
+// TestLossAtSwap: what is swapped on data that was lost does not count.
+func TestLossAtSwap(t *testing.T) {
+	for _, lineage := range []string{"memory", "another"} {
+		w := newWorld(t)
+		s := w.create()
+		w.put(s, "x", "1")
+		backup := w.data.Snapshot()
+		for range 3 {
+			w.put(s, "y", "1")
+		}
+		v, err := s.Read(t.Context(), []string{"x"}, store.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		backup.Lineage = lineage
+		w.data.Restore(backup)
+		done, found, err := s.Swap(t.Context(), v, store.Change{Expect: v.Items, Put: []store.Item{{Name: "x", Body: []byte("2")}}})
+		if done || err != nil || found.Meta.Floor == 0 {
+			t.Errorf("Swap after a loss: %v, %+v, %v; want not done, with a floor", done, found, err)
+		}
+	}
+}
+
+func TestTrustRecovery(t *testing.T) {
+	w := newWorld(t)
+	s := w.create(store.TrustRecovery())
+	backup := w.data.Snapshot()
+	w.put(s, "x", "1")
+	w.data.SetLineage("another")
+	w.put(s, "x", "2")
+	w.put(w.open(store.TrustRecovery()), "x", "3")
+	w.wantFloor("another lineage, trusted", s, 0)
+	backup.Lineage = "another"
+	w.data.Restore(backup)
+	w.get(s, "x")
+	w.wantFloor("a lower position", s, pause)
+}
+
+// TestSecondLoss: a floor covers what was lost before it was set, and nothing after.
+func TestSecondLoss(t *testing.T) {
+	w := newWorld(t)
+	first, second := w.create(), w.open()
+	w.put(second, "x", "1")
+	backup := w.data.Snapshot()
+	w.put(first, "x", "2")
+	w.get(second, "x")
+	w.data.Restore(backup)
+	w.get(first, "x")
+	w.now = w.now.Add(30 * time.Second)
+	w.data.Restore(backup) // and with it goes the floor
+	w.get(first, "x")
+	w.wantFloor("the floor was lost", first, pause)
+	w.now = w.now.Add(30 * time.Second)
+	healed := w.data.Snapshot()
+	w.get(second, "x")
+	w.wantFloor("seen by another", second, pause-30*time.Second)
+	w.put(second, "x", "3")
+	w.data.Restore(healed)
+	w.get(second, "x")
+	w.wantFloor("lost again", second, pause)
+}
+
+// TestSlowClockSetsNoFloor: a floor that is set by a clock that is slow would be too low.
+func TestSlowClockSetsNoFloor(t *testing.T) {
+	w := newWorld(t)
+	s := w.create()
+	backup := w.data.Snapshot()
+	w.put(s, "x", "1")
+	w.now = w.now.Add(-time.Hour)
+	w.data.Restore(backup)
+	if _, err := s.Read(t.Context(), nil, store.Page{}); !errors.Is(err, store.ErrClock) {
+		t.Errorf("with a clock an hour slow: %v, want ErrClock", err)
+	}
+	w.wantFloor("refused", w.open(), 0)
+	w.now = noon.Add(-30 * time.Second)
+	w.get(s, "x")
+	w.wantFloor("with a clock 30 seconds slow", s, pause+30*time.Second)
+
+	slow := newWorld(t)
+	fresh := slow.create()
+	slow.put(fresh, "x", "1")
+	slow.now = slow.now.Add(-time.Hour)
+	if err := slow.open().Distrust(t.Context()); !errors.Is(err, store.ErrClock) {
+		t.Errorf("Distrust with a clock an hour slow, by a handle that has seen nothing: %v, want ErrClock", err)
+	}
+}
+
+// TestPardon: a clock that was a year ahead keeps neither floors nor items in force for a year.
+func TestPardon(t *testing.T) {
+	w := newWorld(t)
+	s := w.create()
+	w.put(s, "x", "1")
+	w.now = noon.AddDate(1, 0, 0)
+	fast := w.open()
+	w.put(fast, "y", "1")
+	if err := fast.Distrust(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.now = noon.Add(time.Minute)
+	if err := s.Distrust(t.Context()); !errors.Is(err, store.ErrClock) {
+		t.Errorf("Distrust by a right clock: %v, want ErrClock, as a clock was ahead", err)
+	}
+	for _, from := range []time.Time{w.now, w.now.Add(pause), noon.AddDate(2, 0, 0)} {
+		if barred, err := s.Pardon(t.Context(), from); err == nil {
+			t.Errorf("Pardon from %v: barred %+v, want an error", from, barred)
+		}
+	}
+	from := noon.AddDate(1, 0, 0).Add(-time.Hour)
+	barred, err := s.Pardon(t.Context(), from)
+	if err != nil || barred.From != from.Unix() || !barred.Has(noon.AddDate(1, 0, 0).Add(pause).Unix()) {
+		t.Errorf("Pardon: barred %+v, %v", barred, err)
+	}
+	w.wantFloor("pardoned", fast, pause)
+	if meta, _ := fast.Info(t.Context()); meta.Barred == nil || *meta.Barred != barred {
+		t.Errorf("barred is %+v, want %+v", meta.Barred, barred)
+	}
+	w.now = w.now.Add(time.Minute)
+	if err := w.open().Distrust(t.Context()); err != nil {
+		t.Errorf("Distrust after Pardon: %v", err)
+	}
+	w.wantFloor("after Pardon", s, pause)
+}
+
+func TestClocksApart(t *testing.T) {
+	data := storetest.NewMemory()
+	off := time.Duration(0)
+	data.SetClock(func() time.Time { return time.Now().Add(off) })
+	s, err := store.Create(t.Context(), data.Connect(), store.ForNewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		off  time.Duration
+		want error
+	}{{0, nil}, {10 * time.Minute, nil}, {-10 * time.Minute, nil}, {12 * time.Minute, store.ErrClock}, {-time.Hour, store.ErrClock}} {
+		off = tt.off
+		v, err := s.Read(t.Context(), nil, store.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Clock(); !errors.Is(err, tt.want) {
+			t.Errorf("server %v ahead: %v, want %v", tt.off, err, tt.want)
+		}
+		if got := v.Now - time.Now().Add(off).Unix(); got < -5 || got > 0 {
+			t.Errorf("server %v ahead: Now is %d seconds off", tt.off, got)
+		}
+		if got := s.Assume().Now - v.Now; got < 0 || got > 5 {
+			t.Errorf("server %v ahead: assumed %d seconds later", tt.off, got)
+		}
+	}
+}
+
+func TestCorruptData(t *testing.T) {
+	w := newWorld(t)
+	s := w.create()
+	w.put(s, "x", "1")
+	engine := w.data.Connect()
+	for name, value := range map[string]string{
+		"default/x":    "no second",
+		"default/meta": `{"format":2,"incarnation":"a","changes":1,"maxTTL":600,"maxSkew":60,"lineage":""}`,
+	} {
+		before, err := engine.Read(t.Context(), []string{name}, store.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := engine.Swap(t.Context(), before.Named, []store.Entry{{Name: name, Value: []byte(value)}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Read(t.Context(), []string{"x"}, store.Page{}); !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("Read with %s damaged: %v, want ErrCorrupt", name, err)
+		}
+		after, err := engine.Read(t.Context(), []string{name}, store.Page{})
+		if err != nil || string(after.Named[0].Value) != value {
+			t.Errorf("%s was changed to %s, %v", name, after.Named[0].Value, err)
+		}
+		if _, err := engine.Swap(t.Context(), after.Named, before.Named); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := newWorld(t)
+	left.put(left.create(), "x", "1")
+	snapshot := left.data.Snapshot()
+	left.data.Restore(snapshot)
+	if _, err := store.Create(t.Context(), left.data.Connect(), store.ForNewSecret()); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("Create over a space: %v", err)
+	}
+}
+
+// TestUnknownOutcome: a Swap of unknown outcome is not sent again.
+func TestUnknownOutcome(t *testing.T) {
+	w := newWorld(t)
+	w.create().Close()
+	swaps := 0
+	lossy := storetest.Intercept(w.data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		answer, err := c.On(ctx, e)
+		if c.Swap {
+			swaps++
+			return store.Answer{}, errors.New("the reply was lost")
+		}
+		return answer, err
+	})
+	s, err := store.Open(t.Context(), lossy, store.WithClock(w.clock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.Read(t.Context(), []string{"x"}, store.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = s.Swap(t.Context(), v, store.Change{Expect: v.Items, Put: []store.Item{{Name: "x", Body: []byte("1")}}})
+	if err == nil || swaps != 1 {
+		t.Errorf("Swap with the reply lost: %v after %d swaps", err, swaps)
+	}
+	if got := w.get(s, "x"); got != "1" {
+		t.Errorf("x is %q", got)
+	}
+}
+
+func TestTakeOptions(t *testing.T) {
+	query := url.Values{"space": {"orders"}, "recovery": {"trusted"}, "other": {"1"}}
+	options, err := store.TakeOptions(query)
+	if err != nil || len(options) != 2 || len(query) != 1 {
+		t.Errorf("TakeOptions: %d options, %v, left %v", len(options), err, query)
+	}
+	w := newWorld(t)
+	s, err := store.Create(t.Context(), w.data.Connect(), append(options, store.ForNewSecret())...)
+	if err != nil || s.Name() != "orders" {
+		t.Errorf("Create: %v, %v", s, err)
+	}
+	if _, err := store.TakeOptions(url.Values{"recovery": {"maybe"}}); err == nil {
+		t.Error("recovery=maybe: no error")
+	}
+	for raw, bad := range map[string]bool{
+		"etcd://user:p%2Fw@host/?prefix=/a/": false,
+		"etcd://user:p/w@host/":              true,
+		"user:pass?word@host":                true,
+	} {
+		if err := store.CheckURL(raw); (err != nil) != bad || err != nil && strings.Contains(err.Error(), "p/w") {
+			t.Errorf("CheckURL(%s): %v", raw, err)
+		}
+	}
+}
+
+func TestCheckValueText(t *testing.T) {
+	want := store.CheckValue{0: 0x0f, 7: 0xa0}
+	text, _ := want.MarshalText()
+	var got store.CheckValue
+	if err := got.UnmarshalText(text); err != nil || got != want || string(text) != "0f000000000000a0" {
+		t.Errorf("%s became %v, %v", text, got, err)
+	}
+	for _, bad := range []string{"0f", "0g000000000000a0"} {
+		if err := got.UnmarshalText([]byte(bad)); err == nil || got != want {
+			t.Errorf("from %q: %v, %v", bad, got, err)
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A View is what one answer says of a space.
+type View struct {
+	// Now is the present in Unix seconds, by the server's clock where it has one.
+	Now int64
+
+	Meta  *Meta  // not to be changed
+	Items []Item // those that were named, in that order; Body is nil where there is none
+	Page  []Item // the page, in order
+
+	value    []byte // of Meta
+	evidence Evidence
+	clockErr error
+}
+
+// Clock returns an error that wraps ErrClock when Now can't be right, so that nothing may be granted by
+// it: it lies before this was written, or the clocks of server and process are too far apart.
+func (v *View) Clock() error { return v.clockErr }
+
+// Find returns the named item.
+func (v *View) Find(name string) Item {
+	i := slices.IndexFunc(v.Items, func(item Item) bool { return item.Name == name })
+	if i < 0 {
+		return Item{Name: name}
+	}
+	return v.Items[i]
+}
+
+// A Change is what a protocol makes of a View.
+type Change struct {
+	Expect []Item     // items of the View that must be unchanged
+	Put    []Item     // at least one, unless Body is not nil
+	Body   []byte     // the protocol's new Meta.Body, or nil to leave it
+	Check  CheckValue // of the secret in whose name this is done, or zero; see View.CheckSecret
+}
+
+// CheckSecret returns an error that wraps ErrWrongSecret unless the space belongs to the secret with this
+// check value, or to none yet.
+func (v *View) CheckSecret(check CheckValue) error {
+	if none := (CheckValue{}); check == none || v.Meta.Check == none || check == v.Meta.Check {
+		return nil
+	}
+	return fmt.Errorf("%w: its check value is %s, that of this secret is %s: is it the secret of another environment?", ErrWrongSecret, v.Meta.Check, check)
+}
+
+// Look reads items, and a page of them. It changes nothing, also when it finds that data was lost.
+func (s *Store) Look(ctx context.Context, names []string, page Page) (*View, error) {
+	v, loss, err := s.read(ctx, names, page)
+	if err == nil && v.Meta == nil {
+		err = s.noStore()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if loss == "" || s.sighting().meta == nil { // what the space itself shows at first sight it shows again
+		s.adopt(v)
+	}
+	return v, nil
+}
+
+// Read reads items, and a page of them. When it finds that data was lost it sees to the floor first.
+func (s *Store) Read(ctx context.Context, names []string, page Page) (*View, error) {
+	for range tries {
+		v, loss, err := s.read(ctx, names, page)
+		if err != nil {
+			return nil, err
+		}
+		if loss == "" {
+			s.adopt(v)
+			return v, nil
+		}
+		if err := s.heal(ctx, loss, false); err != nil {
+			return nil, err
+		}
+	}
+	return nil, s.contended()
+}
+
+// tries is how often a Store begins anew because others were faster. An engine that works needs a few.
+const tries = 100
+
+func (s *Store) contended() error {
+	return fmt.Errorf("store: %s: changed each time that it was looked at: does the engine keep its word?", s)
+}
+
+// Assume returns a View that says that the space is as it was seen last, with these items, at the present
+// that passes by what was seen of the server's clock. It asks nobody; a Swap finds out.
+func (s *Store) Assume(items ...Item) *View {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := Evidence{}
+	if !s.seen.server.IsZero() {
+		e.Time = s.seen.server.Add(time.Since(s.seen.at))
+	}
+	v := &View{Meta: s.seen.meta, value: s.seen.value, Items: items}
+	s.setClock(v, e)
+	return v
+}
+
+// Swap makes change if the space is as view says, Meta and the expected items, in one atomic and durable
+// step. If it is not, Swap changes nothing and returns a View of the space as it is, with the expected items;
+// so it does when data was lost, after it has seen to the floor, though then it may have made the change.
+// With done it returns a View of the space after the change, without items.
+//
+// After an error the outcome is unknown, and Swap does not try again.
+func (s *Store) Swap(ctx context.Context, view *View, change Change) (done bool, found *View, err error) {
+	if err := s.usable(ctx); err != nil {
+		return false, nil, err
+	}
+	meta, metaValue := view.Meta, view.value
+	expect := []Entry{{s.name(metaName), view.value}}
+	put := make([]Entry, 0, len(change.Put)+1)
+	if claim := change.Check != (CheckValue{}) && meta.Check == (CheckValue{}); claim || change.Body != nil {
+		meta = meta.next()
+		if claim {
+			meta.Check = change.Check
+		}
+		if change.Body != nil {
+			meta.Body = change.Body
+		}
+		metaValue = meta.encode()
+		put = append(put, Entry{s.name(metaName), metaValue})
+	}
+	for _, item := range change.Expect {
+		expect = append(expect, Entry{s.name(item.Name), item.bytes()})
+	}
+	for _, item := range change.Put {
+		put = append(put, Entry{s.name(item.Name), item.encode()})
+	}
+	before := s.sighting()
+	answer, err := s.engine.Swap(ctx, expect, put)
+	if err != nil {
+		return false, nil, s.failed("swap", err)
+	}
+	if answer.Swapped { // then these are the entries, also where the engine doesn't say so
+		answer.Named = []Entry{{s.name(metaName), metaValue}}
+	}
+	v, loss, err := s.inspect(before, answer)
+	if err == nil && answer.Swapped {
+		s.noteItems(change.Put)
+	}
+	switch {
+	case err != nil:
+		return false, nil, err
+	case loss == "":
+		s.adopt(v)
+		return answer.Swapped, v, nil
+	}
+	if err := s.heal(ctx, loss, false); err != nil {
+		return false, nil, err
+	}
+	names := make([]string, len(change.Expect))
+	for i, item := range change.Expect {
+		names[i] = item.Name
+	}
+	v, err = s.Read(ctx, names, Page{})
+	return false, v, err
+}
+
+// next returns a copy of m to be changed.
+func (m *Meta) next() *Meta {
+	copied := *m
+	copied.Changes++
+	return &copied
+}
+
+// bytes returns the item as the engine has it.
+func (i Item) bytes() []byte {
+	if i.value != nil || i.Body == nil {
+		return i.value
+	}
+	return i.encode()
+}
+
+// read asks the engine, and says how its answer shows that data was lost, if it does. Where there is no
+// space the View has no Meta, unless this handle has seen one: then it was lost.
+func (s *Store) read(ctx context.Context, names []string, page Page) (v *View, loss string, err error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, "", err
+	}
+	full := make([]string, 0, len(names)+1)
+	full = append(full, s.name(metaName))
+	for _, name := range names {
+		full = append(full, s.name(name))
+	}
+	before := s.sighting()
+	answer, err := s.engine.Read(ctx, full, s.page(page))
+	if err != nil {
+		return nil, "", s.failed("read", err)
+	}
+	return s.inspect(before, answer)
+}
+
+// inspect makes a View of an answer to a question that was asked when before was the newest sighting.
+func (s *Store) inspect(before sighting, answer Answer) (*View, string, error) {
+	v := &View{evidence: answer.Evidence}
+	if value := answer.Named[0].Value; value != nil {
+		v.value = value
+		if before.meta != nil && bytes.Equal(value, before.value) {
+			v.Meta = before.meta
+		} else {
+			m, err := decodeMeta(value)
+			if err != nil {
+				return nil, "", s.corrupt(fmt.Errorf("entry %s: %w", metaName, err))
+			}
+			v.Meta = m
+		}
+	}
+	prefix := len(s.name(""))
+	for _, entry := range answer.Named[1:] {
+		item, err := decodeItem(entry.Name[prefix:], entry.Value)
+		if err != nil {
+			return nil, "", s.corrupt(err)
+		}
+		v.Items = append(v.Items, item)
+	}
+	for _, entry := range answer.Page {
+		if entry.Name == s.name(metaName) {
+			continue
+		}
+		item, err := decodeItem(entry.Name[prefix:], entry.Value)
+		if err != nil {
+			return nil, "", s.corrupt(err)
+		}
+		v.Page = append(v.Page, item)
+	}
+	if v.Meta == nil && before.meta == nil {
+		return nil, "", s.noStore()
+	}
+	s.noteItems(v.Items)
+	s.noteItems(v.Page)
+	s.noteClock(answer.Evidence)
+	s.setClock(v, answer.Evidence)
+	return v, s.lossIn(before, v, answer.Evidence), nil
+}
+
+// setClock sets the present of v by what the server says of it.
+func (s *Store) setClock(v *View, e Evidence) {
+	now := s.present(e)
+	v.Now = now.Unix()
+	if v.Now < earliest {
+		v.clockErr = fmt.Errorf("%w: it says %s: set it right", ErrClock, stamp(v.Now))
+		return
+	}
+	if v.Meta == nil || e.Time.IsZero() || s.settings.clock != nil {
+		return
+	}
+	limits := v.Meta.Limits()
+	if apart := time.Until(e.Time).Abs(); apart > limits.MaxTTL+limits.MaxSkew {
+		v.clockErr = fmt.Errorf("%w: the server's says %s, that of this machine is %v off: set the wrong one right", ErrClock, stamp(v.Now), apart.Round(time.Second))
+	}
+}
+
+// present returns the present.
+func (s *Store) present(e Evidence) time.Time {
+	switch {
+	case s.settings.clock != nil:
+		return s.settings.clock()
+	case !e.Time.IsZero():
+		return e.Time
+	}
+	return time.Now()
+}
+
+// stamp returns a Unix second as a time.
+func stamp(second int64) string { return time.Unix(second, 0).UTC().Format(time.RFC3339) }
