@@ -334,7 +334,7 @@ func (s *slowpoke) Renew(ctx context.Context, held lease.Record, renewal lease.R
 }
 
 // twin returns a keeper with a copy of k's lease, as the clone of a virtual machine has it.
-func (w *town) twin(k *lease.Keeper) *lease.Keeper {
+func (w *town) twin(k *lease.Keeper, options ...lease.Option) *lease.Keeper {
 	w.Helper()
 	rec := k.Status().Record
 	var copied atomic.Bool
@@ -344,7 +344,7 @@ func (w *town) twin(k *lease.Keeper) *lease.Keeper {
 		}
 		w.store.Release(w.Context(), got, time.Time{})
 		return rec
-	}})
+	}}, options...)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -157,6 +157,7 @@ type hint struct {
 	Until   int64  `json:"until,omitempty"`
 	Changes uint64 `json:"changes,omitempty"`
 	Heal    string `json:"heal,omitempty"`
+	Ahead   int    `json:"ahead,omitempty"` // how many are marked further ahead than any lease may reach
 }
 
 const hintName = "hint"
@@ -178,7 +179,16 @@ func (a *acquisition) hinted(s situation) error {
 	if h.Nodes == 0 || h.Nodes > a.Nodes || h.Below < a.Below || s.Now < h.Since || s.Now >= h.Until || h.Changes != s.Meta.Changes || h.Heal != s.Meta.Heal {
 		return nil
 	}
-	return fmt.Errorf("%w: for %s: all are leased, until %s at least unless one is released: try again, or ask for fewer nodes", ErrNoRange, a.nodes(), stamp(h.Until))
+	err := fmt.Errorf("%w: for %s: all are leased, until %s at least unless one is released", ErrNoRange, a.nodes(), stamp(h.Until))
+	return fmt.Errorf("%w: try again, or ask for fewer nodes", withAhead(err, h.Ahead))
+}
+
+// withAhead adds to err what only an operator can mend.
+func withAhead(err error, ranges int) error {
+	if ranges == 0 {
+		return err
+	}
+	return fmt.Errorf("%w, %d are marked further ahead than any lease may reach: was a clock wrong? see randflake lease pardon", err, ranges)
 }
 
 // refuse leaves a hint, and explains why nothing can be granted.
@@ -197,7 +207,7 @@ func (a *acquisition) refuse(ctx context.Context, s situation, seen []sight) err
 			until = min(until, c.HighWater+1)
 		}
 	}
-	h := hint{Nodes: a.Nodes, Below: a.Below, Since: s.Now, Until: until, Changes: s.Meta.Changes, Heal: s.Meta.Heal}
+	h := hint{Nodes: a.Nodes, Below: a.Below, Since: s.Now, Until: until, Changes: s.Meta.Changes, Heal: s.Meta.Heal, Ahead: ahead}
 	if until > s.Now {
 		a.space.Swap(ctx, s.View, store.Change{Expect: []store.Item{s.Find(hintName)}, Put: []store.Item{h.item(s.Now)}})
 	}
@@ -205,8 +215,5 @@ func (a *acquisition) refuse(ctx context.Context, s situation, seen []sight) err
 	if across > 0 {
 		err = fmt.Errorf("%w, %d reach beyond", err, across)
 	}
-	if ahead > 0 {
-		err = fmt.Errorf("%w, %d are marked further ahead than any lease may reach: was a clock wrong? see randflake lease pardon", err, ahead)
-	}
-	return fmt.Errorf("%w: release one, wait until one ends, or ask for fewer nodes", err)
+	return fmt.Errorf("%w: release one, wait until one ends, or ask for fewer nodes", withAhead(err, ahead))
 }

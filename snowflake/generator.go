@@ -190,13 +190,16 @@ func (g *Generator) id(st *state, value uint64) ID {
 }
 
 // Extend moves the end of the lease to a later one; the worker stays the same. An earlier end is an
-// error that wraps ErrInvalidLease. After Close it returns ErrClosed.
+// error that wraps ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
 func (g *Generator) Extend(end time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := g.state.Load()
 	if st.closed {
 		return ErrClosed
+	}
+	if st.end == over {
+		return ErrLeaseEnded
 	}
 	lease := st.lease
 	if end.Before(lease.End) {
@@ -282,14 +285,17 @@ func (g *Generator) Freeze() {
 		return
 	}
 	reached, _ := st.cursor.freeze(func(uint64) bool { return true })
-	over := *st
-	over.lease.End = g.lastSecondUsed(st, reached).Add(time.Second)
-	over.bounds.end = math.MinInt64
-	over.cursor = newCursor(&over.bounds, &g.skipped)
-	over.cursor.next.Store(reached)
-	over.cursor.left.Store(st.cursor.left.Load())
-	g.state.Store(&over)
+	frozen := *st
+	frozen.lease.End = g.lastSecondUsed(st, reached).Add(time.Second)
+	frozen.end = over
+	frozen.cursor = newCursor(&frozen.bounds, &g.skipped)
+	frozen.cursor.next.Store(reached)
+	frozen.cursor.left.Store(st.cursor.left.Load())
+	g.state.Store(&frozen)
 }
+
+// over is the end of a lease that is frozen: a unit that no clock is before.
+const over = math.MinInt64
 
 // Ready returns nil if an ID can be made at present without waiting, and otherwise the error that
 // Generate would end with if it did not wait. It makes no ID and counts as no refusal.

@@ -20,7 +20,7 @@ type Engine interface {
 	// value is nil. All of that is one atomic step: no other Swap takes effect in between. Otherwise it
 	// changes nothing. At least one entry is put; no name is in expect twice, nor in put.
 	//
-	// When it returns without an error, what it found and what it put is durable: no crash undoes it. When
+	// When it took effect, what it expected and what it put is durable: no crash undoes it. When
 	// it returns an error the outcome is unknown, and the Swap may even take effect later; an engine does not
 	// try again unless it is certain that nothing was changed, and never will be.
 	Swap(ctx context.Context, expect, put []Entry) (Answer, error)
@@ -85,7 +85,7 @@ type Evidence struct {
 
 	// Position only grows as long as the lineage stays, and grows with each Swap that takes effect, at
 	// least by the end of it. A lower one than was seen before shows that an older copy of the data is
-	// back. It counts only what is durable, or is when the call returns; what a replica lacks that was to have it may
-	// count in a Read.
+	// back. It counts only what is durable, or is when the call returns; a Read, or a Swap that changed
+	// nothing, may leave it 0, which tells nothing.
 	Position uint64
 }

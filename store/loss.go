@@ -98,7 +98,7 @@ func (s *Store) lossIn(before sighting, v *View, e Evidence) string {
 	if v.Meta.Changes < before.meta.Changes {
 		return "the space's own entry went back in time"
 	}
-	if e.Lineage == before.lineage && e.Position < before.position {
+	if e.Lineage == before.lineage && e.Position != 0 && e.Position < before.position {
 		return fmt.Sprintf("the engine went back from position %d to %d", before.position, e.Position)
 	}
 	return ""
@@ -142,40 +142,38 @@ func (s *Store) heal(ctx context.Context, reason string, force bool) error {
 
 // setFloor sets the floor of the space that v shows, or makes the space anew if it is gone.
 func (s *Store) setFloor(ctx context.Context, v *View, reason string) (done bool, err error) {
-	before := s.sighting()
 	if err := v.Clock(); err != nil {
 		return false, fmt.Errorf("%w: %s: data was lost, or may have been: %s", err, s, reason)
 	}
-	var m *Meta
-	switch {
-	case v.Meta == nil:
-		m = before.meta.next()
-		m.Predecessor, m.Incarnation = m.Incarnation, newToken()
-	default:
-		m = v.Meta.next()
-		if before.meta != nil && before.meta.Incarnation != m.Incarnation {
-			m.Predecessor = before.meta.Incarnation
-		}
-	}
-	if before.meta != nil {
-		m.setLimits(m.Limits().wider(before.meta.Limits()))
-		m.Losses = max(m.Losses, before.meta.Losses)
-		m.Changes = max(m.Changes, before.meta.Changes+1)
-	}
+	m := s.mended(v)
 	newest, err := s.newest(ctx, m.Barred)
 	if err != nil {
 		return false, err
 	}
-	current, err := s.engine.Read(ctx, []string{s.name(metaName)}, Page{})
-	if err != nil {
-		return false, s.failed("read", err)
-	}
-	if err := s.raiseFloor(m, newest, s.present(current.Evidence)); err != nil {
+	if err := s.raiseFloor(m, newest, time.Unix(v.Now, 0)); err != nil {
 		return false, fmt.Errorf("%w: %s: %s", err, s, reason)
 	}
-	m.Losses++
-	m.Heal, m.Lineage = newToken(), current.Lineage
 	return s.putMeta(ctx, v.value, m)
+}
+
+// mended returns what follows the Meta of v once the floor is set: it covers whatever this handle has seen.
+func (s *Store) mended(v *View) *Meta {
+	before := s.sighting().meta
+	var m *Meta
+	if v.Meta == nil {
+		m = before.next()
+		m.Predecessor, m.Incarnation = m.Incarnation, newToken()
+	} else if m = v.Meta.next(); before != nil && before.Incarnation != m.Incarnation {
+		m.Predecessor = before.Incarnation
+	}
+	if before != nil {
+		m.setLimits(m.Limits().wider(before.Limits()))
+		m.Losses = max(m.Losses, before.Losses)
+		m.Changes = max(m.Changes, before.Changes+1)
+	}
+	m.Losses++
+	m.Heal, m.Lineage = newToken(), v.evidence.Lineage
+	return m
 }
 
 // putMeta puts m in place of the meta entry with the value before, and takes what the engine says then for the
@@ -236,14 +234,14 @@ func (s *Store) newest(ctx context.Context, barred *Interval) (int64, error) {
 // newest one that the clock has led to is ever granted, as what was granted in them can't be known.
 func (s *Store) Pardon(ctx context.Context, from time.Time) (barred Interval, err error) {
 	for range tries {
-		v, err := s.Read(ctx, nil, Page{})
+		v, _, err := s.read(ctx, nil, Page{}) // a loss of data that shows gets its floor here
 		if err != nil {
 			return Interval{}, err
 		}
 		if err := v.Clock(); err != nil {
 			return Interval{}, err
 		}
-		m := v.Meta.next()
+		m := s.mended(v)
 		newest, err := s.newest(ctx, nil)
 		if err != nil {
 			return Interval{}, err
@@ -260,8 +258,6 @@ func (s *Store) Pardon(ctx context.Context, from time.Time) (barred Interval, er
 			return Interval{}, fmt.Errorf("store: pardon: from %s: nothing was granted after that: the newest second is %s", stamp(barred.From), stamp(newest))
 		}
 		m.Floor, m.Barred = floor, &barred
-		m.Losses++
-		m.Heal = newToken()
 		if done, err := s.putMeta(ctx, v.value, m); err != nil || done {
 			return barred, err
 		}

@@ -3,9 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
-	"strings"
 	"time"
 )
 
@@ -80,37 +78,6 @@ func WithClock(clock func() time.Time) Option {
 		s.clock = clock
 		return nil
 	}
-}
-
-// TakeOptions removes from the query of an engine's URL what is for the store and not for the engine, and
-// returns it as options: space=NAME and recovery=trusted.
-func TakeOptions(query url.Values) (options []Option, err error) {
-	if query.Has("space") {
-		options = append(options, Space(query.Get("space")))
-		query.Del("space")
-	}
-	if query.Has("recovery") {
-		if word := query.Get("recovery"); word != "trusted" {
-			return nil, fmt.Errorf("store: URL: recovery=%s: want recovery=trusted, or nothing", word)
-		}
-		options = append(options, TrustRecovery())
-		query.Del("recovery")
-	}
-	return options, nil
-}
-
-// CheckURL refuses a URL that has an @ after the host. A password with an unescaped /, ? or # makes one,
-// and a program that takes the URL apart would show a part of the password as a path or a parameter. The
-// error shows nothing of the URL.
-func CheckURL(url string) error {
-	_, rest, found := strings.Cut(url, "://")
-	if !found {
-		rest = url
-	}
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
-		return errors.New("store: URL has an @ after the host: write the special characters of a password as %2F for /, %3F for ?, %23 for #, %40 for @, as elsewhere in the URL")
-	}
-	return nil
 }
 
 func newSettings(options []Option) (settings, error) {

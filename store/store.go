@@ -120,7 +120,7 @@ func (s *Store) create(ctx context.Context) error {
 			return err
 		}
 		if err := s.raiseFloor(m, newest, s.present(first.Evidence)); err != nil {
-			return fmt.Errorf("store: create: %s: %w", s, err)
+			return fmt.Errorf("store: create: %s: %w; or take another name", s, err)
 		}
 	}
 	value := m.encode()

@@ -374,6 +374,25 @@ func TestPardon(t *testing.T) {
 	w.wantFloor("after Pardon", s, pause)
 }
 
+// TestPardonAfterLoss: what a clock has set years ahead is no reason to be stuck when data is lost as well.
+func TestPardonAfterLoss(t *testing.T) {
+	w := newWorld(t)
+	w.create()
+	w.now = noon.AddDate(1, 0, 0)
+	w.put(w.open(), "y", "1")
+	w.now = noon
+	w.data.SetLineage("another")
+	s := w.open()
+	if _, err := s.Read(t.Context(), nil, store.Page{}); !errors.Is(err, store.ErrClock) {
+		t.Errorf("Read after the loss: %v, want ErrClock", err)
+	}
+	if _, err := s.Pardon(t.Context(), noon.AddDate(0, 11, 0)); err != nil {
+		t.Errorf("Pardon: %v", err)
+	}
+	w.put(s, "x", "1")
+	w.wantFloor("pardoned", s, pause)
+}
+
 func TestClocksApart(t *testing.T) {
 	data := storetest.NewMemory()
 	off := time.Duration(0)

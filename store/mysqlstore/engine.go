@@ -92,7 +92,7 @@ func (e *Engine) swap(ctx context.Context, expect, put []store.Entry) (store.Ans
 	find, findArgs := findSQL(names)
 	r, err := e.call(ctx, "swap", beginSQL+text+countSQL+find+" AND NOT @randflake_ok", append(args, findArgs...), names)
 	if r.fresh {
-		return store.Answer{}, e.explain("swap", errors.New("outcome unknown: the table was made this very second, and another in its place would look the same: try again"))
+		return store.Answer{}, e.explain(ctx, "swap", errors.New("outcome unknown: the table was made this very second, and another in its place would look the same: try again"))
 	} else if r.Swapped {
 		r.Named = slices.Clone(expect)
 	}
@@ -148,10 +148,10 @@ func (e *Engine) call(ctx context.Context, what, text string, args []any, names 
 		server := new(mysql.MySQLError)
 		again := errors.Is(err, driver.ErrBadConn) || errors.As(err, &server) && slices.Contains([]uint16{1213, 1205, 1020}, server.Number)
 		if answered || !again || time.Since(began) > patience {
-			return report{}, e.explain(what, err)
+			return report{}, e.explain(ctx, what, err)
 		}
 	}
-	return report{}, e.explain(what, fs.ErrClosed)
+	return report{}, e.explain(ctx, what, fs.ErrClosed)
 }
 
 // send sends one request and takes its answers. An error before the first comes before COMMIT as well, so nothing was
@@ -182,7 +182,7 @@ func (e *Engine) Prepare(ctx context.Context) (err error) {
 			_, err = e.db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+e.config.Table+createSQL)
 		}
 	}
-	return e.explain("prepare", err)
+	return e.explain(ctx, "prepare", err)
 }
 
 // Close implements [store.Engine]. A database that New was given stays open.
@@ -212,8 +212,14 @@ var (
 	}
 )
 
-// explain wraps an error with what was tried, and what it means.
-func (e *Engine) explain(what string, err error) error {
+// explain wraps an error with what was tried, and what it means. The network may time out a moment before the context.
+func (e *Engine) explain(ctx context.Context, what string, err error) error {
+	if deadline, ok := ctx.Deadline(); err != nil && ok && time.Until(deadline) <= 0 {
+		<-ctx.Done()
+	}
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
 	server := new(mysql.MySQLError)
 	if e.closed.Load() {
 		err = fs.ErrClosed

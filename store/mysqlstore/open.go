@@ -84,7 +84,7 @@ func New(ctx context.Context, db *sql.DB, config Config) (*Engine, error) {
 	e := &Engine{db: db, config: config}
 	isMariaDB, where, err := e.examine(ctx)
 	if err != nil {
-		return nil, e.explain("open", err)
+		return nil, e.explain(ctx, "open", err)
 	}
 	e.report, e.config.where = reportSQL(isMariaDB), cmp.Or(config.where, where)
 	return e, nil

@@ -80,7 +80,6 @@ func fastClock(w *world.World) {
 	if w.ServerClock != nil {
 		w.StepServer(0)
 	}
-	w.Worker.Nodes = sixteenth
 	w.Recover(others...)
 	late := w.Launch(1)
 	pardonIfNeeded(w, "nodes", late...)

@@ -24,7 +24,7 @@ var requests = []Fault{
 	},
 	{
 		Name:   "storm",
-		Does:   "hundreds of keepers want a single node each; when they have closed, one worker wants all nodes, and then they come back",
+		Does:   "many keepers want a few nodes each, of various numbers; when they have closed, one worker wants all nodes, and then one a single node",
 		Expect: "ranges are split and merged: all get what they want",
 		Stores: all,
 		Script: storm,
@@ -87,16 +87,22 @@ func lostGrant(w *world.World) {
 func storm(w *world.World) {
 	w.Patience = 2 * time.Minute
 	usual := w.Worker
-	single := usual
-	single.Nodes, single.Keepers, single.TTL = 1, 100, 5*time.Minute
-	w.Worker = single
-	w.Close(w.Start(w.Rounds(2))...)
+	w.Worker.Keepers, w.Worker.TTL = 40, 5*time.Minute
+	for range w.Rounds(2) {
+		var small []*world.Process
+		for _, nodes := range []int{1, 2, 5, 33} {
+			w.Worker.Nodes = nodes + w.Int(0, 1)
+			small = append(small, w.Launch(1)...)
+		}
+		w.GoOn(small...)
+		w.Close(small...)
+	}
 	w.Worker = usual
 	w.Worker.Nodes = randflake.MaxNode + 1
 	all := w.Start(1)[0]
 	w.Ensure(all.Held().Nodes() == randflake.MaxNode+1, "it has nodes %d to %d", all.Held().FirstNode, all.Held().LastNode)
 	all.Close()
-	w.Worker = single
+	w.Worker.Nodes = 1
 	w.Start(1)
 }
 

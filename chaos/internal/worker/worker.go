@@ -185,7 +185,7 @@ func (w *worker) insist(ctx context.Context, f func(context.Context) error) erro
 		}
 		slog.Warn("no lease yet", "error", err)
 		w.page.Refused[page.KindOf(err)].Add(1)
-		pause(ctx, w.TTL/20)
+		pause(ctx, 300*time.Millisecond)
 	}
 }
 

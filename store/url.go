@@ -1,0 +1,117 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// Begin is what the Open and Create of an engine's package have in common: it connects to the engine at url, and
+// lets begin, which is Open or Create, do the rest. The engine is closed if that fails. The options of the
+// URL come before the others.
+func Begin[E Engine](ctx context.Context, url string, connect func(ctx context.Context, url string) (E, []Option, error),
+	begin func(context.Context, Engine, ...Option) (*Store, error), options []Option) (*Store, error) {
+	engine, more, err := connect(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	s, err := begin(ctx, engine, append(more, options...)...)
+	if err != nil {
+		engine.Close()
+	}
+	return s, err
+}
+
+// ParseURL reads an engine's URL. Its errors show nothing of it, as there may be a password in any part of one
+// that is malformed.
+func ParseURL(raw string) (*url.URL, url.Values, error) {
+	if err := CheckURL(raw); err != nil {
+		return nil, nil, err
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, nil, errors.New("store: URL: can't be parsed: percent-encode what is special in user, password and parameters")
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, nil, errors.New("store: URL: parameters can't be parsed: want name=value, separated by &")
+	}
+	return u, query, nil
+}
+
+// CheckURL refuses a URL that has an @ after the host. A password with an unescaped /, ? or # makes one,
+// and a program that takes the URL apart would show a part of the password as a path or a parameter. The
+// error shows nothing of the URL.
+func CheckURL(url string) error {
+	_, rest, found := strings.Cut(url, "://")
+	if !found {
+		rest = url
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
+		return errors.New("store: URL has an @ after the host: write the special characters of a password as %2F for /, %3F for ?, %23 for #, %40 for @, as elsewhere in the URL")
+	}
+	return nil
+}
+
+// TakeOptions removes from the query of an engine's URL what is for the store and not for the engine, and
+// returns it as options: space=NAME and recovery=trusted.
+func TakeOptions(query url.Values) (options []Option, err error) {
+	if query.Has("space") {
+		options = append(options, Space(Take(query, "space")))
+	}
+	trusted, err := TakeWord(query, "recovery", "trusted")
+	if trusted {
+		options = append(options, TrustRecovery())
+	}
+	return options, err
+}
+
+// Take removes a parameter and returns its value.
+func Take(query url.Values, name string) string {
+	defer query.Del(name)
+	return query.Get(name)
+}
+
+// TakeWord removes a parameter that has just one meaning, and reports whether it is there. Another value is
+// an error.
+func TakeWord(query url.Values, name, word string) (bool, error) {
+	if !query.Has(name) {
+		return false, nil
+	}
+	if got := Take(query, name); got != word {
+		return false, fmt.Errorf("store: URL: %s=%s: want %s=%s, or nothing", name, got, name, word)
+	}
+	return true, nil
+}
+
+// TakeTLS removes the parameters ca, cert and key, which name files in PEM format: of the authorities that the
+// server's certificate must be signed by, the system's without, and of the client's certificate and its key.
+// It returns nil if none is given.
+func TakeTLS(query url.Values) (*tls.Config, error) {
+	ca, cert, key := Take(query, "ca"), Take(query, "cert"), Take(query, "key")
+	if ca+cert+key == "" {
+		return nil, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if ca != "" {
+		pem, err := os.ReadFile(ca)
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("store: URL: ca=%s: %w", ca, cmp.Or(err, errors.New("no certificate in PEM format")))
+		}
+	}
+	if cert+key != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("store: URL: cert=%s, key=%s: %w", cert, key, err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
