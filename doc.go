@@ -7,7 +7,7 @@
 //
 //	secret, err := randflake.ParseSecret(os.Getenv("RANDFLAKE_SECRET"))
 //	store, err := filestore.Open("leases")
-//	keeper, err := lease.Keep(ctx, store, secret)
+//	keeper, err := lease.Keep(ctx, lease.On(store), secret)
 //	id, err := keeper.Generator().Generate()
 //
 // # Uniqueness
@@ -28,8 +28,8 @@
 // format ends at 2058-11-05 17:10:23 UTC.
 //
 // An ID is not authenticated: any 64-bit value opens to something. Two secrets are two ID spaces,
-// which may collide. The clone of a running virtual machine repeats its twin's IDs until its lease is
-// renewed.
+// which may collide. The clone of a running virtual machine repeats its twin's IDs until both have tried
+// to renew their lease.
 //
 // # Speed
 //

@@ -3,6 +3,7 @@ package randflake
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -265,9 +266,12 @@ func (g *Generator) Freeze() {
 	if reached >= st.bounds.start {
 		over.cursor.next.Store(pack(reached, st.bounds.last, MaxSequence) + 1)
 	}
-	over.frozen = true
+	over.freeze()
 	g.state.Store(over)
 }
+
+// freeze makes the lease of st one that is over, before any second.
+func (st *state) freeze() { st.frozen, st.bounds.end = true, math.MinInt64 }
 
 // Ready returns nil if an ID can be made at present, and otherwise the error that Generate would return
 // once no processor has IDs in hand. It makes no ID and counts as no refusal.
@@ -339,7 +343,9 @@ func (g *Generator) grow(st *state) {
 	defer g.mu.Unlock()
 	if g.state.Load() == st {
 		grown := g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)), st.issued())
-		grown.frozen = st.frozen
+		if st.frozen {
+			grown.freeze()
+		}
 		g.state.Store(grown)
 	}
 }

@@ -9,8 +9,11 @@ import (
 	"strings"
 )
 
-// usualRate is how many IDs a second each worker makes, unless the user wants more of them.
-const usualRate = 50_000
+// How many IDs a second each worker makes, in either form, unless the user wants more of them.
+const (
+	usualRate = 50_000
+	shortRate = 10_000
+)
 
 // carryOut does the jobs of plan, some at a time, and again until enough IDs are made. It returns an error only
 // if it could not go on; outcomes have errors of their own.
@@ -87,11 +90,10 @@ func doIn(ctx context.Context, f flags, j job, dir string, rate int) outcome {
 // rateFor returns how many IDs a second each worker is to make, so that one round makes enough: a run has some
 // three workers for some ten seconds, and for twenty in the full form.
 func rateFor(f flags, runs int) int {
-	workerSeconds := 60
 	if f.short {
-		workerSeconds = 30
+		return max(int(f.ids)/runs/30, shortRate)
 	}
-	return max(int(f.ids)/runs/workerSeconds, usualRate)
+	return max(int(f.ids)/runs/60, usualRate)
 }
 
 // A total is the sum of outcomes.
@@ -126,7 +128,7 @@ func (t total) String() string {
 func found(bug string, outcomes []outcome) error {
 	var by []string
 	for _, o := range outcomes {
-		if !o.fault.Repeats && !o.OK() {
+		if o.err != nil { // without the bug there is none
 			by = append(by, o.fault.Name)
 		}
 	}

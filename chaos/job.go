@@ -62,7 +62,7 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 		settings.Limits = world.Limits
 	}
 	if f.bug != "" {
-		settings.Patience = 10 * time.Second // a script may wait in vain
+		settings.Patience = 5 * time.Second // a script may wait in vain
 	}
 	if j.fault.Start != nil {
 		settings.Start = j.fault.Start
@@ -71,6 +71,7 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 	if err == nil {
 		err = w.Play(j.fault.Script)
 	}
+	falseAlarm := w.FalseAlarm()
 	w.End()
 	if errors.Is(err, engine.ErrNotPermitted) {
 		o.skipped = err
@@ -83,7 +84,7 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 	o.refused, o.notes = w.Refused(), w.Notes()
 	var checkErr error
 	o.Result, checkErr = j.check(w, f, secret, dir)
-	o.err = errors.Join(err, checkErr, j.judge(w, o))
+	o.err = errors.Join(err, checkErr, o.findings(w.RepeatsUntil()), falseAlarm, j.judge(o))
 	if from := w.RepeatsFrom(); !from.IsZero() {
 		o.notes = append(o.notes, fmt.Sprintf("%d IDs were made twice, the last ones in a second that began %.1f s after the copy did",
 			o.Duplicates, time.Unix(o.LastDuplicate, 0).Sub(from).Seconds()))
@@ -116,12 +117,9 @@ func (j job) check(w *world.World, f flags, secret randflake.Secret, dir string)
 	return checker.Result()
 }
 
-// judge returns what the checks found that is not as expected.
-func (j job) judge(w *world.World, o outcome) error {
+// judge returns what the workers met with that is not as expected.
+func (j job) judge(o outcome) error {
 	var errs []error
-	if err := o.findings(w.RepeatsUntil()); err != nil {
-		errs = append(errs, err)
-	}
 	allowed := make(map[page.Kind]bool)
 	for _, k := range j.fault.May {
 		allowed[k] = true

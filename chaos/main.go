@@ -81,7 +81,7 @@ func parse(args []string, out io.Writer) (f flags, err error) {
 	set.StringVar(&f.bug, "bug", "", "`name` of a bug to plant, which must be found: "+strings.Join(bugNames(), ", "))
 	set.StringVar(&f.results, "results", "", "`file` for a table of the results, in Markdown")
 	set.BoolVar(&f.keep, "keep", false, "keep the files of all runs, and not just of those that fail")
-	set.IntVar(&f.parallel, "parallel", 4, "`number` of runs at a time; they mostly wait")
+	set.IntVar(&f.parallel, "parallel", 8, "`number` of runs at a time; they mostly wait")
 	if err := set.Parse(args); err != nil {
 		return f, err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/chaos/internal/broken"
 	"github.com/randflake/randflake/chaos/internal/fault"
 )
 
@@ -45,17 +46,22 @@ func TestSmoke(t *testing.T) {
 // TestPlantedBugs is the negative control: what must not happen is found when it does.
 func TestPlantedBugs(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	for _, tt := range []struct{ bug, fault string }{
-		{"start-now", "restart"},
-		{"release-anyway", "stale-release"},
-	} {
-		t.Run(tt.bug, func(t *testing.T) {
+	slots := make(chan bool, 3) // not all at once, as the leases of the sound must not end meanwhile
+	for bug, args := range bugsAndFaults {
+		t.Run(string(bug), func(t *testing.T) {
 			t.Parallel()
+			slots <- true
+			defer func() { <-slots }()
 			var out strings.Builder
-			if err := run(t.Context(), []string{"-bug", tt.bug, "-fault", tt.fault, "-short"}, &out); err != nil {
+			if err := run(t.Context(), append(strings.Fields(args), "-bug", string(bug), "-short"), &out); err != nil {
 				t.Errorf("%v\n%s", err, &out)
 			}
 		})
+	}
+	for _, bug := range broken.Bugs {
+		if bugsAndFaults[bug] == "" {
+			t.Errorf("no run is to find the bug %s", bug)
+		}
 	}
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
@@ -66,6 +72,22 @@ func TestPlantedBugs(t *testing.T) {
 			t.Errorf("error %v, want that the bug was not found\n%s", err, &out)
 		}
 	})
+}
+
+// bugsAndFaults says which run finds which bug.
+var bugsAndFaults = map[broken.Bug]string{
+	broken.IgnoreMeta:    "-fault storm",
+	broken.IgnoreValues:  "-fault clone -store file",
+	broken.TwoSteps:      "-fault storm",
+	broken.StandStill:    "-fault old-copy",
+	broken.RepeatSwaps:   "-fault storm",
+	broken.LateSync:      "-fault store-kill",
+	broken.Expiry:        "-fault restart",
+	broken.TrustCopies:   "-fault restored -store file",
+	broken.StartNow:      "-fault restart",
+	broken.ReleaseAnyway: "-fault stale-release",
+	broken.AnyChange:     "-fault store-kill",
+	broken.RenewAnyway:   "-fault pause",
 }
 
 // TestInterrupt stops everything in the middle.

@@ -18,7 +18,7 @@ import (
 const (
 	freshness = 2 * 60 // seconds for which the token of a request serves, give or take MaxSkew
 
-	probes   = 12 // cells of the right size that are looked at before all are
+	probes   = 24 // cells of the right size that are looked at before all are
 	larger   = 4  // larger cells, likewise
 	receipts = 256
 )
@@ -281,10 +281,9 @@ func (a *acquisition) fits(c cell) bool {
 	return !c.run.Closed && c.size() >= a.Nodes && c.first+uint32(a.Nodes) <= a.Below
 }
 
-// best returns the cell to take: one that is free now, the smallest and of these the longest unused, or else one that
-// was released in this very second or later, whose lease then starts in the future. Those that somebody held
-// long ago and never gave back come last, as it may be the clock that is wrong. After a conflict the choice
-// among equals is random, so that callers part.
+// best returns the cell to take: one that is free now, the smallest, or else one that was released in this very second
+// or later, whose lease then starts in the future. Those that somebody held long ago and never gave back come
+// last, as it may be the clock that is wrong. The choice among equals is random, so that callers part.
 func (a *acquisition) best(s situation, seen []sight) (sight, bool) {
 	var free, later []sight
 	for _, c := range seen {
@@ -303,17 +302,9 @@ func (a *acquisition) best(s situation, seen []sight) (sight, bool) {
 			}
 			return c.Nodes()
 		}
-		slices.SortFunc(free, func(x, y sight) int {
-			return cmp.Or(rank(x)-rank(y), cmp.Compare(x.HighWater, y.HighWater), cmp.Compare(x.FirstNode, y.FirstNode))
-		})
-		if a.conflicts > 0 {
-			same := slices.IndexFunc(free, func(c sight) bool { return rank(c) != rank(free[0]) })
-			if same < 0 {
-				same = len(free)
-			}
-			return free[rand.IntN(same)], true
-		}
-		return free[0], true
+		least := rank(slices.MinFunc(free, func(x, y sight) int { return rank(x) - rank(y) }))
+		free = slices.DeleteFunc(free, func(c sight) bool { return rank(c) > least })
+		return free[rand.IntN(len(free))], true
 	}
 	if len(later) > 0 {
 		return slices.MinFunc(later, func(x, y sight) int { return cmp.Compare(x.HighWater, y.HighWater) }), true
@@ -340,8 +331,8 @@ func (a *acquisition) take(ctx context.Context, s situation, c sight, watch []st
 	return a.grant(ctx, s, granted, body, c.item, watch)
 }
 
-// pieces returns into how many cells of the wanted size to cut a cell, in advance of others who will want some: as many
-// as there are, more when many want some at once, but only a part of a cell that holds many.
+// pieces returns into how many cells of the wanted size to cut a cell, in advance of others who will want some: twice as
+// many as there are, more when many want some at once, but only a part of a cell that holds many.
 func (a *acquisition) pieces(s situation, c cell) uint32 {
 	n := uint32(a.Nodes)
 	there := uint32(0)
@@ -351,7 +342,7 @@ func (a *acquisition) pieces(s situation, c cell) uint32 {
 		}
 	}
 	room := (min(c.last()+1, a.Below) - c.first) / n
-	return max(1, min(max(there, 16)<<min(a.conflicts, 6), room/8))
+	return max(1, min(max(2*there, 1024)<<min(a.conflicts, 6), room/8))
 }
 
 // grant puts the record of a new lease, and a receipt by which the caller can be told again.

@@ -69,8 +69,10 @@ func (l *leases) Renew(ctx context.Context, held Record, renewal Renewal) (renew
 		return Record{}, err
 	}
 	if late := now + seconds(renewal.TTL)/2 - 1 - renewed.HighWater; late > 0 && renewed.HighWater+1 < until && !l.capped(renewed) {
-		// The process was suspended, and what it took for the present was long past.
-		return l.Renew(ctx, renewed, renewal)
+		// The process was suspended, and what it took for the present was long past. What was done stays done.
+		if again, err := l.Renew(ctx, renewed, renewal); err == nil {
+			return again, nil
+		}
 	}
 	return renewed, nil
 }

@@ -15,7 +15,7 @@
 // no two generators share both a number and a second, whatever clocks and processes do:
 //
 //	store, err := filestore.Open("leases")
-//	keeper, err := snowflake.Keep(ctx, store, snowflake.Twitter())
+//	keeper, err := snowflake.Keep(ctx, lease.On(store), snowflake.Twitter())
 //	id, err := keeper.Generator().Generate()
 //	err = keeper.Close()
 //

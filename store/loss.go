@@ -77,6 +77,9 @@ func (s *Store) lossIn(before sighting, v *View, e Evidence) string {
 	if v.Meta == nil {
 		return "the space is gone"
 	}
+	if v.Meta.Lineage == noticed {
+		return "a process noticed it whose clock is wrong"
+	}
 	if v.Meta.Lineage != e.Lineage && !s.settings.trustRecovery {
 		return fmt.Sprintf("the data is another copy, %q in place of %q", e.Lineage, v.Meta.Lineage)
 	}
@@ -142,18 +145,29 @@ func (s *Store) heal(ctx context.Context, reason string, force bool) error {
 
 // setFloor sets the floor of the space that v shows, or makes the space anew if it is gone.
 func (s *Store) setFloor(ctx context.Context, v *View, reason string) (done bool, err error) {
-	if err := v.Clock(); err != nil {
-		return false, fmt.Errorf("%w: %s: data was lost, or may have been: %s", err, s, reason)
-	}
 	m := s.mended(v)
 	newest, err := s.newest(ctx, m.Barred)
 	if err != nil {
 		return false, err
 	}
-	if err := s.raiseFloor(m, newest, time.Unix(v.Now, 0)); err != nil {
+	if err := cmp.Or(v.Clock(), s.raiseFloor(m, newest, time.Unix(v.Now, 0))); err != nil {
+		s.leaveWord(ctx, v)
 		return false, fmt.Errorf("%w: %s: %s", err, s, reason)
 	}
 	return s.putMeta(ctx, v.value, m)
+}
+
+// noticed is the lineage of a space whose loss of data was noticed by a process that could not set the floor.
+const noticed = "lost"
+
+// leaveWord sees to it that others set the floor, who may not have seen what was lost.
+func (s *Store) leaveWord(ctx context.Context, v *View) {
+	if v.Meta == nil || v.Meta.Lineage == noticed {
+		return
+	}
+	m := v.Meta.next()
+	m.Lineage = noticed
+	s.engine.Swap(ctx, []Entry{{s.name(metaName), v.value}}, []Entry{{s.name(metaName), m.encode()}})
 }
 
 // mended returns what follows the Meta of v once the floor is set: it covers whatever this handle has seen.

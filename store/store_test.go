@@ -326,12 +326,25 @@ func TestSlowClockSetsNoFloor(t *testing.T) {
 	}
 	w.wantFloor("refused", w.open(), 0)
 	w.now = noon.Add(-30 * time.Second)
+	fresh := w.open()
+	w.get(fresh, "x")
+	if w.floor(fresh) < pause {
+		t.Error("a new process with a right clock has not set the floor")
+	}
+	w.get(s, "x")
+	w.wantFloor("covered", s, w.floor(fresh))
+
+	w = newWorld(t)
+	s = w.create()
+	backup = w.data.Snapshot()
+	w.put(s, "x", "1")
+	w.data.Restore(backup)
+	w.now = noon.Add(-30 * time.Second)
 	w.get(s, "x")
 	w.wantFloor("with a clock 30 seconds slow", s, pause+30*time.Second)
 
 	slow := newWorld(t)
-	fresh := slow.create()
-	slow.put(fresh, "x", "1")
+	slow.put(slow.create(), "x", "1")
 	slow.now = slow.now.Add(-time.Hour)
 	if err := slow.open().Distrust(t.Context()); !errors.Is(err, store.ErrClock) {
 		t.Errorf("Distrust with a clock an hour slow, by a handle that has seen nothing: %v, want ErrClock", err)

@@ -156,6 +156,9 @@ func (s *Store) Swap(ctx context.Context, view *View, change Change) (done bool,
 		return answer.Swapped, v, nil
 	}
 	if err := s.heal(ctx, loss, false); err != nil {
+		if answer.Swapped { // no error that says that nothing was done
+			err = fmt.Errorf("store: swap: outcome unknown: %v", err)
+		}
 		return false, nil, err
 	}
 	names := make([]string, len(change.Expect))

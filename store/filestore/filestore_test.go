@@ -401,6 +401,37 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
+// TestSyncs: a Swap syncs a file and the directory, once each, and a Read nothing unless another process has written.
+func TestSyncs(t *testing.T) {
+	d := newDisk()
+	e, other := d.open(), d.open()
+	if err := e.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	read(t, e)
+	syncs := 0
+	d.fault = func(_ int, op, _ string) mishap {
+		if strings.HasPrefix(op, "sync") {
+			syncs++
+		}
+		return none
+	}
+	for i := range 20 {
+		swap(t, e, "0", fmt.Sprint(i))
+		read(t, e)
+	}
+	if syncs != 40 {
+		t.Errorf("%d syncs in 20 Swaps and Reads, want 40", syncs)
+	}
+	swap(t, other, "0", "x")
+	syncs = 0
+	read(t, e)
+	read(t, e)
+	if syncs != 1 {
+		t.Errorf("%d syncs in two Reads after another's Swap, want 1", syncs)
+	}
+}
+
 func BenchmarkSwap(b *testing.B) {
 	for _, entries := range []int{10, 10_000, 100_000} {
 		b.Run(fmt.Sprint(entries), func(b *testing.B) {

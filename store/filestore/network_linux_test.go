@@ -3,7 +3,6 @@ package filestore
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -66,20 +65,4 @@ func TestDiskFull(t *testing.T) {
 	}
 	os.Remove(filler)
 	swap(t, e, "0", "after")
-}
-
-// TestFAT: FAT has no hard links.
-func TestFAT(t *testing.T) {
-	image := filepath.Join(t.TempDir(), "image")
-	if out, err := exec.Command("mkfs.vfat", "-C", image, "1024").CombinedOutput(); err != nil {
-		t.Skipf("can't make a file system: %v: %s", err, out)
-	}
-	dir := t.TempDir()
-	if out, err := exec.Command("mount", "-o", "loop", image, dir).CombinedOutput(); err != nil {
-		t.Skipf("can't mount: %v: %s", err, out)
-	}
-	t.Cleanup(func() { syscall.Unmount(dir, 0) })
-	if err := open(t, dir).Prepare(t.Context()); !errors.Is(err, store.ErrUnsafe) {
-		t.Errorf("error %v, want ErrUnsafe", err)
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/randflake/randflake/store"
@@ -239,5 +240,89 @@ func TestStalledWriter(t *testing.T) {
 		if d.visible[bogus] != nil {
 			t.Error("the bogus file was never removed")
 		}
+	}
+}
+
+// TestBogusTwin: a writer's number counts only if the very file that it follows is there, and not what another
+// stalled writer has left in its place, though that puts the same.
+func TestBogusTwin(t *testing.T) {
+	d := newDisk()
+	fast := d.open()
+	if err := fast.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	entry := func(value string) []store.Entry { return []store.Entry{{Name: "a", Value: []byte(value)}} }
+	ready, resume, died := make(chan bool), make(chan bool), make(chan error)
+	first := d.openBy(&stalling{diskFiles: diskFiles{d, 0}, die: true, meanwhile: func() { close(ready); <-resume }})
+	go func() {
+		_, err := first.Swap(context.Background(), nil, entry("1"))
+		died <- err
+	}()
+	<-ready
+	swap(t, fast, "a", "1")
+	number := fast.state.Number + 1
+	second := d.openBy(&stalling{diskFiles: diskFiles{d, 0}, meanwhile: func() {
+		for range 12 {
+			swap(t, fast, "a", "2")
+		}
+		close(resume)
+		if err := <-died; !errors.Is(err, errDown) || d.visible[diskDir+"/"+numbered(number)] == nil {
+			t.Errorf("error %v: want a bogus file", err)
+		}
+	}})
+	if answer, err := second.Swap(t.Context(), entry("1"), entry("3")); err != nil || answer.Swapped {
+		t.Errorf("Swap: swapped %v, %v, though another value was put since", answer.Swapped, err)
+	}
+	if value := d.open().mustGet(t, "a"); string(value) != "2" {
+		t.Errorf("found %q, want 2", value)
+	}
+}
+
+func (e *Engine) mustGet(t *testing.T, name string) []byte {
+	answer, err := e.Read(t.Context(), []string{name}, store.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Named[0].Value
+}
+
+// slowList has the first list of files show none that was made after file last.
+type slowList struct {
+	diskFiles
+	last string
+}
+
+func (s *slowList) list(path string) ([]fs.DirEntry, error) {
+	entries, err := s.diskFiles.list(path)
+	if s.last != "" {
+		entries = slices.DeleteFunc(entries, func(entry fs.DirEntry) bool { return entry.Name() > s.last })
+		s.last = ""
+	}
+	return entries, err
+}
+
+// TestSlowList: a bogus snapshot is not taken for the newest file where a list is of no one moment.
+func TestSlowList(t *testing.T) {
+	d := newDisk()
+	fast := d.open()
+	if err := fast.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	swap(t, fast, "a", "old")
+	stalled := d.openBy(&stalling{diskFiles: diskFiles{d, 0}, die: true, meanwhile: func() {
+		for range 12 {
+			swap(t, fast, "a", "new")
+		}
+	}})
+	stalled.often = 0
+	if _, err := stalled.Swap(t.Context(), nil, []store.Entry{{Name: "a", Value: []byte("bogus")}}); !errors.Is(err, errDown) {
+		t.Fatal(err)
+	}
+	bogus := numbered(3)
+	if f, err := fast.read(3); err != nil || f.Base != 3 {
+		t.Fatalf("file 3 is no bogus snapshot: %v, %v", f, err)
+	}
+	if value := d.openBy(&slowList{diskFiles{d, 0}, bogus}).mustGet(t, "a"); string(value) != "new" {
+		t.Errorf("found %q, want what is new", value)
 	}
 }

@@ -1,13 +1,13 @@
 package mysqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -24,165 +24,127 @@ type Engine struct {
 	db       *sql.DB
 	ownsDB   bool
 	config   Config
-	report   string // the statement that makes a report
 	closed   atomic.Bool
 	examined atomic.Pointer[string] // the lineage of the server that was examined last
 }
 
-const (
-	createSQL = ` (name VARCHAR(100) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
-		value MEDIUMBLOB NOT NULL, calls BIGINT UNSIGNED NOT NULL) ENGINE = InnoDB`
-
-	// beginSQL begins a transaction whose reads without locks are all of the moment of the first.
-	beginSQL = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION READ WRITE;\n"
-
-	// countSQL counts the call, in a row that is seldom another connection's as well, after all other locks. It also makes
-	// durable what the call finds, which others may have committed but not yet flushed: a commit that writes
-	// waits until everything before it is on disk.
-	countSQL = "INSERT INTO @table (name, value, calls) VALUES (CONCAT('!', CONNECTION_ID() % 64), '', 1) ON DUPLICATE KEY UPDATE calls = calls + 1;\n"
-
-	firstName = "-" // is after the names of those rows, and not after any entry's
-	insertSQL = "INSERT INTO @table (name, value, calls) SELECT ?, ?, 0 FROM DUAL WHERE @randflake_ok"
-	patience  = 10 * time.Second // with calls that the server gives up
-)
+const createSQL = ` (name VARCHAR(100) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+	value MEDIUMBLOB NOT NULL, calls BIGINT UNSIGNED NOT NULL) ENGINE = InnoDB`
 
 // Read implements [store.Engine].
 func (e *Engine) Read(ctx context.Context, names []string, page store.Page) (store.Answer, error) {
-	text, args := findSQL(names)
-	if text = beginSQL + countSQL + text; page.Limit > 0 {
-		text += " UNION ALL (SELECT 1, name, value FROM @table WHERE name >= ? AND name < ? ORDER BY name LIMIT ?)"
-		args = append(args, max(page.From, firstName), page.To, page.Limit)
-	}
-	r, err := e.call(ctx, "read", text, args, names)
-	r.Swapped = false // it is that of an earlier call
-	slices.SortFunc(r.Page, byName)
-	return r.Answer, err
-}
-
-func byName(x, y store.Entry) int { return strings.Compare(x.Name, y.Name) }
-
-// findSQL returns a query for entries; the column before them tells them from those of a page.
-func findSQL(names []string) (text string, args []any) {
-	for _, name := range names {
-		args = append(args, name)
-	}
-	return "SELECT 0, name, value FROM @table WHERE name IN (''" + strings.Repeat(", ?", len(names)) + ")", args
+	return e.call(ctx, "read", "ONLY; SET @randflake_ok = 0", nil, names, page)
 }
 
 // Swap implements [store.Engine].
 func (e *Engine) Swap(ctx context.Context, expect, put []store.Entry) (a store.Answer, err error) {
-	for began := time.Now(); time.Since(began) < patience; {
-		if a, err = e.swap(ctx, expect, put); !errors.Is(err, errDuplicate) {
-			return a, err
-		}
-		// An entry that was to be new is there. To put nothing tells what it is, and makes that durable.
-		if a, err := e.swap(ctx, expect, nil); err != nil || !a.Swapped {
-			return a, err
-		}
-	}
-	return a, err
-}
-
-func (e *Engine) swap(ctx context.Context, expect, put []store.Entry) (store.Answer, error) {
 	names := make([]string, len(expect))
 	for i, entry := range expect {
 		names[i] = entry.Name
 	}
-	text, args := swapSQL(expect, put)
-	find, findArgs := findSQL(names)
-	r, err := e.call(ctx, "swap", beginSQL+text+countSQL+find+" AND NOT @randflake_ok", append(args, findArgs...), names)
-	if r.fresh {
-		return store.Answer{}, e.explain(ctx, "swap", errors.New("outcome unknown: the table was made this very second, and another in its place would look the same: try again"))
-	} else if r.Swapped {
-		r.Named = slices.Clone(expect)
+	for _, lockNew := range []bool{false, true} {
+		text, args := swapSQL(expect, put, lockNew)
+		a, err = e.call(ctx, "swap", text, args, names, store.Page{})
+		if !errors.Is(err, &mysql.MySQLError{Number: 1062}) { // an entry that was to be new is there
+			break
+		}
 	}
-	return r.Answer, err
+	if a.Swapped {
+		a.Named = slices.Clone(expect)
+	}
+	return a, err
 }
 
-// swapSQL locks what is expected, in the order of names, for sharing if it is not put, and puts if all is so. One that
-// is to be absent has its gap locked; if it is put as well, its insertion fails where it is there.
-func swapSQL(expect, put []store.Entry) (text string, args []any) {
-	puts, there := map[string][]byte{}, map[string]bool{} // false for those to be absent
+func byName(x, y store.Entry) int { return strings.Compare(x.Name, y.Name) }
+
+// swapSQL locks what is expected, in the order of names, for sharing if it is not put, and puts if all is so. What is to
+// be absent has its gap locked. Where it is put as well that makes deadlocks with others that put there, so it is only done
+// with lockNew; without, its insertion fails where it is there.
+func swapSQL(expect, put []store.Entry, lockNew bool) (text string, args []any) {
+	locks, absent := map[string]string{}, map[string]bool{}
 	for _, entry := range put {
-		puts[entry.Name] = entry.Value
+		locks[entry.Name] = " FOR UPDATE"
 	}
-	text = "SET @randflake_ok = 1"
+	text = "WRITE; SET @randflake_ok = 1"
 	for _, entry := range slices.SortedFunc(slices.Values(expect), byName) {
-		before, again := there[entry.Name]
-		there[entry.Name] = entry.Value != nil && (before || !again)
-		lock := map[bool]string{true: " FOR UPDATE)", false: " LOCK IN SHARE MODE)"}[puts[entry.Name] != nil]
-		if entry.Value != nil {
-			text, args = text+" AND (SELECT COUNT(*) FROM @table WHERE name = ? AND value = ?"+lock, append(args, entry.Name, entry.Value)
-		} else if puts[entry.Name] == nil {
-			text, args = text+" AND NOT (SELECT COUNT(*) FROM @table WHERE name = ?"+lock, append(args, entry.Name)
+		absent[entry.Name] = entry.Value == nil
+		if lock := locks[entry.Name]; lock == "" || entry.Value != nil || lockNew {
+			text += " AND ? = (SELECT COUNT(*) FROM @table WHERE name = ? AND value = COALESCE(?, value)" + cmp.Or(lock, " LOCK IN SHARE MODE") + ")"
+			args = append(args, entry.Value != nil, entry.Name, entry.Value)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(puts)) {
-		if isThere, expected := there[name]; isThere {
-			text, args = text+";\nUPDATE @table SET value = ? WHERE name = ? AND @randflake_ok", append(args, puts[name], name)
-		} else if expected {
-			text, args = text+";\n"+insertSQL, append(args, name, puts[name])
-		} else {
-			text, args = text+";\n"+insertSQL+" ON DUPLICATE KEY UPDATE value = ?", append(args, name, puts[name], puts[name])
+	for _, entry := range slices.SortedFunc(slices.Values(put), byName) {
+		text += ";\nINSERT INTO @table (name, value, calls) SELECT ?, ?, 0 FROM DUAL WHERE @randflake_ok"
+		args = append(args, entry.Name, entry.Value)
+		if !absent[entry.Name] {
+			text, args = text+" ON DUPLICATE KEY UPDATE value = ?", append(args, entry.Value)
 		}
 	}
-	return text + ";\n", args
+	// The swap is counted after all other locks, in a row that is seldom another connection's as well.
+	return text + `;
+		INSERT INTO @table (name, value, calls) SELECT CONCAT('!', CONNECTION_ID() % 64), '', 1 FROM DUAL WHERE @randflake_ok
+		ON DUPLICATE KEY UPDATE calls = calls + 1`, args
 }
 
-var errDuplicate = &mysql.MySQLError{Number: 1062} // errors.Is goes by the number
-
-// call makes a call, again where that is certain to have changed nothing, and checks what the server reports.
-func (e *Engine) call(ctx context.Context, what, text string, args []any, names []string) (report, error) {
-	text = strings.ReplaceAll(text+";\n"+e.report+";\nCOMMIT", "@table", e.config.Table)
+// call makes a call, again where that is certain to have changed nothing, and examines a server that was not yet. Reads without
+// locks are all of the moment of the first. Rows that count have names before "-", entries have not.
+func (e *Engine) call(ctx context.Context, what, text string, args []any, names []string, page store.Page) (store.Answer, error) {
+	text = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION READ " + text +
+		";\nSELECT 0, name, value FROM @table WHERE NOT @randflake_ok AND name IN (''" + strings.Repeat(", ?", len(names)) + ")"
+	for _, name := range names {
+		args = append(args, name)
+	}
+	if page.Limit > 0 {
+		text += " UNION ALL (SELECT 1, name, value FROM @table WHERE name >= ? AND name < ? ORDER BY name LIMIT ?)"
+		args = append(args, max(page.From, "-"), page.To, page.Limit)
+	}
+	text, args = strings.ReplaceAll(text+";\n"+reportSQL+";\nCOMMIT", "@table", e.config.Table), append(args, e.config.Table)
 	for began := time.Now(); !e.closed.Load(); time.Sleep(rand.N(20 * time.Millisecond)) {
-		r, answered, err := e.send(ctx, text, append(args, e.config.Table), names)
-		if err == nil {
-			err = e.judge(ctx, &r)
-		} else if answered {
-			err = fmt.Errorf("outcome unknown: %w", err)
+		a, answered, err := e.send(ctx, text, args, names)
+		if last := e.examined.Load(); err == nil && (last == nil || *last != a.Lineage) {
+			if _, err = e.examine(ctx); err == nil {
+				e.examined.Store(&a.Lineage)
+			}
 		}
-		if err == nil {
-			return r, nil
-		}
-		// Deadlock, lock wait timeout, record changed since it was read; ErrBadConn says that nothing was sent.
-		server := new(mysql.MySQLError)
-		again := errors.Is(err, driver.ErrBadConn) || errors.As(err, &server) && slices.Contains([]uint16{1213, 1205, 1020}, server.Number)
-		if answered || !again || time.Since(began) > patience {
-			return report{}, e.explain(ctx, what, err)
+		// Deadlock, lock wait timeout; ErrBadConn says that nothing was sent.
+		again := errors.Is(err, &mysql.MySQLError{Number: 1213}) || errors.Is(err, &mysql.MySQLError{Number: 1205}) || errors.Is(err, driver.ErrBadConn)
+		if answered || !again || time.Since(began) > 10*time.Second {
+			return a, e.explain(ctx, what, err)
 		}
 	}
-	return report{}, e.explain(ctx, what, fs.ErrClosed)
+	return store.Answer{}, e.explain(ctx, what, fs.ErrClosed)
 }
 
 // send sends one request and takes its answers. An error before the first comes before COMMIT as well, so nothing was
 // changed. Whatever fails, no transaction stays open.
-func (e *Engine) send(ctx context.Context, text string, args []any, names []string) (r report, answered bool, err error) {
+func (e *Engine) send(ctx context.Context, text string, args []any, names []string) (a store.Answer, answered bool, err error) {
 	conn, err := e.db.Conn(ctx)
 	if err != nil {
-		return r, false, err
+		return a, false, err
 	}
 	defer conn.Close()
 	rows, err := conn.QueryContext(ctx, text, args...)
 	if answered = err == nil; answered {
-		err = errors.Join(r.take(rows, names), rows.Err(), rows.Close())
+		a, err = take(rows, names)
+		err = errors.Join(err, rows.Err(), rows.Close())
 	}
 	if err != nil {
+		a = store.Answer{}
 		if _, failed := conn.ExecContext(ctx, "ROLLBACK"); failed != nil {
 			conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it
 		}
 	}
-	return r, answered, err
+	return a, answered, err
 }
 
-// Prepare implements [store.Engine]. It waits until no other table could be made in the same second.
-func (e *Engine) Prepare(ctx context.Context) (err error) {
-	for fresh := true; fresh && err == nil && !e.closed.Load(); time.Sleep(20 * time.Millisecond) {
-		err = e.db.QueryRowContext(ctx, "SELECT "+freshSQL+aboutTable, e.config.Table).Scan(&fresh)
-		if errors.Is(err, sql.ErrNoRows) {
-			_, err = e.db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+e.config.Table+createSQL)
-		}
+// Prepare implements [store.Engine]. A new table is used from the next second on, as the lineage goes by seconds.
+func (e *Engine) Prepare(ctx context.Context) error {
+	_, err := e.Read(ctx, nil, store.Page{})
+	if errors.Is(err, store.ErrNoStore) {
+		_, err = e.db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+e.config.Table+createSQL+"; DO SLEEP(1.01 - MICROSECOND(NOW(6)) / 1e6)")
+		err = e.explain(ctx, "prepare", err)
 	}
-	return e.explain(ctx, "prepare", err)
+	return err
 }
 
 // Close implements [store.Engine]. A database that New was given stays open.
@@ -198,36 +160,28 @@ func (e *Engine) String() string {
 	return fmt.Sprintf("table %q in mysql://%s", e.config.Table, e.config.where)
 }
 
-var (
-	errReadOnly   = fmt.Errorf("%w: server is read-only: connect to the primary", store.ErrUnsafe)
-	errPrivileges = errors.New("the user needs SELECT, INSERT and UPDATE on the table, and CREATE to make it")
-
-	// meanings are what errors of the server, by number, mean to a store.
-	meanings = map[uint16]error{
-		1146: store.ErrNoStore,                                  // no such table
-		1290: errReadOnly, 1792: errReadOnly, 1836: errReadOnly, // server, transaction, mode
-		1034: store.ErrCorrupt, 1194: store.ErrCorrupt, 1712: store.ErrCorrupt, // index, table
-		1044: errPrivileges, 1142: errPrivileges, 1143: errPrivileges,
-		1064: errors.New("the driver needs multiStatements=true and interpolateParams=true"), // syntax error
-	}
-)
+// meanings are what errors of the server, by number, mean to a store.
+var meanings = map[uint16]error{
+	1146: store.ErrNoStore, // no such table
+	1290: fmt.Errorf("%w: server is read-only: connect to the primary", store.ErrUnsafe),
+	1034: store.ErrCorrupt, 1194: store.ErrCorrupt, 1712: store.ErrCorrupt, // index, table
+	1064: errors.New("the driver needs multiStatements=true and interpolateParams=true"), // syntax error
+}
 
 // explain wraps an error with what was tried, and what it means. The network may time out a moment before the context.
 func (e *Engine) explain(ctx context.Context, what string, err error) error {
-	if deadline, ok := ctx.Deadline(); err != nil && ok && time.Until(deadline) <= 0 {
+	if err == nil {
+		return nil
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= 0 {
 		<-ctx.Done()
 	}
-	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("%w: %w", ctx.Err(), err)
-	}
 	server := new(mysql.MySQLError)
-	if e.closed.Load() {
+	errors.As(err, &server)
+	if meaning := cmp.Or(ctx.Err(), meanings[server.Number]); e.closed.Load() {
 		err = fs.ErrClosed
-	} else if errors.As(err, &server) && meanings[server.Number] != nil {
-		err = fmt.Errorf("%w: %w", meanings[server.Number], err)
+	} else if meaning != nil && !errors.Is(err, meaning) {
+		err = fmt.Errorf("%w: %w", meaning, err)
 	}
-	if err != nil {
-		err = fmt.Errorf("mysqlstore: %s: %s: %w", what, e, err)
-	}
-	return err
+	return fmt.Errorf("mysqlstore: %s: %s: %w", what, e, err)
 }

@@ -7,6 +7,10 @@ require (
 	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
 )
 
-require filippo.io/edwards25519 v1.2.0 // indirect
+require (
+	filippo.io/edwards25519 v1.2.0 // indirect
+	github.com/klauspost/cpuid/v2 v2.4.2 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
 
 replace github.com/randflake/randflake => ../..

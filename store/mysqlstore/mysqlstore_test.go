@@ -6,15 +6,22 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/internal/engines"
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
 
-func TestEngine(t *testing.T) { runSuite(t, sharedServer(t)) }
+func TestEngine(t *testing.T) { storetest.Run(t, startOn(sharedServer(t))) }
 
-func runSuite(t *testing.T, server *engines.MySQL) {
-	storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
+func TestLeases(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, leasetest.OnEngine(startOn(sharedServer(t))))
+}
+
+// startOn returns what makes a table for a test, and opens handles on it.
+func startOn(server *engines.MySQL) func(t *testing.T) func(t *testing.T) store.Engine {
+	return func(t *testing.T) func(t *testing.T) store.Engine {
 		where := newURL(server)
 		return func(t *testing.T) store.Engine { return open(t, where) }
-	})
+	}
 }

@@ -1,10 +1,9 @@
 package mysqlstore
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,141 +12,86 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A report is an answer, and what else the server says of itself in each call.
-type report struct {
-	store.Answer
-	fresh    bool
-	settings [len(settings)]string
+// A setting must have one of the values that are safe.
+type setting struct{ name, sql, safe, want string }
+
+// settings are looked at in each call.
+var settings = []setting{
+	{"engine of the table", "i.engine", "'InnoDB'", "InnoDB: only that has transactions"},
+	{"read_only", "@@read_only", "'0', 'OFF'", "OFF: a replica lacks what the primary has acknowledged"},
+	{"innodb_flush_log_at_trx_commit", "@@innodb_flush_log_at_trx_commit", "'1'", "1: a crash would lose what was acknowledged last"},
+	{"sync_binlog", "IF(@@log_bin, @@sync_binlog, 1)", "'1'", "1: a crash would lose what the binary log lacks"},
+	{"innodb_doublewrite", "@@innodb_doublewrite", "'1', 'ON', 'DETECT_AND_RECOVER'", "ON: a crash could leave pages half written"},
 }
 
-// settings must be as they are safe. Those without SQL of their own are variables.
-var settings = [...]struct{ name, sql, safe, lost string }{
-	{"engine of the table", "i.engine", "InnoDB", "only InnoDB has transactions"},
-	{"read_only", "", "0 OFF", "a replica lacks what the primary has acknowledged"},
-	{"innodb_flush_log_at_trx_commit", "", "1", "a crash would lose what was acknowledged last"},
-	{"sync_binlog", "IF(@@log_bin, @@sync_binlog, 1)", "1", "a crash would lose what the binary log lacks"},
-	{"innodb_doublewrite", "", "ON 1 DETECT_AND_RECOVER", "a crash could leave pages half written: say pages=atomic if the storage prevents that"},
-	{"innodb_flush_method", "", "fsync O_DIRECT O_DSYNC normal unbuffered async_unbuffered", "a crash would lose what was not flushed"},
-	{"autocommit", "", "1 ON", "a transaction would stay open"},
+// seldom are settings that not every server has, or that take long to look at.
+var seldom = []setting{
+	{"server version", "IF(0 /*M!100600 + 1 */ /*!80000 + 1 */, 'new', VERSION())", "'new'", "MariaDB 10.6, MySQL 8.0, or later"},
+	{"wsrep_on", oneOf("global_variables"), "'', 'OFF'", "OFF: locks hold on one node of Galera only"},
+	{"group_replication_group_name", oneOf("global_variables"), "''", "none: locks hold on one member of a group only"},
+	{"Slaves_running", oneOf("global_status"), "'', '0'", "0: a replica lacks what the primary has acknowledged"},
+	{"Innodb_redo_log_enabled", oneOf("global_status"), "'', 'ON'", "ON: a crash would lose everything"},
 }
 
-const (
-	// freshSQL says whether another table could still be made in the second in which this one was. The clock of files
-	// lags a little. A table of the future shows that the clock was put back, and is not waited for.
-	freshSQL   = "TIMESTAMPDIFF(MICROSECOND, i.create_time, NOW(6)) BETWEEN -1000000 AND 1100000"
-	aboutTable = " FROM information_schema.tables AS i WHERE i.table_schema = DATABASE() AND i.table_name = ?"
-)
+// oneOf returns a query for the variable @name. Only MariaDB heeds the first comment, only MySQL the second.
+func oneOf(table string) string {
+	return "(SELECT variable_value FROM /*M! information_schema */ /*!50700 performance_schema */ ." + table + " WHERE variable_name = '@name')"
+}
 
-// reportSQL asks for what report.take takes. The sum is in a query of its own, as MariaDB shows some variables
-// wrong beside one.
-func reportSQL(isMariaDB bool) string {
-	who := ", @@server_uuid, @@global.gtid_executed"
-	if isMariaDB {
-		who = ", '', @@global.gtid_slave_pos"
-	}
-	text := "SELECT COALESCE(@randflake_ok, FALSE), " + freshSQL + ", TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)), (SELECT CAST(SUM(calls) AS UNSIGNED) FROM @table WHERE name < '" +
-		firstName + "'), UNIX_TIMESTAMP(i.create_time), @@server_id" + who
+// unsafeSQL returns an expression for what is wrong with settings.
+func unsafeSQL(settings []setting) string {
+	text := "CONCAT_WS('; ', NULL"
 	for _, s := range settings {
-		if s.sql == "" {
-			s.sql = "@@" + s.name
-		}
-		text += ", " + s.sql
+		s.sql = strings.ReplaceAll(s.sql, "@name", s.name)
+		text += fmt.Sprintf(", IF(CONCAT_WS('', %s) IN (%s), NULL, CONCAT_WS('', '%s is ', %[1]s, ', want %[4]s'))", s.sql, s.safe, s.name, s.want)
 	}
-	return text + aboutTable
+	return text + ")"
 }
 
-// take takes rows of entries, the report, and what COMMIT answers.
-func (r *report) take(rows *sql.Rows, names []string) (err error) {
+// reportSQL asks for what take takes. The sum is in a query of its own, as MariaDB shows some variables
+// wrong beside one; it counts what may not be on disk yet unless a swap took effect.
+var reportSQL = "SELECT " + unsafeSQL(settings) + `, CONCAT_WS('/', @@server_id, UNIX_TIMESTAMP(i.create_time)
+		/*M! , SHA1(@@global.gtid_slave_pos) */
+		/*!50700 , @@server_uuid, SHA1(GTID_SUBTRACT(@@global.gtid_executed, CONCAT(@@server_uuid, ':1-9223372036854775806'))) */ ),
+	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)), @randflake_ok,
+	IF(@randflake_ok, (SELECT CAST(SUM(calls) AS UNSIGNED) FROM @table WHERE name < '-'), 0)
+	FROM information_schema.tables AS i WHERE i.table_schema = DATABASE() AND i.table_name = ?`
+
+// take takes rows of entries and the report.
+func take(rows *sql.Rows, names []string) (a store.Answer, err error) {
 	found := map[string][]byte{}
 	for rows.Next() && err == nil {
 		var ofPage bool
 		var entry store.Entry
 		if err = rows.Scan(&ofPage, &entry.Name, &entry.Value); ofPage {
-			r.Page = append(r.Page, entry)
+			a.Page = append(a.Page, entry)
 		} else {
 			found[entry.Name] = entry.Value
 		}
 	}
+	slices.SortFunc(a.Page, byName)
 	for _, name := range names {
-		r.Named = append(r.Named, store.Entry{Name: name, Value: found[name]})
+		a.Named = append(a.Named, store.Entry{Name: name, Value: found[name]})
 	}
+	if err != nil || !rows.NextResultSet() || !rows.Next() {
+		return a, cmp.Or(err, rows.Err(), sql.ErrNoRows)
+	}
+	var unsafe string
 	var now int64
-	var made, id, uuid, gtids string
-	dest := []any{&r.Swapped, &r.fresh, &now, &r.Position, &made, &id, &uuid, &gtids}
-	for i := range r.settings {
-		dest = append(dest, &r.settings[i])
+	if err = rows.Scan(&unsafe, &a.Lineage, &now, &a.Swapped, &a.Position); unsafe != "" {
+		err = fmt.Errorf("%w: %s", store.ErrUnsafe, unsafe)
 	}
-	if err == nil && rows.NextResultSet() && rows.Next() {
-		err = rows.Scan(dest...)
-	}
-	r.Time, r.Lineage = time.UnixMicro(now), fmt.Sprintf("%s/%s/%s/%s", uuid, id, made, foreign(gtids, uuid))
-	for rows.NextResultSet() {
-	}
-	return err
+	a.Time = time.UnixMicro(now)
+	return a, err
 }
 
-// foreign returns a hash of the transactions that a server took over, or nothing where there are none.
-func foreign(gtids, uuid string) string {
-	own := func(part string) bool { return uuid != "" && strings.HasPrefix(part, uuid+":") }
-	parts := slices.DeleteFunc(strings.Fields(strings.ReplaceAll(gtids, ",", " ")), own)
-	if len(parts) == 0 {
-		return ""
-	}
-	slices.Sort(parts)
-	sum := sha256.Sum256([]byte(strings.Join(parts, ",")))
-	return fmt.Sprintf("%x", sum[:8])
-}
+var examineSQL = "DO 0; SELECT CONCAT(@@hostname, ':', @@port, '/', DATABASE()), " + unsafeSQL(seldom)
 
-// judge refuses what is not safe, and examines a server that was not examined yet.
-func (e *Engine) judge(ctx context.Context, r *report) (err error) {
-	for i, s := range settings {
-		if safe := strings.Fields(s.safe); !slices.Contains(safe, r.settings[i]) && !(e.config.AtomicPages && s.name == "innodb_doublewrite") {
-			err = errors.Join(err, fmt.Errorf("%w: %s is %s, want %s: %s", store.ErrUnsafe, s.name, r.settings[i], safe[0], s.lost))
-		}
+// examine checks what seldom changes without the lineage, and says where the entries are.
+func (e *Engine) examine(ctx context.Context) (where string, err error) {
+	var unsafe string
+	if err = e.db.QueryRowContext(ctx, examineSQL).Scan(&where, &unsafe); unsafe != "" {
+		err = fmt.Errorf("%w: %s", store.ErrUnsafe, unsafe)
 	}
-	if last := e.examined.Load(); err == nil && (last == nil || *last != r.Lineage) {
-		if _, _, err = e.examine(ctx); err == nil {
-			e.examined.Store(&r.Lineage)
-		}
-	}
-	return err
-}
-
-// seldom are what examine asks for, and refuses.
-var seldom = []struct{ show, want string }{
-	{"VARIABLES WHERE variable_name = 'wsrep_on' AND value = 'ON'", "OFF: locks hold on one node of Galera only"},
-	{"VARIABLES WHERE variable_name = 'group_replication_group_name' AND value <> ''", "none: locks hold on one member of a group only"},
-	{"STATUS WHERE variable_name = 'Slaves_running' AND value <> '0'", "0: a replica lacks what the primary has acknowledged"},
-	{"STATUS WHERE variable_name = 'Innodb_redo_log_enabled' AND value = 'OFF'", "ON: a crash would lose everything"},
-}
-
-// examine checks what seldom changes without the lineage, and says what the server is.
-func (e *Engine) examine(ctx context.Context) (isMariaDB bool, where string, err error) {
-	var version string // "; DO 0" fails unless the driver sends several statements
-	if err = e.db.QueryRowContext(ctx, "SELECT VERSION(), CONCAT(@@hostname, ':', @@port, '/', DATABASE()); DO 0").Scan(&version, &where); err != nil {
-		return false, "", err
-	}
-	err = checkVersion(version)
-	for _, s := range seldom {
-		var name, value string
-		switch found := e.db.QueryRowContext(ctx, "SHOW GLOBAL "+s.show).Scan(&name, &value); found {
-		case nil:
-			err = errors.Join(err, fmt.Errorf("%w: %s is %s, want %s", store.ErrUnsafe, name, value, s.want))
-		case sql.ErrNoRows:
-		default:
-			err = errors.Join(err, found)
-		}
-	}
-	return strings.Contains(version, "MariaDB"), where, err
-}
-
-// checkVersion also refuses TiDB, which locks nothing that is absent.
-func checkVersion(version string) error {
-	var major, minor int
-	fmt.Sscanf(version, "%d.%d", &major, &minor)
-	isMariaDB := strings.Contains(version, "MariaDB")
-	if isMariaDB && 100*major+minor < 1006 || !isMariaDB && major < 8 || strings.Contains(version, "TiDB") {
-		return fmt.Errorf("%w: server version is %s, want MariaDB 10.6, MySQL 8.0, or later", store.ErrUnsafe, version)
-	}
-	return nil
+	return where, err
 }

@@ -1,101 +1,69 @@
--- One call, atomic and durable. Go puts a line before it that says whether it may write: then Redis runs no
--- part of it where it can't, as when memory is full. A script that fails isn't rolled back, so everything
--- is checked before anything is changed.
---
--- KEYS  entries   hash: name -> value
---       names     sorted set: the same names, all with score 0, so that they are ordered by their bytes
---       position  hash: swaps that took effect, and how many entries there must be
---
+-- One call, atomic. Go puts a line before it that says whether it may write: then Redis runs no part of it
+-- where it can't, as when memory is full. What fails isn't rolled back, so all is checked before a change.
+-- KEYS  entries, a hash: name -> value, and #swaps -> how many took effect
+--       names, a sorted set: the same names, all with score 0, so that they are ordered by their bytes
 -- ARGV  operation, how many replicas must be connected, and for
---       read      from, to, limit, names
---       swap      how many are expected, their names and values; names and values to put
---
--- Where there may be no value, '' stands for none, and the value comes after a '='.
-
-local ENTRIES, NAMES, POSITION = KEYS[1], KEYS[2], KEYS[3]
+--       read: from, to, limit, names
+--       swap: how many are expected; for each its name, 1 or, for none, 0, and its value; names and values to put
+local ENTRIES, NAMES = unpack(KEYS)
 local operation, replicas = ARGV[1], tonumber(ARGV[2])
-local info = redis.call('INFO', 'server', 'replication', 'cluster')
+local time, info = redis.call('TIME'), redis.call('INFO', 'server', 'replication', 'cluster')
+local named, page, swapped = {}, {}, 1
 
-local function fail(...)
-  error({err = string.format(...)})
+local function field(name) return string.match(info, '\n' .. name .. ':(%w+)') end
+
+-- A run of the server, and the history that it goes on with. Redis draws a new one when it is promoted, and
+-- when it forgets that it was. In a cluster, its epoch grows when a slot comes back to it that another had.
+local lineage = field('run_id') .. ' ' .. field('master_replid')
+if field('cluster_enabled') == '1' then
+  lineage = lineage .. ' ' .. string.match(redis.call('CLUSTER', 'INFO'), 'cluster_my_epoch:(%d+)')
 end
 
-local function field(name)
-  return string.match(info, '\n' .. name .. ':(%w+)') or fail('ERR INFO does not tell %s', name)
+local function answer(position, swapped)
+  return {string.format('%s %s %.0f %d', time[1], time[2], position, swapped), lineage, named, page}
 end
 
-local function answer(position, swapped, ...)
-  local time = redis.call('TIME')
-  -- A run of the server, and the history that it goes on with. Redis draws a new one when it is promoted, and
-  -- when it forgets that it was. In a cluster, its epoch grows when a slot comes back to it that another had.
-  local epoch = field('cluster_enabled') == '1' and string.match(redis.call('CLUSTER', 'INFO'), 'cluster_my_epoch:(%d+)')
-  local words = {time[1], time[2], string.format('%.0f', position), swapped, field('run_id') .. ' ' .. field('master_replid') .. ' ' .. (epoch or '')}
-  for _, list in ipairs({...}) do
-    for _, word in ipairs(list) do
-      words[#words + 1] = word
-    end
-  end
-  return words
-end
-
-local function values(names)
-  local found = #names > 0 and redis.call('HMGET', ENTRIES, unpack(names)) or {}
-  for i, value in ipairs(found) do
-    found[i] = value and '=' .. value or ''
-  end
-  return found
-end
-
--- count returns what text says if HINCRBY takes it, and a double holds it.
-local function count(text)
-  local n = tonumber(text)
-  return n and n >= 0 and n < 2 ^ 53 and string.format('%.0f', n) == text and n
-end
-
-local function read(position)
-  local names = redis.call('ZRANGE', NAMES, '[' .. ARGV[3], '(' .. ARGV[4], 'BYLEX', 'LIMIT', 0, ARGV[5])
-  return answer(position, 'false', values({unpack(ARGV, 6)}), names, values(names))
-end
-
-local function swap(position)
-  local names, first = {}, 4 + 2 * ARGV[3]
-  for i = 4, first - 1, 2 do
-    names[#names + 1] = ARGV[i]
-  end
-  for _, key in ipairs(KEYS) do
-    redis.call('PERSIST', key)
-  end
-  local found = values(names)
-  for i, value in ipairs(found) do
-    if value ~= ARGV[3 + 2 * i] then
-      redis.call('HINCRBY', POSITION, 'swaps', 0) -- WAIT waits for what was written, and so for what was found
-      return answer(position, 'false', found)
-    end
-  end
-  for i = first, #ARGV, 2 do
-    if redis.call('HSET', ENTRIES, ARGV[i], ARGV[i + 1]) == 1 then
-      redis.call('ZADD', NAMES, 0, ARGV[i])
-      redis.call('HINCRBY', POSITION, 'entries', 1)
-    end
-  end
-  return answer(redis.call('HINCRBY', POSITION, 'swaps', 1), 'true', found)
+-- add appends a name and its value, false if there is none, and returns the value.
+local function add(list, name)
+  list[#list + 1] = name
+  list[#list + 1] = redis.call('HMGET', ENTRIES, name)[1]
+  return list[#list]
 end
 
 local connected = tonumber(field('connected_slaves'))
-if field('role') ~= 'master' then
-  fail('READONLY the server is a replica')
-elseif connected < replicas then
-  fail('NOREPLICAS %d of %d replicas are connected', connected, replicas)
-elseif operation == 'look' then
-  return answer(connected, 'false')
+if field('role') ~= 'master' then return {err = 'READONLY the server is a replica'} end
+if connected < replicas then return {err = string.format('NOREPLICAS %d of %d replicas are connected', connected, replicas)} end
+if operation == 'look' then return answer(connected, 0) end
+local fields, names, swaps = redis.call('HLEN', ENTRIES), redis.call('ZCARD', NAMES), redis.call('HMGET', ENTRIES, '#swaps')[1]
+local counts = swaps and #swaps < 16 and (swaps == '0' or string.match(swaps, '^[1-9]%d*$')) -- for HINCRBY, and in a double
+if fields + names == 0 and operation ~= 'prepare' then return {err = 'NOSTORE nothing is there'} end
+if fields + names > 0 and not (counts and fields == names + 1) then
+  return {err = string.format('CORRUPT there are %d fields and %d names, and #swaps is %s', fields, names, tostring(swaps))}
 end
-local entries, names = redis.call('HLEN', ENTRIES), redis.call('ZCARD', NAMES)
-local swaps, all = unpack(redis.call('HMGET', POSITION, 'swaps', 'entries'))
-if operation == 'prepare' and not swaps and not all and entries + names == 0 then
-  return answer(redis.call('HSET', POSITION, 'swaps', 0, 'entries', 0), 'false')
-elseif not swaps and not all and entries + names == 0 then
-  fail('NOSTORE')
-elseif not count(swaps) or count(all) ~= entries or entries ~= names then
-  fail('CORRUPT there are %d entries and %d names, after %s swaps that left %s', entries, names, tostring(swaps), tostring(all))
+if operation == 'prepare' then return answer(redis.call('HINCRBY', ENTRIES, '#swaps', 0), 0) end
+if operation == 'read' then
+  for i = 6, #ARGV do
+    add(named, ARGV[i])
+  end
+  for _, name in ipairs(redis.call('ZRANGE', NAMES, '[' .. ARGV[3], '(' .. ARGV[4], 'BYLEX', 'LIMIT', 0, ARGV[5])) do
+    if not add(page, name) then return {err = 'CORRUPT there is a name without an entry, ' .. name} end
+  end
+  return answer(swaps, 0)
 end
-return operation == 'prepare' and answer(count(swaps), 'false') or operation == 'read' and read(count(swaps)) or swap(count(swaps))
+
+local put = 4 + 3 * ARGV[3]
+for i = 4, put - 1, 3 do
+  local value = add(named, ARGV[i])
+  if (value and '1' or '0') ~= ARGV[i + 1] or (value or '') ~= ARGV[i + 2] then
+    swapped, put = 0, #ARGV + 1 -- nothing is put
+  end
+end
+redis.call('PERSIST', ENTRIES)
+redis.call('PERSIST', NAMES)
+for i = put, #ARGV, 2 do
+  if redis.call('HSET', ENTRIES, ARGV[i], ARGV[i + 1]) == 1 then
+    redis.call('ZADD', NAMES, 0, ARGV[i])
+  end
+end
+-- Written even if it adds 0: WAIT waits for what this client wrote, and so for what was found.
+return answer(redis.call('HINCRBY', ENTRIES, '#swaps', swapped), swapped)

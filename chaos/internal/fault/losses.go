@@ -9,6 +9,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
 	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/store"
 )
 
 // What happens to clusters, to what stands before a server, and to what a server knows.
@@ -86,6 +87,7 @@ var losses = []Fault{
 		Expect: "nothing starts before all lost leases have ended",
 		Stores: []string{Postgres},
 		Script: oldBackup(true, newFirst),
+		Limits: long,
 		May:    slices.Concat(cutOff, forgiven),
 		Shows:  []journal.Outcome{journal.Lost},
 	},
@@ -95,6 +97,7 @@ var losses = []Fault{
 		Expect: "as it saw the newer data, it sees to it that nothing starts before all lost leases have ended",
 		Stores: []string{Postgres},
 		Script: oldBackup(false, liveFirst),
+		Limits: long,
 		May:    slices.Concat(cutOff, forgiven),
 		Shows:  []journal.Outcome{journal.Lost},
 	},
@@ -309,9 +312,13 @@ func synchronousStandby(w *world.World) {
 	w.Start(1)
 }
 
+// long limits let leases last longer than it takes to replace a server.
+var long = store.Limits{MaxTTL: 12 * time.Second, MaxSkew: time.Second}
+
 func oldBackup(asStandby bool, who order) func(*world.World) {
 	return func(w *world.World) {
 		postgres := w.Engine.(*engine.Postgres)
+		w.Worker.TTL = long.MaxTTL
 		backup := func() error { return postgres.Backup(asStandby) }
 		restore := func() error { return postgres.RestoreBackup(asStandby) }
 		oldCopy(w, backup, restore, who)

@@ -85,10 +85,10 @@ func lostGrant(w *world.World) {
 }
 
 func storm(w *world.World) {
-	w.Patience = 2 * time.Minute
+	w.Patience *= 4
 	usual := w.Worker
-	w.Worker.Keepers, w.Worker.TTL = 40, 5*time.Minute
-	for range w.Rounds(2) {
+	w.Worker.Keepers, w.Worker.TTL = w.Rounds(15), 5*time.Minute
+	for range 2 {
 		var small []*world.Process
 		for _, nodes := range []int{1, 2, 5, 33} {
 			w.Worker.Nodes = nodes + w.Int(0, 1)

@@ -251,6 +251,24 @@ func (w *World) RepeatsUntil() int64 {
 // RepeatsFrom returns when RepeatFor was called.
 func (w *World) RepeatsFrom() time.Time { return w.repeatsFrom }
 
+// FalseAlarm returns an error if the store took data for lost though the script did nothing of the kind.
+func (w *World) FalseAlarm() error {
+	if w.Engine == nil || w.doubt > 0 || len(w.losses) > 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
+	defer cancel()
+	s, err := engine.Open(ctx, w.Engine.URL(), broken.None)
+	if err != nil {
+		return nil // the script says what is wrong, if anything
+	}
+	defer s.Close()
+	if m, err := s.Info(ctx); err == nil && m.Losses > 0 {
+		return fmt.Errorf("the store took data for lost %d times, and none was", m.Losses)
+	}
+	return nil
+}
+
 // Losses returns when the store lost data.
 func (w *World) Losses() []Loss { return w.losses }
 
