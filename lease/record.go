@@ -1,38 +1,37 @@
 package lease
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
+	"encoding/hex"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/store"
 )
 
-// An entry is a Record as it is stored, under the name of its first node.
-type entry struct {
-	First   uint32 `json:"first"`
-	Last    uint32 `json:"last"`
-	Owner   Token  `json:"owner,omitzero"`
-	Change  Token  `json:"change"`
-	Changed int64  `json:"changed"`
-	Version uint64 `json:"version"`
-	Start   int64  `json:"start"`
-	High    int64  `json:"high"`
-}
-
-func recordName(first uint32) string { return fmt.Sprintf("n/%05x", first) }
+func recordName(first uint32) string { return "n/" + fiveDigits(first) }
 
 // recordsFrom and recordsTo bound the names of records.
 const recordsFrom, recordsTo = "n/", "n0"
 
-// item returns r as an item of the store.
+// fiveDigits returns a node as hexadecimal digits.
+func fiveDigits(node uint32) string { return strconv.FormatUint(uint64(node)+1<<20, 16)[1:] }
+
+// item returns r as an item of the store, under the name of its first node: its numbers and tokens in the order of Record,
+// with blanks between.
 func (r Record) item() store.Item {
-	body, err := json.Marshal(entry{r.FirstNode, r.LastNode, r.Owner, r.Change, r.Changed, r.Version, r.Start, r.HighWater})
-	if err != nil {
-		panic(err) // never: these are numbers and texts
-	}
-	return store.Item{Name: recordName(r.FirstNode), Second: r.Changed, Body: body}
+	b := make([]byte, 0, 160)
+	b = append(strconv.AppendUint(b, uint64(r.FirstNode), 10), ' ')
+	b = append(strconv.AppendUint(b, uint64(r.LastNode), 10), ' ')
+	b = append(hex.AppendEncode(b, r.Owner[:]), ' ')
+	b = append(hex.AppendEncode(b, r.Change[:]), ' ')
+	b = append(strconv.AppendInt(b, r.Changed, 10), ' ')
+	b = append(strconv.AppendUint(b, r.Version, 10), ' ')
+	b = append(strconv.AppendInt(b, r.Start, 10), ' ')
+	b = strconv.AppendInt(b, r.HighWater, 10)
+	return store.Item{Name: recordName(r.FirstNode), Second: r.Changed, Body: b}
 }
 
 // decodeRecord reads what item returned, or returns the zero Record where there is none.
@@ -40,15 +39,22 @@ func decodeRecord(item store.Item) (r Record, err error) {
 	if item.Body == nil {
 		return r, nil
 	}
-	var e entry
-	d := json.NewDecoder(bytes.NewReader(item.Body))
-	d.DisallowUnknownFields()
-	err = d.Decode(&e)
-	r = Record{e.First, e.Last, e.Owner, e.Change, e.Changed, e.Version, e.Start, e.High}
-	if err != nil || item.Name != recordName(e.First) || e.Last < e.First || e.Last > randflake.MaxNode || e.Version == 0 || e.Start < 0 || e.High < e.Start-1 {
-		return r, fmt.Errorf("%w: record %s is %.200q: nothing was changed", store.ErrCorrupt, item.Name, item.Body)
+	words := strings.Split(string(item.Body), " ")
+	if len(words) == 8 {
+		number := func(i int) int64 {
+			n, wrong := strconv.ParseInt(words[i], 10, 64)
+			err = cmp.Or(err, wrong)
+			return n
+		}
+		first, last := number(0), number(1)
+		r = Record{FirstNode: uint32(first), LastNode: uint32(last), Changed: number(4), Version: uint64(number(5)), Start: number(6), HighWater: number(7)}
+		err = cmp.Or(err, r.Owner.UnmarshalText([]byte(words[2])), r.Change.UnmarshalText([]byte(words[3])))
+		if err == nil && 0 <= first && first <= last && last <= randflake.MaxNode && item.Name == recordName(r.FirstNode) &&
+			int64(r.Version) > 0 && r.Start >= 0 && r.HighWater >= r.Start-1 {
+			return r, nil
+		}
 	}
-	return r, nil
+	return r, fmt.Errorf("%w: record %s is %.200q: nothing was changed", store.ErrCorrupt, item.Name, item.Body)
 }
 
 // state returns what the store knows of a cell, which may be more than its item says, or less: nothing

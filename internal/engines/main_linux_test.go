@@ -15,7 +15,8 @@ const required = "RANDFLAKE_SERVERS"
 func TestMain(m *testing.M) {
 	_, noPostgres := postgresBinary("initdb")
 	_, noRedis := exec.LookPath("redis-server")
-	if missing := cmp.Or(noPostgres, noRedis); missing != nil && os.Getenv(required) == "" {
+	_, noMySQL := mysqlBinary("mariadbd")
+	if missing := cmp.Or(noPostgres, noRedis, noMySQL); missing != nil && os.Getenv(required) == "" {
 		fmt.Fprintf(os.Stderr, "skipped: %v; \"make servers\" installs servers\n", missing)
 		return
 	}

@@ -28,6 +28,7 @@ type MySQL struct {
 	port     int
 	password string
 	args     []string
+	environ  []string            // of the server, in addition
 	owner    *syscall.Credential // nil for this user
 	run      *mysqlRun           // nil while the server is down
 }
@@ -46,11 +47,15 @@ const mysqlPatience = 60 * time.Second
 // server has an id of its own. Arguments, as on mariadbd's command line, come last and win; the binary log is off
 // without --log-bin. The server does not run as root, so root hands dir to the user mysql, or nobody,
 // and opens the directories above it that lie under os.TempDir, for passing through.
-func StartMySQL(dir string, args ...string) (*MySQL, error) {
+func StartMySQL(dir string, args ...string) (*MySQL, error) { return StartMySQLIn(nil, dir, args...) }
+
+// StartMySQLIn is StartMySQL for a server that has something in addition in its environment.
+func StartMySQLIn(environ []string, dir string, args ...string) (*MySQL, error) {
 	m, err := newMySQL(dir, args)
 	if err != nil {
 		return nil, fmt.Errorf("engines: mysql: %w", err)
 	}
+	m.environ = environ
 	if err := m.initialize(); err != nil {
 		return nil, fmt.Errorf("engines: mysql: %w", err)
 	}
@@ -241,6 +246,7 @@ func (m *MySQL) start(more ...string) error {
 		"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M"}, more...)
 	cmd := exec.Command(binary, append(args, m.args...)...)
 	m.confine(cmd)
+	cmd.Env = append(cmd.Env, m.environ...)
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	cmd.Stdout, cmd.Stderr = log, log
 	if m.run, err = startMySQL(cmd); err != nil {

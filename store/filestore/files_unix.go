@@ -37,12 +37,22 @@ func share(f *os.File, dir string) error {
 	if err != nil {
 		return err
 	}
-	mode, s, owner := info.Mode()&0o666, info.Sys().(*syscall.Stat_t), -1
-	if os.Geteuid() == 0 {
-		owner = int(s.Uid)
-	}
-	if err := f.Chown(owner, int(s.Gid)); err != nil && (owner >= 0 || mode>>3&7 != mode&7) {
+	own, err := f.Stat()
+	if err != nil {
 		return err
+	}
+	mode, want, got := info.Mode()&0o666, info.Sys().(*syscall.Stat_t), own.Sys().(*syscall.Stat_t)
+	owner := -1
+	if os.Geteuid() == 0 && got.Uid != want.Uid {
+		owner = int(want.Uid)
+	}
+	if owner >= 0 || got.Gid != want.Gid {
+		if err := f.Chown(owner, int(want.Gid)); err != nil && (owner >= 0 || mode>>3&7 != mode&7) {
+			return err
+		}
+	}
+	if own.Mode().Perm() == mode {
+		return nil
 	}
 	return f.Chmod(mode)
 }

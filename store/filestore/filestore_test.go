@@ -13,9 +13,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
+
+func TestLeases(t *testing.T) {
+	leasetest.Run(t, leasetest.OnEngine(func(t *testing.T) func(t *testing.T) store.Engine {
+		dir := filepath.Join(t.TempDir(), "leases")
+		return func(t *testing.T) store.Engine { return open(t, dir) }
+	}))
+}
 
 func TestEngine(t *testing.T) {
 	for _, often := range []int{256, 2} {

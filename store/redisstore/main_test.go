@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/randflake/randflake/internal/engines"
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
@@ -137,6 +138,13 @@ func TestConformance(t *testing.T) {
 		config := newPlace()
 		return func(t *testing.T) store.Engine { return connect(t, shared, config) }
 	})
+}
+
+func TestLeases(t *testing.T) {
+	leasetest.Run(t, leasetest.OnEngine(func(t *testing.T) func(t *testing.T) store.Engine {
+		config := newPlace()
+		return func(t *testing.T) store.Engine { return connect(t, shared, config) }
+	}))
 }
 
 // TestOpen goes all the way, with the parameters of the URL that are the store's.

@@ -98,15 +98,14 @@ func (e *engine) Close() error {
 
 func (e *engine) String() string { return "example" }
 
-// An engine is tested like this, in a function TestEngine.
-func testEngine(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
-		s := new(server) // make an empty database
-		return func(t *testing.T) store.Engine {
-			return &engine{server: s} // connect to it
-		}
-	})
+// startMinimal makes an empty database, and returns a function that connects to it.
+func startMinimal(*testing.T) func(*testing.T) store.Engine {
+	s := new(server)
+	return func(*testing.T) store.Engine { return &engine{server: s} }
 }
+
+// An engine is tested like this, in a function TestEngine.
+func testEngine(t *testing.T) { storetest.Run(t, startMinimal) }
 
 func ExampleRun() {
 	_ = testEngine // as the body of TestEngine(t *testing.T)

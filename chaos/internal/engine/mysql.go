@@ -24,7 +24,15 @@ type MySQL struct {
 // StartMySQL starts a server.
 func StartMySQL(ctx context.Context, s Setup) (_ Engine, err error) {
 	m := &MySQL{}
-	if m.server, err = engines.StartMySQL(filepath.Join(s.Dir, "server")); err != nil {
+	if m.clock, err = newClock(s.Clocked, s.Dir); err != nil {
+		return m, err
+	}
+	environ, err := m.clock.environ()
+	if err != nil {
+		return m, err
+	}
+	// Workers have up to 32 connections each.
+	if m.server, err = engines.StartMySQLIn(environ, filepath.Join(s.Dir, "server"), "--max-connections=1000"); err != nil {
 		return m, err
 	}
 	if m.link, err = newLink(m.server.Addr()); err != nil {

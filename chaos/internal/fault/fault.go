@@ -63,7 +63,6 @@ const (
 // What happens to a worker in step with the end of its lease.
 var (
 	replaced = []page.Kind{page.Ended, page.NotStarted, page.NoRange} // its lease ended, and it waits for what others give back
-	frozen   = append(replaced, page.Exhausted)                       // likewise, for what is left of this second
 	waiting  = []page.Kind{page.NoRange}                              // it wants a first lease, and all nodes are taken
 	cutOff   = []page.Kind{page.Ended, page.Unreachable}              // the store can't be reached
 	forgiven = []page.Kind{page.Ended, page.NotStarted, page.NoRange} // the store lost data, and grants nothing before the lost leases have ended

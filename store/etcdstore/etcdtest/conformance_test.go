@@ -3,6 +3,7 @@ package etcdtest_test
 import (
 	"testing"
 
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/etcdstore/etcdtest"
 	"github.com/randflake/randflake/store/storetest"
@@ -18,4 +19,12 @@ func TestConformance(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestLeases(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, leasetest.OnEngine(func(t *testing.T) func(t *testing.T) store.Engine {
+		prefix := newPrefix()
+		return func(t *testing.T) store.Engine { return newEngine(t, clientOf(t, shared), prefix) }
+	}))
 }
