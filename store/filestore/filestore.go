@@ -28,6 +28,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,7 +43,10 @@ type Engine struct {
 	opened bool // by Open, so that nothing is created
 	often  int  // changes that come before a snapshot, at least
 	closed atomic.Bool
-	turn   chan struct{} // holds one token while a call has what follows
+	turn   chan struct{} // holds one token while a call has what follows mu and waiting
+
+	mu      sync.Mutex
+	waiting []*request
 
 	state   state  // as far as this handle has read
 	durable string // head of the newest file whose number is known to be durable
@@ -115,38 +120,82 @@ func (e *Engine) Read(ctx context.Context, names []string, page store.Page) (ans
 	return answer, err
 }
 
-// Swap implements [store.Engine].
+// Swap implements [store.Engine]. Those that wait for their turn are carried out together, by the first whose turn it is:
+// they share a file, and its syncs.
 func (e *Engine) Swap(ctx context.Context, expect, put []store.Entry) (answer store.Answer, err error) {
+	mine := &request{expect: expect, put: put}
+	e.mu.Lock()
+	e.waiting = append(e.waiting, mine)
+	e.mu.Unlock()
 	if err := e.enter(ctx); err != nil {
+		e.take(mine)
 		return answer, err
 	}
 	defer e.leave(&err)
+	if !mine.over {
+		e.carryOut(ctx, e.take(nil))
+	}
+	return mine.answer, mine.err
+}
+
+// A request is a Swap that waits for its turn.
+type request struct {
+	expect, put []store.Entry
+	answer      store.Answer
+	err         error
+	over        bool // somebody else has carried it out
+}
+
+// take removes one swap from those that wait, or all, and returns them.
+func (e *Engine) take(one *request) (taken []*request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if one == nil {
+		taken, e.waiting = e.waiting, nil
+	}
+	e.waiting = slices.DeleteFunc(e.waiting, func(s *request) bool { return s == one })
+	return taken
+}
+
+// carryOut makes one file of all swaps that take effect, each after those before it.
+func (e *Engine) carryOut(ctx context.Context, batch []*request) {
 	defer e.files.lock(ctx, e.path(markerName))()
-	for err = ctx.Err(); err == nil; err = ctx.Err() {
-		if err := e.catchUp(); err != nil {
-			return store.Answer{}, err
+	var evidence store.Evidence
+	var err error
+	for done := false; err == nil && !done; {
+		if err = e.catchUp(); err == nil {
+			evidence, err = e.evidence(e.state.file)
 		}
-		answer = store.Answer{Swapped: true}
-		for _, want := range expect {
-			found := e.state.get(want.Name)
-			answer.Named = append(answer.Named, found)
-			if (found.Value == nil) != (want.Value == nil) || !bytes.Equal(found.Value, want.Value) {
-				answer.Swapped = false
+		var after state // what is put
+		for _, s := range batch {
+			s.answer = store.Answer{Swapped: true}
+			for _, want := range s.expect {
+				found := after.get(want.Name)
+				if found.Value == nil {
+					found = e.state.get(want.Name)
+				}
+				s.answer.Named = append(s.answer.Named, found)
+				if (found.Value == nil) != (want.Value == nil) || !bytes.Equal(found.Value, want.Value) {
+					s.answer.Swapped = false
+				}
+			}
+			if s.answer.Swapped {
+				after.put(s.put)
 			}
 		}
-		if answer.Evidence, err = e.evidence(e.state.file); err != nil || !answer.Swapped {
-			return answer, err
+		if err != nil || len(after.all) == 0 {
+			break
 		}
-		f, done, err := e.publish(put)
-		if err != nil {
-			return store.Answer{}, err
+		var f file
+		if f, done, err = e.publish(after.all); err == nil && done { // else another process was faster
+			evidence, err = e.evidence(f)
 		}
-		if done {
-			answer.Evidence, err = e.evidence(f)
-			return answer, err
-		} // else another one was faster
 	}
-	return store.Answer{}, err
+	for _, s := range batch {
+		if s.over, s.err, s.answer.Evidence = true, err, evidence; err != nil {
+			s.answer = store.Answer{}
+		}
+	}
 }
 
 // evidence is that of a call that found or made newest. It comes after everything else: if the

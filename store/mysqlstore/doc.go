@@ -4,10 +4,9 @@
 //	s, err := mysqlstore.Open(ctx, "mysql://app:password@db.example.com:3306/app?tls=true")
 //
 // The URL takes space=NAME, recovery=trusted, which is [store.TrustRecovery], table=NAME, "randflake_entries" without, ca=FILE,
-// cert=FILE and key=FILE for TLS, and what the driver knows, as tls=true or timeout=5s. There are 32 connections at most. The
-// database must be there; Create makes the table. The user needs SELECT, INSERT and UPDATE on it, and CREATE to make it; the
-// server, max_allowed_packet=16M. Each call is one transaction and one round trip, made again when the server gave it up for a
-// deadlock or a lock it waited for too long.
+// cert=FILE and key=FILE for TLS, and what the driver knows, as timeout=5s. The database must be there; Create makes the table.
+// The user needs SELECT, INSERT and UPDATE on it, and CREATE to make it; the server, max_allowed_packet=16M. Each call is one
+// transaction and one round trip, made again when the server gave it up for a deadlock or a lock it waited for too long.
 //
 // Refused are a read-only server, a table that is not InnoDB's, innodb_flush_log_at_trx_commit other than 1, sync_binlog other
 // than 1 where there is a binary log, and innodb_doublewrite=OFF; when first seen, also Galera and group replication, whose
@@ -18,9 +17,9 @@
 // tagged. So it changes when a dump is restored, a replica is promoted, and when the old primary comes back as a replica and is
 // promoted in turn; in MySQL the last shows only with gtid_mode=ON. MariaDB also shows that the table's files were copied.
 //
-// The position is the number of swaps that took effect, which some rows count, each for some of the connections; only such swaps
-// tell it. It is lower in any older copy, until that has taken as many. Nothing else shows older rows that are put back
-// into the same table, an older snapshot of the volume, or in MySQL older files. Nothing shows a copy of the server that runs
-// beside the original, nor an old primary that goes on. With recovery=trusted no failover may lose what was acknowledged, as
-// asynchronous replication does, and semisynchronous replication once it has timed out.
+// The position is the number of swaps that took effect; only they tell it. It is lower in any older copy, until that has taken
+// as many. Nothing else shows older rows that are put back into the same table, an older snapshot of the volume, or in MySQL
+// older files. Nothing shows a copy of the server that runs beside the original, nor an old primary that goes on. With
+// recovery=trusted no failover may lose what was acknowledged, as asynchronous replication does, and semisynchronous
+// replication once it has timed out.
 package mysqlstore

@@ -74,8 +74,7 @@ func swapSQL(expect, put []store.Entry, lockNew bool) (text string, args []any) 
 		}
 	}
 	for _, entry := range slices.SortedFunc(slices.Values(put), byName) {
-		text += ";\nINSERT INTO @table (name, value, calls) SELECT ?, ?, 0 FROM DUAL WHERE @randflake_ok"
-		args = append(args, entry.Name, entry.Value)
+		text, args = text+";\nINSERT INTO @table (name, value, calls) SELECT ?, ?, 0 FROM DUAL WHERE @randflake_ok", append(args, entry.Name, entry.Value)
 		if !absent[entry.Name] {
 			text, args = text+" ON DUPLICATE KEY UPDATE value = ?", append(args, entry.Value)
 		}
@@ -86,8 +85,8 @@ func swapSQL(expect, put []store.Entry, lockNew bool) (text string, args []any) 
 		ON DUPLICATE KEY UPDATE calls = calls + 1`, args
 }
 
-// call makes a call, again where that is certain to have changed nothing, and examines a server that was not yet. Reads without
-// locks are all of the moment of the first. Rows that count have names before "-", entries have not.
+// call makes a call, again where that is certain to have changed nothing, and examines a server that was not yet.
+// Reads without locks are all of one moment. Rows that count have names before "-", and entries have not.
 func (e *Engine) call(ctx context.Context, what, text string, args []any, names []string, page store.Page) (store.Answer, error) {
 	text = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION READ " + text +
 		";\nSELECT 0, name, value FROM @table WHERE NOT @randflake_ok AND name IN (''" + strings.Repeat(", ?", len(names)) + ")"
@@ -126,6 +125,8 @@ func (e *Engine) send(ctx context.Context, text string, args []any, names []stri
 	rows, err := conn.QueryContext(ctx, text, args...)
 	if answered = err == nil; answered {
 		a, err = take(rows, names)
+		for rows.NextResultSet() { // the last is COMMIT's; Close would wait for it without heeding ctx
+		}
 		err = errors.Join(err, rows.Err(), rows.Close())
 	}
 	if err != nil {

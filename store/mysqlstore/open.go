@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net"
@@ -33,13 +34,13 @@ func Create(ctx context.Context, url string, options ...store.Option) (*store.St
 
 // connect makes an Engine with connections of its own.
 func connect(ctx context.Context, url string) (*Engine, []store.Option, error) {
-	driver, config, options, err := parseURL(url)
+	var connector driver.Connector
+	d, config, options, err := parseURL(url)
+	if err == nil {
+		connector, err = mysql.NewConnector(d)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("mysqlstore: %w", err)
-	}
-	connector, err := mysql.NewConnector(driver)
-	if err != nil {
-		return nil, nil, fmt.Errorf("mysqlstore: URL: %w", err)
 	}
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(32)
@@ -53,26 +54,23 @@ func connect(ctx context.Context, url string) (*Engine, []store.Option, error) {
 	return e, options, nil
 }
 
-var tableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-
 // New returns an Engine on db, for [store.Open] and [store.Create]. Its Close leaves db open. Connections must have
 // multiStatements=true and interpolateParams=true, as the driver calls them, autocommit, and all the same time_zone.
 func New(ctx context.Context, db *sql.DB, config Config) (*Engine, error) {
 	config.Table = cmp.Or(config.Table, "randflake_entries")
-	if !tableName.MatchString(config.Table) {
+	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`).MatchString(config.Table) {
 		return nil, fmt.Errorf("mysqlstore: table %q: want up to 64 letters, digits and _, not a digit first", config.Table)
 	}
 	e := &Engine{db: db, config: config}
 	where, err := e.examine(ctx)
-	if err != nil {
+	if e.config.where = cmp.Or(config.where, where); err != nil {
 		return nil, e.explain(ctx, "open", err)
 	}
-	e.config.where = cmp.Or(config.where, where)
 	return e, nil
 }
 
 // parseURL fails with errors that show nothing of a URL but its parameters.
-func parseURL(text string) (driver *mysql.Config, config Config, options []store.Option, err error) {
+func parseURL(text string) (d *mysql.Config, config Config, options []store.Option, err error) {
 	u, query, err := store.ParseURL(text)
 	if err != nil {
 		return nil, config, nil, err
@@ -83,17 +81,17 @@ func parseURL(text string) (driver *mysql.Config, config Config, options []store
 	options, err = store.TakeOptions(query)
 	encrypted, tlsErr := store.TakeTLS(query)
 	config = Config{Table: store.Take(query, "table"), where: u.Host + u.Path}
-	driver, dsnErr := mysql.ParseDSN("/?" + query.Encode())
+	d, dsnErr := mysql.ParseDSN("/?" + query.Encode())
 	if err = errors.Join(err, tlsErr, dsnErr); err != nil {
 		return nil, config, nil, fmt.Errorf("URL: %w", err)
 	}
-	for name := range driver.Params { // the driver takes what it does not know for variables of the server
+	for name := range d.Params { // the driver takes what it does not know for variables of the server
 		return nil, config, nil, fmt.Errorf("URL: unknown parameter %q: want space, recovery, table, ca, cert, key, or one that the driver knows", name)
 	}
-	driver.User, driver.DBName, driver.Addr = u.User.Username(), u.Path[1:], net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "3306"))
-	driver.Passwd, _ = u.User.Password()
-	driver.MultiStatements, driver.InterpolateParams, driver.RejectReadOnly, driver.Logger = true, true, false, &mysql.NopLogger{}
-	driver.TLS, driver.Timeout = encrypted, cmp.Or(driver.Timeout, 10*time.Second)
-	driver.Params = map[string]string{"autocommit": "1", "time_zone": "'+00:00'"}
-	return driver, config, options, nil
+	d.User, d.DBName, d.Addr = u.User.Username(), u.Path[1:], net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "3306"))
+	d.Passwd, _ = u.User.Password()
+	d.MultiStatements, d.InterpolateParams, d.RejectReadOnly, d.Logger = true, true, false, &mysql.NopLogger{}
+	d.Params = map[string]string{"autocommit": "1", "time_zone": "'+00:00'"}
+	d.TLS, d.Timeout = encrypted, cmp.Or(d.Timeout, 10*time.Second)
+	return d, config, options, nil
 }

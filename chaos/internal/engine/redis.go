@@ -110,6 +110,12 @@ func (r *Redis) Pause() error { return r.primary.Pause() }
 // Resume implements Stalled.
 func (r *Redis) Resume() error { return r.primary.Resume() }
 
+// PauseReplica stops the replica's process, and ResumeReplica lets it go on.
+func (r *Redis) PauseReplica() error { return r.replica.Pause() }
+
+// ResumeReplica undoes PauseReplica.
+func (r *Redis) ResumeReplica() error { return r.replica.Resume() }
+
 // Attach starts a replica and waits until it has all data.
 func (r *Redis) Attach() (err error) {
 	if r.replica, err = r.start("replica"); err != nil {
@@ -123,7 +129,7 @@ func (r *Redis) Replicate() error {
 	if err := r.Attach(); err != nil {
 		return err
 	}
-	return r.replica.Pause()
+	return r.PauseReplica()
 }
 
 // Promote kills the primary and makes the replica, with what it has, the one that workers reach.

@@ -13,7 +13,7 @@ import (
 var crowds = []Fault{
 	{
 		Name:   "herd",
-		Does:   "a thousand leases are asked for at once, by ten processes (twenty in the full form), on an empty store; then all are given back at once, and in the full form asked for again",
+		Does:   "hundreds of leases (a thousand in the full form) are asked for at once, by five processes (or ten), on an empty store; then all are given back at once, and in the full form asked for again",
 		Expect: "all get one",
 		Stores: all,
 		Script: herd,
@@ -40,8 +40,8 @@ var crowds = []Fault{
 }
 
 func herd(w *world.World) {
-	processes := w.Rounds(10)
-	w.Worker.Keepers = 1000 / processes
+	processes := w.Rounds(5)
+	w.Worker.Keepers = w.Rounds(50)
 	w.Worker.Nodes = 16
 	w.Worker.TTL = 5 * time.Minute // the usual one: a disk keeps up with the renewals of a thousand such leases
 	w.Worker.Rate /= processes

@@ -276,7 +276,7 @@ func failOverAndBack(w *world.World) {
 	for range 2 {
 		w.Must(redis.Promote())
 		w.Must(redis.Follow())
-		w.Linger(2 * world.TTL)
+		w.Linger(world.TTL)
 		w.Recover(workers...)
 	}
 	w.Close(workers[:2]...)

@@ -49,6 +49,16 @@ var networks = []Fault{
 		Shows:  []journal.Outcome{journal.Unknown},
 	},
 	{
+		Name:   "replica-stall",
+		Does:   "the replica that must have each change stands still (SIGSTOP) for longer than a lease, and then goes on (SIGCONT)",
+		Expect: "as stall: nothing is taken for granted that the primary alone has",
+		Stores: []string{Redis},
+		Script: replicaStall,
+		May:    slices.Concat(cutOff, waiting),
+		Start:  engine.StartRedisWith("?replicas=1"),
+		Shows:  []journal.Outcome{journal.Unknown},
+	},
+	{
 		Name:   "partition-and-kill",
 		Does:   "two faults at once: replies are lost, and meanwhile the server is killed and starts again, and a worker with it",
 		Expect: "nothing that was granted is forgotten; IDs go on",
@@ -114,12 +124,24 @@ func slow(w *world.World) {
 
 func stall(w *world.World) {
 	server := w.Engine.(engine.Stalled)
+	stalled(w, server.Pause, server.Resume)
+}
+
+func replicaStall(w *world.World) {
+	redis := w.Engine.(*engine.Redis)
+	w.Doubt() // a first replica looks like a failover
+	w.Must(redis.Attach())
+	stalled(w, redis.PauseReplica, redis.ResumeReplica)
+}
+
+// stalled has what workers need stand still.
+func stalled(w *world.World, pause, resume func() error) {
 	workers := w.Start(3)
-	w.Must(server.Pause())
+	w.Must(pause())
 	w.Refuse(workers, page.Ended)
 	late := w.Launch(1)
 	w.Refuse(late, page.Unreachable)
-	w.Must(server.Resume())
+	w.Must(resume())
 	w.Recover(append(workers, late...)...)
 }
 
