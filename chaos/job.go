@@ -62,7 +62,7 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 		settings.Limits = world.Limits
 	}
 	if f.bug != "" {
-		settings.Patience = 5 * time.Second // a script may wait in vain
+		settings.Patience = 3 * world.TTL // a script may wait in vain, but not for the sound
 	}
 	if j.fault.Start != nil {
 		settings.Start = j.fault.Start

@@ -131,7 +131,7 @@ func (l *leases) update(ctx context.Context, held Record, decide func(*store.Vie
 	current, err := l.current(v, held)
 	for try := range tries {
 		assumed := try == 0
-		if !assumed && err == nil && forgotten(v, held, current) {
+		if !assumed && forgotten(v, held, current) {
 			v, current, err = l.read(ctx, held)
 		}
 		if err != nil {
@@ -156,7 +156,9 @@ func (l *leases) update(ctx context.Context, held Record, decide func(*store.Vie
 			return found.Now, nil
 		}
 		v = found
-		current, err = l.current(v, held)
+		if current, err = l.current(v, held); err != nil {
+			return 0, err
+		}
 	}
 	return 0, contended(l.space)
 }

@@ -109,17 +109,18 @@ func (s *Store) lossIn(before sighting, v *View, e Evidence) string {
 
 // Suspect sets the floor because a protocol knows that data was lost, for the given reason, or went back
 // in time, though no evidence shows it: somebody holds what the space knows nothing of.
-func (s *Store) Suspect(ctx context.Context, reason string) error { return s.heal(ctx, reason, true) }
+func (s *Store) Suspect(ctx context.Context, reason string) error { return s.heal(ctx, reason, nil) }
 
 // Distrust is the operator's word that the data may be an older copy, as when a backup was restored. What
 // it forgot may be in use, so nothing is granted any more that starts before the floor, MaxTTL and MaxSkew from now,
 // and no older lease is renewed.
 func (s *Store) Distrust(ctx context.Context) error {
-	return s.heal(ctx, "the operator distrusts the data", true)
+	return s.heal(ctx, "the operator distrusts the data", nil)
 }
 
-// heal sets the floor for a loss that was found. Without force it does so only if the loss still shows.
-func (s *Store) heal(ctx context.Context, reason string, force bool) error {
+// heal sets the floor for a loss that shows in found, unless somebody else has; or for a reason that nothing shows, if
+// found is nil.
+func (s *Store) heal(ctx context.Context, reason string, found *View) error {
 	select {
 	case s.healing <- struct{}{}:
 		defer func() { <-s.healing }()
@@ -131,7 +132,8 @@ func (s *Store) heal(ctx context.Context, reason string, force bool) error {
 		if err != nil {
 			return err
 		}
-		if loss == "" && !force {
+		// An engine whose reads tell no position can't show the loss again; but the floor would.
+		if hidden := v.evidence.Position == 0 && found != nil && found.Meta != nil && v.Meta.Heal == found.Meta.Heal; loss == "" && found != nil && !hidden {
 			s.adopt(v)
 			return nil
 		}

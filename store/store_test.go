@@ -274,6 +274,34 @@ func TestLossAtSwap(t *testing.T) {
 	}
 }
 
+// TestLossShowsInSwapsAlone: the reads of some engines tell no position.
+func TestLossShowsInSwapsAlone(t *testing.T) {
+	w := newWorld(t)
+	w.create().Close()
+	s, err := store.Open(t.Context(), storetest.Intercept(w.data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		answer, err := c.On(ctx, e)
+		if !answer.Swapped {
+			answer.Position = 0
+		}
+		return answer, err
+	}), store.WithClock(w.clock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	backup := w.data.Snapshot()
+	for range 5 {
+		w.put(s, "x", "1")
+	}
+	w.data.Restore(backup)
+	w.get(s, "x")
+	w.wantFloor("read", s, 0)
+	w.put(s, "y", "1")
+	w.wantFloor("put", s, pause)
+	w.now = w.now.Add(time.Minute)
+	w.put(s, "y", "2")
+	w.wantFloor("put again", s, pause-time.Minute)
+}
+
 func TestTrustRecovery(t *testing.T) {
 	w := newWorld(t)
 	s := w.create(store.TrustRecovery())

@@ -78,7 +78,7 @@ func (s *Store) Read(ctx context.Context, names []string, page Page) (*View, err
 			s.adopt(v)
 			return v, nil
 		}
-		if err := s.heal(ctx, loss, false); err != nil {
+		if err := s.heal(ctx, loss, v); err != nil {
 			return nil, err
 		}
 	}
@@ -155,7 +155,7 @@ func (s *Store) Swap(ctx context.Context, view *View, change Change) (done bool,
 		s.adopt(v)
 		return answer.Swapped, v, nil
 	}
-	if err := s.heal(ctx, loss, false); err != nil {
+	if err := s.heal(ctx, loss, v); err != nil {
 		if answer.Swapped { // no error that says that nothing was done
 			err = fmt.Errorf("store: swap: outcome unknown: %v", err)
 		}

@@ -17,9 +17,8 @@
 // tagged. So it changes when a dump is restored, a replica is promoted, and when the old primary comes back as a replica and is
 // promoted in turn; in MySQL the last shows only with gtid_mode=ON. MariaDB also shows that the table's files were copied.
 //
-// The position is the number of swaps that took effect; only they tell it. It is lower in any older copy, until that has taken
-// as many. Nothing else shows older rows that are put back into the same table, an older snapshot of the volume, or in MySQL
-// older files. Nothing shows a copy of the server that runs beside the original, nor an old primary that goes on. With
-// recovery=trusted no failover may lose what was acknowledged, as asynchronous replication does, and semisynchronous
-// replication once it has timed out.
+// The position is the number of swaps that took effect; only they tell it. It is lower in any older copy, until that took as
+// many. Nothing else shows older rows put back into the same table, an older snapshot of the volume, or in MySQL older files.
+// Nothing shows a copy of the server that runs beside the original, nor an old primary that goes on. With recovery=trusted no
+// failover may lose what was acknowledged, as asynchronous replication does, and semisynchronous once it has timed out.
 package mysqlstore

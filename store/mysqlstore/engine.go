@@ -42,12 +42,11 @@ func (e *Engine) Swap(ctx context.Context, expect, put []store.Entry) (a store.A
 	for i, entry := range expect {
 		names[i] = entry.Name
 	}
-	for _, lockNew := range []bool{false, true} {
-		text, args := swapSQL(expect, put, lockNew)
+	text, args := swapSQL(expect, put, false)
+	a, err = e.call(ctx, "swap", text, args, names, store.Page{})
+	if errors.Is(err, &mysql.MySQLError{Number: 1062}) { // an entry that was to be new is there: nothing was changed
+		text, args = swapSQL(expect, put, true)
 		a, err = e.call(ctx, "swap", text, args, names, store.Page{})
-		if !errors.Is(err, &mysql.MySQLError{Number: 1062}) { // an entry that was to be new is there
-			break
-		}
 	}
 	if a.Swapped {
 		a.Named = slices.Clone(expect)
@@ -114,8 +113,7 @@ func (e *Engine) call(ctx context.Context, what, text string, args []any, names 
 	return store.Answer{}, e.explain(ctx, what, fs.ErrClosed)
 }
 
-// send sends one request and takes its answers. An error before the first comes before COMMIT as well, so nothing was
-// changed. Whatever fails, no transaction stays open.
+// send sends one request and takes its answers; nothing is committed before the first. No transaction stays open.
 func (e *Engine) send(ctx context.Context, text string, args []any, names []string) (a store.Answer, answered bool, err error) {
 	conn, err := e.db.Conn(ctx)
 	if err != nil {

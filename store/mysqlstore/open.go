@@ -91,7 +91,6 @@ func parseURL(text string) (d *mysql.Config, config Config, options []store.Opti
 	d.User, d.DBName, d.Addr = u.User.Username(), u.Path[1:], net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "3306"))
 	d.Passwd, _ = u.User.Password()
 	d.MultiStatements, d.InterpolateParams, d.RejectReadOnly, d.Logger = true, true, false, &mysql.NopLogger{}
-	d.Params = map[string]string{"autocommit": "1", "time_zone": "'+00:00'"}
-	d.TLS, d.Timeout = encrypted, cmp.Or(d.Timeout, 10*time.Second)
+	d.Params, d.TLS, d.Timeout = map[string]string{"autocommit": "1", "time_zone": "'+00:00'"}, encrypted, cmp.Or(d.Timeout, 10*time.Second)
 	return d, config, options, nil
 }

@@ -12,10 +12,9 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A setting must have one of the values that are safe.
 type setting struct{ name, sql, safe, want string }
 
-// settings are looked at in each call.
+// settings must have one of the values that are safe, in each call.
 var settings = []setting{
 	{"engine of the table", "i.engine", "'InnoDB'", "InnoDB: only that has transactions"},
 	{"read_only", "@@read_only", "'0', 'OFF'", "OFF: a replica lacks what the primary has acknowledged"},
@@ -85,12 +84,10 @@ func take(rows *sql.Rows, names []string) (a store.Answer, err error) {
 	return a, err
 }
 
-var examineSQL = "DO 0; SELECT CONCAT(@@hostname, ':', @@port, '/', DATABASE()), " + unsafeSQL(seldom)
-
-// examine checks what seldom changes without the lineage, and says where the entries are.
+// examine checks what seldom changes without the lineage, and that the driver sends two statements, and says where it is.
 func (e *Engine) examine(ctx context.Context) (where string, err error) {
 	var unsafe string
-	if err = e.db.QueryRowContext(ctx, examineSQL).Scan(&where, &unsafe); unsafe != "" {
+	if err = e.db.QueryRowContext(ctx, "DO 0; SELECT CONCAT(@@hostname, ':', @@port, '/', DATABASE()), "+unsafeSQL(seldom)).Scan(&where, &unsafe); unsafe != "" {
 		err = fmt.Errorf("%w: %s", store.ErrUnsafe, unsafe)
 	}
 	return where, err

@@ -22,7 +22,6 @@ const (
 	IgnoreValues Bug = "ignore-values" // nor, here, the values of the others
 	TwoSteps     Bug = "two-steps"     // a swap compares and puts in two steps
 	StandStill   Bug = "stand-still"   // the position does not show that an older copy is back
-	RepeatSwaps  Bug = "repeat-swaps"  // an answer to a swap is given again for the next one like it
 	LateSync     Bug = "late-sync"     // a directory, say, is not synced: a crash of the engine undoes some changes; of Memory alone
 	Expiry       Bug = "expiry"        // a record vanishes when its lease ends or is released
 
@@ -39,7 +38,7 @@ const (
 )
 
 // Bugs are all of them.
-var Bugs = []Bug{IgnoreMeta, IgnoreValues, TwoSteps, StandStill, RepeatSwaps, LateSync, Expiry, TrustCopies, StartNow, ReleaseAnyway, AnyChange, RenewAnyway}
+var Bugs = []Bug{IgnoreMeta, IgnoreValues, TwoSteps, StandStill, LateSync, Expiry, TrustCopies, StartNow, ReleaseAnyway, AnyChange, RenewAnyway}
 
 // planted are the bugs that package storetest knows.
 var planted = map[Bug]storetest.Bug{
@@ -47,7 +46,6 @@ var planted = map[Bug]storetest.Bug{
 	IgnoreValues: storetest.IgnoresValues,
 	TwoSteps:     storetest.TwoSteps,
 	StandStill:   storetest.StandsStill,
-	RepeatSwaps:  storetest.RepeatsSwaps,
 }
 
 // InEngine reports whether the bug is one of the engine that a worker has.

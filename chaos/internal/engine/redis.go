@@ -30,7 +30,8 @@ func StartRedis(ctx context.Context, s Setup) (Engine, error) {
 	return startRedis(ctx, s, "?replicas=0")
 }
 
-// StartRedisWith starts a primary with arguments as on redis-server's command line, and a URL with a query.
+// StartRedisWith starts a primary, and a replica if replicas=1, with arguments as on redis-server's command line,
+// and a URL with a query.
 func StartRedisWith(query string, args ...string) Start {
 	return func(ctx context.Context, s Setup) (Engine, error) { return startRedis(ctx, s, query, args...) }
 }
@@ -42,6 +43,11 @@ func startRedis(ctx context.Context, s Setup, query string, args ...string) (_ E
 	}
 	if r.primary, err = r.start("primary"); err != nil {
 		return r, err
+	}
+	if strings.Contains(query, "replicas=1") {
+		if err := r.Attach(); err != nil {
+			return r, err
+		}
 	}
 	if r.link, err = newLink(r.primary.Addr()); err != nil {
 		return r, err

@@ -129,8 +129,6 @@ func stall(w *world.World) {
 
 func replicaStall(w *world.World) {
 	redis := w.Engine.(*engine.Redis)
-	w.Doubt() // a first replica looks like a failover
-	w.Must(redis.Attach())
 	stalled(w, redis.PauseReplica, redis.ResumeReplica)
 }
 

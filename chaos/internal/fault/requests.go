@@ -85,7 +85,6 @@ func lostGrant(w *world.World) {
 }
 
 func storm(w *world.World) {
-	w.Patience *= 4
 	usual := w.Worker
 	w.Worker.Keepers, w.Worker.TTL = w.Rounds(15), 5*time.Minute
 	for range 2 {
