@@ -1,14 +1,10 @@
 package store
 
 import (
-	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 )
 
@@ -88,30 +84,4 @@ func TakeWord(query url.Values, name, word string) (bool, error) {
 		return false, fmt.Errorf("store: URL: %s=%s: want %s=%s, or nothing", name, got, name, word)
 	}
 	return true, nil
-}
-
-// TakeTLS removes the parameters ca, cert and key, which name files in PEM format: of the authorities that the
-// server's certificate must be signed by, the system's without, and of the client's certificate and its key.
-// It returns nil if none is given.
-func TakeTLS(query url.Values) (*tls.Config, error) {
-	ca, cert, key := Take(query, "ca"), Take(query, "cert"), Take(query, "key")
-	if ca+cert+key == "" {
-		return nil, nil
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if ca != "" {
-		pem, err := os.ReadFile(ca)
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("store: URL: ca=%s: %w", ca, cmp.Or(err, errors.New("no certificate in PEM format")))
-		}
-	}
-	if cert+key != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, fmt.Errorf("store: URL: cert=%s, key=%s: %w", cert, key, err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	return config, nil
 }

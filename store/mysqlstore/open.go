@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetls"
 )
 
 // A Config says where in a database the entries are.
@@ -79,7 +80,7 @@ func parseURL(text string) (d *mysql.Config, config Config, options []store.Opti
 		return nil, config, nil, errors.New("URL: want mysql://USER:PASSWORD@HOST:3306/DATABASE")
 	}
 	options, err = store.TakeOptions(query)
-	encrypted, tlsErr := store.TakeTLS(query)
+	encrypted, tlsErr := storetls.Take(query)
 	config = Config{Table: store.Take(query, "table"), where: u.Host + u.Path}
 	d, dsnErr := mysql.ParseDSN("/?" + query.Encode())
 	if err = errors.Join(err, tlsErr, dsnErr); err != nil {

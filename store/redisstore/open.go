@@ -12,7 +12,6 @@
 // repl-backlog-ttl is 0. The position counts swaps. It shows older keys put into a running server, or older files
 // with recovery=trusted, to a handle that saw newer ones; one that is opened later can't know. recovery=trusted
 // is true of one server whose disk keeps what is synced, not with failovers.
-//
 // A Swap waits until replicas=N have it in memory, and fails when they don't say so in time. A primary that was
 // replaced and doesn't know goes on by itself, unless N and min-replicas-to-write are all replicas.
 package redisstore
@@ -28,6 +27,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetls"
 )
 
 // A Config says where in Redis the entries are and how far Redis is trusted; the zero Config, as little as can be.
@@ -84,7 +84,7 @@ func parseURL(raw string) (c Config, client *redis.Options, options []store.Opti
 	c.TrustSettings, wrong[2] = store.TakeWord(query, "settings", "trusted")
 	c.EverySecond, wrong[3] = store.TakeWord(query, "durability", "everysec")
 	options, wrong[4] = store.TakeOptions(query)
-	files, err := store.TakeTLS(query)
+	files, err := storetls.Take(query)
 	wrong[5] = err
 	u.RawQuery = query.Encode()
 	client, wrong[6] = redis.ParseURL(u.String())
