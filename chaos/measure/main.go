@@ -1,0 +1,144 @@
+// Command measure tells what leases cost on an engine: go run ./measure -ranges 60000 URL, with a directory or the URL of
+// a server. It makes a space of its own there, which it leaves behind.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/etcdstore"
+	"github.com/randflake/randflake/store/filestore"
+	"github.com/randflake/randflake/store/mysqlstore"
+	"github.com/randflake/randflake/store/pgstore"
+	"github.com/randflake/randflake/store/redisstore"
+)
+
+var (
+	ranges   = flag.Int("ranges", 0, "ranges that are leased to others meanwhile")
+	duration = flag.Duration("for", 3*time.Second, "how long each thing is done")
+)
+
+func main() {
+	log.SetFlags(0)
+	flag.Parse()
+	if flag.NArg() != 1 {
+		log.Fatal("usage: go run ./measure [flags] URL, or a directory that is not there yet")
+	}
+	if err := measure(context.Background(), flag.Arg(0)); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// create makes a space for a new secret.
+func create(ctx context.Context, url string) (*store.Store, error) {
+	options := []store.Option{
+		store.Space(fmt.Sprintf("measure-%d", time.Now().UnixNano())), store.ForNewSecret(),
+		store.WithLimits(store.Limits{MaxTTL: time.Hour, MaxSkew: time.Minute}),
+	}
+	scheme, _, isURL := strings.Cut(url, "://")
+	switch {
+	case !isURL:
+		return filestore.Create(url, options...)
+	case strings.HasPrefix(scheme, "etcd"):
+		return etcdstore.Create(ctx, url, options...)
+	case strings.HasPrefix(scheme, "redis"):
+		return redisstore.Create(ctx, url, options...)
+	case strings.HasPrefix(scheme, "postgres"):
+		return pgstore.Create(ctx, url, options...)
+	case scheme == "mysql":
+		return mysqlstore.Create(ctx, url, options...)
+	}
+	return nil, fmt.Errorf("%s://: want etcd, redis, postgres, mysql or a directory", scheme)
+}
+
+func measure(ctx context.Context, url string) error {
+	space, err := create(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer space.Close()
+	leases := lease.On(space)
+	acquire := func(ttl time.Duration) (lease.Record, error) {
+		return leases.Acquire(ctx, lease.Request{Nodes: 1, TTL: ttl})
+	}
+	if _, err := many(64, *ranges, 0, func(int) error { _, err := acquire(time.Hour); return err }); err != nil {
+		return err
+	}
+	for _, holders := range []int{1, 32} {
+		held := make([]lease.Record, holders)
+		for i := range held {
+			if held[i], err = acquire(time.Minute); err != nil {
+				return err
+			}
+		}
+		renew := func(i int) (err error) {
+			held[i], err = leases.Renew(ctx, held[i], lease.Renewal{TTL: time.Minute, Token: lease.NewToken(time.Now())})
+			return err
+		}
+		if err := report(fmt.Sprint("renewals, holders at once: ", holders), holders, renew); err != nil {
+			return err
+		}
+	}
+	start := time.Now()
+	if _, err := many(1000, 1000, 0, func(int) error { _, err := acquire(time.Minute); return err }); err != nil {
+		return err
+	}
+	fmt.Printf("%-36s %8.2f s\n", "1,000 acquisitions at once", time.Since(start).Seconds())
+	if err := report("acquisitions, callers at once: 8", 8, func(int) error { _, err := acquire(time.Second); return err }); err != nil {
+		return err
+	}
+	if err := leases.Distrust(ctx); err != nil {
+		return err
+	}
+	return report("refusals under a floor, at once: 32", 32, func(int) error {
+		if _, err := acquire(time.Minute); !errors.Is(err, lease.ErrNoRange) {
+			return fmt.Errorf("under a floor: %w", err)
+		}
+		return nil
+	})
+}
+
+// report does something for a while, and prints how often a second.
+func report(what string, callers int, do func(caller int) error) error {
+	start := time.Now()
+	n, err := many(callers, 0, *duration, do)
+	fmt.Printf("%-36s %8.0f /s\n", what, float64(n)/time.Since(start).Seconds())
+	return err
+}
+
+// many has callers do something, so many times in all, or for a while.
+func many(callers, times int, while time.Duration, do func(caller int) error) (n int64, err error) {
+	var done atomic.Int64
+	var first atomic.Pointer[error]
+	end := time.Now().Add(while)
+	var wg sync.WaitGroup
+	for caller := range callers {
+		wg.Go(func() {
+			for first.Load() == nil && (while > 0 && time.Now().Before(end) || done.Load() < int64(times)) {
+				if while == 0 && done.Add(1) > int64(times) {
+					return
+				}
+				if err := do(caller); err != nil {
+					first.CompareAndSwap(nil, &err)
+				}
+				if while > 0 {
+					done.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if failed := first.Load(); failed != nil {
+		return done.Load(), *failed
+	}
+	return done.Load(), nil
+}
