@@ -104,19 +104,17 @@ func (w *site) calls(do func()) (reads, swaps int) {
 func TestRoundTrips(t *testing.T) {
 	w := newSite(t)
 	p := w.start(0)
-	var held lease.Record
+	more := 0 // acquisitions that found what they tried taken by the others
 	for i := range 500 {
-		if reads, swaps := w.calls(func() { held = p.mustAcquire(1 + i%3) }); (reads != 1 || swaps != 1) && i > 20 {
-			// Early on a few probes may find nothing but what this very test holds.
-			p.Release(t.Context(), held, time.Time{})
-			if reads+swaps > 6 {
-				t.Errorf("acquisition %d: %d reads, %d swaps", i, reads, swaps)
-			}
+		if reads, swaps := w.calls(func() { p.mustAcquire(1 + i%3) }); reads != 1 || swaps != 1 {
+			more++
 		}
-		if i%5 == 0 {
-			w.now = w.now.Add(10 * time.Second)
-		}
+		w.now = w.now.Add(2 * time.Second)
 	}
+	if more > 25 {
+		t.Errorf("%d of 500 acquisitions took more than one read and one swap", more)
+	}
+	held := p.mustAcquire(1)
 	if reads, swaps := w.calls(func() { held = p.mustRenew(held) }); reads != 0 || swaps != 1 {
 		t.Errorf("renewal: %d reads, %d swaps", reads, swaps)
 	}

@@ -51,14 +51,9 @@ func (l *leases) watchedNames(names []string) (more []string) {
 // that the next one finds out. Only where some holder seems to have gone long ago is there anything to do.
 func (a *acquisition) lookOut(ctx context.Context, s situation, seen []sight) (put []store.Item, err error) {
 	var gone []sight
-	near := 0 // holders whose records agree with the clock
 	for _, c := range seen {
-		switch {
-		case c.Owner == Token{}:
-		case c.gone(s):
+		if c.gone(s) {
 			gone = append(gone, c)
-		case c.HighWater <= s.Now+s.limits.TTL():
-			near++
 		}
 	}
 	if len(gone) == 0 {
@@ -75,7 +70,9 @@ func (a *acquisition) lookOut(ctx context.Context, s situation, seen []sight) (p
 	if err != nil {
 		return nil, err
 	}
-	if advanced > near {
+	if near, err := a.near(ctx, s, advanced); err != nil {
+		return nil, err
+	} else if advanced > near {
 		return nil, fmt.Errorf("%w: it says %s, and others renew leases that ended before %s: set the clock right that is wrong", store.ErrClock, stamp(s.Now), stamp(s.long()))
 	}
 	if s.Now-before.At < s.limits.TTL() {
@@ -91,6 +88,28 @@ func (a *acquisition) lookOut(ctx context.Context, s situation, seen []sight) (p
 		panic(err) // never: these are numbers
 	}
 	return []store.Item{{Name: watchName, Second: s.Now, Body: body}}, nil
+}
+
+// near counts holders whose records agree with the clock, among the first of all, where any advanced behind it. One process
+// that is slow must not stop those who agree with each other.
+func (a *acquisition) near(ctx context.Context, s situation, advanced int) (n int, err error) {
+	if advanced == 0 {
+		return 0, nil
+	}
+	v, err := a.space.Read(ctx, nil, store.Page{From: recordsFrom, To: recordsTo, Limit: store.MaxPage})
+	if err != nil {
+		return 0, err
+	}
+	for _, item := range v.Page {
+		r, err := decodeRecord(item)
+		if err != nil {
+			return 0, err
+		}
+		if r.Owner != (Token{}) && r.HighWater >= s.long() && r.HighWater <= s.Now+s.limits.TTL() {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // advanced counts the watched records that were renewed since, and still ended long ago.
