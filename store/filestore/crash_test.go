@@ -200,6 +200,9 @@ func TestCrashes(t *testing.T) {
 
 // TestEveryOperationFails lets each file operation fail once, before and after it took effect.
 func TestEveryOperationFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long where the processor is emulated")
+	}
 	if err := crashes(t, "", failBefore, failAfter); err != nil {
 		t.Error(err)
 	}

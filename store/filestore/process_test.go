@@ -159,6 +159,9 @@ func TestProcesses(t *testing.T) {
 
 // TestKilled kills processes at any moment, and stops one for good, which may have the lock.
 func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long where the processor is emulated")
+	}
 	dir := prepared(t)
 	stopped, stoppedOut := command(t, "forever", dir)
 	if err := stopped.Start(); err != nil {

@@ -151,6 +151,9 @@ func orders(t *testing.T, bug string, count int) error {
 
 // TestOrders has engines race where locks do nothing.
 func TestOrders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long where the processor is emulated")
+	}
 	if err := orders(t, "", 400); err != nil {
 		t.Error(err)
 	}
