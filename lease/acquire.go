@@ -130,7 +130,7 @@ func (a *acquisition) try(ctx context.Context) (Record, bool, error) {
 	for _, c := range near {
 		names = append(names, recordName(c.first))
 	}
-	names = slices.Compact(append(names, a.watchedNames(names)...))
+	names = append(names, a.watchedNames(names)...)
 	v, err := a.space.Read(ctx, names, store.Page{})
 	if err != nil {
 		return Record{}, false, err
