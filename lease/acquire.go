@@ -18,13 +18,14 @@ import (
 const (
 	freshness = 2 * 60 // seconds for which the token of a request serves, give or take MaxSkew
 
-	probes   = 24 // cells of the right size that are looked at before all are
-	larger   = 4  // larger cells, likewise
-	receipts = 256
+	fewProbes  = 8  // cells of the right size that are looked at first
+	manyProbes = 48 // and then, before all are
+	larger     = 4  // larger cells that are looked at besides
+	receipts   = 256
 )
 
 // Acquire implements Store. It looks at a few cells, chosen at random, and takes one that is free or splits it:
-// two round trips. Only where these are all taken does it read all records. Callers that are in each
+// two round trips. Where these are taken it looks at more, and only then at all records. Callers that are in each
 // other's way choose again.
 func (l *leases) Acquire(ctx context.Context, req Request) (Record, error) {
 	a, err := l.newAcquisition(req)
@@ -69,8 +70,9 @@ func (a *acquisition) pause(ctx context.Context) error {
 type acquisition struct {
 	*leases
 	Request
-	until     int64 // the first second that IDs can't embed
-	conflicts int   // how often somebody else was faster
+	until     int64  // the first second that IDs can't embed
+	probes    uint32 // how many cells of the right size are looked at
+	conflicts int    // how often somebody else was faster
 }
 
 func (l *leases) newAcquisition(req Request) (*acquisition, error) {
@@ -91,7 +93,7 @@ func (l *leases) newAcquisition(req Request) (*acquisition, error) {
 	if req.Below == 0 {
 		req.Below = allNodes
 	}
-	return &acquisition{leases: l, Request: req, until: until}, nil
+	return &acquisition{leases: l, Request: req, until: until, probes: fewProbes}, nil
 }
 
 // A situation is a View with how the nodes are cut in it.
@@ -161,7 +163,12 @@ func (a *acquisition) try(ctx context.Context) (Record, bool, error) {
 	if err != nil {
 		return Record{}, false, err
 	}
-	if best, ok := a.best(s, seen); ok {
+	best, ok := a.best(s, seen)
+	if exact := ok && best.Nodes() == a.Nodes; !exact && a.probes < manyProbes && len(near) >= fewProbes {
+		a.probes = manyProbes
+		return Record{}, false, nil
+	}
+	if ok {
 		return a.take(ctx, s, best, watch)
 	}
 	if err := a.hinted(s); err != nil {
@@ -246,9 +253,9 @@ func (a *acquisition) choose(s situation) []cell {
 		}
 	}
 	var chosen []cell
-	for i := range min(probes, total) {
+	for i := range min(a.probes, total) {
 		k := i
-		if total > probes {
+		if total > a.probes {
 			k = rand.Uint32N(total)
 		}
 		for _, r := range exact {
@@ -342,7 +349,7 @@ func (a *acquisition) pieces(s situation, c cell) uint32 {
 		}
 	}
 	room := (min(c.last()+1, a.Below) - c.first) / n
-	return max(1, min(max(2*there, 1024)<<min(a.conflicts, 6), room/8))
+	return max(1, min(max(2*there, 8192)<<min(a.conflicts, 6), room/8))
 }
 
 // grant puts the record of a new lease, and a receipt by which the caller can be told again.

@@ -10,7 +10,10 @@ local operation, replicas = ARGV[1], tonumber(ARGV[2])
 local time, info = redis.call('TIME'), redis.call('INFO', 'server', 'replication', 'cluster')
 local named, page, swapped = {}, {}, 1
 
-local function field(name) return string.match(info, '\n' .. name .. ':(%w+)') end
+local function field(name)
+  local _, at = string.find(info, '\n' .. name .. ':', 1, true) -- a plain search is many times faster than a pattern
+  return string.match(info, '^%w+', at + 1)
+end
 
 -- A run of the server, and the history that it goes on with. Redis draws a new one when it is promoted, and
 -- when it forgets that it was. In a cluster, its epoch grows when a slot comes back to it that another had.
@@ -42,10 +45,12 @@ if fields + names > 0 and not (counts and fields == names + 1) then
 end
 if operation == 'prepare' then return answer(redis.call('HINCRBY', ENTRIES, '#swaps', 0), 0) end
 if operation == 'read' then
-  for i = 6, #ARGV do
-    add(named, ARGV[i])
+  if #ARGV > 5 then
+    for i, value in ipairs(redis.call('HMGET', ENTRIES, unpack(ARGV, 6))) do
+      named[2 * i - 1], named[2 * i] = ARGV[5 + i], value
+    end
   end
-  for _, name in ipairs(redis.call('ZRANGE', NAMES, '[' .. ARGV[3], '(' .. ARGV[4], 'BYLEX', 'LIMIT', 0, ARGV[5])) do
+  for _, name in ipairs(ARGV[5] == '0' and {} or redis.call('ZRANGE', NAMES, '[' .. ARGV[3], '(' .. ARGV[4], 'BYLEX', 'LIMIT', 0, ARGV[5])) do
     if not add(page, name) then return {err = 'CORRUPT there is a name without an entry, ' .. name} end
   end
   return answer(swaps, 0)
