@@ -15,7 +15,7 @@ import (
 // world should see the ID. So a Raw prints as "[inner]" in package fmt and slog, and its JSON, text and
 // binary forms are errors, in both directions. What gives it away is Value, Fields and a
 // conversion to uint64. Package fmt does not ask the value for the verb %p, which go vet objects
-// to, nor a value in an unexported field: package sealed has a type for struct fields that hides its
+// to, nor a value in an unexported field: package mask has a type for struct fields that hides its
 // value there too, and shows the ID.
 //
 // Encrypt and Decrypt of a [Cipher] lead from a Raw to the ID and back, and can't fail:
@@ -40,7 +40,7 @@ func (r Raw) Fields() Fields { return unpack(uint64(r)) }
 
 const inner = "[inner]"
 
-var errInner = errors.New("randflake: a raw value is not for the outside: show it as a sealed.ID, or encrypt it to an ID")
+var errInner = errors.New("randflake: a raw value is not for the outside: show it as a mask.ID, or encrypt it to an ID")
 
 // Format prints "[inner]" for every verb that package fmt leaves to it.
 func (Raw) Format(f fmt.State, _ rune) { f.Write([]byte(inner)) }

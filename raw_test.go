@@ -137,7 +137,7 @@ func TestRawIsHidden(t *testing.T) {
 		var b bytes.Buffer
 		err := encode(&b, value)
 		if !errors.Is(err, errInner) && (err == nil || !strings.Contains(err.Error(), errInner.Error())) {
-			t.Errorf("%s: error %v, want one that names package sealed", name, err)
+			t.Errorf("%s: error %v, want one that names package mask", name, err)
 		}
 		check(name, b.String()+fmt.Sprint(err))
 	}

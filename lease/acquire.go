@@ -266,7 +266,7 @@ func (a *acquisition) choose(s situation) []cell {
 			k -= a.usable(r)
 		}
 	}
-	slices.SortStableFunc(other, func(x, y *run) int { return cmp.Compare(x.Size, y.Size) })
+	slices.SortStableFunc(other, func(x, y *run) int { return cmp.Compare(a.rank(int(x.Size)), a.rank(int(y.Size))) })
 	for _, r := range other[:min(larger, len(other))] {
 		k := rand.Uint32N(r.Count)
 		if r.First+k*r.Size+n > a.Below {
@@ -288,7 +288,7 @@ func (a *acquisition) fits(c cell) bool {
 	return !c.run.Closed && c.size() >= a.Nodes && c.first+uint32(a.Nodes) <= a.Below
 }
 
-// best returns the cell to take: one that is free now, the smallest, or else one that was released in this very second
+// best returns the cell to take: one that is free now, the first by rank, or else one that was released in this very second
 // or later, whose lease then starts in the future. Those that somebody held long ago and never gave back come
 // last, as it may be the clock that is wrong. The choice among equals is random, so that callers part.
 func (a *acquisition) best(s situation, seen []sight) (sight, bool) {
@@ -305,9 +305,9 @@ func (a *acquisition) best(s situation, seen []sight) (sight, bool) {
 	if len(free) > 0 {
 		rank := func(c sight) int {
 			if c.gone(s) {
-				return c.Nodes() + allNodes
+				return a.rank(c.Nodes()) + 3*allNodes
 			}
-			return c.Nodes()
+			return a.rank(c.Nodes())
 		}
 		least := rank(slices.MinFunc(free, func(x, y sight) int { return rank(x) - rank(y) }))
 		free = slices.DeleteFunc(free, func(c sight) bool { return rank(c) > least })
@@ -317,6 +317,18 @@ func (a *acquisition) best(s situation, seen []sight) (sight, bool) {
 		return slices.MinFunc(later, func(x, y sight) int { return cmp.Compare(x.HighWater, y.HighWater) }), true
 	}
 	return sight{}, false
+}
+
+// rank orders the sizes of cells by what splitting one costs others: none of the right size, then little where it gives many pieces,
+// so that the next callers need not split as well; of such the smallest do, of the others the largest.
+func (a *acquisition) rank(size int) int {
+	switch {
+	case size == a.Nodes:
+		return 0
+	case size/a.Nodes >= 8*64: // of which pieces uses an eighth
+		return size
+	}
+	return 2*allNodes - size
 }
 
 // take grants a cell, of which it cuts off what is too much.

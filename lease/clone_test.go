@@ -14,7 +14,7 @@ import (
 // next renewal, at a third of the TTL and a tenth of that, though there are no other nodes that it could have.
 func TestCopyAndInnocentThird(t *testing.T) {
 	inTown(t, func(w *town) {
-		half := lease.Nodes(1 << 16)
+		half := lease.WithNodes(1 << 16)
 		original := w.keep(half)
 		twin := w.twin(original, half)
 		w.keep(half)

@@ -57,7 +57,7 @@ func (w *town) keepStrangerOn(store lease.Store) (*lease.Keeping, *stranger) {
 		s.Generator = g
 		s.leases = append(s.leases, l)
 		return &s, err
-	}, lease.TTL(ttl), lease.WithClock(w.clock.Now), lease.Logger(slog.New(&w.log)))
+	}, lease.WithTTL(ttl), lease.WithClock(w.clock.Now), lease.WithLogger(slog.New(&w.log)))
 	if err != nil {
 		w.Fatalf("KeepFor: %v", err)
 	}
@@ -208,7 +208,7 @@ func TestKeepForRefuses(t *testing.T) {
 			"no store": func(ctx context.Context) (*lease.Keeping, error) { return lease.KeepFor(ctx, nil, begin) },
 			"no begin": func(ctx context.Context) (*lease.Keeping, error) { return lease.KeepFor(ctx, w.store, nil) },
 			"TTL": func(ctx context.Context) (*lease.Keeping, error) {
-				return lease.KeepFor(ctx, w.store, begin, lease.TTL(1))
+				return lease.KeepFor(ctx, w.store, begin, lease.WithTTL(1))
 			},
 		} {
 			if k, err := keep(w.Context()); k != nil || !errors.Is(err, lease.ErrInvalidRequest) {

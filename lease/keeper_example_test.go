@@ -14,7 +14,7 @@ import (
 // Memory forgets everything, so it is for tests: a service opens a store that keeps its records.
 func ExampleKeep() {
 	store := leasetest.NewMemory(store.DefaultLimits(), nil)
-	keeper, err := lease.Keep(context.Background(), store, randflake.NewSecret(), lease.Logger(slog.New(slog.DiscardHandler)))
+	keeper, err := lease.Keep(context.Background(), store, randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		fmt.Println(err)
 		return

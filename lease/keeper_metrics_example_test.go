@@ -31,7 +31,7 @@ func publish(name string, r lease.Reporter) {
 func ExampleReporter() {
 	store, secret := leasetest.NewMemory(store.DefaultLimits(), nil), randflake.NewSecret()
 	for _, name := range []string{"orders", "invoices"} {
-		keeper, err := lease.Keep(context.Background(), store, secret, lease.Logger(slog.New(slog.DiscardHandler)))
+		keeper, err := lease.Keep(context.Background(), store, secret, lease.WithLogger(slog.New(slog.DiscardHandler)))
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -25,29 +25,29 @@ type settings struct {
 // shortestTTL leaves a second between renewals.
 const shortestTTL = 3 * time.Second
 
-// Nodes makes Keep lease n contiguous nodes, 1 to 131,072, instead of one. Each gives 131,072 IDs
+// WithNodes makes Keep lease n contiguous nodes, 1 to 131,072, instead of one. Each gives 131,072 IDs
 // a second.
-func Nodes(n int) Option { return func(s *settings) { s.nodes = n } }
+func WithNodes(n int) Option { return func(s *settings) { s.nodes = n } }
 
-// Below makes Keep lease nodes below n only, for formats with fewer node bits than Randflake's; n is
+// WithBelow makes Keep lease nodes below n only, for formats with fewer node bits than Randflake's; n is
 // 131,072 at most, and 0 for no bound.
-func Below(n uint32) Option { return func(s *settings) { s.below = n } }
+func WithBelow(n uint32) Option { return func(s *settings) { s.below = n } }
 
-// Until tells Keep the first second that the IDs can't embed any more, for formats that end at another time than
+// WithUntil tells Keep the first second that the IDs can't embed any more, for formats that end at another time than
 // Randflake's.
-func Until(end time.Time) Option { return func(s *settings) { s.until = end } }
+func WithUntil(end time.Time) Option { return func(s *settings) { s.until = end } }
 
-// TTL makes Keep lease for d instead of five minutes: whole seconds, at least three, at most what
+// WithTTL makes Keep lease for d instead of five minutes: whole seconds, at least three, at most what
 // the store grants. The lease is renewed each third of d, so IDs go on for more than 60% of
 // d when the store fails, and up to d passes before somebody else can have the nodes of a process
 // that crashed.
-func TTL(d time.Duration) Option { return func(s *settings) { s.ttl = d } }
+func WithTTL(d time.Duration) Option { return func(s *settings) { s.ttl = d } }
 
-// Logger makes the keeper write to l instead of slog.Default(), a line for each change: lease
+// WithLogger makes the keeper write to l instead of slog.Default(), a line for each change: lease
 // acquired, replaced, lost or released, store failing and working again, no more IDs. It writes
 // nothing while things stay as they are, be they good or bad. To silence it, give it a logger
 // with slog.DiscardHandler.
-func Logger(l *slog.Logger) Option { return func(s *settings) { s.logger = l } }
+func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.logger = l } }
 
 // WithClock makes the generator and the keeper ask now for the time instead of the system clock,
 // for tests and simulations. How long the keeper waits is not affected. now must be safe for

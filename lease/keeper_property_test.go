@@ -217,8 +217,8 @@ func simulate(t *testing.T, seed uint64, grants func(lease.Record) lease.Record)
 func (s *service) begin(ctx context.Context, sky *weather) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	s.keeper, _ = lease.Keep(ctx, s, randflake.Secret{1}, lease.WithClock(s.clock.Now), lease.Nodes(1+sky.IntN(3)),
-		lease.TTL(time.Duration(3+sky.IntN(300))*time.Second), lease.Logger(slog.New(slog.DiscardHandler)), lease.WithRandom(s.jitter.Float64))
+	s.keeper, _ = lease.Keep(ctx, s, randflake.Secret{1}, lease.WithClock(s.clock.Now), lease.WithNodes(1+sky.IntN(3)),
+		lease.WithTTL(time.Duration(3+sky.IntN(300))*time.Second), lease.WithLogger(slog.New(slog.DiscardHandler)), lease.WithRandom(s.jitter.Float64))
 }
 
 // work makes a few IDs. That is few enough for the same sequence numbers to come up each second,

@@ -18,12 +18,12 @@ import (
 func TestKeepRefusesBadOptions(t *testing.T) {
 	inTown(t, func(w *town) {
 		for name, option := range map[string]lease.Option{
-			"no nodes":           lease.Nodes(0),
-			"too many nodes":     lease.Nodes(randflake.MaxNode + 2),
-			"TTL too short":      lease.TTL(2 * time.Second),
-			"TTL not whole":      lease.TTL(3500 * time.Millisecond),
-			"negative TTL":       lease.TTL(-time.Minute),
-			"above store's":      lease.TTL(2 * time.Hour),
+			"no nodes":           lease.WithNodes(0),
+			"too many nodes":     lease.WithNodes(randflake.MaxNode + 2),
+			"TTL too short":      lease.WithTTL(2 * time.Second),
+			"TTL not whole":      lease.WithTTL(3500 * time.Millisecond),
+			"negative TTL":       lease.WithTTL(-time.Minute),
+			"above store's":      lease.WithTTL(2 * time.Hour),
 			"option that is nil": nil,
 		} {
 			if k, err := w.tryKeep(w.store, option); k != nil || !errors.Is(err, lease.ErrInvalidRequest) {
@@ -39,7 +39,7 @@ func TestKeepRefusesBadOptions(t *testing.T) {
 
 func TestKeepDefaults(t *testing.T) {
 	inTown(t, func(w *town) {
-		k, err := lease.Keep(w.Context(), w.store, randflake.Secret{1}, lease.WithClock(w.clock.Now), lease.Logger(slog.New(slog.DiscardHandler)))
+		k, err := lease.Keep(w.Context(), w.store, randflake.Secret{1}, lease.WithClock(w.clock.Now), lease.WithLogger(slog.New(slog.DiscardHandler)))
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -654,7 +654,7 @@ func TestOwnTrialsDoNotCount(t *testing.T) {
 // One that holds all nodes can only wait for the clock, and keeps its lease meanwhile.
 func TestClockBackWithoutAnotherRange(t *testing.T) {
 	inTown(t, func(w *town) {
-		k := w.keep(lease.Nodes(randflake.MaxNode + 1))
+		k := w.keep(lease.WithNodes(randflake.MaxNode + 1))
 		w.generate(k)
 		w.log.take()
 		w.clock.step(-20 * time.Minute)
@@ -780,7 +780,7 @@ func TestLeaseNotStarted(t *testing.T) {
 func TestPausedPastTheEnd(t *testing.T) {
 	for _, takenOver := range []bool{true, false} {
 		inTown(t, func(w *town) {
-			k := w.keep(lease.Nodes(randflake.MaxNode + 1))
+			k := w.keep(lease.WithNodes(randflake.MaxNode + 1))
 			w.generate(k)
 			w.clock.step(10 * time.Minute)
 			if takenOver {
@@ -880,7 +880,7 @@ func TestEndOfLife(t *testing.T) {
 
 func TestCloseReleasesWhatWasNotUsed(t *testing.T) {
 	inTown(t, func(w *town) {
-		k := w.keep(lease.Nodes(randflake.MaxNode + 1))
+		k := w.keep(lease.WithNodes(randflake.MaxNode + 1))
 		time.Sleep(20 * time.Second)
 		used := w.generate(k).Time.Unix()
 		time.Sleep(10 * time.Second)
@@ -894,7 +894,7 @@ func TestCloseReleasesWhatWasNotUsed(t *testing.T) {
 		if got := w.records()[0]; got.HighWater != used || got.Owner != (lease.Token{}) {
 			w.Errorf("record %+v: want no owner and high-water mark %d", got, used)
 		}
-		next := w.keep(lease.Nodes(randflake.MaxNode + 1))
+		next := w.keep(lease.WithNodes(randflake.MaxNode + 1))
 		w.generate(next)
 		w.forget()
 		if err := k.Close(); err != nil {
@@ -1056,7 +1056,7 @@ func TestCloseWithDeafStore(t *testing.T) {
 
 func TestCloseAtOnce(t *testing.T) {
 	inTown(t, func(w *town) {
-		k := w.keep(lease.Nodes(4))
+		k := w.keep(lease.WithNodes(4))
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {

@@ -157,7 +157,7 @@ func (w *town) keep(options ...lease.Option) *lease.Keeper {
 }
 
 func (w *town) tryKeep(store lease.Store, options ...lease.Option) (*lease.Keeper, error) {
-	all := append([]lease.Option{lease.TTL(ttl), lease.WithClock(w.clock.Now), lease.Logger(slog.New(&w.log))}, options...)
+	all := append([]lease.Option{lease.WithTTL(ttl), lease.WithClock(w.clock.Now), lease.WithLogger(slog.New(&w.log))}, options...)
 	k, err := lease.Keep(w.Context(), store, randflake.Secret{1}, all...)
 	if err == nil {
 		w.Cleanup(func() { k.Close() })

@@ -56,9 +56,9 @@ func newBenchFor(t testing.TB, l *Layout, lease randflake.Lease, options ...Opti
 
 // want makes n IDs and checks that they are new and carry a time ms after the start of the clock, a
 // second after testStart.
-func (b *bench) want(n int, ms int64) Parts {
+func (b *bench) want(n int, ms int64) Fields {
 	b.Helper()
-	var p Parts
+	var p Fields
 	for range n {
 		id, err := b.Generate()
 		if err != nil {

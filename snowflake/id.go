@@ -20,9 +20,9 @@ type ID int64
 // maxDigits is the length of the longest decimal form.
 const maxDigits = 19
 
-// ParseID reads the decimal form of an ID. Each ID has exactly one: leading zeros, signs, white space
+// Parse reads the decimal form of an ID. Each ID has exactly one: leading zeros, signs, white space
 // and values of more than 63 bits are errors that wrap ErrInvalidID.
-func ParseID(text string) (ID, error) { return parse(text) }
+func Parse(text string) (ID, error) { return parse(text) }
 
 func parse[T string | []byte](text T) (ID, error) {
 	if len(text) == 0 || len(text) > maxDigits {
@@ -80,7 +80,7 @@ func (id ID) MarshalText() ([]byte, error) {
 	return id.AppendText(make([]byte, 0, maxDigits))
 }
 
-// UnmarshalText is ParseID.
+// UnmarshalText is Parse.
 func (id *ID) UnmarshalText(text []byte) error { return set(id, text) }
 
 // AppendBinary appends the ID's 8 bytes to b, in big-endian order, so that they sort as IDs do.

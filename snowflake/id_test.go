@@ -54,8 +54,8 @@ func TestDecimal(t *testing.T) {
 		if string(text) != want || err != nil {
 			t.Errorf("%d: MarshalText %s, %v", int64(id), text, err)
 		}
-		if got, err := ParseID(want); got != id || err != nil {
-			t.Errorf("ParseID(%s) = %d, %v", want, int64(got), err)
+		if got, err := Parse(want); got != id || err != nil {
+			t.Errorf("Parse(%s) = %d, %v", want, int64(got), err)
 		}
 		var read ID
 		if err := read.UnmarshalText(text); read != id || err != nil {
@@ -76,10 +76,10 @@ var notDecimal = []string{
 func TestParseIDRefuses(t *testing.T) {
 	for _, text := range notDecimal {
 		id := ID(7)
-		_, parsed := ParseID(text)
+		_, parsed := Parse(text)
 		quoted, _ := json.Marshal(text)
 		for name, err := range map[string]error{
-			"ParseID":         parsed,
+			"Parse":         parsed,
 			"UnmarshalText":   id.UnmarshalText([]byte(text)),
 			"UnmarshalJSON":   id.UnmarshalJSON(quoted),
 			"a string's Scan": id.Scan(text),

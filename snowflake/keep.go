@@ -59,7 +59,7 @@ func Keep(ctx context.Context, store lease.Store, layout *Layout, options ...Kee
 	if err != nil {
 		return nil, err
 	}
-	k.lease = append(k.lease, lease.Nodes(1), lease.Below(uint32(min(workers, randflake.MaxNode+1))), lease.Until(layout.Expires()), lease.WithClock(set.now))
+	k.lease = append(k.lease, lease.WithNodes(1), lease.WithBelow(uint32(min(workers, randflake.MaxNode+1))), lease.WithUntil(layout.Expires()), lease.WithClock(set.now))
 
 	var generator *Generator
 	kept, err := lease.KeepFor(ctx, store, func(l randflake.Lease, onRefusal func(error)) (lease.Holder, error) {
@@ -85,7 +85,7 @@ type keeping struct {
 
 func (o Option) applyTo(k *keeping) { k.generator = append(k.generator, o) }
 
-// Leasing has Keep lease with options such as lease.TTL and lease.Logger. The number of nodes, their
+// Leasing has Keep lease with options such as lease.WithTTL and lease.WithLogger. The number of nodes, their
 // bound, the end of their time and the clock are not up to them.
 func Leasing(options ...lease.Option) KeepOption { return leasing(options) }
 

@@ -24,7 +24,7 @@ func ExampleKeep() {
 	keeper, err := snowflake.Keep(context.Background(), store, layout,
 		snowflake.Pin("region", 2),
 		snowflake.WaitBack(15*time.Millisecond),
-		snowflake.Leasing(lease.TTL(time.Minute), lease.Logger(slog.New(slog.DiscardHandler))))
+		snowflake.Leasing(lease.WithTTL(time.Minute), lease.WithLogger(slog.New(slog.DiscardHandler))))
 	if err != nil {
 		fmt.Println(err)
 		return

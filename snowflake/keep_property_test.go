@@ -212,7 +212,7 @@ func (h *history) begin(ctx context.Context, p *process) {
 		snowflake.RandomStart(4),
 	}
 	p.keeper, _ = snowflake.Keep(ctx, p.line, h.layout, policies[h.IntN(len(policies))], policies[h.IntN(len(policies))],
-		snowflake.WithClock(p.clock.Now), quiet, snowflake.Leasing(lease.TTL(time.Duration(3+h.IntN(60))*time.Second)))
+		snowflake.WithClock(p.clock.Now), quiet, snowflake.Leasing(lease.WithTTL(time.Duration(3+h.IntN(60))*time.Second)))
 	if p.keeper != nil {
 		h.begun++
 	}
@@ -330,7 +330,7 @@ func TestKeepPropertySeesLeases(t *testing.T) {
 		second int64
 		ok     bool
 	}{{1, 10, true}, {1, 12, true}, {1, 9, false}, {1, 13, false}, {0, 11, false}, {1, 10, false}} {
-		id, err := h.layout.Compose(snowflake.Parts{Time: time.Unix(1_800_000_000+tt.second, 0), Static: map[string]uint64{"worker": tt.worker}})
+		id, err := h.layout.Compose(snowflake.Fields{Time: time.Unix(1_800_000_000+tt.second, 0), Static: map[string]uint64{"worker": tt.worker}})
 		if err = errors.Join(err, h.see(l, id)); (err == nil) != tt.ok {
 			t.Errorf("%+v: error %v", tt, err)
 		}

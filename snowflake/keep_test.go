@@ -49,7 +49,7 @@ func keptLayout(t testing.TB, workerBits int) *snowflake.Layout {
 	return layoutOf(t, time.Millisecond, snowflake.Time(41), snowflake.Static("worker", workerBits), snowflake.Rollback(2), snowflake.Sequence(4))
 }
 
-func layoutOf(t testing.TB, unit time.Duration, fields ...snowflake.Field) *snowflake.Layout {
+func layoutOf(t testing.TB, unit time.Duration, fields ...snowflake.Part) *snowflake.Layout {
 	t.Helper()
 	l, err := snowflake.NewLayout("kept", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), unit, fields...)
 	if err != nil {
@@ -58,7 +58,7 @@ func layoutOf(t testing.TB, unit time.Duration, fields ...snowflake.Field) *snow
 	return l
 }
 
-var quiet = snowflake.Leasing(lease.Logger(slog.New(slog.DiscardHandler)))
+var quiet = snowflake.Leasing(lease.WithLogger(slog.New(slog.DiscardHandler)))
 
 func (s *shop) tryKeep(layout *snowflake.Layout, options ...snowflake.KeepOption) (*snowflake.Keeper, error) {
 	k, err := snowflake.Keep(s.Context(), s.store, layout, append([]snowflake.KeepOption{snowflake.WithClock(s.clock.Now), quiet}, options...)...)
@@ -78,7 +78,7 @@ func (s *shop) keep(layout *snowflake.Layout, options ...snowflake.KeepOption) *
 }
 
 // generate wants an ID, and returns it and its worker.
-func (s *shop) generate(k *snowflake.Keeper) (snowflake.ID, snowflake.Parts) {
+func (s *shop) generate(k *snowflake.Keeper) (snowflake.ID, snowflake.Fields) {
 	s.Helper()
 	id, err := k.Generator().Generate()
 	if err != nil {
@@ -260,25 +260,25 @@ func TestKeepAsksForAWorkerNumber(t *testing.T) {
 	pin := snowflake.Pin
 	for _, tt := range []struct {
 		name    string
-		statics []snowflake.Field
+		statics []snowflake.Part
 		options []snowflake.KeepOption
 		below   uint32
 	}{
 		{"no field", nil, nil, 1},
-		{"one field", []snowflake.Field{snowflake.Static("worker", 10)}, nil, 1024},
-		{"two fields", []snowflake.Field{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, nil, 512},
-		{"high field pinned", []snowflake.Field{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, []snowflake.KeepOption{pin("datacenter", 3)}, 16},
-		{"low field pinned", []snowflake.Field{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, []snowflake.KeepOption{pin("worker", 3)}, 32},
-		{"all pinned", []snowflake.Field{snowflake.Static("worker", 10)}, []snowflake.KeepOption{pin("worker", 1000)}, 1},
-		{"all nodes", []snowflake.Field{snowflake.Static("worker", 17)}, nil, randflake.MaxNode + 1},
-		{"more than all nodes", []snowflake.Field{snowflake.Static("worker", 18)}, nil, randflake.MaxNode + 1},
-		{"other options of leases", []snowflake.Field{snowflake.Static("worker", 10)}, []snowflake.KeepOption{snowflake.Leasing(lease.Nodes(7), lease.Below(8))}, 1024},
+		{"one field", []snowflake.Part{snowflake.Static("worker", 10)}, nil, 1024},
+		{"two fields", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, nil, 512},
+		{"high field pinned", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, []snowflake.KeepOption{pin("datacenter", 3)}, 16},
+		{"low field pinned", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, []snowflake.KeepOption{pin("worker", 3)}, 32},
+		{"all pinned", []snowflake.Part{snowflake.Static("worker", 10)}, []snowflake.KeepOption{pin("worker", 1000)}, 1},
+		{"all nodes", []snowflake.Part{snowflake.Static("worker", 17)}, nil, randflake.MaxNode + 1},
+		{"more than all nodes", []snowflake.Part{snowflake.Static("worker", 18)}, nil, randflake.MaxNode + 1},
+		{"other options of leases", []snowflake.Part{snowflake.Static("worker", 10)}, []snowflake.KeepOption{snowflake.Leasing(lease.WithNodes(7), lease.WithBelow(8))}, 1024},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inShop(t, func(s *shop) {
 				store := &asked{Store: s.store}
-				layout := layoutOf(t, time.Millisecond, slices.Concat([]snowflake.Field{snowflake.Time(41)}, tt.statics, []snowflake.Field{snowflake.Sequence(4)})...)
-				options := append(tt.options, snowflake.WithClock(s.clock.Now), quiet, snowflake.Leasing(lease.TTL(30*time.Second)))
+				layout := layoutOf(t, time.Millisecond, slices.Concat([]snowflake.Part{snowflake.Time(41)}, tt.statics, []snowflake.Part{snowflake.Sequence(4)})...)
+				options := append(tt.options, snowflake.WithClock(s.clock.Now), quiet, snowflake.Leasing(lease.WithTTL(30*time.Second)))
 				k, err := snowflake.Keep(t.Context(), store, layout, options...)
 				if err != nil {
 					t.Fatal(err)
@@ -376,7 +376,7 @@ func TestKeepRefuses(t *testing.T) {
 			{"pin too large", layout, snowflake.Pin("worker", 1024), snowflake.ErrInvalidOption},
 			{"no rollback field", layout, snowflake.StepBack(), snowflake.ErrInvalidOption},
 			{"lease option that is nil", layout, snowflake.Leasing(nil), lease.ErrInvalidRequest},
-			{"TTL too short", layout, snowflake.Leasing(lease.TTL(time.Second)), lease.ErrInvalidRequest},
+			{"TTL too short", layout, snowflake.Leasing(lease.WithTTL(time.Second)), lease.ErrInvalidRequest},
 		} {
 			if k, err := s.tryKeep(tt.layout, tt.option); k != nil || !errors.Is(err, tt.err) {
 				t.Errorf("%s: keeper %v, error %v; want %v", tt.name, k, err, tt.err)

@@ -19,7 +19,7 @@ type Layout struct {
 	name           string
 	epoch          int64 // Unix milliseconds
 	unit           int64 // milliseconds
-	fields         []Field
+	fields         []Part
 	time, sequence part
 	rollback       part     // of no bits when there is none
 	statics        []static // from high to low
@@ -37,7 +37,7 @@ type Layout struct {
 // An error wraps ErrInvalidLayout, and says which field is wrong and what was expected. A layout
 // that has come to its end, or comes to it soon, is no error, because its IDs still want opening: ask
 // Lifetime before making new ones.
-func NewLayout(name string, epoch time.Time, unit time.Duration, fields ...Field) (*Layout, error) {
+func NewLayout(name string, epoch time.Time, unit time.Duration, fields ...Part) (*Layout, error) {
 	if epoch.After(time.Now()) {
 		return nil, fmt.Errorf("%w: epoch %s: is in the future: expected a moment between 1970 and now", ErrInvalidLayout, epoch.Format(time.RFC3339Nano))
 	}
@@ -45,7 +45,7 @@ func NewLayout(name string, epoch time.Time, unit time.Duration, fields ...Field
 }
 
 // newLayout is NewLayout for an epoch that is known to have passed, whatever the clock says.
-func newLayout(name string, epoch time.Time, unit time.Duration, fields []Field) (*Layout, error) {
+func newLayout(name string, epoch time.Time, unit time.Duration, fields []Part) (*Layout, error) {
 	l := &Layout{name: name, epoch: epoch.UnixMilli(), unit: unit.Milliseconds(), fields: slices.Clone(fields)}
 	switch {
 	case !isName(name):
@@ -79,7 +79,7 @@ func (l *Layout) Epoch() time.Time { return time.UnixMilli(l.epoch).UTC() }
 func (l *Layout) Unit() time.Duration { return time.Duration(l.unit) * time.Millisecond }
 
 // Fields returns the fields from high to low.
-func (l *Layout) Fields() []Field { return slices.Clone(l.fields) }
+func (l *Layout) Parts() []Part { return slices.Clone(l.fields) }
 
 // Bits returns the number of bits of all fields together: every ID is below 1<<Bits().
 func (l *Layout) Bits() int { return int(l.time.shift + l.time.bits) }

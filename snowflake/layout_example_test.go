@@ -28,7 +28,7 @@ func ExampleNewLayout() {
 }
 
 func ExampleLayout_Inspect() {
-	id, err := snowflake.ParseID("175928847299117063")
+	id, err := snowflake.Parse("175928847299117063")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -14,10 +14,10 @@ import (
 
 // randomParts returns parts that l can hold, and the ID that has them, put together from the fields'
 // binary digits.
-func randomParts(l *Layout) (Parts, ID) {
+func randomParts(l *Layout) (Fields, ID) {
 	var digits strings.Builder
-	var p Parts
-	for _, f := range l.Fields() {
+	var p Fields
+	for _, f := range l.Parts() {
 		value := rand.Uint64N(1 << f.Bits)
 		switch rand.IntN(4) { // the ends are where mistakes are
 		case 0:
@@ -65,7 +65,7 @@ func TestPartsRoundTrip(t *testing.T) {
 
 func TestComposeRoundsTimeDown(t *testing.T) {
 	for _, l := range []*Layout{Twitter(), Sonyflake(), Baidu()} {
-		p := Parts{Time: l.Epoch().Add(5 * l.Unit())}
+		p := Fields{Time: l.Epoch().Add(5 * l.Unit())}
 		want, _ := l.Compose(p)
 		for _, later := range []time.Duration{1, l.Unit() / 2, l.Unit() - 1} {
 			p.Time = l.Epoch().Add(5*l.Unit() + later).In(time.FixedZone("", -7200))
@@ -84,18 +84,18 @@ func TestComposeRefuses(t *testing.T) {
 	l := mustLayout(t, Time(41), Static("region", 3), Static("worker", 5), Rollback(2), Sequence(12))
 	tests := []struct {
 		why   string
-		parts Parts
+		parts Fields
 		says  string
 	}{
-		{"before the epoch", Parts{Time: epoch2025.Add(-1)}, "epoch"},
-		{"the zero time", Parts{}, "epoch"},
-		{"after the end", Parts{Time: l.Expires()}, "ends at"},
-		{"rollback", Parts{Time: epoch2025, Rollback: 4}, "rollback 4: expected at most 3"},
-		{"sequence", Parts{Time: epoch2025, Sequence: 4096}, "sequence 4096: expected at most 4095"},
-		{"region", Parts{Time: epoch2025, Static: map[string]uint64{"region": 8}}, "region 8: expected at most 7"},
-		{"worker", Parts{Time: epoch2025, Static: map[string]uint64{"worker": math.MaxUint64}}, "worker"},
-		{"unknown", Parts{Time: epoch2025, Static: map[string]uint64{"worker": 1, "shard": 1}}, "shard"},
-		{"not static", Parts{Time: epoch2025, Static: map[string]uint64{"sequence": 1}}, "sequence"},
+		{"before the epoch", Fields{Time: epoch2025.Add(-1)}, "epoch"},
+		{"the zero time", Fields{}, "epoch"},
+		{"after the end", Fields{Time: l.Expires()}, "ends at"},
+		{"rollback", Fields{Time: epoch2025, Rollback: 4}, "rollback 4: expected at most 3"},
+		{"sequence", Fields{Time: epoch2025, Sequence: 4096}, "sequence 4096: expected at most 4095"},
+		{"region", Fields{Time: epoch2025, Static: map[string]uint64{"region": 8}}, "region 8: expected at most 7"},
+		{"worker", Fields{Time: epoch2025, Static: map[string]uint64{"worker": math.MaxUint64}}, "worker"},
+		{"unknown", Fields{Time: epoch2025, Static: map[string]uint64{"worker": 1, "shard": 1}}, "shard"},
+		{"not static", Fields{Time: epoch2025, Static: map[string]uint64{"sequence": 1}}, "sequence"},
 	}
 	for _, test := range tests {
 		id, err := l.Compose(test.parts)
@@ -106,10 +106,10 @@ func TestComposeRefuses(t *testing.T) {
 			t.Errorf("%s: %v: end of life: want %v", test.why, err, late)
 		}
 	}
-	if _, err := Worker10().Compose(Parts{Time: epoch2025, Rollback: 1}); !errors.Is(err, ErrInvalidID) {
+	if _, err := Worker10().Compose(Fields{Time: epoch2025, Rollback: 1}); !errors.Is(err, ErrInvalidID) {
 		t.Errorf("a rollback in a layout without one: %v", err)
 	}
-	id, err := l.Compose(Parts{Time: l.Expires().Add(-1)})
+	id, err := l.Compose(Fields{Time: l.Expires().Add(-1)})
 	if err != nil || id != ID(1<<41-1)<<22 {
 		t.Errorf("the last moment: %d, %v", id, err)
 	}

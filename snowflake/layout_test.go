@@ -11,7 +11,7 @@ import (
 var epoch2025 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // mustLayout returns a layout of milliseconds since 2025.
-func mustLayout(t testing.TB, fields ...Field) *Layout {
+func mustLayout(t testing.TB, fields ...Part) *Layout {
 	t.Helper()
 	l, err := NewLayout("test", epoch2025, time.Millisecond, fields...)
 	if err != nil {
@@ -22,14 +22,14 @@ func mustLayout(t testing.TB, fields ...Field) *Layout {
 
 func TestNewLayoutRefuses(t *testing.T) {
 	ms := time.Millisecond
-	fields := func(f ...Field) []Field { return f }
+	fields := func(f ...Part) []Part { return f }
 	good := fields(Time(41), Static("worker", 10), Sequence(12))
 	tests := []struct {
 		why    string
 		name   string
 		epoch  time.Time
 		unit   time.Duration
-		fields []Field
+		fields []Part
 		says   []string
 	}{
 		{"no name", "", epoch2025, ms, good, []string{`name ""`}},
@@ -74,7 +74,7 @@ func TestNewLayoutRefuses(t *testing.T) {
 }
 
 func TestNewLayout(t *testing.T) {
-	fields := []Field{Time(36), Static("region", 3), Sequence(10), Rollback(2), Static("worker-90_b", 4)}
+	fields := []Part{Time(36), Static("region", 3), Sequence(10), Rollback(2), Static("worker-90_b", 4)}
 	epoch := time.Date(2020, 2, 29, 1, 2, 3, 4e6, time.FixedZone("", 3600))
 	l, err := NewLayout("mine", epoch, 10*time.Millisecond, fields...)
 	if err != nil {
@@ -102,8 +102,8 @@ func TestNewLayout(t *testing.T) {
 
 	// Nobody can change a layout.
 	fields[0] = Time(1)
-	l.Fields()[1].Bits = 7
-	if got := l.Fields(); got[0] != Time(36) || got[1] != Static("region", 3) || l.String() != want {
+	l.Parts()[1].Bits = 7
+	if got := l.Parts(); got[0] != Time(36) || got[1] != Static("region", 3) || l.String() != want {
 		t.Errorf("the layout changed: %v", got)
 	}
 }

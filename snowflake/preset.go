@@ -47,7 +47,7 @@ var (
 )
 
 // preset makes a layout that is known to be valid; the tests see to it.
-func preset(name string, epoch int64, unit time.Duration, fields ...Field) *Layout {
+func preset(name string, epoch int64, unit time.Duration, fields ...Part) *Layout {
 	l, err := newLayout(name, time.UnixMilli(epoch), unit, fields)
 	if err != nil {
 		panic(err)

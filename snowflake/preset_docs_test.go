@@ -69,8 +69,8 @@ func presetTable(layouts []*Layout) string {
 	var b strings.Builder
 	b.WriteString(tableHead + "|---|---|---|---|---|---|---|\n")
 	for _, l := range layouts {
-		fields := make([]string, len(l.Fields()))
-		for i, f := range l.Fields() {
+		fields := make([]string, len(l.Parts()))
+		for i, f := range l.Parts() {
 			fields[i] = f.String()
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", l.Name(), strings.Join(fields, ", "), l.Unit(),

@@ -23,41 +23,41 @@ func TestPresetsOpenKnownIDs(t *testing.T) {
 		source string
 		layout *Layout
 		id     ID
-		parts  Parts
+		parts  Fields
 	}{
 		{"a tweet of Wikipedia's, dissected at en.wikipedia.org/wiki/Snowflake_ID: machine 378",
 			Twitter(), 1541815603606036480,
-			Parts{Time: utc("2022-06-28T16:07:40.105Z"), Static: map[string]uint64{"datacenter": 378 >> 5, "worker": 378 & 31}}},
+			Fields{Time: utc("2022-06-28T16:07:40.105Z"), Static: map[string]uint64{"datacenter": 378 >> 5, "worker": 378 & 31}}},
 		{"the same with one field",
 			Worker10(), 1541815603606036480,
-			Parts{Time: utc("2022-06-28T16:07:40.105Z"), Static: map[string]uint64{"worker": 378}}},
+			Fields{Time: utc("2022-06-28T16:07:40.105Z"), Static: map[string]uint64{"worker": 378}}},
 		{"Discord's documentation",
 			Discord(), 175928847299117063,
-			Parts{Time: utc("2016-04-30T11:18:25.796Z"), Static: map[string]uint64{"worker": 1, "process": 0}, Sequence: 7}},
+			Fields{Time: utc("2016-04-30T11:18:25.796Z"), Static: map[string]uint64{"worker": 1, "process": 0}, Sequence: 7}},
 		{"the article's user 31341 on 2,000 shards, 1387263000 ms after the epoch, number 5001",
 			Instagram(), 1387263000<<(64-41) | 1341<<(64-41-13) | 5001%1024,
-			Parts{Time: time.UnixMilli(1314220021721 + 1387263000).UTC(), Static: map[string]uint64{"shard": 1341}, Sequence: 905}},
+			Fields{Time: time.UnixMilli(1314220021721 + 1387263000).UTC(), Static: map[string]uint64{"shard": 1341}, Sequence: 905}},
 		{"a post of the day before github.com/notslang/instagram-id-to-url-segment/issues/1 of 2016-05-09",
 			Instagram(), 1245771331041990029,
-			Parts{Time: utc("2016-05-08T17:12:17.037Z"), Static: map[string]uint64{"shard": 2021}, Sequence: 397}},
+			Fields{Time: utc("2016-05-08T17:12:17.037Z"), Static: map[string]uint64{"shard": 2021}, Sequence: 397}},
 		{"1 hour, sequence 3, machine 0x1234",
 			Sonyflake(), 360000<<24 | 3<<16 | 0x1234,
-			Parts{Time: utc("2014-09-01T01:00:00Z"), Static: map[string]uint64{"machine": 0x1234}, Sequence: 3}},
+			Fields{Time: utc("2014-09-01T01:00:00Z"), Static: map[string]uint64{"machine": 0x1234}, Sequence: 3}},
 		{"the last second, which its source says is 2024-11-20 21:24:16 in Beijing, less one",
 			Baidu(), (1<<28-1)<<35 | 4194303<<13 | 8191,
-			Parts{Time: utc("2024-11-20T21:24:15+08:00"), Static: map[string]uint64{"worker": 4194303}, Sequence: 8191}},
+			Fields{Time: utc("2024-11-20T21:24:15+08:00"), Static: map[string]uint64{"worker": 4194303}, Sequence: 8191}},
 		{"1 day, node 200, rollback 2, sequence 4095",
 			Node8(), 86400000<<22 | 200<<14 | 2<<12 | 4095,
-			Parts{Time: utc("2025-01-02T00:00:00Z"), Static: map[string]uint64{"node": 200}, Rollback: 2, Sequence: 4095}},
+			Fields{Time: utc("2025-01-02T00:00:00Z"), Static: map[string]uint64{"node": 200}, Rollback: 2, Sequence: 4095}},
 		{"1 day, region 63, resource type 16383, machine 3, sequence 7",
 			Region6(), 86400000<<25 | 63<<19 | 16383<<5 | 3<<3 | 7,
-			Parts{Time: utc("2015-01-02T00:00:00+08:00"), Static: map[string]uint64{"region": 63, "resource-type": 16383, "machine": 3}, Sequence: 7}},
+			Fields{Time: utc("2015-01-02T00:00:00+08:00"), Static: map[string]uint64{"region": 63, "resource-type": 16383, "machine": 3}, Sequence: 7}},
 		{"1 day, worker 32767, sequence 1023",
 			Worker15(), 86400000<<25 | 32767<<10 | 1023,
-			Parts{Time: utc("2017-12-22T00:00:00Z"), Static: map[string]uint64{"worker": 32767}, Sequence: 1023}},
+			Fields{Time: utc("2017-12-22T00:00:00Z"), Static: map[string]uint64{"worker": 32767}, Sequence: 1023}},
 		{"1 day, worker 31, sequence 127",
 			JavaScript53(), 86400000<<12 | 31<<7 | 127,
-			Parts{Time: utc("2025-01-02T00:00:00Z"), Static: map[string]uint64{"worker": 31}, Sequence: 127}},
+			Fields{Time: utc("2025-01-02T00:00:00Z"), Static: map[string]uint64{"worker": 31}, Sequence: 127}},
 	} {
 		got, err := test.layout.Inspect(test.id)
 		if err != nil || !got.Time.Equal(test.parts.Time) || !maps.Equal(got.Static, test.parts.Static) ||
@@ -85,7 +85,7 @@ func TestPresets(t *testing.T) {
 		if got, err := Preset(l.Name()); got != l || err != nil {
 			t.Errorf("Preset(%q) = %v, %v", l.Name(), got, err)
 		}
-		again, err := NewLayout(l.Name(), l.Epoch(), l.Unit(), l.Fields()...)
+		again, err := NewLayout(l.Name(), l.Epoch(), l.Unit(), l.Parts()...)
 		if err != nil || again.String() != l.String() {
 			t.Errorf("made anew: %v, %v, want %v", again, err, l)
 		}

@@ -126,7 +126,7 @@ func FuzzParse(f *testing.F) {
 	for _, text := range notDecimal {
 		f.Add(text)
 	}
-	forms := append(slices.Clone(shortForms), shortForm{name: "ID", text: ID.String, parse: ParseID})
+	forms := append(slices.Clone(shortForms), shortForm{name: "ID", text: ID.String, parse: Parse})
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, form := range forms {
 			id, err := form.parse(text)
@@ -175,10 +175,10 @@ func BenchmarkText(b *testing.B) {
 			id.AppendText(buf)
 		}
 	})
-	b.Run("ParseID", func(b *testing.B) {
+	b.Run("Parse", func(b *testing.B) {
 		text := id.String()
 		for b.Loop() {
-			ParseID(text)
+			Parse(text)
 		}
 	})
 }

@@ -24,10 +24,10 @@ type settings struct {
 // spaceName keeps the names of entries within what engines take.
 var spaceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,39}$`)
 
-// Space opens the space called name instead of "default". The spaces of one engine know nothing of each
+// WithSpace opens the space called name instead of "default". The spaces of one engine know nothing of each
 // other: each has entries, limits and losses of its own. A name is made of up to 40 small letters,
 // digits, "-", "_" and ".", and begins with a letter or digit.
-func Space(name string) Option {
+func WithSpace(name string) Option {
 	return func(s *settings) error {
 		if !spaceName.MatchString(name) {
 			return fmt.Errorf("store: space %q: want up to 40 of a-z, 0-9, -, _ and ., a letter or digit first", name)

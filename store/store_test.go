@@ -136,7 +136,7 @@ func TestOrCreateIsNotForNewSecrets(t *testing.T) {
 		"limits without OrCreate":   {store.WithLimits(store.DefaultLimits())},
 		"a secret without OrCreate": {store.ForSecret(store.CheckValue{1})},
 		"bad limits":                {store.OrCreate(), store.WithLimits(store.Limits{MaxTTL: time.Millisecond})},
-		"a bad name":                {store.Space("a/b")},
+		"a bad name":                {store.WithSpace("a/b")},
 		"nil":                       {nil},
 		"a nil clock":               {store.WithClock(nil)},
 	} {
@@ -144,14 +144,14 @@ func TestOrCreateIsNotForNewSecrets(t *testing.T) {
 			t.Errorf("Open with %s: no error", what)
 		}
 	}
-	if _, err := store.Create(t.Context(), w.data.Connect(), store.OrCreate(), store.Space("other")); err == nil {
+	if _, err := store.Create(t.Context(), w.data.Connect(), store.OrCreate(), store.WithSpace("other")); err == nil {
 		t.Error("Create with OrCreate: no error")
 	}
 }
 
 func TestSpacesKnowNothingOfEachOther(t *testing.T) {
 	w := newWorld(t)
-	a, b, c := w.create(), w.create(store.Space("default0")), w.create(store.Space("b"))
+	a, b, c := w.create(), w.create(store.WithSpace("default0")), w.create(store.WithSpace("b"))
 	for _, s := range []*store.Store{a, b, c} {
 		w.put(s, "x", s.Name())
 		if err := s.Distrust(t.Context()); err != nil {

@@ -59,7 +59,7 @@ func CheckURL(url string) error {
 // returns it as options: space=NAME and recovery=trusted.
 func TakeOptions(query url.Values) (options []Option, err error) {
 	if query.Has("space") {
-		options = append(options, Space(Take(query, "space")))
+		options = append(options, WithSpace(Take(query, "space")))
 	}
 	trusted, err := TakeWord(query, "recovery", "trusted")
 	if trusted {

@@ -46,7 +46,7 @@ type place struct {
 }
 
 func placeOf(url string) (place, error) {
-	p := place{url: url, space: store.Space(fmt.Sprintf("measure-%d", time.Now().UnixNano()))}
+	p := place{url: url, space: store.WithSpace(fmt.Sprintf("measure-%d", time.Now().UnixNano()))}
 	scheme, _, isURL := strings.Cut(url, "://")
 	switch {
 	case !isURL:

@@ -3,8 +3,8 @@
 //
 //	randflake new        mint IDs
 //	randflake inspect    show what IDs hold
-//	randflake seal       encrypt sortable IDs, to show them outside
-//	randflake open       decrypt what seal encrypted
+//	randflake mask       encrypt sortable IDs, to show them outside
+//	randflake unmask     decrypt what mask encrypted
 //	randflake secret     make a secret
 //	randflake lease      list, acquire and release leases, look after stores
 //	randflake version    say what this is and what it runs on

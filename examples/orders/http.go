@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/randflake/randflake/sealed"
+	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 )
 
@@ -51,7 +51,7 @@ func statusOf(err error) int {
 	switch {
 	case errors.Is(err, errRequest):
 		return http.StatusBadRequest
-	case errors.Is(err, sealed.ErrInvalidID), errors.Is(err, sql.ErrNoRows):
+	case errors.Is(err, mask.ErrInvalidID), errors.Is(err, sql.ErrNoRows):
 		return http.StatusNotFound // what can't be an ID and what isn't one look alike
 	}
 	return http.StatusInternalServerError
@@ -67,7 +67,7 @@ func (s *shop) create(w http.ResponseWriter, r *http.Request) (int, any, error) 
 	if err != nil {
 		return 0, nil, err
 	}
-	order.ID = sealed.Of[orders](id)
+	order.ID = mask.Of[orders](id)
 	if _, err := s.db.ExecContext(r.Context(), `INSERT INTO orders (id, item, quantity) VALUES (?, ?, ?)`, order.ID, order.Item, order.Quantity); err != nil {
 		return 0, nil, err
 	}
@@ -76,7 +76,7 @@ func (s *shop) create(w http.ResponseWriter, r *http.Request) (int, any, error) 
 }
 
 func (s *shop) get(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	id, err := sealed.Parse[orders, snowflake.ID](r.PathValue("id"))
+	id, err := mask.Parse[orders, snowflake.ID](r.PathValue("id"))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -93,7 +93,7 @@ type page struct {
 
 func (s *shop) list(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	limit, limitErr := strconv.Atoi(cmp.Or(r.FormValue("limit"), "20"))
-	after, afterErr := sealed.Parse[orders, snowflake.ID](cmp.Or(r.FormValue("after"), OrderID{}.String())) // zero is before all
+	after, afterErr := mask.Parse[orders, snowflake.ID](cmp.Or(r.FormValue("after"), OrderID{}.String())) // zero is before all
 	if err := errors.Join(limitErr, afterErr); err != nil || limit < 1 || limit > 100 {
 		return 0, nil, fmt.Errorf("%w: want limit, 1 to 100, and after, an ID: %v", errRequest, err)
 	}

@@ -9,17 +9,17 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/sealed"
+	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 )
 
-// An OrderID is a Snowflake ID in the database and a sealed one everywhere else.
-type OrderID = sealed.ID[orders, snowflake.ID]
+// An OrderID is a Snowflake ID in the database and a masked one everywhere else.
+type OrderID = mask.ID[orders, snowflake.ID]
 
 // orders is the space of order IDs. Customers would have another, with a secret of its own.
 type orders struct{}
 
-var _ sealed.Checker[snowflake.ID] = orders{}
+var _ mask.Checker[snowflake.ID] = orders{}
 
 var (
 	layout      = snowflake.Node8()

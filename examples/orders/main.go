@@ -1,6 +1,6 @@
 // Command orders is a small HTTP service to copy from: its table has Snowflake IDs as primary keys, so
 // that new rows go to the table's end, and nobody outside ever sees one. URLs, JSON, headers, cursors,
-// errors and logs show the sealed form, which tells neither when an order was made nor how many there are.
+// errors and logs show the masked form, which tells neither when an order was made nor how many there are.
 package main
 
 import (

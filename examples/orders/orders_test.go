@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/sealed"
+	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 )
 
@@ -172,10 +172,10 @@ func TestNoInnerIDGetsOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"nonsense", strings.ToUpper(made[0].ID.String()), sealed.Of[orders](future).String(), sealed.Of[orders](snowflake.ID(1)).String()} {
+	for _, path := range []string{"nonsense", strings.ToUpper(made[0].ID.String()), mask.Of[orders](future).String(), mask.Of[orders](snowflake.ID(1)).String()} {
 		c.want(http.StatusNotFound, "GET", "/orders/"+path, "")
 	}
-	for _, query := range []string{"after=nonsense", "after=" + sealed.Of[orders](future).String(), "limit=0", "limit=101", "limit=x"} {
+	for _, query := range []string{"after=nonsense", "after=" + mask.Of[orders](future).String(), "limit=0", "limit=101", "limit=x"} {
 		c.want(http.StatusBadRequest, "GET", "/orders?"+query, "")
 	}
 	for _, payload := range []string{``, `{}`, `[]`, `{"id": 7, "item": "tea", "quantity": 1}`, `{"id": "nonsense"}`, fmt.Sprintf(`{"id": %q, "item": "tea", "quantity": 1}`, made[0].ID), `{"item": "tea", "quantity": 0}`} {
@@ -238,7 +238,7 @@ func TestLeaksAreFound(t *testing.T) {
 		}
 	}
 	if form, found := leak(order.ID.String(), inner); found {
-		t.Errorf("the sealed form passes for %s", form)
+		t.Errorf("the masked form passes for %s", form)
 	}
 }
 
@@ -323,7 +323,7 @@ func TestFewForgeriesOpen(t *testing.T) {
 	const n = 20000
 	opened := 0
 	for range n {
-		if _, err := sealed.Parse[orders, snowflake.ID](randflake.ID(rand.Uint64()).String()); err == nil {
+		if _, err := mask.Parse[orders, snowflake.ID](randflake.ID(rand.Uint64()).String()); err == nil {
 			opened++
 		}
 	}

@@ -47,7 +47,7 @@ func open(ctx context.Context, dir string, log *slog.Logger) (*shop, error) {
 	if _, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL, quantity INTEGER NOT NULL)`); err != nil {
 		return nil, err
 	}
-	keeper, err := snowflake.Keep(ctx, lease.On(space), layout, snowflake.Leasing(lease.Logger(log)))
+	keeper, err := snowflake.Keep(ctx, lease.On(space), layout, snowflake.Leasing(lease.WithLogger(log)))
 	if err != nil {
 		return nil, err
 	}

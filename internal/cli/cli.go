@@ -50,8 +50,8 @@ func commands() []command {
 	return []command{
 		{"new", "mint IDs", (*tool).runNew},
 		{"inspect", "show what IDs hold", (*tool).runInspect},
-		{"seal", "encrypt sortable IDs, to show them outside", (*tool).runSeal},
-		{"open", "decrypt what seal encrypted", (*tool).runOpen},
+		{"mask", "encrypt sortable IDs, to show them outside", (*tool).runMask},
+		{"unmask", "decrypt what mask encrypted", (*tool).runUnmask},
 		{"secret", "make a secret", (*tool).runSecret},
 		{"lease", "list, acquire and release leases, look after stores", (*tool).runLease},
 		{"version", "say what this is and what it runs on", (*tool).runVersion},

@@ -277,7 +277,7 @@ func parseSnowflake(text, from string) (snowflake.ID, error) {
 		}
 		return snowflake.ID(id), err
 	}
-	return snowflake.ParseID(text)
+	return snowflake.Parse(text)
 }
 
 func parseInt(text string) (randflake.ID, error) {

@@ -34,7 +34,7 @@ type leasehold[ID any] struct {
 // leasing returns how all kinds of generators keep their leases.
 func leasing(ctx context.Context, leases lease.Store) ([]lease.Option, error) {
 	limits, err := leases.Limits(ctx)
-	return []lease.Option{lease.TTL(min(leaseTTL, limits.MaxTTL)), lease.Logger(slog.New(slog.DiscardHandler))}, err
+	return []lease.Option{lease.WithTTL(min(leaseTTL, limits.MaxTTL)), lease.WithLogger(slog.New(slog.DiscardHandler))}, err
 }
 
 // mint writes n IDs, made by so many workers at most, and gives the lease back.

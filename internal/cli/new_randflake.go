@@ -41,7 +41,7 @@ func keep(ctx context.Context, leases lease.Store, secret randflake.Secret, node
 		return nil, err
 	}
 	for ; ; nodes /= 2 {
-		keeper, err := lease.Keep(ctx, leases, secret, append(options, lease.Nodes(nodes))...)
+		keeper, err := lease.Keep(ctx, leases, secret, append(options, lease.WithNodes(nodes))...)
 		if nodes == 1 || !errors.Is(err, lease.ErrNoRange) {
 			return keeper, err
 		}

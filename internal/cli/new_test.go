@@ -268,7 +268,7 @@ func sleepyKeeper(t *testing.T) (keeper *lease.Keeper, closeStore func() error, 
 		t.Fatal(err)
 	}
 	space := testStore(t, dir, store.WithClock(clock))
-	keeper, err = lease.Keep(t.Context(), lease.On(space), secret, lease.WithClock(clock), lease.TTL(leaseTTL), lease.Logger(slog.New(slog.DiscardHandler)))
+	keeper, err = lease.Keep(t.Context(), lease.On(space), secret, lease.WithClock(clock), lease.WithTTL(leaseTTL), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -278,7 +278,7 @@ func work(args []string) error {
 		return err
 	}
 	keeper, err := lease.Keep(context.Background(), &loggingStore{Store: lease.On(space), log: log}, secret,
-		lease.TTL(leaseTTL), lease.Logger(slog.New(slog.DiscardHandler)))
+		lease.WithTTL(leaseTTL), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
 	}

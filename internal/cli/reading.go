@@ -53,7 +53,7 @@ func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
 		time:     parts.Time,
 		timeForm: milliseconds,
 	}
-	for _, f := range layout.Fields()[1:] { // the time is the first
+	for _, f := range layout.Parts()[1:] { // the time is the first
 		value, static := parts.Static[f.Name]
 		switch {
 		case static:

@@ -132,7 +132,7 @@ const documented = "175928847299117063"
 func TestInspectSnowflake(t *testing.T) {
 	isolate(t)
 	want := "175928847299117063   snowflake discord       2016-04-30T11:18:25.796Z  worker      1  process      0  sequence      7\n"
-	id, err := snowflake.ParseID(documented)
+	id, err := snowflake.Parse(documented)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestInspectSnowflake(t *testing.T) {
 
 // TestInspectRollback has each field of a layout by its own name.
 func TestInspectRollback(t *testing.T) {
-	id, err := snowflake.Node8().Compose(snowflake.Parts{
+	id, err := snowflake.Node8().Compose(snowflake.Fields{
 		Time: time.Date(2025, 3, 4, 5, 6, 7, 89e6, time.UTC), Static: map[string]uint64{"node": 200}, Rollback: 3, Sequence: 4000,
 	})
 	if err != nil {

@@ -25,8 +25,8 @@ import (
 
 // snowflakeDecoders read back what new writes.
 var snowflakeDecoders = map[string]func(out string) ([]snowflake.ID, error){
-	"text":   byLine(snowflake.ParseID),
-	"int":    byLine(snowflake.ParseID),
+	"text":   byLine(snowflake.Parse),
+	"int":    byLine(snowflake.Parse),
 	"base32": byLine(snowflake.ParseBase32),
 	"base58": byLine(snowflake.ParseBase58),
 	"base62": byLine(snowflake.ParseBase62),
@@ -63,7 +63,7 @@ func checkSnowflakes(layout *snowflake.Layout, ids []snowflake.ID, leases []leas
 			return err
 		}
 		var worker uint64
-		for _, f := range layout.Fields() {
+		for _, f := range layout.Parts() {
 			if value, static := p.Static[f.Name]; static {
 				worker = worker<<f.Bits | value
 			}
@@ -79,7 +79,7 @@ func TestCheckSnowflakes(t *testing.T) {
 	layout := snowflake.Twitter()
 	now := time.Now().Truncate(time.Second)
 	id := func(after time.Duration, datacenter, sequence uint64) snowflake.ID {
-		id, err := layout.Compose(snowflake.Parts{Time: now.Add(after), Static: map[string]uint64{"datacenter": datacenter, "worker": 3}, Sequence: sequence})
+		id, err := layout.Compose(snowflake.Fields{Time: now.Add(after), Static: map[string]uint64{"datacenter": datacenter, "worker": 3}, Sequence: sequence})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,15 +273,15 @@ func TestSpaceOf(t *testing.T) {
 	epoch := snowflake.Twitter().Epoch()
 	for name, c := range map[string]struct {
 		epoch  time.Time
-		fields []snowflake.Field
+		fields []snowflake.Part
 		same   bool
 	}{
-		"otherwise-divided": {epoch, []snowflake.Field{snowflake.Time(41), snowflake.Static("a", 3), snowflake.Static("b", 7), snowflake.Sequence(12)}, true},
-		"other-epoch":       {epoch.Add(time.Millisecond), []snowflake.Field{snowflake.Time(41), snowflake.Static("a", 10), snowflake.Sequence(12)}, false},
-		"other-widths":      {epoch, []snowflake.Field{snowflake.Time(41), snowflake.Static("a", 11), snowflake.Sequence(11)}, false},
-		"other-order":       {epoch, []snowflake.Field{snowflake.Time(41), snowflake.Sequence(12), snowflake.Static("a", 10)}, false},
-		"with-rollback":     {epoch, []snowflake.Field{snowflake.Time(41), snowflake.Static("a", 8), snowflake.Rollback(2), snowflake.Sequence(12)}, false},
-		"longer":            {epoch, []snowflake.Field{snowflake.Time(40), snowflake.Static("a", 10), snowflake.Sequence(12)}, false},
+		"otherwise-divided": {epoch, []snowflake.Part{snowflake.Time(41), snowflake.Static("a", 3), snowflake.Static("b", 7), snowflake.Sequence(12)}, true},
+		"other-epoch":       {epoch.Add(time.Millisecond), []snowflake.Part{snowflake.Time(41), snowflake.Static("a", 10), snowflake.Sequence(12)}, false},
+		"other-widths":      {epoch, []snowflake.Part{snowflake.Time(41), snowflake.Static("a", 11), snowflake.Sequence(11)}, false},
+		"other-order":       {epoch, []snowflake.Part{snowflake.Time(41), snowflake.Sequence(12), snowflake.Static("a", 10)}, false},
+		"with-rollback":     {epoch, []snowflake.Part{snowflake.Time(41), snowflake.Static("a", 8), snowflake.Rollback(2), snowflake.Sequence(12)}, false},
+		"longer":            {epoch, []snowflake.Part{snowflake.Time(40), snowflake.Static("a", 10), snowflake.Sequence(12)}, false},
 	} {
 		layout, err := snowflake.NewLayout(name, c.epoch, time.Millisecond, c.fields...)
 		if err != nil {

@@ -51,10 +51,10 @@ func TestUsageErrors(t *testing.T) {
 		{"inspect -layout twitter -secret-file DIR/secret 0", []string{"for -kind randflake", "without a secret"}},
 		{"inspect -kind ulid -store DIR 0", []string{"for -kind randflake", "without a secret"}},
 		{"inspect -from base62 -store DIR 0", []string{"for -kind randflake"}},
-		{"seal 1", []string{"-secret-file is missing", "secret of the ID space"}},
-		{"open 1", []string{"-secret-file is missing", "see randflake open -h"}},
-		{"seal -secret-file= 1", []string{"not an empty string"}},
-		{"seal -store DIR 1", []string{"-store", "see randflake seal -h"}},
+		{"mask 1", []string{"-secret-file is missing", "secret of the ID space"}},
+		{"unmask 1", []string{"-secret-file is missing", "see randflake unmask -h"}},
+		{"mask -secret-file= 1", []string{"not an empty string"}},
+		{"mask -store DIR 1", []string{"-store", "see randflake mask -h"}},
 		{"inspect -x", []string{"-x", "see randflake inspect -h"}},
 		{"secret -o=", []string{"not an empty string"}},
 		{"secret file", []string{`unexpected argument "file"`}},
@@ -93,7 +93,7 @@ func TestUsageErrors(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	isolate(t)
-	for _, command := range []string{"", "new", "inspect", "seal", "open", "secret", "version", "lease", "lease list", "lease acquire", "lease release", "lease init", "lease distrust", "lease pardon", "lease ddl"} {
+	for _, command := range []string{"", "new", "inspect", "mask", "unmask", "secret", "version", "lease", "lease list", "lease acquire", "lease release", "lease init", "lease distrust", "lease pardon", "lease ddl"} {
 		long := help(t, append(strings.Fields(command), "--help")...)
 		if want := strings.TrimSpace("Usage: randflake " + command); !strings.HasPrefix(long, want) {
 			t.Errorf("%s --help: %.60q, want %q first", command, long, want)

@@ -21,7 +21,7 @@ import (
 
 func Example() {
 	leases := leasetest.NewMemory(store.DefaultLimits(), nil) // for a test; a service opens a store that lasts
-	keeper, err := lease.Keep(context.Background(), leases, randflake.NewSecret(), lease.Logger(slog.New(slog.DiscardHandler)))
+	keeper, err := lease.Keep(context.Background(), leases, randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		fmt.Println(err)
 		return

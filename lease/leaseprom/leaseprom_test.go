@@ -146,7 +146,7 @@ randflake_lease_renewals_total{ids="orders"} 8
 // A real keeper, scraped while it works.
 func TestKeeper(t *testing.T) {
 	keeper, err := lease.Keep(t.Context(), leasetest.NewMemory(store.DefaultLimits(), nil), randflake.NewSecret(),
-		lease.Nodes(8), lease.Logger(slog.New(slog.DiscardHandler)))
+		lease.WithNodes(8), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,7 +164,7 @@ func (w *worker) newKeeper(ctx context.Context, leases lease.Store) (keeper, err
 	if w.Bug == broken.RenewAnyway {
 		return broken.Keep(ctx, leases, w.secret, w.Nodes, w.TTL)
 	}
-	return lease.Keep(ctx, leases, w.secret, lease.Nodes(w.Nodes), lease.TTL(w.TTL))
+	return lease.Keep(ctx, leases, w.secret, lease.WithNodes(w.Nodes), lease.WithTTL(w.TTL))
 }
 
 func pause(ctx context.Context, d time.Duration) {

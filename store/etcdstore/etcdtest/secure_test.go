@@ -19,7 +19,7 @@ import (
 
 // create makes a store, which takes reading and swapping, and closes it.
 func create(ctx context.Context, url, space string) error {
-	s, err := etcdstore.Create(ctx, url, store.Space(space))
+	s, err := etcdstore.Create(ctx, url, store.WithSpace(space))
 	if err != nil {
 		return err
 	}

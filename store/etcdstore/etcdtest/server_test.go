@@ -211,11 +211,11 @@ func TestStore(t *testing.T) {
 	}
 	_, err = etcdstore.Open(t.Context(), url)
 	wantError(t, "Open of another space", err, store.ErrNoStore)
-	_, err = etcdstore.Open(t.Context(), urlOf(shared, newPrefix()), store.Space("a"))
+	_, err = etcdstore.Open(t.Context(), urlOf(shared, newPrefix()), store.WithSpace("a"))
 	wantError(t, "Open with another prefix", err, store.ErrNoStore)
-	_, err = etcdstore.Create(t.Context(), url, store.Space("a"))
+	_, err = etcdstore.Create(t.Context(), url, store.WithSpace("a"))
 	wantError(t, "Create over a store", err, os.ErrExist)
-	other, err := etcdstore.Open(t.Context(), url, store.Space("a"))
+	other, err := etcdstore.Open(t.Context(), url, store.WithSpace("a"))
 	if err != nil {
 		t.Fatal(err)
 	}

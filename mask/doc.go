@@ -1,36 +1,36 @@
-// Package sealed keeps a sortable ID inside and shows an encrypted one outside.
+// Package mask keeps a sortable ID inside and shows an encrypted one outside.
 //
 // A table wants keys that grow, as Snowflake IDs and the raw values of Randflake do. A URL should
 // not tell when a row was made, by which machine, and how many there are. An [ID] does both: the
 // database reads and writes its inner value, a BIGINT, and everything else, JSON, text, XML, gob,
-// templates, package fmt and slog, shows the sealed one, up to 13 base32hex digits.
+// templates, package fmt and slog, shows the masked one, up to 13 base32hex digits.
 //
 //	type orders struct{}
 //
 //	func (orders) Cipher() *randflake.Cipher { return orderCipher }
 //
-//	type OrderID = sealed.ID[orders, snowflake.ID]
+//	type OrderID = mask.ID[orders, snowflake.ID]
 //
-//	id := sealed.Of[orders](key)                           // key is a snowflake.ID
+//	id := mask.Of[orders](key)                           // key is a snowflake.ID
 //	row := db.QueryRow("SELECT ... WHERE id = $1", id)     // asks for key
 //	fmt.Fprintf(w, "/orders/%v", id)                       // writes something like /orders/3vgoe12ccb8gh
-//	id, err := sealed.Parse[orders, snowflake.ID]("3vgoe12ccb8gh")
+//	id, err := mask.Parse[orders, snowflake.ID]("3vgoe12ccb8gh")
 //
 // The type parameter that names the space lets a zero ID read JSON or a column, without a global
-// registry of ciphers. Over randflake.Raw, with the generator's own secret, the sealed form is the
+// registry of ciphers. Over randflake.Raw, with the generator's own secret, the masked form is the
 // Randflake ID itself.
 //
-// # What sealing is not
+// # What masking is not
 //
-// Sealing hides; it does not authenticate. A made-up text opens to some value: always, over randflake.Raw,
+// Masking hides; it does not authenticate. A made-up text opens to some value: always, over randflake.Raw,
 // and half the time over a signed type, whose inner IDs have 63 bits. A space with a Check
 // refuses more of them. What remains is an ID like any other whose row does not exist: look it up, and decide
 // whether the caller may see it.
 //
-// Take a secret of its own for each space. With one secret for two, an order's sealed ID is
+// Take a secret of its own for each space. With one secret for two, an order's masked ID is
 // a customer's too, and whoever sees both can tell that two inner values are equal.
 //
-// A sealed ID has no version. Another secret is another space: texts that were handed out under the
+// A masked ID has no version. Another secret is another space: texts that were handed out under the
 // old one open to something else, mostly without an error. Give the new space URLs of its own, for instance.
 //
 // # Where inner values still show
@@ -39,7 +39,7 @@
 // arguments of SQL statements logs inner values, and so may the database's own error messages: don't
 // send those to clients. Columns that say when a row was made are not this package's business either.
 //
-// All else sees the sealed form or nothing of use, code that looks into structs by reflection
+// All else sees the masked form or nothing of use, code that looks into structs by reflection
 // included, as package fmt does with unexported fields: an ID holds its inner value encrypted
 // under a key that each process makes for itself.
-package sealed
+package mask

@@ -2,8 +2,8 @@ package snowflake
 
 import "fmt"
 
-// A Field is a run of bits in the IDs of a layout. Time, Static, Rollback and Sequence make fields.
-type Field struct {
+// A Part is a run of bits in the IDs of a layout. Time, Static, Rollback and Sequence make fields.
+type Part struct {
 	Name string
 	Bits int
 }
@@ -16,21 +16,21 @@ const (
 )
 
 // Time returns the field that counts units of time since the layout's epoch.
-func Time(bits int) Field { return Field{timeName, bits} }
+func Time(bits int) Part { return Part{timeName, bits} }
 
 // Static returns a field that keeps its value for as long as a generator has its lease: a worker, a
 // datacenter, a shard. The name begins with a lower-case letter and goes on with lower-case
 // letters, digits, '-' and '_'.
-func Static(name string, bits int) Field { return Field{name, bits} }
+func Static(name string, bits int) Part { return Part{name, bits} }
 
 // Rollback returns the field that counts how often a generator's clock stepped back.
-func Rollback(bits int) Field { return Field{rollbackName, bits} }
+func Rollback(bits int) Part { return Part{rollbackName, bits} }
 
 // Sequence returns the field that numbers the IDs of one worker in one unit of time.
-func Sequence(bits int) Field { return Field{sequenceName, bits} }
+func Sequence(bits int) Part { return Part{sequenceName, bits} }
 
 // String returns the name and the number of bits, such as "worker 10".
-func (f Field) String() string { return fmt.Sprintf("%s %d", f.Name, f.Bits) }
+func (f Part) String() string { return fmt.Sprintf("%s %d", f.Name, f.Bits) }
 
 // A part is the place of a field in an ID.
 type part struct{ shift, bits uint }
@@ -48,7 +48,7 @@ type static struct {
 }
 
 // place sets the layout's parts, or says which field is wrong and why.
-func (l *Layout) place(fields []Field) error {
+func (l *Layout) place(fields []Part) error {
 	total := 0
 	seen := make(map[string]bool, len(fields))
 	for i, f := range fields {

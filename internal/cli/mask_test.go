@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/sealed"
+	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 )
 
@@ -21,52 +21,52 @@ var testSpaceCipher *randflake.Cipher
 
 func (testSpace) Cipher() *randflake.Cipher { return testSpaceCipher }
 
-// TestSealAsThePackage seals and opens the same as package sealed does.
-func TestSealAsThePackage(t *testing.T) {
+// TestMaskAsThePackage masks and opens the same as package mask does.
+func TestMaskAsThePackage(t *testing.T) {
 	file, cipher := newSecretFile(t)
 	testSpaceCipher = cipher
 	t.Cleanup(func() { testSpaceCipher = nil })
 	for _, inner := range []snowflake.ID{0, 1, 42, 1541815603606036480, math.MaxInt64} {
-		want := sealed.Of[testSpace](inner).String()
-		if got := succeed(t, "", "seal", "-secret-file", file, inner.String()); got != want+"\n" {
-			t.Errorf("seal %d: %q, want %q", inner, got, want)
+		want := mask.Of[testSpace](inner).String()
+		if got := succeed(t, "", "mask", "-secret-file", file, inner.String()); got != want+"\n" {
+			t.Errorf("mask %d: %q, want %q", inner, got, want)
 		}
-		if got := succeed(t, "", "open", "-secret-file", file, want); got != inner.String()+"\n" {
+		if got := succeed(t, "", "unmask", "-secret-file", file, want); got != inner.String()+"\n" {
 			t.Errorf("open %q: %q, want %d", want, got, inner)
 		}
 	}
 	// What one refuses the other does, for texts of every kind.
 	for _, text := range []string{"", "0", "v", "V", "0v", "w", "g000000000000", "00000000000000", "fvvvvvvvvvvvv", "3vgoe12ccb8gh", "é"} {
-		id, err := sealed.Parse[testSpace, snowflake.ID](text)
-		r := call(t, "", "open", "-secret-file", file, "--", text)
+		id, err := mask.Parse[testSpace, snowflake.ID](text)
+		r := call(t, "", "unmask", "-secret-file", file, "--", text)
 		if err == nil && r.out != fmt.Sprintln(int64(id.Inner())) || (err == nil) != (r.code == exitOK) {
-			t.Errorf("open %q: %+v, while package sealed has %v, %v", text, r, id.Inner(), err)
+			t.Errorf("open %q: %+v, while package mask has %v, %v", text, r, id.Inner(), err)
 		}
 	}
 }
 
-// TestSealThroughPipes sends many IDs there and back.
-func TestSealThroughPipes(t *testing.T) {
+// TestMaskThroughPipes sends many IDs there and back.
+func TestMaskThroughPipes(t *testing.T) {
 	file, _ := newSecretFile(t)
 	t.Setenv(secretFileVariable, file)
 	var in strings.Builder
 	for i := range int64(1000) {
 		fmt.Fprintln(&in, i*i*1_000_003)
 	}
-	out := succeed(t, in.String(), "seal")
+	out := succeed(t, in.String(), "mask")
 	if lines := strings.Fields(out); len(lines) != 1000 || strings.Contains(out, "1000003") {
 		t.Errorf("%d lines, %.100q", len(lines), out)
 	}
-	if back := succeed(t, out, "open"); back != in.String() {
+	if back := succeed(t, out, "unmask"); back != in.String() {
 		t.Errorf("%.100q, want %.100q", back, in.String())
 	}
 }
 
-func TestSealJSON(t *testing.T) {
+func TestMaskJSON(t *testing.T) {
 	file, cipher := newSecretFile(t)
 	text := randflake.ID(cipher.Encrypt(42)).String()
-	want := fmt.Sprintf(`{"inner":"42","sealed":"%s"}`+"\n", text)
-	for _, args := range [][]string{{"seal", "42"}, {"open", text}} {
+	want := fmt.Sprintf(`{"inner":"42","masked":"%s"}`+"\n", text)
+	for _, args := range [][]string{{"mask", "42"}, {"unmask", text}} {
 		got := succeed(t, "", append(args, "-json", "-secret-file", file)...)
 		if got != want || !json.Valid([]byte(got)) {
 			t.Errorf("%q: %q, want %q", args, got, want)
@@ -74,34 +74,34 @@ func TestSealJSON(t *testing.T) {
 	}
 }
 
-// TestSealSeveral has all answers in the order of the questions.
-func TestSealSeveral(t *testing.T) {
+// TestMaskSeveral has all answers in the order of the questions.
+func TestMaskSeveral(t *testing.T) {
 	file, cipher := newSecretFile(t)
 	var texts []string
 	for inner := range uint64(3) {
 		texts = append(texts, randflake.ID(cipher.Encrypt(inner)).String())
 	}
 	want := strings.Join(texts, "\n") + "\n"
-	if got := succeed(t, "", "seal", "-secret-file", file, "0", "1", "2"); got != want {
+	if got := succeed(t, "", "mask", "-secret-file", file, "0", "1", "2"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := succeed(t, "", append([]string{"open", "-secret-file", file}, texts...)...); got != "0\n1\n2\n" {
+	if got := succeed(t, "", append([]string{"unmask", "-secret-file", file}, texts...)...); got != "0\n1\n2\n" {
 		t.Errorf("%q", got)
 	}
 }
 
-func TestSealRefuses(t *testing.T) {
+func TestMaskRefuses(t *testing.T) {
 	file, cipher := newSecretFile(t)
 	negative := randflake.ID(cipher.Encrypt(1 << 63))
 	for _, c := range []struct {
 		args   string
 		wanted []string
 	}{
-		{"seal -- -1", []string{"decimal digits"}},
-		{"seal 12a", []string{`"12a"`, "decimal digits"}},
-		{"seal 007", []string{"no leading zeros"}},
-		{"seal 9223372036854775808", []string{"at most 9223372036854775807"}},
-		{"seal 5 x", []string{`"x"`}},
+		{"mask -- -1", []string{"decimal digits"}},
+		{"mask 12a", []string{`"12a"`, "decimal digits"}},
+		{"mask 007", []string{"no leading zeros"}},
+		{"mask 9223372036854775808", []string{"at most 9223372036854775807"}},
+		{"mask 5 x", []string{`"x"`}},
 		{"open " + strings.ToUpper(negative.String()), []string{"lower case"}},
 		{"open " + negative.String(), []string{"another secret", "-secret-file"}},
 		{"open 5w", []string{"not a base32hex digit"}},
@@ -109,36 +109,36 @@ func TestSealRefuses(t *testing.T) {
 		wantFailure(t, call(t, "", append([]string{strings.Fields(c.args)[0], "-secret-file", file}, strings.Fields(c.args)[1:]...)...), exitFailed, c.wanted...)
 	}
 	missing := filepath.Join(t.TempDir(), "none")
-	wantFailure(t, call(t, "", "seal", "-secret-file", missing, "5"), exitFailed, missing, "does not exist", "randflake secret -o")
+	wantFailure(t, call(t, "", "mask", "-secret-file", missing, "5"), exitFailed, missing, "does not exist", "randflake secret -o")
 	t.Setenv(secretFileVariable, "")
-	wantFailure(t, call(t, "", "seal", "5"), exitFailed, secretFileVariable+" is empty")
+	wantFailure(t, call(t, "", "mask", "5"), exitFailed, secretFileVariable+" is empty")
 }
 
-// TestSealGoesOn has a bad line among good ones.
-func TestSealGoesOn(t *testing.T) {
+// TestMaskGoesOn has a bad line among good ones.
+func TestMaskGoesOn(t *testing.T) {
 	file, cipher := newSecretFile(t)
 	want := randflake.ID(cipher.Encrypt(5)).String()
-	r := call(t, "5\nfive\n\n5\n"+strings.Repeat("5", 2*longestLine)+"\n", "seal", "-secret-file", file)
+	r := call(t, "5\nfive\n\n5\n"+strings.Repeat("5", 2*longestLine)+"\n", "mask", "-secret-file", file)
 	if r.code != exitFailed || r.out != want+"\n"+want+"\n" || strings.Count(r.err, "\n") != 2 ||
 		!strings.Contains(r.err, "line 2: ") || !strings.Contains(r.err, "line 5: ") {
 		t.Errorf("%+v, want %q twice, and a word on lines 2 and 5", r, want)
 	}
 }
 
-// FuzzOpen opens whatever text there is: it is refused, or seals to the same text again.
+// FuzzOpen opens whatever text there is: it is refused, or masks to the same text again.
 func FuzzOpen(f *testing.F) {
 	cipher := randflake.NewCipher(randflake.Secret{1})
 	f.Add("0")
 	f.Add("3vgoe12ccb8gh")
 	f.Add("FVVVVVVVVVVVV")
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := openText(cipher, text)
+		p, err := unmaskText(cipher, text)
 		if err != nil {
 			return
 		}
-		back, err := sealText(cipher, strconv.FormatInt(p.inner, 10))
-		if err != nil || back != p || back.sealed.String() != text {
-			t.Errorf("%q opens to %d, which seals to %v, %v", text, p.inner, back.sealed, err)
+		back, err := maskText(cipher, strconv.FormatInt(p.inner, 10))
+		if err != nil || back != p || back.masked.String() != text {
+			t.Errorf("%q opens to %d, which masks to %v, %v", text, p.inner, back.masked, err)
 		}
 	})
 }

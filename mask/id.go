@@ -1,4 +1,4 @@
-package sealed
+package mask
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// A Space names the IDs of one kind of thing, and has the cipher that seals them. Its methods are
+// A Space names the IDs of one kind of thing, and has the cipher that masks them. Its methods are
 // called on a zero value, from any goroutine: a struct without fields does. The cipher must be the
-// same for as long as sealed IDs are out there.
+// same for as long as masked IDs are out there.
 type Space interface {
-	// Cipher returns the space's cipher. While it is nil, sealing and opening are errors that
+	// Cipher returns the space's cipher. While it is nil, masking and opening are errors that
 	// wrap ErrNoCipher.
 	Cipher() *randflake.Cipher
 }
@@ -20,7 +20,7 @@ type Space interface {
 // that were opened, never about those that come from the database: a layout's Inspect that finds
 // no time in the future refuses most forgeries. To be sure that the method is found, state it:
 //
-//	var _ sealed.Checker[snowflake.ID] = orders{}
+//	var _ mask.Checker[snowflake.ID] = orders{}
 type Checker[T Inner] interface {
 	Space
 	Check(inner T) error
@@ -30,7 +30,7 @@ type Checker[T Inner] interface {
 // A signed one is never negative.
 type Inner interface{ ~int64 | ~uint64 }
 
-// An ID holds the inner ID of something in the space S, and shows the sealed one. IDs are equal when
+// An ID holds the inner ID of something in the space S, and shows the masked one. IDs are equal when
 // their inner IDs are; the zero ID holds zero. They have no order: compare what Inner returns. IDs of two
 // spaces can't be converted into each other.
 type ID[S Space, T Inner] struct {
@@ -46,18 +46,18 @@ var (
 	ErrInvalidID = randflake.ErrInvalidID
 
 	// ErrNoCipher says that the Cipher method of a space returned nil.
-	ErrNoCipher = errors.New("sealed: space has no cipher")
+	ErrNoCipher = errors.New("mask: space has no cipher")
 )
 
-// Of returns the ID with the given inner value. A negative one has no sealed form, nor can it be
+// Of returns the ID with the given inner value. A negative one has no masked form, nor can it be
 // written to a database: the errors wrap ErrInvalidID.
 func Of[S Space, T Inner](inner T) ID[S, T] { return ID[S, T]{veiled: veil(uint64(inner))} }
 
 // Inner gives the inner value away.
 func (id ID[S, T]) Inner() T { return T(unveil(id.veiled)) }
 
-// seal returns the sealed form.
-func (id ID[S, T]) seal() (randflake.ID, error) {
+// mask returns the masked form.
+func (id ID[S, T]) mask() (randflake.ID, error) {
 	inner := id.Inner()
 	if inner < 0 {
 		return 0, errNegative
@@ -69,20 +69,20 @@ func (id ID[S, T]) seal() (randflake.ID, error) {
 	return randflake.ID(cipher.Encrypt(uint64(inner))), nil
 }
 
-// open sets id to what sealed stands for, or leaves it as it is.
-func (id *ID[S, T]) open(sealed randflake.ID) error {
+// open sets id to what masked stands for, or leaves it as it is.
+func (id *ID[S, T]) open(masked randflake.ID) error {
 	cipher, err := cipherOf[S]()
 	if err != nil {
 		return err
 	}
-	inner := T(cipher.Decrypt(uint64(sealed)))
+	inner := T(cipher.Decrypt(uint64(masked)))
 	if inner < 0 {
-		return &implausible{sealed, errNegative}
+		return &implausible{masked, errNegative}
 	}
 	var space S
 	if checker, ok := any(space).(interface{ Check(T) error }); ok {
 		if err := checker.Check(inner); err != nil {
-			return &implausible{sealed, err}
+			return &implausible{masked, err}
 		}
 	}
 	*id = Of[S](inner)
@@ -96,20 +96,20 @@ func cipherOf[S Space]() (*randflake.Cipher, error) {
 			return cipher, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: %T: set it before IDs are sealed or opened", ErrNoCipher, space)
+	return nil, fmt.Errorf("%w: %T: set it before IDs are masked or opened", ErrNoCipher, space)
 }
 
 var errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
 
-// An implausible is the error for a sealed ID that opens to what can't be. The cause may tell the
+// An implausible is the error for a masked ID that opens to what can't be. The cause may tell the
 // inner value, so errors.Is finds it and nothing prints it.
 type implausible struct {
-	sealed randflake.ID
+	masked randflake.ID
 	cause  error
 }
 
 func (e *implausible) Error() string {
-	return fmt.Sprintf("%v: %q opens to no plausible value: it was not sealed in this space", ErrInvalidID, e.sealed)
+	return fmt.Sprintf("%v: %q opens to no plausible value: it was not masked in this space", ErrInvalidID, e.masked)
 }
 
 func (e *implausible) Unwrap() error { return ErrInvalidID }

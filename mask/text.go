@@ -1,4 +1,4 @@
-package sealed
+package mask
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 // maxDigits is the length of the longest text form.
 const maxDigits = 13
 
-// Parse opens the text form of a sealed ID, exactly as String gives it: 1 to 13 base32hex digits in
+// Parse opens the text form of a masked ID, exactly as String gives it: 1 to 13 base32hex digits in
 // lower case, without leading zeros. Everything else is an error that wraps ErrInvalidID, and so is
 // a text that opens to a negative value or one that the space's Check refuses. Such an error holds
 // neither the inner value nor what Check said, but [errors.Is] finds the latter.
@@ -21,25 +21,25 @@ func Parse[S Space, T Inner](text string) (ID[S, T], error) {
 }
 
 func (id *ID[S, T]) parse(text string) error {
-	sealed, err := randflake.Parse(text)
+	masked, err := randflake.Parse(text)
 	if err != nil {
 		return err
 	}
 	// Where one ID had several texts, it would have several URLs.
-	if sealed.String() != text {
-		return fmt.Errorf("%w: %q: want lower case and no leading zeros: %q", ErrInvalidID, text, sealed)
+	if masked.String() != text {
+		return fmt.Errorf("%w: %q: want lower case and no leading zeros: %q", ErrInvalidID, text, masked)
 	}
-	return id.open(sealed)
+	return id.open(masked)
 }
 
-// String returns the sealed form: 1 to 13 base32hex digits, as those of a randflake.ID. Where there is
+// String returns the masked form: 1 to 13 base32hex digits, as those of a randflake.ID. Where there is
 // none, because the space has no cipher or the inner value is negative, it says so in brackets.
 func (id ID[S, T]) String() string {
-	sealed, err := id.seal()
+	masked, err := id.mask()
 	if err != nil {
 		return "[" + err.Error() + "]"
 	}
-	return sealed.String()
+	return masked.String()
 }
 
 // Format prints what String returns for every verb that package fmt leaves to it, in quotes for %q, with the
@@ -54,23 +54,23 @@ func (id ID[S, T]) Format(f fmt.State, verb rune) {
 // LogValue returns what String returns.
 func (id ID[S, T]) LogValue() slog.Value { return slog.StringValue(id.String()) }
 
-// AppendText appends the sealed form to b. It fails with an error that wraps ErrNoCipher or
+// AppendText appends the masked form to b. It fails with an error that wraps ErrNoCipher or
 // ErrInvalidID where there is none.
 func (id ID[S, T]) AppendText(b []byte) ([]byte, error) {
-	sealed, err := id.seal()
+	masked, err := id.mask()
 	if err != nil {
 		return b, err
 	}
-	return sealed.AppendText(b)
+	return masked.AppendText(b)
 }
 
-// MarshalText returns the sealed form, or fails as AppendText does.
+// MarshalText returns the masked form, or fails as AppendText does.
 func (id ID[S, T]) MarshalText() ([]byte, error) {
-	sealed, err := id.seal()
+	masked, err := id.mask()
 	if err != nil {
 		return nil, err
 	}
-	return sealed.AppendText(make([]byte, 0, maxDigits))
+	return masked.AppendText(make([]byte, 0, maxDigits))
 }
 
 // UnmarshalText is Parse.

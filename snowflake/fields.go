@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Parts are what an ID holds.
-type Parts struct {
+// Fields are what an ID holds.
+type Fields struct {
 	Time     time.Time         // the start of the ID's unit of time, in UTC
 	Static   map[string]uint64 // the value of each static field by its name; nil when there are none
 	Rollback uint64            // 0 when the layout has no such field
@@ -15,12 +15,12 @@ type Parts struct {
 
 // Inspect opens an ID. A negative ID, or one with a bit above those of the layout, is an error that
 // wraps ErrInvalidID. An ID doesn't tell its layout: in another one it opens to other parts.
-func (l *Layout) Inspect(id ID) (Parts, error) {
+func (l *Layout) Inspect(id ID) (Fields, error) {
 	if id>>l.Bits() != 0 { // of a negative one, the sign is above
-		return Parts{}, fmt.Errorf("%w: %d: expected the %d bits of layout %s", ErrInvalidID, int64(id), l.Bits(), l.name)
+		return Fields{}, fmt.Errorf("%w: %d: expected the %d bits of layout %s", ErrInvalidID, int64(id), l.Bits(), l.name)
 	}
 	v := uint64(id)
-	p := Parts{Time: l.start(l.time.of(v)), Rollback: l.rollback.of(v), Sequence: l.sequence.of(v)}
+	p := Fields{Time: l.start(l.time.of(v)), Rollback: l.rollback.of(v), Sequence: l.sequence.of(v)}
 	if len(l.statics) > 0 {
 		p.Static = make(map[string]uint64, len(l.statics))
 		for _, s := range l.statics {
@@ -35,7 +35,7 @@ func (l *Layout) Inspect(id ID) (Parts, error) {
 // ErrInvalidID, and also ErrEndOfLife when the time lies at or after Expires.
 //
 // Compose knows nothing of leases: to make unique IDs use a Generator.
-func (l *Layout) Compose(p Parts) (ID, error) {
+func (l *Layout) Compose(p Fields) (ID, error) {
 	switch {
 	case p.Time.Before(l.Epoch()):
 		return 0, fmt.Errorf("%w: time %s: expected %s, the epoch of layout %s, or later", ErrInvalidID, p.Time.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)

@@ -1,4 +1,4 @@
-package sealed
+package mask
 
 import (
 	"bytes"
@@ -6,16 +6,16 @@ import (
 	"fmt"
 )
 
-// MarshalJSON returns the sealed form as a JSON string, or fails as AppendText does.
+// MarshalJSON returns the masked form as a JSON string, or fails as AppendText does.
 func (id ID[S, T]) MarshalJSON() ([]byte, error) {
-	sealed, err := id.seal()
+	masked, err := id.mask()
 	if err != nil {
 		return nil, err
 	}
-	return sealed.MarshalJSON()
+	return masked.MarshalJSON()
 }
 
-// UnmarshalJSON is Parse for a JSON string. A number is an error that wraps ErrInvalidID: sealed
+// UnmarshalJSON is Parse for a JSON string. A number is an error that wraps ErrInvalidID: masked
 // IDs are strings, and inner ones don't come from outside. As is the custom, null changes nothing.
 func (id *ID[S, T]) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)

@@ -1,31 +1,31 @@
-package sealed
+package mask
 
 import "github.com/randflake/randflake"
 
-// AppendBinary appends the 8 bytes of the sealed form to b, in little-endian order, as those of a
+// AppendBinary appends the 8 bytes of the masked form to b, in little-endian order, as those of a
 // randflake.ID. It fails as AppendText does.
 func (id ID[S, T]) AppendBinary(b []byte) ([]byte, error) {
-	sealed, err := id.seal()
+	masked, err := id.mask()
 	if err != nil {
 		return b, err
 	}
-	return sealed.AppendBinary(b)
+	return masked.AppendBinary(b)
 }
 
-// MarshalBinary returns the 8 bytes of the sealed form, which is also what package gob writes.
+// MarshalBinary returns the 8 bytes of the masked form, which is also what package gob writes.
 func (id ID[S, T]) MarshalBinary() ([]byte, error) {
-	sealed, err := id.seal()
+	masked, err := id.mask()
 	if err != nil {
 		return nil, err
 	}
-	return sealed.MarshalBinary()
+	return masked.MarshalBinary()
 }
 
 // UnmarshalBinary opens what MarshalBinary wrote. It refuses what Parse refuses.
 func (id *ID[S, T]) UnmarshalBinary(data []byte) error {
-	var sealed randflake.ID
-	if err := sealed.UnmarshalBinary(data); err != nil {
+	var masked randflake.ID
+	if err := masked.UnmarshalBinary(data); err != nil {
 		return err
 	}
-	return id.open(sealed)
+	return id.open(masked)
 }

@@ -1,4 +1,4 @@
-package sealed_test
+package mask_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/sealed"
+	"github.com/randflake/randflake/mask"
 )
 
 // A key is what the database sorts by; snowflake.ID is one.
@@ -28,16 +28,16 @@ func (orders) Check(inner key) error {
 	return nil
 }
 
-var _ sealed.Checker[key] = orders{}
+var _ mask.Checker[key] = orders{}
 
-type OrderID = sealed.ID[orders, key]
+type OrderID = mask.ID[orders, key]
 
 func Example() {
 	type order struct {
 		ID   OrderID `json:"id"`
 		Item string  `json:"item"`
 	}
-	made := order{sealed.Of[orders](key(1764000000000 << 20)), "tea"}
+	made := order{mask.Of[orders](key(1764000000000 << 20)), "tea"}
 
 	shown, _ := json.Marshal(made)
 	fmt.Println(string(shown))
@@ -57,19 +57,19 @@ func Example() {
 }
 
 func ExampleParse() {
-	id, err := sealed.Parse[orders, key]("f5vh6rp7lekem")
+	id, err := mask.Parse[orders, key]("f5vh6rp7lekem")
 	fmt.Println(id, err)
-	_, err = sealed.Parse[orders, key]("forged")
+	_, err = mask.Parse[orders, key]("forged")
 	fmt.Println(err)
-	fmt.Println(errors.Is(err, sealed.ErrInvalidID))
+	fmt.Println(errors.Is(err, mask.ErrInvalidID))
 	// Output:
 	// f5vh6rp7lekem <nil>
-	// randflake: invalid ID: "forged" opens to no plausible value: it was not sealed in this space
+	// randflake: invalid ID: "forged" opens to no plausible value: it was not masked in this space
 	// true
 }
 
 func ExampleOf() {
-	id := sealed.Of[orders](key(7))
-	fmt.Println(id.Inner(), id == sealed.Of[orders](key(7)))
+	id := mask.Of[orders](key(7))
+	fmt.Println(id.Inner(), id == mask.Of[orders](key(7)))
 	// Output: 7 true
 }

@@ -1,4 +1,4 @@
-package sealed
+package mask
 
 import (
 	"bytes"
@@ -160,15 +160,15 @@ func TestNothingLeaks(t *testing.T) {
 	}
 }
 
-// What is shown is the sealed form.
-func TestSinksShowTheSealedForm(t *testing.T) {
+// What is shown is the masked form.
+func TestSinksShowTheMaskedForm(t *testing.T) {
 	id := Of[orders](sortable(0x1b69b4be052fab1c))
-	sealed, _ := id.MarshalBinary()
+	masked, _ := id.MarshalBinary()
 	for name, sink := range sinks[orderID]() {
 		if name == "encoding/binary" || name[0] == '%' && strings.ContainsAny(name, "pw") {
 			continue // they don't ask the ID
 		}
-		if got := output(sink, id); !strings.Contains(got, id.String()) && !strings.Contains(got, string(sealed)) {
+		if got := output(sink, id); !strings.Contains(got, id.String()) && !strings.Contains(got, string(masked)) {
 			t.Errorf("%s does not show %v: %q", name, id, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package sealed
+package mask
 
 import (
 	"errors"

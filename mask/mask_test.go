@@ -1,4 +1,4 @@
-package sealed
+package mask
 
 import (
 	"database/sql"
@@ -84,21 +84,21 @@ func testRoundTrips[S Space, T Inner](t *testing.T, inner T) {
 	}
 }
 
-// The sealed form is the cipher's, as a randflake.ID: other programs with the secret can open it.
-func TestSealedForm(t *testing.T) {
+// The masked form is the cipher's, as a randflake.ID: other programs with the secret can open it.
+func TestMaskedForm(t *testing.T) {
 	for range 100 {
 		inner := rand.Uint64() >> 1
 		want := randflake.ID(orderCipher.Encrypt(inner))
 		id := Of[orders](sortable(inner))
 		if id.String() != want.String() {
-			t.Fatalf("sealed as %q, want %q", id, want)
+			t.Fatalf("masked as %q, want %q", id, want)
 		}
 		if b, err := id.AppendText([]byte("/orders/")); string(b) != "/orders/"+want.String() || err != nil {
 			t.Fatalf("AppendText made %q, %v", b, err)
 		}
 		got, _ := id.MarshalBinary()
 		if wantBytes, _ := want.MarshalBinary(); string(got) != string(wantBytes) {
-			t.Fatalf("sealed as %x, want %x", got, wantBytes)
+			t.Fatalf("masked as %x, want %x", got, wantBytes)
 		}
 		if b, err := id.AppendBinary([]byte{9}); string(b) != "\x09"+string(got) || err != nil {
 			t.Fatalf("AppendBinary made %x, %v", b, err)
@@ -109,7 +109,7 @@ func TestSealedForm(t *testing.T) {
 	}
 }
 
-// Over the raw values of a generator, with its secret, the sealed form is the Randflake ID.
+// Over the raw values of a generator, with its secret, the masked form is the Randflake ID.
 func TestRandflake(t *testing.T) {
 	start := time.Unix(randflake.Epoch, 0)
 	g, err := randflake.New(randflake.Secret{1}, randflake.Lease{Start: start, End: start.Add(time.Hour)}, randflake.WithClock(func() time.Time { return start }))
@@ -122,7 +122,7 @@ func TestRandflake(t *testing.T) {
 	}
 	raw := randflake.Raw(orderCipher.Decrypt(uint64(id)))
 	if got := Of[orders](raw).String(); got != id.String() {
-		t.Errorf("sealed as %q, the ID is %q", got, id)
+		t.Errorf("masked as %q, the ID is %q", got, id)
 	}
 }
 
@@ -228,8 +228,8 @@ func TestParseRefuses(t *testing.T) {
 
 func TestNegative(t *testing.T) {
 	id := Of[orders](sortable(-5))
-	if err := unsealable(id); !errors.Is(err, ErrInvalidID) {
-		t.Errorf("sealing a negative value: %v", err)
+	if err := unmaskable(id); !errors.Is(err, ErrInvalidID) {
+		t.Errorf("masking a negative value: %v", err)
 	}
 	if v, err := id.Value(); v != nil || !errors.Is(err, ErrInvalidID) {
 		t.Errorf("Value = %v, %v", v, err)
@@ -244,8 +244,8 @@ func TestNegative(t *testing.T) {
 	}
 }
 
-// unsealable returns the error that all ways to seal id have in common, or nil.
-func unsealable[S Space, T Inner](id ID[S, T]) error {
+// unmaskable returns the error that all ways to mask id have in common, or nil.
+func unmaskable[S Space, T Inner](id ID[S, T]) error {
 	_, marshalText := id.MarshalText()
 	_, appendText := id.AppendText(nil)
 	_, marshalBinary := id.MarshalBinary()
@@ -267,11 +267,11 @@ func TestNoCipher(t *testing.T) {
 func testNoCipher[S Space](t *testing.T) {
 	t.Helper()
 	id := Of[S](sortable(12345))
-	if err := unsealable(id); !errors.Is(err, ErrNoCipher) {
-		t.Errorf("sealing: %v", err)
+	if err := unmaskable(id); !errors.Is(err, ErrNoCipher) {
+		t.Errorf("masking: %v", err)
 	}
 	for _, format := range []string{"%v", "%d", "%s", "%#v"} {
-		if text := fmt.Sprintf(format, id); !strings.HasPrefix(text, "[sealed: space has no cipher") {
+		if text := fmt.Sprintf(format, id); !strings.HasPrefix(text, "[masked: space has no cipher") {
 			t.Errorf("%s: %s", format, text)
 		}
 	}
@@ -351,11 +351,11 @@ func TestForgeries(t *testing.T) {
 	}
 }
 
-// Other spaces seal differently, and what one has sealed means nothing to another.
+// Other spaces mask differently, and what one has masked means nothing to another.
 func TestSpaces(t *testing.T) {
 	order, customer := Of[orders](sortable(7)), Of[customers](sortable(7))
 	if order.String() == customer.String() {
-		t.Error("two secrets seal the same value alike")
+		t.Error("two secrets mask the same value alike")
 	}
 	if id, err := Parse[customers, sortable](order.String()); err == nil && id.Inner() == 7 {
 		t.Error("a customer's ID was made of an order's")
