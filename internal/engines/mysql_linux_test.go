@@ -164,7 +164,7 @@ func TestMySQLDiesWithParent(t *testing.T) {
 	if scanErr != nil {
 		t.Fatal(scanErr)
 	}
-	for deadline := time.Now().Add(mysqlPatience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		conn, err := net.Dial("tcp", addr)
 		if err != nil {
 			return

@@ -155,7 +155,7 @@ func TestPostgresDiesWithParent(t *testing.T) {
 	if scanErr != nil {
 		t.Fatal(scanErr)
 	}
-	for deadline := time.Now().Add(postgresPatience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
 			return

@@ -109,7 +109,7 @@ func TestRedisDiesWithParent(t *testing.T) {
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
-	orphan := &Redis{}
+	orphan := &Redis{server: &server{}}
 	_, scanErr := fmt.Fscanf(out, "server at %d.\n", &orphan.port)
 	parent.Process.Kill()
 	parent.Wait()
@@ -152,7 +152,7 @@ func TestRedisPause(t *testing.T) {
 // TestRedisOnTakenPort: another server that answers there is not taken for this one.
 func TestRedisOnTakenPort(t *testing.T) {
 	other := startRedisForTest(t)
-	r := &Redis{dir: t.TempDir(), port: other.port}
+	r := &Redis{server: &server{kind: "redis", dir: t.TempDir(), port: other.port}}
 	if err := r.Start(); err == nil || !strings.Contains(err.Error(), "Address already in use") {
 		r.Kill()
 		t.Errorf("error %v, want one about the address", err)

@@ -1,7 +1,0 @@
-//go:build unix && !linux
-
-package engines
-
-import "os/exec"
-
-func diesWithParent(*exec.Cmd) {}

@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package engines
+
+import "syscall"
+
+func diesWithParent(*syscall.SysProcAttr) {}
