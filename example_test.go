@@ -66,7 +66,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// 4594531474933654033 <nil>
-	// randflake: invalid ID: "3vgoe12ccb8gz": character 13 is not a base32hex digit (0-9, a-v)
+	// randflake: invalid ID: "3vgoe12ccb8gz": character 13 is not a base32hex digit in lower case (0-9, a-v)
 }
 
 func ExampleID_MarshalJSON() {
