@@ -88,7 +88,7 @@ func objects(t *testing.T, random *rand.Rand, n int) (ids []ulid.ID) {
 // during returns the keys of the IDs with times in [from, to).
 func during(keys *ulid.Keys, ids []ulid.ID, from, to time.Time) (want []string) {
 	for _, id := range ids {
-		if at := id.Timestamp(); !at.Before(from) && at.Before(to) {
+		if at := ulid.Inspect(id).Time; !at.Before(from) && at.Before(to) {
 			want = append(want, keys.Key(id))
 		}
 	}
@@ -169,7 +169,7 @@ func TestListingsOnAServer(t *testing.T) {
 // interval returns an interval from near one object to near another, now and then exactly there.
 func interval(random *rand.Rand, ids []ulid.ID) (from, to time.Time) {
 	near := func() time.Time {
-		at := ids[random.IntN(len(ids))].Timestamp()
+		at := ulid.Inspect(ids[random.IntN(len(ids))]).Time
 		return at.Add([]time.Duration{0, time.Millisecond, -time.Millisecond, 1, -1, time.Second, -time.Minute}[random.IntN(7)])
 	}
 	from, to = near(), near()
