@@ -71,7 +71,7 @@ func New(options ...Option) *Generator {
 }
 
 func newGenerator(random func([]byte), options ...Option) *Generator {
-	g := &Generator{queue: queue.New("ulid")}
+	g := &Generator{now: coarse.OfBubble(), queue: queue.New("ulid")}
 	for _, option := range options {
 		if option != nil {
 			option(g)

@@ -68,7 +68,8 @@ func (g *Generator) ownPinned() *ownedState {
 		if owned {
 			return s
 		}
-		s.lock.Lock() // wait for its owner
+		s.lock.Lock()
+		//lint:ignore SA2001 this waits for the owner
 		s.lock.Unlock()
 	}
 }

@@ -190,7 +190,7 @@ func TestFoldersAreCommonPrefixes(t *testing.T) {
 	for _, id := range ids {
 		put(t, client, keys.Key(id))
 	}
-	from, to := ids[0].Timestamp(), ids[len(ids)-1].Timestamp().Add(time.Millisecond)
+	from, to := ulid.Inspect(ids[0]).Time, ulid.Inspect(ids[len(ids)-1]).Time.Add(time.Millisecond)
 	listings, err := keys.Listings(from, to, 6)
 	if err != nil {
 		t.Fatal(err)
