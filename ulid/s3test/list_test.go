@@ -217,7 +217,7 @@ func TestLimitsMatter(t *testing.T) {
 	for _, id := range ids {
 		put(t, client, keys.Key(id))
 	}
-	from, to := ids[10].Timestamp(), ids[20].Timestamp()
+	from, to := ulid.Inspect(ids[10]).Time, ulid.Inspect(ids[20]).Time
 	l, _ := keys.Listing(from, to)
 	l.Prefix = "e/"
 	want := during(keys, ids, from, to)
