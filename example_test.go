@@ -66,7 +66,22 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// 4594531474933654033 <nil>
-	// randflake: invalid ID: "3vgoe12ccb8gz": character 13 is not a base32hex digit (0-9, a-v)
+	// randflake: invalid ID: "3vgoe12ccb8gz": character 13 is not a base32hex digit in lower case (0-9, a-v)
+}
+
+// A column of integers takes an ID as it is, a column of text one that was converted.
+func ExampleTextID() {
+	id := randflake.ID(4594531474933654033)
+	integer, _ := id.Value()
+	text, _ := randflake.TextID(id).Value()
+	fmt.Println(integer, text)
+
+	var back randflake.ID
+	err := (*randflake.TextID)(&back).Scan(text) // as rows.Scan does
+	fmt.Println(back == id, err)
+	// Output:
+	// 4594531474933654033 3vgoe12ccb8gh
+	// true <nil>
 }
 
 func ExampleID_MarshalJSON() {

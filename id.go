@@ -2,7 +2,6 @@ package randflake
 
 import (
 	"bytes"
-	"database/sql/driver"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -11,7 +10,7 @@ import (
 
 // An ID is a 64-bit identifier. Its decimal form is that of a signed 64-bit integer, which a
 // BIGINT column holds; its text form is the unsigned value in base32hex (RFC 4648 section 7),
-// in lower case, without padding and without leading zeros: 1 to 13 digits.
+// in lower case, without padding and without leading zeros: 1 to 13 digits, and "0" for zero.
 //
 // IDs have no order that means anything: without the secret nobody can tell which came first.
 type ID int64
@@ -20,9 +19,9 @@ type ID int64
 // first of 13 is at most 'f'.
 const maxDigits = 13
 
-// Parse reads the text form of an ID: 1 to 13 base32hex digits, 0-9 and a-v in either case.
-// Leading zeros are accepted. Anything else, such as padding, white space, a sign or a value
-// of more than 64 bits, is an error that wraps ErrInvalidID.
+// Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: upper
+// case, leading zeros, padding, white space, signs and values of more than 64 bits are errors that wrap
+// ErrInvalidID.
 func Parse(text string) (ID, error) { return parse(text) }
 
 func parse[T string | []byte](text T) (ID, error) {
@@ -37,7 +36,10 @@ func parse[T string | []byte](text T) (ID, error) {
 		}
 		value = value<<5 | uint64(digit)
 	}
-	if len(text) == maxDigits && digitValue[text[0]] > 0xf {
+	switch {
+	case text[0] == '0' && len(text) > 1:
+		return 0, zeroError(string(text))
+	case len(text) == maxDigits && text[0] > 'f':
 		return 0, overflowError(string(text))
 	}
 	return ID(value), nil
@@ -48,7 +50,11 @@ func lengthError(length int) error {
 }
 
 func digitError(text string, i int) error {
-	return fmt.Errorf("%w: %q: character %d is not a base32hex digit (0-9, a-v)", ErrInvalidID, text, i+1)
+	return fmt.Errorf("%w: %q: character %d is not a base32hex digit in lower case (0-9, a-v)", ErrInvalidID, text, i+1)
+}
+
+func zeroError(text string) error {
+	return fmt.Errorf("%w: %q: want no leading zeros", ErrInvalidID, text)
 }
 
 func overflowError(text string) error {
@@ -67,7 +73,6 @@ var digitValue = func() (table [256]byte) {
 	}
 	for i := range 22 {
 		table['a'+i] = byte(10 + i)
-		table['A'+i] = byte(10 + i)
 	}
 	return table
 }()
@@ -171,8 +176,8 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads the text form from a JSON string, or the decimal form from a JSON integer
-// in the range of int64. As is the custom, null changes nothing.
+// UnmarshalJSON reads the text form from a JSON string, as Parse does, or the decimal form, signed or
+// unsigned, from a JSON integer. As is the custom, null changes nothing.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -185,31 +190,14 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 		}
 		return set(id, text)
 	}
-	var value int64
-	if err := json.Unmarshal(data, &value); err != nil {
+	var number json.Number
+	if err := json.Unmarshal(data, &number); err != nil {
 		return fmt.Errorf("%w: want a base32hex string or a 64-bit integer: %w", ErrInvalidID, err)
+	}
+	value, err := parseDecimal(number)
+	if err != nil {
+		return fmt.Errorf("%w: %s: want a base32hex string or a 64-bit integer", ErrInvalidID, number)
 	}
 	*id = ID(value)
 	return nil
-}
-
-// Value returns the decimal form, for a BIGINT column. For a text column pass String(): text is read
-// back as base32hex.
-func (id ID) Value() (driver.Value, error) { return int64(id), nil }
-
-// Scan reads an ID from a database: the decimal form from an integer column, the text form from
-// a text column. For a column that may be NULL use sql.Null[ID].
-func (id *ID) Scan(src any) error {
-	switch v := src.(type) {
-	case int64:
-		*id = ID(v)
-		return nil
-	case string:
-		return set(id, v)
-	case []byte:
-		return set(id, v)
-	case nil:
-		return fmt.Errorf("%w: NULL: scan into sql.Null[randflake.ID]", ErrInvalidID)
-	}
-	return fmt.Errorf("%w: can't scan a %T: want an integer or a text column", ErrInvalidID, src)
 }

@@ -77,11 +77,11 @@ func (*Raw) UnmarshalBinary([]byte) error { return errInner }
 // as uint64(r)) the order holds to the end of the format, in 2058.
 func (r Raw) Value() (driver.Value, error) { return int64(r), nil }
 
-// Scan reads what Value wrote: an integer. For a column that may be NULL use sql.Null[Raw].
+// Scan reads an integer column, as Scan of ID does. For a column that may be NULL use sql.Null[Raw].
 func (r *Raw) Scan(src any) error {
-	value, ok := src.(int64)
-	if !ok {
-		return fmt.Errorf("%w: can't scan a %T into a raw value: want a BIGINT column, or sql.Null[randflake.Raw] where it may be NULL", ErrInvalidID, src)
+	value, err := scanInteger(src)
+	if err != nil {
+		return err
 	}
 	*r = Raw(value)
 	return nil

@@ -3,7 +3,6 @@ package randflake
 import (
 	"bytes"
 	"cmp"
-	"database/sql"
 	"encoding/gob"
 	"encoding/json"
 	"encoding/xml"
@@ -66,16 +65,6 @@ func TestRawSQL(t *testing.T) {
 		if err := back.Scan(value); err != nil || back != raw {
 			t.Errorf("Scan(%v) = %d, %v", value, uint64(back), err)
 		}
-	}
-	raw := Raw(7)
-	for _, src := range []any{nil, "7", []byte("7"), uint64(7), 7.0, true} {
-		if err := raw.Scan(src); !errors.Is(err, ErrInvalidID) || raw != 7 {
-			t.Errorf("Scan(%#v) = %d, %v", src, uint64(raw), err)
-		}
-	}
-	var null sql.Null[Raw]
-	if err := null.Scan(nil); err != nil || null.Valid {
-		t.Errorf("sql.Null: %t, %v", null.Valid, err)
 	}
 }
 

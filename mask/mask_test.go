@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -71,8 +72,10 @@ func testRoundTrips[S Space, T Inner](t *testing.T, inner T) {
 			b, err := id.AppendBinary(nil)
 			return errors.Join(err, to.UnmarshalBinary(b))
 		},
-		"JSON": func(to *ID[S, T]) error { b, err := json.Marshal(id); return errors.Join(err, json.Unmarshal(b, to)) },
-		"SQL":  func(to *ID[S, T]) error { v, err := id.Value(); return errors.Join(err, to.Scan(v)) },
+		"JSON":          func(to *ID[S, T]) error { b, err := json.Marshal(id); return errors.Join(err, json.Unmarshal(b, to)) },
+		"SQL":           func(to *ID[S, T]) error { v, err := id.Value(); return errors.Join(err, to.Scan(v)) },
+		"SQL, unsigned": func(to *ID[S, T]) error { return to.Scan(uint64(inner)) },
+		"SQL, as text":  func(to *ID[S, T]) error { return to.Scan(strconv.AppendUint(nil, uint64(inner), 10)) },
 	} {
 		var to ID[S, T]
 		if err := trip(&to); err != nil || to != id {
@@ -212,7 +215,7 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("from %d bytes: %v", len(data), err)
 		}
 	}
-	for _, src := range []any{nil, "12345", []byte("12345"), 1.5, uint64(1), int64(-1), int64(math.MinInt64)} {
+	for _, src := range []any{nil, id.String(), []byte("v"), 1.5, int64(-1), int64(math.MinInt64), "-1", uint64(math.MaxUint64)} {
 		if err := id.Scan(src); !errors.Is(err, ErrInvalidID) {
 			t.Errorf("Scan(%#v): %v", src, err)
 		}
@@ -271,7 +274,7 @@ func testNoCipher[S Space](t *testing.T) {
 		t.Errorf("masking: %v", err)
 	}
 	for _, format := range []string{"%v", "%d", "%s", "%#v"} {
-		if text := fmt.Sprintf(format, id); !strings.HasPrefix(text, "[masked: space has no cipher") {
+		if text := fmt.Sprintf(format, id); !strings.HasPrefix(text, "[mask: space has no cipher") {
 			t.Errorf("%s: %s", format, text)
 		}
 	}

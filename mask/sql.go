@@ -2,7 +2,8 @@ package mask
 
 import (
 	"database/sql/driver"
-	"fmt"
+
+	"github.com/randflake/randflake"
 )
 
 // Value gives the inner value away, to the database: as a signed integer with the same 64 bits, for
@@ -16,13 +17,13 @@ func (id ID[S, T]) Value() (driver.Value, error) {
 	return int64(inner), nil
 }
 
-// Scan reads the inner value from an integer column. It needs no cipher. Anything but an integer is
-// an error that wraps ErrInvalidID, and so is a negative one for a signed type. For a column that
-// may be NULL use sql.Null.
+// Scan reads the inner value from an integer column, in whatever form the driver gives it, as
+// [randflake.Raw.Scan] does. It needs no cipher. Anything else is an error that wraps ErrInvalidID, and so is a
+// negative value for a signed type. For a column that may be NULL use sql.Null.
 func (id *ID[S, T]) Scan(src any) error {
-	value, ok := src.(int64)
-	if !ok {
-		return fmt.Errorf("%w: can't scan a %T: want an integer column, or sql.Null where it may be NULL", ErrInvalidID, src)
+	var value randflake.Raw
+	if err := value.Scan(src); err != nil {
+		return err
 	}
 	if T(value) < 0 {
 		return errNegative

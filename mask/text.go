@@ -25,10 +25,6 @@ func (id *ID[S, T]) parse(text string) error {
 	if err != nil {
 		return err
 	}
-	// Where one ID had several texts, it would have several URLs.
-	if masked.String() != text {
-		return fmt.Errorf("%w: %q: want lower case and no leading zeros: %q", ErrInvalidID, text, masked)
-	}
 	return id.open(masked)
 }
 

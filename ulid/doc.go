@@ -5,11 +5,11 @@
 //	generator := ulid.New()
 //	id, err := generator.Generate()
 //
-// An [ID] is the type of github.com/oklog/ulid/v2: its text, binary, JSON and SQL forms, and its
-// ParseStrict, are the ones to use. This package adds
+// An [ID] converts to the type of github.com/oklog/ulid/v2 and back: ulid.ID(theirs). Here are
 //
 //   - a [Generator] with entropy from crypto/rand and a state for each processor, or with one order
 //     for all goroutines ([Strict]);
+//   - strict text, JSON and SQL forms, and [Inspect] and [Compose];
 //   - [Keys], which names objects in an object store by ULID, and finds those of an interval of time;
 //   - the form of a UUID ([FormatUUID], [ParseUUID]).
 package ulid

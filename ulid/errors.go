@@ -18,6 +18,9 @@ var (
 	// millisecond. It is oklog's error, and Generate says how likely it is.
 	ErrMonotonicOverflow = ulid.ErrMonotonicOverflow
 
+	// ErrInvalidID says that a text, bytes or what a column gave are no ID.
+	ErrInvalidID = errors.New("ulid: invalid ID")
+
 	// ErrInvalidKeyFormat says that object keys can't be made, or can't be split, as asked for.
 	ErrInvalidKeyFormat = errors.New("ulid: invalid key format")
 

@@ -16,7 +16,7 @@ func Example() {
 		return
 	}
 	text := id.String()
-	fmt.Println(len(text), time.Since(id.Timestamp()) < time.Hour)
+	fmt.Println(len(text), time.Since(ulid.Inspect(id).Time) < time.Hour)
 	// Output: 26 true
 }
 
@@ -25,6 +25,16 @@ func ExampleGenerator_Fill() {
 	n, err := ulid.New().Fill(ids)
 	fmt.Println(n, err, slices.IsSortedFunc(ids, ulid.ID.Compare))
 	// Output: 1000 <nil> true
+}
+
+func ExampleParse() {
+	id, err := ulid.Parse("01M7WD7TG0TSV4RRFFQ69G5FAV")
+	fmt.Println(ulid.Inspect(id).Time, err)
+	_, err = ulid.Parse("01m7wd7tg0tsv4rrffq69g5fav")
+	fmt.Println(err)
+	// Output:
+	// 2026-11-20 12:00:00 +0000 UTC <nil>
+	// ulid: invalid ID: "01m7wd7tg0tsv4rrffq69g5fav": want upper case
 }
 
 // One order for all goroutines: whoever asks later gets a larger ID.
@@ -45,7 +55,7 @@ func ExampleWithClock() {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	generator := ulid.New(ulid.WithClock(func() time.Time { return noon }))
 	id, err := generator.Generate()
-	fmt.Println(id.String()[:10], id.Timestamp().UTC(), err)
+	fmt.Println(id.String()[:10], ulid.Inspect(id).Time, err)
 	// Output: 01M7WD7TG0 2026-11-20 12:00:00 +0000 UTC <nil>
 }
 
@@ -75,7 +85,7 @@ func ExampleKeys_Listing() {
 		}
 		if listing.Contains(key) {
 			id, _ := keys.Parse(key)
-			fmt.Println(id.Timestamp().UTC().Format(time.TimeOnly))
+			fmt.Println(ulid.Inspect(id).Time.Format(time.TimeOnly))
 		}
 	}
 	// Output:
@@ -131,7 +141,7 @@ func ExampleKeys_Prefixes() {
 
 func ExampleFormatUUID() {
 	id, err := ulid.ParseUUID("017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
-	fmt.Println(id, id.Timestamp().UTC(), err)
+	fmt.Println(id, ulid.Inspect(id).Time, err)
 	fmt.Println(ulid.FormatUUID(id))
 	// Output:
 	// 01FWHE4YDGFK1SHH6W1G60EECF 2022-02-22 19:22:22 +0000 UTC <nil>

@@ -1,24 +1,21 @@
 package ulid
 
 import (
+	"context"
 	"crypto/rand"
-	"sync"
+	"errors"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
 	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/internal/queue"
 )
-
-// An ID is a ULID. Its text, binary, JSON and SQL forms are oklog's.
-type ID = ulid.ULID
 
 // A Generator makes ULIDs. It is safe for concurrent use and must not be copied.
 //
-// Each processor has a state of its own, so that processors don't wait for each other. A state
-// starts each millisecond at 80 bits from crypto/rand, and each further ID of the millisecond is
-// the last one plus a random number of 1 to 2^32. Random bytes are read ahead, 512 for each state,
-// and erased once they are in an ID.
+// Each processor has a state of its own for as long as the generator lives, so that processors don't wait
+// for each other. (Under the build tag purego all share one.) A state starts each millisecond at 80 bits
+// from crypto/rand, and each further ID of the millisecond is the last one plus a random number of 1 to
+// 2^32. Random bytes are read ahead, 512 for each state, and erased once they are in an ID.
 //
 // Unique: IDs of one state differ because they grow, or because their times do. Two IDs of the same
 // millisecond but of different starts are equal with probability 2^-80, as each start is random and
@@ -27,10 +24,10 @@ type ID = ulid.ULID
 // one in 760,000. The clone of a running virtual machine has its twin's random bytes, though, and
 // may repeat its IDs until those are used up.
 //
-// Ordered: IDs of one state and one millisecond grow, and so do IDs of different milliseconds while
-// the clock does not step back. A goroutine may move from one processor to another at any time, so
-// the IDs that it gets within a millisecond need not grow: those of one call of Fill do, and with
-// the option Strict all do. Without it, IDs follow a clock that steps back.
+// Ordered: IDs of one processor grow while the clock does not step back, and so do IDs of different
+// milliseconds. A goroutine may move from one processor to another at any time, so the IDs that it gets
+// within a millisecond need not grow: those of one call of Fill do, and with the option Strict all do.
+// Without it, IDs follow a clock that steps back.
 //
 // Hard to guess: who knows one ID, finds the one before or after it in its millisecond with
 // probability 2^-32 a guess; IDs of other milliseconds and other states share nothing with it. A
@@ -41,13 +38,12 @@ type ID = ulid.ULID
 // machine; it is early only when the clock stepped back just before. An ID made after a rest of some
 // milliseconds has the exact time.
 type Generator struct {
-	now    func() time.Time // an injected clock, or nil
-	random func([]byte)
+	now func() time.Time // an injected clock, or nil
 
-	states sync.Pool // of *state, one for each processor
-
-	strict *state // instead of those, or nil
-	mu     sync.Mutex
+	hot    pinnedStates // the states that Generate may use without owning them
+	states pinnedStates // the same, or those of a generator with an injected clock
+	shared ownedState   // of all who have none of those
+	queue  *queue.Queue
 }
 
 // An Option changes how New makes a generator.
@@ -60,30 +56,40 @@ func WithClock(now func() time.Time) Option {
 }
 
 // Strict makes every ID larger than all those that the generator returned before, to whatever
-// goroutine: all share one state under a lock. When the clock steps back, IDs stay in the newest
-// millisecond until the clock has caught up.
+// goroutine: all share one state. When the clock steps back, IDs stay in the newest millisecond until
+// the clock has caught up.
 //
 // The order ends with the generator. One that is made later, after a restart say, knows nothing of
 // the IDs of this one.
 func Strict() Option {
-	return func(g *Generator) { g.strict = newState(g.random, true) }
+	return func(g *Generator) { g.shared.hold = true }
 }
 
-// New returns a generator.
+// New returns a generator. It takes about 700 bytes for each processor. A nil option changes nothing.
 func New(options ...Option) *Generator {
 	return newGenerator(func(p []byte) { rand.Read(p) }, options...)
 }
 
 func newGenerator(random func([]byte), options ...Option) *Generator {
-	g := &Generator{random: random}
-	g.states.New = func() any { return newState(random, false) }
+	g := &Generator{now: coarse.OfBubble(), queue: queue.New("ulid")}
 	for _, option := range options {
-		option(g)
+		if option != nil {
+			option(g)
+		}
+	}
+	strict := g.shared.hold
+	g.shared.state = newState(random, strict)
+	if strict {
+		return g
+	}
+	g.states = newStates(processors(), random)
+	if g.now == nil {
+		g.hot = g.states
 	}
 	return g
 }
 
-// Generate returns a new ID.
+// Generate returns a new ID, at once.
 //
 // It returns ErrMonotonicOverflow when the millisecond has no room left above its newest ID: by
 // chance, with probability n/2^49 after n IDs of one state, which is 2^-36 at 10,000 a millisecond.
@@ -92,26 +98,30 @@ func newGenerator(random func([]byte), options ...Option) *Generator {
 //
 // It returns an error that wraps ErrTime when the clock is outside of what a ULID can express.
 func (g *Generator) Generate() (ID, error) {
-	ms, err := g.milliseconds()
+	if len(g.hot) > 0 {
+		if id, ok := g.hot.take(); ok {
+			return id, nil
+		}
+	}
+	s := g.own()
+	defer s.release()
+	ms, err := g.milliseconds() // by the owner: IDs are made in the order of what the clock said
 	if err != nil {
 		return ID{}, err
 	}
-	s := g.acquire()
-	id, err := s.next(ms)
-	g.release(s)
-	return id, err
+	return s.next(ms)
 }
 
 // Fill fills dst with new IDs and returns how many it made: n IDs are good even when err is not
 // nil, and err, one of Generate's errors, says why n < len(dst). The IDs of one call grow and have
 // the same time.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
+	s := g.own()
+	defer s.release()
 	ms, err := g.milliseconds()
 	if err != nil {
 		return 0, err
 	}
-	s := g.acquire()
-	defer g.release(s)
 	for n < len(dst) {
 		id, err := s.next(ms)
 		if err != nil {
@@ -123,21 +133,27 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 	return n, nil
 }
 
-// acquire returns a state for the caller alone. Release must follow.
-func (g *Generator) acquire() *state {
-	if g.strict != nil {
-		g.mu.Lock()
-		return g.strict
-	}
-	return g.states.Get().(*state)
+// Wait is Generate, but waits where waiting helps: for the next millisecond after ErrMonotonicOverflow.
+// Callers are served in the order in which they came. It returns other errors at once, and when ctx ends
+// first an error that wraps both the cause of that and the reason for the wait.
+func (g *Generator) Wait(ctx context.Context) (ID, error) {
+	var id [1]ID
+	_, err := g.FillWait(ctx, id[:])
+	return id[0], err
 }
 
-func (g *Generator) release(s *state) {
-	if g.strict != nil {
-		g.mu.Unlock()
-		return
-	}
-	g.states.Put(s)
+// FillWait is Fill, but waits where Wait does. The IDs after a wait have a later time, and don't grow
+// beyond those before it where the clock stepped back.
+func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
+	err = g.queue.Wait(ctx, func() (pause time.Duration, err error) {
+		made, err := g.Fill(dst[n:])
+		n += made
+		if errors.Is(err, ErrMonotonicOverflow) {
+			pause = time.Millisecond
+		}
+		return pause, err
+	})
+	return n, err
 }
 
 // milliseconds returns the time in Unix milliseconds, in a ULID's range.

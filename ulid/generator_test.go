@@ -32,8 +32,8 @@ func TestGenerateTakesTheClocksTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := now.Truncate(time.Millisecond); !id.Timestamp().Equal(want) {
-			t.Errorf("the time is %v, want %v", id.Timestamp(), want)
+		if got, want := Inspect(id).Time, now.Truncate(time.Millisecond); !got.Equal(want) {
+			t.Errorf("the time is %v, want %v", got, want)
 		}
 		now = now.Add(-time.Minute) // IDs follow the clock, back too
 	}
@@ -43,16 +43,16 @@ func TestGenerateTakesTheClocksTime(t *testing.T) {
 func TestGenerateFollowsTheSystemClock(t *testing.T) {
 	for _, options := range [][]Option{nil, {Strict()}} {
 		g := New(options...)
-		begin := uint64(time.Now().UnixMilli())
+		begin := time.Now().UnixMilli()
 		for ids := 0; ; ids++ {
 			id, err := g.Generate()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if now := uint64(time.Now().UnixMilli()); id.Time() > now {
-				t.Fatalf("made at %d, it says %d", now, id.Time())
+			if now := time.Now().UnixMilli(); id.milliseconds() > now {
+				t.Fatalf("made at %d, it says %d", now, id.milliseconds())
 			}
-			if id.Time() >= begin+5 && ids > 100 {
+			if id.milliseconds() >= begin+5 && ids > 100 {
 				break
 			}
 		}
@@ -80,7 +80,7 @@ func TestGenerateOutsideOf48Bits(t *testing.T) {
 			id, err := g.Generate()
 			n, fillErr := g.Fill(make([]ID, 3))
 			if c.ok {
-				if err != nil || fillErr != nil || n != 3 || id.Time() != uint64(c.t.UnixMilli()) {
+				if err != nil || fillErr != nil || n != 3 || id.milliseconds() != c.t.UnixMilli() {
 					t.Errorf("%s: %v, %v; %d, %v", c.name, id, err, n, fillErr)
 				}
 				continue
@@ -130,7 +130,7 @@ func TestFillGrowsWithinOneTime(t *testing.T) {
 			t.Fatalf("Fill: %d, %v", n, err)
 		}
 		for i := 1; i < len(ids); i++ {
-			if ids[i].Compare(ids[i-1]) <= 0 || ids[i].Time() != ids[0].Time() {
+			if ids[i].Compare(ids[i-1]) <= 0 || ids[i].milliseconds() != ids[0].milliseconds() {
 				t.Fatalf("%v after %v", ids[i], ids[i-1])
 			}
 		}
@@ -284,7 +284,7 @@ func TestStrictIsOrdered(t *testing.T) {
 func TestDisorderIsFound(t *testing.T) {
 	const n = 20_000
 	follows := New(Strict(), WithClock(steppingClock()))
-	follows.strict.hold = false
+	follows.shared.hold = false
 	if disorder(t, follows.Generate, n) == 0 {
 		t.Error("IDs that follow the clock back: no disorder found")
 	}
@@ -300,32 +300,48 @@ func TestDisorderIsFound(t *testing.T) {
 	}
 }
 
-// Without Strict, IDs of one processor grow within a millisecond: of one state, that is.
+// Without Strict, IDs of one processor grow within a millisecond, over collections of garbage too.
 func TestGenerateGrowsOnOneProcessor(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector has sync.Pool forget states at random")
-	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	g := New(WithClock(frozen(9)))
-	var last ID
-	for range 1000 {
-		id, err := g.Generate()
-		if err != nil || id.Compare(last) <= 0 {
-			t.Fatalf("%v, %v after %v", id, err, last)
+	for name, options := range map[string][]Option{"the system's clock": nil, "a frozen clock": {WithClock(frozen(9))}} {
+		g := New(options...)
+		var last ID
+		check := func(id ID, err error) {
+			t.Helper()
+			if err != nil || id.Compare(last) <= 0 && id.milliseconds() == last.milliseconds() {
+				t.Fatalf("%s: %v, %v after %v", name, id, err, last)
+			}
+			last = id
 		}
-		last = id
+		ids := make([]ID, 3)
+		for range 50 {
+			for range 100 {
+				check(g.Generate())
+				_, err := g.Fill(ids)
+				check(ids[0], err)
+				check(ids[2], nil)
+			}
+			runtime.GC()
+			runtime.GC() // what a sync.Pool holds is gone after two
+		}
+	}
+}
+
+// Processors that were not there when the generator was made share a state.
+func TestMoreProcessorsThanStates(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	g := New()
+	runtime.GOMAXPROCS(goroutines)
+	if n := repeats(generateMany(t, g, *idsFlag)); n > 0 {
+		t.Errorf("%d repeats", n)
 	}
 }
 
 func TestNoAllocation(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector has sync.Pool forget states at random")
-	}
 	ids := make([]ID, 100)
 	for name, g := range map[string]*Generator{
 		"default": New(), "strict": New(Strict()), "clock": New(WithClock(time.Now)),
 	} {
-		g.Generate()
 		if n := testing.AllocsPerRun(1000, func() {
 			g.Generate()
 			g.Fill(ids)
@@ -335,15 +351,9 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// The type is oklog's, with its text, binary and SQL forms.
-func TestIDIsOklogs(t *testing.T) {
-	id, err := New().Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var same ulid.ULID = id
-	back, err := ulid.ParseStrict(same.String())
-	if err != nil || back != id {
-		t.Errorf("%v comes back as %v, %v", id, back, err)
+// An option that was not set is none.
+func TestNilOption(t *testing.T) {
+	if id, err := New(nil, WithClock(frozen(5)), nil).Generate(); err != nil || id.milliseconds() != 5 {
+		t.Errorf("%v, %v", id, err)
 	}
 }

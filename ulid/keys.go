@@ -64,8 +64,8 @@ func (k *Keys) Key(id ID) string {
 // which Key makes that key, byte for byte.
 func (k *Keys) Parse(key string) (ID, error) {
 	text, ok := k.chars(key)
-	var id ID
-	if !ok || id.UnmarshalText(text[:]) != nil || k.Key(id) != key {
+	id, err := Parse(string(text[:]))
+	if !ok || err != nil || k.Key(id) != key {
 		return ID{}, fmt.Errorf("%w: %q: want one like %q", ErrInvalidKey, key, k.Key(ID{}))
 	}
 	return id, nil
@@ -90,8 +90,7 @@ func (k *Keys) chars(key string) (text [ulid.EncodedSize]byte, ok bool) {
 // appendChars appends the prefix and the first n characters of id. Where there is a split after the
 // last of them its delimiter is the end.
 func (k *Keys) appendChars(key []byte, id ID, n int) []byte {
-	var text [ulid.EncodedSize]byte
-	id.MarshalTextTo(text[:])
+	text := id.text()
 	key = append(key, k.prefix...)
 	done := 0
 	for _, split := range k.splits {

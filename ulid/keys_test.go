@@ -12,7 +12,7 @@ import (
 
 func mustParse(t testing.TB, text string) ID {
 	t.Helper()
-	id, err := ulid.ParseStrict(text)
+	id, err := Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

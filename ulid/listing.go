@@ -101,9 +101,7 @@ func (k *Keys) within(ms int64, chars int, first, end int64) Listing {
 
 // point returns what all keys with the first characters of the time ms begin with.
 func (k *Keys) point(ms int64, chars int) string {
-	var id ID
-	id.SetTime(uint64(ms))
-	return string(k.appendChars(nil, id, chars))
+	return string(k.appendChars(nil, firstOf(ms), chars))
 }
 
 // blockSize returns how many milliseconds have the same first characters. The first character has 3

@@ -33,7 +33,7 @@ func randomWorld(t *testing.T, random *rand.Rand, ms int64) world {
 				id[i] = 0xff
 			}
 		}
-		id.SetTime(uint64(near(random, ms)))
+		id, _ = Compose(Fields{time.UnixMilli(near(random, ms)), [10]byte(id[6:])})
 		w.ids = append(w.ids, id)
 	}
 	slices.SortFunc(w.ids, ID.Compare)
@@ -73,7 +73,7 @@ func randomTime(random *rand.Rand, ms int64) time.Time {
 // during returns the keys of the objects with times in [from, to), by comparing each one's time.
 func (w world) during(from, to time.Time) (keys []string) {
 	for _, id := range w.ids {
-		if at := time.UnixMilli(int64(id.Time())); !at.Before(from) && at.Before(to) {
+		if at := time.UnixMilli(id.milliseconds()); !at.Before(from) && at.Before(to) {
 			keys = append(keys, w.keys.Key(id))
 		}
 	}
@@ -141,7 +141,7 @@ func wrongListings(t *testing.T, way divider, chars, n int) (wrong int) {
 		for range 10 {
 			from, to := randomTime(random, ms), randomTime(random, ms)
 			if random.IntN(10) == 0 {
-				from = time.UnixMilli(int64(w.ids[random.IntN(len(w.ids))].Time())) // the edge is an object's time
+				from = time.UnixMilli(w.ids[random.IntN(len(w.ids))].milliseconds()) // the edge is an object's time
 			}
 			const most = 100 // listings, so that the test ends
 			if end := firstMilli(from) + most*blockSize(chars); chars > 1 && firstMilli(to) > end {
@@ -290,7 +290,7 @@ func TestPrefixesAreFewest(t *testing.T) {
 // What is listed, to the letter.
 func TestListing(t *testing.T) {
 	keys := mustKeys(t, KeyFormat{Prefix: "e/", Splits: []int{6, 8}, Delimiter: "/"})
-	at := func(chars string) time.Time { return mustParse(t, chars+"0000000000000000").Timestamp() }
+	at := func(chars string) time.Time { return Inspect(mustParse(t, chars+"0000000000000000")).Time }
 	for _, c := range []struct {
 		name     string
 		from, to time.Time

@@ -17,14 +17,16 @@ type state struct {
 	random func([]byte)
 	left   uint // random bytes not used yet, a multiple of 4: buffer[:left]
 	buffer [bufferSize]byte
-	_      [64]byte // keeps the next state off this one's cache lines
 }
 
 // bufferSize is how many random bytes a state asks for at once.
 const bufferSize = 512
 
-func newState(random func([]byte), hold bool) *state {
-	return &state{ms: noTime, random: random, hold: hold}
+// longestStep is how many random bytes an ID takes at most.
+const longestStep = 12
+
+func newState(random func([]byte), hold bool) state {
+	return state{ms: noTime, random: random, hold: hold}
 }
 
 // next returns a new ID for the millisecond ms, which is in range. In the same millisecond as the
@@ -65,8 +67,8 @@ func (s *state) word() uint64 {
 		s.left = bufferSize
 	}
 	s.left -= 4
-	word := s.buffer[s.left:][:4]
+	word := s.buffer[s.left%bufferSize:][:4] // no check of bounds
 	bits := binary.LittleEndian.Uint32(word)
-	clear(word)
+	binary.LittleEndian.PutUint32(word, 0)
 	return uint64(bits)
 }

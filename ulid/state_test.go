@@ -120,10 +120,10 @@ func TestStateGrows(t *testing.T) {
 			if hold {
 				want = newest
 			}
-			if got := int64(id.Time()); got != want {
+			if got := id.milliseconds(); got != want {
 				t.Fatalf("hold %v: the time is %d, want %d", hold, got, want)
 			}
-			if (hold || id.Time() == last.Time()) && id.Compare(last) <= 0 {
+			if (hold || id.milliseconds() == last.milliseconds()) && id.Compare(last) <= 0 {
 				t.Fatalf("hold %v: %v after %v", hold, id, last)
 			}
 			if seen[id] {
@@ -163,8 +163,8 @@ func TestStateErasesWhatItUsed(t *testing.T) {
 
 func TestStatesShareNoCacheLine(t *testing.T) {
 	const line = 64
-	var s state
-	if end := unsafe.Offsetof(s.buffer) + unsafe.Sizeof(s.buffer); unsafe.Sizeof(s)-end < line {
+	var s ownedState
+	if end := unsafe.Offsetof(s.lock) + unsafe.Sizeof(s.lock); unsafe.Sizeof(s)-end < line {
 		t.Errorf("%d bytes after a state's last field, want %d", unsafe.Sizeof(s)-end, line)
 	}
 }
@@ -221,7 +221,7 @@ func uneven(t *testing.T, s *state) (columns []int) {
 }
 
 func TestEntropyIsEven(t *testing.T) {
-	if columns := uneven(t, New().acquire()); columns != nil {
+	if columns := uneven(t, &New().own().state); columns != nil {
 		t.Errorf("columns %d of the entropy are uneven", columns)
 	}
 }
@@ -243,7 +243,7 @@ func TestUnevenEntropyIsFound(t *testing.T) {
 				p[i] = spoil(p[i])
 			}
 		}, false)
-		if columns := uneven(t, s); !slices.Equal(columns, all) {
+		if columns := uneven(t, &s); !slices.Equal(columns, all) {
 			t.Errorf("%s: only columns %d are uneven", name, columns)
 		}
 	}

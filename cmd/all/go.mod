@@ -3,7 +3,6 @@ module github.com/randflake/randflake/cmd/all
 go 1.26.0
 
 require (
-	github.com/oklog/ulid/v2 v2.1.2
 	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
 	github.com/randflake/randflake/store/etcdstore v0.0.0-00010101000000-000000000000
 	github.com/randflake/randflake/store/etcdstore/etcdtest v0.0.0-00010101000000-000000000000
@@ -44,6 +43,7 @@ require (
 	github.com/klauspost/compress v1.18.7 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.2 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/oklog/ulid/v2 v2.1.2 // indirect
 	github.com/prometheus/client_golang v1.20.5 // indirect
 	github.com/prometheus/client_model v0.6.1 // indirect
 	github.com/prometheus/common v0.62.0 // indirect

@@ -51,7 +51,7 @@ func TestInspectForms(t *testing.T) {
 	want := fmt.Sprintf("%-13s  2025-01-31T12:00:00Z  node  70000  sequence %6d\n", id, f.Sequence)
 	text, decimal, hex := id.String(), strconv.FormatInt(int64(id), 10), fmt.Sprintf("%016x", uint64(id))
 	for _, args := range [][]string{
-		{text}, {strings.ToUpper(text)}, {"-from", "text", text}, {`"` + text + `"`},
+		{text}, {"-from", "text", text}, {`"` + text + `"`},
 		{decimal}, {"-from", "int", decimal}, {"--", decimal},
 		{"0x" + hex}, {"0X" + strings.ToUpper(hex)}, {"-from", "hex", hex}, {"-from=hex", "0x" + hex},
 	} {
@@ -99,6 +99,8 @@ func TestInspectRefuses(t *testing.T) {
 		{"", "auto", "want 1 to 13 base32hex digits"},
 		{"1234567890abcd", "auto", "want 1 to 13 base32hex digits, got 14 characters"},
 		{"g000000000000", "auto", "more than 64 bits"},
+		{"12A", "auto", "lower case"},
+		{"007", "auto", "no leading zeros"},
 		{"12", "auto", "-from text or -from int"},
 		{"1234567890123", "auto", "-from text or -from int"},
 		{"0012", "auto", "-from text or -from int"},
@@ -120,7 +122,7 @@ func TestInspectRefuses(t *testing.T) {
 
 func TestInspectTellsTextFromDecimal(t *testing.T) {
 	for text, want := range map[string]randflake.ID{
-		"0": 0, "7": 7, "007": 7, "v": 31,
+		"0": 0, "7": 7, "v": 31,
 		"-5": -5, "12345678901234": 12345678901234, "00000000000012": 12,
 		"0x1f": 31, "12a": 1<<10 + 2<<5 + 10,
 	} {

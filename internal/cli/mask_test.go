@@ -102,9 +102,9 @@ func TestMaskRefuses(t *testing.T) {
 		{"mask 007", []string{"no leading zeros"}},
 		{"mask 9223372036854775808", []string{"at most 9223372036854775807"}},
 		{"mask 5 x", []string{`"x"`}},
-		{"open " + strings.ToUpper(negative.String()), []string{"lower case"}},
-		{"open " + negative.String(), []string{"another secret", "-secret-file"}},
-		{"open 5w", []string{"not a base32hex digit"}},
+		{"unmask " + strings.ToUpper(negative.String()), []string{"lower case"}},
+		{"unmask " + negative.String(), []string{"another secret", "-secret-file"}},
+		{"unmask 5w", []string{"not a base32hex digit"}},
 	} {
 		wantFailure(t, call(t, "", append([]string{strings.Fields(c.args)[0], "-secret-file", file}, strings.Fields(c.args)[1:]...)...), exitFailed, c.wanted...)
 	}

@@ -88,7 +88,7 @@ func objects(t *testing.T, random *rand.Rand, n int) (ids []ulid.ID) {
 // during returns the keys of the IDs with times in [from, to).
 func during(keys *ulid.Keys, ids []ulid.ID, from, to time.Time) (want []string) {
 	for _, id := range ids {
-		if at := id.Timestamp(); !at.Before(from) && at.Before(to) {
+		if at := ulid.Inspect(id).Time; !at.Before(from) && at.Before(to) {
 			want = append(want, keys.Key(id))
 		}
 	}
@@ -169,7 +169,7 @@ func TestListingsOnAServer(t *testing.T) {
 // interval returns an interval from near one object to near another, now and then exactly there.
 func interval(random *rand.Rand, ids []ulid.ID) (from, to time.Time) {
 	near := func() time.Time {
-		at := ids[random.IntN(len(ids))].Timestamp()
+		at := ulid.Inspect(ids[random.IntN(len(ids))]).Time
 		return at.Add([]time.Duration{0, time.Millisecond, -time.Millisecond, 1, -1, time.Second, -time.Minute}[random.IntN(7)])
 	}
 	from, to = near(), near()
@@ -190,7 +190,7 @@ func TestFoldersAreCommonPrefixes(t *testing.T) {
 	for _, id := range ids {
 		put(t, client, keys.Key(id))
 	}
-	from, to := ids[0].Timestamp(), ids[len(ids)-1].Timestamp().Add(time.Millisecond)
+	from, to := ulid.Inspect(ids[0]).Time, ulid.Inspect(ids[len(ids)-1]).Time.Add(time.Millisecond)
 	listings, err := keys.Listings(from, to, 6)
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +217,7 @@ func TestLimitsMatter(t *testing.T) {
 	for _, id := range ids {
 		put(t, client, keys.Key(id))
 	}
-	from, to := ids[10].Timestamp(), ids[20].Timestamp()
+	from, to := ulid.Inspect(ids[10]).Time, ulid.Inspect(ids[20]).Time
 	l, _ := keys.Listing(from, to)
 	l.Prefix = "e/"
 	want := during(keys, ids, from, to)

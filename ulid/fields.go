@@ -1,0 +1,38 @@
+package ulid
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// Fields are what an ID holds.
+type Fields struct {
+	Time    time.Time // a whole millisecond, in UTC
+	Entropy [10]byte
+}
+
+// Inspect opens an ID. Every ID opens, and needs no secret for it.
+func Inspect(id ID) Fields {
+	return Fields{Time: time.UnixMilli(id.milliseconds()).UTC(), Entropy: [10]byte(id[6:])}
+}
+
+// Compose returns the ID with the given fields; the time is rounded down to a whole millisecond. A time that a
+// ULID can't express is an error that wraps ErrTime.
+func Compose(f Fields) (ID, error) {
+	ms, err := inRange(unixMilli(f.Time), f.Time)
+	if err != nil {
+		return ID{}, err
+	}
+	id := firstOf(ms)
+	copy(id[6:], f.Entropy[:])
+	return id, nil
+}
+
+// firstOf returns the first ID of a millisecond, which is in range.
+func firstOf(ms int64) (id ID) {
+	binary.BigEndian.PutUint64(id[:], uint64(ms)<<16)
+	return id
+}
+
+// milliseconds returns the Unix milliseconds in the ID.
+func (id ID) milliseconds() int64 { return int64(binary.BigEndian.Uint64(id[:]) >> 16) }

@@ -1,0 +1,96 @@
+package ulid
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// An ID is a ULID: 6 bytes of Unix milliseconds and 10 of entropy, both big-endian, so that bytes sort
+// as IDs do. Its text form is 26 digits of Crockford's base32 in upper case, which sorts the same. To and
+// from the type of github.com/oklog/ulid/v2 it is a conversion.
+type ID [16]byte
+
+// Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: lower case,
+// hyphens, the letters I, L, O and U and values of more than 128 bits are errors that wrap ErrInvalidID.
+func Parse(text string) (ID, error) {
+	id, err := ulid.ParseStrict(text)
+	switch {
+	case err != nil:
+		return ID{}, fmt.Errorf("%w: %.64q: want 26 digits of Crockford's base32: %w", ErrInvalidID, text, err)
+	case id.String() != text:
+		return ID{}, fmt.Errorf("%w: %q: want upper case", ErrInvalidID, text)
+	}
+	return ID(id), nil
+}
+
+// Compare returns -1 where id sorts before other, 0 where they are equal, and +1 otherwise.
+func (id ID) Compare(other ID) int { return bytes.Compare(id[:], other[:]) }
+
+// String returns the text form.
+func (id ID) String() string { return ulid.ULID(id).String() }
+
+// AppendText appends the text form to b. Its error is always nil.
+func (id ID) AppendText(b []byte) ([]byte, error) {
+	text := id.text()
+	return append(b, text[:]...), nil
+}
+
+func (id ID) text() (text [ulid.EncodedSize]byte) {
+	ulid.ULID(id).MarshalTextTo(text[:]) // fails for a shorter buffer alone
+	return text
+}
+
+// MarshalText returns the text form; in JSON it is a string.
+func (id ID) MarshalText() ([]byte, error) {
+	return id.AppendText(make([]byte, 0, ulid.EncodedSize))
+}
+
+// UnmarshalText is Parse.
+func (id *ID) UnmarshalText(text []byte) error {
+	parsed, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*id = parsed
+	return nil
+}
+
+// AppendBinary appends the ID's 16 bytes to b. Its error is always nil.
+func (id ID) AppendBinary(b []byte) ([]byte, error) { return append(b, id[:]...), nil }
+
+// MarshalBinary returns the ID's 16 bytes.
+func (id ID) MarshalBinary() ([]byte, error) { return id[:], nil }
+
+// UnmarshalBinary reads what MarshalBinary wrote.
+func (id *ID) UnmarshalBinary(data []byte) error {
+	if len(data) != len(id) {
+		return fmt.Errorf("%w: want 16 bytes, got %d", ErrInvalidID, len(data))
+	}
+	*id = ID(data)
+	return nil
+}
+
+// Value returns the ID's 16 bytes, for a column such as BINARY(16) or BYTEA. For a text column pass
+// String(), and for one of UUIDs FormatUUID(id).
+func (id ID) Value() (driver.Value, error) { return id[:], nil }
+
+// Scan reads an ID from a column of 16 bytes, or the text form from a text column; their lengths tell
+// them apart. Anything else is an error that wraps ErrInvalidID. For a column that may be NULL use
+// sql.Null[ID].
+func (id *ID) Scan(src any) error {
+	switch v := src.(type) {
+	case []byte:
+		if len(v) == len(id) {
+			return id.UnmarshalBinary(v)
+		}
+		return id.UnmarshalText(v)
+	case string:
+		return id.UnmarshalText([]byte(v))
+	case nil:
+		return fmt.Errorf("%w: can't scan NULL: scan into sql.Null[ulid.ID]", ErrInvalidID)
+	}
+	return fmt.Errorf("%w: can't scan a %T: want 16 bytes or 26 characters", ErrInvalidID, src)
+}

@@ -1,0 +1,121 @@
+package ulid
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+var _ interface {
+	encoding.TextMarshaler
+	encoding.TextAppender
+	encoding.BinaryMarshaler
+	encoding.BinaryAppender
+	driver.Valuer
+	fmt.Stringer
+} = ID{}
+
+var _ interface {
+	encoding.TextUnmarshaler
+	encoding.BinaryUnmarshaler
+	sql.Scanner
+} = (*ID)(nil)
+
+// All forms come back, and the text is oklog's.
+func TestRoundTrips(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	last := ID([]byte(strings.Repeat("\xff", 16)))
+	for _, id := range []ID{{}, last, randomID(random), randomID(random)} {
+		if got, want := id.String(), ulid.ULID(id).String(); got != want {
+			t.Errorf("String of %x: %q, oklog's is %q", [16]byte(id), got, want)
+		}
+		for name, trip := range map[string]func(to *ID) error{
+			"Parse": func(to *ID) (err error) { *to, err = Parse(id.String()); return err },
+			"text":  func(to *ID) error { b, err := id.MarshalText(); return errors.Join(err, to.UnmarshalText(b)) },
+			"append": func(to *ID) error {
+				b, err := id.AppendText([]byte("-"))
+				return errors.Join(err, to.UnmarshalText(b[1:]))
+			},
+			"binary": func(to *ID) error { b, err := id.MarshalBinary(); return errors.Join(err, to.UnmarshalBinary(b)) },
+			"bytes": func(to *ID) error {
+				b, err := id.AppendBinary([]byte{1})
+				return errors.Join(err, to.UnmarshalBinary(b[1:]))
+			},
+			"JSON": func(to *ID) error { b, err := json.Marshal(id); return errors.Join(err, json.Unmarshal(b, to)) },
+			"SQL": func(to *ID) error {
+				v, err := driver.DefaultParameterConverter.ConvertValue(id)
+				return errors.Join(err, to.Scan(v))
+			},
+			"SQL, a text column":          func(to *ID) error { return to.Scan(id.String()) },
+			"SQL, a text column as bytes": func(to *ID) error { return to.Scan([]byte(id.String())) },
+			"Inspect and Compose":         func(to *ID) (err error) { *to, err = Compose(Inspect(id)); return err },
+		} {
+			var to ID
+			if err := trip(&to); err != nil || to != id {
+				t.Errorf("%s: %v came back as %v, %v", name, id, to, err)
+			}
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	const text = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	if _, err := Parse(text); err != nil {
+		t.Fatal(err)
+	}
+	kept := ID{7: 7}
+	for _, other := range []string{
+		"", strings.ToLower(text), text[:25] + "v", text[1:], text + "0", " " + text[1:], text[:25] + "U", text[:25] + "I", text[:25] + "L", text[:25] + "O",
+		text[:25] + "é", text[:25] + "-", "8" + text[1:], "ZZZZZZZZZZZZZZZZZZZZZZZZZZ",
+	} {
+		id := kept
+		quoted, _ := json.Marshal(other)
+		_, err := Parse(other)
+		for name, err := range map[string]error{
+			"Parse": err, "UnmarshalText": id.UnmarshalText([]byte(other)), "JSON": json.Unmarshal(quoted, &id), "Scan": id.Scan(other),
+		} {
+			if !errors.Is(err, ErrInvalidID) || id != kept {
+				t.Errorf("%s of %q: %v, %v, want ErrInvalidID", name, other, id, err)
+			}
+		}
+	}
+}
+
+func TestScanRefuses(t *testing.T) {
+	kept := ID{7: 7}
+	id := kept
+	for _, src := range []any{nil, int64(1), make([]byte, 15), make([]byte, 17), string(kept[:]), true} {
+		if err := id.Scan(src); !errors.Is(err, ErrInvalidID) || id != kept {
+			t.Errorf("Scan(%#v): %v, %v, want ErrInvalidID", src, id, err)
+		}
+	}
+	if err := id.UnmarshalBinary(make([]byte, 15)); !errors.Is(err, ErrInvalidID) || id != kept {
+		t.Errorf("15 bytes: %v, %v", id, err)
+	}
+	var null sql.Null[ID]
+	if err := null.Scan(nil); err != nil || null.Valid {
+		t.Errorf("NULL: %v, %v", null, err)
+	}
+}
+
+func TestInspect(t *testing.T) {
+	id, err := Parse("01ARYZ6S410000000000000001")
+	want := Fields{Time: time.Date(2016, 7, 30, 22, 36, 16, 385e6, time.UTC), Entropy: [10]byte{9: 1}}
+	if got := Inspect(id); err != nil || got != want {
+		t.Errorf("Inspect(%v) = %v, %v, want %v", id, got, err, want)
+	}
+	for _, at := range []time.Time{time.UnixMilli(-1), time.UnixMilli(1 << 48), {}} {
+		if id, err := Compose(Fields{Time: at}); !errors.Is(err, ErrTime) || id != (ID{}) {
+			t.Errorf("Compose at %v: %v, %v, want ErrTime", at, id, err)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package ulid
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/randflake/randflake/internal/coarse"
+)
+
+// An ownedState is for its owner alone, who has locked it. Where a processor has one, goroutines on that
+// processor use it without a lock too, while they are pinned to it and it is not owned.
+type ownedState struct {
+	state
+	owned atomic.Bool
+	lock  sync.Mutex
+	_     [64]byte // keeps the next one off this one's cache lines
+}
+
+// newStates returns n states.
+func newStates(n int, random func([]byte)) pinnedStates {
+	list := make(pinnedStates, n)
+	for i := range list {
+		list[i].state = newState(random, false)
+	}
+	return list
+}
+
+// take returns an ID of the caller's processor's state, if that is not owned and has random bytes for one, and
+// the time is published.
+func (p pinnedStates) take() (id ID, ok bool) {
+	s := p.pin()
+	if s == nil {
+		return ID{}, false
+	}
+	ms := coarse.Milliseconds.Published()
+	if ms != 0 && uint64(ms) < endTime && s.left >= longestStep && !s.owned.Load() {
+		var err error
+		id, err = s.next(ms)
+		ok = err == nil
+	}
+	p.unpin()
+	coarse.Milliseconds.MarkUsed()
+	return id, ok
+}
+
+// own returns the state of the caller's processor, or the one for all, for the caller alone. Release must
+// follow.
+func (g *Generator) own() *ownedState {
+	if len(g.states) == 0 {
+		g.shared.lock.Lock()
+		return &g.shared
+	}
+	return g.ownPinned()
+}
+
+func (g *Generator) ownPinned() *ownedState {
+	for {
+		s := g.states.pin()
+		if s == nil {
+			g.shared.lock.Lock()
+			return &g.shared
+		}
+		owned := s.lock.TryLock()
+		if owned {
+			s.owned.Store(true) // nobody else is at it: the caller is pinned to its processor
+		}
+		g.states.unpin()
+		if owned {
+			return s
+		}
+		s.lock.Lock()
+		//lint:ignore SA2001 this waits for the owner
+		s.lock.Unlock()
+	}
+}
+
+func (s *ownedState) release() {
+	if s.owned.Load() {
+		s.owned.Store(false)
+	}
+	s.lock.Unlock()
+}

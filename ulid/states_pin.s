@@ -1,0 +1,3 @@
+//go:build gc && !purego && !race
+
+// This file lets states_pin.go declare functions without a body.

@@ -1,0 +1,13 @@
+//go:build !gc || purego || race
+
+package ulid
+
+// Without the runtime's pinning all goroutines share one state.
+
+func processors() int { return 0 }
+
+type pinnedStates []ownedState
+
+func (pinnedStates) pin() *ownedState { return nil }
+
+func (pinnedStates) unpin() {}
