@@ -44,9 +44,9 @@ func (f Fields) Within(l Lease) error {
 	second := time.Unix(f.Time.Unix(), 0).UTC()
 	switch {
 	case second.Unix() < l.Start.Unix():
-		return fmt.Errorf("%w: time %s is before %s", ErrImplausible, second.Format(time.RFC3339), l.Start.Format(time.RFC3339))
+		return fmt.Errorf("%w: time %s is before %s", ErrImplausible, second.Format(time.RFC3339), l.Start.UTC().Format(time.RFC3339))
 	case !second.Before(l.End):
-		return fmt.Errorf("%w: time %s is not before %s", ErrImplausible, second.Format(time.RFC3339), l.End.Format(time.RFC3339))
+		return fmt.Errorf("%w: time %s is not before %s", ErrImplausible, second.Format(time.RFC3339), l.End.UTC().Format(time.RFC3339))
 	case f.Node < l.FirstNode || f.Node > l.LastNode:
 		return fmt.Errorf("%w: node %d is not one of %d to %d", ErrImplausible, f.Node, l.FirstNode, l.LastNode)
 	}
