@@ -17,7 +17,20 @@
 // that means anything. [DecodeString] takes only what [EncodeString] writes, in either case and with
 // leading zeros: an empty text, padding and more than 64 bits are [ErrInvalidID]. After the last
 // second of the format [Generator.Generate] returns [ErrRandflakeDead]. The zero [Generator] returns
-// errors where it would have panicked. The errors read differently.
+// errors where it would have panicked. A secret of 16 zero bytes is [ErrInvalidSecret]. The errors read differently.
+// The other package's sparx64 has a drop-in too: package compat/sparx64.
+//
+// # Which implementations agree
+//
+// By their sources, and by the test vectors that the first three share with this package:
+//
+//   - Go and Python (gosuda/randflake), v0.1.0 to v1.8.0: the same IDs. They have the text form from v1.6.1 on.
+//   - TypeScript (there too), v1.0.0 to v1.8.0: the same IDs, with the text form from v1.8.0 on.
+//   - PHP (Adambean/randflake-id-php), where it packs integers with "P" (little-endian): the same IDs from generate(true),
+//     which it writes as unsigned decimals, strconv.FormatUint(uint64(id), 10). Its earlier versions, which pack
+//     with "J" and require paragonie/constant_time_encoding, have another format: neither integers nor texts agree. They
+//     also trim white space and zero bytes off a secret and refuse what is left, so that 4.6% of random secrets can't be
+//     used there.
 //
 // The lease that each generator is given must be its own: no two generators with one secret,
 // whether of this package or of the former one, may ever share both a node and a second. Programs
