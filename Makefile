@@ -72,7 +72,7 @@ emulated-arm:     EMULATOR = qemu-arm
 # The engines against their servers, which are started as needed, on free ports and in temporary directories; etcd comes
 # with its tests.
 modules: servers statistics
-	RANDFLAKE_SERVERS=yes $(GO) test ./internal/engines
+	RANDFLAKE_SERVERS=yes $(GO) test ./store/storetest/servers
 	@$(TWO_AT_A_TIME) $(MODULES:%=test-in-%)
 
 $(MODULES:%=test-in-%): test-in-%:

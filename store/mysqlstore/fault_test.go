@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // TestLostReply: the request arrives and the reply does not. That is an error, and the swap is not repeated.
@@ -62,7 +62,7 @@ func TestRoundTrips(t *testing.T) {
 }
 
 // status returns a number that the server counts.
-func status(t testing.TB, server *engines.MySQL, name string) int {
+func status(t testing.TB, server *servers.MySQL, name string) int {
 	t.Helper()
 	_, count, _ := strings.Cut(do(t, server, "SHOW GLOBAL STATUS LIKE '"+name+"'"), "\t")
 	n, err := strconv.Atoi(count)

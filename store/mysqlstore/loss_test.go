@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // lineages checks that each of several places has another lineage.
@@ -33,7 +33,7 @@ func (l lineages) wantNew(t *testing.T, what string, e *Engine) {
 }
 
 // at returns where the same table is on another server.
-func at(server *engines.MySQL, where string) string {
+func at(server *servers.MySQL, where string) string {
 	return server.URL() + "?table=" + tableOf(where)
 }
 
@@ -85,7 +85,7 @@ func TestFailover(t *testing.T) {
 			t.Errorf("after a restart: %+v, before: %+v", after, before)
 		}
 	}
-	for i, pair := range [][2]*engines.MySQL{{first, second}, {second, first}} {
+	for i, pair := range [][2]*servers.MySQL{{first, second}, {second, first}} {
 		replica := pair[1]
 		must(t, replica.ReplicaOf(pair[0]))
 		if _, _, err := connect(t.Context(), at(replica, where)); !errors.Is(err, store.ErrUnsafe) || !strings.Contains(err.Error(), "Slaves_running") {
@@ -205,7 +205,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-func crashUnderLoad(t *testing.T, server *engines.MySQL, e *Engine, round int, lineage string) {
+func crashUnderLoad(t *testing.T, server *servers.MySQL, e *Engine, round int, lineage string) {
 	var acknowledged [8]int
 	var position atomic.Uint64
 	var wg, running sync.WaitGroup

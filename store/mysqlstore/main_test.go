@@ -12,20 +12,20 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 var (
 	sharedDir string
-	started   *engines.MySQL // by shared
+	started   *servers.MySQL // by shared
 	tables    atomic.Int64
 )
 
 // shared returns the server that tests share which leave it as it is. Each has a table of its own.
-var shared = sync.OnceValues(func() (*engines.MySQL, error) {
+var shared = sync.OnceValues(func() (*servers.MySQL, error) {
 	var err error
-	started, err = engines.StartMySQL(filepath.Join(sharedDir, "mysql"), "--max-connections=500")
+	started, err = servers.StartMySQL(filepath.Join(sharedDir, "mysql"), "--max-connections=500")
 	return started, err
 })
 
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func sharedServer(t testing.TB) *engines.MySQL {
+func sharedServer(t testing.TB) *servers.MySQL {
 	t.Helper()
 	server, err := shared()
 	must(t, err)
@@ -52,9 +52,9 @@ func sharedServer(t testing.TB) *engines.MySQL {
 }
 
 // ownServer starts a server that the test may kill and change.
-func ownServer(t testing.TB, args ...string) *engines.MySQL {
+func ownServer(t testing.TB, args ...string) *servers.MySQL {
 	t.Helper()
-	server, err := engines.StartMySQL(filepath.Join(t.TempDir(), "mysql"), args...)
+	server, err := servers.StartMySQL(filepath.Join(t.TempDir(), "mysql"), args...)
 	must(t, err)
 	t.Cleanup(func() { server.Kill() })
 	return server
@@ -68,7 +68,7 @@ func must(t testing.TB, err error) {
 }
 
 // do runs statements as root.
-func do(t testing.TB, server *engines.MySQL, statements string) string {
+func do(t testing.TB, server *servers.MySQL, statements string) string {
 	t.Helper()
 	out, err := server.Do(statements)
 	must(t, err)
@@ -76,7 +76,7 @@ func do(t testing.TB, server *engines.MySQL, statements string) string {
 }
 
 // newURL returns where nothing is yet.
-func newURL(server *engines.MySQL) string {
+func newURL(server *servers.MySQL) string {
 	return server.URL() + fmt.Sprintf("?table=test_%d", tables.Add(1))
 }
 

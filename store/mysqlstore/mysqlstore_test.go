@@ -5,10 +5,10 @@ package mysqlstore
 import (
 	"testing"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 func TestEngine(t *testing.T) { storetest.Run(t, startOn(sharedServer(t))) }
@@ -19,7 +19,7 @@ func TestLeases(t *testing.T) {
 }
 
 // startOn returns what makes a table for a test, and opens handles on it.
-func startOn(server *engines.MySQL) func(t *testing.T) func(t *testing.T) store.Engine {
+func startOn(server *servers.MySQL) func(t *testing.T) func(t *testing.T) store.Engine {
 	return func(t *testing.T) func(t *testing.T) store.Engine {
 		where := newURL(server)
 		return func(t *testing.T) store.Engine { return open(t, where) }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/randflake/randflake/internal/engines"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // A proxy passes connections on to a server, counts requests, and loses replies on demand.
@@ -18,7 +18,7 @@ type proxy struct {
 	lost     atomic.Bool // that has happened
 }
 
-func newProxy(t testing.TB, server *engines.MySQL) *proxy {
+func newProxy(t testing.TB, server *servers.MySQL) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

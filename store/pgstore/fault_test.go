@@ -12,15 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // lazily makes the server take its time to sync what is committed asynchronously.
 var lazily = map[string]string{"wal_writer_delay": "10s", "autovacuum": "off"}
 
 // crash kills the server's processes and starts it again.
-func crash(t testing.TB, server *engines.Postgres) {
+func crash(t testing.TB, server *servers.Postgres) {
 	t.Helper()
 	must(t, server.Kill())
 	must(t, server.Start())
@@ -162,13 +162,13 @@ func TestLostReply(t *testing.T) {
 }
 
 // waitForLock waits until some call waits for the lock of another session.
-func waitForLock(t testing.TB, server *engines.Postgres) {
+func waitForLock(t testing.TB, server *servers.Postgres) {
 	t.Helper()
 	waitUntil(t, server, "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted")
 }
 
 // waitUntil waits until a query is true.
-func waitUntil(t testing.TB, server *engines.Postgres, query string) {
+func waitUntil(t testing.TB, server *servers.Postgres, query string) {
 	t.Helper()
 	conn := session(t, server)
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // lineages checks that each of several places has another lineage.
@@ -98,7 +98,7 @@ func TestFailover(t *testing.T) {
 		t.Errorf("after a restart: %+v, before: %+v", after, before)
 	}
 
-	promoted := func(primary *engines.Postgres) *engines.Postgres {
+	promoted := func(primary *servers.Postgres) *servers.Postgres {
 		standby, err := primary.BaseBackup(filepath.Join(t.TempDir(), "standby"), true)
 		must(t, err)
 		t.Cleanup(func() { standby.Kill() })

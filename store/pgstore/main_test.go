@@ -14,20 +14,20 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 var (
 	sharedDir string
-	started   *engines.Postgres // by shared
+	started   *servers.Postgres // by shared
 	schemas   atomic.Int64
 )
 
 // shared returns the server that tests share which leave it as it is. Each has a schema of its own.
-var shared = sync.OnceValues(func() (*engines.Postgres, error) {
+var shared = sync.OnceValues(func() (*servers.Postgres, error) {
 	var err error
-	started, err = engines.StartPostgres(filepath.Join(sharedDir, "pg"), map[string]string{"max_connections": "300"})
+	started, err = servers.StartPostgres(filepath.Join(sharedDir, "pg"), map[string]string{"max_connections": "300"})
 	return started, err
 })
 
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func sharedServer(t testing.TB) *engines.Postgres {
+func sharedServer(t testing.TB) *servers.Postgres {
 	t.Helper()
 	server, err := shared()
 	must(t, err)
@@ -54,9 +54,9 @@ func sharedServer(t testing.TB) *engines.Postgres {
 }
 
 // ownServer starts a server that the test may kill and change.
-func ownServer(t testing.TB, config map[string]string) *engines.Postgres {
+func ownServer(t testing.TB, config map[string]string) *servers.Postgres {
 	t.Helper()
-	server, err := engines.StartPostgres(filepath.Join(t.TempDir(), "pg"), config)
+	server, err := servers.StartPostgres(filepath.Join(t.TempDir(), "pg"), config)
 	must(t, err)
 	t.Cleanup(func() { server.Kill() })
 	return server
@@ -70,16 +70,16 @@ func must(t testing.TB, err error) {
 }
 
 // newURL returns where nothing is yet.
-func newURL(server *engines.Postgres) string {
+func newURL(server *servers.Postgres) string {
 	return withSchema(server, fmt.Sprintf("test_%d", schemas.Add(1)))
 }
 
-func withSchema(server *engines.Postgres, schema string) string {
+func withSchema(server *servers.Postgres, schema string) string {
 	return server.URL() + "&schema=" + url.QueryEscape(schema)
 }
 
 // at returns where the same schema is on another server.
-func at(t testing.TB, server *engines.Postgres, where string) string {
+func at(t testing.TB, server *servers.Postgres, where string) string {
 	t.Helper()
 	schema, err := SchemaOf(where)
 	must(t, err)
@@ -155,7 +155,7 @@ func wantValue(t testing.TB, what string, e *Engine, name, want string) {
 }
 
 // session returns a connection of the superuser.
-func session(t testing.TB, server *engines.Postgres) *pgx.Conn {
+func session(t testing.TB, server *servers.Postgres) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), server.URL())
 	must(t, err)
@@ -164,7 +164,7 @@ func session(t testing.TB, server *engines.Postgres) *pgx.Conn {
 }
 
 // run runs statements as the superuser.
-func run(t testing.TB, server *engines.Postgres, statements ...string) {
+func run(t testing.TB, server *servers.Postgres, statements ...string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), server.URL())
 	must(t, err)
@@ -177,7 +177,7 @@ func run(t testing.TB, server *engines.Postgres, statements ...string) {
 }
 
 // value returns the one value that a query selects.
-func value[T any](t testing.TB, server *engines.Postgres, query string, args ...any) (v T) {
+func value[T any](t testing.TB, server *servers.Postgres, query string, args ...any) (v T) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), server.URL())
 	must(t, err)

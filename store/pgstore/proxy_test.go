@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/engines"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // A proxy passes connections on to a server, and loses replies on demand.
@@ -25,7 +25,7 @@ type proxy struct {
 	cut    atomic.Bool // the reply to the next swap is lost, and its connection with it
 }
 
-func newProxy(t testing.TB, server *engines.Postgres) *proxy {
+func newProxy(t testing.TB, server *servers.Postgres) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -78,7 +78,7 @@ func (p *proxy) pass(client net.Conn) {
 }
 
 // startPgBouncer starts a pooler with three sessions, in transaction mode.
-func startPgBouncer(t *testing.T, server *engines.Postgres) (addr string) {
+func startPgBouncer(t *testing.T, server *servers.Postgres) (addr string) {
 	t.Helper()
 	path, err := exec.LookPath("pgbouncer")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // TestUnsafeSettings: each is refused by name in each call, also if it came after the store was opened.
@@ -43,7 +43,7 @@ func TestUnsafeSettings(t *testing.T) {
 }
 
 // set sets a setting, and returns when new sessions go by it.
-func set(t *testing.T, server *engines.Postgres, name, value string) {
+func set(t *testing.T, server *servers.Postgres, name, value string) {
 	t.Helper()
 	run(t, server, "SET default_transaction_read_only = off", fmt.Sprintf("ALTER SYSTEM SET %s = '%s'", name, value), "SELECT pg_reload_conf()")
 	waitUntil(t, server, fmt.Sprintf("SELECT reset_val = '%s' FROM pg_settings WHERE name = '%s'", value, name))

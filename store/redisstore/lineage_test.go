@@ -7,12 +7,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // pair starts a primary and a replica of it.
-func pair(t *testing.T, args ...string) (primary, replica *engines.Redis) {
+func pair(t *testing.T, args ...string) (primary, replica *servers.Redis) {
 	t.Helper()
 	primary, replica = startServer(t, args...), startServer(t, args...)
 	mustDo(t, replica.ReplicaOf(primary))
@@ -22,7 +22,7 @@ func pair(t *testing.T, args ...string) (primary, replica *engines.Redis) {
 // TestRestart: another run of the server may lack what it acknowledged.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*engines.Redis) error{"kill": (*engines.Redis).Kill, "stop": (*engines.Redis).Stop} {
+	for name, end := range map[string]func(*servers.Redis) error{"kill": (*servers.Redis).Kill, "stop": (*servers.Redis).Stop} {
 		server := startServer(t)
 		e := prepare(t, server, Config{})
 		before := put(t, e, "a", "1")
@@ -51,7 +51,7 @@ func TestThereAndBack(t *testing.T) {
 	waitFor(t, func() bool { n, _ := two.Do("HGET", "{randflake}:entries", "a"); return n == "1" })
 	_, first := read(t, e, "a")
 	lineages := map[string]string{first.Lineage: "first"}
-	differs := func(when string, server *engines.Redis) {
+	differs := func(when string, server *servers.Redis) {
 		t.Helper()
 		value, now := read(t, connect(t, server, Config{Replicas: -1}), "a")
 		if value != "1" || lineages[now.Lineage] != "" {
@@ -65,7 +65,7 @@ func TestThereAndBack(t *testing.T) {
 	mustDo(t, one.ReplicaOf(two))
 	mustDo(t, one.ReplicaOf(nil))
 	differs("after the failback", one)
-	for _, server := range []*engines.Redis{one, two} {
+	for _, server := range []*servers.Redis{one, two} {
 		waitFor(t, func() bool { return info(server, "repl_backlog_active:0") && info(server, "second_repl_offset:-1") })
 		differs("when Redis has forgotten", server)
 	}

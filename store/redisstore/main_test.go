@@ -12,14 +12,14 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // shared is the server of all tests that don't harm it; each has a prefix of its own.
-var shared *engines.Redis
+var shared *servers.Redis
 
 func TestMain(m *testing.M) {
 	os.Exit(withServer(m))
@@ -32,7 +32,7 @@ func withServer(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	if shared, err = engines.StartRedis(dir); err != nil {
+	if shared, err = servers.StartRedis(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -41,9 +41,9 @@ func withServer(m *testing.M) int {
 }
 
 // startServer starts a server that ends with the test.
-func startServer(t testing.TB, args ...string) *engines.Redis {
+func startServer(t testing.TB, args ...string) *servers.Redis {
 	t.Helper()
-	r, err := engines.StartRedis(t.TempDir(), args...)
+	r, err := servers.StartRedis(t.TempDir(), args...)
 	mustDo(t, err)
 	t.Cleanup(func() { r.Kill() })
 	return r
@@ -54,14 +54,14 @@ var places atomic.Int64
 // newPlace returns a Config for which the shared server has no keys.
 func newPlace() Config { return Config{Prefix: fmt.Sprintf("{place%d}", places.Add(1))} }
 
-func newClient(t testing.TB, server *engines.Redis) *redis.Client {
+func newClient(t testing.TB, server *servers.Redis) *redis.Client {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true})
 	t.Cleanup(func() { client.Close() })
 	return client
 }
 
 // connect returns a new engine on the server.
-func connect(t testing.TB, server *engines.Redis, config Config) *Engine {
+func connect(t testing.TB, server *servers.Redis, config Config) *Engine {
 	t.Helper()
 	e, err := New(t.Context(), newClient(t, server), config)
 	mustDo(t, err)
@@ -69,7 +69,7 @@ func connect(t testing.TB, server *engines.Redis, config Config) *Engine {
 }
 
 // prepare does so, and prepares it.
-func prepare(t testing.TB, server *engines.Redis, config Config) *Engine {
+func prepare(t testing.TB, server *servers.Redis, config Config) *Engine {
 	t.Helper()
 	e := connect(t, server, config)
 	mustDo(t, e.Prepare(t.Context()))
@@ -109,7 +109,7 @@ func waitFor(t testing.TB, done func() bool) {
 	}
 }
 
-func info(server *engines.Redis, line string) bool {
+func info(server *servers.Redis, line string) bool {
 	all, _ := server.Do("INFO", "everything")
 	return strings.Contains(all, "\n"+line+"\r")
 }

@@ -8,14 +8,14 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/mysqlstore"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // A MySQL is a MariaDB server.
 type MySQL struct {
-	server *engines.MySQL
+	server *servers.MySQL
 	link   *Link
 	clock  *Clock // nil if the server has the machine's
 	dump   string // what Copy made
@@ -32,7 +32,7 @@ func StartMySQL(ctx context.Context, s Setup) (_ Engine, err error) {
 		return m, err
 	}
 	// Workers have up to 32 connections each.
-	if m.server, err = engines.StartMySQLIn(environ, filepath.Join(s.Dir, "server"), "--max-connections=1000"); err != nil {
+	if m.server, err = servers.StartMySQLIn(environ, filepath.Join(s.Dir, "server"), "--max-connections=1000"); err != nil {
 		return m, err
 	}
 	if m.link, err = newLink(m.server.Addr()); err != nil {

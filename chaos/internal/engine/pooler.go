@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/chaos/internal/child"
-	"github.com/randflake/randflake/internal/engines"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // A pooler is PgBouncer in transaction mode. It does not run as root, so root runs it as postgres.
@@ -25,7 +25,7 @@ type pooler struct {
 }
 
 // startPooler starts a pooler before a server.
-func startPooler(dir string, server *engines.Postgres) (*pooler, error) {
+func startPooler(dir string, server *servers.Postgres) (*pooler, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func startPooler(dir string, server *engines.Postgres) (*pooler, error) {
 	return p, nil
 }
 
-func (p *pooler) configure(dir string, server *engines.Postgres) error {
+func (p *pooler) configure(dir string, server *servers.Postgres) error {
 	u, err := url.Parse(server.URL())
 	if err != nil {
 		return err

@@ -11,16 +11,16 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/pgstore"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // A Postgres is a server, which backups can be made of, and a pooler where one is asked for.
 type Postgres struct {
 	dir    string
-	server *engines.Postgres
-	backup *engines.Postgres // nil if there is none
+	server *servers.Postgres
+	backup *servers.Postgres // nil if there is none
 	pooler *pooler           // nil if there is none
 	link   *Link
 	clock  *Clock // nil if the server has the machine's
@@ -51,7 +51,7 @@ func startPostgres(ctx context.Context, s Setup, pooled bool, query string) (_ E
 	if err != nil {
 		return p, err
 	}
-	if p.server, err = engines.StartPostgresIn(environ, filepath.Join(s.Dir, "server"), nil); err != nil {
+	if p.server, err = servers.StartPostgresIn(environ, filepath.Join(s.Dir, "server"), nil); err != nil {
 		return p, err
 	}
 	port := p.server.Port()
@@ -104,7 +104,7 @@ func (p *Postgres) Stop() {
 	if p.pooler != nil {
 		p.pooler.child.Kill()
 	}
-	for _, server := range []*engines.Postgres{p.server, p.backup} {
+	for _, server := range []*servers.Postgres{p.server, p.backup} {
 		if server != nil {
 			server.Kill()
 		}

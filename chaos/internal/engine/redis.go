@@ -8,17 +8,17 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/redisstore"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // A Redis is a primary, which can get a replica.
 type Redis struct {
 	dir     string
 	limits  store.Limits
-	primary *engines.Redis
-	replica *engines.Redis // nil if there is none
+	primary *servers.Redis
+	replica *servers.Redis // nil if there is none
 	link    *Link
 	clock   *Clock // nil if the servers have the machine's
 	query   string // of the URL
@@ -55,7 +55,7 @@ func startRedis(ctx context.Context, s Setup, query string, args ...string) (_ E
 	return r, create(ctx, r.URL(), forNew(s)...)
 }
 
-func (r *Redis) start(name string) (*engines.Redis, error) {
+func (r *Redis) start(name string) (*servers.Redis, error) {
 	dir := filepath.Join(r.dir, name)
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (r *Redis) start(name string) (*engines.Redis, error) {
 	if err != nil {
 		return nil, err
 	}
-	return engines.StartRedisIn(environ, dir, r.args...)
+	return servers.StartRedisIn(environ, dir, r.args...)
 }
 
 var redisOpen, redisCreate = redisstore.Open, redisstore.Create
@@ -97,7 +97,7 @@ func (r *Redis) Stop() {
 	if r.link != nil {
 		r.link.close()
 	}
-	for _, server := range []*engines.Redis{r.primary, r.replica} {
+	for _, server := range []*servers.Redis{r.primary, r.replica} {
 		if server != nil {
 			server.Kill()
 		}

@@ -6,8 +6,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/randflake/randflake/internal/engines"
 	"github.com/randflake/randflake/store/etcdstore/etcdtest"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // userPassword is that of the users which tests make. A server may have a user with another one.
@@ -15,7 +15,7 @@ const userPassword = "correcthorse"
 
 func startRedis(t *testing.T) string {
 	t.Helper()
-	server, err := engines.StartRedis(t.TempDir())
+	server, err := servers.StartRedis(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func startRedis(t *testing.T) string {
 
 func startPostgres(t *testing.T) string {
 	t.Helper()
-	server, err := engines.StartPostgres(t.TempDir(), nil)
+	server, err := servers.StartPostgres(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func startPostgres(t *testing.T) string {
 
 func startMySQL(t *testing.T) string {
 	t.Helper()
-	server, err := engines.StartMySQL(t.TempDir())
+	server, err := servers.StartMySQL(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package engines
+package servers
 
 import (
 	"fmt"
@@ -132,7 +132,7 @@ func TestMySQLOnTakenPort(t *testing.T) {
 	}
 }
 
-const mysqlParentEnv = "ENGINES_MYSQL_PARENT"
+const mysqlParentEnv = "SERVERS_MYSQL_PARENT"
 
 // TestMySQLDiesWithParent kills a process that started a server: the server goes too.
 func TestMySQLDiesWithParent(t *testing.T) {

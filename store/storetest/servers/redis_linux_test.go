@@ -1,4 +1,4 @@
-package engines
+package servers
 
 import (
 	"fmt"
@@ -84,7 +84,7 @@ func TestRedisMissing(t *testing.T) {
 	}
 }
 
-const redisParentEnv = "ENGINES_REDIS_PARENT"
+const redisParentEnv = "SERVERS_REDIS_PARENT"
 
 // TestRedisDiesWithParent kills a process that started a server: the server goes too.
 func TestRedisDiesWithParent(t *testing.T) {

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package engines
+package servers
 
 import "syscall"
 

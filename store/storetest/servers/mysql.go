@@ -1,6 +1,6 @@
 //go:build linux
 
-package engines
+package servers
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ func StartMySQL(dir string, args ...string) (*MySQL, error) { return StartMySQLI
 func StartMySQLIn(environ []string, dir string, args ...string) (*MySQL, error) {
 	s, err := newServer("mariadb", dir, environ, "mysql", "nobody")
 	if err != nil {
-		return nil, fmt.Errorf("engines: mariadb: %w", err)
+		return nil, fmt.Errorf("servers: mariadb: %w", err)
 	}
 	m := &MySQL{s, rand.Text(), slices.Clone(args)}
 	if err := m.initialize(); err != nil {
@@ -176,7 +176,7 @@ START SLAVE;
 SELECT MASTER_GTID_WAIT('%s', %d);`, primary.port, primary.password, position, int(patience.Seconds())))
 	if err == nil && out != "0" {
 		status, _ := m.Do(`SHOW SLAVE STATUS\G`)
-		err = fmt.Errorf("engines: mariadb: replica has not reached %s within %v: %s", position, patience, status)
+		err = fmt.Errorf("servers: mariadb: replica has not reached %s within %v: %s", position, patience, status)
 	}
 	return err
 }

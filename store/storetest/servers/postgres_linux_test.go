@@ -1,4 +1,4 @@
-package engines
+package servers
 
 import (
 	"fmt"
@@ -123,7 +123,7 @@ func TestPostgresErrors(t *testing.T) {
 	}
 }
 
-const postgresParentEnv = "ENGINES_POSTGRES_PARENT"
+const postgresParentEnv = "SERVERS_POSTGRES_PARENT"
 
 // TestPostgresDiesWithParent kills a process that started a server: the server goes too.
 func TestPostgresDiesWithParent(t *testing.T) {

@@ -1,4 +1,4 @@
-package engines
+package servers
 
 import "syscall"
 

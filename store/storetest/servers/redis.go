@@ -1,6 +1,6 @@
 //go:build unix
 
-package engines
+package servers
 
 import (
 	"bufio"
@@ -29,7 +29,7 @@ func StartRedis(dir string, args ...string) (*Redis, error) { return StartRedisI
 func StartRedisIn(environ []string, dir string, args ...string) (*Redis, error) {
 	s, err := newServer("redis", dir, environ)
 	if err != nil {
-		return nil, fmt.Errorf("engines: redis: %w", err)
+		return nil, fmt.Errorf("servers: redis: %w", err)
 	}
 	r := &Redis{s, slices.Clone(args)}
 	if err := r.onFreePort(r.Start); err != nil {
@@ -94,7 +94,7 @@ func (r *Redis) Do(words ...string) (string, error) {
 	case "$":
 		size, err := strconv.Atoi(line[1:])
 		if err != nil || size < 0 {
-			return "", fmt.Errorf("engines: redis: %s: answer %q", words[0], line)
+			return "", fmt.Errorf("servers: redis: %s: answer %q", words[0], line)
 		}
 		bulk := make([]byte, size)
 		for n := 0; n < size; {
@@ -106,7 +106,7 @@ func (r *Redis) Do(words ...string) (string, error) {
 		}
 		return string(bulk), nil
 	}
-	return "", fmt.Errorf("engines: redis: %s: answer %q", words[0], line)
+	return "", fmt.Errorf("servers: redis: %s: answer %q", words[0], line)
 }
 
 // ReplicaOf makes the server a replica of primary and waits until it has its data; nil makes it a

@@ -1,6 +1,6 @@
 //go:build unix
 
-package engines
+package servers
 
 import (
 	"cmp"
@@ -160,7 +160,7 @@ func (s *server) failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("engines: %s: %w", s.kind, err)
+	return fmt.Errorf("servers: %s: %w", s.kind, err)
 }
 
 // begin starts cmd from a thread that lives as long as the process does: the signal at the

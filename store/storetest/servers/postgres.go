@@ -1,6 +1,6 @@
 //go:build linux
 
-package engines
+package servers
 
 import (
 	"cmp"
@@ -52,7 +52,7 @@ func StartPostgresIn(environ []string, dir string, config map[string]string) (*P
 func newPostgres(dir, password string, environ []string) (*Postgres, error) {
 	s, err := newServer("postgres", dir, environ, "postgres", "nobody")
 	if err != nil {
-		return nil, fmt.Errorf("engines: postgres: %w", err)
+		return nil, fmt.Errorf("servers: postgres: %w", err)
 	}
 	return &Postgres{server: s, password: password}, nil
 }
