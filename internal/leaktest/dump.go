@@ -3,6 +3,7 @@ package leaktest
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,7 +26,7 @@ func Ready() { fmt.Println("\nready") }
 // prints when it dies: by itself, or by SIGQUIT once it is Ready.
 func Dump(t *testing.T, traceback string) string {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^"+strings.Split(t.Name(), "/")[0]+"$")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+strings.Split(t.Name(), "/")[0]+"$")
 	cmd.Env = append(os.Environ(), dumping+"=1", "GOTRACEBACK="+traceback)
 	return Die(t, cmd, "ready\n")
 }
@@ -43,7 +44,9 @@ func Die(t *testing.T, cmd *exec.Cmd, line string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := cmd.Start(); errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("the processor is emulated for this process alone")
+	} else if err != nil {
 		t.Fatal(err)
 	}
 	var before strings.Builder
