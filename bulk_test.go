@@ -6,7 +6,7 @@ import "testing"
 // carry out of their lowest 16, 32, 48 and 64 bits.
 func TestRunWhereWordsCarry(t *testing.T) {
 	secret := NewSecret()
-	c, oracle := NewCipher(secret), newReferenceCipher(secret)
+	c, oracle := NewCipher(secret), newReferenceCipher(*secret.bytes())
 	forEachBackend(t, func(t *testing.T) {
 		for _, carry := range []uint64{1 << 16, 1 << 32, 1 << 48, 0} {
 			for before := range uint64(130) {

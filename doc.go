@@ -27,8 +27,9 @@
 // ID may be up to 50 ms late on a loaded machine, and more just after a pause of the process. The
 // format ends at 2058-11-05 17:10:23 UTC.
 //
-// An ID is not authenticated: any 64-bit value opens to something. Two secrets are two ID spaces,
-// which may collide. The clone of a running virtual machine repeats its twin's IDs until both have tried
+// An ID is not authenticated: any 64-bit value opens to something, and [Fields.Within] tells whether that is
+// plausible. Two secrets are two ID spaces, which may collide; [Secret.Derive] makes one for each space from a
+// master secret. The clone of a running virtual machine repeats its twin's IDs until both have tried
 // to renew their lease.
 //
 // # Speed

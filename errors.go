@@ -27,11 +27,16 @@ var (
 	// ErrInvalidLease says that a lease can't be used; the error that wraps it says why.
 	ErrInvalidLease = errors.New("randflake: invalid lease")
 
-	// ErrInvalidSecret says that a text is not a secret. The text is never part of the error.
+	// ErrInvalidSecret says that a text or bytes are not a secret, or that a secret is unset. Neither text nor bytes are
+	// ever part of the error.
 	ErrInvalidSecret = errors.New("randflake: invalid secret")
 
 	// ErrInvalidID says that a value is not an ID, or that no ID has the given fields.
 	ErrInvalidID = errors.New("randflake: invalid ID")
+
+	// ErrImplausible says that an ID opens to fields that it would not have, had it been made where it should have been;
+	// the error that wraps it says which field.
+	ErrImplausible = errors.New("randflake: implausible ID: made up, or made with another secret or by a wrong clock")
 
 	// ErrEndOfLife says that a time lies after 2058-11-05 17:10:23 UTC, the last second that the
 	// format can hold.

@@ -2,6 +2,7 @@ package randflake_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,10 +26,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	fields, err := generator.Cipher().Inspect(id)
-	if err != nil {
-		panic(err)
-	}
+	fields := generator.Cipher().Inspect(id)
 	fmt.Println("node:", fields.Node)
 	fmt.Println("digits:", len(id.String()) <= 13)
 	// Output:
@@ -83,9 +81,39 @@ func ExampleCipher_Inspect() {
 	if err != nil {
 		panic(err)
 	}
-	fields, err := randflake.NewCipher(secret).Inspect(4594531474933654033)
-	fmt.Println(fields.Time.Format(time.RFC3339), fields.Node, fields.Sequence, err)
-	// Output: 2024-12-09T01:04:57Z 42 1 <nil>
+	fields := randflake.NewCipher(secret).Inspect(4594531474933654033)
+	fmt.Println(fields.Time.Format(time.RFC3339), fields.Node, fields.Sequence)
+	// Output: 2024-12-09T01:04:57Z 42 1
+}
+
+// An ID that nobody made opens as well. What can be known of those that were made is a window of time, and perhaps their nodes.
+func ExampleFields_Within() {
+	secret, err := randflake.ParseSecret("dffd6021bb2bd5b0af676290809ec3a5")
+	if err != nil {
+		panic(err)
+	}
+	cipher := randflake.NewCipher(secret)
+	launch := time.Date(2024, 12, 1, 0, 0, 0, 0, time.UTC)
+	window := randflake.Lease{LastNode: randflake.MaxNode, Start: launch, End: time.Now()}
+	fmt.Println(cipher.Inspect(4594531474933654033).Within(window))
+	err = cipher.Inspect(4594531474933654034).Within(window)
+	fmt.Println(errors.Is(err, randflake.ErrImplausible))
+	// Output:
+	// <nil>
+	// true
+}
+
+func ExampleSecret_Derive() {
+	master, err := randflake.ParseSecret("000102030405060708090a0b0c0d0e0f")
+	if err != nil {
+		panic(err)
+	}
+	orders := map[uint32]*randflake.Cipher{ // by the version that is beside each row
+		1: randflake.NewCipher(master.Derive("orders", 1)),
+		2: randflake.NewCipher(master.Derive("orders", 2)), // since the key was rotated
+	}
+	fmt.Println(orders[1].Encrypt(7) != orders[2].Encrypt(7))
+	// Output: true
 }
 
 func ExampleSecret() {
@@ -105,8 +133,8 @@ func ExampleGenerator_GenerateRaw() {
 	if err != nil {
 		panic(err)
 	}
-	id := randflake.ID(generator.Cipher().Encrypt(uint64(raw)))
-	fields, _ := generator.Cipher().Inspect(id)
+	id := generator.Cipher().Encrypt(raw)
+	fields := generator.Cipher().Inspect(id)
 	fmt.Println("node:", raw.Fields().Node)
 	fmt.Println("the same:", raw.Fields() == fields)
 	fmt.Println("printed:", raw)

@@ -12,7 +12,7 @@ func freezable(t *testing.T, now *time.Time) *Generator {
 	t.Helper()
 	start := time.Unix(Epoch+1000, 0)
 	*now = start
-	g, err := New(Secret{1}, Lease{0, 3, start, start.Add(time.Minute)}, WithClock(func() time.Time { return *now }))
+	g, err := New(NewSecret(), Lease{0, 3, start, start.Add(time.Minute)}, WithClock(func() time.Time { return *now }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestFreezeGenerator(t *testing.T) {
 func TestFreezeAtOnce(t *testing.T) {
 	for range 50 {
 		start := time.Now().Truncate(time.Second).Add(-time.Minute)
-		g, err := New(Secret{1}, Lease{0, MaxNode, start, start.Add(time.Hour)})
+		g, err := New(NewSecret(), Lease{0, MaxNode, start, start.Add(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestReady(t *testing.T) {
 }
 
 func TestCheckValue(t *testing.T) {
-	a, b := Secret{1}, Secret{1, 15: 1}
+	a, b := secretOf([16]byte{1}), secretOf([16]byte{1, 15: 1})
 	if a.CheckValue() == b.CheckValue() {
 		t.Errorf("two secrets have the check value %x", a.CheckValue())
 	}

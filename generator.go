@@ -67,8 +67,12 @@ func OnRefusal(f func(err error)) Option {
 
 // New returns a generator that makes IDs under a lease. The caller sees to it that no other
 // generator with the same secret ever has a lease that shares both a node and a second with this
-// one: package lease does that. A lease that can't be is an error that wraps ErrInvalidLease.
+// one: package lease does that. A lease that can't be is an error that wraps ErrInvalidLease, and a
+// secret that is unset one that wraps ErrInvalidSecret.
 func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
+	if secret.IsZero() {
+		return nil, errZeroSecret
+	}
 	if err := lease.check(); err != nil {
 		return nil, err
 	}

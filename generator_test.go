@@ -45,7 +45,7 @@ func (l *ledger) allow(lease Lease) {
 
 func (l *ledger) add(ids ...ID) {
 	raws := make([]uint64, len(ids))
-	l.cipher.DecryptSlice(raws, asUint64(ids))
+	decryptSlice(l.cipher, raws, asUint64(ids))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, raw := range raws {
@@ -82,7 +82,7 @@ func (l *ledger) generate(g *Generator) Fields {
 		l.t.Fatal(err)
 	}
 	l.add(id)
-	f, _ := l.cipher.Inspect(id)
+	f := l.cipher.Inspect(id)
 	return f
 }
 
@@ -135,7 +135,7 @@ func TestLedgerFindsFaults(t *testing.T) {
 }
 
 func sealed(g *Generator, second int64, node uint32) ID {
-	id, err := g.Cipher().Seal(Fields{Time: time.Unix(second, 0), Node: node})
+	id, err := g.Cipher().Compose(Fields{Time: time.Unix(second, 0), Node: node})
 	if err != nil {
 		panic(err)
 	}
@@ -524,7 +524,7 @@ func TestInvalidLeases(t *testing.T) {
 		"after the last ID":   {0, 0, second(testStart), second(MaxTimestamp + 2)},
 		"starts after it all": {0, 0, second(MaxTimestamp + 1), second(MaxTimestamp + 2)},
 	} {
-		g, err := New(Secret{}, lease)
+		g, err := New(NewSecret(), lease)
 		if g != nil || !errors.Is(err, ErrInvalidLease) {
 			t.Errorf("%s: New = %v, %v", name, g, err)
 		}
@@ -711,7 +711,7 @@ func TestCloseRacing(t *testing.T) {
 						return
 					}
 					l.add(id)
-					f, _ := g.Cipher().Inspect(id)
+					f := g.Cipher().Inspect(id)
 					for second := f.Time.Unix(); ; {
 						old := newest.Load()
 						if second <= old || newest.CompareAndSwap(old, second) {
@@ -781,10 +781,10 @@ func TestNoAllocation(t *testing.T) {
 		"Generate":     func() { g.Generate() },
 		"Fill":         func() { g.Fill(ids) },
 		"Issued":       func() { g.Issued() },
-		"Encrypt":      func() { values[0] = c.Encrypt(values[0]) },
-		"Decrypt":      func() { values[0] = c.Decrypt(values[0]) },
-		"EncryptSlice": func() { c.EncryptSlice(values, values) },
-		"DecryptSlice": func() { c.DecryptSlice(values, values) },
+		"Encrypt":      func() { values[0] = encrypt(c, values[0]) },
+		"Decrypt":      func() { values[0] = decrypt(c, values[0]) },
+		"EncryptSlice": func() { encryptSlice(c, values, values) },
+		"DecryptSlice": func() { decryptSlice(c, values, values) },
 		"Inspect":      func() { c.Inspect(id) },
 		"AppendText":   func() { id.AppendText(buf) },
 		"AppendBinary": func() { id.AppendBinary(buf) },

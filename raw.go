@@ -20,8 +20,8 @@ import (
 //
 // Encrypt and Decrypt of a [Cipher] lead from a Raw to the ID and back, and can't fail:
 //
-//	id := randflake.ID(cipher.Encrypt(uint64(raw)))
-//	raw := randflake.Raw(cipher.Decrypt(uint64(id)))
+//	id := cipher.Encrypt(raw)
+//	raw := cipher.Decrypt(id)
 type Raw uint64
 
 // GenerateRaw is Generate for those who keep the unencrypted value: what it returns and the ID that
@@ -32,7 +32,7 @@ func (g *Generator) GenerateRaw() (Raw, error) {
 	if err != nil {
 		return 0, err
 	}
-	return Raw(g.cipher.Decrypt(uint64(id))), nil
+	return g.cipher.Decrypt(id), nil
 }
 
 // Fields returns what the raw value holds. Every raw value holds fields that the layout allows.

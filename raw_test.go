@@ -37,8 +37,8 @@ func TestGenerateRaw(t *testing.T) {
 			t.Fatalf("GenerateRaw = %#x, %v; seen before: %t", uint64(raw), err, seen[raw])
 		}
 		seen[raw] = true
-		id := ID(NewCipher(secret).Encrypt(uint64(raw)))
-		fields, _ := g.Cipher().Inspect(id)
+		id := NewCipher(secret).Encrypt(raw)
+		fields := g.Cipher().Inspect(id)
 		if raw.Fields() != fields {
 			t.Fatalf("fields %v, those of the ID are %v", raw.Fields(), fields)
 		}

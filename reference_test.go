@@ -8,10 +8,10 @@ type referenceCipher struct {
 	keys [17][6]uint16
 }
 
-func newReferenceCipher(secret Secret) *referenceCipher {
+func newReferenceCipher(key [16]byte) *referenceCipher {
 	var k [8]uint16
 	for i := range k {
-		k[i] = uint16(secret[2*i])<<8 | uint16(secret[2*i+1])
+		k[i] = uint16(key[2*i])<<8 | uint16(key[2*i+1])
 	}
 	c := new(referenceCipher)
 	for i := range c.keys {

@@ -1,79 +1,117 @@
 package randflake
 
 import (
-	"bytes"
+	"crypto/cipher"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"unsafe"
+
+	"github.com/randflake/randflake/internal/leaktest"
 )
 
-func TestSecretIsRedacted(t *testing.T) {
-	secret := NewSecret()
-	type config struct {
-		Secret Secret
-		Ptr    *Secret
+// shown is a secret whose bytes are easily told from the other numbers that programs print.
+var shown = [16]byte{0xdf, 0xfd, 0x60, 0x21, 0xbb, 0x2b, 0xd5, 0xb0, 0xaf, 0x67, 0x62, 0x90, 0x80, 0x9e, 0xc3, 0xa5}
+
+func secretOf(key [16]byte) Secret {
+	p := &key
+	return Secret{&p}
+}
+
+// TestNothingShowsASecret: no verb, encoder or printer of the standard library shows a part of a secret, nor of the
+// round keys, which are as good. What package leaktest makes of a plain array is in its own test.
+func TestNothingShowsASecret(t *testing.T) {
+	secret := secretOf(shown)
+	g, err := New(secret, testLease(1, 1, testStart, 10))
+	if err != nil {
+		t.Fatal(err)
 	}
-	leaks := []string{hex.EncodeToString(secret[:]), fmt.Sprint([16]byte(secret)), string(secret[:]), base64.StdEncoding.EncodeToString(secret[:])}
-	see := func(what, output string) {
-		t.Helper()
-		if !strings.Contains(output, redacted) {
-			t.Errorf("%s: %q, want %s", what, output, redacted)
+	if _, err := g.Generate(); err == nil {
+		t.Fatal("an ID under a lease that is over")
+	}
+	c := g.Cipher()
+	hides(t, c, secret)
+	hides(t, c, &secret)
+	hides(t, c, *c)
+	hides(t, c, c)
+	hides[cipher.Block](t, c, c.Block())
+	hides(t, c, g)
+}
+
+// hides checks that no sink shows a secret or its round keys when it is given the value.
+func hides[K comparable](t *testing.T, c *Cipher, value K) {
+	t.Helper()
+	roundKeys := slices.Clone(unsafe.Slice((*byte)(unsafe.Pointer(c.keys)), 64))
+	for name, sink := range leaktest.Sinks[K]() {
+		output := leaktest.Output(sink, value)
+		if part := leaktest.Find(output, shown[:]); part != "" {
+			t.Errorf("%s of a %T shows of the secret %s: %.400q", name, value, part, output)
 		}
-		for _, leak := range leaks {
-			if strings.Contains(strings.ToLower(output), strings.ToLower(leak)) {
-				t.Errorf("%s leaks the secret: %q", what, output)
+		if part := leaktest.Find(output, roundKeys); part != "" {
+			t.Errorf("%s of a %T shows of the round keys %s: %.400q", name, value, part, output)
+		}
+	}
+}
+
+// TestSecretIsRedacted: where the value is asked it says so.
+func TestSecretIsRedacted(t *testing.T) {
+	for _, secret := range []Secret{secretOf(shown), {}} {
+		for name, sink := range leaktest.Sinks[Secret]() {
+			asked := !slices.Contains([]string{"encoding/binary", "encoding/asn1", "go/ast", "gob"}, name) && !(name[0] == '%' && strings.ContainsAny(name, "Tpw"))
+			if got := leaktest.Output(sink, secret); asked && !strings.Contains(got, redacted) && !strings.Contains(got, url.PathEscape(redacted)) {
+				t.Errorf("%s: %.400q", name, got)
+			}
+		}
+		if text, err := secret.MarshalText(); string(text) != redacted || secret.String() != redacted || err != nil {
+			t.Errorf("as text: %q, %q, %v", text, secret, err)
+		}
+	}
+	for _, value := range []any{NewCipher(secretOf(shown)), NewCipher(secretOf(shown)).Block(), newGenerator(t, testLease(1, 1, testStart, 10))} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d", "%q"} {
+			if got := fmt.Sprintf(verb, value); got != redacted {
+				t.Errorf("%s of %T prints %q", verb, value, got)
 			}
 		}
 	}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%o", "%b", "%c", "%U", "%t", "%e", "%z", "%20v", "% x"} {
-		see(verb, fmt.Sprintf(verb, secret))
-		see(verb+" of a pointer", fmt.Sprintf(verb, &secret))
-		see(verb+" in a struct", fmt.Sprintf(verb, config{Secret: secret}))
-		see(verb+" in a slice", fmt.Sprintf(verb, []Secret{secret}))
+}
+
+// TestDumpShowsNoSecret: a traceback through functions that were given a secret shows nothing of it.
+func TestDumpShowsNoSecret(t *testing.T) {
+	if leaktest.Dumping() {
+		New(secretOf(shown), testLease(1, 1, testStart, 10), func(*Generator) { panic("an option that panics") })
 	}
-	see("Sprint", fmt.Sprint(secret))
-	see("String", secret.String())
-	see("an error", fmt.Errorf("with %v", secret).Error())
-	text, err := secret.MarshalText()
-	if err != nil {
-		t.Error(err)
-	}
-	see("MarshalText", string(text))
-	data, err := json.Marshal(config{secret, &secret})
-	if err != nil {
-		t.Error(err)
-	}
-	see("JSON", string(data))
-	for name, handler := range map[string]func(*bytes.Buffer) slog.Handler{
-		"slog text": func(b *bytes.Buffer) slog.Handler { return slog.NewTextHandler(b, nil) },
-		"slog JSON": func(b *bytes.Buffer) slog.Handler { return slog.NewJSONHandler(b, nil) },
-	} {
-		var buf bytes.Buffer
-		slog.New(handler(&buf)).Info("start", "secret", secret, "config", config{Secret: secret})
-		see(name, buf.String())
+	for _, traceback := range []string{"all", "system"} {
+		dump := leaktest.Dump(t, traceback)
+		if !strings.Contains(dump, "an option that panics") || !strings.Contains(dump, "randflake.New(") {
+			t.Errorf("not the dump that was wanted: %s", dump)
+		}
+		if part := leaktest.Find(dump, shown[:]); part != "" {
+			t.Errorf("GOTRACEBACK=%s shows %s: %s", traceback, part, dump)
+		}
 	}
 }
 
 func TestParseSecret(t *testing.T) {
 	secret := NewSecret()
 	for _, text := range []string{
-		hex.EncodeToString(secret[:]),
-		strings.ToUpper(hex.EncodeToString(secret[:])),
-		base64.StdEncoding.EncodeToString(secret[:]),
-		base64.RawStdEncoding.EncodeToString(secret[:]),
-		base64.URLEncoding.EncodeToString(secret[:]),
-		base64.RawURLEncoding.EncodeToString(secret[:]),
+		hex.EncodeToString(secret.bytes()[:]),
+		strings.ToUpper(hex.EncodeToString(secret.bytes()[:])),
+		base64.StdEncoding.EncodeToString(secret.bytes()[:]),
+		base64.RawStdEncoding.EncodeToString(secret.bytes()[:]),
+		base64.URLEncoding.EncodeToString(secret.bytes()[:]),
+		base64.RawURLEncoding.EncodeToString(secret.bytes()[:]),
 	} {
-		if got, err := ParseSecret(text); got != secret || err != nil {
+		if got, err := ParseSecret(text); !got.Equal(secret) || err != nil {
 			t.Errorf("ParseSecret of %d characters: %v", len(text), err)
 		}
 		var config struct{ Secret Secret }
-		if err := json.Unmarshal([]byte(`{"Secret":"`+text+`"}`), &config); err != nil || config.Secret != secret {
+		if err := json.Unmarshal([]byte(`{"Secret":"`+text+`"}`), &config); err != nil || !config.Secret.Equal(secret) {
 			t.Errorf("from JSON, %d characters: %v", len(text), err)
 		}
 	}
@@ -83,28 +121,115 @@ func TestParseSecretRefuses(t *testing.T) {
 	good := hex.EncodeToString([]byte("0123456789abcdef"))
 	for _, text := range []string{
 		"", good[:31], good + "0", good + "\n", " " + good, good[:31] + "g", redacted,
-		base64.StdEncoding.EncodeToString(make([]byte, 15)),
-		base64.StdEncoding.EncodeToString(make([]byte, 17)),
-		"AAAAAAAAAAAAAAAAAAAAAA=", "AAAAAAAAAAAAAAAAAAAAAA=====", "+_AAAAAAAAAAAAAAAAAAAA==",
-		"AAAAAAAAAAAAAAAAAAAAAB==",   // bits that no byte holds
-		"AAAAAAAAAAAAAAAAAAAA\nAA==", // white space
+		base64.StdEncoding.EncodeToString([]byte("0123456789abcde")),
+		base64.StdEncoding.EncodeToString([]byte("0123456789abcdefg")),
+		"BAAAAAAAAAAAAAAAAAAAAA=", "BAAAAAAAAAAAAAAAAAAAAA=====", "+_AAAAAAAAAAAAAAAAAAAA==",
+		"BAAAAAAAAAAAAAAAAAAAAB==",   // bits that no byte holds
+		"BAAAAAAAAAAAAAAAAAAA\nAA==", // white space
 	} {
 		secret, err := ParseSecret(text)
-		if !errors.Is(err, ErrInvalidSecret) || secret != (Secret{}) {
+		if !errors.Is(err, ErrInvalidSecret) || !secret.IsZero() {
 			t.Errorf("ParseSecret(%q): %v", text, err)
 		}
 		if err != nil && len(text) > 4 && strings.Contains(err.Error(), text) {
 			t.Errorf("the error repeats the text: %v", err)
 		}
-		kept := Secret{1}
-		if err := kept.UnmarshalText([]byte(text)); err == nil || kept != (Secret{1}) {
+		kept := secretOf(shown)
+		if err := kept.UnmarshalText([]byte(text)); err == nil || !kept.Equal(secretOf(shown)) {
 			t.Errorf("UnmarshalText(%q): %v", text, err)
 		}
 	}
 }
 
 func TestNewSecret(t *testing.T) {
-	if a, b := NewSecret(), NewSecret(); a == b || a == (Secret{}) {
+	if a, b := NewSecret(), NewSecret(); a.Equal(b) || a.IsZero() {
 		t.Error("two new secrets are equal, or zero")
+	}
+}
+
+func TestSecretFromBytes(t *testing.T) {
+	b := []byte("0123456789abcdef")
+	secret, err := SecretFromBytes(b)
+	if err != nil || secret.Hex() != "30313233343536373839616263646566" {
+		t.Fatalf("%s, %v", secret.Hex(), err)
+	}
+	if parsed, err := ParseSecret(secret.Hex()); !parsed.Equal(secret) || err != nil {
+		t.Errorf("Hex can't be read: %v", err)
+	}
+	clear(b)
+	if secret.Hex() != "30313233343536373839616263646566" {
+		t.Error("the secret shares the caller's bytes")
+	}
+	for _, b := range [][]byte{nil, make([]byte, 16), []byte("0123456789abcde"), []byte("0123456789abcdefg")} {
+		if secret, err := SecretFromBytes(b); !secret.IsZero() || !errors.Is(err, ErrInvalidSecret) {
+			t.Errorf("%d bytes: %v", len(b), err)
+		}
+	}
+}
+
+func TestSecretEqual(t *testing.T) {
+	a, other, unset := NewSecret(), NewSecret(), Secret{}
+	same := secretOf(*a.bytes())
+	for i, tt := range []struct {
+		a, b Secret
+		want bool
+	}{{a, a, true}, {a, same, true}, {a, other, false}, {a, unset, false}, {unset, a, false}, {unset, unset, true}} {
+		if got := tt.a.Equal(tt.b); got != tt.want {
+			t.Errorf("pair %d: %t", i, got)
+		}
+	}
+}
+
+// TestZeroSecret: what needs a secret refuses one that is unset or all zeros, by name.
+func TestZeroSecret(t *testing.T) {
+	wantInvalid := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, ErrInvalidSecret) || !strings.Contains(err.Error(), "zero") {
+			t.Errorf("%s: error %v, want one that wraps ErrInvalidSecret and says why", what, err)
+		}
+	}
+	var unset Secret
+	g, err := New(unset, testLease(1, 1, testStart, 10))
+	if g != nil {
+		t.Error("New made a generator")
+	}
+	wantInvalid("New", err)
+	for _, text := range []string{strings.Repeat("0", 32), base64.StdEncoding.EncodeToString(make([]byte, 16))} {
+		_, err := ParseSecret(text)
+		wantInvalid("ParseSecret", err)
+		wantInvalid("UnmarshalText", unset.UnmarshalText([]byte(text)))
+	}
+	for what, call := range map[string]func(){
+		"NewCipher":  func() { NewCipher(unset) },
+		"Hex":        func() { unset.Hex() },
+		"CheckValue": func() { unset.CheckValue() },
+		"Derive":     func() { unset.Derive("orders", 1) },
+	} {
+		func() {
+			defer func() {
+				err, _ := recover().(error)
+				wantInvalid(what, err)
+			}()
+			call()
+		}()
+	}
+}
+
+func TestDerive(t *testing.T) {
+	master := secretOf([16]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
+	// openssl kdf -keylen 16 -kdfopt digest:SHA256 -kdfopt hexkey:000102030405060708090a0b0c0d0e0f
+	//   -kdfopt hexinfo:$(printf 'randflake space key \0\0\0\1orders' | xxd -p) HKDF
+	for _, tt := range []struct {
+		space   string
+		version uint32
+		want    string
+	}{
+		{"orders", 1, "41277c75c4411a500f04bff6426d23bf"},
+		{"orders", 2, "bbddf966d9a40f2b99f1b0ac682446c7"},
+		{"", 0, "b369978681414777c5359207349450a3"},
+	} {
+		if got := master.Derive(tt.space, tt.version).Hex(); got != tt.want {
+			t.Errorf("%q, version %d: %s, want %s", tt.space, tt.version, got, tt.want)
+		}
 	}
 }

@@ -15,7 +15,7 @@ func TestSoak(t *testing.T) {
 		var plain, sealed, run [200]uint64
 		for done := 0; done < *soakPairs; {
 			secret := NewSecret()
-			c, oracle := NewCipher(secret), newReferenceCipher(secret)
+			c, oracle := NewCipher(secret), newReferenceCipher(*secret.bytes())
 			n := 1 + rand.IntN(len(plain))
 			first := rand.Uint64()
 			if done%3 == 0 {
@@ -24,20 +24,20 @@ func TestSoak(t *testing.T) {
 			for i := range n {
 				plain[i] = rand.Uint64()
 			}
-			c.EncryptSlice(sealed[:n], plain[:n])
+			encryptSlice(c, sealed[:n], plain[:n])
 			encryptRun(c.keys, run[:n], first)
 			for i := range n {
 				if want := oracle.encrypt(plain[i]); sealed[i] != want {
-					t.Fatalf("secret %x: block %x of %d became %x, want %x", secret[:], plain[i], n, sealed[i], want)
+					t.Fatalf("secret %s: block %x of %d became %x, want %x", secret.Hex(), plain[i], n, sealed[i], want)
 				}
 			}
 			if i := rand.IntN(n); run[i] != oracle.encrypt(first+uint64(i)) {
-				t.Fatalf("secret %x: run of %d from %x: value %d is %x", secret[:], n, first, i, run[i])
+				t.Fatalf("secret %s: run of %d from %x: value %d is %x", secret.Hex(), n, first, i, run[i])
 			}
-			c.DecryptSlice(sealed[:n], sealed[:n])
+			decryptSlice(c, sealed[:n], sealed[:n])
 			for i := range n {
 				if sealed[i] != plain[i] {
-					t.Fatalf("secret %x: block %x of %d came back as %x", secret[:], plain[i], n, sealed[i])
+					t.Fatalf("secret %s: block %x of %d came back as %x", secret.Hex(), plain[i], n, sealed[i])
 				}
 			}
 			done += n

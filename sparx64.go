@@ -38,10 +38,10 @@ type roundKeys [keyWords]uint32
 
 // expandKey runs the key schedule: the state of eight words gives the six words of one branch in
 // one step, then is permuted.
-func expandKey(s Secret) *roundKeys {
+func expandKey(key *[16]byte) *roundKeys {
 	var state [8]uint16
 	for i := range state {
-		state[i] = binary.BigEndian.Uint16(s[2*i:])
+		state[i] = binary.BigEndian.Uint16(key[2*i:])
 	}
 	keys := new(roundKeys)
 	set := func(at int, words []uint16) {
@@ -70,44 +70,55 @@ func permuteKey(k *[8]uint16, c uint16) {
 // A Cipher is the permutation of one secret, with its round keys expanded. It is safe for
 // concurrent use. It turns raw values into IDs and back; the block cipher is SPARX-64/128.
 //
-// A Cipher prints as "[redacted]", since its round keys give the secret away. Keep it as the *Cipher
-// that NewCipher returns: in an unexported field, where package fmt does not ask it, that prints as no
-// more than an address.
+// A Cipher prints as "[redacted]", since its round keys give the secret away, and in an unexported field, where package
+// fmt does not ask it, as no more than an address.
 type Cipher struct {
-	keys *roundKeys
+	*expanded
 }
 
-// NewCipher returns the cipher of a secret.
-func NewCipher(secret Secret) *Cipher { return &Cipher{expandKey(secret)} }
+// expanded puts the round keys behind a second pointer, as Secret does with the key.
+type expanded struct{ keys *roundKeys }
 
-// Encrypt returns the ID, as an unsigned integer, of a raw value. The block is the value's 8
-// little-endian bytes.
-func (c *Cipher) Encrypt(raw uint64) uint64 { return encryptBlock(c.keys, raw) }
+// NewCipher returns the cipher of a secret. It panics when the secret is unset.
+func NewCipher(secret Secret) *Cipher {
+	return &Cipher{&expanded{expandKey(secret.bytes())}}
+}
+
+// Encrypt returns the ID of a raw value. The block is the value's 8 little-endian bytes.
+func (c *Cipher) Encrypt(raw Raw) ID { return ID(encryptBlock(c.keys, uint64(raw))) }
 
 // Decrypt is the inverse of Encrypt.
-func (c *Cipher) Decrypt(id uint64) uint64 { return decryptBlock(c.keys, id) }
+func (c *Cipher) Decrypt(id ID) Raw { return Raw(decryptBlock(c.keys, uint64(id))) }
 
-// EncryptSlice encrypts each value of src into dst, as Encrypt does, and much faster. The two may
-// be the same slice. It panics when dst is shorter than src or overlaps it in another way.
-func (c *Cipher) EncryptSlice(dst, src []uint64) {
-	checkSlices(dst, src)
-	encryptBlocks(c.keys, dst[:len(src)], src)
+// EncryptSlice encrypts each value of src into dst, as Encrypt does, and much faster. The two may lie in the same
+// memory, from the same address on. It panics when dst is shorter than src or overlaps it in another way.
+func (c *Cipher) EncryptSlice(dst []ID, src []Raw) {
+	out, in := matched(asUint64(dst), asUint64(src))
+	encryptBlocks(c.keys, out, in)
 }
 
 // DecryptSlice is the inverse of EncryptSlice, under the same conditions.
-func (c *Cipher) DecryptSlice(dst, src []uint64) {
-	checkSlices(dst, src)
-	decryptBlocks(c.keys, dst[:len(src)], src)
+func (c *Cipher) DecryptSlice(dst []Raw, src []ID) {
+	out, in := matched(asUint64(dst), asUint64(src))
+	decryptBlocks(c.keys, out, in)
 }
 
-// checkSlices panics as the functions of crypto/cipher do.
-func checkSlices(dst, src []uint64) {
+// matched returns dst, cut to the length of src, and src. It panics as the functions of crypto/cipher do.
+func matched(dst, src []uint64) (out, in []uint64) {
 	if len(dst) < len(src) {
 		panic("randflake: output smaller than input")
 	}
-	if inexactOverlap(dst[:len(src)], src) {
+	dst = dst[:len(src)]
+	if inexactOverlap(dst, src) {
 		panic("randflake: invalid buffer overlap")
 	}
+	return dst, src
+}
+
+// asUint64 returns IDs or raw values as the unsigned integers that the kernels work on, in the same memory. An int64
+// has the size and alignment of a uint64.
+func asUint64[T ID | Raw](values []T) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(values))), len(values))
 }
 
 // inexactOverlap reports whether x and y, of the same length and element type, share memory
@@ -134,12 +145,12 @@ func (block) BlockSize() int { return 8 }
 
 func (b block) Encrypt(dst, src []byte) {
 	checkBlock(dst, src)
-	binary.LittleEndian.PutUint64(dst, b.cipher.Encrypt(binary.LittleEndian.Uint64(src)))
+	binary.LittleEndian.PutUint64(dst, encryptBlock(b.cipher.keys, binary.LittleEndian.Uint64(src)))
 }
 
 func (b block) Decrypt(dst, src []byte) {
 	checkBlock(dst, src)
-	binary.LittleEndian.PutUint64(dst, b.cipher.Decrypt(binary.LittleEndian.Uint64(src)))
+	binary.LittleEndian.PutUint64(dst, decryptBlock(b.cipher.keys, binary.LittleEndian.Uint64(src)))
 }
 
 func checkBlock(dst, src []byte) {

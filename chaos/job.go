@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -42,15 +41,20 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 	ctx, cancel := context.WithTimeout(ctx, jobPatience)
 	defer cancel()
 	random := seeded(f.seed, j.name())
-	var secret randflake.Secret
-	for i := range secret {
-		secret[i] = byte(random.Uint32())
+	key := make([]byte, 16)
+	for i := range key {
+		key[i] = byte(random.Uint32())
+	}
+	secret, err := randflake.SecretFromBytes(key)
+	if err != nil {
+		o.err = err
+		return o
 	}
 	settings := world.Settings{
 		Dir:    dir,
 		Start:  starts[j.store],
 		Limits: j.fault.Limits,
-		Secret: hex.EncodeToString(secret[:]),
+		Secret: secret.Hex(),
 		Rand:   random,
 		Rate:   rate,
 		Short:  f.short,

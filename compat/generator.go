@@ -36,7 +36,8 @@ type LeaseInfo struct {
 // The errors, the first that applies: ErrInvalidLease when leaseEnd is before leaseStart;
 // ErrInvalidNode when nodeID is not in the range of 0 to RANDFLAKE_MAX_NODE; ErrInvalidLease when
 // leaseStart is before RANDFLAKE_EPOCH_OFFSET; ErrRandflakeDead when leaseEnd is after
-// RANDFLAKE_MAX_TIMESTAMP; ErrInvalidSecret when the secret has another length.
+// RANDFLAKE_MAX_TIMESTAMP; ErrInvalidSecret when the secret has another length or is 16 zero
+// bytes, under which anybody could open the IDs: what the other package takes.
 func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator, error) {
 	switch {
 	case leaseEnd < leaseStart:
@@ -47,7 +48,9 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 		return nil, ErrInvalidLease
 	case leaseEnd > RANDFLAKE_MAX_TIMESTAMP:
 		return nil, ErrRandflakeDead
-	case len(secret) != len(root.Secret{}):
+	}
+	key, err := root.SecretFromBytes(secret)
+	if err != nil {
 		return nil, ErrInvalidSecret
 	}
 	lease := root.Lease{
@@ -61,7 +64,7 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 	// clock Generate would be several times faster, but setting TimeSource later would then need a
 	// second generator and a hand-over between the two; and one node has no more than 131,072 IDs
 	// a second to give, which take milliseconds as it is.
-	inner, err := root.New(root.Secret(secret), lease, root.WithClock(g.now))
+	inner, err := root.New(key, lease, root.WithClock(g.now))
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +139,7 @@ func (g *Generator) Inspect(id int64) (timestamp, nodeID, sequence int64, err er
 	if g.inner == nil {
 		return 0, 0, 0, ErrInvalidSecret
 	}
-	fields, err := g.inner.Cipher().Inspect(root.ID(id))
-	if err != nil {
-		return 0, 0, 0, ErrInvalidID
-	}
+	fields := g.inner.Cipher().Inspect(root.ID(id))
 	return fields.Time.Unix(), int64(fields.Node), int64(fields.Sequence), nil
 }
 

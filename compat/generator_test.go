@@ -115,6 +115,7 @@ func TestNewGeneratorErrors(t *testing.T) {
 		{"no secret", 1, start, start, nil, randflake.ErrInvalidSecret},
 		{"short secret", 1, start, start, short, randflake.ErrInvalidSecret},
 		{"long secret", 1, start, start, long, randflake.ErrInvalidSecret},
+		{"zero secret", 1, start, start, make([]byte, 16), randflake.ErrInvalidSecret},
 
 		// Where several conditions hold at once, the first one counts.
 		{"order, all", badNode, math.MaxInt64, tooEarly, short, randflake.ErrInvalidLease},
@@ -481,7 +482,7 @@ func TestConcurrently(t *testing.T) {
 			wg.Go(func() {
 				g.UpdateLease(start, start+second)
 				var err error
-				made[i], err = generate(g, capacity)
+				made[i], err = generate(g, capacity+1) // which one of them alone does not get
 				if err != randflake.ErrResourceExhausted {
 					t.Errorf("error %v, want ErrResourceExhausted", err)
 				}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func readVectors(t *testing.T) []vector {
 	if len(file.Vectors) == 0 {
 		t.Fatal("no vectors")
 	}
-	return file.Vectors
+	return slices.DeleteFunc(file.Vectors, func(v vector) bool { return v.Secret == strings.Repeat("0", 32) }) // refused
 }
 
 func (v vector) secret(t *testing.T) []byte {

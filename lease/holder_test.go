@@ -52,7 +52,7 @@ func (w *town) keepStrangerOn(store lease.Store) (*lease.Keeping, *stranger) {
 	w.Helper()
 	var s stranger
 	k, err := lease.KeepFor(w.Context(), store, func(l randflake.Lease, onRefusal func(error)) (lease.Holder, error) {
-		g, err := randflake.New(randflake.Secret{1}, l, randflake.WithClock(w.clock.Now),
+		g, err := randflake.New(testSecret, l, randflake.WithClock(w.clock.Now),
 			randflake.OnRefusal(func(err error) { onRefusal(s.wrap(err)) }))
 		s.Generator = g
 		s.leases = append(s.leases, l)

@@ -55,8 +55,8 @@ type Keeping struct {
 // makes IDs with secret. All generators with one secret must have their leases from one store.
 //
 // ctx bounds the acquisition and nothing else. Keep fails with ErrInvalidRequest when an option
-// is out of range or the store does not grant leases as long as that, and otherwise as
-// [Store.Acquire] does. The keeper holds a goroutine, and the lease, until Close; it does not
+// is out of range or the store does not grant leases as long as that, with randflake.ErrInvalidSecret
+// when the secret is unset, and otherwise as [Store.Acquire] does. The keeper holds a goroutine, and the lease, until Close; it does not
 // close the store.
 //
 // A store that lost data grants nothing at first, so that Keep fails with ErrNoRange, and then leases
@@ -65,6 +65,9 @@ func Keep(ctx context.Context, leases Store, secret randflake.Secret, options ..
 	settings, err := newSettings(options)
 	if err != nil {
 		return nil, err
+	}
+	if secret.IsZero() {
+		return nil, fmt.Errorf("lease: keep: %w: it is not set", randflake.ErrInvalidSecret)
 	}
 	settings.check = store.CheckValue(secret.CheckValue())
 	var generator *randflake.Generator

@@ -39,7 +39,7 @@ func TestKeepRefusesBadOptions(t *testing.T) {
 
 func TestKeepDefaults(t *testing.T) {
 	inTown(t, func(w *town) {
-		k, err := lease.Keep(w.Context(), w.store, randflake.Secret{1}, lease.WithClock(w.clock.Now), lease.WithLogger(slog.New(slog.DiscardHandler)))
+		k, err := lease.Keep(w.Context(), w.store, testSecret, lease.WithClock(w.clock.Now), lease.WithLogger(slog.New(slog.DiscardHandler)))
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestKeepReportsFailedAcquire(t *testing.T) {
 		w.inject(once(leasetest.Acquire, leasetest.Fault{Hang: true}))
 		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 		defer cancel()
-		if _, err := lease.Keep(ctx, w.store, randflake.Secret{1}, lease.WithClock(w.clock.Now)); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := lease.Keep(ctx, w.store, testSecret, lease.WithClock(w.clock.Now)); !errors.Is(err, context.DeadlineExceeded) {
 			w.Errorf("store hangs: error %v, want what ctx says", err)
 		}
 		// A reply that is lost costs the range for as long as its lease lasts, and no more.

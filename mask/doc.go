@@ -27,7 +27,7 @@
 // refuses more of them. What remains is an ID like any other whose row does not exist: look it up, and decide
 // whether the caller may see it.
 //
-// Take a secret of its own for each space. With one secret for two, an order's masked ID is
+// Take a secret of its own for each space; [randflake.Secret.Derive] makes them from one. With one secret for two, an order's masked ID is
 // a customer's too, and whoever sees both can tell that two inner values are equal.
 //
 // A masked ID has no version. Another secret is another space: texts that were handed out under the

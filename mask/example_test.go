@@ -16,7 +16,15 @@ type key int64
 // orders is the space of order IDs. A service has its cipher from a secret that is kept somewhere safe.
 type orders struct{}
 
-var orderCipher = randflake.NewCipher(randflake.Secret{0xdf, 0xfd, 0x60, 0x21})
+var orderCipher = cipherOf("dffd6021000000000000000000000000")
+
+func cipherOf(text string) *randflake.Cipher {
+	secret, err := randflake.ParseSecret(text)
+	if err != nil {
+		panic(err)
+	}
+	return randflake.NewCipher(secret)
+}
 
 func (orders) Cipher() *randflake.Cipher { return orderCipher }
 

@@ -36,7 +36,7 @@ type Inner interface{ ~int64 | ~uint64 }
 type ID[S Space, T Inner] struct {
 	_      [0]*S
 	_      [0]*T
-	veiled uint64
+	veiled randflake.ID
 }
 
 // The errors of this package; compare with [errors.Is].
@@ -51,7 +51,7 @@ var (
 
 // Of returns the ID with the given inner value. A negative one has no masked form, nor can it be
 // written to a database: the errors wrap ErrInvalidID.
-func Of[S Space, T Inner](inner T) ID[S, T] { return ID[S, T]{veiled: veil(uint64(inner))} }
+func Of[S Space, T Inner](inner T) ID[S, T] { return ID[S, T]{veiled: veil(randflake.Raw(inner))} }
 
 // Inner gives the inner value away.
 func (id ID[S, T]) Inner() T { return T(unveil(id.veiled)) }
@@ -66,7 +66,7 @@ func (id ID[S, T]) mask() (randflake.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	return randflake.ID(cipher.Encrypt(uint64(inner))), nil
+	return cipher.Encrypt(randflake.Raw(inner)), nil
 }
 
 // open sets id to what masked stands for, or leaves it as it is.
@@ -75,7 +75,7 @@ func (id *ID[S, T]) open(masked randflake.ID) error {
 	if err != nil {
 		return err
 	}
-	inner := T(cipher.Decrypt(uint64(masked)))
+	inner := T(cipher.Decrypt(masked))
 	if inner < 0 {
 		return &implausible{masked, errNegative}
 	}

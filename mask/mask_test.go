@@ -88,7 +88,7 @@ func testRoundTrips[S Space, T Inner](t *testing.T, inner T) {
 func TestMaskedForm(t *testing.T) {
 	for range 100 {
 		inner := rand.Uint64() >> 1
-		want := randflake.ID(orderCipher.Encrypt(inner))
+		want := orderCipher.Encrypt(randflake.Raw(inner))
 		id := Of[orders](sortable(inner))
 		if id.String() != want.String() {
 			t.Fatalf("masked as %q, want %q", id, want)
@@ -112,7 +112,7 @@ func TestMaskedForm(t *testing.T) {
 // Over the raw values of a generator, with its secret, the masked form is the Randflake ID.
 func TestRandflake(t *testing.T) {
 	start := time.Unix(randflake.Epoch, 0)
-	g, err := randflake.New(randflake.Secret{1}, randflake.Lease{Start: start, End: start.Add(time.Hour)}, randflake.WithClock(func() time.Time { return start }))
+	g, err := randflake.New(orderSecret, randflake.Lease{Start: start, End: start.Add(time.Hour)}, randflake.WithClock(func() time.Time { return start }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestRandflake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw := randflake.Raw(orderCipher.Decrypt(uint64(id)))
+	raw := orderCipher.Decrypt(id)
 	if got := Of[orders](raw).String(); got != id.String() {
 		t.Errorf("masked as %q, the ID is %q", got, id)
 	}
@@ -182,7 +182,7 @@ func TestParseRefuses(t *testing.T) {
 	for _, text := range []string{
 		"", " ", "w", "-1", "0x1", "é", "00", "vvvvvvvvvvvvv", "00000000000000",
 		strings.ToUpper(id.String()), "0" + id.String(), id.String() + " ", " " + id.String(), id.String() + "=",
-		randflake.ID(orderCipher.Encrypt(1 << 63)).String(), // opens to a negative value
+		orderCipher.Encrypt(1 << 63).String(), // opens to a negative value
 	} {
 		quoted, _ := json.Marshal(text)
 		parsed, err := Parse[orders, sortable](text)
@@ -271,7 +271,7 @@ func testNoCipher[S Space](t *testing.T) {
 		t.Errorf("masking: %v", err)
 	}
 	for _, format := range []string{"%v", "%d", "%s", "%#v"} {
-		if text := fmt.Sprintf(format, id); !strings.HasPrefix(text, "[masked: space has no cipher") {
+		if text := fmt.Sprintf(format, id); !strings.HasPrefix(text, "[mask: space has no cipher") {
 			t.Errorf("%s: %s", format, text)
 		}
 	}

@@ -11,8 +11,9 @@ import (
 type sortable int64
 
 var (
-	orderCipher    = randflake.NewCipher(randflake.Secret{1})
-	customerCipher = randflake.NewCipher(randflake.Secret{2})
+	orderSecret    = randflake.NewSecret()
+	orderCipher    = randflake.NewCipher(orderSecret)
+	customerCipher = randflake.NewCipher(randflake.NewSecret())
 )
 
 type orders struct{}

@@ -12,6 +12,6 @@ var (
 	veilZero = veilKey.Encrypt(0)
 )
 
-func veil(inner uint64) uint64 { return veilKey.Encrypt(inner) ^ veilZero }
+func veil(inner randflake.Raw) randflake.ID { return veilKey.Encrypt(inner) ^ veilZero }
 
-func unveil(veiled uint64) uint64 { return veilKey.Decrypt(veiled ^ veilZero) }
+func unveil(veiled randflake.ID) randflake.Raw { return veilKey.Decrypt(veiled ^ veilZero) }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -56,6 +55,6 @@ func secret(dir string) (randflake.Secret, error) {
 		return randflake.Secret{}, err
 	}
 	made := randflake.NewSecret()
-	_, err = file.WriteString(hex.EncodeToString(made[:]))
+	_, err = file.WriteString(made.Hex())
 	return made, errors.Join(err, file.Sync(), file.Close())
 }

@@ -234,7 +234,7 @@ func TestSecretFromPipe(t *testing.T) {
 	}
 	want := randflake.NewSecret()
 	go os.WriteFile(path, []byte(secretLine(want)), 0)
-	if got, err := readSecret(path); err != nil || got != want {
+	if got, err := readSecret(path); err != nil || !got.Equal(want) {
 		t.Error(err)
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"maps"
@@ -277,11 +276,11 @@ func TestSecretForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := hex.EncodeToString(key[:])
+	text := key.Hex()
 	for _, content := range []string{text, text + "\n", text + "\r\n", strings.ToUpper(text) + "\n"} {
 		write(t, filepath.Join(dir, "secret"), content)
 		got, err := readSecret(filepath.Join(dir, "secret"))
-		if err != nil || got != key {
+		if err != nil || !got.Equal(key) {
 			t.Errorf("secret with %d characters: %v", len(content), err)
 		}
 		succeed(t, "", "new", "-store", dir)

@@ -82,7 +82,10 @@ func (h *home) itsSecret() ([]store.Option, error) {
 	if errors.Is(err, fs.ErrNotExist) && h.ownSecret {
 		return nil, nil
 	}
-	return []store.Option{store.ForSecret(secret.CheckValue())}, err
+	if err != nil {
+		return nil, err
+	}
+	return []store.Option{store.ForSecret(secret.CheckValue())}, nil
 }
 
 // initWithNewSecret makes the secret first: should the store fail, the secret is no longer new, and a

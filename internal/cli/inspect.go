@@ -168,7 +168,7 @@ func (in *inspector) read(kind, text string) ([]reading, error) {
 		if in.cipher == nil {
 			return nil, fatal{in.noSecret}
 		}
-		return in.only(readRandflake(in.cipher, id))
+		return in.only(readRandflake(in.cipher, id), nil)
 	case kindSnowflake:
 		id, err := parseSnowflake(text, in.from)
 		switch {
@@ -185,11 +185,7 @@ func (in *inspector) read(kind, text string) ([]reading, error) {
 	}
 	readings := snowflakeReadings(snowflake.ID(id))
 	if in.cipher != nil {
-		r, err := readRandflake(in.cipher, id)
-		if err != nil {
-			return nil, err
-		}
-		readings = append(readings, r)
+		readings = append(readings, readRandflake(in.cipher, id))
 	}
 	return in.plausible(text, readings)
 }

@@ -33,7 +33,7 @@ func sample(t *testing.T, cipher *randflake.Cipher) (randflake.ID, randflake.Fie
 	t.Helper()
 	for sequence := range uint32(10000) {
 		f := randflake.Fields{Time: time.Date(2025, 1, 31, 12, 0, 0, 0, time.UTC), Node: 70000, Sequence: sequence}
-		id, err := cipher.Seal(f)
+		id, err := cipher.Compose(f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestInspectGoesOn(t *testing.T) {
 
 func TestInspectWarnsOfTheFutureOnce(t *testing.T) {
 	file, cipher := newSecretFile(t)
-	id, err := cipher.Seal(randflake.Fields{Time: time.Now().Add(time.Hour)})
+	id, err := cipher.Compose(randflake.Fields{Time: time.Now().Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func (t *tool) runMasking(command, usage string, args []string, complete func(c 
 // maskText masks a decimal number.
 func maskText(c *randflake.Cipher, text string) (pair, error) {
 	inner, err := snowflake.Parse(text)
-	return pair{int64(inner), randflake.ID(c.Encrypt(uint64(inner)))}, err
+	return pair{int64(inner), c.Encrypt(randflake.Raw(inner))}, err
 }
 
 // unmaskText opens a masked ID, which has one text and no other.
@@ -101,7 +101,7 @@ func unmaskText(c *randflake.Cipher, text string) (pair, error) {
 	if canonical := masked.String(); canonical != text {
 		return pair{}, fmt.Errorf("%w: %q: want lower case and no leading zeros: %q", randflake.ErrInvalidID, text, canonical)
 	}
-	inner := int64(c.Decrypt(uint64(masked)))
+	inner := int64(c.Decrypt(masked))
 	if inner < 0 {
 		return pair{}, fmt.Errorf("%w: %q opens to no plausible value: it was masked with another secret: name the one of its ID space with -secret-file", randflake.ErrInvalidID, text)
 	}

@@ -64,7 +64,7 @@ func TestMaskThroughPipes(t *testing.T) {
 
 func TestMaskJSON(t *testing.T) {
 	file, cipher := newSecretFile(t)
-	text := randflake.ID(cipher.Encrypt(42)).String()
+	text := cipher.Encrypt(42).String()
 	want := fmt.Sprintf(`{"inner":"42","masked":"%s"}`+"\n", text)
 	for _, args := range [][]string{{"mask", "42"}, {"unmask", text}} {
 		got := succeed(t, "", append(args, "-json", "-secret-file", file)...)
@@ -78,8 +78,8 @@ func TestMaskJSON(t *testing.T) {
 func TestMaskSeveral(t *testing.T) {
 	file, cipher := newSecretFile(t)
 	var texts []string
-	for inner := range uint64(3) {
-		texts = append(texts, randflake.ID(cipher.Encrypt(inner)).String())
+	for inner := range randflake.Raw(3) {
+		texts = append(texts, cipher.Encrypt(inner).String())
 	}
 	want := strings.Join(texts, "\n") + "\n"
 	if got := succeed(t, "", "mask", "-secret-file", file, "0", "1", "2"); got != want {
@@ -92,7 +92,7 @@ func TestMaskSeveral(t *testing.T) {
 
 func TestMaskRefuses(t *testing.T) {
 	file, cipher := newSecretFile(t)
-	negative := randflake.ID(cipher.Encrypt(1 << 63))
+	negative := cipher.Encrypt(1 << 63)
 	for _, c := range []struct {
 		args   string
 		wanted []string
@@ -102,9 +102,9 @@ func TestMaskRefuses(t *testing.T) {
 		{"mask 007", []string{"no leading zeros"}},
 		{"mask 9223372036854775808", []string{"at most 9223372036854775807"}},
 		{"mask 5 x", []string{`"x"`}},
-		{"open " + strings.ToUpper(negative.String()), []string{"lower case"}},
-		{"open " + negative.String(), []string{"another secret", "-secret-file"}},
-		{"open 5w", []string{"not a base32hex digit"}},
+		{"unmask " + strings.ToUpper(negative.String()), []string{"lower case"}},
+		{"unmask " + negative.String(), []string{"another secret", "-secret-file"}},
+		{"unmask 5w", []string{"not a base32hex digit"}},
 	} {
 		wantFailure(t, call(t, "", append([]string{strings.Fields(c.args)[0], "-secret-file", file}, strings.Fields(c.args)[1:]...)...), exitFailed, c.wanted...)
 	}
@@ -117,7 +117,7 @@ func TestMaskRefuses(t *testing.T) {
 // TestMaskGoesOn has a bad line among good ones.
 func TestMaskGoesOn(t *testing.T) {
 	file, cipher := newSecretFile(t)
-	want := randflake.ID(cipher.Encrypt(5)).String()
+	want := cipher.Encrypt(5).String()
 	r := call(t, "5\nfive\n\n5\n"+strings.Repeat("5", 2*longestLine)+"\n", "mask", "-secret-file", file)
 	if r.code != exitFailed || r.out != want+"\n"+want+"\n" || strings.Count(r.err, "\n") != 2 ||
 		!strings.Contains(r.err, "line 2: ") || !strings.Contains(r.err, "line 5: ") {
@@ -125,9 +125,9 @@ func TestMaskGoesOn(t *testing.T) {
 	}
 }
 
-// FuzzOpen opens whatever text there is: it is refused, or masks to the same text again.
-func FuzzOpen(f *testing.F) {
-	cipher := randflake.NewCipher(randflake.Secret{1})
+// FuzzUnmask opens whatever text there is: it is refused, or masks to the same text again.
+func FuzzUnmask(f *testing.F) {
+	cipher := randflake.NewCipher(randflake.NewSecret())
 	f.Add("0")
 	f.Add("3vgoe12ccb8gh")
 	f.Add("FVVVVVVVVVVVV")

@@ -31,8 +31,8 @@ type field struct {
 // milliseconds is time.RFC3339 for kinds of IDs that tell them.
 const milliseconds = "2006-01-02T15:04:05.000Z07:00"
 
-func readRandflake(cipher *randflake.Cipher, id randflake.ID) (reading, error) {
-	fields, err := cipher.Inspect(id)
+func readRandflake(cipher *randflake.Cipher, id randflake.ID) reading {
+	fields := cipher.Inspect(id)
 	return reading{
 		kind:     kindRandflake,
 		id:       id.String(),
@@ -40,7 +40,7 @@ func readRandflake(cipher *randflake.Cipher, id randflake.ID) (reading, error) {
 		time:     fields.Time,
 		timeForm: time.RFC3339,
 		fields:   []field{{"node", fields.Node}, {"sequence", fields.Sequence}},
-	}, err
+	}
 }
 
 func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {

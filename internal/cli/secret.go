@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +37,7 @@ func (t *tool) runSecret(_ context.Context, args []string) error {
 
 // secretLine returns what a secret file holds.
 func secretLine(secret randflake.Secret) string {
-	return hex.EncodeToString(secret[:]) + "\n"
+	return secret.Hex() + "\n"
 }
 
 // writeSecretFile writes secret to path, durably and whole or not at all. It fails with an error

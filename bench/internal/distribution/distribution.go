@@ -50,7 +50,11 @@ type pair struct {
 func run(ctx context.Context, r *report.Results) error {
 	start := time.Unix(randflake.Epoch, 0).AddDate(2, 0, 0)
 	lease := randflake.Lease{LastNode: randflake.MaxNode, Start: start, End: start.Add(time.Second)}
-	g, err := randflake.New(secret(r.Meta.Seed), lease, randflake.WithClock(func() time.Time { return start }))
+	secret, err := secretOf(r.Meta.Seed)
+	if err != nil {
+		return err
+	}
+	g, err := randflake.New(secret, lease, randflake.WithClock(func() time.Time { return start }))
 	if err != nil {
 		return err
 	}
@@ -66,7 +70,7 @@ func run(ctx context.Context, r *report.Results) error {
 			return err
 		}
 		for _, id := range ids {
-			raw := g.Cipher().Decrypt(uint64(id))
+			raw := uint64(g.Cipher().Decrypt(id))
 			histogram[uint64(id)>>56].IDs++
 			histogram[raw>>56].Raw++
 			if len(pairs) < shown {
@@ -83,12 +87,11 @@ func run(ctx context.Context, r *report.Results) error {
 	return r.CSV("histogram", histogram)
 }
 
-// secret returns one that anybody can know.
-func secret(seed uint64) (s randflake.Secret) {
+// secretOf returns the secret of a seed, which anybody can know.
+func secretOf(seed uint64) (randflake.Secret, error) {
 	random := rand.New(rand.NewPCG(seed, 3))
-	binary.LittleEndian.PutUint64(s[:8], random.Uint64())
-	binary.LittleEndian.PutUint64(s[8:], random.Uint64())
-	return s
+	key := binary.LittleEndian.AppendUint64(nil, random.Uint64())
+	return randflake.SecretFromBytes(binary.LittleEndian.AppendUint64(key, random.Uint64()))
 }
 
 // values returns the numbers of a column of the raster.

@@ -96,7 +96,7 @@ func openEncrypt() (Maker, error) {
 	return counting(func(counter *line) Source {
 		return Source{Next: func() (high, low uint64, err error) {
 			counter.n++
-			return 0, cipher.Encrypt(counter.n), nil
+			return 0, uint64(cipher.Encrypt(randflake.Raw(counter.n))), nil
 		}}
 	}), nil
 }

@@ -89,11 +89,15 @@ func TestRepeatsAreFound(t *testing.T) {
 
 // TestPublished compares the transcription with the library's cipher.
 func TestPublished(t *testing.T) {
-	secret := randflake.NewSecret()
-	cipher, transcribed := randflake.NewCipher(secret), newSparx(secret)
+	key := []byte("sixteen byte key")
+	secret, err := randflake.SecretFromBytes(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cipher, transcribed := randflake.NewCipher(secret), newSparx([16]byte(key))
 	for range 1000 {
 		raw := rand.Uint64()
-		if got, want := transcribed.encrypt(raw), cipher.Encrypt(raw); got != want {
+		if got, want := transcribed.encrypt(raw), uint64(cipher.Encrypt(randflake.Raw(raw))); got != want {
 			t.Fatalf("%#x becomes %#x, not %#x", raw, got, want)
 		}
 	}

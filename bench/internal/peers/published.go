@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"crypto/rand"
 	"errors"
 	"math/bits"
 	"sync"
@@ -45,7 +46,9 @@ func (p *published) raw() (uint64, error) {
 }
 
 func openPublished() (Maker, error) {
-	p := &published{cipher: newSparx(randflake.NewSecret())}
+	var key [16]byte
+	rand.Read(key[:])
+	p := &published{cipher: newSparx(key)}
 	return Maker{Source: func() Source {
 		return Source{Next: func() (high, low uint64, err error) {
 			id, err := p.next()
@@ -58,10 +61,10 @@ func openPublished() (Maker, error) {
 // four words at the end.
 type sparx [17][6]uint16
 
-func newSparx(secret [16]byte) (keys sparx) {
+func newSparx(key [16]byte) (keys sparx) {
 	var k [8]uint16
 	for i := range k {
-		k[i] = uint16(secret[2*i])<<8 | uint16(secret[2*i+1])
+		k[i] = uint16(key[2*i])<<8 | uint16(key[2*i+1])
 	}
 	for i := range keys {
 		copy(keys[i][:], k[:6])

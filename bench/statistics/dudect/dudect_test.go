@@ -114,13 +114,13 @@ func TestSubjects(t *testing.T) {
 	for _, s := range subjects() {
 		for _, v := range []subject{s, s.control(s)} {
 			for seed := range byte(3) {
-				secret := randflake.Secret{seed / 2}
+				secret := secretOf([16]byte{seed / 2, 15: 1})
 				c := randflake.NewCipher(secret)
 				if v.expand != nil {
 					c = v.expand(secret)
 				}
-				src, dst, want := make([]uint64, v.blocks), make([]uint64, v.blocks), make([]uint64, v.blocks)
-				src[0] = uint64(seed) / 2
+				src, dst, want := make([]randflake.Raw, v.blocks), make([]randflake.ID, v.blocks), make([]randflake.ID, v.blocks)
+				src[0] = randflake.Raw(seed) / 2
 				v.encrypt(c, dst, src)
 				randflake.NewCipher(secret).EncryptSlice(want, src)
 				if !slices.Equal(dst, want) {
@@ -142,7 +142,7 @@ func TestPrepare(t *testing.T) {
 			for j := range s.calls {
 				secret, blocks := b.input(i*s.calls + j)
 				byKey := s.expand != nil
-				sameKey, sameBlocks := *secret == b.secret, !slices.ContainsFunc(blocks, func(v uint64) bool { return v != b.block })
+				sameKey, sameBlocks := secret.Equal(secretOf(b.key)), !slices.ContainsFunc(blocks, func(v randflake.Raw) bool { return v != b.block })
 				if sameKey != (!byKey || class == fixed) || sameBlocks != (!byKey && class == fixed) {
 					t.Fatalf("%s: measurement %d of class %d has the fixed key: %v, the fixed plaintext: %v", s.name, i, class, sameKey, sameBlocks)
 				}

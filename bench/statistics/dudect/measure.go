@@ -2,13 +2,13 @@ package dudect
 
 import (
 	"context"
-	"encoding/binary"
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/bench/internal/measure"
+	"github.com/randflake/randflake/bench/statistics/source"
 )
 
 // batchLength is how many measurements are prepared before they are made.
@@ -25,29 +25,32 @@ type batch struct {
 	subject
 	random  *rand.Rand
 	cipher  *randflake.Cipher
-	block   uint64 // the fixed plaintext
-	secret  randflake.Secret
+	block   randflake.Raw // the fixed plaintext
+	key     [16]byte      // the fixed one
 	classes [batchLength]uint64
-	blocks  []uint64
+	blocks  []randflake.Raw
 	secrets []randflake.Secret
-	dst     []uint64
+	dst     []randflake.ID
 	ticks   [batchLength]float64
 }
 
 func newBatch(s subject, seed uint64) *batch {
 	b := &batch{subject: s, random: rand.New(rand.NewPCG(seed, 5))}
-	b.block, b.secret = b.random.Uint64(), b.randomSecret()
-	b.cipher = randflake.NewCipher(b.secret)
-	b.blocks = make([]uint64, batchLength*s.calls*s.blocks)
+	b.block, b.key = randflake.Raw(b.random.Uint64()), source.RandomKey(b.random)
+	b.cipher = randflake.NewCipher(secretOf(b.key))
+	b.blocks = make([]randflake.Raw, batchLength*s.calls*s.blocks)
 	b.secrets = make([]randflake.Secret, batchLength*s.calls)
-	b.dst = make([]uint64, s.blocks)
+	b.dst = make([]randflake.ID, s.blocks)
 	return b
 }
 
-func (b *batch) randomSecret() (s randflake.Secret) {
-	binary.LittleEndian.PutUint64(s[:8], b.random.Uint64())
-	binary.LittleEndian.PutUint64(s[8:], b.random.Uint64())
-	return s
+// secretOf returns a secret with memory of its own.
+func secretOf(key [16]byte) randflake.Secret {
+	secret, err := randflake.SecretFromBytes(key[:])
+	if err != nil {
+		panic(err) // nobody draws the zero key
+	}
+	return secret
 }
 
 // prepare draws the classes and the inputs. Where the key makes the class, plaintexts are random in
@@ -61,9 +64,9 @@ func (b *batch) prepare() {
 			if b.expand == nil {
 				byKey, byPlaintext = fixed, b.classes[i]
 			}
-			*secret = choose(byKey, b.secret, b.randomSecret())
+			*secret = secretOf(choose(byKey, b.key, source.RandomKey(b.random)))
 			for k := range blocks {
-				blocks[k] = choose(byPlaintext, b.block, b.random.Uint64())
+				blocks[k] = choose(byPlaintext, b.block, randflake.Raw(b.random.Uint64()))
 			}
 		}
 	}
@@ -72,7 +75,7 @@ func (b *batch) prepare() {
 func choose[T any](class uint64, ofFixed, ofRandom T) T { return [...]T{ofFixed, ofRandom}[class] }
 
 // input returns the place of a call's secret and blocks.
-func (b *batch) input(call int) (*randflake.Secret, []uint64) {
+func (b *batch) input(call int) (*randflake.Secret, []randflake.Raw) {
 	return &b.secrets[call], b.blocks[call*b.subject.blocks:][:b.subject.blocks]
 }
 

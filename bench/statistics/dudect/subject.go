@@ -16,7 +16,7 @@ type subject struct {
 	// expand makes the cipher of each call, where the classes differ by the key. Without it they differ
 	// by the plaintext, under one cipher.
 	expand  func(randflake.Secret) *randflake.Cipher
-	encrypt func(c *randflake.Cipher, dst, src []uint64)
+	encrypt func(c *randflake.Cipher, dst []randflake.ID, src []randflake.Raw)
 
 	// control returns the same with a planted fault, a new one for each measurement.
 	control     func(subject) subject
@@ -40,16 +40,21 @@ func subjects() []subject {
 	}
 }
 
-func encryptOne(c *randflake.Cipher, dst, src []uint64) { dst[0] = c.Encrypt(src[0]) }
+func encryptOne(c *randflake.Cipher, dst []randflake.ID, src []randflake.Raw) {
+	dst[0] = c.Encrypt(src[0])
+}
 
-func encryptMany(c *randflake.Cipher, dst, src []uint64) { c.EncryptSlice(dst, src) }
+func encryptMany(c *randflake.Cipher, dst []randflake.ID, src []randflake.Raw) {
+	c.EncryptSlice(dst, src)
+}
 
 // keepResult plants an optimization that looks innocent: it has the last result ready when the same is
 // asked again.
 func keepResult(s subject) subject {
-	var last, result []uint64
+	var last []randflake.Raw
+	var result []randflake.ID
 	encrypt := s.encrypt
-	s.encrypt = func(c *randflake.Cipher, dst, src []uint64) {
+	s.encrypt = func(c *randflake.Cipher, dst []randflake.ID, src []randflake.Raw) {
 		if slices.Equal(src, last) {
 			copy(dst, result)
 			return
@@ -66,7 +71,7 @@ func keepKeys(s subject) subject {
 	var cipher *randflake.Cipher
 	expand := s.expand
 	s.expand = func(secret randflake.Secret) *randflake.Cipher {
-		if cipher == nil || secret != last {
+		if cipher == nil || !secret.Equal(last) {
 			last, cipher = secret, expand(secret)
 		}
 		return cipher

@@ -2,14 +2,12 @@ package randomness
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 
-	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/bench/internal/report"
 	"github.com/randflake/randflake/bench/statistics/source"
 )
@@ -29,12 +27,10 @@ const (
 	avalancheSigmas = 6
 )
 
-// A cipherMaker returns the cipher of a secret.
-type cipherMaker func(randflake.Secret) source.Encrypter
+// A cipherMaker returns the cipher of a key.
+type cipherMaker func(key [16]byte) source.Encrypter
 
-func library(s randflake.Secret) source.Encrypter { return randflake.NewCipher(s) }
-
-func twoSteps(s randflake.Secret) source.Encrypter { return source.NewReduced(s, reducedSteps) }
+func twoSteps(key [16]byte) source.Encrypter { return source.NewReduced(key, reducedSteps) }
 
 // flips are, for each input bit (the key's after the plaintext's) and output bit, in how many trials
 // the output bit flipped.
@@ -67,14 +63,12 @@ func countFlips(ctx context.Context, newCipher cipherMaker, seed uint64, n int) 
 
 // tryKey does the trials with one random key.
 func tryKey(tallies *[inputBits]tally, newCipher cipherMaker, random *rand.Rand) {
-	var secret randflake.Secret
-	binary.LittleEndian.PutUint64(secret[:8], random.Uint64())
-	binary.LittleEndian.PutUint64(secret[8:], random.Uint64())
+	key := source.RandomKey(random)
 	var plain, flipped, before, after [perKey]uint64
 	for i := range plain {
 		plain[i] = random.Uint64()
 	}
-	cipher := newCipher(secret)
+	cipher := newCipher(key)
 	cipher.EncryptSlice(before[:], plain[:])
 	compare := func(t *tally) {
 		for i := range after {
@@ -89,7 +83,7 @@ func tryKey(tallies *[inputBits]tally, newCipher cipherMaker, random *rand.Rand)
 		compare(&tallies[bit])
 	}
 	for bit := range keyBits {
-		other := secret
+		other := key
 		other[bit/8] ^= 1 << (bit % 8)
 		newCipher(other).EncryptSlice(after[:], plain[:])
 		compare(&tallies[plaintextBits+bit])
@@ -116,7 +110,7 @@ func runAvalanche(ctx context.Context, r *report.Results, amount amounts) error 
 		name      string
 		newCipher cipherMaker
 		trials    int
-	}{{ids, library, amount.trials}, {reduced, twoSteps, controlTrials}} {
+	}{{ids, source.Library, amount.trials}, {reduced, twoSteps, controlTrials}} {
 		f, err := countFlips(ctx, s.newCipher, r.Meta.Seed, s.trials)
 		if err != nil {
 			return err

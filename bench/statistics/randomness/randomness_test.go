@@ -167,7 +167,7 @@ func TestAgreement(t *testing.T) {
 
 func TestTheSameSeedGivesTheSameFlips(t *testing.T) {
 	count := func(seed uint64) flips {
-		f, err := countFlips(t.Context(), library, seed, 1<<10)
+		f, err := countFlips(t.Context(), source.Library, seed, 1<<10)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,6 @@
 package source
 
-import (
-	"math/bits"
-
-	"github.com/randflake/randflake"
-)
+import "math/bits"
 
 // AllSteps is how many steps SPARX-64/128 has.
 const AllSteps = 8
@@ -16,11 +12,11 @@ type Reduced struct {
 	steps int
 }
 
-// NewReduced returns the cipher of a secret with at most AllSteps steps.
-func NewReduced(secret randflake.Secret, steps int) *Reduced {
+// NewReduced returns the cipher of a key with at most AllSteps steps.
+func NewReduced(key [16]byte, steps int) *Reduced {
 	var k [8]uint16
 	for i := range k {
-		k[i] = uint16(secret[2*i])<<8 | uint16(secret[2*i+1])
+		k[i] = uint16(key[2*i])<<8 | uint16(key[2*i+1])
 	}
 	r := &Reduced{steps: steps}
 	for i := range r.keys {

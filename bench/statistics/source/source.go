@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"unsafe"
 
 	"github.com/randflake/randflake"
 )
@@ -36,14 +37,34 @@ type Stream struct {
 	kept   [8 * 512]byte
 }
 
-// IDs returns the stream under the secret of a seed.
-func IDs(seed uint64) *Stream { return Encrypted(randflake.NewCipher(Secret(seed))) }
+// IDs returns the stream under the key of a seed.
+func IDs(seed uint64) *Stream { return Encrypted(Library(Key(seed))) }
 
 // Raw returns the same values before encryption: a negative control.
 func Raw() *Stream { return Encrypted(identity{}) }
 
 // Encrypted returns the stream under a cipher.
 func Encrypted(cipher Encrypter) *Stream { return &Stream{cipher: cipher, next: start} }
+
+// Library returns the library's cipher under a key.
+func Library(key [16]byte) Encrypter {
+	secret, err := randflake.SecretFromBytes(key[:])
+	if err != nil {
+		panic(err) // nobody draws the zero key
+	}
+	return library{randflake.NewCipher(secret)}
+}
+
+type library struct{ cipher *randflake.Cipher }
+
+func (l library) EncryptSlice(dst, src []uint64) {
+	l.cipher.EncryptSlice(as[randflake.ID](dst), as[randflake.Raw](src))
+}
+
+// as returns integers as IDs or raw values, in the same memory.
+func as[T randflake.ID | randflake.Raw](values []uint64) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(values))), len(values))
+}
 
 type identity struct{}
 
@@ -77,12 +98,14 @@ func (s *Stream) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Secret returns the secret of a seed, which anybody can know.
-func Secret(seed uint64) (s randflake.Secret) {
-	random := rand.New(rand.NewPCG(seed, 4))
-	binary.LittleEndian.PutUint64(s[:8], random.Uint64())
-	binary.LittleEndian.PutUint64(s[8:], random.Uint64())
-	return s
+// Key returns the secret of a seed, which anybody can know.
+func Key(seed uint64) [16]byte { return RandomKey(rand.New(rand.NewPCG(seed, 4))) }
+
+// RandomKey draws a key.
+func RandomKey(random *rand.Rand) (key [16]byte) {
+	binary.LittleEndian.PutUint64(key[:8], random.Uint64())
+	binary.LittleEndian.PutUint64(key[8:], random.Uint64())
+	return key
 }
 
 // A Description is what another program needs to make the same stream.
@@ -94,6 +117,6 @@ type Description struct {
 
 // Describe returns the description of the stream of a seed.
 func Describe(seed uint64) Description {
-	secret := Secret(seed)
-	return Description{seed, hex.EncodeToString(secret[:]), fmt.Sprintf("%016x", uint64(start))}
+	key := Key(seed)
+	return Description{seed, hex.EncodeToString(key[:]), fmt.Sprintf("%016x", uint64(start))}
 }

@@ -15,7 +15,12 @@ func TestGenerator(t *testing.T) {
 	const node = start >> randflake.SequenceBits & randflake.MaxNode
 	now := time.Unix(randflake.Epoch+start>>secondShift, 0)
 	lease := randflake.Lease{FirstNode: node, LastNode: node, Start: now, End: now.Add(2 * time.Second)}
-	g, err := randflake.New(Secret(5), lease, randflake.WithClock(func() time.Time { return now }))
+	key := Key(5)
+	secret, err := randflake.SecretFromBytes(key[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := randflake.New(secret, lease, randflake.WithClock(func() time.Time { return now }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +78,7 @@ func TestRaw(t *testing.T) {
 // TestReduced compares the cipher with all its steps with the library's.
 func TestReduced(t *testing.T) {
 	for seed := range uint64(20) {
-		all, fewer := NewReduced(Secret(seed), AllSteps), NewReduced(Secret(seed), 2)
+		all, fewer := NewReduced(Key(seed), AllSteps), NewReduced(Key(seed), 2)
 		got, want, other := make([]uint64, 100), make([]uint64, 100), make([]uint64, 100)
 		Encrypted(all).Fill(got)
 		IDs(seed).Fill(want)

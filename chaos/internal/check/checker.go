@@ -237,7 +237,7 @@ func (c *Checker) Result() (Result, error) {
 // checkSegment takes in a segment's IDs.
 func (c *Checker) checkSegment(p *process, s *journal.Segment) {
 	place := Place{p.name, s.Path}
-	raw := make([]uint64, len(s.IDs))
+	raw := make([]randflake.Raw, len(s.IDs))
 	c.cipher.DecryptSlice(raw, s.IDs)
 	var all []word
 	var twice []uint64

@@ -108,11 +108,11 @@ func TestIDsAfterRelease(t0 *testing.T) {
 
 func TestPieces(t *testing.T) {
 	raw := func(second int64, node, sequence uint32) uint64 {
-		id, err := cipher.Seal(randflake.Fields{Time: time.Unix(second, 0), Node: node, Sequence: sequence})
+		id, err := cipher.Compose(randflake.Fields{Time: time.Unix(second, 0), Node: node, Sequence: sequence})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return cipher.Decrypt(uint64(id))
+		return uint64(cipher.Decrypt(id))
 	}
 	const last = randflake.MaxSequence
 	for _, tt := range []struct {

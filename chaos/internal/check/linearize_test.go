@@ -113,7 +113,7 @@ func TestHistories(t *testing.T) {
 		{"release that happened and was undone", Violated, []*call{acquired(0, a1), maybe(released(1, a1)), lost(2, journal.Renew, a1), renewed(3, a1, a2)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := New(Config{})
+			c := New(Config{Secret: secret})
 			c.calls = append(tt.calls, acquired(0, rec(bob, 1, far))) // which is of no concern
 			if err := c.linearize(); err != nil {
 				t.Fatal(err)
@@ -140,7 +140,7 @@ func TestLossOfData(t *testing.T) {
 		{"call at the time of the loss, after it", Linearizable, []*call{acquired(0, a1), until(12, renewed(5, a1, a2)), lookedUp(20, a1, a1), lookedUp(21, a1, a2)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := New(Config{})
+			c := New(Config{Secret: secret})
 			c.calls = tt.calls
 			c.DataLost(100, 110)
 			if err := c.linearize(); err != nil {
@@ -156,7 +156,7 @@ func TestLossOfData(t *testing.T) {
 func TestRestart(t *testing.T) {
 	a1 := rec(alice, 1, far)
 	for restart, want := range map[int64]Verdict{19: Linearizable, 20: Violated} {
-		c := New(Config{})
+		c := New(Config{Secret: secret})
 		c.calls = []*call{acquired(0, a1), lost(1, journal.Renew, a1), released(2, a1)}
 		c.Restarted(restart)
 		if err := c.linearize(); err != nil || c.result.Linearizable != want {
@@ -166,7 +166,7 @@ func TestRestart(t *testing.T) {
 }
 
 func TestPicture(t *testing.T) {
-	c := New(Config{Picture: filepath.Join(t.TempDir(), "calls.html")})
+	c := New(Config{Secret: secret, Picture: filepath.Join(t.TempDir(), "calls.html")})
 	bad := rec(alice, 1, far)
 	c.calls = []*call{acquired(0, rec(bob, 1, far)), acquired(0, bad), released(1, bad), released(2, bad)}
 	if err := c.linearize(); err != nil {
@@ -182,7 +182,7 @@ func TestPicture(t *testing.T) {
 }
 
 func TestNoPatience(t *testing.T) {
-	c := New(Config{Patience: time.Nanosecond})
+	c := New(Config{Secret: secret, Patience: time.Nanosecond})
 	c.calls = []*call{acquired(0, rec(alice, 1, far))}
 	if err := c.linearize(); err != nil || c.result.Linearizable != Undecided || c.result.OK() {
 		t.Errorf("%s, error %v, want undecided, and no pass", c.result.Linearizable, err)
@@ -193,7 +193,7 @@ func TestNoPatience(t *testing.T) {
 // without delay.
 func TestLongHistory(t *testing.T) {
 	for _, faulty := range []bool{false, true} {
-		c := New(Config{Patience: 30 * time.Second})
+		c := New(Config{Secret: secret, Patience: 30 * time.Second})
 		held := rec(alice, 1, far)
 		c.calls = append(c.calls, acquired(0, held))
 		for i := int64(1); i < 3000; i++ {

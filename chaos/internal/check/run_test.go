@@ -17,7 +17,7 @@ import (
 
 var (
 	ctx    = context.Background()
-	secret = randflake.Secret{1, 2, 3}
+	secret = randflake.NewSecret()
 	cipher = randflake.NewCipher(secret)
 	noon   = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	second = noon.Unix()
@@ -80,7 +80,7 @@ func (t *trial) made(w *worker, second int64, node, sequence uint32, n int) {
 	t.Helper()
 	ids := make([]randflake.ID, n)
 	for i := range ids {
-		id, err := cipher.Seal(randflake.Fields{Time: time.Unix(second, 0), Node: node, Sequence: sequence + uint32(i)})
+		id, err := cipher.Compose(randflake.Fields{Time: time.Unix(second, 0), Node: node, Sequence: sequence + uint32(i)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/randflake/randflake"
 )
 
 // A run is an interval of consecutive raw values, both ends included.
@@ -17,9 +19,10 @@ type word struct{ key, mask uint64 }
 // pack gathers raw values into words, and returns with them the values that occur more than once in
 // what one word gathered; the others are found by merge. Generators claim values in runs, but hand
 // out each block of a run in an order of its own: a few words at a time take them all in.
-func pack(words []word, raw []uint64) (_ []word, again []uint64) {
+func pack(words []word, raw []randflake.Raw) (_ []word, again []uint64) {
 	var open [8]word
-	for _, v := range raw {
+	for _, value := range raw {
+		v := uint64(value)
 		w := &open[v/64%uint64(len(open))]
 		if w.key != v/64 {
 			if w.mask != 0 {

@@ -56,20 +56,20 @@ func TestDuplicatesOfOneProcess(t0 *testing.T) {
 func TestRunsAgainstMaps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		var raw []uint64
+		var raw []randflake.Raw
 		counts := make(map[uint64]int)
 		for range 1 + rng.IntN(6) {
 			first := []uint64{0, rng.Uint64N(300), 1 << 40, math.MaxUint64 - 100}[rng.IntN(4)]
 			step := 1 + rng.Uint64N(3)
 			for i := range 1 + rng.Uint64N(200) {
-				raw = append(raw, first+i*step)
+				raw = append(raw, randflake.Raw(first+i*step))
 			}
 		}
 		if rng.IntN(2) == 0 {
 			rng.Shuffle(len(raw), func(i, j int) { raw[i], raw[j] = raw[j], raw[i] })
 		}
 		for _, v := range raw {
-			counts[v]++
+			counts[uint64(v)]++
 		}
 		words, again := pack(nil, raw)
 		words, more := merge(words)
@@ -124,9 +124,9 @@ func TestSeen(t *testing.T) {
 
 // BenchmarkCheck takes in segments as a generator fills them.
 func BenchmarkCheck(b *testing.B) {
-	for name, order := range map[string]func([]uint64){
-		"blocks": func([]uint64) {},
-		"shuffled blocks": func(raw []uint64) {
+	for name, order := range map[string]func([]randflake.Raw){
+		"blocks": func([]randflake.Raw) {},
+		"shuffled blocks": func(raw []randflake.Raw) {
 			for block := range slices.Chunk(raw[37:], 64) {
 				rand.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
 			}
@@ -136,13 +136,13 @@ func BenchmarkCheck(b *testing.B) {
 			c := New(Config{Secret: secret})
 			p := c.process("")
 			p.leases.grant(leaseOnAll, 0)
-			raw := make([]uint64, journal.SegmentIDs)
-			ids := make([]uint64, len(raw))
+			raw := make([]randflake.Raw, journal.SegmentIDs)
+			ids := make([]randflake.ID, len(raw))
 			var marks []journal.Mark
 			for made := uint64(1024); made <= uint64(len(raw)); made += 1024 {
 				marks = append(marks, journal.Mark{Made: made, At: 1})
 			}
-			next := uint64(second-randflake.Epoch) << (randflake.NodeBits + randflake.SequenceBits)
+			next := randflake.Raw(second-randflake.Epoch) << (randflake.NodeBits + randflake.SequenceBits)
 			for b.Loop() {
 				b.StopTimer()
 				for i := range raw {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/randflake/randflake"
 )
 
 // A Reader reads the journal of one process, while that runs or later.
@@ -64,9 +66,9 @@ func (r *Reader) Refusals() (map[string]uint64, error) {
 // A Segment is a part of the IDs that one stream made, in the order in which it made them.
 type Segment struct {
 	Path    string
-	IDs     []uint64 // those made, unsigned, in mapped memory: not valid after Close
-	Written int      // how many of them, from the first on, were passed on
-	Marks   []Mark   // when parts of them were made
+	IDs     []randflake.ID // those made, in mapped memory: not valid after Close
+	Written int            // how many of them, from the first on, were passed on
+	Marks   []Mark         // when parts of them were made
 
 	mapped *segment
 }
@@ -113,7 +115,7 @@ func (r *Reader) open(path string) (*Segment, error) {
 	made := s.head.made.Load()
 	return &Segment{
 		Path:    path,
-		IDs:     s.unsigned()[:made:made],
+		IDs:     s.ids[:made:made],
 		Written: int(s.head.written.Load()),
 		Marks:   s.marks[:s.head.marked.Load()],
 		mapped:  s,

@@ -129,9 +129,4 @@ func mapSegment(f *os.File, protection int) (*segment, error) {
 	}, nil
 }
 
-// unsigned returns the IDs as the unsigned integers that ciphers work on.
-func (s *segment) unsigned() []uint64 {
-	return unsafe.Slice((*uint64)(unsafe.Pointer(&s.ids[0])), len(s.ids))
-}
-
 func (s *segment) unmap() error { return unix.Munmap(s.data) }

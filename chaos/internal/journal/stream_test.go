@@ -29,7 +29,7 @@ func numbered(first, n int) []randflake.ID {
 }
 
 // readAll returns what the segments that are there now hold, and removes them.
-func readAll(t *testing.T, r *Reader) (ids []uint64, written int) {
+func readAll(t *testing.T, r *Reader) (ids []randflake.ID, written int) {
 	t.Helper()
 	segments, err := r.Segments()
 	if err != nil {
@@ -48,13 +48,13 @@ func readAll(t *testing.T, r *Reader) (ids []uint64, written int) {
 	return ids, written
 }
 
-func wantNumbered(t *testing.T, ids []uint64, n int) {
+func wantNumbered(t *testing.T, ids []randflake.ID, n int) {
 	t.Helper()
 	if len(ids) != n {
 		t.Errorf("%d IDs, want %d", len(ids), n)
 	}
 	for i, id := range ids {
-		if id != uint64(i) {
+		if id != randflake.ID(i) {
 			t.Fatalf("ID %d is %d", i, id)
 		}
 	}

@@ -1,0 +1,53 @@
+// Package sparx64 is a drop-in for gosuda.org/randflake/sparx64 v1.8: change the import path to
+// github.com/randflake/randflake/compat/sparx64 and nothing else. It is the block cipher SPARX-64/128, of 8-byte blocks and
+// 16-byte keys.
+//
+// What a program may notice: a key of 16 zero bytes is refused, what lies behind the first block of a source is ignored, and
+// a cipher that was destroyed panics where the other package goes on without a key.
+package sparx64
+
+import (
+	"crypto/cipher"
+	"encoding/binary"
+
+	"github.com/randflake/randflake"
+)
+
+// A Sparx64 is the cipher under one key. It is a [cipher.Block], safe for concurrent use but for Destroy.
+type Sparx64 struct{ cipher *randflake.Cipher }
+
+var _ cipher.Block = (*Sparx64)(nil)
+
+// NewSparx64 returns the cipher under a key. It panics when the key is not 16 bytes long, or all zeros.
+func NewSparx64(key []byte) *Sparx64 {
+	secret, err := randflake.SecretFromBytes(key)
+	if err != nil {
+		panic("sparx64: key must be 16 bytes (128 bits), not all of them zero")
+	}
+	return &Sparx64{randflake.NewCipher(secret)}
+}
+
+// BlockSize returns 8.
+func (s *Sparx64) BlockSize() int { return 8 }
+
+// Encrypt encrypts the first block of src into dst. They may overlap. It panics when either is shorter than a block.
+func (s *Sparx64) Encrypt(dst, src []byte) {
+	raw := randflake.Raw(binary.LittleEndian.Uint64(src))
+	binary.LittleEndian.PutUint64(dst, uint64(s.key().Encrypt(raw)))
+}
+
+// Decrypt is the inverse of Encrypt.
+func (s *Sparx64) Decrypt(dst, src []byte) {
+	id := randflake.ID(binary.LittleEndian.Uint64(src))
+	binary.LittleEndian.PutUint64(dst, uint64(s.key().Decrypt(id)))
+}
+
+// Destroy forgets the key: its memory goes back to the garbage collector, and the cipher can't be used any more.
+func (s *Sparx64) Destroy() { s.cipher = nil }
+
+func (s *Sparx64) key() *randflake.Cipher {
+	if s.cipher == nil {
+		panic("sparx64: use of a cipher after Destroy, or of one that NewSparx64 did not make")
+	}
+	return s.cipher
+}
