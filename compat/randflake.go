@@ -69,9 +69,8 @@ func EncodeString(id int64) string { return root.ID(id).String() }
 // DecodeString reads the text form of an ID: 1 to 13 base32hex digits, 0-9 and a-v in either case,
 // of at most 64 bits. For anything else it returns ErrInvalidID.
 func DecodeString(s string) (int64, error) {
-	const maxDigits = 13
 	id, err := strconv.ParseUint(s, 32, 64)
-	if err != nil || len(s) > maxDigits {
+	if err != nil || len(s) > 13 {
 		return 0, ErrInvalidID
 	}
 	return int64(id), nil
