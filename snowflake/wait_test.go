@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +15,7 @@ import (
 // plus a step.
 type waiting struct {
 	*bench
-	stepped time.Duration
+	stepped atomic.Int64 // a time.Duration
 	begin   time.Time
 }
 
@@ -30,7 +31,10 @@ func inBubble(t *testing.T, test func(t *testing.T, w *waiting), options ...Opti
 	})
 }
 
-func (w *waiting) clock() time.Time { return time.Now().Add(w.stepped) }
+func (w *waiting) clock() time.Time { return time.Now().Add(time.Duration(w.stepped.Load())) }
+
+// shift steps the clock.
+func (w *waiting) shift(by time.Duration) { w.stepped.Add(int64(by)) }
 
 // waited checks how long it has taken up to now.
 func (w *waiting) waited(want time.Duration) {
@@ -65,7 +69,7 @@ func TestGenerateNeverWaits(t *testing.T) {
 			want error
 		}{{0, ErrExhausted}, {-5 * time.Millisecond, ErrClockBackward}, {-time.Hour, ErrClockBackward}, {3 * time.Hour, ErrLeaseEnded}} {
 			w.Fill(make([]ID, 8))
-			w.stepped += step.by
+			w.shift(step.by)
 			if _, err := w.Generate(); err != step.want {
 				t.Errorf("Generate: %v, want %v", err, step.want)
 			}
@@ -93,14 +97,14 @@ func TestLateWaitersLoseNoUnit(t *testing.T) {
 		w.waited(8 * time.Millisecond)
 		w.late(14 * time.Millisecond) // from 40 to 54
 		w.want(4, 34)                 // 20 ms late
-		w.stepped += time.Millisecond
+		w.shift(time.Millisecond)
 		w.want(3, 55) // too late for the rest
 	})
 }
 
 // late has the timer that is set next go off that much later, by the generator's clock.
 func (w *waiting) late(by time.Duration) {
-	time.AfterFunc(time.Millisecond/2, func() { w.stepped += by })
+	time.AfterFunc(time.Millisecond/2, func() { w.shift(by) })
 }
 
 func TestLateWaitersInLongUnits(t *testing.T) {
@@ -198,7 +202,7 @@ func TestGenerateGivesWay(t *testing.T) {
 			w.Wait(t.Context())
 		}()
 		synctest.Wait()
-		w.stepped = time.Millisecond // a new unit, and the one who waits does not know yet
+		w.shift(time.Millisecond) // a new unit, and the one who waits does not know yet
 		w.refuses(ErrExhausted)
 		if err := w.Ready(); err != ErrExhausted {
 			t.Errorf("Ready: %v, want ErrExhausted", err)
@@ -257,7 +261,7 @@ func TestWaitForExtension(t *testing.T) {
 func TestWaitForTheClock(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
 		w.want(7, 0)
-		w.stepped = -5 * time.Millisecond
+		w.shift(-5 * time.Millisecond)
 		w.want(1, 0)
 		w.waited(0)
 		w.want(1, 1)
@@ -272,14 +276,14 @@ func TestWait(t *testing.T) {
 		w.want(8, 0)
 		w.want(8, 1)
 		w.waited(time.Millisecond)
-		w.stepped = -14 * time.Millisecond
+		w.shift(-14 * time.Millisecond)
 		w.want(1, 2)
 		w.waited(16 * time.Millisecond)
 		if len(told) > 0 {
 			t.Errorf("told of %v, want nothing so far", told)
 		}
 		w.want(7, 2)
-		w.stepped -= 20 * time.Second
+		w.shift(-20 * time.Second)
 		w.want(1, 3)
 		w.waited(20*time.Second + 17*time.Millisecond)
 		if n := told[ErrClockBackward]; n < 100 || n > 300 {
@@ -299,7 +303,7 @@ func TestWait(t *testing.T) {
 func TestWaitFindsAnotherLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
 		w.want(1, 0)
-		w.stepped = -9 * time.Hour
+		w.shift(-9 * time.Hour)
 		time.AfterFunc(time.Second, func() {
 			if _, err := w.Replace(testLease(2, -10*3600, 20*3600)); err != nil {
 				t.Error(err)
@@ -317,7 +321,7 @@ func TestWaitFindsAnotherLease(t *testing.T) {
 func TestWaitReturnsWhenClosed(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
 		time.AfterFunc(time.Second, func() { w.Close() })
-		w.stepped = -time.Minute
+		w.shift(-time.Minute)
 		var waiters sync.WaitGroup
 		for range 3 {
 			waiters.Go(func() {
