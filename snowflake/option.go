@@ -51,10 +51,9 @@ func WithClock(now func() time.Time) Option {
 }
 
 // OnRefusal has f called with the error whenever Generate or Fill can't make an ID, whenever Wait or
-// FillWait gives up for another reason than the end of its context, and at least every 100 ms while
-// they wait for what takes longer than 15 ms, in the goroutine that asked for the ID. So Keep
-// learns, without delay, that another lease is needed. f must return quickly and must not use the
-// generator.
+// FillWait gives up for another reason than the end of its context, and every 100 ms while they wait for
+// what takes longer than 15 ms. So Keep learns, without delay, that another lease is needed. f is called
+// in any goroutine, several at a time; it must return quickly and must not use the generator.
 func OnRefusal(f func(err error)) Option {
 	return func(s *settings) {
 		s.require(f != nil, "OnRefusal", "nil", "a function")

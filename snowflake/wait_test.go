@@ -180,10 +180,11 @@ func TestNobodyStarves(t *testing.T) {
 		for range 100 {
 			came := time.Now()
 			if _, err := w.Wait(t.Context()); err != nil {
-				t.Fatal(err)
+				t.Error(err)
 			}
 			if waited := time.Since(came); waited > 15*time.Millisecond {
-				t.Fatalf("waited for %v, want two lulls at most", waited)
+				t.Errorf("waited for %v, want two lulls at most", waited)
+				break
 			}
 			time.Sleep(300 * time.Microsecond)
 		}
