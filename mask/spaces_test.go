@@ -7,7 +7,7 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// sortable stands for an ID of 63 bits, such as snowflake.ID, with no methods to help.
+// sortable stands for an ID of 63 bits, with no methods to help.
 type sortable int64
 
 var (

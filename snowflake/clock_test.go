@@ -6,7 +6,7 @@ import (
 )
 
 func TestUnitAt(t *testing.T) {
-	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
+	for _, unit := range []time.Duration{time.Millisecond, 7 * time.Millisecond, 10 * time.Millisecond, time.Second, 1500 * time.Millisecond} {
 		l, err := NewLayout("test", epoch2025.Add(123*time.Millisecond), unit, Time(31), Sequence(3))
 		if err != nil {
 			t.Fatal(err)

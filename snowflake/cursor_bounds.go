@@ -25,15 +25,18 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 		lag:      int64(max(catchUp/l.Unit(), 1)),
 		scatter:  p.scatter,
 	}
-	switch p.reaction {
-	case holdUnit:
-		b.hold = int64(clockTolerance / l.Unit())
-	case stepBack:
+	if p.stepBack {
 		b.steps = l.rollback.max()
+	} else {
+		b.hold = int64((clockTolerance + l.Unit() - 1) / l.Unit())
 	}
 	switch {
 	case lease.FirstNode != lease.LastNode:
 		return invalid("nodes %d to %d: expected one, the worker", lease.FirstNode, lease.LastNode)
+	case start.Before(earliest), !start.Before(latest):
+		return invalid("start in Unix second %d: expected the years 1970 to 9999", start.Unix())
+	case end.Before(earliest), !end.Before(latest):
+		return invalid("end in Unix second %d: expected the years 1970 to 9999", end.Unix())
 	case start.Nanosecond() != 0:
 		return invalid("start %s: expected a whole second", start.Format(time.RFC3339Nano))
 	case end.Nanosecond() != 0:

@@ -26,8 +26,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	parts, err := layout.Inspect(second)
-	fmt.Println(first < second, parts.Static, err)
+	fields, err := layout.Inspect(second)
+	fmt.Println(first < second, fields.Static, err)
 	// Output:
 	// true map[worker:7] <nil>
 }

@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,14 @@ func TestErrors(t *testing.T) {
 	for ours, root := range shared {
 		if !errors.Is(ours, root) {
 			t.Errorf("%v is not %v", ours, root)
+		}
+		if text := ours.Error(); ours != ErrEndOfLife && (!strings.HasPrefix(text, "snowflake: ") || strings.Contains(text, "second") || strings.Contains(text, "more nodes")) {
+			t.Errorf("%v: want the words of this package", ours)
+		}
+		for other, otherRoot := range shared {
+			if ours != other && (errors.Is(ours, other) || errors.Is(ours, otherRoot)) {
+				t.Errorf("%v is %v", ours, other)
+			}
 		}
 	}
 	for _, own := range []error{ErrInvalidLayout, ErrInvalidID, ErrEnding} {

@@ -14,7 +14,7 @@ import (
 func TestFreezeGenerator(t *testing.T) {
 	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	layout := layoutOf(t, time.Millisecond, snowflake.Time(41), snowflake.Rollback(2), snowflake.Static("worker", 8), snowflake.Sequence(12))
-	for _, policy := range []snowflake.Option{snowflake.RefuseWhenUsedUp(), snowflake.StepBack(), snowflake.HoldUnit()} {
+	for _, policy := range []snowflake.Option{snowflake.StepBack(), snowflake.RunAhead(0)} {
 		now := start
 		g, err := snowflake.New(layout, randflake.Lease{FirstNode: 3, LastNode: 3, Start: start, End: start.Add(time.Minute)}, policy,
 			snowflake.WithClock(func() time.Time { return now }))

@@ -1,7 +1,6 @@
 package snowflake
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/queue"
 )
 
 // A Generator makes the IDs of one worker of a layout, under a lease. It is safe for concurrent use
@@ -17,10 +17,14 @@ import (
 // Its IDs strictly increase, in the order in which they are made, across leases too, unless the clock
 // stepped back and it went along: by StepBack, or with the lease of another worker.
 //
-// The time in an ID is the one that internal/coarse publishes. It is late by one or two
+// When the clock is behind the newest unit used, by 10 seconds at most, the generator uses up what is
+// left of that unit; then, or when the clock is further behind, it refuses with ErrClockBackward.
+// [StepBack] changes that.
+//
+// The time in an ID is the one that a clock of the process publishes. It is late by one or two
 // milliseconds as a rule while many IDs are made, by under 50 ms on a loaded machine, and by longer
 // just after a pause of the process; it is exact when no ID was made for a few milliseconds. See
-// WaitNext and RunAhead for what they add.
+// [Generator.Wait] and [RunAhead] for what they add.
 type Generator struct {
 	layout *Layout
 	settings
@@ -29,6 +33,8 @@ type Generator struct {
 	mu       sync.Mutex // held while the state is replaced
 	lastUsed time.Time  // once closed
 	reported uint64     // what Issued returned at most
+
+	line *queue.Queue // of those who wait
 
 	_       [64]byte      // claims write to what follows, and read what is above
 	skipped atomic.Uint64 // the values that cursors jumped over
@@ -42,6 +48,7 @@ type state struct {
 	lease  randflake.Lease
 	closed bool
 	past   uint64 // how far the cursors of earlier leases got, together
+	last   int64  // the newest unit that was used under them
 }
 
 // Forever returns a lease of a worker from 2024-10-27 on for as long as any layout lasts. It is for those who assign worker numbers themselves.
@@ -60,49 +67,53 @@ func Forever(worker uint32) randflake.Lease {
 }
 
 // New returns a generator that makes IDs of a layout under a lease of one node, which is the worker
-// number: it fills the static fields that are not pinned. Only units of time that lie in the lease as
+// number: it fills the static parts that are not pinned. Only units of time that lie in the lease as
 // a whole are used. The caller sees to it that no other generator of the same IDs ever has a lease
 // that shares both the worker and a second with this one: package lease does that, and Keep.
 //
 // A lease that can't be used is an error that wraps ErrInvalidLease, and also ErrEndOfLife when the
 // layout ends before it starts; an option that can't be, or doesn't go with the layout, is one that
-// wraps ErrInvalidOption.
+// wraps ErrInvalidOption; no layout is one that wraps ErrInvalidLayout.
 func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, error) {
 	settings, err := newSettings(layout, options)
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{layout: layout, settings: settings}
+	g := &Generator{layout: layout, settings: settings, line: queue.New("snowflake")}
 	st, err := g.newState(lease)
 	if err != nil {
 		return nil, err
 	}
+	st.last = st.first - 1
 	st.startAt(st.first)
 	st.cursor = newCursor(&st.bounds, &g.skipped)
 	g.state.Store(st)
 	return g, nil
 }
 
-// Generate returns a new ID. When there is none at present it waits as far as the generator's policy
-// goes, and returns one of ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward,
-// ErrEndOfLife and ErrClosed otherwise.
+// Generate returns a new ID. It never waits: when it can't make one at present it returns one of
+// ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife and ErrClosed.
 func (g *Generator) Generate() (ID, error) {
-	st, start, _, err := g.claim(wait{}, 1)
+	st, start, _, err := g.claim(1, false)
 	if err != nil {
-		g.tell(err)
-		return 0, err
+		return 0, g.told(err)
 	}
 	return g.id(st, start), nil
 }
 
 // Fill fills dst with new IDs, in increasing order, and returns how many it made: n IDs are good
-// even when err is not nil, and err, one of Generate's errors, says why n < len(dst). It waits as
-// Generate does, for each unit anew.
+// even when err is not nil, and err, one of Generate's errors, says why n < len(dst). It never waits.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
+	n, err = g.fill(dst, false)
+	return n, g.told(err)
+}
+
+// fill is Fill, but tells nobody. It is inTurn when its caller has waited and is the first of those
+// who do.
+func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
 	for n < len(dst) {
-		st, start, taken, err := g.claim(wait{}, uint64(len(dst)-n))
+		st, start, taken, err := g.claim(uint64(len(dst)-n), inTurn)
 		if err != nil {
-			g.tell(err)
 			return n, err
 		}
 		id := g.id(st, start)
@@ -114,30 +125,18 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 	return n, nil
 }
 
-// Wait is Generate, but waits wherever waiting helps for as long as it takes: after ErrExhausted,
-// ErrClockBackward and ErrLeaseNotStarted. It returns the other errors at once, and when ctx ends
-// first an error that wraps both the cause of that and the reason for the wait.
-func (g *Generator) Wait(ctx context.Context) (ID, error) {
-	st, start, _, err := g.claim(wait{ctx: ctx}, 1)
-	if err != nil {
-		if ctx.Err() == nil {
-			g.tell(err)
-		}
-		return 0, err
+// claim takes up to n consecutive values, at least one, of one unit.
+func (g *Generator) claim(n uint64, inTurn bool) (st *state, start, taken uint64, err error) {
+	if !inTurn && !g.line.Empty() {
+		return g.claimSlowly(n, inTurn)
 	}
-	return g.id(st, start), nil
-}
-
-// claim takes up to n consecutive values, at least one, of one unit. It waits as the policy and w
-// have it.
-func (g *Generator) claim(w wait, n uint64) (st *state, start, taken uint64, err error) {
 	now := g.layout.unitAt(g.glance())
 	for {
 		st := g.state.Load()
 		next := st.cursor.next.Load()
 		p, err := st.plan(next, st.cursor.full.Load(), now)
 		if err != nil {
-			return g.claimSlowly(w, n)
+			return g.claimSlowly(n, inTurn)
 		}
 		if start, taken := st.cursor.take(&st.bounds, next, p, n); taken > 0 {
 			return st, start, taken, nil
@@ -146,36 +145,42 @@ func (g *Generator) claim(w wait, n uint64) (st *state, start, taken uint64, err
 }
 
 // claimSlowly is claim with a look at the real clock, on which errors rest.
-func (g *Generator) claimSlowly(w wait, n uint64) (st *state, start, taken uint64, err error) {
+func (g *Generator) claimSlowly(n uint64, inTurn bool) (st *state, start, taken uint64, err error) {
+	for {
+		st, next, p, err := g.look()
+		switch {
+		case err != nil:
+			return nil, 0, 0, err
+		case !inTurn && !g.line.Empty():
+			return nil, 0, 0, ErrExhausted // all that there are belong to those who wait
+		}
+		if start, taken := st.cursor.take(&st.bounds, next, p, n); taken > 0 {
+			return st, start, taken, nil
+		}
+	}
+}
+
+// look reads the state and the clock and returns what a claim may take by them, or why it may not.
+func (g *Generator) look() (st *state, next uint64, p plan, err error) {
 	for {
 		st := g.state.Load()
 		if st.closed {
-			return nil, 0, 0, ErrClosed
+			return st, 0, plan{}, ErrClosed
 		}
 		next := st.cursor.next.Load()
-		now := g.layout.unitAt(g.read()) // after next was loaded: see plan
-		full := st.cursor.full.Load()
-		p, err := st.plan(next, full, now)
-		if err == ErrClockBackward && g.policy.reaction == stepBack {
+		now := g.layout.unitAt(g.read()) // after next was loaded: see planAhead
+		p, err := st.plan(next, st.cursor.full.Load(), now)
+		if err == ErrClockBackward && st.steps > 0 {
 			st.cursor.leave(&st.bounds, next)
 			p, err = st.stepBack(next, now)
 		}
 		switch err {
-		case nil:
-			if start, taken := st.cursor.take(&st.bounds, next, p, n); taken > 0 {
-				return st, start, taken, nil
-			}
-			continue
 		case errFrozen:
 			g.settle()
-			continue
 		case ErrEndOfLife:
-			return nil, 0, 0, g.layout.ended()
-		}
-		st.cursor.raiseFull(p.full)
-		again := err == ErrExhausted && full > 0 && full+1 >= p.full
-		if err := w.until(g, st.due(next, now, err), err, again); err != nil {
-			return nil, 0, 0, err
+			return st, next, plan{}, g.layout.ended()
+		default:
+			return st, next, p, err
 		}
 	}
 }
@@ -211,7 +216,7 @@ func (g *Generator) Extend(end time.Time) error {
 		return err
 	}
 	longer.startAt(st.from)
-	longer.cursor, longer.past = st.cursor, st.past
+	longer.cursor, longer.past, longer.last = st.cursor, st.past, st.last
 	g.state.Store(longer)
 	return nil
 }
@@ -244,10 +249,20 @@ func (g *Generator) Replace(lease randflake.Lease) (lastUsed time.Time, err erro
 	if !ok {
 		return time.Time{}, fmt.Errorf("%w: start %s: expected one after %s, the last second that was used of this worker", ErrInvalidLease, lease.Start.Format(time.RFC3339), lastUsed.Format(time.RFC3339))
 	}
-	next.startAt(g.goOn(&next.bounds, st.newest(reached)))
+	next.last = st.lastUnit(reached)
+	next.startAt(g.goOn(&next.bounds, next.last))
 	next.cursor, next.past = newCursor(&next.bounds, &g.skipped), st.past+reached-st.base
 	g.state.Store(next)
 	return lastUsed, nil
+}
+
+// lastUnit returns the newest unit that was used up to next, under whichever lease, since the clock
+// was last seen to step back.
+func (st *state) lastUnit(next uint64) int64 {
+	if next == st.base {
+		return st.last
+	}
+	return st.newest(next)
 }
 
 // goOn returns the unit at which a new lease begins, when last is the newest one that was used before.
@@ -297,31 +312,14 @@ func (g *Generator) Freeze() {
 // over is the end of a lease that is frozen: a unit that no clock is before.
 const over = math.MinInt64
 
-// Ready returns nil if an ID can be made at present without waiting, and otherwise the error that
-// Generate would end with if it did not wait. It makes no ID and counts as no refusal.
+// Ready returns nil if an ID can be made at present, and otherwise the error that Generate would
+// return. It makes no ID and counts as no refusal.
 func (g *Generator) Ready() error {
-	for {
-		st := g.state.Load()
-		if st.closed {
-			return ErrClosed
-		}
-		next := st.cursor.next.Load()
-		now := g.layout.unitAt(g.read()) // after next was loaded: see plan
-		_, err := st.plan(next, st.cursor.full.Load(), now)
-		if err == ErrClockBackward && g.policy.reaction == stepBack {
-			_, err = st.stepBack(next, now)
-		}
-		switch err {
-		case errFrozen:
-			if g.settle(); g.state.Load() == st {
-				return ErrClosed // or about to be
-			}
-		case ErrEndOfLife:
-			return g.layout.ended()
-		default:
-			return err
-		}
+	_, _, _, err := g.look()
+	if err == nil && !g.line.Empty() {
+		return ErrExhausted
 	}
+	return err
 }
 
 // lastSecondUsed returns the second of the newest value up to next, or the one before the lease.
@@ -362,11 +360,12 @@ func (g *Generator) settle() {
 	defer g.mu.Unlock()
 }
 
-// tell tells of a refusal.
-func (g *Generator) tell(err error) {
-	if g.refused != nil {
+// told returns err after telling of it, if it is a refusal.
+func (g *Generator) told(err error) error {
+	if err != nil && g.refused != nil {
 		g.refused(err)
 	}
+	return err
 }
 
 // newState returns a state for a lease, all but its cursor.

@@ -65,7 +65,8 @@ func TestProblemOfFindsFaults(t *testing.T) {
 	}
 }
 
-// crowd has 8 goroutines make IDs at the same time, singly and by Fill, and returns what each made.
+// crowd has 8 goroutines make IDs at the same time, singly and in bulk, with and without waiting, and
+// returns what each made.
 func crowd(t *testing.T, g *Generator, each int) [][]ID {
 	made := make([][]ID, 8)
 	var makers sync.WaitGroup
@@ -75,13 +76,22 @@ func crowd(t *testing.T, g *Generator, each int) [][]ID {
 			for n := 0; n < each; {
 				var err error
 				taken := 0
-				if (n/1000+i)%4 == 0 {
+				switch (n/1000 + i) % 4 {
+				case 0:
+					taken, err = g.FillWait(t.Context(), ids[n:min(n+100, each)])
+				case 1:
 					taken, err = g.Fill(ids[n:min(n+100, each)])
-				} else if ids[n], err = g.Generate(); err == nil {
-					taken = 1
+				case 2:
+					if ids[n], err = g.Generate(); err == nil {
+						taken = 1
+					}
+				default:
+					if ids[n], err = g.Wait(t.Context()); err == nil {
+						taken = 1
+					}
 				}
 				n += taken
-				if err == ErrExhausted && g.policy.wait == 0 {
+				if err == ErrExhausted {
 					time.Sleep(time.Millisecond)
 				} else if err != nil {
 					t.Error(err)
@@ -98,13 +108,11 @@ func crowd(t *testing.T, g *Generator, each int) [][]ID {
 func TestCrowd(t *testing.T) {
 	l := mustLayout(t, Time(41), Static("worker", 5), Rollback(2), Sequence(12))
 	for name, options := range map[string][]Option{
-		"wait":         {WaitNext(time.Minute)},
-		"refuse":       {RefuseWhenUsedUp()},
+		"hold":         nil,
 		"run ahead":    {RunAhead(time.Hour)},
-		"a bit ahead":  {RunAhead(10 * time.Millisecond), WaitNext(time.Minute)},
-		"wait back":    {WaitBack(15 * time.Millisecond), WaitNext(time.Minute)},
-		"step back":    {StepBack(), WaitNext(time.Minute)},
-		"random start": {RandomStart(1000), WaitNext(time.Minute)},
+		"a bit ahead":  {RunAhead(10 * time.Millisecond)},
+		"step back":    {StepBack()},
+		"random start": {RandomStart(1000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, err := New(l, Forever(1), options...)
@@ -141,7 +149,7 @@ func TestCrowd(t *testing.T) {
 // count never goes down.
 func TestCrowdAcrossLeases(t *testing.T) {
 	l := mustLayout(t, Time(41), Static("worker", 10), Sequence(12))
-	g, err := New(l, Forever(1000), WaitNext(time.Minute))
+	g, err := New(l, Forever(1000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,10 +186,9 @@ func TestCrowdAcrossLeases(t *testing.T) {
 // twice, whatever the policy, and no unit has too many within one rollback.
 func TestCrowdUnderAMadClock(t *testing.T) {
 	for name, options := range map[string][]Option{
-		"hold":      {RefuseWhenUsedUp()},
-		"step back": {StepBack(), RefuseWhenUsedUp()},
-		"run ahead": {RunAhead(20 * time.Millisecond), RefuseWhenUsedUp()},
-		"wait back": {WaitBack(2 * time.Millisecond), RefuseWhenUsedUp()},
+		"hold":      nil,
+		"step back": {StepBack()},
+		"run ahead": {RunAhead(20 * time.Millisecond)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, options...)

@@ -2,6 +2,7 @@ package snowflake_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,24 +16,61 @@ func ExampleGenerator_Fill() {
 		return
 	}
 	defer generator.Close()
-	ids := make([]snowflake.ID, 10_000) // more than there are in two milliseconds: Fill waits
+	ids := make([]snowflake.ID, 100)
 	n, err := generator.Fill(ids)
-	fmt.Println(n, err, ids[0] < ids[9_999])
-	// Output: 10000 <nil> true
+	fmt.Println(n, err, ids[0] < ids[99])
+	// Output: 100 <nil> true
 }
 
-// Who must not be held up has the next call fail instead.
-func ExampleRefuseWhenUsedUp() {
-	noon := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	generator, err := snowflake.New(snowflake.JavaScript53(), snowflake.Forever(7),
-		snowflake.RefuseWhenUsedUp(), snowflake.WithClock(func() time.Time { return noon }))
+// More than there are in two milliseconds take that long.
+func ExampleGenerator_FillWait() {
+	generator, err := snowflake.New(snowflake.Worker10(), snowflake.Forever(7))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	n, err := generator.Fill(make([]snowflake.ID, 1000))
-	fmt.Println(n, err == snowflake.ErrExhausted)
-	// Output: 128 true
+	defer generator.Close()
+	ids := make([]snowflake.ID, 10_000)
+	n, err := generator.FillWait(context.Background(), ids)
+	fmt.Println(n, err, ids[0] < ids[9_999])
+	// Output: 10000 <nil> true
+}
+
+// Generate does not wait.
+func ExampleGenerator_Generate() {
+	noon := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	generator, err := snowflake.New(snowflake.JavaScript53(), snowflake.Forever(7),
+		snowflake.WithClock(func() time.Time { return noon }))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 128 {
+		if _, err := generator.Generate(); err != nil {
+			fmt.Println(err)
+		}
+	}
+	_, err = generator.Generate()
+	fmt.Println(errors.Is(err, snowflake.ErrExhausted))
+	// Output: true
+}
+
+// A clock that was set back is waited for, by 15 milliseconds at most.
+func ExampleGenerator_Wait() {
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	generator, err := snowflake.New(snowflake.JavaScript53(), snowflake.Forever(7),
+		snowflake.WithClock(func() time.Time { return now }))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	generator.Generate()
+	now = now.Add(-time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Millisecond)
+	defer cancel()
+	_, err = generator.Wait(ctx)
+	fmt.Println(errors.Is(err, context.DeadlineExceeded), errors.Is(err, snowflake.ErrClockBackward))
+	// Output: true true
 }
 
 // In a burst, the generator borrows from the next 10 milliseconds.
@@ -47,8 +85,8 @@ func ExampleRunAhead() {
 	}
 	ids := make([]snowflake.ID, 1000)
 	n, err := generator.Fill(ids)
-	parts, _ := layout.Inspect(ids[999])
-	fmt.Println(n, err, parts.Time.Sub(noon))
+	fields, _ := layout.Inspect(ids[999])
+	fmt.Println(n, err, fields.Time.Sub(noon))
 	// Output: 1000 <nil> 7ms
 }
 
@@ -61,7 +99,62 @@ func ExamplePin() {
 	}
 	defer generator.Close()
 	id, err := generator.Wait(context.Background())
-	parts, _ := layout.Inspect(id)
-	fmt.Println(parts.Static, err)
+	fields, _ := layout.Inspect(id)
+	fmt.Println(fields.Static, err)
 	// Output: map[datacenter:9 worker:2] <nil>
+}
+
+// The clock steps back by a minute, and the IDs of that time get another rollback.
+func ExampleStepBack() {
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	layout := snowflake.Node8()
+	generator, err := snowflake.New(layout, snowflake.Forever(7), snowflake.StepBack(), snowflake.WithClock(func() time.Time { return now }))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 2 {
+		id, err := generator.Generate()
+		fields, _ := layout.Inspect(id)
+		fmt.Println(fields.Time.Format(time.TimeOnly), fields.Rollback, err)
+		now = now.Add(-time.Minute)
+	}
+	// Output:
+	// 12:00:00 0 <nil>
+	// 11:59:00 1 <nil>
+}
+
+// Few IDs are made, and a hash of the last bits is to spread them over 16 shards.
+func ExampleRandomStart() {
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	generator, err := snowflake.New(snowflake.Worker10(), snowflake.Forever(7), snowflake.RandomStart(16), snowflake.WithClock(func() time.Time { return now }))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	shards := make(map[snowflake.ID]bool)
+	for range 1000 {
+		id, _ := generator.Generate()
+		shards[id%16] = true
+		now = now.Add(time.Second)
+	}
+	fmt.Println(len(shards), "shards")
+	// Output: 16 shards
+}
+
+// An alarm goes off when IDs run out.
+func ExampleOnRefusal() {
+	noon := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	generator, err := snowflake.New(snowflake.JavaScript53(), snowflake.Forever(7),
+		snowflake.WithClock(func() time.Time { return noon }),
+		snowflake.OnRefusal(func(err error) { fmt.Println(err) }))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	n, _ := generator.Fill(make([]snowflake.ID, 1000))
+	fmt.Println(n)
+	// Output:
+	// snowflake: no ID left in this unit of time: wait for the next one, run ahead of the clock, or use more workers
+	// 128
 }

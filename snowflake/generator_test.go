@@ -32,6 +32,7 @@ type bench struct {
 	testing.TB
 	*Generator
 	clock fakeClock
+	make  func() (ID, error) // Generate, or what waits
 	made  map[ID]bool
 	last  ID
 }
@@ -44,13 +45,13 @@ func newBench(t testing.TB, options ...Option) *bench {
 
 func newBenchFor(t testing.TB, l *Layout, lease randflake.Lease, options ...Option) *bench {
 	t.Helper()
-	b := &bench{TB: t, made: map[ID]bool{}, last: -1}
+	b := &bench{TB: t, made: map[ID]bool{}}
 	b.clock.ms.Store(lease.Start.UnixMilli() + 1000)
 	g, err := New(l, lease, append([]Option{WithClock(b.clock.now)}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Generator = g
+	b.Generator, b.make = g, g.Generate
 	return b
 }
 
@@ -60,9 +61,9 @@ func (b *bench) want(n int, ms int64) Fields {
 	b.Helper()
 	var p Fields
 	for range n {
-		id, err := b.Generate()
+		id, err := b.make()
 		if err != nil {
-			b.Fatalf("Generate: %v", err)
+			b.Fatal(err)
 		}
 		if b.made[id] {
 			b.Errorf("ID %d was made twice", id)
@@ -106,7 +107,7 @@ func TestGenerateComposesIDs(t *testing.T) {
 }
 
 func TestFill(t *testing.T) {
-	b := newBench(t, RefuseWhenUsedUp())
+	b := newBench(t)
 	ids := make([]ID, 20)
 	n, err := b.Fill(ids[:3])
 	m, err2 := b.Fill(ids[3:])
@@ -126,14 +127,14 @@ func TestFill(t *testing.T) {
 // A lease of one second in units of a second, for each way in which epoch and seconds can lie: no
 // unit reaches outside, and lastUsed covers every one.
 func TestUnitsLieInTheLease(t *testing.T) {
-	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
+	for _, unit := range []time.Duration{time.Millisecond, 7 * time.Millisecond, 10 * time.Millisecond, time.Second, 1300 * time.Millisecond} {
 		for _, offset := range []time.Duration{0, time.Millisecond, 7 * time.Millisecond, 999 * time.Millisecond} {
 			l, err := NewLayout("offset", epoch2025.Add(offset), unit, Time(31), Static("worker", 2), Sequence(3))
 			if err != nil {
 				t.Fatal(err)
 			}
 			lease := testLease(1, 0, 3)
-			b := newBenchFor(t, l, lease, RefuseWhenUsedUp())
+			b := newBenchFor(t, l, lease)
 			b.clock.ms.Store(lease.Start.UnixMilli() - 5)
 			for range 3010 {
 				if id, err := b.Generate(); err == nil {
@@ -168,12 +169,17 @@ func TestNewRefusesLeases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	far := func(second int64) time.Time { return time.Unix(second, 0) }
 	for _, test := range []struct {
 		name   string
 		layout *Layout
 		lease  randflake.Lease
 		text   string
 	}{
+		{"start that overflows", l, randflake.Lease{Start: far(2305843011008994672), End: far(2305843011008994673)}, "1970 to 9999"},
+		{"start in years of five digits", l, randflake.Lease{Start: far(253402300800), End: far(253402300801)}, "1970 to 9999"},
+		{"end that overflows", l, with(func(l *randflake.Lease) { l.End = far(2305843011008994672) }), "1970 to 9999"},
+		{"start before 1970", l, with(func(l *randflake.Lease) { l.Start = far(-2305843011008994672) }), "1970 to 9999"},
 		{"two nodes", l, with(func(l *randflake.Lease) { l.LastNode = 2 }), "nodes 1 to 2"},
 		{"no such worker", l, testLease(128, 0, 60), "worker 128: expected at most 127"},
 		{"start", l, with(func(l *randflake.Lease) { l.Start = l.Start.Add(1) }), "whole second"},
@@ -198,7 +204,7 @@ func TestEndOfLife(t *testing.T) {
 	l := mustLayout(t, Time(30), Static("worker", 3), Sequence(2)) // ends after 12.4 days
 	end := l.Expires()
 	lease := randflake.Lease{Start: epoch2025, End: end.Truncate(time.Second).Add(time.Hour)}
-	b := newBenchFor(t, l, lease, RefuseWhenUsedUp())
+	b := newBenchFor(t, l, lease)
 	b.clock.ms.Store(end.UnixMilli() - 1)
 	for i := range 4 {
 		id, err := b.Generate()
@@ -245,7 +251,7 @@ func TestLeaseBeginsAndEnds(t *testing.T) {
 
 // A lease that was used goes on where it is when it is extended.
 func TestExtendKeepsTheCursor(t *testing.T) {
-	b := newBench(t, RefuseWhenUsedUp())
+	b := newBench(t)
 	b.want(5, 0)
 	if err := b.Extend(b.Lease().End.Add(time.Hour)); err != nil {
 		t.Fatal(err)
@@ -258,7 +264,7 @@ func TestExtendKeepsTheCursor(t *testing.T) {
 }
 
 func TestReplace(t *testing.T) {
-	b := newBench(t, RefuseWhenUsedUp())
+	b := newBench(t)
 	start := b.Lease().Start
 	// Nothing was used: the second before the start, and the same worker can have the same time.
 	if last, err := b.Replace(testLease(1, 0, 70)); !last.Equal(start.Add(-time.Second)) || err != nil {
@@ -295,10 +301,31 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// A lease that is not used in between changes nothing: IDs go on above the newest of all leases.
+func TestReplaceRemembersTheNewestUnit(t *testing.T) {
+	for _, between := range []randflake.Lease{testLease(1, 30, 60), testLease(3, 0, 60)} {
+		b := newBench(t, RunAhead(5*time.Second))
+		for ms := range int64(5001) {
+			b.want(8, ms)
+		}
+		before := b.last
+		for _, lease := range []randflake.Lease{between, testLease(2, 0, 60)} {
+			if _, err := b.Replace(lease); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.refuses(ErrExhausted)
+		b.step(1)
+		if b.want(1, 5001); b.last <= before {
+			t.Errorf("%d after %d", b.last, before)
+		}
+	}
+}
+
 // When the clock has stepped back a new worker starts at the clock's present.
 func TestReplaceAfterAStepBack(t *testing.T) {
-	b := newBench(t, WaitBack(0))
-	b.want(3, 0)
+	b := newBench(t)
+	b.want(8, 0)
 	b.step(-500)
 	b.refuses(ErrClockBackward)
 	if _, err := b.Replace(testLease(2, 0, 60)); err != nil {
@@ -377,13 +404,21 @@ func TestForever(t *testing.T) {
 }
 
 func TestGenerateDoesNotAllocate(t *testing.T) {
-	for name, option := range map[string]Option{"run ahead": RunAhead(time.Hour), "wait": WaitNext(time.Second), "refuse": RefuseWhenUsedUp()} {
+	ids := make([]ID, 3)
+	for name, option := range map[string]Option{"run ahead": RunAhead(time.Hour), "refuse": RunAhead(0)} {
 		g, err := New(mustLayout(t, Time(41), Static("worker", 10), Sequence(12)), Forever(1), option)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := testing.AllocsPerRun(20_000, func() { g.Generate() }); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
+		for call, f := range map[string]func(){
+			"Generate": func() { g.Generate() },
+			"Fill":     func() { g.Fill(ids) },
+			"Wait":     func() { g.Wait(t.Context()) },
+			"FillWait": func() { g.FillWait(t.Context(), ids) },
+		} {
+			if n := testing.AllocsPerRun(20_000, f); n > 0.1 && (name == "run ahead" || call == "Generate" || call == "Fill") {
+				t.Errorf("%s: %s: %v allocations", name, call, n)
+			}
 		}
 		g.Close()
 	}

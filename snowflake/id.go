@@ -10,40 +10,22 @@ import (
 	"strconv"
 )
 
-// An ID is a 63-bit identifier that sorts by time: it is never negative, and begins with the bits
-// of the time. Its text form is decimal, of 1 to 19 digits; for text that sorts as IDs do see
+// An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the time.
+// In layouts of 63 bits or fewer, which is all but Discord's among the presets, it fits an int64 and is
+// never negative there. Its text form is decimal, of 1 to 20 digits; for text that sorts as IDs do see
 // Base32, Base58 and Base62.
 //
 // Only a [Layout] can tell what an ID holds.
-type ID int64
+type ID uint64
 
 // maxDigits is the length of the longest decimal form.
-const maxDigits = 19
+const maxDigits = 20
 
 // Parse reads the decimal form of an ID. Each ID has exactly one: leading zeros, signs, white space
-// and values of more than 63 bits are errors that wrap ErrInvalidID.
+// and values of more than 64 bits are errors that wrap ErrInvalidID.
 func Parse(text string) (ID, error) { return parse(text) }
 
-func parse[T string | []byte](text T) (ID, error) {
-	if len(text) == 0 || len(text) > maxDigits {
-		return 0, fmt.Errorf("%w: %d characters: expected 1 to %d decimal digits", ErrInvalidID, len(text), maxDigits)
-	}
-	var value uint64
-	for i := 0; i < len(text); i++ {
-		digit := text[i] - '0'
-		if digit > 9 {
-			return 0, fmt.Errorf("%w: %q: expected decimal digits", ErrInvalidID, text)
-		}
-		value = value*10 + uint64(digit)
-	}
-	switch {
-	case text[0] == '0' && len(text) > 1:
-		return 0, fmt.Errorf("%w: %q: expected no leading zeros", ErrInvalidID, text)
-	case value > math.MaxInt64:
-		return 0, fmt.Errorf("%w: %q: expected at most %d", ErrInvalidID, text, int64(math.MaxInt64))
-	}
-	return ID(value), nil
-}
+func parse[T string | []byte](text T) (ID, error) { return parseDigits(text, 10) }
 
 // set assigns the ID that text stands for, or leaves id as it is.
 func set[T string | []byte](id *ID, text T) error {
@@ -55,27 +37,13 @@ func set[T string | []byte](id *ID, text T) error {
 	return nil
 }
 
-// check returns an error that wraps ErrInvalidID when id is negative.
-func (id ID) check() error {
-	if id < 0 {
-		return fmt.Errorf("%w: %d: expected 0 or more", ErrInvalidID, int64(id))
-	}
-	return nil
-}
-
 // String returns the decimal form.
-func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
+func (id ID) String() string { return strconv.FormatUint(uint64(id), 10) }
 
-// AppendText appends the decimal form to b. A negative ID is an error that wraps ErrInvalidID, as
-// it is with all methods that write an ID for others to read.
-func (id ID) AppendText(b []byte) ([]byte, error) {
-	if err := id.check(); err != nil {
-		return b, err
-	}
-	return strconv.AppendInt(b, int64(id), 10), nil
-}
+// AppendText appends the decimal form to b. The error is always nil.
+func (id ID) AppendText(b []byte) ([]byte, error) { return strconv.AppendUint(b, uint64(id), 10), nil }
 
-// MarshalText returns the decimal form.
+// MarshalText returns the decimal form. The error is always nil.
 func (id ID) MarshalText() ([]byte, error) {
 	return id.AppendText(make([]byte, 0, maxDigits))
 }
@@ -83,15 +51,13 @@ func (id ID) MarshalText() ([]byte, error) {
 // UnmarshalText is Parse.
 func (id *ID) UnmarshalText(text []byte) error { return set(id, text) }
 
-// AppendBinary appends the ID's 8 bytes to b, in big-endian order, so that they sort as IDs do.
+// AppendBinary appends the ID's 8 bytes to b, in big-endian order, so that they sort as IDs do. The
+// error is always nil.
 func (id ID) AppendBinary(b []byte) ([]byte, error) {
-	if err := id.check(); err != nil {
-		return b, err
-	}
 	return binary.BigEndian.AppendUint64(b, uint64(id)), nil
 }
 
-// MarshalBinary returns the ID's 8 bytes, in big-endian order.
+// MarshalBinary returns the ID's 8 bytes, in big-endian order. The error is always nil.
 func (id ID) MarshalBinary() ([]byte, error) {
 	return id.AppendBinary(make([]byte, 0, 8))
 }
@@ -101,21 +67,14 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 	if len(data) != 8 {
 		return fmt.Errorf("%w: %d bytes: expected 8", ErrInvalidID, len(data))
 	}
-	read := ID(binary.BigEndian.Uint64(data))
-	if err := read.check(); err != nil {
-		return err
-	}
-	*id = read
+	*id = ID(binary.BigEndian.Uint64(data))
 	return nil
 }
 
 // MarshalJSON returns the decimal form as a JSON string: JavaScript's numbers would round IDs of more
-// than 53 bits.
+// than 53 bits. The error is always nil.
 func (id ID) MarshalJSON() ([]byte, error) {
-	b, err := id.AppendText(append(make([]byte, 0, maxDigits+2), '"'))
-	if err != nil {
-		return nil, err
-	}
+	b := strconv.AppendUint(append(make([]byte, 0, maxDigits+2), '"'), uint64(id), 10)
 	return append(b, '"'), nil
 }
 
@@ -136,23 +95,28 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return set(id, data)
 }
 
-// Value returns the ID as an int64, for a BIGINT column. For a text column pass String(), Base32() or
-// the like.
+// Value returns the ID as an int64, for a BIGINT column, or in its decimal form where it does not fit:
+// such an ID needs a BIGINT UNSIGNED, a NUMERIC(20) or a text column. To write another text form pass
+// Base32() or the like. The error is always nil.
 func (id ID) Value() (driver.Value, error) {
-	if err := id.check(); err != nil {
-		return nil, err
+	if id > math.MaxInt64 {
+		return id.String(), nil
 	}
 	return int64(id), nil
 }
 
-// Scan reads an ID from an integer column, or the decimal form from a text column. For a column
-// that may be NULL use sql.Null[ID].
+// Scan reads an ID from an integer column, signed or not, or the decimal form from a text column or
+// from a driver that returns integers as text. A negative number is an error that wraps ErrInvalidID.
+// For a column that may be NULL use sql.Null[ID].
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:
-		if err := ID(v).check(); err != nil {
-			return err
+		if v < 0 {
+			return fmt.Errorf("%w: %d: expected 0 or more", ErrInvalidID, v)
 		}
+		*id = ID(v)
+		return nil
+	case uint64:
 		*id = ID(v)
 		return nil
 	case string:

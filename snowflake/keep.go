@@ -2,7 +2,6 @@ package snowflake
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
@@ -31,23 +30,20 @@ func (k *Keeper) Generator() *Generator { return k.generator }
 // goroutine, and the lease, until Close; it does not close the store.
 //
 // The nodes of the store are the worker numbers, from 0 up to the number of workers that the layout
-// has room for in the fields that are not pinned. When all of them are taken Keep fails with
+// has room for in the parts that are not pinned. When all of them are taken Keep fails with
 // lease.ErrNoRange. It fails as New does when options or lease do not go with the layout, and
 // otherwise as lease.Keep does.
 //
 // All IDs that must not meet, which are those in one ID space, need one store: two stores grant the
-// same worker number. All keepers of an ID space must pin the same fields too, to whichever values,
+// same worker number. All keepers of an ID space must pin the same parts too, to whichever values,
 // because the number fills what is not pinned: with 5 bits for each, worker 3 of datacenter 1 is
 // number 35 to those who do not pin the datacenter, and 3 to those who do. The other way round there
 // is no danger: several layouts may share a store, but they share its numbers then.
 func Keep(ctx context.Context, store lease.Store, layout *Layout, options ...KeepOption) (*Keeper, error) {
-	if layout == nil {
-		return nil, fmt.Errorf("%w: layout is nil: expected one", ErrInvalidLayout)
-	}
 	var k keeping
 	for _, option := range options {
 		if option == nil {
-			return nil, invalidOption("Keep", option, "an option that is not nil")
+			return nil, errNilOption
 		}
 		option.applyTo(&k)
 	}
@@ -59,7 +55,10 @@ func Keep(ctx context.Context, store lease.Store, layout *Layout, options ...Kee
 	if err != nil {
 		return nil, err
 	}
-	k.lease = append(k.lease, lease.WithNodes(1), lease.WithBelow(uint32(min(workers, randflake.MaxNode+1))), lease.WithUntil(layout.Expires()), lease.WithClock(set.now))
+	k.lease = append(k.lease, lease.WithNodes(1), lease.WithBelow(uint32(min(workers, randflake.MaxNode+1))), lease.WithUntil(layout.Expires()))
+	if set.now != nil {
+		k.lease = append(k.lease, lease.WithClock(set.now))
+	}
 
 	var generator *Generator
 	kept, err := lease.KeepFor(ctx, store, func(l randflake.Lease, onRefusal func(error)) (lease.Holder, error) {

@@ -23,7 +23,6 @@ func ExampleKeep() {
 	store := leasetest.NewMemory(store.DefaultLimits(), nil)
 	keeper, err := snowflake.Keep(context.Background(), store, layout,
 		snowflake.Pin("region", 2),
-		snowflake.WaitBack(15*time.Millisecond),
 		snowflake.Leasing(lease.WithTTL(time.Minute), lease.WithLogger(slog.New(slog.DiscardHandler))))
 	if err != nil {
 		fmt.Println(err)
@@ -34,8 +33,8 @@ func ExampleKeep() {
 		fmt.Println(err)
 		return
 	}
-	parts, _ := layout.Inspect(id)
-	fmt.Println(parts.Static)
+	fields, _ := layout.Inspect(id)
+	fmt.Println(fields.Static)
 	fmt.Println(keeper.Close())
 	// Output:
 	// map[region:2 worker:0]

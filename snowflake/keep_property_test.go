@@ -204,11 +204,9 @@ func (h *history) begin(ctx context.Context, p *process) {
 		h.plant(p.line)
 	}
 	policies := []snowflake.Option{
-		snowflake.HoldUnit(),
-		snowflake.WaitBack(15 * time.Millisecond),
+		snowflake.RunAhead(0),
 		snowflake.StepBack(),
 		snowflake.RunAhead(3 * time.Second),
-		snowflake.RefuseWhenUsedUp(),
 		snowflake.RandomStart(4),
 	}
 	p.keeper, _ = snowflake.Keep(ctx, p.line, h.layout, policies[h.IntN(len(policies))], policies[h.IntN(len(policies))],

@@ -8,7 +8,7 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// ready says what Generate would, and makes no ID.
+// Ready says what Generate would, and makes no ID.
 func TestReady(t *testing.T) {
 	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	layout, err := NewLayout("ready", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
@@ -27,21 +27,21 @@ func TestReady(t *testing.T) {
 		clock  time.Duration
 		want   error
 	}{
-		{"at first", HoldUnit(), nil, time.Second, nil},
-		{"too early", HoldUnit(), nil, -time.Second, ErrLeaseNotStarted},
-		{"too late", HoldUnit(), nil, time.Minute, ErrLeaseEnded},
-		{"unit in use", HoldUnit(), []step{{time.Second, 15}}, time.Second, nil},
-		{"unit used up", HoldUnit(), []step{{time.Second, 16}}, time.Second, ErrExhausted},
-		{"unit passed", HoldUnit(), []step{{time.Second, 16}}, time.Second + time.Millisecond, nil},
-		{"clock back by little", HoldUnit(), []step{{20 * time.Second, 1}}, 15 * time.Second, nil},
-		{"clock back by much", HoldUnit(), []step{{20 * time.Second, 1}}, 5 * time.Second, ErrClockBackward},
-		{"no step left out", WaitBack(0), []step{{20 * time.Second, 1}}, 19 * time.Second, ErrClockBackward},
+		{"at first", RunAhead(0), nil, time.Second, nil},
+		{"too early", RunAhead(0), nil, -time.Second, ErrLeaseNotStarted},
+		{"too late", RunAhead(0), nil, time.Minute, ErrLeaseEnded},
+		{"unit in use", RunAhead(0), []step{{time.Second, 15}}, time.Second, nil},
+		{"unit used up", RunAhead(0), []step{{time.Second, 16}}, time.Second, ErrExhausted},
+		{"unit passed", RunAhead(0), []step{{time.Second, 16}}, time.Second + time.Millisecond, nil},
+		{"clock back by little", RunAhead(0), []step{{20 * time.Second, 1}}, 15 * time.Second, nil},
+		{"clock back by much", RunAhead(0), []step{{20 * time.Second, 1}}, 5 * time.Second, ErrClockBackward},
+		{"clock back, unit used up", RunAhead(0), []step{{20 * time.Second, 16}}, 19 * time.Second, ErrClockBackward},
 		{"a step back", StepBack(), []step{{20 * time.Second, 1}}, 5 * time.Second, nil},
 		{"the last step back", StepBack(), []step{{20 * time.Second, 1}, {15 * time.Second, 1}, {10 * time.Second, 1}}, 5 * time.Second, nil},
 		{"a step too many", StepBack(), []step{{20 * time.Second, 1}, {15 * time.Second, 1}, {10 * time.Second, 1}, {5 * time.Second, 1}}, time.Second, ErrClockBackward},
 	} {
 		now := start
-		g, err := New(layout, randflake.Lease{Start: start, End: start.Add(time.Minute)}, tt.policy, RefuseWhenUsedUp(), WithClock(func() time.Time { return now }))
+		g, err := New(layout, randflake.Lease{Start: start, End: start.Add(time.Minute)}, tt.policy, WithClock(func() time.Time { return now }))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,10 +61,6 @@ func TestReady(t *testing.T) {
 		}
 		if _, err := g.Generate(); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
 			t.Errorf("%s: Generate: %v, want %v", tt.name, err, tt.want)
-		}
-		g.state.Load().cursor.freeze(func(uint64) bool { return true }) // Close has begun
-		if err := g.Ready(); tt.want == nil && err != ErrClosed {
-			t.Errorf("%s: Ready while closing: %v, want ErrClosed", tt.name, err)
 		}
 	}
 	g, err := New(layout, Forever(1))

@@ -49,9 +49,9 @@ func keptLayout(t testing.TB, workerBits int) *snowflake.Layout {
 	return layoutOf(t, time.Millisecond, snowflake.Time(41), snowflake.Static("worker", workerBits), snowflake.Rollback(2), snowflake.Sequence(4))
 }
 
-func layoutOf(t testing.TB, unit time.Duration, fields ...snowflake.Part) *snowflake.Layout {
+func layoutOf(t testing.TB, unit time.Duration, parts ...snowflake.Part) *snowflake.Layout {
 	t.Helper()
-	l, err := snowflake.NewLayout("kept", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), unit, fields...)
+	l, err := snowflake.NewLayout("kept", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), unit, parts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,16 +108,28 @@ func (s *shop) wantSwaps(k *snowflake.Keeper, want uint64) {
 	}
 }
 
+// useUnit uses a unit up, and returns its last ID and the worker's.
+func (s *shop) useUnit(k *snowflake.Keeper) (snowflake.ID, snowflake.Fields) {
+	s.Helper()
+	for range 15 {
+		s.generate(k)
+	}
+	return s.generate(k)
+}
+
+// As the articles on clocks that step back have it: wait for less than 15 ms, beyond that go on as
+// another worker.
 func TestKeepRidesOutSmallSteps(t *testing.T) {
 	inShop(t, func(s *shop) {
-		k := s.keep(keptLayout(t, 1), snowflake.WaitBack(15*time.Millisecond))
-		first, p := s.generate(k)
+		k := s.keep(keptLayout(t, 1))
+		first, p := s.useUnit(k)
 		s.clock.step(-10 * time.Millisecond)
 		begin := time.Now()
-		second, q := s.generate(k)
-		if waited := time.Since(begin); waited < 10*time.Millisecond || waited > 15*time.Millisecond {
-			t.Errorf("waited for %v, want 10 ms or a little more", waited)
+		second, err := k.Generator().Wait(s.Context())
+		if waited := time.Since(begin); waited < 10*time.Millisecond || waited > 15*time.Millisecond || err != nil {
+			t.Errorf("waited for %v, %v, want 10 ms or a little more", waited, err)
 		}
+		q, _ := k.Generator().Layout().Inspect(second)
 		if second <= first || q.Static["worker"] != p.Static["worker"] {
 			t.Errorf("%+v after %+v: want the same worker, later", q, p)
 		}
@@ -126,12 +138,31 @@ func TestKeepRidesOutSmallSteps(t *testing.T) {
 	})
 }
 
+// Beyond 15 ms Wait goes on as another worker, as soon as there is one.
+func TestKeepSwapsWorkerUnderWait(t *testing.T) {
+	inShop(t, func(s *shop) {
+		k := s.keep(keptLayout(t, 1))
+		s.useUnit(k)
+		s.clock.step(-20 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(s.Context(), 15*time.Millisecond)
+		defer cancel()
+		if _, err := k.Generator().Wait(ctx); !errors.Is(err, snowflake.ErrClockBackward) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Wait: %v, want ErrClockBackward and the end of the context", err)
+		}
+		id, err := k.Generator().Wait(s.Context())
+		if p, _ := k.Generator().Layout().Inspect(id); err != nil || p.Static["worker"] != 1 {
+			t.Errorf("Wait: %+v, %v, want worker 1", p, err)
+		}
+		s.wantSwaps(k, 1)
+	})
+}
+
 // A larger step swaps the worker. The old one is back in the store up to the last second that it was
 // used for, and serves somebody else from the next one on.
 func TestKeepSwapsWorkerWhenTheClockStepsBack(t *testing.T) {
 	inShop(t, func(s *shop) {
 		layout := keptLayout(t, 1)
-		k := s.keep(layout, snowflake.WaitBack(15*time.Millisecond))
+		k := s.keep(layout)
 		made := make(map[snowflake.ID]bool)
 		id, first := s.generate(k)
 		made[id] = true
@@ -179,7 +210,7 @@ func TestKeepSwapsWorkerWhenTheClockStepsBack(t *testing.T) {
 	})
 }
 
-// The default policy goes on in the unit that it is in, and swaps the worker when that is used up.
+// The generator goes on in the unit that it is in, and swaps the worker when that is used up.
 func TestKeepSwapsWorkerWhenTheHeldUnitIsUsedUp(t *testing.T) {
 	inShop(t, func(s *shop) {
 		k := s.keep(keptLayout(t, 2))
@@ -222,7 +253,7 @@ func TestKeepSwapsWorkerAfterTheLastStepBack(t *testing.T) {
 func TestKeepTriesBeforeItSwaps(t *testing.T) {
 	for _, passes := range []bool{false, true} {
 		inShop(t, func(s *shop) {
-			k := s.keep(keptLayout(t, 2), snowflake.WaitBack(0))
+			k := s.keep(keptLayout(t, 2))
 			s.generate(k)
 			s.clock.step(-time.Minute)
 			s.wantRefused(k, snowflake.ErrClockBackward)
@@ -255,7 +286,7 @@ func (a *asked) Acquire(ctx context.Context, req lease.Request) (lease.Record, e
 	return a.Store.Acquire(ctx, req)
 }
 
-// Keep asks for one node that the fields which are not pinned can hold.
+// Keep asks for one node that the parts which are not pinned can hold.
 func TestKeepAsksForAWorkerNumber(t *testing.T) {
 	pin := snowflake.Pin
 	for _, tt := range []struct {
@@ -264,11 +295,11 @@ func TestKeepAsksForAWorkerNumber(t *testing.T) {
 		options []snowflake.KeepOption
 		below   uint32
 	}{
-		{"no field", nil, nil, 1},
-		{"one field", []snowflake.Part{snowflake.Static("worker", 10)}, nil, 1024},
-		{"two fields", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, nil, 512},
-		{"high field pinned", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, []snowflake.KeepOption{pin("datacenter", 3)}, 16},
-		{"low field pinned", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, []snowflake.KeepOption{pin("worker", 3)}, 32},
+		{"no part", nil, nil, 1},
+		{"one part", []snowflake.Part{snowflake.Static("worker", 10)}, nil, 1024},
+		{"two parts", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, nil, 512},
+		{"high part pinned", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, []snowflake.KeepOption{pin("datacenter", 3)}, 16},
+		{"low part pinned", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, []snowflake.KeepOption{pin("worker", 3)}, 32},
 		{"all pinned", []snowflake.Part{snowflake.Static("worker", 10)}, []snowflake.KeepOption{pin("worker", 1000)}, 1},
 		{"all nodes", []snowflake.Part{snowflake.Static("worker", 17)}, nil, randflake.MaxNode + 1},
 		{"more than all nodes", []snowflake.Part{snowflake.Static("worker", 18)}, nil, randflake.MaxNode + 1},
@@ -313,7 +344,7 @@ func TestKeepTakesEachWorkerOnce(t *testing.T) {
 func TestKeepSharesClockAndRefusals(t *testing.T) {
 	inShop(t, func(s *shop) {
 		var told []error
-		k := s.keep(keptLayout(t, 2), snowflake.WaitBack(0), snowflake.OnRefusal(func(err error) { told = append(told, err) }))
+		k := s.keep(keptLayout(t, 2), snowflake.OnRefusal(func(err error) { told = append(told, err) }))
 		s.generate(k)
 		left := k.Status().Left
 		s.clock.step(time.Minute)
@@ -372,9 +403,11 @@ func TestKeepRefuses(t *testing.T) {
 		}{
 			{"no layout", nil, quiet, snowflake.ErrInvalidLayout},
 			{"option that is nil", layout, nil, snowflake.ErrInvalidOption},
-			{"pin of no field", layout, snowflake.Pin("datacenter", 1), snowflake.ErrInvalidOption},
+			{"zero layout", new(snowflake.Layout), quiet, snowflake.ErrInvalidLayout},
+			{"generator's option that is nil", layout, snowflake.Option(nil), snowflake.ErrInvalidOption},
+			{"pin of no part", layout, snowflake.Pin("datacenter", 1), snowflake.ErrInvalidOption},
 			{"pin too large", layout, snowflake.Pin("worker", 1024), snowflake.ErrInvalidOption},
-			{"no rollback field", layout, snowflake.StepBack(), snowflake.ErrInvalidOption},
+			{"no rollback part", layout, snowflake.StepBack(), snowflake.ErrInvalidOption},
 			{"lease option that is nil", layout, snowflake.Leasing(nil), lease.ErrInvalidRequest},
 			{"TTL too short", layout, snowflake.Leasing(lease.WithTTL(time.Second)), lease.ErrInvalidRequest},
 		} {

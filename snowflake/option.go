@@ -1,16 +1,11 @@
 package snowflake
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/randflake/randflake/internal/coarse"
 )
-
-// ErrInvalidOption says that an option can't be used, with this layout or at all; the error that
-// wraps it says why.
-var ErrInvalidOption = errors.New("snowflake: invalid option")
 
 // An Option changes how New makes a generator. Of several that contradict each other the last one
 // holds.
@@ -25,9 +20,15 @@ type settings struct {
 	err     error            // what was wrong with an option, or nil
 }
 
-func newSettings(l *Layout, options []Option) (settings, error) {
-	s := settings{policy: defaultPolicy, now: coarse.OfBubble()}
+func newSettings(l *Layout, options []Option) (s settings, err error) {
+	if err := l.check(); err != nil {
+		return s, err
+	}
+	s.now = coarse.OfBubble()
 	for _, option := range options {
+		if option == nil {
+			return s, errNilOption
+		}
 		option(&s)
 	}
 	if s.err == nil {
@@ -36,8 +37,8 @@ func newSettings(l *Layout, options []Option) (settings, error) {
 	return s, s.err
 }
 
-// Pin fixes the value of a static field, such as a datacenter's. The worker number fills the static
-// fields that are not pinned.
+// Pin fixes the value of a static part, such as a datacenter's. The worker number fills the static
+// parts that are not pinned.
 func Pin(name string, value uint64) Option {
 	return func(s *settings) { s.pins = append(s.pins, pin{name, value}) }
 }
@@ -46,15 +47,21 @@ func Pin(name string, value uint64) Option {
 // It is meant for tests and simulations. Waiting takes real time all the same: by timers, which
 // don't know of now.
 func WithClock(now func() time.Time) Option {
-	return func(s *settings) { s.now = now }
+	return func(s *settings) {
+		s.require(now != nil, "WithClock", "nil", "a function")
+		s.now = now
+	}
 }
 
-// OnRefusal has f called with the error whenever Generate or Fill can't make an ID, and whenever
-// Wait goes on waiting where Generate would have refused, in the goroutine that asked for the ID.
-// Whoever keeps the generator's lease alive learns that way, without delay, that another one is
-// needed. It must return quickly and must not use the generator.
+// OnRefusal has f called with the error whenever Generate or Fill can't make an ID, whenever Wait or
+// FillWait gives up for another reason than the end of its context, and every 100 ms while they wait for
+// what takes longer than 15 ms. So Keep learns, without delay, that another lease is needed. f is called
+// in any goroutine, several at a time; it must return quickly and must not use the generator.
 func OnRefusal(f func(err error)) Option {
-	return func(s *settings) { s.refused = f }
+	return func(s *settings) {
+		s.require(f != nil, "OnRefusal", "nil", "a function")
+		s.refused = f
+	}
 }
 
 // require notes what is wrong with an option's argument unless ok.
@@ -67,3 +74,5 @@ func (s *settings) require(ok bool, option string, value any, expected string) {
 func invalidOption(option string, value any, expected string) error {
 	return fmt.Errorf("%w: %s: %v: expected %s", ErrInvalidOption, option, value, expected)
 }
+
+var errNilOption = fmt.Errorf("%w: it is nil: expected what a function of this package returns", ErrInvalidOption)

@@ -22,17 +22,19 @@ func TestOptionsAreChecked(t *testing.T) {
 		kind   error
 		text   string
 	}{
-		{"WaitNext 0", small, WaitNext(0), ErrInvalidOption, "WaitNext: 0s: expected more than 0"},
+		{"nil", small, nil, ErrInvalidOption, "nil"},
+		{"no clock", small, WithClock(nil), ErrInvalidOption, "WithClock: nil: expected a function"},
+		{"nobody to tell", small, OnRefusal(nil), ErrInvalidOption, "OnRefusal: nil: expected a function"},
+		{"no layout", nil, RunAhead(0), ErrInvalidLayout, "nil or zero"},
+		{"zero layout", new(Layout), RunAhead(0), ErrInvalidLayout, "nil or zero"},
 		{"RunAhead -1", small, RunAhead(-1), ErrInvalidOption, "RunAhead: -1ns: expected 0 or more"},
 		{"RunAhead less than a unit", seconds, RunAhead(999 * time.Millisecond), ErrInvalidOption, "at least 1s"},
-		{"WaitBack -1", small, WaitBack(-1), ErrInvalidOption, "WaitBack"},
-		{"StepBack without a field", plain, StepBack(), ErrInvalidOption, "rollback field"},
+		{"StepBack without a part", plain, StepBack(), ErrInvalidOption, "rollback part"},
 		{"RandomStart 0", small, RandomStart(0), ErrInvalidOption, "at least 1"},
 		{"RandomStart 9", small, RandomStart(9), ErrInvalidOption, "at most 8"},
 		{"Pin what is not there", small, Pin("shard", 1), ErrInvalidOption, "shard"},
 		{"Pin what does not fit", small, Pin("datacenter", 4), ErrInvalidOption, "at most 3"},
 		{"RunAhead 0", seconds, RunAhead(0), nil, ""},
-		{"WaitBack 0", small, WaitBack(0), nil, ""},
 		{"RandomStart 8", small, RandomStart(8), nil, ""},
 		{"RandomStart 1", small, RandomStart(1), nil, ""},
 	} {
@@ -50,11 +52,10 @@ func TestOptionsAreChecked(t *testing.T) {
 }
 
 func TestLastOptionHolds(t *testing.T) {
-	b := newBench(t, WaitNext(time.Hour), RefuseWhenUsedUp(), StepBack(), WaitBack(time.Hour), HoldUnit())
-	b.want(1, 0)
-	b.step(-1)
-	b.want(7, 0)
-	b.refuses(ErrClockBackward)
+	b := newBench(t, RunAhead(time.Hour), RunAhead(time.Millisecond))
+	b.want(8, 0)
+	b.want(8, 1)
+	b.refuses(ErrExhausted)
 }
 
 func TestPin(t *testing.T) {
@@ -73,7 +74,7 @@ func TestPin(t *testing.T) {
 
 func TestOnRefusal(t *testing.T) {
 	var told []error
-	b := newBench(t, RefuseWhenUsedUp(), OnRefusal(func(err error) { told = append(told, err) }))
+	b := newBench(t, OnRefusal(func(err error) { told = append(told, err) }))
 	b.want(7, 0)
 	b.Fill(make([]ID, 2))
 	b.refuses(ErrExhausted)

@@ -1,97 +1,112 @@
 package snowflake
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// A Part is a run of bits in the IDs of a layout. Time, Static, Rollback and Sequence make fields.
+// A Part is a run of bits in the IDs of a layout. Time, Static, Rollback and Sequence make parts.
 type Part struct {
 	Name string
 	Bits int
 }
 
-// The names by which the fields that every layout may have are known; all other fields are static.
+// The names by which the parts that every layout may have are known; all other parts are static.
 const (
 	timeName     = "time"
 	rollbackName = "rollback"
 	sequenceName = "sequence"
 )
 
-// Time returns the field that counts units of time since the layout's epoch.
+// Time returns the part that counts units of time since the layout's epoch.
 func Time(bits int) Part { return Part{timeName, bits} }
 
-// Static returns a field that keeps its value for as long as a generator has its lease: a worker, a
+// Static returns a part that keeps its value for as long as a generator has its lease: a worker, a
 // datacenter, a shard. The name begins with a lower-case letter and goes on with lower-case
 // letters, digits, '-' and '_'.
 func Static(name string, bits int) Part { return Part{name, bits} }
 
-// Rollback returns the field that counts how often a generator's clock stepped back.
+// Rollback returns the part that counts how often a generator's clock stepped back.
 func Rollback(bits int) Part { return Part{rollbackName, bits} }
 
-// Sequence returns the field that numbers the IDs of one worker in one unit of time.
+// Sequence returns the part that numbers the IDs of one worker in one unit of time.
 func Sequence(bits int) Part { return Part{sequenceName, bits} }
 
 // String returns the name and the number of bits, such as "worker 10".
-func (f Part) String() string { return fmt.Sprintf("%s %d", f.Name, f.Bits) }
+func (p Part) String() string { return fmt.Sprintf("%s %d", p.Name, p.Bits) }
 
-// A part is the place of a field in an ID.
-type part struct{ shift, bits uint }
+// A place is where a part lies in an ID.
+type place struct{ shift, bits uint }
 
 // of returns the part's value within an ID.
-func (p part) of(id uint64) uint64 { return id >> p.shift & p.max() }
+func (p place) of(id uint64) uint64 { return id >> p.shift & p.max() }
 
 // max returns the highest value that the part can hold.
-func (p part) max() uint64 { return 1<<p.bits - 1 }
+func (p place) max() uint64 { return 1<<p.bits - 1 }
 
-// A static is the place of a static field in an ID.
+// A static is the place of a static part in an ID.
 type static struct {
 	name string
-	part
+	place
 }
 
-// place sets the layout's parts, or says which field is wrong and why.
-func (l *Layout) place(fields []Part) error {
-	total := 0
-	seen := make(map[string]bool, len(fields))
-	for i, f := range fields {
-		switch {
-		case !isName(f.Name):
-			return fmt.Errorf("%w: field %q: expected a name of lower-case letters, digits, '-' and '_' that begins with a letter", ErrInvalidLayout, f.Name)
-		case seen[f.Name]:
-			return fmt.Errorf("%w: field %s: given twice: expected one", ErrInvalidLayout, f.Name)
-		case f.Bits < 1 || f.Bits > maxBits:
-			return fmt.Errorf("%w: field %s: %d bits: expected 1 to %d", ErrInvalidLayout, f.Name, f.Bits, maxBits)
-		case i == 0 && f.Name != timeName:
-			return fmt.Errorf("%w: field %s: comes first: expected time, so that IDs sort by it", ErrInvalidLayout, f.Name)
-		}
-		seen[f.Name] = true
-		total += f.Bits
+// place finds each part its place, or says which part is wrong and why.
+func (l *Layout) place(parts []Part) error {
+	if err := checkParts(parts); err != nil {
+		return err
 	}
-	switch {
-	case !seen[timeName]:
-		return fmt.Errorf("%w: field time: missing: expected it first", ErrInvalidLayout)
-	case !seen[sequenceName]:
-		return fmt.Errorf("%w: field sequence: missing: expected one", ErrInvalidLayout)
-	case total > maxBits:
-		return fmt.Errorf("%w: fields %v: %d bits together: expected at most %d", ErrInvalidLayout, fields, total, maxBits)
-	}
-	shift := uint(total)
-	for _, f := range fields {
-		shift -= uint(f.Bits)
-		p := part{shift, uint(f.Bits)}
-		switch f.Name {
+	shift := uint(0)
+	for _, p := range slices.Backward(parts) {
+		at := place{shift, uint(p.Bits)}
+		shift += at.bits
+		switch p.Name {
 		case timeName:
-			l.time = p
+			l.time = at
 		case rollbackName:
-			l.rollback = p
+			l.rollback = at
 		case sequenceName:
-			l.sequence = p
+			l.sequence = at
 		default:
-			l.statics = append(l.statics, static{f.Name, p})
+			l.statics = append(l.statics, static{p.Name, at})
 		}
+	}
+	slices.Reverse(l.statics)
+	if own := l.time.bits + l.rollback.bits + l.sequence.bits; own == maxBits {
+		return fmt.Errorf("%w: parts %v: %d bits without a static part: expected at most %d", ErrInvalidLayout, parts, own, maxBits-1)
 	}
 	return nil
 }
 
-// isName reports whether s can name a field or a layout.
+// checkParts says which part is wrong and why, if one is.
+func checkParts(parts []Part) error {
+	total := 0
+	seen := make(map[string]bool, len(parts))
+	for i, p := range parts {
+		switch {
+		case !isName(p.Name):
+			return fmt.Errorf("%w: part %q: expected a name of lower-case letters, digits, '-' and '_' that begins with a letter", ErrInvalidLayout, p.Name)
+		case seen[p.Name]:
+			return fmt.Errorf("%w: part %s: given twice: expected one", ErrInvalidLayout, p.Name)
+		case p.Bits < 1 || p.Bits >= maxBits:
+			return fmt.Errorf("%w: part %s: %d bits: expected 1 to %d", ErrInvalidLayout, p.Name, p.Bits, maxBits-1)
+		case i == 0 && p.Name != timeName:
+			return fmt.Errorf("%w: part %s: comes first: expected time, so that IDs sort by it", ErrInvalidLayout, p.Name)
+		}
+		seen[p.Name] = true
+		total += p.Bits
+	}
+	switch {
+	case !seen[timeName]:
+		return fmt.Errorf("%w: part time: missing: expected it first", ErrInvalidLayout)
+	case !seen[sequenceName]:
+		return fmt.Errorf("%w: part sequence: missing: expected one", ErrInvalidLayout)
+	case total > maxBits:
+		return fmt.Errorf("%w: parts %v: %d bits together: expected at most %d", ErrInvalidLayout, parts, total, maxBits)
+	}
+	return nil
+}
+
+// isName reports whether s can name a part or a layout.
 func isName(s string) bool {
 	for i := range len(s) {
 		c := s[i]

@@ -2,14 +2,14 @@ package snowflake
 
 import "fmt"
 
-// A pin fixes the value of a static field.
+// A pin fixes the value of a static part.
 type pin struct {
 	name  string
 	value uint64
 }
 
 // static returns the bits that all IDs of a worker have in common, in their places, and the number
-// of workers that there can be. The static fields that are not pinned, taken together from high to
+// of workers that there can be. The static parts that are not pinned, taken together from high to
 // low, hold the worker number: for datacenter 5 and worker 5 bits, number 33 is worker 1 in
 // datacenter 1.
 //
@@ -19,7 +19,7 @@ func (l *Layout) static(worker uint64, pinned []pin) (bits, workers uint64, err 
 	pins := make(map[string]uint64, len(pinned))
 	for _, p := range pinned {
 		if _, twice := pins[p.name]; twice {
-			return 0, 0, fmt.Errorf("%w: pinned field %s: given twice: expected one value", ErrInvalidOption, p.name)
+			return 0, 0, fmt.Errorf("%w: pinned part %s: given twice: expected one value", ErrInvalidOption, p.name)
 		}
 		pins[p.name] = p.value
 	}
@@ -39,12 +39,12 @@ func (l *Layout) static(worker uint64, pinned []pin) (bits, workers uint64, err 
 		bits |= value << s.shift
 	}
 	if rest != 0 {
-		return 0, 0, fmt.Errorf("%w: worker %d: expected at most %d, which the static fields of layout %s that are not pinned can hold", ErrInvalidLease, worker, workers-1, l.name)
+		return 0, 0, fmt.Errorf("%w: worker %d: expected at most %d, which the static parts of layout %s that are not pinned can hold", ErrInvalidLease, worker, workers-1, l.name)
 	}
 	return bits, workers, nil
 }
 
-// checkStatic returns an error that wraps kind when the layout hasn't a static field that is
+// checkStatic returns an error that wraps kind when the layout hasn't a static part that is
 // named in values, or when one can't hold its value.
 func (l *Layout) checkStatic(values map[string]uint64, kind error) error {
 	known := 0
@@ -61,5 +61,5 @@ func (l *Layout) checkStatic(values map[string]uint64, kind error) error {
 	if known == len(values) {
 		return nil
 	}
-	return fmt.Errorf("%w: static fields %v: expected those of layout %s", kind, values, l)
+	return fmt.Errorf("%w: static parts %v: expected those of layout %s", kind, values, l)
 }

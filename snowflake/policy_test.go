@@ -2,14 +2,13 @@ package snowflake
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
 // The policies, with a clock that stands still unless it is told to go on.
 
-func TestRefuseWhenUsedUp(t *testing.T) {
-	b := newBench(t, RefuseWhenUsedUp())
+func TestGenerateRefusesWhenUsedUp(t *testing.T) {
+	b := newBench(t)
 	b.want(8, 0)
 	b.refuses(ErrExhausted)
 	b.step(1)
@@ -17,29 +16,9 @@ func TestRefuseWhenUsedUp(t *testing.T) {
 	b.refuses(ErrExhausted)
 }
 
-// Whoever was refused, and comes late, finds the units since then unused; whoever comes later than
-// 20 ms finds those of the last 20 ms gone too, and no ID is ever later than that.
-func TestUnitsAfterAUsedUpOneAreUsedInFull(t *testing.T) {
-	b := newBench(t, RefuseWhenUsedUp())
-	b.want(8, 0)
-	b.refuses(ErrExhausted)
-	b.step(20)
-	for ms := range int64(20) {
-		b.want(8, ms+1)
-	}
-	b.refuses(ErrExhausted)
-	b.step(5)
-	b.want(4, 21)
-	b.step(16)
-	b.want(4, 21) // 20 ms late
-	b.want(3, 22) // which is in full too
-	b.step(21)
-	b.want(1, 62) // too late for the rest
-}
-
 // Nobody wanted more than there was: IDs carry the clock's time, though a unit was used up.
 func TestAQuietGeneratorIsNotLate(t *testing.T) {
-	b := newBench(t, RefuseWhenUsedUp())
+	b := newBench(t)
 	b.want(3, 0)
 	b.step(1)
 	b.want(8, 1)
@@ -49,28 +28,8 @@ func TestAQuietGeneratorIsNotLate(t *testing.T) {
 	b.want(1, 7)
 }
 
-func TestCatchUpInLongUnits(t *testing.T) {
-	for unit, lag := range map[time.Duration]int64{10 * time.Millisecond: 2, time.Second: 1} {
-		l, err := NewLayout("long", epoch2025, unit, Time(31), Static("worker", 2), Sequence(3))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := newBenchFor(t, l, testLease(1, 0, 60), RefuseWhenUsedUp())
-		ms := unit.Milliseconds()
-		b.want(8, 0)
-		b.refuses(ErrExhausted)
-		b.step(lag*ms + ms)
-		for i := range lag {
-			b.want(8, (i+1)*ms)
-		}
-		b.want(3, (lag+1)*ms)
-		b.step(10 * ms)
-		b.want(1, (lag+11)*ms)
-	}
-}
-
 func TestRunAhead(t *testing.T) {
-	b := newBench(t, RunAhead(3*time.Millisecond), RefuseWhenUsedUp())
+	b := newBench(t, RunAhead(3*time.Millisecond))
 	for ms := range int64(4) {
 		b.want(8, ms)
 	}
@@ -89,8 +48,8 @@ func TestRunAhead(t *testing.T) {
 
 // A step back by what is left of the limit is of no consequence under any policy.
 func TestRunAheadHidesSmallSteps(t *testing.T) {
-	for _, back := range []Option{HoldUnit(), WaitBack(0)} {
-		b := newBench(t, RunAhead(10*time.Millisecond), RefuseWhenUsedUp(), back)
+	for _, back := range []Option{RandomStart(1), StepBack()} {
+		b := newBench(t, RunAhead(10*time.Millisecond), back)
 		b.want(8, 0)
 		b.step(-5)
 		for ms := range int64(5) {
@@ -101,7 +60,7 @@ func TestRunAheadHidesSmallSteps(t *testing.T) {
 }
 
 func TestRunAheadEndsWithTheLease(t *testing.T) {
-	b := newBench(t, RunAhead(time.Hour), RefuseWhenUsedUp())
+	b := newBench(t, RunAhead(time.Hour))
 	b.step(58_990)
 	for ms := int64(58_990); ms < 59_000; ms++ {
 		b.want(8, ms)
@@ -116,7 +75,7 @@ func TestRunAheadEndsWithTheLease(t *testing.T) {
 }
 
 func TestHoldUnit(t *testing.T) {
-	b := newBench(t, RefuseWhenUsedUp())
+	b := newBench(t)
 	b.step(20_000)
 	b.want(2, 20_000)
 	b.step(-1)
@@ -135,7 +94,7 @@ func TestHoldUnit(t *testing.T) {
 }
 
 func TestHoldUnitRunsAhead(t *testing.T) {
-	b := newBench(t, RunAhead(2*time.Millisecond), RefuseWhenUsedUp())
+	b := newBench(t, RunAhead(2*time.Millisecond))
 	b.want(1, 0)
 	b.step(-5)
 	b.want(7, 0)
@@ -145,23 +104,10 @@ func TestHoldUnitRunsAhead(t *testing.T) {
 	b.refuses(ErrExhausted)
 }
 
-func TestWaitBackRefusesLargeSteps(t *testing.T) {
-	b := newBench(t, WaitBack(15*time.Millisecond))
-	b.want(1, 0)
-	begin := time.Now()
-	b.step(-16)
-	b.refuses(ErrClockBackward)
-	if time.Since(begin) > time.Minute {
-		t.Error("waited for what can't be")
-	}
-	b.step(16)
-	b.want(1, 0)
-}
-
 // Two bits of rollback are three steps; the fourth is refused. The lease's renewal brings no new
 // ones, another lease does.
 func TestStepBack(t *testing.T) {
-	b := newBench(t, StepBack(), RefuseWhenUsedUp())
+	b := newBench(t, StepBack())
 	if p := b.want(3, 0); p.Rollback != 0 {
 		t.Errorf("%+v, want rollback 0", p)
 	}
@@ -206,7 +152,7 @@ func TestStepBackStaysInTheLease(t *testing.T) {
 
 // What was used up before a step back is not caught up with after it.
 func TestStepBackIsNotLate(t *testing.T) {
-	b := newBench(t, StepBack(), RefuseWhenUsedUp())
+	b := newBench(t, StepBack())
 	b.want(8, 0)
 	b.refuses(ErrExhausted)
 	b.step(-100)
@@ -216,7 +162,7 @@ func TestStepBackIsNotLate(t *testing.T) {
 }
 
 func TestRandomStart(t *testing.T) {
-	b := newBench(t, RandomStart(4), RefuseWhenUsedUp())
+	b := newBench(t, RandomStart(4))
 	var starts [4]int
 	for ms := range int64(400) {
 		sequence := b.want(1, ms).Sequence
@@ -248,7 +194,7 @@ func TestRandomStart(t *testing.T) {
 }
 
 func TestRandomStartOfFill(t *testing.T) {
-	b := newBench(t, RandomStart(8), RefuseWhenUsedUp())
+	b := newBench(t, RandomStart(8))
 	ids := make([]ID, 9)
 	total := 0
 	for range 200 {
@@ -267,129 +213,4 @@ func TestRandomStartOfFill(t *testing.T) {
 	if total < 200*3 || total > 200*6 || b.Issued() != uint64(total) {
 		t.Errorf("%d IDs in 200 units, issued %d, want 4.5 a unit", total, b.Issued())
 	}
-}
-
-// The policies that wait, in a bubble where sleeping is exact and takes no time. The clock is the
-// bubble's, plus a step.
-
-type waiting struct {
-	*bench
-	stepped time.Duration
-	begin   time.Time
-}
-
-func inBubble(t *testing.T, test func(t *testing.T, w *waiting), options ...Option) {
-	t.Helper()
-	l := smallLayout(t)
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Unix(testStart+1, 0)))
-		w := &waiting{begin: time.Now()}
-		w.bench = newBenchFor(t, l, testLease(1, 0, 60), append(options, WithClock(func() time.Time { return time.Now().Add(w.stepped) }))...)
-		test(t, w)
-	})
-}
-
-// waited checks how long it has taken up to now.
-func (w *waiting) waited(want time.Duration) {
-	w.Helper()
-	if got := time.Since(w.begin); got != want {
-		w.Errorf("after %v, want %v", got, want)
-	}
-}
-
-// The first wait is for the next unit. Once one unit after the other is used up, waits are longer,
-// and the units that passed meanwhile are used in full.
-func TestWaitNext(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		for ms, after := range []time.Duration{0, 1, 1 + 7, 8, 8} {
-			w.want(8, int64(ms))
-			w.waited(after * time.Millisecond)
-		}
-		ids := make([]ID, 8*5+1)
-		if n, err := w.Fill(ids); n != len(ids) || err != nil {
-			t.Errorf("Fill = %d, %v", n, err)
-		}
-		w.waited((8 + 7) * time.Millisecond)
-		w.want(7, 10)
-	})
-}
-
-// However small the limit is, the next unit is waited for.
-func TestWaitNextWaitsForAUnit(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		w.want(8, 0)
-		w.want(1, 1)
-		w.waited(time.Millisecond)
-	}, WaitNext(1))
-}
-
-// With a clock that stands still a call gives up after its limit.
-func TestWaitNextGivesUp(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		w.now = w.clock.now
-		w.want(8, 0)
-		w.refuses(ErrExhausted)
-		if waited := time.Since(w.begin); waited < 20*time.Millisecond || waited > 30*time.Millisecond {
-			t.Errorf("waited for %v, want nearly 30 ms", waited)
-		}
-	}, WaitNext(30*time.Millisecond))
-}
-
-func TestRunAheadThenWait(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		for ms := range int64(4) {
-			w.want(8, ms)
-		}
-		w.waited(0)
-		w.want(8, 4)
-		w.waited(time.Millisecond)
-	}, RunAhead(3*time.Millisecond))
-}
-
-// A call that waits because the lease was used up ahead of time finds it extended.
-func TestWaitForExtension(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		time.Sleep(58_999 * time.Millisecond)
-		w.want(8, 58_999)
-		time.AfterFunc(500*time.Microsecond, func() { w.Extend(w.Lease().End.Add(time.Second)) })
-		w.want(1, 59_000)
-	}, RunAhead(time.Hour))
-}
-
-func TestHoldUnitWaits(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		w.want(7, 0)
-		w.stepped = -5 * time.Millisecond
-		w.want(1, 0)
-		w.waited(0)
-		w.want(1, 1)
-		w.waited(6 * time.Millisecond)
-	})
-}
-
-func TestWaitBackWithin15Milliseconds(t *testing.T) {
-	for _, used := range []int{1, 8} {
-		inBubble(t, func(t *testing.T, w *waiting) {
-			w.want(used, 0)
-			w.stepped = -15 * time.Millisecond
-			if used == 8 {
-				w.want(8, 1)
-				w.waited(16 * time.Millisecond)
-				return
-			}
-			w.want(7, 0)
-			w.waited(15 * time.Millisecond)
-		}, WaitBack(15*time.Millisecond))
-	}
-}
-
-func TestWaitBackAndRefuseWhenUsedUp(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		w.want(8, 0)
-		w.stepped = -15 * time.Millisecond
-		w.refuses(ErrExhausted)
-		w.waited(15 * time.Millisecond)
-		time.Sleep(time.Millisecond)
-		w.want(1, 1)
-	}, WaitBack(15*time.Millisecond), RefuseWhenUsedUp())
 }

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// The presets. Each is what others publish, so that their IDs open; each has at most 63 bits, so
-// that IDs are never negative.
+// The presets. Each is what others publish, so that their IDs open.
 var (
 	// https://github.com/twitter-archive/snowflake/tree/snowflake-2010, IdWorker.scala
 	twitter = preset("twitter", 1288834974657, time.Millisecond,
@@ -19,7 +18,7 @@ var (
 
 	// https://discord.com/developers/docs/reference#snowflakes
 	discord = preset("discord", 1420070400000, time.Millisecond,
-		Time(41), Static("worker", 5), Static("process", 5), Sequence(12))
+		Time(42), Static("worker", 5), Static("process", 5), Sequence(12))
 
 	// https://instagram-engineering.com/sharding-ids-at-instagram-1cf5a71e5a5c
 	instagram = preset("instagram", 1314220021721, time.Millisecond,
@@ -36,19 +35,13 @@ var (
 	node8 = preset("node8", 1735689600000, time.Millisecond,
 		Time(41), Static("node", 8), Rollback(2), Sequence(12))
 
-	region6 = preset("region6", 1420041600000, time.Millisecond,
-		Time(38), Static("region", 6), Static("resource-type", 14), Static("machine", 2), Sequence(3))
-
-	worker15 = preset("worker15", 1513814400000, time.Millisecond,
-		Time(38), Static("worker", 15), Sequence(10))
-
 	javaScript53 = preset("javascript53", 1735689600000, time.Millisecond,
 		Time(41), Static("worker", 5), Sequence(7))
 )
 
 // preset makes a layout that is known to be valid; the tests see to it.
-func preset(name string, epoch int64, unit time.Duration, fields ...Part) *Layout {
-	l, err := newLayout(name, time.UnixMilli(epoch), unit, fields)
+func preset(name string, epoch int64, unit time.Duration, parts ...Part) *Layout {
+	l, err := NewLayout(name, time.UnixMilli(epoch), unit, parts...)
 	if err != nil {
 		panic(err)
 	}
@@ -59,14 +52,12 @@ func preset(name string, epoch int64, unit time.Duration, fields ...Part) *Layou
 // of datacenter, 5 of worker, 12 of sequence. Its epoch is 2010-11-04 01:42:54.657 UTC.
 func Twitter() *Layout { return twitter }
 
-// Worker10 is Twitter with the datacenter and the worker in one field of 10 bits, which is how most
+// Worker10 is Twitter with the datacenter and the worker in one part of 10 bits, which is how most
 // libraries have it. The IDs are the same.
 func Worker10() *Layout { return worker10 }
 
-// Discord is the layout of Discord: milliseconds since 2015-01-01 UTC, 5 bits of worker, 5 of
-// process, 12 of sequence. Discord has 42 bits of time, in IDs of 64 bits without a sign. The highest
-// of them is 0 until 2084-09-06, and here it would be the sign: so this layout has 41, and opens
-// Discord's IDs until then.
+// Discord is the layout of Discord: 42 bits of milliseconds since 2015-01-01 UTC, 5 of worker, 5 of
+// process, 12 of sequence. These are all 64 bits: from 2084-09-06 on such IDs do not fit an int64.
 func Discord() *Layout { return discord }
 
 // Instagram is the layout that Instagram published in 2011: milliseconds since 2011-08-24
@@ -83,20 +74,25 @@ func Sonyflake() *Layout { return sonyflake }
 // opens IDs, but makes none any more.
 func Baidu() *Layout { return baidu }
 
-// Node8 has a rollback field, for the policy StepBack: 41 bits of milliseconds since 2025-01-01 UTC, 8
+// Node8 has a rollback part, for StepBack: 41 bits of milliseconds since 2025-01-01 UTC, 8
 // of node, 2 of rollback, 12 of sequence. The epoch is this package's.
 func Node8() *Layout { return node8 }
 
-// Region6 has 6 bits of region, 14 of resource type, 2 of machine and 3 of sequence under
-// milliseconds since 2015-01-01 in Beijing (2014-12-31 16:00:00 UTC). It is known as having 41 bits of
-// time. Those would be 66 bits together; with 25 bits below it, an integer with a sign has room for
-// the lowest 38 of the time. So the layout ended on 2023-09-17, when such IDs became negative.
-func Region6() *Layout { return region6 }
+// Worker15 makes a layout of which only the widths are known: 38 bits of time, 15 of worker, 10 of
+// sequence. No source tells its epoch and its unit: try those that you give on an ID whose time you know.
+// The errors are those of NewLayout.
+func Worker15(epoch time.Time, unit time.Duration) (*Layout, error) {
+	return NewLayout("worker15", epoch, unit, Time(38), Static("worker", 15), Sequence(10))
+}
 
-// Worker15 has 38 bits of time since 2017-12-21, 15 of worker and 10 of sequence. Its unit and its zone
-// are not documented; here they are 1 ms and UTC, as in most layouts, and so it ended on 2026-09-06.
-// Check an ID whose time you know before you rely on it.
-func Worker15() *Layout { return worker15 }
+// Region6 makes a layout of which only the widths are known, and those are too many: 41 bits of time, 6
+// of region, 14 of resource type, 2 of machine and 3 of sequence are 66. The highest 3 of the time are cut
+// here, to leave the 63 that a signed integer has room for: with a unit of 1 ms it lasts 8 years and 8
+// months from its epoch. No source tells the two: try those that you give on an ID whose time you know.
+// The errors are those of NewLayout.
+func Region6(epoch time.Time, unit time.Duration) (*Layout, error) {
+	return NewLayout("region6", epoch, unit, Time(38), Static("region", 6), Static("resource-type", 14), Static("machine", 2), Sequence(3))
+}
 
 // JavaScript53 makes IDs of 53 bits, which the numbers of JavaScript and of JSON parsers in general
 // hold exactly: 41 bits of milliseconds since 2025-01-01 UTC, 5 of worker, 7 of sequence. It is
@@ -105,11 +101,12 @@ func JavaScript53() *Layout { return javaScript53 }
 
 // Presets returns all presets.
 func Presets() []*Layout {
-	return []*Layout{twitter, worker10, discord, instagram, sonyflake, baidu, node8, region6, worker15, javaScript53}
+	return []*Layout{twitter, worker10, discord, instagram, sonyflake, baidu, node8, javaScript53}
 }
 
 // Preset returns the preset with the given name, such as "twitter". For another name the error
-// wraps ErrInvalidLayout and lists the names that there are.
+// wraps ErrInvalidLayout and lists the names that there are; those of Worker15 and Region6, which
+// need an epoch and a unit, are not among them.
 func Preset(name string) (*Layout, error) {
 	presets := Presets()
 	i := slices.IndexFunc(presets, func(l *Layout) bool { return l.name == name })
@@ -120,5 +117,6 @@ func Preset(name string) (*Layout, error) {
 	for i, l := range presets {
 		names[i] = l.name
 	}
-	return nil, fmt.Errorf("%w: preset %q: expected one of %s", ErrInvalidLayout, name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w: preset %q: expected one of %s (worker15 and region6 are none, as their epoch and unit are yours to say: see Worker15, Region6 and ParseLayout)",
+		ErrInvalidLayout, name, strings.Join(names, ", "))
 }

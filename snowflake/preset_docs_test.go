@@ -40,7 +40,7 @@ func TestDocumentedText(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := ID(1541815603606036480)
-	for _, text := range []string{id.String(), id.Base32(), id.Base58(), id.Base62()} {
+	for _, text := range []string{id.String(), id.Base32(), id.Base58(), id.Base62(), id.Base2(), id.Base36(), id.Base64()} {
 		if !strings.Contains(string(data), "| `"+text+"` |") {
 			t.Errorf("docs/layouts.md does not give %s", text)
 		}
@@ -62,18 +62,18 @@ func TestDocumentedPresetsFindsFaults(t *testing.T) {
 	}
 }
 
-const tableHead = "| preset | fields, from the highest bits | unit | epoch (UTC) | ends (UTC) | workers | IDs a second of one worker |\n"
+const tableHead = "| preset | parts, from the highest bits | unit | epoch (UTC) | ends (UTC) | workers | IDs a second of one worker |\n"
 
 func presetTable(layouts []*Layout) string {
 	const moment = "2006-01-02 15:04:05.999"
 	var b strings.Builder
 	b.WriteString(tableHead + "|---|---|---|---|---|---|---|\n")
 	for _, l := range layouts {
-		fields := make([]string, len(l.Parts()))
-		for i, f := range l.Parts() {
-			fields[i] = f.String()
+		parts := make([]string, len(l.Parts()))
+		for i, p := range l.Parts() {
+			parts[i] = p.String()
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", l.Name(), strings.Join(fields, ", "), l.Unit(),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", l.Name(), strings.Join(parts, ", "), l.Unit(),
 			l.Epoch().Format(moment), l.Expires().Format(moment), thousands(l.Workers()), thousands(uint64(math.Floor(l.Rate()))))
 	}
 	return b.String()

@@ -19,11 +19,17 @@ func TestPresetsOpenKnownIDs(t *testing.T) {
 		}
 		return moment.UTC()
 	}
+	must := func(l *Layout, err error) *Layout {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
 	for _, test := range []struct {
 		source string
 		layout *Layout
 		id     ID
-		parts  Fields
+		fields Fields
 	}{
 		{"a tweet of Wikipedia's, dissected at en.wikipedia.org/wiki/Snowflake_ID: machine 378",
 			Twitter(), 1541815603606036480,
@@ -50,28 +56,31 @@ func TestPresetsOpenKnownIDs(t *testing.T) {
 			Node8(), 86400000<<22 | 200<<14 | 2<<12 | 4095,
 			Fields{Time: utc("2025-01-02T00:00:00Z"), Static: map[string]uint64{"node": 200}, Rollback: 2, Sequence: 4095}},
 		{"1 day, region 63, resource type 16383, machine 3, sequence 7",
-			Region6(), 86400000<<25 | 63<<19 | 16383<<5 | 3<<3 | 7,
+			must(Region6(utc("2015-01-01T00:00:00+08:00"), time.Millisecond)), 86400000<<25 | 63<<19 | 16383<<5 | 3<<3 | 7,
 			Fields{Time: utc("2015-01-02T00:00:00+08:00"), Static: map[string]uint64{"region": 63, "resource-type": 16383, "machine": 3}, Sequence: 7}},
-		{"1 day, worker 32767, sequence 1023",
-			Worker15(), 86400000<<25 | 32767<<10 | 1023,
+		{"1 day in units of 10 ms, worker 32767, sequence 1023",
+			must(Worker15(utc("2017-12-21T00:00:00Z"), 10*time.Millisecond)), 8640000<<25 | 32767<<10 | 1023,
 			Fields{Time: utc("2017-12-22T00:00:00Z"), Static: map[string]uint64{"worker": 32767}, Sequence: 1023}},
+		{"Discord's in 2100, which is more than 63 bits",
+			Discord(), (1<<41+1)<<22 | 1<<17 | 7,
+			Fields{Time: time.UnixMilli(1420070400000 + 1<<41 + 1).UTC(), Static: map[string]uint64{"worker": 1, "process": 0}, Sequence: 7}},
 		{"1 day, worker 31, sequence 127",
 			JavaScript53(), 86400000<<12 | 31<<7 | 127,
 			Fields{Time: utc("2025-01-02T00:00:00Z"), Static: map[string]uint64{"worker": 31}, Sequence: 127}},
 	} {
 		got, err := test.layout.Inspect(test.id)
-		if err != nil || !got.Time.Equal(test.parts.Time) || !maps.Equal(got.Static, test.parts.Static) ||
-			got.Rollback != test.parts.Rollback || got.Sequence != test.parts.Sequence {
-			t.Errorf("%s (%s): %v, %v, want %v", test.layout.Name(), test.source, got, err, test.parts)
+		if err != nil || !got.Time.Equal(test.fields.Time) || !maps.Equal(got.Static, test.fields.Static) ||
+			got.Rollback != test.fields.Rollback || got.Sequence != test.fields.Sequence {
+			t.Errorf("%s (%s): %v, %v, want %v", test.layout.Name(), test.source, got, err, test.fields)
 		}
-		if id, err := test.layout.Compose(test.parts); id != test.id || err != nil {
+		if id, err := test.layout.Compose(test.fields); id != test.id || err != nil {
 			t.Errorf("%s (%s): composed as %d, %v", test.layout.Name(), test.source, id, err)
 		}
 	}
 }
 
 func TestPresets(t *testing.T) {
-	functions := []func() *Layout{Twitter, Worker10, Discord, Instagram, Sonyflake, Baidu, Node8, Region6, Worker15, JavaScript53}
+	functions := []func() *Layout{Twitter, Worker10, Discord, Instagram, Sonyflake, Baidu, Node8, JavaScript53}
 	presets := Presets()
 	if len(presets) != len(functions) {
 		t.Fatalf("%d presets, want %d", len(presets), len(functions))
@@ -90,20 +99,23 @@ func TestPresets(t *testing.T) {
 			t.Errorf("made anew: %v, %v, want %v", again, err, l)
 		}
 		want := 63
-		if l == JavaScript53() {
+		switch l {
+		case Discord():
+			want = 64
+		case JavaScript53():
 			want = 53
 		}
 		if l.Bits() != want {
 			t.Errorf("%v: %d bits, want %d", l, l.Bits(), want)
 		}
 	}
-	for _, name := range []string{"", "Twitter", "twitter ", "facebook"} {
+	for _, name := range []string{"", "Twitter", "twitter ", "facebook", "worker15", "region6"} {
 		l, err := Preset(name)
 		if l != nil || !errors.Is(err, ErrInvalidLayout) {
 			t.Errorf("Preset(%q) = %v, %v", name, l, err)
 			continue
 		}
-		for known := range names {
+		for _, known := range append(slices.Collect(maps.Keys(names)), "Worker15", "Region6", "ParseLayout") {
 			if !strings.Contains(err.Error(), known) {
 				t.Errorf("Preset(%q): %v does not list %s", name, err, known)
 			}
@@ -121,7 +133,7 @@ func TestPresetLifetimes(t *testing.T) {
 	for _, l := range Presets() {
 		var want error
 		switch l {
-		case Baidu(), Region6(), Worker15():
+		case Baidu():
 			want = ErrEndOfLife
 		}
 		if err := l.Lifetime(day); !errors.Is(err, want) {

@@ -9,7 +9,7 @@ import (
 // Over all IDs of a small layout, and all moments around it, First, Last and Range are what the times
 // that Inspect tells say.
 func TestRangesExhaustively(t *testing.T) {
-	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
+	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, 1500 * time.Millisecond} {
 		l, err := NewLayout("small", epoch2025, unit, Time(3), Static("worker", 1), Sequence(2))
 		if err != nil {
 			t.Fatal(err)

@@ -80,9 +80,9 @@ type radix struct {
 const notDigit = 0xff
 
 var (
-	radix32 = newRadix(digits32, ID(math.MaxInt64).Base32())
-	radix58 = newRadix(digits58, ID(math.MaxInt64).Base58())
-	radix62 = newRadix(digits62, ID(math.MaxInt64).Base62())
+	radix32 = newRadix(digits32, ID(math.MaxUint64).Base32())
+	radix58 = newRadix(digits58, ID(math.MaxUint64).Base58())
+	radix62 = newRadix(digits62, ID(math.MaxUint64).Base62())
 )
 
 func newRadix(digits, last string) *radix {

@@ -29,9 +29,14 @@ var shortForms = []shortForm{
 }
 
 // reference writes value with arithmetic of any length.
-func (f shortForm) reference(value uint64) string {
+func (f shortForm) reference(value uint64) string { return f.write(new(big.Int).SetUint64(value)) }
+
+// bigger is the lowest number that is no ID.
+func (f shortForm) bigger() string { return f.write(new(big.Int).Lsh(big.NewInt(1), 64)) }
+
+func (f shortForm) write(n *big.Int) string {
 	text := make([]byte, f.width)
-	n, base, digit := new(big.Int).SetUint64(value), big.NewInt(int64(len(f.digits))), new(big.Int)
+	base, digit := big.NewInt(int64(len(f.digits))), new(big.Int)
 	for i := f.width - 1; i >= 0; i-- {
 		n.DivMod(n, base, digit)
 		text[i] = f.digits[digit.Int64()]
@@ -43,7 +48,7 @@ func TestShortForms(t *testing.T) {
 	for _, f := range shortForms {
 		ids := someIDs()
 		for range 1000 {
-			ids = append(ids, ID(rand.Int64()))
+			ids = append(ids, ID(rand.Uint64()))
 		}
 		slices.Sort(ids)
 		before := ""
@@ -74,6 +79,7 @@ func TestShortFormsOfKnownIDs(t *testing.T) {
 		{0, "0000000000000", "11111111111", "00000000000"},
 		{61, "000000000001t", "11111111124", "0000000000z"},
 		{math.MaxInt64, "7vvvvvvvvvvvv", "NQm6nKp8qFC", "AzL8n0Y58m7"},
+		{math.MaxUint64, "fvvvvvvvvvvvv", "jpXCZedGfVQ", "LygHa16AHYF"},
 	} {
 		if test.id.Base32() != test.base32 || test.id.Base58() != test.base58 || test.id.Base62() != test.base62 {
 			t.Errorf("%d: %s, %s, %s", test.id, test.id.Base32(), test.id.Base58(), test.id.Base62())
@@ -96,8 +102,7 @@ func TestParseShortFormsRefuse(t *testing.T) {
 		tests := []string{
 			"", zero[1:], zero[:1] + zero, " " + zero[1:], zero[1:] + "\n", zero[1:] + "é", zero[2:] + "é", "-" + zero[1:], zero[1:] + "=",
 			strings.Repeat(last, f.width), // more than 64 bits
-			f.reference(1 << 63),
-			f.reference(math.MaxUint64),
+			f.bigger(),
 		}
 		for _, strange := range "0OIl+/_" {
 			if !strings.ContainsRune(f.digits, strange) {
@@ -117,8 +122,11 @@ func TestParseShortFormsRefuse(t *testing.T) {
 
 // Whatever parses is the one text of its ID, in each form.
 func FuzzParse(f *testing.F) {
-	for _, id := range []ID{0, 1, 1541815603606036480, math.MaxInt64} {
+	for _, id := range []ID{0, 1, 1541815603606036480, math.MaxInt64, math.MaxUint64} {
 		f.Add(id.String())
+		f.Add(id.Base2())
+		f.Add(id.Base36())
+		f.Add(id.Base64())
 		for _, form := range shortForms {
 			f.Add(form.text(id))
 		}
@@ -126,14 +134,16 @@ func FuzzParse(f *testing.F) {
 	for _, text := range notDecimal {
 		f.Add(text)
 	}
-	forms := append(slices.Clone(shortForms), shortForm{name: "ID", text: ID.String, parse: Parse})
+	forms := append(slices.Clone(shortForms), shortForm{name: "", text: ID.String, parse: Parse},
+		shortForm{name: "Base2", text: ID.Base2, parse: ParseBase2}, shortForm{name: "Base36", text: ID.Base36, parse: ParseBase36},
+		shortForm{name: "Base64", text: ID.Base64, parse: ParseBase64})
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, form := range forms {
 			id, err := form.parse(text)
 			switch {
 			case err != nil && !errors.Is(err, ErrInvalidID):
 				t.Errorf("Parse%s(%q): %v does not wrap ErrInvalidID", form.name, text, err)
-			case err == nil && (id < 0 || form.text(id) != text):
+			case err == nil && form.text(id) != text:
 				t.Errorf("Parse%s(%q) = %d, whose text is %q", form.name, text, id, form.text(id))
 			}
 		}

@@ -3,54 +3,308 @@ package snowflake
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-func (w *waiting) wantWait(ms int64) {
+// What waits does so in a bubble, where sleeping is exact and takes no time. The clock is the bubble's,
+// plus a step.
+type waiting struct {
+	*bench
+	stepped atomic.Int64 // a time.Duration
+	begin   time.Time
+}
+
+func inBubble(t *testing.T, test func(t *testing.T, w *waiting), options ...Option) {
+	t.Helper()
+	l := smallLayout(t)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(testStart+1, 0)))
+		w := &waiting{begin: time.Now()}
+		w.bench = newBenchFor(t, l, testLease(1, 0, 60), append([]Option{WithClock(w.clock)}, options...)...)
+		w.make = func() (ID, error) { return w.Wait(t.Context()) }
+		test(t, w)
+	})
+}
+
+func (w *waiting) clock() time.Time { return time.Now().Add(time.Duration(w.stepped.Load())) }
+
+// shift steps the clock.
+func (w *waiting) shift(by time.Duration) { w.stepped.Add(int64(by)) }
+
+// waited checks how long it has taken up to now.
+func (w *waiting) waited(want time.Duration) {
 	w.Helper()
-	id, err := w.Wait(w.Context())
-	if err != nil {
-		w.Fatal(err)
-	}
-	if p, _ := w.layout.Inspect(id); p.Time.UnixMilli() != testStart*1000+1000+ms {
-		w.Errorf("ID of %s, want %d ms", p.Time, ms)
+	if got := time.Since(w.begin); got != want {
+		w.Errorf("after %v, want %v", got, want)
 	}
 }
 
-// Wait goes on waiting where Generate refuses, and tells of it.
+// The first wait is for the next unit. Once one unit after the other is used up, waits are longer,
+// and the units that passed meanwhile are used in full.
+func TestWaitForTheNextUnit(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *waiting) {
+		for ms, after := range []time.Duration{0, 1, 1 + 7, 8, 8} {
+			w.want(8, int64(ms))
+			w.waited(after * time.Millisecond)
+		}
+		ids := make([]ID, 8*5+1)
+		if n, err := w.FillWait(t.Context(), ids); n != len(ids) || err != nil {
+			t.Errorf("FillWait = %d, %v", n, err)
+		}
+		w.waited((8 + 7) * time.Millisecond)
+		w.want(7, 10)
+	})
+}
+
+// Generate and Fill return at once, whatever is the matter.
+func TestGenerateNeverWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *waiting) {
+		for _, step := range []struct {
+			by   time.Duration
+			want error
+		}{{0, ErrExhausted}, {-5 * time.Millisecond, ErrClockBackward}, {-time.Hour, ErrClockBackward}, {3 * time.Hour, ErrLeaseEnded}} {
+			w.Fill(make([]ID, 8))
+			w.shift(step.by)
+			if _, err := w.Generate(); err != step.want {
+				t.Errorf("Generate: %v, want %v", err, step.want)
+			}
+			if n, err := w.Fill(make([]ID, 2)); n != 0 || err != step.want {
+				t.Errorf("Fill = %d, %v, want %v", n, err, step.want)
+			}
+		}
+		w.waited(0)
+	})
+}
+
+// Late timers cost no unit: those of the last 20 ms are used in full, and no ID is ever later than that.
+func TestLateWaitersLoseNoUnit(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *waiting) {
+		w.want(8, 0)
+		w.late(20 * time.Millisecond) // from 1 ms to 21
+		for ms := range int64(21) {
+			w.want(8, ms+1)
+		}
+		w.waited(time.Millisecond)
+		w.late(5 * time.Millisecond) // from 28 to 33
+		for ms := int64(22); ms <= 33; ms++ {
+			w.want(8, ms)
+		}
+		w.waited(8 * time.Millisecond)
+		w.late(14 * time.Millisecond) // from 40 to 54
+		w.want(4, 34)                 // 20 ms late
+		w.shift(time.Millisecond)
+		w.want(3, 55) // too late for the rest
+	})
+}
+
+// late has the timer that is set next go off that much later, by the generator's clock.
+func (w *waiting) late(by time.Duration) {
+	time.AfterFunc(time.Millisecond/2, func() { w.shift(by) })
+}
+
+func TestLateWaitersInLongUnits(t *testing.T) {
+	for unit, lag := range map[time.Duration]int64{7 * time.Millisecond: 2, 10 * time.Millisecond: 2, time.Second: 1, 1500 * time.Millisecond: 1} {
+		l, err := NewLayout("long", epoch2025, unit, Time(31), Static("worker", 2), Sequence(3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			first := l.start(l.unitOf(time.Unix(testStart+2, 0)))
+			time.Sleep(time.Until(first))
+			w := &waiting{begin: first}
+			w.bench = newBenchFor(t, l, testLease(1, 0, 60), WithClock(w.clock))
+			ids := make([]ID, 8*(lag+2))
+			w.late(time.Duration(lag) * unit)
+			if n, err := w.FillWait(t.Context(), ids); n != len(ids) || err != nil {
+				t.Fatalf("FillWait = %d, %v", n, err)
+			}
+			for i, id := range ids {
+				p, _ := l.Inspect(id)
+				if want := first.Add(time.Duration(i/8) * unit); !p.Time.Equal(want) {
+					t.Errorf("unit of %v: ID %d of %v, want %v", unit, i, p.Time, want)
+				}
+			}
+			w.waited(unit)
+		})
+	}
+}
+
+// However many goroutines want IDs, and how often, the first to come is the first to have its own: one
+// that always wants more does not keep another one from its ID beyond the next unit.
+func TestWaitersAreServedInOrder(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *waiting) {
+		w.want(8, 0)
+		ids := make([]ID, 64)
+		var waiters sync.WaitGroup
+		for i := range ids {
+			waiters.Go(func() {
+				var err error
+				if ids[i], err = w.Wait(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		waiters.Wait()
+		if !slices.IsSorted(ids) {
+			t.Errorf("not in the order in which they came: %d", ids)
+		}
+	})
+}
+
+func TestNobodyStarves(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *waiting) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var greedy sync.WaitGroup
+		for i := range 4 {
+			greedy.Go(func() {
+				ids := make([]ID, 16)
+				for ctx.Err() == nil {
+					switch i {
+					case 0: // takes what it can have without waiting
+						w.Fill(ids)
+						time.Sleep(time.Microsecond)
+					case 1:
+						w.FillWait(ctx, ids)
+					default:
+						w.Wait(ctx)
+					}
+				}
+			})
+		}
+		for range 100 {
+			came := time.Now()
+			if _, err := w.Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if waited := time.Since(came); waited > 15*time.Millisecond {
+				t.Errorf("waited for %v, want two lulls at most", waited)
+				break
+			}
+			time.Sleep(300 * time.Microsecond)
+		}
+		cancel()
+		greedy.Wait()
+	})
+}
+
+// While callers wait, IDs are theirs: none is left for those who do not.
+func TestGenerateGivesWay(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *waiting) {
+		w.want(8, 0)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			w.Wait(t.Context())
+		}()
+		synctest.Wait()
+		w.shift(time.Millisecond) // a new unit, and the one who waits does not know yet
+		w.refuses(ErrExhausted)
+		if err := w.Ready(); err != ErrExhausted {
+			t.Errorf("Ready: %v, want ErrExhausted", err)
+		}
+		<-done
+		w.make = w.Generate
+		w.want(7, 1)
+	})
+}
+
+// A clock that stands still makes nobody spin.
+func TestWaitDoesNotSpin(t *testing.T) {
+	for _, at := range []time.Duration{time.Second - 1, 0} {
+		synctest.Test(t, func(t *testing.T) {
+			looks := 0
+			g, err := New(smallLayout(t), testLease(1, 0, 60), WithClock(func() time.Time {
+				looks++
+				return time.Unix(testStart+1, int64(at))
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if n, err := g.FillWait(ctx, make([]ID, 9)); n != 8 || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrExhausted) {
+				t.Errorf("FillWait = %d, %v", n, err)
+			}
+			if looks > 1000 {
+				t.Errorf("looked at the clock %d times in a second", looks)
+			}
+		})
+	}
+}
+
+func TestRunAheadThenWait(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *waiting) {
+		for ms := range int64(4) {
+			w.want(8, ms)
+		}
+		w.waited(0)
+		w.want(8, 4)
+		w.waited(time.Millisecond)
+	}, RunAhead(3*time.Millisecond))
+}
+
+// A call that waits because the lease was used up ahead of time finds it extended.
+func TestWaitForExtension(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *waiting) {
+		time.Sleep(58_999 * time.Millisecond)
+		w.want(8, 58_999)
+		time.AfterFunc(500*time.Microsecond, func() { w.Extend(w.Lease().End.Add(time.Second)) })
+		w.want(1, 59_000)
+	}, RunAhead(time.Hour))
+}
+
+func TestWaitForTheClock(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *waiting) {
+		w.want(7, 0)
+		w.shift(-5 * time.Millisecond)
+		w.want(1, 0)
+		w.waited(0)
+		w.want(1, 1)
+		w.waited(6 * time.Millisecond)
+	})
+}
+
+// Wait goes on waiting where Generate refuses, and tells of it when that takes long.
 func TestWait(t *testing.T) {
 	told := map[error]int{}
 	inBubble(t, func(t *testing.T, w *waiting) {
-		w.wantWait(0)
-		w.want(7, 0)
-		w.wantWait(1)
+		w.want(8, 0)
+		w.want(8, 1)
 		w.waited(time.Millisecond)
-		if told[ErrExhausted] != 1 {
-			t.Errorf("told of %v, want ErrExhausted once", told)
+		w.shift(-14 * time.Millisecond)
+		w.want(1, 2)
+		w.waited(16 * time.Millisecond)
+		if len(told) > 0 {
+			t.Errorf("told of %v, want nothing so far", told)
 		}
-		w.stepped = -20 * time.Second
-		w.wantWait(1)
-		w.waited(20*time.Second + time.Millisecond)
+		w.want(7, 2)
+		w.shift(-20 * time.Second)
+		w.want(1, 3)
+		w.waited(20*time.Second + 17*time.Millisecond)
 		if n := told[ErrClockBackward]; n < 100 || n > 300 {
 			t.Errorf("told %d times of ErrClockBackward in 20 s, want 200", n)
 		}
 		if _, err := w.Replace(testLease(2, 30, 60)); err != nil {
 			t.Fatal(err)
 		}
-		w.wantWait(29_000) // the start of the lease
-		w.waited(49 * time.Second)
+		w.want(1, 29_000) // the start of the lease
 		if told[ErrLeaseNotStarted] == 0 {
 			t.Error("not told of ErrLeaseNotStarted")
 		}
-	}, WaitBack(time.Millisecond), RefuseWhenUsedUp(), OnRefusal(func(err error) { told[err]++ }))
+	}, OnRefusal(func(err error) { told[err]++ }))
 }
 
 // A call that waits goes on with the lease that replaces the one that it waits for.
 func TestWaitFindsAnotherLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
 		w.want(1, 0)
-		w.stepped = -9 * time.Hour
+		w.shift(-9 * time.Hour)
 		time.AfterFunc(time.Second, func() {
 			if _, err := w.Replace(testLease(2, -10*3600, 20*3600)); err != nil {
 				t.Error(err)
@@ -68,10 +322,16 @@ func TestWaitFindsAnotherLease(t *testing.T) {
 func TestWaitReturnsWhenClosed(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
 		time.AfterFunc(time.Second, func() { w.Close() })
-		w.stepped = -time.Minute
-		if _, err := w.Wait(t.Context()); err != ErrClosed {
-			t.Errorf("Wait: %v, want ErrClosed", err)
+		w.shift(-time.Minute)
+		var waiters sync.WaitGroup
+		for range 3 {
+			waiters.Go(func() {
+				if _, err := w.Wait(t.Context()); err != ErrClosed {
+					t.Errorf("Wait: %v, want ErrClosed", err)
+				}
+			})
 		}
+		waiters.Wait()
 	})
 }
 
@@ -81,10 +341,9 @@ func TestWaitHeedsItsContext(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(300*time.Microsecond, func() { stop(cause) })
-		w.want(8, 0)
-		_, err := w.Wait(ctx)
-		if !errors.Is(err, cause) || !errors.Is(err, ErrExhausted) {
-			t.Errorf("Wait: %v, want %v and ErrExhausted", err, cause)
+		ids := make([]ID, 9)
+		if n, err := w.FillWait(ctx, ids); n != 8 || !errors.Is(err, cause) || !errors.Is(err, ErrExhausted) {
+			t.Errorf("FillWait = %d, %v, want 8, %v and ErrExhausted", n, err, cause)
 		}
 		w.waited(300 * time.Microsecond)
 		if told != 0 {

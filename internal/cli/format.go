@@ -38,21 +38,21 @@ func formatOf[ID any](formats []Format[ID], name string) (Format[ID], error) {
 
 var randflakeFormats = []Format[randflake.ID]{
 	{"text", len("fvvvvvvvvvvvv\n"), appendText},
-	{"int", len("-9223372036854775808\n"), appendInt[randflake.ID]},
+	{"int", len("-9223372036854775808\n"), appendInt},
 	{"hex", len("0x0123456789abcdef\n"), appendHex[randflake.ID]},
 	{"json", len("\"fvvvvvvvvvvvv\"\n"), appendJSON},
 	{"binary", 8, appendBinary},
 }
 
 var snowflakeFormats = []Format[snowflake.ID]{
-	{"text", len("9223372036854775807\n"), appendInt[snowflake.ID]},
-	{"int", len("9223372036854775807\n"), appendInt[snowflake.ID]},
+	{"text", len("18446744073709551615\n"), appendDecimal},
+	{"int", len("18446744073709551615\n"), appendDecimal},
 	{"hex", len("0x0123456789abcdef\n"), appendHex[snowflake.ID]},
-	{"json", len("\"9223372036854775807\"\n"), appendSnowflakeJSON},
+	{"json", len("\"18446744073709551615\"\n"), appendSnowflakeJSON},
 	{"binary", 8, appendBigEndian},
-	{"base32", len("7vvvvvvvvvvvv\n"), onLine(snowflake.ID.AppendBase32)},
-	{"base58", len("NQm6nKp8qFC\n"), onLine(snowflake.ID.AppendBase58)},
-	{"base62", len("AzL8n0Y58m7\n"), onLine(snowflake.ID.AppendBase62)},
+	{"base32", len("fvvvvvvvvvvvv\n"), onLine(snowflake.ID.AppendBase32)},
+	{"base58", len("jpXCZedGfVQ\n"), onLine(snowflake.ID.AppendBase58)},
+	{"base62", len("LygHa16AHYF\n"), onLine(snowflake.ID.AppendBase62)},
 }
 
 // onLine returns a function that appends what the given one does, and ends the line.
@@ -65,11 +65,15 @@ func appendText(b []byte, id randflake.ID) []byte {
 	return append(b, '\n')
 }
 
-func appendInt[ID ~int64](b []byte, id ID) []byte {
+func appendInt(b []byte, id randflake.ID) []byte {
 	return append(strconv.AppendInt(b, int64(id), 10), '\n')
 }
 
-func appendHex[ID ~int64](b []byte, id ID) []byte {
+func appendDecimal(b []byte, id snowflake.ID) []byte {
+	return append(strconv.AppendUint(b, uint64(id), 10), '\n')
+}
+
+func appendHex[ID ~int64 | ~uint64](b []byte, id ID) []byte {
 	var bytes [8]byte
 	binary.BigEndian.PutUint64(bytes[:], uint64(id))
 	return append(hex.AppendEncode(append(b, "0x"...), bytes[:]), '\n')
@@ -81,7 +85,7 @@ func appendJSON(b []byte, id randflake.ID) []byte {
 }
 
 func appendSnowflakeJSON(b []byte, id snowflake.ID) []byte {
-	b = strconv.AppendInt(append(b, '"'), int64(id), 10)
+	b = strconv.AppendUint(append(b, '"'), uint64(id), 10)
 	return append(b, '"', '\n')
 }
 

@@ -35,7 +35,7 @@ an order and no answer: -kind and -layout say what an ID is.
                 of Snowflake IDs
   -from FORM    how IDs are written:
                 text   1 to 13 base32hex digits; decimal for snowflake; 26 digits for ulid
-                int    a signed decimal number of 64 bits
+                int    a decimal number of 64 bits, signed or not
                 hex    1 to 16 hexadecimal digits, after 0x or without
                 base32, base58, base62   as "randflake new" writes Snowflake IDs
                 auto   (the default) tells by what it sees, and refuses up to 13 decimal digits,
@@ -179,7 +179,7 @@ func (in *inspector) read(kind, text string) ([]reading, error) {
 		}
 		return in.plausible(text, snowflakeReadings(id))
 	}
-	id, err := parseInt(text)
+	id, err := parseNumber(text)
 	if err != nil {
 		return nil, err
 	}
@@ -268,12 +268,19 @@ func parseSnowflake(text, from string) (snowflake.ID, error) {
 		return snowflake.ParseBase62(text)
 	case from == "hex" || from == "auto" && hasHexPrefix(text):
 		id, err := parseHex(text)
-		if id < 0 {
-			err = fmt.Errorf("%w: %.40q is more than the 63 bits of a Snowflake ID", randflake.ErrInvalidID, text)
-		}
 		return snowflake.ID(id), err
 	}
 	return snowflake.Parse(text)
+}
+
+// parseNumber reads the digits of what can be an ID of any kind. Those of Randflake are also written
+// unsigned.
+func parseNumber(text string) (randflake.ID, error) {
+	value, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %.40q is more than 64 bits", randflake.ErrInvalidID, text)
+	}
+	return randflake.ID(value), nil
 }
 
 func parseInt(text string) (randflake.ID, error) {

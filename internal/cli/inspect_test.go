@@ -104,7 +104,7 @@ func TestInspectRefuses(t *testing.T) {
 		{"12", "auto", "-from text or -from int"},
 		{"1234567890123", "auto", "-from text or -from int"},
 		{"0012", "auto", "-from text or -from int"},
-		{"9223372036854775808", "auto", "signed number of 64 bits"},
+		{"18446744073709551616", "auto", "more than 64 bits"},
 		{"-9223372036854775809", "auto", "signed number of 64 bits"},
 		{"--5", "int", "not a decimal number"},
 		{"5a", "int", "not a decimal number"},

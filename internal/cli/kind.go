@@ -56,8 +56,8 @@ type choiceOfKind struct {
 func (fs *flagSet) kindFlags(c *choiceOfKind) {
 	fs.choice(&c.kind, "kind", kindNames...)
 	c.kind = ""
-	fs.Func("layout", "", func(name string) (err error) {
-		c.layout, err = snowflake.Preset(name)
+	fs.Func("layout", "", func(text string) (err error) {
+		c.layout, err = layoutOf(text)
 		return err
 	})
 }

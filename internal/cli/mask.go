@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/randflake/randflake"
@@ -89,6 +90,9 @@ func (t *tool) runMasking(command, usage string, args []string, complete func(c 
 // maskText masks a decimal number.
 func maskText(c *randflake.Cipher, text string) (pair, error) {
 	inner, err := snowflake.Parse(text)
+	if err == nil && inner > math.MaxInt64 {
+		err = fmt.Errorf("%w: %q: expected at most %d", randflake.ErrInvalidID, text, int64(math.MaxInt64))
+	}
 	return pair{int64(inner), c.Encrypt(randflake.Raw(inner))}, err
 }
 

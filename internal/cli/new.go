@@ -21,12 +21,13 @@ number may run at the same time.
 
   -n N          how many (default 1)
   -kind K       randflake   64 bits that look random, in no order that means anything (the default)
-                snowflake   63 bits that sort by time and show it, in ascending order
+                snowflake   up to 64 bits that sort by time and show it, in ascending order
                 ulid        128 bits that sort by time and show it, in ascending order; it takes the
                             program of the module cmd/all, and neither lease nor secret
   -layout L     the layout of Snowflake IDs, whose -kind need not be said then: twitter (the default
-                of -kind snowflake), worker10, discord, instagram, sonyflake, baidu, node8, region6,
-                worker15 or javascript53; those that have ended make no IDs any more
+                of -kind snowflake), worker10, discord, instagram, sonyflake, baidu, node8 or
+                javascript53, or one written out: "NAME: time 41, worker 10, sequence 12; 1ms since
+                2025-01-01T00:00:00Z"; those that have ended make no IDs any more
   -format F     text     base32hex; for snowflake decimal; for ulid 26 digits (the default)
                 json     the text as a JSON string
                 int      signed decimal; not for ulid
@@ -49,8 +50,9 @@ of a server; a copy of the state directory on another machine repeats IDs.
 Snowflake IDs have no secret. Their worker numbers come from a store all the same, and all that mint
 in one ID space must share it. Without -store and RANDFLAKE_STORE that is a directory of its own for
 each layout, randflake-snowflake/LAYOUT beside your state directory (twitter serves worker10 too, as
-the IDs are the same). It knows of nobody else who makes IDs of that layout, and is good for those of
-this user on this machine: to add to the IDs of a service, name the service's store.
+the IDs are the same; a layout that is written out goes by its parts, unit and epoch). It knows of
+nobody else who makes IDs of that layout, and is good for those of this user on this machine: to add
+to the IDs of a service, name the service's store.
 `
 
 func (t *tool) runNew(ctx context.Context, args []string) error {

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/randflake/randflake/lease"
@@ -41,7 +43,7 @@ func snowflakes(keeper *snowflake.Keeper) leasehold[snowflake.ID] {
 	return leasehold[snowflake.ID]{keeper.Generator(), keeper.Keeping, patience}
 }
 
-// keepWorker takes the lease of a worker number. Waiting is left to Wait, which a signal can stop.
+// keepWorker takes the lease of a worker number.
 func keepWorker(ctx context.Context, leases lease.Store, layout *snowflake.Layout) (*snowflake.Keeper, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -49,32 +51,49 @@ func keepWorker(ctx context.Context, leases lease.Store, layout *snowflake.Layou
 	if err != nil {
 		return nil, err
 	}
-	return snowflake.Keep(ctx, leases, layout, snowflake.RefuseWhenUsedUp(), snowflake.Leasing(options...))
+	return snowflake.Keep(ctx, leases, layout, snowflake.Leasing(options...))
+}
+
+// layoutOf returns the layout that the user names or writes out.
+func layoutOf(text string) (*snowflake.Layout, error) {
+	if strings.Contains(text, ":") {
+		return snowflake.ParseLayout(text)
+	}
+	return snowflake.Preset(text)
 }
 
 // spaceOf returns the name of the ID space of a layout: that of the first preset which makes the same
-// IDs. Layouts of one space need one store, or they repeat each other's IDs.
+// IDs, or what they have in common with all that do. Layouts of one space need one store, or they repeat
+// each other's IDs.
 func spaceOf(layout *snowflake.Layout) string {
+	space := meaning(layout)
 	for _, preset := range snowflake.Presets() {
-		if makeSameIDs(preset, layout) {
+		if meaning(preset) == space {
 			return preset.Name()
 		}
 	}
-	return layout.Name()
+	return space
 }
 
-// makeSameIDs reports whether each bit of an ID has the same meaning in both layouts. Static fields need
-// not be divided up alike: together they are the worker number.
-func makeSameIDs(a, b *snowflake.Layout) bool {
-	if a.Bits() != b.Bits() {
-		return false
-	}
-	for bit := range a.Bits() {
-		p, _ := a.Inspect(1 << bit)
-		q, _ := b.Inspect(1 << bit)
-		if !p.Time.Equal(q.Time) || p.Rollback != q.Rollback || p.Sequence != q.Sequence {
-			return false
+// meaning tells what the bits of an ID mean, such as "time41-worker10-sequence12-1ms-1288834974657". Layouts
+// of the same meaning make the same IDs. Static parts need not be named and divided up alike: together they
+// are the worker number.
+func meaning(layout *snowflake.Layout) string {
+	var b strings.Builder
+	statics := 0
+	for _, p := range append(layout.Parts(), snowflake.Part{}) {
+		switch p.Name {
+		case "time", "rollback", "sequence", "":
+			if statics > 0 {
+				fmt.Fprintf(&b, "worker%d-", statics)
+			}
+			statics = 0
+			if p.Bits > 0 {
+				fmt.Fprintf(&b, "%s%d-", p.Name, p.Bits)
+			}
+		default:
+			statics += p.Bits
 		}
 	}
-	return true
+	return fmt.Sprintf("%s%dms-%d", &b, layout.Unit().Milliseconds(), layout.Epoch().UnixMilli())
 }

@@ -174,7 +174,7 @@ func TestFormatLengths(t *testing.T) {
 		checkLongest(t, f, ids)
 	}
 	for _, f := range snowflakeFormats {
-		checkLongest(t, f, []snowflake.ID{0, 1, math.MaxInt64})
+		checkLongest(t, f, []snowflake.ID{0, 1, math.MaxUint64})
 	}
 }
 

@@ -44,25 +44,25 @@ func readRandflake(cipher *randflake.Cipher, id randflake.ID) reading {
 }
 
 func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
-	parts, err := layout.Inspect(id)
+	opened, err := layout.Inspect(id)
 	r := reading{
 		kind:     kindSnowflake,
 		layout:   layout.Name(),
 		id:       id.String(),
 		decimal:  id.String(),
-		time:     parts.Time,
+		time:     opened.Time,
 		timeForm: milliseconds,
 	}
-	for _, f := range layout.Parts()[1:] { // the time is the first
-		value, static := parts.Static[f.Name]
+	for _, p := range layout.Parts()[1:] { // the time is the first
+		value, static := opened.Static[p.Name]
 		switch {
 		case static:
-		case f.Name == "sequence":
-			value = parts.Sequence
+		case p.Name == "sequence":
+			value = opened.Sequence
 		default:
-			value = parts.Rollback
+			value = opened.Rollback
 		}
-		r.fields = append(r.fields, field{f.Name, value})
+		r.fields = append(r.fields, field{p.Name, value})
 	}
 	return r, err
 }

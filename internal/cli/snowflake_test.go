@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,7 @@ var snowflakeDecoders = map[string]func(out string) ([]snowflake.ID, error){
 		if len(line) != 18 || line[:2] != "0x" || line != strings.ToLower(line) {
 			return 0, fmt.Errorf("%q", line)
 		}
-		value, err := strconv.ParseInt(line[2:], 16, 64)
+		value, err := strconv.ParseUint(line[2:], 16, 64)
 		return snowflake.ID(value), err
 	}),
 	"json": byLine(func(line string) (id snowflake.ID, err error) {
@@ -92,7 +93,7 @@ func TestCheckSnowflakes(t *testing.T) {
 		"another worker": {id(0, 2, 0)},
 		"too early":      {id(-time.Millisecond, 1, 0)},
 		"too late":       {id(time.Second, 1, 0)},
-		"no ID":          {-1},
+		"no ID":          {math.MaxUint64},
 	} {
 		if checkSnowflakes(layout, ids, leases) == nil {
 			t.Errorf("%s: not found", name)
@@ -271,10 +272,11 @@ func TestSpaceOf(t *testing.T) {
 		}
 	}
 	epoch := snowflake.Twitter().Epoch()
+	spaces := make(map[string]bool)
 	for name, c := range map[string]struct {
-		epoch  time.Time
-		fields []snowflake.Part
-		same   bool
+		epoch time.Time
+		parts []snowflake.Part
+		same  bool
 	}{
 		"otherwise-divided": {epoch, []snowflake.Part{snowflake.Time(41), snowflake.Static("a", 3), snowflake.Static("b", 7), snowflake.Sequence(12)}, true},
 		"other-epoch":       {epoch.Add(time.Millisecond), []snowflake.Part{snowflake.Time(41), snowflake.Static("a", 10), snowflake.Sequence(12)}, false},
@@ -283,13 +285,46 @@ func TestSpaceOf(t *testing.T) {
 		"with-rollback":     {epoch, []snowflake.Part{snowflake.Time(41), snowflake.Static("a", 8), snowflake.Rollback(2), snowflake.Sequence(12)}, false},
 		"longer":            {epoch, []snowflake.Part{snowflake.Time(40), snowflake.Static("a", 10), snowflake.Sequence(12)}, false},
 	} {
-		layout, err := snowflake.NewLayout(name, c.epoch, time.Millisecond, c.fields...)
+		layout, err := snowflake.NewLayout(name, c.epoch, time.Millisecond, c.parts...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := spaceOf(layout); (got == "twitter") != c.same || !c.same && got != name {
+		if got := spaceOf(layout); (got == "twitter") != c.same || spaces[got] {
 			t.Errorf("%s: %s", name, got)
+		} else if !c.same {
+			spaces[got] = true
 		}
+		if again, err := snowflake.NewLayout("renamed", c.epoch, time.Millisecond, c.parts...); err != nil || spaceOf(again) != spaceOf(layout) {
+			t.Errorf("%s: another space by another name: %s", name, spaceOf(again))
+		}
+	}
+}
+
+// TestLayoutWrittenOut has a layout that is no preset, by two names, which share a store.
+func TestLayoutWrittenOut(t *testing.T) {
+	dir := isolate(t)
+	const parts = "time 42, shard 9, sequence 13; 2ms since 2025-01-01T00:00:00Z"
+	var all []snowflake.ID
+	for _, text := range []string{"mine: " + parts, "yours: " + strings.Replace(parts, "shard 9", "a 4, b 5", 1)} {
+		layout, err := snowflake.ParseLayout(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, err := snowflakeDecoders["text"](call(t, "", "new", "-layout", text, "-n", "3").out)
+		if err := errors.Join(err, checkSnowflakes(layout, ids, views(t, filepath.Join(dir+"-snowflake", "time42-worker9-sequence13-2ms-1735689600000")))); err != nil || len(ids) != 3 {
+			t.Errorf("%s: %v, %v", text, ids, err)
+		}
+		if out := succeed(t, "", "inspect", "-layout", text, ids[0].String()); !strings.Contains(out, "sequence") {
+			t.Errorf("%s: inspect: %q", text, out)
+		}
+		all = append(all, ids...)
+	}
+	slices.Sort(all)
+	if n := len(slices.Compact(all)); n != 6 {
+		t.Errorf("%d distinct IDs, want 6", n)
+	}
+	for text, want := range map[string]string{"mine: time 41": "expected a form like", "worker15": "Worker15", "nobody": "expected one of twitter"} {
+		wantFailure(t, call(t, "", "new", "-layout", text), exitUsage, want)
 	}
 }
 

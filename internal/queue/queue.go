@@ -2,72 +2,124 @@
 package queue
 
 import (
+	"container/list"
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// shortestPause keeps a caller from spinning whose clock does not move.
+// shortestPause keeps a queue from spinning when a clock does not move.
 const shortestPause = 100 * time.Microsecond
 
-// A Queue is a line of callers. The first one sleeps and tries again, and nobody else does.
+// A Queue is a line of callers. All who can be served at a time are served in one go, by one goroutine,
+// as it takes longer to wake up one after the other than to serve them.
 type Queue struct {
-	name string
+	name   string
+	length atomic.Int64 // of line, for those who find it empty
 
-	// turn is full while somebody is first in line. The others are blocked in sending to it, and the
-	// runtime lets senders through in the order in which they came.
-	turn   chan struct{}
-	reason atomic.Pointer[error] // why somebody waited last, set before turn is ever full
+	mu     sync.Mutex
+	line   list.List   // of *caller, in the order in which they came
+	timer  *time.Timer // serves the line again
+	reason error       // why the first in line waits
+}
+
+// A caller waits in line.
+type caller struct {
+	try    func() (time.Duration, error)
+	err    error
+	served chan struct{} // closed when err is what try returned at last
 }
 
 // New returns an empty queue. Its errors begin with name, that of a package.
-func New(name string) *Queue { return &Queue{name: name, turn: make(chan struct{}, 1)} }
+func New(name string) *Queue { return &Queue{name: name} }
 
-// Wait calls try, in the caller's goroutine, until it returns a pause of 0, and returns its error.
-// Before that try returns why it failed and how long to wait before it may be of use to try again.
+// Empty reports whether nobody waits.
+func (q *Queue) Empty() bool { return q.length.Load() == 0 }
+
+// Wait calls try until it returns a pause of 0, and returns its error. Before that try returns why it
+// failed and how long to wait before it may be of use to try again.
 //
-// The first call is at once when nobody waits, and otherwise when all who came before are through. When
-// ctx ends first, Wait leaves the line and returns an error that wraps both the cause of that and the
-// reason for the wait.
-func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err error)) error {
-	if len(q.turn) == 0 {
-		pause, err := try()
-		if pause == 0 {
+// The first call is at once, by Wait itself, when nobody waits, and otherwise when all who came before
+// are through. Later calls are from other goroutines, one at a time. When ctx ends first, Wait leaves the
+// line and returns an error that wraps both the cause of that and the reason for the wait.
+func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err error)) (err error) {
+	var pause time.Duration
+	if q.Empty() {
+		if pause, err = try(); pause == 0 {
 			return err
 		}
-		q.reason.Store(&err)
 	}
+	c := &caller{try: try, served: make(chan struct{})}
+	place := q.join(c, pause, err)
 	select {
-	case q.turn <- struct{}{}:
-		defer func() { <-q.turn }()
+	case <-c.served:
+		return c.err
 	case <-ctx.Done():
-		return q.stopped(ctx)
-	}
-	for {
-		pause, err := try()
-		if pause == 0 {
-			return err
-		}
-		q.reason.Store(&err)
-		if !sleep(ctx, max(pause, shortestPause)) {
-			return q.stopped(ctx)
-		}
+		return q.leave(ctx, place)
 	}
 }
 
-// sleep reports whether the time passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+// join puts a caller at the end of the line. If it tried, in vain because of reason, pause is not 0.
+func (q *Queue) join(c *caller, pause time.Duration, reason error) (place *list.Element) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	place = q.line.PushBack(c)
+	q.length.Add(1)
+	switch {
+	case q.line.Len() > 1:
+	case pause > 0:
+		q.rest(pause, reason)
+	default:
+		q.serve()
+	}
+	return place
+}
+
+// serve serves those in line, in order, until one has to wait on. It holds mu.
+func (q *Queue) serve() {
+	for first := q.line.Front(); first != nil; first = q.line.Front() {
+		c := first.Value.(*caller)
+		pause, err := c.try()
+		if pause > 0 {
+			q.rest(pause, err)
+			return
+		}
+		c.err = err
+		q.remove(first)
+		close(c.served)
 	}
 }
 
-func (q *Queue) stopped(ctx context.Context) error {
-	return fmt.Errorf("%s: stopped waiting: %w: %w", q.name, context.Cause(ctx), *q.reason.Load())
+// rest serves those in line after a pause. It holds mu.
+func (q *Queue) rest(pause time.Duration, reason error) {
+	q.reason = reason
+	q.timer = time.AfterFunc(max(pause, shortestPause), func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.serve()
+	})
+}
+
+// leave takes a caller out of the line whose ctx has ended, unless it was served by then.
+func (q *Queue) leave(ctx context.Context, place *list.Element) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c := place.Value.(*caller)
+	select {
+	case <-c.served:
+		return c.err
+	default:
+	}
+	q.remove(place)
+	if q.line.Len() == 0 {
+		q.timer.Stop()
+	}
+	return fmt.Errorf("%s: stopped waiting: %w: %w", q.name, context.Cause(ctx), q.reason)
+}
+
+func (q *Queue) remove(place *list.Element) {
+	q.line.Remove(place)
+	q.length.Add(-1)
 }

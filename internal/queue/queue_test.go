@@ -42,12 +42,18 @@ func TestFirstComeFirstServed(t *testing.T) {
 		var served []int
 		for i := range 10 {
 			go func() {
-				if err := q.Wait(t.Context(), water.try); err != nil {
+				err := q.Wait(t.Context(), func() (time.Duration, error) {
+					pause, err := water.try()
+					if err == nil {
+						water.mu.Lock()
+						defer water.mu.Unlock()
+						served = append(served, i)
+					}
+					return pause, err
+				})
+				if err != nil {
 					t.Error(err)
 				}
-				water.mu.Lock()
-				defer water.mu.Unlock()
-				served = append(served, i)
 			}()
 			synctest.Wait()
 		}
@@ -121,7 +127,7 @@ func TestLeaving(t *testing.T) {
 				t.Errorf("%d: %v", i, err)
 			}
 		}
-		if len(q.turn) != 0 {
+		if !q.Empty() {
 			t.Error("somebody is still in line")
 		}
 	})

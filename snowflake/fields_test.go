@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// randomParts returns parts that l can hold, and the ID that has them, put together from the fields'
+// randomFields returns fields that l can hold, and the ID that has them, put together from their
 // binary digits.
-func randomParts(l *Layout) (Fields, ID) {
+func randomFields(l *Layout) (Fields, ID) {
 	var digits strings.Builder
 	var p Fields
 	for _, f := range l.Parts() {
@@ -40,19 +40,19 @@ func randomParts(l *Layout) (Fields, ID) {
 			p.Static[f.Name] = value
 		}
 	}
-	id, err := strconv.ParseInt(digits.String(), 2, 64)
+	id, err := strconv.ParseUint(digits.String(), 2, 64)
 	if err != nil {
 		panic(err)
 	}
 	return p, ID(id)
 }
 
-func TestPartsRoundTrip(t *testing.T) {
+func TestFieldsRoundTrip(t *testing.T) {
 	layouts := append(Presets(), mustLayout(t, Time(1), Sequence(1)),
 		mustLayout(t, Time(20), Rollback(3), Static("a", 1), Sequence(7), Static("b", 9), Static("c", 2)))
 	for _, l := range layouts {
 		for range 2000 {
-			p, id := randomParts(l)
+			p, id := randomFields(l)
 			if got, err := l.Compose(p); got != id || err != nil {
 				t.Fatalf("%v: Compose(%v) = %d, %v, want %d", l, p, got, err, id)
 			}
@@ -83,9 +83,9 @@ func TestComposeRoundsTimeDown(t *testing.T) {
 func TestComposeRefuses(t *testing.T) {
 	l := mustLayout(t, Time(41), Static("region", 3), Static("worker", 5), Rollback(2), Sequence(12))
 	tests := []struct {
-		why   string
-		parts Fields
-		says  string
+		why    string
+		fields Fields
+		says   string
 	}{
 		{"before the epoch", Fields{Time: epoch2025.Add(-1)}, "epoch"},
 		{"the zero time", Fields{}, "epoch"},
@@ -98,11 +98,11 @@ func TestComposeRefuses(t *testing.T) {
 		{"not static", Fields{Time: epoch2025, Static: map[string]uint64{"sequence": 1}}, "sequence"},
 	}
 	for _, test := range tests {
-		id, err := l.Compose(test.parts)
+		id, err := l.Compose(test.fields)
 		if !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %d, %v, want ErrInvalidID that says %q", test.why, id, err, test.says)
 		}
-		if late := !test.parts.Time.Before(l.Expires()); errors.Is(err, ErrEndOfLife) != late {
+		if late := !test.fields.Time.Before(l.Expires()); errors.Is(err, ErrEndOfLife) != late {
 			t.Errorf("%s: %v: end of life: want %v", test.why, err, late)
 		}
 	}
@@ -122,14 +122,15 @@ func TestInspectRefuses(t *testing.T) {
 		id     ID
 		ok     bool
 	}{
-		{Twitter(), -1, false},
-		{Twitter(), math.MinInt64, false},
+		{Twitter(), math.MaxUint64, false},
+		{Twitter(), 1 << 63, false},
 		{Twitter(), math.MaxInt64, true},
+		{Discord(), math.MaxUint64, true},
 		{JavaScript53(), 1<<53 - 1, true},
 		{JavaScript53(), 1 << 53, false},
 		{small, 1<<12 - 1, true},
 		{small, 1 << 12, false},
-		{small, -1, false},
+		{small, math.MaxUint64, false},
 	} {
 		_, err := test.layout.Inspect(test.id)
 		if test.ok != (err == nil) || err != nil && !errors.Is(err, ErrInvalidID) {
