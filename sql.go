@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Value returns the ID as an int64, for a BIGINT column. An unsigned column takes uint64(id), and a text
+// Value returns the ID as an int64, for a BIGINT column. MySQL's BIGINT UNSIGNED takes uint64(id), and a text
 // column TextID(id).
 func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -22,6 +21,9 @@ type Database struct {
 	Unsigned string // the type of columns for unsigned integers of 64 bits
 	Insert   string // the parameters of an INSERT of three values
 	Equal    string // the end of a condition: an operator and a parameter
+
+	// Write returns the value to write into a column of that type.
+	Write func(value uint64) any
 }
 
 // Run writes IDs into columns of each kind, and reads them again into each type that the column is for.
@@ -30,7 +32,7 @@ func Run(t *testing.T, db Database) {
 	do(t, db, "CREATE TABLE "+db.Table+" (id BIGINT PRIMARY KEY, whole "+db.Unsigned+", txt VARCHAR(13), nothing BIGINT)")
 	for _, id := range IDs {
 		do(t, db, "INSERT INTO "+db.Table+" (id, whole, txt) VALUES "+db.Insert,
-			id, strconv.FormatUint(uint64(id), 10), randflake.TextID(id))
+			id, db.Write(uint64(id)), randflake.TextID(id))
 	}
 	read := func(id randflake.ID, columns string, into ...any) error {
 		return db.QueryRow("SELECT "+columns+" FROM "+db.Table+" WHERE id "+db.Equal, id).Scan(into...)

@@ -28,7 +28,10 @@ func TestColumnsOfIDs(t *testing.T) {
 			must(t, err)
 			db := sql.OpenDB(connector)
 			defer db.Close()
-			columntest.Run(t, columntest.Database{DB: db, Table: "ids_" + protocol, Unsigned: "BIGINT UNSIGNED", Insert: "(?, ?, ?)", Equal: "= ?"})
+			columntest.Run(t, columntest.Database{
+				DB: db, Table: "ids_" + protocol, Unsigned: "BIGINT UNSIGNED", Insert: "(?, ?, ?)", Equal: "= ?",
+				Write: func(value uint64) any { return value },
+			})
 		})
 	}
 }

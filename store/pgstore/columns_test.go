@@ -4,6 +4,7 @@ package pgstore
 
 import (
 	"database/sql"
+	"strconv"
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -21,7 +22,10 @@ func TestColumnsOfIDs(t *testing.T) {
 			db, err := sql.Open("pgx", server.URL()+parameters)
 			must(t, err)
 			defer db.Close()
-			columntest.Run(t, columntest.Database{DB: db, Table: "ids_" + protocol, Unsigned: "NUMERIC(20)", Insert: "($1, $2, $3)", Equal: "= $1"})
+			columntest.Run(t, columntest.Database{
+				DB: db, Table: "ids_" + protocol, Unsigned: "NUMERIC(20)", Insert: "($1, $2, $3)", Equal: "= $1",
+				Write: func(value uint64) any { return strconv.FormatUint(value, 10) },
+			})
 		})
 	}
 }
