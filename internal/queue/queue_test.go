@@ -1,0 +1,154 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var errNone = errors.New("none left")
+
+// A tap gives n drops each second.
+type tap struct {
+	n, left int
+	second  int64
+	mu      sync.Mutex
+	tries   int
+}
+
+func (t *tap) try() (time.Duration, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tries++
+	now := time.Now()
+	if second := now.Unix(); second > t.second {
+		t.second, t.left = second, t.n
+	}
+	if t.left == 0 {
+		return time.Second - time.Duration(now.Nanosecond()), errNone
+	}
+	t.left--
+	return 0, nil
+}
+
+// Those who wait are served in the order in which they came.
+func TestFirstComeFirstServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, water := New("test"), tap{n: 3, second: time.Now().Unix()}
+		var served []int
+		for i := range 10 {
+			go func() {
+				if err := q.Wait(t.Context(), water.try); err != nil {
+					t.Error(err)
+				}
+				water.mu.Lock()
+				defer water.mu.Unlock()
+				served = append(served, i)
+			}()
+			synctest.Wait()
+		}
+		for second := 1; second <= 4; second++ {
+			time.Sleep(time.Second)
+			synctest.Wait()
+			water.mu.Lock()
+			if want := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}[:min(3*second, 10)]; !slices.Equal(served, want) {
+				t.Errorf("after %d s served %v, want %v", second, served, want)
+			}
+			water.mu.Unlock()
+		}
+		if water.tries > 10+10+4 { // each when it comes and when it is served, and the first in line once a second
+			t.Errorf("%d tries", water.tries)
+		}
+	})
+}
+
+// Who comes again and again does not keep others from having theirs.
+func TestNobodyStarves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, water := New("test"), tap{n: 1000, second: time.Now().Unix()}
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 2 {
+			go func() {
+				for q.Wait(ctx, water.try) == nil {
+				}
+			}()
+		}
+		for range 20 {
+			time.Sleep(time.Second / 2)
+			synctest.Wait() // all drops of this second are gone
+			var others sync.WaitGroup
+			for range 10 {
+				others.Go(func() {
+					if err := q.Wait(t.Context(), water.try); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			came := time.Now()
+			others.Wait()
+			if waited := time.Since(came); waited > time.Second/2 {
+				t.Fatalf("waited %v, want half a second, until there was more", waited)
+			}
+		}
+		cancel()
+	})
+}
+
+// Who leaves the line holds up nobody, be it from the head or from the middle.
+func TestLeaving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, water := New("test"), tap{n: 1, second: time.Now().Unix()}
+		enough := errors.New("enough")
+		var errs [4]error
+		for i := range errs {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Second/2, func() {
+				if i%2 == 0 {
+					cancel(enough)
+				}
+			})
+			go func() { errs[i] = q.Wait(ctx, water.try) }()
+			synctest.Wait()
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		for i, err := range errs {
+			if i%2 == 1 && err != nil || i%2 == 0 && !(errors.Is(err, enough) && errors.Is(err, errNone)) {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+		if len(q.turn) != 0 {
+			t.Error("somebody is still in line")
+		}
+	})
+}
+
+// Waiting does not help against every error.
+func TestHopeless(t *testing.T) {
+	over := errors.New("over")
+	if err := New("test").Wait(t.Context(), func() (time.Duration, error) { return 0, over }); err != over {
+		t.Errorf("Wait = %v", err)
+	}
+}
+
+// A clock that stands still just before the next second makes nobody spin.
+func TestNobodySpins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		tries := 0
+		New("test").Wait(ctx, func() (time.Duration, error) {
+			if tries++; tries > 20_000 {
+				cancel()
+			}
+			return 1, errNone
+		})
+		if tries > 10_010 {
+			t.Errorf("%d tries in a second", tries)
+		}
+	})
+}
