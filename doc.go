@@ -35,6 +35,8 @@
 //
 // The cipher runs on AVX-512, AVX2, NEON or SVE2, whichever the machine has, or in plain Go; see
 // [Backend]. The build tag purego leaves out assembly and everything that relies on the runtime's
-// internals. In a testing/synctest bubble give a generator the bubble's clock, WithClock(time.Now):
-// without it the clock that all generators share would stand still when the bubble has ended.
+// internals.
+//
+// A generator that is made in a testing/synctest bubble goes by the bubble's time, any other one by the
+// system's, wherever it is used.
 package randflake

@@ -72,7 +72,7 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if err := lease.check(); err != nil {
 		return nil, err
 	}
-	g := &Generator{cipher: NewCipher(secret)}
+	g := &Generator{cipher: NewCipher(secret), now: coarse.OfBubble()}
 	for _, option := range options {
 		option(g)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/randflake/randflake/internal/coarse"
 )
 
 // ErrInvalidOption says that an option can't be used, with this layout or at all; the error that
@@ -24,7 +26,7 @@ type settings struct {
 }
 
 func newSettings(l *Layout, options []Option) (settings, error) {
-	s := settings{policy: defaultPolicy}
+	s := settings{policy: defaultPolicy, now: coarse.OfBubble()}
 	for _, option := range options {
 		option(&s)
 	}

@@ -75,7 +75,7 @@ func New(options ...Option) *Generator {
 }
 
 func newGenerator(random func([]byte), options ...Option) *Generator {
-	g := &Generator{random: random}
+	g := &Generator{random: random, now: coarse.OfBubble()}
 	g.states.New = func() any { return newState(random, false) }
 	for _, option := range options {
 		option(g)

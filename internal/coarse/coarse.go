@@ -19,16 +19,16 @@ var (
 //
 // The published time may be late, when the timer is or when the process was asleep: timers are late
 // by a millisecond or two as a rule, and by more on a loaded machine.
+//
+// It is the time of the system, in testing/synctest bubbles too: see bubble.go.
 type Clock struct {
 	_    [64]byte     // now is read for every ID: it has its cache line to itself
 	now  atomic.Int64 // the current time, or 0 while the timer is stopped
 	_    [56]byte
-	used atomic.Bool // whether somebody asked since the last tick
-	unit time.Duration
+	used atomic.Bool   // whether somebody asked since the last tick
+	unit time.Duration // divides a second
+	mine bool          // a test's own, which lives in the bubble that it is made in
 }
-
-// New returns a clock that counts in unit, which divides a second.
-func New(unit time.Duration) *Clock { return &Clock{unit: unit} }
 
 // Published returns the published time, or 0 when there is none. Unlike Glance it does not keep the
 // clock going.
@@ -49,6 +49,9 @@ func (c *Clock) Read() int64 {
 	c.MarkUsed()
 	published := c.now.Load()
 	t := time.Now()
+	if InBubble(t) && !c.mine {
+		return c.units(systemTime())
+	}
 	now := c.units(t)
 	// Publish by compare-and-swap: who was delayed since the Load must not turn the clock back.
 	// Whoever turns it from 0 starts the timer, so there is never more than one.

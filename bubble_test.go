@@ -1,0 +1,75 @@
+package randflake_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/snowflake"
+)
+
+// kinds are generators, as functions that return when a new ID was made. (ULIDs, in a module of their own, have the same test.)
+type kinds map[string]func() (time.Time, error)
+
+func newKinds(t *testing.T) kinds {
+	secret := randflake.NewSecret()
+	always := randflake.Lease{LastNode: randflake.MaxNode, Start: time.Unix(randflake.Epoch, 0), End: time.Unix(randflake.MaxTimestamp+1, 0)}
+	flakes, err := randflake.New(secret, always)
+	if err != nil {
+		t.Fatal(err)
+	}
+	layout := snowflake.Twitter()
+	snow, err := snowflake.New(layout, snowflake.Forever(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds{
+		"randflake": func() (time.Time, error) { raw, err := flakes.GenerateRaw(); return raw.Fields().Time, err },
+		"snowflake": func() (time.Time, error) {
+			id, err := snow.Generate()
+			if err != nil {
+				return time.Time{}, err
+			}
+			f, err := layout.Inspect(id)
+			return f.Time, err
+		},
+	}
+}
+
+// since checks that what is made has a time from begin on.
+func (k kinds) since(t *testing.T, begin time.Time, where string) {
+	t.Helper()
+	begin = begin.Truncate(time.Second)
+	for kind, generate := range k {
+		if made, err := generate(); err != nil || made.Before(begin) || made.Sub(begin) > time.Minute {
+			t.Errorf("%s, %s: made at %v, %v; want %v or a little later", kind, where, made, err, begin)
+		}
+	}
+}
+
+// What was made in a bubble has the bubble's time, and everything else the system's, in a bubble and after it, be
+// the process at rest before or not.
+func TestTimesInAndAfterBubbles(t *testing.T) {
+	for name, rest := range map[string]time.Duration{"at rest": 2 * time.Second, "in use": 0} {
+		t.Run(name, func(t *testing.T) {
+			begin := time.Now()
+			all := newKinds(t)
+			if rest == 0 {
+				all.since(t, begin, "before the bubble")
+			}
+			time.Sleep(rest)
+			synctest.Test(t, func(t *testing.T) {
+				all.since(t, begin, "made outside of the bubble")
+				time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
+				newKinds(t).since(t, time.Now(), "in a bubble")
+				time.Sleep(time.Hour)
+			})
+			for range 3 {
+				all.since(t, begin, "after the bubble")
+				newKinds(t).since(t, begin, "made after the bubble")
+				time.Sleep(time.Second / 4)
+			}
+		})
+	}
+}

@@ -1,0 +1,31 @@
+package coarse
+
+import (
+	"syscall"
+	"time"
+)
+
+// In a testing/synctest bubble time.Now is the bubble's, and timers are gone when the bubble ends. So
+// nothing that is read there is published, and no timer is started: that is for readers outside, and
+// those inside ask the system.
+
+// OfBubble returns time.Now in a bubble, and nil elsewhere: what is made in a bubble goes by its
+// time.
+func OfBubble() func() time.Time {
+	if InBubble(time.Now()) {
+		return time.Now
+	}
+	return nil
+}
+
+// InBubble reports whether t, which time.Now returned, is a bubble's: those have no monotonic reading.
+func InBubble(t time.Time) bool { return t == t.Round(0) }
+
+// systemTime is time.Now outside of bubbles, where the system tells it, to the microsecond.
+func systemTime() time.Time {
+	var t syscall.Timeval
+	if syscall.Gettimeofday(&t) != nil {
+		return time.Now()
+	}
+	return time.Unix(int64(t.Sec), int64(t.Usec)*1000)
+}

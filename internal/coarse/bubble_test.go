@@ -1,0 +1,59 @@
+package coarse
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// wantNow checks that c says what the system does, now and, twice a unit, for three units, while its timer
+// starts, goes on or stops.
+func wantNow(t *testing.T, where string, c *Clock) {
+	t.Helper()
+	for range 6 {
+		for name, read := range map[string]func() int64{"Read": c.Read, "Glance": c.Glance} {
+			before := c.units(systemTime())
+			got := read()
+			// The published time is late at times, by less than this.
+			if now := c.units(systemTime()); got < before-int64(10*time.Second/c.unit) || got > now {
+				t.Fatalf("%s: %s says %d, want %d", where, name, got, now)
+			}
+		}
+		if !InBubble(time.Now()) {
+			time.Sleep(c.unit / 2)
+		}
+	}
+}
+
+// Clocks of the process show the right time in a bubble and after it, be they at rest before or not.
+func TestClockSurvivesBubbles(t *testing.T) {
+	for name, rest := range map[string]bool{"at rest": true, "in use": false} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range []*Clock{{unit: time.Second / 10}, {unit: time.Millisecond}} {
+				if !rest {
+					wantNow(t, "before the bubble", c)
+				}
+				for range 2 {
+					synctest.Test(t, func(t *testing.T) {
+						time.Sleep(time.Hour)
+						wantNow(t, "in a bubble", c)
+						time.Sleep(time.Hour)
+						wantNow(t, "in a bubble, later", c)
+					})
+				}
+				wantNow(t, "after the bubble", c)
+			}
+		})
+	}
+}
+
+func TestOfBubble(t *testing.T) {
+	if OfBubble() != nil {
+		t.Error("a bubble's clock outside of bubbles")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if now := OfBubble(); now == nil || !now().Equal(time.Now()) {
+			t.Error("no bubble's clock in a bubble")
+		}
+	})
+}

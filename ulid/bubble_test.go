@@ -1,0 +1,31 @@
+package ulid
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A generator that was made in a bubble goes by the bubble's time, and any other one by the system's, in a
+// bubble and after it.
+func TestTimesInAndAfterBubbles(t *testing.T) {
+	since := func(g *Generator, begin time.Time, where string) {
+		t.Helper()
+		id, err := g.Generate()
+		if made := id.Timestamp(); err != nil || made.Before(begin.Truncate(time.Second)) || made.Sub(begin) > time.Minute {
+			t.Errorf("%s: made at %v, %v; want %v or a little later", where, made, err, begin)
+		}
+	}
+	begin, outside := time.Now(), New()
+	for range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			since(outside, begin, "made outside of the bubble")
+			since(New(), time.Now(), "made in a bubble")
+			time.Sleep(time.Hour)
+		})
+		for range 3 {
+			since(outside, begin, "after the bubble")
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+}
