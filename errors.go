@@ -27,6 +27,9 @@ var (
 	// ErrInvalidLease says that a lease can't be used; the error that wraps it says why.
 	ErrInvalidLease = errors.New("randflake: invalid lease")
 
+	// ErrInvalidOption says that an option can't be used; the error that wraps it says why.
+	ErrInvalidOption = errors.New("randflake: invalid option")
+
 	// ErrInvalidSecret says that a text is not a secret. The text is never part of the error.
 	ErrInvalidSecret = errors.New("randflake: invalid secret")
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/internal/queue"
 )
 
 // A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied.
@@ -23,6 +24,7 @@ type Generator struct {
 	cipher  *Cipher
 	now     func() time.Time // an injected clock, or nil
 	refused func(error)      // told of each refusal, or nil
+	line    *queue.Queue     // of those who wait
 
 	mu       sync.Mutex // held while the state is replaced
 	lastUsed time.Time  // once closed
@@ -58,8 +60,8 @@ func WithClock(now func() time.Time) Option {
 	return func(g *Generator) { g.now = now }
 }
 
-// OnRefusal has f called with the error whenever Generate, Fill or Wait can't make an ID, in the
-// goroutine that asked for it. Whoever keeps the generator's lease alive learns that way, without
+// OnRefusal has f called with the error whenever there is no ID for Generate or Fill, and whenever Wait
+// or FillWait looks for one in vain, in the goroutine that asked for it. Whoever keeps the generator's lease alive learns that way, without
 // delay, that another one is needed. It must return quickly and must not use the generator.
 func OnRefusal(f func(err error)) Option {
 	return func(g *Generator) { g.refused = f }
@@ -67,13 +69,17 @@ func OnRefusal(f func(err error)) Option {
 
 // New returns a generator that makes IDs under a lease. The caller sees to it that no other
 // generator with the same secret ever has a lease that shares both a node and a second with this
-// one: package lease does that. A lease that can't be is an error that wraps ErrInvalidLease.
+// one: package lease does that. A lease that can't be is an error that wraps ErrInvalidLease, and an
+// option that is nil one that wraps ErrInvalidOption.
 func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if err := lease.check(); err != nil {
 		return nil, err
 	}
-	g := &Generator{cipher: NewCipher(secret), now: coarse.OfBubble()}
-	for _, option := range options {
+	g := &Generator{cipher: NewCipher(secret), now: coarse.OfBubble(), line: queue.New("randflake")}
+	for i, option := range options {
+		if option == nil {
+			return nil, fmt.Errorf("%w: option %d is nil: leave it out", ErrInvalidOption, i+1)
+		}
 		option(g)
 	}
 	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), 0))
@@ -176,22 +182,35 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 // clock to catch up after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It
 // returns the other errors at once, and when ctx ends first an error that wraps both the cause of
 // that and the reason for the wait.
-func (g *Generator) Wait(ctx context.Context) (ID, error) {
-	for {
-		id, err := g.Generate()
-		switch err {
-		case ErrExhausted, ErrClockBackward, ErrLeaseNotStarted:
-		default:
-			return id, err
-		}
-		timer := time.NewTimer(coarse.UntilNext(g.time(), time.Second))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return 0, fmt.Errorf("randflake: stopped waiting: %w: %w", context.Cause(ctx), err)
-		}
+//
+// Those who wait, here or in FillWait, are served in the order in which they came. Generate and Fill
+// take no place in that line: what they take is not there for those who wait.
+func (g *Generator) Wait(ctx context.Context) (id ID, err error) {
+	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
+		id, err = g.Generate()
+		return g.pause(err), err
+	})
+	return id, err
+}
+
+// FillWait is Fill, but waits as Wait does, until dst is full: n IDs are good even when err is not nil.
+// Others who wait are served when it is through.
+func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
+	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
+		made, err := g.Fill(dst[n:])
+		n += made
+		return g.pause(err), err
+	})
+	return n, err
+}
+
+// pause returns how long to wait before it helps to try again after err, or 0 when it does not.
+func (g *Generator) pause(err error) time.Duration {
+	switch err {
+	case ErrExhausted, ErrClockBackward, ErrLeaseNotStarted:
+		return coarse.UntilNext(g.time(), time.Second)
 	}
+	return 0
 }
 
 // Extend moves the end of the lease to a later one; the nodes stay the same. An earlier end is an
