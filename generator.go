@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"github.com/randflake/randflake/internal/coarse"
 	"github.com/randflake/randflake/internal/queue"
@@ -28,10 +29,11 @@ type Generator struct {
 
 	mu       sync.Mutex // held while the state is replaced
 	lastUsed time.Time  // once closed
+	locals   map[weak.Pointer[Local]]bool
+	reported uint64 // what Issued returned at most
 
-	_        [64]byte      // Fill writes to what follows, and Generate reads what is above
-	filled   atomic.Uint64 // IDs that Fill handed out
-	reported atomic.Uint64 // what Issued returned at most
+	_      [64]byte      // Fill writes to what follows, and Generate reads what is above
+	filled atomic.Uint64 // IDs that Fill handed out, and Locals that are no more
 }
 
 // A state is all that Generate needs, in one pointer. It is replaced as a whole and never changed.
@@ -82,7 +84,7 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 		}
 		option(g)
 	}
-	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), 0))
+	g.setState(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), 0))
 	return g, nil
 }
 
@@ -112,22 +114,33 @@ func (g *Generator) Generate() (ID, error) {
 	if s != nil && s.second == coarse.Seconds.Published() {
 		if i := s.left - 1; i < blockSize {
 			s.left = i
-			id := s.block[i]
+			id := s.ids[i]
 			st.hot.unpin(s)
 			return ID(id), nil
 		}
 	}
 	st.hot.unpin(s)
-	return g.generateSlowly()
+	id, _, err := g.generateSlowly()
+	return id, err
 }
 
-// generateSlowly is Generate when the shard has no ID ready. The clock is never asked while pinned.
-func (g *Generator) generateSlowly() (ID, error) {
+// generateSlowly is Generate, and GenerateRaw, when the shard has no ID ready.
+func (g *Generator) generateSlowly() (id ID, raw Raw, err error) {
+	err = g.fromShard(func(s *shard, st *state, now int64, fresh bool) (ok bool, err error) {
+		id, raw, ok, err = s.take(st, now, fresh)
+		return ok, err
+	})
+	return id, raw, err
+}
+
+// fromShard calls take with this processor's shard and the present second until it has taken what it
+// wants. The clock is never asked while pinned.
+func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bool) (ok bool, err error)) error {
 	now, fresh := g.glance()
 	for {
 		st := g.state.Load()
 		if st.closed {
-			return 0, g.refuse(ErrClosed)
+			return g.refuse(ErrClosed)
 		}
 		s := st.shards.pin()
 		if s == nil {
@@ -135,17 +148,15 @@ func (g *Generator) generateSlowly() (ID, error) {
 			g.grow(st)
 			continue
 		}
-		id, ok, err := s.take(st, now, fresh)
+		ok, err := take(s, st, now, fresh)
 		st.shards.unpin(s)
 		switch {
 		case ok:
-			return id, nil
-		case err == errFrozen && g.replaced(st):
-			now, fresh = g.read(), true // the old reading may be from before the new lease
-		case err != nil:
-			return 0, g.refuse(err)
+			return nil
+		case err == nil || err == errFrozen && g.replaced(st):
+			now, fresh = g.read(), true // also because the old reading may be from before the new lease
 		default:
-			now, fresh = g.read(), true
+			return g.refuse(err)
 		}
 	}
 }
@@ -233,7 +244,7 @@ func (g *Generator) Extend(end time.Time) error {
 	if err := lease.check(); err != nil {
 		return err
 	}
-	g.state.Store(g.newState(lease, st.cursor, st.shards, st.past))
+	g.setState(g.newState(lease, st.cursor, st.shards, st.past))
 	return nil
 }
 
@@ -263,7 +274,7 @@ func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	if !ok {
 		return time.Time{}, fmt.Errorf("%w: start %s is not after %s, the last second used on nodes that the old lease has too", ErrInvalidLease, lease.Start.Format(time.RFC3339), lastUsed.Format(time.RFC3339))
 	}
-	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.issued()))
+	g.setState(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.issued()))
 	return lastUsed, nil
 }
 
@@ -286,7 +297,7 @@ func (g *Generator) Freeze() {
 		over.cursor.next.Store(pack(reached, st.bounds.last, MaxSequence) + 1)
 	}
 	over.freeze()
-	g.state.Store(over)
+	g.setState(over)
 }
 
 // freeze makes the lease of st one that is over, before any second.
@@ -310,21 +321,22 @@ func (g *Generator) Ready() error {
 	}
 }
 
-// Issued returns how many IDs Generate, Fill and Wait have handed out since New, for statistics. It
-// never goes down. It costs Generate nothing, as a processor counts once a block: up to 64 IDs for
-// each processor are not counted yet, and as many never are when the lease is replaced, the
-// generator is closed or GOMAXPROCS grows.
+// Issued returns how many IDs the generator has handed out since New, for statistics. It never goes
+// down. It misses IDs at most that are being handed out at the moment: when the lease is replaced, the
+// generator closed or GOMAXPROCS grown, it may miss those for good, one for each goroutine that was at it.
 func (g *Generator) Issued() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	n := g.filled.Load() + g.state.Load().issued()
-	for {
-		reported := g.reported.Load()
-		if n <= reported {
-			return reported // counted while the state was being replaced
-		}
-		if g.reported.CompareAndSwap(reported, n) {
-			return n
+	for p := range g.locals {
+		if l := p.Value(); l != nil {
+			n += l.issued()
 		}
 	}
+	if int64(n-g.reported) > 0 { // n may miss what was moving
+		g.reported = n
+	}
+	return g.reported
 }
 
 // issued returns how many IDs shards have handed out up to this state.
@@ -349,7 +361,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	if st.closed {
 		return g.lastUsed, ErrClosed
 	}
-	g.state.Store(&state{closed: true, lease: st.lease, past: st.issued()})
+	g.setState(&state{closed: true, lease: st.lease, past: st.issued()})
 	second, _ := st.cursor.freeze(func(int64) bool { return true })
 	g.lastUsed = time.Unix(second, 0).UTC()
 	return g.lastUsed, nil
@@ -365,7 +377,7 @@ func (g *Generator) grow(st *state) {
 		if st.frozen {
 			grown.freeze()
 		}
-		g.state.Store(grown)
+		g.setState(grown)
 	}
 }
 

@@ -711,10 +711,14 @@ func TestCloseRacing(t *testing.T) {
 		l := newLedger(t, g)
 		var makers sync.WaitGroup
 		var newest atomic.Int64
-		for range 4 {
+		for i := range 4 {
+			generate := g.Generate
+			if i%2 == 1 {
+				generate = g.Local().Generate
+			}
 			makers.Go(func() {
 				for {
-					id, err := g.Generate()
+					id, err := generate()
 					if err == ErrClosed {
 						return
 					}
