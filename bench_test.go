@@ -87,10 +87,23 @@ func BenchmarkGenerate(b *testing.B) {
 	}
 }
 
-// BenchmarkBackend is Generate and Fill with each backend.
+func BenchmarkGenerateLocal(b *testing.B) {
+	l := benchGenerator(b).Local()
+	for b.Loop() {
+		id, err := l.Generate()
+		if err != nil {
+			b.Fatal(err)
+		}
+		sinkID = id
+	}
+}
+
+// BenchmarkBackend is what makes IDs, with each backend.
 func BenchmarkBackend(b *testing.B) {
 	forEachBackend(b, func(b *testing.B) {
 		b.Run("generate", BenchmarkGenerate)
+		b.Run("local", BenchmarkGenerateLocal)
+		b.Run("raw", BenchmarkGenerateRaw)
 		b.Run("fill", BenchmarkFill)
 	})
 }
@@ -102,7 +115,7 @@ func BenchmarkGenerateHot(b *testing.B) {
 	inBulk(b, blockSize, func(n int) {
 		second := coarse.Seconds.Glance()
 		s := st.shards.pin()
-		s.second, s.left, s.counted = second, blockSize, blockSize
+		s.second, s.left = second, blockSize
 		st.shards.unpin(s)
 		for range n {
 			id, err := g.Generate()

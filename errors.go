@@ -27,6 +27,9 @@ var (
 	// ErrInvalidLease says that a lease can't be used; the error that wraps it says why.
 	ErrInvalidLease = errors.New("randflake: invalid lease")
 
+	// ErrInvalidOption says that an option can't be used; the error that wraps it says why.
+	ErrInvalidOption = errors.New("randflake: invalid option")
+
 	// ErrInvalidSecret says that a text or bytes are not a secret, or that a secret is unset. Neither text nor bytes are
 	// ever part of the error.
 	ErrInvalidSecret = errors.New("randflake: invalid secret")

@@ -1,9 +1,11 @@
 package randflake_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -43,6 +45,70 @@ func ExampleGenerator_Fill() {
 	n, err := generator.Fill(ids)
 	fmt.Println(n, err)
 	// Output: 1000 <nil>
+}
+
+// A loop that makes ID after ID has a Local.
+func ExampleGenerator_Local() {
+	generator, err := randflake.New(randflake.NewSecret(), exampleLease())
+	if err != nil {
+		panic(err)
+	}
+	ids := generator.Local() // for this goroutine alone
+	seen := make(map[randflake.ID]bool)
+	for range 1000 {
+		id, err := ids.Generate()
+		if err != nil {
+			panic(err)
+		}
+		seen[id] = true
+	}
+	fmt.Println(len(seen))
+	// Output: 1000
+}
+
+// A node has 131,072 IDs a second: the others come with the next second, if the context lasts.
+func ExampleGenerator_FillWait() {
+	generator, err := randflake.New(randflake.NewSecret(), exampleLease())
+	if err != nil {
+		panic(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	n, err := generator.FillWait(ctx, make([]randflake.ID, 200_000))
+	fmt.Println(n, err)
+	// Output: 200000 <nil>
+}
+
+// A test sets the clock.
+func ExampleWithClock() {
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	lease := randflake.Lease{FirstNode: 42, LastNode: 42, Start: noon, End: noon.Add(time.Hour)}
+	generator, err := randflake.New(randflake.NewSecret(), lease, randflake.WithClock(func() time.Time { return noon }))
+	if err != nil {
+		panic(err)
+	}
+	raw, err := generator.GenerateRaw()
+	fmt.Println(raw.Fields().Time, err)
+	// Output: 2026-01-01 12:00:00 +0000 UTC <nil>
+}
+
+// Refusals are counted, whoever gets them.
+func ExampleOnRefusal() {
+	lease := exampleLease()
+	lease.Start, lease.End = lease.End, lease.End.Add(time.Hour)
+	var early atomic.Int64
+	generator, err := randflake.New(randflake.NewSecret(), lease, randflake.OnRefusal(func(err error) {
+		if errors.Is(err, randflake.ErrLeaseNotStarted) {
+			early.Add(1)
+		}
+	}))
+	if err != nil {
+		panic(err)
+	}
+	generator.Generate()
+	generator.Fill(make([]randflake.ID, 10))
+	fmt.Println(early.Load())
+	// Output: 2
 }
 
 func ExampleGenerator_Generate_errors() {

@@ -85,7 +85,11 @@ func TestFreezeAtOnce(t *testing.T) {
 		}
 		frozen := make(chan struct{})
 		var wg sync.WaitGroup
-		for range 4 {
+		for i := range 4 {
+			generate := g.Generate
+			if i%2 == 1 {
+				generate = g.Local().Generate
+			}
 			wg.Go(func() {
 				for {
 					over := false
@@ -94,7 +98,7 @@ func TestFreezeAtOnce(t *testing.T) {
 						over = true
 					default:
 					}
-					_, err := g.Generate()
+					_, err := generate()
 					if over {
 						if !errors.Is(err, ErrLeaseEnded) {
 							t.Errorf("after Freeze: error %v", err)

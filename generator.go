@@ -7,8 +7,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/internal/queue"
 )
 
 // A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied.
@@ -23,13 +25,15 @@ type Generator struct {
 	cipher  *Cipher
 	now     func() time.Time // an injected clock, or nil
 	refused func(error)      // told of each refusal, or nil
+	line    *queue.Queue     // of those who wait
 
 	mu       sync.Mutex // held while the state is replaced
 	lastUsed time.Time  // once closed
+	locals   map[weak.Pointer[Local]]bool
+	reported uint64 // what Issued returned at most
 
-	_        [64]byte      // Fill writes to what follows, and Generate reads what is above
-	filled   atomic.Uint64 // IDs that Fill handed out
-	reported atomic.Uint64 // what Issued returned at most
+	_      [64]byte      // Fill writes to what follows, and Generate reads what is above
+	filled atomic.Uint64 // IDs that Fill handed out, and Locals that are no more
 }
 
 // A state is all that Generate needs, in one pointer. It is replaced as a whole and never changed.
@@ -58,8 +62,8 @@ func WithClock(now func() time.Time) Option {
 	return func(g *Generator) { g.now = now }
 }
 
-// OnRefusal has f called with the error whenever Generate, Fill or Wait can't make an ID, in the
-// goroutine that asked for it. Whoever keeps the generator's lease alive learns that way, without
+// OnRefusal has f called with the error whenever there is no ID for Generate or Fill, and whenever Wait
+// or FillWait looks for one in vain, in the goroutine that asked for it. Whoever keeps the generator's lease alive learns that way, without
 // delay, that another one is needed. It must return quickly and must not use the generator.
 func OnRefusal(f func(err error)) Option {
 	return func(g *Generator) { g.refused = f }
@@ -67,8 +71,8 @@ func OnRefusal(f func(err error)) Option {
 
 // New returns a generator that makes IDs under a lease. The caller sees to it that no other
 // generator with the same secret ever has a lease that shares both a node and a second with this
-// one: package lease does that. A lease that can't be is an error that wraps ErrInvalidLease, and a
-// secret that is unset one that wraps ErrInvalidSecret.
+// one: package lease does that. A lease that can't be is an error that wraps ErrInvalidLease, a secret
+// that is unset one that wraps ErrInvalidSecret, and an option that is nil one that wraps ErrInvalidOption.
 func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if secret.IsZero() {
 		return nil, errZeroSecret
@@ -76,11 +80,14 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if err := lease.check(); err != nil {
 		return nil, err
 	}
-	g := &Generator{cipher: NewCipher(secret), now: coarse.OfBubble()}
-	for _, option := range options {
+	g := &Generator{cipher: NewCipher(secret), now: coarse.OfBubble(), line: queue.New("randflake")}
+	for i, option := range options {
+		if option == nil {
+			return nil, fmt.Errorf("%w: option %d is nil: leave it out", ErrInvalidOption, i+1)
+		}
 		option(g)
 	}
-	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), 0))
+	g.setState(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), 0))
 	return g, nil
 }
 
@@ -110,22 +117,33 @@ func (g *Generator) Generate() (ID, error) {
 	if s != nil && s.second == coarse.Seconds.Published() {
 		if i := s.left - 1; i < blockSize {
 			s.left = i
-			id := s.block[i]
+			id := s.ids[i]
 			st.hot.unpin(s)
 			return ID(id), nil
 		}
 	}
 	st.hot.unpin(s)
-	return g.generateSlowly()
+	id, _, err := g.generateSlowly()
+	return id, err
 }
 
-// generateSlowly is Generate when the shard has no ID ready. The clock is never asked while pinned.
-func (g *Generator) generateSlowly() (ID, error) {
+// generateSlowly is Generate, and GenerateRaw, when the shard has no ID ready.
+func (g *Generator) generateSlowly() (id ID, raw Raw, err error) {
+	err = g.fromShard(func(s *shard, st *state, now int64, fresh bool) (ok bool, err error) {
+		id, raw, ok, err = s.take(st, now, fresh)
+		return ok, err
+	})
+	return id, raw, err
+}
+
+// fromShard calls take with this processor's shard and the present second until it has taken what it
+// wants. The clock is never asked while pinned.
+func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bool) (ok bool, err error)) error {
 	now, fresh := g.glance()
 	for {
 		st := g.state.Load()
 		if st.closed {
-			return 0, g.refuse(ErrClosed)
+			return g.refuse(ErrClosed)
 		}
 		s := st.shards.pin()
 		if s == nil {
@@ -133,17 +151,15 @@ func (g *Generator) generateSlowly() (ID, error) {
 			g.grow(st)
 			continue
 		}
-		id, ok, err := s.take(st, now, fresh)
+		ok, err := take(s, st, now, fresh)
 		st.shards.unpin(s)
 		switch {
 		case ok:
-			return id, nil
-		case err == errFrozen && g.replaced(st):
-			now, fresh = g.read(), true // the old reading may be from before the new lease
-		case err != nil:
-			return 0, g.refuse(err)
+			return nil
+		case err == nil || err == errFrozen && g.replaced(st):
+			now, fresh = g.read(), true // also because the old reading may be from before the new lease
 		default:
-			now, fresh = g.read(), true
+			return g.refuse(err)
 		}
 	}
 }
@@ -180,22 +196,35 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 // clock to catch up after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It
 // returns the other errors at once, and when ctx ends first an error that wraps both the cause of
 // that and the reason for the wait.
-func (g *Generator) Wait(ctx context.Context) (ID, error) {
-	for {
-		id, err := g.Generate()
-		switch err {
-		case ErrExhausted, ErrClockBackward, ErrLeaseNotStarted:
-		default:
-			return id, err
-		}
-		timer := time.NewTimer(coarse.UntilNext(g.time(), time.Second))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return 0, fmt.Errorf("randflake: stopped waiting: %w: %w", context.Cause(ctx), err)
-		}
+//
+// Those who wait, here or in FillWait, are served in the order in which they came. Generate and Fill
+// take no place in that line: what they take is not there for those who wait.
+func (g *Generator) Wait(ctx context.Context) (id ID, err error) {
+	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
+		id, err = g.Generate()
+		return g.pause(err), err
+	})
+	return id, err
+}
+
+// FillWait is Fill, but waits as Wait does, until dst is full: n IDs are good even when err is not nil.
+// Others who wait are served when it is through.
+func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
+	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
+		made, err := g.Fill(dst[n:])
+		n += made
+		return g.pause(err), err
+	})
+	return n, err
+}
+
+// pause returns how long to wait before it helps to try again after err, or 0 when it does not.
+func (g *Generator) pause(err error) time.Duration {
+	switch err {
+	case ErrExhausted, ErrClockBackward, ErrLeaseNotStarted:
+		return coarse.UntilNext(g.time(), time.Second)
 	}
+	return 0
 }
 
 // Extend moves the end of the lease to a later one; the nodes stay the same. An earlier end is an
@@ -218,7 +247,7 @@ func (g *Generator) Extend(end time.Time) error {
 	if err := lease.check(); err != nil {
 		return err
 	}
-	g.state.Store(g.newState(lease, st.cursor, st.shards, st.past))
+	g.setState(g.newState(lease, st.cursor, st.shards, st.past))
 	return nil
 }
 
@@ -248,7 +277,7 @@ func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	if !ok {
 		return time.Time{}, fmt.Errorf("%w: start %s is not after %s, the last second used on nodes that the old lease has too", ErrInvalidLease, lease.Start.Format(time.RFC3339), lastUsed.Format(time.RFC3339))
 	}
-	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.issued()))
+	g.setState(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.issued()))
 	return lastUsed, nil
 }
 
@@ -271,7 +300,7 @@ func (g *Generator) Freeze() {
 		over.cursor.next.Store(pack(reached, st.bounds.last, MaxSequence) + 1)
 	}
 	over.freeze()
-	g.state.Store(over)
+	g.setState(over)
 }
 
 // freeze makes the lease of st one that is over, before any second.
@@ -295,21 +324,22 @@ func (g *Generator) Ready() error {
 	}
 }
 
-// Issued returns how many IDs Generate, Fill and Wait have handed out since New, for statistics. It
-// never goes down. It costs Generate nothing, as a processor counts once a block: up to 64 IDs for
-// each processor are not counted yet, and as many never are when the lease is replaced, the
-// generator is closed or GOMAXPROCS grows.
+// Issued returns how many IDs the generator has handed out since New, for statistics. It never goes
+// down. It misses IDs at most that are being handed out at the moment: when the lease is replaced, the
+// generator closed or GOMAXPROCS grown, it may miss those for good, one for each goroutine that was at it.
 func (g *Generator) Issued() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	n := g.filled.Load() + g.state.Load().issued()
-	for {
-		reported := g.reported.Load()
-		if n <= reported {
-			return reported // counted while the state was being replaced
-		}
-		if g.reported.CompareAndSwap(reported, n) {
-			return n
+	for p := range g.locals {
+		if l := p.Value(); l != nil {
+			n += l.issued()
 		}
 	}
+	if int64(n-g.reported) > 0 { // n may miss what was moving
+		g.reported = n
+	}
+	return g.reported
 }
 
 // issued returns how many IDs shards have handed out up to this state.
@@ -334,7 +364,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	if st.closed {
 		return g.lastUsed, ErrClosed
 	}
-	g.state.Store(&state{closed: true, lease: st.lease, past: st.issued()})
+	g.setState(&state{closed: true, lease: st.lease, past: st.issued()})
 	second, _ := st.cursor.freeze(func(int64) bool { return true })
 	g.lastUsed = time.Unix(second, 0).UTC()
 	return g.lastUsed, nil
@@ -350,7 +380,7 @@ func (g *Generator) grow(st *state) {
 		if st.frozen {
 			grown.freeze()
 		}
-		g.state.Store(grown)
+		g.setState(grown)
 	}
 }
 

@@ -3,6 +3,7 @@ package randflake
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -510,6 +511,9 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// overflowing is a second whose milliseconds, in 64 bits, look like one of 2026.
+const overflowing = 2305843011008994672
+
 func TestInvalidLeases(t *testing.T) {
 	second := func(s int64) time.Time { return time.Unix(s, 0) }
 	for name, lease := range map[string]Lease{
@@ -523,6 +527,11 @@ func TestInvalidLeases(t *testing.T) {
 		"ends in midsecond":   {0, 0, second(testStart), second(testStart + 9).Add(1)},
 		"after the last ID":   {0, 0, second(testStart), second(MaxTimestamp + 2)},
 		"starts after it all": {0, 0, second(MaxTimestamp + 1), second(MaxTimestamp + 2)},
+		"start overflows":     {0, 0, second(overflowing), second(overflowing + 9)},
+		"end overflows":       {0, 0, second(testStart), second(overflowing)},
+		"times wrap":          {0, 0, second(math.MaxInt64 - 9), second(math.MaxInt64)},
+		"end wraps":           {0, 0, second(testStart), second(math.MaxInt64)},
+		"from minus infinity": {0, 0, second(math.MinInt64), second(testStart)},
 	} {
 		g, err := New(NewSecret(), lease)
 		if g != nil || !errors.Is(err, ErrInvalidLease) {
@@ -533,7 +542,7 @@ func TestInvalidLeases(t *testing.T) {
 		}
 	}
 	g := newGenerator(t, testLease(1, 1, testStart, 100))
-	for _, end := range []time.Time{second(testStart + 99), second(testStart + 200).Add(1), {}} {
+	for _, end := range []time.Time{second(testStart + 99), second(testStart + 200).Add(1), second(overflowing), second(math.MaxInt64), {}} {
 		if err := g.Extend(end); !errors.Is(err, ErrInvalidLease) {
 			t.Errorf("Extend(%v): %v", end, err)
 		}
@@ -576,6 +585,12 @@ func TestWait(t *testing.T) {
 	g = newGenerator(t, testLease(1, 1, testStart+500, 100), WithClock(clock.now))
 	if _, err := g.Wait(ctx); !errors.Is(err, cause) || !errors.Is(err, ErrLeaseNotStarted) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestNilOption(t *testing.T) {
+	if g, err := New(NewSecret(), systemLease(0, 0), WithClock(time.Now), nil); g != nil || !errors.Is(err, ErrInvalidOption) {
+		t.Errorf("New = %v, %v", g, err)
 	}
 }
 
@@ -696,10 +711,14 @@ func TestCloseRacing(t *testing.T) {
 		l := newLedger(t, g)
 		var makers sync.WaitGroup
 		var newest atomic.Int64
-		for range 4 {
+		for i := range 4 {
+			generate := g.Generate
+			if i%2 == 1 {
+				generate = g.Local().Generate
+			}
 			makers.Go(func() {
 				for {
-					id, err := g.Generate()
+					id, err := generate()
 					if err == ErrClosed {
 						return
 					}

@@ -55,6 +55,32 @@ func TestGenerateRaw(t *testing.T) {
 	}
 }
 
+// GenerateRaw takes the same IDs as Generate: together they use up a run of values, each once.
+func TestGenerateRawAndGenerate(t *testing.T) {
+	forEachBackend(t, func(t *testing.T) {
+		onOneProcessor(t)
+		g := newGenerator(t, systemLease(0, MaxNode))
+		var raws []uint64
+		for len(raws) < 3*blockSize {
+			id, err := g.Generate()
+			raw, rawErr := g.GenerateRaw()
+			if err != nil || rawErr != nil {
+				t.Fatal(err, rawErr)
+			}
+			raws = append(raws, uint64(g.Cipher().Decrypt(id)), uint64(raw))
+			if secondOf(raws[0]) != secondOf(uint64(raw)) {
+				raws = raws[:0] // begin anew in the next second
+			}
+		}
+		slices.Sort(raws)
+		for i, raw := range raws {
+			if i > 0 && raw != raws[i-1]+1 {
+				t.Fatalf("%#x comes after %#x", raw, raws[i-1])
+			}
+		}
+	})
+}
+
 func TestRawSQL(t *testing.T) {
 	for _, raw := range []Raw{0, 1, 1 << 62, 1 << 63, 1<<64 - 1} {
 		value, err := raw.Value()

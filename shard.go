@@ -1,68 +1,62 @@
 package randflake
 
-import (
-	"runtime"
-	"sync/atomic"
-)
+import "runtime"
 
-// blockSize is how many IDs a shard encrypts at a time, at most.
-const blockSize = 64
-
-// A shard holds the IDs that one processor hands out next: a block of encrypted ones, and a run of
-// raw values, claimed from the cursor in one go, from which to encrypt the next blocks. Only its
-// owner touches it, so nothing here is atomic but the count, which everybody may read. That one is
-// not on left's cache line: there it made Generate take a tenth longer.
+// A shard is one processor's: a hand of IDs to give out next, and a run of raw values, claimed from the
+// cursor in one go, from which to make more of them, block by block.
 type shard struct {
-	second  int64  // what the clock said when the run was claimed
-	left    uint   // IDs left in block: block[:left]
-	raw     uint64 // the first raw value left in the run
-	run     uint64 // raw values left in the run
-	counted uint   // left, when issued was last brought up to date
-	//lint:ignore U1000 empty where shards are pinned
-	lock   shardLock
-	block  [blockSize]uint64 // encrypted IDs
-	issued atomic.Uint64     // IDs handed out, to within a block
-	_      [80]byte          // keeps the next shard off this one's cache lines
+	hand
+	raw uint64   // the first raw value left in the run
+	run uint64   // raw values left in the run, claimed in the hand's second
+	_   [64]byte // keeps the next shard off this one's cache lines
 }
 
-// take returns an ID for the second now. It reports false when it has none and would have to claim
-// a run, unless fresh says that now was read just before.
-func (s *shard) take(st *state, now int64, fresh bool) (id ID, ok bool, err error) {
-	s.count()
-	if s.second != now {
-		s.left, s.counted, s.run = 0, 0, 0 // made for another second: dropped
-	}
-	if s.left == 0 {
-		if s.run == 0 {
-			if !fresh {
-				return 0, false, nil
-			}
-			s.raw, s.run, err = st.cursor.claim(st.bounds, now, st.runLength, st.share)
-			if err != nil {
-				return 0, false, err
-			}
-			s.second = now
+// take returns an ID for the second now, and its raw value. It reports false when it has none and would
+// have to claim a run, unless fresh says that now was read just before.
+func (s *shard) take(st *state, now int64, fresh bool) (id ID, raw Raw, ok bool, err error) {
+	if s.second != now || s.left == 0 {
+		first, n, err := s.claim(st, now, fresh)
+		if n == 0 {
+			return 0, 0, false, err
 		}
-		s.refill(st.cipher.keys)
+		s.fill(st.cipher.keys, first, n)
 	}
 	s.left--
-	return ID(s.block[s.left]), true, nil
+	return ID(s.ids[s.left]), Raw(s.first + uint64(s.left)), true, nil
 }
 
-// refill encrypts the next block of the run.
-func (s *shard) refill(keys *roundKeys) {
-	n := min(s.run, active.blockLength())
-	encryptRun(keys, s.block[:n], s.raw)
+// claim takes the raw values of a block from the run, and a new run from the cursor as need be. There are
+// none when that would be needed and now was not read just before.
+func (s *shard) claim(st *state, now int64, fresh bool) (first, n uint64, err error) {
+	if s.second != now {
+		s.drop() // made for another second, like the run
+		s.run = 0
+	}
+	if s.run == 0 {
+		if !fresh {
+			return 0, 0, nil
+		}
+		s.raw, s.run, err = st.cursor.claim(st.bounds, now, st.runLength, st.share)
+		if err != nil {
+			return 0, 0, err
+		}
+		s.second = now
+	}
+	first, n = s.raw, min(s.run, active.blockLength())
 	s.raw += n
 	s.run -= n
-	s.left, s.counted = uint(n), uint(n)
+	return first, n, nil
 }
 
-// count counts the IDs that were handed out since it was last called. It is called once a block, as a
-// write that everybody may see takes as long as making a few IDs.
-func (s *shard) count() {
-	s.issued.Store(s.issued.Load() + uint64(s.counted-s.left))
-	s.counted = s.left
+// count returns how many shards there are.
+func (s *shards) count() int { return len(s.list) }
+
+// issued returns how many IDs the shards have handed out.
+func (s *shards) issued() (n uint64) {
+	for i := range s.list {
+		n += s.list[i].issued()
+	}
+	return n
 }
 
 // runLength returns how many raw values a shard claims at once. Long runs keep processors from

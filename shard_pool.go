@@ -11,7 +11,8 @@ import (
 // processor is using, and a lock keeps out those whom the pool has led to the same one. The pool
 // may drop what it holds at any time: these are only pointers, the shards themselves stay.
 
-type shardLock = sync.Mutex
+// An ownerLock is held by the one that uses a hand.
+type ownerLock = sync.Mutex
 
 // shards are one shard for each P. The zero value has none.
 type shards struct {
@@ -40,15 +41,4 @@ func (s *shards) unpin(sh *shard) {
 		sh.lock.Unlock()
 		s.free.Put(sh)
 	}
-}
-
-// count returns how many shards there are.
-func (s *shards) count() int { return len(s.list) }
-
-// issued returns how many IDs the shards have handed out, to within a block each.
-func (s *shards) issued() (n uint64) {
-	for i := range s.list {
-		n += s.list[i].issued.Load()
-	}
-	return n
 }

@@ -204,6 +204,13 @@ func TestKeepForRefuses(t *testing.T) {
 		w.wantCalls("begin fails", leasetest.Acquire, leasetest.Release)
 		w.forget()
 
+		nothing := func(randflake.Lease, func(error)) (lease.Holder, error) { return nil, nil }
+		if k, err := lease.KeepFor(w.Context(), w.store, nothing); k != nil || !errors.Is(err, lease.ErrInvalidRequest) {
+			t.Errorf("begin returns nothing: keeper %v, error %v; want ErrInvalidRequest", k, err)
+		}
+		w.wantCalls("begin returns nothing", leasetest.Acquire, leasetest.Release)
+		w.forget()
+
 		for name, keep := range map[string]func(context.Context) (*lease.Keeping, error){
 			"no store": func(ctx context.Context) (*lease.Keeping, error) { return lease.KeepFor(ctx, nil, begin) },
 			"no begin": func(ctx context.Context) (*lease.Keeping, error) { return lease.KeepFor(ctx, w.store, nil) },

@@ -88,7 +88,8 @@ func Keep(ctx context.Context, leases Store, secret randflake.Secret, options ..
 
 // KeepFor is Keep for whatever else makes IDs under a lease. It calls begin once, with the first
 // lease, and keeps the lease of the [Holder] that begin returns: closing the keeping closes the holder. If
-// begin fails, the lease goes back and KeepFor returns an error that wraps begin's.
+// begin fails, the lease goes back and KeepFor returns an error that wraps begin's. A begin that is nil, or
+// returns neither a holder nor an error, is one that wraps ErrInvalidRequest.
 //
 // Each time that the holder refuses an ID it must call onRefusal with the error, in whichever
 // goroutine: the keeping acts on those that wrap randflake.ErrLeaseNotStarted, ErrLeaseEnded or
@@ -135,6 +136,9 @@ func (k *Keeping) begin(ctx context.Context, begin func(randflake.Lease, func(er
 		return fmt.Errorf("lease: keep: acquire: %w", err)
 	}
 	k.holder, err = begin(held.Lease(), k.refused)
+	if err == nil && k.holder == nil {
+		err = fmt.Errorf("%w: begin returned neither a holder nor an error", ErrInvalidRequest)
+	}
 	if err != nil {
 		k.giveBack(ctx, unused(held))
 		return fmt.Errorf("lease: keep: %w", err)

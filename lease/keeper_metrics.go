@@ -43,7 +43,7 @@ func (s Status) Metrics() []Metric {
 		counter("randflake_lease_releases_total", "Leases given back.", s.Released),
 		counter("randflake_lease_release_failures_total", "Failed attempts to give a lease back.", s.ReleasesFailed),
 		counter("randflake_ids_issued_total", "IDs made.", s.Issued),
-		counter("randflake_ids_refused_total", "Calls for IDs that ended with an error.", s.Refusals),
+		counter("randflake_ids_refused_total", "Times that there was no ID to give, to callers who wait too.", s.Refusals),
 		counter("randflake_ids_exhausted_total", "Those of them that wanted more nodes.", s.Exhausted),
 	}
 }

@@ -38,7 +38,7 @@ type Status struct {
 	Replaced                     uint64 // times that the generator went on with another lease
 	Released, ReleasesFailed     uint64 // leases given back; a failure costs nothing but time
 	Issued                       uint64 // IDs made, as randflake.Generator.Issued has them
-	Refusals                     uint64 // calls of the generator that ended with an error
+	Refusals                     uint64 // times that the generator had no ID to give, to callers who wait too
 	Exhausted                    uint64 // those of them for want of nodes: randflake.ErrExhausted
 }
 
@@ -52,8 +52,8 @@ func (k *Keeping) Status() Status {
 	s.Healthy = !refusing && !now.Before(lease.Start) && s.Left > k.settings.ttl/3 &&
 		reason(k.reason.Load()) != backward
 	s.Issued = k.holder.Issued()
+	s.Exhausted = k.exhausted.Load() // first, as refused adds to it last: it is a part of the refusals
 	s.Refusals = k.refusals.Load()
-	s.Exhausted = k.exhausted.Load()
 	return s
 }
 

@@ -197,11 +197,19 @@ func (w *town) wantHealth(k *lease.Keeper, healthy bool, err error) {
 // pace is the time between two calls in a storm.
 const pace = 50 * time.Millisecond
 
-// storm asks for IDs, one call after the other, for d, and returns how often that failed.
+// storm asks for IDs, one call after the other, for d, and returns how often that failed. Each call counts
+// as what it was, whatever the keeper does meanwhile.
 func (w *town) storm(k *lease.Keeper, d time.Duration) (refused int) {
+	w.Helper()
+	before, made := k.Status(), 0
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		if _, err := k.Generator().Generate(); err != nil {
 			refused++
+		} else {
+			made++
+		}
+		if s := k.Status(); s.Refusals != before.Refusals+uint64(refused) || s.Issued != before.Issued+uint64(made) {
+			w.Fatalf("%d IDs and %d refusals after %+v, but status %+v", made, refused, before, s)
 		}
 		time.Sleep(pace)
 	}

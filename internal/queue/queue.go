@@ -92,9 +92,12 @@ func (q *Queue) serve() {
 	}
 }
 
-// rest serves those in line after a pause. It holds mu.
+// rest serves those in line after a pause, the last one that was told of. It holds mu.
 func (q *Queue) rest(pause time.Duration, reason error) {
 	q.reason = reason
+	if q.timer != nil {
+		q.timer.Stop()
+	}
 	q.timer = time.AfterFunc(max(pause, shortestPause), func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
