@@ -15,8 +15,8 @@ import (
 	"strings"
 
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/statistics/source"
-	"github.com/randflake/randflake/bench/statistics/verdict"
+	"github.com/randflake/randflake/bench/internal/source"
+	"github.com/randflake/randflake/bench/internal/verdict"
 )
 
 // An entRow is what the program ent finds in the bytes of one source.

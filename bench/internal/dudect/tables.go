@@ -9,7 +9,7 @@ import (
 
 	"github.com/randflake/randflake/bench/internal/figure"
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/statistics/verdict"
+	"github.com/randflake/randflake/bench/internal/verdict"
 	"gonum.org/v1/plot/plotter"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/statistics/verdict"
+	"github.com/randflake/randflake/bench/internal/verdict"
 )
 
 // data are what run kept.
