@@ -1,9 +1,10 @@
 package latency
 
 import (
-	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/bench/internal/report"
 )
 
 var (
@@ -33,8 +34,14 @@ func TestTable(t *testing.T) {
 }
 
 func TestPicture(t *testing.T) {
-	var b bytes.Buffer
-	if err := picture(&b, summarize(durations, medians)); err != nil || !strings.Contains(b.String(), "randflake Generate") {
-		t.Errorf("%d bytes, %v", b.Len(), err)
+	r, err := report.Open(t.TempDir(), "latency", report.NewMeta(true, 1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := picture(r, summarize(durations, medians)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := r.File("latency.svg"); err != nil || !strings.Contains(string(text), "randflake Generate") {
+		t.Errorf("the picture has no text: %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package latency
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -83,7 +82,7 @@ func render(r *report.Results) error {
 	if err := r.Table("latency", table(summaries, clocks[0])); err != nil {
 		return err
 	}
-	return r.Picture("latency", func(w io.Writer) error { return picture(w, summaries) })
+	return picture(r, summaries)
 }
 
 func table(summaries []summary, c clock) *report.Table {
@@ -110,7 +109,7 @@ func table(summaries []summary, c clock) *report.Table {
 }
 
 // picture draws, for the featured sources, which part of calls is done by when.
-func picture(w io.Writer, summaries []summary) error {
+func picture(r *report.Results, summaries []summary) error {
 	p := figure.New("How long single calls take", figure.Axis{Label: "part of all calls (%)"},
 		figure.Axis{Label: "nanoseconds, at most (log scale)", Log: true})
 	var curves []figure.Curve
@@ -131,7 +130,7 @@ func picture(w io.Writer, summaries []summary) error {
 	p.X.Tick.Marker = nines{}
 	p.Y.Min, p.Y.Max = 1, max(p.Y.Max, 1e6)
 	p.Legend.Top, p.Legend.Left = true, true
-	return figure.SVG(w, 640, 400, p)
+	return figure.Keep(r, "latency", 640, 400, p)
 }
 
 // points returns the times by the number of nines of the part of calls: 1 is 90%, 2 is 99%.
