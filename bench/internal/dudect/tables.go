@@ -87,7 +87,7 @@ func means(rows []row, c clock) *report.Table {
 			}
 		}
 		perCall := 1000 / c.TicksPerNano / float64(s.calls)
-		t.Add(s.name, report.Count(s.calls), report.Number(math.Abs(best.Mean0-best.Mean1)*perCall),
+		t.Add(s.name, report.Count(s.calls), report.Number(math.Abs(best.T)*best.Error*perCall),
 			report.Number(threshold*best.Error*perCall), fmt.Sprintf("%.1f %%", 100*best.Kept))
 	}
 	return t

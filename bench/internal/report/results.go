@@ -65,12 +65,12 @@ func (r *Results) File(name string) ([]byte, error) { return os.ReadFile(r.path(
 func (r *Results) path(name string) string { return filepath.Join(r.dir, name) }
 
 // CSV writes rows, a slice of structs, into the file name.csv, with a header from the fields' tags. Of a
-// float64 it keeps six digits, which is more than any measurement is worth.
+// float64 it keeps seven digits, which is more than any measurement is worth.
 func (r *Results) CSV(name string, rows any) error {
 	var text bytes.Buffer
 	lines := csv.NewWriter(&text)
 	encoder := csvutil.NewEncoder(lines)
-	encoder.Register(func(v float64) ([]byte, error) { return strconv.AppendFloat(nil, v, 'g', 6, 64), nil })
+	encoder.Register(func(v float64) ([]byte, error) { return strconv.AppendFloat(nil, v, 'g', 7, 64), nil })
 	if err := encoder.Encode(rows); err != nil {
 		return err
 	}
