@@ -1,15 +1,15 @@
 package main
 
 import (
+	"github.com/randflake/randflake/bench/internal/dieharder"
 	"github.com/randflake/randflake/bench/internal/distribution"
+	"github.com/randflake/randflake/bench/internal/dudect"
 	"github.com/randflake/randflake/bench/internal/latency"
 	"github.com/randflake/randflake/bench/internal/library"
+	"github.com/randflake/randflake/bench/internal/randomness"
 	"github.com/randflake/randflake/bench/internal/report"
 	"github.com/randflake/randflake/bench/internal/scaling"
 	"github.com/randflake/randflake/bench/internal/throughput"
-	"github.com/randflake/randflake/bench/statistics/dieharder"
-	"github.com/randflake/randflake/bench/statistics/dudect"
-	"github.com/randflake/randflake/bench/statistics/randomness"
 )
 
 // chapters returns all parts of the evidence, in the order in which they run. Whoever adds one adds

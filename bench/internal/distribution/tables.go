@@ -1,9 +1,8 @@
 package distribution
 
 import (
+	"errors"
 	"fmt"
-	"image/color"
-	"io"
 	"math"
 
 	"github.com/randflake/randflake/bench/internal/figure"
@@ -40,10 +39,7 @@ func render(r *report.Results) error {
 	if err := r.Table("distribution", table(histogram)); err != nil {
 		return err
 	}
-	if err := r.Picture("histogram", func(w io.Writer) error { return histogramPicture(w, histogram) }); err != nil {
-		return err
-	}
-	return r.Picture("raster", func(w io.Writer) error { return rasterPicture(w, raw, ids) })
+	return errors.Join(histogramPicture(r, histogram), rasterPicture(r, raw, ids))
 }
 
 // band returns how many of n IDs a bin is to have, and how far chance takes it from there: all bins
@@ -83,7 +79,7 @@ func table(histogram []bin) *report.Table {
 	return t
 }
 
-func histogramPicture(w io.Writer, histogram []bin) error {
+func histogramPicture(r *report.Results, histogram []bin) error {
 	var n int64
 	for _, b := range histogram {
 		n += b.IDs
@@ -91,7 +87,7 @@ func histogramPicture(w io.Writer, histogram []bin) error {
 	mean, half := band(n)
 	p := figure.New(fmt.Sprintf("%s IDs by their highest 8 bits", report.Count(n)),
 		figure.Axis{Label: "highest 8 bits"}, figure.Axis{Label: "IDs (axis does not begin at zero)"})
-	figure.Band(p, fmt.Sprintf("where chance keeps all %d bins, %.0f times in 100", bins, 100*confidence), mean-half, mean+half, color.RGBA{0xcf, 0xe6, 0xf5, 0xff})
+	figure.Band(p, fmt.Sprintf("where chance keeps all %d bins, %.0f times in 100", bins, 100*confidence), mean-half, mean+half, figure.Tint)
 	dots := &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: figure.Colors[0], Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}}
 	p.Y.Min, p.Y.Max = mean-1.5*half, mean+1.9*half
 	for _, b := range histogram {
@@ -103,13 +99,13 @@ func histogramPicture(w io.Writer, histogram []bin) error {
 	p.Legend.Top, p.Legend.Left = true, true
 	p.X.Min, p.X.Max = 0, bins-1
 	p.X.Tick.Marker = figure.Values(0, 32, 64, 96, 128, 160, 192, 224, 255)
-	return figure.SVG(w, 640, 320, p)
+	return figure.Keep(r, "histogram", 640, 320, p)
 }
 
-func rasterPicture(w io.Writer, raw, ids []uint64) error {
+func rasterPicture(r *report.Results, raw, ids []uint64) error {
 	before := figure.New("before: second, node, sequence", figure.Axis{Label: "bit"}, figure.Axis{Label: "ID, in the order in which they were made"})
 	after := figure.New("encrypted: what the world sees", figure.Axis{Label: "bit"}, figure.Axis{Label: "ID, in the order in which they were made"})
 	figure.Raster(before, raw)
 	figure.Raster(after, ids)
-	return figure.SVG(w, 720, 400, before, after)
+	return figure.Keep(r, "raster", 720, 400, before, after)
 }

@@ -55,7 +55,11 @@ func (bars barPlotter) Plot(c draw.Canvas, p *plot.Plot) {
 		c.FillPolygon(b.Color, []vg.Point{{X: left, Y: low}, {X: right, Y: low}, {X: right, Y: high}, {X: left, Y: high}})
 		end := right
 		if b.Second > 0 {
-			c.DrawGlyphNoClip(SecondGlyph, vg.Point{X: x(b.Second), Y: y(at)})
+			rim := SecondGlyph
+			rim.Color, rim.Radius = color.White, rim.Radius+vg.Points(0.8)
+			for _, glyph := range []draw.GlyphStyle{rim, SecondGlyph} {
+				c.DrawGlyphNoClip(glyph, vg.Point{X: x(b.Second), Y: y(at)})
+			}
 			end = max(end, x(b.Second)+SecondGlyph.Radius)
 		}
 		c.FillText(label, vg.Point{X: end + vg.Points(4), Y: y(at)}, b.Label)

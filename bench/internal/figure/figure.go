@@ -1,26 +1,20 @@
-// Package figure draws pictures as SVG: dark on white, so that they can be read on light and dark
-// pages, and in colours that all eyes tell apart.
+// Package figure draws pictures as SVG, for light pages and for dark ones, in colors that all eyes tell
+// apart.
 package figure
 
 import (
-	"bytes"
-	"fmt"
-	"html"
 	"image/color"
-	"io"
 	"math"
-	"regexp"
-	"strconv"
 
 	"github.com/randflake/randflake/bench/internal/report"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Colors of Okabe and Ito, without their yellow, which is too pale for lines.
+// Colors of Okabe and Ito, without their yellow, which is too pale for lines; of them the first hued have
+// a hue.
 var Colors = []color.Color{
 	color.RGBA{0x00, 0x72, 0xb2, 0xff}, // blue
 	color.RGBA{0xd5, 0x5e, 0x00, 0xff}, // vermilion
@@ -33,9 +27,14 @@ var Colors = []color.Color{
 }
 
 var (
+	// Tint is for areas behind all else.
+	Tint = color.RGBA{0xcf, 0xe6, 0xf5, 0xff}
+
 	ink  = color.RGBA{0x22, 0x22, 0x22, 0xff}
 	pale = color.RGBA{0xe4, 0xe4, 0xe4, 0xff}
 )
+
+const hued = 6
 
 // Axis names are told with their units.
 type Axis struct {
@@ -55,6 +54,8 @@ func New(title string, x, y Axis) *plot.Plot {
 	p.Legend.Padding = vg.Points(2)
 	p.Legend.ThumbnailWidth = vg.Points(18)
 	style(&p.Legend.TextStyle.Font, 9)
+	p.Legend.TextStyle.Color = ink
+	p.Legend.YOffs = -vg.Points(5) // below the topmost line of the grid
 	p.Add(grid{})
 	return p
 }
@@ -116,7 +117,7 @@ func (grouped) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// grid draws lines at the labelled ticks, behind all else.
+// grid draws lines at the labelled ticks, behind all else. Where ticks have no length they are names.
 type grid struct{}
 
 func (grid) Plot(c draw.Canvas, p *plot.Plot) {
@@ -124,52 +125,11 @@ func (grid) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	each := func(a plot.Axis, draw func(at float64)) {
 		for _, t := range a.Tick.Marker.Ticks(a.Min, a.Max) {
-			if t.Label != "" && t.Value >= a.Min && t.Value <= a.Max {
+			if t.Label != "" && a.Tick.Length > 0 && t.Value >= a.Min && t.Value <= a.Max {
 				draw(t.Value)
 			}
 		}
 	}
 	each(p.X, func(at float64) { c.StrokeLine2(line, x(at), c.Min.Y, x(at), c.Max.Y) })
 	each(p.Y, func(at float64) { c.StrokeLine2(line, c.Min.X, y(at), c.Max.X, y(at)) })
-}
-
-// SVG writes plots side by side, as a picture of a size in points.
-func SVG(w io.Writer, width, height float64, plots ...*plot.Plot) error {
-	canvas := vgsvg.New(vg.Points(width), vg.Points(height))
-	c := draw.New(canvas)
-	c.FillPolygon(color.White, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
-	const margin = 8
-	tiles := draw.Tiles{
-		Cols: len(plots), Rows: 1, PadX: vg.Points(2 * margin),
-		PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: vg.Points(2 * margin),
-	}
-	for i, part := range plot.Align([][]*plot.Plot{plots}, tiles, c)[0] {
-		plots[i].Draw(part)
-	}
-	var picture bytes.Buffer
-	if _, err := canvas.WriteTo(&picture); err != nil {
-		return err
-	}
-	_, err := w.Write(fixWidths(picture.Bytes()))
-	return err
-}
-
-var texts = regexp.MustCompile(`(?s)font-family:Liberation Sans;([^"]*?font-size:)([0-9.]+)(px[^"]*")>([^<]*)</text>`)
-
-// fixWidths has texts take the room that they were given, whatever font they are shown in: the one
-// that they were laid out in may be missing.
-func fixWidths(picture []byte) []byte {
-	return texts.ReplaceAllFunc(picture, func(text []byte) []byte {
-		part := texts.FindSubmatch(text)
-		size, err := strconv.ParseFloat(string(part[2]), 64)
-		if err != nil {
-			return text
-		}
-		var f font.Font
-		style(&f, size)
-		face := font.DefaultCache.Lookup(f, f.Size)
-		width := face.Width(html.UnescapeString(string(part[4])))
-		return fmt.Appendf(nil, `font-family:'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;%s%s%s textLength="%.2f" lengthAdjust="spacingAndGlyphs">%s</text>`,
-			part[1], part[2], part[3], width.Points(), part[4])
-	})
 }

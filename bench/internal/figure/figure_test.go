@@ -1,7 +1,6 @@
 package figure
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/randflake/randflake/bench/internal/report"
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 )
 
@@ -34,35 +35,102 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestSVG draws one of each, and reads the picture as XML.
-func TestSVG(t *testing.T) {
+// TestKeep draws one of each, and reads the picture as XML.
+func TestKeep(t *testing.T) {
 	raster := New("raster", Axis{Label: "bit"}, Axis{})
 	Raster(raster, []uint64{0xf0, 0, 1<<64 - 1})
 	bars := New("bars", Axis{Label: "ns", Log: true}, Axis{})
 	Bars(bars, []Bar{{Name: "one", Label: "1.00", Value: 1, Second: 0.5, Color: Colors[0]}, {Name: "two", Value: 200, Color: Colors[1]}})
 	curves := New("curves", Axis{Label: "s"}, Axis{Label: "IDs"})
-	Band(curves, "band", 1, 2, Colors[5])
+	Band(curves, "band", 1, 2, Tint)
 	if err := Curves(curves, Curve{Name: "curve", Points: plotter.XYs{{X: 0, Y: 1}, {X: 1, Y: 2}}, Marked: true, Dashed: true}); err != nil {
 		t.Fatal(err)
 	}
-	var picture bytes.Buffer
-	if err := SVG(&picture, 900, 300, raster, bars, curves); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{">raster<", ">two<", ">1.00<", ">band<", "'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;"} {
-		if !strings.Contains(picture.String(), want) {
-			t.Errorf("%q is missing", want)
+	r := kept(t, 900, raster, bars, curves)
+	light, dark := read(t, r, "picture.svg"), read(t, r, "picture-dark.svg")
+	// Texts are outlines: a viewer's fonts don't matter.
+	for _, want := range []string{`"raster"`, `"two"`, `"1.00"`, `"band"`, `<path id="u62" d="m`, `<use xlink:href="#u62" x="`} {
+		if !strings.Contains(light, want) {
+			t.Errorf("%s is missing", want)
 		}
 	}
-	if n := strings.Count(picture.String(), "<text"); n == 0 || n != strings.Count(picture.String(), "textLength=") {
-		t.Errorf("of %d texts %d have a width", n, strings.Count(picture.String(), "textLength="))
+	if strings.Contains(light, "<text") || strings.Contains(light, "font") {
+		t.Error("a text is left to the viewer's fonts")
 	}
-	for d := xml.NewDecoder(&picture); ; {
+	for _, c := range []string{"#FFFFFF", "#222222", "#E4E4E4", "#CFE6F5"} {
+		if !strings.Contains(light, c) || strings.Contains(dark, c) {
+			t.Errorf("%s is to be in the light picture, and not in the dark one", c)
+		}
+	}
+	for _, c := range []string{"#0D0D0D", "#DEDEDE", "#4095C5"} { // page, ink and the first of Colors
+		if !strings.Contains(dark, c) {
+			t.Errorf("the dark picture has no %s", c)
+		}
+	}
+	for d := xml.NewDecoder(strings.NewReader(light)); ; {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestStale finds a picture that is not what is drawn now.
+func TestStale(t *testing.T) {
+	r := kept(t, 300, New("old", Axis{}, Axis{}))
+	if err := Keep(r.Verify(), "picture", 300, 300, New("old", Axis{}, Axis{})); err != nil {
+		t.Error(err)
+	}
+	err := Keep(r.Verify(), "picture", 300, 300, New("new", Axis{}, Axis{}))
+	if err == nil || !strings.Contains(err.Error(), "picture.svg") || !strings.Contains(err.Error(), "picture-dark.svg") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// kept keeps a picture by the name picture.
+func kept(t *testing.T, width float64, plots ...*plot.Plot) *report.Results {
+	t.Helper()
+	r, err := report.Open(t.TempDir(), "chapter", report.NewMeta(true, 1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Keep(r, "picture", width, 300, plots...); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func read(t *testing.T, r *report.Results, name string) string {
+	t.Helper()
+	text, err := r.File(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestLetters: those of a text are as far apart as it was laid out, kerning included, and a letter that is
+// used twice is drawn once.
+func TestLetters(t *testing.T) {
+	text := `<g transform="x"><text x="1" y="-2" transform="scale(1, -1)"` + "\n\t" + `style="font-family:F;font-size:9px;fill:#222222">AVA &amp;</text></g>`
+	got, err := outlineTexts([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var x []string
+	for _, use := range regexp.MustCompile(`<use xlink:href="#u(..)" x="([^"]*)"`).FindAllStringSubmatch(string(got), -1) {
+		x = append(x, use[1]+" "+use[2])
+	}
+	// An A is 170.75 wide, of 256; A and V are 19 closer together.
+	if want := []string{"41 0", "56 151.8", "41 303.5", "20 460.1", "26 531.2"}; !slices.Equal(x, want) {
+		t.Errorf("letters are at %q, not %q", x, want)
+	}
+	if n := strings.Count(string(got), "<path "); n != 4 {
+		t.Errorf("%d letters are drawn, not 4", n)
+	}
+	if want := `<g aria-label="AVA &amp;" fill="#222222" transform="scale(1, -1) translate(1, -2) scale(9) scale(0.00390625)">`; !strings.Contains(string(got), want) {
+		t.Errorf("%s is missing in %s", want, got)
 	}
 }
 
@@ -76,12 +144,9 @@ func TestCurvesDiffer(t *testing.T) {
 	if err := Curves(p, curves...); err != nil {
 		t.Fatal(err)
 	}
-	var picture bytes.Buffer
-	if err := SVG(&picture, 300, 300, p); err != nil {
-		t.Fatal(err)
-	}
+	picture := read(t, kept(t, 300, p), "picture.svg")
 	styles := map[string]bool{}
-	for _, style := range regexp.MustCompile(`<path [^>]*style="([^"]*)"`).FindAllStringSubmatch(picture.String(), -1) {
+	for _, style := range regexp.MustCompile(`<path [^>]*style="([^"]*)"`).FindAllStringSubmatch(picture, -1) {
 		if strings.Contains(style[1], "stroke-width:1.8") {
 			styles[style[1]] = true
 		}

@@ -3,9 +3,11 @@ package latency
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/randflake/randflake/bench/internal/measure"
 	"github.com/randflake/randflake/bench/internal/peers"
 	"github.com/randflake/randflake/bench/internal/report"
@@ -23,11 +25,10 @@ func Chapter() report.Chapter {
 	}
 }
 
-// A duration is how many calls of a source took so long. Calls of Fill make 1,024 IDs.
-type duration struct {
-	Source      string  `csv:"source"`
-	Nanoseconds float64 `csv:"ns"`
-	Calls       int64   `csv:"calls"`
+// A recording is how long all calls of a source took, in ticks of the clock. Calls of Fill make 1,024 IDs.
+type recording struct {
+	Source    string `csv:"source"`
+	Histogram string `csv:"hdrhistogram"` // in HdrHistogram's own encoding: V2, compressed, in base64
 }
 
 // A median is that of calls timed in batches of 16, in one round.
@@ -40,6 +41,7 @@ type median struct {
 // A clock is what the durations are measured with.
 type clock struct {
 	Name    string  `csv:"clock"`
+	Rate    float64 `csv:"ticks_per_ns"`
 	Step    float64 `csv:"step_ns"`    // how far it moves at least
 	Reading float64 `csv:"reading_ns"` // how long it takes to read it
 }
@@ -92,38 +94,34 @@ func run(ctx context.Context, r *report.Results) error {
 			r.Progress.At((float64(round) + float64(i+1)/float64(len(all))) / float64(rounds))
 		}
 	}
-	var durations []duration
+	var recordings []recording
 	for i, p := range all {
-		for _, bar := range found[i].Calls.Distribution() {
-			if bar.Count > 0 {
-				durations = append(durations, duration{p.Name, float64(bar.To) / rate, bar.Count})
-			}
+		text, err := found[i].Calls.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+		if err != nil {
+			return err
 		}
+		recordings = append(recordings, recording{p.Name, string(text)})
 	}
-	return keep(r, durations, medians, clock{measure.Clock, step / rate, reading / rate})
+	return keep(r, recordings, medians, clock{measure.Clock, rate, step / rate, reading / rate})
 }
 
-func keep(r *report.Results, durations []duration, medians []median, c clock) error {
-	if err := r.CSV("latency", durations); err != nil {
-		return err
-	}
-	if err := r.CSV("batches", medians); err != nil {
-		return err
-	}
-	if err := r.CSV("clock", []clock{c}); err != nil {
-		return err
-	}
-	return r.Benchmarks("latency", benchmarks(durations, medians))
+func keep(r *report.Results, recordings []recording, medians []median, c clock) error {
+	summaries, err := summarize(recordings, medians, c)
+	return errors.Join(err,
+		r.CSV("latency", recordings),
+		r.CSV("batches", medians),
+		r.CSV("clock", []clock{c}),
+		r.Benchmarks("latency", benchmarks(summaries)))
 }
 
 // benchmarks tells the quantiles of all calls, and the median of batches of each round.
-func benchmarks(durations []duration, medians []median) (list []report.Benchmark) {
-	for _, s := range summarize(durations, medians) {
+func benchmarks(summaries []summary) (list []report.Benchmark) {
+	for _, s := range summaries {
 		values := []report.Value{{Figure: s.batches, Unit: "p50-of-batches-ns"}}
 		for _, q := range quantiles {
 			values = append(values, report.Value{Figure: s.quantile(q.part), Unit: q.name + "-ns"})
 		}
-		list = append(list, report.Benchmark{Name: "Latency/" + s.source, Processors: 1, N: s.calls, Values: values})
+		list = append(list, report.Benchmark{Name: "Latency/" + s.source, Processors: 1, N: s.calls.TotalCount(), Values: values})
 	}
 	return list
 }

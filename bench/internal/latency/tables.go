@@ -1,12 +1,10 @@
 package latency
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"math"
-	"slices"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/randflake/randflake/bench/internal/figure"
 	"github.com/randflake/randflake/bench/internal/peers"
 	"github.com/randflake/randflake/bench/internal/report"
@@ -22,20 +20,21 @@ var quantiles = []struct {
 
 // A summary is what one source's calls took.
 type summary struct {
-	source    string
-	batches   float64    // the median over rounds of the median in batches, in nanoseconds a call
-	durations []duration // by length
-	calls     int64
+	source  string
+	batches float64 // the median over rounds of the median in batches, in nanoseconds a call
+	calls   *hdrhistogram.Histogram
+	rate    float64 // ticks in a nanosecond
 }
 
 // summarize returns the summaries in the order of the registry.
-func summarize(durations []duration, medians []median) (list []summary) {
+func summarize(recordings []recording, medians []median, c clock) (list []summary, err error) {
 	for _, p := range peers.All() {
-		s := summary{source: p.Name}
-		for _, d := range durations {
-			if d.Source == p.Name {
-				s.durations = append(s.durations, d)
-				s.calls += d.Calls
+		s := summary{source: p.Name, rate: c.Rate}
+		for _, r := range recordings {
+			if r.Source == p.Name {
+				if s.calls, err = hdrhistogram.Decode([]byte(r.Histogram)); err != nil {
+					return nil, fmt.Errorf("latency of %s: %w", r.Source, err)
+				}
 			}
 		}
 		var batches []float64
@@ -44,30 +43,22 @@ func summarize(durations []duration, medians []median) (list []summary) {
 				batches = append(batches, m.Nanoseconds)
 			}
 		}
-		if s.calls == 0 || len(batches) == 0 {
+		if s.calls == nil || len(batches) == 0 {
 			continue // it is newer than the data
 		}
-		slices.SortFunc(s.durations, func(a, b duration) int { return cmp.Compare(a.Nanoseconds, b.Nanoseconds) })
 		s.batches = report.Median(batches)
 		list = append(list, s)
 	}
-	return list
+	return list, nil
 }
 
 // quantile returns the shortest time that a part of the calls does not exceed, in nanoseconds.
 func (s summary) quantile(part float64) float64 {
-	rank := int64(math.Ceil(part * float64(s.calls)))
-	var seen int64
-	for _, d := range s.durations {
-		if seen += d.Calls; seen >= rank {
-			return d.Nanoseconds
-		}
-	}
-	return s.durations[len(s.durations)-1].Nanoseconds
+	return float64(s.calls.ValueAtQuantile(100*part)) / s.rate
 }
 
 func render(r *report.Results) error {
-	durations, err := report.Load[duration](r, "latency")
+	recordings, err := report.Load[recording](r, "latency")
 	if err != nil {
 		return err
 	}
@@ -79,11 +70,14 @@ func render(r *report.Results) error {
 	if err != nil || len(clocks) != 1 {
 		return fmt.Errorf("want one clock, have %d: %w", len(clocks), err)
 	}
-	summaries := summarize(durations, medians)
+	summaries, err := summarize(recordings, medians, clocks[0])
+	if err != nil {
+		return err
+	}
 	if err := r.Table("latency", table(summaries, clocks[0])); err != nil {
 		return err
 	}
-	return r.Picture("latency", func(w io.Writer) error { return picture(w, summaries) })
+	return picture(r, summaries)
 }
 
 func table(summaries []summary, c clock) *report.Table {
@@ -104,13 +98,13 @@ func table(summaries []summary, c clock) *report.Table {
 		for _, q := range quantiles {
 			row = append(row, report.Duration(s.quantile(q.part)))
 		}
-		t.Add(append(row, report.Count(s.calls))...)
+		t.Add(append(row, report.Count(s.calls.TotalCount()))...)
 	}
 	return t
 }
 
 // picture draws, for the featured sources, which part of calls is done by when.
-func picture(w io.Writer, summaries []summary) error {
+func picture(r *report.Results, summaries []summary) error {
 	p := figure.New("How long single calls take", figure.Axis{Label: "part of all calls (%)"},
 		figure.Axis{Label: "nanoseconds, at most (log scale)", Log: true})
 	var curves []figure.Curve
@@ -131,12 +125,12 @@ func picture(w io.Writer, summaries []summary) error {
 	p.X.Tick.Marker = nines{}
 	p.Y.Min, p.Y.Max = 1, max(p.Y.Max, 1e6)
 	p.Legend.Top, p.Legend.Left = true, true
-	return figure.SVG(w, 640, 400, p)
+	return figure.Keep(r, "latency", 640, 400, p)
 }
 
 // points returns the times by the number of nines of the part of calls: 1 is 90%, 2 is 99%.
 func (s summary) points() (xy plotter.XYs) {
-	most := min(6, math.Log10(float64(s.calls)))
+	most := min(6, math.Log10(float64(s.calls.TotalCount())))
 	for x := 0.0; x <= most; x += 0.02 {
 		xy = append(xy, plotter.XY{X: x, Y: max(s.quantile(1-math.Pow(10, -x)), 1)})
 	}

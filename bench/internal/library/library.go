@@ -65,14 +65,7 @@ func run(ctx context.Context, r *report.Results) error {
 		text = append(text, out...)
 		r.Progress.At(float64(round+1) / float64(rounds))
 	}
-	if err := r.Text("library.txt", text); err != nil {
-		return err
-	}
-	figures, err := parse(text)
-	if err != nil {
-		return err
-	}
-	return r.CSV("library", figures)
+	return r.Text("library.txt", text)
 }
 
 // output returns what a command prints.

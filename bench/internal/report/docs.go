@@ -15,7 +15,7 @@ var marker = regexp.MustCompile(`(?m)^<!-- bench:([a-z0-9-]+) -->\n`)
 const closing = "<!-- /bench -->"
 
 // pictures finds what a page shows or links from the results.
-var pictures = regexp.MustCompile(`\(([^()\s]*bench/results/[^()\s]+)\)`)
+var pictures = regexp.MustCompile(`[("]([^()"\s]*bench/results/[^()"\s]+)[)"]`)
 
 // Docs are the pages that show tables: README.md and docs/*.md of the repository at root.
 type Docs struct{ root, results string }

@@ -101,6 +101,10 @@ func TestCheckFindsWhatHasNoResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantError(t, docs.Check(), "speed.csv")
+	path := filepath.Join(docs.root, "docs", "benchmarks.md")
+	write(t, path, `<source srcset="../bench/results/chapter/speed-dark.svg">`)
+	wantError(t, docs.Check(), "speed-dark.svg")
+	write(t, path, "")
 	if err := os.Remove(filepath.Join(r.dir, "speed.md")); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ type Chapter struct {
 	Run func(ctx context.Context, r *Results) error
 
 	// Render makes the tables and pictures from the data that Run kept, by Results.Table and
-	// Results.Picture, and from nothing else: so that they can be made again, and compared with
+	// figure.Keep, and from nothing else: so that they can be made again, and compared with
 	// what the documentation says, without measuring again.
 	Render func(r *Results) error
 }

@@ -60,6 +60,24 @@ func TestBenchmarks(t *testing.T) {
 	}
 }
 
+// TestDigits: seven of a measurement are kept, and all of a count.
+func TestDigits(t *testing.T) {
+	r, err := Open(t.TempDir(), "chapter", NewMeta(false, 1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type measured struct {
+		Count  int64   `csv:"count"`
+		Figure float64 `csv:"figure"`
+	}
+	if err := r.CSV("digits", []measured{{123456789, 10.0 / 3}, {1, 50}}); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := r.File("digits.csv"); err != nil || string(text) != "count,figure\n123456789,3.333333\n1,50\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
 func TestProgress(t *testing.T) {
 	chapters := []Chapter{{Name: "one", About: "first", Quick: time.Minute}, {Name: "two", Quick: 3 * time.Minute}}
 	var out strings.Builder

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/jszwec/csvutil"
 )
@@ -18,7 +19,7 @@ type Results struct {
 	Progress *Progress // how far Run has come
 
 	dir    string
-	verify bool // compare tables with the files that are there, and write nothing
+	verify bool // compare tables and pictures with the files that are there, and write nothing
 }
 
 // Open returns the results of a chapter within a directory of results, to which a run with the
@@ -33,7 +34,7 @@ func Reopen(root, chapter string) (*Results, error) {
 	r := &Results{dir: filepath.Join(root, chapter)}
 	rows, err := Load[Meta](r, "meta")
 	if err == nil && len(rows) != 1 {
-		err = fmt.Errorf("%s has %d rows, not one", filepath.Join(r.dir, "meta.csv"), len(rows))
+		err = fmt.Errorf("%s has %d rows, not one", r.path("meta.csv"), len(rows))
 	}
 	if err != nil {
 		return nil, err
@@ -42,7 +43,8 @@ func Reopen(root, chapter string) (*Results, error) {
 	return r, nil
 }
 
-// Verify returns results whose Table compares with the file that is there instead of writing it.
+// Verify returns results whose tables and pictures are compared with the files that are there instead of
+// written.
 func (r *Results) Verify() *Results {
 	v := *r
 	v.verify = true
@@ -54,25 +56,32 @@ func (r *Results) KeepMeta() error { return r.CSV("meta", []Meta{r.Meta}) }
 
 // Text writes a file.
 func (r *Results) Text(name string, text []byte) error {
-	if r.verify {
-		return nil
-	}
-	return os.WriteFile(filepath.Join(r.dir, name), text, 0o644)
+	return os.WriteFile(r.path(name), text, 0o644)
 }
 
-// CSV writes rows, a slice of structs, into the file name.csv, with a header from the fields' tags.
+// File reads a file.
+func (r *Results) File(name string) ([]byte, error) { return os.ReadFile(r.path(name)) }
+
+func (r *Results) path(name string) string { return filepath.Join(r.dir, name) }
+
+// CSV writes rows, a slice of structs, into the file name.csv, with a header from the fields' tags. Of a
+// float64 it keeps seven digits, which is more than any measurement is worth.
 func (r *Results) CSV(name string, rows any) error {
-	text, err := csvutil.Marshal(rows)
-	if err != nil {
+	var text bytes.Buffer
+	lines := csv.NewWriter(&text)
+	encoder := csvutil.NewEncoder(lines)
+	encoder.Register(func(v float64) ([]byte, error) { return strconv.AppendFloat(nil, v, 'g', 7, 64), nil })
+	if err := encoder.Encode(rows); err != nil {
 		return err
 	}
-	return r.Text(name+".csv", text)
+	lines.Flush()
+	return r.Text(name+".csv", text.Bytes())
 }
 
 // Load reads the rows that CSV wrote.
 func Load[Row any](r *Results, name string) ([]Row, error) {
-	path := filepath.Join(r.dir, name+".csv")
-	text, err := os.ReadFile(path)
+	path := r.path(name + ".csv")
+	text, err := r.File(name + ".csv")
 	if err != nil {
 		return nil, err
 	}
@@ -95,25 +104,17 @@ func (r *Results) Table(name string, t *Table) error {
 	if !t.Unmeasured {
 		text = append(text, "\n"+r.Meta.caption()+"\n"...)
 	}
-	path := filepath.Join(r.dir, name+".md")
-	if !r.verify {
-		return os.WriteFile(path, text, 0o644)
-	}
-	kept, err := os.ReadFile(path)
-	if err == nil && !bytes.Equal(kept, text) {
-		err = fmt.Errorf("%s is not what the data beside it give", path)
-	}
-	return err
+	return r.Derived(name+".md", text)
 }
 
-// Picture has draw write a picture into the file name.svg.
-func (r *Results) Picture(name string, draw func(io.Writer) error) error {
-	if r.verify {
-		return nil
+// Derived writes a file that is made from the data, or compares it with the one that is there.
+func (r *Results) Derived(name string, text []byte) error {
+	if !r.verify {
+		return r.Text(name, text)
 	}
-	var picture bytes.Buffer
-	if err := draw(&picture); err != nil {
-		return err
+	kept, err := r.File(name)
+	if err == nil && !bytes.Equal(kept, text) {
+		err = fmt.Errorf("%s is not what the data beside it give", r.path(name))
 	}
-	return r.Text(name+".svg", picture.Bytes())
+	return err
 }

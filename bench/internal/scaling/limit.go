@@ -3,7 +3,6 @@ package scaling
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -67,10 +66,21 @@ func atLimit(ctx context.Context, seconds int, progress func(float64)) (list []m
 		if err != nil {
 			return nil, err
 		}
-		list = slices.Concat(list, moments)
+		list = append(list, outline(moments)...)
 		progress(float64(i+1) / float64(len(callers)))
 	}
 	return list, nil
+}
+
+// outline leaves out the moments that lie close to the one kept before and to the one after.
+func outline(moments []moment) (kept []moment) {
+	const near = 0.02 // seconds
+	for i, m := range moments {
+		if i == 0 || i == len(moments)-1 || m.Seconds-kept[len(kept)-1].Seconds > near || moments[i+1].Seconds-m.Seconds > near {
+			kept = append(kept, m)
+		}
+	}
+	return kept
 }
 
 // ask wants IDs every period. Who waits falls behind, and goes on without a pause.

@@ -1,6 +1,7 @@
 package scaling
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -37,6 +38,25 @@ func TestCallersAtTheLimit(t *testing.T) {
 				t.Errorf("who waits is refused: %+v", last)
 			}
 		})
+	}
+}
+
+// TestOutline: of moments every 5 ms few are kept, and both ends of each longer time.
+func TestOutline(t *testing.T) {
+	var all []moment
+	for i := range 100 {
+		all = append(all, moment{Seconds: 0.005 * float64(i), Calls: i})
+	}
+	all = append(all, moment{Seconds: 1}, moment{Seconds: 1.001}, moment{Seconds: 2}, moment{Seconds: 2.001})
+	kept := outline(all)
+	if len(kept) > 30 || kept[0] != all[0] {
+		t.Errorf("of %d moments %d are kept", len(all), len(kept))
+	}
+	if end := kept[len(kept)-5:]; !slices.Equal(end, all[99:]) {
+		t.Errorf("the last ones kept are %+v", end)
+	}
+	if outline(nil) != nil {
+		t.Error("of nothing something is kept")
 	}
 }
 

@@ -1,8 +1,8 @@
 package scaling
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/randflake/randflake"
@@ -36,10 +36,7 @@ func render(r *report.Results) error {
 			return err
 		}
 	}
-	if err := r.Picture("scaling", func(w io.Writer) error { return scalingPicture(w, samples) }); err != nil {
-		return err
-	}
-	return r.Picture("limit", func(w io.Writer) error { return limitPicture(w, demands, moments) })
+	return errors.Join(scalingPicture(r, samples), limitPicture(r, demands, moments))
 }
 
 // A curve is what an ID costs by the number of something.
@@ -134,7 +131,7 @@ func (c caller) last(moments []moment) (last moment, ok bool) {
 }
 
 // scalingPicture draws what an ID costs over goroutines, over processors and over nodes.
-func scalingPicture(w io.Writer, samples []sample) error {
+func scalingPicture(r *report.Results, samples []sample) error {
 	panels := make([]*plot.Plot, 0, 3)
 	for _, axis := range []string{"goroutines", "processors", "nodes"} {
 		p := figure.New("over "+axis, figure.Axis{Label: axis + " (log scale)", Log: true}, figure.Axis{Label: "ns per ID (log scale)", Log: true})
@@ -157,7 +154,7 @@ func scalingPicture(w io.Writer, samples []sample) error {
 	}
 	sameHeight(panels)
 	panels[0].Legend.Top = true
-	return figure.SVG(w, 900, 360, panels...)
+	return figure.Keep(r, "scaling", 900, 360, panels...)
 }
 
 // spread leaves out every other number where there are many.
@@ -192,7 +189,7 @@ func multiples(n, last int) (list []int) {
 }
 
 // limitPicture draws what one node hands out: over demand, and over time by the way it is called.
-func limitPicture(w io.Writer, demands []met, moments []moment) error {
+func limitPicture(r *report.Results, demands []met, moments []moment) error {
 	byDemand := figure.New("One node: demand", figure.Axis{Label: "demand (IDs per second)"}, figure.Axis{Label: "calls per second"})
 	var handedOut, refused plotter.XYs
 	for _, m := range demands {
@@ -227,5 +224,5 @@ func limitPicture(w io.Writer, demands []met, moments []moment) error {
 	}
 	byTime.Y.Tick.Marker = figure.Values(multiples(1<<randflake.SequenceBits, int(byTime.Y.Max))...)
 	byTime.Legend.Top, byTime.Legend.Left = true, true
-	return figure.SVG(w, 800, 340, byDemand, byTime)
+	return figure.Keep(r, "limit", 800, 340, byDemand, byTime)
 }

@@ -3,7 +3,6 @@ package throughput
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/randflake/randflake/bench/internal/figure"
@@ -18,7 +17,7 @@ var kinds = []struct {
 }{{peers.Own, 0}, {peers.Published, 5}, {peers.Random, 1}, {peers.Sortable, 4}, {peers.Scale, 7}}
 
 // picture draws all costs, the lowest on top.
-func (s summary) picture(w io.Writer) error {
+func (s summary) picture(r *report.Results) error {
 	most := s.processors[len(s.processors)-1]
 	p := figure.New("What an ID costs", figure.Axis{Label: "nanoseconds per ID (log scale)", Log: true}, figure.Axis{})
 	var bars []figure.Bar
@@ -47,5 +46,5 @@ func (s summary) picture(w io.Writer) error {
 		p.Legend.Add(fmt.Sprintf("on %s processors together", report.Count(most)), figure.Mark{GlyphStyle: figure.SecondGlyph})
 	}
 	p.Legend.Top = true
-	return figure.SVG(w, 640, 470, p)
+	return figure.Keep(r, "throughput", 640, 470, p)
 }

@@ -22,7 +22,7 @@ func render(r *report.Results) error {
 			return err
 		}
 	}
-	return r.Picture("throughput", s.picture)
+	return s.picture(r)
 }
 
 // A summary is what remains of all rounds.

@@ -1,14 +1,11 @@
 package throughput
 
 import (
-	"bytes"
-	"encoding/xml"
-	"errors"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/randflake/randflake/bench/internal/peers"
+	"github.com/randflake/randflake/bench/internal/report"
 )
 
 // samples are made up: each source costs ten times its place in the registry, on two processors half
@@ -65,18 +62,14 @@ func TestLimitsAreTold(t *testing.T) {
 }
 
 func TestPicture(t *testing.T) {
-	var picture bytes.Buffer
-	if err := summarize(samples()).picture(&picture); err != nil {
+	r, err := report.Open(t.TempDir(), "throughput", report.NewMeta(true, 1), nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(picture.String(), "randflake Generate") {
-		t.Error("the picture has no text")
+	if err := summarize(samples()).picture(r); err != nil {
+		t.Fatal(err)
 	}
-	for d := xml.NewDecoder(&picture); ; {
-		if _, err := d.Token(); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	if picture, err := r.File("throughput.svg"); err != nil || !strings.Contains(string(picture), "randflake Generate") {
+		t.Errorf("the picture has no text: %v", err)
 	}
 }

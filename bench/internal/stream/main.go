@@ -1,6 +1,6 @@
 // Stream writes the stream of IDs that the tests of randomness look at, without end, 8 bytes to an ID:
 //
-//	go run ./statistics/stream -seed 1 | dieharder -a -g 200
+//	go run ./internal/stream -seed 1 | dieharder -a -g 200
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/randflake/randflake/bench/statistics/source"
+	"github.com/randflake/randflake/bench/internal/source"
 )
 
 func main() {

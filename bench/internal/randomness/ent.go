@@ -15,32 +15,36 @@ import (
 	"strings"
 
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/statistics/source"
-	"github.com/randflake/randflake/bench/statistics/verdict"
+	"github.com/randflake/randflake/bench/internal/source"
+	"github.com/randflake/randflake/bench/internal/verdict"
 )
 
 // An entRow is what the program ent finds in the bytes of one source.
 type entRow struct {
 	Source      string  `csv:"source"`
-	Bytes       float64 `csv:"bytes"`
-	Entropy     float64 `csv:"entropy"` // bits per byte; says the same as the chi-square
-	ChiSquare   float64 `csv:"chi_square"`
-	Mean        float64 `csv:"mean"`
-	Pi          float64 `csv:"monte_carlo_pi"`
-	Correlation float64 `csv:"serial_correlation"` // of a byte with the next one
+	Bytes       printed `csv:"bytes"`
+	Entropy     printed `csv:"entropy"` // bits per byte; says the same as the chi-square
+	ChiSquare   printed `csv:"chi_square"`
+	Mean        printed `csv:"mean"`
+	Pi          printed `csv:"monte_carlo_pi"`
+	Correlation printed `csv:"serial_correlation"` // of a byte with the next one
 }
+
+// A printed figure is kept with all digits that ent prints, as tiny differences count.
+type printed float64
 
 // p returns the two-sided p-values of its four figures.
 func (e entRow) p() map[string]float64 {
-	normal := func(value, mean, deviation float64) float64 {
-		return math.Erfc(math.Abs(value-mean) / deviation / math.Sqrt2)
+	normal := func(value printed, mean, deviation float64) float64 {
+		return math.Erfc(math.Abs(float64(value)-mean) / deviation / math.Sqrt2)
 	}
-	points := e.Bytes / 6 // of the square, with two coordinates of 24 bits
+	bytes := float64(e.Bytes)
+	points := bytes / 6 // of the square, with two coordinates of 24 bits
 	return map[string]float64{
-		"chi-square":         verdict.ChiSquare(e.ChiSquare, 256),
-		"mean":               normal(e.Mean, 127.5, math.Sqrt((256*256-1)/12.0/e.Bytes)),
+		"chi-square":         verdict.ChiSquare(float64(e.ChiSquare), 256),
+		"mean":               normal(e.Mean, 127.5, math.Sqrt((256*256-1)/12.0/bytes)),
 		"pi":                 normal(e.Pi, math.Pi, math.Sqrt(math.Pi*(4-math.Pi)/points)),
-		"serial correlation": normal(e.Correlation, 0, 1/math.Sqrt(e.Bytes)),
+		"serial correlation": normal(e.Correlation, 0, 1/math.Sqrt(bytes)),
 	}
 }
 
@@ -87,12 +91,13 @@ func parseEnt(name string, out []byte) (entRow, error) {
 	if head != names || len(fields) != 7 {
 		return entRow{}, fmt.Errorf("ent prints %q", out)
 	}
-	var v [7]float64
+	var v [7]printed
 	for i, field := range fields {
-		var err error
-		if v[i], err = strconv.ParseFloat(field, 64); err != nil {
+		figure, err := strconv.ParseFloat(field, 64)
+		if err != nil {
 			return entRow{}, fmt.Errorf("ent prints %q: %w", out, err)
 		}
+		v[i] = printed(figure)
 	}
 	return entRow{name, v[1], v[2], v[3], v[4], v[5], v[6]}, nil
 }

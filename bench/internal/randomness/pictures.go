@@ -2,15 +2,13 @@ package randomness
 
 import (
 	"image/color"
-	"io"
 	"math"
 	"slices"
 
 	"github.com/randflake/randflake/bench/internal/figure"
+	"github.com/randflake/randflake/bench/internal/report"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // shades are how cells are painted, from how many sigmas on. Cells closer to a half, 19 of 20, stay
@@ -25,7 +23,7 @@ var shades = []struct {
 }
 
 // avalanchePicture shows the deviations of the cipher beside those of the control.
-func avalanchePicture(w io.Writer, rows []avalancheRow) error {
+func avalanchePicture(r *report.Results, rows []avalancheRow) error {
 	var plots []*plot.Plot
 	for _, source := range []string{ids, reduced} {
 		ofPlaintext, err := matrix(rows, source, plaintext)
@@ -42,46 +40,15 @@ func avalanchePicture(w io.Writer, rows []avalancheRow) error {
 		}
 		plots = append(plots, heatMap(name+": cells beyond 2, 4, 6 σ", slices.Concat(ofPlaintext, ofKey)))
 	}
-	return figure.SVG(w, 760, 560, plots...)
+	return figure.Keep(r, "avalanche", 760, 560, plots...)
 }
 
 func heatMap(title string, cells [][]float64) *plot.Plot {
 	p := figure.New(title, figure.Axis{Label: "bit of the ciphertext"}, figure.Axis{Label: "flipped bit: of the plaintext, from 64 on of the key"})
-	p.X.Min, p.X.Max = 0, 64
-	p.Y.Min, p.Y.Max = 0, float64(len(cells))
+	figure.Cells(p, len(cells), 64, func(row, column int) color.Color { return shadeOf(cells[row][column]) })
 	p.X.Tick.Marker = figure.Values(0, 16, 32, 48, 64)
 	p.Y.Tick.Marker = figure.Values(0, 64, 128, 192)
-	p.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
-	p.Add(heat(cells))
 	return p
-}
-
-type heat [][]float64
-
-// Plot paints runs of cells of the same shade as one rectangle, all of a shade as one path.
-func (cells heat) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	paths := make(map[color.Color]vg.Path)
-	for row, line := range cells {
-		for from := 0; from < len(line); {
-			shade, to := shadeOf(line[from]), from+1
-			for to < len(line) && shadeOf(line[to]) == shade {
-				to++
-			}
-			if shade != nil {
-				paths[shade] = appendRectangle(paths[shade], x(float64(from)), x(float64(to)), y(float64(row)), y(float64(row+1)))
-			}
-			from = to
-		}
-	}
-	for _, s := range shades {
-		for _, shade := range []color.Color{s.less, s.more} {
-			if path := paths[shade]; path != nil {
-				c.SetColor(shade)
-				c.Fill(path)
-			}
-		}
-	}
 }
 
 // shadeOf returns the color of a cell, or nil for none.
@@ -97,18 +64,9 @@ func shadeOf(z float64) (shade color.Color) {
 	return shade
 }
 
-func appendRectangle(path vg.Path, left, right, top, bottom vg.Length) vg.Path {
-	path.Move(vg.Point{X: left, Y: top})
-	path.Line(vg.Point{X: right, Y: top})
-	path.Line(vg.Point{X: right, Y: bottom})
-	path.Line(vg.Point{X: left, Y: bottom})
-	path.Close()
-	return path
-}
-
 // moduliPicture shows the p-values of all moduli in order of size: those of a perfect source lie
 // along the diagonal.
-func moduliPicture(w io.Writer, all []frequency) error {
+func moduliPicture(r *report.Results, all []frequency) error {
 	p := figure.New("p-values of the remainders modulo 2 to 1,024, in order of size",
 		figure.Axis{Label: "share of the moduli"}, figure.Axis{Label: "two-sided p-value at most"})
 	var curves []figure.Curve
@@ -126,7 +84,7 @@ func moduliPicture(w io.Writer, all []frequency) error {
 	}
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
 	p.Legend.Top, p.Legend.Left = true, true
-	return figure.SVG(w, 460, 400, p)
+	return figure.Keep(r, "moduli", 460, 400, p)
 }
 
 // thin keeps about two hundred points.

@@ -3,12 +3,11 @@ package randomness
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/statistics/verdict"
+	"github.com/randflake/randflake/bench/internal/verdict"
 )
 
 // data are what run kept.
@@ -43,8 +42,8 @@ func render(r *report.Results) error {
 	err = errors.Join(
 		r.Table("randomness", table),
 		r.Table("ent", entTable(d.ent)),
-		r.Picture("avalanche", func(w io.Writer) error { return avalanchePicture(w, d.avalanche) }),
-		r.Picture("moduli", func(w io.Writer) error { return moduliPicture(w, d.frequencies) }),
+		avalanchePicture(r, d.avalanche),
+		moduliPicture(r, d.frequencies),
 	)
 	return errors.Join(err, verdict.Judge(checks))
 }

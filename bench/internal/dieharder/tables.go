@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/statistics/verdict"
+	"github.com/randflake/randflake/bench/internal/verdict"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 

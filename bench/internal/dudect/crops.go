@@ -41,19 +41,14 @@ func (s *sorter) add(class uint64, v float64) {
 	s.parts[class][part].add(v - s.centre)
 }
 
-// A cropped is the comparison of both classes on a share of the measurements. Ticks are those of the
-// clock, relative to the median of all.
+// A cropped is the comparison of both classes on a share of the measurements, in ticks of the clock.
 type cropped struct {
 	Kept float64 `csv:"share_kept"` // in the calibration; 1 for all
 
-	N0        float64 `csv:"n_fixed"`
-	N1        float64 `csv:"n_random"`
-	Mean0     float64 `csv:"mean_fixed_ticks"`
-	Mean1     float64 `csv:"mean_random_ticks"`
-	Variance0 float64 `csv:"variance_fixed"`
-	Variance1 float64 `csv:"variance_random"`
-	T         float64 `csv:"t"`
-	Error     float64 `csv:"standard_error_ticks"`
+	N0    int64   `csv:"n_fixed"`
+	N1    int64   `csv:"n_random"`
+	T     float64 `csv:"t"`
+	Error float64 `csv:"standard_error_ticks"` // of the difference of the means, which is T times this
 }
 
 // fewest is how many measurements of each class a crop must have to be told.
@@ -75,7 +70,7 @@ func (s *sorter) compare() (list []cropped) {
 		if i < crops {
 			kept = percentile(i)
 		}
-		list = append(list, cropped{kept, a.n, b.n, a.mean(), b.mean(), a.variance(), b.variance(), welch(a, b), standardError(a, b)})
+		list = append(list, cropped{kept, int64(a.n), int64(b.n), welch(a, b), standardError(a, b)})
 	}
 	return list
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/statistics/source"
+	"github.com/randflake/randflake/bench/internal/source"
 )
 
 // Chapter returns the chapter.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/statistics/source"
+	"github.com/randflake/randflake/bench/internal/source"
 )
 
 // small is what the tests get: the negative controls fail on as little.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/statistics/source"
+	"github.com/randflake/randflake/bench/internal/source"
 )
 
 // lags are how many IDs later. At the last one lies the ID with the same sequence number, a second on.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/statistics/source"
+	"github.com/randflake/randflake/bench/internal/source"
 )
 
 const sample = `   diehard_birthdays,   0,       100,     100,0.75959029,  PASSED  

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/statistics/source"
+	"github.com/randflake/randflake/bench/internal/source"
 )
 
 // The avalanche test flips one bit of the plaintext or of the key and looks which bits of the

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/statistics/source"
-	"github.com/randflake/randflake/bench/statistics/verdict"
+	"github.com/randflake/randflake/bench/internal/source"
+	"github.com/randflake/randflake/bench/internal/verdict"
 )
 
 const (

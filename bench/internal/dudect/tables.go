@@ -3,13 +3,11 @@ package dudect
 import (
 	"errors"
 	"fmt"
-	"image/color"
-	"io"
 	"math"
 
 	"github.com/randflake/randflake/bench/internal/figure"
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/statistics/verdict"
+	"github.com/randflake/randflake/bench/internal/verdict"
 	"gonum.org/v1/plot/plotter"
 )
 
@@ -34,7 +32,7 @@ func render(r *report.Results) error {
 	return errors.Join(
 		r.Table("dudect", table),
 		r.Table("dudect-means", means(rows, clocks[0])),
-		r.Picture("dudect", func(w io.Writer) error { return picture(w, rows) }),
+		picture(r, rows),
 		verdict.Judge(list),
 	)
 }
@@ -89,23 +87,23 @@ func means(rows []row, c clock) *report.Table {
 			}
 		}
 		perCall := 1000 / c.TicksPerNano / float64(s.calls)
-		t.Add(s.name, report.Count(s.calls), report.Number(math.Abs(best.Mean0-best.Mean1)*perCall),
+		t.Add(s.name, report.Count(s.calls), report.Number(math.Abs(best.T)*best.Error*perCall),
 			report.Number(threshold*best.Error*perCall), fmt.Sprintf("%.1f %%", 100*best.Kept))
 	}
 	return t
 }
 
 // picture shows t over the share of measurements that are kept.
-func picture(w io.Writer, rows []row) error {
+func picture(r *report.Results, rows []row) error {
 	p := figure.New("Welch's t, fixed against random", figure.Axis{Label: "fastest measurements, per cent"}, figure.Axis{Label: "t"})
-	figure.Band(p, fmt.Sprintf("below %.1f", threshold), -threshold, threshold, color.RGBA{0xe8, 0xf1, 0xe8, 0xff})
+	figure.Band(p, fmt.Sprintf("below %.1f", threshold), -threshold, threshold, figure.Tint)
 	var curves []figure.Curve
 	p.Y.Min, p.Y.Max = -8, 8
 	for _, s := range subjects() {
 		var points plotter.XYs
-		for _, r := range of(rows, s.name, library) {
-			points = append(points, plotter.XY{X: 100 * r.Kept, Y: r.T})
-			p.Y.Min, p.Y.Max = min(p.Y.Min, r.T), max(p.Y.Max, r.T)
+		for _, c := range of(rows, s.name, library) {
+			points = append(points, plotter.XY{X: 100 * c.Kept, Y: c.T})
+			p.Y.Min, p.Y.Max = min(p.Y.Min, c.T), max(p.Y.Max, c.T)
 		}
 		if len(points) > 0 {
 			curves = append(curves, figure.Curve{Name: s.name, Points: points})
@@ -116,5 +114,5 @@ func picture(w io.Writer, rows []row) error {
 	if err := figure.Curves(p, curves...); err != nil {
 		return err
 	}
-	return figure.SVG(w, 640, 360, p)
+	return figure.Keep(r, "dudect", 640, 360, p)
 }
