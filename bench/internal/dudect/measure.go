@@ -8,7 +8,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/bench/internal/measure"
-	"github.com/randflake/randflake/bench/statistics/source"
+	"github.com/randflake/randflake/bench/internal/source"
 )
 
 // batchLength is how many measurements are prepared before they are made.
