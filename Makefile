@@ -18,7 +18,7 @@ EMULATED  = emulated-arm emulated-arm64 emulated-riscv64 emulated-s390x
 PORTABLE  = . ./compat ./store ./store/filestore ./lease ./mask
 # Modules of their own, with the dependencies that the root does without.
 MODULES   = store/etcdstore store/etcdstore/etcdtest store/redisstore store/pgstore store/mysqlstore lease/leaseprom \
-            ulid ulid/s3test cmd/all examples/orders chaos bench
+            ulid ulid/s3test cmd/randflake examples/orders chaos bench release
 PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm linux/ppc64le \
             darwin/arm64 windows/amd64 freebsd/amd64
 
@@ -127,7 +127,7 @@ staticcheck:
 tidy:
 	@set -e; for module in . $(MODULES); do \
 		echo "go mod tidy in $$module"; \
-		(cd $$module && $(GO) mod tidy -diff); \
+		case $$module in cmd/*) internal/tidy.sh $$module;; *) (cd $$module && $(GO) mod tidy -diff);; esac; \
 	done
 
 # No branch and no address in the cipher's machine code depends on key or data, and the opcodes that

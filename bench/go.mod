@@ -15,8 +15,8 @@ require (
 	github.com/jszwec/csvutil v1.10.0
 	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/oklog/ulid/v2 v2.1.2
-	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/ulid v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake v0.1.0
+	github.com/randflake/randflake/ulid v0.1.0
 	github.com/rs/xid v1.6.0
 	github.com/segmentio/ksuid v1.0.4
 	github.com/sony/sonyflake v1.2.0

@@ -8,12 +8,12 @@ require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/store/etcdstore v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/store/etcdstore/etcdtest v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/store/mysqlstore v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/store/pgstore v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/store/redisstore v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake v0.1.0
+	github.com/randflake/randflake/store/etcdstore v0.1.0
+	github.com/randflake/randflake/store/etcdstore/etcdtest v0.1.0
+	github.com/randflake/randflake/store/mysqlstore v0.1.0
+	github.com/randflake/randflake/store/pgstore v0.1.0
+	github.com/randflake/randflake/store/redisstore v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rs/zerolog v1.35.1
 	go.etcd.io/etcd/client/v3 v3.6.16

@@ -13,10 +13,17 @@
 // Each command explains itself when called with -h. The exit status is 0, or 1 when something
 // failed, or 2 when the command line was wrong.
 //
-// It knows lease stores in directories, and Randflake and Snowflake IDs. The program of the module
-// cmd/all is the same with all stores and all kinds of IDs.
+// It is a module of its own, with all kinds of IDs and the clients of all servers, which are many times the
+// size of all the rest.
 package main
 
-import "github.com/randflake/randflake/internal/cli"
+import (
+	"github.com/redis/go-redis/v9/logging"
 
-func main() { cli.Main(cli.Extras{}) }
+	"github.com/randflake/randflake/cmd/randflake/internal/cli"
+)
+
+func main() {
+	logging.Disable() // what fails is said once, and by the program itself
+	cli.Main()
+}

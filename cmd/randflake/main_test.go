@@ -1,9 +1,9 @@
 package main
 
 import (
+	"net/url"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -11,90 +11,94 @@ import (
 // asEnv makes the test binary run as the program itself.
 const asEnv = "RANDFLAKE_TEST_AS"
 
+const (
+	storeVariable      = "RANDFLAKE_STORE"
+	secretFileVariable = "RANDFLAKE_SECRET_FILE"
+)
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asEnv) != "" {
 		main()
 	}
-	os.Unsetenv("RANDFLAKE_STORE")
-	os.Unsetenv("RANDFLAKE_SECRET_FILE")
+	os.Unsetenv(storeVariable)
+	os.Unsetenv(secretFileVariable)
 	os.Exit(m.Run())
 }
 
-// program runs the program with a state directory of its own.
-func program(t *testing.T, args ...string) (out, errs string, code int) {
+// password is the one of tests that have no server, and a wrong one for each server.
+const password = "hunter2hunter2"
+
+// passwordOf returns the password in a URL.
+func passwordOf(store string) string {
+	u, err := url.Parse(store)
+	if err != nil {
+		return ""
+	}
+	p, _ := u.User.Password()
+	return p
+}
+
+// A result is what a call of the program came to.
+type result struct {
+	code     int
+	out, err string
+}
+
+// call runs the program and fails the test if it tells a password.
+func call(t *testing.T, args ...string) result {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err) // maybe not in the test's own goroutine
 	}
+	var out, errs strings.Builder
 	dir := t.TempDir()
-	var stderr strings.Builder
 	cmd := exec.CommandContext(t.Context(), exe, args...)
 	cmd.Env = append(os.Environ(), asEnv+"=program", "GOCOVERDIR="+dir, "XDG_STATE_HOME="+dir, "HOME="+dir, "LocalAppData="+dir)
-	cmd.Stderr = &stderr
-	stdout, _ := cmd.Output()
-	return string(stdout), stderr.String(), cmd.ProcessState.ExitCode()
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Run()
+	r := result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+	for _, secret := range []string{password, passwordOf(os.Getenv(storeVariable)), passwordOf(args[len(args)-1])} {
+		if secret != "" && strings.Contains(r.out+r.err, secret) {
+			t.Errorf("randflake %q tells the password: %+v", args, r)
+		}
+	}
+	return r
 }
 
-// TestNew is what the README has for a start.
-func TestNew(t *testing.T) {
-	out, errs, code := program(t, "new", "-n", "5")
-	ids := strings.Fields(out)
-	slices.Sort(ids)
-	if code != 0 || len(slices.Compact(ids)) != 5 || strings.Count(errs, "\n") != 1 {
-		t.Errorf("exit status %d, %q, %q: want five distinct IDs and a line about the new secret", code, out, errs)
+// succeed is call, and fails the test unless the call succeeds without a word on standard error.
+func succeed(t *testing.T, args ...string) string {
+	t.Helper()
+	r := call(t, args...)
+	if r.code != 0 || r.err != "" {
+		t.Errorf("randflake %q: %+v", args, r)
+	}
+	return r.out
+}
+
+// fail is call, and fails the test unless the call fails with one line that has all of wanted in it.
+func fail(t *testing.T, args []string, wanted ...string) {
+	t.Helper()
+	r := call(t, args...)
+	if r.code != 1 || r.out != "" || !strings.HasPrefix(r.err, "randflake: ") || strings.Count(r.err, "\n") != 1 {
+		t.Errorf("randflake %q: %+v, want a failure that is told in one line", args, r)
+	}
+	for _, w := range wanted {
+		if !strings.Contains(r.err, w) {
+			t.Errorf("randflake %q: standard error %q, want %q in it", args, r.err, w)
+		}
 	}
 }
 
-// TestSnowflake needs no more than a state directory either.
-func TestSnowflake(t *testing.T) {
-	out, errs, code := program(t, "new", "-kind", "snowflake", "-n", "5")
-	ids := strings.Fields(out)
-	if code != 0 || len(ids) != 5 || !slices.IsSorted(ids) || len(slices.Compact(ids)) != 5 || strings.Count(errs, "\n") != 1 {
-		t.Errorf("exit status %d, %q, %q: want five IDs that ascend and a line about the new store", code, out, errs)
-	}
-}
-
-// TestULID has the kind of IDs that would bring a dependency. They open all the same.
-func TestULID(t *testing.T) {
-	_, errs, code := program(t, "new", "-kind", "ulid")
-	if code != 1 || !strings.Contains(errs, "cmd/all") {
-		t.Errorf("new -kind ulid: exit status %d, %q", code, errs)
-	}
-	out, errs, code := program(t, "inspect", "01ARZ3NDEKTSV4RRFFQ69G5FAV")
-	if code != 0 || !strings.Contains(out, "2016-07-30T23:54:10.259Z") || errs != "" {
-		t.Errorf("inspect: exit status %d, %q, %q", code, out, errs)
-	}
-}
-
-func TestStores(t *testing.T) {
-	if out, _, _ := program(t, "version"); !strings.Contains(out, "\nstores    file\nkinds     randflake snowflake\n") {
+func TestVersion(t *testing.T) {
+	if out := succeed(t, "version"); !strings.Contains(out, "\nstores    file etcd etcds redis rediss postgres postgresql mysql\nkinds     randflake snowflake ulid\n") {
 		t.Errorf("version: %q", out)
 	}
-	_, errs, code := program(t, "lease", "list", "-store", "redis://user:hunter2@host")
-	if code != 1 || !strings.Contains(errs, "cmd/all") || strings.Contains(errs, "hunter2") {
-		t.Errorf("exit status %d, %q", code, errs)
-	}
 }
 
-// TestDependencies keeps clients of servers, and the network, out of the program that needs none.
-func TestDependencies(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{else}}{{$.ImportPath}}{{end}}", ".").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	deps := strings.Fields(string(out))
-	if !slices.Contains(deps, "os") || !slices.Contains(deps, "github.com/randflake/randflake") {
-		t.Fatalf("go list: %q", deps)
-	}
-	for _, dep := range deps {
-		first, _, _ := strings.Cut(dep, "/")
-		switch {
-		case dep == "net":
-			t.Errorf("depends on %s", dep)
-		case !strings.Contains(first, "."): // of the standard library
-		case dep != "github.com/randflake/randflake" && dep != "github.com/klauspost/cpuid/v2" && dep != "golang.org/x/sys":
-			t.Errorf("depends on %s", dep)
-		}
+// TestWithoutServer is the program as it is in the root module.
+func TestWithoutServer(t *testing.T) {
+	if r := call(t, "new", "-n", "5"); r.code != 0 || strings.Count(r.out, "\n") != 5 {
+		t.Errorf("new: %+v", r)
 	}
 }

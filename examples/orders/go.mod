@@ -3,7 +3,7 @@ module github.com/randflake/randflake/examples/orders
 go 1.26.0
 
 require (
-	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake v0.1.0
 	modernc.org/sqlite v1.60.1
 )
 

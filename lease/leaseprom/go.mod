@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/prometheus/client_golang v1.25.0
-	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake v0.1.0
 )
 
 require (

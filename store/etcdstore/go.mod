@@ -3,7 +3,7 @@ module github.com/randflake/randflake/store/etcdstore
 go 1.26.0
 
 require (
-	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake v0.1.0
 	go.etcd.io/etcd/api/v3 v3.6.16
 	go.etcd.io/etcd/client/pkg/v3 v3.6.16
 	go.etcd.io/etcd/client/v3 v3.6.16

@@ -3,7 +3,7 @@ module github.com/randflake/randflake/store/redisstore
 go 1.26.0
 
 require (
-	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 )
 

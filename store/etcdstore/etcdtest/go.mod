@@ -3,8 +3,8 @@ module github.com/randflake/randflake/store/etcdstore/etcdtest
 go 1.26.0
 
 require (
-	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/store/etcdstore v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake v0.1.0
+	github.com/randflake/randflake/store/etcdstore v0.1.0
 	go.etcd.io/etcd/api/v3 v3.6.16
 	go.etcd.io/etcd/client/pkg/v3 v3.6.16
 	go.etcd.io/etcd/client/v3 v3.6.16

@@ -1,17 +1,19 @@
-module github.com/randflake/randflake/cmd/all
+module github.com/randflake/randflake/cmd/randflake
 
 go 1.26.0
 
 require (
-	github.com/randflake/randflake v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/store/etcdstore v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/store/etcdstore/etcdtest v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/store/mysqlstore v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/store/pgstore v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/store/redisstore v0.0.0-00010101000000-000000000000
-	github.com/randflake/randflake/ulid v0.0.0-00010101000000-000000000000
+	github.com/klauspost/cpuid/v2 v2.4.2
+	github.com/randflake/randflake v0.1.0
+	github.com/randflake/randflake/store/etcdstore v0.1.0
+	github.com/randflake/randflake/store/etcdstore/etcdtest v0.1.0
+	github.com/randflake/randflake/store/mysqlstore v0.1.0
+	github.com/randflake/randflake/store/pgstore v0.1.0
+	github.com/randflake/randflake/store/redisstore v0.1.0
+	github.com/randflake/randflake/ulid v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 	go.etcd.io/etcd/client/v3 v3.6.16
+	golang.org/x/sys v0.49.0
 )
 
 require (
@@ -41,7 +43,6 @@ require (
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/klauspost/compress v1.18.7 // indirect
-	github.com/klauspost/cpuid/v2 v2.4.2 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/oklog/ulid/v2 v2.1.2 // indirect
 	github.com/prometheus/client_golang v1.20.5 // indirect
@@ -74,7 +75,6 @@ require (
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.9.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260803160001-6ac0973c030d // indirect
@@ -84,14 +84,4 @@ require (
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	sigs.k8s.io/json v0.0.0-20211020170558-c049b76a60c6 // indirect
 	sigs.k8s.io/yaml v1.4.0 // indirect
-)
-
-replace (
-	github.com/randflake/randflake => ../..
-	github.com/randflake/randflake/store/etcdstore => ../../store/etcdstore
-	github.com/randflake/randflake/store/etcdstore/etcdtest => ../../store/etcdstore/etcdtest
-	github.com/randflake/randflake/store/mysqlstore => ../../store/mysqlstore
-	github.com/randflake/randflake/store/pgstore => ../../store/pgstore
-	github.com/randflake/randflake/store/redisstore => ../../store/redisstore
-	github.com/randflake/randflake/ulid => ../../ulid
 )

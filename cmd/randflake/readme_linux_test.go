@@ -42,7 +42,7 @@ func TestReadme(t *testing.T) {
 // readmeProgram returns the program with another store, each of its errors checked.
 func readmeProgram(t *testing.T, store string) string {
 	t.Helper()
-	readme, err := os.ReadFile("../../../README.md")
+	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ type Engine struct {
 	DDL func(url, schema string) (string, error)
 }
 
-// directories is the engine that every program has. Its places are names of directories.
+// directories is the engine that needs no server. Its places are names of directories.
 func directories() Engine {
 	return Engine{
 		Schemes: []string{"file"},
@@ -53,16 +53,10 @@ func (p place) name() string { return p.dir + p.url }
 // String returns the place as messages may name it: without its password.
 func (p place) String() string { return redactURL(p.name()) }
 
-// fullProgram is the program that has every engine and every kind of IDs, and how to come by it.
-const fullProgram = "the randflake program of the module cmd/all, which is built in a clone of github.com/randflake/randflake with: go -C cmd/all install ./randflake"
-
-// serverSchemes are those of the engines of the full program, whether or not this is the one.
-var serverSchemes = []string{"etcd", "etcds", "redis", "rediss", "postgres", "postgresql", "mysql"}
-
 // placeOf finds out what the name of a store means. What it says never repeats the name, which may hold
 // a password where nobody looks for one.
 func (t *tool) placeOf(name string) (place, error) {
-	scheme, rest := splitScheme(name)
+	scheme, rest := t.splitScheme(name)
 	switch scheme {
 	case "":
 		return place{Engine: directories(), dir: name}, nil
@@ -76,13 +70,10 @@ func (t *tool) placeOf(name string) (place, error) {
 	if err := store.CheckURL(scheme + ":" + rest); err != nil {
 		return place{}, fmt.Errorf("store %s://...: %w", scheme, err)
 	}
-	for _, engine := range t.Engines {
+	for _, engine := range t.engines {
 		if slices.Contains(engine.Schemes, scheme) {
 			return place{Engine: engine, url: scheme + ":" + rest}, nil
 		}
-	}
-	if slices.Contains(serverSchemes, scheme) {
-		return place{}, fmt.Errorf("store %s://...: this program has stores in directories alone: use %s", scheme, fullProgram)
 	}
 	return place{}, fmt.Errorf("store %s://...: no such kind of store: want a directory or one of %s", scheme, strings.Join(t.schemes(), ", "))
 }
@@ -90,7 +81,7 @@ func (t *tool) placeOf(name string) (place, error) {
 // schemes returns what can stand before the colon in the name of a store.
 func (t *tool) schemes() []string {
 	all := directories().Schemes
-	for _, engine := range t.Engines {
+	for _, engine := range t.engines {
 		all = append(all, engine.Schemes...)
 	}
 	return all
@@ -99,10 +90,10 @@ func (t *tool) schemes() []string {
 // splitScheme splits a URL at its first colon and returns the scheme in lower case. It is empty where
 // name is no URL: one letter and a colon are how names begin on Windows, and many systems allow colons
 // in names.
-func splitScheme(name string) (scheme, rest string) {
+func (t *tool) splitScheme(name string) (scheme, rest string) {
 	scheme, rest, found := strings.Cut(name, ":")
 	scheme = strings.ToLower(scheme)
-	known := scheme == "file" || slices.Contains(serverSchemes, scheme)
+	known := slices.Contains(t.schemes(), scheme)
 	if !found || len(scheme) < 2 || strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+-.") != "" || !known && !strings.HasPrefix(rest, "//") {
 		return "", name
 	}

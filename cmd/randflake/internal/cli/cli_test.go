@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "program":
-		Main(Extras{})
+		Main()
 	case "worker":
 		if err := work(os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, "worker:", err)
@@ -60,7 +60,7 @@ func call(t *testing.T, stdin string, args ...string) result {
 func callWith(t *testing.T, engines []Engine, stdin string, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := (&tool{Extras{Engines: engines}, strings.NewReader(stdin), &out, &errs}).run(t.Context(), args)
+	code := (&tool{engines, strings.NewReader(stdin), &out, &errs}).run(t.Context(), args)
 	return result{code, out.String(), errs.String()}
 }
 

@@ -23,7 +23,7 @@ func (t *tool) runVersion(_ context.Context, args []string) error {
 		return err
 	}
 	return t.print(fmt.Sprintf("randflake %s\nstores    %s\nkinds     %s\nbackend   %s\ncpu       %s\ngo        %s\nplatform  %s/%s\n",
-		version(), strings.Join(t.schemes(), " "), strings.Join(t.kinds(), " "), randflake.Backend(), cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), runtime.Version(), runtime.GOOS, runtime.GOARCH))
+		version(), strings.Join(t.schemes(), " "), strings.Join(kindNames, " "), randflake.Backend(), cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), runtime.Version(), runtime.GOOS, runtime.GOARCH))
 }
 
 // version returns the module's version as the go command knows it.

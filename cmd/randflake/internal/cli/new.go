@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
 
 	"github.com/randflake/randflake/snowflake"
@@ -22,8 +21,8 @@ number may run at the same time.
   -n N          how many (default 1)
   -kind K       randflake   64 bits that look random, in no order that means anything (the default)
                 snowflake   up to 64 bits that sort by time and show it, in ascending order
-                ulid        128 bits that sort by time and show it, in ascending order; it takes the
-                            program of the module cmd/all, and neither lease nor secret
+                ulid        128 bits that sort by time and show it, in ascending order; it
+                            takes neither lease nor secret
   -layout L     the layout of Snowflake IDs, whose -kind need not be said then: twitter (the default
                 of -kind snowflake), worker10, discord, instagram, sonyflake, baidu, node8 or
                 javascript53, or one written out: "NAME: time 41, worker 10, sequence 12; 1ms since
@@ -70,9 +69,6 @@ func (t *tool) runNew(ctx context.Context, args []string) error {
 	}
 	if err := o.settle(); err != nil {
 		return flags.wrong("%v", err)
-	}
-	if !slices.Contains(t.kinds(), o.kind) {
-		return t.errOtherProgram(o.kind)
 	}
 	work, err := t.jobOf(&o)
 	if err != nil {
@@ -126,8 +122,8 @@ func (t *tool) jobOf(o *order) (job, error) {
 		f, err := formatOf(snowflakeFormats, o.format)
 		return func(ctx context.Context) error { return t.mintSnowflakes(ctx, o.home, o.layout, o.n, f) }, err
 	}
-	i := slices.IndexFunc(t.Kinds, func(k Kind) bool { return k.name == o.kind })
-	return t.Kinds[i].job(t, o.n, o.format)
+	f, err := formatOf(ulidFormats, o.format)
+	return func(ctx context.Context) error { return t.mintULIDs(ctx, o.n, f) }, err
 }
 
 // parseCount reads the value of -n.

@@ -1,5 +1,4 @@
-// Package cli is the command-line program, for one main package that needs the standard library and the
-// root module alone, and for another one with all lease stores and all kinds of IDs.
+// Package cli is the command-line program.
 package cli
 
 import (
@@ -13,17 +12,11 @@ import (
 	"strings"
 )
 
-// Extras are what one program has and others do without, because of what it depends on.
-type Extras struct {
-	Engines []Engine // lease stores beside those in directories
-	Kinds   []Kind   // IDs beside Randflake and Snowflake IDs
-}
-
 // Main runs the program and exits.
-func Main(extras Extras) {
+func Main() {
 	// A write to a closed pipe is an error like others, and not the end: there is a lease to release.
 	signal.Ignore(pipeSignals...)
-	t := &tool{extras, os.Stdin, os.Stdout, os.Stderr}
+	t := &tool{servers(), os.Stdin, os.Stdout, os.Stderr}
 	os.Exit(t.run(context.Background(), os.Args[1:]))
 }
 
@@ -35,7 +28,7 @@ const (
 
 // A tool is one call of the program.
 type tool struct {
-	Extras
+	engines        []Engine // beside directories
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }

@@ -38,7 +38,6 @@ STORE is a directory on a local disk, as DIR or file:DIR, or a server's URL:
   redis://HOST:6379     rediss://HOST:6379
   postgres://USER@HOST/DATABASE
   mysql://USER@HOST/DATABASE
-for which it takes the program of the module cmd/all: "randflake version" shows what this one has.
 `
 
 const (

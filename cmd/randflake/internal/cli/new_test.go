@@ -326,7 +326,7 @@ func TestMinterIsStopped(t *testing.T) {
 func TestNewReportsFailedOutput(t *testing.T) {
 	dir := newHome(t)
 	var errs bytes.Buffer
-	code := (&tool{Extras{}, nil, failingWriter{}, &errs}).run(t.Context(), []string{"new", "-store", dir, "-n", "1000000"})
+	code := (&tool{nil, nil, failingWriter{}, &errs}).run(t.Context(), []string{"new", "-store", dir, "-n", "1000000"})
 	if code != exitFailed || errs.String() != "randflake: standard output: disk on fire\n" {
 		t.Errorf("exit status %d, %q", code, &errs)
 	}
@@ -345,7 +345,7 @@ func TestNewWithoutRelease(t *testing.T) {
 		}
 		return out.Write(b)
 	})
-	code := (&tool{Extras{}, nil, w, &errs}).run(t.Context(), []string{"new", "-store", dir})
+	code := (&tool{nil, nil, w, &errs}).run(t.Context(), []string{"new", "-store", dir})
 	if code != exitOK || out.Len() == 0 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "runs out by itself") {
 		t.Errorf("exit status %d, %d bytes, %q", code, out.Len(), &errs)
 	}

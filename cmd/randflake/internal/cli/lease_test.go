@@ -265,7 +265,7 @@ func TestLeaseCommandsWithoutStore(t *testing.T) {
 func TestLeaseAcquireThatNobodyHearsOf(t *testing.T) {
 	dir := newHome(t)
 	var errs bytes.Buffer
-	code := (&tool{Extras{}, nil, failingWriter{}, &errs}).run(t.Context(), []string{"lease", "acquire", "-store", dir})
+	code := (&tool{nil, nil, failingWriter{}, &errs}).run(t.Context(), []string{"lease", "acquire", "-store", dir})
 	if code != exitFailed || !strings.Contains(errs.String(), "disk on fire") {
 		t.Errorf("exit status %d, %q", code, &errs)
 	}

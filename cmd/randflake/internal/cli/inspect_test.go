@@ -176,7 +176,7 @@ func TestInspectDoesNotHoldBack(t *testing.T) {
 	answer, out := io.Pipe()
 	done := make(chan int)
 	go func() {
-		done <- (&tool{Extras{}, in, out, io.Discard}).run(t.Context(), []string{"inspect", "-secret-file", file})
+		done <- (&tool{nil, in, out, io.Discard}).run(t.Context(), []string{"inspect", "-secret-file", file})
 	}()
 	for range 3 {
 		fmt.Fprintln(ask, id)
@@ -196,7 +196,7 @@ func TestInspectReportsFailedInput(t *testing.T) {
 	file, _ := newSecretFile(t)
 	var out, errs bytes.Buffer
 	in := io.MultiReader(strings.NewReader("v\nv"), failingReader{})
-	code := (&tool{Extras{}, in, &out, &errs}).run(t.Context(), []string{"inspect", "-secret-file", file})
+	code := (&tool{nil, in, &out, &errs}).run(t.Context(), []string{"inspect", "-secret-file", file})
 	if code != exitFailed || strings.Count(out.String(), "\n") != 1 || !strings.Contains(errs.String(), "standard input: torn cable") {
 		t.Errorf("exit status %d, output %q, %q", code, &out, &errs)
 	}

@@ -20,11 +20,11 @@ no program may. "lease init" then makes the store in it. It connects to nothing.
 
 // schemaEngine returns the engine that has a schema, if any.
 func (t *tool) schemaEngine() (engine Engine, found bool) {
-	i := slices.IndexFunc(t.Engines, func(e Engine) bool { return e.DDL != nil })
+	i := slices.IndexFunc(t.engines, func(e Engine) bool { return e.DDL != nil })
 	if i < 0 {
 		return engine, false
 	}
-	return t.Engines[i], true
+	return t.engines[i], true
 }
 
 func (t *tool) runLeaseDDL(_ context.Context, args []string) error {

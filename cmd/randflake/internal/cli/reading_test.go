@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -205,28 +206,28 @@ func TestInspectULID(t *testing.T) {
 }
 
 func TestReadULIDRefuses(t *testing.T) {
-	for text, want := range map[string]string{
-		"01ARZ3NDEKTSV4RRFFQ69G5FA":                   "26 digits",
-		"01ARZ3NDEKTSV4RRFFQ69G5FAVV":                 "26 digits",
-		"8ZZZZZZZZZZZZZZZZZZZZZZZZZ":                  "more than 128 bits",
-		"01ARZ3NDEKTSV4RRFFQ69G5FAU":                  `"U" is no digit`,
-		"01ARZ3NDEKTSV4RRFFQ69G5FIL":                  `"I" is no digit`,
-		"01ARZ3NDEKTSV4RRFFQ69G5F\u017f":              "is no digit", // whose upper case is S
-		"01ARZ3NDEKTSV4RRFFQ69G5FA\xff":               "is no digit",
-		"":                                            "26 digits",
-		strings.Repeat("0", 100):                      "26 digits",
-		"01ARZ3NDEKTSV4RRFFQ69G5FA\n":                 "is no digit",
-		"01ARZ3NDEKTSV4RRFFQ69G5FA ":                  "is no digit",
-		"-1ARZ3NDEKTSV4RRFFQ69G5FAV":                  "is no digit",
-		"01ARZ3ND-EKTS-V4RR-FFQ6-9G5":                 "26 digits",
-		"01ARZ3ND-EKTS-V4RR-FFQ69G5":                  "is no digit",
-		"\u212a1ARZ3NDEKTSV4RRFFQ69G5F":               "is no digit", // the sign of kelvin
-		"00000000000000000000000000000000":            "26 digits",
-		"01arz3ndektsv4rrffq69g5fa\x00":               "is no digit",
-		strings.ToLower("01ARZ3NDEKTSV4RRFFQ69G5FAU"): `"u" is no digit`,
+	for _, text := range []string{
+		"01ARZ3NDEKTSV4RRFFQ69G5FA",
+		"01ARZ3NDEKTSV4RRFFQ69G5FAVV",
+		"8ZZZZZZZZZZZZZZZZZZZZZZZZZ",
+		"01ARZ3NDEKTSV4RRFFQ69G5FAU",
+		"01ARZ3NDEKTSV4RRFFQ69G5FIL",
+		"01ARZ3NDEKTSV4RRFFQ69G5F\u017f", // whose upper case is S
+		"01ARZ3NDEKTSV4RRFFQ69G5FA\xff",
+		"",
+		strings.Repeat("0", 100),
+		"01ARZ3NDEKTSV4RRFFQ69G5FA\n",
+		"01ARZ3NDEKTSV4RRFFQ69G5FA ",
+		"-1ARZ3NDEKTSV4RRFFQ69G5FAV",
+		"01ARZ3ND-EKTS-V4RR-FFQ6-9G5",
+		"01ARZ3ND-EKTS-V4RR-FFQ69G5",
+		"\u212a1ARZ3NDEKTSV4RRFFQ69G5F", // the sign of kelvin
+		"00000000000000000000000000000000",
+		"01arz3ndektsv4rrffq69g5fa\x00",
+		strings.ToLower("01ARZ3NDEKTSV4RRFFQ69G5FAU"),
 	} {
-		if r, err := readULID(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %+v, %v, want %q", text, r, err, want)
+		if r, err := readULID(text); err == nil || !strings.Contains(err.Error(), "26 digits") || !errors.Is(err, randflake.ErrInvalidID) {
+			t.Errorf("%q: %+v, %v", text, r, err)
 		}
 		if isULID(text) {
 			t.Errorf("%q passes for a ULID", text)

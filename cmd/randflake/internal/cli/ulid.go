@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/ulid"
+)
+
+// ulidLength is the length of a ULID's text form.
+const ulidLength = 26
+
+// isULID reports whether text is written like a ULID, in digits of either case.
+func isULID(text string) bool {
+	_, err := readULID(text)
+	return err == nil
+}
+
+// readULID opens a ULID.
+func readULID(text string) (reading, error) {
+	id, err := ulid.Parse(strings.ToUpper(text))
+	if err != nil {
+		return reading{}, fmt.Errorf("%w: %.40q: want the 26 digits of a ULID, 0 to 9 and A to Z without I, L, O and U, of 128 bits", randflake.ErrInvalidID, text)
+	}
+	fields := ulid.Inspect(id)
+	return reading{
+		kind:     kindULID,
+		id:       id.String(),
+		time:     fields.Time,
+		timeForm: milliseconds,
+		fields:   []field{{"entropy", fmt.Sprintf("%x", fields.Entropy)}},
+	}, nil
+}
