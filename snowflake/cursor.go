@@ -88,8 +88,7 @@ func (c *cursor) raiseFull(full uint64) (old uint64) {
 // awaitUnit lets the unit that follows a used-up one be used in full, however late those come who
 // wait for it, and reports whether the used-up one was used so, too.
 func (c *cursor) awaitUnit(b *bounds, next uint64) (again bool) {
-	rollback, unit, _ := b.candidate(next)
-	full := rollback + uint64(unit) + 1
+	full := b.candidate(next).slot() + 1
 	old := c.raiseFull(full)
 	return old > 0 && old+1 >= full
 }

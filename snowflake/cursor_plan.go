@@ -35,28 +35,36 @@ func (b *bounds) startAt(unit int64) {
 	b.base = uint64(unit) << b.sequence
 }
 
-// candidate returns the unit that is up for use, the slot of that rollback's unit 0, and whether the
-// unit is opened, which is to say that the newest value lies in it.
-func (b *bounds) candidate(next uint64) (rollback uint64, unit int64, opened bool) {
-	if next == b.base {
-		return 0, b.from, false
-	}
-	slot := (next - 1) >> b.sequence
-	unit = int64(slot & (1<<b.time - 1))
-	rollback = slot - uint64(unit)
-	if next&(1<<b.sequence-1) == 0 {
-		return rollback, unit + 1, false
-	}
-	return rollback, unit, true
+// A candidate is the unit that is up for use.
+type candidate struct {
+	rollback uint64 // the slot of that rollback's unit 0
+	unit     int64
+	opened   bool // the newest value lies in it
 }
+
+func (b *bounds) candidate(next uint64) candidate {
+	if next == b.base {
+		return candidate{0, b.from, false}
+	}
+	slot := (next - 1) >> (b.sequence & 63) // shifts by what may be 64 and more take twice as long
+	unit := int64(slot & (1<<(b.time&63) - 1))
+	rollback := slot - uint64(unit)
+	if next&(1<<(b.sequence&63)-1) == 0 {
+		return candidate{rollback, unit + 1, false}
+	}
+	return candidate{rollback, unit, true}
+}
+
+// slot returns the candidate's values without their sequence.
+func (c candidate) slot() uint64 { return c.rollback + uint64(c.unit) }
 
 // newest returns the newest unit used, or the one before those that may be.
 func (b *bounds) newest(next uint64) int64 {
-	_, unit, opened := b.candidate(next)
-	if opened {
-		return unit
+	c := b.candidate(next)
+	if c.opened {
+		return c.unit
 	}
-	return unit - 1
+	return c.unit - 1
 }
 
 // plan tells, for a cursor at next and a clock at now, what a claim may take. It is pure: clock and
@@ -69,10 +77,14 @@ func (b *bounds) plan(next, full uint64, now int64) (plan, error) {
 	case now >= b.end, now < b.first && next == b.base:
 		return plan{}, b.outside(now)
 	}
-	if _, unit, _ := b.candidate(next); unit > now {
-		return b.planAhead(next, now)
+	c := b.candidate(next)
+	switch {
+	case c.opened && now <= c.unit && c.unit-now <= b.ahead+b.hold: // nearly always
+		return plan{start: next, left: (c.slot()+1)<<(b.sequence&63) - next}, nil
+	case now < c.unit:
+		return b.planAhead(c, next, now)
 	}
-	return b.planBehind(next, full, now), nil
+	return b.planBehind(c, next, full, now), nil
 }
 
 // outside says why no ID can be made under the lease, whatever was made before.
@@ -88,48 +100,46 @@ func (b *bounds) outside(now int64) error {
 
 // planBehind is plan when the clock has reached the candidate: it is used up if callers wait for that
 // and it is not too late, and left for the clock's unit otherwise.
-func (b *bounds) planBehind(next, full uint64, now int64) plan {
-	rollback, unit, opened := b.candidate(next)
+func (b *bounds) planBehind(c candidate, next, full uint64, now int64) plan {
 	p := plan{start: next, leap: next == b.base}
 	switch {
-	case rollback+uint64(unit) >= full || now-unit > b.lag:
-		unit = now
-		p.start = max((rollback+uint64(now))<<b.sequence, next)
+	case c.slot() >= full || now-c.unit > b.lag:
+		c.unit = now
+		p.start = max(c.slot()<<b.sequence, next)
 		p.leap = p.leap || p.start != next
-	case !opened:
-		p.full = rollback + uint64(now) + 1 // the units that are being caught up with, too
+	case !c.opened:
+		p.full = c.rollback + uint64(now) + 1 // the units that are being caught up with, too
 	}
-	p.left = (rollback+uint64(unit)+1)<<b.sequence - p.start
+	p.left = (c.slot()+1)<<b.sequence - p.start
 	return p
 }
 
-// planAhead is plan when the clock is behind the candidate.
+// planAhead is plan when the clock is behind the candidate, which is not opened or too far ahead.
 //
 // That is no step of the clock for itself. Without a step, no unit is used that is more than ahead
 // units in front of a reading of the clock. So a reading that was begun after next was loaded, and
 // that is further than that behind the newest unit used, proves that the clock stepped back; nothing
 // else is taken for it. (An old reading proves nothing, which is why only those who have a new one
 // heed errors.)
-func (b *bounds) planAhead(next uint64, now int64) (plan, error) {
-	rollback, unit, opened := b.candidate(next)
-	beyond := unit - now - b.ahead // how far the candidate is beyond those that may be used
+func (b *bounds) planAhead(c candidate, next uint64, now int64) (plan, error) {
+	beyond := c.unit - now - b.ahead // how far the candidate is beyond those that may be used
 	switch {
-	case opened && beyond <= b.hold, !opened && beyond <= 0 && unit < b.end:
-		return plan{start: next, left: (rollback+uint64(unit)+1)<<b.sequence - next, leap: next == b.base}, nil
-	case !opened && beyond <= 1:
+	case c.opened, beyond > 1:
+		return plan{}, ErrClockBackward
+	case beyond > 0, c.unit >= b.end:
 		return plan{}, ErrExhausted
 	}
-	return plan{}, ErrClockBackward
+	return plan{start: next, left: 1 << b.sequence, leap: next == b.base}, nil
 }
 
 // stepBack tells what a claim may take once a reading of the clock, begun after next was loaded, has
 // proved that it stepped back to now: the rollback goes up, and with it every value.
 func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
-	rollback, _, _ := b.candidate(next)
-	if now < b.first || rollback>>b.time >= b.steps {
+	c := b.candidate(next)
+	if now < b.first || c.rollback>>b.time >= b.steps {
 		return plan{}, ErrClockBackward
 	}
-	slot := rollback + 1<<b.time + uint64(now)
+	slot := c.rollback + 1<<b.time + uint64(now)
 	return plan{start: slot << b.sequence, left: 1 << b.sequence, leap: true}, nil
 }
 
@@ -139,8 +149,8 @@ func (b *bounds) due(next uint64, now int64, err error) int64 {
 	if err == ErrLeaseNotStarted {
 		return b.first
 	}
-	if _, unit, _ := b.candidate(next); unit-b.ahead > now {
-		return unit - b.ahead
+	if unit := b.candidate(next).unit - b.ahead; unit > now {
+		return unit
 	}
 	return now + b.lag // the lease is used up ahead of time, and may be extended by then
 }

@@ -33,11 +33,7 @@ func reachable(b *bounds, next uint64) bool {
 	if next == b.base {
 		return true
 	}
-	_, unit, opened := b.candidate(next)
-	newest := unit
-	if !opened {
-		newest--
-	}
+	newest := b.newest(next)
 	return next > b.base && newest >= b.first && newest < b.end
 }
 
@@ -66,7 +62,8 @@ func TestPlanExhaustively(t *testing.T) {
 
 func planProblem(b *bounds, next, full uint64, now int64) string {
 	p, err := b.plan(next, full, now)
-	_, candidate, opened := b.candidate(next)
+	c := b.candidate(next)
+	candidate, opened := c.unit, c.opened
 	newest := b.newest(next)
 	fresh := next == b.base
 	if err != nil {
@@ -101,7 +98,8 @@ func planProblem(b *bounds, next, full uint64, now int64) string {
 }
 
 func refusalProblem(b *bounds, next, full uint64, now int64, err error) string {
-	_, candidate, opened := b.candidate(next)
+	c := b.candidate(next)
+	candidate, opened := c.unit, c.opened
 	newest := b.newest(next)
 	inLease := now < b.end && (now >= b.first || next != b.base)
 	ok := false

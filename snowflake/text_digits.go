@@ -3,7 +3,7 @@ package snowflake
 import (
 	"encoding/base64"
 	"fmt"
-	"math/bits"
+	"math"
 	"strconv"
 )
 
@@ -45,17 +45,17 @@ func parseDigits[T string | []byte](text T, base uint64) (ID, error) {
 		return 0, fmt.Errorf("%w: %.40q: expected digits, and no leading zeros", ErrInvalidID, text)
 	}
 	var value uint64
+	highest := math.MaxUint64 / base // what another digit can follow
 	for i := 0; i < len(text); i++ {
 		digit := digitOf(text[i])
 		if digit >= base {
 			return 0, fmt.Errorf("%w: %.40q: character %d: expected %s", ErrInvalidID, text, i+1, digitsOf(base))
 		}
-		high, low := bits.Mul64(value, base)
-		sum, carry := bits.Add64(low, digit, 0)
-		if high+carry > 0 {
+		next := value*base + digit
+		if value > highest || next < digit {
 			return 0, fmt.Errorf("%w: %.40q: expected at most 64 bits", ErrInvalidID, text)
 		}
-		value = sum
+		value = next
 	}
 	return ID(value), nil
 }
