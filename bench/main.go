@@ -1,11 +1,13 @@
 // Bench produces all evidence for what the documentation says about speed and statistics, on the
-// machine at hand: data, tables and pictures in results/, and the tables in README.md and docs/.
+// machine at hand: data, tables and pictures.
 //
-//	go run .            all of it; says first how long it takes
-//	go run . -quick     the same with less data, in under three minutes
-//	go run . -only a,b  some chapters
-//	go run . -render    tables and pictures again, from the data that are there
-//	go run . -check     compare the documentation with the results
+//	go run .                 all of it, into a new directory in out/; says first how long it takes
+//	go run . -quick          the same with less data, in under three minutes
+//	go run . -only a,b       some chapters
+//	go run . -o DIR          into DIR
+//	go run . -write          into results/, and the tables into README.md and docs/
+//	go run . -render -o DIR  tables and pictures again, from the data that are there; or with -write
+//	go run . -check          compare the documentation with the results
 package main
 
 import (
@@ -15,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -31,39 +34,55 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := command(ctx); err != nil {
+	if err := command(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func command(ctx context.Context) error {
-	quick := flag.Bool("quick", false, "less data, in under three minutes")
-	only := flag.String("only", "", "the chapters to run, with commas between them; default all of "+names(chapters()))
-	render := flag.Bool("render", false, "measure nothing: make tables and pictures from the data that are there")
-	check := flag.Bool("check", false, "change nothing: compare the documentation with the results")
-	seed := flag.Uint64("seed", 1, "for the order of measurements and for keys; the same seed gives the same IDs to count")
-	results := flag.String("results", published, "directory of the results; the documentation is refreshed from the default one only")
-	flag.Parse()
-	if flag.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
+func command(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("bench", flag.ExitOnError)
+	quick := flags.Bool("quick", false, "less data, in under three minutes")
+	only := flags.String("only", "", "the chapters to run, with commas between them; default all of "+names(chapters()))
+	render := flags.Bool("render", false, "measure nothing: make tables and pictures from the data that are there")
+	check := flags.Bool("check", false, "change nothing: compare the documentation with the results")
+	seed := flags.Uint64("seed", 1, "for the order of measurements and for keys; the same seed gives the same IDs to count")
+	write := flags.Bool("write", false, "write into the checkout: results into "+published+", and their tables into README.md and docs")
+	out := flags.String("o", "", "directory of the results; default a new one in out, and with -write or -check "+published)
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	selected, err := choose(*only)
 	if err != nil {
 		return err
 	}
+	results := *out
+	switch {
+	case *write && *out != "":
+		return fmt.Errorf("-write writes into %s: leave out -o, or -write", published)
+	case *out != "":
+	case *write || *check:
+		results = published
+	case *render:
+		return errors.New("-render changes results: say which by -o, or by -write those of the documentation")
+	default:
+		results = filepath.Join("out", time.Now().Format("2006-01-02T150405"))
+	}
 	switch {
 	case *check:
-		return verify(selected, repository, *results)
+		return verify(selected, repository, results)
 	case *render:
-		err = renderAll(selected, *results)
+		err = renderAll(selected, results)
 	default:
-		err = runAll(ctx, selected, *results, *quick, *seed)
+		err = runAll(ctx, selected, results, *quick, *seed)
 	}
-	if err != nil || *results != published {
+	if err != nil || !*write {
 		return err
 	}
-	return report.OpenDocs(repository, *results).Refresh()
+	return report.OpenDocs(repository, results).Refresh()
 }
 
 // choose returns the chapters of the given names, or all of them.
@@ -95,8 +114,8 @@ func names(chapters []report.Chapter) string {
 
 // runAll runs chapters one after another.
 func runAll(ctx context.Context, selected []report.Chapter, results string, quick bool, seed uint64) error {
-	fmt.Fprintf(os.Stderr, "This takes about %s (in full %s, with -quick %s). Let nothing else run meanwhile.\n",
-		estimate(selected, quick), estimate(selected, false), estimate(selected, true))
+	fmt.Fprintf(os.Stderr, "This takes about %s (in full %s, with -quick %s), and writes into %s. Let nothing else run meanwhile.\n",
+		estimate(selected, quick), estimate(selected, false), estimate(selected, true), results)
 	progress := report.NewProgress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())), selected, quick)
 	began := time.Now()
 	for _, c := range selected {

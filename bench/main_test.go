@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,37 +41,56 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestRun runs a chapter, and finds a change in its data.
-func TestRun(t *testing.T) {
-	chapter, err := choose("distribution")
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestCommand runs a chapter, which leaves the checkout as it is, puts it into the documentation when
+// told to, and finds a change in its data.
+func TestCommand(t *testing.T) {
 	root := t.TempDir()
-	results := filepath.Join(root, "results")
-	page := filepath.Join(root, "README.md")
-	if err := os.WriteFile(page, []byte("<!-- bench:distribution -->\n<!-- /bench -->\n"), 0o644); err != nil {
+	bench, page := filepath.Join(root, "bench"), filepath.Join(root, "README.md")
+	const empty = "<!-- bench:distribution -->\n<!-- /bench -->\n"
+	if err := errors.Join(os.Mkdir(bench, 0o755), os.WriteFile(page, []byte(empty), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if err := runAll(t.Context(), chapter, results, true, 5); err != nil {
+	t.Chdir(bench)
+	run := func(flags ...string) error { return command(t.Context(), append(flags, "-only", "distribution")) }
+	wants := func(want string, flags ...string) {
+		t.Helper()
+		if err := run(flags...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: the error is %v, without %q", flags, err, want)
+		}
+	}
+
+	if err := run("-quick", "-seed", "5"); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"meta.csv", "histogram.csv", "distribution.md", "histogram.svg", "raster.svg"} {
-		if info, err := os.Stat(filepath.Join(results, "distribution", name)); err != nil || info.Size() == 0 {
+	made, err := filepath.Glob(filepath.Join("out", "*", "distribution"))
+	if err != nil || len(made) != 1 {
+		t.Fatalf("the results are in %q, %v", made, err)
+	}
+	for _, name := range []string{"meta.csv", "histogram.csv", "distribution.md", "histogram.svg", "raster.svg", "raster-dark.svg"} {
+		if info, err := os.Stat(filepath.Join(made[0], name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if verify(chapter, root, results) == nil {
-		t.Error("the page has no table, and nobody minds")
+	if _, err := os.Stat(published); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without -write there are results: %v", err)
 	}
-	if err := report.OpenDocs(root, results).Refresh(); err != nil {
-		t.Fatal(err)
-	}
-	if err := verify(chapter, root, results); err != nil {
-		t.Error(err)
+	if text, err := os.ReadFile(page); err != nil || string(text) != empty {
+		t.Errorf("without -write the page is\n%s\n%v", text, err)
 	}
 
-	data := filepath.Join(results, "distribution", "histogram.csv")
+	if err := os.Rename(filepath.Dir(made[0]), published); err != nil {
+		t.Fatal(err)
+	}
+	wants("by the results", "-check")
+	wants("-o", "-render")
+	wants("leave out -o", "-write", "-o", published)
+	for _, flags := range [][]string{{"-render", "-write"}, {"-check"}, {"-check", "-o", published}} {
+		if err := run(flags...); err != nil {
+			t.Errorf("%q: %v", flags, err)
+		}
+	}
+
+	data := filepath.Join(published, "distribution", "histogram.csv")
 	text, err := os.ReadFile(data)
 	if err != nil {
 		t.Fatal(err)
@@ -78,10 +98,9 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(data, []byte(strings.Replace(string(text), "\n0,", "\n0,9", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := verify(chapter, root, results); err == nil || !strings.Contains(err.Error(), "distribution.md") {
-		t.Errorf("a change in the data is not found: %v", err)
-	}
-	if err := renderAll(chapter, results); err != nil {
+	wants("distribution.md", "-check")
+	wants("histogram.svg", "-check")
+	if err := errors.Join(run("-render", "-o", published), run("-render", "-write"), run("-check")); err != nil {
 		t.Error(err)
 	}
 }

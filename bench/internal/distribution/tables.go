@@ -36,10 +36,7 @@ func render(r *report.Results) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Table("distribution", table(histogram)); err != nil {
-		return err
-	}
-	return errors.Join(histogramPicture(r, histogram), rasterPicture(r, raw, ids))
+	return errors.Join(r.Table("distribution", table(histogram)), histogramPicture(r, histogram), rasterPicture(r, raw, ids))
 }
 
 // band returns how many of n IDs a bin is to have, and how far chance takes it from there: all bins

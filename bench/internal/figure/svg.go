@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image/color"
 	"regexp"
+	"slices"
 
 	"github.com/randflake/randflake/bench/internal/report"
 	"gonum.org/v1/plot"
@@ -48,18 +49,13 @@ var hexColor = regexp.MustCompile(`#[0-9A-F]{6}`)
 // dark makes a picture for dark pages of one for light pages: what is pale becomes dark and the other
 // way around, in the same hue. Only the hues of Colors, which do on both, just get somewhat lighter.
 func dark(picture []byte) []byte {
-	hues := make(map[string]bool)
-	for _, c := range Colors[:hued] {
-		r, g, b, _ := c.RGBA()
-		hues[fmt.Sprintf("#%02X%02X%02X", r>>8, g>>8, b>>8)] = true
-	}
 	return hexColor.ReplaceAllFunc(picture, func(code []byte) []byte {
 		var r, g, b int
 		if _, err := fmt.Sscanf(string(code), "#%02X%02X%02X", &r, &g, &b); err != nil {
 			return code
 		}
 		opposite, darkest := 255-max(r, g, b)-min(r, g, b), 13 // pages are not quite black either
-		if hues[string(code)] {
+		if slices.Contains(Colors[:hued], color.Color(color.RGBA{uint8(r), uint8(g), uint8(b), 0xff})) {
 			opposite, darkest = 0, 64
 		}
 		scale := func(v int) int { return darkest + (v+opposite)*(255-darkest)/255 }

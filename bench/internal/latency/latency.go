@@ -106,22 +106,5 @@ func run(ctx context.Context, r *report.Results) error {
 }
 
 func keep(r *report.Results, recordings []recording, medians []median, c clock) error {
-	summaries, err := summarize(recordings, medians, c)
-	return errors.Join(err,
-		r.CSV("latency", recordings),
-		r.CSV("batches", medians),
-		r.CSV("clock", []clock{c}),
-		r.Benchmarks("latency", benchmarks(summaries)))
-}
-
-// benchmarks tells the quantiles of all calls, and the median of batches of each round.
-func benchmarks(summaries []summary) (list []report.Benchmark) {
-	for _, s := range summaries {
-		values := []report.Value{{Figure: s.batches, Unit: "p50-of-batches-ns"}}
-		for _, q := range quantiles {
-			values = append(values, report.Value{Figure: s.quantile(q.part), Unit: q.name + "-ns"})
-		}
-		list = append(list, report.Benchmark{Name: "Latency/" + s.source, Processors: 1, N: s.calls.TotalCount(), Values: values})
-	}
-	return list
+	return errors.Join(r.CSV("latency", recordings), r.CSV("batches", medians), r.CSV("clock", []clock{c}))
 }

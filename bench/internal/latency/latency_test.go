@@ -68,8 +68,11 @@ func TestRoundTrip(t *testing.T) {
 	if want := table(summaries(t), aClock).Markdown(); err != nil || !strings.HasPrefix(string(got), want) {
 		t.Errorf("the table is\n%s\nand not\n%s\n%v", got, want, err)
 	}
-	if err := keep(r, []recording{{"randflake Generate", "bad"}}, medians, aClock); err == nil {
-		t.Error("what is no histogram is no error")
+	if err := keep(r, []recording{{"randflake Generate", "bad"}}, medians, aClock); err != nil {
+		t.Fatal(err)
+	}
+	if err := render(r); err == nil || !strings.Contains(err.Error(), "latency of randflake Generate") {
+		t.Errorf("what is no histogram has the error %v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package latency
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -74,10 +75,7 @@ func render(r *report.Results) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Table("latency", table(summaries, clocks[0])); err != nil {
-		return err
-	}
-	return picture(r, summaries)
+	return errors.Join(r.Table("latency", table(summaries, clocks[0])), picture(r, summaries))
 }
 
 func table(summaries []summary, c clock) *report.Table {

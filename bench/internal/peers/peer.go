@@ -5,12 +5,11 @@ package peers
 import (
 	"encoding/binary"
 	"slices"
-	"strings"
 )
 
 // A Peer is a source of IDs, or of something to compare its cost with.
 type Peer struct {
-	Name    string // in tables, and with underscores the name of the benchmark
+	Name    string // in tables, and of the benchmark
 	Package string // import path, and function
 	Kind    Kind
 	Bits    int // of an ID; 0 when it makes none
@@ -79,9 +78,6 @@ func Named(names ...string) []Peer {
 	}
 	return list
 }
-
-// Benchmark returns the name of the peer's benchmarks.
-func (p Peer) Benchmark() string { return "Peers/" + strings.ReplaceAll(p.Name, " ", "_") }
 
 // each returns an Open of sources that share no more than what is behind next.
 func each(next func() (high, low uint64, err error)) func() (Maker, error) {

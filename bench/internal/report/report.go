@@ -16,7 +16,7 @@ type Chapter struct {
 	// How long Run takes in the quick form and in the full one, on the machine at hand.
 	Quick, Full time.Duration
 
-	// Run measures, and keeps the data, by Results.CSV, Results.Text and Results.Benchmarks. When
+	// Run measures, and keeps the data, by Results.CSV and Results.Text. When
 	// there is no Render, it makes tables and pictures too.
 	Run func(ctx context.Context, r *Results) error
 

@@ -1,14 +1,9 @@
 package report
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/perf/benchfmt"
 )
 
 func TestNumbers(t *testing.T) {
@@ -27,36 +22,6 @@ func TestNumbers(t *testing.T) {
 	}
 	if got := Median([]float64{9, 1, 2}); got != 2 {
 		t.Errorf("the median is %v, not 2", got)
-	}
-}
-
-// TestBenchmarks reads them back as benchstat does.
-func TestBenchmarks(t *testing.T) {
-	r, err := Open(t.TempDir(), "chapter", NewMeta(false, 1), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := []Benchmark{{Name: "Peers/one of them", Processors: 2, N: 10, Values: []Value{{1.5, "ns/op"}, {16, "B/op"}}}}
-	if err := r.Benchmarks("speed", list); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(r.dir, "speed.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	results := benchfmt.NewReader(bytes.NewReader(text), "speed.txt")
-	n := 0
-	for ; results.Scan(); n++ {
-		result, ok := results.Result().(*benchfmt.Result)
-		if !ok {
-			t.Fatalf("it can't be read: %v", results.Result())
-		}
-		if got := string(result.Name.Full()); got != "Peers/one_of_them-2" || result.Iters != 10 || len(result.Values) != 2 {
-			t.Errorf("read %s %v %v", got, result.Iters, result.Values)
-		}
-	}
-	if n != 1 {
-		t.Errorf("read %d benchmarks, not one", n)
 	}
 }
 

@@ -70,7 +70,9 @@ func (r *Results) CSV(name string, rows any) error {
 	var text bytes.Buffer
 	lines := csv.NewWriter(&text)
 	encoder := csvutil.NewEncoder(lines)
-	encoder.Register(func(v float64) ([]byte, error) { return strconv.AppendFloat(nil, v, 'g', 7, 64), nil })
+	encoder.WithMarshalers(csvutil.MarshalFunc(func(v float64) ([]byte, error) {
+		return strconv.AppendFloat(nil, v, 'g', 7, 64), nil
+	}))
 	if err := encoder.Encode(rows); err != nil {
 		return err
 	}

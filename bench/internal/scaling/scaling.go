@@ -6,7 +6,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"runtime"
-	"strconv"
 	"time"
 
 	"github.com/randflake/randflake/bench/internal/measure"
@@ -110,7 +109,7 @@ func run(ctx context.Context, r *report.Results) error {
 		}
 		samples = append(samples, costs...)
 	}
-	if err := keepSamples(r, samples); err != nil {
+	if err := r.CSV("scaling", samples); err != nil {
 		return err
 	}
 	met, err := overDemand(ctx, f.demandSeconds, func(part float64) { r.Progress.At(0.5 + 0.3*part) })
@@ -125,18 +124,4 @@ func run(ctx context.Context, r *report.Results) error {
 		return err
 	}
 	return r.CSV("limit", moments)
-}
-
-func keepSamples(r *report.Results, samples []sample) error {
-	var benchmarks []report.Benchmark
-	for _, s := range samples {
-		benchmarks = append(benchmarks, report.Benchmark{
-			Name: "Scaling/" + s.Source + "/" + s.Axis + "=" + strconv.Itoa(s.Number), Processors: r.Meta.Processors, N: 1,
-			Values: []report.Value{{Figure: s.Nanoseconds, Unit: "ns/op"}},
-		})
-	}
-	if err := r.Benchmarks("scaling", benchmarks); err != nil {
-		return err
-	}
-	return r.CSV("scaling", samples)
 }

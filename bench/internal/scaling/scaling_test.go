@@ -86,7 +86,7 @@ func TestRender(t *testing.T) {
 	for _, c := range callers {
 		moments = append(moments, moment{Caller: c.name, Seconds: 0.5, HandedOut: capacity / 2}, moment{Caller: c.name, Seconds: 1, HandedOut: capacity})
 	}
-	if err := keepSamples(r, samples); err != nil {
+	if err := r.CSV("scaling", samples); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.CSV("demand", met); err != nil {

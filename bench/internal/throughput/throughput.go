@@ -87,18 +87,5 @@ func run(ctx context.Context, r *report.Results) error {
 			r.Progress.At((float64(round) + float64(i+1)/float64(len(loads))) / float64(rounds))
 		}
 	}
-	if err := r.Benchmarks("throughput", benchmarks(samples)); err != nil {
-		return err
-	}
 	return r.CSV("throughput", samples)
-}
-
-func benchmarks(samples []sample) (list []report.Benchmark) {
-	for _, s := range samples {
-		list = append(list, report.Benchmark{
-			Name: peers.Named(s.Source)[0].Benchmark(), Processors: s.Processors, N: s.IDs,
-			Values: []report.Value{{Figure: s.Nanoseconds, Unit: "ns/op"}, {Figure: s.Bytes, Unit: "B/op"}, {Figure: s.Allocations, Unit: "allocs/op"}},
-		})
-	}
-	return list
 }
