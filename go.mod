@@ -1,8 +1,8 @@
 module github.com/randflake/randflake
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/klauspost/cpuid/v2 v2.4.2
-	golang.org/x/sys v0.49.0
+	golang.org/x/sys v0.47.0
 )

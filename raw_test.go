@@ -123,13 +123,13 @@ func TestRawOrderAsBigint(t *testing.T) {
 }
 
 func TestRawIsHidden(t *testing.T) {
-	const raw = Raw(0x1234567890abcdef)
+	raw := Raw(0x1234567890abcdef)
 	type record struct {
 		ID   Raw
 		Ptr  *Raw
 		Many []Raw
 	}
-	value := record{raw, new(raw), []Raw{raw}}
+	value := record{raw, &raw, []Raw{raw}}
 	check := func(what, output string) {
 		t.Helper()
 		if leaks(output, uint64(raw)) {

@@ -1,6 +1,6 @@
 module github.com/randflake/randflake/store/mysqlstore
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/go-sql-driver/mysql v1.10.1
@@ -10,7 +10,7 @@ require (
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.2 // indirect
-	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
 )
 
 replace github.com/randflake/randflake => ../..
