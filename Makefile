@@ -15,10 +15,10 @@ CPUS      = cpu-avx2 cpu-nehalem cpu-neon cpu-sve2-128 cpu-sve2-256 cpu-sve2-512
 # machine runs 386 by itself, and qemu-i386 does not run Go.
 EMULATED  = emulated-arm emulated-arm64 emulated-riscv64 emulated-s390x
 # What runs there: all that depends on word size and byte order.
-PORTABLE  = . ./compat ./store ./store/filestore ./lease ./mask
+PORTABLE  = . ./compat ./store ./store/filestore ./lease ./mask ./ulid
 # Modules of their own, with the dependencies that the root does without.
 MODULES   = store/etcdstore store/etcdstore/etcdtest store/redisstore store/pgstore store/mysqlstore lease/leaseprom \
-            ulid ulid/s3test cmd/randflake examples/orders chaos bench release
+            ulid/s3test cmd/randflake examples/databases examples/orders chaos bench release
 PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm linux/ppc64le \
             darwin/arm64 windows/amd64 freebsd/amd64
 

@@ -2,10 +2,7 @@ module github.com/randflake/randflake/bench
 
 go 1.26.0
 
-replace (
-	github.com/randflake/randflake => ..
-	github.com/randflake/randflake/ulid => ../ulid
-)
+replace github.com/randflake/randflake => ..
 
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
@@ -16,7 +13,6 @@ require (
 	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/randflake/randflake v0.1.0
-	github.com/randflake/randflake/ulid v0.1.0
 	github.com/rs/xid v1.6.0
 	github.com/segmentio/ksuid v1.0.4
 	github.com/sony/sonyflake v1.2.0

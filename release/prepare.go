@@ -17,8 +17,8 @@ import (
 
 const rootPath = "github.com/randflake/randflake"
 
-// unreleased are the modules that nobody installs: evidence, examples, and tests that bring servers along.
-var unreleased = []string{"bench", "chaos", "examples/orders", "release", "store/etcdstore/etcdtest", "ulid/s3test"}
+// unreleased are the modules that nobody installs: evidence, examples, and what makes releases.
+var unreleased = []string{"bench", "chaos", "examples/databases", "examples/orders", "release", "ulid/s3test"}
 
 // A module is one of the checkout.
 type module struct {
@@ -72,7 +72,7 @@ func prepare(root, version string, now time.Time) ([]module, error) {
 	}
 	for _, m := range all {
 		if m.program() && len(m.file.Replace) > 0 {
-			return nil, fmt.Errorf("%s: has a replace directive, with which nobody can install it: put it into go.work", m.file.Syntax.Name)
+			return nil, fmt.Errorf("%s: has a replace directive, with which nobody can install it: go.work is enough for a clone", m.file.Syntax.Name)
 		}
 		if err := m.require(version); err != nil {
 			return nil, err
@@ -80,9 +80,6 @@ func prepare(root, version string, now time.Time) ([]module, error) {
 		if err := m.write(root); err != nil {
 			return nil, err
 		}
-	}
-	if err := replaceInWork(filepath.Join(root, "go.work"), version); err != nil {
-		return nil, err
 	}
 	return all, head(filepath.Join(root, "CHANGELOG.md"), version, now)
 }
@@ -108,31 +105,6 @@ func (m module) write(root string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(root, filepath.FromSlash(m.file.Syntax.Name)), content, 0o644)
-}
-
-// replaceInWork has go.work replace version, which is nowhere to be had yet, by what is in the checkout.
-func replaceInWork(name, version string) error {
-	content, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	work, err := modfile.ParseWork(name, content, nil)
-	if err != nil {
-		return err
-	}
-	for _, r := range slices.Clone(work.Replace) {
-		if !own(r.Old.Path) {
-			continue
-		}
-		if err := work.DropReplace(r.Old.Path, r.Old.Version); err != nil {
-			return err
-		}
-		if err := work.AddReplace(r.Old.Path, version, r.New.Path, ""); err != nil {
-			return err
-		}
-	}
-	work.Cleanup()
-	return os.WriteFile(name, modfile.Format(work.Syntax), 0o644)
 }
 
 const unreleasedHeading = "## Unreleased\n"

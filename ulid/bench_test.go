@@ -1,17 +1,10 @@
 package ulid
 
-import (
-	"testing"
+import "testing"
 
-	"github.com/oklog/ulid/v2"
-)
+// An operation is one ID, in bulk too.
 
-// An operation is one ID, in bulk too. BenchmarkOklogMake is what to compare with.
-
-var (
-	sinkID    ID
-	sinkOklog ulid.ULID
-)
+var sinkID ID
 
 func benchmarkGenerate(b *testing.B, g *Generator) {
 	for b.Loop() {
@@ -27,12 +20,6 @@ func BenchmarkGenerate(b *testing.B) { benchmarkGenerate(b, New()) }
 
 func BenchmarkGenerateStrict(b *testing.B) { benchmarkGenerate(b, New(Strict())) }
 
-func BenchmarkOklogMake(b *testing.B) {
-	for b.Loop() {
-		sinkOklog = ulid.Make()
-	}
-}
-
 func BenchmarkGenerateParallel(b *testing.B) {
 	g := New()
 	b.RunParallel(func(pb *testing.PB) {
@@ -41,14 +28,6 @@ func BenchmarkGenerateParallel(b *testing.B) {
 				b.Error(err)
 				return
 			}
-		}
-	})
-}
-
-func BenchmarkOklogMakeParallel(b *testing.B) {
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			ulid.Make()
 		}
 	})
 }

@@ -1,22 +1,17 @@
 package ulid
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/oklog/ulid/v2"
-)
+import "errors"
 
 // The errors of this package. Those that carry more detail wrap one of these, so compare with
 // errors.Is.
 var (
 	// ErrTime says that the clock is before 1970 or after 10889-08-02 05:31:50.655 UTC, the last
-	// millisecond of 48 bits. It wraps oklog's ErrBigTime.
-	ErrTime = fmt.Errorf("ulid: time is outside of a ULID's 48 bits: %w", ulid.ErrBigTime)
+	// millisecond of 48 bits.
+	ErrTime = errors.New("ulid: time is outside of a ULID's 48 bits")
 
 	// ErrMonotonicOverflow says that the 80 bits of entropy have no room left for another ID in this
-	// millisecond. It is oklog's error, and Generate says how likely it is.
-	ErrMonotonicOverflow = ulid.ErrMonotonicOverflow
+	// millisecond. Generate says how likely it is.
+	ErrMonotonicOverflow = errors.New("ulid: no room left above the newest ID of this millisecond: wait for the next one")
 
 	// ErrInvalidID says that a text, bytes or what a column gave are no ID.
 	ErrInvalidID = errors.New("ulid: invalid ID")

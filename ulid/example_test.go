@@ -34,7 +34,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// 2026-11-20 12:00:00 +0000 UTC <nil>
-	// ulid: invalid ID: "01m7wd7tg0tsv4rrffq69g5fav": want upper case
+	// ulid: invalid ID: "01m7wd7tg0tsv4rrffq69g5fav": character 3 is not a digit of Crockford's base32 in upper case (0-9, A-Z without I, L, O, U)
 }
 
 // One order for all goroutines: whoever asks later gets a larger ID.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"database/sql/driver"
 	"fmt"
-
-	"github.com/oklog/ulid/v2"
 )
 
 // An ID is a ULID: 6 bytes of Unix milliseconds and 10 of entropy, both big-endian, so that bytes sort
@@ -13,50 +11,8 @@ import (
 // from the type of github.com/oklog/ulid/v2 it is a conversion.
 type ID [16]byte
 
-// Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: lower case,
-// hyphens, the letters I, L, O and U and values of more than 128 bits are errors that wrap ErrInvalidID.
-func Parse(text string) (ID, error) {
-	id, err := ulid.ParseStrict(text)
-	switch {
-	case err != nil:
-		return ID{}, fmt.Errorf("%w: %.64q: want 26 digits of Crockford's base32: %w", ErrInvalidID, text, err)
-	case id.String() != text:
-		return ID{}, fmt.Errorf("%w: %q: want upper case", ErrInvalidID, text)
-	}
-	return ID(id), nil
-}
-
 // Compare returns -1 where id sorts before other, 0 where they are equal, and +1 otherwise.
 func (id ID) Compare(other ID) int { return bytes.Compare(id[:], other[:]) }
-
-// String returns the text form.
-func (id ID) String() string { return ulid.ULID(id).String() }
-
-// AppendText appends the text form to b. Its error is always nil.
-func (id ID) AppendText(b []byte) ([]byte, error) {
-	text := id.text()
-	return append(b, text[:]...), nil
-}
-
-func (id ID) text() (text [ulid.EncodedSize]byte) {
-	ulid.ULID(id).MarshalTextTo(text[:]) // fails for a shorter buffer alone
-	return text
-}
-
-// MarshalText returns the text form; in JSON it is a string.
-func (id ID) MarshalText() ([]byte, error) {
-	return id.AppendText(make([]byte, 0, ulid.EncodedSize))
-}
-
-// UnmarshalText is Parse.
-func (id *ID) UnmarshalText(text []byte) error {
-	parsed, err := Parse(string(text))
-	if err != nil {
-		return err
-	}
-	*id = parsed
-	return nil
-}
 
 // AppendBinary appends the ID's 16 bytes to b. Its error is always nil.
 func (id ID) AppendBinary(b []byte) ([]byte, error) { return append(b, id[:]...), nil }

@@ -7,12 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/oklog/ulid/v2"
 )
 
 var _ interface {
@@ -30,13 +29,19 @@ var _ interface {
 	sql.Scanner
 } = (*ID)(nil)
 
-// All forms come back, and the text is oklog's.
+// inBase32 is what the text form is, by a library that knows nothing of it.
+func inBase32(id ID) string {
+	text := fmt.Sprintf("%026s", new(big.Int).SetBytes(id[:]).Text(32))
+	return strings.Map(func(r rune) rune { return rune(digits[strings.IndexRune("0123456789abcdefghijklmnopqrstuv", r)]) }, text)
+}
+
+// All forms come back, and the text is a number to the base of 32.
 func TestRoundTrips(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	last := ID([]byte(strings.Repeat("\xff", 16)))
 	for _, id := range []ID{{}, last, randomID(random), randomID(random)} {
-		if got, want := id.String(), ulid.ULID(id).String(); got != want {
-			t.Errorf("String of %x: %q, oklog's is %q", [16]byte(id), got, want)
+		if got, want := id.String(), inBase32(id); got != want {
+			t.Errorf("String of %x: %q, want %q", [16]byte(id), got, want)
 		}
 		for name, trip := range map[string]func(to *ID) error{
 			"Parse": func(to *ID) (err error) { *to, err = Parse(id.String()); return err },

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/oklog/ulid/v2"
 )
 
 // A KeyFormat says how the keys of objects are made of ULIDs: a prefix, the 26 characters, a suffix.
@@ -37,13 +35,13 @@ type Keys struct {
 func NewKeys(format KeyFormat) (*Keys, error) {
 	last := 0
 	for _, split := range format.Splits {
-		if split <= last || split >= ulid.EncodedSize {
-			return nil, fmt.Errorf("%w: splits %d: want 1 to %d, ascending", ErrInvalidKeyFormat, format.Splits, ulid.EncodedSize-1)
+		if split <= last || split >= textSize {
+			return nil, fmt.Errorf("%w: splits %d: want 1 to %d, ascending", ErrInvalidKeyFormat, format.Splits, textSize-1)
 		}
 		last = split
 	}
 	// A delimiter with a ULID's characters would let a store find folders where there are none.
-	if last > 0 && (format.Delimiter == "" || strings.ContainsAny(format.Delimiter, ulid.Encoding)) {
+	if last > 0 && (format.Delimiter == "" || strings.ContainsAny(format.Delimiter, digits)) {
 		return nil, fmt.Errorf("%w: delimiter %q: want some characters that are none of a ULID's", ErrInvalidKeyFormat, format.Delimiter)
 	}
 	return &Keys{
@@ -51,13 +49,13 @@ func NewKeys(format KeyFormat) (*Keys, error) {
 		delimiter: format.Delimiter,
 		suffix:    format.Suffix,
 		splits:    slices.Clone(format.Splits),
-		size:      len(format.Prefix) + ulid.EncodedSize + len(format.Splits)*len(format.Delimiter) + len(format.Suffix),
+		size:      len(format.Prefix) + textSize + len(format.Splits)*len(format.Delimiter) + len(format.Suffix),
 	}, nil
 }
 
 // Key returns the key of the object that id names.
 func (k *Keys) Key(id ID) string {
-	return string(append(k.appendChars(make([]byte, 0, k.size), id, ulid.EncodedSize), k.suffix...))
+	return string(append(k.appendChars(make([]byte, 0, k.size), id, textSize), k.suffix...))
 }
 
 // Parse returns the ULID that the key is of. Its error wraps ErrInvalidKey when there is no ID of
@@ -73,7 +71,7 @@ func (k *Keys) Parse(key string) (ID, error) {
 
 // chars returns the 26 characters in the places of a key where a ULID's are, when the key is as
 // long as keys are.
-func (k *Keys) chars(key string) (text [ulid.EncodedSize]byte, ok bool) {
+func (k *Keys) chars(key string) (text [textSize]byte, ok bool) {
 	if len(key) != k.size {
 		return text, false
 	}

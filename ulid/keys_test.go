@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/oklog/ulid/v2"
 )
 
 func mustParse(t testing.TB, text string) ID {
@@ -110,7 +108,7 @@ func randomFormat(random *rand.Rand) KeyFormat {
 		Delimiter: pick("/", "-", "~", "//", "é", "\x00", "i"),
 		Suffix:    pick("", ".json", "/0", "~", "\x00"),
 	}
-	for split := 1; split < ulid.EncodedSize; split++ {
+	for split := 1; split < textSize; split++ {
 		if random.IntN(6) == 0 || (split == 6 || split == 8 || split == 10) && random.IntN(2) == 0 {
 			format.Splits = append(format.Splits, split)
 		}

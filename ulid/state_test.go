@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 	"unsafe"
-
-	"github.com/oklog/ulid/v2"
 )
 
 // words is a source of the given 32-bit words, in the order in which a state uses them, and of
@@ -78,7 +76,7 @@ func TestStateOverflows(t *testing.T) {
 			for i, fails := range c.fails {
 				id, err := s.next(7)
 				if fails {
-					if !errors.Is(err, ulid.ErrMonotonicOverflow) || id != (ID{}) {
+					if !errors.Is(err, ErrMonotonicOverflow) || id != (ID{}) {
 						t.Fatalf("step %d: %v, %v after %v, want an overflow", i, id, err, last)
 					}
 					continue

@@ -6,7 +6,7 @@ tool github.com/versity/versitygw/cmd/versitygw
 
 require (
 	github.com/minio/minio-go/v7 v7.4.1
-	github.com/randflake/randflake/ulid v0.1.0
+	github.com/randflake/randflake v0.1.0
 )
 
 require (
@@ -73,7 +73,6 @@ require (
 	github.com/pkg/browser v0.0.0-20240102092130-5ac0b6a4141c // indirect
 	github.com/pkg/xattr v0.4.12 // indirect
 	github.com/rabbitmq/amqp091-go v1.14.0 // indirect
-	github.com/randflake/randflake v0.1.0 // indirect
 	github.com/rs/xid v1.6.0 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/ryanuber/go-glob v1.0.0 // indirect
@@ -97,7 +96,4 @@ require (
 	gopkg.in/ini.v1 v1.67.3 // indirect
 )
 
-replace (
-	github.com/randflake/randflake => ../../
-	github.com/randflake/randflake/ulid => ../
-)
+replace github.com/randflake/randflake => ../..

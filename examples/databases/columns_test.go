@@ -1,5 +1,6 @@
-// Package columntest checks that IDs come back from the columns of a real database as they went there.
-package columntest
+// Package databases tests that IDs come back from the columns of real databases as they went there, in whatever
+// form the drivers hand integers over.
+package databases
 
 import (
 	"database/sql"
@@ -11,37 +12,37 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// IDs have their highest bit set or not, and texts of all lengths and of decimal digits alone.
-var IDs = []randflake.ID{0, 1, -1, 32, math.MaxInt64, math.MinInt64, 4594531474933654033, -4594531474933654033, 0o1234567}
+// ids have their highest bit set or not, and texts of all lengths and of decimal digits alone.
+var ids = []randflake.ID{0, 1, -1, 32, math.MaxInt64, math.MinInt64, 4594531474933654033, -4594531474933654033, 0o1234567}
 
-// A Database is one to test, by one of its driver's protocols.
-type Database struct {
+// A database is one to test, by one of its driver's protocols.
+type database struct {
 	*sql.DB
-	Table    string // which is not there yet
-	Unsigned string // the type of columns for unsigned integers of 64 bits
-	Insert   string // the parameters of an INSERT of three values
-	Equal    string // the end of a condition: an operator and a parameter
+	table    string // which is not there yet
+	unsigned string // the type of columns for unsigned integers of 64 bits
+	insert   string // the parameters of an INSERT of three values
+	equal    string // the end of a condition: an operator and a parameter
 
-	// Write returns the value to write into a column of that type.
-	Write func(value uint64) any
+	// write returns the value to write into a column of that type.
+	write func(value uint64) any
 }
 
-// Run writes IDs into columns of each kind, and reads them again into each type that the column is for.
-func Run(t *testing.T, db Database) {
+// testColumns writes IDs into columns of each kind, and reads them again into each type that the column is for.
+func testColumns(t *testing.T, db database) {
 	t.Helper()
-	do(t, db, "CREATE TABLE "+db.Table+" (id BIGINT PRIMARY KEY, whole "+db.Unsigned+", txt VARCHAR(13), nothing BIGINT)")
-	for _, id := range IDs {
-		do(t, db, "INSERT INTO "+db.Table+" (id, whole, txt) VALUES "+db.Insert,
-			id, db.Write(uint64(id)), randflake.TextID(id))
+	do(t, db, "CREATE TABLE "+db.table+" (id BIGINT PRIMARY KEY, whole "+db.unsigned+", txt VARCHAR(13), nothing BIGINT)")
+	for _, id := range ids {
+		do(t, db, "INSERT INTO "+db.table+" (id, whole, txt) VALUES "+db.insert,
+			id, db.write(uint64(id)), randflake.TextID(id))
 	}
 	read := func(id randflake.ID, columns string, into ...any) error {
-		return db.QueryRow("SELECT "+columns+" FROM "+db.Table+" WHERE id "+db.Equal, id).Scan(into...)
+		return db.QueryRow("SELECT "+columns+" FROM "+db.table+" WHERE id "+db.equal, id).Scan(into...)
 	}
-	for _, want := range IDs {
+	for _, want := range ids {
 		readOne(t, want, func(columns string, into ...any) error { return read(want, columns, into...) })
 	}
 	var id randflake.ID
-	err := read(IDs[4], "txt", &id)
+	err := read(ids[4], "txt", &id)
 	if !errors.Is(err, randflake.ErrInvalidID) || !strings.Contains(err.Error(), "TextID") {
 		t.Errorf("a text column into an ID: %v, %v, want an error that names TextID", id, err)
 	}
@@ -67,7 +68,7 @@ func readOne(t *testing.T, want randflake.ID, read func(columns string, into ...
 	}
 }
 
-func do(t *testing.T, db Database, statement string, args ...any) {
+func do(t *testing.T, db database, statement string, args ...any) {
 	t.Helper()
 	if _, err := db.Exec(statement, args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)
