@@ -36,7 +36,7 @@ func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err e
 		if pause == 0 {
 			return err
 		}
-		q.reason.Store(&err)
+		q.note(err)
 	}
 	select {
 	case q.turn <- struct{}{}:
@@ -49,12 +49,15 @@ func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err e
 		if pause == 0 {
 			return err
 		}
-		q.reason.Store(&err)
+		q.note(err)
 		if !sleep(ctx, max(pause, shortestPause)) {
 			return q.stopped(ctx)
 		}
 	}
 }
+
+// note keeps the reason for a wait.
+func (q *Queue) note(err error) { q.reason.Store(&err) }
 
 // sleep reports whether the time passed before ctx ended.
 func sleep(ctx context.Context, d time.Duration) bool {
