@@ -19,7 +19,8 @@
 // message can cost an error, and never a duplicate. Package lease grants such leases and keeps them.
 //
 // When the next ID can't be proven unique, Generate returns an error at once: ErrExhausted,
-// ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed.
+// ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed. Wait and FillWait wait
+// where that helps, first come, first served.
 //
 // # Limits
 //
@@ -35,7 +36,7 @@
 // # Speed
 //
 // The cipher runs on AVX-512, AVX2, NEON or SVE2, whichever the machine has, or in plain Go; see
-// [Backend]. The build tag purego leaves out assembly and everything that relies on the runtime's
+// [Backend]. Fill is the quickest way to many IDs, and a [Local] the quickest to many one by one. The build tag purego leaves out assembly and everything that relies on the runtime's
 // internals.
 //
 // A generator that is made in a testing/synctest bubble goes by the bubble's time, any other one by the

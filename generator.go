@@ -18,8 +18,8 @@ import (
 // The way to an ID is short. Each processor has a shard with a block of IDs, made ahead for the
 // current second; Generate takes one. When the block is used up, the shard encrypts the next part
 // of a run of raw values; when the run is used up or the second has passed, it claims a new run
-// from the cursor, the one word that all shards share. See cursor for why IDs are unique, clock for
-// how the current second gets here.
+// from the cursor, the one word that all shards share and that makes IDs unique. A timer of the
+// process publishes the current second.
 type Generator struct {
 	state   atomic.Pointer[state]
 	cipher  *Cipher
@@ -63,8 +63,9 @@ func WithClock(now func() time.Time) Option {
 }
 
 // OnRefusal has f called with the error whenever there is no ID for Generate or Fill, and whenever Wait
-// or FillWait looks for one in vain, in the goroutine that asked for it. Whoever keeps the generator's lease alive learns that way, without
-// delay, that another one is needed. It must return quickly and must not use the generator.
+// or FillWait looks for one in vain, in the goroutine that asked for it. What keeps the generator's lease
+// learns that way, without delay, that another one is needed. f must return quickly and must not use
+// the generator.
 func OnRefusal(f func(err error)) Option {
 	return func(g *Generator) { g.refused = f }
 }

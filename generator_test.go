@@ -790,7 +790,7 @@ func TestNoAllocation(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	g := newGenerator(t, systemLease(0, MaxNode))
-	c := g.Cipher()
+	c, l, ctx := g.Cipher(), g.Local(), t.Context()
 	ids := make([]ID, 100)
 	values := make([]uint64, 100)
 	buf := make([]byte, 0, 16)
@@ -798,7 +798,11 @@ func TestNoAllocation(t *testing.T) {
 	text := id.String()
 	for name, f := range map[string]func(){
 		"Generate":     func() { g.Generate() },
+		"GenerateRaw":  func() { g.GenerateRaw() },
+		"Local":        func() { l.Generate() },
 		"Fill":         func() { g.Fill(ids) },
+		"Wait":         func() { g.Wait(ctx) },
+		"FillWait":     func() { g.FillWait(ctx, ids) },
 		"Issued":       func() { g.Issued() },
 		"Encrypt":      func() { values[0] = encrypt(c, values[0]) },
 		"Decrypt":      func() { values[0] = decrypt(c, values[0]) },
