@@ -63,7 +63,7 @@ func WithClock(now func() time.Time) Option {
 }
 
 // OnRefusal has f called with the error whenever there is no ID for Generate or Fill, and whenever Wait
-// or FillWait looks for one in vain, in the goroutine that asked for it. What keeps the generator's lease
+// or FillWait looks for one in vain, in any goroutine. What keeps the generator's lease
 // learns that way, without delay, that another one is needed. f must return quickly and must not use
 // the generator.
 func OnRefusal(f func(err error)) Option {
@@ -201,22 +201,42 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 // Those who wait, here or in FillWait, are served in the order in which they came. Generate and Fill
 // take no place in that line: what they take is not there for those who wait.
 func (g *Generator) Wait(ctx context.Context) (id ID, err error) {
-	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
-		id, err = g.Generate()
+	var pause time.Duration
+	if g.line.Empty() {
+		if id, err = g.Generate(); err == nil {
+			return id, nil
+		}
+		if pause = g.pause(err); pause == 0 {
+			return 0, err
+		}
+	}
+	var late ID // not id, which would be allocated at each call
+	err = g.line.Join(ctx, pause, err, func() (pause time.Duration, err error) {
+		late, err = g.Generate()
 		return g.pause(err), err
 	})
-	return id, err
+	return late, err
 }
 
 // FillWait is Fill, but waits as Wait does, until dst is full: n IDs are good even when err is not nil.
 // Others who wait are served when it is through.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
-	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
-		made, err := g.Fill(dst[n:])
-		n += made
+	var pause time.Duration
+	if g.line.Empty() {
+		if n, err = g.Fill(dst); err == nil {
+			return n, nil
+		}
+		if pause = g.pause(err); pause == 0 {
+			return n, err
+		}
+	}
+	late := n // not n, which would be allocated at each call
+	err = g.line.Join(ctx, pause, err, func() (pause time.Duration, err error) {
+		made, err := g.Fill(dst[late:])
+		late += made
 		return g.pause(err), err
 	})
-	return n, err
+	return late, err
 }
 
 // pause returns how long to wait before it helps to try again after err, or 0 when it does not.

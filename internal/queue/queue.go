@@ -51,8 +51,13 @@ func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err e
 			return err
 		}
 	}
+	return q.Join(ctx, pause, err, try)
+}
+
+// Join is Wait for a caller who has tried already, in vain because of reason, when pause is not 0.
+func (q *Queue) Join(ctx context.Context, pause time.Duration, reason error, try func() (pause time.Duration, err error)) error {
 	c := &caller{try: try, served: make(chan struct{})}
-	place := q.join(c, pause, err)
+	place := q.join(c, pause, reason)
 	select {
 	case <-c.served:
 		return c.err
