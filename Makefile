@@ -20,7 +20,7 @@ PORTABLE  = . ./compat ./store ./store/filestore ./lease ./mask ./ulid
 MODULES   = store/etcdstore store/etcdstore/etcdtest store/redisstore store/pgstore store/mysqlstore lease/leaseprom \
             ulid/s3test cmd/randflake examples/databases examples/orders chaos bench release
 PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm linux/ppc64le \
-            darwin/arm64 windows/amd64 freebsd/amd64
+            darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
 .PHONY: all test quick race purego previous i386 cpus $(CPUS) emulated $(EMULATED) modules $(MODULES:%=test-in-%) \
         chaos chaos-short soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate tools servers statistics
@@ -43,11 +43,11 @@ purego:
 # what they depend on does.
 PREVIOUS = go1.25.14
 previous:
-	GOTOOLCHAIN=$(PREVIOUS) $(GO) test -short $(PORTABLE) ./snowflake ./internal/coarse ./internal/queue
+	GOWORK=off GOTOOLCHAIN=$(PREVIOUS) $(GO) test -short $(PORTABLE) ./snowflake ./internal/coarse ./internal/queue
 	@set -e; for module in $(MODULES); do \
 		if grep -q '^go 1\.25' $$module/go.mod; then \
 			echo "GOTOOLCHAIN=$(PREVIOUS) go vet in $$module"; \
-			(cd $$module && GOTOOLCHAIN=$(PREVIOUS) $(GO) vet ./...); \
+			(cd $$module && GOWORK=off GOTOOLCHAIN=$(PREVIOUS) $(GO) vet ./...); \
 		fi; \
 	done
 
