@@ -23,7 +23,7 @@ PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/ar
             darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
 .PHONY: all test quick race purego previous i386 cpus $(CPUS) emulated $(EMULATED) modules $(MODULES:%=test-in-%) \
-        chaos chaos-short soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate tools servers statistics
+        chaos chaos-short release soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate tools servers statistics
 
 all: test lint
 
@@ -147,6 +147,10 @@ tidy:
 kernelcheck: tools
 	$(GO) run ./internal/kernelcheck
 	internal/arm64/opcodes.sh
+
+# Prepares a release in this checkout, and publishes nothing.
+release:
+	cd release && $(GO) run . $(VERSION)
 
 generate:
 	$(GO) generate ./...

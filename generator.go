@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"weak"
 
 	"github.com/randflake/randflake/internal/coarse"
 	"github.com/randflake/randflake/internal/queue"
@@ -29,7 +28,7 @@ type Generator struct {
 
 	mu       sync.Mutex // held while the state is replaced
 	lastUsed time.Time  // once closed
-	locals   map[weak.Pointer[Local]]bool
+	locals   map[*local]bool
 	reported uint64 // what Issued returned at most
 
 	_      [64]byte      // Fill writes to what follows, and Generate reads what is above
@@ -352,10 +351,8 @@ func (g *Generator) Issued() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := g.filled.Load() + g.state.Load().issued()
-	for p := range g.locals {
-		if l := p.Value(); l != nil {
-			n += l.issued()
-		}
+	for l := range g.locals {
+		n += l.issued()
 	}
 	if int64(n-g.reported) > 0 { // n may miss what was moving
 		g.reported = n

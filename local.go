@@ -3,7 +3,6 @@ package randflake
 import (
 	"runtime"
 	"sync/atomic"
-	"weak"
 
 	"github.com/randflake/randflake/internal/coarse"
 )
@@ -17,11 +16,15 @@ import (
 // changes or when the Local is no more in use is lost; there is nothing to close. A node has 131,072
 // IDs a second, so keep few Locals for a small lease.
 type Local struct {
+	own *local
+}
+
+// A local is a Local as its generator knows it, which keeps it for its count until the Local is no more in use.
+type local struct {
 	current atomic.Int64 // the published second that the hand is good for
 	hand
 	state *state // under which the hand was made
 	g     *Generator
-	self  weak.Pointer[Local] // what the generator knows it by
 }
 
 // useless is current when the generator is to be asked first. It is never published.
@@ -29,54 +32,55 @@ const useless = -1
 
 // Local returns a handle on the generator for the use of one goroutine.
 func (g *Generator) Local() *Local {
-	l := &Local{g: g}
-	l.self = weak.Make(l)
-	l.current.Store(useless)
-	runtime.SetFinalizer(l, (*Local).forget)
+	own := &local{g: g}
+	own.current.Store(useless)
+	l := &Local{own}
+	runtime.AddCleanup(l, (*local).forget, own)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.locals == nil {
-		g.locals = make(map[weak.Pointer[Local]]bool)
+		g.locals = make(map[*local]bool)
 	}
-	g.locals[l.self] = true
+	g.locals[own] = true
 	return l
 }
 
 // forget has the generator keep no more of a Local than its count.
-func (l *Local) forget() {
+func (l *local) forget() {
 	l.g.mu.Lock()
 	defer l.g.mu.Unlock()
-	delete(l.g.locals, l.self)
+	delete(l.g.locals, l)
 	l.g.filled.Add(l.issued())
 }
 
 // setState replaces the state, also for Locals. The caller holds g.mu.
 func (g *Generator) setState(st *state) {
 	g.state.Store(st)
-	for p := range g.locals {
-		if l := p.Value(); l != nil {
-			l.current.Store(useless)
-		}
+	for l := range g.locals {
+		l.current.Store(useless)
 	}
 }
 
 // Generate returns a new ID, or an error, as Generator.Generate does.
 func (l *Local) Generate() (ID, error) {
-	l.lock.Lock()
-	if i := l.left - 1; i < blockSize && l.current.Load() == coarse.Seconds.Published() {
-		l.left = i
-		id := l.ids[i]
-		l.lock.Unlock()
+	own := l.own
+	own.lock.Lock()
+	if i := own.left - 1; i < blockSize && own.current.Load() == coarse.Seconds.Published() {
+		own.left = i
+		id := own.ids[i]
+		own.lock.Unlock()
 		return ID(id), nil
 	}
-	l.lock.Unlock()
-	return l.generateSlowly()
+	own.lock.Unlock()
+	id, err := own.generateSlowly()
+	runtime.KeepAlive(l) // what is not counted yet is not to be forgotten meanwhile
+	return id, err
 }
 
 // generateSlowly is Generate when the hand is of no use, or an injected clock is to be asked. It takes a
 // new one from the run of this processor's shard, so that Locals come to the cursor no more often than
 // processors do.
-func (l *Local) generateSlowly() (id ID, err error) {
+func (l *local) generateSlowly() (id ID, err error) {
 	err = l.g.fromShard(func(s *shard, st *state, now int64, fresh bool) (ok bool, err error) {
 		l.lock.Lock()
 		defer l.lock.Unlock()
@@ -97,7 +101,7 @@ func (l *Local) generateSlowly() (id ID, err error) {
 }
 
 // refresh says what the hand is good for.
-func (l *Local) refresh() {
+func (l *local) refresh() {
 	if l.g.now != nil || l.current.Load() == l.second {
 		return
 	}
