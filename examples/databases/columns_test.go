@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/snowflake"
 )
 
 // ids have their highest bit set or not, and texts of all lengths and of decimal digits alone.
@@ -39,7 +40,9 @@ func testColumns(t *testing.T, db database) {
 		return db.QueryRow("SELECT "+columns+" FROM "+db.table+" WHERE id "+db.equal, id).Scan(into...)
 	}
 	for _, want := range ids {
-		readOne(t, want, func(columns string, into ...any) error { return read(want, columns, into...) })
+		row := func(columns string, into ...any) error { return read(want, columns, into...) }
+		readOne(t, want, row)
+		readSnowflake(t, uint64(want), row)
 	}
 	var id randflake.ID
 	err := read(ids[4], "txt", &id)
@@ -65,6 +68,18 @@ func readOne(t *testing.T, want randflake.ID, read func(columns string, into ...
 	var someText sql.Null[randflake.TextID]
 	if err := read("id, whole, id, txt", &raw, &wholeRaw, &some, &someText); err != nil || raw != randflake.Raw(want) || wholeRaw != raw || !some.Valid || some.V != want || randflake.ID(someText.V) != want {
 		t.Errorf("ID %d came back as Raw %d, unsigned %d, and as %v and %v: error %v", int64(want), uint64(raw), uint64(wholeRaw), some, someText, err)
+	}
+}
+
+// readSnowflake reads the same row as a Snowflake ID, which is unsigned.
+func readSnowflake(t *testing.T, want uint64, read func(columns string, into ...any) error) {
+	t.Helper()
+	var id, whole snowflake.ID
+	if err := read("whole", &whole); err != nil || uint64(whole) != want {
+		t.Errorf("%d came back from an unsigned column as snowflake %d: %v", want, whole, err)
+	}
+	if err := read("id", &id); want <= math.MaxInt64 && (err != nil || uint64(id) != want) || want > math.MaxInt64 && !errors.Is(err, snowflake.ErrInvalidID) {
+		t.Errorf("%d came back from a signed column as snowflake %d: %v", want, id, err)
 	}
 }
 
