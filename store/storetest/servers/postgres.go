@@ -159,6 +159,9 @@ func (p *Postgres) Kill() error {
 	})))
 }
 
+// Stop ends the server in good order but does not wait for its clients, and waits until it is gone.
+func (p *Postgres) Stop() error { return p.end(syscall.SIGINT) }
+
 // childrenOf returns the processes whose parent is pid.
 func childrenOf(pid int) (children []int, err error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
