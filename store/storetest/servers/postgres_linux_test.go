@@ -167,6 +167,30 @@ func TestPostgresDiesWithParent(t *testing.T) {
 	}
 }
 
+// TestPostgresStopsUnderClients: Stop does not wait until those who are connected go.
+func TestPostgresStopsUnderClients(t *testing.T) {
+	p := startPostgresForTest(t, nil)
+	psql, err := postgresBinary("psql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := exec.CommandContext(t.Context(), psql, "-XAtqd", p.URL(), "-c", "SELECT 'connected'", "-c", "SELECT pg_sleep(1000)")
+	out, err := client.StdoutPipe()
+	if err == nil {
+		err = client.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fscanln(out, new(string)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Stop(); err != nil {
+		t.Error(err)
+	}
+	client.Wait()
+}
+
 // TestPostgresOnTakenPort: another server that answers there is not taken for this one.
 func TestPostgresOnTakenPort(t *testing.T) {
 	p, other := startPostgresForTest(t, nil), startPostgresForTest(t, nil)
