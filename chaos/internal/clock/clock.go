@@ -70,16 +70,18 @@ func find(image []byte, name string) (uintptr, error) {
 	return 0, fmt.Errorf("no function %s: %w", name, err)
 }
 
-// mapNear maps a page for code below an address.
+// mapNear maps a page for code so near to an address that a jump leads there. What Go's runtime reserves may lie around it.
 func mapNear(base uintptr) (uintptr, error) {
 	const noReplace = 0x100000 // MAP_FIXED_NOREPLACE
 	var errno unix.Errno
-	for below := uintptr(1 << 16); below < 1<<30; below += 1 << 16 {
-		var at uintptr
-		at, _, errno = unix.Syscall6(unix.SYS_MMAP, base-below, uintptr(os.Getpagesize()),
-			unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|noReplace, ^uintptr(0), 0)
-		if errno == 0 {
-			return at, nil
+	for away := uintptr(1 << 16); away < 1<<31-1<<20; away += 1 << 16 {
+		for _, want := range []uintptr{base - away, base + away} {
+			var at uintptr
+			at, _, errno = unix.Syscall6(unix.SYS_MMAP, want, uintptr(os.Getpagesize()),
+				unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|noReplace, ^uintptr(0), 0)
+			if errno == 0 {
+				return at, nil
+			}
 		}
 	}
 	return 0, errno

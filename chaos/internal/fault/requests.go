@@ -86,8 +86,13 @@ func lostGrant(w *world.World) {
 
 func storm(w *world.World) {
 	usual := w.Worker
-	w.Worker.Keepers, w.Worker.TTL = w.Rounds(15), 5*time.Minute
-	for range 2 {
+	w.Worker.TTL = 5 * time.Minute
+	for range 3 {
+		w.Worker.Keepers, w.Worker.Nodes = 16, (randflake.MaxNode+1)/16 // so that there are several cells alike to split at the same time
+		halls := w.Launch(1)
+		w.GoOn(halls...)
+		w.Close(halls...)
+		w.Worker.Keepers = 10 + w.Rounds(10)
 		var small []*world.Process
 		for _, nodes := range []int{1, 2, 5, 33} {
 			w.Worker.Nodes = nodes + w.Int(0, 1)
