@@ -1,0 +1,120 @@
+package keys
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// rate returns operations a second.
+func (t turn) rate() float64 { return float64(t.n) / t.took.Seconds() }
+
+// micros returns the microseconds of one operation.
+func (t turn) micros() float64 { return 1e6 / t.rate() }
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	values = slices.Sorted(slices.Values(values))
+	middle := len(values) / 2
+	if len(values)%2 == 0 {
+		return (values[middle-1] + values[middle]) / 2
+	}
+	return values[middle]
+}
+
+// median returns the median of what of asks of each turn.
+func (s series) median(of func(turn) float64) float64 {
+	var values []float64
+	for _, t := range s {
+		values = append(values, of(t))
+	}
+	return median(values)
+}
+
+// ratio returns the median of the ratios of rates, turn by turn, to those of base.
+func (s series) ratio(base series) float64 {
+	var ratios []float64
+	for i := range s {
+		ratios = append(ratios, s[i].rate()/base[i].rate())
+	}
+	return median(ratios)
+}
+
+// each returns how much work one operation took.
+func (s series) each(of func(work) int64) float64 {
+	var sum, n int64
+	for _, t := range s {
+		sum, n = sum+of(t.work), n+int64(t.n)
+	}
+	return float64(sum) / float64(n)
+}
+
+func logged(w work) int64 { return w.logged }
+func read(w work) int64   { return w.read }
+
+// quarter returns the first or the last quarter of the turns, at least one.
+func (s series) quarter(last bool) series {
+	n := max(1, len(s)/4)
+	if last {
+		return s[len(s)-n:]
+	}
+	return s[:n]
+}
+
+func lastRates(tables []*table) string {
+	var all []string
+	for _, t := range tables {
+		all = append(all, fmt.Sprintf("%s %.0f/s", strings.TrimPrefix(t.table, "k_"), t.inserts[len(t.inserts)-1].rate()))
+	}
+	return strings.Join(all, ", ")
+}
+
+// insertsTable is the table of inserts and sizes, in Markdown.
+func insertsTable(name string, tables []*table) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| %s, %s rows: key | rows/s at first | ratio | rows/s at last | ratio | log, bytes a row | pages read, per 1,000 rows | table, bytes a row | indexes, bytes a row | rows/s one by one | ratio |\n",
+		name, thousands(tables[0].inserted()))
+	b.WriteString("|---|" + strings.Repeat("---:|", 10) + "\n")
+	base := tables[0]
+	for _, t := range tables {
+		first, last := t.inserts.quarter(false), t.inserts.quarter(true)
+		n := float64(t.inserted())
+		fmt.Fprintf(&b, "| %s | %s | %.2f | %s | %.2f | %.0f | %.0f | %.0f | %.0f | %s | %.2f |\n", t.name,
+			thousands(int(first.median(turn.rate))), first.ratio(base.inserts.quarter(false)),
+			thousands(int(last.median(turn.rate))), last.ratio(base.inserts.quarter(true)),
+			last.each(logged), 1000*last.each(read), float64(t.size.table)/n, float64(t.size.indexes)/n,
+			thousands(int(t.singles.median(turn.rate))), t.singles.ratio(base.singles))
+	}
+	return b.String()
+}
+
+// lookupsTable is the table of look-ups, in Markdown.
+func lookupsTable(name string, tables []*table) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| %s, %s rows: key | newest rows, µs | pages read | any rows, µs | pages read |\n|---|---:|---:|---:|---:|\n", name, thousands(tables[0].inserted()))
+	for _, t := range tables {
+		fmt.Fprintf(&b, "| %s | %.0f | %.2f | %.0f | %.2f |\n", t.name, t.recent.median(turn.micros), t.recent.each(read),
+			t.uniform.median(turn.micros), t.uniform.each(read))
+	}
+	return b.String()
+}
+
+// inserted is the number of rows that went in slices.
+func (t *table) inserted() (n int) {
+	for _, turn := range t.inserts {
+		n += turn.n
+	}
+	return n
+}
+
+// thousands returns n with a comma after the thousands and the millions.
+func thousands(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
