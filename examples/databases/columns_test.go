@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -87,5 +88,20 @@ func do(t *testing.T, db database, statement string, args ...any) {
 	t.Helper()
 	if _, err := db.Exec(statement, args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// randomIDs returns IDs with random numbers of leading zeros.
+func randomIDs(n int) (ids []randflake.ID) {
+	for range n {
+		ids = append(ids, randflake.ID(rand.Uint64()>>rand.IntN(64)))
+	}
+	return ids
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -75,10 +75,3 @@ func openMariaDB(t *testing.T, interpolate bool) *sql.DB {
 	t.Cleanup(func() { db.Close() })
 	return db
 }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

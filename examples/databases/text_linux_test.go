@@ -74,14 +74,6 @@ func testText(t *testing.T, db *sql.DB, write, read string) {
 	}
 }
 
-// randomIDs returns IDs with random numbers of leading zeros.
-func randomIDs(n int) (ids []randflake.ID) {
-	for range n {
-		ids = append(ids, randflake.ID(rand.Uint64()>>rand.IntN(64)))
-	}
-	return ids
-}
-
 // badTexts returns texts that are nearly those of IDs, most of which the library refuses.
 func badTexts(n int) []string {
 	texts := []string{"", "0", "00", "01", "A", "w", "-1", "+1", " 1", "1 ", "1\n", "1\t", "1=", "0x1", "1.0", "1e3", "é", "١", "v\u0301", "ｖ",

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"testing"
+	"time"
 )
 
 // rate returns operations a second.
@@ -117,4 +119,25 @@ func thousands(n int) string {
 		text = text[:i] + "," + text[i:]
 	}
 	return text
+}
+
+func TestReport(t *testing.T) {
+	one := func(rate int, read int64) turn { return turn{rate, time.Second, work{10 * read, read}} }
+	base := series{one(100, 0), one(100, 0), one(400, 0), one(100, 0)}
+	s := series{one(50, 100), one(200, 100), one(100, 100), one(300, 350)}
+	if got := s.ratio(base); got != 1.25 { // of 0.5, 2, 0.25 and 3
+		t.Errorf("ratio %v", got)
+	}
+	if got := s.median(turn.rate); got != 150 {
+		t.Errorf("median %v", got)
+	}
+	if r, l := s.each(read), s.each(logged); r != 1 || l != 10 {
+		t.Errorf("%v pages and %v bytes each", r, l)
+	}
+	if got := s.quarter(true).median(turn.micros); math.Abs(got-1e6/300) > 1 {
+		t.Errorf("%v µs", got)
+	}
+	if got := thousands(12345678) + thousands(123); got != "12,345,678123" {
+		t.Error(got)
+	}
 }
