@@ -11,14 +11,14 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// EntOrder is a schema: ent generates code from it.
-type EntOrder struct{ ent.Schema }
+// An Invoice is a schema, from which ent generates code.
+type Invoice struct{ ent.Schema }
 
-func (EntOrder) Fields() []ent.Field {
+func (Invoice) Fields() []ent.Field {
 	return []ent.Field{
 		field.Int64("id").GoType(randflake.ID(0)).DefaultFunc(newID).Immutable().
 			Annotations(entsql.Annotation{Incremental: new(bool)}), // no sequence
-		field.String("item"),
+		field.String("customer"),
 	}
 }
 
@@ -33,7 +33,7 @@ func newID() randflake.ID {
 
 // TestEnt looks at what ent's generator is told: to generate code would take it most of a minute.
 func TestEnt(t *testing.T) {
-	id := EntOrder{}.Fields()[0].Descriptor()
+	id := Invoice{}.Fields()[0].Descriptor()
 	must(t, id.Err)
 	if id.Info.Ident != "randflake.ID" || id.Info.PkgPath != "github.com/randflake/randflake" || !id.Immutable {
 		t.Errorf("the field: %+v of type %+v", id, id.Info)

@@ -1,6 +1,7 @@
 package databases
 
 import (
+	"strings"
 	"testing"
 
 	"gorm.io/driver/postgres"
@@ -10,22 +11,22 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// An Order has a key that GORM leaves alone, so that PostgreSQL refuses a row without one.
+// An Order has a key that GORM and PostgreSQL leave to the program: a row without one is refused.
 type Order struct {
 	ID   randflake.ID `gorm:"primaryKey;autoIncrement:false;default:null"`
 	Item string
 }
 
-// A FilledOrder has one that GORM fills in.
-type FilledOrder Order
-
 // BeforeCreate sets the key, unless there is one.
-func (o *FilledOrder) BeforeCreate(*gorm.DB) (err error) {
+func (o *Order) BeforeCreate(*gorm.DB) (err error) {
 	if o.ID == 0 {
 		o.ID, err = generator.Generate()
 	}
 	return err
 }
+
+// A HooklessOrder is an Order without the method.
+type HooklessOrder Order
 
 func openGORM(t *testing.T, models ...any) *gorm.DB {
 	t.Helper()
@@ -61,26 +62,30 @@ func TestGORMTrap(t *testing.T) {
 }
 
 func TestGORM(t *testing.T) {
-	db := openGORM(t, &Order{}, &FilledOrder{})
-	for _, orders := range []any{&Order{Item: "tea"}, &[]Order{{ID: -1, Item: "tea"}, {Item: "tea"}}} {
-		if err := db.Create(orders).Error; err == nil {
-			t.Errorf("orders without keys went in: %v", orders)
+	db := openGORM(t, &Order{})
+	orders := []Order{{Item: "tea"}, {ID: -1, Item: "two cups"}, {Item: "tea"}}
+	must(t, db.Create(&orders).Error)
+	for _, want := range orders {
+		var byID, first Order
+		if err := db.First(&byID, "id = ?", want.ID).Error; err != nil || byID != want || byID.ID == 0 {
+			t.Errorf("%v came back as %v: %v", want, byID, err)
+		}
+		if err := db.First(&first, want.ID).Error; err != nil || first != want {
+			t.Errorf("%v came back as %v: %v", want, first, err)
 		}
 	}
-	order := Order{ID: -1, Item: "tea"}
-	must(t, db.Create(&order).Error)
-	filled := []FilledOrder{{Item: "tea"}, {ID: -1, Item: "two cups"}, {Item: "tea"}}
-	must(t, db.Create(&filled).Error)
-	for _, want := range filled {
-		var got FilledOrder
-		if err := db.First(&got, "id = ?", want.ID).Error; err != nil || got != want || got.ID == 0 {
-			t.Errorf("%v came back as %v: %v", want, got, err)
-		}
-		if err := db.First(&got, want.ID).Error; err != nil || got != want {
-			t.Errorf("%v came back as %v: %v", want, got, err)
+	if orders[1].ID != -1 || orders[0].ID == orders[2].ID {
+		t.Errorf("keys: %v", orders)
+	}
+}
+
+// TestGORMWithoutHook: with the tags alone, a key that was left out is an error.
+func TestGORMWithoutHook(t *testing.T) {
+	db := openGORM(t, &HooklessOrder{})
+	for _, orders := range []any{&HooklessOrder{Item: "tea"}, &[]HooklessOrder{{ID: -1, Item: "tea"}, {Item: "tea"}}} {
+		if err := db.Create(orders).Error; err == nil || !strings.Contains(err.Error(), "not-null") {
+			t.Errorf("%v, error %v; want one about NULL", orders, err)
 		}
 	}
-	if filled[1].ID != -1 || filled[0].ID == filled[2].ID {
-		t.Errorf("keys: %v", filled)
-	}
+	must(t, db.Create(&HooklessOrder{ID: -1, Item: "tea"}).Error)
 }

@@ -74,29 +74,32 @@ func lastRates(tables []*table) string {
 	return strings.Join(all, ", ")
 }
 
-// insertsTable is the table of inserts and sizes, in Markdown.
+// insertsTable is the table of inserts and sizes, in Markdown. Ratios are to the first kind.
 func insertsTable(name string, tables []*table) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %s, %s rows: key | rows/s at first | ratio | rows/s at last | ratio | log, bytes a row | pages read, per 1,000 rows | table, bytes a row | indexes, bytes a row | rows/s one by one | ratio |\n",
+	fmt.Fprintf(&b, "| %s, %s rows; key | rows/s, first quarter (ratio) | rows/s, last quarter (ratio) | log, bytes a row | pages read, per 1,000 rows | table, bytes a row | indexes, bytes a row | rows/s one by one (ratio) |\n",
 		name, thousands(tables[0].inserted()))
-	b.WriteString("|---|" + strings.Repeat("---:|", 10) + "\n")
+	b.WriteString("|---|" + strings.Repeat("---:|", 7) + "\n")
 	base := tables[0]
 	for _, t := range tables {
-		first, last := t.inserts.quarter(false), t.inserts.quarter(true)
-		n := float64(t.inserted())
-		fmt.Fprintf(&b, "| %s | %s | %.2f | %s | %.2f | %.0f | %.0f | %.0f | %.0f | %s | %.2f |\n", t.name,
-			thousands(int(first.median(turn.rate))), first.ratio(base.inserts.quarter(false)),
-			thousands(int(last.median(turn.rate))), last.ratio(base.inserts.quarter(true)),
-			last.each(logged), 1000*last.each(read), float64(t.size.table)/n, float64(t.size.indexes)/n,
-			thousands(int(t.singles.median(turn.rate))), t.singles.ratio(base.singles))
+		last, n := t.inserts.quarter(true), float64(t.inserted())
+		fmt.Fprintf(&b, "| %s | %s | %s | %.0f | %.0f | %.0f | %.0f | %s |\n", t.name,
+			t.inserts.quarter(false).beside(base.inserts.quarter(false)), last.beside(base.inserts.quarter(true)),
+			last.each(logged), 1000*last.each(read), float64(t.size.table)/n, float64(t.size.indexes)/n, t.singles.beside(base.singles))
 	}
 	return b.String()
+}
+
+// beside returns the median rate and, in parentheses, its ratio to that of base.
+func (s series) beside(base series) string {
+	return fmt.Sprintf("%s (%.2f)", thousands(int(s.median(turn.rate))), s.ratio(base))
 }
 
 // lookupsTable is the table of look-ups, in Markdown.
 func lookupsTable(name string, tables []*table) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %s, %s rows: key | newest rows, µs | pages read | any rows, µs | pages read |\n|---|---:|---:|---:|---:|\n", name, thousands(tables[0].inserted()))
+	fmt.Fprintf(&b, "| %s, %s rows; key | one of the newest 10,000, µs | pages read | any row, µs | pages read |\n|---|---:|---:|---:|---:|\n",
+		name, thousands(tables[0].inserted()))
 	for _, t := range tables {
 		fmt.Fprintf(&b, "| %s | %.0f | %.2f | %.0f | %.2f |\n", t.name, t.recent.median(turn.micros), t.recent.each(read),
 			t.uniform.median(turn.micros), t.uniform.each(read))
