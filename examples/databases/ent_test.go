@@ -39,8 +39,11 @@ func TestEnt(t *testing.T) {
 		t.Errorf("the field: %+v of type %+v", id, id.Info)
 	}
 	makes, ok := id.Default.(func() randflake.ID)
-	if !ok || makes() == makes() {
-		t.Errorf("default: %T", id.Default)
+	if !ok {
+		t.Fatalf("default: %T", id.Default)
+	}
+	if one, other := makes(), makes(); one == other {
+		t.Errorf("twice the key %v", one)
 	}
 	annotation, ok := id.Annotations[0].(entsql.Annotation)
 	if !ok || annotation.Incremental == nil || *annotation.Incremental {

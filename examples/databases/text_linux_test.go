@@ -20,6 +20,10 @@ func TestTextInPostgreSQL(t *testing.T) {
 	must(t, err)
 	defer db.Close()
 	testText(t, db, "SELECT randflake_text($1::bigint), randflake_unsigned($1::bigint)", "SELECT randflake_id($1)")
+	// In columns where A equals a, the text form is still in lower case.
+	_, err = db.Exec("CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+	must(t, err)
+	testText(t, db, "SELECT randflake_text($1::bigint), randflake_unsigned($1::bigint)", "SELECT randflake_id($1::text COLLATE caseless)")
 }
 
 func TestTextInMariaDB(t *testing.T) {
