@@ -11,8 +11,9 @@ CREATE FUNCTION randflake_id(digits text) RETURNS bigint LANGUAGE plpgsql IMMUTA
 AS $$
 DECLARE
   length int := least(length(digits), 14); -- which is one too many
-  id bigint := (SELECT bit_or((strpos('0123456789abcdefghijklmnopqrstuv', substr(digits, i, 1) COLLATE "C") - 1)::bigint << 5 * (length - i))
-                FROM generate_series(1, length) AS i);
+  id bigint := (
+    SELECT bit_or((strpos('0123456789abcdefghijklmnopqrstuv', substr(digits, i, 1) COLLATE "C") - 1)::bigint << 5 * (length - i))
+    FROM generate_series(1, length) AS i);
 BEGIN
   IF randflake_text(id) IS DISTINCT FROM digits COLLATE "C" THEN
     RAISE 'no randflake ID: %', quote_literal(digits) USING ERRCODE = 'invalid_text_representation';

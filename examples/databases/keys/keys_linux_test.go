@@ -28,10 +28,10 @@ func testKinds(t *testing.T, start func(context.Context, string) (database, func
 	defer stop()
 	all, err := kinds(t.Context())
 	must(t, err)
-	ones := *rowsFlag / 500
+	ones := *rowsFlag / 200
 	tables, err := measure(t.Context(), db, all, plan{
 		rows: *rowsFlag, slice: *sliceFlag, batch: 5_000,
-		singles: min(ones, 2_000), lookups: min(5*ones, 20_000), turns: 10,
+		singles: min(ones, 10_000), lookups: min(ones, 20_000), turns: 20,
 		budget: *budgetFlag, report: t.Logf,
 	})
 	must(t, err)
@@ -39,7 +39,7 @@ func testKinds(t *testing.T, start func(context.Context, string) (database, func
 		must(t, check(t.Context(), db, k))
 	}
 	testCheck(t, db, tables[0])
-	results := insertsTable(db.name(), tables) + "\n" + lookupsTable(db.name(), tables)
+	results := insertsTable(db.name(), tables) + "\n" + lookupsTable(db.name(), tables) + "\n" + singlesTable(db.name(), tables)
 	t.Log("\n" + results)
 	if *outFlag != "" {
 		must(t, os.WriteFile(*outFlag+"-"+db.name()+".md", []byte(results), 0o666))
