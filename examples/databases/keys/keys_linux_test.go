@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	rowsFlag   = flag.Int("rows", 20_000, "rows in each table; the documentation has 10,000,000")
-	sliceFlag  = flag.Int("slice", 5_000, "rows that one kind inserts when it is its turn; the documentation has 250,000")
+	rowsFlag   = flag.Int("rows", 20_000, "rows in each table; for the documentation it was 10,000,000")
+	sliceFlag  = flag.Int("slice", 5_000, "rows that one kind inserts when it is its turn; for the documentation it was 250,000")
 	budgetFlag = flag.Duration("budget", 15*time.Minute, "time for the inserts of one database, after which the round is the last")
 	outFlag    = flag.String("out", "", "start of the names of files to write the tables to")
 )

@@ -24,7 +24,7 @@ type kind struct {
 	keys func(n int) (keys, beside []any, err error)
 }
 
-// A row has about 60 bytes besides its key.
+// A row has about 45 bytes beside its key.
 type row struct {
 	key, beside any
 	customer    int64
@@ -75,38 +75,33 @@ func kinds(ctx context.Context) ([]kind, error) {
 		_, err := generator.FillWait(ctx, ids)
 		return ids, err
 	}
+	raws := func(ids []randflake.ID) []any {
+		raws := make([]randflake.Raw, len(ids))
+		generator.Cipher().DecryptSlice(raws, ids)
+		return integers(raws)
+	}
 	return []kind{
 		{name: "sequence of the database", table: "k_sequence"},
 		{name: "snowflake", table: "k_snowflake", keys: func(n int) ([]any, []any, error) {
 			ids := make([]snowflake.ID, n)
 			_, err := flakes.FillWait(ctx, ids)
-			return anys(ids, func(id snowflake.ID) any { return int64(id) }), nil, err
+			return integers(ids), nil, err
 		}},
 		{name: "`Raw`", table: "k_raw", keys: func(n int) ([]any, []any, error) {
-			raws, err := raws(generator, ids, n)
-			return anys(raws, func(raw randflake.Raw) any { return int64(raw) }), nil, err
+			ids, err := ids(n)
+			return raws(ids), nil, err
 		}},
 		{name: "randflake ID", table: "k_randflake", keys: func(n int) ([]any, []any, error) {
 			ids, err := ids(n)
-			return anys(ids, func(id randflake.ID) any { return int64(id) }), nil, err
+			return integers(ids), nil, err
 		}},
 		{name: "`Raw`, and a unique index of IDs", table: "k_beside", indexed: true, keys: func(n int) ([]any, []any, error) {
 			ids, err := ids(n)
-			raws := make([]randflake.Raw, n)
-			generator.Cipher().DecryptSlice(raws, ids)
-			return anys(raws, func(raw randflake.Raw) any { return int64(raw) }), anys(ids, func(id randflake.ID) any { return int64(id) }), err
+			return raws(ids), integers(ids), err
 		}},
 		{name: "UUID version 7", table: "k_uuid7", uuid: true, keys: uuids(uuid.NewV7)},
 		{name: "UUID version 4", table: "k_uuid4", uuid: true, keys: uuids(uuid.NewRandom)},
 	}, nil
-}
-
-// raws returns what n new IDs encrypt, in the order in which one processor makes them.
-func raws(generator *randflake.Generator, ids func(int) ([]randflake.ID, error), n int) ([]randflake.Raw, error) {
-	made, err := ids(n)
-	raws := make([]randflake.Raw, n)
-	generator.Cipher().DecryptSlice(raws, made)
-	return raws, err
 }
 
 func uuids(next func() (uuid.UUID, error)) func(int) ([]any, []any, error) {
@@ -123,10 +118,11 @@ func uuids(next func() (uuid.UUID, error)) func(int) ([]any, []any, error) {
 	}
 }
 
-func anys[T any](values []T, convert func(T) any) []any {
-	all := make([]any, len(values))
-	for i, value := range values {
-		all[i] = convert(value)
+// integers returns IDs as the signed integers of 64 bits that columns hold.
+func integers[T ~int64 | ~uint64](ids []T) []any {
+	all := make([]any, len(ids))
+	for i, id := range ids {
+		all[i] = int64(id)
 	}
 	return all
 }
