@@ -1,11 +1,12 @@
 // Package databases tests that IDs come back from the columns of real databases as they went there, in whatever
-// form the drivers hand integers over.
+// form the drivers hand integers over, and what docs/databases.md shows of SQL, of Go's libraries and of protobuf.
 package databases
 
 import (
 	"database/sql"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -87,5 +88,20 @@ func do(t *testing.T, db database, statement string, args ...any) {
 	t.Helper()
 	if _, err := db.Exec(statement, args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// randomIDs returns IDs with random numbers of leading zeros.
+func randomIDs(n int) (ids []randflake.ID) {
+	for range n {
+		ids = append(ids, randflake.ID(rand.Uint64()>>rand.IntN(64)))
+	}
+	return ids
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -2,23 +2,17 @@ package databases
 
 import (
 	"database/sql"
-	"net/url"
 	"strconv"
 	"testing"
 
-	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // PostgreSQL has no unsigned integers: columns for those are NUMERIC.
 func TestPostgreSQL(t *testing.T) {
-	server, err := servers.StartPostgres(t.TempDir(), nil)
-	must(t, err)
-	defer server.Kill()
+	server := postgresServer(t)
 	for protocol, parameters := range map[string]string{"text": "&default_query_exec_mode=simple_protocol", "binary": ""} {
 		t.Run(protocol, func(t *testing.T) {
 			db, err := sql.Open("pgx", server.URL()+parameters)
@@ -31,9 +25,7 @@ func TestPostgreSQL(t *testing.T) {
 		})
 	}
 	t.Run("pgx without database/sql", func(t *testing.T) {
-		conn, err := pgx.Connect(t.Context(), server.URL())
-		must(t, err)
-		defer conn.Close(t.Context())
+		conn := connectPostgres(t)
 		for _, want := range ids {
 			var id randflake.ID
 			var text randflake.TextID
@@ -47,33 +39,12 @@ func TestPostgreSQL(t *testing.T) {
 
 // With parameters that the driver puts into the statement itself, MariaDB answers in text.
 func TestMariaDB(t *testing.T) {
-	server, err := servers.StartMySQL(t.TempDir())
-	must(t, err)
-	defer server.Kill()
-	address, err := url.Parse(server.URL())
-	must(t, err)
 	for protocol, interpolate := range map[string]bool{"text": true, "binary": false} {
 		t.Run(protocol, func(t *testing.T) {
-			config := mysql.NewConfig()
-			config.Net, config.Addr, config.DBName = "tcp", address.Host, address.Path[1:]
-			config.User = address.User.Username()
-			config.Passwd, _ = address.User.Password()
-			config.InterpolateParams = interpolate
-			connector, err := mysql.NewConnector(config)
-			must(t, err)
-			db := sql.OpenDB(connector)
-			defer db.Close()
 			testColumns(t, database{
-				DB: db, table: "ids_" + protocol, unsigned: "BIGINT UNSIGNED", insert: "(?, ?, ?)", equal: "= ?",
+				DB: openMariaDB(t, interpolate), table: "ids_" + protocol, unsigned: "BIGINT UNSIGNED", insert: "(?, ?, ?)", equal: "= ?",
 				write: func(value uint64) any { return value },
 			})
 		})
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
