@@ -2,10 +2,12 @@ package randflake
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"math/bits"
+
+	"github.com/randflake/randflake/internal/digits"
 )
 
 // An ID is a 64-bit identifier. Its decimal form is that of a signed 64-bit integer, which a
@@ -19,10 +21,23 @@ type ID int64
 // first of 13 is at most 'f'.
 const maxDigits = 13
 
+const base32hex = "0123456789abcdefghijklmnopqrstuv"
+
+var digitValues = digits.Values(base32hex)
+
 // Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: upper
 // case, leading zeros, padding, white space, signs and values of more than 64 bits are errors that wrap
 // ErrInvalidID.
 func Parse(text string) (ID, error) { return parse(text) }
+
+// MustParse is Parse for constants and tests: it panics with Parse's error.
+func MustParse(text string) ID {
+	id, err := Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
 
 func parse[T string | []byte](text T) (ID, error) {
 	if len(text) == 0 || len(text) > maxDigits {
@@ -30,8 +45,8 @@ func parse[T string | []byte](text T) (ID, error) {
 	}
 	var value uint64
 	for i := 0; i < len(text); i++ {
-		digit := digitValue[text[i]]
-		if digit == notDigit {
+		digit := digitValues[text[i]]
+		if digit == digits.None {
 			return 0, digitError(string(text), i)
 		}
 		value = value<<5 | uint64(digit)
@@ -61,73 +76,32 @@ func overflowError(text string) error {
 	return fmt.Errorf("%w: %q is more than 64 bits: the first of 13 digits is at most f", ErrInvalidID, text)
 }
 
-const notDigit = 0xff
+// IsZero reports whether id is 0, as of a variable that was never set. A generator makes that one too, once in 2^64 IDs.
+func (id ID) IsZero() bool { return id == 0 }
 
-// digitValue maps a character to its value as a base32hex digit, or to notDigit.
-var digitValue = func() (table [256]byte) {
-	for i := range table {
-		table[i] = notDigit
-	}
-	for i := range 10 {
-		table['0'+i] = byte(i)
-	}
-	for i := range 22 {
-		table['a'+i] = byte(10 + i)
-	}
-	return table
-}()
+// Compare returns -1, 0 or +1, as cmp.Compare does, for packages slices and sort. The order means nothing: it does not
+// tell which ID is older.
+func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }
 
-// String returns the text form.
+// String returns the text form. Package fmt takes it for the verbs v, s and q, and for x too, whose digits are those of
+// the text's bytes: format uint64(id) for the number in hexadecimal. The verb d gives the decimal form.
 func (id ID) String() string {
 	var buf [maxDigits]byte
 	text, _ := id.AppendText(buf[:0])
 	return string(text)
 }
 
-// AppendText appends the text form to b. Its error is always nil.
+// AppendText appends the text form to b. Its error is always nil. (To make all digits at once, in a word, took
+// 8 ns less: nothing to feel, 0.1 s when the command writes ten million IDs.)
 func (id ID) AppendText(b []byte) ([]byte, error) {
-	high, low := spread(uint64(id)>>40), spread(uint64(id))
-	leading := bits.LeadingZeros64(high) &^ 7 // bits of the leading zeros, a byte for each
-	at, end := len(b), len(b)+16-leading/8
-	high, low = base32hex(high), base32hex(low)
-	if leading == 64 || end > cap(b) {
-		return appendDigits(b, high, low), nil
+	var text [maxDigits]byte
+	at, value := maxDigits-1, uint64(id)
+	for ; value >= 32; at-- {
+		text[at] = base32hex[value%32]
+		value /= 32
 	}
-	// The first eight digits and the last eight, which may overlap: no copy of unknown length.
-	b = b[:end]
-	binary.BigEndian.PutUint64(b[at:], high<<(leading&63)|low>>(-leading&63))
-	binary.BigEndian.PutUint64(b[end-8:], low)
-	return b, nil
-}
-
-// appendDigits appends the 16 digits in high and low without leading zeros.
-func appendDigits(b []byte, high, low uint64) []byte {
-	var digits [16]byte
-	binary.BigEndian.PutUint64(digits[0:], high)
-	binary.BigEndian.PutUint64(digits[8:], low)
-	i := 0
-	for i < 15 && digits[i] == '0' {
-		i++
-	}
-	return append(b, digits[i:]...)
-}
-
-// spread deals the lowest 40 bits of value into the bytes of the result, 5 to each: first halves
-// of 20 bits are set apart, then their halves, then those of these.
-func spread(value uint64) uint64 {
-	v := value&0xfffff00000<<12 + value&0x00000fffff
-	upper := v & 0x000ffc00000ffc00
-	v += upper<<6 - upper
-	upper = v & 0x03e003e003e003e0
-	return v - upper + upper<<3
-}
-
-// base32hex returns the digits of eight values below 32, one in each byte: those above 9 are moved
-// on from the digits to the letters.
-func base32hex(v uint64) uint64 {
-	const ones = 0x0101010101010101
-	letters := (v + ones*(0x80-10)) >> 7 & ones
-	return v + ones*'0' + letters*('a'-10-'0')
+	text[at] = base32hex[value]
+	return append(b, text[at:]...), nil
 }
 
 // MarshalText returns the text form.

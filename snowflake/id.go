@@ -2,12 +2,15 @@ package snowflake
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql/driver"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/randflake/randflake"
 )
 
 // An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the time.
@@ -18,12 +21,30 @@ import (
 // Only a [Layout] can tell what an ID holds.
 type ID uint64
 
+// A NullID is an ID or none, for columns that may be NULL and JSON that may be null.
+type NullID = randflake.Null[ID]
+
 // maxDigits is the length of the longest decimal form.
 const maxDigits = 20
 
 // Parse reads the decimal form of an ID. Each ID has exactly one: leading zeros, signs, white space
 // and values of more than 64 bits are errors that wrap ErrInvalidID.
 func Parse(text string) (ID, error) { return parse(text) }
+
+// MustParse is Parse for constants and tests: it panics with Parse's error.
+func MustParse(text string) ID {
+	id, err := Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
+// IsZero reports whether id is 0, as of a variable that was never set.
+func (id ID) IsZero() bool { return id == 0 }
+
+// Compare returns -1, 0 or +1, as cmp.Compare does, for packages slices and sort: IDs sort by time.
+func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }
 
 func parse[T string | []byte](text T) (ID, error) { return parseDigits(text, 10) }
 
@@ -37,7 +58,8 @@ func set[T string | []byte](id *ID, text T) error {
 	return nil
 }
 
-// String returns the decimal form.
+// String returns the decimal form. Package fmt takes it for the verb x too, whose digits are those of the text's bytes:
+// format uint64(id) for the number in hexadecimal.
 func (id ID) String() string { return strconv.FormatUint(uint64(id), 10) }
 
 // AppendText appends the decimal form to b. The error is always nil.
@@ -107,7 +129,7 @@ func (id ID) Value() (driver.Value, error) {
 
 // Scan reads an ID from an integer column, signed or not, or the decimal form from a text column or
 // from a driver that returns integers as text. A negative number is an error that wraps ErrInvalidID.
-// For a column that may be NULL use sql.Null[ID].
+// For a column that may be NULL use a NullID.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:
@@ -124,7 +146,7 @@ func (id *ID) Scan(src any) error {
 	case []byte:
 		return set(id, v)
 	case nil:
-		return fmt.Errorf("%w: NULL: scan into sql.Null[snowflake.ID]", ErrInvalidID)
+		return fmt.Errorf("%w: NULL: scan into a snowflake.NullID", ErrInvalidID)
 	}
 	return fmt.Errorf("%w: can't scan a %T: expected an integer or a text column", ErrInvalidID, src)
 }

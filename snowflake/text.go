@@ -3,6 +3,8 @@ package snowflake
 import (
 	"fmt"
 	"math"
+
+	"github.com/randflake/randflake/internal/digits"
 )
 
 // The short text forms are numbers to the base of 32, 58 or 62, whose digits are in the order of
@@ -73,11 +75,9 @@ func ParseBase62(text string) (ID, error) { return radix62.parse(text) }
 // A radix reads one of the short text forms.
 type radix struct {
 	base   uint64
-	values [256]byte // of characters as digits, or notDigit
+	values [256]byte // of characters as digits, or digits.None
 	last   string    // the text of the largest ID
 }
-
-const notDigit = 0xff
 
 var (
 	radix32 = newRadix(digits32, ID(math.MaxUint64).Base32())
@@ -85,15 +85,8 @@ var (
 	radix62 = newRadix(digits62, ID(math.MaxUint64).Base62())
 )
 
-func newRadix(digits, last string) *radix {
-	r := &radix{base: uint64(len(digits)), last: last}
-	for i := range r.values {
-		r.values[i] = notDigit
-	}
-	for i := range len(digits) {
-		r.values[digits[i]] = byte(i)
-	}
-	return r
+func newRadix(text, last string) *radix {
+	return &radix{uint64(len(text)), digits.Values(text), last}
 }
 
 func (r *radix) parse(text string) (ID, error) {
@@ -103,7 +96,7 @@ func (r *radix) parse(text string) (ID, error) {
 	var value uint64
 	for i := range len(text) {
 		digit := r.values[text[i]]
-		if digit == notDigit {
+		if digit == digits.None {
 			return 0, fmt.Errorf("%w: %q: character %d: expected a digit of base %d", ErrInvalidID, text, i+1, r.base)
 		}
 		value = value*r.base + uint64(digit)

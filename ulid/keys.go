@@ -41,7 +41,7 @@ func NewKeys(format KeyFormat) (*Keys, error) {
 		last = split
 	}
 	// A delimiter with a ULID's characters would let a store find folders where there are none.
-	if last > 0 && (format.Delimiter == "" || strings.ContainsAny(format.Delimiter, digits)) {
+	if last > 0 && (format.Delimiter == "" || strings.ContainsAny(format.Delimiter, crockford)) {
 		return nil, fmt.Errorf("%w: delimiter %q: want some characters that are none of a ULID's", ErrInvalidKeyFormat, format.Delimiter)
 	}
 	return &Keys{
