@@ -197,45 +197,39 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 // returns the other errors at once, and when ctx ends first an error that wraps both the cause of
 // that and the reason for the wait.
 //
-// Those who wait, here or in FillWait, are served in the order in which they came. Generate and Fill
-// take no place in that line: what they take is not there for those who wait.
-func (g *Generator) Wait(ctx context.Context) (id ID, err error) {
-	var pause time.Duration
+// Callers that wait, here or in FillWait, are served in the order in which they came. Generate and Fill
+// take no place in that line, and may take IDs that a waiting caller would have got.
+func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	if g.line.Empty() {
-		if id, err = g.Generate(); err == nil {
-			return id, nil
-		}
-		if pause = g.pause(err); pause == 0 {
-			return 0, err
+		if id, err := g.Generate(); g.pause(err) == 0 {
+			return id, err
 		}
 	}
-	var late ID // not id, which would be allocated at each call
-	err = g.line.Join(ctx, pause, err, func() (pause time.Duration, err error) {
-		late, err = g.Generate()
-		return g.pause(err), err
-	})
-	return late, err
+	var id [1]ID
+	_, err := g.fillInTurn(ctx, id[:])
+	return id[0], err
 }
 
 // FillWait is Fill, but waits as Wait does, until dst is full: n IDs are good even when err is not nil.
-// Others who wait are served when it is through.
+// Callers that come later are served after that.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
-	var pause time.Duration
 	if g.line.Empty() {
-		if n, err = g.Fill(dst); err == nil {
-			return n, nil
-		}
-		if pause = g.pause(err); pause == 0 {
+		if n, err = g.Fill(dst); g.pause(err) == 0 {
 			return n, err
 		}
 	}
-	late := n // not n, which would be allocated at each call
-	err = g.line.Join(ctx, pause, err, func() (pause time.Duration, err error) {
-		made, err := g.Fill(dst[late:])
-		late += made
+	m, err := g.fillInTurn(ctx, dst[n:])
+	return n + m, err
+}
+
+// fillInTurn is FillWait for a caller that has to wait in line.
+func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
+	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
+		made, err := g.Fill(dst[n:])
+		n += made
 		return g.pause(err), err
 	})
-	return late, err
+	return n, err
 }
 
 // pause returns how long to wait before it helps to try again after err, or 0 when it does not.
@@ -354,9 +348,7 @@ func (g *Generator) Issued() uint64 {
 	for l := range g.locals {
 		n += l.issued()
 	}
-	if int64(n-g.reported) > 0 { // n may miss what was moving
-		g.reported = n
-	}
+	g.reported += uint64(max(int64(n-g.reported), 0)) // n may miss what was moving
 	return g.reported
 }
 

@@ -348,9 +348,8 @@ func (g *Generator) Issued() uint64 {
 		reached += st.cursor.next.Load() - st.base
 	}
 	// A claim counts what it skips before it takes what comes after, so this is never too much.
-	if issued := reached - g.skipped.Load(); int64(issued-g.reported) > 0 {
-		g.reported = issued
-	}
+	issued := reached - g.skipped.Load()
+	g.reported += uint64(max(int64(issued-g.reported), 0))
 	return g.reported
 }
 

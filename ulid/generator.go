@@ -3,7 +3,6 @@ package ulid
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"time"
 
 	"github.com/randflake/randflake/internal/coarse"
@@ -137,18 +136,34 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 // Callers are served in the order in which they came. It returns other errors at once, and when ctx ends
 // first an error that wraps both the cause of that and the reason for the wait.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
+	if g.queue.Empty() {
+		if id, err := g.Generate(); err != ErrMonotonicOverflow {
+			return id, err
+		}
+	}
 	var id [1]ID
-	_, err := g.FillWait(ctx, id[:])
+	_, err := g.fillInTurn(ctx, id[:])
 	return id[0], err
 }
 
 // FillWait is Fill, but waits where Wait does. The IDs after a wait have a later time, and don't grow
 // beyond those before it where the clock stepped back.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
+	if g.queue.Empty() {
+		if n, err = g.Fill(dst); err != ErrMonotonicOverflow {
+			return n, err
+		}
+	}
+	m, err := g.fillInTurn(ctx, dst[n:])
+	return n + m, err
+}
+
+// fillInTurn is FillWait for a caller that has to wait in line.
+func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
 	err = g.queue.Wait(ctx, func() (pause time.Duration, err error) {
 		made, err := g.Fill(dst[n:])
 		n += made
-		if errors.Is(err, ErrMonotonicOverflow) {
+		if err == ErrMonotonicOverflow {
 			pause = time.Millisecond
 		}
 		return pause, err
