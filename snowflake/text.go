@@ -21,36 +21,22 @@ const (
 )
 
 // AppendBase32 appends the form that Base32 returns to b.
-func (id ID) AppendBase32(b []byte) []byte {
-	var text [width32]byte
-	v := uint64(id)
-	for i := width32 - 1; i >= 0; i-- {
-		text[i] = digits32[v%32]
-		v /= 32
-	}
-	return append(b, text[:]...)
-}
+func (id ID) AppendBase32(b []byte) []byte { return appendText(b, uint64(id), digits32, width32) }
 
 // AppendBase58 appends the form that Base58 returns to b.
-func (id ID) AppendBase58(b []byte) []byte {
-	var text [width58]byte
-	v := uint64(id)
-	for i := width58 - 1; i >= 0; i-- {
-		text[i] = digits58[v%58]
-		v /= 58
-	}
-	return append(b, text[:]...)
-}
+func (id ID) AppendBase58(b []byte) []byte { return appendText(b, uint64(id), digits58, width58) }
 
 // AppendBase62 appends the form that Base62 returns to b.
-func (id ID) AppendBase62(b []byte) []byte {
-	var text [width62]byte
-	v := uint64(id)
-	for i := width62 - 1; i >= 0; i-- {
-		text[i] = digits62[v%62]
-		v /= 62
+func (id ID) AppendBase62(b []byte) []byte { return appendText(b, uint64(id), digits62, width62) }
+
+// appendText is inlined, where the base is a constant: the compiler divides by that with a multiplication.
+func appendText(b []byte, v uint64, digits string, width int) []byte {
+	var text [width32]byte
+	for i := width - 1; i >= 0; i-- {
+		text[i] = digits[v%uint64(len(digits))]
+		v /= uint64(len(digits))
 	}
-	return append(b, text[:]...)
+	return append(b, text[:width]...)
 }
 
 // Base32 returns 13 digits of base32hex (RFC 4648 section 7) in lower case.
