@@ -81,6 +81,10 @@ func (l *Local) Generate() (ID, error) {
 // new one from the run of this processor's shard, so that Locals come to the cursor no more often than
 // processors do.
 func (l *local) generateSlowly() (id ID, err error) {
+	if l.g.strict {
+		id, _, err = l.g.generateSlowly()
+		return id, err
+	}
 	err = l.g.fromShard(func(s *shard, st *state, now int64, fresh bool) (ok bool, err error) {
 		l.lock.Lock()
 		defer l.lock.Unlock()

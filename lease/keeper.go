@@ -74,7 +74,7 @@ func Keep(ctx context.Context, leases Store, secret randflake.Secret, options ..
 	k, err := keep(ctx, leases, settings, func(lease randflake.Lease, onRefusal func(error)) (Holder, error) {
 		options := []randflake.Option{randflake.OnRefusal(onRefusal)}
 		if settings.clock != nil {
-			options = append(options, randflake.WithClock(settings.clock))
+			options = append(options, randflake.WithClock(settings.clock), randflake.Strict())
 		}
 		g, err := randflake.New(secret, lease, options...)
 		generator = g

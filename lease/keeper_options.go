@@ -49,9 +49,9 @@ func WithTTL(d time.Duration) Option { return func(s *settings) { s.ttl = d } }
 // with slog.DiscardHandler.
 func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.logger = l } }
 
-// WithClock makes the generator and the keeper ask now for the time instead of the system clock,
-// for tests and simulations. How long the keeper waits is not affected. now must be safe for
-// concurrent use.
+// WithClock makes the generator and the keeper ask now for the time instead of the system clock, for tests and
+// simulations; the generator is randflake.Strict then, so that runs repeat. How long the keeper waits is not affected. now
+// must be safe for concurrent use.
 func WithClock(now func() time.Time) Option { return func(s *settings) { s.clock = now } }
 
 // newSettings applies options to the defaults. The line that says that IDs will soon stop must
