@@ -12,9 +12,8 @@ const maxDigits = 13
 
 // Parse opens the text form of a masked ID, exactly as String gives it: 1 to 13 base32hex digits in
 // lower case, without leading zeros. Everything else is an error that wraps ErrInvalidID, and so is
-// a text that opens to a negative value or one that the space's Check refuses. Such an error holds
-// neither the inner value nor what Check said, but [errors.Is] finds the latter.
-func Parse[S Space, T Inner](text string) (ID[S, T], error) {
+// what the Open of the space's Masker refuses.
+func Parse[S Space[T], T Inner](text string) (ID[S, T], error) {
 	var id ID[S, T]
 	err := id.parse(text)
 	return id, err

@@ -39,7 +39,7 @@ func open(ctx context.Context, dir string, log *slog.Logger) (*shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	orderCipher = randflake.NewCipher(key)
+	orderMasker = newMasker(key)
 	db, err := sql.Open("sqlite", database+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)")
 	if err != nil {
 		return nil, err
