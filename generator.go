@@ -14,11 +14,10 @@ import (
 
 // A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied.
 //
-// The way to an ID is short. Each processor has a shard with a block of IDs, made ahead for the
-// current second; Generate takes one. When the block is used up, the shard encrypts the next part
-// of a run of raw values; when the run is used up or the second has passed, it claims a new run
-// from the cursor, the one word that all shards share and that makes IDs unique. A timer of the
-// process publishes the current second.
+// The way to an ID is short. Each processor has a shard with a block of IDs, made ahead for the current second;
+// Generate takes one. When the block is used up, the shard encrypts the next part of a run of raw values; when the run
+// is used up or the second has passed, it claims a new run from the cursor: one word, shared by all shards, that only
+// grows, so that no two IDs are the same. A timer of the process publishes the current second.
 type Generator struct {
 	state   atomic.Pointer[state]
 	cipher  *Cipher
@@ -55,32 +54,31 @@ type state struct {
 // An Option changes how New makes a generator.
 type Option func(*Generator)
 
-// WithClock makes the generator ask now for the time, on every call, instead of the system clock.
-// It is meant for tests and simulations. Each change of second, back and forth too, drops what is
-// left of the runs of values that processors have claimed: a small part of a second's IDs each.
+// WithClock makes the generator ask now for the time, on every call, instead of the system clock. It is meant for tests
+// and simulations. Each change of second, back and forth too, drops what is left of the runs of values that processors
+// have claimed: a small part of a second's IDs each.
 func WithClock(now func() time.Time) Option {
 	return func(g *Generator) { g.now = now }
 }
 
-// Strict makes each ID open to a raw value that is larger than all before it under the same lease, whichever goroutine asks:
-// seconds in order, and within one the nodes, and for each node its sequence. So with WithClock a test gets the same IDs in
-// each run. All goroutines share the cursor then, and an ID costs a few times as much.
+// Strict makes each ID open to a raw value that is larger than all before it under the same lease, whichever goroutine
+// asks: seconds in order, and within one the nodes, and for each node its sequence. So with WithClock a test gets the
+// same IDs in each run. All goroutines share the cursor then, and an ID costs a few times as much.
 func Strict() Option {
 	return func(g *Generator) { g.strict = true }
 }
 
-// OnRefusal has f called with the error whenever there is no ID for Generate or Fill, and whenever Wait
-// or FillWait looks for one in vain, in any goroutine. What keeps the generator's lease
-// learns that way, without delay, that another one is needed. f must return quickly and must not use
-// the generator.
+// OnRefusal has f called with the error whenever there is no ID for Generate or Fill, and whenever Wait or FillWait
+// looks for one in vain, in any goroutine. The keeper of the generator's lease thus learns without delay that it needs
+// another one. f must return quickly and must not use the generator.
 func OnRefusal(f func(err error)) Option {
 	return func(g *Generator) { g.refused = f }
 }
 
-// New returns a generator that makes IDs under a lease. The caller sees to it that no other
-// generator with the same secret ever has a lease that shares both a node and a second with this
-// one: package lease does that. A lease that can't be is an error that wraps ErrInvalidLease, a secret
-// that is unset one that wraps ErrInvalidSecret, and an option that is nil one that wraps ErrInvalidOption.
+// New returns a generator that makes IDs under a lease. The caller sees to it that no other generator with the same
+// secret ever has a lease that shares both a node and a second with this one: package lease does that. A lease that
+// can't be is an error that wraps ErrInvalidLease, a secret that is unset one that wraps ErrInvalidSecret, and an
+// option that is nil one that wraps ErrInvalidOption.
 func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if secret.IsZero() {
 		return nil, errZeroSecret
@@ -116,9 +114,8 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, past ui
 	return st
 }
 
-// Generate returns a new ID. It never waits for time or I/O: when no ID can be proven unique it
-// returns one of ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife and
-// ErrClosed.
+// Generate returns a new ID. It never waits for time or I/O: when no ID can be proven unique it returns one of
+// ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife and ErrClosed.
 func (g *Generator) Generate() (ID, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
@@ -151,8 +148,8 @@ func (g *Generator) generateSlowly() (id ID, raw Raw, err error) {
 	return id, raw, err
 }
 
-// fromShard calls take with this processor's shard and the present second until it has taken what it
-// wants. The clock is never asked while pinned.
+// fromShard calls take with the shard of the current P and the present second until take reports that it is done or
+// fails. The clock is never asked while pinned.
 func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bool) (ok bool, err error)) error {
 	now, fresh := g.glance()
 	for {
@@ -179,9 +176,8 @@ func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bo
 	}
 }
 
-// Fill fills dst with new IDs and returns how many it made: n IDs are good even when err is not
-// nil, and err, one of Generate's errors, says why n < len(dst). For many IDs at once it is much
-// faster than Generate.
+// Fill fills dst with new IDs and returns how many it made: n IDs are good even when err is not nil, and err, one of
+// Generate's errors, says why n < len(dst). For many IDs at once it is much faster than Generate.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	defer func() { g.filled.Add(uint64(n)) }()
 	now, fresh := g.glance()
@@ -207,13 +203,12 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 	return n, nil
 }
 
-// Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the
-// clock to catch up after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It
-// returns the other errors at once, and when ctx ends first an error that wraps both the cause of
-// that and the reason for the wait.
+// Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the clock to catch up
+// after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It returns the other errors at once, and
+// when ctx ends first an error that wraps both the cause of that and the reason for the wait.
 //
-// Callers that wait, here or in FillWait, are served in the order in which they came. Generate and Fill
-// take no place in that line, and may take IDs that a waiting caller would have got.
+// Callers that wait, here or in FillWait, are served in the order in which they came. Generate and Fill take no place
+// in that line, and may take IDs that a waiting caller would have got.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	if g.line.Empty() {
 		if id, err := g.Generate(); g.pause(err) == 0 {
@@ -225,8 +220,8 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	return id[0], err
 }
 
-// FillWait is Fill, but waits as Wait does, until dst is full: n IDs are good even when err is not nil.
-// Callers that come later are served after that.
+// FillWait is Fill, but waits as Wait does, until dst is full: n IDs are good even when err is not nil. Callers that
+// come later are served after that.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	if g.line.Empty() {
 		if n, err = g.Fill(dst); g.pause(err) == 0 {
@@ -256,8 +251,8 @@ func (g *Generator) pause(err error) time.Duration {
 	return 0
 }
 
-// Extend moves the end of the lease to a later one; the nodes stay the same. An earlier end is an
-// error that wraps ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
+// Extend moves the end of the lease to a later one; the nodes stay the same. An earlier end is an error that wraps
+// ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
 func (g *Generator) Extend(end time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -280,15 +275,13 @@ func (g *Generator) Extend(end time.Time) error {
 	return nil
 }
 
-// Replace goes on with another lease. It returns the last second that IDs made under the old one
-// carry, now or ever, or the second before its start when there are none: from then on the old
-// nodes can be leased to somebody else.
+// Replace goes on with another lease. It returns the last second that IDs made under the old one carry, now or ever, or
+// the second before its start when there are none: from then on the old nodes can be leased again, by any caller.
 //
-// A lease that shares nodes with the old one must start after that second; otherwise, and when the
-// lease is no lease, Replace returns an error that wraps ErrInvalidLease and the old lease stays in
-// force. After Close it returns ErrClosed. Like any lease, the new one must not share a node and a
-// second with leases that were used before, this generator's earlier ones included: only the one in
-// force is compared.
+// A lease that shares nodes with the old one must start after that second; otherwise, and when the lease is no lease,
+// Replace returns an error that wraps ErrInvalidLease and the old lease stays in force. After Close it returns
+// ErrClosed. Like any lease, the new one must not share a node and a second with leases that were used before, this
+// generator's earlier ones included: only the one in force is compared.
 func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	if err := lease.check(); err != nil {
 		return time.Time{}, err
@@ -310,9 +303,9 @@ func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	return lastUsed, nil
 }
 
-// Freeze ends the lease at once, as if its end were the second after the last one that was used: no ID is
-// made until Replace, and each one that is asked for is refused with ErrLeaseEnded. It is for when somebody else turns out to hold
-// the same lease. After Close it does nothing.
+// Freeze ends the lease at once, as if its end were the second after the last one that was used: no ID is made until
+// Replace, and each one that is asked for is refused with ErrLeaseEnded. It is for a lease that turns out to be held by
+// another process too. After Close it does nothing.
 func (g *Generator) Freeze() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -335,8 +328,8 @@ func (g *Generator) Freeze() {
 // freeze makes the lease of st one that is over, before any second.
 func (st *state) freeze() { st.frozen, st.bounds.end = true, math.MinInt64 }
 
-// Ready returns nil if an ID can be made at present, and otherwise the error that Generate would return
-// once no processor has IDs in hand. It makes no ID and counts as no refusal.
+// Ready returns nil if an ID can be made at present, and otherwise the error that Generate would return once no
+// processor has IDs in hand. It makes no ID and counts as no refusal.
 func (g *Generator) Ready() error {
 	for {
 		st := g.state.Load()
@@ -353,9 +346,10 @@ func (g *Generator) Ready() error {
 	}
 }
 
-// Issued returns how many IDs the generator has handed out since New, for statistics. It never goes
-// down. It misses IDs at most that are being handed out at the moment: when the lease is replaced, the
-// generator closed or GOMAXPROCS grown, it may miss those for good, one for each goroutine that was at it.
+// Issued returns how many IDs the generator has handed out since New, for statistics. It never goes down. It is exact
+// while no goroutine is making IDs, and otherwise may not count the ones that are being handed out at that moment. If
+// just then the lease is replaced, the generator closed or GOMAXPROCS grown, they may never be counted: at most one for
+// each goroutine in a call.
 func (g *Generator) Issued() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -379,9 +373,9 @@ func (*Generator) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
 // Cipher returns the cipher of the generator's secret, which opens its IDs.
 func (g *Generator) Cipher() *Cipher { return g.cipher }
 
-// Close ends the generator: Generate returns ErrClosed from now on. It returns the last second that
-// IDs made under the lease in force carry, now or ever, or the second before its start when there
-// are none. Another Close returns the same second and ErrClosed.
+// Close ends the generator: Generate returns ErrClosed from now on. It returns the last second that IDs made under the
+// lease in force carry, now or ever, or the second before its start when there are none. Another Close returns the same
+// second and ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -395,8 +389,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	return g.lastUsed, nil
 }
 
-// grow gives every processor a shard, after GOMAXPROCS has grown. What the old shards hold is not
-// handed out any more.
+// grow gives every processor a shard, after GOMAXPROCS has grown. What the old shards hold is not handed out any more.
 func (g *Generator) grow(st *state) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -409,16 +402,15 @@ func (g *Generator) grow(st *state) {
 	}
 }
 
-// replaced reports whether st, whose cursor is frozen, has been replaced, once those who are at it
-// are through.
+// replaced waits for a call of Replace, Freeze or Close that froze the cursor of st, and reports whether it replaced
+// st.
 func (g *Generator) replaced(st *state) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.state.Load() != st
 }
 
-// glance returns the current Unix second, and whether it was read just now; the published second
-// may be late.
+// glance returns the current Unix second, and whether it was read just now; the published second may be late.
 func (g *Generator) glance() (second int64, fresh bool) {
 	if g.now == nil {
 		return coarse.Seconds.Glance(), false
@@ -442,7 +434,7 @@ func (g *Generator) time() time.Time {
 	return g.now()
 }
 
-// refuse passes err on, after telling whoever wants to know.
+// refuse returns err, after passing it to the function that OnRefusal was given.
 func (g *Generator) refuse(err error) error {
 	if err == errFrozen {
 		err = ErrExhausted // all 2^64 values are used up

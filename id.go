@@ -10,24 +10,23 @@ import (
 	"github.com/randflake/randflake/internal/digits"
 )
 
-// An ID is a 64-bit identifier. Its decimal form is that of a signed 64-bit integer, which a
-// BIGINT column holds; its text form is the unsigned value in base32hex (RFC 4648 section 7),
-// in lower case, without padding and without leading zeros: 1 to 13 digits, and "0" for zero.
+// An ID is a 64-bit identifier. Its decimal form is that of a signed 64-bit integer, which a BIGINT column holds; its
+// text form is the unsigned value in base32hex (RFC 4648 section 7), in lower case, without padding and without leading
+// zeros: 1 to 13 digits, and "0" for zero.
 //
-// IDs have no order that means anything: without the secret nobody can tell which came first.
+// The order of IDs means nothing: without the secret nobody can tell which one was made first.
 type ID int64
 
-// maxDigits is the length of the longest text form: 13 digits of 5 bits hold 64 bits, and the
-// first of 13 is at most 'f'.
+// maxDigits is the length of the longest text form: 13 digits of 5 bits hold 64 bits, and the first of 13 is at most
+// 'f'.
 const maxDigits = 13
 
 const base32hex = "0123456789abcdefghijklmnopqrstuv"
 
 var digitValues = digits.Values(base32hex)
 
-// Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: upper
-// case, leading zeros, padding, white space, signs and values of more than 64 bits are errors that wrap
-// ErrInvalidID.
+// Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: upper case, leading zeros,
+// padding, white space, signs and values of more than 64 bits are errors that wrap ErrInvalidID.
 func Parse(text string) (ID, error) { return parse(text) }
 
 // MustParse is Parse for constants and tests: it panics with Parse's error.
@@ -91,8 +90,8 @@ func (id ID) String() string {
 	return string(text)
 }
 
-// AppendText appends the text form to b. Its error is always nil. (To make all digits at once, in a word, took
-// 8 ns less: nothing to feel, 0.1 s when the command writes ten million IDs.)
+// AppendText appends the text form to b. Its error is always nil. (To make all digits at once, in a word, took 8 ns
+// less: nothing to feel, 0.1 s when the command writes ten million IDs.)
 func (id ID) AppendText(b []byte) ([]byte, error) {
 	var text [maxDigits]byte
 	at, value := maxDigits-1, uint64(id)
@@ -122,8 +121,8 @@ func set[T string | []byte](id *ID, text T) error {
 	return nil
 }
 
-// AppendBinary appends the ID's 8 bytes to b, in little-endian order: the cipher's output block
-// as the format defines it. Its error is always nil.
+// AppendBinary appends the ID's 8 bytes to b, in little-endian order: the cipher's output block as the format defines
+// it. Its error is always nil.
 func (id ID) AppendBinary(b []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint64(b, uint64(id)), nil
 }
@@ -142,16 +141,15 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the text form as a JSON string: JavaScript's numbers would round the
-// integer.
+// MarshalJSON returns the text form as a JSON string: JavaScript's numbers would round the integer.
 func (id ID) MarshalJSON() ([]byte, error) {
 	b := append(make([]byte, 0, maxDigits+2), '"')
 	b, _ = id.AppendText(b)
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads the text form from a JSON string, as Parse does, or the decimal form, signed or
-// unsigned, from a JSON integer. As is the custom, null changes nothing.
+// UnmarshalJSON reads the text form from a JSON string, as Parse does, or the decimal form, signed or unsigned, from a
+// JSON integer. As is the custom, null changes nothing.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {

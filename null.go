@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// A Null is an ID or none: NULL in a column, null in JSON, left out by omitzero. The zero Null is none. It is for any ID
-// of this module, and columns are of the kind that the ID itself reads and writes.
+// A Null is an ID or none: NULL in a column, null in JSON, left out by omitzero. The zero Null is none. It is for any
+// ID of this module, and columns are of the kind that the ID itself reads and writes.
 type Null[T driver.Valuer] struct {
 	V     T
 	Valid bool // whether V is there

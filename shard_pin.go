@@ -4,7 +4,8 @@ package randflake
 
 import "github.com/randflake/randflake/internal/pin"
 
-// An ownerLock is nothing: a goroutine that is pinned to a P has that one's hand to itself, and the goroutine of a Local its.
+// An ownerLock does nothing: a shard's hand is used only by the goroutine that is pinned to its P, and a Local's only
+// by its caller.
 type ownerLock struct{}
 
 func (ownerLock) Lock()   {}
@@ -15,8 +16,8 @@ type shards struct{ list []shard }
 
 func newShards(n int) shards { return shards{make([]shard, n)} }
 
-// pin returns the shard of the current P, or nil when there is none for it. Either way unpin must
-// follow, with nothing between them that blocks or allocates.
+// pin returns the shard of the current P, or nil when there is none for it. Either way unpin must follow, with nothing
+// between them that blocks or allocates.
 func (s *shards) pin() *shard {
 	if p := pin.Pin(); uint(p) < uint(len(s.list)) {
 		return &s.list[p]

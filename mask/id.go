@@ -6,21 +6,21 @@ import "github.com/randflake/randflake"
 // goroutine: a struct without fields does. While it returns nil, masking and opening are errors that wrap ErrNoCipher.
 type Space[T Inner] interface{ Masker() *Masker[T] }
 
-// Inner is what an ID can hold: an integer that fits a BIGINT, such as snowflake.ID, or randflake.Raw.
-// A signed one is never negative.
+// Inner is what an ID can hold: an integer that fits a BIGINT, such as snowflake.ID, or randflake.Raw. A signed one is
+// never negative.
 type Inner interface{ ~int64 | ~uint64 }
 
-// An ID holds the inner ID of something in the space S, and shows the masked one. IDs are equal when
-// their inner IDs are; the zero ID holds zero. They have no order: compare what Inner returns. IDs of two
-// spaces can't be converted into each other.
+// An ID holds the inner ID of something in the space S, and shows the masked one. IDs are equal when their inner IDs
+// are; the zero ID holds zero. They have no order: compare what Inner returns. IDs of two spaces can't be converted
+// into each other.
 type ID[S Space[T], T Inner] struct {
 	_      [0]*S
 	_      [0]*T
 	veiled randflake.ID
 }
 
-// Of returns the ID with the given inner value. A negative one has no masked form, nor can it be
-// written to a database: the errors wrap ErrInvalidID.
+// Of returns the ID with the given inner value. A negative one has no masked form, nor can it be written to a database:
+// the errors wrap ErrInvalidID.
 func Of[S Space[T], T Inner](inner T) ID[S, T] { return ID[S, T]{veiled: veil(randflake.Raw(inner))} }
 
 // Inner gives the inner value away.

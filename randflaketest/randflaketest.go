@@ -1,5 +1,5 @@
-// Package randflaketest makes IDs for unit tests, without a store, a secret and a disk: at a time that a test sets, and the
-// same ones in each run.
+// Package randflaketest makes IDs for unit tests, without a store, a secret and a disk: at a time that a test sets, and
+// the same ones in each run.
 //
 // The secret is in the source of this package. Such IDs are for tests alone.
 package randflaketest
@@ -27,8 +27,8 @@ func Secret() randflake.Secret {
 	return secret
 }
 
-// New returns a generator that goes by the clock: at most 131,072 IDs, of node 0, until that moves on, from 2025 to 2057. A
-// clock that is set back by more than 10 seconds gets randflake.ErrClockBackward.
+// New returns a generator that goes by the clock: at most 131,072 IDs, of node 0, until that moves on, from 2025 to
+// 2057. A clock that is set back by more than 10 seconds gets randflake.ErrClockBackward.
 func New(t testing.TB, clock *leasetest.Clock) *randflake.Generator {
 	t.Helper()
 	lease := randflake.Lease{Start: newYear(2025), End: newYear(2058)}
@@ -40,9 +40,10 @@ func New(t testing.TB, clock *leasetest.Clock) *randflake.Generator {
 	return generator
 }
 
-// Keep returns a keeper that goes by the clock, on a store in memory that no other one uses: for code that takes a keeper.
-// The test closes it at its end. When the clock moves by more than the TTL at once, there are no IDs until the keeper
-// has another lease, some milliseconds later. For stores that fail, and for a keeper's logs, see leasetest.NewMemory.
+// Keep returns a keeper that goes by the clock, on a store in memory that no other one uses: for code that takes a
+// keeper. The test closes it at its end. When the clock moves by more than the TTL at once, there are no IDs until the
+// keeper has another lease, some milliseconds later. For stores that fail, and for a keeper's logs, see
+// leasetest.NewMemory.
 func Keep(t testing.TB, clock *leasetest.Clock, options ...lease.Option) *lease.Keeper {
 	t.Helper()
 	options = append([]lease.Option{lease.WithClock(clock.Now), lease.WithLogger(slog.New(slog.DiscardHandler))}, options...)

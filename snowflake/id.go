@@ -13,10 +13,9 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the time.
-// In layouts of 63 bits or fewer, which is all but Discord's among the presets, it fits an int64 and is
-// never negative there. Its text form is decimal, of 1 to 20 digits; for text that sorts as IDs do see
-// Base32, Base58 and Base62.
+// An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the time. In layouts of 63
+// bits or fewer, which is all but Discord's among the presets, it fits an int64 and is never negative there. Its text
+// form is decimal, of 1 to 20 digits; for text that sorts as IDs do see Base32, Base58 and Base62.
 //
 // Only a [Layout] can tell what an ID holds.
 type ID uint64
@@ -27,8 +26,8 @@ type NullID = randflake.Null[ID]
 // maxDigits is the length of the longest decimal form.
 const maxDigits = 20
 
-// Parse reads the decimal form of an ID. Each ID has exactly one: leading zeros, signs, white space
-// and values of more than 64 bits are errors that wrap ErrInvalidID.
+// Parse reads the decimal form of an ID. Each ID has exactly one: leading zeros, signs, white space and values of more
+// than 64 bits are errors that wrap ErrInvalidID.
 func Parse(text string) (ID, error) { return parse(text) }
 
 // MustParse is Parse for constants and tests: it panics with Parse's error.
@@ -73,8 +72,8 @@ func (id ID) MarshalText() ([]byte, error) {
 // UnmarshalText is Parse.
 func (id *ID) UnmarshalText(text []byte) error { return set(id, text) }
 
-// AppendBinary appends the ID's 8 bytes to b, in big-endian order, so that they sort as IDs do. The
-// error is always nil.
+// AppendBinary appends the ID's 8 bytes to b, in big-endian order, so that they sort as IDs do. The error is always
+// nil.
 func (id ID) AppendBinary(b []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(b, uint64(id)), nil
 }
@@ -93,15 +92,14 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the decimal form as a JSON string: JavaScript's numbers would round IDs of more
-// than 53 bits. The error is always nil.
+// MarshalJSON returns the decimal form as a JSON string: JavaScript's numbers would round IDs of more than 53 bits. The
+// error is always nil.
 func (id ID) MarshalJSON() ([]byte, error) {
 	b := strconv.AppendUint(append(make([]byte, 0, maxDigits+2), '"'), uint64(id), 10)
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads the decimal form from a JSON string or a JSON integer. As is the custom, null
-// changes nothing.
+// UnmarshalJSON reads the decimal form from a JSON string or a JSON integer. As is the custom, null changes nothing.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -117,9 +115,9 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return set(id, data)
 }
 
-// Value returns the ID as an int64, for a BIGINT column, or in its decimal form where it does not fit:
-// such an ID needs a BIGINT UNSIGNED, a NUMERIC(20) or a text column. To write another text form pass
-// Base32() or the like. The error is always nil.
+// Value returns the ID as an int64, for a BIGINT column, or in its decimal form where it does not fit: such an ID needs
+// a BIGINT UNSIGNED, a NUMERIC(20) or a text column. To write another text form pass Base32() or the like. The error is
+// always nil.
 func (id ID) Value() (driver.Value, error) {
 	if id > math.MaxInt64 {
 		return id.String(), nil
@@ -127,9 +125,9 @@ func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads an ID from an integer column, signed or not, or the decimal form from a text column or
-// from a driver that returns integers as text. A negative number is an error that wraps ErrInvalidID.
-// For a column that may be NULL use a NullID.
+// Scan reads an ID from an integer column, signed or not, or the decimal form from a text column or from a driver that
+// returns integers as text. A negative number is an error that wraps ErrInvalidID. For a column that may be NULL use a
+// NullID.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:

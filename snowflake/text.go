@@ -7,9 +7,9 @@ import (
 	"github.com/randflake/randflake/internal/digits"
 )
 
-// The short text forms are numbers to the base of 32, 58 or 62, whose digits are in the order of
-// ASCII, and which are padded with the digit for zero to the width of the largest ID. So they sort
-// as IDs do, byte by byte, and each ID has exactly one.
+// The short text forms are numbers to the base of 32, 58 or 62, whose digits are in the order of ASCII, and which are
+// padded with the digit for zero to the width of the largest ID. So they sort as IDs do, byte by byte, and each ID has
+// exactly one.
 const (
 	digits32 = "0123456789abcdefghijklmnopqrstuv"
 	digits58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -48,8 +48,8 @@ func (id ID) Base58() string { return string(id.AppendBase58(make([]byte, 0, wid
 // Base62 returns 11 digits of 0-9, A-Z and a-z, in this order.
 func (id ID) Base62() string { return string(id.AppendBase62(make([]byte, 0, width62))) }
 
-// ParseBase32 reads what Base32 wrote. Anything else, such as upper case or missing zeros, is an
-// error that wraps ErrInvalidID.
+// ParseBase32 reads what Base32 wrote. Anything else, such as upper case or missing zeros, is an error that wraps
+// ErrInvalidID.
 func ParseBase32(text string) (ID, error) { return radix32.parse(text) }
 
 // ParseBase58 reads what Base58 wrote. Anything else is an error that wraps ErrInvalidID.

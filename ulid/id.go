@@ -8,9 +8,9 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// An ID is a ULID: 6 bytes of Unix milliseconds and 10 of entropy, both big-endian, so that bytes sort
-// as IDs do. Its text form is 26 digits of Crockford's base32 in upper case, which sorts the same. To and
-// from the type of github.com/oklog/ulid/v2 it is a conversion.
+// An ID is a ULID: 6 bytes of Unix milliseconds and 10 of entropy, both big-endian, so that bytes sort as IDs do. Its
+// text form is 26 digits of Crockford's base32 in upper case, which sorts the same. To and from the type of
+// github.com/oklog/ulid/v2 it is a conversion.
 type ID [16]byte
 
 // A NullID is an ID or none, for columns that may be NULL and JSON that may be null.
@@ -37,13 +37,12 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// Value returns the ID's 16 bytes, for a column such as BINARY(16) or BYTEA. For a text column pass
-// String(), and for one of UUIDs FormatUUID(id).
+// Value returns the ID's 16 bytes, for a column such as BINARY(16) or BYTEA. For a text column pass String(), and for
+// one of UUIDs FormatUUID(id).
 func (id ID) Value() (driver.Value, error) { return id[:], nil }
 
-// Scan reads an ID from a column of 16 bytes, or the text form from a text column; their lengths tell
-// them apart. Anything else is an error that wraps ErrInvalidID. For a column that may be NULL use a
-// NullID.
+// Scan reads an ID from a column of 16 bytes, or the text form from a text column; their lengths tell them apart.
+// Anything else is an error that wraps ErrInvalidID. For a column that may be NULL use a NullID.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case []byte:

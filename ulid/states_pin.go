@@ -14,8 +14,8 @@ func processors() int { return runtime.GOMAXPROCS(0) }
 // pinnedStates are one state for each P.
 type pinnedStates []ownedState
 
-// pin returns the state of the current P, to which it pins the caller, or nil when there is none for it. Unless
-// it is nil, unpin must follow, with nothing between them that blocks or allocates.
+// pin returns the state of the current P, to which it pins the caller, or nil when there is none for it. Unless it is
+// nil, unpin must follow, with nothing between them that blocks or allocates.
 func (s pinnedStates) pin() *ownedState {
 	if len(s) == 0 {
 		return nil

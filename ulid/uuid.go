@@ -17,8 +17,8 @@ func AppendUUID(dst []byte, id ID) []byte {
 	return dst
 }
 
-// FormatUUID returns the ID in the text form of UUIDs: 8-4-4-4-12 lower-case hexadecimal digits
-// (RFC 9562, section 4). It sorts as the ID does. It carries no version: read as a UUID, most IDs are of no known one.
+// FormatUUID returns the ID in the text form of UUIDs: 8-4-4-4-12 lower-case hexadecimal digits (RFC 9562, section 4).
+// It sorts as the ID does. It carries no version: read as a UUID, most IDs are of no known one.
 //
 // To the 16 bytes of a UUID, as columns and libraries take them, and back, an ID is a conversion: [16]byte(id), ID(uuid).
 func FormatUUID(id ID) string {
@@ -26,8 +26,8 @@ func FormatUUID(id ID) string {
 	return string(AppendUUID(text[:0], id))
 }
 
-// ParseUUID reads what FormatUUID wrote, also in upper case. Every UUID is a ULID; of a UUID version 7 the time is right
-// too, as both begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7). Its error wraps ErrInvalidUUID.
+// ParseUUID reads what FormatUUID wrote, also in upper case. Every UUID is a ULID; of a UUID version 7 the time is
+// right too, as both begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7). Its error wraps ErrInvalidUUID.
 func ParseUUID(text string) (ID, error) {
 	invalid := func(why string) (ID, error) {
 		return ID{}, fmt.Errorf("%w: %.64q: %s", ErrInvalidUUID, text, why)

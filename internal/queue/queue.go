@@ -13,8 +13,8 @@ import (
 // shortestPause keeps a queue from spinning when a clock does not move.
 const shortestPause = 100 * time.Microsecond
 
-// A Queue is a line of callers. All callers that can be served at a time are served in one go, by one goroutine,
-// as it takes longer to wake up one after the other than to serve them.
+// A Queue is a line of callers. All callers that can be served at a time are served in one go, by one goroutine, as it
+// takes longer to wake up one after the other than to serve them.
 type Queue struct {
 	name   string
 	length atomic.Int64 // of line, read without mu
@@ -38,12 +38,12 @@ func New(name string) *Queue { return &Queue{name: name} }
 // Empty reports whether no caller waits.
 func (q *Queue) Empty() bool { return q.length.Load() == 0 }
 
-// Wait calls try until it returns a pause of 0, and returns its error. Before that try returns why it
-// failed and how long to wait before it may be of use to try again.
+// Wait calls try until it returns a pause of 0, and returns its error. Before that try returns why it failed and how
+// long to wait before it may be of use to try again.
 //
-// Calls of try are one at a time, in any goroutine: the first one is at once when the line is empty, and otherwise when all
-// callers that came before are through. When ctx ends first, Wait leaves the line and returns an error that wraps both the
-// cause of that and the reason for the wait.
+// Calls of try are one at a time, in any goroutine: the first one is at once when the line is empty, and otherwise when
+// all callers that came before are through. When ctx ends first, Wait leaves the line and returns an error that wraps
+// both the cause of that and the reason for the wait.
 func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err error)) error {
 	c := &caller{try: try, served: make(chan struct{})}
 	place := q.join(c)
