@@ -192,9 +192,7 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 			encryptRun(st.cipher.keys, asUint64(dst[n:n+int(taken)]), start)
 			n += int(taken)
 			now, fresh = g.glance()
-		case err == errFrozen && g.replaced(st):
-			now, fresh = g.read(), true
-		case !fresh:
+		case err == errFrozen && g.replaced(st), !fresh:
 			now, fresh = g.read(), true
 		default:
 			return n, g.refuse(err)

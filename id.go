@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/randflake/randflake/internal/digits"
+	"github.com/randflake/randflake/internal/idtext"
 )
 
 // An ID is a 64-bit identifier. Its decimal form is that of a signed 64-bit integer, which a BIGINT column holds; its
@@ -23,56 +23,34 @@ const maxDigits = 13
 
 const base32hex = "0123456789abcdefghijklmnopqrstuv"
 
-var digitValues = digits.Values(base32hex)
+var digitValues = idtext.Values(base32hex)
 
 // Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: upper case, leading zeros,
 // padding, white space, signs and values of more than 64 bits are errors that wrap ErrInvalidID.
 func Parse(text string) (ID, error) { return parse(text) }
 
 // MustParse is Parse for constants and tests: it panics with Parse's error.
-func MustParse(text string) ID {
-	id, err := Parse(text)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
+func MustParse(text string) ID { return idtext.Must(Parse(text)) }
 
 func parse[T string | []byte](text T) (ID, error) {
 	if len(text) == 0 || len(text) > maxDigits {
-		return 0, lengthError(len(text))
+		return 0, fmt.Errorf("%w: want 1 to %d base32hex digits, got %d characters", ErrInvalidID, maxDigits, len(text))
 	}
 	var value uint64
 	for i := 0; i < len(text); i++ {
 		digit := digitValues[text[i]]
-		if digit == digits.None {
-			return 0, digitError(string(text), i)
+		if digit == idtext.None {
+			return 0, fmt.Errorf("%w: %q: character %d is not a base32hex digit in lower case (0-9, a-v)", ErrInvalidID, text, i+1)
 		}
 		value = value<<5 | uint64(digit)
 	}
 	switch {
 	case text[0] == '0' && len(text) > 1:
-		return 0, zeroError(string(text))
+		return 0, fmt.Errorf("%w: %q: want no leading zeros", ErrInvalidID, text)
 	case len(text) == maxDigits && text[0] > 'f':
-		return 0, overflowError(string(text))
+		return 0, fmt.Errorf("%w: %q is more than 64 bits: the first of 13 digits is at most f", ErrInvalidID, text)
 	}
 	return ID(value), nil
-}
-
-func lengthError(length int) error {
-	return fmt.Errorf("%w: want 1 to %d base32hex digits, got %d characters", ErrInvalidID, maxDigits, length)
-}
-
-func digitError(text string, i int) error {
-	return fmt.Errorf("%w: %q: character %d is not a base32hex digit in lower case (0-9, a-v)", ErrInvalidID, text, i+1)
-}
-
-func zeroError(text string) error {
-	return fmt.Errorf("%w: %q: want no leading zeros", ErrInvalidID, text)
-}
-
-func overflowError(text string) error {
-	return fmt.Errorf("%w: %q is more than 64 bits: the first of 13 digits is at most f", ErrInvalidID, text)
 }
 
 // IsZero reports whether id is 0, as of a variable that was never set. A generator makes that one too, once in 2^64 IDs.

@@ -31,10 +31,8 @@ func (n Null[T]) Value() (driver.Value, error) {
 
 // Scan reads NULL, or what the ID's Scan reads. An error changes nothing.
 func (n *Null[T]) Scan(src any) error {
-	return n.read(src == nil, func(v *T) error { return any(v).(scanner).Scan(src) })
+	return n.read(src == nil, func(v *T) error { return any(v).(interface{ Scan(src any) error }).Scan(src) })
 }
-
-type scanner interface{ Scan(src any) error }
 
 // MarshalJSON returns null, or the ID's JSON.
 func (n Null[T]) MarshalJSON() ([]byte, error) {

@@ -83,7 +83,7 @@ func (c *cursor) raiseFull(full uint64) (old uint64) {
 	}
 }
 
-// awaitUnit lets the unit that follows a used-up one be used in full, however late those come who wait for it, and
+// awaitUnit lets the unit that follows a used-up one be used in full, however late the callers that wait for it run, and
 // reports whether the used-up one was used so, too.
 func (c *cursor) awaitUnit(b *bounds, next uint64) (again bool) {
 	full := b.candidate(next).slot() + 1

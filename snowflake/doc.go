@@ -32,7 +32,7 @@
 //
 // # Text
 //
-// IDs are decimal in text and in JSON, where they are strings; [JavaScript53] is the layout for those who need them to
+// IDs are decimal in text and in JSON, where they are strings; [JavaScript53] is the layout for IDs that have to
 // be exact as JavaScript numbers. Base32, Base58 and Base62 are shorter and sort as IDs do; Base2, Base36 and Base64
 // are those of github.com/bwmarrin/snowflake. All forms parse strictly.
 //

@@ -31,8 +31,8 @@ var (
 // The errors of a generator. Each wraps the one of the root package that has its name, so that [errors.Is] finds it by
 // either.
 var (
-	// ErrExhausted says that the sequence has no number left, or that those which are left are for callers of Wait and
-	// FillWait, who came first. The next unit of time brings new ones.
+	// ErrExhausted says that the sequence has no number left, or none beside those for callers of Wait and FillWait that
+	// came first. The next unit of time brings new ones.
 	ErrExhausted error = &shared{"snowflake: no ID left in this unit of time: wait for the next one, run ahead of the clock, or use more workers", randflake.ErrExhausted}
 
 	// ErrLeaseNotStarted says that the clock is before the lease's first unit.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/idtext"
 )
 
 // An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the time. In layouts of 63
@@ -31,13 +32,7 @@ const maxDigits = 20
 func Parse(text string) (ID, error) { return parse(text) }
 
 // MustParse is Parse for constants and tests: it panics with Parse's error.
-func MustParse(text string) ID {
-	id, err := Parse(text)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
+func MustParse(text string) ID { return idtext.Must(Parse(text)) }
 
 // IsZero reports whether id is 0, as of a variable that was never set.
 func (id ID) IsZero() bool { return id == 0 }

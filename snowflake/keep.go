@@ -33,8 +33,8 @@ func (k *Keeper) Generator() *Generator { return k.generator }
 //
 // All IDs that must not meet, which are those in one ID space, need one store: two stores grant the same worker number.
 // All keepers of an ID space must pin the same parts too, to whichever values, because the number fills what is not
-// pinned: with 5 bits for each, worker 3 of datacenter 1 is number 35 to those who do not pin the datacenter, and 3 to
-// those who do. The other way round there is no danger: several layouts may share a store, but they share its numbers
+// pinned: with 5 bits for each, worker 3 of datacenter 1 is number 35 where the datacenter is not pinned, and 3
+// where it is. The other way round there is no danger: several layouts may share a store, but they share its numbers
 // then.
 func Keep(ctx context.Context, store lease.Store, layout *Layout, options ...KeepOption) (*Keeper, error) {
 	var k keeping

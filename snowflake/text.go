@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/randflake/randflake/internal/digits"
+	"github.com/randflake/randflake/internal/idtext"
 )
 
 // The short text forms are numbers to the base of 32, 58 or 62, whose digits are in the order of ASCII, and which are
@@ -61,7 +61,7 @@ func ParseBase62(text string) (ID, error) { return radix62.parse(text) }
 // A radix reads one of the short text forms.
 type radix struct {
 	base   uint64
-	values [256]byte // of characters as digits, or digits.None
+	values [256]byte // of characters as digits, or idtext.None
 	last   string    // the text of the largest ID
 }
 
@@ -72,7 +72,7 @@ var (
 )
 
 func newRadix(text, last string) *radix {
-	return &radix{uint64(len(text)), digits.Values(text), last}
+	return &radix{uint64(len(text)), idtext.Values(text), last}
 }
 
 func (r *radix) parse(text string) (ID, error) {
@@ -82,7 +82,7 @@ func (r *radix) parse(text string) (ID, error) {
 	var value uint64
 	for i := range len(text) {
 		digit := r.values[text[i]]
-		if digit == digits.None {
+		if digit == idtext.None {
 			return 0, fmt.Errorf("%w: %q: character %d: expected a digit of base %d", ErrInvalidID, text, i+1, r.base)
 		}
 		value = value*r.base + uint64(digit)

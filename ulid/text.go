@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/randflake/randflake/internal/digits"
+	"github.com/randflake/randflake/internal/idtext"
 )
 
 // The text form is a number to the base of 32, whose digits are Crockford's: 26 of 5 bits, of which the first is at
@@ -14,7 +14,7 @@ const (
 	textSize  = 26
 )
 
-var values = digits.Values(crockford)
+var values = idtext.Values(crockford)
 
 // Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: lower case, hyphens, the
 // letters I, L, O and U and values of more than 128 bits are errors that wrap ErrInvalidID.
@@ -25,7 +25,7 @@ func Parse(text string) (ID, error) {
 	var high, low uint64
 	for i := range len(text) {
 		digit := values[text[i]]
-		if digit == digits.None {
+		if digit == idtext.None {
 			return ID{}, fmt.Errorf("%w: %q: character %d is not a digit of Crockford's base32 in upper case (0-9, A-Z without I, L, O, U)", ErrInvalidID, text, i+1)
 		}
 		high, low = high<<5|low>>59, low<<5|uint64(digit)
@@ -40,13 +40,7 @@ func Parse(text string) (ID, error) {
 }
 
 // MustParse is Parse for constants and tests: it panics with Parse's error.
-func MustParse(text string) ID {
-	id, err := Parse(text)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
+func MustParse(text string) ID { return idtext.Must(Parse(text)) }
 
 func (id ID) text() (text [textSize]byte) {
 	high, low := binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])

@@ -1,5 +1,5 @@
-// Package digits reads digits of the text forms of IDs.
-package digits
+// Package idtext has what reading texts of IDs takes, of whichever kind.
+package idtext
 
 import "strings"
 
@@ -12,4 +12,12 @@ func Values(digits string) (values [256]byte) {
 		values[c] = byte(strings.IndexByte(digits, byte(c))) // None, which is byte(-1), where there is none
 	}
 	return values
+}
+
+// Must returns what was read, or panics with the error.
+func Must[ID any](id ID, err error) ID {
+	if err != nil {
+		panic(err)
+	}
+	return id
 }
