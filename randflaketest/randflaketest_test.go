@@ -73,6 +73,26 @@ func TestTime(t *testing.T) {
 	}
 }
 
+// A keeper whose lease ended, as the clock moved on, renews it.
+func TestKeepGoesOn(t *testing.T) {
+	clock := NewClock()
+	g := Keep(t, clock).Generator()
+	clock.Advance(time.Hour)
+	for {
+		raw, err := g.GenerateRaw()
+		switch {
+		case err == nil:
+			if got := raw.Fields().Time; !got.Equal(clock.Now()) {
+				t.Errorf("made at %v, want %v", got, clock.Now())
+			}
+			return
+		case !errors.Is(err, randflake.ErrLeaseEnded):
+			t.Fatal(err)
+		}
+		runtime.Gosched()
+	}
+}
+
 // What is open at the end of a test is closed then.
 func TestClosedAtTheEnd(t *testing.T) {
 	var generators []*randflake.Generator
