@@ -2,7 +2,11 @@
 
 package randflake
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/randflake/randflake/internal/pin"
+)
 
 // BenchmarkPin is what Generate can't do without: to be pinned to a processor and released.
 func BenchmarkPin(b *testing.B) {
@@ -13,6 +17,6 @@ func BenchmarkPin(b *testing.B) {
 
 //go:noinline
 func pinAndUnpin() {
-	procPin()
-	procUnpin()
+	pin.Pin()
+	pin.Unpin()
 }

@@ -1,9 +1,8 @@
 // Package randflake makes unique 64-bit IDs that look random.
 //
-// An ID is the encryption of (second, node, sequence) under a secret key. The cipher, SPARX-64/128, is
-// a permutation of the 64-bit values, so distinct triples give distinct IDs without asking a database;
-// and without the secret nobody can tell when, where or in which order IDs were made, or guess one.
-// With it every ID opens again.
+// An ID is the encryption of (second, node, sequence) under a secret key. The cipher, SPARX-64/128, is a permutation of
+// the 64-bit values, so distinct triples give distinct IDs without asking a database; and without the secret nobody can
+// tell when, where or in which order IDs were made, or guess one. With it every ID opens again.
 //
 //	secret, err := randflake.ParseSecret(os.Getenv("RANDFLAKE_SECRET"))
 //	store, err := filestore.Open("leases")
@@ -12,33 +11,34 @@
 //
 // # Uniqueness
 //
-// A [Generator] makes IDs under a [Lease]: a range of nodes for an interval of seconds. Under one
-// lease it hands out no triple twice, whatever goroutines and clocks do; and leases that do not share
-// both a node and a second never give the same ID under one secret. What counts is the second that is written
-// into an ID, not the moment at which it is written. So a wrong clock, a process that slept or a late
-// message can cost an error, and never a duplicate. Package lease grants such leases and keeps them.
+// A [Generator] makes IDs under a [Lease]: a range of nodes for an interval of seconds. Under one lease it hands out no
+// triple twice, whatever goroutines and clocks do; and leases that do not share both a node and a second never give the
+// same ID under one secret. What counts is the second that is written into an ID, not the moment at which it is
+// written. So a wrong clock, a process that slept or a late message can cost an error, and never a duplicate. Package
+// lease grants such leases and keeps them.
 //
-// When the next ID can't be proven unique, Generate returns an error at once: ErrExhausted,
-// ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed. Wait and FillWait wait
-// where that helps, first come, first served.
+// When the next ID can't be proven unique, Generate returns an error at once: ErrExhausted, ErrLeaseNotStarted,
+// ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed. Wait and FillWait wait where that helps, first come,
+// first served.
 //
 // # Limits
 //
-// One node makes 131,072 IDs a second at most; a lease can cover up to 131,072 nodes. The second in an
-// ID may be up to 50 ms late on a loaded machine, and more just after a pause of the process. The
-// format ends at 2058-11-05 17:10:23 UTC.
+// One node makes 131,072 IDs a second at most; a lease can cover up to 131,072 nodes. The second in an ID may be up to
+// 50 ms late on a loaded machine, and more just after a pause of the process. The format ends at 2058-11-05 17:10:23
+// UTC.
 //
-// An ID is not authenticated: any 64-bit value opens to something, and [Fields.Within] tells whether that is
-// plausible. Two secrets are two ID spaces, which may collide; [Secret.Derive] makes one for each space from a
-// master secret. The clone of a running virtual machine repeats its twin's IDs until both have tried
-// to renew their lease.
+// An ID is not authenticated: any 64-bit value opens to something, and [Fields.Within] tells whether that is plausible.
+// Two secrets are two ID spaces, which may collide; [Secret.Derive] makes one for each space from a master secret. The
+// clone of a running virtual machine repeats its twin's IDs until both have tried to renew their lease.
 //
 // # Speed
 //
-// The cipher runs on AVX-512, AVX2, NEON or SVE2, whichever the machine has, or in plain Go; see
-// [Backend]. Fill is the quickest way to many IDs, and a [Local] the quickest to many one by one. The build tag purego leaves out assembly and everything that relies on the runtime's
-// internals.
+// The cipher runs on AVX-512, AVX2, NEON or SVE2, whichever the machine has, or in plain Go; see [Backend]. The fastest
+// way to many IDs is Fill, and to many IDs one by one a [Local]. The build tag purego leaves out assembly and
+// everything that relies on the runtime's internals.
 //
-// A generator that is made in a testing/synctest bubble goes by the bubble's time, any other one by the
-// system's, wherever it is used.
+// A generator that is made in a testing/synctest bubble goes by the bubble's time, any other one by the system's,
+// wherever it is used.
+//
+// For unit tests there is package randflaketest.
 package randflake

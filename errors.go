@@ -2,11 +2,10 @@ package randflake
 
 import "errors"
 
-// The errors of this package. Those that carry more detail wrap one of these, so compare with
-// [errors.Is].
+// The errors of this package. Those that carry more detail wrap one of these, so compare with [errors.Is].
 var (
-	// ErrExhausted says that the leased nodes have no ID left in the current second. The next
-	// second brings new ones; more nodes in the lease bring more for each second.
+	// ErrExhausted says that the leased nodes have no ID left in the current second. The next second brings new ones;
+	// more nodes in the lease bring more for each second.
 	ErrExhausted = errors.New("randflake: no ID left in this second: wait for the next one or lease more nodes")
 
 	// ErrLeaseNotStarted says that the clock is before the lease's first second.
@@ -15,10 +14,10 @@ var (
 	// ErrLeaseEnded says that the clock has reached the end of the lease.
 	ErrLeaseEnded = errors.New("randflake: lease has ended: extend or replace it")
 
-	// ErrClockBackward says that the clock stands so far behind the newest ID that none can be
-	// made: more than 10 seconds, or less while that ID's second is used up. It passes when the
-	// clock has caught up, or with another lease. A processor that still has IDs in hand, made
-	// for the very second that the clock is back at, hands those out first.
+	// ErrClockBackward says that the clock stands so far behind the newest ID that none can be made: more than 10
+	// seconds, or less while that ID's second is used up. It passes when the clock has caught up, or with another
+	// lease. A processor that still has IDs in hand, made for the very second that the clock is back at, hands those
+	// out first.
 	ErrClockBackward = errors.New("randflake: clock is behind the newest ID: wait until it has caught up, or replace the lease")
 
 	// ErrClosed says that the generator was closed.
@@ -30,18 +29,17 @@ var (
 	// ErrInvalidOption says that an option can't be used; the error that wraps it says why.
 	ErrInvalidOption = errors.New("randflake: invalid option")
 
-	// ErrInvalidSecret says that a text or bytes are not a secret, or that a secret is unset. Neither text nor bytes are
-	// ever part of the error.
+	// ErrInvalidSecret says that a text or bytes are not a secret, or that a secret is unset. Neither text nor bytes
+	// are ever part of the error.
 	ErrInvalidSecret = errors.New("randflake: invalid secret")
 
 	// ErrInvalidID says that a value is not an ID, or that no ID has the given fields.
 	ErrInvalidID = errors.New("randflake: invalid ID")
 
-	// ErrImplausible says that an ID opens to fields that it would not have, had it been made where it should have been;
-	// the error that wraps it says which field.
+	// ErrImplausible says that an ID opens to a time or a node at which it can't have been made; the error that wraps
+	// it says which field.
 	ErrImplausible = errors.New("randflake: implausible ID: made up, or made with another secret or by a wrong clock")
 
-	// ErrEndOfLife says that a time lies after 2058-11-05 17:10:23 UTC, the last second that the
-	// format can hold.
+	// ErrEndOfLife says that a time lies after 2058-11-05 17:10:23 UTC, the last second that the format can hold.
 	ErrEndOfLife = errors.New("randflake: the format ends at 2058-11-05T17:10:23Z")
 )

@@ -148,6 +148,23 @@ func ExampleTextID() {
 	// true <nil>
 }
 
+// A column that may be NULL, and JSON that may be null.
+func ExampleNullID() {
+	var order struct {
+		ID     randflake.ID     `json:"id"`
+		Parent randflake.NullID `json:"parent"`
+	}
+	order.ID = randflake.MustParse("3vgoe12ccb8gh")
+	order.Parent.Scan(nil) // as rows.Scan does
+	data, _ := json.Marshal(order)
+	fmt.Println(string(data))
+	json.Unmarshal([]byte(`{"parent": "10"}`), &order)
+	fmt.Println(order.Parent.V, order.Parent.Valid)
+	// Output:
+	// {"id":"3vgoe12ccb8gh","parent":null}
+	// 10 true
+}
+
 func ExampleID_MarshalJSON() {
 	order := struct {
 		ID randflake.ID `json:"id"`

@@ -14,17 +14,17 @@ import (
 
 // A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied.
 //
-// The way to an ID is short. Each processor has a shard with a block of IDs, made ahead for the
-// current second; Generate takes one. When the block is used up, the shard encrypts the next part
-// of a run of raw values; when the run is used up or the second has passed, it claims a new run
-// from the cursor, the one word that all shards share and that makes IDs unique. A timer of the
-// process publishes the current second.
+// The way to an ID is short. Each processor has a shard with a block of IDs, made ahead for the current second;
+// Generate takes one. When the block is used up, the shard encrypts the next part of a run of raw values; when the run
+// is used up or the second has passed, it claims a new run from the cursor: one word, shared by all shards, that only
+// grows, so that no two IDs are the same. A timer of the process publishes the current second.
 type Generator struct {
 	state   atomic.Pointer[state]
 	cipher  *Cipher
 	now     func() time.Time // an injected clock, or nil
 	refused func(error)      // told of each refusal, or nil
-	line    *queue.Queue     // of those who wait
+	strict  bool             // whether IDs come from the cursor one by one
+	line    *queue.Queue     // of callers that wait
 
 	mu       sync.Mutex // held while the state is replaced
 	lastUsed time.Time  // once closed
@@ -38,7 +38,7 @@ type Generator struct {
 // A state is all that Generate needs, in one pointer. It is replaced as a whole and never changed.
 type state struct {
 	hot    shards // the shards that Generate may use without asking a clock
-	shards shards // the same, or those of a generator with an injected clock
+	shards shards // the same, or those of a generator with an injected clock or a strict order
 	closed bool
 	frozen bool   // the lease is over, whatever its end was
 	past   uint64 // IDs handed out from shards of earlier states
@@ -54,25 +54,31 @@ type state struct {
 // An Option changes how New makes a generator.
 type Option func(*Generator)
 
-// WithClock makes the generator ask now for the time, on every call, instead of the system clock.
-// It is meant for tests and simulations. Each change of second, back and forth too, drops what is
-// left of the runs of values that processors have claimed: a small part of a second's IDs each.
+// WithClock makes the generator ask now for the time, on every call, instead of the system clock. It is meant for tests
+// and simulations. Each change of second, back and forth too, drops what is left of the runs of values that processors
+// have claimed: a small part of a second's IDs each.
 func WithClock(now func() time.Time) Option {
 	return func(g *Generator) { g.now = now }
 }
 
-// OnRefusal has f called with the error whenever there is no ID for Generate or Fill, and whenever Wait
-// or FillWait looks for one in vain, in any goroutine. What keeps the generator's lease
-// learns that way, without delay, that another one is needed. f must return quickly and must not use
-// the generator.
+// Strict makes each ID open to a raw value that is larger than all before it under the same lease, whichever goroutine
+// asks: seconds in order, and within one the nodes, and for each node its sequence. So with WithClock a test gets the
+// same IDs in each run. All goroutines share the cursor then, and an ID costs a few times as much.
+func Strict() Option {
+	return func(g *Generator) { g.strict = true }
+}
+
+// OnRefusal has f called with the error whenever there is no ID for Generate or Fill, and whenever Wait or FillWait
+// looks for one in vain, in any goroutine. The keeper of the generator's lease thus learns without delay that it needs
+// another one. f must return quickly and must not use the generator.
 func OnRefusal(f func(err error)) Option {
 	return func(g *Generator) { g.refused = f }
 }
 
-// New returns a generator that makes IDs under a lease. The caller sees to it that no other
-// generator with the same secret ever has a lease that shares both a node and a second with this
-// one: package lease does that. A lease that can't be is an error that wraps ErrInvalidLease, a secret
-// that is unset one that wraps ErrInvalidSecret, and an option that is nil one that wraps ErrInvalidOption.
+// New returns a generator that makes IDs under a lease. The caller sees to it that no other generator with the same
+// secret ever has a lease that shares both a node and a second with this one: package lease does that. A lease that
+// can't be is an error that wraps ErrInvalidLease, a secret that is unset one that wraps ErrInvalidSecret, and an
+// option that is nil one that wraps ErrInvalidOption.
 func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if secret.IsZero() {
 		return nil, errZeroSecret
@@ -102,15 +108,14 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, past ui
 		runLength: runLength(lease.nodes(), shards.count()),
 		share:     2 * uint64(shards.count()),
 	}
-	if g.now == nil {
+	if g.now == nil && !g.strict {
 		st.hot = shards
 	}
 	return st
 }
 
-// Generate returns a new ID. It never waits for time or I/O: when no ID can be proven unique it
-// returns one of ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife and
-// ErrClosed.
+// Generate returns a new ID. It never waits for time or I/O: when no ID can be proven unique it returns one of
+// ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife and ErrClosed.
 func (g *Generator) Generate() (ID, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
@@ -129,6 +134,13 @@ func (g *Generator) Generate() (ID, error) {
 
 // generateSlowly is Generate, and GenerateRaw, when the shard has no ID ready.
 func (g *Generator) generateSlowly() (id ID, raw Raw, err error) {
+	if g.strict {
+		var next [1]ID
+		if _, err = g.Fill(next[:]); err == nil {
+			id, raw = next[0], g.cipher.Decrypt(next[0])
+		}
+		return id, raw, err
+	}
 	err = g.fromShard(func(s *shard, st *state, now int64, fresh bool) (ok bool, err error) {
 		id, raw, ok, err = s.take(st, now, fresh)
 		return ok, err
@@ -136,8 +148,8 @@ func (g *Generator) generateSlowly() (id ID, raw Raw, err error) {
 	return id, raw, err
 }
 
-// fromShard calls take with this processor's shard and the present second until it has taken what it
-// wants. The clock is never asked while pinned.
+// fromShard calls take with the shard of the current P and the present second until take reports that it is done or
+// fails. The clock is never asked while pinned.
 func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bool) (ok bool, err error)) error {
 	now, fresh := g.glance()
 	for {
@@ -164,9 +176,8 @@ func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bo
 	}
 }
 
-// Fill fills dst with new IDs and returns how many it made: n IDs are good even when err is not
-// nil, and err, one of Generate's errors, says why n < len(dst). For many IDs at once it is much
-// faster than Generate.
+// Fill fills dst with new IDs and returns how many it made: n IDs are good even when err is not nil, and err, one of
+// Generate's errors, says why n < len(dst). For many IDs at once it is much faster than Generate.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	defer func() { g.filled.Add(uint64(n)) }()
 	now, fresh := g.glance()
@@ -181,9 +192,7 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 			encryptRun(st.cipher.keys, asUint64(dst[n:n+int(taken)]), start)
 			n += int(taken)
 			now, fresh = g.glance()
-		case err == errFrozen && g.replaced(st):
-			now, fresh = g.read(), true
-		case !fresh:
+		case err == errFrozen && g.replaced(st), !fresh:
 			now, fresh = g.read(), true
 		default:
 			return n, g.refuse(err)
@@ -192,50 +201,43 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 	return n, nil
 }
 
-// Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the
-// clock to catch up after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It
-// returns the other errors at once, and when ctx ends first an error that wraps both the cause of
-// that and the reason for the wait.
+// Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the clock to catch up
+// after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It returns the other errors at once, and
+// when ctx ends first an error that wraps both the cause of that and the reason for the wait.
 //
-// Those who wait, here or in FillWait, are served in the order in which they came. Generate and Fill
-// take no place in that line: what they take is not there for those who wait.
-func (g *Generator) Wait(ctx context.Context) (id ID, err error) {
-	var pause time.Duration
+// Callers that wait, here or in FillWait, are served in the order in which they came. Generate and Fill take no place
+// in that line, and may take IDs that a waiting caller would have got.
+func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	if g.line.Empty() {
-		if id, err = g.Generate(); err == nil {
-			return id, nil
-		}
-		if pause = g.pause(err); pause == 0 {
-			return 0, err
+		if id, err := g.Generate(); g.pause(err) == 0 {
+			return id, err
 		}
 	}
-	var late ID // not id, which would be allocated at each call
-	err = g.line.Join(ctx, pause, err, func() (pause time.Duration, err error) {
-		late, err = g.Generate()
-		return g.pause(err), err
-	})
-	return late, err
+	var id [1]ID
+	_, err := g.fillInTurn(ctx, id[:])
+	return id[0], err
 }
 
-// FillWait is Fill, but waits as Wait does, until dst is full: n IDs are good even when err is not nil.
-// Others who wait are served when it is through.
+// FillWait is Fill, but waits as Wait does, until dst is full: n IDs are good even when err is not nil. Callers that
+// come later are served after that.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
-	var pause time.Duration
 	if g.line.Empty() {
-		if n, err = g.Fill(dst); err == nil {
-			return n, nil
-		}
-		if pause = g.pause(err); pause == 0 {
+		if n, err = g.Fill(dst); g.pause(err) == 0 {
 			return n, err
 		}
 	}
-	late := n // not n, which would be allocated at each call
-	err = g.line.Join(ctx, pause, err, func() (pause time.Duration, err error) {
-		made, err := g.Fill(dst[late:])
-		late += made
+	m, err := g.fillInTurn(ctx, dst[n:])
+	return n + m, err
+}
+
+// fillInTurn is FillWait for a caller that has to wait in line.
+func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
+	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
+		made, err := g.Fill(dst[n:])
+		n += made
 		return g.pause(err), err
 	})
-	return late, err
+	return n, err
 }
 
 // pause returns how long to wait before it helps to try again after err, or 0 when it does not.
@@ -247,8 +249,8 @@ func (g *Generator) pause(err error) time.Duration {
 	return 0
 }
 
-// Extend moves the end of the lease to a later one; the nodes stay the same. An earlier end is an
-// error that wraps ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
+// Extend moves the end of the lease to a later one; the nodes stay the same. An earlier end is an error that wraps
+// ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
 func (g *Generator) Extend(end time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -271,15 +273,13 @@ func (g *Generator) Extend(end time.Time) error {
 	return nil
 }
 
-// Replace goes on with another lease. It returns the last second that IDs made under the old one
-// carry, now or ever, or the second before its start when there are none: from then on the old
-// nodes can be leased to somebody else.
+// Replace goes on with another lease. It returns the last second that IDs made under the old one carry, now or ever, or
+// the second before its start when there are none: from then on the old nodes can be leased again, by any caller.
 //
-// A lease that shares nodes with the old one must start after that second; otherwise, and when the
-// lease is no lease, Replace returns an error that wraps ErrInvalidLease and the old lease stays in
-// force. After Close it returns ErrClosed. Like any lease, the new one must not share a node and a
-// second with leases that were used before, this generator's earlier ones included: only the one in
-// force is compared.
+// A lease that shares nodes with the old one must start after that second; otherwise, and when the lease is no lease,
+// Replace returns an error that wraps ErrInvalidLease and the old lease stays in force. After Close it returns
+// ErrClosed. Like any lease, the new one must not share a node and a second with leases that were used before, this
+// generator's earlier ones included: only the one in force is compared.
 func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	if err := lease.check(); err != nil {
 		return time.Time{}, err
@@ -301,9 +301,9 @@ func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	return lastUsed, nil
 }
 
-// Freeze ends the lease at once, as if its end were the second after the last one that was used: no ID is
-// made until Replace, and each one that is asked for is refused with ErrLeaseEnded. It is for when somebody else turns out to hold
-// the same lease. After Close it does nothing.
+// Freeze ends the lease at once, as if its end were the second after the last one that was used: no ID is made until
+// Replace, and each one that is asked for is refused with ErrLeaseEnded. It is for a lease that turns out to be held by
+// another process too. After Close it does nothing.
 func (g *Generator) Freeze() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -326,8 +326,8 @@ func (g *Generator) Freeze() {
 // freeze makes the lease of st one that is over, before any second.
 func (st *state) freeze() { st.frozen, st.bounds.end = true, math.MinInt64 }
 
-// Ready returns nil if an ID can be made at present, and otherwise the error that Generate would return
-// once no processor has IDs in hand. It makes no ID and counts as no refusal.
+// Ready returns nil if an ID can be made at present, and otherwise the error that Generate would return once no
+// processor has IDs in hand. It makes no ID and counts as no refusal.
 func (g *Generator) Ready() error {
 	for {
 		st := g.state.Load()
@@ -344,9 +344,10 @@ func (g *Generator) Ready() error {
 	}
 }
 
-// Issued returns how many IDs the generator has handed out since New, for statistics. It never goes
-// down. It misses IDs at most that are being handed out at the moment: when the lease is replaced, the
-// generator closed or GOMAXPROCS grown, it may miss those for good, one for each goroutine that was at it.
+// Issued returns how many IDs the generator has handed out since New, for statistics. It never goes down. It is exact
+// while no goroutine is making IDs, and otherwise may not count the ones that are being handed out at that moment. If
+// just then the lease is replaced, the generator closed or GOMAXPROCS grown, they may never be counted: at most one for
+// each goroutine in a call.
 func (g *Generator) Issued() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -354,9 +355,7 @@ func (g *Generator) Issued() uint64 {
 	for l := range g.locals {
 		n += l.issued()
 	}
-	if int64(n-g.reported) > 0 { // n may miss what was moving
-		g.reported = n
-	}
+	g.reported += uint64(max(int64(n-g.reported), 0)) // n may miss what was moving
 	return g.reported
 }
 
@@ -372,9 +371,9 @@ func (*Generator) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
 // Cipher returns the cipher of the generator's secret, which opens its IDs.
 func (g *Generator) Cipher() *Cipher { return g.cipher }
 
-// Close ends the generator: Generate returns ErrClosed from now on. It returns the last second that
-// IDs made under the lease in force carry, now or ever, or the second before its start when there
-// are none. Another Close returns the same second and ErrClosed.
+// Close ends the generator: Generate returns ErrClosed from now on. It returns the last second that IDs made under the
+// lease in force carry, now or ever, or the second before its start when there are none. Another Close returns the same
+// second and ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -388,8 +387,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	return g.lastUsed, nil
 }
 
-// grow gives every processor a shard, after GOMAXPROCS has grown. What the old shards hold is not
-// handed out any more.
+// grow gives every processor a shard, after GOMAXPROCS has grown. What the old shards hold is not handed out any more.
 func (g *Generator) grow(st *state) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -402,16 +400,15 @@ func (g *Generator) grow(st *state) {
 	}
 }
 
-// replaced reports whether st, whose cursor is frozen, has been replaced, once those who are at it
-// are through.
+// replaced waits for a call of Replace, Freeze or Close that froze the cursor of st, and reports whether it replaced
+// st.
 func (g *Generator) replaced(st *state) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.state.Load() != st
 }
 
-// glance returns the current Unix second, and whether it was read just now; the published second
-// may be late.
+// glance returns the current Unix second, and whether it was read just now; the published second may be late.
 func (g *Generator) glance() (second int64, fresh bool) {
 	if g.now == nil {
 		return coarse.Seconds.Glance(), false
@@ -435,7 +432,7 @@ func (g *Generator) time() time.Time {
 	return g.now()
 }
 
-// refuse passes err on, after telling whoever wants to know.
+// refuse returns err, after passing it to the function that OnRefusal was given.
 func (g *Generator) refuse(err error) error {
 	if err == errFrozen {
 		err = ErrExhausted // all 2^64 values are used up

@@ -5,9 +5,8 @@ import "sync/atomic"
 // blockSize is how many IDs are encrypted in one go, at most.
 const blockSize = 64
 
-// A hand is a block of IDs made ahead. Only its owner, a processor or a Local, touches it, so nothing
-// here is atomic but the counts, which everybody may read. Those are not on left's cache line: there
-// they made Generate take a tenth longer.
+// A hand is a block of IDs made ahead. Only its owner, a P or a Local, writes to it, so only the counts, which any
+// goroutine may read, are atomic. They are not on left's cache line: there they made Generate take a tenth longer.
 type hand struct {
 	second int64     // what the clock said when the raw values were claimed
 	left   uintptr   // IDs left: ids[:left]
@@ -16,7 +15,7 @@ type hand struct {
 	ids    [blockSize]uint64
 
 	made    atomic.Uint64 // IDs, those left included
-	dropped atomic.Uint64 // those of them that nobody got
+	dropped atomic.Uint64 // IDs of made that were never handed out
 }
 
 // fill makes n IDs from the raw values from first on. What was left is dropped.
@@ -36,9 +35,9 @@ func (h *hand) drop() {
 	}
 }
 
-// issued returns how many IDs the owner has handed out. Anybody may ask: left is a word, so that what
-// is read is what it was at some time. Words that change together are read in the order that never
-// makes for too many: made before left, which is written before it, and left before dropped.
+// issued returns how many IDs the owner has handed out. Any goroutine may call it: left is a word, so what is read is a
+// value that it really had. The three words are read in an order in which the result is never too large: made before
+// left, as fill writes left first, and left before dropped.
 func (h *hand) issued() uint64 {
 	h.lock.Lock()
 	defer h.lock.Unlock()

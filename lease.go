@@ -5,17 +5,15 @@ import (
 	"time"
 )
 
-// A Lease is the right to make IDs for a contiguous range of nodes during an interval of
-// embedded seconds. Generators whose leases do not share both a node and a second never make the
-// same ID. Each node gives 131,072 IDs a second.
+// A Lease is the right to make IDs for a contiguous range of nodes during an interval of embedded seconds. Generators
+// whose leases do not share both a node and a second never make the same ID. Each node gives 131,072 IDs a second.
 //
-// Who may hold which lease is decided elsewhere: package lease and its stores grant leases
-// that are disjoint.
+// This package does not decide who holds which lease: package lease does, and the leases that it grants are disjoint.
 type Lease struct {
 	FirstNode, LastNode uint32 // both included, at most MaxNode
 
-	// Start is the first second, End the one after the last: [Start, End), whole seconds.
-	// The earliest Start is Epoch, the latest End is MaxTimestamp + 1.
+	// Start is the first second, End the one after the last: [Start, End), whole seconds. The earliest Start is Epoch,
+	// the latest End is MaxTimestamp + 1.
 	Start, End time.Time
 }
 

@@ -7,19 +7,18 @@ import (
 	"github.com/randflake/randflake/internal/coarse"
 )
 
-// A Local makes IDs for one goroutine that wants many, one by one. It has a block of them to itself, and
-// so is quicker than Generate, which shares one with all goroutines of the processor. Otherwise it does
-// as its generator: IDs are made under that one's lease and end with it. A Local is not safe for
-// concurrent use.
+// A Local makes IDs for one goroutine that wants many, one by one. It has a block of IDs to itself, and so is faster
+// than Generator.Generate, which shares a block with all goroutines on the same P. Its IDs are made under the
+// generator's lease, and end with it. A Local is not safe for concurrent use.
 //
-// A Local holds IDs of one second, 64 at most. What it has left when the second passes, when the lease
-// changes or when the Local is no more in use is lost; there is nothing to close. A node has 131,072
-// IDs a second, so keep few Locals for a small lease.
+// A Local holds IDs of one second, 64 at most. IDs that it has left are lost when the second passes, when the lease
+// changes and when the Local is no longer in use; there is nothing to close. A node has 131,072 IDs a second, so keep
+// few Locals for a small lease.
 type Local struct {
 	own *local
 }
 
-// A local is a Local as its generator knows it, which keeps it for its count until the Local is no more in use.
+// A local is the part of a Local that its generator keeps too, to count its IDs, until the Local is no longer in use.
 type local struct {
 	current atomic.Int64 // the published second that the hand is good for
 	hand
@@ -45,7 +44,7 @@ func (g *Generator) Local() *Local {
 	return l
 }
 
-// forget has the generator keep no more of a Local than its count.
+// forget drops a Local from its generator, and adds its count to the generator's.
 func (l *local) forget() {
 	l.g.mu.Lock()
 	defer l.g.mu.Unlock()
@@ -73,14 +72,17 @@ func (l *Local) Generate() (ID, error) {
 	}
 	own.lock.Unlock()
 	id, err := own.generateSlowly()
-	runtime.KeepAlive(l) // what is not counted yet is not to be forgotten meanwhile
+	runtime.KeepAlive(l) // so that forget does not count the Local before this ID is made
 	return id, err
 }
 
-// generateSlowly is Generate when the hand is of no use, or an injected clock is to be asked. It takes a
-// new one from the run of this processor's shard, so that Locals come to the cursor no more often than
-// processors do.
+// generateSlowly is Generate when the hand is of no use, or an injected clock is to be asked. It takes a new one from
+// the run of this processor's shard, so that Locals use the cursor no more often than Ps do.
 func (l *local) generateSlowly() (id ID, err error) {
+	if l.g.strict {
+		id, _, err = l.g.generateSlowly()
+		return id, err
+	}
 	err = l.g.fromShard(func(s *shard, st *state, now int64, fresh bool) (ok bool, err error) {
 		l.lock.Lock()
 		defer l.lock.Unlock()
@@ -100,7 +102,7 @@ func (l *local) generateSlowly() (id ID, err error) {
 	return id, err
 }
 
-// refresh says what the hand is good for.
+// refresh publishes the second of the hand, so that Generate takes from it without asking.
 func (l *local) refresh() {
 	if l.g.now != nil || l.current.Load() == l.second {
 		return

@@ -9,16 +9,14 @@ import (
 	"github.com/randflake/randflake/internal/coarse"
 )
 
-// A Raw is what an ID encrypts: second, node and sequence in one integer, from high to low. Raws
-// sort by second, so that a table with Raws as its keys grows at its end. Within one second their
-// order means nothing.
+// A Raw is what an ID encrypts: second, node and sequence in one integer, from high to low. Raws sort by second, so
+// that a table with Raws as its keys grows at its end. Within one second their order means nothing.
 //
-// A Raw tells when and where it was made, and is meant to stay inside: a database may see it, the
-// world should see the ID. So a Raw prints as "[inner]" in package fmt and slog, and its JSON, text and
-// binary forms are errors, in both directions. What gives it away is Value, Fields and a
-// conversion to uint64. Package fmt does not ask the value for the verb %p, which go vet objects
-// to, nor a value in an unexported field: package mask has a type for struct fields that hides its
-// value there too, and shows the ID.
+// A Raw tells when and where it was made, and is meant to stay inside: a database may see it, the world should see the
+// ID. So a Raw prints as "[inner]" in package fmt and slog, and its JSON, text and binary forms are errors, in both
+// directions. What gives it away is Value, Fields and a conversion to uint64. Package fmt does not ask the value for
+// the verb %p, which go vet objects to, nor a value in an unexported field: package mask has a type for struct fields
+// that hides its value there too, and shows the ID.
 //
 // Encrypt and Decrypt of a [Cipher] lead from a Raw to the ID and back, and can't fail:
 //
@@ -26,8 +24,8 @@ import (
 //	raw := cipher.Decrypt(id)
 type Raw uint64
 
-// GenerateRaw is Generate for those who keep the unencrypted value: what it returns and the ID that
-// Generate would have returned are the same one, and both are used up. It costs as much as Generate.
+// GenerateRaw is Generate for a caller that keeps the unencrypted value. It uses up one ID, and returns what that ID
+// opens to. It costs as much as Generate.
 func (g *Generator) GenerateRaw() (Raw, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
@@ -80,13 +78,12 @@ func (*Raw) UnmarshalBinary([]byte) error { return errInner }
 
 // Value returns the raw value as a signed integer with the same 64 bits, for a BIGINT column.
 //
-// From 2041-10-31 22:21:52 UTC on the highest bit is set, and BIGINTs are negative. ORDER BY id
-// then puts the new rows, in order among themselves, before all older ones, and id > $1 misses
-// them; ORDER BY id < 0, id puts them last. In an unsigned column (MySQL's BIGINT UNSIGNED, written
-// as uint64(r)) the order holds to the end of the format, in 2058.
+// From 2041-10-31 22:21:52 UTC on the highest bit is set, and BIGINTs are negative. ORDER BY id then puts the new rows,
+// in order among themselves, before all older ones, and id > $1 misses them; ORDER BY id < 0, id puts them last. In an
+// unsigned column (MySQL's BIGINT UNSIGNED, written as uint64(r)) the order holds to the end of the format, in 2058.
 func (r Raw) Value() (driver.Value, error) { return int64(r), nil }
 
-// Scan reads an integer column, as Scan of ID does. For a column that may be NULL use sql.Null[Raw].
+// Scan reads an integer column, as Scan of ID does. For a column that may be NULL use a Null[Raw].
 func (r *Raw) Scan(src any) error {
 	value, err := scanInteger(src)
 	if err != nil {

@@ -14,14 +14,16 @@ import (
 	"strings"
 )
 
-// A Secret is the 128-bit key of one ID space. Whoever has it can open every ID of that space
-// and predict the next ones; two secrets are two spaces, whose IDs may collide.
+// A Secret is the 128-bit key of one ID space. It opens every ID of that space, and predicts the next ones; two secrets
+// are two spaces, whose IDs may collide.
 //
-// A Secret prints as "[redacted]" in package fmt, in slog, as JSON and as text, and what does not ask it, such as a
-// traceback, the verb %w or a printer of unexported fields, sees an address. Hex alone gives it away.
+// A Secret prints as "[redacted]" in package fmt, in slog, as JSON and as text. Code that prints it without calling its
+// methods, such as a traceback, the verb %w or a printer of unexported fields, shows an address. Only Hex gives it
+// away.
 //
 // The zero Secret is unset. What needs a secret refuses it with an error that wraps ErrInvalidSecret, or panics with
-// one where it has no error to return: NewCipher and the methods CheckValue, Derive and Hex. No Secret is 16 zero bytes.
+// one where it has no error to return: NewCipher and the methods CheckValue, Derive and Hex. No Secret is 16 zero
+// bytes.
 //
 // Compare secrets with Equal: == tells only whether one is a copy of the other.
 type Secret struct {
@@ -53,9 +55,9 @@ func SecretFromBytes(b []byte) (Secret, error) {
 	return Secret{&at}, nil
 }
 
-// ParseSecret reads a secret from 32 hexadecimal digits, or from the base64 of its 16 bytes
-// (RFC 4648, either alphabet, with or without padding). Other text, and the text of 16 zero bytes, is an error that wraps
-// ErrInvalidSecret and does not repeat the text.
+// ParseSecret reads a secret from 32 hexadecimal digits, or from the base64 of its 16 bytes (RFC 4648, either alphabet,
+// with or without padding). Other text, and the text of 16 zero bytes, is an error that wraps ErrInvalidSecret and does
+// not repeat the text.
 func ParseSecret(text string) (Secret, error) {
 	var decoded []byte
 	var err error
@@ -99,8 +101,8 @@ func (s Secret) bytes() *[16]byte {
 
 // Derive returns the secret of one space of IDs, made from a master secret: HKDF-SHA-256 (RFC 5869) without salt, whose
 // info is the 20 bytes "randflake space key ", the version as 4 big-endian bytes, and the name of the space. A master
-// secret has a derived one for each name and version, none of which tells anything of another or of the master. Don't
-// make IDs with the master itself.
+// secret has a derived one for each name and version, and neither the master nor another derived one can be found from
+// it. Don't make IDs with the master itself.
 //
 // To rotate the key of a space, use its next version for new IDs. An ID does not say which version it was made with,
 // and versions are spaces whose IDs may collide: keep the version beside each row.
@@ -114,8 +116,8 @@ func (s Secret) Derive(space string, version uint32) Secret {
 	return Secret{&key}
 }
 
-// CheckValue returns the key check value of the secret, by which two places can find out that they have the
-// same secret, or not, without showing it: the first 8 bytes of HMAC-SHA-256 (RFC 2104) of a fixed text under the secret.
+// CheckValue returns the key check value of the secret, by which two places can find out that they have the same
+// secret, or not, without showing it: the first 8 bytes of HMAC-SHA-256 (RFC 2104) of a fixed text under the secret.
 func (s Secret) CheckValue() (check [8]byte) {
 	mac := hmac.New(sha256.New, s.bytes()[:])
 	mac.Write([]byte("randflake key check value"))

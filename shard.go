@@ -2,17 +2,17 @@ package randflake
 
 import "runtime"
 
-// A shard is one processor's: a hand of IDs to give out next, and a run of raw values, claimed from the
-// cursor in one go, from which to make more of them, block by block.
+// A shard is one processor's: a hand of IDs to give out next, and a run of raw values, claimed from the cursor in one
+// go, from which to make more of them, block by block.
 type shard struct {
 	hand
 	raw uint64   // the first raw value left in the run
 	run uint64   // raw values left in the run, claimed in the hand's second
-	_   [72]byte // keeps the next shard off this one's cache lines, and has it begin one, and has it begin one
+	_   [72]byte // keeps the next shard off this one's cache lines
 }
 
-// take returns an ID for the second now, and its raw value. It reports false when it has none and would
-// have to claim a run, unless fresh says that now was read just before.
+// take returns an ID for the second now, and its raw value. It reports false when it has none and would have to claim a
+// run, unless fresh says that now was read just before.
 func (s *shard) take(st *state, now int64, fresh bool) (id ID, raw Raw, ok bool, err error) {
 	if s.second != now || s.left == 0 {
 		first, n, err := s.claim(st, now, fresh)
@@ -25,8 +25,8 @@ func (s *shard) take(st *state, now int64, fresh bool) (id ID, raw Raw, ok bool,
 	return ID(s.ids[s.left]), Raw(s.first + uint64(s.left)), true, nil
 }
 
-// claim takes the raw values of a block from the run, and a new run from the cursor as need be. There are
-// none when that would be needed and now was not read just before.
+// claim takes the raw values of a block from the run, and a new run from the cursor as need be. There are none when
+// that would be needed and now was not read just before.
 func (s *shard) claim(st *state, now int64, fresh bool) (first, n uint64, err error) {
 	if s.second != now {
 		s.drop() // made for another second, like the run
@@ -59,9 +59,9 @@ func (s *shards) issued() (n uint64) {
 	return n
 }
 
-// runLength returns how many raw values a shard claims at once. Long runs keep processors from
-// meeting at the cursor; but what is left of a run when its second ends is lost, so it is a small
-// part of what each of them may expect of a second.
+// runLength returns how many raw values a shard claims at once. Long runs keep processors from meeting at the cursor;
+// but what is left of a run when its second ends is lost, so it is a small part of what each of them may expect of a
+// second.
 func runLength(nodes uint64, shards int) uint64 {
 	const longest = 4096
 	capacity := nodes << SequenceBits

@@ -2,18 +2,10 @@
 
 package randflake
 
-import _ "unsafe" // for go:linkname
+import "github.com/randflake/randflake/internal/pin"
 
-// Pinned to its processor (P), a goroutine can't be preempted, so it has that P's shard to itself.
-// The runtime pledges to keep these two functions: https://go.dev/issue/67401.
-
-//go:linkname procPin runtime.procPin
-func procPin() int
-
-//go:linkname procUnpin runtime.procUnpin
-func procUnpin()
-
-// An ownerLock is nothing: who is pinned, or has a Local, has its hand to itself.
+// An ownerLock does nothing: a shard's hand is used only by the goroutine that is pinned to its P, and a Local's only
+// by its caller.
 type ownerLock struct{}
 
 func (ownerLock) Lock()   {}
@@ -24,13 +16,13 @@ type shards struct{ list []shard }
 
 func newShards(n int) shards { return shards{make([]shard, n)} }
 
-// pin returns the shard of the current P, or nil when there is none for it. Either way unpin must
-// follow, with nothing between them that blocks or allocates.
+// pin returns the shard of the current P, or nil when there is none for it. Either way unpin must follow, with nothing
+// between them that blocks or allocates.
 func (s *shards) pin() *shard {
-	if p := procPin(); uint(p) < uint(len(s.list)) {
+	if p := pin.Pin(); uint(p) < uint(len(s.list)) {
 		return &s.list[p]
 	}
 	return nil
 }
 
-func (s *shards) unpin(*shard) { procUnpin() }
+func (s *shards) unpin(*shard) { pin.Unpin() }

@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 )
 
-// Without the runtime's pinning, a sync.Pool leads a goroutine to a shard that nobody else on its
-// processor is using, and a lock keeps out those whom the pool has led to the same one. The pool
-// may drop what it holds at any time: these are only pointers, the shards themselves stay.
+// Without the runtime's pinning, a goroutine gets its shard from a sync.Pool, which has a list for each P. Two
+// goroutines may get the same shard, so each locks it. The pool may drop its pointers at any time; the shards
+// themselves stay in the list.
 
-// An ownerLock is held by the one that uses a hand.
+// An ownerLock is held by the goroutine that uses a hand.
 type ownerLock = sync.Mutex
 
 // shards are one shard for each P. The zero value has none.

@@ -6,14 +6,13 @@ import (
 	"strconv"
 )
 
-// Value returns the ID as an int64, for a BIGINT column. MySQL's BIGINT UNSIGNED takes uint64(id), and a text
-// column TextID(id).
+// Value returns the ID as an int64, for a BIGINT column. MySQL's BIGINT UNSIGNED takes uint64(id), and a text column
+// TextID(id).
 func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
-// Scan reads an ID from an integer column, in whatever form the driver gives it: int64, uint64 with the
-// same 64 bits, or a decimal number, signed or unsigned, as text. It does not read the text form, which may
-// look like a decimal number: for a text column scan into a TextID. For a column that may be NULL use
-// sql.Null[ID].
+// Scan reads an ID from an integer column, in whatever form the driver gives it: int64, uint64 with the same 64 bits,
+// or a decimal number, signed or unsigned, as text. It does not read the text form, which may look like a decimal
+// number: for a text column scan into a TextID. For a column that may be NULL use a NullID.
 func (id *ID) Scan(src any) error {
 	value, err := scanInteger(src)
 	if err != nil {
@@ -23,8 +22,8 @@ func (id *ID) Scan(src any) error {
 	return nil
 }
 
-// A TextID is an ID in a text column: its Value is the text form. Elsewhere it is written as an ID is. An ID
-// converts to it and back, and so do pointers:
+// A TextID is an ID in a text column: its Value is the text form. Elsewhere it is written as an ID is. An ID converts
+// to it and back, and so do pointers:
 //
 //	db.Exec("INSERT INTO orders (id) VALUES ($1)", randflake.TextID(id))
 //	db.QueryRow("SELECT id FROM orders").Scan((*randflake.TextID)(&id))
@@ -43,7 +42,7 @@ func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalT
 func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
 
 // Scan reads the text form from a text column, as Parse does. Anything else is an error that wraps ErrInvalidID,
-// integers included. For a column that may be NULL use sql.Null[TextID].
+// integers included. For a column that may be NULL use a NullTextID.
 func (id *TextID) Scan(src any) error {
 	switch v := src.(type) {
 	case string:
@@ -54,8 +53,8 @@ func (id *TextID) Scan(src any) error {
 	return scanError(src, "a text column; an ID reads integers")
 }
 
-// scanInteger returns the 64 bits of an integer column's value. An error does not repeat the value, which may be
-// that of a Raw.
+// scanInteger returns the 64 bits of an integer column's value. An error does not repeat the value, which may be that
+// of a Raw.
 func scanInteger(src any) (uint64, error) {
 	var value uint64
 	var err error
@@ -79,7 +78,7 @@ func scanInteger(src any) (uint64, error) {
 
 func scanError(src any, want string) error {
 	if src == nil {
-		return fmt.Errorf("%w: can't scan NULL: scan into a sql.Null of this type", ErrInvalidID)
+		return fmt.Errorf("%w: can't scan NULL: scan into a randflake.Null of this type", ErrInvalidID)
 	}
 	return fmt.Errorf("%w: can't scan a %T: want %s", ErrInvalidID, src, want)
 }

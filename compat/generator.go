@@ -8,18 +8,17 @@ import (
 	root "github.com/randflake/randflake"
 )
 
-// A Generator makes IDs for one node under a lease. Its methods are safe for concurrent use; it
-// must not be copied. Only NewGenerator makes a useful one: the zero Generator has neither a lease
-// nor a secret.
+// A Generator makes IDs for one node under a lease. Its methods are safe for concurrent use; it must not be copied.
+// Only NewGenerator makes a useful one: the zero Generator has neither a lease nor a secret.
 type Generator struct {
 	inner *root.Generator
 	mu    sync.Mutex // held by UpdateLease
 
-	// TimeSource returns the current time in Unix seconds. Where it is nil the system clock is
-	// asked. It is called once for an ID, and once more when it proves to be behind.
+	// TimeSource returns the current time in Unix seconds. Where it is nil the system clock is asked. It is called once
+	// for an ID, and once more when it proves to be behind.
 	//
-	// It can be set at any time, also after IDs were made, by whoever knows that no other goroutine
-	// is using the generator just then. Whatever it says, no ID is made twice.
+	// It can be set at any time, also after IDs were made, while no other goroutine is using the generator just then.
+	// Whatever it says, no ID is made twice.
 	TimeSource func() int64
 }
 
@@ -30,14 +29,13 @@ type LeaseInfo struct {
 	LeaseEnd   int64 // the last Unix second: it is part of the lease
 }
 
-// NewGenerator returns a generator for a node and the Unix seconds from leaseStart to leaseEnd,
-// both included. The secret is 16 bytes long; the generator keeps a copy.
+// NewGenerator returns a generator for a node and the Unix seconds from leaseStart to leaseEnd, both included. The
+// secret is 16 bytes long; the generator keeps a copy.
 //
-// The errors, the first that applies: ErrInvalidLease when leaseEnd is before leaseStart;
-// ErrInvalidNode when nodeID is not in the range of 0 to RANDFLAKE_MAX_NODE; ErrInvalidLease when
-// leaseStart is before RANDFLAKE_EPOCH_OFFSET; ErrRandflakeDead when leaseEnd is after
-// RANDFLAKE_MAX_TIMESTAMP; ErrInvalidSecret when the secret has another length or is 16 zero
-// bytes, under which anybody could open the IDs: what the other package takes.
+// The errors, the first that applies: ErrInvalidLease when leaseEnd is before leaseStart; ErrInvalidNode when nodeID is
+// not in the range of 0 to RANDFLAKE_MAX_NODE; ErrInvalidLease when leaseStart is before RANDFLAKE_EPOCH_OFFSET;
+// ErrRandflakeDead when leaseEnd is after RANDFLAKE_MAX_TIMESTAMP; ErrInvalidSecret when the secret has another length
+// or is 16 zero bytes, under which anybody could open the IDs: what the other package takes.
 func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator, error) {
 	switch {
 	case leaseEnd < leaseStart:
@@ -60,10 +58,9 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 		End:       endAfter(leaseEnd),
 	}
 	g := new(Generator)
-	// One generator with one clock, which looks at TimeSource on every call. Without an injected
-	// clock Generate would be several times faster, but setting TimeSource later would then need a
-	// second generator and a hand-over between the two; and one node has no more than 131,072 IDs
-	// a second to give, which take milliseconds as it is.
+	// One generator with one clock, which looks at TimeSource on every call. Without an injected clock Generate would
+	// be several times faster, but setting TimeSource later would then need a second generator and a hand-over between
+	// the two; and one node has no more than 131,072 IDs a second to give, which take milliseconds as it is.
 	inner, err := root.New(key, lease, root.WithClock(g.now))
 	if err != nil {
 		return nil, err
@@ -129,12 +126,10 @@ func (g *Generator) GenerateString() (string, error) {
 	return EncodeString(id), nil
 }
 
-// Inspect opens an ID that was made with the generator's secret, by whatever node. The timestamp is
-// in Unix seconds.
+// Inspect opens an ID that was made with the generator's secret, by whatever node. The timestamp is in Unix seconds.
 //
-// An ID is not authenticated: every 64-bit value opens to something, and the error is nil for all
-// of them. Whether that is plausible is for the caller to judge. The zero Generator returns
-// ErrInvalidSecret.
+// An ID is not authenticated: every 64-bit value opens to something, and the error is nil for all of them. Whether that
+// is plausible is for the caller to judge. The zero Generator returns ErrInvalidSecret.
 func (g *Generator) Inspect(id int64) (timestamp, nodeID, sequence int64, err error) {
 	if g.inner == nil {
 		return 0, 0, 0, ErrInvalidSecret
@@ -152,9 +147,9 @@ func (g *Generator) InspectString(id string) (timestamp, nodeID, sequence int64,
 	return g.Inspect(value)
 }
 
-// UpdateLease moves the end of the lease to a later one, and reports whether it did: leaseStart
-// must be that of the lease, leaseEnd must be after the present one and no later than
-// RANDFLAKE_MAX_TIMESTAMP. Otherwise the lease stays as it is.
+// UpdateLease moves the end of the lease to a later one, and reports whether it did: leaseStart must be that of the
+// lease, leaseEnd must be after the present one and no later than RANDFLAKE_MAX_TIMESTAMP. Otherwise the lease stays as
+// it is.
 func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
 	if g.inner == nil || leaseEnd > RANDFLAKE_MAX_TIMESTAMP {
 		return false

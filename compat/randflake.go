@@ -1,11 +1,10 @@
 // Package randflake is a drop-in for gosuda.org/randflake v1.8: change the import path to
-// github.com/randflake/randflake/compat and nothing else. That is why the package is not named for
-// its directory: calls such as randflake.NewGenerator must go on compiling.
+// github.com/randflake/randflake/compat and nothing else. That is why the package is not named for its directory: calls
+// such as randflake.NewGenerator must go on compiling.
 //
-// IDs are the same bit for bit, so that this package opens what the other made, and the other way
-// round. Uniqueness rests on the package that this one wraps, github.com/randflake/randflake, where
-// new code is at home: there are leases of many nodes, bulk generation, and stores that grant
-// leases. What it brings here:
+// IDs are the same bit for bit, so that this package opens what the other made, and the other way round. Uniqueness
+// rests on the package that this one wraps, github.com/randflake/randflake, where new code is at home: there are leases
+// of many nodes, bulk generation, and stores that grant leases. What it brings here:
 //
 //   - No ID is made twice, however many are asked for in one second.
 //   - A clock that steps back costs errors, never a duplicate. Up to 10 seconds behind the newest
@@ -13,12 +12,12 @@
 //   - IDs of all seconds up to 2058-11-05 17:10:23 UTC open, also those after 2041-10-31, which
 //     the other package refuses.
 //
-// What else a program may notice: the sequence numbers of one second begin at 0 and come in no order
-// that means anything. [DecodeString] takes only what [EncodeString] writes, in either case and with
-// leading zeros: an empty text, padding and more than 64 bits are [ErrInvalidID]. After the last
-// second of the format [Generator.Generate] returns [ErrRandflakeDead]. The zero [Generator] returns
-// errors where it would have panicked. A secret of 16 zero bytes is [ErrInvalidSecret]. The errors read differently.
-// The other package's sparx64 has a drop-in too: package compat/sparx64.
+// What else a program may notice: the sequence numbers of one second begin at 0 and come in no order that means
+// anything. [DecodeString] takes only what [EncodeString] writes, in either case and with leading zeros: an empty text,
+// padding and more than 64 bits are [ErrInvalidID]. After the last second of the format [Generator.Generate] returns
+// [ErrRandflakeDead]. The zero [Generator] returns errors where it would have panicked. A secret of 16 zero bytes is
+// [ErrInvalidSecret]. The errors read differently. The other package's sparx64 has a drop-in too: package
+// compat/sparx64.
 //
 // # Which implementations agree
 //
@@ -32,9 +31,9 @@
 //     also trim white space and zero bytes off a secret and refuse what is left, so that 4.6% of random secrets can't be
 //     used there.
 //
-// The lease that each generator is given must be its own: no two generators with one secret,
-// whether of this package or of the former one, may ever share both a node and a second. Programs
-// that move from one package to the other have to see to that as at any restart.
+// The lease that each generator is given must be its own: no two generators with one secret, whether of this package or
+// of the former one, may ever share both a node and a second. Programs that move from one package to the other have to
+// see to that as at any restart.
 package randflake
 
 import (
@@ -43,31 +42,29 @@ import (
 	root "github.com/randflake/randflake"
 )
 
-// The layout of an ID, from the highest bit to the lowest: timestamp, node, sequence. The names
-// are those of the package that this one stands in for.
+// The layout of an ID, from the highest bit to the lowest: timestamp, node, sequence. The names are those of the
+// package that this one stands in for.
 const (
-	// RANDFLAKE_EPOCH_OFFSET is the Unix second that a timestamp of zero stands for:
-	// 2024-10-27 03:33:20 UTC.
+	// RANDFLAKE_EPOCH_OFFSET is the Unix second that a timestamp of zero stands for: 2024-10-27 03:33:20 UTC.
 	RANDFLAKE_EPOCH_OFFSET = 1730000000
 
 	RANDFLAKE_TIMESTAMP_BITS = root.TimestampBits // bits that count seconds since the epoch
 	RANDFLAKE_NODE_BITS      = root.NodeBits      // bits that name the node
 	RANDFLAKE_SEQUENCE_BITS  = root.SequenceBits  // bits that number the IDs of one second
 
-	// RANDFLAKE_MAX_TIMESTAMP is the last Unix second that an ID can carry:
-	// 2058-11-05 17:10:23 UTC.
+	// RANDFLAKE_MAX_TIMESTAMP is the last Unix second that an ID can carry: 2058-11-05 17:10:23 UTC.
 	RANDFLAKE_MAX_TIMESTAMP = RANDFLAKE_EPOCH_OFFSET + 1<<RANDFLAKE_TIMESTAMP_BITS - 1
 
 	RANDFLAKE_MAX_NODE     = root.MaxNode     // the highest node
 	RANDFLAKE_MAX_SEQUENCE = root.MaxSequence // the highest sequence number
 )
 
-// EncodeString returns the text form of an ID: the unsigned value in base32hex, in lower case,
-// without padding and without leading zeros.
+// EncodeString returns the text form of an ID: the unsigned value in base32hex, in lower case, without padding and
+// without leading zeros.
 func EncodeString(id int64) string { return root.ID(id).String() }
 
-// DecodeString reads the text form of an ID: 1 to 13 base32hex digits, 0-9 and a-v in either case,
-// of at most 64 bits. For anything else it returns ErrInvalidID.
+// DecodeString reads the text form of an ID: 1 to 13 base32hex digits, 0-9 and a-v in either case, of at most 64 bits.
+// For anything else it returns ErrInvalidID.
 func DecodeString(s string) (int64, error) {
 	id, err := strconv.ParseUint(s, 32, 64)
 	if err != nil || len(s) > 13 {

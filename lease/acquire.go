@@ -24,9 +24,9 @@ const (
 	receipts   = 256
 )
 
-// Acquire implements Store. It looks at a few cells, chosen at random, and takes one that is free or splits it:
-// two round trips. Where these are taken it looks at more, and only then at all records. Callers that are in each
-// other's way choose again.
+// Acquire implements Store. It looks at a few cells, chosen at random, and takes one that is free or splits it: two
+// round trips. Where these are taken it looks at more, and only then at all records. Callers that are in each other's
+// way choose again.
 func (l *leases) Acquire(ctx context.Context, req Request) (Record, error) {
 	a, err := l.newAcquisition(req)
 	if err != nil {
@@ -51,7 +51,7 @@ func contended(space *store.Store) error {
 	return fmt.Errorf("%w: %s: others were faster each time", ErrNoRange, space)
 }
 
-// pause lets others go first when many are at it.
+// pause lets other callers go first when many change the same cells.
 func (a *acquisition) pause(ctx context.Context) error {
 	if a.conflicts < 3 {
 		return ctx.Err()
@@ -72,7 +72,7 @@ type acquisition struct {
 	Request
 	until     int64  // the first second that IDs can't embed
 	probes    uint32 // how many cells of the right size are looked at
-	conflicts int    // how often somebody else was faster
+	conflicts int    // how often another caller was faster
 }
 
 func (l *leases) newAcquisition(req Request) (*acquisition, error) {
@@ -115,7 +115,7 @@ type sight struct {
 	item store.Item
 }
 
-// try makes one attempt. It reports false when somebody was faster.
+// try makes one attempt. It reports false when another caller was faster.
 func (a *acquisition) try(ctx context.Context) (Record, bool, error) {
 	assumed, err := a.situate(a.space.Assume())
 	if err != nil {
@@ -288,9 +288,9 @@ func (a *acquisition) fits(c cell) bool {
 	return !c.run.Closed && c.size() >= a.Nodes && c.first+uint32(a.Nodes) <= a.Below
 }
 
-// best returns the cell to take: one that is free now, the first by rank, or else one that was released in this very second
-// or later, whose lease then starts in the future. Those that somebody held long ago and never gave back come
-// last, as it may be the clock that is wrong. The choice among equals is random, so that callers part.
+// best returns the cell to take: one that is free now, the first by rank, or else one that was released in this very
+// second or later, whose lease then starts in the future. Cells whose holder seems to be gone, without having given
+// them back, come last, as it may be the clock that is wrong. The choice among equals is random, so that callers part.
 func (a *acquisition) best(s situation, seen []sight) (sight, bool) {
 	var free, later []sight
 	for _, c := range seen {
@@ -319,8 +319,8 @@ func (a *acquisition) best(s situation, seen []sight) (sight, bool) {
 	return sight{}, false
 }
 
-// rank orders the sizes of cells by what splitting one costs others: none of the right size, then little where it gives many pieces,
-// so that the next callers need not split as well; of such the smallest do, of the others the largest.
+// rank orders the sizes of cells by what splitting one costs others: none of the right size, then little where it gives
+// many pieces, so that the next callers need not split as well; of such the smallest do, of the others the largest.
 func (a *acquisition) rank(size int) int {
 	switch {
 	case size == a.Nodes:
@@ -350,8 +350,8 @@ func (a *acquisition) take(ctx context.Context, s situation, c sight, watch []st
 	return a.grant(ctx, s, granted, body, c.item, watch)
 }
 
-// pieces returns into how many cells of the wanted size to cut a cell, in advance of others who will want some: twice as
-// many as there are, more when many want some at once, but only a part of a cell that holds many.
+// pieces returns into how many cells of the wanted size to cut a cell, in advance for callers that will want some:
+// twice as many as there are, more when many want some at once, but only a part of a cell that holds many.
 func (a *acquisition) pieces(s situation, c cell) uint32 {
 	n := uint32(a.Nodes)
 	there := uint32(0)
@@ -377,9 +377,9 @@ func (a *acquisition) grant(ctx context.Context, s situation, granted Record, bo
 	return granted, true, nil
 }
 
-// A receipt tells in which cell an owner's lease is, so that it is found after a reply was lost. There
-// are a few for all owners: a later one takes the place of an older one now and then, and then a lease whose
-// reply was lost runs out unused.
+// A receipt tells in which cell an owner's lease is, so that it is found after a reply was lost. There are a few for
+// all owners: a later one takes the place of an older one now and then, and then a lease whose reply was lost runs out
+// unused.
 
 func (a *acquisition) receiptName() string {
 	return fmt.Sprintf("a/%02x", int(a.Owner[len(a.Owner)-1])%receipts)

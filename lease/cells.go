@@ -11,12 +11,12 @@ import (
 // allNodes is how many nodes there are.
 const allNodes = randflake.MaxNode + 1
 
-// The cells of a store are the ranges into which all nodes are cut, in order. In the beginning there is
-// one, of all nodes. A cell is granted as a whole; to grant fewer nodes it is split first, and free
-// cells side by side are merged to grant more.
+// The cells of a store are the ranges into which all nodes are cut, in order. In the beginning there is one, of all
+// nodes. A cell is granted as a whole; to grant fewer nodes it is split first, and free cells side by side are merged
+// to grant more.
 //
-// The cut is in the Meta of the space, which every change of a record compares. So no record changes in
-// ignorance of the cut, and no node is ever in two cells.
+// The cut is in the Meta of the space, which every change of a record compares. So no record changes in ignorance of
+// the cut, and no node is ever in two cells.
 type cells []run
 
 // A run is some cells of the same size, side by side.
@@ -25,11 +25,11 @@ type run struct {
 	Size  uint32 `json:"size"`  // nodes of a cell
 	Count uint32 `json:"count"` // cells
 
-	// Since is the newest second that any holder of these nodes was granted before they were cut so. A record
-	// that says no more than that is from before.
+	// Since is the newest second that any holder of these nodes was granted before they were cut so. A record that says
+	// no more than that is from before.
 	Since int64 `json:"since,omitempty"`
 
-	// Closed says that nothing here may be granted or renewed, because somebody is about to merge the cells.
+	// Closed says that nothing here may be granted or renewed, because a caller is about to merge the cells.
 	Closed bool `json:"closed,omitempty"`
 }
 
@@ -102,8 +102,8 @@ func (a cells) each() iter.Seq[cell] {
 	}
 }
 
-// with returns the cells with those from node first to before node end cut anew, as put says. Both must be
-// where cells begin.
+// with returns the cells with those from node first to before node end cut anew, as put says. Both must be where cells
+// begin.
 func (a cells) with(first, end uint32, put ...run) cells {
 	var all cells
 	for _, r := range a {

@@ -6,8 +6,8 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// A Holder makes IDs under a lease, and lets a [Keeper] see to the lease. The methods are safe for
-// concurrent use. They are those of randflake.Generator, and promise what those promise.
+// A Holder makes IDs under a lease, and lets a [Keeper] see to the lease. The methods are safe for concurrent use. They
+// are those of randflake.Generator, and promise what those promise.
 type Holder interface {
 	// Lease returns the lease in force.
 	Lease() randflake.Lease
@@ -15,13 +15,12 @@ type Holder interface {
 	// Extend moves the end of the lease to a later one.
 	Extend(end time.Time) error
 
-	// Replace goes on with another lease, and returns the last second that IDs made under the
-	// old one carry, now or ever, or the second before its start when there are none. When it
-	// fails the old lease stays in force.
+	// Replace goes on with another lease, and returns the last second that IDs made under the old one carry, now or
+	// ever, or the second before its start when there are none. When it fails the old lease stays in force.
 	Replace(lease randflake.Lease) (lastUsed time.Time, err error)
 
-	// Close ends the making of IDs. It returns what Replace does; another Close returns the same
-	// second and randflake.ErrClosed.
+	// Close ends the making of IDs. It returns what Replace does; another Close returns the same second and
+	// randflake.ErrClosed.
 	Close() (lastUsed time.Time, err error)
 
 	// Freeze ends the making of IDs under this lease at once, until Replace: each one is refused with

@@ -18,13 +18,13 @@ type Keeper struct {
 	generator *randflake.Generator
 }
 
-// Generator returns the generator, the same one for as long as the keeper lives. It makes IDs
-// without any detour through the keeper.
+// Generator returns the generator, the same one for as long as the keeper lives. It makes IDs without any detour
+// through the keeper.
 func (k *Keeper) Generator() *randflake.Generator { return k.generator }
 
-// A Keeping keeps a lease for a [Holder]. It renews the lease in the background, rides out outages of
-// the store, and takes another lease when this one is lost or of no more use, so that its holder
-// refuses only when no ID can be proven unique. It is safe for concurrent use.
+// A Keeping keeps a lease for a [Holder]. It renews the lease in the background, rides out outages of the store, and
+// takes another lease when this one is lost or of no more use, so that its holder refuses only when no ID can be proven
+// unique. It is safe for concurrent use.
 type Keeping struct {
 	store     Store
 	settings  settings
@@ -51,16 +51,15 @@ type Keeping struct {
 	closing  bool
 }
 
-// Keep acquires a lease from leases, starts to keep it and returns its keeper, whose generator
-// makes IDs with secret. All generators with one secret must have their leases from one store.
+// Keep acquires a lease from leases, starts to keep it and returns its keeper, whose generator makes IDs with secret.
+// All generators with one secret must have their leases from one store.
 //
-// ctx bounds the acquisition and nothing else. Keep fails with ErrInvalidRequest when an option
-// is out of range or the store does not grant leases as long as that, with randflake.ErrInvalidSecret
-// when the secret is unset, and otherwise as [Store.Acquire] does. The keeper holds a goroutine, and the lease, until Close; it does not
-// close the store.
+// ctx bounds the acquisition and nothing else. Keep fails with ErrInvalidRequest when an option is out of range or the
+// store does not grant leases as long as that, with randflake.ErrInvalidSecret when the secret is unset, and otherwise
+// as [Store.Acquire] does. The keeper holds a goroutine, and the lease, until Close; it does not close the store.
 //
-// A store that lost data grants nothing at first, so that Keep fails with ErrNoRange, and then leases
-// that start later: until their start the generator refuses with randflake.ErrLeaseNotStarted.
+// A store that lost data grants nothing at first, so that Keep fails with ErrNoRange, and then leases that start later:
+// until their start the generator refuses with randflake.ErrLeaseNotStarted.
 func Keep(ctx context.Context, leases Store, secret randflake.Secret, options ...Option) (*Keeper, error) {
 	settings, err := newSettings(options)
 	if err != nil {
@@ -74,7 +73,7 @@ func Keep(ctx context.Context, leases Store, secret randflake.Secret, options ..
 	k, err := keep(ctx, leases, settings, func(lease randflake.Lease, onRefusal func(error)) (Holder, error) {
 		options := []randflake.Option{randflake.OnRefusal(onRefusal)}
 		if settings.clock != nil {
-			options = append(options, randflake.WithClock(settings.clock))
+			options = append(options, randflake.WithClock(settings.clock), randflake.Strict())
 		}
 		g, err := randflake.New(secret, lease, options...)
 		generator = g
@@ -86,17 +85,17 @@ func Keep(ctx context.Context, leases Store, secret randflake.Secret, options ..
 	return &Keeper{k, generator}, nil
 }
 
-// KeepFor is Keep for whatever else makes IDs under a lease. It calls begin once, with the first
-// lease, and keeps the lease of the [Holder] that begin returns: closing the keeping closes the holder. If
-// begin fails, the lease goes back and KeepFor returns an error that wraps begin's. A begin that is nil, or
-// returns neither a holder nor an error, is one that wraps ErrInvalidRequest.
+// KeepFor is Keep for whatever else makes IDs under a lease. It calls begin once, with the first lease, and keeps the
+// lease of the [Holder] that begin returns: closing the keeping closes the holder. If begin fails, the lease goes back
+// and KeepFor returns an error that wraps begin's. A begin that is nil, or returns neither a holder nor an error, is
+// one that wraps ErrInvalidRequest.
 //
-// Each time that the holder refuses an ID it must call onRefusal with the error, in whichever
-// goroutine: the keeping acts on those that wrap randflake.ErrLeaseNotStarted, ErrLeaseEnded or
-// ErrClockBackward, and counts them all. onRefusal returns at once and is safe for concurrent use.
+// Each time that the holder refuses an ID it must call onRefusal with the error, in whichever goroutine: the keeping
+// acts on those that wrap randflake.ErrLeaseNotStarted, ErrLeaseEnded or ErrClockBackward, and counts them all.
+// onRefusal returns at once and is safe for concurrent use.
 //
-// All holders that could make the same IDs must have their leases from one store. With WithClock, begin
-// sees to it that the holder asks the same clock; with Until, that its IDs last as long.
+// All holders that could make the same IDs must have their leases from one store. With WithClock, begin sees to it that
+// the holder asks the same clock; with Until, that its IDs last as long.
 func KeepFor(ctx context.Context, leases Store, begin func(lease randflake.Lease, onRefusal func(error)) (Holder, error), options ...Option) (*Keeping, error) {
 	settings, err := newSettings(options)
 	if err != nil {
@@ -151,12 +150,12 @@ func (k *Keeping) begin(ctx context.Context, begin func(randflake.Lease, func(er
 	return nil
 }
 
-// Close closes the generator, ends the keeping and gives the lease back, with the last second
-// that was really used, so that somebody else can have its nodes at once. It returns an error
-// when it could not give the lease back; that is harmless, as the lease then runs out by itself.
+// Close closes the generator, ends the keeping and gives the lease back, with the last second that was really used, so
+// that another process can have its nodes at once. It returns an error when it could not give the lease back; that is
+// harmless, as the lease then runs out by itself.
 //
-// Close returns within about ten seconds, even when the store does not answer. Another Close
-// waits for the first and returns the same.
+// Close returns within about ten seconds, even when the store does not answer. Another Close waits for the first and
+// returns the same.
 func (k *Keeping) Close() error { return k.close() }
 
 func (k *Keeping) shutdown() error {
@@ -165,7 +164,7 @@ func (k *Keeping) shutdown() error {
 	k.mu.Unlock()
 	k.holder.Close()
 	k.stop()
-	// A store that does not heed its context must not hold up whoever shuts down.
+	// A store that does not heed its context must not hold up the caller.
 	patience := time.NewTimer(k.callLimit + time.Second)
 	defer patience.Stop()
 	select {
@@ -210,8 +209,7 @@ func reasonOf(err error) reason {
 	return none
 }
 
-// alarm notes why first and wakes second: whoever wakes finds the reason, or finds none and knows
-// that it was dealt with already.
+// alarm notes the reason before it wakes the loop: when the loop finds none, an earlier round dealt with it already.
 func (k *Keeping) alarm(why reason) {
 	if k.reason.Load() != uint32(why) {
 		k.reason.Store(uint32(why))

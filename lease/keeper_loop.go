@@ -13,7 +13,7 @@ import (
 // A tenure is what the background goroutine knows about its leases.
 type tenure struct {
 	held Record // the newest known state of the record under which IDs are made
-	lost bool   // somebody else may hold held's nodes after its end,
+	lost bool   // another process may hold held's nodes after its end,
 	over bool   // or even before that, so that the holder is frozen
 
 	// renewal is the token of a renewal of just that state which has an unknown outcome, and may yet arrive. All
@@ -27,7 +27,7 @@ type tenure struct {
 // clockTolerance is how far behind the newest ID the clock may be before the generator refuses.
 const clockTolerance = 10 * time.Second
 
-// run keeps the lease until ctx ends, or until somebody closes the holder under it.
+// run keeps the lease until ctx ends, or until the holder is closed by other code.
 func (k *Keeping) run(ctx context.Context) {
 	defer close(k.done)
 	for k.pace.wait(ctx, k.wake) {
@@ -46,8 +46,8 @@ func (k *Keeping) run(ctx context.Context) {
 	k.finish()
 }
 
-// trouble returns why the holder refuses at present, if it does. A refusal that was noted may be long
-// past when the pause after the last act is over, so the holder is asked.
+// trouble returns why the holder refuses at present, if it does. A refusal that was noted may be long past when the
+// pause after the last act is over, so the holder is asked.
 func (k *Keeping) trouble() (reason, error) {
 	noted := reason(k.reason.Swap(uint32(none)))
 	if noted == none && k.reported != stopped {
@@ -106,9 +106,9 @@ func (k *Keeping) renew(ctx context.Context) error {
 	return nil
 }
 
-// lose notes that the lease is lost. What was granted may be used up to its end only if all others come after
-// that: whoever else holds the same lease, as a copy of this process does, or came after it, may use the same
-// seconds. Then no ID is made until there is another lease.
+// lose notes that the lease is lost. What was granted may be used up to its end only if all others come after that:
+// another process that holds the same lease, as a copy of this one does, or came after it, may use the same seconds.
+// Then no ID is made until there is another lease.
 func (k *Keeping) lose(err error) {
 	k.tenure.lost, k.tenure.renewal = true, Token{}
 	k.count(func(s *Status) { s.Lost++; s.Held-- })
@@ -120,8 +120,8 @@ func (k *Keeping) lose(err error) {
 	}
 }
 
-// tryRenew calls the store until it knows where it stands. A renewal whose reply was lost, or that arrives
-// late, makes the next one fail with ErrLost though the lease is still ours; then Lookup tells.
+// tryRenew calls the store until it knows where it stands. A renewal whose reply was lost, or that arrives late, makes
+// the next one fail with ErrLost though the lease is still ours; then Lookup tells.
 func (k *Keeping) tryRenew(ctx context.Context) error {
 	t := &k.tenure
 	again := t.renewal != Token{}
@@ -155,8 +155,8 @@ func (k *Keeping) renewOnce(ctx context.Context) error {
 	})
 }
 
-// lookUp reads the record back after a renewal of unknown outcome, and makes it the known state if it was this
-// renewal that changed it.
+// lookUp reads the record back after a renewal of unknown outcome, and makes it the known state if it was this renewal
+// that changed it.
 func (k *Keeping) lookUp(ctx context.Context) (found bool, err error) {
 	t := &k.tenure
 	err = k.call(ctx, func(ctx context.Context) error {
@@ -172,8 +172,8 @@ func (k *Keeping) lookUp(ctx context.Context) (found bool, err error) {
 	return found, err
 }
 
-// extend lets the holder go on to the end of the known state. It may have been told of a later
-// end before, and that stays good.
+// extend lets the holder go on to the end of the known state. It may have been told of a later end before, and that
+// stays good.
 func (k *Keeping) extend() error {
 	end := k.tenure.held.Lease().End
 	if !end.After(k.holder.Lease().End) {
@@ -221,8 +221,8 @@ func (k *Keeping) acquire(ctx context.Context) (rec Record, err error) {
 	return rec, err
 }
 
-// check returns an error when rec is of no more use against why than the lease that is held. A
-// lease in place of a lost one is always of use.
+// check returns an error when rec is of no more use against why than the lease that is held. A lease in place of a lost
+// one is always of use.
 func (k *Keeping) check(rec Record, why reason) error {
 	start, now := rec.Lease().Start, k.settings.now()
 	switch {
@@ -242,8 +242,8 @@ func (k *Keeping) startsLate(rec Record) bool {
 	return rec.Lease().Start.Sub(k.settings.now()) > k.settings.ttl
 }
 
-// untilMove returns how long it is until the next lease serves better than the one that is held:
-// until it starts or the other ends.
+// untilMove returns how long it is until the next lease serves better than the one that is held: until it starts or the
+// other ends.
 func (k *Keeping) untilMove() time.Duration {
 	now := k.settings.now()
 	return min(k.tenure.next.Lease().Start.Sub(now), k.holder.Lease().End.Sub(now))
@@ -254,8 +254,8 @@ func (k *Keeping) scheduleMove() {
 	k.pace.dueIn(max(min(k.untilMove(), k.settings.ttl/3), time.Millisecond), 0)
 }
 
-// scheduleRenewal makes the next renewal due at a third of the TTL, unless the lease reaches the
-// end of what IDs can hold.
+// scheduleRenewal makes the next renewal due at a third of the TTL, unless the lease reaches the end of what IDs can
+// hold.
 func (k *Keeping) scheduleRenewal() {
 	if until, _ := untilSecond(k.settings.until); k.tenure.held.HighWater+1 >= until {
 		k.pace.due = time.Time{}
@@ -313,8 +313,8 @@ func (t *tenure) claim(lastUsed time.Time) claim { return claim{t.held, t.renewa
 // unused is the claim to a lease under which no ID was made.
 func unused(r Record) claim { return claim{r, Token{}, time.Unix(r.Start-1, 0).UTC()} }
 
-// giveBack releases a lease, or finds that there is nothing to release any more. It tries once more where a
-// renewal that was under way may have changed the record, or the first attempt may have taken effect.
+// giveBack releases a lease, or finds that there is nothing to release any more. It tries once more where a renewal
+// that was under way may have changed the record, or the first attempt may have taken effect.
 func (k *Keeping) giveBack(ctx context.Context, c claim) (err error) {
 	defer k.count(func(s *Status) { s.Held-- })
 	for range 2 {

@@ -1,7 +1,7 @@
 package lease
 
-// A Reporter says how the keeping of a lease fares, at any time and from any goroutine. A [Keeping] is
-// one. What monitoring systems read goes by this interface.
+// A Reporter says how the keeping of a lease fares, at any time and from any goroutine. A [Keeping] is one. What
+// monitoring systems read goes by this interface.
 type Reporter interface {
 	Status() Status
 }
@@ -10,8 +10,8 @@ var _ Reporter = (*Keeping)(nil)
 
 // A Metric is one number of a [Status], as monitoring systems take it.
 type Metric struct {
-	// Name is in the style of Prometheus: randflake_ and what it is, with the unit, and _total for a
-	// counter. It will not change.
+	// Name is in the style of Prometheus: randflake_ and what it is, with the unit, and _total for a counter. It will
+	// not change.
 	Name string
 
 	Help    string // a sentence
@@ -19,9 +19,8 @@ type Metric struct {
 	Value   float64
 }
 
-// Metrics returns the numbers of s, always the same ones in the same order, whatever s holds. To
-// publish them by expvar, OpenTelemetry or another system is a loop; package leaseprom has it for
-// Prometheus.
+// Metrics returns the numbers of s, always the same ones in the same order, whatever s holds. To publish them by
+// expvar, OpenTelemetry or another system is a loop; package leaseprom has it for Prometheus.
 func (s Status) Metrics() []Metric {
 	gauge := func(name, help string, value float64) Metric { return Metric{name, help, false, value} }
 	counter := func(name, help string, value uint64) Metric { return Metric{name, help, true, float64(value)} }

@@ -25,37 +25,34 @@ type settings struct {
 // shortestTTL leaves a second between renewals.
 const shortestTTL = 3 * time.Second
 
-// WithNodes makes Keep lease n contiguous nodes, 1 to 131,072, instead of one. Each gives 131,072 IDs
-// a second.
+// WithNodes makes Keep lease n contiguous nodes, 1 to 131,072, instead of one. Each gives 131,072 IDs a second.
 func WithNodes(n int) Option { return func(s *settings) { s.nodes = n } }
 
-// WithBelow makes Keep lease nodes below n only, for formats with fewer node bits than Randflake's; n is
-// 131,072 at most, and 0 for no bound.
+// WithBelow makes Keep lease nodes below n only, for formats with fewer node bits than Randflake's; n is 131,072 at
+// most, and 0 for no bound.
 func WithBelow(n uint32) Option { return func(s *settings) { s.below = n } }
 
 // WithUntil tells Keep the first second that the IDs can't embed any more, for formats that end at another time than
 // Randflake's.
 func WithUntil(end time.Time) Option { return func(s *settings) { s.until = end } }
 
-// WithTTL makes Keep lease for d instead of five minutes: whole seconds, at least three, at most what
-// the store grants. The lease is renewed each third of d, so IDs go on for more than 60% of
-// d when the store fails, and up to d passes before somebody else can have the nodes of a process
-// that crashed.
+// WithTTL makes Keep lease for d instead of five minutes: whole seconds, at least three, at most what the store grants.
+// The lease is renewed each third of d, so IDs go on for more than 60% of d when the store fails, and up to d passes
+// before another process can have the nodes of one that crashed.
 func WithTTL(d time.Duration) Option { return func(s *settings) { s.ttl = d } }
 
-// WithLogger makes the keeper write to l instead of slog.Default(), a line for each change: lease
-// acquired, replaced, lost or released, store failing and working again, no more IDs. It writes
-// nothing while things stay as they are, be they good or bad. To silence it, give it a logger
-// with slog.DiscardHandler.
+// WithLogger makes the keeper write to l instead of slog.Default(), a line for each change: lease acquired, replaced,
+// lost or released, store failing and working again, no more IDs. It writes nothing while things stay as they are, be
+// they good or bad. To silence it, give it a logger with slog.DiscardHandler.
 func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.logger = l } }
 
-// WithClock makes the generator and the keeper ask now for the time instead of the system clock,
-// for tests and simulations. How long the keeper waits is not affected. now must be safe for
-// concurrent use.
+// WithClock makes the generator and the keeper ask now for the time instead of the system clock, for tests and
+// simulations; the generator is randflake.Strict then, so that runs repeat. How long the keeper waits is not affected.
+// now must be safe for concurrent use.
 func WithClock(now func() time.Time) Option { return func(s *settings) { s.clock = now } }
 
-// newSettings applies options to the defaults. The line that says that IDs will soon stop must
-// not go unseen because nobody asked for it, hence slog.Default, as net/http does with log.
+// newSettings applies options to the defaults. The line that says that IDs will soon stop must be seen without any
+// setting, hence slog.Default, as net/http does with log.
 func newSettings(options []Option) (settings, error) {
 	s := settings{nodes: 1, ttl: 5 * time.Minute, random: randomFloat}
 	for _, option := range options {

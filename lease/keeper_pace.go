@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A pace says when the background goroutine may and must act. Its times are real ones, whatever
-// the generator's clock shows.
+// A pace says when the background goroutine may and must act. Its times are real ones, whatever the generator's clock
+// shows.
 type pace struct {
 	shortest, longest time.Duration // bounds of backoff
 	backoff           time.Duration // the pause after the next act that is not a calm one
@@ -17,8 +17,8 @@ type pace struct {
 	due   time.Time // act then even if nothing happens; zero for never
 }
 
-// newPace tries again after a sixtieth of the TTL, then less and less often, down to each sixth
-// and half of that: when the store is back, the lease is within a quarter of the TTL.
+// newPace tries again after a sixtieth of the TTL, then less and less often, down to each sixth and half of that: when
+// the store is back, the lease is within a quarter of the TTL.
 func newPace(s settings) pace {
 	p := pace{
 		shortest: max(s.ttl/60, time.Second),
@@ -34,10 +34,9 @@ func (p *pace) dueIn(d time.Duration, part float64) {
 	p.due = time.Now().Add(time.Duration(float64(d) * (1 - part + 2*part*p.random())))
 }
 
-// acted notes an act. It is calm if nothing was wrong: then the next one is free to follow when it
-// is due or wanted. After any other one there is a pause of one to one and a half times the
-// backoff, also when all calls went well, for they may not have helped. The act after the pause
-// finds out.
+// acted notes an act. It is calm if nothing was wrong: then the next one is free to follow when it is due or wanted.
+// After any other one there is a pause of one to one and a half times the backoff, also when all calls went well, for
+// they may not have helped. The act after the pause finds out.
 func (p *pace) acted(calm bool) {
 	if calm {
 		p.backoff = p.shortest
@@ -48,8 +47,8 @@ func (p *pace) acted(calm bool) {
 	p.backoff = min(2*p.backoff, p.longest)
 }
 
-// wait returns when it is time to act: after the pause if there is one, otherwise when an act is
-// due, or on wake. It returns false when ctx ends.
+// wait returns when it is time to act: after the pause if there is one, otherwise when an act is due, or on wake. It
+// returns false when ctx ends.
 func (p *pace) wait(ctx context.Context, wake <-chan struct{}) bool {
 	if !p.again.IsZero() {
 		return waitUntil(ctx, p.again, nil)

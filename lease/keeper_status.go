@@ -8,14 +8,14 @@ import (
 
 // A Status is a snapshot of how a Keeping fares.
 type Status struct {
-	// Healthy says that the lease is in force by the generator's clock, that more than a third of
-	// the TTL is left of it, and that the generator does not wait for another one. It turns false
-	// while there is still time to do something.
+	// Healthy says that the lease is in force by the generator's clock, that more than a third of the TTL is left of
+	// it, and that the generator does not wait for another one. It turns false while there is still time to do
+	// something.
 	Healthy bool
 
-	// Held is how many leases the keeper holds: 1, or 2 while it has another one and has not given the
-	// old one back yet, or 0 when the store gave its only one up or gave it to somebody else, and
-	// after Close. One that could not be given back is not held any more: it runs out.
+	// Held is how many leases the keeper holds: 1, or 2 while it has another one and has not given the old one back
+	// yet, or 0 when the store gave its only one up or gave it to another owner, and after Close. One that could not be
+	// given back is not held any more: it runs out.
 	Held int
 
 	// Record is the newest known state of the lease under which IDs are made.
@@ -24,21 +24,20 @@ type Status struct {
 	// Left is how much is left of that lease by the generator's clock, negative after its end.
 	Left time.Duration
 
-	// Err is why the last attempt to keep the lease failed, and Since when the first one did
-	// after one that went well, by the generator's clock. When the last one went well, or there
-	// was none, Err is nil.
+	// Err is why the last attempt to keep the lease failed, and Since when the first one did after one that went well,
+	// by the generator's clock. When the last one went well, or there was none, Err is nil.
 	Err   error
 	Since time.Time
 
 	// Counts since Keep.
 	Acquired, AcquisitionsFailed uint64 // leases; the first one counts
 	Renewed, RenewalsFailed      uint64 // renewals
-	Lost                         uint64 // leases that the store gave up or gave to somebody else
-	Frozen                       uint64 // those of them that could not be used to their end, as somebody else may have used the same seconds
+	Lost                         uint64 // leases that the store gave up or gave to another owner
+	Frozen                       uint64 // lost leases that were not used to their end, as another owner may have used the same seconds
 	Replaced                     uint64 // times that the generator went on with another lease
 	Released, ReleasesFailed     uint64 // leases given back; a failure costs nothing but time
 	Issued                       uint64 // IDs made, as randflake.Generator.Issued has them
-	Refusals                     uint64 // times that the generator had no ID to give, to callers who wait too
+	Refusals                     uint64 // times that the generator had no ID to give, tries of waiting callers included
 	Exhausted                    uint64 // those of them for want of nodes: randflake.ErrExhausted
 }
 

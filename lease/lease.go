@@ -1,15 +1,14 @@
 // Package lease grants node leases that are disjoint, and keeps a generator's lease alive.
 //
-// Randflake IDs are unique as long as no two generators embed the same second for the same node. A
-// [Store] sees to that. For each range of nodes that it ever granted it keeps one permanent [Record]
-// with the newest second that any holder may ever embed, and it grants the range anew only for
-// seconds after that one. What counts is the second written into an ID, never the moment at which it
-// is written, so clocks that step, processes that sleep and messages that arrive late cost
-// availability and never a duplicate.
+// Randflake IDs are unique as long as no two generators embed the same second for the same node. A [Store] sees to
+// that. For each range of nodes that it ever granted it keeps one permanent [Record] with the newest second that any
+// holder may ever embed, and it grants the range anew only for seconds after that one. What counts is the second
+// written into an ID, never the moment at which it is written, so clocks that step, processes that sleep and messages
+// that arrive late cost availability and never a duplicate.
 //
-// [On] makes a Store of whatever package store has opened: a directory, etcd, Redis, PostgreSQL or
-// MariaDB. [Keep] is what a service calls: it takes a lease from a store and hands out a generator,
-// renews the lease in the background and gives it back on Close.
+// [On] makes a Store of whatever package store has opened: a directory, etcd, Redis, PostgreSQL or MariaDB. [Keep] is
+// what a service calls: it takes a lease from a store and hands out a generator, renews the lease in the background and
+// gives it back on Close.
 package lease
 
 import (
@@ -22,36 +21,32 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A Store grants leases on node ranges. Each change of a record is one atomic and durable
-// compare-and-set: when a method returns without an error, a crash of the store can't undo what it did.
-// When it returns an error that is none of this package's or of package store's, the outcome is unknown.
-// A store does not repeat a change of unknown outcome by itself.
+// A Store grants leases on node ranges. Each change of a record is one atomic and durable compare-and-set: when a
+// method returns without an error, a crash of the store can't undo what it did. When it returns an error that is none
+// of this package's or of package store's, the outcome is unknown. A store does not repeat a change of unknown outcome
+// by itself.
 //
 // A Store is safe for concurrent use, also by many processes on the same underlying data.
 type Store interface {
-	// Acquire grants a range of req.Nodes nodes, all below req.Below if that is set, to a new owner for
-	// req.TTL, starting at the store's present or, where the range is younger than that, later; then it
-	// may be shorter. It fails with ErrInvalidRequest, with ErrNoRange when every fitting range is taken, or
-	// when the store lost data and may not grant anything yet, and with store.ErrClock or
-	// store.ErrWrongSecret.
+	// Acquire grants a range of req.Nodes nodes, all below req.Below if that is set, to a new owner for req.TTL,
+	// starting at the store's present or, where the range is younger than that, later; then it may be shorter. It fails
+	// with ErrInvalidRequest, with ErrNoRange when every fitting range is taken, or when the store lost data and may
+	// not grant anything yet, and with store.ErrClock or store.ErrWrongSecret.
 	//
-	// With an Owner in the request it may be called again after an unknown outcome: the same token gets
-	// the same lease, if that was granted.
+	// With an Owner in the request it may be called again after an unknown outcome: the same token gets the same lease,
+	// if that was granted.
 	Acquire(ctx context.Context, req Request) (Record, error)
 
-	// Renew raises the high-water mark of the lease that held describes to renewal.TTL from now; it never
-	// lowers it. It fails with a *LostError, which wraps ErrLost, when the store's record is not what
-	// held says.
+	// Renew raises the high-water mark of the lease that held describes to renewal.TTL from now; it never lowers it. It
+	// fails with a *LostError, which wraps ErrLost, when the store's record is not what held says.
 	Renew(ctx context.Context, held Record, renewal Renewal) (Record, error)
 
-	// Lookup reads the record of held's range back, after an unknown outcome: its Change tells whose change it
-	// shows. It fails as Renew does when the owner is another one. What it returns is as durable as what
-	// Renew returns.
+	// Lookup reads the record of held's range back, after an unknown outcome: its Change tells whose change it shows.
+	// It fails as Renew does when the owner is another one. What it returns is as durable as what Renew returns.
 	Lookup(ctx context.Context, held Record) (Record, error)
 
-	// Release gives the lease back, once no generator can use it any more: no owner, and the
-	// high-water mark lowered to lastUsed, the last second that was really used (the second
-	// before Start if none was). It fails as Renew does.
+	// Release gives the lease back, once no generator can use it any more: no owner, and the high-water mark lowered to
+	// lastUsed, the last second that was really used (the second before Start if none was). It fails as Renew does.
 	Release(ctx context.Context, held Record, lastUsed time.Time) error
 
 	// List returns every record, ordered by FirstNode.
@@ -60,8 +55,8 @@ type Store interface {
 	// Limits returns what the store grants at most, and from when on.
 	Limits(ctx context.Context) (Limits, error)
 
-	// Distrust is the operator's word that the data may be an older copy, as when a backup was restored:
-	// no lease is renewed that was granted before, and none is granted that starts before the floor.
+	// Distrust is the operator's word that the data may be an older copy, as when a backup was restored: no lease is
+	// renewed that was granted before, and none is granted that starts before the floor.
 	Distrust(ctx context.Context) error
 }
 
@@ -70,8 +65,8 @@ type Request struct {
 	// Nodes is how many contiguous nodes are wanted, 1 to 131,072; each gives 131,072 IDs a second.
 	Nodes int
 
-	// Below, if not 0, asks for nodes below this one only, for formats with fewer node bits than
-	// Randflake's. It is Nodes at least and 131,072 at most, which bounds nothing.
+	// Below, if not 0, asks for nodes below this one only, for formats with fewer node bits than Randflake's. It is
+	// Nodes at least and 131,072 at most, which bounds nothing.
 	Below uint32
 
 	TTL time.Duration // how long, in whole seconds, up to the store's MaxTTL
@@ -80,14 +75,14 @@ type Request struct {
 	// Randflake's end, 2058-11-05 17:10:24 UTC.
 	Until time.Time
 
-	// Owner is a fresh token, from NewToken, by which the caller holds the lease. A token serves for two
-	// minutes, and for one lease: later, or once that lease was renewed or released, it is refused with
-	// ErrInvalidRequest. So nothing that lasts, such as the name of a host, can make two
-	// processes share a lease. With the zero Token the store makes one.
+	// Owner is a fresh token, from NewToken, by which the caller holds the lease. A token serves for two minutes, and
+	// for one lease: later, or once that lease was renewed or released, it is refused with ErrInvalidRequest. So
+	// nothing that lasts, such as the name of a host, can make two processes share a lease. With the zero Token the
+	// store makes one.
 	Owner Token
 
-	// Check is the check value of the secret that is used with the lease. The first one that a store is
-	// told is the only one that it serves. The zero value says nothing of a secret.
+	// Check is the check value of the secret that is used with the lease. The first one that a store is told is the
+	// only one that it serves. The zero value says nothing of a secret.
 	Check store.CheckValue
 }
 
@@ -104,12 +99,12 @@ type Renewal struct {
 type Limits struct {
 	store.Limits
 
-	// Floor is the first second that may be granted, as data was lost or may have been; the zero Time if
-	// there is no such bound.
+	// Floor is the first second that may be granted, as data was lost or may have been; the zero Time if there is no
+	// such bound.
 	Floor time.Time
 
-	// BarredFrom and BarredTo, exclusive, bound the seconds that an operator gave up because a clock was
-	// wrong; zero Times if there are none.
+	// BarredFrom and BarredTo, exclusive, bound the seconds that an operator gave up because a clock was wrong; zero
+	// Times if there are none.
 	BarredFrom, BarredTo time.Time
 }
 
@@ -130,13 +125,11 @@ type Record struct {
 	// Start is the first second of the newest lease, in Unix seconds.
 	Start int64
 
-	// HighWater is the newest second that any holder, past or present, may ever embed, in Unix
-	// seconds.
+	// HighWater is the newest second that any holder, past or present, may ever embed, in Unix seconds.
 	HighWater int64
 }
 
-// Lease returns the interval that the holder of r may use, [Start, HighWater], as the generator
-// takes it.
+// Lease returns the interval that the holder of r may use, [Start, HighWater], as the generator takes it.
 func (r Record) Lease() randflake.Lease {
 	return randflake.Lease{
 		FirstNode: r.FirstNode,
@@ -149,10 +142,10 @@ func (r Record) Lease() randflake.Lease {
 // Nodes returns how many nodes the range has.
 func (r Record) Nodes() int { return int(r.LastNode) - int(r.FirstNode) + 1 }
 
-// The errors of stores. Those that carry more detail wrap one of these, so compare with errors.Is.
-// Those of package store may come as well.
+// The errors of stores. Those that carry more detail wrap one of these, so compare with errors.Is. Those of package
+// store may come as well.
 var (
-	// ErrLost says that the lease is held by somebody else or was released; a *LostError wraps it.
+	// ErrLost says that the lease is held by another owner or was released; a *LostError wraps it.
 	ErrLost = errors.New("lease: lease is lost")
 
 	// ErrNoRange says that no range of nodes is free.
@@ -166,10 +159,10 @@ var (
 type LostError struct {
 	FirstNode, LastNode uint32
 
-	// Others is the first second that anybody else was granted, or can be. A holder whose lease ends
-	// before that shares no second with others, and may use what it was granted. It may not when its lease ends
-	// later, or Others is 0, which says that nothing is known: somebody else holds the same lease, as a
-	// copy of the process does, or came after a copy's release.
+	// Others is the first second that another owner was granted, or can be, on these nodes. A holder whose lease ends
+	// before that shares no second with another owner, and may use its lease to the end. It must stop at once when its
+	// lease ends later, or when Others is 0, which says that this second is unknown: another process holds the same
+	// lease, as a copy of this one does, or got the nodes after a copy released them.
 	Others int64
 
 	Why string

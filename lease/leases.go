@@ -20,8 +20,8 @@ type leases struct {
 	watch watch // the newest one that was seen
 }
 
-// On returns the leases that are kept in a space. All generators with one secret must have their leases
-// from one space. Closing the space is up to the caller.
+// On returns the leases that are kept in a space. All generators with one secret must have their leases from one space.
+// Closing the space is up to the caller.
 func On(space *store.Store) Store { return &leases{space: space} }
 
 // cellsOf returns how the nodes are cut.
@@ -83,7 +83,7 @@ func (l *leases) capped(r Record) bool {
 	return b != nil && r.HighWater == b.From-1
 }
 
-// Release implements Store. Those whom a hint keeps from searching may search again.
+// Release implements Store. It takes back the hint that keeps callers from searching.
 func (l *leases) Release(ctx context.Context, held Record, lastUsed time.Time) error {
 	_, err := l.update(ctx, held, func(v *store.View, current Record) (Record, error) {
 		if held.Owner == (Token{}) || current.Owner != held.Owner || current.Version != held.Version || current.Change != held.Change {
@@ -116,7 +116,8 @@ func (l *leases) Lookup(ctx context.Context, held Record) (Record, error) {
 			continue
 		}
 		if current.Start < v.Meta.Floor {
-			// It may have been raised after a loss of data, in ignorance of who took the range over in what was lost.
+			// It may have been raised after a loss of data, by a store that had lost the record of an owner that took
+			// the range over.
 			current.HighWater = min(current.HighWater, held.HighWater)
 		}
 		return current, nil
@@ -124,8 +125,8 @@ func (l *leases) Lookup(ctx context.Context, held Record) (Record, error) {
 	return Record{}, contended(l.space)
 }
 
-// update changes the record of held's range to what decide makes of it. It begins with the assumption that
-// it is as held says, and reads it only if that fails. It returns the present by the last answer.
+// update changes the record of held's range to what decide makes of it. It begins with the assumption that it is as
+// held says, and reads it only if that fails. It returns the present by the last answer.
 func (l *leases) update(ctx context.Context, held Record, decide func(*store.View, Record) (Record, error), also ...store.Item) (now int64, err error) {
 	v := l.space.Assume(held.item())
 	current, err := l.current(v, held)
@@ -184,9 +185,9 @@ func (l *leases) read(ctx context.Context, held Record) (*store.View, Record, er
 	return nil, Record{}, contended(l.space)
 }
 
-// forgotten reports whether the store knows an older state of a record than its holder. A lease that starts
-// before the floor shows nothing: if its record is missing or an older one, that is the loss for which the
-// floor was set. Nor does one that starts or ends later than any can.
+// forgotten reports whether the store knows an older state of a record than its holder. A lease that starts before the
+// floor shows nothing: if its record is missing or an older one, that is the loss for which the floor was set. Nor does
+// one that starts or ends later than any can.
 func forgotten(v *store.View, held, current Record) bool {
 	limits := v.Meta.Limits()
 	return held.Start >= v.Meta.Floor && !v.Meta.Barred.Has(held.HighWater) &&
@@ -205,7 +206,8 @@ func (l *leases) current(v *store.View, held Record) (Record, error) {
 	}
 	c, begins := all.find(held.FirstNode)
 	if !begins || c.last() != held.LastNode || c.run.Closed {
-		// Merged with others, or split, which befits only nodes that nobody held by the clock of the one who did it.
+		// Merged with others, or split, which is done only to nodes that had no holder by the clock of the process that
+		// did it.
 		return Record{FirstNode: held.FirstNode, LastNode: held.LastNode, Version: held.Version, HighWater: c.run.Since, Start: c.run.Since + 1}, nil
 	}
 	return c.state(v.Find(recordName(held.FirstNode)), v.Meta)

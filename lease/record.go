@@ -19,8 +19,8 @@ const recordsFrom, recordsTo = "n/", "n0"
 // fiveDigits returns a node as hexadecimal digits.
 func fiveDigits(node uint32) string { return strconv.FormatUint(uint64(node)+1<<20, 16)[1:] }
 
-// item returns r as an item of the store, under the name of its first node: its numbers and tokens in the order of Record,
-// with blanks between.
+// item returns r as an item of the store, under the name of its first node: its numbers and tokens in the order of
+// Record, with blanks between.
 func (r Record) item() store.Item {
 	b := make([]byte, 0, 160)
 	b = append(strconv.AppendUint(b, uint64(r.FirstNode), 10), ' ')
@@ -57,8 +57,8 @@ func decodeRecord(item store.Item) (r Record, err error) {
 	return r, fmt.Errorf("%w: record %s is %.200q: nothing was changed", store.ErrCorrupt, item.Name, item.Body)
 }
 
-// state returns what the store knows of a cell, which may be more than its item says, or less: nothing
-// from before it was cut, and nothing of seconds that are barred.
+// state returns what the store knows of a cell, which may be more than its item says, or less: nothing from before it
+// was cut, and nothing of seconds that are barred.
 func (c cell) state(item store.Item, meta *store.Meta) (Record, error) {
 	r, err := decodeRecord(item)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// search grants whatever is left, once the cells that were tried are taken: it reads all records. When
-// no cell will do it merges free ones.
+// search grants whatever is left, once the cells that were tried are taken: it reads all records. When no cell will do
+// it merges free ones.
 func (a *acquisition) search(ctx context.Context, watch []store.Item) (Record, bool, error) {
 	v, err := a.space.Read(ctx, []string{hintName}, store.Page{})
 	if err != nil {
@@ -39,8 +39,8 @@ func (a *acquisition) search(ctx context.Context, watch []store.Item) (Record, b
 	return Record{}, false, a.refuse(ctx, s, seen)
 }
 
-// scan reads the records of the cells from node first to before node end, as they are cut in v. They need not be
-// of one moment, but each is at least as new as v.
+// scan reads the records of the cells from node first to before node end, as they are cut in v. They need not be of one
+// moment, but each is at least as new as v.
 func (l *leases) scan(ctx context.Context, v *store.View, first, end uint32) (seen []sight, err error) {
 	all, err := l.cellsOf(v.Meta)
 	if err != nil {
@@ -93,10 +93,9 @@ func (a *acquisition) window(s situation, seen []sight) (first, end uint32, ok b
 	return first, end, ok
 }
 
-// merge makes one cell of free ones side by side and grants it. First it closes them: from then on nothing in there
-// can be granted or renewed, as that would go by the cut as it was before. Then it makes sure that they
-// are still free. Cells that stay closed, because this process ends in between, are opened by another
-// search that finds nothing else.
+// merge makes one cell of free ones side by side and grants it. First it closes them: from then on nothing in there can
+// be granted or renewed, as that would go by the cut as it was before. Then it makes sure that they are still free.
+// Cells that stay closed, because this process ends in between, are opened by another search that finds nothing else.
 func (a *acquisition) merge(ctx context.Context, s situation, first, end uint32, watch []store.Item) (Record, bool, error) {
 	var closed cells
 	for c := range s.cells.each() {
@@ -147,10 +146,10 @@ func (a cells) open() (all cells, any bool) {
 	return all, any
 }
 
-// A hint spares those who come after a search that found nothing another one. Nothing is unique because of it.
+// A hint spares the callers after a search that found nothing another search. Uniqueness does not rest on it.
 type hint struct {
-	// No cell for so many Nodes below Below is free before the second Until, unless one is released or the
-	// cells are cut anew, as of the version Changes of the meta entry after its floor Heal.
+	// No cell for so many Nodes below Below is free before the second Until, unless one is released or the cells are
+	// cut anew, as of the version Changes of the meta entry after its floor Heal.
 	Nodes   int    `json:"nodes,omitempty"`
 	Below   uint32 `json:"below,omitempty"`
 	Since   int64  `json:"since,omitempty"`

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// A Token names a holder of a lease, or a change of a record. The zero Token stands for nobody.
+// A Token names a holder of a lease, or a change of a record. The zero Token stands for no holder.
 type Token [16]byte
 
-// NewToken returns a token that nobody else has: the second of now, in 6 bytes, and 10 random bytes.
+// NewToken returns a token that no other call returns: the second of now, in 6 bytes, and 10 random bytes.
 func NewToken(now time.Time) (t Token) {
 	rand.Read(t[:]) // never fails, by its contract
 	var second [8]byte

@@ -10,10 +10,9 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A watch is kept on holders that seem to have gone long ago without giving their lease back. When their
-// records advance nevertheless, and still lie far behind the clock, then it is the clock that is ahead: a
-// process that went by it would mark one range after another with seconds that are far away, and nobody
-// else could use them until then.
+// A watch is kept on holders that seem to have gone long ago without giving their lease back. When their records
+// advance nevertheless, and still lie far behind the clock, then it is the clock that is ahead: a process that went by
+// it would mark one range after another with seconds that are far away, and nobody else could use them until then.
 type watch struct {
 	At   int64     `json:"at"`
 	Seen []watched `json:"seen"`
@@ -29,10 +28,10 @@ const (
 	watchCells = 4
 )
 
-// long returns a second that is so long past that whoever held a lease up to then seems to be gone.
+// long returns a second that is so long past that a holder whose lease ended then seems to be gone.
 func (s situation) long() int64 { return s.Now - s.limits.TTL() - s.limits.Skew() }
 
-// gone reports whether somebody held the cell long ago and never gave it back.
+// gone reports whether the cell had a holder long ago that never gave it back.
 func (c sight) gone(s situation) bool { return c.Owner != (Token{}) && c.HighWater < s.long() }
 
 // watchedNames returns the records that were watched when this handle looked last, but for those in names.
@@ -90,8 +89,8 @@ func (a *acquisition) lookOut(ctx context.Context, s situation, seen []sight) (p
 	return []store.Item{{Name: watchName, Second: s.Now, Body: body}}, nil
 }
 
-// near counts holders whose records agree with the clock, among the first of all, where any advanced behind it. One process
-// that is slow must not stop those who agree with each other.
+// near counts holders whose records agree with the clock, among the first of all, where any advanced behind it. One
+// process that is slow must not stop processes that agree with each other.
 func (a *acquisition) near(ctx context.Context, s situation, advanced int) (n int, err error) {
 	if advanced == 0 {
 		return 0, nil

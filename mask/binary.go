@@ -2,8 +2,8 @@ package mask
 
 import "github.com/randflake/randflake"
 
-// AppendBinary appends the 8 bytes of the masked form to b, in little-endian order, as those of a
-// randflake.ID. It fails as AppendText does.
+// AppendBinary appends the 8 bytes of the masked form to b, in little-endian order, as those of a randflake.ID. It
+// fails as AppendText does.
 func (id ID[S, T]) AppendBinary(b []byte) ([]byte, error) {
 	masked, err := id.mask()
 	if err != nil {

@@ -16,7 +16,7 @@ type key int64
 // orders is the space of order IDs. A service has its cipher from a secret that is kept somewhere safe.
 type orders struct{}
 
-var orderCipher = cipherOf("dffd6021000000000000000000000000")
+var orderMasker = &mask.Masker[key]{Cipher: cipherOf("dffd6021000000000000000000000000"), Check: inThePast}
 
 func cipherOf(text string) *randflake.Cipher {
 	secret, err := randflake.ParseSecret(text)
@@ -26,17 +26,15 @@ func cipherOf(text string) *randflake.Cipher {
 	return randflake.NewCipher(secret)
 }
 
-func (orders) Cipher() *randflake.Cipher { return orderCipher }
+func (orders) Masker() *mask.Masker[key] { return orderMasker }
 
-// Check refuses most IDs that nobody made: keys here are milliseconds since 1970, times 2^20.
-func (orders) Check(inner key) error {
+// inThePast refuses most IDs that nobody made: keys here are milliseconds since 1970, times 2^20.
+func inThePast(inner key) error {
 	if made := time.UnixMilli(int64(inner >> 20)); made.After(time.Now().Add(time.Minute)) {
 		return errors.New("made in the future")
 	}
 	return nil
 }
-
-var _ mask.Checker[key] = orders{}
 
 type OrderID = mask.ID[orders, key]
 
@@ -65,15 +63,43 @@ func Example() {
 }
 
 func ExampleParse() {
-	id, err := mask.Parse[orders, key]("f5vh6rp7lekem")
+	id, err := mask.Parse[orders]("f5vh6rp7lekem")
 	fmt.Println(id, err)
-	_, err = mask.Parse[orders, key]("forged")
+	_, err = mask.Parse[orders]("forged")
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, mask.ErrInvalidID))
 	// Output:
 	// f5vh6rp7lekem <nil>
 	// randflake: invalid ID: "forged" opens to no plausible value: it was not masked in this space
 	// true
+}
+
+// Two tenants of one process have orders, each under a key of its own.
+func ExampleMasker() {
+	type order struct {
+		ID   randflake.ID `json:"id"` // masked
+		Item string       `json:"item"`
+	}
+	tenants := map[string]*mask.Masker[key]{
+		"one":   {Cipher: cipherOf("00000000000000000000000000000001")},
+		"other": {Cipher: cipherOf("00000000000000000000000000000002")},
+	}
+	for _, name := range []string{"one", "other"} {
+		tenant := tenants[name]
+		masked, err := tenant.Mask(7)
+		shown, _ := json.Marshal(order{masked, "tea"})
+		fmt.Println(string(shown), err)
+
+		var read order
+		json.Unmarshal(shown, &read)
+		inner, err := tenant.Open(read.ID)
+		fmt.Println(inner, err)
+	}
+	// Output:
+	// {"id":"ae17h782odp7r","item":"tea"} <nil>
+	// 7 <nil>
+	// {"id":"5h9a8nb6l03pg","item":"tea"} <nil>
+	// 7 <nil>
 }
 
 func ExampleOf() {

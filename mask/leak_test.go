@@ -29,7 +29,7 @@ func TestNothingLeaks(t *testing.T) {
 		}
 	}
 	for name, sink := range leaktest.Sinks[rawID]() {
-		if got := leaktest.Output(sink, Of[orders](randflake.Raw(inner))); leaks(got, inner) {
+		if got := leaktest.Output(sink, Of[rawOrders](randflake.Raw(inner))); leaks(got, inner) {
 			t.Errorf("%s leaks the inner raw value: %s", name, got)
 		}
 	}

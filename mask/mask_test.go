@@ -46,12 +46,12 @@ func TestRoundTrips(t *testing.T) {
 	}
 	for _, inner := range append(edges, random...) {
 		testRoundTrips[orders](t, sortable(inner&math.MaxInt64))
-		testRoundTrips[customers](t, randflake.Raw(inner))
-		testRoundTrips[customers](t, randflake.Raw(^inner))
+		testRoundTrips[customers[randflake.Raw]](t, randflake.Raw(inner))
+		testRoundTrips[customers[randflake.Raw]](t, randflake.Raw(^inner))
 	}
 }
 
-func testRoundTrips[S Space, T Inner](t *testing.T, inner T) {
+func testRoundTrips[S Space[T], T Inner](t *testing.T, inner T) {
 	t.Helper()
 	id := Of[S](inner)
 	if id.Inner() != inner || id != Of[S](inner) {
@@ -124,7 +124,7 @@ func TestRandflake(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw := orderCipher.Decrypt(id)
-	if got := Of[orders](raw).String(); got != id.String() {
+	if got := Of[rawOrders](raw).String(); got != id.String() {
 		t.Errorf("masked as %q, the ID is %q", got, id)
 	}
 }
@@ -143,7 +143,7 @@ func TestComparable(t *testing.T) {
 	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, counts) {
 		t.Errorf("as JSON keys: %s came back as %v, %v", text, back, err)
 	}
-	for _, other := range []any{ID[customers, sortable]{}, rawID{}} {
+	for _, other := range []any{ID[customers[sortable], sortable]{}, rawID{}} {
 		if reflect.TypeOf(a).ConvertibleTo(reflect.TypeOf(other)) {
 			t.Errorf("%T can be converted to %T", a, other)
 		}
@@ -188,7 +188,7 @@ func TestParseRefuses(t *testing.T) {
 		orderCipher.Encrypt(1 << 63).String(), // opens to a negative value
 	} {
 		quoted, _ := json.Marshal(text)
-		parsed, err := Parse[orders, sortable](text)
+		parsed, err := Parse[orders](text)
 		if parsed != (orderID{}) {
 			t.Errorf("Parse(%q) = %v beside an error", text, parsed)
 		}
@@ -223,9 +223,9 @@ func TestParseRefuses(t *testing.T) {
 	if id != kept {
 		t.Errorf("a failed read changed the ID to %v", id)
 	}
-	var null sql.Null[orderID]
+	var null randflake.Null[orderID]
 	if err := null.Scan(nil); err != nil || null.Valid {
-		t.Errorf("sql.Null: %v", err)
+		t.Errorf("NULL: %v", err)
 	}
 }
 
@@ -240,7 +240,7 @@ func TestNegative(t *testing.T) {
 	if text := fmt.Sprintf("%v %d", id, id); !strings.Contains(text, "negative") || strings.Contains(text, "5") {
 		t.Errorf("prints as %s", text)
 	}
-	raw := Of[orders](randflake.Raw(1<<63 + 5)) // of a second after 2041: negative as BIGINT, and fine
+	raw := Of[rawOrders](randflake.Raw(1<<63 + 5)) // of a second after 2041: negative as BIGINT, and fine
 	var back rawID
 	if v, _ := raw.Value(); back.Scan(v) != nil || back != raw {
 		t.Errorf("%d came back from the database as %d", uint64(raw.Inner()), uint64(back.Inner()))
@@ -248,7 +248,7 @@ func TestNegative(t *testing.T) {
 }
 
 // unmaskable returns the error that all ways to mask id have in common, or nil.
-func unmaskable[S Space, T Inner](id ID[S, T]) error {
+func unmaskable[S Space[T], T Inner](id ID[S, T]) error {
 	_, marshalText := id.MarshalText()
 	_, appendText := id.AppendText(nil)
 	_, marshalBinary := id.MarshalBinary()
@@ -264,10 +264,11 @@ func unmaskable[S Space, T Inner](id ID[S, T]) error {
 
 func TestNoCipher(t *testing.T) {
 	testNoCipher[keyless](t)
-	testNoCipher[Space](t) // an interface has no zero value to ask
+	testNoCipher[empty](t)
+	testNoCipher[Space[sortable]](t) // an interface has no zero value to ask
 }
 
-func testNoCipher[S Space](t *testing.T) {
+func testNoCipher[S Space[sortable]](t *testing.T) {
 	t.Helper()
 	id := Of[S](sortable(12345))
 	if err := unmaskable(id); !errors.Is(err, ErrNoCipher) {
@@ -281,7 +282,7 @@ func testNoCipher[S Space](t *testing.T) {
 	if text := id.LogValue().String(); !strings.Contains(text, "no cipher") {
 		t.Errorf("logged as %s", text)
 	}
-	_, err := Parse[S, sortable]("1")
+	_, err := Parse[S]("1")
 	for name, err := range map[string]error{
 		"Parse":           err,
 		"UnmarshalBinary": id.UnmarshalBinary(make([]byte, 8)),
@@ -307,7 +308,7 @@ func TestCheck(t *testing.T) {
 func testCheck[T Inner](t *testing.T) {
 	t.Helper()
 	good := Of[small[T]](T(999))
-	if id, err := Parse[small[T], T](good.String()); id != good || err != nil {
+	if id, err := Parse[small[T]](good.String()); id != good || err != nil {
 		t.Errorf("Parse of a plausible one: %v, %v", id, err)
 	}
 	const inner uint64 = 1234567890123456789
@@ -339,13 +340,13 @@ func TestForgeries(t *testing.T) {
 	var signed, raw, checked int
 	for range n {
 		text := randflake.ID(rand.Uint64()).String()
-		if _, err := Parse[orders, sortable](text); err == nil {
+		if _, err := Parse[orders](text); err == nil {
 			signed++
 		}
-		if _, err := Parse[orders, randflake.Raw](text); err == nil {
+		if _, err := Parse[rawOrders](text); err == nil {
 			raw++
 		}
-		if _, err := Parse[small[sortable], sortable](text); err == nil {
+		if _, err := Parse[small[sortable]](text); err == nil {
 			checked++
 		}
 	}
@@ -354,13 +355,65 @@ func TestForgeries(t *testing.T) {
 	}
 }
 
+// A null form of a masked ID shows what the ID does.
+func TestNull(t *testing.T) {
+	id := Of[orders](sortable(12345))
+	null := randflake.Null[orderID]{V: id, Valid: true}
+	data, err := json.Marshal([]any{null, randflake.Null[orderID]{}})
+	if want := fmt.Sprintf(`["%v",null]`, id); string(data) != want || err != nil {
+		t.Errorf("JSON %s, %v, want %s", data, err, want)
+	}
+	var back randflake.Null[orderID]
+	value, err := null.Value()
+	if value != int64(12345) || err != nil || back.Scan(value) != nil || back != null {
+		t.Errorf("column %v, %v, came back as %v", value, err, back)
+	}
+}
+
+// A Masker by itself does as the IDs of its space, and two of them, of two tenants, mask apart.
+func TestMasker(t *testing.T) {
+	tenants := []*Masker[sortable]{orders{}.Masker(), customers[sortable]{}.Masker()}
+	var masked []randflake.ID
+	for _, tenant := range tenants {
+		m, err := tenant.Mask(7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if inner, err := tenant.Open(m); inner != 7 || err != nil {
+			t.Errorf("came back as %d, %v", inner, err)
+		}
+		masked = append(masked, m)
+	}
+	if masked[0] == masked[1] || masked[0].String() != Of[orders](sortable(7)).String() {
+		t.Errorf("masked as %v, as an ID %v", masked, Of[orders](sortable(7)))
+	}
+	if inner, err := tenants[1].Open(masked[0]); inner == 7 {
+		t.Errorf("one tenant opened what the other has masked: %d, %v", inner, err)
+	}
+	if _, err := tenants[0].Mask(-1); !errors.Is(err, ErrInvalidID) {
+		t.Errorf("masking a negative value: %v", err)
+	}
+	loud := small[sortable]{}.Masker()
+	forged, err := loud.Mask(1000)
+	if inner, open := loud.Open(forged); err != nil || inner != 0 || !errors.Is(open, ErrInvalidID) || !errors.Is(open, errNotSmall) {
+		t.Errorf("opening what Check refuses: %d, %v, %v", inner, open, err)
+	}
+	for _, none := range []*Masker[sortable]{nil, {}} {
+		_, mask := none.Mask(1)
+		_, open := none.Open(1)
+		if mask != ErrNoCipher || open != ErrNoCipher {
+			t.Errorf("without a cipher: %v, %v", mask, open)
+		}
+	}
+}
+
 // Other spaces mask differently, and what one has masked means nothing to another.
 func TestSpaces(t *testing.T) {
-	order, customer := Of[orders](sortable(7)), Of[customers](sortable(7))
+	order, customer := Of[orders](sortable(7)), Of[customers[sortable]](sortable(7))
 	if order.String() == customer.String() {
 		t.Error("two secrets mask the same value alike")
 	}
-	if id, err := Parse[customers, sortable](order.String()); err == nil && id.Inner() == 7 {
+	if id, err := Parse[customers[sortable]](order.String()); err == nil && id.Inner() == 7 {
 		t.Error("a customer's ID was made of an order's")
 	}
 }
@@ -370,7 +423,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		id, err := Parse[orders, sortable](text)
+		id, err := Parse[orders](text)
 		if err != nil {
 			if !errors.Is(err, ErrInvalidID) || id != (orderID{}) {
 				t.Fatalf("Parse(%q) = %v, %v", text, id, err)
@@ -410,7 +463,7 @@ func BenchmarkID(b *testing.B) {
 	buffer := make([]byte, 0, maxDigits)
 	for name, call := range map[string]func() error{
 		"AppendText": func() error { _, err := id.AppendText(buffer); return err },
-		"Parse":      func() error { _, err := Parse[orders, sortable](text); return err },
+		"Parse":      func() error { _, err := Parse[orders](text); return err },
 		"Scan":       func() error { return id.Scan(row) },
 		"Inner":      func() error { _ = id.Inner(); return nil },
 	} {

@@ -18,19 +18,30 @@ var (
 
 type orders struct{}
 
-func (orders) Cipher() *randflake.Cipher { return orderCipher }
+func (orders) Masker() *Masker[sortable] { return &Masker[sortable]{Cipher: orderCipher} }
 
-type customers struct{}
+// rawOrders are orders by their raw values.
+type rawOrders struct{}
 
-func (customers) Cipher() *randflake.Cipher { return customerCipher }
+func (rawOrders) Masker() *Masker[randflake.Raw] { return &Masker[randflake.Raw]{Cipher: orderCipher} }
 
-// keyless is a space whose cipher was never set.
-type keyless struct{}
+type customers[T Inner] struct{}
 
-func (keyless) Cipher() *randflake.Cipher { return nil }
+func (customers[T]) Masker() *Masker[T] { return &Masker[T]{Cipher: customerCipher} }
+
+// keyless is a space whose masker was never set, and empty one whose masker has no cipher.
+type (
+	keyless struct{}
+	empty   struct{}
+)
+
+func (keyless) Masker() *Masker[sortable] { return nil }
+func (empty) Masker() *Masker[sortable]   { return new(Masker[sortable]) }
 
 // small is a space with inner values below 1000, which says so of others rather loudly.
-type small[T Inner] struct{ orders }
+type small[T Inner] struct{}
+
+func (small[T]) Masker() *Masker[T] { return &Masker[T]{Cipher: orderCipher, Check: checkSmall[T]} }
 
 var errNotSmall = errors.New("not small")
 
@@ -40,16 +51,14 @@ type loudError struct{ inner uint64 }
 func (e *loudError) Error() string { return strconv.FormatUint(e.inner, 10) + " is not small" }
 func (e *loudError) Unwrap() error { return errNotSmall }
 
-func (small[T]) Check(inner T) error {
+func checkSmall[T Inner](inner T) error {
 	if inner < 1000 {
 		return nil
 	}
 	return &loudError{uint64(inner)}
 }
 
-var _ Checker[sortable] = small[sortable]{}
-
 type (
 	orderID = ID[orders, sortable]
-	rawID   = ID[orders, randflake.Raw]
+	rawID   = ID[rawOrders, randflake.Raw]
 )

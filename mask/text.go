@@ -10,11 +10,10 @@ import (
 // maxDigits is the length of the longest text form.
 const maxDigits = 13
 
-// Parse opens the text form of a masked ID, exactly as String gives it: 1 to 13 base32hex digits in
-// lower case, without leading zeros. Everything else is an error that wraps ErrInvalidID, and so is
-// a text that opens to a negative value or one that the space's Check refuses. Such an error holds
-// neither the inner value nor what Check said, but [errors.Is] finds the latter.
-func Parse[S Space, T Inner](text string) (ID[S, T], error) {
+// Parse opens the text form of a masked ID, exactly as String gives it: 1 to 13 base32hex digits in lower case, without
+// leading zeros. Everything else is an error that wraps ErrInvalidID, and so is what the Open of the space's Masker
+// refuses.
+func Parse[S Space[T], T Inner](text string) (ID[S, T], error) {
 	var id ID[S, T]
 	err := id.parse(text)
 	return id, err
@@ -28,8 +27,8 @@ func (id *ID[S, T]) parse(text string) error {
 	return id.open(masked)
 }
 
-// String returns the masked form: 1 to 13 base32hex digits, as those of a randflake.ID. Where there is
-// none, because the space has no cipher or the inner value is negative, it says so in brackets.
+// String returns the masked form: 1 to 13 base32hex digits, as those of a randflake.ID. Where there is none, because
+// the space has no cipher or the inner value is negative, it says so in brackets.
 func (id ID[S, T]) String() string {
 	masked, err := id.mask()
 	if err != nil {
@@ -38,8 +37,8 @@ func (id ID[S, T]) String() string {
 	return masked.String()
 }
 
-// Format prints what String returns for every verb that package fmt leaves to it, in quotes for %q, with the
-// flags and the width of a string.
+// Format prints what String returns for every verb that package fmt leaves to it, in quotes for %q, with the flags and
+// the width of a string.
 func (id ID[S, T]) Format(f fmt.State, verb rune) {
 	if verb != 'q' {
 		verb = 's'
@@ -50,8 +49,8 @@ func (id ID[S, T]) Format(f fmt.State, verb rune) {
 // LogValue returns what String returns.
 func (id ID[S, T]) LogValue() slog.Value { return slog.StringValue(id.String()) }
 
-// AppendText appends the masked form to b. It fails with an error that wraps ErrNoCipher or
-// ErrInvalidID where there is none.
+// AppendText appends the masked form to b. It fails with an error that wraps ErrNoCipher or ErrInvalidID where there is
+// none.
 func (id ID[S, T]) AppendText(b []byte) ([]byte, error) {
 	masked, err := id.mask()
 	if err != nil {

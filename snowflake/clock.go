@@ -6,8 +6,7 @@ import (
 	"github.com/randflake/randflake/internal/coarse"
 )
 
-// glance returns the published time in Unix milliseconds, which may be late, or reads an injected
-// clock.
+// glance returns the published time in Unix milliseconds, which may be late, or reads an injected clock.
 func (g *Generator) glance() int64 {
 	if g.now == nil {
 		return coarse.Milliseconds.Glance()
@@ -31,8 +30,7 @@ func (g *Generator) time() time.Time {
 	return g.now()
 }
 
-// unitAt returns the unit of a layout that a moment lies in, in Unix milliseconds. It is negative
-// before the epoch.
+// unitAt returns the unit of a layout that a moment lies in, in Unix milliseconds. It is negative before the epoch.
 func (l *Layout) unitAt(ms int64) int64 {
 	since := ms - l.epoch
 	if l.unit == 1 {

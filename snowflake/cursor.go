@@ -5,16 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// A cursor hands out the values of one lease, each at most once. A value is what distinguishes the
-// IDs of one worker, as one integer:
+// A cursor hands out the values of one lease, each at most once. A value is what distinguishes the IDs of one worker,
+// as one integer:
 //
 //	rollback << (time bits + sequence bits) | unit << sequence bits | sequence
 //
-// An ID is a value with its three parts moved to their places in the layout, beside the static
-// parts. So distinct values are distinct IDs, and all there is to uniqueness is that next, the
-// next value to hand out, only grows: every claim is one compare-and-swap from the next that it
-// saw to a higher one, which takes the values that end there. Clocks and policies only say how far
-// next may jump, and whether it may move at all. In particular
+// An ID is a value with its three parts moved to their places in the layout, beside the static parts. So distinct
+// values are distinct IDs, and all there is to uniqueness is that next, the next value to hand out, only grows: every
+// claim is one compare-and-swap from the next that it saw to a higher one, which takes the values that end there.
+// Clocks and policies only say how far next may jump, and whether it may move at all. In particular
 //
 //   - the unit that is up for use is the one that next lies in, the candidate. It is used up to its
 //     end, or left for the clock's unit when the clock is further, or followed by the one after it;
@@ -22,17 +21,16 @@ import (
 //     the rollback goes up, which makes every value higher, whatever its unit;
 //   - nothing is claimed outside of the lease's units, and the leases of one worker share no unit.
 //
-// next may sit one past the last value of a unit, that is at the first value of the unit after it.
-// Hence the newest unit used is that of next-1.
+// next may sit one past the last value of a unit, that is at the first value of the unit after it. Hence the newest
+// unit used is that of next-1.
 //
 // A clock that is behind the candidate has not stepped back for that alone: see plan.
 type cursor struct {
 	_    [64]byte // next is written for every ID: it has its cache line to itself
 	next atomic.Uint64
 
-	// Slots, which are values without their sequence, below full may be used in full though the
-	// clock has passed them, because callers wait for them. It only grows. No ID is unique because
-	// of it.
+	// Slots, which are values without their sequence, below full may be used in full though the clock has passed them,
+	// because callers wait for them. It only grows. No ID is unique because of it.
 	full atomic.Uint64
 
 	// The newest unit that was used before the clock stepped back, or 0.
@@ -48,8 +46,8 @@ func newCursor(b *bounds, skipped *atomic.Uint64) *cursor {
 	return c
 }
 
-// take claims up to n values of p, a plan that was made for next: the first of them and how many
-// they are, at least one, or none when next has moved in the meantime.
+// take claims up to n values of p, a plan that was made for next: the first of them and how many they are, at least
+// one, or none when next has moved in the meantime.
 func (c *cursor) take(b *bounds, next uint64, p plan, n uint64) (start, taken uint64) {
 	if p.leap && b.scatter > 0 {
 		offset := rand.Uint64N(b.scatter)
@@ -66,7 +64,7 @@ func (c *cursor) take(b *bounds, next uint64, p plan, n uint64) (start, taken ui
 		}
 		return next, taken
 	}
-	// Whoever reads next and then skipped must not miss what next jumped over.
+	// A reader of next, and then of skipped, must not miss what next jumped over.
 	c.skipped.Add(p.start - next)
 	if !c.next.CompareAndSwap(next, p.start+taken) {
 		c.skipped.Add(next - p.start)
@@ -85,8 +83,8 @@ func (c *cursor) raiseFull(full uint64) (old uint64) {
 	}
 }
 
-// awaitUnit lets the unit that follows a used-up one be used in full, however late those come who
-// wait for it, and reports whether the used-up one was used so, too.
+// awaitUnit lets the unit that follows a used-up one be used in full, however late the callers that wait for it run, and
+// reports whether the used-up one was used so, too.
 func (c *cursor) awaitUnit(b *bounds, next uint64) (again bool) {
 	full := b.candidate(next).slot() + 1
 	old := c.raiseFull(full)

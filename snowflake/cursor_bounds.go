@@ -7,8 +7,8 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// bounds returns a lease and a policy in the cursor's terms, all but where the cursor begins, or an
-// error that wraps ErrInvalidLease when the lease can't be used.
+// bounds returns a lease and a policy in the cursor's terms, all but where the cursor begins, or an error that wraps
+// ErrInvalidLease when the lease can't be used.
 func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 	invalid := func(format string, args ...any) (bounds, error) {
 		return bounds{}, fmt.Errorf("%w: "+format, append([]any{ErrInvalidLease}, args...)...)

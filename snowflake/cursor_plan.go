@@ -5,8 +5,7 @@ import "errors"
 // errFrozen says that a cursor was frozen; it never leaves the package.
 var errFrozen = errors.New("snowflake: cursor is frozen")
 
-// bounds are a lease, a layout and the policies in the cursor's terms. Times are in units since the
-// layout's epoch.
+// bounds are a lease, a layout and the policies in the cursor's terms. Times are in units since the layout's epoch.
 type bounds struct {
 	sequence, time uint   // the bits of these parts
 	base           uint64 // where the cursor began
@@ -21,8 +20,7 @@ type bounds struct {
 	scatter uint64 // units begin at a random sequence below this, when not 0
 }
 
-// A plan says which values a claim may take. (With more than four fields the compiler would keep it
-// in memory.)
+// A plan says which values a claim may take. (With more than four fields the compiler would keep it in memory.)
 type plan struct {
 	start, left uint64 // the first value, and how many there are up to the end of its unit
 	full        uint64 // what to raise cursor.full to
@@ -67,9 +65,8 @@ func (b *bounds) newest(next uint64) int64 {
 	return c.unit - 1
 }
 
-// plan tells, for a cursor at next and a clock at now, what a claim may take. It is pure: clock and
-// counter are weighed in one step, and the compare-and-swap on next makes the result stand or fall
-// as a whole.
+// plan tells, for a cursor at next and a clock at now, what a claim may take. It is pure: clock and counter are weighed
+// in one step, and the compare-and-swap on next makes the result stand or fall as a whole.
 func (b *bounds) plan(next, full uint64, now int64) (plan, error) {
 	switch {
 	case next == frozen:
@@ -98,8 +95,8 @@ func (b *bounds) outside(now int64) error {
 	return ErrLeaseNotStarted
 }
 
-// planBehind is plan when the clock has reached the candidate: it is used up if callers wait for that
-// and it is not too late, and left for the clock's unit otherwise.
+// planBehind is plan when the clock has reached the candidate: it is used up if callers wait for that and it is not too
+// late, and left for the clock's unit otherwise.
 func (b *bounds) planBehind(c candidate, next, full uint64, now int64) plan {
 	p := plan{start: next, leap: next == b.base}
 	switch {
@@ -116,11 +113,10 @@ func (b *bounds) planBehind(c candidate, next, full uint64, now int64) plan {
 
 // planAhead is plan when the clock is behind the candidate, which is not opened or too far ahead.
 //
-// That is no step of the clock for itself. Without a step, no unit is used that is more than ahead
-// units in front of a reading of the clock. So a reading that was begun after next was loaded, and
-// that is further than that behind the newest unit used, proves that the clock stepped back; nothing
-// else is taken for it. (An old reading proves nothing, which is why only those who have a new one
-// heed errors.)
+// That is no step of the clock for itself. Without a step, no unit is used that is more than ahead units in front of a
+// reading of the clock. So a reading that was begun after next was loaded, and that is further than that behind the
+// newest unit used, proves that the clock stepped back; nothing else is taken for it. (An old reading proves nothing,
+// which is why only those who have a new one heed errors.)
 func (b *bounds) planAhead(c candidate, next uint64, now int64) (plan, error) {
 	beyond := c.unit - now - b.ahead // how far the candidate is beyond those that may be used
 	switch {
@@ -132,8 +128,8 @@ func (b *bounds) planAhead(c candidate, next uint64, now int64) (plan, error) {
 	return plan{start: next, left: 1 << b.sequence, leap: next == b.base}, nil
 }
 
-// stepBack tells what a claim may take once a reading of the clock, begun after next was loaded, has
-// proved that it stepped back to now: the rollback goes up, and with it every value.
+// stepBack tells what a claim may take once a reading of the clock, begun after next was loaded, has proved that it
+// stepped back to now: the rollback goes up, and with it every value.
 func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
 	c := b.candidate(next)
 	if now < b.first || c.rollback>>b.time >= b.steps {
@@ -143,8 +139,8 @@ func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
 	return plan{start: slot << b.sequence, left: 1 << b.sequence, leap: true}, nil
 }
 
-// due returns the unit that the clock has to reach before it is worth while to claim again after
-// err, which came of a clock at now.
+// due returns the unit that the clock has to reach before it is worth while to claim again after err, which came of a
+// clock at now.
 func (b *bounds) due(next uint64, now int64, err error) int64 {
 	if err == ErrLeaseNotStarted {
 		return b.first

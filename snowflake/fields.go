@@ -13,8 +13,8 @@ type Fields struct {
 	Sequence uint64
 }
 
-// Inspect opens an ID. One with a bit above those of the layout is an error that wraps ErrInvalidID. An
-// ID doesn't tell its layout: in another one it opens to other fields.
+// Inspect opens an ID. One with a bit above those of the layout is an error that wraps ErrInvalidID. An ID doesn't tell
+// its layout: in another one it opens to other fields.
 func (l *Layout) Inspect(id ID) (Fields, error) {
 	if id>>l.Bits() != 0 {
 		return Fields{}, fmt.Errorf("%w: %d: expected the %d bits of layout %s", ErrInvalidID, uint64(id), l.Bits(), l.name)
@@ -30,9 +30,9 @@ func (l *Layout) Inspect(id ID) (Fields, error) {
 	return f, nil
 }
 
-// Compose returns the ID with the given fields. The time is rounded down to a whole unit; static
-// parts that are not named are zero. A field that the layout can't hold is an error that wraps
-// ErrInvalidID, and also ErrEndOfLife when the time lies at or after Expires.
+// Compose returns the ID with the given fields. The time is rounded down to a whole unit; static parts that are not
+// named are zero. A field that the layout can't hold is an error that wraps ErrInvalidID, and also ErrEndOfLife when
+// the time lies at or after Expires.
 //
 // Compose knows nothing of leases: to make unique IDs use a Generator.
 func (l *Layout) Compose(f Fields) (ID, error) {

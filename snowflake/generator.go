@@ -11,20 +11,18 @@ import (
 	"github.com/randflake/randflake/internal/queue"
 )
 
-// A Generator makes the IDs of one worker of a layout, under a lease. It is safe for concurrent use
-// and must not be copied.
+// A Generator makes the IDs of one worker of a layout, under a lease. It is safe for concurrent use and must not be
+// copied.
 //
-// Its IDs strictly increase, in the order in which they are made, across leases too, unless the clock
-// stepped back and it went along: by StepBack, or with the lease of another worker.
+// Its IDs strictly increase, in the order in which they are made, across leases too, unless the clock stepped back and
+// it went along: by StepBack, or with the lease of another worker.
 //
-// When the clock is behind the newest unit used, by 10 seconds at most, the generator uses up what is
-// left of that unit; then, or when the clock is further behind, it refuses with ErrClockBackward.
-// [StepBack] changes that.
+// When the clock is behind the newest unit used, by 10 seconds at most, the generator uses up what is left of that
+// unit; then, or when the clock is further behind, it refuses with ErrClockBackward. [StepBack] changes that.
 //
-// The time in an ID is the one that a clock of the process publishes. It is late by one or two
-// milliseconds as a rule while many IDs are made, by under 50 ms on a loaded machine, and by longer
-// just after a pause of the process; it is exact when no ID was made for a few milliseconds. See
-// [Generator.Wait] and [RunAhead] for what they add.
+// The time in an ID is the one that a clock of the process publishes. It is late by one or two milliseconds as a rule
+// while many IDs are made, by under 50 ms on a loaded machine, and by longer just after a pause of the process; it is
+// exact when no ID was made for a few milliseconds. See [Generator.Wait] and [RunAhead] for what they add.
 type Generator struct {
 	layout *Layout
 	settings
@@ -34,7 +32,7 @@ type Generator struct {
 	lastUsed time.Time  // once closed
 	reported uint64     // what Issued returned at most
 
-	line *queue.Queue // of those who wait
+	line *queue.Queue // of callers that wait
 
 	_       [64]byte      // claims write to what follows, and read what is above
 	skipped atomic.Uint64 // the values that cursors jumped over
@@ -51,12 +49,12 @@ type state struct {
 	last   int64  // the newest unit that was used under them
 }
 
-// Forever returns a lease of a worker from 2024-10-27 on for as long as any layout lasts. It is for those who assign worker numbers themselves.
+// Forever returns a lease of a worker from 2024-10-27 on for as long as any layout lasts. It is for programs that
+// assign worker numbers themselves.
 //
-// Nothing keeps two processes from using one number then. And a process that starts anew knows
-// nothing of the one before it: when it is there within the last unit that was used, or the clock
-// has stepped back behind that, or the other one ran ahead, it makes the same IDs again. Prefer the
-// leases of a store: see Keep.
+// Nothing keeps two processes from using one number then. And a process that starts anew knows nothing of the one
+// before it: when it is there within the last unit that was used, or the clock has stepped back behind that, or the
+// other one ran ahead, it makes the same IDs again. Prefer the leases of a store: see Keep.
 func Forever(worker uint32) randflake.Lease {
 	return randflake.Lease{
 		FirstNode: worker,
@@ -66,14 +64,14 @@ func Forever(worker uint32) randflake.Lease {
 	}
 }
 
-// New returns a generator that makes IDs of a layout under a lease of one node, which is the worker
-// number: it fills the static parts that are not pinned. Only units of time that lie in the lease as
-// a whole are used. The caller sees to it that no other generator of the same IDs ever has a lease
-// that shares both the worker and a second with this one: package lease does that, and Keep.
+// New returns a generator that makes IDs of a layout under a lease of one node, which is the worker number: it fills
+// the static parts that are not pinned. Only units of time that lie in the lease as a whole are used. The caller sees
+// to it that no other generator of the same IDs ever has a lease that shares both the worker and a second with this
+// one: package lease does that, and Keep.
 //
-// A lease that can't be used is an error that wraps ErrInvalidLease, and also ErrEndOfLife when the
-// layout ends before it starts; an option that can't be, or doesn't go with the layout, is one that
-// wraps ErrInvalidOption; no layout is one that wraps ErrInvalidLayout.
+// A lease that can't be used is an error that wraps ErrInvalidLease, and also ErrEndOfLife when the layout ends before
+// it starts; an option that can't be, or doesn't go with the layout, is one that wraps ErrInvalidOption; no layout is
+// one that wraps ErrInvalidLayout.
 func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, error) {
 	settings, err := newSettings(layout, options)
 	if err != nil {
@@ -91,8 +89,8 @@ func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, 
 	return g, nil
 }
 
-// Generate returns a new ID. It never waits: when it can't make one at present it returns one of
-// ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife and ErrClosed.
+// Generate returns a new ID. It never waits: when it can't make one at present it returns one of ErrExhausted,
+// ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife and ErrClosed.
 func (g *Generator) Generate() (ID, error) {
 	st, start, _, err := g.claim(1, false)
 	if err != nil {
@@ -101,15 +99,15 @@ func (g *Generator) Generate() (ID, error) {
 	return g.id(st, start), nil
 }
 
-// Fill fills dst with new IDs, in increasing order, and returns how many it made: n IDs are good
-// even when err is not nil, and err, one of Generate's errors, says why n < len(dst). It never waits.
+// Fill fills dst with new IDs, in increasing order, and returns how many it made: n IDs are good even when err is not
+// nil, and err, one of Generate's errors, says why n < len(dst). It never waits.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst, false)
 	return n, g.told(err)
 }
 
-// fill is Fill, but tells nobody. It is inTurn when its caller has waited and is the first of those
-// who do.
+// fill is Fill without a call of OnRefusal's function. It is inTurn when its caller has waited and is the first in
+// line.
 func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
 	for n < len(dst) {
 		st, start, taken, err := g.claim(uint64(len(dst)-n), inTurn)
@@ -152,7 +150,7 @@ func (g *Generator) claimSlowly(n uint64, inTurn bool) (st *state, start, taken 
 		case err != nil:
 			return nil, 0, 0, err
 		case !inTurn && !g.line.Empty():
-			return nil, 0, 0, ErrExhausted // all that there are belong to those who wait
+			return nil, 0, 0, ErrExhausted // all IDs that are left belong to callers that wait
 		}
 		if start, taken := st.cursor.take(&st.bounds, next, p, n); taken > 0 {
 			return st, start, taken, nil
@@ -194,8 +192,8 @@ func (g *Generator) id(st *state, value uint64) ID {
 	return ID(id | value>>l.time.bits<<l.rollback.shift)
 }
 
-// Extend moves the end of the lease to a later one; the worker stays the same. An earlier end is an
-// error that wraps ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
+// Extend moves the end of the lease to a later one; the worker stays the same. An earlier end is an error that wraps
+// ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
 func (g *Generator) Extend(end time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -221,16 +219,14 @@ func (g *Generator) Extend(end time.Time) error {
 	return nil
 }
 
-// Replace goes on with another lease. It returns the last second that IDs made under the old one
-// carry, now or ever, or the second before its start when there are none: from then on the old
-// worker can be leased to somebody else. IDs go on after the last unit used, or at the clock's
-// present one when the clock has stepped back.
+// Replace goes on with another lease. It returns the last second that IDs made under the old one carry, now or ever, or
+// the second before its start when there are none: from then on the old worker can be leased again, by any caller. IDs
+// go on after the last unit used, or at the clock's present one when the clock has stepped back.
 //
-// A lease of the same worker must start after that second; otherwise, and when the lease is no
-// lease, Replace returns an error that wraps ErrInvalidLease and the old lease stays in force.
-// After Close it returns ErrClosed. Like any lease, the new one must not share a worker and a second
-// with leases that were used before, this generator's earlier ones included: only the one in force
-// is compared.
+// A lease of the same worker must start after that second; otherwise, and when the lease is no lease, Replace returns
+// an error that wraps ErrInvalidLease and the old lease stays in force. After Close it returns ErrClosed. Like any
+// lease, the new one must not share a worker and a second with leases that were used before, this generator's earlier
+// ones included: only the one in force is compared.
 func (g *Generator) Replace(lease randflake.Lease) (lastUsed time.Time, err error) {
 	next, err := g.newState(lease)
 	if err != nil {
@@ -256,8 +252,8 @@ func (g *Generator) Replace(lease randflake.Lease) (lastUsed time.Time, err erro
 	return lastUsed, nil
 }
 
-// lastUnit returns the newest unit that was used up to next, under whichever lease, since the clock
-// was last seen to step back.
+// lastUnit returns the newest unit that was used up to next, under whichever lease, since the clock was last seen to
+// step back.
 func (st *state) lastUnit(next uint64) int64 {
 	if next == st.base {
 		return st.last
@@ -273,9 +269,9 @@ func (g *Generator) goOn(b *bounds, last int64) int64 {
 	return max(b.first, last+1)
 }
 
-// Close ends the generator: Generate returns ErrClosed from now on. It returns the last second that
-// IDs made under the lease in force carry, now or ever, or the second before its start when there
-// are none. Another Close returns the same second and ErrClosed.
+// Close ends the generator: Generate returns ErrClosed from now on. It returns the last second that IDs made under the
+// lease in force carry, now or ever, or the second before its start when there are none. Another Close returns the same
+// second and ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -289,9 +285,9 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	return g.lastUsed, nil
 }
 
-// Freeze ends the lease at once, as if its end were the second after the last one that was used: no ID is
-// made until Replace, and each one that is asked for is refused with ErrLeaseEnded. It is for when somebody else turns out to hold
-// the same lease. After Close it does nothing.
+// Freeze ends the lease at once, as if its end were the second after the last one that was used: no ID is made until
+// Replace, and each one that is asked for is refused with ErrLeaseEnded. It is for a lease that turns out to be held by
+// another process too. After Close it does nothing.
 func (g *Generator) Freeze() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -312,8 +308,8 @@ func (g *Generator) Freeze() {
 // over is the end of a lease that is frozen: a unit that no clock is before.
 const over = math.MinInt64
 
-// Ready returns nil if an ID can be made at present, and otherwise the error that Generate would
-// return. It makes no ID and counts as no refusal.
+// Ready returns nil if an ID can be made at present, and otherwise the error that Generate would return. It makes no ID
+// and counts as no refusal.
 func (g *Generator) Ready() error {
 	_, _, _, err := g.look()
 	if err == nil && !g.line.Empty() {
@@ -337,8 +333,8 @@ func (g *Generator) Lease() randflake.Lease { return g.state.Load().lease }
 // Layout returns the layout of the generator's IDs.
 func (g *Generator) Layout() *Layout { return g.layout }
 
-// Issued returns how many IDs the generator has made since New, for statistics. It never goes down.
-// While IDs are being made it may miss some of the last ones.
+// Issued returns how many IDs the generator has made since New, for statistics. It never goes down. While IDs are being
+// made it may miss some of the last ones.
 func (g *Generator) Issued() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -348,13 +344,12 @@ func (g *Generator) Issued() uint64 {
 		reached += st.cursor.next.Load() - st.base
 	}
 	// A claim counts what it skips before it takes what comes after, so this is never too much.
-	if issued := reached - g.skipped.Load(); int64(issued-g.reported) > 0 {
-		g.reported = issued
-	}
+	issued := reached - g.skipped.Load()
+	g.reported += uint64(max(int64(issued-g.reported), 0))
 	return g.reported
 }
 
-// settle returns when those who replace the state are through.
+// settle waits for a call that replaces the state to be over.
 func (g *Generator) settle() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -2,28 +2,43 @@ package snowflake
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql/driver"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/idtext"
 )
 
-// An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the time.
-// In layouts of 63 bits or fewer, which is all but Discord's among the presets, it fits an int64 and is
-// never negative there. Its text form is decimal, of 1 to 20 digits; for text that sorts as IDs do see
-// Base32, Base58 and Base62.
+// An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the time. In layouts of 63
+// bits or fewer, which is all but Discord's among the presets, it fits an int64 and is never negative there. Its text
+// form is decimal, of 1 to 20 digits; for text that sorts as IDs do see Base32, Base58 and Base62.
 //
 // Only a [Layout] can tell what an ID holds.
 type ID uint64
 
+// A NullID is an ID or none, for columns that may be NULL and JSON that may be null.
+type NullID = randflake.Null[ID]
+
 // maxDigits is the length of the longest decimal form.
 const maxDigits = 20
 
-// Parse reads the decimal form of an ID. Each ID has exactly one: leading zeros, signs, white space
-// and values of more than 64 bits are errors that wrap ErrInvalidID.
+// Parse reads the decimal form of an ID. Each ID has exactly one: leading zeros, signs, white space and values of more
+// than 64 bits are errors that wrap ErrInvalidID.
 func Parse(text string) (ID, error) { return parse(text) }
+
+// MustParse is Parse for constants and tests: it panics with Parse's error.
+func MustParse(text string) ID { return idtext.Must(Parse(text)) }
+
+// IsZero reports whether id is 0, as of a variable that was never set.
+func (id ID) IsZero() bool { return id == 0 }
+
+// Compare returns -1, 0 or +1, as cmp.Compare does, for packages slices and sort: IDs sort by time.
+func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }
 
 func parse[T string | []byte](text T) (ID, error) { return parseDigits(text, 10) }
 
@@ -37,7 +52,8 @@ func set[T string | []byte](id *ID, text T) error {
 	return nil
 }
 
-// String returns the decimal form.
+// String returns the decimal form. Package fmt takes it for the verb x too, whose digits are those of the text's bytes:
+// format uint64(id) for the number in hexadecimal.
 func (id ID) String() string { return strconv.FormatUint(uint64(id), 10) }
 
 // AppendText appends the decimal form to b. The error is always nil.
@@ -51,8 +67,8 @@ func (id ID) MarshalText() ([]byte, error) {
 // UnmarshalText is Parse.
 func (id *ID) UnmarshalText(text []byte) error { return set(id, text) }
 
-// AppendBinary appends the ID's 8 bytes to b, in big-endian order, so that they sort as IDs do. The
-// error is always nil.
+// AppendBinary appends the ID's 8 bytes to b, in big-endian order, so that they sort as IDs do. The error is always
+// nil.
 func (id ID) AppendBinary(b []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(b, uint64(id)), nil
 }
@@ -71,15 +87,14 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the decimal form as a JSON string: JavaScript's numbers would round IDs of more
-// than 53 bits. The error is always nil.
+// MarshalJSON returns the decimal form as a JSON string: JavaScript's numbers would round IDs of more than 53 bits. The
+// error is always nil.
 func (id ID) MarshalJSON() ([]byte, error) {
 	b := strconv.AppendUint(append(make([]byte, 0, maxDigits+2), '"'), uint64(id), 10)
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads the decimal form from a JSON string or a JSON integer. As is the custom, null
-// changes nothing.
+// UnmarshalJSON reads the decimal form from a JSON string or a JSON integer. As is the custom, null changes nothing.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -95,9 +110,9 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return set(id, data)
 }
 
-// Value returns the ID as an int64, for a BIGINT column, or in its decimal form where it does not fit:
-// such an ID needs a BIGINT UNSIGNED, a NUMERIC(20) or a text column. To write another text form pass
-// Base32() or the like. The error is always nil.
+// Value returns the ID as an int64, for a BIGINT column, or in its decimal form where it does not fit: such an ID needs
+// a BIGINT UNSIGNED, a NUMERIC(20) or a text column. To write another text form pass Base32() or the like. The error is
+// always nil.
 func (id ID) Value() (driver.Value, error) {
 	if id > math.MaxInt64 {
 		return id.String(), nil
@@ -105,9 +120,9 @@ func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads an ID from an integer column, signed or not, or the decimal form from a text column or
-// from a driver that returns integers as text. A negative number is an error that wraps ErrInvalidID.
-// For a column that may be NULL use sql.Null[ID].
+// Scan reads an ID from an integer column, signed or not, or the decimal form from a text column or from a driver that
+// returns integers as text. A negative number is an error that wraps ErrInvalidID. For a column that may be NULL use a
+// NullID.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:
@@ -124,7 +139,7 @@ func (id *ID) Scan(src any) error {
 	case []byte:
 		return set(id, v)
 	case nil:
-		return fmt.Errorf("%w: NULL: scan into sql.Null[snowflake.ID]", ErrInvalidID)
+		return fmt.Errorf("%w: NULL: scan into a snowflake.NullID", ErrInvalidID)
 	}
 	return fmt.Errorf("%w: can't scan a %T: expected an integer or a text column", ErrInvalidID, src)
 }

@@ -176,7 +176,7 @@ func TestSQL(t *testing.T) {
 			t.Errorf("Scan of %T: %d, %v, want ErrInvalidID", src, id, err)
 		}
 	}
-	var null sql.Null[ID]
+	var null NullID
 	if err := null.Scan(nil); null.Valid || err != nil {
 		t.Errorf("NULL: %v, %v", null, err)
 	}

@@ -7,38 +7,35 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// A Keeper holds the lease of a worker number and makes IDs under it. It renews the lease in the
-// background, and takes another worker number when this one is lost or of no more use: when the
-// clock stepped back further than the generator's policy rides out, the generator refuses with
-// ErrClockBackward, and goes on as another worker as soon as the store has granted one. The old
-// number goes back, with the last second that it was used for, and nobody gets it for that
-// second or an earlier one.
+// A Keeper holds the lease of a worker number and makes IDs under it. It renews the lease in the background, and takes
+// another worker number when this one is lost or of no more use: when the clock stepped back further than the
+// generator's policy rides out, the generator refuses with ErrClockBackward, and goes on as another worker as soon as
+// the store has granted one. The old number goes back, with the last second that it was used for, and no other process
+// gets it for that second or an earlier one.
 //
-// Its methods are those of [lease.Keeping], Close and Status, and Generator. It is safe for concurrent
-// use.
+// Its methods are those of [lease.Keeping], Close and Status, and Generator. It is safe for concurrent use.
 type Keeper struct {
 	*lease.Keeping
 	generator *Generator
 }
 
-// Generator returns the generator, the same one for as long as the keeper lives. It makes IDs
-// without any detour through the keeper.
+// Generator returns the generator, the same one for as long as the keeper lives. It makes IDs without any detour
+// through the keeper.
 func (k *Keeper) Generator() *Generator { return k.generator }
 
-// Keep acquires a worker number from store, starts to keep it and returns its keeper, whose
-// generator makes IDs of layout. ctx bounds the acquisition and nothing else. The keeper holds a
-// goroutine, and the lease, until Close; it does not close the store.
+// Keep acquires a worker number from store, starts to keep it and returns its keeper, whose generator makes IDs of
+// layout. ctx bounds the acquisition and nothing else. The keeper holds a goroutine, and the lease, until Close; it
+// does not close the store.
 //
-// The nodes of the store are the worker numbers, from 0 up to the number of workers that the layout
-// has room for in the parts that are not pinned. When all of them are taken Keep fails with
-// lease.ErrNoRange. It fails as New does when options or lease do not go with the layout, and
-// otherwise as lease.Keep does.
+// The nodes of the store are the worker numbers, from 0 up to the number of workers that the layout has room for in the
+// parts that are not pinned. When all of them are taken Keep fails with lease.ErrNoRange. It fails as New does when
+// options or lease do not go with the layout, and otherwise as lease.Keep does.
 //
-// All IDs that must not meet, which are those in one ID space, need one store: two stores grant the
-// same worker number. All keepers of an ID space must pin the same parts too, to whichever values,
-// because the number fills what is not pinned: with 5 bits for each, worker 3 of datacenter 1 is
-// number 35 to those who do not pin the datacenter, and 3 to those who do. The other way round there
-// is no danger: several layouts may share a store, but they share its numbers then.
+// All IDs that must not meet, which are those in one ID space, need one store: two stores grant the same worker number.
+// All keepers of an ID space must pin the same parts too, to whichever values, because the number fills what is not
+// pinned: with 5 bits for each, worker 3 of datacenter 1 is number 35 where the datacenter is not pinned, and 3
+// where it is. The other way round there is no danger: several layouts may share a store, but they share its numbers
+// then.
 func Keep(ctx context.Context, store lease.Store, layout *Layout, options ...KeepOption) (*Keeper, error) {
 	var k keeping
 	for _, option := range options {
@@ -72,8 +69,8 @@ func Keep(ctx context.Context, store lease.Store, layout *Layout, options ...Kee
 	return &Keeper{kept, generator}, nil
 }
 
-// A KeepOption changes what Keep does: an [Option] of the generator, or [Leasing]. With WithClock the
-// keeper asks the same clock as the generator.
+// A KeepOption changes what Keep does: an [Option] of the generator, or [Leasing]. With WithClock the keeper asks the
+// same clock as the generator.
 type KeepOption interface{ applyTo(*keeping) }
 
 // keeping is what the options of Keep come to.
@@ -84,8 +81,8 @@ type keeping struct {
 
 func (o Option) applyTo(k *keeping) { k.generator = append(k.generator, o) }
 
-// Leasing has Keep lease with options such as lease.WithTTL and lease.WithLogger. The number of nodes, their
-// bound, the end of their time and the clock are not up to them.
+// Leasing has Keep lease with options such as lease.WithTTL and lease.WithLogger. The number of nodes, their bound, the
+// end of their time and the clock are not up to them.
 func Leasing(options ...lease.Option) KeepOption { return leasing(options) }
 
 type leasing []lease.Option

@@ -10,19 +10,17 @@ import (
 // maxBits is how many bits an ID has.
 const maxBits = 64
 
-// The times that layouts and leases may have, [earliest, latest). Years of more than four digits have
-// no place in RFC 3339, and milliseconds far away would overflow.
+// The times that layouts and leases may have, [earliest, latest). Years of more than four digits have no place in RFC
+// 3339, and milliseconds far away would overflow.
 var (
 	earliest = time.Unix(0, 0)
 	latest   = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// A Layout says what the bits of an ID mean: which moments they can express, how many workers, and
-// how many IDs of each worker in a unit of time. NewLayout and ParseLayout make one, and so does each
-// preset.
+// A Layout says what the bits of an ID mean: which moments they can express, how many workers, and how many IDs of each
+// worker in a unit of time. NewLayout and ParseLayout make one, and so does each preset.
 //
-// A Layout doesn't change and is safe for concurrent use. The zero Layout is none: UnmarshalText makes
-// one of it.
+// A Layout doesn't change and is safe for concurrent use. The zero Layout is none: UnmarshalText makes one of it.
 type Layout struct {
 	name           string
 	epoch          int64 // Unix milliseconds
@@ -33,19 +31,18 @@ type Layout struct {
 	statics        []static // from high to low
 }
 
-// NewLayout returns the layout with the given parts, from the highest bits to the lowest: time, and
-// after it exactly one sequence, any number of static parts and at most one rollback, in any order
-// and of at most 64 bits together; of all 64, a static part has one at least. IDs of 63 bits and fewer
-// fit the signed integers of databases and of other languages.
+// NewLayout returns the layout with the given parts, from the highest bits to the lowest: time, and after it exactly
+// one sequence, any number of static parts and at most one rollback, in any order and of at most 64 bits together; of
+// all 64, a static part has one at least. IDs of 63 bits and fewer fit the signed integers of databases and of other
+// languages.
 //
-// The time counts units, which are any number of whole milliseconds, since epoch, which is a whole
-// millisecond from 1970 on; it may reach to the end of the year 9999. Names of the layout and its
-// parts begin with a lower-case letter and go on with lower-case letters, digits, '-' and '_'; those
-// of the parts are unique.
+// The time counts units, which are any number of whole milliseconds, since epoch, which is a whole millisecond from
+// 1970 on; it may reach to the end of the year 9999. Names of the layout and its parts begin with a lower-case letter
+// and go on with lower-case letters, digits, '-' and '_'; those of the parts are unique.
 //
-// An error wraps ErrInvalidLayout, and says which part is wrong and what was expected. A layout
-// whose epoch is yet to come, or that has come to its end or comes to it soon, is no error, because its
-// IDs still want opening: ask Lifetime before making new ones.
+// An error wraps ErrInvalidLayout, and says which part is wrong and what was expected. A layout whose epoch is yet to
+// come, or that has come to its end or comes to it soon, is no error, because its IDs still want opening: ask Lifetime
+// before making new ones.
 func NewLayout(name string, epoch time.Time, unit time.Duration, parts ...Part) (*Layout, error) {
 	l := &Layout{name: name, epoch: epoch.UnixMilli(), unit: unit.Milliseconds(), parts: slices.Clone(parts)}
 	switch {
@@ -91,8 +88,7 @@ func (l *Layout) Parts() []Part { return slices.Clone(l.parts) }
 // Bits returns the number of bits of all parts together, at most 64: every ID is below 1<<Bits().
 func (l *Layout) Bits() int { return int(l.time.shift + l.time.bits) }
 
-// Workers returns the number of values of all static parts together: how many generators can work at
-// the same time.
+// Workers returns the number of values of all static parts together: how many generators can work at the same time.
 func (l *Layout) Workers() uint64 {
 	workers := uint64(1)
 	for _, s := range l.statics {
@@ -109,9 +105,8 @@ func (l *Layout) Rate() float64 {
 // Expires returns the first moment that the layout can't express, in UTC.
 func (l *Layout) Expires() time.Time { return l.start(l.time.max() + 1) }
 
-// Lifetime returns nil when the layout can express the moments from now to five years on; an error
-// that wraps ErrEnding when it will end in that time; and one that wraps ErrEndOfLife when it has
-// ended.
+// Lifetime returns nil when the layout can express the moments from now to five years on; an error that wraps ErrEnding
+// when it will end in that time; and one that wraps ErrEndOfLife when it has ended.
 func (l *Layout) Lifetime(now time.Time) error {
 	end := l.Expires()
 	switch {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// String returns the layout as text, such as
-// "worker10: time 41, worker 10, sequence 12; 1ms since 2010-11-04T01:42:54.657Z": the name, the parts
-// from high to low with their bits, the unit as a time.Duration writes itself, and the epoch in UTC.
+// String returns the layout as text, such as "worker10: time 41, worker 10, sequence 12; 1ms since
+// 2010-11-04T01:42:54.657Z": the name, the parts from high to low with their bits, the unit as a time.Duration writes
+// itself, and the epoch in UTC.
 func (l *Layout) String() string {
 	parts := make([]string, len(l.parts))
 	for i, p := range l.parts {
@@ -18,8 +18,7 @@ func (l *Layout) String() string {
 	return fmt.Sprintf("%s: %s; %s since %s", l.name, strings.Join(parts, ", "), l.Unit(), l.Epoch().Format(time.RFC3339Nano))
 }
 
-// ParseLayout reads what String wrote. Anything else, other spaces included, is an error that wraps
-// ErrInvalidLayout.
+// ParseLayout reads what String wrote. Anything else, other spaces included, is an error that wraps ErrInvalidLayout.
 func ParseLayout(text string) (*Layout, error) {
 	name, rest, ok1 := strings.Cut(text, ": ")
 	list, rest, ok2 := strings.Cut(rest, "; ")
@@ -51,8 +50,7 @@ func ParseLayout(text string) (*Layout, error) {
 	return l, err
 }
 
-// MarshalText returns what String does, in JSON as a string. The zero Layout is an error that wraps
-// ErrInvalidLayout.
+// MarshalText returns what String does, in JSON as a string. The zero Layout is an error that wraps ErrInvalidLayout.
 func (l *Layout) MarshalText() ([]byte, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -60,8 +58,8 @@ func (l *Layout) MarshalText() ([]byte, error) {
 	return []byte(l.String()), nil
 }
 
-// UnmarshalText makes a zero Layout the one that ParseLayout returns. A layout doesn't change: for any
-// other the error wraps ErrInvalidLayout.
+// UnmarshalText makes a zero Layout the one that ParseLayout returns. A layout doesn't change: for any other the error
+// wraps ErrInvalidLayout.
 func (l *Layout) UnmarshalText(text []byte) error {
 	if l.name != "" {
 		return fmt.Errorf("%w: text %q: read into layout %s: expected to read into one that is nil or zero", ErrInvalidLayout, text, l.name)

@@ -7,8 +7,7 @@ import (
 	"github.com/randflake/randflake/internal/coarse"
 )
 
-// An Option changes how New makes a generator. Of several that contradict each other the last one
-// holds.
+// An Option changes how New makes a generator. Of several that contradict each other the last one holds.
 type Option func(*settings)
 
 // settings are what the options come to.
@@ -37,15 +36,14 @@ func newSettings(l *Layout, options []Option) (s settings, err error) {
 	return s, s.err
 }
 
-// Pin fixes the value of a static part, such as a datacenter's. The worker number fills the static
-// parts that are not pinned.
+// Pin fixes the value of a static part, such as a datacenter's. The worker number fills the static parts that are not
+// pinned.
 func Pin(name string, value uint64) Option {
 	return func(s *settings) { s.pins = append(s.pins, pin{name, value}) }
 }
 
-// WithClock makes the generator ask now for the time, on every call, instead of the system clock.
-// It is meant for tests and simulations. Waiting takes real time all the same: by timers, which
-// don't know of now.
+// WithClock makes the generator ask now for the time, on every call, instead of the system clock. It is meant for tests
+// and simulations. Waiting takes real time all the same: by timers, which don't know of now.
 func WithClock(now func() time.Time) Option {
 	return func(s *settings) {
 		s.require(now != nil, "WithClock", "nil", "a function")
@@ -53,10 +51,10 @@ func WithClock(now func() time.Time) Option {
 	}
 }
 
-// OnRefusal has f called with the error whenever Generate or Fill can't make an ID, whenever Wait or
-// FillWait gives up for another reason than the end of its context, and every 100 ms while they wait for
-// what takes longer than 15 ms. So Keep learns, without delay, that another lease is needed. f is called
-// in any goroutine, several at a time; it must return quickly and must not use the generator.
+// OnRefusal has f called with the error whenever Generate or Fill can't make an ID, whenever Wait or FillWait gives up
+// for another reason than the end of its context, and every 100 ms while they wait for what takes longer than 15 ms. So
+// Keep learns, without delay, that another lease is needed. f is called in any goroutine, several at a time; it must
+// return quickly and must not use the generator.
 func OnRefusal(f func(err error)) Option {
 	return func(s *settings) {
 		s.require(f != nil, "OnRefusal", "nil", "a function")

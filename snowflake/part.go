@@ -21,9 +21,8 @@ const (
 // Time returns the part that counts units of time since the layout's epoch.
 func Time(bits int) Part { return Part{timeName, bits} }
 
-// Static returns a part that keeps its value for as long as a generator has its lease: a worker, a
-// datacenter, a shard. The name begins with a lower-case letter and goes on with lower-case
-// letters, digits, '-' and '_'.
+// Static returns a part that keeps its value for as long as a generator has its lease: a worker, a datacenter, a shard.
+// The name begins with a lower-case letter and goes on with lower-case letters, digits, '-' and '_'.
 func Static(name string, bits int) Part { return Part{name, bits} }
 
 // Rollback returns the part that counts how often a generator's clock stepped back.

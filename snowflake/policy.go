@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A policy is what a generator does when a unit of time has no ID left, and when the clock steps
-// back. Whatever that is, no ID is made twice, and no unit has more IDs than its sequence has numbers.
+// A policy is what a generator does when a unit of time has no ID left, and when the clock steps back. Whatever that
+// is, no ID is made twice, and no unit has more IDs than its sequence has numbers.
 type policy struct {
 	ahead    time.Duration // how far ahead of the clock units may be used
 	stepBack bool          // go along with a clock that steps back, rather than hold the newest unit
@@ -17,18 +17,18 @@ const (
 	// clockTolerance is how far the clock may step back while the newest unit is held.
 	clockTolerance = 10 * time.Second
 
-	// catchUp is how late a unit may still be used in full after callers waited for it. It is several
-	// times what timers are late, so that those who wait for the next unit lose none.
+	// catchUp is how late a unit may still be used in full after callers waited for it. It is several times what timers
+	// are late, so that callers that wait for the next unit lose none.
 	catchUp = 20 * time.Millisecond
 )
 
-// RunAhead has the generator go on in the following units when all IDs of a unit are used up, until
-// the next one is more than limit ahead of the clock, or at the end of the lease. Only then it
-// refuses, or waits. Limit is at least a unit of the layout, or 0.
+// RunAhead has the generator go on in the following units when all IDs of a unit are used up, until the next one is
+// more than limit ahead of the clock, or at the end of the lease. Only then it refuses, or waits. Limit is at least a
+// unit of the layout, or 0.
 //
-// The IDs carry times that are yet to come. A clock that steps back by what is left of the limit
-// goes unnoticed. A generator that replaces one which ran ahead on the same worker has to start where
-// that one's time ended: keep the limit below the time that a restart may take.
+// The IDs carry times that are yet to come. A clock that steps back by what is left of the limit goes unnoticed. A
+// generator that replaces one which ran ahead on the same worker has to start where that one's time ended: keep the
+// limit below the time that a restart may take.
 func RunAhead(limit time.Duration) Option {
 	return func(s *settings) {
 		s.require(limit >= 0, "RunAhead", limit, "0 or more")
@@ -36,19 +36,18 @@ func RunAhead(limit time.Duration) Option {
 	}
 }
 
-// StepBack has the generator go along with a clock that steps back behind the newest unit used, by
-// raising the rollback field, which the layout must have. The field's range bounds how often that
-// is possible under one lease: 3 times for 2 bits. After that the generator refuses with
-// ErrClockBackward until the clock is back, or another lease replaces this one; extending the lease
-// does not help. IDs from after a step sort before those of the same time from before it.
+// StepBack has the generator go along with a clock that steps back behind the newest unit used, by raising the rollback
+// field, which the layout must have. The field's range bounds how often that is possible under one lease: 3 times for 2
+// bits. After that the generator refuses with ErrClockBackward until the clock is back, or another lease replaces this
+// one; extending the lease does not help. IDs from after a step sort before those of the same time from before it.
 func StepBack() Option {
 	return func(s *settings) { s.policy.stepBack = true }
 }
 
-// RandomStart has each new unit's sequence begin at random in [0, n), so that what shards by the
-// lowest bits of an ID is not skewed when few IDs are made: without it most end in sequence 0. It
-// costs the IDs below the start: half of n in each unit on the average. A unit that follows a
-// used-up one begins at 0 all the same. At most, n is the number of sequence numbers.
+// RandomStart has each new unit's sequence begin at random in [0, n), so that what shards by the lowest bits of an ID
+// is not skewed when few IDs are made: without it most end in sequence 0. It costs the IDs below the start: half of n
+// in each unit on the average. A unit that follows a used-up one begins at 0 all the same. At most, n is the number of
+// sequence numbers.
 func RandomStart(n uint64) Option {
 	return func(s *settings) {
 		s.require(n > 0, "RandomStart", n, "at least 1")

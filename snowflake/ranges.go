@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// First returns the lowest ID whose time, as Inspect tells it, is t or later, whatever the other
-// fields. Before the epoch that is ID 0. Where no ID is that late the error wraps ErrInvalidID and
-// ErrEndOfLife.
+// First returns the lowest ID whose time, as Inspect tells it, is t or later, whatever the other fields. Before the
+// epoch that is ID 0. Where no ID is that late the error wraps ErrInvalidID and ErrEndOfLife.
 //
-// The time in an ID is the start of its unit. To include IDs from the whole of the unit that t lies
-// in, round t down to the layout's Unit since its Epoch first; whole seconds do for the presets.
+// The time in an ID is the start of its unit. To include IDs from the whole of the unit that t lies in, round t down to
+// the layout's Unit since its Epoch first; whole seconds do for the presets.
 func (l *Layout) First(t time.Time) (ID, error) {
 	if !t.After(l.Epoch()) {
 		return 0, nil
@@ -25,9 +24,8 @@ func (l *Layout) First(t time.Time) (ID, error) {
 	return ID(unit << l.time.shift), nil
 }
 
-// Last returns the highest ID whose time, as Inspect tells it, is t or earlier, whatever the other
-// fields. After the layout's end that is its highest ID. Where no ID is that early the error wraps
-// ErrInvalidID.
+// Last returns the highest ID whose time, as Inspect tells it, is t or earlier, whatever the other fields. After the
+// layout's end that is its highest ID. Where no ID is that early the error wraps ErrInvalidID.
 func (l *Layout) Last(t time.Time) (ID, error) {
 	if t.Before(l.Epoch()) {
 		return 0, fmt.Errorf("%w: time %s or earlier: expected %s, the epoch of layout %s, or later", ErrInvalidID, t.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)
@@ -39,14 +37,13 @@ func (l *Layout) Last(t time.Time) (ID, error) {
 	return ID((unit+1)<<l.time.shift - 1), nil
 }
 
-// Range returns the lowest and the highest ID whose time, as Inspect tells it, lies in [from, to),
-// whatever the other fields, for
+// Range returns the lowest and the highest ID whose time, as Inspect tells it, lies in [from, to), whatever the other
+// fields, for
 //
 //	SELECT ... WHERE id BETWEEN first AND last
 //
-// Ranges that follow each other share no ID and leave none out. The range may begin before the epoch
-// and go on after the layout's end. Where no ID lies in it, because no unit begins in it, the error
-// wraps ErrInvalidID.
+// Ranges that follow each other share no ID and leave none out. The range may begin before the epoch and go on after
+// the layout's end. Where no ID lies in it, because no unit begins in it, the error wraps ErrInvalidID.
 func (l *Layout) Range(from, to time.Time) (first, last ID, err error) {
 	if first, err = l.First(from); err != nil {
 		return 0, 0, err

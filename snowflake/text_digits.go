@@ -7,23 +7,21 @@ import (
 	"strconv"
 )
 
-// Base2 returns the ID as a binary number, of 1 to 64 digits, as github.com/bwmarrin/snowflake writes
-// it.
+// Base2 returns the ID as a binary number, of 1 to 64 digits, as github.com/bwmarrin/snowflake writes it.
 func (id ID) Base2() string { return strconv.FormatUint(uint64(id), 2) }
 
-// Base36 returns the ID as a number to the base of 36, of 1 to 13 digits 0-9 and a-z, as
-// github.com/bwmarrin/snowflake writes it.
+// Base36 returns the ID as a number to the base of 36, of 1 to 13 digits 0-9 and a-z, as github.com/bwmarrin/snowflake
+// writes it.
 func (id ID) Base36() string { return strconv.FormatUint(uint64(id), 36) }
 
-// Base64 returns the decimal form in base64 (RFC 4648 section 4, with padding), of 4 to 28 characters,
-// as github.com/bwmarrin/snowflake writes it.
+// Base64 returns the decimal form in base64 (RFC 4648 section 4, with padding), of 4 to 28 characters, as
+// github.com/bwmarrin/snowflake writes it.
 func (id ID) Base64() string { return base64.StdEncoding.EncodeToString([]byte(id.String())) }
 
 // ParseBase2 reads what Base2 wrote. Anything else is an error that wraps ErrInvalidID.
 func ParseBase2(text string) (ID, error) { return parseDigits(text, 2) }
 
-// ParseBase36 reads what Base36 wrote. Anything else, such as upper case, is an error that wraps
-// ErrInvalidID.
+// ParseBase36 reads what Base36 wrote. Anything else, such as upper case, is an error that wraps ErrInvalidID.
 func ParseBase36(text string) (ID, error) { return parseDigits(text, 36) }
 
 // ParseBase64 reads what Base64 wrote. Anything else is an error that wraps ErrInvalidID.

@@ -107,7 +107,7 @@ func newToken() string {
 type Item struct {
 	Name string
 
-	// Second is a second that had come, by the clock of the one who put the item, and hardly more. After a loss of
+	// Second is a second that had come, by the clock of the process that put the item, and hardly more. After a loss of
 	// data the newest one that is known tells a clock that is slow.
 	Second int64
 

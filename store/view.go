@@ -92,8 +92,8 @@ func (s *Store) contended() error {
 	return fmt.Errorf("store: %s: changed each time that it was looked at: does the engine keep its word?", s)
 }
 
-// Assume returns a View that says that the space is as it was seen last, with these items, at the present
-// that passes by what was seen of the server's clock. It asks nobody; a Swap finds out.
+// Assume returns a View that says that the space is as it was seen last, with these items, at the present that passes
+// by what was seen of the server's clock. It makes no request: a Swap finds out.
 func (s *Store) Assume(items ...Item) *View {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package ulid makes ULIDs: 128-bit IDs of a time in milliseconds (48 bits) and 80 random bits, whose
-// 26 characters sort as they were made (https://github.com/ulid/spec). They need no lease and no
-// node, and show their time to everybody.
+// Package ulid makes ULIDs: 128-bit IDs of a time in milliseconds (48 bits) and 80 random bits, whose 26 characters
+// sort as they were made (https://github.com/ulid/spec). They need no lease and no node, and anyone can read their
+// time.
 //
 //	generator := ulid.New()
 //	id, err := generator.Generate()

@@ -2,15 +2,14 @@ package ulid
 
 import "errors"
 
-// The errors of this package. Those that carry more detail wrap one of these, so compare with
-// errors.Is.
+// The errors of this package. Those that carry more detail wrap one of these, so compare with errors.Is.
 var (
-	// ErrTime says that the clock is before 1970 or after 10889-08-02 05:31:50.655 UTC, the last
-	// millisecond of 48 bits.
+	// ErrTime says that the clock is before 1970 or after 10889-08-02 05:31:50.655 UTC, the last millisecond of 48
+	// bits.
 	ErrTime = errors.New("ulid: time is outside of a ULID's 48 bits")
 
-	// ErrMonotonicOverflow says that the 80 bits of entropy have no room left for another ID in this
-	// millisecond. Generate says how likely it is.
+	// ErrMonotonicOverflow says that the 80 bits of entropy have no room left for another ID in this millisecond.
+	// Generate says how likely it is.
 	ErrMonotonicOverflow = errors.New("ulid: no room left above the newest ID of this millisecond: wait for the next one")
 
 	// ErrInvalidID says that a text, bytes or what a column gave are no ID.

@@ -16,8 +16,8 @@ func Inspect(id ID) Fields {
 	return Fields{Time: time.UnixMilli(id.milliseconds()).UTC(), Entropy: [10]byte(id[6:])}
 }
 
-// Compose returns the ID with the given fields; the time is rounded down to a whole millisecond. A time that a
-// ULID can't express is an error that wraps ErrTime.
+// Compose returns the ID with the given fields; the time is rounded down to a whole millisecond. A time that a ULID
+// can't express is an error that wraps ErrTime.
 func Compose(f Fields) (ID, error) {
 	ms, err := inRange(unixMilli(f.Time), f.Time)
 	if err != nil {

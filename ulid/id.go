@@ -4,12 +4,20 @@ import (
 	"bytes"
 	"database/sql/driver"
 	"fmt"
+
+	"github.com/randflake/randflake"
 )
 
-// An ID is a ULID: 6 bytes of Unix milliseconds and 10 of entropy, both big-endian, so that bytes sort
-// as IDs do. Its text form is 26 digits of Crockford's base32 in upper case, which sorts the same. To and
-// from the type of github.com/oklog/ulid/v2 it is a conversion.
+// An ID is a ULID: 6 bytes of Unix milliseconds and 10 of entropy, both big-endian, so that bytes sort as IDs do. Its
+// text form is 26 digits of Crockford's base32 in upper case, which sorts the same. To and from the type of
+// github.com/oklog/ulid/v2 it is a conversion.
 type ID [16]byte
+
+// A NullID is an ID or none, for columns that may be NULL and JSON that may be null.
+type NullID = randflake.Null[ID]
+
+// IsZero reports whether all bytes of id are 0, as of a variable that was never set.
+func (id ID) IsZero() bool { return id == ID{} }
 
 // Compare returns -1 where id sorts before other, 0 where they are equal, and +1 otherwise.
 func (id ID) Compare(other ID) int { return bytes.Compare(id[:], other[:]) }
@@ -29,13 +37,12 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// Value returns the ID's 16 bytes, for a column such as BINARY(16) or BYTEA. For a text column pass
-// String(), and for one of UUIDs FormatUUID(id).
+// Value returns the ID's 16 bytes, for a column such as BINARY(16) or BYTEA. For a text column pass String(), and for
+// one of UUIDs FormatUUID(id).
 func (id ID) Value() (driver.Value, error) { return id[:], nil }
 
-// Scan reads an ID from a column of 16 bytes, or the text form from a text column; their lengths tell
-// them apart. Anything else is an error that wraps ErrInvalidID. For a column that may be NULL use
-// sql.Null[ID].
+// Scan reads an ID from a column of 16 bytes, or the text form from a text column; their lengths tell them apart.
+// Anything else is an error that wraps ErrInvalidID. For a column that may be NULL use a NullID.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case []byte:
@@ -46,7 +53,7 @@ func (id *ID) Scan(src any) error {
 	case string:
 		return id.UnmarshalText([]byte(v))
 	case nil:
-		return fmt.Errorf("%w: can't scan NULL: scan into sql.Null[ulid.ID]", ErrInvalidID)
+		return fmt.Errorf("%w: can't scan NULL: scan into a ulid.NullID", ErrInvalidID)
 	}
 	return fmt.Errorf("%w: can't scan a %T: want 16 bytes or 26 characters", ErrInvalidID, src)
 }

@@ -32,7 +32,7 @@ var _ interface {
 // inBase32 is what the text form is, by a library that knows nothing of it.
 func inBase32(id ID) string {
 	text := fmt.Sprintf("%026s", new(big.Int).SetBytes(id[:]).Text(32))
-	return strings.Map(func(r rune) rune { return rune(digits[strings.IndexRune("0123456789abcdefghijklmnopqrstuv", r)]) }, text)
+	return strings.Map(func(r rune) rune { return rune(crockford[strings.IndexRune("0123456789abcdefghijklmnopqrstuv", r)]) }, text)
 }
 
 // All forms come back, and the text is a number to the base of 32.
@@ -106,7 +106,7 @@ func TestScanRefuses(t *testing.T) {
 	if err := id.UnmarshalBinary(make([]byte, 15)); !errors.Is(err, ErrInvalidID) || id != kept {
 		t.Errorf("15 bytes: %v, %v", id, err)
 	}
-	var null sql.Null[ID]
+	var null NullID
 	if err := null.Scan(nil); err != nil || null.Valid {
 		t.Errorf("NULL: %v, %v", null, err)
 	}

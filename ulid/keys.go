@@ -13,25 +13,24 @@ import (
 type KeyFormat struct {
 	Prefix string // of all keys; it ends in a delimiter of its own, or in none
 
-	// Splits are the numbers of characters of the ULID, 1 to 25 and ascending, after which the
-	// delimiter follows. The first 10 characters are the time, so 5 make a folder of 9.3 hours
-	// (2^25 ms), 6 of 17.5 minutes (2^20 ms), 7 of 33 s, 8 of 1.024 s, 9 of 32 ms and 10 of 1 ms.
+	// Splits are the numbers of characters of the ULID, 1 to 25 and ascending, after which the delimiter follows. The
+	// first 10 characters are the time, so 5 make a folder of 9.3 hours (2^25 ms), 6 of 17.5 minutes (2^20 ms), 7 of 33
+	// s, 8 of 1.024 s, 9 of 32 ms and 10 of 1 ms.
 	Splits    []int
 	Delimiter string // not empty when there are splits, and without digits and upper-case letters of ULIDs
 
 	Suffix string
 }
 
-// Keys are the keys of objects named by ULID, in one format. They sort as the ULIDs do, so an
-// interval of time is an interval of keys. Keys are immutable and safe for concurrent use.
+// Keys are the keys of objects named by ULID, in one format. They sort as the ULIDs do, so an interval of time is an
+// interval of keys. Keys are immutable and safe for concurrent use.
 type Keys struct {
 	prefix, delimiter, suffix string
 	splits                    []int
 	size                      int // of every key, in bytes
 }
 
-// NewKeys returns the keys of a format. A format that can't be is an error that wraps
-// ErrInvalidKeyFormat.
+// NewKeys returns the keys of a format. A format that can't be is an error that wraps ErrInvalidKeyFormat.
 func NewKeys(format KeyFormat) (*Keys, error) {
 	last := 0
 	for _, split := range format.Splits {
@@ -41,7 +40,7 @@ func NewKeys(format KeyFormat) (*Keys, error) {
 		last = split
 	}
 	// A delimiter with a ULID's characters would let a store find folders where there are none.
-	if last > 0 && (format.Delimiter == "" || strings.ContainsAny(format.Delimiter, digits)) {
+	if last > 0 && (format.Delimiter == "" || strings.ContainsAny(format.Delimiter, crockford)) {
 		return nil, fmt.Errorf("%w: delimiter %q: want some characters that are none of a ULID's", ErrInvalidKeyFormat, format.Delimiter)
 	}
 	return &Keys{
@@ -58,8 +57,8 @@ func (k *Keys) Key(id ID) string {
 	return string(append(k.appendChars(make([]byte, 0, k.size), id, textSize), k.suffix...))
 }
 
-// Parse returns the ULID that the key is of. Its error wraps ErrInvalidKey when there is no ID of
-// which Key makes that key, byte for byte.
+// Parse returns the ULID that the key is of. Its error wraps ErrInvalidKey when there is no ID of which Key makes that
+// key, byte for byte.
 func (k *Keys) Parse(key string) (ID, error) {
 	text, ok := k.chars(key)
 	id, err := Parse(string(text[:]))
@@ -69,8 +68,7 @@ func (k *Keys) Parse(key string) (ID, error) {
 	return id, nil
 }
 
-// chars returns the 26 characters in the places of a key where a ULID's are, when the key is as
-// long as keys are.
+// chars returns the 26 characters in the places of a key where a ULID's are, when the key is as long as keys are.
 func (k *Keys) chars(key string) (text [textSize]byte, ok bool) {
 	if len(key) != k.size {
 		return text, false
@@ -85,8 +83,8 @@ func (k *Keys) chars(key string) (text [textSize]byte, ok bool) {
 	return text, true
 }
 
-// appendChars appends the prefix and the first n characters of id. Where there is a split after the
-// last of them its delimiter is the end.
+// appendChars appends the prefix and the first n characters of id. Where there is a split after the last of them its
+// delimiter is the end.
 func (k *Keys) appendChars(key []byte, id ID, n int) []byte {
 	text := id.text()
 	key = append(key, k.prefix...)

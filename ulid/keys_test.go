@@ -8,15 +8,6 @@ import (
 	"testing"
 )
 
-func mustParse(t testing.TB, text string) ID {
-	t.Helper()
-	id, err := Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
 func mustKeys(t testing.TB, format KeyFormat) *Keys {
 	t.Helper()
 	keys, err := NewKeys(format)
@@ -40,7 +31,7 @@ func TestKey(t *testing.T) {
 		{KeyFormat{Prefix: "a", Delimiter: "/"}, "a01JDA7K3N0Q8ZJ5V3D1W9K2M4P"},
 	} {
 		keys := mustKeys(t, c.format)
-		id := mustParse(t, text)
+		id := MustParse(text)
 		if got := keys.Key(id); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.format, got, c.want)
 		}

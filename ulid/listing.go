@@ -10,20 +10,19 @@ import (
 // timeChars is how many of a ULID's characters are its time.
 const timeChars = 10
 
-// A Listing is a part of a store's objects, in the terms of ListObjectsV2 of Amazon S3: those with
-// the prefix, and of them those whose keys come after StartAfter and before Until. An empty
-// StartAfter or Until is no limit.
+// A Listing is a part of a store's objects, in the terms of ListObjectsV2 of Amazon S3: those with the prefix, and of
+// them those whose keys come after StartAfter and before Until. An empty StartAfter or Until is no limit.
 //
-// Prefix and StartAfter are what to ask for, page by page; the first key that is not less than Until
-// ends it. Objects that other formats named may be in between: [Keys.Parse] tells.
+// Prefix and StartAfter are what to ask for, page by page; the first key that is not less than Until ends it. Objects
+// that other formats named may be in between: [Keys.Parse] tells.
 type Listing struct {
 	Prefix     string
 	StartAfter string
 	Until      string
 }
 
-// Contains reports whether the key is in the listing, for stores that can't start after a key or
-// don't list in order of keys.
+// Contains reports whether the key is in the listing, for stores that can't start after a key or don't list in order of
+// keys.
 func (l Listing) Contains(key string) bool {
 	return strings.HasPrefix(key, l.Prefix) && key > l.StartAfter && !l.Ends(key)
 }
@@ -31,9 +30,8 @@ func (l Listing) Contains(key string) bool {
 // Ends reports whether a listing in order of keys is at its end when it comes to this key.
 func (l Listing) Ends(key string) bool { return l.Until != "" && key >= l.Until }
 
-// Listing returns the listing of all objects whose ULIDs have a time in [from, to): from is in, and
-// to is not. It reports false when no ULID can have such a time. The prefix is as long as the
-// interval lets it be.
+// Listing returns the listing of all objects whose ULIDs have a time in [from, to): from is in, and to is not. It
+// reports false when no ULID can have such a time. The prefix is as long as the interval lets it be.
 func (k *Keys) Listing(from, to time.Time) (Listing, bool) {
 	first, end := firstMilli(from), firstMilli(to)
 	if first >= end {
@@ -46,13 +44,13 @@ func (k *Keys) Listing(from, to time.Time) (Listing, bool) {
 	return k.within(blockOf(first, chars), chars, first, end), true
 }
 
-// Listings returns what Listing does, divided by the first chars characters of the ULID, 1 to 10:
-// the listings of one such prefix each, in order, those at both ends limited by StartAfter and
-// Until where need be. Where the keys are split there, the prefixes are the folders that a store
-// calls common prefixes. It is for working through an interval in parallel, or in portions.
+// Listings returns what Listing does, divided by the first chars characters of the ULID, 1 to 10: the listings of one
+// such prefix each, in order, those at both ends limited by StartAfter and Until where need be. Where the keys are
+// split there, the prefixes are the folders that a store calls common prefixes. It is for working through an interval
+// in parallel, or in portions.
 //
-// They are made one by one, as there may be many: a year has some 30,000 folders of 6 characters.
-// Another number of characters is an error that wraps ErrInvalidKeyFormat.
+// They are made one by one, as there may be many: a year has some 30,000 folders of 6 characters. Another number of
+// characters is an error that wraps ErrInvalidKeyFormat.
 func (k *Keys) Listings(from, to time.Time, chars int) (iter.Seq[Listing], error) {
 	if chars < 1 || chars > timeChars {
 		return nil, fmt.Errorf("%w: listings of %d characters: want 1 to %d", ErrInvalidKeyFormat, chars, timeChars)
@@ -67,11 +65,10 @@ func (k *Keys) Listings(from, to time.Time, chars int) (iter.Seq[Listing], error
 	}, nil
 }
 
-// Prefixes returns the fewest prefixes that the objects of the interval have, in order, and that no
-// other objects of this format have. It is for what takes nothing but prefixes: lifecycle rules,
-// inventories, policies and stores that can't start after a key. There are up to 564 for an
-// interval that begins and ends at odd milliseconds, and few for round ones. Where a prefix ends at
-// a split, it ends in the delimiter.
+// Prefixes returns the fewest prefixes that the objects of the interval have, in order, and that no other objects of
+// this format have. It is for what takes nothing but prefixes: lifecycle rules, inventories, policies and stores that
+// can't start after a key. There are up to 564 for an interval that begins and ends at odd milliseconds, and few for
+// round ones. Where a prefix ends at a split, it ends in the delimiter.
 func (k *Keys) Prefixes(from, to time.Time) []string {
 	var prefixes []string
 	for ms, end := firstMilli(from), firstMilli(to); ms < end; {
@@ -88,8 +85,7 @@ func (k *Keys) Prefixes(from, to time.Time) []string {
 // within returns the listing of what the block of times that begins at ms has in [first, end).
 func (k *Keys) within(ms int64, chars int, first, end int64) Listing {
 	l := Listing{Prefix: k.point(ms, chars)}
-	// All characters of a time are a prefix of its keys: they sort before those, and after all keys
-	// of earlier times.
+	// All characters of a time are a prefix of its keys: they sort before those, and after all keys of earlier times.
 	if first > ms {
 		l.StartAfter = k.point(first, timeChars)
 	}
@@ -104,8 +100,7 @@ func (k *Keys) point(ms int64, chars int) string {
 	return string(k.appendChars(nil, firstOf(ms), chars))
 }
 
-// blockSize returns how many milliseconds have the same first characters. The first character has 3
-// bits.
+// blockSize returns how many milliseconds have the same first characters. The first character has 3 bits.
 func blockSize(chars int) int64 {
 	if chars == 0 {
 		return endTime

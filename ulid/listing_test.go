@@ -290,7 +290,7 @@ func TestPrefixesAreFewest(t *testing.T) {
 // What is listed, to the letter.
 func TestListing(t *testing.T) {
 	keys := mustKeys(t, KeyFormat{Prefix: "e/", Splits: []int{6, 8}, Delimiter: "/"})
-	at := func(chars string) time.Time { return Inspect(mustParse(t, chars+"0000000000000000")).Time }
+	at := func(chars string) time.Time { return Inspect(MustParse(chars + "0000000000000000")).Time }
 	for _, c := range []struct {
 		name     string
 		from, to time.Time

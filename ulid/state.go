@@ -8,8 +8,8 @@ import (
 // noTime is the time of a state that has made no ID yet.
 const noTime = -1
 
-// A state makes IDs for one goroutine at a time. Each new millisecond starts at 80 random bits, and
-// goes on in random steps of 1 to 2^32.
+// A state makes IDs for one goroutine at a time. Each new millisecond starts at 80 random bits, and goes on in random
+// steps of 1 to 2^32.
 type state struct {
 	ms     int64  // of the newest ID, or noTime
 	hi, lo uint64 // the newest ID, as 128 bits
@@ -29,8 +29,8 @@ func newState(random func([]byte), hold bool) state {
 	return state{ms: noTime, random: random, hold: hold}
 }
 
-// next returns a new ID for the millisecond ms, which is in range. In the same millisecond as the
-// last one it is larger than that, or the error is ErrMonotonicOverflow.
+// next returns a new ID for the millisecond ms, which is in range. In the same millisecond as the last one it is larger
+// than that, or the error is ErrMonotonicOverflow.
 func (s *state) next(ms int64) (ID, error) {
 	if ms > s.ms || ms < s.ms && !s.hold {
 		s.begin(ms)

@@ -7,8 +7,8 @@ import (
 	"github.com/randflake/randflake/internal/coarse"
 )
 
-// An ownedState is for its owner alone, who has locked it. Where a processor has one, goroutines on that
-// processor use it without a lock too, while they are pinned to it and it is not owned.
+// An ownedState has at most one owner, the goroutine that locked it. The state of a P is also used without the lock, by
+// a goroutine that is pinned to that P while owned is false.
 type ownedState struct {
 	state
 	owned atomic.Bool
@@ -25,8 +25,8 @@ func newStates(n int, random func([]byte)) pinnedStates {
 	return list
 }
 
-// take returns an ID of the caller's processor's state, if that is not owned and has random bytes for one, and
-// the time is published.
+// take returns an ID of the caller's processor's state, if that is not owned and has random bytes for one, and the time
+// is published.
 func (p pinnedStates) take() (id ID, ok bool) {
 	s := p.pin()
 	if s == nil {
@@ -43,8 +43,7 @@ func (p pinnedStates) take() (id ID, ok bool) {
 	return id, ok
 }
 
-// own returns the state of the caller's processor, or the one for all, for the caller alone. Release must
-// follow.
+// own returns the state of the caller's processor, or the one for all, for the caller alone. Release must follow.
 func (g *Generator) own() *ownedState {
 	if len(g.states) == 0 {
 		g.shared.lock.Lock()
@@ -62,7 +61,7 @@ func (g *Generator) ownPinned() *ownedState {
 		}
 		owned := s.lock.TryLock()
 		if owned {
-			s.owned.Store(true) // nobody else is at it: the caller is pinned to its processor
+			s.owned.Store(true) // no other goroutine uses it: the caller is pinned to its P
 		}
 		g.states.unpin()
 		if owned {

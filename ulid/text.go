@@ -3,29 +3,21 @@ package ulid
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/randflake/randflake/internal/idtext"
 )
 
-// The text form is a number to the base of 32, whose digits are Crockford's: 26 of 5 bits, of which the first is at most 7.
+// The text form is a number to the base of 32, whose digits are Crockford's: 26 of 5 bits, of which the first is at
+// most 7.
 const (
-	digits   = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-	textSize = 26
+	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	textSize  = 26
 )
 
-const notDigit = 0xff
+var values = idtext.Values(crockford)
 
-// values are the characters as digits, or notDigit.
-var values = func() (table [256]byte) {
-	for i := range table {
-		table[i] = notDigit
-	}
-	for i := range len(digits) {
-		table[digits[i]] = byte(i)
-	}
-	return table
-}()
-
-// Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: lower case,
-// hyphens, the letters I, L, O and U and values of more than 128 bits are errors that wrap ErrInvalidID.
+// Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: lower case, hyphens, the
+// letters I, L, O and U and values of more than 128 bits are errors that wrap ErrInvalidID.
 func Parse(text string) (ID, error) {
 	if len(text) != textSize {
 		return ID{}, fmt.Errorf("%w: %.64q: want %d digits, got %d characters", ErrInvalidID, text, textSize, len(text))
@@ -33,7 +25,7 @@ func Parse(text string) (ID, error) {
 	var high, low uint64
 	for i := range len(text) {
 		digit := values[text[i]]
-		if digit == notDigit {
+		if digit == idtext.None {
 			return ID{}, fmt.Errorf("%w: %q: character %d is not a digit of Crockford's base32 in upper case (0-9, A-Z without I, L, O, U)", ErrInvalidID, text, i+1)
 		}
 		high, low = high<<5|low>>59, low<<5|uint64(digit)
@@ -47,16 +39,19 @@ func Parse(text string) (ID, error) {
 	return id, nil
 }
 
+// MustParse is Parse for constants and tests: it panics with Parse's error.
+func MustParse(text string) ID { return idtext.Must(Parse(text)) }
+
 func (id ID) text() (text [textSize]byte) {
 	high, low := binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
 	for i := textSize - 1; i >= 0; i-- {
-		text[i] = digits[low&31]
+		text[i] = crockford[low&31]
 		high, low = high>>5, high<<59|low>>5
 	}
 	return text
 }
 
-// String returns the text form.
+// String returns the text form. Package fmt takes it for the verb x too: format id[:] for its bytes in hexadecimal.
 func (id ID) String() string { text := id.text(); return string(text[:]) }
 
 // AppendText appends the text form to b. Its error is always nil.

@@ -8,8 +8,8 @@ import (
 // endTime is the first Unix millisecond that a ULID can't express.
 const endTime = 1 << 48
 
-// unixMilli returns the Unix millisecond that t is in, or noTime for all times before 1970 and
-// endTime for all that are too late.
+// unixMilli returns the Unix millisecond that t is in, or noTime for all times before 1970 and endTime for all that are
+// too late.
 func unixMilli(t time.Time) int64 {
 	switch seconds := t.Unix(); {
 	case seconds < 0:

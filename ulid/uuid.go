@@ -5,15 +5,6 @@ import (
 	"fmt"
 )
 
-// ToUUID returns the ID as the 16 bytes of a UUID, as columns and libraries for UUIDs take them.
-// They sort as the ID does. They carry no version: to those who look, most are UUIDs of no known
-// one.
-func ToUUID(id ID) [16]byte { return id }
-
-// FromUUID returns 16 bytes as an ID. Every UUID is a ULID. Of a UUID version 7 the time is right
-// too: both begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7).
-func FromUUID(uuid [16]byte) ID { return uuid }
-
 // uuidSize is the length of a UUID's text.
 const uuidSize = 36
 
@@ -26,14 +17,17 @@ func AppendUUID(dst []byte, id ID) []byte {
 	return dst
 }
 
-// FormatUUID returns the ID in the text form of UUIDs: 8-4-4-4-12 lower-case hexadecimal digits
-// (RFC 9562, section 4). It sorts as the ID does.
+// FormatUUID returns the ID in the text form of UUIDs: 8-4-4-4-12 lower-case hexadecimal digits (RFC 9562, section 4).
+// It sorts as the ID does. It carries no version: read as a UUID, most IDs are of no known one.
+//
+// To the 16 bytes of a UUID, as columns and libraries take them, and back, an ID is a conversion: [16]byte(id), ID(uuid).
 func FormatUUID(id ID) string {
 	var text [uuidSize]byte
 	return string(AppendUUID(text[:0], id))
 }
 
-// ParseUUID reads what FormatUUID wrote, also in upper case. Its error wraps ErrInvalidUUID.
+// ParseUUID reads what FormatUUID wrote, also in upper case. Every UUID is a ULID; of a UUID version 7 the time is
+// right too, as both begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7). Its error wraps ErrInvalidUUID.
 func ParseUUID(text string) (ID, error) {
 	invalid := func(why string) (ID, error) {
 		return ID{}, fmt.Errorf("%w: %.64q: %s", ErrInvalidUUID, text, why)

@@ -14,7 +14,7 @@ func TestUUIDText(t *testing.T) {
 		// The UUID version 7 of RFC 9562, appendix A.6.
 		{"01FWHE4YDGFK1SHH6W1G60EECF", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"},
 	} {
-		id := mustParse(t, c.ulid)
+		id := MustParse(c.ulid)
 		if got := FormatUUID(id); got != c.uuid {
 			t.Errorf("%s as a UUID is %s, want %s", c.ulid, got, c.uuid)
 		}
@@ -25,9 +25,6 @@ func TestUUIDText(t *testing.T) {
 		}
 		if got := string(AppendUUID([]byte("id:"), id)); got != "id:"+c.uuid {
 			t.Errorf("appended: %s", got)
-		}
-		if uuid := ToUUID(id); FromUUID(uuid) != id || string(uuid[:]) != string(id[:]) {
-			t.Errorf("%s as bytes is %x, and %v", c.ulid, uuid, FromUUID(uuid))
 		}
 	}
 }

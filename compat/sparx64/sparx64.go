@@ -1,9 +1,9 @@
 // Package sparx64 is a drop-in for gosuda.org/randflake/sparx64 v1.8: change the import path to
-// github.com/randflake/randflake/compat/sparx64 and nothing else. It is the block cipher SPARX-64/128, of 8-byte blocks and
-// 16-byte keys.
+// github.com/randflake/randflake/compat/sparx64 and nothing else. It is the block cipher SPARX-64/128, of 8-byte blocks
+// and 16-byte keys.
 //
-// What a program may notice: a key of 16 zero bytes is refused, what lies behind the first block of a source is ignored, and
-// a cipher that was destroyed panics where the other package goes on without a key.
+// What a program may notice: a key of 16 zero bytes is refused, what lies behind the first block of a source is ignored,
+// and a cipher that was destroyed panics where the other package goes on without a key.
 package sparx64
 
 import (

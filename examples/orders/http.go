@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/randflake/randflake/mask"
-	"github.com/randflake/randflake/snowflake"
 )
 
 // An Order is a row of the table, and also what clients see.
@@ -76,7 +75,7 @@ func (s *shop) create(w http.ResponseWriter, r *http.Request) (int, any, error) 
 }
 
 func (s *shop) get(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	id, err := mask.Parse[orders, snowflake.ID](r.PathValue("id"))
+	id, err := mask.Parse[orders](r.PathValue("id"))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -93,7 +92,7 @@ type page struct {
 
 func (s *shop) list(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	limit, limitErr := strconv.Atoi(cmp.Or(r.FormValue("limit"), "20"))
-	after, afterErr := mask.Parse[orders, snowflake.ID](cmp.Or(r.FormValue("after"), OrderID{}.String())) // zero is before all
+	after, afterErr := mask.Parse[orders](cmp.Or(r.FormValue("after"), OrderID{}.String())) // zero is before all
 	if err := errors.Join(limitErr, afterErr); err != nil || limit < 1 || limit > 100 {
 		return 0, nil, fmt.Errorf("%w: want limit, 1 to 100, and after, an ID: %v", errRequest, err)
 	}

@@ -18,17 +18,20 @@ type OrderID = mask.ID[orders, snowflake.ID]
 // orders is the space of order IDs. Customers would have another, with a secret of its own.
 type orders struct{}
 
-var _ mask.Checker[snowflake.ID] = orders{}
-
 var (
 	layout      = snowflake.Node8()
-	orderCipher *randflake.Cipher // set by open, before anything is served
+	orderMasker *mask.Masker[snowflake.ID] // set by open, before anything is served
 )
 
-func (orders) Cipher() *randflake.Cipher { return orderCipher }
+func (orders) Masker() *mask.Masker[snowflake.ID] { return orderMasker }
 
-// Check refuses what was made in the future, as nearly all made-up IDs were: those need no query then.
-func (orders) Check(id snowflake.ID) error {
+// newMasker returns what masks order IDs under a secret.
+func newMasker(secret randflake.Secret) *mask.Masker[snowflake.ID] {
+	return &mask.Masker[snowflake.ID]{Cipher: randflake.NewCipher(secret), Check: inThePast}
+}
+
+// inThePast refuses what was made in the future, as nearly all made-up IDs were: those need no query then.
+func inThePast(id snowflake.ID) error {
 	parts, err := layout.Inspect(id)
 	if err == nil && parts.Time.After(time.Now().Add(time.Minute)) {
 		err = errors.New("made in the future")

@@ -319,7 +319,7 @@ func TestSecret(t *testing.T) {
 
 // Few made-up IDs get as far as the database: about one in 74 at the end of 2026, and one in two if there were no Check.
 func TestFewForgeriesOpen(t *testing.T) {
-	orderCipher = randflake.NewCipher(randflake.NewSecret())
+	orderMasker = newMasker(randflake.NewSecret())
 	const n = 20000
 	opened := 0
 	for range n {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/store"
@@ -39,7 +38,7 @@ func open(ctx context.Context, dir string, log *slog.Logger) (*shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	orderCipher = randflake.NewCipher(key)
+	orderMasker = newMasker(key)
 	db, err := sql.Open("sqlite", database+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)")
 	if err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package coarse publishes the current time in one word, for those who need it so often that asking
-// the system would be most of what they do.
+// Package coarse publishes the current time in one word, for callers that need it so often that asking the system would
+// be most of their work.
 package coarse
 
 import (
@@ -13,25 +13,23 @@ var (
 	Milliseconds = Clock{unit: time.Millisecond}
 )
 
-// A Clock holds the current time, in whole units since 1970, in one word. A timer keeps it up to
-// date at each unit's boundary while somebody uses it, and stops after a full unit in which nobody
-// did, so that an idle process never wakes.
+// A Clock holds the current time, in whole units since 1970, in one word. A timer updates it at each unit's boundary
+// while the clock is in use, and stops after a full unit without a call, so that an idle process never wakes.
 //
-// The published time may be late, when the timer is or when the process was asleep: timers are late
-// by a millisecond or two as a rule, and by more on a loaded machine.
+// The published time may be late, when the timer is or when the process was asleep: timers are late by a millisecond or
+// two as a rule, and by more on a loaded machine.
 //
 // It is the time of the system, in testing/synctest bubbles too: see bubble.go.
 type Clock struct {
 	_    [64]byte     // now is read for every ID: it has its cache line to itself
 	now  atomic.Int64 // the current time, or 0 while the timer is stopped
 	_    [56]byte
-	used atomic.Bool   // whether somebody asked since the last tick
+	used atomic.Bool   // whether there was a call since the last tick
 	unit time.Duration // divides a second
 	mine bool          // a test's own, which lives in the bubble that it is made in
 }
 
-// Published returns the published time, or 0 when there is none. Unlike Glance it does not keep the
-// clock going.
+// Published returns the published time, or 0 when there is none. Unlike Glance it does not keep the clock going.
 func (c *Clock) Published() int64 { return c.now.Load() }
 
 // Glance returns the published time, or reads the clock when none is published.
@@ -44,7 +42,7 @@ func (c *Clock) Glance() int64 {
 	return now
 }
 
-// Read reads the system's clock, publishes what it says and sees that the timer runs.
+// Read reads the system's clock, publishes what it says and starts the timer if need be.
 func (c *Clock) Read() int64 {
 	c.MarkUsed()
 	published := c.now.Load()
@@ -53,8 +51,8 @@ func (c *Clock) Read() int64 {
 		return c.units(systemTime())
 	}
 	now := c.units(t)
-	// Publish by compare-and-swap: who was delayed since the Load must not turn the clock back.
-	// Whoever turns it from 0 starts the timer, so there is never more than one.
+	// Publish by compare-and-swap: a goroutine that was delayed since the Load must not turn the clock back. The
+	// goroutine that turns it from 0 starts the timer, so there is never more than one.
 	if now != published && c.now.CompareAndSwap(published, now) && published == 0 {
 		time.AfterFunc(UntilNext(t, c.unit), c.tick)
 	}

@@ -13,11 +13,11 @@ import (
 // shortestPause keeps a queue from spinning when a clock does not move.
 const shortestPause = 100 * time.Microsecond
 
-// A Queue is a line of callers. All who can be served at a time are served in one go, by one goroutine,
-// as it takes longer to wake up one after the other than to serve them.
+// A Queue is a line of callers. All callers that can be served at a time are served in one go, by one goroutine, as it
+// takes longer to wake up one after the other than to serve them.
 type Queue struct {
 	name   string
-	length atomic.Int64 // of line, for those who find it empty
+	length atomic.Int64 // of line, read without mu
 
 	mu     sync.Mutex
 	line   list.List   // of *caller, in the order in which they came
@@ -35,29 +35,18 @@ type caller struct {
 // New returns an empty queue. Its errors begin with name, that of a package.
 func New(name string) *Queue { return &Queue{name: name} }
 
-// Empty reports whether nobody waits.
+// Empty reports whether no caller waits.
 func (q *Queue) Empty() bool { return q.length.Load() == 0 }
 
-// Wait calls try until it returns a pause of 0, and returns its error. Before that try returns why it
-// failed and how long to wait before it may be of use to try again.
+// Wait calls try until it returns a pause of 0, and returns its error. Before that try returns why it failed and how
+// long to wait before it may be of use to try again.
 //
-// The first call is at once, by Wait itself, when nobody waits, and otherwise when all who came before
-// are through. Later calls are from other goroutines, one at a time. When ctx ends first, Wait leaves the
-// line and returns an error that wraps both the cause of that and the reason for the wait.
-func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err error)) (err error) {
-	var pause time.Duration
-	if q.Empty() {
-		if pause, err = try(); pause == 0 {
-			return err
-		}
-	}
-	return q.Join(ctx, pause, err, try)
-}
-
-// Join is Wait for a caller who has tried already, in vain because of reason, when pause is not 0.
-func (q *Queue) Join(ctx context.Context, pause time.Duration, reason error, try func() (pause time.Duration, err error)) error {
+// Calls of try are one at a time, in any goroutine: the first one is at once when the line is empty, and otherwise when
+// all callers that came before are through. When ctx ends first, Wait leaves the line and returns an error that wraps
+// both the cause of that and the reason for the wait.
+func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err error)) error {
 	c := &caller{try: try, served: make(chan struct{})}
-	place := q.join(c, pause, reason)
+	place := q.join(c)
 	select {
 	case <-c.served:
 		return c.err
@@ -66,23 +55,19 @@ func (q *Queue) Join(ctx context.Context, pause time.Duration, reason error, try
 	}
 }
 
-// join puts a caller at the end of the line. If it tried, in vain because of reason, pause is not 0.
-func (q *Queue) join(c *caller, pause time.Duration, reason error) (place *list.Element) {
+// join puts a caller at the end of the line.
+func (q *Queue) join(c *caller) (place *list.Element) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	place = q.line.PushBack(c)
 	q.length.Add(1)
-	switch {
-	case q.line.Len() > 1:
-	case pause > 0:
-		q.rest(pause, reason)
-	default:
+	if q.line.Len() == 1 {
 		q.serve()
 	}
 	return place
 }
 
-// serve serves those in line, in order, until one has to wait on. It holds mu.
+// serve serves the callers in line, in order, until one has to wait on. It is called with mu held.
 func (q *Queue) serve() {
 	for first := q.line.Front(); first != nil; first = q.line.Front() {
 		c := first.Value.(*caller)
@@ -97,7 +82,7 @@ func (q *Queue) serve() {
 	}
 }
 
-// rest serves those in line after a pause, the last one that was told of. It holds mu.
+// rest has the line served after a pause, which takes the place of an earlier one. It is called with mu held.
 func (q *Queue) rest(pause time.Duration, reason error) {
 	q.reason = reason
 	if q.timer != nil {
@@ -110,7 +95,7 @@ func (q *Queue) rest(pause time.Duration, reason error) {
 	})
 }
 
-// leave takes a caller out of the line whose ctx has ended, unless it was served by then.
+// leave takes a caller whose ctx has ended out of the line, unless it was served by then.
 func (q *Queue) leave(ctx context.Context, place *list.Element) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

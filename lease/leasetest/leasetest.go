@@ -110,7 +110,7 @@ type world struct {
 // now returns the present in Unix seconds.
 func (w *world) now() int64 { return w.clock.Now().Unix() }
 
-// renewal returns one for ttl, with a token that nobody else has.
+// renewal returns a renewal for ttl, with a fresh token.
 func (w *world) renewal(ttl time.Duration) lease.Renewal {
 	return lease.Renewal{TTL: ttl, Token: lease.NewToken(w.clock.Now())}
 }

@@ -59,10 +59,10 @@ func (e *Engine) make(name string, content []byte) error {
 
 // publish makes a file that puts entries follow the state, durably, and reports whether that took place.
 //
-// A writer that stalls before its link, until file N and those after it are removed, takes a number anew. Then it
-// does not find its file N, and takes back the bogus one. If it is killed first, that one lies below the newest
-// snapshot, where nobody reads it, until it is removed. A writer that is killed before the link leaves a temporary
-// file, and one that is killed, or fails, after the link a file that catchUp makes durable before it counts.
+// A writer that stalls before its link, until file N and those after it are removed, takes a number anew. Then it does
+// not find its file N, and takes back the bogus one. If it is killed first, that one lies below the newest snapshot,
+// where no process reads it, until it is removed. A writer that is killed before the link leaves a temporary file, and
+// one that is killed, or fails, after the link a file that catchUp makes durable before it counts.
 func (e *Engine) publish(entries []store.Entry) (f file, done bool, err error) {
 	f = e.state.next(entries, e.often)
 	content, name := f.seal(), numbered(f.Number)

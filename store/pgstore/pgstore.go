@@ -2,10 +2,10 @@
 //
 //	s, err := pgstore.Open(ctx, "postgres://app:password@db.example.com/app?sslmode=verify-full")
 //
-// The URL is libpq's, with all that pgx understands, such as several hosts, sslmode and pool_max_conns. It
-// takes schema=NAME, "randflake" without, space=NAME, and recovery=trusted, which is [store.TrustRecovery].
-// The schema holds one table and a few functions, which Create makes. Where no program may make any, somebody
-// runs what [DDL] returns first; it also says which privileges a role needs.
+// The URL is libpq's, with all that pgx understands, such as several hosts, sslmode and pool_max_conns. It takes
+// schema=NAME, "randflake" without, space=NAME, and recovery=trusted, which is [store.TrustRecovery]. The schema holds
+// one table and a few functions, which Create makes. Where no program may make any, a person runs what [DDL] returns
+// first; it also says which privileges a role needs.
 //
 // Each call is one statement, one transaction and one round trip, on a connection that has not been idle for
 // more than a second; others are pinged first. It keeps no state in the session, so PgBouncer may stand between,
@@ -14,12 +14,12 @@
 // Each call refuses fsync=off, full_page_writes=off, an unlogged table, a standby, and roles whose
 // transactions are by default read-only or not read committed.
 //
-// The lineage is made of the cluster's system identifier, the OIDs of the database and the table, and the
-// timeline. So it changes when a dump was restored, the database copied, a standby promoted, or the
-// server recovered to some point. A promoted standby lacks what it had not received: recovery=trusted is
-// for synchronous standbys, where nobody cancels a commit that waits for them. A plain restart, also after a
-// crash, loses nothing and changes nothing. The position is the server's in its write-ahead log. It is
-// lower after an older copy of the files was put back on the same timeline, until the log has grown as far.
+// The lineage is made of the cluster's system identifier, the OIDs of the database and the table, and the timeline. So
+// it changes when a dump was restored, the database copied, a standby promoted, or the server recovered to some point.
+// A promoted standby lacks what it had not received: recovery=trusted is for synchronous standbys, where no person
+// cancels a commit that waits for them. A plain restart, also after a crash, loses nothing and changes nothing. The
+// position is the server's in its write-ahead log. It is lower after an older copy of the files was put back on the
+// same timeline, until the log has grown as far.
 //
 // Nothing shows older rows that are put back into the same table, pg_resetwal, a copy of the files that runs
 // beside the original, nor an old primary that goes on beside the one in its place.

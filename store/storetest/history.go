@@ -23,7 +23,7 @@ type player struct {
 	known  data // as it was last found or put
 }
 
-// swap returns a Swap that expects entries as they are known, and puts one with a value that nobody else puts.
+// swap returns a Swap that expects entries as they are known, and puts one with a value that no other call puts.
 func (p *player) swap(put string, expect ...string) Call {
 	value := fmt.Appendf(nil, "%d.%d", p.who, p.n)
 	return Call{Swap: true, Expect: p.known.get(expect), Put: []store.Entry{{Name: put, Value: value}}}

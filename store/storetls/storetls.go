@@ -1,4 +1,4 @@
-// Package storetls reads what an engine's URL says of TLS. It is apart from package store so that those who keep
+// Package storetls reads what an engine's URL says of TLS. It is apart from package store so that programs that keep
 // everything in a directory do without the network.
 package storetls
 

@@ -16,15 +16,15 @@ import (
 // A testSpace is what a service has: its cipher is set once, by the test that uses it.
 type testSpace struct{}
 
-var testSpaceCipher *randflake.Cipher
+var testSpaceMasker *mask.Masker[int64]
 
-func (testSpace) Cipher() *randflake.Cipher { return testSpaceCipher }
+func (testSpace) Masker() *mask.Masker[int64] { return testSpaceMasker }
 
 // TestMaskAsThePackage masks and opens the same as package mask does.
 func TestMaskAsThePackage(t *testing.T) {
 	file, cipher := newSecretFile(t)
-	testSpaceCipher = cipher
-	t.Cleanup(func() { testSpaceCipher = nil })
+	testSpaceMasker = &mask.Masker[int64]{Cipher: cipher}
+	t.Cleanup(func() { testSpaceMasker = nil })
 	for _, inner := range []int64{0, 1, 42, 1541815603606036480, math.MaxInt64} {
 		want := mask.Of[testSpace](inner).String()
 		if got := succeed(t, "", "mask", "-secret-file", file, fmt.Sprint(inner)); got != want+"\n" {

@@ -1,0 +1,107 @@
+package randflaketest
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// take makes n IDs, each in a goroutine of its own, one after the other, so that all Ps get to make some.
+func take(t *testing.T, g *randflake.Generator, n int) []randflake.ID {
+	var ids []randflake.ID
+	for range n {
+		var goroutine sync.WaitGroup
+		goroutine.Go(func() {
+			id, err := g.Generate()
+			if err != nil {
+				t.Error(err)
+			}
+			ids = append(ids, id)
+			runtime.Gosched()
+		})
+		goroutine.Wait()
+	}
+	return ids
+}
+
+// Each run makes the same IDs, whichever P asks: here they are as of the first run.
+func TestSameIDsInEachRun(t *testing.T) {
+	want := []string{"2qv2ragpgiclo", "a6oj7u9j1eg02", "d7blgpoonavv3"}
+	for range 2 {
+		clock := NewClock()
+		g := New(t, clock)
+		ids := take(t, g, 2)
+		clock.Advance(time.Minute)
+		ids = append(ids, take(t, g, 1)...)
+		var texts []string
+		for _, id := range ids {
+			texts = append(texts, id.String())
+		}
+		if !slices.Equal(texts, want) {
+			t.Errorf("made %q, want %q", texts, want)
+		}
+	}
+	one, other := take(t, New(t, NewClock()), 1000), take(t, New(t, NewClock()), 1000)
+	if !slices.Equal(one, other) {
+		t.Error("two generators made different IDs")
+	}
+	if one, other = take(t, Keep(t, NewClock()).Generator(), 1000), take(t, Keep(t, NewClock()).Generator(), 1000); !slices.Equal(one, other) {
+		t.Error("two keepers made different IDs")
+	}
+}
+
+// The time is the one that the test sets.
+func TestTime(t *testing.T) {
+	clock := NewClock()
+	for _, g := range []*randflake.Generator{New(t, clock), Keep(t, clock).Generator()} {
+		clock.Advance(time.Minute)
+		raw, err := g.GenerateRaw()
+		if got := raw.Fields().Time; err != nil || !got.Equal(clock.Now()) {
+			t.Errorf("made at %v, %v, want %v", got, err, clock.Now())
+		}
+	}
+	g := New(t, clock)
+	take(t, g, 1)
+	clock.Advance(-time.Hour)
+	if _, err := g.Generate(); err != randflake.ErrClockBackward {
+		t.Errorf("an hour back: %v", err)
+	}
+}
+
+// A keeper whose lease ended, as the clock moved on, renews it.
+func TestKeepGoesOn(t *testing.T) {
+	clock := NewClock()
+	g := Keep(t, clock).Generator()
+	clock.Advance(time.Hour)
+	for {
+		raw, err := g.GenerateRaw()
+		switch {
+		case err == nil:
+			if got := raw.Fields().Time; !got.Equal(clock.Now()) {
+				t.Errorf("made at %v, want %v", got, clock.Now())
+			}
+			return
+		case !errors.Is(err, randflake.ErrLeaseEnded):
+			t.Fatal(err)
+		}
+		runtime.Gosched()
+	}
+}
+
+// What is open at the end of a test is closed then.
+func TestClosedAtTheEnd(t *testing.T) {
+	var generators []*randflake.Generator
+	t.Run("inner", func(t *testing.T) {
+		generators = append(generators, New(t, NewClock()), Keep(t, NewClock()).Generator())
+	})
+	for _, g := range generators {
+		if _, err := g.Generate(); !errors.Is(err, randflake.ErrClosed) {
+			t.Errorf("after the test: %v", err)
+		}
+	}
+}
