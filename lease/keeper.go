@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,9 +72,9 @@ func Keep(ctx context.Context, leases Store, secret randflake.Secret, options ..
 	settings.check = store.CheckValue(secret.CheckValue())
 	var generator *randflake.Generator
 	k, err := keep(ctx, leases, settings, func(lease randflake.Lease, onRefusal func(error)) (Holder, error) {
-		options := []randflake.Option{randflake.OnRefusal(onRefusal)}
+		options := append(slices.Clone(settings.generating), randflake.OnRefusal(onRefusal))
 		if settings.clock != nil {
-			options = append(options, randflake.WithClock(settings.clock), randflake.Strict())
+			options = append(options, randflake.WithClock(settings.clock))
 		}
 		g, err := randflake.New(secret, lease, options...)
 		generator = g

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/store"
 )
 
@@ -18,6 +19,9 @@ type settings struct {
 	check  store.CheckValue
 	ttl    time.Duration
 	logger *slog.Logger
+
+	generating []randflake.Option
+
 	clock  func() time.Time // nil for the system clock
 	random func() float64   // uniform in [0, 1), for jitter
 }
@@ -47,9 +51,14 @@ func WithTTL(d time.Duration) Option { return func(s *settings) { s.ttl = d } }
 func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.logger = l } }
 
 // WithClock makes the generator and the keeper ask now for the time instead of the system clock, for tests and
-// simulations; the generator is randflake.Strict then, so that runs repeat. How long the keeper waits is not affected.
-// now must be safe for concurrent use.
+// simulations. How long the keeper waits is not affected. now must be safe for concurrent use.
 func WithClock(now func() time.Time) Option { return func(s *settings) { s.clock = now } }
+
+// Generating has Keep make the generator with options of the generator's, such as randflake.Strict. OnRefusal and the
+// clock are the keeper's all the same.
+func Generating(options ...randflake.Option) Option {
+	return func(s *settings) { s.generating = options }
+}
 
 // newSettings applies options to the defaults. The line that says that IDs will soon stop must be seen without any
 // setting, hence slog.Default, as net/http does with log.

@@ -45,7 +45,9 @@ func New(t testing.TB, clock *leasetest.Clock) *randflake.Generator {
 // randflake.ErrLeaseEnded until the keeper has renewed the lease, in the background. Stores that fail are in leasetest.
 func Keep(t testing.TB, clock *leasetest.Clock, options ...lease.Option) *lease.Keeper {
 	t.Helper()
-	options = append([]lease.Option{lease.WithClock(clock.Now), lease.WithLogger(slog.New(slog.DiscardHandler))}, options...)
+	options = append([]lease.Option{
+		lease.WithClock(clock.Now), lease.Generating(randflake.Strict()), lease.WithLogger(slog.New(slog.DiscardHandler)),
+	}, options...)
 	keeper, err := lease.Keep(t.Context(), leasetest.NewMemory(store.DefaultLimits(), clock.Now), Secret(), options...)
 	if err != nil {
 		t.Fatal(err)
