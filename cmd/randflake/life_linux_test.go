@@ -27,7 +27,7 @@ type view struct {
 
 func views(t *testing.T, url string) (all []view) {
 	t.Helper()
-	lines := json.NewDecoder(strings.NewReader(succeed(t, "lease", "list", "-json", "-store", url)))
+	lines := json.NewDecoder(strings.NewReader(succeed(t, "lease", "list", "--json", "--store", url)))
 	for lines.More() {
 		var v view
 		if err := lines.Decode(&v); err != nil {
@@ -48,9 +48,9 @@ func TestLife(t *testing.T) {
 		t.Setenv(storeVariable, url)
 		t.Setenv(secretFileVariable, secret)
 		for _, args := range []string{"lease list", "lease acquire", "lease distrust"} {
-			fail(t, strings.Fields(args), "no lease store in "+shown, "randflake lease init -store "+shown)
+			fail(t, strings.Fields(args), "no lease store in "+shown, "randflake lease init --store "+shown)
 		}
-		if out := succeed(t, "lease", "init", "-new-secret", "-max-ttl", "2m", "-max-skew", "5s"); !strings.HasSuffix(out, shown+"\n") {
+		if out := succeed(t, "lease", "init", "--new-secret", "--max-ttl", "2m", "--max-skew", "5s"); !strings.HasSuffix(out, shown+"\n") {
 			t.Errorf("lease init: %q", out)
 		}
 		mintInTwoProcesses(t)
@@ -60,8 +60,8 @@ func TestLife(t *testing.T) {
 			}
 		}
 		acquireAndRelease(t, url)
-		fail(t, []string{"new", "-secret-file", other}, "space of another secret")
-		fail(t, []string{"lease", "pardon", "-from", "2050-01-01T00:00:00Z"}, "nothing was granted after that")
+		fail(t, []string{"new", "--secret-file", other}, "space of another secret")
+		fail(t, []string{"lease", "pardon", "--from", "2050-01-01T00:00:00Z"}, "nothing was granted after that")
 
 		before := time.Now().Truncate(time.Second)
 		if out := succeed(t, "lease", "distrust"); !strings.HasPrefix(out, "no lease of "+shown+" starts before ") {
@@ -72,7 +72,7 @@ func TestLife(t *testing.T) {
 		fail(t, []string{"new"}, "no lease may start before")
 		fail(t, []string{"lease", "acquire"}, "no lease may start before")
 		fail(t, []string{"lease", "init"}, "never replaced", shown)
-		fail(t, []string{"lease", "init", "-new-secret"}, "never replaced", shown)
+		fail(t, []string{"lease", "init", "--new-secret"}, "never replaced", shown)
 	})
 }
 
@@ -93,7 +93,7 @@ func mintInTwoProcesses(t *testing.T) {
 	if len(ids) != 400_000 || len(distinct) != len(ids) {
 		t.Fatalf("%d IDs, %d distinct, want 400000", len(ids), len(distinct))
 	}
-	if opened := succeed(t, "inspect", "-from", "text", ids[0], ids[len(ids)-1]); strings.Count(opened, " node ") != 2 {
+	if opened := succeed(t, "inspect", "--from", "text", ids[0], ids[len(ids)-1]); strings.Count(opened, " node ") != 2 {
 		t.Errorf("inspect: %q", opened)
 	}
 }
@@ -101,7 +101,7 @@ func mintInTwoProcesses(t *testing.T) {
 func acquireAndRelease(t *testing.T, url string) {
 	t.Helper()
 	var got view
-	if err := json.Unmarshal([]byte(succeed(t, "lease", "acquire", "-nodes", "16", "-ttl", "90s")), &got); err != nil {
+	if err := json.Unmarshal([]byte(succeed(t, "lease", "acquire", "--nodes", "16", "--ttl", "90s")), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.LastNode-got.FirstNode != 15 || got.State != "leased" || got.Until.Sub(got.Start) != 90*time.Second {
@@ -118,11 +118,11 @@ func acquireAndRelease(t *testing.T, url string) {
 	if s := state(); s != "leased" {
 		t.Errorf("acquired, and is %s", s)
 	}
-	succeed(t, "lease", "release", "-owner", got.Owner, "-last-used", "unused")
+	succeed(t, "lease", "release", "--owner", got.Owner, "--last-used", "unused")
 	if s := state(); s != "released" {
 		t.Errorf("released, and is %s", s)
 	}
-	fail(t, []string{"lease", "release", "-owner", got.Owner}, "no lease of owner "+got.Owner)
+	fail(t, []string{"lease", "release", "--owner", got.Owner}, "no lease of owner "+got.Owner)
 }
 
 func TestWrongPassword(t *testing.T) {
@@ -130,9 +130,9 @@ func TestWrongPassword(t *testing.T) {
 		wrong := strings.Replace(url, passwordOf(url), password, 1)
 		secret := filepath.Join(t.TempDir(), "secret")
 		succeed(t, "secret", "-o", secret)
-		for _, args := range []string{"lease list", "lease acquire", "lease init", "lease distrust", "new -secret-file " + secret} {
-			fail(t, append(strings.Fields(args), "-store", wrong))
+		for _, args := range []string{"lease list", "lease acquire", "lease init", "lease distrust", "new --secret-file " + secret} {
+			fail(t, append(strings.Fields(args), "--store", wrong))
 		}
-		fail(t, []string{"lease", "init", "-new-secret", "-secret-file", secret, "-store", url}, "never overwritten")
+		fail(t, []string{"lease", "init", "--new-secret", "--secret-file", secret, "--store", url}, "never overwritten")
 	})
 }
