@@ -16,6 +16,7 @@ require (
 	go.etcd.io/etcd/client/v3 v3.6.16
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
+	sigs.k8s.io/yaml v1.6.0
 )
 
 require (
@@ -91,5 +92,4 @@ require (
 	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	sigs.k8s.io/json v0.0.0-20211020170558-c049b76a60c6 // indirect
-	sigs.k8s.io/yaml v1.6.0 // indirect
 )
