@@ -1,12 +1,17 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // eachEngine runs test on a server of each engine, given by its URL with the user's password in it.
@@ -135,4 +140,57 @@ func TestWrongPassword(t *testing.T) {
 		}
 		fail(t, []string{"lease", "init", "--new-secret", "--secret-file", secret, "--store", url}, "never overwritten")
 	})
+}
+
+// TestMissingDatabase has URLs of databases that are not there: what is said is that, and no secret is left that would
+// block the next try.
+func TestMissingDatabase(t *testing.T) {
+	for name, start := range map[string]func(*testing.T) string{"postgres": startPostgres, "mysql": startMySQL} {
+		t.Run(name, func(t *testing.T) {
+			missing, err := url.Parse(start(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			missing.Path = "/nonesuch"
+			secret := filepath.Join(t.TempDir(), "secret")
+			for _, args := range []string{"lease init --new-secret --secret-file " + secret, "lease init", "lease list"} {
+				fail(t, append(strings.Fields(args), "--store", missing.String()), "the database is missing", "CREATE DATABASE", "nonesuch")
+			}
+			if _, err := os.Stat(secret); err == nil {
+				t.Error("a secret is left")
+			}
+		})
+	}
+}
+
+// TestInitWithoutPrivileges has a user who may make nothing in the database. Once somebody who may has made the schema, the
+// same command does it.
+func TestInitWithoutPrivileges(t *testing.T) {
+	admin := startPostgres(t)
+	db, err := pgx.Connect(t.Context(), admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(context.Background())
+	execute := func(statements string) {
+		t.Helper()
+		if _, err := db.PgConn().Exec(t.Context(), statements).ReadAll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute("CREATE ROLE weak LOGIN PASSWORD '" + userPassword + "'")
+	weak, err := url.Parse(admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weak.User = url.UserPassword("weak", userPassword)
+	secret := filepath.Join(t.TempDir(), "secret")
+	args := []string{"lease", "init", "--new-secret", "--secret-file", secret, "--store", weak.String()}
+	fail(t, args, "permission denied", "DDL says which privileges")
+	if _, err := os.Stat(secret); err == nil {
+		t.Error("a secret is left")
+	}
+	execute(succeed(t, "lease", "ddl") + `; GRANT USAGE ON SCHEMA randflake TO weak; GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA randflake TO weak;
+		GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA randflake TO weak`)
+	succeed(t, args...)
 }

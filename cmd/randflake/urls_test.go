@@ -57,7 +57,7 @@ func TestMalformedURLs(t *testing.T) {
 
 func TestLeaseDDL(t *testing.T) {
 	for args, want := range map[string]string{
-		"":           "randflake",
+		"":            "randflake",
 		"--schema s1": "s1",
 		"--store postgres://u:" + password + "@h/d?schema=s2": "s2",
 		"--store postgresql://u@h/d?schema=s3":                "s3",

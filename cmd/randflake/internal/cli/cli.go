@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -16,7 +17,7 @@ import (
 // Main runs the program and exits.
 func Main() {
 	// A write to a closed pipe is an error like others, and not the end: there is a lease to release.
-	signal.Ignore(pipeSignals...)
+	signal.Ignore(syscall.SIGPIPE)
 	t := &tool{engines: servers(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	code := t.run(context.Background(), os.Args[1:])
 	if t.stoppedBy != nil {
@@ -41,7 +42,9 @@ type tool struct {
 
 // run runs the command that args name and returns the exit status.
 func (t *tool) run(ctx context.Context, args []string) int {
-	err := t.execute(ctx, args)
+	root := t.root()
+	root.SetArgs(withNegatives(args))
+	err := root.ExecuteContext(ctx)
 	if err == nil || errors.Is(err, errUnread) {
 		return exitOK
 	}
@@ -52,15 +55,6 @@ func (t *tool) run(ctx context.Context, args []string) int {
 		return exitUsage
 	}
 	return exitFailed
-}
-
-func (t *tool) execute(ctx context.Context, args []string) error {
-	root := t.root()
-	root.SetArgs(withNegatives(args))
-	root.SetIn(t.stdin)
-	root.SetOut(t.stdout)
-	root.SetErr(t.stderr)
-	return root.ExecuteContext(ctx)
 }
 
 // withNegatives makes operands of negative numbers, which are IDs. Flags begin with a minus sign and nothing before it,

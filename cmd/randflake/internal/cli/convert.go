@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -43,7 +44,7 @@ const convertRow = "%-13s  %-20s  %-20s  %s\n"
 // appendConverted appends an ID in another form, or in all.
 func appendConverted(b []byte, text, from, to string) ([]byte, error) {
 	if from == "auto" {
-		text = unquote(text)
+		text = strings.Trim(text, `"`)
 	}
 	id, err := parseID(text, from)
 	if err != nil {

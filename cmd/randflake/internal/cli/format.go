@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 
@@ -60,5 +62,7 @@ func onLine[ID any](appendTo func(id ID, b []byte) []byte) func([]byte, ID) []by
 }
 
 func appendHex[ID ~int64 | ~uint64](b []byte, id ID) []byte {
-	return fmt.Appendf(b, "0x%016x\n", uint64(id))
+	var bytes [8]byte
+	binary.BigEndian.PutUint64(bytes[:], uint64(id))
+	return append(hex.AppendEncode(append(b, "0x"...), bytes[:]), '\n')
 }

@@ -48,9 +48,6 @@ func isAmbiguous(text string) bool {
 	return isDecimal(text) && len(text) <= 13 && len(strings.TrimLeft(text, "0")) > 1
 }
 
-// unquote takes the quotes off a JSON string.
-func unquote(text string) string { return strings.Trim(text, `"`) }
-
 func hasHexPrefix(text string) bool {
 	return strings.HasPrefix(text, "0x") || strings.HasPrefix(text, "0X")
 }

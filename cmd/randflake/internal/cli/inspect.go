@@ -101,7 +101,7 @@ func (in *inspector) findSecret(h home) error {
 // answer appends what the ID in text can hold. One that is implausible has an answer and an error.
 func (in *inspector) answer(b []byte, text string) ([]byte, error) {
 	if in.from == "auto" {
-		text = unquote(text)
+		text = strings.Trim(text, `"`)
 	}
 	kind := in.kindOf(text)
 	readings, err := in.read(kind, text)
@@ -170,7 +170,7 @@ func (in *inspector) only(r reading, err error) ([]reading, error) {
 		return nil, err
 	}
 	if r.isFuture(in.now()) {
-		err = fmt.Errorf("%s holds a time in the future, %s: %s", r.id, r.time.Format(r.timeForm), r.suspicion())
+		err = fmt.Errorf("%s holds a time in the future, %s: %s", r.id, r.time.Format(r.timeForm), suspicions[r.kind])
 	}
 	return []reading{r}, err
 }

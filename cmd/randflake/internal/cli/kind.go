@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -14,9 +13,6 @@ const (
 	kindSnowflake = "snowflake"
 	kindULID      = "ulid"
 )
-
-// A job mints what the command line asks for.
-type job func(ctx context.Context) error
 
 var kindNames = []string{kindRandflake, kindSnowflake, kindULID}
 

@@ -36,10 +36,11 @@ func leasing(ctx context.Context, leases lease.Store) ([]lease.Option, error) {
 	return []lease.Option{lease.WithTTL(min(leaseTTL, limits.MaxTTL)), lease.WithLogger(slog.New(slog.DiscardHandler))}, err
 }
 
-// mint writes n IDs, made by so many workers at most, and gives the lease back.
-func (l leasehold[ID]) mint(ctx context.Context, t *tool, n int64, workers int, f format[ID]) error {
-	err := l.soon()
-	if err == nil {
+// mint writes n IDs, made by so many workers at most, and gives the lease back. It does not wait for one that starts late.
+func (l leasehold[ID]) mint(ctx context.Context, t *tool, n int64, workers int, f format[ID]) (err error) {
+	if start := l.generator.Lease().Start; time.Until(start) > longestWait {
+		err = fmt.Errorf("the store grants no lease that starts before %s: it is new, or the clock is wrong: try again then", start.Format(time.RFC3339))
+	} else {
 		err = newMinter(n, workers, f, l.fill).mint(ctx, t)
 	}
 	if closeErr := l.keeping.Close(); closeErr != nil && err == nil {
@@ -47,15 +48,6 @@ func (l leasehold[ID]) mint(ctx context.Context, t *tool, n int64, workers int, 
 		t.note(fmt.Errorf("the lease runs out by itself, at %s: %w", l.generator.Lease().End.Format(time.RFC3339), closeErr))
 	}
 	return err
-}
-
-// soon returns an error when the lease starts too late to wait for it.
-func (l leasehold[ID]) soon() error {
-	start := l.generator.Lease().Start
-	if time.Until(start) > longestWait {
-		return fmt.Errorf("the store grants no lease that starts before %s: it is new, or the clock is wrong: try again then", start.Format(time.RFC3339))
-	}
-	return nil
 }
 
 // fill fills ids, and waits where waiting helps. It also waits for the keeper to come by another lease when one has

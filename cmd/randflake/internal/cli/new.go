@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -46,7 +47,7 @@ func (t *tool) runNew(cmd *cobra.Command, o *order) error {
 	if err := o.settle(); err != nil {
 		return wrong(cmd, "%v", err)
 	}
-	work, err := t.jobOf(o)
+	mint, err := t.jobOf(o)
 	if err != nil {
 		return wrong(cmd, "%v", err)
 	}
@@ -61,7 +62,7 @@ func (t *tool) runNew(cmd *cobra.Command, o *order) error {
 	}
 	ctx, stop := untilStopped(cmd.Context())
 	defer stop()
-	err = work(ctx)
+	err = mint(ctx)
 	if signal := (stopped{}); errors.As(context.Cause(ctx), &signal) {
 		t.stoppedBy = signal.Signal
 	}
@@ -98,7 +99,7 @@ func (o *order) settle() error {
 
 // jobOf returns what carries out an order of a kind that the program makes. The error says which formats
 // that kind has.
-func (t *tool) jobOf(o *order) (job, error) {
+func (t *tool) jobOf(o *order) (mint func(context.Context) error, err error) {
 	switch o.kind {
 	case kindRandflake:
 		f, err := formatOf(randflakeFormats, o.format)
@@ -121,7 +122,7 @@ func (s stopped) Error() string { return s.String() + " signal received" }
 func untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)
-	for _, s := range stopSignals {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) { // as under nohup
 			signal.Notify(signals, s)
 		}

@@ -67,15 +67,11 @@ func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
 	return r, err
 }
 
-// suspicion says what a time in the future may come from.
-func (r reading) suspicion() string {
-	switch r.kind {
-	case kindRandflake:
-		return "it was made with another secret, or forged"
-	case kindSnowflake:
-		return "it was made in another layout, or forged"
-	}
-	return "it was made by a clock that was ahead, or forged"
+// suspicions say what a time in the future may come from.
+var suspicions = map[string]string{
+	kindRandflake: "it was made with another secret, or forged",
+	kindSnowflake: "it was made in another layout, or forged",
+	kindULID:      "it was made by a clock that was ahead, or forged",
 }
 
 // clockSkew is how far ahead the clock of those who made an ID may have been.

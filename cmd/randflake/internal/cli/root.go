@@ -21,6 +21,9 @@ wrong. What a signal stops gives its lease back, and ends by that signal.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
+	root.SetIn(t.stdin)
+	root.SetOut(t.stdout)
+	root.SetErr(t.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, "%v", err) })
 	root.AddGroup(&cobra.Group{ID: "ids", Title: "IDs:"}, &cobra.Group{ID: "keys", Title: "Secrets and leases:"})
 	for id, commands := range map[string][]*cobra.Command{

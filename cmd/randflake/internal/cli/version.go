@@ -31,9 +31,8 @@ the implementation of the cipher in use and what it runs on.`,
 
 // version returns the module's version as the go command knows it.
 func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(unknown)"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
 	}
-	return info.Main.Version
+	return "(unknown)"
 }
