@@ -50,7 +50,7 @@ func group(cmd *cobra.Command) *cobra.Command {
 		}
 		guess := ""
 		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			guess = ", is it " + strings.Join(near, " or ") + "?"
+			guess = " (is it " + strings.Join(near, " or ") + "?)"
 		}
 		return wrong(cmd, "unknown command %q%s", args[0], guess)
 	}
