@@ -14,7 +14,8 @@ import (
 )
 
 // ReadSecret reads a secret file: 32 hexadecimal digits or base64 of 16 bytes, and white space around them. It refuses a
-// file that others than its owner and group can read, or that others than its owner can change. Without the file
+// file that others than its owner and group can read, or that others than its owner can change; one that a container
+// was given as a secret, read-only and in memory, everybody in the container may read. Without the file
 // the error wraps fs.ErrNotExist, and for a text that is no secret randflake.ErrInvalidSecret; it never repeats the text.
 func ReadSecret(file string) (randflake.Secret, error) {
 	text, err := readText(file)
@@ -38,7 +39,7 @@ func readText(file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := checkMode(file, info.Mode()); err != nil {
+	if err := checkMode(f, info.Mode()); err != nil {
 		return "", err
 	}
 	const most = 1024 // far more than a secret has
@@ -48,15 +49,15 @@ func readText(file string) (string, error) {
 
 // checkMode refuses what cannot be a secret file, or is one that others know or could replace. The group may read it,
 // as services that share a secret need. Pipes, such as those of a shell's <(command), are the process' own.
-func checkMode(file string, mode fs.FileMode) error {
+func checkMode(f *os.File, mode fs.FileMode) error {
 	if mode.IsDir() {
 		return errors.New("is a directory: want a file with 32 hexadecimal digits")
 	}
 	const wrong = 0o026 // written by the group, read or written by others
-	if runtime.GOOS != "windows" && mode.IsRegular() && mode.Perm()&wrong != 0 {
-		return fmt.Errorf("mode %04o lets others read or change it: run: chmod 600 %s", mode.Perm(), file)
+	if runtime.GOOS == "windows" || !mode.IsRegular() || mode.Perm()&wrong == 0 || isMounted(f, mode) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("mode %04o lets others read or change it: run: chmod 600 %s", mode.Perm(), f.Name())
 }
 
 // WriteSecret makes a secret file that only its owner can read, durably and whole or not at all. Where there is a file

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // eachEngine runs test on a server of each engine, given by its URL with the user's password in it.
@@ -27,7 +32,7 @@ type view struct {
 
 func views(t *testing.T, url string) (all []view) {
 	t.Helper()
-	lines := json.NewDecoder(strings.NewReader(succeed(t, "lease", "list", "-json", "-store", url)))
+	lines := json.NewDecoder(strings.NewReader(succeed(t, "lease", "list", "--json", "--store", url)))
 	for lines.More() {
 		var v view
 		if err := lines.Decode(&v); err != nil {
@@ -48,9 +53,9 @@ func TestLife(t *testing.T) {
 		t.Setenv(storeVariable, url)
 		t.Setenv(secretFileVariable, secret)
 		for _, args := range []string{"lease list", "lease acquire", "lease distrust"} {
-			fail(t, strings.Fields(args), "no lease store in "+shown, "randflake lease init -store "+shown)
+			fail(t, strings.Fields(args), "no lease store in "+shown, "randflake lease init --store "+shown)
 		}
-		if out := succeed(t, "lease", "init", "-new-secret", "-max-ttl", "2m", "-max-skew", "5s"); !strings.HasSuffix(out, shown+"\n") {
+		if out := succeed(t, "lease", "init", "--new-secret", "--max-ttl", "2m", "--max-skew", "5s"); !strings.HasSuffix(out, shown+"\n") {
 			t.Errorf("lease init: %q", out)
 		}
 		mintInTwoProcesses(t)
@@ -60,8 +65,8 @@ func TestLife(t *testing.T) {
 			}
 		}
 		acquireAndRelease(t, url)
-		fail(t, []string{"new", "-secret-file", other}, "space of another secret")
-		fail(t, []string{"lease", "pardon", "-from", "2050-01-01T00:00:00Z"}, "nothing was granted after that")
+		fail(t, []string{"new", "--secret-file", other}, "space of another secret")
+		fail(t, []string{"lease", "pardon", "--from", "2050-01-01T00:00:00Z"}, "nothing was granted after that")
 
 		before := time.Now().Truncate(time.Second)
 		if out := succeed(t, "lease", "distrust"); !strings.HasPrefix(out, "no lease of "+shown+" starts before ") {
@@ -72,7 +77,7 @@ func TestLife(t *testing.T) {
 		fail(t, []string{"new"}, "no lease may start before")
 		fail(t, []string{"lease", "acquire"}, "no lease may start before")
 		fail(t, []string{"lease", "init"}, "never replaced", shown)
-		fail(t, []string{"lease", "init", "-new-secret"}, "never replaced", shown)
+		fail(t, []string{"lease", "init", "--new-secret"}, "never replaced", shown)
 	})
 }
 
@@ -93,7 +98,7 @@ func mintInTwoProcesses(t *testing.T) {
 	if len(ids) != 400_000 || len(distinct) != len(ids) {
 		t.Fatalf("%d IDs, %d distinct, want 400000", len(ids), len(distinct))
 	}
-	if opened := succeed(t, "inspect", "-from", "text", ids[0], ids[len(ids)-1]); strings.Count(opened, " node ") != 2 {
+	if opened := succeed(t, "inspect", "--from", "text", ids[0], ids[len(ids)-1]); strings.Count(opened, " node ") != 2 {
 		t.Errorf("inspect: %q", opened)
 	}
 }
@@ -101,7 +106,7 @@ func mintInTwoProcesses(t *testing.T) {
 func acquireAndRelease(t *testing.T, url string) {
 	t.Helper()
 	var got view
-	if err := json.Unmarshal([]byte(succeed(t, "lease", "acquire", "-nodes", "16", "-ttl", "90s")), &got); err != nil {
+	if err := json.Unmarshal([]byte(succeed(t, "lease", "acquire", "--nodes", "16", "--ttl", "90s")), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.LastNode-got.FirstNode != 15 || got.State != "leased" || got.Until.Sub(got.Start) != 90*time.Second {
@@ -118,11 +123,11 @@ func acquireAndRelease(t *testing.T, url string) {
 	if s := state(); s != "leased" {
 		t.Errorf("acquired, and is %s", s)
 	}
-	succeed(t, "lease", "release", "-owner", got.Owner, "-last-used", "unused")
+	succeed(t, "lease", "release", "--owner", got.Owner, "--last-used", "unused")
 	if s := state(); s != "released" {
 		t.Errorf("released, and is %s", s)
 	}
-	fail(t, []string{"lease", "release", "-owner", got.Owner}, "no lease of owner "+got.Owner)
+	fail(t, []string{"lease", "release", "--owner", got.Owner}, "no lease of owner "+got.Owner)
 }
 
 func TestWrongPassword(t *testing.T) {
@@ -130,9 +135,62 @@ func TestWrongPassword(t *testing.T) {
 		wrong := strings.Replace(url, passwordOf(url), password, 1)
 		secret := filepath.Join(t.TempDir(), "secret")
 		succeed(t, "secret", "-o", secret)
-		for _, args := range []string{"lease list", "lease acquire", "lease init", "lease distrust", "new -secret-file " + secret} {
-			fail(t, append(strings.Fields(args), "-store", wrong))
+		for _, args := range []string{"lease list", "lease acquire", "lease init", "lease distrust", "new --secret-file " + secret} {
+			fail(t, append(strings.Fields(args), "--store", wrong))
 		}
-		fail(t, []string{"lease", "init", "-new-secret", "-secret-file", secret, "-store", url}, "never overwritten")
+		fail(t, []string{"lease", "init", "--new-secret", "--secret-file", secret, "--store", url}, "never overwritten")
 	})
+}
+
+// TestMissingDatabase has URLs of databases that are not there: what is said is that, and no secret is left that would
+// block the next try.
+func TestMissingDatabase(t *testing.T) {
+	for name, start := range map[string]func(*testing.T) string{"postgres": startPostgres, "mysql": startMySQL} {
+		t.Run(name, func(t *testing.T) {
+			missing, err := url.Parse(start(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			missing.Path = "/nonesuch"
+			secret := filepath.Join(t.TempDir(), "secret")
+			for _, args := range []string{"lease init --new-secret --secret-file " + secret, "lease init", "lease list"} {
+				fail(t, append(strings.Fields(args), "--store", missing.String()), "the database is missing", "CREATE DATABASE", "nonesuch")
+			}
+			if _, err := os.Stat(secret); err == nil {
+				t.Error("a secret is left")
+			}
+		})
+	}
+}
+
+// TestInitWithoutPrivileges has a user who may make nothing in the database. Once somebody who may has made the schema, the
+// same command does it.
+func TestInitWithoutPrivileges(t *testing.T) {
+	admin := startPostgres(t)
+	db, err := pgx.Connect(t.Context(), admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(context.Background())
+	execute := func(statements string) {
+		t.Helper()
+		if _, err := db.PgConn().Exec(t.Context(), statements).ReadAll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute("CREATE ROLE weak LOGIN PASSWORD '" + userPassword + "'")
+	weak, err := url.Parse(admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weak.User = url.UserPassword("weak", userPassword)
+	secret := filepath.Join(t.TempDir(), "secret")
+	args := []string{"lease", "init", "--new-secret", "--secret-file", secret, "--store", weak.String()}
+	fail(t, args, "permission denied", "DDL says which privileges")
+	if _, err := os.Stat(secret); err == nil {
+		t.Error("a secret is left")
+	}
+	execute(succeed(t, "lease", "ddl") + `; GRANT USAGE ON SCHEMA randflake TO weak; GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA randflake TO weak;
+		GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA randflake TO weak`)
+	succeed(t, args...)
 }

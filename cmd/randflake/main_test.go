@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Unsetenv(storeVariable)
 	os.Unsetenv(secretFileVariable)
+	os.Unsetenv("RANDFLAKE_SECRET")
 	os.Exit(m.Run())
 }
 

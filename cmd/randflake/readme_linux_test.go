@@ -19,7 +19,7 @@ func TestReadme(t *testing.T) {
 		}
 		name := stores[scheme.Scheme]
 		secret := filepath.Join(t.TempDir(), "secret")
-		succeed(t, "lease", "init", "-new-secret", "-store", store, "-secret-file", secret)
+		succeed(t, "lease", "init", "--new-secret", "--store", store, "--secret-file", secret)
 
 		// In this module, as only there the stores can be imported.
 		dir, err := os.MkdirTemp(".", "readme-")

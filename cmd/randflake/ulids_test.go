@@ -55,7 +55,7 @@ func TestNewULID(t *testing.T) {
 	const n = 40_000 // several chunks
 	for format, decode := range decoders {
 		before := time.Now().Add(-time.Second) // the time in an ID may be late
-		ids, err := decode(succeed(t, "new", "-kind", "ulid", "-n", strconv.Itoa(n), "-format", format))
+		ids, err := decode(succeed(t, "new", "--kind", "ulid", "-n", strconv.Itoa(n), "--format", format))
 		if err != nil || len(ids) != n {
 			t.Fatalf("%s: %d IDs, %v, want %d", format, len(ids), err, n)
 		}
@@ -72,7 +72,7 @@ func TestNewULID(t *testing.T) {
 
 // TestInspectULID has inspect, which reads ULIDs by itself, agree with the library.
 func TestInspectULID(t *testing.T) {
-	for line := range strings.Lines(succeed(t, "new", "-kind", "ulid", "-n", "5")) {
+	for line := range strings.Lines(succeed(t, "new", "--kind", "ulid", "-n", "5")) {
 		text := strings.TrimSpace(line)
 		id, err := ulid.Parse(text)
 		if err != nil {
@@ -82,7 +82,7 @@ func TestInspectULID(t *testing.T) {
 			Kind, ID, Entropy string
 			Time              time.Time
 		}
-		if err := json.Unmarshal([]byte(succeed(t, "inspect", "-json", text)), &got); err != nil {
+		if err := json.Unmarshal([]byte(succeed(t, "inspect", "--json", text)), &got); err != nil {
 			t.Fatal(err)
 		}
 		entropy, err := strconv.ParseUint(got.Entropy[4:], 16, 64)

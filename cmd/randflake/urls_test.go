@@ -20,8 +20,8 @@ func TestServerDown(t *testing.T) {
 		t.Run(store[:strings.Index(store, ":")], func(t *testing.T) {
 			t.Parallel()
 			secret := filepath.Join(t.TempDir(), "secret")
-			fail(t, []string{"lease", "list", "-store", store}, "127.0.0.1:1")
-			fail(t, []string{"lease", "init", "-new-secret", "-secret-file", secret, "-store", store}, "127.0.0.1:1")
+			fail(t, []string{"lease", "list", "--store", store}, "127.0.0.1:1")
+			fail(t, []string{"lease", "init", "--new-secret", "--secret-file", secret, "--store", store}, "127.0.0.1:1")
 			if _, err := os.Stat(secret); err == nil {
 				t.Error("lease init made a secret before it knew that there is a server")
 			}
@@ -50,24 +50,24 @@ func TestMalformedURLs(t *testing.T) {
 			":u:" + password + "@127.0.0.1:1/0",
 			"/u:" + password + "@127.0.0.1:1/0",
 		} {
-			fail(t, []string{"lease", "list", "-store", scheme + ":" + rest})
+			fail(t, []string{"lease", "list", "--store", scheme + ":" + rest})
 		}
 	}
 }
 
 func TestLeaseDDL(t *testing.T) {
 	for args, want := range map[string]string{
-		"":           "randflake",
-		"-schema s1": "s1",
-		"-store postgres://u:" + password + "@h/d?schema=s2": "s2",
-		"-store postgresql://u@h/d?schema=s3":                "s3",
+		"":            "randflake",
+		"--schema s1": "s1",
+		"--store postgres://u:" + password + "@h/d?schema=s2": "s2",
+		"--store postgresql://u@h/d?schema=s3":                "s3",
 	} {
 		out := succeed(t, append([]string{"lease", "ddl"}, strings.Fields(args)...)...)
 		if !strings.Contains(strings.ToUpper(out), "CREATE TABLE") || !strings.Contains(out, want) {
 			t.Errorf("lease ddl %s: %q, want tables in %s", args, out, want)
 		}
 	}
-	fail(t, []string{"lease", "ddl", "-store", "redis://u:" + password + "@h"}, "no schema", "postgres")
-	fail(t, []string{"lease", "ddl", "-store", "postgres://u:" + password + "@h?schema=%zz"}, "special characters encoded")
-	fail(t, []string{"lease", "ddl", "-store", "postgres://u:" + password + "@h?shcema=s"}, `unknown parameter "shcema"`)
+	fail(t, []string{"lease", "ddl", "--store", "redis://u:" + password + "@h"}, "want postgres://")
+	fail(t, []string{"lease", "ddl", "--store", "postgres://u:" + password + "@h?schema=%zz"}, "special characters encoded")
+	fail(t, []string{"lease", "ddl", "--store", "postgres://u:" + password + "@h?shcema=s"}, `unknown parameter "shcema"`)
 }

@@ -162,6 +162,8 @@ func (e *Engine) String() string {
 // meanings are what errors of the server, by number, mean to a store.
 var meanings = map[uint16]error{
 	1146: store.ErrNoStore, // no such table
+	1049: errors.New("the database is missing: make it first, with CREATE DATABASE"),
+	1044: fs.ErrPermission, 1142: fs.ErrPermission, // database, table
 	1290: fmt.Errorf("%w: server is read-only: connect to the primary", store.ErrUnsafe),
 	1034: store.ErrCorrupt, 1194: store.ErrCorrupt, 1712: store.ErrCorrupt, // index, table
 	1064: errors.New("the driver needs multiStatements=true and interpolateParams=true"), // syntax error

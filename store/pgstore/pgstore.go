@@ -128,7 +128,9 @@ var meanings = map[string]error{
 	"RF001": store.ErrUnsafe, "25006": store.ErrUnsafe, // settings that evidence refuses, read_only_sql_transaction
 	"3F000": store.ErrNoStore, "42P01": store.ErrNoStore, "42883": store.ErrNoStore, // no schema, table, function
 	"XX001": store.ErrCorrupt, "XX002": store.ErrCorrupt, // data, index
-	"42501": errors.New("DDL says which privileges a role needs, and makes the schema"), // insufficient_privilege
+	"3D000": errors.New("the database is missing: make it first, with CREATE DATABASE or createdb"), // invalid_catalog_name
+	// insufficient_privilege
+	"42501": fmt.Errorf("%w: DDL says which privileges a role needs, and makes the schema", fs.ErrPermission),
 }
 
 // explain wraps an error with what was tried, and what it means.

@@ -114,7 +114,7 @@ func minted(ctx context.Context, n int) (entRow, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return entRow{}, fmt.Errorf("%s: %w\n%s", build, err, out)
 	}
-	mint := exec.CommandContext(ctx, program, "new", "-n", strconv.Itoa(n), "-format", "binary")
+	mint := exec.CommandContext(ctx, program, "new", "-n", strconv.Itoa(n), "--format", "binary")
 	mint.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "RANDFLAKE_") // which would name another store
 	}), "HOME="+home, "XDG_STATE_HOME="+home, "LocalAppData="+home)

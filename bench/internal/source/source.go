@@ -28,7 +28,7 @@ type Encrypter interface {
 // no order that could be had again, since each processor takes blocks of its own; so the values are
 // counted here, in order, and given to Cipher.EncryptSlice.
 //
-// As an io.Reader it has the bytes of "randflake new -format binary": 8 to an ID, little-endian.
+// As an io.Reader it has the bytes of "randflake new --format binary": 8 to an ID, little-endian.
 type Stream struct {
 	cipher Encrypter
 	next   uint64

@@ -4,20 +4,26 @@ package cli
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
 )
 
 // Main runs the program and exits.
 func Main() {
 	// A write to a closed pipe is an error like others, and not the end: there is a lease to release.
-	signal.Ignore(pipeSignals...)
-	t := &tool{servers(), os.Stdin, os.Stdout, os.Stderr}
-	os.Exit(t.run(context.Background(), os.Args[1:]))
+	signal.Ignore(syscall.SIGPIPE)
+	t := &tool{engines: servers(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	code := t.run(context.Background(), os.Args[1:])
+	if t.stoppedBy != nil {
+		dieBy(t.stoppedBy)
+	}
+	os.Exit(code)
 }
 
 const (
@@ -28,87 +34,44 @@ const (
 
 // A tool is one call of the program.
 type tool struct {
-	engines        []Engine // beside directories
+	engines        []engine // beside directories
 	stdin          io.Reader
 	stdout, stderr io.Writer
-}
-
-// A command is run with the arguments after its name.
-type command struct {
-	name, summary string
-	run           func(t *tool, ctx context.Context, args []string) error
-}
-
-func commands() []command {
-	return []command{
-		{"new", "mint IDs", (*tool).runNew},
-		{"inspect", "show what IDs hold", (*tool).runInspect},
-		{"mask", "encrypt sortable IDs, to show them outside", (*tool).runMask},
-		{"unmask", "decrypt what mask encrypted", (*tool).runUnmask},
-		{"secret", "make a secret", (*tool).runSecret},
-		{"lease", "list, acquire and release leases, look after stores", (*tool).runLease},
-		{"version", "say what this is and what it runs on", (*tool).runVersion},
-		{"help", "explain the commands", (*tool).runHelp},
-	}
+	stoppedBy      os.Signal // or nil
 }
 
 // run runs the command that args name and returns the exit status.
 func (t *tool) run(ctx context.Context, args []string) int {
-	err := t.dispatch(ctx, "randflake", commands(), args)
-	var usage usageError
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	root := t.root()
+	root.SetArgs(withNegatives(args))
+	err := root.ExecuteContext(ctx)
+	if err == nil || errors.Is(err, errUnread) {
 		return exitOK
-	case errors.Is(err, errUnread):
-		return exitOK
-	case err == errReported:
-		return exitFailed
-	case errors.As(err, &usage):
-		t.note(err)
-		return exitUsage
-	default:
-		t.note(err)
-		return exitFailed
 	}
+	if err != errReported {
+		t.note(err)
+	}
+	if usage := usageError(""); errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
 }
 
-// dispatch runs one of commands, of the program or of a command that has commands of its own.
-func (t *tool) dispatch(ctx context.Context, of string, commands []command, args []string) error {
-	if len(args) == 0 {
-		return usageError("no command: see " + of + " -h")
-	}
-	for _, c := range commands {
-		if c.name == args[0] {
-			return c.run(t, ctx, args[1:])
+// withNegatives makes operands of negative numbers, which are IDs. Flags begin with a minus sign and nothing before it,
+// and white space around an operand means nothing.
+func withNegatives(args []string) []string {
+	marked := make([]string, len(args))
+	for i, arg := range args {
+		if marked[i] = arg; len(arg) > 1 && arg[0] == '-' && isDecimal(arg[1:]) {
+			marked[i] = " " + arg
 		}
 	}
-	switch args[0] {
-	case "-h", "-help", "--help":
-		return t.print(overview(of, commands))
-	}
-	return usageError(fmt.Sprintf("unknown command %q: see %s -h", args[0], of))
+	return marked
 }
 
-// overview lists commands.
-func overview(of string, commands []command) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: %s COMMAND [FLAG]...\n\n", of)
-	for _, c := range commands {
-		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.summary)
-	}
-	fmt.Fprintf(&b, "\n%s COMMAND -h explains a command. The exit status is 0, or 1 when\n", of)
-	b.WriteString("something failed, or 2 when the command line was wrong.\n")
-	return b.String()
-}
-
-func (t *tool) runHelp(ctx context.Context, args []string) error {
-	if len(args) == 0 {
-		return t.print(overview("randflake", commands()))
-	}
-	if args[0] == "help" {
-		args = nil // which explains help well enough
-	}
-	return t.dispatch(ctx, "randflake", commands(), append(args, "-h"))
+// isDecimal reports whether text is decimal digits and nothing else.
+func isDecimal(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
 // print writes text to standard output.
@@ -124,9 +87,6 @@ func outputError(err error) error {
 	}
 	if isClosedPipe(err) {
 		err = errUnread
-	}
-	if pathErr := (*os.PathError)(nil); errors.As(err, &pathErr) {
-		err = pathErr.Err
 	}
 	return fmt.Errorf("standard output: %w", err)
 }
@@ -148,6 +108,12 @@ func (t *tool) note(err error) {
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
+
+// wrong returns a usage error of a command.
+func wrong(cmd *cobra.Command, format string, args ...any) error {
+	_, name, _ := strings.Cut(cmd.CommandPath()+": ", " ")
+	return usageError(fmt.Sprintf("%s%s: see %s --help", name, fmt.Sprintf(format, args...), cmd.CommandPath()))
+}
 
 // errReported says that something failed which standard error tells of already.
 var errReported = errors.New("reported")

@@ -17,8 +17,9 @@ import (
 const asEnv = "RANDFLAKE_TEST_AS"
 
 func TestMain(m *testing.M) {
-	os.Unsetenv(storeVariable)
-	os.Unsetenv(secretFileVariable)
+	for _, variable := range []string{storeVariable, secretVariable, secretFileVariable} {
+		os.Unsetenv(variable)
+	}
 	switch os.Getenv(asEnv) {
 	case "":
 		os.Exit(m.Run())
@@ -57,10 +58,10 @@ func call(t *testing.T, stdin string, args ...string) result {
 }
 
 // callWith is call of a program with more stores than those in directories.
-func callWith(t *testing.T, engines []Engine, stdin string, args ...string) result {
+func callWith(t *testing.T, engines []engine, stdin string, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := (&tool{engines, strings.NewReader(stdin), &out, &errs}).run(t.Context(), args)
+	code := (&tool{engines: engines, stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs}).run(t.Context(), args)
 	return result{code, out.String(), errs.String()}
 }
 
@@ -118,7 +119,7 @@ func isolate(t *testing.T) (stateDir string) {
 func newHome(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "home")
-	succeed(t, "", "lease", "init", "-new-secret", "-store", dir)
+	succeed(t, "", "lease", "init", "--new-secret", "--store", dir)
 	return dir
 }
 
@@ -145,6 +146,11 @@ func snapshot(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	return files
+}
+
+func isVacant(dir string) bool {
+	entries, _ := os.ReadDir(dir)
+	return len(entries) == 0
 }
 
 func write(t *testing.T, path, content string) {

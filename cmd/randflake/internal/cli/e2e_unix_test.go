@@ -15,9 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/randflake/randflake"
-	"golang.org/x/sys/unix"
 )
 
 // forever is more IDs than a test waits for.
@@ -43,14 +40,14 @@ func exitCode(err error) int {
 
 func TestClosedPipe(t *testing.T) {
 	dir := newHome(t)
-	ids := succeed(t, "", "new", "-store", dir, "-n", "100000")
+	ids := succeed(t, "", "new", "--store", dir, "-n", "100000")
 	for _, c := range []struct{ args, stdin string }{
 		{"new -n " + forever, ""},
-		{"new -kind snowflake -n " + forever, ""},
-		{"inspect -from text", ids},
+		{"new --kind snowflake -n " + forever, ""},
+		{"inspect --from text", ids},
 	} {
 		var errs bytes.Buffer
-		cmd := process(t, "program", append(strings.Fields(c.args), "-store", dir)...)
+		cmd := process(t, "program", append(strings.Fields(c.args), "--store", dir)...)
 		cmd.Stdin, cmd.Stderr = strings.NewReader(c.stdin), &errs
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -82,15 +79,15 @@ func TestFullDisk(t *testing.T) {
 	}
 	defer full.Close()
 	dir := newHome(t)
-	id := strings.TrimSpace(succeed(t, "", "new", "-store", dir))
-	for _, args := range []string{"new -n 100000 -store DIR", "lease acquire -store DIR", "lease list -store DIR",
-		"inspect -store DIR " + id, "secret", "version", "help"} {
+	id := strings.TrimSpace(succeed(t, "", "new", "--store", dir))
+	for _, args := range []string{"new -n 100000 --store DIR", "lease acquire --store DIR", "lease list --store DIR",
+		"inspect --store DIR " + id, "secret", "version"} {
 		var errs bytes.Buffer
 		words := strings.Fields(strings.ReplaceAll(args, "DIR", dir))
 		cmd := process(t, "program", words...)
 		cmd.Stdout, cmd.Stderr = full, &errs
 		code := exitCode(cmd.Run())
-		wantFailure(t, result{code, "", errs.String()}, exitFailed, "standard output: no space left on device")
+		wantFailure(t, result{code, "", errs.String()}, exitFailed, "standard output: ", "no space left on device")
 	}
 	for _, v := range views(t, dir) {
 		if v.State != "released" {
@@ -120,9 +117,9 @@ func TestSignals(t *testing.T) {
 			}
 			dir := newHome(t)
 			var errs bytes.Buffer
-			args := []string{"new", "-store", dir, "-n", forever}
+			args := []string{"new", "--store", dir, "-n", forever}
 			if c.layout != "" {
-				args = append(args, "-layout", c.layout)
+				args = append(args, "--layout", c.layout)
 			}
 			cmd := process(t, "program", args...)
 			cmd.Stderr = &errs
@@ -143,8 +140,11 @@ func TestSignals(t *testing.T) {
 			if c.reading {
 				io.Copy(&rest, out)
 			}
-			code := exitCode(cmd.Wait())
-			wantFailure(t, result{code, "", errs.String()}, exitFailed, "stopped after ", "of "+forever+" IDs")
+			cmd.Wait()
+			if status := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != c.signal {
+				t.Errorf("%v, want the end by the signal", cmd.ProcessState)
+			}
+			wantFailure(t, result{exitFailed, "", errs.String()}, exitFailed, "stopped after ", "of "+forever+" IDs")
 			if c.reading && rest != '\n' {
 				t.Errorf("output ends within a line")
 			}
@@ -175,7 +175,7 @@ func TestReadOnlyStore(t *testing.T) {
 		os.Chmod(dir, 0o700)
 		os.RemoveAll(base)
 	})
-	succeed(t, "", "lease", "init", "-new-secret", "-store", dir)
+	succeed(t, "", "lease", "init", "--new-secret", "--store", dir)
 	exe := copyOfTestBinary(t, base)
 
 	var who *syscall.Credential
@@ -195,7 +195,7 @@ func TestReadOnlyStore(t *testing.T) {
 	}
 	before := snapshot(t, dir)
 	var out, errs bytes.Buffer
-	cmd := process(t, "program", "new", "-store", dir)
+	cmd := process(t, "program", "new", "--store", dir)
 	cmd.Path, cmd.Stdout, cmd.Stderr = exe, &out, &errs
 	cmd.Env = append(cmd.Env, "GOCOVERDIR="+base)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who}
@@ -224,17 +224,4 @@ func copyOfTestBinary(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// TestSecretFromPipe reads the secret from a pipe, as a shell's <(command) gives it.
-func TestSecretFromPipe(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pipe")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Skip(err)
-	}
-	want := randflake.NewSecret()
-	go os.WriteFile(path, []byte(secretLine(want)), 0)
-	if got, err := readSecret(path); err != nil || !got.Equal(want) {
-		t.Error(err)
-	}
 }

@@ -8,92 +8,61 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
-// A Format writes IDs of one type one way.
-type Format[ID any] struct {
-	Name    string
-	Longest int // bytes that Append appends at most
-	Append  func(b []byte, id ID) []byte
-}
-
-// appendAll appends each of ids to b.
-func (f Format[ID]) appendAll(b []byte, ids []ID) []byte {
-	for _, id := range ids {
-		b = f.Append(b, id)
-	}
-	return b
+// A format writes IDs of one type one way.
+type format[ID any] struct {
+	name   string
+	append func(b []byte, id ID) []byte
 }
 
 // formatOf returns the format that the user chose. The error lists those that there are.
-func formatOf[ID any](formats []Format[ID], name string) (Format[ID], error) {
+func formatOf[ID any](formats []format[ID], name string) (format[ID], error) {
 	names := make([]string, len(formats))
 	for i, f := range formats {
-		if names[i] = f.Name; name == f.Name {
+		if names[i] = f.name; name == f.name {
 			return f, nil
 		}
 	}
-	return Format[ID]{}, fmt.Errorf("-format %q: want %s", name, oneOf(names))
+	return format[ID]{}, fmt.Errorf("--format %q: want %s", name, oneOf(names))
 }
 
-var randflakeFormats = []Format[randflake.ID]{
-	{"text", len("fvvvvvvvvvvvv\n"), appendText},
-	{"int", len("-9223372036854775808\n"), appendInt},
-	{"hex", len("0x0123456789abcdef\n"), appendHex[randflake.ID]},
-	{"json", len("\"fvvvvvvvvvvvv\"\n"), appendJSON},
-	{"binary", 8, appendBinary},
-}
+var randflakeFormats = append(standard[randflake.ID](),
+	format[randflake.ID]{"int", onLine(func(id randflake.ID, b []byte) []byte { return strconv.AppendInt(b, int64(id), 10) })},
+	format[randflake.ID]{"hex", appendHex[randflake.ID]})
 
-var snowflakeFormats = []Format[snowflake.ID]{
-	{"text", len("18446744073709551615\n"), appendDecimal},
-	{"int", len("18446744073709551615\n"), appendDecimal},
-	{"hex", len("0x0123456789abcdef\n"), appendHex[snowflake.ID]},
-	{"json", len("\"18446744073709551615\"\n"), appendSnowflakeJSON},
-	{"binary", 8, appendBigEndian},
-	{"base32", len("fvvvvvvvvvvvv\n"), onLine(snowflake.ID.AppendBase32)},
-	{"base58", len("jpXCZedGfVQ\n"), onLine(snowflake.ID.AppendBase58)},
-	{"base62", len("LygHa16AHYF\n"), onLine(snowflake.ID.AppendBase62)},
+var snowflakeFormats = append(standard[snowflake.ID](),
+	format[snowflake.ID]{"int", onLine(func(id snowflake.ID, b []byte) []byte { return strconv.AppendUint(b, uint64(id), 10) })},
+	format[snowflake.ID]{"hex", appendHex[snowflake.ID]},
+	format[snowflake.ID]{"base32", onLine(snowflake.ID.AppendBase32)},
+	format[snowflake.ID]{"base58", onLine(snowflake.ID.AppendBase58)},
+	format[snowflake.ID]{"base62", onLine(snowflake.ID.AppendBase62)})
+
+var ulidFormats = append(standard[ulid.ID](),
+	format[ulid.ID]{"uuid", onLine(func(id ulid.ID, b []byte) []byte { return ulid.AppendUUID(b, id) })})
+
+// standard returns the formats of all kinds of IDs.
+func standard[ID interface {
+	AppendText([]byte) ([]byte, error)
+	AppendBinary([]byte) ([]byte, error)
+}]() []format[ID] {
+	// Their errors are always nil.
+	text := func(id ID, b []byte) []byte { b, _ = id.AppendText(b); return b }
+	return []format[ID]{
+		{"text", onLine(text)},
+		{"json", onLine(func(id ID, b []byte) []byte { return append(text(id, append(b, '"')), '"') })},
+		{"binary", func(b []byte, id ID) []byte { b, _ = id.AppendBinary(b); return b }},
+	}
 }
 
 // onLine returns a function that appends what the given one does, and ends the line.
-func onLine(appendTo func(snowflake.ID, []byte) []byte) func([]byte, snowflake.ID) []byte {
-	return func(b []byte, id snowflake.ID) []byte { return append(appendTo(id, b), '\n') }
-}
-
-func appendText(b []byte, id randflake.ID) []byte {
-	b, _ = id.AppendText(b)
-	return append(b, '\n')
-}
-
-func appendInt(b []byte, id randflake.ID) []byte {
-	return append(strconv.AppendInt(b, int64(id), 10), '\n')
-}
-
-func appendDecimal(b []byte, id snowflake.ID) []byte {
-	return append(strconv.AppendUint(b, uint64(id), 10), '\n')
+func onLine[ID any](appendTo func(id ID, b []byte) []byte) func([]byte, ID) []byte {
+	return func(b []byte, id ID) []byte { return append(appendTo(id, b), '\n') }
 }
 
 func appendHex[ID ~int64 | ~uint64](b []byte, id ID) []byte {
 	var bytes [8]byte
 	binary.BigEndian.PutUint64(bytes[:], uint64(id))
 	return append(hex.AppendEncode(append(b, "0x"...), bytes[:]), '\n')
-}
-
-func appendJSON(b []byte, id randflake.ID) []byte {
-	b, _ = id.AppendText(append(b, '"'))
-	return append(b, '"', '\n')
-}
-
-func appendSnowflakeJSON(b []byte, id snowflake.ID) []byte {
-	b = strconv.AppendUint(append(b, '"'), uint64(id), 10)
-	return append(b, '"', '\n')
-}
-
-func appendBinary(b []byte, id randflake.ID) []byte {
-	b, _ = id.AppendBinary(b)
-	return b
-}
-
-func appendBigEndian(b []byte, id snowflake.ID) []byte {
-	return binary.BigEndian.AppendUint64(b, uint64(id))
 }

@@ -5,115 +5,144 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/store"
 )
 
-const leaseInitUsage = `Usage: randflake lease init [-new-secret] [-max-ttl D] [-max-skew D] [-store STORE] [-secret-file F]
+// An initial is what the command line of lease init asks for.
+type initial struct {
+	home                 home
+	newSecret, ifMissing bool
+	limits               store.Limits
+}
 
-Makes a lease store. It can't know what other stores granted for the secret, one that was lost for
-instance, so its first lease starts when all of theirs have ended: after -max-ttl and -max-skew,
-which must be no less than theirs. A store keeps both for good.
+func (t *tool) leaseInitCommand() *cobra.Command {
+	o := initial{limits: store.DefaultLimits()}
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "make a store",
+		Long: `Make a lease store. It can't know what other stores granted for the secret, so
+its first lease starts when theirs have ended: after --max-ttl and --max-skew,
+which must be no less than theirs; it keeps both for good. With --new-secret it
+starts at once. A store belongs to one secret and refuses others: the one that
+is there, or else the first that makes IDs with it.`,
+		Example: `  randflake lease init --new-secret --store leases
+  randflake lease init --if-missing --store postgres://app@db/shop`,
+		Args: noOperands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return t.initStore(cmd, &o) },
+	}
+	storeFlag(cmd, &o.home)
+	secretFlag(cmd, &o.home.secret)
+	cmd.Flags().BoolVar(&o.newSecret, "new-secret", false, "make a secret too, in its file")
+	cmd.Flags().BoolVar(&o.ifMissing, "if-missing", false, "a store that is there is no failure")
+	cmd.Flags().DurationVar(&o.limits.MaxTTL, "max-ttl", o.limits.MaxTTL, "the longest lease, in whole seconds")
+	cmd.Flags().DurationVar(&o.limits.MaxSkew, "max-skew", o.limits.MaxSkew, "how far two clocks may differ")
+	return cmd
+}
 
-A store belongs to one secret, and refuses all others: the one in the secret file if there is one,
-and otherwise the first that makes IDs with it.
-
-  -new-secret        make a secret too, which no other store can know of: the first lease may start
-                     at once
-  -max-ttl D         the longest lease that the store will grant, in whole seconds (default 10m)
-  -max-skew D        how far two clocks that pass for right may differ, in whole seconds (default 1m)
-  -store STORE       the store; without it, what RANDFLAKE_STORE names, or your state directory
-  -secret-file F     the file with the secret, where -new-secret puts it; without it, what
-                     RANDFLAKE_SECRET_FILE names, or the file "secret" in the store's directory
-` + storeUsage
-
-func (t *tool) runLeaseInit(ctx context.Context, args []string) error {
-	flags := newFlags("lease init", leaseInitUsage)
-	var h home
-	var newSecret bool
-	limits := store.DefaultLimits()
-	flags.homeFlags(&h)
-	flags.BoolVar(&newSecret, "new-secret", false, "")
-	flags.DurationVar(&limits.MaxTTL, "max-ttl", limits.MaxTTL, "")
-	flags.DurationVar(&limits.MaxSkew, "max-skew", limits.MaxSkew, "")
-	if err := flags.parseAll(t, args); err != nil {
+func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
+	if err := o.limits.Check(); err != nil {
+		return wrong(cmd, "%v", err)
+	}
+	if err := o.home.resolve(t); err != nil {
 		return err
 	}
-	if err := limits.Check(); err != nil {
-		return flags.wrong("%v", err)
-	}
-	if err := h.resolve(t); err != nil {
-		return err
-	}
-	if newSecret && h.secretFile == "" {
-		return flags.wrong("-secret-file is missing: %s is no directory where -new-secret could put the secret", h.place)
-	}
-	if h.place.dir != "" {
-		if err := makeDirs(h.place.dir); err != nil {
+	switch at := o.home.place; {
+	case o.newSecret && o.home.secret.inVariable:
+		return wrong(cmd, "--new-secret: %s is set: want one secret", secretVariable)
+	case o.newSecret && !o.home.secret.known():
+		return wrong(cmd, "--secret-file is missing: %s is no directory where --new-secret could put the secret", at)
+	case at.dir != "":
+		if err := os.MkdirAll(at.dir, 0o700); err != nil {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
 	defer cancel()
-	if newSecret {
-		return t.initWithNewSecret(ctx, h, limits)
-	}
-	options, err := h.itsSecret()
+	check, err := o.checkValue()
 	if err != nil {
 		return err
 	}
-	start, err := h.place.found(ctx, append(options, store.WithLimits(limits))...)
+	v, err := o.home.place.look(ctx)
+	switch {
+	case err != nil:
+		return err
+	case v != nil && !o.ifMissing:
+		return errStoreExists(o.home.place)
+	case v != nil:
+		if err := v.CheckSecret(check); err != nil {
+			return err
+		}
+		return t.print(fmt.Sprintf("%s holds a lease store already\n", o.home.place))
+	case o.newSecret:
+		return t.initWithNewSecret(ctx, o)
+	}
+	start, err := o.home.place.found(ctx, store.WithLimits(o.limits), store.ForSecret(check))
 	if err != nil {
 		return err
 	}
-	return t.print(fmt.Sprintf("made a lease store in %s: its first lease starts at %s\n", h.place, start.Format(time.RFC3339)))
+	return t.print(fmt.Sprintf("made a lease store in %s: its first lease starts at %s\n", o.home.place, start.Format(time.RFC3339)))
 }
 
-// itsSecret has a store belong to the secret in its secret file. Where the user named none there need
-// be none.
-func (h *home) itsSecret() ([]store.Option, error) {
-	if h.secretFile == "" {
-		return nil, nil
+// checkValue returns the one of the secret. It is zero, which stands for any, where there is none and need be none.
+func (o *initial) checkValue() (check store.CheckValue, err error) {
+	if !o.home.secret.known() {
+		return check, nil
 	}
-	secret, err := readSecret(h.secretFile)
-	if errors.Is(err, fs.ErrNotExist) && h.ownSecret {
+	secret, err := o.home.secret.read()
+	if errors.Is(err, fs.ErrNotExist) && (o.home.ownSecret || o.newSecret) {
+		return check, nil
+	}
+	if err != nil {
+		return check, err
+	}
+	return secret.CheckValue(), nil
+}
+
+// initWithNewSecret makes the secret first: should the store fail, the secret is no longer new, and a
+// store that is made later starts after the delay.
+func (t *tool) initWithNewSecret(ctx context.Context, o *initial) error {
+	secret, file, at := randflake.NewSecret(), o.home.secret.file, o.home.place
+	if err := local.WriteSecret(file, secret); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			err = fmt.Errorf("%w: without --new-secret you get a store for the one that is there", err)
+		}
+		return err
+	}
+	_, err := at.found(ctx, store.WithLimits(o.limits), store.ForNewSecret(), store.ForSecret(secret.CheckValue()))
+	if err == nil {
+		return t.print(fmt.Sprintf("made a new secret in %s and a lease store in %s\n", file, at))
+	}
+	// What was refused to a user did not happen: then, and only then, nothing can have been made for the secret.
+	if v, lookErr := at.look(ctx); errors.Is(err, fs.ErrPermission) && v == nil && lookErr == nil {
+		return errors.Join(err, os.Remove(file))
+	}
+	return fmt.Errorf("%w: the new secret is in %s, and counts as used from now on", err, file)
+}
+
+// look returns what is in a store, or nil where there is none.
+func (p place) look(ctx context.Context) (*store.View, error) {
+	space, err := p.open(ctx, p.name())
+	if errors.Is(err, store.ErrNoStore) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return []store.Option{store.ForSecret(secret.CheckValue())}, nil
-}
-
-// initWithNewSecret makes the secret first: should the store fail, the secret is no longer new, and a
-// store that is made later starts after the delay.
-func (t *tool) initWithNewSecret(ctx context.Context, h home, limits store.Limits) error {
-	if there, err := h.place.Open(ctx, h.place.name()); !errors.Is(err, store.ErrNoStore) {
-		if err != nil {
-			return err
-		}
-		there.Close()
-		return errStoreExists(h.place)
-	}
-	secret := randflake.NewSecret()
-	if err := writeSecretFile(h.secretFile, secret); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			err = fmt.Errorf("%w: without -new-secret you get a store for the one that is there", err)
-		}
-		return err
-	}
-	if _, err := h.place.found(ctx, store.WithLimits(limits), store.ForNewSecret(), store.ForSecret(secret.CheckValue())); err != nil {
-		return fmt.Errorf("%w: the new secret is in %s, and counts as used from now on", err, h.secretFile)
-	}
-	return t.print(fmt.Sprintf("made a new secret in %s and a lease store in %s\n", h.secretFile, h.place))
+	defer space.Close()
+	return space.Look(ctx, nil, store.Page{})
 }
 
 // found creates a store, closes it, and returns when its first lease may start.
 func (p place) found(ctx context.Context, options ...store.Option) (start time.Time, err error) {
-	space, err := p.Create(ctx, p.name(), options...)
+	space, err := p.create(ctx, p.name(), options...)
 	if errors.Is(err, fs.ErrExist) {
 		return start, errStoreExists(p)
 	}

@@ -1,8 +1,9 @@
 package cli
 
 import (
-	"context"
 	"fmt"
+
+	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake/snowflake"
 )
@@ -13,9 +14,6 @@ const (
 	kindULID      = "ulid"
 )
 
-// A job mints what the command line asks for.
-type job func(ctx context.Context) error
-
 var kindNames = []string{kindRandflake, kindSnowflake, kindULID}
 
 // A choiceOfKind is what the user says that IDs are.
@@ -24,14 +22,18 @@ type choiceOfKind struct {
 	layout *snowflake.Layout // of Snowflake IDs, or nil
 }
 
-// kindFlags defines -kind and -layout.
-func (fs *flagSet) kindFlags(c *choiceOfKind) {
-	fs.choice(&c.kind, "kind", kindNames...)
-	c.kind = ""
-	fs.Func("layout", "", func(text string) (err error) {
+// kindFlags defines --kind and --layout.
+func kindFlags(cmd *cobra.Command, c *choiceOfKind) {
+	choiceFlag(cmd, &c.kind, "kind", "k", "KIND", "randflake, snowflake or ulid", kindNames...)
+	cmd.Flags().VarP(value{"LAYOUT", func(text string) (err error) {
 		c.layout, err = layoutOf(text)
 		return err
-	})
+	}}, "layout", "l", "of Snowflake IDs: see randflake help kinds")
+	var names []string
+	for _, preset := range snowflake.Presets() {
+		names = append(names, preset.Name())
+	}
+	complete(cmd, "layout", names)
 }
 
 // settle completes the choice: layouts are those of Snowflake IDs.
@@ -40,7 +42,7 @@ func (c *choiceOfKind) settle() error {
 		return nil
 	}
 	if c.kind != "" && c.kind != kindSnowflake {
-		return fmt.Errorf("-layout is for -kind %s: %s IDs have one layout", kindSnowflake, c.kind)
+		return fmt.Errorf("--layout is for --kind %s: %s IDs have one layout", kindSnowflake, c.kind)
 	}
 	c.kind = kindSnowflake
 	return nil

@@ -17,10 +17,10 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// views returns what lease list -json says.
+// views returns what lease list --json says.
 func views(t *testing.T, dir string) (all []leaseView) {
 	t.Helper()
-	lines := json.NewDecoder(strings.NewReader(succeed(t, "", "lease", "list", "-json", "-store", dir)))
+	lines := json.NewDecoder(strings.NewReader(succeed(t, "", "lease", "list", "--json", "--store", dir)))
 	lines.DisallowUnknownFields()
 	for lines.More() {
 		var v leaseView
@@ -34,7 +34,7 @@ func views(t *testing.T, dir string) (all []leaseView) {
 
 func acquire(t *testing.T, dir string, args ...string) leaseView {
 	t.Helper()
-	out := succeed(t, "", append([]string{"lease", "acquire", "-store", dir}, args...)...)
+	out := succeed(t, "", append([]string{"lease", "acquire", "--store", dir}, args...)...)
 	var v leaseView
 	if err := json.Unmarshal([]byte(out), &v); err != nil {
 		t.Fatalf("%s: %v", out, err)
@@ -42,8 +42,8 @@ func acquire(t *testing.T, dir string, args ...string) leaseView {
 	return v
 }
 
-// viewOf returns what lease list -json says of the range that begins with a node.
-func viewOf(t *testing.T, dir string, first uint32) leaseView {
+// leaseOf returns what lease list --json says of the range that begins with a node.
+func leaseOf(t *testing.T, dir string, first uint32) leaseView {
 	t.Helper()
 	for _, v := range views(t, dir) {
 		if v.FirstNode == first {
@@ -59,7 +59,7 @@ func TestLeaseLife(t *testing.T) {
 	if all := views(t, dir); len(all) != 0 {
 		t.Fatalf("a new store has leases: %v", all)
 	}
-	a := acquire(t, dir, "-nodes", "4", "-ttl", "5m")
+	a := acquire(t, dir, "--nodes", "4", "--ttl", "5m")
 	if a.LastNode-a.FirstNode != 3 || a.State != "leased" || a.Owner == (lease.Token{}) || a.Until.Sub(a.Start) != 5*time.Minute {
 		t.Errorf("acquired %+v", a)
 	}
@@ -67,10 +67,10 @@ func TestLeaseLife(t *testing.T) {
 	if b.FirstNode != b.LastNode || a.FirstNode <= b.FirstNode && b.FirstNode <= a.LastNode || b.Until.Sub(b.Start) != time.Minute {
 		t.Errorf("acquired %+v, and %+v before", b, a)
 	}
-	if all := views(t, dir); len(all) != 2 || viewOf(t, dir, a.FirstNode) != a || viewOf(t, dir, b.FirstNode) != b {
+	if all := views(t, dir); len(all) != 2 || leaseOf(t, dir, a.FirstNode) != a || leaseOf(t, dir, b.FirstNode) != b {
 		t.Errorf("list: %+v, want %+v and %+v", all, a, b)
 	}
-	table := succeed(t, "", "lease", "list", "-store", dir)
+	table := succeed(t, "", "lease", "list", "--store", dir)
 	for _, want := range []string{"NODES", fmt.Sprintf("\n%d-%d ", a.FirstNode, a.LastNode), fmt.Sprintf("\n%d ", b.FirstNode),
 		a.Owner.String(), a.Until.Format(time.RFC3339), "leased\n"} {
 		if !strings.Contains(table, want) {
@@ -79,18 +79,18 @@ func TestLeaseLife(t *testing.T) {
 	}
 
 	used := a.Start.Add(time.Second)
-	succeed(t, "", "lease", "release", "-store", dir, "-owner", a.Owner.String(), "-last-used", used.Format(time.RFC3339))
-	succeed(t, "", "lease", "release", "-store", dir, "-owner", b.Owner.String())
-	if v := viewOf(t, dir, a.FirstNode); v.State != "released" || v.Owner != (lease.Token{}) || !v.Until.Equal(used.Add(time.Second)) {
+	succeed(t, "", "lease", "release", "--store", dir, "--owner", a.Owner.String(), "--last-used", used.Format(time.RFC3339))
+	succeed(t, "", "lease", "release", "--store", dir, "--owner", b.Owner.String())
+	if v := leaseOf(t, dir, a.FirstNode); v.State != "released" || v.Owner != (lease.Token{}) || !v.Until.Equal(used.Add(time.Second)) {
 		t.Errorf("released up to %v: %+v", used, v)
 	}
-	if v := viewOf(t, dir, b.FirstNode); v.State != "released" || !v.Until.Equal(b.Until) {
-		t.Errorf("released without -last-used: %+v, want the end of %+v", v, b)
+	if v := leaseOf(t, dir, b.FirstNode); v.State != "released" || !v.Until.Equal(b.Until) {
+		t.Errorf("released without --last-used: %+v, want the end of %+v", v, b)
 	}
 
 	c := acquire(t, dir)
-	succeed(t, "", "lease", "release", "-store", dir, "-owner", c.Owner.String(), "-last-used", "unused")
-	if v := viewOf(t, dir, c.FirstNode); !v.Until.Equal(v.Start) {
+	succeed(t, "", "lease", "release", "--store", dir, "--owner", c.Owner.String(), "--last-used", "unused")
+	if v := leaseOf(t, dir, c.FirstNode); !v.Until.Equal(v.Start) {
 		t.Errorf("released unused: %+v", v)
 	}
 }
@@ -107,13 +107,13 @@ func TestLeaseReleaseRefuses(t *testing.T) {
 		{owner, v.Start.Add(-time.Second).Format(time.RFC3339), "outside the lease"},
 		{owner, v.Until.Format(time.RFC3339), "outside the lease"},
 	} {
-		wantFailure(t, call(t, "", "lease", "release", "-store", dir, "-owner", c.owner, "-last-used", c.used), exitFailed, c.want)
+		wantFailure(t, call(t, "", "lease", "release", "--store", dir, "--owner", c.owner, "--last-used", c.used), exitFailed, c.want)
 	}
 	if !maps.Equal(before, snapshot(t, dir)) {
 		t.Error("a failure changed the store")
 	}
-	succeed(t, "", "lease", "release", "-store", dir, "-owner", owner)
-	wantFailure(t, call(t, "", "lease", "release", "-store", dir, "-owner", owner), exitFailed, "no lease of owner")
+	succeed(t, "", "lease", "release", "--store", dir, "--owner", owner)
+	wantFailure(t, call(t, "", "lease", "release", "--store", dir, "--owner", owner), exitFailed, "no lease of owner")
 }
 
 func TestLeaseStates(t *testing.T) {
@@ -132,8 +132,8 @@ func TestLeaseStates(t *testing.T) {
 		{lease.Record{Owner: owner, Start: now + 86400, HighWater: now + 86500}, "poisoned"},
 		{lease.Record{Start: now + 86400, HighWater: now + 86500}, "poisoned"},
 	} {
-		states := assessor{now, &store.Meta{MaxTTL: 600, MaxSkew: 60}}
-		if got := states.state(c.rec); got != c.want {
+		v := &store.View{Now: now, Meta: &store.Meta{MaxTTL: 600, MaxSkew: 60}}
+		if got := stateOf(c.rec, v); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.rec, got, c.want)
 		}
 	}
@@ -141,37 +141,37 @@ func TestLeaseStates(t *testing.T) {
 
 func TestLeaseInit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "down")
-	out := succeed(t, "", "lease", "init", "-store", dir)
+	out := succeed(t, "", "lease", "init", "--store", dir)
 	if !strings.Contains(out, dir) || !strings.Contains(out, "first lease starts at") {
 		t.Errorf("lease init: %q", out)
 	}
-	wantFailure(t, call(t, "", "lease", "acquire", "-store", dir), exitFailed, "no lease may start before", "try again from")
-	if listed := succeed(t, "", "lease", "list", "-store", dir); !strings.Contains(listed, "\nno lease starts before 20") {
+	wantFailure(t, call(t, "", "lease", "acquire", "--store", dir), exitFailed, "no lease may start before", "try again from")
+	if listed := succeed(t, "", "lease", "list", "--store", dir); !strings.Contains(listed, "\nno lease starts before 20") {
 		t.Errorf("lease list: %s", listed)
 	}
 	before := snapshot(t, dir)
-	for _, args := range [][]string{{"-store", dir}, {"-store", dir, "-new-secret"}} {
+	for _, args := range [][]string{{"--store", dir}, {"--store", dir, "--new-secret"}} {
 		wantFailure(t, call(t, "", append([]string{"lease", "init"}, args...)...), exitFailed, "never replaced")
 	}
 	if !maps.Equal(before, snapshot(t, dir)) {
 		t.Error("a refused init changed the store")
 	}
-	wantFailure(t, call(t, "", "new", "-store", dir), exitFailed, "does not exist")
+	wantFailure(t, call(t, "", "new", "--store", dir), exitFailed, "no such file")
 	write(t, filepath.Join(dir, "secret"), strings.Repeat("0f", 16))
-	wantFailure(t, call(t, "", "new", "-store", dir), exitFailed, "no lease may start before", "try again from")
+	wantFailure(t, call(t, "", "new", "--store", dir), exitFailed, "no lease may start before", "try again from")
 }
 
 func TestLeaseInitWithNewSecret(t *testing.T) {
 	base := t.TempDir()
 	secret, dir := filepath.Join(base, "key"), filepath.Join(base, "store")
-	succeed(t, "", "lease", "init", "-new-secret", "-store", dir, "-secret-file", secret)
-	succeed(t, "", "new", "-store", dir, "-secret-file", secret)
+	succeed(t, "", "lease", "init", "--new-secret", "--store", dir, "--secret-file", secret)
+	succeed(t, "", "new", "--store", dir, "--secret-file", secret)
 
 	other := filepath.Join(base, "other")
-	wantFailure(t, call(t, "", "lease", "init", "-new-secret", "-store", other, "-secret-file", secret), exitFailed, secret, "without -new-secret")
-	wantFailure(t, call(t, "", "new", "-store", other, "-secret-file", secret), exitFailed, "no lease store")
-	wantFailure(t, call(t, "", "lease", "init", "-store", other, "-secret-file", filepath.Join(base, "none")), exitFailed, "does not exist")
-	wantFailure(t, call(t, "", "new", "-store", other, "-secret-file", secret), exitFailed, "no lease store")
+	wantFailure(t, call(t, "", "lease", "init", "--new-secret", "--store", other, "--secret-file", secret), exitFailed, secret, "without --new-secret")
+	wantFailure(t, call(t, "", "new", "--store", other, "--secret-file", secret), exitFailed, "no lease store")
+	wantFailure(t, call(t, "", "lease", "init", "--store", other, "--secret-file", filepath.Join(base, "none")), exitFailed, "no such file")
+	wantFailure(t, call(t, "", "new", "--store", other, "--secret-file", secret), exitFailed, "no lease store")
 }
 
 // TestWrongSecret has a secret that is not the one which a store was made with, or for.
@@ -182,23 +182,23 @@ func TestWrongSecret(t *testing.T) {
 		succeed(t, "", "secret", "-o", file)
 	}
 	named, own := filepath.Join(base, "named"), filepath.Join(base, "own")
-	succeed(t, "", "lease", "init", "-store", named, "-secret-file", ours)
+	succeed(t, "", "lease", "init", "--store", named, "--secret-file", ours)
 	if err := os.Mkdir(own, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(ours, filepath.Join(own, "secret")); err != nil {
 		t.Fatal(err)
 	}
-	succeed(t, "", "lease", "init", "-store", own)
+	succeed(t, "", "lease", "init", "--store", own)
 	for _, dir := range []string{newHome(t), named, own} {
 		before := snapshot(t, dir)
-		wantFailure(t, call(t, "", "new", "-store", dir, "-secret-file", others), exitFailed, "space of another secret", dir)
+		wantFailure(t, call(t, "", "new", "--store", dir, "--secret-file", others), exitFailed, "space of another secret", dir)
 		if !maps.Equal(before, snapshot(t, dir)) {
 			t.Error("the store was changed")
 		}
-		succeed(t, "", "lease", "list", "-store", dir)
+		succeed(t, "", "lease", "list", "--store", dir)
 	}
-	wantFailure(t, call(t, "", "new", "-store", named, "-secret-file", filepath.Join(own, "secret")), exitFailed, "no lease may start before")
+	wantFailure(t, call(t, "", "new", "--store", named, "--secret-file", filepath.Join(own, "secret")), exitFailed, "no lease may start before")
 }
 
 // TestLeaseDistrust is how one goes on who restored a backup.
@@ -206,13 +206,13 @@ func TestLeaseDistrust(t *testing.T) {
 	dir := newHome(t)
 	held := acquire(t, dir)
 	before := time.Now().Truncate(time.Second)
-	out := succeed(t, "", "lease", "distrust", "-store", dir)
+	out := succeed(t, "", "lease", "distrust", "--store", dir)
 	text, found := strings.CutPrefix(out, "no lease of "+dir+" starts before ")
 	start, err := time.Parse(time.RFC3339, strings.TrimSpace(text))
 	if limits := store.DefaultLimits(); !found || err != nil || start.Before(before.Add(limits.MaxTTL+limits.MaxSkew)) {
 		t.Errorf("lease distrust at %v: %q, %v", before, out, err)
 	}
-	wantFailure(t, call(t, "", "new", "-store", dir), exitFailed, "no lease may start before "+start.Format(time.RFC3339))
+	wantFailure(t, call(t, "", "new", "--store", dir), exitFailed, "no lease may start before "+start.Format(time.RFC3339))
 	if all := views(t, dir); len(all) != 1 || all[0] != held {
 		t.Errorf("list: %+v, want %+v", all, held)
 	}
@@ -226,21 +226,21 @@ func TestLeasePardon(t *testing.T) {
 	if _, err := lease.On(ahead).Acquire(t.Context(), lease.Request{Nodes: 131072, TTL: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
-	if listed := succeed(t, "", "lease", "list", "-store", dir); !strings.Contains(listed, "poisoned\n") {
+	if listed := succeed(t, "", "lease", "list", "--store", dir); !strings.Contains(listed, "poisoned\n") {
 		t.Errorf("lease list:\n%s", listed)
 	}
 	for _, args := range []string{"new", "lease acquire", "lease distrust"} {
-		wantFailure(t, call(t, "", append(strings.Fields(args), "-store", dir)...), exitFailed, "randflake lease pardon")
+		wantFailure(t, call(t, "", append(strings.Fields(args), "--store", dir)...), exitFailed, "randflake lease pardon")
 	}
 	pardon := func(from time.Time) []string {
-		return []string{"lease", "pardon", "-store", dir, "-from", from.Format(time.RFC3339)}
+		return []string{"lease", "pardon", "--store", dir, "--from", from.Format(time.RFC3339)}
 	}
 	for _, from := range []time.Time{now.AddDate(-1, 0, 0), now, now.AddDate(4, 0, 0)} {
 		wantFailure(t, call(t, "", pardon(from)...), exitFailed, from.UTC().Format(time.RFC3339))
 	}
 	from := now.AddDate(2, 0, 0)
 	out := succeed(t, "", pardon(from)...)
-	listed := succeed(t, "", "lease", "list", "-store", dir)
+	listed := succeed(t, "", "lease", "list", "--store", dir)
 	for _, want := range []string{"no lease of " + dir + " starts before 20", " from " + from.UTC().Format(time.RFC3339) + " until before "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("lease pardon: %q, want %q in it", out, want)
@@ -251,13 +251,13 @@ func TestLeasePardon(t *testing.T) {
 			t.Errorf("lease list:\n%swant %q in it, and nothing poisoned", listed, want)
 		}
 	}
-	wantFailure(t, call(t, "", "new", "-store", dir), exitFailed, "no lease may start before", "try again from")
+	wantFailure(t, call(t, "", "new", "--store", dir), exitFailed, "no lease may start before", "try again from")
 }
 
 func TestLeaseCommandsWithoutStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
-	for _, args := range []string{"list", "acquire", "distrust", "pardon -from 2050-01-01T00:00:00Z", "release -owner 00000000000000000000000000000001"} {
-		wantFailure(t, call(t, "", append(append([]string{"lease"}, strings.Fields(args)...), "-store", dir)...), exitFailed, "no lease store in "+dir)
+	for _, args := range []string{"list", "acquire", "distrust", "pardon --from 2050-01-01T00:00:00Z", "release --owner 00000000000000000000000000000001"} {
+		wantFailure(t, call(t, "", append(append([]string{"lease"}, strings.Fields(args)...), "--store", dir)...), exitFailed, "no lease store in "+dir)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestLeaseCommandsWithoutStore(t *testing.T) {
 func TestLeaseAcquireThatNobodyHearsOf(t *testing.T) {
 	dir := newHome(t)
 	var errs bytes.Buffer
-	code := (&tool{nil, nil, failingWriter{}, &errs}).run(t.Context(), []string{"lease", "acquire", "-store", dir})
+	code := (&tool{stdout: failingWriter{}, stderr: &errs}).run(t.Context(), []string{"lease", "acquire", "--store", dir})
 	if code != exitFailed || !strings.Contains(errs.String(), "disk on fire") {
 		t.Errorf("exit status %d, %q", code, &errs)
 	}

@@ -19,8 +19,7 @@ const (
 
 // A generator makes IDs of some kind under a lease.
 type generator[ID any] interface {
-	Fill(ids []ID) (n int, err error)
-	Wait(ctx context.Context) (ID, error)
+	FillWait(ctx context.Context, ids []ID) (n int, err error)
 	Lease() randflake.Lease
 }
 
@@ -37,10 +36,11 @@ func leasing(ctx context.Context, leases lease.Store) ([]lease.Option, error) {
 	return []lease.Option{lease.WithTTL(min(leaseTTL, limits.MaxTTL)), lease.WithLogger(slog.New(slog.DiscardHandler))}, err
 }
 
-// mint writes n IDs, made by so many workers at most, and gives the lease back.
-func (l leasehold[ID]) mint(ctx context.Context, t *tool, n int64, workers int, f Format[ID]) error {
-	err := l.soon()
-	if err == nil {
+// mint writes n IDs, made by so many workers at most, and gives the lease back. It does not wait for one that starts late.
+func (l leasehold[ID]) mint(ctx context.Context, t *tool, n int64, workers int, f format[ID]) (err error) {
+	if start := l.generator.Lease().Start; time.Until(start) > longestWait {
+		err = fmt.Errorf("the store grants no lease that starts before %s: it is new, or the clock is wrong: try again then", start.Format(time.RFC3339))
+	} else {
 		err = newMinter(n, workers, f, l.fill).mint(ctx, t)
 	}
 	if closeErr := l.keeping.Close(); closeErr != nil && err == nil {
@@ -50,51 +50,27 @@ func (l leasehold[ID]) mint(ctx context.Context, t *tool, n int64, workers int, 
 	return err
 }
 
-// soon returns an error when the lease starts too late to wait for it.
-func (l leasehold[ID]) soon() error {
-	start := l.generator.Lease().Start
-	if time.Until(start) > longestWait {
-		return fmt.Errorf("the store grants no lease that starts before %s: it is new, or the clock is wrong: try again then", start.Format(time.RFC3339))
-	}
-	return nil
-}
-
-// fill fills ids, and waits where waiting helps.
+// fill fills ids, and waits where waiting helps. It also waits for the keeper to come by another lease when one has
+// ended, because the store failed for long or the process was asleep.
 func (l leasehold[ID]) fill(ctx context.Context, ids []ID) error {
-	for {
-		n, err := l.generator.Fill(ids)
-		if err == nil {
-			return nil
-		}
-		ids = ids[n:]
-		if ids[0], err = l.generator.Wait(ctx); errors.Is(err, randflake.ErrLeaseEnded) {
-			ids[0], err = l.awaitLease(ctx)
-		}
-		if err != nil {
+	for end := time.Now().Add(l.outage); ; {
+		n, err := l.generator.FillWait(ctx, ids)
+		if !errors.Is(err, randflake.ErrLeaseEnded) {
 			return err
 		}
-		ids = ids[1:]
-	}
-}
-
-// awaitLease waits for the keeper to come by a lease and returns an ID made under it. The lease ends
-// when the store fails for long, or when the process was asleep.
-func (l leasehold[ID]) awaitLease(ctx context.Context) (ID, error) {
-	for end := time.Now().Add(l.outage); ; {
-		id, err := l.generator.Wait(ctx)
-		switch {
-		case !errors.Is(err, randflake.ErrLeaseEnded):
-			return id, err
-		case time.Now().After(end):
+		if ids = ids[n:]; n > 0 {
+			end = time.Now().Add(l.outage)
+		}
+		if time.Now().After(end) {
 			if cause := l.keeping.Status().Err; cause != nil {
 				err = fmt.Errorf("%w: %w", err, cause)
 			}
-			return id, err
+			return err
 		}
 		select {
 		case <-time.After(retryPause):
 		case <-ctx.Done():
-			return id, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -1,49 +1,43 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
 )
 
-const maskSecretUsage = `
-  -json             print one JSON object a line: inner, masked, both as strings
-  -secret-file F    the file with the secret of the ID space; without it, what RANDFLAKE_SECRET_FILE
-                    names. There is no other default: IDs that are masked with the wrong secret look
-                    all right, and nobody else can open them
+const maskSecretHelp = `
 
-The secret belongs to one ID space, such as the IDs of a service's orders: the service has it, and
-whoever else has it can open all of its masked IDs. Another space takes a secret of its own, which
-"randflake secret -o FILE" makes; were it the same one, equal inner IDs would be equal outside too.
-`
+The secret is that of one ID space, such as the orders of a service: the file of
+--secret-file, or what RANDFLAKE_SECRET or RANDFLAKE_SECRET_FILE hold. There is
+no default: what another secret masks looks all right, and nobody can open it.`
 
-const maskUsage = `Usage: randflake mask [-json] [-secret-file F] [INNER]...
-
-Encrypts sortable IDs, as package mask does: what a database keeps as its key becomes what the world
-may see, a text of up to 13 base32hex digits that tells neither time nor order. INNER is a decimal
-number from 0 to 9223372036854775807, a Snowflake ID for instance. Without one it reads them from
-standard input, one a line.
-` + maskSecretUsage
-
-const unmaskUsage = `Usage: randflake unmask [-json] [-secret-file F] [MASKED]...
-
-Decrypts what "randflake mask" or package mask encrypted, and prints the decimal inner IDs. Without
-a MASKED it reads them from standard input, one a line.
-
-Masked IDs are not authenticated: with another secret one opens too, half of the time, to something
-else. "randflake inspect -layout L" shows whether what it holds makes sense.
-` + maskSecretUsage
-
-func (t *tool) runMask(_ context.Context, args []string) error {
-	return t.runMasking("mask", maskUsage, args, maskText)
+func (t *tool) maskCommand() *cobra.Command {
+	return t.masking(&cobra.Command{
+		Use:   "mask [INNER]...",
+		Short: "encrypt sortable IDs, to show them outside",
+		Long: `Encrypt sortable IDs, given or one a line on standard input, as package mask
+does: what a database has as its key, a number from 0 to 9223372036854775807,
+becomes a text of up to 13 base32hex digits that tells neither time nor order.` + maskSecretHelp,
+		Example: `  randflake secret -o orders.secret
+  randflake mask --secret-file orders.secret 175928847299117063`,
+	}, maskText, func(b []byte, p pair) []byte { return append(b, p.masked.String()...) })
 }
 
-func (t *tool) runUnmask(_ context.Context, args []string) error {
-	return t.runMasking("unmask", unmaskUsage, args, unmaskText)
+func (t *tool) unmaskCommand() *cobra.Command {
+	return t.masking(&cobra.Command{
+		Use:   "unmask [MASKED]...",
+		Short: "decrypt what mask encrypted",
+		Long: `Decrypt what mask encrypted, given or one a line on standard input, and print
+the decimal inner IDs. They are not authenticated: with another secret one opens
+too, half of the time, to something else; randflake inspect --layout shows it.` + maskSecretHelp,
+		Example: "  randflake unmask --secret-file orders.secret 3vgoe12ccb8gh",
+	}, unmaskText, func(b []byte, p pair) []byte { return strconv.AppendInt(b, p.inner, 10) })
 }
 
 // A pair is an ID inside and outside.
@@ -52,39 +46,36 @@ type pair struct {
 	masked randflake.ID
 }
 
-// runMasking runs the command that goes from one side to the other: complete makes a pair of one text.
-func (t *tool) runMasking(command, usage string, args []string, complete func(c *randflake.Cipher, text string) (pair, error)) error {
-	flags := newFlags(command, usage)
-	var secretFile string
-	flags.path(&secretFile, "secret-file")
-	asJSON := flags.Bool("json", false, "")
-	operands, err := flags.parse(t, args)
-	if err != nil {
-		return err
-	}
-	if err := fromEnvironment(&secretFile, secretFileVariable); err != nil {
-		return err
-	}
-	if secretFile == "" {
-		return flags.wrong("-secret-file is missing: name the file with the secret of the ID space")
-	}
-	secret, err := readSecret(secretFile)
-	if err != nil {
-		return err
-	}
-	cipher := randflake.NewCipher(secret)
-	return t.answerAll(operands, func(b []byte, text string) ([]byte, error) {
-		p, err := complete(cipher, text)
-		switch {
-		case err != nil:
-			return b, err
-		case *asJSON:
-			return fmt.Appendf(b, `{"inner":"%d","masked":"%s"}`+"\n", p.inner, p.masked), nil
-		case command == "mask":
-			return append(append(b, p.masked.String()...), '\n'), nil
+// masking completes the command that goes from one side to the other: find makes a pair of one text, and show
+// appends its other side.
+func (t *tool) masking(cmd *cobra.Command, find func(c *randflake.Cipher, text string) (pair, error), show func(b []byte, p pair) []byte) *cobra.Command {
+	var from secretSource
+	secretFlag(cmd, &from)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, operands []string) error {
+		if err := from.askEnvironment(); err != nil {
+			return err
 		}
-		return append(strconv.AppendInt(b, p.inner, 10), '\n'), nil
-	})
+		if !from.known() {
+			return wrong(cmd, "--secret-file is missing: name the file with the secret of the ID space")
+		}
+		secret, err := from.read()
+		if err != nil {
+			return err
+		}
+		cipher := randflake.NewCipher(secret)
+		return t.answerAll(operands, func(b []byte, text string) ([]byte, error) {
+			p, err := find(cipher, text)
+			switch {
+			case err != nil:
+				return b, err
+			case *asJSON:
+				return fmt.Appendf(b, `{"inner":"%d","masked":"%s"}`+"\n", p.inner, p.masked), nil
+			}
+			return append(show(b, p), '\n'), nil
+		})
+	}
+	return cmd
 }
 
 // maskText masks a decimal number.
@@ -104,7 +95,7 @@ func unmaskText(c *randflake.Cipher, text string) (pair, error) {
 	}
 	inner := int64(c.Decrypt(masked))
 	if inner < 0 {
-		return pair{}, fmt.Errorf("%w: %q opens to no plausible value: it was masked with another secret: name the one of its ID space with -secret-file", randflake.ErrInvalidID, text)
+		return pair{}, fmt.Errorf("%w: %q opens to no plausible value: it was masked with another secret: name the one of its ID space with --secret-file", randflake.ErrInvalidID, text)
 	}
 	return pair{inner, masked}, nil
 }

@@ -27,17 +27,17 @@ func TestMaskAsThePackage(t *testing.T) {
 	t.Cleanup(func() { testSpaceMasker = nil })
 	for _, inner := range []int64{0, 1, 42, 1541815603606036480, math.MaxInt64} {
 		want := mask.Of[testSpace](inner).String()
-		if got := succeed(t, "", "mask", "-secret-file", file, fmt.Sprint(inner)); got != want+"\n" {
+		if got := succeed(t, "", "mask", "--secret-file", file, fmt.Sprint(inner)); got != want+"\n" {
 			t.Errorf("mask %d: %q, want %q", inner, got, want)
 		}
-		if got := succeed(t, "", "unmask", "-secret-file", file, want); got != fmt.Sprintln(inner) {
+		if got := succeed(t, "", "unmask", "--secret-file", file, want); got != fmt.Sprintln(inner) {
 			t.Errorf("open %q: %q, want %d", want, got, inner)
 		}
 	}
 	// What one refuses the other does, for texts of every kind.
 	for _, text := range []string{"", "0", "v", "V", "0v", "w", "g000000000000", "00000000000000", "fvvvvvvvvvvvv", "3vgoe12ccb8gh", "é"} {
 		id, err := mask.Parse[testSpace, int64](text)
-		r := call(t, "", "unmask", "-secret-file", file, "--", text)
+		r := call(t, "", "unmask", "--secret-file", file, "--", text)
 		if err == nil && r.out != fmt.Sprintln(id.Inner()) || (err == nil) != (r.code == exitOK) {
 			t.Errorf("open %q: %+v, while package mask has %v, %v", text, r, id.Inner(), err)
 		}
@@ -66,7 +66,7 @@ func TestMaskJSON(t *testing.T) {
 	text := cipher.Encrypt(42).String()
 	want := fmt.Sprintf(`{"inner":"42","masked":"%s"}`+"\n", text)
 	for _, args := range [][]string{{"mask", "42"}, {"unmask", text}} {
-		got := succeed(t, "", append(args, "-json", "-secret-file", file)...)
+		got := succeed(t, "", append(args, "--json", "--secret-file", file)...)
 		if got != want || !json.Valid([]byte(got)) {
 			t.Errorf("%q: %q, want %q", args, got, want)
 		}
@@ -81,10 +81,10 @@ func TestMaskSeveral(t *testing.T) {
 		texts = append(texts, cipher.Encrypt(inner).String())
 	}
 	want := strings.Join(texts, "\n") + "\n"
-	if got := succeed(t, "", "mask", "-secret-file", file, "0", "1", "2"); got != want {
+	if got := succeed(t, "", "mask", "--secret-file", file, "0", "1", "2"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := succeed(t, "", append([]string{"unmask", "-secret-file", file}, texts...)...); got != "0\n1\n2\n" {
+	if got := succeed(t, "", append([]string{"unmask", "--secret-file", file}, texts...)...); got != "0\n1\n2\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -100,15 +100,14 @@ func TestMaskRefuses(t *testing.T) {
 		{"mask 12a", []string{`"12a"`, "decimal digits"}},
 		{"mask 007", []string{"no leading zeros"}},
 		{"mask 9223372036854775808", []string{"at most 9223372036854775807"}},
-		{"mask 5 x", []string{`"x"`}},
 		{"unmask " + strings.ToUpper(negative.String()), []string{"lower case"}},
-		{"unmask " + negative.String(), []string{"another secret", "-secret-file"}},
+		{"unmask " + negative.String(), []string{"another secret", "--secret-file"}},
 		{"unmask 5w", []string{"not a base32hex digit"}},
 	} {
-		wantFailure(t, call(t, "", append([]string{strings.Fields(c.args)[0], "-secret-file", file}, strings.Fields(c.args)[1:]...)...), exitFailed, c.wanted...)
+		wantFailure(t, call(t, "", append([]string{strings.Fields(c.args)[0], "--secret-file", file}, strings.Fields(c.args)[1:]...)...), exitFailed, c.wanted...)
 	}
 	missing := filepath.Join(t.TempDir(), "none")
-	wantFailure(t, call(t, "", "mask", "-secret-file", missing, "5"), exitFailed, missing, "does not exist", "randflake secret -o")
+	wantFailure(t, call(t, "", "mask", "--secret-file", missing, "5"), exitFailed, missing, "no such file", "randflake secret -o")
 	t.Setenv(secretFileVariable, "")
 	wantFailure(t, call(t, "", "mask", "5"), exitFailed, secretFileVariable+" is empty")
 }
@@ -117,7 +116,7 @@ func TestMaskRefuses(t *testing.T) {
 func TestMaskGoesOn(t *testing.T) {
 	file, cipher := newSecretFile(t)
 	want := cipher.Encrypt(5).String()
-	r := call(t, "5\nfive\n\n5\n"+strings.Repeat("5", 2*longestLine)+"\n", "mask", "-secret-file", file)
+	r := call(t, "5\nfive\n\n5\n"+strings.Repeat("5", 10000)+"\n", "mask", "--secret-file", file)
 	if r.code != exitFailed || r.out != want+"\n"+want+"\n" || strings.Count(r.err, "\n") != 2 ||
 		!strings.Contains(r.err, "line 2: ") || !strings.Contains(r.err, "line 5: ") {
 		t.Errorf("%+v, want %q twice, and a word on lines 2 and 5", r, want)

@@ -4,147 +4,129 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 )
 
 const (
-	chunkSize   = 16384       // IDs that a worker makes and hands over at a time
-	writerGrace = time.Second // for the writer to finish once the work is stopped
+	chunkSize     = 16384       // IDs that a worker makes and writes at a time
+	writerGrace   = time.Second // for a write to finish once the work is stopped
+	progressPause = 250 * time.Millisecond
 )
 
-// A minter makes IDs and writes them, in constant memory: workers fill and encode chunks, one writer
-// writes them and gives their buffers back. With one worker the IDs come in the order in which they
-// are made.
+// A minter makes IDs and writes them, in constant memory: each worker fills and encodes chunks of its own, and one at a
+// time writes. With one worker the IDs come in the order in which they are made.
 type minter[ID any] struct {
 	fill    func(ctx context.Context, ids []ID) error // fills all of ids, and waits where waiting helps
-	format  Format[ID]
+	format  format[ID]
 	total   int64
-	chunk   int64
 	workers int
 	left    atomic.Int64 // IDs that no worker has taken on yet
+	writing sync.Mutex
 	written atomic.Int64
-
-	full chan encoded
-	free chan []byte
-}
-
-// encoded is one chunk on its way to the writer.
-type encoded struct {
-	bytes []byte
-	ids   int64
 }
 
 // newMinter returns a minter of n IDs, at least one, with so many workers at most.
-func newMinter[ID any](n int64, workers int, f Format[ID], fill func(context.Context, []ID) error) *minter[ID] {
-	m := &minter[ID]{fill: fill, format: f, total: n, chunk: min(n, chunkSize)}
-	m.workers = int(min((n-1)/m.chunk+1, int64(workers)))
+func newMinter[ID any](n int64, workers int, f format[ID], fill func(context.Context, []ID) error) *minter[ID] {
+	m := &minter[ID]{fill: fill, format: f, total: n, workers: int(min((n-1)/chunkSize+1, int64(workers)))}
 	m.left.Store(n)
-	m.full = make(chan encoded, m.workers)
-	m.free = make(chan []byte, 2*m.workers) // each worker fills one buffer while another is written
-	for range cap(m.free) {
-		m.free <- nil
-	}
 	return m
 }
 
 // mint writes all IDs to the tool's standard output, and says how far it came when it was stopped.
 func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
-	err := m.run(ctx, t.stdout, newProgress(t.stdout, t.stderr, m.total))
+	err := m.run(ctx, t.stdout, t.progress(m.total))
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("stopped after %d of %d IDs: %w", m.written.Load(), m.total, context.Cause(ctx))
 	}
 	return err
 }
 
-// run writes all IDs to out. When ctx ends, or something fails, it returns why. It gives up a write
-// that then still hangs.
-func (m *minter[ID]) run(ctx context.Context, out io.Writer, p *progress) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer p.clear()
-	m.startWorkers(ctx, cancel)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		m.write(out, cancel)
-	}()
-	for {
-		select {
-		case <-done:
-			return context.Cause(ctx)
-		case <-p.tick():
-			p.show(m.written.Load())
-		case <-ctx.Done():
-			select {
-			case <-done:
-			case <-time.After(writerGrace):
-			}
-			return context.Cause(ctx)
-		}
-	}
+// progress tells on a terminal how far a long run is, and for how long it will go on, unless the IDs go there too.
+func (t *tool) progress(total int64) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(t.stderr),
+		progressbar.OptionSetVisibility(isTerminal(t.stderr) && !isTerminal(t.stdout)),
+		progressbar.OptionThrottle(progressPause),
+		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("IDs"),
+		progressbar.OptionClearOnFinish())
 }
 
-// startWorkers starts the workers, and closes full when all have ended.
-func (m *minter[ID]) startWorkers(ctx context.Context, cancel context.CancelCauseFunc) {
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// run writes all IDs to out. When ctx ends, or something fails, it returns why. It gives up a write
+// that then still hangs.
+func (m *minter[ID]) run(ctx context.Context, out io.Writer, bar *progressbar.ProgressBar) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer bar.Clear()
 	var group sync.WaitGroup
 	for range m.workers {
 		group.Go(func() {
-			if err := m.work(ctx); err != nil {
+			if err := m.work(ctx, out, bar); err != nil {
 				cancel(err)
 			}
 		})
 	}
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		group.Wait()
-		close(m.full)
 	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		select {
+		case <-done:
+		case <-time.After(writerGrace):
+		}
+	}
+	return context.Cause(ctx)
 }
 
-// work makes chunks until all IDs are taken on or ctx ends.
-func (m *minter[ID]) work(ctx context.Context) error {
-	ids := make([]ID, m.chunk)
-	for {
-		// What is taken on is n minus left, and never more than n.
-		left := m.left.Add(-m.chunk) + m.chunk
+// work makes chunks and writes them until all IDs are taken on or ctx ends.
+func (m *minter[ID]) work(ctx context.Context, out io.Writer, bar *progressbar.ProgressBar) error {
+	ids, buf := make([]ID, min(m.total, chunkSize)), []byte(nil)
+	for ctx.Err() == nil {
+		// What is taken on is the total minus left, and never more than the total.
+		left := m.left.Add(-chunkSize) + chunkSize
 		if left <= 0 {
-			return nil
+			break
 		}
-		var buf []byte
-		select {
-		case buf = <-m.free:
-		case <-ctx.Done():
-			return nil
-		}
-		ids := ids[:min(left, m.chunk)]
+		ids = ids[:min(left, int64(len(ids)))]
 		if err := m.fill(ctx, ids); err != nil {
 			return err
 		}
-		if buf == nil {
-			buf = make([]byte, 0, len(ids)*m.format.Longest)
+		buf = buf[:0]
+		for _, id := range ids {
+			buf = m.format.append(buf, id)
 		}
-		select {
-		case m.full <- encoded{m.format.appendAll(buf[:0], ids), int64(len(ids))}:
-		case <-ctx.Done():
-			return nil
+		if err := m.write(ctx, out, bar, buf, int64(len(ids))); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-// write writes what the workers hand over. After a failure it only takes it off them.
-func (m *minter[ID]) write(out io.Writer, cancel context.CancelCauseFunc) {
-	var failed bool
-	for chunk := range m.full {
-		if failed {
-			continue
-		}
-		if _, err := out.Write(chunk.bytes); err != nil {
-			failed = true
-			cancel(outputError(err))
-			continue
-		}
-		m.written.Add(chunk.ids)
-		m.free <- chunk.bytes
+// write writes the text of n IDs, unless the work has ended.
+func (m *minter[ID]) write(ctx context.Context, out io.Writer, bar *progressbar.ProgressBar, text []byte, n int64) error {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	if ctx.Err() != nil {
+		return nil
 	}
+	if _, err := out.Write(text); err != nil {
+		return outputError(err)
+	}
+	m.written.Add(n)
+	bar.Add64(n)
+	return nil
 }

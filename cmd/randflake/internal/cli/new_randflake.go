@@ -14,7 +14,7 @@ import (
 const largestLease = 4096
 
 // mintRandflakes takes a lease, writes n IDs and gives the lease back.
-func (t *tool) mintRandflakes(ctx context.Context, h home, n int64, f Format[randflake.ID]) error {
+func (t *tool) mintRandflakes(ctx context.Context, h home, n int64, f format[randflake.ID]) error {
 	secret, space, err := h.open(ctx, t)
 	if err != nil {
 		return err

@@ -12,11 +12,14 @@ import (
 )
 
 // mintSnowflakes takes the lease of a worker number, writes n IDs and gives the lease back.
-func (t *tool) mintSnowflakes(ctx context.Context, h home, layout *snowflake.Layout, n int64, f Format[snowflake.ID]) error {
+func (t *tool) mintSnowflakes(ctx context.Context, h home, layout *snowflake.Layout, n int64, f format[snowflake.ID]) error {
 	if err := t.checkLifetime(layout, time.Now()); err != nil {
 		return err
 	}
-	space, err := h.openKeyless(ctx, t)
+	if err := h.firstUse(t); err != nil {
+		return err
+	}
+	space, err := h.openStore(ctx)
 	if err != nil {
 		return err
 	}

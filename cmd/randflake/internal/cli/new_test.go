@@ -17,12 +17,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
+
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/filestore"
 )
+
+// formatNamed returns one of the formats of Randflake IDs.
+func formatNamed(t *testing.T, name string) format[randflake.ID] {
+	t.Helper()
+	f, err := formatOf(randflakeFormats, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
 
 // decoders read back what new writes.
 var decoders = map[string]func(out string) ([]randflake.ID, error){
@@ -53,16 +65,6 @@ var decoders = map[string]func(out string) ([]randflake.ID, error){
 	},
 }
 
-// format returns one of the formats of Randflake IDs.
-func format(t *testing.T, name string) Format[randflake.ID] {
-	t.Helper()
-	f, err := formatOf(randflakeFormats, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
 func byLine[ID any](parse func(line string) (ID, error)) func(out string) ([]ID, error) {
 	return func(out string) (ids []ID, err error) {
 		for line := range strings.Lines(out) {
@@ -79,15 +81,15 @@ func byLine[ID any](parse func(line string) (ID, error)) func(out string) ([]ID,
 func TestNewFormats(t *testing.T) {
 	const n = 100_000
 	dir := newHome(t)
-	secret, err := readSecret(filepath.Join(dir, "secret"))
+	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cipher := randflake.NewCipher(secret)
 	seen := make(map[randflake.ID]bool)
 	for i, f := range randflakeFormats {
-		name := f.Name
-		out := succeed(t, "", "new", "-store", dir, "-n", strconv.Itoa(n), "-format", name)
+		name := f.name
+		out := succeed(t, "", "new", "--store", dir, "-n", strconv.Itoa(n), "--format", name)
 		ids, err := decoders[name](out)
 		if err != nil || len(ids) != n {
 			t.Fatalf("%s: %d IDs, %v, want %d", name, len(ids), err, n)
@@ -119,9 +121,9 @@ func inLease(leases []leaseView, f randflake.Fields) bool {
 func TestNewIntoInspect(t *testing.T) {
 	dir := newHome(t)
 	// Named, as one number in a million is short enough to be text as well.
-	for name, from := range map[string]string{"text": "text", "int": "int -kind randflake", "hex": "auto", "json": "auto"} {
-		out := succeed(t, "", "new", "-store", dir, "-n", "100", "-format", name)
-		lines := strings.Split(strings.TrimSuffix(succeed(t, out, append([]string{"inspect", "-store", dir, "-json", "-from"}, strings.Fields(from)...)...), "\n"), "\n")
+	for name, from := range map[string]string{"text": "text", "int": "int --kind randflake", "hex": "auto", "json": "auto"} {
+		out := succeed(t, "", "new", "--store", dir, "-n", "100", "--format", name)
+		lines := strings.Split(strings.TrimSuffix(succeed(t, out, append([]string{"inspect", "--store", dir, "--json", "--from"}, strings.Fields(from)...)...), "\n"), "\n")
 		ids, err := decoders[name](out)
 		if err != nil || len(lines) != len(ids) {
 			t.Fatalf("%s: %d lines for %d IDs, %v", name, len(lines), len(ids), err)
@@ -150,7 +152,7 @@ func TestNewZero(t *testing.T) {
 func TestNewCounts(t *testing.T) {
 	dir := newHome(t)
 	for _, n := range []int{1, 2, chunkSize - 1, chunkSize, chunkSize + 1, 2*chunkSize + 1, 5*chunkSize + 7} {
-		out := succeed(t, "", "new", "-store", dir, "-n", strconv.Itoa(n), "-format", "binary")
+		out := succeed(t, "", "new", "--store", dir, "-n", strconv.Itoa(n), "--format", "binary")
 		if len(out) != 8*n {
 			t.Errorf("-n %d: %d bytes", n, len(out))
 		}
@@ -168,40 +170,13 @@ func TestNodesFor(t *testing.T) {
 	}
 }
 
-func TestFormatLengths(t *testing.T) {
-	ids := []randflake.ID{0, 1, -1, math.MinInt64, math.MaxInt64}
-	for _, f := range randflakeFormats {
-		checkLongest(t, f, ids)
-	}
-	for _, f := range snowflakeFormats {
-		checkLongest(t, f, []snowflake.ID{0, 1, math.MaxUint64})
-	}
-}
-
-// checkLongest fails the test unless the longest of ids is as long as f says, and f writes them without
-// an allocation.
-func checkLongest[ID any](t *testing.T, f Format[ID], ids []ID) {
-	t.Helper()
-	longest := 0
-	for _, id := range ids {
-		longest = max(longest, len(f.Append(nil, id)))
-	}
-	if longest != f.Longest {
-		t.Errorf("%s: %d bytes, want %d", f.Name, longest, f.Longest)
-	}
-	buf := make([]byte, 0, len(ids)*f.Longest)
-	if allocs := testing.AllocsPerRun(100, func() { f.appendAll(buf, ids) }); allocs != 0 {
-		t.Errorf("%s: %v allocations", f.Name, allocs)
-	}
-}
-
 func TestFormatsOfOneID(t *testing.T) {
 	id := randflake.ID(-5)
 	for name, want := range map[string]string{
 		"text": "fvvvvvvvvvvvr\n", "int": "-5\n", "hex": "0xfffffffffffffffb\n",
 		"json": "\"fvvvvvvvvvvvr\"\n", "binary": "\xfb\xff\xff\xff\xff\xff\xff\xff",
 	} {
-		if got := string(format(t, name).Append(nil, id)); got != want {
+		if got := string(formatNamed(t, name).append(nil, id)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
@@ -222,7 +197,7 @@ func testStore(t *testing.T, dir string, options ...store.Option) *store.Store {
 func testLeases(t *testing.T, options ...store.Option) (lease.Store, randflake.Secret) {
 	t.Helper()
 	dir := newHome(t)
-	secret, err := readSecret(filepath.Join(dir, "secret"))
+	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +214,7 @@ func TestMinterWaitsForTheNextSecond(t *testing.T) {
 	}
 	defer keeper.Close()
 	var out bytes.Buffer
-	if err := newMinter(n, 2, format(t, "binary"), randflakes(keeper).fill).run(t.Context(), &out, nil); err != nil {
+	if err := newMinter(n, 2, formatNamed(t, "binary"), randflakes(keeper).fill).run(t.Context(), &out, progressbar.DefaultSilent(1)); err != nil {
 		t.Fatal(err)
 	}
 	ids, err := decoders["binary"](out.String())
@@ -263,7 +238,7 @@ func sleepyKeeper(t *testing.T) (keeper *lease.Keeper, closeStore func() error, 
 	var ahead atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	dir := newHome(t)
-	secret, err := readSecret(filepath.Join(dir, "secret"))
+	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +259,7 @@ func TestMinterWaitsForALease(t *testing.T) {
 		t.Fatalf("after an hour: %v", err)
 	}
 	var out bytes.Buffer
-	if err := newMinter(100, 1, format(t, "binary"), randflakes(keeper).fill).run(t.Context(), &out, nil); err != nil || out.Len() != 800 {
+	if err := newMinter(100, 1, formatNamed(t, "binary"), randflakes(keeper).fill).run(t.Context(), &out, progressbar.DefaultSilent(1)); err != nil || out.Len() != 800 {
 		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
 }
@@ -296,8 +271,8 @@ func TestMinterGivesUp(t *testing.T) {
 	sleep(time.Hour)
 	hold := randflakes(keeper)
 	hold.outage = retryPause
-	m := newMinter(100, 1, format(t, "binary"), hold.fill)
-	if err := m.run(t.Context(), io.Discard, nil); !errors.Is(err, randflake.ErrLeaseEnded) {
+	m := newMinter(100, 1, formatNamed(t, "binary"), hold.fill)
+	if err := m.run(t.Context(), io.Discard, progressbar.DefaultSilent(1)); !errors.Is(err, randflake.ErrLeaseEnded) {
 		t.Errorf("%v, want %v", err, randflake.ErrLeaseEnded)
 	}
 }
@@ -317,8 +292,8 @@ func TestMinterIsStopped(t *testing.T) {
 		reader.Read(make([]byte, 1)) // the write has begun, and goes no further
 		cancel(errors.New("enough"))
 	}()
-	m := newMinter(math.MaxInt64, 2, format(t, "text"), randflakes(keeper).fill)
-	if err := m.run(ctx, writer, nil); err == nil || err.Error() != "enough" {
+	m := newMinter(math.MaxInt64, 2, formatNamed(t, "text"), randflakes(keeper).fill)
+	if err := m.run(ctx, writer, progressbar.DefaultSilent(1)); err == nil || err.Error() != "enough" {
 		t.Errorf("%v, want the reason for the end", err)
 	}
 }
@@ -326,7 +301,7 @@ func TestMinterIsStopped(t *testing.T) {
 func TestNewReportsFailedOutput(t *testing.T) {
 	dir := newHome(t)
 	var errs bytes.Buffer
-	code := (&tool{nil, nil, failingWriter{}, &errs}).run(t.Context(), []string{"new", "-store", dir, "-n", "1000000"})
+	code := (&tool{stdout: failingWriter{}, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir, "-n", "1000000"})
 	if code != exitFailed || errs.String() != "randflake: standard output: disk on fire\n" {
 		t.Errorf("exit status %d, %q", code, &errs)
 	}
@@ -345,7 +320,7 @@ func TestNewWithoutRelease(t *testing.T) {
 		}
 		return out.Write(b)
 	})
-	code := (&tool{nil, nil, w, &errs}).run(t.Context(), []string{"new", "-store", dir})
+	code := (&tool{stdout: w, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir})
 	if code != exitOK || out.Len() == 0 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "runs out by itself") {
 		t.Errorf("exit status %d, %d bytes, %q", code, out.Len(), &errs)
 	}
@@ -383,29 +358,6 @@ func TestKeepTakesWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestProgress(t *testing.T) {
-	var screen bytes.Buffer
-	p := &progress{out: &screen, total: 2_000_000, start: time.Now(), ticker: time.NewTicker(time.Hour)}
-	p.show(1000)
-	if screen.Len() > 0 {
-		t.Errorf("within the first second: %q", &screen)
-	}
-	p.start = p.start.Add(-2 * time.Second)
-	p.show(1_500_000)
-	if got := screen.String(); !strings.HasPrefix(got, "\r1,500,000 of 2,000,000 IDs, 75%, ") {
-		t.Errorf("%q", got)
-	}
-	width := screen.Len() - 1
-	screen.Reset()
-	p.clear()
-	if got, want := screen.String(), "\r"+strings.Repeat(" ", width)+"\r"; got != want {
-		t.Errorf("cleared with %q, want %q", got, want)
-	}
-	if p := newProgress(&screen, &screen, 1); p != nil {
-		t.Error("progress without a terminal")
-	}
-}
-
 func TestIsTerminal(t *testing.T) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
@@ -422,18 +374,46 @@ func TestIsTerminal(t *testing.T) {
 			t.Errorf("%v passes for a terminal", w)
 		}
 	}
-	if terminal, err := os.Open("/dev/ptmx"); err == nil {
-		defer terminal.Close()
-		if !isTerminal(terminal) {
-			t.Error("a terminal does not pass for one")
-		}
+	terminal := openTerminal(t)
+	if !isTerminal(terminal) {
+		t.Error("a terminal does not pass for one")
 	}
 }
 
-func TestGrouped(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1020304: "1,020,304"} {
-		if got := grouped(n); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
-		}
+// openTerminal returns the far side of a pseudoterminal, which is one to those who ask.
+func openTerminal(t *testing.T) *os.File {
+	t.Helper()
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return terminal
+}
+
+func TestNewBinaryIsNotForATerminal(t *testing.T) {
+	var errs bytes.Buffer
+	code := (&tool{stdout: openTerminal(t), stderr: &errs}).run(t.Context(), []string{"new", "--store", newHome(t), "--format", "binary"})
+	wantFailure(t, result{code, "", errs.String()}, exitUsage, "not for a terminal")
+}
+
+// TestProgress has a bar with the time that is left, on a terminal alone.
+func TestProgress(t *testing.T) {
+	var screen bytes.Buffer
+	progress := (&tool{stdout: io.Discard, stderr: &screen}).progress(1000)
+	if progress.Add64(10); screen.Len() > 0 {
+		t.Errorf("%q without a terminal", &screen)
+	}
+	progressbar.OptionSetVisibility(true)(progress)
+	progressbar.OptionThrottle(0)(progress)
+	for range 3 {
+		progress.Add64(100)
+	}
+	if got := screen.String(); !strings.Contains(got, "(300/1000") || !strings.Contains(got, ":") {
+		t.Errorf("%q, want how many of how many, and a time", got)
+	}
+	screen.Reset()
+	if progress.Clear(); strings.Trim(screen.String(), "\r ") != "" || screen.Len() == 0 {
+		t.Errorf("%q, want a line of spaces", &screen)
 	}
 }

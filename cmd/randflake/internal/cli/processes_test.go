@@ -19,6 +19,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/store/filestore"
 )
 
@@ -91,7 +92,7 @@ func countIDs(log string) int {
 
 func checkLogs(t *testing.T, home, logs string) {
 	t.Helper()
-	secret, err := readSecret(filepath.Join(home, "secret"))
+	secret, err := local.ReadSecret(filepath.Join(home, "secret"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +267,7 @@ func work(args []string) error {
 	if err != nil {
 		return err
 	}
-	secret, err := readSecret(filepath.Join(home, "secret"))
+	secret, err := local.ReadSecret(filepath.Join(home, "secret"))
 	if err != nil {
 		return err
 	}

@@ -67,24 +67,23 @@ func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
 	return r, err
 }
 
-// suspicion says what a time in the future may come from.
-func (r reading) suspicion() string {
-	switch r.kind {
-	case kindRandflake:
-		return "it was made with another secret, or forged"
-	case kindSnowflake:
-		return "it was made in another layout, or forged"
-	}
-	return "it was made by a clock that was ahead, or forged"
+// suspicions say what a time in the future may come from.
+var suspicions = map[string]string{
+	kindRandflake: "it was made with another secret, or forged",
+	kindSnowflake: "it was made in another layout, or forged",
+	kindULID:      "it was made by a clock that was ahead, or forged",
 }
 
 // clockSkew is how far ahead the clock of those who made an ID may have been.
 const clockSkew = time.Minute
 
+// isFuture reports whether no ID can have been made at that time yet.
+func (r reading) isFuture(now time.Time) bool { return r.time.After(now.Add(clockSkew)) }
+
 // plausible returns what an ID can be: the readings whose time has come, the newest first, since most
 // IDs that anybody asks about are new, and wrong readings have times from all over the layout's life.
 func plausible(readings []reading, now time.Time) []reading {
-	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.time.After(now.Add(clockSkew)) })
+	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.isFuture(now) })
 	slices.SortStableFunc(readings, func(a, b reading) int { return b.time.Compare(a.time) })
 	return readings
 }
@@ -114,7 +113,7 @@ func (r reading) appendLine(b []byte, labelled bool) []byte {
 }
 
 // appendJSON appends the reading as a JSON object in one line, with the kind and the layout or without.
-func (r reading) appendJSON(b []byte, labelled bool) []byte {
+func (r reading) appendJSON(b []byte, labelled bool, now time.Time) []byte {
 	b = append(b, '{')
 	if labelled {
 		b = fmt.Appendf(b, `"kind":"%s",`, r.kind)
@@ -134,5 +133,5 @@ func (r reading) appendJSON(b []byte, labelled bool) []byte {
 			b = fmt.Appendf(b, `,"%s":%d`, f.name, f.value)
 		}
 	}
-	return append(b, '}', '\n')
+	return fmt.Appendf(b, `,"plausible":%t}`+"\n", !r.isFuture(now))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/leaktest"
+	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/filestore"
 )
@@ -21,7 +22,7 @@ func TestDumpShowsNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := writeSecretFile(filepath.Join(dir, "secret"), secret); err != nil {
+	if err := local.WriteSecret(filepath.Join(dir, "secret"), secret); err != nil {
 		t.Fatal(err)
 	}
 	s, err := filestore.Create(dir, store.ForNewSecret(), store.ForSecret(secret.CheckValue()))
@@ -30,7 +31,7 @@ func TestDumpShowsNoSecret(t *testing.T) {
 	}
 	s.Close()
 	for _, traceback := range []string{"all", "system"} {
-		cmd := process(t, "program", "new", "-store", dir, "-n", forever)
+		cmd := process(t, "program", "new", "--store", dir, "-n", forever)
 		cmd.Env = append(cmd.Env, "GOTRACEBACK="+traceback)
 		dump := leaktest.Die(t, cmd, "\n")
 		if !strings.Contains(dump, "SIGQUIT") || !strings.Contains(dump, "runNew") {
@@ -47,7 +48,7 @@ func TestZeroSecretFile(t *testing.T) {
 	dir := newHome(t)
 	file := filepath.Join(dir, "secret")
 	write(t, file, strings.Repeat("0", 32)+"\n")
-	for _, args := range [][]string{{"new", "-store", dir}, {"inspect", "-store", dir, "3vgoe12ccb8gh"}, {"mask", "-secret-file", file, "5"}, {"lease", "init", "-store", t.TempDir(), "-secret-file", file}} {
+	for _, args := range [][]string{{"new", "--store", dir}, {"inspect", "--store", dir, "3vgoe12ccb8gh"}, {"mask", "--secret-file", file, "5"}, {"lease", "init", "--store", t.TempDir(), "--secret-file", file}} {
 		wantFailure(t, call(t, "", args...), exitFailed, "invalid secret", "zeros", file)
 	}
 }

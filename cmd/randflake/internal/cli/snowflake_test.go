@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
+
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
@@ -108,24 +110,24 @@ func TestNewSnowflakeFormats(t *testing.T) {
 	const n = 20_000
 	dir := newHome(t)
 	for _, f := range snowflakeFormats {
-		out := succeed(t, "", "new", "-kind", "snowflake", "-store", dir, "-n", strconv.Itoa(n), "-format", f.Name)
-		ids, err := snowflakeDecoders[f.Name](out)
+		out := succeed(t, "", "new", "--kind", "snowflake", "--store", dir, "-n", strconv.Itoa(n), "--format", f.name)
+		ids, err := snowflakeDecoders[f.name](out)
 		if err != nil || len(ids) != n {
-			t.Fatalf("%s: %d IDs, %v, want %d", f.Name, len(ids), err, n)
+			t.Fatalf("%s: %d IDs, %v, want %d", f.name, len(ids), err, n)
 		}
 		if err := checkSnowflakes(snowflake.Twitter(), ids, views(t, dir)); err != nil {
-			t.Errorf("%s: %v", f.Name, err)
+			t.Errorf("%s: %v", f.name, err)
 		}
-		if f.Name == "binary" {
+		if f.name == "binary" {
 			continue
 		}
-		from := f.Name
+		from := f.name
 		if from == "json" {
 			from = "auto"
 		}
 		first, _, _ := strings.Cut(out, "\n")
-		if opened := succeed(t, first, "inspect", "-layout", "twitter", "-from", from); !strings.HasPrefix(opened, ids[0].String()+" ") {
-			t.Errorf("%s: inspect of %q: %q, want %d", f.Name, first, opened, ids[0])
+		if opened := succeed(t, first, "inspect", "--layout", "twitter", "--from", from); !strings.HasPrefix(opened, ids[0].String()+" ") {
+			t.Errorf("%s: inspect of %q: %q, want %d", f.name, first, opened, ids[0])
 		}
 	}
 }
@@ -135,12 +137,12 @@ func TestNewOfEachLayout(t *testing.T) {
 	dir := isolate(t)
 	for _, layout := range snowflake.Presets() {
 		name := layout.Name()
-		r := call(t, "", "new", "-layout", name, "-n", "3")
+		r := call(t, "", "new", "--layout", name, "-n", "3")
 		if err := layout.Lifetime(time.Now()); errors.Is(err, snowflake.ErrEndOfLife) {
 			wantFailure(t, r, exitFailed, "end of life", name, layout.Expires().Format(time.DateOnly))
 			continue
 		}
-		store := filepath.Join(dir+"-snowflake", spaceOf(layout))
+		store := stateOfLayout(dir, spaceOf(layout))
 		ids, err := snowflakeDecoders["text"](r.out)
 		if err == nil {
 			err = checkSnowflakes(layout, ids, views(t, store))
@@ -155,9 +157,14 @@ func TestNewOfEachLayout(t *testing.T) {
 	if !isVacant(dir) {
 		t.Error("made a home for Randflake IDs too")
 	}
-	if entries, err := os.ReadDir(dir + "-snowflake"); err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }) {
+	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }) {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
+}
+
+// stateOfLayout returns the directory beside that of Randflake IDs.
+func stateOfLayout(dir, space string) string {
+	return filepath.Join(filepath.Dir(dir), "snowflake-"+space)
 }
 
 // TestSnowflakeFirstUse has both kinds make what they need, in whichever order, and once.
@@ -169,15 +176,15 @@ func TestSnowflakeFirstUse(t *testing.T) {
 			if kind == "randflake" {
 				os.Unsetenv(secretFileVariable)
 			}
-			first := call(t, "", "new", "-kind", kind)
-			if first.code != exitOK || strings.Count(first.err, "\n") != 1 || !strings.Contains(first.err, dir) {
-				t.Fatalf("%s: first use: %+v: want one line about %s", kind, first, dir)
+			first := call(t, "", "new", "--kind", kind)
+			if first.code != exitOK || strings.Count(first.err, "\n") != 1 || !strings.Contains(first.err, filepath.Dir(dir)) {
+				t.Fatalf("%s: first use: %+v: want one line about %s", kind, first, filepath.Dir(dir))
 			}
-			if second := succeed(t, "", "new", "-kind", kind); second == first.out || strings.Count(second, "\n") != 1 {
+			if second := succeed(t, "", "new", "--kind", kind); second == first.out || strings.Count(second, "\n") != 1 {
 				t.Errorf("%s: second use: %q after %q", kind, second, first.out)
 			}
 		}
-		succeed(t, "", "new", "-layout", "worker10") // in the store that is there
+		succeed(t, "", "new", "--layout", "worker10") // in the store that is there
 	}
 }
 
@@ -189,7 +196,7 @@ func TestSnowflakeFirstUseRace(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range racers {
 		layout := []string{"twitter", "worker10"}[i%2]
-		cmd := process(t, "program", "new", "-layout", layout, "-n", strconv.Itoa(each))
+		cmd := process(t, "program", "new", "--layout", layout, "-n", strconv.Itoa(each))
 		group.Go(func() {
 			var stderr strings.Builder
 			cmd.Stderr = &stderr
@@ -203,7 +210,7 @@ func TestSnowflakeFirstUseRace(t *testing.T) {
 	if n := strings.Count(strings.Join(errs, ""), "made a lease store"); n != 1 {
 		t.Errorf("%d say that they made the store", n)
 	}
-	leases := views(t, filepath.Join(dir+"-snowflake", "twitter"))
+	leases := views(t, stateOfLayout(dir, "twitter"))
 	distinct := make(map[snowflake.ID]bool)
 	for _, out := range outputs {
 		ids, err := snowflakeDecoders["text"](out)
@@ -227,35 +234,35 @@ func TestSnowflakeFirstUseRace(t *testing.T) {
 func TestSnowflakeStores(t *testing.T) {
 	state := isolate(t)
 	dir := filepath.Join(t.TempDir(), "store")
-	wantFailure(t, call(t, "", "new", "-kind", "snowflake", "-store", dir), exitFailed, "no lease store in "+dir, "randflake lease init -store "+dir)
-	succeed(t, "", "lease", "init", "-store", dir)
-	wantFailure(t, call(t, "", "new", "-kind", "snowflake", "-store", dir), exitFailed, "no lease may start before")
+	wantFailure(t, call(t, "", "new", "--kind", "snowflake", "--store", dir), exitFailed, "no lease store in "+dir, "randflake lease init --store "+dir)
+	succeed(t, "", "lease", "init", "--store", dir)
+	wantFailure(t, call(t, "", "new", "--kind", "snowflake", "--store", dir), exitFailed, "no lease may start before")
 	t.Setenv(storeVariable, newHome(t))
-	succeed(t, "", "new", "-kind", "snowflake")
+	succeed(t, "", "new", "--kind", "snowflake")
 	if n := len(views(t, os.Getenv(storeVariable))); n != 1 {
 		t.Errorf("%d leases in the store that the variable names", n)
 	}
 	t.Setenv(storeVariable, "")
-	wantFailure(t, call(t, "", "new", "-kind", "snowflake"), exitFailed, storeVariable+" is empty")
-	if !isVacant(state) || !isVacant(state+"-snowflake") {
+	wantFailure(t, call(t, "", "new", "--kind", "snowflake"), exitFailed, storeVariable+" is empty")
+	if !isVacant(filepath.Dir(state)) {
 		t.Error("made a store that nobody needs")
 	}
 }
 
 // TestBrokenSnowflakeStore has one that is never made anew.
 func TestBrokenSnowflakeStore(t *testing.T) {
-	dir := filepath.Join(isolate(t)+"-snowflake", "twitter")
-	succeedNoisily(t, "new", "-kind", "snowflake")
+	dir := stateOfLayout(isolate(t), "twitter")
+	succeedNoisily(t, "new", "--kind", "snowflake")
 	if err := truncateStore(t, dir); err != nil {
 		t.Fatal(err)
 	}
-	wantFailure(t, call(t, "", "new", "-kind", "snowflake"), exitFailed, "data is corrupt", dir)
+	wantFailure(t, call(t, "", "new", "--kind", "snowflake"), exitFailed, "data is corrupt", dir)
 }
 
 // TestUsageListsLayouts keeps the list from missing one.
 func TestUsageListsLayouts(t *testing.T) {
 	for _, layout := range snowflake.Presets() {
-		if !strings.Contains(newUsage, layout.Name()) {
+		if !strings.Contains(kindsHelp, layout.Name()) {
 			t.Errorf("new -h does not tell of %s", layout.Name())
 		}
 	}
@@ -310,11 +317,11 @@ func TestLayoutWrittenOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids, err := snowflakeDecoders["text"](call(t, "", "new", "-layout", text, "-n", "3").out)
-		if err := errors.Join(err, checkSnowflakes(layout, ids, views(t, filepath.Join(dir+"-snowflake", "time42-worker9-sequence13-2ms-1735689600000")))); err != nil || len(ids) != 3 {
+		ids, err := snowflakeDecoders["text"](call(t, "", "new", "--layout", text, "-n", "3").out)
+		if err := errors.Join(err, checkSnowflakes(layout, ids, views(t, stateOfLayout(dir, "time42-worker9-sequence13-2ms-1735689600000")))); err != nil || len(ids) != 3 {
 			t.Errorf("%s: %v, %v", text, ids, err)
 		}
-		if out := succeed(t, "", "inspect", "-layout", text, ids[0].String()); !strings.Contains(out, "sequence") {
+		if out := succeed(t, "", "inspect", "--layout", text, ids[0].String()); !strings.Contains(out, "sequence") {
 			t.Errorf("%s: inspect: %q", text, out)
 		}
 		all = append(all, ids...)
@@ -324,7 +331,7 @@ func TestLayoutWrittenOut(t *testing.T) {
 		t.Errorf("%d distinct IDs, want 6", n)
 	}
 	for text, want := range map[string]string{"mine: time 41": "expected a form like", "worker15": "Worker15", "nobody": "expected one of twitter"} {
-		wantFailure(t, call(t, "", "new", "-layout", text), exitUsage, want)
+		wantFailure(t, call(t, "", "new", "--layout", text), exitUsage, want)
 	}
 }
 
@@ -361,7 +368,7 @@ func TestSnowflakesWaitForTheirTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := newMinter(n, 1, f, snowflakes(keeper).fill).run(t.Context(), &out, nil); err != nil {
+	if err := newMinter(n, 1, f, snowflakes(keeper).fill).run(t.Context(), &out, progressbar.DefaultSilent(1)); err != nil {
 		t.Fatal(err)
 	}
 	ids, err := snowflakeDecoders["text"](out.String())

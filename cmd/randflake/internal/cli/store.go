@@ -4,45 +4,54 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/etcdstore"
 	"github.com/randflake/randflake/store/filestore"
+	"github.com/randflake/randflake/store/mysqlstore"
+	"github.com/randflake/randflake/store/pgstore"
+	"github.com/randflake/randflake/store/redisstore"
 )
 
-// An Engine is what keeps leases, and is known by the schemes of its URLs.
-type Engine struct {
-	Schemes []string // lower case
+// An engine is what keeps leases, and is known by the schemes of its URLs.
+type engine struct {
+	schemes []string // lower case
 
-	// Open opens the store at url. It fails with store.ErrNoStore where there is none.
-	Open func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
+	// open opens the store at url. It fails with store.ErrNoStore where there is none.
+	open func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
 
-	// Create makes a store at url. It fails with fs.ErrExist where there is one.
-	Create func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
-
-	// DDL returns what makes the schema of a store, given by the store's URL or else by its own
-	// name, or by none of them. It is nil for engines without a schema.
-	DDL func(url, schema string) (string, error)
+	// create makes a store at url. It fails with fs.ErrExist where there is one.
+	create func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
 }
 
 // directories is the engine that needs no server. Its places are names of directories.
-func directories() Engine {
-	return Engine{
-		Schemes: []string{"file"},
-		Open: func(_ context.Context, dir string, options ...store.Option) (*store.Store, error) {
+func directories() engine {
+	return engine{
+		schemes: []string{"file"},
+		open: func(_ context.Context, dir string, options ...store.Option) (*store.Store, error) {
 			return filestore.Open(dir, options...)
 		},
-		Create: func(_ context.Context, dir string, options ...store.Option) (*store.Store, error) {
+		create: func(_ context.Context, dir string, options ...store.Option) (*store.Store, error) {
 			return filestore.Create(dir, options...)
 		},
 	}
 }
 
+// servers are the engines that leases can be kept in, beside directories.
+func servers() []engine {
+	return []engine{
+		{[]string{"etcd", "etcds"}, etcdstore.Open, etcdstore.Create},
+		{[]string{"redis", "rediss"}, redisstore.Open, redisstore.Create},
+		{[]string{"postgres", "postgresql"}, pgstore.Open, pgstore.Create},
+		{[]string{"mysql"}, mysqlstore.Open, mysqlstore.Create},
+	}
+}
+
 // A place is where a store is or will be.
 type place struct {
-	Engine
+	engine
 	dir string // where it is a directory
 	url string // where it is none
 }
@@ -59,10 +68,13 @@ func (t *tool) placeOf(name string) (place, error) {
 	scheme, rest := t.splitScheme(name)
 	switch scheme {
 	case "":
-		return place{Engine: directories(), dir: name}, nil
-	case "file":
-		dir, err := directoryOf(rest)
-		return place{Engine: directories(), dir: dir}, err
+		return place{engine: directories(), dir: name}, nil
+	case "file": // nothing is escaped in it
+		dir := strings.TrimPrefix(rest, "//")
+		if dir == "" || dir != rest && dir[0] != '/' {
+			return place{}, errors.New("store file:...: want file:DIR, or file:// and a full name")
+		}
+		return place{engine: directories(), dir: dir}, nil
 	}
 	if !strings.HasPrefix(rest, "//") {
 		return place{}, fmt.Errorf("store %s: without slashes: want %s://... for a server, ./%s:... for a directory", scheme, scheme, scheme)
@@ -70,9 +82,9 @@ func (t *tool) placeOf(name string) (place, error) {
 	if err := store.CheckURL(scheme + ":" + rest); err != nil {
 		return place{}, fmt.Errorf("store %s://...: %w", scheme, err)
 	}
-	for _, engine := range t.engines {
-		if slices.Contains(engine.Schemes, scheme) {
-			return place{Engine: engine, url: scheme + ":" + rest}, nil
+	for _, e := range t.engines {
+		if slices.Contains(e.schemes, scheme) {
+			return place{engine: e, url: scheme + ":" + rest}, nil
 		}
 	}
 	return place{}, fmt.Errorf("store %s://...: no such kind of store: want a directory or one of %s", scheme, strings.Join(t.schemes(), ", "))
@@ -80,9 +92,9 @@ func (t *tool) placeOf(name string) (place, error) {
 
 // schemes returns what can stand before the colon in the name of a store.
 func (t *tool) schemes() []string {
-	all := directories().Schemes
-	for _, engine := range t.engines {
-		all = append(all, engine.Schemes...)
+	all := directories().schemes
+	for _, e := range t.engines {
+		all = append(all, e.schemes...)
 	}
 	return all
 }
@@ -98,22 +110,4 @@ func (t *tool) splitScheme(name string) (scheme, rest string) {
 		return "", name
 	}
 	return scheme, rest
-}
-
-// directoryOf returns the directory that stands after file:, where nothing is escaped.
-func directoryOf(rest string) (string, error) {
-	dir := rest
-	if after, found := strings.CutPrefix(rest, "//"); found {
-		dir = strings.TrimPrefix(after, "localhost")
-		if !strings.HasPrefix(dir, "/") {
-			return "", errors.New("store file://...: names another machine: want file:DIR, or file:/// and the rest of a full name")
-		}
-	}
-	if drive := strings.TrimPrefix(dir, "/"); filepath.VolumeName(drive) != "" {
-		dir = drive // on Windows file:///C:/x is C:/x
-	}
-	if dir == "" {
-		return "", errors.New("store file: names no directory: want file:DIR")
-	}
-	return dir, nil
 }

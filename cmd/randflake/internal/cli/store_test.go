@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
@@ -24,16 +25,16 @@ const memoryURL = "memory://user:" + password + "@host/0?prefix=a"
 // A memory keeps stores in memory, by URL.
 type memory map[string]*storetest.Memory
 
-func (m memory) engines() []Engine {
-	return []Engine{{
-		Schemes: []string{"memory", "memories"},
-		Open: func(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+func (m memory) engines() []engine {
+	return []engine{{
+		schemes: []string{"memory", "memories"},
+		open: func(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
 			if m[url] == nil {
 				return nil, fmt.Errorf("%s: %w", url, store.ErrNoStore) // with the password, as no engine should
 			}
 			return store.Open(ctx, m[url].Connect(), options...)
 		},
-		Create: func(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+		create: func(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
 			if m[url] == nil {
 				m[url] = storetest.NewMemory()
 			}
@@ -45,7 +46,7 @@ func (m memory) engines() []Engine {
 // open opens the store of memoryURL.
 func (m memory) open(t *testing.T) *store.Store {
 	t.Helper()
-	space, err := m.engines()[0].Open(t.Context(), memoryURL)
+	space, err := m.engines()[0].open(t.Context(), memoryURL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,6 @@ func TestPlaceOf(t *testing.T) {
 		"file:../a%20b":        {dir: "../a%20b"},
 		"file:/abs":            {dir: "/abs"},
 		"file:///abs":          {dir: "/abs"},
-		"file://localhost/abs": {dir: "/abs"},
 		"FILE:/abs":            {dir: "/abs"},
 		"memory://h":           {url: "memory://h"},
 		"MEMORY://H":           {url: "memory://H"},
@@ -100,10 +100,10 @@ func TestPlaceOf(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"file:":                    "names no directory",
+		"file:":                    "want file:DIR",
 		"file://":                  "file:DIR",
-		"file://host/abs":          "another machine",
-		"file://hunter2":           "another machine",
+		"file://host/abs":          "a full name",
+		"file://hunter2":           "a full name",
 		"redis:user:hunter2@host":  "redis://",
 		"postgres:hunter2":         "postgres://",
 		"postgres:/hunter2":        "postgres://",
@@ -121,27 +121,17 @@ func TestPlaceOf(t *testing.T) {
 	}
 }
 
-func TestDirectoryOfDrive(t *testing.T) {
-	want := "/C:/x"
-	if runtime.GOOS == "windows" {
-		want = "C:/x"
-	}
-	if got, err := directoryOf("///C:/x"); got != want || err != nil {
-		t.Errorf("%q, %v, want %q", got, err, want)
-	}
-}
-
 // TestFileURLs has one store under many names.
 func TestFileURLs(t *testing.T) {
 	t.Chdir(t.TempDir())
-	succeed(t, "", "lease", "init", "-new-secret", "-store", "file:home")
+	succeed(t, "", "lease", "init", "--new-secret", "--store", "file:home")
 	abs, err := filepath.Abs("home")
 	if err != nil {
 		t.Fatal(err)
 	}
 	slashed := filepath.ToSlash(abs)
 	for _, store := range []string{"home", "file:home", "file:./home", abs, "file:" + abs, "file:///" + strings.TrimPrefix(slashed, "/")} {
-		succeed(t, "", "new", "-store", store)
+		succeed(t, "", "new", "--store", store)
 	}
 }
 
@@ -152,34 +142,34 @@ func TestStoreBehindURL(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	const shown = "memory://user:xxxxx@host/0?prefix=a"
 
-	wantFailure(t, m.call(t, "new", "-store", memoryURL), exitFailed, "no secret", shown, "-secret-file")
-	wantFailure(t, m.call(t, "lease", "init", "-new-secret", "-store", memoryURL), exitUsage, "-secret-file is missing", shown)
-	wantFailure(t, m.call(t, "lease", "list", "-store", memoryURL), exitFailed, "no lease store in "+shown, "randflake lease init -store "+shown)
+	wantFailure(t, m.call(t, "new", "--store", memoryURL), exitFailed, "no secret", shown, "--secret-file")
+	wantFailure(t, m.call(t, "lease", "init", "--new-secret", "--store", memoryURL), exitUsage, "--secret-file is missing", shown)
+	wantFailure(t, m.call(t, "lease", "list", "--store", memoryURL), exitFailed, "no lease store in "+shown, "randflake lease init --store "+shown)
 
-	out := m.succeed(t, "lease", "init", "-new-secret", "-store", memoryURL, "-secret-file", secret)
+	out := m.succeed(t, "lease", "init", "--new-secret", "--store", memoryURL, "--secret-file", secret)
 	if want := fmt.Sprintf("made a new secret in %s and a lease store in %s\n", secret, shown); out != want {
 		t.Errorf("lease init: %q, want %q", out, want)
 	}
-	id := strings.TrimSpace(m.succeed(t, "new", "-store", memoryURL, "-secret-file", secret))
-	if opened := m.succeed(t, "inspect", "-store", memoryURL, "-secret-file", secret, id); !strings.HasPrefix(opened, id) {
+	id := strings.TrimSpace(m.succeed(t, "new", "--store", memoryURL, "--secret-file", secret))
+	if opened := m.succeed(t, "inspect", "--store", memoryURL, "--secret-file", secret, id); !strings.HasPrefix(opened, id) {
 		t.Errorf("inspect: %q", opened)
 	}
-	if listed := m.succeed(t, "lease", "list", "-store", memoryURL); !strings.Contains(listed, "released\n") {
+	if listed := m.succeed(t, "lease", "list", "--store", memoryURL); !strings.Contains(listed, "released\n") {
 		t.Errorf("lease list: %q", listed)
 	}
-	m.succeed(t, "lease", "acquire", "-store", memoryURL)
-	wantFailure(t, m.call(t, "lease", "release", "-store", memoryURL, "-owner", strings.Repeat("ab", 16)), exitFailed, "no lease of owner", shown)
-	if out := m.succeed(t, "lease", "distrust", "-store", memoryURL); !strings.HasPrefix(out, "no lease of "+shown+" starts before 20") {
+	m.succeed(t, "lease", "acquire", "--store", memoryURL)
+	wantFailure(t, m.call(t, "lease", "release", "--store", memoryURL, "--owner", strings.Repeat("ab", 16)), exitFailed, "no lease of owner", shown)
+	if out := m.succeed(t, "lease", "distrust", "--store", memoryURL); !strings.HasPrefix(out, "no lease of "+shown+" starts before 20") {
 		t.Errorf("lease distrust: %q", out)
 	}
-	wantFailure(t, m.call(t, "new", "-store", memoryURL, "-secret-file", secret), exitFailed, "no lease may start before")
-	wantFailure(t, m.call(t, "lease", "init", "-store", memoryURL), exitFailed, "never replaced", shown)
+	wantFailure(t, m.call(t, "new", "--store", memoryURL, "--secret-file", secret), exitFailed, "no lease may start before")
+	wantFailure(t, m.call(t, "lease", "init", "--store", memoryURL), exitFailed, "never replaced", shown)
 }
 
 func TestLeaseInitLimits(t *testing.T) {
 	m := make(memory)
 	before := time.Now().Truncate(time.Second)
-	m.succeed(t, "lease", "init", "-store", memoryURL, "-max-ttl", "30s", "-max-skew", "5s")
+	m.succeed(t, "lease", "init", "--store", memoryURL, "--max-ttl", "30s", "--max-skew", "5s")
 	limits, err := lease.On(m.open(t)).Limits(t.Context())
 	if want := (store.Limits{MaxTTL: 30 * time.Second, MaxSkew: 5 * time.Second}); err != nil || limits.Limits != want {
 		t.Errorf("%+v, %v, want %+v", limits, err, want)
@@ -188,23 +178,60 @@ func TestLeaseInitLimits(t *testing.T) {
 		t.Errorf("first lease at %v, made at %v", limits.Floor, before)
 	}
 	dir := filepath.Join(t.TempDir(), "store")
-	succeed(t, "", "lease", "init", "-new-secret", "-store", dir, "-max-ttl", "5s", "-max-skew", "0s")
+	succeed(t, "", "lease", "init", "--new-secret", "--store", dir, "--max-ttl", "5s", "--max-skew", "0s")
 	limits, err = lease.On(testStore(t, dir)).Limits(t.Context())
 	if want := (lease.Limits{Limits: store.Limits{MaxTTL: 5 * time.Second}}); err != nil || limits != want {
 		t.Errorf("%+v, %v, want %+v", limits, err, want)
 	}
-	succeed(t, "", "new", "-store", dir) // for less than its usual lease
+	succeed(t, "", "new", "--store", dir) // for less than its usual lease
 }
 
 // TestLeaseInitFails has the server fail once there is a secret.
 func TestLeaseInitFails(t *testing.T) {
 	engines := memory{}.engines()
-	engines[0].Create = func(context.Context, string, ...store.Option) (*store.Store, error) {
+	engines[0].create = func(context.Context, string, ...store.Option) (*store.Store, error) {
 		return nil, errors.New("out of order")
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
-	r := callWith(t, engines, "", "lease", "init", "-new-secret", "-store", memoryURL, "-secret-file", secret)
+	r := callWith(t, engines, "", "lease", "init", "--new-secret", "--store", memoryURL, "--secret-file", secret)
 	wantFailure(t, r, exitFailed, "out of order", secret, "counts as used")
+}
+
+// TestLeaseInitIsRefused has a server that lets the user make no store: nothing is left that blocks the next try.
+func TestLeaseInitIsRefused(t *testing.T) {
+	m := make(memory)
+	engines := m.engines()
+	create := engines[0].create
+	engines[0].create = func(context.Context, string, ...store.Option) (*store.Store, error) {
+		return nil, fmt.Errorf("%w: schema", fs.ErrPermission)
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	args := []string{"lease", "init", "--new-secret", "--store", memoryURL, "--secret-file", secret}
+	r := callWith(t, engines, "", args...)
+	wantFailure(t, r, exitFailed, "permission denied")
+	if _, err := os.Stat(secret); err == nil || strings.Contains(r.err, "counts as used") {
+		t.Errorf("%q, and the secret is there", r.err)
+	}
+	engines[0].create = create
+	if r := callWith(t, engines, "", args...); r.code != exitOK {
+		t.Errorf("the next try: %+v", r)
+	}
+}
+
+// TestLeaseInitIfMissing makes a store once, and never takes that of another secret for it.
+func TestLeaseInitIfMissing(t *testing.T) {
+	m := make(memory)
+	base := t.TempDir()
+	secret, other := filepath.Join(base, "secret"), filepath.Join(base, "other")
+	m.succeed(t, "secret", "-o", secret)
+	m.succeed(t, "secret", "-o", other)
+	for _, want := range []string{"made a lease store in memory://", "holds a lease store already", "holds a lease store already"} {
+		if out := m.succeed(t, "lease", "init", "--if-missing", "--store", memoryURL, "--secret-file", secret); !strings.Contains(out, want) {
+			t.Errorf("%q, want %q in it", out, want)
+		}
+	}
+	wantFailure(t, m.call(t, "lease", "init", "--if-missing", "--store", memoryURL, "--secret-file", other), exitFailed, "space of another secret")
+	wantFailure(t, m.call(t, "lease", "init", "--store", memoryURL, "--secret-file", secret), exitFailed, "never replaced")
 }
 
 // TestBrokenConnection has a server's connection break with the error of a pipe that nobody reads.
@@ -220,8 +247,8 @@ func TestBrokenConnection(t *testing.T) {
 		t.Fatalf("%v does not pass for a closed pipe", broken)
 	}
 	engines := memory{}.engines()
-	engines[0].Open = func(context.Context, string, ...store.Option) (*store.Store, error) { return nil, broken }
-	wantFailure(t, callWith(t, engines, "", "lease", "list", "-store", memoryURL), exitFailed, broken.Error())
+	engines[0].open = func(context.Context, string, ...store.Option) (*store.Store, error) { return nil, broken }
+	wantFailure(t, callWith(t, engines, "", "lease", "list", "--store", memoryURL), exitFailed, broken.Error())
 }
 
 // TestVariables has stores and secrets named by variables, by flags and by both.
@@ -233,32 +260,82 @@ func TestVariables(t *testing.T) {
 	m.succeed(t, "secret", "-o", other)
 
 	t.Setenv(storeVariable, memoryURL)
-	wantFailure(t, m.call(t, "new"), exitFailed, "no secret", secretFileVariable)
+	wantFailure(t, m.call(t, "new"), exitFailed, "no secret", secretVariable)
 	t.Setenv(secretFileVariable, secret)
-	m.succeed(t, "lease", "init", "-new-secret")
+	m.succeed(t, "lease", "init", "--new-secret")
 	id := strings.TrimSpace(m.succeed(t, "new"))
 	if changes(t, m) == 0 {
 		t.Error("the variable's store was not used")
 	}
 	m.succeed(t, "inspect", id)
 	m.succeed(t, "lease", "list")
-	wantFailure(t, m.call(t, "new", "-secret-file", other), exitFailed, "space of another secret") // so the variable's store was asked
+	wantFailure(t, m.call(t, "new", "--secret-file", other), exitFailed, "space of another secret") // so the variable's store was asked
 
-	// With -store, the variable's secret must not be used with a store that is not its own.
-	idOfDir := strings.TrimSpace(m.succeed(t, "new", "-store", dir))
+	// With --store, the variable's secret must not be used with a store that is not its own.
+	idOfDir := strings.TrimSpace(m.succeed(t, "new", "--store", dir))
 	if len(views(t, dir)) != 1 {
-		t.Error("-store was not used")
+		t.Error("--store was not used")
 	}
-	ours := m.succeed(t, "inspect", "-secret-file", filepath.Join(dir, "secret"), idOfDir)
-	if got := m.succeed(t, "inspect", "-store", dir, idOfDir); got != ours {
+	ours := m.succeed(t, "inspect", "--secret-file", filepath.Join(dir, "secret"), idOfDir)
+	if got := m.succeed(t, "inspect", "--store", dir, idOfDir); got != ours {
 		t.Errorf("inspect: %q, want %q", got, ours)
 	}
-	wantFailure(t, m.call(t, "new", "-store", memoryURL), exitFailed, "no secret")
+	m.succeed(t, "new", "--store", memoryURL) // which has no place for a secret of its own
 
 	for _, variable := range []string{storeVariable, secretFileVariable} {
 		t.Setenv(variable, "")
 		wantFailure(t, m.call(t, "new"), exitFailed, variable+" is empty")
 		os.Unsetenv(variable)
+	}
+}
+
+// TestSecretInVariable has the secret itself in a variable, in every order of precedence.
+func TestSecretInVariable(t *testing.T) {
+	state, dir := isolate(t), newHome(t)
+	text, err := os.ReadFile(filepath.Join(dir, "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := strings.TrimSpace(succeed(t, "", "new", "--store", dir))
+	file := filepath.Join(dir, "secret")
+	want := succeed(t, "", "inspect", "--from", "text", "--secret-file", file, id)
+	other := randflake.NewSecret().Hex()
+	for _, c := range []struct{ name, variable, file, args string }{
+		{"variable", string(text), "", ""},
+		{"flag before variable", other, "", "--secret-file " + file},
+		{"file in a variable", "", file, ""},
+		{"the secret of a named directory", other, "", "--store " + dir},
+	} {
+		for variable, value := range map[string]string{secretVariable: c.variable, secretFileVariable: c.file} {
+			if t.Setenv(variable, value); value == "" {
+				os.Unsetenv(variable)
+			}
+		}
+		if got := succeed(t, "", append([]string{"inspect", "--from", "text", id}, strings.Fields(c.args)...)...); got != want {
+			t.Errorf("%s: %q, want %q", c.name, got, want)
+		}
+	}
+	t.Setenv(secretVariable, other)
+	wantFailure(t, call(t, "", "lease", "init", "--new-secret"), exitUsage, secretVariable)
+	t.Setenv(secretVariable, string(text))
+	t.Setenv(storeVariable, dir)
+	succeed(t, "", "new")
+	if _, set := os.LookupEnv(secretVariable); set {
+		t.Error("a child would get the secret")
+	}
+	for value, want := range map[string]string{other: "space of another secret", other[1:]: "invalid secret", "": "invalid secret"} {
+		t.Setenv(secretVariable, value)
+		r := call(t, "", "new")
+		wantFailure(t, r, exitFailed, want)
+		if value != "" && strings.Contains(r.err, value) {
+			t.Errorf("%q tells the secret", r.err)
+		}
+	}
+	t.Setenv(secretVariable, other)
+	t.Setenv(secretFileVariable, file)
+	wantFailure(t, call(t, "", "inspect", id), exitFailed, secretVariable+" and "+secretFileVariable+" are both set")
+	if !isVacant(state) {
+		t.Error("made a state directory that nobody needs")
 	}
 }
 
@@ -279,9 +356,9 @@ func changes(t *testing.T, m memory) (n uint64) {
 func TestPasswordsOfWrongCommandLines(t *testing.T) {
 	isolate(t)
 	for _, args := range []string{
-		"URL", "new URL", "new -n URL", "new -format URL", "new -stor URL", "new -store=URL URL", "new -URL", "inspect URL",
-		"inspect -from URL 0", "lease URL", "lease list URL", "lease acquire -ttl URL", "lease release -owner URL",
-		"lease init -new-secret=URL", "secret URL", "help URL", "new -secret-file URL -store URL",
+		"URL", "new URL", "new -n URL", "new --format URL", "new --stor URL", "new --store=URL URL", "new -URL", "inspect URL",
+		"inspect --from URL 0", "lease URL", "lease list URL", "lease acquire --ttl URL", "lease release --owner URL",
+		"lease init --new-secret=URL", "secret URL", "new --secret-file URL --store URL",
 	} {
 		r := memory{}.call(t, strings.Fields(strings.ReplaceAll(args, "URL", memoryURL))...)
 		if r.code == exitOK {

@@ -1,15 +1,13 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/ulid"
 )
-
-// ulidLength is the length of a ULID's text form.
-const ulidLength = 26
 
 // isULID reports whether text is written like a ULID, in digits of either case.
 func isULID(text string) bool {
@@ -31,4 +29,14 @@ func readULID(text string) (reading, error) {
 		timeForm: milliseconds,
 		fields:   []field{{"entropy", fmt.Sprintf("%x", fields.Entropy)}},
 	}, nil
+}
+
+// mintULIDs mints n ULIDs in ascending order.
+func (t *tool) mintULIDs(ctx context.Context, n int64, f format[ulid.ID]) error {
+	generator := ulid.New(ulid.Strict())
+	fill := func(ctx context.Context, ids []ulid.ID) error {
+		_, err := generator.FillWait(ctx, ids)
+		return err
+	}
+	return newMinter(n, 1, f, fill).mint(ctx, t)
 }

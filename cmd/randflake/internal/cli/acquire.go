@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
+)
+
+func (t *tool) leaseAcquireCommand() *cobra.Command {
+	var nodes int
+	var ttl time.Duration
+	var cmd *cobra.Command
+	cmd = t.onStore(&cobra.Command{
+		Use:   "acquire",
+		Short: "take a lease, for a program that can't do so itself",
+		Long: `Take a lease and print it as a JSON object: firstNode, lastNode (both included),
+owner (the token that releases it), version, start (the first second that may be
+embedded), until (the first one that may not), state. Nothing renews the lease:
+at its end the nodes are free again. Each node gives 131,072 IDs a second.`,
+		Example: "  randflake lease acquire --nodes 4 --ttl 5m",
+	}, func(ctx context.Context, space *store.Store, _ place) error {
+		leases := lease.On(space)
+		rec, err := leases.Acquire(ctx, lease.Request{Nodes: nodes, TTL: ttl})
+		if errors.Is(err, lease.ErrInvalidRequest) {
+			return wrong(cmd, "%v", err)
+		}
+		if err != nil {
+			return err
+		}
+		v, err := space.Look(ctx, nil, store.Page{})
+		if err == nil {
+			err = t.print(leaseLines([]lease.Record{rec}, v))
+		}
+		if err != nil {
+			// Nobody knows the owner's token, so nobody can use or release the lease.
+			return errors.Join(err, leases.Release(ctx, rec, time.Unix(rec.Start-1, 0)))
+		}
+		return nil
+	})
+	cmd.Flags().IntVar(&nodes, "nodes", 1, "how many contiguous nodes, 1 to 131072")
+	cmd.Flags().DurationVar(&ttl, "ttl", time.Minute, "in whole seconds, such as 90s or 5m")
+	return cmd
+}

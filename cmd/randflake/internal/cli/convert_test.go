@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/randflake/randflake"
+)
+
+// TestConvert has each form of an ID become each other.
+func TestConvert(t *testing.T) {
+	for _, id := range []randflake.ID{0, 1, -1, -5, -4699162222527489228, math.MinInt64, math.MaxInt64, 175928847299117063} {
+		written := map[string]string{
+			"text": id.String(), "signed": fmt.Sprint(int64(id)), "unsigned": fmt.Sprint(uint64(id)), "hex": fmt.Sprintf("0x%016x", uint64(id)),
+		}
+		from := map[string]string{"text": "text", "signed": "int", "unsigned": "int", "hex": "hex"}
+		for form, text := range written {
+			for to, want := range written {
+				if got := succeed(t, "", "convert", "--from", from[form], "--to", to, text); got != want+"\n" {
+					t.Errorf("%s %s to %s: %q, want %q", form, text, to, got, want)
+				}
+			}
+		}
+		table := succeed(t, written["hex"]+"\n"+written["hex"]+"\n", "convert")
+		row := []string{written["text"], written["signed"], written["unsigned"], written["hex"]}
+		if lines := strings.Split(table, "\n"); len(lines) != 4 || fmt.Sprint(strings.Fields(lines[2])) != fmt.Sprint(row) || len(lines[2]) > 80 {
+			t.Errorf("%q, want a head and %q twice", table, row)
+		}
+	}
+}
+
+// TestConvertTellsFormsApart has what can be read in one way, and what can't.
+func TestConvertTellsFormsApart(t *testing.T) {
+	for text, want := range map[string]string{
+		"-4699162222527489228": "-4699162222527489228", "13747581851182062388": "-4699162222527489228",
+		`"fvvvvvvvvvvvr"`: "-5", "0xfb": "251", "7": "7",
+	} {
+		if got := succeed(t, "", "convert", "--to", "signed", text); got != want+"\n" {
+			t.Errorf("%s: %q, want %s", text, got, want)
+		}
+	}
+	r := call(t, "", "convert", "--to", "signed", "12345", "-5", "x", "18446744073709551616")
+	if r.code != exitFailed || r.out != "-5\n" || strings.Count(r.err, "\n") != 3 || !strings.Contains(r.err, "--from text or --from int") {
+		t.Errorf("%+v, want one answer and three errors", r)
+	}
+}

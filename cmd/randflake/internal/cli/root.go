@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+// root returns the program's command, with all others below it.
+func (t *tool) root() *cobra.Command {
+	root := group(&cobra.Command{
+		Use:   "randflake",
+		Short: "unique IDs, 64 bits that look random or others that sort by time",
+		Long: `Unique IDs, 64 bits that look random or others that sort by time.
+
+The exit status is 0, or 1 when something failed, or 2 when the command line was
+wrong. What a signal stops gives its lease back, and ends by that signal.`,
+		Example:       "  randflake inspect $(randflake new)",
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	})
+	root.SetIn(t.stdin)
+	root.SetOut(t.stdout)
+	root.SetErr(t.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, "%v", err) })
+	root.AddGroup(&cobra.Group{ID: "ids", Title: "IDs:"}, &cobra.Group{ID: "keys", Title: "Secrets and leases:"})
+	for id, commands := range map[string][]*cobra.Command{
+		"ids":  {t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand()},
+		"keys": {t.secretCommand(), t.leaseCommand()},
+		"":     {t.versionCommand(), manCommand()},
+	} {
+		for _, cmd := range commands {
+			cmd.GroupID = id
+			root.AddCommand(cmd)
+		}
+	}
+	root.AddCommand(topics()...)
+	return root
+}
+
+// group makes a command of those that are added to it: without one it explains itself.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		guess := ""
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			guess = " (is it " + strings.Join(near, " or ") + "?)"
+		}
+		return wrong(cmd, "unknown command %q%s", args[0], guess)
+	}
+	return cmd
+}
+
+// noOperands refuses what is no flag.
+func noOperands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return wrong(cmd, "unexpected argument %q", strings.TrimSpace(args[0]))
+}
+
+func manCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "man DIR",
+		Short:   "write man pages",
+		Long:    "Write the man pages of all commands into a directory.",
+		Example: "  randflake man ~/.local/share/man/man1",
+		Hidden:  true,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "randflake " + version()}, args[0])
+		},
+	}
+}

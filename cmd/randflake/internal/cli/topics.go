@@ -1,0 +1,57 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// topics explain what several commands have in common.
+func topics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "stores", Short: "what --store and --secret-file mean", Long: storesHelp},
+		{Use: "kinds", Short: "kinds, layouts and formats of IDs", Long: kindsHelp},
+	}
+}
+
+const storesHelp = `All that mint with one secret must share one lease store, which belongs to that
+secret and refuses others. Without --store both are in your state directory,
+which the first "randflake new" makes: randflake/default in $XDG_STATE_HOME or
+~/.local/state, on macOS in ~/Library/Application Support, on Windows in
+%LocalAppData%. It serves this machine; a copy of it on another repeats IDs.
+
+"randflake lease init" makes other stores. STORE is a directory on a local disk,
+DIR or file:DIR, or the URL of a server:
+
+  postgres://USER@HOST/DATABASE     etcd://HOST:2379     etcds://HOST:2379
+  mysql://USER@HOST/DATABASE        redis://HOST:6379    rediss://HOST:6379
+
+RANDFLAKE_STORE stands in for --store, so that no password need be on the
+command line. The secret is the first of these that there is:
+
+  --secret-file FILE       32 hexadecimal digits, or base64 of 16 bytes
+  RANDFLAKE_SECRET         the same itself; not together with the next one
+  RANDFLAKE_SECRET_FILE    the name of such a file
+  "secret"                 a file in the store's directory
+
+With --store DIR the variables do not count, as DIR has a secret of its own. A
+file that others than owner and group can read is refused, unless it is one that
+a container was given: in memory, and mounted read-only.`
+
+const kindsHelp = `  randflake   64 bits that look random: up to 13 digits of base32hex
+  snowflake   up to 64 bits that sort by time and show it: decimal
+  ulid        128 bits that sort by time and show it: 26 digits; no lease
+
+Layouts of Snowflake IDs are twitter, worker10, discord, instagram, sonyflake,
+baidu, node8, javascript53, or one written out: "NAME: time 41, worker 10,
+sequence 12; 1ms since 2025-01-01T00:00:00Z".
+
+Their worker numbers come from a lease store, which all that mint in one ID
+space must share, and there is no secret. Without --store that is a directory
+for each layout, randflake/snowflake-LAYOUT, which knows of nobody else: to add
+to the IDs of a service, name the service's store.
+
+Formats, one ID a line except binary:
+
+  text     as above; json is the same as a JSON string
+  int      decimal, signed for randflake; not for ulid
+  hex      0x and 16 digits; not for ulid
+  binary   8 bytes, little-endian, for snowflake big-endian; 16 bytes for ulid
+  base32, base58, base62   for snowflake: digits that sort as the IDs do
+  uuid     for ulid: as a UUID`

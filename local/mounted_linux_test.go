@@ -1,0 +1,83 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/randflake/randflake"
+	"golang.org/x/sys/unix"
+)
+
+// mount mounts something for the time of a test.
+func mount(t *testing.T, source, target, kind string, flags uintptr) {
+	t.Helper()
+	if err := unix.Mount(source, target, kind, flags, ""); err != nil {
+		t.Skip("can't mount: ", err)
+	}
+	t.Cleanup(func() { unix.Unmount(target, unix.MNT_DETACH) })
+}
+
+// kubernetes lays a secret out as Kubernetes does: the file behind two symbolic links.
+func kubernetes(t *testing.T, dir, text string, mode os.FileMode) (file string) {
+	t.Helper()
+	const version = "..2026_11_22_12_00_00.123456789"
+	if err := os.Mkdir(filepath.Join(dir, version), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, version, "secret"), []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(dir, version, "secret"), mode); err != nil {
+		t.Fatal(err)
+	}
+	for target, name := range map[string]string{version: "..data", "..data/secret": "secret"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "secret")
+}
+
+// TestReadMountedSecret: a secret in a container may be open to all in it, and what only looks like one may not.
+func TestReadMountedSecret(t *testing.T) {
+	want := randflake.NewSecret()
+	for _, c := range []struct {
+		name     string
+		mode     os.FileMode
+		memory   bool
+		readOnly bool
+		owner    int
+		accepted bool
+	}{
+		{"as Kubernetes mounts it", 0o644, true, true, 0, true},
+		{"as Docker mounts it", 0o444, true, true, 0, true},
+		{"with defaultMode 0400", 0o400, true, true, 0, true},
+		{"memory that can be written", 0o644, true, false, 0, false},
+		{"a disk, mounted read-only", 0o644, false, true, 0, false},
+		{"of another user", 0o644, true, true, 65534, false},
+		{"which the group may write", 0o664, true, true, 0, false},
+		{"which all may write", 0o666, true, true, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir, view := t.TempDir(), t.TempDir()
+			if c.memory {
+				mount(t, "tmpfs", dir, "tmpfs", 0)
+			}
+			file := kubernetes(t, dir, want.Hex()+"\n", c.mode)
+			if err := os.Chown(file, c.owner, c.owner); err != nil {
+				t.Skip(err)
+			}
+			// As in a container: the mount that it sees is read-only, and another one is not.
+			mount(t, dir, view, "", unix.MS_BIND)
+			if c.readOnly {
+				mount(t, "", view, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY)
+			}
+			got, err := ReadSecret(filepath.Join(view, "secret"))
+			if (err == nil) != c.accepted || c.accepted && !got.Equal(want) || err != nil && !strings.Contains(err.Error(), "lets others") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
