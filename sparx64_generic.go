@@ -136,3 +136,10 @@ func transpose(p, q, r, s uint64) (a, b, c, d uint64) {
 	const upper = 0xffff_ffff_0000_0000
 	return p&upper | r>>32, q&upper | s>>32, p<<32 | r&^upper, q<<32 | s&^upper
 }
+
+// count fills dst with the consecutive values from first on.
+func count(dst []uint64, first uint64) {
+	for i := range dst {
+		dst[i] = first + uint64(i)
+	}
+}
