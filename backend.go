@@ -1,7 +1,7 @@
 package randflake
 
-// A backend is one implementation of the functions that work in bulk: encryptBlocks, decryptBlocks and encryptRun. The
-// architecture and the CPU decide which ones can run, see [backends]; the preferred one is chosen once, when the
+// A backend is one implementation of the functions that work in bulk: encryptBlocks, decryptBlocks and encryptRun.
+// The architecture and the CPU decide which ones can run, see [backends]; the preferred one is chosen once, when the
 // program starts. Tests run over all of them, and set active for each.
 type backend uint8
 
@@ -31,9 +31,9 @@ func (b backend) String() string { return backendTable[b].name }
 
 func (b backend) widths() []int { return backendTable[b].widths }
 
-// blockLength returns how many IDs a shard encrypts at a time. The call of Generate that finds a shard empty pays for
-// all of them, so more are not always better: in plain Go half as many cost the same per ID, and half the pause (1.5 us
-// for 64 on a Zen 4, where AVX2 takes 0.2 us and AVX-512 0.1 us).
+// blockLength returns how many IDs a shard encrypts at a time. The call of Generate that finds a shard empty pays
+// for all of them, so more are not always better: in plain Go half as many cost the same per ID, and half the pause
+// (1.5 us for 64 on a Zen 4, where AVX2 takes 0.2 us and AVX-512 0.1 us).
 func (b backend) blockLength() uint64 {
 	if b == backendGeneric {
 		return blockSize / 2

@@ -6,8 +6,8 @@ package randflake
 // backend has. The rest is padded to the narrowest width; only a few blocks, and all where there is no kernel, are
 // left to plain Go.
 
-// fewBlocks is from about how many blocks on a kernel is faster than plain Go for that many, even when most of what it
-// computes is thrown away.
+// fewBlocks is from about how many blocks on a kernel is faster than plain Go for that many, even when most of what
+// it computes is thrown away.
 const fewBlocks = 4
 
 type direction bool

@@ -10,8 +10,8 @@ import (
 // A Cipher turns raw values into IDs and back: it is the block cipher SPARX-64/128 under one secret, with its round
 // keys expanded. It is safe for concurrent use.
 //
-// A Cipher prints as "[redacted]", since its round keys give the secret away. In an unexported field, where package fmt
-// does not call Format, it prints as an address.
+// A Cipher prints as "[redacted]", since its round keys give the secret away. In an unexported field, where package
+// fmt does not call Format, it prints as an address.
 type Cipher struct {
 	*expanded
 }
@@ -30,8 +30,8 @@ func (c *Cipher) Encrypt(raw Raw) ID { return ID(encryptBlock(c.keys, uint64(raw
 // Decrypt is the inverse of Encrypt.
 func (c *Cipher) Decrypt(id ID) Raw { return Raw(decryptBlock(c.keys, uint64(id))) }
 
-// EncryptSlice encrypts each value of src into dst, as Encrypt does, and much faster. It works in place when both begin
-// at the same address. It panics when dst is shorter than src, or when they overlap in another way.
+// EncryptSlice encrypts each value of src into dst, as Encrypt does, and much faster. It works in place when both
+// begin at the same address. It panics when dst is shorter than src, or when they overlap in another way.
 func (c *Cipher) EncryptSlice(dst []ID, src []Raw) {
 	out, in := matched(asUint64(dst), asUint64(src))
 	encryptBlocks(c.keys, out, in)

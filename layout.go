@@ -52,8 +52,9 @@ func unpack(raw uint64) Fields {
 	}
 }
 
-// Compose returns the ID with the given fields; the time is rounded down to a whole second. For a field that does not
-// fit the layout it returns an error that wraps ErrInvalidID, and ErrEndOfLife as well if the time is after MaxTimestamp.
+// Compose returns the ID with the given fields; the time is rounded down to a whole second. For a field that does
+// not fit the layout it returns an error that wraps ErrInvalidID, and ErrEndOfLife as well if the time is after
+// MaxTimestamp.
 //
 // Compose knows nothing of leases: to make unique IDs use a Generator.
 func (c *Cipher) Compose(f Fields) (ID, error) {
@@ -75,8 +76,8 @@ func (c *Cipher) Compose(f Fields) (ID, error) {
 // it, lies in [Start, End), and its node in [FirstNode, LastNode]. Otherwise it returns an error that wraps
 // ErrImplausible and says which field is out of range, and what the range is.
 //
-// An ID is not authenticated: a 64-bit value that no generator made opens too. A random one passes for an ID of a lease
-// of an hour on one node once in 39 billion tries. A window of time over all nodes can be written as a lease:
+// An ID is not authenticated: a 64-bit value that no generator made opens too. A random one passes for an ID of a
+// lease of an hour on one node once in 39 billion tries. A window of time over all nodes can be written as a lease:
 //
 //	err := cipher.Inspect(id).Within(randflake.Lease{LastNode: randflake.MaxNode, Start: launch, End: time.Now()})
 func (f Fields) Within(l Lease) error {
@@ -94,11 +95,12 @@ func (f Fields) Within(l Lease) error {
 
 func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Inspect opens an ID. Every 64-bit value opens to fields that fit the layout, be it an ID or not: Within tells whether
-// they are plausible.
+// Inspect opens an ID. Every 64-bit value opens to fields that fit the layout, be it an ID or not: Within tells
+// whether they are plausible.
 func (c *Cipher) Inspect(id ID) Fields { return c.Decrypt(id).Fields() }
 
-// InspectSlice opens each ID of src into dst, as Inspect does, and much faster. It panics when dst is shorter than src.
+// InspectSlice opens each ID of src into dst, as Inspect does, and much faster. It panics when dst is shorter than
+// src.
 func (c *Cipher) InspectSlice(dst []Fields, src []ID) {
 	if len(dst) < len(src) {
 		panic("randflake: output smaller than input")

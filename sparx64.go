@@ -7,8 +7,8 @@ import (
 
 // SPARX-64/128 (Dinu, Perrin, Udovenko, Velichkov, Großschädl, Biryukov: "Design Strategies for ARX with Provable
 // Bounds: SPARX and LAX", ASIACRYPT 2016) encrypts a block of four 16-bit words, two branches (a, b) and (c, d), in
-// eight steps. A step is three rounds on each branch, then the linear layer. A round adds its key by exclusive or, then
-// does arx. One more key is added after the last step.
+// eight steps. A step is three rounds on each branch, then the linear layer. A round adds its key by exclusive or,
+// then does arx. One more key is added after the last step.
 
 // arx is the paper's A, the round of SPECK-32 without its key.
 func arx(x, y uint16) (uint16, uint16) {
@@ -84,15 +84,15 @@ const (
 	lastKeyWords  = keysPerBranch + 2        // the last key, spaced like the start of a step
 )
 
-// roundKeys are the key words in the order of the paper: those of branch b in step s begin at
-// s*keysPerStep + b*keysPerBranch, two for each round. The last key lies as if it opened a ninth step: words 96 and 97
-// are for a and b, 102 and 103 for c and d.
+// roundKeys are the key words in the order of the paper: those of branch b in step s begin at s*keysPerStep +
+// b*keysPerBranch, two for each round. The last key lies as if it opened a ninth step: words 96 and 97 are for a and
+// b, 102 and 103 for c and d.
 //
 // Both halves of each uint32 hold the same word, so that assembly can broadcast it by an instruction for 32 bits.
 type roundKeys [finalKeys + lastKeyWords]uint32
 
-// expandKey runs the key schedule: for each branch of each step, the first six words of the state are the keys; then the
-// state of eight words is permuted.
+// expandKey runs the key schedule: for each branch of each step, the first six words of the state are the keys; then
+// the state of eight words is permuted.
 func expandKey(key *[16]byte) *roundKeys {
 	var state [8]uint16
 	for i := range state {

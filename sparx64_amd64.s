@@ -4,8 +4,8 @@
 
 // SPARX-64/128 on vectors of 16-bit words: word a of every block in the lanes of one register, and likewise b, c, d
 // (word planes). All lanes do the same, so a round reads as in the paper, with registers for words: see ROUND512 and
-// LINEAR512, and sparx64.go. As many blocks as a register has lanes are a set. Several sets go side by side, so that the
-// others work while one waits for a result.
+// LINEAR512, and sparx64.go. As many blocks as a register has lanes are a set. Several sets go side by side, so that
+// the others work while one waits for a result.
 //
 // x and y always come with their keys added: each round adds those of the next one, and the linear layer those of the
 // next step. The last key lies in memory like the first keys of a ninth step, so all eight steps are alike.
@@ -34,8 +34,8 @@
 
 #define LAST_STEP ADDQ $(7*STEP_BYTES), AX
 
-// swapBytes exchanges the bytes of each word. That is a rotation by 8, and it turns the big-endian words of memory into
-// numbers.
+// swapBytes exchanges the bytes of each word. That is a rotation by 8, and it turns the big-endian words of memory
+// into numbers.
 DATA swapBytes<>+0x00(SB)/8, $0x0607040502030001
 DATA swapBytes<>+0x08(SB)/8, $0x0e0f0c0d0a0b0809
 DATA swapBytes<>+0x10(SB)/8, $0x0607040502030001
@@ -46,9 +46,9 @@ DATA swapBytes<>+0x30(SB)/8, $0x0607040502030001
 DATA swapBytes<>+0x38(SB)/8, $0x0e0f0c0d0a0b0809
 GLOBL swapBytes<>(SB), RODATA|NOPTR, $64
 
-// order512 and order256 hold, for each lane of the planes of consecutive raw values, how many values come before its own
-// in memory, where TRANSPOSE puts them: four registers of 8 values make 32 lanes, and a quarter of a register (128 bits)
-// holds two values of each of the four.
+// order512 and order256 hold, for each lane of the planes of consecutive raw values, how many values come before its
+// own in memory, where TRANSPOSE puts them: four registers of 8 values make 32 lanes, and a quarter of a register
+// (128 bits) holds two values of each of the four.
 DATA order512<>+0x00(SB)/8, $0x0018001000080000
 DATA order512<>+0x08(SB)/8, $0x0019001100090001
 DATA order512<>+0x10(SB)/8, $0x001a0012000a0002
@@ -66,8 +66,8 @@ DATA order256<>+0x10(SB)/8, $0x000e000a00060002
 DATA order256<>+0x18(SB)/8, $0x000f000b00070003
 GLOBL order256<>(SB), RODATA|NOPTR, $32
 
-// TRANSPOSE exchanges rows and columns of the 4 x 4 words that lie, in each 64-bit lane, in p, q, r, s: from blocks to
-// planes, and from planes to blocks. It leaves them in o0 to o3, and garbage in p to s.
+// TRANSPOSE exchanges rows and columns of the 4 x 4 words that lie, in each 64-bit lane, in p, q, r, s: from blocks
+// to planes, and from planes to blocks. It leaves them in o0 to o3, and garbage in p to s.
 #define TRANSPOSE(p, q, r, s, o0, o1, o2, o3) \
 	VPUNPCKLWD  q, p, o0  \
 	VPUNPCKHWD  q, p, o1  \
@@ -84,12 +84,12 @@ GLOBL order256<>(SB), RODATA|NOPTR, $32
 
 // ---- AVX-512: 32 lanes ----
 //
-// A rotation is one instruction (VPSHRDW, VPSHLDW of VBMI2, with both operands the same), and so is the exclusive or of
-// three values (VPTERNLOGD $0x96), one of which may be a key in memory.
+// A rotation is one instruction (VPSHRDW, VPSHLDW of VBMI2, with both operands the same), and so is the exclusive or
+// of three values (VPTERNLOGD $0x96), one of which may be a key in memory.
 //
 // A round on one set is a chain of four instructions, each of which waits for the one before. Four sets with two
-// branches each (128 blocks) keep two 512-bit units busy meanwhile. Two sets (64 blocks) are for fewer blocks, and for
-// those of a shard; where a 512-bit unit is two of 256 bits they are as fast as four.
+// branches each (128 blocks) keep two 512-bit units busy meanwhile. Two sets (64 blocks) are for fewer blocks, and
+// for those of a shard; where a 512-bit unit is two of 256 bits they are as fast as four.
 //
 // Z16 to Z23 are scratch, Z31 is swapBytes.
 
@@ -127,9 +127,9 @@ GLOBL order256<>(SB), RODATA|NOPTR, $32
 #define ROUND2AB(i, a, b, c, d) ROUND512(a, b, 4, 5)
 #define ROUND2CD(i, a, b, c, d) ROUND512(c, d, 10, 11)
 
-// The third round of both branches, the linear layer, and the keys of the next step. The round ends with b = (b rol 2) ^ a
-// and d = (d rol 2) ^ c, so the layer's t = (a ^ b) rol 8 is b rol 10 of the b before; it is in Z16. Then c ^= a ^ t and
-// d ^= b ^ t. The branches do not move: the next step takes the registers c, d for its (a, b).
+// The third round of both branches, the linear layer, and the keys of the next step. The round ends with b = (b rol
+// 2) ^ a and d = (d rol 2) ^ c, so the layer's t = (a ^ b) rol 8 is b rol 10 of the b before; it is in Z16. Then c
+// ^= a ^ t and d ^= b ^ t. The branches do not move: the next step takes the registers c, d for its (a, b).
 #define LINEAR512(i, a, b, c, d) \
 	VPSHRDW         $7, a, a, a          \
 	VPADDW          b, a, a              \
@@ -224,8 +224,8 @@ GLOBL order256<>(SB), RODATA|NOPTR, $32
 	VPXORD.BCST     KEY(kx), x, x        \
 	VPXORD.BCST     KEY(ky), y, y
 
-// The inverse of the linear layer: t = (c ^ d) rol 8; a ^= c ^ t; b ^= d ^ t. It leaves d ^ c in d and b ^ a, from which
-// t drops out, in b, as UNROUND512 takes them. The step's own (a, b), below AB, are in the registers c, d.
+// The inverse of the linear layer: t = (c ^ d) rol 8; a ^= c ^ t; b ^= d ^ t. It leaves d ^ c in d and b ^ a, from
+// which t drops out, in b, as UNROUND512 takes them. The step's own (a, b), below AB, are in the registers c, d.
 #define UNLINEAR512(i, a, b, c, d) \
 	VPXORD     c, d, d          \
 	VPTERNLOGD $0x96, d, a, b   \
@@ -331,9 +331,9 @@ TEXT ·run64AVX512(SB), NOSPLIT, $0-24
 
 // ---- AVX2: 16 lanes ----
 //
-// A rotation takes two shifts and an or; rotating by 8 is swapBytes, in Y15. A key is broadcast once for all sets, into
-// Y8 to Y11; Y12 and Y13 are scratch. Two sets (32 blocks): a third one, for which there are registers, makes nothing
-// faster.
+// A rotation takes two shifts and an or; rotating by 8 is swapBytes, in Y15. A key is broadcast once for all sets,
+// into Y8 to Y11; Y12 and Y13 are scratch. Two sets (32 blocks): a third one, for which there are registers, makes
+// nothing faster.
 
 #define SETS256(DO) \
 	DO(0, Y0, Y1, Y2, Y3) \

@@ -2,9 +2,9 @@ package randflake
 
 import "math/bits"
 
-// The generic backend: plain Go for every architecture and byte order. In bulk, four blocks go side by side: word a of
-// each in the four 16-bit lanes of one uint64, and likewise b, c, d. Masks keep rotations and additions within their
-// lanes. What is left of a slice goes through encryptBlock and decryptBlock, one block at a time.
+// The generic backend: plain Go for every architecture and byte order. In bulk, four blocks go side by side: word a
+// of each in the four 16-bit lanes of one uint64, and likewise b, c, d. Masks keep rotations and additions within
+// their lanes. What is left of a slice goes through encryptBlock and decryptBlock, one block at a time.
 
 // lanes is 1 in each of the four lanes of a uint64: a multiple of it has the same 16 bits in each.
 const lanes = 0x0001_0001_0001_0001
