@@ -1,5 +1,7 @@
 package randflake
 
+//go:generate internal/arm64/opcodes.sh
+
 // A backend is one implementation of the functions that work in bulk: encryptBlocks, decryptBlocks and encryptRun.
 // The architecture and the CPU decide which ones can run, see [backends]; the preferred one is chosen once, when the
 // program starts. Tests run over all of them, and set active for each.
