@@ -12,8 +12,8 @@ type amd64 struct{}
 var amd64Memory = regexp.MustCompile(`\((%\w+)?(?:,(%\w+),\d)?\)`)
 
 // amd64Known are the instructions that a kernel may have; int3 is the padding after a function. None that works on
-// vectors lacks the v: while the upper halves of registers are in use, each of those can cost hundreds of cycles. On a
-// Zen 3, eight of them made a kernel seven times as slow.
+// vectors lacks the v: while the upper halves of registers are in use, each of those can cost hundreds of cycles. On
+// a Zen 3, eight of them made a kernel seven times as slow.
 var amd64Known = strings.Fields(`
 	mov movabs lea add sub dec shr jne ret int3
 	vmovdqu vmovdqu64 vmovdqa64 vmovq vpbroadcastd vpbroadcastw vzeroupper

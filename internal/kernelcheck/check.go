@@ -16,19 +16,18 @@ type grammar interface {
 	// calls reports whether the instruction calls a function.
 	calls(instruction) bool
 
-	// branch returns whether it is a conditional branch, and the register it looks at if it does not
-	// look at the flags.
+	// branch returns whether the instruction is a conditional branch, and on which register; "" is the flags.
 	branch(instruction) (conditional bool, register string)
 
-	// compared returns, for an instruction that sets the flags, the register that it compares with a
-	// constant, or counts by a constant, or "" if flags come from anything else.
+	// compared returns whether the instruction sets the flags, and the register that it compares with a constant or
+	// moves by one; "" if the flags depend on anything else.
 	compared(instruction) (register string, setsFlags bool)
 
-	// addresses returns the base and index registers of the memory that it touches.
+	// addresses returns the base and index registers of the memory that the instruction touches.
 	addresses(instruction) (bases, indexes []string)
 
-	// written returns the general register that it changes, or "", and whether what the register gets is an argument,
-	// a constant, or what was in a register before, moved by a constant.
+	// written returns the general register that the instruction changes, or "", and whether the register gets a
+	// constant, an argument of the function, or what a register held before, moved by a constant.
 	written(instruction) (register string, constant bool)
 
 	// copied returns the register that an instruction moves by a constant into another one, or "".
@@ -37,7 +36,7 @@ type grammar interface {
 	// loads reports whether the instruction loads a register with a constant, whatever it held before.
 	loads(instruction) bool
 
-	// fixed reports whether a register always holds an address of the runtime's or the stack's.
+	// fixed reports whether a register always holds an address of the stack or of the runtime.
 	fixed(register string) bool
 }
 

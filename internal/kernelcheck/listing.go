@@ -61,8 +61,8 @@ func isKernel(symbol string) bool {
 	return ok && kernelName.MatchString(name)
 }
 
-// compiledNames are the functions of the generic backend that see keys and data, apart from loops over slices. What they
-// call is inlined.
+// compiledNames are the functions of the generic backend that see keys and data, apart from loops over slices. What
+// they call is inlined.
 var compiledNames = []string{"encryptBlock", "decryptBlock", "encryptStepLanes", "decryptStepLanes"}
 
 func isCompiled(symbol string) bool {
