@@ -116,15 +116,14 @@ func rol8Lanes(x uint64) uint64 { return x<<8&(0xff00*lanes) | x>>8&(0x00ff*lane
 
 // loadLanes returns the words a, b, c, d of four blocks, each word in the lanes of one uint64.
 func loadLanes(v *[4]uint64) (a, b, c, d uint64) {
-	reverse := bits.ReverseBytes64
-	return transpose(reverse(v[0]), reverse(v[1]), reverse(v[2]), reverse(v[3]))
+	return transpose(bits.ReverseBytes64(v[0]), bits.ReverseBytes64(v[1]),
+		bits.ReverseBytes64(v[2]), bits.ReverseBytes64(v[3]))
 }
 
 // storeLanes is the inverse of loadLanes.
 func storeLanes(v *[4]uint64, a, b, c, d uint64) {
-	reverse := bits.ReverseBytes64
 	a, b, c, d = transpose(a, b, c, d)
-	*v = [4]uint64{reverse(a), reverse(b), reverse(c), reverse(d)}
+	*v = [4]uint64{bits.ReverseBytes64(a), bits.ReverseBytes64(b), bits.ReverseBytes64(c), bits.ReverseBytes64(d)}
 }
 
 // transpose exchanges rows and columns of the 4 x 4 matrix of lanes whose rows are p, q, r, s: first single lanes
