@@ -142,17 +142,16 @@ tidy:
 		case $$module in cmd/*) internal/tidy.sh $$module;; *) (cd $$module && $(GO) mod tidy -diff);; esac; \
 	done
 
-# No branch and no address in the cipher's machine code depends on key or data, and the opcodes that
-# Go's assembler does not know are what is said beside them.
-kernelcheck: tools
+# Checks that no branch and no address in the cipher's machine code depends on key or data, and that the opcodes that
+# Go's assembler does not know are those of the instructions beside them.
+kernelcheck: generate
 	$(GO) run ./internal/kernelcheck
-	internal/arm64/opcodes.sh
 
 # Prepares a release in this checkout, and publishes nothing.
 release:
 	cd release && $(GO) run . $(VERSION)
 
-generate:
+generate: tools
 	$(GO) generate ./...
 
 # Every backend against the oracle on SOAK pairs of key and block, and eight goroutines that make an

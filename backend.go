@@ -1,9 +1,10 @@
 package randflake
 
-// A backend is one implementation of the bulk functions encryptBlocks, decryptBlocks and
-// encryptRun. Which ones there are depends on the architecture, which ones can run on the
-// machine; the one that does is chosen once, when the program starts. Tests run over all of
-// [backends] and set active for each.
+//go:generate internal/arm64/opcodes.sh
+
+// A backend is one implementation of the functions that work in bulk: encryptBlocks, decryptBlocks and encryptRun.
+// The architecture and the CPU decide which ones can run, see [backends]; the preferred one is chosen once, when the
+// program starts. Tests run over all of them, and set active for each.
 type backend uint8
 
 const (
@@ -17,25 +18,24 @@ const (
 // active is the backend in use. Only tests change it after start-up.
 var active = backends()[0]
 
-func (b backend) String() string {
-	switch b {
-	case backendGeneric:
-		return "generic"
-	case backendAVX2:
-		return "avx2"
-	case backendAVX512:
-		return "avx512"
-	case backendNEON:
-		return "neon"
-	case backendSVE2:
-		return "sve2"
-	}
-	panic("randflake: unknown backend")
+var backendTable = [...]struct {
+	name   string
+	widths []int // how many blocks its kernels work on, the most first
+}{
+	backendGeneric: {"generic", nil},
+	backendAVX2:    {"avx2", []int{32}},
+	backendAVX512:  {"avx512", []int{128, 64}},
+	backendNEON:    {"neon", []int{32}},
+	backendSVE2:    {"sve2", []int{32}},
 }
 
-// blockLength returns how many IDs a shard encrypts at a time. Every so many calls of Generate one
-// pays for them all, so more are not always better: with plain Go half as many cost the same per ID
-// and half the pause (1.5 us for 64 on a Zen 4, 0.1 us with AVX-512, 0.2 us with AVX2).
+func (b backend) String() string { return backendTable[b].name }
+
+func (b backend) widths() []int { return backendTable[b].widths }
+
+// blockLength returns how many IDs a shard encrypts at a time. The call of Generate that finds a shard empty pays
+// for all of them, so more are not always better: in plain Go half as many cost the same per ID, and half the pause
+// (1.5 us for 64 on a Zen 4, where AVX2 takes 0.2 us and AVX-512 0.1 us).
 func (b backend) blockLength() uint64 {
 	if b == backendGeneric {
 		return blockSize / 2
@@ -43,6 +43,6 @@ func (b backend) blockLength() uint64 {
 	return blockSize
 }
 
-// Backend names the implementation of the cipher that this process uses in bulk: "avx512", "avx2",
-// "neon", "sve2", or "generic", which is plain Go.
+// Backend names the implementation of the cipher that this process uses in bulk: "avx512", "avx2", "neon", "sve2", or
+// "generic", which is plain Go.
 func Backend() string { return active.String() }

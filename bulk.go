@@ -1,16 +1,65 @@
+//go:build (amd64 || arm64) && gc && !purego
+
 package randflake
 
-// fewBlocks is from about how many blocks on a kernel is faster than plain Go for that many, even when
-// most of what it computes is thrown away.
+// A kernel works on one number of blocks, its width. Here slices of any length are cut to the widths that the active
+// backend has. The rest is padded to the narrowest width; only a few blocks, and all where there is no kernel, are
+// left to plain Go.
+
+// fewBlocks is from about how many blocks on a kernel is faster than plain Go for that many, even when most of what
+// it computes is thrown away.
 const fewBlocks = 4
 
-// fitsWord reports whether n consecutive values from first on differ in their lowest 16 bits alone,
-// as the kernels that count in 16-bit lanes need it.
-func fitsWord(first, n uint64) bool { return first&0xffff+n <= 1<<16 }
+type direction bool
 
-// count fills dst with the consecutive values from first on.
-func count(dst []uint64, first uint64) {
-	for i := range dst {
-		dst[i] = first + uint64(i)
+const encrypting, decrypting direction = false, true
+
+// encryptBlocks encrypts src into dst, of the same length. Where they overlap they are the same slice.
+func encryptBlocks(keys *roundKeys, dst, src []uint64) { encrypting.blocks(keys, dst, src) }
+
+// decryptBlocks is the inverse of encryptBlocks.
+func decryptBlocks(keys *roundKeys, dst, src []uint64) { decrypting.blocks(keys, dst, src) }
+
+func (d direction) blocks(keys *roundKeys, dst, src []uint64) {
+	narrowest := 0
+	for _, width := range active.widths() {
+		for len(src) >= width {
+			d.kernel(keys, dst[:width], src[:width])
+			dst, src = dst[width:], src[width:]
+		}
+		narrowest = width
+	}
+	switch {
+	case narrowest > 0 && len(src) >= fewBlocks:
+		var buf [64]uint64
+		padded := buf[:narrowest]
+		copy(padded, src)
+		d.kernel(keys, padded, padded)
+		copy(dst, padded)
+	case d == encrypting:
+		encryptBlocksGeneric(keys, dst, src)
+	default:
+		decryptBlocksGeneric(keys, dst, src)
 	}
 }
+
+// encryptRun encrypts the consecutive raw values from first on into dst.
+func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
+	for _, width := range active.widths() {
+		for len(dst) >= width {
+			if fitsWord(first, width) {
+				runKernel(keys, dst[:width], first)
+			} else {
+				count(dst[:width], first)
+				encrypting.kernel(keys, dst[:width], dst[:width])
+			}
+			dst, first = dst[width:], first+uint64(width)
+		}
+	}
+	count(dst, first)
+	encryptBlocks(keys, dst, dst)
+}
+
+// fitsWord reports whether n consecutive values from first on differ in their lowest 16 bits alone: the kernels for
+// runs count in 16-bit lanes.
+func fitsWord(first uint64, n int) bool { return first&0xffff+uint64(n) <= 1<<16 }

@@ -5,20 +5,20 @@ import (
 	"sync/atomic"
 )
 
-// clockTolerance is how many seconds the clock may stand behind the newest ID before ErrClockBackward.
-// Until then IDs go on in that ID's second.
+// clockTolerance is how many seconds the clock may be behind the newest ID. Up to that, new IDs carry the newest ID's
+// second; beyond it there is ErrClockBackward.
 const clockTolerance = 10
 
 // errFrozen says that a cursor was frozen; it never leaves the package.
 var errFrozen = errors.New("randflake: cursor is frozen")
 
-// A cursor hands out the raw values of one lease, each at most once. It is one word, the next raw
-// value, and all there is to uniqueness is that the word only grows: second, node and sequence are
-// one integer, and a second's values for a contiguous range of nodes are one run of integers.
-// Clocks only say how far ahead the cursor may jump.
+// A cursor hands out the raw values of one lease, each at most once. It is one word, the next raw value, and that
+// the word only grows is all there is to uniqueness: second, node and sequence are one integer, and the values of
+// one second for a contiguous range of nodes are one run of integers. Clocks only say how far ahead the cursor may
+// jump.
 //
-// next may sit one past the last value of a second. Where the leased range ends at the highest
-// node that is the next second's first value, or, after the last second of the format, 0.
+// next may be one past the last value of a second. When the leased range ends at the highest node, that is the first
+// value of the next second, or 0 after the last second of the format.
 type cursor struct {
 	next atomic.Uint64
 	base uint64 // the lease's first raw value
@@ -43,9 +43,9 @@ func newCursor(b bounds) *cursor {
 	return c
 }
 
-// claim takes up to n consecutive raw values at the Unix second now and returns the first of them
-// and how many they are, at least one. It takes at most one part in share of what the second has
-// left, so that those who claim ahead of need strand little when the second is nearly used up.
+// claim takes up to n consecutive raw values at the Unix second now. It returns the first of them, and how many it
+// took: at least one, and otherwise no more than what the second has left divided by share. So callers who claim
+// ahead of need strand little when the second is nearly used up.
 func (c *cursor) claim(b bounds, now int64, n, share uint64) (start, taken uint64, err error) {
 	for {
 		next := c.next.Load()
@@ -55,7 +55,7 @@ func (c *cursor) claim(b bounds, now int64, n, share uint64) (start, taken uint6
 		}
 		taken := min(n, max(left/share, 1))
 		if start+taken == b.base {
-			taken-- // all 2^64 values were leased: the last one would bring next back to the start
+			taken-- // The lease is all 2^64 values, and the last one would bring next back to the start.
 		}
 		if c.next.CompareAndSwap(next, start+taken) {
 			return start, taken, nil
@@ -63,11 +63,10 @@ func (c *cursor) claim(b bounds, now int64, n, share uint64) (start, taken uint6
 	}
 }
 
-// plan tells, for a cursor at next and a clock at now, where a claim starts and how many values
-// are left in its second. It is pure: the clock and the counter are weighed in one step, and the
-// compare-and-swap on next makes the result stand or fall as a whole.
+// plan returns, for a cursor at next and a clock at now, where a claim starts and how many values are left in its
+// second. It changes nothing: the compare-and-swap of claim takes effect only if next is still what plan was given.
 func (b bounds) plan(next uint64, now int64) (start, left uint64, err error) {
-	claimed := next - b.base // modulo 2^64, as next may have wrapped to 0
+	claimed := next - b.base // also right where next has wrapped to 0
 	if claimed == frozen {
 		return 0, 0, errFrozen
 	}
@@ -102,12 +101,12 @@ func (b bounds) plan(next uint64, now int64) (start, left uint64, err error) {
 	return 0, 0, ErrExhausted
 }
 
-// frozen is next-base of a cursor that hands out nothing any more: next is one before the first
-// value, where claims never bring it.
+// frozen is next-base of a cursor that hands out nothing any more: next is one before the first value, where no claim
+// brings it.
 const frozen = ^uint64(0)
 
-// freeze ends all claims, and returns the last second that was claimed, or the one before the
-// lease's start. The cursor is frozen only if mayFreeze says so of that second.
+// freeze ends all claims if mayFreeze agrees to lastUsed, which it returns too: the last second that was claimed, or
+// the second before the lease if there was no claim.
 func (c *cursor) freeze(mayFreeze func(lastUsed int64) bool) (lastUsed int64, ok bool) {
 	for {
 		next := c.next.Load()

@@ -8,7 +8,7 @@ type shard struct {
 	hand
 	raw uint64   // the first raw value left in the run
 	run uint64   // raw values left in the run, claimed in the hand's second
-	_   [72]byte // keeps the next shard off this one's cache lines
+	_   [72]byte // keeps the next shard off this one's cache lines, and has it begin one
 }
 
 // take returns an ID for the second now, and its raw value. It reports false when it has none and would have to claim a

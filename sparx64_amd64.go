@@ -4,8 +4,7 @@ package randflake
 
 import "github.com/klauspost/cpuid/v2"
 
-// The kernels of sparx64_amd64.s. Each works on a fixed number of blocks; src and dst are the same
-// or do not overlap. The functions below bring slices of any length to that size.
+// The kernels of sparx64_amd64.s. src and dst are the same or do not overlap.
 
 //go:noescape
 func encrypt128AVX512(keys *roundKeys, dst, src *[128]uint64)
@@ -19,8 +18,6 @@ func decrypt128AVX512(keys *roundKeys, dst, src *[128]uint64)
 //go:noescape
 func decrypt64AVX512(keys *roundKeys, dst, src *[64]uint64)
 
-// run128AVX512 encrypts consecutive raw values from first on. No carry may leave the lowest 16 bits.
-//
 //go:noescape
 func run128AVX512(keys *roundKeys, dst *[128]uint64, first uint64)
 
@@ -33,8 +30,6 @@ func encrypt32AVX2(keys *roundKeys, dst, src *[32]uint64)
 //go:noescape
 func decrypt32AVX2(keys *roundKeys, dst, src *[32]uint64)
 
-// run32AVX2 is like run128AVX512.
-//
 //go:noescape
 func run32AVX2(keys *roundKeys, dst *[32]uint64, first uint64)
 
@@ -50,107 +45,32 @@ func backends() []backend {
 	return list
 }
 
-// encryptBlocks encrypts src into dst, of the same length, with the active backend. Where they
-// overlap they are the same slice.
-func encryptBlocks(keys *roundKeys, dst, src []uint64) {
-	switch active {
-	case backendAVX512:
-		for len(src) >= 128 {
-			encrypt128AVX512(keys, (*[128]uint64)(dst), (*[128]uint64)(src))
-			dst, src = dst[128:], src[128:]
-		}
-		for len(src) >= 64 {
-			encrypt64AVX512(keys, (*[64]uint64)(dst), (*[64]uint64)(src))
-			dst, src = dst[64:], src[64:]
-		}
-		if len(src) >= fewBlocks {
-			var buf [64]uint64
-			copy(buf[:], src)
-			encrypt64AVX512(keys, &buf, &buf)
-			copy(dst, buf[:len(src)])
-			return
-		}
-	case backendAVX2:
-		for len(src) >= 32 {
-			encrypt32AVX2(keys, (*[32]uint64)(dst), (*[32]uint64)(src))
-			dst, src = dst[32:], src[32:]
-		}
-		if len(src) >= fewBlocks {
-			var buf [32]uint64
-			copy(buf[:], src)
-			encrypt32AVX2(keys, &buf, &buf)
-			copy(dst, buf[:len(src)])
-			return
-		}
+// kernel encrypts or decrypts src into dst, both of a width of the active backend.
+func (d direction) kernel(keys *roundKeys, dst, src []uint64) {
+	switch width := len(dst); {
+	case width == 128 && d == encrypting:
+		encrypt128AVX512(keys, (*[128]uint64)(dst), (*[128]uint64)(src))
+	case width == 128:
+		decrypt128AVX512(keys, (*[128]uint64)(dst), (*[128]uint64)(src))
+	case width == 64 && d == encrypting:
+		encrypt64AVX512(keys, (*[64]uint64)(dst), (*[64]uint64)(src))
+	case width == 64:
+		decrypt64AVX512(keys, (*[64]uint64)(dst), (*[64]uint64)(src))
+	case d == encrypting:
+		encrypt32AVX2(keys, (*[32]uint64)(dst), (*[32]uint64)(src))
+	default:
+		decrypt32AVX2(keys, (*[32]uint64)(dst), (*[32]uint64)(src))
 	}
-	encryptBlocksGeneric(keys, dst, src)
 }
 
-// decryptBlocks is the inverse of encryptBlocks.
-func decryptBlocks(keys *roundKeys, dst, src []uint64) {
-	switch active {
-	case backendAVX512:
-		for len(src) >= 128 {
-			decrypt128AVX512(keys, (*[128]uint64)(dst), (*[128]uint64)(src))
-			dst, src = dst[128:], src[128:]
-		}
-		for len(src) >= 64 {
-			decrypt64AVX512(keys, (*[64]uint64)(dst), (*[64]uint64)(src))
-			dst, src = dst[64:], src[64:]
-		}
-		if len(src) >= fewBlocks {
-			var buf [64]uint64
-			copy(buf[:], src)
-			decrypt64AVX512(keys, &buf, &buf)
-			copy(dst, buf[:len(src)])
-			return
-		}
-	case backendAVX2:
-		for len(src) >= 32 {
-			decrypt32AVX2(keys, (*[32]uint64)(dst), (*[32]uint64)(src))
-			dst, src = dst[32:], src[32:]
-		}
-		if len(src) >= fewBlocks {
-			var buf [32]uint64
-			copy(buf[:], src)
-			decrypt32AVX2(keys, &buf, &buf)
-			copy(dst, buf[:len(src)])
-			return
-		}
+// runKernel encrypts consecutive raw values from first on. No carry may leave their lowest 16 bits.
+func runKernel(keys *roundKeys, dst []uint64, first uint64) {
+	switch len(dst) {
+	case 128:
+		run128AVX512(keys, (*[128]uint64)(dst), first)
+	case 64:
+		run64AVX512(keys, (*[64]uint64)(dst), first)
+	default:
+		run32AVX2(keys, (*[32]uint64)(dst), first)
 	}
-	decryptBlocksGeneric(keys, dst, src)
-}
-
-// encryptRun encrypts the consecutive raw values from first on into dst, with the active backend.
-func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
-	switch active {
-	case backendAVX512:
-		for len(dst) >= 128 {
-			block := (*[128]uint64)(dst)
-			if fitsWord(first, 128) {
-				run128AVX512(keys, block, first)
-			} else {
-				count(block[:], first)
-				encrypt128AVX512(keys, block, block)
-			}
-			dst, first = dst[128:], first+128
-		}
-		if len(dst) >= 64 && fitsWord(first, 64) {
-			run64AVX512(keys, (*[64]uint64)(dst), first)
-			dst, first = dst[64:], first+64
-		}
-	case backendAVX2:
-		for len(dst) >= 32 {
-			block := (*[32]uint64)(dst)
-			if fitsWord(first, 32) {
-				run32AVX2(keys, block, first)
-			} else {
-				count(block[:], first)
-				encrypt32AVX2(keys, block, block)
-			}
-			dst, first = dst[32:], first+32
-		}
-	}
-	count(dst, first)
-	encryptBlocks(keys, dst, dst)
 }

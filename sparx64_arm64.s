@@ -2,18 +2,21 @@
 
 #include "textflag.h"
 
-// SPARX-64/128 on vectors of 16-bit words: word a of 8 blocks in the lanes of one register, and
-// likewise b, c, d (word planes). All lanes do the same, so a round reads as in the paper, with
-// registers for words. Four such sets of 8 blocks go side by side, so that while one waits for a
-// result the others work.
+// SPARX-64/128 on vectors of 16-bit words: word a of 8 blocks in the lanes of one register, and likewise b, c, d
+// (word planes). All lanes do the same, so a round reads as in the paper, with registers for words: see XROUND and
+// LINEAR, and sparx64.go. Four such sets of 8 blocks go side by side, so that the others work while one waits for a
+// result.
 //
-// x gets its key when the round begins. y comes with its key added: each round adds that of the next
-// one, and the last round of a step that of the next step. The last key lies in memory like the first
-// keys of a ninth step, so all eight steps are alike.
+// x gets its key when the round begins. y comes with its key added: each round adds that of the next one, and the
+// last round of a step that of the next step. The last key lies in memory like the first keys of a ninth step, so
+// all eight steps are alike.
 //
-// Vector instructions are macros that take the numbers of registers: Go's assembler knows neither MLA
-// nor XAR, whose opcodes must be put together from these numbers. Operands are in the order of Go's
-// assembler, the destination last. internal/arm64/opcodes.sh compares the opcodes with an assembler's.
+// Vector instructions are macros that take the numbers of registers: Go's assembler has neither MLA nor XAR, whose
+// words must be put together from these numbers. Operands are in the order of Go's assembler, the destination last.
+// go generate has asm2plan9s compare each macro with the instruction beside it.
+//
+// Macros for a set take its planes a, b, c, d, and two scratch registers. SETS is a macro that does another one for
+// each set.
 //
 // 0 to 15    planes of set i: a = 4i, b = 4i+1, c = 4i+2, d = 4i+3
 // 16 to 20   scratch
@@ -30,6 +33,26 @@
 
 #define STEP_BYTES 48
 
+#define SETS(DO) \
+	DO(0, 1, 2, 3, 16, 17)   \
+	DO(4, 5, 6, 7, 18, 19)   \
+	DO(8, 9, 10, 11, 16, 17) \
+	DO(12, 13, 14, 15, 18, 19)
+
+// The same, where (a, b) and (c, d) have changed places.
+#define SWAPPED(DO) \
+	DO(2, 3, 0, 1, 16, 17)   \
+	DO(6, 7, 4, 5, 18, 19)   \
+	DO(10, 11, 8, 9, 16, 17) \
+	DO(14, 15, 12, 13, 18, 19)
+
+// The same, in the order d, c, b, a.
+#define REVERSED(DO) \
+	DO(3, 2, 1, 0, 16, 17)   \
+	DO(7, 6, 5, 4, 18, 19)   \
+	DO(11, 10, 9, 8, 16, 17) \
+	DO(15, 14, 13, 12, 18, 19)
+
 #define EOR(m, n, d)  WORD $(0x6e201c00 | m<<16 | n<<5 | d)        // eor   vd.16b, vn.16b, vm.16b
 #define ADD8(m, n, d) WORD $(0x4e608400 | m<<16 | n<<5 | d)        // add   vd.8h, vn.8h, vm.8h
 #define SUB8(m, n, d) WORD $(0x6e608400 | m<<16 | n<<5 | d)        // sub   vd.8h, vn.8h, vm.8h
@@ -42,15 +65,14 @@
 #define DUP8(r, d)    WORD $(0x4e020c00 | r<<5 | d)                // dup   vd.8h, wr
 #define XAR(i, m, d)  WORD $(0x04203400 | (32-i)<<16 | m<<5 | d)   // xar   zd.h, zd.h, zm.h, #i
 
-// KEY broadcasts key word i of the current step: those of round r are 2r, 2r+1 for (a, b) and 6+2r,
-// 7+2r for (c, d); 12, 13 and 18, 19 open the next step. The way by a general register costs the
-// vector pipes nothing.
+// KEY broadcasts key word i of the current step: those of round r are 2r, 2r+1 for (a, b) and 6+2r, 7+2r for (c, d);
+// 12, 13 and 18, 19 open the next step. By way of a general register, this does not use the vector pipes.
 #define KEY(i, d) \
 	MOVWU (i*4)(R0), R4 \
 	DUPR4(d)
 
-// KEYROR is KEY rotated right by n, for what will be rotated left by n once the key is added. A word
-// is there twice in its 32 bits, so they rotate like 16.
+// KEYROR is KEY rotated right by n, for a word that will be rotated left by n after the key is added. Both halves of
+// the 32 bits are the same word, so they rotate like 16 bits.
 #define KEYROR(n, i, d) \
 	MOVWU (i*4)(R0), R4 \
 	RORW  $n, R4, R4    \
@@ -69,40 +91,28 @@
 	ADDR4(p0, p1, p2, p3)
 
 // From 8 blocks in memory to planes, and back. The words are little-endian in memory.
-#define LOAD(V0, V1, V2, V3, a, b, c, d) \
-	VLD4.P 64(R2), [V0.H8, V1.H8, V2.H8, V3.H8] \
-	REV(a, a)                                   \
-	REV(b, b)                                   \
-	REV(c, c)                                   \
+#define LOAD(a, b, c, d, t, u) \
+	VLD4.P 64(R2), [V(a).H8, V(b).H8, V(c).H8, V(d).H8] \
+	REV(a, a)                                           \
+	REV(b, b)                                           \
+	REV(c, c)                                           \
 	REV(d, d)
 
-#define STORE(V0, V1, V2, V3, a, b, c, d) \
+#define STORE(a, b, c, d, t, u) \
 	REV(a, a) \
 	REV(b, b) \
 	REV(c, c) \
 	REV(d, d) \
-	VST4.P [V0.H8, V1.H8, V2.H8, V3.H8], 64(R1)
-
-#define LOAD_SETS \
-	LOAD(V0, V1, V2, V3, 0, 1, 2, 3)     \
-	LOAD(V4, V5, V6, V7, 4, 5, 6, 7)     \
-	LOAD(V8, V9, V10, V11, 8, 9, 10, 11) \
-	LOAD(V12, V13, V14, V15, 12, 13, 14, 15)
-
-#define STORE_SETS \
-	STORE(V0, V1, V2, V3, 0, 1, 2, 3)     \
-	STORE(V4, V5, V6, V7, 4, 5, 6, 7)     \
-	STORE(V8, V9, V10, V11, 8, 9, 10, 11) \
-	STORE(V12, V13, V14, V15, 12, 13, 14, 15)
+	VST4.P [V(a).H8, V(b).H8, V(c).H8, V(d).H8], 64(R1)
 
 // ascending is the lowest words of the raw values from 0 to 7.
 DATA ascending<>+0x00(SB)/8, $0x0003000200010000
 DATA ascending<>+0x08(SB)/8, $0x0007000600050004
 GLOBL ascending<>(SB), RODATA|NOPTR, $16
 
-// The planes of 8 consecutive raw values from R2 on. The upper three words, in R5 to R7, are the same
-// in all; the lowest counts up. Register 16 is ascending.
-#define COUNT(a, b, c, d) \
+// The planes of 8 consecutive raw values from R2 on. The upper three words, in R5 to R7, are the same in all; the
+// lowest counts up. Register 16 is ascending.
+#define COUNT(a, b, c, d, t, u) \
 	DUP8(2, a)     \
 	ADD8(16, a, a) \
 	REV(a, a)      \
@@ -118,19 +128,15 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	LSR   $16, R4, R5          \
 	LSR   $32, R4, R6          \
 	LSR   $48, R4, R7          \
-	COUNT(0, 1, 2, 3)          \
-	COUNT(4, 5, 6, 7)          \
-	COUNT(8, 9, 10, 11)        \
-	COUNT(12, 13, 14, 15)
+	SETS(COUNT)
 
 // ---- NEON ----
 //
-// No instruction rotates words of 16 bits. x ror 7 is added to y in two parts, x >> 7 by USRA and
-// x << 9 by a multiplication, which other pipes do than those for shifts. y rol 2 is a shift and an
-// insertion.
+// No instruction rotates words of 16 bits. x ror 7 is added to y in two parts, x >> 7 by USRA and x << 9 by MLA: a
+// multiplication does not use the pipes for shifts. y rol 2 is a shift and an insertion.
 
-// x ^= k; x = (x ror 7) + y; y = (y rol 2) ^ x, and the next key of y, on both branches. The new x is
-// left in y, the new y in x.
+// The round on both branches: x ^= k; x = (x ror 7) + y; y = (y rol 2) ^ x, and the next key of y. The new x is left
+// in the register of y, the new y in that of x.
 #define ROUND(a, b, c, d, t, u) \
 	EOR(KX, a, a)     \
 	EOR(LX, c, c)     \
@@ -147,12 +153,14 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	EOR(b, a, a)      \
 	EOR(d, c, c)
 
-// The linear layer, after x of the third round. b rol 2 is a ^ b as it will be, so that it is
-// t = (a ^ b) rol 8 with its bytes swapped; then c ^= a ^ t and d ^= b ^ t, where b = (b rol 2) ^ a and
-// d = (d rol 2) ^ c. It takes b rol 2 in r and d rol 2 in d, and leaves b in b.
+#define ROUND2(a, b, c, d, t, u) ROUND(b, a, d, c, t, u)
+
+// The linear layer, within the third round, whose y is still to come: r is b rol 2 and d is d rol 2. As b will be r
+// ^ a, the layer's t = (a ^ b) rol 8 is r with its bytes swapped. Then c ^= a ^ t; d ^= b ^ t, where b = r ^ a and d
+// = d ^ c.
 //
-// These two have the keys 19 and 13 added. Key 19, which is for b, goes on from r to d, and by t to c
-// and d with its bytes swapped. LY of the third round makes up for it in d, the next KX in c.
+// r comes with key 19 added, d with key 13. Key 19, which is for b, goes on to d, and by t, with its bytes swapped,
+// to c and d. LY of the third round makes up for it in d, and the next KX in c.
 #define LINEAR(a, r, b, c, d, t) \
 	REV(r, t)    \
 	EOR(a, c, c) \
@@ -161,7 +169,7 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	EOR(t, c, c) \
 	EOR(c, d, d)
 
-// The third round and the linear layer. The new planes a, b, c, d are left in d, c, b, a.
+// The third round and the linear layer. The new a, b, c, d are left in the registers d, c, b, a.
 #define LASTROUND(a, b, c, d, t, u) \
 	EOR(KX, a, a)     \
 	EOR(LX, c, c)     \
@@ -203,8 +211,8 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	RORW   $2, R4, R4     \
 	DUPR4(LY)
 
-// FIRSTKEY leaves in R4 the key of a for the first round, with what LINEAR has added to it; key 7 of
-// this step is key 19 of the last one.
+// FIRSTKEY leaves in R4 the key of a for the first round, with the bytes of key 19 that LINEAR has added to it. Key
+// 19 of the step before is key 7 of this one.
 #define FIRSTKEY \
 	LINEARKEY           \
 	MOVWU (0*4)(R0), R5 \
@@ -214,22 +222,13 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	MOVWU  (7*4)(R0), R4 \
 	REV16W R4, R4
 
-#define STEP(a0, b0, c0, d0, a1, b1, c1, d1, a2, b2, c2, d2, a3, b3, c3, d3) \
-	KEYS1                             \
-	ROUND(a0, b0, c0, d0, 16, 17)     \
-	ROUND(a1, b1, c1, d1, 18, 19)     \
-	ROUND(a2, b2, c2, d2, 16, 17)     \
-	ROUND(a3, b3, c3, d3, 18, 19)     \
-	KEYS2                             \
-	ROUND(b0, a0, d0, c0, 16, 17)     \
-	ROUND(b1, a1, d1, c1, 18, 19)     \
-	ROUND(b2, a2, d2, c2, 16, 17)     \
-	ROUND(b3, a3, d3, c3, 18, 19)     \
-	KEYS3                             \
-	LASTROUND(a0, b0, c0, d0, 16, 17) \
-	LASTROUND(a1, b1, c1, d1, 18, 19) \
-	LASTROUND(a2, b2, c2, d2, 16, 17) \
-	LASTROUND(a3, b3, c3, d3, 18, 19) \
+#define STEP(SETS) \
+	KEYS1           \
+	SETS(ROUND)     \
+	KEYS2           \
+	SETS(ROUND2)    \
+	KEYS3           \
+	SETS(LASTROUND) \
 	ADD $STEP_BYTES, R0
 
 // The inverse of a round on both branches: y = (x ^ y) ror 2; x = (x - y) rol 7, and both keys.
@@ -251,15 +250,15 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	EOR(KY, b, b)     \
 	EOR(LY, d, d)
 
-// The inverse of the linear layer: t = (c ^ d) rol 8; a ^= c ^ t; b ^= d ^ t. The branch that comes
-// first is now (c, d).
-#define UNLINEAR(a, b, c, d, t) \
-	EOR(c, d, t) \
+// The inverse of the linear layer. With planes named for what they are after it, it is the layer itself:
+// t = (a ^ b) rol 8; c ^= a ^ t; d ^= b ^ t.
+#define UNLINEAR(a, b, c, d, t, u) \
+	EOR(a, b, t) \
 	REV(t, t)    \
-	EOR(c, a, a) \
-	EOR(d, b, b) \
-	EOR(t, a, a) \
-	EOR(t, b, b)
+	EOR(a, c, c) \
+	EOR(b, d, d) \
+	EOR(t, c, c) \
+	EOR(t, d, d)
 
 // UNKEYS loads the keys of round r.
 #define UNKEYS(r) \
@@ -268,30 +267,22 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	KEYROR(7, (2*r+6), LX) \
 	KEY((2*r+7), LY)
 
-// The inverse of a step whose planes come as c, d, a, b and are left as a, b, c, d.
-#define UNSTEP(a0, b0, c0, d0, a1, b1, c1, d1, a2, b2, c2, d2, a3, b3, c3, d3) \
-	UNLINEAR(c0, d0, a0, b0, 16)    \
-	UNLINEAR(c1, d1, a1, b1, 17)    \
-	UNLINEAR(c2, d2, a2, b2, 18)    \
-	UNLINEAR(c3, d3, a3, b3, 19)    \
-	UNKEYS(2)                       \
-	UNROUND(a0, b0, c0, d0, 16, 17) \
-	UNROUND(a1, b1, c1, d1, 18, 19) \
-	UNROUND(a2, b2, c2, d2, 16, 17) \
-	UNROUND(a3, b3, c3, d3, 18, 19) \
-	UNKEYS(1)                       \
-	UNROUND(a0, b0, c0, d0, 16, 17) \
-	UNROUND(a1, b1, c1, d1, 18, 19) \
-	UNROUND(a2, b2, c2, d2, 16, 17) \
-	UNROUND(a3, b3, c3, d3, 18, 19) \
-	UNKEYS(0)                       \
-	UNROUND(a0, b0, c0, d0, 16, 17) \
-	UNROUND(a1, b1, c1, d1, 18, 19) \
-	UNROUND(a2, b2, c2, d2, 16, 17) \
-	UNROUND(a3, b3, c3, d3, 18, 19) \
+#define UNSTEP(SETS) \
+	SETS(UNLINEAR) \
+	UNKEYS(2)      \
+	SETS(UNROUND)  \
+	UNKEYS(1)      \
+	SETS(UNROUND)  \
+	UNKEYS(0)      \
+	SETS(UNROUND)  \
 	SUB $STEP_BYTES, R0
 
-// FACTOR is 1 << 9 to encrypt, 1 << 7 to decrypt.
+// The arguments, the last of which is a source or a first raw value. FACTOR is 1 << 9 to encrypt, 1 << 7 to decrypt.
+#define ARGUMENTS \
+	MOVD keys+0(FP), R0 \
+	MOVD dst+8(FP), R1  \
+	MOVD src+16(FP), R2
+
 #define SETUP(factor) \
 	MOVD factor, R4 \
 	DUPR4(FACTOR)   \
@@ -316,72 +307,72 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	ADDKEY(18, 2, 6, 10, 14) \
 	ADDKEY(19, 3, 7, 11, 15)
 
+// Planes in, blocks in memory out.
+#define ENCRYPT(STEP1, STEP2) \
+	OPEN            \
+turn:            \
+	STEP1           \
+	STEP2           \
+	SUB  $1, R3, R3 \
+	CBNZ R3, turn   \
+	CLOSE           \
+	SETS(STORE)     \
+	RET
+
+#define DECRYPT(STEP1, STEP2) \
+	UNCLOSE         \
+turn:            \
+	STEP1           \
+	STEP2           \
+	SUB  $1, R3, R3 \
+	CBNZ R3, turn   \
+	SETS(STORE)     \
+	RET
+
 // func encrypt32NEON(keys *roundKeys, dst, src *[32]uint64)
 TEXT ·encrypt32NEON(SB), NOSPLIT, $0-24
-	MOVD keys+0(FP), R0
-	MOVD dst+8(FP), R1
-	MOVD src+16(FP), R2
+	ARGUMENTS
 	SETUP($0x02000200)
-	LOAD_SETS
-	OPEN
-
-turn:
-	STEP(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-	STEP(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12)
-	SUB  $1, R3, R3
-	CBNZ R3, turn
-
-	CLOSE
-	STORE_SETS
-	RET
+	SETS(LOAD)
+	ENCRYPT(STEP(SETS), STEP(REVERSED))
 
 // func run32NEON(keys *roundKeys, dst *[32]uint64, first uint64)
 TEXT ·run32NEON(SB), NOSPLIT, $0-24
-	MOVD keys+0(FP), R0
-	MOVD dst+8(FP), R1
-	MOVD first+16(FP), R2
+	ARGUMENTS
 	SETUP($0x02000200)
 	COUNT_SETS
-	OPEN
-
-turn:
-	STEP(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-	STEP(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12)
-	SUB  $1, R3, R3
-	CBNZ R3, turn
-
-	CLOSE
-	STORE_SETS
-	RET
+	ENCRYPT(STEP(SETS), STEP(REVERSED))
 
 // func decrypt32NEON(keys *roundKeys, dst, src *[32]uint64)
 TEXT ·decrypt32NEON(SB), NOSPLIT, $0-24
-	MOVD keys+0(FP), R0
-	ADD  $(7*STEP_BYTES), R0
-	MOVD dst+8(FP), R1
-	MOVD src+16(FP), R2
+	ARGUMENTS
+	ADD $(7*STEP_BYTES), R0
 	SETUP($0x00800080)
-	LOAD_SETS
-	UNCLOSE
-
-turn:
-	UNSTEP(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
-	UNSTEP(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-	SUB  $1, R3, R3
-	CBNZ R3, turn
-
-	STORE_SETS
-	RET
+	SETS(LOAD)
+	DECRYPT(UNSTEP(SWAPPED), UNSTEP(SETS))
 
 // ---- SVE2 ----
 //
-// XAR exclusive-ors and rotates in one. It works on the whole of a register, however long, of which
-// all else uses the low 128 bits: the kernels are the same for every vector length. Since cores have
-// XAR on one of their vector pipes only, be there two or four, set 0 is encrypted without it, by the
-// other pipes; docs/arm64.md has the figures.
+// XAR exclusive-ors and rotates in one. It works on the whole of a register, however long; everything else uses the
+// low 128 bits, so the kernels are the same for every vector length. Cores have XAR on one vector pipe only, of two
+// or four. So set 0 is encrypted without it, by the other pipes; docs/arm64.md has the figures.
 
-// See ROUND; x and y stay in their registers.
-#define XROUND(a, b, c, d) \
+// MIXED does one macro for set 0 and another for the other three, as SETS does; MIXED2 as REVERSED does with set 0
+// and SWAPPED with the others.
+#define MIXED(DO, XDO) \
+	DO(0, 1, 2, 3, 16, 17)    \
+	XDO(4, 5, 6, 7, 18, 19)   \
+	XDO(8, 9, 10, 11, 16, 17) \
+	XDO(12, 13, 14, 15, 18, 19)
+
+#define MIXED2(DO, XDO) \
+	DO(3, 2, 1, 0, 16, 17)    \
+	XDO(6, 7, 4, 5, 18, 19)   \
+	XDO(10, 11, 8, 9, 16, 17) \
+	XDO(14, 15, 12, 13, 18, 19)
+
+// The round on both branches, as ROUND does it, but that x and y stay in their registers.
+#define XROUND(a, b, c, d, t, u) \
 	XAR(7, KX, a)  \
 	XAR(7, LX, c)  \
 	ADD8(b, a, a)  \
@@ -391,8 +382,8 @@ turn:
 	EOR(a, b, b)   \
 	EOR(c, d, d)
 
-// The new planes a, b, c, d are left in c, d, a, b.
-#define XLASTROUND(a, b, c, d, t) \
+// The third round and the linear layer. The new a, b, c, d are left in the registers c, d, a, b.
+#define XLASTROUND(a, b, c, d, t, u) \
 	XAR(7, KX, a)  \
 	XAR(7, LX, c)  \
 	ADD8(b, a, a)  \
@@ -401,25 +392,16 @@ turn:
 	XAR(14, LY, d) \
 	LINEAR(a, b, b, c, d, t)
 
-#define XSTEP(a0, b0, c0, d0, a1, b1, c1, d1, a2, b2, c2, d2, a3, b3, c3, d3) \
-	KEYS1                             \
-	ROUND(a0, b0, c0, d0, 16, 17)     \
-	XROUND(a1, b1, c1, d1)            \
-	XROUND(a2, b2, c2, d2)            \
-	XROUND(a3, b3, c3, d3)            \
-	KEYS2                             \
-	ROUND(b0, a0, d0, c0, 16, 17)     \
-	XROUND(a1, b1, c1, d1)            \
-	XROUND(a2, b2, c2, d2)            \
-	XROUND(a3, b3, c3, d3)            \
-	KEYS3                             \
-	LASTROUND(a0, b0, c0, d0, 16, 17) \
-	XLASTROUND(a1, b1, c1, d1, 18)    \
-	XLASTROUND(a2, b2, c2, d2, 19)    \
-	XLASTROUND(a3, b3, c3, d3, 20)    \
+#define XSTEP(MIXED) \
+	KEYS1                        \
+	MIXED(ROUND, XROUND)         \
+	KEYS2                        \
+	MIXED(ROUND2, XROUND)        \
+	KEYS3                        \
+	MIXED(LASTROUND, XLASTROUND) \
 	ADD $STEP_BYTES, R0
 
-// See UNROUND, here for two sets; with one alone, more of EOR falls to the pipe that XAR needs.
+// UNROUND for two sets at a time. With one at a time, more of EOR would go to the pipe that XAR needs.
 #define XUNROUND(a, b, c, d, e, f, g, h) \
 	XAR(2, a, b)  \
 	XAR(2, c, d)  \
@@ -438,75 +420,42 @@ turn:
 	EOR(KY, f, f) \
 	EOR(LY, h, h)
 
-#define XUNSTEP(a0, b0, c0, d0, a1, b1, c1, d1, a2, b2, c2, d2, a3, b3, c3, d3) \
-	UNLINEAR(c0, d0, a0, b0, 16)             \
-	UNLINEAR(c1, d1, a1, b1, 17)             \
-	UNLINEAR(c2, d2, a2, b2, 18)             \
-	UNLINEAR(c3, d3, a3, b3, 19)             \
-	UNKEYS(2)                                \
-	XUNROUND(a0, b0, c0, d0, a1, b1, c1, d1) \
-	XUNROUND(a2, b2, c2, d2, a3, b3, c3, d3) \
-	UNKEYS(1)                                \
-	XUNROUND(a0, b0, c0, d0, a1, b1, c1, d1) \
-	XUNROUND(a2, b2, c2, d2, a3, b3, c3, d3) \
-	UNKEYS(0)                                \
-	XUNROUND(a0, b0, c0, d0, a1, b1, c1, d1) \
-	XUNROUND(a2, b2, c2, d2, a3, b3, c3, d3) \
+#define PAIRS(DO) \
+	DO(0, 1, 2, 3, 4, 5, 6, 7) \
+	DO(8, 9, 10, 11, 12, 13, 14, 15)
+
+#define SWAPPED_PAIRS(DO) \
+	DO(2, 3, 0, 1, 6, 7, 4, 5) \
+	DO(10, 11, 8, 9, 14, 15, 12, 13)
+
+#define XUNSTEP(SETS, PAIRS) \
+	SETS(UNLINEAR)  \
+	UNKEYS(2)       \
+	PAIRS(XUNROUND) \
+	UNKEYS(1)       \
+	PAIRS(XUNROUND) \
+	UNKEYS(0)       \
+	PAIRS(XUNROUND) \
 	SUB $STEP_BYTES, R0
 
 // func encrypt32SVE2(keys *roundKeys, dst, src *[32]uint64)
 TEXT ·encrypt32SVE2(SB), NOSPLIT, $0-24
-	MOVD keys+0(FP), R0
-	MOVD dst+8(FP), R1
-	MOVD src+16(FP), R2
+	ARGUMENTS
 	SETUP($0x02000200)
-	LOAD_SETS
-	OPEN
-
-turn:
-	XSTEP(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-	XSTEP(3, 2, 1, 0, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
-	SUB  $1, R3, R3
-	CBNZ R3, turn
-
-	CLOSE
-	STORE_SETS
-	RET
+	SETS(LOAD)
+	ENCRYPT(XSTEP(MIXED), XSTEP(MIXED2))
 
 // func run32SVE2(keys *roundKeys, dst *[32]uint64, first uint64)
 TEXT ·run32SVE2(SB), NOSPLIT, $0-24
-	MOVD keys+0(FP), R0
-	MOVD dst+8(FP), R1
-	MOVD first+16(FP), R2
+	ARGUMENTS
 	SETUP($0x02000200)
 	COUNT_SETS
-	OPEN
-
-turn:
-	XSTEP(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-	XSTEP(3, 2, 1, 0, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
-	SUB  $1, R3, R3
-	CBNZ R3, turn
-
-	CLOSE
-	STORE_SETS
-	RET
+	ENCRYPT(XSTEP(MIXED), XSTEP(MIXED2))
 
 // func decrypt32SVE2(keys *roundKeys, dst, src *[32]uint64)
 TEXT ·decrypt32SVE2(SB), NOSPLIT, $0-24
-	MOVD keys+0(FP), R0
-	ADD  $(7*STEP_BYTES), R0
-	MOVD dst+8(FP), R1
-	MOVD src+16(FP), R2
+	ARGUMENTS
+	ADD $(7*STEP_BYTES), R0
 	SETUP($0x00800080)
-	LOAD_SETS
-	UNCLOSE
-
-turn:
-	XUNSTEP(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
-	XUNSTEP(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-	SUB  $1, R3, R3
-	CBNZ R3, turn
-
-	STORE_SETS
-	RET
+	SETS(LOAD)
+	DECRYPT(XUNSTEP(SWAPPED, SWAPPED_PAIRS), XUNSTEP(SETS, PAIRS))

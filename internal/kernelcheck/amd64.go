@@ -11,9 +11,9 @@ type amd64 struct{}
 
 var amd64Memory = regexp.MustCompile(`\((%\w+)?(?:,(%\w+),\d)?\)`)
 
-// amd64Known has int3 for the padding after a function. It has no vector instruction without the v:
-// where the upper halves of registers are in use, each of those can cost hundreds of cycles (seen on a
-// Zen 3: eight of them made a kernel seven times as slow).
+// amd64Known are the instructions that a kernel may have; int3 is the padding after a function. None that works on
+// vectors lacks the v: while the upper halves of registers are in use, each of those can cost hundreds of cycles. On
+// a Zen 3, eight of them made a kernel seven times as slow.
 var amd64Known = strings.Fields(`
 	mov movabs lea add sub dec shr jne ret int3
 	vmovdqu vmovdqu64 vmovdqa64 vmovq vpbroadcastd vpbroadcastw vzeroupper
@@ -31,35 +31,33 @@ func (amd64) branch(i instruction) (bool, string) {
 	return strings.HasPrefix(i.mnemonic, "j") && !strings.HasPrefix(i.mnemonic, "jmp"), ""
 }
 
-func (g amd64) compared(i instruction) (string, bool) {
+// amd64Flags are instructions that set the flags.
+var amd64Flags = regexp.MustCompile(`^(?:(inc|dec|cmp|add|sub|test|neg|and|or|xor|shl|shr|sar|rol|ror|adc|sbb|bt|imul|mul)[bwlq]?|` +
+	`(?:vptest|vtest|ktest|kortest|ucomis|comis|bs|tzcnt|lzcnt|popcnt).*)$`)
+
+func (amd64) compared(i instruction) (string, bool) {
+	m := amd64Flags.FindStringSubmatch(i.mnemonic)
+	if m == nil {
+		return "", false
+	}
 	parts := split(i.operands)
-	last := wide(parts[len(parts)-1])
-	constant := strings.HasPrefix(parts[0], "$")
-	switch stem := strings.TrimRight(i.mnemonic, "bwlq"); stem {
-	case "dec", "inc":
+	first, last := wide(parts[0]), wide(parts[len(parts)-1])
+	switch m[1] {
+	case "inc", "dec":
 		return last, true
-	case "cmp", "add", "su": // sub without its b
-		switch {
-		case constant:
+	case "cmp", "add", "sub":
+		if strings.HasPrefix(first, "$") {
 			return last, true
-		case i.operands == "0x10(%r14),%rsp": // the stack's limit
+		}
+		if i.operands == "0x10(%r14),%rsp" { // the stack's limit
 			return "%rsp", true
 		}
-		return "", true
 	case "test":
-		if wide(parts[0]) == last {
+		if first == last {
 			return last, true
 		}
-		return "", true
-	case "neg", "and", "or", "xor", "sh", "shr", "sar", "ro", "ror", "adc", "sb", "bt", "imu", "mu":
-		return "", true
 	}
-	for _, prefix := range []string{"vptest", "vtest", "kortest", "ktest", "ucomis", "comis", "bs", "tzcnt", "lzcnt", "popcnt"} {
-		if strings.HasPrefix(i.mnemonic, prefix) {
-			return "", true
-		}
-	}
-	return "", false
+	return "", true
 }
 
 func (amd64) addresses(i instruction) (bases, indexes []string) {
@@ -77,13 +75,12 @@ func (amd64) addresses(i instruction) (bases, indexes []string) {
 	return bases, indexes
 }
 
-func (g amd64) written(i instruction) (registers []string, constant bool) {
+func (amd64) written(i instruction) (register string, constant bool) {
 	parts := split(i.operands)
-	last := wide(parts[len(parts)-1])
+	first, last := parts[0], wide(parts[len(parts)-1])
 	if !strings.HasPrefix(last, "%r") || strings.HasPrefix(i.mnemonic, "cmp") || strings.HasPrefix(i.mnemonic, "test") {
-		return nil, true
+		return "", true
 	}
-	first := parts[0]
 	switch i.mnemonic {
 	case "mov":
 		constant = strings.HasPrefix(first, "$") || strings.HasSuffix(first, "(%rsp)")
@@ -96,7 +93,7 @@ func (g amd64) written(i instruction) (registers []string, constant bool) {
 	case "lea":
 		constant = strings.Contains(first, "(%rip)")
 	}
-	return []string{last}, constant
+	return last, constant
 }
 
 func (amd64) copied(instruction) string { return "" }

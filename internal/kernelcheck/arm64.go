@@ -11,7 +11,7 @@ type arm64 struct{}
 
 var arm64Memory = regexp.MustCompile(`\[([^\]]*)\]`)
 
-// arm64Known has udf for the padding after a function.
+// arm64Known are the instructions that a kernel may have; udf is the padding after a function.
 var arm64Known = strings.Fields(`
 	mov movk orr ldr add sub lsr ror adrp cbnz ret udf
 	ld1 ld4 st4 dup eor rev16 ushr usra sli mla xar`)
@@ -70,13 +70,15 @@ func (arm64) addresses(i instruction) (bases, indexes []string) {
 	return bases, indexes
 }
 
-func (arm64) written(i instruction) (registers []string, constant bool) {
+// arm64Reads are instructions whose first operand is read.
+var arm64Reads = regexp.MustCompile(`^(st|cmp|cb|tb)`)
+
+func (arm64) written(i instruction) (register string, constant bool) {
 	parts := split(i.operands)
-	first := wideARM(parts[0])
-	if !strings.HasPrefix(first, "x") || strings.HasPrefix(i.mnemonic, "st") || strings.HasPrefix(i.mnemonic, "cmp") || strings.HasPrefix(i.mnemonic, "cb") || strings.HasPrefix(i.mnemonic, "tb") {
-		return nil, true
+	first, last := wideARM(parts[0]), parts[len(parts)-1]
+	if !strings.HasPrefix(first, "x") || arm64Reads.MatchString(i.mnemonic) {
+		return "", true
 	}
-	last := parts[len(parts)-1]
 	switch i.mnemonic {
 	case "ldr":
 		constant = strings.HasPrefix(last, "[sp") && !strings.HasPrefix(parts[0], "w")
@@ -87,7 +89,7 @@ func (arm64) written(i instruction) (registers []string, constant bool) {
 	case "adr", "adrp":
 		constant = true
 	}
-	return []string{first}, constant
+	return first, constant
 }
 
 func (arm64) copied(i instruction) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,38 +16,39 @@ type grammar interface {
 	// calls reports whether the instruction calls a function.
 	calls(instruction) bool
 
-	// branch returns whether it is a conditional branch, and the register it looks at if it does not
-	// look at the flags.
+	// branch returns whether the instruction is a conditional branch, and on which register; "" is the flags.
 	branch(instruction) (conditional bool, register string)
 
-	// compared returns, for an instruction that sets the flags, the register that it compares with a
-	// constant, or counts by a constant, or "" if flags come from anything else.
+	// compared returns whether the instruction sets the flags, and the register that it compares with a constant or
+	// moves by one; "" if the flags depend on anything else.
 	compared(instruction) (register string, setsFlags bool)
 
-	// addresses returns the base and index registers of the memory that it touches.
+	// addresses returns the base and index registers of the memory that the instruction touches.
 	addresses(instruction) (bases, indexes []string)
 
-	// written returns the general registers that it changes, and whether what they get is an argument,
-	// a constant, or what they were moved by a constant.
-	written(instruction) (registers []string, constant bool)
+	// written returns the general register that the instruction changes, or "", and whether the register gets a
+	// constant, an argument of the function, or what a register held before, moved by a constant.
+	written(instruction) (register string, constant bool)
 
-	// copied returns, for an instruction that sets a register to another one moved by a constant, that
-	// other one, or "".
+	// copied returns the register that an instruction moves by a constant into another one, or "".
 	copied(instruction) string
 
 	// loads reports whether the instruction loads a register with a constant, whatever it held before.
 	loads(instruction) bool
 
-	// fixed reports whether a register always holds an address of the runtime's or the stack's.
+	// fixed reports whether a register always holds an address of the stack or of the runtime.
 	fixed(register string) bool
+}
+
+// problem says what is wrong with an instruction of f.
+func (f function) problem(i instruction, what string) string {
+	return fmt.Sprintf("%s: %x: %s %s: %s", f.name, i.address, i.mnemonic, i.operands, what)
 }
 
 // checkKernel returns where f breaks the rules for kernels.
 func checkKernel(g grammar, f function) (problems []string) {
-	complain := func(i instruction, what string) {
-		problems = append(problems, fmt.Sprintf("%s: %x: %s %s: %s", f.name, i.address, i.mnemonic, i.operands, what))
-	}
-	var sensitive []string // registers that steer: bases and counters
+	complain := func(i instruction, what string) { problems = append(problems, f.problem(i, what)) }
+	var steering []string // registers that a branch or an address depends on
 	flags, branches := "", 0
 	for _, i := range f.instructions {
 		if !g.known(i.mnemonic) {
@@ -54,14 +56,11 @@ func checkKernel(g grammar, f function) (problems []string) {
 		}
 		if conditional, register := g.branch(i); conditional {
 			branches++
-			counter := register
-			if counter == "" {
-				counter = flags
-			}
+			counter := cmp.Or(register, flags)
 			if counter == "" {
 				complain(i, "branch on what is no counter")
 			}
-			sensitive = append(sensitive, counter)
+			steering = append(steering, counter)
 			if to := target(i); to < f.instructions[0].address || to > i.address {
 				complain(i, "branch that does not go back")
 			}
@@ -73,17 +72,15 @@ func checkKernel(g grammar, f function) (problems []string) {
 		if len(indexes) > 0 {
 			complain(i, "indexed address")
 		}
-		sensitive = append(sensitive, bases...)
+		steering = append(steering, bases...)
 	}
 	if branches != 1 {
 		problems = append(problems, fmt.Sprintf("%s: %d conditional branches, want the loop's alone", f.name, branches))
 	}
 	for _, i := range f.instructions {
-		registers, constant := g.written(i)
-		for _, register := range registers {
-			if !constant && slices.Contains(sensitive, register) && !g.fixed(register) {
-				complain(i, "data reach a register that steers")
-			}
+		register, constant := g.written(i)
+		if !constant && slices.Contains(steering, register) && !g.fixed(register) {
+			complain(i, "data reach a register that steers")
 		}
 	}
 	return problems
@@ -91,28 +88,22 @@ func checkKernel(g grammar, f function) (problems []string) {
 
 // checkCompiled returns where f breaks the rules for functions of the generic backend.
 func checkCompiled(g grammar, f function) (problems []string) {
-	complain := func(i instruction, what string) {
-		problems = append(problems, fmt.Sprintf("%s: %x: %s %s: %s", f.name, i.address, i.mnemonic, i.operands, what))
-	}
+	complain := func(i instruction, what string) { problems = append(problems, f.problem(i, what)) }
 	flags := ""
 	for at, i := range f.instructions {
+		before := f.instructions[:at]
 		if g.calls(i) && !strings.HasPrefix(i.symbol, "runtime.") {
 			complain(i, "call of what is not checked")
 		}
-		if conditional, register := g.branch(i); conditional {
-			if register == "" {
-				register = flags
-			}
-			if !isCounter(g, f.instructions[:at], register) {
-				complain(i, "branch on what is no counter")
-			}
+		if conditional, register := g.branch(i); conditional && !isCounter(g, before, cmp.Or(register, flags)) {
+			complain(i, "branch on what is no counter")
 		}
 		if register, sets := g.compared(i); sets {
 			flags = register
 		}
 		_, indexes := g.addresses(i)
 		for _, index := range indexes {
-			if !isCounter(g, f.instructions[:at], index) {
+			if !isCounter(g, before, index) {
 				complain(i, "address indexed with what is no counter")
 			}
 		}
@@ -120,25 +111,25 @@ func checkCompiled(g grammar, f function) (problems []string) {
 	return problems
 }
 
-// isCounter reports whether the instructions before some point, from the newest one back, have moved
-// the register by constants alone since they loaded it with one.
+// isCounter reports whether the register holds a constant, moved by nothing but constants since. It looks at the
+// instructions before, from the newest one back.
 func isCounter(g grammar, before []instruction, register string) bool {
+	if register == "" {
+		return false
+	}
 	if g.fixed(register) {
 		return true
 	}
 	for _, i := range slices.Backward(before) {
-		registers, constant := g.written(i)
-		if !slices.Contains(registers, register) {
-			continue
-		}
-		if !constant {
+		written, constant := g.written(i)
+		switch {
+		case written != register:
+		case !constant:
 			return false
-		}
-		if g.loads(i) {
+		case g.loads(i):
 			return true
-		}
-		if other := g.copied(i); other != "" {
-			register = other
+		default:
+			register = cmp.Or(g.copied(i), register)
 		}
 	}
 	return false

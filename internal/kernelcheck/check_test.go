@@ -96,6 +96,8 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		{amd64{}, "encryptBlock", nil, []string{"mov    (%rax),%ecx", "cmp    $0x8,%ecx", "jl     5d27b0 <x>"}},
 		{amd64{}, "encryptBlock", nil, []string{"mov    (%rax),%ecx", "cmp    %edx,%ecx", "jl     5d27b0 <x>"}},
 		{amd64{}, "encryptBlock", nil, []string{"mov    $0x8,%ecx", "add    %edx,%ecx", "mov    (%rax,%rcx,4),%edx"}},
+		{amd64{}, "encryptBlock", nil, []string{"mov    $0x1,(%rax)", "and    %edx,%edx", "jne    5d27b0 <x>"}},
+		{amd64{}, "encryptBlock", nil, []string{"mov    $0x8,%ecx", "dec    %ecx", "sbb    %edx,%edx", "jne    5d27b0 <x>"}},
 		{arm64{}, "encrypt32NEON.abi0", arm64Kernel, []string{"umov\tx4, v0.d[0]", "cbz\tx4, 5d27b0 <x>"}},
 		{arm64{}, "encrypt32NEON.abi0", arm64Kernel, []string{"ldr\tx4, [x2]", "ldr\tx5, [x1, x4]"}},
 		{arm64{}, "encrypt32NEON.abi0", arm64Kernel, []string{"ldr\tx4, [x2]", "ldr\tx5, [x4]"}},

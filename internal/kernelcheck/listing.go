@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,15 +61,11 @@ func isKernel(symbol string) bool {
 	return ok && kernelName.MatchString(name)
 }
 
-// compiledNames are the functions of the generic backend that see keys and data, apart from loops
-// over slices.
+// compiledNames are the functions of the generic backend that see keys and data, apart from loops over slices. What
+// they call is inlined.
 var compiledNames = []string{"encryptBlock", "decryptBlock", "encryptStepLanes", "decryptStepLanes"}
 
 func isCompiled(symbol string) bool {
-	for _, name := range compiledNames {
-		if symbol == pkg+name {
-			return true
-		}
-	}
-	return false
+	name, ok := strings.CutPrefix(symbol, pkg)
+	return ok && slices.Contains(compiledNames, name)
 }

@@ -1,18 +1,17 @@
 // Kernelcheck reads the machine code of the cipher's kernels and reports each branch, and each memory
 // address, that could depend on a key or on data. It exits with status 1 if there is one.
 //
-// For every architecture it builds the tests of package randflake, has objdump disassemble them, and
-// holds each kernel against these rules, which leave no way from a secret to time or address:
+// For each architecture it builds the tests of package randflake, has objdump disassemble them, and checks that each
+// kernel keeps these rules, by which neither the time that it takes nor an address can depend on a secret:
 //
-//   - A kernel is made of instructions from a list, all of which take the same time whatever they work
-//     on. It calls nothing and jumps nowhere, but for one conditional branch, which goes back within the
-//     kernel and looks at a counter that only constants ever reach.
-//   - Each address is a base register and a constant. Nothing but an argument, a constant or a step
-//     by a constant ever reaches a base register.
+//   - All its instructions are on a list of those that take the same time whatever they work on. It calls nothing. Its
+//     only jump is one conditional branch back, on a counter: a register that nothing but constants ever reach.
+//   - Each address is a base register and a constant. Nothing but an argument, a constant or a step by a constant ever
+//     reaches a base register.
 //
-// Functions of the generic backend are the compiler's work. There, conditional branches may only
-// look at the stack's limit or at a register that is compared with a constant, a counter, addresses
-// may be indexed with a counter alone, and only the runtime may be called.
+// The functions of the generic backend are compiled, so they have rules of their own: conditional branches depend on
+// the limit of the stack or on a counter that is compared with a constant; an address is indexed with nothing but a
+// counter; nothing but the runtime is called.
 package main
 
 import (

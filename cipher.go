@@ -1,0 +1,108 @@
+package randflake
+
+import (
+	"crypto/cipher"
+	"encoding/binary"
+	"fmt"
+	"unsafe"
+)
+
+// A Cipher turns raw values into IDs and back: it is the block cipher SPARX-64/128 under one secret, with its round
+// keys expanded. It is safe for concurrent use.
+//
+// A Cipher prints as "[redacted]", since its round keys give the secret away. In an unexported field, where package
+// fmt does not call Format, it prints as an address.
+type Cipher struct {
+	*expanded
+}
+
+// expanded puts the round keys behind a second pointer, as Secret does with the key.
+type expanded struct{ keys *roundKeys }
+
+// NewCipher returns the cipher of a secret. It panics when the secret is unset.
+func NewCipher(secret Secret) *Cipher {
+	return &Cipher{&expanded{expandKey(secret.bytes())}}
+}
+
+// Encrypt returns the ID of a raw value. The block is the value's 8 little-endian bytes.
+func (c *Cipher) Encrypt(raw Raw) ID { return ID(encryptBlock(c.keys, uint64(raw))) }
+
+// Decrypt is the inverse of Encrypt.
+func (c *Cipher) Decrypt(id ID) Raw { return Raw(decryptBlock(c.keys, uint64(id))) }
+
+// EncryptSlice encrypts each value of src into dst, as Encrypt does, and much faster. It works in place when both
+// begin at the same address. It panics when dst is shorter than src, or when they overlap in another way.
+func (c *Cipher) EncryptSlice(dst []ID, src []Raw) {
+	out, in := matched(asUint64(dst), asUint64(src))
+	encryptBlocks(c.keys, out, in)
+}
+
+// DecryptSlice is the inverse of EncryptSlice, under the same conditions.
+func (c *Cipher) DecryptSlice(dst []Raw, src []ID) {
+	out, in := matched(asUint64(dst), asUint64(src))
+	decryptBlocks(c.keys, out, in)
+}
+
+// matched returns dst, cut to the length of src, and src. Where they don't fit it panics, as crypto/cipher does.
+func matched(dst, src []uint64) (out, in []uint64) {
+	if len(dst) < len(src) {
+		panic("randflake: output smaller than input")
+	}
+	dst = dst[:len(src)]
+	if inexactOverlap(dst, src) {
+		panic("randflake: invalid buffer overlap")
+	}
+	return dst, src
+}
+
+// asUint64 returns IDs or raw values, in the same memory, as the unsigned integers that the kernels work on. An int64
+// has the size and alignment of a uint64.
+func asUint64[T ID | Raw](values []T) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(values))), len(values))
+}
+
+// inexactOverlap reports whether x and y, of the same length, share memory without starting at the same address.
+func inexactOverlap[T any](x, y []T) bool {
+	if len(x) == 0 || &x[0] == &y[0] {
+		return false
+	}
+	last := len(x) - 1
+	return uintptr(unsafe.Pointer(&x[0])) <= uintptr(unsafe.Pointer(&y[last])) &&
+		uintptr(unsafe.Pointer(&y[0])) <= uintptr(unsafe.Pointer(&x[last]))
+}
+
+// Format prints "[redacted]" for every verb.
+func (Cipher) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
+
+// Block returns the cipher as a block cipher on 8 bytes, in the byte order of the published test vectors: each 16-bit
+// word is big-endian.
+func (c *Cipher) Block() cipher.Block { return block{c} }
+
+type block struct{ cipher *Cipher }
+
+func (block) BlockSize() int { return 8 }
+
+func (b block) Encrypt(dst, src []byte) {
+	checkBlock(dst, src)
+	binary.LittleEndian.PutUint64(dst, encryptBlock(b.cipher.keys, binary.LittleEndian.Uint64(src)))
+}
+
+func (b block) Decrypt(dst, src []byte) {
+	checkBlock(dst, src)
+	binary.LittleEndian.PutUint64(dst, decryptBlock(b.cipher.keys, binary.LittleEndian.Uint64(src)))
+}
+
+func checkBlock(dst, src []byte) {
+	if len(src) < 8 {
+		panic("randflake: input not full block")
+	}
+	if len(dst) < 8 {
+		panic("randflake: output not full block")
+	}
+	if inexactOverlap(dst[:8], src[:8]) {
+		panic("randflake: invalid buffer overlap")
+	}
+}
+
+// Format prints "[redacted]" for every verb.
+func (block) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
