@@ -15,7 +15,7 @@ import (
 
 // A Redis is a redis-server of the test's own. Its methods are for one goroutine at a time.
 type Redis struct {
-	*server
+	*Server
 	args []string
 }
 
@@ -27,9 +27,9 @@ func StartRedis(dir string, args ...string) (*Redis, error) { return StartRedisI
 
 // StartRedisIn is StartRedis for a server that has something in addition in its environment.
 func StartRedisIn(environ []string, dir string, args ...string) (*Redis, error) {
-	s, err := newServer("redis", dir, environ)
+	s, err := New("redis", dir, environ)
 	if err != nil {
-		return nil, fmt.Errorf("servers: redis: %w", err)
+		return nil, err
 	}
 	r := &Redis{s, slices.Clone(args)}
 	if err := r.onFreePort(r.Start); err != nil {
@@ -44,9 +44,6 @@ func (r *Redis) URL() string { return "redis://" + r.Addr() }
 // Start starts the server again after Kill or Stop, in the same directory and on the same port, and
 // waits until it has loaded its data. It does nothing to a server that runs.
 func (r *Redis) Start() error {
-	if r.run != nil {
-		return nil
-	}
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
 		return r.failed(fmt.Errorf("%w: make servers installs it", err))
@@ -56,8 +53,7 @@ func (r *Redis) Start() error {
 		"--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction", "--save", "",
 		"--repl-diskless-sync-delay", "0",
 	}, r.args...)...)
-	r.confine(cmd)
-	return r.launch(cmd, r.ready)
+	return r.Launch(cmd, r.ready)
 }
 
 // ready reports whether the server answers PING, which it refuses while it loads its data. It asks who
@@ -67,7 +63,7 @@ func (r *Redis) ready() bool {
 		return false
 	}
 	info, err := r.Do("INFO", "server")
-	return err == nil && strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", r.run.process.Pid))
+	return err == nil && strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", r.process.Pid))
 }
 
 // Do runs one command, whose words must not contain spaces, and returns what the server answers: the
