@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/url"
 	"path/filepath"
 	"time"
@@ -20,8 +19,8 @@ import (
 type Postgres struct {
 	dir    string
 	server *servers.Postgres
-	backup *servers.Postgres // nil if there is none
-	pooler *pooler           // nil if there is none
+	backup *servers.Postgres  // nil if there is none
+	pooler *servers.PgBouncer // nil if there is none
 	link   *Link
 	clock  *Clock // nil if the server has the machine's
 	query  string // of the URL, in addition
@@ -54,20 +53,18 @@ func startPostgres(ctx context.Context, s Setup, pooled bool, query string) (_ E
 	if p.server, err = servers.StartPostgresIn(environ, filepath.Join(s.Dir, "server"), nil); err != nil {
 		return p, err
 	}
-	port := p.server.Port()
+	addr := p.server.Addr()
 	if pooled {
-		if p.pooler, err = startPooler(filepath.Join(s.Dir, "pooler"), p.server); err != nil {
+		if p.pooler, err = servers.StartPgBouncer(filepath.Join(s.Dir, "pooler"), p.server, 20); err != nil {
 			return p, err
 		}
-		port = p.pooler.port
+		addr = p.pooler.Addr()
 	}
-	if p.link, err = newLink(local(port)); err != nil {
+	if p.link, err = newLink(addr); err != nil {
 		return p, err
 	}
 	return p, create(ctx, p.URL(), forNew(s)...)
 }
-
-func local(port int) string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(port)) }
 
 var postgresOpen, postgresCreate = pgstore.Open, pgstore.Create
 
@@ -102,7 +99,7 @@ func (p *Postgres) Stop() {
 		p.link.close()
 	}
 	if p.pooler != nil {
-		p.pooler.child.Kill()
+		p.pooler.Kill()
 	}
 	for _, server := range []*servers.Postgres{p.server, p.backup} {
 		if server != nil {
@@ -173,11 +170,13 @@ func (p *Postgres) RestoreBackup(asStandby bool) error {
 		}
 	}
 	p.server, p.backup = p.backup, p.server
-	return p.link.Lead(local(p.server.Port()))
+	return p.link.Lead(p.server.Addr())
 }
 
 // RestartPooler kills the pooler, and starts it again.
 func (p *Postgres) RestartPooler() error {
-	p.pooler.child.Kill()
-	return p.pooler.start()
+	if err := p.pooler.Kill(); err != nil {
+		return err
+	}
+	return p.pooler.Start()
 }

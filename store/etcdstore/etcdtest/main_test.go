@@ -40,7 +40,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer shared.Stop()
+	defer shared.Kill()
 	return m.Run()
 }
 
@@ -60,7 +60,7 @@ func startCluster(t *testing.T, members int, tls *etcdtest.TLS) *etcdtest.Cluste
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Stop)
+	t.Cleanup(func() { c.Kill() })
 	return c
 }
 

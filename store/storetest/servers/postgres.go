@@ -199,8 +199,11 @@ func (p *Postgres) Pause() error { return p.signal(syscall.SIGSTOP) }
 func (p *Postgres) Resume() error { return p.signal(syscall.SIGCONT) }
 
 func (p *Postgres) signal(s syscall.Signal) error {
-	if err := p.process.Signal(s); err != nil {
-		return p.failed(err)
+	if p.process == nil {
+		return nil
+	}
+	if err := p.Server.signal(s); err != nil {
+		return err
 	}
 	children, err := childrenOf(p.process.Pid)
 	for _, child := range children {

@@ -184,8 +184,8 @@ func (s *Server) end(signal syscall.Signal) error {
 	if s.process == nil {
 		return nil
 	}
-	if err := s.process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return s.failed(err)
+	if err := s.signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
 	}
 	select {
 	case <-s.process.ended:
@@ -196,8 +196,15 @@ func (s *Server) end(signal syscall.Signal) error {
 	}
 }
 
-// Pause stops the server's process, as a machine does that stalls, until Resume.
-func (s *Server) Pause() error { return s.process.Signal(syscall.SIGSTOP) }
+// Pause stops the server's process, if it runs, as a machine does that stalls, until Resume.
+func (s *Server) Pause() error { return s.signal(syscall.SIGSTOP) }
 
 // Resume makes the process go on.
-func (s *Server) Resume() error { return s.process.Signal(syscall.SIGCONT) }
+func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(signal syscall.Signal) error {
+	if s.process == nil {
+		return nil
+	}
+	return s.failed(s.process.Signal(signal))
+}
