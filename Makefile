@@ -139,7 +139,7 @@ staticcheck:
 tidy:
 	@set -e; for module in . $(MODULES); do \
 		echo "go mod tidy in $$module"; \
-		case $$module in cmd/*) internal/tidy.sh $$module;; *) (cd $$module && $(GO) mod tidy -diff);; esac; \
+		case $$module in cmd/*) internal/tools/tidy.sh $$module;; *) (cd $$module && $(GO) mod tidy -diff);; esac; \
 	done
 
 # No branch and no address in the cipher's machine code depends on key or data, and the opcodes that

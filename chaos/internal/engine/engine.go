@@ -158,8 +158,8 @@ func Connect(ctx context.Context, url string) (store.Engine, error) {
 	return d.connect(ctx, url)
 }
 
-// create creates a store at url and closes it.
-func create(ctx context.Context, url string, options ...store.Option) error {
+// Create creates a store at an Engine's URL.
+func Create(ctx context.Context, url string, options ...store.Option) error {
 	d, err := dialerOf(url)
 	if err != nil {
 		return err

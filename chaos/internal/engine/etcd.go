@@ -37,7 +37,7 @@ func StartEtcd(members int) Start {
 				return e, err
 			}
 		}
-		return e, create(ctx, e.URL(), forNew(s)...)
+		return e, Create(ctx, e.URL(), forNew(s)...)
 	}
 }
 

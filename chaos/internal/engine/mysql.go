@@ -38,7 +38,7 @@ func StartMySQL(ctx context.Context, s Setup) (_ Engine, err error) {
 	if m.link, err = newLink(m.server.Addr()); err != nil {
 		return m, err
 	}
-	return m, create(ctx, m.URL(), forNew(s)...)
+	return m, Create(ctx, m.URL(), forNew(s)...)
 }
 
 var mysqlOpen, mysqlCreate = mysqlstore.Open, mysqlstore.Create

@@ -63,7 +63,7 @@ func startPostgres(ctx context.Context, s Setup, pooled bool, query string) (_ E
 	if p.link, err = newLink(addr); err != nil {
 		return p, err
 	}
-	return p, create(ctx, p.URL(), forNew(s)...)
+	return p, Create(ctx, p.URL(), forNew(s)...)
 }
 
 var postgresOpen, postgresCreate = pgstore.Open, pgstore.Create

@@ -52,7 +52,7 @@ func startRedis(ctx context.Context, s Setup, query string, args ...string) (_ E
 	if r.link, err = newLink(r.primary.Addr()); err != nil {
 		return r, err
 	}
-	return r, create(ctx, r.URL(), forNew(s)...)
+	return r, Create(ctx, r.URL(), forNew(s)...)
 }
 
 func (r *Redis) start(name string) (*servers.Redis, error) {
@@ -175,7 +175,7 @@ func (r *Redis) Replication() (string, error) { return r.primary.Do("INFO", "rep
 
 // CreateAnew does what the store's errors advise when all keys are gone.
 func (r *Redis) CreateAnew() error {
-	return create(context.Background(), r.URL(), store.WithLimits(r.limits))
+	return Create(context.Background(), r.URL(), store.WithLimits(r.limits))
 }
 
 // FlushAll removes all keys.
