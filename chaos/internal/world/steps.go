@@ -176,8 +176,8 @@ func (w *World) Records() []lease.Record {
 	return records
 }
 
-// Leases are those of the store, for the script's own use.
-func (w *World) Leases() lease.Store { return lease.On(w.Store()) }
+// Leases are those of the store, for the script's own use, with the bug that is planted in those of the workers.
+func (w *World) Leases() lease.Store { return w.Worker.Bug.Leases(lease.On(w.Store())) }
 
 // Ensure ends the script unless ok.
 func (w *World) Ensure(ok bool, format string, args ...any) {

@@ -1,0 +1,108 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/filestore"
+)
+
+// secretName is the name of the secret's file in its directory.
+const secretName = "secret"
+
+// Create makes dir with a new secret and a lease store for it, or reports false where there is something in it already.
+//
+// Of many processes that start at once one makes it: each fills a directory of another name, and a rename to dir fails
+// when that has something in it. So there is never a secret without its store, which could not be told from one whose
+// store was lost.
+func Create(dir string) (made bool, err error) { return create(dir, fillWithSecret) }
+
+// CreateStore is Create for IDs that have no secret.
+func CreateStore(dir string) (made bool, err error) {
+	return create(dir, func(dir string) error { return fillWithStore(dir) })
+}
+
+func create(dir string, fill func(dir string) error) (made bool, err error) {
+	vacant, err := isVacant(dir)
+	if vacant && err == nil {
+		made, err = moveIn(dir, fill)
+	}
+	if err != nil {
+		return false, fmt.Errorf("randflake: state directory %s: %w", dir, withoutPath(err))
+	}
+	return made, nil
+}
+
+// moveIn fills a new directory and has it take dir's place, and reports false if another process was first.
+func moveIn(dir string, fill func(dir string) error) (made bool, err error) {
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = target // a rename would hit the link
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDirs(parent); err != nil {
+		return false, err
+	}
+	temp, err := os.MkdirTemp(parent, ".randflake-*.tmp")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(temp)
+	if err := fill(temp); err != nil {
+		return false, err
+	}
+	if made, err = occupy(temp, dir); err != nil {
+		return false, err
+	}
+	return made, syncDir(parent)
+}
+
+func fillWithSecret(dir string) error {
+	secret := randflake.NewSecret()
+	if err := WriteSecret(filepath.Join(dir, secretName), secret); err != nil {
+		return err
+	}
+	return fillWithStore(dir, store.ForSecret(secret.CheckValue()))
+}
+
+// fillWithStore makes a store whose leases start at once. With a secret they may since it is new, and without one since
+// the IDs are those of this directory: who removes it begins their space anew.
+func fillWithStore(dir string, options ...store.Option) error {
+	space, err := filestore.Create(dir, append(options, store.ForNewSecret())...)
+	if err != nil {
+		return err
+	}
+	return space.Close()
+}
+
+// occupy renames temp to dir, and reports false if another process was first.
+func occupy(temp, dir string) (made bool, err error) {
+	if os.Rename(temp, dir) == nil {
+		return true, nil
+	}
+	removeErr := syscall.Rmdir(dir) // in the way if it is empty, and only then removed
+	err = os.Rename(temp, dir)
+	vacant, _ := isVacant(dir)
+	switch {
+	case err == nil:
+		return true, nil
+	case !vacant:
+		return false, nil
+	case errors.Is(err, fs.ErrExist): // something is mounted there, or it may not be removed
+		return false, fmt.Errorf("can't replace the empty directory: %w: make or mount the directory above it instead", removeErr)
+	}
+	return false, err
+}
+
+// withoutPath returns err without the operation and the path, which the message around it names.
+func withoutPath(err error) error {
+	if pathErr := (*os.PathError)(nil); errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}

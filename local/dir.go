@@ -1,0 +1,79 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Dir returns the directory of the IDs that belong to name: randflake/name where this user's programs keep what must
+// outlive them, which is $XDG_STATE_HOME or ~/.local/state, on macOS ~/Library/Application Support, on Windows
+// %LocalAppData%. A name has 1 to 100 lower-case letters, digits, hyphens and underscores. The command randflake has the
+// name "default", and one with "snowflake-" before the layout for each kind of Snowflake IDs.
+func Dir(name string) (string, error) {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
+	if len(name) < 1 || len(name) > 100 || strings.Trim(name, letters) != "" {
+		return "", fmt.Errorf("randflake: %q can't name IDs: want 1 to 100 lower-case letters, digits, hyphens and underscores", name)
+	}
+	home, err := stateHome()
+	if err != nil {
+		return "", fmt.Errorf("randflake: no directory for secret and lease store: %w", err)
+	}
+	return filepath.Join(home, "randflake", name), nil
+}
+
+// stateHome returns the directory in which programs have their own.
+func stateHome() (string, error) {
+	switch runtime.GOOS {
+	case "windows":
+		return os.UserCacheDir() // %LocalAppData%
+	case "darwin", "ios":
+		return os.UserConfigDir() // ~/Library/Application Support
+	}
+	// The XDG base directory specification has relative names ignored.
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	dir, err := os.UserHomeDir()
+	return filepath.Join(dir, ".local", "state"), err
+}
+
+// isVacant reports whether there is no dir, or one with nothing in it.
+func isVacant(dir string) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return len(entries) == 0, err
+}
+
+// makeDirs is os.MkdirAll with a sync of each directory that it made.
+func makeDirs(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDirs(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(parent)
+}
+
+// syncDir makes the names in a directory durable. Windows can't, and journals them.
+func syncDir(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,113 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/randflake/randflake"
+)
+
+// ReadSecret reads a secret file: 32 hexadecimal digits or base64 of 16 bytes, and white space around them. It refuses a
+// file that others than its owner and group can read, or that others than its owner can change. Without the file
+// the error wraps fs.ErrNotExist, and for a text that is no secret randflake.ErrInvalidSecret; it never repeats the text.
+func ReadSecret(file string) (randflake.Secret, error) {
+	text, err := readText(file)
+	if err != nil {
+		return randflake.Secret{}, fmt.Errorf("secret file %s: %w", file, withoutPath(err))
+	}
+	secret, err := randflake.ParseSecret(text)
+	if err != nil {
+		return randflake.Secret{}, fmt.Errorf("secret file %s: %w", file, err)
+	}
+	return secret, nil
+}
+
+func readText(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if err := checkMode(file, info.Mode()); err != nil {
+		return "", err
+	}
+	const most = 1024 // far more than a secret has
+	text, err := io.ReadAll(io.LimitReader(f, most))
+	return strings.TrimSpace(string(text)), err
+}
+
+// checkMode refuses what cannot be a secret file, or is one that others know or could replace. The group may read it,
+// as services that share a secret need. Pipes, such as those of a shell's <(command), are the process' own.
+func checkMode(file string, mode fs.FileMode) error {
+	if mode.IsDir() {
+		return errors.New("is a directory: want a file with 32 hexadecimal digits")
+	}
+	const wrong = 0o026 // written by the group, read or written by others
+	if runtime.GOOS != "windows" && mode.IsRegular() && mode.Perm()&wrong != 0 {
+		return fmt.Errorf("mode %04o lets others read or change it: run: chmod 600 %s", mode.Perm(), file)
+	}
+	return nil
+}
+
+// WriteSecret makes a secret file that only its owner can read, durably and whole or not at all. Where there is a file
+// already it fails with an error that wraps fs.ErrExist.
+func WriteSecret(file string, secret randflake.Secret) error {
+	err := publish(file, secret.Hex()+"\n")
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("secret file %s: %w: a secret is never overwritten", file, fs.ErrExist)
+	}
+	if err != nil {
+		return fmt.Errorf("secret file %s: %w", file, withoutPath(err))
+	}
+	return nil
+}
+
+// publish makes a file with the given content. It gets its name when it is complete and on disk.
+func publish(file, content string) error {
+	temp, err := os.CreateTemp(filepath.Dir(file), ".secret-*.tmp") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	if err := fill(temp, content); err != nil {
+		return err
+	}
+	err = os.Link(temp.Name(), file) // unlike a rename, never replaces a file
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = publishWithoutLinks(file, content)
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(file))
+}
+
+// publishWithoutLinks serves file systems that have no hard links. A process that reads the file while it is written
+// finds a secret that is too short, which it refuses.
+func publishWithoutLinks(file, content string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := fill(f, content); err != nil {
+		os.Remove(file)
+		return err
+	}
+	return nil
+}
+
+// fill writes content to f, syncs it and closes it.
+func fill(f *os.File, content string) error {
+	_, err := f.WriteString(content)
+	return errors.Join(err, f.Sync(), f.Close())
+}

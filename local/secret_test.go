@@ -1,0 +1,91 @@
+package local
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/randflake/randflake"
+)
+
+func TestSecretFile(t *testing.T) {
+	file, secret := filepath.Join(t.TempDir(), "s"), randflake.NewSecret()
+	if _, err := ReadSecret(file); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), file) {
+		t.Errorf("no file: %v", err)
+	}
+	if err := WriteSecret(file, secret); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteSecret(file, randflake.NewSecret()); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), file) {
+		t.Errorf("over another: %v", err)
+	}
+	if got, err := ReadSecret(file); !got.Equal(secret) || err != nil {
+		t.Errorf("not the secret that was written: %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	for _, text := range []string{strings.ToUpper(secret.Hex()), secret.Hex() + "\r\n", "\n " + secret.Hex()} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadSecret(file); !got.Equal(secret) || err != nil {
+			t.Errorf("%d characters: %v", len(text), err)
+		}
+	}
+}
+
+func TestReadSecretRefuses(t *testing.T) {
+	const text = "000102030405060708090a0b0c0d0e0f"
+	for _, bad := range []string{"", text[:31], text + "00", text[:31] + "x", strings.Repeat("0", 32), strings.Repeat(" ", 2000) + text} {
+		file := filepath.Join(t.TempDir(), "s")
+		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadSecret(file)
+		if !errors.Is(err, randflake.ErrInvalidSecret) || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), text[:16]) {
+			t.Errorf("%d characters: %v", len(bad), err)
+		}
+	}
+	if _, err := ReadSecret(t.TempDir()); err == nil || !strings.Contains(err.Error(), "directory") {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+func TestReadSecretLooksAtTheMode(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes are not those of Unix here")
+	}
+	file := filepath.Join(t.TempDir(), "s")
+	if err := WriteSecret(file, randflake.NewSecret()); err != nil {
+		t.Fatal(err)
+	}
+	for mode, good := range map[fs.FileMode]bool{0o600: true, 0o400: true, 0o640: true, 0o440: true, 0o644: false, 0o660: false, 0o602: false, 0o604: false} {
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadSecret(file); (err == nil) != good && !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("mode %04o: %v", mode, err)
+		} else if !good && !strings.Contains(err.Error(), "chmod 600 "+file) {
+			t.Errorf("mode %04o: %v", mode, err)
+		}
+	}
+}
+
+// TestPublishWithoutLinks is for file systems that have no hard links.
+func TestPublishWithoutLinks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s")
+	if err := publishWithoutLinks(file, "one"); err != nil {
+		t.Fatal(err)
+	}
+	if err := publishWithoutLinks(file, "two"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("over a file: %v", err)
+	}
+	if content, err := os.ReadFile(file); err != nil || string(content) != "one" {
+		t.Errorf("%q, %v", content, err)
+	}
+}
