@@ -162,7 +162,7 @@ func (s *Store) setFloor(ctx context.Context, v *View, reason string) (done bool
 // noticed is the lineage of a space whose loss of data was noticed by a process that could not set the floor.
 const noticed = "lost"
 
-// leaveWord sees to it that others set the floor, who may not have seen what was lost.
+// leaveWord makes the loss known in the store, so that processes which did not see the lost data set the floor too.
 func (s *Store) leaveWord(ctx context.Context, v *View) {
 	if v.Meta == nil || v.Meta.Lineage == noticed {
 		return

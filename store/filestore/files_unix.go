@@ -31,7 +31,7 @@ func identity(f *os.File) string {
 	return fmt.Sprintf("-%d%s", info.Sys().(*syscall.Stat_t).Ino, born(f))
 }
 
-// share opens f to those who may use dir. It fails where dir's group has rights and can't be given the file.
+// share opens f to the users who may use dir. It fails where dir's group has rights and can't be given the file.
 func share(f *os.File, dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 
-// shared is the server that tests share which leave it as it is. Each has a table of its own.
+// shared is the server of all tests that leave it as it is. Each has a table of its own.
 var (
 	shared *servers.MySQL
 	tables atomic.Int64

@@ -18,7 +18,7 @@ import (
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 
-// shared is the server that tests share which leave it as it is. Each has a schema of its own.
+// shared is the server of all tests that leave it as it is. Each has a schema of its own.
 var (
 	shared  *servers.Postgres
 	schemas atomic.Int64

@@ -96,7 +96,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	return e.explain("prepare", err)
 }
 
-// DDL returns the statements that make schema, its table and functions, for those who let no program do so.
+// DDL returns the statements that make schema, its table and functions, where no program may do so.
 // To run them again is safe, and brings the functions up to date. It fails when schema is no name for one.
 func DDL(schema string) (string, error) {
 	schema = cmp.Or(schema, "randflake")

@@ -81,8 +81,8 @@ func TestRevision(t *testing.T) {
 	wantValue(t, "up to date", open(t, where), "a", "1")
 }
 
-// TestPrivileges: who may create makes the table, and another role, with no more than the grants that DDL names,
-// creates the store. So does one that owns the schema and may create no other.
+// TestPrivileges: a role that may create tables makes the table, and another role, with no more than the grants that DDL
+// names, creates the store. So does one that owns the schema and may create no other.
 func TestPrivileges(t *testing.T) {
 	server := shared
 	where := newURL(server)

@@ -171,12 +171,12 @@ func leaderKill(w *world.World) {
 	}
 }
 
-// An order says who finds first that a store lost data.
+// An order says which worker finds first that a store lost data.
 type order bool
 
 const (
 	newFirst  order = true
-	liveFirst order = false // where only those who saw the data before can tell
+	liveFirst order = false // where only workers that saw the data before can tell
 )
 
 // oldCopy loses leases that have all nodes and have not ended, and finds out what becomes of them.

@@ -23,7 +23,7 @@ type MySQL struct {
 }
 
 // StartMySQL makes a server's data in dir, starts the server and waits until it answers. It has an
-// empty database, randflake, and one user, root, who may do everything and has a random password. Each
+// empty database, randflake, and one user, root, which may do everything and has a random password. Each
 // server has an id of its own. Arguments, as on mariadbd's command line, come last and win; the binary log is off
 // without --log-bin. The server does not run as root, so root hands dir to the user mysql, or nobody,
 // and opens the directories above it that lie under os.TempDir, for passing through.

@@ -119,7 +119,7 @@ func TestPostgresErrors(t *testing.T) {
 	}
 }
 
-// TestPostgresStopsUnderClients: Stop does not wait until those who are connected go.
+// TestPostgresStopsUnderClients: Stop does not wait until clients disconnect.
 func TestPostgresStopsUnderClients(t *testing.T) {
 	p := startPostgresForTest(t, nil)
 	psql, err := postgresBinary("psql")
