@@ -23,10 +23,11 @@ import (
 // the line before a block says what the block takes for given:
 //
 //	<!-- given: ctx context.Context, secret randflake.Secret -->   variables of a Go fragment
+//	<!-- given: run below -->                                      a Go program that a shell block runs later
 //	<!-- given: mysql -->                                          which server SQL is for; PostgreSQL if not said
 //
 // The blocks of a page share a directory, which is the home directory too, one database of each kind and what they left there.
-// A whole program goes into main.go of the directory, and a shell block may run it.
+// A whole program goes into main.go of the directory.
 func TestDocs(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
@@ -57,7 +58,7 @@ func TestDocs(t *testing.T) {
 // findFaults is the negative control: blocks each of which has a fault.
 func findFaults(t *testing.T, p *page) {
 	for _, code := range []string{
-		"go\npackage main\n\nfunc main() { randflake.New() }\n", "go\nid, err := ID(\"x\")\n", "go\nid, err := randflake.Prase(\"x\")\n",
+		"go\npackage main\n\nfunc main() { panic(1) }\n", "go\nid, err := ID(\"x\")\n", "go\nid, err := randflake.Prase(\"x\")\n",
 		"go\nfunc f(t *testing.T) int { t.Log(1) }\n", "go\nvar n int = \"one\"\n", "sh\nfalse\ntrue\n", "sh\nfalse | true\n", "sh\nrandflake renew\n",
 		"sh\nmake sense\n", "sql\nSELECT 1 FROM nothing;\n", "json\n{1}\n", "yaml\na: b: c\n", "perl\n1\n", "\nno language\n",
 	} {
@@ -227,8 +228,14 @@ func (p *page) compile(b block) error {
 	code := b.code
 	if strings.HasPrefix(code, "package main\n") {
 		p.write("main.go", code)
-		out, err := p.run("", "go", "vet", ".")
-		return failed(out, err)
+		command := "run"
+		if b.given == "run below" {
+			command = "vet"
+		}
+		if out, err := p.run("", "go", command, "."); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
 	}
 	if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+code, 0); err == nil {
 		code = declared(b.given) + code
