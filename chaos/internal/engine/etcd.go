@@ -16,9 +16,8 @@ import (
 // An Etcd is a cluster, each member a process of its own. Workers reach a single member over a Link, and
 // several ones directly.
 type Etcd struct {
-	copied  string // where Copy puts the data
-	cluster *etcdtest.Cluster
-	link    *Link
+	served[*etcdtest.Cluster]
+	copied string // where Copy puts the data
 }
 
 // StartEtcd returns a Start of a cluster with so many members.
@@ -28,7 +27,7 @@ func StartEtcd(members int) Start {
 		if err != nil {
 			return nil, err
 		}
-		e := &Etcd{copied: filepath.Join(s.Dir, "copy"), cluster: cluster}
+		e := &Etcd{served: served[*etcdtest.Cluster]{server: cluster}, copied: filepath.Join(s.Dir, "copy")}
 		if err := e.Restart(); err != nil {
 			return e, err
 		}
@@ -56,11 +55,8 @@ func (e *Etcd) URL() string {
 	if e.link != nil {
 		return "etcd://" + e.link.Address()
 	}
-	return "etcd://" + e.cluster.Hosts()
+	return "etcd://" + e.server.Hosts()
 }
-
-// Link implements Linked.
-func (e *Etcd) Link() *Link { return e.link }
 
 // Stop implements Engine.
 func (e *Etcd) Stop() {
@@ -70,27 +66,11 @@ func (e *Etcd) Stop() {
 	}
 }
 
-// Crash kills all members.
-func (e *Etcd) Crash() error { return e.cluster.Kill() }
-
-// Restart starts the members that don't run.
-func (e *Etcd) Restart() error { return e.cluster.Start() }
-
-// Pause implements Stalled.
-func (e *Etcd) Pause() error {
-	return e.cluster.Each(func(m *etcdtest.Member) error { return m.Pause() })
-}
-
-// Resume implements Stalled.
-func (e *Etcd) Resume() error {
-	return e.cluster.Each(func(m *etcdtest.Member) error { return m.Resume() })
-}
-
 // CrashLeader kills the member that leads.
 func (e *Etcd) CrashLeader(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	leader, err := e.cluster.Leader(ctx)
+	leader, err := e.server.Leader(ctx)
 	if err != nil {
 		return err
 	}
@@ -102,7 +82,7 @@ func (e *Etcd) Copy() error {
 	if err := e.Crash(); err != nil {
 		return err
 	}
-	return e.cluster.Copy(e.copied)
+	return e.server.Copy(e.copied)
 }
 
 // Restore implements Copied.
@@ -110,5 +90,5 @@ func (e *Etcd) Restore() error {
 	if err := e.Crash(); err != nil {
 		return err
 	}
-	return e.cluster.Restore(e.copied)
+	return e.server.Restore(e.copied)
 }

@@ -15,10 +15,9 @@ import (
 
 // A MySQL is a MariaDB server.
 type MySQL struct {
-	server *servers.MySQL
-	link   *Link
-	clock  *Clock // nil if the server has the machine's
-	dump   string // what Copy made
+	served[*servers.MySQL]
+	timed
+	dump string // what Copy made
 }
 
 // StartMySQL starts a server.
@@ -70,12 +69,6 @@ func (m *MySQL) URL() string {
 	return u.String()
 }
 
-// Clock implements Clocked.
-func (m *MySQL) Clock() *Clock { return m.clock }
-
-// Link implements Linked.
-func (m *MySQL) Link() *Link { return m.link }
-
 // Stop implements Engine.
 func (m *MySQL) Stop() {
 	if m.link != nil {
@@ -85,18 +78,6 @@ func (m *MySQL) Stop() {
 		m.server.Kill()
 	}
 }
-
-// Crash implements Server.
-func (m *MySQL) Crash() error { return m.server.Kill() }
-
-// Restart implements Server.
-func (m *MySQL) Restart() error { return m.server.Start() }
-
-// Pause implements Stalled.
-func (m *MySQL) Pause() error { return m.server.Pause() }
-
-// Resume implements Stalled.
-func (m *MySQL) Resume() error { return m.server.Resume() }
 
 // Copy implements Copied. It takes a dump, as most backups are.
 func (m *MySQL) Copy() (err error) {

@@ -17,13 +17,12 @@ import (
 
 // A Postgres is a server, which backups can be made of, and a pooler where one is asked for.
 type Postgres struct {
+	served[*servers.Postgres]
+	timed
 	dir    string
-	server *servers.Postgres
 	backup *servers.Postgres  // nil if there is none
 	pooler *servers.PgBouncer // nil if there is none
-	link   *Link
-	clock  *Clock // nil if the server has the machine's
-	query  string // of the URL, in addition
+	query  string             // of the URL, in addition
 }
 
 // StartPostgres starts a server.
@@ -87,12 +86,6 @@ func (p *Postgres) URL() string {
 	return u.String()
 }
 
-// Clock implements Clocked.
-func (p *Postgres) Clock() *Clock { return p.clock }
-
-// Link implements Linked.
-func (p *Postgres) Link() *Link { return p.link }
-
 // Stop implements Engine.
 func (p *Postgres) Stop() {
 	if p.link != nil {
@@ -107,18 +100,6 @@ func (p *Postgres) Stop() {
 		}
 	}
 }
-
-// Crash implements Server.
-func (p *Postgres) Crash() error { return p.server.Kill() }
-
-// Restart implements Server.
-func (p *Postgres) Restart() error { return p.server.Start() }
-
-// Pause implements Stalled.
-func (p *Postgres) Pause() error { return p.server.Pause() }
-
-// Resume implements Stalled.
-func (p *Postgres) Resume() error { return p.server.Resume() }
 
 // Backup copies the running server.
 func (p *Postgres) Backup(asStandby bool) (err error) {

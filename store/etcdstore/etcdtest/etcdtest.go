@@ -63,8 +63,8 @@ func New(dir string, members int, tls *TLS) (*Cluster, error) {
 	return c, nil
 }
 
-// Each calls do for all members at the same time, and returns all errors.
-func (c *Cluster) Each(do func(*Member) error) error {
+// each calls do for all members at the same time, and returns all errors.
+func (c *Cluster) each(do func(*Member) error) error {
 	errs := make(chan error)
 	for _, m := range c.Members {
 		go func() { errs <- do(m) }()
@@ -77,13 +77,19 @@ func (c *Cluster) Each(do func(*Member) error) error {
 }
 
 // Start starts every member that does not run, and returns when all serve clients.
-func (c *Cluster) Start() error { return c.Each((*Member).Start) }
+func (c *Cluster) Start() error { return c.each((*Member).Start) }
 
 // Stop ends every member that runs, in good order. Start lets them go on with the same data.
-func (c *Cluster) Stop() error { return c.Each(func(m *Member) error { return m.Stop() }) }
+func (c *Cluster) Stop() error { return c.each(func(m *Member) error { return m.Stop() }) }
 
 // Kill ends every member that runs, as a crash does.
-func (c *Cluster) Kill() error { return c.Each(func(m *Member) error { return m.Kill() }) }
+func (c *Cluster) Kill() error { return c.each(func(m *Member) error { return m.Kill() }) }
+
+// Pause stops the processes of all members that run, as machines do that stall, until Resume.
+func (c *Cluster) Pause() error { return c.each(func(m *Member) error { return m.Pause() }) }
+
+// Resume makes the processes go on.
+func (c *Cluster) Resume() error { return c.each(func(m *Member) error { return m.Resume() }) }
 
 // Copy stops the cluster, copies its data to dir and starts it again.
 func (c *Cluster) Copy(dir string) error {
@@ -102,7 +108,7 @@ func (c *Cluster) offline(do func(*Member) error) error {
 	if err := c.Stop(); err != nil {
 		return err
 	}
-	if err := c.Each(do); err != nil {
+	if err := c.each(do); err != nil {
 		return err
 	}
 	return c.Start()

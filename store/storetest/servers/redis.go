@@ -3,14 +3,11 @@
 package servers
 
 import (
-	"bufio"
 	"fmt"
-	"net"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // A Redis is a redis-server of the test's own. Its methods are for one goroutine at a time.
@@ -66,43 +63,15 @@ func (r *Redis) ready() bool {
 	return err == nil && strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", r.process.Pid))
 }
 
-// Do runs one command, whose words must not contain spaces, and returns what the server answers: the
-// content of a simple or a bulk string, or the digits of an integer. It knows no other answers.
+// Do runs one command and returns what the server answers, as redis-cli prints it.
 func (r *Redis) Do(words ...string) (string, error) {
-	conn, err := net.DialTimeout("tcp", r.Addr(), patience)
+	cmd := exec.Command("redis-cli", append([]string{"-e", "-h", "127.0.0.1", "-p", strconv.Itoa(r.port)}, words...)...)
+	out, err := cmd.CombinedOutput()
+	answer := strings.TrimSuffix(string(out), "\n")
 	if err != nil {
-		return "", err
+		return "", r.failed(fmt.Errorf("%s: %w: %s", words[0], err, answer))
 	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(patience))
-	if _, err := fmt.Fprintf(conn, "%s\r\n", strings.Join(words, " ")); err != nil {
-		return "", err
-	}
-	in := bufio.NewReader(conn)
-	line, err := in.ReadString('\n')
-	if err != nil {
-		return "", err
-	}
-	line = strings.TrimRight(line, "\r\n")
-	switch line[:min(1, len(line))] {
-	case "+", ":":
-		return line[1:], nil
-	case "$":
-		size, err := strconv.Atoi(line[1:])
-		if err != nil || size < 0 {
-			return "", fmt.Errorf("servers: redis: %s: answer %q", words[0], line)
-		}
-		bulk := make([]byte, size)
-		for n := 0; n < size; {
-			m, err := in.Read(bulk[n:])
-			if err != nil {
-				return "", err
-			}
-			n += m
-		}
-		return string(bulk), nil
-	}
-	return "", fmt.Errorf("servers: redis: %s: answer %q", words[0], line)
+	return answer, nil
 }
 
 // ReplicaOf makes the server a replica of primary and waits until it has its data; nil makes it a
