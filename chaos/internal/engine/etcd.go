@@ -40,8 +40,6 @@ func StartEtcd(members int) Start {
 	}
 }
 
-var etcdOpen, etcdCreate = etcdstore.Open, etcdstore.Create
-
 func connectEtcd(ctx context.Context, url string) (store.Engine, error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(strings.TrimPrefix(url, "etcd://"), ","), DialTimeout: time.Second})
 	if err != nil {

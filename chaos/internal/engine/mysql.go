@@ -40,8 +40,6 @@ func StartMySQL(ctx context.Context, s Setup) (_ Engine, err error) {
 	return m, Create(ctx, m.URL(), forNew(s)...)
 }
 
-var mysqlOpen, mysqlCreate = mysqlstore.Open, mysqlstore.Create
-
 func connectMySQL(ctx context.Context, text string) (store.Engine, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -60,14 +58,7 @@ func connectMySQL(ctx context.Context, text string) (store.Engine, error) {
 }
 
 // URL implements Engine.
-func (m *MySQL) URL() string {
-	u, err := url.Parse(m.server.URL())
-	if err != nil {
-		panic("engine: URL of the server: " + err.Error())
-	}
-	u.Host = m.link.Address()
-	return u.String()
-}
+func (m *MySQL) URL() string { return m.through(m.server.URL()).String() }
 
 // Stop implements Engine.
 func (m *MySQL) Stop() {

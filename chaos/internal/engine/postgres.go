@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"time"
 
@@ -25,19 +24,10 @@ type Postgres struct {
 	query  string             // of the URL, in addition
 }
 
-// StartPostgres starts a server.
-func StartPostgres(ctx context.Context, s Setup) (Engine, error) {
-	return startPostgres(ctx, s, false, "")
-}
-
-// StartTrustedPostgres starts a server whose failovers and recoveries lose nothing, by its operator's word.
-func StartTrustedPostgres(ctx context.Context, s Setup) (Engine, error) {
-	return startPostgres(ctx, s, false, "recovery=trusted")
-}
-
-// StartPooledPostgres starts a server with PgBouncer before it, in transaction mode.
-func StartPooledPostgres(ctx context.Context, s Setup) (Engine, error) {
-	return startPostgres(ctx, s, true, "")
+// StartPostgres returns a Start of a server, with PgBouncer before it, in transaction mode, if pooled, and a URL with a
+// query.
+func StartPostgres(pooled bool, query string) Start {
+	return func(ctx context.Context, s Setup) (Engine, error) { return startPostgres(ctx, s, pooled, query) }
 }
 
 func startPostgres(ctx context.Context, s Setup, pooled bool, query string) (_ Engine, err error) {
@@ -65,8 +55,6 @@ func startPostgres(ctx context.Context, s Setup, pooled bool, query string) (_ E
 	return p, Create(ctx, p.URL(), forNew(s)...)
 }
 
-var postgresOpen, postgresCreate = pgstore.Open, pgstore.Create
-
 func connectPostgres(ctx context.Context, url string) (store.Engine, error) {
 	pool, err := pgxpool.New(ctx, url)
 	if err != nil {
@@ -77,11 +65,7 @@ func connectPostgres(ctx context.Context, url string) (store.Engine, error) {
 
 // URL implements Engine.
 func (p *Postgres) URL() string {
-	u, err := url.Parse(p.server.URL())
-	if err != nil {
-		panic("engine: URL of the server: " + err.Error())
-	}
-	u.Host = p.link.Address()
+	u := p.through(p.server.URL())
 	u.RawQuery += "&" + p.query
 	return u.String()
 }

@@ -66,8 +66,6 @@ func (r *Redis) start(name string) (*servers.Redis, error) {
 	return servers.StartRedisIn(environ, dir, r.args...)
 }
 
-var redisOpen, redisCreate = redisstore.Open, redisstore.Create
-
 func connectRedis(ctx context.Context, url string) (store.Engine, error) {
 	base, query, _ := strings.Cut(url, "?")
 	options, err := redis.ParseURL(base)

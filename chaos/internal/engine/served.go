@@ -1,5 +1,7 @@
 package engine
 
+import "net/url"
+
 // A running server, or a cluster, is one that can die and stand still.
 type running interface {
 	Kill() error
@@ -22,6 +24,16 @@ func (e *served[S]) Resume() error  { return e.server.Resume() }
 
 // Link implements Linked.
 func (e *served[S]) Link() *Link { return e.link }
+
+// through returns the URL of a server by way of the link.
+func (e *served[S]) through(server string) *url.URL {
+	u, err := url.Parse(server)
+	if err != nil {
+		panic("engine: URL of the server: " + err.Error())
+	}
+	u.Host = e.link.Address()
+	return u
+}
 
 // A timed is what engines with a server's clock have in common.
 type timed struct{ clock *Clock } // nil if the server has the machine's

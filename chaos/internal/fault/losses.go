@@ -126,7 +126,7 @@ var losses = []Fault{
 		Stores: []string{Postgres},
 		Script: synchronousStandby,
 		May:    cutOff,
-		Start:  engine.StartTrustedPostgres,
+		Start:  engine.StartPostgres(false, "recovery=trusted"),
 	},
 	{
 		Name:   "redis-trusted",
@@ -155,7 +155,7 @@ var losses = []Fault{
 		Stores: []string{Postgres},
 		Script: pooled,
 		May:    cutOff,
-		Start:  engine.StartPooledPostgres,
+		Start:  engine.StartPostgres(true, ""),
 	},
 }
 

@@ -53,14 +53,10 @@ func (r *Redis) Start() error {
 	return r.Launch(cmd, r.ready)
 }
 
-// ready reports whether the server answers PING, which it refuses while it loads its data. It asks who
-// answers, as another server may have taken the port.
+// ready reports whether the server says that it has loaded its data. What answers at its port may be another one.
 func (r *Redis) ready() bool {
-	if answer, err := r.Do("PING"); err != nil || answer != "PONG" {
-		return false
-	}
-	info, err := r.Do("INFO", "server")
-	return err == nil && strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", r.process.Pid))
+	info, err := r.Do("INFO")
+	return err == nil && strings.Contains(info, "\nloading:0\r") && strings.Contains(info, fmt.Sprintf("\nprocess_id:%d\r", r.process.Pid))
 }
 
 // Do runs one command and returns what the server answers, as redis-cli prints it.

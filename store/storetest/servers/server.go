@@ -98,7 +98,7 @@ func letPass(dir string) error {
 func (s *Server) confine(cmd *exec.Cmd) {
 	cmd.Dir = s.dir
 	cmd.Env = slices.Concat(os.Environ(), []string{"LC_ALL=C", "TZ=UTC"}, cmd.Env)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner, Setpgid: true}
 }
 
 // onFreePort starts a server, on another port when a process has taken the one that was free a moment ago.
@@ -174,8 +174,13 @@ func (s *Server) Port() int { return s.port }
 // Addr returns host and port.
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// Kill ends the server with SIGKILL, as a crash does, and waits until it is gone.
-func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
+// Kill ends the server with SIGKILL, as a crash does, with the processes that it has made, and waits until it is gone.
+func (s *Server) Kill() error {
+	if s.process != nil {
+		syscall.Kill(-s.process.Pid, syscall.SIGKILL)
+	}
+	return s.end(syscall.SIGKILL)
+}
 
 // Stop ends the server in good order, and waits until it is gone.
 func (s *Server) Stop() error { return s.end(syscall.SIGTERM) }
