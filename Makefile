@@ -142,8 +142,8 @@ tidy:
 # No branch and no address in the cipher's machine code depends on key or data, and the opcodes that
 # Go's assembler does not know are what is said beside them.
 kernelcheck: tools
-	$(GO) run ./internal/kernelcheck
-	internal/arm64/opcodes.sh
+	$(GO) run ./internal/tools/kernelcheck
+	internal/tools/arm64/opcodes.sh
 
 # Prepares a release in this checkout, and publishes nothing.
 release:

@@ -13,7 +13,7 @@
 //
 // Vector instructions are macros that take the numbers of registers: Go's assembler knows neither MLA
 // nor XAR, whose opcodes must be put together from these numbers. Operands are in the order of Go's
-// assembler, the destination last. internal/arm64/opcodes.sh compares the opcodes with an assembler's.
+// assembler, the destination last. internal/tools/arm64/opcodes.sh compares the opcodes with an assembler's.
 //
 // 0 to 15    planes of set i: a = 4i, b = 4i+1, c = 4i+2, d = 4i+3
 // 16 to 20   scratch

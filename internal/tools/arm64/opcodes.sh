@@ -5,7 +5,7 @@
 # Needs GNU binutils for arm64 (Debian: binutils-aarch64-linux-gnu), and runs on any machine. Usage, in
 # the top directory:
 #
-#	internal/arm64/opcodes.sh
+#	internal/tools/arm64/opcodes.sh
 set -euo pipefail
 
 work=$(mktemp -d)
