@@ -19,6 +19,7 @@ PORTABLE  = . ./compat ./store ./store/filestore ./lease ./mask ./ulid
 # Modules of their own, with the dependencies that the root does without.
 MODULES   = store/etcdstore store/etcdstore/etcdtest store/redisstore store/pgstore store/mysqlstore lease/leaseprom \
             ulid/s3test cmd/randflake examples/databases examples/orders chaos bench release
+EVERYTHING = ./... $(MODULES:%=./%/...)
 PLATFORMS = linux/amd64 linux/arm64 linux/s390x linux/riscv64 linux/386 linux/arm linux/ppc64le \
             darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
@@ -29,15 +30,17 @@ all: test lint
 
 test: quick race purego previous i386 cpus emulated modules chaos-short
 
+# The root module without a server, and without the few tests that take long; race runs those as well.
 quick:
 	$(GO) vet ./...
-	$(GO) test ./...
+	$(GO) test -short ./...
 
 race:
 	$(GO) test -race ./...
 
+# The packages that have files of their own for the tag.
 purego:
-	$(GO) test -tags purego ./...
+	$(GO) test -tags purego . ./ulid
 
 # The oldest release of Go that the library takes; the go command fetches it. Some modules need a newer one, because
 # what they depend on does.
@@ -84,7 +87,7 @@ emulated-arm:     EMULATOR = qemu-arm
 # The engines against their servers, which are started as needed, on free ports and in temporary directories; etcd comes
 # with its tests.
 modules: servers statistics
-	RANDFLAKE_SERVERS=yes $(GO) test ./store/storetest/servers
+	RANDFLAKE_SERVERS=yes $(GO) test -race ./store/storetest/servers
 	@$(TWO_AT_A_TIME) $(MODULES:%=test-in-%)
 
 $(MODULES:%=test-in-%): test-in-%:
@@ -125,27 +128,21 @@ vet:
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet ./...; \
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet -tags purego .; \
 	done; \
-	for module in $(MODULES); do \
-		echo "go vet in $$module"; \
-		(cd $$module && $(GO) vet ./...); \
-	done
+	$(GO) vet $(EVERYTHING)
 
 staticcheck:
-	@set -e; for module in . $(MODULES); do \
-		echo "staticcheck in $$module"; \
-		(cd $$module && $(STATICCHECK) ./...); \
-	done
+	$(STATICCHECK) $(EVERYTHING)
 
 tidy:
 	@set -e; for module in . $(MODULES); do \
 		echo "go mod tidy in $$module"; \
-		case $$module in cmd/*) internal/tidy.sh $$module;; *) (cd $$module && $(GO) mod tidy -diff);; esac; \
+		case $$module in cmd/*) internal/tools/tidy.sh $$module;; *) (cd $$module && $(GO) mod tidy -diff);; esac; \
 	done
 
 # Checks that no branch and no address in the cipher's machine code depends on key or data, and that the opcodes that
 # Go's assembler does not know are those of the instructions beside them.
 kernelcheck: generate
-	$(GO) run ./internal/kernelcheck
+	$(GO) run ./internal/tools/kernelcheck
 
 # Prepares a release in this checkout, and publishes nothing.
 release:

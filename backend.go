@@ -1,6 +1,6 @@
 package randflake
 
-//go:generate internal/arm64/opcodes.sh
+//go:generate internal/tools/arm64/opcodes.sh
 
 // A backend is one implementation of the functions that work in bulk: encryptBlocks, decryptBlocks and encryptRun.
 // The architecture and the CPU decide which ones can run, see [backends]; the preferred one is chosen once, when the

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/tsc"
+	"github.com/randflake/randflake/internal/testing/tsc"
 )
 
 var histogramFile = flag.String("histogram", "", "file for the histogram of BenchmarkGenerateLatency")

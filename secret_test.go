@@ -13,7 +13,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/randflake/randflake/internal/leaktest"
+	"github.com/randflake/randflake/internal/testing/leaktest"
 )
 
 // shown is a secret whose bytes are easily told from the other numbers that programs print.

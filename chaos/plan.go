@@ -15,7 +15,7 @@ var starts = map[string]engine.Start{
 	fault.File:     engine.StartFile,
 	fault.Etcd:     engine.StartEtcd(1),
 	fault.Redis:    engine.StartRedis,
-	fault.Postgres: engine.StartPostgres,
+	fault.Postgres: engine.StartPostgres(false, ""),
 	fault.MySQL:    engine.StartMySQL,
 	fault.Memory:   engine.StartMemory,
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/leaktest"
+	"github.com/randflake/randflake/internal/testing/leaktest"
 )
 
 // No sink shows an inner value, and every one of them shows it when the ID is a plain integer.

@@ -107,8 +107,8 @@ func (s *Store) lossIn(before sighting, v *View, e Evidence) string {
 	return ""
 }
 
-// Suspect sets the floor because a protocol knows that data was lost, for the given reason, or went back in time,
-// though no evidence shows it: a process holds a lease that the space knows nothing of.
+// Suspect sets the floor because a protocol knows that data was lost, for the given reason, or went back
+// in time, though no evidence shows it: somebody holds what the space knows nothing of.
 func (s *Store) Suspect(ctx context.Context, reason string) error { return s.heal(ctx, reason, nil) }
 
 // Distrust is the operator's word that the data may be an older copy, as when a backup was restored. What
@@ -118,7 +118,7 @@ func (s *Store) Distrust(ctx context.Context) error {
 	return s.heal(ctx, "the operator distrusts the data", nil)
 }
 
-// heal sets the floor for a loss that shows in found, unless another handle has; or for a reason that nothing shows, if
+// heal sets the floor for a loss that shows in found, unless somebody else has; or for a reason that nothing shows, if
 // found is nil.
 func (s *Store) heal(ctx context.Context, reason string, found *View) error {
 	select {
@@ -162,7 +162,7 @@ func (s *Store) setFloor(ctx context.Context, v *View, reason string) (done bool
 // noticed is the lineage of a space whose loss of data was noticed by a process that could not set the floor.
 const noticed = "lost"
 
-// leaveWord has other handles set the floor, which may not have seen what was lost.
+// leaveWord makes the loss known in the store, so that processes which did not see the lost data set the floor too.
 func (s *Store) leaveWord(ctx context.Context, v *View) {
 	if v.Meta == nil || v.Meta.Lineage == noticed {
 		return

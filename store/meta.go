@@ -107,8 +107,8 @@ func newToken() string {
 type Item struct {
 	Name string
 
-	// Second is a second that had come, by the clock of the process that put the item, and hardly more. After a loss of
-	// data the newest one that is known tells a clock that is slow.
+	// Second is the time when the item was put, or shortly before, by the clock of the process that put it. After a loss
+	// of data, a clock that shows less than the newest known Second is slow.
 	Second int64
 
 	Body []byte // nil where there is no such item

@@ -1,5 +1,5 @@
-// Command measure tells what leases cost on an engine: go run ./measure -ranges 60000 URL, with a directory or the URL of
-// a server. It makes a space of its own there, which it leaves behind.
+// Command measure tells what leases cost on an engine: go run ./measure -ranges 60000 URL, with file:// and a directory, or
+// the URL of a server. It makes a space of its own there, which it leaves behind.
 package main
 
 import (
@@ -8,18 +8,14 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/randflake/randflake/chaos/internal/broken"
+	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/etcdstore"
-	"github.com/randflake/randflake/store/filestore"
-	"github.com/randflake/randflake/store/mysqlstore"
-	"github.com/randflake/randflake/store/pgstore"
-	"github.com/randflake/randflake/store/redisstore"
 )
 
 var (
@@ -31,51 +27,20 @@ func main() {
 	log.SetFlags(0)
 	flag.Parse()
 	if flag.NArg() != 1 {
-		log.Fatal("usage: go run ./measure [flags] URL, or a directory that is not there yet")
+		log.Fatal("usage: go run ./measure [flags] URL")
 	}
 	if err := measure(context.Background(), flag.Arg(0)); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// A place is where the space is made, and opened by others.
-type place struct {
-	url          string
-	create, open func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
-	space        store.Option
-}
-
-func placeOf(url string) (place, error) {
-	p := place{url: url, space: store.WithSpace(fmt.Sprintf("measure-%d", time.Now().UnixNano()))}
-	scheme, _, isURL := strings.Cut(url, "://")
-	switch {
-	case !isURL:
-		p.create = func(_ context.Context, dir string, options ...store.Option) (*store.Store, error) {
-			return filestore.Create(dir, options...)
-		}
-		p.open = func(_ context.Context, dir string, options ...store.Option) (*store.Store, error) {
-			return filestore.Open(dir, options...)
-		}
-	case strings.HasPrefix(scheme, "etcd"):
-		p.create, p.open = etcdstore.Create, etcdstore.Open
-	case strings.HasPrefix(scheme, "redis"):
-		p.create, p.open = redisstore.Create, redisstore.Open
-	case strings.HasPrefix(scheme, "postgres"):
-		p.create, p.open = pgstore.Create, pgstore.Open
-	case scheme == "mysql":
-		p.create, p.open = mysqlstore.Create, mysqlstore.Open
-	default:
-		return p, fmt.Errorf("%s://: want etcd, redis, postgres, mysql or a directory", scheme)
-	}
-	return p, nil
-}
-
 func measure(ctx context.Context, url string) error {
-	p, err := placeOf(url)
-	if err != nil {
+	name := store.WithSpace(fmt.Sprintf("measure-%d", time.Now().UnixNano()))
+	if err := engine.Create(ctx, url, name, store.ForNewSecret(), store.WithLimits(store.Limits{MaxTTL: time.Hour, MaxSkew: time.Minute})); err != nil {
 		return err
 	}
-	space, err := p.create(ctx, url, p.space, store.ForNewSecret(), store.WithLimits(store.Limits{MaxTTL: time.Hour, MaxSkew: time.Minute}))
+	open := func() (*store.Store, error) { return engine.Open(ctx, url, broken.None, name) }
+	space, err := open()
 	if err != nil {
 		return err
 	}
@@ -102,7 +67,7 @@ func measure(ctx context.Context, url string) error {
 			return err
 		}
 	}
-	if err := p.herd(ctx); err != nil {
+	if err := herd(ctx, open); err != nil {
 		return err
 	}
 	if err := report("acquisitions, callers at once: 8", 8, func(int) error { _, err := acquire(time.Second); return err }); err != nil {
@@ -120,10 +85,10 @@ func measure(ctx context.Context, url string) error {
 }
 
 // herd prints how long it takes until 20 processes that open the space at once have 50 leases each.
-func (p place) herd(ctx context.Context) error {
+func herd(ctx context.Context, open func() (*store.Store, error)) error {
 	start := time.Now()
 	_, err := many(20, 20, 0, func(int) error {
-		space, err := p.open(ctx, p.url, p.space)
+		space, err := open()
 		if err != nil {
 			return err
 		}

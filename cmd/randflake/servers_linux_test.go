@@ -10,6 +10,9 @@ import (
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 
+// This program runs etcd, too, as a process of its own.
+func init() { etcdtest.Main() }
+
 // userPassword is that of the users which tests make. A server may have a user with another one.
 const userPassword = "correcthorse"
 
@@ -56,7 +59,7 @@ func startEtcd(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(cluster.Stop)
+	t.Cleanup(func() { cluster.Kill() })
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{cluster.Hosts()}})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,10 +160,13 @@ func (s forgetsOwners) Acquire(ctx context.Context, req lease.Request) (lease.Re
 // takesAnyToken gives the same lease to the same token for ever, whoever comes.
 type takesAnyToken struct {
 	*leasetest.Memory
+	mu      sync.Mutex
 	granted map[lease.Token]lease.Record
 }
 
 func (s *takesAnyToken) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if rec, ok := s.granted[req.Owner]; ok {
 		return rec, nil
 	}

@@ -31,9 +31,9 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -73,7 +73,7 @@ func New(ctx context.Context, client *clientv3.Client, config Config) (*Engine, 
 	return e, nil
 }
 
-// Prepare implements [store.Engine]. etcd needs nothing before it can hold entries.
+// Prepare has nothing to do.
 func (e *Engine) Prepare(ctx context.Context) error { return e.usable(ctx) }
 
 // Read implements [store.Engine], with one linearizable transaction.
@@ -132,11 +132,14 @@ func (e *Engine) commit(ctx context.Context, what string, conditions []clientv3.
 		return store.Answer{}, nil, err
 	}
 	resp, err := e.kv.Txn(ctx).If(conditions...).Then(then...).Else(otherwise...).Commit()
-	if err != nil {
-		return store.Answer{}, nil, e.failed(what, err)
+	if end, ok := ctx.Deadline(); err != nil && ok && !time.Now().Before(end) {
+		<-ctx.Done() // the server may notice the deadline first
 	}
-	lineage := strconv.FormatUint(resp.Header.GetClusterId(), 16)
-	return store.Answer{Evidence: store.Evidence{Lineage: lineage, Position: uint64(resp.Header.GetRevision())}}, resp, nil
+	if err != nil {
+		return store.Answer{}, nil, e.failed(what, cmp.Or(ctx.Err(), err))
+	}
+	evidence := store.Evidence{Lineage: fmt.Sprintf("%x", resp.Header.GetClusterId()), Position: uint64(resp.Header.GetRevision())}
+	return store.Answer{Evidence: evidence}, resp, nil
 }
 
 // found returns the entries that an operation found, with values that are not nil.
@@ -147,7 +150,6 @@ func (e *Engine) found(r *pb.ResponseOp) (entries []store.Entry) {
 	return entries
 }
 
-// Close implements [store.Engine].
 func (e *Engine) Close() error {
 	if !e.closed.Swap(true) && e.disconnect != nil {
 		return e.disconnect()
@@ -155,9 +157,7 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// String implements [store.Engine].
 func (e *Engine) String() string { return e.where }
-
 func (e *Engine) usable(ctx context.Context) error {
 	if e.closed.Load() {
 		return e.failed("use", fs.ErrClosed)

@@ -113,7 +113,7 @@ func TestNotRepeated(t *testing.T) {
 	}
 }
 
-// TestContextOver: a call ends with its context's error, whoever notices first that it is over.
+// TestContextOver: a call ends with its context's error, be it the client or the server that notices first.
 func TestContextOver(t *testing.T) {
 	q := &quitter{version: "3.6.0"}
 	for _, client := range clients(t, q.serve(t)) {

@@ -12,7 +12,7 @@ import (
 )
 
 // A log is a counter that is raised by one with each Swap, and an entry that tells by whom, for each
-// number. Whoever raises it to n has n for itself.
+// number. The caller that raises it to n has n for itself.
 type log struct {
 	mu       sync.Mutex
 	next     int

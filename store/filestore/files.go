@@ -70,8 +70,7 @@ func (osFiles) syncDir(path string) error {
 	return d.Sync()
 }
 
-// lock polls, as a lock that is waited for in the kernel can't be given up, and only for a moment, as the process that
-// has it may be stopped.
+// lock polls, as waiting in the kernel can't be given up, and only for a moment, as the process that has the lock may be stopped.
 func (osFiles) lock(ctx context.Context, path string) (unlock func()) {
 	f, err := os.Open(path)
 	if err != nil {

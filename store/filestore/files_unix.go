@@ -18,7 +18,7 @@ func (osFiles) network(path string) (string, error) {
 	return network(&s), nil
 }
 
-// held reports that another process has f locked. Otherwise f is locked until it is closed, if it can be.
+// held reports that somebody else has f locked. Otherwise f is locked until it is closed, if it can be.
 func held(f *os.File) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == unix.EWOULDBLOCK
 }
@@ -31,7 +31,7 @@ func identity(f *os.File) string {
 	return fmt.Sprintf("-%d%s", info.Sys().(*syscall.Stat_t).Ino, born(f))
 }
 
-// share opens f to the users that may use dir. It fails where dir's group has rights and can't be given the file.
+// share opens f to the users who may use dir. It fails where dir's group has rights and can't be given the file.
 func share(f *os.File, dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -4,9 +4,9 @@
 //	s, err := filestore.Open("/var/lib/app/leases")
 //
 // The file system must have hard links. Network file systems and FUSE are refused, as far as they can be told, and so
-// is OrCreate: a directory that is empty may be one that is not mounted. New files are open to the users that the mode
-// of the directory lets in, whatever the umask; they get its group, and when root makes them its owner. Users who share
-// a directory share its group: mode 2770, no sticky bit.
+// is OrCreate: a directory that is empty may be one that is not mounted. New files are open to the users whom the mode
+// of the directory lets in, whatever the umask; they get its group, and when root makes them its owner. Users who
+// share a directory share its group: mode 2770, no sticky bit.
 //
 // What a Swap puts is a numbered file, a change. Now and then such a file is a snapshot, with all entries. The newest
 // snapshot and the changes after it are the data; what is older than the snapshot before is removed, in ascending order.
@@ -143,7 +143,7 @@ type request struct {
 	expect, put []store.Entry
 	answer      store.Answer
 	err         error
-	over        bool // another process has carried it out
+	over        bool // somebody else has carried it out
 }
 
 // take removes one swap from those that wait, or all, and returns them.

@@ -160,7 +160,7 @@ func TestDamage(t *testing.T) {
 			wantCorrupt(t, name+" too long", dir)
 		}
 		os.Remove(filepath.Join(dir, name))
-		if name != numbered(e.state.Number) { // that the newest one is gone shows only to those who saw it
+		if name != numbered(e.state.Number) { // a process that did not see the newest one can't tell that it is gone
 			wantCorrupt(t, name+" missing", dir)
 		}
 		putBack(t, dir, files)

@@ -299,7 +299,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// TestReadOnly: who may read a directory and no more reads, and gets an error that names the path otherwise.
+// TestReadOnly: a user who may only read a directory can Read, and gets an error that names the path from other calls.
 func TestReadOnly(t *testing.T) {
 	dir := asRoot(t, 0o755, 4001, 4001)
 	if _, err := Create(dir, store.ForNewSecret()); err != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// catchUp brings the state up to the newest file, and makes the number of that durable: the process that linked it may
-// have been killed, or have failed, before the sync. One sync is for all names in the directory, so the numbers before
-// are durable too; and as it comes before the next link, a crash leaves no gap. (Where the writer's sync failed, this
-// one may not try again. A file system with a journal stops altogether then; in others the next link changes the same
-// directory, which is written anew.)
+// catchUp brings the state up to the newest file, and makes the number of that durable: the process that linked
+// it may have been killed, or have failed, before the sync. One sync is for all names in the directory, so the numbers
+// before are durable too; and as it comes before the next link, a crash leaves no gap.
+// (Where the writer's sync failed, this one may not try again. A file system with a journal stops altogether then;
+// in others the next link changes the same directory, which is written anew.)
 func (e *Engine) catchUp() error {
 	err := e.follow(&e.state)
 	for try := 0; try < 5 && errors.Is(err, store.ErrCorrupt); try++ { // others may just remove files
@@ -32,8 +32,8 @@ func (e *Engine) catchUp() error {
 	return err
 }
 
-// follow applies the files after s. A process that looks for file N+1, and then finds N still there, has not missed it:
-// N is removed first. Nor was it a bogus one, which takes the number of a file that was removed (see publish). Another
+// follow applies the files after s. A process that finds no file N+1, and then finds N still there, has not missed N+1: N
+// is removed first. Nor was N a bogus file, which takes the number of a file that was removed (see publish). Another
 // file N will not do, so heads are compared, which also shows files that were put back.
 func (e *Engine) follow(s *state) error {
 	for {

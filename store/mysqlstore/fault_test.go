@@ -19,17 +19,17 @@ import (
 
 // TestLostReply: the request arrives and the reply does not. That is an error, and the swap is not repeated.
 func TestLostReply(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	where := newURL(server)
 	direct := prepared(t, where)
-	proxy := newProxy(t, server)
-	e := open(t, through(t, proxy.Addr().String(), where))
+	proxy := startProxy(t, server)
+	e := open(t, through(t, proxy.Addr(), where))
 	before := put(t, e, "a", "1")
-	proxy.cut.Store(true)
+	proxy.LoseReply("")
 	if a, err := e.Swap(t.Context(), entry("a", "1"), entry("a", "2")); err == nil {
 		t.Fatalf("Swap without a reply: %+v", a)
 	}
-	if !proxy.lost.Load() {
+	if !proxy.Lost() {
 		t.Error("no reply was lost")
 	}
 	waitUntil(t, func() bool { // it may still be under way
@@ -43,20 +43,20 @@ func TestLostReply(t *testing.T) {
 
 // TestRoundTrips: each call makes one.
 func TestRoundTrips(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	where := newURL(server)
 	put(t, prepared(t, where), "meta", "m")
-	proxy := newProxy(t, server)
-	e := open(t, through(t, proxy.Addr().String(), where))
+	proxy := startProxy(t, server)
+	e := open(t, through(t, proxy.Addr(), where))
 	put(t, e, "a", "1")
-	before := proxy.requests.Load()
+	before := proxy.Requests()
 	for _, value := range []string{"2", "3"} {
 		_, err := e.Swap(t.Context(), append(entry("a", "1"), entry("meta", "m")...), entry("a", value)) // takes effect the first time
 		must(t, err)
 	}
 	_, err := e.Read(t.Context(), []string{"meta"}, store.Page{To: "z", Limit: 5})
 	must(t, err)
-	if got := proxy.requests.Load() - before; got != 3 {
+	if got := proxy.Requests() - before; got != 3 {
 		t.Errorf("%d round trips for three calls", got)
 	}
 }
@@ -73,7 +73,7 @@ func status(t testing.TB, server *servers.MySQL, name string) int {
 // TestDeadlocks: of calls that each expect the absence of what the other one puts, which the server can only
 // serve by giving one up, one takes effect, and none fails.
 func TestDeadlocks(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	e := prepared(t, newURL(server))
 	before := status(t, server, "Innodb_deadlocks")
 	for round := range 40 {
@@ -194,7 +194,7 @@ func TestServerDown(t *testing.T) {
 
 // TestCallersDatabase: New works with connections of the caller's, says what they lack, and leaves them open.
 func TestCallersDatabase(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	d, _, _, err := parseURL(server.URL())
 	must(t, err)
 	for _, able := range []bool{true, false} {

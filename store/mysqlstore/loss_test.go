@@ -14,23 +14,9 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 	"github.com/randflake/randflake/store/storetest/servers"
 )
-
-// lineages checks that each of several places has another lineage.
-type lineages map[string]string
-
-func (l lineages) wantNew(t *testing.T, what string, e *Engine) {
-	t.Helper()
-	got, seen := read(t, e, "a")
-	if got != "1" {
-		t.Errorf("%s: the entry is %q: the test shows nothing", what, got)
-	}
-	if other, found := l[seen.Lineage]; found || len(seen.Lineage) > 200 {
-		t.Errorf("%s: lineage %s, as %s", what, seen.Lineage, other)
-	}
-	l[seen.Lineage] = what
-}
 
 // at returns where the same table is on another server.
 func at(server *servers.MySQL, where string) string {
@@ -47,8 +33,8 @@ func TestRestoredDump(t *testing.T) {
 	if made := do(t, server, "SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_name = '"+e.config.Table+"'"); fmt.Sprint(first.Time.Unix()) <= made {
 		t.Errorf("Swap at %v, in a table made in second %s: a dump restored in that second would not show", first.Time, made)
 	}
-	lineages := lineages{}
-	lineages.wantNew(t, "original", e)
+	lineages := storetest.Lineages{}
+	lineages.WantNew(t, "original", e)
 	dump, err := server.Dump()
 	must(t, err)
 	var last store.Answer
@@ -56,7 +42,7 @@ func TestRestoredDump(t *testing.T) {
 		last = put(t, e, "a", "2")
 	}
 	do(t, server, dump)
-	lineages.wantNew(t, "restored", e)
+	lineages.WantNew(t, "restored", e)
 	if swapped := put(t, e, "b", "1"); swapped.Position >= last.Position {
 		t.Errorf("position %d after the dump was restored, %d before", swapped.Position, last.Position)
 	}
@@ -75,8 +61,8 @@ func TestFailover(t *testing.T) {
 	where := newURL(first)
 	e := prepared(t, where)
 	put(t, e, "a", "1")
-	lineages := lineages{}
-	lineages.wantNew(t, "first", e)
+	lineages := storetest.Lineages{}
+	lineages.WantNew(t, "first", e)
 	before := put(t, e, "a", "1")
 	for _, end := range []func() error{first.Stop, first.Kill} {
 		must(t, end())
@@ -98,7 +84,7 @@ func TestFailover(t *testing.T) {
 			}
 		}
 		must(t, replica.ReplicaOf(nil))
-		lineages.wantNew(t, fmt.Sprint("promoted, ", i), open(t, at(replica, where)))
+		lineages.WantNew(t, fmt.Sprint("promoted, ", i), open(t, at(replica, where)))
 	}
 	if _, seen := read(t, e, "a"); lineages[seen.Lineage] != "promoted, 1" {
 		t.Errorf("a handle from before: lineage %s, want that of %v", seen.Lineage, lineages)
@@ -119,8 +105,8 @@ func TestOlderCopy(t *testing.T) {
 	server := ownServer(t)
 	e := prepared(t, newURL(server))
 	put(t, e, "a", "1")
-	lineages := lineages{}
-	lineages.wantNew(t, "original", e)
+	lineages := storetest.Lineages{}
+	lineages.WantNew(t, "original", e)
 	must(t, server.Stop())
 	older := filepath.Join(server.Dir(), "older")
 	copyData(t, server.Data(), older)
@@ -133,7 +119,7 @@ func TestOlderCopy(t *testing.T) {
 	must(t, os.RemoveAll(server.Data()))
 	must(t, os.Rename(older, server.Data()))
 	must(t, server.Start())
-	lineages.wantNew(t, "copy", e)
+	lineages.WantNew(t, "copy", e)
 	if seen := put(t, e, "a", "1"); seen.Position >= newer.Position {
 		t.Errorf("older copy: position %d, %d before", seen.Position, newer.Position)
 	}
@@ -142,7 +128,7 @@ func TestOlderCopy(t *testing.T) {
 // TestPosition: it grows with each swap that takes effect, for all handles, by the end of it. Other calls write nothing, and
 // leave it 0.
 func TestPosition(t *testing.T) {
-	where := newURL(sharedServer(t))
+	where := newURL(shared)
 	handles := []*Engine{prepared(t, where), open(t, where)}
 	last := uint64(0)
 	for i := range 20 {

@@ -8,48 +8,26 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 
+// shared is the server of all tests that leave it as it is. Each has a table of its own.
 var (
-	sharedDir string
-	started   *servers.MySQL // by shared
-	tables    atomic.Int64
+	shared *servers.MySQL
+	tables atomic.Int64
 )
 
-// shared returns the server that tests share which leave it as it is. Each has a table of its own.
-var shared = sync.OnceValues(func() (*servers.MySQL, error) {
-	var err error
-	started, err = servers.StartMySQL(filepath.Join(sharedDir, "mysql"), "--max-connections=500")
-	return started, err
-})
-
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "mysqlstore")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	sharedDir = dir
-	code := m.Run()
-	if started != nil {
-		started.Kill()
-	}
-	os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(servers.Share(m, &shared, func(dir string) (*servers.MySQL, error) {
+		return servers.StartMySQL(filepath.Join(dir, "mysql"), "--max-connections=500")
+	}))
 }
 
-func sharedServer(t testing.TB) *servers.MySQL {
-	t.Helper()
-	server, err := shared()
-	must(t, err)
-	return server
-}
+var entry, put, read = storetest.Entry, storetest.Put, storetest.Get
 
 // ownServer starts a server that the test may kill and change.
 func ownServer(t testing.TB, args ...string) *servers.MySQL {
@@ -109,24 +87,11 @@ func prepared(t testing.TB, where string) *Engine {
 	return e
 }
 
-func entry(name, value string) []store.Entry {
-	return []store.Entry{{Name: name, Value: []byte(value)}}
-}
-
-// put puts an entry whatever it was.
-func put(t testing.TB, e *Engine, name, value string) store.Answer {
+// startProxy returns a proxy to a server.
+func startProxy(t testing.TB, server *servers.MySQL) *servers.Proxy {
 	t.Helper()
-	a, err := e.Swap(t.Context(), nil, entry(name, value))
-	if err != nil || !a.Swapped {
-		t.Fatalf("Swap: %+v, %v", a, err)
-	}
-	return a
-}
-
-// read reads an entry.
-func read(t testing.TB, e *Engine, name string) (string, store.Evidence) {
-	t.Helper()
-	a, err := e.Read(t.Context(), []string{name}, store.Page{})
+	proxy, err := servers.StartProxy(server.Addr())
 	must(t, err)
-	return string(a.Named[0].Value), a.Evidence
+	t.Cleanup(proxy.Close)
+	return proxy
 }

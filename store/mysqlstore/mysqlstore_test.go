@@ -11,11 +11,11 @@ import (
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 
-func TestEngine(t *testing.T) { storetest.Run(t, startOn(sharedServer(t))) }
+func TestEngine(t *testing.T) { storetest.Run(t, startOn(shared)) }
 
 func TestLeases(t *testing.T) {
 	t.Parallel()
-	leasetest.Run(t, leasetest.OnEngine(startOn(sharedServer(t))))
+	leasetest.Run(t, leasetest.OnEngine(startOn(shared)))
 }
 
 // startOn returns what makes a table for a test, and opens handles on it.

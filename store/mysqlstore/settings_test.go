@@ -74,7 +74,7 @@ func TestOddDefaults(t *testing.T) {
 
 // TestOldServer: the server is taken for one of an older version.
 func TestOldServer(t *testing.T) {
-	e := open(t, newURL(sharedServer(t)))
+	e := open(t, newURL(shared))
 	var unsafe string
 	must(t, e.db.QueryRow("SELECT "+strings.ReplaceAll(unsafeSQL(seldom), "M!100600", "M!990000")).Scan(&unsafe))
 	if !strings.Contains(unsafe, "server version is 1") || !strings.Contains(unsafe, "want MariaDB 10.6") {
@@ -93,7 +93,7 @@ func as(t testing.TB, where, user string) string {
 
 // TestPrivileges: SELECT, INSERT and UPDATE do for all but making the table.
 func TestPrivileges(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	where := newURL(server)
 	table := tableOf(where)
 	do(t, server, "CREATE USER "+table+" IDENTIFIED BY 'sesame'; GRANT SELECT, INSERT, UPDATE, CREATE ON randflake."+table+" TO "+table)
@@ -112,7 +112,7 @@ func TestPrivileges(t *testing.T) {
 
 // TestURLErrors: each says what is wrong, and none shows a password.
 func TestURLErrors(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	u, err := url.Parse(server.URL())
 	must(t, err)
 	password, _ := u.User.Password()
@@ -175,7 +175,7 @@ func TestURLParameters(t *testing.T) {
 
 // TestCreate: the URL's way from nothing to a store, and to the one that is there.
 func TestCreate(t *testing.T) {
-	where := newURL(sharedServer(t)) + "&space=one"
+	where := newURL(shared) + "&space=one"
 	s, err := Create(t.Context(), where, store.ForNewSecret())
 	must(t, err)
 	must(t, s.Close())

@@ -3,15 +3,17 @@
 package pgstore
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 func TestEngine(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
 		where := newURL(server)
 		return func(t *testing.T) store.Engine { return open(t, where) }
@@ -19,7 +21,7 @@ func TestEngine(t *testing.T) {
 }
 
 func TestLeases(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	leasetest.Run(t, leasetest.OnEngine(func(t *testing.T) func(t *testing.T) store.Engine {
 		where := newURL(server)
 		return func(t *testing.T) store.Engine { return open(t, where) }
@@ -28,10 +30,12 @@ func TestLeases(t *testing.T) {
 
 // TestPgBouncer: a pooler gives each transaction another of three sessions.
 func TestPgBouncer(t *testing.T) {
-	server := sharedServer(t)
-	addr := startPgBouncer(t, server)
+	server := shared
+	pooler, err := servers.StartPgBouncer(filepath.Join(t.TempDir(), "pooler"), server, 3)
+	must(t, err)
+	t.Cleanup(func() { pooler.Kill() })
 	storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
-		where := through(t, addr, newURL(server))
+		where := through(t, pooler.Addr(), newURL(server))
 		return func(t *testing.T) store.Engine { return open(t, where) }
 	})
 }

@@ -138,20 +138,22 @@ func TestCrashInTheMiddle(t *testing.T) {
 
 // TestLostReply: the request arrives and the reply does not. That is an error, and the swap is not repeated.
 func TestLostReply(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	where := newURL(server)
 	direct := prepared(t, where)
 	run(t, server, "CREATE TABLE "+direct.of("log")+" (n int)",
 		"CREATE FUNCTION "+direct.of("note")+"() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO "+direct.of("log")+" VALUES (1); RETURN NULL; END'",
 		"CREATE TRIGGER note AFTER INSERT OR UPDATE ON "+direct.of("entries")+" FOR EACH ROW EXECUTE FUNCTION "+direct.of("note")+"()")
-	proxy := newProxy(t, server)
-	e := open(t, through(t, proxy.Addr().String(), where))
+	proxy, err := servers.StartProxy(server.Addr())
+	must(t, err)
+	defer proxy.Close()
+	e := open(t, through(t, proxy.Addr(), where))
 	put(t, e, "a", "1")
-	proxy.cut.Store(true)
+	proxy.LoseReply(".swap($1")
 	if a, err := e.Swap(t.Context(), entry("a", "1"), entry("a", "2")); err == nil {
 		t.Fatalf("Swap without a reply: %+v", a)
 	}
-	if proxy.cut.Load() {
+	if !proxy.Lost() {
 		t.Error("no reply was lost")
 	}
 	wantValue(t, "the reply was lost", direct, "a", "2")
@@ -183,7 +185,7 @@ func waitUntil(t testing.TB, server *servers.Postgres, query string) {
 
 // TestCancelledWhileWaiting: a call that the server holds up ends with its context.
 func TestCancelledWhileWaiting(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	e := prepared(t, newURL(server))
 	put(t, e, "a", "1")
 	tx, err := session(t, server).Begin(t.Context())
@@ -209,7 +211,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 
 // TestFailedCommit: what a call returned is nothing before its commit has succeeded.
 func TestFailedCommit(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	e := prepared(t, newURL(server))
 	run(t, server,
 		"CREATE FUNCTION "+e.of("fail")+"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not today'; END $$",

@@ -12,37 +12,23 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 	"github.com/randflake/randflake/store/storetest/servers"
 )
-
-// lineages checks that each of several places has another lineage.
-type lineages map[string]string
-
-func (l lineages) wantNew(t *testing.T, what string, e *Engine) {
-	t.Helper()
-	got, seen := read(t, e, "a")
-	if got != "1" {
-		t.Errorf("%s: the entry is %q: the test shows nothing", what, got)
-	}
-	if other, found := l[seen.Lineage]; found || len(seen.Lineage) > 200 {
-		t.Errorf("%s: lineage %s, as %s", what, seen.Lineage, other)
-	}
-	l[seen.Lineage] = what
-}
 
 // TestRestoredDump: a dump that is restored in place of the original, in the original's database, has another
 // lineage, also for sessions that knew that.
 func TestRestoredDump(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	e := prepared(t, newURL(server))
 	put(t, e, "a", "1")
-	lineages := lineages{}
-	lineages.wantNew(t, "original", e)
+	lineages := storetest.Lineages{}
+	lineages.WantNew(t, "original", e)
 	file := filepath.Join(t.TempDir(), "dump")
 	tool(t, "pg_dump", "-d", server.URL(), "-n", e.schema, "-f", file)
 	run(t, server, "DROP SCHEMA "+e.schema+" CASCADE")
 	tool(t, "psql", "-d", server.URL(), "-v", "ON_ERROR_STOP=1", "-f", file)
-	lineages.wantNew(t, "restored", e)
+	lineages.WantNew(t, "restored", e)
 
 	run(t, server, "CREATE TABLE copy AS TABLE "+e.of("entries"), "DROP TABLE "+e.of("entries"))
 	if _, err := e.Read(t.Context(), nil, store.Page{}); !errors.Is(err, store.ErrNoStore) {
@@ -51,7 +37,7 @@ func TestRestoredDump(t *testing.T) {
 	ddl, err := DDL(e.schema)
 	must(t, err)
 	run(t, server, ddl, "INSERT INTO "+e.of("entries")+" TABLE copy", "DROP TABLE copy")
-	lineages.wantNew(t, "table made anew", e)
+	lineages.WantNew(t, "table made anew", e)
 }
 
 // tool runs one of PostgreSQL's programs.
@@ -68,17 +54,17 @@ func tool(t *testing.T, name string, args ...string) {
 
 // TestCopiedDatabase: a copy within the same cluster has another lineage though its table has the same OID.
 func TestCopiedDatabase(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	original := fmt.Sprintf("original_%d", schemas.Add(1))
 	run(t, server, "CREATE DATABASE "+original)
 	where := strings.Replace(newURL(server), "/postgres?", "/"+original+"?", 1)
 	e := prepared(t, where)
 	put(t, e, "a", "1")
-	lineages := lineages{}
-	lineages.wantNew(t, "original", e)
+	lineages := storetest.Lineages{}
+	lineages.WantNew(t, "original", e)
 	must(t, e.Close()) // nobody may use what is copied
 	run(t, server, "CREATE DATABASE copy_"+original+" TEMPLATE "+original)
-	lineages.wantNew(t, "copy", open(t, strings.Replace(where, "/"+original+"?", "/copy_"+original+"?", 1)))
+	lineages.WantNew(t, "copy", open(t, strings.Replace(where, "/"+original+"?", "/copy_"+original+"?", 1)))
 }
 
 // TestFailover promotes a standby, which may lack what the primary acknowledged, and then goes back to the first
@@ -89,8 +75,8 @@ func TestFailover(t *testing.T) {
 	where := newURL(first)
 	e := prepared(t, where)
 	put(t, e, "a", "1")
-	lineages := lineages{}
-	lineages.wantNew(t, "first", e)
+	lineages := storetest.Lineages{}
+	lineages.WantNew(t, "first", e)
 	_, before := read(t, e, "a")
 	must(t, first.Stop())
 	must(t, first.Start())
@@ -110,7 +96,7 @@ func TestFailover(t *testing.T) {
 			t.Errorf("Prepare on a standby: %v, want ErrUnsafe", err)
 		}
 		must(t, standby.Promote())
-		lineages.wantNew(t, fmt.Sprintf("promoted after %d", len(lineages)), onStandby)
+		lineages.WantNew(t, fmt.Sprintf("promoted after %d", len(lineages)), onStandby)
 		return standby
 	}
 	second := promoted(first)
@@ -141,7 +127,7 @@ func TestOlderCopy(t *testing.T) {
 
 // TestPosition: it grows with each swap, for all handles, by the end of it.
 func TestPosition(t *testing.T) {
-	where := newURL(sharedServer(t))
+	where := newURL(shared)
 	one, two := prepared(t, where), open(t, where)
 	last := uint64(0)
 	for i := range 20 {

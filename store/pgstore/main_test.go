@@ -8,50 +8,29 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 
+// shared is the server of all tests that leave it as it is. Each has a schema of its own.
 var (
-	sharedDir string
-	started   *servers.Postgres // by shared
-	schemas   atomic.Int64
+	shared  *servers.Postgres
+	schemas atomic.Int64
 )
 
-// shared returns the server that tests share which leave it as it is. Each has a schema of its own.
-var shared = sync.OnceValues(func() (*servers.Postgres, error) {
-	var err error
-	started, err = servers.StartPostgres(filepath.Join(sharedDir, "pg"), map[string]string{"max_connections": "300"})
-	return started, err
-})
-
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "pgstore")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	sharedDir = dir
-	code := m.Run()
-	if started != nil {
-		started.Kill()
-	}
-	os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(servers.Share(m, &shared, func(dir string) (*servers.Postgres, error) {
+		return servers.StartPostgres(filepath.Join(dir, "pg"), map[string]string{"max_connections": "300"})
+	}))
 }
 
-func sharedServer(t testing.TB) *servers.Postgres {
-	t.Helper()
-	server, err := shared()
-	must(t, err)
-	return server
-}
+var entry, put = storetest.Entry, storetest.Put
 
 // ownServer starts a server that the test may kill and change.
 func ownServer(t testing.TB, config map[string]string) *servers.Postgres {
@@ -119,20 +98,6 @@ func prepared(t testing.TB, where string) *Engine {
 	e := open(t, where)
 	must(t, e.Prepare(t.Context()))
 	return e
-}
-
-func entry(name, value string) []store.Entry {
-	return []store.Entry{{Name: name, Value: []byte(value)}}
-}
-
-// put puts an entry whatever it was.
-func put(t testing.TB, e *Engine, name, value string) store.Answer {
-	t.Helper()
-	a, err := e.Swap(t.Context(), nil, entry(name, value))
-	if err != nil || !a.Swapped {
-		t.Fatalf("Swap: %+v, %v", a, err)
-	}
-	return a
 }
 
 // read reads an entry, again while connections are those to a server that died.

@@ -56,8 +56,8 @@ func begin(ctx context.Context, url string, options []store.Option, how func(con
 	return s, err
 }
 
-// New returns an Engine on the database of pool, which its Close leaves open. Unlike those of Open it does not notice
-// when a person cancels a commit that waits for synchronous standbys.
+// New returns an Engine on the database of pool, which its Close leaves open. Unlike those of Open it does not
+// notice when somebody cancels a commit that waits for synchronous standbys.
 func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Engine, error) {
 	e := &Engine{pool: pool, schema: cmp.Or(config.Schema, "randflake")}
 	if _, err := DDL(e.schema); err != nil {
@@ -96,8 +96,8 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	return e.explain("prepare", err)
 }
 
-// DDL returns the statements that make schema, its table and functions, for databases where no program may do so. To
-// run them again is safe, and brings the functions up to date. It fails when schema is no name for one.
+// DDL returns the statements that make schema, its table and functions, where no program may do so.
+// To run them again is safe, and brings the functions up to date. It fails when schema is no name for one.
 func DDL(schema string) (string, error) {
 	schema = cmp.Or(schema, "randflake")
 	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`).MatchString(schema) { // needs no more than quotes in SQL
@@ -144,7 +144,7 @@ func parseURL(text string) (pool *pgxpool.Config, config Config, options []store
 			return nil, config, nil, fmt.Errorf("unknown parameter %q: want schema, space, recovery, or one that pgx knows", name)
 		}
 	}
-	// When a person cancels a commit that waits for standbys, the server only warns.
+	// When somebody cancels a commit that waits for standbys, the server only warns.
 	pool.ConnConfig.OnNotice = func(c *pgconn.PgConn, n *pgconn.Notice) {
 		if n.Routine == "SyncRepWaitForLSN" {
 			c.CustomData()[notReplicated] = n.Message

@@ -22,7 +22,7 @@ import (
 
 // TestStore opens and creates stores by URL.
 func TestStore(t *testing.T) {
-	where := newURL(sharedServer(t)) + "&space=numbers"
+	where := newURL(shared) + "&space=numbers"
 	if _, err := Open(t.Context(), where); !errors.Is(err, store.ErrNoStore) {
 		t.Errorf("Open of nothing: %v, want ErrNoStore", err)
 	}
@@ -44,7 +44,7 @@ func TestStore(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	pool, err := pgxpool.New(t.Context(), sharedServer(t).URL())
+	pool, err := pgxpool.New(t.Context(), shared.URL())
 	must(t, err)
 	defer pool.Close()
 	e, err := New(t.Context(), pool, Config{Schema: fmt.Sprintf("of_a_pool_%d", schemas.Add(1))})
@@ -63,7 +63,7 @@ func TestNew(t *testing.T) {
 
 // TestPrepareInParallel: many may make the schema at once.
 func TestPrepareInParallel(t *testing.T) {
-	where := newURL(sharedServer(t))
+	where := newURL(shared)
 	var wg sync.WaitGroup
 	for range 12 {
 		wg.Go(func() {
@@ -83,7 +83,7 @@ func TestPrepareInParallel(t *testing.T) {
 
 // TestNoDeadlock: swaps of overlapping sets of entries, in any order, expected and put, only wait for each other.
 func TestNoDeadlock(t *testing.T) {
-	where := newURL(sharedServer(t)) + "&pool_max_conns=8"
+	where := newURL(shared) + "&pool_max_conns=8"
 	handles := []*Engine{prepared(t, where), open(t, where), open(t, where), open(t, where)}
 	var swapped atomic.Int64
 	var wg sync.WaitGroup
@@ -118,7 +118,7 @@ func TestNoDeadlock(t *testing.T) {
 // TestExpectingSharesTheLock: swaps that only expect an entry don't wait for each other, those that put it
 // wait for them, and nobody waits for other entries.
 func TestExpectingSharesTheLock(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	e := prepared(t, newURL(server))
 	put(t, e, "meta", "m")
 	tx, err := session(t, server).Begin(t.Context())
@@ -151,7 +151,7 @@ func TestExpectingSharesTheLock(t *testing.T) {
 
 // TestReadOneMoment: a read of many entries sees all that a swap put, or nothing of it, in names and page.
 func TestReadOneMoment(t *testing.T) {
-	e := prepared(t, newURL(sharedServer(t)))
+	e := prepared(t, newURL(shared))
 	names := make([]string, store.MaxEntries)
 	for i := range names {
 		names[i] = fmt.Sprintf("%03d", i)
@@ -272,7 +272,7 @@ func TestCost(t *testing.T) {
 
 // TestSchemaNames: any name that can be quoted safely will do, and others are refused.
 func TestSchemaNames(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	for _, name := range []string{"SELECT", "A", "a", "with-dash", strings.Repeat("x", 63)} {
 		e := prepared(t, withSchema(server, name))
 		put(t, e, "a", "1")

@@ -95,5 +95,5 @@ BEGIN
     reached := pg_current_wal_insert_lsn() - '0/0'; -- the record of the commit comes next
 END $$;
 
--- Whoever changes what the functions take, return or mean raises this, and has the old ones dropped.
+-- A change of what the functions take, return or mean raises this number, so that Prepare drops the old ones.
 COMMENT ON FUNCTION @schema.swap IS '@revision';

@@ -65,7 +65,7 @@ func wantRefused(t *testing.T, what, where string, e *Engine) {
 
 // TestRevision: functions of another revision are refused, and DDL brings them up to date.
 func TestRevision(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	where := newURL(server)
 	e := prepared(t, where)
 	put(t, e, "a", "1")
@@ -81,10 +81,10 @@ func TestRevision(t *testing.T) {
 	wantValue(t, "up to date", open(t, where), "a", "1")
 }
 
-// TestPrivileges: who may create makes the table, and another role, with no more than the grants that DDL names,
-// creates the store. So does one that owns the schema and may create no other.
+// TestPrivileges: a role that may create tables makes the table, and another role, with no more than the grants that DDL
+// names, creates the store. So does one that owns the schema and may create no other.
 func TestPrivileges(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	where := newURL(server)
 	schema, err := SchemaOf(where)
 	must(t, err)

@@ -16,7 +16,7 @@ import (
 
 // TestURLErrors: each says what is wrong, and none shows a password.
 func TestURLErrors(t *testing.T) {
-	server := sharedServer(t)
+	server := shared
 	u, err := url.Parse(server.URL())
 	must(t, err)
 	password, _ := u.User.Password()

@@ -45,11 +45,7 @@ if fields + names > 0 and not (counts and fields == names + 1) then
 end
 if operation == 'prepare' then return answer(redis.call('HINCRBY', ENTRIES, '#swaps', 0), 0) end
 if operation == 'read' then
-  if #ARGV > 5 then
-    for i, value in ipairs(redis.call('HMGET', ENTRIES, unpack(ARGV, 6))) do
-      named[2 * i - 1], named[2 * i] = ARGV[5 + i], value
-    end
-  end
+  for i = 6, #ARGV do add(named, ARGV[i]) end
   for _, name in ipairs(ARGV[5] == '0' and {} or redis.call('ZRANGE', NAMES, '[' .. ARGV[3], '(' .. ARGV[4], 'BYLEX', 'LIMIT', 0, ARGV[5])) do
     if not add(page, name) then return {err = 'CORRUPT there is a name without an entry, ' .. name} end
   end
@@ -66,9 +62,8 @@ end
 redis.call('PERSIST', ENTRIES)
 redis.call('PERSIST', NAMES)
 for i = put, #ARGV, 2 do
-  if redis.call('HSET', ENTRIES, ARGV[i], ARGV[i + 1]) == 1 then
-    redis.call('ZADD', NAMES, 0, ARGV[i])
-  end
+  redis.call('HSET', ENTRIES, ARGV[i], ARGV[i + 1])
+  redis.call('ZADD', NAMES, 0, ARGV[i])
 end
 -- Written even if it adds 0: WAIT waits for what this client wrote, and so for what was found.
 return answer(redis.call('HINCRBY', ENTRIES, '#swaps', swapped), swapped)

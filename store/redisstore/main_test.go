@@ -22,23 +22,11 @@ import (
 var shared *servers.Redis
 
 func TestMain(m *testing.M) {
-	os.Exit(withServer(m))
+	logging.Disable() // the client's, of connections that fail as they should
+	os.Exit(servers.Share(m, &shared, func(dir string) (*servers.Redis, error) { return servers.StartRedis(dir) }))
 }
 
-func withServer(m *testing.M) int {
-	logging.Disable() // the client's, of connections that fail as they should
-	dir, err := os.MkdirTemp("", "redisstore")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	if shared, err = servers.StartRedis(dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer shared.Kill()
-	return m.Run()
-}
+var entry, put, read = storetest.Entry, storetest.Put, storetest.Get
 
 // startServer starts a server that ends with the test.
 func startServer(t testing.TB, args ...string) *servers.Redis {
@@ -74,29 +62,6 @@ func prepare(t testing.TB, server *servers.Redis, config Config) *Engine {
 	e := connect(t, server, config)
 	mustDo(t, e.Prepare(t.Context()))
 	return e
-}
-
-func entry(name, value string) []store.Entry {
-	return []store.Entry{{Name: name, Value: []byte(value)}}
-}
-
-// put makes a Swap that must take effect.
-func put(t testing.TB, e *Engine, name, value string) store.Answer {
-	t.Helper()
-	a, err := e.Swap(t.Context(), nil, entry(name, value))
-	mustDo(t, err)
-	if !a.Swapped {
-		t.Fatal("not swapped")
-	}
-	return a
-}
-
-// read returns what is there under a name, "" for nothing, and the evidence.
-func read(t testing.TB, e *Engine, name string) (string, store.Evidence) {
-	t.Helper()
-	a, err := e.Read(t.Context(), []string{name}, store.Page{})
-	mustDo(t, err)
-	return string(a.Named[0].Value), a.Evidence
 }
 
 // waitFor waits until what the servers do by themselves is done.

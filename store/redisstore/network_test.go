@@ -1,82 +1,44 @@
 package redisstore
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
-// A wire is a connection that counts round trips, and that can lose replies.
-type wire struct {
-	net.Conn
-	*wires
-	wrote bool // something was sent since the last reply
-}
-
-type wires struct {
-	trips atomic.Int64
-	lose  atomic.Bool // cut the connection once the server has carried out the next swap, before its reply is seen
-	cut   atomic.Int64
-}
-
-// on returns an engine that reaches the server through w.
-func (w *wires) on(t *testing.T, addr string, config Config) *Engine {
+// through returns a proxy to the server, and an engine that reaches it that way.
+func through(t *testing.T, addr string, config Config) (*servers.Proxy, *Engine) {
 	t.Helper()
-	dialer := net.Dialer{}
-	client := redis.NewClient(&redis.Options{
-		Addr: addr, ContextTimeoutEnabled: true,
-		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, addr)
-			return &wire{Conn: conn, wires: w}, err
-		},
-	})
+	proxy, err := servers.StartProxy(addr)
+	mustDo(t, err)
+	t.Cleanup(proxy.Close)
+	client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ContextTimeoutEnabled: true})
 	t.Cleanup(func() { client.Close() })
 	e, err := New(t.Context(), client, config)
 	mustDo(t, err)
 	mustDo(t, e.Prepare(t.Context()))
-	return e
-}
-
-func (w *wire) Write(b []byte) (int, error) {
-	if !w.wrote {
-		w.wrote = true
-		w.trips.Add(1)
-	}
-	n, err := w.Conn.Write(b)
-	if w.lose.Load() && strings.Contains(string(b), "\r\nswap\r\n") {
-		w.cut.Add(1)
-		w.Conn.Read(make([]byte, 1)) // the server has done it
-		w.Conn.Close()
-	}
-	return n, err
-}
-
-func (w *wire) Read(b []byte) (int, error) {
-	w.wrote = false
-	return w.Conn.Read(b)
+	return proxy, e
 }
 
 // TestOneRoundTrip: each call sends one request, once Redis knows the scripts, and another when it forgot them.
 func TestOneRoundTrip(t *testing.T) {
 	server := startServer(t)
-	w := new(wires)
-	e := w.on(t, server.Addr(), Config{})
+	proxy, e := through(t, server.Addr(), Config{})
 	swap := func() { put(t, e, "a", "1") }
 	for _, tt := range []struct {
 		name  string
@@ -88,9 +50,9 @@ func TestOneRoundTrip(t *testing.T) {
 		{"Swap of a forgotten script", 2, func() { mustDo(t, newClient(t, server).ScriptFlush(t.Context()).Err()); swap() }},
 		{"Swap again", 1, swap},
 	} {
-		before := w.trips.Load()
+		before := proxy.Requests()
 		tt.call()
-		if got := w.trips.Load() - before; got != tt.trips {
+		if got := proxy.Requests() - before; got != tt.trips {
 			t.Errorf("%s: %d round trips, want %d", tt.name, got, tt.trips)
 		}
 	}
@@ -98,15 +60,13 @@ func TestOneRoundTrip(t *testing.T) {
 
 // TestLostReply: a Swap takes effect once, also with a client that sends again what failed.
 func TestLostReply(t *testing.T) {
-	w := new(wires)
-	e := w.on(t, shared.Addr(), newPlace())
+	proxy, e := through(t, shared.Addr(), newPlace())
 	before := put(t, e, "a", "1")
-	w.lose.Store(true)
+	proxy.LoseReply("\r\nswap\r\n")
 	_, err := e.Swap(t.Context(), entry("a", "1"), entry("a", "2"))
-	w.lose.Store(false)
 	wantError(t, "Swap", err, nil)
-	if value, now := read(t, e, "a"); value != "2" || now.Position != before.Position+1 || w.cut.Load() != 1 {
-		t.Errorf("%q, %+v after %d lost replies, want 2, and one swap more than %+v", value, now, w.cut.Load(), before.Evidence)
+	if value, now := read(t, e, "a"); value != "2" || now.Position != before.Position+1 || !proxy.Lost() {
+		t.Errorf("%q, %+v, reply lost %v: want 2, and one swap more than %+v", value, now, proxy.Lost(), before.Evidence)
 	}
 }
 
@@ -125,13 +85,10 @@ func TestClients(t *testing.T) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	cert, key := selfSigned(t, t.TempDir())
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := servers.FreePort()
 	mustDo(t, err)
-	addr := l.Addr().String()
-	_, port, _ := net.SplitHostPort(addr)
-	mustDo(t, l.Close())
-	startServer(t, "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)
-	url := "rediss://" + addr
+	startServer(t, "--tls-port", fmt.Sprint(port), "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)
+	url := fmt.Sprintf("rediss://127.0.0.1:%d", port)
 	_, err = Create(t.Context(), url)
 	wantError(t, "unknown authority", err, nil, "certificate")
 	_, err = Create(t.Context(), url+"?ca="+cert)

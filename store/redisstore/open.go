@@ -69,7 +69,7 @@ func parseURL(raw string) (c Config, client *redis.Options, options []store.Opti
 	if err != nil {
 		return c, nil, nil, err
 	}
-	var wrong [7]error
+	var wrong [6]error
 	if query.Has("durability") && query.Has("recovery") {
 		wrong[0] = errors.New("durability=everysec with recovery=trusted: a crash loses up to a second, so it can't be trusted: drop one of the two")
 	}
@@ -85,10 +85,9 @@ func parseURL(raw string) (c Config, client *redis.Options, options []store.Opti
 	c.EverySecond, wrong[3] = store.TakeWord(query, "durability", "everysec")
 	options, wrong[4] = store.TakeOptions(query)
 	files, err := storetls.Take(query)
-	wrong[5] = err
 	u.RawQuery = query.Encode()
-	client, wrong[6] = redis.ParseURL(u.String())
-	if err := cmp.Or(wrong[:]...); err != nil {
+	client, wrong[5] = redis.ParseURL(u.String())
+	if err := cmp.Or(append(wrong[:], err)...); err != nil {
 		return c, nil, nil, fmt.Errorf("redisstore: want redis://, rediss:// or unix://: %w", err)
 	}
 	client.TLSConfig = cmp.Or(files, client.TLSConfig) // so they turn TLS on, also in redis://

@@ -219,7 +219,7 @@ func TestCluster(t *testing.T) {
 		there := do(to, "CLUSTER", "MYID")
 		do(to, "CLUSTER", "SETSLOT", slot, "IMPORTING", do(from, "CLUSTER", "MYID"))
 		do(from, "CLUSTER", "SETSLOT", slot, "MIGRATING", there)
-		do(from, append([]string{"MIGRATE", "127.0.0.1", port(to.Addr()), `""`, "0", "5000", "KEYS"}, e.keys...)...)
+		do(from, append([]string{"MIGRATE", "127.0.0.1", port(to.Addr()), "", "0", "5000", "KEYS"}, e.keys...)...)
 		do(to, "CLUSTER", "SETSLOT", slot, "NODE", there)
 		do(from, "CLUSTER", "SETSLOT", slot, "NODE", there)
 		var a store.Answer

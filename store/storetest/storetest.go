@@ -101,7 +101,7 @@ func anything(most int, names []string) func(*player) Call {
 	}
 }
 
-// underMeta is one of several calls that expect the same entry, which one of them replaces.
+// underMeta is a call of one of several players who all expect an entry that one of them replaces.
 func underMeta(p *player) Call {
 	if own := fmt.Sprint("own/", p.who); p.who > 0 {
 		return p.swap(own, "meta", own)

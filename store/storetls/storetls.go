@@ -1,5 +1,5 @@
-// Package storetls reads what an engine's URL says of TLS. It is apart from package store so that programs that keep
-// everything in a directory do without the network.
+// Package storetls reads what an engine's URL says of TLS. It is apart from package store so that a program which
+// keeps everything in a directory has no network code.
 package storetls
 
 import (

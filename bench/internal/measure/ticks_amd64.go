@@ -2,7 +2,7 @@
 
 package measure
 
-import "github.com/randflake/randflake/internal/tsc"
+import "github.com/randflake/randflake/internal/testing/tsc"
 
 // Clock names what Ticks reads.
 const Clock = "the time-stamp counter"

@@ -20,7 +20,7 @@ type Checker struct {
 	seen      *seen
 	history   leasetest.History
 	releases  []release
-	owners    map[lease.Token]string // who acquired with it
+	owners    map[lease.Token]string // the worker that acquired with it
 	calls     []*call
 	losses    []interval
 	restart   int64

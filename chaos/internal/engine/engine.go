@@ -9,6 +9,10 @@ import (
 
 	"github.com/randflake/randflake/chaos/internal/broken"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/etcdstore"
+	"github.com/randflake/randflake/store/mysqlstore"
+	"github.com/randflake/randflake/store/pgstore"
+	"github.com/randflake/randflake/store/redisstore"
 )
 
 // An Engine is running, for one run of one fault, and holds a store that was created for a new secret.
@@ -65,27 +69,12 @@ type Clocked interface {
 
 var (
 	_ Server  = (*Memory)(nil)
-	_ Server  = (*Etcd)(nil)
-	_ Server  = (*MySQL)(nil)
-	_ Server  = (*Redis)(nil)
-	_ Server  = (*Postgres)(nil)
-	_ Stalled = (*Etcd)(nil)
-	_ Stalled = (*MySQL)(nil)
-	_ Stalled = (*Redis)(nil)
-	_ Stalled = (*Postgres)(nil)
 	_ Copied  = (*Memory)(nil)
+	_ Clocked = (*Memory)(nil)
 	_ Copied  = (*File)(nil)
 	_ Copied  = (*Etcd)(nil)
 	_ Copied  = (*MySQL)(nil)
 	_ Copied  = (*Redis)(nil)
-	_ Linked  = (*Etcd)(nil)
-	_ Linked  = (*MySQL)(nil)
-	_ Linked  = (*Redis)(nil)
-	_ Linked  = (*Postgres)(nil)
-	_ Clocked = (*Memory)(nil)
-	_ Clocked = (*MySQL)(nil)
-	_ Clocked = (*Redis)(nil)
-	_ Clocked = (*Postgres)(nil)
 )
 
 // A Setup says what to start an engine with.
@@ -108,10 +97,10 @@ type dialer struct {
 
 var dialers = map[string]dialer{
 	"file":     {openFile, createFile, connectFile},
-	"etcd":     {etcdOpen, etcdCreate, connectEtcd},
-	"redis":    {redisOpen, redisCreate, connectRedis},
-	"mysql":    {mysqlOpen, mysqlCreate, connectMySQL},
-	"postgres": {postgresOpen, postgresCreate, connectPostgres},
+	"etcd":     {etcdstore.Open, etcdstore.Create, connectEtcd},
+	"redis":    {redisstore.Open, redisstore.Create, connectRedis},
+	"mysql":    {mysqlstore.Open, mysqlstore.Create, connectMySQL},
+	"postgres": {pgstore.Open, pgstore.Create, connectPostgres},
 	"unix":     {openMemory, createMemory, connectMemory},
 }
 
@@ -158,8 +147,8 @@ func Connect(ctx context.Context, url string) (store.Engine, error) {
 	return d.connect(ctx, url)
 }
 
-// create creates a store at url and closes it.
-func create(ctx context.Context, url string, options ...store.Option) error {
+// Create creates a store at an Engine's URL.
+func Create(ctx context.Context, url string, options ...store.Option) error {
 	d, err := dialerOf(url)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ type File struct {
 // StartFile creates a store in a directory.
 func StartFile(ctx context.Context, s Setup) (Engine, error) {
 	f := &File{Dir: filepath.Join(s.Dir, "leases"), limits: s.Limits}
-	return f, create(ctx, f.URL(), forNew(s)...)
+	return f, Create(ctx, f.URL(), forNew(s)...)
 }
 
 // ErrNotPermitted says that the user may not do what it takes to start an engine.
@@ -42,7 +42,7 @@ func StartFileOnSmallDisk(ctx context.Context, s Setup) (Engine, error) {
 		return nil, fmt.Errorf("engine: mount a small disk: %w", err)
 	}
 	f := &File{Dir: filepath.Join(s.Dir, "leases"), limits: s.Limits, mount: s.Dir}
-	return f, create(ctx, f.URL(), forNew(s)...)
+	return f, Create(ctx, f.URL(), forNew(s)...)
 }
 
 func openFile(_ context.Context, url string, options ...store.Option) (*store.Store, error) {
@@ -111,7 +111,7 @@ func (f *File) CreateAnew() error {
 	if err := os.RemoveAll(f.Dir); err != nil {
 		return err
 	}
-	return create(context.Background(), f.URL(), store.WithLimits(f.limits))
+	return Create(context.Background(), f.URL(), store.WithLimits(f.limits))
 }
 
 // FillDisk leaves no space on a small disk.

@@ -39,7 +39,7 @@ func StartMemory(ctx context.Context, s Setup) (_ Engine, err error) {
 	if err := m.Restart(); err != nil {
 		return m, err
 	}
-	err = create(ctx, m.URL(), forNew(s)...)
+	err = Create(ctx, m.URL(), forNew(s)...)
 	m.durable = m.memory.Snapshot()
 	return m, err
 }

@@ -15,10 +15,9 @@ import (
 
 // A MySQL is a MariaDB server.
 type MySQL struct {
-	server *servers.MySQL
-	link   *Link
-	clock  *Clock // nil if the server has the machine's
-	dump   string // what Copy made
+	served[*servers.MySQL]
+	timed
+	dump string // what Copy made
 }
 
 // StartMySQL starts a server.
@@ -38,10 +37,8 @@ func StartMySQL(ctx context.Context, s Setup) (_ Engine, err error) {
 	if m.link, err = newLink(m.server.Addr()); err != nil {
 		return m, err
 	}
-	return m, create(ctx, m.URL(), forNew(s)...)
+	return m, Create(ctx, m.URL(), forNew(s)...)
 }
-
-var mysqlOpen, mysqlCreate = mysqlstore.Open, mysqlstore.Create
 
 func connectMySQL(ctx context.Context, text string) (store.Engine, error) {
 	u, err := url.Parse(text)
@@ -61,20 +58,7 @@ func connectMySQL(ctx context.Context, text string) (store.Engine, error) {
 }
 
 // URL implements Engine.
-func (m *MySQL) URL() string {
-	u, err := url.Parse(m.server.URL())
-	if err != nil {
-		panic("engine: URL of the server: " + err.Error())
-	}
-	u.Host = m.link.Address()
-	return u.String()
-}
-
-// Clock implements Clocked.
-func (m *MySQL) Clock() *Clock { return m.clock }
-
-// Link implements Linked.
-func (m *MySQL) Link() *Link { return m.link }
+func (m *MySQL) URL() string { return m.through(m.server.URL()).String() }
 
 // Stop implements Engine.
 func (m *MySQL) Stop() {
@@ -85,18 +69,6 @@ func (m *MySQL) Stop() {
 		m.server.Kill()
 	}
 }
-
-// Crash implements Server.
-func (m *MySQL) Crash() error { return m.server.Kill() }
-
-// Restart implements Server.
-func (m *MySQL) Restart() error { return m.server.Start() }
-
-// Pause implements Stalled.
-func (m *MySQL) Pause() error { return m.server.Pause() }
-
-// Resume implements Stalled.
-func (m *MySQL) Resume() error { return m.server.Resume() }
 
 // Copy implements Copied. It takes a dump, as most backups are.
 func (m *MySQL) Copy() (err error) {

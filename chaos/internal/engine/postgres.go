@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/url"
 	"path/filepath"
 	"time"
 
@@ -18,28 +16,18 @@ import (
 
 // A Postgres is a server, which backups can be made of, and a pooler where one is asked for.
 type Postgres struct {
+	served[*servers.Postgres]
+	timed
 	dir    string
-	server *servers.Postgres
-	backup *servers.Postgres // nil if there is none
-	pooler *pooler           // nil if there is none
-	link   *Link
-	clock  *Clock // nil if the server has the machine's
-	query  string // of the URL, in addition
+	backup *servers.Postgres  // nil if there is none
+	pooler *servers.PgBouncer // nil if there is none
+	query  string             // of the URL, in addition
 }
 
-// StartPostgres starts a server.
-func StartPostgres(ctx context.Context, s Setup) (Engine, error) {
-	return startPostgres(ctx, s, false, "")
-}
-
-// StartTrustedPostgres starts a server whose failovers and recoveries lose nothing, by its operator's word.
-func StartTrustedPostgres(ctx context.Context, s Setup) (Engine, error) {
-	return startPostgres(ctx, s, false, "recovery=trusted")
-}
-
-// StartPooledPostgres starts a server with PgBouncer before it, in transaction mode.
-func StartPooledPostgres(ctx context.Context, s Setup) (Engine, error) {
-	return startPostgres(ctx, s, true, "")
+// StartPostgres returns a Start of a server, with PgBouncer before it, in transaction mode, if pooled, and a URL with a
+// query.
+func StartPostgres(pooled bool, query string) Start {
+	return func(ctx context.Context, s Setup) (Engine, error) { return startPostgres(ctx, s, pooled, query) }
 }
 
 func startPostgres(ctx context.Context, s Setup, pooled bool, query string) (_ Engine, err error) {
@@ -54,22 +42,18 @@ func startPostgres(ctx context.Context, s Setup, pooled bool, query string) (_ E
 	if p.server, err = servers.StartPostgresIn(environ, filepath.Join(s.Dir, "server"), nil); err != nil {
 		return p, err
 	}
-	port := p.server.Port()
+	addr := p.server.Addr()
 	if pooled {
-		if p.pooler, err = startPooler(filepath.Join(s.Dir, "pooler"), p.server); err != nil {
+		if p.pooler, err = servers.StartPgBouncer(filepath.Join(s.Dir, "pooler"), p.server, 20); err != nil {
 			return p, err
 		}
-		port = p.pooler.port
+		addr = p.pooler.Addr()
 	}
-	if p.link, err = newLink(local(port)); err != nil {
+	if p.link, err = newLink(addr); err != nil {
 		return p, err
 	}
-	return p, create(ctx, p.URL(), forNew(s)...)
+	return p, Create(ctx, p.URL(), forNew(s)...)
 }
-
-func local(port int) string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(port)) }
-
-var postgresOpen, postgresCreate = pgstore.Open, pgstore.Create
 
 func connectPostgres(ctx context.Context, url string) (store.Engine, error) {
 	pool, err := pgxpool.New(ctx, url)
@@ -81,20 +65,10 @@ func connectPostgres(ctx context.Context, url string) (store.Engine, error) {
 
 // URL implements Engine.
 func (p *Postgres) URL() string {
-	u, err := url.Parse(p.server.URL())
-	if err != nil {
-		panic("engine: URL of the server: " + err.Error())
-	}
-	u.Host = p.link.Address()
+	u := p.through(p.server.URL())
 	u.RawQuery += "&" + p.query
 	return u.String()
 }
-
-// Clock implements Clocked.
-func (p *Postgres) Clock() *Clock { return p.clock }
-
-// Link implements Linked.
-func (p *Postgres) Link() *Link { return p.link }
 
 // Stop implements Engine.
 func (p *Postgres) Stop() {
@@ -102,7 +76,7 @@ func (p *Postgres) Stop() {
 		p.link.close()
 	}
 	if p.pooler != nil {
-		p.pooler.child.Kill()
+		p.pooler.Kill()
 	}
 	for _, server := range []*servers.Postgres{p.server, p.backup} {
 		if server != nil {
@@ -110,18 +84,6 @@ func (p *Postgres) Stop() {
 		}
 	}
 }
-
-// Crash implements Server.
-func (p *Postgres) Crash() error { return p.server.Kill() }
-
-// Restart implements Server.
-func (p *Postgres) Restart() error { return p.server.Start() }
-
-// Pause implements Stalled.
-func (p *Postgres) Pause() error { return p.server.Pause() }
-
-// Resume implements Stalled.
-func (p *Postgres) Resume() error { return p.server.Resume() }
 
 // Backup copies the running server.
 func (p *Postgres) Backup(asStandby bool) (err error) {
@@ -173,11 +135,13 @@ func (p *Postgres) RestoreBackup(asStandby bool) error {
 		}
 	}
 	p.server, p.backup = p.backup, p.server
-	return p.link.Lead(local(p.server.Port()))
+	return p.link.Lead(p.server.Addr())
 }
 
 // RestartPooler kills the pooler, and starts it again.
 func (p *Postgres) RestartPooler() error {
-	p.pooler.child.Kill()
-	return p.pooler.start()
+	if err := p.pooler.Kill(); err != nil {
+		return err
+	}
+	return p.pooler.Start()
 }

@@ -15,13 +15,12 @@ import (
 
 // A Redis is a primary, which can get a replica.
 type Redis struct {
+	served[*servers.Redis]
+	timed
 	dir     string
 	limits  store.Limits
-	primary *servers.Redis
 	replica *servers.Redis // nil if there is none
-	link    *Link
-	clock   *Clock // nil if the servers have the machine's
-	query   string // of the URL
+	query   string         // of the URL
 	args    []string
 }
 
@@ -41,7 +40,7 @@ func startRedis(ctx context.Context, s Setup, query string, args ...string) (_ E
 	if r.clock, err = newClock(s.Clocked, s.Dir); err != nil {
 		return r, err
 	}
-	if r.primary, err = r.start("primary"); err != nil {
+	if r.server, err = r.start("primary"); err != nil {
 		return r, err
 	}
 	if strings.Contains(query, "replicas=1") {
@@ -49,10 +48,10 @@ func startRedis(ctx context.Context, s Setup, query string, args ...string) (_ E
 			return r, err
 		}
 	}
-	if r.link, err = newLink(r.primary.Addr()); err != nil {
+	if r.link, err = newLink(r.server.Addr()); err != nil {
 		return r, err
 	}
-	return r, create(ctx, r.URL(), forNew(s)...)
+	return r, Create(ctx, r.URL(), forNew(s)...)
 }
 
 func (r *Redis) start(name string) (*servers.Redis, error) {
@@ -66,8 +65,6 @@ func (r *Redis) start(name string) (*servers.Redis, error) {
 	}
 	return servers.StartRedisIn(environ, dir, r.args...)
 }
-
-var redisOpen, redisCreate = redisstore.Open, redisstore.Create
 
 func connectRedis(ctx context.Context, url string) (store.Engine, error) {
 	base, query, _ := strings.Cut(url, "?")
@@ -86,35 +83,17 @@ func connectRedis(ctx context.Context, url string) (store.Engine, error) {
 // URL implements Engine.
 func (r *Redis) URL() string { return "redis://" + r.link.Address() + r.query }
 
-// Clock implements Clocked.
-func (r *Redis) Clock() *Clock { return r.clock }
-
-// Link implements Linked.
-func (r *Redis) Link() *Link { return r.link }
-
 // Stop implements Engine.
 func (r *Redis) Stop() {
 	if r.link != nil {
 		r.link.close()
 	}
-	for _, server := range []*servers.Redis{r.primary, r.replica} {
+	for _, server := range []*servers.Redis{r.server, r.replica} {
 		if server != nil {
 			server.Kill()
 		}
 	}
 }
-
-// Crash implements Server.
-func (r *Redis) Crash() error { return r.primary.Kill() }
-
-// Restart implements Server.
-func (r *Redis) Restart() error { return r.primary.Start() }
-
-// Pause implements Stalled.
-func (r *Redis) Pause() error { return r.primary.Pause() }
-
-// Resume implements Stalled.
-func (r *Redis) Resume() error { return r.primary.Resume() }
 
 // PauseReplica stops the replica's process, and ResumeReplica lets it go on.
 func (r *Redis) PauseReplica() error { return r.replica.Pause() }
@@ -127,7 +106,7 @@ func (r *Redis) Attach() (err error) {
 	if r.replica, err = r.start("replica"); err != nil {
 		return err
 	}
-	return r.replica.ReplicaOf(r.primary)
+	return r.replica.ReplicaOf(r.server)
 }
 
 // Replicate starts a replica and waits until it has all data; then the replica hears no more of the primary.
@@ -140,7 +119,7 @@ func (r *Redis) Replicate() error {
 
 // Promote kills the primary and makes the replica, with what it has, the one that workers reach.
 func (r *Redis) Promote() error {
-	if err := r.primary.Kill(); err != nil {
+	if err := r.server.Kill(); err != nil {
 		return err
 	}
 	if err := r.replica.Resume(); err != nil {
@@ -155,8 +134,8 @@ func (r *Redis) FailOver() error {
 	if err := r.replica.ReplicaOf(nil); err != nil {
 		return err
 	}
-	r.primary, r.replica = r.replica, r.primary
-	return r.link.Lead(r.primary.Addr())
+	r.server, r.replica = r.replica, r.server
+	return r.link.Lead(r.server.Addr())
 }
 
 // Follow makes the server that is not the primary its replica, and starts it if it does not run.
@@ -164,38 +143,38 @@ func (r *Redis) Follow() error {
 	if err := r.replica.Start(); err != nil {
 		return err
 	}
-	return r.replica.ReplicaOf(r.primary)
+	return r.replica.ReplicaOf(r.server)
 }
 
 // Detach ends the server that is not the primary.
 func (r *Redis) Detach() error { return r.replica.Kill() }
 
 // Replication returns what the primary says of replication.
-func (r *Redis) Replication() (string, error) { return r.primary.Do("INFO", "replication") }
+func (r *Redis) Replication() (string, error) { return r.server.Do("INFO", "replication") }
 
 // CreateAnew does what the store's errors advise when all keys are gone.
 func (r *Redis) CreateAnew() error {
-	return create(context.Background(), r.URL(), store.WithLimits(r.limits))
+	return Create(context.Background(), r.URL(), store.WithLimits(r.limits))
 }
 
 // FlushAll removes all keys.
 func (r *Redis) FlushAll() error {
-	_, err := r.primary.Do("FLUSHALL")
+	_, err := r.server.Do("FLUSHALL")
 	return err
 }
 
 // Copy implements Copied. The data are the append-only file.
 func (r *Redis) Copy() error {
-	if err := r.primary.Pause(); err != nil {
+	if err := r.server.Pause(); err != nil {
 		return err
 	}
-	defer r.primary.Resume()
+	defer r.server.Resume()
 	return os.CopyFS(r.copy(), os.DirFS(r.appendOnly()))
 }
 
 // Restore implements Copied.
 func (r *Redis) Restore() error {
-	if err := r.primary.Kill(); err != nil {
+	if err := r.server.Kill(); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(r.appendOnly()); err != nil {
@@ -204,8 +183,8 @@ func (r *Redis) Restore() error {
 	if err := os.Rename(r.copy(), r.appendOnly()); err != nil {
 		return err
 	}
-	return r.primary.Start()
+	return r.server.Start()
 }
 
-func (r *Redis) appendOnly() string { return filepath.Join(r.primary.Dir(), "appendonlydir") }
+func (r *Redis) appendOnly() string { return filepath.Join(r.server.Dir(), "appendonlydir") }
 func (r *Redis) copy() string       { return filepath.Join(r.dir, "copy") }

@@ -126,7 +126,7 @@ var losses = []Fault{
 		Stores: []string{Postgres},
 		Script: synchronousStandby,
 		May:    cutOff,
-		Start:  engine.StartTrustedPostgres,
+		Start:  engine.StartPostgres(false, "recovery=trusted"),
 	},
 	{
 		Name:   "redis-trusted",
@@ -155,7 +155,7 @@ var losses = []Fault{
 		Stores: []string{Postgres},
 		Script: pooled,
 		May:    cutOff,
-		Start:  engine.StartPooledPostgres,
+		Start:  engine.StartPostgres(true, ""),
 	},
 }
 
@@ -171,12 +171,12 @@ func leaderKill(w *world.World) {
 	}
 }
 
-// An order says who finds first that a store lost data.
+// An order says which worker finds first that a store lost data.
 type order bool
 
 const (
 	newFirst  order = true
-	liveFirst order = false // where only those who saw the data before can tell
+	liveFirst order = false // where only workers that saw the data before can tell
 )
 
 // oldCopy loses leases that have all nodes and have not ended, and finds out what becomes of them.

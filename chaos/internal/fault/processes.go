@@ -104,7 +104,7 @@ func pause(w *world.World) {
 		victim, others := w.Choose(workers)
 		heir := outlive(w, victim)
 		w.During(append(others[1:], heir), func() {
-			others[0].Close() // who makes room
+			others[0].Close() // which makes room
 			victim.Resume()
 			w.Await(victim.Name+" moves to other nodes", func() bool { return !victim.Shares(heir) })
 			w.Recover(victim, heir)
@@ -142,7 +142,7 @@ func staleRelease(w *world.World) {
 	})
 }
 
-// Clones hold half of all nodes, so that whoever loses them finds no others.
+// Clones hold half of all nodes, so that a worker that loses them finds no others.
 const half = 1 << 16
 
 // cloned starts two workers, and a copy of one of them.

@@ -15,7 +15,7 @@ type Event struct {
 	At   int64 `json:"at"`   // CLOCK_MONOTONIC, in ns
 	Kind Kind  `json:"kind"` // which of the other fields are set depends on it
 
-	Worker string `json:"worker,omitempty"` // Start: who writes
+	Worker string `json:"worker,omitempty"` // Start: the name of the worker that writes
 	Pid    int    `json:"pid,omitempty"`    // Start
 	Text   string `json:"text,omitempty"`   // Note: whatever is worth knowing
 

@@ -33,7 +33,7 @@ type Page struct {
 }
 
 // Map maps the page in the file at path, which it creates if there is none. The mapping stays until
-// the process ends: it is one page, and unmapping it would race with whoever still counts.
+// the process ends: it is one page, and unmapping it would race with goroutines that still count.
 func Map(path string) (*Page, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/randflake/randflake/chaos/internal/child"
 	"github.com/randflake/randflake/chaos/internal/page"
 	"github.com/randflake/randflake/chaos/internal/worker"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
-// A Process is one worker process, from its start to its end. Whoever starts it again gets another one.
+// A Process is one worker process, from its start to its end. Starting it again makes another one.
 type Process struct {
 	Name string // "worker-3"
 	*page.Page
 
 	world  *World
 	config worker.Config
-	child  *child.Child
+	child  *servers.Process
 	wanted bool // whether it was told to go
 }
 
@@ -49,7 +49,7 @@ func (w *World) launch(c worker.Config, off int64) *Process {
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for the harness
-	p.child, err = child.Start(cmd)
+	p.child, err = servers.StartProcess(cmd)
 	w.Must(err)
 	w.processes = append(w.processes, p)
 	return p
@@ -72,7 +72,7 @@ func (p *Process) Quit() {
 // Close makes the process close, and waits until it has.
 func (p *Process) Close() {
 	p.Quit()
-	p.world.Await(p.Name+" closes", p.child.Gone)
+	p.world.Await(p.Name+" closes", p.child.Ended)
 	if err := p.child.Err(); err != nil {
 		p.world.Fail("%s: %v", p.Name, err)
 	}

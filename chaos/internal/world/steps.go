@@ -110,7 +110,7 @@ func (w *World) Await(what string, done func() bool) {
 // sound ends the script if a worker ended that was not told to.
 func (w *World) sound() {
 	for _, p := range w.processes {
-		if p.child.Gone() && !p.wanted {
+		if p.child.Ended() && !p.wanted {
 			w.Fail("%s ended by itself: %v: %s", p.Name, p.child.Err(), p.lastWords())
 		}
 	}

@@ -147,7 +147,7 @@ func (w *World) Play(script func(*World)) (err error) {
 	w.sound()
 	var left []*Process
 	for _, p := range w.processes {
-		if !p.child.Gone() {
+		if !p.child.Ended() {
 			left = append(left, p)
 		}
 	}

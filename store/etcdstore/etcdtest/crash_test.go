@@ -7,8 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/etcdstore/etcdtest"
 )
@@ -97,42 +95,6 @@ func (c *counters) check(final map[string]string) error {
 	return errors.Join(broken...)
 }
 
-// startProcesses runs every member in a process of its own.
-func startProcesses(t *testing.T, c *etcdtest.Cluster) []*etcdtest.Process {
-	t.Helper()
-	servers := make([]*etcdtest.Process, len(c.Members))
-	var wg sync.WaitGroup
-	for i, m := range c.Members {
-		wg.Go(func() {
-			var err error
-			if servers[i], err = m.StartProcess(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
-	return servers
-}
-
-// leader returns the index of the member that leads.
-func leader(t *testing.T, client *clientv3.Client) (index int) {
-	t.Helper()
-	eventually(t, "find the leader", func(ctx context.Context) error {
-		for i, endpoint := range client.Endpoints() {
-			status, err := client.Status(ctx, endpoint)
-			if err == nil && status.Leader == status.Header.MemberId {
-				index = i
-				return nil
-			}
-		}
-		return errors.New("no member leads")
-	})
-	return index
-}
-
 // TestLeaderKilled kills the process of the leader in the middle of many swaps, again and again. No swap that was
 // acknowledged is lost, and none takes effect twice.
 func TestLeaderKilled(t *testing.T) {
@@ -140,8 +102,7 @@ func TestLeaderKilled(t *testing.T) {
 	for _, members := range []int{1, 3} {
 		t.Run(fmt.Sprint(members), func(t *testing.T) {
 			t.Parallel()
-			cluster := newCluster(t, members, nil)
-			servers := startProcesses(t, cluster)
+			cluster := startCluster(t, members, nil)
 			client := clientOf(t, cluster)
 			c := newCounters(newEngine(t, client, ""))
 			_, before := read(t, c.engine, "a")
@@ -154,13 +115,18 @@ func TestLeaderKilled(t *testing.T) {
 			}
 			for range 3 {
 				c.wait(100)
-				first := leader(t, client)
-				servers[first].Kill()
+				var leader *etcdtest.Member
+				eventually(t, "find the leader", func(ctx context.Context) (err error) {
+					leader, err = cluster.Leader(ctx)
+					return err
+				})
+				if err := leader.Kill(); err != nil {
+					t.Fatal(err)
+				}
 				if members > 1 {
 					c.wait(100) // the majority goes on
 				}
-				var err error
-				if servers[first], err = cluster.Members[first].StartProcess(); err != nil {
+				if err := leader.Start(); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -180,11 +146,6 @@ func TestLeaderKilled(t *testing.T) {
 			}
 			if _, after := read(t, c.engine, "a"); after.Lineage != before.Lineage || after.Position <= before.Position {
 				t.Errorf("a crash looks like a loss: %+v, then %+v", before, after)
-			}
-			for _, server := range servers {
-				if err := server.Stop(); err != nil {
-					t.Errorf("server: %v", err)
-				}
 			}
 		})
 	}

@@ -1,26 +1,28 @@
+//go:build unix
+
 // Package etcdtest runs etcd for tests: etcd's own server, of one member or several, on free ports
-// of this machine, with its data in a directory of the caller's.
+// of this machine, each member in a process of its own, with its data in a directory of the caller's.
 //
-// A [Cluster] runs inside the process. [Member.StartProcess] runs a member in a process of
-// its own, which can be killed.
+// The processes are those of the test's own program, which calls [Main] for that.
 package etcdtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
-// A Cluster is some members that run inside this process, on the same ports and data for as long
-// as the Cluster lives.
+// A Cluster is some members, which keep their ports and data for as long as the Cluster lives.
 type Cluster struct{ Members []*Member }
 
-// TLS names the files, in PEM format, by which members prove who they are to their clients.
+// TLS names the files, in PEM format and by absolute paths, by which members prove who they are to their clients.
 type TLS struct {
 	Cert, Key string
 
@@ -35,19 +37,22 @@ func New(dir string, members int, tls *TLS) (*Cluster, error) {
 	if tls != nil {
 		protocol = "https"
 	}
-	ports, err := freePorts(2 * members)
-	if err != nil {
-		return nil, err
-	}
 	c := &Cluster{}
 	var initial []string
 	for i := range members {
+		name := fmt.Sprintf("m%d", i)
+		server, err := servers.New("etcd", filepath.Join(dir, name), nil)
+		if err != nil {
+			return nil, err
+		}
+		peer, err := servers.FreePort()
+		if err != nil {
+			return nil, err
+		}
 		m := &Member{
-			Name:   fmt.Sprintf("m%d", i),
-			Dir:    filepath.Join(dir, fmt.Sprintf("m%d", i)),
-			Client: fmt.Sprintf("%s://127.0.0.1:%d", protocol, ports[2*i]),
-			Peer:   fmt.Sprintf("http://127.0.0.1:%d", ports[2*i+1]),
-			TLS:    tls,
+			Server: server, Name: name, Data: filepath.Join(server.Dir(), "data"), TLS: tls,
+			Client: protocol + "://" + server.Addr(),
+			Peer:   fmt.Sprintf("http://127.0.0.1:%d", peer),
 		}
 		c.Members = append(c.Members, m)
 		initial = append(initial, m.Name+"="+m.Peer)
@@ -58,48 +63,53 @@ func New(dir string, members int, tls *TLS) (*Cluster, error) {
 	return c, nil
 }
 
-// Start starts every member that does not run, and returns when all serve clients.
-func (c *Cluster) Start() error {
-	errs := make([]error, len(c.Members))
-	var wg sync.WaitGroup
-	for i, m := range c.Members {
-		wg.Go(func() { errs[i] = m.Start() })
+// each calls do for all members at the same time, and returns all errors.
+func (c *Cluster) each(do func(*Member) error) error {
+	errs := make(chan error)
+	for _, m := range c.Members {
+		go func() { errs <- do(m) }()
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	var all error
+	for range c.Members {
+		all = errors.Join(all, <-errs)
+	}
+	return all
 }
 
-// Stop stops every member that runs. Start lets them go on with the same data.
-func (c *Cluster) Stop() {
-	var wg sync.WaitGroup
-	for _, m := range c.Members {
-		wg.Go(m.Stop)
-	}
-	wg.Wait()
+// Start starts every member that does not run, and returns when all serve clients.
+func (c *Cluster) Start() error { return c.each((*Member).Start) }
+
+// Stop ends every member that runs, in good order. Start lets them go on with the same data.
+func (c *Cluster) Stop() error { return c.each(func(m *Member) error { return m.Stop() }) }
+
+// Kill ends every member that runs, as a crash does.
+func (c *Cluster) Kill() error { return c.each(func(m *Member) error { return m.Kill() }) }
+
+// Pause stops the processes of all members that run, as machines do that stall, until Resume.
+func (c *Cluster) Pause() error { return c.each(func(m *Member) error { return m.Pause() }) }
+
+// Resume makes the processes go on.
+func (c *Cluster) Resume() error { return c.each(func(m *Member) error { return m.Resume() }) }
+
+// Copy stops the cluster, copies its data to dir and starts it again.
+func (c *Cluster) Copy(dir string) error {
+	return c.offline(func(m *Member) error { return os.CopyFS(filepath.Join(dir, m.Name), os.DirFS(m.Data)) })
 }
 
 // Restore stops the cluster, puts the copy in dir, which Copy made, in place of its data, and starts
 // it again.
 func (c *Cluster) Restore(dir string) error {
-	c.Stop()
-	for _, m := range c.Members {
-		if err := os.RemoveAll(m.Dir); err != nil {
-			return err
-		}
-		if err := os.CopyFS(m.Dir, os.DirFS(filepath.Join(dir, m.Name))); err != nil {
-			return err
-		}
-	}
-	return c.Start()
+	return c.offline(func(m *Member) error {
+		return errors.Join(os.RemoveAll(m.Data), os.CopyFS(m.Data, os.DirFS(filepath.Join(dir, m.Name))))
+	})
 }
 
-// Copy stops the cluster, copies its data to dir and starts it again.
-func (c *Cluster) Copy(dir string) error {
-	c.Stop()
-	for _, m := range c.Members {
-		if err := os.CopyFS(filepath.Join(dir, m.Name), os.DirFS(m.Dir)); err != nil {
-			return err
-		}
+func (c *Cluster) offline(do func(*Member) error) error {
+	if err := c.Stop(); err != nil {
+		return err
+	}
+	if err := c.each(do); err != nil {
+		return err
 	}
 	return c.Start()
 }
@@ -108,25 +118,30 @@ func (c *Cluster) Copy(dir string) error {
 func (c *Cluster) Hosts() string {
 	var hosts []string
 	for _, m := range c.Members {
-		hosts = append(hosts, m.Host())
+		hosts = append(hosts, m.Addr())
 	}
 	return strings.Join(hosts, ",")
 }
 
-// freePorts returns ports that nobody listens on. They lie below those that systems give to
-// connections, so that a member which is stopped for a while finds its own free again.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for try := 0; len(ports) < n; try++ {
-		if try == 1000 {
-			return nil, errors.New("etcdtest: found no free ports between 20000 and 32000")
+// Leader returns the member that leads, of a cluster without TLS.
+func (c *Cluster) Leader(ctx context.Context) (*Member, error) {
+	var errs error
+	for _, m := range c.Members {
+		leads, err := m.leads(ctx)
+		if leads {
+			return m, nil
 		}
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(12000)))
-		if err != nil {
-			continue
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		errs = errors.Join(errs, err)
 	}
-	return ports, nil
+	return nil, errors.Join(errors.New("etcdtest: no member leads"), errs)
+}
+
+func (m *Member) leads(ctx context.Context) (bool, error) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{m.Client}, Context: ctx})
+	if err != nil {
+		return false, err
+	}
+	defer client.Close()
+	status, err := client.Status(ctx, m.Client)
+	return err == nil && status.Leader == status.Header.MemberId, err
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/etcdstore"
 	"github.com/randflake/randflake/store/etcdstore/etcdtest"
+	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // shared is a cluster of one member for all tests that leave its server alone. Each test has a prefix of
@@ -23,25 +25,13 @@ var shared *etcdtest.Cluster
 
 func TestMain(m *testing.M) {
 	etcdtest.Main()
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "etcdstore")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	if shared, err = etcdtest.New(dir, 1, nil); err == nil {
-		err = shared.Start()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer shared.Stop()
-	return m.Run()
+	os.Exit(servers.Share(m, &shared, func(dir string) (*etcdtest.Cluster, error) {
+		c, err := etcdtest.New(dir, 1, nil)
+		if err == nil {
+			err = c.Start()
+		}
+		return c, err
+	}))
 }
 
 var prefixes atomic.Int64
@@ -60,7 +50,7 @@ func startCluster(t *testing.T, members int, tls *etcdtest.TLS) *etcdtest.Cluste
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Stop)
+	t.Cleanup(func() { c.Kill() })
 	return c
 }
 
@@ -103,23 +93,7 @@ func newEngine(t testing.TB, client *clientv3.Client, prefix string) *etcdstore.
 	return e
 }
 
-// put puts an entry, whatever it was before, and returns the answer.
-func put(t testing.TB, e store.Engine, name, value string) store.Answer {
-	t.Helper()
-	answer, err := e.Swap(t.Context(), nil, entries(name, value))
-	if err != nil || !answer.Swapped {
-		t.Fatalf("put %s: swapped %v, %v", name, answer.Swapped, err)
-	}
-	return answer
-}
-
-// entries returns one entry as a list; without a value there is no such entry.
-func entries(name, value string) []store.Entry {
-	if value == "" {
-		return []store.Entry{{Name: name}}
-	}
-	return []store.Entry{{Name: name, Value: []byte(value)}}
-}
+var put, entries = storetest.Put, storetest.Entry
 
 // read reads an entry as soon as etcd can be reached.
 func read(t testing.TB, e store.Engine, name string) (value string, evidence store.Evidence) {

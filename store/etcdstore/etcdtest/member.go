@@ -1,42 +1,78 @@
+//go:build unix
+
 package etcdtest
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/url"
-	"strings"
-	"time"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
+
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // A Member is one server of a cluster.
 type Member struct {
+	*servers.Server `json:"-"`
+
 	Name    string
-	Dir     string // its data
+	Data    string // directory
 	Client  string // URL that it serves clients at
 	Peer    string // URL that it serves the other members at
 	Cluster string // all members, as name=peer,name=peer
 	TLS     *TLS   // nil for none
-
-	server *embed.Etcd // nil while it does not run in this process
 }
 
-// Host returns the address for clients, as host:port.
-func (m *Member) Host() string {
-	_, host, _ := strings.Cut(m.Client, "://")
-	return host
-}
+// variable is the environment variable that makes Main run the member which it describes.
+const variable = "ETCDTEST_MEMBER"
 
-// readyIn is how long a member may take until it serves clients, which is when it has found a
-// leader.
-const readyIn = time.Minute
+// readyLine is what a process says when its member serves clients.
+const readyLine = "etcdtest: ready"
 
-// Start runs the member inside this process, and returns when it serves clients. It does nothing
-// when it runs already.
+// Start runs this program again, as a process in which [Main] runs the member, and returns when that serves
+// clients, for which a majority must run. It does nothing when the member runs already.
 func (m *Member) Start() error {
-	if m.server != nil {
-		return nil
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("etcdtest: %w", err)
+	}
+	description, _ := json.Marshal(m) // nothing but strings
+	cmd := exec.Command(exe)
+	cmd.Env = []string{variable + "=" + string(description)}
+	return m.Launch(cmd, func() bool {
+		said, _ := os.ReadFile(m.Log())
+		return bytes.Contains(said, []byte(readyLine))
+	})
+}
+
+// Main must be the first thing that a program which uses this package does, in main or TestMain.
+// In a process that Start made it runs the member until SIGTERM, and does not return. In any other
+// it returns at once.
+func Main() {
+	description, ok := os.LookupEnv(variable)
+	if !ok {
+		return
+	}
+	if err := foreground(description); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func foreground(description string) error {
+	over := make(chan os.Signal, 1)
+	signal.Notify(over, syscall.SIGTERM)
+	var m Member
+	if err := json.Unmarshal([]byte(description), &m); err != nil {
+		return fmt.Errorf("etcdtest: environment variable %s: %w", variable, err)
 	}
 	config, err := m.config()
 	if err != nil {
@@ -46,34 +82,24 @@ func (m *Member) Start() error {
 	if err != nil {
 		return fmt.Errorf("etcdtest: %s: %w", m.Name, err)
 	}
+	defer server.Close()
 	select {
 	case <-server.Server.ReadyNotify():
-		m.server = server
+		fmt.Println(readyLine)
+	case <-over:
 		return nil
-	case err = <-server.Err():
-	case <-time.After(readyIn):
-		err = fmt.Errorf("not ready in %v: do the other members run?", readyIn)
 	}
-	server.Close()
-	return fmt.Errorf("etcdtest: %s: %w", m.Name, err)
-}
-
-// Stop stops the member, in good order. It does nothing when it does not run in this process.
-func (m *Member) Stop() {
-	if m.server != nil {
-		m.server.Close()
-		m.server = nil
+	select {
+	case <-over:
+		return nil
+	case err := <-server.Err():
+		return fmt.Errorf("etcdtest: %s: %w", m.Name, err)
 	}
-}
-
-// Leads reports whether the member runs in this process and is the leader.
-func (m *Member) Leads() bool {
-	return m.server != nil && m.server.Server.Leader() == m.server.Server.MemberID()
 }
 
 func (m *Member) config() (*embed.Config, error) {
 	config := embed.NewConfig()
-	config.Name, config.Dir = m.Name, m.Dir
+	config.Name, config.Dir = m.Name, m.Data
 	client, clientErr := url.Parse(m.Client)
 	peer, peerErr := url.Parse(m.Peer)
 	if clientErr != nil || peerErr != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/etcdstore"
 	"github.com/randflake/randflake/store/etcdstore/etcdtest"
+	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // TestSameData: what happens to every etcd forgets nothing, and does not look as if it did.
@@ -36,8 +37,7 @@ func TestSameData(t *testing.T) {
 			return err
 		},
 		"restart": func(context.Context, int64) error {
-			cluster.Stop()
-			return cluster.Start()
+			return errors.Join(cluster.Stop(), cluster.Start())
 		},
 	} {
 		value, before := read(t, e, "x")
@@ -180,11 +180,11 @@ func TestRestoredSnapshot(t *testing.T) {
 		"the same id":     {old, "etcd-cluster", false},
 	} {
 		m := tt.cluster.Members[0]
-		if err := os.RemoveAll(m.Dir); err != nil {
+		if err := os.RemoveAll(m.Data); err != nil {
 			t.Fatal(err)
 		}
 		if err := snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
-			SnapshotPath: path, Name: m.Name, OutputDataDir: m.Dir, PeerURLs: []string{m.Peer},
+			SnapshotPath: path, Name: m.Name, OutputDataDir: m.Data, PeerURLs: []string{m.Peer},
 			InitialCluster: m.Cluster, InitialClusterToken: tt.token,
 		}); err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -245,12 +245,16 @@ func TestCallersClient(t *testing.T) {
 
 // TestLostReply: a swap takes effect and the reply is lost. That is an error, and it is not sent again.
 func TestLostReply(t *testing.T) {
-	p := startProxy(t, shared.Members[0].Host())
+	p, err := servers.StartProxy(shared.Hosts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
 	client, prefix := clientOf(t, shared), newPrefix()
-	e := newEngine(t, rawClient(t, p.host()), prefix)
+	e := newEngine(t, rawClient(t, p.Addr()), prefix)
 	for name, expect := range map[string][]store.Entry{"expected": entries("expected", ""), "unconditional": nil} {
 		read(t, e, name) // connects
-		p.mute.Store(true)
+		p.Mute(true)
 		result := make(chan error, 1)
 		go func() {
 			_, err := e.Swap(t.Context(), expect, entries(name, "1"))
@@ -263,8 +267,8 @@ func TestLostReply(t *testing.T) {
 			}
 			return err
 		})
-		p.mute.Store(false)
-		p.cut()
+		p.Mute(false)
+		p.Cut()
 		if err := <-result; err == nil {
 			t.Errorf("%s: no error", name)
 		}

@@ -17,13 +17,13 @@ import (
 // A MySQL is a MariaDB server of the test's own, which speaks MySQL's protocol. Its methods are for one
 // goroutine at a time.
 type MySQL struct {
-	*server
+	*Server
 	password string
 	args     []string
 }
 
 // StartMySQL makes a server's data in dir, starts the server and waits until it answers. It has an
-// empty database, randflake, and one user, root, who may do everything and has a random password. Each
+// empty database, randflake, and one user, root, which may do everything and has a random password. Each
 // server has an id of its own. Arguments, as on mariadbd's command line, come last and win; the binary log is off
 // without --log-bin. The server does not run as root, so root hands dir to the user mysql, or nobody,
 // and opens the directories above it that lie under os.TempDir, for passing through.
@@ -31,9 +31,9 @@ func StartMySQL(dir string, args ...string) (*MySQL, error) { return StartMySQLI
 
 // StartMySQLIn is StartMySQL for a server that has something in addition in its environment.
 func StartMySQLIn(environ []string, dir string, args ...string) (*MySQL, error) {
-	s, err := newServer("mariadb", dir, environ, "mysql", "nobody")
+	s, err := New("mariadb", dir, environ, "mysql", "nobody")
 	if err != nil {
-		return nil, fmt.Errorf("servers: mariadb: %w", err)
+		return nil, err
 	}
 	m := &MySQL{s, rand.Text(), slices.Clone(args)}
 	if err := m.initialize(); err != nil {
@@ -87,7 +87,8 @@ func (m *MySQL) tool(input, name string, args ...string) (string, error) {
 		return "", err
 	}
 	cmd := exec.Command(path, args...)
-	m.confine(cmd, "MYSQL_PWD="+m.password, "TMPDIR="+m.dir)
+	cmd.Env = []string{"MYSQL_PWD=" + m.password, "TMPDIR=" + m.dir}
+	m.confine(cmd)
 	cmd.Stdin = strings.NewReader(input)
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -135,9 +136,6 @@ func (m *MySQL) Data() string { return filepath.Join(m.dir, "data") }
 func (m *MySQL) Start() error { return m.start() }
 
 func (m *MySQL) start(more ...string) error {
-	if m.run != nil {
-		return nil
-	}
 	binary, err := mysqlBinary("mariadbd")
 	if err != nil {
 		return m.failed(err)
@@ -147,13 +145,14 @@ func (m *MySQL) start(more ...string) error {
 		"--bind-address=127.0.0.1", "--socket=mariadb.sock", "--pid-file=mariadb.pid", "--skip-name-resolve",
 		"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M"}, more...)
 	cmd := exec.Command(binary, append(args, m.args...)...)
-	m.confine(cmd, "TMPDIR="+m.dir) // a server that starts removes what looks like left from another in the directory of temporary files
-	return m.launch(cmd, m.ready)
+	// A server that starts removes files of its kind from the directory of temporary files, also those of another server.
+	cmd.Env = []string{"TMPDIR=" + m.dir}
+	return m.Launch(cmd, m.ready)
 }
 
 // ready reports whether the server says in its log that it takes connections. What answers at its port may be another one.
 func (m *MySQL) ready() bool {
-	said, _ := os.ReadFile(m.log())
+	said, _ := os.ReadFile(m.Log())
 	return bytes.Contains(said, []byte("ready for connections."))
 }
 

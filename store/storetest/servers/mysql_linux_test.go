@@ -3,8 +3,6 @@ package servers
 import (
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -129,49 +127,5 @@ func TestMySQLOnTakenPort(t *testing.T) {
 	defer l.Close()
 	if err := m.Start(); err == nil || !strings.Contains(err.Error(), "Address already in use") {
 		t.Errorf("error %v, want one about the address", err)
-	}
-}
-
-const mysqlParentEnv = "SERVERS_MYSQL_PARENT"
-
-// TestMySQLDiesWithParent kills a process that started a server: the server goes too.
-func TestMySQLDiesWithParent(t *testing.T) {
-	if dir := os.Getenv(mysqlParentEnv); dir != "" {
-		m, err := StartMySQL(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Printf("server at %s .\n", m.Addr())
-		select {}
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	parent := exec.Command(exe, "-test.run=^TestMySQLDiesWithParent$")
-	parent.Env = append(os.Environ(), mysqlParentEnv+"="+filepath.Join(t.TempDir(), "mysql"))
-	out, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var addr string
-	_, scanErr := fmt.Fscanf(out, "server at %s .\n", &addr)
-	parent.Process.Kill()
-	parent.Wait()
-	if scanErr != nil {
-		t.Fatal(scanErr)
-	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		conn, err := net.Dial("tcp", addr)
-		if err != nil {
-			return
-		}
-		conn.Close()
-		if time.Now().After(deadline) {
-			t.Fatal("the server outlives its parent")
-		}
 	}
 }

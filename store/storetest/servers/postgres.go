@@ -18,7 +18,7 @@ import (
 
 // A Postgres is a PostgreSQL cluster of the test's own. Its methods are for one goroutine at a time.
 type Postgres struct {
-	*server
+	*Server
 	password string
 	settings []string // arguments of the server
 }
@@ -49,12 +49,15 @@ func StartPostgresIn(environ []string, dir string, config map[string]string) (*P
 	return p, nil
 }
 
+// postgresUsers are those that the server runs as, instead of root.
+var postgresUsers = []string{"postgres", "nobody"}
+
 func newPostgres(dir, password string, environ []string) (*Postgres, error) {
-	s, err := newServer("postgres", dir, environ, "postgres", "nobody")
+	s, err := New("postgres", dir, environ, postgresUsers...)
 	if err != nil {
-		return nil, fmt.Errorf("servers: postgres: %w", err)
+		return nil, err
 	}
-	return &Postgres{server: s, password: password}, nil
+	return &Postgres{Server: s, password: password}, nil
 }
 
 // initialize makes the cluster's files. They are not synced: what they were before the server
@@ -80,7 +83,8 @@ func (p *Postgres) tool(name string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
-	p.confine(cmd, "PGPASSWORD="+p.password)
+	cmd.Env = []string{"PGPASSWORD=" + p.password}
+	p.confine(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", name, err, out)
 	}
@@ -117,9 +121,6 @@ func (p *Postgres) data() string { return filepath.Join(p.dir, "data") }
 // Start starts the server again after Kill or Stop, on the same directory and port, and waits until
 // it answers. It does nothing to a server that runs.
 func (p *Postgres) Start() error {
-	if p.run != nil {
-		return nil
-	}
 	binary, err := postgresBinary("postgres")
 	if err != nil {
 		return p.failed(err)
@@ -127,25 +128,24 @@ func (p *Postgres) Start() error {
 	// The server's working directory is its data, and the path of a socket must be short.
 	cmd := exec.Command(binary, append([]string{"-D", p.data(), "-p", strconv.Itoa(p.port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=.."}, p.settings...)...)
-	p.confine(cmd)
-	return p.launch(cmd, p.ready)
+	return p.Launch(cmd, p.ready)
 }
 
 // ready reports whether the server says in its file that it takes connections. What answers at its port may be another one.
 func (p *Postgres) ready() bool {
 	content, _ := os.ReadFile(filepath.Join(p.data(), "postmaster.pid"))
 	lines := strings.Split(string(content), "\n")
-	return len(lines) > 7 && lines[0] == strconv.Itoa(p.run.process.Pid) && strings.TrimSpace(lines[7]) == "ready"
+	return len(lines) > 7 && lines[0] == strconv.Itoa(p.process.Pid) && strings.TrimSpace(lines[7]) == "ready"
 }
 
 // Kill ends the server's processes with SIGKILL, as a crash does, and waits until all are gone.
 func (p *Postgres) Kill() error {
-	if p.run == nil {
+	if p.process == nil {
 		return nil
 	}
 	// A stopped postmaster makes no more children.
-	pid := p.run.process.Pid
-	p.run.process.Signal(syscall.SIGSTOP)
+	pid := p.process.Pid
+	p.process.Signal(syscall.SIGSTOP)
 	children, err := childrenOf(pid)
 	if err != nil {
 		return p.failed(err)
@@ -199,10 +199,13 @@ func (p *Postgres) Pause() error { return p.signal(syscall.SIGSTOP) }
 func (p *Postgres) Resume() error { return p.signal(syscall.SIGCONT) }
 
 func (p *Postgres) signal(s syscall.Signal) error {
-	if err := p.run.process.Signal(s); err != nil {
-		return p.failed(err)
+	if p.process == nil {
+		return nil
 	}
-	children, err := childrenOf(p.run.process.Pid)
+	if err := p.Server.signal(s); err != nil {
+		return err
+	}
+	children, err := childrenOf(p.process.Pid)
 	for _, child := range children {
 		syscall.Kill(child, s)
 	}

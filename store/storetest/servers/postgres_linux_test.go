@@ -2,14 +2,10 @@ package servers
 
 import (
 	"fmt"
-	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // query runs sql as the superuser and returns what psql prints.
@@ -47,7 +43,7 @@ func TestPostgresRestart(t *testing.T) {
 	port := p.Port()
 	for i, end := range []func() error{p.Kill, p.Stop, p.Kill} {
 		query(t, p, fmt.Sprintf("INSERT INTO t VALUES (%d)", i))
-		pid := p.run.process.Pid
+		pid := p.process.Pid
 		children, err := childrenOf(pid)
 		if err != nil || len(children) == 0 {
 			t.Fatalf("children %v, %v", children, err)
@@ -123,51 +119,7 @@ func TestPostgresErrors(t *testing.T) {
 	}
 }
 
-const postgresParentEnv = "SERVERS_POSTGRES_PARENT"
-
-// TestPostgresDiesWithParent kills a process that started a server: the server goes too.
-func TestPostgresDiesWithParent(t *testing.T) {
-	if dir := os.Getenv(postgresParentEnv); dir != "" {
-		p, err := StartPostgres(dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Printf("server at %d.\n", p.Port())
-		select {}
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	parent := exec.Command(exe, "-test.run=^TestPostgresDiesWithParent$")
-	parent.Env = append(os.Environ(), postgresParentEnv+"="+filepath.Join(t.TempDir(), "pg"))
-	out, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var port int
-	_, scanErr := fmt.Fscanf(out, "server at %d.\n", &port)
-	parent.Process.Kill()
-	parent.Wait()
-	if scanErr != nil {
-		t.Fatal(scanErr)
-	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
-			return
-		}
-		conn.Close()
-		if time.Now().After(deadline) {
-			t.Fatal("the server outlives its parent")
-		}
-	}
-}
-
-// TestPostgresStopsUnderClients: Stop does not wait until those who are connected go.
+// TestPostgresStopsUnderClients: Stop does not wait until clients disconnect.
 func TestPostgresStopsUnderClients(t *testing.T) {
 	p := startPostgresForTest(t, nil)
 	psql, err := postgresBinary("psql")

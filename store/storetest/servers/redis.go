@@ -3,19 +3,16 @@
 package servers
 
 import (
-	"bufio"
 	"fmt"
-	"net"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // A Redis is a redis-server of the test's own. Its methods are for one goroutine at a time.
 type Redis struct {
-	*server
+	*Server
 	args []string
 }
 
@@ -27,9 +24,9 @@ func StartRedis(dir string, args ...string) (*Redis, error) { return StartRedisI
 
 // StartRedisIn is StartRedis for a server that has something in addition in its environment.
 func StartRedisIn(environ []string, dir string, args ...string) (*Redis, error) {
-	s, err := newServer("redis", dir, environ)
+	s, err := New("redis", dir, environ)
 	if err != nil {
-		return nil, fmt.Errorf("servers: redis: %w", err)
+		return nil, err
 	}
 	r := &Redis{s, slices.Clone(args)}
 	if err := r.onFreePort(r.Start); err != nil {
@@ -44,9 +41,6 @@ func (r *Redis) URL() string { return "redis://" + r.Addr() }
 // Start starts the server again after Kill or Stop, in the same directory and on the same port, and
 // waits until it has loaded its data. It does nothing to a server that runs.
 func (r *Redis) Start() error {
-	if r.run != nil {
-		return nil
-	}
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
 		return r.failed(fmt.Errorf("%w: make servers installs it", err))
@@ -56,57 +50,24 @@ func (r *Redis) Start() error {
 		"--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction", "--save", "",
 		"--repl-diskless-sync-delay", "0",
 	}, r.args...)...)
-	r.confine(cmd)
-	return r.launch(cmd, r.ready)
+	return r.Launch(cmd, r.ready)
 }
 
-// ready reports whether the server answers PING, which it refuses while it loads its data. It asks who
-// answers, as another server may have taken the port.
+// ready reports whether the server says that it has loaded its data. What answers at its port may be another one.
 func (r *Redis) ready() bool {
-	if answer, err := r.Do("PING"); err != nil || answer != "PONG" {
-		return false
-	}
-	info, err := r.Do("INFO", "server")
-	return err == nil && strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", r.run.process.Pid))
+	info, err := r.Do("INFO")
+	return err == nil && strings.Contains(info, "\nloading:0\r") && strings.Contains(info, fmt.Sprintf("\nprocess_id:%d\r", r.process.Pid))
 }
 
-// Do runs one command, whose words must not contain spaces, and returns what the server answers: the
-// content of a simple or a bulk string, or the digits of an integer. It knows no other answers.
+// Do runs one command and returns what the server answers, as redis-cli prints it.
 func (r *Redis) Do(words ...string) (string, error) {
-	conn, err := net.DialTimeout("tcp", r.Addr(), patience)
+	cmd := exec.Command("redis-cli", append([]string{"-e", "-h", "127.0.0.1", "-p", strconv.Itoa(r.port)}, words...)...)
+	out, err := cmd.CombinedOutput()
+	answer := strings.TrimSuffix(string(out), "\n")
 	if err != nil {
-		return "", err
+		return "", r.failed(fmt.Errorf("%s: %w: %s", words[0], err, answer))
 	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(patience))
-	if _, err := fmt.Fprintf(conn, "%s\r\n", strings.Join(words, " ")); err != nil {
-		return "", err
-	}
-	in := bufio.NewReader(conn)
-	line, err := in.ReadString('\n')
-	if err != nil {
-		return "", err
-	}
-	line = strings.TrimRight(line, "\r\n")
-	switch line[:min(1, len(line))] {
-	case "+", ":":
-		return line[1:], nil
-	case "$":
-		size, err := strconv.Atoi(line[1:])
-		if err != nil || size < 0 {
-			return "", fmt.Errorf("servers: redis: %s: answer %q", words[0], line)
-		}
-		bulk := make([]byte, size)
-		for n := 0; n < size; {
-			m, err := in.Read(bulk[n:])
-			if err != nil {
-				return "", err
-			}
-			n += m
-		}
-		return string(bulk), nil
-	}
-	return "", fmt.Errorf("servers: redis: %s: answer %q", words[0], line)
+	return answer, nil
 }
 
 // ReplicaOf makes the server a replica of primary and waits until it has its data; nil makes it a

@@ -2,8 +2,6 @@ package servers
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -84,47 +82,6 @@ func TestRedisMissing(t *testing.T) {
 	}
 }
 
-const redisParentEnv = "SERVERS_REDIS_PARENT"
-
-// TestRedisDiesWithParent kills a process that started a server: the server goes too.
-func TestRedisDiesWithParent(t *testing.T) {
-	if dir := os.Getenv(redisParentEnv); dir != "" {
-		r, err := StartRedis(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Printf("server at %d.\n", r.port)
-		select {}
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	parent := exec.Command(exe, "-test.run=^TestRedisDiesWithParent$")
-	parent.Env = append(os.Environ(), redisParentEnv+"="+t.TempDir())
-	out, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	orphan := &Redis{server: &server{}}
-	_, scanErr := fmt.Fscanf(out, "server at %d.\n", &orphan.port)
-	parent.Process.Kill()
-	parent.Wait()
-	if scanErr != nil {
-		t.Fatal(scanErr)
-	}
-	err = orphan.wait("end of the server", func() (bool, error) {
-		_, err := orphan.Do("PING")
-		return err != nil, nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // TestRedisPause: a paused server answers nothing, and everything once it goes on.
 func TestRedisPause(t *testing.T) {
 	r := startRedisForTest(t)
@@ -152,7 +109,7 @@ func TestRedisPause(t *testing.T) {
 // TestRedisOnTakenPort: another server that answers there is not taken for this one.
 func TestRedisOnTakenPort(t *testing.T) {
 	other := startRedisForTest(t)
-	r := &Redis{server: &server{kind: "redis", dir: t.TempDir(), port: other.port}}
+	r := &Redis{&Server{kind: "redis", dir: t.TempDir(), port: other.port}, nil}
 	if err := r.Start(); err == nil || !strings.Contains(err.Error(), "Address already in use") {
 		r.Kill()
 		t.Errorf("error %v, want one about the address", err)

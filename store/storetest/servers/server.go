@@ -11,59 +11,48 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// A server is what the servers of all kinds have in common. Its methods are for one goroutine at a time.
-type server struct {
+// A Server is what the servers of all kinds have in common. Its methods are for one goroutine at a time.
+type Server struct {
 	kind    string // for errors, and for the name of the log
 	dir     string
 	port    int
 	environ []string            // in addition
-	owner   *syscall.Credential // who it runs as, nil for this user
-	run     *life               // nil while the server is down
-}
-
-// A life of a server is from a start to its end.
-type life struct {
-	process *os.Process
-	ended   chan struct{} // closed when the process has ended
+	owner   *syscall.Credential // the user that it runs as, nil for this one
+	process *Process            // nil while the server is down
 }
 
 // patience is how long a server may take to get ready, to end, or to follow another.
 const patience = 60 * time.Second
 
-// newServer prepares a directory, which it makes, and a port. Those servers that do not run as root run as
-// one of users then, and get the directory.
-func newServer(kind, dir string, environ []string, users ...string) (*server, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	s := &server{kind: kind, dir: dir, environ: environ}
-	if s.port, err = freePort(); err != nil || len(users) == 0 || os.Geteuid() != 0 {
-		return s, err
-	}
-	if s.owner, err = credential(users); err != nil {
-		return nil, err
-	}
-	return s, errors.Join(s.own(dir), letPass(filepath.Dir(dir)))
+// New prepares a server of a kind that this package does not know: its directory, which is made, and a port. It does not
+// run before Launch. environ is in the environment of its processes in addition. A server that refuses to run as root
+// names users: for root, it runs as the first of those that there is, and the directory becomes that user's.
+func New(kind, dir string, environ []string, users ...string) (*Server, error) {
+	s := &Server{kind: kind, environ: environ}
+	return s, s.failed(s.prepare(dir, users))
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+func (s *Server) prepare(dir string, users []string) (err error) {
+	if s.dir, err = filepath.Abs(dir); err != nil {
+		return err
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	if s.port, err = FreePort(); err != nil || len(users) == 0 || os.Geteuid() != 0 {
+		return err
+	}
+	if s.owner, err = credential(users); err != nil {
+		return err
+	}
+	return errors.Join(s.own(s.dir), letPass(filepath.Dir(s.dir)))
 }
 
 // credential returns the first of users that there is.
@@ -83,8 +72,8 @@ func credential(users []string) (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, cmp.Or(uidErr, gidErr)
 }
 
-// own gives a file to who the server runs as.
-func (s *server) own(path string) error {
+// own gives a file to the user that the server runs as.
+func (s *Server) own(path string) error {
 	if s.owner == nil {
 		return nil
 	}
@@ -106,45 +95,47 @@ func letPass(dir string) error {
 }
 
 // confine makes cmd run as the owner of the directory, in it.
-func (s *server) confine(cmd *exec.Cmd, environ ...string) {
+func (s *Server) confine(cmd *exec.Cmd) {
 	cmd.Dir = s.dir
-	cmd.Env = append(append(os.Environ(), "LC_ALL=C", "TZ=UTC"), environ...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner}
+	cmd.Env = slices.Concat(os.Environ(), []string{"LC_ALL=C", "TZ=UTC"}, cmd.Env)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner, Setpgid: true}
 }
 
 // onFreePort starts a server, on another port when a process has taken the one that was free a moment ago.
-func (s *server) onFreePort(start func() error) (err error) {
+func (s *Server) onFreePort(start func() error) (err error) {
 	for range 5 {
 		if err = start(); err == nil || !strings.Contains(err.Error(), "Address already in use") {
 			return err
 		}
-		if s.port, err = freePort(); err != nil {
+		if s.port, err = FreePort(); err != nil {
 			return err
 		}
 	}
 	return err
 }
 
-// launch starts cmd, which was confined, with its output in the log, and waits until it is ready.
-func (s *server) launch(cmd *exec.Cmd, ready func() bool) error {
-	log, err := os.Create(s.log())
+// Launch runs cmd in the server's directory, with its output in the log, and waits until it is ready. It does nothing to
+// a server that runs.
+func (s *Server) Launch(cmd *exec.Cmd, ready func() bool) error {
+	if s.process != nil {
+		return nil
+	}
+	log, err := os.Create(s.Log())
 	if err != nil {
 		return s.failed(err)
 	}
 	defer log.Close()
+	s.confine(cmd)
 	cmd.Env = append(cmd.Env, s.environ...)
 	cmd.Stdout, cmd.Stderr = log, log
-	diesWithParent(cmd.SysProcAttr)
-	if s.run, err = begin(cmd); err != nil {
+	if s.process, err = StartProcess(cmd); err != nil {
 		return s.failed(err)
 	}
 	err = s.wait("sign that it is ready", func() (bool, error) {
-		select {
-		case <-s.run.ended:
+		if s.process.Ended() {
 			return false, errors.New("server ended at once")
-		default:
-			return ready(), nil
 		}
+		return ready(), nil
 	})
 	if err != nil {
 		s.end(syscall.SIGKILL)
@@ -154,39 +145,18 @@ func (s *server) launch(cmd *exec.Cmd, ready func() bool) error {
 	return nil
 }
 
-func (s *server) log() string { return filepath.Join(s.dir, s.kind+".log") }
+// Log returns the file with what the server has said since its last start.
+func (s *Server) Log() string { return filepath.Join(s.dir, s.kind+".log") }
 
-func (s *server) failed(err error) error {
+func (s *Server) failed(err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("servers: %s: %w", s.kind, err)
 }
 
-// begin starts cmd from a thread that lives as long as the process does: the signal at the
-// parent's death is sent when the thread dies that started the child.
-func begin(cmd *exec.Cmd) (*life, error) {
-	run := &life{ended: make(chan struct{})}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		run.process = cmd.Process
-		started <- err
-		if err == nil {
-			cmd.Wait()
-			close(run.ended)
-		}
-	}()
-	if err := <-started; err != nil {
-		return nil, err
-	}
-	return run, nil
-}
-
 // wait asks done again and again until it is, or fails.
-func (s *server) wait(what string, done func() (bool, error)) error {
+func (s *Server) wait(what string, done func() (bool, error)) error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if ok, err := done(); ok || err != nil {
 			return err
@@ -196,38 +166,50 @@ func (s *server) wait(what string, done func() (bool, error)) error {
 }
 
 // Dir returns the directory with the server's data and its log.
-func (s *server) Dir() string { return s.dir }
+func (s *Server) Dir() string { return s.dir }
 
 // Port returns the TCP port, which stays the same over restarts.
-func (s *server) Port() int { return s.port }
+func (s *Server) Port() int { return s.port }
 
 // Addr returns host and port.
-func (s *server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// Kill ends the server with SIGKILL, as a crash does, and waits until it is gone.
-func (s *server) Kill() error { return s.end(syscall.SIGKILL) }
+// Kill ends the server with SIGKILL, as a crash does, with the processes that it has made, and waits until it is gone.
+func (s *Server) Kill() error {
+	if s.process != nil {
+		syscall.Kill(-s.process.Pid, syscall.SIGKILL)
+	}
+	return s.end(syscall.SIGKILL)
+}
 
 // Stop ends the server in good order, and waits until it is gone.
-func (s *server) Stop() error { return s.end(syscall.SIGTERM) }
+func (s *Server) Stop() error { return s.end(syscall.SIGTERM) }
 
-func (s *server) end(signal syscall.Signal) error {
-	if s.run == nil {
+func (s *Server) end(signal syscall.Signal) error {
+	if s.process == nil {
 		return nil
 	}
-	if err := s.run.process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return s.failed(err)
+	if err := s.signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
 	}
 	select {
-	case <-s.run.ended:
-		s.run = nil
+	case <-s.process.ended:
+		s.process = nil
 		return nil
 	case <-time.After(patience):
-		return s.failed(fmt.Errorf("process %d runs on %v after signal %v", s.run.process.Pid, patience, signal))
+		return s.failed(fmt.Errorf("process %d runs on %v after signal %v", s.process.Pid, patience, signal))
 	}
 }
 
-// Pause stops the server's process, as a machine does that stalls, until Resume.
-func (s *server) Pause() error { return s.run.process.Signal(syscall.SIGSTOP) }
+// Pause stops the server's process, if it runs, as a machine does that stalls, until Resume.
+func (s *Server) Pause() error { return s.signal(syscall.SIGSTOP) }
 
 // Resume makes the process go on.
-func (s *server) Resume() error { return s.run.process.Signal(syscall.SIGCONT) }
+func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(signal syscall.Signal) error {
+	if s.process == nil {
+		return nil
+	}
+	return s.failed(s.process.Signal(signal))
+}

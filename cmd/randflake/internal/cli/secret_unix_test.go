@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/leaktest"
+	"github.com/randflake/randflake/internal/testing/leaktest"
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/filestore"

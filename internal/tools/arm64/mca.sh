@@ -5,7 +5,7 @@
 #
 # Needs go and LLVM 19 (Debian: llvm-19), and runs on any machine. Usage, in the top directory:
 #
-#	internal/arm64/mca.sh [core ...]
+#	internal/tools/arm64/mca.sh [core ...]
 set -euo pipefail
 
 blocks=32
