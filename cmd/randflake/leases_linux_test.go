@@ -23,7 +23,7 @@ func TestLeasesProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		secret := filepath.Join(t.TempDir(), "secret")
-		succeed(t, "lease", "init", "-new-secret", "-store", store, "-secret-file", secret)
+		succeed(t, "lease", "init", "--new-secret", "--store", store, "--secret-file", secret)
 		text, err := os.ReadFile(secret)
 		if err != nil {
 			t.Fatal(err)
