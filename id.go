@@ -60,8 +60,17 @@ func (id ID) IsZero() bool { return id == 0 }
 // tell which ID is older.
 func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }
 
-// String returns the text form. Package fmt takes it for the verbs v, s and q, and for x too, whose digits are those of
-// the text's bytes: format uint64(id) for the number in hexadecimal. The verb d gives the decimal form.
+// Format prints the text form for the verbs v, s and q, and the number for the others: %d the decimal form, %x that
+// without a sign in hexadecimal.
+func (id ID) Format(f fmt.State, verb rune) {
+	var number any = int64(id)
+	if verb == 'x' || verb == 'X' {
+		number = uint64(id)
+	}
+	idtext.Format(f, verb, id.String(), number)
+}
+
+// String returns the text form.
 func (id ID) String() string {
 	var buf [maxDigits]byte
 	text, _ := id.AppendText(buf[:0])

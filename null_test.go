@@ -136,18 +136,21 @@ func TestVerbs(t *testing.T) {
 		{"%d", randflake.ID(-1), "-1"},
 		{"%05d", randflake.ID(7), "00007"},
 		{"%#v", randflake.ID(-1), "-1"},
-		{"%x", randflake.ID(32), "3130"}, // of the text "10"
-		{"%x", uint64(randflake.MustParse("fvvvvvvvvvvvv")), "ffffffffffffffff"},
+		{"%x", randflake.ID(32), "20"},
+		{"%X", randflake.ID(-2), "FFFFFFFFFFFFFFFE"},
+		{"%#x %016x", randflake.ID(32), "0x20 0000000000000020"},
+		{"%x", randflake.TextID(32), "20"},
+		{"%v %s", randflake.TextID(32), "10 10"},
+		{"%v", []randflake.ID{32, 1}, "[10 1]"},
+		{"%x", []randflake.ID{32, 1}, "[20 1]"},
 		{"%v %s %+v %d", snowflake.ID(32), "32 32 32 32"},
 		{"%q", snowflake.ID(32), `"32"`},
 		{"%#v", snowflake.ID(32), "0x20"},
-		{"%x", snowflake.ID(32), "3332"}, // of the text "32"
-		{"%x", uint64(snowflake.ID(32)), "20"},
+		{"%x", snowflake.ID(32), "20"},
 		{"%v %s %+v", ulid.ID{}, strings.TrimSpace(strings.Repeat("00000000000000000000000000 ", 3))},
 		{"%q", ulid.ID{}, `"00000000000000000000000000"`},
 		{"%d", ulid.ID{15: 31}, "[0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 31]"},
-		{"%x", ulid.ID{}, strings.Repeat("30", 26)}, // of the text
-		{"%x", [16]byte(ulid.ID{15: 31}), "0000000000000000000000000000001f"},
+		{"%x", ulid.ID{15: 31}, "0000000000000000000000000000001f"},
 	} {
 		args := make([]any, strings.Count(test.format, "%"))
 		for i := range args {

@@ -29,6 +29,9 @@ func (id *ID) Scan(src any) error {
 //	db.QueryRow("SELECT id FROM orders").Scan((*randflake.TextID)(&id))
 type TextID ID
 
+// Format is that of the ID.
+func (id TextID) Format(f fmt.State, verb rune) { ID(id).Format(f, verb) }
+
 // String returns the text form.
 func (id TextID) String() string { return ID(id).String() }
 

@@ -52,8 +52,10 @@ func set[T string | []byte](id *ID, text T) error {
 	return nil
 }
 
-// String returns the decimal form. Package fmt takes it for the verb x too, whose digits are those of the text's bytes:
-// format uint64(id) for the number in hexadecimal.
+// Format prints the decimal form for the verbs v, s and q, and the number for the others: %x in hexadecimal.
+func (id ID) Format(f fmt.State, verb rune) { idtext.Format(f, verb, id.String(), uint64(id)) }
+
+// String returns the decimal form.
 func (id ID) String() string { return strconv.FormatUint(uint64(id), 10) }
 
 // AppendText appends the decimal form to b. The error is always nil.

@@ -51,7 +51,10 @@ func (id ID) text() (text [textSize]byte) {
 	return text
 }
 
-// String returns the text form. Package fmt takes it for the verb x too: format id[:] for its bytes in hexadecimal.
+// Format prints the text form for the verbs v, s and q, and the bytes for the others: %x in hexadecimal.
+func (id ID) Format(f fmt.State, verb rune) { idtext.Format(f, verb, id.String(), [16]byte(id)) }
+
+// String returns the text form.
 func (id ID) String() string { text := id.text(); return string(text[:]) }
 
 // AppendText appends the text form to b. Its error is always nil.

@@ -1,7 +1,10 @@
-// Package idtext has what reading texts of IDs takes, of whichever kind.
+// Package idtext has what reading and printing IDs takes, of whichever kind.
 package idtext
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // None is the value of a character that is no digit.
 const None = 0xff
@@ -12,6 +15,15 @@ func Values(digits string) (values [256]byte) {
 		values[c] = byte(strings.IndexByte(digits, byte(c))) // None, which is byte(-1), where there is none
 	}
 	return values
+}
+
+// Format prints an ID: its text for the verbs s, q and v, and its value for %#v and all others, which would be the
+// digits of the text's bytes with a String method alone.
+func Format(f fmt.State, verb rune, text string, value any) {
+	if verb == 's' || verb == 'q' || verb == 'v' && !f.Flag('#') {
+		value = text
+	}
+	fmt.Fprintf(f, fmt.FormatString(f, verb), value)
 }
 
 // Must returns what was read, or panics with the error.

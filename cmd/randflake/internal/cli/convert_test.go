@@ -46,3 +46,16 @@ func TestConvertTellsFormsApart(t *testing.T) {
 		t.Errorf("%+v, want one answer and three errors", r)
 	}
 }
+
+// TestConvertBoundsLines: a line without end is refused, and the others are answered.
+func TestConvertBoundsLines(t *testing.T) {
+	for _, filling := range []string{" ", "0"} {
+		r := call(t, "0x20\n"+strings.Repeat(filling, 3*longestLine)+"0x21\n0x22\n", "convert", "--to", "text")
+		if r.code != exitFailed || r.out != "10\n12\n" || !strings.Contains(r.err, "line 2: ") || len(r.err) > 2*longestLine {
+			t.Errorf("%d, %q, %q", r.code, r.out, r.err)
+		}
+	}
+	if r := call(t, strings.Repeat(" ", longestLine-6)+"0x20\n", "convert", "--to", "text"); r.code != exitOK || r.out != "10\n" {
+		t.Errorf("%d, %q, %q", r.code, r.out, r.err)
+	}
+}

@@ -39,40 +39,64 @@ func (t *tool) answerAll(operands []string, answer func(b []byte, text string) (
 	return err
 }
 
+// longestLine is far more than an ID has.
+const longestLine = 4096
+
 // lines answers each line of input. It prints what it has before it waits for more.
 func (f *filter) lines(input io.Reader) error {
-	r := bufio.NewReader(input)
+	r := bufio.NewReaderSize(input, longestLine)
 	for number := 1; ; number++ {
-		line, readErr := r.ReadString('\n')
-		if readErr != nil && readErr != io.EOF {
+		text, readErr := readLine(r)
+		place := fmt.Sprintf("line %d: ", number)
+		var err error
+		switch {
+		case readErr == bufio.ErrBufferFull:
+			err = f.refuse(fmt.Errorf("%slonger than %d bytes: want an ID", place, longestLine))
+		case readErr != nil && readErr != io.EOF:
 			return fmt.Errorf("standard input: %w", readErr)
+		case text != "":
+			err = f.one(place, text)
 		}
-		if text := strings.TrimSpace(line); text != "" {
-			if err := f.one(fmt.Sprintf("line %d: ", number), text); err != nil {
-				return err
-			}
+		if err == nil && r.Buffered() == 0 {
+			err = outputError(f.out.Flush())
 		}
-		if readErr == io.EOF {
-			return nil
-		}
-		if r.Buffered() == 0 {
-			if err := f.out.Flush(); err != nil {
-				return outputError(err)
-			}
+		if err != nil || readErr == io.EOF {
+			return err
 		}
 	}
+}
+
+// readLine returns the next line. It fails with bufio.ErrBufferFull, and skips the line, when that is too long.
+func readLine(r *bufio.Reader) (string, error) {
+	line, err := r.ReadSlice('\n')
+	if err != bufio.ErrBufferFull {
+		return strings.TrimSpace(string(line)), err
+	}
+	for err == bufio.ErrBufferFull {
+		_, err = r.ReadSlice('\n')
+	}
+	return "", bufio.ErrBufferFull
 }
 
 // one answers the text at some place, and notes its error. The error that it returns is one of the output.
 func (f *filter) one(place, text string) error {
 	var wrong error
 	f.buf, wrong = f.answer(f.buf[:0], text)
-	_, err := f.out.Write(f.buf)
-	if wrong != nil && err == nil {
-		f.bad = true
-		if err = f.out.Flush(); err == nil { // on a terminal, the answers before come before
-			f.note(fmt.Errorf("%s%w", place, wrong))
-		}
+	if _, err := f.out.Write(f.buf); err != nil {
+		return outputError(err)
+	}
+	if wrong != nil {
+		return f.refuse(fmt.Errorf("%s%w", place, wrong))
+	}
+	return nil
+}
+
+// refuse notes what is wrong with a text, after the answers before, as one sees on a terminal.
+func (f *filter) refuse(wrong error) error {
+	f.bad = true
+	err := f.out.Flush()
+	if err == nil {
+		f.note(wrong)
 	}
 	return outputError(err)
 }

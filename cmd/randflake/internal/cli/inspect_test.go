@@ -143,8 +143,8 @@ func TestInspectGoesOn(t *testing.T) {
 		t.Errorf("exit status %d, output %q: want 1 and the good ID three times", r.code, r.out)
 	}
 	lines := strings.Split(strings.TrimSuffix(r.err, "\n"), "\n")
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "randflake: line 2: ") || !strings.HasPrefix(lines[1], "randflake: line 5: ") {
-		t.Errorf("standard error %q, want a line each for 2 and 5", lines)
+	if len(lines) != 3 || !strings.HasPrefix(lines[0], "randflake: line 2: ") || !strings.HasPrefix(lines[1], "randflake: line 5: ") || !strings.HasPrefix(lines[2], "randflake: line 6: ") {
+		t.Errorf("standard error %q, want a line each for 2, 5 and 6", lines)
 	}
 }
 
