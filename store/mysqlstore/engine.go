@@ -138,12 +138,11 @@ func (e *Engine) send(ctx context.Context, text string, args []any, names []stri
 
 // Prepare implements [store.Engine]. A new table is used from the next second on, as the lineage goes by seconds.
 func (e *Engine) Prepare(ctx context.Context) error {
-	_, err := e.Read(ctx, nil, store.Page{})
-	if errors.Is(err, store.ErrNoStore) {
-		_, err = e.db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+e.config.Table+createSQL+"; DO SLEEP(1.01 - MICROSECOND(NOW(6)) / 1e6)")
-		err = e.explain(ctx, "prepare", err)
+	if _, err := e.Read(ctx, nil, store.Page{}); !errors.Is(err, store.ErrNoStore) {
+		return err
 	}
-	return err
+	_, err := e.db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+e.config.Table+createSQL+"; DO SLEEP(1.01 - MICROSECOND(NOW(6)) / 1e6)")
+	return e.explain(ctx, "prepare", err)
 }
 
 // Close implements [store.Engine]. A database that New was given stays open.
@@ -161,9 +160,8 @@ func (e *Engine) String() string {
 
 // meanings are what errors of the server, by number, mean to a store.
 var meanings = map[uint16]error{
-	1146: store.ErrNoStore, // no such table
+	1146: store.ErrNoStore, 1044: fs.ErrPermission, 1142: fs.ErrPermission, // no such table; no privilege for database, table
 	1049: errors.New("the database is missing: make it first, with CREATE DATABASE"),
-	1044: fs.ErrPermission, 1142: fs.ErrPermission, // database, table
 	1290: fmt.Errorf("%w: server is read-only: connect to the primary", store.ErrUnsafe),
 	1034: store.ErrCorrupt, 1194: store.ErrCorrupt, 1712: store.ErrCorrupt, // index, table
 	1064: errors.New("the driver needs multiStatements=true and interpolateParams=true"), // syntax error

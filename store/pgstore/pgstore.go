@@ -7,12 +7,12 @@
 // one table and a few functions, which Create makes. Where no program may make any, a person runs what [DDL] returns
 // first; it also says which privileges a role needs.
 //
-// Each call is one statement, one transaction and one round trip, on a connection that has not been idle for
-// more than a second; others are pinged first. It keeps no state in the session, so PgBouncer may stand between,
-// also in transaction mode. What Swap found and put is on disk when it returns, and on the standbys that
-// synchronous_standby_names wants, though role, database or server set synchronous_commit lower.
-// Each call refuses fsync=off, full_page_writes=off, an unlogged table, a standby, and roles whose
-// transactions are by default read-only or not read committed.
+// Each call is one statement, one transaction and one round trip, on a connection that has not been idle for more than
+// a second; others are pinged first. It keeps no state in the session, so PgBouncer may stand between, also in
+// transaction mode. What Swap found and put is on disk when it returns, and on the standbys that
+// synchronous_standby_names wants, though role, database or server set synchronous_commit lower. Each call refuses
+// fsync=off, full_page_writes=off, an unlogged table, a standby, and roles whose transactions are by default read-only
+// or not read committed.
 //
 // The lineage is made of the cluster's system identifier, the OIDs of the database and the table, and the timeline. So
 // it changes when a dump was restored, the database copied, a standby promoted, or the server recovered to some point.
@@ -129,8 +129,7 @@ var meanings = map[string]error{
 	"3F000": store.ErrNoStore, "42P01": store.ErrNoStore, "42883": store.ErrNoStore, // no schema, table, function
 	"XX001": store.ErrCorrupt, "XX002": store.ErrCorrupt, // data, index
 	"3D000": errors.New("the database is missing: make it first, with CREATE DATABASE or createdb"), // invalid_catalog_name
-	// insufficient_privilege
-	"42501": fmt.Errorf("%w: DDL says which privileges a role needs, and makes the schema", fs.ErrPermission),
+	"42501": fmt.Errorf("%w: DDL says which privileges a role needs", fs.ErrPermission),             // insufficient_privilege
 }
 
 // explain wraps an error with what was tried, and what it means.
