@@ -124,7 +124,7 @@ func TestListingsOnAServer(t *testing.T) {
 	for _, format := range formats {
 		t.Run(format.Prefix, func(t *testing.T) {
 			keys, _ := ulid.NewKeys(format)
-			for range 10 {
+			for range 3 {
 				from, to := interval(random, ids)
 				want := during(keys, ids, from, to)
 				check := func(way string, got []string) {
