@@ -13,10 +13,10 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// ReadSecret reads a secret file: 32 hexadecimal digits or base64 of 16 bytes, and white space around them. It refuses a
-// file that others than its owner and group can read, or that others than its owner can change; one that a container
-// was given as a secret, read-only and in memory, everybody in the container may read. Without the file
-// the error wraps fs.ErrNotExist, and for a text that is no secret randflake.ErrInvalidSecret; it never repeats the text.
+// ReadSecret reads a secret file: 32 hexadecimal digits or base64 of 16 bytes, and white space around them. It refuses
+// a file that others than its owner and group can read, or that others than its owner can change. Everybody in a
+// container may read one that the container was given as a secret: read-only and in memory. Without the file the error
+// wraps fs.ErrNotExist, and for a text that is no secret randflake.ErrInvalidSecret; it never repeats the text.
 func ReadSecret(file string) (randflake.Secret, error) {
 	text, err := readText(file)
 	if err != nil {
