@@ -26,7 +26,8 @@ func Ready() { fmt.Println("\nready") }
 // prints when it dies: by itself, or by SIGQUIT once it is Ready.
 func Dump(t *testing.T, traceback string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+strings.Split(t.Name(), "/")[0]+"$")
+	// The timer of the time limit also keeps the runtime from ending a process in which everything waits as a deadlock.
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.timeout=5m", "-test.run=^"+strings.Split(t.Name(), "/")[0]+"$")
 	cmd.Env = append(os.Environ(), dumping+"=1", "GOTRACEBACK="+traceback)
 	return Die(t, cmd, "ready\n")
 }
