@@ -61,6 +61,9 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	if f.settings.period > p.shows {
 		return nil, fmt.Errorf("%w: %q: it shows less than the %v, so that texts would repeat: want {date:20060102} or such", ErrInvalidPattern, pattern, f.settings.period)
 	}
+	if f.settings.block != nil && p.width == 0 {
+		return nil, fmt.Errorf("%w: %q: sealed: want a number with a width, such as {n:6}", ErrInvalidPattern, pattern)
+	}
 	if _, err := f.seal(""); err != nil {
 		return nil, fmt.Errorf("%w: %q: sealed: %w", ErrInvalidPattern, pattern, err)
 	}
@@ -94,12 +97,15 @@ func (f *Format) Number(t time.Time, n int64) (Number, error) {
 }
 
 // A date is what a time tells of numbers.
-type date struct{ shown, period string }
+type date struct {
+	day           time.Time // some time of it
+	shown, period string
+}
 
 // dateOf returns the date of t. Two digits for a year tell apart those from 1969 to 2068, as in package time.
 func (f *Format) dateOf(t time.Time) (date, error) {
 	t = t.In(f.settings.zone)
-	d := date{t.Format(f.pattern.layout), f.settings.period.key(t)}
+	d := date{t, t.Format(f.pattern.layout), f.settings.period.key(t)}
 	if read, err := time.Parse(f.pattern.layout, d.shown); err != nil || f.pattern.shows.key(read) != f.pattern.shows.key(t) {
 		return date{}, fmt.Errorf("%w: {date:%s} can't show %s: want a year that its digits can tell", ErrInvalidNumber, f.pattern.layout, t.Format(time.RFC3339))
 	}

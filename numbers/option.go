@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/segments"
 )
 
 // An Option changes a Format or a Series.
@@ -18,6 +19,8 @@ type settings struct {
 	zone   *time.Location
 	block  cipher.Block     // of sealed numbers, or nil
 	clock  func() time.Time // nil for the system's
+
+	counter []segments.Option
 }
 
 // WithPeriod has numbers begin at 1 again with each p, and not with what the date of the pattern shows. The date must
@@ -58,6 +61,12 @@ func Sealed(secret randflake.Secret) Option {
 		}
 		return err
 	}
+}
+
+// WithCounter has the counters of a Series made, and opened, with options such as segments.WithRate and
+// segments.WithBlock. What they say holds for the counter of each period.
+func WithCounter(options ...segments.Option) Option {
+	return func(s *settings) error { s.counter = append(s.counter, options...); return nil }
 }
 
 // WithClock makes a Series ask clock for the time instead of the system, for tests and simulations. The clock must be
