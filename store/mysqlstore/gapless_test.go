@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/randflake/randflake/internal/testing/gaplesstest"
 	"github.com/randflake/randflake/segments/gapless"
 	"github.com/randflake/randflake/store/storetest/servers"
@@ -22,11 +20,7 @@ func openDB(server *servers.MySQL, addr string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := mysql.NewConfig()
-	config.User, config.Net, config.Addr, config.DBName, config.Logger = "root", "tcp", addr, "randflake", new(mysql.NopLogger)
-	config.Passwd, _ = u.User.Password()
-	connector, err := mysql.NewConnector(config)
-	return sql.OpenDB(connector), err
+	return sql.Open("mysql", u.User.String()+"@tcp("+addr+")/randflake")
 }
 
 func TestGapless(t *testing.T) {

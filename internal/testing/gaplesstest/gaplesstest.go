@@ -2,9 +2,9 @@
 package gaplesstest
 
 import (
+	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"testing"
@@ -39,9 +39,8 @@ func Run(t *testing.T, d Database) {
 		_, err := db.ExecContext(t.Context(), statement)
 		must(t, err)
 	}
-	t.Run("errors", func(t *testing.T) { d.errors(t, db) })
+	t.Run("steps", func(t *testing.T) { d.steps(t, db, proxy) })
 	t.Run("create", func(t *testing.T) { d.create(t, db) })
-	t.Run("round trips", func(t *testing.T) { d.roundTrips(t, db, proxy) })
 	t.Run("faults", func(t *testing.T) { d.faults(t, db, proxy) })
 	t.Run("controls", func(t *testing.T) { d.controls(t, db) })
 }
@@ -53,113 +52,64 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// within runs do in a transaction, and commits it.
-func (d Database) within(t *testing.T, db *sql.DB, do func(tx gapless.Tx)) {
-	t.Helper()
-	tx, err := db.BeginTx(t.Context(), nil)
-	must(t, err)
+// within runs do in a transaction, and commits it unless do has rolled it back.
+func (d Database) within(ctx context.Context, db *sql.DB, do func(tx gapless.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
 	defer tx.Rollback()
-	do(d.In(tx))
-	must(t, tx.Commit())
+	if err := do(d.In(tx)); err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
-// errors: what can't be done says why, and the transaction goes on.
-func (d Database) errors(t *testing.T, db *sql.DB) {
-	d.within(t, db, func(tx gapless.Tx) {
+// steps: numbers follow each other, each call a round trip. What can't be done says why, and the transaction goes on.
+func (d Database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
+	must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
 		if _, err := tx.Next(t.Context(), "book"); !errors.Is(err, gapless.ErrNoCounter) {
 			t.Errorf("no counter: %v", err)
 		}
-		must(t, tx.Create(t.Context(), "book", 0, 3))
+		must(t, tx.Create(t.Context(), "book", 0, 5))
 		if err := tx.Create(t.Context(), "book", 5, 9); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("once more: %v, want ErrExist", err)
 		}
+		must(t, tx.Create(t.Context(), "far", math.MaxInt64-1, math.MaxInt64))
 		for _, step := range []struct {
+			name  string
 			n     int
 			first int64
 			err   error
-		}{{5, 0, gapless.ErrEnd}, {1, 0, nil}, {2, 1, nil}, {2, 0, gapless.ErrEnd}, {1, 3, nil}, {1, 0, gapless.ErrEnd}} {
-			if first, err := tx.NextN(t.Context(), "book", step.n); first != step.first || !errors.Is(err, step.err) {
-				t.Errorf("NextN(%d) = %d, %v; want %d, %v", step.n, first, err, step.first, step.err)
+		}{
+			{"book", 7, 0, gapless.ErrEnd}, {"book", 1, 0, nil}, {"book", 4, 1, nil}, {"book", 2, 0, gapless.ErrEnd}, {"book", 1, 5, nil},
+			{"book", 1, 0, gapless.ErrEnd}, {"far", 1, math.MaxInt64 - 1, nil}, {"far", 1, math.MaxInt64, nil}, {"far", math.MaxInt, 0, gapless.ErrEnd},
+		} {
+			before := proxy.Requests()
+			first, err := tx.NextN(t.Context(), step.name, step.n)
+			if first != step.first || !errors.Is(err, step.err) {
+				t.Errorf("NextN(%q, %d) = %d, %v; want %d, %v", step.name, step.n, first, err, step.first, step.err)
+			}
+			if trips := proxy.Requests() - before; err == nil && trips != 1 {
+				t.Errorf("NextN(%q, %d) made %d round trips", step.name, step.n, trips)
 			}
 		}
-		must(t, tx.Create(t.Context(), "far", math.MaxInt64-1, math.MaxInt64))
-		for want := int64(math.MaxInt64 - 1); want > 0; want++ { // overflows
-			if got, err := tx.Next(t.Context(), "far"); got != want || err != nil {
-				t.Errorf("Next = %d, %v; want %d", got, err, want)
-			}
-		}
-		if _, err := tx.NextN(t.Context(), "far", math.MaxInt); !errors.Is(err, gapless.ErrEnd) {
-			t.Errorf("after the last number of all: %v, want ErrEnd", err)
-		}
-	})
+		return nil
+	}))
 }
 
-// create: one transaction creates a counter, and who waits for it finds that, whether it commits or not.
+// create: one transaction creates a counter, and another that does finds it if the first commits.
 func (d Database) create(t *testing.T, db *sql.DB) {
-	for _, commits := range []bool{false, true} {
-		tx, err := db.BeginTx(t.Context(), nil)
-		must(t, err)
-		must(t, d.In(tx).Create(t.Context(), "new", 1, 9))
-		other := make(chan error)
-		go func() {
-			tx, err := db.BeginTx(t.Context(), nil)
-			if err == nil {
-				err = d.In(tx).Create(t.Context(), "new", 1, 9)
-				tx.Rollback()
-			}
-			other <- err
-		}()
-		end := tx.Rollback
-		if commits {
-			end = tx.Commit
-		}
-		must(t, end())
-		if err := <-other; errors.Is(err, fs.ErrExist) != commits || !commits && err != nil {
-			t.Errorf("after another that commits, %v: %v", commits, err)
+	for name, end := range map[string]error{"rolled-back": errors.New("changed its mind"), "committed": nil} {
+		create := func(tx gapless.Tx) error { return tx.Create(t.Context(), name, 1, 9) }
+		other := make(chan error, 1)
+		d.within(t.Context(), db, func(tx gapless.Tx) error {
+			must(t, create(tx))
+			go func() { other <- d.within(t.Context(), db, create) }()
+			return end
+		})
+		if err := <-other; end == nil && !errors.Is(err, fs.ErrExist) || end != nil && err != nil {
+			t.Errorf("after another that was %s: %v", name, err)
 		}
 	}
-}
-
-// roundTrips: a number costs one, when the driver knows the statement.
-func (d Database) roundTrips(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
-	d.within(t, db, func(tx gapless.Tx) {
-		must(t, tx.Create(t.Context(), "trips", 1, math.MaxInt64))
-		_, err := tx.Next(t.Context(), "trips")
-		must(t, err)
-		before := proxy.Requests()
-		first, err := tx.NextN(t.Context(), "trips", 7)
-		if trips := proxy.Requests() - before; err != nil || first != 2 || trips != 1 {
-			t.Errorf("NextN = %d, %v in %d round trips; want 2 in one", first, err, trips)
-		}
-	})
-}
-
-// committed returns the numbers of invoices, in order.
-func committed(t *testing.T, db *sql.DB, counter string) (numbers []int64) {
-	rows, err := db.QueryContext(t.Context(), fmt.Sprintf("SELECT number FROM invoices WHERE counter = '%s' ORDER BY number", counter))
-	for retry := 0; err != nil && retry < 50; retry++ { // connections are those to a server that died
-		rows, err = db.QueryContext(t.Context(), fmt.Sprintf("SELECT number FROM invoices WHERE counter = '%s' ORDER BY number", counter))
-	}
-	must(t, err)
-	defer rows.Close()
-	for rows.Next() {
-		var number int64
-		must(t, rows.Scan(&number))
-		numbers = append(numbers, number)
-	}
-	must(t, rows.Err())
-	return numbers
-}
-
-// check says what is wrong with numbers that ought to be 1, 2, 3, and so on.
-func check(numbers []int64) error {
-	for i, number := range numbers {
-		switch {
-		case i > 0 && number == numbers[i-1]:
-			return fmt.Errorf("number %d is there twice", number)
-		case number != int64(i)+1:
-			return fmt.Errorf("number %d is missing: %d comes after %d others", i+1, number, i)
-		}
-	}
-	return nil
 }
