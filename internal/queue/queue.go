@@ -67,6 +67,13 @@ func (q *Queue) join(c *caller) (place *list.Element) {
 	return place
 }
 
+// Serve has the callers in line try again at once, as something has changed.
+func (q *Queue) Serve() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.serve()
+}
+
 // serve serves the callers in line, in order, until one has to wait on. It is called with mu held.
 func (q *Queue) serve() {
 	for first := q.line.Front(); first != nil; first = q.line.Front() {

@@ -1,0 +1,50 @@
+package segments_test
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/store/storetest"
+)
+
+func BenchmarkNext(b *testing.B) {
+	c := open(b, segments.On(newSpace(b, storetest.NewMemory().Connect())), "orders", segments.WithBlock(1e8, 1e9))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Next(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkNextParallel(b *testing.B) {
+	c := open(b, segments.On(newSpace(b, storetest.NewMemory().Connect())), "orders", segments.WithBlock(1e8, 1e9))
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := c.Next(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+var word struct {
+	_ [64]byte
+	n atomic.Int64
+	_ [64]byte
+}
+
+func BenchmarkAtomicAdd(b *testing.B) {
+	for b.Loop() {
+		word.n.Add(1)
+	}
+}
+
+func BenchmarkAtomicAddParallel(b *testing.B) {
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			word.n.Add(1)
+		}
+	})
+}

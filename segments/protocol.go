@@ -1,0 +1,199 @@
+package segments
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/randflake/randflake/store"
+)
+
+// tries is how often a change begins anew because others were faster.
+const tries = 100
+
+// bucket is how many seconds' worth of numbers a bound on the rate lets pass at once, after a time without any.
+const bucket = 20
+
+// A decision makes of a counter's record what is to be in its place. The record is nil where there is none.
+type decision func(v *store.View, r *record) (*record, error)
+
+// An unknownError says that the space failed and that a change may have been made nevertheless, or may yet be.
+type unknownError struct{ error }
+
+func (e unknownError) Unwrap() error { return e.error }
+
+// update changes a record by one compare-and-set. It begins with the assumption that the record is as it was seen last,
+// if it was, and reads it only if that fails. An unknownError leaves the outcome open; after any other nothing was changed.
+func (s *Counters) update(ctx context.Context, name string, seen *record, decide decision) (*record, error) {
+	var v *store.View // nil where the space is to be read
+	if seen != nil {
+		v = s.space.Assume(seen.item(name))
+	}
+	for try, assumed := 0, v != nil; try < tries; try, assumed = try+1, false {
+		if v == nil {
+			var err error
+			if v, err = s.read(ctx, name, seen); err != nil {
+				return nil, err
+			}
+		}
+		item := v.Find(prefix + name)
+		r, err := decode(item)
+		if err != nil {
+			return nil, err
+		}
+		next, err := decide(v, r)
+		if err != nil && assumed { // it may be the assumption that is wrong
+			v = nil
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s in %s", err, name, s.space)
+		}
+		done, found, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{item}, Put: []store.Item{next.item(name)}})
+		switch {
+		case err != nil:
+			return nil, unknownError{err}
+		case done:
+			return next, nil
+		}
+		v = found
+		if r, err := decode(v.Find(prefix + name)); err == nil && wentBack(v, seen, r) {
+			v = nil
+		}
+	}
+	return nil, fmt.Errorf("segments: %s in %s changed each time that it was looked at: does the engine keep its word?", name, s.space)
+}
+
+// read reads a record. It sees to it that a loss of data counts as one when what was seen of the record shows it.
+func (s *Counters) read(ctx context.Context, name string, seen *record) (*store.View, error) {
+	for range tries {
+		v, err := s.space.Read(ctx, []string{prefix + name}, store.Page{})
+		if err != nil {
+			return nil, err
+		}
+		r, err := decode(v.Find(prefix + name))
+		if err != nil || !wentBack(v, seen, r) {
+			return v, err
+		}
+		if err := s.space.Suspect(ctx, "a counter's record went back in time"); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("segments: %s in %s went back in time each time that it was looked at", name, s.space)
+}
+
+// wentBack reports whether the space shows an older state of a counter than was seen, though it knows of no loss since.
+func wentBack(v *store.View, seen, r *record) bool {
+	return seen != nil && seen.Epoch == epoch(v.Meta) && (r == nil || r.Version < seen.Version)
+}
+
+// epoch names the time from one loss of data to the next.
+func epoch(m *store.Meta) string { return cmp.Or(m.Heal, m.Incarnation) }
+
+// trusted returns a copy of the record to be changed, once it is sure that no number after its position was taken. Where
+// data was lost it goes by the newest state that is known, which may be one that this process has seen.
+func trusted(v *store.View, seen, r *record) (*record, error) {
+	if r == nil && seen == nil {
+		return nil, ErrNoCounter
+	}
+	if r != nil && r.Epoch == epoch(v.Meta) {
+		return changed(v, r), nil
+	}
+	base := r
+	if r == nil || seen != nil && seen.Version > r.Version {
+		base = seen
+	}
+	if base.Rate == 0 {
+		return nil, fmt.Errorf("%w: find out a number that is beyond all that were taken, and say randflake segments advance NAME NUMBER", ErrForgotten)
+	}
+	if err := v.Clock(); err != nil {
+		return nil, err
+	}
+	return jumped(v, base), nil
+}
+
+// changed returns a copy of r that is about to be changed. The seconds in which its budget grows never go back.
+func changed(v *store.View, r *record) *record {
+	next := *r
+	next.Version++
+	next.Token, next.Block = newToken(), 0
+	next.Second = max(r.Second, v.Now)
+	if r.Rate > 0 {
+		next.Budget = min(saturated(r.Rate, next.Second-r.Second, r.Budget), bucket*r.Rate)
+	}
+	return &next
+}
+
+// jumped returns a copy of base, a state that was true once, past all numbers that can have been taken since: by a clock
+// that differed from this one by MaxSkew at most, so many as its rate allows. By how much clocks differ the next jump must
+// not be short of this one, if this one is forgotten too; so the counter rests for twice MaxSkew first.
+func jumped(v *store.View, base *record) *record {
+	next := changed(v, base)
+	next.Second = v.Now
+	limits := v.Meta.Limits()
+	passed := max(0, v.Now-base.Second) + limits.TTL() + 2*limits.Skew()
+	next.skip(saturated(base.Rate, passed, bucket*base.Rate))
+	next.Budget = -base.Rate * 2 * limits.Skew()
+	next.Epoch = epoch(v.Meta)
+	return next
+}
+
+// skip passes over n numbers, or those that are left.
+func (r *record) skip(n int64) {
+	k := min(uint64(n), r.left())
+	r.Position += k
+	r.Skipped += k
+}
+
+// saturated returns rate x seconds + more, or the highest number.
+func saturated(rate, seconds, more int64) int64 {
+	high, low := bits.Mul64(uint64(rate), uint64(seconds))
+	if high > 0 || low > math.MaxInt64-uint64(max(more, 0)) {
+		return math.MaxInt64
+	}
+	return int64(low) + more
+}
+
+// take changes r so that it has given n numbers, or what is left or allowed of them, as its newest block.
+func (r *record) take(n uint64) error {
+	if r.left() == 0 {
+		return fmt.Errorf("%w, %d", ErrEnd, r.number(r.size()-1))
+	}
+	n = min(n, r.left())
+	if r.Rate > 0 {
+		if r.Budget < 1 {
+			return fmt.Errorf("%w, %d a second", ErrRate, r.Rate)
+		}
+		n = min(n, uint64(r.Budget))
+		r.Budget -= int64(n)
+	}
+	r.Position += n
+	r.Taken += n
+	r.Block = n
+	return nil
+}
+
+// giveBack changes r so that the n numbers before end are not taken, if nothing after them is.
+func (r *record) giveBack(end, n uint64) error {
+	if r.Position != end {
+		return errNotNewest
+	}
+	r.Position -= n
+	r.Returned += n
+	if r.Rate > 0 {
+		r.Budget += int64(n)
+	}
+	return nil
+}
+
+var errNotNewest = errors.New("segments: not the newest numbers")
+
+// newToken returns a token that no other call returns.
+func newToken() (t token) {
+	rand.Read(t[:]) // never fails, by its contract
+	return t
+}

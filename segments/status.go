@@ -1,0 +1,72 @@
+package segments
+
+// A Status is a snapshot of how a handle fares. Its numbers balance: Taken = Issued + Returned + Lost + Held.
+type Status struct {
+	Info Info // what was last seen of the counter
+
+	// Counts of numbers, since the handle was opened.
+	Taken    uint64 // in blocks
+	Issued   uint64 // given to callers
+	Returned uint64 // given back unused
+	Lost     uint64 // neither given nor given back
+	Held     uint64 // left in memory
+
+	// Unsure counts numbers beyond those, which may have been taken for this handle by calls of the space that failed. If they
+	// were they are lost.
+	Unsure uint64
+
+	// Err is why the last attempt to get numbers failed, or nil.
+	Err error
+}
+
+// books are the sums of a handle.
+type books struct {
+	seen                          *record // the newest state of the counter that was seen
+	Taken, Returned, Lost, Unsure uint64
+	issued                        uint64 // of the blocks before the current one
+}
+
+// status returns what the sums come to.
+func (k *books) status(name string, issued uint64, err error) Status {
+	s := Status{Info: k.seen.info(name, k.seen.Epoch), Taken: k.Taken, Issued: issued, Returned: k.Returned, Lost: k.Lost, Unsure: k.Unsure, Err: err}
+	s.Held = s.Taken - s.Issued - s.Returned - s.Lost
+	return s
+}
+
+// Status returns a snapshot. It never waits for the space.
+func (c *Counter) Status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.books.status(c.name, c.books.issued+c.current.Load().issued(), c.why)
+}
+
+// A Metric is one number of a [Status], as monitoring systems take it.
+type Metric struct {
+	// Name is in the style of Prometheus: randflake_counter_ and what it is, and _total for what only goes up.
+	Name string
+
+	Help    string // a sentence
+	Counter bool   // whether it only goes up; otherwise it is a gauge
+	Value   float64
+}
+
+// Metrics returns the numbers of s, always the same ones in the same order. Label them with the name of the counter.
+func (s Status) Metrics() []Metric {
+	total := func(name, help string, value uint64) Metric {
+		return Metric{"randflake_counter_" + name, help, true, float64(value)}
+	}
+	failing := 0.0
+	if s.Err != nil {
+		failing = 1
+	}
+	return []Metric{
+		total("taken_total", "Numbers taken from the store in blocks.", s.Taken),
+		total("issued_total", "Numbers given to callers.", s.Issued),
+		total("returned_total", "Numbers given back to the store unused.", s.Returned),
+		total("lost_total", "Numbers neither given to callers nor given back.", s.Lost),
+		total("unsure_total", "Numbers that may have been taken by calls that failed, and are lost then.", s.Unsure),
+		{"randflake_counter_held", "Numbers left in memory.", false, float64(s.Held)},
+		{"randflake_counter_left", "Numbers that nobody has taken yet, by what was last seen of the store.", false, float64(s.Info.Left)},
+		{"randflake_counter_failing", "Whether the last attempt to get numbers failed, 1 or 0.", false, failing},
+	}
+}

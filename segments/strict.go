@@ -1,0 +1,156 @@
+package segments
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// A Strict is a handle on a counter each of whose numbers is larger than all that any process was given before the call
+// began. So each call waits for the space; callers that wait at the same time are served by one compare-and-set. It is
+// safe for concurrent use, and has a goroutine only while callers wait. Counters and Stricts may share a counter, but then
+// numbers from the former's blocks come late.
+type Strict struct {
+	name  string
+	taker taker // of the goroutine that serves
+
+	mu      sync.Mutex
+	waiting []*request
+	serving bool
+	closed  bool
+	why     error
+	books   books
+}
+
+// A request is a caller's.
+type request struct {
+	dst   []int64
+	n     int
+	err   error
+	gone  bool          // the caller went away
+	ready chan struct{} // closed when n and err are set
+}
+
+// OpenStrict returns a strict handle on a counter. It fails as Open does, and takes no number.
+func (s *Counters) OpenStrict(ctx context.Context, name string, options ...Option) (*Strict, error) {
+	r, _, err := s.open(ctx, name, options)
+	if err != nil {
+		return nil, err
+	}
+	return &Strict{name: name, taker: taker{counters: s, name: name, seen: r, strict: true}, books: books{seen: r}}, nil
+}
+
+// Next returns the next number. It fails with ErrEnd, ErrRate, ErrForgotten, ErrClosed, with the space's error, or when ctx ends:
+// then the number may be lost.
+func (s *Strict) Next(ctx context.Context) (int64, error) {
+	var one [1]int64
+	_, err := s.Fill(ctx, one[:])
+	return one[0], err
+}
+
+// Fill is Next for len(dst) numbers, side by side. n of them are good in any case; where that is not all, err says why.
+func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
+	if len(dst) == 0 {
+		return 0, nil
+	}
+	r := &request{dst: dst, ready: make(chan struct{})}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return 0, fmt.Errorf("%w: %s", ErrClosed, s.name)
+	}
+	s.waiting = append(s.waiting, r)
+	if !s.serving {
+		s.serving = true
+		go s.serve()
+	}
+	s.mu.Unlock()
+	select {
+	case <-r.ready:
+		return r.n, r.err
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-r.ready:
+		return r.n, r.err
+	default:
+		r.gone = true
+		return 0, fmt.Errorf("segments: %s: stopped waiting: %w", s.name, context.Cause(ctx))
+	}
+}
+
+// serve serves those who wait, all that have come by then at a time, until nobody does.
+func (s *Strict) serve() {
+	for {
+		s.mu.Lock()
+		batch := s.waiting
+		s.waiting = nil
+		s.serving = len(batch) > 0
+		s.mu.Unlock()
+		if len(batch) == 0 {
+			return
+		}
+		var want uint64
+		for _, r := range batch {
+			want += uint64(len(r.dst))
+		}
+		got, err := s.taker.take(context.Background(), want)
+		s.mu.Lock()
+		s.settle(batch, got, err)
+		s.mu.Unlock()
+	}
+}
+
+// settle gives the numbers of a block to a batch of callers, in the order in which they came. It is called with mu held.
+func (s *Strict) settle(batch []*request, got span, err error) {
+	k := &s.books
+	k.seen, k.Unsure = s.taker.seen, s.taker.unsure
+	k.Taken += got.len() + s.taker.late
+	k.Lost += s.taker.late
+	s.taker.late, s.why = 0, err
+	next := got.first
+	for _, r := range batch {
+		part := min(got.end-next, uint64(len(r.dst)))
+		if r.gone {
+			k.Lost += part
+		} else {
+			for i := range part {
+				r.dst[i] = k.seen.number(next + i)
+			}
+			k.issued += part
+			if r.n = int(part); r.n < len(r.dst) {
+				r.err = s.shortage(err)
+			}
+		}
+		next += part
+		close(r.ready)
+	}
+}
+
+// shortage says why a caller got fewer numbers than it wanted.
+func (s *Strict) shortage(err error) error {
+	switch r := s.books.seen; {
+	case err != nil:
+		return err
+	case r.left() == 0:
+		return fmt.Errorf("%w, %d: %s", ErrEnd, r.number(r.size()-1), s.name)
+	}
+	return fmt.Errorf("%w, %d a second: %s", ErrRate, s.books.seen.Rate, s.name)
+}
+
+// Status returns a snapshot; nothing is ever held or returned. It never waits for the space.
+func (s *Strict) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.books.status(s.name, s.books.issued, s.why)
+}
+
+// Close makes calls fail with ErrClosed. Callers who wait are served.
+func (s *Strict) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}

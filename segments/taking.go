@@ -1,0 +1,142 @@
+package segments
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/randflake/randflake/store"
+)
+
+// A taker takes blocks of one counter, one after the other, and finds out about those whose outcome was unknown.
+type taker struct {
+	counters *Counters
+	name     string
+	seen     *record // the newest state that was seen
+	open     *record // the newest state that was proposed, when it is unknown whether it came true
+	unsure   uint64  // numbers that may have been taken in this handle's name, which never found out
+	strict   bool    // numbers of unknown outcome come too late
+	late     uint64  // such numbers
+}
+
+// A span is a run of positions that a block has, up to end.
+type span struct{ first, end uint64 }
+
+func (s span) len() uint64 { return s.end - s.first }
+
+// patience bounds how long a call of the space may take.
+const patience = 30 * time.Second
+
+// take takes a block of up to n numbers. When it turns out that an earlier call, whose outcome was unknown, took one,
+// that is it.
+func (t *taker) take(ctx context.Context, n uint64) (span, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	began := time.Now()
+	r, err := t.change(ctx, func(next *record) error { return next.take(n) })
+	if err != nil {
+		return span{}, err
+	}
+	t.counters.calls.add(time.Since(began))
+	return span{r.Position - r.Block, r.Position}, nil
+}
+
+// giveBack gives back the numbers of a span if it is the newest one, and reports whether it was. When it turns out that
+// an earlier take, whose outcome was unknown, took a block, it returns that one instead.
+func (t *taker) giveBack(ctx context.Context, s span) (done bool, late span, err error) {
+	r, err := t.change(ctx, func(next *record) error { return next.giveBack(s.end, s.len()) })
+	switch {
+	case errors.Is(err, errNotNewest):
+		return false, span{}, nil
+	case err != nil:
+		return false, span{}, err
+	case r.Block > 0:
+		return false, span{r.Position - r.Block, r.Position}, nil
+	}
+	return true, span{}, nil
+}
+
+// change makes a change, or returns the record as it is when an earlier take turns out to have made it so.
+func (t *taker) change(ctx context.Context, act func(*record) error) (*record, error) {
+	var proposed *record
+	r, err := t.counters.update(ctx, t.name, t.seen, func(v *store.View, r *record) (*record, error) {
+		if t.tookAlready(v, r) {
+			if !t.strict {
+				proposed = r
+				return r, nil // put as it is, so that it is durable
+			}
+			t.late += r.Block
+			t.open = nil
+		}
+		next, err := trusted(v, t.seen, r)
+		if err != nil {
+			return nil, err
+		}
+		if t.open != nil { // for the same version: one of the two at most comes true
+			next.Token = t.open.Token
+		}
+		if err := act(next); err != nil {
+			return nil, err
+		}
+		proposed = next
+		return next, nil
+	})
+	if err == nil {
+		t.seen, t.open = r, nil
+	} else if unknown := (unknownError{}); errors.As(err, &unknown) && (proposed.Block > 0 || t.open != nil) {
+		t.open = proposed
+	}
+	return r, err
+}
+
+// tookAlready reports whether the newest change of the record is the take of unknown outcome. When it is clear that this
+// can't be found out any more, its numbers are unsure.
+func (t *taker) tookAlready(v *store.View, r *record) bool {
+	same := t.open != nil && t.open.Epoch == epoch(v.Meta)
+	switch {
+	case t.open == nil || same && r != nil && r.Version < t.open.Version:
+		return false
+	case same && r != nil && r.Version == t.open.Version && r.Token == t.open.Token:
+		return true
+	case !same || r == nil || r.Version > t.open.Version:
+		t.unsure += t.open.Block
+	}
+	t.open = nil
+	return false
+}
+
+// giveBackAll gives back spans, of which the last is the newest. It also returns how many numbers were late: taken by an
+// earlier call of unknown outcome, and given back or lost here.
+func (t *taker) giveBackAll(ctx context.Context, spans []span) (returned, lost, late uint64, err error) {
+	if t.open != nil {
+		spans = append(spans, span{}) // finds out
+	}
+	for len(spans) > 0 {
+		last := spans[len(spans)-1]
+		spans = spans[:len(spans)-1]
+		if n := len(spans); n > 0 && spans[n-1].end == last.first {
+			spans[n-1].end = last.end
+			continue
+		}
+		done, found := false, span{}
+		if last.len() > 0 || t.open != nil {
+			done, found, err = t.giveBack(ctx, last)
+		}
+		switch {
+		case err != nil:
+			lost += last.len()
+			for _, s := range spans {
+				lost += s.len()
+			}
+			return returned, lost, late, err
+		case found.len() > 0:
+			late += found.len()
+			spans = append(spans, last, found)
+		case done:
+			returned += last.len()
+		default:
+			lost += last.len()
+		}
+	}
+	return returned, lost, late, nil
+}
