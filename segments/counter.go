@@ -35,6 +35,7 @@ type Counter struct {
 	failed  int           // fetches in a row that failed
 	refused bool          // whether a caller found no number since the current block came into use
 	closed  bool
+	fetched mark // when a block was fetched last
 	books   books
 }
 
@@ -46,13 +47,9 @@ type block struct {
 	first, stride int64
 	low           uint64 // when so many are given the next block is to be fetched; less than count
 	count         uint64
-	end           uint64        // the position after the last number's
-	since         time.Duration // when it came into use, since start
-	_             [16]byte
+	end           uint64 // the position after the last number's
+	_             [24]byte
 }
-
-// start is when the process started, or nearly.
-var start = time.Now()
 
 func (b *block) number(i uint64) int64 { return b.first + int64(i)*b.stride }
 
@@ -89,7 +86,7 @@ func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*C
 		return nil, err
 	}
 	c := &Counter{name: name, least: set.least, most: set.most, logger: set.logger, line: queue.New("segments"),
-		taker: taker{counters: s, name: name, seen: r}}
+		taker: taker{counters: s, name: name, seen: r}, books: books{seen: r}}
 	c.current.Store(new(block))
 	if err := c.begin(ctx); err != nil {
 		return nil, err
@@ -156,14 +153,12 @@ func (c *Counter) fillSlowly(dst []int64) (n int, err error) {
 
 // turn puts the block that was fetched ahead in place of the current one, which is used up. It is called with mu held.
 func (c *Counter) turn() bool {
-	if c.next == nil {
+	if c.next == nil || c.closed {
 		return false
 	}
-	b := c.next
-	c.next, c.refused = nil, false
 	c.books.issued += c.current.Load().count
-	b.since = time.Since(start)
-	c.current.Store(b)
+	c.current.Store(c.next)
+	c.next, c.refused = nil, false
 	return true
 }
 

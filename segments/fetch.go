@@ -10,6 +10,7 @@ import (
 
 // begin takes the first block.
 func (c *Counter) begin(ctx context.Context) error {
+	c.fetched.at = time.Now()
 	got, err := c.taker.take(ctx, c.least)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,10 +33,11 @@ func (c *Counter) fetchLocked() {
 	if c.closed || c.next != nil || c.busy != nil || c.retry != nil {
 		return
 	}
-	b := c.current.Load()
-	pace := pace(b.issued(), time.Since(start)-b.since)
+	now := mark{time.Now(), c.issued()}
+	pace := c.fetched.pace(now)
+	c.fetched = now
 	c.busy = make(chan struct{})
-	go c.fetchBlock(c.blockSize(pace, b.count), pace)
+	go c.fetchBlock(c.blockSize(pace, c.current.Load().count), pace)
 }
 
 // fetchBlock fetches a block of size numbers, which are taken at a pace.
@@ -85,7 +87,11 @@ func (c *Counter) fail(err error) {
 	if c.closed {
 		return
 	}
-	c.retry = time.AfterFunc(rest(c.failed), func() {
+	pause := rest(c.failed)
+	if passing(err) { // the bound on the rate lets more numbers pass each second
+		pause = time.Second
+	}
+	c.retry = time.AfterFunc(pause, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.retry = nil
@@ -95,57 +101,63 @@ func (c *Counter) fail(err error) {
 	})
 }
 
-// blockSize returns how many numbers to take at a pace, after a block of last numbers.
-func (c *Counter) blockSize(pace float64, last uint64) uint64 {
-	want := min(pace*lasting.Seconds(), float64(max(last, 1))*growth, float64(c.most))
-	return max(uint64(want), c.least)
-}
-
 // Return gives back the numbers that the handle has left, where they are still the newest, and loses them otherwise. It
 // returns how many it gave back. The handle takes another block when it is asked for a number.
 func (c *Counter) Return(ctx context.Context) (returned int64, err error) {
-	if err := c.acquire(ctx); err != nil {
-		return 0, err
-	}
-	left := c.spans()
-	c.mu.Unlock()
-	done, lost, late, err := c.taker.giveBackAll(ctx, left)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.books.Taken += late
-	c.books.Returned += done
-	c.books.Lost += lost
-	c.release()
-	if err != nil {
-		err = fmt.Errorf("segments: %s: return: %d numbers lost: %w", c.name, lost, err)
+	if err := c.acquire(ctx); err != nil {
+		return 0, fmt.Errorf("segments: return: %s: %w", c.name, err)
 	}
-	return int64(done), err
+	return c.giveBack(ctx, c.spans())
 }
 
-// acquire waits until the taker is free, and takes it. It returns with mu held unless it fails.
-func (c *Counter) acquire(ctx context.Context) error {
+// Close gives back what the handle has left, as Return does. Calls fail with ErrClosed from then on, and so do those that
+// wait. It takes up to 20 seconds when the space does not answer. Its error says that numbers are lost, and nothing worse.
+func (c *Counter) Close() error {
 	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	c.closed = true
+	if c.retry != nil {
+		c.retry.Stop()
+	}
+	left := c.spans()
+	c.acquire(context.Background()) // which is as patient as a call of the space
+	_, err := c.giveBack(context.Background(), append(left, c.spans()...))
+	c.mu.Unlock()
+	c.line.Serve()
+	return err
+}
+
+// acquire waits until the taker is free, and takes it. It is called with mu held, and lets go of it to wait.
+func (c *Counter) acquire(ctx context.Context) error {
 	for c.busy != nil {
 		over := c.busy
 		c.mu.Unlock()
 		select {
 		case <-over:
+			c.mu.Lock()
 		case <-ctx.Done():
-			return fmt.Errorf("segments: %s: return: %w", c.name, context.Cause(ctx))
+			c.mu.Lock()
+			return context.Cause(ctx)
 		}
-		c.mu.Lock()
 	}
 	c.busy = make(chan struct{})
 	return nil
 }
 
-// spans takes the numbers that the handle has left from it, the newest last. It is called with mu held.
+// spans takes away the numbers that the handle has left, and returns them, the newest last. It is called with mu held.
 func (c *Counter) spans() (left []span) {
 	b := c.current.Load()
 	c.current.Store(new(block))
 	rest := b.close()
 	c.books.issued += b.count - rest.len()
-	left = append(left, rest)
+	if rest.len() > 0 {
+		left = append(left, rest)
+	}
 	if n := c.next; n != nil {
 		c.next = nil
 		left = append(left, span{n.end - n.count, n.end})
@@ -153,22 +165,17 @@ func (c *Counter) spans() (left []span) {
 	return left
 }
 
-// Close gives back what the handle has left, as Return does, for ten seconds at most. Calls fail with ErrClosed from then on, those
-// that wait as well. Its error says that numbers may be lost, and nothing worse.
-func (c *Counter) Close() error {
-	c.mu.Lock()
-	already := c.closed
-	c.closed = true
-	if c.retry != nil {
-		c.retry.Stop()
-	}
+// giveBack gives back spans, and lets others have the taker. It is called with mu held, and lets go of it meanwhile.
+func (c *Counter) giveBack(ctx context.Context, left []span) (returned int64, err error) {
 	c.mu.Unlock()
-	if already {
-		return nil
+	done, lost, late, err := c.taker.giveBackAll(ctx, left)
+	c.mu.Lock()
+	c.books.Taken += late
+	c.books.Returned += done
+	c.books.Lost += lost
+	c.release()
+	if err != nil {
+		err = fmt.Errorf("segments: return: %s: %d numbers lost: %w", c.name, lost, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	_, err := c.Return(ctx)
-	c.line.Serve()
-	return err
+	return int64(done), err
 }

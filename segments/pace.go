@@ -8,8 +8,8 @@ import (
 )
 
 // A block lasts lasting at the pace at which numbers are taken, and the next one is fetched when what is left lasts
-// margin times as long as the slowest of the space's last calls took. A pace that is not known yet grows by no more than
-// growth from block to block.
+// margin times as long as the slowest of the space's last calls took. A block is at most growth times as large as the one
+// before, as a burst is not a pace.
 const (
 	lasting = 10 * time.Second
 	margin  = 5
@@ -36,9 +36,21 @@ func (c *calls) slowest() time.Duration {
 	return slices.Max(c.took[:])
 }
 
-// pace returns numbers a second. It takes a while of less than a microsecond for one.
-func pace(numbers uint64, took time.Duration) float64 {
-	return float64(numbers) / max(took, time.Microsecond).Seconds()
+// A mark is how many numbers had been issued at a time.
+type mark struct {
+	at     time.Time
+	issued uint64
+}
+
+// pace returns how many numbers a second were issued since.
+func (m mark) pace(now mark) float64 {
+	return float64(now.issued-m.issued) / max(now.at.Sub(m.at), time.Microsecond).Seconds()
+}
+
+// blockSize returns how many numbers to take at a pace, after a block of last numbers.
+func (c *Counter) blockSize(pace float64, last uint64) uint64 {
+	want := min(pace*lasting.Seconds(), float64(max(last, 1))*growth, float64(c.most))
+	return max(uint64(want), c.least)
 }
 
 // lowMark returns how many of a block's numbers are to be given before the next block is fetched.

@@ -37,8 +37,11 @@ func (k *books) status(name string, issued uint64, err error) Status {
 func (c *Counter) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.books.status(c.name, c.books.issued+c.current.Load().issued(), c.why)
+	return c.books.status(c.name, c.issued(), c.why)
 }
+
+// issued returns how many numbers callers were given. It is called with mu held.
+func (c *Counter) issued() uint64 { return c.books.issued + c.current.Load().issued() }
 
 // A Metric is one number of a [Status], as monitoring systems take it.
 type Metric struct {

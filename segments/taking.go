@@ -25,13 +25,11 @@ type span struct{ first, end uint64 }
 func (s span) len() uint64 { return s.end - s.first }
 
 // patience bounds how long a call of the space may take.
-const patience = 30 * time.Second
+const patience = 10 * time.Second
 
 // take takes a block of up to n numbers. When it turns out that an earlier call, whose outcome was unknown, took one,
 // that is it.
 func (t *taker) take(ctx context.Context, n uint64) (span, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	began := time.Now()
 	r, err := t.change(ctx, func(next *record) error { return next.take(n) })
 	if err != nil {
@@ -58,6 +56,8 @@ func (t *taker) giveBack(ctx context.Context, s span) (done bool, late span, err
 
 // change makes a change, or returns the record as it is when an earlier take turns out to have made it so.
 func (t *taker) change(ctx context.Context, act func(*record) error) (*record, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	var proposed *record
 	r, err := t.counters.update(ctx, t.name, t.seen, func(v *store.View, r *record) (*record, error) {
 		if t.tookAlready(v, r) {
