@@ -78,7 +78,7 @@ func (tx Tx) Create(ctx context.Context, name string, first, last int64) error {
 	}
 	made, err := tx.in.create(ctx, name, first-1, last)
 	if err == nil && !made {
-		err = fs.ErrExist
+		err = fmt.Errorf("%w: a counter is never replaced", fs.ErrExist)
 	}
 	if err != nil {
 		return fmt.Errorf("gapless: create %q: %w", name, err)
