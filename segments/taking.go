@@ -3,6 +3,7 @@ package segments
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/randflake/randflake/store"
@@ -59,6 +60,7 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var proposed *record
+	var refused error
 	r, err := t.counters.update(ctx, t.name, t.seen, func(v *store.View, r *record) (*record, error) {
 		if t.tookAlready(v, r) {
 			if !t.strict {
@@ -75,14 +77,18 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 		if t.open != nil { // for the same version: one of the two at most comes true
 			next.Token = t.open.Token
 		}
-		if err := act(next); err != nil {
-			return nil, err
+		refused = act(next)
+		if refused != nil && r != nil && r.Epoch == next.Epoch {
+			return nil, refused
 		}
-		proposed = next
+		proposed = next // after a loss of data in any case: the rest after a jump must begin to be over
 		return next, nil
 	})
 	if err == nil {
 		t.seen, t.open = r, nil
+		if refused != nil {
+			err = fmt.Errorf("%w: %s in %s", refused, t.name, t.counters.space)
+		}
 	} else if unknown := (unknownError{}); errors.As(err, &unknown) && (proposed.Block > 0 || t.open != nil) {
 		t.open = proposed
 	}
