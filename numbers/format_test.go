@@ -214,6 +214,22 @@ func TestNumberMarshalsAsText(t *testing.T) {
 	}
 }
 
+// Of the texts of a sealed period one stands for 0, which is no number.
+func TestSealedZero(t *testing.T) {
+	f := newTestFormat(t, "{date:2006}-{n:6}", Sealed(secret))
+	seal, err := f.seal("2026")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := f.pattern.text("2026", seal.Encrypt(0))
+	if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) {
+		t.Errorf("%s is read as %#v, %v", text, n, err)
+	}
+	if n, err := f.Parse(f.pattern.text("2025", seal.Encrypt(0))); err != nil || n.N < 1 {
+		t.Errorf("in another year: %#v, %v", n, err)
+	}
+}
+
 // fuzzed are formats of all kinds.
 func fuzzed(t testing.TB) []*Format {
 	return []*Format{

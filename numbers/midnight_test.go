@@ -245,9 +245,10 @@ func TestYearlyCounterWithDays(t *testing.T) {
 
 // A failure is an error for all who call in that second, and the next second tries again. The day that is there goes on.
 func TestCounterCannotBeOpened(t *testing.T) {
-	w := newWorld(midnight.Add(-time.Second))
+	w := newWorld(midnight.Add(-time.Hour))
 	s := w.series(t, dated)
 	w.broken = errors.New("the store is down")
+	w.set(midnight.Add(-time.Second))
 	w.next(t, s)
 	<-s.periods["2026-11-23"].ready
 	w.set(midnight)

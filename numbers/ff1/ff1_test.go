@@ -171,6 +171,9 @@ func numeralsOf(n uint64, radix, length int) []int {
 }
 
 func TestBijection(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second, and many under the race detector")
+	}
 	c := newTest(t, 10, 6, "orders\x002026-11-22")
 	if c.Domain() != 1_000_000 {
 		t.Fatalf("domain of %d", c.Domain())
