@@ -60,8 +60,9 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var proposed *record
-	var refused error
+	var short error // why a jump is all that could be made
 	r, err := t.counters.update(ctx, t.name, t.seen, func(v *store.View, r *record) (*record, error) {
+		short = nil
 		if t.tookAlready(v, r) {
 			if !t.strict {
 				proposed = r
@@ -77,17 +78,17 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 		if t.open != nil { // for the same version: one of the two at most comes true
 			next.Token = t.open.Token
 		}
-		refused = act(next)
-		if refused != nil && r != nil && r.Epoch == next.Epoch {
-			return nil, refused
+		short = act(next)
+		if jumped := r == nil || r.Epoch != next.Epoch; short != nil && !(jumped && errors.Is(short, ErrRate)) {
+			return nil, short
 		}
-		proposed = next // after a loss of data in any case: the rest after a jump must begin to be over
+		proposed = next // a jump also where it has no number yet, for its rest begins with it
 		return next, nil
 	})
 	if err == nil {
 		t.seen, t.open = r, nil
-		if refused != nil {
-			err = fmt.Errorf("%w: %s in %s", refused, t.name, t.counters.space)
+		if short != nil {
+			err = fmt.Errorf("%w: %s in %s", short, t.name, t.counters.space)
 		}
 	} else if unknown := (unknownError{}); errors.As(err, &unknown) && (proposed.Block > 0 || t.open != nil) {
 		t.open = proposed
