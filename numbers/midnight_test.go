@@ -206,6 +206,9 @@ func TestClockStepsBack(t *testing.T) {
 		if n := w.next(t, s); n.String() != step.want || w.opened("orders/2026-11-22") != step.opens {
 			t.Fatalf("at %v: %s, the day before was opened %d times; want %s, %d times", step.at, n, w.opened("orders/2026-11-22"), step.want, step.opens)
 		}
+		if step.at.Abs() > time.Hour && len(s.periods) != 1 {
+			t.Errorf("at %v: %d counters are open", step.at, len(s.periods))
+		}
 	}
 	w.audit(t)
 }
