@@ -33,7 +33,8 @@
 // numbers of the day before, and no number is made twice or for two days. A day begins when the zone's calendar says
 // so, in days of 23 and 25 hours and without a midnight too.
 //
-// A call that takes its number just before midnight may return after it. When a period is over, what a process holds
+// The system's clock is asked once a second, so the first milliseconds of a day may pass for the day before, and a call
+// that takes its number just before midnight may return after it. When a period is over, what a process holds
 // of its numbers is given back a minute later, or with [Series.Close].
 //
 // # When the store loses data
