@@ -2,7 +2,6 @@ package numbers
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 )
 
@@ -66,28 +65,6 @@ func TestCheckSystemsFindErrors(t *testing.T) {
 		}
 		if s.kind == pure && missed > 0 || missed > swaps/20 {
 			t.Errorf("%s misses %d of %d exchanges", s.name, missed, swaps)
-		}
-	}
-}
-
-func TestCheckCovers(t *testing.T) {
-	for name, want := range map[string]string{
-		digits:                 "luhn mod11-2 mod37-2 mod97-10 mod11-10 mod37-36",
-		alphabets["crockford"]: "mod37-2 mod97-10 mod37-36",
-		"abcdefghij":           "",
-	} {
-		a, err := parseAlphabet(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, s := range checkSystems {
-			if s.covers(a) {
-				got = append(got, s.name)
-			}
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s is covered by %v, want %s", name, got, want)
 		}
 	}
 }

@@ -71,15 +71,6 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	return f, nil
 }
 
-// Name returns the name of the numbers.
-func (f *Format) Name() string { return f.name }
-
-// Pattern returns the pattern.
-func (f *Format) Pattern() string { return f.text }
-
-// Period returns how long a counter goes on.
-func (f *Format) Period() Period { return f.settings.period }
-
 // Last returns the greatest N of a number.
 func (f *Format) Last() int64 { return f.last }
 

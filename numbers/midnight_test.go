@@ -73,7 +73,7 @@ func TestMidnight(t *testing.T) {
 }
 
 // The same when the clock goes to and fro over midnight, by more than counters are kept.
-func TestMidnightTooAndFro(t *testing.T) {
+func TestMidnightToAndFro(t *testing.T) {
 	w := newWorld(midnight)
 	crowd(t, w, func(call int64) time.Time {
 		swing := time.Duration(call/500%7) * time.Minute // 0 to 6 minutes

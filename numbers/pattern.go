@@ -3,6 +3,7 @@ package numbers
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -12,17 +13,14 @@ import (
 // A pattern is the shape of the texts of a format. All parts but a number without width have a fixed length, so each
 // text can be taken apart in one way, whatever its literals are.
 type pattern struct {
-	parts    []part
-	fixed    int // length of all parts but the number, in bytes
+	parts    []string // literals and fields, which are those below
+	fixed    int      // length of all parts but the number, in bytes
 	layout   string
 	shows    Period // what the layout shows
 	alphabet *alphabet
 	width    int // of the number in characters, or 0 for as many as it takes
 	check    *checkSystem
 }
-
-// A part is a literal, or a field if text is one of these.
-type part struct{ text string }
 
 const (
 	dateField   = "{date}"
@@ -63,14 +61,14 @@ func (p *pattern) addLiteral(literal string) error {
 	if !utf8.ValidString(literal) || strings.ContainsFunc(literal, unprintable) {
 		return fmt.Errorf("literal %q: want printable characters, and { and } around fields alone", literal)
 	}
-	p.parts = append(p.parts, part{literal})
+	p.parts = append(p.parts, literal)
 	p.fixed += len(literal)
 	return nil
 }
 
 func (p *pattern) addField(field string) (err error) {
 	kind, argument, _ := strings.Cut(field, ":")
-	if p.has("{" + kind + "}") {
+	if slices.Contains(p.parts, "{"+kind+"}") {
 		return fmt.Errorf("want one {%s} only", kind)
 	}
 	if p.check != nil {
@@ -88,17 +86,8 @@ func (p *pattern) addField(field string) (err error) {
 	default:
 		err = fmt.Errorf("want {date:20060102}, {n:6} or {check:luhn}, with a layout, a width or a system of yours")
 	}
-	p.parts = append(p.parts, part{"{" + kind + "}"})
+	p.parts = append(p.parts, "{"+kind+"}")
 	return err
-}
-
-func (p *pattern) has(text string) bool {
-	for _, part := range p.parts {
-		if part.text == text {
-			return true
-		}
-	}
-	return false
 }
 
 // setNumber takes what is after the colon of {n:WIDTH} or {n:WIDTH:ALPHABET}. There is no colon in {n}.
@@ -153,7 +142,7 @@ func (p *pattern) text(date string, n uint64) string {
 	var room [64]byte // for most texts
 	b := room[:0]
 	for _, part := range p.parts {
-		switch part.text {
+		switch part {
 		case dateField:
 			b = append(b, date...)
 		case numberField:
@@ -161,7 +150,7 @@ func (p *pattern) text(date string, n uint64) string {
 		case checkField:
 			b = p.check.append(b)
 		default:
-			b = append(b, part.text...)
+			b = append(b, part...)
 		}
 	}
 	return string(b)
@@ -178,7 +167,7 @@ func (p *pattern) parse(text string) (date string, n uint64, want string, at int
 	}
 	for _, part := range p.parts {
 		rest := text[at:]
-		switch part.text {
+		switch part {
 		case dateField:
 			date = rest[:len(p.layout)]
 			at += len(date)
@@ -198,10 +187,10 @@ func (p *pattern) parse(text string) (date string, n uint64, want string, at int
 			}
 			at += p.check.length
 		default:
-			if !strings.HasPrefix(rest, part.text) {
-				return "", 0, strconv.Quote(part.text), at
+			if !strings.HasPrefix(rest, part) {
+				return "", 0, strconv.Quote(part), at
 			}
-			at += len(part.text)
+			at += len(part)
 		}
 	}
 	return date, n, "", 0

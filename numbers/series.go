@@ -145,7 +145,7 @@ func (s *Series) now() (*moment, error) {
 }
 
 // Close gives back what is left of the periods' blocks, where nobody has taken more since, and makes later calls fail
-// with segments.ErrClosed. It takes some ten seconds at most. Its error says that numbers may be lost, and nothing worse.
+// with segments.ErrClosed. It takes half a minute at most. Its error says that numbers may be lost, and nothing worse.
 func (s *Series) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -153,15 +153,10 @@ func (s *Series) Close() error {
 	s.periods = nil
 	s.mu.Unlock()
 	s.cancel()
-	errs := make(chan error, len(open))
+	var err error
 	for _, p := range open {
-		s.working.Go(func() { errs <- p.close() })
+		err = errors.Join(err, p.close())
 	}
 	s.working.Wait()
-	close(errs)
-	var all []error
-	for err := range errs {
-		all = append(all, err)
-	}
-	return errors.Join(all...)
+	return err
 }

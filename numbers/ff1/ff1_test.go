@@ -195,20 +195,6 @@ func TestBijection(t *testing.T) {
 	}
 }
 
-// Another tweak is another permutation.
-func TestTweaks(t *testing.T) {
-	one, other := newTest(t, 10, 6, "orders\x002026-11-22"), newTest(t, 10, 6, "orders\x002026-11-23")
-	same := 0
-	for n := range uint64(1000) {
-		if one.Encrypt(n) == other.Encrypt(n) {
-			same++
-		}
-	}
-	if same > 2 {
-		t.Errorf("%d of 1000 numbers are the same under two tweaks", same)
-	}
-}
-
 func TestInvalidDomains(t *testing.T) {
 	block := aesOf(t, make([]byte, 16))
 	for _, shape := range []struct{ radix, length int }{
