@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/randflake/randflake/internal/idtext"
@@ -54,15 +55,14 @@ func (a *alphabet) last(width int) (last int64, ok bool) {
 
 // append appends n in width characters, or in as many as it takes if width is 0.
 func (a *alphabet) append(b []byte, n uint64, width int) []byte {
-	var reversed [64]byte
-	length, base := 0, uint64(len(a.characters))
-	for ; n > 0 || length < width; length++ {
-		reversed[length] = a.characters[n%base]
-		n /= base
+	begin, base := len(b), uint64(len(a.characters))
+	for ; n > 0; n /= base {
+		b = append(b, a.characters[n%base])
 	}
-	for length--; length >= 0; length-- {
-		b = append(b, reversed[length])
+	for len(b)-begin < width {
+		b = append(b, a.characters[0])
 	}
+	slices.Reverse(b[begin:])
 	return b
 }
 

@@ -37,7 +37,7 @@ func TestCheckSystemsFindErrors(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, s := range checkSystems {
 		missed, swaps := 0, 0
-		for range 200 {
+		for range 50 {
 			text := make([]byte, 12)
 			for i := range text {
 				text[i] = s.characters[random.IntN(len(s.characters))]

@@ -3,6 +3,7 @@ package numbers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/randflake/randflake/numbers/ff1"
@@ -29,11 +30,11 @@ type counter interface {
 // before.
 type opener func(ctx context.Context, name string, begin time.Time) (counter, error)
 
-// counterOpener opens counters of a space. That no number is given long before a period begins is what a counter is
-// made by where the space has lost data, so a process whose clock is wrong must not have the counter, if the clock of the space tells.
+// counterOpener opens counters of a space. Where the space has lost data a counter is made because no number is given
+// long before its period begins. So a process must not have it when the clock of the space tells that its own is wrong.
 func counterOpener(counters *segments.Counters, f *Format) opener {
 	return func(ctx context.Context, name string, begin time.Time) (counter, error) {
-		options := append(f.settings.counter[:len(f.settings.counter):len(f.settings.counter)], segments.OrCreate(), segments.WithEnd(f.last))
+		options := append(slices.Clone(f.settings.counter), segments.OrCreate(), segments.WithEnd(f.last))
 		if !begin.IsZero() {
 			options = append(options, segments.UnusedBefore(begin))
 		}

@@ -59,7 +59,8 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 		}
 	}
 	if f.settings.period > p.shows {
-		return nil, fmt.Errorf("%w: %q: it shows less than the %v, so that texts would repeat: want {date:20060102} or such", ErrInvalidPattern, pattern, f.settings.period)
+		return nil, fmt.Errorf("%w: %q: it shows less than the %v, so that texts would repeat: want {date:20060102} or such",
+			ErrInvalidPattern, pattern, f.settings.period)
 	}
 	if f.settings.block != nil && p.width == 0 {
 		return nil, fmt.Errorf("%w: %q: sealed: want a number with a width, such as {n:6}", ErrInvalidPattern, pattern)

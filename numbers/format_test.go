@@ -189,6 +189,12 @@ func TestStrictParsing(t *testing.T) {
 			t.Errorf("%q: %v, %v; want %q", text, n, err, want)
 		}
 	}
+	short := newTestFormat(t, "{date:06-01}#{n:3}")
+	for _, year := range []string{"+5", "-5", " 5", "5 "} {
+		if n, err := short.Parse(year + "-11#001"); !errors.Is(err, ErrInvalidNumber) {
+			t.Errorf("%q for a year: %#v, %v", year, n, err)
+		}
+	}
 	if _, err := f.Parse(strings.Repeat("x", 1<<20)); len(err.Error()) > 300 {
 		t.Errorf("the error has %d bytes", len(err.Error()))
 	}

@@ -2,6 +2,7 @@ package numbers
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 	_ "time/tzdata" // the same zones wherever tests run
@@ -44,9 +45,9 @@ func TestChangesOfTheClocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			const step = time.Minute
+			const step = 5 * time.Minute
 			counted := map[string]int64{}
-			for at, end := first.Add(-24*time.Hour), first.Add(96*time.Hour); at.Before(end); at = at.Add(step) {
+			for at, end := first.Add(-16*time.Hour), first.Add(88*time.Hour); at.Before(end); at = at.Add(step) {
 				w.set(at)
 				n := w.next(t, s)
 				counted[n.Period]++
@@ -56,8 +57,8 @@ func TestChangesOfTheClocks(t *testing.T) {
 			}
 			for i, hours := range c.hours {
 				day := first.AddDate(0, 0, i).Format(keys[Day])
-				if want := int64(hours * float64(time.Hour/step)); counted[day] != want {
-					t.Errorf("%s: %d numbers, want %d, as it has %v hours", day, counted[day], want, hours)
+				if want := hours * float64(time.Hour/step); math.Abs(float64(counted[day])-want) >= 1 {
+					t.Errorf("%s: %d numbers, want %v, as it has %v hours", day, counted[day], want, hours)
 				}
 			}
 			w.audit(t)
@@ -74,7 +75,7 @@ func TestBegin(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen := map[string]bool{}
-		for at, end := first.Add(-48*time.Hour), first.Add(96*time.Hour); at.Before(end); at = at.Add(time.Minute) {
+		for at, end := first.Add(-48*time.Hour), first.Add(96*time.Hour); at.Before(end); at = at.Add(5 * time.Minute) {
 			for _, p := range []Period{Year, Month, Day} {
 				key, begin := p.key(at.In(zone)), p.begin(at.In(zone), zone)
 				if at.Before(begin) {

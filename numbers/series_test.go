@@ -160,54 +160,56 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-// After a loss of data the present day's numbers are refused, unless they have a rate, and the next day's are made as
-// ever.
+// After a loss of data the present day's numbers are refused until the next day begins, unless they have a rate.
 func TestAfterLoss(t *testing.T) {
-	for name, c := range map[string]struct {
-		options []numbers.Option
-		goesOn  bool
-	}{
-		"no rate": {nil, false},
-		"rate":    {[]numbers.Option{numbers.WithCounter(segments.WithRate(10))}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			at := clockAt(midnight.Add(-3 * time.Hour))
-			memory := storetest.NewMemory()
-			counters := newCounters(t, memory.Connect(), store.ForNewSecret(), store.WithClock(at.now))
-			options := append(c.options, numbers.WithClock(at.now))
-			s := open(t, counters, daily, options...)
-			used := map[numbers.Number]bool{}
-			backup := memory.Snapshot()
-			for range 35 {
-				used[next(t, s)] = true
-			}
-			s.Close()
-
-			backup.Lineage = "restored"
-			memory.Restore(backup)
-			at.add(10 * time.Minute)
-			s, err := numbers.Open(t.Context(), counters, "orders", daily, append(options, quiet)...)
-			switch {
-			case !c.goesOn:
-				if !errors.Is(err, segments.ErrForgotten) {
-					t.Fatalf("today's numbers: %v", err)
-				}
-				at.add(4 * time.Hour)
-				s = open(t, counters, daily, options...)
-				if n := next(t, s); n.String() != "ORD-20261123-000001" {
-					t.Errorf("tomorrow's first number is %s", n)
-				}
-			case err != nil:
+	restored := func(t *testing.T, options ...numbers.Option) (again func() (*numbers.Series, error), used map[numbers.Number]bool, at *clock) {
+		at = clockAt(midnight.Add(-3 * time.Hour))
+		memory := storetest.NewMemory()
+		counters := newCounters(t, memory.Connect(), store.ForNewSecret(), store.WithClock(at.now))
+		options = append(options, numbers.WithClock(at.now), quiet)
+		s := open(t, counters, daily, options...)
+		used = map[numbers.Number]bool{}
+		backup := memory.Snapshot()
+		for range 35 {
+			used[next(t, s)] = true
+		}
+		s.Close()
+		backup.Lineage = "restored"
+		memory.Restore(backup)
+		at.add(10 * time.Minute)
+		return func() (*numbers.Series, error) {
+			return numbers.Open(t.Context(), counters, "orders", daily, options...)
+		}, used, at
+	}
+	t.Run("no rate", func(t *testing.T) {
+		again, _, at := restored(t)
+		if s, err := again(); !errors.Is(err, segments.ErrForgotten) {
+			t.Fatalf("today: %v, %v", s, err)
+		}
+		at.add(4 * time.Hour)
+		s, err := again()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if n := next(t, s); n.String() != "ORD-20261123-000001" {
+			t.Errorf("tomorrow's first number is %s", n)
+		}
+	})
+	t.Run("rate", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			again, used, at := restored(t, numbers.WithCounter(segments.WithRate(10)))
+			s, err := again()
+			if err != nil {
 				t.Fatal(err)
-			default:
-				t.Cleanup(func() { s.Close() })
-				at.add(10 * time.Minute) // the rest after a jump
-				if n := next(t, s); used[n] || n.N < 36 || n.Period != "2026-11-22" {
-					t.Errorf("today's next number is %s", n)
-				}
+			}
+			defer s.Close()
+			at.add(10 * time.Minute) // the rest after a jump
+			if n := next(t, s); used[n] || n.N < 36 || n.Period != "2026-11-22" {
+				t.Errorf("today's next number is %s", n)
 			}
 		})
-	}
+	})
 }
 
 // In a space that may have lost an earlier one, today's counter takes somebody's word, or a rate.

@@ -20,4 +20,8 @@ func Example() {
 		sealed := tickets.Encrypt(n)
 		fmt.Printf("%06d %06d\n", sealed, tickets.Decrypt(sealed))
 	}
+	// Output:
+	// 134258 000000
+	// 027175 000001
+	// 687614 000002
 }

@@ -99,12 +99,12 @@ func newCipher(block cipher.Block, radix, length int, tweak []byte) (*Cipher, er
 	return c, nil
 }
 
-// power returns radix^n, and whether it is less than 2^63, so that two of them add up without overflow.
+// power returns radix^n, and whether it fits 64 bits.
 func power(radix, n int) (product uint64, fits bool) {
 	product = 1
 	for range n {
 		var high uint64
-		if high, product = bits.Mul64(product, uint64(radix)); high != 0 || product >= 1<<63 {
+		if high, product = bits.Mul64(product, uint64(radix)); high != 0 {
 			return 0, false
 		}
 	}
