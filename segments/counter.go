@@ -145,7 +145,7 @@ func (c *Counter) fillSlowly(dst []int64) (n int, err error) {
 			return n, nil
 		}
 		if !c.turn() {
-			c.refused = true
+			c.refused = c.refused || c.current.Load().count > 0 // no block is too small after a Return
 			return n, c.refusal()
 		}
 	}

@@ -15,6 +15,7 @@ func (c *Counter) begin(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settle(got, 0, err)
+	c.books.seen = c.taker.seen
 	if errors.Is(err, ErrRate) {
 		return nil
 	}
@@ -104,6 +105,7 @@ func (c *Counter) fail(err error) {
 // Return gives back the numbers that the handle has left, where they are still the newest, and loses them otherwise. It
 // returns how many it gave back. The handle takes another block when it is asked for a number.
 func (c *Counter) Return(ctx context.Context) (returned int64, err error) {
+	defer c.line.Serve() // who came meanwhile found neither a number nor the taker
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.acquire(ctx); err != nil {

@@ -137,7 +137,7 @@ func jumped(v *store.View, base *record) *record {
 	limits := v.Meta.Limits()
 	passed := max(0, v.Now-base.Second) + limits.TTL() + 2*limits.Skew()
 	next.skip(saturated(base.Rate, passed, bucket*base.Rate))
-	next.Budget = -base.Rate * 2 * limits.Skew()
+	next.Budget = -saturated(base.Rate, 2*limits.Skew(), 0)
 	next.Epoch = epoch(v.Meta)
 	return next
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -57,6 +56,8 @@ func (r *record) position(n int64) uint64 {
 	up := uint64(n-r.Start) + uint64(r.Stride) - 1
 	return min(up/uint64(r.Stride), r.size())
 }
+
+const maxRate = 1e15
 
 const prefix = "c/"
 
@@ -120,8 +121,8 @@ func checkShape(start, stride, end, rate int64) error {
 		return fmt.Errorf("%w: start %d, end %d: want 0 <= start <= end", ErrInvalidOption, start, end)
 	case stride < 1:
 		return fmt.Errorf("%w: stride %d: want 1 or more", ErrInvalidOption, stride)
-	case rate < 0 || rate > math.MaxInt64/bucket/2:
-		return fmt.Errorf("%w: rate %d: want 0 to %d numbers a second", ErrInvalidOption, rate, int64(math.MaxInt64/bucket/2))
+	case rate < 0 || rate > maxRate:
+		return fmt.Errorf("%w: rate %d: want 0 to %d numbers a second", ErrInvalidOption, rate, int64(maxRate))
 	}
 	return nil
 }

@@ -65,6 +65,9 @@ func TestLife(t *testing.T) {
 			}
 		}
 		acquireAndRelease(t, url)
+		fail(t, []string{"next", "orders"}, "no counter orders in "+shown, "randflake segments create orders --store "+shown)
+		succeed(t, "segments", "create", "orders")
+		countInTwoProcesses(t)
 		fail(t, []string{"new", "--secret-file", other}, "space of another secret")
 		fail(t, []string{"lease", "pardon", "--from", "2050-01-01T00:00:00Z"}, "nothing was granted after that")
 
@@ -76,6 +79,11 @@ func TestLife(t *testing.T) {
 		}
 		fail(t, []string{"new"}, "no lease may start before")
 		fail(t, []string{"lease", "acquire"}, "no lease may start before")
+		fail(t, []string{"next", "orders"}, "randflake segments advance")
+		succeed(t, "segments", "advance", "orders", "500000")
+		if out := succeed(t, "next", "orders"); out != "500000\n" {
+			t.Errorf("next: %q after an advance to 500000", out)
+		}
 		fail(t, []string{"lease", "init"}, "never replaced", shown)
 		fail(t, []string{"lease", "init", "--new-secret"}, "never replaced", shown)
 	})
@@ -100,6 +108,24 @@ func mintInTwoProcesses(t *testing.T) {
 	}
 	if opened := succeed(t, "inspect", "--from", "text", ids[0], ids[len(ids)-1]); strings.Count(opened, " node ") != 2 {
 		t.Errorf("inspect: %q", opened)
+	}
+}
+
+// countInTwoProcesses has two processes at once take numbers of one counter, without a gap between them.
+func countInTwoProcesses(t *testing.T) {
+	t.Helper()
+	var group sync.WaitGroup
+	var out [2]string
+	for i := range out {
+		group.Go(func() { out[i] = succeed(t, "next", "orders", "-n", "50000") })
+	}
+	group.Wait()
+	distinct := make(map[string]bool)
+	for _, n := range strings.Fields(out[0] + out[1]) {
+		distinct[n] = true
+	}
+	if next := succeed(t, "next", "orders"); len(distinct) != 100_000 || next != "100001\n" {
+		t.Errorf("%d distinct numbers, and %q next, want 100000 and 100001", len(distinct), next)
 	}
 }
 

@@ -44,6 +44,7 @@ func TestClosedPipe(t *testing.T) {
 	for _, c := range []struct{ args, stdin string }{
 		{"new -n " + forever, ""},
 		{"new --kind snowflake -n " + forever, ""},
+		{"next orders --create -n " + forever, ""},
 		{"inspect --from text", ids},
 	} {
 		var errs bytes.Buffer
@@ -81,6 +82,7 @@ func TestFullDisk(t *testing.T) {
 	dir := newHome(t)
 	id := strings.TrimSpace(succeed(t, "", "new", "--store", dir))
 	for _, args := range []string{"new -n 100000 --store DIR", "lease acquire --store DIR", "lease list --store DIR",
+		"next orders --create --store DIR", "segments list --store DIR", "segments create tickets --store DIR",
 		"inspect --store DIR " + id, "secret", "version"} {
 		var errs bytes.Buffer
 		words := strings.Fields(strings.ReplaceAll(args, "DIR", dir))
@@ -101,15 +103,17 @@ func TestSignals(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		signal  os.Signal
-		layout  string // of Snowflake IDs, or nothing
+		args    string
 		reading bool
 	}{
-		{"interrupt", os.Interrupt, "", true},
-		{"terminate", syscall.SIGTERM, "", true},
-		{"hang up", syscall.SIGHUP, "", true},
-		{"interrupt while nobody reads", os.Interrupt, "", false},
-		{"interrupt of a fast layout", os.Interrupt, "twitter", true},
-		{"interrupt of a slow layout", os.Interrupt, "sonyflake", true},
+		{"interrupt", os.Interrupt, "new", true},
+		{"terminate", syscall.SIGTERM, "new", true},
+		{"hang up", syscall.SIGHUP, "new", true},
+		{"interrupt while nobody reads", os.Interrupt, "new", false},
+		{"interrupt of a fast layout", os.Interrupt, "new --layout twitter", true},
+		{"interrupt of a slow layout", os.Interrupt, "new --layout sonyflake", true},
+		{"interrupt of a counter", os.Interrupt, "next orders --create", true},
+		{"interrupt of a counter while nobody reads", os.Interrupt, "next orders --create", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if signal.Ignored(c.signal) {
@@ -117,11 +121,7 @@ func TestSignals(t *testing.T) {
 			}
 			dir := newHome(t)
 			var errs bytes.Buffer
-			args := []string{"new", "--store", dir, "-n", forever}
-			if c.layout != "" {
-				args = append(args, "--layout", c.layout)
-			}
-			cmd := process(t, "program", args...)
+			cmd := process(t, "program", append(strings.Fields(c.args), "--store", dir, "-n", forever)...)
 			cmd.Stderr = &errs
 			out, err := cmd.StdoutPipe()
 			if err != nil {
@@ -144,11 +144,13 @@ func TestSignals(t *testing.T) {
 			if status := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != c.signal {
 				t.Errorf("%v, want the end by the signal", cmd.ProcessState)
 			}
-			wantFailure(t, result{exitFailed, "", errs.String()}, exitFailed, "stopped after ", "of "+forever+" IDs")
+			wantFailure(t, result{exitFailed, "", errs.String()}, exitFailed, "stopped after ", "of "+forever+" ")
 			if c.reading && rest != '\n' {
 				t.Errorf("output ends within a line")
 			}
-			wantReleased(t, dir)
+			if strings.HasPrefix(c.args, "new") {
+				wantReleased(t, dir)
+			}
 		})
 	}
 }

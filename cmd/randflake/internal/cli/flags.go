@@ -56,11 +56,22 @@ func oneOf(words []string) string {
 }
 
 func storeFlag(cmd *cobra.Command, h *home) {
-	pathFlag(cmd, &h.store, "store", "", "STORE", "the lease store: see randflake help stores")
+	pathFlag(cmd, &h.store, "store", "", "STORE", "the store: see randflake help stores")
 }
 
 func secretFlag(cmd *cobra.Command, from *secretSource) {
 	pathFlag(cmd, &from.file, "secret-file", "", "FILE", "the secret: see randflake help stores")
+}
+
+// operands wants an operand for each of names, which shells don't complete.
+func operands(cmd *cobra.Command, names ...string) {
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return wrong(cmd, "%s is missing", names[len(args)])
+		}
+		return noOperands(cmd, args[len(names):])
+	}
 }
 
 func jsonFlag(cmd *cobra.Command) *bool {

@@ -52,25 +52,25 @@ func (l leasehold[ID]) mint(ctx context.Context, t *tool, n int64, workers int, 
 
 // fill fills ids, and waits where waiting helps. It also waits for the keeper to come by another lease when one has
 // ended, because the store failed for long or the process was asleep.
-func (l leasehold[ID]) fill(ctx context.Context, ids []ID) error {
+func (l leasehold[ID]) fill(ctx context.Context, ids []ID) (n int, err error) {
 	for end := time.Now().Add(l.outage); ; {
-		n, err := l.generator.FillWait(ctx, ids)
-		if !errors.Is(err, randflake.ErrLeaseEnded) {
-			return err
+		more, err := l.generator.FillWait(ctx, ids[n:])
+		if n += more; !errors.Is(err, randflake.ErrLeaseEnded) {
+			return n, err
 		}
-		if ids = ids[n:]; n > 0 {
+		if more > 0 {
 			end = time.Now().Add(l.outage)
 		}
 		if time.Now().After(end) {
 			if cause := l.keeping.Status().Err; cause != nil {
 				err = fmt.Errorf("%w: %w", err, cause)
 			}
-			return err
+			return n, err
 		}
 		select {
 		case <-time.After(retryPause):
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return n, context.Cause(ctx)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,8 +23,9 @@ const (
 // A minter makes IDs and writes them, in constant memory: each worker fills and encodes chunks of its own, and one at a
 // time writes. With one worker the IDs come in the order in which they are made.
 type minter[ID any] struct {
-	fill    func(ctx context.Context, ids []ID) error // fills all of ids, and waits where waiting helps
+	fill    func(ctx context.Context, ids []ID) (n int, err error) // n are good in any case; err says why not all are
 	format  format[ID]
+	unit    string // what they are called
 	total   int64
 	workers int
 	left    atomic.Int64 // IDs that no worker has taken on yet
@@ -32,28 +34,28 @@ type minter[ID any] struct {
 }
 
 // newMinter returns a minter of n IDs, at least one, with so many workers at most.
-func newMinter[ID any](n int64, workers int, f format[ID], fill func(context.Context, []ID) error) *minter[ID] {
-	m := &minter[ID]{fill: fill, format: f, total: n, workers: int(min((n-1)/chunkSize+1, int64(workers)))}
+func newMinter[ID any](n int64, workers int, f format[ID], fill func(context.Context, []ID) (int, error)) *minter[ID] {
+	m := &minter[ID]{fill: fill, format: f, unit: "IDs", total: n, workers: int(min((n-1)/chunkSize+1, int64(workers)))}
 	m.left.Store(n)
 	return m
 }
 
 // mint writes all IDs to the tool's standard output, and says how far it came when it was stopped.
 func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
-	err := m.run(ctx, t.stdout, t.progress(m.total))
+	err := m.run(ctx, t.stdout, t.progress(m.total, m.unit))
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("stopped after %d of %d IDs: %w", m.written.Load(), m.total, context.Cause(ctx))
+		return fmt.Errorf("stopped after %d of %d %s: %w", m.written.Load(), m.total, m.unit, context.Cause(ctx))
 	}
 	return err
 }
 
-// progress tells on a terminal how far a long run is, and for how long it will go on, unless the IDs go there too.
-func (t *tool) progress(total int64) *progressbar.ProgressBar {
+// progress tells on a terminal how far a long run is, and for how long it will go on, unless the output goes there too.
+func (t *tool) progress(total int64, unit string) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(t.stderr),
 		progressbar.OptionSetVisibility(isTerminal(t.stderr) && !isTerminal(t.stdout)),
 		progressbar.OptionThrottle(progressPause),
-		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("IDs"),
+		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(unit),
 		progressbar.OptionClearOnFinish())
 }
 
@@ -102,14 +104,12 @@ func (m *minter[ID]) work(ctx context.Context, out io.Writer, bar *progressbar.P
 			break
 		}
 		ids = ids[:min(left, int64(len(ids)))]
-		if err := m.fill(ctx, ids); err != nil {
-			return err
-		}
+		n, fillErr := m.fill(ctx, ids)
 		buf = buf[:0]
-		for _, id := range ids {
+		for _, id := range ids[:n] {
 			buf = m.format.append(buf, id)
 		}
-		if err := m.write(ctx, out, bar, buf, int64(len(ids))); err != nil {
+		if err := cmp.Or(m.write(ctx, out, bar, buf, int64(n)), fillErr); err != nil {
 			return err
 		}
 	}
@@ -120,7 +120,7 @@ func (m *minter[ID]) work(ctx context.Context, out io.Writer, bar *progressbar.P
 func (m *minter[ID]) write(ctx context.Context, out io.Writer, bar *progressbar.ProgressBar, text []byte, n int64) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || n == 0 {
 		return nil
 	}
 	if _, err := out.Write(text); err != nil {

@@ -60,13 +60,7 @@ func (t *tool) runNew(cmd *cobra.Command, o *order) error {
 	if err := o.home.resolve(t); err != nil {
 		return err
 	}
-	ctx, stop := untilStopped(cmd.Context())
-	defer stop()
-	err = mint(ctx)
-	if signal := (stopped{}); errors.As(context.Cause(ctx), &signal) {
-		t.stoppedBy = signal.Signal
-	}
-	return err
+	return t.unlessStopped(cmd.Context(), mint)
 }
 
 // An order is what the command line of new asks for.
@@ -116,6 +110,17 @@ func (t *tool) jobOf(o *order) (mint func(context.Context) error, err error) {
 type stopped struct{ os.Signal }
 
 func (s stopped) Error() string { return s.String() + " signal received" }
+
+// unlessStopped has work end with the first signal to stop, so that the process ends by that signal.
+func (t *tool) unlessStopped(ctx context.Context, work func(context.Context) error) error {
+	ctx, stop := untilStopped(ctx)
+	defer stop()
+	err := work(ctx)
+	if signal := (stopped{}); errors.As(context.Cause(ctx), &signal) {
+		t.stoppedBy = signal.Signal
+	}
+	return err
+}
 
 // untilStopped returns a context that ends with the first signal to stop. The second one ends the
 // process at once.

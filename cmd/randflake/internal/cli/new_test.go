@@ -400,7 +400,7 @@ func TestNewBinaryIsNotForATerminal(t *testing.T) {
 // TestProgress has a bar with the time that is left, on a terminal alone.
 func TestProgress(t *testing.T) {
 	var screen bytes.Buffer
-	progress := (&tool{stdout: io.Discard, stderr: &screen}).progress(1000)
+	progress := (&tool{stdout: io.Discard, stderr: &screen}).progress(1000, "IDs")
 	if progress.Add64(10); screen.Len() > 0 {
 		t.Errorf("%q without a terminal", &screen)
 	}

@@ -25,10 +25,10 @@ wrong. What a signal stops gives its lease back, and ends by that signal.`,
 	root.SetOut(t.stdout)
 	root.SetErr(t.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, "%v", err) })
-	root.AddGroup(&cobra.Group{ID: "ids", Title: "IDs:"}, &cobra.Group{ID: "keys", Title: "Secrets and leases:"})
+	root.AddGroup(&cobra.Group{ID: "ids", Title: "IDs and numbers:"}, &cobra.Group{ID: "keys", Title: "Secrets, leases and counters:"})
 	for id, commands := range map[string][]*cobra.Command{
-		"ids":  {t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand()},
-		"keys": {t.secretCommand(), t.leaseCommand()},
+		"ids":  {t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.nextCommand()},
+		"keys": {t.secretCommand(), t.leaseCommand(), t.segmentsCommand()},
 		"":     {t.versionCommand(), manCommand()},
 	} {
 		for _, cmd := range commands {

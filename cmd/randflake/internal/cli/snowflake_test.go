@@ -398,7 +398,7 @@ func TestSnowflakesStopWaiting(t *testing.T) {
 	enough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(enough)
-	if err := snowflakes(keeper).fill(ctx, make([]snowflake.ID, 10_000)); !errors.Is(err, enough) {
+	if _, err := snowflakes(keeper).fill(ctx, make([]snowflake.ID, 10_000)); !errors.Is(err, enough) {
 		t.Errorf("%v, want the reason for the end", err)
 	}
 }
@@ -422,7 +422,7 @@ func TestSnowflakesWaitForALease(t *testing.T) {
 		t.Fatalf("after an hour: %v", err)
 	}
 	ids := make([]snowflake.ID, 100)
-	if err := snowflakes(keeper).fill(t.Context(), ids); err != nil || !slices.IsSorted(ids) || ids[0] == 0 {
+	if _, err := snowflakes(keeper).fill(t.Context(), ids); err != nil || !slices.IsSorted(ids) || ids[0] == 0 {
 		t.Errorf("%v, %d", err, ids)
 	}
 }

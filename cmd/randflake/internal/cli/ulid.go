@@ -33,10 +33,5 @@ func readULID(text string) (reading, error) {
 
 // mintULIDs mints n ULIDs in ascending order.
 func (t *tool) mintULIDs(ctx context.Context, n int64, f format[ulid.ID]) error {
-	generator := ulid.New(ulid.Strict())
-	fill := func(ctx context.Context, ids []ulid.ID) error {
-		_, err := generator.FillWait(ctx, ids)
-		return err
-	}
-	return newMinter(n, 1, f, fill).mint(ctx, t)
+	return newMinter(n, 1, f, ulid.New(ulid.Strict()).FillWait).mint(ctx, t)
 }

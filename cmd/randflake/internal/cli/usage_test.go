@@ -61,6 +61,22 @@ func TestUsageErrors(t *testing.T) {
 		{"inspect -x", []string{"-x", "see randflake inspect --help"}},
 		{"convert --to binary 0", []string{`"binary"`, "want text, signed, unsigned or hex"}},
 		{"convert --from base58 0", []string{`"base58"`, "want auto, text, int or hex"}},
+		{"next", []string{"NAME is missing", "see randflake next --help"}},
+		{"next a b", []string{`unexpected argument "b"`}},
+		{"next a -n=-1", []string{"--count -1", "want 0 or more"}},
+		{"next Orders --store DIR", []string{"invalid name", "want up to 50 of a-z"}},
+		{"segments cretae", []string{`unknown command "cretae"`, "is it create?"}},
+		{"segments list a b", []string{`unexpected argument "b"`}},
+		{"segments create", []string{"NAME is missing"}},
+		{"segments create Orders --store DIR", []string{"invalid name"}},
+		{"segments create a --start x", []string{"--start", "want a number"}},
+		{"segments create a --start -1 --store DIR", []string{"want 0 <= start <= end"}},
+		{"segments create a --start 2 --end 1 --store DIR", []string{"want 0 <= start <= end"}},
+		{"segments create a --stride 0 --store DIR", []string{"stride 0", "want 1 or more"}},
+		{"segments create a --rate -1 --store DIR", []string{"rate -1", "numbers a second"}},
+		{"segments advance a", []string{"TO is missing"}},
+		{"segments advance a b --store DIR", []string{`TO is "b"`, "want a number of 64 bits"}},
+		{"segments advance Orders 5 --store DIR", []string{"invalid name"}},
 		{"secret --output=", []string{"not an empty string"}},
 		{"secret file", []string{`unexpected argument "file"`}},
 		{"version now", []string{`unexpected argument "now"`}},
@@ -175,7 +191,7 @@ func TestCompletion(t *testing.T) {
 func TestManPages(t *testing.T) {
 	dir := t.TempDir()
 	succeed(t, "", "man", dir)
-	for _, name := range []string{"randflake.1", "randflake-new.1", "randflake-lease-init.1"} {
+	for _, name := range []string{"randflake.1", "randflake-new.1", "randflake-lease-init.1", "randflake-next.1", "randflake-segments-create.1"} {
 		if page, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(page), ".SH SYNOPSIS") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/store"
+)
+
+func (t *tool) nextCommand() *cobra.Command {
+	var h home
+	var n int64
+	var create bool
+	cmd := &cobra.Command{
+		Use:   "next NAME",
+		Short: "take numbers from a counter",
+		Long: `Take the next numbers of a counter and print them, one a line: small numbers
+that never repeat, for orders, tickets and rows. Each is larger than all that
+any process was given before. What a call takes and can't print is lost.
+
+In your state directory the first call makes the counter, and the directory as
+"randflake new" does. In other stores --create or "randflake segments create"
+makes it.`,
+		Example: `  randflake next orders
+  randflake next invoices/2026 -n 100 --store postgres://app@db/shop`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if n < 0 {
+				return wrong(cmd, "--count %d: want 0 or more", n)
+			}
+			if n == 0 {
+				return nil
+			}
+			if err := h.resolve(t); err != nil {
+				return err
+			}
+			return t.unlessStopped(cmd.Context(), func(ctx context.Context) error {
+				return t.printNext(ctx, cmd, &h, args[0], n, create)
+			})
+		},
+	}
+	operands(cmd, "NAME")
+	cmd.Flags().Int64VarP(&n, "count", "n", 1, "how many")
+	cmd.Flags().BoolVar(&create, "create", false, "make the counter if there is none")
+	storeFlag(cmd, &h)
+	return cmd
+}
+
+var numberFormat = format[int64]{"int", onLine(func(n int64, b []byte) []byte { return strconv.AppendInt(b, n, 10) })}
+
+// printNext takes numbers just before it prints them, so that no call has to give any back.
+func (t *tool) printNext(ctx context.Context, cmd *cobra.Command, h *home, name string, n int64, create bool) error {
+	if err := h.firstUse(t); err != nil {
+		return err
+	}
+	space, err := h.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer space.Close()
+	var options []segments.Option
+	if create || h.implied {
+		options = append(options, segments.OrCreate())
+	}
+	counter, err := openStrict(ctx, space, name, options...)
+	if errors.Is(err, segments.ErrNoCounter) {
+		return fmt.Errorf("no counter %s in %s: say --create, or make one: randflake segments create %s --store %s", name, h.place, name, h.place)
+	}
+	if err != nil {
+		return counterError(cmd, name, h.place, err)
+	}
+	defer counter.Close()
+	m := newMinter(n, 1, numberFormat, counter.Fill)
+	m.unit = "numbers"
+	return m.mint(ctx, t)
+}
+
+// openStrict is OpenStrict for as long as a command is patient.
+func openStrict(ctx context.Context, space *store.Store, name string, options ...segments.Option) (*segments.Strict, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return segments.On(space).OpenStrict(ctx, name, options...)
+}
+
+// counterError says of an error in opening or making a counter what is to be typed instead.
+func counterError(cmd *cobra.Command, name string, at place, err error) error {
+	switch {
+	case errors.Is(err, segments.ErrInvalidName), errors.Is(err, segments.ErrInvalidOption):
+		return wrong(cmd, "%v", err)
+	case errors.Is(err, segments.ErrForgotten):
+		return fmt.Errorf("%s may have had a counter %s and forgotten it: if that never gave a number, say randflake segments create %s --new --store %s; or else the same with a --start beyond all that it gave", at, name, name, at)
+	}
+	return err
+}

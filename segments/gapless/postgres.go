@@ -1,0 +1,45 @@
+package gapless
+
+import (
+	"context"
+	"database/sql"
+)
+
+// PostgresSchema makes the table, where there is none, in the first schema of the search_path. A role that takes numbers
+// needs SELECT and UPDATE, one that creates counters INSERT.
+const PostgresSchema = `CREATE TABLE IF NOT EXISTS randflake_gapless (
+	name  text COLLATE "C" PRIMARY KEY,
+	taken bigint NOT NULL, -- the newest number that was given, or the one before the first
+	last  bigint NOT NULL,
+	CHECK (taken >= -1 AND taken <= last)
+);`
+
+// A PgxTx is what a transaction of pgx has: every pgx.Tx of any version of it is one, with its pgx.Row for R. Pools and
+// connections are none, as they commit each number at once.
+type PgxTx[R interface{ Scan(dest ...any) error }] interface {
+	QueryRow(ctx context.Context, sql string, args ...any) R
+	Commit(ctx context.Context) error
+	Rollback(ctx context.Context) error
+}
+
+// Postgres returns what takes numbers within a transaction in PostgreSQL, with any driver.
+func Postgres(tx *sql.Tx) Tx { return Tx{queryRow[*sql.Row](tx.QueryRowContext)} }
+
+// Pgx is Postgres for a pgx.Tx.
+func Pgx[R interface{ Scan(dest ...any) error }](tx PgxTx[R]) Tx { return Tx{queryRow[R](tx.QueryRow)} }
+
+type queryRow[R interface{ Scan(dest ...any) error }] func(ctx context.Context, query string, args ...any) R
+
+func (query queryRow[R]) create(ctx context.Context, name string, taken, last int64) (made bool, err error) {
+	err = query(ctx, `WITH made AS (INSERT INTO randflake_gapless (name, taken, last) VALUES ($1::text, $2::bigint, $3::bigint)
+		ON CONFLICT DO NOTHING RETURNING name) SELECT EXISTS (SELECT * FROM made)`, name, taken, last).Scan(&made)
+	return made, err
+}
+
+// take always gets a row, as drivers differ in how they say that there is none.
+func (query queryRow[R]) take(ctx context.Context, name string, n int64) (taken, last sql.NullInt64, err error) {
+	err = query(ctx, `WITH new AS (UPDATE randflake_gapless SET taken = taken + $2::bigint
+			WHERE name = $1::text AND taken <= last - $2::bigint RETURNING taken)
+		SELECT (SELECT taken FROM new), (SELECT last FROM randflake_gapless WHERE name = $1::text)`, name, n).Scan(&taken, &last)
+	return taken, last, err
+}

@@ -1,0 +1,141 @@
+package segments_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/store/storetest"
+)
+
+// TestReturn: what is left goes back exactly when nobody has taken a block since.
+func TestReturn(t *testing.T) { inBubble(t, testReturn) }
+
+func testReturn(t *testing.T) {
+	space := newSpace(t, storetest.NewMemory().Connect())
+	ten := segments.WithBlock(10, 10)
+	a := open(t, segments.On(space), "orders", ten)
+	next := func(c *segments.Counter, want int64) {
+		t.Helper()
+		time.Sleep(time.Minute) // slow, so that no block is fetched ahead
+		if n, err := c.Wait(t.Context()); err != nil || n != want {
+			t.Errorf("%d, %v, want %d", n, err, want)
+		}
+	}
+	back := func(c *segments.Counter, want int64) {
+		t.Helper()
+		if n, err := c.Return(t.Context()); err != nil || n != want {
+			t.Errorf("%d returned, %v, want %d", n, err, want)
+		}
+	}
+	next(a, 1)
+	back(a, 9)
+	back(a, 0)
+	next(a, 2)                                      // of 2 to 11
+	b := open(t, segments.On(space), "orders", ten) // has 12 to 21
+	back(a, 0)
+	next(b, 12)
+	back(b, 9)
+	next(a, 13)
+	if s := a.Status(); s.Taken != 30 || s.Issued != 3 || s.Returned != 9 || s.Lost != 9 || s.Held != 9 {
+		t.Errorf("%+v", s)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	next(b, 14)
+	for _, call := range []func() error{func() error { _, err := a.Next(); return err }, func() error { _, err := a.Wait(t.Context()); return err }} {
+		if err := call(); !errors.Is(err, segments.ErrClosed) {
+			t.Errorf("%v, want ErrClosed", err)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReturnWhileUsed has callers take numbers while others give them back: none comes twice, and the books balance.
+func TestReturnWhileUsed(t *testing.T) {
+	const callers, each = 4, 3000
+	counters := segments.On(newSpace(t, storetest.NewMemory().Connect()))
+	c := open(t, counters, "orders", segments.WithBlock(100, 1000))
+	var all [callers][each]int64
+	var users, returning sync.WaitGroup
+	over := make(chan struct{})
+	for i := range all {
+		users.Go(func() {
+			for j := range all[i] {
+				n, err := c.Wait(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+				all[i][j] = n
+			}
+		})
+	}
+	for range 2 {
+		returning.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				if _, err := c.Return(t.Context()); err != nil {
+					t.Error(err)
+				}
+				for range 50 { // or hardly a number would stay
+					c.Next()
+				}
+			}
+		})
+	}
+	users.Wait()
+	close(over)
+	returning.Wait()
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	var numbers []int64
+	for i := range all {
+		if !slices.IsSorted(all[i][:]) {
+			t.Error("numbers of one caller are not in order")
+		}
+		numbers = append(numbers, all[i][:]...)
+	}
+	slices.Sort(numbers)
+	if n := len(slices.Compact(numbers)); n != callers*each {
+		t.Errorf("%d different numbers of %d", n, callers*each)
+	}
+	s, info := c.Status(), get(t, counters, "orders")
+	if s.Returned == 0 || s.Held != 0 || info.Taken != s.Taken || info.Returned != s.Returned || uint64(info.Next)-1 != s.Issued+s.Lost {
+		t.Errorf("%+v, and the space has %+v", s, info)
+	}
+}
+
+// TestWaitDuringReturn: those who come while numbers go back are served afterwards.
+func TestWaitDuringReturn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := &link{latency: time.Second}
+		c := open(t, segments.On(newSpace(t, l.to(storetest.NewMemory().Connect()))), "orders")
+		began := time.Now()
+		go c.Return(t.Context())
+		synctest.Wait()
+		if n, err := c.Wait(t.Context()); n != 1 || err != nil || time.Since(began) > 3*time.Second {
+			t.Errorf("%d, %v, after %v", n, err, time.Since(began))
+		}
+	})
+}
+
+func get(t testing.TB, counters *segments.Counters, name string) segments.Info {
+	t.Helper()
+	info, err := counters.Get(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}

@@ -1,0 +1,64 @@
+//go:build linux
+
+package pgstore
+
+import (
+	"database/sql"
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/randflake/randflake/internal/testing/gaplesstest"
+	"github.com/randflake/randflake/segments/gapless"
+)
+
+// TestGapless has a driver for database/sql.
+func TestGapless(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, nil)
+	gaplesstest.Run(t, gaplesstest.Database{
+		Schema: gapless.PostgresSchema,
+		In:     gapless.Postgres,
+		Open:   func(addr string) (*sql.DB, error) { return sql.Open("pgx", through(t, addr, server.URL())) },
+		Commit: "commit",
+		Server: server,
+	})
+}
+
+// TestGaplessPgx has pgx's own transactions. Of two at once under an isolation above READ COMMITTED, the second is told
+// to begin anew.
+func TestGaplessPgx(t *testing.T) {
+	t.Parallel()
+	pool, err := pgxpool.New(t.Context(), shared.URL()+"&search_path=gapless_pgx")
+	must(t, err)
+	defer pool.Close()
+	for _, other := range []any{pool, new(pgx.Conn), new(pgxpool.Conn)} {
+		if _, ok := other.(gapless.PgxTx[pgx.Row]); ok {
+			t.Errorf("a %T is taken for a transaction", other)
+		}
+	}
+	run(t, shared, "CREATE SCHEMA gapless_pgx")
+	_, err = pool.Exec(t.Context(), gapless.PostgresSchema)
+	must(t, err)
+	must(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return gapless.Pgx(tx).Create(t.Context(), "a", 1, 4) }))
+	take := func(tx pgx.Tx) error { _, err := gapless.Pgx(tx).Next(t.Context(), "a"); return err }
+	for level, want := range map[pgx.TxIsoLevel]string{pgx.ReadCommitted: "", pgx.RepeatableRead: "40001", pgx.Serializable: "40001"} {
+		err := pgx.BeginTxFunc(t.Context(), pool, pgx.TxOptions{IsoLevel: level}, func(second pgx.Tx) error {
+			_, err := second.Exec(t.Context(), "SELECT") // its snapshot is of now
+			must(t, err)
+			must(t, pgx.BeginTxFunc(t.Context(), pool, pgx.TxOptions{IsoLevel: level}, take))
+			return take(second)
+		})
+		conflict := new(pgconn.PgError)
+		if errors.As(err, &conflict); conflict.Code != want || want == "" && err != nil {
+			t.Errorf("%s: %v", level, err)
+		}
+	}
+	if err := pgx.BeginFunc(t.Context(), pool, take); !errors.Is(err, gapless.ErrEnd) {
+		t.Errorf("after four that committed: %v, want ErrEnd", err)
+	}
+}
