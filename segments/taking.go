@@ -3,6 +3,7 @@ package segments
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/randflake/randflake/store"
@@ -59,7 +60,9 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var proposed *record
+	var short error // why a jump is all that could be made
 	r, err := t.counters.update(ctx, t.name, t.seen, func(v *store.View, r *record) (*record, error) {
+		short = nil
 		if t.tookAlready(v, r) {
 			if !t.strict {
 				proposed = r
@@ -75,14 +78,18 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 		if t.open != nil { // for the same version: one of the two at most comes true
 			next.Token = t.open.Token
 		}
-		if err := act(next); err != nil {
-			return nil, err
+		short = act(next)
+		if jumped := r == nil || r.Epoch != next.Epoch; short != nil && !(jumped && errors.Is(short, ErrRate)) {
+			return nil, short
 		}
-		proposed = next
+		proposed = next // a jump also where it has no number yet, for its rest begins with it
 		return next, nil
 	})
 	if err == nil {
 		t.seen, t.open = r, nil
+		if short != nil {
+			err = fmt.Errorf("%w: %s in %s", short, t.name, t.counters.space)
+		}
 	} else if unknown := (unknownError{}); errors.As(err, &unknown) && (proposed.Block > 0 || t.open != nil) {
 		t.open = proposed
 	}
