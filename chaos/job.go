@@ -78,8 +78,10 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 	}
 	falseAlarm := w.FalseAlarm()
 	var counted []check.Counter
-	if j.fault.Counts && err == nil {
-		counted, err = w.Counted()
+	if j.fault.Counts && w.Engine != nil {
+		var countErr error
+		counted, countErr = w.Counted()
+		err = errors.Join(err, countErr)
 	}
 	w.End()
 	if errors.Is(err, engine.ErrNotPermitted) {
@@ -217,7 +219,7 @@ func (o outcome) String() string {
 	}
 	made := fmt.Sprintf("%11d IDs", o.Made)
 	if n := o.numbers; o.fault.Counts {
-		made = fmt.Sprintf("%7d numbers  %d kills, %d lost, %.1f blocks in a row,", n.Issued, n.Killed, n.Lost, blocks(n.Longest))
+		made = fmt.Sprintf("%7d numbers  %d kills, %d lost, %d by kills, %.1f blocks in a row ", n.Issued, n.Killed, n.Lost, n.ByKills, blocks(n.Longest))
 	}
 	line := fmt.Sprintf("%s  %-8s  %-25s  %5.1fs  %s  %s", word, o.store, o.fault.Name, o.took.Seconds(), made, o.refusals())
 	for _, note := range o.notes {

@@ -68,12 +68,12 @@ until it is noticed, which its script sees to.
 // writeNumbers writes the rows of counters as a table.
 func writeNumbers(b *strings.Builder, rows []row) {
 	fmt.Fprintf(b, countersLegend, worker.Most)
-	b.WriteString("| store | fault | numbers | refusals | kills | lost | most in a row, in blocks | duplicates | linearizable | as expected |\n")
-	b.WriteString("|---|---|---:|---:|---:|---:|---:|---:|---|---|\n")
+	b.WriteString("| store | fault | numbers | refusals | kills | lost | by kills | most in a row, in blocks | duplicates | linearizable | as expected |\n")
+	b.WriteString("|---|---|---:|---:|---:|---:|---:|---:|---:|---|---|\n")
 	for _, r := range rows {
 		if n := r.numbers; r.fault.Counts {
-			fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %.1f | %d | %s | %s |\n", r.store, r.fault.Name, n.Issued, r.refusals,
-				n.Killed, n.Lost, blocks(n.Longest), n.Duplicates, yesNo(n.Linearizable == check.Linearizable), yesNo(r.expected))
+			fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d | %.1f | %d | %s | %s |\n", r.store, r.fault.Name, n.Issued, r.refusals,
+				n.Killed, n.Lost, n.ByKills, blocks(n.Longest), n.Duplicates, yesNo(n.Linearizable == check.Linearizable), yesNo(r.expected))
 		}
 	}
 }

@@ -27,7 +27,8 @@ type Numbers struct {
 	Issued            uint64 // numbers, those that were issued twice as two
 	Duplicates        uint64
 	Lost              uint64 // taken from the space, and neither issued nor given back; 0 where the space lost data
-	Longest           uint64 // run of those, of counters that are not strict
+	ByKills           uint64 // those of them that no handle says to have lost
+	Longest           uint64 // run of lost numbers, of counters that are not strict
 	Linearizable      Verdict
 	Wrong             []string
 }
@@ -121,7 +122,6 @@ func CheckNumbers(dir string, counters []Counter, dataLost bool) (Numbers, error
 		longest, issued := n.checkRuns(mine, c, dataLost)
 		if !dataLost {
 			n.balance(mine, c, issued)
-			n.Lost += c.Taken - c.Returned - issued
 			if c.Skipped == 0 {
 				n.Longest = max(n.Longest, longest)
 			}
@@ -201,7 +201,12 @@ func (n *Numbers) balance(all []*handle, c Counter, issued uint64) {
 		}
 	}
 	high += uint64(n.Killed) * c.PerKill
-	if lost := c.Taken - c.Returned - issued; lost < low || lost > high {
+	lost := c.Taken - c.Returned - issued
+	n.Lost += lost
+	if n.Killed > 0 {
+		n.ByKills += lost - min(low, lost)
+	}
+	if lost < low || lost > high {
 		n.wrong("%s: %d numbers are missing, want %d to %d after %d kills: %+v", c.Name, int64(lost), low, high, n.Killed, c.Info)
 	}
 }

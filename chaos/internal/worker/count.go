@@ -165,9 +165,17 @@ func (t *tap) once(ctx context.Context, taking taking, dst []int64) error {
 	}
 	t.page.Made.Add(uint64(n))
 	if err != nil && err != segments.ErrPending && ctx.Err() == nil { // by itself that says that callers are faster than the space
-		t.page.Refused[page.KindOf(err)].Add(1)
+		t.refused(err)
 	}
 	return nil
+}
+
+// refused counts a refusal. A relaxed handle says by itself that it gets no numbers.
+func (t *tap) refused(err error) {
+	kind := page.KindOf(err)
+	if t.page.Refused[kind].Add(1); t.Strict && kind == page.Unreachable {
+		slog.Warn("no number", "counter", t.Name, "error", err)
+	}
 }
 
 // giveBack gives back what the handle has left, now and then.

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"context"
 	"time"
 
 	"github.com/randflake/randflake/chaos/internal/broken"
@@ -41,14 +42,16 @@ func (w *World) Info(name string) segments.Info {
 
 // Counted returns what is known of the counters of all workers, which are gone.
 func (w *World) Counted() (all []check.Counter, err error) {
-	space, err := engine.Open(w.ctx, w.Engine.URL(), broken.None)
+	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
+	defer cancel()
+	space, err := engine.Open(ctx, w.Engine.URL(), broken.None)
 	if err != nil {
 		return nil, err
 	}
 	defer space.Close()
 	counters := segments.On(space)
 	for name, c := range w.counters {
-		info, err := counters.Get(w.ctx, name)
+		info, err := counters.Get(ctx, name)
 		if err != nil {
 			return nil, err
 		}
