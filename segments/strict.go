@@ -119,7 +119,7 @@ func (s *Strict) gather() (batch []*request) {
 // settle gives the numbers of a block to a batch of callers, in the order in which they came. It is called with mu held.
 func (s *Strict) settle(batch []*request, got span, err error) {
 	k := &s.books
-	k.seen, k.Unsure = s.taker.seen, s.taker.unsure
+	k.seen, k.Unsure = s.taker.seen, s.taker.doubtful()
 	k.Taken += got.len() + s.taker.late
 	k.Lost += s.taker.late
 	s.taker.late, s.why = 0, err

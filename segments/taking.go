@@ -91,9 +91,29 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 			err = fmt.Errorf("%w: %s in %s", short, t.name, t.counters.space)
 		}
 	} else if unknown := (unknownError{}); errors.As(err, &unknown) && (proposed.Block > 0 || t.open != nil) {
-		t.open = proposed
+		t.doubt(proposed)
 	}
 	return r, err
+}
+
+// doubt remembers a proposal whose outcome is unknown. Another one for the same version may have come true in its place; one
+// for a lower version can't.
+func (t *taker) doubt(proposed *record) {
+	switch again := *proposed; {
+	case t.open == nil:
+		t.open = &again
+	case proposed.Version == t.open.Version:
+		again.Block = max(again.Block, t.open.Block)
+		t.open = &again
+	}
+}
+
+// doubtful returns how many numbers may have been taken that are in no span which t returned.
+func (t *taker) doubtful() uint64 {
+	if t.open == nil {
+		return t.unsure
+	}
+	return t.unsure + t.open.Block
 }
 
 // tookAlready reports whether the newest change of the record is the take of unknown outcome. When it is clear that this
