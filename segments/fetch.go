@@ -53,7 +53,7 @@ func (c *Counter) fetchBlock(size uint64, pace float64) {
 
 // release lets others have the taker. It is called with mu held.
 func (c *Counter) release() {
-	c.books.seen, c.books.Unsure = c.taker.seen, c.taker.unsure
+	c.books.seen, c.books.Unsure = c.taker.seen, c.taker.doubtful()
 	close(c.busy)
 	c.busy = nil
 }

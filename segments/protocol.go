@@ -28,9 +28,12 @@ func (e unknownError) Unwrap() error { return e.error }
 
 // update changes a record by one compare-and-set. It begins with the assumption that the record is as it was seen last,
 // if it was, and reads it only if that fails. An unknownError leaves the outcome open; after any other nothing was changed.
+//
+// A record with a rate is read first. What is put says of its Second that the record was so then, and if that were a mere
+// assumption, put on a copy that came back, the next jump would be short by all that was taken between.
 func (s *Counters) update(ctx context.Context, name string, seen *record, decide decision) (*record, error) {
 	var v *store.View // nil where the space is to be read
-	if seen != nil {
+	if seen != nil && seen.Rate == 0 {
 		v = s.space.Assume(seen.item(name))
 	}
 	for try, assumed := 0, v != nil; try < tries; try, assumed = try+1, false {
@@ -95,7 +98,8 @@ func wentBack(v *store.View, seen, r *record) bool {
 func epoch(m *store.Meta) string { return cmp.Or(m.Heal, m.Incarnation) }
 
 // trusted returns a copy of the record to be changed, once it is sure that no number after its position was taken. Where
-// data was lost it goes by the newest state that is known, which may be one that this process has seen.
+// data was lost it goes by what is left of it, and by what this process has seen only if nothing is: that may be of a copy
+// of the data that took another course.
 func trusted(v *store.View, seen, r *record) (*record, error) {
 	if r == nil && seen == nil {
 		return nil, ErrNoCounter
@@ -103,10 +107,7 @@ func trusted(v *store.View, seen, r *record) (*record, error) {
 	if r != nil && r.Epoch == epoch(v.Meta) {
 		return changed(v, r), nil
 	}
-	base := r
-	if r == nil || seen != nil && seen.Version > r.Version {
-		base = seen
-	}
+	base := cmp.Or(r, seen)
 	if base.Rate == 0 {
 		return nil, fmt.Errorf("%w: find out a number that is beyond all that were taken, and say randflake segments advance NAME NUMBER", ErrForgotten)
 	}
@@ -128,16 +129,16 @@ func changed(v *store.View, r *record) *record {
 	return &next
 }
 
-// jumped returns a copy of base, a state that was true once, past all numbers that can have been taken since: by a clock
-// that differed from this one by MaxSkew at most, so many as its rate allows. By how much clocks differ the next jump must
-// not be short of this one, if this one is forgotten too; so the counter rests for twice MaxSkew first.
+// jumped returns a copy of base, a state that was true once, past all numbers that can have been taken since: what was left
+// of its budget, and what its rate allows by a clock that was ahead of this one by MaxSkew, or twice that if this one is behind.
+//
+// No change makes Position + Budget - Rate x Second larger, a jump neither, which is why the counter rests for twice MaxSkew
+// then. So when the jump is forgotten too, and an older state comes back, the next jump goes beyond all that followed this one.
 func jumped(v *store.View, base *record) *record {
 	next := changed(v, base)
-	next.Second = v.Now
-	limits := v.Meta.Limits()
-	passed := max(0, v.Now-base.Second) + limits.TTL() + 2*limits.Skew()
-	next.skip(saturated(base.Rate, passed, bucket*base.Rate))
-	next.Budget = -saturated(base.Rate, 2*limits.Skew(), 0)
+	passed, skew := next.Second-base.Second, v.Meta.Limits().Skew()
+	next.skip(max(0, saturated(base.Rate, passed+2*skew, base.Budget)))
+	next.Budget = min(saturated(base.Rate, passed, base.Budget), -saturated(base.Rate, 2*skew, 0))
 	next.Epoch = epoch(v.Meta)
 	return next
 }

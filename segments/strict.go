@@ -3,6 +3,7 @@ package segments
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 )
 
@@ -84,11 +85,7 @@ func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 // serve serves those who wait, all that have come by then at a time, until nobody does.
 func (s *Strict) serve() {
 	for {
-		s.mu.Lock()
-		batch := s.waiting
-		s.waiting = nil
-		s.serving = len(batch) > 0
-		s.mu.Unlock()
+		batch := s.gather()
 		if len(batch) == 0 {
 			return
 		}
@@ -103,10 +100,26 @@ func (s *Strict) serve() {
 	}
 }
 
+// gather returns the callers who wait, once no more come at the moment. Those who were just served often come again at
+// once: without a pause the first of them would have a compare-and-set for itself, and all others wait for the next.
+func (s *Strict) gather() (batch []*request) {
+	for {
+		runtime.Gosched()
+		s.mu.Lock()
+		if len(s.waiting) == len(batch) {
+			s.waiting, s.serving = nil, len(batch) > 0
+			s.mu.Unlock()
+			return batch
+		}
+		batch = s.waiting
+		s.mu.Unlock()
+	}
+}
+
 // settle gives the numbers of a block to a batch of callers, in the order in which they came. It is called with mu held.
 func (s *Strict) settle(batch []*request, got span, err error) {
 	k := &s.books
-	k.seen, k.Unsure = s.taker.seen, s.taker.unsure
+	k.seen, k.Unsure = s.taker.seen, s.taker.doubtful()
 	k.Taken += got.len() + s.taker.late
 	k.Lost += s.taker.late
 	s.taker.late, s.why = 0, err

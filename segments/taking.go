@@ -91,9 +91,29 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 			err = fmt.Errorf("%w: %s in %s", short, t.name, t.counters.space)
 		}
 	} else if unknown := (unknownError{}); errors.As(err, &unknown) && (proposed.Block > 0 || t.open != nil) {
-		t.open = proposed
+		t.doubt(proposed)
 	}
 	return r, err
+}
+
+// doubt remembers a proposal whose outcome is unknown. Another one for the same version may have come true in its place; one
+// for a lower version can't.
+func (t *taker) doubt(proposed *record) {
+	switch again := *proposed; {
+	case t.open == nil:
+		t.open = &again
+	case proposed.Version == t.open.Version:
+		again.Block = max(again.Block, t.open.Block)
+		t.open = &again
+	}
+}
+
+// doubtful returns how many numbers may have been taken that are in no span which t returned.
+func (t *taker) doubtful() uint64 {
+	if t.open == nil {
+		return t.unsure
+	}
+	return t.unsure + t.open.Block
 }
 
 // tookAlready reports whether the newest change of the record is the take of unknown outcome. When it is clear that this
@@ -103,7 +123,7 @@ func (t *taker) tookAlready(v *store.View, r *record) bool {
 	switch {
 	case t.open == nil || same && r != nil && r.Version < t.open.Version:
 		return false
-	case same && r != nil && r.Version == t.open.Version && r.Token == t.open.Token:
+	case same && r != nil && r.Version == t.open.Version && r.Token == t.open.Token && r.Block > 0: // or else a return came true in its place
 		return true
 	case !same || r == nil || r.Version > t.open.Version:
 		t.unsure += t.open.Block
