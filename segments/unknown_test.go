@@ -3,6 +3,7 @@ package segments_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,13 +17,13 @@ import (
 // block, and no number is made up.
 func TestUnknownReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lose, made := false, false // whether calls have no reply, and whether they are made
+		var lose, made atomic.Bool // whether calls have no reply, and whether they are made
 		engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (answer store.Answer, err error) {
 			time.Sleep(10 * time.Millisecond)
-			if made || !lose || !c.Swap {
+			if made.Load() || !lose.Load() || !c.Swap {
 				answer, err = c.On(ctx, e)
 			}
-			if lose && c.Swap {
+			if lose.Load() && c.Swap {
 				return store.Answer{}, errors.New("no reply")
 			}
 			return answer, err
@@ -38,15 +39,15 @@ func TestUnknownReturn(t *testing.T) {
 		}
 		for n := int64(0); n < 3500; n, _ = next() { // until the pace is known
 		}
-		lose = true
+		lose.Store(true)
 		for s := c.Status(); s.Err == nil; _, s = next() {
 		}
 		time.Sleep(10 * time.Second) // it fails again and again, so that the next attempt is not near
-		made = true
+		made.Store(true)
 		if _, err := c.Return(t.Context()); err == nil || c.Status().Lost == 0 {
 			t.Fatalf("Return: %v, %+v", err, c.Status())
 		}
-		lose = false
+		lose.Store(false)
 		time.Sleep(time.Minute) // it tries again, though nobody asks
 		for range 1000 {
 			n, err := c.Next()
