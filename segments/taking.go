@@ -15,6 +15,7 @@ type taker struct {
 	name     string
 	seen     *record // the newest state that was seen
 	open     *record // the newest state that was proposed, when it is unknown whether it came true
+	most     uint64  // numbers in the largest block of those that were proposed for its version
 	unsure   uint64  // numbers that may have been taken in this handle's name, which never found out
 	strict   bool    // numbers of unknown outcome come too late
 	late     uint64  // such numbers
@@ -91,7 +92,10 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 			err = fmt.Errorf("%w: %s in %s", short, t.name, t.counters.space)
 		}
 	} else if unknown := (unknownError{}); errors.As(err, &unknown) && (proposed.Block > 0 || t.open != nil) {
-		t.open = proposed
+		if t.open == nil {
+			t.most = 0
+		}
+		t.open, t.most = proposed, max(t.most, proposed.Block)
 	}
 	return r, err
 }
@@ -106,7 +110,7 @@ func (t *taker) tookAlready(v *store.View, r *record) bool {
 	case same && r != nil && r.Version == t.open.Version && r.Token == t.open.Token && r.Block > 0: // or else a return came true in its place
 		return true
 	case !same || r == nil || r.Version > t.open.Version:
-		t.unsure += t.open.Block
+		t.unsure += t.most
 	}
 	t.open = nil
 	return false

@@ -3,6 +3,7 @@ package segments_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,13 +17,13 @@ import (
 // block, and no number is made up.
 func TestUnknownReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lose, made := false, false // whether calls have no reply, and whether they are made
+		var lose, made atomic.Bool // whether calls have no reply, and whether they are made
 		engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (answer store.Answer, err error) {
 			time.Sleep(10 * time.Millisecond)
-			if made || !lose || !c.Swap {
+			if made.Load() || !lose.Load() || !c.Swap {
 				answer, err = c.On(ctx, e)
 			}
-			if lose && c.Swap {
+			if lose.Load() && c.Swap {
 				return store.Answer{}, errors.New("no reply")
 			}
 			return answer, err
@@ -38,15 +39,15 @@ func TestUnknownReturn(t *testing.T) {
 		}
 		for n := int64(0); n < 3500; n, _ = next() { // until the pace is known
 		}
-		lose = true
+		lose.Store(true)
 		for s := c.Status(); s.Err == nil; _, s = next() {
 		}
 		time.Sleep(10 * time.Second) // it fails again and again, so that the next attempt is not near
-		made = true
+		made.Store(true)
 		if _, err := c.Return(t.Context()); err == nil || c.Status().Lost == 0 {
 			t.Fatalf("Return: %v, %+v", err, c.Status())
 		}
-		lose = false
+		lose.Store(false)
 		time.Sleep(time.Minute) // it tries again, though nobody asks
 		for range 1000 {
 			n, err := c.Next()
@@ -56,4 +57,52 @@ func TestUnknownReturn(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	})
+}
+
+// TestUnsure: where two takes in a row have unknown outcomes, and others take numbers before it is known, it is the larger one that
+// may have taken some.
+func TestUnsure(t *testing.T) {
+	made := []bool{} // what becomes of the next calls, which have no reply
+	memory := storetest.NewMemory()
+	engine := storetest.Intercept(memory.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		if len(made) == 0 {
+			return c.On(ctx, e)
+		}
+		if made[0] {
+			c.On(ctx, e)
+		}
+		made = made[1:]
+		return store.Answer{}, errors.New("no reply")
+	})
+	var handles []*segments.Strict
+	for _, space := range []*store.Store{newSpace(t, engine), reopen(t, memory.Connect())} {
+		s, err := segments.On(space).OpenStrict(t.Context(), "tickets", segments.OrCreate())
+		if err != nil {
+			t.Fatal(err)
+		}
+		handles = append(handles, s)
+	}
+	made = []bool{true, false}
+	for _, n := range []int{100, 10} {
+		if n, err := handles[0].Fill(t.Context(), make([]int64, n)); err == nil {
+			t.Fatalf("%d numbers without a reply", n)
+		}
+	}
+	for _, s := range []*segments.Strict{handles[1], handles[0]} {
+		if _, err := s.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := handles[0].Status(); s.Unsure != 100 || s.Taken != 1 || s.Info.Taken != 102 {
+		t.Errorf("%+v, want 100 unsure", s)
+	}
+}
+
+func reopen(t *testing.T, engine store.Engine) *store.Store {
+	t.Helper()
+	space, err := store.Open(t.Context(), engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return space
 }
