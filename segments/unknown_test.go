@@ -58,3 +58,51 @@ func TestUnknownReturn(t *testing.T) {
 		}
 	})
 }
+
+// TestUnsure: where two takes in a row have unknown outcomes, and others take numbers before it is known, it is the larger one that
+// may have taken some.
+func TestUnsure(t *testing.T) {
+	made := []bool{} // what becomes of the next calls, which have no reply
+	memory := storetest.NewMemory()
+	engine := storetest.Intercept(memory.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		if len(made) == 0 {
+			return c.On(ctx, e)
+		}
+		if made[0] {
+			c.On(ctx, e)
+		}
+		made = made[1:]
+		return store.Answer{}, errors.New("no reply")
+	})
+	var handles []*segments.Strict
+	for _, space := range []*store.Store{newSpace(t, engine), reopen(t, memory.Connect())} {
+		s, err := segments.On(space).OpenStrict(t.Context(), "tickets", segments.OrCreate())
+		if err != nil {
+			t.Fatal(err)
+		}
+		handles = append(handles, s)
+	}
+	made = []bool{true, false}
+	for _, n := range []int{100, 10} {
+		if n, err := handles[0].Fill(t.Context(), make([]int64, n)); err == nil {
+			t.Fatalf("%d numbers without a reply", n)
+		}
+	}
+	for _, s := range []*segments.Strict{handles[1], handles[0]} {
+		if _, err := s.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := handles[0].Status(); s.Unsure != 100 || s.Taken != 1 || s.Info.Taken != 102 {
+		t.Errorf("%+v, want 100 unsure", s)
+	}
+}
+
+func reopen(t *testing.T, engine store.Engine) *store.Store {
+	t.Helper()
+	space, err := store.Open(t.Context(), engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return space
+}

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"time"
 
@@ -75,7 +76,7 @@ var counters = []Fault{
 		Stores: []string{File, Redis},
 		Script: countWipe,
 		Counts: true,
-		May:    append(forgetful, page.NoStore),
+		May:    append(forgetful, page.NoStore, page.Corrupt),
 	},
 }
 
@@ -237,7 +238,7 @@ type word func(name string, to int64) error
 
 func advance(w *world.World) word {
 	return func(name string, to int64) error {
-		_, err := w.Counters().Advance(w.Context(), name, to)
+		_, err := w.Counters().Advance(w.Context(), name, max(to, w.Info(name).Next)) // it may know of numbers that nobody has noted
 		return err
 	}
 }
@@ -271,7 +272,9 @@ func countWipe(w *world.World) {
 			create = e.CreateAnew
 		}
 		w.Refuse(append(plain, rated...), page.NoStore)
-		w.Must(create())
+		if err := create(); !errors.Is(err, fs.ErrExist) { // a process that ran may make it anew as soon as it can
+			w.Must(err)
+		}
 	})
 	plain = append(plain, w.Launch(1)...)
 	remember(w, plain, rated, func(name string, to int64) error {
