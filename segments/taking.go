@@ -125,6 +125,14 @@ func (t *taker) tookAlready(v *store.View, r *record) bool {
 	return false
 }
 
+// giveUp counts the numbers of a take of unknown outcome as unsure, if there is one: nobody will find out.
+func (t *taker) giveUp() {
+	if t.open != nil {
+		t.unsure += t.most
+		t.open = nil
+	}
+}
+
 // giveBackAll gives back spans, of which the last is the newest. It also returns how many numbers were late: taken by an
 // earlier call of unknown outcome, and given back or lost here.
 func (t *taker) giveBackAll(ctx context.Context, spans []span) (returned, lost, late uint64, err error) {

@@ -147,6 +147,27 @@ func TestFailedOpen(t *testing.T) {
 	})
 }
 
+// TestCloseUnsure: what may have been taken is unsure when a handle is closed before it can find out.
+func TestCloseUnsure(t *testing.T) {
+	var lose atomic.Bool
+	engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		answer, err := c.On(ctx, e)
+		if c.Swap && lose.Load() {
+			return store.Answer{}, errors.New("no reply")
+		}
+		return answer, err
+	})
+	c := open(t, segments.On(newSpace(t, engine)), "orders", segments.WithBlock(10, 10))
+	lose.Store(true)
+	for c.Status().Err == nil {
+		c.Next()
+	}
+	c.Close()
+	if s := c.Status(); s.Unsure != 10 || s.Taken != s.Issued+s.Lost {
+		t.Errorf("%+v, want 10 unsure", s)
+	}
+}
+
 func reopen(t *testing.T, engine store.Engine) *store.Store {
 	t.Helper()
 	space, err := store.Open(t.Context(), engine)
