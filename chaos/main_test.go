@@ -28,7 +28,7 @@ func TestSmoke(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	results := filepath.Join(t.TempDir(), "results.md")
 	var out strings.Builder
-	err := run(t.Context(), []string{"-store", "file,memory", "-fault", "kill", "-short", "-seed", "1", "-parallel", "2", "-results", results}, &out)
+	err := run(t.Context(), []string{"-store", "file,memory", "-fault", "kill,count-storm", "-short", "-seed", "1", "-parallel", "2", "-results", results}, &out)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
@@ -36,7 +36,8 @@ func TestSmoke(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"seed 1", "| file | kill | 1 | ", "| memory | kill | 1 | ", " 0 | 0 | yes | yes |\n"} {
+	for _, want := range []string{"seed 1", "| file | kill | 1 | ", "| memory | kill | 1 | ", " 0 | 0 | yes | yes |\n",
+		"| memory | count-storm | "} {
 		if !strings.Contains(string(table), want) {
 			t.Errorf("results lack %q:\n%s", want, table)
 		}

@@ -48,7 +48,8 @@ type block struct {
 	low           uint64 // when so many are given the next block is to be fetched; less than count
 	count         uint64
 	end           uint64 // the position after the last number's
-	_             [24]byte
+	epoch         string // of the space when it was taken
+	_             [8]byte
 }
 
 func (b *block) number(i uint64) int64 { return b.first + int64(i)*b.stride }
@@ -75,7 +76,7 @@ func (b *block) take(dst []int64) (n int, low bool) {
 func (b *block) close() span {
 	const beyond = 1 << 62
 	given := min(b.given.Add(beyond)-beyond, b.count)
-	return span{b.end - b.count + given, b.end}
+	return span{b.end - b.count + given, b.end, b.epoch}
 }
 
 // Open returns a handle on a counter. It fails with ErrNoCounter where there is none, unless told [OrCreate], and with
@@ -89,6 +90,7 @@ func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*C
 		taker: taker{counters: s, name: name, seen: r}, books: books{seen: r}}
 	c.current.Store(new(block))
 	if err := c.begin(ctx); err != nil {
+		c.abandon()
 		return nil, err
 	}
 	return c, nil

@@ -22,6 +22,16 @@ func (c *Counter) begin(ctx context.Context) error {
 	return err
 }
 
+// abandon keeps a handle that nobody gets from trying again.
+func (c *Counter) abandon() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if c.retry != nil {
+		c.retry.Stop()
+	}
+}
+
 // fetch has the next block fetched, unless it is there or under way.
 func (c *Counter) fetch() {
 	c.mu.Lock()
@@ -70,7 +80,7 @@ func (c *Counter) settle(got span, pace float64, err error) {
 	r := c.taker.seen
 	c.books.seen = r
 	c.books.Taken += got.len()
-	b := &block{first: r.number(got.first), stride: r.Stride, count: got.len(), end: got.end}
+	b := &block{first: r.number(got.first), stride: r.Stride, count: got.len(), end: got.end, epoch: got.epoch}
 	if !c.refused { // or else the next one is to be fetched as soon as this one comes into use
 		b.low = lowMark(b.count, pace, c.taker.counters.calls.slowest())
 	}
@@ -162,7 +172,7 @@ func (c *Counter) spans() (left []span) {
 	}
 	if n := c.next; n != nil {
 		c.next = nil
-		left = append(left, span{n.end - n.count, n.end})
+		left = append(left, span{n.end - n.count, n.end, n.epoch})
 	}
 	return left
 }
@@ -172,6 +182,9 @@ func (c *Counter) giveBack(ctx context.Context, left []span) (returned int64, er
 	c.mu.Unlock()
 	done, lost, late, err := c.taker.giveBackAll(ctx, left)
 	c.mu.Lock()
+	if c.closed {
+		c.taker.giveUp()
+	}
 	c.books.Taken += late
 	c.books.Returned += done
 	c.books.Lost += lost

@@ -20,8 +20,12 @@ type taker struct {
 	late     uint64  // such numbers
 }
 
-// A span is a run of positions that a block has, up to end.
-type span struct{ first, end uint64 }
+// A span is a run of positions that a block has, up to end. In another epoch these may be other numbers, when the counter was made
+// anew.
+type span struct {
+	first, end uint64
+	epoch      string
+}
 
 func (s span) len() uint64 { return s.end - s.first }
 
@@ -37,20 +41,25 @@ func (t *taker) take(ctx context.Context, n uint64) (span, error) {
 		return span{}, err
 	}
 	t.counters.calls.add(time.Since(began))
-	return span{r.Position - r.Block, r.Position}, nil
+	return span{r.Position - r.Block, r.Position, r.Epoch}, nil
 }
 
 // giveBack gives back the numbers of a span if it is the newest one, and reports whether it was. When it turns out that
 // an earlier take, whose outcome was unknown, took a block, it returns that one instead.
 func (t *taker) giveBack(ctx context.Context, s span) (done bool, late span, err error) {
-	r, err := t.change(ctx, func(next *record) error { return next.giveBack(s.end, s.len()) })
+	r, err := t.change(ctx, func(next *record) error {
+		if next.Epoch != s.epoch {
+			return errNotNewest
+		}
+		return next.giveBack(s.end, s.len())
+	})
 	switch {
 	case errors.Is(err, errNotNewest):
 		return false, span{}, nil
 	case err != nil:
 		return false, span{}, err
 	case r.Block > 0:
-		return false, span{r.Position - r.Block, r.Position}, nil
+		return false, span{r.Position - r.Block, r.Position, r.Epoch}, nil
 	}
 	return true, span{}, nil
 }
@@ -132,6 +141,14 @@ func (t *taker) tookAlready(v *store.View, r *record) bool {
 	return false
 }
 
+// giveUp counts the numbers of a take of unknown outcome as unsure, if there is one: nobody will find out.
+func (t *taker) giveUp() {
+	if t.open != nil {
+		t.unsure += t.most
+		t.open = nil
+	}
+}
+
 // giveBackAll gives back spans, of which the last is the newest. It also returns how many numbers were late: taken by an
 // earlier call of unknown outcome, and given back or lost here.
 func (t *taker) giveBackAll(ctx context.Context, spans []span) (returned, lost, late uint64, err error) {
@@ -141,7 +158,7 @@ func (t *taker) giveBackAll(ctx context.Context, spans []span) (returned, lost, 
 	for len(spans) > 0 {
 		last := spans[len(spans)-1]
 		spans = spans[:len(spans)-1]
-		if n := len(spans); n > 0 && spans[n-1].end == last.first {
+		if n := len(spans); n > 0 && spans[n-1].end == last.first && spans[n-1].epoch == last.epoch {
 			spans[n-1].end = last.end
 			continue
 		}

@@ -98,6 +98,76 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
+// TestReturnToAnother: a handle on a counter that was lost, and made anew with another start, gives nothing back to that one.
+func TestReturnToAnother(t *testing.T) {
+	memory := storetest.NewMemory()
+	newSpace(t, memory.Connect(), store.WithSpace("another"))
+	empty := memory.Snapshot()
+	space := newSpace(t, memory.Connect())
+	old := open(t, segments.On(space), "orders", segments.WithBlock(10, 10))
+	memory.Restore(empty)
+	if _, err := segments.On(space).Create(t.Context(), "others", segments.ForNewName()); err != nil { // which makes the space anew
+		t.Fatal(err)
+	}
+	again := open(t, segments.On(space), "orders", segments.WithBlock(10, 10), segments.ForNewName(), segments.WithStart(1001))
+	if n, err := old.Return(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d numbers given back, %v", n, err)
+	}
+	if s := again.Status(); s.Held != 10 {
+		t.Errorf("%+v, want a block", s)
+	}
+	if n, err := open(t, segments.On(space), "orders").Next(); n != 1011 || err != nil {
+		t.Errorf("%d, %v, want 1011, after the block that another handle has", n, err)
+	}
+}
+
+// TestFailedOpen: no handle that Open did not return takes numbers.
+func TestFailedOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lose atomic.Bool
+		engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+			if c.Swap && lose.Load() {
+				return store.Answer{}, errors.New("no reply")
+			}
+			return c.On(ctx, e)
+		})
+		counters := segments.On(newSpace(t, engine))
+		if _, err := counters.Create(t.Context(), "orders"); err != nil {
+			t.Fatal(err)
+		}
+		lose.Store(true)
+		if _, err := counters.Open(t.Context(), "orders", quiet); err == nil {
+			t.Fatal("Open went well without a block")
+		}
+		lose.Store(false)
+		time.Sleep(time.Minute)
+		if info, err := counters.Get(t.Context(), "orders"); info.Taken > 0 || err != nil {
+			t.Errorf("%+v, %v, want none taken", info, err)
+		}
+	})
+}
+
+// TestCloseUnsure: what may have been taken is unsure when a handle is closed before it can find out.
+func TestCloseUnsure(t *testing.T) {
+	var lose atomic.Bool
+	engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		answer, err := c.On(ctx, e)
+		if c.Swap && lose.Load() {
+			return store.Answer{}, errors.New("no reply")
+		}
+		return answer, err
+	})
+	c := open(t, segments.On(newSpace(t, engine)), "orders", segments.WithBlock(10, 10))
+	lose.Store(true)
+	for c.Status().Err == nil {
+		c.Next()
+	}
+	c.Close()
+	if s := c.Status(); s.Unsure != 10 || s.Taken != s.Issued+s.Lost {
+		t.Errorf("%+v, want 10 unsure", s)
+	}
+}
+
 func reopen(t *testing.T, engine store.Engine) *store.Store {
 	t.Helper()
 	space, err := store.Open(t.Context(), engine)

@@ -116,11 +116,12 @@ func countKill(w *world.World) {
 	}
 	createCounters(w)
 	w.Counting(orders, invoices)
-	w.Worker.Pause = time.Second // so slow that it holds no lock when it is stopped
+	w.Worker.Pause = 5 * time.Second
 	sleeper := w.Start(1)[0]
+	w.Sleep(time.Second) // so that it rests when it is stopped, and holds no lock that the others need
+	sleeper.Pause()
 	w.Counting(orders, invoices, tickets)
 	workers := w.Start(2 * together)
-	sleeper.Pause()
 	made, asleep := sleeper.Made.Load(), w.Info(orders.Name).Taken
 	for killed := 0; killed < kills; killed += together {
 		w.Linger(200 * time.Millisecond)

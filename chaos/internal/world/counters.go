@@ -40,8 +40,11 @@ func (w *World) Info(name string) segments.Info {
 	return info
 }
 
-// Counted returns what is known of the counters of all workers, which are gone.
+// Counted ends all workers that are left, and returns what is known of their counters.
 func (w *World) Counted() (all []check.Counter, err error) {
+	for _, p := range w.processes {
+		p.Kill()
+	}
 	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
 	defer cancel()
 	space, err := engine.Open(ctx, w.Engine.URL(), broken.None)
