@@ -182,9 +182,6 @@ func (c *Counter) giveBack(ctx context.Context, left []span) (returned int64, er
 	c.mu.Unlock()
 	done, lost, late, err := c.taker.giveBackAll(ctx, left)
 	c.mu.Lock()
-	if c.closed {
-		c.taker.giveUp()
-	}
 	c.books.Taken += late
 	c.books.Returned += done
 	c.books.Lost += lost

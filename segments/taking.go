@@ -20,8 +20,8 @@ type taker struct {
 	late     uint64  // such numbers
 }
 
-// A span is a run of positions that a block has, up to end. In another epoch these may be other numbers, when the counter was made
-// anew.
+// A span is a run of positions that a block has, up to end. In another epoch these may be other numbers, when the counter
+// was made anew.
 type span struct {
 	first, end uint64
 	epoch      string
@@ -139,14 +139,6 @@ func (t *taker) tookAlready(v *store.View, r *record) bool {
 	}
 	t.open = nil
 	return false
-}
-
-// giveUp counts the numbers of a take of unknown outcome as unsure, if there is one: nobody will find out.
-func (t *taker) giveUp() {
-	if t.open != nil {
-		t.unsure += t.most
-		t.open = nil
-	}
 }
 
 // giveBackAll gives back spans, of which the last is the newest. It also returns how many numbers were late: taken by an
