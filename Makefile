@@ -167,7 +167,7 @@ soak:
 
 # Peers side by side, pictures and statistics, into a new directory in bench/out; see bench/README.md. Nothing else
 # should run meanwhile. BENCHFLAGS=-quick takes under three minutes; BENCHFLAGS=-write refreshes the documentation.
-bench: statistics
+bench: statistics servers
 	cd bench && $(GO) run . $(BENCHFLAGS)
 
 fuzz:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/randflake/randflake/bench/internal/counters"
 	"github.com/randflake/randflake/bench/internal/dieharder"
 	"github.com/randflake/randflake/bench/internal/distribution"
 	"github.com/randflake/randflake/bench/internal/dudect"
@@ -19,6 +20,7 @@ func chapters() []report.Chapter {
 		throughput.Chapter(),
 		latency.Chapter(),
 		scaling.Chapter(),
+		counters.Chapter(),
 		distribution.Chapter(),
 		library.Chapter(),
 		randomness.Chapter(),

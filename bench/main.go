@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/randflake/randflake/bench/internal/counters"
 	"github.com/randflake/randflake/bench/internal/report"
 	"golang.org/x/term"
 )
@@ -32,6 +33,7 @@ const (
 )
 
 func main() {
+	counters.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := command(ctx, os.Args[1:]); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -26,7 +27,9 @@ func carryOut(ctx context.Context, f flags, plan []job, out io.Writer) (outcomes
 	rate := rateFor(f, len(plan))
 	var made, before uint64
 	for round := 0; round == 0 || made < f.ids && made > before; round++ {
-		before = made
+		if before = made; round == 1 { // counters make no IDs
+			plan = slices.DeleteFunc(plan, func(j job) bool { return j.fault.Counts })
+		}
 		for i := range plan {
 			plan[i].round = round
 		}
@@ -99,16 +102,18 @@ func rateFor(f flags, runs int) int {
 // A total is the sum of outcomes.
 type total struct {
 	Made, Duplicates, Repeats uint64 // IDs; Repeats are the duplicates that a fault may cause
+	Numbers                   uint64 // of counters
 	Failed, Skipped           int    // runs
 }
 
 func sum(outcomes []outcome) (t total) {
 	for _, o := range outcomes {
 		t.Made += o.Made
+		t.Numbers += o.numbers.Issued
 		if o.fault.Repeats && o.err == nil {
 			t.Repeats += o.Duplicates
 		} else {
-			t.Duplicates += o.Duplicates
+			t.Duplicates += o.Duplicates + o.numbers.Duplicates
 		}
 		if o.err != nil {
 			t.Failed++
@@ -121,7 +126,7 @@ func sum(outcomes []outcome) (t total) {
 }
 
 func (t total) String() string {
-	return fmt.Sprintf("%d IDs, %d duplicates (and %d while a copied process was not noticed), %d outcomes not as expected, %d skipped", t.Made, t.Duplicates, t.Repeats, t.Failed, t.Skipped)
+	return fmt.Sprintf("%d IDs and %d numbers of counters, %d duplicates (and %d while a copied process was not noticed), %d outcomes not as expected, %d skipped", t.Made, t.Numbers, t.Duplicates, t.Repeats, t.Failed, t.Skipped)
 }
 
 // found returns an error unless some run found the planted bug.

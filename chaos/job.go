@@ -26,6 +26,7 @@ const jobPatience = 5 * time.Minute
 type outcome struct {
 	job
 	check.Result
+	numbers check.Numbers // of counters
 	refused [page.Kinds]uint64
 	notes   []string
 	took    time.Duration
@@ -76,6 +77,12 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 		err = w.Play(j.fault.Script)
 	}
 	falseAlarm := w.FalseAlarm()
+	var counted []check.Counter
+	if j.fault.Counts && w.Engine != nil {
+		var countErr error
+		counted, countErr = w.Counted()
+		err = errors.Join(err, countErr)
+	}
 	w.End()
 	if errors.Is(err, engine.ErrNotPermitted) {
 		o.skipped = err
@@ -87,8 +94,14 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 	}
 	o.refused, o.notes = w.Refused(), w.Notes()
 	var checkErr error
-	o.Result, checkErr = j.check(w, f, secret, dir)
-	o.err = errors.Join(err, checkErr, o.findings(w.RepeatsUntil()), falseAlarm, j.judge(o))
+	if j.fault.Counts {
+		o.numbers, checkErr = check.CheckNumbers(w.JournalDir(), counted, len(w.Losses()) > 0)
+		checkErr = errors.Join(checkErr, o.wrongNumbers())
+	} else {
+		o.Result, checkErr = j.check(w, f, secret, dir)
+		checkErr = errors.Join(checkErr, o.findings(w.RepeatsUntil()))
+	}
+	o.err = errors.Join(err, checkErr, falseAlarm, j.judge(o))
 	if from := w.RepeatsFrom(); !from.IsZero() {
 		o.notes = append(o.notes, fmt.Sprintf("%d IDs were made twice, the last ones in a second that began %.1f s after the copy did",
 			o.Duplicates, time.Unix(o.LastDuplicate, 0).Sub(from).Seconds()))
@@ -138,8 +151,8 @@ func (j job) judge(o outcome) error {
 			errs = append(errs, fmt.Errorf("the fault had no effect: no call of the store ended with %q, but %v", outcome, o.Calls))
 		}
 	}
-	if o.Made == 0 {
-		errs = append(errs, errors.New("no ID was made"))
+	if o.Made+o.numbers.Issued == 0 {
+		errs = append(errs, errors.New("no ID was made, or no number"))
 	}
 	return errors.Join(errs...)
 }
@@ -176,6 +189,14 @@ func (o outcome) findings(repeatsUntil int64) error {
 	return errors.New(found)
 }
 
+// wrongNumbers returns an error if anything is wrong with the numbers of counters.
+func (o outcome) wrongNumbers() error {
+	if o.numbers.OK() {
+		return nil
+	}
+	return fmt.Errorf("%d numbers were issued twice, calls of strict handles are %s\n%s", o.numbers.Duplicates, o.numbers.Linearizable, strings.Join(o.numbers.Wrong, "\n"))
+}
+
 // refusals tells how often workers were refused, and why.
 func (o outcome) refusals() string {
 	var parts []string
@@ -196,7 +217,11 @@ func (o outcome) String() string {
 	if o.skipped != nil {
 		return fmt.Sprintf("skip  %-8s  %-25s  %v", o.store, o.fault.Name, o.skipped)
 	}
-	line := fmt.Sprintf("%s  %-8s  %-25s  %5.1fs  %11d IDs  %s", word, o.store, o.fault.Name, o.took.Seconds(), o.Made, o.refusals())
+	made := fmt.Sprintf("%11d IDs", o.Made)
+	if n := o.numbers; o.fault.Counts {
+		made = fmt.Sprintf("%7d numbers  %d kills, %d lost, %d by kills, %.1f blocks in a row ", n.Issued, n.Killed, n.Lost, n.ByKills, blocks(n.Longest))
+	}
+	line := fmt.Sprintf("%s  %-8s  %-25s  %5.1fs  %s  %s", word, o.store, o.fault.Name, o.took.Seconds(), made, o.refusals())
 	for _, note := range o.notes {
 		line += "\n      " + note
 	}

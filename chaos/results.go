@@ -16,6 +16,7 @@ import (
 
 	"github.com/randflake/randflake/chaos/internal/check"
 	"github.com/randflake/randflake/chaos/internal/fault"
+	"github.com/randflake/randflake/chaos/internal/worker"
 )
 
 // writeResults writes the outcomes as a table.
@@ -35,10 +36,15 @@ func writeResults(f flags, outcomes []outcome) error {
 	b.WriteString("|---|---|---:|---:|---:|---:|---:|---:|---|---|\n")
 	rows := rowsOf(outcomes)
 	for _, r := range rows {
+		if r.fault.Counts {
+			continue
+		}
 		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %d | %d | %s | %s |\n", r.store, r.fault.Name,
 			r.runs, r.ids, r.refusals, r.calls, r.duplicates, r.violations, yesNo(r.linearizable), yesNo(r.expected))
 	}
 	b.WriteString(legend)
+	writeNumbers(&b, rows)
+	b.WriteString("\n## Faults\n\n")
 	for _, one := range fault.All {
 		fmt.Fprintf(&b, "- **%s**: %s. Expected: %s.\n", one.Name, one.Does, one.Expect)
 	}
@@ -57,8 +63,30 @@ those of the store. Violations are IDs outside of the leases of the process that
 that share a second of a node. A run is as expected if its script found what the list below says, if no refusal had
 another reason than those that the fault gives, and if the checks found nothing; the fault clone may repeat IDs
 until it is noticed, which its script sees to.
+`
 
-## Faults
+// writeNumbers writes the rows of counters as a table.
+func writeNumbers(b *strings.Builder, rows []row) {
+	fmt.Fprintf(b, countersLegend, worker.Most)
+	b.WriteString("| store | fault | numbers | refusals | kills | lost | by kills | most in a row, in blocks | duplicates | linearizable | as expected |\n")
+	b.WriteString("|---|---|---:|---:|---:|---:|---:|---:|---:|---|---|\n")
+	for _, r := range rows {
+		if n := r.numbers; r.fault.Counts {
+			fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d | %.1f | %d | %s | %s |\n", r.store, r.fault.Name, n.Issued, r.refusals,
+				n.Killed, n.Lost, n.ByKills, blocks(n.Longest), n.Duplicates, yesNo(n.Linearizable == check.Linearizable), yesNo(r.expected))
+		}
+	}
+}
+
+// blocks returns how many blocks of the largest size numbers are.
+func blocks(numbers uint64) float64 { return float64(numbers) / worker.Most }
+
+const countersLegend = `
+## Counters
+
+Workers take numbers in blocks of %d at most, or one by one by strict handles, of which the calls are linearizable or not. Lost
+numbers were taken from the store and not issued: by processes that were killed, or could not give them back, as others had taken some
+meanwhile; those that lie side by side may be of several processes. Where the store lost data they can't be told.
 
 `
 
@@ -69,6 +97,7 @@ type row struct {
 	ids, refusals, calls   uint64
 	duplicates, violations uint64
 	linearizable, expected bool
+	numbers                check.Numbers
 	notes                  []string
 }
 
@@ -102,6 +131,7 @@ func (r *row) add(o outcome) {
 		r.calls += n
 	}
 	r.duplicates += o.Duplicates
+	r.numbers = o.numbers // counters have one run
 	if !o.fault.Repeats {
 		r.violations += o.Outside
 	}

@@ -189,7 +189,7 @@ func final(err error) bool {
 // ctx ends first, the error wraps the cause of that and the reason for the wait.
 func (c *Counter) Wait(ctx context.Context) (int64, error) {
 	if c.line.Empty() {
-		if n, err := c.Next(); !passing(err) {
+		if n, err := c.Next(); err == nil || !passing(err) {
 			return n, err
 		}
 	}
@@ -201,7 +201,7 @@ func (c *Counter) Wait(ctx context.Context) (int64, error) {
 // FillWait is Fill, but waits as Wait does, until dst is full: n numbers are good even when err is not nil.
 func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) {
 	if c.line.Empty() {
-		if n, err = c.Fill(dst); !passing(err) {
+		if n, err = c.Fill(dst); err == nil || !passing(err) {
 			return n, err
 		}
 	}

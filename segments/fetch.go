@@ -15,6 +15,7 @@ func (c *Counter) begin(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settle(got, 0, err)
+	c.books.seen = c.taker.seen
 	if errors.Is(err, ErrRate) {
 		return nil
 	}

@@ -3,6 +3,7 @@ package segments
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 )
 
@@ -84,11 +85,7 @@ func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 // serve serves those who wait, all that have come by then at a time, until nobody does.
 func (s *Strict) serve() {
 	for {
-		s.mu.Lock()
-		batch := s.waiting
-		s.waiting = nil
-		s.serving = len(batch) > 0
-		s.mu.Unlock()
+		batch := s.gather()
 		if len(batch) == 0 {
 			return
 		}
@@ -99,6 +96,22 @@ func (s *Strict) serve() {
 		got, err := s.taker.take(context.Background(), want)
 		s.mu.Lock()
 		s.settle(batch, got, err)
+		s.mu.Unlock()
+	}
+}
+
+// gather returns the callers who wait, once no more come at the moment. Those who were just served often come again at
+// once: without a pause the first of them would have a compare-and-set for itself, and all others wait for the next.
+func (s *Strict) gather() (batch []*request) {
+	for {
+		runtime.Gosched()
+		s.mu.Lock()
+		if len(s.waiting) == len(batch) {
+			s.waiting, s.serving = nil, len(batch) > 0
+			s.mu.Unlock()
+			return batch
+		}
+		batch = s.waiting
 		s.mu.Unlock()
 	}
 }

@@ -1,5 +1,5 @@
 // Package broken has planted bugs, which show that this harness finds such bugs: in the engine under a
-// worker's store, in the leases above it, and in the keeper.
+// worker's store, in the leases above it, in the keeper, and in counters.
 package broken
 
 import (
@@ -35,10 +35,15 @@ const (
 
 	// Of the keeper.
 	RenewAnyway Bug = "renew-anyway" // it goes on when its renewals fail
+
+	// Of counters.
+	ReturnAnyway Bug = "return-anyway" // numbers are given back that are not the newest
+	SameAgain    Bug = "same-again"    // a handle hands numbers of a block out twice
 )
 
 // Bugs are all of them.
-var Bugs = []Bug{IgnoreMeta, IgnoreValues, TwoSteps, StandStill, LateSync, Expiry, TrustCopies, StartNow, ReleaseAnyway, AnyChange, RenewAnyway}
+var Bugs = []Bug{IgnoreMeta, IgnoreValues, TwoSteps, StandStill, LateSync, Expiry, TrustCopies, StartNow, ReleaseAnyway, AnyChange, RenewAnyway,
+	ReturnAnyway, SameAgain}
 
 // planted are the bugs that package storetest knows.
 var planted = map[Bug]storetest.Bug{
@@ -49,13 +54,15 @@ var planted = map[Bug]storetest.Bug{
 }
 
 // InEngine reports whether the bug is one of the engine that a worker has.
-func (b Bug) InEngine() bool { return b == Expiry || planted[b] != "" }
+func (b Bug) InEngine() bool { return b == Expiry || b == ReturnAnyway || planted[b] != "" }
 
 // Plant returns engine with the bug, if it is one of engines.
 func (b Bug) Plant(engine store.Engine) store.Engine {
 	switch {
 	case b == Expiry:
 		return storetest.Intercept(engine, expire)
+	case b == ReturnAnyway:
+		return storetest.Intercept(engine, returnAnyway)
 	case planted[b] != "":
 		return storetest.Plant(engine, planted[b])
 	}

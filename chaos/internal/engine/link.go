@@ -59,6 +59,9 @@ func (l *Link) add(kind string, d Direction, by time.Duration) error {
 	return nil
 }
 
+// Cut ends all connections, and refuses new ones.
+func (l *Link) Cut() { l.proxy.Stop() }
+
 // Heal makes the link work again. It cuts the connections, of which some may have lost data.
 func (l *Link) Heal() error { return l.Lead(l.proxy.Upstream) }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A Fault is one way in which things break. Whatever it is, no ID may be made twice.
+// A Fault is one way in which things break. Whatever it is, no ID may be made twice, nor a number of a counter.
 type Fault struct {
 	Name   string
 	Does   string   // what happens
@@ -27,6 +27,9 @@ type Fault struct {
 
 	// Repeats says that duplicates are in order. The script itself says how many, and until when.
 	Repeats bool
+
+	// Counts says that workers take numbers from counters, and make no IDs.
+	Counts bool
 
 	Start   engine.Start // instead of the store's usual one
 	Limits  store.Limits // instead of world.Limits
@@ -49,7 +52,7 @@ var (
 )
 
 // All are the faults, in the order in which they are told.
-var All = slices.Concat(processes, clocks, crowds, requests, networks, losses, files)
+var All = slices.Concat(processes, clocks, crowds, requests, networks, losses, files, counters)
 
 // On reports whether f can happen to store.
 func (f Fault) On(store string) bool { return slices.Contains(f.Stores, store) }

@@ -29,6 +29,19 @@ type Event struct {
 	Outcome  Outcome       `json:"outcome,omitempty"`  // Return
 	Record   *lease.Record `json:"record,omitempty"`   // Return: of Acquire, Renew and Lookup that went well
 	Error    string        `json:"error,omitempty"`    // Return: what the store said
+
+	Counter string     `json:"counter,omitempty"` // Took, Closed: its name
+	Handle  int        `json:"handle,omitempty"`  // Took, Closed: which one of this process and counter
+	Began   int64      `json:"began,omitempty"`   // Took: when the call that gave the numbers began; At is when it had ended
+	Runs    [][2]int64 `json:"runs,omitempty"`    // Took: first and last number of each run, a stride from one number to the next
+	Books   *Books     `json:"books,omitempty"`   // Closed
+}
+
+// Books are what a handle on a counter says of itself in the end, in the terms of segments.Status.
+type Books struct {
+	Taken, Issued, Returned, Lost, Held, Unsure uint64
+
+	Doubtful uint64 // those of Lost that were given back, or not, by calls that failed
 }
 
 // A Kind says what an Event is about.
@@ -41,6 +54,8 @@ const (
 	Call   Kind = "call"   // a call of the store begins
 	Return Kind = "return" // a call of the store ended
 	Note   Kind = "note"   // anything else, such as a clock that steps
+	Took   Kind = "took"   // numbers were given by a counter
+	Closed Kind = "closed" // a handle on a counter was closed
 )
 
 // An Op names a method of a store.

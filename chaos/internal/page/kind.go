@@ -6,14 +6,15 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/store"
 )
 
 // A Kind is the kind of a refusal, told by the error that the worker got.
 type Kind int
 
-// The kinds of refusals. The first ones are the generator's, the others come from a store that was to be
-// opened or asked for a first lease.
+// The kinds of refusals. The first ones are the generator's, the next ones come from a store that was to be
+// opened or asked for a first lease; Forgotten and RateUsed are those of counters.
 const (
 	Exhausted Kind = iota
 	NotStarted
@@ -26,6 +27,8 @@ const (
 	WrongClock
 	WrongSecret
 	Invalid
+	Forgotten
+	RateUsed
 	Unreachable // any error that is none of package lease's or store's: the store can't be reached, or does not know the outcome
 	Kinds       = iota
 )
@@ -45,6 +48,8 @@ var kinds = [Kinds]struct {
 	WrongClock:  {"wrong clock", store.ErrClock},
 	WrongSecret: {"wrong secret", store.ErrWrongSecret},
 	Invalid:     {"invalid request", lease.ErrInvalidRequest},
+	Forgotten:   {"forgotten", segments.ErrForgotten},
+	RateUsed:    {"rate used up", segments.ErrRate},
 	Unreachable: {"store unreachable", nil},
 }
 

@@ -1,5 +1,5 @@
 // Package worker is the process that the harness breaks: it holds leases and makes IDs under them, as a
-// service would, and notes each ID and each call of the store.
+// service would, and notes each ID and each call of the store; or it takes numbers from counters, and notes those.
 package worker
 
 import (
@@ -20,6 +20,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/store"
 )
 
@@ -34,10 +35,13 @@ type Config struct {
 
 	TTL     time.Duration
 	Nodes   int           // in each lease
-	Keepers int           // how many leases it holds at a time
+	Keepers int           // how many leases it holds at a time, or handles on counters
 	Minters int           // goroutines that make IDs
 	Rate    int           // IDs a second, all in all
 	Pause   time.Duration // between two batches of a minter
+
+	Counters []Counter     // take numbers from these, by a handle each, and hold no leases
+	GiveBack time.Duration // how often each handle gives back what it has; 0 for at the end alone
 
 	ShiftClock bool          // the harness steps the clock of the process
 	Adopt      *lease.Record // hold this lease, which another process has, instead of acquiring one
@@ -81,6 +85,9 @@ func Run(c Config) (err error) {
 		return nil // told to stop before there was a store
 	}
 	defer space.Close()
+	if len(w.Counters) > 0 {
+		return w.count(ctx, segments.On(space))
+	}
 	leases := journal.Store(w.Bug.Leases(lease.On(space)), w.journal)
 	if w.Adopt != nil {
 		leases = &adopted{Store: leases, record: *w.Adopt}
@@ -183,7 +190,7 @@ func (w *worker) insist(ctx context.Context, f func(context.Context) error) erro
 		if err == nil || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		slog.Warn("no lease yet", "error", err)
+		slog.Warn("no store, lease or counter yet", "error", err)
 		w.page.Refused[page.KindOf(err)].Add(1)
 		pause(ctx, 300*time.Millisecond)
 	}

@@ -36,6 +36,7 @@ func (w *World) launch(c worker.Config, off int64) *Process {
 	c.Page = filepath.Join(w.dir, p.Name+".page")
 	c.Seed = w.rand.Uint64()
 	p.config = c
+	w.noteCounters(c.Counters)
 	var err error
 	p.Page, err = page.Map(c.Page)
 	w.Must(err)

@@ -53,6 +53,8 @@ type World struct {
 	cleanups  []func()
 	notes     []string
 	losses    []Loss
+	counters  map[string]worker.Counter // that workers were started with, and
+	handles   map[string]uint64         // how many handles on each a worker has at most
 
 	doubt        int64
 	repeatsFrom  time.Time
@@ -77,7 +79,7 @@ type Settings struct {
 
 // New starts an engine. Whatever New returns, the World must be ended.
 func New(ctx context.Context, s Settings) (*World, error) {
-	w := &World{ctx: ctx, dir: s.Dir, rand: s.Rand, Short: s.Short}
+	w := &World{ctx: ctx, dir: s.Dir, rand: s.Rand, Short: s.Short, handles: make(map[string]uint64), counters: make(map[string]worker.Counter)}
 	w.Patience = cmp.Or(s.Patience, 30*time.Second)
 	dir := filepath.Join(s.Dir, "engine")
 	err := errors.Join(os.Mkdir(dir, 0o755), os.Mkdir(w.JournalDir(), 0o755))

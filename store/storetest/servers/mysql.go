@@ -52,7 +52,7 @@ func mysqlBinary(name string) (string, error) {
 	}
 	path := filepath.Join(mysqlHome, name)
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("no program %s: make servers installs it", name)
+		return "", fmt.Errorf("no program %s: %w: make servers installs it", name, exec.ErrNotFound)
 	}
 	return path, nil
 }

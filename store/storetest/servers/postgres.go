@@ -98,7 +98,7 @@ func postgresBinary(name string) (string, error) {
 	}
 	paths, err := filepath.Glob(filepath.Join(postgresHome, "*/bin", name))
 	if err != nil || len(paths) == 0 {
-		return "", fmt.Errorf("no program %s: make servers installs it", name)
+		return "", fmt.Errorf("no program %s: %w: make servers installs it", name, exec.ErrNotFound)
 	}
 	return slices.MaxFunc(paths, func(a, b string) int { return postgresMajor(a) - postgresMajor(b) }), nil
 }

@@ -1,0 +1,119 @@
+package counters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/store"
+)
+
+// A system is a server that runs, or a directory, with what gives numbers there.
+type system struct {
+	name, version string
+	sources       []source
+	stops         []func() // what ends it, in reverse order
+}
+
+// A running server, or a directory, has an address.
+type running interface {
+	URL() string
+	Kill() error
+}
+
+// A starter knows one system.
+type starter struct {
+	name  string
+	start func(dir string) (running, error) // dir is not there yet
+
+	// create makes our space there, and peers adds the version, and what people use there. Each is nil where there is none.
+	create func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
+	peers  func(ctx context.Context, s *system, url string) error
+}
+
+func (s *system) onStop(stop func()) { s.stops = append(s.stops, stop) }
+
+func (s *system) stop() {
+	for _, stop := range slices.Backward(s.stops) {
+		stop()
+	}
+}
+
+// start starts the system, with our counters and peers. It is to be stopped also when that fails.
+func (s *system) start(ctx context.Context, st starter, dir string) error {
+	server, err := st.start(dir)
+	if err != nil {
+		return err
+	}
+	s.onStop(func() { server.Kill() })
+	if st.create != nil {
+		if err := s.count(ctx, st, server.URL()); err != nil {
+			return err
+		}
+	}
+	if st.peers != nil {
+		return st.peers(ctx, s, server.URL())
+	}
+	return nil
+}
+
+// count adds the counters of a new space.
+func (s *system) count(ctx context.Context, st starter, url string) error {
+	space, err := st.create(ctx, url, store.ForNewSecret())
+	if err != nil {
+		return err
+	}
+	s.onStop(func() { space.Close() })
+	counters := segments.On(space)
+	one, err := counters.OpenStrict(ctx, "strict", segments.OrCreate())
+	if err != nil {
+		return err
+	}
+	many, err := counters.Open(ctx, "relaxed", segments.OrCreate())
+	if err != nil {
+		return err
+	}
+	s.onStop(func() { many.Close() })
+	s.sources = append(s.sources,
+		source{blocks, "Strict.Next", 1, []caller{one.Next}},
+		source{strict, "Strict.Next", 1, slices.Repeat([]caller{one.Next}, crowd)},
+		source{relaxed, "Counter.Wait", 1, slices.Repeat([]caller{many.Wait}, crowd)})
+	return nil
+}
+
+// A server is one that was to be measured.
+type server struct {
+	Name    string `csv:"server"`
+	Version string `csv:"version"`
+	Skipped string `csv:"skipped"` // why it was not
+}
+
+// startAll starts all systems in dir, and says of each that is not installed that it is skipped. All are to be stopped,
+// also when it fails.
+func startAll(ctx context.Context, dir string) (systems []*system, all []server, err error) {
+	starters := starters()
+	failed := make([]error, len(starters))
+	var wg sync.WaitGroup
+	for i, st := range starters {
+		s := &system{name: st.name}
+		systems = append(systems, s)
+		wg.Go(func() { failed[i] = s.start(ctx, st, filepath.Join(dir, fmt.Sprint(i))) })
+	}
+	wg.Wait()
+	for i, s := range systems {
+		version, _, _ := strings.Cut(strings.ReplaceAll(s.version, "-", " "), " ") // without that of a distribution's package
+		all = append(all, server{Name: s.name, Version: version})
+		if errors.Is(failed[i], exec.ErrNotFound) {
+			all[i].Skipped, failed[i] = failed[i].Error(), nil
+			fmt.Fprintf(os.Stderr, "%s is not measured: %s\n", s.name, all[i].Skipped)
+		}
+	}
+	return systems, all, errors.Join(failed...)
+}

@@ -1,0 +1,65 @@
+package world
+
+import (
+	"context"
+	"time"
+
+	"github.com/randflake/randflake/chaos/internal/broken"
+	"github.com/randflake/randflake/chaos/internal/check"
+	"github.com/randflake/randflake/chaos/internal/engine"
+	"github.com/randflake/randflake/chaos/internal/worker"
+	"github.com/randflake/randflake/segments"
+)
+
+// Counting has the next workers take numbers by a handle for each of counters, and hold no leases.
+func (w *World) Counting(counters ...worker.Counter) {
+	w.Worker.Counters, w.Worker.Keepers = counters, len(counters)
+	w.Worker.Pause = 10 * time.Millisecond
+}
+
+// noteCounters notes what counters a worker has handles on.
+func (w *World) noteCounters(counters []worker.Counter) {
+	handles := make(map[string]uint64)
+	for _, c := range counters {
+		handles[c.Name]++
+		w.counters[c.Name] = c
+		w.handles[c.Name] = max(w.handles[c.Name], handles[c.Name])
+	}
+}
+
+// Counters are those of the store, for the script's own use.
+func (w *World) Counters() *segments.Counters { return segments.On(w.Store()) }
+
+// Info returns what the store knows of a counter.
+func (w *World) Info(name string) segments.Info {
+	space, err := engine.Open(w.ctx, w.Engine.URL(), broken.None)
+	w.Must(err)
+	defer space.Close()
+	info, err := segments.On(space).Get(w.ctx, name)
+	w.Must(err)
+	return info
+}
+
+// Counted returns what is known of the counters of all workers, which are gone.
+func (w *World) Counted() (all []check.Counter, err error) {
+	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
+	defer cancel()
+	space, err := engine.Open(ctx, w.Engine.URL(), broken.None)
+	if err != nil {
+		return nil, err
+	}
+	defer space.Close()
+	counters := segments.On(space)
+	for name, c := range w.counters {
+		info, err := counters.Get(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		perHandle := uint64(worker.Callers * worker.StrictBatch)
+		if !c.Strict { // its two blocks, and what callers have not noted yet
+			perHandle = 2*worker.Most + worker.Callers*worker.Batch
+		}
+		all = append(all, check.Counter{Info: info, Strict: c.Strict, PerKill: w.handles[name] * perHandle})
+	}
+	return all, nil
+}

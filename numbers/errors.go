@@ -1,0 +1,17 @@
+package numbers
+
+import "errors"
+
+// The errors of this package. Those that carry more detail wrap one of these, so compare with [errors.Is]. What fails
+// in a counter wraps the error of package segments: segments.ErrEnd where all numbers of a period are taken.
+var (
+	// ErrInvalidPattern says that a pattern can't be used; the error that wraps it says why.
+	ErrInvalidPattern = errors.New("numbers: invalid pattern")
+
+	// ErrInvalidOption says that a name or an option can't be used; the error that wraps it says why.
+	ErrInvalidOption = errors.New("numbers: invalid option")
+
+	// ErrInvalidNumber says that a text is no number of the format, or that no number has the given parts; the error
+	// that wraps it says what was expected, and where.
+	ErrInvalidNumber = errors.New("numbers: invalid number")
+)

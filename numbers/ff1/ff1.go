@@ -1,0 +1,181 @@
+// Package ff1 encrypts small numbers to numbers of the same size: FF1 of NIST SP 800-38G, format-preserving encryption
+// by ten rounds of a Feistel network over AES. Six digits become six digits, and no two the same.
+//
+// A [Cipher] is a permutation of the numbers from 0 to radix^length-1, one for each key and tweak. The tweak need not
+// be secret: it gives each use a permutation of its own. Numbers are taken for their numerals, most significant
+// first, so that this is FF1 of their digits; radix^length must be less than 2^64, which 19 decimal digits are.
+//
+// As revision 1 of the standard demands, radix^length is at least a million. In a smaller range whoever sees many
+// pairs of a number and its encryption can find the others, and with very many (in the order of the range) here too:
+// FF1 hides how many there are and which comes next, it is no signature, and no store for passwords.
+//
+// What does not depend on the numbers and the key: which branches are taken, and which memory is read. AES is
+// crypto/aes, in constant time where the CPU has instructions for it. Each round takes a remainder, for which some CPUs
+// need longer for larger dividends; that can tell something of one round's dividend, and nothing of the AES key.
+package ff1
+
+import (
+	"crypto/cipher"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"sync"
+)
+
+// ErrInvalidDomain says that numbers of the given radix and length can't be encrypted: the error that wraps it says
+// what was expected.
+var ErrInvalidDomain = errors.New("ff1: invalid domain")
+
+// MinDomain is the least radix^length of FF1, by section 5.1 of SP 800-38G, revision 1.
+const MinDomain = 1_000_000
+
+const rounds = 10
+
+// A Cipher is FF1 under one key, for numbers of one radix and length, with one tweak. It is safe for concurrent use.
+type Cipher struct {
+	block       cipher.Block
+	domain      uint64
+	left, right uint64   // radix^u and radix^v, of the halves that numbers are taken apart into
+	numberBytes int      // b
+	wide        bool     // whether d is 12, and not 8
+	mac         [16]byte // CBC-MAC of P and Q so far, xored with the last block of Q but for its round and number
+}
+
+// New returns the cipher for numbers of length numerals in the given radix, 2 to 65,536. The block cipher is AES, with
+// a key of any of its sizes that is used for nothing else. Where radix^length is below [MinDomain], or not below 2^64,
+// the error wraps [ErrInvalidDomain].
+func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
+	c, err := newCipher(block, radix, length, tweak)
+	if err != nil {
+		return nil, err
+	}
+	high, domain := bits.Mul64(c.left, c.right)
+	if high != 0 {
+		return nil, fmt.Errorf("%w: radix %d, length %d: want less than 2^64 numbers", ErrInvalidDomain, radix, length)
+	}
+	if domain < MinDomain {
+		return nil, fmt.Errorf("%w: radix %d, length %d: that is %d numbers: want at least %d (NIST SP 800-38G, revision 1), which more numerals give",
+			ErrInvalidDomain, radix, length, domain, MinDomain)
+	}
+	c.domain = domain
+	return c, nil
+}
+
+// newCipher sees to it that halves fit 64 bits. What does not change from number to number is done here: of all that
+// each round authenticates, the last block is the only one with the round and the number in it.
+func newCipher(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
+	if block.BlockSize() != 16 {
+		return nil, fmt.Errorf("ff1: cipher with blocks of %d bytes: want AES", block.BlockSize())
+	}
+	if radix < 2 || radix > 1<<16 || length < 2 || length > 126 {
+		return nil, fmt.Errorf("%w: radix %d, length %d: want 2 to 65536 and 2 to 126", ErrInvalidDomain, radix, length)
+	}
+	u := length / 2
+	v := length - u
+	c := &Cipher{block: block}
+	var fits bool
+	c.left, _ = power(radix, u)
+	if c.right, fits = power(radix, v); !fits {
+		return nil, fmt.Errorf("%w: radix %d, length %d: want less than 2^64 numbers", ErrInvalidDomain, radix, length)
+	}
+	c.numberBytes = (bits.Len64(c.right-1) + 7) / 8
+	c.wide = c.numberBytes > 4
+
+	p := []byte{1, 2, 1, byte(radix >> 16), byte(radix >> 8), byte(radix), rounds, byte(u)}
+	p = binary.BigEndian.AppendUint32(p, uint32(length))
+	p = binary.BigEndian.AppendUint32(p, uint32(len(tweak)))
+	q := append(p, tweak...)
+	for (len(q)+1+c.numberBytes)%16 != 0 {
+		q = append(q, 0)
+	}
+	q = append(q, make([]byte, 1+c.numberBytes)...)
+	for len(q) > 16 {
+		xor(&c.mac, q)
+		block.Encrypt(c.mac[:], c.mac[:])
+		q = q[16:]
+	}
+	xor(&c.mac, q)
+	return c, nil
+}
+
+// power returns radix^n, and whether it fits 64 bits.
+func power(radix, n int) (product uint64, fits bool) {
+	product = 1
+	for range n {
+		var high uint64
+		if high, product = bits.Mul64(product, uint64(radix)); high != 0 {
+			return 0, false
+		}
+	}
+	return product, true
+}
+
+func xor(into *[16]byte, block []byte) {
+	for i := range into {
+		into[i] ^= block[i]
+	}
+}
+
+// Domain returns how many numbers there are: radix^length.
+func (c *Cipher) Domain() uint64 { return c.domain }
+
+// Encrypt returns the number that stands for n. It panics unless n is less than Domain.
+func (c *Cipher) Encrypt(n uint64) uint64 {
+	c.check(n)
+	a, b := c.encrypt(n/c.right, n%c.right)
+	return a*c.right + b
+}
+
+// Decrypt returns the number that n stands for. It panics unless n is less than Domain.
+func (c *Cipher) Decrypt(n uint64) uint64 {
+	c.check(n)
+	a, b := c.decrypt(n/c.right, n%c.right)
+	return a*c.right + b
+}
+
+func (c *Cipher) check(n uint64) {
+	if n >= c.domain {
+		panic(fmt.Sprintf("ff1: number %d: want less than %d", n, c.domain))
+	}
+}
+
+// encrypt is algorithm 7 of SP 800-38G, FF1.Encrypt, on the numbers of the halves A and B. The names are those of the
+// standard.
+func (c *Cipher) encrypt(a, b uint64) (uint64, uint64) {
+	r := blocks.Get().(*[16]byte)
+	for i := byte(0); i < rounds; i += 2 {
+		a = (a + c.round(r, i, b, c.left)) % c.left // now B of the standard, and b is A
+		b = (b + c.round(r, i+1, a, c.right)) % c.right
+	}
+	blocks.Put(r)
+	return a, b
+}
+
+// decrypt is algorithm 8, FF1.Decrypt.
+func (c *Cipher) decrypt(a, b uint64) (uint64, uint64) {
+	r := blocks.Get().(*[16]byte)
+	for i := byte(rounds); i > 0; i -= 2 {
+		b = (b + c.right - c.round(r, i-1, a, c.right)) % c.right
+		a = (a + c.left - c.round(r, i-2, b, c.left)) % c.left
+	}
+	blocks.Put(r)
+	return a, b
+}
+
+// round returns y of round i for the number of the half that the round does not change, modulo radix^m: the first d
+// bytes of PRF(P || Q) as a number.
+func (c *Cipher) round(r *[16]byte, i byte, number, modulus uint64) uint64 {
+	*r = c.mac
+	r[15-c.numberBytes] ^= i
+	binary.BigEndian.PutUint64(r[8:], binary.BigEndian.Uint64(r[8:])^number)
+	c.block.Encrypt(r[:], r[:])
+	if c.wide {
+		return bits.Rem64(uint64(binary.BigEndian.Uint32(r[:])), binary.BigEndian.Uint64(r[4:]), modulus)
+	}
+	return binary.BigEndian.Uint64(r[:]) % modulus
+}
+
+// blocks has room for a round's block. One on the stack would move to the heap at each call, as the compiler can't know
+// what a cipher.Block does with it.
+var blocks = sync.Pool{New: func() any { return new([16]byte) }}

@@ -1,0 +1,279 @@
+package ff1
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+)
+
+func aesOf(t testing.TB, key []byte) cipher.Block {
+	t.Helper()
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return block
+}
+
+func newTest(t testing.TB, radix, length int, tweak string) *Cipher {
+	t.Helper()
+	c, err := New(aesOf(t, []byte("0123456789abcdef")), radix, length, []byte(tweak))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+type sample struct {
+	Radix                             int
+	Key, Tweak, Plaintext, Ciphertext string
+}
+
+func samples(t *testing.T) []sample {
+	t.Helper()
+	data, err := os.ReadFile("testdata/nist.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Samples []sample }
+	if err := json.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Samples) != 9 {
+		t.Fatalf("%d samples, want NIST's nine", len(file.Samples))
+	}
+	return file.Samples
+}
+
+// halves returns the numbers of the two halves of numerals.
+func halves(t *testing.T, numerals string, radix int) (a, b uint64) {
+	t.Helper()
+	u := len(numerals) / 2
+	a, errA := strconv.ParseUint(numerals[:u], radix, 64)
+	b, errB := strconv.ParseUint(numerals[u:], radix, 64)
+	if err := errors.Join(errA, errB); err != nil {
+		t.Fatal(err)
+	}
+	return a, b
+}
+
+func TestNIST(t *testing.T) {
+	for i, s := range samples(t) {
+		key, errKey := hex.DecodeString(s.Key)
+		tweak, errTweak := hex.DecodeString(s.Tweak)
+		c, err := newCipher(aesOf(t, key), s.Radix, len(s.Plaintext), tweak)
+		if err := errors.Join(errKey, errTweak, err); err != nil {
+			t.Fatal(err)
+		}
+		plainA, plainB := halves(t, s.Plaintext, s.Radix)
+		cipherA, cipherB := halves(t, s.Ciphertext, s.Radix)
+		if a, b := c.encrypt(plainA, plainB); a != cipherA || b != cipherB {
+			t.Errorf("sample %d: encrypted to %d, %d; want %d, %d", i+1, a, b, cipherA, cipherB)
+		}
+		if a, b := c.decrypt(cipherA, cipherB); a != plainA || b != plainB {
+			t.Errorf("sample %d: decrypted to %d, %d; want %d, %d", i+1, a, b, plainA, plainB)
+		}
+	}
+}
+
+// reference is FF1.Encrypt as SP 800-38G writes it, on numerals, with big numbers.
+func reference(block cipher.Block, radix int, x []int, tweak []byte) []int {
+	n, t := len(x), len(tweak)
+	u := n / 2
+	v := n - u
+	num := func(x []int) *big.Int {
+		sum := new(big.Int)
+		for _, numeral := range x {
+			sum.Mul(sum, big.NewInt(int64(radix)))
+			sum.Add(sum, big.NewInt(int64(numeral)))
+		}
+		return sum
+	}
+	power := func(m int) *big.Int { return new(big.Int).Exp(big.NewInt(int64(radix)), big.NewInt(int64(m)), nil) }
+	a, b := x[:u], x[u:]
+	bytesOfB := (new(big.Int).Sub(power(v), big.NewInt(1)).BitLen() + 7) / 8
+	d := 4*((bytesOfB+3)/4) + 4
+	p := []byte{1, 2, 1, byte(radix >> 16), byte(radix >> 8), byte(radix), 10, byte(u)}
+	p = binary.BigEndian.AppendUint32(p, uint32(n))
+	p = binary.BigEndian.AppendUint32(p, uint32(t))
+	for i := range 10 {
+		q := append(bytes.Clone(tweak), make([]byte, (16-(t+bytesOfB+1)%16)%16)...)
+		q = append(append(q, byte(i)), num(b).FillBytes(make([]byte, bytesOfB))...)
+		r := make([]byte, 16)
+		for all := append(bytes.Clone(p), q...); len(all) > 0; all = all[16:] {
+			for j := range r {
+				r[j] ^= all[j]
+			}
+			block.Encrypt(r, r)
+		}
+		m := u
+		if i%2 == 1 {
+			m = v
+		}
+		c := new(big.Int).Add(num(a), new(big.Int).SetBytes(r[:d]))
+		c.Mod(c, power(m))
+		numerals := make([]int, m)
+		for j := m - 1; j >= 0; j-- {
+			_, rest := c.DivMod(c, big.NewInt(int64(radix)), new(big.Int))
+			numerals[j] = int(rest.Int64())
+		}
+		a, b = b, numerals
+	}
+	return append(append([]int{}, a...), b...)
+}
+
+// What is done once for a cipher, and with 64 bits, is what the standard does for each number.
+func TestReference(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, shape := range []struct{ radix, length int }{
+		{2, 20}, {2, 63}, {3, 40}, {10, 6}, {10, 7}, {10, 10}, {10, 18}, {10, 19}, {16, 15}, {30, 9}, {32, 4}, {36, 12}, {64, 10}, {1000, 2}, {65536, 2}, {65536, 3},
+	} {
+		for tweakLength := range 40 {
+			tweak := make([]byte, tweakLength)
+			for i := range tweak {
+				tweak[i] = byte(random.Uint32())
+			}
+			block := aesOf(t, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, random.Uint64()), random.Uint64()))
+			c, err := New(block, shape.radix, shape.length, tweak)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := random.Uint64N(c.Domain())
+			want := uint64(0)
+			for _, numeral := range reference(block, shape.radix, numeralsOf(n, shape.radix, shape.length), tweak) {
+				want = want*uint64(shape.radix) + uint64(numeral)
+			}
+			if got := c.Encrypt(n); got != want {
+				t.Fatalf("radix %d, length %d, tweak %x: %d encrypted to %d, want %d", shape.radix, shape.length, tweak, n, got, want)
+			}
+			if back := c.Decrypt(want); back != n {
+				t.Fatalf("radix %d, length %d, tweak %x: %d decrypted to %d, want %d", shape.radix, shape.length, tweak, want, back, n)
+			}
+		}
+	}
+}
+
+func numeralsOf(n uint64, radix, length int) []int {
+	numerals := make([]int, length)
+	for i := length - 1; i >= 0; i-- {
+		numerals[i], n = int(n%uint64(radix)), n/uint64(radix)
+	}
+	return numerals
+}
+
+func TestBijection(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second, and many under the race detector")
+	}
+	c := newTest(t, 10, 6, "orders\x002026-11-22")
+	if c.Domain() != 1_000_000 {
+		t.Fatalf("domain of %d", c.Domain())
+	}
+	seen := make([]bool, c.Domain())
+	fixed := 0
+	for n := range c.Domain() {
+		e := c.Encrypt(n)
+		if seen[e] {
+			t.Fatalf("%d comes out twice, the second time for %d", e, n)
+		}
+		seen[e] = true
+		if e == n {
+			fixed++
+		}
+	}
+	if fixed > 10 { // one is expected, and eleven in one of a hundred million keys
+		t.Errorf("%d numbers stay as they are", fixed)
+	}
+}
+
+func TestInvalidDomains(t *testing.T) {
+	block := aesOf(t, make([]byte, 16))
+	for _, shape := range []struct{ radix, length int }{
+		{10, 5}, {2, 19}, {999, 2}, {10, 20}, {2, 64}, {36, 19}, {65536, 4}, {1, 30}, {65537, 2}, {1 << 20, 1}, {10, -1}, {2, 127}, {64, 126}, {-10, 6},
+	} {
+		if c, err := New(block, shape.radix, shape.length, nil); !errors.Is(err, ErrInvalidDomain) || c != nil {
+			t.Errorf("radix %d, length %d: %v, want ErrInvalidDomain", shape.radix, shape.length, err)
+		}
+	}
+	if _, err := New(narrow{}, 10, 6, nil); err == nil {
+		t.Error("a cipher with blocks of 8 bytes is taken")
+	}
+}
+
+type narrow struct{ cipher.Block }
+
+func (narrow) BlockSize() int { return 8 }
+
+func TestNumberOutsideOfDomain(t *testing.T) {
+	c := newTest(t, 10, 6, "")
+	for name, call := range map[string]func(uint64) uint64{"Encrypt": c.Encrypt, "Decrypt": c.Decrypt} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s takes a number of seven digits", name)
+				}
+			}()
+			call(1_000_000)
+		}()
+	}
+}
+
+func FuzzInverse(f *testing.F) {
+	f.Add([]byte("0123456789abcdef"), []byte("orders\x002026-11-22"), 10, 6, uint64(1))
+	f.Add([]byte("fedcba9876543210"), []byte{}, 32, 12, uint64(1)<<59)
+	f.Add(make([]byte, 16), make([]byte, 9), 65536, 3, uint64(0))
+	f.Fuzz(func(t *testing.T, key, tweak []byte, radix, length int, n uint64) {
+		if len(key) != 16 {
+			t.Skip()
+		}
+		c, err := New(aesOf(t, key), radix, length, tweak)
+		if err != nil {
+			t.Skip()
+		}
+		n %= c.Domain()
+		e := c.Encrypt(n)
+		if e >= c.Domain() {
+			t.Fatalf("%d encrypted to %d, outside of %d", n, e, c.Domain())
+		}
+		if back := c.Decrypt(e); back != n {
+			t.Fatalf("%d encrypted to %d and back to %d", n, e, back)
+		}
+	})
+}
+
+func TestNoAllocation(t *testing.T) {
+	c := newTest(t, 10, 8, "orders")
+	if n := testing.AllocsPerRun(1000, func() { c.Decrypt(c.Encrypt(1)) }); n >= 1 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkEncrypt(b *testing.B) {
+	for name, length := range map[string]int{"digits=6": 6, "digits=8": 8, "digits=10": 10, "digits=19": 19} {
+		b.Run(name, func(b *testing.B) {
+			c := newTest(b, 10, length, "orders\x002026-11-22")
+			b.ReportAllocs()
+			n := uint64(1)
+			for b.Loop() {
+				n = c.Encrypt(n)
+			}
+		})
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	block := aesOf(b, make([]byte, 16))
+	b.ReportAllocs()
+	for b.Loop() {
+		New(block, 10, 6, []byte("orders\x002026-11-22"))
+	}
+}

@@ -1,0 +1,204 @@
+package numbers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A pattern is the shape of the texts of a format. All parts but a number without width have a fixed length, so each
+// text can be taken apart in one way, whatever its literals are.
+type pattern struct {
+	parts    []string // literals and fields, which are those below
+	fixed    int      // length of all parts but the number, in bytes
+	layout   string
+	shows    Period // what the layout shows
+	alphabet *alphabet
+	width    int // of the number in characters, or 0 for as many as it takes
+	check    *checkSystem
+}
+
+const (
+	dateField   = "{date}"
+	numberField = "{n}"
+	checkField  = "{check}"
+)
+
+func parsePattern(text string) (*pattern, error) {
+	p := &pattern{}
+	for rest := text; rest != ""; {
+		literal, after, open := strings.Cut(rest, "{")
+		if err := p.addLiteral(literal); err != nil {
+			return nil, fmt.Errorf("%w: %q: %w", ErrInvalidPattern, text, err)
+		}
+		if !open {
+			break
+		}
+		field, next, closed := strings.Cut(after, "}")
+		if !closed {
+			return nil, fmt.Errorf("%w: %q: {%s: want a closing }", ErrInvalidPattern, text, field)
+		}
+		if err := p.addField(field); err != nil {
+			return nil, fmt.Errorf("%w: %q: {%s}: %w", ErrInvalidPattern, text, field, err)
+		}
+		rest = next
+	}
+	if err := p.complete(); err != nil {
+		return nil, fmt.Errorf("%w: %q: %w", ErrInvalidPattern, text, err)
+	}
+	return p, nil
+}
+
+func (p *pattern) addLiteral(literal string) error {
+	if literal == "" {
+		return nil
+	}
+	unprintable := func(r rune) bool { return !unicode.IsPrint(r) || r == '}' }
+	if !utf8.ValidString(literal) || strings.ContainsFunc(literal, unprintable) {
+		return fmt.Errorf("literal %q: want printable characters, and { and } around fields alone", literal)
+	}
+	p.parts = append(p.parts, literal)
+	p.fixed += len(literal)
+	return nil
+}
+
+func (p *pattern) addField(field string) (err error) {
+	kind, argument, _ := strings.Cut(field, ":")
+	if slices.Contains(p.parts, "{"+kind+"}") {
+		return fmt.Errorf("want one {%s} only", kind)
+	}
+	if p.check != nil {
+		return fmt.Errorf("want it before {check}, which covers what is before it")
+	}
+	switch kind {
+	case "date":
+		p.layout = argument
+		p.shows, err = parseLayout(argument)
+		p.fixed += len(argument)
+	case "n":
+		err = p.setNumber(argument)
+	case "check":
+		err = p.setCheck(argument)
+	default:
+		err = fmt.Errorf("want {date:20060102}, {n:6} or {check:luhn}, with a layout, a width or a system of yours")
+	}
+	p.parts = append(p.parts, "{"+kind+"}")
+	return err
+}
+
+// setNumber takes what is after the colon of {n:WIDTH} or {n:WIDTH:ALPHABET}. There is no colon in {n}.
+func (p *pattern) setNumber(argument string) (err error) {
+	width, characters, given := strings.Cut(argument, ":")
+	if !given {
+		characters = digits
+	}
+	if p.alphabet, err = parseAlphabet(characters); err != nil || width == "" {
+		return err
+	}
+	p.width, err = strconv.Atoi(width)
+	if _, ok := p.alphabet.last(p.width); err != nil || p.width < 1 || !ok {
+		return fmt.Errorf("width %q: want a number from 1 on, and no numbers beyond 2^63-1: at most 18 decimal digits", width)
+	}
+	return nil
+}
+
+func (p *pattern) setCheck(name string) error {
+	if p.check = findCheckSystem(name); p.check == nil {
+		var names []string
+		for _, s := range checkSystems {
+			names = append(names, s.name)
+		}
+		return fmt.Errorf("want one of %s", strings.Join(names, ", "))
+	}
+	p.fixed += p.check.length
+	return nil
+}
+
+func (p *pattern) complete() error {
+	if p.alphabet == nil {
+		return fmt.Errorf("want a field for the number, such as {n:6}")
+	}
+	if p.check != nil && !p.check.covers(p.alphabet) {
+		return fmt.Errorf("{check:%s} has no value for all characters of the number: want an alphabet out of %s", p.check.name, p.check.characters)
+	}
+	return nil
+}
+
+// last returns the greatest number that the pattern has room for.
+func (p *pattern) last() int64 {
+	if p.width == 0 {
+		return math.MaxInt64
+	}
+	last, _ := p.alphabet.last(p.width)
+	return last
+}
+
+// text returns the text with the given date and what stands for the number.
+func (p *pattern) text(date string, n uint64) string {
+	var room [64]byte // for most texts
+	b := room[:0]
+	for _, part := range p.parts {
+		switch part {
+		case dateField:
+			b = append(b, date...)
+		case numberField:
+			b = p.alphabet.append(b, n, p.width)
+		case checkField:
+			b = p.check.append(b)
+		default:
+			b = append(b, part...)
+		}
+	}
+	return string(b)
+}
+
+// parse takes a text apart. Where it is none of the pattern, want says what was expected, and at which byte.
+func (p *pattern) parse(text string) (date string, n uint64, want string, at int) {
+	width := p.width
+	if width == 0 {
+		width = len(text) - p.fixed
+	}
+	if len(text) != p.fixed+width || width < 1 {
+		return "", 0, p.wantLength(), min(len(text), p.fixed+max(width, 1))
+	}
+	for _, part := range p.parts {
+		rest := text[at:]
+		switch part {
+		case dateField:
+			date = rest[:len(p.layout)]
+			at += len(date)
+		case numberField:
+			value, bad := p.alphabet.parse(rest[:width])
+			if bad >= 0 {
+				return "", 0, "a digit out of " + p.alphabet.characters + ", and no number beyond 2^63-1", at + bad
+			}
+			if p.width == 0 && rest[0] == p.alphabet.characters[0] {
+				return "", 0, "no leading " + p.alphabet.characters[:1], at
+			}
+			n = value
+			at += width
+		case checkField:
+			if check := p.check.append([]byte(text[:at]))[at:]; rest[:len(check)] != string(check) {
+				return "", 0, "another check character of " + p.check.name + ": it was mistyped", at
+			}
+			at += p.check.length
+		default:
+			if !strings.HasPrefix(rest, part) {
+				return "", 0, strconv.Quote(part), at
+			}
+			at += len(part)
+		}
+	}
+	return date, n, "", 0
+}
+
+func (p *pattern) wantLength() string {
+	if p.width == 0 {
+		return fmt.Sprintf("at least %d bytes", p.fixed+1)
+	}
+	return fmt.Sprintf("%d bytes", p.fixed+p.width)
+}

@@ -1,0 +1,162 @@
+package numbers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/segments"
+)
+
+// A Series makes the numbers of a [Format], from a counter for each period. It is safe for concurrent use, and so are
+// any number of them, in any number of processes.
+//
+// The counters are called NAME/2026-11-22, NAME/2026-11, NAME/2026 or NAME, after the name and the period. That each
+// gives no number twice is all that uniqueness depends on; clocks only pick the period.
+type Series struct {
+	*Format
+	open   opener
+	second func() int64 // the present, in Unix seconds
+
+	present atomic.Pointer[moment]
+
+	mu      sync.Mutex
+	periods map[string]*period
+	closed  bool
+
+	ctx     context.Context // of what goes on in the background
+	cancel  context.CancelFunc
+	working sync.WaitGroup
+}
+
+// A moment is one second and what it tells of numbers. What date a second has is looked up once, so that nothing need be
+// known of when days begin and end, and the counter is picked together with the date.
+type moment struct {
+	second int64
+	date   date
+	period *period
+}
+
+// Open returns the series of numbers called name, which counters count, and opens the counter of the present period.
+// Name, pattern, period and secret of a series stay what they are for good: with others of the same name, texts may
+// repeat. See [NewFormat] for the errors, and segments.Counters.Open: a counter that is not there is made, and where the
+// space may have lost one of the same name that is an error that wraps segments.ErrForgotten, unless the period began a
+// quarter of an hour after that, or options give the counter a bound on its rate.
+func Open(ctx context.Context, counters *segments.Counters, name, pattern string, options ...Option) (*Series, error) {
+	f, err := NewFormat(name, pattern, options...)
+	if err != nil {
+		return nil, err
+	}
+	if counters == nil {
+		return nil, fmt.Errorf("%w: counters are nil: want segments.On(space)", ErrInvalidOption)
+	}
+	return newSeries(ctx, f, counterOpener(counters, f))
+}
+
+func newSeries(ctx context.Context, f *Format, open opener) (*Series, error) {
+	s := &Series{Format: f, open: open, second: coarse.Seconds.Glance, periods: map[string]*period{}}
+	clock := f.settings.clock
+	if clock == nil {
+		clock = coarse.OfBubble()
+	}
+	if clock != nil {
+		s.second = func() int64 { return clock().Unix() }
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if _, err := s.turn(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Next returns the next number of the present period. It takes nanoseconds from memory, but for the first call in a
+// period that was not prepared, which waits for the period's counter to be opened, and for calls that wait for the
+// counter's next block or for the bound on its rate. When ctx ends first, the error wraps its cause. The last number of
+// a period is followed by an error that wraps segments.ErrEnd, until the next period.
+//
+// The next period is prepared in the minute before it begins, while numbers are made.
+func (s *Series) Next(ctx context.Context) (Number, error) {
+	m := s.present.Load()
+	if m == nil || m.second != s.second() {
+		var err error
+		if m, err = s.turn(ctx); err != nil {
+			return Number{}, err
+		}
+	}
+	for {
+		n, err := m.period.counter.Next()
+		if err != nil {
+			n, err = m.period.counter.Wait(ctx)
+		}
+		if err == nil {
+			return s.number(m.date, m.period.seal, n)
+		}
+		if !errors.Is(err, segments.ErrClosed) {
+			return Number{}, fmt.Errorf("numbers: %s: %w", s.name, err)
+		}
+		if m, err = s.turn(ctx); err != nil { // the period was over, and its counter closed, while this call took its time
+			return Number{}, err
+		}
+	}
+}
+
+// turn returns the present moment, when its counter is open.
+func (s *Series) turn(ctx context.Context) (*moment, error) {
+	m, err := s.now()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-m.period.ready:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("numbers: %s: waiting for counter %s: %w", s.name, s.counterName(m.date.period), context.Cause(ctx))
+	}
+	if err := m.period.err; err != nil {
+		return nil, fmt.Errorf("numbers: %s: %w", s.name, err)
+	}
+	s.present.Store(m)
+	return m, nil
+}
+
+// now returns the present moment. Once a second it also prepares the next period, and retires those that are over.
+func (s *Series) now() (*moment, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fmt.Errorf("numbers: %s: %w", s.name, segments.ErrClosed)
+	}
+	second := s.second()
+	t := time.Unix(second, 0)
+	d, err := s.dateOf(t)
+	if err != nil {
+		return nil, err
+	}
+	m := &moment{second, d, s.periodOf(d, t)}
+	if next, err := s.dateOf(t.Add(ahead)); err == nil {
+		s.periodOf(next, t)
+	}
+	s.retire(second)
+	return m, nil
+}
+
+// Close gives back what is left of the periods' blocks, where nobody has taken more since, and makes later calls fail
+// with segments.ErrClosed. It takes half a minute at most. Its error says that numbers may be lost, and nothing worse.
+func (s *Series) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	open := s.periods
+	s.periods = nil
+	s.mu.Unlock()
+	s.cancel()
+	var err error
+	for _, p := range open {
+		err = errors.Join(err, p.close())
+	}
+	s.working.Wait()
+	return err
+}

@@ -1,0 +1,304 @@
+package numbers_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake/numbers"
+	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/filestore"
+	"github.com/randflake/randflake/store/storetest"
+)
+
+const daily = "ORD-{date:20060102}-{n:6}"
+
+var midnight = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+
+var quiet = numbers.WithCounter(segments.WithLogger(slog.New(slog.DiscardHandler)))
+
+// A clock is what series and space go by.
+type clock struct{ atomic.Int64 }
+
+func clockAt(t time.Time) *clock {
+	c := &clock{}
+	c.Store(t.Unix())
+	return c
+}
+
+func (c *clock) now() time.Time      { return time.Unix(c.Load(), 0) }
+func (c *clock) add(d time.Duration) { c.Add(int64(d / time.Second)) }
+
+// newCounters returns those of a new space on engine.
+func newCounters(t testing.TB, engine store.Engine, options ...store.Option) *segments.Counters {
+	t.Helper()
+	space, err := store.Create(t.Context(), engine, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return segments.On(space)
+}
+
+func open(t testing.TB, counters *segments.Counters, pattern string, options ...numbers.Option) *numbers.Series {
+	t.Helper()
+	s, err := numbers.Open(t.Context(), counters, "orders", pattern, append(options, quiet)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func next(t testing.TB, s *numbers.Series) numbers.Number {
+	t.Helper()
+	n, err := s.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read, err := s.Parse(n.String()); read != n || err != nil {
+		t.Fatalf("%#v is read as %#v, %v", n, read, err)
+	}
+	return n
+}
+
+// A series counts each day from 1 on, and leaves in the space what it did not use.
+func TestSeries(t *testing.T) {
+	at := clockAt(midnight.Add(-time.Hour))
+	counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret(), store.WithClock(at.now))
+	s := open(t, counters, daily, numbers.WithClock(at.now))
+	for _, day := range []string{"20261122", "20261123"} {
+		for i := range 25 {
+			if got, want := next(t, s).String(), fmt.Sprintf("ORD-%s-%06d", day, i+1); got != want {
+				t.Fatalf("%s, want %s", got, want)
+			}
+		}
+		at.add(24 * time.Hour)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"orders/2026-11-22", "orders/2026-11-23"} {
+		if i, err := counters.Get(t.Context(), name); i.Next != 26 || i.End != 999999 || err != nil {
+			t.Errorf("%s: %+v, %v", name, i, err)
+		}
+	}
+	if n, err := s.Next(t.Context()); !errors.Is(err, segments.ErrClosed) {
+		t.Errorf("closed: %v, %v", n, err)
+	}
+}
+
+// The numbers of a period end where its pattern has no room for more, and those of the next one begin.
+func TestEnd(t *testing.T) {
+	at := clockAt(midnight.Add(-time.Hour))
+	counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret(), store.WithClock(at.now))
+	s := open(t, counters, "{date:02.01.2006}-{n:1}", numbers.WithClock(at.now))
+	for range 2 {
+		for i := range 9 {
+			if n := next(t, s); n.N != int64(i+1) {
+				t.Fatalf("%s", n)
+			}
+		}
+		for range 3 {
+			if n, err := s.Next(t.Context()); !errors.Is(err, segments.ErrEnd) {
+				t.Fatalf("after the last one: %v, %v", n, err)
+			}
+		}
+		at.add(2 * time.Hour)
+	}
+	if _, err := numbers.Open(t.Context(), counters, "orders", "{date:02.01.2006}-{n:2}", numbers.WithClock(at.now)); !errors.Is(err, segments.ErrMismatch) {
+		t.Errorf("with another width: %v", err)
+	}
+}
+
+// Many processes on one directory share the days, and no text is there twice.
+func TestManyProcesses(t *testing.T) {
+	at := clockAt(midnight.Add(-time.Second))
+	dir := t.TempDir()
+	first, err := filestore.Create(dir, store.ForNewSecret(), store.WithClock(at.now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { first.Close() })
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	var processes sync.WaitGroup
+	for range 4 {
+		space, err := filestore.Open(dir, store.WithClock(at.now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { space.Close() })
+		s := open(t, segments.On(space), daily, numbers.WithClock(at.now), numbers.Sealed(secret(t)))
+		processes.Go(func() {
+			for i := range 200 {
+				n, err := s.Next(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				if seen[n.String()] {
+					t.Errorf("%s twice", n)
+				}
+				seen[n.String()] = true
+				mu.Unlock()
+				if i == 100 {
+					at.add(time.Second)
+				}
+			}
+		})
+	}
+	processes.Wait()
+	if len(seen) != 800 {
+		t.Errorf("%d texts", len(seen))
+	}
+}
+
+// After a loss of data the present day's numbers are refused until the next day begins, unless they have a rate.
+func TestAfterLoss(t *testing.T) {
+	restored := func(t *testing.T, options ...numbers.Option) (again func() (*numbers.Series, error), used map[numbers.Number]bool, at *clock) {
+		at = clockAt(midnight.Add(-3 * time.Hour))
+		memory := storetest.NewMemory()
+		counters := newCounters(t, memory.Connect(), store.ForNewSecret(), store.WithClock(at.now))
+		options = append(options, numbers.WithClock(at.now), quiet)
+		s := open(t, counters, daily, options...)
+		used = map[numbers.Number]bool{}
+		backup := memory.Snapshot()
+		for range 35 {
+			used[next(t, s)] = true
+		}
+		s.Close()
+		backup.Lineage = "restored"
+		memory.Restore(backup)
+		at.add(10 * time.Minute)
+		return func() (*numbers.Series, error) {
+			return numbers.Open(t.Context(), counters, "orders", daily, options...)
+		}, used, at
+	}
+	t.Run("no rate", func(t *testing.T) {
+		again, _, at := restored(t)
+		if s, err := again(); !errors.Is(err, segments.ErrForgotten) {
+			t.Fatalf("today: %v, %v", s, err)
+		}
+		at.add(4 * time.Hour)
+		s, err := again()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if n := next(t, s); n.String() != "ORD-20261123-000001" {
+			t.Errorf("tomorrow's first number is %s", n)
+		}
+	})
+	t.Run("rate", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			again, used, at := restored(t, numbers.WithCounter(segments.WithRate(10)))
+			s, err := again()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			at.add(10 * time.Minute) // the rest after a jump
+			if n := next(t, s); used[n] || n.N < 36 || n.Period != "2026-11-22" {
+				t.Errorf("today's next number is %s", n)
+			}
+		})
+	})
+}
+
+// In a space that may have lost an earlier one, today's counter takes somebody's word, or a rate.
+func TestNewSpace(t *testing.T) {
+	at := clockAt(midnight.Add(-3 * time.Hour))
+	counters := newCounters(t, storetest.NewMemory().Connect(), store.WithClock(at.now))
+	if _, err := numbers.Open(t.Context(), counters, "orders", daily, numbers.WithClock(at.now)); !errors.Is(err, segments.ErrForgotten) {
+		t.Errorf("without a word: %v", err)
+	}
+	if n := next(t, open(t, counters, daily, numbers.WithClock(at.now), numbers.WithCounter(segments.ForNewName()))); n.N != 1 {
+		t.Errorf("with the word that the name is new: %s", n)
+	}
+	at.add(24 * time.Hour)
+	if n := next(t, open(t, counters, daily, numbers.WithClock(at.now))); n.N != 1 {
+		t.Errorf("the next day: %s", n)
+	}
+}
+
+// A process whose clock is days ahead must not take numbers of days that others believe to be unused.
+func TestWrongClock(t *testing.T) {
+	at := clockAt(midnight.Add(-3 * time.Hour))
+	memory := storetest.NewMemory()
+	counters := newCounters(t, memory.Connect(), store.ForNewSecret(), store.WithClock(at.now))
+	ahead := clockAt(midnight.Add(time.Hour))
+	if s, err := numbers.Open(t.Context(), counters, "orders", daily, numbers.WithClock(ahead.now), quiet); !errors.Is(err, store.ErrClock) {
+		t.Fatalf("%v, %v", s, err)
+	}
+	if i, err := counters.Get(t.Context(), "orders/2026-11-23"); i.Next != 1 || err != nil {
+		t.Errorf("the counter has given numbers: %+v, %v", i, err)
+	}
+	at.add(2*time.Hour + 50*time.Minute) // within the tolerance now
+	if n := next(t, open(t, counters, daily, numbers.WithClock(ahead.now))); n.String() != "ORD-20261123-000001" {
+		t.Error(n)
+	}
+}
+
+// A series whose rate is used up can be opened, and waits.
+func TestRateUsedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret())
+		options := []numbers.Option{quiet, numbers.WithCounter(segments.WithRate(1), segments.WithBlock(30, 30))}
+		one, err := numbers.Open(t.Context(), counters, "orders", "{n:6}", options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := numbers.Open(t.Context(), counters, "orders", "{n:6}", options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := other.Next(t.Context()); n.N < 21 || err != nil {
+			t.Errorf("%v, %v", n, err)
+		}
+		if err := errors.Join(one.Close(), other.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// In a bubble of testing/synctest, where only time moves, a series goes by the bubble's time.
+func TestBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret())
+		s, err := numbers.Open(t.Context(), counters, "orders", daily, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for range 3 {
+			got = append(got, next(t, s).String())
+			time.Sleep(24 * time.Hour)
+		}
+		if want := "[ORD-20000101-000001 ORD-20000102-000001 ORD-20000103-000001]"; fmt.Sprint(got) != want {
+			t.Errorf("%v, want %s", got, want)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOpenRefuses(t *testing.T) {
+	counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret())
+	if _, err := numbers.Open(t.Context(), nil, "orders", daily); !errors.Is(err, numbers.ErrInvalidOption) {
+		t.Errorf("no counters: %v", err)
+	}
+	if _, err := numbers.Open(t.Context(), counters, "orders", "ORD"); !errors.Is(err, numbers.ErrInvalidPattern) {
+		t.Errorf("no number: %v", err)
+	}
+	if _, err := numbers.Open(t.Context(), counters, "orders", daily, numbers.WithCounter(segments.WithStart(-1))); !errors.Is(err, segments.ErrInvalidOption) {
+		t.Errorf("counter from -1: %v", err)
+	}
+}
