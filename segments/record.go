@@ -94,7 +94,7 @@ func decode(item store.Item) (*record, error) {
 	if len(words) == 13 && len(words[11]) == 2*len(token{}) {
 		r := &record{Start: signed(0), Stride: signed(1), End: signed(2), Rate: signed(3), Budget: signed(4),
 			Position: unsigned(5), Taken: unsigned(6), Returned: unsigned(7), Skipped: unsigned(8), Version: unsigned(9), Block: unsigned(10),
-			Epoch: words[12], Second: item.Second}
+			Epoch: strings.Clone(words[12]), Second: item.Second}
 		_, wrong := hex.Decode(r.Token[:], []byte(words[11]))
 		if cmp.Or(err, wrong, r.check()) == nil {
 			return r, nil
