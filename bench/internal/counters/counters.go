@@ -36,7 +36,7 @@ func formOf(quick bool) form {
 	if quick {
 		return form{3, 1, 50 * time.Millisecond, 100 * time.Millisecond, 150 * time.Millisecond}
 	}
-	return form{10, 4, 300 * time.Millisecond, 600 * time.Millisecond, time.Second}
+	return form{8, 4, 300 * time.Millisecond, 500 * time.Millisecond, time.Second}
 }
 
 // takes reckons with the start of servers, and with as many sources on them as there are when all are installed.
