@@ -12,8 +12,9 @@ from ._secret import Secret
 from ._service import LeaseService
 
 __all__ = [
-    "Cipher", "ClockBackwardError", "ClosedError", "EPOCH", "EndOfLifeError", "ExhaustedError", "Fields", "ForkedError",
-    "GenerateError", "Generator", "InvalidIDError", "InvalidLeaseError", "InvalidOptionError", "InvalidSecretError", "Keeper",
-    "Lease", "LeaseEndedError", "LeaseNotStartedError", "LeaseService", "MAX_NODE", "MAX_SEQUENCE", "MAX_TIMESTAMP",
-    "RandflakeError", "Secret", "ServiceError", "Status", "parse", "to_text",
+    "EPOCH", "MAX_NODE", "MAX_SEQUENCE", "MAX_TIMESTAMP",
+    "Cipher", "Fields", "Generator", "Keeper", "Lease", "LeaseService", "Secret", "Status", "parse", "to_text",
+    "ClockBackwardError", "ClosedError", "EndOfLifeError", "ExhaustedError", "ForkedError", "GenerateError",
+    "InvalidIDError", "InvalidLeaseError", "InvalidOptionError", "InvalidSecretError", "LeaseEndedError",
+    "LeaseNotStartedError", "RandflakeError", "ServiceError",
 ]

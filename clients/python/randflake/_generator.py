@@ -23,9 +23,11 @@ class Lease(NamedTuple):
     def check(self) -> None:
         """Raises InvalidLeaseError when the lease can't be used."""
         if not 0 <= self.first_node <= self.last_node <= MAX_NODE:
-            raise InvalidLeaseError(f"randflake: invalid lease: nodes {self.first_node} to {self.last_node}: want 0 to {MAX_NODE}")
+            raise InvalidLeaseError(f"randflake: lease: nodes {self.first_node} to {self.last_node}: "
+                                    f"want some of 0 to {MAX_NODE}")
         if not EPOCH <= self.start < self.end <= MAX_TIMESTAMP + 1:
-            raise InvalidLeaseError(f"randflake: invalid lease: seconds [{self.start}, {self.end}): want some of [{EPOCH}, {MAX_TIMESTAMP + 1})")
+            raise InvalidLeaseError(f"randflake: lease: seconds [{self.start}, {self.end}): "
+                                    f"want some of [{EPOCH}, {MAX_TIMESTAMP + 1})")
 
     def shares_nodes(self, other: "Lease") -> bool:
         return self.first_node <= other.last_node and other.first_node <= self.last_node
@@ -148,7 +150,7 @@ class Generator:
             extended = self._lease._replace(end=end)
             extended.check()
             if end < self._lease.end:
-                raise InvalidLeaseError(f"randflake: invalid lease: new end {end} is before the present one, {self._lease.end}")
+                raise InvalidLeaseError(f"randflake: lease: new end {end}: want {self._lease.end} or later")
             self._lease = extended
 
     def replace(self, lease: Lease) -> int:
@@ -160,7 +162,8 @@ class Generator:
                 raise ClosedError()
             last_used = self._last_used()
             if lease.shares_nodes(self._lease) and lease.start <= last_used:
-                raise InvalidLeaseError(f"randflake: invalid lease: start {lease.start} is not after {last_used}, the last second used")
+                raise InvalidLeaseError(f"randflake: lease: start {lease.start}: want one after {last_used}, as "
+                                        "that was used on the same nodes")
             self._over = None
             self._begin(lease)
             return last_used

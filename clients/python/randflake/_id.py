@@ -42,8 +42,8 @@ def to_text(id: int) -> str:
 def parse(text: str) -> int:
     """Reads what to_text wrote. Each ID has exactly one text: any other raises InvalidIDError."""
     if not isinstance(text, str) or not _TEXT.fullmatch(text):
-        raise InvalidIDError(f"randflake: invalid ID {text!r:.40}: want 1 to 13 base32hex digits (0-9, a-v) without leading "
-                             "zeros, of at most 64 bits")
+        raise InvalidIDError(f"randflake: invalid ID {text!r:.40}: want 1 to 13 base32hex digits (0-9, a-v), without "
+                             "leading zeros, of at most 64 bits")
     return signed(int(text, 32))
 
 
@@ -59,8 +59,8 @@ def unsigned(id: int) -> int:
 
 def pack(fields: Fields) -> int:
     """Returns the raw value of fields, or raises InvalidIDError where they don't fit."""
-    for name, value, least, most in (("second", fields.second, EPOCH, MAX_TIMESTAMP), ("node", fields.node, 0, MAX_NODE),
-                                     ("sequence", fields.sequence, 0, MAX_SEQUENCE)):
+    bounds = ((EPOCH, MAX_TIMESTAMP), (0, MAX_NODE), (0, MAX_SEQUENCE))
+    for name, value, (least, most) in zip(fields._fields, fields, bounds):
         if not least <= value <= most:
             raise InvalidIDError(f"randflake: invalid ID: {name} {value}: want {least} to {most}")
     return fields.second - EPOCH << 34 | fields.node << 17 | fields.sequence

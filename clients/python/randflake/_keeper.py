@@ -51,7 +51,7 @@ class Keeper:
         return self._keeping.generator.cipher
 
     def generate(self) -> int:
-        """Returns a new ID, a signed integer of 64 bits; to_text makes text of it. Or raises a GenerateError at once."""
+        """Returns a new ID, a signed integer of 64 bits that to_text makes text of, or raises a GenerateError."""
         try:
             return self._keeping.generator.generate()
         except GenerateError as refusal:
@@ -97,5 +97,6 @@ class Keeper:
     def __enter__(self) -> "Keeper":
         return self
 
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
         self.close()

@@ -21,8 +21,10 @@ REASONS = (LeaseNotStartedError, LeaseEndedError, ClockBackwardError)
 Reason = Optional[Type[GenerateError]]
 
 # How things stand, as far as it is worth a line in the log.
-GOOD, FAILING, ENDING, STOPPED = "lease acquired", "lease is not renewed: IDs go on until its end", \
-    "lease is lost: IDs go on until its end, or another lease", "no ID can be made until there is a lease for the present"
+GOOD = "lease is kept"
+FAILING = "lease is not renewed: IDs go on until its end"
+ENDING = "lease is lost: IDs go on until its end, or another lease"
+STOPPED = "no ID can be made until there is a lease for the present"
 LEVELS = {GOOD: INFO, FAILING: WARNING, ENDING: WARNING, STOPPED: ERROR}
 
 
@@ -68,7 +70,7 @@ class Keeping:
         self.service, self.options = service, options
         self.check = secret.check_value()
         self.limit = min(max(options.ttl / 6, 1.0), 10.0)  # seconds for one call of the service
-        self.renewal: Optional[str] = None  # the token of a renewal of held with an unknown outcome, which may yet arrive
+        self.renewal: Optional[str] = None  # the token of a renewal of unknown outcome, which may yet arrive
         self.owner: Optional[str] = None  # that of an acquisition with an unknown outcome
         self.next: Optional[Record] = None  # another lease, granted and not yet in use
         self.lost = False  # others may hold the nodes of held after its end,
@@ -179,8 +181,7 @@ class Keeping:
         self._schedule_renewal()
         self._extend()
         if self._now() >= self.generator.lease.end:
-            raise RandflakeError(f"randflake: renewed up to second {self.generator.lease.end}, but the clock says {self._now():.0f}: "
-                                 "is it wrong, or the service's?")
+            raise self._doubt(f"renewed up to second {self.generator.lease.end}")
 
     def _try_renew(self) -> Optional[Lost]:
         """Calls the service until it is known where the lease stands. A renewal whose answer was lost, or that arrives
@@ -234,8 +235,7 @@ class Keeping:
         better = record.start < self.held.start if why is LeaseNotStartedError else ahead <= CLOCK_TOLERANCE
         if not self.lost and not better:
             self._give_back(record, None, record.start - 1)
-            raise RandflakeError(f"randflake: no lease starts before second {record.start}, but the clock says {self._now():.0f}: "
-                                 "is it wrong, or the service's, or did the service lose data?")
+            raise self._doubt(f"no lease starts before second {record.start}")
         self.next = record
         if why is None and self._until_move() > 0:
             return self._schedule_move()
@@ -286,7 +286,7 @@ class Keeping:
             error = self._give_back(self.held, self.renewal, last_used) or error
         self.status.error, self.closing = error, True
         self._log(WARNING if error else INFO, "closed, but lease not given back: it runs out by itself" if error else
-                  "closed, lease given back")
+                  "closed, lease given back", error)
 
     def _give_back(self, held: Record, renewal: Optional[str], last_used: int) -> Optional[ServiceError]:
         """Releases a lease. Tries once more where the first attempt, or a renewal under way, may have taken effect."""
@@ -310,6 +310,10 @@ class Keeping:
 
     def _now(self) -> float:
         return self.options.clock()
+
+    def _doubt(self, what: str) -> RandflakeError:
+        return RandflakeError(f"randflake: {what}, but the clock says {self._now():.0f}: is it wrong, or the "
+                              "service's, or did the service lose data?")
 
     def _until_move(self) -> float:
         """Returns how long it is until the next lease starts, or the one that is held ends."""
@@ -336,8 +340,8 @@ class Keeping:
 
     def snapshot(self) -> Status:
         now, lease = self._now(), self.generator.lease
-        healthy = (not self.closing and not self.generator.forked and self.condition is not STOPPED and lease.start <= now
-                   and lease.end - now > self.options.ttl / 3 and self.reason is not ClockBackwardError)
+        over = self.closing or self.generator.forked or self.condition is STOPPED or self.reason is ClockBackwardError
+        healthy = not over and lease.start <= now < lease.end - self.options.ttl / 3
         return replace(self.status, lease=lease, healthy=healthy)
 
     def _report(self, why: Reason, error: Optional[Exception]) -> None:
@@ -352,5 +356,5 @@ class Keeping:
 
     def _log(self, level: int, message: str, error: Union[Exception, None] = None) -> None:
         lease = self.generator.lease
-        self.options.logger.log(level, "randflake: %s: nodes %d to %d, seconds %d to %d%s", message, *lease[:3], lease.end - 1,
-                                f": {error}" if error else "")
+        self.options.logger.log(level, "randflake: %s: nodes %d to %d, seconds %d to %d%s", message, *lease[:3],
+                                lease.end - 1, f": {error}" if error else "")

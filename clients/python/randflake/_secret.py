@@ -21,7 +21,8 @@ class Secret:
         if not isinstance(key, (bytes, bytearray)) or len(key) != 16:
             raise InvalidSecretError("randflake: secret: want 16 bytes; Secret.parse reads text")
         if not any(key):
-            raise InvalidSecretError("randflake: secret is all zeros, so that anybody could open its IDs: make one with Secret.new()")
+            raise InvalidSecretError("randflake: secret: it is all zeros, so that anybody could open its IDs: "
+                                     "make one with Secret.new()")
         self._key = bytes(key)
 
     @classmethod
@@ -59,4 +60,4 @@ class Secret:
         return "Secret([redacted])"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("randflake: a Secret can't be pickled or copied: pass its text instead, and read it with Secret.parse")
+        raise TypeError("randflake: a Secret can't be pickled or copied: pass its text, for Secret.parse")

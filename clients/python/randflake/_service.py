@@ -12,10 +12,13 @@ from ._errors import InvalidOptionError, ServiceError
 from ._generator import Lease
 
 # Errors after which nothing was done, and another replica would say the same. (https://connectrpc.com/docs/protocol)
-DEFINITE = {"invalid_argument", "not_found", "already_exists", "permission_denied", "unauthenticated", "resource_exhausted",
-            "failed_precondition", "out_of_range", "unimplemented"}
-BY_STATUS = {401: "unauthenticated", 403: "permission_denied", 404: "unimplemented"}
+DEFINITE = {"invalid_argument", "not_found", "already_exists", "permission_denied", "unauthenticated",
+            "resource_exhausted", "failed_precondition", "out_of_range", "unimplemented"}
+BY_STATUS = {401: "unauthenticated", 403: "permission_denied", 404: "unimplemented", 429: "unavailable",
+             502: "unavailable", 503: "unavailable", 504: "unavailable"}
 LONGEST_ANSWER = 1 << 20  # bytes
+
+Base = Tuple[str, str, Optional[int], str]  # scheme, host, port and path of an address
 
 
 class Record(NamedTuple):
@@ -68,7 +71,8 @@ class LeaseService:
         """Grants a range to owner, a new token. The same one again, after a lost answer, gets the same lease."""
         answer, _ = self._call("Acquire", timeout, nodes=nodes, ttlSeconds=ttl, owner=owner, check=check)
         record = _record(answer.get("lease"))
-        if record.owner != owner or record.last_node - record.first_node + 1 != nodes or record.high_water < record.start:
+        last_node = record.first_node + nodes - 1
+        if record.owner != owner or record.last_node != last_node or record.high_water < record.start:
             raise _nonsense("a lease that was not asked for")
         return record
 
@@ -101,8 +105,9 @@ class LeaseService:
         end, unsure = time.monotonic() + timeout, False
         for left in range(len(self._replicas), 0, -1):
             turn = self._turn
+            replica = self._replicas[turn % len(self._replicas)]
             try:
-                return self._ask(self._replicas[turn % len(self._replicas)], method, body, (end - time.monotonic()) / left), unsure
+                return self._ask(replica, method, body, (end - time.monotonic()) / left), unsure
             except ServiceError as error:
                 error.unsure = unsure = unsure or error.unsure
                 if error.code in DEFINITE:
@@ -112,9 +117,10 @@ class LeaseService:
                     raise
         raise AssertionError
 
-    def _ask(self, replica: Tuple[str, str, Optional[int], str], method: str, body: bytes, timeout: float) -> Dict[str, Any]:
+    def _ask(self, replica: Base, method: str, body: bytes, timeout: float) -> Dict[str, Any]:
         scheme, host, port, path = replica
-        headers = {"Content-Type": "application/json", "Connect-Protocol-Version": "1", "Connection": "close", **self._authorization()}
+        headers = {"Content-Type": "application/json", "Connect-Protocol-Version": "1", "Connection": "close",
+                   **self._authorization()}
         connection = (http.client.HTTPSConnection(host, port, timeout=timeout, context=self._tls) if scheme == "https"
                       else http.client.HTTPConnection(host, port, timeout=timeout))
         watchdog = threading.Timer(timeout, _hang_up, [connection])  # the connection's own timeout is for each byte
@@ -128,7 +134,8 @@ class LeaseService:
             response = connection.getresponse()
             status, answer = response.status, response.read(LONGEST_ANSWER)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise ServiceError("unavailable", f"{method} at {host}: no answer: {type(error).__name__}: {error}", sent) from None
+            what = f"{method} at {host}: no answer: {type(error).__name__}: {error}"
+            raise ServiceError("unavailable", what, sent) from None
         finally:
             watchdog.cancel()
             connection.close()
@@ -143,14 +150,14 @@ class LeaseService:
         return {"Authorization": "Bearer " + token}
 
 
-def _base(address: str) -> Tuple[str, str, Optional[int], str]:
+def _base(address: str) -> Base:
     try:
         url = urlsplit(address)
         if url.scheme in ("http", "https") and url.hostname and "@" not in url.netloc and not url.query + url.fragment:
             return url.scheme, url.hostname, url.port, url.path.rstrip("/")
     except ValueError:
         pass
-    raise InvalidOptionError("randflake: address: want one such as https://ids.internal:8443, without user, query or fragment")
+    raise InvalidOptionError("randflake: address: want one such as https://ids.internal:8443, without user and query")
 
 
 def _hang_up(connection: http.client.HTTPConnection) -> None:
@@ -170,7 +177,7 @@ def _read(status: int, body: bytes, where: str) -> Dict[str, Any]:
     fields: Dict[str, Any] = answer if isinstance(answer, dict) else {}
     if status == 200 and answer is fields:
         return fields
-    code = fields.get("code") or BY_STATUS.get(status) or ("unavailable" if status in (429, 502, 503, 504) else "unknown")
+    code = fields.get("code") or BY_STATUS.get(status, "unknown")
     message = " ".join(str(fields.get("message") or "no message of randflaked").split())
     raise ServiceError(str(code), f"{where}: status {status}: {message:.300}", code not in DEFINITE)
 
@@ -181,15 +188,19 @@ def _nonsense(what: str) -> ServiceError:
 
 def _message(record: Record) -> Dict[str, Any]:
     """Returns a record by the JSON mapping of protobuf: 64-bit integers are strings."""
-    return {"firstNode": record.first_node, "lastNode": record.last_node, "owner": record.owner, "change": record.change,
-            "version": str(record.version), "start": str(record.start), "highWater": str(record.high_water),
-            "changed": str(record.changed)}
+    return {"firstNode": record.first_node, "lastNode": record.last_node, "owner": record.owner,
+            "change": record.change, "version": str(record.version), "start": str(record.start),
+            "highWater": str(record.high_water), "changed": str(record.changed)}
 
 
 def _record(message: Any) -> Record:
     try:
-        number = [int(message.get(name) or 0) for name in ("firstNode", "lastNode", "version", "start", "highWater", "changed")]
-        record = Record(number[0], number[1], str(message.get("owner") or ""), str(message.get("change") or ""), *number[2:])
+        def number(name: str) -> int:
+            return int(message.get(name) or 0)
+
+        record = Record(number("firstNode"), number("lastNode"), str(message.get("owner") or ""),
+                        str(message.get("change") or ""), number("version"), number("start"), number("highWater"),
+                        number("changed"))
         record.lease._replace(end=max(record.start, record.high_water) + 1).check()
         return record
     except (AttributeError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""randflaked, as far as a client can tell: the rules of leases in memory, faults on demand, and HTTP in front of them."""
+"""randflaked, as far as a client can tell: the rules of leases in memory, faults on demand, and HTTP before them."""
 
 import json
 import threading
@@ -91,7 +91,8 @@ class FakeService:
             raise ServiceError("resource_exhausted", "no free range of nodes")
         best = min(free, key=lambda r: r.high_water)
         start = max(now, best.high_water + 1, self.floor)
-        return self._put(Record(best.first_node, best.first_node + nodes - 1, owner, owner, best.version + 1, start, start + ttl - 1, now))
+        return self._put(Record(best.first_node, best.first_node + nodes - 1, owner, owner, best.version + 1,
+                                start, start + ttl - 1, now))
 
     def _current(self, held):
         return self.records.get(held.first_node, Record(held.first_node, held.last_node, "", "", 0, 0, -1, 0))
@@ -111,7 +112,9 @@ class FakeService:
 
     def _lookup(self, held):
         current = self._current(held)
-        return current if current.owner == held.owner else Lost(current.start, "somebody else holds it, or nobody", False)
+        if current.owner != held.owner:
+            return Lost(current.start, "somebody else holds it, or nobody", False)
+        return current
 
     def _release(self, held, last_used):
         current = self._current(held)
@@ -174,7 +177,8 @@ class Replica:
     def handle(self, method, message):
         assert message["space"] == "demo", message
         if method == "Acquire":
-            return {"lease": _message(self.service.acquire(message["nodes"], message["ttlSeconds"], message["owner"], message["check"]))}
+            wanted = (message[name] for name in ("nodes", "ttlSeconds", "owner", "check"))
+            return {"lease": _message(self.service.acquire(*wanted))}
         held = _record(message["held"])
         if method == "Renew":
             outcome = self.service.renew(held, message["ttlSeconds"], message["token"])

@@ -47,7 +47,8 @@ class Vectors(unittest.TestCase):
                 self.assertEqual(sealed[at:at + 8].hex(), v["ciphertext"])
                 self.assertEqual(sparx.decrypt(sealed), blocks)
 
-    @unittest.skipUnless(os.environ.get("RANDFLAKE_CHAIN"), "a million blocks in a row take half a minute: set RANDFLAKE_CHAIN=1")
+    @unittest.skipUnless(os.environ.get("RANDFLAKE_CHAIN"),
+                         "a million blocks in a row take half a minute: set RANDFLAKE_CHAIN=1")
     def test_chain(self):
         chain = vectors("sparx64.json")["chain"]
         sparx, block = Sparx(bytes.fromhex(chain["key"])), bytes.fromhex(chain["plaintext"])
@@ -70,13 +71,14 @@ class Vectors(unittest.TestCase):
 
 class Text(unittest.TestCase):
     def test_well_known(self):
-        for id, text in [(0, "0"), (1, "1"), (31, "v"), (32, "10"), (2**63 - 1, "7vvvvvvvvvvvv"), (-2**63, "8000000000000"),
-                         (-1, "fvvvvvvvvvvvv"), (0x0123456789ABCDEF, "28q5cu4qnjff")]:
+        for id, text in [(0, "0"), (1, "1"), (31, "v"), (32, "10"), (2**63 - 1, "7vvvvvvvvvvvv"),
+                         (-2**63, "8000000000000"), (-1, "fvvvvvvvvvvvv"), (0x0123456789ABCDEF, "28q5cu4qnjff")]:
             self.assertEqual(randflake.to_text(id), text)
             self.assertEqual(randflake.parse(text), id)
 
     def test_one_text_for_each_id(self):
-        for text in ["", "w", "V", "01", "00", "g000000000000", "10000000000000", " 1", "1\n", "+1", "-1", "1_0", "١", "1=", None, 7]:
+        for text in ["", "w", "V", "01", "00", "g000000000000", "10000000000000", " 1", "1\n", "+1", "-1", "1_0", "١",
+                     "1=", None, 7]:
             with self.assertRaises(InvalidIDError, msg=repr(text)):
                 randflake.parse(text)
 
@@ -89,7 +91,8 @@ class Text(unittest.TestCase):
         ok = Fields(randflake.MAX_TIMESTAMP, randflake.MAX_NODE, randflake.MAX_SEQUENCE)
         self.assertEqual(ok.time, datetime(2058, 11, 5, 17, 10, 23, tzinfo=timezone.utc))
         self.assertEqual(cipher.inspect(cipher.compose(ok)), ok)
-        for wrong in [dict(second=ok.second + 1), dict(second=randflake.EPOCH - 1), dict(node=1 << 17), dict(node=-1), dict(sequence=1 << 17)]:
+        for wrong in [dict(second=ok.second + 1), dict(second=randflake.EPOCH - 1), dict(node=1 << 17), dict(node=-1),
+                      dict(sequence=1 << 17)]:
             with self.assertRaises(InvalidIDError):
                 cipher.compose(ok._replace(**wrong))
 
@@ -99,13 +102,15 @@ class Secrets(unittest.TestCase):
 
     def test_parse(self):
         want = Secret(bytes.fromhex(self.HEX))
-        for text in [self.HEX, self.HEX.upper(), "3/1gIbsr1bCvZ2KQgJ7DpQ==", "3/1gIbsr1bCvZ2KQgJ7DpQ", "3_1gIbsr1bCvZ2KQgJ7DpQ"]:
+        for text in [self.HEX, self.HEX.upper(), "3/1gIbsr1bCvZ2KQgJ7DpQ==", "3/1gIbsr1bCvZ2KQgJ7DpQ",
+                     "3_1gIbsr1bCvZ2KQgJ7DpQ"]:
             self.assertEqual(Secret.parse(text), want)
         self.assertEqual(want.hex(), self.HEX)
         self.assertNotEqual(Secret.new(), Secret.new())
 
     def test_refused(self):
-        for text in ["", self.HEX[1:], self.HEX + "0", "0" * 32, "A" * 22, "3/1gIbsr1bCvZ2KQgJ7DpR==", "3/1gIbsr1bCvZ2KQgJ7_pQ==", self.HEX + "\n"]:
+        for text in ["", self.HEX[1:], self.HEX + "0", "0" * 32, "A" * 22, "3/1gIbsr1bCvZ2KQgJ7DpR==",
+                     "3/1gIbsr1bCvZ2KQgJ7_pQ==", self.HEX + "\n"]:
             with self.assertRaises(InvalidSecretError) as caught:
                 Secret.parse(text)
             if len(text) > 1:

@@ -9,7 +9,8 @@ import time
 import unittest
 
 import randflake
-from randflake import ClosedError, ExhaustedError, ForkedError, InvalidOptionError, Keeper, LeaseService, Secret, ServiceError
+from randflake import (ClosedError, ExhaustedError, ForkedError, InvalidOptionError, Keeper, LeaseService, Secret,
+                       ServiceError)
 
 from .fake import FakeService, Replica
 
@@ -136,16 +137,17 @@ class TestFork(Base):
 
             def child():
                 with keeper:
-                    return not keeper.status().healthy, keeper.fill(50) + [keeper.generate() for _ in range(50)], keeper.status().healthy
+                    inherited = keeper.status().healthy
+                    return inherited, keeper.fill(50) + [keeper.generate() for _ in range(50)], keeper.status().healthy
 
-            was_parents, ids, is_healthy = eval(self.in_child(child))
-            self.assertTrue(was_parents and is_healthy)
+            inherited, ids, own = eval(self.in_child(child))
+            self.assertEqual((inherited, own), (False, True))
             after = keeper.fill(100)
             self.assertEqual(len(set(before + ids + after)), 301)
             self.assertEqual(self.owners(), [parents])  # the child gave back its own, and not its parent's
             self.assertEqual(len(self.fake.grants), 2)
-            nodes = {keeper.cipher.inspect(id).node for id in before + after}, {keeper.cipher.inspect(id).node for id in ids}
-            self.assertTrue(nodes[0].isdisjoint(nodes[1]))
+            nodes, childs = ({f.node for f in keeper.cipher.inspect_all(of)} for of in (before + after, ids))
+            self.assertTrue(nodes.isdisjoint(childs))
 
     def test_child_that_makes_none(self):
         with self.keeper() as keeper:
