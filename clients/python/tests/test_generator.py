@@ -166,6 +166,8 @@ class TestGenerator(unittest.TestCase):
         self.assertRaises(InvalidLeaseError, g.extend, T + 9)
         self.assertEqual(g.replace(Lease(4, 4, T, T + 20)), T)
         self.assertEqual(self.fields(g), Fields(T, 4, 0))
+        g.generate()
+        self.assertTrue(g._block)  # which must not be handed out any more
         g.freeze()
         for call in (g.generate, g.check_ready, lambda: g.extend(T + 30)):
             self.assertRaises(LeaseEndedError, call)
@@ -173,6 +175,7 @@ class TestGenerator(unittest.TestCase):
         self.assertRaises(LeaseNotStartedError, g.generate)
         self.clock.now += 5
         self.assertEqual(self.fields(g), Fields(T + 5, 4, 0))
+        g.generate()
         for _ in range(2):
             self.assertEqual(g.close(), T + 5)
         g.freeze()
@@ -183,7 +186,14 @@ class TestGenerator(unittest.TestCase):
     def test_many_threads(self):
         start = int(time.time())
         g = Generator(Secret.new(), Lease(0, 63, start, start + 600))
-        made = [[] for _ in range(8)]
+        made, plan = [[] for _ in range(8)], g._plan
+
+        def plan_and_yield(now):
+            planned = plan(now)
+            time.sleep(0)  # lets another thread in, where one may come in
+            return planned
+
+        g._plan = plan_and_yield
 
         def work(mine):
             for i in range(1500):

@@ -164,5 +164,6 @@ class TestFork(Base):
         generator = keeper._keeping.generator
         with generator._lock, keeper._keeping.wake:
             self.assertEqual(len(eval(self.in_child(lambda: keeper.fill(3)))), 3)
+            self.assertEqual(self.in_child(keeper.close), "None")
             for call in (generator.generate, lambda: generator.fill(1), generator.check_ready):
                 self.assertIn(ForkedError.__name__, self.in_child(call))

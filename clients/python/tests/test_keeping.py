@@ -152,6 +152,23 @@ class TestKeeping(unittest.TestCase):
         self.assertEqual(self.w.pass_time(80, ask=k)[-1].second, self.w.time)
         self.assertNotEqual(k.held.owner, held.owner)
 
+    def test_lost_and_others_begin_with_the_last_second(self):
+        k = self.w.keep()
+        self.w.service.records[k.held.first_node] = k.held._replace(owner="f" * 32, start=k.held.high_water)
+        self.w.service.fault = lambda m: DOWN if m == "Acquire" else None
+        self.w.pass_time(130)
+        self.assertEqual((k.status.lost, k.status.frozen), (1, 1))
+        k.close()
+        k.finish()
+        self.assertEqual(self.w.service.count()["Release"], 0)  # there is nothing to give back
+
+    def test_renewal_by_one_replica_and_refused_by_another(self):
+        k, renew = self.w.keep(), self.w.service.renew
+        k.service.renew = lambda *args: (renew(*args), renew(*args)._replace(unsure=True))[1]
+        got = self.w.pass_time(400, ask=k)
+        self.assertEqual(got[-1].second, self.w.time)
+        self.assertEqual((k.status.lost, k.status.acquired), (0, 1))
+
     def test_lost_and_others_may_share_seconds(self):
         k = self.w.keep()
         self.w.service.take_away(k.held)
@@ -201,6 +218,17 @@ class TestKeeping(unittest.TestCase):
         self.assertEqual(set(self.w.pass_time(60, ask=k)), {LeaseEndedError})
         skew[0] = 0
         self.assertEqual(self.w.pass_time(60, ask=k)[-1].second, self.w.time)
+
+    def test_clock_was_ahead(self):
+        skew = [100]
+        k = self.w.keep(clock=lambda: self.w.time + skew[0])
+        old = k.held
+        self.assertEqual(self.w.generate(k).second, T + 100)
+        skew[0] = 0
+        self.assertEqual(self.w.generate(k), ClockBackwardError)
+        self.assertEqual(self.w.pass_time(1, ask=k)[0].second, T + 1)  # by another lease
+        record = self.w.service.records[old.first_node]
+        self.assertEqual((record.owner, record.high_water), ("", T + 100))
 
     def test_close_gives_back(self):
         for used in (True, False):
