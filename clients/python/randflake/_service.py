@@ -174,7 +174,9 @@ def _read(status: int, body: bytes, where: str) -> Dict[str, Any]:
         answer = json.loads(body)
     except ValueError:
         pass
-    fields: Dict[str, Any] = answer if isinstance(answer, dict) else {}
+    fields: Dict[str, Any] = {}
+    if isinstance(answer, dict):
+        fields = answer
     if status == 200 and answer is fields:
         return fields
     code = fields.get("code") or BY_STATUS.get(status, "unknown")
