@@ -27,7 +27,6 @@ type link struct {
 	latency time.Duration
 	down    atomic.Bool
 	calls   atomic.Int64
-	lose    chan bool // has a value for each of the next swaps whose answer is lost, true if the request is lost too
 }
 
 func (l *link) to(engine store.Engine) store.Engine {
@@ -36,16 +35,6 @@ func (l *link) to(engine store.Engine) store.Engine {
 		time.Sleep(l.latency)
 		if l.down.Load() {
 			return store.Answer{}, errDown
-		}
-		if c.Swap {
-			select {
-			case request := <-l.lose:
-				if !request {
-					c.On(ctx, engine)
-				}
-				return store.Answer{}, errDown
-			default:
-			}
 		}
 		return c.On(ctx, engine)
 	})

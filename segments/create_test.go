@@ -104,7 +104,7 @@ func TestAdvance(t *testing.T) {
 	if _, err := counters.Advance(t.Context(), "orders", 50); err == nil || !strings.Contains(err.Error(), "the numbers up to 95 were taken") {
 		t.Errorf("back: %v", err)
 	}
-	if _, err := counters.Open(t.Context(), "orders"); !errors.Is(err, segments.ErrEnd) {
+	if _, err := counters.Open(t.Context(), "orders", quiet); !errors.Is(err, segments.ErrEnd) {
 		t.Errorf("%v, want ErrEnd", err)
 	}
 	if _, err := counters.Create(t.Context(), "rated", segments.WithRate(10)); err != nil {

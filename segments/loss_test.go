@@ -3,7 +3,6 @@ package segments_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -122,37 +121,4 @@ func TestFloor(t *testing.T) {
 	if info, err := counters.Create(t.Context(), "dated", rate, yesterday); err != nil || info.Next <= 10*24*3600 || info.Next > 10*25*3600 {
 		t.Errorf("%+v, %v, want a jump over a day's numbers", info, err)
 	}
-}
-
-// TestUnknownTakeAndReturn loses a request to take, and then the answer to a return: the latter is no block of numbers.
-func TestUnknownTakeAndReturn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		server := storetest.NewMemory()
-		l := &link{latency: time.Second, lose: make(chan bool, 2)}
-		c := open(t, segments.On(newSpace(t, l.to(server.Connect()))), "orders", segments.WithBlock(10, 10))
-		for range 10 {
-			c.Next()
-		}
-		time.Sleep(2 * time.Second)
-		l.lose <- true
-		l.lose <- false
-		c.Next() // of the next block, which is known to last too short
-		if n, err := c.Return(t.Context()); n != 0 || !errors.Is(err, errDown) {
-			t.Errorf("%d returned, %v", n, err)
-		}
-		here, err := int64(0), segments.ErrPending
-		for errors.Is(err, segments.ErrPending) {
-			time.Sleep(10 * time.Millisecond)
-			here, err = c.Next()
-		}
-		space, err := store.Open(t.Context(), server.Connect())
-		if err != nil {
-			t.Fatal(err)
-		}
-		there := make([]int64, 10)
-		_, err = open(t, segments.On(space), "orders").FillWait(t.Context(), there)
-		if s := c.Status(); err != nil || slices.Contains(there, here) || s.Taken != s.Issued+s.Returned+s.Lost+s.Held || s.Held > 20 {
-			t.Errorf("%d here and %d there, %v: %+v", here, there, err, s)
-		}
-	})
 }
