@@ -15,7 +15,7 @@ CPUS      = cpu-avx2 cpu-nehalem cpu-neon cpu-sve2-128 cpu-sve2-256 cpu-sve2-512
 # machine runs 386 by itself, and qemu-i386 does not run Go.
 EMULATED  = emulated-arm emulated-arm64 emulated-riscv64 emulated-s390x
 # What depends on word size and byte order, and what is else for one architecture alone.
-PORTABLE  = . ./compat ./store ./store/filestore ./lease ./mask ./ulid
+PORTABLE  = . ./compat ./store ./store/filestore ./lease ./segments ./numbers/ff1 ./mask ./ulid
 # Modules of their own, with the dependencies that the root does without.
 MODULES   = store/etcdstore store/etcdstore/etcdtest store/redisstore store/pgstore store/mysqlstore lease/leaseprom \
             ulid/s3test cmd/randflake examples/databases examples/orders chaos bench release
