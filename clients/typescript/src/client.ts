@@ -36,7 +36,7 @@ export function connect(addresses: string | readonly string[], options: ClientOp
       } catch (error) {
         if (error instanceof ServiceError && error.definite) throw error;
         if (at === used) at = (used + 1) % bases.length;
-        if (left <= 1 || signal.aborted || !(repeatable || error instanceof Unsent)) throw error;
+        if (left <= 1 || !(repeatable || error instanceof Unsent)) throw error;
       }
     }
   }

@@ -46,7 +46,7 @@ export class Secret {
       const bytes = atob(text.slice(0, 22).replaceAll("-", "+").replaceAll("_", "/"));
       return Secret.fromBytes(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
     }
-    const got = `got ${text.length} characters that are neither`;
+    const got = typeof text === "string" ? `got ${text.length} characters that are neither` : `got ${typeof text}`;
     throw new RandflakeError("INVALID_SECRET", `secret: want 32 hexadecimal digits or the base64 of 16 bytes, ${got}`);
   }
 

@@ -67,9 +67,7 @@ export class VirtualTime implements Time {
 }
 
 /** Lets go on what waits for no timer. */
-export const settle = async (): Promise<void> => {
-  for (let i = 0; i < 2; i++) await new Promise((resolve) => setImmediate(resolve));
-};
+export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** The same time by a clock that is wrong by so many milliseconds. */
 export class Skewed implements Time {
