@@ -70,7 +70,9 @@ function base(address: string): URL {
 /** A request was not even sent. */
 class Unsent extends ServiceError {}
 
-async function post(base: URL, procedure: string, body: Json, options: ClientOptions, signal: AbortSignal): Promise<Json> {
+async function post(
+  base: URL, procedure: string, body: Json, options: ClientOptions, signal: AbortSignal,
+): Promise<Json> {
   const token = typeof options.token === "function" ? await options.token() : options.token;
   const url = new URL(`${base.pathname.replace(/\/$/, "")}/randflake.v1.LeaseService/${procedure}`, base);
   const headers: http.OutgoingHttpHeaders = { "Content-Type": "application/json", "Connect-Protocol-Version": "1" };
@@ -102,7 +104,8 @@ function exchange(url: URL, options: https.RequestOptions, body: Json): Promise<
     const fail = (error: Error) => {
       clearTimeout(slow);
       const Failure = sent ? ServiceError : Unsent;
-      reject(new Failure("unavailable", `${url.host}: ${error.message || (error as NodeJS.ErrnoException).code}`, { cause: error }));
+      const why = error.message || (error as NodeJS.ErrnoException).code;
+      reject(new Failure("unavailable", `${url.host}: ${why}`, { cause: error }));
     };
     request.once("socket", (socket) => socket.once(secure ? "secureConnect" : "connect", connected));
     request.once("error", fail);

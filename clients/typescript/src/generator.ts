@@ -23,8 +23,8 @@ const idsPerNode = MAX_SEQUENCE + 1;
  * all there is to uniqueness: clocks only say how far ahead the cursor may jump. JavaScript runs each method to its
  * end, so that reading the clock and moving the cursor are one step.
  *
- * A Keeper sees to the lease. Without one, the caller sees to it that no other generator with the same secret ever has a
- * lease that shares both a node and a second with this one. A generator can't be shared by worker threads.
+ * A Keeper sees to the lease. Without one, the caller sees to it that no other generator with the same secret ever has
+ * a lease that shares both a node and a second with this one. A generator can't be shared by worker threads.
  */
 export class Generator {
   readonly cipher: Cipher;
@@ -149,7 +149,7 @@ export class Generator {
     const shared = lease.firstNode <= this.#lease.lastNode && this.#lease.firstNode <= lease.lastNode;
     const lastUsed = this.#second;
     if (shared && lease.start <= lastUsed) {
-      invalid(`start ${lease.start} is not after ${lastUsed}, the last second used on nodes that the old lease has too`);
+      invalid(`start ${lease.start} is not after ${lastUsed}, the last second used on nodes of the old lease`);
     }
     this.#lease = { ...lease };
     this.#second = lease.start - 1;

@@ -37,8 +37,8 @@ export function format(id: bigint): string {
  */
 export function parse(text: string): bigint {
   if (typeof text !== "string" || !/^(0|[1-9a-v][0-9a-v]{0,11}|[1-9a-f][0-9a-v]{12})$/.test(text)) {
-    throw new RandflakeError("INVALID_ID", `${JSON.stringify(String(text).slice(0, 40))}: want 1 to 13 base32hex digits ` +
-      "in lower case (0-9, a-v), without leading zeros, the first of 13 at most f");
+    const want = "want 1 to 13 base32hex digits in lower case (0-9, a-v), no leading zeros, the first of 13 at most f";
+    throw new RandflakeError("INVALID_ID", `${JSON.stringify(String(text).slice(0, 40))}: ${want}`);
   }
   const head = text.slice(0, -6); // 7 digits at most: numbers hold either part
   return BigInt.asIntN(64, (BigInt(parseInt(head || "0", 32)) << 30n) | BigInt(parseInt(text.slice(-6), 32)));

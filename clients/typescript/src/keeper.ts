@@ -42,8 +42,8 @@ export class Keeper {
   readonly #done: Promise<void>;
 
   /**
-   * Acquires a lease and starts to keep it. Fails with INVALID_OPTION, or with SERVICE when the service refuses, or does
-   * not answer for as long as `patience` says; then it may have a lease that nobody uses, and that runs out by itself.
+   * Acquires a lease and starts to keep it. Fails with INVALID_OPTION, or with SERVICE when the service refuses, or
+   * does not answer for as long as `patience` says; then a lease may be granted that nobody uses and that runs out.
    */
   static async open(options: KeeperOptions): Promise<Keeper> {
     const { leases, nodes = 1, ttl = 300, patience = 10, time = systemTime, random = Math.random } = options;
@@ -129,8 +129,8 @@ export class Keeper {
   }
 
   /**
-   * Ends the making of IDs at once, and gives the lease back, with the last second that was really used, so that another
-   * process can have its nodes. It takes ten seconds at most; what can't be given back runs out by itself.
+   * Ends the making of IDs at once, and gives the lease back, with the last second that was really used, so that
+   * another process can have its nodes. It takes ten seconds at most; what can't be given back runs out by itself.
    */
   close(): Promise<void> {
     this.#generator.close();

@@ -14,8 +14,8 @@ export interface Claim {
   /** The newest known state. */
   record: LeaseRecord;
   /**
-   * The token of a renewal of just that state which has an unknown outcome, and may yet arrive. All attempts at it carry
-   * the same token: one of them at most takes effect, and it does not matter which.
+   * The token of a renewal of just that state which has an unknown outcome, and may yet arrive. All attempts at it
+   * carry the same token: one of them at most takes effect, and it does not matter which.
    */
   renewal?: string | undefined;
 }

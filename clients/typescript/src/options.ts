@@ -17,7 +17,7 @@ export interface KeeperOptions {
   ttl?: number;
   /** How many seconds to try to get the first lease; 10 if it is left out. */
   patience?: number;
-  /** Told of each change: lease acquired, replaced or lost, service failing. If left out, the console is, of what is bad. */
+  /** Told of each change: lease acquired, replaced or lost, service failing; by default the console is, of bad ones. */
   logger?: Logger;
   /** For tests and simulations. */
   time?: Time;

@@ -78,7 +78,7 @@ export class Sparx {
     return block.getBigInt64(0, true);
   }
 
-  /** Returns the decrypted block as an unsigned 64-bit integer: all that encrypt does, undone from the last to the first. */
+  /** Returns the decrypted block as an unsigned 64-bit integer: all that encrypt does, undone from the end. */
   decrypt(value: bigint): bigint {
     const keys = this.#keys;
     const block = this.#block;

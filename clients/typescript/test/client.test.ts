@@ -23,7 +23,12 @@ const request = { nodes: 1, ttl: 300, owner: "a".repeat(32), check: "" };
 async function serve(t: TestContext, handler: Handler, tls?: https.ServerOptions): Promise<string> {
   const listener = async (request: http.IncomingMessage, response: http.ServerResponse) => {
     const body = await new Response(request as unknown as ReadableStream).text();
-    const answer = handler(request.url!.replace(/^.*\/randflake\.v1\.LeaseService\//, ""), JSON.parse(body), request, response);
+    const answer = handler(
+      request.url!.replace(/^.*\/randflake\.v1\.LeaseService\//, ""),
+      JSON.parse(body),
+      request,
+      response,
+    );
     if (answer !== undefined) response.end(JSON.stringify(answer));
   };
   const server = tls ? https.createServer(tls, listener) : http.createServer(listener);
@@ -35,15 +40,29 @@ async function serve(t: TestContext, handler: Handler, tls?: https.ServerOptions
 /** By protobuf's JSON mapping: 64-bit integers are strings, and zeros are left out. */
 function toJson(record: LeaseRecord): Json {
   const { firstNode, lastNode, owner, change, ...seconds } = record;
-  const all = { firstNode, lastNode, owner, change, ...Object.fromEntries(Object.entries(seconds).map(([k, v]) => [k, `${v}`])) };
+  const all = {
+    firstNode,
+    lastNode,
+    owner,
+    change,
+    ...Object.fromEntries(Object.entries(seconds).map(([k, v]) => [k, `${v}`])),
+  };
   return Object.fromEntries(Object.entries(all).filter(([, v]) => v && v !== "0"));
 }
 
 function fromJson(json: Json): LeaseRecord {
   for (const name of ["version", "start", "highWater", "changed"]) assert.equal(typeof json[name], "string", name);
   const n = (name: string) => Number(json[name] ?? 0);
-  return { firstNode: n("firstNode"), lastNode: n("lastNode"), owner: json["owner"], change: json["change"], version: n("version"),
-    start: n("start"), highWater: n("highWater"), changed: n("changed") };
+  return {
+    firstNode: n("firstNode"),
+    lastNode: n("lastNode"),
+    owner: json["owner"],
+    change: json["change"],
+    version: n("version"),
+    start: n("start"),
+    highWater: n("highWater"),
+    changed: n("changed"),
+  };
 }
 
 /** What randflaked answers. */
@@ -52,7 +71,16 @@ function answer(space: Space, procedure: string, body: Json, response: http.Serv
   try {
     switch (procedure) {
       case "Acquire":
-        return { lease: toJson(space.acquire({ nodes: body["nodes"], ttl: body["ttlSeconds"], owner: body["owner"], check: body["check"] })) };
+        return {
+          lease: toJson(
+            space.acquire({
+              nodes: body["nodes"],
+              ttl: body["ttlSeconds"],
+              owner: body["owner"],
+              check: body["check"],
+            }),
+          ),
+        };
       case "Renew":
         return { lease: toJson(space.renew(fromJson(body["held"]), body["ttlSeconds"], body["token"])) };
       case "Lookup":
@@ -70,7 +98,10 @@ function answer(space: Space, procedure: string, body: Json, response: http.Serv
 test("speaks the protocol", async (t) => {
   const space = new Space(time.second);
   const seen: http.IncomingMessage[] = [];
-  const address = await serve(t, (procedure, body, request, response) => (seen.push(request), answer(space, procedure, body, response)));
+  const address = await serve(
+    t,
+    (procedure, body, request, response) => (seen.push(request), answer(space, procedure, body, response)),
+  );
   let token = "first";
   const leases = connect(`${address}/base/`, { space: "demo", token: async () => token });
   const held = await leases.acquire(request, never);
@@ -79,19 +110,28 @@ test("speaks the protocol", async (t) => {
   const renewed = await leases.renew(held, 400, "b".repeat(32), never);
   assert.equal(renewed.highWater, space.records[0]!.highWater);
   assert.deepEqual(await leases.lookup(held, never), renewed);
-  await assert.rejects(leases.renew(held, 400, "c".repeat(32), never), (error: LostError) => error instanceof LostError && error.others === held.start);
+  await assert.rejects(
+    leases.renew(held, 400, "c".repeat(32), never),
+    (error: LostError) => error instanceof LostError && error.others === held.start,
+  );
   space.ranges = 1;
-  await assert.rejects(leases.acquire({ ...request, owner: "d".repeat(32) }, never), { status: "resource_exhausted", definite: true });
+  await assert.rejects(leases.acquire({ ...request, owner: "d".repeat(32) }, never), {
+    status: "resource_exhausted",
+    definite: true,
+  });
   await leases.release(renewed, renewed.start, never);
   await assert.rejects(leases.release(renewed, renewed.start, never), LostError);
   await assert.rejects(leases.lookup(renewed, never), LostError);
   const { url, method, headers } = seen[1]!;
-  assert.deepEqual([url, method, headers["content-type"], headers["connect-protocol-version"], headers.authorization],
-    ["/base/randflake.v1.LeaseService/Renew", "POST", "application/json", "1", "Bearer second"]);
+  assert.deepEqual(
+    [url, method, headers["content-type"], headers["connect-protocol-version"], headers.authorization],
+    ["/base/randflake.v1.LeaseService/Renew", "POST", "application/json", "1", "Bearer second"],
+  );
 });
 
 test("errors are typed, and malformed answers have an unknown outcome", async (t) => {
-  let status = 200, body = "";
+  let status = 200,
+    body = "";
   const address = await serve(t, (_procedure, _body, _request, response) => void response.writeHead(status).end(body));
   const leases = connect(address, { space: "demo", token: "hush-hush" });
   for (const [s, b, code, definite] of [
@@ -110,27 +150,43 @@ test("errors are typed, and malformed answers have an unknown outcome", async (t
   ] as const) {
     [status, body] = [s, b];
     await assert.rejects(leases.acquire(request, never), (error: ServiceError) => {
-      assert.deepEqual([error.code, error.status, error.definite], ["SERVICE", code, definite], `${s} ${b.slice(0, 50)}`);
+      assert.deepEqual(
+        [error.code, error.status, error.definite],
+        ["SERVICE", code, definite],
+        `${s} ${b.slice(0, 50)}`,
+      );
       assert.doesNotMatch(inspect(error, { depth: 9 }), /hush/);
       return true;
     });
   }
   [status, body] = [200, `{"lost":{}}`];
   await assert.rejects(leases.acquire(request, never), (error: LostError) => error.others === 0);
-  for (const bad of ["", "ftp://x", "x:1", "http://user:password@x"]) assert.equal(codeOf(() => connect(bad, { space: "demo" })), "INVALID_OPTION", bad);
-  assert.equal(codeOf(() => connect([], { space: "demo" })), "INVALID_OPTION");
+  for (const bad of ["", "ftp://x", "x:1", "http://user:password@x"])
+    assert.equal(
+      codeOf(() => connect(bad, { space: "demo" })),
+      "INVALID_OPTION",
+      bad,
+    );
+  assert.equal(
+    codeOf(() => connect([], { space: "demo" })),
+    "INVALID_OPTION",
+  );
 });
 
 test("goes on to another replica, and repeats no renewal that may have taken effect", async (t) => {
   const space = new Space(time.second);
   const calls = [0, 0];
   let broken = false;
-  const [a, b] = await Promise.all([0, 1].map((i) => serve(t, (procedure, body, request, response) => {
-    calls[i]!++;
-    const all = answer(space, procedure, body, response);
-    if (i === 0 && broken) return void request.socket.destroy(); // the answer is lost
-    return all;
-  })));
+  const [a, b] = await Promise.all(
+    [0, 1].map((i) =>
+      serve(t, (procedure, body, request, response) => {
+        calls[i]!++;
+        const all = answer(space, procedure, body, response);
+        if (i === 0 && broken) return void request.socket.destroy(); // the answer is lost
+        return all;
+      }),
+    ),
+  );
   const gone = "http://127.0.0.1:1";
   const leases = connect([gone, a!, b!], { space: "demo" });
   const held = await leases.acquire(request, never); // gone, then a
@@ -141,7 +197,11 @@ test("goes on to another replica, and repeats no renewal that may have taken eff
   await connect([a!, b!], { space: "demo" }).acquire({ ...request, owner: "c".repeat(32) }, never); // a, then b
   assert.deepEqual(calls, [3, 2]);
   assert.equal(space.records.length, 2);
-  assert.equal((await connect([gone, b!], { space: "demo" }).renew(await leases.lookup(held, never), 300, "d".repeat(32), never)).version, 3);
+  assert.equal(
+    (await connect([gone, b!], { space: "demo" }).renew(await leases.lookup(held, never), 300, "d".repeat(32), never))
+      .version,
+    3,
+  );
   await assert.rejects(connect(gone, { space: "demo" }).acquire(request, never), { status: "unavailable" });
 });
 
@@ -158,13 +218,37 @@ test("shows its certificate, and wants a good one", async (t) => {
   t.after(() => rmSync(dir, { recursive: true }));
   const openssl = (...args: string[]) => execFileSync("openssl", args, { cwd: dir, stdio: "pipe" });
   for (const name of ["server", "client"]) {
-    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", `/CN=${name}`,
-      "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", `${name}.key`, "-out", `${name}.pem`);
+    openssl(
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:P-256",
+      "-nodes",
+      "-days",
+      "2",
+      "-subj",
+      `/CN=${name}`,
+      "-addext",
+      "subjectAltName=IP:127.0.0.1",
+      "-keyout",
+      `${name}.key`,
+      "-out",
+      `${name}.pem`,
+    );
   }
-  const [key, cert, clientKey, clientCert] = ["server.key", "server.pem", "client.key", "client.pem"].map((name) => readFileSync(join(dir, name)));
+  const [key, cert, clientKey, clientCert] = ["server.key", "server.pem", "client.key", "client.pem"].map((name) =>
+    readFileSync(join(dir, name)),
+  );
   const space = new Space(time.second);
-  const address = await serve(t, (procedure, body, _request, response) => answer(space, procedure, body, response),
-    { key, cert, ca: clientCert, requestCert: true, rejectUnauthorized: true });
+  const address = await serve(t, (procedure, body, _request, response) => answer(space, procedure, body, response), {
+    key,
+    cert,
+    ca: clientCert,
+    requestCert: true,
+    rejectUnauthorized: true,
+  });
   const good = { ca: cert!, cert: clientCert!, key: clientKey! };
   assert.equal((await connect(address, { space: "demo", tls: good }).acquire(request, never)).firstNode, 0);
   for (const tls of [{ ca: cert! }, { cert: clientCert!, key: clientKey! }]) {
@@ -184,7 +268,9 @@ test("threads and tasks make different IDs, though each first answer is lost", a
   });
   const workerData = { address, secret: secret.hex(), count: 20_000 };
   const threads = Array.from({ length: 3 }, () => new Worker(new URL("worker.js", import.meta.url), { workerData }));
-  const made = threads.map((worker) => new Promise<BigInt64Array>((resolve, reject) => worker.once("message", resolve).once("error", reject)));
+  const made = threads.map(
+    (worker) => new Promise<BigInt64Array>((resolve, reject) => worker.once("message", resolve).once("error", reject)),
+  );
   const keeper = await Keeper.open({ leases: connect(address, { space: "demo" }), secret });
   const tasks = Array.from({ length: 100 }, async () => {
     const ids: bigint[] = [];

@@ -14,7 +14,8 @@ const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, "hex"));
 
 /** Blocks of the vectors are bytes in order, the values of Sparx little-endian. */
 const block = (hex: string) => Buffer.from(hex, "hex").readBigUInt64LE();
-const encrypt = (sparx: Sparx, value: bigint) => BigInt.asUintN(64, sparx.encrypt(Number(value >> 32n), Number(value & 0xffff_ffffn)));
+const encrypt = (sparx: Sparx, value: bigint) =>
+  BigInt.asUintN(64, sparx.encrypt(Number(value >> 32n), Number(value & 0xffff_ffffn)));
 const decrypt = (sparx: Sparx, value: bigint) => sparx.decrypt(BigInt.asIntN(64, value));
 
 test("vectors of the cipher", () => {
@@ -64,36 +65,83 @@ test("vectors of the format", () => {
 
 test("text is strict, and every ID has one", () => {
   for (const bad of ["", "g000000000000", "00", "0a", "A", "w", "-1", " 1", "1 ", "1\n", "1=", "10000000000000", "ü"]) {
-    assert.equal(codeOf(() => parse(bad)), "INVALID_ID", bad);
+    assert.equal(
+      codeOf(() => parse(bad)),
+      "INVALID_ID",
+      bad,
+    );
   }
-  assert.equal(codeOf(() => parse(12 as unknown as string)), "INVALID_ID");
-  for (const [value, text] of [[0n, "0"], [31n, "v"], [-1n, "fvvvvvvvvvvvv"], [2n ** 63n - 1n, "7vvvvvvvvvvvv"], [-(2n ** 63n), "8000000000000"]] as const) {
+  assert.equal(
+    codeOf(() => parse(12 as unknown as string)),
+    "INVALID_ID",
+  );
+  for (const [value, text] of [
+    [0n, "0"],
+    [31n, "v"],
+    [-1n, "fvvvvvvvvvvvv"],
+    [2n ** 63n - 1n, "7vvvvvvvvvvvv"],
+    [-(2n ** 63n), "8000000000000"],
+  ] as const) {
     assert.equal(format(value), text);
     assert.equal(parse(text), value);
   }
   for (const value of crypto.getRandomValues(new BigInt64Array(1000))) {
     for (let shift = 0n; shift < 64n; shift += 7n) assert.equal(parse(format(value >> shift)), value >> shift);
   }
-  for (const bad of [2n ** 63n, -(2n ** 63n) - 1n, 1 as unknown as bigint]) assert.equal(codeOf(() => format(bad)), "INVALID_ID");
+  for (const bad of [2n ** 63n, -(2n ** 63n) - 1n, 1 as unknown as bigint])
+    assert.equal(
+      codeOf(() => format(bad)),
+      "INVALID_ID",
+    );
 });
 
 test("compose refuses what does not fit", () => {
   const cipher = new Cipher(secret);
   const good = { time: new Date(EPOCH * 1000), node: 0, sequence: 0 };
-  for (const bad of [{ time: new Date(EPOCH * 1000 - 1) }, { time: new Date(NaN) }, { node: -1 }, { node: 0.5 }, { node: MAX_NODE + 1 }, { sequence: MAX_SEQUENCE + 1 }]) {
-    assert.equal(codeOf(() => cipher.compose({ ...good, ...bad })), "INVALID_ID", JSON.stringify(bad));
+  for (const bad of [
+    { time: new Date(EPOCH * 1000 - 1) },
+    { time: new Date(NaN) },
+    { node: -1 },
+    { node: 0.5 },
+    { node: MAX_NODE + 1 },
+    { sequence: MAX_SEQUENCE + 1 },
+  ]) {
+    assert.equal(
+      codeOf(() => cipher.compose({ ...good, ...bad })),
+      "INVALID_ID",
+      JSON.stringify(bad),
+    );
   }
-  assert.equal(codeOf(() => cipher.compose({ ...good, time: new Date((MAX_SECOND + 1) * 1000) })), "END_OF_LIFE");
+  assert.equal(
+    codeOf(() => cipher.compose({ ...good, time: new Date((MAX_SECOND + 1) * 1000) })),
+    "END_OF_LIFE",
+  );
 });
 
 test("secrets are read and refused", async () => {
   const text = "000102030405060708090a0b0c0d0e0f";
-  for (const same of [text, text.toUpperCase(), "AAECAwQFBgcICQoLDA0ODw==", "AAECAwQFBgcICQoLDA0ODw"]) assert.equal(Secret.parse(same).hex(), text);
+  for (const same of [text, text.toUpperCase(), "AAECAwQFBgcICQoLDA0ODw==", "AAECAwQFBgcICQoLDA0ODw"])
+    assert.equal(Secret.parse(same).hex(), text);
   assert.equal(Secret.parse("__79_Pv6-fj39vX08_Lx8A").hex(), Secret.parse("//79/Pv6+fj39vX08/Lx8A==").hex());
-  for (const bad of ["", "0".repeat(32), text + "00", text + "\n", "AAECAwQFBgcICQoLDA0ODx", "AAECAwQFBgcICQoLDA0ODw=", "_/79/Pv6+fj39vX08/Lx8A"]) {
-    assert.equal(codeOf(() => Secret.parse(bad)), "INVALID_SECRET", bad);
+  for (const bad of [
+    "",
+    "0".repeat(32),
+    text + "00",
+    text + "\n",
+    "AAECAwQFBgcICQoLDA0ODx",
+    "AAECAwQFBgcICQoLDA0ODw=",
+    "_/79/Pv6+fj39vX08/Lx8A",
+  ]) {
+    assert.equal(
+      codeOf(() => Secret.parse(bad)),
+      "INVALID_SECRET",
+      bad,
+    );
   }
-  assert.equal(codeOf(() => Secret.fromBytes(new Uint8Array(15))), "INVALID_SECRET");
+  assert.equal(
+    codeOf(() => Secret.fromBytes(new Uint8Array(15))),
+    "INVALID_SECRET",
+  );
   assert.notEqual(Secret.random().hex(), Secret.random().hex());
   // printf 'randflake key check value' | openssl dgst -sha256 -mac HMAC -macopt hexkey:000102030405060708090a0b0c0d0e0f
   assert.equal(await Secret.parse(text).checkValue(), "ef3df142ae69514e");
@@ -104,8 +152,14 @@ test("nothing shows the secret", async () => {
   const keeper = await Keeper.open({ leases: new Line(new Space(time.second), time), secret, time, logger: silent });
   const generator = new Generator(secret, { firstNode: 0, lastNode: 0, start: EPOCH, end: EPOCH + 1 });
   const all = { secret, keeper, generator, cipher: generator.cipher, status: keeper.status() };
-  const shown = [inspect(all, { showHidden: true, depth: 9 }), String(secret), JSON.stringify([secret, keeper, generator]), inspect(structuredClone({ ...secret }))];
-  for (const bad of [secret.hex().slice(1), secret.hex() + "!"]) shown.push(inspect(messageOf(() => Secret.parse(bad))));
+  const shown = [
+    inspect(all, { showHidden: true, depth: 9 }),
+    String(secret),
+    JSON.stringify([secret, keeper, generator]),
+    inspect(structuredClone({ ...secret })),
+  ];
+  for (const bad of [secret.hex().slice(1), secret.hex() + "!"])
+    shown.push(inspect(messageOf(() => Secret.parse(bad))));
   const { 0: first, 1: second } = bytes(secret.hex());
   for (const text of shown) {
     assert.doesNotMatch(text, /dffd6021|3_1gIb|3\/1gIb/i);

@@ -3,7 +3,8 @@
 import { Cipher, Generator, Secret, format, parse } from "@randflake/client";
 
 const start = Math.floor(Date.now() / 1000);
-const secret = Secret.random(), cipher = new Cipher(secret);
+const secret = Secret.random(),
+  cipher = new Cipher(secret);
 const generator = new Generator(secret, { firstNode: 0, lastNode: 131_071, start, end: start + 3600 });
 const ids = new BigInt64Array(1e6);
 const subjects: Record<string, () => void> = {

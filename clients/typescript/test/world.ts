@@ -61,7 +61,7 @@ export class VirtualTime implements Time {
     let settled = false;
     const done = () => (settled = true);
     promise.then(done, done);
-    for (await settle(); !settled; ) await this.pass(0.1);
+    for (await settle(); !settled;) await this.pass(0.1);
     return promise;
   }
 }
@@ -112,8 +112,16 @@ export class Space {
     const old = this.records[at];
     const start = Math.max(now, (old?.highWater ?? 0) + 1, this.floor);
     const firstNode = at * rangeSize;
-    const record = { firstNode, lastNode: firstNode + nodes - 1, owner, change: owner, version: (old?.version ?? 0) + 1, start,
-      highWater: start + ttl - 1, changed: now };
+    const record = {
+      firstNode,
+      lastNode: firstNode + nodes - 1,
+      owner,
+      change: owner,
+      version: (old?.version ?? 0) + 1,
+      start,
+      highWater: start + ttl - 1,
+      changed: now,
+    };
     this.tokens.set(owner, record);
     return { ...(this.records[at] = record) };
   }
@@ -121,7 +129,13 @@ export class Space {
   renew(held: LeaseRecord, ttl: number, token: string): LeaseRecord {
     const now = this.#now();
     const { version, highWater, ...rest } = this.#current(held, true);
-    return this.#put({ ...rest, version: version + 1, change: token, changed: now, highWater: Math.max(highWater, now + ttl - 1) });
+    return this.#put({
+      ...rest,
+      version: version + 1,
+      change: token,
+      changed: now,
+      highWater: Math.max(highWater, now + ttl - 1),
+    });
   }
 
   lookup(held: LeaseRecord): LeaseRecord {
