@@ -21,8 +21,8 @@ type taker struct {
 	late     uint64  // such numbers
 }
 
-// A span is a run of positions that a block has, up to end. In another epoch these may be other numbers, when the counter was made
-// anew.
+// A span is a run of positions that a block has, up to end. In another epoch these may be other numbers, when the counter
+// was made anew.
 type span struct {
 	first, end uint64
 	epoch      string
@@ -116,7 +116,7 @@ func (t *taker) tookAlready(v *store.View, r *record) bool {
 	switch {
 	case t.open == nil || same && r != nil && r.Version < t.open.Version:
 		return false
-	case same && r != nil && r.Version == t.open.Version && r.Token == t.open.Token && r.Block > 0: // or else a return came true in its place
+	case same && r != nil && r.Version == t.open.Version && r.Token == t.open.Token && r.Block > 0: // no return in its place
 		return true
 	case !same || r == nil || r.Version > t.open.Version:
 		t.unsure += t.most
