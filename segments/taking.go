@@ -132,7 +132,7 @@ func (t *taker) tookAlready(v *store.View, r *record) bool {
 	switch {
 	case t.open == nil || same && r != nil && r.Version < t.open.Version:
 		return false
-	case same && r != nil && r.Version == t.open.Version && r.Token == t.open.Token && r.Block > 0: // or else a return came true in its place
+	case same && r != nil && r.Version == t.open.Version && r.Token == t.open.Token && r.Block > 0: // no return in its place
 		return true
 	case !same || r == nil || r.Version > t.open.Version:
 		t.unsure += t.open.Block

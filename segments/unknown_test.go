@@ -13,8 +13,8 @@ import (
 	"github.com/randflake/randflake/store/storetest"
 )
 
-// TestUnknownReturn: when it turns out that a return of unknown outcome took effect, in place of a take that did not, there is no
-// block, and no number is made up.
+// TestUnknownReturn: when it turns out that a return of unknown outcome took effect, in place of a take that did not,
+// there is no block, and no number is made up.
 func TestUnknownReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lose, made atomic.Bool // whether calls have no reply, and whether they are made
@@ -59,8 +59,8 @@ func TestUnknownReturn(t *testing.T) {
 	})
 }
 
-// TestUnsure: where two takes in a row have unknown outcomes, and others take numbers before it is known, it is the larger one that
-// may have taken some.
+// TestUnsure: where two takes in a row have unknown outcomes, and others take numbers before it is known, it is the larger
+// one that may have taken some.
 func TestUnsure(t *testing.T) {
 	made := []bool{} // what becomes of the next calls, which have no reply
 	memory := storetest.NewMemory()
@@ -98,7 +98,8 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
-// TestReturnToAnother: a handle on a counter that was lost, and made anew with another start, gives nothing back to that one.
+// TestReturnToAnother: a handle on a counter that was lost, and made anew with another start, gives nothing back to that
+// one.
 func TestReturnToAnother(t *testing.T) {
 	memory := storetest.NewMemory()
 	newSpace(t, memory.Connect(), store.WithSpace("another"))

@@ -59,7 +59,8 @@ const (
 	words    = 14
 )
 
-// returnAnyway lets numbers be given back that are not a counter's newest: it lowers the position of the record as it is by so many.
+// returnAnyway lets numbers be given back that are not a counter's newest: it lowers the position of the record as it is
+// by so many.
 func returnAnyway(ctx context.Context, c storetest.Call, engine store.Engine) (store.Answer, error) {
 	if !c.Swap || len(c.Put) != 1 || len(c.Expect) != 2 || c.Expect[1].Name != c.Put[0].Name {
 		return c.On(ctx, engine)

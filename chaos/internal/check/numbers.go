@@ -104,8 +104,8 @@ func last(e journal.Event) int64 { return e.Runs[len(e.Runs)-1][1] }
 //
 //   - No number was issued twice, and each is one of the counter's, before the first that nobody has.
 //   - Numbers of one handle grow from call to call; those of all strict handles on a counter do, whatever the process.
-//   - The books of handles that were closed, the record of the counter and the journals balance: what is
-//     missing was lost by handles that say so, or by processes that were killed, and not more by one of those than it may.
+//   - The books of handles that were closed, the record of the counter and the journals balance: what is missing was
+//     lost by handles that say so, or by processes that were killed, and not more by one of those than it may.
 //
 // Where the space lost data its record can't balance.
 func CheckNumbers(dir string, counters []Counter, dataLost bool) (Numbers, error) {
@@ -158,8 +158,8 @@ func (n *Numbers) checkHandle(h *handle, c Counter) {
 	n.Issued += issued
 }
 
-// checkRuns checks that no two runs share a number, and that each is one of the counter's. It returns the longest run that was not issued,
-// and how many numbers were.
+// checkRuns checks that no two runs share a number, and that each is one of the counter's. It returns the longest run that
+// was not issued, and how many numbers were.
 func (n *Numbers) checkRuns(all []*handle, c Counter, dataLost bool) (longest, issued uint64) {
 	var runs [][2]int64
 	for _, h := range all {
@@ -211,8 +211,9 @@ func (n *Numbers) balance(all []*handle, c Counter, issued uint64) {
 	}
 }
 
-// linearize looks for an order of the calls of strict handles, each between its start and end, in which numbers grow. As all
-// are different there is one such order at most, so the state is how many calls of it were made.
+// linearize looks for an order of the calls of strict handles, each between its start and end, in which numbers grow. As
+// all are different there is one such order at most, so the state is how many calls of it were made. (With the last number
+// for the state the search would try a larger number before a smaller one, and again, without end.)
 func (n *Numbers) linearize(all []*handle, c Counter) {
 	var calls []journal.Event
 	for _, h := range all {

@@ -143,7 +143,7 @@ func countKill(w *world.World) {
 func countStorm(w *world.World) {
 	w.Worker.GiveBack = time.Second / 2
 	w.Counting(orders, orders, orders, tickets)
-	w.Worker.Pause *= 5
+	w.Worker.Pause = 50 * time.Millisecond
 	for range w.Rounds(1) {
 		workers := w.Start(4)
 		w.Linger(2 * time.Second)
@@ -239,7 +239,8 @@ type word func(name string, to int64) error
 
 func advance(w *world.World) word {
 	return func(name string, to int64) error {
-		_, err := w.Counters().Advance(w.Context(), name, max(to, w.Info(name).Next)) // it may know of numbers that nobody has noted
+		next := w.Info(name).Next // it may know of numbers that nobody has noted
+		_, err := w.Counters().Advance(w.Context(), name, max(to, next))
 		return err
 	}
 }
@@ -284,8 +285,8 @@ func countWipe(w *world.World) {
 	})
 }
 
-// remember waits until counters without a rate are refused, and has the operator say where they go on. Those with a rate
-// go on by themselves.
+// remember waits until counters without a rate are refused, and has the operator say where they go on. Those with a
+// rate go on by themselves.
 func remember(w *world.World, plain, rated []*world.Process, say word) {
 	w.Refuse(plain, page.Forgotten)
 	w.GoOn(rated...)

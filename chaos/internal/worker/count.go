@@ -164,7 +164,8 @@ func (t *tap) once(ctx context.Context, taking taking, dst []int64) error {
 		return err
 	}
 	t.page.Made.Add(uint64(n))
-	if err != nil && err != segments.ErrPending && ctx.Err() == nil { // by itself that says that callers are faster than the space
+	// By itself ErrPending says that callers are faster than the space.
+	if err != nil && err != segments.ErrPending && ctx.Err() == nil {
 		t.refused(err)
 	}
 	return nil

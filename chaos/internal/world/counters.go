@@ -14,7 +14,7 @@ import (
 // Counting has the next workers take numbers by a handle for each of counters, and hold no leases.
 func (w *World) Counting(counters ...worker.Counter) {
 	w.Worker.Counters, w.Worker.Keepers = counters, len(counters)
-	w.Worker.Pause = 10 * time.Millisecond
+	w.Worker.Pause = 20 * time.Millisecond
 }
 
 // noteCounters notes what counters a worker has handles on.
