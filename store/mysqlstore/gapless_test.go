@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/randflake/randflake/internal/testing/gaplesstest"
 	"github.com/randflake/randflake/segments/gapless"
 	"github.com/randflake/randflake/store/storetest/servers"
@@ -25,13 +27,18 @@ func openDB(server *servers.MySQL, addr string) (*sql.DB, error) {
 
 func TestGapless(t *testing.T) {
 	t.Parallel()
+	must(t, mysql.SetLogger(new(mysql.NopLogger))) // of connections that are cut
 	server := ownServer(t)
 	gaplesstest.Run(t, gaplesstest.Database{
 		Schema: gapless.MySQLSchema,
 		In:     gapless.MySQL,
 		Open:   func(addr string) (*sql.DB, error) { return openDB(server, addr) },
-		Commit: "COMMIT",
-		Server: server,
+		Commit: "\x03COMMIT", // and not that of "READ COMMITTED"
+		Addr:   server.Addr(),
+		// MariaDB 10.11.19 with io_uring, killed and started at once, lost commits or found pages corrupt in four of some 900
+		// crashes, also with plain SQL. That is not this test's business.
+		End:   server.Stop,
+		Start: server.Start,
 	})
 	db, err := openDB(server, server.Addr())
 	must(t, err)

@@ -24,8 +24,10 @@ func TestGapless(t *testing.T) {
 		Schema: gapless.PostgresSchema,
 		In:     gapless.Postgres,
 		Open:   func(addr string) (*sql.DB, error) { return sql.Open("pgx", through(t, addr, server.URL())) },
-		Commit: "commit",
-		Server: server,
+		Commit: "commit\x00", // and not that of "begin isolation level read committed"
+		Addr:   server.Addr(),
+		End:    server.Kill,
+		Start:  server.Start,
 	})
 }
 

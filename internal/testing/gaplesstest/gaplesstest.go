@@ -13,22 +13,20 @@ import (
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 
-// A Database is one of the test's own, on a server that it may kill.
+// A Database is one of the test's own, on a server that it may end.
 type Database struct {
 	Schema string
 	In     func(*sql.Tx) gapless.Tx
 	Open   func(addr string) (*sql.DB, error) // by way of another address
 	Commit string                             // what the driver sends
-	Server interface {
-		Addr() string
-		Kill() error
-		Start() error
-	}
+	Addr   string                             // of the server
+	End    func() error                       // ends it
+	Start  func() error                       // starts it again
 }
 
 // Run runs all tests.
 func Run(t *testing.T, d Database) {
-	proxy, err := servers.StartProxy(d.Server.Addr())
+	proxy, err := servers.StartProxy(d.Addr)
 	must(t, err)
 	defer proxy.Close()
 	db, err := d.Open(proxy.Addr())

@@ -101,7 +101,7 @@ func check(numbers []int64) error {
 	return nil
 }
 
-// faults: connections break and the server crashes while numbers are taken, and a reply to a commit is lost.
+// faults: connections break and the server ends while numbers are taken, and a reply to a commit is lost.
 func (d Database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 	r := round{db: db, name: "invoices/2026"}
 	r.take = func(ctx context.Context, tx *sql.Tx, n int) (int64, error) { return d.In(tx).NextN(ctx, r.name, n) }
@@ -110,7 +110,7 @@ func (d Database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 		case 40, 80, 120:
 			proxy.Cut()
 		case 160:
-			if err := cmp.Or(d.Server.Kill(), d.Server.Start()); err != nil {
+			if err := cmp.Or(d.End(), d.Start()); err != nil {
 				t.Error(err)
 			}
 		case 200:
