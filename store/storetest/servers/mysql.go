@@ -143,7 +143,10 @@ func (m *MySQL) start(more ...string) error {
 	// The path of a socket must be short, and may be relative to the data.
 	args := append([]string{"--no-defaults", "--datadir=" + m.Data(), "--port=" + strconv.Itoa(m.port), "--server-id=" + strconv.Itoa(m.port),
 		"--bind-address=127.0.0.1", "--socket=mariadb.sock", "--pid-file=mariadb.pid", "--skip-name-resolve",
-		"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M"}, more...)
+		"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M",
+		// Writes of io_uring may go on after a SIGKILL, into files that the next server has opened: some four of 900 such starts
+		// found tables that did not agree, and none of 580 without.
+		"--innodb-use-native-aio=0"}, more...)
 	cmd := exec.Command(binary, append(args, m.args...)...)
 	// A server that starts removes files of its kind from the directory of temporary files, also those of another server.
 	cmd.Env = []string{"TMPDIR=" + m.dir}
