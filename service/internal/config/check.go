@@ -263,6 +263,7 @@ func (k *checker) listen(c *Config) {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
 		k.wrong(path{"listen"}, "%q: want an address and a port, such as localhost:8080 or :8443", c.Listen)
+		return
 	}
 	if c.TLS != nil && (c.TLS.Certificate == "" || c.TLS.Key == "") {
 		k.wrong(path{"tls"}, "want certificate and key, the names of files")
