@@ -58,7 +58,7 @@ func serve(args []string, problems io.Writer) error {
 	if *dev {
 		read = func() (*config.Config, error) { return demo(*dir, *listen) }
 	}
-	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems}
+	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, patience: drainTime}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	reload := make(chan os.Signal, 1)
@@ -96,6 +96,7 @@ type daemon struct {
 	read     func() (*config.Config, error)
 	logger   *slog.Logger
 	problems io.Writer
+	patience time.Duration // with calls that are under way at the end
 
 	config   *config.Config // in force
 	lines    auditFile
@@ -208,9 +209,10 @@ func (d *daemon) reload() error {
 // shutdown has calls end, gives everything back, and returns within ten seconds.
 func (d *daemon) shutdown() error {
 	d.server.Drain()
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	ctx, cancel := context.WithTimeout(context.Background(), d.patience)
 	defer cancel()
 	if err := d.http.Shutdown(ctx); err != nil {
+		d.logger.Warn("connections that did not end in time were cut off")
 		d.http.Close()
 	}
 	return d.close()

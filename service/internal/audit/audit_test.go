@@ -59,7 +59,7 @@ func TestWho(t *testing.T) {
 	if _, _, err := Who(strings.NewReader(lines.String()+"cut of"), "orders", 0, aFrom); err == nil {
 		t.Error("a damaged line was passed over")
 	}
-	if _, _, err := Who(strings.NewReader(`{"msg":"listening"}`+"\n"+lines.String()), "orders", 0, aFrom); err != nil {
+	if _, _, err := Who(strings.NewReader(`{"msg":"lease acquired","start":"now"}`+"\n"+lines.String()), "orders", 0, aFrom); err != nil {
 		t.Errorf("a line of something else: %v", err)
 	}
 }

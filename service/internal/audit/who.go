@@ -38,7 +38,17 @@ func Who(lines io.Reader, space string, node uint32, second int64) (maker Maker,
 	scanner := bufio.NewScanner(lines)
 	for n := 1; scanner.Scan(); n++ {
 		var l line
-		if err := json.Unmarshal(scanner.Bytes(), &l); err != nil {
+		var kind struct {
+			What string `json:"msg"`
+		}
+		err := json.Unmarshal(scanner.Bytes(), &kind)
+		if err == nil && kind.What != Grant && kind.What != Release {
+			continue
+		}
+		if err == nil {
+			err = json.Unmarshal(scanner.Bytes(), &l)
+		}
+		if err != nil {
 			return Maker{}, false, fmt.Errorf("audit: line %d: %w: want lines as randflaked writes them, and nothing else", n, err)
 		}
 		switch {
