@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -71,7 +73,7 @@ const Anyone = "anyone"
 // verified. It fails with an error that wraps ErrUnknown.
 func (p *Policy) Identify(r *http.Request) (Principal, error) {
 	if !p.guarded {
-		return Principal{Name: Anyone}, nil
+		return anyone(r)
 	}
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, token, _ := strings.Cut(header, " ")
@@ -94,6 +96,16 @@ func (p *Policy) Identify(r *http.Request) (Principal, error) {
 		}
 	}
 	return Principal{}, fmt.Errorf("%w: no principal has a name of this certificate: %q", ErrUnknown, names)
+}
+
+// anyone lets those in who know that they talk to this machine. A page of another site that has made its own name stand
+// for this machine does not.
+func anyone(r *http.Request) (Principal, error) {
+	host := (&url.URL{Host: r.Host}).Hostname()
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return Principal{}, fmt.Errorf("%w: without principals calls are for localhost, not %.100q", ErrUnknown, host)
+	}
+	return Principal{Name: Anyone}, nil
 }
 
 // bearer returns whose token it is. Nothing of the token is in the error.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -32,8 +33,9 @@ type Log struct{ lines *slog.Logger }
 // New returns a log that writes to w, which takes each line in one call.
 func New(w io.Writer) *Log { return &Log{slog.New(slog.NewJSONHandler(w, nil))} }
 
-// Write writes a line on what a principal did in a space.
+// Write writes a line on what a principal did in a space, which may be a long name of none.
 func (l *Log) Write(what, principal, space string, more ...any) {
+	space = fmt.Sprintf("%.100s", space)
 	l.lines.Info(what, append([]any{"principal", principal, "space", space}, more...)...)
 }
 

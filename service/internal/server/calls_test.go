@@ -275,6 +275,13 @@ func TestGetMakesNothing(t *testing.T) {
 	if a := w.send(http.MethodPost, "/v1/spaces/mint/ids", "", elsewhere); a.status != http.StatusForbidden {
 		t.Errorf("POST by a page of another site: %d %s", a.status, a.text)
 	}
+	rebound := func(r *http.Request) { r.Host = "evil.example:8080" }
+	if a := w.send(http.MethodPost, "/v1/spaces/mint/ids", "", rebound); a.status != http.StatusUnauthorized {
+		t.Errorf("POST to this machine by another name: %d %s", a.status, a.text)
+	}
+	if a := w.call("IDService/Mint", `{"space":"`+strings.Repeat("x", 60000)+`"}`, rebound); a.status != http.StatusUnauthorized || len(w.written.String()) > 5000 {
+		t.Errorf("a long name: %d, and %d bytes written", a.status, len(w.written.String()))
+	}
 }
 
 // TestStoreFails: clients learn that the store failed, and the log why.
@@ -288,6 +295,27 @@ func TestStoreFails(t *testing.T) {
 	w.broken.Store(false)
 	if a := w.acquire("none", ""); a.status != http.StatusOK {
 		t.Errorf("the store works again: %s", a.text)
+	}
+}
+
+// TestStoreComesLate: a service starts while its stores are away, says so, and serves once they are there.
+func TestStoreComesLate(t *testing.T) {
+	w := newWorld(t, spaces)
+	w.broken.Store(true)
+	next := *w.setup.Load().config
+	next.Spaces = append(slices.Clone(next.Spaces), config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
+	if err := w.Configure(&next); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.send(http.MethodPost, "/v1/spaces/late/ids", ""); a.body.Code != "unavailable" || w.Ready() == nil {
+		t.Errorf("without its store: %s, ready %v", a.text, w.Ready())
+	}
+	w.broken.Store(false)
+	for w.Ready() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	if a := w.send(http.MethodPost, "/v1/spaces/late/ids", ""); a.status != http.StatusOK {
+		t.Errorf("with its store: %s", a.text)
 	}
 }
 

@@ -141,6 +141,7 @@ type answer struct {
 func (w *world) send(method, path, body string, change ...func(*http.Request)) answer {
 	w.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Host = "localhost:8080"
 	r.Header.Set("Content-Type", "application/json")
 	for _, c := range change {
 		c(r)
