@@ -144,14 +144,14 @@ func (k *checker) space(p path, s Space) {
 	case (layout != nil || s.Kind == "ulid") && (s.Secret != "" || s.SecretFile != "" || s.Check != ""):
 		k.wrong(p.of("secret"), "%s IDs have no secret: leave secret, secretFile and check out", s.Kind)
 	case keeps && s.SecretFile == "":
-		k.wrong(p.of("secretFile"), "there is none, and the mode is %s: randflake secret new makes one", s.Secret)
+		k.wrong(p.of("secretFile"), "there is none, and the mode is %s: randflake secret -o FILE makes one", s.Secret)
 	case !keeps && s.SecretFile != "":
 		k.wrong(p.of("secretFile"), "the service has no use for a secret in mode none: leave it out, or set secret to mint")
 	case keeps && s.Check != "":
 		k.wrong(p.of("check"), "the secret says it: leave it out")
 	}
 	if b, err := hex.DecodeString(s.Check); err != nil || len(b) != 0 && len(b) != 8 {
-		k.wrong(p.of("check"), "want 16 hexadecimal digits: randflake secret check shows them")
+		k.wrong(p.of("check"), "want 16 hexadecimal digits, those of the secret's CheckValue")
 	}
 	if s.Nodes < 0 || s.Nodes > randflake.MaxNode+1 {
 		k.wrong(p.of("nodes"), "%d: want 1 to %d", s.Nodes, randflake.MaxNode+1)
