@@ -96,16 +96,15 @@ func losing(procedure string, lost *atomic.Int64) func(http.Handler) http.Handle
 	}
 }
 
-// TestLostAnswers: a thousand acquisitions and renewals whose first answer is lost make a thousand leases, each renewed
-// once. The other replica gives the second answer.
+// TestLostAnswers: a thousand acquisitions whose first answer is lost make a thousand leases, and a renewal whose first
+// answer is lost is made once. The other replica gives the second answer.
 func TestLostAnswers(t *testing.T) {
-	for _, procedure := range []string{"/Acquire", "/Renew"} {
+	for procedure, wanted := range map[string]int{"/Acquire": 1000, "/Renew": 100} {
 		t.Run(procedure[1:], func(t *testing.T) {
 			var lost atomic.Int64
 			data := newData(t, store.DefaultLimits(), time.Now)
 			unsafe, safe := start(t, data, time.Now, losing(procedure, &lost)).URL, start(t, data, time.Now, asIs).URL
 			var history leasetest.History
-			const wanted = 1000
 			for range wanted {
 				leases := open(t, time.Now, unsafe, safe) // begins with the one that loses answers
 				r, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute})
@@ -122,7 +121,7 @@ func TestLostAnswers(t *testing.T) {
 				history.Granted(r)
 			}
 			all, err := open(t, time.Now, safe).List(t.Context())
-			if err != nil || len(all) != wanted || history.Len() != wanted || lost.Load() != wanted || history.Check() != nil {
+			if err != nil || len(all) != wanted || history.Len() != wanted || lost.Load() != int64(wanted) || history.Check() != nil {
 				t.Errorf("%d ranges, %d leases, %d answers lost, %v, error %v, want %d each", len(all), history.Len(), lost.Load(), history.Check(), err, wanted)
 			}
 		})
