@@ -81,7 +81,7 @@ func (s *Counters) allocate(ctx context.Context, v *store.View, name string, n u
 		return fail(err)
 	}
 	if before := readReceipt(old); before.Token == token.String() && before.Epoch == epoch(v.Meta) {
-		if before.Name != name || before.Spent {
+		if before.Name != name {
 			return fail(fmt.Errorf("%w: %s: it has served already: make another by NewToken", ErrInvalidToken, token))
 		}
 		// Put as it is, so that it is durable.
@@ -99,7 +99,7 @@ func (s *Counters) allocate(ctx context.Context, v *store.View, name string, n u
 	if err != nil {
 		return fail(err)
 	}
-	made := receipt{token.String(), name, next.number(next.Position - next.Block), next.Stride, next.Block, next.Version, next.Epoch, false}
+	made := receipt{token.String(), name, next.number(next.Position - next.Block), next.Stride, next.Block, next.Version, next.Epoch}
 	done, _, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{item}, Put: []store.Item{next.item(name), made.item(token, v.Now)}})
 	return made.block(token), done, err
 }
@@ -131,7 +131,8 @@ func (s *Counters) ReturnBlock(ctx context.Context, name string, block Block, un
 		if err := next.giveBack(r.Position, unused); err != nil {
 			return false, err
 		}
-		spent := receipt{Token: block.Token.String(), Epoch: r.Epoch, Spent: true}.item(block.Token, v.Now)
+		// Its token gets nothing any more, as others may get what went back.
+		spent := receipt{Token: block.Token.String(), Epoch: r.Epoch}.item(block.Token, v.Now)
 		done, _, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{item}, Put: []store.Item{next.item(name), spent}})
 		if err != nil || done {
 			return done, err
@@ -160,13 +161,12 @@ func (t Token) check(v *store.View) error {
 // now and then.
 type receipt struct {
 	Token   string `json:"token"`
-	Name    string `json:"name"`
+	Name    string `json:"name"` // empty once a part of the block went back
 	First   int64  `json:"first"`
 	Stride  int64  `json:"stride"`
 	Count   uint64 `json:"count"`
 	Version uint64 `json:"version"`
 	Epoch   string `json:"epoch"`
-	Spent   bool   `json:"spent,omitempty"` // a part of the block went back
 }
 
 // receiptName puts a token in one of 256 places.

@@ -88,6 +88,12 @@ func TestReturnBlock(t *testing.T) {
 	}
 	allocate(1)
 	give(b, 1, false)
+	c := allocate(5)
+	give(c, 5, true)
+	if d := allocate(5); d.First != c.First {
+		t.Errorf("block %+v, want the numbers of %+v, which went back", d, c)
+	}
+	give(c, 5, false) // only its version tells it from the block that is there now
 	if _, err := counters.ReturnBlock(ctx, "orders", b, 5); !errors.Is(err, segments.ErrInvalidOption) {
 		t.Errorf("more than the block has: error %v, want ErrInvalidOption", err)
 	}
