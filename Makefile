@@ -18,13 +18,13 @@ EMULATED  = emulated-arm emulated-arm64 emulated-riscv64 emulated-s390x
 PORTABLE  = . ./compat ./store ./store/filestore ./lease ./segments ./numbers/ff1 ./mask ./ulid
 # Modules of their own, with the dependencies that the root does without.
 MODULES   = store/etcdstore store/etcdstore/etcdtest store/redisstore store/pgstore store/mysqlstore lease/leaseprom \
-            ulid/s3test cmd/randflake examples/databases examples/orders chaos bench release
+            ulid/s3test cmd/randflake service examples/databases examples/orders chaos bench release
 EVERYTHING = ./... $(MODULES:%=./%/...)
 # Those that no test runs on, and linux/arm64 for its assembly.
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
 .PHONY: all test quick race purego previous i386 cpus $(CPUS) emulated $(EMULATED) modules $(MODULES:%=test-in-%) \
-        chaos chaos-short release soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate tools servers statistics
+        chaos chaos-short release soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate protocol tools servers statistics
 
 all: test lint
 
@@ -143,7 +143,7 @@ staticcheck:
 tidy:
 	@set -e; for module in . $(MODULES); do \
 		echo "go mod tidy in $$module"; \
-		case $$module in cmd/*) internal/tools/tidy.sh $$module;; *) (cd $$module && $(GO) mod tidy -diff);; esac; \
+		case $$module in cmd/*|service) internal/tools/tidy.sh $$module;; *) (cd $$module && $(GO) mod tidy -diff);; esac; \
 	done
 
 # Checks that no branch and no address in the cipher's machine code depends on key or data, and that the opcodes that
@@ -157,6 +157,13 @@ release:
 
 generate: tools
 	$(GO) generate ./...
+
+# The protocol of service: its code and its OpenAPI document, its style, and that nothing is taken back that main has. It
+# is no part of lint, as to build buf from empty caches takes five minutes of a processor.
+BUF = GOWORK=off $(GO) run github.com/bufbuild/buf/cmd/buf@v1.75.0
+protocol:
+	cd service/api && $(BUF) generate && $(BUF) lint
+	cd service/api && $(BUF) breaking --against "$$(git rev-parse --path-format=absolute --git-common-dir)#branch=main,subdir=service/api"
 
 # Every backend against the oracle on SOAK pairs of key and block, and eight goroutines that make an
 # eighth of SOAK sortable IDs each under every policy; 10^8 take some minutes.

@@ -18,7 +18,7 @@ import (
 const rootPath = "github.com/randflake/randflake"
 
 // unreleased are the modules that nobody installs: evidence, examples, and what makes releases.
-var unreleased = []string{"bench", "chaos", "examples/databases", "examples/orders", "release", "ulid/s3test"}
+var unreleased = []string{"bench", "chaos", "examples/databases", "examples/orders", "release", "service/tools", "ulid/s3test"}
 
 // A module is one of the checkout.
 type module struct {
@@ -31,7 +31,7 @@ func (m module) path() string { return path.Join(rootPath, m.dir) }
 func (m module) released() bool { return !slices.Contains(unreleased, m.dir) }
 
 // program reports whether m is there to be installed by go install, which takes no module with a replace directive.
-func (m module) program() bool { return strings.HasPrefix(m.dir, "cmd/") }
+func (m module) program() bool { return strings.HasPrefix(m.dir, "cmd/") || m.dir == "service" }
 
 // tag returns the name under which the go command looks for a version of m.
 func (m module) tag(version string) string { return path.Join(m.dir, version) }

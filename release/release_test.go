@@ -228,11 +228,15 @@ func isModule(dir string) bool {
 func (p played) install(t *testing.T, m module, version string) {
 	t.Helper()
 	work := t.TempDir()
-	if _, err := p.gocmd(work, "install", m.path()+"@"+version); err != nil {
+	command := m.path()
+	if m.dir == "service" {
+		command += "/cmd/randflaked"
+	}
+	if _, err := p.gocmd(work, "install", command+"@"+version); err != nil {
 		t.Error(err)
 		return
 	}
-	if _, err := os.Stat(filepath.Join(work, "bin", filepath.Base(m.path()))); err != nil {
+	if _, err := os.Stat(filepath.Join(work, "bin", filepath.Base(command))); err != nil {
 		t.Error(err)
 	}
 }

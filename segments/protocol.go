@@ -68,7 +68,7 @@ func (s *Counters) update(ctx context.Context, name string, seen *record, decide
 			v = nil
 		}
 	}
-	return nil, fmt.Errorf("segments: %s in %s changed each time that it was looked at: does the engine keep its word?", name, s.space)
+	return nil, s.contended(name)
 }
 
 // read reads a record. It sees to it that a loss of data counts as one when what was seen of the record shows it.

@@ -1,0 +1,147 @@
+// Package client leases nodes from randflaked: what it makes is a lease.Store, for lease.Keep and whatever else takes
+// one.
+//
+//	leases, err := client.New("orders", []string{"https://ids-1.example:8443", "https://ids-2.example:8443"}, client.WithToken(token))
+//	keeper, err := lease.Keep(ctx, leases, secret)
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+)
+
+// Leases are those of one space of a service. They are safe for concurrent use.
+type Leases struct {
+	space    string
+	replicas []replica
+	current  atomic.Uint32 // the replica that answered last
+	settings settings
+}
+
+// A replica is one address of the service. All replicas have the same spaces, on the same stores.
+type replica struct {
+	randflakev1connect.LeaseServiceClient
+	randflakev1connect.AdminServiceClient
+}
+
+// An Option changes how New makes a client.
+type Option func(*settings)
+
+type settings struct {
+	http  *http.Client
+	token func() (string, error)
+	now   func() time.Time
+}
+
+// WithHTTPClient has calls made by c instead of http.DefaultClient, as for a client certificate.
+func WithHTTPClient(c *http.Client) Option { return func(s *settings) { s.http = c } }
+
+// WithToken has calls carry a bearer token.
+func WithToken(token string) Option {
+	return WithTokenFrom(func() (string, error) { return token, nil })
+}
+
+// WithTokenFrom has calls carry the bearer token that from returns for each, as for one in a file that is replaced now
+// and then. It must be safe for concurrent use.
+func WithTokenFrom(from func() (string, error)) Option { return func(s *settings) { s.token = from } }
+
+// WithClock has tokens made by the time of now instead of the system clock, for tests and simulations.
+func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
+
+// New returns the leases of a space. Addresses are URLs such as https://ids.example:8443. When one does not answer, calls
+// go to the next one.
+func New(space string, addresses []string, options ...Option) (*Leases, error) {
+	l := &Leases{space: space, settings: settings{http: http.DefaultClient, now: time.Now}}
+	for _, option := range options {
+		option(&l.settings)
+	}
+	if len(addresses) == 0 {
+		return nil, errors.New("client: no address: want one URL at least, such as https://ids.example:8443")
+	}
+	interceptors := connect.WithInterceptors(connect.UnaryInterceptorFunc(l.authorize))
+	for i, address := range addresses {
+		u, err := url.Parse(address)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+			return nil, fmt.Errorf("client: address %d: want a URL such as https://ids.example:8443, with neither user nor password", i)
+		}
+		base := strings.TrimSuffix(address, "/")
+		l.replicas = append(l.replicas, replica{
+			randflakev1connect.NewLeaseServiceClient(l.settings.http, base, interceptors),
+			randflakev1connect.NewAdminServiceClient(l.settings.http, base, interceptors),
+		})
+	}
+	return l, nil
+}
+
+// authorize adds the bearer token.
+func (l *Leases) authorize(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		if l.settings.token != nil {
+			token, err := l.settings.token()
+			if err != nil {
+				return nil, connect.NewError(connect.CodeUnauthenticated, fmt.Errorf("client: token: %w", err))
+			}
+			request.Header().Set("Authorization", "Bearer "+token)
+		}
+		return next(ctx, request)
+	}
+}
+
+// patience is how long each replica is waited for, where the context does not say.
+const patience = 10 * time.Second
+
+// call asks one replica after the other, until one answers. Where asking again may do harm it goes on only when it is
+// certain that nothing was sent.
+func call[Q, A any](ctx context.Context, l *Leases, again bool, do func(replica, context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
+	first := l.current.Load()
+	var failed error
+	for i := range l.replicas {
+		at := (int(first) + i) % len(l.replicas)
+		attempt, cancel := context.WithTimeout(ctx, share(ctx, len(l.replicas)-i))
+		answer, err := do(l.replicas[at], attempt, connect.NewRequest(message))
+		cancel()
+		if err == nil {
+			l.current.Store(uint32(at))
+			return answer.Msg, nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, fmt.Errorf("client: %w: %w", cause, err)
+		}
+		failed = err
+		if !elsewhere(err) || !again && !unsent(err) {
+			break
+		}
+	}
+	return nil, failed
+}
+
+// share returns how long the next of n replicas is waited for.
+func share(ctx context.Context, n int) time.Duration {
+	if end, ok := ctx.Deadline(); ok {
+		return min(time.Until(end)/time.Duration(n), patience)
+	}
+	return patience
+}
+
+// elsewhere reports whether another replica may do better.
+func elsewhere(err error) bool {
+	code := connect.CodeOf(err)
+	return code == connect.CodeUnavailable || code == connect.CodeDeadlineExceeded || code == connect.CodeInternal || code == connect.CodeUnknown
+}
+
+// unsent reports whether a request can't have reached a replica.
+func unsent(err error) bool {
+	var failed *net.OpError
+	return errors.As(err, &failed) && failed.Op == "dial"
+}

@@ -1,0 +1,163 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/internal/wire"
+	"github.com/randflake/randflake/store"
+)
+
+var _ lease.Store = (*Leases)(nil)
+
+// Acquire implements lease.Store.
+func (l *Leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
+	ttl, err := seconds(req.TTL)
+	if err != nil {
+		return lease.Record{}, err
+	}
+	until, err := untilSecond(req.Until)
+	if err != nil {
+		return lease.Record{}, err
+	}
+	if req.Nodes < 1 || req.Nodes > randflake.MaxNode+1 {
+		return lease.Record{}, fmt.Errorf("%w: %d nodes: want 1 to %d", lease.ErrInvalidRequest, req.Nodes, randflake.MaxNode+1)
+	}
+	if req.Owner == (lease.Token{}) {
+		req.Owner = lease.NewToken(l.settings.now())
+	}
+	message := &api.AcquireRequest{Space: l.space, Nodes: uint32(req.Nodes), Below: req.Below, TtlSeconds: ttl, Until: until, Owner: req.Owner.String()}
+	if req.Check != (store.CheckValue{}) {
+		message.Check = req.Check.String()
+	}
+	answer, err := call(ctx, l, true, replica.Acquire, message)
+	if err != nil {
+		return lease.Record{}, failed("acquire", err)
+	}
+	return wire.Record(answer.Lease)
+}
+
+// Renew implements lease.Store. The service knows a renewal again by its token, so it may be asked for twice.
+func (l *Leases) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
+	ttl, err := seconds(renewal.TTL)
+	if err != nil {
+		return lease.Record{}, err
+	}
+	until, err := untilSecond(renewal.Until)
+	if err != nil {
+		return lease.Record{}, err
+	}
+	message := &api.RenewRequest{Space: l.space, Held: wire.Lease(held), TtlSeconds: ttl, Until: until, Token: renewal.Token.String()}
+	answer, err := call(ctx, l, renewal.Token != lease.Token{}, replica.Renew, message)
+	if err != nil {
+		return lease.Record{}, failed("renew", err)
+	}
+	return outcome(held, answer.GetLease(), answer.GetLost())
+}
+
+// Lookup implements lease.Store.
+func (l *Leases) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
+	answer, err := call(ctx, l, true, replica.Lookup, &api.LookupRequest{Space: l.space, Held: wire.Lease(held)})
+	if err != nil {
+		return lease.Record{}, failed("lookup", err)
+	}
+	return outcome(held, answer.GetLease(), answer.GetLost())
+}
+
+// Release implements lease.Store. It is not repeated, as the second answer would be that the lease is lost.
+func (l *Leases) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
+	answer, err := call(ctx, l, false, replica.Release, &api.ReleaseRequest{Space: l.space, Held: wire.Lease(held), LastUsed: lastUsed.Unix()})
+	if err != nil {
+		return failed("release", err)
+	}
+	if answer.Lost != nil {
+		return lost(held, answer.Lost)
+	}
+	return nil
+}
+
+// List implements lease.Store.
+func (l *Leases) List(ctx context.Context) ([]lease.Record, error) {
+	answer, err := call(ctx, l, true, replica.List, &api.ListRequest{Space: l.space})
+	if err != nil {
+		return nil, failed("list", err)
+	}
+	var records []lease.Record
+	for _, sent := range answer.Leases {
+		r, err := wire.Record(sent)
+		if err != nil {
+			return nil, failed("list", err)
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}
+
+// Limits implements lease.Store.
+func (l *Leases) Limits(ctx context.Context) (lease.Limits, error) {
+	answer, err := call(ctx, l, true, replica.GetLimits, &api.GetLimitsRequest{Space: l.space})
+	if err != nil {
+		return lease.Limits{}, failed("limits", err)
+	}
+	return lease.Limits{
+		Limits: store.Limits{MaxTTL: time.Duration(answer.MaxTtlSeconds) * time.Second, MaxSkew: time.Duration(answer.MaxSkewSeconds) * time.Second},
+		Floor:  moment(answer.Floor), BarredFrom: moment(answer.BarredFrom), BarredTo: moment(answer.BarredTo),
+	}, nil
+}
+
+// Distrust implements lease.Store. It is a right of its own.
+func (l *Leases) Distrust(ctx context.Context) error {
+	_, err := call(ctx, l, true, replica.Distrust, &api.DistrustRequest{Space: l.space})
+	if err != nil {
+		return failed("distrust", err)
+	}
+	return nil
+}
+
+func failed(what string, err error) error {
+	return fmt.Errorf("client: %s: %w", what, wire.Received(err))
+}
+
+// outcome returns what became of a lease.
+func outcome(held lease.Record, found *api.Lease, gone *api.Lost) (lease.Record, error) {
+	if gone != nil {
+		return lease.Record{}, lost(held, gone)
+	}
+	return wire.Record(found)
+}
+
+func lost(held lease.Record, gone *api.Lost) error {
+	return &lease.LostError{FirstNode: held.FirstNode, LastNode: held.LastNode, Others: gone.Others, Why: gone.Why}
+}
+
+// seconds returns a TTL as it is sent.
+func seconds(d time.Duration) (uint32, error) {
+	if d < time.Second || d%time.Second != 0 || d/time.Second > math.MaxUint32 {
+		return 0, fmt.Errorf("%w: TTL %v: want whole seconds, 1s at least", lease.ErrInvalidRequest, d)
+	}
+	return uint32(d / time.Second), nil
+}
+
+// untilSecond returns the end of a format as it is sent: 0 for the zero Time.
+func untilSecond(t time.Time) (int64, error) {
+	switch {
+	case t.IsZero():
+		return 0, nil
+	case t.Unix() < randflake.Epoch:
+		return 0, fmt.Errorf("%w: until %s: want a time that is not over", lease.ErrInvalidRequest, t.Format(time.RFC3339))
+	}
+	return t.Unix(), nil
+}
+
+// moment is the reverse of untilSecond.
+func moment(second int64) time.Time {
+	if second == 0 {
+		return time.Time{}
+	}
+	return time.Unix(second, 0).UTC()
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/service/internal/audit"
+	"github.com/randflake/randflake/service/internal/config"
+)
+
+// check reads a configuration.
+func check(args []string, out, problems io.Writer) error {
+	set := flags("check --config FILE", problems)
+	file := set.String("config", "", "`file` to read")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if *file == "" {
+		return errors.New("check: which file? say --config FILE")
+	}
+	if _, err := config.Read(*file); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "ok")
+	return nil
+}
+
+// token makes a token of 256 random bits. The configuration gets the hash, and its bearer the token.
+func token(args []string, out, problems io.Writer) error {
+	if err := flags("token", problems).Parse(args); err != nil {
+		return err
+	}
+	var bits [32]byte
+	rand.Read(bits[:]) // never fails, by its contract
+	text := hex.EncodeToString(bits[:])
+	_, err := fmt.Fprintf(out, "token   %s\nsha256  %x\n", text, sha256.Sum256([]byte(text)))
+	return err
+}
+
+// who tells whose lease made an ID, by lines of the audit log on standard input or in a file.
+func who(args []string, out, problems io.Writer) error {
+	set := flags("who --space NAME --secret-file FILE [--audit FILE] ID", problems)
+	space := set.String("space", "", "`name` of the ID's space")
+	secretFile := set.String("secret-file", "", "`file` with the space's secret")
+	auditFile := set.String("audit", "", "`file` with lines of the audit log (default standard input)")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if *space == "" || *secretFile == "" || set.NArg() != 1 {
+		return errors.New("who: want --space, --secret-file and one ID")
+	}
+	id, err := randflake.Parse(set.Arg(0))
+	if err != nil {
+		return fmt.Errorf("who: %w", err)
+	}
+	secret, err := local.ReadSecret(*secretFile)
+	if err != nil {
+		return fmt.Errorf("who: %w", err)
+	}
+	lines := io.Reader(os.Stdin)
+	if *auditFile != "" {
+		file, err := os.Open(*auditFile)
+		if err != nil {
+			return fmt.Errorf("who: %w", err)
+		}
+		defer file.Close()
+		lines = file
+	}
+	f := randflake.NewCipher(secret).Inspect(id)
+	maker, found, err := audit.Who(lines, *space, f.Node, f.Time.Unix())
+	if err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("who: nobody had node %d at %s, by these lines: are they all, and is it the right secret?", f.Node, f.Time.Format(time.RFC3339))
+	}
+	_, err = fmt.Fprintf(out, "%s  made at %s on node %d, by lease %s of nodes %d to %d from %s on\n", maker.Principal,
+		f.Time.Format(time.RFC3339), f.Node, maker.Lease, maker.FirstNode, maker.LastNode, maker.Granted.Format(time.RFC3339))
+	return err
+}

@@ -1,0 +1,51 @@
+// Command randflaked leases nodes, makes IDs and gives numbers of counters over the network, in every language.
+//
+//	randflaked --dev                 on this machine, with a space "demo" in a directory
+//	randflaked --config FILE         as the file says
+//	randflaked check --config FILE   says what is wrong with it
+//	randflaked token                 makes a bearer token and its hash
+//	randflaked who ...               whose lease made an ID, by the audit log
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/redis/go-redis/v9/logging"
+)
+
+func main() {
+	logging.Disable() // what fails is said once, and by the program itself
+	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return
+		}
+		fmt.Fprintln(os.Stderr, "randflaked:", err)
+		os.Exit(1)
+	}
+}
+
+// run does what the arguments say.
+func run(args []string, out, problems io.Writer) error {
+	commands := map[string]func(args []string, out, problems io.Writer) error{"check": check, "token": token, "who": who}
+	if len(args) > 0 {
+		if command, ok := commands[args[0]]; ok {
+			return command(args[1:], out, problems)
+		}
+	}
+	return serve(args, problems)
+}
+
+// flags returns a set of flags that takes no arguments beside them but those that usage names.
+func flags(usage string, problems io.Writer) *flag.FlagSet {
+	set := flag.NewFlagSet("randflaked", flag.ContinueOnError)
+	set.SetOutput(problems)
+	set.Usage = func() {
+		fmt.Fprintln(problems, "usage: randflaked "+usage)
+		set.PrintDefaults()
+	}
+	return set
+}

@@ -1,0 +1,349 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/local"
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/store/filestore"
+)
+
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// A process is a running service.
+type process struct {
+	*daemon
+	written      *buffer
+	stop, reload chan os.Signal
+	ended        chan error
+}
+
+// start starts a service and waits until it is ready.
+func start(t *testing.T, read func() (*config.Config, error), client *http.Client) *process {
+	t.Helper()
+	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1)}
+	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, patience: 300 * time.Millisecond}
+	if err := p.start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.ended <- p.run(p.stop, p.reload) }()
+	t.Cleanup(func() {
+		select {
+		case p.stop <- os.Interrupt:
+		default:
+		}
+	})
+	for {
+		a, err := client.Get(p.url() + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Body.Close()
+		if a.StatusCode == http.StatusOK {
+			return p
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestDev: IDs come by JSON, gRPC and gRPC-Web; at the end the lease goes back; and the log tells whose lease made an ID.
+func TestDev(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	p := start(t, func() (*config.Config, error) { return demo(dir, "localhost:0") }, http.DefaultClient)
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	plain2 := &http.Client{Transport: &http.Transport{Protocols: protocols}}
+	defer plain2.CloseIdleConnections()
+	seen := map[string]bool{}
+	counts := []uint32{1000, 1000, 65536} // as many as there can be
+	for i, c := range []randflakev1connect.IDServiceClient{
+		randflakev1connect.NewIDServiceClient(http.DefaultClient, p.url(), connect.WithProtoJSON()),
+		randflakev1connect.NewIDServiceClient(http.DefaultClient, p.url(), connect.WithGRPCWeb()),
+		randflakev1connect.NewIDServiceClient(plain2, p.url(), connect.WithGRPC()),
+	} {
+		a, err := c.Mint(t.Context(), connect.NewRequest(&api.MintRequest{Space: "demo", Count: counts[i]}))
+		if err != nil {
+			t.Fatalf("protocol %d: %v", i, err)
+		}
+		for _, id := range a.Msg.Ids {
+			seen[id] = true
+		}
+	}
+	if len(seen) != 67536 {
+		t.Errorf("%d different IDs, want 67536", len(seen))
+	}
+	http.DefaultClient.CloseIdleConnections()
+	p.stop <- os.Interrupt
+	if err := <-p.ended; err != nil {
+		t.Error(err)
+	}
+	space, err := filestore.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer space.Close()
+	records, err := lease.On(space).List(t.Context())
+	if err != nil || len(records) != 1 || records[0].Owner != (lease.Token{}) {
+		t.Errorf("leases %+v, error %v, want one, given back", records, err)
+	}
+	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
+	if err != nil || strings.Contains(p.written.String(), secret.Hex()) {
+		t.Errorf("the secret was written, or error %v", err)
+	}
+	for id := range seen {
+		var out bytes.Buffer
+		lines := filepath.Join(t.TempDir(), "audit")
+		if err := os.WriteFile(lines, []byte(p.written.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := run([]string{"who", "--space", "demo", "--secret-file", filepath.Join(dir, "secret"), "--audit", lines, id}, &out, &out)
+		if err != nil || !strings.HasPrefix(out.String(), "randflaked  made at ") {
+			t.Errorf("who: %s, error %v", &out, err)
+		}
+		break
+	}
+}
+
+// An authority signs certificates.
+type authority struct {
+	*testing.T
+	dir  string
+	key  *ecdsa.PrivateKey
+	cert *x509.Certificate
+}
+
+func newAuthority(t *testing.T) *authority {
+	a := &authority{T: t, dir: t.TempDir()}
+	a.key, a.cert, _ = a.sign("ca", true)
+	return a
+}
+
+// sign makes a key and a certificate, and writes both to files.
+func (a *authority) sign(name string, isCA bool) (*ecdsa.PrivateKey, *x509.Certificate, tls.Certificate) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: isCA, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	parent, signer := a.cert, a.key
+	if isCA {
+		parent, signer = template, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
+	if err != nil {
+		a.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		a.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		a.Fatal(err)
+	}
+	a.write(name+".pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	a.write(name+".key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})))
+	return key, cert, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func (a *authority) write(name, text string) string {
+	file := filepath.Join(a.dir, name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		a.Fatal(err)
+	}
+	return file
+}
+
+// client returns one that trusts the authority, and has a certificate of name unless that is empty.
+func (a *authority) client(name string) *http.Client {
+	roots := x509.NewCertPool()
+	roots.AddCert(a.cert)
+	conf := &tls.Config{RootCAs: roots}
+	if name != "" {
+		_, _, pair := a.sign(name, false)
+		conf.Certificates = []tls.Certificate{pair}
+	}
+	transport := &http.Transport{TLSClientConfig: conf, ForceAttemptHTTP2: true}
+	a.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// TestMutualTLS: over TLS a certificate gets the secret, and a token IDs; what is allowed changes when the file is read
+// again, and does not when the file is wrong.
+func TestMutualTLS(t *testing.T) {
+	a := newAuthority(t)
+	a.sign("server", false)
+	dir := filepath.Join(a.dir, "state")
+	if _, err := local.Create(dir); err != nil {
+		t.Fatal(err)
+	}
+	var made bytes.Buffer
+	if err := run([]string{"token"}, &made, &made); err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Fields(made.String())
+	token, hash := words[1], words[3]
+	text := fmt.Sprintf(`listen: localhost:0
+audit: %[1]s/audit.log
+tls: {certificate: %[1]s/server.pem, key: %[1]s/server.key, clientCA: %[1]s/ca.pem}
+spaces: [{name: shop, kind: randflake, store: "file:%[2]s", secret: distribute, secretFile: "%[2]s/secret"}]
+principals:
+- {name: web, certificates: [web.example]}
+- {name: cron, tokens: [%[3]s]}
+rules:
+- {principals: [web], spaces: [shop], verbs: [fetch, mint]}
+- {principals: [cron], spaces: [shop], verbs: [mint]}
+`, a.dir, dir, hash)
+	file := a.write("randflaked.yaml", text)
+	if err := run([]string{"check", "--config", file}, &made, &made); err != nil {
+		t.Fatal(err)
+	}
+	web, anonymous := a.client("web.example"), a.client("")
+	p := start(t, func() (*config.Config, error) { return config.Read(file) }, anonymous)
+
+	fetch := func(c *http.Client) (string, error) {
+		answer, err := randflakev1connect.NewSecretServiceClient(c, p.url()).Fetch(t.Context(), connect.NewRequest(&api.FetchRequest{Space: "shop"}))
+		if err != nil {
+			return "", err
+		}
+		return answer.Msg.Secret, nil
+	}
+	mint := func(token string) connect.Code {
+		c := randflakev1connect.NewIDServiceClient(anonymous, p.url(), connect.WithGRPC())
+		request := connect.NewRequest(&api.MintRequest{Space: "shop"})
+		request.Header().Set("Authorization", "Bearer "+token)
+		_, err := c.Mint(t.Context(), request)
+		if err == nil {
+			return 0
+		}
+		return connect.CodeOf(err)
+	}
+	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := fetch(web); got != secret.Hex() || err != nil {
+		t.Errorf("the secret for a certificate: error %v", err)
+	}
+	if _, err := fetch(anonymous); connect.CodeOf(err) != connect.CodeUnauthenticated {
+		t.Errorf("the secret without a certificate: error %v", err)
+	}
+	if _, err := fetch(newAuthority(t).client("web.example")); err == nil {
+		t.Error("a certificate of another authority did")
+	}
+	if code := mint(token); code != 0 {
+		t.Errorf("an ID by token: code %v", code)
+	}
+	if code := mint(hash); code != connect.CodeUnauthenticated {
+		t.Errorf("an ID by the hash of a token: code %v", code)
+	}
+
+	again := func(text string) {
+		a.write("randflaked.yaml", text)
+		p.reload <- os.Interrupt
+		p.reload <- os.Interrupt // is taken once the first is done
+	}
+	again(strings.Replace(text, "- {principals: [cron], spaces: [shop], verbs: [mint]}\n", "", 1))
+	if code := mint(token); code != connect.CodePermissionDenied {
+		t.Errorf("an ID by token, once there is no rule for it: code %v", code)
+	}
+	again("spaces: nonsense")
+	if got, _ := fetch(web); got != secret.Hex() {
+		t.Error("a wrong file changed something")
+	}
+	p.stop <- os.Interrupt
+	if err := <-p.ended; err != nil {
+		t.Error(err)
+	}
+	audit, err := os.ReadFile(filepath.Join(a.dir, "audit.log"))
+	if err != nil || !strings.Contains(string(audit), `"msg":"secret given","principal":"web"`) {
+		t.Errorf("audit log %s, error %v", audit, err)
+	}
+	for _, hidden := range []string{secret.Hex(), token, hash} {
+		if strings.Contains(p.written.String()+string(audit), hidden) {
+			t.Error("a secret, token or hash was written")
+		}
+	}
+}
+
+// TestShutdownEndsCalls: a call that takes long is cut off, and the lease goes back all the same.
+func TestShutdownEndsCalls(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	p := start(t, func() (*config.Config, error) { return demo(dir, "localhost:0") }, http.DefaultClient)
+	connection, err := net.Dial("tcp", p.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	fmt.Fprintf(connection, "POST /randflake.v1.IDService/Mint HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
+	if line, err := bufio.NewReader(connection).ReadString('\n'); err != nil || !strings.Contains(line, "100") {
+		t.Fatalf("%q, error %v, want the server to wait for the rest", line, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	p.stop <- os.Interrupt
+	select {
+	case err := <-p.ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-ctx.Done():
+		t.Fatal("it does not end within ten seconds")
+	}
+	if s := p.written.String(); !strings.Contains(s, "cut off") || !strings.Contains(s, `"msg":"release"`) {
+		t.Errorf("no call was cut off, or the lease did not go back:\n%s", s)
+	}
+}
+
+// TestUsage: what can't be meant is refused, with what can.
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{nil, {"--dev", "--config", "x"}, {"--config", "x", "--listen", "y"}, {"--dev", "more"}, {"serve"},
+		{"check"}, {"check", "--config", "no/such/file"}, {"who"}, {"token", "--long"}, {"--dev", "--dir", t.TempDir() + "/x", "--listen", ":8080"}} {
+		var out bytes.Buffer
+		if err := run(args, &out, &out); err == nil {
+			t.Errorf("%q: no error", args)
+		}
+	}
+}

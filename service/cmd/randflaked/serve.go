@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/service/internal/audit"
+	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/server"
+	"github.com/randflake/randflake/service/internal/space"
+)
+
+// Bounds of connections, so that no client can hold up others by being slow, or many.
+const (
+	maxConnections = 4096
+	maxStreams     = 250 // calls at a time on one connection
+	maxHeader      = 16 << 10
+	headerTime     = 5 * time.Second
+	readTime       = 15 * time.Second
+	writeTime      = 30 * time.Second
+	idleTime       = 2 * time.Minute
+)
+
+// Of the ten seconds that an orchestrator waits as a rule.
+const (
+	drainTime = 4 * time.Second
+	closeTime = 5 * time.Second
+)
+
+// serve runs the service until a signal ends it.
+func serve(args []string, problems io.Writer) error {
+	set := flags("--dev | --config FILE | check | token | who", problems)
+	dev := set.Bool("dev", false, "serve a space \"demo\" on this machine, kept in a directory of this user's")
+	dir := set.String("dir", "", "`directory` of --dev (default one for the user's state)")
+	file := set.String("config", "", "`file` that says what to serve, read again at SIGHUP")
+	listen := set.String("listen", "", "`address` to listen at with --dev, of this machine (default localhost:8080)")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if set.NArg() > 0 || *dev == (*file != "") || !*dev && (*dir != "" || *listen != "") {
+		set.Usage()
+		return errors.New("want either --dev, alone or with --dir and --listen, or --config FILE alone")
+	}
+	read := func() (*config.Config, error) { return config.Read(*file) }
+	if *dev {
+		read = func() (*config.Config, error) { return demo(*dir, *listen) }
+	}
+	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, patience: drainTime}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	if err := d.start(); err != nil {
+		return err
+	}
+	if *dev {
+		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?n=5'\n", d.url())
+	}
+	return d.run(stop, reload)
+}
+
+// demo is the configuration of --dev: its directory is made at first use, with a new secret.
+func demo(dir, listen string) (*config.Config, error) {
+	if dir == "" {
+		var err error
+		if dir, err = local.Dir("randflaked"); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := local.Create(dir); err != nil {
+		return nil, err
+	}
+	if listen == "" {
+		listen = "localhost:8080"
+	}
+	text := fmt.Sprintf("listen: %q\nspaces: [{name: demo, kind: randflake, secret: mint, store: %q, secretFile: %q}]\ncounters: [{name: demo, space: demo}]\n",
+		listen, "file:"+dir, filepath.Join(dir, "secret"))
+	return config.Parse("--dev", []byte(text))
+}
+
+// A daemon is the running service.
+type daemon struct {
+	read     func() (*config.Config, error)
+	logger   *slog.Logger
+	problems io.Writer
+	patience time.Duration // with calls that are under way at the end
+
+	config   *config.Config // in force
+	lines    auditFile
+	tls      certificates
+	server   *server.Server
+	listener net.Listener
+	http     *http.Server
+	failed   chan error // what ended the HTTP server
+}
+
+// start listens, and begins to open the spaces.
+func (d *daemon) start() (err error) {
+	if d.config, err = d.read(); err != nil {
+		return err
+	}
+	if err := d.lines.open(d.config.Audit, d.problems); err != nil {
+		return err
+	}
+	if d.config.TLS != nil {
+		if err := d.tls.load(*d.config.TLS); err != nil {
+			return err
+		}
+	}
+	d.server = server.New(space.Open, audit.New(&d.lines), d.logger)
+	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
+		return err
+	}
+	if err := d.server.Configure(d.config); err != nil {
+		d.listener.Close()
+		return err
+	}
+	d.http = &http.Server{
+		Handler:           d.server.Handler(),
+		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader,
+		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		Protocols:      new(http.Protocols),
+		ErrorLog:       slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug),
+	}
+	d.http.Protocols.SetHTTP1(true)
+	d.http.Protocols.SetHTTP2(true)
+	d.http.Protocols.SetUnencryptedHTTP2(true) // gRPC without TLS
+	d.failed = make(chan error, 1)
+	limited := netutil.LimitListener(d.listener, maxConnections)
+	secure := d.config.TLS != nil
+	if secure {
+		d.http.TLSConfig = d.tls.config()
+	}
+	go func() {
+		if secure {
+			d.failed <- d.http.ServeTLS(limited, "", "")
+			return
+		}
+		d.failed <- d.http.Serve(limited)
+	}()
+	d.logger.Info("listening", "url", d.url())
+	return nil
+}
+
+func (d *daemon) url() string {
+	if d.config.TLS != nil {
+		return "https://" + d.listener.Addr().String()
+	}
+	return "http://" + d.listener.Addr().String()
+}
+
+// run serves until a signal says stop.
+func (d *daemon) run(stop, reload <-chan os.Signal) error {
+	for {
+		select {
+		case <-reload:
+			if err := d.reload(); err != nil {
+				d.logger.Error("configuration was not read again; the one from before stays in force", "error", err)
+			} else {
+				d.logger.Info("configuration was read again")
+			}
+		case err := <-d.failed:
+			d.close()
+			return err
+		case <-stop:
+			return d.shutdown()
+		}
+	}
+}
+
+// reload goes over to the configuration as it is now.
+func (d *daemon) reload() error {
+	next, err := d.read()
+	if err != nil {
+		return err
+	}
+	if next.Listen != d.config.Listen || (next.TLS == nil) != (d.config.TLS == nil) {
+		return errors.New("listen, and whether there is TLS, can't change while the service runs: restart it")
+	}
+	if next.TLS != nil {
+		if err := d.tls.load(*next.TLS); err != nil {
+			return err
+		}
+	}
+	if err := d.server.Configure(next); err != nil {
+		return err
+	}
+	if err := d.lines.open(next.Audit, d.problems); err != nil {
+		return err
+	}
+	d.config = next
+	return nil
+}
+
+// shutdown has calls end, gives everything back, and returns within ten seconds.
+func (d *daemon) shutdown() error {
+	d.server.Drain()
+	ctx, cancel := context.WithTimeout(context.Background(), d.patience)
+	defer cancel()
+	if err := d.http.Shutdown(ctx); err != nil {
+		d.logger.Warn("connections that did not end in time were cut off")
+		d.http.Close()
+	}
+	return d.close()
+}
+
+func (d *daemon) close() error {
+	done := make(chan struct{})
+	go func() {
+		d.server.Close()
+		close(done)
+	}()
+	select {
+	case <-done:
+		d.logger.Info("stopped")
+		return nil
+	case <-time.After(closeTime):
+		return errors.New("a store does not answer: leases run out by themselves, and some numbers are lost")
+	}
+}

@@ -1,0 +1,162 @@
+// Package access says who calls, and who may do what. What no rule allows is denied.
+package access
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/randflake/randflake/service/internal/config"
+)
+
+// A Principal is who calls.
+type Principal struct {
+	Name        string
+	Certificate bool // it has shown one
+}
+
+// ErrUnknown says that nothing shows who calls, or nothing that is known.
+var ErrUnknown = errors.New("access: caller is not known")
+
+// ErrDenied says that no rule lets the caller do that.
+var ErrDenied = errors.New("access: denied")
+
+// A Policy is what the configuration says of callers. It does not change, and is safe for concurrent use.
+type Policy struct {
+	guarded      bool
+	certificates map[string]string // names by what is in certificates
+	tokens       map[[sha256.Size]byte]string
+	accounts     map[config.ServiceAccount]string
+	issuers      map[string]*issuer
+	rules        []config.Rule
+}
+
+// New returns the policy of a configuration that was checked.
+func New(c *config.Config) (*Policy, error) {
+	p := &Policy{guarded: c.Guarded(), certificates: map[string]string{}, tokens: map[[sha256.Size]byte]string{},
+		accounts: map[config.ServiceAccount]string{}, issuers: map[string]*issuer{}, rules: c.Rules}
+	for _, who := range c.Principals {
+		for _, name := range who.Certificates {
+			p.certificates[name] = who.Name
+		}
+		for _, digits := range who.Tokens {
+			hash, err := hex.DecodeString(digits)
+			if err != nil {
+				return nil, fmt.Errorf("access: hash of a token of %s: %w", who.Name, err)
+			}
+			p.tokens[[sha256.Size]byte(hash)] = who.Name
+		}
+		if who.ServiceAccount != nil {
+			p.accounts[*who.ServiceAccount] = who.Name
+		}
+	}
+	for _, i := range c.Issuers {
+		made, err := newIssuer(i)
+		if err != nil {
+			return nil, err
+		}
+		p.issuers[i.Issuer] = made
+	}
+	return p, nil
+}
+
+// Anyone is the name of callers where the configuration has no principals.
+const Anyone = "anyone"
+
+// Identify returns who sent a request, by its bearer token, or else by its client's certificate, which the server has
+// verified. It fails with an error that wraps ErrUnknown.
+func (p *Policy) Identify(r *http.Request) (Principal, error) {
+	if !p.guarded {
+		return anyone(r)
+	}
+	if header := r.Header.Get("Authorization"); header != "" {
+		scheme, token, _ := strings.Cut(header, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return Principal{}, fmt.Errorf("%w: Authorization: want Bearer and a token", ErrUnknown)
+		}
+		return p.bearer(r, strings.TrimSpace(token))
+	}
+	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
+		return Principal{}, fmt.Errorf("%w: want a header Authorization with a bearer token, or a client certificate", ErrUnknown)
+	}
+	certificate := r.TLS.VerifiedChains[0][0]
+	names := slices.Clone(certificate.DNSNames)
+	for _, uri := range certificate.URIs {
+		names = append(names, uri.String())
+	}
+	for _, name := range names {
+		if who, ok := p.certificates[name]; ok {
+			return Principal{Name: who, Certificate: true}, nil
+		}
+	}
+	return Principal{}, fmt.Errorf("%w: no principal has a name of this certificate: %q", ErrUnknown, names)
+}
+
+// anyone lets those in who know that they talk to this machine. A page of another site that has made its own name stand
+// for this machine does not.
+func anyone(r *http.Request) (Principal, error) {
+	host := (&url.URL{Host: r.Host}).Hostname()
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return Principal{}, fmt.Errorf("%w: without principals calls are for localhost, not %.100q", ErrUnknown, host)
+	}
+	return Principal{Name: Anyone}, nil
+}
+
+// bearer returns whose token it is. Nothing of the token is in the error.
+func (p *Policy) bearer(r *http.Request, token string) (Principal, error) {
+	if who, ok := p.tokens[sha256.Sum256([]byte(token))]; ok {
+		return Principal{Name: who}, nil
+	}
+	if len(p.issuers) == 0 || strings.Count(token, ".") != 2 {
+		return Principal{}, fmt.Errorf("%w: no principal has this token", ErrUnknown)
+	}
+	account, err := p.verify(r.Context(), token)
+	if err != nil {
+		return Principal{}, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	who, ok := p.accounts[account]
+	if !ok {
+		return Principal{}, fmt.Errorf("%w: no principal has the service account %q of %q", ErrUnknown, account.Subject, account.Issuer)
+	}
+	return Principal{Name: who}, nil
+}
+
+// Allow returns the limits under which a principal may do what verb says in a space: those of the first rule that lets
+// it. It fails with an error that wraps ErrDenied.
+func (p *Policy) Allow(who Principal, verb, space string) (config.Limits, error) {
+	if verb == "fetch" && !who.Certificate {
+		return config.Limits{}, fmt.Errorf("%w: a secret is given away over mutual TLS only", ErrDenied)
+	}
+	if !p.guarded {
+		return config.Limits{}, nil
+	}
+	for _, r := range p.rules {
+		if has(r.Principals, who.Name) && has(r.Spaces, space) && slices.Contains(r.Verbs, verb) {
+			return r.Limits, nil
+		}
+	}
+	return config.Limits{}, fmt.Errorf("%w: no rule lets %s %s in space %q", ErrDenied, who.Name, verb, space)
+}
+
+func has(list []string, name string) bool {
+	return slices.Contains(list, name) || slices.Contains(list, "*")
+}
+
+// Tighter returns the tighter one of each of the limits.
+func Tighter(a, b config.Limits) config.Limits {
+	return config.Limits{Nodes: tighter(a.Nodes, b.Nodes), TTL: tighter(a.TTL, b.TTL), Leases: tighter(a.Leases, b.Leases),
+		Batch: tighter(a.Batch, b.Batch), Rate: tighter(a.Rate, b.Rate)}
+}
+
+func tighter[T ~int | ~int64 | ~uint64 | ~float64](a, b T) T {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}

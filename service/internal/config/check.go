@@ -1,0 +1,285 @@
+package config
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/snowflake"
+)
+
+// Verbs are what rules may allow.
+var Verbs = []string{"lease", "list", "mint", "inspect", "count", "distrust", "revoke", "fetch"}
+
+// A checker collects what is wrong with a file.
+type checker struct {
+	file     string
+	root     *yaml.Node
+	problems []error
+}
+
+// path leads to a value: names of fields, and indices of lists.
+type path []any
+
+func (p path) of(more ...any) path { return append(slices.Clip(p), more...) }
+
+func (p path) String() string {
+	var b strings.Builder
+	for _, step := range p {
+		switch step := step.(type) {
+		case int:
+			fmt.Fprintf(&b, "[%d]", step)
+		default:
+			fmt.Fprintf(&b, ".%v", step)
+		}
+	}
+	return strings.TrimPrefix(b.String(), ".")
+}
+
+// wrong notes that the value at p is wrong. Where it is not there, the line is that of what it belongs to.
+func (k *checker) wrong(p path, format string, args ...any) {
+	node := k.root
+	line := node.Line
+	for _, step := range p {
+		if node = child(node, step); node == nil {
+			break
+		}
+		line = node.Line
+	}
+	k.problems = append(k.problems, fmt.Errorf("config: %s:%d: %s: %s", k.file, line, p, fmt.Sprintf(format, args...)))
+}
+
+func child(node *yaml.Node, step any) *yaml.Node {
+	switch step := step.(type) {
+	case int:
+		if node.Kind == yaml.SequenceNode && step < len(node.Content) {
+			return node.Content[step]
+		}
+	case string:
+		for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+			if node.Content[i].Value == step {
+				return node.Content[i+1]
+			}
+		}
+	}
+	return nil
+}
+
+// name is the form of names of spaces and principals.
+var name = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
+
+// counterName is what package segments takes.
+var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?$`)
+
+func (k *checker) check(c *Config) {
+	spaces, principals, issuers, counters := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	if len(c.Spaces) == 0 {
+		k.wrong(path{"spaces"}, "there is none: want one at least, with name, kind and store")
+	}
+	for i, s := range c.Spaces {
+		k.unique(path{"spaces", i, "name"}, s.Name, name, spaces)
+		k.space(path{"spaces", i}, s)
+	}
+	for i, s := range c.Counters {
+		k.unique(path{"counters", i, "name"}, s.Name, counterName, counters)
+		k.known(path{"counters", i, "space"}, s.Space, spaces)
+		if s.Rate < 0 {
+			k.wrong(path{"counters", i, "rate"}, "%d: want numbers a second, or 0 for no bound", s.Rate)
+		}
+	}
+	for i, s := range c.Issuers {
+		k.issuer(path{"issuers", i}, s, issuers)
+	}
+	held := map[string]bool{} // what shows who calls
+	for i, p := range c.Principals {
+		k.unique(path{"principals", i, "name"}, p.Name, name, principals)
+		k.principal(path{"principals", i}, p, issuers, held)
+		if len(p.Certificates) > 0 && (c.TLS == nil || c.TLS.ClientCA == "") {
+			k.wrong(path{"principals", i, "certificates"}, "no client has a certificate without tls.clientCA: set it")
+		}
+	}
+	for i, r := range c.Rules {
+		k.rule(path{"rules", i}, r, principals, spaces)
+	}
+	k.listen(c)
+}
+
+// unique checks a name that must be there once.
+func (k *checker) unique(p path, value string, form *regexp.Regexp, seen map[string]bool) {
+	switch {
+	case !form.MatchString(value):
+		k.wrong(p, "%q: want a name that matches %s", value, form)
+	case seen[value]:
+		k.wrong(p, "%q is there twice: take another name", value)
+	}
+	seen[value] = true
+}
+
+func (k *checker) known(p path, value string, known map[string]bool) {
+	if !known[value] {
+		k.wrong(p, "%q is not defined: want one of those in this file", value)
+	}
+}
+
+func (k *checker) space(p path, s Space) {
+	layout, err := s.Layout()
+	switch {
+	case err != nil:
+		k.wrong(p.of("kind"), "%v: want randflake, ulid, or a layout of Snowflake IDs such as twitter", err)
+	case s.Store == "" && s.Kind != "ulid":
+		k.wrong(p.of("store"), "there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
+	}
+	keeps := s.Secret == SecretMint || s.Secret == SecretDistribute
+	switch {
+	case !keeps && s.Secret != "" && s.Secret != SecretNone:
+		k.wrong(p.of("secret"), "%q: want none, mint or distribute", s.Secret)
+	case (layout != nil || s.Kind == "ulid") && (s.Secret != "" || s.SecretFile != "" || s.Check != ""):
+		k.wrong(p.of("secret"), "%s IDs have no secret: leave secret, secretFile and check out", s.Kind)
+	case keeps && s.SecretFile == "":
+		k.wrong(p.of("secretFile"), "there is none, and the mode is %s: randflake secret -o FILE makes one", s.Secret)
+	case !keeps && s.SecretFile != "":
+		k.wrong(p.of("secretFile"), "the service has no use for a secret in mode none: leave it out, or set secret to mint")
+	case keeps && s.Check != "":
+		k.wrong(p.of("check"), "the secret says it: leave it out")
+	}
+	if b, err := hex.DecodeString(s.Check); err != nil || len(b) != 0 && len(b) != 8 {
+		k.wrong(p.of("check"), "want 16 hexadecimal digits, those of the secret's CheckValue")
+	}
+	if s.Nodes < 0 || s.Nodes > randflake.MaxNode+1 {
+		k.wrong(p.of("nodes"), "%d: want 1 to %d", s.Nodes, randflake.MaxNode+1)
+	}
+	k.limits(p.of("limits"), s.Limits)
+}
+
+// Layout returns the layout of a space of Snowflake IDs, and nil for other kinds.
+func (s Space) Layout() (*snowflake.Layout, error) {
+	switch {
+	case s.Kind == "randflake" || s.Kind == "ulid":
+		return nil, nil
+	case strings.Contains(s.Kind, ":"):
+		return snowflake.ParseLayout(s.Kind)
+	}
+	return snowflake.Preset(s.Kind)
+}
+
+func (k *checker) limits(p path, l Limits) {
+	if l.Nodes < 0 || l.Nodes > randflake.MaxNode+1 {
+		k.wrong(p.of("nodes"), "%d: want 1 to %d, or 0 for no bound", l.Nodes, randflake.MaxNode+1)
+	}
+	if l.TTL < 0 || l.TTL%time.Second != 0 {
+		k.wrong(p.of("ttl"), "%v: want whole seconds, such as 5m, or 0 for no bound", l.TTL)
+	}
+	if l.Leases < 0 {
+		k.wrong(p.of("leases"), "%d: want how many, or 0 for no bound", l.Leases)
+	}
+	if !(l.Rate >= 0) {
+		k.wrong(p.of("rate"), "%v: want calls a second, or 0 for no bound", l.Rate)
+	}
+}
+
+func (k *checker) issuer(p path, i Issuer, seen map[string]bool) {
+	switch {
+	case i.Issuer == "":
+		k.wrong(p.of("issuer"), "there is none: want what its tokens have for iss")
+	case seen[i.Issuer]:
+		k.wrong(p.of("issuer"), "it is there twice")
+	}
+	seen[i.Issuer] = true
+	if i.Audience == "" {
+		k.wrong(p.of("audience"), "there is none: want what tokens for this service have for aud; those for others must not do")
+	}
+	if u, err := url.Parse(i.JWKS); err != nil || i.JWKS == "" || u.Scheme == "http" {
+		k.wrong(p.of("jwks"), "want a file, or a URL that begins with https:")
+	}
+}
+
+func (k *checker) principal(p path, who Principal, issuers, held map[string]bool) {
+	claim := func(p path, key string) {
+		if held[key] {
+			k.wrong(p, "another principal has it: want it in one place")
+		}
+		held[key] = true
+	}
+	if len(who.Certificates)+len(who.Tokens) == 0 && who.ServiceAccount == nil {
+		k.wrong(p, "nothing shows who it is: want certificates, tokens or a serviceAccount")
+	}
+	for i, c := range who.Certificates {
+		if c == "" {
+			k.wrong(p.of("certificates", i), "it is empty: want a URI or DNS name of the certificate")
+		}
+		claim(p.of("certificates", i), "certificate "+c)
+	}
+	for i, t := range who.Tokens {
+		if b, err := hex.DecodeString(t); err != nil || len(b) != 32 {
+			k.wrong(p.of("tokens", i), "want the 64 hexadecimal digits of a token's SHA-256, and not the token: randflaked token makes both")
+		}
+		claim(p.of("tokens", i), "token "+strings.ToLower(t))
+	}
+	if a := who.ServiceAccount; a != nil {
+		k.known(p.of("serviceAccount", "issuer"), a.Issuer, issuers)
+		if a.Subject == "" {
+			k.wrong(p.of("serviceAccount", "subject"), "there is none: want one such as system:serviceaccount:NAMESPACE:NAME")
+		}
+		claim(p.of("serviceAccount"), "account "+a.Issuer+" "+a.Subject)
+	}
+}
+
+func (k *checker) rule(p path, r Rule, principals, spaces map[string]bool) {
+	each := func(field string, values []string, check func(path, string)) {
+		if len(values) == 0 {
+			k.wrong(p.of(field), "there are none: want a list")
+		}
+		for i, value := range values {
+			check(p.of(field, i), value)
+		}
+	}
+	among := func(known map[string]bool) func(path, string) {
+		return func(p path, value string) {
+			if value != "*" {
+				k.known(p, value, known)
+			}
+		}
+	}
+	each("principals", r.Principals, among(principals))
+	each("spaces", r.Spaces, among(spaces))
+	each("verbs", r.Verbs, func(p path, verb string) {
+		if !slices.Contains(Verbs, verb) {
+			k.wrong(p, "%q: want one of %s", verb, strings.Join(Verbs, ", "))
+		}
+	})
+	k.limits(p.of("limits"), r.Limits)
+}
+
+// listen sees to it that nobody from elsewhere comes in without a name, nor with one that everybody on the way can read.
+func (k *checker) listen(c *Config) {
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		k.wrong(path{"listen"}, "%q: want an address and a port, such as localhost:8080 or :8443", c.Listen)
+		return
+	}
+	if c.TLS != nil && (c.TLS.Certificate == "" || c.TLS.Key == "") {
+		k.wrong(path{"tls"}, "want certificate and key, the names of files")
+	}
+	ip := net.ParseIP(host)
+	switch local := host == "localhost" || ip != nil && ip.IsLoopback(); {
+	case local:
+	case !c.Guarded():
+		k.wrong(path{"listen"}, "%s is open to others, and there are no principals: name them, with rules, or listen on localhost", c.Listen)
+	case c.TLS == nil && !c.Plaintext:
+		k.wrong(path{"listen"}, "%s is open to others without TLS: set tls, or plaintext to true where a proxy has it", c.Listen)
+	}
+	if !c.Guarded() && len(c.Rules) > 0 {
+		k.wrong(path{"rules"}, "they are for nobody: name principals")
+	}
+}
+
+// Guarded says whether calls are checked: without any principal everything is allowed, but from this machine alone.
+func (c *Config) Guarded() bool { return len(c.Principals) > 0 }

@@ -1,0 +1,139 @@
+// Package config reads randflaked's configuration, strictly: what it does not know, and what can't work, is an error
+// that says the line and what to do.
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A Config is what a file of YAML says.
+type Config struct {
+	Listen    string `yaml:"listen"`    // address and port; localhost:8080 without
+	TLS       *TLS   `yaml:"tls"`       // plain HTTP without
+	Plaintext bool   `yaml:"plaintext"` // others may come without TLS, as through a proxy that has it
+	Audit     string `yaml:"audit"`     // file that lines are appended to; standard error without
+
+	Spaces     []Space     `yaml:"spaces"`
+	Counters   []Counter   `yaml:"counters"`
+	Issuers    []Issuer    `yaml:"issuers"`
+	Principals []Principal `yaml:"principals"`
+	Rules      []Rule      `yaml:"rules"`
+}
+
+// TLS names files in PEM.
+type TLS struct {
+	Certificate string `yaml:"certificate"`
+	Key         string `yaml:"key"`
+	ClientCA    string `yaml:"clientCA"` // of those who sign certificates of clients; no client has one without
+}
+
+// What is done with the secret of a space.
+const (
+	SecretNone       = "none"       // generators have it, and the service does not
+	SecretMint       = "mint"       // the service makes the IDs, and gives it to nobody
+	SecretDistribute = "distribute" // the service makes IDs, and gives it to those who may have it
+)
+
+// A Space is one of IDs and counters.
+type Space struct {
+	Name       string `yaml:"name"`
+	Kind       string `yaml:"kind"` // randflake, ulid, or a layout of Snowflake IDs
+	Store      string `yaml:"store"`
+	Secret     string `yaml:"secret"`
+	SecretFile string `yaml:"secretFile"`
+	Check      string `yaml:"check"` // check value of the secret, where the service does not have it
+	Nodes      int    `yaml:"nodes"` // of the lease by which the service itself makes IDs; 1 without
+	Limits     Limits `yaml:"limits"`
+}
+
+// Limits bound calls; 0 is no bound.
+type Limits struct {
+	Nodes  int           `yaml:"nodes"`  // of a lease
+	TTL    time.Duration `yaml:"ttl"`    // of a lease
+	Leases int           `yaml:"leases"` // that a principal has at a time, as far as this process knows
+	Batch  uint64        `yaml:"batch"`  // IDs or numbers of a call
+	Rate   float64       `yaml:"rate"`   // calls a second of a principal, in this process
+}
+
+// A Counter is one of a space, which is made at its first use.
+type Counter struct {
+	Name   string `yaml:"name"`
+	Space  string `yaml:"space"`
+	Start  *int64 `yaml:"start"`
+	Stride *int64 `yaml:"stride"`
+	End    *int64 `yaml:"end"`
+	Rate   int64  `yaml:"rate"`
+}
+
+// An Issuer signs tokens, as a Kubernetes cluster does for its service accounts.
+type Issuer struct {
+	Issuer    string `yaml:"issuer"`
+	Audience  string `yaml:"audience"`
+	JWKS      string `yaml:"jwks"`      // file, or https URL, of its public keys
+	CA        string `yaml:"ca"`        // file of who signs that server's certificate; the system's without
+	TokenFile string `yaml:"tokenFile"` // of a token that the URL asks for
+}
+
+// A Principal is who calls, and shows it in any of these ways.
+type Principal struct {
+	Name           string          `yaml:"name"`
+	Certificates   []string        `yaml:"certificates"` // URIs and DNS names in certificates of clients
+	Tokens         []string        `yaml:"tokens"`       // SHA-256 of bearer tokens, from randflaked token
+	ServiceAccount *ServiceAccount `yaml:"serviceAccount"`
+}
+
+// A ServiceAccount is the subject of an issuer's tokens, such as system:serviceaccount:shop:billing.
+type ServiceAccount struct {
+	Issuer  string `yaml:"issuer"`
+	Subject string `yaml:"subject"`
+}
+
+// A Rule lets principals do things in spaces. An asterisk alone stands for all principals, or all spaces.
+type Rule struct {
+	Principals []string `yaml:"principals"`
+	Spaces     []string `yaml:"spaces"`
+	Verbs      []string `yaml:"verbs"`
+	Limits     Limits   `yaml:"limits"`
+}
+
+// quoted is how package yaml shows values, which may be secret.
+var quoted = regexp.MustCompile("`[^`]*`")
+
+// Read reads a file.
+func Read(file string) (*Config, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	return Parse(file, data)
+}
+
+// Parse reads what a file says. The error has all that is wrong with it.
+func Parse(file string, data []byte) (*Config, error) {
+	var root yaml.Node
+	c := &Config{Listen: "localhost:8080"}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(c); errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("config: %s is empty: want spaces at least", file)
+	} else if err != nil {
+		return nil, fmt.Errorf("config: %s: %s", file, quoted.ReplaceAllString(err.Error(), "what is there"))
+	}
+	if err := decoder.Decode(new(Config)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("config: %s: more than one document: want one", file)
+	}
+	if err := yaml.Unmarshal(data, &root); err != nil {
+		return nil, fmt.Errorf("config: %s: %w", file, err)
+	}
+	k := checker{file: file, root: root.Content[0]}
+	k.check(c)
+	return c, errors.Join(k.problems...)
+}

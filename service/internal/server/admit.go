@@ -1,0 +1,161 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+
+	api "github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/service/internal/access"
+	"github.com/randflake/randflake/service/internal/audit"
+	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/space"
+	"github.com/randflake/randflake/service/internal/wire"
+)
+
+// rights says which verb of a rule allows a procedure, in the space that the request names, or that of its counter. A
+// procedure that is not here is denied to everybody.
+var rights = map[string]string{
+	api.LeaseServiceAcquireProcedure:    "lease",
+	api.LeaseServiceRenewProcedure:      "lease",
+	api.LeaseServiceLookupProcedure:     "lease",
+	api.LeaseServiceReleaseProcedure:    "lease",
+	api.LeaseServiceGetLimitsProcedure:  "lease",
+	api.LeaseServiceListProcedure:       "list", // shows owners' tokens, by which leases can be released
+	api.IDServiceMintProcedure:          "mint",
+	api.IDServiceInspectProcedure:       "inspect",
+	api.CounterServiceNextProcedure:     "count",
+	api.CounterServiceAllocateProcedure: "count",
+	api.CounterServiceReturnProcedure:   "count",
+	api.CounterServiceGetProcedure:      "list",
+	api.CounterServiceListProcedure:     anySpace, // leaves out what the caller may not list
+	api.AdminServiceDistrustProcedure:   "distrust",
+	api.AdminServiceRevokeProcedure:     "revoke",
+	api.SecretServiceFetchProcedure:     "fetch",
+}
+
+// anySpace stands for a procedure that is open to all principals, and looks at each space by itself.
+const anySpace = ""
+
+// patience is how long a call may take.
+const patience = 10 * time.Second
+
+// A call is what is known of a request once it was admitted.
+type call struct {
+	who    access.Principal
+	setup  *setup
+	in     *space.Space
+	state  *space.State
+	limits config.Limits
+}
+
+type contextKey int
+
+const (
+	callKey contextKey = iota
+	identityKey
+)
+
+func callOf(ctx context.Context) *call { return ctx.Value(callKey).(*call) }
+
+type identity struct {
+	who   access.Principal
+	err   error
+	setup *setup // whose policy said so
+}
+
+// identified finds out who sends a request.
+func (s *Server) identified(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setup := s.setup.Load()
+		who, err := setup.policy.Identify(r)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey, identity{who, err, setup})))
+	})
+}
+
+// admit lets through what a rule allows, and sees to it that errors are such as clients may see.
+func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		procedure := request.Spec().Procedure
+		c, err := s.check(ctx, procedure, request.Any())
+		if err != nil {
+			return nil, err
+		}
+		response, err := next(context.WithValue(ctx, callKey, c), request)
+		if err == nil {
+			return response, nil
+		}
+		sent, known := wire.Error(err)
+		if !known {
+			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "error", err)
+		}
+		return nil, sent
+	}
+}
+
+// check returns the call that a request is, unless it is denied.
+func (s *Server) check(ctx context.Context, procedure string, message any) (*call, error) {
+	id, ok := ctx.Value(identityKey).(identity)
+	if !ok {
+		return nil, connect.NewError(connect.CodeInternal, errors.New("nobody asked who calls"))
+	}
+	c := &call{who: id.who, setup: id.setup}
+	name := id.setup.spaceOf(message)
+	deny := func(code connect.Code, err error) (*call, error) {
+		s.audit.Write(audit.Denial, c.who.Name, name, "procedure", procedure, "why", err.Error())
+		return nil, connect.NewError(code, err)
+	}
+	if id.err != nil {
+		return deny(connect.CodeUnauthenticated, id.err)
+	}
+	verb, ok := rights[procedure]
+	if !ok {
+		return deny(connect.CodePermissionDenied, access.ErrDenied)
+	}
+	if verb == anySpace {
+		return c, nil
+	}
+	limits, err := id.setup.policy.Allow(c.who, verb, name)
+	if err != nil {
+		return deny(connect.CodePermissionDenied, err)
+	}
+	if c.in = id.setup.spaces[name]; c.in == nil {
+		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("no space %.100q, nor a counter in one: ask for one that the service has", name))
+	}
+	c.limits = access.Tighter(limits, c.in.Limits)
+	if !s.usage.Call(c.who.Name, name, c.limits.Rate) {
+		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down", c.limits.Rate))
+	}
+	if c.state, err = c.in.State(); err != nil {
+		return nil, connect.NewError(connect.CodeUnavailable, err)
+	}
+	return c, nil
+}
+
+// spaceOf returns the space that a request is about.
+func (s *setup) spaceOf(message any) string {
+	switch m := message.(type) {
+	case interface{ GetSpace() string }:
+		return m.GetSpace()
+	case interface{ GetCounter() string }:
+		return s.counters[m.GetCounter()]
+	}
+	return ""
+}
+
+// over is the error of a call that asks for more than a rule lets.
+func (s *Server) over(c *call, what string, asked, most any) error {
+	err := fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most)
+	s.audit.Write(audit.Denial, c.who.Name, c.in.Name, "why", err.Error())
+	return connect.NewError(connect.CodePermissionDenied, err)
+}
+
+func invalid(format string, args ...any) error {
+	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
+}

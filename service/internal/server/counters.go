@@ -1,0 +1,144 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/randflake/randflake/segments"
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/internal/space"
+	"github.com/randflake/randflake/service/internal/wire"
+)
+
+// counterService implements the procedures of CounterService.
+type counterService struct{ *Server }
+
+func counters(c *call) (*space.Counters, error) {
+	if c.state.Counters == nil {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and no counters", c.in.Name))
+	}
+	return c.state.Counters, nil
+}
+
+func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextRequest]) (*connect.Response[api.NextResponse], error) {
+	c := callOf(ctx)
+	all, err := counters(c)
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.batch(c, uint64(r.Msg.Count), maxBatch)
+	if err != nil {
+		return nil, err
+	}
+	counter, err := all.Handle(ctx, r.Msg.Counter)
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]int64, n)
+	got, err := counter.FillWait(ctx, numbers)
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&api.NextResponse{Numbers: numbers[:got]}), nil
+}
+
+// maxBlock is how many numbers a block has at most.
+const maxBlock = 1_000_000_000
+
+func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.AllocateRequest]) (*connect.Response[api.AllocateResponse], error) {
+	c := callOf(ctx)
+	all, err := counters(c)
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.batch(c, r.Msg.Count, maxBlock)
+	if err != nil {
+		return nil, err
+	}
+	token, err := wire.Token(r.Msg.Token)
+	if err != nil {
+		return nil, err
+	}
+	block, err := all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
+	if errors.Is(err, segments.ErrNoCounter) {
+		if err = all.Made(ctx, r.Msg.Counter); err == nil {
+			block, err = all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&api.AllocateResponse{Block: &api.Block{
+		First: block.First, Stride: block.Stride, Count: block.Count, Version: block.Version, Token: block.Token.String()}}), nil
+}
+
+func (s counterService) Return(ctx context.Context, r *connect.Request[api.ReturnRequest]) (*connect.Response[api.ReturnResponse], error) {
+	all, err := counters(callOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	b := r.Msg.Block
+	if b == nil {
+		return nil, invalid("no block: want the one that Allocate answered with")
+	}
+	token, err := wire.Token(b.Token)
+	if err != nil {
+		return nil, err
+	}
+	block := segments.Block{First: b.First, Stride: b.Stride, Count: b.Count, Version: b.Version, Token: segments.Token(token)}
+	done, err := all.ReturnBlock(ctx, r.Msg.Counter, block, r.Msg.Unused)
+	if err != nil {
+		return nil, err
+	}
+	answer := &api.ReturnResponse{}
+	if done {
+		answer.Returned = r.Msg.Unused
+	}
+	return connect.NewResponse(answer), nil
+}
+
+func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetRequest]) (*connect.Response[api.GetResponse], error) {
+	all, err := counters(callOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	info, err := all.Get(ctx, r.Msg.Counter)
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&api.GetResponse{Counter: sendInfo(info)}), nil
+}
+
+// List leaves out counters of spaces that are not open, or in which the caller may not list, and those without a number.
+func (s counterService) List(ctx context.Context, _ *connect.Request[api.CounterServiceListRequest]) (*connect.Response[api.CounterServiceListResponse], error) {
+	c := callOf(ctx)
+	answer := &api.CounterServiceListResponse{}
+	for _, counter := range c.setup.config.Counters {
+		in := c.setup.spaces[counter.Space]
+		if _, err := c.setup.policy.Allow(c.who, "list", counter.Space); err != nil || in == nil {
+			continue
+		}
+		state, err := in.State()
+		if err != nil || state.Counters == nil {
+			continue
+		}
+		info, err := state.Counters.Get(ctx, counter.Name)
+		if errors.Is(err, segments.ErrNoCounter) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		answer.Counters = append(answer.Counters, sendInfo(info))
+	}
+	return connect.NewResponse(answer), nil
+}
+
+func sendInfo(i segments.Info) *api.Counter {
+	return &api.Counter{Name: i.Name, Start: i.Start, Stride: i.Stride, End: i.End, Rate: i.Rate, Next: i.Next, Left: i.Left,
+		Taken: i.Taken, Returned: i.Returned, Skipped: i.Skipped, Changed: timestamppb.New(i.Changed), Forgotten: i.Forgotten}
+}

@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/randflake/randflake"
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/internal/audit"
+	"github.com/randflake/randflake/service/internal/space"
+	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
+)
+
+// idService implements the procedures of IDService.
+type idService struct{ *Server }
+
+// maxBatch is how many IDs or numbers one call gets at most.
+const maxBatch = 1 << 16
+
+// batch returns how many IDs or numbers a call asks for.
+func (s *Server) batch(c *call, count uint64, most uint64) (uint64, error) {
+	count = max(count, 1)
+	if count > most {
+		return 0, invalid("count %d: want 1 to %d", count, most)
+	}
+	if limit := c.limits.Batch; limit > 0 && count > limit {
+		return 0, s.over(c, "count", count, limit)
+	}
+	return count, nil
+}
+
+func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) (*connect.Response[api.MintResponse], error) {
+	c := callOf(ctx)
+	n, err := s.batch(c, uint64(r.Msg.Count), maxBatch)
+	if err != nil {
+		return nil, err
+	}
+	if c.state.Minter == nil {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service makes no IDs of space %s: generators that have its secret lease nodes and make them", c.in.Name))
+	}
+	answer := &api.MintResponse{}
+	switch r.Msg.Form {
+	case api.Form_FORM_UNSPECIFIED, api.Form_FORM_TEXT:
+		answer.Ids, err = c.state.Minter.Texts(ctx, int(n))
+	case api.Form_FORM_NUMBER:
+		answer.Numbers, err = c.state.Minter.Numbers(ctx, int(n))
+	default:
+		return nil, invalid("form %d: want FORM_TEXT or FORM_NUMBER", r.Msg.Form)
+	}
+	if errors.Is(err, space.ErrNoNumber) {
+		return nil, connect.NewError(connect.CodeInvalidArgument, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(answer), nil
+}
+
+func (s idService) Inspect(ctx context.Context, r *connect.Request[api.InspectRequest]) (*connect.Response[api.InspectResponse], error) {
+	c := callOf(ctx)
+	answer, err := open(c.in, r.Msg)
+	if err != nil {
+		return nil, err
+	}
+	answer.Plausible = !answer.Time.AsTime().After(time.Now().Add(time.Minute))
+	id := any(r.Msg.GetText())
+	if id == "" {
+		id = r.Msg.GetNumber()
+	}
+	s.audit.Write(audit.Inspection, c.who.Name, c.in.Name, "id", id)
+	return connect.NewResponse(answer), nil
+}
+
+// open returns what an ID of a space holds.
+func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) {
+	layout, err := in.Layout()
+	_, isNumber := m.Id.(*api.InspectRequest_Number)
+	switch {
+	case err != nil:
+		return nil, err
+	case m.Id == nil:
+		return nil, invalid("no ID: want text, or number")
+	case in.Kind == "ulid" && isNumber:
+		return nil, connect.NewError(connect.CodeInvalidArgument, space.ErrNoNumber)
+	case in.Kind == "ulid":
+		id, err := ulid.Parse(m.GetText())
+		return &api.InspectResponse{Time: timestamppb.New(ulid.Inspect(id).Time)}, err
+	case layout != nil:
+		id := snowflake.ID(m.GetNumber())
+		if !isNumber {
+			if id, err = snowflake.Parse(m.GetText()); err != nil {
+				return nil, err
+			}
+		}
+		f, err := layout.Inspect(id)
+		if err != nil {
+			return nil, err
+		}
+		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: uint32(worker(layout, f)), Sequence: f.Sequence}, nil
+	}
+	cipher, ok := in.Cipher()
+	if !ok {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service can't open IDs of space %s: it does not have the secret", in.Name))
+	}
+	id := randflake.ID(m.GetNumber())
+	if !isNumber {
+		if id, err = randflake.Parse(m.GetText()); err != nil {
+			return nil, err
+		}
+	}
+	f := cipher.Inspect(id)
+	return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, nil
+}
+
+// worker returns the static parts of an ID as one number, the first one highest.
+func worker(layout *snowflake.Layout, f snowflake.Fields) (n uint64) {
+	for _, p := range layout.Parts() {
+		if value, ok := f.Static[p.Name]; ok {
+			n = n<<p.Bits | value
+		}
+	}
+	return n
+}

@@ -1,0 +1,207 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/randflake/randflake/lease"
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/internal/wire"
+	"github.com/randflake/randflake/store"
+)
+
+// leaseService implements the procedures of LeaseService.
+type leaseService struct{ *Server }
+
+// leases returns the leases of the call's space in the name of the caller.
+func (s *Server) leases(c *call) (lease.Store, error) {
+	if c.state.Leases == nil {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and no leases", c.in.Name))
+	}
+	return s.audit.Leases(retried{c.state.Leases}, c.who.Name, c.in.Name), nil
+}
+
+// retried makes a renewal that is asked for again, after a lost answer, return what it did.
+type retried struct{ lease.Store }
+
+func (s retried) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
+	r, err := s.Store.Renew(ctx, held, renewal)
+	if renewal.Token == (lease.Token{}) || !errors.Is(err, lease.ErrLost) {
+		return r, err
+	}
+	if found, failed := s.Store.Lookup(ctx, held); failed == nil && found.Change == renewal.Token {
+		return found, nil
+	}
+	return r, err
+}
+
+func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.AcquireRequest]) (*connect.Response[api.AcquireResponse], error) {
+	c, m := callOf(ctx), r.Msg
+	leases, err := s.leases(c)
+	if err != nil {
+		return nil, err
+	}
+	req := lease.Request{Nodes: int(m.Nodes), Below: m.Below, TTL: seconds(m.TtlSeconds), Until: until(m.Until)}
+	if req.Owner, err = wire.Token(m.Owner); err == nil && req.Owner == (lease.Token{}) {
+		err = fmt.Errorf("%w: no owner: want a fresh token of 32 hexadecimal digits, so that a lost answer can be asked for again", lease.ErrInvalidRequest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if req.Check.UnmarshalText([]byte(m.Check)) != nil {
+		return nil, fmt.Errorf("%w: check: want 16 hexadecimal digits, or none", lease.ErrInvalidRequest)
+	}
+	if none := (store.CheckValue{}); req.Check != none && c.in.Check != none && req.Check != c.in.Check {
+		return nil, fmt.Errorf("%w: space %s has check value %s, that of this secret is %s: is it the secret of another environment?", store.ErrWrongSecret, c.in.Name, c.in.Check, req.Check)
+	}
+	if most := c.limits.Nodes; most > 0 && req.Nodes > most {
+		return nil, s.over(c, "nodes", req.Nodes, most)
+	}
+	if err := s.checkTTL(c, req.TTL); err != nil {
+		return nil, err
+	}
+	if !s.usage.Reserve(c.who.Name, c.in.Name, req.Owner, c.limits.Leases, req.TTL) {
+		return nil, s.over(c, "leases", c.limits.Leases+1, c.limits.Leases)
+	}
+	granted, err := leases.Acquire(ctx, req)
+	if err != nil {
+		if _, known := wire.Error(err); known && ctx.Err() == nil {
+			s.usage.Ends(c.who.Name, c.in.Name, req.Owner)
+		}
+		return nil, err
+	}
+	s.usage.Holds(c.who.Name, c.in.Name, granted)
+	return connect.NewResponse(&api.AcquireResponse{Lease: wire.Lease(granted)}), nil
+}
+
+func (s leaseService) Renew(ctx context.Context, r *connect.Request[api.RenewRequest]) (*connect.Response[api.RenewResponse], error) {
+	c := callOf(ctx)
+	leases, held, err := s.held(c, r.Msg.Held)
+	if err != nil {
+		return nil, err
+	}
+	renewal := lease.Renewal{TTL: seconds(r.Msg.TtlSeconds), Until: until(r.Msg.Until)}
+	if renewal.Token, err = wire.Token(r.Msg.Token); err != nil {
+		return nil, err
+	}
+	if err := s.checkTTL(c, renewal.TTL); err != nil {
+		return nil, err
+	}
+	renewed, err := leases.Renew(ctx, held, renewal)
+	if lost := (*lease.LostError)(nil); errors.As(err, &lost) {
+		s.usage.Ends(c.who.Name, c.in.Name, held.Owner)
+		return connect.NewResponse(&api.RenewResponse{Outcome: &api.RenewResponse_Lost{Lost: sendLost(lost)}}), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.usage.Holds(c.who.Name, c.in.Name, renewed)
+	return connect.NewResponse(&api.RenewResponse{Outcome: &api.RenewResponse_Lease{Lease: wire.Lease(renewed)}}), nil
+}
+
+func (s leaseService) Lookup(ctx context.Context, r *connect.Request[api.LookupRequest]) (*connect.Response[api.LookupResponse], error) {
+	leases, held, err := s.held(callOf(ctx), r.Msg.Held)
+	if err != nil {
+		return nil, err
+	}
+	found, err := leases.Lookup(ctx, held)
+	if lost := (*lease.LostError)(nil); errors.As(err, &lost) {
+		return connect.NewResponse(&api.LookupResponse{Outcome: &api.LookupResponse_Lost{Lost: sendLost(lost)}}), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&api.LookupResponse{Outcome: &api.LookupResponse_Lease{Lease: wire.Lease(found)}}), nil
+}
+
+func (s leaseService) Release(ctx context.Context, r *connect.Request[api.ReleaseRequest]) (*connect.Response[api.ReleaseResponse], error) {
+	c := callOf(ctx)
+	leases, held, err := s.held(c, r.Msg.Held)
+	if err != nil {
+		return nil, err
+	}
+	err = leases.Release(ctx, held, time.Unix(r.Msg.LastUsed, 0))
+	lost := (*lease.LostError)(nil)
+	if err != nil && !errors.As(err, &lost) {
+		return nil, err
+	}
+	s.usage.Ends(c.who.Name, c.in.Name, held.Owner)
+	return connect.NewResponse(&api.ReleaseResponse{Lost: sendLost(lost)}), nil
+}
+
+func (s leaseService) List(ctx context.Context, _ *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
+	leases, err := s.leases(callOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	records, err := leases.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer := &api.ListResponse{}
+	for _, r := range records {
+		answer.Leases = append(answer.Leases, wire.Lease(r))
+	}
+	return connect.NewResponse(answer), nil
+}
+
+func (s leaseService) GetLimits(ctx context.Context, _ *connect.Request[api.GetLimitsRequest]) (*connect.Response[api.GetLimitsResponse], error) {
+	leases, err := s.leases(callOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	limits, err := leases.Limits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&api.GetLimitsResponse{
+		MaxTtlSeconds: uint32(limits.TTL()), MaxSkewSeconds: uint32(limits.Skew()),
+		Floor: unix(limits.Floor), BarredFrom: unix(limits.BarredFrom), BarredTo: unix(limits.BarredTo),
+	}), nil
+}
+
+// held returns the leases of the call's space, and the one that the caller says it has.
+func (s *Server) held(c *call, sent *api.Lease) (lease.Store, lease.Record, error) {
+	leases, err := s.leases(c)
+	if err != nil {
+		return nil, lease.Record{}, err
+	}
+	held, err := wire.Record(sent)
+	return leases, held, err
+}
+
+func (s *Server) checkTTL(c *call, ttl time.Duration) error {
+	if most := c.limits.TTL; most > 0 && ttl > most {
+		return s.over(c, "TTL", ttl, most)
+	}
+	return nil
+}
+
+func sendLost(lost *lease.LostError) *api.Lost {
+	if lost == nil {
+		return nil
+	}
+	return &api.Lost{Others: lost.Others, Why: lost.Why}
+}
+
+func seconds(n uint32) time.Duration { return time.Duration(n) * time.Second }
+
+// until returns a second as a time, and the zero Time for 0.
+func until(second int64) time.Time {
+	if second == 0 {
+		return time.Time{}
+	}
+	return time.Unix(second, 0)
+}
+
+// unix is the reverse of until.
+func unix(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
+}

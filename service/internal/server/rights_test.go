@@ -1,0 +1,100 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/randflake/randflake/service/internal/config"
+)
+
+// TestRights: each procedure is for those who have its verb in its space, and for nobody else. A procedure that is not here
+// fails the test.
+func TestRights(t *testing.T) {
+	for _, open := range []bool{true, false} {
+		rules := "principals:\n"
+		for _, verb := range config.Verbs {
+			rules += fmt.Sprintf("- {name: %s, tokens: [%s], certificates: [%[1]s.example]}\n", verb, hashOf(verb))
+		}
+		rules += "rules:\n"
+		for _, verb := range config.Verbs {
+			rules += fmt.Sprintf("- {principals: [%s], spaces: [given], verbs: [%[1]s]}\n", verb)
+		}
+		if open {
+			rules = ""
+		} else {
+			rules += "tls: {certificate: c, key: k, clientCA: ca}\n"
+		}
+		w := newWorld(t, spaces+"- {name: given-orders, space: given}\n"+rules)
+		rows := map[string]string{ // verbs by procedure
+			"LeaseService/Acquire": "lease", "LeaseService/Renew": "lease", "LeaseService/Lookup": "lease",
+			"LeaseService/Release": "lease", "LeaseService/GetLimits": "lease", "LeaseService/List": "list",
+			"IDService/Mint": "mint", "IDService/Inspect": "inspect",
+			"CounterService/Next": "count", "CounterService/Allocate": "count", "CounterService/Return": "count",
+			"CounterService/Get": "list", "CounterService/List": "",
+			"AdminService/Distrust": "distrust", "AdminService/Revoke": "revoke", "SecretService/Fetch": "fetch",
+		}
+		for _, procedure := range procedures() {
+			verb, ok := rows[procedure]
+			if !ok {
+				t.Errorf("%s: whose is it? it has no row here", procedure)
+				continue
+			}
+			delete(rows, procedure)
+			mine, others := `{"space":"given"}`, `{"space":"mint"}`
+			if strings.HasPrefix(procedure, "CounterService/") {
+				mine, others = `{"counter":"given-orders"}`, `{"counter":"orders"}`
+			}
+			if procedure == "CounterService/List" {
+				mine, others = "{}", "{}"
+			}
+			if open {
+				w.wantAdmitted(procedure, w.call(procedure, mine), verb != "fetch")
+				continue
+			}
+			if a := w.call(procedure, mine); a.body.Code != "unauthenticated" || a.status != http.StatusUnauthorized {
+				t.Errorf("%s by nobody: %s, want unauthenticated", procedure, a.text)
+			}
+			if a := w.call(procedure, mine, as("nobody")); a.body.Code != "unauthenticated" || strings.Contains(a.text+w.written.String(), "token-of") {
+				t.Errorf("%s with an unknown token: %s, want unauthenticated, and no token shown", procedure, a.text)
+			}
+			for _, other := range config.Verbs {
+				may := verb == other || verb == ""
+				w.wantAdmitted(procedure+" by "+other, w.call(procedure, mine, as(other)), may && verb != "fetch")
+				w.wantAdmitted(procedure+" by "+other+" in another space", w.call(procedure, others, as(other)), verb == "")
+				w.wantAdmitted(procedure+" by the certificate of "+other, w.call(procedure, mine, withCertificate(other+".example")), may)
+			}
+			if a := w.call(procedure, mine, withCertificate("other.example")); a.body.Code != "unauthenticated" {
+				t.Errorf("%s by another certificate: %s, want unauthenticated", procedure, a.text)
+			}
+		}
+		if len(rows) > 0 {
+			t.Errorf("rows of procedures that are not there: %v", rows)
+		}
+	}
+}
+
+func (w *world) wantAdmitted(what string, a answer, want bool) {
+	w.Helper()
+	if admitted := a.body.Code != "permission_denied" && (a.status != http.StatusNotFound || a.body.Code == "not_found") && a.body.Code != "unimplemented"; admitted != want {
+		w.Errorf("%s: %d %s: admitted %v, want %v", what, a.status, a.text, admitted, want)
+	}
+}
+
+// procedures returns what the protocol has, in whichever file, as "Service/Method".
+func procedures() (all []string) {
+	protoregistry.GlobalFiles.RangeFilesByPackage("randflake.v1", func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			service := file.Services().Get(i)
+			for k := range service.Methods().Len() {
+				all = append(all, string(service.Name())+"/"+string(service.Methods().Get(k).Name()))
+			}
+		}
+		return true
+	})
+	return all
+}

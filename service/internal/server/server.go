@@ -1,0 +1,181 @@
+// Package server answers the calls of randflaked's protocol.
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"connectrpc.com/connect"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/service/internal/access"
+	"github.com/randflake/randflake/service/internal/audit"
+	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/space"
+)
+
+// A Server serves the spaces of a configuration, which may change as it runs. It is safe for concurrent use.
+type Server struct {
+	open   space.Opener
+	audit  *audit.Log
+	logger *slog.Logger
+	usage  *access.Usage
+
+	setup    atomic.Pointer[setup]
+	draining atomic.Bool
+
+	mu     sync.Mutex // held by Configure and Close
+	closed bool
+}
+
+// A setup is what a configuration came to.
+type setup struct {
+	config   *config.Config
+	policy   *access.Policy
+	spaces   map[string]*space.Space
+	counters map[string]string // spaces by counter
+}
+
+// New returns a server without spaces. Its audit log takes what is to be accounted for, and its logger the rest.
+func New(open space.Opener, audit *audit.Log, logger *slog.Logger) *Server {
+	s := &Server{open: open, audit: audit, logger: logger, usage: access.NewUsage()}
+	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
+	return s
+}
+
+// self is the principal of leases that the service takes for itself.
+const self = "randflaked"
+
+// Configure goes over to another configuration, which was checked. Spaces that are as before stay open. When it fails
+// everything is as before.
+func (s *Server) Configure(c *config.Config) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errors.New("server: it is closed")
+	}
+	policy, err := access.New(c)
+	if err != nil {
+		return err
+	}
+	old := s.setup.Load()
+	next := &setup{c, policy, map[string]*space.Space{}, map[string]string{}}
+	for _, counter := range c.Counters {
+		next.counters[counter.Name] = counter.Space
+	}
+	gone := maps.Clone(old.spaces)
+	var fresh []*space.Space
+	for _, want := range c.Spaces {
+		if kept := old.spaces[want.Name]; kept != nil && reflect.DeepEqual(kept.Space, want) && reflect.DeepEqual(old.countersOf(want.Name), next.countersOf(want.Name)) {
+			next.spaces[want.Name] = kept
+			delete(gone, want.Name)
+			continue
+		}
+		made, err := space.Start(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger, Counters: c.Counters})
+		if err != nil {
+			for _, made := range fresh {
+				made.Close()
+			}
+			return err
+		}
+		fresh = append(fresh, made)
+		next.spaces[want.Name] = made
+	}
+	s.setup.Store(next)
+	s.closeAll(gone)
+	return nil
+}
+
+func (s *setup) countersOf(space string) (found []config.Counter) {
+	for _, c := range s.config.Counters {
+		if c.Space == space {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// own has the audit log tell of leases that the service takes for itself.
+func (s *Server) own(in *space.Space, leases lease.Store) lease.Store {
+	return s.audit.Leases(leases, self, in.Name)
+}
+
+func (s *Server) closeAll(spaces map[string]*space.Space) {
+	var wg sync.WaitGroup
+	for name, old := range spaces {
+		wg.Go(func() {
+			if err := old.Close(); err != nil {
+				s.logger.Warn("space was closed, and something is lost for a while", "space", name, "error", err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Drain makes the server tell that it is not ready, so that nobody sends more.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// Close gives back what the server holds, once no call is under way any more.
+func (s *Server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.closeAll(s.setup.Load().spaces)
+}
+
+// Ready returns an error that names the spaces that can't serve, and none of why.
+func (s *Server) Ready() error {
+	if s.draining.Load() {
+		return errors.New("shutting down")
+	}
+	var not []string
+	for name, in := range s.setup.Load().spaces {
+		if err := in.Ready(); err != nil {
+			not = append(not, name)
+		}
+	}
+	if len(not) > 0 {
+		slices.Sort(not)
+		return fmt.Errorf("spaces that can't serve: %q", not)
+	}
+	return nil
+}
+
+// Bounds of what is read of a call.
+const (
+	maxMessage = 64 << 10
+	maxBody    = 2 * maxMessage
+)
+
+// Handler returns what answers HTTP requests: the protocol, the short paths, /healthz and /readyz.
+func (s *Server) Handler() http.Handler {
+	options := connect.WithHandlerOptions(connect.WithInterceptors(connect.UnaryInterceptorFunc(s.admit)), connect.WithReadMaxBytes(maxMessage))
+	calls := http.NewServeMux()
+	calls.Handle(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
+	calls.Handle(randflakev1connect.NewIDServiceHandler(idService{s}, options))
+	calls.Handle(randflakev1connect.NewCounterServiceHandler(counterService{s}, options))
+	calls.Handle(randflakev1connect.NewAdminServiceHandler(adminService{s}, options))
+	calls.Handle(randflakev1connect.NewSecretServiceHandler(secretService{s}, options))
+	addShortPaths(calls)
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := s.Ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	// A page of another site must not make a browser on this machine spend IDs.
+	mux.Handle("/", http.NewCrossOriginProtection().Handler(s.identified(calls)))
+	return http.MaxBytesHandler(mux, maxBody)
+}

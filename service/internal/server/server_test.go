@@ -1,0 +1,176 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/service/internal/audit"
+	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
+)
+
+// A world is a server with all that it writes.
+type world struct {
+	*testing.T
+	*Server
+	handler http.Handler
+	written *buffer // audit log and log
+	secret  randflake.Secret
+	data    map[string]*storetest.Memory // by place
+	broken  atomic.Bool                  // the stores
+}
+
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// spaces are those of worlds: one of each kind and mode, and counters of two of them.
+const spaces = `
+spaces:
+- {name: mint, kind: randflake, store: mint, secret: mint, secretFile: SECRET}
+- {name: given, kind: randflake, store: given, secret: distribute, secretFile: SECRET}
+- {name: none, kind: randflake, store: none, check: CHECK}
+- {name: sorted, kind: twitter, store: sorted}
+- {name: ulid, kind: ulid}
+counters:
+- {name: orders, space: none}
+- {name: few, space: none, end: 3}
+- {name: others, space: mint, rate: 100000}
+`
+
+// newWorld starts a server by what is in YAML, in which SECRET is the name of a file, and waits for its spaces.
+func newWorld(t *testing.T, yaml string) *world {
+	t.Helper()
+	w := &world{T: t, written: new(buffer), secret: randflake.NewSecret(), data: map[string]*storetest.Memory{}}
+	logger := slog.New(slog.NewJSONHandler(w.written, nil))
+	w.Server = New(func(ctx context.Context, place string, options ...store.Option) (*store.Store, error) {
+		return store.Open(ctx, storetest.Intercept(w.data[place].Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+			if w.broken.Load() {
+				return store.Answer{}, errors.New("connection to db-7 lost")
+			}
+			return c.On(ctx, e)
+		}), options...)
+	}, audit.New(w.written), logger)
+	t.Cleanup(w.Close)
+	c := w.config(yaml)
+	for _, s := range c.Spaces {
+		if s.Store == "" {
+			continue
+		}
+		w.data[s.Store] = storetest.NewMemory()
+		space, err := store.Create(t.Context(), w.data[s.Store].Connect(), store.ForNewSecret())
+		if err != nil {
+			t.Fatal(err)
+		}
+		space.Close()
+	}
+	if err := w.Configure(c); err != nil {
+		t.Fatal(err)
+	}
+	for w.Ready() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	w.handler = w.Handler()
+	return w
+}
+
+func (w *world) config(yaml string) *config.Config {
+	w.Helper()
+	file := filepath.Join(w.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte(w.secret.Hex()+"\n"), 0o600); err != nil {
+		w.Fatal(err)
+	}
+	check := store.CheckValue(w.secret.CheckValue())
+	c, err := config.Parse("test", []byte(strings.NewReplacer("SECRET", file, "CHECK", check.String()).Replace(yaml)))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return c
+}
+
+// An answer is what came back.
+type answer struct {
+	status int
+	text   string
+	body   struct {
+		Code, Message, Time, Secret string
+		IDs                         []string `json:"ids"`
+		Numbers                     []string
+		Plausible                   bool
+		Node                        uint32
+		Lease                       map[string]any
+		Lost                        map[string]any
+		Block                       map[string]any
+		Returned                    string
+		Counters                    []map[string]any
+	}
+}
+
+// send sends a request with what change does to it.
+func (w *world) send(method, path, body string, change ...func(*http.Request)) answer {
+	w.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Host = "localhost:8080"
+	r.Header.Set("Content-Type", "application/json")
+	for _, c := range change {
+		c(r)
+	}
+	recorder := httptest.NewRecorder()
+	w.handler.ServeHTTP(recorder, r)
+	a := answer{status: recorder.Code, text: recorder.Body.String()}
+	json.Unmarshal(recorder.Body.Bytes(), &a.body)
+	return a
+}
+
+// call calls a procedure such as "IDService/Mint".
+func (w *world) call(procedure, body string, change ...func(*http.Request)) answer {
+	w.Helper()
+	return w.send(http.MethodPost, "/randflake.v1."+procedure, body, change...)
+}
+
+// as has a request come with the token of a principal, which is its name, or with its certificate.
+func as(name string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer token-of-"+name) }
+}
+
+func withCertificate(name string) func(*http.Request) {
+	return func(r *http.Request) {
+		r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{DNSNames: []string{name}}}}}
+	}
+}
+
+func hashOf(name string) string {
+	hash := sha256.Sum256([]byte("token-of-" + name))
+	return hex.EncodeToString(hash[:])
+}

@@ -1,0 +1,49 @@
+package server
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+)
+
+// addShortPaths adds paths for people with curl. Each is a procedure called with JSON, and answers as that does.
+func addShortPaths(calls *http.ServeMux) {
+	short := func(pattern, procedure string, message func(r *http.Request, count uint32) proto.Message) {
+		calls.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			count := uint64(1)
+			if text := r.URL.Query().Get("n"); text != "" {
+				var err error
+				if count, err = strconv.ParseUint(text, 10, 32); err != nil {
+					http.Error(w, `{"code":"invalid_argument","message":"n: want a number from 1 to 65536"}`, http.StatusBadRequest)
+					return
+				}
+			}
+			body, err := protojson.Marshal(message(r, uint32(count)))
+			if err != nil {
+				http.Error(w, `{"code":"invalid_argument","message":"path: want UTF-8"}`, http.StatusBadRequest)
+				return
+			}
+			inner := r.Clone(r.Context())
+			inner.Method, inner.URL.Path, inner.URL.RawQuery = http.MethodPost, procedure, ""
+			inner.Header = http.Header{"Content-Type": {"application/json"}}
+			inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			calls.ServeHTTP(w, inner)
+		})
+	}
+	short("POST /v1/spaces/{space}/ids", randflakev1connect.IDServiceMintProcedure, func(r *http.Request, count uint32) proto.Message {
+		return &api.MintRequest{Space: r.PathValue("space"), Count: count}
+	})
+	short("GET /v1/spaces/{space}/ids/{id}", randflakev1connect.IDServiceInspectProcedure, func(r *http.Request, _ uint32) proto.Message {
+		return &api.InspectRequest{Space: r.PathValue("space"), Id: &api.InspectRequest_Text{Text: r.PathValue("id")}}
+	})
+	short("POST /v1/counters/{name}/next", randflakev1connect.CounterServiceNextProcedure, func(r *http.Request, count uint32) proto.Message {
+		return &api.NextRequest{Counter: r.PathValue("name"), Count: count}
+	})
+}

@@ -1,0 +1,186 @@
+// Package space keeps the spaces of a service open: their stores, and the generators of those whose IDs it makes.
+package space
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/store"
+)
+
+// ErrNotOpen says that a space is not open yet, or any more.
+var ErrNotOpen = errors.New("space: not open")
+
+// A Space is opened in the background, again and again until that works, so that a service starts whatever its stores
+// do. It is safe for concurrent use.
+type Space struct {
+	config.Space
+	Check  store.CheckValue // of its secret, or zero
+	secret randflake.Secret // or the zero one
+
+	open   Opener
+	wrap   func(*Space, lease.Store) lease.Store
+	state  atomic.Pointer[State]
+	err    atomic.Pointer[error] // why it is not open yet
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the background goroutine has ended
+}
+
+// A State is what an open space has.
+type State struct {
+	Store    *store.Store // nil where there is none
+	Leases   lease.Store  // nil where there is none
+	Counters *Counters    // nil where there is none
+	Minter   Minter       // nil where the service makes no IDs
+}
+
+// An Opener opens the store at a place.
+type Opener func(ctx context.Context, place string, options ...store.Option) (*store.Store, error)
+
+// Options are what spaces have in common.
+type Options struct {
+	Open Opener
+
+	// Own wraps the leases that the service takes for itself.
+	Own func(s *Space, leases lease.Store) lease.Store
+
+	Logger *slog.Logger
+
+	// Counters are those of all spaces.
+	Counters []config.Counter
+}
+
+// Start begins to open a space. It fails when the files that the space needs are not what they should be.
+func Start(c config.Space, o Options) (*Space, error) {
+	s := &Space{Space: c, open: o.Open, wrap: o.Own, done: make(chan struct{})}
+	if err := s.Check.UnmarshalText([]byte(c.Check)); err != nil {
+		return nil, fmt.Errorf("space %s: check: %w", c.Name, err)
+	}
+	if c.SecretFile != "" {
+		secret, err := local.ReadSecret(c.SecretFile)
+		if err != nil {
+			return nil, fmt.Errorf("space %s: %w", c.Name, err)
+		}
+		s.secret, s.Check = secret, store.CheckValue(secret.CheckValue())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	s.noteError(errors.New("it is being opened"))
+	go s.begin(ctx, o)
+	return s, nil
+}
+
+func (s *Space) noteError(err error) { s.err.Store(&err) }
+
+// begin opens the space, with pauses between attempts that grow up to ten seconds.
+func (s *Space) begin(ctx context.Context, o Options) {
+	defer close(s.done)
+	said := ""
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
+		attempt, cancel := context.WithTimeout(ctx, 15*time.Second)
+		state, err := s.attempt(attempt, o)
+		cancel()
+		if err == nil {
+			s.state.Store(state)
+			o.Logger.Info("space is open", "space", s.Name)
+			return
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		s.noteError(err)
+		if text := err.Error(); text != said { // each kind of trouble once
+			o.Logger.Error("space can't be opened; it is tried again", "space", s.Name, "error", text)
+			said = text
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Space) attempt(ctx context.Context, o Options) (state *State, err error) {
+	state = &State{}
+	if s.Space.Store != "" {
+		if state.Store, err = s.open(ctx, s.Space.Store); err != nil {
+			return nil, err
+		}
+		state.Leases = lease.On(state.Store)
+		state.Counters = newCounters(segments.On(state.Store), s.Name, o)
+	}
+	if state.Minter, err = s.minter(ctx, state.Leases, o.Logger); err != nil && state.Store != nil {
+		state.Store.Close()
+	}
+	return state, err
+}
+
+// State returns what the space has, or an error that wraps ErrNotOpen.
+func (s *Space) State() (*State, error) {
+	if state := s.state.Load(); state != nil {
+		return state, nil
+	}
+	return nil, fmt.Errorf("%w: space %s: try again", ErrNotOpen, s.Name)
+}
+
+// Ready returns why the space can't serve now, or nil.
+func (s *Space) Ready() error {
+	state := s.state.Load()
+	switch {
+	case state == nil:
+		return fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Name, *s.err.Load())
+	case state.Minter != nil:
+		return state.Minter.Ready()
+	}
+	return nil
+}
+
+// Secret returns the secret of a space that is to be distributed, or reports that there is none to be given away.
+func (s *Space) Secret() (randflake.Secret, bool) {
+	return s.secret, s.Space.Secret == config.SecretDistribute
+}
+
+// Cipher returns what opens the IDs of a Randflake space, or reports that the service can't.
+func (s *Space) Cipher() (*randflake.Cipher, bool) {
+	if s.secret.IsZero() {
+		return nil, false
+	}
+	return randflake.NewCipher(s.secret), true
+}
+
+// Close gives back what the service holds of the space, its lease and numbers, and closes the store. It takes some ten seconds
+// where the store does not answer.
+func (s *Space) Close() error {
+	s.cancel()
+	<-s.done
+	state := s.state.Swap(nil)
+	if state == nil {
+		return nil
+	}
+	closed := errors.New("it was closed")
+	s.noteError(closed)
+	var mint, count error
+	var wg sync.WaitGroup
+	if state.Minter != nil {
+		wg.Go(func() { mint = state.Minter.Close() })
+	}
+	if state.Counters != nil {
+		wg.Go(func() { count = state.Counters.Close() })
+	}
+	wg.Wait()
+	if state.Store != nil {
+		return errors.Join(mint, count, state.Store.Close())
+	}
+	return errors.Join(mint, count)
+}

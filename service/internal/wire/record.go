@@ -1,0 +1,44 @@
+package wire
+
+import (
+	"fmt"
+
+	"github.com/randflake/randflake/lease"
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+)
+
+// Lease returns a record as it is sent.
+func Lease(r lease.Record) *api.Lease {
+	return &api.Lease{FirstNode: r.FirstNode, LastNode: r.LastNode, Owner: token(r.Owner), Change: token(r.Change),
+		Version: r.Version, Start: r.Start, HighWater: r.HighWater, Changed: r.Changed}
+}
+
+// token returns a token as text, which is empty for the zero one.
+func token(t lease.Token) string {
+	if t == (lease.Token{}) {
+		return ""
+	}
+	return t.String()
+}
+
+// Token reads a token, or none.
+func Token(text string) (t lease.Token, err error) {
+	if text != "" && t.UnmarshalText([]byte(text)) != nil {
+		// Not the text itself, as a token lets its owner do things.
+		return t, fmt.Errorf("%w: a token of %d bytes: want 32 hexadecimal digits", lease.ErrInvalidRequest, len(text))
+	}
+	return t, nil
+}
+
+// Record reads what Lease returned.
+func Record(l *api.Lease) (r lease.Record, err error) {
+	if l == nil {
+		return r, fmt.Errorf("%w: no lease: want the one that is held", lease.ErrInvalidRequest)
+	}
+	if r.Owner, err = Token(l.Owner); err == nil {
+		r.Change, err = Token(l.Change)
+	}
+	r.FirstNode, r.LastNode, r.Version = l.FirstNode, l.LastNode, l.Version
+	r.Start, r.HighWater, r.Changed = l.Start, l.HighWater, l.Changed
+	return r, err
+}
