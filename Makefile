@@ -24,7 +24,7 @@ EVERYTHING = ./... $(MODULES:%=./%/...)
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
 .PHONY: all test quick race purego previous i386 cpus $(CPUS) emulated $(EMULATED) modules $(MODULES:%=test-in-%) \
-        chaos chaos-short release soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate protocol tools servers statistics
+        chaos chaos-short release soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate protocol clients tools servers statistics
 
 all: test lint
 
@@ -98,6 +98,11 @@ modules: servers statistics
 
 $(MODULES:%=test-in-%): test-in-%:
 	cd $* && $(GO) test ./...
+
+# The clients of service in other languages: Python 3.9 and later, Node 20 and later.
+clients:
+	cd clients/python && python3 -m unittest discover -t . -s tests
+	cd clients/typescript && npm ci --no-audit --no-fund && npm test
 
 # Real processes, real stores, real faults, until a thousand million IDs are made; see chaos/README.md.
 chaos: servers
