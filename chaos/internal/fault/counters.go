@@ -22,6 +22,7 @@ var counters = []Fault{
 		Expect: "each kill loses two blocks at most; the one that was stopped goes on with its block, whose numbers nobody else got; the others notice nothing",
 		Stores: all,
 		Script: countKill,
+		May:    []page.Kind{page.Unreachable}, // those who wait for a lock of the one that is stopped, or for a busy disk
 		Counts: true,
 	},
 	{

@@ -64,8 +64,12 @@ func (p *Process) Kill() {
 	p.child.Kill()
 }
 
-// Quit asks the process to close, with SIGTERM.
+// Quit asks the process to close, with SIGTERM, once it heeds that: one that comes before its first steps kills it.
 func (p *Process) Quit() {
+	p.world.Await(p.Name+" begins", func() bool {
+		_, err := os.Stat(p.config.Journal)
+		return err == nil || p.child.Ended()
+	})
 	p.wanted = true
 	p.signal(syscall.SIGTERM)
 }
