@@ -88,7 +88,7 @@ emulated-riscv64: EMULATOR = qemu-riscv64
 emulated-arm:     EMULATOR = qemu-arm
 emulated-s390x: PACKAGES_THERE = $(PORTABLE)
 emulated-arm emulated-riscv64: PACKAGES_THERE = . ./compat ./mask ./ulid
-emulated-arm64: PACKAGES_THERE = $(filter-out .,$(PORTABLE))
+emulated-arm64: PACKAGES_THERE = $(filter-out . ./segments,$(PORTABLE))
 
 # The engines against their servers, which are started as needed, on free ports and in temporary directories; etcd comes
 # with its tests.

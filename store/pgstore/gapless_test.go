@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/randflake/randflake/internal/testing/gaplesstest"
+	"github.com/randflake/randflake/segments/gapless/gaplesstest"
 	"github.com/randflake/randflake/segments/gapless"
 )
 
