@@ -286,6 +286,10 @@ func countWipe(w *world.World) {
 	})
 }
 
+// inMemory is more than all numbers together that processes have in memory and nobody has noted. An operator has to pass
+// over those as well.
+const inMemory = 1_000_000
+
 // remember waits until counters without a rate are refused, and has the operator say where they go on. Those with a
 // rate go on by themselves.
 func remember(w *world.World, plain, rated []*world.Process, say word) {
@@ -297,7 +301,7 @@ func remember(w *world.World, plain, rated []*world.Process, say word) {
 	highest, err := check.Highest(w.JournalDir())
 	w.Must(err)
 	for _, name := range []string{orders.Name, tickets.Name} {
-		w.Must(say(name, highest[name]+1))
+		w.Must(say(name, highest[name]+inMemory))
 	}
 	for _, name := range []string{orders.Name, tickets.Name, visits.Name, calls.Name} {
 		before := w.Info(name).Taken

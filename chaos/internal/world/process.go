@@ -127,6 +127,15 @@ func (p *Process) Parted(q *Process) bool {
 	return a.Version > 0 && b.Version > 0 && a.Owner != b.Owner
 }
 
+// hindered returns how often the process was refused, but for callers of strict counters who came too late: each number
+// of theirs waits for the store, and a disk may be busy for longer than they wait.
+func (p *Process) hindered() uint64 {
+	if len(p.config.Counters) > 0 {
+		return p.refused() - p.refused(page.Unreachable)
+	}
+	return p.refused()
+}
+
 // refused returns how often the process was refused with one of kinds, or with any if there is none.
 func (p *Process) refused(kinds ...page.Kind) (n uint64) {
 	if len(kinds) == 0 {

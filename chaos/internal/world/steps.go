@@ -78,10 +78,10 @@ func (w *World) Refuse(workers []*Process, kinds ...page.Kind) {
 
 // During runs f, in which none of the workers may ever be refused.
 func (w *World) During(workers []*Process, f func()) {
-	before := w.counts(workers, func(p *Process) uint64 { return p.refused() })
+	before := w.counts(workers, (*Process).hindered)
 	f()
 	for i, p := range workers {
-		if n := p.refused() - before[i]; n > 0 {
+		if n := p.hindered() - before[i]; n > 0 {
 			w.Fail("%s was refused %d times, though nothing stood in its way: %s", p.Name, n, p.lastWords())
 		}
 	}
