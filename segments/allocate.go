@@ -2,9 +2,6 @@ package segments
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,25 +19,10 @@ type Block struct {
 }
 
 // A Token names an allocation, so that it can be asked for again when the answer was lost.
-type Token [16]byte
+type Token = store.Token
 
 // NewToken returns a token that no other call returns: the second of now, in 6 bytes, and 10 random bytes.
-func NewToken(now time.Time) (t Token) {
-	rand.Read(t[:]) // never fails, by its contract
-	var second [8]byte
-	binary.BigEndian.PutUint64(second[:], uint64(now.Unix()))
-	copy(t[:6], second[2:])
-	return t
-}
-
-// String returns the token as 32 hexadecimal digits.
-func (t Token) String() string { return hex.EncodeToString(t[:]) }
-
-func (t Token) second() int64 {
-	var second [8]byte
-	copy(second[2:], t[:6])
-	return int64(binary.BigEndian.Uint64(second[:]))
-}
+func NewToken(now time.Time) Token { return store.NewToken(now) }
 
 // freshness is for how many seconds a token serves, give or take MaxSkew.
 const freshness = 2 * 60
@@ -59,7 +41,7 @@ func (s *Counters) Allocate(ctx context.Context, name string, n uint64, token To
 		return Block{}, fmt.Errorf("%w: block of 0 numbers: want 1 or more", ErrInvalidOption)
 	}
 	for range tries {
-		v, err := s.space.Read(ctx, []string{prefix + name, token.receiptName()}, store.Page{})
+		v, err := s.space.Read(ctx, []string{prefix + name, receiptName(token)}, store.Page{})
 		if err != nil {
 			return Block{}, err
 		}
@@ -76,8 +58,8 @@ func (s *Counters) allocate(ctx context.Context, v *store.View, name string, n u
 	fail := func(err error) (Block, bool, error) {
 		return Block{}, false, fmt.Errorf("%w: %s in %s", err, name, s.space)
 	}
-	old, item := v.Find(token.receiptName()), v.Find(prefix+name)
-	if err := token.check(v); err != nil {
+	old, item := v.Find(receiptName(token)), v.Find(prefix+name)
+	if err := checkToken(v, token); err != nil {
 		return fail(err)
 	}
 	if before := readReceipt(old); before.Token == token.String() && before.Epoch == epoch(v.Meta) {
@@ -145,13 +127,13 @@ func (s *Counters) contended(name string) error {
 	return fmt.Errorf("segments: %s in %s changed each time that it was looked at: does the engine keep its word?", name, s.space)
 }
 
-// check refuses a token that is not fresh, so that nothing that lasts, such as the name of a host, can make two callers
+// checkToken refuses a token that is not fresh, so that nothing that lasts, such as the name of a host, can make two callers
 // share a block.
-func (t Token) check(v *store.View) error {
+func checkToken(v *store.View, t Token) error {
 	if err := v.Clock(); err != nil {
 		return err
 	}
-	if age := v.Now - t.second(); max(age, -age) > freshness+v.Meta.Limits().Skew() {
+	if age := v.Now - t.Second(); max(age, -age) > freshness+v.Meta.Limits().Skew() {
 		return fmt.Errorf("%w: %s is not of the last %d seconds: want one from NewToken, made for this block by a clock that is right", ErrInvalidToken, t, freshness)
 	}
 	return nil
@@ -170,14 +152,14 @@ type receipt struct {
 }
 
 // receiptName puts a token in one of 256 places.
-func (t Token) receiptName() string { return fmt.Sprintf("b/%02x", t[len(t)-1]) }
+func receiptName(t Token) string { return fmt.Sprintf("b/%02x", t[len(t)-1]) }
 
 func (r receipt) item(t Token, now int64) store.Item {
 	body, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // never: these are numbers and texts
 	}
-	return store.Item{Name: t.receiptName(), Second: now, Body: body}
+	return store.Item{Name: receiptName(t), Second: now, Body: body}
 }
 
 // readReceipt returns no receipt where there is none that can be read: that costs a block, and repeats none.
