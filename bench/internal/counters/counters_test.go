@@ -36,7 +36,7 @@ func TestNoNumberTwice(t *testing.T) {
 			if twice, err := s.twice(t.Context(), 3); twice || err != nil {
 				t.Errorf("%s, %s: a number twice: %v, %v", y.name, s.name, twice, err)
 			}
-			if calls, took, err := s.draw(t.Context(), time.Millisecond); calls == 0 || took < time.Millisecond || err != nil {
+			if calls, took, err := s.draw(t.Context(), time.Millisecond); calls < int64(len(s.callers)) || took < time.Millisecond || err != nil {
 				t.Errorf("%s, %s: %d calls in %v, %v", y.name, s.name, calls, took, err)
 			}
 		}

@@ -45,7 +45,7 @@ type sample struct {
 	Seconds float64 `csv:"seconds"`
 }
 
-// draw has all callers of a source take numbers for a while.
+// draw has all callers of a source take numbers for a while, each one at least.
 func (s source) draw(ctx context.Context, slice time.Duration) (calls int64, took time.Duration, err error) {
 	var over atomic.Bool
 	var sum atomic.Int64
@@ -55,14 +55,16 @@ func (s source) draw(ctx context.Context, slice time.Duration) (calls int64, too
 	defer time.AfterFunc(slice, func() { over.Store(true) }).Stop()
 	for i, take := range s.callers {
 		all.Go(func() {
-			n := int64(0)
-			for ; !over.Load(); n++ {
+			for n := int64(1); ; n++ {
 				if _, err := take(ctx); err != nil {
 					failed[i] = fmt.Errorf("%s: %w", s.name, err)
-					break
+					return
+				}
+				if over.Load() {
+					sum.Add(n)
+					return
 				}
 			}
-			sum.Add(n)
 		})
 	}
 	all.Wait()
