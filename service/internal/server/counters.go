@@ -63,10 +63,10 @@ func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.All
 	if err != nil {
 		return nil, err
 	}
-	block, err := all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
+	block, _, err := all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
 	if errors.Is(err, segments.ErrNoCounter) {
 		if err = all.Made(ctx, r.Msg.Counter); err == nil {
-			block, err = all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
+			block, _, err = all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
 		}
 	}
 	if err != nil {
