@@ -14,7 +14,7 @@ import (
 // than asked for because of a limit of the source's own.
 //
 // An error of Allocate that wraps one of ErrNoCounter, ErrEnd, ErrRate, ErrForgotten, ErrInvalidToken, ErrInvalidName and
-// ErrInvalidOption says that no block was taken. Any other leaves that open.
+// ErrInvalidOption says that no block was taken, unless a request comes late that was given up. Any other leaves it open.
 type Source interface {
 	Allocate(ctx context.Context, name string, n uint64, token Token) (Block, Info, error)
 	ReturnBlock(ctx context.Context, name string, block Block, unused uint64) (bool, error)
