@@ -97,7 +97,8 @@ modules: servers statistics
 	@$(TWO_AT_A_TIME) $(MODULES:%=test-in-%)
 
 $(MODULES:%=test-in-%): test-in-%:
-	cd $* && $(GO) test ./...
+	cd $* && $(GO) test $(TESTFLAGS) ./...
+test-in-service test-in-service/client: TESTFLAGS = -race
 
 # The clients of service in other languages: Python 3.9 and later, Node 20 and later.
 clients:
