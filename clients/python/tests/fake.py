@@ -5,8 +5,8 @@ import threading
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from randflake import ServiceError
-from randflake._service import Lost, Record, _message, _record
+from randflaked import ServiceError
+from randflaked._service import Lost, Record, _message, _record
 
 MAX_TTL, MAX_SKEW, CELL = 3600, 60, 4  # a cell of nodes has one lease at most
 

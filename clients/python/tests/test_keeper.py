@@ -8,8 +8,8 @@ import threading
 import time
 import unittest
 
-import randflake
-from randflake import (ClosedError, ExhaustedError, ForkedError, InvalidOptionError, Keeper, LeaseService, Secret,
+import randflaked
+from randflaked import (ClosedError, ExhaustedError, ForkedError, InvalidOptionError, Keeper, LeaseService, Secret,
                        ServiceError)
 
 from .fake import FakeService, Replica
@@ -48,7 +48,7 @@ class TestKeeper(Base):
         printed = []
         exec(program.replace("http://localhost:8080", self.replica.url), {"print": lambda *args: printed.append(args)})
         (text, fields), = printed
-        self.assertEqual(randflake.Cipher(self.secret).inspect(randflake.parse(text)), fields)
+        self.assertEqual(randflaked.Cipher(self.secret).inspect(randflaked.parse(text)), fields)
         self.assertEqual(self.owners(), [])  # given back
 
     def test_many_threads_renewals_and_lost_leases(self):
@@ -59,7 +59,7 @@ class TestKeeper(Base):
                 try:
                     mine.extend(keeper.fill(20))
                     mine.append(keeper.generate())
-                except randflake.GenerateError:
+                except randflaked.GenerateError:
                     pass
                 stop.wait(0.001)
 

@@ -4,10 +4,10 @@ import logging
 import random
 import unittest
 
-from randflake import (EPOCH, Cipher, ClockBackwardError, ClosedError, Fields, GenerateError, LeaseEndedError,
+from randflaked import (EPOCH, Cipher, ClockBackwardError, ClosedError, Fields, GenerateError, LeaseEndedError,
                        LeaseNotStartedError, Secret, ServiceError)
-from randflake._generator import Generator
-from randflake._keeping import Keeping, Options
+from randflaked._generator import Generator
+from randflaked._keeping import Keeping, Options
 
 from .fake import AFTER, LATE, LOST, MAX_TTL, FakeService
 

@@ -12,9 +12,9 @@ import threading
 import time
 import unittest
 
-from randflake import InvalidOptionError, LeaseService, ServiceError
-from randflake._keeping import new_token
-from randflake._service import Lost, Record
+from randflaked import InvalidOptionError, LeaseService, ServiceError
+from randflaked._keeping import new_token
+from randflaked._service import Lost, Record
 
 from .fake import AFTER, LOST, FakeService, Replica
 
