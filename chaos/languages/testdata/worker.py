@@ -8,12 +8,10 @@ import sys
 import threading
 import time
 
-from randflaked import GenerateError, Keeper, LeaseService, Secret, ServiceError
+from randflaked import GenerateError, Keeper, Service, Secret, ServiceError
 from randflaked._service import Lost
 
 env = os.environ
-NAMES = {"first_node": "FirstNode", "last_node": "LastNode", "owner": "Owner", "change": "Change",
-         "version": "Version", "start": "Start", "high_water": "HighWater", "changed": "Changed"}
 
 
 class Journal:
@@ -51,10 +49,12 @@ class Journal:
 
 
 def noted(record):
-    return {name: getattr(record, field) for field, name in NAMES.items()}
+    numbers = {name: int(record.sent.get(name, 0)) for name in ("firstNode", "lastNode", "version", "start", "highWater",
+                                                                "changed")}
+    return {**numbers, "owner": record.owner, "change": record.change}
 
 
-class Noted(LeaseService):
+class Noted(Service):
     """Notes calls. The planted fault is that a lease lasts a second longer than the service says."""
 
     late = int(env.get("LATE", 0))

@@ -10,7 +10,7 @@ from ._errors import ClosedError, ForkedError, GenerateError, InvalidOptionError
 from ._id import MAX_NODE
 from ._keeping import Keeping, Options, Status
 from ._secret import Secret
-from ._service import LeaseService
+from ._service import Service
 
 
 class Keeper:
@@ -21,7 +21,7 @@ class Keeper:
     I/O, but for the first call after os.fork: it acquires a lease of the child's own.
     """
 
-    def __init__(self, service: LeaseService, secret: Secret, *, nodes: int = 1, ttl: int = 300,
+    def __init__(self, service: Service, secret: Secret, *, nodes: int = 1, ttl: int = 300,
                  clock: Callable[[], float] = time.time, logger: Optional[logging.Logger] = None) -> None:
         """Acquires a lease of nodes contiguous nodes, each good for 131,072 IDs a second, for ttl seconds.
 
