@@ -119,7 +119,7 @@ export PATH := $(CURDIR)/internal/tools/node/node_modules/.bin:$(PATH)
 
 npm:
 	@(for tool in npm python3 openssl; do command -v $$tool || exit 1; done) >/dev/null || \
-		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends npm python3 openssl; }
+		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-unsafe-io npm python3 openssl; }
 
 # Real processes, real stores, real faults, until a thousand million IDs are made; see chaos/README.md.
 chaos: servers
