@@ -9,6 +9,7 @@ require (
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/randflake/randflake v0.1.0
+	github.com/randflake/randflake/service/client v0.0.0-00010101000000-000000000000
 	github.com/randflake/randflake/store/etcdstore v0.1.0
 	github.com/randflake/randflake/store/etcdstore/etcdtest v0.1.0
 	github.com/randflake/randflake/store/mysqlstore v0.1.0
@@ -19,6 +20,8 @@ require (
 	go.etcd.io/etcd/client/v3 v3.6.16
 	golang.org/x/sys v0.49.0
 )
+
+require github.com/randflake/randflake/service/api v0.1.0 // indirect
 
 require (
 	connectrpc.com/connect v1.21.1
@@ -57,7 +60,6 @@ require (
 	github.com/prometheus/client_model v0.6.1 // indirect
 	github.com/prometheus/common v0.62.0 // indirect
 	github.com/prometheus/procfs v0.15.1 // indirect
-	github.com/randflake/randflake/service v0.1.0
 	github.com/rs/xid v1.6.0 // indirect
 	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/soheilhy/cmux v0.1.5 // indirect
@@ -109,4 +111,6 @@ replace github.com/randflake/randflake/store/redisstore => ../store/redisstore
 
 replace github.com/randflake/randflake/store/mysqlstore => ../store/mysqlstore
 
-replace github.com/randflake/randflake/service => ../service
+replace github.com/randflake/randflake/service/api => ../service/api
+
+replace github.com/randflake/randflake/service/client => ../service/client
