@@ -3,13 +3,14 @@ module github.com/randflake/randflake/chaos
 go 1.26.0
 
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/RoaringBitmap/roaring/v2 v2.30.0
 	github.com/Shopify/toxiproxy/v2 v2.5.0
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/randflake/randflake v0.1.0
-	github.com/randflake/randflake/service/client v0.0.0-00010101000000-000000000000
+	github.com/randflake/randflake/service/client v0.1.0
 	github.com/randflake/randflake/store/etcdstore v0.1.0
 	github.com/randflake/randflake/store/etcdstore/etcdtest v0.1.0
 	github.com/randflake/randflake/store/mysqlstore v0.1.0
@@ -21,10 +22,7 @@ require (
 	golang.org/x/sys v0.49.0
 )
 
-require github.com/randflake/randflake/service/api v0.1.0 // indirect
-
 require (
-	connectrpc.com/connect v1.21.1
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bits-and-blooms/bitset v1.24.4 // indirect
@@ -60,6 +58,7 @@ require (
 	github.com/prometheus/client_model v0.6.1 // indirect
 	github.com/prometheus/common v0.62.0 // indirect
 	github.com/prometheus/procfs v0.15.1 // indirect
+	github.com/randflake/randflake/service/api v0.1.0 // indirect
 	github.com/rs/xid v1.6.0 // indirect
 	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/soheilhy/cmux v0.1.5 // indirect
