@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -38,6 +39,8 @@ const (
 const (
 	drainTime = 4 * time.Second
 	closeTime = 5 * time.Second
+
+	tracesTime = 2 * time.Second
 )
 
 // serve runs the service until a signal ends it.
@@ -67,7 +70,7 @@ func serve(args []string, problems io.Writer) error {
 		return err
 	}
 	if *dev {
-		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?n=5'\n", d.url())
+		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?n=5'\nlook: %[1]s\n", d.url())
 	}
 	return d.run(stop, reload)
 }
@@ -105,6 +108,8 @@ type daemon struct {
 	listener net.Listener
 	http     *http.Server
 	failed   chan error // what ended the HTTP server
+
+	endTraces func(context.Context) error // sends what there is
 }
 
 // start listens, and begins to open the spaces.
@@ -120,6 +125,11 @@ func (d *daemon) start() (err error) {
 			return err
 		}
 	}
+	spans, endTraces, err := tracing(d.logger)
+	if err != nil {
+		return err
+	}
+	d.endTraces = endTraces
 	d.server = server.New(space.Open, audit.New(&d.lines), d.logger)
 	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
 		return err
@@ -129,7 +139,8 @@ func (d *daemon) start() (err error) {
 		return err
 	}
 	d.http = &http.Server{
-		Handler:           d.server.Handler(),
+		Handler:           d.server.Handler(spans...),
+		ConnState:         d.server.Connection,
 		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader,
 		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
@@ -221,7 +232,14 @@ func (d *daemon) shutdown() error {
 func (d *daemon) close() error {
 	done := make(chan struct{})
 	go func() {
-		d.server.Close()
+		var wg sync.WaitGroup
+		wg.Go(d.server.Close)
+		ctx, cancel := context.WithTimeout(context.Background(), tracesTime)
+		defer cancel()
+		if err := d.endTraces(ctx); err != nil {
+			d.logger.Warn("the last traces were not sent", "error", err)
+		}
+		wg.Wait()
 		close(done)
 	}()
 	select {

@@ -31,7 +31,7 @@ var rights = map[string]string{
 	api.CounterServiceNextProcedure:     "count",
 	api.CounterServiceAllocateProcedure: "count",
 	api.CounterServiceReturnProcedure:   "count",
-	api.CounterServiceGetProcedure:      "list",
+	api.CounterServiceGetProcedure:      "count",  // who may list has List
 	api.CounterServiceListProcedure:     anySpace, // leaves out what the caller may not list
 	api.AdminServiceDistrustProcedure:   "distrust",
 	api.AdminServiceRevokeProcedure:     "revoke",
