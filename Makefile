@@ -118,7 +118,8 @@ NPM_CI = npm ci --ignore-scripts --no-audit --no-fund
 node: npm
 	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || (cd internal/tools/node && $(NPM_CI))
 
-export PATH := $(CURDIR)/internal/tools/node/node_modules/.bin:$(PATH)
+NODE = $(CURDIR)/internal/tools/node/node_modules/node-linux
+export PATH := $(NODE)-x64/bin:$(NODE)-arm64/bin:$(PATH)
 
 npm:
 	@(for tool in npm python3 openssl; do command -v $$tool || exit 1; done) >/dev/null || \
