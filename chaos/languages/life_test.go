@@ -2,9 +2,9 @@
 package languages
 
 import (
+	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/chaos/internal/check"
+	"github.com/randflake/randflake/chaos/internal/engine"
 )
 
 // program is randflaked.
@@ -36,16 +37,15 @@ func run(m *testing.M) int {
 	if err == nil {
 		defer os.RemoveAll(dir)
 		program = filepath.Join(dir, "randflaked")
-		_, err = os.Stat("../../clients/typescript/dist/index.js")
+		err = engine.BuildRandflaked(context.Background(), program)
+	}
+	if err == nil {
+		if _, err = os.Stat("../../clients/typescript/dist/index.js"); err != nil {
+			err = fmt.Errorf("%w: make typescript builds it", err)
+		}
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%v: make typescript builds what runs here\n", err)
-		return 1
-	}
-	build := exec.Command("go", "build", "-o", program, "./cmd/randflaked")
-	build.Dir = "../../service"
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
