@@ -102,12 +102,6 @@ func (l *life) each(names []string, do func(*process)) {
 	}
 }
 
-// How all generators say why there is no ID.
-const (
-	clockBehind = "clock is behind the newest ID"
-	leaseEnded  = "lease has ended"
-)
-
 // suffer has each fault take place once in each language.
 func (l *life) suffer(round int) {
 	var stopped, others []string
@@ -117,11 +111,7 @@ func (l *life) suffer(round int) {
 	}
 	l.each(stopped, func(p *process) { p.signal(syscall.SIGSTOP) })
 	over := time.Now().Add((ttl + 1) * time.Second) // for the leases of those
-	l.each(others, func(p *process) {
-		before := p.refusals(clockBehind)
-		p.step(-time.Hour)
-		await(p.T, p.name+" refuses to go on", func() bool { return p.refusals(clockBehind) > before })
-	})
+	l.each(others, (*process).losesAnHour)
 	l.replicas[round%2].process.Kill()
 	l.each(others, func(p *process) { p.step(0) })
 	l.each(others, (*process).goesOn)
@@ -176,11 +166,29 @@ func (l *life) end(span time.Duration) {
 }
 
 // TestOffByOne: generators that take their lease for a second longer than it is are found, and those that don't are not,
-// when the service is gone and they go on to the end.
+// when the service is gone and they go on to the end. On a slow machine such a generator may sleep through that second.
 func TestOffByOne(t *testing.T) {
 	t.Parallel()
 	names := []string{"go-right", "python-right", "python-late", "typescript-right", "typescript-late"}
 	w := newTown(t, names...)
+	found := map[string]bool{}
+	for try := 0; try < 5 && len(found) < 2; try++ {
+		for _, r := range w.replicas {
+			r.start()
+		}
+		for name, outside := range w.toTheEnd(names) {
+			if outside > 0 {
+				found[name] = true
+			}
+		}
+	}
+	if len(found) != 2 || !found["python-late"] || !found["typescript-late"] {
+		t.Errorf("IDs outside of the lease of %v, want those of both that are late", found)
+	}
+}
+
+// toTheEnd has processes come to the end of their leases, and returns how many IDs of each lie outside.
+func (w *town) toTheEnd(names []string) map[string]uint64 {
 	var all []*process
 	for _, name := range names {
 		language, kind, _ := strings.Cut(name, "-")
@@ -192,17 +200,17 @@ func TestOffByOne(t *testing.T) {
 	for _, r := range w.replicas {
 		r.process.Kill()
 	}
+	outside := map[string]uint64{}
 	for _, p := range all {
-		await(t, p.name+" comes to the end of its lease", func() bool { return p.refusals(leaseEnded) > 0 })
+		await(w.T, p.name+" comes to the end of its lease", func() bool { return p.count("lease has ended") > 0 })
 		p.child.Kill()
 		checker := check.New(check.Config{Secret: w.secret})
 		p.report(checker, true)
 		r, err := checker.Result()
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || r.Duplicates > 0 {
+			w.Errorf("%s: %+v, error %v", p.name, r, err)
 		}
-		if found := r.Outside > 0; found != strings.HasSuffix(p.name, "late") || r.Duplicates > 0 {
-			t.Errorf("%s: %+v, want IDs outside of the lease where it is late", p.name, r)
-		}
+		outside[p.name] = r.Outside
 	}
+	return outside
 }

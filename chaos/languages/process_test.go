@@ -108,13 +108,26 @@ func (p *process) goesOn() {
 	})
 }
 
-// refusals returns how often the process began to refuse IDs for a reason.
-func (p *process) refusals(reason string) int {
+// losesAnHour sets the clock of the process back until it has noted that it refuses to make IDs for that.
+func (p *process) losesAnHour() {
+	p.Helper()
+	const clock = "clock is behind the newest ID"
+	for before := p.count(clock); p.count(clock) == before; { // it may be refused for something else just then
+		p.step(0)
+		p.goesOn()
+		refused := p.count("refused: ")
+		p.step(-time.Hour)
+		await(p.T, p.name+" makes no IDs", func() bool { return p.count("refused: ") > refused })
+	}
+}
+
+// count returns how often words are in what the process noted.
+func (p *process) count(words string) int {
 	events, err := os.ReadFile(filepath.Join(p.dir, "events"))
 	if err != nil {
 		p.Fatal(err)
 	}
-	return strings.Count(string(events), reason)
+	return strings.Count(string(events), words)
 }
 
 // ends waits until the process, which was told to stop, has done so.
