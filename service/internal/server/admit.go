@@ -53,6 +53,14 @@ type call struct {
 	limits config.Limits
 }
 
+// place returns where the data of the call's space is.
+func (c *call) place() string {
+	if c.state == nil || c.state.Store == nil {
+		return ""
+	}
+	return c.state.Store.String()
+}
+
 type contextKey int
 
 const (
@@ -91,8 +99,8 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 		if err == nil {
 			return response, nil
 		}
-		sent, known := wire.Error(err)
-		if !known {
+		sent, whole := wire.Error(err, c.place())
+		if !whole && !errors.Is(err, context.Canceled) {
 			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "error", err)
 		}
 		return nil, sent

@@ -69,7 +69,7 @@ func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.Acquir
 	}
 	granted, err := leases.Acquire(ctx, req)
 	if err != nil {
-		if _, known := wire.Error(err); known && ctx.Err() == nil {
+		if _, whole := wire.Error(err, ""); whole && ctx.Err() == nil {
 			s.usage.Ends(c.who.Name, c.in.Name, req.Owner)
 		}
 		return nil, err

@@ -176,6 +176,6 @@ func (s *Server) Handler() http.Handler {
 		fmt.Fprintln(w, "ok")
 	})
 	// A page of another site must not make a browser on this machine spend IDs.
-	mux.Handle("/", http.NewCrossOriginProtection().Handler(s.identified(calls)))
+	mux.Handle("/", http.NewCrossOriginProtection().Handler(s.identified(wellFormed(calls))))
 	return http.MaxBytesHandler(mux, maxBody)
 }

@@ -29,7 +29,7 @@ import (
 
 // A world is a server with all that it writes.
 type world struct {
-	*testing.T
+	testing.TB
 	*Server
 	handler http.Handler
 	written *buffer // audit log and log
@@ -70,9 +70,9 @@ counters:
 `
 
 // newWorld starts a server by what is in YAML, in which SECRET is the name of a file, and waits for its spaces.
-func newWorld(t *testing.T, yaml string) *world {
+func newWorld(t testing.TB, yaml string) *world {
 	t.Helper()
-	w := &world{T: t, written: new(buffer), secret: randflake.NewSecret(), data: map[string]*storetest.Memory{}}
+	w := &world{TB: t, written: new(buffer), secret: randflake.NewSecret(), data: map[string]*storetest.Memory{}}
 	logger := slog.New(slog.NewJSONHandler(w.written, nil))
 	w.Server = New(func(ctx context.Context, place string, options ...store.Option) (*store.Store, error) {
 		return store.Open(ctx, storetest.Intercept(w.data[place].Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
