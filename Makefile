@@ -18,7 +18,7 @@ EMULATED  = emulated-arm emulated-arm64 emulated-riscv64 emulated-s390x
 PORTABLE  = . ./compat ./store ./store/filestore ./lease ./segments ./numbers/ff1 ./mask ./ulid
 # Modules of their own, with the dependencies that the root does without.
 MODULES   = store/etcdstore store/etcdstore/etcdtest store/redisstore store/pgstore store/mysqlstore lease/leaseprom \
-            ulid/s3test cmd/randflake service examples/databases examples/orders chaos bench release
+            ulid/s3test cmd/randflake service/api service/client service examples/databases examples/orders chaos bench release
 EVERYTHING = ./... $(MODULES:%=./%/...)
 # Those that no test runs on, and linux/arm64 for its assembly.
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm

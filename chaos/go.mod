@@ -106,3 +106,7 @@ replace github.com/randflake/randflake/store/pgstore => ../store/pgstore
 replace github.com/randflake/randflake/store/redisstore => ../store/redisstore
 
 replace github.com/randflake/randflake/store/mysqlstore => ../store/mysqlstore
+
+replace github.com/randflake/randflake/service/api => ../service/api
+
+replace github.com/randflake/randflake/service/client => ../service/client

@@ -9,7 +9,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
-	"github.com/randflake/randflake/service/internal/wire"
+	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/store"
 )
 

@@ -45,7 +45,7 @@ func herd(w *world.World) {
 	w.Worker.Nodes = 16
 	w.Worker.TTL = 5 * time.Minute // the usual one: a disk keeps up with the renewals of a thousand such leases
 	w.Worker.Rate /= processes
-	w.Patience *= 6
+	w.Patience *= 2
 	for range w.Rounds(1) {
 		workers := w.Launch(processes)
 		w.GoOn(workers...)

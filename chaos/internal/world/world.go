@@ -74,13 +74,13 @@ type Settings struct {
 	Clocked bool       // the server's clock is to be stepped
 	Bug     broken.Bug // planted in the workers, or in the engine
 
-	Patience time.Duration // half a minute if zero
+	Patience time.Duration // two minutes if zero
 }
 
 // New starts an engine. Whatever New returns, the World must be ended.
 func New(ctx context.Context, s Settings) (*World, error) {
 	w := &World{ctx: ctx, dir: s.Dir, rand: s.Rand, Short: s.Short, handles: make(map[string]uint64), counters: make(map[string]worker.Counter)}
-	w.Patience = cmp.Or(s.Patience, 30*time.Second)
+	w.Patience = cmp.Or(s.Patience, 2*time.Minute)
 	dir := filepath.Join(s.Dir, "engine")
 	err := errors.Join(os.Mkdir(dir, 0o755), os.Mkdir(w.JournalDir(), 0o755))
 	if err != nil {

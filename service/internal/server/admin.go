@@ -10,8 +10,8 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/audit"
-	"github.com/randflake/randflake/service/internal/wire"
 )
 
 // adminService implements the procedures of AdminService.

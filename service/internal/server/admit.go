@@ -10,11 +10,11 @@ import (
 	"connectrpc.com/connect"
 
 	api "github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
-	"github.com/randflake/randflake/service/internal/wire"
 )
 
 // rights says which verb of a rule allows a procedure, in the space that the request names, or that of its counter. A

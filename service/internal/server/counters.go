@@ -10,8 +10,8 @@ import (
 
 	"github.com/randflake/randflake/segments"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/space"
-	"github.com/randflake/randflake/service/internal/wire"
 )
 
 // counterService implements the procedures of CounterService.

@@ -1,4 +1,4 @@
-// Package wire is what server and client have in common: how records and errors are sent.
+// Package wire is what the service and its Go client have in common: how records and errors are sent.
 package wire
 
 import (

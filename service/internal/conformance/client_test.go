@@ -1,0 +1,160 @@
+package conformance
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/service/client"
+	"github.com/randflake/randflake/service/internal/audit"
+	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/server"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
+)
+
+// start starts a replica of a service whose space "demo" is on the data, with what wrap makes of its handler.
+func start(t *testing.T, data *storetest.Memory, clock func() time.Time, wrap func(http.Handler) http.Handler) *httptest.Server {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	s := server.New(func(ctx context.Context, _ string, options ...store.Option) (*store.Store, error) {
+		return store.Open(ctx, data.Connect(), append(options, store.WithClock(clock))...)
+	}, audit.New(io.Discard), quiet)
+	if err := s.Configure(&config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: "memory"}}}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	for s.Ready() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	listening := httptest.NewServer(wrap(s.Handler()))
+	t.Cleanup(listening.Close)
+	return listening
+}
+
+func asIs(h http.Handler) http.Handler { return h }
+
+func newData(t *testing.T, limits store.Limits, clock func() time.Time) *storetest.Memory {
+	t.Helper()
+	data := storetest.NewMemory()
+	space, err := store.Create(t.Context(), data.Connect(), store.WithLimits(limits), store.ForNewSecret(), store.WithClock(clock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { space.Close() })
+	return data
+}
+
+func open(t *testing.T, clock func() time.Time, addresses ...string) *client.Leases {
+	t.Helper()
+	leases, err := client.New("demo", addresses, client.WithClock(clock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leases
+}
+
+// TestConformance: through two replicas, and handles that begin with either, leases are as package lease promises.
+func TestConformance(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Store {
+		data := newData(t, limits, clock)
+		one, two := start(t, data, clock, asIs).URL, start(t, data, clock, asIs).URL
+		return func() lease.Store {
+			one, two = two, one
+			return open(t, clock, one, two)
+		}
+	})
+}
+
+// losing loses the answer to each procedure's first call with a body, once it was carried out, and counts them.
+func losing(procedure string, lost *atomic.Int64) func(http.Handler) http.Handler {
+	var seen atomic.Pointer[string]
+	return func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				panic(err)
+			}
+			r.Body = io.NopCloser(strings.NewReader(string(body)))
+			last := seen.Swap(new(string(body)))
+			if strings.HasSuffix(r.URL.Path, procedure) && (last == nil || *last != string(body)) {
+				h.ServeHTTP(httptest.NewRecorder(), r)
+				lost.Add(1)
+				panic(http.ErrAbortHandler)
+			}
+			h.ServeHTTP(w, r)
+		})
+	}
+}
+
+// TestLostAnswers: a thousand acquisitions whose first answer is lost make a thousand leases, and a renewal whose first
+// answer is lost is made once. The other replica gives the second answer.
+func TestLostAnswers(t *testing.T) {
+	for procedure, wanted := range map[string]int{"/Acquire": 1000, "/Renew": 100} {
+		t.Run(procedure[1:], func(t *testing.T) {
+			var lost atomic.Int64
+			data := newData(t, store.DefaultLimits(), time.Now)
+			unsafe, safe := start(t, data, time.Now, losing(procedure, &lost)).URL, start(t, data, time.Now, asIs).URL
+			var history leasetest.History
+			for range wanted {
+				leases := open(t, time.Now, unsafe, safe) // begins with the one that loses answers
+				r, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if procedure == "/Renew" {
+					renewal := lease.Renewal{TTL: 5 * time.Minute, Token: lease.NewToken(time.Now())}
+					version := r.Version
+					if r, err = leases.Renew(t.Context(), r, renewal); err != nil || r.Version != version+1 || r.Change != renewal.Token {
+						t.Fatalf("renewed %+v, error %v, want one version more", r, err)
+					}
+				}
+				history.Granted(r)
+			}
+			all, err := open(t, time.Now, safe).List(t.Context())
+			if err != nil || len(all) != wanted || history.Len() != wanted || lost.Load() != int64(wanted) || history.Check() != nil {
+				t.Errorf("%d ranges, %d leases, %d answers lost, %v, error %v, want %d each", len(all), history.Len(), lost.Load(), history.Check(), err, wanted)
+			}
+		})
+	}
+}
+
+// TestFailover: calls go on when a replica is gone, all of them, and all fail, in time, when all are.
+func TestFailover(t *testing.T) {
+	data := newData(t, store.DefaultLimits(), time.Now)
+	one, two := start(t, data, time.Now, asIs), start(t, data, time.Now, asIs)
+	leases := open(t, time.Now, one.URL, two.URL)
+	r, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.Close()
+	for what, do := range map[string]func() error{
+		"limits": func() error { _, err := leases.Limits(t.Context()); return err },
+		"renew": func() (err error) {
+			r, err = leases.Renew(t.Context(), r, lease.Renewal{TTL: time.Minute, Token: lease.NewToken(time.Now())})
+			return err
+		},
+		"lookup": func() error { _, err := leases.Lookup(t.Context(), r); return err },
+	} {
+		if err := do(); err != nil {
+			t.Errorf("%s after a replica has gone: %v", what, err)
+		}
+	}
+	again := open(t, time.Now, one.URL, two.URL)
+	if err := again.Release(t.Context(), r, time.Now()); err != nil {
+		t.Errorf("release where the first replica can't be reached: %v", err)
+	}
+	two.Close()
+	if _, err := leases.Lookup(t.Context(), r); err == nil || strings.Contains(err.Error(), r.Owner.String()) {
+		t.Errorf("lookup without any replica: error %v", err)
+	}
+}
