@@ -32,6 +32,7 @@ class Record(NamedTuple):
     start: int
     high_water: int  # the last second of the lease, included
     changed: int
+    seal: str = ""  # by which randflaked knows its own word again
 
     @property
     def lease(self) -> Lease:
@@ -192,7 +193,7 @@ def _message(record: Record) -> Dict[str, Any]:
     """Returns a record by the JSON mapping of protobuf: 64-bit integers are strings."""
     return {"firstNode": record.first_node, "lastNode": record.last_node, "owner": record.owner,
             "change": record.change, "version": str(record.version), "start": str(record.start),
-            "highWater": str(record.high_water), "changed": str(record.changed)}
+            "highWater": str(record.high_water), "changed": str(record.changed), "seal": record.seal}
 
 
 def _record(message: Any) -> Record:
@@ -202,7 +203,7 @@ def _record(message: Any) -> Record:
 
         record = Record(number("firstNode"), number("lastNode"), str(message.get("owner") or ""),
                         str(message.get("change") or ""), number("version"), number("start"), number("highWater"),
-                        number("changed"))
+                        number("changed"), str(message.get("seal") or ""))
         record.lease._replace(end=max(record.start, record.high_water) + 1).check()
         return record
     except (AttributeError, TypeError, ValueError):

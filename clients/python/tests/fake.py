@@ -92,7 +92,7 @@ class FakeService:
         best = min(free, key=lambda r: r.high_water)
         start = max(now, best.high_water + 1, self.floor)
         return self._put(Record(best.first_node, best.first_node + nodes - 1, owner, owner, best.version + 1,
-                                start, start + ttl - 1, now))
+                                start, start + ttl - 1, now, "5" * 32))
 
     def _current(self, held):
         return self.records.get(held.first_node, Record(held.first_node, held.last_node, "", "", 0, 0, -1, 0))

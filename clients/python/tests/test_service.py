@@ -71,7 +71,8 @@ class Calls(Base):
         self.assertEqual(renew, {"space": "demo", "ttlSeconds": 300, "token": "c" * 32})
         self.assertEqual({name: type(value) for name, value in held.items()}, {
             "firstNode": int, "lastNode": int, "owner": str, "change": str, "version": str, "start": str,
-            "highWater": str, "changed": str})
+            "highWater": str, "changed": str, "seal": str})
+        self.assertEqual(held["seal"], "5" * 32)
         headers = self.replicas[0].headers[0]
         self.assertEqual([headers[h] for h in ("Content-Type", "Connect-Protocol-Version", "Authorization")],
                          ["application/json", "1", "Bearer t0ken"])

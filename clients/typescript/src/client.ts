@@ -145,7 +145,7 @@ function decode({ lease, lost }: Json): LeaseRecord {
   return {
     firstNode: integer(l["firstNode"]), lastNode: integer(l["lastNode"]),
     owner: token(l["owner"]), change: token(l["change"]), version: integer(l["version"]),
-    start: integer(l["start"]), highWater: integer(l["highWater"]), changed: integer(l["changed"]),
+    start: integer(l["start"]), highWater: integer(l["highWater"]), changed: integer(l["changed"]), seal: token(l["seal"]),
   };
 }
 

@@ -14,6 +14,8 @@ export interface LeaseRecord {
   /** The last second of the lease, included. */
   highWater: number;
   changed: number;
+  /** By which randflaked knows its own word again. */
+  seal?: string;
 }
 
 /** Asks for `nodes` contiguous nodes for `ttl` seconds. `check` is the check value of the secret. */

@@ -62,7 +62,7 @@ type process struct {
 func start(t *testing.T, read func() (*config.Config, error), client *http.Client) *process {
 	t.Helper()
 	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1)}
-	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, patience: 300 * time.Millisecond}
+	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, patience: 300 * time.Millisecond, bounds: usual}
 	if err := p.start(); err != nil {
 		t.Fatal(err)
 	}

@@ -159,7 +159,10 @@ func (s *setup) spaceOf(message any) string {
 
 // over is the error of a call that asks for more than a rule lets.
 func (s *Server) over(c *call, what string, asked, most any) error {
-	err := fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most)
+	return s.deny(c, fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most))
+}
+
+func (s *Server) deny(c *call, err error) error {
 	s.audit.Write(audit.Denial, c.who.Name, c.in.Name, "why", err.Error())
 	return connect.NewError(connect.CodePermissionDenied, err)
 }
