@@ -11,8 +11,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
+
+	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/service/internal/audit"
@@ -41,6 +44,8 @@ const (
 const (
 	drainTime = 4 * time.Second
 	closeTime = 5 * time.Second
+
+	tracesTime = 2 * time.Second
 )
 
 // serve runs the service until a signal ends it.
@@ -70,7 +75,7 @@ func serve(args []string, problems io.Writer) error {
 		return err
 	}
 	if *dev {
-		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?n=5'\n", d.url())
+		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?n=5'\nlook: %[1]s\n", d.url())
 	}
 	return d.run(stop, reload)
 }
@@ -110,6 +115,8 @@ type daemon struct {
 	http     *http.Server
 	crowd    *crowd
 	failed   chan error // what ended the HTTP server
+
+	endTraces func(context.Context) error // sends what there is
 }
 
 // start listens, and begins to open the spaces.
@@ -125,6 +132,11 @@ func (d *daemon) start() (err error) {
 			return err
 		}
 	}
+	spans, endTraces, err := tracing(d.logger)
+	if err != nil {
+		return err
+	}
+	d.endTraces = endTraces
 	d.server = server.New(space.Open, audit.New(&d.lines), d.logger)
 	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
 		return err
@@ -133,7 +145,7 @@ func (d *daemon) start() (err error) {
 		d.listener.Close()
 		return err
 	}
-	d.http = d.newHTTP()
+	d.http = d.newHTTP(spans...)
 	d.failed = make(chan error, 1)
 	secure := d.config.TLS != nil
 	if secure {
@@ -151,18 +163,21 @@ func (d *daemon) start() (err error) {
 }
 
 // newHTTP returns the server of HTTP/1.1 and HTTP/2, which gRPC has without TLS, too.
-func (d *daemon) newHTTP() *http.Server {
+func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 	b := d.bounds
 	d.crowd = newCrowd(min(b.connections, descriptors()/2))
 	s := &http.Server{
-		Handler:           d.server.Handler(),
+		Handler:           d.server.Handler(spans...),
 		ReadHeaderTimeout: b.header, ReadTimeout: b.read, WriteTimeout: b.write, IdleTimeout: b.idle,
 		MaxHeaderBytes: maxHeader,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: maxReceived, MaxReceiveBufferPerStream: maxReceived,
 			SendPingTimeout: pingTime, WriteByteTimeout: b.write}, // of a peer that is gone, and one that does not read
 		Protocols: new(http.Protocols),
-		ConnState: d.crowd.note,
-		ErrorLog:  slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug),
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			d.crowd.note(conn, state)
+			d.server.Connection(conn, state)
+		},
+		ErrorLog: slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug),
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
@@ -235,7 +250,14 @@ func (d *daemon) shutdown() error {
 func (d *daemon) close() error {
 	done := make(chan struct{})
 	go func() {
-		d.server.Close()
+		var wg sync.WaitGroup
+		wg.Go(d.server.Close)
+		ctx, cancel := context.WithTimeout(context.Background(), tracesTime)
+		defer cancel()
+		if err := d.endTraces(ctx); err != nil {
+			d.logger.Warn("the last traces were not sent", "error", err)
+		}
+		wg.Wait()
 		close(done)
 	}()
 	select {

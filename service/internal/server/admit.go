@@ -31,7 +31,7 @@ var rights = map[string]string{
 	api.CounterServiceNextProcedure:     "count",
 	api.CounterServiceAllocateProcedure: "count",
 	api.CounterServiceReturnProcedure:   "count",
-	api.CounterServiceGetProcedure:      "list",
+	api.CounterServiceGetProcedure:      "count",  // who may list has List
 	api.CounterServiceListProcedure:     anySpace, // leaves out what the caller may not list
 	api.AdminServiceDistrustProcedure:   "distrust",
 	api.AdminServiceRevokeProcedure:     "revoke",
@@ -159,10 +159,10 @@ func (s *setup) spaceOf(message any) string {
 
 // over is the error of a call that asks for more than a rule lets.
 func (s *Server) over(c *call, what string, asked, most any) error {
-	return s.deny(c, fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most))
+	return s.refuse(c, fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most))
 }
 
-func (s *Server) deny(c *call, err error) error {
+func (s *Server) refuse(c *call, err error) error {
 	s.audit.Write(audit.Denial, c.who.Name, c.in.Name, "why", err.Error())
 	return connect.NewError(connect.CodePermissionDenied, err)
 }

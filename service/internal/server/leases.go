@@ -22,7 +22,7 @@ func (s *Server) leases(c *call) (lease.Store, error) {
 	if c.state.Leases == nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and no leases", c.in.Name))
 	}
-	return s.audit.Leases(retried{c.state.Leases}, c.who.Name, c.in.Name), nil
+	return s.audit.Leases(s.metrics.Leases(retried{c.state.Leases}, c.in.Name), c.who.Name, c.in.Name), nil
 }
 
 // retried makes a renewal that is asked for again, after a lost answer, return what it did.

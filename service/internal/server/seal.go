@@ -67,7 +67,7 @@ func (s *Server) held(ctx context.Context, c *call, sent *api.Lease) (lease.Stor
 	case found.Version != held.Version || found.Change != held.Change:
 		err = &lease.LostError{FirstNode: held.FirstNode, LastNode: held.LastNode, Others: found.Start, Why: "its record has changed"}
 	default:
-		err = s.deny(c, fmt.Errorf("%w: the lease is another principal's, or not as the service sent it: want that of the newest answer, with its seal", access.ErrDenied))
+		err = s.refuse(c, fmt.Errorf("%w: the lease is another principal's, or not as the service sent it: want that of the newest answer, with its seal", access.ErrDenied))
 	}
 	return leases, held, err
 }
