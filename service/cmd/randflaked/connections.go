@@ -1,12 +1,12 @@
 package main
 
 import (
+	"container/list"
 	"crypto/tls"
 	"net"
 	"net/http"
 	"net/netip"
 	"sync"
-	"time"
 )
 
 // A crowd is the connections that are open. Where there are too many, the address with most of them loses one: that which
@@ -17,17 +17,24 @@ type crowd struct {
 
 	mu     sync.Mutex
 	guests map[net.Conn]*guest
-	from   map[netip.Prefix]int // how many, by address
+	homes  map[netip.Prefix]*home
+}
+
+// A home is an address, with its connections in the order in which they became so.
+type home struct {
+	address    netip.Prefix
+	idle, busy list.List // of net.Conn
 }
 
 type guest struct {
-	address netip.Prefix
-	busy    bool
-	since   time.Time // when it began to be so
+	*home
+	fresh bool // has not sent a whole request yet
+	in    *list.List
+	place *list.Element // in it
 }
 
 func newCrowd(most int) *crowd {
-	return &crowd{most: most, guests: map[net.Conn]*guest{}, from: map[netip.Prefix]int{}}
+	return &crowd{most: most, guests: map[net.Conn]*guest{}, homes: map[netip.Prefix]*home{}}
 }
 
 // note is the server's ConnState.
@@ -37,18 +44,48 @@ func (c *crowd) note(conn net.Conn, state http.ConnState) {
 	g := c.guests[conn]
 	switch {
 	case state == http.StateNew:
-		g = &guest{address: addressOf(conn), since: time.Now()}
-		c.guests[conn] = g
-		c.from[g.address]++
-		if len(c.guests) > c.most {
-			c.dismiss()
-		}
+		c.admit(conn)
 	case g == nil: // dismissed
 	case state == http.StateClosed || state == http.StateHijacked:
 		c.remove(conn)
 	default:
-		g.busy, g.since = state == http.StateActive, time.Now()
+		g.in.Remove(g.place)
+		if g.fresh, g.in = false, &g.idle; state == http.StateActive {
+			g.in = &g.busy
+		}
+		g.place = g.in.PushBack(conn)
 	}
+}
+
+// admit is called with mu held, as are all that follow.
+func (c *crowd) admit(conn net.Conn) {
+	address := addressOf(conn)
+	h := c.homes[address]
+	if h == nil {
+		h = &home{address: address}
+		c.homes[address] = h
+	}
+	c.guests[conn] = &guest{home: h, fresh: true, in: &h.idle, place: h.idle.PushBack(conn)}
+	if len(c.guests) > c.most {
+		c.dismiss()
+	}
+}
+
+func (h *home) size() int { return h.idle.Len() + h.busy.Len() }
+
+// dismiss closes a connection.
+func (c *crowd) dismiss() {
+	var largest *home
+	for _, h := range c.homes {
+		if largest == nil || h.size() > largest.size() {
+			largest = h
+		}
+	}
+	first := largest.idle.Front()
+	if first == nil {
+		first = largest.busy.Front()
+	}
+	c.end(first.Value.(net.Conn))
 }
 
 // addressOf returns what connections are counted by: an address, and of IPv6 the network, which has more of them than there
@@ -66,37 +103,29 @@ func addressOf(conn net.Conn) netip.Prefix {
 	return network
 }
 
-// dismiss closes a connection. It is called with mu held.
-func (c *crowd) dismiss() {
-	var last net.Conn
+// dismissFresh closes connections by which nothing came, for which http.Server.Shutdown would wait.
+func (c *crowd) dismissFresh() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for conn, g := range c.guests {
-		if last == nil || c.sooner(g, c.guests[last]) {
-			last = conn
+		if g.fresh {
+			c.end(conn)
 		}
 	}
-	c.remove(last)
-	if secure, ok := last.(*tls.Conn); ok {
-		last = secure.NetConn() // as the other would first say good-bye, and wait for a peer that does not read
-	}
-	last.Close()
 }
 
-// sooner reports whether a has to go sooner than b.
-func (c *crowd) sooner(a, b *guest) bool {
-	switch {
-	case c.from[a.address] != c.from[b.address]:
-		return c.from[a.address] > c.from[b.address]
-	case a.busy != b.busy:
-		return b.busy
+func (c *crowd) end(conn net.Conn) {
+	c.remove(conn)
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn() // as the other would first say good-bye, and wait for a peer that does not read
 	}
-	return a.since.Before(b.since)
+	conn.Close()
 }
 
-// remove is called with mu held.
 func (c *crowd) remove(conn net.Conn) {
-	address := c.guests[conn].address
-	if c.from[address]--; c.from[address] == 0 {
-		delete(c.from, address)
+	g := c.guests[conn]
+	if g.in.Remove(g.place); g.size() == 0 {
+		delete(c.homes, g.address)
 	}
 	delete(c.guests, conn)
 }

@@ -61,8 +61,13 @@ type process struct {
 // start starts a service and waits until it is ready.
 func start(t *testing.T, read func() (*config.Config, error), client *http.Client) *process {
 	t.Helper()
+	return startWithin(t, usual, read, client)
+}
+
+func startWithin(t *testing.T, b bounds, read func() (*config.Config, error), client *http.Client) *process {
+	t.Helper()
 	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1)}
-	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, patience: 300 * time.Millisecond, bounds: usual}
+	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, patience: 300 * time.Millisecond, bounds: b}
 	if err := p.start(); err != nil {
 		t.Fatal(err)
 	}

@@ -238,6 +238,7 @@ func (d *daemon) reload() error {
 // shutdown has calls end, gives everything back, and returns within ten seconds.
 func (d *daemon) shutdown() error {
 	d.server.Drain()
+	d.crowd.dismissFresh()
 	ctx, cancel := context.WithTimeout(context.Background(), d.patience)
 	defer cancel()
 	if err := d.http.Shutdown(ctx); err != nil {
