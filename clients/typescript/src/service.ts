@@ -15,7 +15,7 @@ export interface LeaseRecord {
   highWater: number;
   changed: number;
   /** By which randflaked knows its own word again. */
-  seal?: string;
+  seal: string;
 }
 
 /** Asks for `nodes` contiguous nodes for `ttl` seconds. `check` is the check value of the secret. */

@@ -62,6 +62,7 @@ function fromJson(json: Json): LeaseRecord {
     start: n("start"),
     highWater: n("highWater"),
     changed: n("changed"),
+    seal: json["seal"],
   };
 }
 

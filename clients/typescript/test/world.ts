@@ -121,6 +121,7 @@ export class Space {
       start,
       highWater: start + ttl - 1,
       changed: now,
+      seal: "5".repeat(32),
     };
     this.tokens.set(owner, record);
     return { ...(this.records[at] = record) };
@@ -155,7 +156,7 @@ export class Space {
 
   #current(held: LeaseRecord, exactly: boolean): LeaseRecord {
     const current = this.records[held.firstNode / rangeSize]!;
-    const same = current.owner !== "" && current.owner === held.owner;
+    const same = current.owner !== "" && current.owner === held.owner && current.seal === held.seal;
     if (same && (!exactly || (current.version === held.version && current.change === held.change))) return current;
     throw new LostError(current.start, "its record has changed");
   }
