@@ -152,8 +152,13 @@ func share(ctx context.Context, n int) time.Duration {
 
 // elsewhere reports whether another replica may do better.
 func elsewhere(err error) bool {
-	code := connect.CodeOf(err)
-	return code == connect.CodeUnavailable || code == connect.CodeDeadlineExceeded || code == connect.CodeInternal || code == connect.CodeUnknown
+	switch connect.CodeOf(err) {
+	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeInternal, connect.CodeUnknown:
+		return true
+	case connect.CodeCanceled: // not by the caller, but as a connection that is reset
+		return true
+	}
+	return false
 }
 
 // unsent reports whether a request can't have reached a replica.

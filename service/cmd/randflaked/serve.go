@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	systemd "github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/service/internal/audit"
@@ -48,6 +49,8 @@ const (
 	tracesTime = 2 * time.Second
 )
 
+const renewalTime = time.Minute
+
 // serve runs the service until a signal ends it.
 func serve(args []string, problems io.Writer) error {
 	set := flags("--dev | --config FILE | check | token | who", problems)
@@ -66,7 +69,7 @@ func serve(args []string, problems io.Writer) error {
 	if *dev {
 		read = func() (*config.Config, error) { return demo(*dir, *listen) }
 	}
-	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, patience: drainTime, bounds: usual}
+	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, patience: drainTime, bounds: usual, renewal: renewalTime}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	reload := make(chan os.Signal, 1)
@@ -106,6 +109,7 @@ type daemon struct {
 	problems io.Writer
 	patience time.Duration // with calls that are under way at the end
 	bounds   bounds
+	renewal  time.Duration // of certificates, which are read again after each
 
 	config   *config.Config // in force
 	lines    auditFile
@@ -192,16 +196,36 @@ func (d *daemon) url() string {
 	return "http://" + d.listener.Addr().String()
 }
 
+// tell tells systemd, where it asks for that, of a change.
+func (d *daemon) tell(state string) {
+	if _, err := systemd.SdNotify(false, state); err != nil {
+		d.logger.Warn("systemd was not told", "error", err)
+	}
+}
+
 // run serves until a signal says stop.
 func (d *daemon) run(stop, reload <-chan os.Signal) error {
+	d.tell(systemd.SdNotifyReady)
+	renewal := time.NewTicker(d.renewal)
+	defer renewal.Stop()
 	for {
 		select {
+		case <-renewal.C:
+			// Who renews a certificate can't send a signal into a pod.
+			if d.config.TLS == nil {
+				continue
+			}
+			if err := d.tls.load(*d.config.TLS); err != nil {
+				d.logger.Error("certificates were not read again; those from before stay in use", "error", err)
+			}
 		case <-reload:
+			d.tell(systemd.SdNotifyReloading)
 			if err := d.reload(); err != nil {
 				d.logger.Error("configuration was not read again; the one from before stays in force", "error", err)
 			} else {
 				d.logger.Info("configuration was read again")
 			}
+			d.tell(systemd.SdNotifyReady)
 		case err := <-d.failed:
 			d.close()
 			return err
@@ -237,6 +261,7 @@ func (d *daemon) reload() error {
 
 // shutdown has calls end, gives everything back, and returns within ten seconds.
 func (d *daemon) shutdown() error {
+	d.tell(systemd.SdNotifyStopping)
 	d.server.Drain()
 	d.crowd.dismissFresh()
 	ctx, cancel := context.WithTimeout(context.Background(), d.patience)

@@ -33,8 +33,12 @@ func (s retried) Renew(ctx context.Context, held lease.Record, renewal lease.Ren
 	if renewal.Token == (lease.Token{}) || !errors.Is(err, lease.ErrLost) {
 		return r, err
 	}
-	if found, failed := s.Store.Lookup(ctx, held); failed == nil && found.Change == renewal.Token {
+	found, failed := s.Store.Lookup(ctx, held)
+	switch {
+	case failed == nil && found.Change == renewal.Token:
 		return found, nil
+	case failed != nil && !errors.Is(failed, lease.ErrLost):
+		return lease.Record{}, failed // it may have been this renewal
 	}
 	return r, err
 }
