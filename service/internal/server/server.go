@@ -34,6 +34,7 @@ type Server struct {
 	metrics  *metrics.Metrics
 	refusals refusals
 	started  time.Time
+	glance   time.Duration // how long a page or a scrape waits for stores; then it shows what was known before
 
 	setup    atomic.Pointer[setup]
 	draining atomic.Bool
@@ -52,7 +53,7 @@ type setup struct {
 
 // New returns a server without spaces. Its audit log takes what is to be accounted for, and its logger the rest.
 func New(open space.Opener, audit *audit.Log, logger *slog.Logger) *Server {
-	s := &Server{open: open, audit: audit, logger: logger, usage: access.NewUsage(), started: time.Now()}
+	s := &Server{open: open, audit: audit, logger: logger, usage: access.NewUsage(), started: time.Now(), glance: 2 * time.Second}
 	s.metrics = metrics.New(gauges{s})
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
