@@ -24,7 +24,7 @@ EVERYTHING = ./... $(MODULES:%=./%/...)
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
 .PHONY: all test quick race purego previous i386 cpus $(CPUS) emulated $(EMULATED) modules $(MODULES:%=test-in-%) \
-        chaos chaos-short release soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate protocol clients tools servers statistics
+        chaos chaos-short release soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate protocol clients test-deploy image push tools servers statistics systemd
 
 all: test lint
 
@@ -94,10 +94,14 @@ emulated-arm64: PACKAGES_THERE = $(filter-out . ./segments,$(PORTABLE))
 # with its tests.
 modules: servers statistics
 	RANDFLAKE_SERVERS=yes $(GO) test -race ./store/storetest/servers
-	@$(TWO_AT_A_TIME) $(MODULES:%=test-in-%)
+	@$(TWO_AT_A_TIME) $(MODULES:%=test-in-%) test-deploy
 
 $(MODULES:%=test-in-%): test-in-%:
 	cd $* && $(GO) test ./...
+
+# What runs randflaked. It is not in go.work: what Kubernetes' libraries require would be in use in all modules.
+test-deploy: systemd
+	cd deploy && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) test ./...
 
 # The clients of service in other languages: Python 3.9 and later, Node 20 and later.
 clients:
@@ -110,6 +114,13 @@ chaos: servers
 
 chaos-short: servers
 	cd chaos && $(GO) run . -short
+
+# What runs randflaked: its image, for two architectures, into dist/image, and from there to the registry in IMAGE.
+image:
+	cd deploy && GOWORK=off $(GO) run . image -version $(or $(VERSION),$(shell git describe --always --dirty))
+
+push: image
+	cd deploy && GOWORK=off $(GO) run . push $(IMAGE)
 
 PACKAGES = qemu-user binutils binutils-aarch64-linux-gnu
 tools:
@@ -127,6 +138,10 @@ SERVERS = redis-server postgresql pgbouncer mariadb-server faketime
 servers:
 	@(command -v redis-server && command -v pgbouncer && command -v mariadbd && command -v faketime && ls /usr/lib/postgresql/*/bin/postgres) >/dev/null 2>&1 || \
 		{ apt-get update && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(SERVERS); }
+
+systemd:
+	@command -v systemd-analyze >/dev/null || \
+		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends systemd; }
 
 lint: fmt vet staticcheck tidy kernelcheck
 
@@ -146,7 +161,7 @@ staticcheck:
 	$(STATICCHECK) $(EVERYTHING)
 
 tidy:
-	@set -e; for module in . $(MODULES); do \
+	@set -e; for module in . $(MODULES) deploy; do \
 		echo "go mod tidy in $$module"; \
 		case $$module in cmd/*|service) internal/tools/tidy.sh $$module;; *) (cd $$module && $(GO) mod tidy -diff);; esac; \
 	done
