@@ -148,7 +148,7 @@ func TestConfined(t *testing.T) {
 	}
 	log.WriteString(<-rest)
 	if err := cmd.Wait(); err != nil || len(ids) != 5 {
-		t.Errorf("IDs %q, ended with %v:\n%s", ids, err, &log)
+		t.Errorf("IDs %v, ended with %v:\n%s", ids, err, &log)
 	}
 	if !strings.Contains(log.String(), `"msg":"release"`) {
 		t.Errorf("the lease did not go back:\n%s", &log)

@@ -66,7 +66,7 @@ labels:
 
 {{- define "randflaked.config" -}}
 {{- $config := deepCopy .Values.config }}
-{{- $_ := set $config "listen" (printf ":%d" (int .Values.service.port)) }}
+{{- $_ := set $config "listen" ":8443" }}
 {{- if .Values.plaintext }}
 {{- $_ := set $config "plaintext" true }}
 {{- else }}

@@ -1,4 +1,4 @@
-package main
+package charttest
 
 import (
 	"bytes"
@@ -20,12 +20,12 @@ import (
 // render renders the chart as helm install does, with values of a file in chart/ci and more of them.
 func render(t *testing.T, file, more string) (documents []string, notes string, err error) {
 	t.Helper()
-	c, err := loader.Load("chart")
+	c, err := loader.Load("../chart")
 	if err != nil {
 		t.Fatal(err)
 	}
 	values, over := map[string]any{}, map[string]any{}
-	text, err := os.ReadFile(filepath.Join("chart/ci", file))
+	text, err := os.ReadFile(filepath.Join("../chart/ci", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,13 @@ func render(t *testing.T, file, more string) (documents []string, notes string, 
 
 // TestChart: what the chart makes of sets of values is of Kubernetes' types, hangs together, and is what randflaked takes.
 func TestChart(t *testing.T) {
-	randflaked := executable(t)
+	randflaked := filepath.Join(t.TempDir(), "randflaked")
+	build := exec.Command("go", "build", "-o", randflaked, "./cmd/randflaked")
+	build.Dir = "../../service"
+	build.Env = append(os.Environ(), "GOWORK=") // that of the checkout
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	for file, want := range map[string]int{"tls-values.yaml": 6, "cert-manager-values.yaml": 8, "plaintext-values.yaml": 3} {
 		t.Run(file, func(t *testing.T) {
 			documents, notes, err := render(t, file, "")
@@ -164,7 +170,7 @@ func TestRefused(t *testing.T) {
 
 // TestManifest: the manifest of docs is of Kubernetes' types.
 func TestManifest(t *testing.T) {
-	text, err := os.ReadFile("../docs/kubernetes/manifest.yaml")
+	text, err := os.ReadFile("../../docs/kubernetes/manifest.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
