@@ -18,14 +18,14 @@ EMULATED  = emulated-arm emulated-arm64 emulated-riscv64 emulated-s390x
 PORTABLE  = . ./compat ./store ./store/filestore ./lease ./segments ./numbers/ff1 ./mask ./ulid
 # Modules of their own, with the dependencies that the root does without.
 MODULES   = store/etcdstore store/etcdstore/etcdtest store/redisstore store/pgstore store/mysqlstore lease/leaseprom \
-            ulid/s3test cmd/randflake service/api service/client service examples/databases examples/orders chaos bench release
+            ulid/s3test cmd/randflake service/api service/client service service/browsertest examples/databases examples/orders chaos bench release
 EVERYTHING = ./... $(MODULES:%=./%/...)
 # Those that no test runs on, and linux/arm64 for its assembly.
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
 .PHONY: all test quick race purego previous i386 cpus $(CPUS) emulated $(EMULATED) modules $(MODULES:%=test-in-%) \
         chaos chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck bench fuzz generate protocol clients typescript node npm \
-        tools servers statistics
+        tools servers browser statistics
 
 all: test lint
 
@@ -93,12 +93,13 @@ emulated-arm64: PACKAGES_THERE = $(filter-out . ./segments,$(PORTABLE))
 
 # The engines against their servers, which are started as needed, on free ports and in temporary directories; etcd comes
 # with its tests.
-modules: servers statistics typescript
+modules: servers statistics browser typescript
 	RANDFLAKE_SERVERS=yes $(GO) test -race ./store/storetest/servers
 	@$(TWO_AT_A_TIME) $(MODULES:%=test-in-%)
 
 $(MODULES:%=test-in-%): test-in-%:
-	cd $* && $(GO) test ./...
+	cd $* && $(GO) test $(TESTFLAGS) ./...
+test-in-service test-in-service/client: TESTFLAGS = -race
 
 TYPESCRIPT = clients/typescript/dist/index.js
 
@@ -149,6 +150,10 @@ SERVERS = redis-server postgresql pgbouncer mariadb-server faketime
 servers:
 	@(command -v redis-server && command -v pgbouncer && command -v mariadbd && command -v faketime && ls /usr/lib/postgresql/*/bin/postgres) >/dev/null 2>&1 || \
 		{ apt-get update && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(SERVERS); }
+
+# What looks at the service's page; 124 MB, installed in 22 s where the mirror is near.
+browser:
+	@command -v chromium >/dev/null || { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium; }
 
 lint: fmt vet staticcheck tidy buf kernelcheck
 
