@@ -59,7 +59,18 @@ func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]
 	if err != nil {
 		return nil, err
 	}
+	if c.setup.config.AuditMint {
+		s.audit.Write(audit.Mint, c.who.Name, c.in.Name, minted(answer)...)
+	}
 	return connect.NewResponse(answer), nil
+}
+
+// minted is what a line tells of new IDs.
+func minted(m *api.MintResponse) []any {
+	if n := len(m.Numbers); n > 0 {
+		return []any{"count", n, "first", m.Numbers[0], "last", m.Numbers[n-1]}
+	}
+	return []any{"count", len(m.Ids), "first", m.Ids[0], "last", m.Ids[len(m.Ids)-1]}
 }
 
 func (s idService) Inspect(ctx context.Context, r *connect.Request[api.InspectRequest]) (*connect.Response[api.InspectResponse], error) {
