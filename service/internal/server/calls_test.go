@@ -105,7 +105,7 @@ func TestPatterns(t *testing.T) {
 	if a := w.call("CounterService/List", `{}`); len(a.body.Counters) != 3 {
 		t.Errorf("list: %s, want three", a.text)
 	}
-	for name, code := range map[string]string{"invoices/*": "not_found", "invoices/X": "invalid_argument", "invoice/1": "not_found"} {
+	for name, code := range map[string]string{"invoices/*": "invalid_argument", "invoices/X": "invalid_argument", "invoice/1": "not_found"} {
 		if a := w.call("CounterService/Next", `{"counter":"`+name+`"}`); a.body.Code != code {
 			t.Errorf("%s: %s, want %s", name, a.text, code)
 		}
