@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -139,6 +140,7 @@ func (s counterService) List(ctx context.Context, _ *connect.Request[api.Counter
 			}
 		}
 	}
+	slices.SortFunc(answer.Counters, func(a, b *api.Counter) int { return strings.Compare(a.Name, b.Name) })
 	return connect.NewResponse(answer), nil
 }
 
