@@ -22,6 +22,7 @@ const (
 	Release    = "release"
 	Denial     = "denial"
 	Inspection = "inspection"
+	Mint       = "mint"
 	Revocation = "revocation"
 	Distrust   = "distrust"
 	Secret     = "secret given"

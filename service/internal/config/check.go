@@ -78,8 +78,20 @@ func child(node *yaml.Node, step any) *yaml.Node {
 // name is the form of names of spaces and principals.
 var name = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
 
-// counterName is what package segments takes.
-var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?$`)
+// counterName is what package segments takes, or a pattern.
+var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?(/\*)?$`)
+
+// ByName returns what a map has for a counter: by its name, or else by the longest pattern, such as orders/*, for all names
+// that begin with orders/.
+func ByName[V any](all map[string]V, name string) (found V, ok bool) {
+	if found, ok = all[name]; ok {
+		return found, !strings.HasSuffix(name, "*")
+	}
+	for end := strings.LastIndex(name, "/"); end > 0 && !ok; end = strings.LastIndex(name[:end], "/") {
+		found, ok = all[name[:end]+"/*"]
+	}
+	return found, ok
+}
 
 func (k *checker) check(c *Config) {
 	spaces, principals, issuers, counters := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}

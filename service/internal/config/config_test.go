@@ -84,6 +84,8 @@ func TestWrong(t *testing.T) {
 		{"rate: 50.5", "rate: -1", "limits.rate: -1: want calls a second"},
 		{"space: orders, start", "space: other, start", `w.yaml:16: counters[0].space: "other" is not defined`},
 		{"name: invoices/2026", "name: Invoices", "w.yaml:16: counters[0].name:"},
+		{"name: invoices/2026", "name: invoices*", "w.yaml:16: counters[0].name:"},
+		{"name: invoices/2026", "name: '*'", "w.yaml:16: counters[0].name:"},
 		{"end: 99999, rate: 100", "rate: -100", "w.yaml:16: counters[0].rate: -100: want numbers a second"},
 		{"  audience: randflaked\n", "", "w.yaml:18: issuers[0].audience: there is none"},
 		{"jwks: https://", "jwks: http://", "issuers[0].jwks: want a file, or a URL that begins with https:"},
@@ -148,5 +150,15 @@ func TestRead(t *testing.T) {
 	}
 	if _, err := Read(file); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestByName(t *testing.T) {
+	all := map[string]int{"orders": 1, "orders/*": 2, "orders/de/*": 3, "orders/de/x": 4, "a/*": 5}
+	for name, want := range map[string]int{"orders": 1, "orders/x": 2, "orders/x/y": 2, "orders/de/y": 3, "orders/de/y/z": 3, "orders/de/x": 4, "orders/de": 2,
+		"orders/*": 0, "orders/": 2, "order": 0, "ordersx/y": 0, "": 0, "/": 0, "a": 0} {
+		if got, ok := ByName(all, name); ok != (want != 0) || ok && got != want {
+			t.Errorf("%q: %d, %v, want %d", name, got, ok, want)
+		}
 	}
 }

@@ -155,7 +155,8 @@ func (s *setup) spaceOf(message any) string {
 	case interface{ GetSpace() string }:
 		return m.GetSpace()
 	case interface{ GetCounter() string }:
-		return s.counters[m.GetCounter()]
+		name, _ := config.ByName(s.counters, m.GetCounter())
+		return name
 	}
 	return ""
 }

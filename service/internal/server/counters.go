@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/randflake/randflake/segments"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
+	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
 )
 
@@ -36,7 +38,7 @@ func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextReq
 	}
 	counter, err := all.Handle(ctx, r.Msg.Counter)
 	if err != nil {
-		return nil, err
+		return nil, named(err)
 	}
 	numbers := make([]int64, n)
 	got, err := counter.FillWait(ctx, numbers)
@@ -73,7 +75,7 @@ func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.All
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, named(err)
 	}
 	return connect.NewResponse(&api.AllocateResponse{Block: wire.Block(block), Counter: wire.Counter(info)}), nil
 }
@@ -116,7 +118,10 @@ func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetReque
 // List leaves out counters of spaces that are not open, or in which the caller may not list, and those without a number.
 func (s counterService) List(ctx context.Context, _ *connect.Request[api.CounterServiceListRequest]) (*connect.Response[api.CounterServiceListResponse], error) {
 	c := callOf(ctx)
-	answer := &api.CounterServiceListResponse{}
+	answer, names := &api.CounterServiceListResponse{}, map[string]string{}
+	for _, counter := range c.setup.config.Counters {
+		names[counter.Name] = counter.Name
+	}
 	for _, counter := range c.setup.config.Counters {
 		in := c.setup.spaces[counter.Space]
 		if _, err := c.setup.policy.Allow(c.who, "list", counter.Space); err != nil || in == nil {
@@ -126,15 +131,35 @@ func (s counterService) List(ctx context.Context, _ *connect.Request[api.Counter
 		if err != nil || state.Counters == nil {
 			continue
 		}
-		info, err := state.Counters.Get(ctx, counter.Name)
-		if errors.Is(err, segments.ErrNoCounter) {
-			continue
+		for info, err := range matching(ctx, state.Counters, counter.Name) {
+			if err != nil {
+				return nil, err
+			}
+			if by, _ := config.ByName(names, info.Name); by == counter.Name {
+				answer.Counters = append(answer.Counters, wire.Counter(info))
+			}
 		}
-		if err != nil {
-			return nil, err
-		}
-		answer.Counters = append(answer.Counters, wire.Counter(info))
 	}
 	slices.SortFunc(answer.Counters, func(a, b *api.Counter) int { return strings.Compare(a.Name, b.Name) })
 	return connect.NewResponse(answer), nil
+}
+
+// matching returns the counter of a name, if it has given numbers, or those of a pattern.
+func matching(ctx context.Context, all *space.Counters, name string) iter.Seq2[segments.Info, error] {
+	if begin, ok := strings.CutSuffix(name, "*"); ok {
+		return all.List(ctx, begin)
+	}
+	return func(yield func(segments.Info, error) bool) {
+		if info, err := all.Get(ctx, name); !errors.Is(err, segments.ErrNoCounter) {
+			yield(info, err)
+		}
+	}
+}
+
+// named makes an error about names of counters one that clients get.
+func named(err error) error {
+	if errors.Is(err, space.ErrMany) {
+		return connect.NewError(connect.CodeResourceExhausted, err)
+	}
+	return err
 }

@@ -151,9 +151,9 @@ func (m *maker) next() int {
 }
 
 func (m *maker) fill(message protoreflect.Message) {
-	if lease, ok := message.Interface().(proto.Message); ok && m.held != nil && message.Descriptor().Name() == "Lease" {
+	if m.held != nil && message.Descriptor().Name() == "Lease" {
 		text, _ := json.Marshal(m.held)
-		protojson.Unmarshal(text, lease)
+		protojson.Unmarshal(text, message.Interface())
 	}
 	fields := message.Descriptor().Fields()
 	for i := range fields.Len() {

@@ -144,22 +144,26 @@ func (s *Server) Close() {
 	s.closeAll(s.setup.Load().spaces)
 }
 
-// Ready returns an error that names the spaces that can't serve, and none of why.
+// Ready returns an error where calls are better sent to another replica: while this one shuts down, or opens its spaces.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
 	}
-	var not []string
-	for name, in := range s.setup.Load().spaces {
-		if err := in.Ready(); err != nil {
-			not = append(not, name)
-		}
-	}
-	if len(not) > 0 {
-		slices.Sort(not)
-		return fmt.Errorf("spaces that can't serve: %q", not)
+	if not := s.without((*space.Space).Begun); len(not) > 0 {
+		return fmt.Errorf("spaces that are being opened: %q", not)
 	}
 	return nil
+}
+
+// without returns the names of the spaces of which something is not true.
+func (s *Server) without(is func(*space.Space) bool) (names []string) {
+	for name, in := range s.setup.Load().spaces {
+		if !is(in) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Bounds of what is read of a call.
@@ -186,6 +190,10 @@ func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := s.Ready(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		if not := s.without(func(in *space.Space) bool { return in.Ready() == nil }); len(not) > 0 {
+			fmt.Fprintf(w, "ok, without spaces %q, whose stores are away\n", not)
 			return
 		}
 		fmt.Fprintln(w, "ok")
