@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/net/netutil"
 
 	"github.com/randflake/randflake/local"
@@ -43,6 +44,8 @@ const (
 	tracesTime = 2 * time.Second
 )
 
+const renewalTime = time.Minute
+
 // serve runs the service until a signal ends it.
 func serve(args []string, problems io.Writer) error {
 	set := flags("--dev | --config FILE | check | token | who", problems)
@@ -61,7 +64,7 @@ func serve(args []string, problems io.Writer) error {
 	if *dev {
 		read = func() (*config.Config, error) { return demo(*dir, *listen) }
 	}
-	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, patience: drainTime}
+	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, patience: drainTime, renewal: renewalTime}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	reload := make(chan os.Signal, 1)
@@ -100,6 +103,7 @@ type daemon struct {
 	logger   *slog.Logger
 	problems io.Writer
 	patience time.Duration // with calls that are under way at the end
+	renewal  time.Duration // of certificates, which are read again after each
 
 	config   *config.Config // in force
 	lines    auditFile
@@ -174,16 +178,36 @@ func (d *daemon) url() string {
 	return "http://" + d.listener.Addr().String()
 }
 
+// tell tells systemd, where it asks for that, of a change.
+func (d *daemon) tell(state string) {
+	if _, err := systemd.SdNotify(false, state); err != nil {
+		d.logger.Warn("systemd was not told", "error", err)
+	}
+}
+
 // run serves until a signal says stop.
 func (d *daemon) run(stop, reload <-chan os.Signal) error {
+	d.tell(systemd.SdNotifyReady)
+	renewal := time.NewTicker(d.renewal)
+	defer renewal.Stop()
 	for {
 		select {
+		case <-renewal.C:
+			// Who renews a certificate can't send a signal into a pod.
+			if d.config.TLS == nil {
+				continue
+			}
+			if err := d.tls.load(*d.config.TLS); err != nil {
+				d.logger.Error("certificates were not read again; those from before stay in use", "error", err)
+			}
 		case <-reload:
+			d.tell(systemd.SdNotifyReloading)
 			if err := d.reload(); err != nil {
 				d.logger.Error("configuration was not read again; the one from before stays in force", "error", err)
 			} else {
 				d.logger.Info("configuration was read again")
 			}
+			d.tell(systemd.SdNotifyReady)
 		case err := <-d.failed:
 			d.close()
 			return err
@@ -219,6 +243,7 @@ func (d *daemon) reload() error {
 
 // shutdown has calls end, gives everything back, and returns within ten seconds.
 func (d *daemon) shutdown() error {
+	d.tell(systemd.SdNotifyStopping)
 	d.server.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), d.patience)
 	defer cancel()

@@ -171,7 +171,7 @@ const (
 // protocol go through the interceptors first.
 func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 	interceptors := append(first, connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit))
-	options := connect.WithHandlerOptions(connect.WithInterceptors(interceptors...), connect.WithReadMaxBytes(maxMessage))
+	options := connect.WithHandlerOptions(connect.WithInterceptors(interceptors...), connect.WithReadMaxBytes(maxMessage), connect.WithCodec(jsonCodec{}))
 	calls := http.NewServeMux()
 	calls.Handle(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
 	calls.Handle(randflakev1connect.NewIDServiceHandler(idService{s}, options))

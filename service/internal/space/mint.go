@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -64,10 +65,13 @@ func (s *Space) terms(ctx context.Context, leases lease.Store, logger *slog.Logg
 	return options
 }
 
+// maxText is how long the text of an ID of 64 bits is at most, in decimal digits.
+const maxText = 20
+
 // numbers makes IDs of 64 bits.
 type numbers[ID interface {
 	~int64 | ~uint64
-	String() string
+	AppendText([]byte) ([]byte, error)
 }] struct {
 	generator interface {
 		FillWait(context.Context, []ID) (int, error)
@@ -82,9 +86,13 @@ type numbers[ID interface {
 func (m *numbers[ID]) Texts(ctx context.Context, n int) ([]string, error) {
 	ids := make([]ID, n)
 	n, err := m.generator.FillWait(ctx, ids)
-	texts := make([]string, n)
+	// All texts share one string: one allocation for each would be half of the cost.
+	texts, all, scratch := make([]string, n), strings.Builder{}, make([]byte, 0, maxText)
+	all.Grow(n * maxText)
 	for i, id := range ids[:n] {
-		texts[i] = id.String()
+		text, _ := id.AppendText(scratch) // never fails
+		all.Write(text)
+		texts[i] = all.String()[all.Len()-len(text):]
 	}
 	return texts, err
 }

@@ -118,8 +118,12 @@ func (s *Space) begin(ctx context.Context, o Options) {
 
 func (s *Space) attempt(ctx context.Context, o Options) (state *State, err error) {
 	state = &State{}
-	if s.Space.Store != "" {
-		if state.Store, err = s.open(ctx, s.Space.Store); err != nil {
+	place, err := s.Place()
+	if err != nil {
+		return nil, err
+	}
+	if place != "" {
+		if state.Store, err = s.open(ctx, place); err != nil {
 			return nil, err
 		}
 		state.Leases = lease.On(state.Store)

@@ -1,0 +1,72 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/randflake/randflake/bench/internal/measure"
+)
+
+// Kinds of sources.
+const (
+	single = "single"          // a number a call
+	bulk   = "bulk"            // many numbers a call
+	own    = "renewal, own"    // renewals of leases by the engine
+	remote = "renewal, remote" // the same through the service
+)
+
+// A source answers callers.
+type source struct {
+	kind, on, name string // on is the engine of a renewal
+	each           int    // numbers of a call
+	callers        []measure.Caller
+}
+
+// A sample is what a source gave in one round.
+type sample struct {
+	Kind    string  `csv:"kind"`
+	On      string  `csv:"on"`
+	Source  string  `csv:"source"`
+	Each    int     `csv:"numbers_per_call"`
+	Callers int     `csv:"callers"`
+	Round   int     `csv:"round"`
+	Calls   int64   `csv:"calls"`
+	Seconds float64 `csv:"seconds"`
+	P50     float64 `csv:"p50"` // of calls, in nanoseconds
+	P99     float64 `csv:"p99"`
+	P999    float64 `csv:"p99.9"`
+}
+
+// draw has all callers of a source call for a while, after they have warmed up, and times each call.
+func (s source) draw(ctx context.Context, slice time.Duration) (sample, error) {
+	took := make([][]time.Duration, len(s.callers))
+	timed := make([]measure.Caller, len(s.callers))
+	for i, call := range s.callers {
+		timed[i] = func(ctx context.Context) error {
+			start := time.Now()
+			err := call(ctx)
+			took[i] = append(took[i], time.Since(start))
+			return err
+		}
+	}
+	_, _, err := measure.Crowd(ctx, s.callers, slice/warmUp)
+	if err != nil {
+		return sample{}, fmt.Errorf("%s %s: %w", s.name, s.on, err)
+	}
+	calls, passed, err := measure.Crowd(ctx, timed, slice)
+	if err != nil {
+		return sample{}, fmt.Errorf("%s %s: %w", s.name, s.on, err)
+	}
+	quantile := quantiles(took)
+	return sample{Kind: s.kind, On: s.on, Source: s.name, Each: s.each, Callers: len(s.callers), Calls: calls, Seconds: passed.Seconds(),
+		P50: quantile(0.5), P99: quantile(0.99), P999: quantile(0.999)}, nil
+}
+
+// quantiles returns which duration a part of all did not exceed, in nanoseconds.
+func quantiles(took [][]time.Duration) func(part float64) float64 {
+	sorted := slices.Concat(took...)
+	slices.Sort(sorted)
+	return func(part float64) float64 { return float64(sorted[int(part*float64(len(sorted)-1))]) }
+}
