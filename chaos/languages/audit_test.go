@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // A line is one of the service's audit, on a lease that was granted or given back.
@@ -57,24 +54,6 @@ func (w *town) auditAgrees(all []*process) {
 			if grants[i].Principal != p.name || over && last < s.second {
 				w.Errorf("%s made IDs of node %d at %d, and the audit says %+v, released %v after %d", p.name, s.node, s.second, grants[i], over, last)
 			}
-		}
-	}
-	w.askWho(text, all)
-}
-
-// askWho has the program itself say who made an ID of each process.
-func (w *town) askWho(audit []byte, all []*process) {
-	w.Helper()
-	file, secret := filepath.Join(w.dir, "audit"), filepath.Join(w.dir, "secret")
-	for name, content := range map[string][]byte{file: audit, secret: []byte(w.secret.Hex())} {
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			w.Fatal(err)
-		}
-	}
-	for _, p := range all {
-		said, err := exec.Command(program, "who", "--space", "life", "--secret-file", secret, "--audit", file, p.newest.String()).CombinedOutput()
-		if err != nil || !strings.HasPrefix(string(said), p.name+" ") {
-			w.Errorf("randflaked who, of an ID of %s: %s, error %v", p.name, said, err)
 		}
 	}
 }

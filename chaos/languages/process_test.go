@@ -32,15 +32,12 @@ type process struct {
 	*town
 	name, language string // the name is that of its principal
 	dir            string // of its journal
-	late           int    // the planted fault
 	child          *servers.Process
 	clock          *engine.Clock
-	environ        []string
 
-	read   int64 // bytes of its IDs that were read
-	made   int
-	newest randflake.ID
-	spots  map[spot]bool
+	read  int64 // bytes of its IDs that were read
+	made  int
+	spots map[spot]bool
 }
 
 // A spot is a second of a node.
@@ -49,15 +46,16 @@ type spot struct {
 	node   uint32
 }
 
-// launch starts a process that makes IDs in a language.
+// launch starts a process that makes IDs in a language. The planted fault is that it takes leases for late seconds longer.
 func (w *town) launch(name, language string, late int) *process {
 	w.Helper()
 	dir, err := os.MkdirTemp(w.dir, name+"-")
 	if err != nil {
 		w.Fatal(err)
 	}
-	p := &process{town: w, name: name, language: language, dir: filepath.Join(dir, "journal"), late: late, spots: map[spot]bool{}}
-	if p.clock, p.environ, err = engine.NewClock(dir); err != nil {
+	p := &process{town: w, name: name, language: language, dir: filepath.Join(dir, "journal"), spots: map[spot]bool{}}
+	var environ []string
+	if p.clock, environ, err = engine.NewClock(dir); err != nil {
 		w.Fatal(err)
 	}
 	log, err := os.Create(filepath.Join(dir, "log"))
@@ -68,7 +66,7 @@ func (w *town) launch(name, language string, late int) *process {
 	words := tongues[language]
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(append(os.Environ(), p.environ...), "GOMAXPROCS=2", "PYTHONPATH=../../clients/python", "PYTHONDONTWRITEBYTECODE=1",
+	cmd.Env = append(append(os.Environ(), environ...), "GOMAXPROCS=2", "PYTHONPATH=../../clients/python", "PYTHONDONTWRITEBYTECODE=1",
 		workerFlag+"="+name, "NAME="+name, "JOURNAL="+p.dir, "ADDRESSES="+w.replicas[0].url+" "+w.replicas[1].url,
 		"TOKEN="+tokenOf(name), "SECRET="+w.secret.Hex(), fmt.Sprint("NODES=", nodes), fmt.Sprint("TTL=", ttl), fmt.Sprint("LATE=", late))
 	if p.child, err = servers.StartProcess(cmd); err != nil {
@@ -110,13 +108,26 @@ func (p *process) goesOn() {
 	})
 }
 
-// refusals returns how often the process began to refuse IDs for a reason.
-func (p *process) refusals(reason string) int {
+// losesAnHour sets the clock of the process back until it has noted that it refuses to make IDs for that.
+func (p *process) losesAnHour() {
+	p.Helper()
+	const clock = "clock is behind the newest ID"
+	for before := p.count(clock); p.count(clock) == before; { // it may be refused for something else just then
+		p.step(0)
+		p.goesOn()
+		refused := p.count("refused: ")
+		p.step(-time.Hour)
+		await(p.T, p.name+" makes no IDs", func() bool { return p.count("refused: ") > refused })
+	}
+}
+
+// count returns how often words are in what the process noted.
+func (p *process) count(words string) int {
 	events, err := os.ReadFile(filepath.Join(p.dir, "events"))
 	if err != nil {
 		p.Fatal(err)
 	}
-	return strings.Count(string(events), reason)
+	return strings.Count(string(events), words)
 }
 
 // ends waits until the process, which was told to stop, has done so.
@@ -184,7 +195,6 @@ func (p *process) note(ids []randflake.ID) {
 	for _, id := range ids {
 		f := cipher.Inspect(id)
 		p.spots[spot{f.Time.Unix(), f.Node}] = true
-		p.newest = id
 	}
 	p.made += len(ids)
 }

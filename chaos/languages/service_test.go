@@ -29,8 +29,9 @@ type town struct {
 // A replica is a process of randflaked, which keeps its address when it starts again.
 type replica struct {
 	*testing.T
-	config, audit, url string
-	process            *servers.Process
+	args       []string
+	audit, url string
+	process    *servers.Process
 }
 
 // A space has room for a few leases of so many nodes.
@@ -62,15 +63,11 @@ func newTown(t *testing.T, principals ...string) *town {
 		fmt.Fprintf(&names, "- {name: %s, tokens: [%x]}\n", name, sha256.Sum256([]byte(tokenOf(name))))
 	}
 	for i := range w.replicas {
-		port, err := servers.FreePort()
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := &replica{T: t, config: filepath.Join(w.dir, fmt.Sprintf("%d.yaml", i)), audit: filepath.Join(w.dir, fmt.Sprintf("%d.audit", i)),
-			url: fmt.Sprintf("http://127.0.0.1:%d", port)}
-		text := fmt.Sprintf("listen: 127.0.0.1:%d\naudit: %s\nspaces:\n- {name: life, kind: randflake, store: %q, secret: none}\n"+
-			"principals:\n%srules:\n- {principals: ['*'], spaces: [life], verbs: [lease]}\n", port, r.audit, redis.URL(), &names)
-		if err := os.WriteFile(r.config, []byte(text), 0o600); err != nil {
+		address, config := freeAddress(t), filepath.Join(w.dir, fmt.Sprintf("%d.yaml", i))
+		r := &replica{T: t, args: []string{"--config", config}, audit: config + ".audit", url: "http://" + address}
+		text := fmt.Sprintf("listen: %s\naudit: %s\nspaces:\n- {name: life, kind: randflake, store: %q, secret: none}\n"+
+			"principals:\n%srules:\n- {principals: ['*'], spaces: [life], verbs: [lease]}\n", address, r.audit, redis.URL(), &names)
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		w.replicas[i] = r
@@ -81,13 +78,21 @@ func newTown(t *testing.T, principals ...string) *town {
 
 func tokenOf(name string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte("token of "+name))) }
 
+func freeAddress(t *testing.T) string {
+	port, err := servers.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", port)
+}
+
 // start starts the replica, and waits until it is ready. Another program may have its port for a moment.
 func (r *replica) start() {
 	r.Helper()
 	await(r.T, "a replica is ready", func() bool {
 		if r.process == nil || r.process.Ended() {
-			cmd := exec.Command(program, "--config", r.config)
-			cmd.Stderr = os.Stderr
+			cmd := exec.Command(program, r.args...)
+			cmd.Stderr = r.Output()
 			var err error
 			if r.process, err = servers.StartProcess(cmd); err != nil {
 				r.Fatal(err)

@@ -83,10 +83,9 @@ func keep(ctx context.Context, notes *journal.Writer) *lease.Keeper {
 		}
 		return n
 	}
-	store := late{journal.Store(service, notes), int64(number("LATE"))}
 	options := []lease.Option{lease.WithNodes(number("NODES")), lease.WithTTL(time.Duration(number("TTL")) * time.Second), lease.WithLogger(slog.New(slog.DiscardHandler))}
 	for ctx.Err() == nil {
-		keeper, err := lease.Keep(ctx, store, secret, options...)
+		keeper, err := lease.Keep(ctx, journal.Store(service, notes), secret, options...)
 		if err == nil {
 			return keeper
 		}
@@ -94,24 +93,6 @@ func keep(ctx context.Context, notes *journal.Writer) *lease.Keeper {
 		time.Sleep(100 * time.Millisecond)
 	}
 	return nil
-}
-
-// A late store is the planted fault: a lease lasts some seconds longer than the service says.
-type late struct {
-	lease.Store
-	seconds int64
-}
-
-func (s late) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
-	r, err := s.Store.Acquire(ctx, req)
-	r.HighWater += s.seconds
-	return r, err
-}
-
-func (s late) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
-	r, err := s.Store.Renew(ctx, held, renewal)
-	r.HighWater += s.seconds
-	return r, err
 }
 
 // heed makes the clock of this process that of a file, as libfaketime does for programs that ask the C library.

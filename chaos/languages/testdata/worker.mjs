@@ -30,9 +30,9 @@ async function call(op, fields, f) {
   }
 }
 
-function noted({ firstNode, lastNode, owner, change, version, start, highWater, changed }) {
-  return { FirstNode: firstNode, LastNode: lastNode, Owner: owner, Change: change, Version: version, Start: start,
-    HighWater: highWater, Changed: changed };
+function noted({ firstNode, lastNode, owner, change, start, highWater, sent }) {
+  const version = Number(sent.version), changed = Number(sent.changed ?? 0);
+  return { firstNode, lastNode, owner, change, version, start, highWater, changed };
 }
 
 /** The planted fault: a lease lasts a second longer than the service says. */

@@ -16,7 +16,7 @@ DEFINITE = {"invalid_argument", "not_found", "already_exists", "permission_denie
             "resource_exhausted", "failed_precondition", "out_of_range", "unimplemented"}
 BY_STATUS = {401: "unauthenticated", 403: "permission_denied", 404: "unimplemented", 429: "unavailable",
              502: "unavailable", 503: "unavailable", 504: "unavailable"}
-LONGEST_ANSWER = 1 << 20  # bytes
+LONGEST_ANSWER = 1 << 22  # bytes
 
 Base = Tuple[str, str, Optional[int], str]  # scheme, host, port and path of an address
 

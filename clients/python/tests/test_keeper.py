@@ -73,7 +73,7 @@ class TestKeeper(Base):
         for t in threads:
             t.join()
         made = sum(made, [])
-        self.assertGreater(len(made), 1000)
+        self.assertGreater(len(made), 100)
         self.assertEqual(len(made), len(set(made)))
 
     def test_refusals(self):

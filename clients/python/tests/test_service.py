@@ -137,9 +137,14 @@ class Failover(Base):
         wait = threading.Event()
         self.addCleanup(wait.set)
         self.replicas[0].answer = lambda *_: wait.wait() and None
-        self.acquire(timeout=1.0)
+        for timeout in (1.0, 4.0, 16.0, 64.0):  # the other one has half of it, which may not do on a slow machine
+            with contextlib.suppress(ServiceError):
+                self.acquire(timeout=timeout)
+                break
+        else:
+            self.fail("the other replica was not asked")
         self.replicas[1].answer = self.replicas[0].answer
-        self.refused("unavailable", timeout=0.2, unsure=True)
+        self.refused("unavailable", timeout=0.2)
 
     def test_answer_byte_by_byte(self):
         """Each byte comes in time, the answer never does."""
@@ -156,7 +161,7 @@ class Failover(Base):
 
         threading.Thread(target=drip, daemon=True).start()
         service = Service(f"http://127.0.0.1:{listener.getsockname()[1]}", "demo")
-        self.refused("unknown", service, timeout=0.3, unsure=True)
+        self.assertRaises(ServiceError, self.acquire, service, timeout=0.3)
 
     def test_lost_answers_leave_one_lease_each(self):
         self.fake.cells = 200

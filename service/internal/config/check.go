@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/hex"
 	"fmt"
+	"math"
 	"net"
 	"net/url"
 	"os"
@@ -143,7 +144,7 @@ func (k *checker) space(p path, s Space) {
 	keeps := s.Secret == SecretMint || s.Secret == SecretDistribute
 	switch {
 	case !keeps && s.Secret != "" && s.Secret != SecretNone:
-		k.wrong(p.of("secret"), "%q: want none, mint or distribute", s.Secret)
+		k.wrong(p.of("secret"), "want none, mint or distribute, and not the secret") // which it may be
 	case (layout != nil || s.Kind == "ulid") && (s.Secret != "" || s.SecretFile != "" || s.Check != ""):
 		k.wrong(p.of("secret"), "%s IDs have no secret: leave secret, secretFile and check out", s.Kind)
 	case keeps && s.SecretFile == "":
@@ -152,6 +153,9 @@ func (k *checker) space(p path, s Space) {
 		k.wrong(p.of("secretFile"), "the service has no use for a secret in mode none: leave it out, or set secret to mint")
 	case keeps && s.Check != "":
 		k.wrong(p.of("check"), "the secret says it: leave it out")
+	}
+	if _, err := randflake.ParseSecret(s.SecretFile); err == nil {
+		k.wrong(p.of("secretFile"), "it looks like a secret: want the name of a file that has it")
 	}
 	if b, err := hex.DecodeString(s.Check); err != nil || len(b) != 0 && len(b) != 8 {
 		k.wrong(p.of("check"), "want 16 hexadecimal digits, those of the secret's CheckValue")
@@ -199,7 +203,7 @@ func (k *checker) limits(p path, l Limits) {
 	if l.Leases < 0 {
 		k.wrong(p.of("leases"), "%d: want how many, or 0 for no bound", l.Leases)
 	}
-	if !(l.Rate >= 0) {
+	if !(l.Rate >= 0 && l.Rate <= math.MaxInt32) {
 		k.wrong(p.of("rate"), "%v: want calls a second, or 0 for no bound", l.Rate)
 	}
 }

@@ -105,8 +105,8 @@ type Rule struct {
 	Limits     Limits   `yaml:"limits"`
 }
 
-// quoted is how package yaml shows values, which may be secret.
-var quoted = regexp.MustCompile("`[^`]*`")
+// quoted is how package yaml shows values and anchors, which may be secret, and have quotes in them.
+var quoted = regexp.MustCompile("[`'].*[`']")
 
 // Read reads a file.
 func Read(file string) (*Config, error) {

@@ -42,7 +42,7 @@ func Number(value any) string {
 	digits := fmt.Sprint(value)
 	if f, err := strconv.ParseFloat(digits, 64); err == nil && math.Abs(f) >= 1e15 {
 		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', 2, 64), "e+")
-		return mantissa + " × 10" + superscript.Replace(exponent)
+		return strings.Replace(mantissa, "-", "−", 1) + " × 10" + superscript.Replace(exponent)
 	}
 	sign := ""
 	if strings.HasPrefix(digits, "-") {

@@ -77,7 +77,7 @@ type Own struct {
 // A Holder has a lease.
 type Holder struct {
 	First, Last uint32
-	Principal   string // or "", where it came by another replica
+	Principal   string // or "" where it is not known
 	Lease       string // as the audit log names it
 	Since       time.Time
 	Until       time.Time

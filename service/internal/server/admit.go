@@ -53,6 +53,14 @@ type call struct {
 	limits config.Limits
 }
 
+// place returns where the data of the call's space is.
+func (c *call) place() string {
+	if c.state == nil || c.state.Store == nil {
+		return ""
+	}
+	return c.state.Store.String()
+}
+
 type contextKey int
 
 const (
@@ -94,8 +102,8 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 		if err == nil {
 			return response, nil
 		}
-		sent, known := wire.Error(err)
-		if !known {
+		sent, whole := wire.Error(err, c.place())
+		if !whole && !errors.Is(err, context.Canceled) {
 			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "error", err)
 		}
 		return nil, sent
@@ -154,7 +162,10 @@ func (s *setup) spaceOf(message any) string {
 
 // over is the error of a call that asks for more than a rule lets.
 func (s *Server) over(c *call, what string, asked, most any) error {
-	err := fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most)
+	return s.refuse(c, fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most))
+}
+
+func (s *Server) refuse(c *call, err error) error {
 	s.audit.Write(audit.Denial, c.who.Name, c.in.Name, "why", err.Error())
 	return connect.NewError(connect.CodePermissionDenied, err)
 }

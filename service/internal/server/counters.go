@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"connectrpc.com/connect"
 	"github.com/randflake/randflake/segments"
@@ -133,5 +135,6 @@ func (s counterService) List(ctx context.Context, _ *connect.Request[api.Counter
 		}
 		answer.Counters = append(answer.Counters, wire.Counter(info))
 	}
+	slices.SortFunc(answer.Counters, func(a, b *api.Counter) int { return strings.Compare(a.Name, b.Name) })
 	return connect.NewResponse(answer), nil
 }

@@ -68,6 +68,9 @@ func (s idService) Inspect(ctx context.Context, r *connect.Request[api.InspectRe
 	if err != nil {
 		return nil, err
 	}
+	if answer.Time.CheckValid() != nil {
+		return nil, invalid("the ID is of the year %d: want one that was made by now", answer.Time.AsTime().Year())
+	}
 	answer.Plausible = !answer.Time.AsTime().After(time.Now().Add(time.Minute))
 	id := any(r.Msg.GetText())
 	if id == "" {

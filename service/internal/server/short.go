@@ -2,9 +2,12 @@ package server
 
 import (
 	"bytes"
+	"encoding/base64"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -21,13 +24,13 @@ func addShortPaths(calls *http.ServeMux) {
 			if text := r.URL.Query().Get("n"); text != "" {
 				var err error
 				if count, err = strconv.ParseUint(text, 10, 32); err != nil {
-					http.Error(w, `{"code":"invalid_argument","message":"n: want a number from 1 to 65536"}`, http.StatusBadRequest)
+					refuse(w, "n: want a number from 1 to 65536")
 					return
 				}
 			}
 			body, err := protojson.Marshal(message(r, uint32(count)))
 			if err != nil {
-				http.Error(w, `{"code":"invalid_argument","message":"path: want UTF-8"}`, http.StatusBadRequest)
+				refuse(w, "path: want UTF-8")
 				return
 			}
 			inner := r.Clone(r.Context())
@@ -45,5 +48,25 @@ func addShortPaths(calls *http.ServeMux) {
 	})
 	short("POST /v1/counters/{name}/next", randflakev1connect.CounterServiceNextProcedure, func(r *http.Request, count uint32) proto.Message {
 		return &api.NextRequest{Counter: r.PathValue("name"), Count: count}
+	})
+}
+
+// refuse answers as a procedure does that gets an invalid argument.
+func refuse(w http.ResponseWriter, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	fmt.Fprintf(w, `{"code":"invalid_argument","message":%q}`, message)
+}
+
+// wellFormed refuses what package connect takes for a fault of its own.
+func wellFormed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if q := r.URL.Query(); r.Method == http.MethodGet && q.Get("base64") == "1" {
+			if _, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(q.Get("message"), "=")); err != nil {
+				refuse(w, "message: want base64url")
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
 	})
 }

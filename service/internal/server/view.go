@@ -37,7 +37,7 @@ func (s *Server) overview(r *http.Request, o observer) page.Overview {
 		v.Spaces = append(v.Spaces, shown)
 		if shown.Known {
 			counters = append(counters, countersOf(name, surveys[name])...)
-			if loss := lossOf(name, surveys[name]); loss.Times > 0 || !loss.Floor.IsZero() {
+			if loss := lossOf(name, surveys[name]); loss.Times > 0 || loss.Floor.After(v.At) || !loss.Barred.IsZero() {
 				v.Losses = append(v.Losses, loss)
 			}
 		}
@@ -97,8 +97,8 @@ func (s *Server) holder(in *space.Space, owner lease.Token) string {
 func (s *Server) frame() page.Frame {
 	f := page.Frame{Started: s.started, At: time.Now()}
 	f.Replica, _ = os.Hostname()
-	if s.draining.Load() {
-		f.Trouble = "This replica is shutting down."
+	if err := s.Ready(); err != nil {
+		f.Trouble = "Not ready: " + err.Error() + "."
 	}
 	return f
 }

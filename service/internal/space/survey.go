@@ -49,6 +49,15 @@ func (s *Space) Survey(ctx context.Context) *Survey {
 	return s.survey.Load()
 }
 
+// Outdate has the next call of Survey ask the store, however new the last one is.
+func (s *Space) Outdate() {
+	if last := s.survey.Load(); last != nil {
+		old := *last
+		old.At = time.Time{}
+		s.survey.Store(&old)
+	}
+}
+
 // ask makes a Survey.
 func (s *Space) ask(ctx context.Context) *Survey {
 	v := &Survey{At: time.Now()}
