@@ -157,7 +157,8 @@ const (
 
 // Handler returns what answers HTTP requests: the protocol, the short paths, /healthz and /readyz.
 func (s *Server) Handler() http.Handler {
-	options := connect.WithHandlerOptions(connect.WithInterceptors(connect.UnaryInterceptorFunc(s.admit)), connect.WithReadMaxBytes(maxMessage), connect.WithCodec(jsonCodec{}))
+	options := connect.WithHandlerOptions(connect.WithInterceptors(connect.UnaryInterceptorFunc(s.admit)), connect.WithReadMaxBytes(maxMessage),
+		connect.WithCodec(jsonCodec{}), connect.WithCodec(shortCodec{}))
 	calls := http.NewServeMux()
 	calls.Handle(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
 	calls.Handle(randflakev1connect.NewIDServiceHandler(idService{s}, options))
