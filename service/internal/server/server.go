@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"reflect"
 	"slices"
@@ -158,7 +159,7 @@ const (
 // Handler returns what answers HTTP requests: the protocol, the short paths, /healthz and /readyz.
 func (s *Server) Handler() http.Handler {
 	options := connect.WithHandlerOptions(connect.WithInterceptors(connect.UnaryInterceptorFunc(s.admit)), connect.WithReadMaxBytes(maxMessage),
-		connect.WithCodec(jsonCodec{}), connect.WithCodec(shortCodec{}))
+		connect.WithCodec(jsonCodec{}), connect.WithCodec(shortCodec{}), connect.WithCompressMinBytes(math.MaxInt))
 	calls := http.NewServeMux()
 	calls.Handle(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
 	calls.Handle(randflakev1connect.NewIDServiceHandler(idService{s}, options))
