@@ -43,25 +43,29 @@ type load struct {
 
 // source returns the source of a load.
 func (l load) source() source {
-	s := source{kind: l.kind, name: l.name, each: l.each, dial: l.dial}
+	s := source{kind: l.kind, name: l.name, each: l.each, connect: l.callers}
 	if l.rate > 0 {
 		s.pace = time.Duration(l.connections) * time.Second / time.Duration(l.rate)
 	}
 	return s
 }
 
-// dial returns callers with connections, which close closes.
-func (l load) dial(ctx context.Context) (callers []measure.Caller, close func(), err error) {
-	ctx, close = context.WithCancel(ctx)
-	for range l.connections {
-		c, err := dial(ctx, l.address, l.request, l.read)
-		if err != nil {
-			close()
-			return nil, nil, err
+// callers returns callers that connect at their first call, and what closes their connections.
+func (l load) callers(ctx context.Context) ([]measure.Caller, func()) {
+	ctx, disconnect := context.WithCancel(ctx)
+	callers := make([]measure.Caller, l.connections)
+	for i := range callers {
+		var c *connection
+		callers[i] = func(context.Context) (err error) {
+			if c == nil {
+				if c, err = dial(ctx, l.address, l.request, l.read); err != nil {
+					return err
+				}
+			}
+			return c.call(io.Discard)
 		}
-		callers = append(callers, func(context.Context) error { return c.call(io.Discard) })
 	}
-	return callers, close, nil
+	return callers, disconnect
 }
 
 const asJSON, asProto = "application/json", "application/proto"

@@ -24,9 +24,9 @@ type source struct {
 	each           int    // numbers of a call
 	callers        []measure.Caller
 
-	// dial returns the callers of a source that has none: they connect anew each time, as servers close connections that
-	// are idle for long.
-	dial func(context.Context) (callers []measure.Caller, close func(), err error)
+	// connect returns the callers of a source that has none, and what closes their connections: those that are idle for
+	// long the servers would close.
+	connect func(context.Context) (callers []measure.Caller, disconnect func())
 
 	// pace is the time from one call of a caller to the next, which is due then also if the last one took longer; 0 to
 	// call at once.
@@ -50,12 +50,9 @@ type sample struct {
 
 // draw has all callers of a source call for a while, after they have warmed up, and times each call from when it is due.
 func (s source) draw(ctx context.Context, slice time.Duration) (sample, error) {
-	if s.dial != nil {
-		callers, close, err := s.dial(ctx)
-		if err != nil {
-			return sample{}, fmt.Errorf("%s: %w", s.name, err)
-		}
-		defer close()
+	if s.connect != nil {
+		callers, disconnect := s.connect(ctx)
+		defer disconnect()
 		s.callers = callers
 	}
 	if _, _, err := measure.Crowd(ctx, s.callers, slice/warmUp); err != nil {
