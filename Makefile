@@ -24,11 +24,12 @@ EVERYTHING = ./... $(MODULES:%=./%/...)
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
 .PHONY: all test quick race purego previous i386 cpus $(CPUS) emulated $(EMULATED) modules $(MODULES:%=test-in-%) \
-        chaos chaos-short release soak lint fmt vet staticcheck tidy kernelcheck bench fuzz generate protocol clients tools servers statistics
+        chaos chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck bench fuzz generate protocol clients typescript node npm \
+        tools servers statistics
 
 all: test lint
 
-test: quick race purego previous i386 cpus emulated modules chaos-short
+test: quick race purego previous i386 cpus emulated clients modules chaos-short
 
 # The root module without a server.
 quick:
@@ -100,9 +101,25 @@ $(MODULES:%=test-in-%): test-in-%:
 	cd $* && $(GO) test ./...
 
 # The clients of service in other languages: Python 3.9 and later, Node 20 and later.
-clients:
+clients: typescript
 	cd clients/python && python3 -m unittest discover -t . -s tests
-	cd clients/typescript && npm ci --no-audit --no-fund && npm test
+	cd clients/typescript && npm test
+
+# What npm test and chaos/languages run.
+typescript: node
+	cd clients/typescript && $(NPM_CI) && npm run build
+
+NPM_CI = npm ci --ignore-scripts --no-audit --no-fund
+
+# Node 20, from npm where the machine has an older one, as Debian 12 does; then it comes first in PATH.
+node: npm
+	@node -e 'process.exit(parseInt(process.versions.node) < 20)' || (cd internal/tools/node && $(NPM_CI))
+
+export PATH := $(CURDIR)/internal/tools/node/node_modules/.bin:$(PATH)
+
+npm:
+	@(for tool in npm python3 openssl; do command -v $$tool || exit 1; done) >/dev/null || \
+		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-unsafe-io npm python3 openssl; }
 
 # Real processes, real stores, real faults, until a thousand million IDs are made; see chaos/README.md.
 chaos: servers
@@ -128,7 +145,7 @@ servers:
 	@(command -v redis-server && command -v pgbouncer && command -v mariadbd && command -v faketime && ls /usr/lib/postgresql/*/bin/postgres) >/dev/null 2>&1 || \
 		{ apt-get update && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(SERVERS); }
 
-lint: fmt vet staticcheck tidy kernelcheck
+lint: fmt vet staticcheck tidy buf kernelcheck
 
 fmt:
 	@files=$$(gofmt -l .) && test -z "$$files" || { echo "gofmt would change, or failed: $$files"; exit 1; }
@@ -163,12 +180,21 @@ release:
 generate: tools
 	$(GO) generate ./...
 
-# The protocol of service: its code and its OpenAPI document, its style, and that nothing is taken back that main has. It
-# is no part of lint, as to build buf from empty caches takes five minutes of a processor.
-BUF = GOWORK=off $(GO) run github.com/bufbuild/buf/cmd/buf@v1.75.0
-protocol:
-	cd service/api && $(BUF) generate && $(BUF) lint
-	cd service/api && $(BUF) breaking --against "$$(git rev-parse --path-format=absolute --git-common-dir)#branch=main,subdir=service/api"
+# buf comes built, from npm: to build it from empty caches takes five minutes of a processor.
+BUF = $(CURDIR)/service/tools/node_modules/.bin/buf
+$(BUF): service/tools/package-lock.json | npm
+	cd service/tools && $(NPM_CI)
+	@touch $@
+
+# The style of service's protocol, and that nothing is taken back that was released.
+buf: $(BUF)
+	cd service/api && $(BUF) lint
+	service/api/breaking.sh $(BUF)
+
+# The code of service's protocol, and its OpenAPI document.
+protocol: $(BUF)
+	cd service/api && GOWORK=off $(BUF) generate
+	@$(MAKE) --no-print-directory buf
 
 # Every backend against the oracle on SOAK pairs of key and block, and eight goroutines that make an
 # eighth of SOAK sortable IDs each under every policy; 10^8 take some minutes.

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/randflake/randflake/chaos/internal/engine"
+	"github.com/randflake/randflake/chaos/internal/fault"
 )
 
 // How many IDs a second each worker makes, in either form, unless the user wants more of them.
@@ -15,6 +18,9 @@ const (
 	usualRate = 50_000
 	shortRate = 10_000
 )
+
+// randflaked is where the program is built that replicas run, beside the directories of jobs.
+const randflaked = "randflaked"
 
 // carryOut does the jobs of plan, some at a time, and again until enough IDs are made. It returns an error only
 // if it could not go on; outcomes have errors of their own.
@@ -24,6 +30,13 @@ func carryOut(ctx context.Context, f flags, plan []job, out io.Writer) (outcomes
 		return nil, err
 	}
 	defer os.Remove(base) // unless a directory was kept
+	if slices.ContainsFunc(plan, func(j job) bool { return fault.IsRemote(j.store) }) {
+		program := filepath.Join(base, randflaked)
+		if err := engine.BuildRandflaked(ctx, program); err != nil {
+			return nil, err
+		}
+		defer os.Remove(program)
+	}
 	rate := rateFor(f, len(plan))
 	var made, before uint64
 	for round := 0; round == 0 || made < f.ids && made > before; round++ {

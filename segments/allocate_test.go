@@ -32,7 +32,7 @@ func TestAllocate(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				b, err := segments.On(again).Allocate(t.Context(), "orders", 10, token)
+				b, _, err := segments.On(again).Allocate(t.Context(), "orders", 10, token)
 				if err != nil || blocks[i].Count > 0 && b != blocks[i] {
 					t.Errorf("block %+v, error %v, want %+v again", b, err, blocks[i])
 				}
@@ -64,7 +64,7 @@ func TestReturnBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	allocate := func(n uint64) segments.Block {
-		b, err := counters.Allocate(ctx, "orders", n, segments.NewToken(time.Now()))
+		b, _, err := counters.Allocate(ctx, "orders", n, segments.NewToken(time.Now()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,8 +82,9 @@ func TestReturnBlock(t *testing.T) {
 	if b.First != 7 {
 		t.Errorf("the next block begins at %d, want 7", b.First)
 	}
-	give(a, 4, false) // again, as after a lost answer: they are somebody else's now
-	if _, err := counters.Allocate(ctx, "orders", 10, a.Token); !errors.Is(err, segments.ErrInvalidToken) {
+	give(a, 4, true) // again, as after a lost answer, and nothing is changed
+	give(a, 3, false)
+	if _, _, err := counters.Allocate(ctx, "orders", 10, a.Token); !errors.Is(err, segments.ErrInvalidToken) {
 		t.Errorf("the token of a block that went back in part: error %v, want ErrInvalidToken", err)
 	}
 	allocate(1)
@@ -93,7 +94,7 @@ func TestReturnBlock(t *testing.T) {
 	if d := allocate(5); d.First != c.First {
 		t.Errorf("block %+v, want the numbers of %+v, which went back", d, c)
 	}
-	give(c, 5, false) // only its version tells it from the block that is there now
+	give(c, 5, true) // though there is a block with the same numbers now, which stays
 	if _, err := counters.ReturnBlock(ctx, "orders", b, 5); !errors.Is(err, segments.ErrInvalidOption) {
 		t.Errorf("more than the block has: error %v, want ErrInvalidOption", err)
 	}
@@ -109,7 +110,7 @@ func TestAllocateRefuses(t *testing.T) {
 		}
 	}
 	used := segments.NewToken(time.Now())
-	if _, err := counters.Allocate(t.Context(), "other", 1, used); err != nil {
+	if _, _, err := counters.Allocate(t.Context(), "other", 1, used); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -125,7 +126,7 @@ func TestAllocateRefuses(t *testing.T) {
 		{"no such counter", "none", 1, segments.NewToken(time.Now()), segments.ErrNoCounter},
 		{"no such name", "No", 1, segments.NewToken(time.Now()), segments.ErrInvalidName},
 	} {
-		if _, err := counters.Allocate(t.Context(), tt.name, tt.n, tt.token); !errors.Is(err, tt.want) {
+		if _, _, err := counters.Allocate(t.Context(), tt.name, tt.n, tt.token); !errors.Is(err, tt.want) {
 			t.Errorf("%s: error %v, want %v", tt.what, err, tt.want)
 		}
 	}
@@ -148,10 +149,10 @@ func TestAllocateAfterLostReply(t *testing.T) {
 	}
 	token := segments.NewToken(time.Now())
 	lose = true
-	if _, err := counters.Allocate(t.Context(), "orders", 10, token); err == nil {
+	if _, _, err := counters.Allocate(t.Context(), "orders", 10, token); err == nil {
 		t.Fatal("no reply was lost")
 	}
-	b, err := counters.Allocate(t.Context(), "orders", 10, token)
+	b, _, err := counters.Allocate(t.Context(), "orders", 10, token)
 	if info, _ := counters.Get(t.Context(), "orders"); err != nil || b.First != 1 || b.Count != 10 || info.Taken != 10 {
 		t.Errorf("block %+v of %d numbers taken, error %v, want the first ten numbers", b, info.Taken, err)
 	}

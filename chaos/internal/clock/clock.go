@@ -21,7 +21,7 @@ import (
 
 // Shift adds the seconds at offset to the time of day, from now on and for good, also when they change.
 func Shift(offset *atomic.Int64) error {
-	base, err := vdso()
+	base, err := vdso(os.Getpid())
 	if err != nil {
 		return fmt.Errorf("clock: %w", err)
 	}
@@ -43,10 +43,10 @@ func Shift(offset *atomic.Int64) error {
 	return nil
 }
 
-// vdso returns where the page is.
-func vdso() (uintptr, error) {
+// vdso returns where the page is in a process.
+func vdso(pid int) (uintptr, error) {
 	const sysinfo = 33 // AT_SYSINFO_EHDR
-	auxv, err := os.ReadFile("/proc/self/auxv")
+	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	for ; len(auxv) >= 16; auxv = auxv[16:] {
 		if binary.LittleEndian.Uint64(auxv) == sysinfo {
 			return uintptr(binary.LittleEndian.Uint64(auxv[8:])), nil

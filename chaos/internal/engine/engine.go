@@ -83,6 +83,8 @@ type Setup struct {
 	Limits  store.Limits
 	Clocked bool       // the server's clock is to be stepped
 	Bug     broken.Bug // of a Memory that loses data
+
+	Randflaked string // the program of a Remote's replicas
 }
 
 // A Start starts an engine, and creates a store in it.

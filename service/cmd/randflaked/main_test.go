@@ -62,7 +62,7 @@ type process struct {
 func start(t *testing.T, read func() (*config.Config, error), client *http.Client) *process {
 	t.Helper()
 	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1)}
-	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, patience: 300 * time.Millisecond}
+	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, patience: 300 * time.Millisecond, renewal: 10 * time.Millisecond}
 	if err := p.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -293,6 +293,23 @@ rules:
 	if got, _ := fetch(web); got != secret.Hex() {
 		t.Error("a wrong file changed something")
 	}
+
+	other := newAuthority(t)
+	other.sign("server", false)
+	for _, name := range []string{"server.key", "server.pem"} { // which don't fit together meanwhile
+		text, err := os.ReadFile(filepath.Join(other.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.write(name, string(text))
+	}
+	for renewed := other.client(""); ; time.Sleep(time.Millisecond) { // ends once the new certificate is in use
+		if answer, err := renewed.Get(p.url() + "/healthz"); err == nil {
+			answer.Body.Close()
+			break
+		}
+	}
+
 	p.stop <- os.Interrupt
 	if err := <-p.ended; err != nil {
 		t.Error(err)
@@ -305,6 +322,29 @@ rules:
 		if strings.Contains(p.written.String()+string(audit), hidden) {
 			t.Error("a secret, token or hash was written")
 		}
+	}
+}
+
+// TestNotify: systemd is told when the service is ready, when it reads its configuration, and when it begins to end.
+func TestNotify(t *testing.T) {
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	t.Setenv("NOTIFY_SOCKET", socket.LocalAddr().String())
+	dir := filepath.Join(t.TempDir(), "state")
+	p := start(t, func() (*config.Config, error) { return demo(dir, "localhost:0") }, http.DefaultClient)
+	p.reload <- os.Interrupt
+	p.stop <- os.Interrupt
+	for _, want := range []string{"READY=1", "RELOADING=1", "READY=1", "STOPPING=1"} {
+		var b [64]byte
+		if n, err := socket.Read(b[:]); string(b[:n]) != want {
+			t.Errorf("told %q, error %v, want %q", b[:n], err, want)
+		}
+	}
+	if err := <-p.ended; err != nil {
+		t.Error(err)
 	}
 }
 

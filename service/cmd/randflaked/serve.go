@@ -11,9 +11,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
+	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/net/netutil"
 
 	"github.com/randflake/randflake/local"
@@ -38,7 +40,11 @@ const (
 const (
 	drainTime = 4 * time.Second
 	closeTime = 5 * time.Second
+
+	tracesTime = 2 * time.Second
 )
+
+const renewalTime = time.Minute
 
 // serve runs the service until a signal ends it.
 func serve(args []string, problems io.Writer) error {
@@ -59,7 +65,7 @@ func serve(args []string, problems io.Writer) error {
 		read = func() (*config.Config, error) { return demo(*dir, *listen) }
 	}
 	defer keepSpare()()
-	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, patience: drainTime}
+	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, patience: drainTime, renewal: renewalTime}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	reload := make(chan os.Signal, 1)
@@ -68,7 +74,7 @@ func serve(args []string, problems io.Writer) error {
 		return err
 	}
 	if *dev {
-		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?n=5'\n", d.url())
+		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?n=5'\nlook: %[1]s\n", d.url())
 	}
 	return d.run(stop, reload)
 }
@@ -98,6 +104,7 @@ type daemon struct {
 	logger   *slog.Logger
 	problems io.Writer
 	patience time.Duration // with calls that are under way at the end
+	renewal  time.Duration // of certificates, which are read again after each
 
 	config   *config.Config // in force
 	lines    auditFile
@@ -106,6 +113,8 @@ type daemon struct {
 	listener net.Listener
 	http     *http.Server
 	failed   chan error // what ended the HTTP server
+
+	endTraces func(context.Context) error // sends what there is
 }
 
 // start listens, and begins to open the spaces.
@@ -121,6 +130,11 @@ func (d *daemon) start() (err error) {
 			return err
 		}
 	}
+	spans, endTraces, err := tracing(d.logger)
+	if err != nil {
+		return err
+	}
+	d.endTraces = endTraces
 	d.server = server.New(space.Open, audit.New(&d.lines), d.logger)
 	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
 		return err
@@ -130,7 +144,8 @@ func (d *daemon) start() (err error) {
 		return err
 	}
 	d.http = &http.Server{
-		Handler:           d.server.Handler(),
+		Handler:           d.server.Handler(spans...),
+		ConnState:         d.server.Connection,
 		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader,
 		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
@@ -164,16 +179,36 @@ func (d *daemon) url() string {
 	return "http://" + d.listener.Addr().String()
 }
 
+// tell tells systemd, where it asks for that, of a change.
+func (d *daemon) tell(state string) {
+	if _, err := systemd.SdNotify(false, state); err != nil {
+		d.logger.Warn("systemd was not told", "error", err)
+	}
+}
+
 // run serves until a signal says stop.
 func (d *daemon) run(stop, reload <-chan os.Signal) error {
+	d.tell(systemd.SdNotifyReady)
+	renewal := time.NewTicker(d.renewal)
+	defer renewal.Stop()
 	for {
 		select {
+		case <-renewal.C:
+			// Who renews a certificate can't send a signal into a pod.
+			if d.config.TLS == nil {
+				continue
+			}
+			if err := d.tls.load(*d.config.TLS); err != nil {
+				d.logger.Error("certificates were not read again; those from before stay in use", "error", err)
+			}
 		case <-reload:
+			d.tell(systemd.SdNotifyReloading)
 			if err := d.reload(); err != nil {
 				d.logger.Error("configuration was not read again; the one from before stays in force", "error", err)
 			} else {
 				d.logger.Info("configuration was read again")
 			}
+			d.tell(systemd.SdNotifyReady)
 		case err := <-d.failed:
 			d.close()
 			return err
@@ -209,6 +244,7 @@ func (d *daemon) reload() error {
 
 // shutdown has calls end, gives everything back, and returns within ten seconds.
 func (d *daemon) shutdown() error {
+	d.tell(systemd.SdNotifyStopping)
 	d.server.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), d.patience)
 	defer cancel()
@@ -222,7 +258,14 @@ func (d *daemon) shutdown() error {
 func (d *daemon) close() error {
 	done := make(chan struct{})
 	go func() {
-		d.server.Close()
+		var wg sync.WaitGroup
+		wg.Go(d.server.Close)
+		ctx, cancel := context.WithTimeout(context.Background(), tracesTime)
+		defer cancel()
+		if err := d.endTraces(ctx); err != nil {
+			d.logger.Warn("the last traces were not sent", "error", err)
+		}
+		wg.Wait()
 		close(done)
 	}()
 	select {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ import (
 )
 
 // Verbs are what rules may allow.
-var Verbs = []string{"lease", "list", "mint", "inspect", "count", "distrust", "revoke", "fetch"}
+var Verbs = []string{"lease", "list", "mint", "inspect", "count", "distrust", "revoke", "fetch", "observe"}
 
 // A checker collects what is wrong with a file.
 type checker struct {
@@ -134,7 +135,9 @@ func (k *checker) space(p path, s Space) {
 	switch {
 	case err != nil:
 		k.wrong(p.of("kind"), "%v: want randflake, ulid, or a layout of Snowflake IDs such as twitter", err)
-	case s.Store == "" && s.Kind != "ulid":
+	case s.Store != "" && s.StoreFile != "":
+		k.wrong(p.of("storeFile"), "there is a store, too: leave one of them out")
+	case s.Store == "" && s.StoreFile == "" && s.Kind != "ulid":
 		k.wrong(p.of("store"), "there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
 	}
 	keeps := s.Secret == SecretMint || s.Secret == SecretDistribute
@@ -168,6 +171,22 @@ func (s Space) Layout() (*snowflake.Layout, error) {
 		return snowflake.ParseLayout(s.Kind)
 	}
 	return snowflake.Preset(s.Kind)
+}
+
+// Place returns where the store is, and nothing for a space without one.
+func (s Space) Place() (string, error) {
+	if s.StoreFile == "" {
+		return s.Store, nil
+	}
+	text, err := os.ReadFile(s.StoreFile)
+	if err != nil {
+		return "", fmt.Errorf("storeFile: %w", err)
+	}
+	place := strings.TrimSpace(string(text))
+	if place == "" {
+		return "", fmt.Errorf("storeFile: %s is empty: want a directory, or the URL of a server", s.StoreFile)
+	}
+	return place, nil
 }
 
 func (k *checker) limits(p path, l Limits) {

@@ -47,6 +47,7 @@ type Space struct {
 	Name       string `yaml:"name"`
 	Kind       string `yaml:"kind"` // randflake, ulid, or a layout of Snowflake IDs
 	Store      string `yaml:"store"`
+	StoreFile  string `yaml:"storeFile"` // file with what store would say, which may have a password
 	Secret     string `yaml:"secret"`
 	SecretFile string `yaml:"secretFile"`
 	Check      string `yaml:"check"` // check value of the secret, where the service does not have it

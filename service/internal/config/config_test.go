@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"reflect"
 	"strings"
@@ -21,7 +23,7 @@ spaces:
   nodes: 4
   limits: {nodes: 16, ttl: 5m, leases: 10, batch: 1000, rate: 50.5}
 - {name: shop, kind: randflake, store: etcd://etcd, check: 0123456789abcdef}
-- {name: sorted, kind: twitter, store: file:/var/lib/sorted}
+- {name: sorted, kind: twitter, storeFile: /etc/randflaked/sorted}
 - {name: events, kind: ulid}
 counters:
 - {name: invoices/2026, space: orders, start: 1000, stride: 2, end: 99999, rate: 100}
@@ -63,6 +65,7 @@ func TestWrong(t *testing.T) {
 		{"name: shop", "name: orders", `w.yaml:12: spaces[1].name: "orders" is there twice`},
 		{"kind: randflake\n", "kind: random\n", "w.yaml:6: spaces[0].kind:"},
 		{"kind: ulid", "kind: discord", "w.yaml:14: spaces[3].store: there is none: want a directory"},
+		{"  secret: mint\n", "  secret: mint\n  storeFile: url\n", "w.yaml:9: spaces[0].storeFile: there is a store, too"},
 		{"secret: mint", "secret: keep", `w.yaml:8: spaces[0].secret: "keep": want none, mint or distribute`},
 		{"secret: mint", "secret: none", "w.yaml:9: spaces[0].secretFile: the service has no use for a secret in mode none"},
 		{"  secretFile: /etc/randflaked/orders\n", "", "w.yaml:5: spaces[0].secretFile: there is none, and the mode is mint"},
@@ -109,6 +112,25 @@ func TestWrong(t *testing.T) {
 	_, err := Parse("w.yaml", []byte("listen: x\nspaces: [{name: A, kind: ulid}]"))
 	if n := strings.Count(err.Error(), "\n") + 1; n != 2 {
 		t.Errorf("%d problems, want both at once: %v", n, err)
+	}
+}
+
+// TestPlace: a store may be told in a file of its own.
+func TestPlace(t *testing.T) {
+	file := t.TempDir() + "/store"
+	if _, err := (Space{StoreFile: file}).Place(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v of a file that is not there", err)
+	}
+	for text, want := range map[string]string{"file:/var/lib/ids\n": "file:/var/lib/ids", " \n": ""} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if place, err := (Space{StoreFile: file}).Place(); place != want || (err == nil) != (want != "") {
+			t.Errorf("%q is read as %q, error %v, want %q", text, place, err, want)
+		}
+	}
+	if place, err := (Space{Store: "a"}).Place(); place != "a" || err != nil {
+		t.Errorf("place %q, error %v", place, err)
 	}
 }
 

@@ -31,7 +31,7 @@ var rights = map[string]string{
 	api.CounterServiceNextProcedure:     "count",
 	api.CounterServiceAllocateProcedure: "count",
 	api.CounterServiceReturnProcedure:   "count",
-	api.CounterServiceGetProcedure:      "list",
+	api.CounterServiceGetProcedure:      "count",  // who may list has List
 	api.CounterServiceListProcedure:     anySpace, // leaves out what the caller may not list
 	api.AdminServiceDistrustProcedure:   "distrust",
 	api.AdminServiceRevokeProcedure:     "revoke",
@@ -73,6 +73,9 @@ func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setup := s.setup.Load()
 		who, err := setup.policy.Identify(r)
+		if errors.Is(err, access.ErrExpired) {
+			w.Header().Set("Connection", "close") // or the client would go on with this one when it has another certificate
+		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey, identity{who, err, setup})))
 	})
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"github.com/randflake/randflake/segments"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
@@ -55,25 +53,27 @@ func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.All
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.batch(c, r.Msg.Count, maxBlock)
-	if err != nil {
-		return nil, err
+	n := max(r.Msg.Count, 1)
+	if n > maxBlock {
+		return nil, invalid("count %d: want 1 to %d", n, maxBlock)
+	}
+	if limit := c.limits.Batch; limit > 0 {
+		n = min(n, limit) // and no denial, as a handle asks for what its callers take in some seconds
 	}
 	token, err := wire.Token(r.Msg.Token)
 	if err != nil {
 		return nil, err
 	}
-	block, err := all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
+	block, info, err := all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
 	if errors.Is(err, segments.ErrNoCounter) {
 		if err = all.Made(ctx, r.Msg.Counter); err == nil {
-			block, err = all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
+			block, info, err = all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&api.AllocateResponse{Block: &api.Block{
-		First: block.First, Stride: block.Stride, Count: block.Count, Version: block.Version, Token: block.Token.String()}}), nil
+	return connect.NewResponse(&api.AllocateResponse{Block: wire.Block(block), Counter: wire.Counter(info)}), nil
 }
 
 func (s counterService) Return(ctx context.Context, r *connect.Request[api.ReturnRequest]) (*connect.Response[api.ReturnResponse], error) {
@@ -81,15 +81,13 @@ func (s counterService) Return(ctx context.Context, r *connect.Request[api.Retur
 	if err != nil {
 		return nil, err
 	}
-	b := r.Msg.Block
-	if b == nil {
+	if r.Msg.Block == nil {
 		return nil, invalid("no block: want the one that Allocate answered with")
 	}
-	token, err := wire.Token(b.Token)
+	block, err := wire.ReadBlock(r.Msg.Block)
 	if err != nil {
 		return nil, err
 	}
-	block := segments.Block{First: b.First, Stride: b.Stride, Count: b.Count, Version: b.Version, Token: segments.Token(token)}
 	done, err := all.ReturnBlock(ctx, r.Msg.Counter, block, r.Msg.Unused)
 	if err != nil {
 		return nil, err
@@ -110,7 +108,7 @@ func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetReque
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&api.GetResponse{Counter: sendInfo(info)}), nil
+	return connect.NewResponse(&api.GetResponse{Counter: wire.Counter(info)}), nil
 }
 
 // List leaves out counters of spaces that are not open, or in which the caller may not list, and those without a number.
@@ -133,12 +131,7 @@ func (s counterService) List(ctx context.Context, _ *connect.Request[api.Counter
 		if err != nil {
 			return nil, err
 		}
-		answer.Counters = append(answer.Counters, sendInfo(info))
+		answer.Counters = append(answer.Counters, wire.Counter(info))
 	}
 	return connect.NewResponse(answer), nil
-}
-
-func sendInfo(i segments.Info) *api.Counter {
-	return &api.Counter{Name: i.Name, Start: i.Start, Stride: i.Stride, End: i.End, Rate: i.Rate, Next: i.Next, Left: i.Left,
-		Taken: i.Taken, Returned: i.Returned, Skipped: i.Skipped, Changed: timestamppb.New(i.Changed), Forgotten: i.Forgotten}
 }

@@ -22,7 +22,7 @@ func (s *Server) leases(c *call) (lease.Store, error) {
 	if c.state.Leases == nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and no leases", c.in.Name))
 	}
-	return s.audit.Leases(retried{c.state.Leases}, c.who.Name, c.in.Name), nil
+	return s.audit.Leases(s.metrics.Leases(retried{c.state.Leases}, c.in.Name), c.who.Name, c.in.Name), nil
 }
 
 // retried makes a renewal that is asked for again, after a lost answer, return what it did.
@@ -33,8 +33,12 @@ func (s retried) Renew(ctx context.Context, held lease.Record, renewal lease.Ren
 	if renewal.Token == (lease.Token{}) || !errors.Is(err, lease.ErrLost) {
 		return r, err
 	}
-	if found, failed := s.Store.Lookup(ctx, held); failed == nil && found.Change == renewal.Token {
+	found, failed := s.Store.Lookup(ctx, held)
+	switch {
+	case failed == nil && found.Change == renewal.Token:
 		return found, nil
+	case failed != nil && !errors.Is(failed, lease.ErrLost):
+		return lease.Record{}, failed // it may have been this renewal
 	}
 	return r, err
 }

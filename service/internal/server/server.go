@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/metrics"
 	"github.com/randflake/randflake/service/internal/space"
 )
 
@@ -29,6 +31,10 @@ type Server struct {
 	audit  *audit.Log
 	logger *slog.Logger
 	usage  *access.Usage
+
+	metrics  *metrics.Metrics
+	refusals refusals
+	started  time.Time
 
 	setup    atomic.Pointer[setup]
 	draining atomic.Bool
@@ -47,7 +53,8 @@ type setup struct {
 
 // New returns a server without spaces. Its audit log takes what is to be accounted for, and its logger the rest.
 func New(open space.Opener, audit *audit.Log, logger *slog.Logger) *Server {
-	s := &Server{open: open, audit: audit, logger: logger, usage: access.NewUsage()}
+	s := &Server{open: open, audit: audit, logger: logger, usage: access.NewUsage(), started: time.Now()}
+	s.metrics = metrics.New(gauges{s})
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
 }
@@ -92,6 +99,11 @@ func (s *Server) Configure(c *config.Config) error {
 	}
 	s.setup.Store(next)
 	s.closeAll(gone)
+	for name := range gone {
+		if next.spaces[name] == nil {
+			s.metrics.Forget(name)
+		}
+	}
 	return nil
 }
 
@@ -104,9 +116,9 @@ func (s *setup) countersOf(space string) (found []config.Counter) {
 	return found
 }
 
-// own has the audit log tell of leases that the service takes for itself.
+// own has audit log and metrics tell of leases that the service takes for itself.
 func (s *Server) own(in *space.Space, leases lease.Store) lease.Store {
-	return s.audit.Leases(leases, self, in.Name)
+	return s.audit.Leases(s.metrics.Leases(leases, in.Name), self, in.Name)
 }
 
 func (s *Server) closeAll(spaces map[string]*space.Space) {
@@ -156,9 +168,11 @@ const (
 	maxBody    = 2 * maxMessage
 )
 
-// Handler returns what answers HTTP requests: the protocol, the short paths, /healthz and /readyz.
-func (s *Server) Handler() http.Handler {
-	options := connect.WithHandlerOptions(connect.WithInterceptors(connect.UnaryInterceptorFunc(s.admit)), connect.WithReadMaxBytes(maxMessage),
+// Handler returns what answers HTTP requests: the protocol, the short paths, the page, /metrics, /healthz and /readyz. Calls of the
+// protocol go through the interceptors first.
+func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
+	interceptors := append(first, connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit))
+	options := connect.WithHandlerOptions(connect.WithInterceptors(interceptors...), connect.WithReadMaxBytes(maxMessage),
 		connect.WithCodec(jsonCodec{}), connect.WithCodec(shortCodec{}), connect.WithCompressMinBytes(math.MaxInt))
 	calls := http.NewServeMux()
 	calls.Handle(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
@@ -177,6 +191,7 @@ func (s *Server) Handler() http.Handler {
 		}
 		fmt.Fprintln(w, "ok")
 	})
+	s.addPages(mux)
 	// A page of another site must not make a browser on this machine spend IDs.
 	mux.Handle("/", http.NewCrossOriginProtection().Handler(s.identified(calls)))
 	return http.MaxBytesHandler(mux, maxBody)

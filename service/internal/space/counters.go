@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 
@@ -30,6 +31,19 @@ func newCounters(counters *segments.Counters, space string, o Options) *Counters
 		}
 	}
 	return c
+}
+
+// Names returns the names of the counters, in order.
+func (c *Counters) Names() []string { return slices.Sorted(maps.Keys(c.options)) }
+
+// Statuses returns how the handles fare, in the order of their names.
+func (c *Counters) Statuses() (all []segments.Status) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(c.handles)) {
+		all = append(all, c.handles[name].Status())
+	}
+	return all
 }
 
 // asMade returns the options of a counter.

@@ -77,7 +77,10 @@ type numbers[ID interface {
 		FillWait(context.Context, []ID) (int, error)
 		Ready() error
 	}
-	keeper interface{ Close() error }
+	keeper interface {
+		lease.Reporter
+		Close() error
+	}
 }
 
 func (m *numbers[ID]) Texts(ctx context.Context, n int) ([]string, error) {
@@ -104,8 +107,9 @@ func (m *numbers[ID]) Numbers(ctx context.Context, n int) ([]int64, error) {
 	return numbers, err
 }
 
-func (m *numbers[ID]) Ready() error { return m.generator.Ready() }
-func (m *numbers[ID]) Close() error { return m.keeper.Close() }
+func (m *numbers[ID]) Ready() error         { return m.generator.Ready() }
+func (m *numbers[ID]) Status() lease.Status { return m.keeper.Status() }
+func (m *numbers[ID]) Close() error         { return m.keeper.Close() }
 
 // ulids makes ULIDs, which need neither a lease nor a secret.
 type ulids struct{ *ulid.Generator }

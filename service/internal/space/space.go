@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/local"
@@ -34,6 +36,9 @@ type Space struct {
 	err    atomic.Pointer[error] // why it is not open yet
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the background goroutine has ended
+
+	survey  atomic.Pointer[Survey] // the newest one
+	surveys singleflight.Group
 }
 
 // A State is what an open space has.
@@ -113,8 +118,12 @@ func (s *Space) begin(ctx context.Context, o Options) {
 
 func (s *Space) attempt(ctx context.Context, o Options) (state *State, err error) {
 	state = &State{}
-	if s.Space.Store != "" {
-		if state.Store, err = s.open(ctx, s.Space.Store); err != nil {
+	place, err := s.Place()
+	if err != nil {
+		return nil, err
+	}
+	if place != "" {
+		if state.Store, err = s.open(ctx, place); err != nil {
 			return nil, err
 		}
 		state.Leases = lease.On(state.Store)
@@ -132,6 +141,16 @@ func (s *Space) State() (*State, error) {
 		return state, nil
 	}
 	return nil, fmt.Errorf("%w: space %s: try again", ErrNotOpen, s.Name)
+}
+
+// Own returns how the service's own lease in the space fares, or reports that there is none.
+func (s *Space) Own() (lease.Status, bool) {
+	if state := s.state.Load(); state != nil {
+		if keeper, ok := state.Minter.(lease.Reporter); ok {
+			return keeper.Status(), true
+		}
+	}
+	return lease.Status{}, false
 }
 
 // Ready returns why the space can't serve now, or nil.
