@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"reflect"
 	"slices"
@@ -176,7 +177,8 @@ const (
 // protocol go through the interceptors first.
 func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 	interceptors := append(first, connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit))
-	options := connect.WithHandlerOptions(connect.WithInterceptors(interceptors...), connect.WithReadMaxBytes(maxMessage), connect.WithCodec(jsonCodec{}))
+	options := connect.WithHandlerOptions(connect.WithInterceptors(interceptors...), connect.WithReadMaxBytes(maxMessage),
+		connect.WithCodec(jsonCodec{}), connect.WithCodec(shortCodec{}), connect.WithCompressMinBytes(math.MaxInt))
 	calls := http.NewServeMux()
 	calls.Handle(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
 	calls.Handle(randflakev1connect.NewIDServiceHandler(idService{s}, options))
