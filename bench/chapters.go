@@ -10,6 +10,7 @@ import (
 	"github.com/randflake/randflake/bench/internal/randomness"
 	"github.com/randflake/randflake/bench/internal/report"
 	"github.com/randflake/randflake/bench/internal/scaling"
+	"github.com/randflake/randflake/bench/internal/service"
 	"github.com/randflake/randflake/bench/internal/throughput"
 )
 
@@ -21,6 +22,7 @@ func chapters() []report.Chapter {
 		latency.Chapter(),
 		scaling.Chapter(),
 		counters.Chapter(),
+		service.Chapter(),
 		distribution.Chapter(),
 		library.Chapter(),
 		randomness.Chapter(),

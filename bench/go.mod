@@ -4,6 +4,8 @@ go 1.26.0
 
 replace (
 	github.com/randflake/randflake => ..
+	github.com/randflake/randflake/service/api => ../service/api
+	github.com/randflake/randflake/service/client => ../service/client
 	github.com/randflake/randflake/store/etcdstore => ../store/etcdstore
 	github.com/randflake/randflake/store/etcdstore/etcdtest => ../store/etcdstore/etcdtest
 	github.com/randflake/randflake/store/mysqlstore => ../store/mysqlstore
@@ -12,6 +14,7 @@ replace (
 )
 
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/bwmarrin/snowflake v0.3.0
 	github.com/go-sql-driver/mysql v1.10.1
@@ -22,6 +25,8 @@ require (
 	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/randflake/randflake v0.1.0
+	github.com/randflake/randflake/service/api v0.1.0
+	github.com/randflake/randflake/service/client v0.1.0
 	github.com/randflake/randflake/store/etcdstore v0.1.0
 	github.com/randflake/randflake/store/etcdstore/etcdtest v0.1.0
 	github.com/randflake/randflake/store/mysqlstore v0.1.0
@@ -37,6 +42,7 @@ require (
 	golang.org/x/term v0.47.0
 	gonum.org/v1/gonum v0.17.0
 	gonum.org/v1/plot v0.17.0
+	google.golang.org/protobuf v1.36.12
 )
 
 require (
@@ -107,7 +113,6 @@ require (
 	google.golang.org/genproto/googleapis/api v0.0.0-20260803160001-6ac0973c030d // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d // indirect
 	google.golang.org/grpc v1.83.2 // indirect
-	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	sigs.k8s.io/json v0.0.0-20211020170558-c049b76a60c6 // indirect
 	sigs.k8s.io/yaml v1.4.0 // indirect

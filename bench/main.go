@@ -21,7 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/randflake/randflake/bench/internal/counters"
+	"github.com/randflake/randflake/bench/internal/engines"
 	"github.com/randflake/randflake/bench/internal/report"
 	"golang.org/x/term"
 )
@@ -33,7 +33,7 @@ const (
 )
 
 func main() {
-	counters.Main()
+	engines.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := command(ctx, os.Args[1:]); err != nil {

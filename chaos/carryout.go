@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/randflake/randflake/chaos/internal/engine"
+	"github.com/randflake/randflake/chaos/internal/fault"
 )
 
 // How many IDs a second each worker makes, in either form, unless the user wants more of them.
@@ -15,6 +18,9 @@ const (
 	usualRate = 50_000
 	shortRate = 10_000
 )
+
+// randflaked is where the program is built that replicas run, beside the directories of jobs.
+const randflaked = "randflaked"
 
 // carryOut does the jobs of plan, some at a time, and again until enough IDs are made. It returns an error only
 // if it could not go on; outcomes have errors of their own.
@@ -24,11 +30,18 @@ func carryOut(ctx context.Context, f flags, plan []job, out io.Writer) (outcomes
 		return nil, err
 	}
 	defer os.Remove(base) // unless a directory was kept
-	rate := rateFor(f, len(plan))
+	if slices.ContainsFunc(plan, func(j job) bool { return fault.IsRemote(j.store) }) {
+		program := filepath.Join(base, randflaked)
+		if err := engine.BuildRandflaked(ctx, program); err != nil {
+			return nil, err
+		}
+		defer os.Remove(program)
+	}
+	rate := rateFor(f, len(makingIDs(plan)))
 	var made, before uint64
 	for round := 0; round == 0 || made < f.ids && made > before; round++ {
-		if before = made; round == 1 { // counters make no IDs
-			plan = slices.DeleteFunc(plan, func(j job) bool { return j.fault.Counts })
+		if before = made; round == 1 {
+			plan = makingIDs(plan)
 		}
 		for i := range plan {
 			plan[i].round = round
@@ -45,6 +58,11 @@ func carryOut(ctx context.Context, f flags, plan []job, out io.Writer) (outcomes
 		}
 	}
 	return outcomes, nil
+}
+
+// makingIDs returns the jobs whose workers do, and don't count.
+func makingIDs(plan []job) []job {
+	return slices.DeleteFunc(slices.Clone(plan), func(j job) bool { return j.fault.Counts })
 }
 
 // inParallel does the jobs of plan and sends their outcomes as they come.
@@ -93,6 +111,7 @@ func doIn(ctx context.Context, f flags, j job, dir string, rate int) outcome {
 // rateFor returns how many IDs a second each worker is to make, so that one round makes enough: a run has some
 // three workers for some ten seconds, and for twenty in the full form.
 func rateFor(f flags, runs int) int {
+	runs = max(runs, 1)
 	if f.short {
 		return max(int(f.ids)/runs/30, shortRate)
 	}

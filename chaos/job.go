@@ -62,6 +62,8 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 
 		Clocked: j.fault.Clocked,
 		Bug:     broken.Bug(f.bug),
+
+		Randflaked: filepath.Join(filepath.Dir(dir), randflaked),
 	}
 	if settings.Limits == (store.Limits{}) {
 		settings.Limits = world.Limits

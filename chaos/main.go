@@ -72,7 +72,7 @@ type flags struct {
 func parse(args []string, out io.Writer) (f flags, err error) {
 	set := flag.NewFlagSet("chaos", flag.ContinueOnError)
 	set.SetOutput(out)
-	set.StringVar(&f.stores, "store", "all", "`names` of stores, with commas: "+strings.Join(storeNames(), ", ")+", or all, which leaves out "+fault.Memory)
+	set.StringVar(&f.stores, "store", "all", "`names` of stores, with commas: "+strings.Join(storeNames(), ", ")+", or remote for all of these, or all, which leaves out "+fault.Memory+", and all remote ones but "+fault.RemoteEtcd+" with -short")
 	set.StringVar(&f.faults, "fault", "all", "`names` of faults, with commas, or all")
 	set.BoolVar(&f.list, "list", false, "list the faults and where they can happen")
 	set.Uint64Var(&f.seed, "seed", 0, "`number` that all times and choices come from (default from the clock)")

@@ -108,6 +108,8 @@ var bugsAndFaults = []struct {
 	{broken.ReleaseAnyway, "-fault stale-release"},
 	{broken.AnyChange, "-fault store-kill"},
 	{broken.RenewAnyway, "-fault pause"},
+	{broken.RenewAnyway, "-store remote-file -fault token-revoked"},
+	{broken.StaleAnswer, "-store remote-file -fault answers-lost"},
 
 	{broken.IgnoreValues, "-fault count-kill"}, // blocks are taken without compare-and-set
 	{broken.ReturnAnyway, "-fault count-storm"},

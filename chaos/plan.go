@@ -18,6 +18,12 @@ var starts = map[string]engine.Start{
 	fault.Postgres: engine.StartPostgres(false, ""),
 	fault.MySQL:    engine.StartMySQL,
 	fault.Memory:   engine.StartMemory,
+
+	fault.RemoteFile:     engine.StartRemote(engine.StartFile),
+	fault.RemoteEtcd:     engine.StartRemote(engine.StartEtcd(1)),
+	fault.RemoteRedis:    engine.StartRemote(engine.StartRedis),
+	fault.RemotePostgres: engine.StartRemote(engine.StartPostgres(false, "")),
+	fault.RemoteMySQL:    engine.StartRemote(engine.StartMySQL),
 }
 
 func storeNames() []string { return slices.Sorted(maps.Keys(starts)) }
@@ -34,12 +40,16 @@ func (j job) name() string { return fmt.Sprintf("%s-%s-%d", j.store, j.fault.Nam
 
 // newPlan returns the jobs that f asks for.
 func newPlan(f flags) (plan []job, err error) {
-	names, err := choose("store", f.stores, storeNames())
-	if err != nil {
-		return nil, err
+	names := fault.Remote
+	if f.stores != "remote" {
+		if names, err = choose("store", f.stores, storeNames()); err != nil {
+			return nil, err
+		}
 	}
 	if f.stores == "all" {
-		names = slices.DeleteFunc(names, func(name string) bool { return name == fault.Memory })
+		names = slices.DeleteFunc(names, func(name string) bool {
+			return name == fault.Memory || f.short && fault.IsRemote(name) && name != fault.RemoteEtcd
+		})
 	}
 	if f.bug != "" {
 		if !slices.Contains(bugNames(), f.bug) {

@@ -127,6 +127,10 @@ type Record struct {
 
 	// HighWater is the newest second that any holder, past or present, may ever embed, in Unix seconds.
 	HighWater int64
+
+	// Seal is zero but in records from a store that must know its own word again, such as a service over the network. A
+	// held record goes back with the seal that it came with.
+	Seal Token
 }
 
 // Lease returns the interval that the holder of r may use, [Start, HighWater], as the generator takes it.

@@ -13,7 +13,7 @@ import (
 
 // TestCreateRace: of many who create at once one makes the directory, and all find the same whole one.
 func TestCreateRace(t *testing.T) {
-	const racers = 32
+	const racers = 8
 	for name, prepare := range map[string]func(dir string) error{
 		"no directory":    func(string) error { return nil },
 		"an empty one":    func(dir string) error { return os.MkdirAll(dir, 0o700) },

@@ -30,49 +30,56 @@ const freshness = 2 * 60
 // ErrInvalidToken says that a token is too old, or was used before for something else.
 var ErrInvalidToken = errors.New("segments: invalid token")
 
-// Allocate takes a block of n numbers, or fewer where the counter's end or its rate is near. Unlike a [Counter] it holds
-// nothing in memory, so it is for callers that can't hold a handle. The same token again, within two minutes, gets the
-// same block, unless very many were allocated meanwhile: then it gets another one, and the first is lost.
-func (s *Counters) Allocate(ctx context.Context, name string, n uint64, token Token) (Block, error) {
+// Allocate takes a block of n numbers, or fewer where the counter's end or its rate is near, and says what became of the
+// counter. Unlike a [Counter] it holds nothing in memory, so it is for callers that can't hold a handle. The same token
+// again, within two minutes, gets the same block, unless very many were allocated meanwhile: then it gets another one, and
+// the first is lost.
+func (s *Counters) Allocate(ctx context.Context, name string, n uint64, token Token) (Block, Info, error) {
+	if s.source != nil {
+		return s.source.Allocate(ctx, name, n, token)
+	}
 	if err := checkName(name); err != nil {
-		return Block{}, err
+		return Block{}, Info{}, err
 	}
 	if n == 0 {
-		return Block{}, fmt.Errorf("%w: block of 0 numbers: want 1 or more", ErrInvalidOption)
+		return Block{}, Info{}, fmt.Errorf("%w: block of 0 numbers: want 1 or more", ErrInvalidOption)
 	}
 	for range tries {
 		v, err := s.space.Read(ctx, []string{prefix + name, receiptName(token)}, store.Page{})
 		if err != nil {
-			return Block{}, err
+			return Block{}, Info{}, err
 		}
-		block, done, err := s.allocate(ctx, v, name, n, token)
-		if err != nil || done {
-			return block, err
+		block, r, done, err := s.allocate(ctx, v, name, n, token)
+		if err != nil {
+			return Block{}, Info{}, err
+		}
+		if done {
+			return block, r.info(name, epoch(v.Meta)), nil
 		}
 	}
-	return Block{}, s.contended(name)
+	return Block{}, Info{}, s.contended(name)
 }
 
 // allocate makes one attempt. It reports false when another caller was faster.
-func (s *Counters) allocate(ctx context.Context, v *store.View, name string, n uint64, token Token) (Block, bool, error) {
-	fail := func(err error) (Block, bool, error) {
-		return Block{}, false, fmt.Errorf("%w: %s in %s", err, name, s.space)
+func (s *Counters) allocate(ctx context.Context, v *store.View, name string, n uint64, token Token) (Block, *record, bool, error) {
+	fail := func(err error) (Block, *record, bool, error) {
+		return Block{}, nil, false, fmt.Errorf("%w: %s in %s", err, name, s.space)
 	}
 	old, item := v.Find(receiptName(token)), v.Find(prefix+name)
 	if err := checkToken(v, token); err != nil {
 		return fail(err)
 	}
+	r, err := decode(item)
+	if err != nil {
+		return Block{}, nil, false, err
+	}
 	if before := readReceipt(old); before.Token == token.String() && before.Epoch == epoch(v.Meta) {
-		if before.Name != name {
+		if before.Name != name || before.Unused > 0 || r == nil {
 			return fail(fmt.Errorf("%w: %s: it has served already: make another by NewToken", ErrInvalidToken, token))
 		}
 		// Put as it is, so that it is durable.
 		done, _, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{old}, Put: []store.Item{old}})
-		return before.block(token), done, err
-	}
-	r, err := decode(item)
-	if err != nil {
-		return Block{}, false, err
+		return before.block(token), r, done, err
 	}
 	next, err := trusted(v, nil, r)
 	if err == nil {
@@ -81,32 +88,45 @@ func (s *Counters) allocate(ctx context.Context, v *store.View, name string, n u
 	if err != nil {
 		return fail(err)
 	}
-	made := receipt{token.String(), name, next.number(next.Position - next.Block), next.Stride, next.Block, next.Version, next.Epoch}
+	next.Token = tokenOf(token)
+	made := receipt{token.String(), name, next.number(next.Position - next.Block), next.Stride, next.Block, next.Version, next.Epoch, 0}
 	done, _, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{item}, Put: []store.Item{next.item(name), made.item(token, v.Now)}})
-	return made.block(token), done, err
+	return made.block(token), next, done, err
 }
 
+// tokenOf returns the token of the change by which a token of a caller got its block.
+func tokenOf(t Token) token { return token(t[len(t)-len(token{}):]) }
+
 // ReturnBlock gives back the last unused numbers of a block, which nobody was given nor will be, and reports whether it
-// could: only where the counter has not changed since the block was taken, and so only once. Otherwise they are lost.
+// could: only where no number that was taken later is still out, and only once. Otherwise they are lost. It may be asked
+// for again when the answer was lost: then it reports what became of it, or that they are lost where that is forgotten.
 func (s *Counters) ReturnBlock(ctx context.Context, name string, block Block, unused uint64) (bool, error) {
+	if s.source != nil {
+		return s.source.ReturnBlock(ctx, name, block, unused)
+	}
 	if err := checkName(name); err != nil {
 		return false, err
 	}
 	if unused > block.Count {
 		return false, fmt.Errorf("%w: %d numbers unused of a block of %d", ErrInvalidOption, unused, block.Count)
 	}
+	if unused == 0 {
+		return false, nil
+	}
 	for range tries {
-		v, err := s.space.Read(ctx, []string{prefix + name}, store.Page{})
+		v, err := s.space.Read(ctx, []string{prefix + name, receiptName(block.Token)}, store.Page{})
 		if err != nil {
 			return false, err
 		}
-		item := v.Find(prefix + name)
+		item, kept := v.Find(prefix+name), readReceipt(v.Find(receiptName(block.Token)))
 		r, err := decode(item)
 		if err != nil || r == nil {
 			return false, err
 		}
-		if unused == 0 || r.Epoch != epoch(v.Meta) || r.Version != block.Version || r.Block != block.Count || r.Stride != block.Stride ||
-			r.number(r.Position-r.Block) != block.First {
+		if kept == spent(name, block, unused, epoch(v.Meta)) {
+			return true, nil
+		}
+		if r.Epoch != epoch(v.Meta) || !kept.is(name, block, r.Epoch) && !r.newestIs(block) || r.position(block.First)+block.Count != r.Position {
 			return false, nil
 		}
 		next := changed(v, r)
@@ -114,13 +134,19 @@ func (s *Counters) ReturnBlock(ctx context.Context, name string, block Block, un
 			return false, err
 		}
 		// Its token gets nothing any more, as others may get what went back.
-		spent := receipt{Token: block.Token.String(), Epoch: r.Epoch}.item(block.Token, v.Now)
-		done, _, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{item}, Put: []store.Item{next.item(name), spent}})
-		if err != nil || done {
-			return done, err
+		done := spent(name, block, unused, r.Epoch).item(block.Token, v.Now)
+		swapped, _, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{item}, Put: []store.Item{next.item(name), done}})
+		if err != nil || swapped {
+			return swapped, err
 		}
 	}
 	return false, s.contended(name)
+}
+
+// newestIs reports whether the newest change of r took block. Only its owner knows the token.
+func (r *record) newestIs(block Block) bool {
+	return r.Version == block.Version && r.Token == tokenOf(block.Token) && r.Block == block.Count && r.Stride == block.Stride &&
+		r.number(r.Position-r.Block) == block.First
 }
 
 func (s *Counters) contended(name string) error {
@@ -143,13 +169,22 @@ func checkToken(v *store.View, t Token) error {
 // now and then.
 type receipt struct {
 	Token   string `json:"token"`
-	Name    string `json:"name"` // empty once a part of the block went back
+	Name    string `json:"name"`
 	First   int64  `json:"first"`
 	Stride  int64  `json:"stride"`
 	Count   uint64 `json:"count"`
 	Version uint64 `json:"version"`
 	Epoch   string `json:"epoch"`
+	Unused  uint64 `json:"unused,omitempty"` // how many went back, if any did
 }
+
+// spent returns the receipt of a block of which a part went back.
+func spent(name string, b Block, unused uint64, epoch string) receipt {
+	return receipt{b.Token.String(), name, b.First, b.Stride, b.Count, b.Version, epoch, unused}
+}
+
+// is reports whether r is of a whole block. Then all of its numbers are still its owner's.
+func (r receipt) is(name string, b Block, epoch string) bool { return r == spent(name, b, 0, epoch) }
 
 // receiptName puts a token in one of 256 places.
 func receiptName(t Token) string { return fmt.Sprintf("b/%02x", t[len(t)-1]) }

@@ -28,12 +28,13 @@ type Counter struct {
 
 	mu      sync.Mutex
 	next    *block        // fetched ahead
-	busy    chan struct{} // not nil while a goroutine has the taker; it closes it then
-	taker   taker         // of that goroutine, or guarded by mu while there is none
-	retry   *time.Timer   // not nil for a while after a fetch that failed
-	why     error         // why the last fetch failed
-	failed  int           // fetches in a row that failed
-	refused bool          // whether a caller found no number since the current block came into use
+	busy    chan struct{} // not nil while a goroutine has the supply; it closes it then
+	supply  supply        // of that goroutine, or guarded by mu while there is none
+	calls   *calls
+	retry   *time.Timer // not nil for a while after a fetch that failed
+	why     error       // why the last fetch failed
+	failed  int         // fetches in a row that failed
+	refused bool        // whether a caller found no number since the current block came into use
 	closed  bool
 	fetched mark // when a block was fetched last
 	books   books
@@ -47,9 +48,8 @@ type block struct {
 	first, stride int64
 	low           uint64 // when so many are given the next block is to be fetched; less than count
 	count         uint64
-	end           uint64 // the position after the last number's
-	epoch         string // of the space when it was taken
-	_             [8]byte
+	span          *span // of all its numbers
+	_             [24]byte
 }
 
 func (b *block) number(i uint64) int64 { return b.first + int64(i)*b.stride }
@@ -73,21 +73,25 @@ func (b *block) take(dst []int64) (n int, low bool) {
 }
 
 // close returns the numbers that the block has left, and leaves it none. It is called once.
-func (b *block) close() span {
+func (b *block) close() (rest span) {
 	const beyond = 1 << 62
-	given := min(b.given.Add(beyond)-beyond, b.count)
-	return span{b.end - b.count + given, b.end, b.epoch}
+	if b.span == nil { // it never had a number
+		return span{}
+	}
+	rest = *b.span
+	rest.first += min(b.given.Add(beyond)-beyond, b.count)
+	return rest
 }
 
 // Open returns a handle on a counter. It fails with ErrNoCounter where there is none, unless told [OrCreate], and with
 // ErrMismatch where it was made otherwise than options say.
 func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*Counter, error) {
-	r, set, err := s.open(ctx, name, options)
+	from, set, err := s.open(ctx, name, options, false)
 	if err != nil {
 		return nil, err
 	}
 	c := &Counter{name: name, least: set.least, most: set.most, logger: set.logger, line: queue.New("segments"),
-		taker: taker{counters: s, name: name, seen: r}, books: books{seen: r}}
+		supply: from, calls: &s.calls, books: books{seen: from.newest()}}
 	c.current.Store(new(block))
 	if err := c.begin(ctx); err != nil {
 		c.abandon()

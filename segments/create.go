@@ -44,6 +44,14 @@ func (r *record) info(name string, epoch string) Info {
 	return i
 }
 
+// shape returns a record of which nothing but what the counter was made with is said.
+func (i Info) shape() *record {
+	return &record{Start: i.Start, Stride: i.Stride, End: i.End, Rate: i.Rate}
+}
+
+// number returns the number at a position.
+func (i Info) number(position uint64) int64 { return i.shape().number(position) }
+
 // Create makes a counter. It fails with an error that wraps fs.ErrExist where there is one of that name, and with ErrForgotten in
 // a space that may have had one and lost it: see [ForNewName].
 func (s *Counters) Create(ctx context.Context, name string, options ...Option) (Info, error) {
@@ -53,6 +61,9 @@ func (s *Counters) Create(ctx context.Context, name string, options ...Option) (
 	}
 	if set.orCreate {
 		return Info{}, fmt.Errorf("%w: OrCreate is for Open", ErrInvalidOption)
+	}
+	if s.source != nil {
+		return Info{}, fmt.Errorf("segments: create %s: %w: who keeps the counters makes them", name, errors.ErrUnsupported)
 	}
 	r, err := s.create(ctx, name, set)
 	if err != nil {
@@ -85,22 +96,31 @@ func (s *Counters) create(ctx context.Context, name string, set *settings) (*rec
 	})
 }
 
-// open returns the record of the counter that a handle is for.
-func (s *Counters) open(ctx context.Context, name string, options []Option) (*record, *settings, error) {
+// open returns where a handle on a counter is to get its numbers.
+func (s *Counters) open(ctx context.Context, name string, options []Option, strict bool) (supply, *settings, error) {
 	set, err := newSettings(options)
 	if err != nil {
 		return nil, nil, err
 	}
+	open := s.openTaker
+	if s.source != nil {
+		open = s.openAsker
+	}
+	from, err := open(ctx, name, set, strict)
+	if err != nil {
+		return nil, nil, err
+	}
+	return from, set, set.match(name, from.newest())
+}
+
+func (s *Counters) openTaker(ctx context.Context, name string, set *settings, strict bool) (supply, error) {
 	r, _, err := s.look(ctx, name)
 	if errors.Is(err, ErrNoCounter) && set.orCreate {
 		if r, err = s.create(ctx, name, set); errors.Is(err, fs.ErrExist) {
 			r, _, err = s.look(ctx, name)
 		}
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return r, set, set.match(name, r)
+	return &taker{counters: s, name: name, seen: r, strict: strict}, err
 }
 
 // look reads a record, and the epoch of the space. It changes nothing, also when it finds that data was lost.
@@ -121,6 +141,9 @@ func (s *Counters) look(ctx context.Context, name string) (*record, string, erro
 
 // Get returns what the space knows of a counter, or ErrNoCounter.
 func (s *Counters) Get(ctx context.Context, name string) (Info, error) {
+	if s.source != nil {
+		return s.source.Get(ctx, name)
+	}
 	r, epoch, err := s.look(ctx, name)
 	if err != nil {
 		return Info{}, err
@@ -130,6 +153,9 @@ func (s *Counters) Get(ctx context.Context, name string) (Info, error) {
 
 // List returns the counters whose names begin with prefix, in the order of their names. They need not be of one moment.
 func (s *Counters) List(ctx context.Context, begin string) iter.Seq2[Info, error] {
+	if s.source != nil {
+		return s.source.List(ctx, begin)
+	}
 	return func(yield func(Info, error) bool) {
 		v, err := s.space.Look(ctx, nil, store.Page{})
 		if err != nil {
@@ -159,6 +185,9 @@ func (s *Counters) List(ctx context.Context, begin string) iter.Seq2[Info, error
 func (s *Counters) Advance(ctx context.Context, name string, to int64) (Info, error) {
 	if err := checkName(name); err != nil {
 		return Info{}, err
+	}
+	if s.source != nil {
+		return Info{}, fmt.Errorf("segments: advance %s: %w: who keeps the counters does so", name, errors.ErrUnsupported)
 	}
 	r, err := s.update(ctx, name, nil, func(v *store.View, r *record) (*record, error) {
 		if r == nil {

@@ -20,6 +20,7 @@ import (
 type fray struct {
 	server  *storetest.Memory
 	losses  bool // of data
+	source  bool // every other process has its numbers from a Source
 	alone   bool // one process at a time, which always finds out what became of its requests
 	bug     storetest.Bug
 	mu      sync.Mutex
@@ -119,16 +120,20 @@ func (f *fray) process(ctx context.Context, options []segments.Option) {
 		return
 	}
 	defer space.Close()
+	counters := segments.On(space)
+	if f.source && f.dice(2) == 0 {
+		counters = segments.From(counters, time.Now)
+	}
 	steps, strict := f.dice(200), f.dice(3) == 0
 	f.setCalm(f.alone) // or an Open that fails may take numbers
 	if strict {
-		if s, err := segments.On(space).OpenStrict(ctx, "orders", options...); err == nil {
+		if s, err := counters.OpenStrict(ctx, "orders", options...); err == nil {
 			got := f.take(ctx, steps, s.Fill, func() {})
 			f.book(s.Status(), got)
 		}
 		return
 	}
-	if c, err := segments.On(space).Open(ctx, "orders", options...); err == nil {
+	if c, err := counters.Open(ctx, "orders", options...); err == nil {
 		got := f.take(ctx, steps, c.FillWait, func() { c.Return(ctx) })
 		c.Close()
 		f.book(c.Status(), got)
@@ -199,11 +204,11 @@ func (f *fray) check(t *testing.T) error {
 // TestFaults: requests and answers are lost, requests come late, and data is lost where the counter has a rate. No number
 // comes twice, and the books balance.
 func TestFaults(t *testing.T) {
-	for name, f := range map[string]*fray{"many": {}, "alone": {alone: true}, "losses": {losses: true}} {
+	for name, f := range map[string]*fray{"many": {}, "alone": {alone: true}, "losses": {losses: true}, "source": {source: true}, "losses at a source": {losses: true, source: true}} {
 		for seed := range uint64(3) {
 			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
-					f := &fray{losses: f.losses, alone: f.alone, rand: rand.New(rand.NewPCG(seed, 1))}
+					f := &fray{losses: f.losses, alone: f.alone, source: f.source, rand: rand.New(rand.NewPCG(seed, 1))}
 					if err := f.fight(t); err != nil {
 						t.Error(err)
 					}

@@ -11,11 +11,11 @@ import (
 // begin takes the first block.
 func (c *Counter) begin(ctx context.Context) error {
 	c.fetched.at = time.Now()
-	got, err := c.taker.take(ctx, c.least)
+	got, _, err := c.supply.take(ctx, c.least)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settle(got, 0, err)
-	c.books.seen = c.taker.seen
+	c.books.seen = c.supply.newest()
 	if errors.Is(err, ErrRate) {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (c *Counter) fetchLocked() {
 
 // fetchBlock fetches a block of size numbers, which are taken at a pace.
 func (c *Counter) fetchBlock(size uint64, pace float64) {
-	got, err := c.taker.take(context.Background(), size)
+	got, _, err := c.supply.take(context.Background(), size)
 	c.mu.Lock()
 	c.settle(got, pace, err)
 	c.release()
@@ -61,9 +61,9 @@ func (c *Counter) fetchBlock(size uint64, pace float64) {
 	c.line.Serve()
 }
 
-// release lets others have the taker. It is called with mu held.
+// release lets others have the supply. It is called with mu held.
 func (c *Counter) release() {
-	c.books.seen, c.books.Unsure = c.taker.seen, c.taker.doubtful()
+	c.books.seen, c.books.Unsure = c.supply.newest(), c.supply.doubtful()
 	close(c.busy)
 	c.busy = nil
 }
@@ -77,12 +77,12 @@ func (c *Counter) settle(got span, pace float64, err error) {
 	if c.failed > 0 && !errors.Is(c.why, ErrRate) {
 		c.logger.LogAttrs(context.Background(), slog.LevelInfo, "randflake: counter gets numbers again", slog.String("counter", c.name))
 	}
-	r := c.taker.seen
-	c.books.seen = r
+	seen := c.supply.newest()
+	c.books.seen = seen
 	c.books.Taken += got.len()
-	b := &block{first: r.number(got.first), stride: r.Stride, count: got.len(), end: got.end, epoch: got.epoch}
+	b := &block{first: seen.number(got.first), stride: seen.Stride, count: got.len(), span: &got}
 	if !c.refused { // or else the next one is to be fetched as soon as this one comes into use
-		b.low = lowMark(b.count, pace, c.taker.counters.calls.slowest())
+		b.low = lowMark(b.count, pace, c.calls.slowest())
 	}
 	c.next, c.why, c.failed = b, nil, 0
 }
@@ -115,7 +115,7 @@ func (c *Counter) fail(err error) {
 // Return gives back the numbers that the handle has left, where they are still the newest, and loses them otherwise. It
 // returns how many it gave back. The handle takes another block when it is asked for a number.
 func (c *Counter) Return(ctx context.Context) (returned int64, err error) {
-	defer c.line.Serve() // who came meanwhile found neither a number nor the taker
+	defer c.line.Serve() // who came meanwhile found neither a number nor the supply
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.acquire(ctx); err != nil {
@@ -144,7 +144,7 @@ func (c *Counter) Close() error {
 	return err
 }
 
-// acquire waits until the taker is free, and takes it. It is called with mu held, and lets go of it to wait.
+// acquire waits until the supply is free, and takes it. It is called with mu held, and lets go of it to wait.
 func (c *Counter) acquire(ctx context.Context) error {
 	for c.busy != nil {
 		over := c.busy
@@ -172,15 +172,15 @@ func (c *Counter) spans() (left []span) {
 	}
 	if n := c.next; n != nil {
 		c.next = nil
-		left = append(left, span{n.end - n.count, n.end, n.epoch})
+		left = append(left, *n.span)
 	}
 	return left
 }
 
-// giveBack gives back spans, and lets others have the taker. It is called with mu held, and lets go of it meanwhile.
+// giveBack gives back spans, and lets others have the supply. It is called with mu held, and lets go of it meanwhile.
 func (c *Counter) giveBack(ctx context.Context, left []span) (returned int64, err error) {
 	c.mu.Unlock()
-	done, lost, late, err := c.taker.giveBackAll(ctx, left)
+	done, lost, late, err := c.supply.giveBack(ctx, left)
 	c.mu.Lock()
 	c.books.Taken += late
 	c.books.Returned += done

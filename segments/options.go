@@ -99,8 +99,8 @@ func (s *settings) shape() *record {
 	return &record{Start: start, Stride: given(s.stride, 1), End: given(s.end, math.MaxInt64), Rate: given(s.rate, 0)}
 }
 
-// match returns an error that wraps ErrMismatch unless r is what the options say.
-func (s *settings) match(name string, r *record) error {
+// match returns an error that wraps ErrMismatch unless the counter is what the options say.
+func (s *settings) match(name string, r Info) error {
 	differ := func(what string, n *int64, is int64) error {
 		if n == nil || *n == is {
 			return nil

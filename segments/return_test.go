@@ -2,8 +2,6 @@ package segments_test
 
 import (
 	"errors"
-	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,65 +53,6 @@ func testReturn(t *testing.T) {
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestReturnWhileUsed has callers take numbers while others give them back: none comes twice, and the books balance.
-func TestReturnWhileUsed(t *testing.T) {
-	const callers, each = 4, 3000
-	counters := segments.On(newSpace(t, storetest.NewMemory().Connect()))
-	c := open(t, counters, "orders", segments.WithBlock(100, 1000))
-	var all [callers][each]int64
-	var users, returning sync.WaitGroup
-	over := make(chan struct{})
-	for i := range all {
-		users.Go(func() {
-			for j := range all[i] {
-				n, err := c.Wait(t.Context())
-				if err != nil {
-					t.Error(err)
-				}
-				all[i][j] = n
-			}
-		})
-	}
-	for range 2 {
-		returning.Go(func() {
-			for {
-				select {
-				case <-over:
-					return
-				default:
-				}
-				if _, err := c.Return(t.Context()); err != nil {
-					t.Error(err)
-				}
-				for range 50 { // or hardly a number would stay
-					c.Next()
-				}
-			}
-		})
-	}
-	users.Wait()
-	close(over)
-	returning.Wait()
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	var numbers []int64
-	for i := range all {
-		if !slices.IsSorted(all[i][:]) {
-			t.Error("numbers of one caller are not in order")
-		}
-		numbers = append(numbers, all[i][:]...)
-	}
-	slices.Sort(numbers)
-	if n := len(slices.Compact(numbers)); n != callers*each {
-		t.Errorf("%d different numbers of %d", n, callers*each)
-	}
-	s, info := c.Status(), get(t, counters, "orders")
-	if s.Returned == 0 || s.Held != 0 || info.Taken != s.Taken || info.Returned != s.Returned || uint64(info.Next)-1 != s.Issued+s.Lost {
-		t.Errorf("%+v, and the space has %+v", s, info)
 	}
 }
 

@@ -23,14 +23,17 @@ package segments
 
 import (
 	"errors"
+	"time"
 
 	"github.com/randflake/randflake/store"
 )
 
 // Counters are those of one space. They are safe for concurrent use.
 type Counters struct {
-	space *store.Store
-	calls calls
+	space  *store.Store // or nil, where there is a source
+	source Source
+	now    func() time.Time // of the source's tokens
+	calls  calls
 }
 
 // On returns the counters that are kept in a space, which may have leases too. Closing the space is up to the caller.

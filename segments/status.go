@@ -21,14 +21,14 @@ type Status struct {
 
 // books are the sums of a handle.
 type books struct {
-	seen                          *record // the newest state of the counter that was seen
+	seen                          Info // the newest state of the counter that was seen
 	Taken, Returned, Lost, Unsure uint64
 	issued                        uint64 // of the blocks before the current one
 }
 
 // status returns what the sums come to.
-func (k *books) status(name string, issued uint64, err error) Status {
-	s := Status{Info: k.seen.info(name, k.seen.Epoch), Taken: k.Taken, Issued: issued, Returned: k.Returned, Lost: k.Lost, Unsure: k.Unsure, Err: err}
+func (k *books) status(issued uint64, err error) Status {
+	s := Status{Info: k.seen, Taken: k.Taken, Issued: issued, Returned: k.Returned, Lost: k.Lost, Unsure: k.Unsure, Err: err}
 	s.Held = s.Taken - s.Issued - s.Returned - s.Lost
 	return s
 }
@@ -37,7 +37,7 @@ func (k *books) status(name string, issued uint64, err error) Status {
 func (c *Counter) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.books.status(c.name, c.issued(), c.why)
+	return c.books.status(c.issued(), c.why)
 }
 
 // issued returns how many numbers callers were given. It is called with mu held.

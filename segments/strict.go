@@ -12,8 +12,8 @@ import (
 // safe for concurrent use, and has a goroutine only while callers wait. Counters and Stricts may share a counter, but then
 // numbers from the former's blocks come late.
 type Strict struct {
-	name  string
-	taker taker // of the goroutine that serves
+	name   string
+	supply supply // of the goroutine that serves
 
 	mu      sync.Mutex
 	waiting []*request
@@ -26,19 +26,19 @@ type Strict struct {
 // A request is a caller's.
 type request struct {
 	dst   []int64
-	n     int
+	n     int // of dst that are filled
 	err   error
 	gone  bool          // the caller went away
-	ready chan struct{} // closed when n and err are set
+	ready chan struct{} // closed when it is served
 }
 
 // OpenStrict returns a strict handle on a counter. It fails as Open does, and takes no number.
 func (s *Counters) OpenStrict(ctx context.Context, name string, options ...Option) (*Strict, error) {
-	r, _, err := s.open(ctx, name, options)
+	from, _, err := s.open(ctx, name, options, true)
 	if err != nil {
 		return nil, err
 	}
-	return &Strict{name: name, taker: taker{counters: s, name: name, seen: r, strict: true}, books: books{seen: r}}, nil
+	return &Strict{name: name, supply: from, books: books{seen: from.newest()}}, nil
 }
 
 // Next returns the next number. It fails with ErrEnd, ErrRate, ErrForgotten, ErrClosed, with the space's error, or when ctx ends:
@@ -49,7 +49,7 @@ func (s *Strict) Next(ctx context.Context) (int64, error) {
 	return one[0], err
 }
 
-// Fill is Next for len(dst) numbers, side by side. n of them are good in any case; where that is not all, err says why.
+// Fill is Next for len(dst) numbers, in order. n of them are good in any case; where that is not all, err says why.
 func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	if len(dst) == 0 {
 		return 0, nil
@@ -78,7 +78,7 @@ func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 		return r.n, r.err
 	default:
 		r.gone = true
-		return 0, fmt.Errorf("segments: %s: stopped waiting: %w", s.name, context.Cause(ctx))
+		return r.n, fmt.Errorf("segments: %s: stopped waiting: %w", s.name, context.Cause(ctx))
 	}
 }
 
@@ -91,11 +91,11 @@ func (s *Strict) serve() {
 		}
 		var want uint64
 		for _, r := range batch {
-			want += uint64(len(r.dst))
+			want += uint64(len(r.dst) - r.n)
 		}
-		got, err := s.taker.take(context.Background(), want)
+		got, late, err := s.supply.take(context.Background(), want)
 		s.mu.Lock()
-		s.settle(batch, got, err)
+		s.settle(batch, got, late, err)
 		s.mu.Unlock()
 	}
 }
@@ -116,48 +116,42 @@ func (s *Strict) gather() (batch []*request) {
 	}
 }
 
-// settle gives the numbers of a block to a batch of callers, in the order in which they came. It is called with mu held.
-func (s *Strict) settle(batch []*request, got span, err error) {
+// settle gives the numbers of a block to a batch of callers, in the order in which they came. Where it is too short for
+// all of them the others ask on, which says why. It is called with mu held.
+func (s *Strict) settle(batch []*request, got span, late uint64, err error) {
 	k := &s.books
-	k.seen, k.Unsure = s.taker.seen, s.taker.doubtful()
-	k.Taken += got.len() + s.taker.late
-	k.Lost += s.taker.late
-	s.taker.late, s.why = 0, err
+	k.seen, k.Unsure = s.supply.newest(), s.supply.doubtful()
+	k.Taken += got.len() + late
+	k.Lost += late
+	s.why = err
 	next := got.first
+	var short []*request
 	for _, r := range batch {
-		part := min(got.end-next, uint64(len(r.dst)))
+		part := min(got.end-next, uint64(len(r.dst)-r.n))
+		next += part
 		if r.gone {
 			k.Lost += part
-		} else {
-			for i := range part {
-				r.dst[i] = k.seen.number(next + i)
-			}
-			k.issued += part
-			if r.n = int(part); r.n < len(r.dst) {
-				r.err = s.shortage(err)
-			}
+			continue
 		}
-		next += part
+		for i := next - part; i < next; i++ {
+			r.dst[r.n] = k.seen.number(i)
+			r.n++
+		}
+		k.issued += part
+		if r.err = err; err == nil && r.n < len(r.dst) {
+			short = append(short, r)
+			continue
+		}
 		close(r.ready)
 	}
-}
-
-// shortage says why a caller got fewer numbers than it wanted.
-func (s *Strict) shortage(err error) error {
-	switch r := s.books.seen; {
-	case err != nil:
-		return err
-	case r.left() == 0:
-		return fmt.Errorf("%w, %d: %s", ErrEnd, r.number(r.size()-1), s.name)
-	}
-	return fmt.Errorf("%w, %d a second: %s", ErrRate, s.books.seen.Rate, s.name)
+	s.waiting = append(short, s.waiting...)
 }
 
 // Status returns a snapshot; nothing is ever held or returned. It never waits for the space.
 func (s *Strict) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.books.status(s.name, s.books.issued, s.why)
+	return s.books.status(s.books.issued, s.why)
 }
 
 // Close makes calls fail with ErrClosed. Callers who wait are served.

@@ -20,11 +20,26 @@ type taker struct {
 	late     uint64  // such numbers
 }
 
-// A span is a run of positions that a block has, up to end. In another epoch these may be other numbers, when the counter
-// was made anew.
+// A supply gets blocks of one counter, one after the other: a taker from the space itself, an asker from a [Source].
+type supply interface {
+	// take takes a block of up to n numbers. Numbers that earlier calls turn out to have taken, too late, are lost.
+	take(ctx context.Context, n uint64) (got span, late uint64, err error)
+
+	// giveBack gives back spans, of which the last is the newest. Numbers that were late are given back or lost here.
+	giveBack(ctx context.Context, spans []span) (returned, lost, late uint64, err error)
+
+	// newest returns the newest state of the counter that was seen.
+	newest() Info
+
+	// doubtful returns how many numbers may have been taken that are in no span which was returned.
+	doubtful() uint64
+}
+
+// A span is a run of positions that a block has, up to end.
 type span struct {
 	first, end uint64
-	epoch      string
+	epoch      string // a taker's; in another one these may be other numbers, when the counter was made anew
+	block      Block  // an asker's, of which these are the last
 }
 
 func (s span) len() uint64 { return s.end - s.first }
@@ -34,19 +49,27 @@ const patience = 10 * time.Second
 
 // take takes a block of up to n numbers. When it turns out that an earlier call, whose outcome was unknown, took one,
 // that is it.
-func (t *taker) take(ctx context.Context, n uint64) (span, error) {
+func (t *taker) take(ctx context.Context, n uint64) (got span, late uint64, err error) {
 	began := time.Now()
 	r, err := t.change(ctx, func(next *record) error { return next.take(n) })
+	late, t.late = t.late, 0
 	if err != nil {
-		return span{}, err
+		return span{}, late, err
 	}
 	t.counters.calls.add(time.Since(began))
-	return span{r.Position - r.Block, r.Position, r.Epoch}, nil
+	return r.newestSpan(), late, nil
 }
 
-// giveBack gives back the numbers of a span if it is the newest one, and reports whether it was. When it turns out that
+func (t *taker) newest() Info { return t.seen.info(t.name, t.seen.Epoch) }
+
+// newestSpan returns what the newest change took.
+func (r *record) newestSpan() span {
+	return span{first: r.Position - r.Block, end: r.Position, epoch: r.Epoch}
+}
+
+// giveBackOne gives back the numbers of a span if it is the newest one, and reports whether it was. When it turns out that
 // an earlier take, whose outcome was unknown, took a block, it returns that one instead.
-func (t *taker) giveBack(ctx context.Context, s span) (done bool, late span, err error) {
+func (t *taker) giveBackOne(ctx context.Context, s span) (done bool, late span, err error) {
 	r, err := t.change(ctx, func(next *record) error {
 		if next.Epoch != s.epoch {
 			return errNotNewest
@@ -59,7 +82,7 @@ func (t *taker) giveBack(ctx context.Context, s span) (done bool, late span, err
 	case err != nil:
 		return false, span{}, err
 	case r.Block > 0:
-		return false, span{r.Position - r.Block, r.Position, r.Epoch}, nil
+		return false, r.newestSpan(), nil
 	}
 	return true, span{}, nil
 }
@@ -117,7 +140,6 @@ func (t *taker) doubt(proposed *record) {
 	}
 }
 
-// doubtful returns how many numbers may have been taken that are in no span which t returned.
 func (t *taker) doubtful() uint64 {
 	if t.open == nil {
 		return t.unsure
@@ -141,9 +163,7 @@ func (t *taker) tookAlready(v *store.View, r *record) bool {
 	return false
 }
 
-// giveBackAll gives back spans, of which the last is the newest. It also returns how many numbers were late: taken by an
-// earlier call of unknown outcome, and given back or lost here.
-func (t *taker) giveBackAll(ctx context.Context, spans []span) (returned, lost, late uint64, err error) {
+func (t *taker) giveBack(ctx context.Context, spans []span) (returned, lost, late uint64, err error) {
 	if t.open != nil {
 		spans = append(spans, span{}) // finds out
 	}
@@ -156,7 +176,7 @@ func (t *taker) giveBackAll(ctx context.Context, spans []span) (returned, lost, 
 		}
 		done, found := false, span{}
 		if last.len() > 0 || t.open != nil {
-			done, found, err = t.giveBack(ctx, last)
+			done, found, err = t.giveBackOne(ctx, last)
 		}
 		switch {
 		case err != nil:

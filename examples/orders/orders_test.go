@@ -172,13 +172,13 @@ func TestNoInnerIDGetsOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"nonsense", strings.ToUpper(made[0].ID.String()), mask.Of[orders](future).String(), mask.Of[orders](snowflake.ID(1)).String()} {
+	for _, path := range []string{"no-ID", strings.ToUpper(made[0].ID.String()), mask.Of[orders](future).String(), mask.Of[orders](snowflake.ID(1)).String()} {
 		c.want(http.StatusNotFound, "GET", "/orders/"+path, "")
 	}
-	for _, query := range []string{"after=nonsense", "after=" + mask.Of[orders](future).String(), "limit=0", "limit=101", "limit=x"} {
+	for _, query := range []string{"after=no-ID", "after=" + mask.Of[orders](future).String(), "limit=0", "limit=101", "limit=x"} {
 		c.want(http.StatusBadRequest, "GET", "/orders?"+query, "")
 	}
-	for _, payload := range []string{``, `{}`, `[]`, `{"id": 7, "item": "tea", "quantity": 1}`, `{"id": "nonsense"}`, fmt.Sprintf(`{"id": %q, "item": "tea", "quantity": 1}`, made[0].ID), `{"item": "tea", "quantity": 0}`} {
+	for _, payload := range []string{``, `{}`, `[]`, `{"id": 7, "item": "tea", "quantity": 1}`, `{"id": "no ID"}`, fmt.Sprintf(`{"id": %q, "item": "tea", "quantity": 1}`, made[0].ID), `{"item": "tea", "quantity": 0}`} {
 		c.want(http.StatusBadRequest, "POST", "/orders", payload)
 	}
 	if _, err := s.db.Exec(`DELETE FROM orders WHERE id = ?`, made[0].ID); err != nil {

@@ -77,7 +77,7 @@ func testRenew(w *world) {
 		w.Errorf("HighWater: second %d, want %d", got, want)
 	}
 	want := held
-	want.Version, want.HighWater, want.Change, want.Changed = renewed.Version, renewed.HighWater, renewed.Change, w.now()
+	want.Version, want.HighWater, want.Change, want.Changed, want.Seal = renewed.Version, renewed.HighWater, renewed.Change, w.now(), renewed.Seal
 	if renewed != want || renewed.Version <= held.Version || renewed.HighWater <= held.HighWater {
 		w.Errorf("Renew made %+v of %+v: want a higher version and high-water mark and nothing else", renewed, held)
 	}
@@ -111,7 +111,7 @@ func testRelease(w *world) {
 	w.release(held, used)
 	got := w.only()
 	want := held
-	want.Owner, want.Version, want.HighWater, want.Changed = lease.Token{}, got.Version, used, w.now()
+	want.Owner, want.Version, want.HighWater, want.Changed, want.Seal = lease.Token{}, got.Version, used, w.now(), got.Seal
 	if got != want || got.Version <= held.Version {
 		w.Errorf("Release made %+v of %+v: want no owner, a higher version, high-water mark %d", got, held, used)
 	}

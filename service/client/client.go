@@ -1,8 +1,13 @@
-// Package client leases nodes from randflaked: what it makes is a lease.Store, for lease.Keep and whatever else takes
-// one.
+// Package client has what randflaked keeps for others: leases of nodes, as a lease.Store for lease.Keep and whatever else
+// takes one, and counters, as those of package segments.
 //
-//	leases, err := client.New("orders", []string{"https://ids-1.example:8443", "https://ids-2.example:8443"}, client.WithToken(token))
+//	replicas := []string{"https://ids-1.example:8443", "https://ids-2.example:8443"}
+//	leases, err := client.New("orders", replicas, client.WithToken(token))
 //	keeper, err := lease.Keep(ctx, leases, secret)
+//
+//	counters, err := client.NewCounters(replicas, client.WithToken(token))
+//	invoices, err := counters.Open(ctx, "invoices", segments.OrCreate())
+//	n, err := invoices.Wait(ctx)
 package client
 
 import (
@@ -23,16 +28,20 @@ import (
 
 // Leases are those of one space of a service. They are safe for concurrent use.
 type Leases struct {
-	space    string
-	replicas []replica
-	current  atomic.Uint32 // the replica that answered last
-	settings settings
+	space string
+	service[leaseClient]
 }
 
-// A replica is one address of the service. All replicas have the same spaces, on the same stores.
-type replica struct {
+type leaseClient struct {
 	randflakev1connect.LeaseServiceClient
 	randflakev1connect.AdminServiceClient
+}
+
+// A service is one or more replicas, which have the same spaces on the same stores, with a client of type C for each.
+type service[C any] struct {
+	replicas []C
+	current  atomic.Uint32 // the replica that answered last
+	settings settings
 }
 
 // An Option changes how New makes a client.
@@ -62,33 +71,40 @@ func WithClock(now func() time.Time) Option { return func(s *settings) { s.now =
 // New returns the leases of a space. Addresses are URLs such as https://ids.example:8443. When one does not answer, calls
 // go to the next one.
 func New(space string, addresses []string, options ...Option) (*Leases, error) {
-	l := &Leases{space: space, settings: settings{http: http.DefaultClient, now: time.Now}}
-	for _, option := range options {
-		option(&l.settings)
-	}
-	if len(addresses) == 0 {
-		return nil, errors.New("client: no address: want one URL at least, such as https://ids.example:8443")
-	}
-	interceptors := connect.WithInterceptors(connect.UnaryInterceptorFunc(l.authorize))
-	for i, address := range addresses {
-		u, err := url.Parse(address)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-			return nil, fmt.Errorf("client: address %d: want a URL such as https://ids.example:8443, with neither user nor password", i)
-		}
-		base := strings.TrimSuffix(address, "/")
-		l.replicas = append(l.replicas, replica{
-			randflakev1connect.NewLeaseServiceClient(l.settings.http, base, interceptors),
-			randflakev1connect.NewAdminServiceClient(l.settings.http, base, interceptors),
-		})
+	l := &Leases{space: space}
+	if err := l.dial(addresses, options, func(http *http.Client, base string, with connect.ClientOption) leaseClient {
+		return leaseClient{randflakev1connect.NewLeaseServiceClient(http, base, with), randflakev1connect.NewAdminServiceClient(http, base, with)}
+	}); err != nil {
+		return nil, err
 	}
 	return l, nil
 }
 
+// dial makes a client for each address. It connects to none.
+func (s *service[C]) dial(addresses []string, options []Option, newClient func(*http.Client, string, connect.ClientOption) C) error {
+	s.settings = settings{http: http.DefaultClient, now: time.Now}
+	for _, option := range options {
+		option(&s.settings)
+	}
+	if len(addresses) == 0 {
+		return errors.New("client: no address: want one URL at least, such as https://ids.example:8443")
+	}
+	interceptors := connect.WithInterceptors(connect.UnaryInterceptorFunc(s.settings.authorize))
+	for i, address := range addresses {
+		u, err := url.Parse(address)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+			return fmt.Errorf("client: address %d: want a URL such as https://ids.example:8443, with neither user nor password", i)
+		}
+		s.replicas = append(s.replicas, newClient(s.settings.http, strings.TrimSuffix(address, "/"), interceptors))
+	}
+	return nil
+}
+
 // authorize adds the bearer token.
-func (l *Leases) authorize(next connect.UnaryFunc) connect.UnaryFunc {
+func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
-		if l.settings.token != nil {
-			token, err := l.settings.token()
+		if s.token != nil {
+			token, err := s.token()
 			if err != nil {
 				return nil, connect.NewError(connect.CodeUnauthenticated, fmt.Errorf("client: token: %w", err))
 			}
@@ -103,16 +119,16 @@ const patience = 10 * time.Second
 
 // call asks one replica after the other, until one answers. Where asking again may do harm it goes on only when it is
 // certain that nothing was sent.
-func call[Q, A any](ctx context.Context, l *Leases, again bool, do func(replica, context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
-	first := l.current.Load()
+func call[C, Q, A any](ctx context.Context, s *service[C], again bool, do func(C, context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
+	first := s.current.Load()
 	var failed error
-	for i := range l.replicas {
-		at := (int(first) + i) % len(l.replicas)
-		attempt, cancel := context.WithTimeout(ctx, share(ctx, len(l.replicas)-i))
-		answer, err := do(l.replicas[at], attempt, connect.NewRequest(message))
+	for i := range s.replicas {
+		at := (int(first) + i) % len(s.replicas)
+		attempt, cancel := context.WithTimeout(ctx, share(ctx, len(s.replicas)-i))
+		answer, err := do(s.replicas[at], attempt, connect.NewRequest(message))
 		cancel()
 		if err == nil {
-			l.current.Store(uint32(at))
+			s.current.Store(uint32(at))
 			return answer.Msg, nil
 		}
 		if cause := context.Cause(ctx); cause != nil {
@@ -136,8 +152,13 @@ func share(ctx context.Context, n int) time.Duration {
 
 // elsewhere reports whether another replica may do better.
 func elsewhere(err error) bool {
-	code := connect.CodeOf(err)
-	return code == connect.CodeUnavailable || code == connect.CodeDeadlineExceeded || code == connect.CodeInternal || code == connect.CodeUnknown
+	switch connect.CodeOf(err) {
+	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeInternal, connect.CodeUnknown:
+		return true
+	case connect.CodeCanceled: // not by the caller, but as a connection that is reset
+		return true
+	}
+	return false
 }
 
 // unsent reports whether a request can't have reached a replica.

@@ -35,7 +35,7 @@ func (l *Leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, 
 	if req.Check != (store.CheckValue{}) {
 		message.Check = req.Check.String()
 	}
-	answer, err := call(ctx, l, true, replica.Acquire, message)
+	answer, err := call(ctx, &l.service, true, leaseClient.Acquire, message)
 	if err != nil {
 		return lease.Record{}, failed("acquire", err)
 	}
@@ -53,7 +53,7 @@ func (l *Leases) Renew(ctx context.Context, held lease.Record, renewal lease.Ren
 		return lease.Record{}, err
 	}
 	message := &api.RenewRequest{Space: l.space, Held: wire.Lease(held), TtlSeconds: ttl, Until: until, Token: renewal.Token.String()}
-	answer, err := call(ctx, l, renewal.Token != lease.Token{}, replica.Renew, message)
+	answer, err := call(ctx, &l.service, renewal.Token != lease.Token{}, leaseClient.Renew, message)
 	if err != nil {
 		return lease.Record{}, failed("renew", err)
 	}
@@ -62,7 +62,7 @@ func (l *Leases) Renew(ctx context.Context, held lease.Record, renewal lease.Ren
 
 // Lookup implements lease.Store.
 func (l *Leases) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
-	answer, err := call(ctx, l, true, replica.Lookup, &api.LookupRequest{Space: l.space, Held: wire.Lease(held)})
+	answer, err := call(ctx, &l.service, true, leaseClient.Lookup, &api.LookupRequest{Space: l.space, Held: wire.Lease(held)})
 	if err != nil {
 		return lease.Record{}, failed("lookup", err)
 	}
@@ -71,7 +71,7 @@ func (l *Leases) Lookup(ctx context.Context, held lease.Record) (lease.Record, e
 
 // Release implements lease.Store. It is not repeated, as the second answer would be that the lease is lost.
 func (l *Leases) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
-	answer, err := call(ctx, l, false, replica.Release, &api.ReleaseRequest{Space: l.space, Held: wire.Lease(held), LastUsed: lastUsed.Unix()})
+	answer, err := call(ctx, &l.service, false, leaseClient.Release, &api.ReleaseRequest{Space: l.space, Held: wire.Lease(held), LastUsed: lastUsed.Unix()})
 	if err != nil {
 		return failed("release", err)
 	}
@@ -83,7 +83,7 @@ func (l *Leases) Release(ctx context.Context, held lease.Record, lastUsed time.T
 
 // List implements lease.Store.
 func (l *Leases) List(ctx context.Context) ([]lease.Record, error) {
-	answer, err := call(ctx, l, true, replica.List, &api.ListRequest{Space: l.space})
+	answer, err := call(ctx, &l.service, true, leaseClient.List, &api.ListRequest{Space: l.space})
 	if err != nil {
 		return nil, failed("list", err)
 	}
@@ -100,7 +100,7 @@ func (l *Leases) List(ctx context.Context) ([]lease.Record, error) {
 
 // Limits implements lease.Store.
 func (l *Leases) Limits(ctx context.Context) (lease.Limits, error) {
-	answer, err := call(ctx, l, true, replica.GetLimits, &api.GetLimitsRequest{Space: l.space})
+	answer, err := call(ctx, &l.service, true, leaseClient.GetLimits, &api.GetLimitsRequest{Space: l.space})
 	if err != nil {
 		return lease.Limits{}, failed("limits", err)
 	}
@@ -112,7 +112,7 @@ func (l *Leases) Limits(ctx context.Context) (lease.Limits, error) {
 
 // Distrust implements lease.Store. It is a right of its own.
 func (l *Leases) Distrust(ctx context.Context) error {
-	_, err := call(ctx, l, true, replica.Distrust, &api.DistrustRequest{Space: l.space})
+	_, err := call(ctx, &l.service, true, leaseClient.Distrust, &api.DistrustRequest{Space: l.space})
 	if err != nil {
 		return failed("distrust", err)
 	}

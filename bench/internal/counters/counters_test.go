@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/bench/internal/engines"
 	"github.com/randflake/randflake/bench/internal/measure"
 	"github.com/randflake/randflake/bench/internal/report"
 )
 
 func TestMain(m *testing.M) {
-	Main()
+	engines.Main()
 	os.Exit(m.Run())
 }
 
@@ -76,7 +77,7 @@ func TestNotInstalled(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	s := &system{name: "Redis"}
 	defer s.stop()
-	redis := starters()[2]
+	redis := engines.All()[2]
 	if err := s.start(t.Context(), redis, t.TempDir()); !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("without redis-server: %v", err)
 	}

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 	"sync"
 
 	_ "github.com/go-sql-driver/mysql" // for sql.Open
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
+	"go.etcd.io/etcd/api/v3/version"
 )
 
 // dialAll returns a connection for each caller of a crowd.
@@ -34,8 +34,18 @@ func peerOf[C any](connections []C, name string, each int64, take func(context.C
 	return source{peer, name, each, callers}
 }
 
+// etcdPeers adds none: etcd counts nothing for its clients.
+func etcdPeers(_ context.Context, s *system, _ string) error {
+	s.version = version.Version
+	return nil
+}
+
 func redisPeers(ctx context.Context, s *system, address string) error {
-	client := redis.NewClient(&redis.Options{Addr: strings.TrimPrefix(address, "redis://"), PoolSize: crowd})
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	client := redis.NewClient(&redis.Options{Addr: u.Host, PoolSize: crowd})
 	s.onStop(func() { client.Close() })
 	connections, err := dialAll(func() (*redis.Conn, error) {
 		c := client.Conn() // one connection, once it is used

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/randflake/randflake/bench/internal/measure"
 	"github.com/randflake/randflake/bench/internal/report"
 )
 
@@ -47,28 +46,15 @@ type sample struct {
 
 // draw has all callers of a source take numbers for a while, each one at least.
 func (s source) draw(ctx context.Context, slice time.Duration) (calls int64, took time.Duration, err error) {
-	var over atomic.Bool
-	var sum atomic.Int64
-	failed := make([]error, len(s.callers))
-	var all sync.WaitGroup
-	start := time.Now()
-	defer time.AfterFunc(slice, func() { over.Store(true) }).Stop()
+	callers := make([]measure.Caller, len(s.callers))
 	for i, take := range s.callers {
-		all.Go(func() {
-			for n := int64(1); ; n++ {
-				if _, err := take(ctx); err != nil {
-					failed[i] = fmt.Errorf("%s: %w", s.name, err)
-					return
-				}
-				if over.Load() {
-					sum.Add(n)
-					return
-				}
-			}
-		})
+		callers[i] = func(ctx context.Context) error { _, err := take(ctx); return err }
 	}
-	all.Wait()
-	return sum.Load(), time.Since(start), errors.Join(failed...)
+	calls, took, err = measure.Crowd(ctx, callers, slice)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", s.name, err)
+	}
+	return calls, took, err
 }
 
 // warmUp is which part of a slice precedes it, unmeasured: one of so many.

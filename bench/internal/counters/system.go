@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/randflake/randflake/bench/internal/engines"
 	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/store"
 )
@@ -22,20 +23,9 @@ type system struct {
 	stops         []func() // what ends it, in reverse order
 }
 
-// A running server, or a directory, has an address.
-type running interface {
-	URL() string
-	Kill() error
-}
-
-// A starter knows one system.
-type starter struct {
-	name  string
-	start func(dir string) (running, error) // dir is not there yet
-
-	// create makes our space there, and peers adds the version, and what people use there. Each is nil where there is none.
-	create func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
-	peers  func(ctx context.Context, s *system, url string) error
+// onServer add the version of a server to its system, and what people use there, by its name.
+var onServer = map[string]func(ctx context.Context, s *system, url string) error{
+	"etcd": etcdPeers, "Redis": redisPeers, "Redis as it comes": redisPeers, "PostgreSQL": postgresPeers, "MariaDB": mariaDBPeers,
 }
 
 func (s *system) onStop(stop func()) { s.stops = append(s.stops, stop) }
@@ -47,26 +37,26 @@ func (s *system) stop() {
 }
 
 // start starts the system, with our counters and peers. It is to be stopped also when that fails.
-func (s *system) start(ctx context.Context, st starter, dir string) error {
-	server, err := st.start(dir)
+func (s *system) start(ctx context.Context, e engines.Engine, dir string) error {
+	server, err := e.Start(dir)
 	if err != nil {
 		return err
 	}
 	s.onStop(func() { server.Kill() })
-	if st.create != nil {
-		if err := s.count(ctx, st, server.URL()); err != nil {
+	if e.Create != nil {
+		if err := s.count(ctx, e, server.URL()); err != nil {
 			return err
 		}
 	}
-	if st.peers != nil {
-		return st.peers(ctx, s, server.URL())
+	if add := onServer[e.Name]; add != nil {
+		return add(ctx, s, server.URL())
 	}
 	return nil
 }
 
 // count adds the counters of a new space.
-func (s *system) count(ctx context.Context, st starter, url string) error {
-	space, err := st.create(ctx, url, store.ForNewSecret())
+func (s *system) count(ctx context.Context, e engines.Engine, url string) error {
+	space, err := e.Create(ctx, url, store.ForNewSecret())
 	if err != nil {
 		return err
 	}
@@ -98,13 +88,13 @@ type server struct {
 // startAll starts all systems in dir, and says of each that is not installed that it is skipped. All are to be stopped,
 // also when it fails.
 func startAll(ctx context.Context, dir string) (systems []*system, all []server, err error) {
-	starters := starters()
-	failed := make([]error, len(starters))
+	known := engines.All()
+	failed := make([]error, len(known))
 	var wg sync.WaitGroup
-	for i, st := range starters {
-		s := &system{name: st.name}
+	for i, e := range known {
+		s := &system{name: e.Name}
 		systems = append(systems, s)
-		wg.Go(func() { failed[i] = s.start(ctx, st, filepath.Join(dir, fmt.Sprint(i))) })
+		wg.Go(func() { failed[i] = s.start(ctx, e, filepath.Join(dir, fmt.Sprint(i))) })
 	}
 	wg.Wait()
 	for i, s := range systems {

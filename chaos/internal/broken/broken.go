@@ -1,5 +1,5 @@
 // Package broken has planted bugs, which show that this harness finds such bugs: in the engine under a
-// worker's store, in the leases above it, in the keeper, and in counters.
+// worker's store, in the leases above it, in the keeper, on the way to a service, and in counters.
 package broken
 
 import (
@@ -36,6 +36,9 @@ const (
 	// Of the keeper.
 	RenewAnyway Bug = "renew-anyway" // it goes on when its renewals fail
 
+	// On the way to a service.
+	StaleAnswer Bug = "stale-answer" // who asks for a lease gets what was answered before
+
 	// Of counters.
 	ReturnAnyway Bug = "return-anyway" // numbers are given back that are not the newest
 	SameAgain    Bug = "same-again"    // a handle hands numbers of a block out twice
@@ -43,7 +46,7 @@ const (
 
 // Bugs are all of them.
 var Bugs = []Bug{IgnoreMeta, IgnoreValues, TwoSteps, StandStill, LateSync, Expiry, TrustCopies, StartNow, ReleaseAnyway, AnyChange, RenewAnyway,
-	ReturnAnyway, SameAgain}
+	StaleAnswer, ReturnAnyway, SameAgain}
 
 // planted are the bugs that package storetest knows.
 var planted = map[Bug]storetest.Bug{

@@ -290,3 +290,7 @@ func (c *Checker) duplicate(value uint64, first, again Place) {
 			x.second, x.node, uint32(value & randflake.MaxSequence), first, again})
 	})
 }
+
+// Take takes in IDs of a process that has no segments, of which s is one in memory. All events from before they were made
+// must have been read.
+func (c *Checker) Take(dir string, s *journal.Segment) { c.checkSegment(c.process(dir), s) }

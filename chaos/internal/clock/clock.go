@@ -1,6 +1,6 @@
 //go:build linux && amd64
 
-// Package clock makes the clock of this process wrong, for everything in it: the generator, the runtime,
+// Package clock makes the clock of this process wrong, or of another one, for everything in it: the generator, the runtime,
 // the store. Nothing is injected in the code under test: what it calls is the function by which the
 // kernel lets programs read the clock, in the page that it maps into each of them (the vDSO, see vdso(7)),
 // and the beginning of that is overwritten with a jump.
@@ -21,7 +21,7 @@ import (
 
 // Shift adds the seconds at offset to the time of day, from now on and for good, also when they change.
 func Shift(offset *atomic.Int64) error {
-	base, err := vdso()
+	base, err := vdso(os.Getpid())
 	if err != nil {
 		return fmt.Errorf("clock: %w", err)
 	}
@@ -43,10 +43,10 @@ func Shift(offset *atomic.Int64) error {
 	return nil
 }
 
-// vdso returns where the page is.
-func vdso() (uintptr, error) {
+// vdso returns where the page is in a process.
+func vdso(pid int) (uintptr, error) {
 	const sysinfo = 33 // AT_SYSINFO_EHDR
-	auxv, err := os.ReadFile("/proc/self/auxv")
+	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	for ; len(auxv) >= 16; auxv = auxv[16:] {
 		if binary.LittleEndian.Uint64(auxv) == sysinfo {
 			return uintptr(binary.LittleEndian.Uint64(auxv[8:])), nil

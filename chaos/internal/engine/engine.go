@@ -1,5 +1,5 @@
-// Package engine runs what leases are stored in, a directory or servers, each as its operator would, and
-// opens stores on it, each as a program would.
+// Package engine runs what leases are stored in, a directory or servers, or replicas of a service before those, each as its
+// operator would, and opens stores on it, each as a program would.
 package engine
 
 import (
@@ -83,6 +83,8 @@ type Setup struct {
 	Limits  store.Limits
 	Clocked bool       // the server's clock is to be stepped
 	Bug     broken.Bug // of a Memory that loses data
+
+	Randflaked string // the program of a Remote's replicas
 }
 
 // A Start starts an engine, and creates a store in it.

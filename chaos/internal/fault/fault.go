@@ -3,6 +3,7 @@ package fault
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/journal"
@@ -46,13 +47,30 @@ const (
 	Memory   = "memory" // one process's memory, served to the others; for planted bugs and quick tests
 )
 
+// Each of the stores but the last, with replicas of randflaked before it.
+const (
+	RemoteFile     = remotely + File
+	RemoteEtcd     = remotely + Etcd
+	RemoteRedis    = remotely + Redis
+	RemotePostgres = remotely + Postgres
+	RemoteMySQL    = remotely + MySQL
+
+	remotely = "remote-"
+)
+
+// Remote are those.
+var Remote = []string{RemoteFile, RemoteEtcd, RemoteRedis, RemotePostgres, RemoteMySQL}
+
+// IsRemote reports whether a store is one of them.
+func IsRemote(store string) bool { return strings.HasPrefix(store, remotely) }
+
 var (
 	all     = []string{File, Etcd, Redis, Postgres, MySQL, Memory}
 	network = []string{Etcd, Redis, Postgres, MySQL}
 )
 
 // All are the faults, in the order in which they are told.
-var All = slices.Concat(processes, clocks, crowds, requests, networks, losses, files, counters)
+var All = slices.Concat(processes, clocks, crowds, requests, networks, losses, files, remotes, counters)
 
 // On reports whether f can happen to store.
 func (f Fault) On(store string) bool { return slices.Contains(f.Stores, store) }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"connectrpc.com/connect"
+
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/segments"
@@ -29,6 +31,7 @@ const (
 	Invalid
 	Forgotten
 	RateUsed
+	Denied      // by a service
 	Unreachable // any error that is none of package lease's or store's: the store can't be reached, or does not know the outcome
 	Kinds       = iota
 )
@@ -50,6 +53,7 @@ var kinds = [Kinds]struct {
 	Invalid:     {"invalid request", lease.ErrInvalidRequest},
 	Forgotten:   {"forgotten", segments.ErrForgotten},
 	RateUsed:    {"rate used up", segments.ErrRate},
+	Denied:      {"denied", nil},
 	Unreachable: {"store unreachable", nil},
 }
 
@@ -67,6 +71,10 @@ func KindOf(err error) Kind {
 		if kind.err != nil && errors.Is(err, kind.err) {
 			return Kind(k)
 		}
+	}
+	switch connect.CodeOf(err) {
+	case connect.CodeUnauthenticated, connect.CodePermissionDenied:
+		return Denied
 	}
 	return Unreachable
 }

@@ -27,10 +27,11 @@ import (
 // Config is what the harness asks of a worker.
 type Config struct {
 	Name    string
-	Journal string // the directory of its journal, which the worker makes
-	Page    string // the file that it shares with the harness
-	Store   string // a URL
-	Secret  string // 32 hexadecimal digits
+	Journal string          // the directory of its journal, which the worker makes
+	Page    string          // the file that it shares with the harness
+	Store   string          // a URL
+	Service *engine.Service // to ask in place of the store, or nil
+	Secret  string          // 32 hexadecimal digits
 	Seed    uint64
 
 	TTL     time.Duration
@@ -80,6 +81,9 @@ func Run(c Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.journal.Close()) }()
+	if w.Service != nil {
+		return w.remotely(ctx)
+	}
 	space, err := w.open(ctx)
 	if err != nil {
 		return nil // told to stop before there was a store
@@ -88,7 +92,28 @@ func Run(c Config) (err error) {
 	if len(w.Counters) > 0 {
 		return w.count(ctx, segments.On(space))
 	}
-	leases := journal.Store(w.Bug.Leases(lease.On(space)), w.journal)
+	return w.lease(ctx, lease.On(space))
+}
+
+// remotely works with what a service has.
+func (w *worker) remotely(ctx context.Context) error {
+	if len(w.Counters) > 0 {
+		counters, err := w.Service.Counters(w.Bug)
+		if err != nil {
+			return err
+		}
+		return w.count(ctx, counters)
+	}
+	leases, err := w.Service.Leases(w.Bug)
+	if err != nil {
+		return err
+	}
+	return w.lease(ctx, leases)
+}
+
+// lease makes IDs under leases, of which it notes all calls.
+func (w *worker) lease(ctx context.Context, leases lease.Store) error {
+	leases = journal.Store(w.Bug.Leases(leases), w.journal)
 	if w.Adopt != nil {
 		leases = &adopted{Store: leases, record: *w.Adopt}
 	}

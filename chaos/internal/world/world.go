@@ -74,6 +74,8 @@ type Settings struct {
 	Clocked bool       // the server's clock is to be stepped
 	Bug     broken.Bug // planted in the workers, or in the engine
 
+	Randflaked string // the program of replicas
+
 	Patience time.Duration // two minutes if zero
 }
 
@@ -86,7 +88,7 @@ func New(ctx context.Context, s Settings) (*World, error) {
 	if err != nil {
 		return w, err
 	}
-	w.Engine, err = s.Start(ctx, engine.Setup{Dir: dir, Limits: s.Limits, Clocked: s.Clocked, Bug: s.Bug})
+	w.Engine, err = s.Start(ctx, engine.Setup{Dir: dir, Limits: s.Limits, Clocked: s.Clocked, Bug: s.Bug, Randflaked: s.Randflaked})
 	if err != nil {
 		return w, err
 	}
@@ -103,6 +105,9 @@ func New(ctx context.Context, s Settings) (*World, error) {
 		Rate:    s.Rate,
 		Pause:   5 * time.Millisecond,
 		Bug:     s.Bug,
+	}
+	if remote, ok := w.Engine.(*engine.Remote); ok {
+		w.Worker.Service = remote.Certified()
 	}
 	return w, nil
 }

@@ -4,13 +4,39 @@ import json
 import threading
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
 
-from randflake import ServiceError
-from randflake._service import Lost, Record, _message, _record
+from randflaked import ServiceError, to_text
+from randflaked._service import Lost, _record
 
 MAX_TTL, MAX_SKEW, CELL = 3600, 60, 4  # a cell of nodes has one lease at most
 
 LOST, LATE, AFTER = "request lost", "request delayed", "answer lost"  # faults
+
+
+class Row(NamedTuple):
+    """What the service keeps of a range of nodes."""
+
+    first_node: int
+    last_node: int
+    owner: str
+    change: str
+    version: int
+    start: int
+    high_water: int
+    changed: int
+
+    def message(self):
+        return {"firstNode": self.first_node, "lastNode": self.last_node, "owner": self.owner, "change": self.change,
+                "version": str(self.version), "start": str(self.start), "highWater": str(self.high_water),
+                "changed": str(self.changed), "seal": f"of {self.version}"}
+
+
+def row(message):
+    """Reads a lease that a client sent back, all of it."""
+    assert message["seal"] == f"of {message['version']}", message
+    return Row(*(int(v) if v.isdigit() and len(v) < 32 else v for v in (str(message[name]) for name in (
+        "firstNode", "lastNode", "owner", "change", "version", "start", "highWater", "changed"))))
 
 
 class FakeService:
@@ -19,7 +45,7 @@ class FakeService:
     def __init__(self, clock, cells=8):
         self.clock, self.cells = clock, cells
         self.records, self.grants, self.calls = {}, {}, []
-        self.floor, self.check = 0, None
+        self.floor, self.check, self.next = 0, None, 1
         self.fault = lambda method: None
         self.delayed = []
         self.lock = threading.Lock()
@@ -41,7 +67,7 @@ class FakeService:
             self.calls.append(method)
             fault = self.fault(method)
             if fault is None:
-                return handler(*args)
+                return told(handler(*args))
             if isinstance(fault, Exception):
                 raise fault
             if fault is AFTER:
@@ -84,20 +110,21 @@ class FakeService:
                 return record
         if owner in self.grants:
             raise ServiceError("invalid_argument", "a token serves for one lease")
-        none = Record(0, 0, "", "", 0, 0, -1, 0)
+        none = Row(0, 0, "", "", 0, 0, -1, 0)
         old = [self.records.get(first, none._replace(first_node=first)) for first in range(0, self.cells * CELL, CELL)]
         free = [r for r in old if r.high_water < now or not r.owner and r.high_water < now + MAX_TTL]
         if not free or self.floor >= now + MAX_TTL:
             raise ServiceError("resource_exhausted", "no free range of nodes")
         best = min(free, key=lambda r: r.high_water)
         start = max(now, best.high_water + 1, self.floor)
-        return self._put(Record(best.first_node, best.first_node + nodes - 1, owner, owner, best.version + 1,
+        return self._put(Row(best.first_node, best.first_node + nodes - 1, owner, owner, best.version + 1,
                                 start, start + ttl - 1, now))
 
     def _current(self, held):
-        return self.records.get(held.first_node, Record(held.first_node, held.last_node, "", "", 0, 0, -1, 0))
+        return self.records.get(held.first_node, Row(held.first_node, held.last_node, "", "", 0, 0, -1, 0))
 
     def _renew(self, held, ttl, token):
+        held = row(held.sent)
         now, current = self.now(), self._current(held)
         if held.start < self.floor and current.version <= held.version:
             return Lost(self.floor, "it is older than a loss of data", False)
@@ -117,7 +144,7 @@ class FakeService:
         return current
 
     def _release(self, held, last_used):
-        current = self._current(held)
+        current, held = self._current(held), row(held.sent)
         if (current.owner, current.version, current.change) != (held.owner, held.version, held.change):
             return Lost(current.start, "its record has changed", False)
         self._put(current._replace(owner="", version=current.version + 1, changed=self.now(),
@@ -128,7 +155,12 @@ class FakeService:
         """Releases a lease as an operator would, so that others can have its nodes."""
         with self.lock:
             current = self._current(held)
-            self._release(current, current.high_water)
+            self._release(told(current), current.high_water)
+
+
+def told(outcome):
+    """Returns what a client makes of an outcome."""
+    return _record(outcome.message()) if isinstance(outcome, Row) else outcome
 
 
 class Replica:
@@ -175,10 +207,16 @@ class Replica:
             return 400, json.dumps({"code": error.code, "message": error.message}).encode()
 
     def handle(self, method, message):
+        if method == "Next":
+            self.service.next += message["count"]
+            return {"numbers": [str(n) for n in range(self.service.next - message["count"], self.service.next)]}
         assert message["space"] == "demo", message
+        if method == "Mint":
+            self.service.next += message["count"]
+            return {"ids": [to_text(n) for n in range(self.service.next - message["count"], self.service.next)]}
         if method == "Acquire":
             wanted = (message[name] for name in ("nodes", "ttlSeconds", "owner", "check"))
-            return {"lease": _message(self.service.acquire(*wanted))}
+            return {"lease": self.service.acquire(*wanted).sent}
         held = _record(message["held"])
         if method == "Renew":
             outcome = self.service.renew(held, message["ttlSeconds"], message["token"])
@@ -186,8 +224,8 @@ class Replica:
             outcome = self.service.lookup(held)
         else:
             outcome = self.service.release(held, int(message["lastUsed"]))
-        if isinstance(outcome, Record):
-            return {"lease": _message(outcome)}
+        if hasattr(outcome, "sent"):
+            return {"lease": outcome.sent}
         return {"lost": {"others": str(outcome.others), "why": outcome.why}} if outcome else {}
 
     def close(self):

@@ -3,10 +3,10 @@ import threading
 import time
 import unittest
 
-from randflake import (EPOCH, MAX_NODE, MAX_SEQUENCE, MAX_TIMESTAMP, ClockBackwardError, ClosedError, EndOfLifeError,
+from randflaked import (EPOCH, MAX_NODE, MAX_SEQUENCE, MAX_TIMESTAMP, ClockBackwardError, ClosedError, EndOfLifeError,
                        ExhaustedError, Fields, GenerateError, Generator, InvalidLeaseError, Lease, LeaseEndedError,
                        LeaseNotStartedError, Secret)
-from randflake._id import pack
+from randflaked._id import pack
 
 T = EPOCH + 10_000
 PER_SECOND = MAX_SEQUENCE + 1

@@ -6,10 +6,10 @@ import random
 import unittest
 from datetime import datetime, timezone
 
-import randflake
-from randflake import Fields, InvalidIDError, InvalidSecretError, Secret
-from randflake._cipher import WIDTHS, Cipher, Sparx
-from randflake._id import pack
+import randflaked
+from randflaked import Fields, InvalidIDError, InvalidSecretError, Secret
+from randflaked._cipher import WIDTHS, Cipher, Sparx
+from randflaked._id import pack
 
 TESTDATA = pathlib.Path(__file__).parents[3] / "testdata"
 
@@ -65,33 +65,33 @@ class Vectors(unittest.TestCase):
             self.assertEqual(pack(fields), int(v["raw"]))
             self.assertEqual(cipher.compose(fields), id)
             self.assertEqual(cipher.inspect(id), fields)
-            self.assertEqual(randflake.to_text(id), v["text"])
-            self.assertEqual(randflake.parse(v["text"]), id)
+            self.assertEqual(randflaked.to_text(id), v["text"])
+            self.assertEqual(randflaked.parse(v["text"]), id)
 
 
 class Text(unittest.TestCase):
     def test_well_known(self):
         for id, text in [(0, "0"), (1, "1"), (31, "v"), (32, "10"), (2**63 - 1, "7vvvvvvvvvvvv"),
                          (-2**63, "8000000000000"), (-1, "fvvvvvvvvvvvv"), (0x0123456789ABCDEF, "28q5cu4qnjff")]:
-            self.assertEqual(randflake.to_text(id), text)
-            self.assertEqual(randflake.parse(text), id)
+            self.assertEqual(randflaked.to_text(id), text)
+            self.assertEqual(randflaked.parse(text), id)
 
     def test_one_text_for_each_id(self):
         for text in ["", "w", "V", "01", "00", "g000000000000", "10000000000000", " 1", "1\n", "+1", "-1", "1_0", "١",
                      "1=", None, 7]:
             with self.assertRaises(InvalidIDError, msg=repr(text)):
-                randflake.parse(text)
+                randflaked.parse(text)
 
     def test_range(self):
         cipher = Cipher(Secret.new())
         for id in [2**63, -2**63 - 1, 1.0, "1", None]:
-            for function in [randflake.to_text, cipher.inspect]:
+            for function in [randflaked.to_text, cipher.inspect]:
                 with self.assertRaises(InvalidIDError):
                     function(id)
-        ok = Fields(randflake.MAX_TIMESTAMP, randflake.MAX_NODE, randflake.MAX_SEQUENCE)
+        ok = Fields(randflaked.MAX_TIMESTAMP, randflaked.MAX_NODE, randflaked.MAX_SEQUENCE)
         self.assertEqual(ok.time, datetime(2058, 11, 5, 17, 10, 23, tzinfo=timezone.utc))
         self.assertEqual(cipher.inspect(cipher.compose(ok)), ok)
-        for wrong in [dict(second=ok.second + 1), dict(second=randflake.EPOCH - 1), dict(node=1 << 17), dict(node=-1),
+        for wrong in [dict(second=ok.second + 1), dict(second=randflaked.EPOCH - 1), dict(node=1 << 17), dict(node=-1),
                       dict(sequence=1 << 17)]:
             with self.assertRaises(InvalidIDError):
                 cipher.compose(ok._replace(**wrong))

@@ -4,10 +4,10 @@ import logging
 import random
 import unittest
 
-from randflake import (EPOCH, Cipher, ClockBackwardError, ClosedError, Fields, GenerateError, LeaseEndedError,
+from randflaked import (EPOCH, Cipher, ClockBackwardError, ClosedError, Fields, GenerateError, LeaseEndedError,
                        LeaseNotStartedError, Secret, ServiceError)
-from randflake._generator import Generator
-from randflake._keeping import Keeping, Options
+from randflaked._generator import Generator
+from randflaked._keeping import Keeping, Options
 
 from .fake import AFTER, LATE, LOST, MAX_TTL, FakeService
 
@@ -142,7 +142,7 @@ class TestKeeping(unittest.TestCase):
         held, end = k.held, k.held.high_water
         self.w.service.take_away(held)  # its seconds stay its own
         other = self.w.service.acquire(1, 60, "%012x" % T + "1" * 20, k.check)
-        self.w.service.records[held.first_node] = held._replace(owner=other.owner, change=other.owner, start=end + 1)
+        self.w.service.records[held.first_node] = self.w.service.records[held.first_node]._replace(owner=other.owner, change=other.owner, start=end + 1)
         self.w.service.fault = lambda m: DOWN if m == "Acquire" else None
         got = self.w.pass_time(TTL, ask=k)
         self.assertEqual([f.second for f in got[:TTL - 1]], list(range(T + 1, T + TTL)))
@@ -154,7 +154,7 @@ class TestKeeping(unittest.TestCase):
 
     def test_lost_and_others_begin_with_the_last_second(self):
         k = self.w.keep()
-        self.w.service.records[k.held.first_node] = k.held._replace(owner="f" * 32, start=k.held.high_water)
+        self.w.service.records[0] = self.w.service.records[0]._replace(owner="f" * 32, start=k.held.high_water)
         self.w.service.fault = lambda m: DOWN if m == "Acquire" else None
         self.w.pass_time(130)
         self.assertEqual((k.status.lost, k.status.frozen), (1, 1))

@@ -12,9 +12,9 @@ import threading
 import time
 import unittest
 
-from randflake import InvalidOptionError, LeaseService, ServiceError
-from randflake._keeping import new_token
-from randflake._service import Lost, Record
+from randflaked import InvalidOptionError, Service, ServiceError
+from randflaked._keeping import new_token
+from randflaked._service import Lost, _record
 
 from .fake import AFTER, LOST, FakeService, Replica
 
@@ -28,7 +28,7 @@ class Base(unittest.TestCase):
         self.replicas = [Replica(self.fake), Replica(self.fake)]
         for replica in self.replicas:
             self.addCleanup(replica.close)
-        self.service = LeaseService([r.url for r in self.replicas], "demo", token="t0ken")
+        self.service = Service([r.url for r in self.replicas], "demo", token="t0ken")
 
     def acquire(self, service=None, timeout=PATIENCE):
         return (service or self.service).acquire(2, 60, new_token(time.time()), CHECK, timeout)
@@ -45,10 +45,10 @@ class Base(unittest.TestCase):
 class Calls(Base):
     def test_life_of_a_lease(self):
         held = self.acquire()
-        self.assertEqual(held, self.fake.records[held.first_node])
+        self.assertEqual(held.sent, self.fake.records[held.first_node].message())
         self.assertEqual(held.lease.end, held.start + 60)
         renewed = self.service.renew(held, 600, "a" * 32, PATIENCE)
-        self.assertEqual((renewed.change, renewed.version), ("a" * 32, 2))
+        self.assertEqual((renewed.change, renewed.sent["version"]), ("a" * 32, "2"))
         self.assertGreater(renewed.high_water, held.high_water)
         self.assertEqual(self.service.lookup(held, PATIENCE), renewed)
         lost = self.service.renew(held, 60, "b" * 32, PATIENCE)
@@ -71,28 +71,34 @@ class Calls(Base):
         self.assertEqual(renew, {"space": "demo", "ttlSeconds": 300, "token": "c" * 32})
         self.assertEqual({name: type(value) for name, value in held.items()}, {
             "firstNode": int, "lastNode": int, "owner": str, "change": str, "version": str, "start": str,
-            "highWater": str, "changed": str})
+            "highWater": str, "changed": str, "seal": str})
         headers = self.replicas[0].headers[0]
         self.assertEqual([headers[h] for h in ("Content-Type", "Connect-Protocol-Version", "Authorization")],
                          ["application/json", "1", "Bearer t0ken"])
 
+    def test_thin_way(self):
+        self.assertEqual(self.service.mint(3), ["1", "2", "3"])
+        self.assertEqual(self.service.next("orders"), [4])
+        self.replicas[0].answer = self.replicas[1].answer = lambda *_: (200, b"{}")
+        for call in (self.service.mint, lambda: self.service.next("orders")):
+            self.assertRaises(ServiceError, call)
+
     def test_token_may_change(self):
         tokens = ["one", "two"]
-        service = LeaseService(self.replicas[0].url + "/", "demo", token=lambda: tokens.pop(0))
+        service = Service(self.replicas[0].url + "/", "demo", token=lambda: tokens.pop(0))
         self.acquire(service), self.acquire(service)
         self.assertEqual([h["Authorization"] for h in self.replicas[0].headers], ["Bearer one", "Bearer two"])
         for bad in ["with blank", "line\nbreak", "", "ünicode"]:
             with self.assertRaises(InvalidOptionError) as caught:
-                self.acquire(LeaseService(self.replicas[0].url, "demo", token=bad))
+                self.acquire(Service(self.replicas[0].url, "demo", token=bad))
             self.assertNotIn(bad or "?", str(caught.exception))
 
     def test_options(self):
         for address in ["", "localhost:8080", "ftp://a", "https://", "https://user:secret@a", "https://a?b",
                         "https://a:port", []]:
             with self.assertRaises(InvalidOptionError) as caught:
-                LeaseService(address, "demo")
+                Service(address, "demo")
             self.assertNotIn("secret", str(caught.exception))
-        self.assertRaises(InvalidOptionError, LeaseService, "https://a", "")
 
 
 class Failover(Base):
@@ -131,9 +137,14 @@ class Failover(Base):
         wait = threading.Event()
         self.addCleanup(wait.set)
         self.replicas[0].answer = lambda *_: wait.wait() and None
-        self.acquire(timeout=1.0)
+        for timeout in (1.0, 4.0, 16.0, 64.0):  # the other one has half of it, which may not do on a slow machine
+            with contextlib.suppress(ServiceError):
+                self.acquire(timeout=timeout)
+                break
+        else:
+            self.fail("the other replica was not asked")
         self.replicas[1].answer = self.replicas[0].answer
-        self.refused("unavailable", timeout=0.2, unsure=True)
+        self.refused("unavailable", timeout=0.2)
 
     def test_answer_byte_by_byte(self):
         """Each byte comes in time, the answer never does."""
@@ -149,8 +160,8 @@ class Failover(Base):
                     peer.sendall(b"x")
 
         threading.Thread(target=drip, daemon=True).start()
-        service = LeaseService(f"http://127.0.0.1:{listener.getsockname()[1]}", "demo")
-        self.refused("unknown", service, timeout=0.3, unsure=True)
+        service = Service(f"http://127.0.0.1:{listener.getsockname()[1]}", "demo")
+        self.assertRaises(ServiceError, self.acquire, service, timeout=0.3)
 
     def test_lost_answers_leave_one_lease_each(self):
         self.fake.cells = 200
@@ -170,14 +181,14 @@ class Failover(Base):
                 self.assertTrue(outcome.unsure)
                 self.assertEqual(self.service.lookup(held, PATIENCE).change, "d" * 32)
             else:
-                self.assertEqual(outcome.version, 2)
+                self.assertEqual(outcome.sent["version"], "2")
 
 
 class Nonsense(Base):
     def test_answers_that_are_no_leases(self):
         good = {"firstNode": 0, "lastNode": 1, "owner": "OWNER", "change": "OWNER", "version": "1",
                 "start": "1800000000", "highWater": "1800000059"}
-        for wrong in [{"owner": "e" * 32}, {"lastNode": 2}, {"lastNode": 200000}, {"start": "5"}, {"version": [1]},
+        for wrong in [{"owner": "e" * 32}, {"lastNode": 2}, {"lastNode": 200000}, {"start": "5"},
                       {"highWater": "9999999999"}, {"highWater": "1799999999"}, {"highWater": "x"}]:
             def answer(_, message):
                 return 200, json.dumps({"lease": {**good, **wrong}}).replace("OWNER", message["owner"]).encode()
@@ -185,7 +196,7 @@ class Nonsense(Base):
             for replica in self.replicas:
                 replica.answer = answer
             self.refused("internal", unsure=True)
-        held = Record(0, 1, "a" * 32, "a" * 32, 1, 1800000000, 1800000059, 0)
+        held = _record({**good, "owner": "a" * 32})
         for body in ["{}", '{"lease":[]}', '{"lost":[]}', '{"lost":{"others":"x"}}',
                      json.dumps({"lease": {**good, "firstNode": 1}})]:
             for replica in self.replicas:
@@ -213,6 +224,6 @@ class TLS(Base):
         client = ssl.create_default_context(cafile=str(cert))
         for context in (None, client):
             with self.assertRaises(ServiceError):
-                self.acquire(LeaseService(replica.url, "demo", tls=context))
+                self.acquire(Service(replica.url, "demo", tls=context))
         client.load_cert_chain(cert, key)
-        self.acquire(LeaseService(replica.url, "demo", tls=client))
+        self.acquire(Service(replica.url, "demo", tls=client))

@@ -13,16 +13,28 @@ export interface ClientOptions {
 }
 
 const connectLimit = 2000; // milliseconds, for an address to take a connection
-const bodyLimit = 1 << 20; // bytes
+const patience = 10_000; // milliseconds, for a call that says nothing else
+const bodyLimit = 1 << 22; // bytes
 
 type Json = Record<string, unknown>;
 
+/** What randflaked does for clients. */
+export interface Service extends LeaseService {
+  /**
+   * Has the service make up to 65,536 IDs, as text. When an answer is lost its IDs are, and nobody gets them. It takes
+   * ten seconds at most, unless a signal says otherwise.
+   */
+  mint(count?: number, signal?: AbortSignal): Promise<string[]>;
+  /** Takes up to 65,536 numbers of a counter, in order. Those of an answer that is lost are lost. */
+  next(counter: string, count?: number, signal?: AbortSignal): Promise<bigint[]>;
+}
+
 /**
- * Returns the leases of a randflaked, over HTTP. Of several addresses, such as "https://ids.example:8443", one is used
- * for as long as it works: a request that can't have been carried out, or may be repeated, goes on to the next address
- * at once, and otherwise the next request does.
+ * Returns randflaked, over HTTP. Of several addresses, such as "https://ids.example:8443", one is used for as long as it
+ * works: a request that can't have been carried out, or may be repeated, goes on to the next address at once, and
+ * otherwise the next request does.
  */
-export function connect(addresses: string | readonly string[], options: ClientOptions): LeaseService {
+export function connect(addresses: string | readonly string[], options: ClientOptions): Service {
   const bases = [addresses].flat().map(base);
   if (bases.length === 0) throw new RandflakeError("INVALID_OPTION", "addresses: want at least one");
   const { space } = options;
@@ -32,7 +44,7 @@ export function connect(addresses: string | readonly string[], options: ClientOp
     for (let left = bases.length; ; left--) {
       const used = at;
       try {
-        return await post(bases[used]!, procedure, { space, ...request }, options, signal);
+        return await post(bases[used]!, procedure, request, options, signal);
       } catch (error) {
         if (error instanceof ServiceError && error.definite) throw error;
         if (at === used) at = (used + 1) % bases.length;
@@ -41,19 +53,29 @@ export function connect(addresses: string | readonly string[], options: ClientOp
     }
   }
 
+  const lease = (name: string, { sent }: LeaseRecord, more: Json, signal: AbortSignal, repeatable = true) =>
+    call(`LeaseService/${name}`, { space, held: sent, ...more }, signal, repeatable);
+
   return {
     async acquire({ nodes, ttl, owner, check }, signal) {
-      return decode(await call("Acquire", { nodes, ttlSeconds: ttl, owner, check }, signal));
+      return decode(await call("LeaseService/Acquire", { space, nodes, ttlSeconds: ttl, owner, check }, signal));
     },
     async renew(held, ttl, token, signal) {
-      return decode(await call("Renew", { held: encode(held), ttlSeconds: ttl, token }, signal, false));
+      return decode(await lease("Renew", held, { ttlSeconds: ttl, token }, signal, false));
     },
     async lookup(held, signal) {
-      return decode(await call("Lookup", { held: encode(held) }, signal));
+      return decode(await lease("Lookup", held, {}, signal));
     },
     async release(held, lastUsed, signal) {
-      const { lost } = await call("Release", { held: encode(held), lastUsed: String(lastUsed) }, signal);
+      const { lost } = await lease("Release", held, { lastUsed: String(lastUsed) }, signal);
       if (lost) throw lostError(lost as Json);
+    },
+    async mint(count = 1, signal = AbortSignal.timeout(patience)) {
+      return list((await call("IDService/Mint", { space, count }, signal))["ids"], /^\w+$/);
+    },
+    async next(counter, count = 1, signal = AbortSignal.timeout(patience)) {
+      const { numbers } = await call("CounterService/Next", { counter, count }, signal);
+      return list(numbers, /^-?\d+$/).map(BigInt);
     },
   };
 }
@@ -74,7 +96,7 @@ async function post(
   base: URL, procedure: string, body: Json, options: ClientOptions, signal: AbortSignal,
 ): Promise<Json> {
   const token = typeof options.token === "function" ? await options.token() : options.token;
-  const url = new URL(`${base.pathname.replace(/\/$/, "")}/randflake.v1.LeaseService/${procedure}`, base);
+  const url = new URL(`${base.pathname.replace(/\/$/, "")}/randflake.v1.${procedure}`, base);
   const headers: http.OutgoingHttpHeaders = { "Content-Type": "application/json", "Connect-Protocol-Version": "1" };
   if (token) headers["Authorization"] = `Bearer ${token}`;
   const { status, text } = await exchange(url, { ...options.tls, method: "POST", headers, signal, agent: false }, body);
@@ -132,21 +154,22 @@ function json(text: string): Json | undefined {
   }
 }
 
-/** By protobuf's JSON mapping 64-bit integers are strings. */
-function encode({ version, start, highWater, changed, ...record }: LeaseRecord): Json {
-  return { ...record, version: `${version}`, start: `${start}`, highWater: `${highWater}`, changed: `${changed}` };
-}
-
-/** Returns the lease in an answer, or throws what it says instead. */
+/** Returns the lease in an answer, or throws what it says instead. 64-bit integers are strings, and zeros left out. */
 function decode({ lease, lost }: Json): LeaseRecord {
   if (lost) throw lostError(lost as Json);
   if (typeof lease !== "object" || lease === null) throw malformed("no lease", lease);
-  const l = lease as Json;
+  const sent = lease as Json;
   return {
-    firstNode: integer(l["firstNode"]), lastNode: integer(l["lastNode"]),
-    owner: token(l["owner"]), change: token(l["change"]), version: integer(l["version"]),
-    start: integer(l["start"]), highWater: integer(l["highWater"]), changed: integer(l["changed"]),
+    firstNode: integer(sent["firstNode"]), lastNode: integer(sent["lastNode"]), owner: token(sent["owner"]),
+    change: token(sent["change"]), start: integer(sent["start"]), highWater: integer(sent["highWater"]), sent,
   };
+}
+
+/** Returns a list of texts of a form, which is not empty. */
+function list(value: unknown, form: RegExp): string[] {
+  const good = (v: unknown) => typeof v === "string" && form.test(v);
+  if (Array.isArray(value) && value.length > 0 && value.every(good)) return value;
+  throw malformed("no list", value);
 }
 
 function lostError({ others, why }: Json): LostError {

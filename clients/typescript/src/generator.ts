@@ -29,22 +29,16 @@ const idsPerNode = MAX_SEQUENCE + 1;
 export class Generator {
   readonly cipher: Cipher;
   readonly #now: () => number;
-  readonly #refused: ((code: Refusal) => void) | undefined;
   #lease: Lease;
   #second: number; // the newest one that was used, or the one before the lease
   #used = 0; // how many places of it are
-  #issued = 0;
   #over: "CLOSED" | "LEASE_ENDED" | undefined; // closed, or frozen
 
-  /**
-   * @param options.now is the clock, in milliseconds since 1970; Date.now if it is left out
-   * @param options.onRefusal is told each time that there is no ID
-   */
-  constructor(secret: Secret, lease: Lease, options: { now?: () => number; onRefusal?: (code: Refusal) => void } = {}) {
+  /** The clock is in milliseconds since 1970. */
+  constructor(secret: Secret, lease: Lease, now: () => number = Date.now) {
     check(lease);
     this.cipher = new Cipher(secret);
-    this.#now = options.now ?? Date.now;
-    this.#refused = options.onRefusal;
+    this.#now = now;
     this.#lease = { ...lease };
     this.#second = lease.start - 1;
   }
@@ -72,14 +66,10 @@ export class Generator {
   /** Claims up to n places of one second, the last of those that are used then, and returns how many. */
   #claim(n: number): number {
     const plan = this.#plan();
-    if (typeof plan === "string") {
-      this.#refused?.(plan);
-      throw refusal(plan);
-    }
+    if (typeof plan === "string") throw refusal(plan);
     const taken = Math.min(n, plan.left);
     this.#used = (plan.second === this.#second ? this.#used : 0) + taken;
     this.#second = plan.second;
-    this.#issued += taken;
     return taken;
   }
 
@@ -103,7 +93,7 @@ export class Generator {
     return this.cipher.seal(this.#second, this.#lease.firstNode * idsPerNode + place);
   }
 
-  /** Returns why no ID can be made at present, or undefined if one can. It makes none and counts as no refusal. */
+  /** Returns why no ID can be made at present, or undefined if one can. It makes none. */
   get refusal(): Refusal | undefined {
     const plan = this.#plan();
     return typeof plan === "string" ? plan : undefined;
@@ -122,11 +112,6 @@ export class Generator {
   /** The last second that IDs made under the lease in force carry, or the one before its start if there are none. */
   get lastUsed(): number {
     return this.#second;
-  }
-
-  /** How many IDs were made. */
-  get issued(): number {
-    return this.#issued;
   }
 
   /** Moves the end of the lease to a later one; an earlier one is INVALID_LEASE. */

@@ -1,5 +1,5 @@
 export * from "./id.js";
-export { connect, type ClientOptions } from "./client.js";
+export { connect, type ClientOptions, type Service } from "./client.js";
 export { type Refusal } from "./errors.js";
 export { Generator, type Lease } from "./generator.js";
 export { Keeper } from "./keeper.js";

@@ -1,4 +1,4 @@
-import { RandflakeError, refusal, type Refusal } from "./errors.js";
+import { RandflakeError, refusal, type Code, type Refusal } from "./errors.js";
 import { Generator, type Lease } from "./generator.js";
 import { MAX_NODE, MAX_SECOND, type Fields } from "./id.js";
 import { Lessee, type Claim } from "./lessee.js";
@@ -25,10 +25,7 @@ export class Keeper {
   readonly #time: Time;
   readonly #ttl: number;
   readonly #pace: Pace;
-  readonly #counts = {
-    refusals: 0, exhausted: 0, acquired: 1, acquisitionsFailed: 0, renewed: 0, renewalsFailed: 0, lost: 0, frozen: 0,
-    replaced: 0, released: 0, releasesFailed: 0,
-  };
+  readonly #counts = { acquired: 1, renewed: 0, lost: 0, frozen: 0, replaced: 0, released: 0, failed: 0 };
 
   #held: Claim; // the lease in use
   #lost = false; // another process may hold its nodes after its end
@@ -43,28 +40,17 @@ export class Keeper {
 
   /**
    * Acquires a lease and starts to keep it. Fails with INVALID_OPTION, or with SERVICE when the service refuses, or
-   * does not answer for as long as `patience` says; then a lease may be granted that nobody uses and that runs out.
+   * does not answer twice; then a lease may be granted that nobody uses and that runs out.
    */
   static async open(options: KeeperOptions): Promise<Keeper> {
-    const { leases, nodes = 1, ttl = 300, patience = 10, time = systemTime, random = Math.random } = options;
+    const { leases, nodes = 1, ttl = 300, time = systemTime } = options;
     whole("nodes", nodes, 1, MAX_NODE + 1);
     whole("ttl", ttl, 3, 2 ** 31);
     const lessee = new Lessee(leases, { nodes, ttl, check: await options.secret.checkValue() }, time);
-    const end = time.uptime() + patience * 1000;
-    for (let backoff = 250; ; backoff *= 2) {
-      try {
-        const held = await lessee.acquire();
-        return await Keeper.#begin(options, lessee, held);
-      } catch (error) {
-        const pause = backoff * (1 + random() / 2);
-        const final = error instanceof ServiceError ? error.definite : error instanceof RandflakeError;
-        if (final || time.uptime() + pause >= end) throw error;
-        await time.sleep(pause);
-      }
-    }
-  }
-
-  static async #begin(options: KeeperOptions, lessee: Lessee, held: Claim): Promise<Keeper> {
+    const held = await lessee.acquire().catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || error.definite) throw error;
+      return lessee.acquire(); // the same one, if that was granted
+    });
     try {
       return new Keeper(options, lessee, held);
     } catch (error) {
@@ -75,8 +61,7 @@ export class Keeper {
 
   private constructor(options: KeeperOptions, lessee: Lessee, held: Claim) {
     const { secret, ttl = 300, logger = consoleLogger, time = systemTime, random = Math.random } = options;
-    const onRefusal = (code: Refusal) => this.#refused(code);
-    this.#generator = new Generator(secret, leaseOf(held.record), { now: () => time.now(), onRefusal });
+    this.#generator = new Generator(secret, leaseOf(held.record), () => time.now());
     this.#lessee = lessee;
     this.#lessee.signal = this.#closing.signal;
     this.#held = held;
@@ -91,12 +76,20 @@ export class Keeper {
 
   /** Returns a new ID at once, or throws as Generator.generate does. */
   generate(): bigint {
-    return this.#generator.generate();
+    try {
+      return this.#generator.generate();
+    } catch (refused) {
+      throw this.#heed(refused);
+    }
   }
 
   /** Fills target with new IDs, as Generator.fill does, and returns how many it made. */
   fill(target: BigInt64Array): number {
-    return this.#generator.fill(target);
+    try {
+      return this.#generator.fill(target);
+    } catch (refused) {
+      throw this.#heed(refused);
+    }
   }
 
   /** Is generate, but waits after EXHAUSTED, CLOCK_BACKWARD and LEASE_NOT_STARTED, until the signal is aborted. */
@@ -120,12 +113,12 @@ export class Keeper {
 
   /** Returns a snapshot; never waits. */
   status(): Status {
-    const { lease, issued } = this.#generator;
+    const { lease } = this.#generator;
     const now = this.#time.now() / 1000;
     const left = lease.end - now;
     const stopped = this.#closed || this.#condition === "stopped" || this.#alarm === "CLOCK_BACKWARD";
     const healthy = !stopped && now >= lease.start && left > this.#ttl / 3;
-    return { healthy, lease, left, error: this.#error, issued, ...this.#counts };
+    return { healthy, lease, left, error: this.#error, ...this.#counts };
   }
 
   /**
@@ -148,12 +141,13 @@ export class Keeper {
     return this.#closing.signal.aborted;
   }
 
-  #refused(code: Refusal): void {
-    this.#counts.refusals++;
-    if (code === "EXHAUSTED") this.#counts.exhausted++;
-    if (!remedied(code)) return;
+  /** Acts on a refusal where that may help. */
+  #heed(refused: unknown): unknown {
+    const code = refused instanceof RandflakeError ? refused.code : undefined;
+    if (!remedied(code)) return refused;
     this.#alarm = code;
     if (!this.#sleep?.pause) this.#sleep?.end.abort();
+    return refused;
   }
 
   async #run(): Promise<void> {
@@ -206,7 +200,7 @@ export class Keeper {
     } catch (error) {
       if (this.#closed) throw error;
       if (error instanceof LostError) return this.#lose(error);
-      this.#counts.renewalsFailed++;
+      this.#counts.failed++;
       this.#extend(); // to what was read back
       throw error;
     }
@@ -242,7 +236,7 @@ export class Keeper {
     try {
       this.#next = await this.#lessee.acquire();
     } catch (error) {
-      if (!this.#closed) this.#counts.acquisitionsFailed++;
+      if (!this.#closed) this.#counts.failed++;
       throw error;
     }
     this.#counts.acquired++;
@@ -306,7 +300,7 @@ export class Keeper {
     try {
       if ((await this.#lessee.giveBack(claim, lastUsed)) === "released") this.#counts.released++;
     } catch (error) {
-      this.#counts.releasesFailed++;
+      this.#counts.failed++;
       throw error;
     }
   }
@@ -350,7 +344,7 @@ const lines: Record<Condition, [keyof Logger, string]> = {
 };
 
 /** Whether another call of the service may help. */
-function remedied(code: Refusal): boolean {
+function remedied(code?: Code): code is "LEASE_NOT_STARTED" | "LEASE_ENDED" | "CLOCK_BACKWARD" {
   return code === "LEASE_NOT_STARTED" || code === "LEASE_ENDED" || code === "CLOCK_BACKWARD";
 }
 

@@ -15,8 +15,6 @@ export interface KeeperOptions {
    * that crashed.
    */
   ttl?: number;
-  /** How many seconds to try to get the first lease; 10 if it is left out. */
-  patience?: number;
   /** Told of each change: lease acquired, replaced or lost, service failing; by default the console is, of bad ones. */
   logger?: Logger;
   /** For tests and simulations. */
@@ -43,18 +41,13 @@ export interface Status {
   left: number;
   /** Why the last attempt to keep the lease failed; undefined when it went well. */
   error: unknown;
-  issued: number;
-  /** How often there was no ID, and how often of those for want of nodes. */
-  refusals: number;
-  exhausted: number;
   acquired: number;
-  acquisitionsFailed: number;
   renewed: number;
-  renewalsFailed: number;
   lost: number;
   /** Lost leases that were not used to their end, as another process may have used the same seconds. */
   frozen: number;
   replaced: number;
   released: number;
-  releasesFailed: number;
+  /** Attempts to acquire, renew or release that failed. */
+  failed: number;
 }

@@ -9,11 +9,11 @@ export interface LeaseRecord {
   owner: string;
   /** The token of the newest change. */
   change: string;
-  version: number;
   start: number;
   /** The last second of the lease, included. */
   highWater: number;
-  changed: number;
+  /** All of it as it came, to be sent back. */
+  sent: Record<string, unknown>;
 }
 
 /** Asks for `nodes` contiguous nodes for `ttl` seconds. `check` is the check value of the secret. */

@@ -24,7 +24,7 @@ async function serve(t: TestContext, handler: Handler, tls?: https.ServerOptions
   const listener = async (request: http.IncomingMessage, response: http.ServerResponse) => {
     const body = await new Response(request as unknown as ReadableStream).text();
     const answer = handler(
-      request.url!.replace(/^.*\/randflake\.v1\.LeaseService\//, ""),
+      request.url!.replace(/^.*\//, ""),
       JSON.parse(body),
       request,
       response,
@@ -38,30 +38,24 @@ async function serve(t: TestContext, handler: Handler, tls?: https.ServerOptions
 }
 
 /** By protobuf's JSON mapping: 64-bit integers are strings, and zeros are left out. */
-function toJson(record: LeaseRecord): Json {
-  const { firstNode, lastNode, owner, change, ...seconds } = record;
-  const all = {
-    firstNode,
-    lastNode,
-    owner,
-    change,
-    ...Object.fromEntries(Object.entries(seconds).map(([k, v]) => [k, `${v}`])),
-  };
+function toJson({ firstNode, lastNode, owner, change, start, highWater, sent }: LeaseRecord): Json {
+  const version = `${sent["version"]}`;
+  const all = { firstNode, lastNode, owner, change, version, start: `${start}`, highWater: `${highWater}`, seal: version };
   return Object.fromEntries(Object.entries(all).filter(([, v]) => v && v !== "0"));
 }
 
+/** Reads what came back, which must be all of it. */
 function fromJson(json: Json): LeaseRecord {
-  for (const name of ["version", "start", "highWater", "changed"]) assert.equal(typeof json[name], "string", name);
+  for (const name of ["version", "start", "highWater", "seal"]) assert.equal(typeof json[name], "string", name);
   const n = (name: string) => Number(json[name] ?? 0);
   return {
     firstNode: n("firstNode"),
     lastNode: n("lastNode"),
     owner: json["owner"],
     change: json["change"],
-    version: n("version"),
     start: n("start"),
     highWater: n("highWater"),
-    changed: n("changed"),
+    sent: { version: n("seal") },
   };
 }
 
@@ -105,7 +99,7 @@ test("speaks the protocol", async (t) => {
   let token = "first";
   const leases = connect(`${address}/base/`, { space: "demo", token: async () => token });
   const held = await leases.acquire(request, never);
-  assert.deepEqual(held, space.records[0]);
+  assert.deepEqual(held.sent, toJson(space.records[0]!));
   token = "second";
   const renewed = await leases.renew(held, 400, "b".repeat(32), never);
   assert.equal(renewed.highWater, space.records[0]!.highWater);
@@ -129,6 +123,24 @@ test("speaks the protocol", async (t) => {
   );
 });
 
+test("has IDs minted and counters counted", async (t) => {
+  let answer: Json = { ids: ["0", "3vgoe12ccb8gh"] };
+  const seen: Json[] = [];
+  const address = await serve(t, (procedure, body) => (seen.push({ procedure, ...body }), answer));
+  const service = connect(address, { space: "demo" });
+  assert.deepEqual(await service.mint(2), ["0", "3vgoe12ccb8gh"]);
+  answer = { numbers: ["-1", "9223372036854775807"] };
+  assert.deepEqual(await service.next("orders"), [-1n, 2n ** 63n - 1n]);
+  assert.deepEqual(seen, [
+    { procedure: "Mint", space: "demo", count: 2 },
+    { procedure: "Next", counter: "orders", count: 1 },
+  ]);
+  for (answer of [{}, { ids: [], numbers: [] }, { ids: [1], numbers: ["1.5"] }]) {
+    await assert.rejects(service.mint(), { status: "internal" });
+    await assert.rejects(service.next("orders"), { status: "internal" });
+  }
+});
+
 test("errors are typed, and malformed answers have an unknown outcome", async (t) => {
   let status = 200,
     body = "";
@@ -146,7 +158,7 @@ test("errors are typed, and malformed answers have an unknown outcome", async (t
     [200, `{"lease":{"firstNode":"x"}}`, "internal", false],
     [200, `{"lease":{"owner":"x"}}`, "internal", false],
     [200, `{"lost":{"others":"1.5"}}`, "internal", false],
-    [200, `{"lease":{"pad":"${"x".repeat(2 ** 20)}"}}`, "unavailable", false],
+    [200, `{"lease":{"pad":"${"x".repeat(2 ** 22)}"}}`, "unavailable", false],
   ] as const) {
     [status, body] = [s, b];
     await assert.rejects(leases.acquire(request, never), (error: ServiceError) => {
@@ -197,11 +209,9 @@ test("goes on to another replica, and repeats no renewal that may have taken eff
   await connect([a!, b!], { space: "demo" }).acquire({ ...request, owner: "c".repeat(32) }, never); // a, then b
   assert.deepEqual(calls, [3, 2]);
   assert.equal(space.records.length, 2);
-  assert.equal(
-    (await connect([gone, b!], { space: "demo" }).renew(await leases.lookup(held, never), 300, "d".repeat(32), never))
-      .version,
-    3,
-  );
+  const now = await leases.lookup(held, never);
+  const renewed = await connect([gone, b!], { space: "demo" }).renew(now, 300, "d".repeat(32), never);
+  assert.equal(renewed.sent["version"], "3");
   await assert.rejects(connect(gone, { space: "demo" }).acquire(request, never), { status: "unavailable" });
 });
 

@@ -23,11 +23,8 @@ test("renews at a third of the TTL, give or take a tenth", async () => {
     `${gaps}`,
   );
   assert.ok(Math.max(...gaps) - Math.min(...gaps) > 5); // jitter
-  const { healthy, renewed, refusals, error } = keeper.status();
-  assert.deepEqual(
-    { healthy, renewed, refusals, error },
-    { healthy: true, renewed: times.length, refusals: 0, error: undefined },
-  );
+  const { healthy, renewed, error } = keeper.status();
+  assert.deepEqual({ healthy, renewed, error }, { healthy: true, renewed: times.length, error: undefined });
   await town.time.until(keeper.close());
   assert.deepEqual(town.log, ["info randflake: lease acquired", "info randflake: closed, lease given back"]);
 });
@@ -106,7 +103,7 @@ test("a grant that can't be used goes back, and one of another owner is refused"
   await assert.rejects(town.keep({}, line), { code: "INVALID_LEASE" });
   assert.deepEqual(line.take(), ["acquire", "release"]);
   line.tamper = (record) => ({ ...record, owner: "0".repeat(32) });
-  await assert.rejects(town.keep({ patience: 1 }, line), { status: "internal" });
+  await assert.rejects(town.keep({}, line), { status: "internal" });
 });
 
 test("a renewal whose answer was lost is found by its token", async () => {
@@ -116,8 +113,8 @@ test("a renewal whose answer was lost is found by its token", async () => {
   line.fault = once("renew", "after");
   await town.time.pass(120);
   assert.deepEqual(line.take(), ["renew", "lookup", "renew"]);
-  const { lost, renewalsFailed, healthy } = keeper.status();
-  assert.deepEqual({ lost, renewalsFailed, healthy }, { lost: 0, renewalsFailed: 1, healthy: true });
+  const { lost, failed, healthy } = keeper.status();
+  assert.deepEqual({ lost, failed, healthy }, { lost: 0, failed: 1, healthy: true });
 });
 
 test("a renewal that arrives only after the record was read back is found, too", async () => {
@@ -349,7 +346,6 @@ test("wait waits for the next second, and not longer than its signal", async () 
   const waiting = keeper.wait(stop.signal);
   stop.abort(new Error("enough"));
   await assert.rejects(waiting, /enough/);
-  assert.equal(keeper.status().exhausted > 0, true);
   await town.time.until(keeper.close());
   await assert.rejects(keeper.wait(), { code: "CLOSED" });
 });

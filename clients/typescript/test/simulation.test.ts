@@ -21,9 +21,8 @@ async function simulate(seed: number, tamper?: Line["tamper"]) {
     return { clock, line, keeper: undefined as Keeper | undefined };
   });
   const note = (keeper: Keeper) => {
-    const { lost, replaced, renewed, frozen, refusals, ...rest } = keeper.status();
-    const failed = rest.acquisitionsFailed + rest.renewalsFailed + rest.releasesFailed;
-    for (const [what, n] of Object.entries({ lost, replaced, renewed, frozen, refusals, failed }))
+    const { lost, replaced, renewed, frozen, failed } = keeper.status();
+    for (const [what, n] of Object.entries({ lost, replaced, renewed, frozen, failed }))
       sum[what as keyof typeof sum] += n;
   };
   let bad = 0;
@@ -44,7 +43,6 @@ async function simulate(seed: number, tamper?: Line["tamper"]) {
         ttl: 3 + upTo(upTo(2) ? 10 : 300),
         nodes: 1 + upTo(3),
         random,
-        patience: 2,
         logger: silent,
       });
       place.keeper = await town.time.until(opened).catch(() => undefined);
@@ -56,7 +54,7 @@ async function simulate(seed: number, tamper?: Line["tamper"]) {
       // So few that the same sequence numbers come up each second.
       const ids = new BigInt64Array(1 + upTo(4));
       let n = 0;
-      codeOf(() => (n = place.keeper!.fill(ids)));
+      if (codeOf(() => (n = place.keeper!.fill(ids))) !== "nothing") sum.refusals++;
       sum.ids += n;
       for (const id of ids.subarray(0, n)) {
         const wrong = judge.see(id, place.line);

@@ -87,6 +87,9 @@ export class Skewed implements Time {
 
 const rangeSize = 8; // nodes between the first nodes of two ranges
 
+/** Only the service looks at this. */
+const versionOf = (record?: LeaseRecord): number => (record?.sent["version"] as number) ?? 0;
+
 /** The service: one record for each range, for ever. */
 export class Space {
   readonly records: LeaseRecord[] = [];
@@ -117,10 +120,9 @@ export class Space {
       lastNode: firstNode + nodes - 1,
       owner,
       change: owner,
-      version: (old?.version ?? 0) + 1,
       start,
       highWater: start + ttl - 1,
-      changed: now,
+      sent: { version: versionOf(old) + 1 },
     };
     this.tokens.set(owner, record);
     return { ...(this.records[at] = record) };
@@ -128,12 +130,10 @@ export class Space {
 
   renew(held: LeaseRecord, ttl: number, token: string): LeaseRecord {
     const now = this.#now();
-    const { version, highWater, ...rest } = this.#current(held, true);
+    const { highWater, ...rest } = this.#current(held, true);
     return this.#put({
       ...rest,
-      version: version + 1,
       change: token,
-      changed: now,
       highWater: Math.max(highWater, now + ttl - 1),
     });
   }
@@ -143,9 +143,9 @@ export class Space {
   }
 
   release(held: LeaseRecord, lastUsed: number): void {
-    const { version, highWater, start, ...rest } = this.#current(held, true);
-    const least = Math.min(highWater, Math.max(lastUsed, start - 1));
-    this.#put({ ...rest, owner: "", version: version + 1, start, highWater: least });
+    const current = this.#current(held, true);
+    const least = Math.min(current.highWater, Math.max(lastUsed, current.start - 1));
+    this.#put({ ...current, owner: "", highWater: least });
   }
 
   /** Takes a lease away: an operator releases it, as used to its end. */
@@ -156,11 +156,12 @@ export class Space {
   #current(held: LeaseRecord, exactly: boolean): LeaseRecord {
     const current = this.records[held.firstNode / rangeSize]!;
     const same = current.owner !== "" && current.owner === held.owner;
-    if (same && (!exactly || (current.version === held.version && current.change === held.change))) return current;
+    if (same && (!exactly || (versionOf(current) === versionOf(held) && current.change === held.change))) return current;
     throw new LostError(current.start, "its record has changed");
   }
 
   #put(record: LeaseRecord): LeaseRecord {
+    record.sent = { version: versionOf(record) + 1 };
     return { ...(this.records[record.firstNode / rangeSize] = record) };
   }
 }

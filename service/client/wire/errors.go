@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"connectrpc.com/connect"
 
@@ -17,45 +18,48 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// kinds are the errors that are told apart on the other side, by a detail where it is not UNSPECIFIED.
+// kinds are the errors that are told apart on the other side, by a detail where it is not UNSPECIFIED. What is inner may
+// come with words of a driver or of the data, such as addresses and tokens, which are no business of clients.
 var kinds = []struct {
-	err  error
-	code connect.Code
-	kind api.Reason_Kind
+	err   error
+	code  connect.Code
+	kind  api.Reason_Kind
+	inner bool
 }{
-	{lease.ErrInvalidRequest, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_REQUEST},
-	{lease.ErrNoRange, connect.CodeResourceExhausted, api.Reason_KIND_NO_RANGE},
-	{randflake.ErrEndOfLife, connect.CodeOutOfRange, api.Reason_KIND_END_OF_LIFE},
-	{store.ErrWrongSecret, connect.CodeFailedPrecondition, api.Reason_KIND_WRONG_SECRET},
-	{store.ErrClock, connect.CodeUnavailable, api.Reason_KIND_CLOCK},
-	{store.ErrCorrupt, connect.CodeDataLoss, api.Reason_KIND_CORRUPT},
-	{store.ErrNoStore, connect.CodeUnavailable, api.Reason_KIND_NO_STORE},
-	{randflake.ErrInvalidID, connect.CodeInvalidArgument, 0},
-	{snowflake.ErrInvalidID, connect.CodeInvalidArgument, 0},
-	{ulid.ErrInvalidID, connect.CodeInvalidArgument, 0},
-	{segments.ErrInvalidName, connect.CodeInvalidArgument, 0},
-	{segments.ErrInvalidOption, connect.CodeInvalidArgument, 0},
-	{segments.ErrInvalidToken, connect.CodeInvalidArgument, 0},
-	{segments.ErrNoCounter, connect.CodeNotFound, 0},
-	{segments.ErrMismatch, connect.CodeFailedPrecondition, 0},
-	{segments.ErrForgotten, connect.CodeFailedPrecondition, 0},
-	{segments.ErrEnd, connect.CodeOutOfRange, 0},
-	{segments.ErrRate, connect.CodeResourceExhausted, 0},
-	{context.Canceled, connect.CodeCanceled, 0},
-	{context.DeadlineExceeded, connect.CodeDeadlineExceeded, 0},
-	{randflake.ErrExhausted, connect.CodeUnavailable, 0},
-	{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, 0},
-	{randflake.ErrLeaseEnded, connect.CodeUnavailable, 0},
-	{randflake.ErrClockBackward, connect.CodeUnavailable, 0},
-	{randflake.ErrClosed, connect.CodeUnavailable, 0},
-	{segments.ErrPending, connect.CodeUnavailable, 0},
-	{segments.ErrClosed, connect.CodeUnavailable, 0},
-	{fs.ErrClosed, connect.CodeUnavailable, 0},
+	{lease.ErrInvalidRequest, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_REQUEST, false},
+	{lease.ErrNoRange, connect.CodeResourceExhausted, api.Reason_KIND_NO_RANGE, false},
+	{randflake.ErrEndOfLife, connect.CodeOutOfRange, api.Reason_KIND_END_OF_LIFE, false},
+	{store.ErrWrongSecret, connect.CodeFailedPrecondition, api.Reason_KIND_WRONG_SECRET, false},
+	{store.ErrClock, connect.CodeUnavailable, api.Reason_KIND_CLOCK, true},
+	{store.ErrCorrupt, connect.CodeDataLoss, api.Reason_KIND_CORRUPT, true},
+	{store.ErrNoStore, connect.CodeUnavailable, api.Reason_KIND_NO_STORE, true},
+	{randflake.ErrInvalidID, connect.CodeInvalidArgument, 0, false},
+	{snowflake.ErrInvalidID, connect.CodeInvalidArgument, 0, false},
+	{ulid.ErrInvalidID, connect.CodeInvalidArgument, 0, false},
+	{segments.ErrInvalidName, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_NAME, false},
+	{segments.ErrInvalidOption, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_OPTION, false},
+	{segments.ErrInvalidToken, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_TOKEN, false},
+	{segments.ErrNoCounter, connect.CodeNotFound, api.Reason_KIND_NO_COUNTER, false},
+	{segments.ErrMismatch, connect.CodeFailedPrecondition, api.Reason_KIND_MISMATCH, false},
+	{segments.ErrForgotten, connect.CodeFailedPrecondition, api.Reason_KIND_FORGOTTEN, false},
+	{segments.ErrEnd, connect.CodeOutOfRange, api.Reason_KIND_END, false},
+	{segments.ErrRate, connect.CodeResourceExhausted, api.Reason_KIND_RATE, false},
+	{context.Canceled, connect.CodeCanceled, 0, true},
+	{context.DeadlineExceeded, connect.CodeDeadlineExceeded, 0, true},
+	{randflake.ErrExhausted, connect.CodeUnavailable, 0, false},
+	{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, 0, false},
+	{randflake.ErrLeaseEnded, connect.CodeUnavailable, 0, false},
+	{randflake.ErrClockBackward, connect.CodeUnavailable, 0, false},
+	{randflake.ErrClosed, connect.CodeUnavailable, 0, false},
+	{segments.ErrPending, connect.CodeUnavailable, 0, true},
+	{segments.ErrClosed, connect.CodeUnavailable, 0, false},
+	{fs.ErrClosed, connect.CodeUnavailable, 0, true},
 }
 
-// Error returns err as it is sent, and reports whether it is one of those that are known. Of any other the message says
-// nothing but that the store failed, as there may be something in it that is no business of clients.
-func Error(err error) (sent *connect.Error, known bool) {
+// Error returns err as it is sent, and reports whether that tells all there is to tell. Otherwise the log is to have the rest:
+// of an error that is not known the message says nothing but that the store failed. Where the store is, place, is never
+// told.
+func Error(err error, place string) (sent *connect.Error, whole bool) {
 	if errors.As(err, &sent) {
 		return sent, true
 	}
@@ -63,13 +67,19 @@ func Error(err error) (sent *connect.Error, known bool) {
 		if !errors.Is(err, k.err) {
 			continue
 		}
-		sent = connect.NewError(k.code, err)
+		text := err.Error()
+		if k.inner {
+			text = k.err.Error() + "; the service's log has more"
+		} else if place != "" {
+			text = strings.ReplaceAll(text, place, "its space")
+		}
+		sent = connect.NewError(k.code, errors.New(text))
 		if k.kind != 0 {
 			if detail, err := connect.NewErrorDetail(&api.Reason{Kind: k.kind}); err == nil {
 				sent.AddDetail(detail)
 			}
 		}
-		return sent, true
+		return sent, !k.inner
 	}
 	return connect.NewError(connect.CodeUnavailable, errors.New("the space's store failed, so that the outcome is unknown: ask again, as the procedure says; the service's log has more")), false
 }

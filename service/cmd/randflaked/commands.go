@@ -14,6 +14,8 @@ import (
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/server"
+	"github.com/randflake/randflake/snowflake"
 )
 
 // check reads a configuration.
@@ -47,21 +49,18 @@ func token(args []string, out, problems io.Writer) error {
 
 // who tells whose lease made an ID, by lines of the audit log on standard input or in a file.
 func who(args []string, out, problems io.Writer) error {
-	set := flags("who --space NAME --secret-file FILE [--audit FILE] ID", problems)
+	set := flags("who --space NAME (--secret-file FILE | --layout KIND) [--audit FILE] ID", problems)
 	space := set.String("space", "", "`name` of the ID's space")
 	secretFile := set.String("secret-file", "", "`file` with the space's secret")
+	kind := set.String("layout", "", "`kind` of the space, where its IDs are of a Snowflake layout")
 	auditFile := set.String("audit", "", "`file` with lines of the audit log (default standard input)")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	if *space == "" || *secretFile == "" || set.NArg() != 1 {
-		return errors.New("who: want --space, --secret-file and one ID")
+	if *space == "" || (*secretFile == "") == (*kind == "") || set.NArg() != 1 {
+		return errors.New("who: want --space, one of --secret-file and --layout, and one ID")
 	}
-	id, err := randflake.Parse(set.Arg(0))
-	if err != nil {
-		return fmt.Errorf("who: %w", err)
-	}
-	secret, err := local.ReadSecret(*secretFile)
+	node, made, err := origin(set.Arg(0), *secretFile, *kind)
 	if err != nil {
 		return fmt.Errorf("who: %w", err)
 	}
@@ -74,15 +73,40 @@ func who(args []string, out, problems io.Writer) error {
 		defer file.Close()
 		lines = file
 	}
-	f := randflake.NewCipher(secret).Inspect(id)
-	maker, found, err := audit.Who(lines, *space, f.Node, f.Time.Unix())
+	maker, found, err := audit.Who(lines, *space, node, made.Unix())
 	if err != nil {
 		return err
 	}
 	if !found {
-		return fmt.Errorf("who: nobody had node %d at %s, by these lines: are they all, and is it the right secret?", f.Node, f.Time.Format(time.RFC3339))
+		return fmt.Errorf("who: nobody had node %d at %s, by these lines: are they all, and is it the right secret or layout?", node, made.Format(time.RFC3339))
 	}
 	_, err = fmt.Fprintf(out, "%s  made at %s on node %d, by lease %s of nodes %d to %d from %s on\n", maker.Principal,
-		f.Time.Format(time.RFC3339), f.Node, maker.Lease, maker.FirstNode, maker.LastNode, maker.Granted.Format(time.RFC3339))
+		made.Format(time.RFC3339), node, maker.Lease, maker.FirstNode, maker.LastNode, maker.Granted.Format(time.RFC3339))
 	return err
+}
+
+// origin returns the node that made an ID, and when, by the space's secret or its layout.
+func origin(text, secretFile, kind string) (node uint32, made time.Time, err error) {
+	if kind != "" {
+		layout, err := config.Space{Kind: kind}.Layout()
+		if err != nil || layout == nil {
+			return 0, made, fmt.Errorf("layout %q: want one of Snowflake IDs, such as twitter", kind)
+		}
+		id, err := snowflake.Parse(text)
+		if err != nil {
+			return 0, made, err
+		}
+		f, err := layout.Inspect(id)
+		return uint32(server.Worker(layout, f)), f.Time, err
+	}
+	id, err := randflake.Parse(text)
+	if err != nil {
+		return 0, made, err
+	}
+	secret, err := local.ReadSecret(secretFile)
+	if err != nil {
+		return 0, made, err
+	}
+	f := randflake.NewCipher(secret).Inspect(id)
+	return f.Node, f.Time, nil
 }

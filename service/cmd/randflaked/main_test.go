@@ -56,22 +56,32 @@ type process struct {
 	written      *buffer
 	stop, reload chan os.Signal
 	ended        chan error
+	gone         chan struct{}
 }
 
 // start starts a service and waits until it is ready.
 func start(t *testing.T, read func() (*config.Config, error), client *http.Client) *process {
 	t.Helper()
-	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1)}
-	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, patience: 300 * time.Millisecond, renewal: 10 * time.Millisecond}
+	return startWithin(t, usual, read, client)
+}
+
+func startWithin(t *testing.T, b bounds, read func() (*config.Config, error), client *http.Client) *process {
+	t.Helper()
+	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1), gone: make(chan struct{})}
+	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, patience: 300 * time.Millisecond, bounds: b, renewal: 10 * time.Millisecond}
 	if err := p.start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { p.ended <- p.run(p.stop, p.reload) }()
+	go func() {
+		p.ended <- p.run(p.stop, p.reload)
+		close(p.gone)
+	}()
 	t.Cleanup(func() {
 		select {
 		case p.stop <- os.Interrupt:
 		default:
 		}
+		<-p.gone
 	})
 	for {
 		a, err := client.Get(p.url() + "/readyz")
@@ -150,6 +160,8 @@ type authority struct {
 	dir  string
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
+
+	change func(*x509.Certificate) // what makes certificates other than usual, or nil
 }
 
 func newAuthority(t *testing.T) *authority {
@@ -167,6 +179,9 @@ func (a *authority) sign(name string, isCA bool) (*ecdsa.PrivateKey, *x509.Certi
 	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: isCA, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	if a.change != nil {
+		a.change(template)
+	}
 	parent, signer := a.cert, a.key
 	if isCA {
 		parent, signer = template, key

@@ -11,11 +11,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
+	"connectrpc.com/connect"
 	systemd "github.com/coreos/go-systemd/v22/daemon"
-	"golang.org/x/net/netutil"
 
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/service/internal/audit"
@@ -25,20 +26,27 @@ import (
 )
 
 // Bounds of connections, so that no client can hold up others by being slow, or many.
+type bounds struct {
+	connections               int           // half of the descriptors where these are fewer: stores need some, too
+	header, read, write, idle time.Duration // for how long a client is waited for
+}
+
+var usual = bounds{connections: 4096, header: 5 * time.Second, read: 15 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute}
+
 const (
-	maxConnections = 4096
-	maxStreams     = 250 // calls at a time on one connection
-	maxHeader      = 16 << 10
-	headerTime     = 5 * time.Second
-	readTime       = 15 * time.Second
-	writeTime      = 30 * time.Second
-	idleTime       = 2 * time.Minute
+	manyDescriptors = 1 << 20
+	maxStreams      = 250 // calls at a time on one connection
+	maxHeader       = 16 << 10
+	maxReceived     = 256 << 10 // bytes of bodies that a connection may send ahead
+	pingTime        = 15 * time.Second
 )
 
 // Of the ten seconds that an orchestrator waits as a rule.
 const (
 	drainTime = 4 * time.Second
 	closeTime = 5 * time.Second
+
+	tracesTime = 2 * time.Second
 )
 
 const renewalTime = time.Minute
@@ -61,7 +69,8 @@ func serve(args []string, problems io.Writer) error {
 	if *dev {
 		read = func() (*config.Config, error) { return demo(*dir, *listen) }
 	}
-	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, patience: drainTime, renewal: renewalTime}
+	defer keepSpare()()
+	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, patience: drainTime, bounds: usual, renewal: renewalTime}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	reload := make(chan os.Signal, 1)
@@ -70,7 +79,7 @@ func serve(args []string, problems io.Writer) error {
 		return err
 	}
 	if *dev {
-		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?n=5'\n", d.url())
+		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?n=5'\nlook: %[1]s\n", d.url())
 	}
 	return d.run(stop, reload)
 }
@@ -100,6 +109,7 @@ type daemon struct {
 	logger   *slog.Logger
 	problems io.Writer
 	patience time.Duration // with calls that are under way at the end
+	bounds   bounds
 	renewal  time.Duration // of certificates, which are read again after each
 
 	config   *config.Config // in force
@@ -108,7 +118,10 @@ type daemon struct {
 	server   *server.Server
 	listener net.Listener
 	http     *http.Server
+	crowd    *crowd
 	failed   chan error // what ended the HTTP server
+
+	endTraces func(context.Context) error // sends what there is
 }
 
 // start listens, and begins to open the spaces.
@@ -124,6 +137,11 @@ func (d *daemon) start() (err error) {
 			return err
 		}
 	}
+	spans, endTraces, err := tracing(d.logger)
+	if err != nil {
+		return err
+	}
+	d.endTraces = endTraces
 	d.server = server.New(space.Open, audit.New(&d.lines), d.logger)
 	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
 		return err
@@ -132,32 +150,44 @@ func (d *daemon) start() (err error) {
 		d.listener.Close()
 		return err
 	}
-	d.http = &http.Server{
-		Handler:           d.server.Handler(),
-		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeader,
-		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-		Protocols:      new(http.Protocols),
-		ErrorLog:       slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug),
-	}
-	d.http.Protocols.SetHTTP1(true)
-	d.http.Protocols.SetHTTP2(true)
-	d.http.Protocols.SetUnencryptedHTTP2(true) // gRPC without TLS
+	d.http = d.newHTTP(spans...)
 	d.failed = make(chan error, 1)
-	limited := netutil.LimitListener(d.listener, maxConnections)
 	secure := d.config.TLS != nil
 	if secure {
 		d.http.TLSConfig = d.tls.config()
 	}
 	go func() {
 		if secure {
-			d.failed <- d.http.ServeTLS(limited, "", "")
+			d.failed <- d.http.ServeTLS(d.listener, "", "")
 			return
 		}
-		d.failed <- d.http.Serve(limited)
+		d.failed <- d.http.Serve(d.listener)
 	}()
 	d.logger.Info("listening", "url", d.url())
 	return nil
+}
+
+// newHTTP returns the server of HTTP/1.1 and HTTP/2, which gRPC has without TLS, too.
+func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
+	b := d.bounds
+	d.crowd = newCrowd(min(b.connections, descriptors()/2))
+	s := &http.Server{
+		Handler:           d.server.Handler(spans...),
+		ReadHeaderTimeout: b.header, ReadTimeout: b.read, WriteTimeout: b.write, IdleTimeout: b.idle,
+		MaxHeaderBytes: maxHeader,
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: maxReceived, MaxReceiveBufferPerStream: maxReceived,
+			SendPingTimeout: pingTime, WriteByteTimeout: b.write}, // of a peer that is gone, and one that does not read
+		Protocols: new(http.Protocols),
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			d.crowd.note(conn, state)
+			d.server.Connection(conn, state)
+		},
+		ErrorLog: slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug),
+	}
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetHTTP2(true)
+	s.Protocols.SetUnencryptedHTTP2(true)
+	return s
 }
 
 func (d *daemon) url() string {
@@ -234,6 +264,7 @@ func (d *daemon) reload() error {
 func (d *daemon) shutdown() error {
 	d.tell(systemd.SdNotifyStopping)
 	d.server.Drain()
+	d.crowd.dismissFresh()
 	ctx, cancel := context.WithTimeout(context.Background(), d.patience)
 	defer cancel()
 	if err := d.http.Shutdown(ctx); err != nil {
@@ -246,7 +277,14 @@ func (d *daemon) shutdown() error {
 func (d *daemon) close() error {
 	done := make(chan struct{})
 	go func() {
-		d.server.Close()
+		var wg sync.WaitGroup
+		wg.Go(d.server.Close)
+		ctx, cancel := context.WithTimeout(context.Background(), tracesTime)
+		defer cancel()
+		if err := d.endTraces(ctx); err != nil {
+			d.logger.Warn("the last traces were not sent", "error", err)
+		}
+		wg.Wait()
 		close(done)
 	}()
 	select {

@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -84,6 +85,27 @@ func (c *cluster) sign(algorithm jose.SignatureAlgorithm, key any, name string, 
 		c.Fatal(err)
 	}
 	return token
+}
+
+// TestExpired: a certificate that was good when the connection was made does no more once it is over.
+func TestExpired(t *testing.T) {
+	p, err := New(&config.Config{Principals: []config.Principal{{Name: "web", Certificates: []string{"web.example"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		leaf, signer time.Duration // from now until they are over
+		want         error
+	}{{time.Hour, time.Hour, nil}, {-time.Second, time.Hour, ErrExpired}, {time.Hour, -time.Second, ErrExpired}} {
+		certificate := func(left time.Duration) *x509.Certificate {
+			return &x509.Certificate{DNSNames: []string{"web.example"}, NotAfter: time.Now().Add(left)}
+		}
+		chain := []*x509.Certificate{certificate(tt.leaf), certificate(tt.signer)}
+		_, err := p.Identify(&http.Request{TLS: &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{chain}}})
+		if !errors.Is(err, tt.want) || err != nil && !errors.Is(err, ErrUnknown) {
+			t.Errorf("certificates that are over in %v and %v: error %v, want %v", tt.leaf, tt.signer, err, tt.want)
+		}
+	}
 }
 
 // TestServiceAccounts: a token is good when its signature, issuer, audience, subject and times are.

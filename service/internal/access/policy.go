@@ -3,6 +3,7 @@ package access
 
 import (
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/randflake/randflake/service/internal/config"
 )
@@ -23,6 +25,9 @@ type Principal struct {
 
 // ErrUnknown says that nothing shows who calls, or nothing that is known.
 var ErrUnknown = errors.New("access: caller is not known")
+
+// ErrExpired says that a certificate was good when the connection was made, and no longer is.
+var ErrExpired = fmt.Errorf("%w: its certificate has expired: connect again with another one", ErrUnknown)
 
 // ErrDenied says that no rule lets the caller do that.
 var ErrDenied = errors.New("access: denied")
@@ -85,6 +90,9 @@ func (p *Policy) Identify(r *http.Request) (Principal, error) {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
 		return Principal{}, fmt.Errorf("%w: want a header Authorization with a bearer token, or a client certificate", ErrUnknown)
 	}
+	if expired(r.TLS.VerifiedChains[0]) {
+		return Principal{}, ErrExpired
+	}
 	certificate := r.TLS.VerifiedChains[0][0]
 	names := slices.Clone(certificate.DNSNames)
 	for _, uri := range certificate.URIs {
@@ -96,6 +104,12 @@ func (p *Policy) Identify(r *http.Request) (Principal, error) {
 		}
 	}
 	return Principal{}, fmt.Errorf("%w: no principal has a name of this certificate: %q", ErrUnknown, names)
+}
+
+// expired reports whether a certificate is over, as that is looked at once for a connection otherwise, which may last.
+func expired(chain []*x509.Certificate) bool {
+	now := time.Now()
+	return slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return now.After(c.NotAfter) })
 }
 
 // anyone lets those in who know that they talk to this machine. A page of another site that has made its own name stand

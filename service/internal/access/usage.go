@@ -79,3 +79,15 @@ func (u *Usage) Ends(principal, space string, owner lease.Token) {
 	defer u.mu.Unlock()
 	delete(u.leases[user{principal, space}], owner)
 }
+
+// Holder returns who has the lease of an owner, as far as this process knows, or "".
+func (u *Usage) Holder(space string, owner lease.Token) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for who, held := range u.leases {
+		if _, ok := held[owner]; ok && who.space == space {
+			return who.principal
+		}
+	}
+	return ""
+}

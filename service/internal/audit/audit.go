@@ -22,6 +22,7 @@ const (
 	Release    = "release"
 	Denial     = "denial"
 	Inspection = "inspection"
+	Mint       = "mint"
 	Revocation = "revocation"
 	Distrust   = "distrust"
 	Secret     = "secret given"
@@ -39,15 +40,15 @@ func (l *Log) Write(what, principal, space string, more ...any) {
 	l.lines.Info(what, append([]any{"principal", principal, "space", space}, more...)...)
 }
 
-// name returns how a lease goes in lines.
-func name(owner lease.Token) string {
+// Name returns how a lease goes in lines.
+func Name(owner lease.Token) string {
 	hash := sha256.Sum256(owner[:])
 	return hex.EncodeToString(hash[:6])
 }
 
 // Terms are what a line tells of a lease.
 func Terms(r lease.Record) []any {
-	return []any{"lease", name(r.Owner), "first_node", r.FirstNode, "last_node", r.LastNode, "start", r.Start, "high_water", r.HighWater}
+	return []any{"lease", Name(r.Owner), "first_node", r.FirstNode, "last_node", r.LastNode, "start", r.Start, "high_water", r.HighWater}
 }
 
 // Leases returns a store that writes a line for each lease that a principal gets, can't renew, and gives back.

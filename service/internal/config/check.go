@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/hex"
 	"fmt"
+	"math"
 	"net"
 	"net/url"
 	"os"
@@ -18,7 +19,7 @@ import (
 )
 
 // Verbs are what rules may allow.
-var Verbs = []string{"lease", "list", "mint", "inspect", "count", "distrust", "revoke", "fetch"}
+var Verbs = []string{"lease", "list", "mint", "inspect", "count", "distrust", "revoke", "fetch", "observe"}
 
 // A checker collects what is wrong with a file.
 type checker struct {
@@ -77,8 +78,20 @@ func child(node *yaml.Node, step any) *yaml.Node {
 // name is the form of names of spaces and principals.
 var name = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
 
-// counterName is what package segments takes.
-var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?$`)
+// counterName is what package segments takes, or a pattern.
+var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?(/\*)?$`)
+
+// ByName returns what a map has for a counter: by its name, or else by the longest pattern, such as orders/*, for all names
+// that begin with orders/.
+func ByName[V any](all map[string]V, name string) (found V, ok bool) {
+	if found, ok = all[name]; ok {
+		return found, !strings.HasSuffix(name, "*")
+	}
+	for end := strings.LastIndex(name, "/"); end > 0 && !ok; end = strings.LastIndex(name[:end], "/") {
+		found, ok = all[name[:end]+"/*"]
+	}
+	return found, ok
+}
 
 func (k *checker) check(c *Config) {
 	spaces, principals, issuers, counters := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -143,7 +156,7 @@ func (k *checker) space(p path, s Space) {
 	keeps := s.Secret == SecretMint || s.Secret == SecretDistribute
 	switch {
 	case !keeps && s.Secret != "" && s.Secret != SecretNone:
-		k.wrong(p.of("secret"), "%q: want none, mint or distribute", s.Secret)
+		k.wrong(p.of("secret"), "want none, mint or distribute, and not the secret") // which it may be
 	case (layout != nil || s.Kind == "ulid") && (s.Secret != "" || s.SecretFile != "" || s.Check != ""):
 		k.wrong(p.of("secret"), "%s IDs have no secret: leave secret, secretFile and check out", s.Kind)
 	case keeps && s.SecretFile == "":
@@ -152,6 +165,9 @@ func (k *checker) space(p path, s Space) {
 		k.wrong(p.of("secretFile"), "the service has no use for a secret in mode none: leave it out, or set secret to mint")
 	case keeps && s.Check != "":
 		k.wrong(p.of("check"), "the secret says it: leave it out")
+	}
+	if _, err := randflake.ParseSecret(s.SecretFile); err == nil {
+		k.wrong(p.of("secretFile"), "it looks like a secret: want the name of a file that has it")
 	}
 	if b, err := hex.DecodeString(s.Check); err != nil || len(b) != 0 && len(b) != 8 {
 		k.wrong(p.of("check"), "want 16 hexadecimal digits, those of the secret's CheckValue")
@@ -199,7 +215,7 @@ func (k *checker) limits(p path, l Limits) {
 	if l.Leases < 0 {
 		k.wrong(p.of("leases"), "%d: want how many, or 0 for no bound", l.Leases)
 	}
-	if !(l.Rate >= 0) {
+	if !(l.Rate >= 0 && l.Rate <= math.MaxInt32) {
 		k.wrong(p.of("rate"), "%v: want calls a second, or 0 for no bound", l.Rate)
 	}
 }

@@ -20,6 +20,7 @@ type Config struct {
 	TLS       *TLS   `yaml:"tls"`       // plain HTTP without
 	Plaintext bool   `yaml:"plaintext"` // others may come without TLS, as through a proxy that has it
 	Audit     string `yaml:"audit"`     // file that lines are appended to; standard error without
+	AuditMint bool   `yaml:"auditMint"` // a line for each call that makes IDs, too
 
 	Spaces     []Space     `yaml:"spaces"`
 	Counters   []Counter   `yaml:"counters"`
@@ -66,7 +67,7 @@ type Limits struct {
 
 // A Counter is one of a space, which is made at its first use.
 type Counter struct {
-	Name   string `yaml:"name"`
+	Name   string `yaml:"name"` // or a pattern, such as orders/*, for all whose names begin so
 	Space  string `yaml:"space"`
 	Start  *int64 `yaml:"start"`
 	Stride *int64 `yaml:"stride"`
@@ -105,8 +106,8 @@ type Rule struct {
 	Limits     Limits   `yaml:"limits"`
 }
 
-// quoted is how package yaml shows values, which may be secret.
-var quoted = regexp.MustCompile("`[^`]*`")
+// quoted is how package yaml shows values and anchors, which may be secret, and have quotes in them.
+var quoted = regexp.MustCompile("[`'].*[`']")
 
 // Read reads a file.
 func Read(file string) (*Config, error) {

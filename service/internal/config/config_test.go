@@ -66,7 +66,11 @@ func TestWrong(t *testing.T) {
 		{"kind: randflake\n", "kind: random\n", "w.yaml:6: spaces[0].kind:"},
 		{"kind: ulid", "kind: discord", "w.yaml:14: spaces[3].store: there is none: want a directory"},
 		{"  secret: mint\n", "  secret: mint\n  storeFile: url\n", "w.yaml:9: spaces[0].storeFile: there is a store, too"},
-		{"secret: mint", "secret: keep", `w.yaml:8: spaces[0].secret: "keep": want none, mint or distribute`},
+		{"secret: mint", "secret: pass-word", "w.yaml:8: spaces[0].secret: want none, mint or distribute, and not the secret"},
+		{"/etc/randflaked/orders", "000102030405060708090a0b0c0d0e0f", "w.yaml:9: spaces[0].secretFile: it looks like a secret: want the name of a file"},
+		{"secret: mint", "secret: *pass-word", "unknown anchor what is there referenced"},
+		{"nodes: 4", "nodes: \"`pass-word`\"", "line 10: cannot unmarshal !!str what is there into int"},
+		{"rate: 50.5", "rate: .inf", "limits.rate: +Inf: want calls a second"},
 		{"secret: mint", "secret: none", "w.yaml:9: spaces[0].secretFile: the service has no use for a secret in mode none"},
 		{"  secretFile: /etc/randflaked/orders\n", "", "w.yaml:5: spaces[0].secretFile: there is none, and the mode is mint"},
 		{"nodes: 4", "nodes: 4\n  check: 0123456789abcdef", "spaces[0].check: the secret says it"},
@@ -80,6 +84,8 @@ func TestWrong(t *testing.T) {
 		{"rate: 50.5", "rate: -1", "limits.rate: -1: want calls a second"},
 		{"space: orders, start", "space: other, start", `w.yaml:16: counters[0].space: "other" is not defined`},
 		{"name: invoices/2026", "name: Invoices", "w.yaml:16: counters[0].name:"},
+		{"name: invoices/2026", "name: invoices*", "w.yaml:16: counters[0].name:"},
+		{"name: invoices/2026", "name: '*'", "w.yaml:16: counters[0].name:"},
 		{"end: 99999, rate: 100", "rate: -100", "w.yaml:16: counters[0].rate: -100: want numbers a second"},
 		{"  audience: randflaked\n", "", "w.yaml:18: issuers[0].audience: there is none"},
 		{"jwks: https://", "jwks: http://", "issuers[0].jwks: want a file, or a URL that begins with https:"},
@@ -144,5 +150,15 @@ func TestRead(t *testing.T) {
 	}
 	if _, err := Read(file); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestByName(t *testing.T) {
+	all := map[string]int{"orders": 1, "orders/*": 2, "orders/de/*": 3, "orders/de/x": 4, "a/*": 5}
+	for name, want := range map[string]int{"orders": 1, "orders/x": 2, "orders/x/y": 2, "orders/de/y": 3, "orders/de/y/z": 3, "orders/de/x": 4, "orders/de": 2,
+		"orders/*": 0, "orders/": 2, "order": 0, "ordersx/y": 0, "": 0, "/": 0, "a": 0} {
+		if got, ok := ByName(all, name); ok != (want != 0) || ok && got != want {
+			t.Errorf("%q: %d, %v, want %d", name, got, ok, want)
+		}
 	}
 }

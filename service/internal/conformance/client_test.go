@@ -13,10 +13,12 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/service/client"
 	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/server"
+	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
@@ -24,11 +26,20 @@ import (
 // start starts a replica of a service whose space "demo" is on the data, with what wrap makes of its handler.
 func start(t *testing.T, data *storetest.Memory, clock func() time.Time, wrap func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	s := server.New(func(ctx context.Context, _ string, options ...store.Option) (*store.Store, error) {
+	return startOn(t, "memory", func(ctx context.Context, _ string, options ...store.Option) (*store.Store, error) {
 		return store.Open(ctx, data.Connect(), append(options, store.WithClock(clock))...)
-	}, audit.New(io.Discard), quiet)
-	if err := s.Configure(&config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: "memory"}}}); err != nil {
+	}, nil, wrap)
+}
+
+// startOn starts a replica whose space "demo" is at a place, and has counters.
+func startOn(t *testing.T, place string, open space.Opener, counters []segments.Info, wrap func(http.Handler) http.Handler) *httptest.Server {
+	t.Helper()
+	s := server.New(open, audit.New(io.Discard), slog.New(slog.DiscardHandler))
+	c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: place}}}
+	for _, i := range counters {
+		c.Counters = append(c.Counters, config.Counter{Name: i.Name, Space: "demo", Start: &i.Start, Stride: &i.Stride, End: &i.End, Rate: i.Rate})
+	}
+	if err := s.Configure(c); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
@@ -60,18 +71,6 @@ func open(t *testing.T, clock func() time.Time, addresses ...string) *client.Lea
 		t.Fatal(err)
 	}
 	return leases
-}
-
-// TestConformance: through two replicas, and handles that begin with either, leases are as package lease promises.
-func TestConformance(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Store {
-		data := newData(t, limits, clock)
-		one, two := start(t, data, clock, asIs).URL, start(t, data, clock, asIs).URL
-		return func() lease.Store {
-			one, two = two, one
-			return open(t, clock, one, two)
-		}
-	})
 }
 
 // losing loses the answer to each procedure's first call with a body, once it was carried out, and counts them.

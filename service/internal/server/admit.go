@@ -31,7 +31,7 @@ var rights = map[string]string{
 	api.CounterServiceNextProcedure:     "count",
 	api.CounterServiceAllocateProcedure: "count",
 	api.CounterServiceReturnProcedure:   "count",
-	api.CounterServiceGetProcedure:      "list",
+	api.CounterServiceGetProcedure:      "count",  // who may list has List
 	api.CounterServiceListProcedure:     anySpace, // leaves out what the caller may not list
 	api.AdminServiceDistrustProcedure:   "distrust",
 	api.AdminServiceRevokeProcedure:     "revoke",
@@ -51,6 +51,14 @@ type call struct {
 	in     *space.Space
 	state  *space.State
 	limits config.Limits
+}
+
+// place returns where the data of the call's space is.
+func (c *call) place() string {
+	if c.state == nil || c.state.Store == nil {
+		return ""
+	}
+	return c.state.Store.String()
 }
 
 type contextKey int
@@ -73,6 +81,9 @@ func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setup := s.setup.Load()
 		who, err := setup.policy.Identify(r)
+		if errors.Is(err, access.ErrExpired) {
+			w.Header().Set("Connection", "close") // or the client would go on with this one when it has another certificate
+		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey, identity{who, err, setup})))
 	})
 }
@@ -91,8 +102,8 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 		if err == nil {
 			return response, nil
 		}
-		sent, known := wire.Error(err)
-		if !known {
+		sent, whole := wire.Error(err, c.place())
+		if !whole && !errors.Is(err, context.Canceled) {
 			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "error", err)
 		}
 		return nil, sent
@@ -144,14 +155,18 @@ func (s *setup) spaceOf(message any) string {
 	case interface{ GetSpace() string }:
 		return m.GetSpace()
 	case interface{ GetCounter() string }:
-		return s.counters[m.GetCounter()]
+		name, _ := config.ByName(s.counters, m.GetCounter())
+		return name
 	}
 	return ""
 }
 
 // over is the error of a call that asks for more than a rule lets.
 func (s *Server) over(c *call, what string, asked, most any) error {
-	err := fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most)
+	return s.refuse(c, fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most))
+}
+
+func (s *Server) refuse(c *call, err error) error {
 	s.audit.Write(audit.Denial, c.who.Name, c.in.Name, "why", err.Error())
 	return connect.NewError(connect.CodePermissionDenied, err)
 }

@@ -79,8 +79,8 @@ func TestCounters(t *testing.T) {
 	if a := w.call("CounterService/Return", give); a.body.Returned != "4" {
 		t.Errorf("return: %s, want 4", a.text)
 	}
-	if a := w.call("CounterService/Return", give); a.status != http.StatusOK || a.body.Returned != "" {
-		t.Errorf("return again: %s, want none", a.text)
+	if a := w.call("CounterService/Return", give); a.body.Returned != "4" {
+		t.Errorf("return again, as after a lost answer: %s, want 4", a.text)
 	}
 	if a := w.call("CounterService/Get", `{"counter":"others"}`); !strings.Contains(a.text, `"next":"7"`) {
 		t.Errorf("get: %s, want 7 next", a.text)
@@ -91,6 +91,24 @@ func TestCounters(t *testing.T) {
 	w.send(http.MethodPost, "/v1/counters/few/next?n=3", "")
 	if a := w.send(http.MethodPost, "/v1/counters/few/next", ""); a.body.Code != "out_of_range" {
 		t.Errorf("past the end: %s", a.text)
+	}
+}
+
+// TestPatterns: a pattern stands for counters of its space, and they are listed with those that have a name.
+func TestPatterns(t *testing.T) {
+	w := newWorld(t, spaces+"- {name: invoices/*, space: none}\n- {name: invoices/de, space: mint, start: 7}\n")
+	for path, want := range map[string]string{"invoices%2Ffr": "1", "invoices%2Fde": "7", "invoices%2Fde%2F2026": "1"} {
+		if a := w.send(http.MethodPost, "/v1/counters/"+path+"/next", ""); !slices.Equal(a.body.Numbers, []string{want}) {
+			t.Errorf("%s: %s, want %s", path, a.text, want)
+		}
+	}
+	if a := w.call("CounterService/List", `{}`); len(a.body.Counters) != 3 {
+		t.Errorf("list: %s, want three", a.text)
+	}
+	for name, code := range map[string]string{"invoices/*": "invalid_argument", "invoices/X": "invalid_argument", "invoice/1": "not_found"} {
+		if a := w.call("CounterService/Next", `{"counter":"`+name+`"}`); a.body.Code != code {
+			t.Errorf("%s: %s, want %s", name, a.text, code)
+		}
 	}
 }
 

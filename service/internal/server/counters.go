@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
+	"strings"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"github.com/randflake/randflake/segments"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
+	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
 )
 
@@ -36,7 +38,7 @@ func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextReq
 	}
 	counter, err := all.Handle(ctx, r.Msg.Counter)
 	if err != nil {
-		return nil, err
+		return nil, named(err)
 	}
 	numbers := make([]int64, n)
 	got, err := counter.FillWait(ctx, numbers)
@@ -55,25 +57,27 @@ func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.All
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.batch(c, r.Msg.Count, maxBlock)
-	if err != nil {
-		return nil, err
+	n := max(r.Msg.Count, 1)
+	if n > maxBlock {
+		return nil, invalid("count %d: want 1 to %d", n, maxBlock)
+	}
+	if limit := c.limits.Batch; limit > 0 {
+		n = min(n, limit) // and no denial, as a handle asks for what its callers take in some seconds
 	}
 	token, err := wire.Token(r.Msg.Token)
 	if err != nil {
 		return nil, err
 	}
-	block, err := all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
+	block, info, err := all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
 	if errors.Is(err, segments.ErrNoCounter) {
 		if err = all.Made(ctx, r.Msg.Counter); err == nil {
-			block, err = all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
+			block, info, err = all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, named(err)
 	}
-	return connect.NewResponse(&api.AllocateResponse{Block: &api.Block{
-		First: block.First, Stride: block.Stride, Count: block.Count, Version: block.Version, Token: block.Token.String()}}), nil
+	return connect.NewResponse(&api.AllocateResponse{Block: wire.Block(block), Counter: wire.Counter(info)}), nil
 }
 
 func (s counterService) Return(ctx context.Context, r *connect.Request[api.ReturnRequest]) (*connect.Response[api.ReturnResponse], error) {
@@ -81,15 +85,13 @@ func (s counterService) Return(ctx context.Context, r *connect.Request[api.Retur
 	if err != nil {
 		return nil, err
 	}
-	b := r.Msg.Block
-	if b == nil {
+	if r.Msg.Block == nil {
 		return nil, invalid("no block: want the one that Allocate answered with")
 	}
-	token, err := wire.Token(b.Token)
+	block, err := wire.ReadBlock(r.Msg.Block)
 	if err != nil {
 		return nil, err
 	}
-	block := segments.Block{First: b.First, Stride: b.Stride, Count: b.Count, Version: b.Version, Token: segments.Token(token)}
 	done, err := all.ReturnBlock(ctx, r.Msg.Counter, block, r.Msg.Unused)
 	if err != nil {
 		return nil, err
@@ -110,13 +112,16 @@ func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetReque
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&api.GetResponse{Counter: sendInfo(info)}), nil
+	return connect.NewResponse(&api.GetResponse{Counter: wire.Counter(info)}), nil
 }
 
 // List leaves out counters of spaces that are not open, or in which the caller may not list, and those without a number.
 func (s counterService) List(ctx context.Context, _ *connect.Request[api.CounterServiceListRequest]) (*connect.Response[api.CounterServiceListResponse], error) {
 	c := callOf(ctx)
-	answer := &api.CounterServiceListResponse{}
+	answer, names := &api.CounterServiceListResponse{}, map[string]string{}
+	for _, counter := range c.setup.config.Counters {
+		names[counter.Name] = counter.Name
+	}
 	for _, counter := range c.setup.config.Counters {
 		in := c.setup.spaces[counter.Space]
 		if _, err := c.setup.policy.Allow(c.who, "list", counter.Space); err != nil || in == nil {
@@ -126,19 +131,35 @@ func (s counterService) List(ctx context.Context, _ *connect.Request[api.Counter
 		if err != nil || state.Counters == nil {
 			continue
 		}
-		info, err := state.Counters.Get(ctx, counter.Name)
-		if errors.Is(err, segments.ErrNoCounter) {
-			continue
+		for info, err := range matching(ctx, state.Counters, counter.Name) {
+			if err != nil {
+				return nil, err
+			}
+			if by, _ := config.ByName(names, info.Name); by == counter.Name {
+				answer.Counters = append(answer.Counters, wire.Counter(info))
+			}
 		}
-		if err != nil {
-			return nil, err
-		}
-		answer.Counters = append(answer.Counters, sendInfo(info))
 	}
+	slices.SortFunc(answer.Counters, func(a, b *api.Counter) int { return strings.Compare(a.Name, b.Name) })
 	return connect.NewResponse(answer), nil
 }
 
-func sendInfo(i segments.Info) *api.Counter {
-	return &api.Counter{Name: i.Name, Start: i.Start, Stride: i.Stride, End: i.End, Rate: i.Rate, Next: i.Next, Left: i.Left,
-		Taken: i.Taken, Returned: i.Returned, Skipped: i.Skipped, Changed: timestamppb.New(i.Changed), Forgotten: i.Forgotten}
+// matching returns the counter of a name, if it has given numbers, or those of a pattern.
+func matching(ctx context.Context, all *space.Counters, name string) iter.Seq2[segments.Info, error] {
+	if begin, ok := strings.CutSuffix(name, "*"); ok {
+		return all.List(ctx, begin)
+	}
+	return func(yield func(segments.Info, error) bool) {
+		if info, err := all.Get(ctx, name); !errors.Is(err, segments.ErrNoCounter) {
+			yield(info, err)
+		}
+	}
+}
+
+// named makes an error about names of counters one that clients get.
+func named(err error) error {
+	if errors.Is(err, space.ErrMany) {
+		return connect.NewError(connect.CodeResourceExhausted, err)
+	}
+	return err
 }

@@ -59,7 +59,18 @@ func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]
 	if err != nil {
 		return nil, err
 	}
+	if c.setup.config.AuditMint {
+		s.audit.Write(audit.Mint, c.who.Name, c.in.Name, minted(answer)...)
+	}
 	return connect.NewResponse(answer), nil
+}
+
+// minted is what a line tells of new IDs.
+func minted(m *api.MintResponse) []any {
+	if n := len(m.Numbers); n > 0 {
+		return []any{"count", n, "first", m.Numbers[0], "last", m.Numbers[n-1]}
+	}
+	return []any{"count", len(m.Ids), "first", m.Ids[0], "last", m.Ids[len(m.Ids)-1]}
 }
 
 func (s idService) Inspect(ctx context.Context, r *connect.Request[api.InspectRequest]) (*connect.Response[api.InspectResponse], error) {
@@ -67,6 +78,9 @@ func (s idService) Inspect(ctx context.Context, r *connect.Request[api.InspectRe
 	answer, err := open(c.in, r.Msg)
 	if err != nil {
 		return nil, err
+	}
+	if answer.Time.CheckValid() != nil {
+		return nil, invalid("the ID is of the year %d: want one that was made by now", answer.Time.AsTime().Year())
 	}
 	answer.Plausible = !answer.Time.AsTime().After(time.Now().Add(time.Minute))
 	id := any(r.Msg.GetText())
@@ -102,7 +116,7 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 		if err != nil {
 			return nil, err
 		}
-		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: uint32(worker(layout, f)), Sequence: f.Sequence}, nil
+		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: uint32(Worker(layout, f)), Sequence: f.Sequence}, nil
 	}
 	cipher, ok := in.Cipher()
 	if !ok {
@@ -118,8 +132,8 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 	return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, nil
 }
 
-// worker returns the static parts of an ID as one number, the first one highest.
-func worker(layout *snowflake.Layout, f snowflake.Fields) (n uint64) {
+// Worker returns the static parts of an ID as one number, the first one highest.
+func Worker(layout *snowflake.Layout, f snowflake.Fields) (n uint64) {
 	for _, p := range layout.Parts() {
 		if value, ok := f.Static[p.Name]; ok {
 			n = n<<p.Bits | value

@@ -22,7 +22,7 @@ func (s *Server) leases(c *call) (lease.Store, error) {
 	if c.state.Leases == nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and no leases", c.in.Name))
 	}
-	return s.audit.Leases(retried{c.state.Leases}, c.who.Name, c.in.Name), nil
+	return s.audit.Leases(s.metrics.Leases(retried{c.state.Leases}, c.in.Name), c.who.Name, c.in.Name), nil
 }
 
 // retried makes a renewal that is asked for again, after a lost answer, return what it did.
@@ -33,8 +33,12 @@ func (s retried) Renew(ctx context.Context, held lease.Record, renewal lease.Ren
 	if renewal.Token == (lease.Token{}) || !errors.Is(err, lease.ErrLost) {
 		return r, err
 	}
-	if found, failed := s.Store.Lookup(ctx, held); failed == nil && found.Change == renewal.Token {
+	found, failed := s.Store.Lookup(ctx, held)
+	switch {
+	case failed == nil && found.Change == renewal.Token:
 		return found, nil
+	case failed != nil && !errors.Is(failed, lease.ErrLost):
+		return lease.Record{}, failed // it may have been this renewal
 	}
 	return r, err
 }
@@ -69,72 +73,82 @@ func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.Acquir
 	}
 	granted, err := leases.Acquire(ctx, req)
 	if err != nil {
-		if _, known := wire.Error(err); known && ctx.Err() == nil {
+		if _, whole := wire.Error(err, ""); whole && ctx.Err() == nil {
 			s.usage.Ends(c.who.Name, c.in.Name, req.Owner)
 		}
 		return nil, err
 	}
 	s.usage.Holds(c.who.Name, c.in.Name, granted)
-	return connect.NewResponse(&api.AcquireResponse{Lease: wire.Lease(granted)}), nil
+	return connect.NewResponse(&api.AcquireResponse{Lease: c.sendLease(granted)}), nil
 }
 
 func (s leaseService) Renew(ctx context.Context, r *connect.Request[api.RenewRequest]) (*connect.Response[api.RenewResponse], error) {
-	c := callOf(ctx)
-	leases, held, err := s.held(c, r.Msg.Held)
-	if err != nil {
-		return nil, err
-	}
-	renewal := lease.Renewal{TTL: seconds(r.Msg.TtlSeconds), Until: until(r.Msg.Until)}
-	if renewal.Token, err = wire.Token(r.Msg.Token); err != nil {
+	c, m := callOf(ctx), r.Msg
+	renewal := lease.Renewal{TTL: seconds(m.TtlSeconds), Until: until(m.Until)}
+	var err error
+	if renewal.Token, err = wire.Token(m.Token); err != nil {
 		return nil, err
 	}
 	if err := s.checkTTL(c, renewal.TTL); err != nil {
 		return nil, err
 	}
-	renewed, err := leases.Renew(ctx, held, renewal)
+	leases, held, err := s.held(ctx, c, m.Held)
+	var renewed lease.Record
+	if err == nil {
+		renewed, err = leases.Renew(ctx, held, renewal)
+	}
 	if lost := (*lease.LostError)(nil); errors.As(err, &lost) {
-		s.usage.Ends(c.who.Name, c.in.Name, held.Owner)
+		s.forget(ctx, c, held)
 		return connect.NewResponse(&api.RenewResponse{Outcome: &api.RenewResponse_Lost{Lost: sendLost(lost)}}), nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	s.usage.Holds(c.who.Name, c.in.Name, renewed)
-	return connect.NewResponse(&api.RenewResponse{Outcome: &api.RenewResponse_Lease{Lease: wire.Lease(renewed)}}), nil
+	return connect.NewResponse(&api.RenewResponse{Outcome: &api.RenewResponse_Lease{Lease: c.sendLease(renewed)}}), nil
 }
 
 func (s leaseService) Lookup(ctx context.Context, r *connect.Request[api.LookupRequest]) (*connect.Response[api.LookupResponse], error) {
-	leases, held, err := s.held(callOf(ctx), r.Msg.Held)
-	if err != nil {
-		return nil, err
+	c := callOf(ctx)
+	leases, held, err := s.held(ctx, c, r.Msg.Held)
+	var found lease.Record
+	if err == nil {
+		found, err = leases.Lookup(ctx, held)
 	}
-	found, err := leases.Lookup(ctx, held)
 	if lost := (*lease.LostError)(nil); errors.As(err, &lost) {
 		return connect.NewResponse(&api.LookupResponse{Outcome: &api.LookupResponse_Lost{Lost: sendLost(lost)}}), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&api.LookupResponse{Outcome: &api.LookupResponse_Lease{Lease: wire.Lease(found)}}), nil
+	return connect.NewResponse(&api.LookupResponse{Outcome: &api.LookupResponse_Lease{Lease: c.sendLease(found)}}), nil
 }
 
 func (s leaseService) Release(ctx context.Context, r *connect.Request[api.ReleaseRequest]) (*connect.Response[api.ReleaseResponse], error) {
 	c := callOf(ctx)
-	leases, held, err := s.held(c, r.Msg.Held)
-	if err != nil {
-		return nil, err
+	leases, held, err := s.held(ctx, c, r.Msg.Held)
+	if err == nil {
+		err = leases.Release(ctx, held, time.Unix(r.Msg.LastUsed, 0))
 	}
-	err = leases.Release(ctx, held, time.Unix(r.Msg.LastUsed, 0))
 	lost := (*lease.LostError)(nil)
 	if err != nil && !errors.As(err, &lost) {
 		return nil, err
 	}
-	s.usage.Ends(c.who.Name, c.in.Name, held.Owner)
+	s.forget(ctx, c, held)
 	return connect.NewResponse(&api.ReleaseResponse{Lost: sendLost(lost)}), nil
 }
 
+// forget stops to count a lease as the caller's, unless the caller has it still, by a newer record than was shown.
+func (s *Server) forget(ctx context.Context, c *call, held lease.Record) {
+	held.HighWater = 0 // so that it does not show that data was lost
+	if _, err := c.state.Leases.Lookup(ctx, held); errors.Is(err, lease.ErrLost) {
+		s.usage.Ends(c.who.Name, c.in.Name, held.Owner)
+	}
+}
+
 func (s leaseService) List(ctx context.Context, _ *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
-	leases, err := s.leases(callOf(ctx))
+	c := callOf(ctx)
+	leases, err := s.leases(c)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +158,7 @@ func (s leaseService) List(ctx context.Context, _ *connect.Request[api.ListReque
 	}
 	answer := &api.ListResponse{}
 	for _, r := range records {
-		answer.Leases = append(answer.Leases, wire.Lease(r))
+		answer.Leases = append(answer.Leases, c.sendLease(r))
 	}
 	return connect.NewResponse(answer), nil
 }
@@ -162,16 +176,6 @@ func (s leaseService) GetLimits(ctx context.Context, _ *connect.Request[api.GetL
 		MaxTtlSeconds: uint32(limits.TTL()), MaxSkewSeconds: uint32(limits.Skew()),
 		Floor: unix(limits.Floor), BarredFrom: unix(limits.BarredFrom), BarredTo: unix(limits.BarredTo),
 	}), nil
-}
-
-// held returns the leases of the call's space, and the one that the caller says it has.
-func (s *Server) held(c *call, sent *api.Lease) (lease.Store, lease.Record, error) {
-	leases, err := s.leases(c)
-	if err != nil {
-		return nil, lease.Record{}, err
-	}
-	held, err := wire.Record(sent)
-	return leases, held, err
 }
 
 func (s *Server) checkTTL(c *call, ttl time.Duration) error {

@@ -35,7 +35,7 @@ func TestRights(t *testing.T) {
 			"LeaseService/Release": "lease", "LeaseService/GetLimits": "lease", "LeaseService/List": "list",
 			"IDService/Mint": "mint", "IDService/Inspect": "inspect",
 			"CounterService/Next": "count", "CounterService/Allocate": "count", "CounterService/Return": "count",
-			"CounterService/Get": "list", "CounterService/List": "",
+			"CounterService/Get": "count", "CounterService/List": "",
 			"AdminService/Distrust": "distrust", "AdminService/Revoke": "revoke", "SecretService/Fetch": "fetch",
 		}
 		for _, procedure := range procedures() {

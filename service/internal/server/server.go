@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -19,6 +21,7 @@ import (
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/metrics"
 	"github.com/randflake/randflake/service/internal/space"
 )
 
@@ -28,6 +31,11 @@ type Server struct {
 	audit  *audit.Log
 	logger *slog.Logger
 	usage  *access.Usage
+
+	metrics  *metrics.Metrics
+	refusals refusals
+	started  time.Time
+	glance   time.Duration // how long a page or a scrape waits for stores; then it shows what was known before
 
 	setup    atomic.Pointer[setup]
 	draining atomic.Bool
@@ -46,7 +54,8 @@ type setup struct {
 
 // New returns a server without spaces. Its audit log takes what is to be accounted for, and its logger the rest.
 func New(open space.Opener, audit *audit.Log, logger *slog.Logger) *Server {
-	s := &Server{open: open, audit: audit, logger: logger, usage: access.NewUsage()}
+	s := &Server{open: open, audit: audit, logger: logger, usage: access.NewUsage(), started: time.Now(), glance: 2 * time.Second}
+	s.metrics = metrics.New(gauges{s})
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
 }
@@ -91,6 +100,11 @@ func (s *Server) Configure(c *config.Config) error {
 	}
 	s.setup.Store(next)
 	s.closeAll(gone)
+	for name := range gone {
+		if next.spaces[name] == nil {
+			s.metrics.Forget(name)
+		}
+	}
 	return nil
 }
 
@@ -103,9 +117,9 @@ func (s *setup) countersOf(space string) (found []config.Counter) {
 	return found
 }
 
-// own has the audit log tell of leases that the service takes for itself.
+// own has audit log and metrics tell of leases that the service takes for itself.
 func (s *Server) own(in *space.Space, leases lease.Store) lease.Store {
-	return s.audit.Leases(leases, self, in.Name)
+	return s.audit.Leases(s.metrics.Leases(leases, in.Name), self, in.Name)
 }
 
 func (s *Server) closeAll(spaces map[string]*space.Space) {
@@ -131,22 +145,26 @@ func (s *Server) Close() {
 	s.closeAll(s.setup.Load().spaces)
 }
 
-// Ready returns an error that names the spaces that can't serve, and none of why.
+// Ready returns an error where calls are better sent to another replica: while this one shuts down, or opens its spaces.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
 	}
-	var not []string
-	for name, in := range s.setup.Load().spaces {
-		if err := in.Ready(); err != nil {
-			not = append(not, name)
-		}
-	}
-	if len(not) > 0 {
-		slices.Sort(not)
-		return fmt.Errorf("spaces that can't serve: %q", not)
+	if not := s.without((*space.Space).Begun); len(not) > 0 {
+		return fmt.Errorf("spaces that are being opened: %q", not)
 	}
 	return nil
+}
+
+// without returns the names of the spaces of which something is not true.
+func (s *Server) without(is func(*space.Space) bool) (names []string) {
+	for name, in := range s.setup.Load().spaces {
+		if !is(in) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Bounds of what is read of a call.
@@ -155,9 +173,12 @@ const (
 	maxBody    = 2 * maxMessage
 )
 
-// Handler returns what answers HTTP requests: the protocol, the short paths, /healthz and /readyz.
-func (s *Server) Handler() http.Handler {
-	options := connect.WithHandlerOptions(connect.WithInterceptors(connect.UnaryInterceptorFunc(s.admit)), connect.WithReadMaxBytes(maxMessage))
+// Handler returns what answers HTTP requests: the protocol, the short paths, the page, /metrics, /healthz and /readyz. Calls of the
+// protocol go through the interceptors first.
+func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
+	interceptors := append(first, connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit))
+	options := connect.WithHandlerOptions(connect.WithInterceptors(interceptors...), connect.WithReadMaxBytes(maxMessage),
+		connect.WithCodec(jsonCodec{}), connect.WithCodec(shortCodec{}), connect.WithCompressMinBytes(math.MaxInt))
 	calls := http.NewServeMux()
 	calls.Handle(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
 	calls.Handle(randflakev1connect.NewIDServiceHandler(idService{s}, options))
@@ -173,9 +194,14 @@ func (s *Server) Handler() http.Handler {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
+		if not := s.without(func(in *space.Space) bool { return in.Ready() == nil }); len(not) > 0 {
+			fmt.Fprintf(w, "ok, without spaces %q, whose stores are away\n", not)
+			return
+		}
 		fmt.Fprintln(w, "ok")
 	})
+	s.addPages(mux)
 	// A page of another site must not make a browser on this machine spend IDs.
-	mux.Handle("/", http.NewCrossOriginProtection().Handler(s.identified(calls)))
+	mux.Handle("/", http.NewCrossOriginProtection().Handler(s.identified(wellFormed(calls))))
 	return http.MaxBytesHandler(mux, maxBody)
 }

@@ -29,7 +29,7 @@ import (
 
 // A world is a server with all that it writes.
 type world struct {
-	*testing.T
+	testing.TB
 	*Server
 	handler http.Handler
 	written *buffer // audit log and log
@@ -70,19 +70,9 @@ counters:
 `
 
 // newWorld starts a server by what is in YAML, in which SECRET is the name of a file, and waits for its spaces.
-func newWorld(t *testing.T, yaml string) *world {
+func newWorld(t testing.TB, yaml string) *world {
 	t.Helper()
-	w := &world{T: t, written: new(buffer), secret: randflake.NewSecret(), data: map[string]*storetest.Memory{}}
-	logger := slog.New(slog.NewJSONHandler(w.written, nil))
-	w.Server = New(func(ctx context.Context, place string, options ...store.Option) (*store.Store, error) {
-		return store.Open(ctx, storetest.Intercept(w.data[place].Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
-			if w.broken.Load() {
-				return store.Answer{}, errors.New("connection to db-7 lost")
-			}
-			return c.On(ctx, e)
-		}), options...)
-	}, audit.New(w.written), logger)
-	t.Cleanup(w.Close)
+	w := &world{TB: t, written: new(buffer), secret: randflake.NewSecret(), data: map[string]*storetest.Memory{}}
 	c := w.config(yaml)
 	for _, s := range c.Spaces {
 		if s.Store == "" {
@@ -95,14 +85,30 @@ func newWorld(t *testing.T, yaml string) *world {
 		}
 		space.Close()
 	}
+	w.begin(c)
+	return w
+}
+
+// begin starts the server, on data that may be there.
+func (w *world) begin(c *config.Config) {
+	w.Helper()
+	logger := slog.New(slog.NewJSONHandler(w.written, nil))
+	w.Server = New(func(ctx context.Context, place string, options ...store.Option) (*store.Store, error) {
+		return store.Open(ctx, storetest.Intercept(w.data[place].Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+			if w.broken.Load() {
+				return store.Answer{}, errors.New("connection to db-7 lost")
+			}
+			return c.On(ctx, e)
+		}), options...)
+	}, audit.New(w.written), logger)
+	w.Cleanup(w.Close)
 	if err := w.Configure(c); err != nil {
-		t.Fatal(err)
+		w.Fatal(err)
 	}
 	for w.Ready() != nil {
 		time.Sleep(time.Millisecond)
 	}
 	w.handler = w.Handler()
-	return w
 }
 
 func (w *world) config(yaml string) *config.Config {
@@ -166,7 +172,7 @@ func as(name string) func(*http.Request) {
 
 func withCertificate(name string) func(*http.Request) {
 	return func(r *http.Request) {
-		r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{DNSNames: []string{name}}}}}
+		r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour)}}}}
 	}
 }
 

@@ -3,8 +3,11 @@ package space
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/randflake/randflake/segments"
@@ -19,17 +22,57 @@ type Counters struct {
 
 	mu      sync.Mutex
 	handles map[string]*segments.Counter
+	made    map[string]bool // by patterns
 	closed  bool
 }
 
 func newCounters(counters *segments.Counters, space string, o Options) *Counters {
-	c := &Counters{Counters: counters, logger: o.Logger, options: map[string][]segments.Option{}, handles: map[string]*segments.Counter{}}
+	c := &Counters{Counters: counters, logger: o.Logger, options: map[string][]segments.Option{}, handles: map[string]*segments.Counter{}, made: map[string]bool{}}
 	for _, counter := range o.Counters {
 		if counter.Space == space {
 			c.options[counter.Name] = asMade(counter)
 		}
 	}
 	return c
+}
+
+// Names returns the names of the counters, in order: those that the configuration names, and of those that patterns stand
+// for the ones that are in use.
+func (c *Counters) Names() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := slices.Concat(slices.Collect(maps.Keys(c.options)), slices.Collect(maps.Keys(c.handles)), slices.Collect(maps.Keys(c.made)))
+	all = slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, "*") })
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// ErrMany says that patterns stand for too many counters.
+var ErrMany = errors.New("space: too many counters by patterns")
+
+// maxMade bounds how many counters callers may name by patterns, as a counter stays for ever.
+const maxMade = 1000
+
+// terms returns the options of a counter, and whether it is one that a pattern stands for. It is called with mu held.
+func (c *Counters) terms(name string) (options []segments.Option, byPattern bool, err error) {
+	options, found := config.ByName(c.options, name)
+	if _, named := c.options[name]; !found || named {
+		return options, false, nil
+	}
+	if !c.made[name] && len(c.made) >= maxMade {
+		return nil, true, fmt.Errorf("%w: there are %d: name more in the configuration", ErrMany, maxMade)
+	}
+	return options, true, nil
+}
+
+// Statuses returns how the handles fare, in the order of their names.
+func (c *Counters) Statuses() (all []segments.Status) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(c.handles)) {
+		all = append(all, c.handles[name].Status())
+	}
+	return all
 }
 
 // asMade returns the options of a counter.
@@ -60,20 +103,36 @@ func (c *Counters) Handle(ctx context.Context, name string) (*segments.Counter, 
 	if c.closed {
 		return nil, segments.ErrClosed
 	}
-	h, err := c.Open(ctx, name, slices.Concat(c.options[name], []segments.Option{segments.OrCreate(), segments.WithLogger(c.logger)})...)
+	options, byPattern, err := c.terms(name)
+	if err != nil {
+		return nil, err
+	}
+	h, err := c.Open(ctx, name, slices.Concat(options, []segments.Option{segments.OrCreate(), segments.WithLogger(c.logger)})...)
 	if err == nil {
 		c.handles[name] = h
+		if byPattern {
+			c.made[name] = true
+		}
 	}
 	return h, err
 }
 
 // Made makes a counter where it is not there.
 func (c *Counters) Made(ctx context.Context, name string) error {
-	_, err := c.Create(ctx, name, c.options[name]...)
-	if _, found := c.Get(ctx, name); found == nil {
-		return nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	options, byPattern, err := c.terms(name)
+	if err != nil {
+		return err
 	}
-	return err
+	_, err = c.Create(ctx, name, options...)
+	if _, found := c.Get(ctx, name); found != nil {
+		return err
+	}
+	if byPattern {
+		c.made[name] = true
+	}
+	return nil
 }
 
 // Close gives back the numbers that handles have left.

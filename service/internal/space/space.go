@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/local"
@@ -34,6 +36,10 @@ type Space struct {
 	err    atomic.Pointer[error] // why it is not open yet
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the background goroutine has ended
+	begun  time.Time
+
+	survey  atomic.Pointer[Survey] // the newest one
+	surveys singleflight.Group
 }
 
 // A State is what an open space has.
@@ -62,7 +68,7 @@ type Options struct {
 
 // Start begins to open a space. It fails when the files that the space needs are not what they should be.
 func Start(c config.Space, o Options) (*Space, error) {
-	s := &Space{Space: c, open: o.Open, wrap: o.Own, done: make(chan struct{})}
+	s := &Space{Space: c, open: o.Open, wrap: o.Own, done: make(chan struct{}), begun: time.Now()}
 	if err := s.Check.UnmarshalText([]byte(c.Check)); err != nil {
 		return nil, fmt.Errorf("space %s: check: %w", c.Name, err)
 	}
@@ -138,6 +144,16 @@ func (s *Space) State() (*State, error) {
 	return nil, fmt.Errorf("%w: space %s: try again", ErrNotOpen, s.Name)
 }
 
+// Own returns how the service's own lease in the space fares, or reports that there is none.
+func (s *Space) Own() (lease.Status, bool) {
+	if state := s.state.Load(); state != nil {
+		if keeper, ok := state.Minter.(lease.Reporter); ok {
+			return keeper.Status(), true
+		}
+	}
+	return lease.Status{}, false
+}
+
 // Ready returns why the space can't serve now, or nil.
 func (s *Space) Ready() error {
 	state := s.state.Load()
@@ -149,6 +165,13 @@ func (s *Space) Ready() error {
 	}
 	return nil
 }
+
+// patience is for how long a service is not ready because of a space that is not open yet.
+const patience = 30 * time.Second
+
+// Begun reports whether the space is open, or not soon. A store that is away later is no reason to send calls to other
+// replicas, which have the same store: answers that say so serve clients better than none.
+func (s *Space) Begun() bool { return s.state.Load() != nil || time.Since(s.begun) > patience }
 
 // Secret returns the secret of a space that is to be distributed, or reports that there is none to be given away.
 func (s *Space) Secret() (randflake.Secret, bool) {

@@ -25,26 +25,42 @@ type Reason_Kind int32
 
 const (
 	Reason_KIND_UNSPECIFIED     Reason_Kind = 0
-	Reason_KIND_INVALID_REQUEST Reason_Kind = 1 // can't be granted as it is, ever
-	Reason_KIND_NO_RANGE        Reason_Kind = 2 // no range of nodes is free
-	Reason_KIND_CLOCK           Reason_Kind = 3 // a clock is wrong
-	Reason_KIND_WRONG_SECRET    Reason_Kind = 4 // the space belongs to another secret
-	Reason_KIND_CORRUPT         Reason_Kind = 5 // the space's data can't be trusted
-	Reason_KIND_NO_STORE        Reason_Kind = 6 // the space is not there, or not open yet
-	Reason_KIND_END_OF_LIFE     Reason_Kind = 7 // IDs can't embed the present any more
+	Reason_KIND_INVALID_REQUEST Reason_Kind = 1  // can't be granted as it is, ever
+	Reason_KIND_NO_RANGE        Reason_Kind = 2  // no range of nodes is free
+	Reason_KIND_CLOCK           Reason_Kind = 3  // a clock is wrong
+	Reason_KIND_WRONG_SECRET    Reason_Kind = 4  // the space belongs to another secret
+	Reason_KIND_CORRUPT         Reason_Kind = 5  // the space's data can't be trusted
+	Reason_KIND_NO_STORE        Reason_Kind = 6  // the space is not there, or not open yet
+	Reason_KIND_END_OF_LIFE     Reason_Kind = 7  // IDs can't embed the present any more
+	Reason_KIND_NO_COUNTER      Reason_Kind = 8  // no number was taken from the counter yet
+	Reason_KIND_END             Reason_Kind = 9  // all numbers of the counter were taken
+	Reason_KIND_RATE            Reason_Kind = 10 // no number is left for now, by the counter's rate
+	Reason_KIND_FORGOTTEN       Reason_Kind = 11 // data was lost, so that nobody knows which numbers were taken
+	Reason_KIND_MISMATCH        Reason_Kind = 12 // the counter was made otherwise than the service is told
+	Reason_KIND_INVALID_TOKEN   Reason_Kind = 13 // too old, or used before for something else
+	Reason_KIND_INVALID_NAME    Reason_Kind = 14 // no counter can have it
+	Reason_KIND_INVALID_OPTION  Reason_Kind = 15 // such as the number of unused numbers of a block
 )
 
 // Enum value maps for Reason_Kind.
 var (
 	Reason_Kind_name = map[int32]string{
-		0: "KIND_UNSPECIFIED",
-		1: "KIND_INVALID_REQUEST",
-		2: "KIND_NO_RANGE",
-		3: "KIND_CLOCK",
-		4: "KIND_WRONG_SECRET",
-		5: "KIND_CORRUPT",
-		6: "KIND_NO_STORE",
-		7: "KIND_END_OF_LIFE",
+		0:  "KIND_UNSPECIFIED",
+		1:  "KIND_INVALID_REQUEST",
+		2:  "KIND_NO_RANGE",
+		3:  "KIND_CLOCK",
+		4:  "KIND_WRONG_SECRET",
+		5:  "KIND_CORRUPT",
+		6:  "KIND_NO_STORE",
+		7:  "KIND_END_OF_LIFE",
+		8:  "KIND_NO_COUNTER",
+		9:  "KIND_END",
+		10: "KIND_RATE",
+		11: "KIND_FORGOTTEN",
+		12: "KIND_MISMATCH",
+		13: "KIND_INVALID_TOKEN",
+		14: "KIND_INVALID_NAME",
+		15: "KIND_INVALID_OPTION",
 	}
 	Reason_Kind_value = map[string]int32{
 		"KIND_UNSPECIFIED":     0,
@@ -55,6 +71,14 @@ var (
 		"KIND_CORRUPT":         5,
 		"KIND_NO_STORE":        6,
 		"KIND_END_OF_LIFE":     7,
+		"KIND_NO_COUNTER":      8,
+		"KIND_END":             9,
+		"KIND_RATE":            10,
+		"KIND_FORGOTTEN":       11,
+		"KIND_MISMATCH":        12,
+		"KIND_INVALID_TOKEN":   13,
+		"KIND_INVALID_NAME":    14,
+		"KIND_INVALID_OPTION":  15,
 	}
 )
 
@@ -411,9 +435,9 @@ const file_randflake_v1_admin_proto_rawDesc = "" +
 	"\fFetchRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\"'\n" +
 	"\rFetchResponse\x12\x16\n" +
-	"\x06secret\x18\x01 \x01(\tR\x06secret\"\xe5\x01\n" +
+	"\x06secret\x18\x01 \x01(\tR\x06secret\"\x86\x03\n" +
 	"\x06Reason\x12-\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x19.randflake.v1.Reason.KindR\x04kind\"\xab\x01\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x19.randflake.v1.Reason.KindR\x04kind\"\xcc\x02\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14KIND_INVALID_REQUEST\x10\x01\x12\x11\n" +
@@ -423,7 +447,16 @@ const file_randflake_v1_admin_proto_rawDesc = "" +
 	"\x11KIND_WRONG_SECRET\x10\x04\x12\x10\n" +
 	"\fKIND_CORRUPT\x10\x05\x12\x11\n" +
 	"\rKIND_NO_STORE\x10\x06\x12\x14\n" +
-	"\x10KIND_END_OF_LIFE\x10\a2\x9e\x01\n" +
+	"\x10KIND_END_OF_LIFE\x10\a\x12\x13\n" +
+	"\x0fKIND_NO_COUNTER\x10\b\x12\f\n" +
+	"\bKIND_END\x10\t\x12\r\n" +
+	"\tKIND_RATE\x10\n" +
+	"\x12\x12\n" +
+	"\x0eKIND_FORGOTTEN\x10\v\x12\x11\n" +
+	"\rKIND_MISMATCH\x10\f\x12\x16\n" +
+	"\x12KIND_INVALID_TOKEN\x10\r\x12\x15\n" +
+	"\x11KIND_INVALID_NAME\x10\x0e\x12\x17\n" +
+	"\x13KIND_INVALID_OPTION\x10\x0f2\x9e\x01\n" +
 	"\fAdminService\x12I\n" +
 	"\bDistrust\x12\x1d.randflake.v1.DistrustRequest\x1a\x1e.randflake.v1.DistrustResponse\x12C\n" +
 	"\x06Revoke\x12\x1b.randflake.v1.RevokeRequest\x1a\x1c.randflake.v1.RevokeResponse2Q\n" +

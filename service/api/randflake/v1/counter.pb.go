@@ -121,7 +121,7 @@ func (x *NextResponse) GetNumbers() []int64 {
 type AllocateRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Counter       string                 `protobuf:"bytes,1,opt,name=counter,proto3" json:"counter,omitempty"`
-	Count         uint64                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"` // how many numbers; there are fewer in the block where the counter's end or rate is near
+	Count         uint64                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"` // how many numbers; there are fewer in the block where the counter's end, rate or a limit of the caller is near
 	Token         string                 `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`  // fresh, made by the client as the owner of a lease is
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -181,6 +181,7 @@ func (x *AllocateRequest) GetToken() string {
 type AllocateResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Block         *Block                 `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
+	Counter       *Counter               `protobuf:"bytes,2,opt,name=counter,proto3" json:"counter,omitempty"` // as the block left it, or as it is now where it is asked for again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -218,6 +219,13 @@ func (*AllocateResponse) Descriptor() ([]byte, []int) {
 func (x *AllocateResponse) GetBlock() *Block {
 	if x != nil {
 		return x.Block
+	}
+	return nil
+}
+
+func (x *AllocateResponse) GetCounter() *Counter {
+	if x != nil {
+		return x.Counter
 	}
 	return nil
 }
@@ -716,9 +724,10 @@ const file_randflake_v1_counter_proto_rawDesc = "" +
 	"\x0fAllocateRequest\x12\x18\n" +
 	"\acounter\x18\x01 \x01(\tR\acounter\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\x12\x14\n" +
-	"\x05token\x18\x03 \x01(\tR\x05token\"=\n" +
+	"\x05token\x18\x03 \x01(\tR\x05token\"n\n" +
 	"\x10AllocateResponse\x12)\n" +
-	"\x05block\x18\x01 \x01(\v2\x13.randflake.v1.BlockR\x05block\"{\n" +
+	"\x05block\x18\x01 \x01(\v2\x13.randflake.v1.BlockR\x05block\x12/\n" +
+	"\acounter\x18\x02 \x01(\v2\x15.randflake.v1.CounterR\acounter\"{\n" +
 	"\x05Block\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x16\n" +
 	"\x06stride\x18\x02 \x01(\x03R\x06stride\x12\x14\n" +
@@ -790,25 +799,26 @@ var file_randflake_v1_counter_proto_goTypes = []any{
 }
 var file_randflake_v1_counter_proto_depIdxs = []int32{
 	4,  // 0: randflake.v1.AllocateResponse.block:type_name -> randflake.v1.Block
-	4,  // 1: randflake.v1.ReturnRequest.block:type_name -> randflake.v1.Block
-	12, // 2: randflake.v1.Counter.changed:type_name -> google.protobuf.Timestamp
-	7,  // 3: randflake.v1.GetResponse.counter:type_name -> randflake.v1.Counter
-	7,  // 4: randflake.v1.CounterServiceListResponse.counters:type_name -> randflake.v1.Counter
-	0,  // 5: randflake.v1.CounterService.Next:input_type -> randflake.v1.NextRequest
-	2,  // 6: randflake.v1.CounterService.Allocate:input_type -> randflake.v1.AllocateRequest
-	5,  // 7: randflake.v1.CounterService.Return:input_type -> randflake.v1.ReturnRequest
-	8,  // 8: randflake.v1.CounterService.Get:input_type -> randflake.v1.GetRequest
-	10, // 9: randflake.v1.CounterService.List:input_type -> randflake.v1.CounterServiceListRequest
-	1,  // 10: randflake.v1.CounterService.Next:output_type -> randflake.v1.NextResponse
-	3,  // 11: randflake.v1.CounterService.Allocate:output_type -> randflake.v1.AllocateResponse
-	6,  // 12: randflake.v1.CounterService.Return:output_type -> randflake.v1.ReturnResponse
-	9,  // 13: randflake.v1.CounterService.Get:output_type -> randflake.v1.GetResponse
-	11, // 14: randflake.v1.CounterService.List:output_type -> randflake.v1.CounterServiceListResponse
-	10, // [10:15] is the sub-list for method output_type
-	5,  // [5:10] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	7,  // 1: randflake.v1.AllocateResponse.counter:type_name -> randflake.v1.Counter
+	4,  // 2: randflake.v1.ReturnRequest.block:type_name -> randflake.v1.Block
+	12, // 3: randflake.v1.Counter.changed:type_name -> google.protobuf.Timestamp
+	7,  // 4: randflake.v1.GetResponse.counter:type_name -> randflake.v1.Counter
+	7,  // 5: randflake.v1.CounterServiceListResponse.counters:type_name -> randflake.v1.Counter
+	0,  // 6: randflake.v1.CounterService.Next:input_type -> randflake.v1.NextRequest
+	2,  // 7: randflake.v1.CounterService.Allocate:input_type -> randflake.v1.AllocateRequest
+	5,  // 8: randflake.v1.CounterService.Return:input_type -> randflake.v1.ReturnRequest
+	8,  // 9: randflake.v1.CounterService.Get:input_type -> randflake.v1.GetRequest
+	10, // 10: randflake.v1.CounterService.List:input_type -> randflake.v1.CounterServiceListRequest
+	1,  // 11: randflake.v1.CounterService.Next:output_type -> randflake.v1.NextResponse
+	3,  // 12: randflake.v1.CounterService.Allocate:output_type -> randflake.v1.AllocateResponse
+	6,  // 13: randflake.v1.CounterService.Return:output_type -> randflake.v1.ReturnResponse
+	9,  // 14: randflake.v1.CounterService.Get:output_type -> randflake.v1.GetResponse
+	11, // 15: randflake.v1.CounterService.List:output_type -> randflake.v1.CounterServiceListResponse
+	11, // [11:16] is the sub-list for method output_type
+	6,  // [6:11] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_randflake_v1_counter_proto_init() }

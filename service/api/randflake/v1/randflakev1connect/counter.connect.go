@@ -52,7 +52,8 @@ type CounterServiceClient interface {
 	// Allocate takes a block of numbers for the caller to hand out. The same token again, after a lost answer, gets the
 	// same block.
 	Allocate(context.Context, *connect.Request[v1.AllocateRequest]) (*connect.Response[v1.AllocateResponse], error)
-	// Return gives back the last numbers of a block, where no number was taken from the counter since.
+	// Return gives back the last numbers of a block, where no number that was taken later is still out. It may be called
+	// again when its answer was lost.
 	Return(context.Context, *connect.Request[v1.ReturnRequest]) (*connect.Response[v1.ReturnResponse], error)
 	Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v1.GetResponse], error)
 	// List returns the counters that the caller may look at, in the order of their names.
@@ -146,7 +147,8 @@ type CounterServiceHandler interface {
 	// Allocate takes a block of numbers for the caller to hand out. The same token again, after a lost answer, gets the
 	// same block.
 	Allocate(context.Context, *connect.Request[v1.AllocateRequest]) (*connect.Response[v1.AllocateResponse], error)
-	// Return gives back the last numbers of a block, where no number was taken from the counter since.
+	// Return gives back the last numbers of a block, where no number that was taken later is still out. It may be called
+	// again when its answer was lost.
 	Return(context.Context, *connect.Request[v1.ReturnRequest]) (*connect.Response[v1.ReturnResponse], error)
 	Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v1.GetResponse], error)
 	// List returns the counters that the caller may look at, in the order of their names.

@@ -12,7 +12,7 @@ from ._errors import (ClockBackwardError, ClosedError, GenerateError, InvalidLea
 from ._generator import CLOCK_TOLERANCE, Generator, Lease
 from ._id import MAX_TIMESTAMP
 from ._secret import Secret
-from ._service import LeaseService, Lost, Record
+from ._service import Service, Lost, Record
 
 FRESHNESS = 60  # seconds for which an acquisition of unknown outcome is asked for again
 
@@ -66,7 +66,7 @@ class Keeping:
     to its end when the service fails.
     """
 
-    def __init__(self, service: LeaseService, secret: Secret, options: Options) -> None:
+    def __init__(self, service: Service, secret: Secret, options: Options) -> None:
         self.service, self.options = service, options
         self.check = secret.check_value()
         self.limit = min(max(options.ttl / 6, 1.0), 10.0)  # seconds for one call of the service

@@ -9,11 +9,11 @@ from ._id import EPOCH, MAX_NODE, MAX_SEQUENCE, MAX_TIMESTAMP, Fields, parse, to
 from ._keeper import Keeper
 from ._keeping import Status
 from ._secret import Secret
-from ._service import LeaseService
+from ._service import Service
 
 __all__ = [
     "EPOCH", "MAX_NODE", "MAX_SEQUENCE", "MAX_TIMESTAMP",
-    "Cipher", "Fields", "Generator", "Keeper", "Lease", "LeaseService", "Secret", "Status", "parse", "to_text",
+    "Cipher", "Fields", "Generator", "Keeper", "Lease", "Service", "Secret", "Status", "parse", "to_text",
     "ClockBackwardError", "ClosedError", "EndOfLifeError", "ExhaustedError", "ForkedError", "GenerateError",
     "InvalidIDError", "InvalidLeaseError", "InvalidOptionError", "InvalidSecretError", "LeaseEndedError",
     "LeaseNotStartedError", "RandflakeError", "ServiceError",

@@ -10,7 +10,7 @@ from ._errors import ClosedError, ForkedError, GenerateError, InvalidOptionError
 from ._id import MAX_NODE
 from ._keeping import Keeping, Options, Status
 from ._secret import Secret
-from ._service import LeaseService
+from ._service import Service
 
 
 class Keeper:
@@ -21,12 +21,12 @@ class Keeper:
     I/O, but for the first call after os.fork: it acquires a lease of the child's own.
     """
 
-    def __init__(self, service: LeaseService, secret: Secret, *, nodes: int = 1, ttl: int = 300,
+    def __init__(self, service: Service, secret: Secret, *, nodes: int = 1, ttl: int = 300,
                  clock: Callable[[], float] = time.time, logger: Optional[logging.Logger] = None) -> None:
         """Acquires a lease of nodes contiguous nodes, each good for 131,072 IDs a second, for ttl seconds.
 
         Raises ServiceError when there is none. clock tells Unix seconds and logger is told of each change, by default
-        logging.getLogger("randflake").
+        logging.getLogger("randflaked").
         """
         if not isinstance(secret, Secret):
             raise InvalidOptionError("randflake: secret: want a Secret, as from Secret.parse")
@@ -35,13 +35,13 @@ class Keeper:
         if not isinstance(ttl, int) or ttl < 3:
             raise InvalidOptionError(f"randflake: ttl: {ttl}: want whole seconds, at least 3")
         self._service, self._secret = service, secret
-        self._options = Options(nodes, ttl, clock, logger or logging.getLogger("randflake"))
+        self._options = Options(nodes, ttl, clock, logger or logging.getLogger("randflaked"))
         self._closed = False
         self._keeping = self._start()
 
     def _start(self) -> Keeping:
         keeping = Keeping(self._service, self._secret, self._options)
-        self._thread = threading.Thread(target=keeping.run, name="randflake keeper", daemon=True)
+        self._thread = threading.Thread(target=keeping.run, name="randflaked keeper", daemon=True)
         self._thread.start()
         return keeping
 

@@ -5,7 +5,7 @@ import socket
 import ssl
 import threading
 import time
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple, Union
 from urllib.parse import urlsplit
 
 from ._errors import InvalidOptionError, ServiceError
@@ -16,7 +16,7 @@ DEFINITE = {"invalid_argument", "not_found", "already_exists", "permission_denie
             "resource_exhausted", "failed_precondition", "out_of_range", "unimplemented"}
 BY_STATUS = {401: "unauthenticated", 403: "permission_denied", 404: "unimplemented", 429: "unavailable",
              502: "unavailable", 503: "unavailable", 504: "unavailable"}
-LONGEST_ANSWER = 1 << 20  # bytes
+LONGEST_ANSWER = 1 << 22  # bytes
 
 Base = Tuple[str, str, Optional[int], str]  # scheme, host, port and path of an address
 
@@ -28,10 +28,9 @@ class Record(NamedTuple):
     last_node: int
     owner: str
     change: str  # the token of the newest change
-    version: int
     start: int
     high_water: int  # the last second of the lease, included
-    changed: int
+    sent: Dict[str, Any]  # all of it as it came, to be sent back
 
     @property
     def lease(self) -> Lease:
@@ -50,8 +49,8 @@ class Lost(NamedTuple):
         return self.others > last
 
 
-class LeaseService:
-    """Speaks to randflaked: one space of it, through any of its replicas. Safe for use by many threads.
+class Service:
+    """Speaks to randflaked, with one space of it, through any of its replicas. Safe for use by many threads.
 
     addresses are URLs such as "https://ids.internal:8443", one or several. token is a bearer token, or a function that
     returns the one to use now. tls is for private authorities and client certificates; see ssl.create_default_context.
@@ -62,46 +61,58 @@ class LeaseService:
         self._replicas = [_base(a) for a in ([addresses] if isinstance(addresses, str) else addresses)]
         if not self._replicas:
             raise InvalidOptionError("randflake: addresses: want at least one, such as https://ids.internal:8443")
-        if not space:
-            raise InvalidOptionError("randflake: space: want the name of a space of randflaked")
         self._space, self._token, self._tls = space, token, tls
         self._turn = 0  # the replica that answered last
 
+    def mint(self, count: int = 1, timeout: float = 10.0) -> List[str]:
+        """Has the service make up to 65,536 IDs, as text. When an answer is lost its IDs are, and nobody gets them."""
+        answer = self._call("IDService/Mint", timeout, space=self._space, count=count)[0]
+        return [str(id) for id in answer.get("ids") or _nonsense("no IDs")]
+
+    def next(self, counter: str, count: int = 1, timeout: float = 10.0) -> List[int]:
+        """Takes up to 65,536 numbers of a counter, in order. Those of an answer that is lost are lost."""
+        answer = self._call("CounterService/Next", timeout, counter=counter, count=count)[0]
+        return [int(number) for number in answer.get("numbers") or _nonsense("no numbers")]
+
+    # Leases, as a Keeper takes them.
+
     def acquire(self, nodes: int, ttl: int, owner: str, check: str, timeout: float) -> Record:
         """Grants a range to owner, a new token. The same one again, after a lost answer, gets the same lease."""
-        answer, _ = self._call("Acquire", timeout, nodes=nodes, ttlSeconds=ttl, owner=owner, check=check)
+        answer, _ = self._call("LeaseService/Acquire", timeout, space=self._space, nodes=nodes, ttlSeconds=ttl,
+                               owner=owner, check=check)
         record = _record(answer.get("lease"))
         last_node = record.first_node + nodes - 1
         if record.owner != owner or record.last_node != last_node or record.high_water < record.start:
-            raise _nonsense("a lease that was not asked for")
+            _nonsense("a lease that was not asked for")
         return record
 
     def renew(self, held: Record, ttl: int, token: str, timeout: float) -> Union[Record, Lost]:
         """Raises the end of a lease to ttl seconds from now. token becomes the change of the record."""
-        return self._outcome("Renew", held, timeout, ttlSeconds=ttl, token=token)
+        return self._outcome("LeaseService/Renew", held, timeout, ttlSeconds=ttl, token=token)
 
     def lookup(self, held: Record, timeout: float) -> Union[Record, Lost]:
         """Reads the record of a lease back, after an unknown outcome."""
-        return self._outcome("Lookup", held, timeout)
+        return self._outcome("LeaseService/Lookup", held, timeout)
 
     def release(self, held: Record, last_used: int, timeout: float) -> Optional[Lost]:
         """Gives a lease back that no generator uses any more."""
-        answer, unsure = self._call("Release", timeout, held=_message(held), lastUsed=str(last_used))
+        answer, unsure = self._call("LeaseService/Release", timeout, space=self._space, held=held.sent,
+                                    lastUsed=str(last_used))
         return _lost(answer["lost"], unsure) if answer.get("lost") is not None else None
 
     def _outcome(self, method: str, held: Record, timeout: float, **fields: Any) -> Union[Record, Lost]:
-        answer, unsure = self._call(method, timeout, held=_message(held), **fields)
+        answer, unsure = self._call(method, timeout, space=self._space, held=held.sent, **fields)
         if answer.get("lost") is not None:
             return _lost(answer["lost"], unsure)
         record = _record(answer.get("lease"))
         if record[:3] != held[:3] or record.start != held.start:
-            raise _nonsense("another lease than the one that was asked for")
+            _nonsense("another lease than the one that was asked for")
         return record
 
     def _call(self, method: str, timeout: float, **fields: Any) -> Tuple[Dict[str, Any], bool]:
         """Asks one replica after the other, until one answers. Each call may be repeated: owner, version and change
         tell the server that it was. Also returns whether an earlier attempt may have taken effect."""
-        body = json.dumps({"space": self._space, **fields}).encode()
+        body = json.dumps(fields).encode()
         end, unsure = time.monotonic() + timeout, False
         for left in range(len(self._replicas), 0, -1):
             turn = self._turn
@@ -130,7 +141,7 @@ class LeaseService:
             watchdog.start()
             connection.connect()
             sent = True
-            connection.request("POST", f"{path}/randflake.v1.LeaseService/{method}", body, headers)
+            connection.request("POST", f"{path}/randflake.v1.{method}", body, headers)
             response = connection.getresponse()
             status, answer = response.status, response.read(LONGEST_ANSWER)
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -184,33 +195,23 @@ def _read(status: int, body: bytes, where: str) -> Dict[str, Any]:
     raise ServiceError(str(code), f"{where}: status {status}: {message:.300}", code not in DEFINITE)
 
 
-def _nonsense(what: str) -> ServiceError:
-    return ServiceError("internal", f"randflaked answered with {what}", True)
-
-
-def _message(record: Record) -> Dict[str, Any]:
-    """Returns a record by the JSON mapping of protobuf: 64-bit integers are strings."""
-    return {"firstNode": record.first_node, "lastNode": record.last_node, "owner": record.owner,
-            "change": record.change, "version": str(record.version), "start": str(record.start),
-            "highWater": str(record.high_water), "changed": str(record.changed)}
+def _nonsense(what: str) -> NoReturn:
+    raise ServiceError("internal", f"randflaked answered with {what}", True)
 
 
 def _record(message: Any) -> Record:
+    """Reads a lease by the JSON mapping of protobuf: 64-bit integers are strings, and zeros are left out."""
     try:
-        def number(name: str) -> int:
-            return int(message.get(name) or 0)
-
-        record = Record(number("firstNode"), number("lastNode"), str(message.get("owner") or ""),
-                        str(message.get("change") or ""), number("version"), number("start"), number("highWater"),
-                        number("changed"))
-        record.lease._replace(end=max(record.start, record.high_water) + 1).check()
-        return record
+        first, last, start, end = (int(message.get(name) or 0)
+                                   for name in ("firstNode", "lastNode", "start", "highWater"))
+        Lease(first, last, start, max(start, end) + 1).check()
+        return Record(first, last, str(message.get("owner") or ""), str(message.get("change") or ""), start, end, message)
     except (AttributeError, TypeError, ValueError):
-        raise _nonsense("no lease") from None
+        _nonsense("no lease")
 
 
 def _lost(message: Any, unsure: bool) -> Lost:
     try:
         return Lost(int(message.get("others") or 0), str(message.get("why") or ""), unsure)
     except (AttributeError, TypeError, ValueError):
-        raise _nonsense("no outcome") from None
+        _nonsense("no outcome")

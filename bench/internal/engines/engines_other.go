@@ -1,8 +1,9 @@
 //go:build !linux
 
-package counters
+package engines
 
 // Main does nothing: servers are started on Linux alone.
 func Main() {}
 
-func starters() []starter { return nil }
+// All returns none.
+func All() []Engine { return nil }

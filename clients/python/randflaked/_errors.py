@@ -31,44 +31,30 @@ class GenerateError(RandflakeError):
 
 
 class ExhaustedError(GenerateError):
-    """The leased nodes have no ID left in this second. The next second brings new ones, more nodes bring more."""
-
     why = "no ID left in this second: wait for the next one or lease more nodes"
 
 
 class LeaseNotStartedError(GenerateError):
-    """The clock is before the lease's first second."""
-
     why = "lease has not started: wait until its start, or set the clock right"
 
 
 class LeaseEndedError(GenerateError):
-    """The clock has reached the end of the lease, or the lease was lost."""
-
     why = "lease has ended: extend or replace it"
 
 
 class ClockBackwardError(GenerateError):
-    """The clock is more than 10 seconds behind the newest ID, or less while that ID's second is used up."""
-
     why = "clock is behind the newest ID: wait until it has caught up, or replace the lease"
 
 
 class EndOfLifeError(GenerateError):
-    """The clock is after 2058-11-05 17:10:23 UTC, the last second that the format can hold."""
-
     why = "the format ends at 2058-11-05T17:10:23Z"
 
 
 class ClosedError(GenerateError):
-    """The generator or the keeper was closed."""
-
     why = "generator is closed"
 
 
 class ForkedError(GenerateError):
-    """The generator was made before os.fork: its lease belongs to the parent."""
-
     why = "generator is the parent's: after a fork, make another one with a lease of its own"
 
 

@@ -1,0 +1,72 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/segments"
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/store"
+)
+
+// TestError: errors arrive as what they were, with the code of their kind, and without where the data is or what a driver
+// says.
+func TestError(t *testing.T) {
+	const place = `space "default" in db-7:5432`
+	for _, tt := range []struct {
+		err   error
+		code  connect.Code
+		text  string
+		whole bool
+	}{
+		{fmt.Errorf("%w: orders in %s", segments.ErrNoCounter, place), connect.CodeNotFound, "segments: no counter: orders in its space", true},
+		{fmt.Errorf("%w: %s: others were faster", lease.ErrNoRange, place), connect.CodeResourceExhausted, "lease: no free range of nodes: its space: others were faster", true},
+		{fmt.Errorf("%w: record n/00000 is \"token\"", store.ErrCorrupt), connect.CodeDataLoss, "store: data is corrupt; the service's log has more", false},
+		{fmt.Errorf("dial tcp db-7:5432: %w", context.DeadlineExceeded), connect.CodeDeadlineExceeded, "context deadline exceeded; the service's log has more", false},
+		{fmt.Errorf("%w: in db-7:5432", store.ErrNoStore), connect.CodeUnavailable, "", false},
+		{fmt.Errorf("%w: the data is another copy", store.ErrClock), connect.CodeUnavailable, "", false},
+		{fmt.Errorf("store in db-7:5432 %w", fs.ErrClosed), connect.CodeUnavailable, "", false},
+		{errors.New("password of db-7:5432 is wrong"), connect.CodeUnavailable, "", false},
+		{connect.NewError(connect.CodePermissionDenied, errors.New("no")), connect.CodePermissionDenied, "no", true},
+	} {
+		sent, whole := Error(tt.err, place)
+		if sent.Code() != tt.code || whole != tt.whole || tt.text != "" && sent.Message() != tt.text || strings.Contains(sent.Message(), "db-7") {
+			t.Errorf("%v: sent as %v, whole %v", tt.err, sent, whole)
+		}
+		for _, k := range kinds {
+			if k.kind != 0 && errors.Is(tt.err, k.err) && !errors.Is(Received(sent), k.err) {
+				t.Errorf("%v: received as %v", tt.err, Received(sent))
+			}
+		}
+	}
+	if err := Received(fs.ErrClosed); err != fs.ErrClosed {
+		t.Errorf("an error of the client's own: %v", err)
+	}
+}
+
+// FuzzRecord: a lease that is sent is the one that was, and any text is a token or refused, without being shown.
+func FuzzRecord(f *testing.F) {
+	f.Add(lease.NewToken(time.Unix(1800000000, 0)).String(), strings.Repeat("0", 32), uint64(1), int64(-1))
+	f.Add("", "\xff", uint64(1<<63), int64(1)<<62)
+	f.Fuzz(func(t *testing.T, owner, change string, version uint64, second int64) {
+		sent := &api.Lease{FirstNode: uint32(version), LastNode: uint32(second), Owner: owner, Change: change, Seal: change, Version: version, Start: second, HighWater: -second, Changed: second / 2}
+		r, err := Record(sent)
+		if err != nil {
+			if shown := owner + change; len(shown) > 8 && strings.Contains(err.Error(), shown) || !errors.Is(err, lease.ErrInvalidRequest) {
+				t.Errorf("error %v", err)
+			}
+			return
+		}
+		if again, err := Record(Lease(r)); err != nil || again != r || r.Version != version || r.HighWater != -second {
+			t.Errorf("%+v came back as %+v, error %v", r, again, err)
+		}
+	})
+}

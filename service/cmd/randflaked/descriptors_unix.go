@@ -1,0 +1,14 @@
+//go:build unix
+
+package main
+
+import "syscall"
+
+// descriptors returns how many files this process may have open. Go has raised that as far as it may be.
+func descriptors() int {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		return manyDescriptors
+	}
+	return int(min(uint64(limit.Cur), manyDescriptors))
+}

@@ -1,0 +1,137 @@
+//go:build linux
+
+package conformance
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/etcdstore"
+	"github.com/randflake/randflake/store/filestore"
+	"github.com/randflake/randflake/store/mysqlstore"
+	"github.com/randflake/randflake/store/pgstore"
+	"github.com/randflake/randflake/store/redisstore"
+	"github.com/randflake/randflake/store/storetest/servers"
+)
+
+// running are the servers of all tests, one of each kind.
+var running fleet
+
+func TestMain(m *testing.M) {
+	logging.Disable()
+	os.Exit(servers.Share(m, &running, startFleet))
+}
+
+type fleet struct {
+	etcd     *etcd
+	redis    *servers.Redis
+	postgres *servers.Postgres
+	mysql    *servers.MySQL
+}
+
+// startFleet starts all servers at the same time.
+func startFleet(dir string) (f fleet, err error) {
+	var wg sync.WaitGroup
+	errs := make([]error, 4)
+	wg.Go(func() { f.etcd, errs[0] = startEtcd(filepath.Join(dir, "etcd")) })
+	wg.Go(func() { f.redis, errs[1] = servers.StartRedis(filepath.Join(dir, "redis")) })
+	wg.Go(func() {
+		f.postgres, errs[2] = servers.StartPostgres(filepath.Join(dir, "postgres"), map[string]string{"max_connections": "300"})
+	})
+	wg.Go(func() {
+		f.mysql, errs[3] = servers.StartMySQL(filepath.Join(dir, "mysql"), "--max-connections=500")
+	})
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		f.Kill()
+		return f, err
+	}
+	return f, nil
+}
+
+func (f fleet) Kill() error {
+	for _, server := range []interface{ Kill() error }{f.etcd, f.redis, f.postgres, f.mysql} {
+		server.Kill() // nothing, where it is nil
+	}
+	return nil
+}
+
+// An etcd is one in a process of its own, see its command's package.
+type etcd struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	addr  string
+}
+
+func startEtcd(dir string) (*etcd, error) {
+	program := dir + "-program"
+	build := exec.Command("go", "build", "-o", program, "./etcd")
+	build.Dir = "../../../store/etcdstore/etcdtest"
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build of etcd: %w\n%s", err, out)
+	}
+	e := &etcd{cmd: exec.Command(program, dir)}
+	e.cmd.Stderr = os.Stderr
+	stdin, err := e.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := e.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := e.cmd.Start(); err != nil {
+		return nil, err
+	}
+	e.stdin = stdin
+	e.addr, err = bufio.NewReader(stdout).ReadString('\n')
+	e.addr = strings.TrimSpace(e.addr)
+	return e, err
+}
+
+func (e *etcd) Kill() error {
+	if e == nil {
+		return nil
+	}
+	e.stdin.Close()
+	return e.cmd.Wait()
+}
+
+// An engine is a kind of store: where one that is not there yet can be, and how it is made.
+type engine struct {
+	name   string
+	place  func(t *testing.T) string
+	create func(ctx context.Context, place string, options ...store.Option) (*store.Store, error)
+}
+
+var places atomic.Int64
+
+// engines returns all kinds of stores that a service can have.
+func engines() []engine {
+	at := func(format string, args ...any) func(*testing.T) string {
+		return func(*testing.T) string { return fmt.Sprintf(format, append(args, places.Add(1))...) }
+	}
+	return []engine{
+		{"file", func(t *testing.T) string { return filepath.Join(t.TempDir(), "store") },
+			func(_ context.Context, dir string, options ...store.Option) (*store.Store, error) {
+				return filestore.Create(dir, options...)
+			}},
+		{"etcd", at("etcd://%s/?prefix=/test/%d/", running.etcd.addr), etcdstore.Create},
+		{"redis", at("%s?prefix={test%d}", running.redis.URL()), redisstore.Create},
+		{"postgres", at("%s&schema=test_%d", running.postgres.URL()), pgstore.Create},
+		{"mariadb", at("%s?table=test_%d", running.mysql.URL()), mysqlstore.Create},
+	}
+}

@@ -1,0 +1,84 @@
+// Package metrics counts what a service does, as Prometheus takes it. Its labels are names of procedures, codes, and names of the
+// configuration: nothing that a caller makes up makes a new series, and no label says who calls.
+package metrics
+
+import (
+	"net"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics are those of a service. They are safe for concurrent use.
+type Metrics struct {
+	registry    *prometheus.Registry
+	calls       *prometheus.CounterVec
+	seconds     *prometheus.HistogramVec
+	leases      *prometheus.CounterVec
+	renewals    *prometheus.HistogramVec
+	connections prometheus.Gauge
+}
+
+// bounds are the upper ends, in seconds, of what times are counted in: from what a mint takes to the patience with a call.
+var bounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
+
+// New returns metrics that are all zero. What more collects at each scrape is shown as well.
+func New(more prometheus.Collector) *Metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "randflaked_" + name, Help: help}, labels)
+	}
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "randflaked_" + name, Help: help, Buckets: bounds}, labels)
+	}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		calls:    counter("calls_total", "Calls by procedure, space and code; those of no space that is served have none.", "procedure", "space", "code"),
+		seconds:  histogram("call_seconds", "How long calls took.", "procedure", "space"),
+		leases:   counter("leases_total", "What became of leases, the service's own among them: granted, refused, renewed, lost, released, failed.", "space", "outcome"),
+		renewals: histogram("renewal_seconds", "How long the store took to renew a lease.", "space"),
+		connections: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "randflaked_connections", Help: "Connections that are open, idle ones among them."}),
+	}
+	m.registry.MustRegister(m.calls, m.seconds, m.leases, m.renewals, m.connections, more,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector())
+	return m
+}
+
+// Handler answers scrapes.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, ErrorHandling: promhttp.ContinueOnError})
+}
+
+// Called counts a call in a space, which is empty where it is not one that is served.
+func (m *Metrics) Called(procedure, space string, took time.Duration, err error) {
+	code := "ok"
+	if err != nil {
+		code = connect.CodeOf(err).String()
+	}
+	m.calls.WithLabelValues(procedure, space, code).Inc()
+	m.seconds.WithLabelValues(procedure, space).Observe(took.Seconds())
+}
+
+// Connection counts connections; it is for http.Server.ConnState.
+func (m *Metrics) Connection(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		m.connections.Inc()
+	case http.StateClosed, http.StateHijacked:
+		m.connections.Dec()
+	}
+}
+
+// Forget drops what was counted in a space that is not served any more.
+func (m *Metrics) Forget(space string) {
+	gone := prometheus.Labels{"space": space}
+	for _, vector := range []interface {
+		DeletePartialMatch(prometheus.Labels) int
+	}{m.calls, m.seconds, m.leases, m.renewals} {
+		vector.DeletePartialMatch(gone)
+	}
+}

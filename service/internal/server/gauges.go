@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/service/internal/space"
+)
+
+// gauges shows, at each scrape, how the spaces of a server stand.
+type gauges struct{ *Server }
+
+// Describe tells nothing in advance, as spaces come and go.
+func (gauges) Describe(chan<- *prometheus.Desc) {}
+
+func (g gauges) Collect(to chan<- prometheus.Metric) {
+	setup := g.setup.Load()
+	for name, v := range g.surveys(setup, setup.names()) {
+		in := setup.spaces[name]
+		labels := prometheus.Labels{"space": name}
+		show := func(m lease.Metric, labels prometheus.Labels) {
+			kind := prometheus.GaugeValue
+			if m.Counter {
+				kind = prometheus.CounterValue
+			}
+			to <- prometheus.MustNewConstMetric(prometheus.NewDesc(m.Name, m.Help, nil, labels), kind, m.Value)
+		}
+		gauge := func(name, help string, value float64) {
+			show(lease.Metric{Name: name, Help: help, Value: value}, labels)
+		}
+		_, notOpen := in.State()
+		gauge("randflaked_space_open", "Whether the space's store is open, 1 or 0.", number(notOpen == nil))
+		gauge("randflaked_space_ready", "Whether the space can serve, 1 or 0.", number(in.Ready() == nil))
+		if own, ok := in.Own(); ok {
+			for _, m := range own.Metrics() {
+				show(m, labels)
+			}
+		}
+		if state, err := in.State(); err == nil && state.Counters != nil {
+			for _, status := range state.Counters.Statuses() {
+				for _, m := range status.Metrics() {
+					show(lease.Metric(m), prometheus.Labels{"space": name, "counter": status.Info.Name})
+				}
+			}
+		}
+		if v == nil || v.Err != nil {
+			continue
+		}
+		gauge("randflaked_nodes_leased", "Nodes that somebody has leased.", float64(v.Leased))
+		gauge("randflaked_nodes_free", "Nodes that nobody has leased.", float64(v.Nodes-v.Leased))
+		gauge("randflaked_lease_holders", "Leases that somebody holds.", float64(v.Holders))
+		gauge("randflaked_space_losses", "How often the space's data was lost, or may have been, as its store remembers.", float64(v.Losses))
+		for _, c := range v.Counters {
+			labels := prometheus.Labels{"space": name, "counter": c.Name}
+			show(lease.Metric{Name: "randflaked_counter_numbers_left", Help: "Numbers that nobody has taken.", Value: float64(c.Left)}, labels)
+			show(lease.Metric{Name: "randflaked_counter_forgotten", Help: "Whether data was lost, so that more may have been taken, 1 or 0.", Value: number(c.Forgotten)}, labels)
+		}
+	}
+}
+
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// surveys asks the spaces of these names how they stand, all at once. One that does not answer in time tells how it stood before,
+// or nothing.
+func (s *Server) surveys(setup *setup, names []string) map[string]*space.Survey {
+	ctx, cancel := context.WithTimeout(context.Background(), s.glance)
+	defer cancel()
+	type one struct {
+		name string
+		*space.Survey
+	}
+	answers := make(chan one)
+	for _, name := range names {
+		go func() { answers <- one{name, setup.spaces[name].Survey(ctx)} }()
+	}
+	all := map[string]*space.Survey{}
+	for range names {
+		a := <-answers
+		all[a.name] = a.Survey
+	}
+	return all
+}
+
+// names returns the names of the spaces, in the order of the configuration.
+func (s *setup) names() (names []string) {
+	for _, in := range s.config.Spaces {
+		names = append(names, in.Name)
+	}
+	return names
+}

@@ -1,0 +1,34 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+)
+
+// renewed is a store in which a lease was renewed, and which fails to say by whom.
+type renewed struct {
+	lease.Store
+	failure error
+}
+
+func (s renewed) Renew(context.Context, lease.Record, lease.Renewal) (lease.Record, error) {
+	return lease.Record{}, &lease.LostError{Why: "another process renewed it"}
+}
+
+func (s renewed) Lookup(context.Context, lease.Record) (lease.Record, error) {
+	return lease.Record{}, s.failure
+}
+
+// TestRetried: a lease is not called lost while it may have been renewed by the very call that is repeated.
+func TestRetried(t *testing.T) {
+	for failure, lost := range map[error]bool{context.DeadlineExceeded: false, errors.New("the store failed"): false, &lease.LostError{}: true} {
+		_, err := retried{renewed{failure: failure}}.Renew(t.Context(), lease.Record{}, lease.Renewal{Token: lease.NewToken(time.Now())})
+		if errors.Is(err, lease.ErrLost) != lost || err == nil {
+			t.Errorf("lookup failed with %v: error %v, lost should be %v", failure, err, lost)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/otelconnect"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// observed counts calls, and remembers those that failed.
+func (s *Server) observed(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		start := time.Now()
+		response, err := next(ctx, request)
+		if id, ok := ctx.Value(identityKey).(identity); ok {
+			s.note(id, request.Spec().Procedure, id.setup.spaceOf(request.Any()), start, err)
+		}
+		return response, err
+	}
+}
+
+// note counts a call in what may be the name of a space, and remembers it if it failed.
+func (s *Server) note(id identity, procedure, space string, start time.Time, err error) {
+	if id.setup.spaces[space] == nil {
+		space = ""
+	}
+	procedure = strings.TrimPrefix(procedure, "/randflake.v1.")
+	s.metrics.Called(procedure, space, time.Since(start), err)
+	if failed := (*connect.Error)(nil); errors.As(err, &failed) && failed.Code() != connect.CodeCanceled {
+		s.refusals.add(refusal{time.Now(), id.who.Name, space, procedure, failed.Code(), failed.Message()})
+	}
+}
+
+// A refusal is a call that failed.
+type refusal struct {
+	at        time.Time
+	principal string
+	space     string // one that is served, or ""
+	procedure string
+	code      connect.Code
+	why       string
+}
+
+// refusals are the newest ones. They are safe for concurrent use.
+type refusals struct {
+	mu   sync.Mutex
+	ring [100]refusal
+	next int // how many there were
+}
+
+func (r *refusals) add(one refusal) {
+	one.why = fmt.Sprintf("%.300s", strings.ToValidUTF8(one.why, "?"))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ring[r.next%len(r.ring)] = one
+	r.next++
+}
+
+// newest returns those that are still known, the newest one first.
+func (r *refusals) newest() (all []refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := r.next - 1; i >= max(0, r.next-len(r.ring)); i-- {
+		all = append(all, r.ring[i%len(r.ring)])
+	}
+	return all
+}
+
+// Connection counts connections; it is for http.Server.ConnState.
+func (s *Server) Connection(c net.Conn, state http.ConnState) { s.metrics.Connection(c, state) }
+
+// Tracing returns what makes spans of calls, as parts of the caller's trace. Callers who are not known can't write into traces.
+func Tracing(provider trace.TracerProvider) (connect.Interceptor, error) {
+	return otelconnect.NewInterceptor(otelconnect.WithTracerProvider(provider), otelconnect.WithoutMetrics(), otelconnect.WithTrustRemote(),
+		otelconnect.WithPropagator(propagation.TraceContext{}),
+		otelconnect.WithFilter(func(ctx context.Context, _ connect.Spec) bool {
+			id, ok := ctx.Value(identityKey).(identity)
+			return ok && id.err == nil
+		}))
+}

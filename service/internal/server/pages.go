@@ -1,0 +1,95 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/randflake/randflake/service/internal/access"
+	"github.com/randflake/randflake/service/internal/audit"
+	"github.com/randflake/randflake/service/internal/page"
+)
+
+// addPages adds what people and their monitoring look at. Where there are principals it is for those alone who may observe: a space,
+// to see it on the page, and all spaces for /metrics, which tells of the process too.
+func (s *Server) addPages(mux *http.ServeMux) {
+	mux.Handle("GET /{$}", s.observing("page", func(w http.ResponseWriter, r *http.Request, o observer) {
+		s.write(w, s.overview(r, o))
+	}))
+	mux.Handle("GET /spaces/{space}", s.observing("page", func(w http.ResponseWriter, r *http.Request, o observer) {
+		in := o.setup.spaces[r.PathValue("space")]
+		if in == nil || !o.may[in.Name] {
+			http.Error(w, "no such space, or none that you may observe", http.StatusNotFound)
+			return
+		}
+		s.write(w, s.detail(r, o, in))
+	}))
+	scrape := s.metrics.Handler()
+	mux.Handle("GET /metrics", s.observing("metrics", func(w http.ResponseWriter, r *http.Request, o observer) {
+		if !o.all {
+			s.deny(w, o.identity, "metrics", fmt.Errorf("%w: metrics are for those who may observe all spaces", access.ErrDenied))
+			return
+		}
+		scrape.ServeHTTP(w, r)
+	}))
+	mux.HandleFunc("GET /favicon.ico", http.NotFound)
+}
+
+// An observer is who looks.
+type observer struct {
+	identity
+	may map[string]bool // spaces
+	all bool            // whether those are all
+}
+
+// observing lets those look who may observe any space. Browsers ask people for a password, and send it in a way that no call of the
+// protocol takes: the bearer token does, with whatever name.
+func (s *Server) observing(what string, show func(http.ResponseWriter, *http.Request, observer)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, ok := r.BasicAuth(); ok {
+			r = r.Clone(r.Context())
+			r.Header.Set("Authorization", "Bearer "+password)
+		}
+		setup := s.setup.Load()
+		who, err := setup.policy.Identify(r)
+		o := observer{identity{who, err, setup}, map[string]bool{}, true}
+		if err != nil {
+			w.Header().Set("WWW-Authenticate", `Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
+			s.deny(w, o.identity, what, err)
+			return
+		}
+		for _, name := range setup.names() {
+			var denied error
+			if _, denied = setup.policy.Allow(who, "observe", name); denied == nil {
+				o.may[name] = true
+			} else {
+				o.all, err = false, denied
+			}
+		}
+		if len(o.may) == 0 {
+			s.deny(w, o.identity, what, err)
+			return
+		}
+		show(w, r, o)
+	})
+}
+
+// deny answers, and accounts for, a look at what the caller may not see.
+func (s *Server) deny(w http.ResponseWriter, id identity, what string, err error) {
+	code, status := connect.CodePermissionDenied, http.StatusForbidden
+	if errors.Is(err, access.ErrUnknown) {
+		code, status = connect.CodeUnauthenticated, http.StatusUnauthorized
+	}
+	s.audit.Write(audit.Denial, id.who.Name, "", "procedure", what, "why", err.Error())
+	s.note(id, what, "", time.Now(), connect.NewError(code, err))
+	http.Error(w, err.Error(), status)
+}
+
+func (s *Server) write(w http.ResponseWriter, data any) {
+	if err := page.Write(w, data); err != nil {
+		s.logger.Warn("page was not written", "error", err)
+	}
+}
