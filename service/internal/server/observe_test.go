@@ -72,8 +72,8 @@ func TestMetrics(t *testing.T) {
 	w := newWorld(t, spaces)
 	metrics := func() string { return w.send(http.MethodGet, "/metrics", "").text }
 	held := w.acquire("none", "").body.Lease
-	renew := fmt.Sprintf(`{"space":"none","ttlSeconds":60,"token":"%v","held":{"firstNode":%v,"lastNode":%v,"owner":"%v","change":"%v","version":"%v","start":"%v","highWater":"%v","changed":"%v"}}`,
-		held["owner"], or(held["firstNode"], 0), or(held["lastNode"], 0), held["owner"], held["change"], held["version"], held["start"], held["highWater"], held["changed"])
+	renew := fmt.Sprintf(`{"space":"none","ttlSeconds":60,"token":"%v","held":{"firstNode":%v,"lastNode":%v,"owner":"%v","change":"%v","version":"%v","start":"%v","highWater":"%v","changed":"%v","seal":"%v"}}`,
+		held["owner"], or(held["firstNode"], 0), or(held["lastNode"], 0), held["owner"], held["change"], held["version"], held["start"], held["highWater"], held["changed"], held["seal"])
 	w.call("LeaseService/Renew", renew)
 	w.call("AdminService/Revoke", fmt.Sprintf(`{"space":"none","firstNode":%v}`, or(held["firstNode"], 0)))
 	w.call("LeaseService/Renew", strings.Replace(renew, `"ttlSeconds":60,"token":"`+fmt.Sprint(held["owner"]), `"ttlSeconds":60,"token":"`+strings.Repeat("1", 32), 1))
