@@ -25,7 +25,7 @@ PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
 .PHONY: all test quick race purego previous i386 cpus $(CPUS) emulated $(EMULATED) modules $(MODULES:%=test-in-%) \
         chaos chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck bench fuzz generate protocol clients typescript node npm \
-        tools servers browser statistics
+        test-deploy image push tools servers browser statistics systemd
 
 all: test lint
 
@@ -95,13 +95,17 @@ emulated-arm64: PACKAGES_THERE = $(filter-out . ./segments,$(PORTABLE))
 # with its tests.
 modules: servers statistics browser typescript
 	RANDFLAKE_SERVERS=yes $(GO) test -race ./store/storetest/servers
-	@$(TWO_AT_A_TIME) $(MODULES:%=test-in-%)
+	@$(TWO_AT_A_TIME) $(MODULES:%=test-in-%) test-deploy
 
 $(MODULES:%=test-in-%): test-in-%:
 	cd $* && $(GO) test $(TESTFLAGS) ./...
 test-in-service test-in-service/client: TESTFLAGS = -race
 
 TYPESCRIPT = clients/typescript/dist/index.js
+
+# What runs randflaked. It is not in go.work: what Kubernetes' libraries require would be in use in all modules.
+test-deploy: systemd
+	cd deploy && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) test ./...
 
 # The clients of service in other languages: Python 3.9 and later, Node 20 and later.
 clients: $(TYPESCRIPT)
@@ -134,6 +138,13 @@ chaos: servers typescript
 chaos-short: servers
 	cd chaos && $(GO) run . -short
 
+# What runs randflaked: its image, for two architectures, into dist/image, and from there to the registry in IMAGE.
+image:
+	cd deploy && GOWORK=off $(GO) run . image -version $(or $(VERSION),$(shell git describe --always --dirty))
+
+push: image
+	cd deploy && GOWORK=off $(GO) run . push $(IMAGE)
+
 PACKAGES = qemu-user binutils binutils-aarch64-linux-gnu
 tools:
 	@(for tool in qemu-x86_64 qemu-aarch64 qemu-s390x qemu-riscv64 qemu-arm objdump aarch64-linux-gnu-objdump; do \
@@ -152,8 +163,13 @@ servers:
 		{ apt-get update && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(SERVERS); }
 
 # What looks at the service's page; 124 MB, installed in 22 s where the mirror is near.
+# What looks at the service's page; 124 MB, installed in 22 s where the mirror is near.
 browser:
 	@command -v chromium >/dev/null || { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium; }
+
+systemd:
+	@command -v systemd-analyze >/dev/null || \
+		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends systemd; }
 
 lint: fmt vet staticcheck tidy buf kernelcheck
 
@@ -173,7 +189,7 @@ staticcheck:
 	$(STATICCHECK) $(EVERYTHING)
 
 tidy:
-	@set -e; for module in . $(MODULES); do \
+	@set -e; for module in . $(MODULES) deploy; do \
 		echo "go mod tidy in $$module"; \
 		case $$module in cmd/*|service) internal/tools/tidy.sh $$module;; *) (cd $$module && $(GO) mod tidy -diff);; esac; \
 	done

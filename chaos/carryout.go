@@ -37,11 +37,11 @@ func carryOut(ctx context.Context, f flags, plan []job, out io.Writer) (outcomes
 		}
 		defer os.Remove(program)
 	}
-	rate := rateFor(f, len(plan))
+	rate := rateFor(f, len(makingIDs(plan)))
 	var made, before uint64
 	for round := 0; round == 0 || made < f.ids && made > before; round++ {
-		if before = made; round == 1 { // counters make no IDs
-			plan = slices.DeleteFunc(plan, func(j job) bool { return j.fault.Counts })
+		if before = made; round == 1 {
+			plan = makingIDs(plan)
 		}
 		for i := range plan {
 			plan[i].round = round
@@ -58,6 +58,11 @@ func carryOut(ctx context.Context, f flags, plan []job, out io.Writer) (outcomes
 		}
 	}
 	return outcomes, nil
+}
+
+// makingIDs returns the jobs whose workers do, and don't count.
+func makingIDs(plan []job) []job {
+	return slices.DeleteFunc(slices.Clone(plan), func(j job) bool { return j.fault.Counts })
 }
 
 // inParallel does the jobs of plan and sends their outcomes as they come.
@@ -106,6 +111,7 @@ func doIn(ctx context.Context, f flags, j job, dir string, rate int) outcome {
 // rateFor returns how many IDs a second each worker is to make, so that one round makes enough: a run has some
 // three workers for some ten seconds, and for twenty in the full form.
 func rateFor(f flags, runs int) int {
+	runs = max(runs, 1)
 	if f.short {
 		return max(int(f.ids)/runs/30, shortRate)
 	}

@@ -6,12 +6,12 @@ require (
 	connectrpc.com/connect v1.21.1
 	github.com/randflake/randflake v0.1.0
 	github.com/randflake/randflake/service/api v0.1.0
+	google.golang.org/protobuf v1.36.12
 )
 
 require (
 	github.com/klauspost/cpuid/v2 v2.4.2 // indirect
 	golang.org/x/sys v0.47.0 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
 )
 
 replace (

@@ -79,14 +79,14 @@ func Throughput(ctx context.Context, l Load) (Cost, error) {
 	}, err
 }
 
-// together draws from all sources at once, until a time after start.
+// together draws from all sources at once, until a time after start, and from each one once at least.
 func together(sources []peers.Source, chunk int, start time.Time, slice time.Duration) (ids int64, elapsed time.Duration, err error) {
 	counts, failed := make([]int64, len(sources)), make([]error, len(sources))
 	var drawers sync.WaitGroup
 	for i, source := range sources {
 		drawers.Go(func() {
 			var calls int64
-			for failed[i] == nil && time.Since(start) < slice {
+			for failed[i] == nil && (calls == 0 || time.Since(start) < slice) {
 				failed[i] = draw(source.Next, chunk)
 				calls += int64(chunk)
 			}

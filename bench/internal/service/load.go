@@ -7,17 +7,20 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/randflake/randflake/bench/internal/measure"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 )
 
-// How many connections have calls for one number, and for many.
+// How many connections have calls for one number, and for many; and calls a second where they are paced.
 const (
 	crowd = 64
 	few   = 8
+	due   = 15_000
 )
 
 // token is the bearer token of all callers.
@@ -35,19 +38,34 @@ type load struct {
 	request     []byte
 	read        func(*bufio.Reader, io.Writer) error
 	numbers     func(body []byte) ([]string, error) // of an answer
+	rate        int                                 // calls a second of all connections, or 0 for as many as there can be
 }
 
-// open returns the source of a load.
-func (l load) open(ctx context.Context) (source, error) {
-	s := source{kind: l.kind, name: l.name, each: l.each}
-	for range l.connections {
-		c, err := dial(ctx, l.address, l.request, l.read)
-		if err != nil {
-			return s, err
-		}
-		s.callers = append(s.callers, func(context.Context) error { return c.call(io.Discard) })
+// source returns the source of a load.
+func (l load) source() source {
+	s := source{kind: l.kind, name: l.name, each: l.each, connect: l.callers}
+	if l.rate > 0 {
+		s.pace = time.Duration(l.connections) * time.Second / time.Duration(l.rate)
 	}
-	return s, nil
+	return s
+}
+
+// callers returns callers that connect at their first call, and what closes their connections.
+func (l load) callers(ctx context.Context) ([]measure.Caller, func()) {
+	ctx, disconnect := context.WithCancel(ctx)
+	callers := make([]measure.Caller, l.connections)
+	for i := range callers {
+		var c *connection
+		callers[i] = func(context.Context) (err error) {
+			if c == nil {
+				if c, err = dial(ctx, l.address, l.request, l.read); err != nil {
+					return err
+				}
+			}
+			return c.call(io.Discard)
+		}
+	}
+	return callers, disconnect
 }
 
 const asJSON, asProto = "application/json", "application/proto"
@@ -56,7 +74,8 @@ const asJSON, asProto = "application/json", "application/proto"
 func loads(daemon, yardstick string) []load {
 	mint := randflakev1connect.IDServiceMintProcedure
 	to := func(kind, name string, each int, address, path, contentType, body string) load {
-		l := load{kind, name, each, crowd, address, post(address, path, contentType, token, []byte(body)), readHTTP, inJSON}
+		request := post(address, path, contentType, token, []byte(body))
+		l := load{kind: kind, name: name, each: each, connections: crowd, address: address, request: request, read: readHTTP, numbers: inJSON}
 		if kind == bulk {
 			l.connections = few
 		}
@@ -75,6 +94,10 @@ func loads(daemon, yardstick string) []load {
 		to(single, ours+"Mint, protobuf", 1, daemon, mint, asProto, asking(1, api.Form_FORM_NUMBER)),
 		to(single, ours+"POST /v1/counters/demo/next", 1, daemon, "/v1/counters/"+mintSpace+"/next", asJSON, ""),
 	}
+	for _, l := range []load{all[0], all[2]} {
+		l.kind, l.name, l.rate = paced, fmt.Sprintf("%s, %d a second", l.name, due), due
+		all = append(all, l)
+	}
 	for _, n := range []int{1000, 65_536} {
 		text := fmt.Sprintf(`{"space":%q,"count":%d}`, mintSpace, n)
 		all = append(all, to(bulk, ours+"Mint, protobuf", n, daemon, mint, asProto, asking(n, api.Form_FORM_NUMBER)),
@@ -85,7 +108,8 @@ func loads(daemon, yardstick string) []load {
 
 // incr returns a load on a server of Redis.
 func incr(name, address string) load {
-	return load{single, name + ", INCR", 1, crowd, address, []byte("*2\r\n$4\r\nINCR\r\n$3\r\none\r\n"), readRESP, inRESP}
+	request := []byte("*2\r\n$4\r\nINCR\r\n$3\r\none\r\n")
+	return load{kind: single, name: name + ", INCR", each: 1, connections: crowd, address: address, request: request, read: readRESP, numbers: inRESP}
 }
 
 // yardstickName is the source that the others are compared with, and ours begins the names of those of randflaked.

@@ -142,11 +142,7 @@ func (w *world) sources(ctx context.Context) (all []source, err error) {
 		all = append(all, renewals...)
 	}
 	for _, l := range w.loads() {
-		s, err := l.open(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", l.name, err)
-		}
-		all = append(all, s)
+		all = append(all, l.source())
 	}
 	return all, nil
 }

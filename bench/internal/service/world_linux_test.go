@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -47,7 +48,7 @@ func TestWorld(t *testing.T) {
 		t.Errorf("%d sources, want %d", len(sources), want)
 	}
 	for _, s := range sources {
-		if made, err := s.draw(ctx, time.Millisecond); err != nil || made.Calls < int64(len(s.callers)) || made.P50 <= 0 || made.P999 < made.P50 {
+		if made, err := s.draw(ctx, time.Millisecond); err != nil || made.Calls < int64(made.Callers) || made.Callers == 0 || made.P50 <= 0 || made.P999 < made.P50 {
 			t.Errorf("%s %s: %+v, %v", s.name, s.on, made, err)
 		}
 	}
@@ -71,10 +72,10 @@ func (l load) twice(ctx context.Context) (bool, error) {
 				return false, err
 			}
 			numbers, err := l.numbers(body.Bytes())
-			if len(numbers) != l.each {
-				return false, errors.Join(err, errors.New("not as many numbers as were asked for"))
+			if err != nil || len(numbers) != l.each {
+				return false, fmt.Errorf("%d numbers, want %d: %w", len(numbers), l.each, err)
 			}
-			for _, n := range numbers {
+			for _, n := range numbers[:min(len(numbers), 1000)] {
 				if seen[n] {
 					return true, nil
 				}

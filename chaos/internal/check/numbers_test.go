@@ -50,6 +50,7 @@ func TestNumbers(t *testing.T) {
 		info   segments.Info
 		strict bool
 		lost   bool // data
+		remote bool
 		want   string
 	}{
 		"good": {act: func(c count) {
@@ -61,6 +62,12 @@ func TestNumbers(t *testing.T) {
 		"lost by none": {act: func(c count) {
 			c.worker("a", &journal.Books{Taken: 2, Issued: 2}, []int64{7, 17})
 		}, info: record(3, 0), want: "1 numbers are missing, want 0 to 0"},
+		"lost without a word of a service": {act: func(c count) {
+			c.worker("a", &journal.Books{Taken: 2, Issued: 2}, []int64{7, 17})
+		}, info: record(3, 0), remote: true},
+		"taken back by a service, and used": {act: func(c count) {
+			c.worker("a", &journal.Books{Taken: 3, Issued: 1, Lost: 2}, []int64{7})
+		}, info: record(3, 1), remote: true, want: "1 numbers are missing, want 2 to 2"},
 		"perhaps taken": {act: func(c count) {
 			c.worker("a", &journal.Books{Taken: 1, Issued: 1, Unsure: 2}, []int64{7})
 		}, info: record(3, 0)},
@@ -104,7 +111,7 @@ func TestNumbers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			tt.act(count{t, dir})
-			n, err := CheckNumbers(dir, []Counter{{Info: tt.info, Strict: tt.strict, PerKill: 20}}, tt.lost)
+			n, err := CheckNumbers(dir, []Counter{{Info: tt.info, Strict: tt.strict, PerKill: 20, Remote: tt.remote}}, tt.lost)
 			if err != nil {
 				t.Fatal(err)
 			}

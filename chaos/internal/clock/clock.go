@@ -1,6 +1,6 @@
 //go:build linux && amd64
 
-// Package clock makes the clock of this process wrong, for everything in it: the generator, the runtime,
+// Package clock makes the clock of this process wrong, or of another one, for everything in it: the generator, the runtime,
 // the store. Nothing is injected in the code under test: what it calls is the function by which the
 // kernel lets programs read the clock, in the page that it maps into each of them (the vDSO, see vdso(7)),
 // and the beginning of that is overwritten with a jump.

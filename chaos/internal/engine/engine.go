@@ -1,5 +1,5 @@
-// Package engine runs what leases are stored in, a directory or servers, each as its operator would, and
-// opens stores on it, each as a program would.
+// Package engine runs what leases are stored in, a directory or servers, or replicas of a service before those, each as its
+// operator would, and opens stores on it, each as a program would.
 package engine
 
 import (

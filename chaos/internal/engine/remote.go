@@ -143,9 +143,10 @@ func (r *Remote) configure(token string) error {
 audit: %q
 tls: {certificate: %q, key: %q, clientCA: %q}
 spaces: [{name: %s, kind: randflake, store: %q}]
+counters: [{name: orders, space: %[5]s}, {name: invoices, space: %[5]s, start: 7, stride: 5}, {name: tickets, space: %[5]s}]
 principals:
-- {name: certified, certificates: [%s]}
-- {name: bearing, tokens: [%x]}
+- {name: certified, certificates: [%[7]s]}
+- {name: bearing, tokens: [%[8]x]}
 rules:
 - {principals: ["*"], spaces: ["*"], verbs: [lease, list, count]}
 `, r.authority.file("audit"), r.authority.file(serverName+".pem"), r.authority.file(serverName+".key"), r.authority.file("ca.pem"),

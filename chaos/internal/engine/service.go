@@ -10,6 +10,7 @@ import (
 
 	"github.com/randflake/randflake/chaos/internal/broken"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/service/client"
 )
 
@@ -32,6 +33,15 @@ func (s *Service) Leases(bug broken.Bug) (lease.Store, error) {
 		return nil, err
 	}
 	return client.New(space, s.Addresses, options...)
+}
+
+// Counters returns the counters of the service, likewise.
+func (s *Service) Counters(bug broken.Bug) (*segments.Counters, error) {
+	options, err := s.options(bug)
+	if err != nil {
+		return nil, err
+	}
+	return client.NewCounters(s.Addresses, options...)
 }
 
 func (s *Service) options(bug broken.Bug) ([]client.Option, error) {

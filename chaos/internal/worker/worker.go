@@ -82,11 +82,7 @@ func Run(c Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, w.journal.Close()) }()
 	if w.Service != nil {
-		leases, err := w.Service.Leases(w.Bug)
-		if err != nil {
-			return err
-		}
-		return w.lease(ctx, leases)
+		return w.remotely(ctx)
 	}
 	space, err := w.open(ctx)
 	if err != nil {
@@ -97,6 +93,22 @@ func Run(c Config) (err error) {
 		return w.count(ctx, segments.On(space))
 	}
 	return w.lease(ctx, lease.On(space))
+}
+
+// remotely works with what a service has.
+func (w *worker) remotely(ctx context.Context) error {
+	if len(w.Counters) > 0 {
+		counters, err := w.Service.Counters(w.Bug)
+		if err != nil {
+			return err
+		}
+		return w.count(ctx, counters)
+	}
+	leases, err := w.Service.Leases(w.Bug)
+	if err != nil {
+		return err
+	}
+	return w.lease(ctx, leases)
 }
 
 // lease makes IDs under leases, of which it notes all calls.

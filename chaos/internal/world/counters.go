@@ -53,6 +53,7 @@ func (w *World) Counted() (all []check.Counter, err error) {
 	}
 	defer space.Close()
 	counters := segments.On(space)
+	_, remote := w.Engine.(*engine.Remote)
 	for name, c := range w.counters {
 		info, err := counters.Get(ctx, name)
 		if err != nil {
@@ -62,7 +63,7 @@ func (w *World) Counted() (all []check.Counter, err error) {
 		if !c.Strict { // its two blocks, and what callers have not noted yet
 			perHandle = 2*worker.Most + worker.Callers*worker.Batch
 		}
-		all = append(all, check.Counter{Info: info, Strict: c.Strict, PerKill: w.handles[name] * perHandle})
+		all = append(all, check.Counter{Info: info, Strict: c.Strict, PerKill: w.handles[name] * perHandle, Remote: remote})
 	}
 	return all, nil
 }

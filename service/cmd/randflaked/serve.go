@@ -69,6 +69,7 @@ func serve(args []string, problems io.Writer) error {
 	if *dev {
 		read = func() (*config.Config, error) { return demo(*dir, *listen) }
 	}
+	defer keepSpare()()
 	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, patience: drainTime, bounds: usual, renewal: renewalTime}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -16,12 +15,9 @@ type gauges struct{ *Server }
 // Describe tells nothing in advance, as spaces come and go.
 func (gauges) Describe(chan<- *prometheus.Desc) {}
 
-// glance is how long a page or a scrape waits for a store; then it shows what was known before.
-const glance = 2 * time.Second
-
 func (g gauges) Collect(to chan<- prometheus.Metric) {
 	setup := g.setup.Load()
-	for name, v := range setup.surveys(setup.names()) {
+	for name, v := range g.surveys(setup, setup.names()) {
 		in := setup.spaces[name]
 		labels := prometheus.Labels{"space": name}
 		show := func(m lease.Metric, labels prometheus.Labels) {
@@ -73,8 +69,8 @@ func number(is bool) float64 {
 
 // surveys asks the spaces of these names how they stand, all at once. One that does not answer in time tells how it stood before,
 // or nothing.
-func (s *setup) surveys(names []string) map[string]*space.Survey {
-	ctx, cancel := context.WithTimeout(context.Background(), glance)
+func (s *Server) surveys(setup *setup, names []string) map[string]*space.Survey {
+	ctx, cancel := context.WithTimeout(context.Background(), s.glance)
 	defer cancel()
 	type one struct {
 		name string
@@ -82,7 +78,7 @@ func (s *setup) surveys(names []string) map[string]*space.Survey {
 	}
 	answers := make(chan one)
 	for _, name := range names {
-		go func() { answers <- one{name, s.spaces[name].Survey(ctx)} }()
+		go func() { answers <- one{name, setup.spaces[name].Survey(ctx)} }()
 	}
 	all := map[string]*space.Survey{}
 	for range names {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"reflect"
 	"slices"
@@ -34,6 +35,7 @@ type Server struct {
 	metrics  *metrics.Metrics
 	refusals refusals
 	started  time.Time
+	glance   time.Duration // how long a page or a scrape waits for stores; then it shows what was known before
 
 	setup    atomic.Pointer[setup]
 	draining atomic.Bool
@@ -52,7 +54,7 @@ type setup struct {
 
 // New returns a server without spaces. Its audit log takes what is to be accounted for, and its logger the rest.
 func New(open space.Opener, audit *audit.Log, logger *slog.Logger) *Server {
-	s := &Server{open: open, audit: audit, logger: logger, usage: access.NewUsage(), started: time.Now()}
+	s := &Server{open: open, audit: audit, logger: logger, usage: access.NewUsage(), started: time.Now(), glance: 2 * time.Second}
 	s.metrics = metrics.New(gauges{s})
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
@@ -175,7 +177,8 @@ const (
 // protocol go through the interceptors first.
 func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 	interceptors := append(first, connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit))
-	options := connect.WithHandlerOptions(connect.WithInterceptors(interceptors...), connect.WithReadMaxBytes(maxMessage), connect.WithCodec(jsonCodec{}))
+	options := connect.WithHandlerOptions(connect.WithInterceptors(interceptors...), connect.WithReadMaxBytes(maxMessage),
+		connect.WithCodec(jsonCodec{}), connect.WithCodec(shortCodec{}), connect.WithCompressMinBytes(math.MaxInt))
 	calls := http.NewServeMux()
 	calls.Handle(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
 	calls.Handle(randflakev1connect.NewIDServiceHandler(idService{s}, options))

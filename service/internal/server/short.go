@@ -6,17 +6,34 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 )
 
-// addShortPaths adds paths for people with curl. Each is a procedure called with JSON, and answers as that does.
+// A shortCodec reads protobuf and writes JSON: short paths would else write JSON for the procedure to parse.
+type shortCodec struct{ jsonCodec }
+
+func (shortCodec) Name() string { return "proto-to-json" }
+
+func (shortCodec) Unmarshal(data []byte, message any) error {
+	return proto.Unmarshal(data, message.(proto.Message))
+}
+
+// inJSON says what a shortCodec writes.
+type inJSON struct{ http.ResponseWriter }
+
+func (w inJSON) Write(body []byte) (int, error) {
+	w.Header().Set("Content-Type", "application/json")
+	return w.ResponseWriter.Write(body)
+}
+
+// addShortPaths adds paths for people with curl. Each is a procedure, and answers as that does to JSON.
 func addShortPaths(calls *http.ServeMux) {
 	short := func(pattern, procedure string, message func(r *http.Request, count uint32) proto.Message) {
 		calls.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -28,16 +45,16 @@ func addShortPaths(calls *http.ServeMux) {
 					return
 				}
 			}
-			body, err := protojson.Marshal(message(r, uint32(count)))
+			body, err := proto.Marshal(message(r, uint32(count)))
 			if err != nil {
 				refuse(w, "path: want UTF-8")
 				return
 			}
-			inner := r.Clone(r.Context())
-			inner.Method, inner.URL.Path, inner.URL.RawQuery = http.MethodPost, procedure, ""
-			inner.Header = http.Header{"Content-Type": {"application/json"}}
+			inner := r.WithContext(r.Context()) // a copy
+			inner.Method, inner.URL = http.MethodPost, &url.URL{Path: procedure}
+			inner.Header = http.Header{"Content-Type": {"application/" + shortCodec{}.Name()}}
 			inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-			calls.ServeHTTP(w, inner)
+			calls.ServeHTTP(inJSON{w}, inner)
 		})
 	}
 	short("POST /v1/spaces/{space}/ids", randflakev1connect.IDServiceMintProcedure, func(r *http.Request, count uint32) proto.Message {

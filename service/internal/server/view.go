@@ -26,7 +26,7 @@ func (s *Server) overview(r *http.Request, o observer) page.Overview {
 			names = append(names, name)
 		}
 	}
-	surveys := o.setup.surveys(names)
+	surveys := s.surveys(o.setup, names)
 	var counters []page.Counter
 	for _, name := range names {
 		shown := spaceOf(o.setup.spaces[name], surveys[name])
@@ -57,7 +57,7 @@ func (s *Server) overview(r *http.Request, o observer) page.Overview {
 func (s *Server) detail(r *http.Request, o observer, in *space.Space) page.Detail {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	survey := o.setup.surveys([]string{in.Name})[in.Name]
+	survey := s.surveys(o.setup, []string{in.Name})[in.Name]
 	v := page.Detail{Frame: s.frame(), Space: spaceOf(in, survey)}
 	if v.Known {
 		v.Where, v.Loss, v.Counters = survey.Where, lossOf(in.Name, survey), countersOf(in.Name, survey)
