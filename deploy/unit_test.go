@@ -40,7 +40,7 @@ func TestUnit(t *testing.T) {
 	if out, err := analyze(here, "security", "--no-pager", "--offline=yes", threshold); err != nil {
 		t.Errorf("security: %v\n%s", err, out)
 	}
-	if out, err := analyze(strings.Replace(here, "ProtectSystem", "#", 1), "security", "--no-pager", "--offline=yes", threshold); err == nil {
+	if out, err := analyze(strings.Replace(here, "CapabilityBoundingSet", "#", 1), "security", "--no-pager", "--offline=yes", threshold); err == nil {
 		t.Errorf("security does not find what is missing:\n%s", out)
 	}
 }
