@@ -8,6 +8,7 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -25,6 +26,7 @@ import (
 //	<!-- given: ctx context.Context, secret randflake.Secret -->   variables of a Go fragment
 //	<!-- given: run below -->                                      a Go program that a shell block runs later
 //	<!-- given: mysql -->                                          which server SQL is for; PostgreSQL if not said
+//	<!-- given: randflaked.yaml -->                                the name of the file that is shown, for shell blocks
 //
 // The blocks of a page share a directory, which is the home directory too, one database of each kind and what they left there.
 // A whole program goes into main.go of the directory.
@@ -102,7 +104,10 @@ var rules = map[string]func(*page, block) error{
 	"mermaid":    func(*page, block) error { return nil },
 }
 
-func decodeYAML(_ *page, b block) error {
+func decodeYAML(p *page, b block) error {
+	if b.given != "" {
+		p.write(b.given, b.code)
+	}
 	for part := range strings.SplitSeq(b.code, "\n---\n") {
 		if err := yaml.UnmarshalStrict([]byte(part), new(any)); err != nil {
 			return err
@@ -141,8 +146,10 @@ func newPrograms(t *testing.T) (dir string) {
 			t.Fatal(err)
 		}
 	}
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "randflake"), ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	for program, source := range map[string]string{"randflake": ".", "randflaked": "../../service/cmd/randflaked"} {
+		if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, program), source).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
 	}
 	return dir
 }
@@ -211,10 +218,22 @@ func (p *page) shell(b block) error {
 		return p.server(scheme)
 	})
 	script = strings.ReplaceAll(script, "--store ...", fmt.Sprintf("--store store-%d", b.line))
+	script = strings.ReplaceAll(script, "randflaked --dev", "randflaked --dev --listen localhost:8080")
+	script = strings.ReplaceAll(script, "localhost:8080", freeAddress(p.T))
 	if out, err := p.run("set -ePo pipefail\n"+script, "bash", "-s"); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	return nil
+}
+
+// freeAddress returns an address of this machine that nothing listens at.
+func freeAddress(t *testing.T) string {
+	l, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // image runs the RUN instructions of a Dockerfile here, and knows the others.
@@ -296,7 +315,7 @@ func declared(parameters string) string {
 
 var (
 	qualified = regexp.MustCompile(`\b([a-z][a-z0-9]*)\.[A-Z]`)
-	inModule  = strings.Fields(`local lease lease/leaseprom mask numbers segments segments/gapless snowflake store store/etcdstore store/filestore store/mysqlstore
+	inModule  = strings.Fields(`local lease lease/leaseprom mask numbers segments segments/gapless service/client snowflake store store/etcdstore store/filestore store/mysqlstore
 		store/pgstore store/redisstore store/storetest ulid`)
 	others = strings.Fields(`context crypto/rand database/sql encoding/json errors fmt log log/slog net/http os strings testing time
 		github.com/randflake/randflake`)

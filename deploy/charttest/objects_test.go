@@ -154,7 +154,7 @@ func (r *rendering) problems() (found []string) {
 	if p := c.StartupProbe; p.PeriodSeconds*p.FailureThreshold <= 11*60 || p.HTTPGet.Path != "/readyz" {
 		wrong("the startup probe does not wait for a first lease: %+v", p)
 	}
-	if c.ReadinessProbe.HTTPGet.Path != "/healthz" || c.LivenessProbe.HTTPGet.Path != "/healthz" {
+	if c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.LivenessProbe.HTTPGet.Path != "/healthz" {
 		wrong("one space that can't serve takes the others out")
 	}
 	if !*c.SecurityContext.ReadOnlyRootFilesystem {
