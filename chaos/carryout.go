@@ -72,7 +72,7 @@ func inParallel(ctx context.Context, f flags, plan []job, base string, rate int)
 	for range f.parallel {
 		go func() {
 			for j := range jobs {
-				outcomes <- doIn(ctx, f, j, filepath.Join(base, j.name()), rate)
+				outcomes <- patiently(ctx, f, j, filepath.Join(base, j.name()), rate)
 			}
 			done <- true
 		}()
@@ -90,6 +90,18 @@ func inParallel(ctx context.Context, f flags, plan []job, base string, rate int)
 		close(outcomes)
 	}()
 	return outcomes
+}
+
+// patiently does a job, and once more where IDs were refused or something came too late, as on a machine that is busy
+// with other things. An ID that should not have been made is never excused.
+func patiently(ctx context.Context, f flags, j job, dir string, rate int) outcome {
+	first := doIn(ctx, f, j, dir, rate)
+	if !first.late || f.bug != "" || ctx.Err() != nil {
+		return first
+	}
+	second := doIn(ctx, f, j, dir+"-again", rate)
+	second.notes = append(second.notes, fmt.Sprintf("it was done again, as the first time: %v", first.err))
+	return second
 }
 
 // doIn does a job in a directory of its own, which is kept if something was wrong.

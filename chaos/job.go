@@ -32,6 +32,7 @@ type outcome struct {
 	took    time.Duration
 	skipped error // why it could not be done
 	err     error // what was not as expected
+	late    bool  // err says that something came too late or was refused, and no more
 }
 
 // do runs a fault and checks what the workers noted. Its files are in dir.
@@ -103,7 +104,8 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 		o.Result, checkErr = j.check(w, f, secret, dir)
 		checkErr = errors.Join(checkErr, o.findings(w.RepeatsUntil()))
 	}
-	o.err = errors.Join(err, checkErr, falseAlarm, j.judge(o))
+	wrong, slow := errors.Join(checkErr, falseAlarm), errors.Join(err, j.judge(o))
+	o.err, o.late = errors.Join(slow, wrong), wrong == nil && slow != nil
 	if from := w.RepeatsFrom(); !from.IsZero() {
 		o.notes = append(o.notes, fmt.Sprintf("%d IDs were made twice, the last ones in a second that began %.1f s after the copy did",
 			o.Duplicates, time.Unix(o.LastDuplicate, 0).Sub(from).Seconds()))

@@ -12,6 +12,8 @@ import (
 
 	"github.com/randflake/randflake/chaos/internal/broken"
 	"github.com/randflake/randflake/chaos/internal/fault"
+	"github.com/randflake/randflake/chaos/internal/page"
+	"github.com/randflake/randflake/chaos/internal/world"
 )
 
 // TestMain makes this program what main would be where it is run again: a worker, or a member of etcd.
@@ -43,6 +45,33 @@ func TestSmoke(t *testing.T) {
 		}
 	}
 	wantNothingLeft(t)
+}
+
+// TestPatience: what came too late once is done again, and no more than once; IDs that are made twice are not.
+func TestPatience(t *testing.T) {
+	late := func(w *world.World) { w.Fail("late") }
+	inTime := func(w *world.World) { w.Close(w.Start(1)...) }
+	for _, tt := range []struct {
+		name    string
+		scripts []func(*world.World)
+		wrong   bool
+	}{
+		{"in time", []func(*world.World){inTime}, false},
+		{"late once", []func(*world.World){late, inTime}, false},
+		{"late twice", []func(*world.World){late, late}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir, played := filepath.Join(t.TempDir(), "job"), 0
+			j := job{store: fault.Memory, fault: fault.Fault{Name: "none", Script: func(w *world.World) {
+				played++
+				tt.scripts[played-1](w)
+			}, May: []page.Kind{page.NotStarted}}}
+			o := patiently(t.Context(), flags{short: true}, j, dir, shortRate)
+			if (o.err != nil) != tt.wrong || played != len(tt.scripts) {
+				t.Errorf("played %d times: %v", played, o)
+			}
+		})
+	}
 }
 
 // TestPlantedBugs is the negative control: what must not happen is found when it does. Some bugs show only when two
