@@ -24,6 +24,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/service/client/wire"
 )
 
 // Leases are those of one space of a service. They are safe for concurrent use.
@@ -121,7 +122,7 @@ const patience = 10 * time.Second
 // certain that nothing was sent.
 func call[C, Q, A any](ctx context.Context, s *service[C], again bool, do func(C, context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
 	first := s.current.Load()
-	var failed error
+	var failed, unknown error // unknown is of a replica that may have done what was asked
 	for i := range s.replicas {
 		at := (int(first) + i) % len(s.replicas)
 		attempt, cancel := context.WithTimeout(ctx, share(ctx, len(s.replicas)-i))
@@ -135,9 +136,16 @@ func call[C, Q, A any](ctx context.Context, s *service[C], again bool, do func(C
 			return nil, fmt.Errorf("client: %w: %w", cause, err)
 		}
 		failed = err
+		if !unsent(err) && wire.Received(err) == err && elsewhere(err) {
+			unknown = err
+		}
 		if !elsewhere(err) || !again && !unsent(err) {
 			break
 		}
+	}
+	// What the next replica refused the one before may have done.
+	if unknown != nil && unknown != failed {
+		return nil, fmt.Errorf("client: the outcome is unknown: %w; another replica says: %v", unknown, failed)
 	}
 	return nil, failed
 }

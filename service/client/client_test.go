@@ -2,17 +2,22 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 
+	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client"
+	"github.com/randflake/randflake/service/client/wire"
+	"github.com/randflake/randflake/store"
 )
 
 type limits struct {
@@ -46,6 +51,49 @@ func TestReset(t *testing.T) {
 	}
 	if got, err := leases.Limits(t.Context()); err != nil || got.TTL() != 7 {
 		t.Errorf("limits %+v, error %v, want those of the second replica", got, err)
+	}
+}
+
+type refusing struct {
+	randflakev1connect.UnimplementedLeaseServiceHandler
+	err error
+}
+
+func (r refusing) Renew(context.Context, *connect.Request[api.RenewRequest]) (*connect.Response[api.RenewResponse], error) {
+	return nil, r.err
+}
+
+// TestUnknownStays: what one replica may have done stays unknown, though the next one refuses it. Where none can have done
+// it, it is refused.
+func TestUnknownStays(t *testing.T) {
+	replica := func(err error) string {
+		_, handler := randflakev1connect.NewLeaseServiceHandler(refusing{err: err})
+		server := httptest.NewServer(handler)
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	sent, _ := wire.Error(store.ErrClock, "")
+	notOpen, _ := wire.Error(store.ErrNoStore, "")
+	refuses, failed := replica(sent), replica(connect.NewError(connect.CodeUnavailable, errors.New("the outcome is unknown")))
+	gone := "http://127.0.0.1:1"
+	for _, tt := range []struct {
+		replicas []string
+		refused  bool
+	}{
+		{[]string{failed, refuses}, false},
+		{[]string{failed, gone, refuses}, false},
+		{[]string{refuses, failed}, false},
+		{[]string{gone, refuses}, true},
+		{[]string{replica(notOpen), refuses}, true},
+	} {
+		leases, err := client.New("demo", tt.replicas)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = leases.Renew(t.Context(), lease.Record{}, lease.Renewal{TTL: time.Minute, Token: lease.NewToken(time.Now())})
+		if err == nil || errors.Is(err, store.ErrClock) != tt.refused {
+			t.Errorf("%v: error %v, refused: want %v", tt.replicas, err, tt.refused)
+		}
 	}
 }
 
