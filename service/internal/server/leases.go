@@ -38,7 +38,7 @@ func (s retried) Renew(ctx context.Context, held lease.Record, renewal lease.Ren
 	case failed == nil && found.Change == renewal.Token:
 		return found, nil
 	case failed != nil && !errors.Is(failed, lease.ErrLost):
-		return lease.Record{}, failed // it may have been this renewal
+		return lease.Record{}, fmt.Errorf("the renewal may have been made before: %v", failed) // whatever is wrong now, so the outcome is unknown
 	}
 	return r, err
 }
