@@ -34,7 +34,7 @@ const (
 	Reason_KIND_END_OF_LIFE     Reason_Kind = 7  // IDs can't embed the present any more
 	Reason_KIND_NO_COUNTER      Reason_Kind = 8  // no number was taken from the counter yet
 	Reason_KIND_END             Reason_Kind = 9  // all numbers of the counter were taken
-	Reason_KIND_RATE            Reason_Kind = 10 // no number is left for now, by the counter's rate
+	Reason_KIND_RATE            Reason_Kind = 10 // the counter's rate is used up, and lets more pass later
 	Reason_KIND_FORGOTTEN       Reason_Kind = 11 // data was lost, so that nobody knows which numbers were taken
 	Reason_KIND_MISMATCH        Reason_Kind = 12 // the counter was made otherwise than the service is told
 	Reason_KIND_INVALID_TOKEN   Reason_Kind = 13 // too old, or used before for something else
