@@ -17,6 +17,7 @@ type settings struct {
 	newSecret     bool
 	orCreate      bool
 	trustRecovery bool
+	combining     bool
 	check         CheckValue
 	clock         func() time.Time // nil for the server's, or else the system's
 }

@@ -92,6 +92,9 @@ func newStore(engine Engine, options []Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if set.combining {
+		engine = combine(engine, 2)
+	}
 	return &Store{engine: engine, settings: set, healing: make(chan struct{}, 1)}, nil
 }
 

@@ -188,7 +188,7 @@ func stderr(t *testing.T, f func(ctx context.Context)) string {
 	old := os.Stderr
 	os.Stderr = w
 	defer func() { os.Stderr = old }()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	f(ctx)
 	w.Close()

@@ -43,10 +43,12 @@ func (e *echo) serve(conn net.Conn) {
 	}
 }
 
-// ask sends a line and returns the answer, or an error if there is none for a while.
-func ask(conn net.Conn, line string) (string, error) {
+// ask sends a line and returns the answer, or an error if there is none for a second.
+func ask(conn net.Conn, line string) (string, error) { return askFor(conn, line, time.Second) }
+
+func askFor(conn net.Conn, line string, patience time.Duration) (string, error) {
 	fmt.Fprintln(conn, line)
-	conn.SetReadDeadline(time.Now().Add(time.Second))
+	conn.SetReadDeadline(time.Now().Add(patience))
 	return bufio.NewReader(conn).ReadString('\n')
 }
 
@@ -57,7 +59,7 @@ func wantAnswer(t *testing.T, l *Link, line, want string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if got, err := ask(conn, line); got != want+"\n" {
+	if got, err := askFor(conn, line, time.Minute); got != want+"\n" {
 		t.Fatalf("answer %q, %v; want %q", got, err, want)
 	}
 	return conn

@@ -124,7 +124,7 @@ func (s *Space) attempt(ctx context.Context, o Options) (state *State, err error
 		return nil, err
 	}
 	if place != "" {
-		if state.Store, err = s.open(ctx, place); err != nil {
+		if state.Store, err = s.open(ctx, place, store.Combining()); err != nil {
 			return nil, err
 		}
 		state.Leases = lease.On(state.Store)
