@@ -235,7 +235,7 @@ bench: statistics servers
 	cd bench && $(GO) run . $(BENCHFLAGS)
 
 fuzz:
-	@set -e; for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \
+	@set -e; for dir in $$($(GO) list -f '{{.Dir}}' $(EVERYTHING)); do \
 		for target in $$(grep -hos '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go | sed 's/^func //'); do \
 			echo "$$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$dir; \
 		done; \

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Combining has calls of the store that come while others are under way wait for those, and sends what has gathered as
-// one swap. It is for a store that serves many holders at once, as that of a service does: an engine that makes a
-// thousand swaps a second then makes many thousand renewals. One call fails for all when the engine does.
+// Combining makes one swap of the engine of all that come while two others are under way. It is for a store that serves
+// many holders at once, as that of a service does: an engine that makes a thousand swaps a second then makes many thousand
+// renewals. An error of the engine is that of all whose calls were combined.
 func Combining() Option { return func(s *settings) error { s.combining = true; return nil } }
 
 // maxPut is how many bytes a combined swap puts at most, unless a caller's own puts more.
