@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // A Postgres is a PostgreSQL cluster of the test's own. Its methods are for one goroutine at a time.
@@ -125,9 +127,10 @@ func (p *Postgres) Start() error {
 	if err != nil {
 		return p.failed(err)
 	}
-	// The server's working directory is its data, and the path of a socket must be short.
-	cmd := exec.Command(binary, append([]string{"-D", p.data(), "-p", strconv.Itoa(p.port),
-		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=.."}, p.settings...)...)
+	// The server's working directory is its data, and the path of a socket must be short. What it shares in /dev/shm would
+	// stay there when it is killed.
+	cmd := exec.Command(binary, append([]string{"-D", p.data(), "-p", strconv.Itoa(p.port), "-c", "listen_addresses=127.0.0.1",
+		"-c", "unix_socket_directories=..", "-c", "dynamic_shared_memory_type=mmap"}, p.settings...)...)
 	return p.Launch(cmd, p.ready)
 }
 
@@ -154,9 +157,26 @@ func (p *Postgres) Kill() error {
 	for _, child := range children {
 		syscall.Kill(child, syscall.SIGKILL)
 	}
-	return cmp.Or(err, p.failed(p.wait("end of all processes", func() (bool, error) {
+	err = cmp.Or(err, p.failed(p.wait("end of all processes", func() (bool, error) {
 		return !slices.ContainsFunc(children, func(child int) bool { return syscall.Kill(child, 0) == nil && !isZombie(child) }), nil
 	})))
+	if err == nil {
+		p.freeMemory()
+	}
+	return err
+}
+
+// freeMemory removes the segment of shared memory by which a server knows that another one has its directory. The system
+// keeps that of one that was killed, and has room for some thousand.
+func (p *Postgres) freeMemory() {
+	content, _ := os.ReadFile(filepath.Join(p.data(), "postmaster.pid"))
+	if lines := strings.Split(string(content), "\n"); len(lines) > 6 {
+		if _, id, ok := strings.Cut(strings.TrimSpace(lines[6]), " "); ok {
+			if n, err := strconv.Atoi(strings.TrimSpace(id)); err == nil {
+				unix.SysvShmCtl(n, unix.IPC_RMID, nil)
+			}
+		}
+	}
 }
 
 // Stop ends the server in good order but does not wait for its clients, and waits until it is gone.

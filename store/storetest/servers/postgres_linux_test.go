@@ -2,8 +2,11 @@ package servers
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -32,8 +35,23 @@ func startPostgresForTest(t *testing.T, config map[string]string) *Postgres {
 	return p
 }
 
-// TestPostgresRestart: what was committed outlives both ways to end the server, which leaves no process
-// behind and keeps its port.
+// sharedMemory returns the identifiers of segments, and of each the process that made it.
+func sharedMemory(t *testing.T) map[string]string {
+	t.Helper()
+	content, err := os.ReadFile("/proc/sysvipc/shm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	makers := map[string]string{}
+	for line := range strings.Lines(string(content)) {
+		fields := strings.Fields(line)
+		makers[fields[1]] = fields[4]
+	}
+	return makers
+}
+
+// TestPostgresRestart: what was committed outlives both ways to end the server, which leaves no process and no shared
+// memory behind, and keeps its port.
 func TestPostgresRestart(t *testing.T) {
 	p := startPostgresForTest(t, map[string]string{"work_mem": "3MB"})
 	if got := query(t, p, "SHOW work_mem"); got != "3MB" {
@@ -44,6 +62,11 @@ func TestPostgresRestart(t *testing.T) {
 	for i, end := range []func() error{p.Kill, p.Stop, p.Kill} {
 		query(t, p, fmt.Sprintf("INSERT INTO t VALUES (%d)", i))
 		pid := p.process.Pid
+		shared := sharedMemory(t)
+		maps.DeleteFunc(shared, func(_, maker string) bool { return maker != strconv.Itoa(pid) })
+		if len(shared) == 0 {
+			t.Error("it shares no memory: the test shows nothing")
+		}
 		children, err := childrenOf(pid)
 		if err != nil || len(children) == 0 {
 			t.Fatalf("children %v, %v", children, err)
@@ -54,6 +77,12 @@ func TestPostgresRestart(t *testing.T) {
 		for _, gone := range append(children, pid) {
 			if state, _ := statOf(fmt.Sprintf("/proc/%d/stat", gone)); state != "" && state != "Z" {
 				t.Errorf("process %d is still there, in state %s", gone, state)
+			}
+		}
+		left := sharedMemory(t)
+		for id := range shared {
+			if left[id] != "" {
+				t.Errorf("segment %s of shared memory is left", id)
 			}
 		}
 		if err := p.Start(); err != nil {
