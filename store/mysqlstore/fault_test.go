@@ -116,6 +116,19 @@ func waitUntil(t testing.TB, done func() bool) {
 	}
 }
 
+// later makes a call that is to take effect, and sends its error, or nil.
+func later(t testing.TB, e *Engine, expect, put []store.Entry) <-chan error {
+	done := make(chan error)
+	go func() {
+		a, err := e.Swap(t.Context(), expect, put)
+		if err == nil && !a.Swapped {
+			err = fmt.Errorf("not swapped: %+v", a)
+		}
+		done <- err
+	}()
+	return done
+}
+
 // TestDeadlock: a call that the server gives up for a deadlock is made again. The call holds "a" and waits for "b", the
 // test's transaction the other way round; the server gives up the one that has changed less.
 func TestDeadlock(t *testing.T) {
@@ -136,14 +149,7 @@ func TestDeadlock(t *testing.T) {
 	}
 	must(t, lock("b"))
 	waits, deadlocks := status(t, server, "Innodb_row_lock_waits"), status(t, server, "Innodb_deadlocks")
-	done := make(chan error)
-	go func() {
-		a, err := e.Swap(t.Context(), append(entry("a", "1"), entry("b", "1")...), append(entry("a", "2"), entry("b", "2")...))
-		if err == nil && !a.Swapped {
-			err = fmt.Errorf("not swapped: %+v", a)
-		}
-		done <- err
-	}()
+	done := later(t, e, append(entry("a", "1"), entry("b", "1")...), append(entry("a", "2"), entry("b", "2")...))
 	waitUntil(t, func() bool { return status(t, server, "Innodb_row_lock_waits") > waits })
 	must(t, lock("a"))
 	if n := status(t, server, "Innodb_deadlocks") - deadlocks; n == 0 {
@@ -162,15 +168,8 @@ func TestLockWait(t *testing.T) {
 	e := prepared(t, newURL(server))
 	put(t, e, "a", "1")
 	unlock := locked(t, e, "a")
-	done := make(chan error)
 	before := status(t, server, "Innodb_row_lock_waits")
-	go func() {
-		a, err := e.Swap(t.Context(), entry("a", "1"), entry("a", "2"))
-		if err == nil && !a.Swapped {
-			err = fmt.Errorf("not swapped: %+v", a)
-		}
-		done <- err
-	}()
+	done := later(t, e, entry("a", "1"), entry("a", "2"))
 	waitUntil(t, func() bool { return status(t, server, "Innodb_row_lock_waits") > before+1 })
 	unlock()
 	if err := <-done; err != nil {
