@@ -113,6 +113,7 @@ type daemon struct {
 	renewal  time.Duration // of certificates, which are read again after each
 
 	config   *config.Config // in force
+	secure   bool           // by TLS, which does not change
 	lines    auditFile
 	tls      certificates
 	server   *server.Server
@@ -132,7 +133,7 @@ func (d *daemon) start() (err error) {
 	if err := d.lines.open(d.config.Audit, d.problems); err != nil {
 		return err
 	}
-	if d.config.TLS != nil {
+	if d.secure = d.config.TLS != nil; d.secure {
 		if err := d.tls.load(*d.config.TLS); err != nil {
 			return err
 		}
@@ -152,12 +153,11 @@ func (d *daemon) start() (err error) {
 	}
 	d.http = d.newHTTP(spans...)
 	d.failed = make(chan error, 1)
-	secure := d.config.TLS != nil
-	if secure {
+	if d.secure {
 		d.http.TLSConfig = d.tls.config()
 	}
 	go func() {
-		if secure {
+		if d.secure {
 			d.failed <- d.http.ServeTLS(d.listener, "", "")
 			return
 		}
@@ -191,7 +191,7 @@ func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 }
 
 func (d *daemon) url() string {
-	if d.config.TLS != nil {
+	if d.secure {
 		return "https://" + d.listener.Addr().String()
 	}
 	return "http://" + d.listener.Addr().String()
@@ -213,7 +213,7 @@ func (d *daemon) run(stop, reload <-chan os.Signal) error {
 		select {
 		case <-renewal.C:
 			// Who renews a certificate can't send a signal into a pod.
-			if d.config.TLS == nil {
+			if !d.secure {
 				continue
 			}
 			if err := d.tls.load(*d.config.TLS); err != nil {
@@ -242,7 +242,7 @@ func (d *daemon) reload() error {
 	if err != nil {
 		return err
 	}
-	if next.Listen != d.config.Listen || (next.TLS == nil) != (d.config.TLS == nil) {
+	if next.Listen != d.config.Listen || (next.TLS != nil) != d.secure {
 		return errors.New("listen, and whether there is TLS, can't change while the service runs: restart it")
 	}
 	if next.TLS != nil {
