@@ -157,10 +157,11 @@ statistics:
 	@(command -v ent && command -v dieharder) >/dev/null || \
 		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(STATISTICS); }
 
-SERVERS = redis-server postgresql pgbouncer mariadb-server faketime
+# curl is what docs/service.md calls randflaked by.
+SERVERS = redis-server postgresql pgbouncer mariadb-server faketime curl
 # Their packages would start servers of their own, which nobody needs here: RUNLEVEL=1 prevents that.
 servers:
-	@(command -v redis-server && command -v pgbouncer && command -v mariadbd && command -v faketime && ls /usr/lib/postgresql/*/bin/postgres) >/dev/null 2>&1 || \
+	@(command -v redis-server && command -v pgbouncer && command -v mariadbd && command -v faketime && command -v curl && ls /usr/lib/postgresql/*/bin/postgres) >/dev/null 2>&1 || \
 		{ apt-get update && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(SERVERS); }
 
 # What looks at the service's page; 124 MB, installed in 22 s where the mirror is near.

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/yaml"
 )
@@ -204,6 +205,7 @@ func (p *page) check(b block) error {
 func (p *page) run(input, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = p.dir, p.environ, strings.NewReader(input)
+	cmd.WaitDelay = time.Minute // for what it leaves behind
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -211,7 +213,8 @@ func (p *page) run(input, name string, args ...string) (string, error) {
 // servedAt are the addresses of servers in shell blocks, which are those of real ones here.
 var servedAt = regexp.MustCompile(`(postgres|mysql|redis|etcd)://user:password@host[^\s'"]*`)
 
-// shell runs a block as a script that ends at the first command that fails. A store that is left out is a new directory.
+// shell runs a block as a script that ends at the first command that fails, and with it what it has begun. A store that is
+// left out is a new directory.
 func (p *page) shell(b block) error {
 	script := servedAt.ReplaceAllStringFunc(b.code, func(url string) string {
 		scheme, _, _ := strings.Cut(url, ":")
@@ -220,7 +223,7 @@ func (p *page) shell(b block) error {
 	script = strings.ReplaceAll(script, "--store ...", fmt.Sprintf("--store store-%d", b.line))
 	script = strings.ReplaceAll(script, "randflaked --dev", "randflaked --dev --listen localhost:8080")
 	script = strings.ReplaceAll(script, "localhost:8080", freeAddress(p.T))
-	if out, err := p.run("set -ePo pipefail\n"+script, "bash", "-s"); err != nil {
+	if out, err := p.run("set -ePo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"+script, "bash", "-s"); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	return nil
