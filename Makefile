@@ -81,7 +81,7 @@ emulated: tools
 	@$(TWO_AT_A_TIME) $(EMULATED)
 
 # What has no assembly runs where users have it, which is arm64, where the byte order is another one, and by i386 where
-# words are shorter. On arm64 the root package has run by then, on each of CPUS, and the rest is as on amd64.
+# words are shorter. On arm64 the root package has run by then, on each of CPUS.
 $(EMULATED): emulated-%:
 	CGO_ENABLED=0 GOARCH=$* $(GO) test -short -exec $(EMULATOR) $(PACKAGES_THERE)
 emulated-arm64:   EMULATOR = qemu-aarch64
@@ -90,7 +90,7 @@ emulated-riscv64: EMULATOR = qemu-riscv64
 emulated-arm:     EMULATOR = qemu-arm
 emulated-s390x: PACKAGES_THERE = $(PORTABLE)
 emulated-arm emulated-riscv64: PACKAGES_THERE = . ./compat ./mask ./ulid
-emulated-arm64: PACKAGES_THERE = $(filter-out . ./lease ./segments,$(PORTABLE))
+emulated-arm64: PACKAGES_THERE = $(filter-out . ./segments,$(PORTABLE))
 
 # The engines against their servers, which are started as needed, on free ports and in temporary directories; etcd comes
 # with its tests.

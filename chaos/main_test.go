@@ -51,6 +51,12 @@ func TestSmoke(t *testing.T) {
 func TestPatience(t *testing.T) {
 	late := func(w *world.World) { w.Fail("late") }
 	inTime := func(w *world.World) { w.Close(w.Start(1)...) }
+	twice := func(w *world.World) { // as the journal of another worker with the same IDs says
+		inTime(w)
+		w.Must(os.CopyFS(w.JournalDir()+"-copy", os.DirFS(w.JournalDir())))
+		w.Must(os.Rename(filepath.Join(w.JournalDir()+"-copy", "worker-1"), filepath.Join(w.JournalDir(), "worker-2")))
+		late(w)
+	}
 	for _, tt := range []struct {
 		name    string
 		scripts []func(*world.World)
@@ -59,6 +65,7 @@ func TestPatience(t *testing.T) {
 		{"in time", []func(*world.World){inTime}, false},
 		{"late once", []func(*world.World){late, inTime}, false},
 		{"late twice", []func(*world.World){late, late}, true},
+		{"late, and IDs made twice", []func(*world.World){twice}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir, played := filepath.Join(t.TempDir(), "job"), 0

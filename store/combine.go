@@ -3,13 +3,14 @@ package store
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
 
 // Combining makes one swap of the engine of all that come while two others are under way. It is for a store that serves
-// many holders at once, as that of a service does: an engine that makes a thousand swaps a second then makes many thousand
-// renewals. An error of the engine is that of all whose calls were combined.
+// many holders at once, as that of a service does: each swap of the engine then renews several leases. An error of the
+// engine is that of all whose calls were combined.
 func Combining() Option { return func(s *settings) error { s.combining = true; return nil } }
 
 // maxPut is how many bytes a combined swap puts at most, unless a caller's own puts more.
@@ -56,75 +57,79 @@ func (c *combined) Swap(ctx context.Context, expect, put []Entry) (Answer, error
 
 // leave ends a swap that was under way. If others wait they go on in its place.
 func (c *combined) leave() {
-	if batch := c.next(); batch != nil {
+	if b := c.next(); b != nil {
 		go func() {
-			for ; batch != nil; batch = c.next() {
-				c.send(batch)
+			for ; b != nil; b = c.next() {
+				c.send(b)
 			}
 		}()
 	}
 }
 
-// next returns those of the waiting that can be one swap with the first of them, and ends a swap that was under way if
-// nobody waits.
-func (c *combined) next() (batch []*waitingSwap) {
+// next returns those of the waiting that can be one swap with the first of them, or nil, which ends a swap that was under
+// way, if nobody waits.
+func (c *combined) next() *batch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := newUnion()
+	b := newBatch()
 	rest := c.waiting[:0]
 	for _, w := range c.waiting {
-		switch {
-		case w.ctx.Err() != nil: // its caller has gone
-		case all.add(w):
-			batch = append(batch, w)
-		default:
+		if w.ctx.Err() == nil && !b.add(w) { // whose callers have gone are left out
 			rest = append(rest, w)
 		}
 	}
 	clear(c.waiting[len(rest):])
 	c.waiting = rest
-	if batch == nil {
+	if len(b.swaps) == 0 {
 		c.free++
+		return nil
 	}
-	return batch
+	return b
 }
 
 // send makes one swap of a batch, and another one of what is left when the expectations of some were wrong.
-func (c *combined) send(batch []*waitingSwap) {
-	for len(batch) > 1 {
-		all := newUnion()
-		for _, w := range batch {
-			all.add(w)
-		}
-		ctx, cancel := untilLast(batch)
-		answer, err := c.Engine.Swap(ctx, all.expect, all.put)
+func (c *combined) send(b *batch) {
+	for len(b.swaps) > 1 {
+		ctx, cancel := b.context()
+		answer, err := c.Engine.Swap(ctx, b.expect, b.put)
 		cancel()
-		var again []*waitingSwap
-		for _, w := range batch {
-			found := all.found(w, answer.Named)
-			if err == nil && !answer.Swapped && same(found, w.expect) {
-				again = append(again, w)
+		again := newBatch()
+		for _, w := range b.swaps {
+			found := b.found(w, answer.Named)
+			if err == nil && !answer.Swapped && slices.EqualFunc(found, w.expect, same) {
+				again.add(w)
 				continue
 			}
 			w.answer, w.err = answer, err
 			w.answer.Named = found
 			close(w.done)
 		}
-		if len(again) == len(batch) {
+		if len(again.swaps) == len(b.swaps) {
 			break
 		}
-		batch = again
+		b = again
 	}
-	for _, w := range batch {
+	for _, w := range b.swaps {
 		w.answer, w.err = c.Engine.Swap(w.ctx, w.expect, w.put)
 		close(w.done)
 	}
 }
 
-// untilLast returns a context that ends when all callers of a batch have gone at the latest.
-func untilLast(batch []*waitingSwap) (context.Context, context.CancelFunc) {
+// A batch is several swaps, and what they expect and put together.
+type batch struct {
+	swaps       []*waitingSwap
+	expect, put []Entry
+	expected    map[string]int // where in expect a name is
+	puts        map[string]bool
+	bytes       int // that are put
+}
+
+func newBatch() *batch { return &batch{expected: map[string]int{}, puts: map[string]bool{}} }
+
+// context returns a context that ends when the last one of the callers' does by its deadline.
+func (b *batch) context() (context.Context, context.CancelFunc) {
 	var last time.Time
-	for _, w := range batch {
+	for _, w := range b.swaps {
 		end, ok := w.ctx.Deadline()
 		if !ok {
 			return context.WithCancel(context.Background())
@@ -136,69 +141,54 @@ func untilLast(batch []*waitingSwap) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(context.Background(), last)
 }
 
-// A union is what several swaps expect and put together.
-type union struct {
-	expect, put []Entry
-	expected    map[string]int // where in expect a name is
-	puts        map[string]bool
-	bytes       int // that are put
-}
-
-func newUnion() *union { return &union{expected: map[string]int{}, puts: map[string]bool{}} }
-
 // add adds a swap, unless it has to do with those that are there: it puts what they put or expect, expects what they put,
 // or expects of an entry something else. Any order of such swaps has the same effect.
-func (u *union) add(w *waitingSwap) bool {
-	size, expect := 0, len(u.expect)
+func (b *batch) add(w *waitingSwap) bool {
+	size, expect := 0, len(b.expect)
 	for _, e := range w.put {
-		if _, expected := u.expected[e.Name]; expected || u.puts[e.Name] {
+		if _, expected := b.expected[e.Name]; expected || b.puts[e.Name] {
 			return false
 		}
 		size += len(e.Value)
 	}
 	for _, e := range w.expect {
-		i, expected := u.expected[e.Name]
-		if u.puts[e.Name] || expected && !same(u.expect[i:i+1], []Entry{e}) {
+		i, expected := b.expected[e.Name]
+		if b.puts[e.Name] || expected && !same(b.expect[i], e) {
 			return false
 		}
 		if !expected {
 			expect++
 		}
 	}
-	if len(u.put) > 0 && (expect > MaxEntries || len(u.put)+len(w.put) > MaxEntries || u.bytes+size > maxPut) {
+	if len(b.swaps) > 0 && (expect > MaxEntries || len(b.put)+len(w.put) > MaxEntries || b.bytes+size > maxPut) {
 		return false
 	}
 	for _, e := range w.expect {
-		if _, ok := u.expected[e.Name]; !ok {
-			u.expected[e.Name] = len(u.expect)
-			u.expect = append(u.expect, e)
+		if _, ok := b.expected[e.Name]; !ok {
+			b.expected[e.Name] = len(b.expect)
+			b.expect = append(b.expect, e)
 		}
 	}
 	for _, e := range w.put {
-		u.puts[e.Name] = true
+		b.puts[e.Name] = true
 	}
-	u.put, u.bytes = append(u.put, w.put...), u.bytes+size
+	b.swaps, b.put, b.bytes = append(b.swaps, w), append(b.put, w.put...), b.bytes+size
 	return true
 }
 
 // found returns those entries that a swap expects, of those that were found for all.
-func (u *union) found(w *waitingSwap, named []Entry) []Entry {
+func (b *batch) found(w *waitingSwap, named []Entry) []Entry {
 	if len(named) == 0 { // after an error
 		return nil
 	}
 	own := make([]Entry, len(w.expect))
 	for i, e := range w.expect {
-		own[i] = named[u.expected[e.Name]]
+		own[i] = named[b.expected[e.Name]]
 	}
 	return own
 }
 
-// same reports whether entries of the same names have the same values.
-func same(a, b []Entry) bool {
-	for i := range a {
-		if (a[i].Value == nil) != (b[i].Value == nil) || !bytes.Equal(a[i].Value, b[i].Value) {
-			return false
-		}
-	}
-	return true
+// same reports whether entries of the same name have the same value, or are both not there.
+func same(a, b Entry) bool {
+	return (a.Value == nil) == (b.Value == nil) && bytes.Equal(a.Value, b.Value)
 }

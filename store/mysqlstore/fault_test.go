@@ -102,9 +102,14 @@ func locked(t testing.TB, e *Engine, name string) (unlock func()) {
 	t.Helper()
 	tx, err := e.db.BeginTx(t.Context(), nil)
 	must(t, err)
-	var value []byte
-	must(t, tx.QueryRow("SELECT value FROM "+e.config.Table+" WHERE name = ? FOR UPDATE", name).Scan(&value))
+	must(t, lock(tx, e, name))
 	return func() { tx.Rollback() }
+}
+
+// lock locks an entry for a transaction.
+func lock(tx *sql.Tx, e *Engine, name string) error {
+	var value []byte
+	return tx.QueryRow("SELECT value FROM "+e.config.Table+" WHERE name = ? FOR UPDATE", name).Scan(&value)
 }
 
 func waitUntil(t testing.TB, done func() bool) {
@@ -143,15 +148,11 @@ func TestDeadlock(t *testing.T) {
 		_, err := tx.Exec("INSERT INTO "+e.config.Table+" (name, value, calls) VALUES (?, '', 0)", fmt.Sprintf("x/%d", i))
 		must(t, err)
 	}
-	lock := func(name string) error {
-		var value []byte
-		return tx.QueryRow("SELECT value FROM "+e.config.Table+" WHERE name = ? FOR UPDATE", name).Scan(&value)
-	}
-	must(t, lock("b"))
+	must(t, lock(tx, e, "b"))
 	waits, deadlocks := status(t, server, "Innodb_row_lock_waits"), status(t, server, "Innodb_deadlocks")
 	done := later(t, e, append(entry("a", "1"), entry("b", "1")...), append(entry("a", "2"), entry("b", "2")...))
 	waitUntil(t, func() bool { return status(t, server, "Innodb_row_lock_waits") > waits })
-	must(t, lock("a"))
+	must(t, lock(tx, e, "a"))
 	if n := status(t, server, "Innodb_deadlocks") - deadlocks; n == 0 {
 		t.Error("there was no deadlock: the test shows nothing")
 	}

@@ -22,11 +22,10 @@ func TestMain(m *testing.M) {
 
 func newWorld(t *testing.T, ctx context.Context) *World {
 	w, err := New(ctx, Settings{
-		Dir:      t.TempDir(),
-		Start:    engine.StartMemory,
-		Limits:   Limits,
-		Rand:     rand.New(rand.NewPCG(1, 2)),
-		Patience: 100 * time.Millisecond,
+		Dir:    t.TempDir(),
+		Start:  engine.StartMemory,
+		Limits: Limits,
+		Rand:   rand.New(rand.NewPCG(1, 2)),
 	})
 	t.Cleanup(w.End)
 	if err != nil {
@@ -45,7 +44,10 @@ func TestPlay(t *testing.T) {
 		{"Fail", func(w *World) { w.Fail("number %d", 7) }, "number 7"},
 		{"Must", func(w *World) { w.Must(os.ErrClosed) }, "already closed"},
 		{"Ensure", func(w *World) { w.Ensure(false, "not so") }, "not so"},
-		{"Await", func(w *World) { w.Await("a miracle", func() bool { return false }) }, "not within 100ms: a miracle"},
+		{"Await", func(w *World) {
+			w.Patience = 100 * time.Millisecond
+			w.Await("a miracle", func() bool { return false })
+		}, "not within 100ms: a miracle"},
 		{"panic", func(w *World) { panic("lost my head") }, "lost my head"},
 		{"a worker that ends", func(w *World) { w.Start(1) }, "worker-1 ended by itself: exit status 1: no mood"},
 		{"a worker that ends unseen", func(w *World) { w.Launch(1)[0].child.Err() }, "worker-1 ended by itself"},

@@ -136,9 +136,14 @@ func (p *Postgres) Start() error {
 
 // ready reports whether the server says in its file that it takes connections. What answers at its port may be another one.
 func (p *Postgres) ready() bool {
-	content, _ := os.ReadFile(filepath.Join(p.data(), "postmaster.pid"))
-	lines := strings.Split(string(content), "\n")
+	lines := p.says()
 	return len(lines) > 7 && lines[0] == strconv.Itoa(p.process.Pid) && strings.TrimSpace(lines[7]) == "ready"
+}
+
+// says returns the lines of the file in which the server says how it is.
+func (p *Postgres) says() []string {
+	content, _ := os.ReadFile(filepath.Join(p.data(), "postmaster.pid"))
+	return strings.Split(string(content), "\n")
 }
 
 // Kill ends the server's processes with SIGKILL, as a crash does, and waits until all are gone.
@@ -169,12 +174,10 @@ func (p *Postgres) Kill() error {
 // freeMemory removes the segment of shared memory by which a server knows that another one has its directory. The system
 // keeps that of one that was killed, and has room for some thousand.
 func (p *Postgres) freeMemory() {
-	content, _ := os.ReadFile(filepath.Join(p.data(), "postmaster.pid"))
-	if lines := strings.Split(string(content), "\n"); len(lines) > 6 {
-		if _, id, ok := strings.Cut(strings.TrimSpace(lines[6]), " "); ok {
-			if n, err := strconv.Atoi(strings.TrimSpace(id)); err == nil {
-				unix.SysvShmCtl(n, unix.IPC_RMID, nil)
-			}
+	var key, id int
+	if lines := p.says(); len(lines) > 6 {
+		if _, err := fmt.Sscan(lines[6], &key, &id); err == nil {
+			unix.SysvShmCtl(id, unix.IPC_RMID, nil)
 		}
 	}
 }
