@@ -3,71 +3,91 @@
 GO       ?= go
 FUZZTIME ?= 30s
 
-# For what compiles or waits most of the time, or hardly uses more than one core.
+# For what waits, or hardly uses more than one core.
 TWO_AT_A_TIME = $(MAKE) --no-print-directory --jobs=2 --output-sync
 
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
+# It runs go test, without what go vet finds: that is for lint.
+GOTEST = $(CURDIR)/bin/gotest
+TEST   = $(GOTEST) run -vet=off
+
 # CPUs that this machine is not: without AVX-512, without AVX2, without SVE, and with SVE2 at vector
 # lengths of 128, 256 and 512 bits. The tests fail when a backend that the CPU promises is not used.
 CPUS      = cpu-avx2 cpu-nehalem cpu-neon cpu-sve2-128 cpu-sve2-256 cpu-sve2-512
-# Other architectures, run by emulation: 32 bits, big-endian, and those that users have. An x86-64
-# machine runs 386 by itself, and qemu-i386 does not run Go.
+# Other architectures, run by emulation: 32 bits, big-endian, and those that users have.
 EMULATED  = emulated-s390x emulated-arm emulated-riscv64 emulated-arm64
 # What depends on word size and byte order, and what is else for one architecture alone.
 PORTABLE  = . ./compat ./store ./store/filestore ./lease ./segments ./numbers/ff1 ./mask ./ulid
 # Modules of their own, with the dependencies that the root does without. Those that take longest come first, so that no
 # core is left idle at the end.
-MODULES   = release service cmd/randflake chaos ulid/s3test store/mysqlstore store/etcdstore/etcdtest store/pgstore store/redisstore \
-            store/etcdstore bench service/browsertest service/client service/api examples/databases examples/orders lease/leaseprom
-EVERYTHING = ./... $(MODULES:%=./%/...)
+MODULES   = cmd/randflake chaos service store/etcdstore/etcdtest store/mysqlstore store/pgstore store/redisstore store/etcdstore bench \
+            examples/databases examples/orders service/client service/api lease/leaseprom
+# Those that check runs: they compile much that no other module has, or compile our own modules once more.
+LATER     = release ulid/s3test service/browsertest
+EVERYTHING = ./... $(MODULES:%=./%/...) $(LATER:%=./%/...)
 # Those that no test runs on, and linux/arm64 for its assembly.
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
-.PHONY: all test quick race purego previous i386 cpus $(CPUS) emulated $(EMULATED) modules $(MODULES:%=test-in-%) \
+.PHONY: all test check ordinary race race-service purego newer i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
         chaos chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck bench fuzz generate protocol clients typescript node npm \
-        test-deploy image push tools servers browser statistics systemd
+        test-deploy image push tools servers browser statistics systemd gotest
 
-all: test lint
+all: test check lint
 
-test: quick race purego previous i386 cpus emulated clients modules chaos-short
+# test is what a contributor runs, check the rest. Each ends with a list of what this machine can't do. What stands in
+# REQUIRED, names of tests as in that list, must not be skipped.
+IN_test  = ordinary race clients chaos-short
+IN_check = i386 cpus emulated purego newer race-service test-deploy modules-later
 
-# The root module without a server.
-quick:
-	$(GO) vet ./...
-	$(GO) test ./...
+test check: export GOTEST_LOG = $(CURDIR)/dist/$@.log
+test check: gotest
+	@mkdir -p dist && rm -f $(GOTEST_LOG)
+	@$(MAKE) --no-print-directory $(IN_$@) || { $(GOTEST) list; exit 1; }
+	@$(GOTEST) list $(REQUIRED)
+
+gotest:
+	@$(GO) build -o $(GOTEST) ./internal/tools/gotest
+
+# Every package as it is built for users, on real servers, which are started as needed, on free ports and in temporary
+# directories. One go command compiles what modules share just once.
+ordinary: gotest servers statistics typescript
+	$(TEST) -p 3 $(MODULES:%=./%/...) ./...
 
 # What takes long plays many processes in one goroutine, but for that of keepers.
-race:
-	$(GO) test -race -short ./...
-	$(GO) test -race -run TestKeepersProperty ./lease
+race: gotest servers
+	RANDFLAKE_SERVERS=yes $(TEST) -race -short ./... ./service/client/...
+	$(TEST) -race -run TestKeepersProperty ./lease
+
+# The clients of servers are compiled again for the race detector.
+race-service: gotest servers
+	$(TEST) -race ./service/...
 
 # The packages that have files of their own for the tag.
-purego:
-	$(GO) test -tags purego . ./ulid
+purego: gotest
+	$(TEST) -tags purego . ./ulid
 
-# The oldest release of Go that the library takes; the go command fetches it. Some modules of the library need a newer
-# one, because what they depend on does.
-PREVIOUS = go1.25.14
-previous:
-	GOWORK=off GOTOOLCHAIN=$(PREVIOUS) $(GO) test -short $(PORTABLE) ./snowflake ./local ./randflaketest ./internal/coarse ./internal/queue ./internal/idtext
-	@set -e; for module in $(filter store/% lease/%,$(MODULES)); do \
-		if grep -q '^go 1\.25' $$module/go.mod; then \
-			echo "GOTOOLCHAIN=$(PREVIOUS) go vet in $$module"; \
-			(cd $$module && GOWORK=off GOTOOLCHAIN=$(PREVIOUS) $(GO) vet ./...); \
-		fi; \
-	done
+# The newest release of Go; the go command fetches it. The others run the oldest one that go.mod takes.
+NEWER = go1.27.4
+newer: gotest
+	GOTOOLCHAIN=$(NEWER) $(TEST) -short ./...
+	GOTOOLCHAIN=$(NEWER) $(GO) vet $(MODULES:%=./%/...)
 
-i386:
-	@if [ "$$(uname -m)" = x86_64 ]; then \
-		echo "GOARCH=386 $(GO) test -short $(PORTABLE) ./snowflake"; \
-		CGO_ENABLED=0 GOARCH=386 $(GO) test -short $(PORTABLE) ./snowflake; \
+# Not every kernel runs programs of 32 bits, and qemu-i386 does not run Go: emulated-arm has words as short.
+HERE_386 = CGO_ENABLED=0 GOARCH=386
+i386: gotest
+	$(HERE_386) $(GO) vet $(PORTABLE) ./snowflake
+	@if said=$$($(HERE_386) $(GO) test -run '^$$' ./internal/coarse 2>&1); then \
+		echo "$(HERE_386) go test -short $(PORTABLE) ./snowflake"; \
+		$(HERE_386) $(TEST) -short $(PORTABLE) ./snowflake && $(GOTEST) ran 386; \
+	else \
+		$(GOTEST) skip 386 "$$(echo "$$said" | head -n 1)"; \
 	fi
 
-cpus: tools
+cpus: gotest tools
 	@$(TWO_AT_A_TIME) $(CPUS)
 
-on    = RANDFLAKE_BACKENDS="$(3)" CGO_ENABLED=0 GOARCH=$(1) $(GO) test -short -exec "$(2)" .
+on    = RANDFLAKE_BACKENDS="$(3)" CGO_ENABLED=0 GOARCH=$(1) $(TEST) -short -exec "$(2)" .
 comma = ,
 sve2  = $(call on,arm64,qemu-aarch64 -cpu max$(comma)sve-max-vq=$(1),sve2 neon generic)
 cpu-avx2:;     $(call on,amd64,qemu-x86_64 -cpu max,avx2 generic)
@@ -77,36 +97,32 @@ cpu-sve2-128:; $(call sve2,1)
 cpu-sve2-256:; $(call sve2,2)
 cpu-sve2-512:; $(call sve2,4)
 
-emulated: tools
+emulated: gotest tools
 	@$(TWO_AT_A_TIME) $(EMULATED)
 
-# What has no assembly runs where users have it, which is arm64, where the byte order is another one, and by i386 where
-# words are shorter. On arm64 the root package has run by then, on each of CPUS.
+# What has no assembly runs where users have it, which is arm64, where the byte order is another one, and where words are
+# shorter. On arm64 the root package has run by then, on each of CPUS.
 $(EMULATED): emulated-%:
-	CGO_ENABLED=0 GOARCH=$* $(GO) test -short -exec $(EMULATOR) $(PACKAGES_THERE)
+	CGO_ENABLED=0 GOARCH=$* $(TEST) -short -exec $(EMULATOR) $(PACKAGES_THERE)
 emulated-arm64:   EMULATOR = qemu-aarch64
 emulated-s390x:   EMULATOR = qemu-s390x
 emulated-riscv64: EMULATOR = qemu-riscv64
 emulated-arm:     EMULATOR = qemu-arm
-emulated-s390x: PACKAGES_THERE = $(PORTABLE)
-emulated-arm emulated-riscv64: PACKAGES_THERE = . ./compat ./mask ./ulid
+emulated-s390x emulated-arm: PACKAGES_THERE = $(PORTABLE)
+emulated-riscv64: PACKAGES_THERE = . ./compat ./mask ./ulid
 emulated-arm64: PACKAGES_THERE = $(filter-out . ./segments,$(PORTABLE))
 
-# The engines against their servers, which are started as needed, on free ports and in temporary directories; etcd comes
-# with its tests.
-modules: servers statistics browser typescript
-	RANDFLAKE_SERVERS=yes $(GO) test -race ./store/storetest/servers
-	@$(TWO_AT_A_TIME) test-deploy $(MODULES:%=test-in-%)
+modules-later: gotest servers browser
+	@$(TWO_AT_A_TIME) $(LATER:%=test-in-%)
 
-$(MODULES:%=test-in-%): test-in-%:
-	cd $* && $(GO) test $(TESTFLAGS) ./...
-test-in-service test-in-service/client: TESTFLAGS = -race
+$(LATER:%=test-in-%): test-in-%:
+	$(TEST) ./$*/...
 
 TYPESCRIPT = clients/typescript/dist/index.js
 
 # What runs randflaked. It is not in go.work: what Kubernetes' libraries require would be in use in all modules.
-test-deploy: systemd
-	cd deploy && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) test ./...
+test-deploy: gotest systemd
+	cd deploy && GOWORK=off $(GO) vet ./... && GOWORK=off $(TEST) ./...
 
 # The clients of service in other languages: Python 3.9 and later, Node 20 and later.
 clients: $(TYPESCRIPT)
@@ -190,7 +206,7 @@ staticcheck:
 	$(STATICCHECK) $(EVERYTHING)
 
 tidy:
-	@set -e; for module in . $(MODULES) deploy; do \
+	@set -e; for module in . $(MODULES) $(LATER) deploy; do \
 		echo "go mod tidy in $$module"; \
 		case $$module in cmd/*|service) internal/tools/tidy.sh $$module;; *) (cd $$module && $(GO) mod tidy -diff);; esac; \
 	done

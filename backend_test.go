@@ -69,4 +69,11 @@ func TestBackendsAreThosePromised(t *testing.T) {
 		t.Errorf("backends %v, the CPU promises %v", got, want)
 	}
 	t.Logf("in use: %s, of %v", Backend(), got)
+	for _, name := range map[string][]string{"amd64": {"avx512", "avx2"}, "arm64": {"sve2", "neon"}}[runtime.GOARCH] {
+		t.Run(name, func(t *testing.T) {
+			if !slices.Contains(got, name) {
+				t.Skip("this CPU does not have it")
+			}
+		})
+	}
 }

@@ -30,7 +30,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("Every go.mod requires %s, and CHANGELOG.md has it. Look at the difference, run make test and make lint,\ncommit, tag that commit, and push it with its tags:\n\n", version)
+	fmt.Printf("Every go.mod requires %s, and CHANGELOG.md has it. Look at the difference, run make test, make check and make lint,\ncommit, tag that commit, and push it with its tags:\n\n", version)
 	for _, m := range all {
 		if m.released() {
 			fmt.Printf("git tag %s\n", m.tag(version))

@@ -81,7 +81,7 @@ func TestRunFindsBrokenStores(t *testing.T) {
 func TestBrokenStore(t *testing.T) {
 	breakStore := brokenStores[os.Getenv(brokenEnv)]
 	if breakStore == nil {
-		t.Skip("runs as a child process only")
+		return // it runs in a process of its own
 	}
 	leasetest.Run(t, func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Store {
 		s := breakStore(leasetest.NewMemory(limits, clock), clock)

@@ -48,7 +48,7 @@ func TestRunFindsBrokenSources(t *testing.T) {
 func TestBrokenSource(t *testing.T) {
 	breakSource := brokenSources[os.Getenv(brokenEnv)]
 	if breakSource == nil {
-		t.Skip("runs as a child process only")
+		return // it runs in a process of its own
 	}
 	good := segmentstest.OnEngine(func(*testing.T) func(*testing.T) store.Engine {
 		data := storetest.NewMemory()

@@ -46,10 +46,10 @@ func repeats(drawn ...[]value) (n int) {
 
 func TestPeersAreDistinct(t *testing.T) {
 	for _, p := range All() {
+		if p.Unique == "" {
+			continue // it makes no IDs
+		}
 		t.Run(p.Name, func(t *testing.T) {
-			if p.Unique == "" {
-				t.Skip("makes no IDs")
-			}
 			maker, err := p.Open()
 			if err != nil {
 				t.Fatal(err)

@@ -85,7 +85,7 @@ const killedBatch = 100
 func TestKilledProcess(t *testing.T) {
 	dir := os.Getenv(killedEnv)
 	if dir == "" {
-		t.Skip("runs as a child process only")
+		return // it runs in a process of its own
 	}
 	w, err := Create(dir, "killed")
 	if err != nil {

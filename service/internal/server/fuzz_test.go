@@ -119,7 +119,7 @@ func FuzzMessages(f *testing.F) {
 		maker.fill(message)
 		body, err := form.marshal(message)
 		if err != nil {
-			t.Skip(err) // not UTF-8, which FuzzBytes sends
+			return // not UTF-8, which FuzzBytes sends
 		}
 		w.wantSound(t, fmt.Sprintf("%s as %s: %v", procedure, form.contentType, message), w.hit(procedure, form, body))
 	})

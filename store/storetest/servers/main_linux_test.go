@@ -11,7 +11,7 @@ const wanted = "RANDFLAKE_SERVERS"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(wanted) == "" {
-		fmt.Fprintf(os.Stderr, "skipped: \"make modules\" installs servers and sets %s\n", wanted)
+		fmt.Fprintf(os.Stderr, "skipped: \"make race\" installs servers and sets %s\n", wanted)
 		return
 	}
 	os.Exit(m.Run())
