@@ -191,7 +191,9 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 		case err == nil:
 			encryptRun(st.cipher.keys, asUint64(dst[n:n+int(taken)]), start)
 			n += int(taken)
-			now, fresh = g.glance()
+			if n < len(dst) {
+				now, fresh = g.glance()
+			}
 		case err == errFrozen && g.replaced(st), !fresh:
 			now, fresh = g.read(), true
 		default:

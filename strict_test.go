@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 )
 
 // makers are all ways to one ID, as raw values.
@@ -46,6 +47,18 @@ func TestStrict(t *testing.T) {
 		}
 		if n := g.Issued(); n != 1001 {
 			t.Errorf("Issued() = %d after 1001 IDs", n)
+		}
+	}
+}
+
+// Fill reads an injected clock once, if the second has enough.
+func TestFillReadsTheClockOnce(t *testing.T) {
+	clock, reads := newFakeClock(testStart), 0
+	g := newGenerator(t, testLease(5, 6, testStart, 1000), WithClock(func() time.Time { reads++; return clock.now() }))
+	for n := 1; n <= 1000; n *= 10 {
+		reads = 0
+		if _, err := g.Fill(make([]ID, n)); err != nil || reads != 1 {
+			t.Errorf("%d reads for %d IDs, %v", reads, n, err)
 		}
 	}
 }
