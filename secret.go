@@ -47,12 +47,16 @@ func SecretFromBytes(b []byte) (Secret, error) {
 	if len(b) != 16 {
 		return Secret{}, fmt.Errorf("%w: want 16 bytes, got %d", ErrInvalidSecret, len(b))
 	}
-	key := [16]byte(b)
-	if key == [16]byte{} {
+	if [16]byte(b) == [16]byte{} {
 		return Secret{}, errZeroSecret
 	}
+	return anySecret([16]byte(b)), nil
+}
+
+// anySecret returns the secret with any key, 16 zero bytes included.
+func anySecret(key [16]byte) Secret {
 	at := &key
-	return Secret{&at}, nil
+	return Secret{&at}
 }
 
 // ParseSecret reads a secret from 32 hexadecimal digits, or from the base64 of its 16 bytes (RFC 4648, either alphabet,

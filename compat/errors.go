@@ -7,8 +7,8 @@ var (
 	// ErrRandflakeDead says that a lease ends, or that the clock stands, after RANDFLAKE_MAX_TIMESTAMP.
 	ErrRandflakeDead = errors.New("randflake: the format ends at 2058-11-05T17:10:23Z")
 
-	// ErrInvalidSecret says that a secret is not 16 bytes long, or all zeros.
-	ErrInvalidSecret = errors.New("randflake: invalid secret: want 16 bytes, not all of them zero")
+	// ErrInvalidSecret says that a secret is not 16 bytes long.
+	ErrInvalidSecret = errors.New("randflake: invalid secret: want 16 bytes")
 
 	// ErrInvalidLease says that a lease ends before it starts or starts before the epoch, or that the clock stands
 	// outside the lease: take a new one.

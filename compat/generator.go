@@ -6,6 +6,7 @@ import (
 	"time"
 
 	root "github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/anykey"
 )
 
 // A Generator makes IDs for one node under a lease. Its methods are safe for concurrent use; it must not be copied.
@@ -14,8 +15,8 @@ type Generator struct {
 	inner *root.Generator
 	mu    sync.Mutex // held by UpdateLease
 
-	// TimeSource returns the current time in Unix seconds. Where it is nil the system clock is asked. It is called once
-	// for an ID, and once more when it proves to be behind.
+	// TimeSource returns the current time in Unix seconds. If it is nil the system clock is asked. It is called once for
+	// an ID, and once more if it turns out to be behind.
 	//
 	// It can be set at any time, also after IDs were made, while no other goroutine is using the generator just then.
 	// Whatever it says, no ID is made twice.
@@ -34,8 +35,8 @@ type LeaseInfo struct {
 //
 // The errors, the first that applies: ErrInvalidLease when leaseEnd is before leaseStart; ErrInvalidNode when nodeID is
 // not in the range of 0 to RANDFLAKE_MAX_NODE; ErrInvalidLease when leaseStart is before RANDFLAKE_EPOCH_OFFSET;
-// ErrRandflakeDead when leaseEnd is after RANDFLAKE_MAX_TIMESTAMP; ErrInvalidSecret when the secret has another length
-// or is 16 zero bytes, under which anybody could open the IDs: what the other package takes.
+// ErrRandflakeDead when leaseEnd is after RANDFLAKE_MAX_TIMESTAMP; ErrInvalidSecret when the secret has another length.
+// As in v1.8, 16 zero bytes are a secret: anybody can open its IDs.
 func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator, error) {
 	switch {
 	case leaseEnd < leaseStart:
@@ -46,9 +47,7 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 		return nil, ErrInvalidLease
 	case leaseEnd > RANDFLAKE_MAX_TIMESTAMP:
 		return nil, ErrRandflakeDead
-	}
-	key, err := root.SecretFromBytes(secret)
-	if err != nil {
+	case len(secret) != 16:
 		return nil, ErrInvalidSecret
 	}
 	lease := root.Lease{
@@ -58,10 +57,10 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 		End:       endAfter(leaseEnd),
 	}
 	g := new(Generator)
-	// One generator with one clock, which looks at TimeSource on every call. Without an injected clock Generate would
-	// be several times faster, but setting TimeSource later would then need a second generator and a hand-over between
-	// the two; and one node has no more than 131,072 IDs a second to give, which take milliseconds as it is.
-	inner, err := root.New(key, lease, root.WithClock(g.now))
+	// One generator with one clock, which looks at TimeSource on every call, and strict: sequences count up, and each
+	// second has all its 131,072 IDs, as in v1.8. Without either, Generate would be several times faster, but a node's
+	// IDs of a second take milliseconds as it is.
+	inner, err := root.New(anykey.Secret([16]byte(secret)).(root.Secret), lease, root.WithClock(g.now), root.Strict())
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +90,14 @@ func (g *Generator) Generate() (int64, error) {
 	if g.inner == nil {
 		return 0, ErrInvalidLease
 	}
-	id, err := g.inner.Generate()
-	if err != nil {
+	var id [1]root.ID
+	if _, err := g.inner.Fill(id[:]); err != nil {
 		return 0, g.translate(err)
 	}
-	return int64(id), nil
+	return int64(id[0]), nil
 }
 
-// translate returns this package's error for one of Generate in the root package.
+// translate returns this package's error for one of Fill in the root package.
 func (g *Generator) translate(err error) error {
 	switch {
 	case errors.Is(err, root.ErrExhausted):

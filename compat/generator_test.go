@@ -3,7 +3,6 @@ package randflake_test
 import (
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -41,13 +40,6 @@ func newWithClock(t testing.TB, leaseStart, leaseEnd, now int64) (*randflake.Gen
 	clock.Store(now)
 	g.TimeSource = clock.Load
 	return g, clock
-}
-
-// onOneProcessor makes it certain which IDs are left when a second ends or a clock steps: processors
-// take them in small lots.
-func onOneProcessor(t *testing.T) {
-	procs := runtime.GOMAXPROCS(1)
-	t.Cleanup(func() { runtime.GOMAXPROCS(procs) })
 }
 
 // generate makes up to n IDs, and says why if it made fewer.
@@ -115,7 +107,7 @@ func TestNewGeneratorErrors(t *testing.T) {
 		{"no secret", 1, start, start, nil, randflake.ErrInvalidSecret},
 		{"short secret", 1, start, start, short, randflake.ErrInvalidSecret},
 		{"long secret", 1, start, start, long, randflake.ErrInvalidSecret},
-		{"zero secret", 1, start, start, make([]byte, 16), randflake.ErrInvalidSecret},
+		{"zero secret, as in v1.8", 1, start, start, make([]byte, 16), nil},
 
 		// Where several conditions hold at once, the first one counts.
 		{"order, all", badNode, math.MaxInt64, tooEarly, short, randflake.ErrInvalidLease},
@@ -206,7 +198,6 @@ func TestGenerateWithinLease(t *testing.T) {
 
 // TestSecondIsUsedUp asks for twice what a second has, on a fresh lease and on an old one.
 func TestSecondIsUsedUp(t *testing.T) {
-	onOneProcessor(t)
 	for name, age := range map[string]int64{"fresh": 0, "an hour old": 3600} {
 		t.Run(name, func(t *testing.T) {
 			g, clock := newWithClock(t, start, start+7200, start+age)
@@ -234,7 +225,6 @@ func TestSecondIsUsedUp(t *testing.T) {
 
 // TestStepBackAfterRollover has the clock go back to a second that was used up, and to others.
 func TestStepBackAfterRollover(t *testing.T) {
-	onOneProcessor(t)
 	g, clock := newWithClock(t, start, start+7200, start+100)
 	var ids []int64
 	step := func(second int64, n, wantMade int, want error) {
@@ -274,7 +264,6 @@ func TestStepBackAfterRollover(t *testing.T) {
 }
 
 func TestStepBackBeforeLease(t *testing.T) {
-	onOneProcessor(t)
 	g, clock := newWithClock(t, start, start+10, start)
 	ids, err := generate(g, 10)
 	if err != nil {
@@ -380,7 +369,6 @@ func TestUpdateLease(t *testing.T) {
 
 // TestUpdateLeaseKeepsPlace: what was handed out before stays handed out.
 func TestUpdateLeaseKeepsPlace(t *testing.T) {
-	onOneProcessor(t)
 	g, _ := newWithClock(t, start, start, start)
 	ids, err := generate(g, capacity/2)
 	if err != nil {
@@ -424,7 +412,6 @@ func TestUpdateLeaseOnce(t *testing.T) {
 
 // TestTimeSourceSwitch sets and clears TimeSource while IDs are being made.
 func TestTimeSourceSwitch(t *testing.T) {
-	onOneProcessor(t)
 	began := time.Now().Unix()
 	g := newGenerator(t, began-3600, began+3600)
 	var ids []int64
@@ -503,8 +490,8 @@ func TestConcurrently(t *testing.T) {
 	if n := repeats(ids); n != 0 {
 		t.Errorf("%d of %d IDs are repeats", n, len(ids))
 	}
-	if len(ids) > 3*capacity || len(ids) < 3*capacity*9/10 {
-		t.Errorf("%d IDs in three seconds, which have %d", len(ids), 3*capacity)
+	if len(ids) != 3*capacity {
+		t.Errorf("%d IDs in three seconds, want %d", len(ids), 3*capacity)
 	}
 }
 

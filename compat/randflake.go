@@ -1,39 +1,36 @@
 // Package randflake is a drop-in for gosuda.org/randflake v1.8: change the import path to
-// github.com/randflake/randflake/compat and nothing else. That is why the package is not named for its directory: calls
-// such as randflake.NewGenerator must go on compiling.
+// github.com/randflake/randflake/compat and nothing else. Therefore the package is not named for its directory: calls
+// such as randflake.NewGenerator must go on compiling. For gosuda.org/randflake/v2 there is package compat/v2.
 //
-// IDs are the same bit for bit, so that this package opens what the other made, and the other way round. Uniqueness
-// rests on the package that this one wraps, github.com/randflake/randflake, where new code is at home: there are leases
-// of many nodes, bulk generation, and stores that grant leases. What it brings here:
+// IDs are the same bit for bit: this package opens the IDs of v1.8, and the other way round. The generator is that of
+// github.com/randflake/randflake, where new code is at home: it has leases of many nodes, bulk generation, and stores
+// that grant leases. What it brings here:
 //
-//   - No ID is made twice, however many are asked for in one second.
-//   - A clock that steps back costs errors, never a duplicate. Up to 10 seconds behind the newest
-//     ID, IDs go on in that ID's second, even where the clock now stands before the lease.
-//   - IDs of all seconds up to 2058-11-05 17:10:23 UTC open, also those after 2041-10-31, which
-//     the other package refuses.
+//   - No ID is made twice, however many are asked for in one second. v1.8 repeats IDs when a second's are used up.
+//   - A clock that steps back costs errors, never a duplicate. Up to 10 seconds behind the newest ID, IDs go on in that
+//     ID's second, even if the clock is now before the lease.
+//   - IDs of all seconds up to 2058-11-05 17:10:23 UTC open, also those after 2041-10-31, which v1.8 refuses.
 //
-// What else a program may notice: the sequence numbers of one second begin at 0 and come in no order that means
-// anything. [DecodeString] takes only what [EncodeString] writes, in either case and with leading zeros: an empty text,
-// padding and more than 64 bits are [ErrInvalidID]. After the last second of the format [Generator.Generate] returns
-// [ErrRandflakeDead]. The zero [Generator] returns errors where it would have panicked. A secret of 16 zero bytes is
-// [ErrInvalidSecret]. The errors read differently. The other package's sparx64 has a drop-in too: package
-// compat/sparx64.
+// What else a program may notice: the sequence numbers of each second begin at 0. [DecodeString] takes only what
+// [EncodeString] writes, in either case and with leading zeros: an empty text, padding and more than 64 bits are
+// [ErrInvalidID]. After the last second of the format [Generator.Generate] returns [ErrRandflakeDead]. The zero
+// [Generator] returns errors where it would have panicked. The errors read differently. Package compat/sparx64 is the
+// drop-in for gosuda.org/randflake/sparx64.
 //
 // # Which implementations agree
 //
-// By their sources, and by the test vectors that the first three share with this package:
+// By their sources, and by the test vectors that the first two share with this package:
 //
-//   - Go and Python (gosuda/randflake), v0.1.0 to v1.8.0: the same IDs. They have the text form from v1.6.1 on.
-//   - TypeScript (there too), v1.0.0 to v1.8.0: the same IDs, with the text form from v1.8.0 on.
+//   - Go and Python (gosuda/randflake), v0.1.0 to v2.1.0: the same IDs. They have the text form from v1.6.1 on.
+//   - TypeScript (there too), v1.0.0 to v2.1.0: the same IDs, with the text form from v1.8.0 on.
 //   - PHP (Adambean/randflake-id-php), where it packs integers with "P" (little-endian): the same IDs from generate(true),
 //     which it writes as unsigned decimals, strconv.FormatUint(uint64(id), 10). Its earlier versions, which pack
 //     with "J" and require paragonie/constant_time_encoding, have another format: neither integers nor texts agree. They
 //     also trim white space and zero bytes off a secret and refuse what is left, so that 4.6% of random secrets can't be
 //     used there.
 //
-// The lease that each generator is given must be its own: no two generators with one secret, whether of this package or
-// of the former one, may ever share both a node and a second. Programs that move from one package to the other have to
-// see to that as at any restart.
+// No two generators with one secret, in any of these implementations, may ever share both a node and a second. None of
+// them sees to that: it is for the program that gives them their leases, also when it moves from one to another.
 package randflake
 
 import (

@@ -2,8 +2,8 @@
 // github.com/randflake/randflake/compat/sparx64 and nothing else. It is the block cipher SPARX-64/128, of 8-byte blocks
 // and 16-byte keys.
 //
-// What a program may notice: a key of 16 zero bytes is refused, what lies behind the first block of a source is ignored,
-// and a cipher that was destroyed panics where the other package goes on without a key.
+// What a program may notice: what lies behind the first block of a source is ignored, and a cipher that was destroyed
+// panics where the other package goes on without a key.
 package sparx64
 
 import (
@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/anykey"
 )
 
 // A Sparx64 is the cipher under one key. It is a [cipher.Block], safe for concurrent use but for Destroy.
@@ -18,13 +19,12 @@ type Sparx64 struct{ cipher *randflake.Cipher }
 
 var _ cipher.Block = (*Sparx64)(nil)
 
-// NewSparx64 returns the cipher under a key. It panics when the key is not 16 bytes long, or all zeros.
+// NewSparx64 returns the cipher under a key. It panics when the key is not 16 bytes long.
 func NewSparx64(key []byte) *Sparx64 {
-	secret, err := randflake.SecretFromBytes(key)
-	if err != nil {
-		panic("sparx64: key must be 16 bytes (128 bits), not all of them zero")
+	if len(key) != 16 {
+		panic("sparx64: key must be 16 bytes (128 bits)")
 	}
-	return &Sparx64{randflake.NewCipher(secret)}
+	return &Sparx64{randflake.NewCipher(anykey.Secret([16]byte(key)).(randflake.Secret))}
 }
 
 // BlockSize returns 8.

@@ -1,0 +1,7 @@
+package randflake
+
+import "github.com/randflake/randflake/internal/anykey"
+
+func init() {
+	anykey.Secret = func(key [16]byte) any { return anySecret(key) }
+}
