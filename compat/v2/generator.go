@@ -1,0 +1,189 @@
+package randflake
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	root "github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/anykey"
+)
+
+// A Clock returns the present second, or an error, which [Generator.Generate] returns as it is. It must be safe for
+// concurrent use. Generate calls it once, and again if meanwhile another goroutine got a later second from it.
+type Clock func() (UnixSeconds, error)
+
+// A Lease is the right to make IDs for a node in the seconds from Start up to, but not including, EndExclusive.
+type Lease struct {
+	NodeID       uint32
+	Start        UnixSeconds
+	EndExclusive UnixSeconds // at most MaxTimestamp+1
+}
+
+// check returns ErrInvalidLease for a lease of no seconds, or of seconds that the format does not have.
+func (l Lease) check() error {
+	if l.Start < Epoch || l.EndExclusive <= l.Start || l.EndExclusive > MaxTimestamp+1 {
+		return ErrInvalidLease
+	}
+	return nil
+}
+
+// A Config is what New needs. The Secret is 16 bytes, and copied. If Clock is nil the system clock is asked.
+type Config struct {
+	Lease  Lease
+	Secret []byte
+	Clock  Clock
+}
+
+// A Generator makes IDs for one node under a lease. New makes one; the zero Generator makes no IDs. It is safe for
+// concurrent use and must not be copied.
+type Generator struct {
+	inner *root.Generator
+	clock Clock
+
+	// newest is the latest second in the lease that the clock was seen at. It only grows, and is the clock of inner:
+	// so inner has no clock that goes back, whatever the Clock does.
+	newest atomic.Int64
+
+	extending sync.Mutex
+}
+
+// New returns a generator for the lease. No other generator with the same secret may ever share both the node and a
+// second with it, before or after: New can't tell.
+//
+// It returns ErrInvalidNode, ErrInvalidLease or ErrInvalidSecret, the first of them that applies. As in v2.1.0, 16 zero
+// bytes are a secret: anybody can open its IDs.
+func New(config Config) (*Generator, error) {
+	lease := config.Lease
+	if lease.NodeID > MaxNodeID {
+		return nil, ErrInvalidNode
+	}
+	if err := lease.check(); err != nil {
+		return nil, err
+	}
+	if len(config.Secret) != 16 {
+		return nil, ErrInvalidSecret
+	}
+	g := &Generator{clock: config.Clock}
+	g.newest.Store(int64(lease.Start))
+	inner, err := root.New(
+		anykey.Secret([16]byte(config.Secret)).(root.Secret),
+		root.Lease{FirstNode: lease.NodeID, LastNode: lease.NodeID, Start: lease.Start.time(), End: lease.EndExclusive.time()},
+		root.WithClock(func() time.Time { return time.Unix(g.newest.Load(), 0) }),
+		root.Strict(),
+	)
+	if err != nil {
+		return nil, err
+	}
+	g.inner = inner
+	return g, nil
+}
+
+func (s UnixSeconds) time() time.Time { return time.Unix(int64(s), 0) }
+
+// Generate returns a new ID. It never waits. Instead of an ID it returns the first of these that applies:
+//
+//   - the error of the Clock;
+//   - ErrInvalidLease: the clock is outside the lease;
+//   - ErrConsistencyViolation: the clock went back;
+//   - ErrResourceExhausted: the node's 131,072 IDs of this second are used up.
+func (g *Generator) Generate() (int64, error) {
+	for {
+		if err := g.tick(); err != nil {
+			return 0, err
+		}
+		var id [1]root.ID
+		_, err := g.inner.Fill(id[:])
+		switch {
+		case err == nil:
+			return int64(id[0]), nil
+		case errors.Is(err, root.ErrExhausted):
+			return 0, ErrResourceExhausted
+		case errors.Is(err, root.ErrClockBackward), errors.Is(err, root.ErrLeaseEnded):
+			// While inner was at it others went on to a later second, which is used up, 10 seconds ahead of what inner
+			// had read, or after the end that the lease had then: try again with that second.
+		default:
+			return 0, err
+		}
+	}
+}
+
+// tick reads the clock and has newest catch up with it.
+func (g *Generator) tick() error {
+	for {
+		newest := g.newest.Load() // before the clock is read: what is earlier than this has gone back
+		now, err := g.now()
+		if err != nil {
+			return err
+		}
+		lease := g.Lease()
+		switch {
+		case now < lease.Start || now >= lease.EndExclusive:
+			return ErrInvalidLease
+		case int64(now) < newest:
+			return ErrConsistencyViolation
+		case int64(now) == newest, g.newest.CompareAndSwap(newest, int64(now)):
+			return nil
+		}
+	}
+}
+
+func (g *Generator) now() (UnixSeconds, error) {
+	if g.clock == nil {
+		return UnixSeconds(time.Now().Unix()), nil
+	}
+	return g.clock()
+}
+
+// GenerateString is Generate, and returns the ID as EncodeString does.
+func (g *Generator) GenerateString() (string, error) {
+	id, err := g.Generate()
+	if err != nil {
+		return "", err
+	}
+	return EncodeString(id), nil
+}
+
+// ExtendLease moves the end of the lease to that of next, which must be a lease of the same node and Start; otherwise it
+// returns ErrInvalidLease. An end that is not later changes nothing, and is no error.
+func (g *Generator) ExtendLease(next Lease) error {
+	g.extending.Lock()
+	defer g.extending.Unlock()
+	lease := g.Lease()
+	if err := next.check(); err != nil || next.NodeID != lease.NodeID || next.Start != lease.Start {
+		return ErrInvalidLease
+	}
+	if next.EndExclusive <= lease.EndExclusive {
+		return nil
+	}
+	return g.inner.Extend(next.EndExclusive.time())
+}
+
+// Lease returns the lease in force, or the zero Lease for the zero Generator.
+func (g *Generator) Lease() Lease {
+	if g.inner == nil {
+		return Lease{}
+	}
+	lease := g.inner.Lease()
+	return Lease{
+		NodeID:       lease.FirstNode,
+		Start:        UnixSeconds(lease.Start.Unix()),
+		EndExclusive: UnixSeconds(lease.End.Unix()),
+	}
+}
+
+// Inspect opens an ID that was made with the generator's secret, on any node and at any time.
+func (g *Generator) Inspect(id int64) Parts {
+	fields := g.inner.Cipher().Inspect(root.ID(id))
+	return Parts{UnixSeconds(fields.Time.Unix()), fields.Node, fields.Sequence}
+}
+
+// InspectString is Inspect for the text form. It returns ErrInvalidID if DecodeString does.
+func (g *Generator) InspectString(id string) (Parts, error) {
+	value, err := DecodeString(id)
+	if err != nil {
+		return Parts{}, err
+	}
+	return g.Inspect(value), nil
+}

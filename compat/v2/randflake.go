@@ -1,0 +1,72 @@
+// Package randflake is a drop-in for gosuda.org/randflake/v2 v2.1.0: change the import path to
+// github.com/randflake/randflake/compat/v2 and nothing else. IDs, errors and their order are the same; only the errors'
+// texts differ.
+//
+// The generator is that of github.com/randflake/randflake, held to the narrower rules of v2: sequences count up from 0
+// in each second, and a clock that goes back by a second is refused, where the generator itself would go on for 10
+// seconds. In v2.1.0 too, no clock makes one [Generator] repeat an ID. Neither v2.1.0 nor this package sees to it that
+// no other generator has the same node in the same second, as after a restart: package lease of this module does.
+//
+// For gosuda.org/randflake v1.8 there is package compat, which serves for gosuda.org/randflake/v2/legacy as well, and for
+// gosuda.org/randflake/v2/sparx64 package compat/sparx64.
+package randflake
+
+import (
+	"errors"
+
+	root "github.com/randflake/randflake"
+)
+
+// UnixSeconds is a time in whole seconds since 1970-01-01 00:00:00 UTC.
+type UnixSeconds int64
+
+// The bounds of what an ID holds.
+const (
+	Epoch        UnixSeconds = UnixSeconds(root.Epoch)        // the first second: 2024-10-27 03:33:20 UTC
+	MaxTimestamp UnixSeconds = UnixSeconds(root.MaxTimestamp) // the last second: 2058-11-05 17:10:23 UTC
+	MaxNodeID    uint32      = root.MaxNode
+	MaxSequence  uint32      = root.MaxSequence
+)
+
+// The errors of this package. They are returned as they are, never wrapped.
+var (
+	// ErrInvalidSecret says that a secret is not 16 bytes long.
+	ErrInvalidSecret = errors.New("randflake: invalid secret: want 16 bytes")
+
+	// ErrInvalidLease says that a lease is empty or outside the format's seconds, that it does not extend the present
+	// one, or that the clock is outside the lease.
+	ErrInvalidLease = errors.New("randflake: invalid lease, or the clock is outside it: take a new one")
+
+	// ErrInvalidNode says that a node is above MaxNodeID.
+	ErrInvalidNode = errors.New("randflake: invalid node: want 0 to 131071")
+
+	// ErrResourceExhausted says that the node has no ID left in this second. The next second brings new ones.
+	ErrResourceExhausted = errors.New("randflake: no ID left in this second: wait for the next one or use more nodes")
+
+	// ErrConsistencyViolation says that the clock is at an earlier second than it was before. It passes when the clock
+	// has caught up.
+	ErrConsistencyViolation = errors.New("randflake: clock went back: wait until it has caught up")
+
+	// ErrInvalidID says that a text is not an ID.
+	ErrInvalidID = errors.New("randflake: invalid ID: want 1 to 13 base32hex digits in lower case, without leading zeros, of at most 64 bits")
+)
+
+// Parts are what an ID holds. An ID is not authenticated: any 64-bit value opens to some Parts.
+type Parts struct {
+	Timestamp UnixSeconds
+	NodeID    uint32
+	Sequence  uint32
+}
+
+// EncodeString returns the text form of an ID: the unsigned value in base32hex, in lower case, without padding and
+// leading zeros.
+func EncodeString(id int64) string { return root.ID(id).String() }
+
+// DecodeString reads what EncodeString writes. Any other text is ErrInvalidID.
+func DecodeString(s string) (int64, error) {
+	id, err := root.Parse(s)
+	if err != nil {
+		return 0, ErrInvalidID
+	}
+	return int64(id), nil
+}
