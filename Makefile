@@ -18,11 +18,11 @@ CPUS      = cpu-avx2 cpu-nehalem cpu-neon cpu-sve2-128 cpu-sve2-256 cpu-sve2-512
 # Other architectures, run by emulation: 32 bits, big-endian, and those that users have.
 EMULATED  = emulated-s390x emulated-arm emulated-riscv64 emulated-arm64
 # What depends on word size and byte order, and what is else for one architecture alone.
-PORTABLE  = . ./compat ./store ./store/filestore ./lease ./segments ./numbers/ff1 ./mask ./ulid
+PORTABLE  = . ./compat ./compat/v2 ./store ./store/filestore ./lease ./segments ./numbers/ff1 ./mask ./ulid
 # Modules of their own, with the dependencies that the root does without. Those that take longest come first, so that no
 # core is left idle at the end.
 MODULES   = cmd/randflake chaos service store/etcdstore/etcdtest store/mysqlstore store/pgstore store/redisstore store/etcdstore bench \
-            examples/databases examples/orders service/client service/api lease/leaseprom
+            examples/databases examples/orders service/client service/api lease/leaseprom compat/upstream
 # Those that check runs: they compile much that no other module has, or compile our own modules once more.
 LATER     = release ulid/s3test service/browsertest
 EVERYTHING = ./... $(MODULES:%=./%/...) $(LATER:%=./%/...)

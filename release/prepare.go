@@ -18,7 +18,7 @@ import (
 const rootPath = "github.com/randflake/randflake"
 
 // unreleased are the modules that nobody installs: evidence, examples, and what makes releases.
-var unreleased = []string{"bench", "chaos", "deploy", "examples/databases", "examples/orders", "release", "service/browsertest", "service/tools", "ulid/s3test"}
+var unreleased = []string{"bench", "chaos", "compat/upstream", "deploy", "examples/databases", "examples/orders", "release", "service/browsertest", "service/tools", "ulid/s3test"}
 
 // A module is one of the checkout.
 type module struct {

@@ -7,8 +7,8 @@
 // seconds. In v2.1.0 too, no clock makes one [Generator] repeat an ID. Neither v2.1.0 nor this package sees to it that
 // no other generator has the same node in the same second, as after a restart: package lease of this module does.
 //
-// For gosuda.org/randflake v1.8 there is package compat, which serves for gosuda.org/randflake/v2/legacy as well, and for
-// gosuda.org/randflake/v2/sparx64 package compat/sparx64.
+// Package compat is the drop-in for gosuda.org/randflake v1.8, whose names gosuda.org/randflake/v2/legacy has too, and
+// package compat/sparx64 for gosuda.org/randflake/v2/sparx64.
 package randflake
 
 import (

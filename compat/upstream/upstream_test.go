@@ -1,0 +1,211 @@
+package upstream
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/randflake/randflake/compat"
+	_ "github.com/randflake/randflake/compat/sparx64" // so that the go command runs TestItsTests again when it changes
+	upstream "gosuda.org/randflake"
+)
+
+// source returns the directory of v1.8.0 in the module cache.
+func source(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "gosuda.org/randflake").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// The tests are in the packages that they test. Outside of them they find all exported names by a dot import, and the
+// two functions that are not exported here.
+const unexported = `package upstream_test
+
+import . "github.com/randflake/randflake/compat"
+
+func base32hexencode(num uint64) string { return EncodeString(int64(num)) }
+
+func base32hexdecode(s string) (uint64, error) {
+	id, err := DecodeString(s)
+	return uint64(id), err
+}
+`
+
+// outside returns a file of tests as one outside of the package that it tests, which is at path.
+func outside(test, name, path string) string {
+	test = strings.Replace(test, "package "+name+"\n", "package upstream_test\n\nimport . \""+path+"\"\n", 1)
+	return strings.ReplaceAll(test, "gosuda.org/randflake", "github.com/randflake/randflake/compat")
+}
+
+// runTests runs files as the tests of this package, in place of this one. It returns what the go command printed.
+func runTests(t *testing.T, files map[string]string) (output string, err error) {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	temporary := t.TempDir()
+	var overlay struct{ Replace map[string]string }
+	overlay.Replace = map[string]string{filepath.Join(dir, "upstream_test.go"): ""}
+	for name, content := range files {
+		path := filepath.Join(temporary, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay.Replace[filepath.Join(dir, name)] = path
+	}
+	list, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(temporary, "overlay.json")
+	if err := os.WriteFile(path, list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "test", "-v", "-vet=off", "-overlay", path, ".").CombinedOutput()
+	return string(out), err
+}
+
+// TestItsTests runs the tests of v1.8.0 with other imports, but for randflake_vectors_test.go, which sets unexported
+// fields of the generator: TestItsVectors stands in for that.
+func TestItsTests(t *testing.T) {
+	dir := source(t)
+	generator := outside(read(t, dir, "randflake_test.go"), "randflake", "github.com/randflake/randflake/compat")
+	cipher := outside(read(t, dir, "sparx64", "sparx_test.go"), "sparx64", "github.com/randflake/randflake/compat/sparx64")
+	for name, files := range map[string]map[string]string{
+		"compat":  {"randflake_test.go": generator, "unexported_test.go": unexported},
+		"sparx64": {"sparx_test.go": cipher},
+	} {
+		t.Run(name, func(t *testing.T) {
+			output, err := runTests(t, files)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, output)
+			}
+			for _, content := range files {
+				for _, test := range regexp.MustCompile(`func (Test\w+)\(t `).FindAllStringSubmatch(content, -1) {
+					if !strings.Contains(output, "--- PASS: "+test[1]+" ") {
+						t.Errorf("%s did not run:\n%s", test[1], output)
+					}
+				}
+			}
+		})
+	}
+
+	t.Run("planted fault", func(t *testing.T) {
+		broken := strings.Replace(generator, "4594531474933654033", "4594531474933654034", 1)
+		output, err := runTests(t, map[string]string{"randflake_test.go": broken, "unexported_test.go": unexported})
+		if err == nil || !strings.Contains(output, "--- FAIL: TestInspectString ") {
+			t.Errorf("a wrong ID was taken: %v\n%s", err, output)
+		}
+	})
+}
+
+// TestItsVectors makes and opens the IDs of test_vectors.json.
+func TestItsVectors(t *testing.T) {
+	var vectors []struct {
+		Secret     hexBytes `json:"secret"`
+		Node       int64    `json:"node_id"`
+		LeaseStart int64    `json:"lease_start"`
+		LeaseEnd   int64    `json:"lease_end"`
+		Timestamp  int64    `json:"timestamp"`
+		Sequence   int64    `json:"sequence"`
+		ID         int64    `json:"encrypted_id,string"`
+		Text       string   `json:"encoded_id"`
+	}
+	if err := json.Unmarshal([]byte(read(t, source(t), "test_vectors.json")), &vectors); err != nil {
+		t.Fatal(err)
+	}
+	if len(vectors) < 16 {
+		t.Errorf("only %d vectors", len(vectors))
+	}
+	for _, v := range vectors {
+		g, err := randflake.NewGenerator(v.Node, v.LeaseStart, v.LeaseEnd, v.Secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.TimeSource = func() int64 { return v.Timestamp }
+		for range v.Sequence {
+			if _, err := g.Generate(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := g.GenerateString()
+		if text != v.Text || err != nil || randflake.EncodeString(v.ID) != v.Text {
+			t.Errorf("made %s, %v, want %s, which is %d", text, err, v.Text, v.ID)
+		}
+		second, node, sequence, err := g.InspectString(v.Text)
+		if second != v.Timestamp || node != v.Node || sequence != v.Sequence || err != nil {
+			t.Errorf("%s opens to %d, %d, %d, %v, want %d, %d, %d", v.Text, second, node, sequence, err, v.Timestamp, v.Node, v.Sequence)
+		}
+	}
+}
+
+// TestBothWays makes IDs with both packages, which are the same, and opens each with the other one.
+func TestBothWays(t *testing.T) {
+	const secrets, each = 40, 500
+	random := rand.NewChaCha8([32]byte{})
+	for i := range secrets {
+		secret := make([]byte, 16)
+		if i > 0 { // the first secret is zero
+			random.Read(secret)
+		}
+		second := int64(randflake.RANDFLAKE_EPOCH_OFFSET + random.Uint64()%(1<<29)) // all that v1.8 opens
+		node := int64(random.Uint64() % (randflake.RANDFLAKE_MAX_NODE + 1))
+		ours, err := randflake.NewGenerator(node, second, second, secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, err := upstream.NewGenerator(node, second, second, secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours.TimeSource = func() int64 { return second }
+		theirs.TimeSource = ours.TimeSource
+		if _, err := ours.Generate(); err != nil { // sequence 0: v1.8 begins with 1
+			t.Fatal(err)
+		}
+		for want := range int64(each) {
+			a, err := ours.GenerateString()
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := theirs.GenerateString()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a != b {
+				t.Fatalf("ID %d: %s here, %s there", want+1, a, b)
+			}
+			for name, inspect := range map[string]func(string) (second, node, sequence int64, err error){"here": ours.InspectString, "there": theirs.InspectString} {
+				if s, n, sequence, err := inspect(a); s != second || n != node || sequence != want+1 || err != nil {
+					t.Fatalf("%s opens %s to %d, %d, %d, %v, want %d, %d, %d", a, name, s, n, sequence, err, second, node, want+1)
+				}
+			}
+		}
+	}
+}
+
+type hexBytes []byte
+
+func (b *hexBytes) UnmarshalText(text []byte) (err error) {
+	*b, err = hex.DecodeString(string(text))
+	return err
+}
