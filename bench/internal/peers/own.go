@@ -32,9 +32,13 @@ func own() []Peer {
 		Kind: Own, Bits: 64, Limit: "none: as often as there is a number to encrypt", Unpredictable: "yes", Sortable: "no",
 		Unique: "a permutation: if the numbers are", Open: openEncrypt,
 	}, {
-		Name: "published algorithm", Package: "`bench/internal/peers/published.go`, a lock around clock and counter, all nodes",
+		Name: "published algorithm 1.8", Package: "`bench/internal/peers/published.go`: that of gosuda.org/randflake v1.8, with a lock around clock and counter, without which it repeats IDs; all nodes",
 		Kind: Published, Bits: 64, Limit: limit, PerSecond: perSecond, Unpredictable: "yes", Sortable: "no", Unique: unique,
-		Featured: true, Open: openPublished,
+		Featured: true, Open: openPublished(openPublished1),
+	}, {
+		Name: "published algorithm 2.1", Package: "`bench/internal/peers/published.go`: that of gosuda.org/randflake/v2 v2.1.0, with one compare-and-swap of clock and counter; all nodes",
+		Kind: Published, Bits: 64, Limit: limit, PerSecond: perSecond, Unpredictable: "yes", Sortable: "no", Unique: unique,
+		Featured: true, Open: openPublished(openPublished2),
 	}}
 }
 

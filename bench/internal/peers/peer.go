@@ -36,7 +36,7 @@ type Kind string
 
 const (
 	Own       Kind = "randflake"
-	Published Kind = "the published algorithm, written from its description"
+	Published Kind = "the published algorithms, written from their description"
 	Random    Kind = "random IDs"
 	Sortable  Kind = "sortable IDs"
 	Scale     Kind = "for scale"

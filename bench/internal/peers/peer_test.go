@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/randflake/randflake"
 )
@@ -99,6 +100,26 @@ func TestPublished(t *testing.T) {
 		raw := rand.Uint64()
 		if got, want := transcribed.encrypt(raw), uint64(cipher.Encrypt(randflake.Raw(raw))); got != want {
 			t.Fatalf("%#x becomes %#x, not %#x", raw, got, want)
+		}
+	}
+}
+
+// TestPublishedRaw: the raw values of both count up within a second, from 0 at each new one.
+func TestPublishedRaw(t *testing.T) {
+	for name, raw := range map[string]func() (uint64, error){"1.8": openPublished1(), "2.1": openPublished2()} {
+		next, seconds := uint64(0), 0
+		for i := 0; seconds < 2 || i < 1000; i++ {
+			value, err := raw()
+			if value != next && value%publishedPerSecond != 0 || value < next || err != nil {
+				t.Fatalf("%s: raw value %d is %#x, %v, after %#x", name, i, value, err, next-1)
+			}
+			if value%publishedPerSecond == 0 {
+				seconds++
+			}
+			next = value + 1
+		}
+		if second := next / publishedPerSecond; second > uint64(time.Now().Unix()-randflake.Epoch) {
+			t.Errorf("%s: second %d is ahead of the clock", name, second)
 		}
 	}
 }

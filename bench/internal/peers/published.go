@@ -5,56 +5,91 @@ import (
 	"errors"
 	"math/bits"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake"
 )
 
-// published is the algorithm that is published for these IDs, written down from its description
-// as plainly as can be: a mutex around clock and counter, and the cipher straight from the paper
-// (Dinu et al., Design Strategies for ARX with Provable Bounds: Sparx and LAX, 2016). It has all nodes
-// and goes on to the next one when a sequence is used up, so that the limit of one node does not hide
-// what an ID costs.
-type published struct {
-	cipher sparx
+// The algorithms are those of gosuda.org/randflake, written down from their description as plainly as can be, with the
+// cipher straight from the paper (Dinu et al., Design Strategies for ARX with Provable Bounds: Sparx and LAX, 2016). They
+// have all nodes and go on to the next one when a sequence is used up, so that the limit of one node does not hide what
+// an ID costs.
 
+const publishedPerSecond = 1 << (randflake.NodeBits + randflake.SequenceBits)
+
+var (
+	errPublishedExhausted = errors.New("peers: the second's nodes and sequences are used up")
+	errPublishedBackward  = errors.New("peers: the clock went back")
+)
+
+// published1 is version 1.8, but for its fault: that has second and sequence in two words that are read and written one
+// by one, so that it repeats IDs when a sequence is used up. Here a lock keeps them together.
+type published1 struct {
 	mu     sync.Mutex
 	second int64
 	count  uint64 // IDs made in that second: node and sequence
 }
 
-var errPublishedExhausted = errors.New("peers: the second's nodes and sequences are used up")
-
-func (p *published) next() (uint64, error) {
-	raw, err := p.raw()
-	return p.cipher.encrypt(raw), err
-}
-
-func (p *published) raw() (uint64, error) {
+func (p *published1) raw() (uint64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now := time.Now().Unix(); now > p.second {
 		p.second, p.count = now, 0
 	}
-	const perSecond = 1 << (randflake.NodeBits + randflake.SequenceBits)
-	if p.count == perSecond {
+	if p.count == publishedPerSecond {
 		return 0, errPublishedExhausted
 	}
-	raw := uint64(p.second-randflake.Epoch)*perSecond + p.count
 	p.count++
-	return raw, nil
+	return uint64(p.second-randflake.Epoch)*publishedPerSecond + p.count - 1, nil
 }
 
-func openPublished() (Maker, error) {
-	var key [16]byte
-	rand.Read(key[:])
-	p := &published{cipher: newSparx(key)}
-	return Maker{Source: func() Source {
-		return Source{Next: func() (high, low uint64, err error) {
-			id, err := p.next()
-			return 0, id, err
-		}}
-	}}, nil
+// published2 is version 2.1: second and sequence are one word, which one compare-and-swap changes. Nodes are part of that
+// word here, so the seconds are counted from the start to leave it room for them.
+type published2 struct {
+	start int64
+	state atomic.Uint64 // seconds since start, and 35 bits for the number of IDs made in the second
+}
+
+func (p *published2) raw() (uint64, error) {
+	const countBits = randflake.NodeBits + randflake.SequenceBits + 1
+	for {
+		state := p.state.Load() // before the clock is read: a reading that is late fails to swap
+		now := time.Now().Unix()
+		second, count := p.start+int64(state>>countBits), state&(1<<countBits-1)
+		switch {
+		case now < second:
+			return 0, errPublishedBackward
+		case now > second:
+			count = 0
+		case count == publishedPerSecond:
+			return 0, errPublishedExhausted
+		}
+		if p.state.CompareAndSwap(state, uint64(now-p.start)<<countBits|(count+1)) {
+			return uint64(now-randflake.Epoch)*publishedPerSecond + count, nil
+		}
+	}
+}
+
+// openPublished returns an Open of sources that encrypt what raw returns, all of them with one state.
+func openPublished(open func() (raw func() (uint64, error))) func() (Maker, error) {
+	return func() (Maker, error) {
+		var key [16]byte
+		rand.Read(key[:])
+		cipher, raw := newSparx(key), open()
+		return Maker{Source: func() Source {
+			return Source{Next: func() (high, low uint64, err error) {
+				value, err := raw()
+				return 0, cipher.encrypt(value), err
+			}}
+		}}, nil
+	}
+}
+
+func openPublished1() func() (uint64, error) { return new(published1).raw }
+
+func openPublished2() func() (uint64, error) {
+	return (&published2{start: time.Now().Unix()}).raw
 }
 
 // sparx are the round keys of SPARX-64/128, six words for each of two branches in eight steps, and

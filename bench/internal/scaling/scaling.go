@@ -63,7 +63,7 @@ type sample struct {
 
 // compared are the sources whose cost is measured: ours, and what shares a lock, a word or nothing.
 func compared() []peers.Peer {
-	return peers.Named("randflake Generate", "randflake Fill", "published algorithm", "UUID v7 google", "atomic counter", peers.Yardstick)
+	return peers.Named("randflake Generate", "randflake Fill", "published algorithm 1.8", "UUID v7 google", "atomic counter", peers.Yardstick)
 }
 
 // A labelled load is one point of a curve.
