@@ -18,7 +18,7 @@ function at(second: number, under: Lease = lease) {
   return { generator, clock, made, make, second: (id: bigint) => cipher.inspect(id).time.getTime() / 1000 };
 }
 
-// What other implementations do here: 262,143 IDs in one second, of which 15,176 and more are repeats.
+// What gosuda/randflake 1.8 does here: 262,143 IDs in one second, of which 131,071 are repeats.
 test("a second has 131,072 IDs of a node and no more, also when the lease began an hour ago", () => {
   const { generator, clock, made, make } = at(start + 3599);
   make(capacity);
@@ -35,7 +35,7 @@ test("a second has 131,072 IDs of a node and no more, also when the lease began 
   );
 });
 
-// Others count anew in the second that the clock is back at.
+// Version 1.8 counts anew in the second that the clock is back at.
 test("a clock that steps back by 3 s repeats nothing", () => {
   const { generator, clock, made, make, second } = at(start + 10);
   for (let round = 1; round <= 5; round++) {
