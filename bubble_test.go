@@ -37,13 +37,12 @@ func newKinds(t *testing.T) kinds {
 	}
 }
 
-// since checks that what is made has a time from begin on.
+// since checks that what is made has a time near begin. Clocks may be late on a loaded machine; those of bubbles are years off.
 func (k kinds) since(t *testing.T, begin time.Time, where string) {
 	t.Helper()
-	begin = begin.Truncate(time.Second)
 	for kind, generate := range k {
-		if made, err := generate(); err != nil || made.Before(begin) || made.Sub(begin) > time.Minute {
-			t.Errorf("%s, %s: made at %v, %v; want %v or a little later", kind, where, made, err, begin)
+		if made, err := generate(); err != nil || made.Sub(begin).Abs() > time.Hour/2 {
+			t.Errorf("%s, %s: made at %v, %v; want about %v", kind, where, made, err, begin)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func TestOutOfReach(t *testing.T) {
 	for host, reason := range map[string]string{silent.Addr().String(): "", gone.Addr().String(): "refused"} {
 		for _, user := range []string{"", "user:zqxj@"} {
 			wg.Go(func() {
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				defer cancel()
 				_, err := Open(ctx, "etcd://"+user+host)
 				if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), reason) || strings.Contains(err.Error(), "zq") {

@@ -67,7 +67,7 @@ func prepare(t testing.TB, server *servers.Redis, config Config) *Engine {
 // waitFor waits until what the servers do by themselves is done.
 func waitFor(t testing.TB, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("not within 30 seconds")
 		}

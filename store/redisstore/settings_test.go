@@ -134,7 +134,7 @@ func TestReplicasAcknowledge(t *testing.T) {
 	put(t, hasty, "a", "2")
 	// The one that only finds comes first: WAIT also waits for what the same connection wrote before.
 	for _, expect := range [][]store.Entry{entry("a", "1"), nil} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		_, err := e.Swap(ctx, expect, entry("b", "1"))
 		cancel()
 		wantError(t, fmt.Sprintf("Swap that expects %s", expect), err, nil, "0 of 1 replicas")

@@ -128,13 +128,13 @@ func wantError(t testing.TB, what string, err, target error) {
 func eventually(t testing.TB, what string, f func(context.Context) error) {
 	t.Helper()
 	var err error
-	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(20 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	for begin := time.Now(); time.Since(begin) < 3*time.Minute; time.Sleep(20 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		err = f(ctx)
 		cancel()
 		if err == nil {
 			return
 		}
 	}
-	t.Fatalf("%s: still failing after a minute: %v", what, err)
+	t.Fatalf("%s: still failing after three minutes: %v", what, err)
 }

@@ -99,7 +99,7 @@ func TestSegmentsCreate(t *testing.T) {
 	create := func(args string) []string {
 		return append([]string{"segments", "create", "--store", dir}, strings.Fields(args)...)
 	}
-	before := time.Now().Add(-time.Second)
+	before := time.Now().Add(-time.Minute)
 	if out := succeed(t, "", create("a --start 1000 --stride 10 --end 9999 --rate 7")...); out != "made a counter a in "+dir+": its next number is 1000\n" {
 		t.Errorf("create: %q", out)
 	}
