@@ -21,7 +21,7 @@ EMULATED  = emulated-s390x emulated-arm emulated-riscv64 emulated-arm64
 PORTABLE  = . ./compat ./store ./store/filestore ./lease ./segments ./numbers/ff1 ./mask ./ulid
 # Modules of their own, with the dependencies that the root does without. Those that take longest come first, so that no
 # core is left idle at the end.
-MODULES   = cmd/randflake chaos service store/etcdstore/etcdtest store/mysqlstore store/pgstore store/redisstore store/etcdstore bench \
+MODULES   = cmd/randflake chaos service store/etcdstore/etcdtest store/mysqlstore store/pgstore store/redisstore store/etcdstore store/storeurl bench \
             examples/databases examples/orders service/client service/api lease/leaseprom
 # Those that check runs: they compile much that no other module has, or compile our own modules once more.
 LATER     = release ulid/s3test service/browsertest
