@@ -21,11 +21,13 @@ EMULATED  = emulated-s390x emulated-arm emulated-riscv64 emulated-arm64
 PORTABLE  = . ./compat ./compat/v2 ./store ./store/filestore ./lease ./segments ./numbers/ff1 ./mask ./ulid
 # Modules of their own, with the dependencies that the root does without. Those that take longest come first, so that no
 # core is left idle at the end.
-MODULES   = cmd/randflake chaos service store/etcdstore/etcdtest store/mysqlstore store/pgstore store/redisstore store/etcdstore bench \
+MODULES   = cmd/randflake chaos service store/etcdstore/etcdtest store/mysqlstore store/pgstore store/redisstore store/etcdstore store/storeurl bench \
             examples/databases examples/orders service/client service/api lease/leaseprom compat/upstream
 # Those that check runs: they compile much that no other module has, or compile our own modules once more.
-LATER     = release ulid/s3test service/browsertest
-EVERYTHING = ./... $(MODULES:%=./%/...) $(LATER:%=./%/...)
+LATER     = release $(APART) service/browsertest
+# Those with a workspace of their own.
+APART     = ulid/s3test
+EVERYTHING = ./... $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES) $(LATER)))
 # Those that no test runs on, and linux/arm64 for its assembly.
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
@@ -116,7 +118,7 @@ modules-later: gotest servers browser
 	@$(TWO_AT_A_TIME) $(LATER:%=test-in-%)
 
 $(LATER:%=test-in-%): test-in-%:
-	$(TEST) ./$*/...
+	cd $* && $(TEST) ./...
 
 TYPESCRIPT = clients/typescript/dist/index.js
 
@@ -201,9 +203,11 @@ vet:
 	GOARCH=arm64 $(GO) vet -tags purego . ./ulid; \
 	$(GO) vet -tags purego . ./ulid; \
 	$(GO) vet $(EVERYTHING)
+	@set -e; for module in $(APART); do (cd $$module && $(GO) vet ./...); done
 
 staticcheck:
 	$(STATICCHECK) $(EVERYTHING)
+	@set -e; for module in $(APART); do (cd $$module && $(STATICCHECK) ./...); done
 
 tidy:
 	@set -e; for module in . $(MODULES) $(LATER) deploy; do \

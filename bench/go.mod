@@ -27,11 +27,7 @@ require (
 	github.com/randflake/randflake v0.1.0
 	github.com/randflake/randflake/service/api v0.1.0
 	github.com/randflake/randflake/service/client v0.1.0
-	github.com/randflake/randflake/store/etcdstore v0.1.0
 	github.com/randflake/randflake/store/etcdstore/etcdtest v0.1.0
-	github.com/randflake/randflake/store/mysqlstore v0.1.0
-	github.com/randflake/randflake/store/pgstore v0.1.0
-	github.com/randflake/randflake/store/redisstore v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rs/xid v1.6.0
 	github.com/segmentio/ksuid v1.0.4
@@ -43,6 +39,13 @@ require (
 	gonum.org/v1/gonum v0.17.0
 	gonum.org/v1/plot v0.17.0
 	google.golang.org/protobuf v1.36.12
+)
+
+require (
+	github.com/randflake/randflake/store/etcdstore v0.1.0 // indirect
+	github.com/randflake/randflake/store/mysqlstore v0.1.0 // indirect
+	github.com/randflake/randflake/store/pgstore v0.1.0 // indirect
+	github.com/randflake/randflake/store/redisstore v0.1.0 // indirect
 )
 
 require (
@@ -81,6 +84,7 @@ require (
 	github.com/prometheus/client_model v0.6.1 // indirect
 	github.com/prometheus/common v0.62.0 // indirect
 	github.com/prometheus/procfs v0.15.1 // indirect
+	github.com/randflake/randflake/store/storeurl v0.1.0
 	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/soheilhy/cmux v0.1.5 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
@@ -117,3 +121,5 @@ require (
 	sigs.k8s.io/json v0.0.0-20211020170558-c049b76a60c6 // indirect
 	sigs.k8s.io/yaml v1.4.0 // indirect
 )
+
+replace github.com/randflake/randflake/store/storeurl => ../store/storeurl

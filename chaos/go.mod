@@ -59,6 +59,7 @@ require (
 	github.com/prometheus/common v0.62.0 // indirect
 	github.com/prometheus/procfs v0.15.1 // indirect
 	github.com/randflake/randflake/service/api v0.1.0 // indirect
+	github.com/randflake/randflake/store/storeurl v0.1.0
 	github.com/rs/xid v1.6.0 // indirect
 	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/soheilhy/cmux v0.1.5 // indirect
@@ -113,3 +114,5 @@ replace github.com/randflake/randflake/store/mysqlstore => ../store/mysqlstore
 replace github.com/randflake/randflake/service/api => ../service/api
 
 replace github.com/randflake/randflake/service/client => ../service/client
+
+replace github.com/randflake/randflake/store/storeurl => ../store/storeurl

@@ -228,16 +228,18 @@ func isModule(dir string) bool {
 func (p played) install(t *testing.T, m module, version string) {
 	t.Helper()
 	work := t.TempDir()
-	command := m.path()
+	programs := []string{"randflake", "randflake-servers"}
 	if m.dir == "service" {
-		command += "/cmd/randflaked"
+		programs = []string{"randflaked"}
 	}
-	if _, err := p.gocmd(work, "install", command+"@"+version); err != nil {
+	if _, err := p.gocmd(work, "install", m.path()+"/...@"+version); err != nil {
 		t.Error(err)
 		return
 	}
-	if _, err := os.Stat(filepath.Join(work, "bin", filepath.Base(command))); err != nil {
-		t.Error(err)
+	for _, program := range programs {
+		if _, err := os.Stat(filepath.Join(work, "bin", program)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

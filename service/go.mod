@@ -16,6 +16,7 @@ require (
 	github.com/randflake/randflake/store/mysqlstore v0.1.0
 	github.com/randflake/randflake/store/pgstore v0.1.0
 	github.com/randflake/randflake/store/redisstore v0.1.0
+	github.com/randflake/randflake/store/storeurl v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.47.0

@@ -147,10 +147,8 @@ func newPrograms(t *testing.T) (dir string) {
 			t.Fatal(err)
 		}
 	}
-	for program, source := range map[string]string{"randflake": ".", "randflaked": "../../service/cmd/randflaked"} {
-		if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, program), source).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+	if out, err := exec.Command("go", "build", "-o", dir+"/", "./...", "../../service/cmd/randflaked").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	return dir
 }
@@ -319,7 +317,7 @@ func declared(parameters string) string {
 var (
 	qualified = regexp.MustCompile(`\b([a-z][a-z0-9]*)\.[A-Z]`)
 	inModule  = strings.Fields(`local lease lease/leaseprom mask numbers segments segments/gapless service/client snowflake store store/etcdstore store/filestore store/mysqlstore
-		store/pgstore store/redisstore store/storetest ulid`)
+		store/pgstore store/redisstore store/storetest store/storeurl ulid`)
 	others = strings.Fields(`context crypto/rand database/sql encoding/json errors fmt log log/slog net/http os strings testing time
 		github.com/randflake/randflake`)
 )

@@ -6,13 +6,10 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/randflake/randflake v0.1.0
-	github.com/randflake/randflake/store/etcdstore v0.1.0
 	github.com/randflake/randflake/store/etcdstore/etcdtest v0.1.0
-	github.com/randflake/randflake/store/mysqlstore v0.1.0
 	github.com/randflake/randflake/store/pgstore v0.1.0
-	github.com/randflake/randflake/store/redisstore v0.1.0
+	github.com/randflake/randflake/store/storeurl v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
-	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2
 	go.etcd.io/etcd/client/v3 v3.6.16
 	golang.org/x/sys v0.49.0
@@ -48,13 +45,14 @@ require (
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/klauspost/compress v1.18.7 // indirect
-	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/prometheus/client_golang v1.20.5 // indirect
 	github.com/prometheus/client_model v0.6.1 // indirect
 	github.com/prometheus/common v0.62.0 // indirect
 	github.com/prometheus/procfs v0.15.1 // indirect
-	github.com/rivo/uniseg v0.4.7 // indirect
+	github.com/randflake/randflake/store/etcdstore v0.1.0 // indirect
+	github.com/randflake/randflake/store/mysqlstore v0.1.0 // indirect
+	github.com/randflake/randflake/store/redisstore v0.1.0 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/soheilhy/cmux v0.1.5 // indirect

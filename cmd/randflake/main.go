@@ -3,17 +3,12 @@
 //
 //	randflake --help
 //
-// It is a module of its own, with all kinds of IDs and the clients of all servers, which are many times the
-// size of all the rest.
+// It is light, as what it needs most often is a directory. For a store on a server it starts the program randflake-servers,
+// with the same arguments, files and environment: the same command, with the clients of all servers. One line installs both:
+//
+//	go install github.com/randflake/randflake/cmd/randflake/...@latest
 package main
 
-import (
-	"github.com/redis/go-redis/v9/logging"
+import "github.com/randflake/randflake/cmd/randflake/internal/cli"
 
-	"github.com/randflake/randflake/cmd/randflake/internal/cli"
-)
-
-func main() {
-	logging.Disable() // what fails is said once, and by the program itself
-	cli.Main()
-}
+func main() { cli.Main(nil) }

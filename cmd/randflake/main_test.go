@@ -1,15 +1,18 @@
 package main
 
 import (
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
 
-// asEnv makes the test binary run as the program itself.
-const asEnv = "RANDFLAKE_TEST_AS"
+// programs is a directory with randflake and randflake-servers.
+var programs string
 
 const (
 	storeVariable      = "RANDFLAKE_STORE"
@@ -17,17 +20,33 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asEnv) != "" {
-		main()
-	}
 	os.Unsetenv(storeVariable)
 	os.Unsetenv(secretFileVariable)
 	os.Unsetenv("RANDFLAKE_SECRET")
-	os.Exit(m.Run())
+	os.Exit(run(m))
 }
 
+func run(m *testing.M) int {
+	var err error
+	if programs, err = os.MkdirTemp("", "randflake-"); err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(programs)
+	if out, err := exec.Command("go", "build", "-o", programs+"/", "./...").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v: %s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// program returns the command that a user calls.
+func program() string { return filepath.Join(programs, "randflake"+exe) }
+
+// exe is what the names of programs end with.
+var exe = map[bool]string{true: ".exe"}[runtime.GOOS == "windows"]
+
 // password is the one of tests that have no server, and a wrong one for each server.
-const password = "hunter2hunter2"
+const password = "hunter2"
 
 // passwordOf returns the password in a URL.
 func passwordOf(store string) string {
@@ -48,14 +67,10 @@ type result struct {
 // call runs the program and fails the test if it tells a password.
 func call(t *testing.T, args ...string) result {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Error(err) // maybe not in the test's own goroutine
-	}
 	var out, errs strings.Builder
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), exe, args...)
-	cmd.Env = append(os.Environ(), asEnv+"=program", "GOCOVERDIR="+dir, "XDG_STATE_HOME="+dir, "HOME="+dir, "LocalAppData="+dir)
+	cmd := exec.CommandContext(t.Context(), program(), args...)
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "HOME="+dir, "LocalAppData="+dir)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.Run()
 	r := result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
@@ -92,12 +107,13 @@ func fail(t *testing.T, args []string, wanted ...string) {
 }
 
 func TestVersion(t *testing.T) {
-	if out := succeed(t, "version"); !strings.Contains(out, "\nstores    file etcd etcds redis rediss postgres postgresql mysql\nkinds     randflake snowflake ulid\n") {
+	full := filepath.Join(programs, "randflake-servers"+exe)
+	if out := succeed(t, "version"); !strings.Contains(out, "\nstores    file etcd etcds redis rediss postgres postgresql mysql mariadb\nservers   "+full+"\nkinds     randflake snowflake ulid\n") {
 		t.Errorf("version: %q", out)
 	}
 }
 
-// TestWithoutServer is the program as it is in the root module.
+// TestWithoutServer has the most frequent call.
 func TestWithoutServer(t *testing.T) {
 	if r := call(t, "new", "-n", "5"); r.code != 0 || strings.Count(r.out, "\n") != 5 {
 		t.Errorf("new: %+v", r)

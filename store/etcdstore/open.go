@@ -29,6 +29,14 @@ func Create(ctx context.Context, url string, options ...store.Option) (*store.St
 	return begin(ctx, url, options, store.Create)
 }
 
+// Check finds what is wrong with a URL, as Open does. It connects to nothing.
+func Check(url string) error {
+	if _, err := parseURL(url); err != nil {
+		return fmt.Errorf("etcdstore: %w", err)
+	}
+	return nil
+}
+
 func begin(ctx context.Context, url string, options []store.Option, how func(context.Context, store.Engine, ...store.Option) (*store.Store, error)) (s *store.Store, err error) {
 	t, err := parseURL(url)
 	if err != nil {

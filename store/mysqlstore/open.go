@@ -33,6 +33,14 @@ func Create(ctx context.Context, url string, options ...store.Option) (*store.St
 	return store.Begin(ctx, url, connect, store.Create, options)
 }
 
+// Check finds what is wrong with a URL, as Open does. It connects to nothing.
+func Check(url string) error {
+	if _, _, _, err := parseURL(url); err != nil {
+		return fmt.Errorf("mysqlstore: %w", err)
+	}
+	return nil
+}
+
 // connect makes an Engine with connections of its own.
 func connect(ctx context.Context, url string) (*Engine, []store.Option, error) {
 	var connector driver.Connector

@@ -36,6 +36,12 @@ func Create(ctx context.Context, url string, options ...store.Option) (*store.St
 	return begin(ctx, url, options, store.Create)
 }
 
+// Check finds what is wrong with a URL, as Open does. It connects to nothing.
+func Check(url string) error {
+	_, err := SchemaOf(url)
+	return err
+}
+
 func begin(ctx context.Context, url string, options []store.Option, how func(context.Context, store.Engine, ...store.Option) (*store.Store, error)) (s *store.Store, err error) {
 	poolConfig, config, fromURL, err := parseURL(url)
 	if err != nil {

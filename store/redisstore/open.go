@@ -48,6 +48,12 @@ func Create(ctx context.Context, url string, options ...store.Option) (*store.St
 	return store.Begin(ctx, url, dial, store.Create, options)
 }
 
+// Check finds what is wrong with a URL, as Open does. It connects to nothing.
+func Check(url string) error {
+	_, _, _, err := parseURL(url)
+	return err
+}
+
 func dial(ctx context.Context, url string) (*Engine, []store.Option, error) {
 	config, dialing, options, err := parseURL(url)
 	if err != nil {

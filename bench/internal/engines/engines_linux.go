@@ -1,16 +1,9 @@
 package engines
 
 import (
-	"context"
-
-	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/etcdstore"
 	"github.com/randflake/randflake/store/etcdstore/etcdtest"
-	"github.com/randflake/randflake/store/filestore"
-	"github.com/randflake/randflake/store/mysqlstore"
-	"github.com/randflake/randflake/store/pgstore"
-	"github.com/randflake/randflake/store/redisstore"
 	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/store/storeurl"
 )
 
 // Main must be the first thing that a program with engines does: etcd runs in a process of the same program.
@@ -22,12 +15,12 @@ var careless = []string{"--appendonly", "no", "--appendfsync", "everysec", "--sa
 // All returns all engines. Their servers are as durable as the engines want it, but for the one that has none.
 func All() []Engine {
 	return []Engine{
-		{"file", func(dir string) (Server, error) { return directory(dir), nil }, createFile},
-		{"etcd", startEtcd, etcdstore.Create},
-		{"Redis", func(dir string) (Server, error) { return startRedis(dir) }, redisstore.Create},
+		{"file", func(dir string) (Server, error) { return directory(dir), nil }, storeurl.Create},
+		{"etcd", startEtcd, storeurl.Create},
+		{"Redis", func(dir string) (Server, error) { return startRedis(dir) }, storeurl.Create},
 		{"Redis as it comes", func(dir string) (Server, error) { return startRedis(dir, careless...) }, nil},
-		{"PostgreSQL", func(dir string) (Server, error) { return servers.StartPostgres(dir, nil) }, pgstore.Create},
-		{"MariaDB", func(dir string) (Server, error) { return servers.StartMySQL(dir) }, mysqlstore.Create},
+		{"PostgreSQL", func(dir string) (Server, error) { return servers.StartPostgres(dir, nil) }, storeurl.Create},
+		{"MariaDB", func(dir string) (Server, error) { return servers.StartMySQL(dir) }, storeurl.Create},
 	}
 }
 
@@ -35,10 +28,6 @@ type directory string
 
 func (d directory) URL() string { return string(d) }
 func (directory) Kill() error   { return nil }
-
-func createFile(_ context.Context, dir string, options ...store.Option) (*store.Store, error) {
-	return filestore.Create(dir, options...)
-}
 
 type redis struct{ *servers.Redis }
 

@@ -4,15 +4,10 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/randflake/randflake/chaos/internal/broken"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/etcdstore"
-	"github.com/randflake/randflake/store/mysqlstore"
-	"github.com/randflake/randflake/store/pgstore"
-	"github.com/randflake/randflake/store/redisstore"
+	"github.com/randflake/randflake/store/storeurl"
 )
 
 // An Engine is running, for one run of one fault, and holds a store that was created for a new secret.
@@ -90,48 +85,26 @@ type Setup struct {
 // A Start starts an engine, and creates a store in it.
 type Start func(context.Context, Setup) (Engine, error)
 
-// A dialer knows one kind of engine.
-type dialer struct {
-	open    func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
-	create  func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
-	connect func(ctx context.Context, url string) (store.Engine, error) // for what stands between engine and store
-}
-
-var dialers = map[string]dialer{
-	"file":     {openFile, createFile, connectFile},
-	"etcd":     {etcdstore.Open, etcdstore.Create, connectEtcd},
-	"redis":    {redisstore.Open, redisstore.Create, connectRedis},
-	"mysql":    {mysqlstore.Open, mysqlstore.Create, connectMySQL},
-	"postgres": {pgstore.Open, pgstore.Create, connectPostgres},
-	"unix":     {openMemory, createMemory, connectMemory},
-}
-
-func dialerOf(url string) (dialer, error) {
-	scheme, _, _ := strings.Cut(url, "://")
-	d, ok := dialers[scheme]
-	if !ok {
-		return d, fmt.Errorf("engine: store of unknown scheme %q", scheme)
-	}
-	return d, nil
+// connect makes handles on engines, for what stands between engine and store.
+var connect = map[string]func(ctx context.Context, url string) (store.Engine, error){
+	"file": connectFile, "etcd": connectEtcd, "Redis": connectRedis, "MariaDB": connectMySQL, "PostgreSQL": connectPostgres,
 }
 
 // Open opens the store at an Engine's URL, as a program does, or on an engine with a planted bug.
 func Open(ctx context.Context, url string, bug broken.Bug, options ...store.Option) (*store.Store, error) {
-	d, err := dialerOf(url)
-	if err != nil {
-		return nil, err
-	}
 	if bug == broken.TrustCopies {
 		options = append(options, store.TrustRecovery())
 	}
-	if !bug.InEngine() {
-		return d.open(ctx, url, options...)
+	if !bug.InEngine() && !isMemory(url) {
+		return storeurl.Open(ctx, url, options...)
 	}
 	e, err := Connect(ctx, url)
 	if err != nil {
 		return nil, err
 	}
-	e = bug.Plant(e)
+	if bug.InEngine() {
+		e = bug.Plant(e)
+	}
 	s, err := store.Open(ctx, e, options...)
 	if err != nil {
 		e.Close()
@@ -142,20 +115,23 @@ func Open(ctx context.Context, url string, bug broken.Bug, options ...store.Opti
 
 // Connect returns a handle on an Engine's URL, for what stands between it and a store.
 func Connect(ctx context.Context, url string) (store.Engine, error) {
-	d, err := dialerOf(url)
+	if isMemory(url) {
+		return connectMemory(url), nil
+	}
+	l, err := store.ParseLocation(url)
 	if err != nil {
 		return nil, err
 	}
-	return d.connect(ctx, url)
+	return connect[l.Engine()](ctx, url)
 }
 
 // Create creates a store at an Engine's URL.
 func Create(ctx context.Context, url string, options ...store.Option) error {
-	d, err := dialerOf(url)
-	if err != nil {
-		return err
+	create := storeurl.Create
+	if isMemory(url) {
+		create = createMemory
 	}
-	s, err := d.create(ctx, url, options...)
+	s, err := create(ctx, url, options...)
 	if err != nil {
 		return err
 	}

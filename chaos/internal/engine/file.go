@@ -45,14 +45,6 @@ func StartFileOnSmallDisk(ctx context.Context, s Setup) (Engine, error) {
 	return f, Create(ctx, f.URL(), forNew(s)...)
 }
 
-func openFile(_ context.Context, url string, options ...store.Option) (*store.Store, error) {
-	return filestore.Open(dirOf(url), options...)
-}
-
-func createFile(_ context.Context, url string, options ...store.Option) (*store.Store, error) {
-	return filestore.Create(dirOf(url), options...)
-}
-
 func connectFile(_ context.Context, url string) (store.Engine, error) {
 	return filestore.New(dirOf(url))
 }

@@ -44,28 +44,18 @@ func StartMemory(ctx context.Context, s Setup) (_ Engine, err error) {
 	return m, err
 }
 
-func openMemory(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
-	e, err := connectMemory(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	return store.Open(ctx, e, options...)
-}
+const memoryScheme = "unix://"
+
+func isMemory(url string) bool { return strings.HasPrefix(url, memoryScheme) }
 
 func createMemory(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
-	e, err := connectMemory(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	return store.Create(ctx, e, options...)
+	return store.Create(ctx, connectMemory(url), options...)
 }
 
-func connectMemory(_ context.Context, url string) (store.Engine, error) {
-	return Dial(strings.TrimPrefix(url, "unix://")), nil
-}
+func connectMemory(url string) store.Engine { return Dial(strings.TrimPrefix(url, memoryScheme)) }
 
 // URL implements Engine.
-func (m *Memory) URL() string { return "unix://" + m.path }
+func (m *Memory) URL() string { return memoryScheme + m.path }
 
 // Clock implements Clocked.
 func (m *Memory) Clock() *Clock { return m.clock }

@@ -22,7 +22,7 @@ import (
 	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/server"
-	"github.com/randflake/randflake/service/internal/space"
+	"github.com/randflake/randflake/store/storeurl"
 )
 
 // Bounds of connections, so that no client can hold up others by being slow, or many.
@@ -143,7 +143,7 @@ func (d *daemon) start() (err error) {
 		return err
 	}
 	d.endTraces = endTraces
-	d.server = server.New(space.Open, audit.New(&d.lines), d.logger)
+	d.server = server.New(storeurl.Open, audit.New(&d.lines), d.logger)
 	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
 		return err
 	}

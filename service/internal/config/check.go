@@ -16,6 +16,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/store/storeurl"
 )
 
 // Verbs are what rules may allow.
@@ -154,6 +155,11 @@ func (k *checker) space(p path, s Space) {
 		k.wrong(p.of("store"), "there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
 	}
 	keeps := s.Secret == SecretMint || s.Secret == SecretDistribute
+	if place, err := s.Place(); err == nil && place != "" {
+		if _, err := storeurl.Parse(place); err != nil {
+			k.wrong(p.of("store"), "%v", err)
+		}
+	}
 	switch {
 	case !keeps && s.Secret != "" && s.Secret != SecretNone:
 		k.wrong(p.of("secret"), "want none, mint or distribute, and not the secret") // which it may be

@@ -12,8 +12,8 @@ import (
 	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/segments/segmentstest"
 	"github.com/randflake/randflake/service/client"
-	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storeurl"
 )
 
 // TestEngines: through two replicas, on each engine, leases and counters are as their packages promise. Each handle begins
@@ -61,7 +61,7 @@ func (e engine) replicas(t *testing.T, clock func() time.Time, counters []segmen
 	t.Cleanup(func() { made.Close() })
 	segmentstest.Create(t, segments.On(made), counters)
 	open := func(ctx context.Context, place string, options ...store.Option) (*store.Store, error) {
-		return space.Open(ctx, place, append(options, store.WithClock(clock))...)
+		return storeurl.Open(ctx, place, append(options, store.WithClock(clock))...)
 	}
 	one, two := startOn(t, place, open, counters, asIs).URL, startOn(t, place, open, counters, asIs).URL
 	return func() []string {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/randflake/randflake/lease"
@@ -14,6 +13,7 @@ import (
 	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/page"
 	"github.com/randflake/randflake/service/internal/space"
+	"github.com/randflake/randflake/store"
 )
 
 // overview returns what the observer may see of all spaces.
@@ -103,19 +103,14 @@ func (s *Server) frame() page.Frame {
 	return f
 }
 
-// engines are names of stores for people, by how their places begin.
-var engines = map[string]string{"etcd": "etcd", "etcds": "etcd", "redis": "Redis", "rediss": "Redis", "postgres": "PostgreSQL",
-	"postgresql": "PostgreSQL", "mysql": "MariaDB", "file": "file"}
-
 func spaceOf(in *space.Space, survey *space.Survey) page.Space {
 	p := page.Space{Name: in.Name, Kind: in.Kind, Secret: in.Space.Secret}
 	if p.Secret == "" && in.Kind == "randflake" {
 		p.Secret = "none"
 	}
 	if in.Store != "" {
-		scheme, _, isURL := strings.Cut(in.Store, ":")
-		if p.Engine = engines[strings.ToLower(scheme)]; !isURL || p.Engine == "" {
-			p.Engine = "file"
+		if l, err := store.ParseLocation(in.Store); err == nil {
+			p.Engine = l.Engine()
 		}
 	}
 	if err := in.Ready(); err != nil {

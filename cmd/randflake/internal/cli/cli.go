@@ -12,13 +12,19 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/randflake/randflake/store"
 )
 
-// Main runs the program and exits.
-func Main() {
+// Main runs the program and exits. Without servers it is the light one, which starts the other where it needs them.
+func Main(servers *Servers) {
 	// A write to a closed pipe is an error like others, and not the end: there is a lease to release.
 	signal.Ignore(syscall.SIGPIPE)
-	t := &tool{engines: servers(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	t := &tool{servers: servers, handOver: handOver, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	if err := checkHandover(servers != nil, version()); err != nil {
+		t.note(err)
+		os.Exit(exitFailed)
+	}
 	code := t.run(context.Background(), os.Args[1:])
 	if t.stoppedBy != nil {
 		dieBy(t.stoppedBy)
@@ -34,7 +40,8 @@ const (
 
 // A tool is one call of the program.
 type tool struct {
-	engines        []engine // beside directories
+	servers        *Servers     // nil in the light program
+	handOver       func() error // to the full program; it returns only if that fails
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	stoppedBy      os.Signal // or nil
@@ -98,7 +105,7 @@ var errUnread = errors.New("nobody reads any more")
 // note writes err to standard error, in one line and without the passwords of URLs, which can be
 // anywhere on a command line that is wrong.
 func (t *tool) note(err error) {
-	text := strings.TrimPrefix(redact(err.Error()), "randflake: ")
+	text := strings.TrimPrefix(store.Redact(err.Error()), "randflake: ")
 	text = strings.ReplaceAll(text, ": randflake: ", ": ")
 	text = strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ").Replace(text)
 	fmt.Fprintf(t.stderr, "randflake: %s\n", text)

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "program":
-		Main()
+		Main(nil)
 	case "worker":
 		if err := work(os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, "worker:", err)
@@ -57,11 +57,11 @@ func call(t *testing.T, stdin string, args ...string) result {
 	return callWith(t, nil, stdin, args...)
 }
 
-// callWith is call of a program with more stores than those in directories.
-func callWith(t *testing.T, engines []engine, stdin string, args ...string) result {
+// callWith is call of a program that has servers.
+func callWith(t *testing.T, servers *Servers, stdin string, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := (&tool{engines: engines, stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs}).run(t.Context(), args)
+	code := (&tool{servers: servers, stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs}).run(t.Context(), args)
 	return result{code, out.String(), errs.String()}
 }
 
@@ -106,13 +106,13 @@ func isolate(t *testing.T) (stateDir string) {
 		t.Setenv(name, dir)
 	}
 	var h home
-	if err := h.resolve(&tool{}); err != nil {
+	if err := h.locate(); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(h.place.dir, dir) {
-		t.Fatalf("state directory %s is not in %s", h.place.dir, dir)
+	if !strings.HasPrefix(h.at.Dir, dir) {
+		t.Fatalf("state directory %s is not in %s", h.at.Dir, dir)
 	}
-	return h.place.dir
+	return h.at.Dir
 }
 
 // newHome makes a directory with a secret and a store.

@@ -5,8 +5,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-
-	"github.com/randflake/randflake/store/pgstore"
 )
 
 func (t *tool) leaseDDLCommand() *cobra.Command {
@@ -19,16 +17,15 @@ administrator to run where no program may. "randflake lease init" then makes the
 store in it. It connects to nothing.`,
 		Example: "  randflake lease ddl --schema ids | psql shop",
 		Args:    noOperands,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if store != "" && schema != "" {
 				return wrong(cmd, "--store and --schema both name the schema: want one of them")
 			}
-			if url := cmp.Or(store, os.Getenv(storeVariable)); url != "" && schema == "" {
-				if schema, err = pgstore.SchemaOf(url); err != nil {
-					return err
-				}
+			servers, err := t.needServers()
+			if err != nil {
+				return err
 			}
-			text, err := pgstore.DDL(schema)
+			text, err := servers.DDL(cmp.Or(store, os.Getenv(storeVariable)), schema)
 			if err != nil {
 				return err
 			}

@@ -15,39 +15,50 @@ const storeVariable = "RANDFLAKE_STORE"
 
 // A home is where the secret and the lease store are.
 type home struct {
-	space     string // of IDs that have no secret, or nothing
-	store     string // as the user named it
-	place     place  // of the store
+	space     string   // of IDs that have no secret, or nothing
+	store     string   // as the user named it
+	at        location // of the store
 	secret    secretSource
 	ownSecret bool // the user did not name it: it is the one in the store's directory
 	implied   bool // the user named neither of them
 }
 
-// resolve fills in what the user did not name.
-func (h *home) resolve(t *tool) (err error) {
-	scheme, _ := t.splitScheme(h.store)
-	namesDir := h.store != "" && (scheme == "" || scheme == "file")
+// resolve fills in what the user did not name. It comes before anything is read, written or changed: if it takes the full
+// program to use the store, the light one hands over to it here.
+func (h *home) resolve(t *tool) error {
+	err := h.locate()
+	if err == nil && h.at.URL != "" {
+		h.at.servers, err = t.needServers()
+	}
+	return err
+}
+
+// locate is resolve for a command that needs the secret and not the store.
+func (h *home) locate() (err error) {
+	named := h.store
 	if h.store == "" {
 		if h.store, err = nameIn(storeVariable); err != nil {
 			return err
 		}
 	}
+	if h.store != "" {
+		if h.at.Location, err = store.ParseLocation(h.store); err != nil {
+			return err
+		}
+	}
 	// A secret belongs to its store: what the variables hold ready is not for a directory that has its own.
-	if h.space == "" && !namesDir {
+	if h.space == "" && (named == "" || h.at.Dir == "") {
 		if err := h.secret.askEnvironment(); err != nil {
 			return err
 		}
 	}
 	if h.implied = h.store == "" && !h.secret.known(); h.store == "" {
-		if h.store, err = h.stateDir(); err != nil {
+		if h.at.Dir, err = h.stateDir(); err != nil {
 			return fmt.Errorf("%w: name a lease store with --store", err)
 		}
 	}
-	if h.place, err = t.placeOf(h.store); err != nil {
-		return err
-	}
-	if !h.secret.known() && h.place.dir != "" && h.space == "" {
-		h.secret.file, h.ownSecret = filepath.Join(h.place.dir, "secret"), true
+	if !h.secret.known() && h.at.Dir != "" && h.space == "" {
+		h.secret.file, h.ownSecret = filepath.Join(h.at.Dir, "secret"), true
 	}
 	return nil
 }
@@ -76,7 +87,7 @@ func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, *store.Stor
 // readSecret reads the secret, and makes none.
 func (h *home) readSecret() (randflake.Secret, error) {
 	if !h.secret.known() {
-		return randflake.Secret{}, fmt.Errorf("no secret: %s is no directory that could hold it: name its file with --secret-file, or set %s", h.place, secretVariable)
+		return randflake.Secret{}, fmt.Errorf("no secret: %s is no directory that could hold it: name its file with --secret-file, or set %s", h.at, secretVariable)
 	}
 	return h.secret.read()
 }
@@ -85,10 +96,10 @@ func (h *home) readSecret() (randflake.Secret, error) {
 func (h *home) openStore(ctx context.Context) (*store.Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	space, err := h.place.open(ctx, h.place.name())
+	space, err := h.at.open(ctx)
 	if errors.Is(err, store.ErrNoStore) {
 		// One that is made now can't know what a lost one granted for the secret.
-		return nil, fmt.Errorf("no lease store in %s: name one with --store, or make one, whose first lease starts after a safety delay: randflake lease init --store %s", h.place, h.place)
+		return nil, fmt.Errorf("no lease store in %s: name one with --store, or make one, whose first lease starts after a safety delay: randflake lease init --store %s", h.at, h.at)
 	}
 	return space, err
 }
@@ -102,9 +113,9 @@ func (h *home) firstUse(t *tool) error {
 	if h.space != "" {
 		create, what = local.CreateStore, "a lease store for "+h.space+" IDs in %s: keep it, it sees to it that they do not repeat"
 	}
-	made, err := create(h.place.dir)
+	made, err := create(h.at.Dir)
 	if made {
-		fmt.Fprintf(t.stderr, "randflake: made "+what+"\n", h.place.dir)
+		fmt.Fprintf(t.stderr, "randflake: made "+what+"\n", h.at.Dir)
 	}
 	return err
 }

@@ -54,13 +54,13 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 	if err := o.home.resolve(t); err != nil {
 		return err
 	}
-	switch at := o.home.place; {
+	switch at := o.home.at; {
 	case o.newSecret && o.home.secret.inVariable:
 		return wrong(cmd, "--new-secret: %s is set: want one secret", secretVariable)
 	case o.newSecret && !o.home.secret.known():
 		return wrong(cmd, "--secret-file is missing: %s is no directory where --new-secret could put the secret", at)
-	case at.dir != "":
-		if err := os.MkdirAll(at.dir, 0o700); err != nil {
+	case at.Dir != "":
+		if err := os.MkdirAll(at.Dir, 0o700); err != nil {
 			return err
 		}
 	}
@@ -70,25 +70,25 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 	if err != nil {
 		return err
 	}
-	v, err := o.home.place.look(ctx)
+	v, err := o.home.at.look(ctx)
 	switch {
 	case err != nil:
 		return err
 	case v != nil && !o.ifMissing:
-		return errStoreExists(o.home.place)
+		return errStoreExists(o.home.at)
 	case v != nil:
 		if err := v.CheckSecret(check); err != nil {
 			return err
 		}
-		return t.print(fmt.Sprintf("%s holds a lease store already\n", o.home.place))
+		return t.print(fmt.Sprintf("%s holds a lease store already\n", o.home.at))
 	case o.newSecret:
 		return t.initWithNewSecret(ctx, o)
 	}
-	start, err := o.home.place.found(ctx, store.WithLimits(o.limits), store.ForSecret(check))
+	start, err := o.home.at.found(ctx, store.WithLimits(o.limits), store.ForSecret(check))
 	if err != nil {
 		return err
 	}
-	return t.print(fmt.Sprintf("made a lease store in %s: its first lease starts at %s\n", o.home.place, start.Format(time.RFC3339)))
+	return t.print(fmt.Sprintf("made a lease store in %s: its first lease starts at %s\n", o.home.at, start.Format(time.RFC3339)))
 }
 
 // checkValue returns the one of the secret. It is zero, which stands for any, where there is none and need be none.
@@ -109,7 +109,7 @@ func (o *initial) checkValue() (check store.CheckValue, err error) {
 // initWithNewSecret makes the secret first: should the store fail, the secret is no longer new, and a
 // store that is made later starts after the delay.
 func (t *tool) initWithNewSecret(ctx context.Context, o *initial) error {
-	secret, file, at := randflake.NewSecret(), o.home.secret.file, o.home.place
+	secret, file, at := randflake.NewSecret(), o.home.secret.file, o.home.at
 	if err := local.WriteSecret(file, secret); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			err = fmt.Errorf("%w: without --new-secret you get a store for the one that is there", err)
@@ -128,8 +128,8 @@ func (t *tool) initWithNewSecret(ctx context.Context, o *initial) error {
 }
 
 // look returns what is in a store, or nil where there is none.
-func (p place) look(ctx context.Context) (*store.View, error) {
-	space, err := p.open(ctx, p.name())
+func (l location) look(ctx context.Context) (*store.View, error) {
+	space, err := l.open(ctx)
 	if errors.Is(err, store.ErrNoStore) {
 		return nil, nil
 	}
@@ -141,10 +141,10 @@ func (p place) look(ctx context.Context) (*store.View, error) {
 }
 
 // found creates a store, closes it, and returns when its first lease may start.
-func (p place) found(ctx context.Context, options ...store.Option) (start time.Time, err error) {
-	space, err := p.create(ctx, p.name(), options...)
+func (l location) found(ctx context.Context, options ...store.Option) (start time.Time, err error) {
+	space, err := l.create(ctx, options...)
 	if errors.Is(err, fs.ErrExist) {
-		return start, errStoreExists(p)
+		return start, errStoreExists(l)
 	}
 	if err != nil {
 		return start, err
@@ -153,6 +153,6 @@ func (p place) found(ctx context.Context, options ...store.Option) (start time.T
 	return limits.Floor, errors.Join(err, space.Close())
 }
 
-func errStoreExists(p place) error {
-	return fmt.Errorf("%s holds a lease store, or a part of one: a store is never replaced: use it, or name another place", p)
+func errStoreExists(l location) error {
+	return fmt.Errorf("%s holds a lease store, or a part of one: a store is never replaced: use it, or name another place", l)
 }

@@ -82,7 +82,7 @@ func (in *inspector) settle(h home) error {
 
 // findSecret reads the secret. Where the user named none, and there is none, that may do no harm.
 func (in *inspector) findSecret(h home) error {
-	err := h.resolve(in.tool)
+	err := h.locate()
 	var secret randflake.Secret
 	if err == nil || h.secret.known() {
 		secret, err = h.readSecret()
@@ -90,7 +90,7 @@ func (in *inspector) findSecret(h home) error {
 	switch {
 	case err == nil:
 		in.cipher = randflake.NewCipher(secret)
-	case h.implied && (h.place.dir == "" || errors.Is(err, fs.ErrNotExist)):
+	case h.implied && (h.at.Dir == "" || errors.Is(err, fs.ErrNotExist)):
 		in.noSecret = err
 	default:
 		return err

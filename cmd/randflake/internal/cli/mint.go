@@ -5,19 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 )
 
 const (
-	chunkSize     = 16384       // IDs that a worker makes and writes at a time
-	writerGrace   = time.Second // for a write to finish once the work is stopped
-	progressPause = 250 * time.Millisecond
+	chunkSize   = 16384       // IDs that a worker makes and writes at a time
+	writerGrace = time.Second // for a write to finish once the work is stopped
 )
 
 // A minter makes IDs and writes them, in constant memory: each worker fills and encodes chunks of its own, and one at a
@@ -49,27 +44,12 @@ func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
 	return err
 }
 
-// progress tells on a terminal how far a long run is, and for how long it will go on, unless the output goes there too.
-func (t *tool) progress(total int64, unit string) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(total,
-		progressbar.OptionSetWriter(t.stderr),
-		progressbar.OptionSetVisibility(isTerminal(t.stderr) && !isTerminal(t.stdout)),
-		progressbar.OptionThrottle(progressPause),
-		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(unit),
-		progressbar.OptionClearOnFinish())
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
 // run writes all IDs to out. When ctx ends, or something fails, it returns why. It gives up a write
 // that then still hangs.
-func (m *minter[ID]) run(ctx context.Context, out io.Writer, bar *progressbar.ProgressBar) error {
+func (m *minter[ID]) run(ctx context.Context, out io.Writer, bar *progress) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer bar.Clear()
+	defer bar.clear()
 	var group sync.WaitGroup
 	for range m.workers {
 		group.Go(func() {
@@ -95,7 +75,7 @@ func (m *minter[ID]) run(ctx context.Context, out io.Writer, bar *progressbar.Pr
 }
 
 // work makes chunks and writes them until all IDs are taken on or ctx ends.
-func (m *minter[ID]) work(ctx context.Context, out io.Writer, bar *progressbar.ProgressBar) error {
+func (m *minter[ID]) work(ctx context.Context, out io.Writer, bar *progress) error {
 	ids, buf := make([]ID, min(m.total, chunkSize)), []byte(nil)
 	for ctx.Err() == nil {
 		// What is taken on is the total minus left, and never more than the total.
@@ -117,7 +97,7 @@ func (m *minter[ID]) work(ctx context.Context, out io.Writer, bar *progressbar.P
 }
 
 // write writes the text of n IDs, unless the work has ended.
-func (m *minter[ID]) write(ctx context.Context, out io.Writer, bar *progressbar.ProgressBar, text []byte, n int64) error {
+func (m *minter[ID]) write(ctx context.Context, out io.Writer, bar *progress, text []byte, n int64) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	if ctx.Err() != nil || n == 0 {
@@ -127,6 +107,6 @@ func (m *minter[ID]) write(ctx context.Context, out io.Writer, bar *progressbar.
 		return outputError(err)
 	}
 	m.written.Add(n)
-	bar.Add64(n)
+	bar.add(n)
 	return nil
 }

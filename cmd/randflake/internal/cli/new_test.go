@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/local"
@@ -214,7 +212,7 @@ func TestMinterWaitsForTheNextSecond(t *testing.T) {
 	}
 	defer keeper.Close()
 	var out bytes.Buffer
-	if err := newMinter(n, 2, formatNamed(t, "binary"), randflakes(keeper).fill).run(t.Context(), &out, progressbar.DefaultSilent(1)); err != nil {
+	if err := newMinter(n, 2, formatNamed(t, "binary"), randflakes(keeper).fill).run(t.Context(), &out, new(progress)); err != nil {
 		t.Fatal(err)
 	}
 	ids, err := decoders["binary"](out.String())
@@ -259,7 +257,7 @@ func TestMinterWaitsForALease(t *testing.T) {
 		t.Fatalf("after an hour: %v", err)
 	}
 	var out bytes.Buffer
-	if err := newMinter(100, 1, formatNamed(t, "binary"), randflakes(keeper).fill).run(t.Context(), &out, progressbar.DefaultSilent(1)); err != nil || out.Len() != 800 {
+	if err := newMinter(100, 1, formatNamed(t, "binary"), randflakes(keeper).fill).run(t.Context(), &out, new(progress)); err != nil || out.Len() != 800 {
 		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
 }
@@ -272,7 +270,7 @@ func TestMinterGivesUp(t *testing.T) {
 	hold := randflakes(keeper)
 	hold.outage = retryPause
 	m := newMinter(100, 1, formatNamed(t, "binary"), hold.fill)
-	if err := m.run(t.Context(), io.Discard, progressbar.DefaultSilent(1)); !errors.Is(err, randflake.ErrLeaseEnded) {
+	if err := m.run(t.Context(), io.Discard, new(progress)); !errors.Is(err, randflake.ErrLeaseEnded) {
 		t.Errorf("%v, want %v", err, randflake.ErrLeaseEnded)
 	}
 }
@@ -293,7 +291,7 @@ func TestMinterIsStopped(t *testing.T) {
 		cancel(errors.New("enough"))
 	}()
 	m := newMinter(math.MaxInt64, 2, formatNamed(t, "text"), randflakes(keeper).fill)
-	if err := m.run(ctx, writer, progressbar.DefaultSilent(1)); err == nil || err.Error() != "enough" {
+	if err := m.run(ctx, writer, new(progress)); err == nil || err.Error() != "enough" {
 		t.Errorf("%v, want the reason for the end", err)
 	}
 }
@@ -397,23 +395,23 @@ func TestNewBinaryIsNotForATerminal(t *testing.T) {
 	wantFailure(t, result{code, "", errs.String()}, exitUsage, "not for a terminal")
 }
 
-// TestProgress has a bar with the time that is left, on a terminal alone.
+// TestProgress has a line with the time that is left, on a terminal alone.
 func TestProgress(t *testing.T) {
+	if p := (&tool{stdout: io.Discard, stderr: io.Discard}).progress(1000, "IDs"); p.screen != nil {
+		t.Error("it shows without a terminal")
+	}
 	var screen bytes.Buffer
-	progress := (&tool{stdout: io.Discard, stderr: &screen}).progress(1000, "IDs")
-	if progress.Add64(10); screen.Len() > 0 {
-		t.Errorf("%q without a terminal", &screen)
+	p := &progress{screen: &screen, unit: "IDs", total: 1000}
+	p.add(100)
+	p.add(200) // too soon
+	if got := screen.String(); !strings.HasPrefix(got, "\r 10%  100 of 1000 IDs, ") {
+		t.Errorf("%q", got)
 	}
-	progressbar.OptionSetVisibility(true)(progress)
-	progressbar.OptionThrottle(0)(progress)
-	for range 3 {
-		progress.Add64(100)
+	if got, want := p.line(3*time.Second), " 30%  300 of 1000 IDs, 100 a second, 7s left"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
-	if got := screen.String(); !strings.Contains(got, "(300/1000") || !strings.Contains(got, ":") {
-		t.Errorf("%q, want how many of how many, and a time", got)
-	}
-	screen.Reset()
-	if progress.Clear(); strings.Trim(screen.String(), "\r ") != "" || screen.Len() == 0 {
-		t.Errorf("%q, want a line of spaces", &screen)
+	shown := screen.Len()
+	if p.clear(); strings.Trim(screen.String()[shown:], "\r ") != "" || screen.Len() < 2*shown {
+		t.Errorf("%q, want a line of spaces", screen.String()[shown:])
 	}
 }

@@ -68,10 +68,10 @@ func (t *tool) printNext(ctx context.Context, cmd *cobra.Command, h *home, name 
 	}
 	counter, err := openStrict(ctx, space, name, options...)
 	if errors.Is(err, segments.ErrNoCounter) {
-		return fmt.Errorf("no counter %s in %s: say --create, or make one: randflake segments create %s --store %s", name, h.place, name, h.place)
+		return fmt.Errorf("no counter %s in %s: say --create, or make one: randflake segments create %s --store %s", name, h.at, name, h.at)
 	}
 	if err != nil {
-		return counterError(cmd, name, h.place, err)
+		return counterError(cmd, name, h.at, err)
 	}
 	defer counter.Close()
 	m := newMinter(n, 1, numberFormat, counter.Fill)
@@ -87,7 +87,7 @@ func openStrict(ctx context.Context, space *store.Store, name string, options ..
 }
 
 // counterError says of an error in opening or making a counter what is to be typed instead.
-func counterError(cmd *cobra.Command, name string, at place, err error) error {
+func counterError(cmd *cobra.Command, name string, at location, err error) error {
 	switch {
 	case errors.Is(err, segments.ErrInvalidName), errors.Is(err, segments.ErrInvalidOption):
 		return wrong(cmd, "%v", err)

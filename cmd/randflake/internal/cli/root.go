@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 )
 
 // root returns the program's command, with all others below it.
@@ -29,7 +28,7 @@ wrong. What a signal stops gives its lease back, and ends by that signal.`,
 	for id, commands := range map[string][]*cobra.Command{
 		"ids":  {t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.nextCommand()},
 		"keys": {t.secretCommand(), t.leaseCommand(), t.segmentsCommand()},
-		"":     {t.versionCommand(), manCommand()},
+		"":     {t.versionCommand(), t.manCommand()},
 	} {
 		for _, cmd := range commands {
 			cmd.GroupID = id
@@ -65,7 +64,7 @@ func noOperands(cmd *cobra.Command, args []string) error {
 	return wrong(cmd, "unexpected argument %q", strings.TrimSpace(args[0]))
 }
 
-func manCommand() *cobra.Command {
+func (t *tool) manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "man DIR",
 		Short:   "write man pages",
@@ -74,7 +73,11 @@ func manCommand() *cobra.Command {
 		Hidden:  true,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "randflake " + version()}, args[0])
+			servers, err := t.needServers()
+			if err != nil {
+				return err
+			}
+			return servers.Man(cmd.Root(), version(), args[0])
 		},
 	}
 }

@@ -18,8 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
@@ -368,7 +366,7 @@ func TestSnowflakesWaitForTheirTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := newMinter(n, 1, f, snowflakes(keeper).fill).run(t.Context(), &out, progressbar.DefaultSilent(1)); err != nil {
+	if err := newMinter(n, 1, f, snowflakes(keeper).fill).run(t.Context(), &out, new(progress)); err != nil {
 		t.Fatal(err)
 	}
 	ids, err := snowflakeDecoders["text"](out.String())

@@ -20,33 +20,32 @@ import (
 const password = "hunter2"
 
 // memoryURL names a store of a memory engine.
-const memoryURL = "memory://user:" + password + "@host/0?prefix=a"
+const memoryURL = "redis://user:" + password + "@host/0?prefix=a"
 
 // A memory keeps stores in memory, by URL.
 type memory map[string]*storetest.Memory
 
-func (m memory) engines() []engine {
-	return []engine{{
-		schemes: []string{"memory", "memories"},
-		open: func(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+func (m memory) servers() *Servers {
+	return &Servers{
+		Open: func(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
 			if m[url] == nil {
 				return nil, fmt.Errorf("%s: %w", url, store.ErrNoStore) // with the password, as no engine should
 			}
 			return store.Open(ctx, m[url].Connect(), options...)
 		},
-		create: func(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+		Create: func(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
 			if m[url] == nil {
 				m[url] = storetest.NewMemory()
 			}
 			return store.Create(ctx, m[url].Connect(), options...)
 		},
-	}}
+	}
 }
 
 // open opens the store of memoryURL.
 func (m memory) open(t *testing.T) *store.Store {
 	t.Helper()
-	space, err := m.engines()[0].open(t.Context(), memoryURL)
+	space, err := m.servers().Open(t.Context(), memoryURL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +56,7 @@ func (m memory) open(t *testing.T) *store.Store {
 // call calls a program that has the engine, and fails the test if it tells the password.
 func (m memory) call(t *testing.T, args ...string) result {
 	t.Helper()
-	r := callWith(t, m.engines(), "", args...)
+	r := callWith(t, m.servers(), "", args...)
 	if strings.Contains(r.out+r.err, password) {
 		t.Errorf("randflake %q tells the password: %+v", args, r)
 	}
@@ -71,54 +70,6 @@ func (m memory) succeed(t *testing.T, args ...string) string {
 		t.Fatalf("randflake %q: %+v", args, r)
 	}
 	return r.out
-}
-
-func TestPlaceOf(t *testing.T) {
-	program := &tool{engines: append(memory{}.engines(), servers()...)}
-	for name, want := range map[string]place{
-		"dir":                  {dir: "dir"},
-		"/a/b":                 {dir: "/a/b"},
-		`C:\x`:                 {dir: `C:\x`},
-		"C:/x":                 {dir: "C:/x"},
-		"c:x":                  {dir: "c:x"},
-		"a:b":                  {dir: "a:b"},
-		"name:with:colons":     {dir: "name:with:colons"},
-		"./redis:x":            {dir: "./redis:x"},
-		"file:relative":        {dir: "relative"},
-		"file:../a%20b":        {dir: "../a%20b"},
-		"file:/abs":            {dir: "/abs"},
-		"file:///abs":          {dir: "/abs"},
-		"FILE:/abs":            {dir: "/abs"},
-		"memory://h":           {url: "memory://h"},
-		"MEMORY://H":           {url: "memory://H"},
-		"memories://h":         {url: "memories://h"},
-		"memory://u:a@b@h/x?y": {url: "memory://u:a@b@h/x?y"},
-	} {
-		got, err := program.placeOf(name)
-		if err != nil || got.dir != want.dir || got.url != want.url {
-			t.Errorf("%s: directory %q, URL %q, %v: want %q and %q", name, got.dir, got.url, err, want.dir, want.url)
-		}
-	}
-	for name, want := range map[string]string{
-		"file:":                    "want file:DIR",
-		"file://":                  "file:DIR",
-		"file://host/abs":          "a full name",
-		"file://hunter2":           "a full name",
-		"redis:user:hunter2@host":  "redis://",
-		"postgres:hunter2":         "postgres://",
-		"postgres:/hunter2":        "postgres://",
-		"postgers://u:hunter2@h":   "want a directory or one of file, memory, memories, etcd",
-		"svn+ssh://u:hunter2@h":    "svn+ssh",
-		"memory://u:1/hunter2@h":   "%2F for /",
-		"memory://u:1?hunter2@h":   "%3F for ?",
-		"memory://u:1#hunter2@h":   "%23 for #",
-		"memory://h/0?hunter2=a@b": "%40 for @",
-	} {
-		_, err := program.placeOf(name)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), password) {
-			t.Errorf("%s: %v: want %q", name, err, want)
-		}
-	}
 }
 
 // TestFileURLs has one store under many names.
@@ -140,7 +91,7 @@ func TestStoreBehindURL(t *testing.T) {
 	isolate(t)
 	m := make(memory)
 	secret := filepath.Join(t.TempDir(), "secret")
-	const shown = "memory://user:xxxxx@host/0?prefix=a"
+	const shown = "redis://user:xxxxx@host/0?prefix=a"
 
 	wantFailure(t, m.call(t, "new", "--store", memoryURL), exitFailed, "no secret", shown, "--secret-file")
 	wantFailure(t, m.call(t, "lease", "init", "--new-secret", "--store", memoryURL), exitUsage, "--secret-file is missing", shown)
@@ -188,32 +139,32 @@ func TestLeaseInitLimits(t *testing.T) {
 
 // TestLeaseInitFails has the server fail once there is a secret.
 func TestLeaseInitFails(t *testing.T) {
-	engines := memory{}.engines()
-	engines[0].create = func(context.Context, string, ...store.Option) (*store.Store, error) {
+	servers := memory{}.servers()
+	servers.Create = func(context.Context, string, ...store.Option) (*store.Store, error) {
 		return nil, errors.New("out of order")
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
-	r := callWith(t, engines, "", "lease", "init", "--new-secret", "--store", memoryURL, "--secret-file", secret)
+	r := callWith(t, servers, "", "lease", "init", "--new-secret", "--store", memoryURL, "--secret-file", secret)
 	wantFailure(t, r, exitFailed, "out of order", secret, "counts as used")
 }
 
 // TestLeaseInitIsRefused has a server that lets the user make no store: nothing is left that blocks the next try.
 func TestLeaseInitIsRefused(t *testing.T) {
 	m := make(memory)
-	engines := m.engines()
-	create := engines[0].create
-	engines[0].create = func(context.Context, string, ...store.Option) (*store.Store, error) {
+	servers := m.servers()
+	create := servers.Create
+	servers.Create = func(context.Context, string, ...store.Option) (*store.Store, error) {
 		return nil, fmt.Errorf("%w: schema", fs.ErrPermission)
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
 	args := []string{"lease", "init", "--new-secret", "--store", memoryURL, "--secret-file", secret}
-	r := callWith(t, engines, "", args...)
+	r := callWith(t, servers, "", args...)
 	wantFailure(t, r, exitFailed, "permission denied")
 	if _, err := os.Stat(secret); err == nil || strings.Contains(r.err, "counts as used") {
 		t.Errorf("%q, and the secret is there", r.err)
 	}
-	engines[0].create = create
-	if r := callWith(t, engines, "", args...); r.code != exitOK {
+	servers.Create = create
+	if r := callWith(t, servers, "", args...); r.code != exitOK {
 		t.Errorf("the next try: %+v", r)
 	}
 }
@@ -225,7 +176,7 @@ func TestLeaseInitIfMissing(t *testing.T) {
 	secret, other := filepath.Join(base, "secret"), filepath.Join(base, "other")
 	m.succeed(t, "secret", "-o", secret)
 	m.succeed(t, "secret", "-o", other)
-	for _, want := range []string{"made a lease store in memory://", "holds a lease store already", "holds a lease store already"} {
+	for _, want := range []string{"made a lease store in redis://", "holds a lease store already", "holds a lease store already"} {
 		if out := m.succeed(t, "lease", "init", "--if-missing", "--store", memoryURL, "--secret-file", secret); !strings.Contains(out, want) {
 			t.Errorf("%q, want %q in it", out, want)
 		}
@@ -246,9 +197,9 @@ func TestBrokenConnection(t *testing.T) {
 	if !isClosedPipe(broken) {
 		t.Fatalf("%v does not pass for a closed pipe", broken)
 	}
-	engines := memory{}.engines()
-	engines[0].open = func(context.Context, string, ...store.Option) (*store.Store, error) { return nil, broken }
-	wantFailure(t, callWith(t, engines, "", "lease", "list", "--store", memoryURL), exitFailed, broken.Error())
+	servers := memory{}.servers()
+	servers.Open = func(context.Context, string, ...store.Option) (*store.Store, error) { return nil, broken }
+	wantFailure(t, callWith(t, servers, "", "lease", "list", "--store", memoryURL), exitFailed, broken.Error())
 }
 
 // TestVariables has stores and secrets named by variables, by flags and by both.

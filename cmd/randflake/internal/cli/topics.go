@@ -16,11 +16,11 @@ which the first "randflake new" makes: randflake/default in $XDG_STATE_HOME or
 ~/.local/state, on macOS in ~/Library/Application Support, on Windows in
 %LocalAppData%. It serves this machine; a copy of it on another repeats IDs.
 
-"randflake lease init" makes other stores. STORE is a directory on a local disk,
-DIR or file:DIR, or the URL of a server:
+"randflake lease init" makes other stores. STORE is DIR or (with @ = : in it)
+file:DIR on a local disk, or a URL, which randflake-servers is started for:
 
-  postgres://USER@HOST/DATABASE     etcd://HOST:2379     etcds://HOST:2379
-  mysql://USER@HOST/DATABASE        redis://HOST:6379    rediss://HOST:6379
+  postgres://USER@HOST/DATABASE              etcd://HOST:2379, etcds://...
+  mysql:// or mariadb://USER@HOST/DATABASE   redis://HOST:6379, rediss://...
 
 RANDFLAKE_STORE stands in for --store, so that no password need be on the
 command line. The secret is the first of these that there is:

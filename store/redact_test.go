@@ -1,4 +1,4 @@
-package cli
+package store
 
 import (
 	"strings"
@@ -17,6 +17,11 @@ func TestRedact(t *testing.T) {
 		"postgres://u@h/db?password=hunter2&sslmode=disable":   "postgres://u@h/db?password=xxxxx&sslmode=disable",
 		"postgres://u@h/db?a=b&sslpassword=hunter2":            "postgres://u@h/db?a=b&sslpassword=xxxxx",
 		"postgres://u@h/db?PASSWORD=hunter2":                   "postgres://u@h/db?PASSWORD=xxxxx",
+		"host=db user=shop password=hunter2":                   "host=db user=shop password=xxxxx",
+		"host=db password = 'hunter 2' user=shop":              "host=db password = xxxxx user=shop",
+		"Server=db;Uid=shop;Pwd=hunter2;":                      "Server=db;Uid=shop;Pwd=xxxxx;",
+		"shop:hunter2@tcp(db:3306)/shop":                       "shop:xxxxx@tcp(db:3306)/shop",
+		"postgres//shop:hunter2@db/shop":                       "postgres//shop:xxxxx@db/shop",
 		"etcd://u:hun:ter2@h":                                  "etcd://u:xxxxx@h",
 		"etcd://u:hun@ter2@h":                                  "etcd://u:xxxxx@h",
 		"etcd://u:hun/ter2@h":                                  "etcd://u:xxxxx@h",
@@ -28,9 +33,9 @@ func TestRedact(t *testing.T) {
 		"redis://u:hunter2@h: and redis://v:hunter2@h: no":     "redis://u:xxxxx@h: and redis://v:xxxxx@h: no",
 		"redis://u:hunter2@h\nredis://v:hunter2@h":             "redis://u:xxxxx@h\nredis://v:xxxxx@h",
 	} {
-		got := redact(text)
-		if got != want || redact(got) != got {
-			t.Errorf("%q: %q, and %q in the end, want %q", text, got, redact(got), want)
+		got := Redact(text)
+		if got != want || Redact(got) != got {
+			t.Errorf("%q: %q, and %q in the end, want %q", text, got, Redact(got), want)
 		}
 	}
 	// With white space it is the store's name, taken as a whole, that has no password.

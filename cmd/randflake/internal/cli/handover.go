@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// ServersProgram is the name of the full program: the same as the light one, with the clients of all servers.
+const ServersProgram = "randflake-servers"
+
+// handedOver tells the full program which version of the light one has started it.
+const handedOver = "RANDFLAKE_HANDED_OVER"
+
+const remedy = "go install github.com/randflake/randflake/cmd/randflake/...@latest, or in a clone: go install ./cmd/randflake/..."
+
+// handOver has the full program do all that this one was asked for. It returns only if that can't be started. Nothing may
+// have been read, written or changed before.
+func handOver() error {
+	path, err := findServers()
+	if err != nil {
+		return err
+	}
+	os.Setenv(handedOver, version())
+	return fmt.Errorf("start %s: %w", path, become(path, os.Args))
+}
+
+// findServers finds the full program, beside this one or else in PATH.
+func findServers() (string, error) {
+	name := ServersProgram
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if own, err := os.Executable(); err == nil {
+		if linked, err := filepath.EvalSymlinks(own); err == nil {
+			own = linked
+		}
+		if path, err := exec.LookPath(filepath.Join(filepath.Dir(own), name)); err == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("this takes the program %s, which has the clients of servers and is neither beside this one nor in PATH: install both: %s", ServersProgram, remedy)
+	}
+	return path, nil
+}
+
+// checkHandover returns an error unless this program can go on for the one that has started it, if one has: it must be the
+// full program, and of the same version. A program that was built without one, as go run does, goes with all.
+func checkHandover(full bool, own string) error {
+	from, started := os.LookupEnv(handedOver)
+	os.Unsetenv(handedOver) // for programs that this one starts
+	switch {
+	case !started:
+		return nil
+	case !full:
+		return errors.New(ServersProgram + " is not that program, but the one without the clients of servers: install both: " + remedy)
+	case from != own && isRelease(from) && isRelease(own):
+		return fmt.Errorf("version %s, started by a randflake of version %s: want the same: install both: %s", own, from, remedy)
+	}
+	return nil
+}
+
+// isRelease reports whether a version says from which source a program was built.
+func isRelease(version string) bool { return strings.HasPrefix(version, "v") }

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A Location is where a store is: a directory, or what the URL of a server says.
+type Location struct {
+	Dir string // of a store in a directory
+	URL string // of a store on a server, with the scheme in lower case. It may hold a password: print String instead
+}
+
+// schemes are those of servers' URLs, in the order in which people read them.
+var schemes = []struct{ name, engine string }{
+	{"etcd", "etcd"}, {"etcds", "etcd"}, {"redis", "Redis"}, {"rediss", "Redis"},
+	{"postgres", "PostgreSQL"}, {"postgresql", "PostgreSQL"}, {"mysql", "MariaDB"}, {"mariadb", "MariaDB"},
+}
+
+// Schemes returns what a URL of a store can begin with. All but file name a server.
+func Schemes() []string {
+	names := []string{"file"}
+	for _, s := range schemes {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// ParseLocation reads the name of a store as users write it. It connects to nothing, and leaves the parameters of a URL to
+// the server's engine.
+//
+//   - scheme://... is the URL of a server if scheme is one of [Schemes]. Upper and lower case mean the same, and so do
+//     postgres and postgresql, mysql and mariadb.
+//   - file:DIR is a directory, and so is file://DIR with a full name. Nothing in DIR is escaped.
+//   - Another name is a directory, unless it has one of @ = : in it (but for the colon of a Windows drive): it could be a
+//     URL with a typing error, or what a driver takes, and hold a password.
+//
+// A name that is refused is not repeated in the error.
+func ParseLocation(name string) (Location, error) {
+	scheme, rest, found := strings.Cut(name, ":")
+	scheme = strings.ToLower(scheme)
+	switch {
+	case found && scheme == "file":
+		return inDirectory(rest)
+	case found && engineOf(scheme) != "":
+		return onServer(scheme, rest)
+	case len(scheme) > 1 && strings.HasPrefix(rest, "//") && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == "":
+		return Location{}, fmt.Errorf("store %s://...: no such kind of store: want a directory or one of %s", scheme, strings.Join(Schemes(), ", "))
+	}
+	return byPlainName(name)
+}
+
+func inDirectory(rest string) (Location, error) {
+	dir := strings.TrimPrefix(rest, "//")
+	if dir == "" || dir != rest && dir[0] != '/' {
+		return Location{}, errors.New("store file:...: want file:DIR, or file:// and a full name")
+	}
+	return Location{Dir: dir}, nil
+}
+
+func onServer(scheme, rest string) (Location, error) {
+	if !strings.HasPrefix(rest, "//") || rest == "//" {
+		return Location{}, fmt.Errorf("store %s: want %s://HOST... for a server, file:DIR for a directory", scheme, scheme)
+	}
+	url := scheme + ":" + rest
+	if err := CheckURL(url); err != nil {
+		return Location{}, fmt.Errorf("store %s://...: %w", scheme, err)
+	}
+	return Location{URL: url}, nil
+}
+
+func byPlainName(name string) (Location, error) {
+	const want = "want a directory, file:DIR for one with such a name, or a URL such as postgres://USER:PASSWORD@HOST/DATABASE"
+	path := name
+	if len(name) > 1 && name[1] == ':' { // on a drive
+		path = name[:1] + name[2:]
+	}
+	if name == "" {
+		return Location{}, errors.New("store: no name: want a directory or a URL")
+	}
+	if i := strings.IndexAny(path, "@=:"); i >= 0 {
+		return Location{}, fmt.Errorf("store: a name with %q in it that is no URL: %s", path[i], want)
+	}
+	if word, _, found := strings.Cut(strings.ToLower(path), "//"); found && engineOf(word) != "" {
+		return Location{}, fmt.Errorf("store: a name that begins with %s//: %s", word, want)
+	}
+	return Location{Dir: name}, nil
+}
+
+func engineOf(scheme string) string {
+	for _, s := range schemes {
+		if s.name == scheme {
+			return s.engine
+		}
+	}
+	return ""
+}
+
+// Engine returns what keeps the store, for people: "file", "etcd", "Redis", "PostgreSQL" or "MariaDB".
+func (l Location) Engine() string {
+	if l.URL == "" {
+		return "file"
+	}
+	scheme, _, _ := strings.Cut(l.URL, ":")
+	return engineOf(scheme)
+}
+
+// String returns the name of the directory, or the URL without its password.
+func (l Location) String() string {
+	if l.URL == "" {
+		return l.Dir
+	}
+	return redactURL(l.URL)
+}
