@@ -44,15 +44,11 @@ func (l *leases) Acquire(ctx context.Context, req Request) (Record, error) {
 			return Record{}, err
 		}
 	}
-	return Record{}, contended(l.space)
+	return Record{}, fmt.Errorf("%w: %s: others were faster each time", ErrNoRange, l.space)
 }
 
-// tries is how often a call begins anew because others were faster.
+// tries is the maximum number of retries after a lost race.
 const tries = 200
-
-func contended(space *store.Store) error {
-	return fmt.Errorf("%w: %s: others were faster each time", ErrNoRange, space)
-}
 
 // pause lets other callers go first when many change the same cells.
 func (a *acquisition) pause(ctx context.Context) error {

@@ -44,54 +44,42 @@ func (s *Counters) Allocate(ctx context.Context, name string, n uint64, token To
 	if n == 0 {
 		return Block{}, Info{}, fmt.Errorf("%w: block of 0 numbers: want 1 or more", ErrInvalidOption)
 	}
-	for range tries {
-		v, err := s.space.Read(ctx, []string{prefix + name, receiptName(token)}, store.Page{})
-		if err != nil {
-			return Block{}, Info{}, err
+	var block Block
+	var info Info
+	_, err := s.state(name, nil, receiptName(token)).Update(ctx, nil, nil, func(v *store.View, r *record) (put []store.Item, err error) {
+		if block, info, put, err = allocate(v, r, name, n, token); err != nil {
+			err = s.explain(err, name)
 		}
-		block, r, done, err := s.allocate(ctx, v, name, n, token)
-		if err != nil {
-			return Block{}, Info{}, err
-		}
-		if done {
-			return block, r.info(name, epoch(v.Meta)), nil
-		}
+		return put, err
+	})
+	if err != nil {
+		return Block{}, Info{}, err
 	}
-	return Block{}, Info{}, s.contended(name)
+	return block, info, nil
 }
 
-// allocate makes one attempt. It reports false when another caller was faster.
-func (s *Counters) allocate(ctx context.Context, v *store.View, name string, n uint64, token Token) (Block, *record, bool, error) {
-	fail := func(err error) (Block, *record, bool, error) {
-		return Block{}, nil, false, fmt.Errorf("%w: %s in %s", err, name, s.space)
-	}
-	old, item := v.Find(receiptName(token)), v.Find(prefix+name)
+// allocate returns the block that a token gets, and what to put for that.
+func allocate(v *store.View, r *record, name string, n uint64, token Token) (b Block, i Info, put []store.Item, err error) {
 	if err := checkToken(v, token); err != nil {
-		return fail(err)
+		return b, i, nil, err
 	}
-	r, err := decode(item)
-	if err != nil {
-		return Block{}, nil, false, err
-	}
+	old := v.Find(receiptName(token))
 	if before := readReceipt(old); before.Token == token.String() && before.Epoch == epoch(v.Meta) {
 		if before.Name != name || before.Unused > 0 || r == nil {
-			return fail(fmt.Errorf("%w: %s: it has served already: make another by NewToken", ErrInvalidToken, token))
+			return b, i, nil, fmt.Errorf("%w: %s: it has served already: make another by NewToken", ErrInvalidToken, token)
 		}
-		// Put as it is, so that it is durable.
-		done, _, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{old}, Put: []store.Item{old}})
-		return before.block(token), r, done, err
+		return before.block(token), r.info(name, before.Epoch), []store.Item{old}, nil // put as it is, so that it is durable
 	}
 	next, err := trusted(v, nil, r)
 	if err == nil {
 		err = next.take(n)
 	}
 	if err != nil {
-		return fail(err)
+		return b, i, nil, err
 	}
 	next.Token = tokenOf(token)
 	made := receipt{token.String(), name, next.number(next.Position - next.Block), next.Stride, next.Block, next.Version, next.Epoch, 0}
-	done, _, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{item}, Put: []store.Item{next.item(name), made.item(token, v.Now)}})
-	return made.block(token), next, done, err
+	return made.block(token), next.info(name, next.Epoch), []store.Item{next.item(name), made.item(token, v.Now)}, nil
 }
 
 // tokenOf returns the token of the change by which a token of a caller got its block.
@@ -113,44 +101,33 @@ func (s *Counters) ReturnBlock(ctx context.Context, name string, block Block, un
 	if unused == 0 {
 		return false, nil
 	}
-	for range tries {
-		v, err := s.space.Read(ctx, []string{prefix + name, receiptName(block.Token)}, store.Page{})
-		if err != nil {
-			return false, err
-		}
-		item, kept := v.Find(prefix+name), readReceipt(v.Find(receiptName(block.Token)))
-		r, err := decode(item)
-		if err != nil || r == nil {
-			return false, err
-		}
-		if kept == spent(name, block, unused, epoch(v.Meta)) {
-			return true, nil
-		}
-		if r.Epoch != epoch(v.Meta) || !kept.is(name, block, r.Epoch) && !r.newestIs(block) || r.position(block.First)+block.Count != r.Position {
-			return false, nil
+	done := false
+	_, err := s.state(name, nil, receiptName(block.Token)).Update(ctx, nil, nil, func(v *store.View, r *record) ([]store.Item, error) {
+		kept, all := readReceipt(v.Find(receiptName(block.Token))), epoch(v.Meta)
+		switch done = false; {
+		case r == nil:
+			return nil, nil
+		case kept == spent(name, block, unused, all):
+			done = true
+			return nil, nil
+		case r.Epoch != all || !kept.is(name, block, all) && !r.newestIs(block):
+			return nil, nil
 		}
 		next := changed(v, r)
-		if err := next.giveBack(r.Position, unused); err != nil {
-			return false, err
+		if next.giveBack(r.position(block.First)+block.Count, unused) != nil {
+			return nil, nil
 		}
+		done = true
 		// Its token gets nothing any more, as others may get what went back.
-		done := spent(name, block, unused, r.Epoch).item(block.Token, v.Now)
-		swapped, _, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{item}, Put: []store.Item{next.item(name), done}})
-		if err != nil || swapped {
-			return swapped, err
-		}
-	}
-	return false, s.contended(name)
+		return []store.Item{next.item(name), spent(name, block, unused, all).item(block.Token, v.Now)}, nil
+	})
+	return done && err == nil, err
 }
 
 // newestIs reports whether the newest change of r took block. Only its owner knows the token.
 func (r *record) newestIs(block Block) bool {
 	return r.Version == block.Version && r.Token == tokenOf(block.Token) && r.Block == block.Count && r.Stride == block.Stride &&
 		r.number(r.Position-r.Block) == block.First
-}
-
-func (s *Counters) contended(name string) error {
-	return fmt.Errorf("segments: %s in %s changed each time that it was looked at: does the engine keep its word?", name, s.space)
 }
 
 // checkToken refuses a token that is not fresh, so that nothing that lasts, such as the name of a host, can make two callers
