@@ -12,16 +12,14 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/protocol"
 	"github.com/randflake/randflake/store"
 )
 
 const (
-	freshness = 2 * 60 // seconds for which the token of a request serves, give or take MaxSkew
-
 	fewProbes  = 8  // cells of the right size that are looked at first
 	manyProbes = 48 // and then, before all are
 	larger     = 4  // larger cells that are looked at besides
-	receipts   = 256
 )
 
 // Acquire implements Store. It looks at a few cells, chosen at random, and takes one that is free or splits it: two
@@ -222,7 +220,7 @@ func (a *acquisition) admit(s situation) error {
 	if err := s.CheckSecret(a.Check); err != nil {
 		return fmt.Errorf("%s: %w", a.space, err)
 	}
-	if age := s.Now - a.Owner.Second(); max(age, -age) > freshness+s.limits.Skew() {
+	if !protocol.Fresh(s.View, a.Owner) {
 		return fmt.Errorf("%w: owner %s was made at %s, and it is %s: want one from NewToken, made for this lease by a clock that is right",
 			ErrInvalidRequest, a.Owner, stamp(a.Owner.Second()), stamp(s.Now))
 	}
@@ -411,13 +409,10 @@ func (a *acquisition) grant(ctx context.Context, s situation, granted Record, bo
 	return granted, true, nil
 }
 
-// A receipt tells in which cell an owner's lease is, so that it is found after a reply was lost. There are a few for
-// all owners: a later one takes the place of an older one now and then, and then a lease whose reply was lost runs out
-// unused.
+// A receipt tells in which cell an owner's lease is, so that it is found after a reply was lost. If another receipt took
+// its place, a lease whose reply was lost runs out unused.
 
-func (a *acquisition) receiptName() string {
-	return fmt.Sprintf("a/%02x", int(a.Owner[len(a.Owner)-1])%receipts)
-}
+func (a *acquisition) receiptName() string { return protocol.ReceiptName("a", a.Owner) }
 
 func (a *acquisition) receipt(s situation, granted Record) store.Item {
 	return store.Item{Name: a.receiptName(), Second: s.Now, Body: fmt.Appendf(nil, "%q", fmt.Sprintf("%s %d", a.Owner, granted.FirstNode))}

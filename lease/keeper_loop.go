@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/protocol"
 )
 
 // A tenure is what the background goroutine knows about its leases.
@@ -207,10 +208,8 @@ func (k *Keeping) change(ctx context.Context, why reason) error {
 
 // acquire asks for another lease. After an unknown outcome it asks for the same one again, for a while.
 func (k *Keeping) acquire(ctx context.Context) (rec Record, err error) {
-	t, now := &k.tenure, k.settings.now()
-	if age := now.Unix() - t.owner.Second(); age < 0 || age > freshness/2 {
-		t.owner = NewToken(now)
-	}
+	t := &k.tenure
+	t.owner = protocol.Again(t.owner, k.settings.now())
 	err = k.call(ctx, func(ctx context.Context) error {
 		rec, err = k.store.Acquire(ctx, k.settings.request(t.owner))
 		return err

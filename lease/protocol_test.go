@@ -222,6 +222,30 @@ func TestRollbackAndSlowClock(t *testing.T) {
 	}
 }
 
+// TestHolderKnowsMore: a lease shows a loss of data that the engine's evidence hides.
+func TestHolderKnowsMore(t *testing.T) {
+	for what, call := range map[string]func(p *process, held lease.Record) error{
+		"renew":   func(p *process, held lease.Record) error { _, err := p.renew(held); return err },
+		"look up": func(p *process, held lease.Record) error { _, err := p.Lookup(t.Context(), held); return err },
+		"release": func(p *process, held lease.Record) error { return p.Release(t.Context(), held, p.clock()) },
+	} {
+		w := newSite(t)
+		p := w.start(0)
+		held := p.mustAcquire(1)
+		before := w.data.Snapshot()
+		w.now = w.now.Add(time.Second)
+		held = p.mustRenew(held)
+		before.Position += 100
+		w.data.Restore(before)
+		if err := call(p, held); what != "look up" && !errors.Is(err, lease.ErrLost) {
+			t.Errorf("%s: %v, want ErrLost", what, err)
+		}
+		if r, err := w.start(0).acquire(1); !errors.Is(err, lease.ErrNoRange) {
+			t.Errorf("%s: granted %+v, %v, want a floor", what, r, err)
+		}
+	}
+}
+
 // TestFastClocks: a process whose clock is a year ahead starts again and again. It does not take all nodes for
 // a year, and those whose clocks are right get on, at worst by Pardon.
 func TestFastClocks(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/randflake/randflake/internal/protocol"
 	"github.com/randflake/randflake/store"
 )
 
@@ -23,9 +24,6 @@ type Token = store.Token
 
 // NewToken returns a token that no other call returns: the second of now, in 6 bytes, and 10 random bytes.
 func NewToken(now time.Time) Token { return store.NewToken(now) }
-
-// freshness is for how many seconds a token serves, give or take MaxSkew.
-const freshness = 2 * 60
 
 // ErrInvalidToken says that a token is too old, or was used before for something else.
 var ErrInvalidToken = errors.New("segments: invalid token")
@@ -136,14 +134,13 @@ func checkToken(v *store.View, t Token) error {
 	if err := v.Clock(); err != nil {
 		return err
 	}
-	if age := v.Now - t.Second(); max(age, -age) > freshness+v.Meta.Limits().Skew() {
-		return fmt.Errorf("%w: %s is not of the last %d seconds: want one from NewToken, made for this block by a clock that is right", ErrInvalidToken, t, freshness)
+	if !protocol.Fresh(v, t) {
+		return fmt.Errorf("%w: %s is not of the last %d seconds: want one from NewToken, made for this block by a clock that is right", ErrInvalidToken, t, protocol.Freshness)
 	}
 	return nil
 }
 
-// A receipt tells which block a token got. There are a few for all tokens: a later one takes the place of an older one
-// now and then.
+// A receipt tells which block a token got.
 type receipt struct {
 	Token   string `json:"token"`
 	Name    string `json:"name"`
@@ -163,8 +160,7 @@ func spent(name string, b Block, unused uint64, epoch string) receipt {
 // is reports whether r is of a whole block. Then all of its numbers are still its owner's.
 func (r receipt) is(name string, b Block, epoch string) bool { return r == spent(name, b, 0, epoch) }
 
-// receiptName puts a token in one of 256 places.
-func receiptName(t Token) string { return fmt.Sprintf("b/%02x", t[len(t)-1]) }
+func receiptName(t Token) string { return protocol.ReceiptName("b", t) }
 
 func (r receipt) item(t Token, now int64) store.Item {
 	body, err := json.Marshal(r)
