@@ -99,7 +99,7 @@ func (w *site) calls(do func()) (reads, swaps int) {
 	return w.data.Reads() - reads, w.data.Swaps() - swaps
 }
 
-// TestRoundTrips: a renewal and a release are one call of the engine, an acquisition two, however many ranges
+// TestRoundTrips: a renewal and a release are one call of the engine, an acquisition and a look-up two, however many ranges
 // there are.
 func TestRoundTrips(t *testing.T) {
 	w := newSite(t)
@@ -117,6 +117,9 @@ func TestRoundTrips(t *testing.T) {
 	held := p.mustAcquire(1)
 	if reads, swaps := w.calls(func() { held = p.mustRenew(held) }); reads != 0 || swaps != 1 {
 		t.Errorf("renewal: %d reads, %d swaps", reads, swaps)
+	}
+	if reads, swaps := w.calls(func() { p.Lookup(t.Context(), held) }); reads != 1 || swaps != 1 { // which makes it durable
+		t.Errorf("look-up: %d reads, %d swaps", reads, swaps)
 	}
 	if reads, swaps := w.calls(func() { p.Release(t.Context(), held, w.now) }); reads != 0 || swaps != 1 {
 		t.Errorf("release: %d reads, %d swaps", reads, swaps)
