@@ -12,25 +12,26 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/protocol"
 	"github.com/randflake/randflake/store"
 )
 
 const (
-	freshness = 2 * 60 // seconds for which the token of a request serves, give or take MaxSkew
-
 	fewProbes  = 8  // cells of the right size that are looked at first
 	manyProbes = 48 // and then, before all are
 	larger     = 4  // larger cells that are looked at besides
-	receipts   = 256
 )
 
 // Acquire implements Store. It looks at a few cells, chosen at random, and takes one that is free or splits it: two
-// round trips. Where these are taken it looks at more, and only then at all records. Callers that are in each other's
-// way choose again.
+// round trips, or one by what Open has just read. If these are taken it looks at more, and only then at all records.
+// After a lost race it chooses again.
 func (l *leases) Acquire(ctx context.Context, req Request) (Record, error) {
 	a, err := l.newAcquisition(req)
 	if err != nil {
 		return Record{}, err
+	}
+	if granted, done, err := a.atOnce(ctx); done || err != nil {
+		return granted, err
 	}
 	for ; a.conflicts < tries; a.conflicts++ {
 		granted, done, err := a.try(ctx)
@@ -41,15 +42,11 @@ func (l *leases) Acquire(ctx context.Context, req Request) (Record, error) {
 			return Record{}, err
 		}
 	}
-	return Record{}, contended(l.space)
+	return Record{}, fmt.Errorf("%w: %s: others were faster each time", ErrNoRange, l.space)
 }
 
-// tries is how often a call begins anew because others were faster.
+// tries is the maximum number of retries after a lost race.
 const tries = 200
-
-func contended(space *store.Store) error {
-	return fmt.Errorf("%w: %s: others were faster each time", ErrNoRange, space)
-}
 
 // pause lets other callers go first when many change the same cells.
 func (a *acquisition) pause(ctx context.Context) error {
@@ -115,6 +112,49 @@ type sight struct {
 	item store.Item
 }
 
+// sights returns the states of cells.
+func (s situation) sights(cells []cell) (seen []sight, err error) {
+	for _, c := range cells {
+		item := s.Find(recordName(c.first))
+		state, err := c.state(item, s.Meta)
+		if err != nil {
+			return nil, err
+		}
+		seen = append(seen, sight{state, c, item})
+	}
+	return seen, nil
+}
+
+// atOnce grants a cell by what Open has read. It reports false where that won't do: only a read justifies a refusal. The
+// change expects the receipt as Open found it, since an earlier call may have got the same owner a lease meanwhile.
+func (a *acquisition) atOnce(ctx context.Context) (Record, bool, error) {
+	v := a.space.Opened()
+	if v == nil {
+		return Record{}, false, nil
+	}
+	s, err := a.situate(v)
+	if err != nil || a.admit(s) != nil {
+		return Record{}, false, nil
+	}
+	receipt := s.Find(a.receiptName())
+	if _, granted := a.grantedBefore(receipt); granted {
+		return Record{}, false, nil
+	}
+	seen, err := s.sights(a.choose(s))
+	if err != nil || slices.ContainsFunc(seen, func(c sight) bool { return c.gone(s) }) {
+		return Record{}, false, nil
+	}
+	best, ok := a.best(s, seen)
+	if !ok {
+		return Record{}, false, nil
+	}
+	granted, done, err := a.take(ctx, s, best, nil, receipt)
+	if errors.Is(err, ErrNoRange) || errors.Is(err, randflake.ErrEndOfLife) {
+		err = nil
+	}
+	return granted, done, err
+}
+
 // try makes one attempt. It reports false when another caller was faster.
 func (a *acquisition) try(ctx context.Context) (Record, bool, error) {
 	assumed, err := a.situate(a.space.Assume())
@@ -150,14 +190,9 @@ func (a *acquisition) try(ctx context.Context) (Record, bool, error) {
 	if !slices.EqualFunc(assumed.cells, s.cells, func(a, b run) bool { return a == b }) {
 		return Record{}, false, nil // cut anew meanwhile
 	}
-	var seen []sight
-	for _, c := range near {
-		item := v.Find(recordName(c.first))
-		state, err := c.state(item, v.Meta)
-		if err != nil {
-			return Record{}, false, err
-		}
-		seen = append(seen, sight{state, c, item})
+	seen, err := s.sights(near)
+	if err != nil {
+		return Record{}, false, err
 	}
 	watch, err := a.lookOut(ctx, s, seen)
 	if err != nil {
@@ -185,7 +220,7 @@ func (a *acquisition) admit(s situation) error {
 	if err := s.CheckSecret(a.Check); err != nil {
 		return fmt.Errorf("%s: %w", a.space, err)
 	}
-	if age := s.Now - a.Owner.Second(); max(age, -age) > freshness+s.limits.Skew() {
+	if !protocol.Fresh(s.View, a.Owner) {
 		return fmt.Errorf("%w: owner %s was made at %s, and it is %s: want one from NewToken, made for this lease by a clock that is right",
 			ErrInvalidRequest, a.Owner, stamp(a.Owner.Second()), stamp(s.Now))
 	}
@@ -332,7 +367,7 @@ func (a *acquisition) rank(size int) int {
 }
 
 // take grants a cell, of which it cuts off what is too much.
-func (a *acquisition) take(ctx context.Context, s situation, c sight, watch []store.Item) (Record, bool, error) {
+func (a *acquisition) take(ctx context.Context, s situation, c sight, watch []store.Item, expect ...store.Item) (Record, bool, error) {
 	r := c.Record
 	var body []byte
 	if c.cell.size() > a.Nodes {
@@ -347,7 +382,7 @@ func (a *acquisition) take(ctx context.Context, s situation, c sight, watch []st
 	if err != nil {
 		return Record{}, false, err
 	}
-	return a.grant(ctx, s, granted, body, c.item, watch)
+	return a.grant(ctx, s, granted, body, watch, append(expect, c.item)...)
 }
 
 // pieces returns into how many cells of the wanted size to cut a cell, in advance for callers that will want some:
@@ -365,11 +400,8 @@ func (a *acquisition) pieces(s situation, c cell) uint32 {
 }
 
 // grant puts the record of a new lease, and a receipt by which the caller can be told again.
-func (a *acquisition) grant(ctx context.Context, s situation, granted Record, body []byte, before store.Item, also []store.Item) (Record, bool, error) {
-	change := store.Change{Body: body, Check: a.Check, Put: append(also, granted.item(), a.receipt(s, granted))}
-	if before.Name != "" {
-		change.Expect = []store.Item{before}
-	}
+func (a *acquisition) grant(ctx context.Context, s situation, granted Record, body []byte, also []store.Item, expect ...store.Item) (Record, bool, error) {
+	change := store.Change{Body: body, Check: a.Check, Expect: expect, Put: append(also, granted.item(), a.receipt(s, granted))}
 	done, _, err := a.space.Swap(ctx, s.View, change)
 	if err != nil || !done {
 		return Record{}, false, err
@@ -377,27 +409,30 @@ func (a *acquisition) grant(ctx context.Context, s situation, granted Record, bo
 	return granted, true, nil
 }
 
-// A receipt tells in which cell an owner's lease is, so that it is found after a reply was lost. There are a few for
-// all owners: a later one takes the place of an older one now and then, and then a lease whose reply was lost runs out
-// unused.
+// A receipt tells in which cell an owner's lease is, so that it is found after a reply was lost. If another receipt took
+// its place, a lease whose reply was lost runs out unused.
 
-func (a *acquisition) receiptName() string {
-	return fmt.Sprintf("a/%02x", int(a.Owner[len(a.Owner)-1])%receipts)
-}
+func (a *acquisition) receiptName() string { return protocol.ReceiptName("a", a.Owner) }
 
 func (a *acquisition) receipt(s situation, granted Record) store.Item {
 	return store.Item{Name: a.receiptName(), Second: s.Now, Body: fmt.Appendf(nil, "%q", fmt.Sprintf("%s %d", a.Owner, granted.FirstNode))}
 }
 
+// grantedBefore returns the first node of the lease that a receipt is about, if that is the same owner's.
+func (a *acquisition) grantedBefore(receipt store.Item) (node uint32, granted bool) {
+	text, _ := strconv.Unquote(string(receipt.Body))
+	owner, first, _ := strings.Cut(text, " ")
+	n, err := strconv.ParseUint(first, 10, 32)
+	return uint32(n), owner == a.Owner.String() && err == nil
+}
+
 // again returns the lease that was granted to the same owner already.
 func (a *acquisition) again(ctx context.Context, s situation) (Record, bool, error) {
-	text, _ := strconv.Unquote(string(s.Find(a.receiptName()).Body))
-	owner, first, _ := strings.Cut(text, " ")
-	node, err := strconv.ParseUint(first, 10, 32)
-	if owner != a.Owner.String() || err != nil {
+	node, granted := a.grantedBefore(s.Find(a.receiptName()))
+	if !granted {
 		return Record{}, false, nil
 	}
-	held, err := a.Lookup(ctx, Record{FirstNode: uint32(node), LastNode: uint32(node) + uint32(a.Nodes) - 1, Owner: a.Owner})
+	held, err := a.Lookup(ctx, Record{FirstNode: node, LastNode: node + uint32(a.Nodes) - 1, Owner: a.Owner})
 	switch {
 	case err != nil && !errors.Is(err, ErrLost):
 		return Record{}, false, err

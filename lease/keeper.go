@@ -140,7 +140,7 @@ func (k *Keeping) begin(ctx context.Context, begin func(randflake.Lease, func(er
 		err = fmt.Errorf("%w: begin returned neither a holder nor an error", ErrInvalidRequest)
 	}
 	if err != nil {
-		k.giveBack(ctx, unused(held))
+		k.giveBackUnused(ctx, held)
 		return fmt.Errorf("lease: keep: %w", err)
 	}
 	k.tenure.held = held

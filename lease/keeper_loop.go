@@ -8,20 +8,26 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/protocol"
 )
 
 // A tenure is what the background goroutine knows about its leases.
 type tenure struct {
-	held Record // the newest known state of the record under which IDs are made
-	lost bool   // another process may hold held's nodes after its end,
-	over bool   // or even before that, so that the holder is frozen
+	heldLease      // under which IDs are made
+	lost      bool // another process may hold its nodes after its end,
+	over      bool // or even before that, so that the holder is frozen
+
+	next  *Record // another lease, granted and not yet in use
+	owner Token   // of an acquisition with an unknown outcome
+}
+
+// A heldLease is the newest known state of a lease.
+type heldLease struct {
+	held Record
 
 	// renewal is the token of a renewal of just that state which has an unknown outcome, and may yet arrive. All
 	// attempts at it carry the same token: one of them at most takes effect, and it does not matter which.
 	renewal Token
-
-	next  *Record // another lease, granted and not yet in use
-	owner Token   // of an acquisition with an unknown outcome
 }
 
 // clockTolerance is how far behind the newest ID the clock may be before the generator refuses.
@@ -126,7 +132,7 @@ func (k *Keeping) tryRenew(ctx context.Context) error {
 	t := &k.tenure
 	again := t.renewal != Token{}
 	if again {
-		if _, err := k.lookUp(ctx); err != nil {
+		if _, err := k.lookUp(ctx, &t.heldLease); err != nil {
 			return err
 		}
 	}
@@ -137,7 +143,7 @@ func (k *Keeping) tryRenew(ctx context.Context) error {
 	if !again || !errors.Is(err, ErrLost) {
 		return err
 	}
-	if found, lookupErr := k.lookUp(ctx); !found {
+	if found, lookupErr := k.lookUp(ctx, &t.heldLease); !found {
 		return cmp.Or(lookupErr, err)
 	}
 	t.renewal = NewToken(k.settings.now())
@@ -155,14 +161,12 @@ func (k *Keeping) renewOnce(ctx context.Context) error {
 	})
 }
 
-// lookUp reads the record back after a renewal of unknown outcome, and makes it the known state if it was this renewal
-// that changed it.
-func (k *Keeping) lookUp(ctx context.Context) (found bool, err error) {
-	t := &k.tenure
+// lookUp reads a record back after a renewal of unknown outcome, and makes it the known state if that renewal changed it.
+func (k *Keeping) lookUp(ctx context.Context, l *heldLease) (found bool, err error) {
 	err = k.call(ctx, func(ctx context.Context) error {
-		rec, err := k.store.Lookup(ctx, t.held)
-		if err == nil && rec.Change == t.renewal {
-			t.held, t.renewal, found = rec, Token{}, true
+		rec, err := k.store.Lookup(ctx, l.held)
+		if err == nil && rec.Change == l.renewal {
+			*l, found = heldLease{held: rec}, true
 		}
 		if errors.Is(err, ErrLost) {
 			return nil // the renewal said so, and why
@@ -194,7 +198,7 @@ func (k *Keeping) change(ctx context.Context, why reason) error {
 	}
 	k.count(func(s *Status) { s.Acquired++; s.Held++ })
 	if err := k.check(rec, why); err != nil {
-		k.giveBack(ctx, unused(rec))
+		k.giveBackUnused(ctx, rec)
 		return err
 	}
 	k.tenure.next = &rec
@@ -207,10 +211,8 @@ func (k *Keeping) change(ctx context.Context, why reason) error {
 
 // acquire asks for another lease. After an unknown outcome it asks for the same one again, for a while.
 func (k *Keeping) acquire(ctx context.Context) (rec Record, err error) {
-	t, now := &k.tenure, k.settings.now()
-	if age := now.Unix() - t.owner.Second(); age < 0 || age > freshness/2 {
-		t.owner = NewToken(now)
-	}
+	t := &k.tenure
+	t.owner = protocol.Again(t.owner, k.settings.now())
 	err = k.call(ctx, func(ctx context.Context) error {
 		rec, err = k.store.Acquire(ctx, k.settings.request(t.owner))
 		return err
@@ -272,16 +274,16 @@ func (k *Keeping) move(ctx context.Context) error {
 		return err // finish gives both leases back
 	}
 	if err != nil {
-		k.giveBack(ctx, unused(*t.next))
+		k.giveBackUnused(ctx, *t.next)
 		t.next = nil
 		return fmt.Errorf("lease: replace: %w", err)
 	}
-	old, lost := t.claim(lastUsed), t.lost
-	*t = tenure{held: *t.next}
+	old, lost := t.heldLease, t.lost
+	*t = tenure{heldLease: heldLease{held: *t.next}}
 	k.count(func(s *Status) { s.Replaced++ })
 	k.scheduleRenewal()
 	if !lost {
-		k.giveBack(ctx, old) // if that fails it runs out by itself
+		k.giveBack(ctx, old, lastUsed) // if that fails it runs out by itself
 	}
 	return nil
 }
@@ -293,59 +295,42 @@ func (k *Keeping) finish() {
 	defer cancel()
 	t := &k.tenure
 	if t.next != nil {
-		k.closeErr = k.giveBack(ctx, unused(*t.next))
+		k.closeErr = k.giveBackUnused(ctx, *t.next)
 	}
 	if !t.lost {
-		k.closeErr = errors.Join(k.giveBack(ctx, t.claim(lastUsed)), k.closeErr)
+		k.closeErr = errors.Join(k.giveBack(ctx, t.heldLease, lastUsed), k.closeErr)
 	}
 	k.reportClosed()
 }
 
-// A claim is a lease that no generator uses any more.
-type claim struct {
-	record   Record
-	renewal  Token // as in tenure
-	lastUsed time.Time
+// giveBackUnused releases a lease under which no ID was made.
+func (k *Keeping) giveBackUnused(ctx context.Context, r Record) error {
+	return k.giveBack(ctx, heldLease{held: r}, time.Unix(r.Start-1, 0).UTC())
 }
 
-func (t *tenure) claim(lastUsed time.Time) claim { return claim{t.held, t.renewal, lastUsed} }
-
-// unused is the claim to a lease under which no ID was made.
-func unused(r Record) claim { return claim{r, Token{}, time.Unix(r.Start-1, 0).UTC()} }
-
-// giveBack releases a lease, or finds that there is nothing to release any more. It tries once more where a renewal
-// that was under way may have changed the record, or the first attempt may have taken effect.
-func (k *Keeping) giveBack(ctx context.Context, c claim) (err error) {
+// giveBack releases a lease that no generator uses any more, or finds that there is nothing to release. It tries once more
+// if a renewal that was under way may have changed the record, or the first attempt may have taken effect.
+func (k *Keeping) giveBack(ctx context.Context, l heldLease, lastUsed time.Time) (err error) {
 	defer k.count(func(s *Status) { s.Held-- })
 	for range 2 {
 		err = k.call(ctx, func(ctx context.Context) error {
-			return k.store.Release(ctx, c.record, c.lastUsed)
+			return k.store.Release(ctx, l.held, lastUsed)
 		})
 		if err == nil {
 			k.count(func(s *Status) { s.Released++ })
 			return nil
 		}
-		if errors.Is(err, ErrLost) && !k.renewedMeanwhile(ctx, &c) {
-			return nil // released with the reply lost, or taken over
+		if errors.Is(err, ErrLost) {
+			if l.renewal == (Token{}) {
+				return nil // released with the reply lost, or taken over
+			}
+			if renewed, _ := k.lookUp(ctx, &l); !renewed {
+				return nil
+			}
 		}
 	}
 	k.count(func(s *Status) { s.ReleasesFailed++ })
 	return fmt.Errorf("lease: release: %w", err)
-}
-
-// renewedMeanwhile makes c what a renewal of unknown outcome has made of it, if it has.
-func (k *Keeping) renewedMeanwhile(ctx context.Context, c *claim) (renewed bool) {
-	if c.renewal == (Token{}) {
-		return false
-	}
-	k.call(ctx, func(ctx context.Context) error {
-		rec, err := k.store.Lookup(ctx, c.record)
-		if err == nil && rec.Change == c.renewal {
-			c.record, c.renewal, renewed = rec, Token{}, true
-		}
-		return err
-	})
-	return renewed
 }
 
 // closing reports whether err means nothing but that the keeper is being closed.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/protocol"
 	"github.com/randflake/randflake/store"
 )
 
@@ -98,91 +99,60 @@ func (l *leases) Release(ctx context.Context, held Record, lastUsed time.Time) e
 }
 
 // Lookup implements Store. It puts what it read, unchanged, so that it is as durable as what was renewed.
-func (l *leases) Lookup(ctx context.Context, held Record) (Record, error) {
-	for range tries {
-		v, current, err := l.read(ctx, held)
-		if err != nil {
-			return Record{}, err
-		}
+func (l *leases) Lookup(ctx context.Context, held Record) (found Record, err error) {
+	_, err = l.state(held).Update(ctx, nil, Record{}, func(v *store.View, current Record) ([]store.Item, error) {
 		if held.Owner == (Token{}) || current.Owner != held.Owner {
-			return Record{}, lost(held, current, "somebody else holds it, or nobody")
+			return nil, lost(held, current, "somebody else holds it, or nobody")
 		}
-		item := v.Find(recordName(held.FirstNode))
-		done, _, err := l.space.Swap(ctx, v, store.Change{Expect: []store.Item{item}, Put: []store.Item{item}})
-		if err != nil {
-			return Record{}, err
-		}
-		if !done {
-			continue
-		}
+		found = current
 		if current.Start < v.Meta.Floor {
 			// It may have been raised after a loss of data, by a store that had lost the record of an owner that took
 			// the range over.
-			current.HighWater = min(current.HighWater, held.HighWater)
+			found.HighWater = min(current.HighWater, held.HighWater)
 		}
-		return current, nil
+		return []store.Item{v.Find(recordName(held.FirstNode))}, nil
+	})
+	if err != nil {
+		return Record{}, err
 	}
-	return Record{}, contended(l.space)
+	return found, nil
 }
 
-// update changes the record of held's range to what decide makes of it. It begins with the assumption that it is as
-// held says, and reads it only if that fails. It returns the present by the last answer.
+// update changes the record of held's range to what decide makes of it, and puts other items with it. It begins with the
+// assumption that the record is held. It returns the present by the last answer.
 func (l *leases) update(ctx context.Context, held Record, decide func(*store.View, Record) (Record, error), also ...store.Item) (now int64, err error) {
-	v := l.space.Assume(held.item())
-	current, err := l.current(v, held)
-	for try := range tries {
-		assumed := try == 0
-		if !assumed && forgotten(v, held, current) {
-			v, current, err = l.read(ctx, held)
-		}
-		if err != nil {
-			return 0, err
-		}
-		next, err := decide(v, current)
-		if err != nil && assumed { // it may be the assumption that is wrong
-			if v, current, err = l.read(ctx, held); err != nil {
-				return 0, err
-			}
-			next, err = decide(v, current)
-		}
-		if err != nil {
-			return 0, err
-		}
-		item := next.item()
-		done, found, err := l.space.Swap(ctx, v, store.Change{Expect: []store.Item{v.Find(item.Name)}, Put: append([]store.Item{item}, also...)})
-		if err != nil {
-			return 0, err
-		}
-		if done {
-			return found.Now, nil
-		}
-		v = found
-		if current, err = l.current(v, held); err != nil {
-			return 0, err
-		}
+	assumed := l.space.Assume(held.item())
+	current, err := l.current(assumed, held, held)
+	if err != nil {
+		return 0, err
 	}
-	return 0, contended(l.space)
+	v, err := l.state(held).Update(ctx, assumed, current, func(v *store.View, current Record) ([]store.Item, error) {
+		next, err := decide(v, current)
+		if err != nil {
+			return nil, err
+		}
+		return append([]store.Item{next.item()}, also...), nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return v.Now, nil
 }
 
-// read reads the record of held's range. It sees to the floor if held shows that data was lost.
-func (l *leases) read(ctx context.Context, held Record) (*store.View, Record, error) {
-	for range tries {
-		v, err := l.space.Read(ctx, []string{recordName(held.FirstNode)}, store.Page{})
-		if err != nil {
-			return nil, Record{}, err
-		}
-		current, err := l.current(v, held)
-		if err != nil {
-			return nil, Record{}, err
-		}
-		if !forgotten(v, held, current) {
-			return v, current, nil
-		}
-		if err := l.space.Suspect(ctx, "a lease's record went back in time"); err != nil {
-			return nil, Record{}, err
-		}
+// state is the record of held's range, as current has it.
+func (l *leases) state(held Record) protocol.State[Record] {
+	name := recordName(held.FirstNode)
+	return protocol.State[Record]{
+		Space: l.space, Names: []string{name}, What: "a lease's record",
+		Decode: func(v *store.View) (Record, error) {
+			stored, err := decodeRecord(v.Find(name))
+			if err != nil {
+				return Record{}, err
+			}
+			return l.current(v, held, stored)
+		},
+		WentBack: func(v *store.View, current Record) bool { return forgotten(v, held, current) },
 	}
-	return nil, Record{}, contended(l.space)
 }
 
 // forgotten reports whether the store knows an older state of a record than its holder. A lease that starts before the
@@ -195,8 +165,8 @@ func forgotten(v *store.View, held, current Record) bool {
 		current.Version < held.Version && current.HighWater < held.HighWater
 }
 
-// current returns the record of held's range in v: of the cell that has its first node.
-func (l *leases) current(v *store.View, held Record) (Record, error) {
+// current returns the record of held's range, of the cell that has its first node, where that record is stored.
+func (l *leases) current(v *store.View, held, stored Record) (Record, error) {
 	all, err := l.cellsOf(v.Meta)
 	if err != nil {
 		return Record{}, err
@@ -210,7 +180,7 @@ func (l *leases) current(v *store.View, held Record) (Record, error) {
 		// did it.
 		return Record{FirstNode: held.FirstNode, LastNode: held.LastNode, Version: held.Version, HighWater: c.run.Since, Start: c.run.Since + 1}, nil
 	}
-	return c.state(v.Find(recordName(held.FirstNode)), v.Meta)
+	return c.current(stored, v.Meta), nil
 }
 
 // holds returns an error unless held is current, and may be renewed.

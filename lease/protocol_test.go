@@ -99,7 +99,7 @@ func (w *site) calls(do func()) (reads, swaps int) {
 	return w.data.Reads() - reads, w.data.Swaps() - swaps
 }
 
-// TestRoundTrips: a renewal and a release are one call of the engine, an acquisition two, however many ranges
+// TestRoundTrips: a renewal and a release are one call of the engine, an acquisition and a look-up two, however many ranges
 // there are.
 func TestRoundTrips(t *testing.T) {
 	w := newSite(t)
@@ -117,6 +117,9 @@ func TestRoundTrips(t *testing.T) {
 	held := p.mustAcquire(1)
 	if reads, swaps := w.calls(func() { held = p.mustRenew(held) }); reads != 0 || swaps != 1 {
 		t.Errorf("renewal: %d reads, %d swaps", reads, swaps)
+	}
+	if reads, swaps := w.calls(func() { p.Lookup(t.Context(), held) }); reads != 1 || swaps != 1 { // which makes it durable
+		t.Errorf("look-up: %d reads, %d swaps", reads, swaps)
 	}
 	if reads, swaps := w.calls(func() { p.Release(t.Context(), held, w.now) }); reads != 0 || swaps != 1 {
 		t.Errorf("release: %d reads, %d swaps", reads, swaps)
@@ -219,6 +222,30 @@ func TestRollbackAndSlowClock(t *testing.T) {
 	}
 	if err := h.Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestHolderKnowsMore: a lease shows a loss of data that the engine's evidence hides.
+func TestHolderKnowsMore(t *testing.T) {
+	for what, call := range map[string]func(p *process, held lease.Record) error{
+		"renew":   func(p *process, held lease.Record) error { _, err := p.renew(held); return err },
+		"look up": func(p *process, held lease.Record) error { _, err := p.Lookup(t.Context(), held); return err },
+		"release": func(p *process, held lease.Record) error { return p.Release(t.Context(), held, p.clock()) },
+	} {
+		w := newSite(t)
+		p := w.start(0)
+		held := p.mustAcquire(1)
+		before := w.data.Snapshot()
+		w.now = w.now.Add(time.Second)
+		held = p.mustRenew(held)
+		before.Position += 100
+		w.data.Restore(before)
+		if err := call(p, held); what != "look up" && !errors.Is(err, lease.ErrLost) {
+			t.Errorf("%s: %v, want ErrLost", what, err)
+		}
+		if r, err := w.start(0).acquire(1); !errors.Is(err, lease.ErrNoRange) {
+			t.Errorf("%s: granted %+v, %v, want a floor", what, r, err)
+		}
 	}
 }
 

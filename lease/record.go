@@ -57,19 +57,26 @@ func decodeRecord(item store.Item) (r Record, err error) {
 	return r, fmt.Errorf("%w: record %s is %.200q: nothing was changed", store.ErrCorrupt, item.Name, item.Body)
 }
 
-// state returns what the store knows of a cell, which may be more than its item says, or less: nothing from before it
-// was cut, and nothing of seconds that are barred.
+// state returns what the store knows of a cell by its item.
 func (c cell) state(item store.Item, meta *store.Meta) (Record, error) {
-	r, err := decodeRecord(item)
+	stored, err := decodeRecord(item)
 	if err != nil {
-		return r, err
+		return Record{}, err
 	}
-	if item.Body == nil || r.LastNode != c.last() || r.HighWater < c.run.Since {
+	return c.current(stored, meta), nil
+}
+
+// current returns what the store knows of a cell whose record is stored, or zero. That may be more than the record says,
+// or less: nothing from before the nodes were cut so, and nothing of seconds that are barred.
+func (c cell) current(stored Record, meta *store.Meta) Record {
+	r := stored
+	r.Seal = Token{}
+	if stored.Version == 0 || r.LastNode != c.last() || r.HighWater < c.run.Since {
 		r = Record{Version: r.Version, HighWater: c.run.Since, Start: c.run.Since + 1}
 	}
 	r.FirstNode, r.LastNode = c.first, c.last()
 	if meta.Barred.Has(r.HighWater) {
 		r = Record{FirstNode: r.FirstNode, LastNode: r.LastNode, Version: r.Version, HighWater: meta.Floor - 1, Start: meta.Floor}
 	}
-	return r, nil
+	return r
 }

@@ -133,7 +133,7 @@ func (a *acquisition) merge(ctx context.Context, s situation, first, end uint32,
 		return Record{}, false, err
 	}
 	body := s.cells.with(first, end, cut(first, end, uint32(a.Nodes), 1, merged.HighWater)...).encode()
-	return a.grant(ctx, s, granted, body, seen[0].item, watch)
+	return a.grant(ctx, s, granted, body, watch, seen[0].item)
 }
 
 // open returns the cells with none of them closed, and whether any was.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/randflake/randflake/internal/protocol"
 	"github.com/randflake/randflake/store"
 )
 
@@ -23,9 +24,6 @@ type Token = store.Token
 
 // NewToken returns a token that no other call returns: the second of now, in 6 bytes, and 10 random bytes.
 func NewToken(now time.Time) Token { return store.NewToken(now) }
-
-// freshness is for how many seconds a token serves, give or take MaxSkew.
-const freshness = 2 * 60
 
 // ErrInvalidToken says that a token is too old, or was used before for something else.
 var ErrInvalidToken = errors.New("segments: invalid token")
@@ -44,54 +42,42 @@ func (s *Counters) Allocate(ctx context.Context, name string, n uint64, token To
 	if n == 0 {
 		return Block{}, Info{}, fmt.Errorf("%w: block of 0 numbers: want 1 or more", ErrInvalidOption)
 	}
-	for range tries {
-		v, err := s.space.Read(ctx, []string{prefix + name, receiptName(token)}, store.Page{})
-		if err != nil {
-			return Block{}, Info{}, err
+	var block Block
+	var info Info
+	_, err := s.state(name, nil, receiptName(token)).Update(ctx, nil, nil, func(v *store.View, r *record) (put []store.Item, err error) {
+		if block, info, put, err = allocate(v, r, name, n, token); err != nil {
+			err = s.explain(err, name)
 		}
-		block, r, done, err := s.allocate(ctx, v, name, n, token)
-		if err != nil {
-			return Block{}, Info{}, err
-		}
-		if done {
-			return block, r.info(name, epoch(v.Meta)), nil
-		}
+		return put, err
+	})
+	if err != nil {
+		return Block{}, Info{}, err
 	}
-	return Block{}, Info{}, s.contended(name)
+	return block, info, nil
 }
 
-// allocate makes one attempt. It reports false when another caller was faster.
-func (s *Counters) allocate(ctx context.Context, v *store.View, name string, n uint64, token Token) (Block, *record, bool, error) {
-	fail := func(err error) (Block, *record, bool, error) {
-		return Block{}, nil, false, fmt.Errorf("%w: %s in %s", err, name, s.space)
-	}
-	old, item := v.Find(receiptName(token)), v.Find(prefix+name)
+// allocate returns the block that a token gets, and what to put for that.
+func allocate(v *store.View, r *record, name string, n uint64, token Token) (b Block, i Info, put []store.Item, err error) {
 	if err := checkToken(v, token); err != nil {
-		return fail(err)
+		return b, i, nil, err
 	}
-	r, err := decode(item)
-	if err != nil {
-		return Block{}, nil, false, err
-	}
+	old := v.Find(receiptName(token))
 	if before := readReceipt(old); before.Token == token.String() && before.Epoch == epoch(v.Meta) {
 		if before.Name != name || before.Unused > 0 || r == nil {
-			return fail(fmt.Errorf("%w: %s: it has served already: make another by NewToken", ErrInvalidToken, token))
+			return b, i, nil, fmt.Errorf("%w: %s: it has served already: make another by NewToken", ErrInvalidToken, token)
 		}
-		// Put as it is, so that it is durable.
-		done, _, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{old}, Put: []store.Item{old}})
-		return before.block(token), r, done, err
+		return before.block(token), r.info(name, before.Epoch), []store.Item{old}, nil // put as it is, so that it is durable
 	}
 	next, err := trusted(v, nil, r)
 	if err == nil {
 		err = next.take(n)
 	}
 	if err != nil {
-		return fail(err)
+		return b, i, nil, err
 	}
 	next.Token = tokenOf(token)
 	made := receipt{token.String(), name, next.number(next.Position - next.Block), next.Stride, next.Block, next.Version, next.Epoch, 0}
-	done, _, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{item}, Put: []store.Item{next.item(name), made.item(token, v.Now)}})
-	return made.block(token), next, done, err
+	return made.block(token), next.info(name, next.Epoch), []store.Item{next.item(name), made.item(token, v.Now)}, nil
 }
 
 // tokenOf returns the token of the change by which a token of a caller got its block.
@@ -113,34 +99,27 @@ func (s *Counters) ReturnBlock(ctx context.Context, name string, block Block, un
 	if unused == 0 {
 		return false, nil
 	}
-	for range tries {
-		v, err := s.space.Read(ctx, []string{prefix + name, receiptName(block.Token)}, store.Page{})
-		if err != nil {
-			return false, err
-		}
-		item, kept := v.Find(prefix+name), readReceipt(v.Find(receiptName(block.Token)))
-		r, err := decode(item)
-		if err != nil || r == nil {
-			return false, err
-		}
-		if kept == spent(name, block, unused, epoch(v.Meta)) {
-			return true, nil
-		}
-		if r.Epoch != epoch(v.Meta) || !kept.is(name, block, r.Epoch) && !r.newestIs(block) || r.position(block.First)+block.Count != r.Position {
-			return false, nil
+	done := false
+	_, err := s.state(name, nil, receiptName(block.Token)).Update(ctx, nil, nil, func(v *store.View, r *record) ([]store.Item, error) {
+		kept, all := readReceipt(v.Find(receiptName(block.Token))), epoch(v.Meta)
+		switch done = false; {
+		case r == nil:
+			return nil, nil
+		case kept == spent(name, block, unused, all):
+			done = true
+			return nil, nil
+		case r.Epoch != all || !kept.is(name, block, all) && !r.newestIs(block):
+			return nil, nil
 		}
 		next := changed(v, r)
-		if err := next.giveBack(r.Position, unused); err != nil {
-			return false, err
+		if next.giveBack(r.position(block.First)+block.Count, unused) != nil {
+			return nil, nil
 		}
+		done = true
 		// Its token gets nothing any more, as others may get what went back.
-		done := spent(name, block, unused, r.Epoch).item(block.Token, v.Now)
-		swapped, _, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{item}, Put: []store.Item{next.item(name), done}})
-		if err != nil || swapped {
-			return swapped, err
-		}
-	}
-	return false, s.contended(name)
+		return []store.Item{next.item(name), spent(name, block, unused, all).item(block.Token, v.Now)}, nil
+	})
+	return done && err == nil, err
 }
 
 // newestIs reports whether the newest change of r took block. Only its owner knows the token.
@@ -149,24 +128,19 @@ func (r *record) newestIs(block Block) bool {
 		r.number(r.Position-r.Block) == block.First
 }
 
-func (s *Counters) contended(name string) error {
-	return fmt.Errorf("segments: %s in %s changed each time that it was looked at: does the engine keep its word?", name, s.space)
-}
-
 // checkToken refuses a token that is not fresh, so that nothing that lasts, such as the name of a host, can make two callers
 // share a block.
 func checkToken(v *store.View, t Token) error {
 	if err := v.Clock(); err != nil {
 		return err
 	}
-	if age := v.Now - t.Second(); max(age, -age) > freshness+v.Meta.Limits().Skew() {
-		return fmt.Errorf("%w: %s is not of the last %d seconds: want one from NewToken, made for this block by a clock that is right", ErrInvalidToken, t, freshness)
+	if !protocol.Fresh(v, t) {
+		return fmt.Errorf("%w: %s is not of the last %d seconds: want one from NewToken, made for this block by a clock that is right", ErrInvalidToken, t, protocol.Freshness)
 	}
 	return nil
 }
 
-// A receipt tells which block a token got. There are a few for all tokens: a later one takes the place of an older one
-// now and then.
+// A receipt tells which block a token got.
 type receipt struct {
 	Token   string `json:"token"`
 	Name    string `json:"name"`
@@ -186,8 +160,7 @@ func spent(name string, b Block, unused uint64, epoch string) receipt {
 // is reports whether r is of a whole block. Then all of its numbers are still its owner's.
 func (r receipt) is(name string, b Block, epoch string) bool { return r == spent(name, b, 0, epoch) }
 
-// receiptName puts a token in one of 256 places.
-func receiptName(t Token) string { return fmt.Sprintf("b/%02x", t[len(t)-1]) }
+func receiptName(t Token) string { return protocol.ReceiptName("b", t) }
 
 func (r receipt) item(t Token, now int64) store.Item {
 	body, err := json.Marshal(r)

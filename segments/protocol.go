@@ -9,11 +9,9 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/randflake/randflake/internal/protocol"
 	"github.com/randflake/randflake/store"
 )
-
-// tries is how often a change begins anew because others were faster.
-const tries = 100
 
 // bucket is how many seconds' worth of numbers a bound on the rate lets pass at once, after a time without any.
 const bucket = 20
@@ -21,72 +19,41 @@ const bucket = 20
 // A decision makes of a counter's record what is to be in its place. The record is nil where there is none.
 type decision func(v *store.View, r *record) (*record, error)
 
-// An unknownError says that the space failed and that a change may have been made nevertheless, or may yet be.
-type unknownError struct{ error }
-
-func (e unknownError) Unwrap() error { return e.error }
-
-// update changes a record by one compare-and-set. It begins with the assumption that the record is as it was seen last,
-// if it was, and reads it only if that fails. An unknownError leaves the outcome open; after any other nothing was changed.
+// update changes a record by one compare-and-set, as [protocol.State.Update] does. It begins with the assumption that the
+// record is as it was seen last, if it was.
 //
 // A record with a rate is read first. What is put says of its Second that the record was so then, and if that were a mere
 // assumption, put on a copy that came back, the next jump would be short by all that was taken between.
-func (s *Counters) update(ctx context.Context, name string, seen *record, decide decision) (*record, error) {
-	var v *store.View // nil where the space is to be read
+func (s *Counters) update(ctx context.Context, name string, seen *record, decide decision) (next *record, err error) {
+	var assumed *store.View
 	if seen != nil && seen.Rate == 0 {
-		v = s.space.Assume(seen.item(name))
+		assumed = s.space.Assume(seen.item(name))
 	}
-	for try, assumed := 0, v != nil; try < tries; try, assumed = try+1, false {
-		if v == nil {
-			var err error
-			if v, err = s.read(ctx, name, seen); err != nil {
-				return nil, err
-			}
-		}
-		item := v.Find(prefix + name)
-		r, err := decode(item)
+	_, err = s.state(name, seen).Update(ctx, assumed, seen, func(v *store.View, r *record) ([]store.Item, error) {
+		decided, err := decide(v, r)
 		if err != nil {
-			return nil, err
+			return nil, s.explain(err, name)
 		}
-		next, err := decide(v, r)
-		if err != nil && assumed { // it may be the assumption that is wrong
-			v = nil
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s in %s", err, name, s.space)
-		}
-		done, found, err := s.space.Swap(ctx, v, store.Change{Expect: []store.Item{item}, Put: []store.Item{next.item(name)}})
-		switch {
-		case err != nil:
-			return nil, unknownError{err}
-		case done:
-			return next, nil
-		}
-		v = found
-		if r, err := decode(v.Find(prefix + name)); err == nil && wentBack(v, seen, r) {
-			v = nil
-		}
+		next = decided
+		return []store.Item{next.item(name)}, nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, s.contended(name)
+	return next, nil
 }
 
-// read reads a record. It sees to it that a loss of data counts as one when what was seen of the record shows it.
-func (s *Counters) read(ctx context.Context, name string, seen *record) (*store.View, error) {
-	for range tries {
-		v, err := s.space.Read(ctx, []string{prefix + name}, store.Page{})
-		if err != nil {
-			return nil, err
-		}
-		r, err := decode(v.Find(prefix + name))
-		if err != nil || !wentBack(v, seen, r) {
-			return v, err
-		}
-		if err := s.space.Suspect(ctx, "a counter's record went back in time"); err != nil {
-			return nil, err
-		}
+// state is a counter's record, with other items that are to be unchanged when it is changed.
+func (s *Counters) state(name string, seen *record, others ...string) protocol.State[*record] {
+	return protocol.State[*record]{
+		Space: s.space, Names: append([]string{prefix + name}, others...), What: "counter " + name,
+		Decode:   func(v *store.View) (*record, error) { return decode(v.Find(prefix + name)) },
+		WentBack: func(v *store.View, r *record) bool { return wentBack(v, seen, r) },
 	}
-	return nil, fmt.Errorf("segments: %s in %s went back in time each time that it was looked at", name, s.space)
+}
+
+func (s *Counters) explain(err error, name string) error {
+	return fmt.Errorf("%w: %s in %s", err, name, s.space)
 }
 
 // wentBack reports whether the space shows an older state of a counter than was seen, though it knows of no loss since.

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"github.com/randflake/randflake/internal/protocol"
 )
 
 // A Source has counters and gives blocks of them away, as a service does that stands before a space. [Counters] are one.
@@ -64,13 +66,14 @@ func (a *asker) take(ctx context.Context, n uint64) (got span, late uint64, err 
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	now, began := a.counters.now(), time.Now()
-	token := a.token
-	if age := now.Unix() - token.Second(); a.strict || age < 0 || age > freshness/2 {
+	if a.strict {
 		a.forget()
-		token = NewToken(now)
 	}
+	token := protocol.Again(a.token, now)
 	if token == a.token {
 		n = a.count
+	} else {
+		a.forget()
 	}
 	b, info, err := a.counters.source.Allocate(ctx, a.name, n, token)
 	switch {

@@ -1,5 +1,7 @@
 package segments
 
+import "github.com/randflake/randflake/store"
+
 // A Status is a snapshot of how a handle fares. Its numbers balance: Taken = Issued + Returned + Lost + Held.
 type Status struct {
 	Info Info // what was last seen of the counter
@@ -43,33 +45,23 @@ func (c *Counter) Status() Status {
 // issued returns how many numbers callers were given. It is called with mu held.
 func (c *Counter) issued() uint64 { return c.books.issued + c.current.Load().issued() }
 
-// A Metric is one number of a [Status], as monitoring systems take it.
-type Metric struct {
-	// Name is in the style of Prometheus: randflake_counter_ and what it is, and _total for what only goes up.
-	Name string
-
-	Help    string // a sentence
-	Counter bool   // whether it only goes up; otherwise it is a gauge
-	Value   float64
-}
-
 // Metrics returns the numbers of s, always the same ones in the same order. Label them with the name of the counter.
-func (s Status) Metrics() []Metric {
-	total := func(name, help string, value uint64) Metric {
-		return Metric{"randflake_counter_" + name, help, true, float64(value)}
+func (s Status) Metrics() []store.Metric {
+	total := func(name, help string, value uint64) store.Metric {
+		return store.Metric{Name: "randflake_counter_" + name, Help: help, Counter: true, Value: float64(value)}
 	}
 	failing := 0.0
 	if s.Err != nil {
 		failing = 1
 	}
-	return []Metric{
+	return []store.Metric{
 		total("taken_total", "Numbers taken from the store in blocks.", s.Taken),
 		total("issued_total", "Numbers given to callers.", s.Issued),
 		total("returned_total", "Numbers given back to the store unused.", s.Returned),
 		total("lost_total", "Numbers neither given to callers nor given back.", s.Lost),
 		total("unsure_total", "Numbers that may have been taken by calls that failed, and are lost then.", s.Unsure),
-		{"randflake_counter_held", "Numbers left in memory.", false, float64(s.Held)},
-		{"randflake_counter_left", "Numbers that nobody has taken yet, by what was last seen of the store.", false, float64(s.Info.Left)},
-		{"randflake_counter_failing", "Whether the last attempt to get numbers failed, 1 or 0.", false, failing},
+		{Name: "randflake_counter_held", Help: "Numbers left in memory.", Value: float64(s.Held)},
+		{Name: "randflake_counter_left", Help: "Numbers that nobody has taken yet, by what was last seen of the store.", Value: float64(s.Info.Left)},
+		{Name: "randflake_counter_failing", Help: "Whether the last attempt to get numbers failed, 1 or 0.", Value: failing},
 	}
 }

@@ -3,9 +3,9 @@ package segments
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
+	"github.com/randflake/randflake/internal/protocol"
 	"github.com/randflake/randflake/store"
 )
 
@@ -120,9 +120,9 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 	if err == nil {
 		t.seen, t.open = r, nil
 		if short != nil {
-			err = fmt.Errorf("%w: %s in %s", short, t.name, t.counters.space)
+			err = t.counters.explain(short, t.name)
 		}
-	} else if unknown := (unknownError{}); errors.As(err, &unknown) && (proposed.Block > 0 || t.open != nil) {
+	} else if unknown := (protocol.UnknownError{}); errors.As(err, &unknown) && (proposed.Block > 0 || t.open != nil) {
 		t.doubt(proposed)
 	}
 	return r, err

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Combining makes one swap of the engine of all that come while two others are under way. It is for a store that serves
-// many holders at once, as that of a service does: each swap of the engine then renews several leases. An error of the
-// engine is that of all whose calls were combined.
+// Combining combines into one swap of the engine all swaps that come while two others are under way. It is for a store that
+// serves many holders at once, as that of a service does: each swap of the engine then renews several leases. If the engine
+// fails, every combined call gets its error.
 func Combining() Option { return func(s *settings) error { s.combining = true; return nil } }
 
 // maxPut is how many bytes a combined swap puts at most, unless a caller's own puts more.
@@ -55,7 +55,7 @@ func (c *combined) Swap(ctx context.Context, expect, put []Entry) (Answer, error
 	}
 }
 
-// leave ends a swap that was under way. If others wait they go on in its place.
+// leave ends a swap that was under way. If others wait, they go on in its place.
 func (c *combined) leave() {
 	if b := c.next(); b != nil {
 		go func() {
@@ -66,15 +66,15 @@ func (c *combined) leave() {
 	}
 }
 
-// next returns those of the waiting that can be one swap with the first of them, or nil, which ends a swap that was under
-// way, if nobody waits.
+// next returns those waiting swaps that can be one swap with the first of them. If no swap waits it returns nil, and lets
+// another one begin.
 func (c *combined) next() *batch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b := newBatch()
 	rest := c.waiting[:0]
 	for _, w := range c.waiting {
-		if w.ctx.Err() == nil && !b.add(w) { // whose callers have gone are left out
+		if w.ctx.Err() == nil && !b.add(w) { // drop swaps whose callers have given up
 			rest = append(rest, w)
 		}
 	}

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"strings"
@@ -125,6 +126,37 @@ func TestCreateAndOpen(t *testing.T) {
 	if _, err := opened.Info(t.Context()); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("Info after Close: %v, want fs.ErrClosed", err)
 	}
+}
+
+// TestOpened: the View that Open took is there once, until the next call, and only if it is of all items.
+func TestOpened(t *testing.T) {
+	w := newWorld(t)
+	s := w.create()
+	w.put(s, "a", "1")
+	call := func(what string, do func(*store.Store), want bool) {
+		t.Helper()
+		opened := w.open()
+		do(opened)
+		if v := opened.Opened(); (v != nil) != want || want && (string(v.Find("a").Body) != "1" || v.Find("b").Body != nil) {
+			t.Errorf("%s: %+v, want a View: %t", what, v, want)
+		}
+	}
+	call("after Open", func(*store.Store) {}, true)
+	call("after another", func(s *store.Store) { s.Opened() }, false)
+	call("after Look", func(s *store.Store) { s.Look(t.Context(), nil, store.Page{}) }, false)
+	call("after Swap", func(s *store.Store) {
+		s.Swap(t.Context(), s.Assume(), store.Change{Put: []store.Item{{Name: "a", Body: []byte("1")}}})
+	}, false)
+	call("a second later", func(*store.Store) { w.now = w.now.Add(time.Second) }, true)
+	call("two seconds later", func(*store.Store) { w.now = w.now.Add(2 * time.Second) }, false)
+	call("a second before", func(*store.Store) { w.now = w.now.Add(-time.Second) }, false)
+	engine := w.data.Connect()
+	for i := range store.MaxPage - 3 {
+		storetest.Put(t, engine, fmt.Sprintf("default/c%d", i), "1 ")
+	}
+	call("with 998 items", func(*store.Store) {}, true)
+	storetest.Put(t, engine, "default/d", "1 ")
+	call("with 999 items", func(*store.Store) {}, false)
 }
 
 func TestOrCreateIsNotForNewSecrets(t *testing.T) {

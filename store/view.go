@@ -106,6 +106,22 @@ func (s *Store) Assume(items ...Item) *View {
 	return v
 }
 
+// Opened returns a View with all items of the space, as Open read them, for the first change of a handle. Like that of
+// Assume it may be out of date, so a change must expect every item that it rests on, absent ones too. Opened returns nil
+// where there is no such View: after any other call of the engine, a second later, or when the space has more items than
+// a page.
+func (s *Store) Opened() *View {
+	read := s.opened.Swap(nil)
+	if read == nil {
+		return nil
+	}
+	v := s.Assume(read.Page...)
+	if age := v.Now - read.Now; age < 0 || age > 1 { // or a clock jumped
+		return nil
+	}
+	return v
+}
+
 // Swap makes change if the space is as view says, Meta and the expected items, in one atomic and durable
 // step. If it is not, Swap changes nothing and returns a View of the space as it is, with the expected items;
 // so it does when data was lost, after it has seen to the floor, though then it may have made the change.
@@ -136,6 +152,7 @@ func (s *Store) Swap(ctx context.Context, view *View, change Change) (done bool,
 	for _, item := range change.Put {
 		put = append(put, Entry{s.name(item.Name), item.encode()})
 	}
+	s.opened.Store(nil)
 	before := s.sighting()
 	answer, err := s.engine.Swap(ctx, expect, put)
 	if err != nil {
@@ -195,6 +212,7 @@ func (s *Store) read(ctx context.Context, names []string, page Page) (v *View, l
 	for _, name := range names {
 		full = append(full, s.name(name))
 	}
+	s.opened.Store(nil)
 	before := s.sighting()
 	answer, err := s.engine.Read(ctx, full, s.page(page))
 	if err != nil {

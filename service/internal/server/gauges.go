@@ -5,8 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/space"
+	"github.com/randflake/randflake/store"
 )
 
 // gauges shows, at each scrape, how the spaces of a server stand.
@@ -20,7 +20,7 @@ func (g gauges) Collect(to chan<- prometheus.Metric) {
 	for name, v := range g.surveys(setup, setup.names()) {
 		in := setup.spaces[name]
 		labels := prometheus.Labels{"space": name}
-		show := func(m lease.Metric, labels prometheus.Labels) {
+		show := func(m store.Metric, labels prometheus.Labels) {
 			kind := prometheus.GaugeValue
 			if m.Counter {
 				kind = prometheus.CounterValue
@@ -28,7 +28,7 @@ func (g gauges) Collect(to chan<- prometheus.Metric) {
 			to <- prometheus.MustNewConstMetric(prometheus.NewDesc(m.Name, m.Help, nil, labels), kind, m.Value)
 		}
 		gauge := func(name, help string, value float64) {
-			show(lease.Metric{Name: name, Help: help, Value: value}, labels)
+			show(store.Metric{Name: name, Help: help, Value: value}, labels)
 		}
 		_, notOpen := in.State()
 		gauge("randflaked_space_open", "Whether the space's store is open, 1 or 0.", number(notOpen == nil))
@@ -41,7 +41,7 @@ func (g gauges) Collect(to chan<- prometheus.Metric) {
 		if state, err := in.State(); err == nil && state.Counters != nil {
 			for _, status := range state.Counters.Statuses() {
 				for _, m := range status.Metrics() {
-					show(lease.Metric(m), prometheus.Labels{"space": name, "counter": status.Info.Name})
+					show(m, prometheus.Labels{"space": name, "counter": status.Info.Name})
 				}
 			}
 		}
@@ -54,8 +54,8 @@ func (g gauges) Collect(to chan<- prometheus.Metric) {
 		gauge("randflaked_space_losses", "How often the space's data was lost, or may have been, as its store remembers.", float64(v.Losses))
 		for _, c := range v.Counters {
 			labels := prometheus.Labels{"space": name, "counter": c.Name}
-			show(lease.Metric{Name: "randflaked_counter_numbers_left", Help: "Numbers that nobody has taken.", Value: float64(c.Left)}, labels)
-			show(lease.Metric{Name: "randflaked_counter_forgotten", Help: "Whether data was lost, so that more may have been taken, 1 or 0.", Value: number(c.Forgotten)}, labels)
+			show(store.Metric{Name: "randflaked_counter_numbers_left", Help: "Numbers that nobody has taken.", Value: float64(c.Left)}, labels)
+			show(store.Metric{Name: "randflaked_counter_forgotten", Help: "Whether data was lost, so that more may have been taken, 1 or 0.", Value: number(c.Forgotten)}, labels)
 		}
 	}
 }

@@ -30,10 +30,22 @@ type leasehold[ID any] struct {
 	outage    time.Duration // how long there may be no lease
 }
 
-// leasing returns how all kinds of generators keep their leases.
-func leasing(ctx context.Context, leases lease.Store) ([]lease.Option, error) {
+// leased calls keep with the options that all kinds of generators have in common. Most stores grant leaseTTL, so how
+// long leases may last is asked only when a store refuses that.
+func leased[K any](ctx context.Context, leases lease.Store, keep func(...lease.Option) (K, error)) (K, error) {
+	keeper, err := keep(leasing(leaseTTL)...)
+	if !errors.Is(err, lease.ErrInvalidRequest) {
+		return keeper, err
+	}
 	limits, err := leases.Limits(ctx)
-	return []lease.Option{lease.WithTTL(min(leaseTTL, limits.MaxTTL)), lease.WithLogger(slog.New(slog.DiscardHandler))}, err
+	if err != nil {
+		return keeper, err
+	}
+	return keep(leasing(min(leaseTTL, limits.MaxTTL))...)
+}
+
+func leasing(ttl time.Duration) []lease.Option {
+	return []lease.Option{lease.WithTTL(ttl), lease.WithLogger(slog.New(slog.DiscardHandler))}
 }
 
 // mint writes n IDs, made by so many workers at most, and gives the lease back. It does not wait for one that starts late.

@@ -36,16 +36,14 @@ func randflakes(keeper *lease.Keeper) leasehold[randflake.ID] {
 func keep(ctx context.Context, leases lease.Store, secret randflake.Secret, nodes int) (*lease.Keeper, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	options, err := leasing(ctx, leases)
-	if err != nil {
-		return nil, err
-	}
-	for ; ; nodes /= 2 {
-		keeper, err := lease.Keep(ctx, leases, secret, append(options, lease.WithNodes(nodes))...)
-		if nodes == 1 || !errors.Is(err, lease.ErrNoRange) {
-			return keeper, err
+	return leased(ctx, leases, func(options ...lease.Option) (*lease.Keeper, error) {
+		for ; ; nodes /= 2 {
+			keeper, err := lease.Keep(ctx, leases, secret, append(options, lease.WithNodes(nodes))...)
+			if nodes == 1 || !errors.Is(err, lease.ErrNoRange) {
+				return keeper, err
+			}
 		}
-	}
+	})
 }
 
 // nodesFor returns how many nodes to lease for n IDs: what makes them within a second, as a power of

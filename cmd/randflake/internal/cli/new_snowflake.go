@@ -50,11 +50,9 @@ func snowflakes(keeper *snowflake.Keeper) leasehold[snowflake.ID] {
 func keepWorker(ctx context.Context, leases lease.Store, layout *snowflake.Layout) (*snowflake.Keeper, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	options, err := leasing(ctx, leases)
-	if err != nil {
-		return nil, err
-	}
-	return snowflake.Keep(ctx, leases, layout, snowflake.Leasing(options...))
+	return leased(ctx, leases, func(options ...lease.Option) (*snowflake.Keeper, error) {
+		return snowflake.Keep(ctx, leases, layout, snowflake.Leasing(options...))
+	})
 }
 
 // layoutOf returns the layout that the user names or writes out.

@@ -22,6 +22,7 @@ import (
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/filestore"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // formatNamed returns one of the formats of Randflake IDs.
@@ -353,6 +354,36 @@ func TestKeepTakesWhatIsThere(t *testing.T) {
 	}
 	if _, err := keep(t.Context(), crowdedStore{leases, 0}, secret, 128); !errors.Is(err, lease.ErrNoRange) {
 		t.Errorf("no range at all: %v", err)
+	}
+}
+
+// An askedStore counts how often it is asked for its limits.
+type askedStore struct {
+	lease.Store
+	asked int
+}
+
+func (s *askedStore) Limits(ctx context.Context) (lease.Limits, error) {
+	s.asked++
+	return s.Store.Limits(ctx)
+}
+
+// TestLimitsAreAskedWhenNeeded: a store that grants a minute isn't asked for more; one that doesn't gets what it grants.
+func TestLimitsAreAskedWhenNeeded(t *testing.T) {
+	for maxTTL, asked := range map[time.Duration]int{leaseTTL: 0, 30 * time.Second: 1} {
+		space, err := store.Create(t.Context(), storetest.NewMemory().Connect(), store.ForNewSecret(), store.WithLimits(store.Limits{MaxTTL: maxTTL}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases := &askedStore{Store: lease.On(space)}
+		keeper, err := keep(t.Context(), leases, randflake.NewSecret(), 1)
+		if err != nil {
+			t.Fatalf("%v at most: %v", maxTTL, err)
+		}
+		if l := keeper.Generator().Lease(); l.End.Sub(l.Start) != maxTTL || leases.asked != asked {
+			t.Errorf("%v at most: leased for %v, and asked for the limits %d times, want %d", maxTTL, l.End.Sub(l.Start), leases.asked, asked)
+		}
+		keeper.Close()
 	}
 }
 

@@ -406,11 +406,7 @@ func TestSnowflakesWaitForALease(t *testing.T) {
 	var ahead atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	leases, _ := testLeases(t, store.WithClock(clock))
-	options, err := leasing(t.Context(), leases)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keeper, err := snowflake.Keep(t.Context(), leases, snowflake.Twitter(), snowflake.WithClock(clock), snowflake.Leasing(options...))
+	keeper, err := snowflake.Keep(t.Context(), leases, snowflake.Twitter(), snowflake.WithClock(clock), snowflake.Leasing(leasing(leaseTTL)...))
 	if err != nil {
 		t.Fatal(err)
 	}
