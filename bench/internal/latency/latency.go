@@ -49,7 +49,7 @@ type clock struct {
 // form returns how many rounds there are, and for how long each source is timed in one.
 func form(quick bool) (rounds int, slice, atLimit time.Duration) {
 	if quick {
-		return 3, 100 * time.Millisecond, time.Second
+		return 3, 60 * time.Millisecond, time.Second
 	}
 	// Seconds roll over within slices: they are part of what callers see.
 	return 6, 1250 * time.Millisecond, 2 * time.Second
