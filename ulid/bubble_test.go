@@ -12,8 +12,8 @@ func TestTimesInAndAfterBubbles(t *testing.T) {
 	since := func(g *Generator, begin time.Time, where string) {
 		t.Helper()
 		id, err := g.Generate()
-		if made := Inspect(id).Time; err != nil || made.Before(begin.Truncate(time.Second)) || made.Sub(begin) > time.Minute {
-			t.Errorf("%s: made at %v, %v; want %v or a little later", where, made, err, begin)
+		if made := Inspect(id).Time; err != nil || made.Sub(begin).Abs() > time.Hour/2 {
+			t.Errorf("%s: made at %v, %v; want about %v", where, made, err, begin)
 		}
 	}
 	begin, outside := time.Now(), New()
