@@ -324,8 +324,8 @@ func (a *acquisition) fits(c cell) bool {
 }
 
 // best returns the cell to take: one that is free now, the first by rank, or else one that was released in this very
-// second or later, whose lease then starts in the future. Cells whose holder seems to be gone, without having given
-// them back, come last, as it may be the clock that is wrong. The choice among equals is random, so that callers part.
+// second or later, whose lease then starts in the future. Cells whose holder seems to have gone without releasing them
+// come last, as the clock may be wrong. The choice among equals is random, so that concurrent callers pick different cells.
 func (a *acquisition) best(s situation, seen []sight) (sight, bool) {
 	var free, later []sight
 	for _, c := range seen {

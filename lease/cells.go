@@ -15,8 +15,8 @@ const allNodes = randflake.MaxNode + 1
 // nodes. A cell is granted as a whole; to grant fewer nodes it is split first, and free cells side by side are merged
 // to grant more.
 //
-// The cut is in the Meta of the space, which every change of a record compares. So no record changes in ignorance of
-// the cut, and no node is ever in two cells.
+// The partition is in the Meta of the space. Every change of a record also compares the partition, so no node is ever in
+// two cells.
 type cells []run
 
 // A run is some cells of the same size, side by side.

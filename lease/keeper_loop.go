@@ -112,9 +112,9 @@ func (k *Keeping) renew(ctx context.Context) error {
 	return nil
 }
 
-// lose notes that the lease is lost. What was granted may be used up to its end only if all others come after that:
-// another process that holds the same lease, as a copy of this one does, or came after it, may use the same seconds.
-// Then no ID is made until there is another lease.
+// lose notes that the lease is lost. It may be used to its end only if every later grant starts after it: another process
+// that holds the same lease, as a copy of this one does, or its successor, may use the same seconds. Then the holder makes
+// no ID until it has another lease.
 func (k *Keeping) lose(err error) {
 	k.tenure.lost, k.tenure.renewal = true, Token{}
 	k.count(func(s *Status) { s.Lost++; s.Held-- })

@@ -194,7 +194,7 @@ func (l *leases) holds(v *store.View, held, current Record) error {
 	case current.Version != held.Version || current.Change != held.Change:
 		return lost(held, current, "another process renewed it: is this one a copy?")
 	case v.Now > current.HighWater+limits.TTL()+limits.Skew():
-		// Whether the clock is right is for an acquisition to find out.
+		// Acquire checks the clock.
 		return &LostError{held.FirstNode, held.LastNode, current.HighWater + 1, "it ended long ago"}
 	}
 	return nil

@@ -44,7 +44,7 @@ func (r *record) info(name string, epoch string) Info {
 	return i
 }
 
-// shape returns a record of which nothing but what the counter was made with is said.
+// shape returns a record that holds only the creation parameters.
 func (i Info) shape() *record {
 	return &record{Start: i.Start, Stride: i.Stride, End: i.End, Rate: i.Rate}
 }

@@ -99,8 +99,8 @@ func changed(v *store.View, r *record) *record {
 // jumped returns a copy of base, a state that was true once, past all numbers that can have been taken since: what was left
 // of its budget, and what its rate allows by a clock that was ahead of this one by MaxSkew, or twice that if this one is behind.
 //
-// No change makes Position + Budget - Rate x Second larger, a jump neither, which is why the counter rests for twice MaxSkew
-// then. So when the jump is forgotten too, and an older state comes back, the next jump goes beyond all that followed this one.
+// Invariant: Position + Budget - Rate x Second never increases, jumps included, so the counter rests for twice MaxSkew after
+// one. If the jump is forgotten too, and an older state comes back, the next jump goes beyond all that followed this one.
 func jumped(v *store.View, base *record) *record {
 	next := changed(v, base)
 	passed, skew := next.Second-base.Second, v.Meta.Limits().Skew()

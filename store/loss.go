@@ -70,9 +70,8 @@ func (v *sighting) barred() *Interval {
 // lossIn says how an answer, to a question that was asked when before was the newest sighting, shows that
 // data was lost, or is empty.
 //
-// A floor that was set since, which another process did, covers what this handle saw to be lost: it can't
-// know of that floor from before the loss, so it was set after it. It does so only where no other floor
-// is missing, and not for what the space itself shows.
+// A floor set by another process also covers the losses that this handle saw: the handle doesn't know that floor, so it
+// was set after the loss. This holds only if no other floor is missing, and not for evidence in the space itself.
 func (s *Store) lossIn(before sighting, v *View, e Evidence) string {
 	if v.Meta == nil {
 		return "the space is gone"

@@ -61,13 +61,13 @@ func (s *Store) Look(ctx context.Context, names []string, page Page) (*View, err
 	if err != nil {
 		return nil, err
 	}
-	if loss == "" || s.sighting().meta == nil { // what the space itself shows at first sight it shows again
+	if loss == "" || s.sighting().meta == nil { // evidence in the space itself is still there on the next read
 		s.adopt(v)
 	}
 	return v, nil
 }
 
-// Read reads items, and a page of them. When it finds that data was lost it sees to the floor first.
+// Read reads items, and a page of them. If data was lost it sets the floor first.
 func (s *Store) Read(ctx context.Context, names []string, page Page) (*View, error) {
 	for range tries {
 		v, loss, err := s.read(ctx, names, page)
@@ -85,7 +85,7 @@ func (s *Store) Read(ctx context.Context, names []string, page Page) (*View, err
 	return nil, s.contended()
 }
 
-// tries is how often a Store begins anew because others were faster. An engine that works needs a few.
+// tries is the maximum number of retries after a lost race. An engine that works needs a few.
 const tries = 100
 
 func (s *Store) contended() error {
