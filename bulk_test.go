@@ -12,7 +12,7 @@ func TestRunWhereWordsCarry(t *testing.T) {
 			for before := range uint64(130) {
 				first := carry - before
 				var got [131]uint64
-				encryptRun(c.keys, got[:], first)
+				encryptRun(c.keys(), got[:], first)
 				for i, id := range got {
 					if want := oracle.encrypt(first + uint64(i)); id != want {
 						t.Fatalf("value %d of the run from %#x on: %x, want %x", i, first, id, want)

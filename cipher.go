@@ -10,37 +10,36 @@ import (
 // A Cipher turns raw values into IDs and back: it is the block cipher SPARX-64/128 under one secret, with its round
 // keys expanded. It is safe for concurrent use.
 //
-// A Cipher prints as "[redacted]", since its round keys give the secret away. In an unexported field, where package
-// fmt does not call Format, it prints as an address.
+// A Cipher prints as "[redacted]", since its round keys give the secret away. What prints it without calling Format, such
+// as a printer of unexported fields, shows an address.
 type Cipher struct {
-	*expanded
+	schedule unsafe.Pointer // to roundKeys: no printer follows it, as reflection does not tell what is there
 }
-
-// expanded puts the round keys behind a second pointer, as Secret does with the key.
-type expanded struct{ keys *roundKeys }
 
 // NewCipher returns the cipher of a secret. It panics when the secret is unset.
-func NewCipher(secret Secret) *Cipher {
-	return &Cipher{&expanded{expandKey(secret.bytes())}}
-}
+func NewCipher(secret Secret) *Cipher { return newCipher(secret.bytes()) }
+
+func newCipher(key *[16]byte) *Cipher { return &Cipher{unsafe.Pointer(expandKey(key))} }
+
+func (c *Cipher) keys() *roundKeys { return (*roundKeys)(c.schedule) }
 
 // Encrypt returns the ID of a raw value. The block is the value's 8 little-endian bytes.
-func (c *Cipher) Encrypt(raw Raw) ID { return ID(encryptBlock(c.keys, uint64(raw))) }
+func (c *Cipher) Encrypt(raw Raw) ID { return ID(encryptBlock(c.keys(), uint64(raw))) }
 
 // Decrypt is the inverse of Encrypt.
-func (c *Cipher) Decrypt(id ID) Raw { return Raw(decryptBlock(c.keys, uint64(id))) }
+func (c *Cipher) Decrypt(id ID) Raw { return Raw(decryptBlock(c.keys(), uint64(id))) }
 
 // EncryptSlice encrypts each value of src into dst, as Encrypt does, and much faster. It works in place when both
 // begin at the same address. It panics when dst is shorter than src, or when they overlap in another way.
 func (c *Cipher) EncryptSlice(dst []ID, src []Raw) {
 	out, in := matched(asUint64(dst), asUint64(src))
-	encryptBlocks(c.keys, out, in)
+	encryptBlocks(c.keys(), out, in)
 }
 
 // DecryptSlice is the inverse of EncryptSlice, under the same conditions.
 func (c *Cipher) DecryptSlice(dst []Raw, src []ID) {
 	out, in := matched(asUint64(dst), asUint64(src))
-	decryptBlocks(c.keys, out, in)
+	decryptBlocks(c.keys(), out, in)
 }
 
 // matched returns dst, cut to the length of src, and src. Where they don't fit it panics, as crypto/cipher does.
@@ -84,12 +83,12 @@ func (block) BlockSize() int { return 8 }
 
 func (b block) Encrypt(dst, src []byte) {
 	checkBlock(dst, src)
-	binary.LittleEndian.PutUint64(dst, encryptBlock(b.cipher.keys, binary.LittleEndian.Uint64(src)))
+	binary.LittleEndian.PutUint64(dst, encryptBlock(b.cipher.keys(), binary.LittleEndian.Uint64(src)))
 }
 
 func (b block) Decrypt(dst, src []byte) {
 	checkBlock(dst, src)
-	binary.LittleEndian.PutUint64(dst, decryptBlock(b.cipher.keys, binary.LittleEndian.Uint64(src)))
+	binary.LittleEndian.PutUint64(dst, decryptBlock(b.cipher.keys(), binary.LittleEndian.Uint64(src)))
 }
 
 func checkBlock(dst, src []byte) {

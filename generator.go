@@ -189,7 +189,7 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 		start, taken, err := st.cursor.claim(st.bounds, now, uint64(len(dst)-n), 1)
 		switch {
 		case err == nil:
-			encryptRun(st.cipher.keys, asUint64(dst[n:n+int(taken)]), start)
+			encryptRun(st.cipher.keys(), asUint64(dst[n:n+int(taken)]), start)
 			n += int(taken)
 			if n < len(dst) {
 				now, fresh = g.glance()

@@ -53,7 +53,7 @@ func TestBackendsStayWithinTheirSlices(t *testing.T) {
 				encryptSlice(c, dst, src)
 				decryptSlice(c, dst, dst)
 				first := rand.Uint64()
-				encryptRun(c.keys, src, first)
+				encryptRun(c.keys(), src, first)
 				for i := range n {
 					if src[i] != oracle.encrypt(first+uint64(i)) {
 						t.Fatalf("run of %d: value %d is wrong", n, i)

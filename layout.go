@@ -108,7 +108,7 @@ func (c *Cipher) InspectSlice(dst []Fields, src []ID) {
 	var raw [256]uint64
 	for len(src) > 0 {
 		n := min(len(src), len(raw))
-		decryptBlocks(c.keys, raw[:n], asUint64(src[:n]))
+		decryptBlocks(c.keys(), raw[:n], asUint64(src[:n]))
 		for i, v := range raw[:n] {
 			dst[i] = unpack(v)
 		}

@@ -91,7 +91,7 @@ func (l *local) generateSlowly() (id ID, err error) {
 			if n == 0 {
 				return false, err
 			}
-			l.fill(st.cipher.keys, first, n)
+			l.fill(st.cipher.keys(), first, n)
 			l.state, l.second = st, now
 		}
 		l.left--

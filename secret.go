@@ -1,44 +1,52 @@
 package randflake
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 )
 
 // A Secret is the 128-bit key of one ID space. It opens every ID of that space, and predicts the next ones; two secrets
 // are two spaces, whose IDs may collide.
 //
-// A Secret prints as "[redacted]" in package fmt, in slog, as JSON and as text. Code that prints it without calling its
-// methods, such as a traceback, the verb %w or a printer of unexported fields, shows an address. Only Hex gives it
-// away.
+// A Secret prints as "[redacted]" in packages fmt and slog, and to encode it, as JSON for example, is an error. In memory
+// it is encrypted under a random key of the process: what prints it without calling its methods, such as a printer of
+// unexported fields, the verb %w or a traceback, shows noise. Only Hex gives it away.
 //
 // The zero Secret is unset. What needs a secret refuses it with an error that wraps ErrInvalidSecret, or panics with
 // one where it has no error to return: NewCipher and the methods CheckValue, Derive and Hex. No Secret is 16 zero
 // bytes.
 //
-// Compare secrets with Equal: == tells only whether one is a copy of the other.
+// Secrets may be compared with ==.
 type Secret struct {
-	key **[16]byte // package fmt follows one pointer, for a verb that does not go with it, and tracebacks follow none
+	veiled string // veiledMark and the 16 bytes, encrypted, in hexadecimal: text that can't be taken for the secret
 }
 
-const redacted = "[redacted]"
+const (
+	redacted   = "[redacted]"
+	veiledMark = "veiled:"
+)
 
 var errZeroSecret = fmt.Errorf("%w: it is not set, or all zeros, so that anybody could open its IDs: make one with NewSecret or with the command: randflake secret", ErrInvalidSecret)
 
+var errSecretText = errors.New("randflake: a secret is not encoded: leave it out, or write what its method Hex returns")
+
 // NewSecret returns a fresh random secret from crypto/rand.
 func NewSecret() Secret {
-	key := new([16]byte)
+	var key [16]byte
 	rand.Read(key[:]) // never fails, by its contract
-	return Secret{&key}
+	return veil(key)
 }
 
 // SecretFromBytes returns the secret with the given 16 bytes, which it copies. Another length, and 16 zero bytes, are
@@ -50,13 +58,7 @@ func SecretFromBytes(b []byte) (Secret, error) {
 	if [16]byte(b) == [16]byte{} {
 		return Secret{}, errZeroSecret
 	}
-	return anySecret([16]byte(b)), nil
-}
-
-// anySecret returns the secret with any key, 16 zero bytes included.
-func anySecret(key [16]byte) Secret {
-	at := &key
-	return Secret{&at}
+	return veil([16]byte(b)), nil
 }
 
 // ParseSecret reads a secret from 32 hexadecimal digits, or from the base64 of its 16 bytes (RFC 4648, either alphabet,
@@ -85,14 +87,28 @@ func ParseSecret(text string) (Secret, error) {
 func (s Secret) Hex() string { return hex.EncodeToString(s.bytes()[:]) }
 
 // IsZero reports whether the secret is unset.
-func (s Secret) IsZero() bool { return s.key == nil }
+func (s Secret) IsZero() bool { return s.veiled == "" }
 
-// Equal reports whether two secrets are the same, in a time that does not depend on their bytes.
-func (s Secret) Equal(other Secret) bool {
-	if s.IsZero() || other.IsZero() {
-		return s == other
+// Equal reports whether two secrets are the same. Its time depends on their encrypted form alone.
+func (s Secret) Equal(other Secret) bool { return s == other }
+
+// veilCipher encrypts secrets under a key of the process. One block of AES is a permutation of the 16 bytes: two secrets
+// are the same when their encrypted forms are, and otherwise these have nothing in common.
+var veilCipher = sync.OnceValue(func() cipher.Block {
+	var key [16]byte
+	rand.Read(key[:])
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		panic(err) // not with 16 bytes
 	}
-	return subtle.ConstantTimeCompare(s.bytes()[:], other.bytes()[:]) == 1
+	return block
+})
+
+// veil returns the secret with any key, 16 zero bytes included.
+func veil(key [16]byte) Secret {
+	var veiled [16]byte
+	veilCipher().Encrypt(veiled[:], key[:])
+	return Secret{veiledMark + hex.EncodeToString(veiled[:])}
 }
 
 // bytes returns the key. It panics on the zero Secret.
@@ -100,7 +116,12 @@ func (s Secret) bytes() *[16]byte {
 	if s.IsZero() {
 		panic(errZeroSecret)
 	}
-	return *s.key
+	key, err := hex.DecodeString(strings.TrimPrefix(s.veiled, veiledMark))
+	if err != nil {
+		panic(err) // not of what veil wrote
+	}
+	veilCipher().Decrypt(key, key)
+	return (*[16]byte)(key)
 }
 
 // Derive returns the secret of one space of IDs, made from a master secret: HKDF-SHA-256 (RFC 5869) without salt, whose
@@ -116,8 +137,7 @@ func (s Secret) Derive(space string, version uint32) Secret {
 	if err != nil {
 		panic(err) // not with this hash and length
 	}
-	key := (*[16]byte)(derived)
-	return Secret{&key}
+	return veil([16]byte(derived))
 }
 
 // CheckValue returns the key check value of the secret, by which two places can find out that they have the same
@@ -138,8 +158,8 @@ func (Secret) String() string { return redacted }
 // LogValue returns "[redacted]".
 func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalText returns "[redacted]", which UnmarshalText refuses.
-func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+// MarshalText returns an error, so that a configuration is not saved without its secret, nor with it unawares.
+func (Secret) MarshalText() ([]byte, error) { return nil, errSecretText }
 
 // UnmarshalText is ParseSecret, so that a configuration file can hold a secret.
 func (s *Secret) UnmarshalText(text []byte) error {

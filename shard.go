@@ -19,7 +19,7 @@ func (s *shard) take(st *state, now int64, fresh bool) (id ID, raw Raw, ok bool,
 		if n == 0 {
 			return 0, 0, false, err
 		}
-		s.fill(st.cipher.keys, first, n)
+		s.fill(st.cipher.keys(), first, n)
 	}
 	s.left--
 	return ID(s.ids[s.left]), Raw(s.first + uint64(s.left)), true, nil

@@ -25,7 +25,7 @@ func TestSoak(t *testing.T) {
 				plain[i] = rand.Uint64()
 			}
 			encryptSlice(c, sealed[:n], plain[:n])
-			encryptRun(c.keys, run[:n], first)
+			encryptRun(c.keys(), run[:n], first)
 			for i := range n {
 				if want := oracle.encrypt(plain[i]); sealed[i] != want {
 					t.Fatalf("secret %s: block %x of %d became %x, want %x", secret.Hex(), plain[i], n, sealed[i], want)

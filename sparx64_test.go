@@ -41,7 +41,7 @@ func TestBackendIsThePreferredOne(t *testing.T) {
 
 // The tests of the cipher work on unsigned integers, as the kernels do, and on keys that no secret has.
 
-func cipherOf(key []byte) *Cipher { return &Cipher{&expanded{expandKey((*[16]byte)(key))}} }
+func cipherOf(key []byte) *Cipher { return newCipher((*[16]byte)(key)) }
 
 func encrypt(c *Cipher, value uint64) uint64 { return uint64(c.Encrypt(Raw(value))) }
 
@@ -237,7 +237,7 @@ func TestBulkAgainstReference(t *testing.T) {
 			decryptSlice(c, dst, sealed[:n])
 			check("DecryptSlice", func(i int) uint64 { return plain[i] })
 			reset()
-			encryptRun(c.keys, dst, first)
+			encryptRun(c.keys(), dst, first)
 			check("encryptRun", func(i int) uint64 { return oracle.encrypt(first + uint64(i)) })
 		}
 	})
@@ -326,7 +326,7 @@ func FuzzCipher(f *testing.F) {
 					t.Fatalf("%v: DecryptSlice value %d: %x, want %x", b, i, got, plain[i])
 				}
 			}
-			encryptRun(c.keys, bulk, value)
+			encryptRun(c.keys(), bulk, value)
 			for i, got := range bulk {
 				if want := oracle.encrypt(value + uint64(i)); got != want {
 					t.Fatalf("%v: encryptRun value %d: %x, want %x", b, i, got, want)
