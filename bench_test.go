@@ -115,7 +115,7 @@ func BenchmarkGenerateHot(b *testing.B) {
 	inBulk(b, blockSize, func(n int) {
 		second := coarse.Seconds.Glance()
 		s := st.shards.pin()
-		s.second, s.left = second, blockSize
+		s.second, s.word = second, blockSize
 		st.shards.unpin(s)
 		for range n {
 			id, err := g.Generate()

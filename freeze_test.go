@@ -156,3 +156,24 @@ func TestCheckValue(t *testing.T) {
 		t.Errorf("check value %x", got)
 	}
 }
+
+// The last second of a lease over everything ends one before the first raw value: a frozen generator still knows that it
+// was used.
+func TestFreezeInTheLastSecond(t *testing.T) {
+	everything := testLease(0, MaxNode, Epoch, 1<<TimestampBits)
+	clock := newFakeClock(MaxTimestamp)
+	g := newGenerator(t, everything, WithClock(clock.now))
+	if _, err := g.Generate(); err != nil {
+		t.Fatal(err)
+	}
+	g.Freeze()
+	if _, err := g.Generate(); err != ErrLeaseEnded {
+		t.Errorf("frozen: error %v, want ErrLeaseEnded", err)
+	}
+	if _, err := g.Replace(everything); !errors.Is(err, ErrInvalidLease) {
+		t.Errorf("Replace with a used lease: error %v, want ErrInvalidLease", err)
+	}
+	if lastUsed, err := g.Close(); lastUsed.Unix() != MaxTimestamp || err != nil {
+		t.Errorf("Close = %v, %v, want the last second", lastUsed, err)
+	}
+}

@@ -24,11 +24,12 @@ type Generator struct {
 	now     func() time.Time // an injected clock, or nil
 	refused func(error)      // told of each refusal, or nil
 	strict  bool             // whether IDs come from the cursor one by one
-	line    *queue.Queue     // of callers that wait
+	line    *queue.Queue     // of callers that wait; served, without mu, when the state was replaced
 
 	mu       sync.Mutex // held while the state is replaced
 	lastUsed time.Time  // once closed
 	locals   map[*local]bool
+	past     uint64 // IDs handed out from shards of earlier states
 	reported uint64 // what Issued returned at most
 
 	_      [64]byte      // Fill writes to what follows, and Generate reads what is above
@@ -40,8 +41,7 @@ type state struct {
 	hot    shards // the shards that Generate may use without asking a clock
 	shards shards // the same, or those of a generator with an injected clock or a strict order
 	closed bool
-	frozen bool   // the lease is over, whatever its end was
-	past   uint64 // IDs handed out from shards of earlier states
+	frozen bool // the lease is over, whatever its end was
 
 	lease     Lease
 	bounds    bounds
@@ -93,14 +93,13 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 		}
 		option(g)
 	}
-	g.setState(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), 0))
+	g.setState(g.newState(lease, newCursor(lease.bounds()), newShards(processors())))
 	return g, nil
 }
 
-func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, past uint64) *state {
+func (g *Generator) newState(lease Lease, cursor *cursor, shards shards) *state {
 	st := &state{
 		shards:    shards,
-		past:      past,
 		lease:     lease,
 		bounds:    lease.bounds(),
 		cursor:    cursor,
@@ -120,8 +119,8 @@ func (g *Generator) Generate() (ID, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
 	if s != nil && s.second == coarse.Seconds.Published() {
-		if i := s.left - 1; i < blockSize {
-			s.left = i
+		if i := s.left() - 1; i < blockSize {
+			s.word--
 			id := s.ids[i]
 			st.hot.unpin(s)
 			return ID(id), nil
@@ -142,7 +141,7 @@ func (g *Generator) generateSlowly() (id ID, raw Raw, err error) {
 		return id, raw, err
 	}
 	err = g.fromShard(func(s *shard, st *state, now int64, fresh bool) (ok bool, err error) {
-		id, raw, ok, err = s.take(st, now, fresh)
+		id, raw, ok, err = s.next(st, now, fresh)
 		return ok, err
 	})
 	return id, raw, err
@@ -205,7 +204,8 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 
 // Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the clock to catch up
 // after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It returns the other errors at once, and
-// when ctx ends first an error that wraps both the cause of that and the reason for the wait.
+// when ctx ends first an error that wraps both the cause of that and the reason for the wait. Extend, Replace, Freeze and
+// Close wake it.
 //
 // Callers that wait, here or in FillWait, are served in the order in which they came. Generate and Fill take no place
 // in that line, and may take IDs that a waiting caller would have got.
@@ -254,6 +254,7 @@ func (g *Generator) pause(err error) time.Duration {
 // Extend moves the end of the lease to a later one; the nodes stay the same. An earlier end is an error that wraps
 // ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
 func (g *Generator) Extend(end time.Time) error {
+	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := g.state.Load()
@@ -271,7 +272,7 @@ func (g *Generator) Extend(end time.Time) error {
 	if err := lease.check(); err != nil {
 		return err
 	}
-	g.setState(g.newState(lease, st.cursor, st.shards, st.past))
+	g.setState(g.newState(lease, st.cursor, st.shards))
 	return nil
 }
 
@@ -286,6 +287,7 @@ func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	if err := lease.check(); err != nil {
 		return time.Time{}, err
 	}
+	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := g.state.Load()
@@ -299,7 +301,7 @@ func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	if !ok {
 		return time.Time{}, fmt.Errorf("%w: start %s is not after %s, the last second used on nodes that the old lease has too", ErrInvalidLease, lease.Start.Format(time.RFC3339), lastUsed.Format(time.RFC3339))
 	}
-	g.setState(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.issued()))
+	g.retire(st, g.newState(lease, newCursor(lease.bounds()), newShards(processors())))
 	return lastUsed, nil
 }
 
@@ -307,6 +309,7 @@ func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 // Replace, and each one that is asked for is refused with ErrLeaseEnded. It is for a lease that turns out to be held by
 // another process too. After Close it does nothing.
 func (g *Generator) Freeze() {
+	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := g.state.Load()
@@ -316,13 +319,13 @@ func (g *Generator) Freeze() {
 	reached, _ := st.cursor.freeze(func(int64) bool { return true })
 	lease := st.lease
 	lease.End = time.Unix(max(reached+1, st.bounds.start), 0).UTC()
-	over := g.newState(lease, &cursor{base: st.cursor.base}, newShards(processors()), st.issued())
+	over := g.newState(lease, &cursor{base: st.cursor.base}, newShards(processors()))
 	over.cursor.next.Store(st.cursor.base)
 	if reached >= st.bounds.start {
-		over.cursor.next.Store(pack(reached, st.bounds.last, MaxSequence) + 1)
+		over.cursor.next.Store(pack(reached, st.bounds.first, 0) + 1) // where it is in the second does not matter
 	}
 	over.freeze()
-	g.setState(over)
+	g.retire(st, over)
 }
 
 // freeze makes the lease of st one that is over, before any second.
@@ -347,22 +350,19 @@ func (g *Generator) Ready() error {
 }
 
 // Issued returns how many IDs the generator has handed out since New, for statistics. It never goes down. It is exact
-// while no goroutine is making IDs, and otherwise may not count the ones that are being handed out at that moment. If
-// just then the lease is replaced, the generator closed or GOMAXPROCS grown, they may never be counted: at most one for
-// each goroutine in a call.
+// while no goroutine is making IDs, and otherwise may miss the ones that are being handed out at that moment. If just
+// then the lease is replaced or frozen, the generator closed or GOMAXPROCS raised, they may never be counted: at most one
+// for each goroutine that is in a call of Generate.
 func (g *Generator) Issued() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := g.filled.Load() + g.state.Load().issued()
+	n := g.filled.Load() + g.past + g.state.Load().shards.issued()
 	for l := range g.locals {
 		n += l.issued()
 	}
 	g.reported += uint64(max(int64(n-g.reported), 0)) // n may miss what was moving
 	return g.reported
 }
-
-// issued returns how many IDs shards have handed out up to this state.
-func (st *state) issued() uint64 { return st.past + st.shards.issued() }
 
 // Lease returns the lease in force; after Close, the last one.
 func (g *Generator) Lease() Lease { return g.state.Load().lease }
@@ -377,13 +377,14 @@ func (g *Generator) Cipher() *Cipher { return g.cipher }
 // lease in force carry, now or ever, or the second before its start when there are none. Another Close returns the same
 // second and ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
+	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := g.state.Load()
 	if st.closed {
 		return g.lastUsed, ErrClosed
 	}
-	g.setState(&state{closed: true, lease: st.lease, past: st.issued()})
+	g.retire(st, &state{closed: true, lease: st.lease})
 	second, _ := st.cursor.freeze(func(int64) bool { return true })
 	g.lastUsed = time.Unix(second, 0).UTC()
 	return g.lastUsed, nil
@@ -394,12 +395,19 @@ func (g *Generator) grow(st *state) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.state.Load() == st {
-		grown := g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)), st.issued())
+		grown := g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)))
 		if st.frozen {
 			grown.freeze()
 		}
-		g.setState(grown)
+		g.retire(st, grown)
 	}
+}
+
+// retire replaces the state old by one with other shards. What old's have handed out is counted after that: from then on
+// only a call that had loaded old by then still takes an ID from them.
+func (g *Generator) retire(old, by *state) {
+	g.setState(by)
+	g.past += old.shards.issued()
 }
 
 // replaced waits for a call of Replace, Freeze or Close that froze the cursor of st, and reports whether it replaced

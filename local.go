@@ -9,7 +9,8 @@ import (
 
 // A Local makes IDs for one goroutine that wants many, one by one. It has a block of IDs to itself, and so is faster
 // than Generator.Generate, which shares a block with all goroutines on the same P. Its IDs are made under the
-// generator's lease, and end with it. A Local is not safe for concurrent use.
+// generator's lease, and end with it. A Local is not safe for concurrent use: two goroutines on one get the same IDs. The
+// race detector reports them.
 //
 // A Local holds IDs of one second, 64 at most. IDs that it has left are lost when the second passes, when the lease
 // changes and when the Local is no longer in use; there is nothing to close. A node has 131,072 IDs a second, so keep
@@ -20,6 +21,7 @@ type Local struct {
 
 // A local is the part of a Local that its generator keeps too, to count its IDs, until the Local is no longer in use.
 type local struct {
+	sole    soleUse
 	current atomic.Int64 // the published second that the hand is good for
 	hand
 	state *state // under which the hand was made
@@ -63,9 +65,10 @@ func (g *Generator) setState(st *state) {
 // Generate returns a new ID, or an error, as Generator.Generate does.
 func (l *Local) Generate() (ID, error) {
 	own := l.own
+	own.sole.mark()
 	own.lock.Lock()
-	if i := own.left - 1; i < blockSize && own.current.Load() == coarse.Seconds.Published() {
-		own.left = i
+	if i := own.left() - 1; i < blockSize && own.current.Load() == coarse.Seconds.Published() {
+		own.word--
 		id := own.ids[i]
 		own.lock.Unlock()
 		return ID(id), nil
@@ -86,7 +89,7 @@ func (l *local) generateSlowly() (id ID, err error) {
 	err = l.g.fromShard(func(s *shard, st *state, now int64, fresh bool) (ok bool, err error) {
 		l.lock.Lock()
 		defer l.lock.Unlock()
-		if l.state != st || l.second != now || l.left == 0 {
+		if l.state != st || l.second != now || l.left() == 0 {
 			first, n, err := s.claim(st, now, fresh)
 			if n == 0 {
 				return false, err
@@ -94,8 +97,7 @@ func (l *local) generateSlowly() (id ID, err error) {
 			l.fill(st.cipher.keys(), first, n)
 			l.state, l.second = st, now
 		}
-		l.left--
-		id = ID(l.ids[l.left])
+		id, _ = l.take()
 		return true, nil
 	})
 	l.refresh()

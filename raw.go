@@ -30,8 +30,8 @@ func (g *Generator) GenerateRaw() (Raw, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
 	if s != nil && s.second == coarse.Seconds.Published() {
-		if i := s.left - 1; i < blockSize {
-			s.left = i
+		if i := s.left() - 1; i < blockSize {
+			s.word--
 			raw := s.first + uint64(i)
 			st.hot.unpin(s)
 			return Raw(raw), nil

@@ -8,21 +8,21 @@ type shard struct {
 	hand
 	raw uint64   // the first raw value left in the run
 	run uint64   // raw values left in the run, claimed in the hand's second
-	_   [72]byte // keeps the next shard off this one's cache lines, and has it begin one
+	_   [88]byte // keeps the next shard off this one's cache lines, and has it begin one
 }
 
-// take returns an ID for the second now, and its raw value. It reports false when it has none and would have to claim a
+// next returns an ID for the second now, and its raw value. It reports false when it has none and would have to claim a
 // run, unless fresh says that now was read just before.
-func (s *shard) take(st *state, now int64, fresh bool) (id ID, raw Raw, ok bool, err error) {
-	if s.second != now || s.left == 0 {
+func (s *shard) next(st *state, now int64, fresh bool) (id ID, raw Raw, ok bool, err error) {
+	if s.second != now || s.left() == 0 {
 		first, n, err := s.claim(st, now, fresh)
 		if n == 0 {
 			return 0, 0, false, err
 		}
 		s.fill(st.cipher.keys(), first, n)
 	}
-	s.left--
-	return ID(s.ids[s.left]), Raw(s.first + uint64(s.left)), true, nil
+	id, raw = s.take()
+	return id, raw, true, nil
 }
 
 // claim takes the raw values of a block from the run, and a new run from the cursor as need be. There are none when

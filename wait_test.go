@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,4 +108,45 @@ func TestWaitDoesNotSpin(t *testing.T) {
 			t.Errorf("Wait = %v after %d readings of the clock, want the deadline", err, readings)
 		}
 	})
+}
+
+// A call that waits for the next second, or for the lease's start, goes on at once when the lease changes or the generator
+// is closed.
+func TestWaitIsWoken(t *testing.T) {
+	var ahead atomic.Int64 // of the clock, in seconds: what only a new try finds out
+	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load()) * time.Second) }
+	later := func(nodes uint32) Lease { return testLease(nodes, nodes, testStart-60, 120) }
+	for _, tt := range []struct {
+		name string
+		act  func(g *Generator) error
+		want error // of Wait
+	}{
+		{"Replace", func(g *Generator) error { _, err := g.Replace(later(2)); return err }, nil},
+		{"Freeze", func(g *Generator) error { g.Freeze(); return nil }, ErrLeaseEnded},
+		{"Close", func(g *Generator) error { _, err := g.Close(); return err }, ErrClosed},
+		{"Extend", func(g *Generator) error {
+			ahead.Store(1)
+			return g.Extend(time.Unix(testStart+90, 0))
+		}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, g *Generator) {
+				ahead.Store(0)
+				g = newGenerator(t, g.Lease(), WithClock(clock))
+				g.FillWait(t.Context(), make([]ID, perNode))
+				begin := time.Now()
+				time.AfterFunc(300*time.Millisecond, func() {
+					if err := tt.act(g); err != nil {
+						t.Error(err)
+					}
+				})
+				if _, err := g.Wait(t.Context()); err != tt.want {
+					t.Errorf("Wait: error %v, want %v", err, tt.want)
+				}
+				if waited := time.Since(begin); waited != 300*time.Millisecond {
+					t.Errorf("waited %v, want 300ms", waited)
+				}
+			})
+		})
+	}
 }

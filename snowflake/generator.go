@@ -32,7 +32,7 @@ type Generator struct {
 	lastUsed time.Time  // once closed
 	reported uint64     // what Issued returned at most
 
-	line *queue.Queue // of callers that wait
+	line *queue.Queue // of callers that wait; served, without mu, when the state was replaced
 
 	_       [64]byte      // claims write to what follows, and read what is above
 	skipped atomic.Uint64 // the values that cursors jumped over
@@ -195,6 +195,7 @@ func (g *Generator) id(st *state, value uint64) ID {
 // Extend moves the end of the lease to a later one; the worker stays the same. An earlier end is an error that wraps
 // ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
 func (g *Generator) Extend(end time.Time) error {
+	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := g.state.Load()
@@ -232,6 +233,7 @@ func (g *Generator) Replace(lease randflake.Lease) (lastUsed time.Time, err erro
 	if err != nil {
 		return time.Time{}, err
 	}
+	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := g.state.Load()
@@ -273,6 +275,7 @@ func (g *Generator) goOn(b *bounds, last int64) int64 {
 // lease in force carry, now or ever, or the second before its start when there are none. Another Close returns the same
 // second and ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
+	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := g.state.Load()
@@ -289,6 +292,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 // Replace, and each one that is asked for is refused with ErrLeaseEnded. It is for a lease that turns out to be held by
 // another process too. After Close it does nothing.
 func (g *Generator) Freeze() {
+	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := g.state.Load()

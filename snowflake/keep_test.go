@@ -138,7 +138,7 @@ func TestKeepRidesOutSmallSteps(t *testing.T) {
 	})
 }
 
-// Beyond 15 ms Wait goes on as another worker, as soon as there is one.
+// Beyond 15 ms Wait goes on as another worker, as soon as there is one, which is before the clock has caught up.
 func TestKeepSwapsWorkerUnderWait(t *testing.T) {
 	inShop(t, func(s *shop) {
 		k := s.keep(keptLayout(t, 1))
@@ -146,10 +146,7 @@ func TestKeepSwapsWorkerUnderWait(t *testing.T) {
 		s.clock.step(-20 * time.Millisecond)
 		ctx, cancel := context.WithTimeout(s.Context(), 15*time.Millisecond)
 		defer cancel()
-		if _, err := k.Generator().Wait(ctx); !errors.Is(err, snowflake.ErrClockBackward) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Wait: %v, want ErrClockBackward and the end of the context", err)
-		}
-		id, err := k.Generator().Wait(s.Context())
+		id, err := k.Generator().Wait(ctx)
 		if p, _ := k.Generator().Layout().Inspect(id); err != nil || p.Static["worker"] != 1 {
 			t.Errorf("Wait: %+v, %v, want worker 1", p, err)
 		}

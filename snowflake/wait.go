@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// longestPause is after how long a call that waits looks for a new lease.
+	// longestPause is after how long a call that waits looks at the clock again, which may have been set right.
 	longestPause = 100 * time.Millisecond
 
 	// lull is how long a call at least pauses when one unit after the other is used up. The units that pass meanwhile

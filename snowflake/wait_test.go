@@ -305,7 +305,7 @@ func TestWaitFindsAnotherLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
 		w.want(1, 0)
 		w.shift(-9 * time.Hour)
-		time.AfterFunc(time.Second, func() {
+		time.AfterFunc(1050*time.Millisecond, func() {
 			if _, err := w.Replace(testLease(2, -10*3600, 20*3600)); err != nil {
 				t.Error(err)
 			}
@@ -313,15 +313,13 @@ func TestWaitFindsAnotherLease(t *testing.T) {
 		if _, err := w.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if waited := time.Since(w.begin); waited > 1100*time.Millisecond {
-			t.Errorf("found the lease after %v, want at most 100 ms later", waited)
-		}
+		w.waited(1050 * time.Millisecond)
 	})
 }
 
 func TestWaitReturnsWhenClosed(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
-		time.AfterFunc(time.Second, func() { w.Close() })
+		time.AfterFunc(1050*time.Millisecond, func() { w.Close() })
 		w.shift(-time.Minute)
 		var waiters sync.WaitGroup
 		for range 3 {
@@ -332,6 +330,19 @@ func TestWaitReturnsWhenClosed(t *testing.T) {
 			})
 		}
 		waiters.Wait()
+		w.waited(1050 * time.Millisecond)
+	})
+}
+
+func TestWaitReturnsWhenFrozen(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *waiting) {
+		time.AfterFunc(1050*time.Millisecond, w.Freeze)
+		w.want(1, 0)
+		w.shift(-9 * time.Hour)
+		if _, err := w.Wait(t.Context()); !errors.Is(err, ErrLeaseEnded) {
+			t.Errorf("Wait: %v, want ErrLeaseEnded", err)
+		}
+		w.waited(1050 * time.Millisecond)
 	})
 }
 

@@ -1,5 +1,0 @@
-//go:build !race
-
-package randflake
-
-const raceEnabled = false
