@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/randflake/randflake/internal/idtext"
 )
@@ -135,8 +137,9 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads the text form from a JSON string, as Parse does, or the decimal form, signed or unsigned, from a
-// JSON integer. As is the custom, null changes nothing.
+// UnmarshalJSON reads the text form from a JSON string, as Parse does, or the decimal form from a JSON integer from
+// -(2^53-1) to 2^53-1. A larger one is an error: JavaScript and others round it to another ID. As is the custom, null
+// changes nothing.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -151,11 +154,14 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	}
 	var number json.Number
 	if err := json.Unmarshal(data, &number); err != nil {
-		return fmt.Errorf("%w: want a base32hex string or a 64-bit integer: %w", ErrInvalidID, err)
+		return fmt.Errorf("%w: want a base32hex string or an integer: %w", ErrInvalidID, err)
 	}
-	value, err := parseDecimal(number)
-	if err != nil {
-		return fmt.Errorf("%w: %s: want a base32hex string or a 64-bit integer", ErrInvalidID, number)
+	value, err := strconv.ParseInt(string(number), 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrSyntax):
+		return fmt.Errorf("%w: %s: want a base32hex string or an integer", ErrInvalidID, number)
+	case err != nil || value > idtext.MaxNumber || value < -idtext.MaxNumber:
+		return fmt.Errorf("%w: %.24s: %s", ErrInvalidID, number, idtext.TooLarge)
 	}
 	*id = ID(value)
 	return nil

@@ -144,14 +144,25 @@ func TestJSON(t *testing.T) {
 		if err != nil || string(b) != strconv.Quote(test.text) {
 			t.Errorf("JSON of %d: %s, %v", int64(test.id), b, err)
 		}
-		for _, data := range []string{string(b), strconv.FormatInt(int64(test.id), 10), strconv.FormatUint(uint64(test.id), 10)} {
-			var id ID
-			if err := json.Unmarshal([]byte(data), &id); err != nil || id != test.id {
-				t.Errorf("from JSON %s: %d, %v", data, int64(id), err)
-			}
+		var back ID
+		if err := json.Unmarshal(b, &back); err != nil || back != test.id {
+			t.Errorf("from JSON %s: %d, %v", b, int64(back), err)
+		}
+	}
+	for _, want := range []ID{0, 7, -7, 1<<53 - 1, -1<<53 + 1} {
+		var id ID
+		if err := json.Unmarshal(strconv.AppendInt(nil, int64(want), 10), &id); err != nil || id != want {
+			t.Errorf("from JSON %d: %d, %v", int64(want), int64(id), err)
 		}
 	}
 	id := ID(7)
+	for _, data := range []string{
+		"9007199254740992", "-9007199254740992", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "18446744073709551616",
+	} {
+		if err := json.Unmarshal([]byte(data), &id); !errors.Is(err, ErrInvalidID) || id != 7 || !strings.Contains(err.Error(), "want the ID as a string") {
+			t.Errorf("from JSON %s, which JavaScript rounds: %d, %v", data, id, err)
+		}
+	}
 	if err := json.Unmarshal([]byte("null"), &id); err != nil || id != 7 {
 		t.Errorf("from JSON null: %d, %v", id, err)
 	}
@@ -160,7 +171,7 @@ func TestJSON(t *testing.T) {
 		t.Errorf("from JSON with escapes: %d, %v", escaped, err)
 	}
 	for _, data := range []string{
-		`""`, `"w"`, `"10000000000000"`, `18446744073709551616`, `-9223372036854775809`, `1.0`, `1e3`, `true`, `{}`, `[1]`,
+		`""`, `"w"`, `"10000000000000"`, `1.0`, `1e3`, `true`, `{}`, `[1]`,
 	} {
 		if err := json.Unmarshal([]byte(data), &id); !errors.Is(err, ErrInvalidID) || id != 7 {
 			t.Errorf("from JSON %s: %d, %v", data, id, err)

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"reflect"
 	"strings"
@@ -63,6 +64,18 @@ func testNull[T interface {
 		if err := json.Unmarshal(data, &back); back != (record{want, want}) || err != nil {
 			t.Errorf("%T from JSON %s: %v, %v", id, data, back, err)
 		}
+		element := "<ID></ID>"
+		if want.Valid {
+			element = "<ID>" + strings.Trim(text, `"`) + "</ID>"
+		}
+		data, err = xml.Marshal(record{test.null, test.null})
+		if err != nil || !strings.Contains(string(data), element) {
+			t.Errorf("XML of %T %v: %s, %v, want %s", id, test.null, data, err, element)
+		}
+		back = record{ID: some}
+		if err := xml.Unmarshal(data, &back); back != (record{want, want}) || err != nil {
+			t.Errorf("%T from XML %s: %v, %v", id, data, back, err)
+		}
 		value, err := test.null.Value()
 		if !reflect.DeepEqual(value, test.column) || err != nil {
 			t.Errorf("column of %T %v: %v, %v, want %v", id, test.null, value, err, test.column)
@@ -75,6 +88,9 @@ func testNull[T interface {
 	kept := some
 	if err := kept.Scan(1.5); err == nil || kept != some {
 		t.Errorf("%T from a column of 1.5: %v, %v", id, kept, err)
+	}
+	if err := kept.UnmarshalText([]byte("?")); err == nil || kept != some {
+		t.Errorf(`%T from text "?": %v, %v`, id, kept, err)
 	}
 	if err := json.Unmarshal([]byte(`"?"`), &kept); err == nil || kept != some {
 		t.Errorf(`%T from JSON "?": %v, %v`, id, kept, err)

@@ -15,8 +15,8 @@ import (
 // A Raw tells when and where it was made, and is meant to stay inside: a database may see it, the world should see the
 // ID. So a Raw prints as "[inner]" in package fmt and slog, and its JSON, text and binary forms are errors, in both
 // directions. What gives it away is Value, Fields and a conversion to uint64. Package fmt does not ask the value for
-// the verb %p, which go vet objects to, nor a value in an unexported field: package mask has a type for struct fields
-// that hides its value there too, and shows the ID.
+// the verbs %p and %w, which go vet and so go test object to, nor a value in an unexported field: package mask has a type
+// for struct fields that hides its value in all of these, and shows the ID.
 //
 // Encrypt and Decrypt of a [Cipher] lead from a Raw to the ID and back, and can't fail:
 //

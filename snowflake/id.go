@@ -96,7 +96,8 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads the decimal form from a JSON string or a JSON integer. As is the custom, null changes nothing.
+// UnmarshalJSON reads the decimal form from a JSON string, or from a JSON integer up to 2^53-1. A larger one is an error:
+// JavaScript and others round it to another ID. As is the custom, null changes nothing.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -109,7 +110,15 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 		}
 		return set(id, text)
 	}
-	return set(id, data)
+	number, err := parse(data)
+	switch {
+	case err != nil:
+		return err
+	case number > idtext.MaxNumber:
+		return fmt.Errorf("%w: %d: %s", ErrInvalidID, number, idtext.TooLarge)
+	}
+	*id = number
+	return nil
 }
 
 // Value returns the ID as an int64, for a BIGINT column, or in its decimal form where it does not fit: such an ID needs

@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -129,14 +130,25 @@ func TestJSON(t *testing.T) {
 		if string(b) != want || err != nil {
 			t.Errorf("%d: %s, %v", id, b, err)
 		}
-		for _, data := range []string{want, fmt.Sprintf(`{"ID": %d }`, id)} {
-			var read struct{ ID ID }
-			if err := json.Unmarshal([]byte(data), &read); read.ID != id || err != nil {
-				t.Errorf("%s read as %d, %v", data, read.ID, err)
-			}
+		var read struct{ ID ID }
+		if err := json.Unmarshal([]byte(want), &read); read.ID != id || err != nil {
+			t.Errorf("%s read as %d, %v", want, read.ID, err)
+		}
+		err = json.Unmarshal(fmt.Appendf(nil, `{"ID": %d }`, id), &read)
+		if exact := id < 1<<53; exact != (err == nil) || exact && read.ID != id {
+			t.Errorf("the number %d read as %d, %v", id, read.ID, err)
 		}
 	}
 	id := ID(7)
+	for _, data := range []string{"9007199254740992", "18446744073709551615"} {
+		if err := id.UnmarshalJSON([]byte(data)); id != 7 || !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), "want the ID as a string") {
+			t.Errorf("JSON %s, which JavaScript rounds: %d, %v", data, id, err)
+		}
+	}
+	if err := id.UnmarshalJSON([]byte("9007199254740991")); id != 1<<53-1 || err != nil {
+		t.Errorf("the largest number: %d, %v", id, err)
+	}
+	id = 7
 	if err := json.Unmarshal([]byte("null"), &id); id != 7 || err != nil {
 		t.Errorf("null: %d, %v", id, err)
 	}

@@ -41,19 +41,32 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 // one of UUIDs FormatUUID(id).
 func (id ID) Value() (driver.Value, error) { return id[:], nil }
 
-// Scan reads an ID from a column of 16 bytes, or the text form from a text column; their lengths tell them apart.
-// Anything else is an error that wraps ErrInvalidID. For a column that may be NULL use a NullID.
+// Scan reads an ID from a column of 16 bytes, the text form from a text column, or the text of a UUID, as drivers give a
+// column of UUIDs; their lengths tell them apart. Anything else is an error that wraps ErrInvalidID. For a column that
+// may be NULL use a NullID.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case []byte:
 		if len(v) == len(id) {
 			return id.UnmarshalBinary(v)
 		}
-		return id.UnmarshalText(v)
+		return id.scanText(string(v))
 	case string:
-		return id.UnmarshalText([]byte(v))
+		return id.scanText(v)
 	case nil:
 		return fmt.Errorf("%w: can't scan NULL: scan into a ulid.NullID", ErrInvalidID)
 	}
-	return fmt.Errorf("%w: can't scan a %T: want 16 bytes or 26 characters", ErrInvalidID, src)
+	return fmt.Errorf("%w: can't scan a %T: want 16 bytes, 26 characters or a UUID's 36", ErrInvalidID, src)
+}
+
+func (id *ID) scanText(text string) error {
+	if len(text) != uuidSize {
+		return id.UnmarshalText([]byte(text))
+	}
+	parsed, err := ParseUUID(text)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalidID, err)
+	}
+	*id = parsed
+	return nil
 }

@@ -95,10 +95,26 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// A column of UUIDs comes as text from most drivers, in either case.
+func TestScanUUID(t *testing.T) {
+	want := ID{1, 2, 3, 15: 0xef}
+	text := FormatUUID(want)
+	for _, src := range []any{text, []byte(text), strings.ToUpper(text)} {
+		var id ID
+		if err := id.Scan(src); err != nil || id != want {
+			t.Errorf("Scan(%s) = %v, %v, want %v", src, id, err, want)
+		}
+	}
+	var null NullID
+	if err := null.Scan(text); err != nil || !null.Valid || null.V != want {
+		t.Errorf("NullID from %s: %v, %v", text, null, err)
+	}
+}
+
 func TestScanRefuses(t *testing.T) {
 	kept := ID{7: 7}
 	id := kept
-	for _, src := range []any{nil, int64(1), make([]byte, 15), make([]byte, 17), string(kept[:]), true} {
+	for _, src := range []any{nil, int64(1), make([]byte, 15), make([]byte, 17), string(kept[:]), true, FormatUUID(kept)[:35] + "g"} {
 		if err := id.Scan(src); !errors.Is(err, ErrInvalidID) || id != kept {
 			t.Errorf("Scan(%#v): %v, %v, want ErrInvalidID", src, id, err)
 		}
