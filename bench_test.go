@@ -3,6 +3,7 @@ package randflake
 import (
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -233,4 +234,22 @@ func BenchmarkSecondLateness(b *testing.B) {
 	stop.Store(true)
 	watchers.Wait()
 	b.ReportMetric(float64(worst.Load())/1e6, "ms-late-at-most")
+}
+
+// For scale: what strconv takes for the same text.
+
+func BenchmarkAppendTextStrconv(b *testing.B) {
+	buf := make([]byte, 0, maxDigits)
+	id := rand.Uint64()
+	for b.Loop() {
+		buf = strconv.AppendUint(buf[:0], id, 32)
+		id++
+	}
+}
+
+func BenchmarkParseStrconv(b *testing.B) {
+	text := ID(rand.Int64()).String()
+	for b.Loop() {
+		sinkUint64, _ = strconv.ParseUint(text, 32, 64)
+	}
 }

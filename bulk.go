@@ -12,6 +12,9 @@ const fewBlocks = 4
 
 type direction bool
 
+// hasAssembly tells tests what to expect of backends.
+const hasAssembly = true
+
 const encrypting, decrypting direction = false, true
 
 // encryptBlocks encrypts src into dst, of the same length. Where they overlap they are the same slice.

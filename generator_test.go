@@ -6,9 +6,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
 )
@@ -840,6 +842,612 @@ func TestRunLength(t *testing.T) {
 		got := runLength(test.nodes, test.shards)
 		if got != test.want || got%blockSize != 0 {
 			t.Errorf("runLength(%d, %d) = %d, want %d", test.nodes, test.shards, got, test.want)
+		}
+	}
+}
+
+// makers are all ways to one ID, as raw values.
+func makers(g *Generator) []func() (Raw, error) {
+	local := g.Local()
+	opened := func(id ID, err error) (Raw, error) { return g.Cipher().Decrypt(id), err }
+	return []func() (Raw, error){
+		g.GenerateRaw,
+		func() (Raw, error) { return opened(g.Generate()) },
+		func() (Raw, error) { return opened(local.Generate()) },
+		func() (Raw, error) { return opened(g.Wait(context.Background())) },
+		func() (Raw, error) {
+			var ids [1]ID
+			_, err := g.Fill(ids[:])
+			return opened(ids[0], err)
+		},
+	}
+}
+
+// With Strict each raw value is the one after the last, on whichever P, and without it not.
+func TestStrict(t *testing.T) {
+	clock := newFakeClock(testStart)
+	for _, options := range [][]Option{{Strict(), WithClock(clock.now)}, {WithClock(clock.now)}} {
+		g := newGenerator(t, testLease(5, 6, testStart, 1000), options...)
+		all := makers(g)
+		first, _ := all[0]()
+		inOrder := true
+		for i := range Raw(1000) {
+			raw, err := all[int(i)%len(all)]()
+			if err != nil {
+				t.Fatal(err)
+			}
+			inOrder = inOrder && raw == first+i+1
+			runtime.Gosched()
+		}
+		if strict := len(options) == 2; inOrder != strict {
+			t.Errorf("strict is %t, and raw values come one after the other is %t", strict, inOrder)
+		}
+		if n := g.Issued(); n != 1001 {
+			t.Errorf("Issued() = %d after 1001 IDs", n)
+		}
+	}
+}
+
+// Fill reads an injected clock once, if the second has enough.
+func TestFillReadsTheClockOnce(t *testing.T) {
+	clock, reads := newFakeClock(testStart), 0
+	g := newGenerator(t, testLease(5, 6, testStart, 1000), WithClock(func() time.Time { reads++; return clock.now() }))
+	for n := 1; n <= 1000; n *= 10 {
+		reads = 0
+		if _, err := g.Fill(make([]ID, n)); err != nil || reads != 1 {
+			t.Errorf("%d reads for %d IDs, %v", reads, n, err)
+		}
+	}
+}
+
+// Each goroutine sees raw values grow, by the system's clock too, and none comes twice.
+func TestStrictForManyGoroutines(t *testing.T) {
+	g := newGenerator(t, systemLease(0, 63), Strict())
+	var all [8][]Raw
+	var goroutines sync.WaitGroup
+	for i := range all {
+		goroutines.Go(func() {
+			local := makers(g)
+			for j := range 5000 {
+				raw, err := local[j%len(local)]()
+				if err != nil {
+					t.Error(err)
+				}
+				all[i] = append(all[i], raw)
+			}
+		})
+	}
+	goroutines.Wait()
+	for i, raws := range all {
+		if !slices.IsSorted(raws) {
+			t.Errorf("goroutine %d: raw values do not grow", i)
+		}
+	}
+	raws := slices.Concat(all[:]...)
+	slices.Sort(raws)
+	if n := len(slices.Compact(raws)); n != 8*5000 || g.Issued() != 8*5000 {
+		t.Errorf("%d different ones, Issued() = %d, want %d", n, g.Issued(), 8*5000)
+	}
+}
+
+// A strict generator refuses as any other does.
+func TestStrictRefuses(t *testing.T) {
+	clock := newFakeClock(testStart)
+	g := newGenerator(t, testLease(5, 5, testStart, 10), Strict(), WithClock(clock.now))
+	if n, err := g.Fill(make([]ID, perNode)); n != perNode || err != nil {
+		t.Fatal(n, err)
+	}
+	for _, generate := range makers(g)[:3] {
+		if _, err := generate(); err != ErrExhausted {
+			t.Errorf("used up: %v", err)
+		}
+	}
+	g.Close()
+	for _, generate := range makers(g) {
+		if _, err := generate(); err != ErrClosed {
+			t.Errorf("closed: %v", err)
+		}
+	}
+}
+
+// inBubble runs test in a bubble in the time of the format, with a generator of one node, whose lease
+// lasts a minute.
+func inBubble(t *testing.T, test func(t *testing.T, g *Generator)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(testStart, 0)))
+		test(t, newGenerator(t, testLease(1, 1, testStart, 60)))
+	})
+}
+
+// One goroutine that waits for ID after ID at the limit of its lease does not keep others from having theirs: they have them when
+// the next second begins.
+func TestWaitIsFair(t *testing.T) {
+	inBubble(t, func(t *testing.T, g *Generator) {
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 2 {
+			go func() {
+				for {
+					if _, err := g.Wait(ctx); err != nil {
+						return
+					}
+				}
+			}()
+		}
+		for range 3 {
+			time.Sleep(time.Second / 2)
+			synctest.Wait() // the second is used up
+			came := time.Now()
+			var others sync.WaitGroup
+			for i := range 20 {
+				others.Go(func() {
+					n, err := i, error(nil)
+					if i == 0 {
+						_, err = g.Wait(t.Context())
+					} else {
+						n, err = g.FillWait(t.Context(), make([]ID, i))
+					}
+					if n != i || err != nil {
+						t.Errorf("FillWait %d = %d, %v", i, n, err)
+					}
+				})
+			}
+			others.Wait()
+			if waited := time.Since(came); waited > time.Second/2 {
+				t.Errorf("waited %v, want no longer than until the next second, half a second", waited)
+			}
+		}
+		cancel()
+	})
+}
+
+// FillWait goes on for as many seconds as it takes, and says how far it came.
+func TestFillWait(t *testing.T) {
+	inBubble(t, func(t *testing.T, g *Generator) {
+		l, begin := newLedger(t, g), time.Now()
+		ids := make([]ID, 3*perNode-5)
+		if n, err := g.FillWait(t.Context(), ids); n != len(ids) || err != nil {
+			t.Fatalf("FillWait = %d, %v", n, err)
+		}
+		l.add(ids...)
+		if took := time.Since(begin); took != 2*time.Second {
+			t.Errorf("it took %v, want 2s", took)
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		if n, err := g.FillWait(ctx, ids[:10]); n != 5 || !errors.Is(err, ErrExhausted) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("FillWait until the deadline = %d, %v, want 5 IDs", n, err)
+		}
+		l.add(ids[:5]...)
+
+		time.Sleep(56500 * time.Millisecond) // to the lease's last second
+		if n, err := g.FillWait(t.Context(), ids); n != perNode || err != ErrLeaseEnded {
+			t.Errorf("FillWait until the lease's end = %d, %v, want %d", n, err, perNode)
+		}
+		l.add(ids[:perNode]...)
+		if n, err := g.FillWait(t.Context(), nil); n != 0 || err != nil {
+			t.Errorf("FillWait of nothing = %d, %v", n, err)
+		}
+	})
+}
+
+// A clock that stands still just before the next second keeps no processor busy.
+func TestWaitDoesNotSpin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		readings := 0
+		g := newGenerator(t, testLease(1, 1, testStart+1, 60), WithClock(func() time.Time {
+			if readings++; readings > 100_000 {
+				cancel()
+			}
+			return time.Unix(testStart, 999_999_999)
+		}))
+		if _, err := g.Wait(ctx); !errors.Is(err, ErrLeaseNotStarted) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Wait = %v after %d readings of the clock, want the deadline", err, readings)
+		}
+	})
+}
+
+// A call that waits for the next second, or for the lease's start, goes on at once when the lease changes or the generator
+// is closed.
+func TestWaitIsWoken(t *testing.T) {
+	var ahead atomic.Int64 // of the clock, in seconds: what only a new try finds out
+	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load()) * time.Second) }
+	later := func(nodes uint32) Lease { return testLease(nodes, nodes, testStart-60, 120) }
+	for _, tt := range []struct {
+		name string
+		act  func(g *Generator) error
+		want error // of Wait
+	}{
+		{"Replace", func(g *Generator) error { _, err := g.Replace(later(2)); return err }, nil},
+		{"Freeze", func(g *Generator) error { g.Freeze(); return nil }, ErrLeaseEnded},
+		{"Close", func(g *Generator) error { _, err := g.Close(); return err }, ErrClosed},
+		{"Extend", func(g *Generator) error {
+			ahead.Store(1)
+			return g.Extend(time.Unix(testStart+90, 0))
+		}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, g *Generator) {
+				ahead.Store(0)
+				g = newGenerator(t, g.Lease(), WithClock(clock))
+				g.FillWait(t.Context(), make([]ID, perNode))
+				begin := time.Now()
+				time.AfterFunc(300*time.Millisecond, func() {
+					if err := tt.act(g); err != nil {
+						t.Error(err)
+					}
+				})
+				if _, err := g.Wait(t.Context()); err != tt.want {
+					t.Errorf("Wait: error %v, want %v", err, tt.want)
+				}
+				if waited := time.Since(begin); waited != 300*time.Millisecond {
+					t.Errorf("waited %v, want 300ms", waited)
+				}
+			})
+		})
+	}
+}
+
+// freezable returns a generator with a lease of a minute from now on, its own clock.
+func freezable(t *testing.T, now *time.Time) *Generator {
+	t.Helper()
+	start := time.Unix(Epoch+1000, 0)
+	*now = start
+	g, err := New(NewSecret(), Lease{0, 3, start, start.Add(time.Minute)}, WithClock(func() time.Time { return *now }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestFreezeGenerator(t *testing.T) {
+	for _, used := range []bool{true, false} {
+		var now time.Time
+		g := freezable(t, &now)
+		start, lastUsed := now, now.Add(-time.Second)
+		now = now.Add(10 * time.Second)
+		if used {
+			lastUsed = now
+			if _, err := g.Generate(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		issued := g.Issued()
+		g.Freeze()
+		for _, at := range []time.Duration{0, 9 * time.Second, 10 * time.Second, 11 * time.Second, 50 * time.Second} {
+			now = start.Add(at)
+			if id, err := g.Generate(); err == nil {
+				t.Errorf("used %v, frozen, at %v: made %v", used, at, id)
+			}
+			if n, err := g.Fill(make([]ID, 3)); n > 0 || err == nil {
+				t.Errorf("used %v, frozen, at %v: filled %d", used, at, n)
+			}
+			if err := g.Ready(); err == nil {
+				t.Errorf("used %v, frozen, at %v: ready", used, at)
+			}
+		}
+		if _, err := g.Generate(); err != ErrLeaseEnded {
+			t.Errorf("used %v, frozen: error %v, want ErrLeaseEnded", used, err)
+		}
+		if err := g.Extend(start.Add(time.Hour)); err != ErrLeaseEnded {
+			t.Errorf("used %v, frozen: Extend: %v, want ErrLeaseEnded", used, err)
+		}
+		g.Freeze() // once more changes nothing
+		if end := g.Lease().End; end.After(lastUsed.Add(time.Second)) {
+			t.Errorf("used %v, frozen: the lease ends at %v, last used was %v", used, end, lastUsed)
+		}
+		if got := g.Issued(); got < issued {
+			t.Errorf("used %v, frozen: %d issued, %d before", used, got, issued)
+		}
+		got, err := g.Replace(Lease{0, 3, start.Add(30 * time.Second), start.Add(time.Hour)})
+		if err != nil || !got.Equal(lastUsed) {
+			t.Errorf("used %v: Replace: last used %v, %v; want %v", used, got, err, lastUsed)
+		}
+		if _, err := g.Generate(); err != nil {
+			t.Errorf("used %v, after Replace: %v", used, err)
+		}
+		g.Freeze()
+		if got, err := g.Close(); err != nil || !got.Equal(now) {
+			t.Errorf("used %v: Close: last used %v, %v; want %v", used, got, err, now)
+		}
+		if g.Freeze(); g.Ready() != ErrClosed {
+			t.Error("closed, and ready")
+		}
+	}
+}
+
+// TestFreezeAtOnce: no ID is made once Freeze has returned, also not of blocks that processors have in hand.
+func TestFreezeAtOnce(t *testing.T) {
+	for range 50 {
+		start := time.Now().Truncate(time.Second).Add(-time.Minute)
+		g, err := New(NewSecret(), Lease{0, MaxNode, start, start.Add(time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		frozen := make(chan struct{})
+		var wg sync.WaitGroup
+		for i := range 4 {
+			generate := g.Generate
+			if i%2 == 1 {
+				generate = g.Local().Generate
+			}
+			wg.Go(func() {
+				for {
+					over := false
+					select {
+					case <-frozen:
+						over = true
+					default:
+					}
+					_, err := generate()
+					if over {
+						if !errors.Is(err, ErrLeaseEnded) {
+							t.Errorf("after Freeze: error %v", err)
+						}
+						return
+					}
+				}
+			})
+		}
+		time.Sleep(time.Millisecond)
+		g.Freeze()
+		close(frozen)
+		wg.Wait()
+	}
+}
+
+// TestReady: Ready says what Generate would, and makes nothing.
+func TestReady(t *testing.T) {
+	var now time.Time
+	g := freezable(t, &now)
+	start := now
+	refusals := 0
+	g.refused = func(error) { refusals++ }
+	for _, tt := range []struct {
+		at   time.Duration
+		want error
+	}{{-time.Second, ErrLeaseNotStarted}, {0, nil}, {time.Minute, ErrLeaseEnded}, {30 * time.Second, nil}} {
+		now = start.Add(tt.at)
+		if err := g.Ready(); err != tt.want {
+			t.Errorf("at %v: %v, want %v", tt.at, err, tt.want)
+		}
+	}
+	if n := g.Issued(); n != 0 || refusals != 0 {
+		t.Errorf("Ready made %d IDs and counted %d refusals", n, refusals)
+	}
+	if n, err := g.Fill(make([]ID, 4<<SequenceBits)); err != nil {
+		t.Fatal(n, err)
+	}
+	if err := g.Ready(); err != ErrExhausted {
+		t.Errorf("used up: %v", err)
+	}
+	now = now.Add(-20 * time.Second)
+	if err := g.Ready(); err != ErrClockBackward {
+		t.Errorf("clock back: %v", err)
+	}
+}
+
+// The last second of a lease over everything ends one before the first raw value: a frozen generator still knows that it
+// was used.
+func TestFreezeInTheLastSecond(t *testing.T) {
+	everything := testLease(0, MaxNode, Epoch, 1<<TimestampBits)
+	clock := newFakeClock(MaxTimestamp)
+	g := newGenerator(t, everything, WithClock(clock.now))
+	if _, err := g.Generate(); err != nil {
+		t.Fatal(err)
+	}
+	g.Freeze()
+	if _, err := g.Generate(); err != ErrLeaseEnded {
+		t.Errorf("frozen: error %v, want ErrLeaseEnded", err)
+	}
+	if _, err := g.Replace(everything); !errors.Is(err, ErrInvalidLease) {
+		t.Errorf("Replace with a used lease: error %v, want ErrInvalidLease", err)
+	}
+	if lastUsed, err := g.Close(); lastUsed.Unix() != MaxTimestamp || err != nil {
+		t.Errorf("Close = %v, %v, want the last second", lastUsed, err)
+	}
+}
+
+// What Fill makes is counted at once, also when it is less than what was asked for.
+func TestIssuedByFill(t *testing.T) {
+	clock := newFakeClock(testStart)
+	g := newGenerator(t, testLease(5, 5, testStart, 10), WithClock(clock.now))
+	for _, step := range []struct {
+		n    int
+		err  error
+		want uint64
+	}{{0, nil, 0}, {10, nil, 10}, {perNode, ErrExhausted, perNode}, {10, ErrExhausted, perNode}} {
+		if _, err := g.Fill(make([]ID, step.n)); err != step.err {
+			t.Fatalf("Fill %d: %v", step.n, err)
+		}
+		if got := g.Issued(); got != step.want {
+			t.Errorf("Fill %d: Issued() = %d, want %d", step.n, got, step.want)
+		}
+	}
+}
+
+// Each ID counts at once, the first one too, and what is dropped of a block does not.
+func TestIssuedByGenerate(t *testing.T) {
+	onOneProcessor(t)
+	clock := newFakeClock(testStart)
+	for _, options := range [][]Option{nil, {WithClock(clock.now)}} {
+		lease := systemLease(1, 1)
+		if options != nil {
+			lease = testLease(1, 1, testStart, 10)
+		}
+		g := newGenerator(t, lease, options...)
+		l := g.Local()
+		made := uint64(0)
+		for range 5 {
+			for range 3*blockSize + 5 {
+				for _, generate := range []func() error{
+					func() error { _, err := g.Generate(); return err },
+					func() error { _, err := g.GenerateRaw(); return err },
+					func() error { _, err := l.Generate(); return err },
+				} {
+					if err := generate(); err != nil {
+						t.Fatal(err)
+					}
+					if made++; g.Issued() != made {
+						t.Fatalf("Issued() = %d after %d IDs", g.Issued(), made)
+					}
+				}
+			}
+			clock.second.Add(1)
+		}
+		g.Close()
+		for range 3 {
+			if _, err := g.Generate(); err != ErrClosed {
+				t.Fatal(err)
+			}
+		}
+		if g.Issued() != made {
+			t.Errorf("Issued() = %d after Close, want %d", g.Issued(), made)
+		}
+	}
+}
+
+// Nothing is lost from the count when the state changes while no ID is being made.
+func TestIssuedAcrossStates(t *testing.T) {
+	onOneProcessor(t)
+	g := newGenerator(t, systemLease(0, 0))
+	l := g.Local()
+	var made uint64
+	for i := range uint32(300) {
+		for range 75 {
+			for _, generate := range []func() (ID, error){g.Generate, l.Generate} {
+				if _, err := generate(); err != nil {
+					t.Fatal(err)
+				}
+				made++
+			}
+		}
+		var err error
+		switch i % 4 {
+		case 0:
+			err = g.Extend(g.Lease().End.Add(time.Second))
+		case 1:
+			_, err = g.Replace(systemLease(i+1, i+1))
+		case 2:
+			g.grow(g.state.Load())
+		case 3:
+			g.Freeze()
+			_, err = g.Replace(systemLease(i+1, i+1))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := g.Issued(); n != made {
+			t.Fatalf("Issued() = %d after %d IDs", n, made)
+		}
+	}
+}
+
+// While IDs are being made and blocks dropped, the count is never more than were asked for, never goes down, and
+// is right in the end.
+func TestIssuedByManyGoroutines(t *testing.T) {
+	clock := newFakeClock(testStart)
+	g := newGenerator(t, testLease(0, MaxNode, testStart, 1_000_000), WithClock(clock.now))
+	const goroutines, each, size = 8, 2000, 7
+	var begun, made atomic.Uint64
+	count := func(n int, err error) {
+		if err != nil && err != ErrClockBackward { // which it is for those whom many seconds overtook
+			t.Error(err)
+		}
+		made.Add(uint64(n))
+	}
+	one := func(_ any, err error) {
+		if err == nil {
+			count(1, nil)
+		} else {
+			count(0, err)
+		}
+	}
+	var makers sync.WaitGroup
+	for range goroutines {
+		makers.Go(func() {
+			ids, l := make([]ID, size), g.Local()
+			for i := range each {
+				begun.Add(3 + size)
+				one(g.Generate())
+				one(l.Generate())
+				one(g.GenerateRaw())
+				count(g.Fill(ids))
+				if i%10 == 0 {
+					clock.second.Add(1)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { makers.Wait(); close(done) }()
+	for counted, over := uint64(0), false; !over; {
+		select {
+		case <-done:
+			over = true
+		default:
+		}
+		n := g.Issued()
+		if most := begun.Load(); n < counted || n > most {
+			t.Fatalf("Issued() = %d after %d, asked for %d", n, counted, most)
+		}
+		counted = n
+	}
+	if n := g.Issued(); n != made.Load() {
+		t.Errorf("Issued() = %d, made %d", n, made.Load())
+	}
+}
+
+// No processor writes to a cache line that another one's Generate uses.
+func TestShardsShareNoCacheLine(t *testing.T) {
+	const line = 64
+	var s shard
+	if end := unsafe.Offsetof(s.run) + unsafe.Sizeof(s.run); unsafe.Sizeof(s)-end < line {
+		t.Errorf("%d bytes after what a shard uses, want %d", unsafe.Sizeof(s)-end, line)
+	}
+	var g Generator
+	if gap := unsafe.Offsetof(g.filled) - unsafe.Offsetof(g.state); gap < line {
+		t.Errorf("Fill's count is %d bytes from what Generate reads, want %d", gap, line)
+	}
+}
+
+// TestIssuedAcrossReplace: at a Replace in the middle of other calls at most one ID for each of their goroutines is lost
+// from the count.
+func TestIssuedAcrossReplace(t *testing.T) {
+	const goroutines = 4
+	rounds := 100
+	if testing.Short() {
+		rounds = 20
+	}
+	for round := range rounds {
+		g := newGenerator(t, systemLease(0, 999))
+		var made atomic.Uint64
+		var stop atomic.Bool
+		var makers sync.WaitGroup
+		for range goroutines {
+			makers.Go(func() {
+				for !stop.Load() {
+					if _, err := g.Generate(); err != nil {
+						t.Error(err)
+						return
+					}
+					made.Add(1)
+				}
+			})
+		}
+		for made.Load() < 1000 {
+			runtime.Gosched()
+		}
+		if _, err := g.Replace(systemLease(1000, MaxNode)); err != nil {
+			t.Fatal(err)
+		}
+		stop.Store(true)
+		makers.Wait()
+		if n := g.Issued(); n > made.Load() || made.Load()-n > goroutines {
+			t.Fatalf("round %d: Issued() = %d, made %d", round, n, made.Load())
 		}
 	}
 }

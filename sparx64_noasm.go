@@ -4,6 +4,8 @@ package randflake
 
 // Without assembly the generic backend is the only one. bulk.go has these functions for all others.
 
+const hasAssembly = false
+
 func backends() []backend { return []backend{backendGeneric} }
 
 func encryptBlocks(keys *roundKeys, dst, src []uint64) { encryptBlocksGeneric(keys, dst, src) }

@@ -5,9 +5,14 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"flag"
+	"math/bits"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -333,6 +338,230 @@ func FuzzCipher(f *testing.F) {
 				}
 			}
 			active = chosen
+		}
+	})
+}
+
+// referenceCipher is SPARX-64/128 and its use for IDs written down from the paper and the format,
+// as plainly as can be. It shares no code with the library: it is the oracle of the tests.
+type referenceCipher struct {
+	keys [17][6]uint16
+}
+
+func newReferenceCipher(key [16]byte) *referenceCipher {
+	var k [8]uint16
+	for i := range k {
+		k[i] = uint16(key[2*i])<<8 | uint16(key[2*i+1])
+	}
+	c := new(referenceCipher)
+	for i := range c.keys {
+		copy(c.keys[i][:], k[:])
+		k[0] = bits.RotateLeft16(k[0], 9)
+		k[0] += k[1]
+		k[1] = bits.RotateLeft16(k[1], 2)
+		k[1] ^= k[0]
+		k[2] += k[0]
+		k[3] += k[1]
+		k[7] += uint16(i + 1)
+		k6, k7 := k[6], k[7]
+		for j := 7; j >= 2; j-- {
+			k[j] = k[j-2]
+		}
+		k[0], k[1] = k6, k7
+	}
+	return c
+}
+
+func (c *referenceCipher) encrypt(raw uint64) uint64 {
+	x := wordsOf(raw)
+	for step := range 8 {
+		for branch := range 2 {
+			for round := range 3 {
+				x[2*branch] ^= c.keys[2*step+branch][2*round]
+				x[2*branch+1] ^= c.keys[2*step+branch][2*round+1]
+				x[2*branch] = bits.RotateLeft16(x[2*branch], -7)
+				x[2*branch] += x[2*branch+1]
+				x[2*branch+1] = bits.RotateLeft16(x[2*branch+1], 2)
+				x[2*branch+1] ^= x[2*branch]
+			}
+		}
+		t := bits.RotateLeft16(x[0]^x[1], 8)
+		x[2] ^= x[0] ^ t
+		x[3] ^= x[1] ^ t
+		x[0], x[1], x[2], x[3] = x[2], x[3], x[0], x[1]
+	}
+	for i := range x {
+		x[i] ^= c.keys[16][i]
+	}
+	return valueOf(x)
+}
+
+func (c *referenceCipher) decrypt(id uint64) uint64 {
+	x := wordsOf(id)
+	for i := range x {
+		x[i] ^= c.keys[16][i]
+	}
+	for step := 7; step >= 0; step-- {
+		x[0], x[1], x[2], x[3] = x[2], x[3], x[0], x[1]
+		t := bits.RotateLeft16(x[0]^x[1], 8)
+		x[2] ^= x[0] ^ t
+		x[3] ^= x[1] ^ t
+		for branch := range 2 {
+			for round := 2; round >= 0; round-- {
+				x[2*branch+1] ^= x[2*branch]
+				x[2*branch+1] = bits.RotateLeft16(x[2*branch+1], -2)
+				x[2*branch] -= x[2*branch+1]
+				x[2*branch] = bits.RotateLeft16(x[2*branch], 7)
+				x[2*branch] ^= c.keys[2*step+branch][2*round]
+				x[2*branch+1] ^= c.keys[2*step+branch][2*round+1]
+			}
+		}
+	}
+	return valueOf(x)
+}
+
+// wordsOf returns the big-endian words of the value's little-endian bytes.
+func wordsOf(v uint64) (x [4]uint16) {
+	for i := range x {
+		low, high := byte(v>>(16*i)), byte(v>>(16*i+8))
+		x[i] = uint16(low)<<8 | uint16(high)
+	}
+	return x
+}
+
+func valueOf(x [4]uint16) (v uint64) {
+	for i, word := range x {
+		v |= uint64(word>>8)<<(16*i) | uint64(word&0xff)<<(16*i+8)
+	}
+	return v
+}
+
+// TestRunWhereWordsCarry encrypts runs of consecutive raw values that begin just before, at and after a
+// carry out of their lowest 16, 32, 48 and 64 bits.
+func TestRunWhereWordsCarry(t *testing.T) {
+	secret := NewSecret()
+	c, oracle := NewCipher(secret), newReferenceCipher(*secret.bytes())
+	forEachBackend(t, func(t *testing.T) {
+		for _, carry := range []uint64{1 << 16, 1 << 32, 1 << 48, 0} {
+			for before := range uint64(130) {
+				first := carry - before
+				var got [131]uint64
+				encryptRun(c.keys(), got[:], first)
+				for i, id := range got {
+					if want := oracle.encrypt(first + uint64(i)); id != want {
+						t.Fatalf("value %d of the run from %#x on: %x, want %x", i, first, id, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// promised returns the backends that the CPU's own flags promise, the preferred one first. Where
+// emulation shows the flags of another CPU, the environment variable RANDFLAKE_BACKENDS names them.
+func promised(t *testing.T) []string {
+	if names, ok := os.LookupEnv("RANDFLAKE_BACKENDS"); ok {
+		return strings.Fields(names)
+	}
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		t.Skipf("no list of CPU flags to compare with: %v", err)
+	}
+	var flags []string
+	for line := range strings.Lines(string(info)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && (strings.HasPrefix(key, "flags") || strings.HasPrefix(key, "Features")) {
+			flags = strings.Fields(value)
+			break
+		}
+	}
+	has := func(names ...string) bool {
+		for _, name := range names {
+			if !slices.Contains(flags, name) {
+				return false
+			}
+		}
+		return len(flags) > 0
+	}
+	var list []string
+	switch runtime.GOARCH {
+	case "amd64":
+		if has("avx512f", "avx512bw", "avx512vl", "avx512_vbmi2") {
+			list = append(list, "avx512")
+		}
+		if has("avx2") {
+			list = append(list, "avx2")
+		}
+	case "arm64":
+		if has("sve2") {
+			list = append(list, "sve2")
+		}
+		if has("asimd") {
+			list = append(list, "neon")
+		}
+	}
+	return append(list, "generic")
+}
+
+// A test that compares generic with itself because no other backend was selected proves nothing.
+func TestBackendsAreThosePromised(t *testing.T) {
+	var got []string
+	for _, b := range backends() {
+		got = append(got, b.String())
+	}
+	want := promised(t)
+	if !hasAssembly {
+		want = []string{"generic"}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("backends %v, the CPU promises %v", got, want)
+	}
+	t.Logf("in use: %s, of %v", Backend(), got)
+	for _, name := range map[string][]string{"amd64": {"avx512", "avx2"}, "arm64": {"sve2", "neon"}}[runtime.GOARCH] {
+		t.Run(name, func(t *testing.T) {
+			if !slices.Contains(got, name) {
+				t.Skip("this CPU does not have it")
+			}
+		})
+	}
+}
+
+var soakPairs = flag.Int("soak", 100_000, "pairs of key and block that TestSoak compares for each backend")
+
+// TestSoak compares every backend with the oracle on random keys and blocks. `make soak` runs it with
+// many more of them.
+func TestSoak(t *testing.T) {
+	forEachBackend(t, func(t *testing.T) {
+		var plain, sealed, run [200]uint64
+		for done := 0; done < *soakPairs; {
+			secret := NewSecret()
+			c, oracle := NewCipher(secret), newReferenceCipher(*secret.bytes())
+			n := 1 + rand.IntN(len(plain))
+			first := rand.Uint64()
+			if done%3 == 0 {
+				first |= 0xff80 // a carry within the run
+			}
+			for i := range n {
+				plain[i] = rand.Uint64()
+			}
+			encryptSlice(c, sealed[:n], plain[:n])
+			encryptRun(c.keys(), run[:n], first)
+			for i := range n {
+				if want := oracle.encrypt(plain[i]); sealed[i] != want {
+					t.Fatalf("secret %s: block %x of %d became %x, want %x", secret.Hex(), plain[i], n, sealed[i], want)
+				}
+			}
+			if i := rand.IntN(n); run[i] != oracle.encrypt(first+uint64(i)) {
+				t.Fatalf("secret %s: run of %d from %x: value %d is %x", secret.Hex(), n, first, i, run[i])
+			}
+			decryptSlice(c, sealed[:n], sealed[:n])
+			for i := range n {
+				if sealed[i] != plain[i] {
+					t.Fatalf("secret %s: block %x of %d came back as %x", secret.Hex(), plain[i], n, sealed[i])
+				}
+			}
+			done += n
 		}
 	})
 }

@@ -1,0 +1,415 @@
+package randflake_test
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
+)
+
+// directories are those of the packages that are columns of the tables in docs/api.md.
+var directories = map[string]string{
+	"randflake": ".", "snowflake": "snowflake", "ulid": "ulid", "mask": "mask", "compat": "compat", "lease": "lease",
+}
+
+// A surface is what a package exports: functions, types, values, and methods and fields as Type.Name.
+type surface struct {
+	names map[string]bool
+	must  []string // what the tables may not leave out
+}
+
+func surfaceOf(t *testing.T, dir string) surface {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v, %v", dir, files, err)
+	}
+	s := surface{names: map[string]bool{}}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range syntax.Decls {
+			s.add(decl)
+		}
+	}
+	return s
+}
+
+func (s *surface) add(decl ast.Decl) {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		name := d.Name.Name
+		if d.Recv != nil {
+			name = typeName(d.Recv.List[0].Type) + "." + name
+		}
+		s.names[name] = true
+		if isOption(d) || strings.HasPrefix(name, "Generator.") && d.Name.IsExported() && d.Name.Name != "Format" {
+			s.must = append(s.must, name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			s.addSpec(spec)
+		}
+	}
+}
+
+func (s *surface) addSpec(spec ast.Spec) {
+	switch d := spec.(type) {
+	case *ast.TypeSpec:
+		s.names[d.Name.Name] = true
+		if fields, ok := d.Type.(*ast.StructType); ok {
+			for _, field := range fields.Fields.List {
+				for _, name := range field.Names {
+					s.names[d.Name.Name+"."+name.Name] = true
+				}
+			}
+		}
+	case *ast.ValueSpec:
+		for _, name := range d.Names {
+			s.names[name.Name] = true
+			if strings.HasPrefix(name.Name, "Err") {
+				s.must = append(s.must, name.Name)
+			}
+		}
+	}
+}
+
+// isOption reports whether a function returns an option.
+func isOption(d *ast.FuncDecl) bool {
+	if d.Recv != nil || !d.Name.IsExported() || d.Type.Results == nil {
+		return false
+	}
+	result := typeName(d.Type.Results.List[0].Type)
+	return result == "Option" || result == "KeepOption"
+}
+
+// typeName returns the name of a type without pointers and type parameters.
+func typeName(expr ast.Expr) string {
+	switch e := expr.(type) {
+	case *ast.StarExpr:
+		return typeName(e.X)
+	case *ast.IndexExpr:
+		return typeName(e.X)
+	case *ast.IndexListExpr:
+		return typeName(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+var quoted = regexp.MustCompile("`([^`]+)`")
+
+// tableNames returns the names in the tables of a text, by the headings of their columns.
+func tableNames(text string) map[string][]string {
+	names := map[string][]string{}
+	var heads []string
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.Trim(line, "| \n"), "|")
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			heads = nil
+		case heads == nil:
+			heads = strings.Split(strings.Trim(line, " \n"), "|")[1:] // the first may be empty
+			for i := range heads {
+				heads[i] = strings.TrimSpace(heads[i])
+			}
+		default:
+			for i, cell := range cells {
+				for _, match := range quoted.FindAllStringSubmatch(cell, -1) {
+					names[heads[i]] = append(names[heads[i]], match[1])
+				}
+			}
+		}
+	}
+	return names
+}
+
+// What the tables of the documentation name is there, and what there is of generators, options and errors is in
+// the tables.
+func TestTablesOfAllKinds(t *testing.T) {
+	text, err := os.ReadFile("docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := tableNames(string(text))
+	for kind, dir := range directories {
+		s := surfaceOf(t, dir)
+		for _, name := range names[kind] {
+			if !s.names[name] {
+				t.Errorf("docs/api.md: %s has no %s", kind, name)
+			}
+		}
+		if kind == "lease" {
+			continue // has more errors than these tables are about
+		}
+		for _, name := range s.must {
+			if !slices.Contains(names[kind], name) {
+				t.Errorf("docs/api.md: %s.%s is missing", kind, name)
+			}
+		}
+	}
+}
+
+// The test above knows a name that is not there, and finds names in their columns.
+func TestTableNames(t *testing.T) {
+	names := tableNames("text `No`\n\n| | ulid | mask |\n|---|---|---|\n| `No` | `A`, `B`: c | – |\n| x | – | `C` |\n\n| | lease |\n|---|---|\n| x | `D` |\n")
+	if !slices.Equal(names["ulid"], []string{"A", "B"}) || !slices.Equal(names["mask"], []string{"C"}) || !slices.Equal(names["lease"], []string{"D"}) {
+		t.Errorf("found %v", names)
+	}
+	s := surfaceOf(t, "mask")
+	for name, want := range map[string]bool{"ID.Inner": true, "Parse": true, "ErrNoCipher": true, "Masker.Open": true, "ID.Outer": false, "Generate": false} {
+		if s.names[name] != want {
+			t.Errorf("mask has %s: %t, want %t", name, s.names[name], want)
+		}
+	}
+}
+
+var (
+	_ driver.Valuer = randflake.NullID{}
+	_ sql.Scanner   = (*randflake.NullID)(nil)
+)
+
+func TestNull(t *testing.T) {
+	testNull(t, randflake.ID(-5), `"fvvvvvvvvvvvr"`, int64(-5))
+	testNull(t, randflake.TextID(32), `"10"`, "10")
+	testNull(t, snowflake.ID(32), `"32"`, int64(32))
+	id := ulid.ID{15: 1}
+	testNull(t, id, `"00000000000000000000000001"`, id[:])
+	testNull(t, randflake.ID(0), `"0"`, int64(0)) // is there, though it is zero
+}
+
+// testNull takes an ID, and none, through JSON and a column.
+func testNull[T interface {
+	comparable
+	driver.Valuer
+}](t *testing.T, id T, text string, column driver.Value) {
+	t.Helper()
+	type record struct {
+		ID   randflake.Null[T]
+		Left randflake.Null[T] `json:",omitzero"`
+	}
+	some := randflake.Null[T]{V: id, Valid: true}
+	for _, test := range []struct {
+		null   randflake.Null[T]
+		json   string
+		column driver.Value
+	}{
+		{some, `{"ID":` + text + `,"Left":` + text + `}`, column},
+		{randflake.Null[T]{}, `{"ID":null}`, nil},
+		{randflake.Null[T]{V: id}, `{"ID":null}`, nil},
+	} {
+		data, err := json.Marshal(record{test.null, test.null})
+		if string(data) != test.json || err != nil {
+			t.Errorf("JSON of %T %v: %s, %v, want %s", id, test.null, data, err, test.json)
+		}
+		want := test.null
+		if !want.Valid {
+			want = randflake.Null[T]{}
+		}
+		if test.null.IsZero() == want.Valid {
+			t.Errorf("IsZero of %v: %t", test.null, test.null.IsZero())
+		}
+		back := record{ID: some}
+		if err := json.Unmarshal(data, &back); back != (record{want, want}) || err != nil {
+			t.Errorf("%T from JSON %s: %v, %v", id, data, back, err)
+		}
+		element := "<ID></ID>"
+		if want.Valid {
+			element = "<ID>" + strings.Trim(text, `"`) + "</ID>"
+		}
+		data, err = xml.Marshal(record{test.null, test.null})
+		if err != nil || !strings.Contains(string(data), element) {
+			t.Errorf("XML of %T %v: %s, %v, want %s", id, test.null, data, err, element)
+		}
+		back = record{ID: some}
+		if err := xml.Unmarshal(data, &back); back != (record{want, want}) || err != nil {
+			t.Errorf("%T from XML %s: %v, %v", id, data, back, err)
+		}
+		value, err := test.null.Value()
+		if !reflect.DeepEqual(value, test.column) || err != nil {
+			t.Errorf("column of %T %v: %v, %v, want %v", id, test.null, value, err, test.column)
+		}
+		scanned := some
+		if err := scanned.Scan(value); scanned != want || err != nil {
+			t.Errorf("%T from column %v: %v, %v, want %v", id, value, scanned, err, want)
+		}
+	}
+	kept := some
+	if err := kept.Scan(1.5); err == nil || kept != some {
+		t.Errorf("%T from a column of 1.5: %v, %v", id, kept, err)
+	}
+	if err := kept.UnmarshalText([]byte("?")); err == nil || kept != some {
+		t.Errorf(`%T from text "?": %v, %v`, id, kept, err)
+	}
+	if err := json.Unmarshal([]byte(`"?"`), &kept); err == nil || kept != some {
+		t.Errorf(`%T from JSON "?": %v, %v`, id, kept, err)
+	}
+}
+
+// The same names for the same things, of each kind of IDs.
+func TestNamesOfAllKinds(t *testing.T) {
+	testNames(t, randflake.MustParse, "8000000000000", "7vvvvvvvvvvvv", "0") // as signed numbers
+	testNames(t, snowflake.MustParse, "9", "10", "0")
+	testNames(t, ulid.MustParse, "00000000000000000000000009", "0000000000000000000000000A", "00000000000000000000000000")
+}
+
+func testNames[T interface {
+	comparable
+	fmt.Stringer
+	Compare(T) int
+	IsZero() bool
+}](t *testing.T, mustParse func(string) T, low, high, zero string) {
+	t.Helper()
+	var none T
+	a, b := mustParse(low), mustParse(high)
+	if a.String() != low || b.String() != high || mustParse(zero) != none {
+		t.Errorf("MustParse: %v, %v, %v", a, b, mustParse(zero))
+	}
+	if a.Compare(b) != -1 || b.Compare(a) != +1 || a.Compare(a) != 0 {
+		t.Errorf("%v is compared wrongly with %v", a, b)
+	}
+	if a.IsZero() || b.IsZero() || !none.IsZero() {
+		t.Errorf("IsZero: %t, %t, %t", a.IsZero(), b.IsZero(), none.IsZero())
+	}
+	data, err := json.Marshal(struct {
+		ID T `json:",omitzero"`
+	}{none})
+	if string(data) != "{}" || err != nil {
+		t.Errorf("zero with omitzero: %s, %v", data, err)
+	}
+	defer func() {
+		if err, _ := recover().(error); err == nil || !strings.Contains(err.Error(), `"?`) && !strings.Contains(err.Error(), "got 1 char") {
+			t.Errorf("MustParse panics with %v", err)
+		}
+	}()
+	mustParse("?")
+	t.Error("MustParse takes a question mark")
+}
+
+// What each verb of package fmt prints of each kind.
+func TestVerbs(t *testing.T) {
+	for _, test := range []struct {
+		format string
+		id     any
+		want   string
+	}{
+		{"%v", randflake.ID(-1), "fvvvvvvvvvvvv"},
+		{"%+v", randflake.ID(-1), "fvvvvvvvvvvvv"},
+		{"%s", randflake.ID(-1), "fvvvvvvvvvvvv"},
+		{"%15s|%-15s|", randflake.ID(-1), "  fvvvvvvvvvvvv|fvvvvvvvvvvvv  |"},
+		{"%q", randflake.ID(-1), `"fvvvvvvvvvvvv"`},
+		{"%d", randflake.ID(-1), "-1"},
+		{"%05d", randflake.ID(7), "00007"},
+		{"%#v", randflake.ID(-1), "-1"},
+		{"%x", randflake.ID(32), "20"},
+		{"%X", randflake.ID(-2), "FFFFFFFFFFFFFFFE"},
+		{"%#x %016x", randflake.ID(32), "0x20 0000000000000020"},
+		{"%x", randflake.TextID(32), "20"},
+		{"%v %s", randflake.TextID(32), "10 10"},
+		{"%v", []randflake.ID{32, 1}, "[10 1]"},
+		{"%x", []randflake.ID{32, 1}, "[20 1]"},
+		{"%v %s %+v %d", snowflake.ID(32), "32 32 32 32"},
+		{"%q", snowflake.ID(32), `"32"`},
+		{"%#v", snowflake.ID(32), "0x20"},
+		{"%x", snowflake.ID(32), "20"},
+		{"%v %s %+v", ulid.ID{}, strings.TrimSpace(strings.Repeat("00000000000000000000000000 ", 3))},
+		{"%q", ulid.ID{}, `"00000000000000000000000000"`},
+		{"%d", ulid.ID{15: 31}, "[0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 31]"},
+		{"%x", ulid.ID{15: 31}, "0000000000000000000000000000001f"},
+	} {
+		args := make([]any, strings.Count(test.format, "%"))
+		for i := range args {
+			args[i] = test.id
+		}
+		if got := fmt.Sprintf(test.format, args...); got != test.want {
+			t.Errorf("%s of a %T: %s, want %s", test.format, test.id, got, test.want)
+		}
+	}
+}
+
+// kinds are generators, as functions that return when a new ID was made. (ULIDs, in a module of their own, have the same test.)
+type kinds map[string]func() (time.Time, error)
+
+func newKinds(t *testing.T) kinds {
+	secret := randflake.NewSecret()
+	always := randflake.Lease{LastNode: randflake.MaxNode, Start: time.Unix(randflake.Epoch, 0), End: time.Unix(randflake.MaxTimestamp+1, 0)}
+	flakes, err := randflake.New(secret, always)
+	if err != nil {
+		t.Fatal(err)
+	}
+	layout := snowflake.Twitter()
+	snow, err := snowflake.New(layout, snowflake.Forever(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds{
+		"randflake": func() (time.Time, error) { raw, err := flakes.GenerateRaw(); return raw.Fields().Time, err },
+		"snowflake": func() (time.Time, error) {
+			id, err := snow.Generate()
+			if err != nil {
+				return time.Time{}, err
+			}
+			f, err := layout.Inspect(id)
+			return f.Time, err
+		},
+	}
+}
+
+// since checks that what is made has a time near begin. Clocks may be late on a loaded machine; those of bubbles are years off.
+func (k kinds) since(t *testing.T, begin time.Time, where string) {
+	t.Helper()
+	for kind, generate := range k {
+		if made, err := generate(); err != nil || made.Sub(begin).Abs() > time.Hour/2 {
+			t.Errorf("%s, %s: made at %v, %v; want about %v", kind, where, made, err, begin)
+		}
+	}
+}
+
+// What was made in a bubble has the bubble's time, and everything else the system's, in a bubble and after it, be
+// the process at rest before or not.
+func TestTimesInAndAfterBubbles(t *testing.T) {
+	for name, rest := range map[string]time.Duration{"at rest": 2 * time.Second, "in use": 0} {
+		t.Run(name, func(t *testing.T) {
+			begin := time.Now()
+			all := newKinds(t)
+			if rest == 0 {
+				all.since(t, begin, "before the bubble")
+			}
+			time.Sleep(rest)
+			synctest.Test(t, func(t *testing.T) {
+				all.since(t, begin, "made outside of the bubble")
+				time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
+				newKinds(t).since(t, time.Now(), "in a bubble")
+				time.Sleep(time.Hour)
+			})
+			for range 3 {
+				all.since(t, begin, "after the bubble")
+				newKinds(t).since(t, begin, "made after the bubble")
+				time.Sleep(time.Second / 4)
+			}
+		})
+	}
+}
