@@ -2,7 +2,7 @@
 //
 // An ID is the encryption of (second, node, sequence) under a secret key. The cipher, SPARX-64/128, is a permutation of
 // the 64-bit values, so distinct triples give distinct IDs without asking a database; and without the secret nobody can
-// tell when, where or in which order IDs were made, or guess one. With it every ID opens again.
+// tell when, where or in which order IDs were made. With it every ID opens again.
 //
 //	secret, err := randflake.ParseSecret(os.Getenv("RANDFLAKE_SECRET"))
 //	store, err := filestore.Open("leases")
@@ -40,5 +40,12 @@
 // A generator that is made in a testing/synctest bubble goes by the bubble's time, any other one by the system's,
 // wherever it is used.
 //
-// For unit tests there is package randflaketest.
+// # Related packages
+//
+//   - [github.com/randflake/randflake/local] makes IDs on one machine without any setup.
+//   - [github.com/randflake/randflake/lease] grants leases on any store, and keeps them for a generator.
+//   - [github.com/randflake/randflake/mask] stores a sortable ID and shows an encrypted one.
+//   - [github.com/randflake/randflake/snowflake] and [github.com/randflake/randflake/ulid] make IDs that sort by time.
+//   - [github.com/randflake/randflake/numbers] makes the numbers that people read, of orders and invoices.
+//   - [github.com/randflake/randflake/randflaketest] makes IDs for unit tests.
 package randflake
