@@ -89,7 +89,8 @@ func (s summary) table() *report.Table {
 
 const notes = "Time passed for each ID, by as many goroutines as processors together; medians of rounds in which all " +
 	"sources take turns. The ratio is to `" + peers.Yardstick + "` in the same round. The loop that calls the source " +
-	"is in every figure; *the loop* is what it costs by itself. *At its limit*: the format allows no more."
+	"is in every figure; *the loop* is what it costs by itself. *At its limit*: the format has no more IDs a second, however fast the " +
+	"code is. *Beyond its limit*: the IDs have times that are still to come. Sources that wait at their limit are not in the picture."
 
 func (s summary) short() *report.Table {
 	most := s.processors[len(s.processors)-1]

@@ -69,7 +69,17 @@ func TestPicture(t *testing.T) {
 	if err := summarize(samples()).picture(r); err != nil {
 		t.Fatal(err)
 	}
-	if picture, err := r.File("throughput.svg"); err != nil || !strings.Contains(string(picture), "randflake Generate") {
-		t.Errorf("the picture has no text: %v", err)
+	text, err := r.File("throughput.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture := string(text)
+	for _, p := range peers.All() {
+		if got, want := strings.Contains(picture, `"`+p.Name+`"`), !p.AtLimit; got != want {
+			t.Errorf("%s is in the picture: %v, want %v", p.Name, got, want)
+		}
+	}
+	if !strings.Contains(picture, "at its limit: ") {
+		t.Error("the picture doesn't explain what a limit is")
 	}
 }
