@@ -8,6 +8,7 @@ import (
 	"github.com/randflake/randflake/bench/internal/latency"
 	"github.com/randflake/randflake/bench/internal/library"
 	"github.com/randflake/randflake/bench/internal/randomness"
+	"github.com/randflake/randflake/bench/internal/ranges"
 	"github.com/randflake/randflake/bench/internal/report"
 	"github.com/randflake/randflake/bench/internal/scaling"
 	"github.com/randflake/randflake/bench/internal/service"
@@ -24,6 +25,7 @@ func chapters() []report.Chapter {
 		counters.Chapter(),
 		service.Chapter(),
 		distribution.Chapter(),
+		ranges.Chapter(),
 		library.Chapter(),
 		randomness.Chapter(),
 		dudect.Chapter(),

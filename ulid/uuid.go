@@ -20,7 +20,8 @@ func AppendUUID(dst []byte, id ID) []byte {
 // FormatUUID returns the ID in the text form of UUIDs: 8-4-4-4-12 lower-case hexadecimal digits (RFC 9562, section 4).
 // It sorts as the ID does. It carries no version: read as a UUID, most IDs are of no known one.
 //
-// To the 16 bytes of a UUID, as columns and libraries take them, and back, an ID is a conversion: [16]byte(id), ID(uuid).
+// To the 16 bytes of a UUID, as columns and libraries take them, and back, an ID is a conversion: [16]byte(id), ID(u);
+// so is it to the standard library's type, from Go 1.27 on: uuid.UUID(id).
 func FormatUUID(id ID) string {
 	var text [uuidSize]byte
 	return string(AppendUUID(text[:0], id))

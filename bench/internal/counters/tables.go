@@ -9,6 +9,7 @@ import (
 
 	"github.com/randflake/randflake/bench/internal/figure"
 	"github.com/randflake/randflake/bench/internal/report"
+	"gonum.org/v1/plot/vg"
 )
 
 func render(r *report.Results) error {
@@ -156,17 +157,22 @@ func peerTable(found []line) *report.Table {
 // picture draws how many numbers a second all sources give, the most on top.
 func picture(r *report.Results, found []line) error {
 	p := figure.New("Numbers a second, 64 callers", figure.Axis{Label: "numbers a second (log scale)", Log: true}, figure.Axis{})
-	colors := map[string]int{relaxed: 0, strict: 5, peer: 4}
-	var bars []figure.Bar
-	for _, l := range found {
-		if color, ok := colors[l.Kind]; ok {
-			bars = append(bars, figure.Bar{Name: l.Server + ": " + l.Source, Label: report.Number(l.median), Value: l.median, Color: figure.Colors[color]})
+	kinds := []struct {
+		kind, name string
+		color      int
+	}{{relaxed, "package segments, relaxed", 0}, {strict, "package segments, strict", 5}, {peer, "what people use instead", 4}}
+	var rows []figure.Row
+	for _, k := range kinds {
+		for _, l := range found {
+			if l.Kind == k.kind {
+				rows = append(rows, figure.Row{Name: l.Server + ": " + l.Source, Label: report.Number(l.median), Value: l.median,
+					Color: figure.Colors[k.color], Own: k.kind != peer})
+			}
 		}
+		p.Legend.Add(k.name, figure.Mark{GlyphStyle: figure.DotGlyph(figure.Colors[k.color], k.kind != peer)})
 	}
-	slices.SortStableFunc(bars, func(a, b figure.Bar) int { return cmp.Compare(b.Value, a.Value) })
-	figure.Bars(p, bars)
-	for _, kind := range []string{relaxed, strict, peer} {
-		p.Legend.Add(kind, figure.Patch{Color: figure.Colors[colors[kind]]})
-	}
+	slices.SortStableFunc(rows, func(a, b figure.Row) int { return cmp.Compare(b.Value, a.Value) })
+	figure.Rows(p, rows)
+	p.Legend.YOffs = vg.Points(6)
 	return figure.Keep(r, "counters", 640, 420, p)
 }

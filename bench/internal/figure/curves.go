@@ -16,17 +16,22 @@ type Curve struct {
 	Color  color.Color
 	Marked bool // with a dot at each point
 	Dashed bool
+	Own    bool // stress it: it is this repository's
 }
 
 // Curves adds curves, those without a color of their own in turn from Colors, and dotted when these
-// are used up.
+// are used up. Our own are wider than the others and above them.
 func Curves(p *plot.Plot, curves ...Curve) error {
+	var above []plot.Plotter
 	for i, c := range curves {
 		line, err := plotter.NewLine(c.Points)
 		if err != nil {
 			return err
 		}
-		line.Color, line.Width = c.Color, vg.Points(1.8)
+		line.Color, line.Width = c.Color, vg.Points(1.4)
+		if c.Own {
+			line.Width = vg.Points(2.8)
+		}
 		if c.Color == nil {
 			line.Color = Colors[i%len(Colors)]
 		}
@@ -36,17 +41,21 @@ func Curves(p *plot.Plot, curves ...Curve) error {
 		case c.Color == nil && i >= len(Colors):
 			line.Dashes = []vg.Length{vg.Points(1.8), vg.Points(1.8)}
 		}
-		signs := []plot.Thumbnailer{line}
-		p.Add(line)
+		signs, parts := []plot.Thumbnailer{line}, []plot.Plotter{line}
 		if c.Marked {
-			dots := &plotter.Scatter{XYs: c.Points, GlyphStyle: draw.GlyphStyle{Color: line.Color, Radius: vg.Points(2.4), Shape: draw.CircleGlyph{}}}
-			p.Add(dots)
-			signs = append(signs, dots)
+			dots := &plotter.Scatter{XYs: c.Points, GlyphStyle: draw.GlyphStyle{Color: line.Color, Radius: line.Width/2 + vg.Points(1.5), Shape: draw.CircleGlyph{}}}
+			signs, parts = append(signs, dots), append(parts, dots)
+		}
+		if c.Own {
+			above = append(above, parts...)
+		} else {
+			p.Add(parts...)
 		}
 		if c.Name != "" {
 			p.Legend.Add(c.Name, signs...)
 		}
 	}
+	p.Add(above...)
 	return nil
 }
 

@@ -5,6 +5,7 @@ package figure
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"github.com/randflake/randflake/bench/internal/report"
 	"gonum.org/v1/plot"
@@ -92,7 +93,8 @@ func (Decades) Ticks(low, high float64) (ticks []plot.Tick) {
 			ticks = append(ticks, plot.Tick{Value: n * v})
 		}
 	}
-	return ticks
+	// The plot would leave room for labels beyond its ends.
+	return slices.DeleteFunc(ticks, func(t plot.Tick) bool { return t.Value < low*(1-1e-9) || t.Value > high*(1+1e-9) })
 }
 
 // Values marks some values of an axis.

@@ -16,12 +16,12 @@ import (
 
 func TestTicks(t *testing.T) {
 	var got []string
-	for _, tick := range (Decades{}).Ticks(0.5, 20_000) {
+	for _, tick := range (Decades{}).Ticks(0.1, 20_000) {
 		if tick.Label != "" {
 			got = append(got, tick.Label)
 		}
 	}
-	if want := []string{"0.10", "1", "10", "100", "1,000", "10,000", "100,000"}; !slices.Equal(got, want) {
+	if want := []string{"0.10", "1", "10", "100", "1,000", "10,000"}; !slices.Equal(got, want) {
 		t.Errorf("decades are labelled %q, not %q", got, want)
 	}
 	got = nil
@@ -39,14 +39,19 @@ func TestTicks(t *testing.T) {
 func TestKeep(t *testing.T) {
 	raster := New("raster", Axis{Label: "bit"}, Axis{})
 	Raster(raster, []uint64{0xf0, 0, 1<<64 - 1})
-	bars := New("bars", Axis{Label: "ns", Log: true}, Axis{})
-	Bars(bars, []Bar{{Name: "one", Label: "1.00", Value: 1, Second: 0.5, Color: Colors[0]}, {Name: "two", Value: 200, Color: Colors[1]}})
+	dots := New("dots", Axis{Label: "ns", Log: true}, Axis{})
+	Rows(dots, []Row{{Name: "one", Label: "1.00", Value: 1, Second: 0.5, Color: Colors[0]}, {Name: "two", Value: 200, Color: Colors[1], Own: true}})
+	bars := New("bars", Axis{Label: "ns"}, Axis{})
+	Rows(bars, []Row{{Name: "three", Label: "3.00", Value: 3, Color: Colors[2]}})
+	if bars.X.Min != 0 {
+		t.Errorf("bars begin at %v, want 0", bars.X.Min)
+	}
 	curves := New("curves", Axis{Label: "s"}, Axis{Label: "IDs"})
 	Band(curves, "band", 1, 2, Tint)
 	if err := Curves(curves, Curve{Name: "curve", Points: plotter.XYs{{X: 0, Y: 1}, {X: 1, Y: 2}}, Marked: true, Dashed: true}); err != nil {
 		t.Fatal(err)
 	}
-	r := kept(t, 900, raster, bars, curves)
+	r := kept(t, 900, raster, dots, bars, curves)
 	light, dark := read(t, r, "picture.svg"), read(t, r, "picture-dark.svg")
 	// Texts are outlines: a viewer's fonts don't matter.
 	for _, want := range []string{`"raster"`, `"two"`, `"1.00"`, `"band"`, `<path id="u62" d="m`, `<use xlink:href="#u62" x="`} {
@@ -147,11 +152,25 @@ func TestCurvesDiffer(t *testing.T) {
 	picture := read(t, kept(t, 300, p), "picture.svg")
 	styles := map[string]bool{}
 	for _, style := range regexp.MustCompile(`<path [^>]*style="([^"]*)"`).FindAllStringSubmatch(picture, -1) {
-		if strings.Contains(style[1], "stroke-width:1.8") {
+		if strings.Contains(style[1], "stroke-width:1.4") {
 			styles[style[1]] = true
 		}
 	}
 	if len(styles) != len(curves) {
 		t.Errorf("%d curves in %d styles", len(curves), len(styles))
+	}
+}
+
+// TestOwn: our own curve is wider than the others, and drawn after them.
+func TestOwn(t *testing.T) {
+	p := New("own", Axis{}, Axis{})
+	points := plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}
+	if err := Curves(p, Curve{Points: points, Own: true}, Curve{Points: points}); err != nil {
+		t.Fatal(err)
+	}
+	picture := read(t, kept(t, 300, p), "picture.svg")
+	own, other := strings.Index(picture, "stroke-width:2.8"), strings.Index(picture, "stroke-width:1.4")
+	if own < 0 || other < 0 || own < other {
+		t.Errorf("our curve is at byte %d of the picture, the other one at %d", own, other)
 	}
 }

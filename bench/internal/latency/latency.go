@@ -57,7 +57,7 @@ func form(quick bool) (rounds int, slice, atLimit time.Duration) {
 
 func takes(quick bool) (sum time.Duration) {
 	rounds, slice, atLimit := form(quick)
-	for _, p := range peers.All() {
+	for _, p := range peers.Available() {
 		if p.AtLimit {
 			sum += atLimit
 		} else {
@@ -73,7 +73,7 @@ func run(ctx context.Context, r *report.Results) error {
 	rate := measure.TicksPerNanosecond()
 	step, reading := measure.Resolution()
 	rounds, slice, atLimit := form(r.Meta.Quick())
-	all := peers.All()
+	all := peers.Available()
 	found := make([]measure.Latencies, len(all))
 	for i := range found {
 		found[i] = measure.NewLatencies()

@@ -109,7 +109,7 @@ func picture(r *report.Results, summaries []summary) error {
 	for _, s := range summaries {
 		peer := peers.Named(s.source)[0]
 		if (peer.Featured || peer.Name == "the loop") && peer.Name != "randflake Fill" {
-			curve := figure.Curve{Name: s.source, Points: s.points()}
+			curve := figure.Curve{Name: s.source, Points: s.points(), Own: peer.Name == "randflake Generate"}
 			if peer.Name == "the loop" {
 				curve.Dashed, curve.Color = true, figure.Colors[len(figure.Colors)-1]
 			}

@@ -28,7 +28,7 @@ type Peer struct {
 	// Featured peers are in the short table and in the pictures of many curves.
 	Featured bool
 
-	Open func() (Maker, error)
+	Open func() (Maker, error) // nil when this Go release does not have it
 }
 
 // A Kind groups the peers, and names the group.
@@ -63,7 +63,12 @@ type Source struct {
 func (s Source) IDs() int { return max(1, len(s.Bulk)) }
 
 // All returns all peers, in the order of the tables.
-func All() []Peer { return slices.Concat(own(), ownSortable(), random(), sortable(), scale()) }
+func All() []Peer {
+	return slices.Concat(own(), ownSortable(), random(), standard(), sortable(), scale())
+}
+
+// Available returns the peers that this Go release has.
+func Available() []Peer { return slices.DeleteFunc(All(), func(p Peer) bool { return p.Open == nil }) }
 
 // Named returns the peers of the given names, in this order. All of them must exist.
 func Named(names ...string) []Peer {

@@ -76,7 +76,7 @@ func moduliPicture(r *report.Results, all []frequency) error {
 		for i, v := range p {
 			points[i] = plotter.XY{X: (float64(i) + 0.5) / float64(len(p)), Y: v}
 		}
-		curves = append(curves, figure.Curve{Name: name, Points: thin(points)})
+		curves = append(curves, figure.Curve{Name: name, Points: thin(points), Own: name == ids})
 	}
 	curves = append(curves, figure.Curve{Name: "uniform", Points: plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}, Color: figure.Colors[7], Dashed: true})
 	if err := figure.Curves(p, curves...); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/bench/internal/figure"
@@ -137,7 +138,7 @@ func scalingPicture(r *report.Results, samples []sample) error {
 		p := figure.New("over "+axis, figure.Axis{Label: axis + " (log scale)", Log: true}, figure.Axis{Label: "ns per ID (log scale)", Log: true})
 		var lines []figure.Curve
 		for _, c := range curvesOf(samples, axis) {
-			line := figure.Curve{Marked: true}
+			line := figure.Curve{Marked: true, Own: strings.HasPrefix(c.source, "randflake ")}
 			if axis == "goroutines" {
 				line.Name = c.source
 			}

@@ -116,20 +116,20 @@ func memoryTable(all []memory) *report.Table {
 	return t
 }
 
-// picture draws how many calls a second there are, the most on top.
+// picture draws how many calls a second there are, the most on top, from zero.
 func picture(r *report.Results, found []line) error {
-	p := figure.New("One number a call, 64 connections", figure.Axis{Label: "calls a second (log scale)", Log: true}, figure.Axis{})
-	var bars []figure.Bar
+	p := figure.New("One number a call, 64 connections", figure.Axis{Label: "calls a second"}, figure.Axis{})
+	var rows []figure.Row
 	for _, l := range found {
 		if l.Kind == single {
-			color := figure.Colors[4]
-			if strings.HasPrefix(l.Source, ours) {
-				color = figure.Colors[0]
+			row := figure.Row{Name: l.Source, Label: report.Number(l.median), Value: l.median, Color: figure.Colors[7]}
+			if row.Own = strings.HasPrefix(l.Source, ours); row.Own {
+				row.Color = figure.Colors[0]
 			}
-			bars = append(bars, figure.Bar{Name: l.Source, Label: report.Number(l.median), Value: l.median, Color: color})
+			rows = append(rows, row)
 		}
 	}
-	slices.SortStableFunc(bars, func(a, b figure.Bar) int { return cmp.Compare(b.Value, a.Value) })
-	figure.Bars(p, bars)
+	slices.SortStableFunc(rows, func(a, b figure.Row) int { return cmp.Compare(b.Value, a.Value) })
+	figure.Rows(p, rows)
 	return figure.Keep(r, "service", 640, 260, p)
 }

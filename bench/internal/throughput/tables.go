@@ -16,7 +16,7 @@ func render(r *report.Results) error {
 	}
 	s := summarize(samples)
 	for name, table := range map[string]*report.Table{
-		"peers": s.table(), "peers-short": s.short(), "properties": properties(),
+		"peers": s.table(), "peers-short": s.short(), "properties": s.properties(),
 	} {
 		if err := r.Table(name, table); err != nil {
 			return err
@@ -89,7 +89,8 @@ func (s summary) table() *report.Table {
 
 const notes = "Time passed for each ID, by as many goroutines as processors together; medians of rounds in which all " +
 	"sources take turns. The ratio is to `" + peers.Yardstick + "` in the same round. The loop that calls the source " +
-	"is in every figure; *the loop* is what it costs by itself. *At its limit*: the format allows no more."
+	"is in every figure; *the loop* is what it costs by itself. *At its limit*: the format has no more IDs a second, however fast the " +
+	"code is. *Beyond its limit*: the IDs have times that are still to come. Sources that wait at their limit are not in the picture."
 
 func (s summary) short() *report.Table {
 	most := s.processors[len(s.processors)-1]
@@ -112,12 +113,16 @@ func (s summary) short() *report.Table {
 	return t
 }
 
-func properties() *report.Table {
+// properties tells those of the sources that were measured.
+func (s summary) properties() *report.Table {
 	t := &report.Table{
 		Columns:    []string{"source", "bits", "limit", "unpredictable", "sortable", "unique by", "measured here"},
 		Unmeasured: true,
 	}
 	for _, p := range peers.All() {
+		if _, ok := s.medians[at{p.Name, 1}]; !ok {
+			continue
+		}
 		t.Add(p.Name, bits(p), p.Limit, p.Unpredictable, p.Sortable, p.Unique, p.Package)
 	}
 	return t

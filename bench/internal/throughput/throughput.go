@@ -46,10 +46,10 @@ func rounds(quick bool) time.Duration {
 func loads(quick bool) (list []measure.Load) {
 	slice, atLimit := 500*time.Millisecond, 2*time.Second
 	if quick {
-		slice, atLimit = 100*time.Millisecond, time.Second
+		slice, atLimit = 60*time.Millisecond, time.Second
 	}
 	for _, processors := range measure.Doubling(runtime.GOMAXPROCS(0)) {
-		for _, p := range peers.All() {
+		for _, p := range peers.Available() {
 			l := measure.Load{Peer: p, Processors: processors, Goroutines: processors, Slice: slice}
 			if p.AtLimit {
 				l.Slice = atLimit

@@ -47,8 +47,12 @@ func TestTables(t *testing.T) {
 	if short := s.short(); len(short.Rows) == 0 || len(short.Rows) >= len(s.table().Rows) {
 		t.Errorf("the short table has %d rows", len(short.Rows))
 	}
-	if n := len(properties().Rows); n != len(peers.All()) {
+	if n := len(s.properties().Rows); n != len(peers.All()) {
 		t.Errorf("%d peers have properties", n)
+	}
+	delete(s.medians, at{"UUID v4 standard", 1})
+	if n := len(s.properties().Rows); n != len(peers.All())-1 {
+		t.Errorf("%d peers have properties when one was not measured", n)
 	}
 }
 
@@ -69,7 +73,17 @@ func TestPicture(t *testing.T) {
 	if err := summarize(samples()).picture(r); err != nil {
 		t.Fatal(err)
 	}
-	if picture, err := r.File("throughput.svg"); err != nil || !strings.Contains(string(picture), "randflake Generate") {
-		t.Errorf("the picture has no text: %v", err)
+	text, err := r.File("throughput.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture := string(text)
+	for _, p := range peers.All() {
+		if got, want := strings.Contains(picture, `"`+p.Name+`"`), !p.AtLimit; got != want {
+			t.Errorf("%s is in the picture: %v, want %v", p.Name, got, want)
+		}
+	}
+	if !strings.Contains(picture, "at its limit: ") {
+		t.Error("the picture doesn't explain what a limit is")
 	}
 }

@@ -1,0 +1,5 @@
+//go:build !go1.27
+
+package peers
+
+var openStandardV4, openStandardV7 func() (Maker, error)
