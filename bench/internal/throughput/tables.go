@@ -16,7 +16,7 @@ func render(r *report.Results) error {
 	}
 	s := summarize(samples)
 	for name, table := range map[string]*report.Table{
-		"peers": s.table(), "peers-short": s.short(), "properties": s.properties(),
+		"peers": s.table(), "peers-short": s.short(), "properties": properties(),
 	} {
 		if err := r.Table(name, table); err != nil {
 			return err
@@ -113,16 +113,13 @@ func (s summary) short() *report.Table {
 	return t
 }
 
-// properties tells those of the sources that were measured.
-func (s summary) properties() *report.Table {
+func properties() *report.Table {
 	t := &report.Table{
 		Columns:    []string{"source", "bits", "limit", "unpredictable", "sortable", "unique by", "measured here"},
+		Notes:      "Sources that are missing in the table of costs are newer than its measurement, or than its Go release.",
 		Unmeasured: true,
 	}
 	for _, p := range peers.All() {
-		if _, ok := s.medians[at{p.Name, 1}]; !ok {
-			continue
-		}
 		t.Add(p.Name, bits(p), p.Limit, p.Unpredictable, p.Sortable, p.Unique, p.Package)
 	}
 	return t
