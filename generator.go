@@ -119,8 +119,9 @@ func (g *Generator) Generate() (ID, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
 	if s != nil && s.second == coarse.Seconds.Published() {
-		if i := s.left() - 1; i < blockSize {
-			s.word--
+		word := s.word - 1
+		if i := uint8(word); i < blockSize {
+			s.word = word
 			id := s.ids[i]
 			st.hot.unpin(s)
 			return ID(id), nil

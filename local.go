@@ -67,8 +67,9 @@ func (l *Local) Generate() (ID, error) {
 	own := l.own
 	own.sole.mark()
 	own.lock.Lock()
-	if i := own.left() - 1; i < blockSize && own.current.Load() == coarse.Seconds.Published() {
-		own.word--
+	word := own.word - 1
+	if i := uint8(word); i < blockSize && own.current.Load() == coarse.Seconds.Published() {
+		own.word = word
 		id := own.ids[i]
 		own.lock.Unlock()
 		return ID(id), nil

@@ -30,8 +30,9 @@ func (g *Generator) GenerateRaw() (Raw, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
 	if s != nil && s.second == coarse.Seconds.Published() {
-		if i := s.left() - 1; i < blockSize {
-			s.word--
+		word := s.word - 1
+		if i := uint8(word); i < blockSize {
+			s.word = word
 			raw := s.first + uint64(i)
 			st.hot.unpin(s)
 			return Raw(raw), nil
