@@ -1,0 +1,27 @@
+// Command first makes five IDs: the first program of the README.
+package main
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/randflake/randflake/local"
+)
+
+func main() {
+	keeper, err := local.Keep("shop") // a secret and a lease store in your state directory, made at first use
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer keeper.Close() // gives the lease back
+
+	generator := keeper.Generator()
+	for range 5 {
+		id, err := generator.Generate()
+		if err != nil {
+			log.Print(err)
+			return
+		}
+		fmt.Println(id, int64(id), generator.Cipher().Inspect(id).Time)
+	}
+}
