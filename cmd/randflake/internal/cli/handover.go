@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,7 +58,7 @@ func checkHandover(full bool, own string) error {
 	case !started:
 		return nil
 	case !full:
-		return errors.New(ServersProgram + " is not that program, but the one without the clients of servers: install both: " + remedy)
+		return fmt.Errorf("%s is not that program, but the one without the clients of servers: install both: %s", ServersProgram, remedy)
 	case from != own && isRelease(from) && isRelease(own):
 		return fmt.Errorf("version %s, started by a randflake of version %s: want the same: install both: %s", own, from, remedy)
 	}
