@@ -93,7 +93,7 @@ func TestVectorsAreMade(t *testing.T) {
 		g.TimeSource = func() int64 { return v.Timestamp }
 		ids, err := generate(g, int(v.Sequence)+1)
 		if err != nil || ids[v.Sequence] != v.ID {
-			t.Errorf("%d IDs, %v, of which the last one should be that of %+v", len(ids), err, v)
+			t.Errorf("%d IDs, %v, want as the last one that of %+v", len(ids), err, v)
 		}
 	}
 }

@@ -14,7 +14,7 @@ func TestNames(t *testing.T) {
 			want := n.Wrong
 			switch {
 			case n.URL != "":
-				want = "127.0.0.1:1" // which nobody reaches
+				want = "127.0.0.1:1" // nothing listens there
 			case n.Dir != "":
 				want = "no lease store in " + n.Dir
 			}

@@ -82,7 +82,7 @@ func secretOf(t *testing.T, key []byte) randflake.Secret {
 	return secret
 }
 
-// No printer shows a part of a secret, be it by itself, in a Cipher or in a Generator.
+// No printer shows a part of a secret, alone or inside a Cipher or a Generator.
 func TestPrintersShowNoSecret(t *testing.T) {
 	secret, other := secretOf(t, shown[:]), secretOf(t, []byte("0123456789abcdef"))
 	cipher, otherCipher := randflake.NewCipher(secret), randflake.NewCipher(other)

@@ -10,7 +10,7 @@ import (
 type span struct {
 	first  uint64
 	keys   []uint64 // of its rows
-	recent []uint64 // those since the last report, in the order in which they came
+	recent []uint64 // keys since the last report, in order of arrival
 	node   int
 }
 

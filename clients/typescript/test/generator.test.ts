@@ -18,7 +18,7 @@ function at(second: number, under: Lease = lease) {
   return { generator, clock, made, make, second: (id: bigint) => cipher.inspect(id).time.getTime() / 1000 };
 }
 
-// What gosuda/randflake 1.8 does here: 262,143 IDs in one second, of which 131,071 are repeats.
+// What gosuda/randflake 1.8 does here: 262,143 IDs in one second, 131,071 of them repeats.
 test("a second has 131,072 IDs of a node and no more, also when the lease began an hour ago", () => {
   const { generator, clock, made, make } = at(start + 3599);
   make(capacity);

@@ -36,7 +36,7 @@ func (t *tool) needServers() (*Servers, error) {
 	return nil, t.handOver()
 }
 
-// open opens the store. It fails with store.ErrNoStore where there is none.
+// open opens the store. If there is no store it fails with store.ErrNoStore.
 func (l location) open(ctx context.Context, options ...store.Option) (*store.Store, error) {
 	if l.servers == nil {
 		return filestore.Open(l.Dir, options...)
