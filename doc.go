@@ -1,8 +1,8 @@
 // Package randflake makes unique 64-bit IDs that look random.
 //
 // An ID is the encryption of (second, node, sequence) under a secret key. The cipher, SPARX-64/128, is a permutation of
-// the 64-bit values, so distinct triples give distinct IDs without asking a database; and IDs reveal
-// neither order, date nor count. The secret opens them again.
+// the 64-bit values, so distinct triples give distinct IDs without asking a database. IDs reveal neither
+// order, date nor count; the secret opens them again.
 //
 //	secret, err := randflake.ParseSecret(os.Getenv("RANDFLAKE_SECRET"))
 //	store, err := filestore.Open("leases")

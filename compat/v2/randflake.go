@@ -4,8 +4,9 @@
 //
 // The generator is that of github.com/randflake/randflake, held to the narrower rules of v2: sequences count up from 0
 // in each second, and a clock that goes back by a second is refused, where the generator itself would go on for 10
-// seconds. In v2.1.0 too, no clock makes one [Generator] repeat an ID. But v2.1.0 and this package
-// can't keep two generators off the same node and second, as after a restart. Package lease of this module does.
+// seconds. In v2.1.0 too, no clock makes one [Generator] repeat an ID. But v2.1.0 and
+// this package can't keep two generators off the same node and second, as after a restart. Package lease of this module
+// does.
 //
 // Package compat is the drop-in for gosuda.org/randflake v1.8, whose names gosuda.org/randflake/v2/legacy has too, and
 // package compat/sparx64 for gosuda.org/randflake/v2/sparx64.

@@ -65,5 +65,5 @@ func checkHandover(full bool, own string) error {
 	return nil
 }
 
-// isRelease reports whether version names a released source, as v1.2.3 does, and not a local build.
+// isRelease reports whether version names the program's source: a release or a commit, and not (devel).
 func isRelease(version string) bool { return strings.HasPrefix(version, "v") }
