@@ -151,38 +151,48 @@ func (g *Generator) generateSlowly() (id ID, raw Raw, err error) {
 // fromShard calls take with the shard of the current P and the present second until take reports that it is done or
 // fails. The clock is never asked while pinned.
 func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bool) (ok bool, err error)) error {
+	st := g.state.Load()
 	now, fresh := g.glance()
 	for {
-		st := g.state.Load()
 		if st.closed {
 			return g.refuse(ErrClosed)
 		}
 		s := st.shards.pin()
-		if s == nil {
-			st.shards.unpin(s)
-			g.grow(st)
-			continue
+		var ok bool
+		var err error
+		if s != nil {
+			ok, err = take(s, st, now, fresh)
 		}
-		ok, err := take(s, st, now, fresh)
 		st.shards.unpin(s)
 		switch {
 		case ok:
 			return nil
-		case err == nil || err == errFrozen && g.replaced(st):
-			now, fresh = g.read(), true // also because the old reading may be from before the new lease
-		default:
+		case s == nil:
+			g.grow(st)
+		case fresh && err != nil && !g.outdated(st, err):
 			return g.refuse(err)
 		}
+		st = g.state.Load()
+		now, fresh = g.read(), true
 	}
+}
+
+// outdated reports whether st, which refused with err, is no longer in force. A refusal counts only if it is, and if the
+// clock was read after st was loaded: otherwise it may be one of the old lease, or of the new one before its start.
+func (g *Generator) outdated(st *state, err error) bool {
+	if err == errFrozen {
+		return g.replaced(st)
+	}
+	return g.state.Load() != st
 }
 
 // Fill fills dst with new IDs and returns how many it made: n IDs are good even when err is not nil, and err, one of
 // Generate's errors, says why n < len(dst). For many IDs at once it is much faster than Generate.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	defer func() { g.filled.Add(uint64(n)) }()
+	st := g.state.Load()
 	now, fresh := g.glance()
 	for n < len(dst) {
-		st := g.state.Load()
 		if st.closed {
 			return n, g.refuse(ErrClosed)
 		}
@@ -194,11 +204,12 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 			if n < len(dst) {
 				now, fresh = g.glance()
 			}
-		case err == errFrozen && g.replaced(st), !fresh:
-			now, fresh = g.read(), true
-		default:
+			continue
+		case fresh && !g.outdated(st, err):
 			return n, g.refuse(err)
 		}
+		st = g.state.Load()
+		now, fresh = g.read(), true
 	}
 	return n, nil
 }
@@ -342,10 +353,13 @@ func (g *Generator) Ready() error {
 		}
 		_, _, err := st.bounds.plan(st.cursor.next.Load(), g.read())
 		switch {
-		case err != errFrozen:
-			return err
-		case !g.replaced(st):
+		case err == nil:
+			return nil
+		case g.outdated(st, err):
+		case err == errFrozen:
 			return ErrExhausted // all 2^64 values are used up
+		default:
+			return err
 		}
 	}
 }

@@ -1414,6 +1414,46 @@ func TestShardsShareNoCacheLine(t *testing.T) {
 	}
 }
 
+// TestRefusalOfAnOldLease: a lease that is replaced or extended while a call reads the clock doesn't make the call fail.
+func TestRefusalOfAnOldLease(t *testing.T) {
+	changes := map[string]func(g *Generator) error{
+		"extended": func(g *Generator) error { return g.Extend(testLease(7, 7, testStart, 20).End) },
+		"replaced": func(g *Generator) error {
+			_, err := g.Replace(testLease(8, 8, testStart+10, 10))
+			return err
+		},
+	}
+	makes := map[string]func(g *Generator) error{
+		"Generate": func(g *Generator) error { _, err := g.Generate(); return err },
+		"Local":    func(g *Generator) error { _, err := g.Local().Generate(); return err },
+		"Fill":     func(g *Generator) error { _, err := g.Fill(make([]ID, 3)); return err },
+		"Ready":    func(g *Generator) error { return g.Ready() },
+	}
+	for change, apply := range changes {
+		// The lease is over when the call reads the clock, or the clock is read before the new one begins.
+		for name, second := range map[string]int64{"at the end": testStart + 10, "before the start": testStart + 9} {
+			for called, ids := range makes {
+				now, changed := testStart+9, true
+				var g *Generator
+				g = newGenerator(t, testLease(7, 7, testStart, 10), WithClock(func() time.Time {
+					seen := now
+					if !changed {
+						changed, seen, now = true, second, testStart+10
+						if err := apply(g); err != nil {
+							t.Error(err)
+						}
+					}
+					return time.Unix(seen, 0)
+				}))
+				changed = false
+				if err := ids(g); err != nil {
+					t.Errorf("%s, %s, clock %s: %v, want no error", called, change, name, err)
+				}
+			}
+		}
+	}
+}
+
 // TestIssuedAcrossReplace: at a Replace in the middle of other calls at most one ID for each of their goroutines is lost
 // from the count.
 func TestIssuedAcrossReplace(t *testing.T) {

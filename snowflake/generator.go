@@ -177,8 +177,12 @@ func (g *Generator) look() (st *state, next uint64, p plan, err error) {
 			g.settle()
 		case ErrEndOfLife:
 			return st, next, plan{}, g.layout.ended()
+		case nil:
+			return st, next, p, nil
 		default:
-			return st, next, p, err
+			if g.state.Load() == st { // otherwise the lease that refused is no longer in force
+				return st, next, plan{}, err
+			}
 		}
 	}
 }
