@@ -58,7 +58,7 @@ ordinary: gotest servers statistics typescript
 
 # What takes long plays many processes in one goroutine, but for that of keepers.
 race: gotest servers
-	RANDFLAKE_SERVERS=yes $(TEST) -race -short ./... ./service/client/...
+	RANDFLAKE_SERVERS=yes $(TEST) -race -short ./...
 	$(TEST) -race -run TestKeepersProperty ./lease
 
 # The clients of servers are compiled again for the race detector.
