@@ -18,7 +18,7 @@ CPUS      = cpu-avx2 cpu-nehalem cpu-neon cpu-sve2-128 cpu-sve2-256 cpu-sve2-512
 # Other architectures, run by emulation: 32 bits, big-endian, and those that users have.
 EMULATED  = emulated-s390x emulated-arm emulated-riscv64 emulated-arm64
 # What depends on word size and byte order, and what is else for one architecture alone.
-PORTABLE  = . ./compat ./compat/v2 ./store ./store/filestore ./lease ./segments ./numbers/ff1 ./mask ./ulid
+PORTABLE  = . ./compat ./compat/v2 ./store ./store/filestore ./lease ./counter ./numbers/ff1 ./mask ./ulid
 # Modules of their own, with the dependencies that the root does without. Those that take longest come first, so that no
 # core is left idle at the end.
 MODULES   = cmd/randflake chaos service store/etcdstore/etcdtest store/mysqlstore store/pgstore store/redisstore store/etcdstore store/storeurl bench \
@@ -112,7 +112,7 @@ emulated-riscv64: EMULATOR = qemu-riscv64
 emulated-arm:     EMULATOR = qemu-arm
 emulated-s390x emulated-arm: PACKAGES_THERE = $(PORTABLE)
 emulated-riscv64: PACKAGES_THERE = . ./compat ./mask ./ulid
-emulated-arm64: PACKAGES_THERE = $(filter-out . ./segments,$(PORTABLE))
+emulated-arm64: PACKAGES_THERE = $(filter-out . ./counter,$(PORTABLE))
 
 modules-later: gotest servers browser
 	@$(TWO_AT_A_TIME) $(LATER:%=test-in-%)

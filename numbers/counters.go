@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/numbers/ff1"
-	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/store"
 )
 
@@ -19,8 +19,8 @@ const (
 	tolerance = 15 * time.Minute
 )
 
-// A counter is a *segments.Counter.
-type counter interface {
+// A source is a *counter.Counter.
+type source interface {
 	Next() (int64, error)
 	Wait(ctx context.Context) (int64, error)
 	Close() error
@@ -28,15 +28,15 @@ type counter interface {
 
 // An opener opens the counter of a period, or makes it. Where begin is not zero, no right clock has picked the period
 // before.
-type opener func(ctx context.Context, name string, begin time.Time) (counter, error)
+type opener func(ctx context.Context, name string, begin time.Time) (source, error)
 
 // counterOpener opens counters of a space. Where the space has lost data a counter is made because no number is given
 // long before its period begins. So a process must not have it when the clock of the space tells that its own is wrong.
-func counterOpener(counters *segments.Counters, f *Format) opener {
-	return func(ctx context.Context, name string, begin time.Time) (counter, error) {
-		options := append(slices.Clone(f.settings.counter), segments.OrCreate(), segments.WithEnd(f.last))
+func counterOpener(counters *counter.Counters, f *Format) opener {
+	return func(ctx context.Context, name string, begin time.Time) (source, error) {
+		options := append(slices.Clone(f.settings.counter), counter.OrCreate(), counter.WithEnd(f.last))
 		if !begin.IsZero() {
-			options = append(options, segments.UnusedBefore(begin))
+			options = append(options, counter.UnusedBefore(begin))
 		}
 		c, err := counters.Open(ctx, name, options...)
 		if err != nil {
@@ -54,7 +54,7 @@ func counterOpener(counters *segments.Counters, f *Format) opener {
 type period struct {
 	seal    *ff1.Cipher
 	ready   chan struct{} // closed when counter or err is set
-	counter counter
+	counter source
 	err     error
 	opened  int64 // the second when that began, under Series.mu
 	seen    int64 // the last second that needed it, under Series.mu

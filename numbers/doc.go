@@ -1,15 +1,15 @@
 // Package numbers makes the numbers that people read: of orders, invoices and tickets, with a date, a fixed width and
 // a check digit, from any number of processes, and sealed where nobody shall see how many there are.
 //
-//	counters := segments.On(space)
+//	counters := counter.On(space)
 //	orders, err := numbers.Open(ctx, counters, "orders", "ORD-{date:20060102}-{n:6}{check:luhn}",
 //		numbers.WithLocation(berlin))
 //	number, err := orders.Next(ctx) // ORD-20261122-0000012
 //	number, err = orders.Parse("ORD-20261122-0000012") // of the period "2026-11-22", number 1
 //
-// Numbers are taken from counters of package segments, which take blocks of them: so Next takes them from memory, each
+// Numbers are taken from counters of package counter, which take blocks of them: so Next takes them from memory, each
 // is given once, and some are left out, when a process crashes or two share a period. For numbers without gaps see
-// package segments/gapless. For sealed IDs of 64 bits see package mask: numbers are for what people read and type.
+// package counter/gapless. For sealed IDs of 64 bits see package mask: numbers are for what people read and type.
 //
 // # Patterns
 //
@@ -40,7 +40,7 @@
 // # When the store loses data
 //
 // A counter that was there and lost data refuses until a person says where to go on, or jumps ahead if it has a rate:
-// [WithCounter] and segments.WithRate. Counters of periods that begin later are made as ever, as nobody can have taken
+// [WithCounter] and counter.WithRate. Counters of periods that begin later are made as ever, as nobody can have taken
 // from them; that is why clocks must be right to a quarter of an hour. A process whose clock is further off from that
 // of the space gets no counter, but an error that wraps store.ErrClock. A space that was not created for a new secret
 // passes for one that lost data when it was created.

@@ -3,7 +3,7 @@ package numbers
 import "errors"
 
 // The errors of this package. Those that carry more detail wrap one of these, so compare with [errors.Is]. What fails
-// in a counter wraps the error of package segments: segments.ErrEnd where all numbers of a period are taken.
+// in a counter wraps the error of package counter: counter.ErrEnd where all numbers of a period are taken.
 var (
 	// ErrInvalidPattern says that a pattern can't be used; the error that wraps it says why.
 	ErrInvalidPattern = errors.New("numbers: invalid pattern")

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/numbers"
-	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
@@ -17,12 +17,12 @@ import (
 func exampleClock() time.Time { return time.Date(2026, 11, 22, 23, 30, 0, 0, time.UTC) }
 
 // exampleCounters are in memory. A program has them in a directory or on a server that keeps them.
-func exampleCounters() *segments.Counters {
+func exampleCounters() *counter.Counters {
 	space, err := store.Create(context.Background(), storetest.NewMemory().Connect(), store.ForNewSecret(), store.WithClock(exampleClock))
 	if err != nil {
 		panic(err)
 	}
-	return segments.On(space)
+	return counter.On(space)
 }
 
 // exampleSecret is a Secret that a program has from where it is kept.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 )
 
 const dated = "{date:2006-01-02}#{n:6}"
@@ -85,7 +85,7 @@ func TestMidnightToAndFro(t *testing.T) {
 }
 
 // A broken series reads the clock twice: for the counter, and for the date.
-func brokenByTwoReadings(t *testing.T, w *world, f *Format, counters map[string]counter, between func()) Number {
+func brokenByTwoReadings(t *testing.T, w *world, f *Format, counters map[string]source, between func()) Number {
 	t.Helper()
 	picked, err := f.dateOf(w.now())
 	if err != nil {
@@ -107,14 +107,14 @@ func brokenByTwoReadings(t *testing.T, w *world, f *Format, counters map[string]
 // under two dates, and one that is missing.
 func TestCheckerFindsPlantedFaults(t *testing.T) {
 	for name, c := range map[string]struct {
-		plant func(t *testing.T, w *world, f *Format, counters map[string]counter)
+		plant func(t *testing.T, w *world, f *Format, counters map[string]source)
 		want  string
 	}{
-		"none": {func(*testing.T, *world, *Format, map[string]counter) {}, ""},
-		"two readings": {func(t *testing.T, w *world, f *Format, counters map[string]counter) {
+		"none": {func(*testing.T, *world, *Format, map[string]source) {}, ""},
+		"two readings": {func(t *testing.T, w *world, f *Format, counters map[string]source) {
 			w.list(brokenByTwoReadings(t, w, f, counters, func() { w.set(midnight) }))
 		}, "numbers carry its date"},
-		"midnight counted twice": {func(t *testing.T, w *world, f *Format, counters map[string]counter) {
+		"midnight counted twice": {func(t *testing.T, w *world, f *Format, counters map[string]source) {
 			w.list(brokenByTwoReadings(t, w, f, counters, func() {}))
 			again, err := f.Number(midnight, w.counts["orders/2026-11-22"])
 			if err != nil {
@@ -122,21 +122,21 @@ func TestCheckerFindsPlantedFaults(t *testing.T) {
 			}
 			w.list(again)
 		}, "numbers carry its date"},
-		"a repeated number": {func(t *testing.T, w *world, f *Format, counters map[string]counter) {
+		"a repeated number": {func(t *testing.T, w *world, f *Format, counters map[string]source) {
 			again, err := f.Number(midnight, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			w.list(again)
 		}, "text 2026-11-23#000001 twice"},
-		"a number that is lost": {func(t *testing.T, w *world, f *Format, counters map[string]counter) {
+		"a number that is lost": {func(t *testing.T, w *world, f *Format, counters map[string]source) {
 			counters["2026-11-22"].Next()
 		}, "counted to 3, and 2 numbers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(midnight.Add(-time.Second))
 			f := w.format(t, dated)
-			counters := map[string]counter{}
+			counters := map[string]source{}
 			for _, day := range []string{"2026-11-22", "2026-11-23"} {
 				counters[day], _ = w.open(t.Context(), "orders/"+day, time.Time{})
 			}
@@ -277,7 +277,7 @@ func TestCounterCannotBeOpened(t *testing.T) {
 func TestContextEnds(t *testing.T) {
 	w := newWorld(midnight.Add(-time.Hour))
 	gate := make(chan struct{})
-	open := func(ctx context.Context, name string, begin time.Time) (counter, error) {
+	open := func(ctx context.Context, name string, begin time.Time) (source, error) {
 		if strings.HasSuffix(name, "23") {
 			<-gate
 		}
@@ -301,11 +301,11 @@ func TestContextEnds(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if n, err := s.Next(t.Context()); !errors.Is(err, segments.ErrClosed) {
+	if n, err := s.Next(t.Context()); !errors.Is(err, counter.ErrClosed) {
 		t.Errorf("closed: %v, %v", n, err)
 	}
 	w.set(midnight.Add(time.Second))
-	if n, err := s.Next(t.Context()); !errors.Is(err, segments.ErrClosed) {
+	if n, err := s.Next(t.Context()); !errors.Is(err, counter.ErrClosed) {
 		t.Errorf("closed, a second later: %v, %v", n, err)
 	}
 	if err := s.Close(); err != nil {
@@ -318,7 +318,7 @@ func TestContextEnds(t *testing.T) {
 func TestCloseWhileOpening(t *testing.T) {
 	w := newWorld(midnight.Add(-time.Second))
 	opening := make(chan struct{})
-	open := func(ctx context.Context, name string, begin time.Time) (counter, error) {
+	open := func(ctx context.Context, name string, begin time.Time) (source, error) {
 		if strings.HasSuffix(name, "23") {
 			close(opening)
 			<-ctx.Done()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 )
 
 // An Option changes a Format or a Series.
@@ -20,7 +20,7 @@ type settings struct {
 	block  cipher.Block     // of sealed numbers, or nil
 	clock  func() time.Time // nil for the system's
 
-	counter []segments.Option
+	counter []counter.Option
 }
 
 // WithPeriod has numbers begin at 1 again with each p, and not with what the date of the pattern shows. The date must
@@ -63,9 +63,9 @@ func Sealed(secret randflake.Secret) Option {
 	}
 }
 
-// WithCounter has the counters of a Series made, and opened, with options such as segments.WithRate and
-// segments.WithBlock. What they say holds for the counter of each period.
-func WithCounter(options ...segments.Option) Option {
+// WithCounter has the counters of a Series made, and opened, with options such as counter.WithRate and
+// counter.WithBlock. What they say holds for the counter of each period.
+func WithCounter(options ...counter.Option) Option {
 	return func(s *settings) error { s.counter = append(s.counter, options...); return nil }
 }
 

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/internal/coarse"
-	"github.com/randflake/randflake/segments"
 )
 
 // A Series makes the numbers of a [Format], from a counter for each period. It is safe for concurrent use, and so are
@@ -43,16 +43,16 @@ type moment struct {
 
 // Open returns the series of numbers called name, which counters count, and opens the counter of the present period.
 // Name, pattern, period and secret of a series stay what they are for good: with others of the same name, texts may
-// repeat. See [NewFormat] for the errors, and segments.Counters.Open: a counter that is not there is made, and where the
-// space may have lost one of the same name that is an error that wraps segments.ErrForgotten, unless the period began a
+// repeat. See [NewFormat] for the errors, and counter.Counters.Open: a counter that is not there is made, and where the
+// space may have lost one of the same name that is an error that wraps counter.ErrForgotten, unless the period began a
 // quarter of an hour after that, or options give the counter a bound on its rate.
-func Open(ctx context.Context, counters *segments.Counters, name, pattern string, options ...Option) (*Series, error) {
+func Open(ctx context.Context, counters *counter.Counters, name, pattern string, options ...Option) (*Series, error) {
 	f, err := NewFormat(name, pattern, options...)
 	if err != nil {
 		return nil, err
 	}
 	if counters == nil {
-		return nil, fmt.Errorf("%w: counters are nil: want segments.On(space)", ErrInvalidOption)
+		return nil, fmt.Errorf("%w: counters are nil: want counter.On(space)", ErrInvalidOption)
 	}
 	return newSeries(ctx, f, counterOpener(counters, f))
 }
@@ -77,7 +77,7 @@ func newSeries(ctx context.Context, f *Format, open opener) (*Series, error) {
 // Next returns the next number of the present period. It takes nanoseconds from memory, but for the first call in a
 // period that was not prepared, which waits for the period's counter to be opened, and for calls that wait for the
 // counter's next block or for the bound on its rate. When ctx ends first, the error wraps its cause. The last number of
-// a period is followed by an error that wraps segments.ErrEnd, until the next period.
+// a period is followed by an error that wraps counter.ErrEnd, until the next period.
 //
 // The next period is prepared in the minute before it begins, while numbers are made.
 func (s *Series) Next(ctx context.Context) (Number, error) {
@@ -96,7 +96,7 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 		if err == nil {
 			return s.number(m.date, m.period.seal, n)
 		}
-		if !errors.Is(err, segments.ErrClosed) {
+		if !errors.Is(err, counter.ErrClosed) {
 			return Number{}, fmt.Errorf("numbers: %s: %w", s.name, err)
 		}
 		if m, err = s.turn(ctx); err != nil { // the period was over, and its counter closed, while this call took its time
@@ -128,7 +128,7 @@ func (s *Series) now() (*moment, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, fmt.Errorf("numbers: %s: %w", s.name, segments.ErrClosed)
+		return nil, fmt.Errorf("numbers: %s: %w", s.name, counter.ErrClosed)
 	}
 	second := s.second()
 	t := time.Unix(second, 0)
@@ -145,7 +145,7 @@ func (s *Series) now() (*moment, error) {
 }
 
 // Close gives back what is left of the periods' blocks, where nobody has taken more since, and makes later calls fail
-// with segments.ErrClosed. It takes half a minute at most. Its error says that numbers may be lost, and nothing worse.
+// with counter.ErrClosed. It takes half a minute at most. Its error says that numbers may be lost, and nothing worse.
 func (s *Series) Close() error {
 	s.mu.Lock()
 	s.closed = true

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/numbers"
-	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/filestore"
 	"github.com/randflake/randflake/store/storetest"
@@ -21,7 +21,7 @@ const daily = "ORD-{date:20060102}-{n:6}"
 
 var midnight = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 
-var quiet = numbers.WithCounter(segments.WithLogger(slog.New(slog.DiscardHandler)))
+var quiet = numbers.WithCounter(counter.WithLogger(slog.New(slog.DiscardHandler)))
 
 // A clock is what series and space go by.
 type clock struct{ atomic.Int64 }
@@ -36,16 +36,16 @@ func (c *clock) now() time.Time      { return time.Unix(c.Load(), 0) }
 func (c *clock) add(d time.Duration) { c.Add(int64(d / time.Second)) }
 
 // newCounters returns those of a new space on engine.
-func newCounters(t testing.TB, engine store.Engine, options ...store.Option) *segments.Counters {
+func newCounters(t testing.TB, engine store.Engine, options ...store.Option) *counter.Counters {
 	t.Helper()
 	space, err := store.Create(t.Context(), engine, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return segments.On(space)
+	return counter.On(space)
 }
 
-func open(t testing.TB, counters *segments.Counters, pattern string, options ...numbers.Option) *numbers.Series {
+func open(t testing.TB, counters *counter.Counters, pattern string, options ...numbers.Option) *numbers.Series {
 	t.Helper()
 	s, err := numbers.Open(t.Context(), counters, "orders", pattern, append(options, quiet)...)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestSeries(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, i, err)
 		}
 	}
-	if n, err := s.Next(t.Context()); !errors.Is(err, segments.ErrClosed) {
+	if n, err := s.Next(t.Context()); !errors.Is(err, counter.ErrClosed) {
 		t.Errorf("closed: %v, %v", n, err)
 	}
 }
@@ -105,13 +105,13 @@ func TestEnd(t *testing.T) {
 			}
 		}
 		for range 3 {
-			if n, err := s.Next(t.Context()); !errors.Is(err, segments.ErrEnd) {
+			if n, err := s.Next(t.Context()); !errors.Is(err, counter.ErrEnd) {
 				t.Fatalf("after the last one: %v, %v", n, err)
 			}
 		}
 		at.add(2 * time.Hour)
 	}
-	if _, err := numbers.Open(t.Context(), counters, "orders", "{date:02.01.2006}-{n:2}", numbers.WithClock(at.now)); !errors.Is(err, segments.ErrMismatch) {
+	if _, err := numbers.Open(t.Context(), counters, "orders", "{date:02.01.2006}-{n:2}", numbers.WithClock(at.now)); !errors.Is(err, counter.ErrMismatch) {
 		t.Errorf("with another width: %v", err)
 	}
 }
@@ -134,7 +134,7 @@ func TestManyProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { space.Close() })
-		s := open(t, segments.On(space), daily, numbers.WithClock(at.now), numbers.Sealed(secret(t)))
+		s := open(t, counter.On(space), daily, numbers.WithClock(at.now), numbers.Sealed(secret(t)))
 		processes.Go(func() {
 			for i := range 200 {
 				n, err := s.Next(t.Context())
@@ -183,7 +183,7 @@ func TestAfterLoss(t *testing.T) {
 	}
 	t.Run("no rate", func(t *testing.T) {
 		again, _, at := restored(t)
-		if s, err := again(); !errors.Is(err, segments.ErrForgotten) {
+		if s, err := again(); !errors.Is(err, counter.ErrForgotten) {
 			t.Fatalf("today: %v, %v", s, err)
 		}
 		at.add(4 * time.Hour)
@@ -198,7 +198,7 @@ func TestAfterLoss(t *testing.T) {
 	})
 	t.Run("rate", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			again, used, at := restored(t, numbers.WithCounter(segments.WithRate(10)))
+			again, used, at := restored(t, numbers.WithCounter(counter.WithRate(10)))
 			s, err := again()
 			if err != nil {
 				t.Fatal(err)
@@ -216,10 +216,10 @@ func TestAfterLoss(t *testing.T) {
 func TestNewSpace(t *testing.T) {
 	at := clockAt(midnight.Add(-3 * time.Hour))
 	counters := newCounters(t, storetest.NewMemory().Connect(), store.WithClock(at.now))
-	if _, err := numbers.Open(t.Context(), counters, "orders", daily, numbers.WithClock(at.now)); !errors.Is(err, segments.ErrForgotten) {
+	if _, err := numbers.Open(t.Context(), counters, "orders", daily, numbers.WithClock(at.now)); !errors.Is(err, counter.ErrForgotten) {
 		t.Errorf("without a word: %v", err)
 	}
-	if n := next(t, open(t, counters, daily, numbers.WithClock(at.now), numbers.WithCounter(segments.ForNewName()))); n.N != 1 {
+	if n := next(t, open(t, counters, daily, numbers.WithClock(at.now), numbers.WithCounter(counter.ForNewName()))); n.N != 1 {
 		t.Errorf("with the word that the name is new: %s", n)
 	}
 	at.add(24 * time.Hour)
@@ -250,7 +250,7 @@ func TestWrongClock(t *testing.T) {
 func TestRateUsedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret())
-		options := []numbers.Option{quiet, numbers.WithCounter(segments.WithRate(1), segments.WithBlock(30, 30))}
+		options := []numbers.Option{quiet, numbers.WithCounter(counter.WithRate(1), counter.WithBlock(30, 30))}
 		one, err := numbers.Open(t.Context(), counters, "orders", "{n:6}", options...)
 		if err != nil {
 			t.Fatal(err)
@@ -298,7 +298,7 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := numbers.Open(t.Context(), counters, "orders", "ORD"); !errors.Is(err, numbers.ErrInvalidPattern) {
 		t.Errorf("no number: %v", err)
 	}
-	if _, err := numbers.Open(t.Context(), counters, "orders", daily, numbers.WithCounter(segments.WithStart(-1))); !errors.Is(err, segments.ErrInvalidOption) {
+	if _, err := numbers.Open(t.Context(), counters, "orders", daily, numbers.WithCounter(counter.WithStart(-1))); !errors.Is(err, counter.ErrInvalidOption) {
 		t.Errorf("counter from -1: %v", err)
 	}
 }

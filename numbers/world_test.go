@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 )
 
 // A world has a clock, counters that are never wrong, and a list of all numbers that were made.
@@ -53,7 +53,7 @@ func (w *world) series(t testing.TB, pattern string, options ...Option) *Series 
 	return s
 }
 
-func (w *world) open(_ context.Context, name string, begin time.Time) (counter, error) {
+func (w *world) open(_ context.Context, name string, begin time.Time) (source, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.opens[name]++
@@ -75,7 +75,7 @@ func (h *handle) Next() (int64, error) {
 	h.world.mu.Lock()
 	defer h.world.mu.Unlock()
 	if h.closed {
-		return 0, fmt.Errorf("%w: %s", segments.ErrClosed, h.name)
+		return 0, fmt.Errorf("%w: %s", counter.ErrClosed, h.name)
 	}
 	h.world.counts[h.name]++
 	return h.world.counts[h.name], nil

@@ -102,7 +102,7 @@ func TestNoHandover(t *testing.T) {
 func TestManPages(t *testing.T) {
 	dir := t.TempDir()
 	succeed(t, "man", dir)
-	for _, name := range []string{"randflake.1", "randflake-new.1", "randflake-lease-init.1", "randflake-next.1", "randflake-segments-create.1"} {
+	for _, name := range []string{"randflake.1", "randflake-new.1", "randflake-lease-init.1", "randflake-next.1", "randflake-counter-create.1"} {
 		if page, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(page), ".SH SYNOPSIS") {
 			t.Errorf("%s: %v", name, err)
 		}

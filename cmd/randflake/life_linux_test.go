@@ -65,8 +65,8 @@ func TestLife(t *testing.T) {
 			}
 		}
 		acquireAndRelease(t, url)
-		fail(t, []string{"next", "orders"}, "no counter orders in "+shown, "randflake segments create orders --store "+shown)
-		succeed(t, "segments", "create", "orders")
+		fail(t, []string{"next", "orders"}, "no counter orders in "+shown, "randflake counter create orders --store "+shown)
+		succeed(t, "counter", "create", "orders")
 		countInTwoProcesses(t)
 		fail(t, []string{"new", "--secret-file", other}, "space of another secret")
 		fail(t, []string{"lease", "pardon", "--from", "2050-01-01T00:00:00Z"}, "nothing was granted after that")
@@ -79,8 +79,8 @@ func TestLife(t *testing.T) {
 		}
 		fail(t, []string{"new"}, "no lease may start before")
 		fail(t, []string{"lease", "acquire"}, "no lease may start before")
-		fail(t, []string{"next", "orders"}, "randflake segments advance")
-		succeed(t, "segments", "advance", "orders", "500000")
+		fail(t, []string{"next", "orders"}, "randflake counter advance")
+		succeed(t, "counter", "advance", "orders", "500000")
 		if out := succeed(t, "next", "orders"); out != "500000\n" {
 			t.Errorf("next: %q after an advance to 500000", out)
 		}

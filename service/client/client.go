@@ -1,12 +1,12 @@
 // Package client has what randflaked keeps for others: leases of nodes, as a lease.Store for lease.Keep and whatever else
-// takes one, and counters, as those of package segments.
+// takes one, and counters, as those of package counter.
 //
 //	replicas := []string{"https://ids-1.example:8443", "https://ids-2.example:8443"}
 //	leases, err := client.New("orders", replicas, client.WithToken(token))
 //	keeper, err := lease.Keep(ctx, leases, secret)
 //
 //	counters, err := client.NewCounters(replicas, client.WithToken(token))
-//	invoices, err := counters.Open(ctx, "invoices", segments.OrCreate())
+//	invoices, err := counters.Open(ctx, "invoices", counter.OrCreate())
 //	n, err := invoices.Wait(ctx)
 package client
 

@@ -8,43 +8,43 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client/wire"
 )
 
-// NewCounters returns the counters of a service, all that the caller may use, in whichever space; see [segments.From] for
+// NewCounters returns the counters of a service, all that the caller may use, in whichever space; see [counter.From] for
 // how they differ from those of a space. Calls go to the addresses as those of [New] do.
 //
 // A handle takes blocks from the service and hands numbers out from memory, and a strict one takes its numbers with each
 // call, from the store: the service's own procedure Next has blocks in memory too, those of each replica. No call repeats
 // a number. When all answers to it are lost, its numbers are lost where they can't be found again.
-func NewCounters(addresses []string, options ...Option) (*segments.Counters, error) {
+func NewCounters(addresses []string, options ...Option) (*counter.Counters, error) {
 	c := &counters{}
 	if err := c.dial(addresses, options, func(http *http.Client, base string, with connect.ClientOption) counterClient {
 		return randflakev1connect.NewCounterServiceClient(http, base, with)
 	}); err != nil {
 		return nil, err
 	}
-	return segments.From(c, c.settings.now), nil
+	return counter.From(c, c.settings.now), nil
 }
 
 type counterClient = randflakev1connect.CounterServiceClient
 
-// counters implement segments.Source. Each of their calls may be made again.
+// counters implement counter.Source. Each of their calls may be made again.
 type counters struct{ service[counterClient] }
 
-func (c *counters) Allocate(ctx context.Context, name string, n uint64, token segments.Token) (segments.Block, segments.Info, error) {
+func (c *counters) Allocate(ctx context.Context, name string, n uint64, token counter.Token) (counter.Block, counter.Info, error) {
 	answer, err := call(ctx, &c.service, true, counterClient.Allocate, &api.AllocateRequest{Counter: name, Count: n, Token: token.String()})
 	if err != nil {
-		return segments.Block{}, segments.Info{}, failed("allocate", err)
+		return counter.Block{}, counter.Info{}, failed("allocate", err)
 	}
 	block, err := wire.ReadBlock(answer.Block)
 	return block, wire.Info(answer.Counter), err
 }
 
-func (c *counters) ReturnBlock(ctx context.Context, name string, block segments.Block, unused uint64) (bool, error) {
+func (c *counters) ReturnBlock(ctx context.Context, name string, block counter.Block, unused uint64) (bool, error) {
 	answer, err := call(ctx, &c.service, true, counterClient.Return, &api.ReturnRequest{Counter: name, Block: wire.Block(block), Unused: unused})
 	if err != nil {
 		return false, failed("return", err)
@@ -52,20 +52,20 @@ func (c *counters) ReturnBlock(ctx context.Context, name string, block segments.
 	return answer.Returned > 0, nil
 }
 
-func (c *counters) Get(ctx context.Context, name string) (segments.Info, error) {
+func (c *counters) Get(ctx context.Context, name string) (counter.Info, error) {
 	answer, err := call(ctx, &c.service, true, counterClient.Get, &api.GetRequest{Counter: name})
 	if err != nil {
-		return segments.Info{}, failed("get", err)
+		return counter.Info{}, failed("get", err)
 	}
 	return wire.Info(answer.Counter), nil
 }
 
 // List has the service list all counters, as it has no more than its configuration names.
-func (c *counters) List(ctx context.Context, begin string) iter.Seq2[segments.Info, error] {
-	return func(yield func(segments.Info, error) bool) {
+func (c *counters) List(ctx context.Context, begin string) iter.Seq2[counter.Info, error] {
+	return func(yield func(counter.Info, error) bool) {
 		answer, err := call(ctx, &c.service, true, counterClient.List, &api.CounterServiceListRequest{})
 		if err != nil {
-			yield(segments.Info{}, failed("list", err))
+			yield(counter.Info{}, failed("list", err))
 			return
 		}
 		for _, counter := range answer.Counters {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/randflake/randflake/segments/gapless"
-	"github.com/randflake/randflake/segments/gapless/gaplesstest"
+	"github.com/randflake/randflake/counter/gapless"
+	"github.com/randflake/randflake/counter/gapless/gaplesstest"
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 

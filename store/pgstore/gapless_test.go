@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/randflake/randflake/segments/gapless"
-	"github.com/randflake/randflake/segments/gapless/gaplesstest"
+	"github.com/randflake/randflake/counter/gapless"
+	"github.com/randflake/randflake/counter/gapless/gaplesstest"
 )
 
 // TestGapless has a driver for database/sql.

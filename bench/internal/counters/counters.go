@@ -1,4 +1,4 @@
-// Package counters is the chapter that measures counters of package segments: in memory, beside a plain atomic add, and
+// Package counters is the chapter that measures counters of package counter: in memory, beside a plain atomic add, and
 // on each engine, beside what people take numbers from today, on the same server.
 package counters
 

@@ -10,7 +10,7 @@ import (
 	"github.com/randflake/randflake/bench/internal/measure"
 	"github.com/randflake/randflake/bench/internal/peers"
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
@@ -40,23 +40,23 @@ const yardstick = "atomic counter"
 func memory() []peers.Peer {
 	const endless = 1e12 // numbers in a block: none is used up while they are counted
 	return append(peers.Named(yardstick), peers.Peer{
-		Name: "Counter.Next", Open: opening(func(c *segments.Counter) peers.Source {
+		Name: "Counter.Next", Open: opening(func(c *counter.Counter) peers.Source {
 			return peers.Source{Next: func() (high, low uint64, err error) {
 				n, err := c.Next()
 				return 0, uint64(n), err
 			}}
-		}, segments.WithBlock(endless, endless)),
+		}, counter.WithBlock(endless, endless)),
 	}, peers.Peer{
-		Name: "Counter.Fill, 64 numbers", Open: opening(func(c *segments.Counter) peers.Source {
+		Name: "Counter.Fill, 64 numbers", Open: opening(func(c *counter.Counter) peers.Source {
 			bulk := make([]uint64, 64)
 			numbers := unsafe.Slice((*int64)(unsafe.Pointer(&bulk[0])), len(bulk))
 			return peers.Source{Bulk: bulk, Next: func() (high, low uint64, err error) {
 				_, err = c.Fill(numbers)
 				return 0, bulk[0], err
 			}}
-		}, segments.WithBlock(endless, endless)),
+		}, counter.WithBlock(endless, endless)),
 	}, peers.Peer{
-		Name: "Counter.Wait", Open: opening(func(c *segments.Counter) peers.Source {
+		Name: "Counter.Wait", Open: opening(func(c *counter.Counter) peers.Source {
 			ctx := context.Background()
 			return peers.Source{Next: func() (high, low uint64, err error) {
 				n, err := c.Wait(ctx)
@@ -67,14 +67,14 @@ func memory() []peers.Peer {
 }
 
 // opening returns an Open of sources on one counter, in a space in memory.
-func opening(source func(*segments.Counter) peers.Source, options ...segments.Option) func() (peers.Maker, error) {
+func opening(source func(*counter.Counter) peers.Source, options ...counter.Option) func() (peers.Maker, error) {
 	return func() (peers.Maker, error) {
 		ctx := context.Background()
 		space, err := store.Create(ctx, storetest.NewMemory().Connect(), store.ForNewSecret())
 		if err != nil {
 			return peers.Maker{}, err
 		}
-		c, err := segments.On(space).Open(ctx, "orders", append(options, segments.OrCreate())...)
+		c, err := counter.On(space).Open(ctx, "orders", append(options, counter.OrCreate())...)
 		if err != nil {
 			return peers.Maker{}, err
 		}

@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/randflake/randflake/bench/internal/engines"
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/store"
 )
 
@@ -61,12 +61,12 @@ func (s *system) count(ctx context.Context, e engines.Engine, url string) error 
 		return err
 	}
 	s.onStop(func() { space.Close() })
-	counters := segments.On(space)
-	one, err := counters.OpenStrict(ctx, "strict", segments.OrCreate())
+	counters := counter.On(space)
+	one, err := counters.OpenStrict(ctx, "strict", counter.OrCreate())
 	if err != nil {
 		return err
 	}
-	many, err := counters.Open(ctx, "relaxed", segments.OrCreate())
+	many, err := counters.Open(ctx, "relaxed", counter.OrCreate())
 	if err != nil {
 		return err
 	}

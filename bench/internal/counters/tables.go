@@ -160,7 +160,7 @@ func picture(r *report.Results, found []line) error {
 	kinds := []struct {
 		kind, name string
 		color      int
-	}{{relaxed, "package segments, relaxed", 0}, {strict, "package segments, strict", 5}, {peer, "what people use instead", 4}}
+	}{{relaxed, "package counter, relaxed", 0}, {strict, "package counter, strict", 5}, {peer, "what people use instead", 4}}
 	var rows []figure.Row
 	for _, k := range kinds {
 		for _, l := range found {

@@ -6,24 +6,24 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
 
-// A Counter is a segments.Counter, or one with a planted bug.
+// A Counter is a counter.Counter, or one with a planted bug.
 type Counter interface {
 	Next() (int64, error)
 	Fill(dst []int64) (int, error)
 	Wait(ctx context.Context) (int64, error)
 	FillWait(ctx context.Context, dst []int64) (int, error)
 	Return(ctx context.Context) (int64, error)
-	Status() segments.Status
+	Status() counter.Status
 	Close() error
 }
 
 // Counter returns c with the bug, if it is one of handles.
-func (b Bug) Counter(c *segments.Counter) Counter {
+func (b Bug) Counter(c *counter.Counter) Counter {
 	if b == SameAgain {
 		return &sameAgain{Counter: c}
 	}
@@ -32,7 +32,7 @@ func (b Bug) Counter(c *segments.Counter) Counter {
 
 // sameAgain is a handle that hands out again, now and then, what it has just handed out.
 type sameAgain struct {
-	*segments.Counter
+	*counter.Counter
 	mu    sync.Mutex
 	last  []int64
 	calls int

@@ -3,7 +3,7 @@ package broken
 import (
 	"testing"
 
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
@@ -11,13 +11,13 @@ import (
 // TestReturnAnyway: the bug repeats numbers of another handle.
 func TestReturnAnyway(t *testing.T) {
 	memory := storetest.NewMemory()
-	open := func(engine store.Engine) *segments.Counter {
+	open := func(engine store.Engine) *counter.Counter {
 		t.Helper()
 		space, err := store.Open(t.Context(), engine)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := segments.On(space).Open(t.Context(), "orders", segments.OrCreate())
+		c, err := counter.On(space).Open(t.Context(), "orders", counter.OrCreate())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,15 +11,15 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/randflake/randflake/chaos/internal/journal"
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 )
 
 // A Counter is what is known of a counter when all processes are gone.
 type Counter struct {
-	segments.Info        // as the space shows it
-	Strict        bool   // numbers were taken by strict handles alone
-	PerKill       uint64 // how many numbers a process that was killed may have lost
-	Remote        bool   // a service forgets in time whose block was asked for again, so that handles know a part of what is lost
+	counter.Info        // as the space shows it
+	Strict       bool   // numbers were taken by strict handles alone
+	PerKill      uint64 // how many numbers a process that was killed may have lost
+	Remote       bool   // a service forgets in time whose block was asked for again, so that handles know a part of what is lost
 }
 
 // Numbers is what was found of the numbers that processes took from counters. Of what is wrong it tells the first few.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/chaos/internal/journal"
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 )
 
 // A count is a run that a test acts out: what workers note of a counter whose numbers are 7, 12, 17 and so on.
@@ -39,15 +39,15 @@ func (c count) worker(name string, books *journal.Books, calls ...[]int64) {
 }
 
 // record is that of the counter when so many numbers were taken and not given back.
-func record(taken, returned uint64) segments.Info {
-	return segments.Info{Name: "invoices", Start: 7, Stride: 5, Next: 7 + 5*int64(taken-returned), Left: 100, Taken: taken, Returned: returned}
+func record(taken, returned uint64) counter.Info {
+	return counter.Info{Name: "invoices", Start: 7, Stride: 5, Next: 7 + 5*int64(taken-returned), Left: 100, Taken: taken, Returned: returned}
 }
 
 // TestNumbers acts out what may go wrong, and what may not be taken for it.
 func TestNumbers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		act    func(count)
-		info   segments.Info
+		info   counter.Info
 		strict bool
 		lost   bool // data
 		remote bool

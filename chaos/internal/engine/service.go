@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/randflake/randflake/chaos/internal/broken"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/service/client"
 )
 
@@ -36,7 +36,7 @@ func (s *Service) Leases(bug broken.Bug) (lease.Store, error) {
 }
 
 // Counters returns the counters of the service, likewise.
-func (s *Service) Counters(bug broken.Bug) (*segments.Counters, error) {
+func (s *Service) Counters(bug broken.Bug) (*counter.Counters, error) {
 	options, err := s.options(bug)
 	if err != nil {
 		return nil, err

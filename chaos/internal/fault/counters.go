@@ -11,7 +11,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/page"
 	"github.com/randflake/randflake/chaos/internal/worker"
 	"github.com/randflake/randflake/chaos/internal/world"
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 )
 
 // What happens to counters.
@@ -99,10 +99,10 @@ const rate = 5000
 
 // createCounters creates those that are not as they are by default.
 func createCounters(w *world.World) {
-	for name, options := range map[string][]segments.Option{
-		invoices.Name: {segments.WithStart(7), segments.WithStride(5)},
-		visits.Name:   {segments.WithRate(rate)},
-		calls.Name:    {segments.WithRate(rate)},
+	for name, options := range map[string][]counter.Option{
+		invoices.Name: {counter.WithStart(7), counter.WithStride(5)},
+		visits.Name:   {counter.WithRate(rate)},
+		calls.Name:    {counter.WithRate(rate)},
 	} {
 		_, err := w.Counters().Create(w.Context(), name, options...)
 		w.Must(err)
@@ -212,7 +212,7 @@ func countOldCopy(w *world.World) {
 	plain, rated := startGroups(w)
 	w.Must(copy())
 	all := []string{orders.Name, tickets.Name, visits.Name, calls.Name}
-	var copied []segments.Info
+	var copied []counter.Info
 	for _, name := range all {
 		copied = append(copied, w.Info(name))
 	}
@@ -281,7 +281,7 @@ func countWipe(w *world.World) {
 	})
 	plain = append(plain, w.Launch(1)...)
 	remember(w, plain, rated, func(name string, to int64) error {
-		_, err := w.Counters().Create(w.Context(), name, segments.ForNewName(), segments.WithStart(to))
+		_, err := w.Counters().Create(w.Context(), name, counter.ForNewName(), counter.WithStart(to))
 		return err
 	})
 }

@@ -37,7 +37,7 @@ type Event struct {
 	Books   *Books     `json:"books,omitempty"`   // Closed
 }
 
-// Books are what a handle on a counter says of itself in the end, in the terms of segments.Status.
+// Books are what a handle on a counter says of itself in the end, in the terms of counter.Status.
 type Books struct {
 	Taken, Issued, Returned, Lost, Held, Unsure uint64
 

@@ -7,8 +7,8 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/store"
 )
 
@@ -51,8 +51,8 @@ var kinds = [Kinds]struct {
 	WrongClock:  {"wrong clock", store.ErrClock},
 	WrongSecret: {"wrong secret", store.ErrWrongSecret},
 	Invalid:     {"invalid request", lease.ErrInvalidRequest},
-	Forgotten:   {"forgotten", segments.ErrForgotten},
-	RateUsed:    {"rate used up", segments.ErrRate},
+	Forgotten:   {"forgotten", counter.ErrForgotten},
+	RateUsed:    {"rate used up", counter.ErrRate},
 	Denied:      {"denied", nil},
 	Unreachable: {"store unreachable", nil},
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/broken"
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 )
 
 // A Counter asks for a handle on a counter of this name: one that takes blocks, or a strict one.
@@ -41,7 +41,7 @@ type tap struct {
 
 // A handle is what both kinds have in common.
 type handle interface {
-	Status() segments.Status
+	Status() counter.Status
 	Close() error
 }
 
@@ -49,7 +49,7 @@ type handle interface {
 type taking func(ctx context.Context, dst []int64) (int, error)
 
 // count takes numbers by one handle for each counter until ctx ends, and closes them.
-func (w *worker) count(ctx context.Context, counters *segments.Counters) error {
+func (w *worker) count(ctx context.Context, counters *counter.Counters) error {
 	errs := make(chan error, len(w.Counters))
 	for i, c := range w.Counters {
 		go func() { errs <- w.countWith(ctx, counters, &tap{worker: w, Counter: c, number: i}) }()
@@ -62,7 +62,7 @@ func (w *worker) count(ctx context.Context, counters *segments.Counters) error {
 }
 
 // countWith opens a handle, as often as it takes, has callers take numbers by it until ctx ends, and closes it.
-func (w *worker) countWith(ctx context.Context, counters *segments.Counters, t *tap) error {
+func (w *worker) countWith(ctx context.Context, counters *counter.Counters, t *tap) error {
 	var takings []taking
 	err := w.insist(ctx, func(ctx context.Context) (err error) {
 		takings, err = t.open(ctx, counters)
@@ -89,9 +89,9 @@ func (w *worker) countWith(ctx context.Context, counters *segments.Counters, t *
 }
 
 // open opens the handle, and returns the ways in which its callers take numbers.
-func (t *tap) open(ctx context.Context, counters *segments.Counters) ([]taking, error) {
+func (t *tap) open(ctx context.Context, counters *counter.Counters) ([]taking, error) {
 	if t.Strict {
-		s, err := counters.OpenStrict(ctx, t.Name, segments.OrCreate())
+		s, err := counters.OpenStrict(ctx, t.Name, counter.OrCreate())
 		t.handle = s
 		one := func(ctx context.Context, dst []int64) (n int, err error) {
 			if dst[0], err = s.Next(ctx); err == nil {
@@ -101,7 +101,7 @@ func (t *tap) open(ctx context.Context, counters *segments.Counters) ([]taking, 
 		}
 		return []taking{s.Fill, s.Fill, one}, err
 	}
-	c, err := counters.Open(ctx, t.Name, segments.OrCreate(), segments.WithBlock(Least, Most))
+	c, err := counters.Open(ctx, t.Name, counter.OrCreate(), counter.WithBlock(Least, Most))
 	if err != nil {
 		t.unsure += Least
 		return nil, err
@@ -165,7 +165,7 @@ func (t *tap) once(ctx context.Context, taking taking, dst []int64) error {
 	}
 	t.page.Made.Add(uint64(n))
 	// By itself ErrPending says that callers are faster than the space.
-	if err != nil && err != segments.ErrPending && ctx.Err() == nil {
+	if err != nil && err != counter.ErrPending && ctx.Err() == nil {
 		t.refused(err)
 	}
 	return nil

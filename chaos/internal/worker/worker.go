@@ -19,8 +19,8 @@ import (
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/store"
 )
 
@@ -90,7 +90,7 @@ func Run(c Config) (err error) {
 	}
 	defer space.Close()
 	if len(w.Counters) > 0 {
-		return w.count(ctx, segments.On(space))
+		return w.count(ctx, counter.On(space))
 	}
 	return w.lease(ctx, lease.On(space))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/check"
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/worker"
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 )
 
 // Counting has the next workers take numbers by a handle for each of counters, and hold no leases.
@@ -28,14 +28,14 @@ func (w *World) noteCounters(counters []worker.Counter) {
 }
 
 // Counters are those of the store, for the script's own use.
-func (w *World) Counters() *segments.Counters { return segments.On(w.Store()) }
+func (w *World) Counters() *counter.Counters { return counter.On(w.Store()) }
 
 // Info returns what the store knows of a counter.
-func (w *World) Info(name string) segments.Info {
+func (w *World) Info(name string) counter.Info {
 	space, err := engine.Open(w.ctx, w.Engine.URL(), broken.None)
 	w.Must(err)
 	defer space.Close()
-	info, err := segments.On(space).Get(w.ctx, name)
+	info, err := counter.On(space).Get(w.ctx, name)
 	w.Must(err)
 	return info
 }
@@ -52,7 +52,7 @@ func (w *World) Counted() (all []check.Counter, err error) {
 		return nil, err
 	}
 	defer space.Close()
-	counters := segments.On(space)
+	counters := counter.On(space)
 	_, remote := w.Engine.(*engine.Remote)
 	for name, c := range w.counters {
 		info, err := counters.Get(ctx, name)

@@ -3,29 +3,29 @@ package wire
 import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 )
 
 // Counter returns what is known of a counter as it is sent.
-func Counter(i segments.Info) *api.Counter {
+func Counter(i counter.Info) *api.Counter {
 	return &api.Counter{Name: i.Name, Start: i.Start, Stride: i.Stride, End: i.End, Rate: i.Rate, Next: i.Next, Left: i.Left,
 		Taken: i.Taken, Returned: i.Returned, Skipped: i.Skipped, Changed: timestamppb.New(i.Changed), Forgotten: i.Forgotten}
 }
 
 // Info reads what Counter returned.
-func Info(c *api.Counter) segments.Info {
-	return segments.Info{Name: c.GetName(), Start: c.GetStart(), Stride: c.GetStride(), End: c.GetEnd(), Rate: c.GetRate(), Next: c.GetNext(), Left: c.GetLeft(),
+func Info(c *api.Counter) counter.Info {
+	return counter.Info{Name: c.GetName(), Start: c.GetStart(), Stride: c.GetStride(), End: c.GetEnd(), Rate: c.GetRate(), Next: c.GetNext(), Left: c.GetLeft(),
 		Taken: c.GetTaken(), Returned: c.GetReturned(), Skipped: c.GetSkipped(), Changed: c.GetChanged().AsTime(), Forgotten: c.GetForgotten()}
 }
 
 // Block returns a block as it is sent.
-func Block(b segments.Block) *api.Block {
+func Block(b counter.Block) *api.Block {
 	return &api.Block{First: b.First, Stride: b.Stride, Count: b.Count, Version: b.Version, Token: b.Token.String()}
 }
 
 // ReadBlock reads what Block returned.
-func ReadBlock(b *api.Block) (segments.Block, error) {
+func ReadBlock(b *api.Block) (counter.Block, error) {
 	token, err := Token(b.GetToken())
-	return segments.Block{First: b.GetFirst(), Stride: b.GetStride(), Count: b.GetCount(), Version: b.GetVersion(), Token: token}, err
+	return counter.Block{First: b.GetFirst(), Stride: b.GetStride(), Count: b.GetCount(), Version: b.GetVersion(), Token: token}, err
 }

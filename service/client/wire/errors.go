@@ -10,8 +10,8 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/segments"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/store"
@@ -36,14 +36,14 @@ var kinds = []struct {
 	{randflake.ErrInvalidID, connect.CodeInvalidArgument, 0, false},
 	{snowflake.ErrInvalidID, connect.CodeInvalidArgument, 0, false},
 	{ulid.ErrInvalidID, connect.CodeInvalidArgument, 0, false},
-	{segments.ErrInvalidName, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_NAME, false},
-	{segments.ErrInvalidOption, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_OPTION, false},
-	{segments.ErrInvalidToken, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_TOKEN, false},
-	{segments.ErrNoCounter, connect.CodeNotFound, api.Reason_KIND_NO_COUNTER, false},
-	{segments.ErrMismatch, connect.CodeFailedPrecondition, api.Reason_KIND_MISMATCH, false},
-	{segments.ErrForgotten, connect.CodeFailedPrecondition, api.Reason_KIND_FORGOTTEN, false},
-	{segments.ErrEnd, connect.CodeOutOfRange, api.Reason_KIND_END, false},
-	{segments.ErrRate, connect.CodeResourceExhausted, api.Reason_KIND_RATE, false},
+	{counter.ErrInvalidName, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_NAME, false},
+	{counter.ErrInvalidOption, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_OPTION, false},
+	{counter.ErrInvalidToken, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_TOKEN, false},
+	{counter.ErrNoCounter, connect.CodeNotFound, api.Reason_KIND_NO_COUNTER, false},
+	{counter.ErrMismatch, connect.CodeFailedPrecondition, api.Reason_KIND_MISMATCH, false},
+	{counter.ErrForgotten, connect.CodeFailedPrecondition, api.Reason_KIND_FORGOTTEN, false},
+	{counter.ErrEnd, connect.CodeOutOfRange, api.Reason_KIND_END, false},
+	{counter.ErrRate, connect.CodeResourceExhausted, api.Reason_KIND_RATE, false},
 	{context.Canceled, connect.CodeCanceled, 0, true},
 	{context.DeadlineExceeded, connect.CodeDeadlineExceeded, 0, true},
 	{randflake.ErrExhausted, connect.CodeUnavailable, 0, false},
@@ -51,8 +51,8 @@ var kinds = []struct {
 	{randflake.ErrLeaseEnded, connect.CodeUnavailable, 0, false},
 	{randflake.ErrClockBackward, connect.CodeUnavailable, 0, false},
 	{randflake.ErrClosed, connect.CodeUnavailable, 0, false},
-	{segments.ErrPending, connect.CodeUnavailable, 0, true},
-	{segments.ErrClosed, connect.CodeUnavailable, 0, false},
+	{counter.ErrPending, connect.CodeUnavailable, 0, true},
+	{counter.ErrClosed, connect.CodeUnavailable, 0, false},
 	{fs.ErrClosed, connect.CodeUnavailable, 0, true},
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/segments"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/store"
 )
@@ -27,7 +27,7 @@ func TestError(t *testing.T) {
 		text  string
 		whole bool
 	}{
-		{fmt.Errorf("%w: orders in %s", segments.ErrNoCounter, place), connect.CodeNotFound, "segments: no counter: orders in its space", true},
+		{fmt.Errorf("%w: orders in %s", counter.ErrNoCounter, place), connect.CodeNotFound, "counter: no counter: orders in its space", true},
 		{fmt.Errorf("%w: %s: others were faster", lease.ErrNoRange, place), connect.CodeResourceExhausted, "lease: no free range of nodes: its space: others were faster", true},
 		{fmt.Errorf("%w: record n/00000 is \"token\"", store.ErrCorrupt), connect.CodeDataLoss, "store: data is corrupt; the service's log has more", false},
 		{fmt.Errorf("dial tcp db-7:5432: %w", context.DeadlineExceeded), connect.CodeDeadlineExceeded, "context deadline exceeded; the service's log has more", false},

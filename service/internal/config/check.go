@@ -79,7 +79,7 @@ func child(node *yaml.Node, step any) *yaml.Node {
 // name is the form of names of spaces and principals.
 var name = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
 
-// counterName is what package segments takes, or a pattern.
+// counterName is what package counter takes, or a pattern.
 var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?(/\*)?$`)
 
 // ByName returns what a map has for a counter: by its name, or else by the longest pattern, such as orders/*, for all names

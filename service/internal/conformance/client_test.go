@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
-	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/service/client"
 	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
@@ -32,7 +32,7 @@ func start(t *testing.T, data *storetest.Memory, clock func() time.Time, wrap fu
 }
 
 // startOn starts a replica whose space "demo" is at a place, and has counters.
-func startOn(t *testing.T, place string, open space.Opener, counters []segments.Info, wrap func(http.Handler) http.Handler) *httptest.Server {
+func startOn(t *testing.T, place string, open space.Opener, counters []counter.Info, wrap func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
 	s := server.New(open, audit.New(io.Discard), slog.New(slog.DiscardHandler))
 	c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: place}}}

@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/numbers"
-	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/service/client"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
 
 // orders is a counter that the service makes at its first use.
-var orders = []segments.Info{{Name: "orders", Start: 5, Stride: 2, End: 999_999}}
+var orders = []counter.Info{{Name: "orders", Start: 5, Stride: 2, End: 999_999}}
 
 // startCounting starts a replica with the counter orders.
 func startCounting(t *testing.T, data *storetest.Memory, wrap func(http.Handler) http.Handler) string {
@@ -29,7 +29,7 @@ func startCounting(t *testing.T, data *storetest.Memory, wrap func(http.Handler)
 	}, orders, wrap).URL
 }
 
-func openCounters(t *testing.T, addresses ...string) *segments.Counters {
+func openCounters(t *testing.T, addresses ...string) *counter.Counters {
 	t.Helper()
 	all, err := client.NewCounters(addresses)
 	if err != nil {
@@ -50,7 +50,7 @@ func TestLostBlocks(t *testing.T) {
 			next := int64(5)
 			for range wanted {
 				all := openCounters(t, unsafe, safe) // begins with the one that loses answers
-				b, info, err := all.Allocate(t.Context(), "orders", 10, segments.NewToken(time.Now()))
+				b, info, err := all.Allocate(t.Context(), "orders", 10, counter.NewToken(time.Now()))
 				if err != nil || b.First != next || b.Stride != 2 || b.Count != 10 || info.Next != next+20 {
 					t.Fatalf("block %+v of %+v, %v, want 10 numbers from %d on", b, info, err, next)
 				}
@@ -88,8 +88,8 @@ func TestHandlesThroughFailures(t *testing.T) {
 		}))
 	}
 	all := openCounters(t, addresses...)
-	c, err := all.Open(t.Context(), "orders", segments.OrCreate(), segments.WithBlock(5, 20),
-		segments.WithLogger(slog.New(slog.DiscardHandler)))
+	c, err := all.Open(t.Context(), "orders", counter.OrCreate(), counter.WithBlock(5, 20),
+		counter.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,14 +146,14 @@ func (discard) Header() http.Header         { return http.Header{} }
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 func (discard) WriteHeader(int)             {}
 
-// TestCountersAfterLoss: where the store has lost data the client is told so, by the errors of package segments.
+// TestCountersAfterLoss: where the store has lost data the client is told so, by the errors of package counter.
 func TestCountersAfterLoss(t *testing.T) {
 	data := newData(t, store.DefaultLimits(), time.Now)
 	all := openCounters(t, startCounting(t, data, asIs), startCounting(t, data, asIs))
-	if _, err := all.OpenStrict(t.Context(), "orders"); !errors.Is(err, segments.ErrNoCounter) {
+	if _, err := all.OpenStrict(t.Context(), "orders"); !errors.Is(err, counter.ErrNoCounter) {
 		t.Errorf("%v, want ErrNoCounter", err)
 	}
-	strict, err := all.OpenStrict(t.Context(), "orders", segments.OrCreate())
+	strict, err := all.OpenStrict(t.Context(), "orders", counter.OrCreate())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestCountersAfterLoss(t *testing.T) {
 		t.Errorf("%d, %v, want 5", n, err)
 	}
 	data.SetLineage("another copy")
-	if _, err := strict.Next(t.Context()); !errors.Is(err, segments.ErrForgotten) {
+	if _, err := strict.Next(t.Context()); !errors.Is(err, counter.ErrForgotten) {
 		t.Errorf("%v, want ErrForgotten", err)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/counter/countertest"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
-	"github.com/randflake/randflake/segments"
-	"github.com/randflake/randflake/segments/segmentstest"
 	"github.com/randflake/randflake/service/client"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storeurl"
@@ -23,7 +23,7 @@ func TestEngines(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel() // as servers wait for their disk most of the time
 			t.Run("leases", func(t *testing.T) { leasetest.Run(t, e.leases) })
-			t.Run("counters", func(t *testing.T) { segmentstest.Run(t, e.counters) })
+			t.Run("counters", func(t *testing.T) { countertest.Run(t, e.counters) })
 		})
 	}
 }
@@ -39,9 +39,9 @@ func (e engine) leases(t *testing.T, limits store.Limits, clock func() time.Time
 	}
 }
 
-func (e engine) counters(t *testing.T, clock func() time.Time, counters []segments.Info) func() *segments.Counters {
+func (e engine) counters(t *testing.T, clock func() time.Time, counters []counter.Info) func() *counter.Counters {
 	replicas := e.replicas(t, clock, counters)
-	return func() *segments.Counters {
+	return func() *counter.Counters {
 		all, err := client.NewCounters(replicas(), client.WithClock(clock))
 		if err != nil {
 			t.Fatal(err)
@@ -52,14 +52,14 @@ func (e engine) counters(t *testing.T, clock func() time.Time, counters []segmen
 
 // replicas starts two replicas on a new store, with counters, and returns a function that returns their addresses, now one
 // first and now the other.
-func (e engine) replicas(t *testing.T, clock func() time.Time, counters []segments.Info, options ...store.Option) func() []string {
+func (e engine) replicas(t *testing.T, clock func() time.Time, counters []counter.Info, options ...store.Option) func() []string {
 	place := e.place(t)
 	made, err := e.create(t.Context(), place, append(options, store.ForNewSecret(), store.WithClock(clock))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { made.Close() })
-	segmentstest.Create(t, segments.On(made), counters)
+	countertest.Create(t, counter.On(made), counters)
 	open := func(ctx context.Context, place string, options ...store.Option) (*store.Store, error) {
 		return storeurl.Open(ctx, place, append(options, store.WithClock(clock))...)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/config"
@@ -68,10 +68,10 @@ func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.All
 	if err != nil {
 		return nil, err
 	}
-	block, info, err := all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
-	if errors.Is(err, segments.ErrNoCounter) {
+	block, info, err := all.Allocate(ctx, r.Msg.Counter, n, counter.Token(token))
+	if errors.Is(err, counter.ErrNoCounter) {
 		if err = all.Made(ctx, r.Msg.Counter); err == nil {
-			block, info, err = all.Allocate(ctx, r.Msg.Counter, n, segments.Token(token))
+			block, info, err = all.Allocate(ctx, r.Msg.Counter, n, counter.Token(token))
 		}
 	}
 	if err != nil {
@@ -145,12 +145,12 @@ func (s counterService) List(ctx context.Context, _ *connect.Request[api.Counter
 }
 
 // matching returns the counter of a name, if it has given numbers, or those of a pattern.
-func matching(ctx context.Context, all *space.Counters, name string) iter.Seq2[segments.Info, error] {
+func matching(ctx context.Context, all *space.Counters, name string) iter.Seq2[counter.Info, error] {
 	if begin, ok := strings.CutSuffix(name, "*"); ok {
 		return all.List(ctx, begin)
 	}
-	return func(yield func(segments.Info, error) bool) {
-		if info, err := all.Get(ctx, name); !errors.Is(err, segments.ErrNoCounter) {
+	return func(yield func(counter.Info, error) bool) {
+		if info, err := all.Get(ctx, name); !errors.Is(err, counter.ErrNoCounter) {
 			yield(info, err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/page"
 	"github.com/randflake/randflake/service/internal/space"
@@ -136,7 +136,7 @@ func countersOf(space string, survey *space.Survey) (all []page.Counter) {
 }
 
 // used returns which part of a counter's numbers is gone.
-func used(c segments.Info) float64 {
+func used(c counter.Info) float64 {
 	gone := float64(c.Taken-c.Returned) + float64(c.Skipped)
 	return gone / max(1, gone+float64(c.Left))
 }

@@ -10,24 +10,24 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
 // Counters are those of a space, with a handle on each one that was used. They are safe for concurrent use.
 type Counters struct {
-	*segments.Counters
+	*counter.Counters
 	logger  *slog.Logger
-	options map[string][]segments.Option
+	options map[string][]counter.Option
 
 	mu      sync.Mutex
-	handles map[string]*segments.Counter
+	handles map[string]*counter.Counter
 	made    map[string]bool // by patterns
 	closed  bool
 }
 
-func newCounters(counters *segments.Counters, space string, o Options) *Counters {
-	c := &Counters{Counters: counters, logger: o.Logger, options: map[string][]segments.Option{}, handles: map[string]*segments.Counter{}, made: map[string]bool{}}
+func newCounters(counters *counter.Counters, space string, o Options) *Counters {
+	c := &Counters{Counters: counters, logger: o.Logger, options: map[string][]counter.Option{}, handles: map[string]*counter.Counter{}, made: map[string]bool{}}
 	for _, counter := range o.Counters {
 		if counter.Space == space {
 			c.options[counter.Name] = asMade(counter)
@@ -54,7 +54,7 @@ var ErrMany = errors.New("space: too many counters by patterns")
 const maxMade = 1000
 
 // terms returns the options of a counter, and whether it is one that a pattern stands for. It is called with mu held.
-func (c *Counters) terms(name string) (options []segments.Option, byPattern bool, err error) {
+func (c *Counters) terms(name string) (options []counter.Option, byPattern bool, err error) {
 	options, found := config.ByName(c.options, name)
 	if _, named := c.options[name]; !found || named {
 		return options, false, nil
@@ -66,7 +66,7 @@ func (c *Counters) terms(name string) (options []segments.Option, byPattern bool
 }
 
 // Statuses returns how the handles fare, in the order of their names.
-func (c *Counters) Statuses() (all []segments.Status) {
+func (c *Counters) Statuses() (all []counter.Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(c.handles)) {
@@ -76,38 +76,38 @@ func (c *Counters) Statuses() (all []segments.Status) {
 }
 
 // asMade returns the options of a counter.
-func asMade(c config.Counter) []segments.Option {
-	var options []segments.Option
+func asMade(c config.Counter) []counter.Option {
+	var options []counter.Option
 	if c.Start != nil {
-		options = append(options, segments.WithStart(*c.Start))
+		options = append(options, counter.WithStart(*c.Start))
 	}
 	if c.Stride != nil {
-		options = append(options, segments.WithStride(*c.Stride))
+		options = append(options, counter.WithStride(*c.Stride))
 	}
 	if c.End != nil {
-		options = append(options, segments.WithEnd(*c.End))
+		options = append(options, counter.WithEnd(*c.End))
 	}
 	if c.Rate != 0 {
-		options = append(options, segments.WithRate(c.Rate))
+		options = append(options, counter.WithRate(c.Rate))
 	}
 	return options
 }
 
 // Handle returns the handle on a counter of this space, which is made where it is not there.
-func (c *Counters) Handle(ctx context.Context, name string) (*segments.Counter, error) {
+func (c *Counters) Handle(ctx context.Context, name string) (*counter.Counter, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h := c.handles[name]; h != nil {
 		return h, nil
 	}
 	if c.closed {
-		return nil, segments.ErrClosed
+		return nil, counter.ErrClosed
 	}
 	options, byPattern, err := c.terms(name)
 	if err != nil {
 		return nil, err
 	}
-	h, err := c.Open(ctx, name, slices.Concat(options, []segments.Option{segments.OrCreate(), segments.WithLogger(c.logger)})...)
+	h, err := c.Open(ctx, name, slices.Concat(options, []counter.Option{counter.OrCreate(), counter.WithLogger(c.logger)})...)
 	if err == nil {
 		c.handles[name] = h
 		if byPattern {

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/local"
-	"github.com/randflake/randflake/segments"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store"
 )
@@ -128,7 +128,7 @@ func (s *Space) attempt(ctx context.Context, o Options) (state *State, err error
 			return nil, err
 		}
 		state.Leases = lease.On(state.Store)
-		state.Counters = newCounters(segments.On(state.Store), s.Name, o)
+		state.Counters = newCounters(counter.On(state.Store), s.Name, o)
 	}
 	if state.Minter, err = s.minter(ctx, state.Leases, o.Logger); err != nil && state.Store != nil {
 		state.Store.Close()

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
@@ -97,7 +97,7 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"orders/*", "orders/", "orders/É", "orders/ "} {
-		if _, err := all.Handle(t.Context(), name); !errors.Is(err, segments.ErrInvalidName) {
+		if _, err := all.Handle(t.Context(), name); !errors.Is(err, counter.ErrInvalidName) {
 			t.Errorf("%q: error %v", name, err)
 		}
 	}

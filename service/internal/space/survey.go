@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/segments"
 )
 
 // A Survey says how a space stood when its store was asked.
@@ -22,7 +22,7 @@ type Survey struct {
 	Leased  int // of them
 	Holders int
 
-	Counters []segments.Info // those of the configuration that were used
+	Counters []counter.Info // those of the configuration that were used
 }
 
 const (
@@ -79,10 +79,10 @@ func (s *Space) ask(ctx context.Context) *Survey {
 		if err != nil {
 			break
 		}
-		var info segments.Info
+		var info counter.Info
 		if info, err = state.Counters.Get(ctx, name); err == nil {
 			v.Counters = append(v.Counters, info)
-		} else if errors.Is(err, segments.ErrNoCounter) {
+		} else if errors.Is(err, counter.ErrNoCounter) {
 			err = nil
 		}
 	}

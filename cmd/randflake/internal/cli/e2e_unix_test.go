@@ -82,7 +82,7 @@ func TestFullDisk(t *testing.T) {
 	dir := newHome(t)
 	id := strings.TrimSpace(succeed(t, "", "new", "--store", dir))
 	for _, args := range []string{"new -n 100000 --store DIR", "lease acquire --store DIR", "lease list --store DIR",
-		"next orders --create --store DIR", "segments list --store DIR", "segments create tickets --store DIR",
+		"next orders --create --store DIR", "counter list --store DIR", "counter create tickets --store DIR",
 		"inspect --store DIR " + id, "secret", "version"} {
 		var errs bytes.Buffer
 		words := strings.Fields(strings.ReplaceAll(args, "DIR", dir))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/randflake/randflake/segments"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/store"
 )
 
@@ -24,7 +24,7 @@ that never repeat, for orders, tickets and rows. Each is larger than all that
 any process was given before. What a call takes and can't print is lost.
 
 In your state directory the first call makes the counter, and the directory as
-"randflake new" does. In other stores --create or "randflake segments create"
+"randflake new" does. In other stores --create or "randflake counter create"
 makes it.`,
 		Example: `  randflake next orders
   randflake next invoices/2026 -n 100 --store postgres://app@db/shop`,
@@ -62,37 +62,37 @@ func (t *tool) printNext(ctx context.Context, cmd *cobra.Command, h *home, name 
 		return err
 	}
 	defer space.Close()
-	var options []segments.Option
+	var options []counter.Option
 	if create || h.implied {
-		options = append(options, segments.OrCreate())
+		options = append(options, counter.OrCreate())
 	}
-	counter, err := openStrict(ctx, space, name, options...)
-	if errors.Is(err, segments.ErrNoCounter) {
-		return fmt.Errorf("no counter %s in %s: say --create, or make one: randflake segments create %s --store %s", name, h.at, name, h.at)
+	numbers, err := openStrict(ctx, space, name, options...)
+	if errors.Is(err, counter.ErrNoCounter) {
+		return fmt.Errorf("no counter %s in %s: say --create, or make one: randflake counter create %s --store %s", name, h.at, name, h.at)
 	}
 	if err != nil {
 		return counterError(cmd, name, h.at, err)
 	}
-	defer counter.Close()
-	m := newMinter(n, 1, numberFormat, counter.Fill)
+	defer numbers.Close()
+	m := newMinter(n, 1, numberFormat, numbers.Fill)
 	m.unit = "numbers"
 	return m.mint(ctx, t)
 }
 
 // openStrict is OpenStrict for as long as a command is patient.
-func openStrict(ctx context.Context, space *store.Store, name string, options ...segments.Option) (*segments.Strict, error) {
+func openStrict(ctx context.Context, space *store.Store, name string, options ...counter.Option) (*counter.Strict, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return segments.On(space).OpenStrict(ctx, name, options...)
+	return counter.On(space).OpenStrict(ctx, name, options...)
 }
 
 // counterError says of an error in opening or making a counter what is to be typed instead.
 func counterError(cmd *cobra.Command, name string, at location, err error) error {
 	switch {
-	case errors.Is(err, segments.ErrInvalidName), errors.Is(err, segments.ErrInvalidOption):
+	case errors.Is(err, counter.ErrInvalidName), errors.Is(err, counter.ErrInvalidOption):
 		return wrong(cmd, "%v", err)
-	case errors.Is(err, segments.ErrForgotten):
-		return fmt.Errorf("%s may have had a counter %s and forgotten it: if that never gave a number, say randflake segments create %s --new --store %s; or else the same with a --start beyond all that it gave", at, name, name, at)
+	case errors.Is(err, counter.ErrForgotten):
+		return fmt.Errorf("%s may have had a counter %s and forgotten it: if that never gave a number, say randflake counter create %s --new --store %s; or else the same with a --start beyond all that it gave", at, name, name, at)
 	}
 	return err
 }

@@ -20,7 +20,7 @@ backup or its server lost what it had acknowledged. Nothing is granted then that
 starts before all forgotten leases have ended: the longest lease and the skew of
 clocks from now, as they were given to "lease init". Leases that are held stay
 good up to their end, and can't be renewed. A counter without a rate gives no
-number until you say where it goes on: see randflake segments advance --help
+number until you say where it goes on: see randflake counter advance --help
 
 Run it before anything uses the restored store.`,
 		Example: "  randflake lease distrust --store postgres://app@db/shop",

@@ -309,8 +309,8 @@ func TestPasswordsOfWrongCommandLines(t *testing.T) {
 	for _, args := range []string{
 		"URL", "new URL", "new -n URL", "new --format URL", "new --stor URL", "new --store=URL URL", "new -URL", "inspect URL",
 		"inspect --from URL 0", "lease URL", "lease list URL", "lease acquire --ttl URL", "lease release --owner URL",
-		"lease init --new-secret=URL", "secret URL", "next URL", "next a URL", "segments create URL", "segments advance a URL",
-		"segments create a --start URL", "new --secret-file URL --store URL",
+		"lease init --new-secret=URL", "secret URL", "next URL", "next a URL", "counter create URL", "counter advance a URL",
+		"counter create a --start URL", "new --secret-file URL --store URL",
 	} {
 		r := memory{}.call(t, strings.Fields(strings.ReplaceAll(args, "URL", memoryURL))...)
 		if r.code == exitOK {

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/store"
+)
+
+func (t *tool) counterCommand() *cobra.Command {
+	cmd := group(&cobra.Command{
+		Use:   "counter",
+		Short: "list, create and advance counters",
+		Long: `List, create and advance counters, from which programs take blocks of numbers.
+They are kept in the same stores as leases: "randflake lease init" makes one.`,
+	})
+	cmd.AddCommand(t.counterListCommand(), t.counterCreateCommand(), t.counterAdvanceCommand())
+	return cmd
+}
+
+func (t *tool) counterListCommand() *cobra.Command {
+	var asJSON *bool
+	var cmd *cobra.Command
+	cmd = t.onStore(&cobra.Command{
+		Use:   "list [PREFIX]",
+		Short: "show the counters of a store",
+		Long: `Show the counters whose names begin with PREFIX, or all: the next number that
+nobody has taken, how many were taken in blocks, came back unused, and were
+passed over after a loss of data; the time of the newest change; and the state:
+
+  ready       it gives numbers
+  ended       all numbers up to its end were taken
+  forgotten   the store lost data, so that more may have been taken; one with a
+              rate goes on by itself, others by: randflake counter advance`,
+		Example: `  randflake counter list
+  randflake counter list --json invoices/`,
+	}, func(ctx context.Context, space *store.Store, _ location) error {
+		var infos []counter.Info
+		for info, err := range counter.On(space).List(ctx, cmd.Flags().Arg(0)) {
+			if err != nil {
+				return err
+			}
+			infos = append(infos, info)
+		}
+		if *asJSON {
+			return t.print(counterLines(infos))
+		}
+		return t.print(counterTable(infos))
+	})
+	cmd.Args = func(cmd *cobra.Command, args []string) error { return noOperands(cmd, args[min(1, len(args)):]) }
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	asJSON = jsonFlag(cmd)
+	return cmd
+}
+
+// counterLines returns a JSON object in a line for each counter.
+func counterLines(infos []counter.Info) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	for _, info := range infos {
+		enc.Encode(info) // has nothing that can fail
+	}
+	return b.String()
+}
+
+func counterTable(infos []counter.Info) string {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tNEXT\tSTRIDE\tEND\tRATE\tTAKEN\tRETURNED\tSKIPPED\tCHANGED\tSTATE")
+	unless := func(none bool, n int64) string {
+		if none {
+			return "-"
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	for _, i := range infos {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", i.Name, unless(i.Left == 0, i.Next), i.Stride, unless(i.End == math.MaxInt64, i.End),
+			unless(i.Rate == 0, i.Rate), i.Taken, i.Returned, i.Skipped, i.Changed.Format(time.RFC3339), stateOfCounter(i))
+	}
+	w.Flush()
+	return b.String()
+}
+
+func stateOfCounter(i counter.Info) string {
+	switch {
+	case i.Forgotten:
+		return "forgotten"
+	case i.Left == 0:
+		return "ended"
+	}
+	return "ready"
+}
+
+func (t *tool) counterCreateCommand() *cobra.Command {
+	var newName, ifMissing bool
+	var options []counter.Option
+	var cmd *cobra.Command
+	cmd = t.onStore(&cobra.Command{
+		Use:   "create NAME",
+		Short: "make a counter",
+		Long: `Make a counter. A store that has lost data, or was not made for a new secret,
+may have had one of that name and forgotten it: it wants your word, --new, that
+the numbers from --start on were never given. With --rate the counter goes on by
+itself after a loss of data, beyond all that it can have given; without, it
+refuses until you say where: see randflake counter advance --help`,
+		Example: `  randflake counter create orders
+  randflake counter create invoices/2026 --start 1000 --end 9999 --new`,
+	}, func(ctx context.Context, space *store.Store, at location) error {
+		name := cmd.Flags().Arg(0)
+		if newName {
+			options = append(options, counter.ForNewName())
+		}
+		info, err := counter.On(space).Create(ctx, name, options...)
+		if errors.Is(err, fs.ErrExist) {
+			if !ifMissing {
+				return fmt.Errorf("%s has a counter %s already: a counter is never replaced: use it, or take another name", at, name)
+			}
+			counter, err := openStrict(ctx, space, name, options...) // which compares the options, and takes nothing
+			if err != nil {
+				return err
+			}
+			return t.print(fmt.Sprintf("%s has a counter %s already: %s\n", at, name, goesOn(counter.Status().Info)))
+		}
+		if err != nil {
+			return counterError(cmd, name, at, err)
+		}
+		return t.print(fmt.Sprintf("made a counter %s in %s: %s\n", name, at, goesOn(info)))
+	})
+	operands(cmd, "NAME")
+	for _, f := range []struct {
+		name, usage string
+		option      func(int64) counter.Option
+	}{
+		{"start", "the first number (default 1)", counter.WithStart},
+		{"stride", "from a number to the next one (default 1)", counter.WithStride},
+		{"end", "which no number exceeds", counter.WithEnd},
+		{"rate", "how many a second at most, 20 s of it at once", counter.WithRate},
+	} {
+		cmd.Flags().Var(value{"NUMBER", func(text string) error {
+			n, err := parseNumber(text)
+			if err != nil {
+				return err
+			}
+			options = append(options, f.option(n))
+			return nil
+		}}, f.name, f.usage)
+	}
+	cmd.Flags().BoolVar(&newName, "new", false, "no counter of this name gave such a number")
+	cmd.Flags().BoolVar(&ifMissing, "if-missing", false, "a counter that is there is no failure")
+	return cmd
+}
+
+// parseNumber reads a number on the command line.
+func parseNumber(text string) (int64, error) {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return 0, errors.New("want a number of 64 bits")
+	}
+	return n, nil
+}
+
+// goesOn says with which number a counter goes on.
+func goesOn(i counter.Info) string {
+	if i.Left == 0 {
+		return "it has no number left"
+	}
+	return fmt.Sprintf("its next number is %d", i.Next)
+}
+
+func (t *tool) counterAdvanceCommand() *cobra.Command {
+	var to int64
+	var cmd *cobra.Command
+	cmd = t.onStore(&cobra.Command{
+		Use:   "advance NAME TO",
+		Short: "say where a counter goes on",
+		Long: `Have a counter go on at TO, or its first number after that, and pass over those
+before it. That is how it goes on after the store lost data, as when a backup
+was restored: take TO beyond all numbers that were ever taken, those in the
+memory of running programs included. It never goes back.`,
+		Example: "  randflake counter advance orders 20000",
+		PreRunE: func(cmd *cobra.Command, args []string) (err error) {
+			if to, err = parseNumber(args[1]); err != nil {
+				return wrong(cmd, "TO is %q: %v", args[1], err)
+			}
+			return nil
+		},
+	}, func(ctx context.Context, space *store.Store, _ location) error {
+		name := cmd.Flags().Arg(0)
+		info, err := counter.On(space).Advance(ctx, name, to)
+		if errors.Is(err, counter.ErrInvalidName) {
+			return wrong(cmd, "%v", err)
+		}
+		if err != nil {
+			return err
+		}
+		return t.print(fmt.Sprintf("%s: %s\n", name, goesOn(info)))
+	})
+	operands(cmd, "NAME", "TO")
+	return cmd
+}

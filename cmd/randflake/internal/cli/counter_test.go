@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/counter"
+)
+
+// counters returns what counter list --json says.
+func counters(t *testing.T, args ...string) (all []counter.Info) {
+	t.Helper()
+	lines := json.NewDecoder(strings.NewReader(succeed(t, "", append([]string{"counter", "list", "--json"}, args...)...)))
+	lines.DisallowUnknownFields()
+	for lines.More() {
+		var info counter.Info
+		if err := lines.Decode(&info); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, info)
+	}
+	return all
+}
+
+// TestNext takes numbers in the user's own directory, where the first call makes all that there has to be.
+func TestNext(t *testing.T) {
+	dir := isolate(t)
+	if out := succeed(t, "", "next", "orders", "-n", "0"); out != "" || !isVacant(dir) {
+		t.Errorf("no numbers: %q, or a directory", out)
+	}
+	if r := call(t, "", "next", "orders"); r.code != exitOK || r.out != "1\n" || strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, dir) {
+		t.Fatalf("first use: %+v, want 1 and one line about %s", r, dir)
+	}
+	for n := 2; n <= 5; n++ {
+		if out := succeed(t, "", "next", "orders"); out != fmt.Sprintln(n) {
+			t.Errorf("%q, want %d", out, n)
+		}
+	}
+	if out := succeed(t, "", "next", "orders", "-n", "3"); out != "6\n7\n8\n" {
+		t.Errorf("three numbers: %q", out)
+	}
+	if out := succeed(t, "", "next", "tickets", "--count", "50000"); !strings.HasPrefix(out, "1\n2\n") || !strings.HasSuffix(out, "\n50000\n") {
+		t.Errorf("many numbers: %d bytes", len(out))
+	}
+	if all := counters(t); len(all) != 2 || all[0].Taken != 8 || all[0].Returned != 0 || all[1].Next != 50001 {
+		t.Errorf("counter list: %+v", all)
+	}
+	succeed(t, "", "new")
+	succeed(t, "", "lease", "list")
+}
+
+// TestNextInOtherStores makes no counter unless it is told to.
+func TestNextInOtherStores(t *testing.T) {
+	isolate(t)
+	m := make(memory)
+	const shown = "redis://user:xxxxx@host/0?prefix=a"
+	wantFailure(t, m.call(t, "next", "orders", "--store", memoryURL), exitFailed, "no lease store in "+shown, "randflake lease init --store "+shown)
+	m.succeed(t, "lease", "init", "--new-secret", "--secret-file", filepath.Join(t.TempDir(), "secret"), "--store", memoryURL)
+	wantFailure(t, m.call(t, "next", "orders", "--store", memoryURL), exitFailed, "no counter orders in "+shown,
+		"--create", "randflake counter create orders --store "+shown)
+	t.Setenv(storeVariable, memoryURL)
+	wantFailure(t, m.call(t, "next", "orders"), exitFailed, "no counter orders in "+shown)
+	if out := m.succeed(t, "next", "orders", "--create"); out != "1\n" {
+		t.Errorf("%q, want 1", out)
+	}
+	if out := m.succeed(t, "next", "orders", "--store", memoryURL); out != "2\n" {
+		t.Errorf("%q, want 2", out)
+	}
+}
+
+// TestNextThatFallsShort prints what there is, and says why that is not all.
+func TestNextThatFallsShort(t *testing.T) {
+	dir := newHome(t)
+	succeed(t, "", "counter", "create", "few", "--start", "10", "--stride", "5", "--end", "20", "--store", dir)
+	succeed(t, "", "counter", "create", "slow", "--rate", "1", "--store", dir)
+	for name, want := range map[string][]string{"few": {"10\n15\n20\n", "its end, 20"}, "slow": {"1\n2\n", "rate, 1 a second"}} {
+		r := call(t, "", "next", name, "-n", "1000", "--store", dir)
+		if !strings.HasPrefix(r.out, want[0]) {
+			t.Errorf("%s: %q, want %q at first", name, r.out, want[0])
+		}
+		r.out = ""
+		wantFailure(t, r, exitFailed, want[1])
+	}
+	table := succeed(t, "", "counter", "list", "--store", dir)
+	for _, want := range []string{"NAME ", "\nfew   -     5       20   -     3 ", " ended\n", "\nslow ", " 1       -    1 ", " ready\n"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("list:\n%swant %q in it", table, want)
+		}
+	}
+}
+
+func TestCounterCreate(t *testing.T) {
+	dir := newHome(t)
+	create := func(args string) []string {
+		return append([]string{"counter", "create", "--store", dir}, strings.Fields(args)...)
+	}
+	before := time.Now().Add(-time.Minute)
+	if out := succeed(t, "", create("a --start 1000 --stride 10 --end 9999 --rate 7")...); out != "made a counter a in "+dir+": its next number is 1000\n" {
+		t.Errorf("create: %q", out)
+	}
+	want := counter.Info{Name: "a", Start: 1000, Stride: 10, End: 9999, Rate: 7, Next: 1000, Left: 900}
+	all := counters(t, "--store", dir)
+	if len(all) != 1 || all[0].Changed.Before(before) {
+		t.Fatalf("%+v", all)
+	}
+	if all[0].Changed = (time.Time{}); all[0] != want {
+		t.Errorf("%+v, want %+v", all[0], want)
+	}
+	wantFailure(t, call(t, "", create("a")...), exitFailed, "never replaced")
+	for _, args := range []string{"a", "a --end 9999 --rate 7"} {
+		if out := succeed(t, "", create("--if-missing "+args)...); out != dir+" has a counter a already: its next number is 1000\n" {
+			t.Errorf("create %s: %q", args, out)
+		}
+	}
+	wantFailure(t, call(t, "", create("--if-missing a --stride 5")...), exitFailed, "its stride is 10, not 5")
+	succeed(t, "", create("--if-missing ab")...)
+	succeed(t, "", create("b")...)
+	if all := counters(t, "--store", dir, "a"); len(all) != 2 || all[1].Name != "ab" {
+		t.Errorf("list a: %+v", all)
+	}
+	if all := counters(t, "--store", dir, "c"); len(all) != 0 {
+		t.Errorf("list c: %+v", all)
+	}
+}
+
+// TestCounterOfUnknownPast has a store that can't know which counters there were.
+func TestCounterOfUnknownPast(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	succeed(t, "", "lease", "init", "--store", dir)
+	for _, args := range [][]string{{"next", "orders", "--create"}, {"counter", "create", "orders"}, {"counter", "create", "orders", "--if-missing"}} {
+		wantFailure(t, call(t, "", append(args, "--store", dir)...), exitFailed, "forgotten it", "randflake counter create orders --new --store "+dir)
+	}
+	succeed(t, "", "counter", "create", "orders", "--new", "--store", dir)
+	if out := succeed(t, "", "next", "orders", "--store", dir); out != "1\n" {
+		t.Errorf("%q, want 1", out)
+	}
+}
+
+// TestCounterAfterBackup goes on with an older copy of the store: only the counter with a rate knows where to go on.
+func TestCounterAfterBackup(t *testing.T) {
+	dir := newHome(t)
+	next := func(name string, n int) result {
+		return call(t, "", "next", name, "-n", fmt.Sprint(n), "--store", dir)
+	}
+	succeed(t, "", "counter", "create", "rated", "--rate", "100", "--store", dir)
+	succeed(t, "", "counter", "create", "orders", "--store", dir)
+	next("orders", 100)
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := os.CopyFS(backup, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if r := next("orders", 100); !strings.HasSuffix(r.out, "\n200\n") {
+		t.Fatalf("%+v", r)
+	}
+	next("rated", 2000)
+	dir = backup
+
+	wantFailure(t, next("orders", 1), exitFailed, "the store has lost data", "randflake counter advance", dir)
+	all := counters(t, "--store", dir)
+	if !all[0].Forgotten || !all[1].Forgotten || all[0].Next > 200 {
+		t.Errorf("%+v, want forgotten ones", all)
+	}
+	if table := succeed(t, "", "counter", "list", "--store", dir); strings.Count(table, " forgotten\n") != 2 {
+		t.Errorf("list:\n%s", table)
+	}
+	wantFailure(t, call(t, "", "counter", "advance", "orders", "100", "--store", dir), exitFailed, "never goes back")
+	wantFailure(t, call(t, "", "counter", "advance", "order", "100", "--store", dir), exitFailed, "no counter")
+	if out := succeed(t, "", "counter", "advance", "orders", "201", "--store", dir); out != "orders: its next number is 201\n" {
+		t.Errorf("advance: %q", out)
+	}
+	if r := next("orders", 1); r.out != "201\n" {
+		t.Errorf("%+v, want 201", r)
+	}
+	wantFailure(t, next("rated", 1), exitFailed, "at the counter's rate") // it rests
+	if all := counters(t, "--store", dir); all[0].Next != 202 || all[1].Next <= 2000 || all[1].Forgotten {
+		t.Errorf("%+v, want counters that went on", all)
+	}
+}

@@ -1,0 +1,181 @@
+package counter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/randflake/randflake/internal/protocol"
+	"github.com/randflake/randflake/store"
+)
+
+// A Block is numbers that a caller has taken to hand out by its own means: First, First + Stride, ...
+type Block struct {
+	First, Stride int64
+	Count         uint64
+	Version       uint64 // of the counter when it was taken
+	Token         Token
+}
+
+// A Token names an allocation, so that it can be asked for again when the answer was lost.
+type Token = store.Token
+
+// NewToken returns a token that no other call returns: the second of now, in 6 bytes, and 10 random bytes.
+func NewToken(now time.Time) Token { return store.NewToken(now) }
+
+// ErrInvalidToken says that a token is too old, or was used before for something else.
+var ErrInvalidToken = errors.New("counter: invalid token")
+
+// Allocate takes a block of n numbers, or fewer where the counter's end or its rate is near, and says what became of the
+// counter. Unlike a [Counter] it holds nothing in memory, so it is for callers that can't hold a handle. The same token
+// again, within two minutes, gets the same block, unless very many were allocated meanwhile: then it gets another one, and
+// the first is lost.
+func (s *Counters) Allocate(ctx context.Context, name string, n uint64, token Token) (Block, Info, error) {
+	if s.source != nil {
+		return s.source.Allocate(ctx, name, n, token)
+	}
+	if err := checkName(name); err != nil {
+		return Block{}, Info{}, err
+	}
+	if n == 0 {
+		return Block{}, Info{}, fmt.Errorf("%w: block of 0 numbers: want 1 or more", ErrInvalidOption)
+	}
+	var block Block
+	var info Info
+	_, err := s.state(name, nil, receiptName(token)).Update(ctx, nil, nil, func(v *store.View, r *record) (put []store.Item, err error) {
+		if block, info, put, err = allocate(v, r, name, n, token); err != nil {
+			err = s.explain(err, name)
+		}
+		return put, err
+	})
+	if err != nil {
+		return Block{}, Info{}, err
+	}
+	return block, info, nil
+}
+
+// allocate returns the block that a token gets, and what to put for that.
+func allocate(v *store.View, r *record, name string, n uint64, token Token) (b Block, i Info, put []store.Item, err error) {
+	if err := checkToken(v, token); err != nil {
+		return b, i, nil, err
+	}
+	old := v.Find(receiptName(token))
+	if before := readReceipt(old); before.Token == token.String() && before.Epoch == epoch(v.Meta) {
+		if before.Name != name || before.Unused > 0 || r == nil {
+			return b, i, nil, fmt.Errorf("%w: %s: it has served already: make another by NewToken", ErrInvalidToken, token)
+		}
+		return before.block(token), r.info(name, before.Epoch), []store.Item{old}, nil // put as it is, so that it is durable
+	}
+	next, err := trusted(v, nil, r)
+	if err == nil {
+		err = next.take(n)
+	}
+	if err != nil {
+		return b, i, nil, err
+	}
+	next.Token = tokenOf(token)
+	made := receipt{token.String(), name, next.number(next.Position - next.Block), next.Stride, next.Block, next.Version, next.Epoch, 0}
+	return made.block(token), next.info(name, next.Epoch), []store.Item{next.item(name), made.item(token, v.Now)}, nil
+}
+
+// tokenOf returns the token of the change by which a token of a caller got its block.
+func tokenOf(t Token) token { return token(t[len(t)-len(token{}):]) }
+
+// ReturnBlock gives back the last unused numbers of a block, which nobody was given nor will be, and reports whether it
+// could: only where no number that was taken later is still out, and only once. Otherwise they are lost. It may be asked
+// for again when the answer was lost: then it reports what became of it, or that they are lost where that is forgotten.
+func (s *Counters) ReturnBlock(ctx context.Context, name string, block Block, unused uint64) (bool, error) {
+	if s.source != nil {
+		return s.source.ReturnBlock(ctx, name, block, unused)
+	}
+	if err := checkName(name); err != nil {
+		return false, err
+	}
+	if unused > block.Count {
+		return false, fmt.Errorf("%w: %d numbers unused of a block of %d", ErrInvalidOption, unused, block.Count)
+	}
+	if unused == 0 {
+		return false, nil
+	}
+	done := false
+	_, err := s.state(name, nil, receiptName(block.Token)).Update(ctx, nil, nil, func(v *store.View, r *record) ([]store.Item, error) {
+		kept, all := readReceipt(v.Find(receiptName(block.Token))), epoch(v.Meta)
+		switch done = false; {
+		case r == nil:
+			return nil, nil
+		case kept == spent(name, block, unused, all):
+			done = true
+			return nil, nil
+		case r.Epoch != all || !kept.is(name, block, all) && !r.newestIs(block):
+			return nil, nil
+		}
+		next := changed(v, r)
+		if next.giveBack(r.position(block.First)+block.Count, unused) != nil {
+			return nil, nil
+		}
+		done = true
+		// Its token gets nothing any more, as others may get what went back.
+		return []store.Item{next.item(name), spent(name, block, unused, all).item(block.Token, v.Now)}, nil
+	})
+	return done && err == nil, err
+}
+
+// newestIs reports whether the newest change of r took block. Only its owner knows the token.
+func (r *record) newestIs(block Block) bool {
+	return r.Version == block.Version && r.Token == tokenOf(block.Token) && r.Block == block.Count && r.Stride == block.Stride &&
+		r.number(r.Position-r.Block) == block.First
+}
+
+// checkToken refuses a token that is not fresh, so that nothing that lasts, such as the name of a host, can make two callers
+// share a block.
+func checkToken(v *store.View, t Token) error {
+	if err := v.Clock(); err != nil {
+		return err
+	}
+	if !protocol.Fresh(v, t) {
+		return fmt.Errorf("%w: %s is not of the last %d seconds: want one from NewToken, made for this block by a clock that is right", ErrInvalidToken, t, protocol.Freshness)
+	}
+	return nil
+}
+
+// A receipt tells which block a token got.
+type receipt struct {
+	Token   string `json:"token"`
+	Name    string `json:"name"`
+	First   int64  `json:"first"`
+	Stride  int64  `json:"stride"`
+	Count   uint64 `json:"count"`
+	Version uint64 `json:"version"`
+	Epoch   string `json:"epoch"`
+	Unused  uint64 `json:"unused,omitempty"` // how many went back, if any did
+}
+
+// spent returns the receipt of a block of which a part went back.
+func spent(name string, b Block, unused uint64, epoch string) receipt {
+	return receipt{b.Token.String(), name, b.First, b.Stride, b.Count, b.Version, epoch, unused}
+}
+
+// is reports whether r is of a whole block. Then all of its numbers are still its owner's.
+func (r receipt) is(name string, b Block, epoch string) bool { return r == spent(name, b, 0, epoch) }
+
+func receiptName(t Token) string { return protocol.ReceiptName("b", t) }
+
+func (r receipt) item(t Token, now int64) store.Item {
+	body, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // never: these are numbers and texts
+	}
+	return store.Item{Name: receiptName(t), Second: now, Body: body}
+}
+
+// readReceipt returns no receipt where there is none that can be read: that costs a block, and repeats none.
+func readReceipt(item store.Item) (r receipt) {
+	if json.Unmarshal(item.Body, &r) != nil {
+		return receipt{}
+	}
+	return r
+}
+
+func (r receipt) block(t Token) Block { return Block{r.First, r.Stride, r.Count, r.Version, t} }

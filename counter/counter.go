@@ -1,0 +1,233 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/randflake/randflake/internal/queue"
+	"github.com/randflake/randflake/store"
+)
+
+// A Counter is a handle on a counter of a space, with a block of numbers of its own. Each of its numbers is larger than
+// those of all calls that had returned before. It is safe for concurrent use, and holds no goroutine but while it gets a
+// block.
+type Counter struct {
+	current atomic.Pointer[block]
+	_       [56]byte // every call reads current, and what follows is written to
+
+	name        string
+	least, most uint64 // of a block
+	logger      *slog.Logger
+	line        *queue.Queue // of callers who wait
+
+	mu      sync.Mutex
+	next    *block        // fetched ahead
+	busy    chan struct{} // not nil while a goroutine has the supply; it closes it then
+	supply  supply        // of that goroutine, or guarded by mu while there is none
+	calls   *calls
+	retry   *time.Timer // not nil for a while after a fetch that failed
+	why     error       // why the last fetch failed
+	failed  int         // fetches in a row that failed
+	refused bool        // whether a caller found no number since the current block came into use
+	closed  bool
+	fetched mark // when a block was fetched last
+	books   books
+}
+
+// A block is a run of numbers that a handle has taken. It is as large as two cache lines.
+type block struct {
+	given atomic.Uint64 // numbers, and what was asked for beyond count
+	_     [56]byte      // given is written to, and what follows is only read
+
+	first, stride int64
+	low           uint64 // when so many are given the next block is to be fetched; less than count
+	count         uint64
+	span          *span // of all its numbers
+	_             [24]byte
+}
+
+func (b *block) number(i uint64) int64 { return b.first + int64(i)*b.stride }
+
+// issued returns how many of the block's numbers were given.
+func (b *block) issued() uint64 { return min(b.given.Load(), b.count) }
+
+// take fills dst with numbers of the block, and says how many there were, and whether the one at the low mark was among them.
+func (b *block) take(dst []int64) (n int, low bool) {
+	if len(dst) == 0 {
+		return 0, false
+	}
+	end := b.given.Add(uint64(len(dst)))
+	first := end - uint64(len(dst))
+	end = min(end, b.count)
+	for i := first; i < end; i++ {
+		dst[n] = b.number(i)
+		n++
+	}
+	return n, first <= b.low && b.low < end
+}
+
+// close returns the numbers that the block has left, and leaves it none. It is called once.
+func (b *block) close() (rest span) {
+	const beyond = 1 << 62
+	if b.span == nil { // it never had a number
+		return span{}
+	}
+	rest = *b.span
+	rest.first += min(b.given.Add(beyond)-beyond, b.count)
+	return rest
+}
+
+// Open returns a handle on a counter. It fails with ErrNoCounter where there is none, unless told [OrCreate], and with
+// ErrMismatch where it was made otherwise than options say.
+func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*Counter, error) {
+	from, set, err := s.open(ctx, name, options, false)
+	if err != nil {
+		return nil, err
+	}
+	c := &Counter{name: name, least: set.least, most: set.most, logger: set.logger, line: queue.New("counter"),
+		supply: from, calls: &s.calls, books: books{seen: from.newest()}}
+	c.current.Store(new(block))
+	if err := c.begin(ctx); err != nil {
+		c.abandon()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Next returns a number at once: it never waits for the space. It fails with ErrPending when the next block is not there
+// yet, and with ErrRate, ErrEnd, ErrForgotten or ErrClosed.
+func (c *Counter) Next() (int64, error) {
+	b := c.current.Load()
+	i := b.given.Add(1) - 1
+	if i < b.low {
+		return b.first + int64(i)*b.stride, nil
+	}
+	return c.nextSlowly(b, i)
+}
+
+// nextSlowly is Next when the number i of a block is at the low mark or after it, or the block has none.
+func (c *Counter) nextSlowly(b *block, i uint64) (int64, error) {
+	if i == b.low && i < b.count {
+		c.fetch()
+	}
+	if i < b.count {
+		return b.number(i), nil
+	}
+	var one [1]int64
+	_, err := c.fillSlowly(one[:])
+	return one[0], err
+}
+
+// Fill is Next for len(dst) numbers. n of them are good in any case, in order; where that is not all, err says why.
+func (c *Counter) Fill(dst []int64) (n int, err error) {
+	n, low := c.current.Load().take(dst)
+	if low {
+		c.fetch()
+	}
+	if n == len(dst) {
+		return n, nil
+	}
+	more, err := c.fillSlowly(dst[n:])
+	return n + more, err
+}
+
+// fillSlowly is Fill when the current block is used up.
+func (c *Counter) fillSlowly(dst []int64) (n int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		more, low := c.current.Load().take(dst[n:])
+		n += more
+		if low || n < len(dst) {
+			c.fetchLocked()
+		}
+		if n == len(dst) {
+			return n, nil
+		}
+		if !c.turn() {
+			c.refused = c.refused || c.current.Load().count > 0 // no block is too small after a Return
+			return n, c.refusal()
+		}
+	}
+}
+
+// turn puts the block that was fetched ahead in place of the current one, which is used up. It is called with mu held.
+func (c *Counter) turn() bool {
+	if c.next == nil || c.closed {
+		return false
+	}
+	c.books.issued += c.current.Load().count
+	c.current.Store(c.next)
+	c.next, c.refused = nil, false
+	return true
+}
+
+// refusal says why there is no number. It is called with mu held.
+func (c *Counter) refusal() error {
+	switch {
+	case c.closed:
+		return fmt.Errorf("%w: %s", ErrClosed, c.name)
+	case c.why == nil:
+		return ErrPending
+	case final(c.why) || errors.Is(c.why, ErrRate):
+		return c.why
+	}
+	return fmt.Errorf("%w: %w", ErrPending, c.why)
+}
+
+// final reports whether waiting does not help against err.
+func final(err error) bool {
+	for _, target := range []error{ErrEnd, ErrForgotten, ErrNoCounter, store.ErrCorrupt, store.ErrNoStore, fs.ErrClosed} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// Wait is Next, but waits where waiting helps, for a block or for the bound on the rate: first come, first served. When
+// ctx ends first, the error wraps the cause of that and the reason for the wait.
+func (c *Counter) Wait(ctx context.Context) (int64, error) {
+	if c.line.Empty() {
+		if n, err := c.Next(); err == nil || !passing(err) {
+			return n, err
+		}
+	}
+	var one [1]int64
+	_, err := c.fillInTurn(ctx, one[:])
+	return one[0], err
+}
+
+// FillWait is Fill, but waits as Wait does, until dst is full: n numbers are good even when err is not nil.
+func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) {
+	if c.line.Empty() {
+		if n, err = c.Fill(dst); err == nil || !passing(err) {
+			return n, err
+		}
+	}
+	more, err := c.fillInTurn(ctx, dst[n:])
+	return n + more, err
+}
+
+// fillInTurn is FillWait for a caller that has to wait in line.
+func (c *Counter) fillInTurn(ctx context.Context, dst []int64) (n int, err error) {
+	const untilServed = time.Hour
+	err = c.line.Wait(ctx, func() (time.Duration, error) {
+		more, err := c.Fill(dst[n:])
+		n += more
+		if passing(err) {
+			return untilServed, err
+		}
+		return 0, err
+	})
+	return n, err
+}
+
+// passing reports whether waiting helps against err.
+func passing(err error) bool { return errors.Is(err, ErrPending) || errors.Is(err, ErrRate) }

@@ -1,0 +1,219 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"time"
+
+	"github.com/randflake/randflake/store"
+)
+
+// An Info says what a space knows of a counter.
+type Info struct {
+	Name   string `json:"name"`
+	Start  int64  `json:"start"`
+	Stride int64  `json:"stride"`
+	End    int64  `json:"end"`
+	Rate   int64  `json:"rate,omitempty"` // numbers a second at most, or 0
+
+	// Next is the first number that no handle has taken, or 0 once Left is.
+	Next int64  `json:"next"`
+	Left uint64 `json:"left"` // numbers from Next on
+
+	// Taken counts the numbers in blocks, Returned those that came back unused, and Skipped those that were passed over after
+	// a loss of data. So Taken - Returned + Skipped numbers lie before Next.
+	Taken    uint64 `json:"taken"`
+	Returned uint64 `json:"returned"`
+	Skipped  uint64 `json:"skipped"`
+
+	Changed time.Time `json:"changed"` // when numbers were taken last, or given back
+
+	// Forgotten says that data was lost since, so that more may have been taken than this shows.
+	Forgotten bool `json:"forgotten,omitempty"`
+}
+
+func (r *record) info(name string, epoch string) Info {
+	i := Info{Name: name, Start: r.Start, Stride: r.Stride, End: r.End, Rate: r.Rate, Left: r.left(), Taken: r.Taken,
+		Returned: r.Returned, Skipped: r.Skipped, Changed: time.Unix(r.Second, 0).UTC(), Forgotten: r.Epoch != epoch}
+	if i.Left > 0 {
+		i.Next = r.number(r.Position)
+	}
+	return i
+}
+
+// shape returns a record that holds only the creation parameters.
+func (i Info) shape() *record {
+	return &record{Start: i.Start, Stride: i.Stride, End: i.End, Rate: i.Rate}
+}
+
+// number returns the number at a position.
+func (i Info) number(position uint64) int64 { return i.shape().number(position) }
+
+// Create makes a counter. It fails with an error that wraps fs.ErrExist where there is one of that name, and with ErrForgotten in
+// a space that may have had one and lost it: see [ForNewName].
+func (s *Counters) Create(ctx context.Context, name string, options ...Option) (Info, error) {
+	set, err := newSettings(options)
+	if err != nil {
+		return Info{}, err
+	}
+	if set.orCreate {
+		return Info{}, fmt.Errorf("%w: OrCreate is for Open", ErrInvalidOption)
+	}
+	if s.source != nil {
+		return Info{}, fmt.Errorf("counter: create %s: %w: who keeps the counters makes them", name, errors.ErrUnsupported)
+	}
+	r, err := s.create(ctx, name, set)
+	if err != nil {
+		return Info{}, err
+	}
+	return r.info(name, r.Epoch), nil
+}
+
+func (s *Counters) create(ctx context.Context, name string, set *settings) (*record, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	return s.update(ctx, name, nil, func(v *store.View, r *record) (*record, error) {
+		if r != nil {
+			return nil, fmt.Errorf("counter: create: %w", fs.ErrExist)
+		}
+		next, floor := changed(v, set.shape()), time.Unix(v.Meta.Floor, 0)
+		next.Epoch = epoch(v.Meta)
+		switch {
+		case set.newName || v.Meta.Floor == 0 || !set.unusedBefore.Before(floor):
+			return next, nil
+		case set.unusedBefore.IsZero() || next.Rate == 0:
+			return nil, fmt.Errorf("%w: whether this one was there is unknown: make it as one of a new name if it never gave a number, or else start beyond all that were taken", ErrForgotten)
+		}
+		if err := v.Clock(); err != nil {
+			return nil, err
+		}
+		next.Version, next.Second = 0, set.unusedBefore.Unix()
+		return jumped(v, next), nil
+	})
+}
+
+// open returns where a handle on a counter is to get its numbers.
+func (s *Counters) open(ctx context.Context, name string, options []Option, strict bool) (supply, *settings, error) {
+	set, err := newSettings(options)
+	if err != nil {
+		return nil, nil, err
+	}
+	open := s.openTaker
+	if s.source != nil {
+		open = s.openAsker
+	}
+	from, err := open(ctx, name, set, strict)
+	if err != nil {
+		return nil, nil, err
+	}
+	return from, set, set.match(name, from.newest())
+}
+
+func (s *Counters) openTaker(ctx context.Context, name string, set *settings, strict bool) (supply, error) {
+	r, _, err := s.look(ctx, name)
+	if errors.Is(err, ErrNoCounter) && set.orCreate {
+		if r, err = s.create(ctx, name, set); errors.Is(err, fs.ErrExist) {
+			r, _, err = s.look(ctx, name)
+		}
+	}
+	return &taker{counters: s, name: name, seen: r, strict: strict}, err
+}
+
+// look reads a record, and the epoch of the space. It changes nothing, also when it finds that data was lost.
+func (s *Counters) look(ctx context.Context, name string) (*record, string, error) {
+	if err := checkName(name); err != nil {
+		return nil, "", err
+	}
+	v, err := s.space.Look(ctx, []string{prefix + name}, store.Page{})
+	if err != nil {
+		return nil, "", err
+	}
+	r, err := decode(v.Find(prefix + name))
+	if err == nil && r == nil {
+		err = fmt.Errorf("%w: %s in %s: randflake counter create makes one, as Create does", ErrNoCounter, name, s.space)
+	}
+	return r, epoch(v.Meta), err
+}
+
+// Get returns what the space knows of a counter, or ErrNoCounter.
+func (s *Counters) Get(ctx context.Context, name string) (Info, error) {
+	if s.source != nil {
+		return s.source.Get(ctx, name)
+	}
+	r, epoch, err := s.look(ctx, name)
+	if err != nil {
+		return Info{}, err
+	}
+	return r.info(name, epoch), nil
+}
+
+// List returns the counters whose names begin with prefix, in the order of their names. They need not be of one moment.
+func (s *Counters) List(ctx context.Context, begin string) iter.Seq2[Info, error] {
+	if s.source != nil {
+		return s.source.List(ctx, begin)
+	}
+	return func(yield func(Info, error) bool) {
+		v, err := s.space.Look(ctx, nil, store.Page{})
+		if err != nil {
+			yield(Info{}, err)
+			return
+		}
+		for item, err := range s.space.Items(ctx, prefix+begin, prefix+begin+"~") { // after every byte that a name has
+			var r *record
+			if err == nil {
+				r, err = decode(item)
+			}
+			if err != nil {
+				yield(Info{}, err)
+				return
+			}
+			if !yield(r.info(item.Name[len(prefix):], epoch(v.Meta)), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Advance has a counter go on at the first of its numbers from to on, passing over those before it. It is how a person
+// puts things right after a loss of data, see [ErrForgotten]: to must lie beyond every number that was ever taken, those
+// that running processes have in memory included. It never goes back. A counter with a rate needs no such word after a
+// loss, and can't be advanced by more than its rate has left: ErrRate.
+func (s *Counters) Advance(ctx context.Context, name string, to int64) (Info, error) {
+	if err := checkName(name); err != nil {
+		return Info{}, err
+	}
+	if s.source != nil {
+		return Info{}, fmt.Errorf("counter: advance %s: %w: who keeps the counters does so", name, errors.ErrUnsupported)
+	}
+	r, err := s.update(ctx, name, nil, func(v *store.View, r *record) (*record, error) {
+		if r == nil {
+			return nil, fmt.Errorf("%w: make it anew, with a start beyond all numbers that were taken", ErrNoCounter)
+		}
+		next := changed(v, r)
+		if r.Rate > 0 && r.Epoch != epoch(v.Meta) {
+			next = jumped(v, r)
+		}
+		next.Epoch = epoch(v.Meta)
+		position := next.position(to)
+		if position < next.Position {
+			return nil, fmt.Errorf("counter: advance to %d: the numbers up to %d were taken, and a counter never goes back", to, next.number(next.Position-1))
+		}
+		n := position - next.Position
+		if next.Rate > 0 && n > uint64(max(next.Budget, 0)) {
+			return nil, fmt.Errorf("%w: advancing by %d numbers, %d are left at %d a second: that bound is what it goes by after a loss of data", ErrRate, n, next.Budget, next.Rate)
+		}
+		if next.Rate > 0 {
+			next.Budget -= int64(n)
+		}
+		next.skip(int64(min(n, next.left())))
+		return next, nil
+	})
+	if err != nil {
+		return Info{}, err
+	}
+	return r.info(name, r.Epoch), nil
+}

@@ -1,0 +1,120 @@
+package counter_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
+)
+
+// exampleSpace is a new space in memory. A service has one on a server: pgstore.Open, redisstore.Open and so on.
+func exampleSpace() *store.Store {
+	space, err := store.Create(context.Background(), storetest.NewMemory().Connect(), store.ForNewSecret())
+	if err != nil {
+		log.Fatal(err)
+	}
+	return space
+}
+
+func Example() {
+	ctx := context.Background()
+	counters := counter.On(exampleSpace())
+	orders, err := counters.Open(ctx, "orders", counter.OrCreate())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 3 {
+		n, err := orders.Wait(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(n)
+	}
+	if err := orders.Close(); err != nil { // the numbers that are left go back
+		log.Fatal(err)
+	}
+	info, err := counters.Get(ctx, "orders")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("next:", info.Next)
+	// Output:
+	// 1
+	// 2
+	// 3
+	// next: 4
+}
+
+func ExampleCounters_OpenStrict() {
+	ctx := context.Background()
+	counters := counter.On(exampleSpace())
+	here, err := counters.OpenStrict(ctx, "tickets", counter.OrCreate())
+	if err != nil {
+		log.Fatal(err)
+	}
+	there, err := counters.OpenStrict(ctx, "tickets") // another process
+	if err != nil {
+		log.Fatal(err)
+	}
+	first, err := here.Next(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	second, err := there.Next(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(first, second)
+	// Output: 1 2
+}
+
+// Two databases side by side, each with a space of its own, give numbers that are different.
+func ExampleWithStride() {
+	ctx := context.Background()
+	for place, space := range []*store.Store{exampleSpace(), exampleSpace()} {
+		c, err := counter.On(space).Open(ctx, "orders", counter.OrCreate(), counter.WithStride(5), counter.WithStart(int64(place)+1))
+		if err != nil {
+			log.Fatal(err)
+		}
+		var numbers [3]int64
+		if _, err := c.FillWait(ctx, numbers[:]); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(numbers)
+	}
+	// Output:
+	// [1 6 11]
+	// [2 7 12]
+}
+
+// A counter that may give a thousand numbers a second goes on by itself when the store has lost data.
+func ExampleWithRate() {
+	ctx := context.Background()
+	orders, err := counter.On(exampleSpace()).Open(ctx, "orders", counter.OrCreate(), counter.WithRate(1000))
+	if err != nil {
+		log.Fatal(err)
+	}
+	n, err := orders.Wait(ctx)
+	fmt.Println(n, err)
+	// Output: 1 <nil>
+}
+
+func ExampleStatus_Metrics() {
+	orders, err := counter.On(exampleSpace()).Open(context.Background(), "orders", counter.OrCreate(), counter.WithBlock(100, 100))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := orders.Next(); err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range orders.Status().Metrics()[:3] {
+		fmt.Println(m.Name, m.Value)
+	}
+	// Output:
+	// randflake_counter_taken_total 100
+	// randflake_counter_issued_total 1
+	// randflake_counter_returned_total 0
+}

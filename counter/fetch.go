@@ -1,0 +1,193 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// begin takes the first block.
+func (c *Counter) begin(ctx context.Context) error {
+	c.fetched.at = time.Now()
+	got, _, err := c.supply.take(ctx, c.least)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle(got, 0, err)
+	c.books.seen = c.supply.newest()
+	if errors.Is(err, ErrRate) {
+		return nil
+	}
+	return err
+}
+
+// abandon keeps a handle that nobody gets from trying again.
+func (c *Counter) abandon() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if c.retry != nil {
+		c.retry.Stop()
+	}
+}
+
+// fetch has the next block fetched, unless it is there or under way.
+func (c *Counter) fetch() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fetchLocked()
+}
+
+// fetchLocked is fetch with mu held.
+func (c *Counter) fetchLocked() {
+	if c.closed || c.next != nil || c.busy != nil || c.retry != nil {
+		return
+	}
+	now := mark{time.Now(), c.issued()}
+	pace := c.fetched.pace(now)
+	c.fetched = now
+	c.busy = make(chan struct{})
+	go c.fetchBlock(c.blockSize(pace, c.current.Load().count), pace)
+}
+
+// fetchBlock fetches a block of size numbers, which are taken at a pace.
+func (c *Counter) fetchBlock(size uint64, pace float64) {
+	got, _, err := c.supply.take(context.Background(), size)
+	c.mu.Lock()
+	c.settle(got, pace, err)
+	c.release()
+	c.mu.Unlock()
+	c.line.Serve()
+}
+
+// release lets others have the supply. It is called with mu held.
+func (c *Counter) release() {
+	c.books.seen, c.books.Unsure = c.supply.newest(), c.supply.doubtful()
+	close(c.busy)
+	c.busy = nil
+}
+
+// settle books a block that was fetched, or that it could not be. It is called with mu held.
+func (c *Counter) settle(got span, pace float64, err error) {
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	if c.failed > 0 && !errors.Is(c.why, ErrRate) {
+		c.logger.LogAttrs(context.Background(), slog.LevelInfo, "randflake: counter gets numbers again", slog.String("counter", c.name))
+	}
+	seen := c.supply.newest()
+	c.books.seen = seen
+	c.books.Taken += got.len()
+	b := &block{first: seen.number(got.first), stride: seen.Stride, count: got.len(), span: &got}
+	if !c.refused { // or else the next one is to be fetched as soon as this one comes into use
+		b.low = lowMark(b.count, pace, c.calls.slowest())
+	}
+	c.next, c.why, c.failed = b, nil, 0
+}
+
+// fail remembers why a fetch failed, and has it tried again later. It is called with mu held.
+func (c *Counter) fail(err error) {
+	if c.failed == 0 && !errors.Is(err, ErrRate) {
+		c.logger.LogAttrs(context.Background(), slog.LevelWarn, "randflake: counter can't get more numbers", slog.String("counter", c.name), slog.String("error", err.Error()))
+	}
+	if c.why = err; !passing(err) {
+		c.failed++
+	}
+	if c.closed {
+		return
+	}
+	pause := rest(c.failed)
+	if passing(err) { // the bound on the rate lets more numbers pass each second
+		pause = time.Second
+	}
+	c.retry = time.AfterFunc(pause, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.retry = nil
+		if !final(err) { // which callers find out about when they ask
+			c.fetchLocked()
+		}
+	})
+}
+
+// Return gives back the numbers that the handle has left, where they are still the newest, and loses them otherwise. It
+// returns how many it gave back. The handle takes another block when it is asked for a number.
+func (c *Counter) Return(ctx context.Context) (returned int64, err error) {
+	defer c.line.Serve() // who came meanwhile found neither a number nor the supply
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.acquire(ctx); err != nil {
+		return 0, fmt.Errorf("counter: return: %s: %w", c.name, err)
+	}
+	return c.giveBack(ctx, c.spans())
+}
+
+// Close gives back what the handle has left, as Return does. Calls fail with ErrClosed from then on, and so do those that
+// wait. It takes up to 20 seconds when the space does not answer. Its error says that numbers are lost, and nothing worse.
+func (c *Counter) Close() error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	c.closed = true
+	if c.retry != nil {
+		c.retry.Stop()
+	}
+	left := c.spans()
+	c.acquire(context.Background()) // which is as patient as a call of the space
+	_, err := c.giveBack(context.Background(), append(left, c.spans()...))
+	c.mu.Unlock()
+	c.line.Serve()
+	return err
+}
+
+// acquire waits until the supply is free, and takes it. It is called with mu held, and lets go of it to wait.
+func (c *Counter) acquire(ctx context.Context) error {
+	for c.busy != nil {
+		over := c.busy
+		c.mu.Unlock()
+		select {
+		case <-over:
+			c.mu.Lock()
+		case <-ctx.Done():
+			c.mu.Lock()
+			return context.Cause(ctx)
+		}
+	}
+	c.busy = make(chan struct{})
+	return nil
+}
+
+// spans takes away the numbers that the handle has left, and returns them, the newest last. It is called with mu held.
+func (c *Counter) spans() (left []span) {
+	b := c.current.Load()
+	c.current.Store(new(block))
+	rest := b.close()
+	c.books.issued += b.count - rest.len()
+	if rest.len() > 0 {
+		left = append(left, rest)
+	}
+	if n := c.next; n != nil {
+		c.next = nil
+		left = append(left, *n.span)
+	}
+	return left
+}
+
+// giveBack gives back spans, and lets others have the supply. It is called with mu held, and lets go of it meanwhile.
+func (c *Counter) giveBack(ctx context.Context, left []span) (returned int64, err error) {
+	c.mu.Unlock()
+	done, lost, late, err := c.supply.giveBack(ctx, left)
+	c.mu.Lock()
+	c.books.Taken += late
+	c.books.Returned += done
+	c.books.Lost += lost
+	c.release()
+	if err != nil {
+		err = fmt.Errorf("counter: return: %s: %d numbers lost: %w", c.name, lost, err)
+	}
+	return int64(done), err
+}

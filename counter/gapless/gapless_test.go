@@ -1,0 +1,56 @@
+package gapless_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/randflake/randflake/counter/gapless"
+)
+
+// An invoice and its number, or neither.
+func Example() {
+	write := func(ctx context.Context, db *sql.DB, customer string) error {
+		tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		n, err := gapless.Postgres(tx).Next(ctx, "invoices/2026")
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "INSERT INTO invoices (number, customer) VALUES ($1, $2)", n, customer); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+	_ = write
+}
+
+// TestInvalid: what is wrong is refused before anything is sent. The rest is tested on servers, by the modules of store's
+// engines for them.
+func TestInvalid(t *testing.T) {
+	var tx gapless.Tx
+	for _, name := range []string{"", "A", "-a", "a/", "a'b", `a\`, "a b", "ä", "a\n", strings.Repeat("a", 51)} {
+		if _, err := tx.Next(t.Context(), name); !errors.Is(err, gapless.ErrInvalidName) {
+			t.Errorf("Next(%q): %v, want ErrInvalidName", name, err)
+		}
+		if err := tx.Create(t.Context(), name, 1, 2); !errors.Is(err, gapless.ErrInvalidName) {
+			t.Errorf("Create(%q): %v, want ErrInvalidName", name, err)
+		}
+	}
+	for _, limits := range [][2]int64{{-1, 5}, {5, 4}, {math.MinInt64, math.MaxInt64}} {
+		if err := tx.Create(t.Context(), "a", limits[0], limits[1]); !errors.Is(err, gapless.ErrInvalidRange) {
+			t.Errorf("Create(%d): %v, want ErrInvalidRange", limits, err)
+		}
+	}
+	for _, n := range []int{0, -1, math.MinInt} {
+		if _, err := tx.NextN(t.Context(), "a", n); !errors.Is(err, gapless.ErrInvalidRange) {
+			t.Errorf("NextN(%d): %v, want ErrInvalidRange", n, err)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package counter
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A block lasts lasting at the pace at which numbers are taken, and the next one is fetched when what is left lasts
+// margin times as long as the slowest of the space's last calls took. A block is at most growth times as large as the one
+// before, as a burst is not a pace.
+const (
+	lasting = 10 * time.Second
+	margin  = 5
+	growth  = 16
+)
+
+// calls remembers how long the last calls of a space took. It serves all counters of the space.
+type calls struct {
+	mu   sync.Mutex
+	took [64]time.Duration // of 64, the slowest is about the 99th percentile
+	next int
+}
+
+func (c *calls) add(took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.took[c.next%len(c.took)] = took
+	c.next++
+}
+
+func (c *calls) slowest() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Max(c.took[:])
+}
+
+// A mark is how many numbers had been issued at a time.
+type mark struct {
+	at     time.Time
+	issued uint64
+}
+
+// pace returns how many numbers a second were issued since.
+func (m mark) pace(now mark) float64 {
+	return float64(now.issued-m.issued) / max(now.at.Sub(m.at), time.Microsecond).Seconds()
+}
+
+// blockSize returns how many numbers to take at a pace, after a block of last numbers.
+func (c *Counter) blockSize(pace float64, last uint64) uint64 {
+	want := min(pace*lasting.Seconds(), float64(max(last, 1))*growth, float64(c.most))
+	return max(uint64(want), c.least)
+}
+
+// lowMark returns how many of a block's numbers are to be given before the next block is fetched.
+func lowMark(count uint64, pace float64, slowest time.Duration) uint64 {
+	ahead := pace * margin * slowest.Seconds()
+	return count - 1 - uint64(min(ahead, float64(count-1)))
+}
+
+// rest returns how long to wait after so many failures in a row before the space is asked again.
+func rest(failures int) time.Duration {
+	longest := min(50*time.Millisecond<<min(failures, 10), 10*time.Second)
+	return longest/2 + rand.N(longest/2)
+}

@@ -1,0 +1,167 @@
+package counter
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/randflake/randflake/internal/protocol"
+	"github.com/randflake/randflake/store"
+)
+
+// bucket is how many seconds' worth of numbers a bound on the rate lets pass at once, after a time without any.
+const bucket = 20
+
+// A decision makes of a counter's record what is to be in its place. The record is nil where there is none.
+type decision func(v *store.View, r *record) (*record, error)
+
+// update changes a record by one compare-and-set, as [protocol.State.Update] does. It begins with the assumption that the
+// record is as it was seen last, if it was.
+//
+// A record with a rate is read first. What is put says of its Second that the record was so then, and if that were a mere
+// assumption, put on a copy that came back, the next jump would be short by all that was taken between.
+func (s *Counters) update(ctx context.Context, name string, seen *record, decide decision) (next *record, err error) {
+	var assumed *store.View
+	if seen != nil && seen.Rate == 0 {
+		assumed = s.space.Assume(seen.item(name))
+	}
+	_, err = s.state(name, seen).Update(ctx, assumed, seen, func(v *store.View, r *record) ([]store.Item, error) {
+		decided, err := decide(v, r)
+		if err != nil {
+			return nil, s.explain(err, name)
+		}
+		next = decided
+		return []store.Item{next.item(name)}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+// state is a counter's record, with other items that are to be unchanged when it is changed.
+func (s *Counters) state(name string, seen *record, others ...string) protocol.State[*record] {
+	return protocol.State[*record]{
+		Space: s.space, Names: append([]string{prefix + name}, others...), What: "counter " + name,
+		Decode:   func(v *store.View) (*record, error) { return decode(v.Find(prefix + name)) },
+		WentBack: func(v *store.View, r *record) bool { return wentBack(v, seen, r) },
+	}
+}
+
+func (s *Counters) explain(err error, name string) error {
+	return fmt.Errorf("%w: %s in %s", err, name, s.space)
+}
+
+// wentBack reports whether the space shows an older state of a counter than was seen, though it knows of no loss since.
+func wentBack(v *store.View, seen, r *record) bool {
+	return seen != nil && seen.Epoch == epoch(v.Meta) && (r == nil || r.Version < seen.Version)
+}
+
+// epoch names the time from one loss of data to the next.
+func epoch(m *store.Meta) string { return cmp.Or(m.Heal, m.Incarnation) }
+
+// trusted returns a copy of the record to be changed, once it is sure that no number after its position was taken. Where
+// data was lost it goes by what is left of it, and by what this process has seen only if nothing is: that may be of a copy
+// of the data that took another course.
+func trusted(v *store.View, seen, r *record) (*record, error) {
+	if r == nil && seen == nil {
+		return nil, ErrNoCounter
+	}
+	if r != nil && r.Epoch == epoch(v.Meta) {
+		return changed(v, r), nil
+	}
+	base := cmp.Or(r, seen)
+	if base.Rate == 0 {
+		return nil, fmt.Errorf("%w: find out a number that is beyond all that were taken, and say randflake counter advance NAME NUMBER", ErrForgotten)
+	}
+	if err := v.Clock(); err != nil {
+		return nil, err
+	}
+	return jumped(v, base), nil
+}
+
+// changed returns a copy of r that is about to be changed. The seconds in which its budget grows never go back.
+func changed(v *store.View, r *record) *record {
+	next := *r
+	next.Version++
+	next.Token, next.Block = newToken(), 0
+	next.Second = max(r.Second, v.Now)
+	if r.Rate > 0 {
+		next.Budget = min(saturated(r.Rate, next.Second-r.Second, r.Budget), bucket*r.Rate)
+	}
+	return &next
+}
+
+// jumped returns a copy of base, a state that was true once, past all numbers that can have been taken since: what was left
+// of its budget, and what its rate allows by a clock that was ahead of this one by MaxSkew, or twice that if this one is behind.
+//
+// Invariant: Position + Budget - Rate x Second never increases, jumps included, so the counter rests for twice MaxSkew after
+// one. If the jump is forgotten too, and an older state comes back, the next jump goes beyond all that followed this one.
+func jumped(v *store.View, base *record) *record {
+	next := changed(v, base)
+	passed, skew := next.Second-base.Second, v.Meta.Limits().Skew()
+	next.skip(max(0, saturated(base.Rate, passed+2*skew, base.Budget)))
+	next.Budget = min(saturated(base.Rate, passed, base.Budget), -saturated(base.Rate, 2*skew, 0))
+	next.Epoch = epoch(v.Meta)
+	return next
+}
+
+// skip passes over n numbers, or those that are left.
+func (r *record) skip(n int64) {
+	k := min(uint64(n), r.left())
+	r.Position += k
+	r.Skipped += k
+}
+
+// saturated returns rate x seconds + more, or the highest number.
+func saturated(rate, seconds, more int64) int64 {
+	high, low := bits.Mul64(uint64(rate), uint64(seconds))
+	if high > 0 || low > math.MaxInt64-uint64(max(more, 0)) {
+		return math.MaxInt64
+	}
+	return int64(low) + more
+}
+
+// take changes r so that it has given n numbers, or what is left or allowed of them, as its newest block.
+func (r *record) take(n uint64) error {
+	if r.left() == 0 {
+		return fmt.Errorf("%w, %d", ErrEnd, r.number(r.size()-1))
+	}
+	n = min(n, r.left())
+	if r.Rate > 0 {
+		if r.Budget < 1 {
+			return fmt.Errorf("%w, %d a second", ErrRate, r.Rate)
+		}
+		n = min(n, uint64(r.Budget))
+		r.Budget -= int64(n)
+	}
+	r.Position += n
+	r.Taken += n
+	r.Block = n
+	return nil
+}
+
+// giveBack changes r so that the n numbers before end are not taken, if nothing after them is.
+func (r *record) giveBack(end, n uint64) error {
+	if r.Position != end {
+		return errNotNewest
+	}
+	r.Position -= n
+	r.Returned += n
+	if r.Rate > 0 {
+		r.Budget += int64(n)
+	}
+	return nil
+}
+
+var errNotNewest = errors.New("counter: not the newest numbers")
+
+// newToken returns a token that no other call returns.
+func newToken() (t token) {
+	rand.Read(t[:]) // never fails, by its contract
+	return t
+}

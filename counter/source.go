@@ -1,0 +1,141 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/randflake/randflake/internal/protocol"
+)
+
+// A Source has counters and gives blocks of them away, as a service does that stands before a space. [Counters] are one.
+// It must be safe for concurrent use. Its methods promise what those of Counters do, but that a block may also be shorter
+// than asked for because of a limit of the source's own.
+//
+// An error of Allocate that wraps one of ErrNoCounter, ErrEnd, ErrRate, ErrForgotten, ErrInvalidToken, ErrInvalidName and
+// ErrInvalidOption says that no block was taken, unless a request comes late that was given up. Any other leaves it open.
+type Source interface {
+	Allocate(ctx context.Context, name string, n uint64, token Token) (Block, Info, error)
+	ReturnBlock(ctx context.Context, name string, block Block, unused uint64) (bool, error)
+	Get(ctx context.Context, name string) (Info, error)
+	List(ctx context.Context, begin string) iter.Seq2[Info, error]
+}
+
+var _ Source = (*Counters)(nil)
+
+// From returns the counters of a source, with tokens made by the time of now. They are as those of a space, but:
+//   - Create and Advance fail with errors.ErrUnsupported, as they are up to who keeps the counters. [OrCreate] has the
+//     source make a counter in its own way, by taking a number and giving it back.
+//   - A call whose outcome is unknown is made again with the same token for up to a minute, and gets the block that the first
+//     one took. After that, and in a [Strict] handle at once, its numbers are unsure.
+func From(source Source, now func() time.Time) *Counters { return &Counters{source: source, now: now} }
+
+// An asker gets the blocks of one handle from a source.
+type asker struct {
+	counters *Counters
+	name     string
+	strict   bool // numbers of unknown outcome come too late
+	seen     Info // the newest state that was seen
+	unsure   uint64
+
+	// The call whose outcome is unknown, if the token is not zero.
+	token Token
+	count uint64
+}
+
+func (s *Counters) openAsker(ctx context.Context, name string, set *settings, strict bool) (supply, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	seen, err := s.source.Get(ctx, name)
+	if errors.Is(err, ErrNoCounter) && set.orCreate {
+		var one Block
+		if one, seen, err = s.source.Allocate(ctx, name, 1, NewToken(s.now())); err == nil {
+			s.source.ReturnBlock(ctx, name, one, 1) // or the number is lost
+			seen, err = s.source.Get(ctx, name)
+		}
+	}
+	return &asker{counters: s, name: name, strict: strict, seen: seen}, err
+}
+
+// take asks for a block of up to n numbers, or again for the one whose outcome is unknown.
+func (a *asker) take(ctx context.Context, n uint64) (got span, late uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	now, began := a.counters.now(), time.Now()
+	if a.strict {
+		a.forget()
+	}
+	token := protocol.Again(a.token, now)
+	if token == a.token {
+		n = a.count
+	} else {
+		a.forget()
+	}
+	b, info, err := a.counters.source.Allocate(ctx, a.name, n, token)
+	switch {
+	case err != nil && refused(err):
+		a.forget()
+		return span{}, 0, err
+	case err != nil:
+		a.token, a.count = token, n
+		return span{}, 0, err
+	}
+	a.token, a.count = Token{}, 0
+	if got, err = spanOf(b, info, n); err != nil {
+		return span{}, 0, err
+	}
+	a.seen = info
+	a.counters.calls.add(time.Since(began))
+	return got, 0, nil
+}
+
+// refused reports whether an error of Allocate says that no block was taken.
+func refused(err error) bool {
+	return slices.ContainsFunc([]error{ErrNoCounter, ErrEnd, ErrRate, ErrForgotten, ErrInvalidToken, ErrInvalidName, ErrInvalidOption},
+		func(target error) bool { return errors.Is(err, target) })
+}
+
+// forget gives up finding out what became of the call whose outcome is unknown.
+func (a *asker) forget() {
+	a.unsure += a.count
+	a.token, a.count = Token{}, 0
+}
+
+// spanOf returns the positions of a block, unless it is none of n numbers of the counter at most.
+func spanOf(b Block, i Info, n uint64) (span, error) {
+	r := i.shape()
+	wrong := checkShape(r.Start, r.Stride, r.End, r.Rate)
+	if wrong == nil && b.Count >= 1 && b.Count <= n && b.Stride == r.Stride && b.First >= r.Start && b.First <= r.End {
+		first := r.position(b.First)
+		if b.Count <= r.size()-first && r.number(first) == b.First {
+			return span{first: first, end: first + b.Count, block: b}, nil
+		}
+	}
+	return span{}, fmt.Errorf("counter: block of %d numbers from %d by %d of %+v: want 1 to %d of its numbers", b.Count, b.First, b.Stride, i, n)
+}
+
+// giveBack asks the source to take back one span after the other, the newest first.
+func (a *asker) giveBack(ctx context.Context, spans []span) (returned, lost, late uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for _, s := range slices.Backward(spans) {
+		done := false
+		if err == nil && s.len() > 0 {
+			done, err = a.counters.source.ReturnBlock(ctx, a.name, s.block, s.len())
+		}
+		if done {
+			returned += s.len()
+		} else {
+			lost += s.len()
+		}
+	}
+	return returned, lost, 0, err
+}
+
+func (a *asker) newest() Info { return a.seen }
+
+func (a *asker) doubtful() uint64 { return a.unsure + a.count }

@@ -1,0 +1,163 @@
+package counter
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+)
+
+// A Strict is a handle on a counter each of whose numbers is larger than all that any process was given before the call
+// began. So each call waits for the space; callers that wait at the same time are served by one compare-and-set. It is
+// safe for concurrent use, and has a goroutine only while callers wait. Counters and Stricts may share a counter, but then
+// numbers from the former's blocks come late.
+type Strict struct {
+	name   string
+	supply supply // of the goroutine that serves
+
+	mu      sync.Mutex
+	waiting []*request
+	serving bool
+	closed  bool
+	why     error
+	books   books
+}
+
+// A request is a caller's.
+type request struct {
+	dst   []int64
+	n     int // of dst that are filled
+	err   error
+	gone  bool          // the caller went away
+	ready chan struct{} // closed when it is served
+}
+
+// OpenStrict returns a strict handle on a counter. It fails as Open does, and takes no number.
+func (s *Counters) OpenStrict(ctx context.Context, name string, options ...Option) (*Strict, error) {
+	from, _, err := s.open(ctx, name, options, true)
+	if err != nil {
+		return nil, err
+	}
+	return &Strict{name: name, supply: from, books: books{seen: from.newest()}}, nil
+}
+
+// Next returns the next number. It fails with ErrEnd, ErrRate, ErrForgotten, ErrClosed, with the space's error, or when ctx ends:
+// then the number may be lost.
+func (s *Strict) Next(ctx context.Context) (int64, error) {
+	var one [1]int64
+	_, err := s.Fill(ctx, one[:])
+	return one[0], err
+}
+
+// Fill is Next for len(dst) numbers, in order. n of them are good in any case; where that is not all, err says why.
+func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
+	if len(dst) == 0 {
+		return 0, nil
+	}
+	r := &request{dst: dst, ready: make(chan struct{})}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return 0, fmt.Errorf("%w: %s", ErrClosed, s.name)
+	}
+	s.waiting = append(s.waiting, r)
+	if !s.serving {
+		s.serving = true
+		go s.serve()
+	}
+	s.mu.Unlock()
+	select {
+	case <-r.ready:
+		return r.n, r.err
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-r.ready:
+		return r.n, r.err
+	default:
+		r.gone = true
+		return r.n, fmt.Errorf("counter: %s: stopped waiting: %w", s.name, context.Cause(ctx))
+	}
+}
+
+// serve serves those who wait, all that have come by then at a time, until nobody does.
+func (s *Strict) serve() {
+	for {
+		batch := s.gather()
+		if len(batch) == 0 {
+			return
+		}
+		var want uint64
+		for _, r := range batch {
+			want += uint64(len(r.dst) - r.n)
+		}
+		got, late, err := s.supply.take(context.Background(), want)
+		s.mu.Lock()
+		s.settle(batch, got, late, err)
+		s.mu.Unlock()
+	}
+}
+
+// gather returns the callers who wait, once no more come at the moment. Those who were just served often come again at
+// once: without a pause the first of them would have a compare-and-set for itself, and all others wait for the next.
+func (s *Strict) gather() (batch []*request) {
+	for {
+		runtime.Gosched()
+		s.mu.Lock()
+		if len(s.waiting) == len(batch) {
+			s.waiting, s.serving = nil, len(batch) > 0
+			s.mu.Unlock()
+			return batch
+		}
+		batch = s.waiting
+		s.mu.Unlock()
+	}
+}
+
+// settle gives the numbers of a block to a batch of callers, in the order in which they came. Where it is too short for
+// all of them the others ask on, which says why. It is called with mu held.
+func (s *Strict) settle(batch []*request, got span, late uint64, err error) {
+	k := &s.books
+	k.seen, k.Unsure = s.supply.newest(), s.supply.doubtful()
+	k.Taken += got.len() + late
+	k.Lost += late
+	s.why = err
+	next := got.first
+	var short []*request
+	for _, r := range batch {
+		part := min(got.end-next, uint64(len(r.dst)-r.n))
+		next += part
+		if r.gone {
+			k.Lost += part
+			continue
+		}
+		for i := next - part; i < next; i++ {
+			r.dst[r.n] = k.seen.number(i)
+			r.n++
+		}
+		k.issued += part
+		if r.err = err; err == nil && r.n < len(r.dst) {
+			short = append(short, r)
+			continue
+		}
+		close(r.ready)
+	}
+	s.waiting = append(short, s.waiting...)
+}
+
+// Status returns a snapshot; nothing is ever held or returned. It never waits for the space.
+func (s *Strict) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.books.status(s.books.issued, s.why)
+}
+
+// Close makes calls fail with ErrClosed. Callers who wait are served.
+func (s *Strict) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
