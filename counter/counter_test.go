@@ -14,7 +14,7 @@ import (
 var quiet = counter.WithLogger(slog.New(slog.DiscardHandler))
 
 // newSpace returns a new space on engine.
-func newSpace(t testing.TB, engine store.Engine, options ...store.Option) *store.Store {
+func newSpace(t testing.TB, engine store.Engine, options ...store.Option) *store.Space {
 	t.Helper()
 	space, err := store.Create(t.Context(), engine, append(options, store.ForNewSecret())...)
 	if err != nil {

@@ -30,14 +30,14 @@ import (
 
 // Counters are those of one space. They are safe for concurrent use.
 type Counters struct {
-	space  *store.Store // or nil, where there is a source
+	space  *store.Space // or nil, where there is a source
 	source Source
 	now    func() time.Time // of the source's tokens
 	calls  calls
 }
 
 // On returns the counters that are kept in a space, which may have leases too. Closing the space is up to the caller.
-func On(space *store.Store) *Counters { return &Counters{space: space} }
+func On(space *store.Space) *Counters { return &Counters{space: space} }
 
 // The errors of this package. Those that carry more detail wrap one of these, so compare with errors.Is. Those of
 // package store may come as well.

@@ -11,7 +11,7 @@ import (
 )
 
 // exampleSpace is a new space in memory. A service has one on a server: pgstore.Open, redisstore.Open and so on.
-func exampleSpace() *store.Store {
+func exampleSpace() *store.Space {
 	space, err := store.Create(context.Background(), storetest.NewMemory().Connect(), store.ForNewSecret())
 	if err != nil {
 		log.Fatal(err)
@@ -74,7 +74,7 @@ func ExampleCounters_OpenStrict() {
 // Two databases side by side, each with a space of its own, give numbers that are different.
 func ExampleWithStride() {
 	ctx := context.Background()
-	for place, space := range []*store.Store{exampleSpace(), exampleSpace()} {
+	for place, space := range []*store.Space{exampleSpace(), exampleSpace()} {
 		c, err := counter.On(space).Open(ctx, "orders", counter.OrCreate(), counter.WithStride(5), counter.WithStart(int64(place)+1))
 		if err != nil {
 			log.Fatal(err)

@@ -75,7 +75,7 @@ func TestUnsure(t *testing.T) {
 		return store.Answer{}, errors.New("no reply")
 	})
 	var handles []*counter.Strict
-	for _, space := range []*store.Store{newSpace(t, engine), reopen(t, memory.Connect())} {
+	for _, space := range []*store.Space{newSpace(t, engine), reopen(t, memory.Connect())} {
 		s, err := counter.On(space).OpenStrict(t.Context(), "tickets", counter.OrCreate())
 		if err != nil {
 			t.Fatal(err)
@@ -169,7 +169,7 @@ func TestCloseUnsure(t *testing.T) {
 	}
 }
 
-func reopen(t *testing.T, engine store.Engine) *store.Store {
+func reopen(t *testing.T, engine store.Engine) *store.Space {
 	t.Helper()
 	space, err := store.Open(t.Context(), engine)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	larger     = 4  // larger cells that are looked at besides
 )
 
-// Acquire implements Store. It looks at a few cells, chosen at random, and takes one that is free or splits it: two
+// Acquire implements Source. It looks at a few cells, chosen at random, and takes one that is free or splits it: two
 // round trips, or one by what Open has just read. If these are taken it looks at more, and only then at all records.
 // After a lost race it chooses again.
 func (l *leases) Acquire(ctx context.Context, req Request) (Record, error) {

@@ -48,7 +48,7 @@ func (w *town) keepStranger() (*lease.Keeping, *stranger) {
 	return w.keepStrangerOn(w.store)
 }
 
-func (w *town) keepStrangerOn(store lease.Store) (*lease.Keeping, *stranger) {
+func (w *town) keepStrangerOn(store lease.Source) (*lease.Keeping, *stranger) {
 	w.Helper()
 	var s stranger
 	k, err := lease.KeepFor(w.Context(), store, func(l randflake.Lease, onRefusal func(error)) (lease.Holder, error) {
@@ -136,7 +136,7 @@ func TestStrangerClosedUnderTheKeeper(t *testing.T) {
 
 // A numb store does not return from Renew, whatever its context says.
 type numb struct {
-	lease.Store
+	lease.Source
 	hangUp chan struct{}
 }
 

@@ -27,7 +27,7 @@ func (k *Keeper) Generator() *randflake.Generator { return k.generator }
 // takes another lease when this one is lost or of no more use, so that its holder refuses only when no ID can be proven
 // unique. It is safe for concurrent use.
 type Keeping struct {
-	store     Store
+	store     Source
 	settings  settings
 	holder    Holder
 	callLimit time.Duration // how long one call of the store may take, and all that Close does
@@ -57,11 +57,11 @@ type Keeping struct {
 //
 // ctx bounds the acquisition and nothing else. Keep fails with ErrInvalidRequest when an option is out of range or the
 // store does not grant leases as long as that, with randflake.ErrInvalidSecret when the secret is unset, and otherwise
-// as [Store.Acquire] does. The keeper holds a goroutine, and the lease, until Close; it does not close the store.
+// as [Source.Acquire] does. The keeper holds a goroutine, and the lease, until Close; it does not close the store.
 //
 // A store that lost data grants nothing at first, so that Keep fails with ErrNoRange, and then leases that start later:
 // until their start the generator refuses with randflake.ErrLeaseNotStarted.
-func Keep(ctx context.Context, leases Store, secret randflake.Secret, options ...Option) (*Keeper, error) {
+func Keep(ctx context.Context, leases Source, secret randflake.Secret, options ...Option) (*Keeper, error) {
 	settings, err := newSettings(options)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func Keep(ctx context.Context, leases Store, secret randflake.Secret, options ..
 //
 // All holders that could make the same IDs must have their leases from one store. With WithClock, begin sees to it that
 // the holder asks the same clock; with Until, that its IDs last as long.
-func KeepFor(ctx context.Context, leases Store, begin func(lease randflake.Lease, onRefusal func(error)) (Holder, error), options ...Option) (*Keeping, error) {
+func KeepFor(ctx context.Context, leases Source, begin func(lease randflake.Lease, onRefusal func(error)) (Holder, error), options ...Option) (*Keeping, error) {
 	settings, err := newSettings(options)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func KeepFor(ctx context.Context, leases Store, begin func(lease randflake.Lease
 	return keep(ctx, leases, settings, begin)
 }
 
-func keep(ctx context.Context, leases Store, settings settings, begin func(randflake.Lease, func(error)) (Holder, error)) (*Keeping, error) {
+func keep(ctx context.Context, leases Source, settings settings, begin func(randflake.Lease, func(error)) (Holder, error)) (*Keeping, error) {
 	if leases == nil {
 		return nil, fmt.Errorf("%w: store is nil", ErrInvalidRequest)
 	}

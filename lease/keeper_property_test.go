@@ -20,7 +20,7 @@ import (
 
 // A witness passes on what a store answers to one keeper, and notes what it granted.
 type witness struct {
-	lease.Store
+	lease.Source
 	grants func(lease.Record) lease.Record // what a faulty store makes of a grant, or nil
 	all    *leasetest.History
 
@@ -45,7 +45,7 @@ func (w *witness) note(r lease.Record, err error) (lease.Record, error) {
 }
 
 func (w *witness) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
-	r, err := w.Store.Acquire(ctx, req)
+	r, err := w.Source.Acquire(ctx, req)
 	if err == nil && w.grants != nil {
 		r = w.grants(r)
 	}
@@ -53,16 +53,16 @@ func (w *witness) Acquire(ctx context.Context, req lease.Request) (lease.Record,
 }
 
 func (w *witness) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
-	return w.note(w.Store.Renew(ctx, held, renewal))
+	return w.note(w.Source.Renew(ctx, held, renewal))
 }
 
 func (w *witness) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
-	return w.note(w.Store.Lookup(ctx, held))
+	return w.note(w.Source.Lookup(ctx, held))
 }
 
 func (w *witness) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
 	w.all.Released(held, lastUsed)
-	return w.Store.Release(ctx, held, lastUsed)
+	return w.Source.Release(ctx, held, lastUsed)
 }
 
 // mayMake reports whether some lease that was granted covers f.
@@ -183,7 +183,7 @@ func simulate(t *testing.T, seed uint64, grants func(lease.Record) lease.Record)
 	services := make([]*service, 4)
 	clocks := []*skewed{&clock}
 	for i := range services {
-		services[i] = &service{jitter: newDice(seed, uint64(i)+3), witness: witness{Store: store, all: &history, grants: grants}}
+		services[i] = &service{jitter: newDice(seed, uint64(i)+3), witness: witness{Source: store, all: &history, grants: grants}}
 		clocks = append(clocks, &services[i].clock)
 	}
 	defer func() {

@@ -292,7 +292,7 @@ func TestRenewReplyLost(t *testing.T) {
 // A renewal that comes through only after the record was read back makes the next one fail.
 func TestRenewArrivesLate(t *testing.T) {
 	inTown(t, func(w *town) {
-		store := &slowpoke{Store: w.store}
+		store := &slowpoke{Source: w.store}
 		k, err := w.tryKeep(store)
 		if err != nil {
 			w.Fatal(err)
@@ -321,7 +321,7 @@ func TestRenewArrivesLate(t *testing.T) {
 
 // A slowpoke remembers the first renewal.
 type slowpoke struct {
-	lease.Store
+	lease.Source
 	held    lease.Record
 	renewal lease.Renewal
 }
@@ -330,7 +330,7 @@ func (s *slowpoke) Renew(ctx context.Context, held lease.Record, renewal lease.R
 	if s.held == (lease.Record{}) {
 		s.held, s.renewal = held, renewal
 	}
-	return s.Store.Renew(ctx, held, renewal)
+	return s.Source.Renew(ctx, held, renewal)
 }
 
 // twin returns a keeper with a copy of k's lease, as the clone of a virtual machine has it.
@@ -1027,7 +1027,7 @@ func TestCloseWithNextLease(t *testing.T) {
 
 // deaf is a store that does not heed contexts.
 type deaf struct {
-	lease.Store
+	lease.Source
 	hangUp chan struct{}
 }
 
@@ -1085,10 +1085,10 @@ func TestCloseAtOnce(t *testing.T) {
 }
 
 // miser is a store whose renewals report less than was granted before.
-type miser struct{ lease.Store }
+type miser struct{ lease.Source }
 
 func (s miser) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
-	rec, err := s.Store.Renew(ctx, held, renewal)
+	rec, err := s.Source.Renew(ctx, held, renewal)
 	rec.HighWater = rec.Start
 	return rec, err
 }

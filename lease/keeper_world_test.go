@@ -158,7 +158,7 @@ func (w *town) keep(options ...lease.Option) *lease.Keeper {
 	return k
 }
 
-func (w *town) tryKeep(store lease.Store, options ...lease.Option) (*lease.Keeper, error) {
+func (w *town) tryKeep(store lease.Source, options ...lease.Option) (*lease.Keeper, error) {
 	all := append([]lease.Option{lease.WithTTL(ttl), lease.WithClock(w.clock.Now), lease.WithLogger(slog.New(&w.log))}, options...)
 	k, err := lease.Keep(w.Context(), store, testSecret, all...)
 	if err == nil {
@@ -272,12 +272,12 @@ func (b *logBook) take() []string {
 
 // A twisted store changes what Acquire answers.
 type twisted struct {
-	lease.Store
+	lease.Source
 	acquire func(lease.Record) lease.Record
 }
 
 func (s twisted) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
-	rec, err := s.Store.Acquire(ctx, req)
+	rec, err := s.Source.Acquire(ctx, req)
 	if err == nil {
 		rec = s.acquire(rec)
 	}

@@ -1,12 +1,12 @@
 // Package lease grants node leases that are disjoint, and keeps a generator's lease alive.
 //
-// Randflake IDs are unique as long as no two generators embed the same second for the same node. A [Store] sees to
+// Randflake IDs are unique as long as no two generators embed the same second for the same node. A [Source] sees to
 // that. For each range of nodes that it ever granted it keeps one permanent [Record] with the newest second that any
 // holder may ever embed, and it grants the range anew only for seconds after that one. What counts is the second
 // written into an ID, never the moment at which it is written, so clocks that step, processes that sleep and messages
 // that arrive late cost availability and never a duplicate.
 //
-// [On] makes a Store of whatever package store has opened: a directory, etcd, Redis, PostgreSQL or MariaDB. [Keep] is
+// [On] makes a Source of whatever package store has opened: a directory, etcd, Redis, PostgreSQL or MariaDB. [Keep] is
 // what a service calls: it takes a lease from a store and hands out a generator, renews the lease in the background and
 // gives it back on Close.
 package lease
@@ -21,13 +21,13 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A Store grants leases on node ranges. Each change of a record is one atomic and durable compare-and-set: when a
+// A Source grants leases on node ranges. Each change of a record is one atomic and durable compare-and-set: when a
 // method returns without an error, a crash of the store can't undo what it did. When it returns an error that is none
 // of this package's or of package store's, the outcome is unknown. A store does not repeat a change of unknown outcome
 // by itself.
 //
-// A Store is safe for concurrent use, also by many processes on the same underlying data.
-type Store interface {
+// A Source is safe for concurrent use, also by many processes on the same underlying data.
+type Source interface {
 	// Acquire grants a range of req.Nodes nodes, all below req.Below if that is set, to a new owner for req.TTL,
 	// starting at the store's present or, where the range is younger than that, later; then it may be shorter. It fails
 	// with ErrInvalidRequest, with ErrNoRange when every fitting range is taken, or when the store lost data and may

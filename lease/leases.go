@@ -11,9 +11,9 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// leases is the Store of On.
+// leases is the Source of On.
 type leases struct {
-	space *store.Store
+	space *store.Space
 
 	mu    sync.Mutex
 	meta  *store.Meta // whose cells these are
@@ -23,7 +23,7 @@ type leases struct {
 
 // On returns the leases that are kept in a space. All generators with one secret must have their leases from one space.
 // Closing the space is up to the caller.
-func On(space *store.Store) Store { return &leases{space: space} }
+func On(space *store.Space) Source { return &leases{space: space} }
 
 // cellsOf returns how the nodes are cut.
 func (l *leases) cellsOf(meta *store.Meta) (cells, error) {
@@ -39,7 +39,7 @@ func (l *leases) cellsOf(meta *store.Meta) (cells, error) {
 	return l.cells, nil
 }
 
-// Renew implements Store. It takes one round trip unless something has changed.
+// Renew implements Source. It takes one round trip unless something has changed.
 func (l *leases) Renew(ctx context.Context, held Record, renewal Renewal) (renewed Record, err error) {
 	until, err := untilSecond(renewal.Until)
 	if err != nil {
@@ -84,7 +84,7 @@ func (l *leases) capped(r Record) bool {
 	return b != nil && r.HighWater == b.From-1
 }
 
-// Release implements Store. It takes back the hint that keeps callers from searching.
+// Release implements Source. It takes back the hint that keeps callers from searching.
 func (l *leases) Release(ctx context.Context, held Record, lastUsed time.Time) error {
 	_, err := l.update(ctx, held, func(v *store.View, current Record) (Record, error) {
 		if held.Owner == (Token{}) || current.Owner != held.Owner || current.Version != held.Version || current.Change != held.Change {
@@ -98,7 +98,7 @@ func (l *leases) Release(ctx context.Context, held Record, lastUsed time.Time) e
 	return err
 }
 
-// Lookup implements Store. It puts what it read, unchanged, so that it is as durable as what was renewed.
+// Lookup implements Source. It puts what it read, unchanged, so that it is as durable as what was renewed.
 func (l *leases) Lookup(ctx context.Context, held Record) (found Record, err error) {
 	_, err = l.state(held).Update(ctx, nil, Record{}, func(v *store.View, current Record) ([]store.Item, error) {
 		if held.Owner == (Token{}) || current.Owner != held.Owner {
@@ -205,7 +205,7 @@ func lost(held, current Record, why string) error {
 	return &LostError{held.FirstNode, held.LastNode, current.Start, why}
 }
 
-// List implements Store.
+// List implements Source.
 func (l *leases) List(ctx context.Context) ([]Record, error) {
 	v, err := l.space.Look(ctx, nil, store.Page{})
 	if err != nil {
@@ -221,7 +221,7 @@ func (l *leases) List(ctx context.Context) ([]Record, error) {
 	return records, err
 }
 
-// Limits implements Store.
+// Limits implements Source.
 func (l *leases) Limits(ctx context.Context) (Limits, error) {
 	meta, err := l.space.Info(ctx)
 	if err != nil {
@@ -237,7 +237,7 @@ func (l *leases) Limits(ctx context.Context) (Limits, error) {
 	return limits, nil
 }
 
-// Distrust implements Store.
+// Distrust implements Source.
 func (l *leases) Distrust(ctx context.Context) error { return l.space.Distrust(ctx) }
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }

@@ -38,8 +38,8 @@ func newSite(t *testing.T) *site {
 
 // A process is a handle on the leases, with a clock that is off.
 type process struct {
-	lease.Store
-	space *store.Store
+	lease.Source
+	space *store.Space
 	site  *site
 	off   time.Duration
 	held  []lease.Record
@@ -60,7 +60,7 @@ func (w *site) startOn(engine store.Engine, off time.Duration) *process {
 	if err != nil {
 		w.Fatal(err)
 	}
-	p.space, p.Store = space, lease.On(space)
+	p.space, p.Source = space, lease.On(space)
 	return p
 }
 

@@ -26,7 +26,7 @@ func shownSecret(t *testing.T) randflake.Secret {
 }
 
 // A hanging store is one whose calls do not return.
-type hanging struct{ lease.Store }
+type hanging struct{ lease.Source }
 
 func (hanging) Acquire(ctx context.Context, _ lease.Request) (lease.Record, error) {
 	leaktest.Ready()

@@ -27,7 +27,7 @@ const patience = 30 * time.Second
 // A Keeper is a [lease.Keeper] with a store of its own.
 type Keeper struct {
 	*lease.Keeper
-	store *store.Store
+	store *store.Space
 }
 
 // Keep keeps a lease for a generator whose IDs belong to name, the name of a program for instance. It makes the secret

@@ -36,7 +36,7 @@ func (k *Keeper) Generator() *Generator { return k.generator }
 // pinned: with 5 bits for each, worker 3 of datacenter 1 is number 35 where the datacenter is not pinned, and 3
 // where it is. The other way round there is no danger: several layouts may share a store, but they share its numbers
 // then.
-func Keep(ctx context.Context, store lease.Store, layout *Layout, options ...KeepOption) (*Keeper, error) {
+func Keep(ctx context.Context, store lease.Source, layout *Layout, options ...KeepOption) (*Keeper, error) {
 	var k keeping
 	for _, option := range options {
 		if option == nil {

@@ -21,7 +21,7 @@ var keepSeeds = flag.Int("seeds", 12, "how many random histories of keepers to p
 
 // A line is what connects one process to the store. It notes what was granted, and can be slow or cut.
 type line struct {
-	lease.Store
+	lease.Source
 	grant    func(lease.Record) lease.Record // what a faulty store makes of a grant, or nil
 	lastUsed func(time.Time) time.Time       // what a faulty keeper makes of the last second used, or nil
 
@@ -59,7 +59,7 @@ func (l *line) rest() {
 
 func (l *line) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
 	return l.call(func() (lease.Record, error) {
-		r, err := l.Store.Acquire(ctx, req)
+		r, err := l.Source.Acquire(ctx, req)
 		if err == nil && l.grant != nil {
 			r = l.grant(r)
 		}
@@ -68,18 +68,18 @@ func (l *line) Acquire(ctx context.Context, req lease.Request) (lease.Record, er
 }
 
 func (l *line) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
-	return l.call(func() (lease.Record, error) { return l.Store.Renew(ctx, held, renewal) })
+	return l.call(func() (lease.Record, error) { return l.Source.Renew(ctx, held, renewal) })
 }
 
 func (l *line) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
-	return l.call(func() (lease.Record, error) { return l.Store.Lookup(ctx, held) })
+	return l.call(func() (lease.Record, error) { return l.Source.Lookup(ctx, held) })
 }
 
 func (l *line) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
 	if l.lastUsed != nil {
 		lastUsed = l.lastUsed(lastUsed)
 	}
-	_, err := l.call(func() (lease.Record, error) { return lease.Record{}, l.Store.Release(ctx, held, lastUsed) })
+	_, err := l.call(func() (lease.Record, error) { return lease.Record{}, l.Source.Release(ctx, held, lastUsed) })
 	return err
 }
 
@@ -199,7 +199,7 @@ func (h *history) turnClocks() {
 }
 
 func (h *history) begin(ctx context.Context, p *process) {
-	p.line = &line{Store: h.store}
+	p.line = &line{Source: h.store}
 	if h.plant != nil {
 		h.plant(p.line)
 	}

@@ -274,13 +274,13 @@ func TestKeepTriesBeforeItSwaps(t *testing.T) {
 
 // An asked store notes the requests.
 type asked struct {
-	lease.Store
+	lease.Source
 	requests []lease.Request
 }
 
 func (a *asked) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
 	a.requests = append(a.requests, req)
-	return a.Store.Acquire(ctx, req)
+	return a.Source.Acquire(ctx, req)
 }
 
 // Keep asks for one node that the parts which are not pinned can hold.
@@ -304,7 +304,7 @@ func TestKeepAsksForAWorkerNumber(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inShop(t, func(s *shop) {
-				store := &asked{Store: s.store}
+				store := &asked{Source: s.store}
 				layout := layoutOf(t, time.Millisecond, slices.Concat([]snowflake.Part{snowflake.Time(41)}, tt.statics, []snowflake.Part{snowflake.Sequence(4)})...)
 				options := append(tt.options, snowflake.WithClock(s.clock.Now), quiet, snowflake.Leasing(lease.WithTTL(30*time.Second)))
 				k, err := snowflake.Keep(t.Context(), store, layout, options...)

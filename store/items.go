@@ -7,7 +7,7 @@ import (
 
 // Items reads the items from name from on and before name to, or all where they are empty, in order, page by page.
 // They need not be of one moment.
-func (s *Store) Items(ctx context.Context, from, to string) iter.Seq2[Item, error] {
+func (s *Space) Items(ctx context.Context, from, to string) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		for page := (Page{From: from, To: to, Limit: MaxPage}); ; {
 			answer, err := s.engine.Read(ctx, nil, s.page(page))

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func (s *Store) sighting() sighting {
+func (s *Space) sighting() sighting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen
@@ -15,7 +15,7 @@ func (s *Store) sighting() sighting {
 
 // adopt makes v, which shows no loss, the newest sighting, unless a newer one was made meanwhile. Positions
 // count from the newest floor on.
-func (s *Store) adopt(v *View) {
+func (s *Space) adopt(v *View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old, e := s.seen.meta, v.evidence
@@ -37,7 +37,7 @@ func (s *Store) adopt(v *View) {
 }
 
 // noteItems remembers the newest second of items.
-func (s *Store) noteItems(items []Item) {
+func (s *Space) noteItems(items []Item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen.barred().Has(s.seen.newest) {
@@ -51,7 +51,7 @@ func (s *Store) noteItems(items []Item) {
 }
 
 // noteClock remembers what the server's clock said.
-func (s *Store) noteClock(e Evidence) {
+func (s *Space) noteClock(e Evidence) {
 	if e.Time.IsZero() {
 		return
 	}
@@ -72,7 +72,7 @@ func (v *sighting) barred() *Interval {
 //
 // A floor set by another process also covers the losses that this handle saw: the handle doesn't know that floor, so it
 // was set after the loss. This holds only if no other floor is missing, and not for evidence in the space itself.
-func (s *Store) lossIn(before sighting, v *View, e Evidence) string {
+func (s *Space) lossIn(before sighting, v *View, e Evidence) string {
 	if v.Meta == nil {
 		return "the space is gone"
 	}
@@ -108,18 +108,18 @@ func (s *Store) lossIn(before sighting, v *View, e Evidence) string {
 
 // Suspect sets the floor because a protocol knows that data was lost, for the given reason, or went back
 // in time, though no evidence shows it: somebody holds what the space knows nothing of.
-func (s *Store) Suspect(ctx context.Context, reason string) error { return s.heal(ctx, reason, nil) }
+func (s *Space) Suspect(ctx context.Context, reason string) error { return s.heal(ctx, reason, nil) }
 
 // Distrust is the operator's word that the data may be an older copy, as when a backup was restored. What
 // it forgot may be in use, so nothing is granted any more that starts before the floor, MaxTTL and MaxSkew from now,
 // and no older lease is renewed.
-func (s *Store) Distrust(ctx context.Context) error {
+func (s *Space) Distrust(ctx context.Context) error {
 	return s.heal(ctx, "the operator distrusts the data", nil)
 }
 
 // heal sets the floor for a loss that shows in found, unless somebody else has; or for a reason that nothing shows, if
 // found is nil.
-func (s *Store) heal(ctx context.Context, reason string, found *View) error {
+func (s *Space) heal(ctx context.Context, reason string, found *View) error {
 	select {
 	case s.healing <- struct{}{}:
 		defer func() { <-s.healing }()
@@ -145,7 +145,7 @@ func (s *Store) heal(ctx context.Context, reason string, found *View) error {
 }
 
 // setFloor sets the floor of the space that v shows, or makes the space anew if it is gone.
-func (s *Store) setFloor(ctx context.Context, v *View, reason string) (done bool, err error) {
+func (s *Space) setFloor(ctx context.Context, v *View, reason string) (done bool, err error) {
 	m := s.mended(v)
 	newest, err := s.newest(ctx, m.Barred)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Store) setFloor(ctx context.Context, v *View, reason string) (done bool
 const noticed = "lost"
 
 // leaveWord makes the loss known in the store, so that processes which did not see the lost data set the floor too.
-func (s *Store) leaveWord(ctx context.Context, v *View) {
+func (s *Space) leaveWord(ctx context.Context, v *View) {
 	if v.Meta == nil || v.Meta.Lineage == noticed {
 		return
 	}
@@ -172,7 +172,7 @@ func (s *Store) leaveWord(ctx context.Context, v *View) {
 }
 
 // mended returns what follows the Meta of v once the floor is set: it covers whatever this handle has seen.
-func (s *Store) mended(v *View) *Meta {
+func (s *Space) mended(v *View) *Meta {
 	before := s.sighting().meta
 	var m *Meta
 	if v.Meta == nil {
@@ -193,7 +193,7 @@ func (s *Store) mended(v *View) *Meta {
 
 // putMeta puts m in place of the meta entry with the value before, and takes what the engine says then for the
 // truth, whatever was seen before.
-func (s *Store) putMeta(ctx context.Context, before []byte, m *Meta) (done bool, err error) {
+func (s *Space) putMeta(ctx context.Context, before []byte, m *Meta) (done bool, err error) {
 	value := m.encode()
 	answer, err := s.engine.Swap(ctx, []Entry{{s.name(metaName), before}}, []Entry{{s.name(metaName), value}})
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *Store) putMeta(ctx context.Context, before []byte, m *Meta) (done bool,
 // raiseFloor sets the floor of m so that whatever was forgotten has ended by then. A clock that is
 // slow must not set one too low, so it goes by the newest second that is known of as well, and is refused
 // when that lies ahead of the clock.
-func (s *Store) raiseFloor(m *Meta, newest int64, now time.Time) error {
+func (s *Space) raiseFloor(m *Meta, newest int64, now time.Time) error {
 	present := now.Unix()
 	if present < earliest || newest > present+m.MaxSkew {
 		return fmt.Errorf("%w: it says %s, and something was granted at %s already: set it right; if it is right, a clock was ahead then: see randflake lease pardon",
@@ -227,7 +227,7 @@ func (s *Store) raiseFloor(m *Meta, newest int64, now time.Time) error {
 }
 
 // newest returns the newest second of any item, stored or seen, that is not barred.
-func (s *Store) newest(ctx context.Context, barred *Interval) (int64, error) {
+func (s *Space) newest(ctx context.Context, barred *Interval) (int64, error) {
 	newest := s.sighting().newest
 	if barred.Has(newest) {
 		newest = 0
@@ -247,7 +247,7 @@ func (s *Store) newest(ctx context.Context, barred *Interval) (int64, error) {
 // and that the clock that the store goes by is right now. Leases and floors that such a clock has set
 // years ahead no longer count. The price: a floor as after a loss of data, and no second from from up to the
 // newest one that the clock has led to is ever granted, as what was granted in them can't be known.
-func (s *Store) Pardon(ctx context.Context, from time.Time) (barred Interval, err error) {
+func (s *Space) Pardon(ctx context.Context, from time.Time) (barred Interval, err error) {
 	for range tries {
 		v, _, err := s.read(ctx, nil, Page{}) // a loss of data that shows gets its floor here
 		if err != nil {

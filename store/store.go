@@ -2,7 +2,7 @@
 // on any [Engine]: a directory, etcd, Redis, PostgreSQL, MariaDB or your own.
 //
 // An engine only compares and sets entries. What every protocol needs above that is here, once: spaces
-// and their limits, the present by the server's clock, and what happens when data is lost. A [Store] is a
+// and their limits, the present by the server's clock, and what happens when data is lost. A [Space] is a
 // handle on one space. It compares each answer with what it saw before and with what the space itself
 // remembers; when the data may have gone back in time it sets the space's floor, durably, before anything
 // else: nothing that starts before that second is granted, so that everything that was forgotten has ended.
@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// A Store is a handle on a space of an engine. It is safe for concurrent use, as are any number of
+// A Space is a handle on a space of an engine. It is safe for concurrent use, as are any number of
 // handles in any number of processes.
-type Store struct {
+type Space struct {
 	engine   Engine
 	settings settings
 	closed   atomic.Bool
@@ -44,8 +44,8 @@ type sighting struct {
 
 // Open opens the space that options name on engine. It fails with ErrNoStore where there is none, unless
 // told [OrCreate]. The store closes the engine when it is closed, and not when Open fails.
-func Open(ctx context.Context, engine Engine, options ...Option) (*Store, error) {
-	s, err := newStore(engine, options)
+func Open(ctx context.Context, engine Engine, options ...Option) (*Space, error) {
+	s, err := newSpace(engine, options)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func Open(ctx context.Context, engine Engine, options ...Option) (*Store, error)
 
 // lookAround reads the first page of items: their seconds are a witness against a slow clock, and if they are all that
 // the space has, the first change needs no other read.
-func (s *Store) lookAround(ctx context.Context) error {
+func (s *Space) lookAround(ctx context.Context) error {
 	v, err := s.Look(ctx, nil, Page{Limit: MaxPage})
 	if err != nil {
 		return err
@@ -83,8 +83,8 @@ func (s *Store) lookAround(ctx context.Context) error {
 // that starts before its floor, MaxTTL and MaxSkew from now: eleven minutes with the default limits. The
 // limits must be at least as wide as those of any space that the secret had before, since they say how
 // far the leases of that one may reach. Where there was no earlier one, [ForNewSecret] drops that wait.
-func Create(ctx context.Context, engine Engine, options ...Option) (*Store, error) {
-	s, err := newStore(engine, options)
+func Create(ctx context.Context, engine Engine, options ...Option) (*Space, error) {
+	s, err := newSpace(engine, options)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func Create(ctx context.Context, engine Engine, options ...Option) (*Store, erro
 	return s, nil
 }
 
-func newStore(engine Engine, options []Option) (*Store, error) {
+func newSpace(engine Engine, options []Option) (*Space, error) {
 	if engine == nil {
 		return nil, errors.New("store: engine is nil")
 	}
@@ -108,10 +108,10 @@ func newStore(engine Engine, options []Option) (*Store, error) {
 	if set.combining {
 		engine = combine(engine, 2)
 	}
-	return &Store{engine: engine, settings: set, healing: make(chan struct{}, 1)}, nil
+	return &Space{engine: engine, settings: set, healing: make(chan struct{}, 1)}, nil
 }
 
-func (s *Store) create(ctx context.Context) error {
+func (s *Space) create(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
@@ -153,13 +153,13 @@ func (s *Store) create(ctx context.Context) error {
 }
 
 // Name returns the name of the space.
-func (s *Store) Name() string { return s.settings.space }
+func (s *Space) Name() string { return s.settings.space }
 
 // String says where the space is, without any password.
-func (s *Store) String() string { return fmt.Sprintf("space %q in %s", s.settings.space, s.engine) }
+func (s *Space) String() string { return fmt.Sprintf("space %q in %s", s.settings.space, s.engine) }
 
 // Info returns the Meta of the space as it is.
-func (s *Store) Info(ctx context.Context) (Meta, error) {
+func (s *Space) Info(ctx context.Context) (Meta, error) {
 	v, err := s.Look(ctx, nil, Page{})
 	if err != nil {
 		return Meta{}, err
@@ -168,39 +168,39 @@ func (s *Store) Info(ctx context.Context) (Meta, error) {
 }
 
 // Close makes later calls fail with an error that wraps fs.ErrClosed, and closes the engine.
-func (s *Store) Close() error {
+func (s *Space) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
 	return s.engine.Close()
 }
 
-func (s *Store) usable(ctx context.Context) error {
+func (s *Space) usable(ctx context.Context) error {
 	if s.closed.Load() {
 		return fmt.Errorf("store: %s: store %w", s, fs.ErrClosed)
 	}
 	return ctx.Err()
 }
 
-func (s *Store) failed(what string, err error) error {
+func (s *Space) failed(what string, err error) error {
 	return fmt.Errorf("store: %s: space %q: %w", what, s.settings.space, err)
 }
 
-func (s *Store) noStore() error {
+func (s *Space) noStore() error {
 	return fmt.Errorf("%w: %s: randflake lease init makes one, as Create does", ErrNoStore, s)
 }
 
-func (s *Store) corrupt(err error) error {
+func (s *Space) corrupt(err error) error {
 	return fmt.Errorf("%w: %s: %w: nothing was changed: create another space, not as one for a new secret", ErrCorrupt, s, err)
 }
 
 // The entries of a space have its name before theirs.
 const metaName = "meta"
 
-func (s *Store) name(name string) string { return s.settings.space + "/" + name }
+func (s *Space) name(name string) string { return s.settings.space + "/" + name }
 
 // page returns the page of the space's items, which are all but the meta entry, that page asks for.
-func (s *Store) page(page Page) Page {
+func (s *Space) page(page Page) Page {
 	if page.Limit == 0 {
 		return page
 	}

@@ -33,7 +33,7 @@ func (w *world) options(more []store.Option) []store.Option {
 }
 
 // create makes a space for a new secret.
-func (w *world) create(options ...store.Option) *store.Store {
+func (w *world) create(options ...store.Option) *store.Space {
 	w.Helper()
 	s, err := store.Create(w.Context(), w.data.Connect(), w.options(append(options, store.ForNewSecret()))...)
 	if err != nil {
@@ -42,7 +42,7 @@ func (w *world) create(options ...store.Option) *store.Store {
 	return s
 }
 
-func (w *world) open(options ...store.Option) *store.Store {
+func (w *world) open(options ...store.Option) *store.Space {
 	w.Helper()
 	s, err := store.Open(w.Context(), w.data.Connect(), w.options(options)...)
 	if err != nil {
@@ -52,7 +52,7 @@ func (w *world) open(options ...store.Option) *store.Store {
 }
 
 // put puts an item, as a protocol does, whatever was there.
-func (w *world) put(s *store.Store, name, body string) {
+func (w *world) put(s *store.Space, name, body string) {
 	w.Helper()
 	for {
 		v, err := s.Read(w.Context(), []string{name}, store.Page{})
@@ -70,7 +70,7 @@ func (w *world) put(s *store.Store, name, body string) {
 	}
 }
 
-func (w *world) get(s *store.Store, name string) string {
+func (w *world) get(s *store.Space, name string) string {
 	w.Helper()
 	v, err := s.Read(w.Context(), []string{name}, store.Page{})
 	if err != nil {
@@ -80,7 +80,7 @@ func (w *world) get(s *store.Store, name string) string {
 }
 
 // floor returns how far ahead the floor of the space lies, or 0 if there is none.
-func (w *world) floor(s *store.Store) time.Duration {
+func (w *world) floor(s *store.Space) time.Duration {
 	w.Helper()
 	meta, err := s.Info(w.Context())
 	if err != nil {
@@ -92,7 +92,7 @@ func (w *world) floor(s *store.Store) time.Duration {
 	return time.Unix(meta.Floor, 0).Sub(w.now)
 }
 
-func (w *world) wantFloor(what string, s *store.Store, want time.Duration) {
+func (w *world) wantFloor(what string, s *store.Space, want time.Duration) {
 	w.Helper()
 	if got := w.floor(s); got != want {
 		w.Errorf("%s: the floor lies %v ahead, want %v", what, got, want)
@@ -133,7 +133,7 @@ func TestOpened(t *testing.T) {
 	w := newWorld(t)
 	s := w.create()
 	w.put(s, "a", "1")
-	call := func(what string, do func(*store.Store), want bool) {
+	call := func(what string, do func(*store.Space), want bool) {
 		t.Helper()
 		opened := w.open()
 		do(opened)
@@ -141,22 +141,22 @@ func TestOpened(t *testing.T) {
 			t.Errorf("%s: %+v, want a View: %t", what, v, want)
 		}
 	}
-	call("after Open", func(*store.Store) {}, true)
-	call("after another", func(s *store.Store) { s.Opened() }, false)
-	call("after Look", func(s *store.Store) { s.Look(t.Context(), nil, store.Page{}) }, false)
-	call("after Swap", func(s *store.Store) {
+	call("after Open", func(*store.Space) {}, true)
+	call("after another", func(s *store.Space) { s.Opened() }, false)
+	call("after Look", func(s *store.Space) { s.Look(t.Context(), nil, store.Page{}) }, false)
+	call("after Swap", func(s *store.Space) {
 		s.Swap(t.Context(), s.Assume(), store.Change{Put: []store.Item{{Name: "a", Body: []byte("1")}}})
 	}, false)
-	call("a second later", func(*store.Store) { w.now = w.now.Add(time.Second) }, true)
-	call("two seconds later", func(*store.Store) { w.now = w.now.Add(2 * time.Second) }, false)
-	call("a second before", func(*store.Store) { w.now = w.now.Add(-time.Second) }, false)
+	call("a second later", func(*store.Space) { w.now = w.now.Add(time.Second) }, true)
+	call("two seconds later", func(*store.Space) { w.now = w.now.Add(2 * time.Second) }, false)
+	call("a second before", func(*store.Space) { w.now = w.now.Add(-time.Second) }, false)
 	engine := w.data.Connect()
 	for i := range store.MaxPage - 3 {
 		storetest.Put(t, engine, fmt.Sprintf("default/c%d", i), "1 ")
 	}
-	call("with 998 items", func(*store.Store) {}, true)
+	call("with 998 items", func(*store.Space) {}, true)
 	storetest.Put(t, engine, "default/d", "1 ")
-	call("with 999 items", func(*store.Store) {}, false)
+	call("with 999 items", func(*store.Space) {}, false)
 }
 
 func TestOrCreateIsNotForNewSecrets(t *testing.T) {
@@ -184,14 +184,14 @@ func TestOrCreateIsNotForNewSecrets(t *testing.T) {
 func TestSpacesKnowNothingOfEachOther(t *testing.T) {
 	w := newWorld(t)
 	a, b, c := w.create(), w.create(store.WithSpace("default0")), w.create(store.WithSpace("b"))
-	for _, s := range []*store.Store{a, b, c} {
+	for _, s := range []*store.Space{a, b, c} {
 		w.put(s, "x", s.Name())
 		if err := s.Distrust(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.now = w.now.Add(time.Minute)
 	}
-	for _, s := range []*store.Store{a, b, c} {
+	for _, s := range []*store.Space{a, b, c} {
 		n := 0
 		for item, err := range s.Items(t.Context(), "", "") {
 			if n++; err != nil || item.Name != "x" || string(item.Body) != s.Name() {
@@ -208,7 +208,7 @@ func TestSpacesKnowNothingOfEachOther(t *testing.T) {
 
 func TestSwapExpects(t *testing.T) {
 	w := newWorld(t)
-	s, other := w.create(), func() *store.Store { return w.open() }()
+	s, other := w.create(), func() *store.Space { return w.open() }()
 	w.put(s, "x", "1")
 	v, err := s.Read(t.Context(), []string{"x", "y"}, store.Page{})
 	if err != nil {
@@ -253,7 +253,7 @@ func TestLossesAreNoticed(t *testing.T) {
 			w := newWorld(t)
 			first, second := w.create(), w.open()
 			backup := w.data.Snapshot()
-			for _, s := range []*store.Store{first, second} {
+			for _, s := range []*store.Space{first, second} {
 				w.put(s, "x", "1")
 				v, err := s.Read(t.Context(), nil, store.Page{})
 				if err != nil {

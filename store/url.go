@@ -12,7 +12,7 @@ import (
 // lets begin, which is Open or Create, do the rest. The engine is closed if that fails. The options of the
 // URL come before the others.
 func Begin[E Engine](ctx context.Context, url string, connect func(ctx context.Context, url string) (E, []Option, error),
-	begin func(context.Context, Engine, ...Option) (*Store, error), options []Option) (*Store, error) {
+	begin func(context.Context, Engine, ...Option) (*Space, error), options []Option) (*Space, error) {
 	engine, more, err := connect(ctx, url)
 	if err != nil {
 		return nil, err

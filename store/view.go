@@ -53,7 +53,7 @@ func (v *View) CheckSecret(check CheckValue) error {
 }
 
 // Look reads items, and a page of them. It changes nothing, also when it finds that data was lost.
-func (s *Store) Look(ctx context.Context, names []string, page Page) (*View, error) {
+func (s *Space) Look(ctx context.Context, names []string, page Page) (*View, error) {
 	v, loss, err := s.read(ctx, names, page)
 	if err == nil && v.Meta == nil {
 		err = s.noStore()
@@ -68,7 +68,7 @@ func (s *Store) Look(ctx context.Context, names []string, page Page) (*View, err
 }
 
 // Read reads items, and a page of them. If data was lost it sets the floor first.
-func (s *Store) Read(ctx context.Context, names []string, page Page) (*View, error) {
+func (s *Space) Read(ctx context.Context, names []string, page Page) (*View, error) {
 	for range tries {
 		v, loss, err := s.read(ctx, names, page)
 		if err != nil {
@@ -88,13 +88,13 @@ func (s *Store) Read(ctx context.Context, names []string, page Page) (*View, err
 // tries is the maximum number of retries after a lost race. An engine that works needs a few.
 const tries = 100
 
-func (s *Store) contended() error {
+func (s *Space) contended() error {
 	return fmt.Errorf("store: %s: changed each time that it was looked at: does the engine keep its word?", s)
 }
 
 // Assume returns a View that says that the space is as it was seen last, with these items, at the present that passes
 // by what was seen of the server's clock. It makes no request: a Swap finds out.
-func (s *Store) Assume(items ...Item) *View {
+func (s *Space) Assume(items ...Item) *View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := Evidence{}
@@ -110,7 +110,7 @@ func (s *Store) Assume(items ...Item) *View {
 // Assume it may be out of date, so a change must expect every item that it rests on, absent ones too. Opened returns nil
 // where there is no such View: after any other call of the engine, a second later, or when the space has more items than
 // a page.
-func (s *Store) Opened() *View {
+func (s *Space) Opened() *View {
 	read := s.opened.Swap(nil)
 	if read == nil {
 		return nil
@@ -128,7 +128,7 @@ func (s *Store) Opened() *View {
 // With done it returns a View of the space after the change, without items.
 //
 // After an error the outcome is unknown, and Swap does not try again.
-func (s *Store) Swap(ctx context.Context, view *View, change Change) (done bool, found *View, err error) {
+func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool, found *View, err error) {
 	if err := s.usable(ctx); err != nil {
 		return false, nil, err
 	}
@@ -203,7 +203,7 @@ func (i Item) bytes() []byte {
 
 // read asks the engine, and says how its answer shows that data was lost, if it does. Where there is no
 // space the View has no Meta, unless this handle has seen one: then it was lost.
-func (s *Store) read(ctx context.Context, names []string, page Page) (v *View, loss string, err error) {
+func (s *Space) read(ctx context.Context, names []string, page Page) (v *View, loss string, err error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, "", err
 	}
@@ -222,7 +222,7 @@ func (s *Store) read(ctx context.Context, names []string, page Page) (v *View, l
 }
 
 // inspect makes a View of an answer to a question that was asked when before was the newest sighting.
-func (s *Store) inspect(before sighting, answer Answer) (*View, string, error) {
+func (s *Space) inspect(before sighting, answer Answer) (*View, string, error) {
 	v := &View{evidence: answer.Evidence}
 	if value := answer.Named[0].Value; value != nil {
 		v.value = value
@@ -265,7 +265,7 @@ func (s *Store) inspect(before sighting, answer Answer) (*View, string, error) {
 }
 
 // setClock sets the present of v by what the server says of it.
-func (s *Store) setClock(v *View, e Evidence) {
+func (s *Space) setClock(v *View, e Evidence) {
 	now := s.present(e)
 	v.Now = now.Unix()
 	if v.Now < earliest {
@@ -282,7 +282,7 @@ func (s *Store) setClock(v *View, e Evidence) {
 }
 
 // present returns the present.
-func (s *Store) present(e Evidence) time.Time {
+func (s *Space) present(e Evidence) time.Time {
 	switch {
 	case s.settings.clock != nil:
 		return s.settings.clock()

@@ -39,7 +39,7 @@ func measure(ctx context.Context, url string) error {
 	if err := engine.Create(ctx, url, name, store.ForNewSecret(), store.WithLimits(store.Limits{MaxTTL: time.Hour, MaxSkew: time.Minute})); err != nil {
 		return err
 	}
-	open := func() (*store.Store, error) { return engine.Open(ctx, url, broken.None, name) }
+	open := func() (*store.Space, error) { return engine.Open(ctx, url, broken.None, name) }
 	space, err := open()
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func measure(ctx context.Context, url string) error {
 }
 
 // herd prints how long it takes until 20 processes that open the space at once have 50 leases each.
-func herd(ctx context.Context, open func() (*store.Store, error)) error {
+func herd(ctx context.Context, open func() (*store.Space, error)) error {
 	start := time.Now()
 	_, err := many(20, 20, 0, func(int) error {
 		space, err := open()

@@ -19,7 +19,7 @@ import (
 // A shop is what the handlers work on.
 type shop struct {
 	db     *sql.DB
-	store  *store.Store      // of the leases
+	store  *store.Space      // of the leases
 	keeper *snowflake.Keeper // of the worker number that makes new IDs unique
 	log    *slog.Logger
 }
@@ -56,7 +56,7 @@ func open(ctx context.Context, dir string, log *slog.Logger) (*shop, error) {
 // openStore opens the lease store in dir, or makes one. It grants leases at once only where there is no
 // database yet: beside old rows it must be that an old store was lost, and the new one waits until every
 // lease that the old one may have granted has ended.
-func openStore(dir, database string) (*store.Store, error) {
+func openStore(dir, database string) (*store.Space, error) {
 	space, err := filestore.Open(dir)
 	if !errors.Is(err, store.ErrNoStore) {
 		return space, err

@@ -13,7 +13,7 @@ const tries = 200
 
 // A State is what a protocol keeps in some items of a space, as a value of S.
 type State[S any] struct {
-	Space *store.Store
+	Space *store.Space
 	Names []string // of the items
 	What  string   // names the state in messages
 

@@ -16,7 +16,7 @@ import (
 type log struct {
 	*testing.T
 	data  *storetest.Memory
-	space *store.Store
+	space *store.Space
 	seen  string // the longest text that this process has seen
 	calls []string
 	on    func(call string) // what others do before a call

@@ -14,9 +14,9 @@ import (
 // A store of one's own is tested like this, in a function TestConformance.
 func ExampleRun() {
 	_ = func(t *testing.T) {
-		leasetest.Run(t, func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Store {
+		leasetest.Run(t, func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Source {
 			data := leasetest.NewMemory(limits, clock) // make an empty database
-			return func() lease.Store {
+			return func() lease.Source {
 				return data // connect to it
 			}
 		})

@@ -1,5 +1,5 @@
 // Package leasetest helps to test what has to do with leases: [Run] is the conformance suite that
-// every [lease.Store] must pass, [Memory] is a store that fails on demand, [History] finds leases
+// every [lease.Source] must pass, [Memory] is a store that fails on demand, [History] finds leases
 // that overlap, and [Clock] is a clock that tests can move.
 package leasetest
 
@@ -17,19 +17,19 @@ import (
 // A Maker makes a new, empty store for one test, which has these limits, grants leases that start at once and
 // takes its time from clock and nothing else. It returns a function that opens a handle on it; all handles
 // share the store's data. What it makes is gone, at the latest, when t ends.
-type Maker func(t *testing.T, limits store.Limits, clock func() time.Time) (open func() lease.Store)
+type Maker func(t *testing.T, limits store.Limits, clock func() time.Time) (open func() lease.Source)
 
 // OnEngine makes stores of engines: start makes empty data for one test, as storetest.Run wants it, and connect
 // opens one more handle on it.
 func OnEngine(start func(t *testing.T) (connect func(t *testing.T) store.Engine)) Maker {
-	return func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Store {
+	return func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Source {
 		connect := start(t)
 		space, err := store.Create(t.Context(), connect(t), store.WithLimits(limits), store.ForNewSecret(), store.WithClock(clock))
 		if err != nil {
 			t.Fatalf("create: %v", err)
 		}
 		t.Cleanup(func() { space.Close() })
-		return func() lease.Store {
+		return func() lease.Source {
 			space, err := store.Open(t.Context(), connect(t), store.WithClock(clock))
 			if err != nil {
 				t.Fatalf("open: %v", err)
@@ -49,7 +49,7 @@ var start = time.Unix(1767268800, 250_000_000)
 // all asks for every node, so that a store has one range only.
 const all = randflake.MaxNode + 1
 
-// Run tests that the stores which new makes keep the promises of [lease.Store], each in a subtest with a
+// Run tests that the stores which new makes keep the promises of [lease.Source], each in a subtest with a
 // store of its own.
 func Run(t *testing.T, new Maker) {
 	for _, tt := range []struct {
@@ -91,7 +91,7 @@ func Run(t *testing.T, new Maker) {
 		t.Run(tt.name, func(t *testing.T) {
 			clock := NewClock(start)
 			w := &world{T: t, ctx: t.Context(), clock: clock, handle: new(t, limits, clock.Now)}
-			w.Store = w.handle()
+			w.Source = w.handle()
 			tt.run(w)
 		})
 	}
@@ -100,11 +100,11 @@ func Run(t *testing.T, new Maker) {
 // A world is what one test of the suite plays in: a store, a handle on it, and a clock.
 type world struct {
 	*testing.T
-	lease.Store // the first handle
+	lease.Source // the first handle
 
 	ctx    context.Context
 	clock  *Clock
-	handle func() lease.Store // opens another one
+	handle func() lease.Source // opens another one
 }
 
 // now returns the present in Unix seconds.
@@ -198,7 +198,7 @@ func (w *world) wantErr(what string, err, target error) {
 
 // wantLost checks that s treats held as lost in every way. It must not be the newest state of a
 // lease; sameOwner says that it is an older state of one, which Lookup then finds.
-func (w *world) wantLost(why string, s lease.Store, held lease.Record, sameOwner bool) {
+func (w *world) wantLost(why string, s lease.Source, held lease.Record, sameOwner bool) {
 	w.Helper()
 	_, err := s.Renew(w.ctx, held, w.renewal(time.Minute))
 	w.wantErr(why+": Renew", err, lease.ErrLost)

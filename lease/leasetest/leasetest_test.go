@@ -16,9 +16,9 @@ import (
 	"github.com/randflake/randflake/store/storetest"
 )
 
-func memory(_ *testing.T, limits store.Limits, clock func() time.Time) func() lease.Store {
+func memory(_ *testing.T, limits store.Limits, clock func() time.Time) func() lease.Source {
 	m := leasetest.NewMemory(limits, clock)
-	return func() lease.Store { return m }
+	return func() lease.Source { return m }
 }
 
 func TestMemory(t *testing.T) { leasetest.Run(t, memory) }
@@ -31,30 +31,30 @@ func TestOnEngine(t *testing.T) {
 }
 
 // brokenStores are stores that the suite must find wanting.
-var brokenStores = map[string]func(m *leasetest.Memory, clock func() time.Time) lease.Store{
-	"forgets releases": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return forgetsReleases{m} },
-	"starts at now":    func(m *leasetest.Memory, clock func() time.Time) lease.Store { return startsAtNow{m, clock} },
-	"ignores versions": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return ignoresVersions{m} },
-	"ignores contexts": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return ignoresContexts{m} },
-	"trusts lost data": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return trustsLostData{m} },
-	"ignores bounds": func(m *leasetest.Memory, _ func() time.Time) lease.Store {
+var brokenStores = map[string]func(m *leasetest.Memory, clock func() time.Time) lease.Source{
+	"forgets releases": func(m *leasetest.Memory, _ func() time.Time) lease.Source { return forgetsReleases{m} },
+	"starts at now":    func(m *leasetest.Memory, clock func() time.Time) lease.Source { return startsAtNow{m, clock} },
+	"ignores versions": func(m *leasetest.Memory, _ func() time.Time) lease.Source { return ignoresVersions{m} },
+	"ignores contexts": func(m *leasetest.Memory, _ func() time.Time) lease.Source { return ignoresContexts{m} },
+	"trusts lost data": func(m *leasetest.Memory, _ func() time.Time) lease.Source { return trustsLostData{m} },
+	"ignores bounds": func(m *leasetest.Memory, _ func() time.Time) lease.Source {
 		return misreadsBounds{m, func(lease.Request) uint32 { return 0 }}
 	},
-	"bounds the first node": func(m *leasetest.Memory, _ func() time.Time) lease.Store {
+	"bounds the first node": func(m *leasetest.Memory, _ func() time.Time) lease.Source {
 		return misreadsBounds{m, func(req lease.Request) uint32 {
 			return min(req.Below+uint32(req.Nodes)-1, randflake.MaxNode+1)
 		}}
 	},
-	"grants too few nodes below": func(m *leasetest.Memory, _ func() time.Time) lease.Store {
+	"grants too few nodes below": func(m *leasetest.Memory, _ func() time.Time) lease.Source {
 		return misreadsBounds{m, func(req lease.Request) uint32 {
 			return max(req.Below-1, uint32(req.Nodes))
 		}}
 	},
-	"forgets owners":         func(m *leasetest.Memory, _ func() time.Time) lease.Store { return forgetsOwners{m} },
-	"takes any token":        func(m *leasetest.Memory, _ func() time.Time) lease.Store { return &takesAnyToken{Memory: m} },
-	"takes any secret":       func(m *leasetest.Memory, _ func() time.Time) lease.Store { return takesAnySecret{m} },
-	"spares everybody":       func(m *leasetest.Memory, _ func() time.Time) lease.Store { return sparesEverybody{m} },
-	"grants the same always": func(m *leasetest.Memory, _ func() time.Time) lease.Store { return &grantsTheSame{Memory: m} },
+	"forgets owners":         func(m *leasetest.Memory, _ func() time.Time) lease.Source { return forgetsOwners{m} },
+	"takes any token":        func(m *leasetest.Memory, _ func() time.Time) lease.Source { return &takesAnyToken{Memory: m} },
+	"takes any secret":       func(m *leasetest.Memory, _ func() time.Time) lease.Source { return takesAnySecret{m} },
+	"spares everybody":       func(m *leasetest.Memory, _ func() time.Time) lease.Source { return sparesEverybody{m} },
+	"grants the same always": func(m *leasetest.Memory, _ func() time.Time) lease.Source { return &grantsTheSame{Memory: m} },
 }
 
 const brokenEnv = "LEASETEST_BROKEN_STORE"
@@ -83,9 +83,9 @@ func TestBrokenStore(t *testing.T) {
 	if breakStore == nil {
 		return // it runs in a process of its own
 	}
-	leasetest.Run(t, func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Store {
+	leasetest.Run(t, func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Source {
 		s := breakStore(leasetest.NewMemory(limits, clock), clock)
-		return func() lease.Store { return s }
+		return func() lease.Source { return s }
 	})
 }
 

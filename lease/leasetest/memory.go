@@ -10,10 +10,10 @@ import (
 	"github.com/randflake/randflake/store/storetest"
 )
 
-// Memory is a [lease.Store] that lives in memory and fails on demand, for tests. Nothing that it grants outlives it:
+// Memory is a [lease.Source] that lives in memory and fails on demand, for tests. Nothing that it grants outlives it:
 // it must never lease nodes for IDs that are kept. It is safe for concurrent use.
 type Memory struct {
-	lease.Store
+	lease.Source
 
 	// Engine holds the data, and can lose them.
 	Engine *storetest.Memory
@@ -61,7 +61,7 @@ func NewMemory(limits store.Limits, clock func() time.Time) *Memory {
 	if err != nil {
 		panic("leasetest: " + err.Error())
 	}
-	m := &Memory{Store: lease.On(space), Engine: data, fault: make(chan func(Op) Fault, 1)}
+	m := &Memory{Source: lease.On(space), Engine: data, fault: make(chan func(Op) Fault, 1)}
 	m.fault <- func(Op) Fault { return Fault{} }
 	return m
 }
@@ -77,25 +77,25 @@ func (m *Memory) Inject(fault func(Op) Fault) {
 	m.fault <- fault
 }
 
-// Acquire implements [lease.Store].
+// Acquire implements [lease.Source].
 func (m *Memory) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
-	return faulty(m, ctx, Acquire, func() (lease.Record, error) { return m.Store.Acquire(ctx, req) })
+	return faulty(m, ctx, Acquire, func() (lease.Record, error) { return m.Source.Acquire(ctx, req) })
 }
 
-// Renew implements [lease.Store].
+// Renew implements [lease.Source].
 func (m *Memory) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
-	return faulty(m, ctx, Renew, func() (lease.Record, error) { return m.Store.Renew(ctx, held, renewal) })
+	return faulty(m, ctx, Renew, func() (lease.Record, error) { return m.Source.Renew(ctx, held, renewal) })
 }
 
-// Lookup implements [lease.Store].
+// Lookup implements [lease.Source].
 func (m *Memory) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
-	return faulty(m, ctx, Lookup, func() (lease.Record, error) { return m.Store.Lookup(ctx, held) })
+	return faulty(m, ctx, Lookup, func() (lease.Record, error) { return m.Source.Lookup(ctx, held) })
 }
 
-// Release implements [lease.Store].
+// Release implements [lease.Source].
 func (m *Memory) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
 	_, err := faulty(m, ctx, Release, func() (lease.Record, error) {
-		return lease.Record{}, m.Store.Release(ctx, held, lastUsed)
+		return lease.Record{}, m.Source.Release(ctx, held, lastUsed)
 	})
 	return err
 }

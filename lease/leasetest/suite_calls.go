@@ -88,7 +88,7 @@ func testRenew(w *world) {
 	if again.HighWater != renewed.HighWater || again.Version <= renewed.Version {
 		w.Errorf("Renew for less made %+v of %+v: want the same high-water mark and a higher version", again, renewed)
 	}
-	w.wantLost("older version", w.Store, renewed, true)
+	w.wantLost("older version", w.Source, renewed, true)
 	w.renew(again, limits.MaxTTL)
 }
 
@@ -115,7 +115,7 @@ func testRelease(w *world) {
 	if got != want || got.Version <= held.Version {
 		w.Errorf("Release made %+v of %+v: want no owner, a higher version, high-water mark %d", got, held, used)
 	}
-	w.wantLost("released", w.Store, held, false)
+	w.wantLost("released", w.Source, held, false)
 	if again := w.only(); again != got {
 		w.Errorf("a second Release changed %+v to %+v", got, again)
 	}
@@ -167,12 +167,12 @@ func testLost(w *world) {
 	ahead.Version++
 	elsewhere.FirstNode, elsewhere.LastNode = held.FirstNode+10, held.LastNode+10
 	longer.LastNode++
-	w.wantLost("other owner", w.Store, thief, false)
-	w.wantLost("no owner", w.Store, nobody, false)
-	w.wantLost("version to come", w.Store, ahead, true)
-	w.wantLost("unknown range", w.Store, elsewhere, false)
-	w.wantLost("range with other end", w.Store, longer, false)
-	w.wantLost("zero record", w.Store, lease.Record{}, false)
+	w.wantLost("other owner", w.Source, thief, false)
+	w.wantLost("no owner", w.Source, nobody, false)
+	w.wantLost("version to come", w.Source, ahead, true)
+	w.wantLost("unknown range", w.Source, elsewhere, false)
+	w.wantLost("range with other end", w.Source, longer, false)
+	w.wantLost("zero record", w.Source, lease.Record{}, false)
 	if got := w.only(); got != held {
 		w.Errorf("refused calls changed %+v to %+v", held, got)
 	}
@@ -219,7 +219,7 @@ func testTwoHandles(w *world) {
 	if err != nil {
 		w.Fatalf("Renew through another handle: %v", err)
 	}
-	w.wantLost("renewed through another handle", w.Store, held, true)
+	w.wantLost("renewed through another handle", w.Source, held, true)
 	if got, err := w.Lookup(w.ctx, held); err != nil || got != renewed {
 		w.Errorf("Lookup: %+v, %v; want what the other handle stored, %+v", got, err, renewed)
 	}
@@ -239,10 +239,10 @@ func testReopen(w *world) {
 	held := w.acquire(2, time.Minute)
 	w.release(released, released.Start)
 	want := w.list()
-	w.Store = w.handle()
+	w.Source = w.handle()
 	if got := w.list(); !slices.Equal(got, want) {
 		w.Errorf("reopened, the store has %+v, want %+v", got, want)
 	}
-	w.wantLost("released before", w.Store, released, false)
+	w.wantLost("released before", w.Source, released, false)
 	w.renew(held, time.Hour)
 }

@@ -16,7 +16,7 @@ import (
 func testConcurrentAcquire(w *world) {
 	const holders = 12
 	var h History
-	handles := []lease.Store{w.Store, w.handle()}
+	handles := []lease.Source{w.Source, w.handle()}
 	var wg sync.WaitGroup
 	for i := range holders {
 		wg.Go(func() {

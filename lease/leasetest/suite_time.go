@@ -25,7 +25,7 @@ func testTakeOver(w *world) {
 	if next.Owner == held.Owner || next.Version <= held.Version {
 		w.Errorf("%+v was taken over by %+v: want another owner, a higher version", held, next)
 	}
-	w.wantLost("taken over", w.Store, held, false)
+	w.wantLost("taken over", w.Source, held, false)
 	if got := w.only(); got != next {
 		w.Errorf("the store has %+v, want %+v", got, next)
 	}
@@ -128,7 +128,7 @@ func testDistrust(w *world) {
 	renewed := w.renew(held, 2*time.Minute)
 	floor := w.now() + limits.TTL() + limits.Skew()
 	distrust()
-	for _, s := range []lease.Store{w.Store, other, w.handle()} {
+	for _, s := range []lease.Source{w.Source, other, w.handle()} {
 		rec, err := s.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute})
 		w.wantErr("Acquire after Distrust", err, lease.ErrNoRange)
 		if err == nil {

@@ -17,7 +17,7 @@ func testSameOwner(w *world) {
 	if err != nil || first.Owner != req.Owner {
 		w.Fatalf("Acquire with owner %v: %+v, %v", req.Owner, first, err)
 	}
-	for _, s := range []lease.Store{w.Store, w.handle()} {
+	for _, s := range []lease.Source{w.Source, w.handle()} {
 		w.clock.Advance(time.Second)
 		if again, err := s.Acquire(w.ctx, req); err != nil || again != first {
 			w.Errorf("Acquire again with the same owner: %+v, %v; want the same lease, %+v", again, err, first)
@@ -60,7 +60,7 @@ func testWrongSecret(w *world) {
 		}
 	}
 	before := len(w.list())
-	for _, s := range []lease.Store{w.Store, w.handle()} {
+	for _, s := range []lease.Source{w.Source, w.handle()} {
 		_, err := s.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute, Check: staging})
 		w.wantErr("Acquire for another secret", err, store.ErrWrongSecret)
 	}
@@ -153,7 +153,7 @@ func testSplitAndMerge(w *world) {
 	w.clock.Advance(time.Hour)
 	whole := w.acquire(all, time.Minute)
 	h.Granted(whole)
-	w.wantLost("merged", w.Store, last, false)
+	w.wantLost("merged", w.Source, last, false)
 	h.Released(whole, time.Unix(whole.Start, 0))
 	w.release(whole, whole.Start)
 	w.clock.Advance(time.Second)

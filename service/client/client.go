@@ -1,4 +1,4 @@
-// Package client has what randflaked keeps for others: leases of nodes, as a lease.Store for lease.Keep and whatever else
+// Package client has what randflaked keeps for others: leases of nodes, as a lease.Source for lease.Keep and whatever else
 // takes one, and counters, as those of package counter.
 //
 //	replicas := []string{"https://ids-1.example:8443", "https://ids-2.example:8443"}

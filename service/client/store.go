@@ -13,9 +13,9 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-var _ lease.Store = (*Leases)(nil)
+var _ lease.Source = (*Leases)(nil)
 
-// Acquire implements lease.Store.
+// Acquire implements lease.Source.
 func (l *Leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
 	ttl, err := seconds(req.TTL)
 	if err != nil {
@@ -42,7 +42,7 @@ func (l *Leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, 
 	return wire.Record(answer.Lease)
 }
 
-// Renew implements lease.Store. The service knows a renewal again by its token, so it may be asked for twice.
+// Renew implements lease.Source. The service knows a renewal again by its token, so it may be asked for twice.
 func (l *Leases) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
 	ttl, err := seconds(renewal.TTL)
 	if err != nil {
@@ -60,7 +60,7 @@ func (l *Leases) Renew(ctx context.Context, held lease.Record, renewal lease.Ren
 	return outcome(held, answer.GetLease(), answer.GetLost())
 }
 
-// Lookup implements lease.Store.
+// Lookup implements lease.Source.
 func (l *Leases) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
 	answer, err := call(ctx, &l.service, true, leaseClient.Lookup, &api.LookupRequest{Space: l.space, Held: wire.Lease(held)})
 	if err != nil {
@@ -69,7 +69,7 @@ func (l *Leases) Lookup(ctx context.Context, held lease.Record) (lease.Record, e
 	return outcome(held, answer.GetLease(), answer.GetLost())
 }
 
-// Release implements lease.Store. It is not repeated, as the second answer would be that the lease is lost.
+// Release implements lease.Source. It is not repeated, as the second answer would be that the lease is lost.
 func (l *Leases) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
 	answer, err := call(ctx, &l.service, false, leaseClient.Release, &api.ReleaseRequest{Space: l.space, Held: wire.Lease(held), LastUsed: lastUsed.Unix()})
 	if err != nil {
@@ -81,7 +81,7 @@ func (l *Leases) Release(ctx context.Context, held lease.Record, lastUsed time.T
 	return nil
 }
 
-// List implements lease.Store.
+// List implements lease.Source.
 func (l *Leases) List(ctx context.Context) ([]lease.Record, error) {
 	answer, err := call(ctx, &l.service, true, leaseClient.List, &api.ListRequest{Space: l.space})
 	if err != nil {
@@ -98,7 +98,7 @@ func (l *Leases) List(ctx context.Context) ([]lease.Record, error) {
 	return records, nil
 }
 
-// Limits implements lease.Store.
+// Limits implements lease.Source.
 func (l *Leases) Limits(ctx context.Context) (lease.Limits, error) {
 	answer, err := call(ctx, &l.service, true, leaseClient.GetLimits, &api.GetLimitsRequest{Space: l.space})
 	if err != nil {
@@ -110,7 +110,7 @@ func (l *Leases) Limits(ctx context.Context) (lease.Limits, error) {
 	}, nil
 }
 
-// Distrust implements lease.Store. It is a right of its own.
+// Distrust implements lease.Source. It is a right of its own.
 func (l *Leases) Distrust(ctx context.Context) error {
 	_, err := call(ctx, &l.service, true, leaseClient.Distrust, &api.DistrustRequest{Space: l.space})
 	if err != nil {

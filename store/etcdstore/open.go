@@ -20,12 +20,12 @@ import (
 )
 
 // Open connects to etcd and opens a space, as [store.Open] does. It takes ten seconds at most.
-func Open(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+func Open(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
 	return begin(ctx, url, options, store.Open)
 }
 
 // Create connects to etcd and makes a new space, as [store.Create] does. It takes ten seconds at most.
-func Create(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+func Create(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
 	return begin(ctx, url, options, store.Create)
 }
 
@@ -37,7 +37,7 @@ func Check(url string) error {
 	return nil
 }
 
-func begin(ctx context.Context, url string, options []store.Option, how func(context.Context, store.Engine, ...store.Option) (*store.Store, error)) (s *store.Store, err error) {
+func begin(ctx context.Context, url string, options []store.Option, how func(context.Context, store.Engine, ...store.Option) (*store.Space, error)) (s *store.Space, err error) {
 	t, err := parseURL(url)
 	if err != nil {
 		return nil, fmt.Errorf("etcdstore: %w", err)

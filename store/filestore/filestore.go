@@ -54,18 +54,18 @@ type Engine struct {
 }
 
 // Open opens the space that options name in dir. It fails with store.ErrNoStore where there is none.
-func Open(dir string, options ...store.Option) (*store.Store, error) {
+func Open(dir string, options ...store.Option) (*store.Space, error) {
 	return start(dir, true, store.Open, options)
 }
 
 // Create makes a space in dir, and dir if there is none, for this user alone; its parent must be there.
-func Create(dir string, options ...store.Option) (*store.Store, error) {
+func Create(dir string, options ...store.Option) (*store.Space, error) {
 	return start(dir, false, store.Create, options)
 }
 
-type starter func(context.Context, store.Engine, ...store.Option) (*store.Store, error)
+type starter func(context.Context, store.Engine, ...store.Option) (*store.Space, error)
 
-func start(dir string, opened bool, with starter, options []store.Option) (*store.Store, error) {
+func start(dir string, opened bool, with starter, options []store.Option) (*store.Space, error) {
 	e, err := New(dir)
 	if err != nil {
 		return nil, err

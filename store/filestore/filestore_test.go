@@ -324,7 +324,7 @@ func TestFloorAfterOlderFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		files := snapshot(t, dir)
-		put := func(s *store.Store, name string) {
+		put := func(s *store.Space, name string) {
 			t.Helper()
 			view, err := s.Read(t.Context(), nil, store.Page{})
 			if err != nil {

@@ -24,12 +24,12 @@ type Config struct {
 }
 
 // Open opens the store at url, as [store.Open] does.
-func Open(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+func Open(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
 	return store.Begin(ctx, url, connect, store.Open, options)
 }
 
 // Create makes a new store at url and opens it, as [store.Create] does.
-func Create(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+func Create(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
 	return store.Begin(ctx, url, connect, store.Create, options)
 }
 

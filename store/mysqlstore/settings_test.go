@@ -142,7 +142,7 @@ func TestURLErrors(t *testing.T) {
 		{server.URL() + "?tls=true", "TLS"},
 		{newURL(server), "no store"},
 	} {
-		for name, call := range map[string]func(context.Context, string, ...store.Option) (*store.Store, error){"Open": Open, "Create": Create} {
+		for name, call := range map[string]func(context.Context, string, ...store.Option) (*store.Space, error){"Open": Open, "Create": Create} {
 			if name == "Create" && tt.want == "no store" {
 				continue
 			}

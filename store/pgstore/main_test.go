@@ -76,7 +76,7 @@ func through(t testing.TB, addr, where string) string {
 
 // connect returns an Engine as Open makes it.
 func connect(ctx context.Context, where string) (e *Engine, err error) {
-	_, err = begin(ctx, where, nil, func(_ context.Context, engine store.Engine, _ ...store.Option) (*store.Store, error) {
+	_, err = begin(ctx, where, nil, func(_ context.Context, engine store.Engine, _ ...store.Option) (*store.Space, error) {
 		e = engine.(*Engine)
 		return nil, nil
 	})

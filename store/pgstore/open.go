@@ -27,12 +27,12 @@ var schemaSQL string
 const revision = "1"
 
 // Open opens the store at url, as [store.Open] does.
-func Open(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+func Open(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
 	return begin(ctx, url, options, store.Open)
 }
 
 // Create makes a new store at url and opens it, as [store.Create] does.
-func Create(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+func Create(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
 	return begin(ctx, url, options, store.Create)
 }
 
@@ -42,7 +42,7 @@ func Check(url string) error {
 	return err
 }
 
-func begin(ctx context.Context, url string, options []store.Option, how func(context.Context, store.Engine, ...store.Option) (*store.Store, error)) (s *store.Store, err error) {
+func begin(ctx context.Context, url string, options []store.Option, how func(context.Context, store.Engine, ...store.Option) (*store.Space, error)) (s *store.Space, err error) {
 	poolConfig, config, fromURL, err := parseURL(url)
 	if err != nil {
 		return nil, fmt.Errorf("pgstore: URL: %w", err)

@@ -41,7 +41,7 @@ func TestURLErrors(t *testing.T) {
 		{strings.Replace(server.URL(), fmt.Sprint(server.Port()), "1", 1), "connect"},
 		{newURL(server), "no store"},
 	} {
-		for name, call := range map[string]func(context.Context, string, ...store.Option) (*store.Store, error){"Open": Open, "Create": Create} {
+		for name, call := range map[string]func(context.Context, string, ...store.Option) (*store.Space, error){"Open": Open, "Create": Create} {
 			if name == "Create" && tt.want == "no store" {
 				continue
 			}

@@ -39,12 +39,12 @@ type Config struct {
 }
 
 // Open opens the store at url, as [store.Open] does, once it has checked the server.
-func Open(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+func Open(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
 	return store.Begin(ctx, url, dial, store.Open, options)
 }
 
 // Create makes a new store where Open finds it, as [store.Create] does.
-func Create(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+func Create(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
 	return store.Begin(ctx, url, dial, store.Create, options)
 }
 

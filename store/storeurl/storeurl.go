@@ -18,7 +18,7 @@ import (
 )
 
 // begin is the Open or the Create of an engine's package.
-type begin = func(ctx context.Context, where string, options ...store.Option) (*store.Store, error)
+type begin = func(ctx context.Context, where string, options ...store.Option) (*store.Space, error)
 
 // engines are what there is for each [store.Location.Engine].
 var engines = map[string]struct {
@@ -32,8 +32,8 @@ var engines = map[string]struct {
 	"MariaDB":    {mysqlstore.Check, mysqlstore.Open, mysqlstore.Create},
 }
 
-func inDirectory(f func(dir string, options ...store.Option) (*store.Store, error)) begin {
-	return func(_ context.Context, dir string, options ...store.Option) (*store.Store, error) {
+func inDirectory(f func(dir string, options ...store.Option) (*store.Space, error)) begin {
+	return func(_ context.Context, dir string, options ...store.Option) (*store.Space, error) {
 		return f(dir, options...)
 	}
 }
@@ -49,7 +49,7 @@ func Parse(name string) (store.Location, error) {
 }
 
 // Open opens the store of that name, as [store.Open] does.
-func Open(ctx context.Context, name string, options ...store.Option) (*store.Store, error) {
+func Open(ctx context.Context, name string, options ...store.Option) (*store.Space, error) {
 	l, err := store.ParseLocation(name)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func Open(ctx context.Context, name string, options ...store.Option) (*store.Sto
 
 // Create makes a new store of that name and opens it, as [store.Create] does. The parent of a directory must be
 // there.
-func Create(ctx context.Context, name string, options ...store.Option) (*store.Store, error) {
+func Create(ctx context.Context, name string, options ...store.Option) (*store.Space, error) {
 	l, err := store.ParseLocation(name)
 	if err != nil {
 		return nil, err

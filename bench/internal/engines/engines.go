@@ -15,7 +15,7 @@ type Engine struct {
 	Start func(dir string) (Server, error)
 
 	// Create makes a space at the URL of a server that runs. It is nil for a server that is not durable.
-	Create func(ctx context.Context, url string, options ...store.Option) (*store.Store, error)
+	Create func(ctx context.Context, url string, options ...store.Option) (*store.Space, error)
 }
 
 // A Server runs, or is a directory, and has an address as our engines take it.

@@ -17,7 +17,7 @@ var crowds = []int{1, 32}
 const ttl = 10 * time.Minute
 
 // renewing returns sources of renewals: by the engine, and through the service.
-func renewing(ctx context.Context, engine string, leases lease.Store, address, space string) ([]source, error) {
+func renewing(ctx context.Context, engine string, leases lease.Source, address, space string) ([]source, error) {
 	direct, err := holders(ctx, own, engine, leases)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func renewing(ctx context.Context, engine string, leases lease.Store, address, s
 }
 
 // holders returns a source for each size of crowds. All their callers have leases of their own.
-func holders(ctx context.Context, kind, engine string, leases lease.Store) (sources []source, err error) {
+func holders(ctx context.Context, kind, engine string, leases lease.Source) (sources []source, err error) {
 	for _, n := range crowds {
 		s := source{kind: kind, on: engine, name: "Renew", each: 1}
 		for range n {
@@ -49,7 +49,7 @@ func holders(ctx context.Context, kind, engine string, leases lease.Store) (sour
 }
 
 // renew returns a caller that has a lease and renews it.
-func renew(leases lease.Store, held lease.Record) measure.Caller {
+func renew(leases lease.Source, held lease.Record) measure.Caller {
 	return func(ctx context.Context) (err error) {
 		held, err = leases.Renew(ctx, held, lease.Renewal{TTL: ttl, Token: lease.NewToken(time.Now())})
 		return err

@@ -31,7 +31,7 @@ type world struct {
 type engine struct {
 	engines.Engine
 	url     string
-	leases  lease.Store // nil where there are none
+	leases  lease.Source // nil where there are none
 	skipped error       // why it is not there
 }
 

@@ -73,9 +73,9 @@ func (b Bug) Plant(engine store.Engine) store.Engine {
 }
 
 // Leases returns leases with the bug, if it is one of the protocol.
-func (b Bug) Leases(leases lease.Store) lease.Store {
+func (b Bug) Leases(leases lease.Source) lease.Source {
 	if slices.Contains([]Bug{StartNow, ReleaseAnyway, AnyChange}, b) {
-		return &brokenLeases{Store: leases, bug: b}
+		return &brokenLeases{Source: leases, bug: b}
 	}
 	return leases
 }

@@ -12,7 +12,7 @@ import (
 // A Keeper makes IDs under a lease as lease.Keeper does, but has the bug RenewAnyway: it takes a
 // failed renewal for one that went well.
 type Keeper struct {
-	store     lease.Store
+	store     lease.Source
 	generator *randflake.Generator
 	ttl       time.Duration
 	held      lease.Record // the background goroutine's alone, until done
@@ -22,7 +22,7 @@ type Keeper struct {
 }
 
 // Keep takes a lease of so many nodes, and renews it each third of ttl until Close.
-func Keep(ctx context.Context, store lease.Store, secret randflake.Secret, nodes int, ttl time.Duration) (*Keeper, error) {
+func Keep(ctx context.Context, store lease.Source, secret randflake.Secret, nodes int, ttl time.Duration) (*Keeper, error) {
 	held, err := store.Acquire(ctx, lease.Request{Nodes: nodes, TTL: ttl, Owner: lease.NewToken(time.Now())})
 	if err != nil {
 		return nil, err

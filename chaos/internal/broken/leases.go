@@ -10,7 +10,7 @@ import (
 
 // brokenLeases are leases with a bug.
 type brokenLeases struct {
-	lease.Store
+	lease.Source
 	bug Bug
 
 	mu   sync.Mutex
@@ -18,7 +18,7 @@ type brokenLeases struct {
 }
 
 func (s *brokenLeases) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
-	rec, err := s.Store.Acquire(ctx, req)
+	rec, err := s.Source.Acquire(ctx, req)
 	if err == nil && s.bug == StartNow {
 		rec.Start = min(rec.Start, rec.Changed)
 	}
@@ -32,11 +32,11 @@ func (s *brokenLeases) Renew(ctx context.Context, held lease.Record, renewal lea
 	}
 	s.mine[held.Owner] = renewal.Token
 	s.mu.Unlock()
-	return s.Store.Renew(ctx, held, renewal)
+	return s.Source.Renew(ctx, held, renewal)
 }
 
 func (s *brokenLeases) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
-	rec, err := s.Store.Lookup(ctx, held)
+	rec, err := s.Source.Lookup(ctx, held)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if mine, ok := s.mine[held.Owner]; ok && err == nil && s.bug == AnyChange {
@@ -47,7 +47,7 @@ func (s *brokenLeases) Lookup(ctx context.Context, held lease.Record) (lease.Rec
 
 func (s *brokenLeases) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
 	if s.bug == ReleaseAnyway {
-		records, err := s.Store.List(ctx)
+		records, err := s.Source.List(ctx)
 		if err != nil {
 			return err
 		}
@@ -57,5 +57,5 @@ func (s *brokenLeases) Release(ctx context.Context, held lease.Record, lastUsed 
 			}
 		}
 	}
-	return s.Store.Release(ctx, held, lastUsed)
+	return s.Source.Release(ctx, held, lastUsed)
 }

@@ -34,7 +34,7 @@ type trial struct {
 }
 
 type worker struct {
-	lease.Store // whose calls are noted
+	lease.Source // whose calls are noted
 	*journal.Writer
 	stream *journal.Stream
 	dir    string
@@ -54,7 +54,7 @@ func newTrial(t *testing.T) *trial {
 
 func (t *trial) worker(name string) *worker { return t.workerOn(name, t.store) }
 
-func (t *trial) workerOn(name string, store lease.Store) *worker {
+func (t *trial) workerOn(name string, store lease.Source) *worker {
 	t.Helper()
 	dir := filepath.Join(t.dir, name)
 	writer, err := journal.Create(dir, name)

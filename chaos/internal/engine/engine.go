@@ -91,7 +91,7 @@ var connect = map[string]func(ctx context.Context, url string) (store.Engine, er
 }
 
 // Open opens the store at an Engine's URL, as a program does, or on an engine with a planted bug.
-func Open(ctx context.Context, url string, bug broken.Bug, options ...store.Option) (*store.Store, error) {
+func Open(ctx context.Context, url string, bug broken.Bug, options ...store.Option) (*store.Space, error) {
 	if bug == broken.TrustCopies {
 		options = append(options, store.TrustRecovery())
 	}

@@ -21,7 +21,7 @@ var (
 	one    = lease.Request{Nodes: 1, TTL: time.Second}
 )
 
-func open(t *testing.T, f *File) lease.Store {
+func open(t *testing.T, f *File) lease.Source {
 	t.Helper()
 	s, err := Open(t.Context(), f.URL(), broken.None)
 	must(t, err)

@@ -48,7 +48,7 @@ const memoryScheme = "unix://"
 
 func isMemory(url string) bool { return strings.HasPrefix(url, memoryScheme) }
 
-func createMemory(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+func createMemory(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
 	return store.Create(ctx, connectMemory(url), options...)
 }
 

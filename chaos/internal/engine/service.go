@@ -27,7 +27,7 @@ type Service struct {
 }
 
 // Leases returns the leases of the service, as a program has them, or over a connection with a planted bug.
-func (s *Service) Leases(bug broken.Bug) (lease.Store, error) {
+func (s *Service) Leases(bug broken.Bug) (lease.Source, error) {
 	options, err := s.options(bug)
 	if err != nil {
 		return nil, err

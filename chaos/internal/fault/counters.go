@@ -68,7 +68,7 @@ var counters = []Fault{
 		Stores: all,
 		Script: countOldCopy,
 		Counts: true,
-		May:    forgetful,
+		May:    append(forgetful, page.NoStore), // between the two renames of a directory
 	},
 	{
 		Name:   "count-wipe",

@@ -100,7 +100,7 @@ var refusals = []struct {
 	{randflake.ErrEndOfLife, Ended},
 }
 
-// OutcomeOf returns what a store's error says of the call, by the contract of lease.Store.
+// OutcomeOf returns what a store's error says of the call, by the contract of lease.Source.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OK

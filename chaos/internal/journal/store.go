@@ -10,11 +10,11 @@ import (
 // Store returns inner with every call noted in w, before it begins and before its caller learns how
 // it ended: what a process knows of its leases is in its journal, wherever it is killed. A call that
 // can't be noted is not made, or fails with an unknown outcome.
-func Store(inner lease.Store, w *Writer) lease.Store { return &notedStore{inner, w} }
+func Store(inner lease.Source, w *Writer) lease.Source { return &notedStore{inner, w} }
 
 // List, Limits and Distrust, which no worker calls, are the inner store's.
 type notedStore struct {
-	lease.Store
+	lease.Source
 	w *Writer
 }
 
@@ -49,28 +49,28 @@ func returning(rec *lease.Record, call func() (lease.Record, error)) func(*Event
 
 func (s *notedStore) Acquire(ctx context.Context, req lease.Request) (rec lease.Record, err error) {
 	err = s.do(Event{Op: Acquire, Token: req.Owner, Nodes: req.Nodes, TTL: seconds(req.TTL)}, returning(&rec, func() (lease.Record, error) {
-		return s.Store.Acquire(ctx, req)
+		return s.Source.Acquire(ctx, req)
 	}))
 	return orNothing(rec, err)
 }
 
 func (s *notedStore) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (rec lease.Record, err error) {
 	err = s.do(Event{Op: Renew, Held: &held, Token: renewal.Token, TTL: seconds(renewal.TTL)}, returning(&rec, func() (lease.Record, error) {
-		return s.Store.Renew(ctx, held, renewal)
+		return s.Source.Renew(ctx, held, renewal)
 	}))
 	return orNothing(rec, err)
 }
 
 func (s *notedStore) Lookup(ctx context.Context, held lease.Record) (rec lease.Record, err error) {
 	err = s.do(Event{Op: Lookup, Held: &held}, returning(&rec, func() (lease.Record, error) {
-		return s.Store.Lookup(ctx, held)
+		return s.Source.Lookup(ctx, held)
 	}))
 	return orNothing(rec, err)
 }
 
 func (s *notedStore) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
 	return s.do(Event{Op: Release, Held: &held, LastUsed: lastUsed.Unix()}, func(*Event) error {
-		return s.Store.Release(ctx, held, lastUsed)
+		return s.Source.Release(ctx, held, lastUsed)
 	})
 }
 

@@ -19,7 +19,7 @@ import (
 var ctx = context.Background()
 
 // newStore returns a store whose calls are noted, and the one behind it.
-func newStore(t *testing.T) (*Writer, *Reader, lease.Store, *leasetest.Memory) {
+func newStore(t *testing.T) (*Writer, *Reader, lease.Source, *leasetest.Memory) {
 	w, r := newWriter(t)
 	inner := leasetest.NewMemory(store.DefaultLimits(), nil)
 	return w, r, Store(inner, w), inner
@@ -36,10 +36,10 @@ func readEvents(t *testing.T, r *Reader) []Event {
 
 // TestStorePassesOn runs the conformance suite through the notes.
 func TestStorePassesOn(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Store {
+	leasetest.Run(t, func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Source {
 		w, _ := newWriter(t)
 		s := Store(leasetest.NewMemory(limits, clock), w)
-		return func() lease.Store { return s }
+		return func() lease.Source { return s }
 	})
 }
 

@@ -112,16 +112,16 @@ func (w *worker) remotely(ctx context.Context) error {
 }
 
 // lease makes IDs under leases, of which it notes all calls.
-func (w *worker) lease(ctx context.Context, leases lease.Store) error {
+func (w *worker) lease(ctx context.Context, leases lease.Source) error {
 	leases = journal.Store(w.Bug.Leases(leases), w.journal)
 	if w.Adopt != nil {
-		leases = &adopted{Store: leases, record: *w.Adopt}
+		leases = &adopted{Source: leases, record: *w.Adopt}
 	}
 	return w.work(ctx, leases)
 }
 
 // work mints until ctx ends and all leases are given back.
-func (w *worker) work(ctx context.Context, leases lease.Store) error {
+func (w *worker) work(ctx context.Context, leases lease.Source) error {
 	minting, closed := context.WithCancel(context.Background())
 	defer closed()
 	errs := make(chan error, w.Minters)
@@ -152,7 +152,7 @@ func failSyncsOnSignal() {
 }
 
 // open opens the store, as often as it takes.
-func (w *worker) open(ctx context.Context) (space *store.Store, err error) {
+func (w *worker) open(ctx context.Context) (space *store.Space, err error) {
 	err = w.insist(ctx, func(ctx context.Context) (err error) {
 		space, err = engine.Open(ctx, w.Store, w.Bug)
 		return err
@@ -161,7 +161,7 @@ func (w *worker) open(ctx context.Context) (space *store.Store, err error) {
 }
 
 // keep holds one lease after another until ctx ends.
-func (w *worker) keep(ctx context.Context, leases lease.Store, publish bool) {
+func (w *worker) keep(ctx context.Context, leases lease.Source, publish bool) {
 	var k keeper
 	err := w.insist(ctx, func(ctx context.Context) (err error) {
 		k, err = w.newKeeper(ctx, leases)
@@ -192,7 +192,7 @@ type keeper interface {
 	Close() error
 }
 
-func (w *worker) newKeeper(ctx context.Context, leases lease.Store) (keeper, error) {
+func (w *worker) newKeeper(ctx context.Context, leases lease.Source) (keeper, error) {
 	if w.Bug == broken.RenewAnyway {
 		return broken.Keep(ctx, leases, w.secret, w.Nodes, w.TTL)
 	}
@@ -224,7 +224,7 @@ func (w *worker) insist(ctx context.Context, f func(context.Context) error) erro
 // adopted is a store whose first Acquire hands out a lease that another process holds, with nothing asked:
 // what a process finds in its memory that was copied together with the machine it runs on.
 type adopted struct {
-	lease.Store
+	lease.Source
 	once   sync.Once
 	record lease.Record
 }
@@ -235,5 +235,5 @@ func (a *adopted) Acquire(ctx context.Context, req lease.Request) (rec lease.Rec
 	if first {
 		return a.record, nil
 	}
-	return a.Store.Acquire(ctx, req)
+	return a.Source.Acquire(ctx, req)
 }

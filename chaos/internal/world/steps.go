@@ -154,7 +154,7 @@ func (w *World) Choose(workers []*Process) (one *Process, others []*Process) {
 func (w *World) Context() context.Context { return w.ctx }
 
 // Store opens the store for the script's own use. What it does there is in no journal.
-func (w *World) Store(options ...store.Option) *store.Store {
+func (w *World) Store(options ...store.Option) *store.Space {
 	s, err := engine.Open(w.ctx, w.Engine.URL(), broken.None, options...)
 	w.Must(err)
 	w.Defer(func() { s.Close() })
@@ -177,7 +177,7 @@ func (w *World) Records() []lease.Record {
 }
 
 // Leases are those of the store, for the script's own use, with the bug that is planted in those of the workers.
-func (w *World) Leases() lease.Store { return w.Worker.Bug.Leases(lease.On(w.Store())) }
+func (w *World) Leases() lease.Source { return w.Worker.Bug.Leases(lease.On(w.Store())) }
 
 // Ensure ends the script unless ok.
 func (w *World) Ensure(ok bool, format string, args ...any) {

@@ -52,18 +52,18 @@ func Terms(r lease.Record) []any {
 }
 
 // Leases returns a store that writes a line for each lease that a principal gets, can't renew, and gives back.
-func (l *Log) Leases(store lease.Store, principal, space string) lease.Store {
+func (l *Log) Leases(store lease.Source, principal, space string) lease.Source {
 	return &leases{store, l, principal, space}
 }
 
 type leases struct {
-	lease.Store
+	lease.Source
 	log              *Log
 	principal, space string
 }
 
 func (s *leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
-	r, err := s.Store.Acquire(ctx, req)
+	r, err := s.Source.Acquire(ctx, req)
 	if err == nil {
 		s.log.Write(Grant, s.principal, s.space, Terms(r)...)
 	}
@@ -71,7 +71,7 @@ func (s *leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, 
 }
 
 func (s *leases) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
-	r, err := s.Store.Renew(ctx, held, renewal)
+	r, err := s.Source.Renew(ctx, held, renewal)
 	if err != nil {
 		why := "the store failed, or refused"
 		if lost := (*lease.LostError)(nil); errors.As(err, &lost) {
@@ -83,7 +83,7 @@ func (s *leases) Renew(ctx context.Context, held lease.Record, renewal lease.Ren
 }
 
 func (s *leases) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
-	err := s.Store.Release(ctx, held, lastUsed)
+	err := s.Source.Release(ctx, held, lastUsed)
 	if err == nil {
 		s.log.Write(Release, s.principal, s.space, append(Terms(held), "last_used", lastUsed.Unix())...)
 	}

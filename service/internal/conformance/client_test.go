@@ -26,7 +26,7 @@ import (
 // start starts a replica of a service whose space "demo" is on the data, with what wrap makes of its handler.
 func start(t *testing.T, data *storetest.Memory, clock func() time.Time, wrap func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
-	return startOn(t, "memory", func(ctx context.Context, _ string, options ...store.Option) (*store.Store, error) {
+	return startOn(t, "memory", func(ctx context.Context, _ string, options ...store.Option) (*store.Space, error) {
 		return store.Open(ctx, data.Connect(), append(options, store.WithClock(clock))...)
 	}, nil, wrap)
 }

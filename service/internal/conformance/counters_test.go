@@ -24,7 +24,7 @@ var orders = []counter.Info{{Name: "orders", Start: 5, Stride: 2, End: 999_999}}
 // startCounting starts a replica with the counter orders.
 func startCounting(t *testing.T, data *storetest.Memory, wrap func(http.Handler) http.Handler) string {
 	t.Helper()
-	return startOn(t, "memory", func(ctx context.Context, _ string, options ...store.Option) (*store.Store, error) {
+	return startOn(t, "memory", func(ctx context.Context, _ string, options ...store.Option) (*store.Space, error) {
 		return store.Open(ctx, data.Connect(), options...)
 	}, orders, wrap).URL
 }

@@ -28,9 +28,9 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-func (e engine) leases(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Store {
+func (e engine) leases(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Source {
 	replicas := e.replicas(t, clock, nil, store.WithLimits(limits))
-	return func() lease.Store {
+	return func() lease.Source {
 		leases, err := client.New("demo", replicas(), client.WithClock(clock))
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func (e engine) replicas(t *testing.T, clock func() time.Time, counters []counte
 	}
 	t.Cleanup(func() { made.Close() })
 	countertest.Create(t, counter.On(made), counters)
-	open := func(ctx context.Context, place string, options ...store.Option) (*store.Store, error) {
+	open := func(ctx context.Context, place string, options ...store.Option) (*store.Space, error) {
 		return storeurl.Open(ctx, place, append(options, store.WithClock(clock))...)
 	}
 	one, two := startOn(t, place, open, counters, asIs).URL, startOn(t, place, open, counters, asIs).URL

@@ -114,7 +114,7 @@ func (e *etcd) Kill() error {
 type engine struct {
 	name   string
 	place  func(t *testing.T) string
-	create func(ctx context.Context, place string, options ...store.Option) (*store.Store, error)
+	create func(ctx context.Context, place string, options ...store.Option) (*store.Space, error)
 }
 
 var places atomic.Int64
@@ -126,7 +126,7 @@ func engines() []engine {
 	}
 	return []engine{
 		{"file", func(t *testing.T) string { return filepath.Join(t.TempDir(), "store") },
-			func(_ context.Context, dir string, options ...store.Option) (*store.Store, error) {
+			func(_ context.Context, dir string, options ...store.Option) (*store.Space, error) {
 				return filestore.Create(dir, options...)
 			}},
 		{"etcd", at("etcd://%s/?prefix=/test/%d/", running.etcd.addr), etcdstore.Create},

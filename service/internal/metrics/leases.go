@@ -14,12 +14,12 @@ import (
 )
 
 // Leases returns a store that counts what becomes of leases of a space, and how long renewals take.
-func (m *Metrics) Leases(store lease.Store, space string) lease.Store {
+func (m *Metrics) Leases(store lease.Source, space string) lease.Source {
 	return &leases{store, m, space}
 }
 
 type leases struct {
-	lease.Store
+	lease.Source
 	metrics *Metrics
 	space   string
 }
@@ -41,21 +41,21 @@ func (l *leases) note(outcome string, err error) {
 }
 
 func (l *leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
-	r, err := l.Store.Acquire(ctx, req)
+	r, err := l.Source.Acquire(ctx, req)
 	l.note("granted", err)
 	return r, err
 }
 
 func (l *leases) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
 	start := time.Now()
-	r, err := l.Store.Renew(ctx, held, renewal)
+	r, err := l.Source.Renew(ctx, held, renewal)
 	l.metrics.renewals.WithLabelValues(l.space).Observe(time.Since(start).Seconds())
 	l.note("renewed", err)
 	return r, err
 }
 
 func (l *leases) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
-	err := l.Store.Release(ctx, held, lastUsed)
+	err := l.Source.Release(ctx, held, lastUsed)
 	l.note("released", err)
 	return err
 }

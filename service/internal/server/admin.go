@@ -58,7 +58,7 @@ func (s adminService) Revoke(ctx context.Context, r *connect.Request[api.RevokeR
 }
 
 // heldBy returns the lease of the range that begins with a node.
-func heldBy(ctx context.Context, leases lease.Store, first uint32) (lease.Record, error) {
+func heldBy(ctx context.Context, leases lease.Source, first uint32) (lease.Record, error) {
 	records, err := leases.List(ctx)
 	if err != nil {
 		return lease.Record{}, err

@@ -58,7 +58,7 @@ func (c *call) place() string {
 	if c.state == nil || c.state.Store == nil {
 		return ""
 	}
-	return c.state.Store.String()
+	return c.state.Source.String()
 }
 
 type contextKey int

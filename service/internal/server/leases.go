@@ -18,7 +18,7 @@ import (
 type leaseService struct{ *Server }
 
 // leases returns the leases of the call's space in the name of the caller.
-func (s *Server) leases(c *call) (lease.Store, error) {
+func (s *Server) leases(c *call) (lease.Source, error) {
 	if c.state.Leases == nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and no leases", c.in.Name))
 	}
@@ -26,14 +26,14 @@ func (s *Server) leases(c *call) (lease.Store, error) {
 }
 
 // retried makes a renewal that is asked for again, after a lost answer, return what it did.
-type retried struct{ lease.Store }
+type retried struct{ lease.Source }
 
 func (s retried) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
-	r, err := s.Store.Renew(ctx, held, renewal)
+	r, err := s.Source.Renew(ctx, held, renewal)
 	if renewal.Token == (lease.Token{}) || !errors.Is(err, lease.ErrLost) {
 		return r, err
 	}
-	found, failed := s.Store.Lookup(ctx, held)
+	found, failed := s.Source.Lookup(ctx, held)
 	switch {
 	case failed == nil && found.Change == renewal.Token:
 		return found, nil

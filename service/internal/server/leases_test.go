@@ -12,7 +12,7 @@ import (
 
 // renewed is a store in which a lease was renewed, and which fails to say by whom.
 type renewed struct {
-	lease.Store
+	lease.Source
 	failure error
 }
 

@@ -118,7 +118,7 @@ func (s *setup) countersOf(space string) (found []config.Counter) {
 }
 
 // own has audit log and metrics tell of leases that the service takes for itself.
-func (s *Server) own(in *space.Space, leases lease.Store) lease.Store {
+func (s *Server) own(in *space.Space, leases lease.Source) lease.Source {
 	return s.audit.Leases(s.metrics.Leases(leases, in.Name), self, in.Name)
 }
 

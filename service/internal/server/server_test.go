@@ -93,7 +93,7 @@ func newWorld(t testing.TB, yaml string) *world {
 func (w *world) begin(c *config.Config) {
 	w.Helper()
 	logger := slog.New(slog.NewJSONHandler(w.written, nil))
-	w.Server = New(func(ctx context.Context, place string, options ...store.Option) (*store.Store, error) {
+	w.Server = New(func(ctx context.Context, place string, options ...store.Option) (*store.Space, error) {
 		return store.Open(ctx, storetest.Intercept(w.data[place].Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
 			if w.broken.Load() {
 				return store.Answer{}, errors.New("connection to db-7 lost")

@@ -28,7 +28,7 @@ type Minter interface {
 var ErrNoNumber = errors.New("space: a ULID is no 64-bit integer: ask for text")
 
 // minter returns what makes the IDs of the space, or nil where that is not the service's business.
-func (s *Space) minter(ctx context.Context, leases lease.Store, logger *slog.Logger) (Minter, error) {
+func (s *Space) minter(ctx context.Context, leases lease.Source, logger *slog.Logger) (Minter, error) {
 	layout, err := s.Layout()
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s *Space) minter(ctx context.Context, leases lease.Store, logger *slog.Log
 }
 
 // terms are how the service keeps its own leases: for five minutes, or as long as the store grants.
-func (s *Space) terms(ctx context.Context, leases lease.Store, logger *slog.Logger) []lease.Option {
+func (s *Space) terms(ctx context.Context, leases lease.Source, logger *slog.Logger) []lease.Option {
 	options := []lease.Option{lease.WithLogger(logger.With("space", s.Name))}
 	if limits, err := leases.Limits(ctx); err == nil {
 		options = append(options, lease.WithTTL(min(5*time.Minute, limits.MaxTTL)))

@@ -31,7 +31,7 @@ type Space struct {
 	secret randflake.Secret // or the zero one
 
 	open   Opener
-	wrap   func(*Space, lease.Store) lease.Store
+	wrap   func(*Space, lease.Source) lease.Source
 	state  atomic.Pointer[State]
 	err    atomic.Pointer[error] // why it is not open yet
 	cancel context.CancelFunc
@@ -44,21 +44,21 @@ type Space struct {
 
 // A State is what an open space has.
 type State struct {
-	Store    *store.Store // nil where there is none
-	Leases   lease.Store  // nil where there is none
+	Store    *store.Space // nil where there is none
+	Leases   lease.Source  // nil where there is none
 	Counters *Counters    // nil where there is none
 	Minter   Minter       // nil where the service makes no IDs
 }
 
 // An Opener opens the store at a place.
-type Opener func(ctx context.Context, place string, options ...store.Option) (*store.Store, error)
+type Opener func(ctx context.Context, place string, options ...store.Option) (*store.Space, error)
 
 // Options are what spaces have in common.
 type Options struct {
 	Open Opener
 
 	// Own wraps the leases that the service takes for itself.
-	Own func(s *Space, leases lease.Store) lease.Store
+	Own func(s *Space, leases lease.Source) lease.Source
 
 	Logger *slog.Logger
 

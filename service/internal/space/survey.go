@@ -90,7 +90,7 @@ func (s *Space) ask(ctx context.Context) *Survey {
 	return v
 }
 
-func (s *Space) countNodes(ctx context.Context, v *Survey, leases lease.Store) error {
+func (s *Space) countNodes(ctx context.Context, v *Survey, leases lease.Source) error {
 	held, err := Held(ctx, leases)
 	for _, r := range held {
 		v.Leased += r.Nodes()
@@ -106,7 +106,7 @@ func (s *Space) countNodes(ctx context.Context, v *Survey, leases lease.Store) e
 }
 
 // Held returns the leases that somebody holds now, in the order of their nodes.
-func Held(ctx context.Context, leases lease.Store) (held []lease.Record, err error) {
+func Held(ctx context.Context, leases lease.Source) (held []lease.Record, err error) {
 	records, err := leases.List(ctx)
 	now := time.Now().Unix()
 	for _, r := range records {

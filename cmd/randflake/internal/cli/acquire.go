@@ -23,7 +23,7 @@ owner (the token that releases it), version, start (the first second that may be
 embedded), until (the first one that may not), state. Nothing renews the lease:
 at its end the nodes are free again. Each node gives 131,072 IDs a second.`,
 		Example: "  randflake lease acquire --nodes 4 --ttl 5m",
-	}, func(ctx context.Context, space *store.Store, _ location) error {
+	}, func(ctx context.Context, space *store.Space, _ location) error {
 		leases := lease.On(space)
 		rec, err := leases.Acquire(ctx, lease.Request{Nodes: nodes, TTL: ttl})
 		if errors.Is(err, lease.ErrInvalidRequest) {

@@ -46,7 +46,7 @@ passed over after a loss of data; the time of the newest change; and the state:
               rate goes on by itself, others by: randflake counter advance`,
 		Example: `  randflake counter list
   randflake counter list --json invoices/`,
-	}, func(ctx context.Context, space *store.Store, _ location) error {
+	}, func(ctx context.Context, space *store.Space, _ location) error {
 		var infos []counter.Info
 		for info, err := range counter.On(space).List(ctx, cmd.Flags().Arg(0)) {
 			if err != nil {
@@ -117,7 +117,7 @@ itself after a loss of data, beyond all that it can have given; without, it
 refuses until you say where: see randflake counter advance --help`,
 		Example: `  randflake counter create orders
   randflake counter create invoices/2026 --start 1000 --end 9999 --new`,
-	}, func(ctx context.Context, space *store.Store, at location) error {
+	}, func(ctx context.Context, space *store.Space, at location) error {
 		name := cmd.Flags().Arg(0)
 		if newName {
 			options = append(options, counter.ForNewName())
@@ -196,7 +196,7 @@ memory of running programs included. It never goes back.`,
 			}
 			return nil
 		},
-	}, func(ctx context.Context, space *store.Store, _ location) error {
+	}, func(ctx context.Context, space *store.Space, _ location) error {
 		name := cmd.Flags().Arg(0)
 		info, err := counter.On(space).Advance(ctx, name, to)
 		if errors.Is(err, counter.ErrInvalidName) {

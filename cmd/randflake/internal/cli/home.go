@@ -72,7 +72,7 @@ func (h *home) stateDir() (string, error) {
 }
 
 // open returns the secret and the store. Where the user named neither it makes both at first use.
-func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, *store.Store, error) {
+func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, *store.Space, error) {
 	if err := h.firstUse(t); err != nil {
 		return randflake.Secret{}, nil, err
 	}
@@ -93,7 +93,7 @@ func (h *home) readSecret() (randflake.Secret, error) {
 }
 
 // openStore opens the store, and makes none.
-func (h *home) openStore(ctx context.Context) (*store.Store, error) {
+func (h *home) openStore(ctx context.Context) (*store.Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	space, err := h.at.open(ctx)

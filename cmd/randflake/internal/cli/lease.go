@@ -31,7 +31,7 @@ func (t *tool) leaseCommand() *cobra.Command {
 }
 
 // onStore completes a command that uses a store.
-func (t *tool) onStore(cmd *cobra.Command, use func(ctx context.Context, space *store.Store, at location) error) *cobra.Command {
+func (t *tool) onStore(cmd *cobra.Command, use func(ctx context.Context, space *store.Space, at location) error) *cobra.Command {
 	var h home
 	storeFlag(cmd, &h)
 	cmd.Args = noOperands
@@ -113,7 +113,7 @@ Below that it says before which second no lease starts, and which seconds none
 has, if there are such.`,
 		Example: `  randflake lease list
   randflake lease list --json --store postgres://app@db/shop`,
-	}, func(ctx context.Context, space *store.Store, _ location) error {
+	}, func(ctx context.Context, space *store.Space, _ location) error {
 		records, err := lease.On(space).List(ctx)
 		if err != nil {
 			return err

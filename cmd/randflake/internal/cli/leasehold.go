@@ -32,7 +32,7 @@ type leasehold[ID any] struct {
 
 // leased calls keep with the options that all kinds of generators have in common. Most stores grant leaseTTL, so how
 // long leases may last is asked only when a store refuses that.
-func leased[K any](ctx context.Context, leases lease.Store, keep func(...lease.Option) (K, error)) (K, error) {
+func leased[K any](ctx context.Context, leases lease.Source, keep func(...lease.Option) (K, error)) (K, error) {
 	keeper, err := keep(leasing(leaseTTL)...)
 	if !errors.Is(err, lease.ErrInvalidRequest) {
 		return keeper, err

@@ -33,7 +33,7 @@ func randflakes(keeper *lease.Keeper) leasehold[randflake.ID] {
 }
 
 // keep takes a lease on nodes, or on fewer where the store has no such range left.
-func keep(ctx context.Context, leases lease.Store, secret randflake.Secret, nodes int) (*lease.Keeper, error) {
+func keep(ctx context.Context, leases lease.Source, secret randflake.Secret, nodes int) (*lease.Keeper, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return leased(ctx, leases, func(options ...lease.Option) (*lease.Keeper, error) {

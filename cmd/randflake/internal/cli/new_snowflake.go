@@ -47,7 +47,7 @@ func snowflakes(keeper *snowflake.Keeper) leasehold[snowflake.ID] {
 }
 
 // keepWorker takes the lease of a worker number.
-func keepWorker(ctx context.Context, leases lease.Store, layout *snowflake.Layout) (*snowflake.Keeper, error) {
+func keepWorker(ctx context.Context, leases lease.Source, layout *snowflake.Layout) (*snowflake.Keeper, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return leased(ctx, leases, func(options ...lease.Option) (*snowflake.Keeper, error) {

@@ -182,7 +182,7 @@ func TestFormatsOfOneID(t *testing.T) {
 }
 
 // testStore opens the store in dir.
-func testStore(t *testing.T, dir string, options ...store.Option) *store.Store {
+func testStore(t *testing.T, dir string, options ...store.Option) *store.Space {
 	t.Helper()
 	space, err := filestore.Open(dir, options...)
 	if err != nil {
@@ -193,7 +193,7 @@ func testStore(t *testing.T, dir string, options ...store.Option) *store.Store {
 }
 
 // testLeases makes a home, and returns the leases of its store and its secret.
-func testLeases(t *testing.T, options ...store.Option) (lease.Store, randflake.Secret) {
+func testLeases(t *testing.T, options ...store.Option) (lease.Source, randflake.Secret) {
 	t.Helper()
 	dir := newHome(t)
 	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
@@ -331,7 +331,7 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // crowdedStore has no range of more nodes than some.
 type crowdedStore struct {
-	lease.Store
+	lease.Source
 	most int
 }
 
@@ -339,7 +339,7 @@ func (s crowdedStore) Acquire(ctx context.Context, req lease.Request) (lease.Rec
 	if req.Nodes > s.most {
 		return lease.Record{}, fmt.Errorf("%w: crowded", lease.ErrNoRange)
 	}
-	return s.Store.Acquire(ctx, req)
+	return s.Source.Acquire(ctx, req)
 }
 
 func TestKeepTakesWhatIsThere(t *testing.T) {
@@ -359,13 +359,13 @@ func TestKeepTakesWhatIsThere(t *testing.T) {
 
 // An askedStore counts how often it is asked for its limits.
 type askedStore struct {
-	lease.Store
+	lease.Source
 	asked int
 }
 
 func (s *askedStore) Limits(ctx context.Context) (lease.Limits, error) {
 	s.asked++
-	return s.Store.Limits(ctx)
+	return s.Source.Limits(ctx)
 }
 
 // TestLimitsAreAskedWhenNeeded: a store that grants a minute isn't asked for more; one that doesn't gets what it grants.
@@ -375,7 +375,7 @@ func TestLimitsAreAskedWhenNeeded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		leases := &askedStore{Store: lease.On(space)}
+		leases := &askedStore{Source: lease.On(space)}
 		keeper, err := keep(t.Context(), leases, randflake.NewSecret(), 1)
 		if err != nil {
 			t.Fatalf("%v at most: %v", maxTTL, err)

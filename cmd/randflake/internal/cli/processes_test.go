@@ -275,7 +275,7 @@ func work(args []string) error {
 	if err != nil {
 		return err
 	}
-	keeper, err := lease.Keep(context.Background(), &loggingStore{Store: lease.On(space), log: log}, secret,
+	keeper, err := lease.Keep(context.Background(), &loggingStore{Source: lease.On(space), log: log}, secret,
 		lease.WithTTL(leaseTTL), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
@@ -328,22 +328,22 @@ func openLog(path string) (*os.File, int, error) {
 
 // A loggingStore logs what it grants before anybody can use it.
 type loggingStore struct {
-	lease.Store
+	lease.Source
 	log *os.File
 }
 
 func (s *loggingStore) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
-	rec, err := s.Store.Acquire(ctx, req)
+	rec, err := s.Source.Acquire(ctx, req)
 	return s.granted(rec, err)
 }
 
 func (s *loggingStore) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
-	rec, err := s.Store.Renew(ctx, held, renewal)
+	rec, err := s.Source.Renew(ctx, held, renewal)
 	return s.granted(rec, err)
 }
 
 func (s *loggingStore) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
-	rec, err := s.Store.Lookup(ctx, held)
+	rec, err := s.Source.Lookup(ctx, held)
 	return s.granted(rec, err)
 }
 
@@ -359,5 +359,5 @@ func (s *loggingStore) Release(ctx context.Context, held lease.Record, lastUsed 
 	if _, err := fmt.Fprintf(s.log, "released %v %d\n", held.Owner, lastUsed.Unix()); err != nil {
 		return err
 	}
-	return s.Store.Release(ctx, held, lastUsed)
+	return s.Source.Release(ctx, held, lastUsed)
 }

@@ -30,7 +30,7 @@ repeat IDs. Without one the nodes are free when the lease would have ended.`,
 			}
 			return nil
 		},
-	}, func(ctx context.Context, space *store.Store, at location) error {
+	}, func(ctx context.Context, space *store.Space, at location) error {
 		leases := lease.On(space)
 		records, err := leases.List(ctx)
 		if err != nil {

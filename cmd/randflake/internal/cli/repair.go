@@ -24,7 +24,7 @@ number until you say where it goes on: see randflake counter advance --help
 
 Run it before anything uses the restored store.`,
 		Example: "  randflake lease distrust --store postgres://app@db/shop",
-	}, func(ctx context.Context, space *store.Store, at location) error {
+	}, func(ctx context.Context, space *store.Space, at location) error {
 		if err := space.Distrust(ctx); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ Set the clock right first, and end what still goes by the wrong one.`,
 			}
 			return nil
 		},
-	}, func(ctx context.Context, space *store.Store, at location) error {
+	}, func(ctx context.Context, space *store.Space, at location) error {
 		if _, err := space.Pardon(ctx, from); err != nil {
 			return err
 		}

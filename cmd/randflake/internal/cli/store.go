@@ -12,7 +12,7 @@ import (
 // Servers is what the full program has and the light one has not, for it takes a minute and more to compile.
 type Servers struct {
 	// Open and Create are of stores by their names.
-	Open, Create func(ctx context.Context, name string, options ...store.Option) (*store.Store, error)
+	Open, Create func(ctx context.Context, name string, options ...store.Option) (*store.Space, error)
 
 	// DDL returns what makes a schema in PostgreSQL, which has that name, or that of the URL of a store.
 	DDL func(url, schema string) (string, error)
@@ -37,7 +37,7 @@ func (t *tool) needServers() (*Servers, error) {
 }
 
 // open opens the store. If there is no store it fails with store.ErrNoStore.
-func (l location) open(ctx context.Context, options ...store.Option) (*store.Store, error) {
+func (l location) open(ctx context.Context, options ...store.Option) (*store.Space, error) {
 	if l.servers == nil {
 		return filestore.Open(l.Dir, options...)
 	}
@@ -45,7 +45,7 @@ func (l location) open(ctx context.Context, options ...store.Option) (*store.Sto
 }
 
 // create makes a store. It fails with fs.ErrExist where there is one.
-func (l location) create(ctx context.Context, options ...store.Option) (*store.Store, error) {
+func (l location) create(ctx context.Context, options ...store.Option) (*store.Space, error) {
 	if l.servers == nil {
 		return filestore.Create(l.Dir, options...)
 	}

@@ -27,13 +27,13 @@ type memory map[string]*storetest.Memory
 
 func (m memory) servers() *Servers {
 	return &Servers{
-		Open: func(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+		Open: func(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
 			if m[url] == nil {
 				return nil, fmt.Errorf("%s: %w", url, store.ErrNoStore) // with the password, as no engine should
 			}
 			return store.Open(ctx, m[url].Connect(), options...)
 		},
-		Create: func(ctx context.Context, url string, options ...store.Option) (*store.Store, error) {
+		Create: func(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
 			if m[url] == nil {
 				m[url] = storetest.NewMemory()
 			}
@@ -43,7 +43,7 @@ func (m memory) servers() *Servers {
 }
 
 // open opens the store of memoryURL.
-func (m memory) open(t *testing.T) *store.Store {
+func (m memory) open(t *testing.T) *store.Space {
 	t.Helper()
 	space, err := m.servers().Open(t.Context(), memoryURL)
 	if err != nil {
@@ -140,7 +140,7 @@ func TestLeaseInitLimits(t *testing.T) {
 // TestLeaseInitFails has the server fail once there is a secret.
 func TestLeaseInitFails(t *testing.T) {
 	servers := memory{}.servers()
-	servers.Create = func(context.Context, string, ...store.Option) (*store.Store, error) {
+	servers.Create = func(context.Context, string, ...store.Option) (*store.Space, error) {
 		return nil, errors.New("out of order")
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -153,7 +153,7 @@ func TestLeaseInitIsRefused(t *testing.T) {
 	m := make(memory)
 	servers := m.servers()
 	create := servers.Create
-	servers.Create = func(context.Context, string, ...store.Option) (*store.Store, error) {
+	servers.Create = func(context.Context, string, ...store.Option) (*store.Space, error) {
 		return nil, fmt.Errorf("%w: schema", fs.ErrPermission)
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -198,7 +198,7 @@ func TestBrokenConnection(t *testing.T) {
 		t.Fatalf("%v does not pass for a closed pipe", broken)
 	}
 	servers := memory{}.servers()
-	servers.Open = func(context.Context, string, ...store.Option) (*store.Store, error) { return nil, broken }
+	servers.Open = func(context.Context, string, ...store.Option) (*store.Space, error) { return nil, broken }
 	wantFailure(t, callWith(t, servers, "", "lease", "list", "--store", memoryURL), exitFailed, broken.Error())
 }
 
