@@ -32,7 +32,7 @@ type engine struct {
 	engines.Engine
 	url     string
 	leases  lease.Source // nil where there are none
-	skipped error       // why it is not there
+	skipped error        // why it is not there
 }
 
 func (w *world) onStop(stop func()) { w.stops = append(w.stops, stop) }

@@ -58,7 +58,7 @@ func (c *call) place() string {
 	if c.state == nil || c.state.Store == nil {
 		return ""
 	}
-	return c.state.Source.String()
+	return c.state.Store.String()
 }
 
 type contextKey int

@@ -22,7 +22,7 @@ import (
 
 // sendLease returns a record as it is sent to the caller.
 func (c *call) sendLease(r lease.Record) *api.Lease {
-	r.Seal = c.seal(c.state.Source.Assume().Meta.Incarnation, r)
+	r.Seal = c.seal(c.state.Store.Assume().Meta.Incarnation, r)
 	return wire.Lease(r)
 }
 
@@ -39,10 +39,10 @@ func (c *call) sealed(ctx context.Context, r lease.Record) (bool, error) {
 		want := c.seal(key, r)
 		return key != "" && hmac.Equal(want[:], r.Seal[:])
 	}
-	if meta := c.state.Source.Assume().Meta; by(meta.Incarnation) || by(meta.Predecessor) {
+	if meta := c.state.Store.Assume().Meta; by(meta.Incarnation) || by(meta.Predecessor) {
 		return true, nil
 	}
-	meta, err := c.state.Source.Info(ctx) // another replica may have found another space in its place
+	meta, err := c.state.Store.Info(ctx) // another replica may have found another space in its place
 	return err == nil && (by(meta.Incarnation) || by(meta.Predecessor)), err
 }
 

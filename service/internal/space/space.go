@@ -45,7 +45,7 @@ type Space struct {
 // A State is what an open space has.
 type State struct {
 	Store    *store.Space // nil where there is none
-	Leases   lease.Source  // nil where there is none
+	Leases   lease.Source // nil where there is none
 	Counters *Counters    // nil where there is none
 	Minter   Minter       // nil where the service makes no IDs
 }
