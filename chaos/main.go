@@ -3,6 +3,7 @@
 //
 //	go run . -list
 //	go run . -store file,etcd -fault kill,pause
+//	go run . -short -once
 //	go run . -store all -fault all -short
 //
 // It needs Linux, and for some faults the right to mount a file system.
@@ -61,7 +62,7 @@ type flags struct {
 	stores, faults string
 	list           bool
 	seed           uint64
-	short          bool
+	short, once    bool
 	ids            uint64
 	bug            string
 	results        string
@@ -77,6 +78,7 @@ func parse(args []string, out io.Writer) (f flags, err error) {
 	set.BoolVar(&f.list, "list", false, "list the faults and where they can happen")
 	set.Uint64Var(&f.seed, "seed", 0, "`number` that all times and choices come from (default from the clock)")
 	set.BoolVar(&f.short, "short", false, "do everything fewer times")
+	set.BoolVar(&f.once, "once", false, "do each fault on one of its stores only, which take turns")
 	set.Uint64Var(&f.ids, "ids", 0, "make at least so `many` IDs over all faults, which are repeated until then")
 	set.StringVar(&f.bug, "bug", "", "`name` of a bug to plant, which must be found: "+strings.Join(bugNames(), ", "))
 	set.StringVar(&f.results, "results", "", "`file` for a table of the results, in Markdown")

@@ -226,6 +226,29 @@ func TestList(t *testing.T) {
 	}
 }
 
+// TestOnce: with -once each fault happens on one store, and each store has about as many of them.
+func TestOnce(t *testing.T) {
+	plan, err := newPlan(flags{stores: "all", faults: "all", short: true, once: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults, stores := make(map[string]int), make(map[string]int)
+	for _, j := range plan {
+		faults[j.fault.Name]++
+		stores[j.store]++
+	}
+	for _, f := range fault.All {
+		if faults[f.Name] != 1 {
+			t.Errorf("%s happens %d times, want once", f.Name, faults[f.Name])
+		}
+	}
+	for _, name := range []string{fault.File, fault.Etcd, fault.Redis, fault.Postgres, fault.MySQL, fault.RemoteEtcd} {
+		if stores[name] < 5 {
+			t.Errorf("%d faults happen on %s, want 5 or more of %d", stores[name], name, len(plan))
+		}
+	}
+}
+
 // TestSeed checks that a run's choices come from the seed and from its name.
 func TestSeed(t *testing.T) {
 	draw := func(seed uint64, name string) string { return strconv.FormatUint(seeded(seed, name).Uint64(), 16) }

@@ -67,11 +67,17 @@ func newPlan(f flags) (plan []job, err error) {
 	if err != nil {
 		return nil, err
 	}
+	used := make(map[string]int) // how many faults happen to a store
 	for _, one := range fault.All {
-		for _, name := range names {
-			if slices.Contains(faults, one.Name) && one.On(name) {
-				plan = append(plan, job{store: name, fault: one})
-			}
+		on := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+			return !slices.Contains(faults, one.Name) || !one.On(name)
+		})
+		if f.once && len(on) > 0 {
+			on = []string{slices.MinFunc(on, func(a, b string) int { return used[a] - used[b] })}
+		}
+		for _, name := range on {
+			used[name]++
+			plan = append(plan, job{store: name, fault: one})
 		}
 	}
 	if len(plan) == 0 {
