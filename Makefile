@@ -23,6 +23,8 @@ PORTABLE  = . ./compat ./compat/v2 ./store ./store/filestore ./lease ./counter .
 # core is left idle at the end.
 MODULES   = cmd/randflake chaos service store/etcdstore/etcdtest store/mysqlstore store/pgstore store/redisstore store/etcdstore store/storeurl bench \
             examples/databases examples/orders service/client service/api lease/leaseprom compat/upstream
+# Where goroutines meet; the race detector watches these in test, and all in check.
+CONCURRENT = . ./counter ./lease ./local ./numbers ./snowflake ./store ./store/filestore ./ulid ./internal/coarse ./internal/queue
 # Those that check runs: they compile much that no other module has, or compile our own modules once more.
 LATER     = release $(APART) service/browsertest
 # Those with a workspace of their own.
@@ -31,7 +33,7 @@ EVERYTHING = ./... $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES) $(LATER
 # Those that no test runs on, and linux/arm64 for its assembly.
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
-.PHONY: all test check ordinary race race-service purego newer i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
+.PHONY: all test check ordinary control race race-all purego newer i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
         chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck bench fuzz generate protocol clients typescript node npm \
         test-deploy image push tools servers browser statistics systemd gotest
 
@@ -40,7 +42,7 @@ all: test check lint
 # test is what a contributor runs, check the rest. Each ends with a list of what this machine can't do. What stands in
 # REQUIRED, names of tests as in that list, must not be skipped.
 IN_test  = ordinary race clients chaos-once
-IN_check = i386 cpus emulated purego newer race-service test-deploy modules-later chaos-short
+IN_check = i386 cpus emulated purego newer race-all test-deploy modules-later control chaos-short
 
 test check: export GOTEST_LOG = $(CURDIR)/dist/$@.log
 test check: gotest
@@ -54,15 +56,21 @@ gotest:
 # Every package as it is built for users, on real servers, which are started as needed, on free ports and in temporary
 # directories. One go command compiles what modules share just once.
 ordinary: gotest servers statistics typescript
-	$(TEST) -p 3 $(MODULES:%=./%/...) ./...
+	$(TEST) -p 3 -skip '^$(CONTROL)$$' $(MODULES:%=./%/...) ./...
 
-# What takes long plays many processes in one goroutine, but for that of keepers.
-race: gotest servers
+# The negative control of chaos is for check.
+CONTROL = TestPlantedBugs
+control: gotest
+	cd chaos && $(TEST) -run '^$(CONTROL)$$' .
+
+race: gotest
+	$(TEST) -race -short $(CONCURRENT)
+
+# The suites of tests for engines, and the clients of servers, are compiled once more for the race detector. What takes
+# long in lease plays many processes in one goroutine, but for that of keepers.
+race-all: gotest servers
 	RANDFLAKE_SERVERS=yes $(TEST) -race -short ./...
 	$(TEST) -race -run TestKeepersProperty ./lease
-
-# The clients of servers are compiled again for the race detector.
-race-service: gotest servers
 	$(TEST) -race ./service/...
 
 # The packages that have files of their own for the tag.
