@@ -182,10 +182,8 @@ tools:
 		command -v $$tool || exit 1; done) >/dev/null || \
 		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(PACKAGES); }
 
-STATISTICS = ent dieharder
 statistics:
-	@(command -v ent && command -v dieharder) >/dev/null || \
-		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(STATISTICS); }
+	@command -v dieharder >/dev/null || { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends dieharder; }
 
 # curl is what docs/service.md calls randflaked by.
 SERVERS = redis-server postgresql pgbouncer mariadb-server faketime curl

@@ -3,11 +3,9 @@ package main
 import (
 	"github.com/randflake/randflake/bench/internal/counters"
 	"github.com/randflake/randflake/bench/internal/dieharder"
-	"github.com/randflake/randflake/bench/internal/distribution"
 	"github.com/randflake/randflake/bench/internal/dudect"
 	"github.com/randflake/randflake/bench/internal/latency"
 	"github.com/randflake/randflake/bench/internal/library"
-	"github.com/randflake/randflake/bench/internal/randomness"
 	"github.com/randflake/randflake/bench/internal/ranges"
 	"github.com/randflake/randflake/bench/internal/report"
 	"github.com/randflake/randflake/bench/internal/scaling"
@@ -24,10 +22,8 @@ func chapters() []report.Chapter {
 		scaling.Chapter(),
 		counters.Chapter(),
 		service.Chapter(),
-		distribution.Chapter(),
 		ranges.Chapter(),
 		library.Chapter(),
-		randomness.Chapter(),
 		dudect.Chapter(),
 		dieharder.Chapter(),
 	}

@@ -46,12 +46,12 @@ func TestChoose(t *testing.T) {
 func TestCommand(t *testing.T) {
 	root := t.TempDir()
 	bench, page := filepath.Join(root, "bench"), filepath.Join(root, "README.md")
-	const empty = "<!-- bench:distribution -->\n<!-- /bench -->\n"
+	const empty = "<!-- bench:ranges -->\n<!-- /bench -->\n"
 	if err := errors.Join(os.Mkdir(bench, 0o755), os.WriteFile(page, []byte(empty), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(bench)
-	run := func(flags ...string) error { return command(t.Context(), append(flags, "-only", "distribution")) }
+	run := func(flags ...string) error { return command(t.Context(), append(flags, "-only", "ranges")) }
 	wants := func(want string, flags ...string) {
 		t.Helper()
 		if err := run(flags...); err == nil || !strings.Contains(err.Error(), want) {
@@ -62,11 +62,11 @@ func TestCommand(t *testing.T) {
 	if err := run("-quick", "-seed", "5"); err != nil {
 		t.Fatal(err)
 	}
-	made, err := filepath.Glob(filepath.Join("out", "*", "distribution"))
+	made, err := filepath.Glob(filepath.Join("out", "*", "ranges"))
 	if err != nil || len(made) != 1 {
 		t.Fatalf("the results are in %q, %v", made, err)
 	}
-	for _, name := range []string{"meta.csv", "histogram.csv", "distribution.md", "histogram.svg", "raster.svg", "raster-dark.svg"} {
+	for _, name := range []string{"meta.csv", "ranges.csv", "ranges.md", "ranges.svg", "ranges-dark.svg"} {
 		if info, err := os.Stat(filepath.Join(made[0], name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -90,16 +90,16 @@ func TestCommand(t *testing.T) {
 		}
 	}
 
-	data := filepath.Join(published, "distribution", "histogram.csv")
+	data := filepath.Join(published, "ranges", "ranges.csv")
 	text, err := os.ReadFile(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(data, []byte(strings.Replace(string(text), "\n0,", "\n0,9", 1)), 0o644); err != nil {
+	if err := os.WriteFile(data, []byte(strings.ReplaceAll(string(text), ",0.", ",0.9")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	wants("distribution.md", "-check")
-	wants("histogram.svg", "-check")
+	wants("ranges.md", "-check")
+	wants("ranges.svg", "-check")
 	if err := errors.Join(run("-render", "-o", published), run("-render", "-write"), run("-check")); err != nil {
 		t.Error(err)
 	}

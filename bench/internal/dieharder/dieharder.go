@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/internal/source"
 )
 
 // Chapter returns the chapter.
@@ -50,7 +49,7 @@ type tested struct {
 type attempt struct {
 	Source  string `csv:"source"`
 	Attempt int    `csv:"attempt"`
-	source.Description
+	description
 	Tests   string  `csv:"tests"`
 	Bytes   int64   `csv:"bytes_read"`
 	Seconds float64 `csv:"seconds"`
@@ -86,12 +85,12 @@ type keeper struct {
 }
 
 func (k *keeper) try(ctx context.Context, name string, n int, seed uint64, tests []string) error {
-	a := attempt{Source: name, Attempt: n, Description: source.Describe(seed), Tests: fmt.Sprint(tests)}
+	a := attempt{Source: name, Attempt: n, description: describe(seed), Tests: fmt.Sprint(tests)}
 	began := time.Now()
 	for i, test := range tests {
-		stream := &counted{stream: source.IDs(seed)}
+		stream := &counted{stream: streamOf(seed)}
 		if name == raw {
-			stream.stream = source.Raw()
+			stream.stream = rawStream()
 		}
 		stream.progress = func(bytes int64) {
 			if test == everything {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/bench/internal/report"
-	"github.com/randflake/randflake/bench/internal/source"
 )
 
 const sample = `   diehard_birthdays,   0,       100,     100,0.75959029,  PASSED  
@@ -69,18 +68,18 @@ func TestProgram(t *testing.T) {
 		t.Skip("dieharder is not installed")
 	}
 	const monobit = "100"
-	one, err := dieharder(t.Context(), monobit, source.IDs(1))
+	one, err := dieharder(t.Context(), monobit, streamOf(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := dieharder(t.Context(), monobit, source.IDs(1))
+	two, err := dieharder(t.Context(), monobit, streamOf(1))
 	if err != nil || !slices.Equal(one, two) {
 		t.Errorf("the same stream has %v and %v, %v", one, two, err)
 	}
 	if !judge(one).Pass {
 		t.Errorf("IDs have %v", one)
 	}
-	control, err := dieharder(t.Context(), monobit, source.Raw())
+	control, err := dieharder(t.Context(), monobit, rawStream())
 	if err != nil || judge(control).Pass {
 		t.Errorf("raw values have %v, %v", control, err)
 	}
@@ -88,7 +87,7 @@ func TestProgram(t *testing.T) {
 
 func TestProgramIsMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := dieharder(t.Context(), "0", source.IDs(1)); err == nil || !strings.Contains(err.Error(), "install the package dieharder") {
+	if _, err := dieharder(t.Context(), "0", streamOf(1)); err == nil || !strings.Contains(err.Error(), "install the package dieharder") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -104,7 +103,7 @@ func TestRender(t *testing.T) {
 		attempts := []attempt{{Source: raw, Attempt: 1}}
 		for i, assessment := range ofIDs {
 			all = append(all, tested{ids, i + 1, uint64(i + 1), repeat(1, assessment)[0]})
-			attempts = append(attempts, attempt{Source: ids, Attempt: i + 1, Description: source.Describe(uint64(i + 1)), Tests: "[all]"})
+			attempts = append(attempts, attempt{Source: ids, Attempt: i + 1, description: describe(uint64(i + 1)), Tests: "[all]"})
 		}
 		if err := r.CSV("dieharder", all); err != nil {
 			t.Fatal(err)

@@ -2,13 +2,13 @@ package dudect
 
 import (
 	"context"
+	"encoding/binary"
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/bench/internal/measure"
-	"github.com/randflake/randflake/bench/internal/source"
 )
 
 // batchLength is how many measurements are prepared before they are made.
@@ -36,7 +36,7 @@ type batch struct {
 
 func newBatch(s subject, seed uint64) *batch {
 	b := &batch{subject: s, random: rand.New(rand.NewPCG(seed, 5))}
-	b.block, b.key = randflake.Raw(b.random.Uint64()), source.RandomKey(b.random)
+	b.block, b.key = randflake.Raw(b.random.Uint64()), randomKey(b.random)
 	b.cipher = randflake.NewCipher(secretOf(b.key))
 	b.blocks = make([]randflake.Raw, batchLength*s.calls*s.blocks)
 	b.secrets = make([]randflake.Secret, batchLength*s.calls)
@@ -53,6 +53,12 @@ func secretOf(key [16]byte) randflake.Secret {
 	return secret
 }
 
+func randomKey(random *rand.Rand) (key [16]byte) {
+	binary.LittleEndian.PutUint64(key[:8], random.Uint64())
+	binary.LittleEndian.PutUint64(key[8:], random.Uint64())
+	return key
+}
+
 // prepare draws the classes and the inputs. Where the key makes the class, plaintexts are random in
 // both of them.
 func (b *batch) prepare() {
@@ -64,7 +70,7 @@ func (b *batch) prepare() {
 			if b.expand == nil {
 				byKey, byPlaintext = fixed, b.classes[i]
 			}
-			*secret = secretOf(choose(byKey, b.key, source.RandomKey(b.random)))
+			*secret = secretOf(choose(byKey, b.key, randomKey(b.random)))
 			for k := range blocks {
 				blocks[k] = choose(byPlaintext, b.block, randflake.Raw(b.random.Uint64()))
 			}

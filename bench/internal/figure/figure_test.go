@@ -37,8 +37,6 @@ func TestTicks(t *testing.T) {
 
 // TestKeep draws one of each, and reads the picture as XML.
 func TestKeep(t *testing.T) {
-	raster := New("raster", Axis{Label: "bit"}, Axis{})
-	Raster(raster, []uint64{0xf0, 0, 1<<64 - 1})
 	dots := New("dots", Axis{Label: "ns", Log: true}, Axis{})
 	Rows(dots, []Row{{Name: "one", Label: "1.00", Value: 1, Second: 0.5, Color: Colors[0]}, {Name: "two", Value: 200, Color: Colors[1], Own: true}})
 	bars := New("bars", Axis{Label: "ns"}, Axis{})
@@ -51,10 +49,10 @@ func TestKeep(t *testing.T) {
 	if err := Curves(curves, Curve{Name: "curve", Points: plotter.XYs{{X: 0, Y: 1}, {X: 1, Y: 2}}, Marked: true, Dashed: true}); err != nil {
 		t.Fatal(err)
 	}
-	r := kept(t, 900, raster, dots, bars, curves)
+	r := kept(t, 900, dots, bars, curves)
 	light, dark := read(t, r, "picture.svg"), read(t, r, "picture-dark.svg")
 	// Texts are outlines: a viewer's fonts don't matter.
-	for _, want := range []string{`"raster"`, `"two"`, `"1.00"`, `"band"`, `<path id="u62" d="m`, `<use xlink:href="#u62" x="`} {
+	for _, want := range []string{`"dots"`, `"two"`, `"1.00"`, `"band"`, `<path id="u62" d="m`, `<use xlink:href="#u62" x="`} {
 		if !strings.Contains(light, want) {
 			t.Errorf("%s is missing", want)
 		}

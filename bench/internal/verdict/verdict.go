@@ -8,29 +8,10 @@ import (
 	"math"
 
 	"github.com/randflake/randflake/bench/internal/report"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Level is how often a check may fail by chance alone. A check of many figures looks at the worst of
-// them, and divides Level by how many there are (Bonferroni): which holds also where they depend on
-// one another, as the counts by remainders modulo 3 and modulo 6 do.
+// Level is how often a check may fail by chance alone.
 const Level = 1e-4
-
-// TwoSided returns how likely a figure is at least that far out on its side, doubled, from how likely
-// it is at most that large: counts that are all too even are as suspicious as those that are not.
-func TwoSided(below, above float64) float64 { return min(1, 2*min(below, above)) }
-
-// ChiSquare returns the two-sided p-value of a chi-square statistic of that many bins.
-func ChiSquare(statistic float64, bins int) float64 {
-	d := distuv.ChiSquared{K: float64(bins - 1)}
-	return TwoSided(d.CDF(statistic), d.Survival(statistic))
-}
-
-// Threshold returns the p-value below which the smallest of n fails.
-func Threshold(n int) float64 { return Level / float64(n) }
-
-// Sigmas returns the distance, in standard deviations, beyond which the farthest of n figures fails.
-func Sigmas(n int) float64 { return -distuv.UnitNormal.Quantile(Threshold(n) / 2) }
 
 // Farthest returns the figure with the largest absolute value. Of none it is not a number, which no
 // criterion lets pass.
@@ -48,22 +29,6 @@ func Farthest(figures []float64) float64 {
 type Outcome struct {
 	Statistic string
 	Pass      bool
-}
-
-// Within judges a number of standard deviations.
-func Within(z, limit float64) Outcome {
-	return Outcome{fmt.Sprintf("%.2f σ", math.Abs(z)), math.Abs(z) < limit}
-}
-
-// AtLeast judges a p-value.
-func AtLeast(p, threshold float64) Outcome { return Outcome{Probability(p), p >= threshold} }
-
-// Probability returns p with two digits.
-func Probability(p float64) string {
-	if p < 1e-300 {
-		return "0"
-	}
-	return fmt.Sprintf("%.2g", p)
 }
 
 // A Check is one line of the table.

@@ -1,4 +1,4 @@
-package source
+package dieharder
 
 import (
 	"encoding/binary"
@@ -15,7 +15,7 @@ func TestGenerator(t *testing.T) {
 	const node = start >> randflake.SequenceBits & randflake.MaxNode
 	now := time.Unix(randflake.Epoch+start>>secondShift, 0)
 	lease := randflake.Lease{FirstNode: node, LastNode: node, Start: now, End: now.Add(2 * time.Second)}
-	key := Key(5)
+	key := keyOf(5)
 	secret, err := randflake.SecretFromBytes(key[:])
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestGenerator(t *testing.T) {
 		made[i] = uint64(id)
 	}
 	want := make([]uint64, len(ids))
-	IDs(5).Fill(want)
+	streamOf(5).fill(want)
 	slices.Sort(made)
 	slices.Sort(want)
 	if !slices.Equal(made, want) {
@@ -47,11 +47,11 @@ func TestGenerator(t *testing.T) {
 
 func TestReader(t *testing.T) {
 	want := make([]uint64, 3000)
-	IDs(1).Fill(want)
-	if other := IDs(2); func() bool { v := make([]uint64, 1); other.Fill(v); return v[0] == want[0] }() {
+	streamOf(1).fill(want)
+	if other := streamOf(2); func() bool { v := make([]uint64, 1); other.fill(v); return v[0] == want[0] }() {
 		t.Error("another seed gives the same stream")
 	}
-	s := IDs(1)
+	s := streamOf(1)
 	head, tail := make([]byte, 5001), make([]byte, 8*len(want)-5001)
 	for _, part := range [][]byte{head, tail} {
 		if _, err := io.ReadFull(s, part); err != nil {
@@ -68,26 +68,9 @@ func TestReader(t *testing.T) {
 
 func TestRaw(t *testing.T) {
 	raw := make([]uint64, randflake.MaxSequence+3)
-	Raw().Fill(raw)
+	rawStream().fill(raw)
 	last := raw[len(raw)-1]
 	if raw[0] != start || raw[1] != start+1 || last != start+1<<secondShift+1 {
 		t.Errorf("the raw values are %x, %x ... %x", raw[0], raw[1], last)
-	}
-}
-
-// TestReduced compares the cipher with all its steps with the library's.
-func TestReduced(t *testing.T) {
-	for seed := range uint64(20) {
-		all, fewer := NewReduced(Key(seed), AllSteps), NewReduced(Key(seed), 2)
-		got, want, other := make([]uint64, 100), make([]uint64, 100), make([]uint64, 100)
-		Encrypted(all).Fill(got)
-		IDs(seed).Fill(want)
-		Encrypted(fewer).Fill(other)
-		if !slices.Equal(got, want) {
-			t.Fatalf("seed %d: the reference differs from the library", seed)
-		}
-		if slices.Equal(got, other) {
-			t.Fatalf("seed %d: two steps give what all give", seed)
-		}
 	}
 }
