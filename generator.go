@@ -52,33 +52,45 @@ type state struct {
 }
 
 // An Option changes how New makes a generator.
-type Option func(*Generator)
+type Option struct{ set func(*Generator) error }
 
 // WithClock makes the generator ask now for the time, on every call, instead of the system clock. It is meant for tests
 // and simulations. Each change of second, back and forth too, drops what is left of the runs of values that processors
 // have claimed: a small part of a second's IDs each.
 func WithClock(now func() time.Time) Option {
-	return func(g *Generator) { g.now = now }
+	return Option{func(g *Generator) error {
+		if now == nil {
+			return fmt.Errorf("%w: clock is nil: leave WithClock out for the system's", ErrInvalidOption)
+		}
+		g.now = now
+		return nil
+	}}
 }
 
 // Strict makes each ID open to a raw value that is larger than all before it under the same lease, whichever goroutine
 // asks: seconds in order, and within one the nodes, and for each node its sequence. So with WithClock a test gets the
 // same IDs in each run. All goroutines share the cursor then, and an ID costs a few times as much.
 func Strict() Option {
-	return func(g *Generator) { g.strict = true }
+	return Option{func(g *Generator) error { g.strict = true; return nil }}
 }
 
 // OnRefusal has f called with the error whenever there is no ID for Generate or Fill, and whenever Wait or FillWait
 // looks for one in vain, in any goroutine. The keeper of the generator's lease thus learns without delay that it needs
 // another one. f must return quickly and must not use the generator.
 func OnRefusal(f func(err error)) Option {
-	return func(g *Generator) { g.refused = f }
+	return Option{func(g *Generator) error {
+		if f == nil {
+			return fmt.Errorf("%w: OnRefusal: f is nil: leave it out", ErrInvalidOption)
+		}
+		g.refused = f
+		return nil
+	}}
 }
 
 // New returns a generator that makes IDs under a lease. The caller sees to it that no other generator with the same
 // secret ever has a lease that shares both a node and a second with this one: package lease does that. A lease that
 // can't be is an error that wraps ErrInvalidLease, a secret that is unset one that wraps ErrInvalidSecret, and an
-// option that is nil one that wraps ErrInvalidOption.
+// option that can't be used one that wraps ErrInvalidOption.
 func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if secret.IsZero() {
 		return nil, errZeroSecret
@@ -88,10 +100,12 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	}
 	g := &Generator{cipher: NewCipher(secret), now: coarse.OfBubble(), line: queue.New("randflake")}
 	for i, option := range options {
-		if option == nil {
-			return nil, fmt.Errorf("%w: option %d is nil: leave it out", ErrInvalidOption, i+1)
+		if option.set == nil {
+			return nil, fmt.Errorf("%w: option %d is the zero Option: leave it out", ErrInvalidOption, i+1)
 		}
-		option(g)
+		if err := option.set(g); err != nil {
+			return nil, err
+		}
 	}
 	g.setState(g.newState(lease, newCursor(lease.bounds()), newShards(processors())))
 	return g, nil

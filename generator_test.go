@@ -590,9 +590,11 @@ func TestWait(t *testing.T) {
 	}
 }
 
-func TestNilOption(t *testing.T) {
-	if g, err := New(NewSecret(), systemLease(0, 0), WithClock(time.Now), nil); g != nil || !errors.Is(err, ErrInvalidOption) {
-		t.Errorf("New = %v, %v", g, err)
+func TestInvalidOption(t *testing.T) {
+	for _, option := range []Option{{}, WithClock(nil), OnRefusal(nil)} {
+		if g, err := New(NewSecret(), systemLease(0, 0), WithClock(time.Now), option); g != nil || !errors.Is(err, ErrInvalidOption) {
+			t.Errorf("New = %v, %v", g, err)
+		}
 	}
 }
 

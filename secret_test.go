@@ -89,7 +89,7 @@ func TestSecretIsRedacted(t *testing.T) {
 // TestDumpShowsNoSecret: a traceback through functions that were given a secret shows nothing of it.
 func TestDumpShowsNoSecret(t *testing.T) {
 	if leaktest.Dumping() {
-		New(secretOf(shown), testLease(1, 1, testStart, 10), func(*Generator) { panic("an option that panics") })
+		New(secretOf(shown), testLease(1, 1, testStart, 10), Option{func(*Generator) error { panic("an option that panics") }})
 	}
 	for _, traceback := range []string{"all", "system"} {
 		dump := leaktest.Dump(t, traceback)

@@ -25,6 +25,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/alike"
 	"github.com/randflake/randflake/store"
 )
 
@@ -40,7 +42,7 @@ type Counters struct {
 func On(space *store.Space) *Counters { return &Counters{space: space} }
 
 // The errors of this package. Those that carry more detail wrap one of these, so compare with errors.Is. Those of
-// package store may come as well.
+// package store may come as well. ErrInvalidOption and ErrClosed wrap the errors of the root package that have their names.
 var (
 	// ErrNoCounter says that the space has no counter of this name.
 	ErrNoCounter = errors.New("counter: no counter")
@@ -65,8 +67,8 @@ var (
 	ErrInvalidName = errors.New("counter: invalid name")
 
 	// ErrInvalidOption says that an option, or options together, can't be used.
-	ErrInvalidOption = errors.New("counter: invalid option")
+	ErrInvalidOption = alike.Error("counter: invalid option", randflake.ErrInvalidOption)
 
 	// ErrClosed says that the handle was closed.
-	ErrClosed = errors.New("counter: counter is closed")
+	ErrClosed = alike.Error("counter: counter is closed", randflake.ErrClosed)
 )

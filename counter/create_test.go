@@ -36,7 +36,7 @@ func TestBadInput(t *testing.T) {
 		"want 1 <= least":                counter.WithBlock(0, 5),
 		"<= most":                        counter.WithBlock(5, 4),
 		"logger is nil":                  counter.WithLogger(nil),
-		"invalid option: nil":            nil,
+		"invalid option: option 1":       {},
 		"OrCreate is for Open":           counter.OrCreate(),
 	} {
 		if _, err := counters.Create(t.Context(), "orders", option); !errors.Is(err, counter.ErrInvalidOption) || !strings.Contains(err.Error(), want) {

@@ -18,16 +18,18 @@ import (
 func TestKeepRefusesBadOptions(t *testing.T) {
 	inTown(t, func(w *town) {
 		for name, option := range map[string]lease.Option{
-			"no nodes":           lease.WithNodes(0),
-			"too many nodes":     lease.WithNodes(randflake.MaxNode + 2),
-			"TTL too short":      lease.WithTTL(2 * time.Second),
-			"TTL not whole":      lease.WithTTL(3500 * time.Millisecond),
-			"negative TTL":       lease.WithTTL(-time.Minute),
-			"above store's":      lease.WithTTL(2 * time.Hour),
-			"option that is nil": nil,
+			"no nodes":        lease.WithNodes(0),
+			"too many nodes":  lease.WithNodes(randflake.MaxNode + 2),
+			"TTL too short":   lease.WithTTL(2 * time.Second),
+			"TTL not whole":   lease.WithTTL(3500 * time.Millisecond),
+			"negative TTL":    lease.WithTTL(-time.Minute),
+			"above store's":   lease.WithTTL(2 * time.Hour),
+			"the zero option": {},
+			"nil clock":       lease.WithClock(nil),
+			"nil logger":      lease.WithLogger(nil),
 		} {
-			if k, err := w.tryKeep(w.store, option); k != nil || !errors.Is(err, lease.ErrInvalidRequest) {
-				w.Errorf("%s: keeper %v, error %v; want ErrInvalidRequest", name, k, err)
+			if k, err := w.tryKeep(w.store, option); k != nil || !errors.Is(err, randflake.ErrInvalidOption) {
+				w.Errorf("%s: keeper %v, error %v; want one that wraps ErrInvalidOption", name, k, err)
 			}
 		}
 		if _, err := w.tryKeep(nil); !errors.Is(err, lease.ErrInvalidRequest) {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/alike"
 	"github.com/randflake/randflake/store"
 )
 
@@ -155,8 +156,9 @@ var (
 	// ErrNoRange says that no range of nodes is free.
 	ErrNoRange = errors.New("lease: no free range of nodes")
 
-	// ErrInvalidRequest says that a request can't be granted as it is, ever.
-	ErrInvalidRequest = errors.New("lease: invalid request")
+	// ErrInvalidRequest says that a request can't be granted as it is, ever. As requests are made of the options of Keep, it
+	// wraps randflake.ErrInvalidOption.
+	ErrInvalidRequest = alike.Error("lease: invalid request", randflake.ErrInvalidOption)
 )
 
 // A LostError says which lease is lost, and whether its holder may go on to its end. It wraps ErrLost.

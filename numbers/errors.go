@@ -1,6 +1,11 @@
 package numbers
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/alike"
+)
 
 // The errors of this package. Those that carry more detail wrap one of these, so compare with [errors.Is]. What fails
 // in a counter wraps the error of package counter: counter.ErrEnd where all numbers of a period are taken.
@@ -9,7 +14,7 @@ var (
 	ErrInvalidPattern = errors.New("numbers: invalid pattern")
 
 	// ErrInvalidOption says that a name or an option can't be used; the error that wraps it says why.
-	ErrInvalidOption = errors.New("numbers: invalid option")
+	ErrInvalidOption = alike.Error("numbers: invalid option", randflake.ErrInvalidOption)
 
 	// ErrInvalidNumber says that a text is no number of the format, or that no number has the given parts; the error
 	// that wraps it says what was expected, and where.

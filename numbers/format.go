@@ -50,11 +50,11 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 		return nil, err
 	}
 	f := &Format{name: name, text: pattern, pattern: p, last: p.last(), settings: settings{period: p.shows, zone: time.UTC}}
-	for _, option := range options {
-		if option == nil {
-			return nil, fmt.Errorf("%w: option is nil", ErrInvalidOption)
+	for i, option := range options {
+		if option.set == nil {
+			return nil, fmt.Errorf("%w: option %d is the zero Option: leave it out", ErrInvalidOption, i+1)
 		}
-		if err := option(&f.settings); err != nil {
+		if err := option.set(&f.settings); err != nil {
 			return nil, err
 		}
 	}

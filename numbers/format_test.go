@@ -129,7 +129,7 @@ func TestInvalidOptions(t *testing.T) {
 		"capital":            {"Orders", "{n}", WithPeriod(Forever), ErrInvalidOption},
 		"long name":          {strings.Repeat("o", 40), "{n}", WithPeriod(Forever), ErrInvalidOption},
 		"slash last":         {"orders/", "{n}", WithPeriod(Forever), ErrInvalidOption},
-		"nil":                {"orders", "{n}", nil, ErrInvalidOption},
+		"zero Option":        {"orders", "{n}", Option{}, ErrInvalidOption},
 		"period":             {"orders", "{n}", WithPeriod(Day + 1), ErrInvalidOption},
 		"nil location":       {"orders", "{n}", WithLocation(nil), ErrInvalidOption},
 		"nil clock":          {"orders", "{n}", WithClock(nil), ErrInvalidOption},

@@ -12,7 +12,7 @@ import (
 )
 
 // An Option changes a Format or a Series.
-type Option func(*settings) error
+type Option struct{ set func(*settings) error }
 
 type settings struct {
 	period Period
@@ -26,32 +26,32 @@ type settings struct {
 // WithPeriod has numbers begin at 1 again with each p, and not with what the date of the pattern shows. The date must
 // show at least p: {date:20060102} with Year counts through the year, and prints the day.
 func WithPeriod(p Period) Option {
-	return func(s *settings) error {
+	return Option{func(s *settings) error {
 		if p < Forever || p > Day {
 			return fmt.Errorf("%w: %v: want Forever, Year, Month or Day", ErrInvalidOption, p)
 		}
 		s.period = p
 		return nil
-	}
+	}}
 }
 
 // WithLocation has days begin when they do in zone instead of UTC. All processes that make numbers of one name should
 // have the same.
 func WithLocation(zone *time.Location) Option {
-	return func(s *settings) error {
+	return Option{func(s *settings) error {
 		if zone == nil {
 			return fmt.Errorf("%w: location is nil: want one of time.LoadLocation", ErrInvalidOption)
 		}
 		s.zone = zone
 		return nil
-	}
+	}}
 }
 
 // Sealed shows numbers encrypted, so that they tell neither how many there are nor which comes next. The key is derived
 // from secret for this package alone; name and period are the tweak. The width of the number must leave room for a
 // million numbers: see package ff1.
 func Sealed(secret randflake.Secret) Option {
-	return func(s *settings) error {
+	return Option{func(s *settings) error {
 		if secret.IsZero() {
 			return fmt.Errorf("%w: secret is not set", ErrInvalidOption)
 		}
@@ -60,23 +60,23 @@ func Sealed(secret randflake.Secret) Option {
 			s.block, err = aes.NewCipher(key)
 		}
 		return err
-	}
+	}}
 }
 
 // WithCounter has the counters of a Series made, and opened, with options such as counter.WithRate and
 // counter.WithBlock. What they say holds for the counter of each period.
 func WithCounter(options ...counter.Option) Option {
-	return func(s *settings) error { s.counter = append(s.counter, options...); return nil }
+	return Option{func(s *settings) error { s.counter = append(s.counter, options...); return nil }}
 }
 
 // WithClock makes a Series ask clock for the time instead of the system, for tests and simulations. The clock must be
 // safe for concurrent use.
 func WithClock(clock func() time.Time) Option {
-	return func(s *settings) error {
+	return Option{func(s *settings) error {
 		if clock == nil {
 			return fmt.Errorf("%w: clock is nil", ErrInvalidOption)
 		}
 		s.clock = clock
 		return nil
-	}
+	}}
 }

@@ -405,7 +405,7 @@ func TestKeepRefuses(t *testing.T) {
 			{"pin of no part", layout, snowflake.Pin("datacenter", 1), snowflake.ErrInvalidOption},
 			{"pin too large", layout, snowflake.Pin("worker", 1024), snowflake.ErrInvalidOption},
 			{"no rollback part", layout, snowflake.StepBack(), snowflake.ErrInvalidOption},
-			{"lease option that is nil", layout, snowflake.Leasing(nil), lease.ErrInvalidRequest},
+			{"lease option that is nil", layout, snowflake.Leasing(lease.Option{}), lease.ErrInvalidRequest},
 			{"TTL too short", layout, snowflake.Leasing(lease.WithTTL(time.Second)), lease.ErrInvalidRequest},
 		} {
 			if k, err := s.tryKeep(tt.layout, tt.option); k != nil || !errors.Is(err, tt.err) {

@@ -11,7 +11,7 @@ import (
 // Combining combines into one swap of the engine all swaps that come while two others are under way. It is for a store that
 // serves many holders at once, as that of a service does: each swap of the engine then renews several leases. If the engine
 // fails, every combined call gets its error.
-func Combining() Option { return func(s *settings) error { s.combining = true; return nil } }
+func Combining() Option { return Option{func(s *settings) error { s.combining = true; return nil }} }
 
 // maxPut is how many bytes a combined swap puts at most, unless a caller's own puts more.
 const maxPut = 1 << 19

@@ -1,6 +1,11 @@
 package store
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/alike"
+)
 
 // The errors of stores. Those that carry more detail wrap one of these, so compare with errors.Is.
 var (
@@ -18,4 +23,7 @@ var (
 
 	// ErrWrongSecret says that the space belongs to another secret.
 	ErrWrongSecret = errors.New("store: space of another secret")
+
+	// ErrInvalidOption says that an option can't be used; the error that wraps it says why. It wraps that of the root package.
+	ErrInvalidOption = alike.Error("store: invalid option", randflake.ErrInvalidOption)
 )

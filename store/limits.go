@@ -23,10 +23,10 @@ func DefaultLimits() Limits { return Limits{MaxTTL: 10 * time.Minute, MaxSkew: t
 // Check returns an error unless both limits are whole seconds, MaxTTL at least one.
 func (l Limits) Check() error {
 	if l.MaxTTL < time.Second || l.MaxTTL%time.Second != 0 {
-		return fmt.Errorf("store: max TTL %v: want whole seconds, at least 1s", l.MaxTTL)
+		return fmt.Errorf("%w: max TTL %v: want whole seconds, at least 1s", ErrInvalidOption, l.MaxTTL)
 	}
 	if l.MaxSkew < 0 || l.MaxSkew%time.Second != 0 {
-		return fmt.Errorf("store: max skew %v: want whole seconds, at least 0s", l.MaxSkew)
+		return fmt.Errorf("%w: max skew %v: want whole seconds, at least 0s", ErrInvalidOption, l.MaxSkew)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func Open(ctx context.Context, engine Engine, options ...Option) (*Space, error)
 		return nil, err
 	}
 	if s.settings.newSecret || (s.settings.limitsGiven || s.settings.check != CheckValue{}) && !s.settings.orCreate {
-		return nil, errors.New("store: open: WithLimits, ForSecret and ForNewSecret are for a new space: one that is there keeps what it was created with")
+		return nil, fmt.Errorf("%w: open: WithLimits, ForSecret and ForNewSecret are for a new space: one that is there keeps what it was created with", ErrInvalidOption)
 	}
 	err = s.lookAround(ctx)
 	if errors.Is(err, ErrNoStore) && s.settings.orCreate {
@@ -89,7 +89,7 @@ func Create(ctx context.Context, engine Engine, options ...Option) (*Space, erro
 		return nil, err
 	}
 	if s.settings.orCreate {
-		return nil, errors.New("store: create: OrCreate is for Open")
+		return nil, fmt.Errorf("%w: create: OrCreate is for Open", ErrInvalidOption)
 	}
 	if err := s.create(ctx); err != nil {
 		return nil, err

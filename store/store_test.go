@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
@@ -169,15 +170,15 @@ func TestOrCreateIsNotForNewSecrets(t *testing.T) {
 		"a secret without OrCreate": {store.ForSecret(store.CheckValue{1})},
 		"bad limits":                {store.OrCreate(), store.WithLimits(store.Limits{MaxTTL: time.Millisecond})},
 		"a bad name":                {store.WithSpace("a/b")},
-		"nil":                       {nil},
+		"the zero Option":           {{}},
 		"a nil clock":               {store.WithClock(nil)},
 	} {
-		if _, err := store.Open(t.Context(), w.data.Connect(), options...); err == nil {
-			t.Errorf("Open with %s: no error", what)
+		if _, err := store.Open(t.Context(), w.data.Connect(), options...); !errors.Is(err, store.ErrInvalidOption) {
+			t.Errorf("Open with %s: error %v, want one that wraps ErrInvalidOption", what, err)
 		}
 	}
-	if _, err := store.Create(t.Context(), w.data.Connect(), store.OrCreate(), store.WithSpace("other")); err == nil {
-		t.Error("Create with OrCreate: no error")
+	if _, err := store.Create(t.Context(), w.data.Connect(), store.OrCreate(), store.WithSpace("other")); !errors.Is(err, randflake.ErrInvalidOption) {
+		t.Errorf("Create with OrCreate: error %v, want one that wraps ErrInvalidOption", err)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client/wire"
 )
@@ -46,7 +47,7 @@ type service[C any] struct {
 }
 
 // An Option changes how New makes a client.
-type Option func(*settings)
+type Option struct{ set func(*settings) error }
 
 type settings struct {
 	http  *http.Client
@@ -55,7 +56,9 @@ type settings struct {
 }
 
 // WithHTTPClient has calls made by c instead of http.DefaultClient, as for a client certificate.
-func WithHTTPClient(c *http.Client) Option { return func(s *settings) { s.http = c } }
+func WithHTTPClient(c *http.Client) Option {
+	return option("WithHTTPClient", c != nil, func(s *settings) { s.http = c })
+}
 
 // WithToken has calls carry a bearer token.
 func WithToken(token string) Option {
@@ -64,10 +67,25 @@ func WithToken(token string) Option {
 
 // WithTokenFrom has calls carry the bearer token that from returns for each, as for one in a file that is replaced now
 // and then. It must be safe for concurrent use.
-func WithTokenFrom(from func() (string, error)) Option { return func(s *settings) { s.token = from } }
+func WithTokenFrom(from func() (string, error)) Option {
+	return option("WithTokenFrom", from != nil, func(s *settings) { s.token = from })
+}
 
 // WithClock has tokens made by the time of now instead of the system clock, for tests and simulations.
-func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
+func WithClock(now func() time.Time) Option {
+	return option("WithClock", now != nil, func(s *settings) { s.now = now })
+}
+
+// option returns an option of the given name, which is refused unless its argument is given.
+func option(name string, given bool, set func(*settings)) Option {
+	return Option{func(s *settings) error {
+		if !given {
+			return fmt.Errorf("%w: client: %s: the argument is nil: leave the option out", randflake.ErrInvalidOption, name)
+		}
+		set(s)
+		return nil
+	}}
+}
 
 // New returns the leases of a space. Addresses are URLs such as https://ids.example:8443. When one does not answer, calls
 // go to the next one.
@@ -84,8 +102,13 @@ func New(space string, addresses []string, options ...Option) (*Leases, error) {
 // dial makes a client for each address. It connects to none.
 func (s *service[C]) dial(addresses []string, options []Option, newClient func(*http.Client, string, connect.ClientOption) C) error {
 	s.settings = settings{http: http.DefaultClient, now: time.Now}
-	for _, option := range options {
-		option(&s.settings)
+	for i, option := range options {
+		if option.set == nil {
+			return fmt.Errorf("%w: client: option %d is the zero Option: leave it out", randflake.ErrInvalidOption, i+1)
+		}
+		if err := option.set(&s.settings); err != nil {
+			return err
+		}
 	}
 	if len(addresses) == 0 {
 		return errors.New("client: no address: want one URL at least, such as https://ids.example:8443")

@@ -12,6 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
@@ -93,6 +94,16 @@ func TestUnknownStays(t *testing.T) {
 		_, err = leases.Renew(t.Context(), lease.Record{}, lease.Renewal{TTL: time.Minute, Token: lease.NewToken(time.Now())})
 		if err == nil || errors.Is(err, store.ErrClock) != tt.refused {
 			t.Errorf("%v: error %v, refused: want %v", tt.replicas, err, tt.refused)
+		}
+	}
+}
+
+func TestInvalidOptions(t *testing.T) {
+	for name, option := range map[string]client.Option{
+		"zero": {}, "HTTP client": client.WithHTTPClient(nil), "token": client.WithTokenFrom(nil), "clock": client.WithClock(nil),
+	} {
+		if _, err := client.New("demo", []string{"https://ids"}, option); !errors.Is(err, randflake.ErrInvalidOption) {
+			t.Errorf("%s: error %v, want one that wraps ErrInvalidOption", name, err)
 		}
 	}
 }

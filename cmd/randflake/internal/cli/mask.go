@@ -82,7 +82,7 @@ func (t *tool) masking(cmd *cobra.Command, find func(c *randflake.Cipher, text s
 func maskText(c *randflake.Cipher, text string) (pair, error) {
 	inner, err := snowflake.Parse(text)
 	if err == nil && inner > math.MaxInt64 {
-		err = fmt.Errorf("%w: %q: expected at most %d", randflake.ErrInvalidID, text, int64(math.MaxInt64))
+		err = fmt.Errorf("%w: %q: want at most %d", randflake.ErrInvalidID, text, int64(math.MaxInt64))
 	}
 	return pair{int64(inner), c.Encrypt(randflake.Raw(inner))}, err
 }
