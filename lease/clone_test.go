@@ -34,7 +34,7 @@ func TestCopyAndInnocentThird(t *testing.T) {
 		third := w.keep(half)
 		repeats, last := 0, time.Time{}
 		for range int(3 * ttl / time.Second) {
-			for _, k := range []*lease.Keeper{third, twin} {
+			for _, k := range []*lease.Keeper[*randflake.Generator]{third, twin} {
 				if id, err := k.Generator().Generate(); err == nil {
 					if made[id] {
 						repeats, last = repeats+1, time.Now()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,23 +14,13 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A Keeper holds a lease and a generator that makes IDs under it. See [Keeping] for what it does.
-type Keeper struct {
-	*Keeping
-	generator *randflake.Generator
-}
-
-// Generator returns the generator, the same one for as long as the keeper lives. It makes IDs without any detour
-// through the keeper.
-func (k *Keeper) Generator() *randflake.Generator { return k.generator }
-
-// A Keeping keeps a lease for a [Holder]. It renews the lease in the background, rides out outages of the store, and
-// takes another lease when this one is lost or of no more use, so that its holder refuses only when no ID can be proven
-// unique. It is safe for concurrent use.
-type Keeping struct {
+// A Keeper keeps the lease of a generator. It renews the lease in the background, rides out outages of the store, and
+// takes another lease when this one is lost or of no more use, so that its generator refuses only when no ID can be
+// proven unique. It is safe for concurrent use.
+type Keeper[G Generator] struct {
 	store     Source
 	settings  settings
-	holder    Holder
+	generator G
 	callLimit time.Duration // how long one call of the store may take, and all that Close does
 
 	// Written by refused, in the goroutines that make IDs.
@@ -38,8 +29,8 @@ type Keeping struct {
 	reason    atomic.Uint32 // the newest refusal that nothing was done about, a reason
 	wake      chan struct{} // of capacity 1: a reason was noted
 
-	tenure tenure // the background goroutine's alone
-	pace   pace   // the background goroutine's alone
+	kept kept // the background goroutine's alone
+	pace pace // the background goroutine's alone
 
 	close    func() error  // shutdown, once
 	stop     func()        // tells the background goroutine to finish
@@ -61,7 +52,7 @@ type Keeping struct {
 //
 // A store that lost data grants nothing at first, so that Keep fails with ErrNoRange, and then leases that start later:
 // until their start the generator refuses with randflake.ErrLeaseNotStarted.
-func Keep(ctx context.Context, leases Source, secret randflake.Secret, options ...Option) (*Keeper, error) {
+func Keep(ctx context.Context, leases Source, secret randflake.Secret, options ...Option) (*Keeper[*randflake.Generator], error) {
 	settings, err := newSettings(options)
 	if err != nil {
 		return nil, err
@@ -70,34 +61,27 @@ func Keep(ctx context.Context, leases Source, secret randflake.Secret, options .
 		return nil, fmt.Errorf("lease: keep: %w: it is not set", randflake.ErrInvalidSecret)
 	}
 	settings.check = store.CheckValue(secret.CheckValue())
-	var generator *randflake.Generator
-	k, err := keep(ctx, leases, settings, func(lease randflake.Lease, onRefusal func(error)) (Holder, error) {
+	return keep(ctx, leases, settings, func(lease randflake.Lease, onRefusal func(error)) (*randflake.Generator, error) {
 		options := append(slices.Clone(settings.generating), randflake.OnRefusal(onRefusal))
 		if settings.clock != nil {
 			options = append(options, randflake.WithClock(settings.clock))
 		}
-		g, err := randflake.New(secret, lease, options...)
-		generator = g
-		return g, err
+		return randflake.New(secret, lease, options...)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &Keeper{k, generator}, nil
 }
 
 // KeepFor is Keep for whatever else makes IDs under a lease. It calls begin once, with the first lease, and keeps the
-// lease of the [Holder] that begin returns: closing the keeping closes the holder. If begin fails, the lease goes back
-// and KeepFor returns an error that wraps begin's. A begin that is nil, or returns neither a holder nor an error, is
+// lease of the generator that begin returns: closing the keeper closes the generator. If begin fails, the lease goes back
+// and KeepFor returns an error that wraps begin's. A begin that is nil, or returns neither a generator nor an error, is
 // one that wraps ErrInvalidRequest.
 //
-// Each time that the holder refuses an ID it must call onRefusal with the error, in whichever goroutine: the keeping
+// Each time that the generator refuses an ID it must call onRefusal with the error, in whichever goroutine: the keeper
 // acts on those that wrap randflake.ErrLeaseNotStarted, ErrLeaseEnded or ErrClockBackward, and counts them all.
 // onRefusal returns at once and is safe for concurrent use.
 //
-// All holders that could make the same IDs must have their leases from one store. With WithClock, begin sees to it that
-// the holder asks the same clock; with Until, that its IDs last as long.
-func KeepFor(ctx context.Context, leases Source, begin func(lease randflake.Lease, onRefusal func(error)) (Holder, error), options ...Option) (*Keeping, error) {
+// All generators that could make the same IDs must have their leases from one store. With WithClock, begin sees to it that
+// the generator asks the same clock; with Until, that its IDs last as long.
+func KeepFor[G Generator](ctx context.Context, leases Source, begin func(lease randflake.Lease, onRefusal func(error)) (G, error), options ...Option) (*Keeper[G], error) {
 	settings, err := newSettings(options)
 	if err != nil {
 		return nil, err
@@ -108,11 +92,11 @@ func KeepFor(ctx context.Context, leases Source, begin func(lease randflake.Leas
 	return keep(ctx, leases, settings, begin)
 }
 
-func keep(ctx context.Context, leases Source, settings settings, begin func(randflake.Lease, func(error)) (Holder, error)) (*Keeping, error) {
+func keep[G Generator](ctx context.Context, leases Source, settings settings, begin func(randflake.Lease, func(error)) (G, error)) (*Keeper[G], error) {
 	if leases == nil {
 		return nil, fmt.Errorf("%w: store is nil", ErrInvalidRequest)
 	}
-	k := &Keeping{
+	k := &Keeper[G]{
 		store:     leases,
 		settings:  settings,
 		callLimit: min(max(settings.ttl/6, time.Second), 10*time.Second),
@@ -129,21 +113,21 @@ func keep(ctx context.Context, leases Source, settings settings, begin func(rand
 	return k, nil
 }
 
-// begin acquires the first lease and makes the holder.
-func (k *Keeping) begin(ctx context.Context, begin func(randflake.Lease, func(error)) (Holder, error)) error {
+// begin acquires the first lease and makes the generator.
+func (k *Keeper[G]) begin(ctx context.Context, begin func(randflake.Lease, func(error)) (G, error)) error {
 	held, err := k.store.Acquire(ctx, k.settings.request(NewToken(k.settings.now())))
 	if err != nil {
 		return fmt.Errorf("lease: keep: acquire: %w", err)
 	}
-	k.holder, err = begin(held.Lease(), k.refused)
-	if err == nil && k.holder == nil {
-		err = fmt.Errorf("%w: begin returned neither a holder nor an error", ErrInvalidRequest)
+	k.generator, err = begin(held.Lease(), k.refused)
+	if err == nil && reflect.ValueOf(&k.generator).Elem().IsZero() {
+		err = fmt.Errorf("%w: begin returned neither a generator nor an error", ErrInvalidRequest)
 	}
 	if err != nil {
 		k.giveBackUnused(ctx, held)
 		return fmt.Errorf("lease: keep: %w", err)
 	}
-	k.tenure.held = held
+	k.kept.held = held
 	k.status.Acquired, k.status.Held = 1, 1
 	k.pace = newPace(k.settings)
 	k.scheduleRenewal()
@@ -151,19 +135,23 @@ func (k *Keeping) begin(ctx context.Context, begin func(randflake.Lease, func(er
 	return nil
 }
 
-// Close closes the generator, ends the keeping and gives the lease back, with the last second that was really used, so
+// Generator returns the generator, the same one for as long as the keeper lives. It makes IDs without any detour
+// through the keeper.
+func (k *Keeper[G]) Generator() G { return k.generator }
+
+// Close closes the generator, ends the keeper and gives the lease back, with the last second that was really used, so
 // that another process can have its nodes at once. It returns an error when it could not give the lease back; that is
 // harmless, as the lease then runs out by itself.
 //
 // Close returns within about ten seconds, even when the store does not answer. Another Close waits for the first and
 // returns the same.
-func (k *Keeping) Close() error { return k.close() }
+func (k *Keeper[G]) Close() error { return k.close() }
 
-func (k *Keeping) shutdown() error {
+func (k *Keeper[G]) shutdown() error {
 	k.mu.Lock()
 	k.closing = true
 	k.mu.Unlock()
-	k.holder.Close()
+	k.generator.Close()
 	k.stop()
 	// A store that does not heed its context must not hold up the caller.
 	patience := time.NewTimer(k.callLimit + time.Second)
@@ -176,7 +164,7 @@ func (k *Keeping) shutdown() error {
 	}
 }
 
-// A reason says why the holder refused, where another call of the store may help.
+// A reason says why the generator refused, where another call of the store may help.
 type reason uint32
 
 const (
@@ -186,8 +174,8 @@ const (
 	backward          // randflake.ErrClockBackward
 )
 
-// refused is told of every refusal of the holder, in the goroutine that asked for an ID.
-func (k *Keeping) refused(err error) {
+// refused is told of every refusal of the generator, in the goroutine that asked for an ID.
+func (k *Keeper[G]) refused(err error) {
 	k.refusals.Add(1)
 	if errors.Is(err, randflake.ErrExhausted) {
 		k.exhausted.Add(1)
@@ -211,7 +199,7 @@ func reasonOf(err error) reason {
 }
 
 // alarm notes the reason before it wakes the loop: when the loop finds none, an earlier round dealt with it already.
-func (k *Keeping) alarm(why reason) {
+func (k *Keeper[G]) alarm(why reason) {
 	if k.reason.Load() != uint32(why) {
 		k.reason.Store(uint32(why))
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/randflake/randflake/internal/protocol"
 )
 
-// A tenure is what the background goroutine knows about its leases.
-type tenure struct {
+// kept is what the background goroutine knows about its leases.
+type kept struct {
 	heldLease      // under which IDs are made
 	lost      bool // another process may hold its nodes after its end,
-	over      bool // or even before that, so that the holder is frozen
+	over      bool // or even before that, so that the generator is frozen
 
 	next  *Record // another lease, granted and not yet in use
 	owner Token   // of an acquisition with an unknown outcome
@@ -33,8 +33,8 @@ type heldLease struct {
 // clockTolerance is how far behind the newest ID the clock may be before the generator refuses.
 const clockTolerance = 10 * time.Second
 
-// run keeps the lease until ctx ends, or until the holder is closed by other code.
-func (k *Keeping) run(ctx context.Context) {
+// run keeps the lease until ctx ends, or until the generator is closed by other code.
+func (k *Keeper[G]) run(ctx context.Context) {
 	defer close(k.done)
 	for k.pace.wait(ctx, k.wake) {
 		why, err := k.trouble()
@@ -52,14 +52,14 @@ func (k *Keeping) run(ctx context.Context) {
 	k.finish()
 }
 
-// trouble returns why the holder refuses at present, if it does. A refusal that was noted may be long past when the
-// pause after the last act is over, so the holder is asked.
-func (k *Keeping) trouble() (reason, error) {
+// trouble returns why the generator refuses at present, if it does. A refusal that was noted may be long past when the
+// pause after the last act is over, so the generator is asked.
+func (k *Keeper[G]) trouble() (reason, error) {
 	noted := reason(k.reason.Swap(uint32(none)))
 	if noted == none && k.reported != stopped {
 		return none, nil
 	}
-	err := k.holder.Ready()
+	err := k.generator.Ready()
 	if errors.Is(err, randflake.ErrClosed) {
 		return none, err
 	}
@@ -67,8 +67,8 @@ func (k *Keeping) trouble() (reason, error) {
 }
 
 // act does what is due, and what helps against why.
-func (k *Keeping) act(ctx context.Context, why reason) error {
-	t := &k.tenure
+func (k *Keeper[G]) act(ctx context.Context, why reason) error {
+	t := &k.kept
 	if t.next != nil {
 		if why == none && k.untilMove() > 0 {
 			k.scheduleMove()
@@ -88,7 +88,7 @@ func (k *Keeping) act(ctx context.Context, why reason) error {
 }
 
 // renew raises the end of the lease, or finds that it is lost.
-func (k *Keeping) renew(ctx context.Context) error {
+func (k *Keeper[G]) renew(ctx context.Context) error {
 	err := k.tryRenew(ctx)
 	switch {
 	case errors.Is(err, ErrLost):
@@ -105,7 +105,7 @@ func (k *Keeping) renew(ctx context.Context) error {
 	if err := k.extend(); err != nil {
 		return err
 	}
-	if end, now := k.holder.Lease().End, k.settings.now(); !now.Before(end) {
+	if end, now := k.generator.Lease().End, k.settings.now(); !now.Before(end) {
 		return fmt.Errorf("lease: renewed up to %s, but the clock says %s: is it wrong, or the store's?",
 			end.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
@@ -113,23 +113,23 @@ func (k *Keeping) renew(ctx context.Context) error {
 }
 
 // lose notes that the lease is lost. It may be used to its end only if every later grant starts after it: another process
-// that holds the same lease, as a copy of this one does, or its successor, may use the same seconds. Then the holder makes
+// that holds the same lease, as a copy of this one does, or its successor, may use the same seconds. Then the generator makes
 // no ID until it has another lease.
-func (k *Keeping) lose(err error) {
-	k.tenure.lost, k.tenure.renewal = true, Token{}
+func (k *Keeper[G]) lose(err error) {
+	k.kept.lost, k.kept.renewal = true, Token{}
 	k.count(func(s *Status) { s.Lost++; s.Held-- })
 	var lost *LostError
-	if !errors.As(err, &lost) || !lost.Spares(k.holder.Lease().End.Unix()-1) {
-		k.tenure.over = true
-		k.holder.Freeze()
+	if !errors.As(err, &lost) || !lost.Spares(k.generator.Lease().End.Unix()-1) {
+		k.kept.over = true
+		k.generator.Freeze()
 		k.count(func(s *Status) { s.Frozen++ })
 	}
 }
 
 // tryRenew calls the store until it knows where it stands. A renewal whose reply was lost, or that arrives late, makes
 // the next one fail with ErrLost though the lease is still ours; then Lookup tells.
-func (k *Keeping) tryRenew(ctx context.Context) error {
-	t := &k.tenure
+func (k *Keeper[G]) tryRenew(ctx context.Context) error {
+	t := &k.kept
 	again := t.renewal != Token{}
 	if again {
 		if _, err := k.lookUp(ctx, &t.heldLease); err != nil {
@@ -150,8 +150,8 @@ func (k *Keeping) tryRenew(ctx context.Context) error {
 	return k.renewOnce(ctx)
 }
 
-func (k *Keeping) renewOnce(ctx context.Context) error {
-	t := &k.tenure
+func (k *Keeper[G]) renewOnce(ctx context.Context) error {
+	t := &k.kept
 	return k.call(ctx, func(ctx context.Context) error {
 		rec, err := k.store.Renew(ctx, t.held, Renewal{TTL: k.settings.ttl, Until: k.settings.until, Token: t.renewal})
 		if err == nil {
@@ -162,7 +162,7 @@ func (k *Keeping) renewOnce(ctx context.Context) error {
 }
 
 // lookUp reads a record back after a renewal of unknown outcome, and makes it the known state if that renewal changed it.
-func (k *Keeping) lookUp(ctx context.Context, l *heldLease) (found bool, err error) {
+func (k *Keeper[G]) lookUp(ctx context.Context, l *heldLease) (found bool, err error) {
 	err = k.call(ctx, func(ctx context.Context) error {
 		rec, err := k.store.Lookup(ctx, l.held)
 		if err == nil && rec.Change == l.renewal {
@@ -176,18 +176,18 @@ func (k *Keeping) lookUp(ctx context.Context, l *heldLease) (found bool, err err
 	return found, err
 }
 
-// extend lets the holder go on to the end of the known state. It may have been told of a later end before, and that
+// extend lets the generator go on to the end of the known state. It may have been told of a later end before, and that
 // stays good.
-func (k *Keeping) extend() error {
-	end := k.tenure.held.Lease().End
-	if !end.After(k.holder.Lease().End) {
+func (k *Keeper[G]) extend() error {
+	end := k.kept.held.Lease().End
+	if !end.After(k.generator.Lease().End) {
 		return nil
 	}
-	return k.holder.Extend(end)
+	return k.generator.Extend(end)
 }
 
 // change acquires another lease and moves onto it as soon as that is right.
-func (k *Keeping) change(ctx context.Context, why reason) error {
+func (k *Keeper[G]) change(ctx context.Context, why reason) error {
 	rec, err := k.acquire(ctx)
 	switch {
 	case closing(ctx, err):
@@ -201,7 +201,7 @@ func (k *Keeping) change(ctx context.Context, why reason) error {
 		k.giveBackUnused(ctx, rec)
 		return err
 	}
-	k.tenure.next = &rec
+	k.kept.next = &rec
 	if why == none && k.untilMove() > 0 {
 		k.scheduleMove()
 		return nil
@@ -210,8 +210,8 @@ func (k *Keeping) change(ctx context.Context, why reason) error {
 }
 
 // acquire asks for another lease. After an unknown outcome it asks for the same one again, for a while.
-func (k *Keeping) acquire(ctx context.Context) (rec Record, err error) {
-	t := &k.tenure
+func (k *Keeper[G]) acquire(ctx context.Context) (rec Record, err error) {
+	t := &k.kept
 	t.owner = protocol.Again(t.owner, k.settings.now())
 	err = k.call(ctx, func(ctx context.Context) error {
 		rec, err = k.store.Acquire(ctx, k.settings.request(t.owner))
@@ -225,12 +225,12 @@ func (k *Keeping) acquire(ctx context.Context) (rec Record, err error) {
 
 // check returns an error when rec is of no more use against why than the lease that is held. A lease in place of a lost
 // one is always of use.
-func (k *Keeping) check(rec Record, why reason) error {
+func (k *Keeper[G]) check(rec Record, why reason) error {
 	start, now := rec.Lease().Start, k.settings.now()
 	switch {
-	case k.tenure.lost:
+	case k.kept.lost:
 		return nil
-	case why == notStarted && start.Before(k.tenure.held.Lease().Start):
+	case why == notStarted && start.Before(k.kept.held.Lease().Start):
 		return nil
 	case why == backward && start.Sub(now) <= clockTolerance:
 		return nil
@@ -240,36 +240,36 @@ func (k *Keeping) check(rec Record, why reason) error {
 }
 
 // startsLate reports whether rec starts so far ahead that there may well be a better lease.
-func (k *Keeping) startsLate(rec Record) bool {
+func (k *Keeper[G]) startsLate(rec Record) bool {
 	return rec.Lease().Start.Sub(k.settings.now()) > k.settings.ttl
 }
 
 // untilMove returns how long it is until the next lease serves better than the one that is held: until it starts or the
 // other ends.
-func (k *Keeping) untilMove() time.Duration {
+func (k *Keeper[G]) untilMove() time.Duration {
 	now := k.settings.now()
-	return min(k.tenure.next.Lease().Start.Sub(now), k.holder.Lease().End.Sub(now))
+	return min(k.kept.next.Lease().Start.Sub(now), k.generator.Lease().End.Sub(now))
 }
 
 // scheduleMove makes the move due in time, or an early look where the clock may be wrong.
-func (k *Keeping) scheduleMove() {
+func (k *Keeper[G]) scheduleMove() {
 	k.pace.dueIn(max(min(k.untilMove(), k.settings.ttl/3), time.Millisecond), 0)
 }
 
 // scheduleRenewal makes the next renewal due at a third of the TTL, unless the lease reaches the end of what IDs can
 // hold.
-func (k *Keeping) scheduleRenewal() {
-	if until, _ := untilSecond(k.settings.until); k.tenure.held.HighWater+1 >= until {
+func (k *Keeper[G]) scheduleRenewal() {
+	if until, _ := untilSecond(k.settings.until); k.kept.held.HighWater+1 >= until {
 		k.pace.due = time.Time{}
 		return
 	}
 	k.pace.dueIn(k.settings.ttl/3, 0.1)
 }
 
-// move makes the holder go on with the next lease, and gives the old one back.
-func (k *Keeping) move(ctx context.Context) error {
-	t := &k.tenure
-	lastUsed, err := k.holder.Replace(t.next.Lease())
+// move makes the generator go on with the next lease, and gives the old one back.
+func (k *Keeper[G]) move(ctx context.Context) error {
+	t := &k.kept
+	lastUsed, err := k.generator.Replace(t.next.Lease())
 	if errors.Is(err, randflake.ErrClosed) {
 		return err // finish gives both leases back
 	}
@@ -279,7 +279,7 @@ func (k *Keeping) move(ctx context.Context) error {
 		return fmt.Errorf("lease: replace: %w", err)
 	}
 	old, lost := t.heldLease, t.lost
-	*t = tenure{heldLease: heldLease{held: *t.next}}
+	*t = kept{heldLease: heldLease{held: *t.next}}
 	k.count(func(s *Status) { s.Replaced++ })
 	k.scheduleRenewal()
 	if !lost {
@@ -288,12 +288,12 @@ func (k *Keeping) move(ctx context.Context) error {
 	return nil
 }
 
-// finish gives back what is held, once the holder is closed.
-func (k *Keeping) finish() {
-	lastUsed, _ := k.holder.Close()
+// finish gives back what is held, once the generator is closed.
+func (k *Keeper[G]) finish() {
+	lastUsed, _ := k.generator.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), k.callLimit)
 	defer cancel()
-	t := &k.tenure
+	t := &k.kept
 	if t.next != nil {
 		k.closeErr = k.giveBackUnused(ctx, *t.next)
 	}
@@ -304,13 +304,13 @@ func (k *Keeping) finish() {
 }
 
 // giveBackUnused releases a lease under which no ID was made.
-func (k *Keeping) giveBackUnused(ctx context.Context, r Record) error {
+func (k *Keeper[G]) giveBackUnused(ctx context.Context, r Record) error {
 	return k.giveBack(ctx, heldLease{held: r}, time.Unix(r.Start-1, 0).UTC())
 }
 
 // giveBack releases a lease that no generator uses any more, or finds that there is nothing to release. It tries once more
 // if a renewal that was under way may have changed the record, or the first attempt may have taken effect.
-func (k *Keeping) giveBack(ctx context.Context, l heldLease, lastUsed time.Time) (err error) {
+func (k *Keeper[G]) giveBack(ctx context.Context, l heldLease, lastUsed time.Time) (err error) {
 	defer k.count(func(s *Status) { s.Held-- })
 	for range 2 {
 		err = k.call(ctx, func(ctx context.Context) error {
@@ -339,7 +339,7 @@ func closing(ctx context.Context, err error) bool {
 }
 
 // call calls the store, for a limited time.
-func (k *Keeping) call(ctx context.Context, f func(context.Context) error) error {
+func (k *Keeper[G]) call(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, k.callLimit)
 	defer cancel()
 	return f(ctx)

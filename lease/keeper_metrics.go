@@ -1,13 +1,16 @@
 package lease
 
-import "github.com/randflake/randflake/store"
+import (
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/store"
+)
 
-// A Reporter says how a lease fares, at any time and from any goroutine, for monitoring systems. A [Keeping] is one.
+// A Reporter says how a lease fares, at any time and from any goroutine, for monitoring systems. A [Keeper] is one.
 type Reporter interface {
 	Status() Status
 }
 
-var _ Reporter = (*Keeping)(nil)
+var _ Reporter = (*Keeper[*randflake.Generator])(nil)
 
 // Metrics returns the numbers of s, always the same ones in the same order, whatever s holds.
 func (s Status) Metrics() []store.Metric {

@@ -30,7 +30,7 @@ func values(s lease.Status) map[string]float64 {
 // An abacus checks what moves the counters of a keeper, and notes which ones moved.
 type abacus struct {
 	*town
-	keeper *lease.Keeper
+	keeper *lease.Keeper[*randflake.Generator]
 	before map[string]float64
 	moved  map[string]bool
 }

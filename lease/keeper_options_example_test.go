@@ -28,19 +28,18 @@ func (i invoices) number() (string, error) {
 
 func ExampleKeepFor() {
 	leases := leasetest.NewMemory(store.DefaultLimits(), nil)
-	var office invoices
-	keeping, err := lease.KeepFor(context.Background(), leases, func(l randflake.Lease, onRefusal func(error)) (lease.Holder, error) {
+	keeper, err := lease.KeepFor(context.Background(), leases, func(l randflake.Lease, onRefusal func(error)) (invoices, error) {
 		g, err := randflake.New(randflake.NewSecret(), l, randflake.OnRefusal(onRefusal))
-		office = invoices{g}
-		return office, err
+		return invoices{g}, err
 	}, silent)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	office := keeper.Generator()
 	number, err := office.number()
 	fmt.Println(strings.HasPrefix(number, "INV-"), err)
-	fmt.Println(keeping.Close()) // which closes the office
+	fmt.Println(keeper.Close()) // which closes the office
 	_, err = office.number()
 	fmt.Println(err)
 	// Output:

@@ -82,7 +82,7 @@ type service struct {
 	witness
 	jitter *dice
 	clock  skewed
-	keeper *lease.Keeper
+	keeper *lease.Keeper[*randflake.Generator]
 }
 
 // A judge knows every ID that was made.

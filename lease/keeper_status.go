@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Status is a snapshot of how a Keeping fares.
+// A Status is a snapshot of how a lease fares.
 type Status struct {
 	// Healthy says that the lease is in force by the generator's clock, that more than a third of the TTL is left of
 	// it, and that the generator does not wait for another one. It turns false while there is still time to do
@@ -42,22 +42,22 @@ type Status struct {
 }
 
 // Status returns a snapshot. It never waits for the store.
-func (k *Keeping) Status() Status {
+func (k *Keeper[G]) Status() Status {
 	k.mu.Lock()
 	s, refusing := k.status, k.closing || k.reported == stopped
 	k.mu.Unlock()
-	now, lease := k.settings.now(), k.holder.Lease()
+	now, lease := k.settings.now(), k.generator.Lease()
 	s.Left = lease.End.Sub(now)
 	s.Healthy = !refusing && !now.Before(lease.Start) && s.Left > k.settings.ttl/3 &&
 		reason(k.reason.Load()) != backward
-	s.Issued = k.holder.Issued()
+	s.Issued = k.generator.Issued()
 	s.Exhausted = k.exhausted.Load() // first, as refused adds to it last: it is a part of the refusals
 	s.Refusals = k.refusals.Load()
 	return s
 }
 
 // count changes the counters.
-func (k *Keeping) count(change func(*Status)) {
+func (k *Keeper[G]) count(change func(*Status)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	change(&k.status)
@@ -75,14 +75,14 @@ const (
 )
 
 // condition says how things stand after an act that was to help against why.
-func (k *Keeping) condition(why reason, err error) condition {
-	now, lease := k.settings.now(), k.holder.Lease()
+func (k *Keeper[G]) condition(why reason, err error) condition {
+	now, lease := k.settings.now(), k.generator.Lease()
 	switch {
-	case !now.Before(lease.End) || k.tenure.over:
+	case !now.Before(lease.End) || k.kept.over:
 		return stopped
 	case err != nil && (why == backward || now.Before(lease.Start)):
 		return stopped
-	case k.tenure.lost:
+	case k.kept.lost:
 		return ending
 	case err != nil:
 		return failing
@@ -91,11 +91,11 @@ func (k *Keeping) condition(why reason, err error) condition {
 }
 
 // report publishes how things stand after an act, and logs it if that has changed.
-func (k *Keeping) report(why reason, err error) {
+func (k *Keeper[G]) report(why reason, err error) {
 	now := k.condition(why, err)
 	k.mu.Lock()
-	before, sameLease := k.reported, k.status.Record.Owner == k.tenure.held.Owner
-	k.reported, k.status.Record = now, k.tenure.held
+	before, sameLease := k.reported, k.status.Record.Owner == k.kept.held.Owner
+	k.reported, k.status.Record = now, k.kept.held
 	if err == nil {
 		k.status.Since = time.Time{}
 	} else if k.status.Err == nil {
@@ -109,7 +109,7 @@ func (k *Keeping) report(why reason, err error) {
 }
 
 // log writes the line about a change.
-func (k *Keeping) log(before, now condition, sameLease bool, err error) {
+func (k *Keeper[G]) log(before, now condition, sameLease bool, err error) {
 	switch {
 	case now == stopped:
 		k.write(slog.LevelError, "no ID can be made until there is a lease for the present", err)
@@ -127,10 +127,10 @@ func (k *Keeping) log(before, now condition, sameLease bool, err error) {
 }
 
 // reportClosed publishes and logs what finishing came to.
-func (k *Keeping) reportClosed() {
+func (k *Keeper[G]) reportClosed() {
 	k.mu.Lock()
 	k.closing = true
-	k.status.Record, k.status.Err, k.status.Since = k.tenure.held, k.closeErr, time.Time{}
+	k.status.Record, k.status.Err, k.status.Since = k.kept.held, k.closeErr, time.Time{}
 	if k.closeErr != nil {
 		k.status.Since = k.settings.now().UTC()
 	}
@@ -142,8 +142,8 @@ func (k *Keeping) reportClosed() {
 	k.write(slog.LevelInfo, "closed, lease given back", nil)
 }
 
-func (k *Keeping) write(level slog.Level, message string, err error) {
-	lease := k.holder.Lease()
+func (k *Keeper[G]) write(level slog.Level, message string, err error) {
+	lease := k.generator.Lease()
 	attrs := []slog.Attr{
 		slog.Int64("firstNode", int64(lease.FirstNode)),
 		slog.Int64("lastNode", int64(lease.LastNode)),

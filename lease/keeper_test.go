@@ -193,10 +193,10 @@ func TestBackoffGrows(t *testing.T) {
 // the backoff says, which is longer after each act that did not help.
 func TestNoCallFasterThanTheBackoff(t *testing.T) {
 	backoff := []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 50 * time.Second}
-	for name, disturb := range map[string]func(w *town, k *lease.Keeper){
-		"lease ended":         func(w *town, _ *lease.Keeper) { w.clock.step(time.Hour) },
-		"clock back":          func(w *town, _ *lease.Keeper) { w.clock.step(-time.Hour) },
-		"lease not renewable": func(w *town, k *lease.Keeper) { w.usurp(k); w.clock.step(ttl) },
+	for name, disturb := range map[string]func(w *town, k *lease.Keeper[*randflake.Generator]){
+		"lease ended":         func(w *town, _ *lease.Keeper[*randflake.Generator]) { w.clock.step(time.Hour) },
+		"clock back":          func(w *town, _ *lease.Keeper[*randflake.Generator]) { w.clock.step(-time.Hour) },
+		"lease not renewable": func(w *town, k *lease.Keeper[*randflake.Generator]) { w.usurp(k); w.clock.step(ttl) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTown(t, func(w *town) {
@@ -336,7 +336,7 @@ func (s *slowpoke) Renew(ctx context.Context, held lease.Record, renewal lease.R
 }
 
 // twin returns a keeper with a copy of k's lease, as the clone of a virtual machine has it.
-func (w *town) twin(k *lease.Keeper, options ...lease.Option) *lease.Keeper {
+func (w *town) twin(k *lease.Keeper[*randflake.Generator], options ...lease.Option) *lease.Keeper[*randflake.Generator] {
 	w.Helper()
 	rec := k.Status().Record
 	var copied atomic.Bool
@@ -432,7 +432,7 @@ func TestHungStore(t *testing.T) {
 }
 
 // lostNow has k find that its lease is lost, long before the end.
-func (w *town) lostNow(k *lease.Keeper) lease.Record {
+func (w *town) lostNow(k *lease.Keeper[*randflake.Generator]) lease.Record {
 	w.Helper()
 	held := w.usurp(k)
 	w.untilLost(k)
@@ -440,7 +440,7 @@ func (w *town) lostNow(k *lease.Keeper) lease.Record {
 }
 
 // untilLost waits until k has found out that its lease is lost.
-func (w *town) untilLost(k *lease.Keeper) {
+func (w *town) untilLost(k *lease.Keeper[*randflake.Generator]) {
 	w.Helper()
 	w.forget()
 	w.log.take()

@@ -149,7 +149,7 @@ func (w *town) wantCalls(what string, want ...leasetest.Op) {
 }
 
 // keep starts a keeper, which is closed with the test.
-func (w *town) keep(options ...lease.Option) *lease.Keeper {
+func (w *town) keep(options ...lease.Option) *lease.Keeper[*randflake.Generator] {
 	w.Helper()
 	k, err := w.tryKeep(w.store, options...)
 	if err != nil {
@@ -158,7 +158,7 @@ func (w *town) keep(options ...lease.Option) *lease.Keeper {
 	return k
 }
 
-func (w *town) tryKeep(store lease.Source, options ...lease.Option) (*lease.Keeper, error) {
+func (w *town) tryKeep(store lease.Source, options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
 	all := append([]lease.Option{lease.WithTTL(ttl), lease.WithClock(w.clock.Now), lease.WithLogger(slog.New(&w.log))}, options...)
 	k, err := lease.Keep(w.Context(), store, testSecret, all...)
 	if err == nil {
@@ -168,7 +168,7 @@ func (w *town) tryKeep(store lease.Source, options ...lease.Option) (*lease.Keep
 }
 
 // generate wants an ID for the second that the clock shows.
-func (w *town) generate(k *lease.Keeper) randflake.Fields {
+func (w *town) generate(k *lease.Keeper[*randflake.Generator]) randflake.Fields {
 	w.Helper()
 	id, err := k.Generator().Generate()
 	if err != nil {
@@ -178,7 +178,7 @@ func (w *town) generate(k *lease.Keeper) randflake.Fields {
 }
 
 // wantRefused wants err instead of an ID.
-func (w *town) wantRefused(k *lease.Keeper, want error) {
+func (w *town) wantRefused(k *lease.Keeper[*randflake.Generator], want error) {
 	w.Helper()
 	if id, err := k.Generator().Generate(); !errors.Is(err, want) {
 		w.Errorf("Generate: %v, %v; want error %v", id, err, want)
@@ -186,7 +186,7 @@ func (w *town) wantRefused(k *lease.Keeper, want error) {
 }
 
 // wantHealth checks what Status says about it.
-func (w *town) wantHealth(k *lease.Keeper, healthy bool, err error) {
+func (w *town) wantHealth(k *lease.Keeper[*randflake.Generator], healthy bool, err error) {
 	w.Helper()
 	s := k.Status()
 	if s.Healthy != healthy || !errors.Is(s.Err, err) || (s.Err == nil) != s.Since.IsZero() {
@@ -199,7 +199,7 @@ const pace = 50 * time.Millisecond
 
 // storm asks for IDs, one call after the other, for d, and returns how often that failed. Each call counts
 // as what it was, whatever the keeper does meanwhile.
-func (w *town) storm(k *lease.Keeper, d time.Duration) (refused int) {
+func (w *town) storm(k *lease.Keeper[*randflake.Generator], d time.Duration) (refused int) {
 	w.Helper()
 	before, made := k.Status(), 0
 	for end := time.Now().Add(d); time.Now().Before(end); {
@@ -217,7 +217,7 @@ func (w *town) storm(k *lease.Keeper, d time.Duration) (refused int) {
 }
 
 // usurp takes k's lease away: an operator releases it and somebody else acquires its nodes.
-func (w *town) usurp(k *lease.Keeper) lease.Record {
+func (w *town) usurp(k *lease.Keeper[*randflake.Generator]) lease.Record {
 	w.Helper()
 	held, err := w.store.Lookup(w.Context(), k.Status().Record)
 	if err == nil {

@@ -57,7 +57,7 @@ func TestKeeperShowsNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer k.Close()
-	for name, sink := range leaktest.Sinks[*lease.Keeper]() {
+	for name, sink := range leaktest.Sinks[*lease.Keeper[*randflake.Generator]]() {
 		output := leaktest.Output(sink, k)
 		if part := leaktest.Find(output, shownKey); part != "" {
 			t.Errorf("%s shows %s: %.400q", name, part, output)

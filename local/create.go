@@ -16,7 +16,7 @@ import (
 // secretName is the name of the secret's file in its directory.
 const secretName = "secret"
 
-// Create makes dir with a new secret and a lease store for it, or reports false where there is something in it already.
+// Create makes dir with a new secret and a store for it, or reports false where there is something in it already.
 //
 // Of many processes that start at once one makes it: each fills a directory of another name, and a rename to dir fails
 // when that has something in it. So there is never a secret without its store, which could not be told from one whose

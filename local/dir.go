@@ -21,7 +21,7 @@ func Dir(name string) (string, error) {
 	}
 	home, err := stateHome()
 	if err != nil {
-		return "", fmt.Errorf("randflake: no directory for secret and lease store: %w", err)
+		return "", fmt.Errorf("randflake: no directory for secret and store: %w", err)
 	}
 	return filepath.Join(home, "randflake", name), nil
 }

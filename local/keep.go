@@ -1,5 +1,5 @@
 // Package local makes IDs on one machine without any setup. It is not for several machines that share a kind of ID, nor
-// for containers without a volume: the secret and the lease store are in a directory of the user's, and who has another
+// for containers without a volume: the secret and the store are in a directory of the user's, and who has another
 // directory has another secret. For those there is [lease.Keep].
 //
 //	keeper, err := local.Keep("shop")
@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/filestore"
@@ -26,7 +27,7 @@ const patience = 30 * time.Second
 
 // A Keeper is a [lease.Keeper] with a store of its own.
 type Keeper struct {
-	*lease.Keeper
+	*lease.Keeper[*randflake.Generator]
 	store *store.Space
 }
 
@@ -49,7 +50,7 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 		return nil, err
 	}
 	if made {
-		slog.Info("randflake: made a new secret and a lease store: keep the secret, only it opens its IDs", "directory", dir)
+		slog.Info("randflake: made a new secret and a store: keep the secret, only it opens its IDs", "directory", dir)
 	}
 	secret, err := ReadSecret(filepath.Join(dir, secretName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,5 +72,5 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	return &Keeper{keeper, space}, nil
 }
 
-// Close gives the lease back, as [lease.Keeping.Close] does, and closes the store.
+// Close gives the lease back, as [lease.Keeper.Close] does, and closes the store.
 func (k *Keeper) Close() error { return errors.Join(k.Keeper.Close(), k.store.Close()) }

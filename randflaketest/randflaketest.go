@@ -43,7 +43,7 @@ func New(t testing.TB, clock *leasetest.Clock) *randflake.Generator {
 // Keep returns a keeper that goes by the clock, on a store in memory that no other one uses: for code that takes a
 // keeper. The test closes it at its end. When the clock moves on by the TTL at once, the generator refuses with
 // randflake.ErrLeaseEnded until the keeper has renewed the lease, in the background. Stores that fail are in leasetest.
-func Keep(t testing.TB, clock *leasetest.Clock, options ...lease.Option) *lease.Keeper {
+func Keep(t testing.TB, clock *leasetest.Clock, options ...lease.Option) *lease.Keeper[*randflake.Generator] {
 	t.Helper()
 	options = append([]lease.Option{
 		lease.WithClock(clock.Now), lease.Generating(randflake.Strict()), lease.WithLogger(slog.New(slog.DiscardHandler)),

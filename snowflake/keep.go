@@ -7,25 +7,14 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// A Keeper holds the lease of a worker number and makes IDs under it. It renews the lease in the background, and takes
-// another worker number when this one is lost or of no more use: when the clock stepped back further than the
-// generator's policy rides out, the generator refuses with ErrClockBackward, and goes on as another worker as soon as
-// the store has granted one. The old number goes back, with the last second that it was used for, and no other process
-// gets it for that second or an earlier one.
-//
-// Its methods are those of [lease.Keeping], Close and Status, and Generator. It is safe for concurrent use.
-type Keeper struct {
-	*lease.Keeping
-	generator *Generator
-}
-
-// Generator returns the generator, the same one for as long as the keeper lives. It makes IDs without any detour
-// through the keeper.
-func (k *Keeper) Generator() *Generator { return k.generator }
-
 // Keep acquires a worker number from store, starts to keep it and returns its keeper, whose generator makes IDs of
 // layout. ctx bounds the acquisition and nothing else. The keeper holds a goroutine, and the lease, until Close; it
 // does not close the store.
+//
+// It takes another worker number when this one is lost or of no more use: when the clock stepped back further than the
+// generator's policy rides out, the generator refuses with ErrClockBackward, and goes on as another worker as soon as
+// the store has granted one. The old number goes back, with the last second that it was used for, and no other process
+// gets it for that second or an earlier one.
 //
 // The nodes of the store are the worker numbers, from 0 up to the number of workers that the layout has room for in the
 // parts that are not pinned. When all of them are taken Keep fails with lease.ErrNoRange. It fails as New does when
@@ -36,7 +25,7 @@ func (k *Keeper) Generator() *Generator { return k.generator }
 // pinned: with 5 bits for each, worker 3 of datacenter 1 is number 35 where the datacenter is not pinned, and 3
 // where it is. The other way round there is no danger: several layouts may share a store, but they share its numbers
 // then.
-func Keep(ctx context.Context, store lease.Source, layout *Layout, options ...KeepOption) (*Keeper, error) {
+func Keep(ctx context.Context, store lease.Source, layout *Layout, options ...KeepOption) (*lease.Keeper[*Generator], error) {
 	var k keeping
 	for _, option := range options {
 		if option == nil {
@@ -57,16 +46,9 @@ func Keep(ctx context.Context, store lease.Source, layout *Layout, options ...Ke
 		k.lease = append(k.lease, lease.WithClock(set.now))
 	}
 
-	var generator *Generator
-	kept, err := lease.KeepFor(ctx, store, func(l randflake.Lease, onRefusal func(error)) (lease.Holder, error) {
-		g, err := New(layout, l, append(k.generator, OnRefusal(both(onRefusal, set.refused)))...)
-		generator = g
-		return g, err
+	return lease.KeepFor(ctx, store, func(l randflake.Lease, onRefusal func(error)) (*Generator, error) {
+		return New(layout, l, append(k.generator, OnRefusal(both(onRefusal, set.refused)))...)
 	}, k.lease...)
-	if err != nil {
-		return nil, err
-	}
-	return &Keeper{kept, generator}, nil
 }
 
 // A KeepOption changes what Keep does: an [Option] of the generator, or [Leasing]. With WithClock the keeper asks the

@@ -100,7 +100,7 @@ func (l *line) covers(worker uint64, t time.Time, unit time.Duration) bool {
 type process struct {
 	line   *line
 	clock  setClock
-	keeper *snowflake.Keeper
+	keeper *lease.Keeper[*snowflake.Generator]
 }
 
 // A history is one random course of processes, clocks and pauses.

@@ -60,7 +60,7 @@ func layoutOf(t testing.TB, unit time.Duration, parts ...snowflake.Part) *snowfl
 
 var quiet = snowflake.Leasing(lease.WithLogger(slog.New(slog.DiscardHandler)))
 
-func (s *shop) tryKeep(layout *snowflake.Layout, options ...snowflake.KeepOption) (*snowflake.Keeper, error) {
+func (s *shop) tryKeep(layout *snowflake.Layout, options ...snowflake.KeepOption) (*lease.Keeper[*snowflake.Generator], error) {
 	k, err := snowflake.Keep(s.Context(), s.store, layout, append([]snowflake.KeepOption{snowflake.WithClock(s.clock.Now), quiet}, options...)...)
 	if err == nil {
 		s.Cleanup(func() { k.Close() })
@@ -68,7 +68,7 @@ func (s *shop) tryKeep(layout *snowflake.Layout, options ...snowflake.KeepOption
 	return k, err
 }
 
-func (s *shop) keep(layout *snowflake.Layout, options ...snowflake.KeepOption) *snowflake.Keeper {
+func (s *shop) keep(layout *snowflake.Layout, options ...snowflake.KeepOption) *lease.Keeper[*snowflake.Generator] {
 	s.Helper()
 	k, err := s.tryKeep(layout, options...)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *shop) keep(layout *snowflake.Layout, options ...snowflake.KeepOption) *
 }
 
 // generate wants an ID, and returns it and its worker.
-func (s *shop) generate(k *snowflake.Keeper) (snowflake.ID, snowflake.Fields) {
+func (s *shop) generate(k *lease.Keeper[*snowflake.Generator]) (snowflake.ID, snowflake.Fields) {
 	s.Helper()
 	id, err := k.Generator().Generate()
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *shop) generate(k *snowflake.Keeper) (snowflake.ID, snowflake.Fields) {
 }
 
 // wantRefused wants err instead of an ID, and lets the keeper act on it.
-func (s *shop) wantRefused(k *snowflake.Keeper, want error) {
+func (s *shop) wantRefused(k *lease.Keeper[*snowflake.Generator], want error) {
 	s.Helper()
 	if id, err := k.Generator().Generate(); !errors.Is(err, want) {
 		s.Errorf("Generate: %v, %v; want error %v", id, err, want)
@@ -101,7 +101,7 @@ func (s *shop) wantRefused(k *snowflake.Keeper, want error) {
 }
 
 // wantSwaps checks how often a keeper went on as another worker.
-func (s *shop) wantSwaps(k *snowflake.Keeper, want uint64) {
+func (s *shop) wantSwaps(k *lease.Keeper[*snowflake.Generator], want uint64) {
 	s.Helper()
 	synctest.Wait() // the keeper gives the old worker back after it has replaced it
 	if st := k.Status(); st.Replaced != want || st.Released != want || st.Held != 1 {
@@ -110,7 +110,7 @@ func (s *shop) wantSwaps(k *snowflake.Keeper, want uint64) {
 }
 
 // useUnit uses a unit up, and returns its last ID and the worker's.
-func (s *shop) useUnit(k *snowflake.Keeper) (snowflake.ID, snowflake.Fields) {
+func (s *shop) useUnit(k *lease.Keeper[*snowflake.Generator]) (snowflake.ID, snowflake.Fields) {
 	s.Helper()
 	for range 15 {
 		s.generate(k)
@@ -192,7 +192,7 @@ func TestKeepSwapsWorkerWhenTheClockStepsBack(t *testing.T) {
 		s.wantRefused(other, snowflake.ErrLeaseNotStarted)
 		for range 100 {
 			time.Sleep(time.Second)
-			for _, k := range []*snowflake.Keeper{k, other} {
+			for _, k := range []*lease.Keeper[*snowflake.Generator]{k, other} {
 				if id, err := k.Generator().Generate(); err == nil {
 					if made[id] {
 						t.Errorf("%d made twice", id)

@@ -67,7 +67,7 @@ func work() error {
 }
 
 // keep returns a keeper, once there is one, or nil when the worker is told to stop before.
-func keep(ctx context.Context, notes *journal.Writer) *lease.Keeper {
+func keep(ctx context.Context, notes *journal.Writer) *lease.Keeper[*randflake.Generator] {
 	secret, err := randflake.ParseSecret(os.Getenv("SECRET"))
 	if err != nil {
 		panic(err)

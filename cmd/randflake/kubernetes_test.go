@@ -141,7 +141,7 @@ func TestManifestJob(t *testing.T) {
 	succeed(t, "secret", "--output", file)
 	t.Setenv(storeVariable, filepath.Join(t.TempDir(), "store"))
 	t.Setenv(secretFileVariable, file)
-	for _, want := range []string{"made a lease store", "already"} {
+	for _, want := range []string{"made a store", "already"} {
 		if out := succeed(t, manifest(t)["Job"].Spec.Template.Spec.Containers[0].Args...); !strings.Contains(out, want) {
 			t.Errorf("%q, want %q", out, want)
 		}

@@ -53,7 +53,7 @@ func TestLife(t *testing.T) {
 		t.Setenv(storeVariable, url)
 		t.Setenv(secretFileVariable, secret)
 		for _, args := range []string{"lease list", "lease acquire", "lease distrust"} {
-			fail(t, strings.Fields(args), "no lease store in "+shown, "randflake lease init --store "+shown)
+			fail(t, strings.Fields(args), "no store in "+shown, "randflake lease init --store "+shown)
 		}
 		if out := succeed(t, "lease", "init", "--new-secret", "--max-ttl", "2m", "--max-skew", "5s"); !strings.HasSuffix(out, shown+"\n") {
 			t.Errorf("lease init: %q", out)

@@ -16,7 +16,7 @@ func TestNames(t *testing.T) {
 			case n.URL != "":
 				want = "127.0.0.1:1" // nothing listens there
 			case n.Dir != "":
-				want = "no lease store in " + n.Dir
+				want = "no store in " + n.Dir
 			}
 			fail(t, []string{"lease", "list", "--store", n.Name}, want)
 		})

@@ -19,8 +19,8 @@ import (
 // A shop is what the handlers work on.
 type shop struct {
 	db     *sql.DB
-	store  *store.Space      // of the leases
-	keeper *snowflake.Keeper // of the worker number that makes new IDs unique
+	store  *store.Space                        // of the leases
+	keeper *lease.Keeper[*snowflake.Generator] // of the worker number that makes new IDs unique
 	log    *slog.Logger
 }
 
@@ -53,7 +53,7 @@ func open(ctx context.Context, dir string, log *slog.Logger) (*shop, error) {
 	return &shop{db, space, keeper, log}, nil
 }
 
-// openStore opens the lease store in dir, or makes one. It grants leases at once only where there is no
+// openStore opens the store in dir, or makes one. It grants leases at once only where there is no
 // database yet: beside old rows it must be that an old store was lost, and the new one waits until every
 // lease that the old one may have granted has ended.
 func openStore(dir, database string) (*store.Space, error) {

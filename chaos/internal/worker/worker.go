@@ -175,7 +175,7 @@ func (w *worker) keep(ctx context.Context, leases lease.Source, publish bool) {
 	w.mu.Unlock()
 	w.page.Holding.Add(1)
 	for ctx.Err() == nil {
-		if k, ok := k.(*lease.Keeper); ok && publish {
+		if k, ok := k.(*lease.Keeper[*randflake.Generator]); ok && publish {
 			w.page.SetHeld(k.Status().Record)
 		}
 		pause(ctx, 20*time.Millisecond)

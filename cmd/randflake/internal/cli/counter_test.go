@@ -59,7 +59,7 @@ func TestNextInOtherStores(t *testing.T) {
 	isolate(t)
 	m := make(memory)
 	const shown = "redis://user:xxxxx@host/0?prefix=a"
-	wantFailure(t, m.call(t, "next", "orders", "--store", memoryURL), exitFailed, "no lease store in "+shown, "randflake lease init --store "+shown)
+	wantFailure(t, m.call(t, "next", "orders", "--store", memoryURL), exitFailed, "no store in "+shown, "randflake lease init --store "+shown)
 	m.succeed(t, "lease", "init", "--new-secret", "--secret-file", filepath.Join(t.TempDir(), "secret"), "--store", memoryURL)
 	wantFailure(t, m.call(t, "next", "orders", "--store", memoryURL), exitFailed, "no counter orders in "+shown,
 		"--create", "randflake counter create orders --store "+shown)

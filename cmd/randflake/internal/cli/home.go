@@ -13,7 +13,7 @@ import (
 
 const storeVariable = "RANDFLAKE_STORE"
 
-// A home is where the secret and the lease store are.
+// A home is where the secret and the store are.
 type home struct {
 	space     string   // of IDs that have no secret, or nothing
 	store     string   // as the user named it
@@ -54,7 +54,7 @@ func (h *home) locate() (err error) {
 	}
 	if h.implied = h.store == "" && !h.secret.known(); h.store == "" {
 		if h.at.Dir, err = h.stateDir(); err != nil {
-			return fmt.Errorf("%w: name a lease store with --store", err)
+			return fmt.Errorf("%w: name a store with --store", err)
 		}
 	}
 	if !h.secret.known() && h.at.Dir != "" && h.space == "" {
@@ -99,7 +99,7 @@ func (h *home) openStore(ctx context.Context) (*store.Space, error) {
 	space, err := h.at.open(ctx)
 	if errors.Is(err, store.ErrNoStore) {
 		// One that is made now can't know what a lost one granted for the secret.
-		return nil, fmt.Errorf("no lease store in %s: name one with --store, or make one, whose first lease starts after a safety delay: randflake lease init --store %s", h.at, h.at)
+		return nil, fmt.Errorf("no store in %s: name one with --store, or make one, whose first lease starts after a safety delay: randflake lease init --store %s", h.at, h.at)
 	}
 	return space, err
 }
@@ -109,9 +109,9 @@ func (h *home) firstUse(t *tool) error {
 	if !h.implied {
 		return nil
 	}
-	create, what := local.Create, "a new secret and a lease store in %s: keep the secret, only it opens its IDs"
+	create, what := local.Create, "a new secret and a store in %s: keep the secret, only it opens its IDs"
 	if h.space != "" {
-		create, what = local.CreateStore, "a lease store for "+h.space+" IDs in %s: keep it, it sees to it that they do not repeat"
+		create, what = local.CreateStore, "a store for "+h.space+" IDs in %s: keep it, it sees to it that they do not repeat"
 	}
 	made, err := create(h.at.Dir)
 	if made {

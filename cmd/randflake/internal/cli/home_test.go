@@ -117,7 +117,7 @@ func TestRefusals(t *testing.T) {
 		{"a directory as the secret", func(dir string) error { return errors.Join(os.Remove(secret(dir)), os.Mkdir(secret(dir), 0o700)) }, []string{"is a directory"}},
 		{"a secret for everybody", func(dir string) error { return notOnWindows(os.Chmod(secret(dir), 0o644)) }, []string{"0644", "chmod 600"}},
 		{"a secret that the group may write", func(dir string) error { return notOnWindows(os.Chmod(secret(dir), 0o660)) }, []string{"0660", "chmod 600"}},
-		{"no store", func(dir string) error { return removeStore(t, dir) }, []string{"no lease store", "randflake lease init --store"}},
+		{"no store", func(dir string) error { return removeStore(t, dir) }, []string{"no store", "randflake lease init --store"}},
 		{"truncated store", func(dir string) error { return truncateStore(t, dir) }, []string{"data is corrupt"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -28,7 +28,7 @@ func (t *tool) leaseInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "make a store",
-		Long: `Make a lease store. It can't know what other stores granted for the secret, so
+		Long: `Make a store. It can't know what other stores granted for the secret, so
 its first lease starts when theirs have ended: after --max-ttl and --max-skew,
 which must be no less than theirs; it keeps both for good. With --new-secret it
 starts at once. A store belongs to one secret and refuses others: the one that
@@ -80,7 +80,7 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 		if err := v.CheckSecret(check); err != nil {
 			return err
 		}
-		return t.print(fmt.Sprintf("%s holds a lease store already\n", o.home.at))
+		return t.print(fmt.Sprintf("%s holds a store already\n", o.home.at))
 	case o.newSecret:
 		return t.initWithNewSecret(ctx, o)
 	}
@@ -88,7 +88,7 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 	if err != nil {
 		return err
 	}
-	return t.print(fmt.Sprintf("made a lease store in %s: its first lease starts at %s\n", o.home.at, start.Format(time.RFC3339)))
+	return t.print(fmt.Sprintf("made a store in %s: its first lease starts at %s\n", o.home.at, start.Format(time.RFC3339)))
 }
 
 // checkValue returns the one of the secret. It is zero, which stands for any, where there is none and need be none.
@@ -118,7 +118,7 @@ func (t *tool) initWithNewSecret(ctx context.Context, o *initial) error {
 	}
 	_, err := at.found(ctx, store.WithLimits(o.limits), store.ForNewSecret(), store.ForSecret(secret.CheckValue()))
 	if err == nil {
-		return t.print(fmt.Sprintf("made a new secret in %s and a lease store in %s\n", file, at))
+		return t.print(fmt.Sprintf("made a new secret in %s and a store in %s\n", file, at))
 	}
 	// What was refused to a user did not happen: then, and only then, nothing can have been made for the secret.
 	if v, lookErr := at.look(ctx); errors.Is(err, fs.ErrPermission) && v == nil && lookErr == nil {
@@ -154,5 +154,5 @@ func (l location) found(ctx context.Context, options ...store.Option) (start tim
 }
 
 func errStoreExists(l location) error {
-	return fmt.Errorf("%s holds a lease store, or a part of one: a store is never replaced: use it, or name another place", l)
+	return fmt.Errorf("%s holds a store, or a part of one: a store is never replaced: use it, or name another place", l)
 }

@@ -169,9 +169,9 @@ func TestLeaseInitWithNewSecret(t *testing.T) {
 
 	other := filepath.Join(base, "other")
 	wantFailure(t, call(t, "", "lease", "init", "--new-secret", "--store", other, "--secret-file", secret), exitFailed, secret, "without --new-secret")
-	wantFailure(t, call(t, "", "new", "--store", other, "--secret-file", secret), exitFailed, "no lease store")
+	wantFailure(t, call(t, "", "new", "--store", other, "--secret-file", secret), exitFailed, "no store")
 	wantFailure(t, call(t, "", "lease", "init", "--store", other, "--secret-file", filepath.Join(base, "none")), exitFailed, "no such file")
-	wantFailure(t, call(t, "", "new", "--store", other, "--secret-file", secret), exitFailed, "no lease store")
+	wantFailure(t, call(t, "", "new", "--store", other, "--secret-file", secret), exitFailed, "no store")
 }
 
 // TestWrongSecret has a secret that is not the one which a store was made with, or for.
@@ -257,7 +257,7 @@ func TestLeasePardon(t *testing.T) {
 func TestLeaseCommandsWithoutStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	for _, args := range []string{"list", "acquire", "distrust", "pardon --from 2050-01-01T00:00:00Z", "release --owner 00000000000000000000000000000001"} {
-		wantFailure(t, call(t, "", append(append([]string{"lease"}, strings.Fields(args)...), "--store", dir)...), exitFailed, "no lease store in "+dir)
+		wantFailure(t, call(t, "", append(append([]string{"lease"}, strings.Fields(args)...), "--store", dir)...), exitFailed, "no store in "+dir)
 	}
 }
 

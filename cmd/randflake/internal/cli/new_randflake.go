@@ -27,16 +27,15 @@ func (t *tool) mintRandflakes(ctx context.Context, h home, n int64, f format[ran
 	return randflakes(keeper).mint(ctx, t, n, runtime.GOMAXPROCS(0), f)
 }
 
-// randflakes is the leasehold of a keeper.
-func randflakes(keeper *lease.Keeper) leasehold[randflake.ID] {
-	return leasehold[randflake.ID]{keeper.Generator(), keeper.Keeping, patience}
+func randflakes(keeper *lease.Keeper[*randflake.Generator]) kept[randflake.ID, *randflake.Generator] {
+	return kept[randflake.ID, *randflake.Generator]{keeper, patience}
 }
 
 // keep takes a lease on nodes, or on fewer where the store has no such range left.
-func keep(ctx context.Context, leases lease.Source, secret randflake.Secret, nodes int) (*lease.Keeper, error) {
+func keep(ctx context.Context, leases lease.Source, secret randflake.Secret, nodes int) (*lease.Keeper[*randflake.Generator], error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return leased(ctx, leases, func(options ...lease.Option) (*lease.Keeper, error) {
+	return leased(ctx, leases, func(options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
 		for ; ; nodes /= 2 {
 			keeper, err := lease.Keep(ctx, leases, secret, append(options, lease.WithNodes(nodes))...)
 			if nodes == 1 || !errors.Is(err, lease.ErrNoRange) {

@@ -41,16 +41,15 @@ func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
 	return err
 }
 
-// snowflakes is the leasehold of a keeper.
-func snowflakes(keeper *snowflake.Keeper) leasehold[snowflake.ID] {
-	return leasehold[snowflake.ID]{keeper.Generator(), keeper.Keeping, patience}
+func snowflakes(keeper *lease.Keeper[*snowflake.Generator]) kept[snowflake.ID, *snowflake.Generator] {
+	return kept[snowflake.ID, *snowflake.Generator]{keeper, patience}
 }
 
 // keepWorker takes the lease of a worker number.
-func keepWorker(ctx context.Context, leases lease.Source, layout *snowflake.Layout) (*snowflake.Keeper, error) {
+func keepWorker(ctx context.Context, leases lease.Source, layout *snowflake.Layout) (*lease.Keeper[*snowflake.Generator], error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return leased(ctx, leases, func(options ...lease.Option) (*snowflake.Keeper, error) {
+	return leased(ctx, leases, func(options ...lease.Option) (*lease.Keeper[*snowflake.Generator], error) {
 		return snowflake.Keep(ctx, leases, layout, snowflake.Leasing(options...))
 	})
 }

@@ -232,7 +232,7 @@ func TestMinterWaitsForTheNextSecond(t *testing.T) {
 }
 
 // sleepyKeeper returns a keeper, what closes its store, and a function that moves their clock on.
-func sleepyKeeper(t *testing.T) (keeper *lease.Keeper, closeStore func() error, sleep func(time.Duration)) {
+func sleepyKeeper(t *testing.T) (keeper *lease.Keeper[*randflake.Generator], closeStore func() error, sleep func(time.Duration)) {
 	t.Helper()
 	var ahead atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }

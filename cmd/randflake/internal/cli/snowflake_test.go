@@ -205,7 +205,7 @@ func TestSnowflakeFirstUseRace(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := strings.Count(strings.Join(errs, ""), "made a lease store"); n != 1 {
+	if n := strings.Count(strings.Join(errs, ""), "made a store"); n != 1 {
 		t.Errorf("%d say that they made the store", n)
 	}
 	leases := views(t, stateOfLayout(dir, "twitter"))
@@ -232,7 +232,7 @@ func TestSnowflakeFirstUseRace(t *testing.T) {
 func TestSnowflakeStores(t *testing.T) {
 	state := isolate(t)
 	dir := filepath.Join(t.TempDir(), "store")
-	wantFailure(t, call(t, "", "new", "--kind", "snowflake", "--store", dir), exitFailed, "no lease store in "+dir, "randflake lease init --store "+dir)
+	wantFailure(t, call(t, "", "new", "--kind", "snowflake", "--store", dir), exitFailed, "no store in "+dir, "randflake lease init --store "+dir)
 	succeed(t, "", "lease", "init", "--store", dir)
 	wantFailure(t, call(t, "", "new", "--kind", "snowflake", "--store", dir), exitFailed, "no lease may start before")
 	t.Setenv(storeVariable, newHome(t))

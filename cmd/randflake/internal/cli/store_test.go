@@ -95,10 +95,10 @@ func TestStoreBehindURL(t *testing.T) {
 
 	wantFailure(t, m.call(t, "new", "--store", memoryURL), exitFailed, "no secret", shown, "--secret-file")
 	wantFailure(t, m.call(t, "lease", "init", "--new-secret", "--store", memoryURL), exitUsage, "--secret-file is missing", shown)
-	wantFailure(t, m.call(t, "lease", "list", "--store", memoryURL), exitFailed, "no lease store in "+shown, "randflake lease init --store "+shown)
+	wantFailure(t, m.call(t, "lease", "list", "--store", memoryURL), exitFailed, "no store in "+shown, "randflake lease init --store "+shown)
 
 	out := m.succeed(t, "lease", "init", "--new-secret", "--store", memoryURL, "--secret-file", secret)
-	if want := fmt.Sprintf("made a new secret in %s and a lease store in %s\n", secret, shown); out != want {
+	if want := fmt.Sprintf("made a new secret in %s and a store in %s\n", secret, shown); out != want {
 		t.Errorf("lease init: %q, want %q", out, want)
 	}
 	id := strings.TrimSpace(m.succeed(t, "new", "--store", memoryURL, "--secret-file", secret))
@@ -176,7 +176,7 @@ func TestLeaseInitIfMissing(t *testing.T) {
 	secret, other := filepath.Join(base, "secret"), filepath.Join(base, "other")
 	m.succeed(t, "secret", "-o", secret)
 	m.succeed(t, "secret", "-o", other)
-	for _, want := range []string{"made a lease store in redis://", "holds a lease store already", "holds a lease store already"} {
+	for _, want := range []string{"made a store in redis://", "holds a store already", "holds a store already"} {
 		if out := m.succeed(t, "lease", "init", "--if-missing", "--store", memoryURL, "--secret-file", secret); !strings.Contains(out, want) {
 			t.Errorf("%q, want %q in it", out, want)
 		}

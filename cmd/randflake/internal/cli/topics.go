@@ -10,7 +10,7 @@ func topics() []*cobra.Command {
 	}
 }
 
-const storesHelp = `All that mint with one secret must share one lease store, which belongs to that
+const storesHelp = `All that mint with one secret must share one store, which belongs to that
 secret and refuses others. Without --store both are in your state directory,
 which the first "randflake new" makes: randflake/default in $XDG_STATE_HOME or
 ~/.local/state, on macOS in ~/Library/Application Support, on Windows in
@@ -42,7 +42,7 @@ Layouts of Snowflake IDs are twitter, worker10, discord, instagram, sonyflake,
 baidu, node8, javascript53, or one written out: "NAME: time 41, worker 10,
 sequence 12; 1ms since 2025-01-01T00:00:00Z".
 
-Their worker numbers come from a lease store, which all that mint in one ID
+Their worker numbers come from a store, which all that mint in one ID
 space must share, and there is no secret. Without --store that is a directory
 for each layout, randflake/snowflake-LAYOUT, which knows of nobody else: to add
 to the IDs of a service, name the service's store.

@@ -18,7 +18,7 @@ func (t *tool) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "say what this is and what it runs on",
-		Long: `Print the version, the kinds of lease stores and of IDs that this program has,
+		Long: `Print the version, the kinds of stores and of IDs that this program has,
 the implementation of the cipher in use and what it runs on.`,
 		Example: "  randflake version",
 		Args:    noOperands,

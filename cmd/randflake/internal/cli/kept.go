@@ -19,15 +19,14 @@ const (
 
 // A generator makes IDs of some kind under a lease.
 type generator[ID any] interface {
+	lease.Generator
 	FillWait(ctx context.Context, ids []ID) (n int, err error)
-	Lease() randflake.Lease
 }
 
-// A leasehold is a generator and the keeping of its lease.
-type leasehold[ID any] struct {
-	generator generator[ID]
-	keeping   *lease.Keeping
-	outage    time.Duration // how long there may be no lease
+// A kept generator is one whose lease is kept.
+type kept[ID any, G generator[ID]] struct {
+	keeper *lease.Keeper[G]
+	outage time.Duration // how long there may be no lease
 }
 
 // leased calls keep with the options that all kinds of generators have in common. Most stores grant leaseTTL, so how
@@ -49,32 +48,32 @@ func leasing(ttl time.Duration) []lease.Option {
 }
 
 // mint writes n IDs, made by so many workers at most, and gives the lease back. It does not wait for one that starts late.
-func (l leasehold[ID]) mint(ctx context.Context, t *tool, n int64, workers int, f format[ID]) (err error) {
-	if start := l.generator.Lease().Start; time.Until(start) > longestWait {
+func (k kept[ID, G]) mint(ctx context.Context, t *tool, n int64, workers int, f format[ID]) (err error) {
+	if start := k.keeper.Generator().Lease().Start; time.Until(start) > longestWait {
 		err = fmt.Errorf("the store grants no lease that starts before %s: it is new, or the clock is wrong: try again then", start.Format(time.RFC3339))
 	} else {
-		err = newMinter(n, workers, f, l.fill).mint(ctx, t)
+		err = newMinter(n, workers, f, k.fill).mint(ctx, t)
 	}
-	if closeErr := l.keeping.Close(); closeErr != nil && err == nil {
+	if closeErr := k.keeper.Close(); closeErr != nil && err == nil {
 		// The IDs are good and written.
-		t.note(fmt.Errorf("the lease runs out by itself, at %s: %w", l.generator.Lease().End.Format(time.RFC3339), closeErr))
+		t.note(fmt.Errorf("the lease runs out by itself, at %s: %w", k.keeper.Generator().Lease().End.Format(time.RFC3339), closeErr))
 	}
 	return err
 }
 
 // fill fills ids, and waits where waiting helps. It also waits for the keeper to come by another lease when one has
 // ended, because the store failed for long or the process was asleep.
-func (l leasehold[ID]) fill(ctx context.Context, ids []ID) (n int, err error) {
-	for end := time.Now().Add(l.outage); ; {
-		more, err := l.generator.FillWait(ctx, ids[n:])
+func (k kept[ID, G]) fill(ctx context.Context, ids []ID) (n int, err error) {
+	for end := time.Now().Add(k.outage); ; {
+		more, err := k.keeper.Generator().FillWait(ctx, ids[n:])
 		if n += more; !errors.Is(err, randflake.ErrLeaseEnded) {
 			return n, err
 		}
 		if more > 0 {
-			end = time.Now().Add(l.outage)
+			end = time.Now().Add(k.outage)
 		}
 		if time.Now().After(end) {
-			if cause := l.keeping.Status().Err; cause != nil {
+			if cause := k.keeper.Status().Err; cause != nil {
 				err = fmt.Errorf("%w: %w", err, cause)
 			}
 			return n, err

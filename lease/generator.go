@@ -6,9 +6,9 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// A Holder makes IDs under a lease, and lets a [Keeper] see to the lease. The methods are safe for concurrent use. They
-// are those of randflake.Generator, and promise what those promise.
-type Holder interface {
+// A Generator makes IDs under a lease, and lets a [Keeper] see to the lease. The methods are safe for concurrent use.
+// They are those of randflake.Generator, and promise what those promise.
+type Generator interface {
 	// Lease returns the lease in force.
 	Lease() randflake.Lease
 
@@ -35,4 +35,4 @@ type Holder interface {
 	Ready() error
 }
 
-var _ Holder = (*randflake.Generator)(nil)
+var _ Generator = (*randflake.Generator)(nil)

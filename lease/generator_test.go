@@ -43,15 +43,15 @@ func (s *stranger) wrap(err error) error {
 }
 
 // keepStranger keeps a stranger's lease, until the end of the test.
-func (w *town) keepStranger() (*lease.Keeping, *stranger) {
+func (w *town) keepStranger() (*lease.Keeper[*stranger], *stranger) {
 	w.Helper()
 	return w.keepStrangerOn(w.store)
 }
 
-func (w *town) keepStrangerOn(store lease.Source) (*lease.Keeping, *stranger) {
+func (w *town) keepStrangerOn(store lease.Source) (*lease.Keeper[*stranger], *stranger) {
 	w.Helper()
 	var s stranger
-	k, err := lease.KeepFor(w.Context(), store, func(l randflake.Lease, onRefusal func(error)) (lease.Holder, error) {
+	k, err := lease.KeepFor(w.Context(), store, func(l randflake.Lease, onRefusal func(error)) (*stranger, error) {
 		g, err := randflake.New(testSecret, l, randflake.WithClock(w.clock.Now),
 			randflake.OnRefusal(func(err error) { onRefusal(s.wrap(err)) }))
 		s.Generator = g
@@ -197,24 +197,26 @@ func TestStrangerIsExhausted(t *testing.T) {
 func TestKeepForRefuses(t *testing.T) {
 	inTown(t, func(w *town) {
 		broken := errors.New("broken")
-		begin := func(randflake.Lease, func(error)) (lease.Holder, error) { return nil, broken }
+		begin := func(randflake.Lease, func(error)) (*stranger, error) { return nil, broken }
 		if k, err := lease.KeepFor(w.Context(), w.store, begin); k != nil || !errors.Is(err, broken) {
 			t.Errorf("begin fails: keeper %v, error %v", k, err)
 		}
 		w.wantCalls("begin fails", leasetest.Acquire, leasetest.Release)
 		w.forget()
 
-		nothing := func(randflake.Lease, func(error)) (lease.Holder, error) { return nil, nil }
+		nothing := func(randflake.Lease, func(error)) (*stranger, error) { return nil, nil }
 		if k, err := lease.KeepFor(w.Context(), w.store, nothing); k != nil || !errors.Is(err, lease.ErrInvalidRequest) {
 			t.Errorf("begin returns nothing: keeper %v, error %v; want ErrInvalidRequest", k, err)
 		}
 		w.wantCalls("begin returns nothing", leasetest.Acquire, leasetest.Release)
 		w.forget()
 
-		for name, keep := range map[string]func(context.Context) (*lease.Keeping, error){
-			"no store": func(ctx context.Context) (*lease.Keeping, error) { return lease.KeepFor(ctx, nil, begin) },
-			"no begin": func(ctx context.Context) (*lease.Keeping, error) { return lease.KeepFor(ctx, w.store, nil) },
-			"TTL": func(ctx context.Context) (*lease.Keeping, error) {
+		for name, keep := range map[string]func(context.Context) (*lease.Keeper[*stranger], error){
+			"no store": func(ctx context.Context) (*lease.Keeper[*stranger], error) { return lease.KeepFor(ctx, nil, begin) },
+			"no begin": func(ctx context.Context) (*lease.Keeper[*stranger], error) {
+				return lease.KeepFor[*stranger](ctx, w.store, nil)
+			},
+			"TTL": func(ctx context.Context) (*lease.Keeper[*stranger], error) {
 				return lease.KeepFor(ctx, w.store, begin, lease.WithTTL(1))
 			},
 		} {
