@@ -148,21 +148,20 @@ func ExampleTextID() {
 	// true <nil>
 }
 
-// A column that may be NULL, and JSON that may be null.
-func ExampleNullID() {
+// A pointer is an ID or none: NULL in a column, null in JSON.
+func ExampleID_Scan() {
 	var order struct {
-		ID     randflake.ID     `json:"id"`
-		Parent randflake.NullID `json:"parent"`
+		ID     randflake.ID  `json:"id"`
+		Parent *randflake.ID `json:"parent"` // rows.Scan(&order.ID, &order.Parent)
 	}
-	order.ID = randflake.MustParse("3vgoe12ccb8gh")
-	order.Parent.Scan(nil) // as rows.Scan does
+	order.ID.Scan(int64(4594531474933654033)) // as rows.Scan does
 	data, _ := json.Marshal(order)
 	fmt.Println(string(data))
 	json.Unmarshal([]byte(`{"parent": "10"}`), &order)
-	fmt.Println(order.Parent.V, order.Parent.Valid)
+	fmt.Println(order.Parent)
 	// Output:
 	// {"id":"3vgoe12ccb8gh","parent":null}
-	// 10 true
+	// 10
 }
 
 func ExampleID_MarshalJSON() {

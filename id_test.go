@@ -602,23 +602,6 @@ func TestScanRefuses(t *testing.T) {
 	}
 }
 
-func TestScanNull(t *testing.T) {
-	var id NullID
-	var text NullTextID
-	var raw sql.Null[Raw] // goes too
-	for _, null := range []sql.Scanner{&id, &text, &raw} {
-		if err := null.Scan(nil); err != nil {
-			t.Errorf("%T: %v", null, err)
-		}
-	}
-	if id.Valid || text.Valid || raw.Valid {
-		t.Error("NULL is valid")
-	}
-	if err := errors.Join(id.Scan("32"), text.Scan("10"), raw.Scan("32")); err != nil || id.V != 32 || text.V != 32 || raw.V != 32 {
-		t.Errorf("%v, %v, %d, %v, want 32", id.V, text.V, uint64(raw.V), err)
-	}
-}
-
 // Outside of databases a TextID is an ID.
 func TestTextIDElsewhere(t *testing.T) {
 	type record[T any] struct{ ID T }

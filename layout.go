@@ -98,20 +98,3 @@ func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // Inspect opens an ID. Every 64-bit value opens to fields that fit the layout, be it an ID or not: Within tells
 // whether they are plausible.
 func (c *Cipher) Inspect(id ID) Fields { return c.Decrypt(id).Fields() }
-
-// InspectSlice opens each ID of src into dst, as Inspect does, and much faster. It panics when dst is shorter than
-// src.
-func (c *Cipher) InspectSlice(dst []Fields, src []ID) {
-	if len(dst) < len(src) {
-		panic("randflake: output smaller than input")
-	}
-	var raw [256]uint64
-	for len(src) > 0 {
-		n := min(len(src), len(raw))
-		decryptBlocks(c.keys(), raw[:n], asUint64(src[:n]))
-		for i, v := range raw[:n] {
-			dst[i] = unpack(v)
-		}
-		dst, src = dst[n:], src[n:]
-	}
-}

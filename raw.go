@@ -84,7 +84,7 @@ func (*Raw) UnmarshalBinary([]byte) error { return errInner }
 // unsigned column (MySQL's BIGINT UNSIGNED, written as uint64(r)) the order holds to the end of the format, in 2058.
 func (r Raw) Value() (driver.Value, error) { return int64(r), nil }
 
-// Scan reads an integer column, as Scan of ID does. For a column that may be NULL use a Null[Raw].
+// Scan reads an integer column, as Scan of ID does. For a column that may be NULL use a pointer.
 func (r *Raw) Scan(src any) error {
 	value, err := scanInteger(src)
 	if err != nil {

@@ -260,7 +260,6 @@ func TestSlicesMustFit(t *testing.T) {
 		"short block":           func() { c.Block().Encrypt(bytes, bytes[:7]) },
 		"short output block":    func() { c.Block().Decrypt(bytes[:7], bytes) },
 		"overlapping blocks":    func() { c.Block().Encrypt(bytes[1:], bytes) },
-		"short fields":          func() { c.InspectSlice(make([]Fields, 1), make([]ID, 2)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -276,25 +275,6 @@ func TestSlicesMustFit(t *testing.T) {
 	encryptSlice(c, nil, nil)           // likewise
 	encryptSlice(c, buf[:6], buf[:4:4]) // output longer than input
 	c.Block().Encrypt(bytes[8:], bytes)
-}
-
-func TestInspectSlice(t *testing.T) {
-	forEachBackend(t, func(t *testing.T) {
-		c := NewCipher(NewSecret())
-		for _, n := range []int{0, 1, 255, 256, 257, 1000} {
-			ids := make([]ID, n)
-			for i := range ids {
-				ids[i] = ID(rand.Uint64())
-			}
-			got := make([]Fields, n)
-			c.InspectSlice(got, ids)
-			for i, id := range ids {
-				if want := c.Inspect(id); got[i] != want {
-					t.Fatalf("ID %d of %d: %v, want %v", i, n, got[i], want)
-				}
-			}
-		}
-	})
 }
 
 func FuzzCipher(f *testing.F) {

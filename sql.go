@@ -12,7 +12,7 @@ func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan reads an ID from an integer column, in whatever form the driver gives it: int64, uint64 with the same 64 bits,
 // or a decimal number, signed or unsigned, as text. It does not read the text form, which may look like a decimal
-// number: for a text column scan into a TextID. For a column that may be NULL use a NullID.
+// number: for a text column scan into a TextID. For a column that may be NULL use a pointer.
 func (id *ID) Scan(src any) error {
 	value, err := scanInteger(src)
 	if err != nil {
@@ -45,7 +45,7 @@ func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalT
 func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
 
 // Scan reads the text form from a text column, as Parse does. Anything else is an error that wraps ErrInvalidID,
-// integers included. For a column that may be NULL use a NullTextID.
+// integers included. For a column that may be NULL use a pointer.
 func (id *TextID) Scan(src any) error {
 	switch v := src.(type) {
 	case string:
@@ -81,7 +81,7 @@ func scanInteger(src any) (uint64, error) {
 
 func scanError(src any, want string) error {
 	if src == nil {
-		return fmt.Errorf("%w: can't scan NULL: scan into a randflake.Null of this type", ErrInvalidID)
+		return fmt.Errorf("%w: can't scan NULL: scan into a pointer to this type, or an sql.Null of it", ErrInvalidID)
 	}
 	return fmt.Errorf("%w: can't scan a %T: want %s", ErrInvalidID, src, want)
 }

@@ -223,10 +223,6 @@ func TestParseRefuses(t *testing.T) {
 	if id != kept {
 		t.Errorf("a failed read changed the ID to %v", id)
 	}
-	var null randflake.Null[orderID]
-	if err := null.Scan(nil); err != nil || null.Valid {
-		t.Errorf("NULL: %v", err)
-	}
 }
 
 func TestNegative(t *testing.T) {
@@ -352,21 +348,6 @@ func TestForgeries(t *testing.T) {
 	}
 	if signed < n*45/100 || signed > n*55/100 || raw != n || checked != 0 {
 		t.Errorf("of %d made-up texts %d open over a signed type, %d over Raw, %d with a check: want half, all, none", n, signed, raw, checked)
-	}
-}
-
-// A null form of a masked ID shows what the ID does.
-func TestNull(t *testing.T) {
-	id := Of[orders](sortable(12345))
-	null := randflake.Null[orderID]{V: id, Valid: true}
-	data, err := json.Marshal([]any{null, randflake.Null[orderID]{}})
-	if want := fmt.Sprintf(`["%v",null]`, id); string(data) != want || err != nil {
-		t.Errorf("JSON %s, %v, want %s", data, err, want)
-	}
-	var back randflake.Null[orderID]
-	value, err := null.Value()
-	if value != int64(12345) || err != nil || back.Scan(value) != nil || back != null {
-		t.Errorf("column %v, %v, came back as %v", value, err, back)
 	}
 }
 

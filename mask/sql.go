@@ -19,7 +19,7 @@ func (id ID[S, T]) Value() (driver.Value, error) {
 
 // Scan reads the inner value from an integer column, in whatever form the driver gives it, as [randflake.Raw.Scan]
 // does. It needs no cipher. Anything else is an error that wraps ErrInvalidID, and so is a negative value for a signed
-// type. For a column that may be NULL use a randflake.Null.
+// type. For a column that may be NULL use a pointer.
 func (id *ID[S, T]) Scan(src any) error {
 	var value randflake.Raw
 	if err := value.Scan(src); err != nil {

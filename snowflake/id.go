@@ -10,7 +10,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/idtext"
 )
 
@@ -20,9 +19,6 @@ import (
 //
 // Only a [Layout] can tell what an ID holds.
 type ID uint64
-
-// A NullID is an ID or none, for columns that may be NULL and JSON that may be null.
-type NullID = randflake.Null[ID]
 
 // maxDigits is the length of the longest decimal form.
 const maxDigits = 20
@@ -133,7 +129,7 @@ func (id ID) Value() (driver.Value, error) {
 
 // Scan reads an ID from an integer column, signed or not, or the decimal form from a text column or from a driver that
 // returns integers as text. A negative number is an error that wraps ErrInvalidID. For a column that may be NULL use a
-// NullID.
+// pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:
@@ -150,7 +146,7 @@ func (id *ID) Scan(src any) error {
 	case []byte:
 		return set(id, v)
 	case nil:
-		return fmt.Errorf("%w: NULL: scan into a snowflake.NullID", ErrInvalidID)
+		return fmt.Errorf("%w: NULL: scan into a pointer", ErrInvalidID)
 	}
 	return fmt.Errorf("%w: can't scan a %T: expected an integer or a text column", ErrInvalidID, src)
 }

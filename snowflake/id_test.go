@@ -188,8 +188,4 @@ func TestSQL(t *testing.T) {
 			t.Errorf("Scan of %T: %d, %v, want ErrInvalidID", src, id, err)
 		}
 	}
-	var null NullID
-	if err := null.Scan(nil); null.Valid || err != nil {
-		t.Errorf("NULL: %v, %v", null, err)
-	}
 }

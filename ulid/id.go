@@ -4,17 +4,12 @@ import (
 	"bytes"
 	"database/sql/driver"
 	"fmt"
-
-	"github.com/randflake/randflake"
 )
 
 // An ID is a ULID: 6 bytes of Unix milliseconds and 10 of entropy, both big-endian, so that bytes sort as IDs do. Its
 // text form is 26 digits of Crockford's base32 in upper case, which sorts the same. To and from the type of
 // github.com/oklog/ulid/v2 it is a conversion.
 type ID [16]byte
-
-// A NullID is an ID or none, for columns that may be NULL and JSON that may be null.
-type NullID = randflake.Null[ID]
 
 // IsZero reports whether all bytes of id are 0, as of a variable that was never set.
 func (id ID) IsZero() bool { return id == ID{} }
@@ -43,7 +38,7 @@ func (id ID) Value() (driver.Value, error) { return id[:], nil }
 
 // Scan reads an ID from a column of 16 bytes, the text form from a text column, or the text of a UUID, as drivers give a
 // column of UUIDs; their lengths tell them apart. Anything else is an error that wraps ErrInvalidID. For a column that
-// may be NULL use a NullID.
+// may be NULL use a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case []byte:
@@ -54,7 +49,7 @@ func (id *ID) Scan(src any) error {
 	case string:
 		return id.scanText(v)
 	case nil:
-		return fmt.Errorf("%w: can't scan NULL: scan into a ulid.NullID", ErrInvalidID)
+		return fmt.Errorf("%w: can't scan NULL: scan into a pointer", ErrInvalidID)
 	}
 	return fmt.Errorf("%w: can't scan a %T: want 16 bytes, 26 characters or a UUID's 36", ErrInvalidID, src)
 }

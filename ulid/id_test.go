@@ -105,10 +105,6 @@ func TestScanUUID(t *testing.T) {
 			t.Errorf("Scan(%s) = %v, %v, want %v", src, id, err, want)
 		}
 	}
-	var null NullID
-	if err := null.Scan(text); err != nil || !null.Valid || null.V != want {
-		t.Errorf("NullID from %s: %v, %v", text, null, err)
-	}
 }
 
 func TestScanRefuses(t *testing.T) {
@@ -121,10 +117,6 @@ func TestScanRefuses(t *testing.T) {
 	}
 	if err := id.UnmarshalBinary(make([]byte, 15)); !errors.Is(err, ErrInvalidID) || id != kept {
 		t.Errorf("15 bytes: %v, %v", id, err)
-	}
-	var null NullID
-	if err := null.Scan(nil); err != nil || null.Valid {
-		t.Errorf("NULL: %v, %v", null, err)
 	}
 }
 

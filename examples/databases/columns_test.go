@@ -60,14 +60,14 @@ func readOne(t *testing.T, want randflake.ID, read func(columns string, into ...
 	t.Helper()
 	var id, whole randflake.ID
 	var text randflake.TextID
-	var null randflake.NullID
-	if err := read("id, whole, txt, nothing", &id, &whole, &text, &null); err != nil || id != want || whole != want || randflake.ID(text) != want || null.Valid {
+	null := new(randflake.ID)
+	if err := read("id, whole, txt, nothing", &id, &whole, &text, &null); err != nil || id != want || whole != want || randflake.ID(text) != want || null != nil {
 		t.Errorf("ID %d came back as %d, unsigned as %d, as text %v; NULL as %v; error %v", int64(want), int64(id), int64(whole), text, null, err)
 	}
 	var raw, wholeRaw randflake.Raw
-	var some randflake.NullID
-	var someText randflake.NullTextID
-	if err := read("id, whole, id, txt", &raw, &wholeRaw, &some, &someText); err != nil || raw != randflake.Raw(want) || wholeRaw != raw || !some.Valid || some.V != want || randflake.ID(someText.V) != want {
+	var some *randflake.ID
+	var someText sql.Null[randflake.TextID]
+	if err := read("id, whole, id, txt", &raw, &wholeRaw, &some, &someText); err != nil || raw != randflake.Raw(want) || wholeRaw != raw || some == nil || *some != want || randflake.ID(someText.V) != want {
 		t.Errorf("ID %d came back as Raw %d, unsigned %d, and as %v and %v: error %v", int64(want), uint64(raw), uint64(wholeRaw), some, someText, err)
 	}
 }
