@@ -62,7 +62,7 @@ func wentBack(v *store.View, seen, r *record) bool {
 }
 
 // epoch names the time from one loss of data to the next.
-func epoch(m *store.Meta) string { return cmp.Or(m.Heal, m.Incarnation) }
+func epoch(m *store.Meta) string { return cmp.Or(m.LossID, m.Incarnation) }
 
 // trusted returns a copy of the record to be changed, once it is sure that no number after its position was taken. Where
 // data was lost it goes by what is left of it, and by what this process has seen only if nothing is: that may be of a copy

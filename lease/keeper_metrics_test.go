@@ -109,7 +109,7 @@ func TestEveryCounterMoves(t *testing.T) {
 		})
 
 		w.clock.step(time.Hour)
-		w.distrust()
+		w.reportLoss()
 		time.Sleep(101 * time.Second)
 		a.want("a store that lost data", map[string]float64{"lease_losses_total": 1, "lease_acquisitions_total": 1, "lease_replacements_total": 1})
 		a.wantHeld("a store that lost data", 1)

@@ -248,7 +248,7 @@ func TestOneLogLineForEachChange(t *testing.T) {
 			{func() { w.inject(down) }, 3 * time.Minute, "WARN randflake: lease is not renewed"},
 			{func() {}, time.Hour, "ERROR randflake: no ID can be made"},
 			{func() { w.inject(nil) }, time.Hour, "INFO randflake: lease is kept again"},
-			{func() { w.inject(noAcquire); w.distrust() }, 3 * time.Minute, "WARN randflake: lease is lost"},
+			{func() { w.inject(noAcquire); w.reportLoss() }, 3 * time.Minute, "WARN randflake: lease is lost"},
 			{func() {}, time.Hour, "ERROR randflake: no ID can be made"},
 			{func() { w.inject(nil) }, time.Hour, "INFO randflake: lease replaced"},
 			{func() { w.inject(noAcquire); w.usurp(k) }, 3 * time.Minute, "ERROR randflake: no ID can be made"},
@@ -477,7 +477,7 @@ func TestLostLeaseWithoutAnother(t *testing.T) {
 			}
 			return leasetest.Fault{}
 		})
-		w.distrust()
+		w.reportLoss()
 		w.untilLost(k)
 		for w.clock.secondsFrom(held.HighWater) <= 0 {
 			if f := w.generate(k); f.Node != held.FirstNode {
@@ -505,7 +505,7 @@ func TestLostDataInTheStore(t *testing.T) {
 	inTown(t, func(w *town) {
 		k := w.keep()
 		held := k.Status().Record
-		floor := w.distrust()
+		floor := w.reportLoss()
 		for w.clock.secondsFrom(held.HighWater) <= 0 {
 			w.generate(k)
 			time.Sleep(time.Second)
@@ -1011,7 +1011,7 @@ func TestCloseWithNextLease(t *testing.T) {
 	inTown(t, func(w *town) {
 		k := w.keep()
 		w.generate(k)
-		floor := w.distrust()
+		floor := w.reportLoss()
 		time.Sleep(2 * time.Minute)
 		if s := k.Status(); s.Acquired != 2 || s.Replaced != 0 {
 			w.Fatalf("status %+v: want another lease waiting", s)

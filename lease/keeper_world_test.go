@@ -123,10 +123,10 @@ func (w *town) renewal() lease.Renewal {
 	return lease.Renewal{TTL: ttl, Token: lease.NewToken(w.clock.Now())}
 }
 
-// distrust makes the store suspect that it lost data, and returns its floor.
-func (w *town) distrust() int64 {
+// reportLoss makes the store suspect that it lost data, and returns its floor.
+func (w *town) reportLoss() int64 {
 	w.Helper()
-	if err := w.store.Distrust(w.Context()); err != nil {
+	if err := w.store.ReportLoss(w.Context()); err != nil {
 		w.Fatal(err)
 	}
 	limits, err := w.store.Limits(w.Context())

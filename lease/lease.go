@@ -56,9 +56,9 @@ type Source interface {
 	// Limits returns what the store grants at most, and from when on.
 	Limits(ctx context.Context) (Limits, error)
 
-	// Distrust is the operator's word that the data may be an older copy, as when a backup was restored: no lease is
+	// ReportLoss is the operator's word that the data may be an older copy, as when a backup was restored: no lease is
 	// renewed that was granted before, and none is granted that starts before the floor.
-	Distrust(ctx context.Context) error
+	ReportLoss(ctx context.Context) error
 }
 
 // A Request says what lease is wanted.

@@ -237,7 +237,9 @@ func (l *leases) Limits(ctx context.Context) (Limits, error) {
 	return limits, nil
 }
 
-// Distrust implements Source.
-func (l *leases) Distrust(ctx context.Context) error { return l.space.Distrust(ctx) }
+// ReportLoss implements Source.
+func (l *leases) ReportLoss(ctx context.Context) error {
+	return l.space.ReportLoss(ctx, "an operator reported it")
+}
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }

@@ -87,10 +87,10 @@ func TestOpenedIsOutOfDate(t *testing.T) {
 			t.Errorf("granted %+v, %v, want what the same owner had before Open: %+v", again, err, first)
 		}
 	})
-	t.Run("data distrusted", func(t *testing.T) {
+	t.Run("loss reported", func(t *testing.T) {
 		w := newSite(t)
 		p := w.start(0)
-		if err := w.start(0).Distrust(t.Context()); err != nil {
+		if err := w.start(0).ReportLoss(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if r, err := p.acquire(1); !errors.Is(err, lease.ErrNoRange) {

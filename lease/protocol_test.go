@@ -124,7 +124,7 @@ func TestRoundTrips(t *testing.T) {
 	if reads, swaps := w.calls(func() { p.Release(t.Context(), held, w.now) }); reads != 0 || swaps != 1 {
 		t.Errorf("release: %d reads, %d swaps", reads, swaps)
 	}
-	if err := p.Distrust(t.Context()); err != nil {
+	if err := p.ReportLoss(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	names := 0
@@ -250,7 +250,7 @@ func TestHolderKnowsMore(t *testing.T) {
 }
 
 // TestFastClocks: a process whose clock is a year ahead starts again and again. It does not take all nodes for
-// a year, and those whose clocks are right get on, at worst by Pardon.
+// a year, and those whose clocks are right get on, at worst by ForgiveClock.
 func TestFastClocks(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	w := newSite(t)
@@ -289,13 +289,13 @@ func TestFastClocks(t *testing.T) {
 		}
 		w.now = w.now.Add(time.Second)
 	}
-	if err := w.start(year).Distrust(t.Context()); err != nil {
+	if err := w.start(year).ReportLoss(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := right.acquire(1); !errors.Is(err, lease.ErrNoRange) {
 		t.Errorf("Acquire under a floor a year ahead: %v", err)
 	}
-	barred, err := right.space.Pardon(t.Context(), w.now.Add(year-24*time.Hour))
+	barred, err := right.space.ForgiveClock(t.Context(), w.now.Add(year-24*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,13 +149,13 @@ func (a cells) open() (all cells, any bool) {
 // A hint spares the callers after a search that found nothing another search. Uniqueness does not rest on it.
 type hint struct {
 	// No cell for so many Nodes below Below is free before the second Until, unless one is released or the cells are
-	// cut anew, as of the version Changes of the meta entry after its floor Heal.
+	// cut anew, as of the version Changes of the meta entry after its loss LossID.
 	Nodes   int    `json:"nodes,omitempty"`
 	Below   uint32 `json:"below,omitempty"`
 	Since   int64  `json:"since,omitempty"`
 	Until   int64  `json:"until,omitempty"`
 	Changes uint64 `json:"changes,omitempty"`
-	Heal    string `json:"heal,omitempty"`
+	LossID  string `json:"lossID,omitempty"`
 	Ahead   int    `json:"ahead,omitempty"` // how many are marked further ahead than any lease may reach
 }
 
@@ -175,7 +175,7 @@ func (a *acquisition) hinted(s situation) error {
 	if json.Unmarshal(s.Find(hintName).Body, &h) != nil {
 		return nil
 	}
-	if h.Nodes == 0 || h.Nodes > a.Nodes || h.Below < a.Below || s.Now < h.Since || s.Now >= h.Until || h.Changes != s.Meta.Changes || h.Heal != s.Meta.Heal {
+	if h.Nodes == 0 || h.Nodes > a.Nodes || h.Below < a.Below || s.Now < h.Since || s.Now >= h.Until || h.Changes != s.Meta.Changes || h.LossID != s.Meta.LossID {
 		return nil
 	}
 	err := fmt.Errorf("%w: for %s: all are leased, until %s at least unless one is released", ErrNoRange, a.nodes(), stamp(h.Until))
@@ -187,7 +187,7 @@ func withAhead(err error, ranges int) error {
 	if ranges == 0 {
 		return err
 	}
-	return fmt.Errorf("%w, %d are marked further ahead than any lease may reach: was a clock wrong? see randflake lease pardon", err, ranges)
+	return fmt.Errorf("%w, %d are marked further ahead than any lease may reach: was a clock wrong? see randflake lease forgive-clock", err, ranges)
 }
 
 // refuse leaves a hint, and explains why nothing can be granted.
@@ -206,7 +206,7 @@ func (a *acquisition) refuse(ctx context.Context, s situation, seen []sight) err
 			until = min(until, c.HighWater+1)
 		}
 	}
-	h := hint{Nodes: a.Nodes, Below: a.Below, Since: s.Now, Until: until, Changes: s.Meta.Changes, Heal: s.Meta.Heal, Ahead: ahead}
+	h := hint{Nodes: a.Nodes, Below: a.Below, Since: s.Now, Until: until, Changes: s.Meta.Changes, LossID: s.Meta.LossID, Ahead: ahead}
 	if until > s.Now {
 		a.space.Swap(ctx, s.View, store.Change{Expect: []store.Item{s.Find(hintName)}, Put: []store.Item{h.item(s.Now)}})
 	}

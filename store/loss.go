@@ -20,11 +20,11 @@ func (s *Space) adopt(v *View) {
 	defer s.mu.Unlock()
 	old, e := s.seen.meta, v.evidence
 	switch {
-	case old == nil || old.Incarnation != v.Meta.Incarnation || old.Heal != v.Meta.Heal && old.Losses <= v.Meta.Losses:
+	case old == nil || old.Incarnation != v.Meta.Incarnation || old.LossID != v.Meta.LossID && old.Losses <= v.Meta.Losses:
 		s.seen.meta, s.seen.value = v.Meta, v.value
 		s.seen.lineage, s.seen.position = e.Lineage, e.Position
 		return
-	case old.Heal != v.Meta.Heal:
+	case old.LossID != v.Meta.LossID:
 		return
 	}
 	if old.Changes < v.Meta.Changes {
@@ -94,7 +94,7 @@ func (s *Space) lossIn(before sighting, v *View, e Evidence) string {
 	if v.Meta.Losses < before.meta.Losses {
 		return "a floor that was set is gone"
 	}
-	if v.Meta.Heal != before.meta.Heal {
+	if v.Meta.LossID != before.meta.LossID {
 		return ""
 	}
 	if v.Meta.Changes < before.meta.Changes {
@@ -106,23 +106,20 @@ func (s *Space) lossIn(before sighting, v *View, e Evidence) string {
 	return ""
 }
 
-// Suspect sets the floor because a protocol knows that data was lost, for the given reason, or went back
-// in time, though no evidence shows it: somebody holds what the space knows nothing of.
-func (s *Space) Suspect(ctx context.Context, reason string) error { return s.heal(ctx, reason, nil) }
-
-// Distrust is the operator's word that the data may be an older copy, as when a backup was restored. What
-// it forgot may be in use, so nothing is granted any more that starts before the floor, MaxTTL and MaxSkew from now,
-// and no older lease is renewed.
-func (s *Space) Distrust(ctx context.Context) error {
-	return s.heal(ctx, "the operator distrusts the data", nil)
+// ReportLoss sets the floor for a loss of data that the engine does not show: an operator has restored a backup, or a
+// protocol has seen a record that is newer than the stored one. Forgotten grants may still be in use, so from now on
+// nothing is granted that starts before the floor, MaxTTL and MaxSkew from now, and no older lease is renewed. The reason
+// is for error messages.
+func (s *Space) ReportLoss(ctx context.Context, reason string) error {
+	return s.coverLoss(ctx, reason, nil)
 }
 
-// heal sets the floor for a loss that shows in found, unless somebody else has; or for a reason that nothing shows, if
-// found is nil.
-func (s *Space) heal(ctx context.Context, reason string, found *View) error {
+// coverLoss sets the floor for the loss that found shows, unless another process has set it; if found is nil, it sets the
+// floor for the given reason.
+func (s *Space) coverLoss(ctx context.Context, reason string, found *View) error {
 	select {
-	case s.healing <- struct{}{}:
-		defer func() { <-s.healing }()
+	case s.covering <- struct{}{}:
+		defer func() { <-s.covering }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -132,7 +129,7 @@ func (s *Space) heal(ctx context.Context, reason string, found *View) error {
 			return err
 		}
 		// An engine whose reads tell no position can't show the loss again; but the floor would.
-		if hidden := v.evidence.Position == 0 && found != nil && found.Meta != nil && v.Meta.Heal == found.Meta.Heal; loss == "" && found != nil && !hidden {
+		if hidden := v.evidence.Position == 0 && found != nil && found.Meta != nil && v.Meta.LossID == found.Meta.LossID; loss == "" && found != nil && !hidden {
 			s.adopt(v)
 			return nil
 		}
@@ -187,7 +184,7 @@ func (s *Space) mended(v *View) *Meta {
 		m.Changes = max(m.Changes, before.Changes+1)
 	}
 	m.Losses++
-	m.Heal, m.Lineage = newToken(), v.evidence.Lineage
+	m.LossID, m.Lineage = newToken(), v.evidence.Lineage
 	return m
 }
 
@@ -216,7 +213,7 @@ func (s *Space) putMeta(ctx context.Context, before []byte, m *Meta) (done bool,
 func (s *Space) raiseFloor(m *Meta, newest int64, now time.Time) error {
 	present := now.Unix()
 	if present < earliest || newest > present+m.MaxSkew {
-		return fmt.Errorf("%w: it says %s, and something was granted at %s already: set it right; if it is right, a clock was ahead then: see randflake lease pardon",
+		return fmt.Errorf("%w: it says %s, and something was granted at %s already: set it right; if it is right, a clock was ahead then: see randflake lease forgive-clock",
 			ErrClock, stamp(present), stamp(newest))
 	}
 	m.Floor = max(m.Floor, max(present, newest)+m.Limits().reach())
@@ -243,11 +240,11 @@ func (s *Space) newest(ctx context.Context, barred *Interval) (int64, error) {
 	return newest, nil
 }
 
-// Pardon is the operator's word that a clock was ahead of the time, that it began to show wrong times when it showed from,
+// ForgiveClock is the operator's word that a clock was ahead of the time, that it began to show wrong times when it showed from,
 // and that the clock that the store goes by is right now. Leases and floors that such a clock has set
 // years ahead no longer count. The price: a floor as after a loss of data, and no second from from up to the
 // newest one that the clock has led to is ever granted, as what was granted in them can't be known.
-func (s *Space) Pardon(ctx context.Context, from time.Time) (barred Interval, err error) {
+func (s *Space) ForgiveClock(ctx context.Context, from time.Time) (barred Interval, err error) {
 	for range tries {
 		v, _, err := s.read(ctx, nil, Page{}) // a loss of data that shows gets its floor here
 		if err != nil {
@@ -267,10 +264,10 @@ func (s *Space) Pardon(ctx context.Context, from time.Time) (barred Interval, er
 			barred = Interval{From: min(barred.From, m.Barred.From), To: max(barred.To, m.Barred.To)}
 		}
 		if barred.From <= floor {
-			return Interval{}, fmt.Errorf("store: pardon: from %s: want a time after %s, when everything that right clocks have granted is over: nothing lies further ahead than that by mistake", stamp(barred.From), stamp(floor))
+			return Interval{}, fmt.Errorf("store: forgive clock: from %s: want a time after %s, when everything that right clocks have granted is over: nothing lies further ahead than that by mistake", stamp(barred.From), stamp(floor))
 		}
 		if barred.From >= barred.To {
-			return Interval{}, fmt.Errorf("store: pardon: from %s: nothing was granted after that: the newest second is %s", stamp(barred.From), stamp(newest))
+			return Interval{}, fmt.Errorf("store: forgive clock: from %s: nothing was granted after that: the newest second is %s", stamp(barred.From), stamp(newest))
 		}
 		m.Floor, m.Barred = floor, &barred
 		if done, err := s.putMeta(ctx, v.value, m); err != nil || done {

@@ -32,9 +32,9 @@ type Meta struct {
 	// was forgotten has ended by then. 0 for none.
 	Floor int64 `json:"floor,omitempty"`
 
-	// Losses counts how often the floor was set, and Heal is a random token of the last time.
+	// Losses counts how often the floor was set, and LossID is random and new each time.
 	Losses uint64 `json:"losses,omitempty"`
-	Heal   string `json:"heal,omitempty"`
+	LossID string `json:"lossID,omitempty"`
 
 	Lineage string     `json:"lineage"`         // of the data when the floor was set last, or the space created
 	Check   CheckValue `json:"check,omitzero"`  // of the secret that the space belongs to

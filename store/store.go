@@ -25,7 +25,7 @@ type Space struct {
 	settings settings
 	closed   atomic.Bool
 	opened   atomic.Pointer[View] // for Opened
-	healing  chan struct{}        // holds one token while a goroutine sets the floor
+	covering chan struct{}        // holds one token while a goroutine sets the floor
 
 	mu   sync.Mutex
 	seen sighting
@@ -108,7 +108,7 @@ func newSpace(engine Engine, options []Option) (*Space, error) {
 	if set.combining {
 		engine = combine(engine, 2)
 	}
-	return &Space{engine: engine, settings: set, healing: make(chan struct{}, 1)}, nil
+	return &Space{engine: engine, settings: set, covering: make(chan struct{}, 1)}, nil
 }
 
 func (s *Space) create(ctx context.Context) error {

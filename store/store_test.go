@@ -187,7 +187,7 @@ func TestSpacesKnowNothingOfEachOther(t *testing.T) {
 	a, b, c := w.create(), w.create(store.WithSpace("default0")), w.create(store.WithSpace("b"))
 	for _, s := range []*store.Space{a, b, c} {
 		w.put(s, "x", s.Name())
-		if err := s.Distrust(t.Context()); err != nil {
+		if err := s.ReportLoss(t.Context(), "a test"); err != nil {
 			t.Fatal(err)
 		}
 		w.now = w.now.Add(time.Minute)
@@ -222,7 +222,7 @@ func TestSwapExpects(t *testing.T) {
 		t.Fatalf("Swap of what has changed: %v, %+v, %v; want what is there", done, found, err)
 	}
 	change.Expect = found.Items
-	if err := other.Distrust(t.Context()); err != nil {
+	if err := other.ReportLoss(t.Context(), "a test"); err != nil {
 		t.Fatal(err)
 	}
 	if done, found, err = s.Swap(t.Context(), found, change); err != nil || done {
@@ -407,49 +407,49 @@ func TestSlowClockSetsNoFloor(t *testing.T) {
 	slow := newWorld(t)
 	slow.put(slow.create(), "x", "1")
 	slow.now = slow.now.Add(-time.Hour)
-	if err := slow.open().Distrust(t.Context()); !errors.Is(err, store.ErrClock) {
-		t.Errorf("Distrust with a clock an hour slow, by a handle that has seen nothing: %v, want ErrClock", err)
+	if err := slow.open().ReportLoss(t.Context(), "a test"); !errors.Is(err, store.ErrClock) {
+		t.Errorf("ReportLoss with a clock an hour slow, by a handle that has seen nothing: %v, want ErrClock", err)
 	}
 }
 
-// TestPardon: a clock that was a year ahead keeps neither floors nor items in force for a year.
-func TestPardon(t *testing.T) {
+// TestForgiveClock: a clock that was a year ahead keeps neither floors nor items in force for a year.
+func TestForgiveClock(t *testing.T) {
 	w := newWorld(t)
 	s := w.create()
 	w.put(s, "x", "1")
 	w.now = noon.AddDate(1, 0, 0)
 	fast := w.open()
 	w.put(fast, "y", "1")
-	if err := fast.Distrust(t.Context()); err != nil {
+	if err := fast.ReportLoss(t.Context(), "a test"); err != nil {
 		t.Fatal(err)
 	}
 	w.now = noon.Add(time.Minute)
-	if err := s.Distrust(t.Context()); !errors.Is(err, store.ErrClock) {
-		t.Errorf("Distrust by a right clock: %v, want ErrClock, as a clock was ahead", err)
+	if err := s.ReportLoss(t.Context(), "a test"); !errors.Is(err, store.ErrClock) {
+		t.Errorf("ReportLoss by a right clock: %v, want ErrClock, as a clock was ahead", err)
 	}
 	for _, from := range []time.Time{w.now, w.now.Add(pause), noon.AddDate(2, 0, 0)} {
-		if barred, err := s.Pardon(t.Context(), from); err == nil {
-			t.Errorf("Pardon from %v: barred %+v, want an error", from, barred)
+		if barred, err := s.ForgiveClock(t.Context(), from); err == nil {
+			t.Errorf("ForgiveClock from %v: barred %+v, want an error", from, barred)
 		}
 	}
 	from := noon.AddDate(1, 0, 0).Add(-time.Hour)
-	barred, err := s.Pardon(t.Context(), from)
+	barred, err := s.ForgiveClock(t.Context(), from)
 	if err != nil || barred.From != from.Unix() || !barred.Has(noon.AddDate(1, 0, 0).Add(pause).Unix()) {
-		t.Errorf("Pardon: barred %+v, %v", barred, err)
+		t.Errorf("ForgiveClock: barred %+v, %v", barred, err)
 	}
-	w.wantFloor("pardoned", fast, pause)
+	w.wantFloor("forgiven", fast, pause)
 	if meta, _ := fast.Info(t.Context()); meta.Barred == nil || *meta.Barred != barred {
 		t.Errorf("barred is %+v, want %+v", meta.Barred, barred)
 	}
 	w.now = w.now.Add(time.Minute)
-	if err := w.open().Distrust(t.Context()); err != nil {
-		t.Errorf("Distrust after Pardon: %v", err)
+	if err := w.open().ReportLoss(t.Context(), "a test"); err != nil {
+		t.Errorf("ReportLoss after ForgiveClock: %v", err)
 	}
-	w.wantFloor("after Pardon", s, pause)
+	w.wantFloor("after ForgiveClock", s, pause)
 }
 
-// TestPardonAfterLoss: what a clock has set years ahead is no reason to be stuck when data is lost as well.
-func TestPardonAfterLoss(t *testing.T) {
+// TestForgiveClockAfterLoss: what a clock has set years ahead is no reason to be stuck when data is lost as well.
+func TestForgiveClockAfterLoss(t *testing.T) {
 	w := newWorld(t)
 	w.create()
 	w.now = noon.AddDate(1, 0, 0)
@@ -460,11 +460,11 @@ func TestPardonAfterLoss(t *testing.T) {
 	if _, err := s.Read(t.Context(), nil, store.Page{}); !errors.Is(err, store.ErrClock) {
 		t.Errorf("Read after the loss: %v, want ErrClock", err)
 	}
-	if _, err := s.Pardon(t.Context(), noon.AddDate(0, 11, 0)); err != nil {
-		t.Errorf("Pardon: %v", err)
+	if _, err := s.ForgiveClock(t.Context(), noon.AddDate(0, 11, 0)); err != nil {
+		t.Errorf("ForgiveClock: %v", err)
 	}
 	w.put(s, "x", "1")
-	w.wantFloor("pardoned", s, pause)
+	w.wantFloor("forgiven", s, pause)
 }
 
 func TestClocksApart(t *testing.T) {

@@ -78,7 +78,7 @@ func (s *Space) Read(ctx context.Context, names []string, page Page) (*View, err
 			s.adopt(v)
 			return v, nil
 		}
-		if err := s.heal(ctx, loss, v); err != nil {
+		if err := s.coverLoss(ctx, loss, v); err != nil {
 			return nil, err
 		}
 	}
@@ -172,7 +172,7 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 		s.adopt(v)
 		return answer.Swapped, v, nil
 	}
-	if err := s.heal(ctx, loss, v); err != nil {
+	if err := s.coverLoss(ctx, loss, v); err != nil {
 		if answer.Swapped { // no error that says that nothing was done
 			err = fmt.Errorf("store: swap: outcome unknown: %v", err)
 		}

@@ -73,7 +73,7 @@ func measure(ctx context.Context, url string) error {
 	if err := report("acquisitions, callers at once: 8", 8, func(int) error { _, err := acquire(time.Second); return err }); err != nil {
 		return err
 	}
-	if err := leases.Distrust(ctx); err != nil {
+	if err := leases.ReportLoss(ctx); err != nil {
 		return err
 	}
 	return report("refusals under a floor, at once: 32", 32, func(int) error {

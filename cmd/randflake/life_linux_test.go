@@ -52,7 +52,7 @@ func TestLife(t *testing.T) {
 		succeed(t, "secret", "-o", other)
 		t.Setenv(storeVariable, url)
 		t.Setenv(secretFileVariable, secret)
-		for _, args := range []string{"lease list", "lease acquire", "lease distrust"} {
+		for _, args := range []string{"lease list", "lease acquire", "lease report-loss"} {
 			fail(t, strings.Fields(args), "no store in "+shown, "randflake lease init --store "+shown)
 		}
 		if out := succeed(t, "lease", "init", "--new-secret", "--max-ttl", "2m", "--max-skew", "5s"); !strings.HasSuffix(out, shown+"\n") {
@@ -69,13 +69,13 @@ func TestLife(t *testing.T) {
 		succeed(t, "counter", "create", "orders")
 		countInTwoProcesses(t)
 		fail(t, []string{"new", "--secret-file", other}, "space of another secret")
-		fail(t, []string{"lease", "pardon", "--from", "2050-01-01T00:00:00Z"}, "nothing was granted after that")
+		fail(t, []string{"lease", "forgive-clock", "--from", "2050-01-01T00:00:00Z"}, "nothing was granted after that")
 
 		before := time.Now().Truncate(time.Second)
-		if out := succeed(t, "lease", "distrust"); !strings.HasPrefix(out, "no lease of "+shown+" starts before ") {
-			t.Errorf("lease distrust: %q", out)
+		if out := succeed(t, "lease", "report-loss"); !strings.HasPrefix(out, "no lease of "+shown+" starts before ") {
+			t.Errorf("lease report-loss: %q", out)
 		} else if start, err := time.Parse(time.RFC3339, strings.TrimSpace(out[len(out)-len("2026-01-31T12:00:00Z\n"):])); err != nil || start.Before(before.Add(2*time.Minute+5*time.Second)) {
-			t.Errorf("lease distrust at %v: %q, %v", before, out, err)
+			t.Errorf("lease report-loss at %v: %q, %v", before, out, err)
 		}
 		fail(t, []string{"new"}, "no lease may start before")
 		fail(t, []string{"lease", "acquire"}, "no lease may start before")
@@ -161,7 +161,7 @@ func TestWrongPassword(t *testing.T) {
 		wrong := strings.Replace(url, passwordOf(url), password, 1)
 		secret := filepath.Join(t.TempDir(), "secret")
 		succeed(t, "secret", "-o", secret)
-		for _, args := range []string{"lease list", "lease acquire", "lease init", "lease distrust", "new --secret-file " + secret} {
+		for _, args := range []string{"lease list", "lease acquire", "lease init", "lease report-loss", "new --secret-file " + secret} {
 			fail(t, append(strings.Fields(args), "--store", wrong))
 		}
 		fail(t, []string{"lease", "init", "--new-secret", "--secret-file", secret, "--store", url}, "never overwritten")

@@ -48,7 +48,7 @@ func (s State[S]) Update(ctx context.Context, assumed *store.View, state S, deci
 				return nil, err
 			}
 			if s.WentBack(v, state) {
-				if err := s.Space.Suspect(ctx, s.What+" went back in time"); err != nil {
+				if err := s.Space.ReportLoss(ctx, s.What+" went back in time"); err != nil {
 					return nil, err
 				}
 				v = nil

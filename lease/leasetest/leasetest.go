@@ -80,7 +80,7 @@ func Run(t *testing.T, new Maker) {
 		{"Reopen", testReopen},
 		{"ConcurrentAcquire", testConcurrentAcquire},
 		{"ConcurrentRenew", testConcurrentRenew},
-		{"Distrust", testDistrust},
+		{"ReportLoss", testReportLoss},
 		{"History", testHistory},
 		{"HistoryOfWildClock", testHistoryOfWildClock},
 		{"ClockBack", testClockBack},

@@ -95,7 +95,7 @@ func (s forgetsReleases) Release(context.Context, lease.Record, time.Time) error
 
 type trustsLostData struct{ *leasetest.Memory }
 
-func (s trustsLostData) Distrust(context.Context) error { return nil }
+func (s trustsLostData) ReportLoss(context.Context) error { return nil }
 
 type startsAtNow struct {
 	*leasetest.Memory

@@ -117,34 +117,34 @@ func testClockAheadAndBack(w *world) {
 	}
 }
 
-func testDistrust(w *world) {
-	distrust := func() {
+func testReportLoss(w *world) {
+	reportLoss := func() {
 		w.Helper()
-		if err := w.Distrust(w.ctx); err != nil {
-			w.Fatalf("Distrust: %v", err)
+		if err := w.ReportLoss(w.ctx); err != nil {
+			w.Fatalf("ReportLoss: %v", err)
 		}
 	}
 	held, other := w.acquire(1, time.Minute), w.handle()
 	renewed := w.renew(held, 2*time.Minute)
 	floor := w.now() + limits.TTL() + limits.Skew()
-	distrust()
+	reportLoss()
 	for _, s := range []lease.Source{w.Source, other, w.handle()} {
 		rec, err := s.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute})
-		w.wantErr("Acquire after Distrust", err, lease.ErrNoRange)
+		w.wantErr("Acquire after ReportLoss", err, lease.ErrNoRange)
 		if err == nil {
 			w.Errorf("granted %+v", rec)
 		}
 		_, err = s.Renew(w.ctx, renewed, w.renewal(time.Minute))
-		w.wantErr("Renew of a lease older than Distrust", err, lease.ErrLost)
+		w.wantErr("Renew of a lease older than ReportLoss", err, lease.ErrLost)
 		got, err := s.Lookup(w.ctx, held)
 		if err != nil || got.Version != renewed.Version || got.HighWater != held.HighWater {
-			w.Errorf("Lookup of a lease older than Distrust: %+v, %v; want version %d, and no later end than %d, which is known",
+			w.Errorf("Lookup of a lease older than ReportLoss: %+v, %v; want version %d, and no later end than %d, which is known",
 				got, err, renewed.Version, held.HighWater)
 		}
 	}
 	w.release(renewed, held.Start)
 	w.clock.Advance(-time.Minute)
-	distrust() // the floor never goes down
+	reportLoss() // the floor never goes down
 	w.clock.Set(time.Unix(floor-10, 0))
 	rec := w.acquire(1, time.Minute)
 	if rec.Start != floor {

@@ -120,7 +120,7 @@ func testWhoIsSpared(w *world) {
 
 	w.clock.Advance(2 * time.Minute)
 	held = w.acquire(all/4, time.Minute)
-	if err := w.Distrust(w.ctx); err != nil {
+	if err := w.ReportLoss(w.ctx); err != nil {
 		w.Fatal(err)
 	}
 	spared("the data may be lost", held, true)

@@ -110,11 +110,11 @@ func (l *Leases) Limits(ctx context.Context) (lease.Limits, error) {
 	}, nil
 }
 
-// Distrust implements lease.Source. It is a right of its own.
-func (l *Leases) Distrust(ctx context.Context) error {
-	_, err := call(ctx, &l.service, true, leaseClient.Distrust, &api.DistrustRequest{Space: l.space})
+// ReportLoss implements lease.Source. It is a right of its own.
+func (l *Leases) ReportLoss(ctx context.Context) error {
+	_, err := call(ctx, &l.service, true, leaseClient.ReportLoss, &api.ReportLossRequest{Space: l.space})
 	if err != nil {
-		return failed("distrust", err)
+		return failed("report loss", err)
 	}
 	return nil
 }

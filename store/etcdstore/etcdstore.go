@@ -22,7 +22,7 @@
 // etcd's revision. By that an older data directory shows, a snapshot restored with the names, peer URLs and
 // token that the cluster had, and a minority that went on by --force-new-cluster, but only until other
 // changes, or --bump-revision, have made up for the revisions that were lost. So give a restored cluster
-// another --initial-cluster-token, or call [store.Space.Distrust] before any process uses the store.
+// another --initial-cluster-token, or call [store.Space.ReportLoss] before any process uses the store.
 package etcdstore
 
 import (

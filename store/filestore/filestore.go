@@ -18,7 +18,7 @@
 // in a copy of the directory, or one that was removed and restored. Without inode numbers, as on Windows, it is the
 // token alone. Position is the newest number; it counts from 0 again in a handle that finds an older or another file in
 // place of the newest that it saw. What can't show: a snapshot of the whole disk, older files that are put back while no
-// process has the directory open, or that have two new snapshots by the time a handle looks. Then call Distrust.
+// process has the directory open, or that have two new snapshots by the time a handle looks. Then call ReportLoss.
 package filestore
 
 import (

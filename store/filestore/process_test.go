@@ -271,7 +271,7 @@ func TestRoot(t *testing.T) {
 	if out, err := stranger(t, "raise", dir, 4001, 4002); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if err := s.Distrust(t.Context()); err != nil {
+	if err := s.ReportLoss(t.Context(), "a test"); err != nil {
 		t.Fatal(err)
 	}
 	wantOwner(t, dir, 4001, 4002, 0o600)

@@ -49,8 +49,8 @@ var clocks = []Fault{
 	},
 	{
 		Name:    "fast-clock",
-		Does:    "a worker whose clock, and that of the store's server if it has one, is a year ahead is killed and starts again, four times; then somebody with such a clock distrusts the data",
-		Expect:  "the others go on; right clocks get leases, after a pardon where all nodes, or the floor, are a year ahead",
+		Does:    "a worker whose clock, and that of the store's server if it has one, is a year ahead is killed and starts again, four times; then somebody with such a clock reports a loss",
+		Expect:  "the others go on; right clocks get leases, after forgive-clock where all nodes, or the floor, are a year ahead",
 		Stores:  all,
 		Script:  fastClock,
 		May:     wrongClock,
@@ -80,15 +80,15 @@ func fastClock(w *world.World) {
 	}
 	w.Recover(others...)
 	late := w.Launch(1)
-	pardonIfNeeded(w, "nodes", late...)
+	forgiveIfNeeded(w, "nodes", late...)
 
-	w.Must(w.Store(store.WithClock(func() time.Time { return time.Now().Add(year) })).Distrust(w.Context()))
+	w.Must(w.Store(store.WithClock(func() time.Time { return time.Now().Add(year) })).ReportLoss(w.Context(), "a test"))
 	m, err := w.Store().Info(w.Context())
 	w.Must(err)
 	w.Ensure(m.Floor > time.Now().Add(year/2).Unix(), "the floor is %d", m.Floor)
 	late = w.Launch(1)
 	w.Refuse(late, page.NoRange)
-	pardonIfNeeded(w, "the floor", late...)
+	forgiveIfNeeded(w, "the floor", late...)
 	w.Recover(append(others, late...)...)
 }
 
@@ -100,13 +100,13 @@ func granted(w *world.World, p *world.Process) bool {
 	return p.Holding.Load() > 0
 }
 
-// pardonIfNeeded waits until workers have leases, after an operator's pardon if they are refused.
-func pardonIfNeeded(w *world.World, why string, workers ...*world.Process) {
+// forgiveIfNeeded waits until workers have leases, after an operator forgives the clock if they are refused.
+func forgiveIfNeeded(w *world.World, why string, workers ...*world.Process) {
 	if !granted(w, workers[0]) {
 		w.Doubt()
-		_, err := w.Store().Pardon(w.Context(), time.Now().Add(time.Hour))
+		_, err := w.Store().ForgiveClock(w.Context(), time.Now().Add(time.Hour))
 		w.Must(err)
-		w.Note("a pardon was needed for %s", why)
+		w.Note("the clock had to be forgiven for %s", why)
 	}
 	w.GoOn(workers...)
 }

@@ -12,7 +12,7 @@ import (
 // can't be noted is not made, or fails with an unknown outcome.
 func Store(inner lease.Source, w *Writer) lease.Source { return &notedStore{inner, w} }
 
-// List, Limits and Distrust, which no worker calls, are the inner store's.
+// List, Limits and ReportLoss, which no worker calls, are the inner store's.
 type notedStore struct {
 	lease.Source
 	w *Writer

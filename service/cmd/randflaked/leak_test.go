@@ -206,7 +206,7 @@ spaces:
 - {name: shop, kind: randflake, store: "file:%[2]s", secret: distribute, secretFile: "%[2]s/secret"}
 %[4]scounters: [{name: orders, space: shop}]
 principals: [{name: web, certificates: [web.example], tokens: [%[3]s]}]
-rules: [{principals: [web], spaces: ['*'], verbs: [lease, list, mint, inspect, count, distrust, revoke, fetch, observe]}]
+rules: [{principals: [web], spaces: ['*'], verbs: [lease, list, mint, inspect, count, report-loss, revoke, fetch, observe]}]
 `, a.dir, dir, words[3], spaces.String())
 	a.write("randflaked.yaml", text)
 	program := exec.Command(os.Args[0], "--config", file)

@@ -24,7 +24,7 @@ const (
 	Inspection = "inspection"
 	Mint       = "mint"
 	Revocation = "revocation"
-	Distrust   = "distrust"
+	ReportLoss   = "report-loss"
 	Secret     = "secret given"
 )
 

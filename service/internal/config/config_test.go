@@ -38,7 +38,7 @@ principals:
 - {name: web, serviceAccount: {issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}}
 rules:
 - {principals: [billing], spaces: [orders], verbs: [mint, inspect], limits: {batch: 10}}
-- {principals: ['*'], spaces: ['*'], verbs: [lease, list, count, distrust, revoke, fetch]}
+- {principals: ['*'], spaces: ['*'], verbs: [lease, list, count, report-loss, revoke, fetch]}
 `
 
 func TestParse(t *testing.T) {

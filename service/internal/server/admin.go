@@ -17,17 +17,17 @@ import (
 // adminService implements the procedures of AdminService.
 type adminService struct{ *Server }
 
-func (s adminService) Distrust(ctx context.Context, _ *connect.Request[api.DistrustRequest]) (*connect.Response[api.DistrustResponse], error) {
+func (s adminService) ReportLoss(ctx context.Context, _ *connect.Request[api.ReportLossRequest]) (*connect.Response[api.ReportLossResponse], error) {
 	c := callOf(ctx)
 	leases, err := s.leases(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := leases.Distrust(ctx); err != nil {
+	if err := leases.ReportLoss(ctx); err != nil {
 		return nil, err
 	}
-	s.audit.Write(audit.Distrust, c.who.Name, c.in.Name)
-	return connect.NewResponse(&api.DistrustResponse{}), nil
+	s.audit.Write(audit.ReportLoss, c.who.Name, c.in.Name)
+	return connect.NewResponse(&api.ReportLossResponse{}), nil
 }
 
 // revocations is how often a revocation begins anew because the holder renewed meanwhile.

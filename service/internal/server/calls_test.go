@@ -260,7 +260,7 @@ func TestBadInput(t *testing.T) {
 		{"CounterService/Return", `{"counter":"orders","block":{"count":"1"},"unused":"2"}`, "invalid_argument"},
 		{"CounterService/Get", `{"counter":"orders"}`, "not_found"},
 		{"AdminService/Revoke", `{"space":"none","firstNode":7}`, "not_found"},
-		{"AdminService/Distrust", `{}`, "not_found"},
+		{"AdminService/ReportLoss", `{}`, "not_found"},
 		{"SecretService/Fetch", `{"space":"given"}`, "permission_denied"},
 	} {
 		if a := w.call(tt.procedure, tt.body); a.body.Code != tt.code {

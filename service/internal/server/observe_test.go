@@ -20,7 +20,7 @@ import (
 // watchers are principals who may look at one space, at all, and at none.
 var watchers = "principals: [{name: one, tokens: [" + hashOf("one") + "]}, {name: all, tokens: [" + hashOf("all") + "]}, {name: web, tokens: [" + hashOf("web") + "]}]\n" +
 	"rules: [{principals: [one], spaces: [none], verbs: [observe]}, {principals: [all], spaces: ['*'], verbs: [observe]}, " +
-	"{principals: [web], spaces: ['*'], verbs: [lease, list, mint, inspect, count, distrust, revoke]}]\n"
+	"{principals: [web], spaces: ['*'], verbs: [lease, list, mint, inspect, count, report-loss, revoke]}]\n"
 
 func basic(password string) func(*http.Request) {
 	return func(r *http.Request) { r.SetBasicAuth("me", password) }
@@ -140,7 +140,7 @@ func TestPageShows(t *testing.T) {
 	}
 	w.call("LeaseService/Acquire", `{"space":"none","nodes":5,"owner":"`+strings.Repeat("0", 31)+`1"}`, as("web"))
 	w.send(http.MethodPost, "/v1/counters/few/next?n=3", "", as("web"))
-	w.call("AdminService/Distrust", `{"space":"given"}`, as("web"))
+	w.call("AdminService/ReportLoss", `{"space":"given"}`, as("web"))
 	see := func(path string, want ...string) {
 		t.Helper()
 		text := strings.Join(strings.Fields(w.send(http.MethodGet, path, "", as("all")).text), " ")

@@ -36,7 +36,7 @@ func TestRights(t *testing.T) {
 			"IDService/Mint": "mint", "IDService/Inspect": "inspect",
 			"CounterService/Next": "count", "CounterService/Allocate": "count", "CounterService/Return": "count",
 			"CounterService/Get": "count", "CounterService/List": "",
-			"AdminService/Distrust": "distrust", "AdminService/Revoke": "revoke", "SecretService/Fetch": "fetch",
+			"AdminService/ReportLoss": "report-loss", "AdminService/Revoke": "revoke", "SecretService/Fetch": "fetch",
 		}
 		for _, procedure := range procedures() {
 			verb, ok := rows[procedure]

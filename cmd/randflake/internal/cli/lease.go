@@ -26,7 +26,7 @@ func (t *tool) leaseCommand() *cobra.Command {
 		Long:  "List, acquire and release leases, and look after the stores that grant them.",
 	})
 	cmd.AddCommand(t.leaseListCommand(), t.leaseAcquireCommand(), t.leaseReleaseCommand(), t.leaseInitCommand(),
-		t.leaseDistrustCommand(), t.leasePardonCommand(), t.leaseDDLCommand())
+		t.leaseReportLossCommand(), t.leaseForgiveClockCommand(), t.leaseDDLCommand())
 	return cmd
 }
 
@@ -89,7 +89,7 @@ func bounds(v *store.View) string {
 		fmt.Fprintf(&b, "\nno lease starts before %s: what the store may not know of has ended by then\n", stamp(v.Meta.Floor))
 	}
 	if barred := v.Meta.Barred; barred != nil && barred.To > v.Now {
-		fmt.Fprintf(&b, "\nno lease has a second from %s until before %s: see randflake lease pardon --help\n", stamp(barred.From), stamp(barred.To))
+		fmt.Fprintf(&b, "\nno lease has a second from %s until before %s: see randflake lease forgive-clock --help\n", stamp(barred.From), stamp(barred.To))
 	}
 	return b.String()
 }
@@ -107,7 +107,7 @@ it may not, and the state:
   free       it has ended
   released   the holder gave it back
   poisoned   it ends so far ahead that a wrong clock must have granted it, and
-             is passed over, unless you run: randflake lease pardon
+             is passed over, unless you run: randflake lease forgive-clock
 
 Below that it says before which second no lease starts, and which seconds none
 has, if there are such.`,

@@ -201,16 +201,16 @@ func TestWrongSecret(t *testing.T) {
 	wantFailure(t, call(t, "", "new", "--store", named, "--secret-file", filepath.Join(own, "secret")), exitFailed, "no lease may start before")
 }
 
-// TestLeaseDistrust is how one goes on who restored a backup.
-func TestLeaseDistrust(t *testing.T) {
+// TestLeaseReportLoss is how one goes on who restored a backup.
+func TestLeaseReportLoss(t *testing.T) {
 	dir := newHome(t)
 	held := acquire(t, dir)
 	before := time.Now().Truncate(time.Second)
-	out := succeed(t, "", "lease", "distrust", "--store", dir)
+	out := succeed(t, "", "lease", "report-loss", "--store", dir)
 	text, found := strings.CutPrefix(out, "no lease of "+dir+" starts before ")
 	start, err := time.Parse(time.RFC3339, strings.TrimSpace(text))
 	if limits := store.DefaultLimits(); !found || err != nil || start.Before(before.Add(limits.MaxTTL+limits.MaxSkew)) {
-		t.Errorf("lease distrust at %v: %q, %v", before, out, err)
+		t.Errorf("lease report-loss at %v: %q, %v", before, out, err)
 	}
 	wantFailure(t, call(t, "", "new", "--store", dir), exitFailed, "no lease may start before "+start.Format(time.RFC3339))
 	if all := views(t, dir); len(all) != 1 || all[0] != held {
@@ -218,8 +218,8 @@ func TestLeaseDistrust(t *testing.T) {
 	}
 }
 
-// TestLeasePardon is how one goes on whose clock was ahead for a while.
-func TestLeasePardon(t *testing.T) {
+// TestLeaseForgiveClock is how one goes on whose clock was ahead for a while.
+func TestLeaseForgiveClock(t *testing.T) {
 	dir := newHome(t)
 	now := time.Now()
 	ahead := testStore(t, dir, store.WithClock(func() time.Time { return now.AddDate(3, 0, 0) }))
@@ -229,21 +229,21 @@ func TestLeasePardon(t *testing.T) {
 	if listed := succeed(t, "", "lease", "list", "--store", dir); !strings.Contains(listed, "poisoned\n") {
 		t.Errorf("lease list:\n%s", listed)
 	}
-	for _, args := range []string{"new", "lease acquire", "lease distrust"} {
-		wantFailure(t, call(t, "", append(strings.Fields(args), "--store", dir)...), exitFailed, "randflake lease pardon")
+	for _, args := range []string{"new", "lease acquire", "lease report-loss"} {
+		wantFailure(t, call(t, "", append(strings.Fields(args), "--store", dir)...), exitFailed, "randflake lease forgive-clock")
 	}
-	pardon := func(from time.Time) []string {
-		return []string{"lease", "pardon", "--store", dir, "--from", from.Format(time.RFC3339)}
+	forgive := func(from time.Time) []string {
+		return []string{"lease", "forgive-clock", "--store", dir, "--from", from.Format(time.RFC3339)}
 	}
 	for _, from := range []time.Time{now.AddDate(-1, 0, 0), now, now.AddDate(4, 0, 0)} {
-		wantFailure(t, call(t, "", pardon(from)...), exitFailed, from.UTC().Format(time.RFC3339))
+		wantFailure(t, call(t, "", forgive(from)...), exitFailed, from.UTC().Format(time.RFC3339))
 	}
 	from := now.AddDate(2, 0, 0)
-	out := succeed(t, "", pardon(from)...)
+	out := succeed(t, "", forgive(from)...)
 	listed := succeed(t, "", "lease", "list", "--store", dir)
 	for _, want := range []string{"no lease of " + dir + " starts before 20", " from " + from.UTC().Format(time.RFC3339) + " until before "} {
 		if !strings.Contains(out, want) {
-			t.Errorf("lease pardon: %q, want %q in it", out, want)
+			t.Errorf("lease forgive-clock: %q, want %q in it", out, want)
 		}
 	}
 	for _, want := range []string{"\nno lease starts before 20", "\nno lease has a second from " + from.UTC().Format(time.RFC3339) + " until before "} {
@@ -256,7 +256,7 @@ func TestLeasePardon(t *testing.T) {
 
 func TestLeaseCommandsWithoutStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
-	for _, args := range []string{"list", "acquire", "distrust", "pardon --from 2050-01-01T00:00:00Z", "release --owner 00000000000000000000000000000001"} {
+	for _, args := range []string{"list", "acquire", "report-loss", "forgive-clock --from 2050-01-01T00:00:00Z", "release --owner 00000000000000000000000000000001"} {
 		wantFailure(t, call(t, "", append(append([]string{"lease"}, strings.Fields(args)...), "--store", dir)...), exitFailed, "no store in "+dir)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-func (t *tool) leaseDistrustCommand() *cobra.Command {
+func (t *tool) leaseReportLossCommand() *cobra.Command {
 	return t.onStore(&cobra.Command{
-		Use:   "distrust",
+		Use:   "report-loss",
 		Short: "say that a store was restored from a backup",
 		Long: `Say that a store may have forgotten leases, because it was restored from a
 backup or its server lost what it had acknowledged. Nothing is granted then that
@@ -23,9 +23,9 @@ good up to their end, and can't be renewed. A counter without a rate gives no
 number until you say where it goes on: see randflake counter advance --help
 
 Run it before anything uses the restored store.`,
-		Example: "  randflake lease distrust --store postgres://app@db/shop",
+		Example: "  randflake lease report-loss --store postgres://app@db/shop",
 	}, func(ctx context.Context, space *store.Space, at location) error {
-		if err := space.Distrust(ctx); err != nil {
+		if err := space.ReportLoss(ctx, "an operator reported it"); err != nil {
 			return err
 		}
 		limits, err := lease.On(space).Limits(ctx)
@@ -36,21 +36,21 @@ Run it before anything uses the restored store.`,
 	})
 }
 
-func (t *tool) leasePardonCommand() *cobra.Command {
+func (t *tool) leaseForgiveClockCommand() *cobra.Command {
 	var from time.Time
 	cmd := t.onStore(&cobra.Command{
-		Use:   "pardon",
+		Use:   "forgive-clock",
 		Short: "say that a clock was ahead, and is right now",
 		Long: `Say that a clock was ahead of the time, and is right now. The nodes that it
 granted are poisoned: passed over until that time comes. After a loss of data
-the right clock even passes for a slow one. After a pardon none of that counts.
+the right clock even passes for a slow one. After that none of that counts.
 
 The price: no second from TIME up to the newest one that the clock has led to is
 ever granted, since nobody knows which of its IDs exist; no IDs can be made
 then. And no lease starts before all that is held now has ended.
 
 Set the clock right first, and end what still goes by the wrong one.`,
-		Example: "  randflake lease pardon --from 2035-01-31T12:00:00Z",
+		Example: "  randflake lease forgive-clock --from 2035-01-31T12:00:00Z",
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if from.IsZero() {
 				return wrong(cmd, "--from is missing: want the first time that the clock showed wrongly")
@@ -58,7 +58,7 @@ Set the clock right first, and end what still goes by the wrong one.`,
 			return nil
 		},
 	}, func(ctx context.Context, space *store.Space, at location) error {
-		if _, err := space.Pardon(ctx, from); err != nil {
+		if _, err := space.ForgiveClock(ctx, from); err != nil {
 			return err
 		}
 		limits, err := lease.On(space).Limits(ctx)

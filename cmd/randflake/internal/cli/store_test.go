@@ -110,8 +110,8 @@ func TestStoreBehindURL(t *testing.T) {
 	}
 	m.succeed(t, "lease", "acquire", "--store", memoryURL)
 	wantFailure(t, m.call(t, "lease", "release", "--store", memoryURL, "--owner", strings.Repeat("ab", 16)), exitFailed, "no lease of owner", shown)
-	if out := m.succeed(t, "lease", "distrust", "--store", memoryURL); !strings.HasPrefix(out, "no lease of "+shown+" starts before 20") {
-		t.Errorf("lease distrust: %q", out)
+	if out := m.succeed(t, "lease", "report-loss", "--store", memoryURL); !strings.HasPrefix(out, "no lease of "+shown+" starts before 20") {
+		t.Errorf("lease report-loss: %q", out)
 	}
 	wantFailure(t, m.call(t, "new", "--store", memoryURL, "--secret-file", secret), exitFailed, "no lease may start before")
 	wantFailure(t, m.call(t, "lease", "init", "--store", memoryURL), exitFailed, "never replaced", shown)

@@ -98,9 +98,9 @@ func TestUsageErrors(t *testing.T) {
 		{"lease init --max-skew -1s --store DIR/new", []string{"max skew -1s", "want whole seconds"}},
 		{"lease init --max-skew 1 --store DIR/new", []string{"--max-skew"}},
 		{"lease ddl --store postgres://h --schema s", []string{"one of them"}},
-		{"lease distrust now", []string{`unexpected argument "now"`}},
-		{"lease pardon --store DIR", []string{"--from is missing"}},
-		{"lease pardon --from tomorrow --store DIR", []string{"--from", "want a time such as"}},
+		{"lease report-loss now", []string{`unexpected argument "now"`}},
+		{"lease forgive-clock --store DIR", []string{"--from is missing"}},
+		{"lease forgive-clock --from tomorrow --store DIR", []string{"--from", "want a time such as"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			args := strings.Fields(strings.ReplaceAll(c.args, "DIR", dir))

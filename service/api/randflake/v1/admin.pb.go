@@ -109,27 +109,27 @@ func (Reason_Kind) EnumDescriptor() ([]byte, []int) {
 	return file_randflake_v1_admin_proto_rawDescGZIP(), []int{6, 0}
 }
 
-type DistrustRequest struct {
+type ReportLossRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DistrustRequest) Reset() {
-	*x = DistrustRequest{}
+func (x *ReportLossRequest) Reset() {
+	*x = ReportLossRequest{}
 	mi := &file_randflake_v1_admin_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DistrustRequest) String() string {
+func (x *ReportLossRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DistrustRequest) ProtoMessage() {}
+func (*ReportLossRequest) ProtoMessage() {}
 
-func (x *DistrustRequest) ProtoReflect() protoreflect.Message {
+func (x *ReportLossRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_randflake_v1_admin_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -141,38 +141,38 @@ func (x *DistrustRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DistrustRequest.ProtoReflect.Descriptor instead.
-func (*DistrustRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use ReportLossRequest.ProtoReflect.Descriptor instead.
+func (*ReportLossRequest) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_admin_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *DistrustRequest) GetSpace() string {
+func (x *ReportLossRequest) GetSpace() string {
 	if x != nil {
 		return x.Space
 	}
 	return ""
 }
 
-type DistrustResponse struct {
+type ReportLossResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DistrustResponse) Reset() {
-	*x = DistrustResponse{}
+func (x *ReportLossResponse) Reset() {
+	*x = ReportLossResponse{}
 	mi := &file_randflake_v1_admin_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DistrustResponse) String() string {
+func (x *ReportLossResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DistrustResponse) ProtoMessage() {}
+func (*ReportLossResponse) ProtoMessage() {}
 
-func (x *DistrustResponse) ProtoReflect() protoreflect.Message {
+func (x *ReportLossResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_randflake_v1_admin_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -184,8 +184,8 @@ func (x *DistrustResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DistrustResponse.ProtoReflect.Descriptor instead.
-func (*DistrustResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use ReportLossResponse.ProtoReflect.Descriptor instead.
+func (*ReportLossResponse) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_admin_proto_rawDescGZIP(), []int{1}
 }
 
@@ -422,10 +422,10 @@ var File_randflake_v1_admin_proto protoreflect.FileDescriptor
 
 const file_randflake_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x18randflake/v1/admin.proto\x12\frandflake.v1\x1a\x1crandflake/v1/randflake.proto\"'\n" +
-	"\x0fDistrustRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\"\x12\n" +
-	"\x10DistrustResponse\"D\n" +
+	"\x18randflake/v1/admin.proto\x12\frandflake.v1\x1a\x1crandflake/v1/randflake.proto\")\n" +
+	"\x11ReportLossRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\"\x14\n" +
+	"\x12ReportLossResponse\"D\n" +
 	"\rRevokeRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
@@ -456,9 +456,10 @@ const file_randflake_v1_admin_proto_rawDesc = "" +
 	"\rKIND_MISMATCH\x10\f\x12\x16\n" +
 	"\x12KIND_INVALID_TOKEN\x10\r\x12\x15\n" +
 	"\x11KIND_INVALID_NAME\x10\x0e\x12\x17\n" +
-	"\x13KIND_INVALID_OPTION\x10\x0f2\x9e\x01\n" +
-	"\fAdminService\x12I\n" +
-	"\bDistrust\x12\x1d.randflake.v1.DistrustRequest\x1a\x1e.randflake.v1.DistrustResponse\x12C\n" +
+	"\x13KIND_INVALID_OPTION\x10\x0f2\xa4\x01\n" +
+	"\fAdminService\x12O\n" +
+	"\n" +
+	"ReportLoss\x12\x1f.randflake.v1.ReportLossRequest\x1a .randflake.v1.ReportLossResponse\x12C\n" +
 	"\x06Revoke\x12\x1b.randflake.v1.RevokeRequest\x1a\x1c.randflake.v1.RevokeResponse2Q\n" +
 	"\rSecretService\x12@\n" +
 	"\x05Fetch\x12\x1a.randflake.v1.FetchRequest\x1a\x1b.randflake.v1.FetchResponseBEZCgithub.com/randflake/randflake/service/api/randflake/v1;randflakev1b\x06proto3"
@@ -478,23 +479,23 @@ func file_randflake_v1_admin_proto_rawDescGZIP() []byte {
 var file_randflake_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_randflake_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_randflake_v1_admin_proto_goTypes = []any{
-	(Reason_Kind)(0),         // 0: randflake.v1.Reason.Kind
-	(*DistrustRequest)(nil),  // 1: randflake.v1.DistrustRequest
-	(*DistrustResponse)(nil), // 2: randflake.v1.DistrustResponse
-	(*RevokeRequest)(nil),    // 3: randflake.v1.RevokeRequest
-	(*RevokeResponse)(nil),   // 4: randflake.v1.RevokeResponse
-	(*FetchRequest)(nil),     // 5: randflake.v1.FetchRequest
-	(*FetchResponse)(nil),    // 6: randflake.v1.FetchResponse
-	(*Reason)(nil),           // 7: randflake.v1.Reason
-	(*Lease)(nil),            // 8: randflake.v1.Lease
+	(Reason_Kind)(0),           // 0: randflake.v1.Reason.Kind
+	(*ReportLossRequest)(nil),  // 1: randflake.v1.ReportLossRequest
+	(*ReportLossResponse)(nil), // 2: randflake.v1.ReportLossResponse
+	(*RevokeRequest)(nil),      // 3: randflake.v1.RevokeRequest
+	(*RevokeResponse)(nil),     // 4: randflake.v1.RevokeResponse
+	(*FetchRequest)(nil),       // 5: randflake.v1.FetchRequest
+	(*FetchResponse)(nil),      // 6: randflake.v1.FetchResponse
+	(*Reason)(nil),             // 7: randflake.v1.Reason
+	(*Lease)(nil),              // 8: randflake.v1.Lease
 }
 var file_randflake_v1_admin_proto_depIdxs = []int32{
 	8, // 0: randflake.v1.RevokeResponse.lease:type_name -> randflake.v1.Lease
 	0, // 1: randflake.v1.Reason.kind:type_name -> randflake.v1.Reason.Kind
-	1, // 2: randflake.v1.AdminService.Distrust:input_type -> randflake.v1.DistrustRequest
+	1, // 2: randflake.v1.AdminService.ReportLoss:input_type -> randflake.v1.ReportLossRequest
 	3, // 3: randflake.v1.AdminService.Revoke:input_type -> randflake.v1.RevokeRequest
 	5, // 4: randflake.v1.SecretService.Fetch:input_type -> randflake.v1.FetchRequest
-	2, // 5: randflake.v1.AdminService.Distrust:output_type -> randflake.v1.DistrustResponse
+	2, // 5: randflake.v1.AdminService.ReportLoss:output_type -> randflake.v1.ReportLossResponse
 	4, // 6: randflake.v1.AdminService.Revoke:output_type -> randflake.v1.RevokeResponse
 	6, // 7: randflake.v1.SecretService.Fetch:output_type -> randflake.v1.FetchResponse
 	5, // [5:8] is the sub-list for method output_type

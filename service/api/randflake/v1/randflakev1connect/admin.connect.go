@@ -35,8 +35,8 @@ const (
 // reflection-formatted method names, remove the leading slash and convert the remaining slash to a
 // period.
 const (
-	// AdminServiceDistrustProcedure is the fully-qualified name of the AdminService's Distrust RPC.
-	AdminServiceDistrustProcedure = "/randflake.v1.AdminService/Distrust"
+	// AdminServiceReportLossProcedure is the fully-qualified name of the AdminService's ReportLoss RPC.
+	AdminServiceReportLossProcedure = "/randflake.v1.AdminService/ReportLoss"
 	// AdminServiceRevokeProcedure is the fully-qualified name of the AdminService's Revoke RPC.
 	AdminServiceRevokeProcedure = "/randflake.v1.AdminService/Revoke"
 	// SecretServiceFetchProcedure is the fully-qualified name of the SecretService's Fetch RPC.
@@ -45,9 +45,9 @@ const (
 
 // AdminServiceClient is a client for the randflake.v1.AdminService service.
 type AdminServiceClient interface {
-	// Distrust is the word that a space's data may be an older copy, as when a backup was restored: no lease is renewed
+	// ReportLoss says that the data of a space may be an older copy, as when a backup was restored: no lease is renewed
 	// that was granted before, and none is granted that starts before the floor.
-	Distrust(context.Context, *connect.Request[v1.DistrustRequest]) (*connect.Response[v1.DistrustResponse], error)
+	ReportLoss(context.Context, *connect.Request[v1.ReportLossRequest]) (*connect.Response[v1.ReportLossResponse], error)
 	// Revoke takes a lease away. Its holder stops when it tries to renew, and at the lease's end at the latest; nobody else
 	// gets the nodes before that end.
 	Revoke(context.Context, *connect.Request[v1.RevokeRequest]) (*connect.Response[v1.RevokeResponse], error)
@@ -64,10 +64,10 @@ func NewAdminServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 	baseURL = strings.TrimRight(baseURL, "/")
 	adminServiceMethods := v1.File_randflake_v1_admin_proto.Services().ByName("AdminService").Methods()
 	return &adminServiceClient{
-		distrust: connect.NewClient[v1.DistrustRequest, v1.DistrustResponse](
+		reportLoss: connect.NewClient[v1.ReportLossRequest, v1.ReportLossResponse](
 			httpClient,
-			baseURL+AdminServiceDistrustProcedure,
-			connect.WithSchema(adminServiceMethods.ByName("Distrust")),
+			baseURL+AdminServiceReportLossProcedure,
+			connect.WithSchema(adminServiceMethods.ByName("ReportLoss")),
 			connect.WithClientOptions(opts...),
 		),
 		revoke: connect.NewClient[v1.RevokeRequest, v1.RevokeResponse](
@@ -81,13 +81,13 @@ func NewAdminServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 
 // adminServiceClient implements AdminServiceClient.
 type adminServiceClient struct {
-	distrust *connect.Client[v1.DistrustRequest, v1.DistrustResponse]
-	revoke   *connect.Client[v1.RevokeRequest, v1.RevokeResponse]
+	reportLoss *connect.Client[v1.ReportLossRequest, v1.ReportLossResponse]
+	revoke     *connect.Client[v1.RevokeRequest, v1.RevokeResponse]
 }
 
-// Distrust calls randflake.v1.AdminService.Distrust.
-func (c *adminServiceClient) Distrust(ctx context.Context, req *connect.Request[v1.DistrustRequest]) (*connect.Response[v1.DistrustResponse], error) {
-	return c.distrust.CallUnary(ctx, req)
+// ReportLoss calls randflake.v1.AdminService.ReportLoss.
+func (c *adminServiceClient) ReportLoss(ctx context.Context, req *connect.Request[v1.ReportLossRequest]) (*connect.Response[v1.ReportLossResponse], error) {
+	return c.reportLoss.CallUnary(ctx, req)
 }
 
 // Revoke calls randflake.v1.AdminService.Revoke.
@@ -97,9 +97,9 @@ func (c *adminServiceClient) Revoke(ctx context.Context, req *connect.Request[v1
 
 // AdminServiceHandler is an implementation of the randflake.v1.AdminService service.
 type AdminServiceHandler interface {
-	// Distrust is the word that a space's data may be an older copy, as when a backup was restored: no lease is renewed
+	// ReportLoss says that the data of a space may be an older copy, as when a backup was restored: no lease is renewed
 	// that was granted before, and none is granted that starts before the floor.
-	Distrust(context.Context, *connect.Request[v1.DistrustRequest]) (*connect.Response[v1.DistrustResponse], error)
+	ReportLoss(context.Context, *connect.Request[v1.ReportLossRequest]) (*connect.Response[v1.ReportLossResponse], error)
 	// Revoke takes a lease away. Its holder stops when it tries to renew, and at the lease's end at the latest; nobody else
 	// gets the nodes before that end.
 	Revoke(context.Context, *connect.Request[v1.RevokeRequest]) (*connect.Response[v1.RevokeResponse], error)
@@ -112,10 +112,10 @@ type AdminServiceHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewAdminServiceHandler(svc AdminServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	adminServiceMethods := v1.File_randflake_v1_admin_proto.Services().ByName("AdminService").Methods()
-	adminServiceDistrustHandler := connect.NewUnaryHandler(
-		AdminServiceDistrustProcedure,
-		svc.Distrust,
-		connect.WithSchema(adminServiceMethods.ByName("Distrust")),
+	adminServiceReportLossHandler := connect.NewUnaryHandler(
+		AdminServiceReportLossProcedure,
+		svc.ReportLoss,
+		connect.WithSchema(adminServiceMethods.ByName("ReportLoss")),
 		connect.WithHandlerOptions(opts...),
 	)
 	adminServiceRevokeHandler := connect.NewUnaryHandler(
@@ -126,8 +126,8 @@ func NewAdminServiceHandler(svc AdminServiceHandler, opts ...connect.HandlerOpti
 	)
 	return "/randflake.v1.AdminService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
-		case AdminServiceDistrustProcedure:
-			adminServiceDistrustHandler.ServeHTTP(w, r)
+		case AdminServiceReportLossProcedure:
+			adminServiceReportLossHandler.ServeHTTP(w, r)
 		case AdminServiceRevokeProcedure:
 			adminServiceRevokeHandler.ServeHTTP(w, r)
 		default:
@@ -139,8 +139,8 @@ func NewAdminServiceHandler(svc AdminServiceHandler, opts ...connect.HandlerOpti
 // UnimplementedAdminServiceHandler returns CodeUnimplemented from all methods.
 type UnimplementedAdminServiceHandler struct{}
 
-func (UnimplementedAdminServiceHandler) Distrust(context.Context, *connect.Request[v1.DistrustRequest]) (*connect.Response[v1.DistrustResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.AdminService.Distrust is not implemented"))
+func (UnimplementedAdminServiceHandler) ReportLoss(context.Context, *connect.Request[v1.ReportLossRequest]) (*connect.Response[v1.ReportLossResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.AdminService.ReportLoss is not implemented"))
 }
 
 func (UnimplementedAdminServiceHandler) Revoke(context.Context, *connect.Request[v1.RevokeRequest]) (*connect.Response[v1.RevokeResponse], error) {
