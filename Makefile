@@ -203,7 +203,7 @@ systemd:
 lint: fmt vet staticcheck tidy buf kernelcheck api-check
 
 # What users import. A change of what it exports shows in the diff of docs/api.txt.
-API     = . $(addprefix ./,compat compat/v2 counter counter/gapless lease lease/leaseprom local mask numbers randflaketest service/client snowflake store \
+API     = . $(addprefix ./,compat compat/v2 counter counter/gapless lease lease/leaseprom local mask numbers randflaketest service/client snowflake snowflake/bases snowflake/guess store \
           store/etcdstore store/filestore store/mysqlstore store/pgstore store/redisstore store/storeurl ulid)
 APILIST = $(GO) run ./internal/tools/apilist
 api:
