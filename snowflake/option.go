@@ -43,7 +43,8 @@ func Pin(name string, value uint64) Option {
 }
 
 // WithClock makes the generator ask now for the time, on every call, instead of the system clock. It is meant for tests
-// and simulations. Waiting takes real time all the same: by timers, which don't know of now. With Keep, the keeper asks the same clock.
+// and simulations. Waiting takes real time all the same: by timers, which don't know of now. With Keep, the keeper asks
+// the same clock.
 func WithClock(now func() time.Time) Option {
 	return Option{func(s *settings) error {
 		if now == nil {
