@@ -59,7 +59,7 @@ func benchmarkAtTheLimit(b *testing.B, goroutines int) {
 		cpu += c
 	}
 	made := float64(b.N) * ids
-	b.ReportMetric(100*made/wall.Seconds()/limited.layout.Rate(), "%-of-limit")
+	b.ReportMetric(100*made/wall.Seconds()/rateOf(limited.layout), "%-of-limit")
 	b.ReportMetric(100*cpu.Seconds()/wall.Seconds(), "%-of-a-cpu")
 	b.ReportMetric(100*(cpu-ideal).Seconds()/wall.Seconds(), "%-of-a-cpu-to-wait")
 	b.ReportMetric(float64(ideal.Nanoseconds())/made, "cpu-ns/id")

@@ -32,21 +32,21 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 	}
 	switch {
 	case lease.FirstNode != lease.LastNode:
-		return invalid("nodes %d to %d: expected one, the worker", lease.FirstNode, lease.LastNode)
+		return invalid("nodes %d to %d: want one, the worker", lease.FirstNode, lease.LastNode)
 	case start.Before(earliest), !start.Before(latest):
-		return invalid("start in Unix second %d: expected the years 1970 to 9999", start.Unix())
+		return invalid("start in Unix second %d: want the years 1970 to 9999", start.Unix())
 	case end.Before(earliest), !end.Before(latest):
-		return invalid("end in Unix second %d: expected the years 1970 to 9999", end.Unix())
+		return invalid("end in Unix second %d: want the years 1970 to 9999", end.Unix())
 	case start.Nanosecond() != 0:
-		return invalid("start %s: expected a whole second", start.Format(time.RFC3339Nano))
+		return invalid("start %s: want a whole second", start.Format(time.RFC3339Nano))
 	case end.Nanosecond() != 0:
-		return invalid("end %s: expected a whole second", end.Format(time.RFC3339Nano))
+		return invalid("end %s: want a whole second", end.Format(time.RFC3339Nano))
 	case !end.After(start):
-		return invalid("end %s: expected one after %s, the start", end.Format(time.RFC3339), start.Format(time.RFC3339))
+		return invalid("end %s: want one after %s, the start", end.Format(time.RFC3339), start.Format(time.RFC3339))
 	case b.first >= life:
 		return invalid("start %s: %w", start.Format(time.RFC3339), l.ended())
 	case b.first >= b.end:
-		return invalid("%s to %s: expected a whole unit of %s since %s", start.Format(time.RFC3339), end.Format(time.RFC3339), l.Unit(), l.Epoch().Format(time.RFC3339Nano))
+		return invalid("%s to %s: want a whole unit of %s since %s", start.Format(time.RFC3339), end.Format(time.RFC3339), l.Unit(), l.Epoch().Format(time.RFC3339Nano))
 	}
 	return b, nil
 }

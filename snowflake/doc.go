@@ -1,8 +1,9 @@
 // Package snowflake makes unique 64-bit IDs that sort by time.
 //
 // An ID is a few fields side by side: the time, fixed numbers such as that of the worker, and a sequence number. A
-// [Layout] says which parts of the ID they have and how wide. [Twitter], [Discord], [Sonyflake] and others are there;
-// [NewLayout] and [ParseLayout] make one's own; [Layout.Inspect] opens the IDs of either.
+// [Layout] says which parts of the ID they have and how wide. [Twitter] is the best known; [ParseLayout] has this one and
+// others by name, such as "discord", and reads layouts from text; [NewLayout] makes them of parts. [Layout.Inspect]
+// opens IDs.
 //
 // A [Generator] makes the IDs of one worker. Where worker numbers are given out by hand, from a configuration or the
 // ordinal of a pod, it needs no store:
@@ -28,13 +29,13 @@
 //
 // [Layout.Range] turns an interval of time into one of IDs, so that a primary key also serves as an index by time.
 //
-// Every layout ends some day. [Layout.Lifetime] warns of it five years ahead.
+// Every layout ends some day: see [Layout.Expires].
 //
 // # Text
 //
-// IDs are decimal in text and in JSON, where they are strings; [JavaScript53] is the layout for IDs that have to
-// be exact as JavaScript numbers. Base32, Base58 and Base62 are shorter and sort as IDs do; Base2, Base36 and Base64
-// are those of github.com/bwmarrin/snowflake. All forms parse strictly.
+// IDs are decimal in text and in JSON, where they are strings; javascript53 is the layout for IDs that have to
+// be exact as JavaScript numbers. Package bases has shorter forms, some of which sort as IDs do. All forms parse
+// strictly.
 //
 // These IDs show when they were made, and about how many there are. For IDs that show nothing see the package
 // randflake.

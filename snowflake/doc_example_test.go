@@ -8,7 +8,7 @@ import (
 
 // Worker number 7 is this process's own: nobody else may have it. Keep gets such numbers from a store.
 func Example() {
-	layout := snowflake.Worker10()
+	layout := snowflake.Twitter()
 	generator, err := snowflake.New(layout, snowflake.Forever(7))
 	if err != nil {
 		fmt.Println(err)
@@ -29,5 +29,5 @@ func Example() {
 	fields, err := layout.Inspect(second)
 	fmt.Println(first < second, fields.Static, err)
 	// Output:
-	// true map[worker:7] <nil>
+	// true map[datacenter:0 worker:7] <nil>
 }

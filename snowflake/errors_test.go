@@ -18,10 +18,12 @@ func TestErrors(t *testing.T) {
 		ErrClockBackward:   randflake.ErrClockBackward,
 		ErrClosed:          randflake.ErrClosed,
 		ErrInvalidLease:    randflake.ErrInvalidLease,
+		ErrInvalidID:       randflake.ErrInvalidID,
+		ErrInvalidOption:   randflake.ErrInvalidOption,
 		ErrEndOfLife:       randflake.ErrEndOfLife,
 	}
-	if len(shared) != 7 {
-		t.Errorf("%d shared errors differ, want 7", len(shared))
+	if len(shared) != 9 {
+		t.Errorf("%d shared errors differ, want 9", len(shared))
 	}
 	for ours, root := range shared {
 		if !errors.Is(ours, root) {
@@ -36,15 +38,8 @@ func TestErrors(t *testing.T) {
 			}
 		}
 	}
-	for _, own := range []error{ErrInvalidLayout, ErrInvalidID, ErrEnding} {
-		for _, other := range []error{ErrInvalidLayout, ErrInvalidID, ErrEnding, ErrEndOfLife, randflake.ErrInvalidID} {
-			if own != other && errors.Is(own, other) {
-				t.Errorf("%v is %v", own, other)
-			}
-		}
-	}
-	err := Baidu().Lifetime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	want := "snowflake: end of life: layout baidu ends at 2024-11-20T13:24:16Z: expected an earlier time, or another layout"
+	_, err := baidu.Compose(Fields{Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	want := "snowflake: invalid ID: time 2026-01-01T00:00:00Z: snowflake: end of life: layout baidu ends at 2024-11-20T13:24:16Z: want an earlier time, or another layout"
 	if !errors.Is(err, randflake.ErrEndOfLife) || err.Error() != want {
 		t.Errorf("end of life: %v", err)
 	}

@@ -16,8 +16,8 @@ type Fields struct {
 // Inspect opens an ID. One with a bit above those of the layout is an error that wraps ErrInvalidID. An ID doesn't tell
 // its layout: in another one it opens to other fields.
 func (l *Layout) Inspect(id ID) (Fields, error) {
-	if id>>l.Bits() != 0 {
-		return Fields{}, fmt.Errorf("%w: %d: expected the %d bits of layout %s", ErrInvalidID, uint64(id), l.Bits(), l.name)
+	if id>>l.bits() != 0 {
+		return Fields{}, fmt.Errorf("%w: %d: want the %d bits of layout %s", ErrInvalidID, uint64(id), l.bits(), l.name)
 	}
 	v := uint64(id)
 	f := Fields{Time: l.start(l.time.of(v)), Rollback: l.rollback.of(v), Sequence: l.sequence.of(v)}
@@ -38,13 +38,13 @@ func (l *Layout) Inspect(id ID) (Fields, error) {
 func (l *Layout) Compose(f Fields) (ID, error) {
 	switch {
 	case f.Time.Before(l.Epoch()):
-		return 0, fmt.Errorf("%w: time %s: expected %s, the epoch of layout %s, or later", ErrInvalidID, f.Time.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)
+		return 0, fmt.Errorf("%w: time %s: want %s, the epoch of layout %s, or later", ErrInvalidID, f.Time.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)
 	case !f.Time.Before(l.Expires()):
 		return 0, fmt.Errorf("%w: time %s: %w", ErrInvalidID, f.Time.Format(time.RFC3339Nano), l.ended())
 	case f.Rollback > l.rollback.max():
-		return 0, fmt.Errorf("%w: rollback %d: expected at most %d", ErrInvalidID, f.Rollback, l.rollback.max())
+		return 0, fmt.Errorf("%w: rollback %d: want at most %d", ErrInvalidID, f.Rollback, l.rollback.max())
 	case f.Sequence > l.sequence.max():
-		return 0, fmt.Errorf("%w: sequence %d: expected at most %d", ErrInvalidID, f.Sequence, l.sequence.max())
+		return 0, fmt.Errorf("%w: sequence %d: want at most %d", ErrInvalidID, f.Sequence, l.sequence.max())
 	}
 	if err := l.checkStatic(f.Static, ErrInvalidID); err != nil {
 		return 0, err

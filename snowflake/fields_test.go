@@ -64,7 +64,7 @@ func TestFieldsRoundTrip(t *testing.T) {
 }
 
 func TestComposeRoundsTimeDown(t *testing.T) {
-	for _, l := range []*Layout{Twitter(), Sonyflake(), Baidu()} {
+	for _, l := range []*Layout{Twitter(), sonyflake, baidu} {
 		p := Fields{Time: l.Epoch().Add(5 * l.Unit())}
 		want, _ := l.Compose(p)
 		for _, later := range []time.Duration{1, l.Unit() / 2, l.Unit() - 1} {
@@ -90,9 +90,9 @@ func TestComposeRefuses(t *testing.T) {
 		{"before the epoch", Fields{Time: epoch2025.Add(-1)}, "epoch"},
 		{"the zero time", Fields{}, "epoch"},
 		{"after the end", Fields{Time: l.Expires()}, "ends at"},
-		{"rollback", Fields{Time: epoch2025, Rollback: 4}, "rollback 4: expected at most 3"},
-		{"sequence", Fields{Time: epoch2025, Sequence: 4096}, "sequence 4096: expected at most 4095"},
-		{"region", Fields{Time: epoch2025, Static: map[string]uint64{"region": 8}}, "region 8: expected at most 7"},
+		{"rollback", Fields{Time: epoch2025, Rollback: 4}, "rollback 4: want at most 3"},
+		{"sequence", Fields{Time: epoch2025, Sequence: 4096}, "sequence 4096: want at most 4095"},
+		{"region", Fields{Time: epoch2025, Static: map[string]uint64{"region": 8}}, "region 8: want at most 7"},
 		{"worker", Fields{Time: epoch2025, Static: map[string]uint64{"worker": math.MaxUint64}}, "worker"},
 		{"unknown", Fields{Time: epoch2025, Static: map[string]uint64{"worker": 1, "shard": 1}}, "shard"},
 		{"not static", Fields{Time: epoch2025, Static: map[string]uint64{"sequence": 1}}, "sequence"},
@@ -106,7 +106,7 @@ func TestComposeRefuses(t *testing.T) {
 			t.Errorf("%s: %v: end of life: want %v", test.why, err, late)
 		}
 	}
-	if _, err := Worker10().Compose(Fields{Time: epoch2025, Rollback: 1}); !errors.Is(err, ErrInvalidID) {
+	if _, err := worker10.Compose(Fields{Time: epoch2025, Rollback: 1}); !errors.Is(err, ErrInvalidID) {
 		t.Errorf("a rollback in a layout without one: %v", err)
 	}
 	id, err := l.Compose(Fields{Time: l.Expires().Add(-1)})
@@ -125,9 +125,9 @@ func TestInspectRefuses(t *testing.T) {
 		{Twitter(), math.MaxUint64, false},
 		{Twitter(), 1 << 63, false},
 		{Twitter(), math.MaxInt64, true},
-		{Discord(), math.MaxUint64, true},
-		{JavaScript53(), 1<<53 - 1, true},
-		{JavaScript53(), 1 << 53, false},
+		{discord, math.MaxUint64, true},
+		{javaScript53, 1<<53 - 1, true},
+		{javaScript53, 1 << 53, false},
 		{small, 1<<12 - 1, true},
 		{small, 1 << 12, false},
 		{small, math.MaxUint64, false},

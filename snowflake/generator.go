@@ -74,9 +74,16 @@ func Forever(worker uint32) randflake.Lease {
 // one that wraps ErrInvalidLayout.
 func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, error) {
 	settings, err := newSettings(layout, options)
+	if err == nil && settings.leasing != nil {
+		err = fmt.Errorf("%w: Leasing: New has its lease: want Leasing with Keep alone", ErrInvalidOption)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return newGenerator(layout, lease, settings)
+}
+
+func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Generator, error) {
 	g := &Generator{layout: layout, settings: settings, line: queue.New("snowflake")}
 	st, err := g.newState(lease)
 	if err != nil {
@@ -211,7 +218,7 @@ func (g *Generator) Extend(end time.Time) error {
 	}
 	lease := st.lease
 	if end.Before(lease.End) {
-		return fmt.Errorf("%w: new end %s: expected %s, the present one, or later", ErrInvalidLease, end.Format(time.RFC3339), lease.End.Format(time.RFC3339))
+		return fmt.Errorf("%w: new end %s: want %s, the present one, or later", ErrInvalidLease, end.Format(time.RFC3339), lease.End.Format(time.RFC3339))
 	}
 	lease.End = end
 	longer, err := g.newState(lease)
@@ -249,7 +256,7 @@ func (g *Generator) Replace(lease randflake.Lease) (lastUsed time.Time, err erro
 	})
 	lastUsed = g.lastSecondUsed(st, reached)
 	if !ok {
-		return time.Time{}, fmt.Errorf("%w: start %s: expected one after %s, the last second that was used of this worker", ErrInvalidLease, lease.Start.Format(time.RFC3339), lastUsed.Format(time.RFC3339))
+		return time.Time{}, fmt.Errorf("%w: start %s: want one after %s, the last second that was used of this worker", ErrInvalidLease, lease.Start.Format(time.RFC3339), lastUsed.Format(time.RFC3339))
 	}
 	next.last = st.lastUnit(reached)
 	next.startAt(g.goOn(&next.bounds, next.last))

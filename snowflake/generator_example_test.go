@@ -10,7 +10,7 @@ import (
 )
 
 func ExampleGenerator_Fill() {
-	generator, err := snowflake.New(snowflake.Worker10(), snowflake.Forever(7))
+	generator, err := snowflake.New(snowflake.Twitter(), snowflake.Forever(7))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -24,7 +24,7 @@ func ExampleGenerator_Fill() {
 
 // More than there are in two milliseconds take that long.
 func ExampleGenerator_FillWait() {
-	generator, err := snowflake.New(snowflake.Worker10(), snowflake.Forever(7))
+	generator, err := snowflake.New(snowflake.Twitter(), snowflake.Forever(7))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -39,7 +39,8 @@ func ExampleGenerator_FillWait() {
 // Generate does not wait.
 func ExampleGenerator_Generate() {
 	noon := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	generator, err := snowflake.New(snowflake.JavaScript53(), snowflake.Forever(7),
+	layout, _ := snowflake.ParseLayout("javascript53") // 128 IDs a millisecond
+	generator, err := snowflake.New(layout, snowflake.Forever(7),
 		snowflake.WithClock(func() time.Time { return noon }))
 	if err != nil {
 		fmt.Println(err)
@@ -58,7 +59,8 @@ func ExampleGenerator_Generate() {
 // A clock that was set back is waited for, by 15 milliseconds at most.
 func ExampleGenerator_Wait() {
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	generator, err := snowflake.New(snowflake.JavaScript53(), snowflake.Forever(7),
+	layout, _ := snowflake.ParseLayout("javascript53") // 128 IDs a millisecond
+	generator, err := snowflake.New(layout, snowflake.Forever(7),
 		snowflake.WithClock(func() time.Time { return now }))
 	if err != nil {
 		fmt.Println(err)
@@ -76,7 +78,7 @@ func ExampleGenerator_Wait() {
 // In a burst, the generator borrows from the next 10 milliseconds.
 func ExampleRunAhead() {
 	noon := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	layout := snowflake.JavaScript53()
+	layout, _ := snowflake.ParseLayout("javascript53")
 	generator, err := snowflake.New(layout, snowflake.Forever(7),
 		snowflake.RunAhead(10*time.Millisecond), snowflake.WithClock(func() time.Time { return noon }))
 	if err != nil {
@@ -107,7 +109,7 @@ func ExamplePin() {
 // The clock steps back by a minute, and the IDs of that time get another rollback.
 func ExampleStepBack() {
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	layout := snowflake.Node8()
+	layout, _ := snowflake.ParseLayout("node8")
 	generator, err := snowflake.New(layout, snowflake.Forever(7), snowflake.StepBack(), snowflake.WithClock(func() time.Time { return now }))
 	if err != nil {
 		fmt.Println(err)
@@ -127,7 +129,7 @@ func ExampleStepBack() {
 // Few IDs are made, and a hash of the last bits is to spread them over 16 shards.
 func ExampleRandomStart() {
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	generator, err := snowflake.New(snowflake.Worker10(), snowflake.Forever(7), snowflake.RandomStart(16), snowflake.WithClock(func() time.Time { return now }))
+	generator, err := snowflake.New(snowflake.Twitter(), snowflake.Forever(7), snowflake.RandomStart(16), snowflake.WithClock(func() time.Time { return now }))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -145,7 +147,8 @@ func ExampleRandomStart() {
 // An alarm goes off when IDs run out.
 func ExampleOnRefusal() {
 	noon := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	generator, err := snowflake.New(snowflake.JavaScript53(), snowflake.Forever(7),
+	layout, _ := snowflake.ParseLayout("javascript53") // 128 IDs a millisecond
+	generator, err := snowflake.New(layout, snowflake.Forever(7),
 		snowflake.WithClock(func() time.Time { return noon }),
 		snowflake.OnRefusal(func(err error) { fmt.Println(err) }))
 	if err != nil {

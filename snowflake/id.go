@@ -2,7 +2,6 @@ package snowflake
 
 import (
 	"bytes"
-	"cmp"
 	"database/sql/driver"
 	"encoding/binary"
 	"encoding/json"
@@ -15,7 +14,7 @@ import (
 
 // An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the time. In layouts of 63
 // bits or fewer, which is all but Discord's among the presets, it fits an int64 and is never negative there. Its text
-// form is decimal, of 1 to 20 digits; for text that sorts as IDs do see Base32, Base58 and Base62.
+// form is decimal, of 1 to 20 digits; for text that sorts as IDs do see package bases.
 //
 // Only a [Layout] can tell what an ID holds.
 type ID uint64
@@ -27,16 +26,24 @@ const maxDigits = 20
 // than 64 bits are errors that wrap ErrInvalidID.
 func Parse(text string) (ID, error) { return parse(text) }
 
-// MustParse is Parse for constants and tests: it panics with Parse's error.
-func MustParse(text string) ID { return idtext.Must(Parse(text)) }
-
-// IsZero reports whether id is 0, as of a variable that was never set.
-func (id ID) IsZero() bool { return id == 0 }
-
-// Compare returns -1, 0 or +1, as cmp.Compare does, for packages slices and sort: IDs sort by time.
-func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }
-
-func parse[T string | []byte](text T) (ID, error) { return parseDigits(text, 10) }
+func parse[T string | []byte](text T) (ID, error) {
+	if len(text) == 0 || len(text) > 1 && text[0] == '0' {
+		return 0, fmt.Errorf("%w: %.40q: want digits, and no leading zeros", ErrInvalidID, text)
+	}
+	var value uint64
+	for i := 0; i < len(text); i++ {
+		digit := uint64(text[i] - '0')
+		if text[i] < '0' || text[i] > '9' {
+			return 0, fmt.Errorf("%w: %.40q: character %d: want decimal digits", ErrInvalidID, text, i+1)
+		}
+		next := value*10 + digit
+		if value > math.MaxUint64/10 || next < digit {
+			return 0, fmt.Errorf("%w: %.40q: want at most 64 bits", ErrInvalidID, text)
+		}
+		value = next
+	}
+	return ID(value), nil
+}
 
 // set assigns the ID that text stands for, or leaves id as it is.
 func set[T string | []byte](id *ID, text T) error {
@@ -79,7 +86,7 @@ func (id ID) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary reads what MarshalBinary wrote.
 func (id *ID) UnmarshalBinary(data []byte) error {
 	if len(data) != 8 {
-		return fmt.Errorf("%w: %d bytes: expected 8", ErrInvalidID, len(data))
+		return fmt.Errorf("%w: %d bytes: want 8", ErrInvalidID, len(data))
 	}
 	*id = ID(binary.BigEndian.Uint64(data))
 	return nil
@@ -118,8 +125,8 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 }
 
 // Value returns the ID as an int64, for a BIGINT column, or in its decimal form where it does not fit: such an ID needs
-// a BIGINT UNSIGNED, a NUMERIC(20) or a text column. To write another text form pass Base32() or the like. The error is
-// always nil.
+// a BIGINT UNSIGNED, a NUMERIC(20) or a text column. To write another text form pass that of package bases. The
+// error is always nil.
 func (id ID) Value() (driver.Value, error) {
 	if id > math.MaxInt64 {
 		return id.String(), nil
@@ -134,7 +141,7 @@ func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:
 		if v < 0 {
-			return fmt.Errorf("%w: %d: expected 0 or more", ErrInvalidID, v)
+			return fmt.Errorf("%w: %d: want 0 or more", ErrInvalidID, v)
 		}
 		*id = ID(v)
 		return nil
@@ -148,5 +155,5 @@ func (id *ID) Scan(src any) error {
 	case nil:
 		return fmt.Errorf("%w: NULL: scan into a pointer", ErrInvalidID)
 	}
-	return fmt.Errorf("%w: can't scan a %T: expected an integer or a text column", ErrInvalidID, src)
+	return fmt.Errorf("%w: can't scan a %T: want an integer or a text column", ErrInvalidID, src)
 }

@@ -25,15 +25,8 @@ import (
 // pinned: with 5 bits for each, worker 3 of datacenter 1 is number 35 where the datacenter is not pinned, and 3
 // where it is. The other way round there is no danger: several layouts may share a store, but they share its numbers
 // then.
-func Keep(ctx context.Context, store lease.Source, layout *Layout, options ...KeepOption) (*lease.Keeper[*Generator], error) {
-	var k keeping
-	for _, option := range options {
-		if option == nil {
-			return nil, errNilOption
-		}
-		option.applyTo(&k)
-	}
-	set, err := newSettings(layout, k.generator)
+func Keep(ctx context.Context, store lease.Source, layout *Layout, options ...Option) (*lease.Keeper[*Generator], error) {
+	set, err := newSettings(layout, options)
 	if err != nil {
 		return nil, err
 	}
@@ -41,35 +34,22 @@ func Keep(ctx context.Context, store lease.Source, layout *Layout, options ...Ke
 	if err != nil {
 		return nil, err
 	}
-	k.lease = append(k.lease, lease.WithNodes(1), lease.WithBelow(uint32(min(workers, randflake.MaxNode+1))), lease.WithUntil(layout.Expires()))
+	terms := append(set.leasing, lease.WithNodes(1), lease.WithBelow(uint32(min(workers, randflake.MaxNode+1))), lease.WithUntil(layout.Expires()))
 	if set.now != nil {
-		k.lease = append(k.lease, lease.WithClock(set.now))
+		terms = append(terms, lease.WithClock(set.now))
 	}
-
 	return lease.KeepFor(ctx, store, func(l randflake.Lease, onRefusal func(error)) (*Generator, error) {
-		return New(layout, l, append(k.generator, OnRefusal(both(onRefusal, set.refused)))...)
-	}, k.lease...)
+		own := set
+		own.refused = both(onRefusal, set.refused)
+		return newGenerator(layout, l, own)
+	}, terms...)
 }
-
-// A KeepOption changes what Keep does: an [Option] of the generator, or [Leasing]. With WithClock the keeper asks the
-// same clock as the generator.
-type KeepOption interface{ applyTo(*keeping) }
-
-// keeping is what the options of Keep come to.
-type keeping struct {
-	generator []Option
-	lease     []lease.Option
-}
-
-func (o Option) applyTo(k *keeping) { k.generator = append(k.generator, o) }
 
 // Leasing has Keep lease with options such as lease.WithTTL and lease.WithLogger. The number of nodes, their bound, the
-// end of their time and the clock are not up to them.
-func Leasing(options ...lease.Option) KeepOption { return leasing(options) }
-
-type leasing []lease.Option
-
-func (l leasing) applyTo(k *keeping) { k.lease = append(k.lease, l...) }
+// end of their time and the clock are not up to them. It is for Keep alone.
+func Leasing(options ...lease.Option) Option {
+	return Option{func(s *settings) error { s.leasing = append(s.leasing, options...); return nil }}
+}
 
 // both returns a function that calls f, and then g unless it is nil.
 func both(f, g func(error)) func(error) {

@@ -60,15 +60,15 @@ func layoutOf(t testing.TB, unit time.Duration, parts ...snowflake.Part) *snowfl
 
 var quiet = snowflake.Leasing(lease.WithLogger(slog.New(slog.DiscardHandler)))
 
-func (s *shop) tryKeep(layout *snowflake.Layout, options ...snowflake.KeepOption) (*lease.Keeper[*snowflake.Generator], error) {
-	k, err := snowflake.Keep(s.Context(), s.store, layout, append([]snowflake.KeepOption{snowflake.WithClock(s.clock.Now), quiet}, options...)...)
+func (s *shop) tryKeep(layout *snowflake.Layout, options ...snowflake.Option) (*lease.Keeper[*snowflake.Generator], error) {
+	k, err := snowflake.Keep(s.Context(), s.store, layout, append([]snowflake.Option{snowflake.WithClock(s.clock.Now), quiet}, options...)...)
 	if err == nil {
 		s.Cleanup(func() { k.Close() })
 	}
 	return k, err
 }
 
-func (s *shop) keep(layout *snowflake.Layout, options ...snowflake.KeepOption) *lease.Keeper[*snowflake.Generator] {
+func (s *shop) keep(layout *snowflake.Layout, options ...snowflake.Option) *lease.Keeper[*snowflake.Generator] {
 	s.Helper()
 	k, err := s.tryKeep(layout, options...)
 	if err != nil {
@@ -289,18 +289,18 @@ func TestKeepAsksForAWorkerNumber(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		statics []snowflake.Part
-		options []snowflake.KeepOption
+		options []snowflake.Option
 		below   uint32
 	}{
 		{"no part", nil, nil, 1},
 		{"one part", []snowflake.Part{snowflake.Static("worker", 10)}, nil, 1024},
 		{"two parts", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, nil, 512},
-		{"high part pinned", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, []snowflake.KeepOption{pin("datacenter", 3)}, 16},
-		{"low part pinned", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, []snowflake.KeepOption{pin("worker", 3)}, 32},
-		{"all pinned", []snowflake.Part{snowflake.Static("worker", 10)}, []snowflake.KeepOption{pin("worker", 1000)}, 1},
+		{"high part pinned", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, []snowflake.Option{pin("datacenter", 3)}, 16},
+		{"low part pinned", []snowflake.Part{snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)}, []snowflake.Option{pin("worker", 3)}, 32},
+		{"all pinned", []snowflake.Part{snowflake.Static("worker", 10)}, []snowflake.Option{pin("worker", 1000)}, 1},
 		{"all nodes", []snowflake.Part{snowflake.Static("worker", 17)}, nil, randflake.MaxNode + 1},
 		{"more than all nodes", []snowflake.Part{snowflake.Static("worker", 18)}, nil, randflake.MaxNode + 1},
-		{"other options of leases", []snowflake.Part{snowflake.Static("worker", 10)}, []snowflake.KeepOption{snowflake.Leasing(lease.WithNodes(7), lease.WithBelow(8))}, 1024},
+		{"other options of leases", []snowflake.Part{snowflake.Static("worker", 10)}, []snowflake.Option{snowflake.Leasing(lease.WithNodes(7), lease.WithBelow(8))}, 1024},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inShop(t, func(s *shop) {
@@ -395,17 +395,16 @@ func TestKeepRefuses(t *testing.T) {
 		for _, tt := range []struct {
 			name   string
 			layout *snowflake.Layout
-			option snowflake.KeepOption
+			option snowflake.Option
 			err    error
 		}{
 			{"no layout", nil, quiet, snowflake.ErrInvalidLayout},
-			{"option that is nil", layout, nil, snowflake.ErrInvalidOption},
+			{"the zero option", layout, snowflake.Option{}, snowflake.ErrInvalidOption},
 			{"zero layout", new(snowflake.Layout), quiet, snowflake.ErrInvalidLayout},
-			{"generator's option that is nil", layout, snowflake.Option(nil), snowflake.ErrInvalidOption},
 			{"pin of no part", layout, snowflake.Pin("datacenter", 1), snowflake.ErrInvalidOption},
 			{"pin too large", layout, snowflake.Pin("worker", 1024), snowflake.ErrInvalidOption},
 			{"no rollback part", layout, snowflake.StepBack(), snowflake.ErrInvalidOption},
-			{"lease option that is nil", layout, snowflake.Leasing(lease.Option{}), lease.ErrInvalidRequest},
+			{"the zero option of leases", layout, snowflake.Leasing(lease.Option{}), lease.ErrInvalidRequest},
 			{"TTL too short", layout, snowflake.Leasing(lease.WithTTL(time.Second)), lease.ErrInvalidRequest},
 		} {
 			if k, err := s.tryKeep(tt.layout, tt.option); k != nil || !errors.Is(err, tt.err) {

@@ -18,9 +18,9 @@ var (
 )
 
 // A Layout says what the bits of an ID mean: which moments they can express, how many workers, and how many IDs of each
-// worker in a unit of time. NewLayout and ParseLayout make one, and so does each preset.
+// worker in a unit of time. NewLayout and ParseLayout make one.
 //
-// A Layout doesn't change and is safe for concurrent use. The zero Layout is none: UnmarshalText makes one of it.
+// A Layout doesn't change and is safe for concurrent use. The zero Layout is invalid.
 type Layout struct {
 	name           string
 	epoch          int64 // Unix milliseconds
@@ -40,26 +40,25 @@ type Layout struct {
 // 1970 on; it may reach to the end of the year 9999. Names of the layout and its parts begin with a lower-case letter
 // and go on with lower-case letters, digits, '-' and '_'; those of the parts are unique.
 //
-// An error wraps ErrInvalidLayout, and says which part is wrong and what was expected. A layout whose epoch is yet to
-// come, or that has come to its end or comes to it soon, is no error, because its IDs still want opening: ask Lifetime
-// before making new ones.
+// An error wraps ErrInvalidLayout, and says which part is wrong and why. Layouts that have ended, or whose epoch is yet
+// to come, are valid, so that old IDs can be read: check Expires before generating.
 func NewLayout(name string, epoch time.Time, unit time.Duration, parts ...Part) (*Layout, error) {
 	l := &Layout{name: name, epoch: epoch.UnixMilli(), unit: unit.Milliseconds(), parts: slices.Clone(parts)}
 	switch {
 	case !isName(name):
-		return nil, fmt.Errorf("%w: name %q: expected lower-case letters, digits, '-' and '_' after a letter", ErrInvalidLayout, name)
+		return nil, fmt.Errorf("%w: name %q: want lower-case letters, digits, '-' and '_' after a letter", ErrInvalidLayout, name)
 	case unit <= 0 || unit%time.Millisecond != 0:
-		return nil, fmt.Errorf("%w: unit %s: expected whole milliseconds", ErrInvalidLayout, unit)
+		return nil, fmt.Errorf("%w: unit %s: want whole milliseconds", ErrInvalidLayout, unit)
 	case epoch.Before(earliest) || !epoch.Before(latest):
-		return nil, fmt.Errorf("%w: epoch in Unix second %d: expected the years 1970 to 9999", ErrInvalidLayout, epoch.Unix())
+		return nil, fmt.Errorf("%w: epoch in Unix second %d: want the years 1970 to 9999", ErrInvalidLayout, epoch.Unix())
 	case epoch.Nanosecond()%int(time.Millisecond) != 0:
-		return nil, fmt.Errorf("%w: epoch %s: expected a whole millisecond", ErrInvalidLayout, epoch.Format(time.RFC3339Nano))
+		return nil, fmt.Errorf("%w: epoch %s: want a whole millisecond", ErrInvalidLayout, epoch.Format(time.RFC3339Nano))
 	}
 	if err := l.place(parts); err != nil {
 		return nil, err
 	}
 	if units := uint64(latest.UnixMilli()-l.epoch) / uint64(l.unit); l.time.max() >= units {
-		return nil, fmt.Errorf("%w: part time: %d bits of %s go beyond the year 9999: expected at most %d",
+		return nil, fmt.Errorf("%w: part time: %d bits of %s go beyond the year 9999: want at most %d",
 			ErrInvalidLayout, l.time.bits, unit, bits.Len64(units)-1)
 	}
 	return l, nil
@@ -68,7 +67,7 @@ func NewLayout(name string, epoch time.Time, unit time.Duration, parts ...Part) 
 // check returns an error that wraps ErrInvalidLayout when there is no layout.
 func (l *Layout) check() error {
 	if l == nil || l.name == "" {
-		return fmt.Errorf("%w: it is nil or zero: expected a preset, or what NewLayout or ParseLayout returns", ErrInvalidLayout)
+		return fmt.Errorf("%w: it is nil or zero: want what Twitter, NewLayout or ParseLayout returns", ErrInvalidLayout)
 	}
 	return nil
 }
@@ -85,8 +84,8 @@ func (l *Layout) Unit() time.Duration { return time.Duration(l.unit) * time.Mill
 // Parts returns the parts from high to low.
 func (l *Layout) Parts() []Part { return slices.Clone(l.parts) }
 
-// Bits returns the number of bits of all parts together, at most 64: every ID is below 1<<Bits().
-func (l *Layout) Bits() int { return int(l.time.shift + l.time.bits) }
+// bits returns the number of bits of all parts together, at most 64: every ID is below 1<<bits().
+func (l *Layout) bits() int { return int(l.time.shift + l.time.bits) }
 
 // Workers returns the number of values of all static parts together: how many generators can work at the same time.
 func (l *Layout) Workers() uint64 {
@@ -97,26 +96,8 @@ func (l *Layout) Workers() uint64 {
 	return workers
 }
 
-// Rate returns how many IDs a second one worker can make.
-func (l *Layout) Rate() float64 {
-	return float64(l.sequence.max()+1) * float64(time.Second/time.Millisecond) / float64(l.unit)
-}
-
 // Expires returns the first moment that the layout can't express, in UTC.
 func (l *Layout) Expires() time.Time { return l.start(l.time.max() + 1) }
-
-// Lifetime returns nil when the layout can express the moments from now to five years on; an error that wraps ErrEnding
-// when it will end in that time; and one that wraps ErrEndOfLife when it has ended.
-func (l *Layout) Lifetime(now time.Time) error {
-	end := l.Expires()
-	switch {
-	case !now.Before(end):
-		return l.ended()
-	case !now.AddDate(5, 0, 0).Before(end):
-		return fmt.Errorf("%w: layout %s: ends at %s: expected one that lasts longer", ErrEnding, l.name, end.Format(time.RFC3339Nano))
-	}
-	return nil
-}
 
 // ended returns the error that wraps ErrEndOfLife for this layout.
 func (l *Layout) ended() error { return &endError{l.name, l.Expires()} }

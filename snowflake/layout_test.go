@@ -84,11 +84,11 @@ func TestNewLayout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Name() != "mine" || !l.Epoch().Equal(epoch) || l.Epoch().Location() != time.UTC || l.Unit() != 10*time.Millisecond || l.Bits() != 55 {
-		t.Errorf("name %s, epoch %v, unit %v, bits %d", l.Name(), l.Epoch(), l.Unit(), l.Bits())
+	if l.Name() != "mine" || !l.Epoch().Equal(epoch) || l.Epoch().Location() != time.UTC || l.Unit() != 10*time.Millisecond || l.bits() != 55 {
+		t.Errorf("name %s, epoch %v, unit %v, bits %d", l.Name(), l.Epoch(), l.Unit(), l.bits())
 	}
-	if l.Workers() != 1<<7 || l.Rate() != 102400 {
-		t.Errorf("%d workers of rate %v", l.Workers(), l.Rate())
+	if l.Workers() != 1<<7 {
+		t.Errorf("%d workers", l.Workers())
 	}
 	if want := epoch.Add((1 << 36) * 10 * time.Millisecond); !l.Expires().Equal(want) || l.Expires().Location() != time.UTC {
 		t.Errorf("expires %v, want %v", l.Expires(), want)
@@ -114,12 +114,12 @@ func TestNewLayout(t *testing.T) {
 
 func TestSmallestAndLargestLayout(t *testing.T) {
 	l := mustLayout(t, Time(1), Sequence(1))
-	if l.Bits() != 2 || l.Workers() != 1 || l.Rate() != 2000 || !l.Expires().Equal(epoch2025.Add(2*time.Millisecond)) {
-		t.Errorf("%v: %d bits, %d workers, %v a second, expires %v", l, l.Bits(), l.Workers(), l.Rate(), l.Expires())
+	if l.bits() != 2 || l.Workers() != 1 || !l.Expires().Equal(epoch2025.Add(2*time.Millisecond)) {
+		t.Errorf("%v: %d bits, %d workers, expires %v", l, l.bits(), l.Workers(), l.Expires())
 	}
 	l = mustLayout(t, Time(1), Static("worker", 62), Sequence(1))
-	if l.Bits() != 64 || l.Workers() != 1<<62 {
-		t.Errorf("%v: %d bits, %d workers", l, l.Bits(), l.Workers())
+	if l.bits() != 64 || l.Workers() != 1<<62 {
+		t.Errorf("%v: %d bits, %d workers", l, l.bits(), l.Workers())
 	}
 	l, err := NewLayout("long", time.Unix(0, 0), time.Second, Time(37), Sequence(26))
 	if err != nil || l.Expires().Year() != 6325 {
@@ -131,32 +131,5 @@ func TestSmallestAndLargestLayout(t *testing.T) {
 	}
 	if l, err = NewLayout("slow", epoch2025, 1500*time.Millisecond, Time(30), Sequence(12)); err != nil || !l.start(3).Equal(epoch2025.Add(4500*time.Millisecond)) {
 		t.Errorf("%v, %v", l, err)
-	}
-}
-
-func TestLifetime(t *testing.T) {
-	l := Twitter()
-	end := l.Expires()
-	for _, test := range []struct {
-		now  time.Time
-		want error
-	}{
-		{l.Epoch(), nil},
-		{end.AddDate(-5, 0, 0).Add(-1), nil},
-		{end.AddDate(-5, 0, 0), ErrEnding},
-		{end.Add(-1), ErrEnding},
-		{end, ErrEndOfLife},
-		{end.AddDate(100, 0, 0), ErrEndOfLife},
-	} {
-		err := l.Lifetime(test.now)
-		if !errors.Is(err, test.want) {
-			t.Errorf("at %v: %v, want %v", test.now, err, test.want)
-		}
-		if errors.Is(err, ErrEnding) && errors.Is(err, ErrEndOfLife) {
-			t.Errorf("at %v: both ending and ended", test.now)
-		}
-		if err != nil && (!strings.Contains(err.Error(), "twitter") || !strings.Contains(err.Error(), "2080-07-10T17:30:30.209Z")) {
-			t.Errorf("at %v: error %q does not name the layout and its end", test.now, err)
-		}
 	}
 }

@@ -1,7 +1,6 @@
 package snowflake
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -19,16 +18,8 @@ func TestLayoutText(t *testing.T) {
 			t.Errorf("%s: %v", l, err)
 			continue
 		}
-		data, err := json.Marshal(map[string]*Layout{"l": l})
-		var read map[string]*Layout
-		if err := errors.Join(err, json.Unmarshal(data, &read)); err != nil {
-			t.Errorf("%s: %v", data, err)
-			continue
-		}
-		for _, got := range []*Layout{parsed, read["l"]} {
-			if got.String() != l.String() || got.Name() != l.Name() || !got.Epoch().Equal(l.Epoch()) || got.Unit() != l.Unit() || got.time != l.time || got.sequence != l.sequence {
-				t.Errorf("%s read as %s", l, got)
-			}
+		if parsed.String() != l.String() || parsed.Name() != l.Name() || !parsed.Epoch().Equal(l.Epoch()) || parsed.Unit() != l.Unit() || parsed.time != l.time || parsed.sequence != l.sequence {
+			t.Errorf("%s read as %s", l, parsed)
 		}
 	}
 	if got, want := odd.String(), "a-1_b: time 20, rollback 3, x 1, sequence 7; 1h30m1.5s since 2020-02-29T01:02:03.004Z"; got != want {
@@ -42,7 +33,7 @@ func TestParseLayoutRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, change := range [][2]string{
-		{good, ""}, {good, "twitter"}, {"l: ", ""}, {"; ", ", "}, {" since ", " from "}, {"l:", "L:"}, {"l:", " l:"}, {"1ms", "1"}, {"1ms", "1000us"}, {"1ms", "0s"}, {"1ms", "+1ms"},
+		{good, ""}, {"l: ", ""}, {"; ", ", "}, {" since ", " from "}, {"l:", "L:"}, {"l:", " l:"}, {"1ms", "1"}, {"1ms", "1000us"}, {"1ms", "0s"}, {"1ms", "+1ms"},
 		{"1ms", "0.5ms"}, {"41", "041"}, {"41", "+41"}, {"41", "x"}, {"41", ""}, {"41", "-1"}, {"41", "41 "}, {"worker 10", "worker"}, {"Z", "+00:00"},
 		{"Z", ".000Z"}, {"Z", ".0001Z"}, {"2025", "25"}, {"2025-01-01T00:00:00Z", "2025-01-01T01:00:00+01:00"}, {"Z", "Z "}, {"2025", "1969"},
 	} {
@@ -51,20 +42,5 @@ func TestParseLayoutRefuses(t *testing.T) {
 		if l != nil || !errors.Is(err, ErrInvalidLayout) {
 			t.Errorf("ParseLayout(%q) = %v, %v, want ErrInvalidLayout", text, l, err)
 		}
-	}
-}
-
-// Nobody changes a preset by reading into it, and what is no layout has no text.
-func TestLayoutsDoNotChange(t *testing.T) {
-	before := Twitter().String()
-	if err := json.Unmarshal([]byte(`"`+Discord().String()+`"`), Twitter()); !errors.Is(err, ErrInvalidLayout) || Twitter().String() != before {
-		t.Errorf("%v, and Twitter is %s", err, Twitter())
-	}
-	if text, err := new(Layout).MarshalText(); !errors.Is(err, ErrInvalidLayout) {
-		t.Errorf("the zero layout: %s, %v", text, err)
-	}
-	l := new(Layout)
-	if err := l.UnmarshalText([]byte("l")); !errors.Is(err, ErrInvalidLayout) || l.name != "" {
-		t.Errorf("%v, %v", l, err)
 	}
 }

@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/lease"
 )
 
-// An Option changes how New makes a generator. Of several that contradict each other the last one holds.
-type Option func(*settings)
+// An Option changes how New and Keep make a generator. Of several that contradict each other the last one holds.
+type Option struct{ set func(*settings) error }
 
 // settings are what the options come to.
 type settings struct {
@@ -16,7 +17,7 @@ type settings struct {
 	pins    []pin
 	now     func() time.Time // an injected clock, or nil
 	refused func(error)      // told of each refusal, or nil
-	err     error            // what was wrong with an option, or nil
+	leasing []lease.Option   // of the keeper
 }
 
 func newSettings(l *Layout, options []Option) (s settings, err error) {
@@ -24,31 +25,34 @@ func newSettings(l *Layout, options []Option) (s settings, err error) {
 		return s, err
 	}
 	s.now = coarse.OfBubble()
-	for _, option := range options {
-		if option == nil {
-			return s, errNilOption
+	for i, option := range options {
+		if option.set == nil {
+			return s, fmt.Errorf("%w: option %d is the zero Option: leave it out", ErrInvalidOption, i+1)
 		}
-		option(&s)
+		if err := option.set(&s); err != nil {
+			return s, err
+		}
 	}
-	if s.err == nil {
-		s.err = s.policy.check(l)
-	}
-	return s, s.err
+	return s, s.policy.check(l)
 }
 
 // Pin fixes the value of a static part, such as a datacenter's. The worker number fills the static parts that are not
 // pinned.
 func Pin(name string, value uint64) Option {
-	return func(s *settings) { s.pins = append(s.pins, pin{name, value}) }
+	return Option{func(s *settings) error { s.pins = append(s.pins, pin{name, value}); return nil }}
 }
 
 // WithClock makes the generator ask now for the time, on every call, instead of the system clock. It is meant for tests
-// and simulations. Waiting takes real time all the same: by timers, which don't know of now.
+// and simulations. Waiting takes real time all the same: by timers, which don't know of now. With Keep, the keeper asks
+// the same clock.
 func WithClock(now func() time.Time) Option {
-	return func(s *settings) {
-		s.require(now != nil, "WithClock", "nil", "a function")
+	return Option{func(s *settings) error {
+		if now == nil {
+			return fmt.Errorf("%w: clock is nil: leave WithClock out for the system's", ErrInvalidOption)
+		}
 		s.now = now
-	}
+		return nil
+	}}
 }
 
 // OnRefusal has f called with the error whenever Generate or Fill can't make an ID, whenever Wait or FillWait gives up
@@ -56,21 +60,15 @@ func WithClock(now func() time.Time) Option {
 // Keep learns, without delay, that another lease is needed. f is called in any goroutine, several at a time; it must
 // return quickly and must not use the generator.
 func OnRefusal(f func(err error)) Option {
-	return func(s *settings) {
-		s.require(f != nil, "OnRefusal", "nil", "a function")
+	return Option{func(s *settings) error {
+		if f == nil {
+			return fmt.Errorf("%w: OnRefusal: f is nil: leave it out", ErrInvalidOption)
+		}
 		s.refused = f
-	}
+		return nil
+	}}
 }
 
-// require notes what is wrong with an option's argument unless ok.
-func (s *settings) require(ok bool, option string, value any, expected string) {
-	if !ok && s.err == nil {
-		s.err = invalidOption(option, value, expected)
-	}
+func invalidOption(option string, value any, want string) error {
+	return fmt.Errorf("%w: %s: %v: want %s", ErrInvalidOption, option, value, want)
 }
-
-func invalidOption(option string, value any, expected string) error {
-	return fmt.Errorf("%w: %s: %v: expected %s", ErrInvalidOption, option, value, expected)
-}
-
-var errNilOption = fmt.Errorf("%w: it is nil: expected what a function of this package returns", ErrInvalidOption)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake/lease"
 )
 
 func TestOptionsAreChecked(t *testing.T) {
@@ -22,12 +24,13 @@ func TestOptionsAreChecked(t *testing.T) {
 		kind   error
 		text   string
 	}{
-		{"nil", small, nil, ErrInvalidOption, "nil"},
-		{"no clock", small, WithClock(nil), ErrInvalidOption, "WithClock: nil: expected a function"},
-		{"nobody to tell", small, OnRefusal(nil), ErrInvalidOption, "OnRefusal: nil: expected a function"},
+		{"zero", small, Option{}, ErrInvalidOption, "option 1 is the zero Option"},
+		{"no clock", small, WithClock(nil), ErrInvalidOption, "clock is nil: leave WithClock out"},
+		{"nobody to tell", small, OnRefusal(nil), ErrInvalidOption, "OnRefusal: f is nil"},
+		{"keeper's", small, Leasing(lease.WithTTL(time.Minute)), ErrInvalidOption, "Keep alone"},
 		{"no layout", nil, RunAhead(0), ErrInvalidLayout, "nil or zero"},
 		{"zero layout", new(Layout), RunAhead(0), ErrInvalidLayout, "nil or zero"},
-		{"RunAhead -1", small, RunAhead(-1), ErrInvalidOption, "RunAhead: -1ns: expected 0 or more"},
+		{"RunAhead -1", small, RunAhead(-1), ErrInvalidOption, "RunAhead: -1ns: want 0 or more"},
 		{"RunAhead less than a unit", seconds, RunAhead(999 * time.Millisecond), ErrInvalidOption, "at least 1s"},
 		{"StepBack without a part", plain, StepBack(), ErrInvalidOption, "rollback part"},
 		{"RandomStart 0", small, RandomStart(0), ErrInvalidOption, "at least 1"},

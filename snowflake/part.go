@@ -3,6 +3,7 @@ package snowflake
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Part is a run of bits in the IDs of a layout. Time, Static, Rollback and Sequence make parts.
@@ -31,8 +32,14 @@ func Rollback(bits int) Part { return Part{rollbackName, bits} }
 // Sequence returns the part that numbers the IDs of one worker in one unit of time.
 func Sequence(bits int) Part { return Part{sequenceName, bits} }
 
-// String returns the name and the number of bits, such as "worker 10".
-func (p Part) String() string { return fmt.Sprintf("%s %d", p.Name, p.Bits) }
+// textOf returns the names of parts and their bits, such as "time 41, worker 10, sequence 12".
+func textOf(parts []Part) string {
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		texts[i] = fmt.Sprintf("%s %d", p.Name, p.Bits)
+	}
+	return strings.Join(texts, ", ")
+}
 
 // A place is where a part lies in an ID.
 type place struct{ shift, bits uint }
@@ -71,7 +78,7 @@ func (l *Layout) place(parts []Part) error {
 	}
 	slices.Reverse(l.statics)
 	if own := l.time.bits + l.rollback.bits + l.sequence.bits; own == maxBits {
-		return fmt.Errorf("%w: parts %v: %d bits without a static part: expected at most %d", ErrInvalidLayout, parts, own, maxBits-1)
+		return fmt.Errorf("%w: %s: %d bits without a static part: want at most %d", ErrInvalidLayout, textOf(parts), own, maxBits-1)
 	}
 	return nil
 }
@@ -83,24 +90,24 @@ func checkParts(parts []Part) error {
 	for i, p := range parts {
 		switch {
 		case !isName(p.Name):
-			return fmt.Errorf("%w: part %q: expected a name of lower-case letters, digits, '-' and '_' that begins with a letter", ErrInvalidLayout, p.Name)
+			return fmt.Errorf("%w: part %q: want a name of lower-case letters, digits, '-' and '_' that begins with a letter", ErrInvalidLayout, p.Name)
 		case seen[p.Name]:
-			return fmt.Errorf("%w: part %s: given twice: expected one", ErrInvalidLayout, p.Name)
+			return fmt.Errorf("%w: part %s: given twice: want one", ErrInvalidLayout, p.Name)
 		case p.Bits < 1 || p.Bits >= maxBits:
-			return fmt.Errorf("%w: part %s: %d bits: expected 1 to %d", ErrInvalidLayout, p.Name, p.Bits, maxBits-1)
+			return fmt.Errorf("%w: part %s: %d bits: want 1 to %d", ErrInvalidLayout, p.Name, p.Bits, maxBits-1)
 		case i == 0 && p.Name != timeName:
-			return fmt.Errorf("%w: part %s: comes first: expected time, so that IDs sort by it", ErrInvalidLayout, p.Name)
+			return fmt.Errorf("%w: part %s: comes first: want time, so that IDs sort by it", ErrInvalidLayout, p.Name)
 		}
 		seen[p.Name] = true
 		total += p.Bits
 	}
 	switch {
 	case !seen[timeName]:
-		return fmt.Errorf("%w: part time: missing: expected it first", ErrInvalidLayout)
+		return fmt.Errorf("%w: part time: missing: want it first", ErrInvalidLayout)
 	case !seen[sequenceName]:
-		return fmt.Errorf("%w: part sequence: missing: expected one", ErrInvalidLayout)
+		return fmt.Errorf("%w: part sequence: missing: want one", ErrInvalidLayout)
 	case total > maxBits:
-		return fmt.Errorf("%w: parts %v: %d bits together: expected at most %d", ErrInvalidLayout, parts, total, maxBits)
+		return fmt.Errorf("%w: %s: %d bits together: want at most %d", ErrInvalidLayout, textOf(parts), total, maxBits)
 	}
 	return nil
 }

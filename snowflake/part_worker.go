@@ -18,7 +18,7 @@ func (l *Layout) static(worker uint64, pinned []pin) (bits, workers uint64, err 
 	pins := make(map[string]uint64, len(pinned))
 	for _, p := range pinned {
 		if _, twice := pins[p.name]; twice {
-			return 0, 0, fmt.Errorf("%w: pinned part %s: given twice: expected one value", ErrInvalidOption, p.name)
+			return 0, 0, fmt.Errorf("%w: pinned part %s: given twice: want one value", ErrInvalidOption, p.name)
 		}
 		pins[p.name] = p.value
 	}
@@ -38,7 +38,7 @@ func (l *Layout) static(worker uint64, pinned []pin) (bits, workers uint64, err 
 		bits |= value << s.shift
 	}
 	if rest != 0 {
-		return 0, 0, fmt.Errorf("%w: worker %d: expected at most %d, which the static parts of layout %s that are not pinned can hold", ErrInvalidLease, worker, workers-1, l.name)
+		return 0, 0, fmt.Errorf("%w: worker %d: want at most %d, which the static parts of layout %s that are not pinned can hold", ErrInvalidLease, worker, workers-1, l.name)
 	}
 	return bits, workers, nil
 }
@@ -54,11 +54,11 @@ func (l *Layout) checkStatic(values map[string]uint64, kind error) error {
 		}
 		known++
 		if value > s.max() {
-			return fmt.Errorf("%w: %s %d: expected at most %d", kind, s.name, value, s.max())
+			return fmt.Errorf("%w: %s %d: want at most %d", kind, s.name, value, s.max())
 		}
 	}
 	if known == len(values) {
 		return nil
 	}
-	return fmt.Errorf("%w: static parts %v: expected those of layout %s", kind, values, l)
+	return fmt.Errorf("%w: static parts %v: want those of layout %s", kind, values, l)
 }

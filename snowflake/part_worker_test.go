@@ -62,7 +62,7 @@ func TestStaticRefuses(t *testing.T) {
 		pins []pin
 		says string
 	}{
-		{[]pin{{"datacenter", 32}}, "datacenter 32: expected at most 31"},
+		{[]pin{{"datacenter", 32}}, "datacenter 32: want at most 31"},
 		{[]pin{{"shard", 1}}, "shard"},
 		{[]pin{{"sequence", 1}}, "sequence"},
 		{[]pin{{"worker", 1}, {"worker", 1}}, "worker: given twice"},

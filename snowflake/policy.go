@@ -30,10 +30,13 @@ const (
 // generator that replaces one which ran ahead on the same worker has to start where that one's time ended: keep the
 // limit below the time that a restart may take.
 func RunAhead(limit time.Duration) Option {
-	return func(s *settings) {
-		s.require(limit >= 0, "RunAhead", limit, "0 or more")
+	return Option{func(s *settings) error {
+		if limit < 0 {
+			return invalidOption("RunAhead", limit, "0 or more")
+		}
 		s.policy.ahead = limit
-	}
+		return nil
+	}}
 }
 
 // StepBack has the generator go along with a clock that steps back behind the newest unit used, by raising the rollback
@@ -41,7 +44,7 @@ func RunAhead(limit time.Duration) Option {
 // bits. After that the generator refuses with ErrClockBackward until the clock is back, or another lease replaces this
 // one; extending the lease does not help. IDs from after a step sort before those of the same time from before it.
 func StepBack() Option {
-	return func(s *settings) { s.policy.stepBack = true }
+	return Option{func(s *settings) error { s.policy.stepBack = true; return nil }}
 }
 
 // RandomStart has each new unit's sequence begin at random in [0, n), so that what shards by the lowest bits of an ID
@@ -49,10 +52,13 @@ func StepBack() Option {
 // in each unit on the average. A unit that follows a used-up one begins at 0 all the same. At most, n is the number of
 // sequence numbers.
 func RandomStart(n uint64) Option {
-	return func(s *settings) {
-		s.require(n > 0, "RandomStart", n, "at least 1")
+	return Option{func(s *settings) error {
+		if n == 0 {
+			return invalidOption("RandomStart", n, "at least 1")
+		}
 		s.policy.scatter = n
-	}
+		return nil
+	}}
 }
 
 // check returns an error that wraps ErrInvalidOption when a policy does not go with a layout.

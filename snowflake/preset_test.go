@@ -19,12 +19,6 @@ func TestPresetsOpenKnownIDs(t *testing.T) {
 		}
 		return moment.UTC()
 	}
-	must := func(l *Layout, err error) *Layout {
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
 	for _, test := range []struct {
 		source string
 		layout *Layout
@@ -35,37 +29,31 @@ func TestPresetsOpenKnownIDs(t *testing.T) {
 			Twitter(), 1541815603606036480,
 			Fields{Time: utc("2022-06-28T16:07:40.105Z"), Static: map[string]uint64{"datacenter": 378 >> 5, "worker": 378 & 31}}},
 		{"the same with one field",
-			Worker10(), 1541815603606036480,
+			worker10, 1541815603606036480,
 			Fields{Time: utc("2022-06-28T16:07:40.105Z"), Static: map[string]uint64{"worker": 378}}},
 		{"Discord's documentation",
-			Discord(), 175928847299117063,
+			discord, 175928847299117063,
 			Fields{Time: utc("2016-04-30T11:18:25.796Z"), Static: map[string]uint64{"worker": 1, "process": 0}, Sequence: 7}},
 		{"the article's user 31341 on 2,000 shards, 1387263000 ms after the epoch, number 5001",
-			Instagram(), 1387263000<<(64-41) | 1341<<(64-41-13) | 5001%1024,
+			instagram, 1387263000<<(64-41) | 1341<<(64-41-13) | 5001%1024,
 			Fields{Time: time.UnixMilli(1314220021721 + 1387263000).UTC(), Static: map[string]uint64{"shard": 1341}, Sequence: 905}},
 		{"a post of the day before github.com/notslang/instagram-id-to-url-segment/issues/1 of 2016-05-09",
-			Instagram(), 1245771331041990029,
+			instagram, 1245771331041990029,
 			Fields{Time: utc("2016-05-08T17:12:17.037Z"), Static: map[string]uint64{"shard": 2021}, Sequence: 397}},
 		{"1 hour, sequence 3, machine 0x1234",
-			Sonyflake(), 360000<<24 | 3<<16 | 0x1234,
+			sonyflake, 360000<<24 | 3<<16 | 0x1234,
 			Fields{Time: utc("2014-09-01T01:00:00Z"), Static: map[string]uint64{"machine": 0x1234}, Sequence: 3}},
 		{"the last second, which its source says is 2024-11-20 21:24:16 in Beijing, less one",
-			Baidu(), (1<<28-1)<<35 | 4194303<<13 | 8191,
+			baidu, (1<<28-1)<<35 | 4194303<<13 | 8191,
 			Fields{Time: utc("2024-11-20T21:24:15+08:00"), Static: map[string]uint64{"worker": 4194303}, Sequence: 8191}},
 		{"1 day, node 200, rollback 2, sequence 4095",
-			Node8(), 86400000<<22 | 200<<14 | 2<<12 | 4095,
+			node8, 86400000<<22 | 200<<14 | 2<<12 | 4095,
 			Fields{Time: utc("2025-01-02T00:00:00Z"), Static: map[string]uint64{"node": 200}, Rollback: 2, Sequence: 4095}},
-		{"1 day, region 63, resource type 16383, machine 3, sequence 7",
-			must(Region6(utc("2015-01-01T00:00:00+08:00"), time.Millisecond)), 86400000<<25 | 63<<19 | 16383<<5 | 3<<3 | 7,
-			Fields{Time: utc("2015-01-02T00:00:00+08:00"), Static: map[string]uint64{"region": 63, "resource-type": 16383, "machine": 3}, Sequence: 7}},
-		{"1 day in units of 10 ms, worker 32767, sequence 1023",
-			must(Worker15(utc("2017-12-21T00:00:00Z"), 10*time.Millisecond)), 8640000<<25 | 32767<<10 | 1023,
-			Fields{Time: utc("2017-12-22T00:00:00Z"), Static: map[string]uint64{"worker": 32767}, Sequence: 1023}},
 		{"Discord's in 2100, which is more than 63 bits",
-			Discord(), (1<<41+1)<<22 | 1<<17 | 7,
+			discord, (1<<41+1)<<22 | 1<<17 | 7,
 			Fields{Time: time.UnixMilli(1420070400000 + 1<<41 + 1).UTC(), Static: map[string]uint64{"worker": 1, "process": 0}, Sequence: 7}},
 		{"1 day, worker 31, sequence 127",
-			JavaScript53(), 86400000<<12 | 31<<7 | 127,
+			javaScript53, 86400000<<12 | 31<<7 | 127,
 			Fields{Time: utc("2025-01-02T00:00:00Z"), Static: map[string]uint64{"worker": 31}, Sequence: 127}},
 	} {
 		got, err := test.layout.Inspect(test.id)
@@ -80,64 +68,43 @@ func TestPresetsOpenKnownIDs(t *testing.T) {
 }
 
 func TestPresets(t *testing.T) {
-	functions := []func() *Layout{Twitter, Worker10, Discord, Instagram, Sonyflake, Baidu, Node8, JavaScript53}
-	presets := Presets()
-	if len(presets) != len(functions) {
-		t.Fatalf("%d presets, want %d", len(presets), len(functions))
-	}
 	names := map[string]bool{}
-	for i, l := range presets {
-		if l != functions[i]() || names[l.Name()] {
-			t.Errorf("preset %d is %v; seen before: %v", i, l, names[l.Name()])
+	for i, l := range Presets() {
+		if names[l.Name()] {
+			t.Errorf("preset %d is %v, which was there before", i, l)
 		}
 		names[l.Name()] = true
-		if got, err := Preset(l.Name()); got != l || err != nil {
-			t.Errorf("Preset(%q) = %v, %v", l.Name(), got, err)
-		}
-		again, err := NewLayout(l.Name(), l.Epoch(), l.Unit(), l.Parts()...)
-		if err != nil || again.String() != l.String() {
-			t.Errorf("made anew: %v, %v, want %v", again, err, l)
+		if got, err := ParseLayout(l.Name()); got != l || err != nil {
+			t.Errorf("ParseLayout(%q) = %v, %v", l.Name(), got, err)
 		}
 		want := 63
 		switch l {
-		case Discord():
+		case discord:
 			want = 64
-		case JavaScript53():
+		case javaScript53:
 			want = 53
 		}
-		if l.Bits() != want {
-			t.Errorf("%v: %d bits, want %d", l, l.Bits(), want)
+		if l.bits() != want {
+			t.Errorf("%v: %d bits, want %d", l, l.bits(), want)
 		}
 	}
+	if l, err := ParseLayout("twitter"); l != Twitter() || err != nil {
+		t.Errorf("Twitter() is %v, and by name %v, %v", Twitter(), l, err)
+	}
 	for _, name := range []string{"", "Twitter", "twitter ", "facebook", "worker15", "region6"} {
-		l, err := Preset(name)
+		l, err := ParseLayout(name)
 		if l != nil || !errors.Is(err, ErrInvalidLayout) {
-			t.Errorf("Preset(%q) = %v, %v", name, l, err)
+			t.Errorf("ParseLayout(%q) = %v, %v", name, l, err)
 			continue
 		}
-		for _, known := range append(slices.Collect(maps.Keys(names)), "Worker15", "Region6", "ParseLayout") {
+		for known := range names {
 			if !strings.Contains(err.Error(), known) {
-				t.Errorf("Preset(%q): %v does not list %s", name, err, known)
+				t.Errorf("ParseLayout(%q): %v does not list %s", name, err, known)
 			}
 		}
 	}
-	presets[0] = nil
+	Presets()[0] = nil
 	if slices.Contains(Presets(), nil) {
 		t.Error("a caller can change the presets")
-	}
-}
-
-// On the day of this test's writing.
-func TestPresetLifetimes(t *testing.T) {
-	day := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	for _, l := range Presets() {
-		var want error
-		switch l {
-		case Baidu():
-			want = ErrEndOfLife
-		}
-		if err := l.Lifetime(day); !errors.Is(err, want) {
-			t.Errorf("%s: %v, want %v", l.Name(), err, want)
-		}
 	}
 }

@@ -5,12 +5,9 @@ import (
 	"time"
 )
 
-// First returns the lowest ID whose time, as Inspect tells it, is t or later, whatever the other fields. Before the
+// first returns the lowest ID whose time, as Inspect tells it, is t or later, whatever the other fields. Before the
 // epoch that is ID 0. Where no ID is that late the error wraps ErrInvalidID and ErrEndOfLife.
-//
-// The time in an ID is the start of its unit. To include IDs from the whole of the unit that t lies in, round t down to
-// the layout's Unit since its Epoch first; whole seconds do for the presets.
-func (l *Layout) First(t time.Time) (ID, error) {
+func (l *Layout) first(t time.Time) (ID, error) {
 	if !t.After(l.Epoch()) {
 		return 0, nil
 	}
@@ -24,11 +21,11 @@ func (l *Layout) First(t time.Time) (ID, error) {
 	return ID(unit << l.time.shift), nil
 }
 
-// Last returns the highest ID whose time, as Inspect tells it, is t or earlier, whatever the other fields. After the
+// last returns the highest ID whose time, as Inspect tells it, is t or earlier, whatever the other fields. After the
 // layout's end that is its highest ID. Where no ID is that early the error wraps ErrInvalidID.
-func (l *Layout) Last(t time.Time) (ID, error) {
+func (l *Layout) last(t time.Time) (ID, error) {
 	if t.Before(l.Epoch()) {
-		return 0, fmt.Errorf("%w: time %s or earlier: expected %s, the epoch of layout %s, or later", ErrInvalidID, t.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)
+		return 0, fmt.Errorf("%w: time %s or earlier: want %s, the epoch of layout %s, or later", ErrInvalidID, t.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)
 	}
 	unit := l.time.max()
 	if t.Before(l.Expires()) {
@@ -42,17 +39,21 @@ func (l *Layout) Last(t time.Time) (ID, error) {
 //
 //	SELECT ... WHERE id BETWEEN first AND last
 //
-// Ranges that follow each other share no ID and leave none out. The range may begin before the epoch and go on after
-// the layout's end. Where no ID lies in it, because no unit begins in it, the error wraps ErrInvalidID.
+// Ranges that follow each other share no ID and leave none out. The range may begin before the epoch, as with the zero
+// time.Time, and go on after the layout's end. Where no ID lies in it, because no unit begins in it, the error wraps
+// ErrInvalidID.
+//
+// The time in an ID is the start of its unit. To include IDs from the whole of the unit that a bound lies in, round it
+// down to the layout's Unit since its Epoch first; whole seconds do for the presets.
 func (l *Layout) Range(from, to time.Time) (first, last ID, err error) {
-	if first, err = l.First(from); err != nil {
+	if first, err = l.first(from); err != nil {
 		return 0, 0, err
 	}
-	if last, err = l.Last(to.Add(-1)); err != nil {
+	if last, err = l.last(to.Add(-1)); err != nil {
 		return 0, 0, err
 	}
 	if first > last {
-		return 0, 0, fmt.Errorf("%w: times from %s to before %s: expected the start of a unit of %s among them", ErrInvalidID, from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano), l.Unit())
+		return 0, 0, fmt.Errorf("%w: times from %s to before %s: want the start of a unit of %s among them", ErrInvalidID, from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano), l.Unit())
 	}
 	return first, last, nil
 }

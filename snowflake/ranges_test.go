@@ -15,7 +15,7 @@ func TestRangesExhaustively(t *testing.T) {
 			t.Fatal(err)
 		}
 		var times []time.Time // of all IDs
-		for id := range ID(1) << l.Bits() {
+		for id := range ID(1) << l.bits() {
 			p, err := l.Inspect(id)
 			if err != nil {
 				t.Fatal(err)
@@ -29,9 +29,9 @@ func TestRangesExhaustively(t *testing.T) {
 		}
 		for _, from := range moments {
 			wantFirst, _, found := idsBetween(times, from, time.Time{})
-			checkBound(t, "First", l, from, wantFirst, found)(l.First(from))
+			checkBound(t, "First", l, from, wantFirst, found)(l.first(from))
 			_, wantLast, found := idsBetween(times, time.Time{}, from.Add(1))
-			checkBound(t, "Last", l, from, wantLast, found)(l.Last(from))
+			checkBound(t, "Last", l, from, wantLast, found)(l.last(from))
 			for _, to := range moments {
 				wantFirst, wantLast, found := idsBetween(times, from, to)
 				first, last, err := l.Range(from, to)
@@ -74,7 +74,7 @@ func checkBound(t *testing.T, what string, l *Layout, at time.Time, want ID, fou
 // For the presets: the bounds are open and closed where they should be, at both ends of the layout.
 func TestRangeEdges(t *testing.T) {
 	for _, l := range Presets() {
-		highest := ID(1)<<l.Bits() - 1
+		highest := ID(1)<<l.bits() - 1
 		always := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 		if first, last, err := l.Range(time.Time{}, always); first != 0 || last != highest || err != nil {
 			t.Errorf("%v: all of time: %d, %d, %v", l, first, last, err)
@@ -89,10 +89,10 @@ func TestRangeEdges(t *testing.T) {
 		if err != nil || !p.Time.Equal(middle) {
 			t.Errorf("%v: the first ID from %v has time %v: %v", l, middle, p.Time, err)
 		}
-		if _, err := l.First(l.Expires()); !errors.Is(err, ErrEndOfLife) || !errors.Is(err, ErrInvalidID) {
+		if _, err := l.first(l.Expires()); !errors.Is(err, ErrEndOfLife) || !errors.Is(err, ErrInvalidID) {
 			t.Errorf("%v: First at the end: %v", l, err)
 		}
-		if id, err := l.Last(l.Expires().AddDate(50, 0, 0)); id != highest || err != nil {
+		if id, err := l.last(l.Expires().AddDate(50, 0, 0)); id != highest || err != nil {
 			t.Errorf("%v: Last after the end: %d, %v", l, id, err)
 		}
 		if _, _, err := l.Range(middle, middle); !errors.Is(err, ErrInvalidID) {

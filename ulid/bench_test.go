@@ -16,12 +16,12 @@ func benchmarkGenerate(b *testing.B, g *Generator) {
 	}
 }
 
-func BenchmarkGenerate(b *testing.B) { benchmarkGenerate(b, New()) }
+func BenchmarkGenerate(b *testing.B) { benchmarkGenerate(b, mustNew()) }
 
-func BenchmarkGenerateStrict(b *testing.B) { benchmarkGenerate(b, New(Strict())) }
+func BenchmarkGenerateStrict(b *testing.B) { benchmarkGenerate(b, mustNew(Strict())) }
 
 func BenchmarkGenerateParallel(b *testing.B) {
-	g := New()
+	g := mustNew()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			if _, err := g.Generate(); err != nil {
@@ -33,7 +33,7 @@ func BenchmarkGenerateParallel(b *testing.B) {
 }
 
 func BenchmarkFill(b *testing.B) {
-	g := New()
+	g := mustNew()
 	ids := make([]ID, 1024)
 	for left := b.N; left > 0; left -= len(ids) {
 		if _, err := g.Fill(ids[:min(left, len(ids))]); err != nil {

@@ -16,11 +16,11 @@ func TestTimesInAndAfterBubbles(t *testing.T) {
 			t.Errorf("%s: made at %v, %v; want about %v", where, made, err, begin)
 		}
 	}
-	begin, outside := time.Now(), New()
+	begin, outside := time.Now(), mustNew()
 	for range 2 {
 		synctest.Test(t, func(t *testing.T) {
 			since(outside, begin, "made outside of the bubble")
-			since(New(), time.Now(), "made in a bubble")
+			since(mustNew(), time.Now(), "made in a bubble")
 			time.Sleep(time.Hour)
 		})
 		for range 3 {

@@ -2,7 +2,7 @@
 // sort as they were made (https://github.com/ulid/spec). They need no lease and no node, and anyone can read their
 // time.
 //
-//	generator := ulid.New()
+//	generator, err := ulid.New()
 //	id, err := generator.Generate()
 //
 // An [ID] converts to the type of github.com/oklog/ulid/v2 and back: ulid.ID(theirs). Here are
@@ -10,6 +10,7 @@
 //   - a [Generator] with entropy from crypto/rand and a state for each processor, or with one order
 //     for all goroutines ([Strict]);
 //   - strict text, JSON and SQL forms, and [Inspect] and [Compose];
-//   - [Keys], which names objects in an object store by ULID, and finds those of an interval of time;
 //   - the form of a UUID ([FormatUUID], [ParseUUID]).
+//
+// Package objectkey names objects in an object store by ULID, and finds those of an interval of time.
 package ulid

@@ -1,8 +1,14 @@
 package ulid
 
-import "errors"
+import (
+	"errors"
 
-// The errors of this package. Those that carry more detail wrap one of these, so compare with errors.Is.
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/alike"
+)
+
+// The errors of this package. Those that carry more detail wrap one of these, so compare with errors.Is. Those that the
+// root package has too wrap its error of the same name.
 var (
 	// ErrTime says that the clock is before 1970 or after 10889-08-02 05:31:50.655 UTC, the last millisecond of 48
 	// bits.
@@ -13,13 +19,10 @@ var (
 	ErrMonotonicOverflow = errors.New("ulid: no room left above the newest ID of this millisecond: wait for the next one")
 
 	// ErrInvalidID says that a text, bytes or what a column gave are no ID.
-	ErrInvalidID = errors.New("ulid: invalid ID")
+	ErrInvalidID = alike.Error("ulid: invalid ID", randflake.ErrInvalidID)
 
-	// ErrInvalidKeyFormat says that object keys can't be made, or can't be split, as asked for.
-	ErrInvalidKeyFormat = errors.New("ulid: invalid key format")
-
-	// ErrInvalidKey says that the key of an object is none that the Keys in question make.
-	ErrInvalidKey = errors.New("ulid: invalid key")
+	// ErrInvalidOption says that an option can't be used; the error that wraps it says why.
+	ErrInvalidOption = alike.Error("ulid: invalid option", randflake.ErrInvalidOption)
 
 	// ErrInvalidUUID says that a text is no UUID.
 	ErrInvalidUUID = errors.New("ulid: invalid UUID")

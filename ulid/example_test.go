@@ -9,7 +9,11 @@ import (
 )
 
 func Example() {
-	generator := ulid.New()
+	generator, err := ulid.New()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	id, err := generator.Generate()
 	if err != nil {
 		fmt.Println(err)
@@ -21,8 +25,13 @@ func Example() {
 }
 
 func ExampleGenerator_Fill() {
+	generator, err := ulid.New()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	ids := make([]ulid.ID, 1000)
-	n, err := ulid.New().Fill(ids)
+	n, err := generator.Fill(ids)
 	fmt.Println(n, err, slices.IsSortedFunc(ids, ulid.ID.Compare))
 	// Output: 1000 <nil> true
 }
@@ -39,7 +48,11 @@ func ExampleParse() {
 
 // One order for all goroutines: whoever asks later gets a larger ID.
 func ExampleStrict() {
-	generator := ulid.New(ulid.Strict())
+	generator, err := ulid.New(ulid.Strict())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	first, _ := generator.Generate()
 	result := make(chan ulid.ID)
 	go func() {
@@ -53,90 +66,14 @@ func ExampleStrict() {
 
 func ExampleWithClock() {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	generator := ulid.New(ulid.WithClock(func() time.Time { return noon }))
+	generator, err := ulid.New(ulid.WithClock(func() time.Time { return noon }))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	id, err := generator.Generate()
 	fmt.Println(id.String()[:10], ulid.Inspect(id).Time, err)
 	// Output: 01M7WD7TG0 2026-11-20 12:00:00 +0000 UTC <nil>
-}
-
-// Objects of an interval are found with one listing. A store lists them page by page; here, a slice
-// stands for it.
-func ExampleKeys_Listing() {
-	keys, err := ulid.NewKeys(ulid.KeyFormat{Prefix: "events/", Splits: []int{6}, Delimiter: "/", Suffix: ".json"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	now := noon
-	generator := ulid.New(ulid.WithClock(func() time.Time { return now }))
-	var store []string
-	for range 24 {
-		id, _ := generator.Generate()
-		store = append(store, keys.Key(id))
-		now = now.Add(5 * time.Minute)
-	}
-
-	listing, _ := keys.Listing(noon.Add(30*time.Minute), noon.Add(time.Hour))
-	fmt.Printf("%+v\n", listing)
-	for _, key := range store { // ListObjectsV2 with listing.Prefix and listing.StartAfter
-		if listing.Ends(key) {
-			break
-		}
-		if listing.Contains(key) {
-			id, _ := keys.Parse(key)
-			fmt.Println(ulid.Inspect(id).Time.Format(time.TimeOnly))
-		}
-	}
-	// Output:
-	// {Prefix:events/01M7W StartAfter:events/01M7WE/YRA0 Until:events/01M7WG/NP40}
-	// 12:30:00
-	// 12:35:00
-	// 12:40:00
-	// 12:45:00
-	// 12:50:00
-	// 12:55:00
-}
-
-// A folder at a time, for many workers.
-func ExampleKeys_Listings() {
-	keys, err := ulid.NewKeys(ulid.KeyFormat{Prefix: "events/", Splits: []int{6}, Delimiter: "/"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	listings, err := keys.Listings(noon, noon.Add(45*time.Minute), 6)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for listing := range listings {
-		fmt.Printf("%+v\n", listing)
-	}
-	// Output:
-	// {Prefix:events/01M7WD/ StartAfter:events/01M7WD/7TG0 Until:}
-	// {Prefix:events/01M7WE/ StartAfter: Until:}
-	// {Prefix:events/01M7WF/ StartAfter: Until:events/01M7WF/T770}
-}
-
-// The fewest prefixes, for what takes nothing else.
-func ExampleKeys_Prefixes() {
-	keys, err := ulid.NewKeys(ulid.KeyFormat{Prefix: "events/", Splits: []int{6}, Delimiter: "/"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	for _, prefix := range keys.Prefixes(noon, noon.Add(98*time.Millisecond)) {
-		fmt.Println(prefix)
-	}
-	// Output:
-	// events/01M7WD/7TG
-	// events/01M7WD/7TH
-	// events/01M7WD/7TJ
-	// events/01M7WD/7TK0
-	// events/01M7WD/7TK1
 }
 
 func ExampleFormatUUID() {

@@ -23,15 +23,10 @@ func Compose(f Fields) (ID, error) {
 	if err != nil {
 		return ID{}, err
 	}
-	id := firstOf(ms)
+	var id ID
+	binary.BigEndian.PutUint64(id[:], uint64(ms)<<16)
 	copy(id[6:], f.Entropy[:])
 	return id, nil
-}
-
-// firstOf returns the first ID of a millisecond, which is in range.
-func firstOf(ms int64) (id ID) {
-	binary.BigEndian.PutUint64(id[:], uint64(ms)<<16)
-	return id
 }
 
 // milliseconds returns the Unix milliseconds in the ID.

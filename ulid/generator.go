@@ -3,6 +3,7 @@ package ulid
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"time"
 
 	"github.com/randflake/randflake/internal/coarse"
@@ -44,12 +45,18 @@ type Generator struct {
 }
 
 // An Option changes how New makes a generator.
-type Option func(*Generator)
+type Option struct{ set func(*Generator) error }
 
 // WithClock makes the generator ask now for the time, on every call, instead of the system clock. It is meant for
 // tests, simulations and for IDs of the past.
 func WithClock(now func() time.Time) Option {
-	return func(g *Generator) { g.now = now }
+	return Option{func(g *Generator) error {
+		if now == nil {
+			return fmt.Errorf("%w: clock is nil: leave WithClock out for the system's", ErrInvalidOption)
+		}
+		g.now = now
+		return nil
+	}}
 }
 
 // Strict makes every ID larger than all those that the generator returned before, to whatever goroutine: all share one
@@ -57,31 +64,35 @@ func WithClock(now func() time.Time) Option {
 //
 // The order ends with the generator. One that is made later, after a restart say, knows nothing of the IDs of this one.
 func Strict() Option {
-	return func(g *Generator) { g.shared.hold = true }
+	return Option{func(g *Generator) error { g.shared.hold = true; return nil }}
 }
 
-// New returns a generator. It takes about 650 bytes for each processor. A nil option changes nothing.
-func New(options ...Option) *Generator {
+// New returns a generator. It takes about 650 bytes for each processor. An option that can't be used is an error that
+// wraps ErrInvalidOption; without options there is no error.
+func New(options ...Option) (*Generator, error) {
 	return newGenerator(func(p []byte) { rand.Read(p) }, options...)
 }
 
-func newGenerator(random func([]byte), options ...Option) *Generator {
+func newGenerator(random func([]byte), options ...Option) (*Generator, error) {
 	g := &Generator{now: coarse.OfBubble(), queue: queue.New("ulid")}
-	for _, option := range options {
-		if option != nil {
-			option(g)
+	for i, option := range options {
+		if option.set == nil {
+			return nil, fmt.Errorf("%w: option %d is the zero Option: leave it out", ErrInvalidOption, i+1)
+		}
+		if err := option.set(g); err != nil {
+			return nil, err
 		}
 	}
 	strict := g.shared.hold
 	g.shared.state = newState(random, strict)
 	if strict {
-		return g
+		return g, nil
 	}
 	g.states = newStates(processors(), random)
 	if g.now == nil {
 		g.hot = g.states
 	}
-	return g
+	return g, nil
 }
 
 // Generate returns a new ID, at once.

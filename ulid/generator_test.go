@@ -6,10 +6,13 @@ import (
 	mathrand "math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake"
 )
 
 var idsFlag = flag.Int("ids", 100_000, "IDs that the tests with many goroutines make")
@@ -21,10 +24,19 @@ func frozen(ms int64) func() time.Time {
 	return func() time.Time { return time.UnixMilli(ms) }
 }
 
+func mustNew(options ...Option) *Generator { return must(New(options...)) }
+
+func must(g *Generator, err error) *Generator {
+	if err != nil {
+		panic(err)
+	}
+	return g
+}
+
 // The time of IDs is the clock's, in whole milliseconds.
 func TestGenerateTakesTheClocksTime(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 123_999_999, time.FixedZone("", 3600))
-	g := New(WithClock(func() time.Time { return now }))
+	g := mustNew(WithClock(func() time.Time { return now }))
 	for range 10 {
 		id, err := g.Generate()
 		if err != nil {
@@ -40,7 +52,7 @@ func TestGenerateTakesTheClocksTime(t *testing.T) {
 // IDs follow the system clock: they are never early, and go on.
 func TestGenerateFollowsTheSystemClock(t *testing.T) {
 	for _, options := range [][]Option{nil, {Strict()}} {
-		g := New(options...)
+		g := mustNew(options...)
 		begin := time.Now().UnixMilli()
 		for ids := 0; ; ids++ {
 			id, err := g.Generate()
@@ -74,7 +86,7 @@ func TestGenerateOutsideOf48Bits(t *testing.T) {
 		{"the last Time", time.Unix(1<<62, 0), false},
 	} {
 		for _, options := range [][]Option{nil, {Strict()}} {
-			g := New(append(options, WithClock(func() time.Time { return c.t }))...)
+			g := mustNew(append(options, WithClock(func() time.Time { return c.t }))...)
 			id, err := g.Generate()
 			n, fillErr := g.Fill(make([]ID, 3))
 			if c.ok {
@@ -98,7 +110,7 @@ func TestGenerateOverflow(t *testing.T) {
 	// Strict has the one state whose entropy a test can plant; the states are all the same.
 	ms := int64(50)
 	const full = 0xffff_ffff
-	g := newGenerator(words(full, full, full-3), Strict(), WithClock(func() time.Time { return time.UnixMilli(ms) }))
+	g := must(newGenerator(words(full, full, full-3), Strict(), WithClock(func() time.Time { return time.UnixMilli(ms) })))
 	ids := make([]ID, 10)
 	n, err := g.Fill(ids)
 	if n != 4 || !errors.Is(err, ErrMonotonicOverflow) {
@@ -121,7 +133,7 @@ func TestGenerateOverflow(t *testing.T) {
 }
 
 func TestFillGrowsWithinOneTime(t *testing.T) {
-	g := New()
+	g := mustNew()
 	for _, size := range []int{0, 1, 1000} {
 		ids := make([]ID, size)
 		if n, err := g.Fill(ids); n != size || err != nil {
@@ -187,7 +199,7 @@ func TestGenerateIsUnique(t *testing.T) {
 		"strict, wavering":   {Strict(), WithClock(wavering)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ids := generateMany(t, New(options...), *idsFlag)
+			ids := generateMany(t, mustNew(options...), *idsFlag)
 			if n := repeats(ids); n > 0 {
 				t.Errorf("%d of %d IDs are repeats", n, len(ids))
 			}
@@ -199,13 +211,13 @@ func TestGenerateIsUnique(t *testing.T) {
 func TestRepeatsAreFound(t *testing.T) {
 	alike := func() *Generator {
 		random := mathrand.NewChaCha8([32]byte{7})
-		return newGenerator(func(p []byte) { random.Read(p) }, Strict(), WithClock(frozen(1)))
+		return must(newGenerator(func(p []byte) { random.Read(p) }, Strict(), WithClock(frozen(1))))
 	}
 	ids := append(generateMany(t, alike(), 1000), generateMany(t, alike(), 1000)...)
 	if n := repeats(ids); n != 1000 {
 		t.Errorf("found %d repeats of 1000", n)
 	}
-	ids = generateMany(t, New(), 1000)
+	ids = generateMany(t, mustNew(), 1000)
 	ids[17] = ids[700]
 	if n := repeats(ids); n != 1 {
 		t.Errorf("found %d repeats of 1", n)
@@ -271,7 +283,7 @@ func TestStrictIsOrdered(t *testing.T) {
 		"a frozen clock":     {WithClock(frozen(1)), Strict()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if n := disorder(t, New(options...).Generate, *idsFlag); n > 0 {
+			if n := disorder(t, mustNew(options...).Generate, *idsFlag); n > 0 {
 				t.Errorf("%d IDs out of order", n)
 			}
 		})
@@ -281,19 +293,19 @@ func TestStrictIsOrdered(t *testing.T) {
 // The check above finds a state that follows the clock back, two states at once, and one swap.
 func TestDisorderIsFound(t *testing.T) {
 	const n = 20_000
-	follows := New(Strict(), WithClock(steppingClock()))
+	follows := mustNew(Strict(), WithClock(steppingClock()))
 	follows.shared.hold = false
 	if disorder(t, follows.Generate, n) == 0 {
 		t.Error("IDs that follow the clock back: no disorder found")
 	}
 
 	var turn atomic.Int64
-	pair := []*Generator{New(Strict(), WithClock(frozen(1))), New(Strict(), WithClock(frozen(1)))}
+	pair := []*Generator{mustNew(Strict(), WithClock(frozen(1))), mustNew(Strict(), WithClock(frozen(1)))}
 	if disorder(t, func() (ID, error) { return pair[turn.Add(1)%2].Generate() }, n) == 0 {
 		t.Error("two states: no disorder found")
 	}
 
-	if disorder(t, New(WithClock(func() time.Time { return time.UnixMilli(1000 - turn.Add(1)/(n/2)) })).Generate, n) == 0 {
+	if disorder(t, mustNew(WithClock(func() time.Time { return time.UnixMilli(1000 - turn.Add(1)/(n/2)) })).Generate, n) == 0 {
 		t.Error("one step back, not strict: no disorder found")
 	}
 }
@@ -302,7 +314,7 @@ func TestDisorderIsFound(t *testing.T) {
 func TestGenerateGrowsOnOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for name, options := range map[string][]Option{"the system's clock": nil, "a frozen clock": {WithClock(frozen(9))}} {
-		g := New(options...)
+		g := mustNew(options...)
 		var last ID
 		check := func(id ID, err error) {
 			t.Helper()
@@ -328,7 +340,7 @@ func TestGenerateGrowsOnOneProcessor(t *testing.T) {
 // Processors that were not there when the generator was made share a state.
 func TestMoreProcessorsThanStates(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	g := New()
+	g := mustNew()
 	runtime.GOMAXPROCS(goroutines)
 	if n := repeats(generateMany(t, g, *idsFlag)); n > 0 {
 		t.Errorf("%d repeats", n)
@@ -338,7 +350,7 @@ func TestMoreProcessorsThanStates(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	ids := make([]ID, 100)
 	for name, g := range map[string]*Generator{
-		"default": New(), "strict": New(Strict()), "clock": New(WithClock(time.Now)),
+		"default": mustNew(), "strict": mustNew(Strict()), "clock": mustNew(WithClock(time.Now)),
 	} {
 		if n := testing.AllocsPerRun(1000, func() {
 			g.Generate()
@@ -349,9 +361,14 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// An option that was not set is none.
-func TestNilOption(t *testing.T) {
-	if id, err := New(nil, WithClock(frozen(5)), nil).Generate(); err != nil || id.milliseconds() != 5 {
-		t.Errorf("%v, %v", id, err)
+// An option that can't be used is an error that names it.
+func TestNewRefuses(t *testing.T) {
+	for want, options := range map[string][]Option{
+		"option 2 is the zero Option": {Strict(), {}},
+		"clock is nil":                {WithClock(nil)},
+	} {
+		if g, err := New(options...); g != nil || !errors.Is(err, ErrInvalidOption) || !errors.Is(err, randflake.ErrInvalidOption) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, %v, want an error that says %s", g, err, want)
+		}
 	}
 }

@@ -23,7 +23,10 @@ func ExampleID_standardUUID() {
 
 // Both have the same text and the same order.
 func TestStandardUUID(t *testing.T) {
-	g := ulid.New()
+	g, err := ulid.New()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var last ulid.ID
 	for range 1000 {
 		id, err := g.Generate()

@@ -219,7 +219,7 @@ func uneven(t *testing.T, s *state) (columns []int) {
 }
 
 func TestEntropyIsEven(t *testing.T) {
-	if columns := uneven(t, &New().own().state); columns != nil {
+	if columns := uneven(t, &mustNew().own().state); columns != nil {
 		t.Errorf("columns %d of the entropy are uneven", columns)
 	}
 }

@@ -27,12 +27,3 @@ func inRange(ms int64, t time.Time) (int64, error) {
 	}
 	return ms, nil
 }
-
-// firstMilli returns the first Unix millisecond, from 0 to endTime, that does not begin before t.
-func firstMilli(t time.Time) int64 {
-	ms := unixMilli(t)
-	if ms != noTime && ms != endTime && t.After(time.UnixMilli(ms)) {
-		ms++
-	}
-	return max(ms, 0)
-}

@@ -8,23 +8,17 @@ import (
 // uuidSize is the length of a UUID's text.
 const uuidSize = 36
 
-// AppendUUID appends FormatUUID's text to dst.
-func AppendUUID(dst []byte, id ID) []byte {
-	dst = hex.AppendEncode(dst, id[:4])
-	for _, part := range [][]byte{id[4:6], id[6:8], id[8:10], id[10:]} {
-		dst = hex.AppendEncode(append(dst, '-'), part)
-	}
-	return dst
-}
-
 // FormatUUID returns the ID in the text form of UUIDs: 8-4-4-4-12 lower-case hexadecimal digits (RFC 9562, section 4).
 // It sorts as the ID does. It carries no version: read as a UUID, most IDs are of no known one.
 //
 // To the 16 bytes of a UUID, as columns and libraries take them, and back, an ID is a conversion: [16]byte(id), ID(u);
 // so is it to the standard library's type, from Go 1.27 on: uuid.UUID(id).
 func FormatUUID(id ID) string {
-	var text [uuidSize]byte
-	return string(AppendUUID(text[:0], id))
+	text := hex.AppendEncode(make([]byte, 0, uuidSize), id[:4])
+	for _, part := range [][]byte{id[4:6], id[6:8], id[8:10], id[10:]} {
+		text = hex.AppendEncode(append(text, '-'), part)
+	}
+	return string(text)
 }
 
 // ParseUUID reads what FormatUUID wrote, also in upper case. Every UUID is a ULID; of a UUID version 7 the time is

@@ -12,7 +12,7 @@ import (
 // usedUp returns a generator whose first millisecond has room for four IDs.
 func usedUp(now func() time.Time) *Generator {
 	const full = 0xffff_ffff
-	return newGenerator(words(full, full, full-3), Strict(), WithClock(now))
+	return must(newGenerator(words(full, full, full-3), Strict(), WithClock(now)))
 }
 
 // In a bubble, the clock of the bubble goes on when all wait.
@@ -79,7 +79,7 @@ func TestWaitForAClockThatStands(t *testing.T) {
 
 // What time does not mend is returned at once.
 func TestWaitOutsideOf48Bits(t *testing.T) {
-	g := New(WithClock(func() time.Time { return time.UnixMilli(1 << 48) }))
+	g := mustNew(WithClock(func() time.Time { return time.UnixMilli(1 << 48) }))
 	if id, err := g.Wait(t.Context()); id != (ID{}) || !errors.Is(err, ErrTime) {
 		t.Errorf("%v, %v, want ErrTime", id, err)
 	}

@@ -19,7 +19,7 @@ type OrderID = mask.ID[orders, snowflake.ID]
 type orders struct{}
 
 var (
-	layout      = snowflake.Node8()
+	layout      = snowflake.Twitter()
 	orderMasker *mask.Masker[snowflake.ID] // set by open, before anything is served
 )
 

@@ -28,6 +28,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/snowflake/bases"
 )
 
 // A tape keeps all that a shop lets out: log lines and whole responses.
@@ -168,7 +169,7 @@ func TestNoInnerIDGetsOut(t *testing.T) {
 		t.Errorf("the pages list %d orders, or others, or in another order than made: %v", len(listed), listed)
 	}
 
-	future, err := layout.First(layout.Expires().AddDate(-1, 0, 0))
+	future, _, err := layout.Range(layout.Expires().AddDate(-1, 0, 0), layout.Expires())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +257,7 @@ func leak(text string, value uint64) (form string, found bool) {
 // forms returns value in the forms of snowflake.ID, in all bases from 8 to 62, and its bytes in
 // hexadecimal, base32 and base64.
 func forms(value uint64) []string {
-	all := []string{snowflake.ID(value).Base32(), snowflake.ID(value).Base58(), snowflake.ID(value).Base62()}
+	all := []string{bases.Format32(snowflake.ID(value)), bases.Format58(snowflake.ID(value)), bases.Format62(snowflake.ID(value))}
 	for base := 8; base <= big.MaxBase; base++ {
 		all = append(all, new(big.Int).SetUint64(value).Text(base))
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/randflake/randflake/ulid"
+	"github.com/randflake/randflake/ulid/objectkey"
 )
 
 const bucket = "objects"
 
 // list returns the keys of the objects in the listing, as a user of ListObjectsV2 does it: page by
 // page, up to the listing's end. It also returns how many pages it took.
-func list(t *testing.T, client minio.Core, l ulid.Listing, pageSize int) (keys []string, pages int) {
+func list(t *testing.T, client minio.Core, l objectkey.Listing, pageSize int) (keys []string, pages int) {
 	t.Helper()
 	for token := ""; ; {
 		page, err := client.ListObjectsV2(bucket, l.Prefix, l.StartAfter, token, "", pageSize)
@@ -64,7 +65,10 @@ var start = time.Date(2026, 11, 20, 12, 34, 56, 789e6, time.UTC)
 func objects(t *testing.T, random *rand.Rand, n int) (ids []ulid.ID) {
 	t.Helper()
 	now := start
-	generator := ulid.New(ulid.Strict(), ulid.WithClock(func() time.Time { return now }))
+	generator, err := ulid.New(ulid.Strict(), ulid.WithClock(func() time.Time { return now }))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range n {
 		switch random.IntN(8) {
 		case 0:
@@ -86,7 +90,7 @@ func objects(t *testing.T, random *rand.Rand, n int) (ids []ulid.ID) {
 }
 
 // during returns the keys of the IDs with times in [from, to).
-func during(keys *ulid.Keys, ids []ulid.ID, from, to time.Time) (want []string) {
+func during(keys *objectkey.Keys, ids []ulid.ID, from, to time.Time) (want []string) {
 	for _, id := range ids {
 		if at := ulid.Inspect(id).Time; !at.Before(from) && at.Before(to) {
 			want = append(want, keys.Key(id))
@@ -96,7 +100,7 @@ func during(keys *ulid.Keys, ids []ulid.ID, from, to time.Time) (want []string) 
 }
 
 // formats have the same objects under prefixes of their own, so that each has the others in its way.
-var formats = []ulid.KeyFormat{
+var formats = []objectkey.Format{
 	{Prefix: "flat/"},
 	{Prefix: "flat-", Suffix: ".json"},
 	{Prefix: "minutes/", Splits: []int{6}, Delimiter: "/", Suffix: ".json"},
@@ -111,7 +115,7 @@ func TestListingsOnAServer(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	ids := objects(t, random, 150)
 	for _, format := range formats {
-		keys, err := ulid.NewKeys(format)
+		keys, err := objectkey.New(format)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +127,7 @@ func TestListingsOnAServer(t *testing.T) {
 
 	for _, format := range formats {
 		t.Run(format.Prefix, func(t *testing.T) {
-			keys, _ := ulid.NewKeys(format)
+			keys, _ := objectkey.New(format)
 			for range 3 {
 				from, to := interval(random, ids)
 				want := during(keys, ids, from, to)
@@ -146,7 +150,7 @@ func TestListingsOnAServer(t *testing.T) {
 
 				var got []string
 				for _, prefix := range keys.Prefixes(from, to) {
-					list, _ := list(t, client, ulid.Listing{Prefix: prefix}, pageSize)
+					list, _ := list(t, client, objectkey.Listing{Prefix: prefix}, pageSize)
 					got = append(got, list...)
 				}
 				check("prefixes", got)
@@ -183,7 +187,7 @@ func interval(random *rand.Rand, ids []ulid.ID) (from, to time.Time) {
 func TestFoldersAreCommonPrefixes(t *testing.T) {
 	client := startServer(t)
 	ids := objects(t, rand.New(rand.NewPCG(3, 4)), 150)
-	keys, err := ulid.NewKeys(ulid.KeyFormat{Prefix: "e/", Splits: []int{6}, Delimiter: "/"})
+	keys, err := objectkey.New(objectkey.Format{Prefix: "e/", Splits: []int{6}, Delimiter: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +214,7 @@ func TestFoldersAreCommonPrefixes(t *testing.T) {
 func TestLimitsMatter(t *testing.T) {
 	client := startServer(t)
 	ids := objects(t, rand.New(rand.NewPCG(5, 6)), 30)
-	keys, err := ulid.NewKeys(ulid.KeyFormat{Prefix: "e/"})
+	keys, err := objectkey.New(objectkey.Format{Prefix: "e/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,12 +227,12 @@ func TestLimitsMatter(t *testing.T) {
 	want := during(keys, ids, from, to)
 	for _, c := range []struct {
 		name  string
-		l     ulid.Listing
+		l     objectkey.Listing
 		wrong bool
 	}{
 		{"both", l, false},
-		{"StartAfter alone", ulid.Listing{Prefix: l.Prefix, StartAfter: l.StartAfter}, true},
-		{"Until alone", ulid.Listing{Prefix: l.Prefix, Until: l.Until}, true},
+		{"StartAfter alone", objectkey.Listing{Prefix: l.Prefix, StartAfter: l.StartAfter}, true},
+		{"Until alone", objectkey.Listing{Prefix: l.Prefix, Until: l.Until}, true},
 	} {
 		if got, _ := list(t, client, c.l, 4); slices.Equal(got, want) == c.wrong {
 			t.Errorf("%s: %q, want %q", c.name, got, want)

@@ -60,7 +60,10 @@ func waitingForSnowflakes(g *snowflake.Generator) Source {
 }
 
 func openOwnULID() (Maker, error) {
-	g := ulid.New()
+	g, err := ulid.New()
+	if err != nil {
+		return Maker{}, err
+	}
 	return each(func() (high, low uint64, err error) {
 		id, err := g.Generate()
 		high, low = ends(id[:])

@@ -186,13 +186,10 @@ func (k *checker) space(p path, s Space) {
 
 // Layout returns the layout of a space of Snowflake IDs, and nil for other kinds.
 func (s Space) Layout() (*snowflake.Layout, error) {
-	switch {
-	case s.Kind == "randflake" || s.Kind == "ulid":
+	if s.Kind == "randflake" || s.Kind == "ulid" {
 		return nil, nil
-	case strings.Contains(s.Kind, ":"):
-		return snowflake.ParseLayout(s.Kind)
 	}
-	return snowflake.Preset(s.Kind)
+	return snowflake.ParseLayout(s.Kind)
 }
 
 // Place returns where the store is, and nothing for a space without one.

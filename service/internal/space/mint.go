@@ -38,7 +38,8 @@ func (s *Space) minter(ctx context.Context, leases lease.Source, logger *slog.Lo
 	}
 	switch {
 	case s.Kind == "ulid":
-		return ulids{ulid.New()}, nil
+		generator, err := ulid.New()
+		return ulids{generator}, err
 	case layout != nil:
 		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(s.terms(ctx, leases, logger)...))
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/snowflake/bases"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -29,18 +30,18 @@ func formatOf[ID any](formats []format[ID], name string) (format[ID], error) {
 }
 
 var randflakeFormats = append(standard[randflake.ID](),
-	format[randflake.ID]{"int", onLine(func(id randflake.ID, b []byte) []byte { return strconv.AppendInt(b, int64(id), 10) })},
+	format[randflake.ID]{"int", onLine(func(b []byte, id randflake.ID) []byte { return strconv.AppendInt(b, int64(id), 10) })},
 	format[randflake.ID]{"hex", appendHex[randflake.ID]})
 
 var snowflakeFormats = append(standard[snowflake.ID](),
-	format[snowflake.ID]{"int", onLine(func(id snowflake.ID, b []byte) []byte { return strconv.AppendUint(b, uint64(id), 10) })},
+	format[snowflake.ID]{"int", onLine(func(b []byte, id snowflake.ID) []byte { return strconv.AppendUint(b, uint64(id), 10) })},
 	format[snowflake.ID]{"hex", appendHex[snowflake.ID]},
-	format[snowflake.ID]{"base32", onLine(snowflake.ID.AppendBase32)},
-	format[snowflake.ID]{"base58", onLine(snowflake.ID.AppendBase58)},
-	format[snowflake.ID]{"base62", onLine(snowflake.ID.AppendBase62)})
+	format[snowflake.ID]{"base32", onLine(bases.Append32)},
+	format[snowflake.ID]{"base58", onLine(bases.Append58)},
+	format[snowflake.ID]{"base62", onLine(bases.Append62)})
 
 var ulidFormats = append(standard[ulid.ID](),
-	format[ulid.ID]{"uuid", onLine(func(id ulid.ID, b []byte) []byte { return ulid.AppendUUID(b, id) })})
+	format[ulid.ID]{"uuid", onLine(func(b []byte, id ulid.ID) []byte { return append(b, ulid.FormatUUID(id)...) })})
 
 // standard returns the formats of all kinds of IDs.
 func standard[ID interface {
@@ -48,17 +49,17 @@ func standard[ID interface {
 	AppendBinary([]byte) ([]byte, error)
 }]() []format[ID] {
 	// Their errors are always nil.
-	text := func(id ID, b []byte) []byte { b, _ = id.AppendText(b); return b }
+	text := func(b []byte, id ID) []byte { b, _ = id.AppendText(b); return b }
 	return []format[ID]{
 		{"text", onLine(text)},
-		{"json", onLine(func(id ID, b []byte) []byte { return append(text(id, append(b, '"')), '"') })},
+		{"json", onLine(func(b []byte, id ID) []byte { return append(text(append(b, '"'), id), '"') })},
 		{"binary", func(b []byte, id ID) []byte { b, _ = id.AppendBinary(b); return b }},
 	}
 }
 
 // onLine returns a function that appends what the given one does, and ends the line.
-func onLine[ID any](appendTo func(id ID, b []byte) []byte) func([]byte, ID) []byte {
-	return func(b []byte, id ID) []byte { return append(appendTo(id, b), '\n') }
+func onLine[ID any](appendTo func(b []byte, id ID) []byte) func([]byte, ID) []byte {
+	return func(b []byte, id ID) []byte { return append(appendTo(b, id), '\n') }
 }
 
 func appendHex[ID ~int64 | ~uint64](b []byte, id ID) []byte {

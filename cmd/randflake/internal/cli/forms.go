@@ -8,6 +8,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/snowflake/bases"
 )
 
 // forms are how IDs of any kind may be written.
@@ -56,11 +57,11 @@ func hasHexPrefix(text string) bool {
 func parseSnowflake(text, from string) (snowflake.ID, error) {
 	switch {
 	case from == "base32":
-		return snowflake.ParseBase32(text)
+		return bases.Parse32(text)
 	case from == "base58":
-		return snowflake.ParseBase58(text)
+		return bases.Parse58(text)
 	case from == "base62":
-		return snowflake.ParseBase62(text)
+		return bases.Parse62(text)
 	case from == "hex" || from == "auto" && hasHexPrefix(text):
 		id, err := parseHex(text)
 		return snowflake.ID(id), err

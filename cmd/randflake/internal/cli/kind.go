@@ -26,7 +26,7 @@ type choiceOfKind struct {
 func kindFlags(cmd *cobra.Command, c *choiceOfKind) {
 	choiceFlag(cmd, &c.kind, "kind", "k", "KIND", "randflake, snowflake or ulid", kindNames...)
 	cmd.Flags().VarP(value{"LAYOUT", func(text string) (err error) {
-		c.layout, err = layoutOf(text)
+		c.layout, err = snowflake.ParseLayout(text)
 		return err
 	}}, "layout", "l", "of Snowflake IDs: see randflake help kinds")
 	var names []string

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -33,12 +32,14 @@ func (t *tool) mintSnowflakes(ctx context.Context, h home, layout *snowflake.Lay
 
 // checkLifetime returns an error when a layout has ended, and notes when it soon will.
 func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
-	err := layout.Lifetime(now)
-	if errors.Is(err, snowflake.ErrEnding) {
-		t.note(err)
-		return nil
+	end := layout.Expires()
+	switch {
+	case !now.Before(end):
+		return fmt.Errorf("layout %s ended at %s: want another layout", layout.Name(), end.Format(time.RFC3339))
+	case !now.AddDate(5, 0, 0).Before(end):
+		t.note(fmt.Errorf("layout %s ends at %s: want another layout for something new", layout.Name(), end.Format(time.RFC3339)))
 	}
-	return err
+	return nil
 }
 
 func snowflakes(keeper *lease.Keeper[*snowflake.Generator]) kept[snowflake.ID, *snowflake.Generator] {
@@ -52,14 +53,6 @@ func keepWorker(ctx context.Context, leases lease.Source, layout *snowflake.Layo
 	return leased(ctx, leases, func(options ...lease.Option) (*lease.Keeper[*snowflake.Generator], error) {
 		return snowflake.Keep(ctx, leases, layout, snowflake.Leasing(options...))
 	})
-}
-
-// layoutOf returns the layout that the user names or writes out.
-func layoutOf(text string) (*snowflake.Layout, error) {
-	if strings.Contains(text, ":") {
-		return snowflake.ParseLayout(text)
-	}
-	return snowflake.Preset(text)
 }
 
 // spaceOf returns the name of the ID space of a layout: that of the first preset which makes the same

@@ -50,7 +50,7 @@ makes it.`,
 	return cmd
 }
 
-var numberFormat = format[int64]{"int", onLine(func(n int64, b []byte) []byte { return strconv.AppendInt(b, n, 10) })}
+var numberFormat = format[int64]{"int", onLine(func(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) })}
 
 // printNext takes numbers just before it prints them, so that no call has to give any back.
 func (t *tool) printNext(ctx context.Context, cmd *cobra.Command, h *home, name string, n int64, create bool) error {

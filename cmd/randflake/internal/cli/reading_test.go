@@ -13,6 +13,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/snowflake/bases"
 )
 
 // at returns an inspector at some time.
@@ -148,14 +149,14 @@ func TestInspectSnowflake(t *testing.T) {
 	for _, args := range [][]string{
 		{documented}, {`"` + documented + `"`}, {"--kind", "snowflake", documented}, {"--from", "int", documented}, {"--from", "text", documented},
 		{fmt.Sprintf("0x%016x", int64(id))}, {"--from", "hex", fmt.Sprintf("%x", int64(id))},
-		{"--from", "base32", id.Base32()}, {"--from", "base58", id.Base58()}, {"--from=base62", id.Base62()},
+		{"--from", "base32", bases.Format32(id)}, {"--from", "base58", bases.Format58(id)}, {"--from=base62", bases.Format62(id)},
 	} {
 		if got := succeed(t, "", append([]string{"inspect", "--layout", "discord"}, args...)...); got != want {
 			t.Errorf("inspect %q: %q, want %q", args, got, want)
 		}
 	}
 	// Without the layout it is one line of several.
-	for _, args := range [][]string{{documented}, {"--kind", "snowflake", documented}, {"--from", "base58", id.Base58()}} {
+	for _, args := range [][]string{{documented}, {"--kind", "snowflake", documented}, {"--from", "base58", bases.Format58(id)}} {
 		if got := succeed(t, "", append([]string{"inspect"}, args...)...); !strings.Contains(got, want) || !strings.Contains(got, "snowflake twitter") {
 			t.Errorf("inspect %q: %q, want %q in it", args, got, want)
 		}
@@ -168,7 +169,7 @@ func TestInspectSnowflake(t *testing.T) {
 
 // TestInspectRollback has each field of a layout by its own name.
 func TestInspectRollback(t *testing.T) {
-	id, err := snowflake.Node8().Compose(snowflake.Fields{
+	id, err := layoutOf(t, "node8").Compose(snowflake.Fields{
 		Time: time.Date(2025, 3, 4, 5, 6, 7, 89e6, time.UTC), Static: map[string]uint64{"node": 200}, Rollback: 3, Sequence: 4000,
 	})
 	if err != nil {

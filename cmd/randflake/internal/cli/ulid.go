@@ -33,5 +33,9 @@ func readULID(text string) (reading, error) {
 
 // mintULIDs mints n ULIDs in ascending order.
 func (t *tool) mintULIDs(ctx context.Context, n int64, f format[ulid.ID]) error {
-	return newMinter(n, 1, f, ulid.New(ulid.Strict()).FillWait).mint(ctx, t)
+	generator, err := ulid.New(ulid.Strict())
+	if err != nil {
+		return err
+	}
+	return newMinter(n, 1, f, generator.FillWait).mint(ctx, t)
 }

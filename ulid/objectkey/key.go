@@ -1,16 +1,34 @@
-package ulid
+// Package objectkey names objects in an object store by ULID, and finds those of an interval of time by listing no others.
+package objectkey
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/randflake/randflake/ulid"
 )
 
-// A KeyFormat says how the keys of objects are made of ULIDs: a prefix, the 26 characters, a suffix.
+// The errors of this package. Those that carry more detail wrap one of these, so compare with errors.Is.
+var (
+	// ErrInvalidFormat says that keys can't be made, or can't be split, as asked for.
+	ErrInvalidFormat = errors.New("objectkey: invalid format")
+
+	// ErrInvalidKey says that these Keys did not make this key.
+	ErrInvalidKey = errors.New("objectkey: invalid key")
+)
+
+const (
+	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // the digits of ULIDs
+	textSize  = 26
+)
+
+// A Format says how the keys of objects are made of ULIDs: a prefix, the 26 characters, a suffix.
 //
-//	KeyFormat{Prefix: "events/", Splits: []int{6, 8}, Delimiter: "/", Suffix: ".json"}
+//	Format{Prefix: "events/", Splits: []int{6, 8}, Delimiter: "/", Suffix: ".json"}
 //	events/01JDA7/3N/0Q8ZJ5V3D1W9K2M4PX.json
-type KeyFormat struct {
+type Format struct {
 	Prefix string // of all keys; it ends in a delimiter of its own, or in none
 
 	// Splits are the numbers of characters of the ULID, 1 to 25 and ascending, after which the delimiter follows. The
@@ -30,18 +48,18 @@ type Keys struct {
 	size                      int // of every key, in bytes
 }
 
-// NewKeys returns the keys of a format. A format that can't be is an error that wraps ErrInvalidKeyFormat.
-func NewKeys(format KeyFormat) (*Keys, error) {
+// New returns the keys of a format. A format that can't be is an error that wraps ErrInvalidFormat.
+func New(format Format) (*Keys, error) {
 	last := 0
 	for _, split := range format.Splits {
 		if split <= last || split >= textSize {
-			return nil, fmt.Errorf("%w: splits %d: want 1 to %d, ascending", ErrInvalidKeyFormat, format.Splits, textSize-1)
+			return nil, fmt.Errorf("%w: splits %d: want 1 to %d, ascending", ErrInvalidFormat, format.Splits, textSize-1)
 		}
 		last = split
 	}
 	// A delimiter with a ULID's characters would let a store find folders where there are none.
 	if last > 0 && (format.Delimiter == "" || strings.ContainsAny(format.Delimiter, crockford)) {
-		return nil, fmt.Errorf("%w: delimiter %q: want some characters that are none of a ULID's", ErrInvalidKeyFormat, format.Delimiter)
+		return nil, fmt.Errorf("%w: delimiter %q: want some characters that are none of a ULID's", ErrInvalidFormat, format.Delimiter)
 	}
 	return &Keys{
 		prefix:    format.Prefix,
@@ -53,17 +71,17 @@ func NewKeys(format KeyFormat) (*Keys, error) {
 }
 
 // Key returns the key of the object that id names.
-func (k *Keys) Key(id ID) string {
+func (k *Keys) Key(id ulid.ID) string {
 	return string(append(k.appendChars(make([]byte, 0, k.size), id, textSize), k.suffix...))
 }
 
 // Parse returns the ULID that the key is of. Its error wraps ErrInvalidKey when there is no ID of which Key makes that
 // key, byte for byte.
-func (k *Keys) Parse(key string) (ID, error) {
+func (k *Keys) Parse(key string) (ulid.ID, error) {
 	text, ok := k.chars(key)
-	id, err := Parse(string(text[:]))
+	id, err := ulid.Parse(string(text[:]))
 	if !ok || err != nil || k.Key(id) != key {
-		return ID{}, fmt.Errorf("%w: %q: want one like %q", ErrInvalidKey, key, k.Key(ID{}))
+		return ulid.ID{}, fmt.Errorf("%w: %q: want one like %q", ErrInvalidKey, key, k.Key(ulid.ID{}))
 	}
 	return id, nil
 }
@@ -85,8 +103,8 @@ func (k *Keys) chars(key string) (text [textSize]byte, ok bool) {
 
 // appendChars appends the prefix and the first n characters of id. Where there is a split after the last of them its
 // delimiter is the end.
-func (k *Keys) appendChars(key []byte, id ID, n int) []byte {
-	text := id.text()
+func (k *Keys) appendChars(key []byte, id ulid.ID, n int) []byte {
+	text := id.String()
 	key = append(key, k.prefix...)
 	done := 0
 	for _, split := range k.splits {

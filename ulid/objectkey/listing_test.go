@@ -1,4 +1,4 @@
-package ulid
+package objectkey
 
 import (
 	"errors"
@@ -9,13 +9,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake/ulid"
 )
 
 // A world is a store with objects in one format, in order of keys, and some that others put there.
 type world struct {
-	format KeyFormat
+	format Format
 	keys   *Keys
-	ids    []ID
+	ids    []ulid.ID
 	stored []string
 }
 
@@ -27,16 +29,16 @@ func randomWorld(t *testing.T, random *rand.Rand, ms int64) world {
 		id := randomID(random)
 		switch random.IntN(8) {
 		case 0:
-			id = ID{} // the least and the greatest of their millisecond
+			id = ulid.ID{} // the least and the greatest of their millisecond
 		case 1:
 			for i := range id {
 				id[i] = 0xff
 			}
 		}
-		id, _ = Compose(Fields{time.UnixMilli(near(random, ms)), [10]byte(id[6:])})
+		id, _ = ulid.Compose(ulid.Fields{Time: time.UnixMilli(near(random, ms)), Entropy: [10]byte(id[6:])})
 		w.ids = append(w.ids, id)
 	}
-	slices.SortFunc(w.ids, ID.Compare)
+	slices.SortFunc(w.ids, ulid.ID.Compare)
 	w.ids = slices.Compact(w.ids)
 	for _, id := range w.ids {
 		w.stored = append(w.stored, w.keys.Key(id))
@@ -73,7 +75,7 @@ func randomTime(random *rand.Rand, ms int64) time.Time {
 // during returns the keys of the objects with times in [from, to), by comparing each one's time.
 func (w world) during(from, to time.Time) (keys []string) {
 	for _, id := range w.ids {
-		if at := time.UnixMilli(id.milliseconds()); !at.Before(from) && at.Before(to) {
+		if at := ulid.Inspect(id).Time; !at.Before(from) && at.Before(to) {
 			keys = append(keys, w.keys.Key(id))
 		}
 	}
@@ -141,7 +143,7 @@ func wrongListings(t *testing.T, way divider, chars, n int) (wrong int) {
 		for range 10 {
 			from, to := randomTime(random, ms), randomTime(random, ms)
 			if random.IntN(10) == 0 {
-				from = time.UnixMilli(w.ids[random.IntN(len(w.ids))].milliseconds()) // the edge is an object's time
+				from = ulid.Inspect(w.ids[random.IntN(len(w.ids))]).Time // the edge is an object's time
 			}
 			const most = 100 // listings, so that the test ends
 			if end := firstMilli(from) + most*blockSize(chars); chars > 1 && firstMilli(to) > end {
@@ -260,7 +262,7 @@ func cover(block int64, chars int, first, end int64) (n int) {
 
 func TestPrefixesAreFewest(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
-	keys := mustKeys(t, KeyFormat{})
+	keys := mustKeys(t, Format{})
 	most := 0
 	check := func(from, to time.Time) {
 		first, end := firstMilli(from), firstMilli(to)
@@ -289,8 +291,8 @@ func TestPrefixesAreFewest(t *testing.T) {
 
 // What is listed, to the letter.
 func TestListing(t *testing.T) {
-	keys := mustKeys(t, KeyFormat{Prefix: "e/", Splits: []int{6, 8}, Delimiter: "/"})
-	at := func(chars string) time.Time { return Inspect(MustParse(chars + "0000000000000000")).Time }
+	keys := mustKeys(t, Format{Prefix: "e/", Splits: []int{6, 8}, Delimiter: "/"})
+	at := func(chars string) time.Time { return ulid.Inspect(ulid.MustParse(chars + "0000000000000000")).Time }
 	for _, c := range []struct {
 		name     string
 		from, to time.Time
@@ -314,7 +316,7 @@ func TestListing(t *testing.T) {
 }
 
 func TestEmptyIntervalsHaveNoListing(t *testing.T) {
-	keys := mustKeys(t, KeyFormat{Prefix: "e/"})
+	keys := mustKeys(t, Format{Prefix: "e/"})
 	now := time.UnixMilli(1_800_000_000_000)
 	for _, c := range [][2]time.Time{
 		{now, now},
@@ -333,9 +335,9 @@ func TestEmptyIntervalsHaveNoListing(t *testing.T) {
 }
 
 func TestListingsRefuse(t *testing.T) {
-	keys := mustKeys(t, KeyFormat{})
+	keys := mustKeys(t, Format{})
 	for _, chars := range []int{-1, 0, 11, 26} {
-		if listings, err := keys.Listings(time.Time{}, time.Now(), chars); !errors.Is(err, ErrInvalidKeyFormat) || listings != nil {
+		if listings, err := keys.Listings(time.Time{}, time.Now(), chars); !errors.Is(err, ErrInvalidFormat) || listings != nil {
 			t.Errorf("%d characters: %v", chars, err)
 		}
 	}
@@ -343,7 +345,7 @@ func TestListingsRefuse(t *testing.T) {
 
 // Listings are made one by one: a caller may stop after the first of very many.
 func TestListingsStop(t *testing.T) {
-	keys := mustKeys(t, KeyFormat{})
+	keys := mustKeys(t, Format{})
 	for l := range mustListings(t, keys, time.Time{}, time.Unix(1<<60, 0), timeChars) {
 		if want := (Listing{Prefix: "0000000000"}); l != want {
 			t.Errorf("%+v, want %+v", l, want)

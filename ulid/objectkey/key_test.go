@@ -1,4 +1,4 @@
-package ulid
+package objectkey
 
 import (
 	"errors"
@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/ulid"
 )
 
-func mustKeys(t testing.TB, format KeyFormat) *Keys {
+func mustKeys(t testing.TB, format Format) *Keys {
 	t.Helper()
-	keys, err := NewKeys(format)
+	keys, err := New(format)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,18 +22,18 @@ func mustKeys(t testing.TB, format KeyFormat) *Keys {
 func TestKey(t *testing.T) {
 	const text = "01JDA7K3N0Q8ZJ5V3D1W9K2M4P"
 	for _, c := range []struct {
-		format KeyFormat
+		format Format
 		want   string
 	}{
-		{KeyFormat{}, "01JDA7K3N0Q8ZJ5V3D1W9K2M4P"},
-		{KeyFormat{Prefix: "a/", Suffix: ".json"}, "a/01JDA7K3N0Q8ZJ5V3D1W9K2M4P.json"},
-		{KeyFormat{Prefix: "a/", Splits: []int{6}, Delimiter: "/"}, "a/01JDA7/K3N0Q8ZJ5V3D1W9K2M4P"},
-		{KeyFormat{Splits: []int{6, 8, 10}, Delimiter: "/", Suffix: "/data"}, "01JDA7/K3/N0/Q8ZJ5V3D1W9K2M4P/data"},
-		{KeyFormat{Splits: []int{1, 25}, Delimiter: "--"}, "0--1JDA7K3N0Q8ZJ5V3D1W9K2M4--P"},
-		{KeyFormat{Prefix: "a", Delimiter: "/"}, "a01JDA7K3N0Q8ZJ5V3D1W9K2M4P"},
+		{Format{}, "01JDA7K3N0Q8ZJ5V3D1W9K2M4P"},
+		{Format{Prefix: "a/", Suffix: ".json"}, "a/01JDA7K3N0Q8ZJ5V3D1W9K2M4P.json"},
+		{Format{Prefix: "a/", Splits: []int{6}, Delimiter: "/"}, "a/01JDA7/K3N0Q8ZJ5V3D1W9K2M4P"},
+		{Format{Splits: []int{6, 8, 10}, Delimiter: "/", Suffix: "/data"}, "01JDA7/K3/N0/Q8ZJ5V3D1W9K2M4P/data"},
+		{Format{Splits: []int{1, 25}, Delimiter: "--"}, "0--1JDA7K3N0Q8ZJ5V3D1W9K2M4--P"},
+		{Format{Prefix: "a", Delimiter: "/"}, "a01JDA7K3N0Q8ZJ5V3D1W9K2M4P"},
 	} {
 		keys := mustKeys(t, c.format)
-		id := MustParse(text)
+		id := ulid.MustParse(text)
 		if got := keys.Key(id); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.format, got, c.want)
 		}
@@ -41,8 +43,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-func TestNewKeysRefuses(t *testing.T) {
-	for _, format := range []KeyFormat{
+func TestNewRefuses(t *testing.T) {
+	for _, format := range []Format{
 		{Splits: []int{0}, Delimiter: "/"},
 		{Splits: []int{-1}, Delimiter: "/"},
 		{Splits: []int{26}, Delimiter: "/"},
@@ -52,24 +54,24 @@ func TestNewKeysRefuses(t *testing.T) {
 		{Splits: []int{6}, Delimiter: "0"},
 		{Splits: []int{6}, Delimiter: "/Z"},
 	} {
-		if keys, err := NewKeys(format); !errors.Is(err, ErrInvalidKeyFormat) || keys != nil {
-			t.Errorf("%+v: %v, %v, want ErrInvalidKeyFormat", format, keys, err)
+		if keys, err := New(format); !errors.Is(err, ErrInvalidFormat) || keys != nil {
+			t.Errorf("%+v: %v, %v, want ErrInvalidFormat", format, keys, err)
 		}
 	}
 }
 
 // Who changes the format afterwards does not change the keys.
 func TestKeysAreImmutable(t *testing.T) {
-	format := KeyFormat{Splits: []int{6}, Delimiter: "/"}
+	format := Format{Splits: []int{6}, Delimiter: "/"}
 	keys := mustKeys(t, format)
 	format.Splits[0] = 7
-	if got, want := keys.Key(ID{}), "000000/00000000000000000000"; got != want {
+	if got, want := keys.Key(ulid.ID{}), "000000/00000000000000000000"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
 
 func TestParseRefusesOtherKeys(t *testing.T) {
-	keys := mustKeys(t, KeyFormat{Prefix: "a/", Splits: []int{6, 8}, Delimiter: "/", Suffix: ".json"})
+	keys := mustKeys(t, Format{Prefix: "a/", Splits: []int{6, 8}, Delimiter: "/", Suffix: ".json"})
 	for _, key := range []string{
 		"",
 		"a/",
@@ -85,16 +87,16 @@ func TestParseRefusesOtherKeys(t *testing.T) {
 		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4U.json", // no digit of ULIDs
 		"a/81JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.json", // more than 128 bits
 	} {
-		if id, err := keys.Parse(key); !errors.Is(err, ErrInvalidKey) || id != (ID{}) {
+		if id, err := keys.Parse(key); !errors.Is(err, ErrInvalidKey) || id != (ulid.ID{}) {
 			t.Errorf("%q is of %v, %v, want ErrInvalidKey", key, id, err)
 		}
 	}
 }
 
 // randomFormat returns one of many formats, all of which are valid.
-func randomFormat(random *rand.Rand) KeyFormat {
+func randomFormat(random *rand.Rand) Format {
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
-	format := KeyFormat{
+	format := Format{
 		Prefix:    pick("", "a", "a/", "a/b/", "é/", "0", "\xff"),
 		Delimiter: pick("/", "-", "~", "//", "é", "\x00", "i"),
 		Suffix:    pick("", ".json", "/0", "~", "\x00"),
@@ -107,7 +109,7 @@ func randomFormat(random *rand.Rand) KeyFormat {
 	return format
 }
 
-func randomID(random *rand.Rand) (id ID) {
+func randomID(random *rand.Rand) (id ulid.ID) {
 	for i := range id {
 		id[i] = byte(random.Uint32())
 	}
@@ -121,12 +123,12 @@ func TestKeysSortAsIDs(t *testing.T) {
 		format := randomFormat(random)
 		keys := mustKeys(t, format)
 		near := randomID(random)
-		ids := make([]ID, 100)
+		ids := make([]ulid.ID, 100)
 		for i := range ids {
 			ids[i] = randomID(random)
 			copy(ids[i][:], near[:random.IntN(17)])
 		}
-		slices.SortFunc(ids, ID.Compare)
+		slices.SortFunc(ids, ulid.ID.Compare)
 		var last string
 		for i, id := range ids {
 			key := keys.Key(id)
@@ -146,9 +148,9 @@ func FuzzParseKey(f *testing.F) {
 	f.Add("", "--", "", byte(25), "01JDA7K3N0Q8ZJ5V3D1W9K2M4--P")
 	f.Add("", "/", "", byte(1), "8/1JDA7K3N0Q8ZJ5V3D1W9K2M4P")
 	f.Fuzz(func(t *testing.T, prefix, delimiter, suffix string, split byte, key string) {
-		keys, err := NewKeys(KeyFormat{prefix, []int{int(split)}, delimiter, suffix})
+		keys, err := New(Format{prefix, []int{int(split)}, delimiter, suffix})
 		if err != nil {
-			if !errors.Is(err, ErrInvalidKeyFormat) {
+			if !errors.Is(err, ErrInvalidFormat) {
 				t.Error(err)
 			}
 			return

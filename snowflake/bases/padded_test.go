@@ -1,4 +1,4 @@
-package snowflake
+package bases
 
 import (
 	"encoding/base32"
@@ -10,22 +10,33 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/snowflake"
 )
+
+// someIDs returns those around powers of two, and random ones of all lengths.
+func someIDs() []snowflake.ID {
+	ids := []snowflake.ID{0, math.MaxInt64, 1 << 63, math.MaxUint64}
+	for shift := range 64 {
+		ids = append(ids, 1<<shift-1, 1<<shift, snowflake.ID(rand.Uint64N(1<<shift)))
+	}
+	return ids
+}
 
 // A shortForm is one of the text forms of fixed width.
 type shortForm struct {
 	name   string
 	digits string
 	width  int
-	text   func(ID) string
-	append func(ID, []byte) []byte
-	parse  func(string) (ID, error)
+	text   func(snowflake.ID) string
+	append func([]byte, snowflake.ID) []byte
+	parse  func(string) (snowflake.ID, error)
 }
 
 var shortForms = []shortForm{
-	{"Base32", "0123456789abcdefghijklmnopqrstuv", 13, ID.Base32, ID.AppendBase32, ParseBase32},
-	{"Base58", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 11, ID.Base58, ID.AppendBase58, ParseBase58},
-	{"Base62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 11, ID.Base62, ID.AppendBase62, ParseBase62},
+	{"32", "0123456789abcdefghijklmnopqrstuv", 13, Format32, Append32, Parse32},
+	{"58", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 11, Format58, Append58, Parse58},
+	{"62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 11, Format62, Append62, Parse62},
 }
 
 // reference writes value with arithmetic of any length.
@@ -48,20 +59,20 @@ func TestShortForms(t *testing.T) {
 	for _, f := range shortForms {
 		ids := someIDs()
 		for range 1000 {
-			ids = append(ids, ID(rand.Uint64()))
+			ids = append(ids, snowflake.ID(rand.Uint64()))
 		}
 		slices.Sort(ids)
 		before := ""
 		for _, id := range slices.Compact(ids) {
 			text := f.text(id)
 			if want := f.reference(uint64(id)); text != want {
-				t.Fatalf("%s of %d: %s, want %s", f.name, id, text, want)
+				t.Fatalf("Format%s of %d: %s, want %s", f.name, id, text, want)
 			}
 			if text <= before {
-				t.Fatalf("%s of %d: %s does not sort after %s", f.name, id, text, before)
+				t.Fatalf("Format%s of %d: %s does not sort after %s", f.name, id, text, before)
 			}
 			before = text
-			if got := f.append(id, []byte("id-")); string(got) != "id-"+text {
+			if got := f.append([]byte("id-"), id); string(got) != "id-"+text {
 				t.Fatalf("Append%s of %d: %s", f.name, id, got)
 			}
 			if got, err := f.parse(text); got != id || err != nil {
@@ -73,7 +84,7 @@ func TestShortForms(t *testing.T) {
 
 func TestShortFormsOfKnownIDs(t *testing.T) {
 	for _, test := range []struct {
-		id                     ID
+		id                     snowflake.ID
 		base32, base58, base62 string
 	}{
 		{0, "0000000000000", "11111111111", "00000000000"},
@@ -81,16 +92,16 @@ func TestShortFormsOfKnownIDs(t *testing.T) {
 		{math.MaxInt64, "7vvvvvvvvvvvv", "NQm6nKp8qFC", "AzL8n0Y58m7"},
 		{math.MaxUint64, "fvvvvvvvvvvvv", "jpXCZedGfVQ", "LygHa16AHYF"},
 	} {
-		if test.id.Base32() != test.base32 || test.id.Base58() != test.base58 || test.id.Base62() != test.base62 {
-			t.Errorf("%d: %s, %s, %s", test.id, test.id.Base32(), test.id.Base58(), test.id.Base62())
+		if Format32(test.id) != test.base32 || Format58(test.id) != test.base58 || Format62(test.id) != test.base62 {
+			t.Errorf("%d: %s, %s, %s", test.id, Format32(test.id), Format58(test.id), Format62(test.id))
 		}
 	}
-	// RFC 4648 puts the bits at the beginning: 65 bits of digits end with those of the ID.
+	// RFC 4648 puts the bits at the beginning: 65 bits of digits end with those of the snowflake.ID.
 	for _, id := range someIDs() {
 		var b [10]byte
 		binary.BigEndian.PutUint64(b[2:], uint64(id))
-		if want := strings.ToLower(base32.HexEncoding.EncodeToString(b[:]))[3:]; id.Base32() != want {
-			t.Fatalf("Base32 of %d: %s, encoding/base32 says %s", id, id.Base32(), want)
+		if want := strings.ToLower(base32.HexEncoding.EncodeToString(b[:]))[3:]; Format32(id) != want {
+			t.Fatalf("Format32 of %d: %s, encoding/base32 says %s", id, Format32(id), want)
 		}
 	}
 }
@@ -109,11 +120,11 @@ func TestParseShortFormsRefuse(t *testing.T) {
 				tests = append(tests, zero[1:]+string(strange))
 			}
 		}
-		if f.name == "Base32" {
+		if f.name == "32" {
 			tests = append(tests, strings.ToUpper(f.text(31)), "000000000000w")
 		}
 		for _, text := range tests {
-			if id, err := f.parse(text); !errors.Is(err, ErrInvalidID) {
+			if id, err := f.parse(text); !errors.Is(err, snowflake.ErrInvalidID) {
 				t.Errorf("Parse%s(%q) = %d, %v, want ErrInvalidID", f.name, text, id, err)
 			}
 		}
@@ -122,26 +133,18 @@ func TestParseShortFormsRefuse(t *testing.T) {
 
 // Whatever parses is the one text of its ID, in each form.
 func FuzzParse(f *testing.F) {
-	for _, id := range []ID{0, 1, 1541815603606036480, math.MaxInt64, math.MaxUint64} {
-		f.Add(id.String())
-		f.Add(id.Base2())
-		f.Add(id.Base36())
-		f.Add(id.Base64())
-		for _, form := range shortForms {
+	forms := append(slices.Clone(shortForms), shortForm{name: "", text: snowflake.ID.String, parse: snowflake.Parse},
+		shortForm{name: "2", text: Format2, parse: Parse2}, shortForm{name: "36", text: Format36, parse: Parse36}, shortForm{name: "64", text: Format64, parse: Parse64})
+	for _, id := range []snowflake.ID{0, 1, 1541815603606036480, math.MaxInt64, math.MaxUint64} {
+		for _, form := range forms {
 			f.Add(form.text(id))
 		}
 	}
-	for _, text := range notDecimal {
-		f.Add(text)
-	}
-	forms := append(slices.Clone(shortForms), shortForm{name: "", text: ID.String, parse: Parse},
-		shortForm{name: "Base2", text: ID.Base2, parse: ParseBase2}, shortForm{name: "Base36", text: ID.Base36, parse: ParseBase36},
-		shortForm{name: "Base64", text: ID.Base64, parse: ParseBase64})
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, form := range forms {
 			id, err := form.parse(text)
 			switch {
-			case err != nil && !errors.Is(err, ErrInvalidID):
+			case err != nil && !errors.Is(err, snowflake.ErrInvalidID):
 				t.Errorf("Parse%s(%q): %v does not wrap ErrInvalidID", form.name, text, err)
 			case err == nil && form.text(id) != text:
 				t.Errorf("Parse%s(%q) = %d, whose text is %q", form.name, text, id, form.text(id))
@@ -152,10 +155,10 @@ func FuzzParse(f *testing.F) {
 
 func TestTextAllocates(t *testing.T) {
 	buf := make([]byte, 0, 64)
-	id := ID(1541815603606036480)
+	id := snowflake.ID(1541815603606036480)
 	for _, f := range shortForms {
 		text := f.text(id)
-		if n := testing.AllocsPerRun(100, func() { f.append(id, buf) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { f.append(buf, id) }); n != 0 {
 			t.Errorf("Append%s allocates %v times", f.name, n)
 		}
 		if n := testing.AllocsPerRun(100, func() { f.parse(text) }); n != 0 {
@@ -166,11 +169,11 @@ func TestTextAllocates(t *testing.T) {
 
 func BenchmarkText(b *testing.B) {
 	buf := make([]byte, 0, 64)
-	id := ID(1541815603606036480)
+	id := snowflake.ID(1541815603606036480)
 	for _, f := range shortForms {
 		b.Run("Append"+f.name, func(b *testing.B) {
 			for b.Loop() {
-				f.append(id, buf)
+				f.append(buf, id)
 			}
 		})
 		text := f.text(id)
@@ -180,15 +183,4 @@ func BenchmarkText(b *testing.B) {
 			}
 		})
 	}
-	b.Run("AppendText", func(b *testing.B) {
-		for b.Loop() {
-			id.AppendText(buf)
-		}
-	})
-	b.Run("Parse", func(b *testing.B) {
-		text := id.String()
-		for b.Loop() {
-			Parse(text)
-		}
-	})
 }

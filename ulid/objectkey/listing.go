@@ -1,11 +1,17 @@
-package ulid
+package objectkey
 
 import (
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"strings"
 	"time"
+
+	"github.com/randflake/randflake/ulid"
 )
+
+// endTime is the first Unix millisecond that a ULID can't express.
+const endTime = 1 << 48
 
 // timeChars is how many of a ULID's characters are its time.
 const timeChars = 10
@@ -50,10 +56,10 @@ func (k *Keys) Listing(from, to time.Time) (Listing, bool) {
 // in parallel, or in portions.
 //
 // They are made one by one, as there may be many: a year has some 30,000 folders of 6 characters. Another number of
-// characters is an error that wraps ErrInvalidKeyFormat.
+// characters is an error that wraps ErrInvalidFormat.
 func (k *Keys) Listings(from, to time.Time, chars int) (iter.Seq[Listing], error) {
 	if chars < 1 || chars > timeChars {
-		return nil, fmt.Errorf("%w: listings of %d characters: want 1 to %d", ErrInvalidKeyFormat, chars, timeChars)
+		return nil, fmt.Errorf("%w: listings of %d characters: want 1 to %d", ErrInvalidFormat, chars, timeChars)
 	}
 	first, end := firstMilli(from), firstMilli(to)
 	return func(yield func(Listing) bool) {
@@ -97,7 +103,9 @@ func (k *Keys) within(ms int64, chars int, first, end int64) Listing {
 
 // point returns what all keys with the first characters of the time ms begin with.
 func (k *Keys) point(ms int64, chars int) string {
-	return string(k.appendChars(nil, firstOf(ms), chars))
+	var id ulid.ID
+	binary.BigEndian.PutUint64(id[:], uint64(ms)<<16)
+	return string(k.appendChars(nil, id, chars))
 }
 
 // blockSize returns how many milliseconds have the same first characters. The first character has 3 bits.
@@ -110,3 +118,18 @@ func blockSize(chars int) int64 {
 
 // blockOf returns the first millisecond that has the same first characters as ms.
 func blockOf(ms int64, chars int) int64 { return ms &^ (blockSize(chars) - 1) }
+
+// firstMilli returns the first Unix millisecond, from 0 to endTime, that does not begin before t.
+func firstMilli(t time.Time) int64 {
+	switch {
+	case t.Before(time.UnixMilli(0)):
+		return 0
+	case !t.Before(time.UnixMilli(endTime)):
+		return endTime
+	}
+	ms := t.UnixMilli()
+	if t.After(time.UnixMilli(ms)) {
+		ms++
+	}
+	return ms
+}
