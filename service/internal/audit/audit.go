@@ -24,7 +24,7 @@ const (
 	Inspection = "inspection"
 	Mint       = "mint"
 	Revocation = "revocation"
-	ReportLoss   = "report-loss"
+	ReportLoss = "report-loss"
 	Secret     = "secret given"
 )
 

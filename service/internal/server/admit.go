@@ -33,7 +33,7 @@ var rights = map[string]string{
 	api.CounterServiceReturnProcedure:   "count",
 	api.CounterServiceGetProcedure:      "count",  // who may list has List
 	api.CounterServiceListProcedure:     anySpace, // leaves out what the caller may not list
-	api.AdminServiceReportLossProcedure:   "report-loss",
+	api.AdminServiceReportLossProcedure: "report-loss",
 	api.AdminServiceRevokeProcedure:     "revoke",
 	api.SecretServiceFetchProcedure:     "fetch",
 }
