@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Combining combines into one swap of the engine all swaps that come while two others are under way. It is for a store that
-// serves many holders at once, as that of a service does: each swap of the engine then renews several leases. If the engine
-// fails, every combined call gets its error.
+// Combining lets at most two swaps run on the engine at a time, and combines those that arrive meanwhile into one. It is
+// for a process that serves many lease holders, such as randflaked: one swap of the engine then renews several leases. If
+// the engine fails, every combined call gets its error.
 func Combining() Option { return Option{func(s *settings) error { s.combining = true; return nil }} }
 
 // maxPut is how many bytes a combined swap puts at most, unless a caller's own puts more.
 const maxPut = 1 << 19
 
-// A combined engine makes one swap of several that have nothing to do with each other. All of them take effect at the
-// same moment, or the engine says what it found, which tells whose expectation was wrong; the others are made again.
+// A combined engine makes one swap of several independent ones. If it takes effect, they all do. Otherwise the entries that
+// the engine found show whose expectation was wrong, and the other swaps are made again.
 type combined struct {
 	Engine
 	mu      sync.Mutex

@@ -5,38 +5,37 @@ import (
 	"time"
 )
 
-// An Engine keeps entries durably, and compares and sets them. It decides nothing and knows nothing of
-// what they mean; docs/engines.md tells how to write one, and package storetest checks it.
+// An Engine stores entries durably, and compares and sets them. It knows nothing of their meaning and makes no
+// decisions. docs/engines.md says how to write one, and package storetest tests it.
 //
-// Entries are ordered by the bytes of their names. No entry is ever removed. An Engine is safe for
-// concurrent use, also by many processes on the same data.
+// Entries are ordered by the bytes of their names and never removed. An Engine is safe for concurrent use, and many
+// processes may use the same data.
 type Engine interface {
-	// Read returns the entries with these names, and a page of entries, all as of one moment. It sees
-	// every Swap that was acknowledged before it began. What it returns need not be durable yet; a Swap
-	// that expects it makes it so.
+	// Read returns the entries with these names and a page of entries, all as of one moment. It sees every Swap that
+	// was acknowledged before Read began. What it returns may not be durable yet; a Swap that expects it makes it durable.
 	Read(ctx context.Context, names []string, page Page) (Answer, error)
 
-	// Swap puts entries if every one of expect is there with just this value, or is not there where the
-	// value is nil. All of that is one atomic step: no other Swap takes effect in between. Otherwise it
-	// changes nothing. At least one entry is put; no name is in expect twice, nor in put.
+	// Swap stores the entries of put if every entry of expect has exactly the given value, or does not exist where
+	// the value is nil. Otherwise it changes nothing. The comparison and the change are one atomic step. put has at
+	// least one entry, and neither list has a name twice.
 	//
-	// When it took effect, what it expected and what it put is durable: no crash undoes it. When
-	// it returns an error the outcome is unknown, and the Swap may even take effect later; an engine does not
-	// try again unless it is certain that nothing was changed, and never will be.
+	// After a Swap that took effect, the expected and the stored entries are durable: no crash undoes them. After an
+	// error the outcome is unknown, and the Swap may still take effect later. So an engine must not try again unless it
+	// is certain that the first attempt changed nothing and never will.
 	Swap(ctx context.Context, expect, put []Entry) (Answer, error)
 
-	// Prepare makes what the engine needs before it can hold entries, such as a table. It does nothing
-	// where that is there, or nothing is needed. Without it Read and Swap fail with an error that wraps ErrNoStore.
+	// Prepare creates what the engine needs before it can store entries, such as a table, unless it exists. Until
+	// then Read and Swap return an error that wraps ErrNoStore.
 	Prepare(ctx context.Context) error
 
-	// Close frees what the engine holds. Calls fail with an error that wraps fs.ErrClosed from then on.
+	// Close frees the engine's resources. Later calls return an error that wraps fs.ErrClosed.
 	Close() error
 
-	// String says where the entries are, for messages, without any password.
+	// String says where the entries are, without passwords. It is for messages.
 	String() string
 }
 
-// Bounds of what an Engine is asked for. What one call puts has less than a megabyte.
+// Limits of a call of an Engine. The entries that one call puts have less than a megabyte together.
 const (
 	MaxName    = 100     // bytes of a name, which are of a-z, 0-9, "/", "-", "_" and "."
 	MaxValue   = 1 << 16 // bytes of a value
@@ -44,13 +43,13 @@ const (
 	MaxPage    = 1000    // entries of a page
 )
 
-// An Entry is a name and what is stored under it.
+// An Entry is a name and the value that is stored under it.
 type Entry struct {
 	Name  string
 	Value []byte // nil where there is no such entry; entries that are put are not nil
 }
 
-// A Page asks for the first Limit entries, by name, with From <= name < To. The zero Page asks for none.
+// A Page asks for the first Limit entries with From <= name < To, ordered by name. The zero Page asks for no entries.
 type Page struct {
 	From, To string
 	Limit    int
@@ -58,10 +57,10 @@ type Page struct {
 
 // An Answer is what an Engine returns.
 type Answer struct {
-	// Named has an entry for each one that Read named or Swap expected, in the same order, as found.
+	// Named has the entries that Read named or Swap expected, in that order, as they are stored.
 	Named []Entry
 
-	// Page has the entries of the page in order.
+	// Page has the entries of the page, ordered by name.
 	Page []Entry
 
 	// Swapped says that Swap took effect.
@@ -70,22 +69,21 @@ type Answer struct {
 	Evidence
 }
 
-// Evidence is what an answer tells about where it comes from. It is taken while the call is carried
-// out, and need not be of the same moment as the entries.
+// Evidence says where an answer comes from. It is taken during the call, though not necessarily at the same moment as
+// the entries.
 type Evidence struct {
-	// Time is the server's clock, or zero where there is no server, or it does not tell: then the clock of
-	// the process serves.
+	// Time is the time by the server's clock, or zero if the engine has no such clock. Then the clock of the process
+	// is used.
 	Time time.Time
 
-	// Lineage tells this copy of the data from others that were made of it, or took its place: a restored
-	// backup or dump, a promoted replica, a server that came back and can't prove that it forgot nothing. It
-	// changes whenever acknowledged entries may be gone, and otherwise seldom. It must go by nothing that
-	// the server may forget. It is at most 200 bytes long.
+	// Lineage distinguishes this copy of the data from other copies and from what replaced it: a restored backup or
+	// dump, a promoted replica, or a server that came back and can't prove that it forgot nothing. It changes whenever
+	// acknowledged entries may be gone, and otherwise rarely. It must not depend on anything that the server may
+	// forget. It has at most 200 bytes.
 	Lineage string
 
-	// Position only grows as long as the lineage stays, and grows with each Swap that takes effect, at
-	// least by the end of it. A lower one than was seen before shows that an older copy of the data is
-	// back. It counts only what is durable, or is when the call returns; a Read, or a Swap that changed
-	// nothing, may leave it 0, which tells nothing.
+	// Position never decreases within one lineage, and has increased by the end of each Swap that takes effect. So a
+	// lower position than before shows that an older copy of the data is back. It counts only changes that are durable
+	// when the call returns. 0 means unknown; a Read, or a Swap that changed nothing, may return that.
 	Position uint64
 }

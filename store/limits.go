@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// Limits are what a space was created with: how far ahead anything in it may reach, and how far clocks
-// may differ.
+// Limits are fixed when a space is created. They say how far ahead a grant may reach and how far clocks may differ.
 type Limits struct {
 	// MaxTTL is the longest time that a grant may last.
 	MaxTTL time.Duration
 
-	// MaxSkew is how far two clocks that both pass for right may differ.
+	// MaxSkew is the largest difference between two clocks that both count as right.
 	MaxSkew time.Duration
 }
 
-// DefaultLimits allow grants of up to ten minutes and clocks that differ by up to a minute. Longer grants
-// ride out longer outages of the engine, and make the wait longer after it lost its data.
+// DefaultLimits allow grants of ten minutes and clocks that differ by a minute. Longer grants survive longer outages of
+// the engine, but also lengthen the wait after a loss of its data.
 func DefaultLimits() Limits { return Limits{MaxTTL: 10 * time.Minute, MaxSkew: time.Minute} }
 
-// Check returns an error unless both limits are whole seconds, MaxTTL at least one.
+// Check returns an error that wraps ErrInvalidOption unless both limits are whole seconds and MaxTTL is at least 1 s.
 func (l Limits) Check() error {
 	if l.MaxTTL < time.Second || l.MaxTTL%time.Second != 0 {
 		return fmt.Errorf("%w: max TTL %v: want whole seconds, at least 1s", ErrInvalidOption, l.MaxTTL)
@@ -37,8 +36,8 @@ func (l Limits) TTL() int64 { return int64(l.MaxTTL / time.Second) }
 // Skew returns MaxSkew in seconds.
 func (l Limits) Skew() int64 { return int64(l.MaxSkew / time.Second) }
 
-// reach is how far ahead of a present a floor lies that is set then: all that was granted before has
-// ended by that second, as nothing is granted further ahead than MaxTTL.
+// reach is the distance from the present to a floor that is set now. Every earlier grant has ended by then, because no
+// grant reaches further ahead than MaxTTL.
 func (l Limits) reach() int64 { return l.TTL() + l.Skew() }
 
 // wider returns the wider of each of the limits.
@@ -46,8 +45,8 @@ func (l Limits) wider(other Limits) Limits {
 	return Limits{MaxTTL: max(l.MaxTTL, other.MaxTTL), MaxSkew: max(l.MaxSkew, other.MaxSkew)}
 }
 
-// A CheckValue tells secrets apart without giving anything of them away: a one-way value of a secret. The
-// zero CheckValue stands for no secret.
+// A CheckValue is a one-way value of a secret: it distinguishes secrets without revealing them. The zero CheckValue
+// stands for no secret.
 type CheckValue [8]byte
 
 // String returns the value as 16 hexadecimal digits.

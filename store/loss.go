@@ -13,8 +13,8 @@ func (s *Space) sighting() sighting {
 	return s.seen
 }
 
-// adopt makes v, which shows no loss, the newest sighting, unless a newer one was made meanwhile. Positions
-// count from the newest floor on.
+// adopt makes v, which shows no loss, the newest sighting, unless there is a newer one by now. Positions before the newest
+// floor don't count.
 func (s *Space) adopt(v *View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,8 +67,8 @@ func (v *sighting) barred() *Interval {
 	return v.meta.Barred
 }
 
-// lossIn says how an answer, to a question that was asked when before was the newest sighting, shows that
-// data was lost, or is empty.
+// lossIn says how an answer shows that data was lost, or returns "". before is the newest sighting at the time of the
+// request.
 //
 // A floor set by another process also covers the losses that this handle saw: the handle doesn't know that floor, so it
 // was set after the loss. This holds only if no other floor is missing, and not for evidence in the space itself.
@@ -155,10 +155,10 @@ func (s *Space) setFloor(ctx context.Context, v *View, reason string) (done bool
 	return s.putMeta(ctx, v.value, m)
 }
 
-// noticed is the lineage of a space whose loss of data was noticed by a process that could not set the floor.
+// noticed replaces the lineage of a space if a process has noticed a loss of data but could not set the floor.
 const noticed = "lost"
 
-// leaveWord makes the loss known in the store, so that processes which did not see the lost data set the floor too.
+// leaveWord records the loss in the store, so that processes that never saw the lost data set the floor too.
 func (s *Space) leaveWord(ctx context.Context, v *View) {
 	if v.Meta == nil || v.Meta.Lineage == noticed {
 		return
@@ -168,7 +168,7 @@ func (s *Space) leaveWord(ctx context.Context, v *View) {
 	s.engine.Swap(ctx, []Entry{{s.name(metaName), v.value}}, []Entry{{s.name(metaName), m.encode()}})
 }
 
-// mended returns what follows the Meta of v once the floor is set: it covers whatever this handle has seen.
+// mended returns the Meta that replaces that of v when the floor is set. It covers everything that this handle has seen.
 func (s *Space) mended(v *View) *Meta {
 	before := s.sighting().meta
 	var m *Meta
@@ -188,8 +188,8 @@ func (s *Space) mended(v *View) *Meta {
 	return m
 }
 
-// putMeta puts m in place of the meta entry with the value before, and takes what the engine says then for the
-// truth, whatever was seen before.
+// putMeta replaces the meta entry, if it has the value before, by m. The answer becomes the newest sighting, whatever was
+// seen before.
 func (s *Space) putMeta(ctx context.Context, before []byte, m *Meta) (done bool, err error) {
 	value := m.encode()
 	answer, err := s.engine.Swap(ctx, []Entry{{s.name(metaName), before}}, []Entry{{s.name(metaName), value}})
@@ -207,9 +207,8 @@ func (s *Space) putMeta(ctx context.Context, before []byte, m *Meta) (done bool,
 	return true, nil
 }
 
-// raiseFloor sets the floor of m so that whatever was forgotten has ended by then. A clock that is
-// slow must not set one too low, so it goes by the newest second that is known of as well, and is refused
-// when that lies ahead of the clock.
+// raiseFloor raises the floor of m so that every forgotten grant has ended by then. A slow clock must not set it too low.
+// So the floor also counts from the newest known second, and a clock that is behind that second is refused.
 func (s *Space) raiseFloor(m *Meta, newest int64, now time.Time) error {
 	present := now.Unix()
 	if present < earliest || newest > present+m.MaxSkew {
@@ -223,7 +222,7 @@ func (s *Space) raiseFloor(m *Meta, newest int64, now time.Time) error {
 	return nil
 }
 
-// newest returns the newest second of any item, stored or seen, that is not barred.
+// newest returns the newest second of all items, stored or seen, except barred seconds.
 func (s *Space) newest(ctx context.Context, barred *Interval) (int64, error) {
 	newest := s.sighting().newest
 	if barred.Has(newest) {
@@ -240,10 +239,10 @@ func (s *Space) newest(ctx context.Context, barred *Interval) (int64, error) {
 	return newest, nil
 }
 
-// ForgiveClock is the operator's word that a clock was ahead of the time, that it began to show wrong times when it showed from,
-// and that the clock that the store goes by is right now. Leases and floors that such a clock has set
-// years ahead no longer count. The price: a floor as after a loss of data, and no second from from up to the
-// newest one that the clock has led to is ever granted, as what was granted in them can't be known.
+// ForgiveClock says that a clock was fast, that it first showed wrong times at from, and that the clock that the store
+// uses is right now. Leases and floors that the fast clock has set, perhaps years ahead, no longer count. In exchange, the
+// floor is set as after a loss of data, and the seconds from from to the newest one that the clock has set are never
+// granted again, because what was granted there is not known.
 func (s *Space) ForgiveClock(ctx context.Context, from time.Time) (barred Interval, err error) {
 	for range tries {
 		v, _, err := s.read(ctx, nil, Page{}) // a loss of data that shows gets its floor here

@@ -11,34 +11,33 @@ import (
 	"time"
 )
 
-// earliest is a second that no right clock has shown since this was written, 2024-10-27.
+// earliest is the Unix second of 2024-10-27: a clock that shows an earlier time is wrong.
 const earliest = 1730000000
 
-// farthest bounds the seconds that anything may speak of, in the year 9999.
+// farthest is the last second of the year 9999; no stored second may lie beyond it.
 const farthest = 253402300799
 
-// A Meta is what a space keeps beside the entries of its protocol. Every Swap expects it unchanged.
+// A Meta is the record of a space itself, beside the entries of its protocol. Every Swap expects it unchanged.
 type Meta struct {
 	Format      int    `json:"format"`
-	Incarnation string `json:"incarnation"` // random; tells this space from another, later one in the same place
+	Incarnation string `json:"incarnation"` // random; distinguishes this space from a later one with the same name
 
-	// Predecessor is the incarnation in whose place this one came, once the floor was set for that.
+	// Predecessor is the incarnation that this one replaced, once the floor was set for that loss.
 	Predecessor string `json:"predecessor,omitempty"`
 
 	MaxTTL  int64 `json:"maxTTL"`  // seconds
 	MaxSkew int64 `json:"maxSkew"` // seconds
 
-	// Floor is the first second that may be granted: data was lost, or may have been, and everything that
-	// was forgotten has ended by then. 0 for none.
+	// Floor is the first second that may be granted after a loss of data, or 0. All forgotten grants end before it.
 	Floor int64 `json:"floor,omitempty"`
 
 	// Losses counts how often the floor was set, and LossID is random and new each time.
 	Losses uint64 `json:"losses,omitempty"`
 	LossID string `json:"lossID,omitempty"`
 
-	Lineage string     `json:"lineage"`         // of the data when the floor was set last, or the space created
-	Check   CheckValue `json:"check,omitzero"`  // of the secret that the space belongs to
-	Barred  *Interval  `json:"barred,omitzero"` // seconds in which nothing is granted any more
+	Lineage string     `json:"lineage"`         // of the data when the floor was last set, or the space created
+	Check   CheckValue `json:"check,omitzero"`  // of the secret that the space is bound to
+	Barred  *Interval  `json:"barred,omitzero"` // seconds that are never granted again; see Space.ForgiveClock
 
 	// Changes counts the versions of this Meta.
 	Changes uint64 `json:"changes"`

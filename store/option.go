@@ -24,9 +24,9 @@ type settings struct {
 // spaceName keeps the names of entries within what engines take.
 var spaceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,39}$`)
 
-// WithSpace opens the space called name instead of "default". The spaces of one engine know nothing of each
-// other: each has entries, limits and losses of its own. A name is made of up to 40 small letters,
-// digits, "-", "_" and ".", and begins with a letter or digit.
+// WithSpace opens the space with this name instead of "default". The spaces of an engine are independent: each has its
+// own entries, limits and losses. A name has up to 40 lower-case letters, digits, "-", "_" and ".", and begins with a
+// letter or digit.
 func WithSpace(name string) Option {
 	return Option{func(s *settings) error {
 		if !spaceName.MatchString(name) {
@@ -37,8 +37,8 @@ func WithSpace(name string) Option {
 	}}
 }
 
-// WithLimits sets the limits of a new space, which it keeps for good; DefaultLimits without. It is for
-// Create, and for Open with [OrCreate].
+// WithLimits sets the limits of a new space, which never change. The default is DefaultLimits. It is for Create, and for
+// Open with [OrCreate].
 func WithLimits(limits Limits) Option {
 	return Option{func(s *settings) error {
 		s.limits, s.limitsGiven = limits, true
@@ -46,30 +46,28 @@ func WithLimits(limits Limits) Option {
 	}}
 }
 
-// ForNewSecret is the caller's word that the secret has never made an ID with a lease of any other space,
-// so that the new one may grant leases that start at once. A wrong word can repeat IDs. It is for
-// Create alone.
+// ForNewSecret says that the secret has never made an ID under a lease of another space, so leases of the new space may
+// start at once. If that is not true, IDs can repeat. It is for Create only.
 func ForNewSecret() Option { return Option{func(s *settings) error { s.newSecret = true; return nil }} }
 
-// ForSecret has a new space belong to the secret with this check value from the start; without, it belongs to
-// the first that uses it. It is for Create, and for Open with [OrCreate].
+// ForSecret binds a new space to the secret with this check value. Without it, the first secret that uses the space
+// binds it. It is for Create, and for Open with [OrCreate].
 func ForSecret(check CheckValue) Option {
 	return Option{func(s *settings) error { s.check = check; return nil }}
 }
 
-// OrCreate makes Open create the space where there is none. It grants nothing that starts before its
-// floor, for it may have been there and got lost. It is for Open alone.
+// OrCreate makes Open create the space if it does not exist. As it may have existed and been lost, the new space grants
+// nothing that starts before its floor. It is for Open only.
 func OrCreate() Option { return Option{func(s *settings) error { s.orCreate = true; return nil }} }
 
-// TrustRecovery is the caller's word that the engine never comes back from a restart, a failover or a
-// restore without something that it acknowledged: another lineage is then taken for the same. All handles
-// on a space should agree on it.
+// TrustRecovery says that the engine keeps everything that it acknowledged through each restart, failover and restore.
+// A change of lineage then counts as no loss. All handles on a space should agree on it.
 func TrustRecovery() Option {
 	return Option{func(s *settings) error { s.trustRecovery = true; return nil }}
 }
 
-// WithClock makes the store ask clock for the time instead of the server or the system, for tests and
-// simulations. The clock must be safe for concurrent use.
+// WithClock takes the time from clock instead of the server or the system, for tests and simulations. The clock must be
+// safe for concurrent use.
 func WithClock(clock func() time.Time) Option {
 	return Option{func(s *settings) error {
 		if clock == nil {

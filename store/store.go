@@ -1,11 +1,11 @@
-// Package store keeps what must not be forgotten, for the protocols that lease nodes and count numbers,
-// on any [Engine]: a directory, etcd, Redis, PostgreSQL, MariaDB or your own.
+// Package store holds the durable state of the protocols that lease nodes and count numbers, on any [Engine]: a
+// directory, etcd, Redis, PostgreSQL, MariaDB or your own.
 //
-// An engine only compares and sets entries. What every protocol needs above that is here, once: spaces
-// and their limits, the present by the server's clock, and what happens when data is lost. A [Space] is a
-// handle on one space. It compares each answer with what it saw before and with what the space itself
-// remembers; when the data may have gone back in time it sets the space's floor, durably, before anything
-// else: nothing that starts before that second is granted, so that everything that was forgotten has ended.
+// An engine only compares and sets entries. This package adds what every protocol needs: spaces with limits, the
+// current time by the server's clock, and the handling of lost data. A [Space] is a handle on one space. It compares
+// each answer of the engine with what it saw before and with what is recorded in the space. If the data may have gone
+// back in time, it first sets the floor of the space, durably. Nothing is granted that starts before the floor, so every
+// forgotten grant has ended by then.
 package store
 
 import (
@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// A Space is a handle on a space of an engine. It is safe for concurrent use, as are any number of
-// handles in any number of processes.
+// A Space is a handle on a space of an engine. It is safe for concurrent use, and any number of processes may have
+// handles on the same space.
 type Space struct {
 	engine   Engine
 	settings settings
@@ -31,7 +31,7 @@ type Space struct {
 	seen sighting
 }
 
-// A sighting is what a handle remembers of the newest state that it saw.
+// A sighting is the newest state of the space that this handle has seen.
 type sighting struct {
 	meta     *Meta
 	value    []byte // of meta, as the engine has it
@@ -42,8 +42,8 @@ type sighting struct {
 	at       time.Time // when the process's clock showed this
 }
 
-// Open opens the space that options name on engine. It fails with ErrNoStore where there is none, unless
-// told [OrCreate]. The store closes the engine when it is closed, and not when Open fails.
+// Open opens the space that [WithSpace] names, or "default". If the engine has no such space it returns ErrNoStore, or
+// creates the space if [OrCreate] is given. Close closes the engine too; if Open fails, the engine stays open.
 func Open(ctx context.Context, engine Engine, options ...Option) (*Space, error) {
 	s, err := newSpace(engine, options)
 	if err != nil {
@@ -64,8 +64,8 @@ func Open(ctx context.Context, engine Engine, options ...Option) (*Space, error)
 	return s, nil
 }
 
-// lookAround reads the first page of items: their seconds are a witness against a slow clock, and if they are all that
-// the space has, the first change needs no other read.
+// lookAround reads the first page of items. Their seconds reveal a slow clock, and if the page has all items of the
+// space, the first change needs no further read.
 func (s *Space) lookAround(ctx context.Context) error {
 	v, err := s.Look(ctx, nil, Page{Limit: MaxPage})
 	if err != nil {
@@ -77,12 +77,12 @@ func (s *Space) lookAround(ctx context.Context) error {
 	return nil
 }
 
-// Create makes a new space on engine. It fails with an error that wraps fs.ErrExist where there is one.
+// Create makes a new space on engine. If the space exists, the error wraps fs.ErrExist.
 //
-// A new space can't know what an earlier one granted for the same secret, so nothing is granted in it
-// that starts before its floor, MaxTTL and MaxSkew from now: eleven minutes with the default limits. The
-// limits must be at least as wide as those of any space that the secret had before, since they say how
-// far the leases of that one may reach. Where there was no earlier one, [ForNewSecret] drops that wait.
+// A new space can't know what an earlier space granted for the same secret. So its floor is MaxTTL + MaxSkew from now,
+// eleven minutes with the default limits, and nothing is granted that starts before that. The limits must be at least
+// as wide as those of every earlier space of the secret, because they bound how far its leases reach. If the secret is
+// new, [ForNewSecret] avoids the wait.
 func Create(ctx context.Context, engine Engine, options ...Option) (*Space, error) {
 	s, err := newSpace(engine, options)
 	if err != nil {
@@ -155,10 +155,10 @@ func (s *Space) create(ctx context.Context) error {
 // Name returns the name of the space.
 func (s *Space) Name() string { return s.settings.space }
 
-// String says where the space is, without any password.
+// String returns the name of the space and where its engine is, without passwords.
 func (s *Space) String() string { return fmt.Sprintf("space %q in %s", s.settings.space, s.engine) }
 
-// Info returns the Meta of the space as it is.
+// Info reads the Meta of the space.
 func (s *Space) Info(ctx context.Context) (Meta, error) {
 	v, err := s.Look(ctx, nil, Page{})
 	if err != nil {

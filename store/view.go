@@ -10,20 +10,20 @@ import (
 
 // A View is what one answer says of a space.
 type View struct {
-	// Now is the present in Unix seconds, by the server's clock where it has one.
+	// Now is the current Unix second, by the server's clock if it has one.
 	Now int64
 
-	Meta  *Meta  // not to be changed
-	Items []Item // those that were named, in that order; Body is nil where there is none
-	Page  []Item // the page, in order
+	Meta  *Meta  // read-only
+	Items []Item // the named items, in that order; Body is nil if an item does not exist
+	Page  []Item // the page, ordered by name
 
 	value    []byte // of Meta
 	evidence Evidence
 	clockErr error
 }
 
-// Clock returns an error that wraps ErrClock when Now can't be right, so that nothing may be granted by
-// it: it lies before this was written, or the clocks of server and process are too far apart.
+// Clock returns an error that wraps ErrClock if Now is obviously wrong, so that nothing may be granted by it: it lies
+// before this code was written, or the clocks of server and process are too far apart.
 func (v *View) Clock() error { return v.clockErr }
 
 // Find returns the named item.
@@ -35,16 +35,15 @@ func (v *View) Find(name string) Item {
 	return v.Items[i]
 }
 
-// A Change is what a protocol makes of a View.
+// A Change is a change of a space that a protocol derives from a View.
 type Change struct {
 	Expect []Item     // items of the View that must be unchanged
 	Put    []Item     // at least one, unless Body is not nil
 	Body   []byte     // the protocol's new Meta.Body, or nil to leave it
-	Check  CheckValue // of the secret in whose name this is done, or zero; see View.CheckSecret
+	Check  CheckValue // of the caller's secret, or zero; see View.CheckSecret
 }
 
-// CheckSecret returns an error that wraps ErrWrongSecret unless the space belongs to the secret with this
-// check value, or to none yet.
+// CheckSecret returns an error that wraps ErrWrongSecret if the space is bound to a secret with another check value.
 func (v *View) CheckSecret(check CheckValue) error {
 	if none := (CheckValue{}); check == none || v.Meta.Check == none || check == v.Meta.Check {
 		return nil
@@ -52,7 +51,7 @@ func (v *View) CheckSecret(check CheckValue) error {
 	return fmt.Errorf("%w: its check value is %s, that of this secret is %s: is it the secret of another environment?", ErrWrongSecret, v.Meta.Check, check)
 }
 
-// Look reads items, and a page of them. It changes nothing, also when it finds that data was lost.
+// Look reads the named items and a page. It changes nothing, even if it finds that data was lost.
 func (s *Space) Look(ctx context.Context, names []string, page Page) (*View, error) {
 	v, loss, err := s.read(ctx, names, page)
 	if err == nil && v.Meta == nil {
@@ -67,7 +66,7 @@ func (s *Space) Look(ctx context.Context, names []string, page Page) (*View, err
 	return v, nil
 }
 
-// Read reads items, and a page of them. If data was lost it sets the floor first.
+// Read reads the named items and a page. If data was lost, it sets the floor first.
 func (s *Space) Read(ctx context.Context, names []string, page Page) (*View, error) {
 	for range tries {
 		v, loss, err := s.read(ctx, names, page)
@@ -92,8 +91,8 @@ func (s *Space) contended() error {
 	return fmt.Errorf("store: %s: changed each time that it was looked at: does the engine keep its word?", s)
 }
 
-// Assume returns a View that says that the space is as it was seen last, with these items, at the present that passes
-// by what was seen of the server's clock. It makes no request: a Swap finds out.
+// Assume returns a View of the space as this handle last saw it, with these items and the current time estimated from
+// the last time of the server. It makes no request: a Swap fails if the assumption is wrong.
 func (s *Space) Assume(items ...Item) *View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,10 +105,9 @@ func (s *Space) Assume(items ...Item) *View {
 	return v
 }
 
-// Opened returns a View with all items of the space, as Open read them, for the first change of a handle. Like that of
-// Assume it may be out of date, so a change must expect every item that it rests on, absent ones too. Opened returns nil
-// where there is no such View: after any other call of the engine, a second later, or when the space has more items than
-// a page.
+// Opened returns a View with all items of the space as Open read them, for the first change through a handle. Like the View
+// of Assume it may be outdated, so a change must expect every item that it depends on, including absent ones. Opened
+// returns nil after any other call of the engine, after more than a second, and if the items did not fit into one page.
 func (s *Space) Opened() *View {
 	read := s.opened.Swap(nil)
 	if read == nil {
@@ -122,10 +120,10 @@ func (s *Space) Opened() *View {
 	return v
 }
 
-// Swap makes change if the space is as view says, Meta and the expected items, in one atomic and durable
-// step. If it is not, Swap changes nothing and returns a View of the space as it is, with the expected items;
-// so it does when data was lost, after it has seen to the floor, though then it may have made the change.
-// With done it returns a View of the space after the change, without items.
+// Swap makes the change in one atomic and durable step if Meta and the expected items are as in view. Then done is true,
+// and found is the space after the change, without items. Otherwise nothing changes, and found is the present state with
+// the expected items. If data was lost, Swap sets the floor and returns the present state too, though the change may have
+// been made.
 //
 // After an error the outcome is unknown, and Swap does not try again.
 func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool, found *View, err error) {
@@ -186,7 +184,7 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 	return false, v, err
 }
 
-// next returns a copy of m to be changed.
+// next returns a copy of m with the next version, to be changed.
 func (m *Meta) next() *Meta {
 	copied := *m
 	copied.Changes++
@@ -201,8 +199,8 @@ func (i Item) bytes() []byte {
 	return i.encode()
 }
 
-// read asks the engine, and says how its answer shows that data was lost, if it does. Where there is no
-// space the View has no Meta, unless this handle has seen one: then it was lost.
+// read reads from the engine. If the answer shows that data was lost, loss says how. Meta is nil if the space is gone;
+// a space that this handle has never seen is ErrNoStore.
 func (s *Space) read(ctx context.Context, names []string, page Page) (v *View, loss string, err error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, "", err
@@ -221,7 +219,7 @@ func (s *Space) read(ctx context.Context, names []string, page Page) (v *View, l
 	return s.inspect(before, answer)
 }
 
-// inspect makes a View of an answer to a question that was asked when before was the newest sighting.
+// inspect makes a View of an answer. before is the newest sighting at the time of the request.
 func (s *Space) inspect(before sighting, answer Answer) (*View, string, error) {
 	v := &View{evidence: answer.Evidence}
 	if value := answer.Named[0].Value; value != nil {
@@ -264,7 +262,7 @@ func (s *Space) inspect(before sighting, answer Answer) (*View, string, error) {
 	return v, s.lossIn(before, v, answer.Evidence), nil
 }
 
-// setClock sets the present of v by what the server says of it.
+// setClock sets the current time of v.
 func (s *Space) setClock(v *View, e Evidence) {
 	now := s.present(e)
 	v.Now = now.Unix()
@@ -281,7 +279,7 @@ func (s *Space) setClock(v *View, e Evidence) {
 	}
 }
 
-// present returns the present.
+// present returns the current time by the clock that counts: the one of WithClock, the server's, or the system's.
 func (s *Space) present(e Evidence) time.Time {
 	switch {
 	case s.settings.clock != nil:
