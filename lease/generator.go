@@ -6,8 +6,8 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// A Generator makes IDs under a lease, and lets a [Keeper] see to the lease. The methods are safe for concurrent use.
-// They are those of randflake.Generator, and promise what those promise.
+// A Generator makes IDs under a lease that a [Keeper] keeps. The methods are safe for concurrent use, and promise what
+// those of randflake.Generator promise.
 type Generator interface {
 	// Lease returns the lease in force.
 	Lease() randflake.Lease
@@ -15,23 +15,22 @@ type Generator interface {
 	// Extend moves the end of the lease to a later one.
 	Extend(end time.Time) error
 
-	// Replace goes on with another lease, and returns the last second that IDs made under the old one carry, now or
-	// ever, or the second before its start when there are none. When it fails the old lease stays in force.
+	// Replace switches to another lease. It returns the last second that IDs made under the old lease carry, now or ever,
+	// or the second before its start if there are none. After an error the old lease stays in force.
 	Replace(lease randflake.Lease) (lastUsed time.Time, err error)
 
-	// Close ends the making of IDs. It returns what Replace does; another Close returns the same second and
+	// Close closes the generator. It returns the same second as Replace; another Close returns that second and
 	// randflake.ErrClosed.
 	Close() (lastUsed time.Time, err error)
 
-	// Freeze ends the making of IDs under this lease at once, until Replace: each one is refused with
-	// randflake.ErrLeaseEnded. Close and Replace return the last second that was used as ever.
+	// Freeze ends the use of this lease at once: until Replace, every request for an ID gets randflake.ErrLeaseEnded.
 	Freeze()
 
-	// Issued returns how many IDs were made.
+	// Issued returns the number of IDs made.
 	Issued() uint64
 
-	// Ready returns nil if an ID can be made at present, and otherwise the error that asking for one would end with. It
-	// makes none, waits for nothing, and counts as no refusal.
+	// Ready returns nil if an ID can be made now, and otherwise the error that a request for one would get. It makes no ID,
+	// does not wait, and does not count as a refusal.
 	Ready() error
 }
 

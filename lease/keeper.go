@@ -46,12 +46,12 @@ type Keeper[G Generator] struct {
 // Keep acquires a lease from leases, starts to keep it and returns its keeper, whose generator makes IDs with secret.
 // All generators with one secret must have their leases from one store.
 //
-// ctx bounds the acquisition and nothing else. Keep fails with ErrInvalidRequest when an option is out of range or the
-// store does not grant leases as long as that, with randflake.ErrInvalidSecret when the secret is unset, and otherwise
-// as [Source.Acquire] does. The keeper holds a goroutine, and the lease, until Close; it does not close the store.
+// ctx limits the acquisition only. Keep returns ErrInvalidRequest if an option is out of range or the store does not grant
+// such a TTL, randflake.ErrInvalidSecret if the secret is unset, and the errors of [Source.Acquire]. The keeper has a
+// goroutine, and the lease, until Close. It does not close the store.
 //
-// A store that lost data grants nothing at first, so that Keep fails with ErrNoRange, and then leases that start later:
-// until their start the generator refuses with randflake.ErrLeaseNotStarted.
+// After a loss of data the store grants nothing at first, so Keep returns ErrNoRange. Then it grants leases that start
+// later; until then the generator returns randflake.ErrLeaseNotStarted.
 func Keep(ctx context.Context, leases Source, secret randflake.Secret, options ...Option) (*Keeper[*randflake.Generator], error) {
 	settings, err := newSettings(options)
 	if err != nil {
@@ -70,17 +70,17 @@ func Keep(ctx context.Context, leases Source, secret randflake.Secret, options .
 	})
 }
 
-// KeepFor is Keep for whatever else makes IDs under a lease. It calls begin once, with the first lease, and keeps the
-// lease of the generator that begin returns: closing the keeper closes the generator. If begin fails, the lease goes back
-// and KeepFor returns an error that wraps begin's. A begin that is nil, or returns neither a generator nor an error, is
-// one that wraps ErrInvalidRequest.
+// KeepFor is Keep for other kinds of generators. It calls begin once, with the first lease, and keeps the lease of the
+// generator that begin returns; closing the keeper closes the generator. If begin fails, KeepFor releases the lease and
+// returns an error that wraps that of begin. If begin is nil or returns a zero generator without an error, the error wraps
+// ErrInvalidRequest.
 //
-// Each time that the generator refuses an ID it must call onRefusal with the error, in whichever goroutine: the keeper
-// acts on those that wrap randflake.ErrLeaseNotStarted, ErrLeaseEnded or ErrClockBackward, and counts them all.
-// onRefusal returns at once and is safe for concurrent use.
+// Each time that the generator can't make an ID it must call onRefusal with the error, in any goroutine. The keeper acts on
+// errors that wrap randflake.ErrLeaseNotStarted, ErrLeaseEnded or ErrClockBackward, and counts them all. onRefusal returns
+// at once and is safe for concurrent use.
 //
-// All generators that could make the same IDs must have their leases from one store. With WithClock, begin sees to it that
-// the generator asks the same clock; with Until, that its IDs last as long.
+// All generators that could make the same IDs must have their leases from one store. The generator must use the clock of
+// WithClock, and its format must not end before the time of WithUntil.
 func KeepFor[G Generator](ctx context.Context, leases Source, begin func(lease randflake.Lease, onRefusal func(error)) (G, error), options ...Option) (*Keeper[G], error) {
 	settings, err := newSettings(options)
 	if err != nil {
@@ -135,16 +135,14 @@ func (k *Keeper[G]) begin(ctx context.Context, begin func(randflake.Lease, func(
 	return nil
 }
 
-// Generator returns the generator, the same one for as long as the keeper lives. It makes IDs without any detour
-// through the keeper.
+// Generator returns the generator, which is the same for the keeper's whole life. It makes IDs without the keeper.
 func (k *Keeper[G]) Generator() G { return k.generator }
 
-// Close closes the generator, ends the keeper and gives the lease back, with the last second that was really used, so
-// that another process can have its nodes at once. It returns an error when it could not give the lease back; that is
-// harmless, as the lease then runs out by itself.
+// Close closes the generator and releases the lease with the last second that was really used, so that another process can
+// have its nodes at once. If the release fails Close returns an error, which is harmless: the lease expires by itself.
 //
-// Close returns within about ten seconds, even when the store does not answer. Another Close waits for the first and
-// returns the same.
+// Close returns within about ten seconds, even if the store does not answer. Another Close waits for the first and
+// returns the same error.
 func (k *Keeper[G]) Close() error { return k.close() }
 
 func (k *Keeper[G]) shutdown() error {

@@ -9,7 +9,7 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// An Option changes how Keep keeps a lease.
+// An Option is an option of Keep and KeepFor.
 type Option struct{ set func(*settings) error }
 
 type settings struct {
@@ -29,29 +29,27 @@ type settings struct {
 // shortestTTL leaves a second between renewals.
 const shortestTTL = 3 * time.Second
 
-// WithNodes makes Keep lease n contiguous nodes, 1 to 131,072, instead of one. Each gives 131,072 IDs a second.
+// WithNodes leases n contiguous nodes, 1 to 131,072, instead of one. Each makes 131,072 IDs a second.
 func WithNodes(n int) Option { return Option{func(s *settings) error { s.nodes = n; return nil }} }
 
-// WithBelow makes Keep lease nodes below n only, for formats with fewer node bits than Randflake's; n is 131,072 at
-// most, and 0 for no bound.
+// WithBelow restricts the lease to nodes below n, at most 131,072, for formats with fewer node bits than Randflake's. 0
+// is no restriction.
 func WithBelow(n uint32) Option { return Option{func(s *settings) error { s.below = n; return nil }} }
 
-// WithUntil tells Keep the first second that the IDs can't embed any more, for formats that end at another time than
-// Randflake's.
+// WithUntil sets the first second after the end of the ID format, if that is not Randflake's.
 func WithUntil(end time.Time) Option {
 	return Option{func(s *settings) error { s.until = end; return nil }}
 }
 
-// WithTTL makes Keep lease for d instead of five minutes: whole seconds, at least three, at most what the store grants.
-// The lease is renewed each third of d, so IDs go on for more than 60% of d when the store fails, and up to d passes
-// before another process can have the nodes of one that crashed.
+// WithTTL leases for d instead of five minutes: whole seconds, at least three, at most the store's MaxTTL. The lease is
+// renewed every third of d. So if the store fails, IDs are made for more than 60% of d, and after a crash up to d passes
+// until another process can lease the nodes.
 func WithTTL(d time.Duration) Option {
 	return Option{func(s *settings) error { s.ttl = d; return nil }}
 }
 
-// WithLogger makes the keeper write to l instead of slog.Default(), a line for each change: lease acquired, replaced,
-// lost or released, store failing and working again, no more IDs. It writes nothing while things stay as they are, be
-// they good or bad. To silence it, give it a logger with slog.DiscardHandler.
+// WithLogger makes the keeper log to l instead of slog.Default(): a line each time that a lease is acquired, replaced, lost
+// or released, that the store fails or works again, or that no more IDs can be made. For no log use slog.DiscardHandler.
 func WithLogger(l *slog.Logger) Option {
 	return Option{func(s *settings) error {
 		if l == nil {
@@ -62,8 +60,8 @@ func WithLogger(l *slog.Logger) Option {
 	}}
 }
 
-// WithClock makes the generator and the keeper ask now for the time instead of the system clock, for tests and
-// simulations. How long the keeper waits is not affected. now must be safe for concurrent use.
+// WithClock makes the generator and the keeper take the time from now instead of the system clock, for tests and
+// simulations. The keeper's timers are not affected. now must be safe for concurrent use.
 func WithClock(now func() time.Time) Option {
 	return Option{func(s *settings) error {
 		if now == nil {
@@ -74,14 +72,14 @@ func WithClock(now func() time.Time) Option {
 	}}
 }
 
-// Generating has Keep make the generator with options of the generator's, such as randflake.Strict. OnRefusal and the
-// clock are the keeper's all the same.
+// Generating makes Keep create the generator with these options, such as randflake.Strict. The keeper overrides OnRefusal
+// and the clock.
 func Generating(options ...randflake.Option) Option {
 	return Option{func(s *settings) error { s.generating = options; return nil }}
 }
 
-// newSettings applies options to the defaults. The line that says that IDs will soon stop must be seen without any
-// setting, hence slog.Default, as net/http does with log.
+// newSettings applies options to the defaults. The warning that IDs will soon stop must be visible by default, hence
+// slog.Default, as in net/http.
 func newSettings(options []Option) (settings, error) {
 	s := settings{nodes: 1, ttl: 5 * time.Minute, logger: slog.Default(), random: randomFloat}
 	for i, option := range options {

@@ -6,39 +6,38 @@ import (
 	"time"
 )
 
-// A Status is a snapshot of how a lease fares.
+// A Status is a snapshot of a keeper.
 type Status struct {
-	// Healthy says that the lease is in force by the generator's clock, that more than a third of the TTL is left of
-	// it, and that the generator does not wait for another one. It turns false while there is still time to do
-	// something.
+	// Healthy says that by the generator's clock the lease is in force with more than a third of the TTL left, and that
+	// the generator does not need another one. It turns false while there is still time to act.
 	Healthy bool
 
-	// Held is how many leases the keeper holds: 1, or 2 while it has another one and has not given the old one back
-	// yet, or 0 when the store gave its only one up or gave it to another owner, and after Close. One that could not be
-	// given back is not held any more: it runs out.
+	// Held is the number of leases that the keeper holds: usually 1; 2 from the acquisition of another one until the old
+	// one is released; 0 if the only one was lost, and after Close. A lease whose release failed does not count: it
+	// expires by itself.
 	Held int
 
 	// Record is the newest known state of the lease under which IDs are made.
 	Record Record
 
-	// Left is how much is left of that lease by the generator's clock, negative after its end.
+	// Left is the time until that lease ends by the generator's clock, negative after its end.
 	Left time.Duration
 
-	// Err is why the last attempt to keep the lease failed, and Since when the first one did after one that went well,
-	// by the generator's clock. When the last one went well, or there was none, Err is nil.
+	// Err is the error of the last attempt to keep the lease, or nil if it succeeded. Since is the time of the first of
+	// the failures in a row, by the generator's clock.
 	Err   error
 	Since time.Time
 
 	// Counts since Keep.
-	Acquired, AcquisitionsFailed uint64 // leases; the first one counts
+	Acquired, AcquisitionsFailed uint64 // leases, including the first
 	Renewed, RenewalsFailed      uint64 // renewals
 	Lost                         uint64 // leases that the store gave up or gave to another owner
-	Frozen                       uint64 // lost leases that were not used to their end, as another owner may have used the same seconds
-	Replaced                     uint64 // times that the generator went on with another lease
-	Released, ReleasesFailed     uint64 // leases given back; a failure costs nothing but time
-	Issued                       uint64 // IDs made, as randflake.Generator.Issued has them
-	Refusals                     uint64 // times that the generator had no ID to give, tries of waiting callers included
-	Exhausted                    uint64 // those of them for want of nodes: randflake.ErrExhausted
+	Frozen                       uint64 // lost leases that were not used to their end, because another owner may have used the same seconds
+	Replaced                     uint64 // times that the generator switched to another lease
+	Released, ReleasesFailed     uint64 // leases; after a failure the nodes are free when the lease expires
+	Issued                       uint64 // IDs made, see randflake.Generator.Issued
+	Refusals                     uint64 // attempts, also of waiting callers, for which there was no ID
+	Exhausted                    uint64 // refusals with randflake.ErrExhausted: too few nodes
 }
 
 // Status returns a snapshot. It never waits for the store.
@@ -63,7 +62,7 @@ func (k *Keeper[G]) count(change func(*Status)) {
 	change(&k.status)
 }
 
-// A condition is how things stand, as far as it is worth a line in the log.
+// A condition is a state of the keeper whose changes are logged.
 type condition uint8
 
 const (
@@ -74,7 +73,7 @@ const (
 	stopped // no ID is made
 )
 
-// condition says how things stand after an act that was to help against why.
+// condition returns the condition after an attempt to deal with why.
 func (k *Keeper[G]) condition(why reason, err error) condition {
 	now, lease := k.settings.now(), k.generator.Lease()
 	switch {
@@ -90,7 +89,7 @@ func (k *Keeper[G]) condition(why reason, err error) condition {
 	return good
 }
 
-// report publishes how things stand after an act, and logs it if that has changed.
+// report publishes the condition after an attempt, and logs it if it has changed.
 func (k *Keeper[G]) report(why reason, err error) {
 	now := k.condition(why, err)
 	k.mu.Lock()
@@ -126,7 +125,7 @@ func (k *Keeper[G]) log(before, now condition, sameLease bool, err error) {
 	}
 }
 
-// reportClosed publishes and logs what finishing came to.
+// reportClosed publishes and logs the result of closing.
 func (k *Keeper[G]) reportClosed() {
 	k.mu.Lock()
 	k.closing = true

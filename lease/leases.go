@@ -21,8 +21,8 @@ type leases struct {
 	watch watch // the newest one that was seen
 }
 
-// On returns the leases that are kept in a space. All generators with one secret must have their leases from one space.
-// Closing the space is up to the caller.
+// On returns the Source of the leases in a space. All generators with one secret must have their leases from one space.
+// The caller closes the space.
 func On(space *store.Space) Source { return &leases{space: space} }
 
 // cellsOf returns how the nodes are cut.
@@ -39,7 +39,7 @@ func (l *leases) cellsOf(meta *store.Meta) (cells, error) {
 	return l.cells, nil
 }
 
-// Renew implements Source. It takes one round trip unless something has changed.
+// Renew implements Source. It takes one round trip unless the record or the space has changed.
 func (l *leases) Renew(ctx context.Context, held Record, renewal Renewal) (renewed Record, err error) {
 	until, err := untilSecond(renewal.Until)
 	if err != nil {
@@ -70,7 +70,7 @@ func (l *leases) Renew(ctx context.Context, held Record, renewal Renewal) (renew
 		return Record{}, err
 	}
 	if late := now + seconds(renewal.TTL)/2 - 1 - renewed.HighWater; late > 0 && renewed.HighWater+1 < until && !l.capped(renewed) {
-		// The process was suspended, and what it took for the present was long past. What was done stays done.
+		// The process was suspended, so the time it assumed was long past. The first renewal stays in force.
 		if again, err := l.Renew(ctx, renewed, renewal); err == nil {
 			return again, nil
 		}
@@ -84,7 +84,7 @@ func (l *leases) capped(r Record) bool {
 	return b != nil && r.HighWater == b.From-1
 }
 
-// Release implements Source. It takes back the hint that keeps callers from searching.
+// Release implements Source. It also removes the hint that saves callers a search.
 func (l *leases) Release(ctx context.Context, held Record, lastUsed time.Time) error {
 	_, err := l.update(ctx, held, func(v *store.View, current Record) (Record, error) {
 		if held.Owner == (Token{}) || current.Owner != held.Owner || current.Version != held.Version || current.Change != held.Change {
@@ -98,7 +98,7 @@ func (l *leases) Release(ctx context.Context, held Record, lastUsed time.Time) e
 	return err
 }
 
-// Lookup implements Source. It puts what it read, unchanged, so that it is as durable as what was renewed.
+// Lookup implements Source. It writes the record back unchanged, which makes it as durable as a renewed one.
 func (l *leases) Lookup(ctx context.Context, held Record) (found Record, err error) {
 	_, err = l.state(held).Update(ctx, nil, Record{}, func(v *store.View, current Record) ([]store.Item, error) {
 		if held.Owner == (Token{}) || current.Owner != held.Owner {
@@ -118,8 +118,8 @@ func (l *leases) Lookup(ctx context.Context, held Record) (found Record, err err
 	return found, nil
 }
 
-// update changes the record of held's range to what decide makes of it, and puts other items with it. It begins with the
-// assumption that the record is held. It returns the present by the last answer.
+// update replaces the record of held's range by the result of decide, and puts other items with it. It first assumes that
+// the stored record is held. It returns the current time by the last answer.
 func (l *leases) update(ctx context.Context, held Record, decide func(*store.View, Record) (Record, error), also ...store.Item) (now int64, err error) {
 	assumed := l.space.Assume(held.item())
 	current, err := l.current(assumed, held, held)
@@ -155,9 +155,8 @@ func (l *leases) state(held Record) protocol.State[Record] {
 	}
 }
 
-// forgotten reports whether the store knows an older state of a record than its holder. A lease that starts before the
-// floor shows nothing: if its record is missing or an older one, that is the loss for which the floor was set. Nor does
-// one that starts or ends later than any can.
+// forgotten reports whether the stored record is older than the one that its holder has. For a lease that starts before the
+// floor this proves no new loss, and neither does a lease that starts or ends later than any lease can.
 func forgotten(v *store.View, held, current Record) bool {
 	limits := v.Meta.Limits()
 	return held.Start >= v.Meta.Floor && !v.Meta.Barred.Has(held.HighWater) &&

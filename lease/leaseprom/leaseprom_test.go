@@ -62,10 +62,10 @@ func TestScrape(t *testing.T) {
 # HELP randflake_ids_issued_total IDs made.
 # TYPE randflake_ids_issued_total counter
 randflake_ids_issued_total %v
-# HELP randflake_lease_seconds_left How long the lease lasts, negative after its end.
+# HELP randflake_lease_seconds_left Seconds until the lease ends, negative after its end.
 # TYPE randflake_lease_seconds_left gauge
 randflake_lease_seconds_left -1.5
-# HELP randflake_leases_held How many leases are held, 2 while one replaces the other.
+# HELP randflake_leases_held Leases held, 2 while one replaces the other.
 # TYPE randflake_leases_held gauge
 randflake_leases_held 2
 `, float64(n)))
@@ -172,7 +172,7 @@ func TestKeeper(t *testing.T) {
 # HELP randflake_ids_issued_total IDs made.
 # TYPE randflake_ids_issued_total counter
 randflake_ids_issued_total %d
-# HELP randflake_lease_healthy Whether IDs are made under a lease with more than a third of its time left, 1 or 0.
+# HELP randflake_lease_healthy 1 if the lease is in force with more than a third of its TTL left, otherwise 0.
 # TYPE randflake_lease_healthy gauge
 randflake_lease_healthy 1
 `, makers*each*size))
