@@ -11,7 +11,7 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A Block is numbers that a caller has taken to hand out by its own means: First, First + Stride, ...
+// A Block is Count numbers that a caller has taken and hands out itself: First, First + Stride, ...
 type Block struct {
 	First, Stride int64
 	Count         uint64
@@ -19,13 +19,13 @@ type Block struct {
 	Token         Token
 }
 
-// A Token names an allocation, so that it can be asked for again when the answer was lost.
+// A Token identifies an allocation, so that the call can be repeated if its answer was lost.
 type Token = store.Token
 
-// NewToken returns a token that no other call returns: the second of now, in 6 bytes, and 10 random bytes.
+// NewToken returns a unique token: the Unix second of now in 6 bytes, and 10 random bytes.
 func NewToken(now time.Time) Token { return store.NewToken(now) }
 
-// ErrInvalidToken says that a token is too old, or was used before for something else.
+// ErrInvalidToken says that a token is too old, or was used for something else.
 var ErrInvalidToken = errors.New("counter: invalid token")
 
 // Allocate takes a block of n numbers, or fewer where the counter's end or its rate is near, and says what became of the
@@ -83,9 +83,10 @@ func allocate(v *store.View, r *record, name string, n uint64, token Token) (b B
 // tokenOf returns the token of the change by which a token of a caller got its block.
 func tokenOf(t Token) token { return token(t[len(t)-len(token{}):]) }
 
-// ReturnBlock gives back the last unused numbers of a block, which nobody was given nor will be, and reports whether it
-// could: only where no number that was taken later is still out, and only once. Otherwise they are lost. It may be asked
-// for again when the answer was lost: then it reports what became of it, or that they are lost where that is forgotten.
+// ReturnBlock gives back the last unused numbers of a block, which must never have been given to anybody, and reports
+// whether it could. It can do so once, and only while no later numbers are in use; otherwise the numbers are lost. If
+// the answer was lost it may be called again, and reports the outcome of the first call, or false if that is no
+// longer known.
 func (s *Counters) ReturnBlock(ctx context.Context, name string, block Block, unused uint64) (bool, error) {
 	if s.source != nil {
 		return s.source.ReturnBlock(ctx, name, block, unused)

@@ -14,9 +14,9 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A Counter is a handle on a counter of a space, with a block of numbers of its own. Each of its numbers is larger than
-// those of all calls that had returned before. It is safe for concurrent use, and holds no goroutine but while it gets a
-// block.
+// A Counter is a handle on a counter of a space, with a block of numbers of its own. Each number is larger than the
+// numbers of all earlier calls on this handle. It is safe for concurrent use, and has a goroutine only while it takes
+// a block.
 type Counter struct {
 	current atomic.Pointer[block]
 	_       [56]byte // every call reads current, and what follows is written to
@@ -83,8 +83,8 @@ func (b *block) close() (rest span) {
 	return rest
 }
 
-// Open returns a handle on a counter. It fails with ErrNoCounter where there is none, unless told [OrCreate], and with
-// ErrMismatch where it was made otherwise than options say.
+// Open returns a handle on a counter. If there is no such counter it returns ErrNoCounter, or creates it if
+// [OrCreate] is given. If the counter was created with other parameters than the options say, it returns ErrMismatch.
 func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*Counter, error) {
 	from, set, err := s.open(ctx, name, options, false)
 	if err != nil {
@@ -100,8 +100,8 @@ func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*C
 	return c, nil
 }
 
-// Next returns a number at once: it never waits for the space. It fails with ErrPending when the next block is not there
-// yet, and with ErrRate, ErrEnd, ErrForgotten or ErrClosed.
+// Next returns a number without waiting for the space. Its errors are ErrPending if the next block is not there yet,
+// ErrRate, ErrEnd, ErrForgotten and ErrClosed.
 func (c *Counter) Next() (int64, error) {
 	b := c.current.Load()
 	i := b.given.Add(1) - 1
@@ -124,7 +124,8 @@ func (c *Counter) nextSlowly(b *block, i uint64) (int64, error) {
 	return one[0], err
 }
 
-// Fill is Next for len(dst) numbers. n of them are good in any case, in order; where that is not all, err says why.
+// Fill is Next for len(dst) numbers, in order. The first n are good even if err is not nil; err says why n <
+// len(dst).
 func (c *Counter) Fill(dst []int64) (n int, err error) {
 	n, low := c.current.Load().take(dst)
 	if low {
@@ -191,8 +192,8 @@ func final(err error) bool {
 	return false
 }
 
-// Wait is Next, but waits where waiting helps, for a block or for the bound on the rate: first come, first served. When
-// ctx ends first, the error wraps the cause of that and the reason for the wait.
+// Wait is Next, but waits for the next block, or for the counter's rate. Callers are served in order. If ctx ends
+// first, the error wraps its cause and the reason for the wait.
 func (c *Counter) Wait(ctx context.Context) (int64, error) {
 	if c.line.Empty() {
 		if n, err := c.Next(); err == nil || !passing(err) {
@@ -204,7 +205,7 @@ func (c *Counter) Wait(ctx context.Context) (int64, error) {
 	return one[0], err
 }
 
-// FillWait is Fill, but waits as Wait does, until dst is full: n numbers are good even when err is not nil.
+// FillWait is Fill, but waits as Wait does until dst is full. The first n numbers are good even if err is not nil.
 func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) {
 	if c.line.Empty() {
 		if n, err = c.Fill(dst); err == nil || !passing(err) {

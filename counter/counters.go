@@ -1,11 +1,10 @@
-// Package counter keeps counters: small numbers that never repeat, for orders, tickets and rows, from any number of
-// processes.
+// Package counter makes small numbers that never repeat, for orders, tickets and rows, in any number of processes.
 //
 // A [Counter] takes a block of numbers from a space by one durable compare-and-set, on any engine of package store, and
-// hands them out from memory; the next block is there before the last one runs out. So a number costs a few nanoseconds,
-// numbers grow within one handle and roughly over all of them, and a crash loses a block or two and repeats none.
-// A [Strict] counter takes each number from the space, so that numbers grow over all processes in the order of calls.
-// Numbers without any gap are package gapless's business, and what people print that of package numbers.
+// hands them out from memory; it takes the next block before the last one is used up. So a number costs a few
+// nanoseconds, numbers grow within one handle and roughly over all handles, and a crash loses a block or two but repeats
+// no number. A [Strict] counter takes each number from the space, so numbers grow in the order of calls over all
+// processes. Package gapless makes numbers without gaps, and package numbers prints them.
 //
 //	counters := counter.On(space)
 //	orders, err := counters.Open(ctx, "orders", counter.OrCreate())
@@ -13,12 +12,12 @@
 //
 // # When the store loses data
 //
-// Numbers carry no time, so what a store forgot can't be waited out, as with leases. After a loss of data, which package
-// store notices, a counter that was made [WithRate] goes on at the lowest number that it can't have reached. Any other fails with
-// [ErrForgotten] until a person says where to go on: [Counters.Advance], or randflake counter advance. Processes go on
-// with the blocks that they have.
+// Numbers carry no time, so unlike forgotten leases, forgotten numbers don't expire. After a loss of data, which package
+// store detects, a counter made [WithRate] continues at the lowest number that it can't have reached. Every other counter
+// returns [ErrForgotten] until an operator says where to continue: [Counters.Advance], or randflake counter advance.
+// Processes use up the blocks that they have.
 //
-// What can't be noticed: the clone of a running virtual machine has its twin's blocks, and repeats what is left of them.
+// A clone of a running virtual machine can't be detected: it has the blocks of its twin, and repeats their unused numbers.
 package counter
 
 import (
@@ -30,7 +29,7 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// Counters are those of one space. They are safe for concurrent use.
+// Counters gives access to the counters of one space. It is safe for concurrent use.
 type Counters struct {
 	space  *store.Space // or nil, where there is a source
 	source Source
@@ -38,7 +37,7 @@ type Counters struct {
 	calls  calls
 }
 
-// On returns the counters that are kept in a space, which may have leases too. Closing the space is up to the caller.
+// On returns the counters of a space, which may have leases too. The caller closes the space.
 func On(space *store.Space) *Counters { return &Counters{space: space} }
 
 // The errors of this package. Those that carry more detail wrap one of these, so compare with errors.Is. Those of
@@ -47,26 +46,27 @@ var (
 	// ErrNoCounter says that the space has no counter of this name.
 	ErrNoCounter = errors.New("counter: no counter")
 
-	// ErrPending says that the next block is not there yet; what it wraps besides says why, if the last attempt to get it
-	// failed. Wait waits for it.
+	// ErrPending says that the next block is not there yet. If the last attempt to take it failed, the error also
+	// wraps that failure. Wait waits for the block.
 	ErrPending = errors.New("counter: the next numbers are not there yet")
 
-	// ErrEnd says that every number of the counter was taken.
+	// ErrEnd says that all numbers of the counter are taken.
 	ErrEnd = errors.New("counter: counter has reached its end")
 
-	// ErrRate says that the counter has no number for now, because of the bound on its rate.
+	// ErrRate says that the counter has no number now because of its rate.
 	ErrRate = errors.New("counter: no number left at the counter's rate")
 
-	// ErrForgotten says that the store lost data, so that nobody knows which numbers were taken from the counter.
+	// ErrForgotten says that the store lost data, so it is not known which numbers were taken. See
+	// [Counters.Advance].
 	ErrForgotten = errors.New("counter: the store has lost data, and this counter may have given more numbers than it shows")
 
-	// ErrMismatch says that a counter is there and was made otherwise than an option says.
+	// ErrMismatch says that the counter was created with other parameters than an option says.
 	ErrMismatch = errors.New("counter: counter was made otherwise")
 
-	// ErrInvalidName says that no counter can have this name.
+	// ErrInvalidName says that a counter can't have this name.
 	ErrInvalidName = errors.New("counter: invalid name")
 
-	// ErrInvalidOption says that an option, or options together, can't be used.
+	// ErrInvalidOption says that an option, or a combination of options, can't be used.
 	ErrInvalidOption = alike.Error("counter: invalid option", randflake.ErrInvalidOption)
 
 	// ErrClosed says that the handle was closed.

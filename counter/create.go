@@ -11,7 +11,7 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// An Info says what a space knows of a counter.
+// An Info is the state of a counter.
 type Info struct {
 	Name   string `json:"name"`
 	Start  int64  `json:"start"`
@@ -19,19 +19,19 @@ type Info struct {
 	End    int64  `json:"end"`
 	Rate   int64  `json:"rate,omitempty"` // numbers a second at most, or 0
 
-	// Next is the first number that no handle has taken, or 0 once Left is.
+	// Next is the first number that no handle has taken, or 0 if none is left.
 	Next int64  `json:"next"`
 	Left uint64 `json:"left"` // numbers from Next on
 
-	// Taken counts the numbers in blocks, Returned those that came back unused, and Skipped those that were passed over after
-	// a loss of data. So Taken - Returned + Skipped numbers lie before Next.
+	// Taken counts the numbers taken in blocks, Returned those given back unused, and Skipped those skipped after a
+	// loss of data. So Taken - Returned + Skipped numbers lie before Next.
 	Taken    uint64 `json:"taken"`
 	Returned uint64 `json:"returned"`
 	Skipped  uint64 `json:"skipped"`
 
 	Changed time.Time `json:"changed"` // when numbers were taken last, or given back
 
-	// Forgotten says that data was lost since, so that more may have been taken than this shows.
+	// Forgotten says that data was lost, so more numbers may have been taken than shown here.
 	Forgotten bool `json:"forgotten,omitempty"`
 }
 
@@ -52,8 +52,8 @@ func (i Info) shape() *record {
 // number returns the number at a position.
 func (i Info) number(position uint64) int64 { return i.shape().number(position) }
 
-// Create makes a counter. It fails with an error that wraps fs.ErrExist where there is one of that name, and with ErrForgotten in
-// a space that may have had one and lost it: see [ForNewName].
+// Create makes a counter. If the name exists, the error wraps fs.ErrExist. In a space that may have lost a counter of
+// that name it returns ErrForgotten: see [ForNewName].
 func (s *Counters) Create(ctx context.Context, name string, options ...Option) (Info, error) {
 	set, err := newSettings(options)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Counters) look(ctx context.Context, name string) (*record, string, erro
 	return r, epoch(v.Meta), err
 }
 
-// Get returns what the space knows of a counter, or ErrNoCounter.
+// Get returns the state of a counter, or ErrNoCounter.
 func (s *Counters) Get(ctx context.Context, name string) (Info, error) {
 	if s.source != nil {
 		return s.source.Get(ctx, name)
@@ -151,7 +151,7 @@ func (s *Counters) Get(ctx context.Context, name string) (Info, error) {
 	return r.info(name, epoch), nil
 }
 
-// List returns the counters whose names begin with prefix, in the order of their names. They need not be of one moment.
+// List returns the counters whose names begin with begin, ordered by name. It is not a snapshot of one moment.
 func (s *Counters) List(ctx context.Context, begin string) iter.Seq2[Info, error] {
 	if s.source != nil {
 		return s.source.List(ctx, begin)

@@ -112,8 +112,8 @@ func (c *Counter) fail(err error) {
 	})
 }
 
-// Return gives back the numbers that the handle has left, where they are still the newest, and loses them otherwise. It
-// returns how many it gave back. The handle takes another block when it is asked for a number.
+// Return gives back the unused numbers of the handle and returns how many those were. If they are no longer the
+// newest numbers of the counter, they are lost. The next call for a number takes another block.
 func (c *Counter) Return(ctx context.Context) (returned int64, err error) {
 	defer c.line.Serve() // who came meanwhile found neither a number nor the supply
 	c.mu.Lock()
@@ -124,8 +124,8 @@ func (c *Counter) Return(ctx context.Context) (returned int64, err error) {
 	return c.giveBack(ctx, c.spans())
 }
 
-// Close gives back what the handle has left, as Return does. Calls fail with ErrClosed from then on, and so do those that
-// wait. It takes up to 20 seconds when the space does not answer. Its error says that numbers are lost, and nothing worse.
+// Close gives back the unused numbers, as Return does. Later calls, and calls that wait, return ErrClosed. If the
+// space does not answer, Close takes up to 20 seconds. An error means only that unused numbers are lost.
 func (c *Counter) Close() error {
 	c.mu.Lock()
 	if c.closed {

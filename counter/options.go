@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An Option says how a counter is to be made, or what a handle on it does.
+// An Option describes a new counter, or changes a handle.
 type Option struct{ set func(*settings) error }
 
 type settings struct {
@@ -19,39 +19,40 @@ type settings struct {
 	logger                   *slog.Logger
 }
 
-// WithStart sets the first number of a counter, 0 or more; 1 without it. Given to Open it must be what the counter was made with, as
-// with the three options below.
+// WithStart sets the first number of a counter, 0 or more, by default 1. Open returns ErrMismatch if the counter was
+// created with another one; the same holds for the three options below.
 func WithStart(n int64) Option { return Option{func(s *settings) error { s.start = &n; return nil }} }
 
-// WithStride sets the difference between a number and the next one; 1 without it. Databases side by side whose counters
-// have a stride of 5 and start at 1, 2, 3, 4 and 5 share no number.
+// WithStride sets the difference between a number and the next one, by default 1. Five databases whose counters have
+// a stride of 5 and start at 1, 2, 3, 4 and 5 share no number.
 func WithStride(n int64) Option { return Option{func(s *settings) error { s.stride = &n; return nil }} }
 
-// WithEnd sets the number that none exceeds; the highest int64 without it. After it calls fail with ErrEnd.
+// WithEnd sets the largest possible number, by default the largest int64. After it calls return ErrEnd.
 func WithEnd(n int64) Option { return Option{func(s *settings) error { s.end = &n; return nil }} }
 
-// WithRate bounds how many numbers are taken in a second, over all handles; 0, as without it, is no bound. With a bound the
-// counter outlives a loss of data: it goes on beyond all that it can have given, after a rest of twice the space's MaxSkew.
-// The numbers of 20 seconds may be taken at once.
+// WithRate limits the numbers that all handles together take in a second; 0, the default, is no limit. The numbers of
+// 20 seconds may be taken at once. A counter with a rate survives a loss of data: after a pause of twice the space's
+// MaxSkew it continues beyond every number that it can have given.
 func WithRate(perSecond int64) Option {
 	return Option{func(s *settings) error { s.rate = &perSecond; return nil }}
 }
 
-// OrCreate makes Open and OpenStrict make the counter where there is none.
+// OrCreate makes Open and OpenStrict create the counter if it does not exist.
 func OrCreate() Option { return Option{func(s *settings) error { s.orCreate = true; return nil }} }
 
-// ForNewName is the caller's word that no counter of this name ever gave a number. A counter can't be made without it in
-// a space that has lost data, or may have: one that was not created for a new secret. A wrong word can repeat numbers.
+// ForNewName says that no counter of this name ever gave a number. Without it no counter can be made in a space that
+// has lost data, or that was not created for a new secret and so may have lost some. If it is not true, numbers can
+// repeat.
 func ForNewName() Option { return Option{func(s *settings) error { s.newName = true; return nil }} }
 
-// UnusedBefore is the caller's word that no counter of this name gave a number before t, as when its name has a date.
-// It serves as [ForNewName] does where t is later than the losses of the space, or the counter has a bound on its rate.
+// UnusedBefore says that no counter of this name gave a number before t, for instance because the name has a date in
+// it. It replaces [ForNewName] if t is later than the losses of the space, or if the counter has a rate.
 func UnusedBefore(t time.Time) Option {
 	return Option{func(s *settings) error { s.unusedBefore = t; return nil }}
 }
 
-// WithBlock bounds how many numbers a handle takes at once: 10 to 1,000,000,000 without it. It takes what it has given
-// in ten seconds. A crash loses two blocks at most.
+// WithBlock limits the size of the blocks that a handle takes, 10 to 1,000,000,000 by default. A block has as many
+// numbers as the handle gave in the last ten seconds. A crash loses at most two blocks.
 func WithBlock(least, most int64) Option {
 	return Option{func(s *settings) error {
 		if least < 1 || most < least {
@@ -62,7 +63,7 @@ func WithBlock(least, most int64) Option {
 	}}
 }
 
-// WithLogger has a handle write to logger, instead of slog.Default, when it can't get numbers and when it can again.
+// WithLogger makes a handle log to logger instead of slog.Default when it can't get numbers, and when it can again.
 func WithLogger(logger *slog.Logger) Option {
 	return Option{func(s *settings) error {
 		if logger == nil {

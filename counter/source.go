@@ -15,8 +15,9 @@ import (
 // It must be safe for concurrent use. Its methods promise what those of Counters do, but that a block may also be shorter
 // than asked for because of a limit of the source's own.
 //
-// An error of Allocate that wraps one of ErrNoCounter, ErrEnd, ErrRate, ErrForgotten, ErrInvalidToken, ErrInvalidName and
-// ErrInvalidOption says that no block was taken, unless a request comes late that was given up. Any other leaves it open.
+// If an error of Allocate wraps ErrNoCounter, ErrEnd, ErrRate, ErrForgotten, ErrInvalidToken, ErrInvalidName or
+// ErrInvalidOption, no block was taken, unless an abandoned request arrives later. After any other error the outcome
+// is unknown.
 type Source interface {
 	Allocate(ctx context.Context, name string, n uint64, token Token) (Block, Info, error)
 	ReturnBlock(ctx context.Context, name string, block Block, unused uint64) (bool, error)

@@ -2,7 +2,7 @@ package counter
 
 import "github.com/randflake/randflake/store"
 
-// A Status is a snapshot of how a handle fares. Its numbers balance: Taken = Issued + Returned + Lost + Held.
+// A Status is a snapshot of a handle. Its counts balance: Taken = Issued + Returned + Lost + Held.
 type Status struct {
 	Info Info // what was last seen of the counter
 
@@ -13,8 +13,8 @@ type Status struct {
 	Lost     uint64 // neither given nor given back
 	Held     uint64 // left in memory
 
-	// Unsure counts numbers beyond those, which may have been taken for this handle by calls of the space that failed. If they
-	// were they are lost.
+	// Unsure counts further numbers that failed calls of the space may have taken for this handle. If they did, the
+	// numbers are lost.
 	Unsure uint64
 
 	// Err is why the last attempt to get numbers failed, or nil.
@@ -45,7 +45,7 @@ func (c *Counter) Status() Status {
 // issued returns how many numbers callers were given. It is called with mu held.
 func (c *Counter) issued() uint64 { return c.books.issued + c.current.Load().issued() }
 
-// Metrics returns the numbers of s, always the same ones in the same order. Label them with the name of the counter.
+// Metrics returns s as metrics, always the same ones in the same order. Label them with the name of the counter.
 func (s Status) Metrics() []store.Metric {
 	total := func(name, help string, value uint64) store.Metric {
 		return store.Metric{Name: "randflake_counter_" + name, Help: help, Counter: true, Value: float64(value)}

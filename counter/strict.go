@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// A Strict is a handle on a counter each of whose numbers is larger than all that any process was given before the call
-// began. So each call waits for the space; callers that wait at the same time are served by one compare-and-set. It is
-// safe for concurrent use, and has a goroutine only while callers wait. Counters and Stricts may share a counter, but then
-// numbers from the former's blocks come late.
+// A Strict is a handle whose numbers follow the order of calls over all processes: each number is larger than every
+// number that was given before the call began. So each call waits for the space; concurrent callers share one
+// compare-and-set. It is safe for concurrent use, and has a goroutine only while callers wait. A Counter may use the
+// same counter, but the numbers in its block then appear later than larger ones.
 type Strict struct {
 	name   string
 	supply supply // of the goroutine that serves
@@ -32,7 +32,7 @@ type request struct {
 	ready chan struct{} // closed when it is served
 }
 
-// OpenStrict returns a strict handle on a counter. It fails as Open does, and takes no number.
+// OpenStrict returns a strict handle on a counter. Its errors are those of Open. It takes no number.
 func (s *Counters) OpenStrict(ctx context.Context, name string, options ...Option) (*Strict, error) {
 	from, _, err := s.open(ctx, name, options, true)
 	if err != nil {
@@ -41,15 +41,16 @@ func (s *Counters) OpenStrict(ctx context.Context, name string, options ...Optio
 	return &Strict{name: name, supply: from, books: books{seen: from.newest()}}, nil
 }
 
-// Next returns the next number. It fails with ErrEnd, ErrRate, ErrForgotten, ErrClosed, with the space's error, or when ctx ends:
-// then the number may be lost.
+// Next returns the next number. Its errors are ErrEnd, ErrRate, ErrForgotten, ErrClosed and those of the space. If
+// ctx ends first, a number may be lost.
 func (s *Strict) Next(ctx context.Context) (int64, error) {
 	var one [1]int64
 	_, err := s.Fill(ctx, one[:])
 	return one[0], err
 }
 
-// Fill is Next for len(dst) numbers, in order. n of them are good in any case; where that is not all, err says why.
+// Fill is Next for len(dst) numbers, in order. The first n are good even if err is not nil; err says why n <
+// len(dst).
 func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	if len(dst) == 0 {
 		return 0, nil
@@ -147,14 +148,14 @@ func (s *Strict) settle(batch []*request, got span, late uint64, err error) {
 	s.waiting = append(short, s.waiting...)
 }
 
-// Status returns a snapshot; nothing is ever held or returned. It never waits for the space.
+// Status returns a snapshot, in which Held and Returned are 0. It never waits for the space.
 func (s *Strict) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.books.status(s.books.issued, s.why)
 }
 
-// Close makes calls fail with ErrClosed. Callers who wait are served.
+// Close makes later calls return ErrClosed. Callers that already wait get their numbers.
 func (s *Strict) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
