@@ -268,7 +268,7 @@ protocol: $(BUF)
 SOAK ?= 100000000
 soak:
 	$(GO) test -run '^TestSoak$$' -v -timeout 2h . -soak $(SOAK)
-	$(GO) test -run '^TestCrowd' -timeout 2h ./snowflake -ids $$(($(SOAK) / 8))
+	$(GO) test -run '^TestConcurrent' -timeout 2h ./snowflake -ids $$(($(SOAK) / 8))
 
 # Peers side by side, pictures and statistics, into a new directory in bench/out; see bench/README.md. Nothing else
 # should run meanwhile. BENCHFLAGS=-quick takes under three minutes; BENCHFLAGS=-write refreshes the documentation.

@@ -113,10 +113,10 @@ func BenchmarkBackend(b *testing.B) {
 func BenchmarkGenerateHot(b *testing.B) {
 	g := benchGenerator(b)
 	st := g.state.Load()
-	inBulk(b, blockSize, func(n int) {
+	inBulk(b, batchSize, func(n int) {
 		second := coarse.Seconds.Glance()
 		s := st.shards.pin()
-		s.second, s.word = second, blockSize
+		s.second, s.word = second, batchSize
 		st.shards.unpin(s)
 		for range n {
 			id, err := g.Generate()

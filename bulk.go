@@ -2,17 +2,16 @@
 
 package randflake
 
-// A kernel works on one number of blocks, its width. Here slices of any length are cut to the widths that the active
-// backend has. The rest is padded to the narrowest width; only a few blocks, and all where there is no kernel, are
-// left to plain Go.
+// A kernel works on a fixed number of blocks, its width. This file cuts slices of any length to the widths of the
+// active backend, and pads the rest to the narrowest one. Plain Go does the rest if it is only a few blocks, and
+// everything if there is no kernel.
 
-// fewBlocks is from about how many blocks on a kernel is faster than plain Go for that many, even when most of what
-// it computes is thrown away.
+// fewBlocks is about the number of blocks from which a padded kernel is faster than plain Go.
 const fewBlocks = 4
 
 type direction bool
 
-// hasAssembly tells tests what to expect of backends.
+// hasAssembly tells tests which backends there must be.
 const hasAssembly = true
 
 const encrypting, decrypting direction = false, true
@@ -63,6 +62,6 @@ func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
 	encryptBlocks(keys, dst, dst)
 }
 
-// fitsWord reports whether n consecutive values from first on differ in their lowest 16 bits alone: the kernels for
-// runs count in 16-bit lanes.
+// fitsWord reports whether the n values from first on differ only in their lowest 16 bits. The kernels for runs count
+// in 16-bit lanes.
 func fitsWord(first uint64, n int) bool { return first&0xffff+uint64(n) <= 1<<16 }

@@ -10,8 +10,8 @@ import (
 // A Cipher turns raw values into IDs and back: it is the block cipher SPARX-64/128 under one secret, with its round
 // keys expanded. It is safe for concurrent use.
 //
-// A Cipher prints as "[redacted]", since its round keys give the secret away. What prints it without calling Format, such
-// as a printer of unexported fields, shows an address.
+// A Cipher prints as "[redacted]", since its round keys reveal the secret. A printer that does not call Format, such as
+// one of unexported fields, shows an address.
 type Cipher struct {
 	schedule unsafe.Pointer // to roundKeys: no printer follows it, as reflection does not tell what is there
 }
@@ -29,8 +29,8 @@ func (c *Cipher) Encrypt(raw Raw) ID { return ID(encryptBlock(c.keys(), uint64(r
 // Decrypt is the inverse of Encrypt.
 func (c *Cipher) Decrypt(id ID) Raw { return Raw(decryptBlock(c.keys(), uint64(id))) }
 
-// EncryptSlice encrypts each value of src into dst, as Encrypt does, and much faster. It works in place when both
-// begin at the same address. It panics when dst is shorter than src, or when they overlap in another way.
+// EncryptSlice encrypts each value of src into dst, much faster than Encrypt. It works in place if both begin at the
+// same address. It panics if dst is shorter than src, or if they overlap in another way.
 func (c *Cipher) EncryptSlice(dst []ID, src []Raw) {
 	out, in := matched(asUint64(dst), asUint64(src))
 	encryptBlocks(c.keys(), out, in)
@@ -42,7 +42,7 @@ func (c *Cipher) DecryptSlice(dst []Raw, src []ID) {
 	decryptBlocks(c.keys(), out, in)
 }
 
-// matched returns dst, cut to the length of src, and src. Where they don't fit it panics, as crypto/cipher does.
+// matched returns dst, cut to the length of src, and src. It panics where crypto/cipher would.
 func matched(dst, src []uint64) (out, in []uint64) {
 	if len(dst) < len(src) {
 		panic("randflake: output smaller than input")

@@ -6,16 +6,15 @@ import (
 )
 
 // clockTolerance is how many seconds the clock may be behind the newest ID. Up to that, new IDs carry the newest ID's
-// second; beyond it there is ErrClockBackward.
+// second; beyond it, the error is ErrClockBackward.
 const clockTolerance = 10
 
 // errFrozen says that a cursor was frozen; it never leaves the package.
 var errFrozen = errors.New("randflake: cursor is frozen")
 
-// A cursor hands out the raw values of one lease, each at most once. It is one word, the next raw value, and that
-// the word only grows is all there is to uniqueness: second, node and sequence are one integer, and the values of
-// one second for a contiguous range of nodes are one run of integers. Clocks only say how far ahead the cursor may
-// jump.
+// A cursor hands out the raw values of one lease, each at most once. It is one word, the next raw value, and uniqueness
+// rests on one fact: the word only grows. Second, node and sequence form one integer, and the values of one second for
+// a contiguous range of nodes are consecutive integers. Clocks only say how far ahead the cursor may jump.
 //
 // next may be one past the last value of a second. When the leased range ends at the highest node, that is the first
 // value of the next second, or 0 after the last second of the format.
@@ -43,9 +42,9 @@ func newCursor(b bounds) *cursor {
 	return c
 }
 
-// claim takes up to n consecutive raw values at the Unix second now. It returns the first of them, and how many it
-// took: at least one, and otherwise no more than what the second has left divided by share. So callers who claim
-// ahead of need strand little when the second is nearly used up.
+// claim takes up to n consecutive raw values at the Unix second now. It returns the first of them and how many it took:
+// at least one, and otherwise at most 1/share of what the second has left, so that callers that claim ahead of need
+// strand little when the second is nearly used up.
 func (c *cursor) claim(b bounds, now int64, n, share uint64) (start, taken uint64, err error) {
 	for {
 		next := c.next.Load()
@@ -101,12 +100,12 @@ func (b bounds) plan(next uint64, now int64) (start, left uint64, err error) {
 	return 0, 0, ErrExhausted
 }
 
-// frozen is next-base of a cursor that hands out nothing any more: next is one before the first value, where no claim
-// brings it.
+// frozen is next-base of a cursor that hands out nothing more: next is one before the first value, which no claim can
+// reach.
 const frozen = ^uint64(0)
 
-// freeze ends all claims if mayFreeze agrees to lastUsed, which it returns too: the last second that was claimed, or
-// the second before the lease if there was no claim.
+// freeze ends all claims if mayFreeze agrees to lastUsed: the last second that was claimed, or the second before the
+// lease if there was no claim. It returns lastUsed too.
 func (c *cursor) freeze(mayFreeze func(lastUsed int64) bool) (lastUsed int64, ok bool) {
 	for {
 		next := c.next.Load()

@@ -14,10 +14,10 @@
 // A [Generator] makes IDs under a [Lease]: a range of nodes for an interval of seconds. Under one lease it hands out no
 // triple twice, whatever goroutines and clocks do; and leases that do not share both a node and a second never give the
 // same ID under one secret. What counts is the second that is written into an ID, not the moment at which it is
-// written. So a wrong clock, a process that slept or a late message can cost an error, and never a duplicate. Package
-// lease grants such leases and keeps them.
+// written. So a wrong clock, a process that slept or a late message can cause an error, but not a duplicate. Package
+// lease grants such leases and renews them.
 //
-// When the next ID can't be proven unique, Generate returns an error at once: ErrExhausted, ErrLeaseNotStarted,
+// If the next ID can't be proven unique, Generate returns an error at once: ErrExhausted, ErrLeaseNotStarted,
 // ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed. Wait and FillWait wait where that helps, first come,
 // first served.
 //
@@ -28,17 +28,17 @@
 // UTC.
 //
 // An ID is not authenticated: any 64-bit value opens to something, and [Fields.Within] tells whether that is plausible.
-// Two secrets are two ID spaces, which may collide; [Secret.Derive] makes one for each space from a master secret. The
-// clone of a running virtual machine repeats its twin's IDs until both have tried to renew their lease.
+// IDs of two secrets may collide; [Secret.Derive] makes a secret for each ID space from a master secret. The clone of a
+// running virtual machine repeats its twin's IDs until both have tried to renew their lease.
 //
 // # Speed
 //
-// The cipher runs on AVX-512, AVX2, NEON or SVE2, whichever the machine has, or in plain Go; see [Backend]. The fastest
-// way to many IDs is Fill, and to many IDs one by one a [Local]. The build tag purego leaves out assembly and
+// The cipher runs on AVX-512, AVX2, NEON or SVE2, whichever the machine has, or in plain Go; see [Backend]. Fill is the
+// fastest way to many IDs at once, and a [Local] to many IDs one by one. The build tag purego leaves out assembly and
 // everything that relies on the runtime's internals.
 //
-// A generator that is made in a testing/synctest bubble goes by the bubble's time, any other one by the system's,
-// wherever it is used.
+// A generator made in a testing/synctest bubble uses the bubble's time; any other one uses the system clock, wherever
+// it is called.
 //
 // # Related packages
 //

@@ -2,7 +2,7 @@ package randflake
 
 import "errors"
 
-// The errors of this package. Those that carry more detail wrap one of these, so compare with [errors.Is].
+// The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is].
 var (
 	// ErrExhausted says that the leased nodes have no ID left in the current second. The next second brings new ones;
 	// more nodes in the lease bring more for each second.
@@ -16,8 +16,8 @@ var (
 
 	// ErrClockBackward says that the clock stands so far behind the newest ID that none can be made: more than 10
 	// seconds, or less while that ID's second is used up. It passes when the clock has caught up, or with another
-	// lease. A processor that still has IDs in hand, made for the very second that the clock is back at, hands those
-	// out first.
+	// lease. A processor whose batch was made for the very second to which the clock went back hands out that batch
+	// first.
 	ErrClockBackward = errors.New("randflake: clock is behind the newest ID: wait until it has caught up, or replace the lease")
 
 	// ErrClosed says that the generator was closed.

@@ -219,7 +219,7 @@ func ExampleSecret() {
 	// Output: [redacted] [redacted]
 }
 
-// A table keeps the raw value, which sorts by time; the world sees the ID. Package mask makes one
+// A table keeps the raw value, which sorts by time; everyone else sees the ID. Package mask makes one
 // type of the two.
 func ExampleGenerator_GenerateRaw() {
 	generator, err := randflake.New(randflake.NewSecret(), exampleLease())

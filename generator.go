@@ -14,10 +14,10 @@ import (
 
 // A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied.
 //
-// The way to an ID is short. Each processor has a shard with a block of IDs, made ahead for the current second;
-// Generate takes one. When the block is used up, the shard encrypts the next part of a run of raw values; when the run
-// is used up or the second has passed, it claims a new run from the cursor: one word, shared by all shards, that only
-// grows, so that no two IDs are the same. A timer of the process publishes the current second.
+// The way to an ID is short. Each processor has a shard with a batch of IDs, made ahead for the current second;
+// Generate takes one. When the batch is used up, the shard encrypts the next values of its run of raw values. When the
+// run is used up or the second has passed, it claims a new run from the cursor: one word, shared by all shards, that
+// only grows, so that no two IDs are the same. A timer of the process publishes the current second.
 type Generator struct {
 	state   atomic.Pointer[state]
 	cipher  *Cipher
@@ -36,7 +36,7 @@ type Generator struct {
 	filled atomic.Uint64 // IDs that Fill handed out, and Locals that are no more
 }
 
-// A state is all that Generate needs, in one pointer. It is replaced as a whole and never changed.
+// A state is everything that Generate needs, behind one pointer. It is replaced as a whole and never changed.
 type state struct {
 	hot    shards // the shards that Generate may use without asking a clock
 	shards shards // the same, or those of a generator with an injected clock or a strict order
@@ -55,8 +55,8 @@ type state struct {
 type Option struct{ set func(*Generator) error }
 
 // WithClock makes the generator ask now for the time, on every call, instead of the system clock. It is meant for tests
-// and simulations. Each change of second, back and forth too, drops what is left of the runs of values that processors
-// have claimed: a small part of a second's IDs each.
+// and simulations. Whenever the second changes, forward or back, processors drop the rest of the runs that they have
+// claimed, each a small part of a second's IDs.
 func WithClock(now func() time.Time) Option {
 	return Option{func(g *Generator) error {
 		if now == nil {
@@ -67,16 +67,16 @@ func WithClock(now func() time.Time) Option {
 	}}
 }
 
-// Strict makes each ID open to a raw value that is larger than all before it under the same lease, whichever goroutine
-// asks: seconds in order, and within one the nodes, and for each node its sequence. So with WithClock a test gets the
-// same IDs in each run. All goroutines share the cursor then, and an ID costs a few times as much.
+// Strict hands out raw values in increasing order under each lease, whichever goroutine asks: by second, within a
+// second by node, and for a node by sequence. So a test with WithClock gets the same IDs in each run. All goroutines
+// then share the cursor, and an ID costs a few times as much.
 func Strict() Option {
 	return Option{func(g *Generator) error { g.strict = true; return nil }}
 }
 
-// OnRefusal has f called with the error whenever there is no ID for Generate or Fill, and whenever Wait or FillWait
-// looks for one in vain, in any goroutine. The keeper of the generator's lease thus learns without delay that it needs
-// another one. f must return quickly and must not use the generator.
+// OnRefusal calls f with the error whenever Generate or Fill has no ID, and whenever Wait or FillWait finds none yet,
+// in the goroutine of the caller. That tells the keeper of the generator's lease without delay that another lease is
+// needed. f must return quickly and must not use the generator.
 func OnRefusal(f func(err error)) Option {
 	return Option{func(g *Generator) error {
 		if f == nil {
@@ -87,10 +87,9 @@ func OnRefusal(f func(err error)) Option {
 	}}
 }
 
-// New returns a generator that makes IDs under a lease. The caller sees to it that no other generator with the same
-// secret ever has a lease that shares both a node and a second with this one: package lease does that. A lease that
-// can't be is an error that wraps ErrInvalidLease, a secret that is unset one that wraps ErrInvalidSecret, and an
-// option that can't be used one that wraps ErrInvalidOption.
+// New returns a generator that makes IDs under a lease. The caller must make sure that no other generator with the same
+// secret ever has a lease that shares both a node and a second with this one; package lease does that. The errors wrap
+// ErrInvalidLease, ErrInvalidSecret (the secret is unset) or ErrInvalidOption.
 func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if secret.IsZero() {
 		return nil, errZeroSecret
@@ -127,14 +126,14 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards) *state 
 	return st
 }
 
-// Generate returns a new ID. It never waits for time or I/O: when no ID can be proven unique it returns one of
-// ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife and ErrClosed.
+// Generate returns a new ID. It never waits for time or I/O: if no ID can be proven unique it returns ErrExhausted,
+// ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed.
 func (g *Generator) Generate() (ID, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
 	if s != nil && s.second == coarse.Seconds.Published() {
 		word := s.word - 1
-		if i := uint8(word); i < blockSize {
+		if i := uint8(word); i < batchSize {
 			s.word = word
 			id := s.ids[i]
 			st.hot.unpin(s)
@@ -146,7 +145,7 @@ func (g *Generator) Generate() (ID, error) {
 	return id, err
 }
 
-// generateSlowly is Generate, and GenerateRaw, when the shard has no ID ready.
+// generateSlowly does what Generate and GenerateRaw do if the shard has no ID ready.
 func (g *Generator) generateSlowly() (id ID, raw Raw, err error) {
 	if g.strict {
 		var next [1]ID
@@ -191,8 +190,9 @@ func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bo
 	}
 }
 
-// outdated reports whether st, which refused with err, is no longer in force. A refusal counts only if it is, and if the
-// clock was read after st was loaded: otherwise it may be one of the old lease, or of the new one before its start.
+// outdated reports whether st, which refused with err, was replaced meanwhile. A refusal counts only if st is still in
+// force and the clock was read after st was loaded: otherwise it may come from the old lease, or from the new one
+// before its start.
 func (g *Generator) outdated(st *state, err error) bool {
 	if err == errFrozen {
 		return g.replaced(st)
@@ -200,8 +200,8 @@ func (g *Generator) outdated(st *state, err error) bool {
 	return g.state.Load() != st
 }
 
-// Fill fills dst with new IDs and returns how many it made: n IDs are good even when err is not nil, and err, one of
-// Generate's errors, says why n < len(dst). For many IDs at once it is much faster than Generate.
+// Fill fills dst with new IDs and returns how many it made. If n < len(dst), err is one of Generate's errors; the first
+// n IDs are good all the same. For many IDs at once it is much faster than Generate.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	defer func() { g.filled.Add(uint64(n)) }()
 	st := g.state.Load()
@@ -229,12 +229,12 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 }
 
 // Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the clock to catch up
-// after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It returns the other errors at once, and
-// when ctx ends first an error that wraps both the cause of that and the reason for the wait. Extend, Replace, Freeze and
-// Close wake it.
+// after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It returns the other errors at once. If
+// ctx ends first, the error wraps both the cause of that and the reason for the wait. Extend, Replace, Freeze and Close
+// wake it.
 //
-// Callers that wait, here or in FillWait, are served in the order in which they came. Generate and Fill take no place
-// in that line, and may take IDs that a waiting caller would have got.
+// Callers waiting in Wait and FillWait are served in order. Generate and Fill do not queue, and may take IDs that a
+// waiting caller would have got.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	if g.line.Empty() {
 		if id, err := g.Generate(); g.pause(err) == 0 {
@@ -246,8 +246,8 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	return id[0], err
 }
 
-// FillWait is Fill, but waits as Wait does, until dst is full: n IDs are good even when err is not nil. Callers that
-// come later are served after that.
+// FillWait is Fill, but waits as Wait does until dst is full; later callers wait until then. If err is not nil, the
+// first n IDs are good all the same.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	if g.line.Empty() {
 		if n, err = g.Fill(dst); g.pause(err) == 0 {
@@ -258,7 +258,7 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	return n + m, err
 }
 
-// fillInTurn is FillWait for a caller that has to wait in line.
+// fillInTurn is FillWait for a caller that has to queue.
 func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
 	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
 		made, err := g.Fill(dst[n:])
@@ -277,8 +277,8 @@ func (g *Generator) pause(err error) time.Duration {
 	return 0
 }
 
-// Extend moves the end of the lease to a later one; the nodes stay the same. An earlier end is an error that wraps
-// ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
+// Extend moves the end of the lease to a later second; the nodes stay the same. It returns an error that wraps
+// ErrInvalidLease for an earlier end, ErrClosed after Close, and ErrLeaseEnded after Freeze.
 func (g *Generator) Extend(end time.Time) error {
 	defer g.line.Serve()
 	g.mu.Lock()
@@ -302,13 +302,13 @@ func (g *Generator) Extend(end time.Time) error {
 	return nil
 }
 
-// Replace goes on with another lease. It returns the last second that IDs made under the old one carry, now or ever, or
-// the second before its start when there are none: from then on the old nodes can be leased again, by any caller.
+// Replace goes on with another lease. It returns the last second of all IDs made under the old one, or the second
+// before its start if there are none. After that second the old nodes can be leased to anyone.
 //
-// A lease that shares nodes with the old one must start after that second; otherwise, and when the lease is no lease,
+// A lease that shares nodes with the old one must start after that second. Otherwise, and if the lease is invalid,
 // Replace returns an error that wraps ErrInvalidLease and the old lease stays in force. After Close it returns
-// ErrClosed. Like any lease, the new one must not share a node and a second with leases that were used before, this
-// generator's earlier ones included: only the one in force is compared.
+// ErrClosed. Replace compares the new lease only with the one in force; it must not share a node and a second with
+// earlier leases of this generator either.
 func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	if err := lease.check(); err != nil {
 		return time.Time{}, err
@@ -331,9 +331,9 @@ func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	return lastUsed, nil
 }
 
-// Freeze ends the lease at once, as if its end were the second after the last one that was used: no ID is made until
-// Replace, and each one that is asked for is refused with ErrLeaseEnded. It is for a lease that turns out to be held by
-// another process too. After Close it does nothing.
+// Freeze ends the lease at once, as if its end were the second after the last one used. Until Replace, every call for
+// an ID returns ErrLeaseEnded. It is for a lease that turns out to be held by another process too. After Close it does
+// nothing.
 func (g *Generator) Freeze() {
 	defer g.line.Serve()
 	g.mu.Lock()
@@ -354,11 +354,11 @@ func (g *Generator) Freeze() {
 	g.retire(st, over)
 }
 
-// freeze makes the lease of st one that is over, before any second.
+// freeze ends the lease of st before its first second.
 func (st *state) freeze() { st.frozen, st.bounds.end = true, math.MinInt64 }
 
-// Ready returns nil if an ID can be made at present, and otherwise the error that Generate would return once no
-// processor has IDs in hand. It makes no ID and counts as no refusal.
+// Ready returns nil if an ID can be made at present, and otherwise the error that Generate would return once all
+// batches are used up. It makes no ID and does not call the function of OnRefusal.
 func (g *Generator) Ready() error {
 	for {
 		st := g.state.Load()
@@ -379,9 +379,9 @@ func (g *Generator) Ready() error {
 }
 
 // Issued returns how many IDs the generator has handed out since New, for statistics. It never goes down. It is exact
-// while no goroutine is making IDs, and otherwise may miss the ones that are being handed out at that moment. If just
-// then the lease is replaced or frozen, the generator closed or GOMAXPROCS raised, they may never be counted: at most one
-// for each goroutine that is in a call of Generate.
+// while no goroutine is making IDs; otherwise it may miss IDs that are being handed out at that moment. If the lease is
+// replaced or frozen, the generator closed or GOMAXPROCS raised at that moment, those IDs may never be counted: at most
+// one for each goroutine in a call of Generate.
 func (g *Generator) Issued() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -402,9 +402,9 @@ func (*Generator) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
 // Cipher returns the cipher of the generator's secret, which opens its IDs.
 func (g *Generator) Cipher() *Cipher { return g.cipher }
 
-// Close ends the generator: Generate returns ErrClosed from now on. It returns the last second that IDs made under the
-// lease in force carry, now or ever, or the second before its start when there are none. Another Close returns the same
-// second and ErrClosed.
+// Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second of all IDs made under
+// the lease in force, or the second before its start if there are none. Another Close returns the same second and
+// ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	defer g.line.Serve()
 	g.mu.Lock()
@@ -419,7 +419,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	return g.lastUsed, nil
 }
 
-// grow gives every processor a shard, after GOMAXPROCS has grown. What the old shards hold is not handed out any more.
+// grow gives every processor a shard after GOMAXPROCS was raised. The IDs left in the old shards are dropped.
 func (g *Generator) grow(st *state) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -432,14 +432,14 @@ func (g *Generator) grow(st *state) {
 	}
 }
 
-// retire replaces the state old by one with other shards. What old's have handed out is counted after that: from then on
-// only a call that had loaded old by then still takes an ID from them.
+// retire replaces the state old by one with other shards, and then counts what the old shards handed out: by then, only
+// calls that had already loaded old can still take an ID from them.
 func (g *Generator) retire(old, by *state) {
 	g.setState(by)
 	g.past += old.shards.issued()
 }
 
-// replaced waits for a call of Replace, Freeze or Close that froze the cursor of st, and reports whether it replaced
+// replaced waits for the call of Replace, Freeze or Close that froze the cursor of st, and reports whether it replaced
 // st.
 func (g *Generator) replaced(st *state) bool {
 	g.mu.Lock()
@@ -447,7 +447,7 @@ func (g *Generator) replaced(st *state) bool {
 	return g.state.Load() != st
 }
 
-// glance returns the current Unix second, and whether it was read just now; the published second may be late.
+// glance returns the current Unix second, and whether it was read from the clock: the published second may be late.
 func (g *Generator) glance() (second int64, fresh bool) {
 	if g.now == nil {
 		return coarse.Seconds.Glance(), false

@@ -125,9 +125,9 @@ func TestLedgerFindsFaults(t *testing.T) {
 	g := newGenerator(t, testLease(3, 3, testStart, 10), WithClock(clock.now))
 	for name, fault := range map[string]func(l *ledger){
 		"twice":         func(l *ledger) { id, _ := g.Generate(); l.add(id); l.add(id) },
-		"other node":    func(l *ledger) { l.add(sealed(g, testStart, 4)) },
-		"before start":  func(l *ledger) { l.add(sealed(g, testStart-1, 3)) },
-		"after the end": func(l *ledger) { l.add(sealed(g, testStart+10, 3)) },
+		"other node":    func(l *ledger) { l.add(encrypted(g, testStart, 4)) },
+		"before start":  func(l *ledger) { l.add(encrypted(g, testStart-1, 3)) },
+		"after the end": func(l *ledger) { l.add(encrypted(g, testStart+10, 3)) },
 	} {
 		recorder := &recordingTB{TB: t}
 		fault(newLedger(recorder, g))
@@ -137,7 +137,7 @@ func TestLedgerFindsFaults(t *testing.T) {
 	}
 }
 
-func sealed(g *Generator, second int64, node uint32) ID {
+func encrypted(g *Generator, second int64, node uint32) ID {
 	id, err := g.Cipher().Compose(Fields{Time: time.Unix(second, 0), Node: node})
 	if err != nil {
 		panic(err)
@@ -842,7 +842,7 @@ func TestRunLength(t *testing.T) {
 		{1, 1, 2048}, {1, 2, 1024}, {1, 16, 128}, {1, 128, 64}, {131072, 1, 4096}, {131072, 128, 4096},
 	} {
 		got := runLength(test.nodes, test.shards)
-		if got != test.want || got%blockSize != 0 {
+		if got != test.want || got%batchSize != 0 {
 			t.Errorf("runLength(%d, %d) = %d, want %d", test.nodes, test.shards, got, test.want)
 		}
 	}
@@ -1284,7 +1284,7 @@ func TestIssuedByGenerate(t *testing.T) {
 		l := g.Local()
 		made := uint64(0)
 		for range 5 {
-			for range 3*blockSize + 5 {
+			for range 3*batchSize + 5 {
 				for _, generate := range []func() error{
 					func() error { _, err := g.Generate(); return err },
 					func() error { _, err := g.GenerateRaw(); return err },

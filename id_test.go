@@ -380,7 +380,7 @@ func TestGenerateRawAndGenerate(t *testing.T) {
 		onOneProcessor(t)
 		g := newGenerator(t, systemLease(0, MaxNode))
 		var raws []uint64
-		for len(raws) < 3*blockSize {
+		for len(raws) < 3*batchSize {
 			id, err := g.Generate()
 			raw, rawErr := g.GenerateRaw()
 			if err != nil || rawErr != nil {

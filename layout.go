@@ -56,7 +56,7 @@ func unpack(raw uint64) Fields {
 // not fit the layout it returns an error that wraps ErrInvalidID, and ErrEndOfLife as well if the time is after
 // MaxTimestamp.
 //
-// Compose knows nothing of leases: to make unique IDs use a Generator.
+// Compose does not look at leases: to make unique IDs use a Generator.
 func (c *Cipher) Compose(f Fields) (ID, error) {
 	second := f.Time.Unix()
 	switch {
@@ -72,12 +72,12 @@ func (c *Cipher) Compose(f Fields) (ID, error) {
 	return c.Encrypt(Raw(pack(second, f.Node, f.Sequence))), nil
 }
 
-// Within returns nil when an ID with these fields could have been made under the lease: when its second, or a part of
-// it, lies in [Start, End), and its node in [FirstNode, LastNode]. Otherwise it returns an error that wraps
-// ErrImplausible and says which field is out of range, and what the range is.
+// Within returns nil if an ID with these fields could have been made under the lease: if its second, or a part of it,
+// lies in [Start, End), and its node in [FirstNode, LastNode]. Otherwise it returns an error that wraps ErrImplausible
+// and names the field that is out of range, and the range.
 //
-// An ID is not authenticated: a 64-bit value that no generator made opens too. A random one passes for an ID of a
-// lease of an hour on one node once in 39 billion tries. A window of time over all nodes can be written as a lease:
+// An ID is not authenticated: every 64-bit value opens, made by a generator or not. A random one passes as an ID of a
+// one-hour lease on one node once in 39 billion tries. A window of time over all nodes can be written as a lease:
 //
 //	err := cipher.Inspect(id).Within(randflake.Lease{LastNode: randflake.MaxNode, Start: launch, End: time.Now()})
 func (f Fields) Within(l Lease) error {
@@ -95,6 +95,6 @@ func (f Fields) Within(l Lease) error {
 
 func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Inspect opens an ID. Every 64-bit value opens to fields that fit the layout, be it an ID or not: Within tells
+// Inspect opens an ID. Every 64-bit value opens to valid fields, whether a generator made it or not; Within tells
 // whether they are plausible.
 func (c *Cipher) Inspect(id ID) Fields { return c.Decrypt(id).Fields() }

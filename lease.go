@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// A Lease is the right to make IDs for a contiguous range of nodes during an interval of embedded seconds. Generators
-// whose leases do not share both a node and a second never make the same ID. Each node gives 131,072 IDs a second.
+// A Lease is the right to make IDs for a contiguous range of nodes, with seconds in an interval. Generators whose
+// leases share no node in any second never make the same ID. Each node gives 131,072 IDs a second.
 //
-// This package does not decide who holds which lease: package lease does, and the leases that it grants are disjoint.
+// This package does not decide who holds which lease. Package lease does; the leases that it grants are disjoint.
 type Lease struct {
 	FirstNode, LastNode uint32 // both included, at most MaxNode
 

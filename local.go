@@ -7,14 +7,14 @@ import (
 	"github.com/randflake/randflake/internal/coarse"
 )
 
-// A Local makes IDs for one goroutine that wants many, one by one. It has a block of IDs to itself, and so is faster
-// than Generator.Generate, which shares a block with all goroutines on the same P. Its IDs are made under the
-// generator's lease, and end with it. A Local is not safe for concurrent use: two goroutines on one get the same IDs. The
-// race detector reports them.
+// A Local makes IDs for one goroutine that wants many, one by one. It has a batch of IDs to itself, and so is faster
+// than Generator.Generate, which shares a batch with all goroutines on the same P. Its IDs are made under the
+// generator's lease, and end with it. A Local is not safe for concurrent use: two goroutines that use one get the same
+// IDs. The race detector reports that.
 //
-// A Local holds IDs of one second, 64 at most. IDs that it has left are lost when the second passes, when the lease
-// changes and when the Local is no longer in use; there is nothing to close. A node has 131,072 IDs a second, so keep
-// few Locals for a small lease.
+// A Local holds up to 64 IDs of one second. The ones left are lost when the second passes, when the lease changes and
+// when the Local is dropped; there is nothing to close. A node has 131,072 IDs a second, so use few Locals with a small
+// lease.
 type Local struct {
 	own *local
 }
@@ -22,16 +22,16 @@ type Local struct {
 // A local is the part of a Local that its generator keeps too, to count its IDs, until the Local is no longer in use.
 type local struct {
 	sole    soleUse
-	current atomic.Int64 // the published second that the hand is good for
-	hand
-	state *state // under which the hand was made
+	current atomic.Int64 // the published second that the batch is good for
+	batch
+	state *state // under which the batch was made
 	g     *Generator
 }
 
-// useless is current when the generator is to be asked first. It is never published.
+// useless is the value of current that makes Generate ask the generator first. It is never published as a second.
 const useless = -1
 
-// Local returns a handle on the generator for the use of one goroutine.
+// Local returns a handle on the generator for one goroutine.
 func (g *Generator) Local() *Local {
 	own := &local{g: g}
 	own.current.Store(useless)
@@ -68,7 +68,7 @@ func (l *Local) Generate() (ID, error) {
 	own.sole.mark()
 	own.lock.Lock()
 	word := own.word - 1
-	if i := uint8(word); i < blockSize && own.current.Load() == coarse.Seconds.Published() {
+	if i := uint8(word); i < batchSize && own.current.Load() == coarse.Seconds.Published() {
 		own.word = word
 		id := own.ids[i]
 		own.lock.Unlock()
@@ -80,8 +80,8 @@ func (l *Local) Generate() (ID, error) {
 	return id, err
 }
 
-// generateSlowly is Generate when the hand is of no use, or an injected clock is to be asked. It takes a new one from
-// the run of this processor's shard, so that Locals use the cursor no more often than Ps do.
+// generateSlowly does what Generate does if the batch is empty or old, or there is an injected clock. It makes a new
+// batch from the run of this processor's shard, so that Locals use the cursor no more often than Ps do.
 func (l *local) generateSlowly() (id ID, err error) {
 	if l.g.strict {
 		id, _, err = l.g.generateSlowly()
@@ -105,7 +105,7 @@ func (l *local) generateSlowly() (id ID, err error) {
 	return id, err
 }
 
-// refresh publishes the second of the hand, so that Generate takes from it without asking.
+// refresh publishes the second of the batch, so that Generate takes from it without asking.
 func (l *local) refresh() {
 	if l.g.now != nil || l.current.Load() == l.second {
 		return

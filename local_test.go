@@ -189,8 +189,8 @@ func TestLocalStrandsABlock(t *testing.T) {
 	if _, err := drainLocal(led, g.Local()); err != ErrExhausted {
 		t.Fatal(err)
 	}
-	if lost := perNode - led.len(); lost > locals*(blockSize-1) {
-		t.Errorf("%d IDs lost by %d Locals, want %d each at most", lost, locals, blockSize-1)
+	if lost := perNode - led.len(); lost > locals*(batchSize-1) {
+		t.Errorf("%d IDs lost by %d Locals, want %d each at most", lost, locals, batchSize-1)
 	}
 	if got := g.Issued(); got != uint64(led.len()) {
 		t.Errorf("Issued() = %d after %d IDs", got, led.len())

@@ -12,26 +12,26 @@ import (
 // A Raw is what an ID encrypts: second, node and sequence in one integer, from high to low. Raws sort by second, so
 // that a table with Raws as its keys grows at its end. Within one second their order means nothing.
 //
-// A Raw tells when and where it was made, and is meant to stay inside: a database may see it, the world should see the
-// ID. So a Raw prints as "[inner]" in package fmt and slog, and its JSON, text and binary forms are errors, in both
-// directions. What gives it away is Value, Fields and a conversion to uint64. Package fmt does not ask the value for
-// the verbs %p and %w, which go vet and so go test object to, nor a value in an unexported field: package mask has a type
-// for struct fields that hides its value in all of these, and shows the ID.
+// A Raw tells when and where it was made, and is meant to stay inside: show it to a database, and the ID to everyone
+// else. So a Raw prints as "[inner]" in packages fmt and slog, and encoding or decoding it as JSON, text or binary is
+// an error. Only Value, Fields and a conversion to uint64 reveal it, and two cases in which package fmt calls no
+// method: the verbs %p and %w, which go vet reports, and a value in an unexported field. For struct fields, package
+// mask has a type that hides its value from these too and shows the ID.
 //
-// Encrypt and Decrypt of a [Cipher] lead from a Raw to the ID and back, and can't fail:
+// Encrypt and Decrypt of a [Cipher] convert a Raw to its ID and back, and can't fail:
 //
 //	id := cipher.Encrypt(raw)
 //	raw := cipher.Decrypt(id)
 type Raw uint64
 
-// GenerateRaw is Generate for a caller that keeps the unencrypted value. It uses up one ID, and returns what that ID
-// opens to. It costs as much as Generate.
+// GenerateRaw is Generate for a caller that stores the unencrypted value. It uses up one ID, returns what that ID opens
+// to, and costs as much as Generate.
 func (g *Generator) GenerateRaw() (Raw, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
 	if s != nil && s.second == coarse.Seconds.Published() {
 		word := s.word - 1
-		if i := uint8(word); i < blockSize {
+		if i := uint8(word); i < batchSize {
 			s.word = word
 			raw := s.first + uint64(i)
 			st.hot.unpin(s)
@@ -43,7 +43,7 @@ func (g *Generator) GenerateRaw() (Raw, error) {
 	return raw, err
 }
 
-// Fields returns what the raw value holds. Every raw value holds fields that the layout allows.
+// Fields returns what the raw value holds. Every raw value holds valid fields.
 func (r Raw) Fields() Fields { return unpack(uint64(r)) }
 
 const inner = "[inner]"

@@ -17,16 +17,16 @@ import (
 	"sync"
 )
 
-// A Secret is the 128-bit key of one ID space. It opens every ID of that space, and predicts the next ones; two secrets
-// are two spaces, whose IDs may collide.
+// A Secret is the 128-bit key of one ID space. It opens every ID of that space and predicts the next ones. Two secrets
+// make two spaces, whose IDs may collide.
 //
-// A Secret prints as "[redacted]" in packages fmt and slog, and to encode it, as JSON for example, is an error. In memory
-// it is encrypted under a random key of the process: what prints it without calling its methods, such as a printer of
-// unexported fields, the verb %w or a traceback, shows noise. Only Hex gives it away.
+// A Secret prints as "[redacted]" in packages fmt and slog, and encoding it, as JSON for example, is an error. In
+// memory it is encrypted under a random key of the process, so that printers that call no methods, such as those of
+// unexported fields, the verb %w or a traceback, show noise. Only Hex reveals it.
 //
-// The zero Secret is unset. What needs a secret refuses it with an error that wraps ErrInvalidSecret, or panics with
-// one where it has no error to return: NewCipher and the methods CheckValue, Derive and Hex. No Secret is 16 zero
-// bytes.
+// The zero Secret is unset. Functions that need a secret refuse it with an error that wraps ErrInvalidSecret; NewCipher
+// and the methods CheckValue, Derive and Hex, which return no error, panic with one. 16 zero bytes are not a valid
+// secret.
 //
 // Secrets may be compared with ==.
 type Secret struct {
@@ -49,8 +49,8 @@ func NewSecret() Secret {
 	return veil(key)
 }
 
-// SecretFromBytes returns the secret with the given 16 bytes, which it copies. Another length, and 16 zero bytes, are
-// errors that wrap ErrInvalidSecret.
+// SecretFromBytes returns the secret with the given 16 bytes, which it copies. For another length, or 16 zero bytes,
+// the error wraps ErrInvalidSecret.
 func SecretFromBytes(b []byte) (Secret, error) {
 	if len(b) != 16 {
 		return Secret{}, fmt.Errorf("%w: want 16 bytes, got %d", ErrInvalidSecret, len(b))
@@ -62,8 +62,8 @@ func SecretFromBytes(b []byte) (Secret, error) {
 }
 
 // ParseSecret reads a secret from 32 hexadecimal digits, or from the base64 of its 16 bytes (RFC 4648, either alphabet,
-// with or without padding). Other text, and the text of 16 zero bytes, is an error that wraps ErrInvalidSecret and does
-// not repeat the text.
+// with or without padding). For other text, and for 16 zero bytes, the error wraps ErrInvalidSecret and does not quote
+// the text.
 func ParseSecret(text string) (Secret, error) {
 	var decoded []byte
 	var err error
@@ -82,8 +82,8 @@ func ParseSecret(text string) (Secret, error) {
 	return SecretFromBytes(decoded)
 }
 
-// Hex gives the secret away, as 32 hexadecimal digits that ParseSecret reads: to be written where only its users can
-// read.
+// Hex reveals the secret, as 32 hexadecimal digits that ParseSecret reads. Write them only where nobody but the
+// secret's users can read.
 func (s Secret) Hex() string { return hex.EncodeToString(s.bytes()[:]) }
 
 // IsZero reports whether the secret is unset.
@@ -125,12 +125,12 @@ func (s Secret) bytes() *[16]byte {
 }
 
 // Derive returns the secret of one space of IDs, made from a master secret: HKDF-SHA-256 (RFC 5869) without salt, whose
-// info is the 20 bytes "randflake space key ", the version as 4 big-endian bytes, and the name of the space. A master
-// secret has a derived one for each name and version, and neither the master nor another derived one can be found from
-// it. Don't make IDs with the master itself.
+// info is the 20 bytes "randflake space key ", the version as 4 big-endian bytes, and the name of the space. Each name
+// and version has its own derived secret, from which neither the master nor another derived secret can be computed.
+// Don't make IDs with the master itself.
 //
 // To rotate the key of a space, use its next version for new IDs. An ID does not say which version it was made with,
-// and versions are spaces whose IDs may collide: keep the version beside each row.
+// and IDs of two versions may collide: store the version with each row.
 func (s Secret) Derive(space string, version uint32) Secret {
 	info := binary.BigEndian.AppendUint32([]byte("randflake space key "), version)
 	derived, err := hkdf.Key(sha256.New, s.bytes()[:], nil, string(append(info, space...)), 16)
@@ -140,8 +140,8 @@ func (s Secret) Derive(space string, version uint32) Secret {
 	return veil([16]byte(derived))
 }
 
-// CheckValue returns the key check value of the secret, by which two places can find out that they have the same
-// secret, or not, without showing it: the first 8 bytes of HMAC-SHA-256 (RFC 2104) of a fixed text under the secret.
+// CheckValue returns the key check value of the secret, by which two programs can compare their secrets without
+// revealing them: the first 8 bytes of HMAC-SHA-256 (RFC 2104) of a fixed text under the secret.
 func (s Secret) CheckValue() (check [8]byte) {
 	mac := hmac.New(sha256.New, s.bytes()[:])
 	mac.Write([]byte("randflake key check value"))
@@ -158,7 +158,8 @@ func (Secret) String() string { return redacted }
 // LogValue returns "[redacted]".
 func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalText returns an error, so that a configuration is not saved without its secret, nor with it unawares.
+// MarshalText returns an error, so that a configuration is neither saved without its secret nor saved with it by
+// accident.
 func (Secret) MarshalText() ([]byte, error) { return nil, errSecretText }
 
 // UnmarshalText is ParseSecret, so that a configuration file can hold a secret.

@@ -2,17 +2,17 @@ package randflake
 
 import "runtime"
 
-// A shard is one processor's: a hand of IDs to give out next, and a run of raw values, claimed from the cursor in one
-// go, from which to make more of them, block by block.
+// A shard belongs to one processor. It has a batch of IDs to hand out next, and the rest of a run of raw values,
+// claimed from the cursor at once, from which it makes further batches.
 type shard struct {
-	hand
+	batch
 	raw uint64   // the first raw value left in the run
-	run uint64   // raw values left in the run, claimed in the hand's second
+	run uint64   // raw values left in the run, claimed in the batch's second
 	_   [88]byte // keeps the next shard off this one's cache lines, and has it begin one
 }
 
-// next returns an ID for the second now, and its raw value. It reports false when it has none and would have to claim a
-// run, unless fresh says that now was read just before.
+// next returns an ID for the second now, and its raw value. It reports false if that takes a new run and now is not
+// fresh, which means read from the clock during this call of the generator.
 func (s *shard) next(st *state, now int64, fresh bool) (id ID, raw Raw, ok bool, err error) {
 	if s.second != now || s.left() == 0 {
 		first, n, err := s.claim(st, now, fresh)
@@ -25,8 +25,8 @@ func (s *shard) next(st *state, now int64, fresh bool) (id ID, raw Raw, ok bool,
 	return id, raw, true, nil
 }
 
-// claim takes the raw values of a block from the run, and a new run from the cursor as need be. There are none when
-// that would be needed and now was not read just before.
+// claim takes the raw values of a batch from the run. If the run is used up it claims a new one from the cursor, or
+// returns none if now is not fresh.
 func (s *shard) claim(st *state, now int64, fresh bool) (first, n uint64, err error) {
 	if s.second != now {
 		s.drop() // made for another second, like the run
@@ -42,7 +42,7 @@ func (s *shard) claim(st *state, now int64, fresh bool) (first, n uint64, err er
 		}
 		s.second = now
 	}
-	first, n = s.raw, min(s.run, active.blockLength())
+	first, n = s.raw, min(s.run, active.batchLength())
 	s.raw += n
 	s.run -= n
 	return first, n, nil
@@ -59,14 +59,13 @@ func (s *shards) issued() (n uint64) {
 	return n
 }
 
-// runLength returns how many raw values a shard claims at once. Long runs keep processors from meeting at the cursor;
-// but what is left of a run when its second ends is lost, so it is a small part of what each of them may expect of a
-// second.
+// runLength returns how many raw values a shard claims at once. With long runs processors rarely meet at the cursor.
+// But the rest of a run is lost when its second ends, so a run is a small part of a processor's share of a second.
 func runLength(nodes uint64, shards int) uint64 {
 	const longest = 4096
 	capacity := nodes << SequenceBits
 	run := capacity / (64 * uint64(shards))
-	return min(max(run/blockSize*blockSize, blockSize), longest)
+	return min(max(run/batchSize*batchSize, batchSize), longest)
 }
 
 // processors returns how many shards can be in use at once.

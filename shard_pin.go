@@ -4,7 +4,7 @@ package randflake
 
 import "github.com/randflake/randflake/internal/pin"
 
-// An ownerLock does nothing: a shard's hand is used only by the goroutine that is pinned to its P, and a Local's only
+// An ownerLock does nothing: a shard's batch is used only by the goroutine that is pinned to its P, and a Local's only
 // by its caller.
 type ownerLock struct{}
 

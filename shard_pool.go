@@ -11,7 +11,7 @@ import (
 // goroutines may get the same shard, so each locks it. The pool may drop its pointers at any time; the shards
 // themselves stay in the list.
 
-// An ownerLock is held by the goroutine that uses a hand.
+// An ownerLock is held by the goroutine that uses a batch.
 type ownerLock = sync.Mutex
 
 // shards are one shard for each P. The zero value has none.

@@ -18,7 +18,7 @@ func (k *laneKeys) spread(keys *roundKeys) {
 	}
 }
 
-// minLanes is from how many blocks on it pays to spread the keys over the lanes.
+// minLanes is the number of blocks from which spreading the keys over the lanes pays off.
 const minLanes = 8
 
 // encryptBlocksGeneric encrypts src into dst, of the same length.
@@ -60,8 +60,8 @@ func decryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
 	}
 }
 
-// encryptStepLanes is one step on four blocks. Not inlined, it has all registers to itself, which makes it a tenth
-// faster.
+// encryptStepLanes is one step on four blocks. It is not inlined so that it has all registers to itself, which makes it
+// a tenth faster.
 //
 //go:noinline
 func encryptStepLanes(k *[keysPerStep]uint64, a, b, c, d uint64) (uint64, uint64, uint64, uint64) {

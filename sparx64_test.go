@@ -106,7 +106,7 @@ func TestVectorsOfTheCipher(t *testing.T) {
 				t.Errorf("vector %d: Block().Decrypt gave %x, want %x", i, got, v.Plaintext)
 			}
 			// In bulk the vector stands at every position of a slice whose other values are noise.
-			plain, sealed := binary.LittleEndian.Uint64(v.Plaintext), binary.LittleEndian.Uint64(v.Ciphertext)
+			plain, encrypted := binary.LittleEndian.Uint64(v.Plaintext), binary.LittleEndian.Uint64(v.Ciphertext)
 			const length = 33
 			for at := range length {
 				values := make([]uint64, length)
@@ -115,8 +115,8 @@ func TestVectorsOfTheCipher(t *testing.T) {
 				}
 				values[at] = plain
 				encryptSlice(c, values, values)
-				if values[at] != sealed {
-					t.Fatalf("vector %d at %d: EncryptSlice gave %x, want %x", i, at, values[at], sealed)
+				if values[at] != encrypted {
+					t.Fatalf("vector %d at %d: EncryptSlice gave %x, want %x", i, at, values[at], encrypted)
 				}
 				decryptSlice(c, values, values)
 				if values[at] != plain {
@@ -135,13 +135,13 @@ func TestChain(t *testing.T) {
 		t.Fatalf("the chain has %d steps", chain.Iterations)
 	}
 	c := cipherOf(chain.Key)
-	plain, sealed := binary.LittleEndian.Uint64(chain.Plaintext), binary.LittleEndian.Uint64(chain.Ciphertext)
+	plain, encrypted := binary.LittleEndian.Uint64(chain.Plaintext), binary.LittleEndian.Uint64(chain.Ciphertext)
 	value := plain
 	for range chain.Iterations {
 		value = encrypt(c, value)
 	}
-	if value != sealed {
-		t.Errorf("the chain ends at %x, want %x", value, sealed)
+	if value != encrypted {
+		t.Errorf("the chain ends at %x, want %x", value, encrypted)
 	}
 	for range chain.Iterations {
 		value = decrypt(c, value)
@@ -202,11 +202,11 @@ func TestBulkAgainstReference(t *testing.T) {
 	forEachBackend(t, func(t *testing.T) {
 		secret := NewSecret()
 		c, oracle := NewCipher(secret), newReferenceCipher(*secret.bytes())
-		plain, sealed := make([]uint64, longest), make([]uint64, longest)
+		plain, encrypted := make([]uint64, longest), make([]uint64, longest)
 		for i := range plain {
 			plain[i] = rand.Uint64()
-			sealed[i] = oracle.encrypt(plain[i])
-			if oracle.decrypt(sealed[i]) != plain[i] {
+			encrypted[i] = oracle.encrypt(plain[i])
+			if oracle.decrypt(encrypted[i]) != plain[i] {
 				t.Fatal("the oracle is not a permutation")
 			}
 		}
@@ -233,13 +233,13 @@ func TestBulkAgainstReference(t *testing.T) {
 			}
 			reset()
 			encryptSlice(c, dst, plain[:n])
-			check("EncryptSlice", func(i int) uint64 { return sealed[i] })
+			check("EncryptSlice", func(i int) uint64 { return encrypted[i] })
 			decryptSlice(c, dst, dst)
 			check("DecryptSlice in place", func(i int) uint64 { return plain[i] })
 			encryptSlice(c, dst, dst)
-			check("EncryptSlice in place", func(i int) uint64 { return sealed[i] })
+			check("EncryptSlice in place", func(i int) uint64 { return encrypted[i] })
 			reset()
-			decryptSlice(c, dst, sealed[:n])
+			decryptSlice(c, dst, encrypted[:n])
 			check("DecryptSlice", func(i int) uint64 { return plain[i] })
 			reset()
 			encryptRun(c.keys(), dst, first)
@@ -284,11 +284,11 @@ func FuzzCipher(f *testing.F) {
 		var padded [16]byte
 		copy(padded[:], key)
 		c, oracle := cipherOf(padded[:]), newReferenceCipher(padded)
-		sealed := encrypt(c, value)
-		if want := oracle.encrypt(value); sealed != want {
-			t.Fatalf("Encrypt(%x) = %x, want %x", value, sealed, want)
+		encrypted := encrypt(c, value)
+		if want := oracle.encrypt(value); encrypted != want {
+			t.Fatalf("Encrypt(%x) = %x, want %x", value, encrypted, want)
 		}
-		if got := decrypt(c, sealed); got != value {
+		if got := decrypt(c, encrypted); got != value {
 			t.Fatalf("Decrypt(Encrypt(%x)) = %x", value, got)
 		}
 		plain := make([]uint64, n%512)
@@ -513,7 +513,7 @@ var soakPairs = flag.Int("soak", 100_000, "pairs of key and block that TestSoak 
 // many more of them.
 func TestSoak(t *testing.T) {
 	forEachBackend(t, func(t *testing.T) {
-		var plain, sealed, run [200]uint64
+		var plain, encrypted, run [200]uint64
 		for done := 0; done < *soakPairs; {
 			secret := NewSecret()
 			c, oracle := NewCipher(secret), newReferenceCipher(*secret.bytes())
@@ -525,20 +525,20 @@ func TestSoak(t *testing.T) {
 			for i := range n {
 				plain[i] = rand.Uint64()
 			}
-			encryptSlice(c, sealed[:n], plain[:n])
+			encryptSlice(c, encrypted[:n], plain[:n])
 			encryptRun(c.keys(), run[:n], first)
 			for i := range n {
-				if want := oracle.encrypt(plain[i]); sealed[i] != want {
-					t.Fatalf("secret %s: block %x of %d became %x, want %x", secret.Hex(), plain[i], n, sealed[i], want)
+				if want := oracle.encrypt(plain[i]); encrypted[i] != want {
+					t.Fatalf("secret %s: block %x of %d became %x, want %x", secret.Hex(), plain[i], n, encrypted[i], want)
 				}
 			}
 			if i := rand.IntN(n); run[i] != oracle.encrypt(first+uint64(i)) {
 				t.Fatalf("secret %s: run of %d from %x: value %d is %x", secret.Hex(), n, first, i, run[i])
 			}
-			decryptSlice(c, sealed[:n], sealed[:n])
+			decryptSlice(c, encrypted[:n], encrypted[:n])
 			for i := range n {
-				if sealed[i] != plain[i] {
-					t.Fatalf("secret %s: block %x of %d came back as %x", secret.Hex(), plain[i], n, sealed[i])
+				if encrypted[i] != plain[i] {
+					t.Fatalf("secret %s: block %x of %d came back as %x", secret.Hex(), plain[i], n, encrypted[i])
 				}
 			}
 			done += n

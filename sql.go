@@ -12,7 +12,7 @@ func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan reads an ID from an integer column, in whatever form the driver gives it: int64, uint64 with the same 64 bits,
 // or a decimal number, signed or unsigned, as text. It does not read the text form, which may look like a decimal
-// number: for a text column scan into a TextID. For a column that may be NULL use a pointer.
+// number: scan a text column into a TextID. For a column that may be NULL scan into a pointer.
 func (id *ID) Scan(src any) error {
 	value, err := scanInteger(src)
 	if err != nil {
@@ -22,8 +22,8 @@ func (id *ID) Scan(src any) error {
 	return nil
 }
 
-// A TextID is an ID in a text column: its Value is the text form. Elsewhere it is written as an ID is. An ID converts
-// to it and back, and so do pointers:
+// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. An ID converts to it
+// and back, and so do pointers:
 //
 //	db.Exec("INSERT INTO orders (id) VALUES ($1)", randflake.TextID(id))
 //	db.QueryRow("SELECT id FROM orders").Scan((*randflake.TextID)(&id))
@@ -56,8 +56,7 @@ func (id *TextID) Scan(src any) error {
 	return scanError(src, "a text column; an ID reads integers")
 }
 
-// scanInteger returns the 64 bits of an integer column's value. An error does not repeat the value, which may be that
-// of a Raw.
+// scanInteger returns the 64 bits of an integer column's value. Errors do not quote the value, which may be a Raw.
 func scanInteger(src any) (uint64, error) {
 	var value uint64
 	var err error

@@ -15,7 +15,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
-	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/chaos/internal/simulation"
 	"github.com/randflake/randflake/store"
 )
 
@@ -52,7 +52,7 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 		o.err = err
 		return o
 	}
-	settings := world.Settings{
+	settings := simulation.Settings{
 		Dir:    dir,
 		Start:  starts[j.store],
 		Limits: j.fault.Limits,
@@ -67,15 +67,15 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 		Randflaked: filepath.Join(filepath.Dir(dir), randflaked),
 	}
 	if settings.Limits == (store.Limits{}) {
-		settings.Limits = world.Limits
+		settings.Limits = simulation.Limits
 	}
 	if f.bug != "" {
-		settings.Patience = 3 * world.TTL // a script may wait in vain, but not for the sound
+		settings.StepTimeout = 3 * simulation.TTL // a script may wait in vain, but not for the sound
 	}
 	if j.fault.Start != nil {
 		settings.Start = j.fault.Start
 	}
-	w, err := world.New(ctx, settings)
+	w, err := simulation.New(ctx, settings)
 	if err == nil {
 		err = w.Play(j.fault.Script)
 	}
@@ -114,7 +114,7 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 }
 
 // check reads the journals of all workers, which are gone.
-func (j job) check(w *world.World, f flags, secret randflake.Secret, dir string) (check.Result, error) {
+func (j job) check(w *simulation.Simulation, f flags, secret randflake.Secret, dir string) (check.Result, error) {
 	checker := check.New(check.Config{
 		Secret:  secret,
 		Keep:    f.keep,

@@ -13,7 +13,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/broken"
 	"github.com/randflake/randflake/chaos/internal/fault"
 	"github.com/randflake/randflake/chaos/internal/page"
-	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/chaos/internal/simulation"
 )
 
 // TestMain makes this program what main would be where it is run again: a worker, or a member of etcd.
@@ -49,9 +49,9 @@ func TestSmoke(t *testing.T) {
 
 // TestPatience: what came too late once is done again, and no more than once; IDs that are made twice are not.
 func TestPatience(t *testing.T) {
-	late := func(w *world.World) { w.Fail("late") }
-	inTime := func(w *world.World) { w.Close(w.Start(1)...) }
-	twice := func(w *world.World) { // as the journal of another worker with the same IDs says
+	late := func(w *simulation.Simulation) { w.Fail("late") }
+	inTime := func(w *simulation.Simulation) { w.Close(w.Start(1)...) }
+	twice := func(w *simulation.Simulation) { // as the journal of another worker with the same IDs says
 		inTime(w)
 		w.Must(os.CopyFS(w.JournalDir()+"-copy", os.DirFS(w.JournalDir())))
 		w.Must(os.Rename(filepath.Join(w.JournalDir()+"-copy", "worker-1"), filepath.Join(w.JournalDir(), "worker-2")))
@@ -59,17 +59,17 @@ func TestPatience(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name    string
-		scripts []func(*world.World)
+		scripts []func(*simulation.Simulation)
 		wrong   bool
 	}{
-		{"in time", []func(*world.World){inTime}, false},
-		{"late once", []func(*world.World){late, inTime}, false},
-		{"late twice", []func(*world.World){late, late}, true},
-		{"late, and IDs made twice", []func(*world.World){twice}, true},
+		{"in time", []func(*simulation.Simulation){inTime}, false},
+		{"late once", []func(*simulation.Simulation){late, inTime}, false},
+		{"late twice", []func(*simulation.Simulation){late, late}, true},
+		{"late, and IDs made twice", []func(*simulation.Simulation){twice}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir, played := filepath.Join(t.TempDir(), "job"), 0
-			j := job{store: fault.Memory, fault: fault.Fault{Name: "none", Script: func(w *world.World) {
+			j := job{store: fault.Memory, fault: fault.Fault{Name: "none", Script: func(w *simulation.Simulation) {
 				played++
 				tt.scripts[played-1](w)
 			}, May: []page.Kind{page.NotStarted}}}

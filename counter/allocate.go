@@ -11,8 +11,8 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A Block is Count numbers that a caller has taken and hands out itself: First, First + Stride, ...
-type Block struct {
+// A Run is Count numbers that a caller has taken and hands out itself: First, First + Stride, ...
+type Run struct {
 	First, Stride int64
 	Count         uint64
 	Version       uint64 // of the counter when it was taken
@@ -28,45 +28,45 @@ func NewToken(now time.Time) Token { return store.NewToken(now) }
 // ErrInvalidToken says that a token is too old, or was used for something else.
 var ErrInvalidToken = errors.New("counter: invalid token")
 
-// Allocate takes a block of n numbers, or fewer where the counter's end or its rate is near, and says what became of the
+// Allocate takes a run of n numbers, or fewer where the counter's end or its rate is near, and says what became of the
 // counter. Unlike a [Counter] it holds nothing in memory, so it is for callers that can't hold a handle. The same token
-// again, within two minutes, gets the same block, unless very many were allocated meanwhile: then it gets another one, and
+// again, within two minutes, gets the same run, unless very many were allocated meanwhile: then it gets another one, and
 // the first is lost.
-func (s *Counters) Allocate(ctx context.Context, name string, n uint64, token Token) (Block, Info, error) {
+func (s *Counters) Allocate(ctx context.Context, name string, n uint64, token Token) (Run, Info, error) {
 	if s.source != nil {
 		return s.source.Allocate(ctx, name, n, token)
 	}
 	if err := checkName(name); err != nil {
-		return Block{}, Info{}, err
+		return Run{}, Info{}, err
 	}
 	if n == 0 {
-		return Block{}, Info{}, fmt.Errorf("%w: block of 0 numbers: want 1 or more", ErrInvalidOption)
+		return Run{}, Info{}, fmt.Errorf("%w: run of 0 numbers: want 1 or more", ErrInvalidOption)
 	}
-	var block Block
+	var run Run
 	var info Info
 	_, err := s.state(name, nil, receiptName(token)).Update(ctx, nil, nil, func(v *store.View, r *record) (put []store.Item, err error) {
-		if block, info, put, err = allocate(v, r, name, n, token); err != nil {
+		if run, info, put, err = allocate(v, r, name, n, token); err != nil {
 			err = s.explain(err, name)
 		}
 		return put, err
 	})
 	if err != nil {
-		return Block{}, Info{}, err
+		return Run{}, Info{}, err
 	}
-	return block, info, nil
+	return run, info, nil
 }
 
-// allocate returns the block that a token gets, and what to put for that.
-func allocate(v *store.View, r *record, name string, n uint64, token Token) (b Block, i Info, put []store.Item, err error) {
+// allocate returns the run that a token gets, and what to put for that.
+func allocate(v *store.View, r *record, name string, n uint64, token Token) (b Run, i Info, put []store.Item, err error) {
 	if err := checkToken(v, token); err != nil {
 		return b, i, nil, err
 	}
 	old := v.Find(receiptName(token))
-	if before := readReceipt(old); before.Token == token.String() && before.Epoch == epoch(v.Meta) {
+	if before := readReceipt(old); before.Token == token.String() && before.Generation == generation(v.Meta) {
 		if before.Name != name || before.Unused > 0 || r == nil {
 			return b, i, nil, fmt.Errorf("%w: %s: it has served already: make another by NewToken", ErrInvalidToken, token)
 		}
-		return before.block(token), r.info(name, before.Epoch), []store.Item{old}, nil // put as it is, so that it is durable
+		return before.run(token), r.info(name, before.Generation), []store.Item{old}, nil // put as it is, so that it is durable
 	}
 	next, err := trusted(v, nil, r)
 	if err == nil {
@@ -76,90 +76,92 @@ func allocate(v *store.View, r *record, name string, n uint64, token Token) (b B
 		return b, i, nil, err
 	}
 	next.Token = tokenOf(token)
-	made := receipt{token.String(), name, next.number(next.Position - next.Block), next.Stride, next.Block, next.Version, next.Epoch, 0}
-	return made.block(token), next.info(name, next.Epoch), []store.Item{next.item(name), made.item(token, v.Now)}, nil
+	made := receipt{token.String(), name, next.number(next.Position - next.Run), next.Stride, next.Run, next.Version, next.Generation, 0}
+	return made.run(token), next.info(name, next.Generation), []store.Item{next.item(name), made.item(token, v.Now)}, nil
 }
 
-// tokenOf returns the token of the change by which a token of a caller got its block.
+// tokenOf returns the token of the change by which a token of a caller got its run.
 func tokenOf(t Token) token { return token(t[len(t)-len(token{}):]) }
 
-// ReturnBlock gives back the last unused numbers of a block, which must never have been given to anybody, and reports
+// ReturnRun gives back the last unused numbers of a run, which must never have been given to anybody, and reports
 // whether it could. It can do so once, and only while no later numbers are in use; otherwise the numbers are lost. If
 // the answer was lost it may be called again, and reports the outcome of the first call, or false if that is no
 // longer known.
-func (s *Counters) ReturnBlock(ctx context.Context, name string, block Block, unused uint64) (bool, error) {
+func (s *Counters) ReturnRun(ctx context.Context, name string, run Run, unused uint64) (bool, error) {
 	if s.source != nil {
-		return s.source.ReturnBlock(ctx, name, block, unused)
+		return s.source.ReturnRun(ctx, name, run, unused)
 	}
 	if err := checkName(name); err != nil {
 		return false, err
 	}
-	if unused > block.Count {
-		return false, fmt.Errorf("%w: %d numbers unused of a block of %d", ErrInvalidOption, unused, block.Count)
+	if unused > run.Count {
+		return false, fmt.Errorf("%w: %d numbers unused of a run of %d", ErrInvalidOption, unused, run.Count)
 	}
 	if unused == 0 {
 		return false, nil
 	}
 	done := false
-	_, err := s.state(name, nil, receiptName(block.Token)).Update(ctx, nil, nil, func(v *store.View, r *record) ([]store.Item, error) {
-		kept, all := readReceipt(v.Find(receiptName(block.Token))), epoch(v.Meta)
+	_, err := s.state(name, nil, receiptName(run.Token)).Update(ctx, nil, nil, func(v *store.View, r *record) ([]store.Item, error) {
+		kept, all := readReceipt(v.Find(receiptName(run.Token))), generation(v.Meta)
 		switch done = false; {
 		case r == nil:
 			return nil, nil
-		case kept == spent(name, block, unused, all):
+		case kept == spent(name, run, unused, all):
 			done = true
 			return nil, nil
-		case r.Epoch != all || !kept.is(name, block, all) && !r.newestIs(block):
+		case r.Generation != all || !kept.is(name, run, all) && !r.newestIs(run):
 			return nil, nil
 		}
 		next := changed(v, r)
-		if next.giveBack(r.position(block.First)+block.Count, unused) != nil {
+		if next.giveBack(r.position(run.First)+run.Count, unused) != nil {
 			return nil, nil
 		}
 		done = true
 		// Its token gets nothing any more, as others may get what went back.
-		return []store.Item{next.item(name), spent(name, block, unused, all).item(block.Token, v.Now)}, nil
+		return []store.Item{next.item(name), spent(name, run, unused, all).item(run.Token, v.Now)}, nil
 	})
 	return done && err == nil, err
 }
 
-// newestIs reports whether the newest change of r took block. Only its owner knows the token.
-func (r *record) newestIs(block Block) bool {
-	return r.Version == block.Version && r.Token == tokenOf(block.Token) && r.Block == block.Count && r.Stride == block.Stride &&
-		r.number(r.Position-r.Block) == block.First
+// newestIs reports whether the newest change of r took run. Only its owner knows the token.
+func (r *record) newestIs(run Run) bool {
+	return r.Version == run.Version && r.Token == tokenOf(run.Token) && r.Run == run.Count && r.Stride == run.Stride &&
+		r.number(r.Position-r.Run) == run.First
 }
 
 // checkToken refuses a token that is not fresh, so that nothing that lasts, such as the name of a host, can make two callers
-// share a block.
+// share a run.
 func checkToken(v *store.View, t Token) error {
 	if err := v.Clock(); err != nil {
 		return err
 	}
 	if !protocol.Fresh(v, t) {
-		return fmt.Errorf("%w: %s is not of the last %d seconds: want one from NewToken, made for this block by a clock that is right", ErrInvalidToken, t, protocol.Freshness)
+		return fmt.Errorf("%w: %s is not of the last %d seconds: want one from NewToken, made for this run by a clock that is right", ErrInvalidToken, t, protocol.Freshness)
 	}
 	return nil
 }
 
-// A receipt tells which block a token got.
+// A receipt tells which run a token got.
 type receipt struct {
-	Token   string `json:"token"`
-	Name    string `json:"name"`
-	First   int64  `json:"first"`
-	Stride  int64  `json:"stride"`
-	Count   uint64 `json:"count"`
-	Version uint64 `json:"version"`
-	Epoch   string `json:"epoch"`
-	Unused  uint64 `json:"unused,omitempty"` // how many went back, if any did
+	Token      string `json:"token"`
+	Name       string `json:"name"`
+	First      int64  `json:"first"`
+	Stride     int64  `json:"stride"`
+	Count      uint64 `json:"count"`
+	Version    uint64 `json:"version"`
+	Generation string `json:"generation"`
+	Unused     uint64 `json:"unused,omitempty"` // how many went back, if any did
 }
 
-// spent returns the receipt of a block of which a part went back.
-func spent(name string, b Block, unused uint64, epoch string) receipt {
-	return receipt{b.Token.String(), name, b.First, b.Stride, b.Count, b.Version, epoch, unused}
+// spent returns the receipt of a run of which a part went back.
+func spent(name string, b Run, unused uint64, generation string) receipt {
+	return receipt{b.Token.String(), name, b.First, b.Stride, b.Count, b.Version, generation, unused}
 }
 
-// is reports whether r is of a whole block. Then all of its numbers are still its owner's.
-func (r receipt) is(name string, b Block, epoch string) bool { return r == spent(name, b, 0, epoch) }
+// is reports whether r is of a whole run. Then all of its numbers are still its owner's.
+func (r receipt) is(name string, b Run, generation string) bool {
+	return r == spent(name, b, 0, generation)
+}
 
 func receiptName(t Token) string { return protocol.ReceiptName("b", t) }
 
@@ -171,7 +173,7 @@ func (r receipt) item(t Token, now int64) store.Item {
 	return store.Item{Name: receiptName(t), Second: now, Body: body}
 }
 
-// readReceipt returns no receipt where there is none that can be read: that costs a block, and repeats none.
+// readReceipt returns no receipt where there is none that can be read: that costs a run, and repeats none.
 func readReceipt(item store.Item) (r receipt) {
 	if json.Unmarshal(item.Body, &r) != nil {
 		return receipt{}
@@ -179,4 +181,4 @@ func readReceipt(item store.Item) (r receipt) {
 	return r
 }
 
-func (r receipt) block(t Token) Block { return Block{r.First, r.Stride, r.Count, r.Version, t} }
+func (r receipt) run(t Token) Run { return Run{r.First, r.Stride, r.Count, r.Version, t} }

@@ -11,7 +11,7 @@ import (
 	"github.com/randflake/randflake/store/storetest"
 )
 
-// TestAllocateAfterLostReply: the block whose reply was lost is the one that the same token gets.
+// TestAllocateAfterLostReply: the run whose reply was lost is the one that the same token gets.
 func TestAllocateAfterLostReply(t *testing.T) {
 	lose := false
 	engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
@@ -33,6 +33,6 @@ func TestAllocateAfterLostReply(t *testing.T) {
 	}
 	b, _, err := counters.Allocate(t.Context(), "orders", 10, token)
 	if info, _ := counters.Get(t.Context(), "orders"); err != nil || b.First != 1 || b.Count != 10 || info.Taken != 10 {
-		t.Errorf("block %+v of %d numbers taken, error %v, want the first ten numbers", b, info.Taken, err)
+		t.Errorf("run %+v of %d numbers taken, error %v, want the first ten numbers", b, info.Taken, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func BenchmarkNext(b *testing.B) {
-	c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", counter.WithBlock(1e8, 1e9))
+	c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", counter.WithRunLength(1e8, 1e9))
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := c.Next(); err != nil {
@@ -19,7 +19,7 @@ func BenchmarkNext(b *testing.B) {
 }
 
 func BenchmarkNextParallel(b *testing.B) {
-	c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", counter.WithBlock(1e8, 1e9))
+	c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", counter.WithRunLength(1e8, 1e9))
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			if _, err := c.Next(); err != nil {

@@ -14,51 +14,51 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A Counter is a handle on a counter of a space, with a block of numbers of its own. Each number is larger than the
+// A Counter is a handle on a counter of a space, with a run of numbers of its own. Each number is larger than the
 // numbers of all earlier calls on this handle. It is safe for concurrent use, and has a goroutine only while it takes
-// a block.
+// a run.
 type Counter struct {
-	current atomic.Pointer[block]
+	current atomic.Pointer[run]
 	_       [56]byte // every call reads current, and what follows is written to
 
 	name        string
-	least, most uint64 // of a block
+	least, most uint64 // of a run
 	logger      *slog.Logger
 	line        *queue.Queue // of callers who wait
 
 	mu      sync.Mutex
-	next    *block        // fetched ahead
+	next    *run          // fetched ahead
 	busy    chan struct{} // not nil while a goroutine has the supply; it closes it then
 	supply  supply        // of that goroutine, or guarded by mu while there is none
 	calls   *calls
 	retry   *time.Timer // not nil for a while after a fetch that failed
 	why     error       // why the last fetch failed
 	failed  int         // fetches in a row that failed
-	refused bool        // whether a caller found no number since the current block came into use
+	refused bool        // whether a caller found no number since the current run came into use
 	closed  bool
-	fetched mark // when a block was fetched last
+	fetched mark // when a run was fetched last
 	books   books
 }
 
-// A block is a run of numbers that a handle has taken. It is as large as two cache lines.
-type block struct {
+// A run is one that a handle has taken. It is as large as two cache lines.
+type run struct {
 	given atomic.Uint64 // numbers, and what was asked for beyond count
 	_     [56]byte      // given is written to, and what follows is only read
 
 	first, stride int64
-	low           uint64 // when so many are given the next block is to be fetched; less than count
+	low           uint64 // when so many are given the next run is to be fetched; less than count
 	count         uint64
-	span          *span // of all its numbers
+	positions     *positions // of all its numbers
 	_             [24]byte
 }
 
-func (b *block) number(i uint64) int64 { return b.first + int64(i)*b.stride }
+func (b *run) number(i uint64) int64 { return b.first + int64(i)*b.stride }
 
-// issued returns how many of the block's numbers were given.
-func (b *block) issued() uint64 { return min(b.given.Load(), b.count) }
+// issued returns how many of the run's numbers were given.
+func (b *run) issued() uint64 { return min(b.given.Load(), b.count) }
 
-// take fills dst with numbers of the block, and says how many there were, and whether the one at the low mark was among them.
-func (b *block) take(dst []int64) (n int, low bool) {
+// take fills dst with numbers of the run, and says how many there were, and whether the one at the low mark was among them.
+func (b *run) take(dst []int64) (n int, low bool) {
 	if len(dst) == 0 {
 		return 0, false
 	}
@@ -72,13 +72,13 @@ func (b *block) take(dst []int64) (n int, low bool) {
 	return n, first <= b.low && b.low < end
 }
 
-// close returns the numbers that the block has left, and leaves it none. It is called once.
-func (b *block) close() (rest span) {
+// close returns the numbers that the run has left, and leaves it none. It is called once.
+func (b *run) close() (rest positions) {
 	const beyond = 1 << 62
-	if b.span == nil { // it never had a number
-		return span{}
+	if b.positions == nil { // it never had a number
+		return positions{}
 	}
-	rest = *b.span
+	rest = *b.positions
 	rest.first += min(b.given.Add(beyond)-beyond, b.count)
 	return rest
 }
@@ -92,7 +92,7 @@ func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*C
 	}
 	c := &Counter{name: name, least: set.least, most: set.most, logger: set.logger, line: queue.New("counter"),
 		supply: from, calls: &s.calls, books: books{seen: from.newest()}}
-	c.current.Store(new(block))
+	c.current.Store(new(run))
 	if err := c.begin(ctx); err != nil {
 		c.abandon()
 		return nil, err
@@ -100,7 +100,7 @@ func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*C
 	return c, nil
 }
 
-// Next returns a number without waiting for the space. Its errors are ErrPending if the next block is not there yet,
+// Next returns a number without waiting for the space. Its errors are ErrPending if the next run is not there yet,
 // ErrRate, ErrEnd, ErrForgotten and ErrClosed.
 func (c *Counter) Next() (int64, error) {
 	b := c.current.Load()
@@ -111,8 +111,8 @@ func (c *Counter) Next() (int64, error) {
 	return c.nextSlowly(b, i)
 }
 
-// nextSlowly is Next when the number i of a block is at the low mark or after it, or the block has none.
-func (c *Counter) nextSlowly(b *block, i uint64) (int64, error) {
+// nextSlowly is Next when the number i of a run is at the low mark or after it, or the run has none.
+func (c *Counter) nextSlowly(b *run, i uint64) (int64, error) {
 	if i == b.low && i < b.count {
 		c.fetch()
 	}
@@ -138,7 +138,7 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 	return n + more, err
 }
 
-// fillSlowly is Fill when the current block is used up.
+// fillSlowly is Fill when the current run is used up.
 func (c *Counter) fillSlowly(dst []int64) (n int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,13 +152,13 @@ func (c *Counter) fillSlowly(dst []int64) (n int, err error) {
 			return n, nil
 		}
 		if !c.turn() {
-			c.refused = c.refused || c.current.Load().count > 0 // no block is too small after a Return
+			c.refused = c.refused || c.current.Load().count > 0 // no run is too small after a Return
 			return n, c.refusal()
 		}
 	}
 }
 
-// turn puts the block that was fetched ahead in place of the current one, which is used up. It is called with mu held.
+// turn puts the run that was fetched ahead in place of the current one, which is used up. It is called with mu held.
 func (c *Counter) turn() bool {
 	if c.next == nil || c.closed {
 		return false
@@ -192,7 +192,7 @@ func final(err error) bool {
 	return false
 }
 
-// Wait is Next, but waits for the next block, or for the counter's rate. Callers are served in order. If ctx ends
+// Wait is Next, but waits for the next run, or for the counter's rate. Callers are served in order. If ctx ends
 // first, the error wraps its cause and the reason for the wait.
 func (c *Counter) Wait(ctx context.Context) (int64, error) {
 	if c.line.Empty() {

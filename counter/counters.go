@@ -1,8 +1,8 @@
 // Package counter makes small numbers that never repeat, for orders, tickets and rows, in any number of processes.
 //
-// A [Counter] takes a block of numbers from a space by one durable compare-and-set, on any engine of package store, and
-// hands them out from memory; it takes the next block before the last one is used up. So a number costs a few
-// nanoseconds, numbers grow within one handle and roughly over all handles, and a crash loses a block or two but repeats
+// A [Counter] takes a run of numbers from a space by one durable compare-and-set, on any engine of package store, and
+// hands them out from memory; it takes the next run before the last one is used up. So a number costs a few
+// nanoseconds, numbers grow within one handle and roughly over all handles, and a crash loses a run or two but repeats
 // no number. A [Strict] counter takes each number from the space, so numbers grow in the order of calls over all
 // processes. Package gapless makes numbers without gaps, and package numbers prints them.
 //
@@ -15,9 +15,9 @@
 // Numbers carry no time, so unlike forgotten leases, forgotten numbers don't expire. After a loss of data, which package
 // store detects, a counter made [WithRate] continues at the lowest number that it can't have reached. Every other counter
 // returns [ErrForgotten] until an operator says where to continue: [Counters.Advance], or randflake counter advance.
-// Processes use up the blocks that they have.
+// Processes use up the runs that they have.
 //
-// A clone of a running virtual machine can't be detected: it has the blocks of its twin, and repeats their unused numbers.
+// A clone of a running virtual machine can't be detected: it has the runs of its twin, and repeats their unused numbers.
 package counter
 
 import (
@@ -46,8 +46,8 @@ var (
 	// ErrNoCounter says that the space has no counter of this name.
 	ErrNoCounter = errors.New("counter: no counter")
 
-	// ErrPending says that the next block is not there yet. If the last attempt to take it failed, the error also
-	// wraps that failure. Wait waits for the block.
+	// ErrPending says that the next run is not there yet. If the last attempt to take it failed, the error also
+	// wraps that failure. Wait waits for the run.
 	ErrPending = errors.New("counter: the next numbers are not there yet")
 
 	// ErrEnd says that all numbers of the counter are taken.

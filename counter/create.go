@@ -23,7 +23,7 @@ type Info struct {
 	Next int64  `json:"next"`
 	Left uint64 `json:"left"` // numbers from Next on
 
-	// Taken counts the numbers taken in blocks, Returned those given back unused, and Skipped those skipped after a
+	// Taken counts the numbers taken in runs, Returned those given back unused, and Skipped those skipped after a
 	// loss of data. So Taken - Returned + Skipped numbers lie before Next.
 	Taken    uint64 `json:"taken"`
 	Returned uint64 `json:"returned"`
@@ -35,9 +35,9 @@ type Info struct {
 	Forgotten bool `json:"forgotten,omitempty"`
 }
 
-func (r *record) info(name string, epoch string) Info {
+func (r *record) info(name string, generation string) Info {
 	i := Info{Name: name, Start: r.Start, Stride: r.Stride, End: r.End, Rate: r.Rate, Left: r.left(), Taken: r.Taken,
-		Returned: r.Returned, Skipped: r.Skipped, Changed: time.Unix(r.Second, 0).UTC(), Forgotten: r.Epoch != epoch}
+		Returned: r.Returned, Skipped: r.Skipped, Changed: time.Unix(r.Second, 0).UTC(), Forgotten: r.Generation != generation}
 	if i.Left > 0 {
 		i.Next = r.number(r.Position)
 	}
@@ -69,7 +69,7 @@ func (s *Counters) Create(ctx context.Context, name string, options ...Option) (
 	if err != nil {
 		return Info{}, err
 	}
-	return r.info(name, r.Epoch), nil
+	return r.info(name, r.Generation), nil
 }
 
 func (s *Counters) create(ctx context.Context, name string, set *settings) (*record, error) {
@@ -81,7 +81,7 @@ func (s *Counters) create(ctx context.Context, name string, set *settings) (*rec
 			return nil, fmt.Errorf("counter: create: %w", fs.ErrExist)
 		}
 		next, floor := changed(v, set.shape()), time.Unix(v.Meta.Floor, 0)
-		next.Epoch = epoch(v.Meta)
+		next.Generation = generation(v.Meta)
 		switch {
 		case set.newName || v.Meta.Floor == 0 || !set.unusedBefore.Before(floor):
 			return next, nil
@@ -123,7 +123,7 @@ func (s *Counters) openTaker(ctx context.Context, name string, set *settings, st
 	return &taker{counters: s, name: name, seen: r, strict: strict}, err
 }
 
-// look reads a record, and the epoch of the space. It changes nothing, also when it finds that data was lost.
+// look reads a record, and the generation of the space. It changes nothing, also when it finds that data was lost.
 func (s *Counters) look(ctx context.Context, name string) (*record, string, error) {
 	if err := checkName(name); err != nil {
 		return nil, "", err
@@ -136,7 +136,7 @@ func (s *Counters) look(ctx context.Context, name string) (*record, string, erro
 	if err == nil && r == nil {
 		err = fmt.Errorf("%w: %s in %s: randflake counter create makes one, as Create does", ErrNoCounter, name, s.space)
 	}
-	return r, epoch(v.Meta), err
+	return r, generation(v.Meta), err
 }
 
 // Get returns the state of a counter, or ErrNoCounter.
@@ -144,11 +144,11 @@ func (s *Counters) Get(ctx context.Context, name string) (Info, error) {
 	if s.source != nil {
 		return s.source.Get(ctx, name)
 	}
-	r, epoch, err := s.look(ctx, name)
+	r, generation, err := s.look(ctx, name)
 	if err != nil {
 		return Info{}, err
 	}
-	return r.info(name, epoch), nil
+	return r.info(name, generation), nil
 }
 
 // List returns the counters whose names begin with begin, ordered by name. It is not a snapshot of one moment.
@@ -171,7 +171,7 @@ func (s *Counters) List(ctx context.Context, begin string) iter.Seq2[Info, error
 				yield(Info{}, err)
 				return
 			}
-			if !yield(r.info(item.Name[len(prefix):], epoch(v.Meta)), nil) {
+			if !yield(r.info(item.Name[len(prefix):], generation(v.Meta)), nil) {
 				return
 			}
 		}
@@ -194,10 +194,10 @@ func (s *Counters) Advance(ctx context.Context, name string, to int64) (Info, er
 			return nil, fmt.Errorf("%w: make it anew, with a start beyond all numbers that were taken", ErrNoCounter)
 		}
 		next := changed(v, r)
-		if r.Rate > 0 && r.Epoch != epoch(v.Meta) {
+		if r.Rate > 0 && r.Generation != generation(v.Meta) {
 			next = jumped(v, r)
 		}
-		next.Epoch = epoch(v.Meta)
+		next.Generation = generation(v.Meta)
 		position := next.position(to)
 		if position < next.Position {
 			return nil, fmt.Errorf("counter: advance to %d: the numbers up to %d were taken, and a counter never goes back", to, next.number(next.Position-1))
@@ -215,5 +215,5 @@ func (s *Counters) Advance(ctx context.Context, name string, to int64) (Info, er
 	if err != nil {
 		return Info{}, err
 	}
-	return r.info(name, r.Epoch), nil
+	return r.info(name, r.Generation), nil
 }

@@ -103,7 +103,7 @@ func ExampleWithRate() {
 }
 
 func ExampleStatus_Metrics() {
-	orders, err := counter.On(exampleSpace()).Open(context.Background(), "orders", counter.OrCreate(), counter.WithBlock(100, 100))
+	orders, err := counter.On(exampleSpace()).Open(context.Background(), "orders", counter.OrCreate(), counter.WithRunLength(100, 100))
 	if err != nil {
 		log.Fatal(err)
 	}

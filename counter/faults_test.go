@@ -72,7 +72,7 @@ func (f *fray) call(ctx context.Context, c storetest.Call, engine store.Engine) 
 func (f *fray) fight(t *testing.T) error {
 	f.server = storetest.NewMemory()
 	limits := store.WithLimits(store.Limits{MaxTTL: time.Second, MaxSkew: time.Second})
-	options := []counter.Option{quiet, counter.WithBlock(1, 50)}
+	options := []counter.Option{quiet, counter.WithRunLength(1, 50)}
 	if f.losses {
 		options = append(options, counter.WithRate(200))
 	}

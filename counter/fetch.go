@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// begin takes the first block.
+// begin takes the first run.
 func (c *Counter) begin(ctx context.Context) error {
 	c.fetched.at = time.Now()
 	got, _, err := c.supply.take(ctx, c.least)
@@ -32,7 +32,7 @@ func (c *Counter) abandon() {
 	}
 }
 
-// fetch has the next block fetched, unless it is there or under way.
+// fetch has the next run fetched, unless it is there or under way.
 func (c *Counter) fetch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,11 +48,11 @@ func (c *Counter) fetchLocked() {
 	pace := c.fetched.pace(now)
 	c.fetched = now
 	c.busy = make(chan struct{})
-	go c.fetchBlock(c.blockSize(pace, c.current.Load().count), pace)
+	go c.fetchRun(c.runLength(pace, c.current.Load().count), pace)
 }
 
-// fetchBlock fetches a block of size numbers, which are taken at a pace.
-func (c *Counter) fetchBlock(size uint64, pace float64) {
+// fetchRun fetches a run of size numbers, which are taken at a pace.
+func (c *Counter) fetchRun(size uint64, pace float64) {
 	got, _, err := c.supply.take(context.Background(), size)
 	c.mu.Lock()
 	c.settle(got, pace, err)
@@ -68,8 +68,8 @@ func (c *Counter) release() {
 	c.busy = nil
 }
 
-// settle books a block that was fetched, or that it could not be. It is called with mu held.
-func (c *Counter) settle(got span, pace float64, err error) {
+// settle books a run that was fetched, or that it could not be. It is called with mu held.
+func (c *Counter) settle(got positions, pace float64, err error) {
 	if err != nil {
 		c.fail(err)
 		return
@@ -80,7 +80,7 @@ func (c *Counter) settle(got span, pace float64, err error) {
 	seen := c.supply.newest()
 	c.books.seen = seen
 	c.books.Taken += got.len()
-	b := &block{first: seen.number(got.first), stride: seen.Stride, count: got.len(), span: &got}
+	b := &run{first: seen.number(got.first), stride: seen.Stride, count: got.len(), positions: &got}
 	if !c.refused { // or else the next one is to be fetched as soon as this one comes into use
 		b.low = lowMark(b.count, pace, c.calls.slowest())
 	}
@@ -113,7 +113,7 @@ func (c *Counter) fail(err error) {
 }
 
 // Return gives back the unused numbers of the handle and returns how many those were. If they are no longer the
-// newest numbers of the counter, they are lost. The next call for a number takes another block.
+// newest numbers of the counter, they are lost. The next call for a number takes another run.
 func (c *Counter) Return(ctx context.Context) (returned int64, err error) {
 	defer c.line.Serve() // who came meanwhile found neither a number nor the supply
 	c.mu.Lock()
@@ -121,7 +121,7 @@ func (c *Counter) Return(ctx context.Context) (returned int64, err error) {
 	if err := c.acquire(ctx); err != nil {
 		return 0, fmt.Errorf("counter: return: %s: %w", c.name, err)
 	}
-	return c.giveBack(ctx, c.spans())
+	return c.giveBack(ctx, c.unused())
 }
 
 // Close gives back the unused numbers, as Return does. Later calls, and calls that wait, return ErrClosed. If the
@@ -136,9 +136,9 @@ func (c *Counter) Close() error {
 	if c.retry != nil {
 		c.retry.Stop()
 	}
-	left := c.spans()
+	left := c.unused()
 	c.acquire(context.Background()) // which is as patient as a call of the space
-	_, err := c.giveBack(context.Background(), append(left, c.spans()...))
+	_, err := c.giveBack(context.Background(), append(left, c.unused()...))
 	c.mu.Unlock()
 	c.line.Serve()
 	return err
@@ -161,10 +161,10 @@ func (c *Counter) acquire(ctx context.Context) error {
 	return nil
 }
 
-// spans takes away the numbers that the handle has left, and returns them, the newest last. It is called with mu held.
-func (c *Counter) spans() (left []span) {
+// unused takes away the numbers that the handle has left, and returns them, the newest last. It is called with mu held.
+func (c *Counter) unused() (left []positions) {
 	b := c.current.Load()
-	c.current.Store(new(block))
+	c.current.Store(new(run))
 	rest := b.close()
 	c.books.issued += b.count - rest.len()
 	if rest.len() > 0 {
@@ -172,13 +172,13 @@ func (c *Counter) spans() (left []span) {
 	}
 	if n := c.next; n != nil {
 		c.next = nil
-		left = append(left, *n.span)
+		left = append(left, *n.positions)
 	}
 	return left
 }
 
-// giveBack gives back spans, and lets others have the supply. It is called with mu held, and lets go of it meanwhile.
-func (c *Counter) giveBack(ctx context.Context, left []span) (returned int64, err error) {
+// giveBack gives back positions, and lets others have the supply. It is called with mu held, and lets go of it meanwhile.
+func (c *Counter) giveBack(ctx context.Context, left []positions) (returned int64, err error) {
 	c.mu.Unlock()
 	done, lost, late, err := c.supply.giveBack(ctx, left)
 	c.mu.Lock()

@@ -43,7 +43,7 @@ func TestLoss(t *testing.T) {
 func testLoss(t *testing.T, lose func(*storetest.Memory, storetest.Snapshot), rate int64, all bool) {
 	server := storetest.NewMemory()
 	counters := counter.On(newSpace(t, server.Connect()))
-	c := open(t, counters, "orders", counter.WithBlock(100, 100), counter.WithRate(rate))
+	c := open(t, counters, "orders", counter.WithRunLength(100, 100), counter.WithRate(rate))
 	backup := server.Snapshot()
 	var last int64
 	for range 1050 {

@@ -79,7 +79,7 @@ func TestManyHandlesAreSmall(t *testing.T) {
 		}
 		handles[i] = c
 	}
-	for range 12 { // numbers, which are a few blocks
+	for range 12 { // numbers, which are a few runs
 		for _, c := range handles {
 			if _, err := c.Wait(context.Background()); err != nil {
 				t.Fatal(err)

@@ -51,12 +51,12 @@ func UnusedBefore(t time.Time) Option {
 	return Option{func(s *settings) error { s.unusedBefore = t; return nil }}
 }
 
-// WithBlock limits the size of the blocks that a handle takes, 10 to 1,000,000,000 by default. A block has as many
-// numbers as the handle gave in the last ten seconds. A crash loses at most two blocks.
-func WithBlock(least, most int64) Option {
+// WithRunLength limits the size of the runs that a handle takes, 10 to 1,000,000,000 by default. A run has as many
+// numbers as the handle gave in the last ten seconds. A crash loses at most two runs.
+func WithRunLength(least, most int64) Option {
 	return Option{func(s *settings) error {
 		if least < 1 || most < least {
-			return fmt.Errorf("%w: blocks of %d to %d numbers: want 1 <= least <= most", ErrInvalidOption, least, most)
+			return fmt.Errorf("%w: runs of %d to %d numbers: want 1 <= least <= most", ErrInvalidOption, least, most)
 		}
 		s.least, s.most = uint64(least), uint64(most)
 		return nil

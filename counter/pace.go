@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A block lasts lasting at the pace at which numbers are taken, and the next one is fetched when what is left lasts
-// margin times as long as the slowest of the space's last calls took. A block is at most growth times as large as the one
+// A run lasts lasting at the pace at which numbers are taken, and the next one is fetched when what is left lasts
+// margin times as long as the slowest of the space's last calls took. A run is at most growth times as large as the one
 // before, as a burst is not a pace.
 const (
 	lasting = 10 * time.Second
@@ -47,13 +47,13 @@ func (m mark) pace(now mark) float64 {
 	return float64(now.issued-m.issued) / max(now.at.Sub(m.at), time.Microsecond).Seconds()
 }
 
-// blockSize returns how many numbers to take at a pace, after a block of last numbers.
-func (c *Counter) blockSize(pace float64, last uint64) uint64 {
+// runLength returns how many numbers to take at a pace, after a run of last numbers.
+func (c *Counter) runLength(pace float64, last uint64) uint64 {
 	want := min(pace*lasting.Seconds(), float64(max(last, 1))*growth, float64(c.most))
 	return max(uint64(want), c.least)
 }
 
-// lowMark returns how many of a block's numbers are to be given before the next block is fetched.
+// lowMark returns how many of a run's numbers are to be given before the next run is fetched.
 func lowMark(count uint64, pace float64, slowest time.Duration) uint64 {
 	ahead := pace * margin * slowest.Seconds()
 	return count - 1 - uint64(min(ahead, float64(count-1)))

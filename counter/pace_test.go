@@ -11,7 +11,7 @@ import (
 )
 
 // TestFast wants ten million numbers a second from an engine that takes a tenth of one for each call. After ten seconds
-// nobody waits, and blocks last about ten.
+// nobody waits, and runs last about ten.
 func TestFast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 20 seconds with the race detector")
@@ -30,8 +30,8 @@ func TestFast(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 		}
-		if blocks := l.calls.Load() - begin; blocks < 4 || blocks > 9 {
-			t.Errorf("%d blocks in a minute, want about six: %+v", blocks, c.Status())
+		if runs := l.calls.Load() - begin; runs < 4 || runs > 9 {
+			t.Errorf("%d runs in a minute, want about six: %+v", runs, c.Status())
 		}
 	})
 }

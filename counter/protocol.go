@@ -58,11 +58,11 @@ func (s *Counters) explain(err error, name string) error {
 
 // wentBack reports whether the space shows an older state of a counter than was seen, though it knows of no loss since.
 func wentBack(v *store.View, seen, r *record) bool {
-	return seen != nil && seen.Epoch == epoch(v.Meta) && (r == nil || r.Version < seen.Version)
+	return seen != nil && seen.Generation == generation(v.Meta) && (r == nil || r.Version < seen.Version)
 }
 
-// epoch names the time from one loss of data to the next.
-func epoch(m *store.Meta) string { return cmp.Or(m.LossID, m.Incarnation) }
+// generation names the time from one loss of data to the next.
+func generation(m *store.Meta) string { return cmp.Or(m.LossID, m.Incarnation) }
 
 // trusted returns a copy of the record to be changed, once it is sure that no number after its position was taken. Where
 // data was lost it goes by what is left of it, and by what this process has seen only if nothing is: that may be of a copy
@@ -71,7 +71,7 @@ func trusted(v *store.View, seen, r *record) (*record, error) {
 	if r == nil && seen == nil {
 		return nil, ErrNoCounter
 	}
-	if r != nil && r.Epoch == epoch(v.Meta) {
+	if r != nil && r.Generation == generation(v.Meta) {
 		return changed(v, r), nil
 	}
 	base := cmp.Or(r, seen)
@@ -88,7 +88,7 @@ func trusted(v *store.View, seen, r *record) (*record, error) {
 func changed(v *store.View, r *record) *record {
 	next := *r
 	next.Version++
-	next.Token, next.Block = newToken(), 0
+	next.Token, next.Run = newToken(), 0
 	next.Second = max(r.Second, v.Now)
 	if r.Rate > 0 {
 		next.Budget = min(saturated(r.Rate, next.Second-r.Second, r.Budget), bucket*r.Rate)
@@ -106,7 +106,7 @@ func jumped(v *store.View, base *record) *record {
 	passed, skew := next.Second-base.Second, v.Meta.Limits().Skew()
 	next.skip(max(0, saturated(base.Rate, passed+2*skew, base.Budget)))
 	next.Budget = min(saturated(base.Rate, passed, base.Budget), -saturated(base.Rate, 2*skew, 0))
-	next.Epoch = epoch(v.Meta)
+	next.Generation = generation(v.Meta)
 	return next
 }
 
@@ -126,7 +126,7 @@ func saturated(rate, seconds, more int64) int64 {
 	return int64(low) + more
 }
 
-// take changes r so that it has given n numbers, or what is left or allowed of them, as its newest block.
+// take changes r so that it has given n numbers, or what is left or allowed of them, as its newest run.
 func (r *record) take(n uint64) error {
 	if r.left() == 0 {
 		return fmt.Errorf("%w, %d", ErrEnd, r.number(r.size()-1))
@@ -141,7 +141,7 @@ func (r *record) take(n uint64) error {
 	}
 	r.Position += n
 	r.Taken += n
-	r.Block = n
+	r.Run = n
 	return nil
 }
 

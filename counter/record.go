@@ -17,18 +17,18 @@ type record struct {
 	Start, Stride, End int64
 	Rate               int64 // numbers a second at most, or 0 for no bound
 
-	Position uint64 // of the first number that no block has
+	Position uint64 // of the first number that no run has
 	Budget   int64  // how many may be taken at Second, if there is a Rate; less than 0 after a jump
-	Taken    uint64 // numbers in blocks
-	Returned uint64 // numbers of blocks that were given back
+	Taken    uint64 // numbers in runs
+	Returned uint64 // numbers of runs that were given back
 	Skipped  uint64 // numbers that jumps and people passed over
 
 	Version uint64 // counts the changes
 	Token   token  // of the newest change
-	Block   uint64 // how many numbers the newest change took
+	Run     uint64 // how many numbers the newest change took
 
-	// Epoch is that of the space when this was known to be the newest state. In another one data was lost since.
-	Epoch string
+	// Generation is that of the space when this was known to be the newest state. In another one data was lost since.
+	Generation string
 
 	Second int64 // of the newest change, in Unix seconds; the Second of the item
 }
@@ -39,7 +39,7 @@ type token [8]byte
 // size returns how many numbers the counter has in all.
 func (r *record) size() uint64 { return uint64(r.End-r.Start)/uint64(r.Stride) + 1 }
 
-// left returns how many numbers no block has yet.
+// left returns how many numbers no run has yet.
 func (r *record) left() uint64 { return r.size() - r.Position }
 
 // number returns the number at a position below size.
@@ -67,11 +67,11 @@ func (r *record) item(name string) store.Item {
 	for _, n := range []int64{r.Start, r.Stride, r.End, r.Rate, r.Budget} {
 		b = append(strconv.AppendInt(b, n, 10), ' ')
 	}
-	for _, n := range []uint64{r.Position, r.Taken, r.Returned, r.Skipped, r.Version, r.Block} {
+	for _, n := range []uint64{r.Position, r.Taken, r.Returned, r.Skipped, r.Version, r.Run} {
 		b = append(strconv.AppendUint(b, n, 10), ' ')
 	}
 	b = append(hex.AppendEncode(b, r.Token[:]), ' ')
-	return store.Item{Name: prefix + name, Second: r.Second, Body: append(b, r.Epoch...)}
+	return store.Item{Name: prefix + name, Second: r.Second, Body: append(b, r.Generation...)}
 }
 
 // decode reads what item returned. There is no record where the item has no body.
@@ -93,8 +93,8 @@ func decode(item store.Item) (*record, error) {
 	}
 	if len(words) == 13 && len(words[11]) == 2*len(token{}) {
 		r := &record{Start: signed(0), Stride: signed(1), End: signed(2), Rate: signed(3), Budget: signed(4),
-			Position: unsigned(5), Taken: unsigned(6), Returned: unsigned(7), Skipped: unsigned(8), Version: unsigned(9), Block: unsigned(10),
-			Epoch: strings.Clone(words[12]), Second: item.Second}
+			Position: unsigned(5), Taken: unsigned(6), Returned: unsigned(7), Skipped: unsigned(8), Version: unsigned(9), Run: unsigned(10),
+			Generation: strings.Clone(words[12]), Second: item.Second}
 		_, wrong := hex.Decode(r.Token[:], []byte(words[11]))
 		if cmp.Or(err, wrong, r.check()) == nil {
 			return r, nil
@@ -108,7 +108,7 @@ func (r *record) check() error {
 	if err := checkShape(r.Start, r.Stride, r.End, r.Rate); err != nil {
 		return err
 	}
-	if r.Position > r.size() || r.Position != r.Taken-r.Returned+r.Skipped || r.Block > r.Position || r.Version == 0 || r.Epoch == "" {
+	if r.Position > r.size() || r.Position != r.Taken-r.Returned+r.Skipped || r.Run > r.Position || r.Version == 0 || r.Generation == "" {
 		return fmt.Errorf("counter: books do not balance")
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 // FuzzDecode: what is decoded is a counter whose books balance, and is written as it was; everything else is refused.
 func FuzzDecode(f *testing.F) {
 	r := (&settings{}).shape()
-	r.Version, r.Epoch, r.Position, r.Taken, r.Block = 1, "0123", 7, 7, 7
+	r.Version, r.Generation, r.Position, r.Taken, r.Run = 1, "0123", 7, 7, 7
 	f.Add(r.item("orders").Body)
 	f.Add([]byte("1 1 9 0 0 3 3 0 0 1 3 0000000000000000 e"))
 	f.Add([]byte("1 1 9 0 0 3 9 6 0 1 4 0000000000000000 e"))
@@ -44,7 +44,7 @@ func FuzzDecode(f *testing.F) {
 // TestRecordIsWrittenBack: an item that was read and is expected unchanged has the bytes that are in the store.
 func TestRecordIsWrittenBack(t *testing.T) {
 	r := &record{Start: 5, Stride: 10, End: 1 << 62, Rate: 3, Position: 9, Budget: -4, Taken: 8, Returned: 1, Skipped: 2, Version: 6, Token: token{1, 2},
-		Block: 2, Epoch: "abc", Second: 1769860800}
+		Run: 2, Generation: "abc", Second: 1769860800}
 	again, err := decode(r.item("orders"))
 	if err != nil || *again != *r || !bytes.Equal(again.item("orders").Body, r.item("orders").Body) {
 		t.Errorf("%+v, %v, want %+v", again, err, r)

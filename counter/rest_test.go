@@ -42,9 +42,9 @@ func TestRestAfterLoss(t *testing.T) {
 func TestStatusWithoutNumbers(t *testing.T) {
 	counters := counter.On(newSpace(t, storetest.NewMemory().Connect()))
 	for range 3 {
-		open(t, counters, "a", counter.WithRate(1), counter.WithBlock(30, 30))
+		open(t, counters, "a", counter.WithRate(1), counter.WithRunLength(30, 30))
 	}
-	c := open(t, counters, "a", counter.WithBlock(30, 30))
+	c := open(t, counters, "a", counter.WithRunLength(30, 30))
 	if s := c.Status(); !errors.Is(s.Err, counter.ErrRate) || s.Taken != 0 || s.Info.Taken == 0 {
 		t.Errorf("%+v", s)
 	}

@@ -10,16 +10,16 @@ import (
 	"github.com/randflake/randflake/store/storetest"
 )
 
-// TestReturn: what is left goes back exactly when nobody has taken a block since.
+// TestReturn: what is left goes back exactly when nobody has taken a run since.
 func TestReturn(t *testing.T) { inBubble(t, testReturn) }
 
 func testReturn(t *testing.T) {
 	space := newSpace(t, storetest.NewMemory().Connect())
-	ten := counter.WithBlock(10, 10)
+	ten := counter.WithRunLength(10, 10)
 	a := open(t, counter.On(space), "orders", ten)
 	next := func(c *counter.Counter, want int64) {
 		t.Helper()
-		time.Sleep(time.Minute) // slow, so that no block is fetched ahead
+		time.Sleep(time.Minute) // slow, so that no run is fetched ahead
 		if n, err := c.Wait(t.Context()); err != nil || n != want {
 			t.Errorf("%d, %v, want %d", n, err, want)
 		}

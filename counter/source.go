@@ -11,16 +11,16 @@ import (
 	"github.com/randflake/randflake/internal/protocol"
 )
 
-// A Source has counters and gives blocks of them away, as a service does that stands before a space. [Counters] are one.
-// It must be safe for concurrent use. Its methods promise what those of Counters do, but that a block may also be shorter
+// A Source has counters and gives runs of them away, as a service does that stands before a space. [Counters] are one.
+// It must be safe for concurrent use. Its methods promise what those of Counters do, but that a run may also be shorter
 // than asked for because of a limit of the source's own.
 //
 // If an error of Allocate wraps ErrNoCounter, ErrEnd, ErrRate, ErrForgotten, ErrInvalidToken, ErrInvalidName or
-// ErrInvalidOption, no block was taken, unless an abandoned request arrives later. After any other error the outcome
+// ErrInvalidOption, no run was taken, unless an abandoned request arrives later. After any other error the outcome
 // is unknown.
 type Source interface {
-	Allocate(ctx context.Context, name string, n uint64, token Token) (Block, Info, error)
-	ReturnBlock(ctx context.Context, name string, block Block, unused uint64) (bool, error)
+	Allocate(ctx context.Context, name string, n uint64, token Token) (Run, Info, error)
+	ReturnRun(ctx context.Context, name string, run Run, unused uint64) (bool, error)
 	Get(ctx context.Context, name string) (Info, error)
 	List(ctx context.Context, begin string) iter.Seq2[Info, error]
 }
@@ -30,11 +30,11 @@ var _ Source = (*Counters)(nil)
 // From returns the counters of a source, with tokens made by the time of now. They are as those of a space, but:
 //   - Create and Advance fail with errors.ErrUnsupported, as they are up to who keeps the counters. [OrCreate] has the
 //     source make a counter in its own way, by taking a number and giving it back.
-//   - A call whose outcome is unknown is made again with the same token for up to a minute, and gets the block that the first
+//   - A call whose outcome is unknown is made again with the same token for up to a minute, and gets the run that the first
 //     one took. After that, and in a [Strict] handle at once, its numbers are unsure.
 func From(source Source, now func() time.Time) *Counters { return &Counters{source: source, now: now} }
 
-// An asker gets the blocks of one handle from a source.
+// An asker gets the runs of one handle from a source.
 type asker struct {
 	counters *Counters
 	name     string
@@ -53,18 +53,18 @@ func (s *Counters) openAsker(ctx context.Context, name string, set *settings, st
 	}
 	seen, err := s.source.Get(ctx, name)
 	if errors.Is(err, ErrNoCounter) && set.orCreate {
-		var one Block
+		var one Run
 		if one, seen, err = s.source.Allocate(ctx, name, 1, NewToken(s.now())); err == nil {
-			s.source.ReturnBlock(ctx, name, one, 1) // or the number is lost
+			s.source.ReturnRun(ctx, name, one, 1) // or the number is lost
 			seen, err = s.source.Get(ctx, name)
 		}
 	}
 	return &asker{counters: s, name: name, strict: strict, seen: seen}, err
 }
 
-// take asks for a block of up to n numbers, or again for the one whose outcome is unknown.
-func (a *asker) take(ctx context.Context, n uint64) (got span, late uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// take asks for a run of up to n numbers, or again for the one whose outcome is unknown.
+func (a *asker) take(ctx context.Context, n uint64) (got positions, late uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	now, began := a.counters.now(), time.Now()
 	if a.strict {
@@ -80,21 +80,21 @@ func (a *asker) take(ctx context.Context, n uint64) (got span, late uint64, err 
 	switch {
 	case err != nil && refused(err):
 		a.forget()
-		return span{}, 0, err
+		return positions{}, 0, err
 	case err != nil:
 		a.token, a.count = token, n
-		return span{}, 0, err
+		return positions{}, 0, err
 	}
 	a.token, a.count = Token{}, 0
-	if got, err = spanOf(b, info, n); err != nil {
-		return span{}, 0, err
+	if got, err = positionsOf(b, info, n); err != nil {
+		return positions{}, 0, err
 	}
 	a.seen = info
 	a.counters.calls.add(time.Since(began))
 	return got, 0, nil
 }
 
-// refused reports whether an error of Allocate says that no block was taken.
+// refused reports whether an error of Allocate says that no run was taken.
 func refused(err error) bool {
 	return slices.ContainsFunc([]error{ErrNoCounter, ErrEnd, ErrRate, ErrForgotten, ErrInvalidToken, ErrInvalidName, ErrInvalidOption},
 		func(target error) bool { return errors.Is(err, target) })
@@ -106,27 +106,27 @@ func (a *asker) forget() {
 	a.token, a.count = Token{}, 0
 }
 
-// spanOf returns the positions of a block, unless it is none of n numbers of the counter at most.
-func spanOf(b Block, i Info, n uint64) (span, error) {
+// positionsOf returns the positions of a run, unless it is none of n numbers of the counter at most.
+func positionsOf(b Run, i Info, n uint64) (positions, error) {
 	r := i.shape()
 	wrong := checkShape(r.Start, r.Stride, r.End, r.Rate)
 	if wrong == nil && b.Count >= 1 && b.Count <= n && b.Stride == r.Stride && b.First >= r.Start && b.First <= r.End {
 		first := r.position(b.First)
 		if b.Count <= r.size()-first && r.number(first) == b.First {
-			return span{first: first, end: first + b.Count, block: b}, nil
+			return positions{first: first, end: first + b.Count, run: b}, nil
 		}
 	}
-	return span{}, fmt.Errorf("counter: block of %d numbers from %d by %d of %+v: want 1 to %d of its numbers", b.Count, b.First, b.Stride, i, n)
+	return positions{}, fmt.Errorf("counter: run of %d numbers from %d by %d of %+v: want 1 to %d of its numbers", b.Count, b.First, b.Stride, i, n)
 }
 
-// giveBack asks the source to take back one span after the other, the newest first.
-func (a *asker) giveBack(ctx context.Context, spans []span) (returned, lost, late uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// giveBack asks the source to take back one positions after the other, the newest first.
+func (a *asker) giveBack(ctx context.Context, all []positions) (returned, lost, late uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	for _, s := range slices.Backward(spans) {
+	for _, s := range slices.Backward(all) {
 		done := false
 		if err == nil && s.len() > 0 {
-			done, err = a.counters.source.ReturnBlock(ctx, a.name, s.block, s.len())
+			done, err = a.counters.source.ReturnRun(ctx, a.name, s.run, s.len())
 		}
 		if done {
 			returned += s.len()

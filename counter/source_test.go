@@ -16,29 +16,29 @@ import (
 // A remote is a Source whose allocations do what alter says.
 type remote struct {
 	counter.Source
-	alter func(allocate func() (counter.Block, counter.Info, error), n *uint64) (counter.Block, counter.Info, error)
+	alter func(allocate func() (counter.Run, counter.Info, error), n *uint64) (counter.Run, counter.Info, error)
 }
 
-func (r *remote) Allocate(ctx context.Context, name string, n uint64, token counter.Token) (counter.Block, counter.Info, error) {
-	return r.alter(func() (counter.Block, counter.Info, error) { return r.Source.Allocate(ctx, name, n, token) }, &n)
+func (r *remote) Allocate(ctx context.Context, name string, n uint64, token counter.Token) (counter.Run, counter.Info, error) {
+	return r.alter(func() (counter.Run, counter.Info, error) { return r.Source.Allocate(ctx, name, n, token) }, &n)
 }
 
-// TestSourceLosesAnswers: a handle asks again with the same token, and so gets the block whose answer was lost, for a
+// TestSourceLosesAnswers: a handle asks again with the same token, and so gets the run whose answer was lost, for a
 // minute. A strict handle does not, as those numbers would come too late. What is not found again is unsure.
 func TestSourceLosesAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)))
 		var down atomic.Bool
 		all := counter.On(newSpace(t, storetest.NewMemory().Connect()))
-		open(t, all, "orders", counter.WithBlock(1, 1)).Return(t.Context()) // which makes it
-		source := &remote{all, func(allocate func() (counter.Block, counter.Info, error), _ *uint64) (counter.Block, counter.Info, error) {
+		open(t, all, "orders", counter.WithRunLength(1, 1)).Return(t.Context()) // which makes it
+		source := &remote{all, func(allocate func() (counter.Run, counter.Info, error), _ *uint64) (counter.Run, counter.Info, error) {
 			b, info, err := allocate()
 			if down.Load() {
-				return counter.Block{}, counter.Info{}, errDown
+				return counter.Run{}, counter.Info{}, errDown
 			}
 			return b, info, err
 		}}
-		c := open(t, counter.From(source, time.Now), "orders", counter.WithBlock(10, 10))
+		c := open(t, counter.From(source, time.Now), "orders", counter.WithRunLength(10, 10))
 		ten := func(first int64) {
 			t.Helper()
 			for want := first; want < first+10; want++ {
@@ -71,7 +71,7 @@ func TestSourceLosesAnswers(t *testing.T) {
 		lose(10 * time.Second)
 		ten(before)
 		if s := c.Status(); s.Unsure != 0 {
-			t.Errorf("%+v, want the block that was taken first", s)
+			t.Errorf("%+v, want the run that was taken first", s)
 		}
 		if _, err := c.Return(t.Context()); err != nil {
 			t.Fatal(err)
@@ -100,16 +100,16 @@ func TestSourceLosesAnswers(t *testing.T) {
 	})
 }
 
-// TestSourceWithLimit: where blocks are shorter than asked for, handles ask on.
+// TestSourceWithLimit: where runs are shorter than asked for, handles ask on.
 func TestSourceWithLimit(t *testing.T) {
 	all := counter.On(newSpace(t, storetest.NewMemory().Connect()))
-	open(t, all, "orders", counter.WithBlock(1, 1)).Return(t.Context()) // which makes it
-	source := &remote{all, func(allocate func() (counter.Block, counter.Info, error), n *uint64) (counter.Block, counter.Info, error) {
+	open(t, all, "orders", counter.WithRunLength(1, 1)).Return(t.Context()) // which makes it
+	source := &remote{all, func(allocate func() (counter.Run, counter.Info, error), n *uint64) (counter.Run, counter.Info, error) {
 		*n = min(*n, 3)
 		return allocate()
 	}}
 	counters := counter.From(source, time.Now)
-	c := open(t, counters, "orders", counter.WithBlock(10, 10))
+	c := open(t, counters, "orders", counter.WithRunLength(10, 10))
 	strict, err := counters.OpenStrict(t.Context(), "orders")
 	if err != nil {
 		t.Fatal(err)
@@ -122,27 +122,27 @@ func TestSourceWithLimit(t *testing.T) {
 	}
 }
 
-// TestSourceTalksNonsense: a block that can't be one of the counter is refused, and nothing is handed out.
+// TestSourceTalksNonsense: a run that can't be one of the counter is refused, and nothing is handed out.
 func TestSourceTalksNonsense(t *testing.T) {
 	all := counter.On(newSpace(t, storetest.NewMemory().Connect()))
 	if _, err := all.Create(t.Context(), "orders", counter.WithStart(5), counter.WithStride(3), counter.WithEnd(50)); err != nil {
 		t.Fatal(err)
 	}
-	for what, change := range map[string]func(b *counter.Block, i *counter.Info){
-		"more than asked for": func(b *counter.Block, _ *counter.Info) { b.Count++ },
-		"no number":           func(b *counter.Block, _ *counter.Info) { b.Count = 0 },
-		"another stride":      func(b *counter.Block, _ *counter.Info) { b.Stride = 1 },
-		"before the start":    func(b *counter.Block, _ *counter.Info) { b.First = 2 },
-		"beyond the end":      func(b *counter.Block, _ *counter.Info) { b.First = 50; b.Count = 2 },
-		"between numbers":     func(b *counter.Block, _ *counter.Info) { b.First++ },
-		"nothing":             func(b *counter.Block, i *counter.Info) { *b, *i = counter.Block{}, counter.Info{} },
+	for what, change := range map[string]func(b *counter.Run, i *counter.Info){
+		"more than asked for": func(b *counter.Run, _ *counter.Info) { b.Count++ },
+		"no number":           func(b *counter.Run, _ *counter.Info) { b.Count = 0 },
+		"another stride":      func(b *counter.Run, _ *counter.Info) { b.Stride = 1 },
+		"before the start":    func(b *counter.Run, _ *counter.Info) { b.First = 2 },
+		"beyond the end":      func(b *counter.Run, _ *counter.Info) { b.First = 50; b.Count = 2 },
+		"between numbers":     func(b *counter.Run, _ *counter.Info) { b.First++ },
+		"nothing":             func(b *counter.Run, i *counter.Info) { *b, *i = counter.Run{}, counter.Info{} },
 	} {
-		source := &remote{all, func(allocate func() (counter.Block, counter.Info, error), _ *uint64) (counter.Block, counter.Info, error) {
+		source := &remote{all, func(allocate func() (counter.Run, counter.Info, error), _ *uint64) (counter.Run, counter.Info, error) {
 			b, info, err := allocate()
 			change(&b, &info)
 			return b, info, err
 		}}
-		if c, err := counter.From(source, time.Now).Open(t.Context(), "orders", counter.WithBlock(2, 2), quiet); err == nil {
+		if c, err := counter.From(source, time.Now).Open(t.Context(), "orders", counter.WithRunLength(2, 2), quiet); err == nil {
 			n, err := c.Next()
 			t.Errorf("%s: a handle, and %d, %v", what, n, err)
 		}
@@ -153,7 +153,7 @@ func TestSourceTalksNonsense(t *testing.T) {
 func TestSourceMakesCounters(t *testing.T) {
 	all := counter.On(newSpace(t, storetest.NewMemory().Connect()))
 	source := &remote{all, nil}
-	source.alter = func(allocate func() (counter.Block, counter.Info, error), _ *uint64) (counter.Block, counter.Info, error) {
+	source.alter = func(allocate func() (counter.Run, counter.Info, error), _ *uint64) (counter.Run, counter.Info, error) {
 		b, info, err := allocate()
 		if errors.Is(err, counter.ErrNoCounter) {
 			all.Create(t.Context(), "orders", counter.WithStart(7))

@@ -7,7 +7,7 @@ type Status struct {
 	Info Info // what was last seen of the counter
 
 	// Counts of numbers, since the handle was opened.
-	Taken    uint64 // in blocks
+	Taken    uint64 // in runs
 	Issued   uint64 // given to callers
 	Returned uint64 // given back unused
 	Lost     uint64 // neither given nor given back
@@ -25,7 +25,7 @@ type Status struct {
 type books struct {
 	seen                          Info // the newest state of the counter that was seen
 	Taken, Returned, Lost, Unsure uint64
-	issued                        uint64 // of the blocks before the current one
+	issued                        uint64 // of the runs before the current one
 }
 
 // status returns what the sums come to.
@@ -55,7 +55,7 @@ func (s Status) Metrics() []store.Metric {
 		failing = 1
 	}
 	return []store.Metric{
-		total("taken_total", "Numbers taken from the store in blocks.", s.Taken),
+		total("taken_total", "Numbers taken from the store in runs.", s.Taken),
 		total("issued_total", "Numbers given to callers.", s.Issued),
 		total("returned_total", "Numbers given back to the store unused.", s.Returned),
 		total("lost_total", "Numbers neither given to callers nor given back.", s.Lost),

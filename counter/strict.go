@@ -10,7 +10,7 @@ import (
 // A Strict is a handle whose numbers follow the order of calls over all processes: each number is larger than every
 // number that was given before the call began. So each call waits for the space; concurrent callers share one
 // compare-and-set. It is safe for concurrent use, and has a goroutine only while callers wait. A Counter may use the
-// same counter, but the numbers in its block then appear later than larger ones.
+// same counter, but the numbers in its run then appear later than larger ones.
 type Strict struct {
 	name   string
 	supply supply // of the goroutine that serves
@@ -117,9 +117,9 @@ func (s *Strict) gather() (batch []*request) {
 	}
 }
 
-// settle gives the numbers of a block to a batch of callers, in the order in which they came. Where it is too short for
+// settle gives the numbers of a run to a batch of callers, in the order in which they came. Where it is too short for
 // all of them the others ask on, which says why. It is called with mu held.
-func (s *Strict) settle(batch []*request, got span, late uint64, err error) {
+func (s *Strict) settle(batch []*request, got positions, late uint64, err error) {
 	k := &s.books
 	k.seen, k.Unsure = s.supply.newest(), s.supply.doubtful()
 	k.Taken += got.len() + late

@@ -9,7 +9,7 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A taker takes blocks of one counter, one after the other, and finds out about those whose outcome was unknown.
+// A taker takes runs of one counter, one after the other, and finds out about those whose outcome was unknown.
 type taker struct {
 	counters *Counters
 	name     string
@@ -20,76 +20,76 @@ type taker struct {
 	late     uint64  // such numbers
 }
 
-// A supply gets blocks of one counter, one after the other: a taker from the space itself, an asker from a [Source].
+// A supply gets runs of one counter, one after the other: a taker from the space itself, an asker from a [Source].
 type supply interface {
-	// take takes a block of up to n numbers. Numbers that earlier calls turn out to have taken, too late, are lost.
-	take(ctx context.Context, n uint64) (got span, late uint64, err error)
+	// take takes a run of up to n numbers. Numbers that earlier calls turn out to have taken, too late, are lost.
+	take(ctx context.Context, n uint64) (got positions, late uint64, err error)
 
-	// giveBack gives back spans, of which the last is the newest. Numbers that were late are given back or lost here.
-	giveBack(ctx context.Context, spans []span) (returned, lost, late uint64, err error)
+	// giveBack gives back positions, of which the last is the newest. Numbers that were late are given back or lost here.
+	giveBack(ctx context.Context, all []positions) (returned, lost, late uint64, err error)
 
 	// newest returns the newest state of the counter that was seen.
 	newest() Info
 
-	// doubtful returns how many numbers may have been taken that are in no span which was returned.
+	// doubtful returns how many numbers may have been taken that no returned positions hold.
 	doubtful() uint64
 }
 
-// A span is a run of positions that a block has, up to end.
-type span struct {
+// positions are those of a run, or of what is left of it, up to end.
+type positions struct {
 	first, end uint64
-	epoch      string // a taker's; in another one these may be other numbers, when the counter was made anew
-	block      Block  // an asker's, of which these are the last
+	generation string // a taker's; in another one these may be other numbers, when the counter was made anew
+	run        Run    // an asker's, of which these are the last
 }
 
-func (s span) len() uint64 { return s.end - s.first }
+func (s positions) len() uint64 { return s.end - s.first }
 
-// patience bounds how long a call of the space may take.
-const patience = 10 * time.Second
+// callTimeout bounds how long a call of the space may take.
+const callTimeout = 10 * time.Second
 
-// take takes a block of up to n numbers. When it turns out that an earlier call, whose outcome was unknown, took one,
+// take takes a run of up to n numbers. When it turns out that an earlier call, whose outcome was unknown, took one,
 // that is it.
-func (t *taker) take(ctx context.Context, n uint64) (got span, late uint64, err error) {
+func (t *taker) take(ctx context.Context, n uint64) (got positions, late uint64, err error) {
 	began := time.Now()
 	r, err := t.change(ctx, func(next *record) error { return next.take(n) })
 	late, t.late = t.late, 0
 	if err != nil {
-		return span{}, late, err
+		return positions{}, late, err
 	}
 	t.counters.calls.add(time.Since(began))
-	return r.newestSpan(), late, nil
+	return r.newestPositions(), late, nil
 }
 
-func (t *taker) newest() Info { return t.seen.info(t.name, t.seen.Epoch) }
+func (t *taker) newest() Info { return t.seen.info(t.name, t.seen.Generation) }
 
-// newestSpan returns what the newest change took.
-func (r *record) newestSpan() span {
-	return span{first: r.Position - r.Block, end: r.Position, epoch: r.Epoch}
+// newestPositions returns what the newest change took.
+func (r *record) newestPositions() positions {
+	return positions{first: r.Position - r.Run, end: r.Position, generation: r.Generation}
 }
 
-// giveBackOne gives back the numbers of a span if it is the newest one, and reports whether it was. When it turns out that
-// an earlier take, whose outcome was unknown, took a block, it returns that one instead.
-func (t *taker) giveBackOne(ctx context.Context, s span) (done bool, late span, err error) {
+// giveBackOne gives back positions if they are the newest ones, and reports whether they were. When it turns out that
+// an earlier take, whose outcome was unknown, took a run, it returns that one instead.
+func (t *taker) giveBackOne(ctx context.Context, s positions) (done bool, late positions, err error) {
 	r, err := t.change(ctx, func(next *record) error {
-		if next.Epoch != s.epoch {
+		if next.Generation != s.generation {
 			return errNotNewest
 		}
 		return next.giveBack(s.end, s.len())
 	})
 	switch {
 	case errors.Is(err, errNotNewest):
-		return false, span{}, nil
+		return false, positions{}, nil
 	case err != nil:
-		return false, span{}, err
-	case r.Block > 0:
-		return false, r.newestSpan(), nil
+		return false, positions{}, err
+	case r.Run > 0:
+		return false, r.newestPositions(), nil
 	}
-	return true, span{}, nil
+	return true, positions{}, nil
 }
 
 // change makes a change, or returns the record as it is when an earlier take turns out to have made it so.
 func (t *taker) change(ctx context.Context, act func(*record) error) (*record, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var proposed *record
 	var short error // why a jump is all that could be made
@@ -100,7 +100,7 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 				proposed = r
 				return r, nil // put as it is, so that it is durable
 			}
-			t.late += r.Block
+			t.late += r.Run
 			t.open = nil
 		}
 		next, err := trusted(v, t.seen, r)
@@ -111,7 +111,7 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 			next.Token = t.open.Token
 		}
 		short = act(next)
-		if jumped := r == nil || r.Epoch != next.Epoch; short != nil && !(jumped && errors.Is(short, ErrRate)) {
+		if jumped := r == nil || r.Generation != next.Generation; short != nil && !(jumped && errors.Is(short, ErrRate)) {
 			return nil, short
 		}
 		proposed = next // a jump also where it has no number yet, for its rest begins with it
@@ -122,7 +122,7 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 		if short != nil {
 			err = t.counters.explain(short, t.name)
 		}
-	} else if unknown := (protocol.UnknownError{}); errors.As(err, &unknown) && (proposed.Block > 0 || t.open != nil) {
+	} else if unknown := (protocol.UnknownError{}); errors.As(err, &unknown) && (proposed.Run > 0 || t.open != nil) {
 		t.doubt(proposed)
 	}
 	return r, err
@@ -135,7 +135,7 @@ func (t *taker) doubt(proposed *record) {
 	case t.open == nil:
 		t.open = &again
 	case proposed.Version == t.open.Version:
-		again.Block = max(again.Block, t.open.Block)
+		again.Run = max(again.Run, t.open.Run)
 		t.open = &again
 	}
 }
@@ -144,50 +144,50 @@ func (t *taker) doubtful() uint64 {
 	if t.open == nil {
 		return t.unsure
 	}
-	return t.unsure + t.open.Block
+	return t.unsure + t.open.Run
 }
 
 // tookAlready reports whether the newest change of the record is the take of unknown outcome. When it is clear that this
 // can't be found out any more, its numbers are unsure.
 func (t *taker) tookAlready(v *store.View, r *record) bool {
-	same := t.open != nil && t.open.Epoch == epoch(v.Meta)
+	same := t.open != nil && t.open.Generation == generation(v.Meta)
 	switch {
 	case t.open == nil || same && r != nil && r.Version < t.open.Version:
 		return false
-	case same && r != nil && r.Version == t.open.Version && r.Token == t.open.Token && r.Block > 0: // no return in its place
+	case same && r != nil && r.Version == t.open.Version && r.Token == t.open.Token && r.Run > 0: // no return in its place
 		return true
 	case !same || r == nil || r.Version > t.open.Version:
-		t.unsure += t.open.Block
+		t.unsure += t.open.Run
 	}
 	t.open = nil
 	return false
 }
 
-func (t *taker) giveBack(ctx context.Context, spans []span) (returned, lost, late uint64, err error) {
+func (t *taker) giveBack(ctx context.Context, all []positions) (returned, lost, late uint64, err error) {
 	if t.open != nil {
-		spans = append(spans, span{}) // finds out
+		all = append(all, positions{}) // finds out
 	}
-	for len(spans) > 0 {
-		last := spans[len(spans)-1]
-		spans = spans[:len(spans)-1]
-		if n := len(spans); n > 0 && spans[n-1].end == last.first && spans[n-1].epoch == last.epoch {
-			spans[n-1].end = last.end
+	for len(all) > 0 {
+		last := all[len(all)-1]
+		all = all[:len(all)-1]
+		if n := len(all); n > 0 && all[n-1].end == last.first && all[n-1].generation == last.generation {
+			all[n-1].end = last.end
 			continue
 		}
-		done, found := false, span{}
+		done, found := false, positions{}
 		if last.len() > 0 || t.open != nil {
 			done, found, err = t.giveBackOne(ctx, last)
 		}
 		switch {
 		case err != nil:
 			lost += last.len()
-			for _, s := range spans {
+			for _, s := range all {
 				lost += s.len()
 			}
 			return returned, lost, late, err
 		case found.len() > 0:
 			late += found.len()
-			spans = append(spans, last, found)
+			all = append(all, last, found)
 		case done:
 			returned += last.len()
 		default:

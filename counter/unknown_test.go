@@ -14,7 +14,7 @@ import (
 )
 
 // TestUnknownReturn: when it turns out that a return of unknown outcome took effect, in place of a take that did not,
-// there is no block, and no number is made up.
+// there is no run, and no number is made up.
 func TestUnknownReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lose, made atomic.Bool // whether calls have no reply, and whether they are made
@@ -28,7 +28,7 @@ func TestUnknownReturn(t *testing.T) {
 			}
 			return answer, err
 		})
-		c := open(t, counter.On(newSpace(t, engine)), "orders", counter.WithBlock(1000, 1000))
+		c := open(t, counter.On(newSpace(t, engine)), "orders", counter.WithRunLength(1000, 1000))
 		next := func() (int64, counter.Status) {
 			time.Sleep(time.Millisecond)
 			n, err := c.Wait(t.Context())
@@ -105,20 +105,20 @@ func TestReturnToAnother(t *testing.T) {
 	newSpace(t, memory.Connect(), store.WithSpace("another"))
 	empty := memory.Snapshot()
 	space := newSpace(t, memory.Connect())
-	old := open(t, counter.On(space), "orders", counter.WithBlock(10, 10))
+	old := open(t, counter.On(space), "orders", counter.WithRunLength(10, 10))
 	memory.Restore(empty)
 	if _, err := counter.On(space).Create(t.Context(), "others", counter.ForNewName()); err != nil { // which makes the space anew
 		t.Fatal(err)
 	}
-	again := open(t, counter.On(space), "orders", counter.WithBlock(10, 10), counter.ForNewName(), counter.WithStart(1001))
+	again := open(t, counter.On(space), "orders", counter.WithRunLength(10, 10), counter.ForNewName(), counter.WithStart(1001))
 	if n, err := old.Return(t.Context()); n != 0 || err != nil {
 		t.Errorf("%d numbers given back, %v", n, err)
 	}
 	if s := again.Status(); s.Held != 10 {
-		t.Errorf("%+v, want a block", s)
+		t.Errorf("%+v, want a run", s)
 	}
 	if n, err := open(t, counter.On(space), "orders").Next(); n != 1011 || err != nil {
-		t.Errorf("%d, %v, want 1011, after the block that another handle has", n, err)
+		t.Errorf("%d, %v, want 1011, after the run that another handle has", n, err)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestFailedOpen(t *testing.T) {
 		}
 		lose.Store(true)
 		if _, err := counters.Open(t.Context(), "orders", quiet); err == nil {
-			t.Fatal("Open went well without a block")
+			t.Fatal("Open went well without a run")
 		}
 		lose.Store(false)
 		time.Sleep(time.Minute)
@@ -158,7 +158,7 @@ func TestCloseUnsure(t *testing.T) {
 		}
 		return answer, err
 	})
-	c := open(t, counter.On(newSpace(t, engine)), "orders", counter.WithBlock(10, 10))
+	c := open(t, counter.On(newSpace(t, engine)), "orders", counter.WithRunLength(10, 10))
 	lose.Store(true)
 	for c.Status().Err == nil {
 		c.Next()

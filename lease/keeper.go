@@ -152,12 +152,12 @@ func (k *Keeper[G]) shutdown() error {
 	k.generator.Close()
 	k.stop()
 	// A store that does not heed its context must not hold up the caller.
-	patience := time.NewTimer(k.callLimit + time.Second)
-	defer patience.Stop()
+	timeout := time.NewTimer(k.callLimit + time.Second)
+	defer timeout.Stop()
 	select {
 	case <-k.done:
 		return k.closeErr
-	case <-patience.C:
+	case <-timeout.C:
 		return errors.New("lease: release: store does not return, even with its context done; the lease runs out by itself")
 	}
 }

@@ -126,9 +126,9 @@ type Record struct {
 	// HighWater is the newest second that any holder, past or present, may ever embed, in Unix seconds.
 	HighWater int64
 
-	// Seal is the signature of a service over the network, which must recognize its own records. It is sent back
+	// Signature is the signature of a service over the network, which must recognize its own records. It is sent back
 	// unchanged, and is zero in records of other stores.
-	Seal Token
+	Signature Token
 }
 
 // Lease returns the nodes and the seconds that the holder of r may use, for a generator.

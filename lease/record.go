@@ -70,7 +70,7 @@ func (c cell) state(item store.Item, meta *store.Meta) (Record, error) {
 // or less: nothing from before the nodes were cut so, and nothing of seconds that are barred.
 func (c cell) current(stored Record, meta *store.Meta) Record {
 	r := stored
-	r.Seal = Token{}
+	r.Signature = Token{}
 	if stored.Version == 0 || r.LastNode != c.last() || r.HighWater < c.run.Since {
 		r = Record{Version: r.Version, HighWater: c.run.Since, Start: c.run.Since + 1}
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/randflake/randflake/store/filestore"
 )
 
-// patience is how long taking a lease may take. A directory answers within milliseconds.
-const patience = 30 * time.Second
+// leaseTimeout is how long taking a lease may take. A directory answers within milliseconds.
+const leaseTimeout = 30 * time.Second
 
 // A Keeper is a [lease.Keeper] with a store of its own.
 type Keeper struct {
@@ -63,7 +63,7 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("randflake: %s: %w", dir, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), leaseTimeout)
 	defer cancel()
 	keeper, err := lease.Keep(ctx, lease.On(space), secret, options...)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/randflake/randflake/store/storetest"
 )
 
-var benchmarked = map[string][]numbers.Option{"plain": nil, "sealed": {numbers.Sealed(exampleSecret())}}
+var benchmarked = map[string][]numbers.Option{"plain": nil, "encrypted": {numbers.Encrypted(exampleSecret())}}
 
 // BenchmarkNext is what a number costs, beside the counter's own part of that.
 func BenchmarkNext(b *testing.B) {
 	b.Run("counter", func(b *testing.B) {
-		c, err := newCounters(b, storetest.NewMemory().Connect(), store.ForNewSecret()).Open(b.Context(), "a", counter.OrCreate(), counter.WithBlock(1e6, 1e9))
+		c, err := newCounters(b, storetest.NewMemory().Connect(), store.ForNewSecret()).Open(b.Context(), "a", counter.OrCreate(), counter.WithRunLength(1e6, 1e9))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func BenchmarkNext(b *testing.B) {
 	for name, options := range benchmarked {
 		b.Run(name, func(b *testing.B) {
 			s := open(b, newCounters(b, storetest.NewMemory().Connect(), store.ForNewSecret()), "ORD-{date:20060102}-{n:10}",
-				append(options, numbers.WithCounter(counter.WithBlock(1e6, 1e9)))...)
+				append(options, numbers.WithCounter(counter.WithRunLength(1e6, 1e9)))...)
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := s.Next(b.Context()); err != nil {

@@ -52,12 +52,12 @@ func counterOpener(counters *counter.Counters, f *Format) opener {
 
 // A period has one counter, which is opened once.
 type period struct {
-	seal    *ff1.Cipher
-	ready   chan struct{} // closed when counter or err is set
-	counter source
-	err     error
-	opened  int64 // the second when that began, under Series.mu
-	seen    int64 // the last second that needed it, under Series.mu
+	permutation *ff1.Cipher
+	ready       chan struct{} // closed when counter or err is set
+	counter     source
+	err         error
+	opened      int64 // the second when that began, under Series.mu
+	seen        int64 // the last second that needed it, under Series.mu
 }
 
 // periodOf returns the period with a date, for the present now. It starts to open its counter if need be: once, and
@@ -69,7 +69,7 @@ func (s *Series) periodOf(d date, now time.Time) *period {
 		s.periods[d.period] = p
 		s.working.Go(func() {
 			defer close(p.ready)
-			if p.seal, p.err = s.seal(d.period); p.err == nil {
+			if p.permutation, p.err = s.permutation(d.period); p.err == nil {
 				p.counter, p.err = s.open(s.ctx, s.counterName(d.period), s.unusedBefore(d))
 			}
 		})

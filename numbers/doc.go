@@ -1,5 +1,5 @@
 // Package numbers makes the numbers that people read: of orders, invoices and tickets, with a date, a fixed width and
-// a check digit, from any number of processes, and sealed where nobody shall see how many there are.
+// a check digit, from any number of processes, and encrypted where nobody shall see how many there are.
 //
 //	counters := counter.On(space)
 //	orders, err := numbers.Open(ctx, counters, "orders", "ORD-{date:20060102}-{n:6}{check:luhn}",
@@ -9,7 +9,7 @@
 //
 // Numbers are taken from counters of package counter, which take blocks of them: so Next takes them from memory, each
 // is given once, and some are left out, when a process crashes or two share a period. For numbers without gaps see
-// package counter/gapless. For sealed IDs of 64 bits see package mask: numbers are for what people read and type.
+// package counter/gapless. For encrypted IDs of 64 bits see package mask: numbers are for what people read and type.
 //
 // # Patterns
 //
@@ -45,14 +45,14 @@
 // of the space gets no counter, but an error that wraps store.ErrClock. A space that was not created for a new secret
 // passes for one that lost data when it was created.
 //
-// # Sealed numbers
+// # Encrypted numbers
 //
-// [Sealed] encrypts the number within its width, by FF1 (package ff1): ORD-20261123-000001 becomes
+// [Encrypted] encrypts the number within its width, by FF1 (package ff1): ORD-20261123-000001 becomes
 // ORD-20261123-961689, and Parse gives 1 back. Every period has a permutation of its own. Two texts tell nothing of
 // how many numbers were made between them, nor does the largest of many tell how many there are. What still shows: the
 // date, and that two numbers are not the same.
 //
-// Sealing hides; it does not authenticate. A made-up text opens to some number, if its check digit is right: look up
+// Encryption hides; it does not authenticate. A made-up text opens to some number, if its check digit is right: look up
 // whether there is one. And whoever may make many numbers sees how many texts fit into the width, of which a share is
 // in use: in a nearly full period guesses hit.
 package numbers

@@ -59,10 +59,10 @@ func Example() {
 }
 
 // Customers see numbers that do not tell how many orders there are.
-func ExampleSealed() {
+func ExampleEncrypted() {
 	ctx := context.Background()
 	orders, err := numbers.Open(ctx, exampleCounters(), "orders", "ORD-{date:2006}-{n:8:consonants}",
-		numbers.Sealed(exampleSecret()), numbers.WithClock(exampleClock))
+		numbers.Encrypted(exampleSecret()), numbers.WithClock(exampleClock))
 	if err != nil {
 		panic(err)
 	}
@@ -107,7 +107,7 @@ func ExampleWithPeriod() {
 
 // A service that reads numbers needs no store.
 func ExampleFormat_Parse() {
-	orders, err := numbers.NewFormat("orders", "ORD-{date:20060102}-{n:6}", numbers.Sealed(exampleSecret()))
+	orders, err := numbers.NewFormat("orders", "ORD-{date:20060102}-{n:6}", numbers.Encrypted(exampleSecret()))
 	if err != nil {
 		panic(err)
 	}

@@ -14,7 +14,7 @@ type Number struct {
 	// Period is the one that N is counted in: "2026-11-22", "2026-11", "2026", or "" where there is one for all.
 	Period string
 
-	// N is the number as it is counted, from 1 on, also where the text shows it sealed.
+	// N is the number as it is counted, from 1 on, also where the text shows it encrypted.
 	N int64
 
 	text string
@@ -40,7 +40,7 @@ var seriesName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,37}[a-z0-9])?$`)
 
 // NewFormat returns the format of the numbers called name, up to 39 small letters, digits, and "/", "-", "_" and "."
 // between them. The package's documentation tells what a pattern is. The error wraps [ErrInvalidPattern] or
-// [ErrInvalidOption], and, where there are too few numbers to seal, [ff1.ErrInvalidDomain].
+// [ErrInvalidOption], and, where there are too few numbers to encrypt, [ff1.ErrInvalidDomain].
 func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	if !seriesName.MatchString(name) {
 		return nil, fmt.Errorf("%w: name %q: want up to 39 of a-z, 0-9, /, -, _ and ., first and last a letter or digit", ErrInvalidOption, name)
@@ -63,10 +63,10 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 			ErrInvalidPattern, pattern, f.settings.period)
 	}
 	if f.settings.block != nil && p.width == 0 {
-		return nil, fmt.Errorf("%w: %q: sealed: want a number with a width, such as {n:6}", ErrInvalidPattern, pattern)
+		return nil, fmt.Errorf("%w: %q: encrypted: want a number with a width, such as {n:6}", ErrInvalidPattern, pattern)
 	}
-	if _, err := f.seal(""); err != nil {
-		return nil, fmt.Errorf("%w: %q: sealed: %w", ErrInvalidPattern, pattern, err)
+	if _, err := f.permutation(""); err != nil {
+		return nil, fmt.Errorf("%w: %q: encrypted: %w", ErrInvalidPattern, pattern, err)
 	}
 	return f, nil
 }
@@ -81,11 +81,11 @@ func (f *Format) Number(t time.Time, n int64) (Number, error) {
 	if err != nil {
 		return Number{}, err
 	}
-	seal, err := f.seal(d.period)
+	permutation, err := f.permutation(d.period)
 	if err != nil {
 		return Number{}, err
 	}
-	return f.number(d, seal, n)
+	return f.number(d, permutation, n)
 }
 
 // A date is what a time tells of numbers.
@@ -104,23 +104,23 @@ func (f *Format) dateOf(t time.Time) (date, error) {
 	return d, nil
 }
 
-// number returns the number n, sealed unless seal is nil.
-func (f *Format) number(d date, seal *ff1.Cipher, n int64) (Number, error) {
+// number returns the number n, encrypted unless permutation is nil.
+func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error) {
 	if n < 1 || n > f.last {
 		return Number{}, fmt.Errorf("%w: %d: want 1 to %d, which %q has room for", ErrInvalidNumber, n, f.last, f.text)
 	}
 	shown := uint64(n)
-	if seal != nil {
-		shown = seal.Encrypt(shown)
+	if permutation != nil {
+		shown = permutation.Encrypt(shown)
 	}
 	return Number{Period: d.period, N: n, text: f.pattern.text(d.shown, shown)}, nil
 }
 
 // Parse reads the text of a number, the very text that String returned. Everything else is an error that wraps
-// [ErrInvalidNumber]. So is one text of a sealed series in each period, whose number would be 0.
+// [ErrInvalidNumber]. So is one text of an encrypted series in each period, whose number would be 0.
 //
 // A text is not a proof: whoever knows the pattern can make one up that Parse reads, if not which number it
-// stands for where it is sealed.
+// stands for where it is encrypted.
 func (f *Format) Parse(text string) (Number, error) {
 	shown, n, want, at := f.pattern.parse(text)
 	if want != "" {
@@ -131,12 +131,12 @@ func (f *Format) Parse(text string) (Number, error) {
 		return Number{}, fmt.Errorf("%w: %.80q: date %q: want a day of the calendar, as in %q", ErrInvalidNumber, text, shown, f.text)
 	}
 	period := f.settings.period.key(t)
-	seal, err := f.seal(period)
+	permutation, err := f.permutation(period)
 	if err != nil {
 		return Number{}, err
 	}
-	if seal != nil {
-		n = seal.Decrypt(n)
+	if permutation != nil {
+		n = permutation.Decrypt(n)
 	}
 	if n < 1 || n > math.MaxInt64 {
 		return Number{}, fmt.Errorf("%w: %.80q: want the text of a number from 1 on", ErrInvalidNumber, text)
@@ -144,8 +144,8 @@ func (f *Format) Parse(text string) (Number, error) {
 	return Number{Period: period, N: int64(n), text: text}, nil
 }
 
-// seal returns the permutation of the numbers of a period, or nil where they are not sealed. No name has a zero byte.
-func (f *Format) seal(period string) (*ff1.Cipher, error) {
+// permutation returns the permutation of the numbers of a period, or nil where they are not encrypted. No name has a zero byte.
+func (f *Format) permutation(period string) (*ff1.Cipher, error) {
 	if f.settings.block == nil {
 		return nil, nil
 	}

@@ -125,20 +125,20 @@ func TestInvalidOptions(t *testing.T) {
 		option        Option
 		err           error
 	}{
-		"no name":            {"", "{n}", WithPeriod(Forever), ErrInvalidOption},
-		"capital":            {"Orders", "{n}", WithPeriod(Forever), ErrInvalidOption},
-		"long name":          {strings.Repeat("o", 40), "{n}", WithPeriod(Forever), ErrInvalidOption},
-		"slash last":         {"orders/", "{n}", WithPeriod(Forever), ErrInvalidOption},
-		"zero Option":        {"orders", "{n}", Option{}, ErrInvalidOption},
-		"period":             {"orders", "{n}", WithPeriod(Day + 1), ErrInvalidOption},
-		"nil location":       {"orders", "{n}", WithLocation(nil), ErrInvalidOption},
-		"nil clock":          {"orders", "{n}", WithClock(nil), ErrInvalidOption},
-		"no secret":          {"orders", "{n:6}", Sealed(randflake.Secret{}), ErrInvalidOption},
-		"finer than shown":   {"orders", "{date:2006}{n:6}", WithPeriod(Month), ErrInvalidPattern},
-		"day, nothing shown": {"orders", "{n:6}", WithPeriod(Day), ErrInvalidPattern},
-		"sealed, no width":   {"orders", "{n}", Sealed(secret), ErrInvalidPattern},
-		"sealed, few":        {"orders", "{n:5}", Sealed(secret), ff1.ErrInvalidDomain},
-		"sealed, few of 30":  {"orders", "{n:4:consonants}", Sealed(secret), ff1.ErrInvalidDomain},
+		"no name":              {"", "{n}", WithPeriod(Forever), ErrInvalidOption},
+		"capital":              {"Orders", "{n}", WithPeriod(Forever), ErrInvalidOption},
+		"long name":            {strings.Repeat("o", 40), "{n}", WithPeriod(Forever), ErrInvalidOption},
+		"slash last":           {"orders/", "{n}", WithPeriod(Forever), ErrInvalidOption},
+		"zero Option":          {"orders", "{n}", Option{}, ErrInvalidOption},
+		"period":               {"orders", "{n}", WithPeriod(Day + 1), ErrInvalidOption},
+		"nil location":         {"orders", "{n}", WithLocation(nil), ErrInvalidOption},
+		"nil clock":            {"orders", "{n}", WithClock(nil), ErrInvalidOption},
+		"no secret":            {"orders", "{n:6}", Encrypted(randflake.Secret{}), ErrInvalidOption},
+		"finer than shown":     {"orders", "{date:2006}{n:6}", WithPeriod(Month), ErrInvalidPattern},
+		"day, nothing shown":   {"orders", "{n:6}", WithPeriod(Day), ErrInvalidPattern},
+		"encrypted, no width":  {"orders", "{n}", Encrypted(secret), ErrInvalidPattern},
+		"encrypted, few":       {"orders", "{n:5}", Encrypted(secret), ff1.ErrInvalidDomain},
+		"encrypted, few of 30": {"orders", "{n:4:consonants}", Encrypted(secret), ff1.ErrInvalidDomain},
 	} {
 		if f, err := NewFormat(c.name, c.pattern, c.option); !errors.Is(err, c.err) {
 			t.Errorf("%s: %v, %v; want %v", name, f, err, c.err)
@@ -220,18 +220,18 @@ func TestNumberMarshalsAsText(t *testing.T) {
 	}
 }
 
-// Of the texts of a sealed period one stands for 0, which is no number.
-func TestSealedZero(t *testing.T) {
-	f := newTestFormat(t, "{date:2006}-{n:6}", Sealed(secret))
-	seal, err := f.seal("2026")
+// Of the texts of an encrypted period one stands for 0, which is no number.
+func TestEncryptedZero(t *testing.T) {
+	f := newTestFormat(t, "{date:2006}-{n:6}", Encrypted(secret))
+	permutation, err := f.permutation("2026")
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := f.pattern.text("2026", seal.Encrypt(0))
+	text := f.pattern.text("2026", permutation.Encrypt(0))
 	if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) {
 		t.Errorf("%s is read as %#v, %v", text, n, err)
 	}
-	if n, err := f.Parse(f.pattern.text("2025", seal.Encrypt(0))); err != nil || n.N < 1 {
+	if n, err := f.Parse(f.pattern.text("2025", permutation.Encrypt(0))); err != nil || n.N < 1 {
 		t.Errorf("in another year: %#v, %v", n, err)
 	}
 }
@@ -241,8 +241,8 @@ func fuzzed(t testing.TB) []*Format {
 	return []*Format{
 		newTestFormat(t, "ORD-{date:20060102}-{n:6}{check:luhn}"),
 		newTestFormat(t, "{n}/{date:2006}"),
-		newTestFormat(t, "{date:06.002} {n:5:crockford}-{check:mod37-36}", Sealed(secret)),
-		newTestFormat(t, "{n:8}{check:mod97-10}", Sealed(secret)),
+		newTestFormat(t, "{date:06.002} {n:5:crockford}-{check:mod37-36}", Encrypted(secret)),
+		newTestFormat(t, "{n:8}{check:mod97-10}", Encrypted(secret)),
 		newTestFormat(t, "0{n::0123456789abcdef}0"),
 		newTestFormat(t, "{date:2006-01}{n:7:consonants}", WithPeriod(Year)),
 	}

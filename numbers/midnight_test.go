@@ -18,17 +18,17 @@ const dated = "{date:2006-01-02}#{n:6}"
 
 var midnight = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 
-// crowd has a thousand goroutines make numbers at once, while each call moves the world's clock on as tick says, which
+// atOnce has a thousand goroutines make numbers at once, while each call moves the testbed's clock on as tick says, which
 // gets the count of calls.
-func crowd(t *testing.T, w *world, tick func(call int64) time.Time, calls int, options ...Option) {
+func atOnce(t *testing.T, w *testbed, tick func(call int64) time.Time, calls int, options ...Option) {
 	t.Helper()
 	var count atomic.Int64
 	clock := func() time.Time { return tick(count.Add(1)) }
 	w.set(tick(0))
 	s := w.series(t, dated, append(options, WithClock(clock))...)
-	var crowd sync.WaitGroup
+	var all sync.WaitGroup
 	for range 1000 {
-		crowd.Go(func() {
+		all.Go(func() {
 			mine := make([]Number, 0, calls)
 			for range calls {
 				n, err := s.Next(t.Context())
@@ -43,7 +43,7 @@ func crowd(t *testing.T, w *world, tick func(call int64) time.Time, calls int, o
 			}
 		})
 	}
-	crowd.Wait()
+	all.Wait()
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
@@ -57,10 +57,10 @@ func crowd(t *testing.T, w *world, tick func(call int64) time.Time, calls int, o
 
 // A thousand goroutines go on making numbers at midnight: each day's counter is opened once.
 func TestMidnight(t *testing.T) {
-	for name, options := range map[string][]Option{"plain": nil, "sealed": {Sealed(secret)}} {
+	for name, options := range map[string][]Option{"plain": nil, "encrypted": {Encrypted(secret)}} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(midnight)
-			crowd(t, w, func(call int64) time.Time {
+			w := newTestbed(midnight)
+			atOnce(t, w, func(call int64) time.Time {
 				return midnight.Add(-10*time.Second + time.Duration(call)*time.Millisecond)
 			}, 20, options...)
 			for _, counter := range []string{"orders/2026-11-22", "orders/2026-11-23"} {
@@ -74,8 +74,8 @@ func TestMidnight(t *testing.T) {
 
 // The same when the clock goes to and fro over midnight, by more than counters are kept.
 func TestMidnightToAndFro(t *testing.T) {
-	w := newWorld(midnight)
-	crowd(t, w, func(call int64) time.Time {
+	w := newTestbed(midnight)
+	atOnce(t, w, func(call int64) time.Time {
 		swing := time.Duration(call/500%7) * time.Minute // 0 to 6 minutes
 		return midnight.Add(-3*time.Minute + swing).Add(time.Duration(call) * time.Millisecond)
 	}, 15)
@@ -85,7 +85,7 @@ func TestMidnightToAndFro(t *testing.T) {
 }
 
 // A broken series reads the clock twice: for the counter, and for the date.
-func brokenByTwoReadings(t *testing.T, w *world, f *Format, counters map[string]source, between func()) Number {
+func brokenByTwoReadings(t *testing.T, w *testbed, f *Format, counters map[string]source, between func()) Number {
 	t.Helper()
 	picked, err := f.dateOf(w.now())
 	if err != nil {
@@ -107,14 +107,14 @@ func brokenByTwoReadings(t *testing.T, w *world, f *Format, counters map[string]
 // under two dates, and one that is missing.
 func TestCheckerFindsPlantedFaults(t *testing.T) {
 	for name, c := range map[string]struct {
-		plant func(t *testing.T, w *world, f *Format, counters map[string]source)
+		plant func(t *testing.T, w *testbed, f *Format, counters map[string]source)
 		want  string
 	}{
-		"none": {func(*testing.T, *world, *Format, map[string]source) {}, ""},
-		"two readings": {func(t *testing.T, w *world, f *Format, counters map[string]source) {
+		"none": {func(*testing.T, *testbed, *Format, map[string]source) {}, ""},
+		"two readings": {func(t *testing.T, w *testbed, f *Format, counters map[string]source) {
 			w.list(brokenByTwoReadings(t, w, f, counters, func() { w.set(midnight) }))
 		}, "numbers carry its date"},
-		"midnight counted twice": {func(t *testing.T, w *world, f *Format, counters map[string]source) {
+		"midnight counted twice": {func(t *testing.T, w *testbed, f *Format, counters map[string]source) {
 			w.list(brokenByTwoReadings(t, w, f, counters, func() {}))
 			again, err := f.Number(midnight, w.counts["orders/2026-11-22"])
 			if err != nil {
@@ -122,19 +122,19 @@ func TestCheckerFindsPlantedFaults(t *testing.T) {
 			}
 			w.list(again)
 		}, "numbers carry its date"},
-		"a repeated number": {func(t *testing.T, w *world, f *Format, counters map[string]source) {
+		"a repeated number": {func(t *testing.T, w *testbed, f *Format, counters map[string]source) {
 			again, err := f.Number(midnight, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			w.list(again)
 		}, "text 2026-11-23#000001 twice"},
-		"a number that is lost": {func(t *testing.T, w *world, f *Format, counters map[string]source) {
+		"a number that is lost": {func(t *testing.T, w *testbed, f *Format, counters map[string]source) {
 			counters["2026-11-22"].Next()
 		}, "counted to 3, and 2 numbers"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(midnight.Add(-time.Second))
+			w := newTestbed(midnight.Add(-time.Second))
 			f := w.format(t, dated)
 			counters := map[string]source{}
 			for _, day := range []string{"2026-11-22", "2026-11-23"} {
@@ -157,7 +157,7 @@ func TestCheckerFindsPlantedFaults(t *testing.T) {
 
 // The next day's counter is opened in the minute before it, once.
 func TestPrepared(t *testing.T) {
-	w := newWorld(midnight.Add(-ahead - time.Second))
+	w := newTestbed(midnight.Add(-ahead - time.Second))
 	s := w.series(t, dated)
 	w.next(t, s)
 	if n := w.opened("orders/2026-11-23"); n != 0 {
@@ -184,7 +184,7 @@ func TestPrepared(t *testing.T) {
 // A clock that steps back over midnight takes from the counter of the day before again, which is still open for a while
 // and is opened again later; and no number is repeated.
 func TestClockStepsBack(t *testing.T) {
-	w := newWorld(midnight)
+	w := newTestbed(midnight)
 	s := w.series(t, dated)
 	for _, step := range []struct {
 		at    time.Duration // since midnight
@@ -215,7 +215,7 @@ func TestClockStepsBack(t *testing.T) {
 
 // A call that was so slow that its day's counter was closed meanwhile takes a number of the present day.
 func TestCallThatStalls(t *testing.T) {
-	w := newWorld(midnight.Add(-12 * time.Hour))
+	w := newTestbed(midnight.Add(-12 * time.Hour))
 	s := w.series(t, dated)
 	w.next(t, s)
 	stale := s.present.Load()
@@ -232,7 +232,7 @@ func TestCallThatStalls(t *testing.T) {
 
 // The date may show more than the period, which then goes on over many dates.
 func TestYearlyCounterWithDays(t *testing.T) {
-	w := newWorld(time.Date(2026, 12, 30, 12, 0, 0, 0, time.UTC))
+	w := newTestbed(time.Date(2026, 12, 30, 12, 0, 0, 0, time.UTC))
 	s := w.series(t, dated, WithPeriod(Year))
 	for _, want := range []string{"2026-12-30#000001", "2026-12-31#000002", "2027-01-01#000001", "2027-01-02#000002"} {
 		if n := w.next(t, s); n.String() != want {
@@ -248,7 +248,7 @@ func TestYearlyCounterWithDays(t *testing.T) {
 
 // A failure is an error for all who call in that second, and the next second tries again. The day that is there goes on.
 func TestCounterCannotBeOpened(t *testing.T) {
-	w := newWorld(midnight.Add(-time.Hour))
+	w := newTestbed(midnight.Add(-time.Hour))
 	s := w.series(t, dated)
 	w.broken = errors.New("the store is down")
 	w.set(midnight.Add(-time.Second))
@@ -275,7 +275,7 @@ func TestCounterCannotBeOpened(t *testing.T) {
 
 // A caller stops waiting for a counter when its context ends; the counter is there for the next one.
 func TestContextEnds(t *testing.T) {
-	w := newWorld(midnight.Add(-time.Hour))
+	w := newTestbed(midnight.Add(-time.Hour))
 	gate := make(chan struct{})
 	open := func(ctx context.Context, name string, begin time.Time) (source, error) {
 		if strings.HasSuffix(name, "23") {
@@ -316,7 +316,7 @@ func TestContextEnds(t *testing.T) {
 
 // A period is opened for nothing when its series is closed meanwhile; nothing stays open.
 func TestCloseWhileOpening(t *testing.T) {
-	w := newWorld(midnight.Add(-time.Second))
+	w := newTestbed(midnight.Add(-time.Second))
 	opening := make(chan struct{})
 	open := func(ctx context.Context, name string, begin time.Time) (source, error) {
 		if strings.HasSuffix(name, "23") {

@@ -17,7 +17,7 @@ type Option struct{ set func(*settings) error }
 type settings struct {
 	period Period
 	zone   *time.Location
-	block  cipher.Block     // of sealed numbers, or nil
+	block  cipher.Block     // of encrypted numbers, or nil
 	clock  func() time.Time // nil for the system's
 
 	counter []counter.Option
@@ -47,10 +47,10 @@ func WithLocation(zone *time.Location) Option {
 	}}
 }
 
-// Sealed shows numbers encrypted, so that they tell neither how many there are nor which comes next. The key is derived
+// Encrypted shows numbers encrypted, so that they tell neither how many there are nor which comes next. The key is derived
 // from secret for this package alone; name and period are the tweak. The width of the number must leave room for a
 // million numbers: see package ff1.
-func Sealed(secret randflake.Secret) Option {
+func Encrypted(secret randflake.Secret) Option {
 	return Option{func(s *settings) error {
 		if secret.IsZero() {
 			return fmt.Errorf("%w: secret is not set", ErrInvalidOption)
@@ -64,7 +64,7 @@ func Sealed(secret randflake.Secret) Option {
 }
 
 // WithCounter has the counters of a Series made, and opened, with options such as counter.WithRate and
-// counter.WithBlock. What they say holds for the counter of each period.
+// counter.WithRunLength. What they say holds for the counter of each period.
 func WithCounter(options ...counter.Option) Option {
 	return Option{func(s *settings) error { s.counter = append(s.counter, options...); return nil }}
 }

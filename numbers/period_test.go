@@ -39,7 +39,7 @@ func TestChangesOfTheClocks(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.zone+" "+c.first, func(t *testing.T) {
 			zone := zoneOf(t, c.zone)
-			w := newWorld(noon)
+			w := newTestbed(noon)
 			s := w.series(t, "{date:2006-01-02}#{n:6}", WithLocation(zone))
 			first, err := time.Parse(keys[Day], c.first)
 			if err != nil {

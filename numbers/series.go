@@ -94,7 +94,7 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 			n, err = m.period.counter.Wait(ctx)
 		}
 		if err == nil {
-			return s.number(m.date, m.period.seal, n)
+			return s.number(m.date, m.period.permutation, n)
 		}
 		if !errors.Is(err, counter.ErrClosed) {
 			return Number{}, fmt.Errorf("numbers: %s: %w", s.name, err)

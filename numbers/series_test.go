@@ -134,7 +134,7 @@ func TestManyProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { space.Close() })
-		s := open(t, counter.On(space), daily, numbers.WithClock(at.now), numbers.Sealed(secret(t)))
+		s := open(t, counter.On(space), daily, numbers.WithClock(at.now), numbers.Encrypted(secret(t)))
 		processes.Go(func() {
 			for i := range 200 {
 				n, err := s.Next(t.Context())
@@ -250,7 +250,7 @@ func TestWrongClock(t *testing.T) {
 func TestRateUsedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret())
-		options := []numbers.Option{quiet, numbers.WithCounter(counter.WithRate(1), counter.WithBlock(30, 30))}
+		options := []numbers.Option{quiet, numbers.WithCounter(counter.WithRate(1), counter.WithRunLength(30, 30))}
 		one, err := numbers.Open(t.Context(), counters, "orders", "{n:6}", options...)
 		if err != nil {
 			t.Fatal(err)

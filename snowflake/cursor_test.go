@@ -188,7 +188,7 @@ type explorer struct {
 	n        uint64 // values that each claimant wants
 	noSwap   bool   // plants a fault: the cursor is written, whoever wrote it in the meantime
 	early    bool   // plants a fault: the clock is read before the cursor is loaded
-	seen     map[world]bool
+	seen     map[modelState]bool
 	backward bool // whether somebody found that the clock stepped back
 	problem  string
 }
@@ -199,19 +199,19 @@ type claimant struct {
 	now  int64
 }
 
-// A world is all that matters for what can still happen: all values that were claimed are below next.
-type world struct {
+// A modelState is all that matters for what can still happen: all values that were claimed are below next.
+type modelState struct {
 	next uint64
 	now  int64
 	who  [3]claimant
 }
 
-func (e *explorer) explore(w world) {
+func (e *explorer) explore(w modelState) {
 	if e.problem != "" || e.seen[w] {
 		return
 	}
 	if e.seen == nil {
-		e.seen = map[world]bool{}
+		e.seen = map[modelState]bool{}
 	}
 	e.seen[w] = true
 	if e.clocks == nil && w.now < e.bounds.end-1 {
@@ -243,7 +243,7 @@ func (e *explorer) explore(w world) {
 }
 
 // claim has claimant i plan, and swap if it can.
-func (e *explorer) claim(w world, i int) {
+func (e *explorer) claim(w modelState, i int) {
 	c := w.who[i]
 	p, err := e.bounds.plan(c.next, 0, c.now)
 	if err == ErrClockBackward {
@@ -289,7 +289,7 @@ func TestEveryInterleavingOfClaims(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, b bounds) {
 		for start := b.base; start <= b.base+4; start++ {
 			e := explorer{bounds: b, n: 2, clocks: []int64{0, 1, 2, 3, 4}}
-			e.explore(world{next: start})
+			e.explore(modelState{next: start})
 			if e.problem != "" {
 				t.Fatal(e.problem)
 			}
@@ -304,7 +304,7 @@ func TestEveryInterleavingOfClaims(t *testing.T) {
 func TestExplorerFindsALostUpdate(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, b bounds) {
 		e := explorer{bounds: b, n: 2, clocks: []int64{1, 2}, noSwap: true}
-		e.explore(world{next: b.base})
+		e.explore(modelState{next: b.base})
 		if e.problem == "" {
 			t.Error("a cursor without compare-and-swap passed")
 		}
@@ -319,7 +319,7 @@ func TestNoStepBackIsSeenWithoutOne(t *testing.T) {
 			b := b
 			b.hold = 0
 			e := explorer{bounds: b, n: 1, early: early}
-			e.explore(world{next: b.base, now: 1})
+			e.explore(modelState{next: b.base, now: 1})
 			if e.problem != "" {
 				t.Fatal(e.problem)
 			}

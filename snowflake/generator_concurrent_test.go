@@ -65,9 +65,9 @@ func TestProblemOfFindsFaults(t *testing.T) {
 	}
 }
 
-// crowd has 8 goroutines make IDs at the same time, singly and in bulk, with and without waiting, and
+// makeAtOnce has 8 goroutines make IDs at the same time, singly and in bulk, with and without waiting, and
 // returns what each made.
-func crowd(t *testing.T, g *Generator, each int) [][]ID {
+func makeAtOnce(t *testing.T, g *Generator, each int) [][]ID {
 	made := make([][]ID, 8)
 	var makers sync.WaitGroup
 	for i := range made {
@@ -105,7 +105,7 @@ func crowd(t *testing.T, g *Generator, each int) [][]ID {
 	return made
 }
 
-func TestCrowd(t *testing.T) {
+func TestConcurrent(t *testing.T) {
 	l := mustLayout(t, Time(41), Static("worker", 5), Rollback(2), Sequence(12))
 	for name, options := range map[string][]Option{
 		"hold":         nil,
@@ -119,7 +119,7 @@ func TestCrowd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			made := crowd(t, g, *idsEach)
+			made := makeAtOnce(t, g, *idsEach)
 			if t.Failed() {
 				return
 			}
@@ -145,9 +145,9 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// While a crowd makes IDs its lease is extended and replaced; the IDs increase all the same, and the
+// While many goroutines make IDs its lease is extended and replaced; the IDs increase all the same, and the
 // count never goes down.
-func TestCrowdAcrossLeases(t *testing.T) {
+func TestConcurrentAcrossLeases(t *testing.T) {
 	l := mustLayout(t, Time(41), Static("worker", 10), Sequence(12))
 	g, err := New(l, Forever(1000))
 	if err != nil {
@@ -171,7 +171,7 @@ func TestCrowdAcrossLeases(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	})
-	made := crowd(t, g, *idsEach/2)
+	made := makeAtOnce(t, g, *idsEach/2)
 	stop.Store(true)
 	changer.Wait()
 	if problem := problemOf(l, made, 1<<l.sequence.bits); problem != "" {
@@ -182,9 +182,9 @@ func TestCrowdAcrossLeases(t *testing.T) {
 	}
 }
 
-// The clock goes on, stands still and steps in both directions while a crowd makes IDs. None comes
+// The clock goes on, stands still and steps in both directions While many goroutines make IDs. None comes
 // twice, whatever the policy, and no unit has too many within one rollback.
-func TestCrowdUnderAMadClock(t *testing.T) {
+func TestConcurrentUnderAMadClock(t *testing.T) {
 	for name, options := range map[string][]Option{
 		"hold":      nil,
 		"step back": {StepBack()},

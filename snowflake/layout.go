@@ -26,8 +26,8 @@ type Layout struct {
 	epoch          int64 // Unix milliseconds
 	unit           int64 // milliseconds
 	parts          []Part
-	time, sequence place
-	rollback       place    // of no bits when there is none
+	time, sequence position
+	rollback       position // of no bits when there is none
 	statics        []static // from high to low
 }
 

@@ -99,8 +99,8 @@ func TestNewLayout(t *testing.T) {
 	}
 
 	// The places of the parts, which the generator relies on.
-	if l.time != (place{19, 36}) || l.sequence != (place{6, 10}) || l.rollback != (place{4, 2}) ||
-		len(l.statics) != 2 || l.statics[0] != (static{"region", place{16, 3}}) || l.statics[1] != (static{"worker-90_b", place{0, 4}}) {
+	if l.time != (position{19, 36}) || l.sequence != (position{6, 10}) || l.rollback != (position{4, 2}) ||
+		len(l.statics) != 2 || l.statics[0] != (static{"region", position{16, 3}}) || l.statics[1] != (static{"worker-90_b", position{0, 4}}) {
 		t.Errorf("places: %+v", l)
 	}
 

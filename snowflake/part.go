@@ -41,29 +41,29 @@ func textOf(parts []Part) string {
 	return strings.Join(texts, ", ")
 }
 
-// A place is where a part lies in an ID.
-type place struct{ shift, bits uint }
+// A position is where a part lies in an ID.
+type position struct{ shift, bits uint }
 
 // of returns the part's value within an ID.
-func (p place) of(id uint64) uint64 { return id >> p.shift & p.max() }
+func (p position) of(id uint64) uint64 { return id >> p.shift & p.max() }
 
 // max returns the highest value that the part can hold.
-func (p place) max() uint64 { return 1<<p.bits - 1 }
+func (p position) max() uint64 { return 1<<p.bits - 1 }
 
-// A static is the place of a static part in an ID.
+// A static is the position of a static part in an ID.
 type static struct {
 	name string
-	place
+	position
 }
 
-// place finds each part its place, or says which part is wrong and why.
+// place finds the position of each part, or says which part is wrong and why.
 func (l *Layout) place(parts []Part) error {
 	if err := checkParts(parts); err != nil {
 		return err
 	}
 	shift := uint(0)
 	for _, p := range slices.Backward(parts) {
-		at := place{shift, uint(p.Bits)}
+		at := position{shift, uint(p.Bits)}
 		shift += at.bits
 		switch p.Name {
 		case timeName:

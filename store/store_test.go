@@ -18,23 +18,23 @@ import (
 // noon is when the tests' clocks start.
 var noon = time.Unix(1767268800, 0)
 
-// A world is an engine's data in memory, and a clock.
-type world struct {
+// A testbed is an engine's data in memory, and a clock.
+type testbed struct {
 	*testing.T
 	data *storetest.Memory
 	now  time.Time
 }
 
-func newWorld(t *testing.T) *world { return &world{t, storetest.NewMemory(), noon} }
+func newTestbed(t *testing.T) *testbed { return &testbed{t, storetest.NewMemory(), noon} }
 
-func (w *world) clock() time.Time { return w.now }
+func (w *testbed) clock() time.Time { return w.now }
 
-func (w *world) options(more []store.Option) []store.Option {
+func (w *testbed) options(more []store.Option) []store.Option {
 	return append([]store.Option{store.WithClock(w.clock)}, more...)
 }
 
 // create makes a space for a new secret.
-func (w *world) create(options ...store.Option) *store.Space {
+func (w *testbed) create(options ...store.Option) *store.Space {
 	w.Helper()
 	s, err := store.Create(w.Context(), w.data.Connect(), w.options(append(options, store.ForNewSecret()))...)
 	if err != nil {
@@ -43,7 +43,7 @@ func (w *world) create(options ...store.Option) *store.Space {
 	return s
 }
 
-func (w *world) open(options ...store.Option) *store.Space {
+func (w *testbed) open(options ...store.Option) *store.Space {
 	w.Helper()
 	s, err := store.Open(w.Context(), w.data.Connect(), w.options(options)...)
 	if err != nil {
@@ -53,7 +53,7 @@ func (w *world) open(options ...store.Option) *store.Space {
 }
 
 // put puts an item, as a protocol does, whatever was there.
-func (w *world) put(s *store.Space, name, body string) {
+func (w *testbed) put(s *store.Space, name, body string) {
 	w.Helper()
 	for {
 		v, err := s.Read(w.Context(), []string{name}, store.Page{})
@@ -71,7 +71,7 @@ func (w *world) put(s *store.Space, name, body string) {
 	}
 }
 
-func (w *world) get(s *store.Space, name string) string {
+func (w *testbed) get(s *store.Space, name string) string {
 	w.Helper()
 	v, err := s.Read(w.Context(), []string{name}, store.Page{})
 	if err != nil {
@@ -81,7 +81,7 @@ func (w *world) get(s *store.Space, name string) string {
 }
 
 // floor returns how far ahead the floor of the space lies, or 0 if there is none.
-func (w *world) floor(s *store.Space) time.Duration {
+func (w *testbed) floor(s *store.Space) time.Duration {
 	w.Helper()
 	meta, err := s.Info(w.Context())
 	if err != nil {
@@ -93,7 +93,7 @@ func (w *world) floor(s *store.Space) time.Duration {
 	return time.Unix(meta.Floor, 0).Sub(w.now)
 }
 
-func (w *world) wantFloor(what string, s *store.Space, want time.Duration) {
+func (w *testbed) wantFloor(what string, s *store.Space, want time.Duration) {
 	w.Helper()
 	if got := w.floor(s); got != want {
 		w.Errorf("%s: the floor lies %v ahead, want %v", what, got, want)
@@ -104,7 +104,7 @@ func (w *world) wantFloor(what string, s *store.Space, want time.Duration) {
 const pause = 11 * time.Minute
 
 func TestCreateAndOpen(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	if _, err := store.Open(t.Context(), w.data.Connect()); !errors.Is(err, store.ErrNoStore) {
 		t.Errorf("Open before Create: %v, want ErrNoStore", err)
 	}
@@ -131,7 +131,7 @@ func TestCreateAndOpen(t *testing.T) {
 
 // TestOpened: the View that Open took is there once, until the next call, and only if it is of all items.
 func TestOpened(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	s := w.create()
 	w.put(s, "a", "1")
 	call := func(what string, do func(*store.Space), want bool) {
@@ -161,7 +161,7 @@ func TestOpened(t *testing.T) {
 }
 
 func TestOrCreateIsNotForNewSecrets(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	s := w.open(store.OrCreate(), store.WithLimits(store.DefaultLimits()))
 	w.wantFloor("created by Open", s, pause)
 	for what, options := range map[string][]store.Option{
@@ -183,7 +183,7 @@ func TestOrCreateIsNotForNewSecrets(t *testing.T) {
 }
 
 func TestSpacesKnowNothingOfEachOther(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	a, b, c := w.create(), w.create(store.WithSpace("default0")), w.create(store.WithSpace("b"))
 	for _, s := range []*store.Space{a, b, c} {
 		w.put(s, "x", s.Name())
@@ -208,7 +208,7 @@ func TestSpacesKnowNothingOfEachOther(t *testing.T) {
 }
 
 func TestSwapExpects(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	s, other := w.create(), func() *store.Space { return w.open() }()
 	w.put(s, "x", "1")
 	v, err := s.Read(t.Context(), []string{"x", "y"}, store.Page{})
@@ -240,18 +240,18 @@ func TestSwapExpects(t *testing.T) {
 // TestLossesAreNoticed: whatever shows that data was lost sets the floor, once, before anything else, for all
 // handles.
 func TestLossesAreNoticed(t *testing.T) {
-	for what, lose := range map[string]func(w *world, backup storetest.Snapshot){
-		"position":    func(w *world, backup storetest.Snapshot) { w.data.Restore(backup) },
-		"lineage":     func(w *world, _ storetest.Snapshot) { w.data.SetLineage("another") },
-		"wiped":       func(w *world, _ storetest.Snapshot) { w.data.Wipe(); w.data.Connect().Prepare(w.Context()) },
-		"other space": func(w *world, _ storetest.Snapshot) { w.data.Wipe(); w.create() },
-		"meta entry": func(w *world, backup storetest.Snapshot) {
+	for what, lose := range map[string]func(w *testbed, backup storetest.Snapshot){
+		"position":    func(w *testbed, backup storetest.Snapshot) { w.data.Restore(backup) },
+		"lineage":     func(w *testbed, _ storetest.Snapshot) { w.data.SetLineage("another") },
+		"wiped":       func(w *testbed, _ storetest.Snapshot) { w.data.Wipe(); w.data.Connect().Prepare(w.Context()) },
+		"other space": func(w *testbed, _ storetest.Snapshot) { w.data.Wipe(); w.create() },
+		"meta entry": func(w *testbed, backup storetest.Snapshot) {
 			backup.Position = 1000
 			w.data.Restore(backup)
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestbed(t)
 			first, second := w.create(), w.open()
 			backup := w.data.Snapshot()
 			for _, s := range []*store.Space{first, second} {
@@ -287,7 +287,7 @@ func TestLossesAreNoticed(t *testing.T) {
 // TestLossAtSwap: what is swapped on data that was lost does not count.
 func TestLossAtSwap(t *testing.T) {
 	for _, lineage := range []string{"memory", "another"} {
-		w := newWorld(t)
+		w := newTestbed(t)
 		s := w.create()
 		w.put(s, "x", "1")
 		backup := w.data.Snapshot()
@@ -309,7 +309,7 @@ func TestLossAtSwap(t *testing.T) {
 
 // TestLossShowsInSwapsAlone: the reads of some engines tell no position.
 func TestLossShowsInSwapsAlone(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	w.create().Close()
 	s, err := store.Open(t.Context(), storetest.Intercept(w.data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
 		answer, err := c.On(ctx, e)
@@ -336,7 +336,7 @@ func TestLossShowsInSwapsAlone(t *testing.T) {
 }
 
 func TestTrustRecovery(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	s := w.create(store.TrustRecovery())
 	backup := w.data.Snapshot()
 	w.put(s, "x", "1")
@@ -352,7 +352,7 @@ func TestTrustRecovery(t *testing.T) {
 
 // TestSecondLoss: a floor covers what was lost before it was set, and nothing after.
 func TestSecondLoss(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	first, second := w.create(), w.open()
 	w.put(second, "x", "1")
 	backup := w.data.Snapshot()
@@ -376,7 +376,7 @@ func TestSecondLoss(t *testing.T) {
 
 // TestSlowClockSetsNoFloor: a floor that is set by a clock that is slow would be too low.
 func TestSlowClockSetsNoFloor(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	s := w.create()
 	backup := w.data.Snapshot()
 	w.put(s, "x", "1")
@@ -395,7 +395,7 @@ func TestSlowClockSetsNoFloor(t *testing.T) {
 	w.get(s, "x")
 	w.wantFloor("covered", s, w.floor(fresh))
 
-	w = newWorld(t)
+	w = newTestbed(t)
 	s = w.create()
 	backup = w.data.Snapshot()
 	w.put(s, "x", "1")
@@ -404,7 +404,7 @@ func TestSlowClockSetsNoFloor(t *testing.T) {
 	w.get(s, "x")
 	w.wantFloor("with a clock 30 seconds slow", s, pause+30*time.Second)
 
-	slow := newWorld(t)
+	slow := newTestbed(t)
 	slow.put(slow.create(), "x", "1")
 	slow.now = slow.now.Add(-time.Hour)
 	if err := slow.open().ReportLoss(t.Context(), "a test"); !errors.Is(err, store.ErrClock) {
@@ -414,7 +414,7 @@ func TestSlowClockSetsNoFloor(t *testing.T) {
 
 // TestForgiveClock: a clock that was a year ahead keeps neither floors nor items in force for a year.
 func TestForgiveClock(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	s := w.create()
 	w.put(s, "x", "1")
 	w.now = noon.AddDate(1, 0, 0)
@@ -450,7 +450,7 @@ func TestForgiveClock(t *testing.T) {
 
 // TestForgiveClockAfterLoss: what a clock has set years ahead is no reason to be stuck when data is lost as well.
 func TestForgiveClockAfterLoss(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	w.create()
 	w.now = noon.AddDate(1, 0, 0)
 	w.put(w.open(), "y", "1")
@@ -497,7 +497,7 @@ func TestClocksApart(t *testing.T) {
 }
 
 func TestCorruptData(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	s := w.create()
 	w.put(s, "x", "1")
 	engine := w.data.Connect()
@@ -523,7 +523,7 @@ func TestCorruptData(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	left := newWorld(t)
+	left := newTestbed(t)
 	left.put(left.create(), "x", "1")
 	snapshot := left.data.Snapshot()
 	left.data.Restore(snapshot)
@@ -534,7 +534,7 @@ func TestCorruptData(t *testing.T) {
 
 // TestUnknownOutcome: a Swap of unknown outcome is not sent again.
 func TestUnknownOutcome(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	w.create().Close()
 	swaps := 0
 	lossy := storetest.Intercept(w.data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
@@ -568,7 +568,7 @@ func TestTakeOptions(t *testing.T) {
 	if err != nil || len(options) != 2 || len(query) != 1 {
 		t.Errorf("TakeOptions: %d options, %v, left %v", len(options), err, query)
 	}
-	w := newWorld(t)
+	w := newTestbed(t)
 	s, err := store.Create(t.Context(), w.data.Connect(), append(options, store.ForNewSecret())...)
 	if err != nil || s.Name() != "orders" {
 		t.Errorf("Create: %v, %v", s, err)

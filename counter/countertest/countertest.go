@@ -69,7 +69,7 @@ var kept = []counter.Info{
 func Run(t *testing.T, make Maker) {
 	for _, tt := range []struct {
 		name string
-		run  func(w *world)
+		run  func(w *testbed)
 	}{
 		{"Numbers", testNumbers},
 		{"ManyHandles", testManyHandles},
@@ -83,12 +83,12 @@ func Run(t *testing.T, make Maker) {
 		{"Closed", testClosed},
 		{"Allocate", testAllocate},
 		{"AllocateRefuses", testAllocateRefuses},
-		{"ReturnBlock", testReturnBlock},
-		{"ReturnBlockOfAnother", testReturnBlockOfAnother},
-		{"ReturnBlocksInTurn", testReturnBlocksInTurn},
+		{"ReturnRun", testReturnRun},
+		{"ReturnRunOfAnother", testReturnRunOfAnother},
+		{"ReturnRunsInTurn", testReturnRunsInTurn},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := &world{T: t, clock: leasetest.NewClock(time.Now())}
+			w := &testbed{T: t, clock: leasetest.NewClock(time.Now())}
 			w.open = make(t, w.clock.Now, kept)
 			w.Counters = w.open()
 			tt.run(w)
@@ -96,8 +96,8 @@ func Run(t *testing.T, make Maker) {
 	}
 }
 
-// A world is what one test of the suite plays in: a place, and a clock that stands still.
-type world struct {
+// A testbed is what one test of the suite plays in: a place, and a clock that stands still.
+type testbed struct {
 	*testing.T
 	*counter.Counters // the place as it was opened first
 
@@ -109,7 +109,7 @@ type world struct {
 var quiet = counter.WithLogger(slog.New(slog.DiscardHandler))
 
 // handle returns a handle that is closed when the test ends.
-func (w *world) handle(all *counter.Counters, name string, options ...counter.Option) *counter.Counter {
+func (w *testbed) handle(all *counter.Counters, name string, options ...counter.Option) *counter.Counter {
 	w.Helper()
 	c, err := all.Open(w.Context(), name, append(options, quiet)...)
 	if err != nil {
@@ -119,7 +119,7 @@ func (w *world) handle(all *counter.Counters, name string, options ...counter.Op
 	return c
 }
 
-func (w *world) strict(all *counter.Counters, name string) *counter.Strict {
+func (w *testbed) strict(all *counter.Counters, name string) *counter.Strict {
 	w.Helper()
 	s, err := all.OpenStrict(w.Context(), name, quiet)
 	if err != nil {
@@ -129,7 +129,7 @@ func (w *world) strict(all *counter.Counters, name string) *counter.Strict {
 	return s
 }
 
-func (w *world) get(name string) counter.Info {
+func (w *testbed) get(name string) counter.Info {
 	w.Helper()
 	info, err := w.Get(w.Context(), name)
 	if err != nil {
@@ -139,14 +139,14 @@ func (w *world) get(name string) counter.Info {
 }
 
 // token returns a fresh token, which is told from the last 255 by its last byte, and so by where its receipt lies.
-func (w *world) token() counter.Token {
+func (w *testbed) token() counter.Token {
 	token := counter.NewToken(w.clock.Now())
 	token[15] = byte(w.tokens.Add(1))
 	return token
 }
 
 // wantErr fails the test unless err is target.
-func (w *world) wantErr(what string, err, target error) {
+func (w *testbed) wantErr(what string, err, target error) {
 	w.Helper()
 	if !errors.Is(err, target) {
 		w.Errorf("%s: error %v, want %v", what, err, target)

@@ -17,7 +17,7 @@ import (
 
 // brokenSources are sources that the suite must find wanting.
 var brokenSources = map[string]func(s counter.Source) counter.Source{
-	"gives a block twice":   func(s counter.Source) counter.Source { return &givesTwice{Source: s} },
+	"gives a run twice":     func(s counter.Source) counter.Source { return &givesTwice{Source: s} },
 	"ignores tokens":        func(s counter.Source) counter.Source { return ignoresTokens{s} },
 	"takes anything back":   func(s counter.Source) counter.Source { return takesAnything{s} },
 	"takes nothing back":    func(s counter.Source) counter.Source { return takesNothing{s} },
@@ -61,34 +61,34 @@ func TestBrokenSource(t *testing.T) {
 	})
 }
 
-// givesTwice gives every tenth block to the next caller too.
+// givesTwice gives every tenth run to the next caller too.
 type givesTwice struct {
 	counter.Source
 	mu    sync.Mutex
 	calls int
-	block counter.Block
+	run   counter.Run
 	name  string
 	info  counter.Info
 }
 
-func (s *givesTwice) Allocate(ctx context.Context, name string, n uint64, token counter.Token) (counter.Block, counter.Info, error) {
+func (s *givesTwice) Allocate(ctx context.Context, name string, n uint64, token counter.Token) (counter.Run, counter.Info, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.calls++; s.calls%10 == 0 && s.name == name && s.block.Count <= n {
-		again := s.block
+	if s.calls++; s.calls%10 == 0 && s.name == name && s.run.Count <= n {
+		again := s.run
 		again.Token = token
 		return again, s.info, nil
 	}
 	b, info, err := s.Source.Allocate(ctx, name, n, token)
 	if err == nil {
-		s.block, s.info, s.name = b, info, name
+		s.run, s.info, s.name = b, info, name
 	}
 	return b, info, err
 }
 
 type ignoresTokens struct{ counter.Source }
 
-func (s ignoresTokens) Allocate(ctx context.Context, name string, n uint64, token counter.Token) (counter.Block, counter.Info, error) {
+func (s ignoresTokens) Allocate(ctx context.Context, name string, n uint64, token counter.Token) (counter.Run, counter.Info, error) {
 	b, info, err := s.Source.Allocate(ctx, name, n, counter.NewToken(time.Unix(token.Second(), 0)))
 	b.Token = token
 	return b, info, err
@@ -96,20 +96,20 @@ func (s ignoresTokens) Allocate(ctx context.Context, name string, n uint64, toke
 
 type takesAnything struct{ counter.Source }
 
-func (s takesAnything) ReturnBlock(ctx context.Context, name string, b counter.Block, unused uint64) (bool, error) {
-	_, err := s.Source.ReturnBlock(ctx, name, b, unused)
+func (s takesAnything) ReturnRun(ctx context.Context, name string, b counter.Run, unused uint64) (bool, error) {
+	_, err := s.Source.ReturnRun(ctx, name, b, unused)
 	return true, err
 }
 
 type takesNothing struct{ counter.Source }
 
-func (takesNothing) ReturnBlock(context.Context, string, counter.Block, uint64) (bool, error) {
+func (takesNothing) ReturnRun(context.Context, string, counter.Run, uint64) (bool, error) {
 	return false, nil
 }
 
 type skips struct{ counter.Source }
 
-func (s skips) Allocate(ctx context.Context, name string, n uint64, token counter.Token) (counter.Block, counter.Info, error) {
+func (s skips) Allocate(ctx context.Context, name string, n uint64, token counter.Token) (counter.Run, counter.Info, error) {
 	b, info, err := s.Source.Allocate(ctx, name, n+1, token)
 	if b.Count > n {
 		b.First, b.Count = b.First+b.Stride, b.Count-1

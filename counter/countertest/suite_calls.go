@@ -11,7 +11,7 @@ import (
 // The tests of single calls.
 
 // testRefusals: what is not there, or is otherwise, is refused with an error that says so.
-func testRefusals(w *world) {
+func testRefusals(w *testbed) {
 	ctx := w.Context()
 	for what, tt := range map[string]struct {
 		name   string
@@ -35,7 +35,7 @@ func testRefusals(w *world) {
 }
 
 // testList: counters are told as they were made, in the order of their names.
-func testList(w *world) {
+func testList(w *testbed) {
 	for begin, want := range map[string][]string{"to/": {"to/fourteen", "to/one", "to/the-last", "to/three"}, "or": {"orders"}, "q": nil} {
 		var names []string
 		for info, err := range w.List(w.Context(), begin) {
@@ -53,10 +53,10 @@ func testList(w *world) {
 	}
 }
 
-// testAllocate: a token gets one block, however often it asks, from whichever handle; and no number is in two blocks.
-func testAllocate(w *world) {
+// testAllocate: a token gets one run, however often it asks, from whichever handle; and no number is in two runs.
+func testAllocate(w *testbed) {
 	const callers = 20
-	blocks := make([]counter.Block, callers)
+	runs := make([]counter.Run, callers)
 	places := []*counter.Counters{w.open(), w.open(), w.open()}
 	var wg sync.WaitGroup
 	for i := range callers {
@@ -64,16 +64,16 @@ func testAllocate(w *world) {
 			token := w.token()
 			for _, all := range places {
 				b, info, err := all.Allocate(w.Context(), "threes", 10, token)
-				if err != nil || blocks[i].Count > 0 && b != blocks[i] || info.Stride != 3 || info.Next < b.First+30 {
-					w.Errorf("block %+v of %+v, error %v, want %+v again", b, info, err, blocks[i])
+				if err != nil || runs[i].Count > 0 && b != runs[i] || info.Stride != 3 || info.Next < b.First+30 {
+					w.Errorf("run %+v of %+v, error %v, want %+v again", b, info, err, runs[i])
 				}
-				blocks[i] = b
+				runs[i] = b
 			}
 		})
 	}
 	wg.Wait()
 	var numbers []int64
-	for _, b := range blocks {
+	for _, b := range runs {
 		for k := range b.Count {
 			numbers = append(numbers, b.First+int64(k)*b.Stride)
 		}
@@ -85,7 +85,7 @@ func testAllocate(w *world) {
 }
 
 // testAllocateRefuses: what can't be is refused, and a token that is not fresh above all.
-func testAllocateRefuses(w *world) {
+func testAllocateRefuses(w *testbed) {
 	used := w.allocate("others", 1)
 	for _, tt := range []struct {
 		what, name string
@@ -104,7 +104,7 @@ func testAllocateRefuses(w *world) {
 	}
 }
 
-func (w *world) allocate(name string, n uint64) counter.Block {
+func (w *testbed) allocate(name string, n uint64) counter.Run {
 	w.Helper()
 	b, _, err := w.Allocate(w.Context(), name, n, w.token())
 	if err != nil || b.Count != n {
@@ -113,44 +113,44 @@ func (w *world) allocate(name string, n uint64) counter.Block {
 	return b
 }
 
-// giveBack checks whether numbers of a block of orders can go back.
-func (w *world) giveBack(b counter.Block, unused uint64, want bool) {
+// giveBack checks whether numbers of a run of orders can go back.
+func (w *testbed) giveBack(b counter.Run, unused uint64, want bool) {
 	w.Helper()
-	if done, err := w.ReturnBlock(w.Context(), "orders", b, unused); done != want || err != nil {
-		w.Errorf("ReturnBlock %d of %+v: %v, error %v, want %v", unused, b, done, err, want)
+	if done, err := w.ReturnRun(w.Context(), "orders", b, unused); done != want || err != nil {
+		w.Errorf("ReturnRun %d of %+v: %v, error %v, want %v", unused, b, done, err, want)
 	}
 }
 
-// testReturnBlock: what is left of a block goes back once, where no later number is out, and its token is of no use then.
-func testReturnBlock(w *world) {
+// testReturnRun: what is left of a run goes back once, where no later number is out, and its token is of no use then.
+func testReturnRun(w *testbed) {
 	a := w.allocate("orders", 10)
 	w.giveBack(a, 4, true)
 	b := w.allocate("orders", 4) // the numbers that went back
 	if b.First != 7 {
-		w.Errorf("the next block begins at %d, want 7", b.First)
+		w.Errorf("the next run begins at %d, want 7", b.First)
 	}
 	w.giveBack(a, 4, true) // again, as after a lost answer: nothing is changed
 	w.giveBack(a, 3, false)
 	_, _, err := w.Allocate(w.Context(), "orders", 10, a.Token)
-	w.wantErr("the token of a block that went back in part", err, counter.ErrInvalidToken)
+	w.wantErr("the token of a run that went back in part", err, counter.ErrInvalidToken)
 	w.allocate("orders", 1)
 	w.giveBack(b, 1, false)
 	c := w.allocate("orders", 5)
 	w.giveBack(c, 5, true)
 	if d := w.allocate("orders", 5); d.First != c.First {
-		w.Errorf("block %+v, want the numbers of %+v, which went back", d, c)
+		w.Errorf("run %+v, want the numbers of %+v, which went back", d, c)
 	}
-	w.giveBack(c, 5, true) // though there is a block with the same numbers now, which stays
+	w.giveBack(c, 5, true) // though there is a run with the same numbers now, which stays
 	w.giveBack(c, 0, false)
 	if info := w.get("orders"); info.Next != 17 || info.Returned != 9 {
 		w.Errorf("%+v, want 17 next, and 9 returned", info)
 	}
-	_, err = w.ReturnBlock(w.Context(), "orders", b, 5)
-	w.wantErr("more than the block has", err, counter.ErrInvalidOption)
+	_, err = w.ReturnRun(w.Context(), "orders", b, 5)
+	w.wantErr("more than the run has", err, counter.ErrInvalidOption)
 }
 
-// testReturnBlockOfAnother: nobody gives back what is somebody else's, whose token he does not know.
-func testReturnBlockOfAnother(w *world) {
+// testReturnRunOfAnother: nobody gives back what is somebody else's, whose token he does not know.
+func testReturnRunOfAnother(w *testbed) {
 	b := w.allocate("orders", 10)
 	for _, token := range []counter.Token{{}, w.token(), w.allocate("others", 10).Token} {
 		forged := b
@@ -166,14 +166,14 @@ func testReturnBlockOfAnother(w *world) {
 	w.giveBack(b, 10, true)
 }
 
-// testReturnBlocksInTurn: two blocks go back, the newer one first.
-func testReturnBlocksInTurn(w *world) {
+// testReturnRunsInTurn: two runs go back, the newer one first.
+func testReturnRunsInTurn(w *testbed) {
 	a := w.allocate("orders", 10)
 	b := w.allocate("orders", 10)
 	w.giveBack(a, 5, false)
 	w.giveBack(b, 10, true)
 	w.giveBack(a, 5, true)
 	if c := w.allocate("orders", 1); c.First != 6 {
-		w.Errorf("block %+v, want the numbers from 6 on, which went back", c)
+		w.Errorf("run %+v, want the numbers from 6 on, which went back", c)
 	}
 }

@@ -13,11 +13,11 @@ import (
 // The tests of handles.
 
 // testNumbers: a counter gives its numbers in order, from its start on, in its stride, and no other, and then ErrEnd.
-func testNumbers(w *world) {
+func testNumbers(w *testbed) {
 	for name, want := range map[string][]int64{
 		"to/three": {1, 2, 3}, "to/one": {0, 1}, "to/fourteen": {2, 7, 12}, "to/the-last": {last - 2, last},
 	} {
-		c := w.handle(w.Counters, name, counter.WithBlock(2, 2))
+		c := w.handle(w.Counters, name, counter.WithRunLength(2, 2))
 		var got []int64
 		var err error
 		for n := int64(0); err == nil; {
@@ -39,14 +39,14 @@ func testNumbers(w *world) {
 
 // testManyHandles: numbers of many handles, used by many goroutines, are unique, in order in each handle, and the books
 // balance.
-func testManyHandles(w *world) {
+func testManyHandles(w *testbed) {
 	const handles, callers, each = 4, 4, 2000
 	var all []int64
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var issued, returned, lost uint64
 	for range handles {
-		c := w.handle(w.open(), "orders", counter.WithBlock(1, 1000))
+		c := w.handle(w.open(), "orders", counter.WithRunLength(1, 1000))
 		var users sync.WaitGroup
 		for range callers {
 			users.Go(func() {
@@ -89,7 +89,7 @@ func testManyHandles(w *world) {
 }
 
 // wantDifferent checks that there are so many numbers, each once.
-func (w *world) wantDifferent(numbers []int64, want int) {
+func (w *testbed) wantDifferent(numbers []int64, want int) {
 	w.Helper()
 	slices.Sort(numbers)
 	if n := len(slices.Compact(numbers)); n != want {
@@ -98,7 +98,7 @@ func (w *world) wantDifferent(numbers []int64, want int) {
 }
 
 // testStrict: numbers of many handles are in the order of calls, without gaps.
-func testStrict(w *world) {
+func testStrict(w *testbed) {
 	var handles []*counter.Strict
 	for range 3 {
 		handles = append(handles, w.strict(w.open(), "threes"))
@@ -132,8 +132,8 @@ func testStrict(w *world) {
 }
 
 // testStrictBesideOthers: a strict number is larger than all that anybody had before.
-func testStrictBesideOthers(w *world) {
-	s, c := w.strict(w.open(), "orders"), w.handle(w.open(), "orders", counter.WithBlock(5, 5))
+func testStrictBesideOthers(w *testbed) {
+	s, c := w.strict(w.open(), "orders"), w.handle(w.open(), "orders", counter.WithRunLength(5, 5))
 	var highest int64
 	for range 20 {
 		n, err := c.Wait(w.Context())
@@ -149,19 +149,19 @@ func testStrictBesideOthers(w *world) {
 	}
 }
 
-// testReturn: what is left of the first block goes back while nobody has taken a later one, and is lost otherwise.
-func testReturn(w *world) {
+// testReturn: what is left of the first run goes back while nobody has taken a later one, and is lost otherwise.
+func testReturn(w *testbed) {
 	for _, tt := range []struct {
 		name  string
 		later bool
 	}{{"orders", false}, {"others", true}} {
-		c := w.handle(w.Counters, tt.name, counter.WithBlock(10, 10))
+		c := w.handle(w.Counters, tt.name, counter.WithRunLength(10, 10))
 		if n, err := c.Next(); n != 1 || err != nil {
 			w.Fatalf("%d, %v, want 1", n, err)
 		}
 		want, next := int64(9), int64(2)
 		if tt.later {
-			w.handle(w.open(), tt.name, counter.WithBlock(10, 10))
+			w.handle(w.open(), tt.name, counter.WithRunLength(10, 10))
 			want, next = 0, 21
 		}
 		if n, err := c.Return(w.Context()); n != want || err != nil {
@@ -177,9 +177,9 @@ func testReturn(w *world) {
 }
 
 // testReturnWhileUsed has callers take numbers while others give them back: none comes twice, and the books balance.
-func testReturnWhileUsed(w *world) {
+func testReturnWhileUsed(w *testbed) {
 	const callers, each = 4, 500
-	c := w.handle(w.Counters, "orders", counter.WithBlock(100, 1000))
+	c := w.handle(w.Counters, "orders", counter.WithRunLength(100, 1000))
 	var all [callers][each]int64
 	var users, returning sync.WaitGroup
 	over := make(chan struct{})
@@ -235,7 +235,7 @@ func testReturnWhileUsed(w *world) {
 }
 
 // testRate: the numbers of twenty seconds may be taken at once, and those of each second after it has passed.
-func testRate(w *world) {
+func testRate(w *testbed) {
 	s := w.strict(w.Counters, "rated")
 	fill := func(want int) {
 		w.Helper()
@@ -263,7 +263,7 @@ func testRate(w *world) {
 }
 
 // testClosed: a handle that was closed gives nothing, and nobody who has gone gets one.
-func testClosed(w *world) {
+func testClosed(w *testbed) {
 	c, s := w.handle(w.Counters, "orders"), w.strict(w.Counters, "orders")
 	gone, cancel := context.WithCancel(w.Context())
 	cancel()

@@ -46,25 +46,25 @@ func (q *Queue) Empty() bool { return q.length.Load() == 0 }
 // both the cause of that and the reason for the wait.
 func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err error)) error {
 	c := &caller{try: try, served: make(chan struct{})}
-	place := q.join(c)
+	element := q.join(c)
 	select {
 	case <-c.served:
 		return c.err
 	case <-ctx.Done():
-		return q.leave(ctx, place)
+		return q.leave(ctx, element)
 	}
 }
 
 // join puts a caller at the end of the line.
-func (q *Queue) join(c *caller) (place *list.Element) {
+func (q *Queue) join(c *caller) (element *list.Element) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	place = q.line.PushBack(c)
+	element = q.line.PushBack(c)
 	q.length.Add(1)
 	if q.line.Len() == 1 {
 		q.serve()
 	}
-	return place
+	return element
 }
 
 // Serve has the callers in line try again at once, as something has changed.
@@ -89,7 +89,7 @@ func (q *Queue) serve() {
 	}
 }
 
-// rest has the line served after a pause, which takes the place of an earlier one. It is called with mu held.
+// rest has the line served after a pause, which takes the element of an earlier one. It is called with mu held.
 func (q *Queue) rest(pause time.Duration, reason error) {
 	q.reason = reason
 	if q.timer != nil {
@@ -103,23 +103,23 @@ func (q *Queue) rest(pause time.Duration, reason error) {
 }
 
 // leave takes a caller whose ctx has ended out of the line, unless it was served by then.
-func (q *Queue) leave(ctx context.Context, place *list.Element) error {
+func (q *Queue) leave(ctx context.Context, element *list.Element) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	c := place.Value.(*caller)
+	c := element.Value.(*caller)
 	select {
 	case <-c.served:
 		return c.err
 	default:
 	}
-	q.remove(place)
+	q.remove(element)
 	if q.line.Len() == 0 {
 		q.timer.Stop()
 	}
 	return fmt.Errorf("%s: stopped waiting: %w: %w", q.name, context.Cause(ctx), q.reason)
 }
 
-func (q *Queue) remove(place *list.Element) {
-	q.line.Remove(place)
+func (q *Queue) remove(element *list.Element) {
+	q.line.Remove(element)
 	q.length.Add(-1)
 }

@@ -54,7 +54,7 @@ const all = randflake.MaxNode + 1
 func Run(t *testing.T, new Maker) {
 	for _, tt := range []struct {
 		name string
-		run  func(w *world)
+		run  func(w *testbed)
 	}{
 		{"Acquire", testAcquire},
 		{"InvalidRequests", testInvalidRequests},
@@ -90,15 +90,15 @@ func Run(t *testing.T, new Maker) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			clock := NewClock(start)
-			w := &world{T: t, ctx: t.Context(), clock: clock, handle: new(t, limits, clock.Now)}
+			w := &testbed{T: t, ctx: t.Context(), clock: clock, handle: new(t, limits, clock.Now)}
 			w.Source = w.handle()
 			tt.run(w)
 		})
 	}
 }
 
-// A world is what one test of the suite plays in: a store, a handle on it, and a clock.
-type world struct {
+// A testbed is what one test of the suite plays in: a store, a handle on it, and a clock.
+type testbed struct {
 	*testing.T
 	lease.Source // the first handle
 
@@ -108,15 +108,15 @@ type world struct {
 }
 
 // now returns the present in Unix seconds.
-func (w *world) now() int64 { return w.clock.Now().Unix() }
+func (w *testbed) now() int64 { return w.clock.Now().Unix() }
 
 // renewal returns a renewal for ttl, with a fresh token.
-func (w *world) renewal(ttl time.Duration) lease.Renewal {
+func (w *testbed) renewal(ttl time.Duration) lease.Renewal {
 	return lease.Renewal{TTL: ttl, Token: lease.NewToken(w.clock.Now())}
 }
 
 // acquire takes a lease that the store has no reason to refuse.
-func (w *world) acquire(nodes int, ttl time.Duration) lease.Record {
+func (w *testbed) acquire(nodes int, ttl time.Duration) lease.Record {
 	w.Helper()
 	rec, err := w.Acquire(w.ctx, lease.Request{Nodes: nodes, TTL: ttl})
 	if err != nil {
@@ -126,7 +126,7 @@ func (w *world) acquire(nodes int, ttl time.Duration) lease.Record {
 }
 
 // acquireBelow takes a lease with a bound that the store has no reason to refuse.
-func (w *world) acquireBelow(nodes int, below uint32) lease.Record {
+func (w *testbed) acquireBelow(nodes int, below uint32) lease.Record {
 	w.Helper()
 	req := lease.Request{Nodes: nodes, Below: below, TTL: time.Minute}
 	rec, err := w.Acquire(w.ctx, req)
@@ -138,7 +138,7 @@ func (w *world) acquireBelow(nodes int, below uint32) lease.Record {
 }
 
 // wantWithin checks that what was granted for req is just as large and lies below its bound.
-func (w *world) wantWithin(rec lease.Record, req lease.Request) {
+func (w *testbed) wantWithin(rec lease.Record, req lease.Request) {
 	w.Helper()
 	if rec.Nodes() != req.Nodes || req.Below != 0 && rec.LastNode >= req.Below {
 		w.Errorf("Acquire %+v granted nodes %d to %d", req, rec.FirstNode, rec.LastNode)
@@ -146,7 +146,7 @@ func (w *world) wantWithin(rec lease.Record, req lease.Request) {
 }
 
 // renew renews a lease that is not lost.
-func (w *world) renew(held lease.Record, ttl time.Duration) lease.Record {
+func (w *testbed) renew(held lease.Record, ttl time.Duration) lease.Record {
 	w.Helper()
 	rec, err := w.Renew(w.ctx, held, w.renewal(ttl))
 	if err != nil {
@@ -156,7 +156,7 @@ func (w *world) renew(held lease.Record, ttl time.Duration) lease.Record {
 }
 
 // release gives back a lease that is not lost.
-func (w *world) release(held lease.Record, lastUsed int64) {
+func (w *testbed) release(held lease.Record, lastUsed int64) {
 	w.Helper()
 	if err := w.Release(w.ctx, held, time.Unix(lastUsed, 0)); err != nil {
 		w.Fatalf("Release %+v, last used %d: %v", held, lastUsed, err)
@@ -164,7 +164,7 @@ func (w *world) release(held lease.Record, lastUsed int64) {
 }
 
 // list returns all records, after a check of their order.
-func (w *world) list() []lease.Record {
+func (w *testbed) list() []lease.Record {
 	w.Helper()
 	records, err := w.List(w.ctx)
 	if err != nil {
@@ -179,7 +179,7 @@ func (w *world) list() []lease.Record {
 }
 
 // only returns the one record of the store.
-func (w *world) only() lease.Record {
+func (w *testbed) only() lease.Record {
 	w.Helper()
 	records := w.list()
 	if len(records) != 1 {
@@ -189,7 +189,7 @@ func (w *world) only() lease.Record {
 }
 
 // wantErr fails the test unless err is target.
-func (w *world) wantErr(what string, err, target error) {
+func (w *testbed) wantErr(what string, err, target error) {
 	w.Helper()
 	if !errors.Is(err, target) {
 		w.Errorf("%s: error %v, want %v", what, err, target)
@@ -198,7 +198,7 @@ func (w *world) wantErr(what string, err, target error) {
 
 // wantLost checks that s treats held as lost in every way. It must not be the newest state of a
 // lease; sameOwner says that it is an older state of one, which Lookup then finds.
-func (w *world) wantLost(why string, s lease.Source, held lease.Record, sameOwner bool) {
+func (w *testbed) wantLost(why string, s lease.Source, held lease.Record, sameOwner bool) {
 	w.Helper()
 	_, err := s.Renew(w.ctx, held, w.renewal(time.Minute))
 	w.wantErr(why+": Renew", err, lease.ErrLost)

@@ -8,7 +8,7 @@ import (
 
 // The tests of requests that want nodes below a bound.
 
-func testBelow(w *world) {
+func testBelow(w *testbed) {
 	const bound = 8
 	var low []lease.Record
 	for range bound {
@@ -39,7 +39,7 @@ func testBelow(w *world) {
 }
 
 // testBelowRangesOfSomeSize: it is the last node of a range that must lie below the bound.
-func testBelowRangesOfSomeSize(w *world) {
+func testBelowRangesOfSomeSize(w *testbed) {
 	for range 2 {
 		w.acquireBelow(3, 6)
 	}
@@ -57,7 +57,7 @@ func testBelowRangesOfSomeSize(w *world) {
 }
 
 // wantNoneBelow checks that the store has no range of so many nodes below the bound.
-func (w *world) wantNoneBelow(why string, nodes int, below uint32) {
+func (w *testbed) wantNoneBelow(why string, nodes int, below uint32) {
 	w.Helper()
 	rec, err := w.Acquire(w.ctx, lease.Request{Nodes: nodes, Below: below, TTL: time.Minute})
 	w.wantErr("Acquire below a bound "+why, err, lease.ErrNoRange)

@@ -12,7 +12,7 @@ import (
 
 // The tests of single calls: what each method returns and what it leaves in the store.
 
-func testAcquire(w *world) {
+func testAcquire(w *testbed) {
 	before := w.now()
 	first := w.acquire(4, time.Minute)
 	if first.Nodes() != 4 || first.LastNode > randflake.MaxNode {
@@ -39,7 +39,7 @@ func testAcquire(w *world) {
 	}
 }
 
-func testInvalidRequests(w *world) {
+func testInvalidRequests(w *testbed) {
 	held := w.acquire(1, time.Minute)
 	for _, req := range []lease.Request{
 		{Nodes: 0, TTL: time.Minute},
@@ -69,7 +69,7 @@ func testInvalidRequests(w *world) {
 	w.acquire(1, limits.MaxTTL)
 }
 
-func testRenew(w *world) {
+func testRenew(w *testbed) {
 	held := w.acquire(2, 10*time.Second)
 	w.clock.Advance(time.Second)
 	renewed := w.renew(held, time.Minute)
@@ -77,7 +77,7 @@ func testRenew(w *world) {
 		w.Errorf("HighWater: second %d, want %d", got, want)
 	}
 	want := held
-	want.Version, want.HighWater, want.Change, want.Changed, want.Seal = renewed.Version, renewed.HighWater, renewed.Change, w.now(), renewed.Seal
+	want.Version, want.HighWater, want.Change, want.Changed, want.Signature = renewed.Version, renewed.HighWater, renewed.Change, w.now(), renewed.Signature
 	if renewed != want || renewed.Version <= held.Version || renewed.HighWater <= held.HighWater {
 		w.Errorf("Renew made %+v of %+v: want a higher version and high-water mark and nothing else", renewed, held)
 	}
@@ -92,7 +92,7 @@ func testRenew(w *world) {
 	w.renew(again, limits.MaxTTL)
 }
 
-func testLookup(w *world) {
+func testLookup(w *testbed) {
 	held := w.acquire(2, time.Minute)
 	got, err := w.Lookup(w.ctx, held)
 	if err != nil || got != held {
@@ -105,13 +105,13 @@ func testLookup(w *world) {
 	w.renew(got, 3*time.Minute)
 }
 
-func testRelease(w *world) {
+func testRelease(w *testbed) {
 	held := w.acquire(2, time.Minute)
 	used := held.Start
 	w.release(held, used)
 	got := w.only()
 	want := held
-	want.Owner, want.Version, want.HighWater, want.Changed, want.Seal = lease.Token{}, got.Version, used, w.now(), got.Seal
+	want.Owner, want.Version, want.HighWater, want.Changed, want.Signature = lease.Token{}, got.Version, used, w.now(), got.Signature
 	if got != want || got.Version <= held.Version {
 		w.Errorf("Release made %+v of %+v: want no owner, a higher version, high-water mark %d", got, held, used)
 	}
@@ -121,7 +121,7 @@ func testRelease(w *world) {
 	}
 }
 
-func testReleaseClamps(w *world) {
+func testReleaseClamps(w *testbed) {
 	for _, tt := range []struct {
 		name     string
 		lastUsed func(lease.Record) time.Time
@@ -145,7 +145,7 @@ func testReleaseClamps(w *world) {
 	}
 }
 
-func testList(w *world) {
+func testList(w *testbed) {
 	if records := w.list(); len(records) != 0 {
 		w.Errorf("a new store has the records %+v", records)
 	}
@@ -159,7 +159,7 @@ func testList(w *world) {
 	}
 }
 
-func testLost(w *world) {
+func testLost(w *testbed) {
 	held := w.acquire(2, time.Minute)
 	thief, nobody, ahead, elsewhere, longer := held, held, held, held, held
 	thief.Owner[0] ^= 1
@@ -178,7 +178,7 @@ func testLost(w *world) {
 	}
 }
 
-func testCancelledContext(w *world) {
+func testCancelledContext(w *testbed) {
 	held := w.acquire(1, time.Minute)
 	ctx, cancel := context.WithCancel(w.ctx)
 	cancel()
@@ -196,7 +196,7 @@ func testCancelledContext(w *world) {
 	}
 }
 
-func testExhaustion(w *world) {
+func testExhaustion(w *testbed) {
 	var held []lease.Record
 	for range 4 {
 		held = append(held, w.acquire(all/4, time.Minute))
@@ -212,7 +212,7 @@ func testExhaustion(w *world) {
 	}
 }
 
-func testTwoHandles(w *world) {
+func testTwoHandles(w *testbed) {
 	other := w.handle()
 	held := w.acquire(1, time.Minute)
 	renewed, err := other.Renew(w.ctx, held, w.renewal(2*time.Minute))
@@ -234,7 +234,7 @@ func testTwoHandles(w *world) {
 	w.release(second, second.Start)
 }
 
-func testReopen(w *world) {
+func testReopen(w *testbed) {
 	released := w.acquire(3, time.Minute)
 	held := w.acquire(2, time.Minute)
 	w.release(released, released.Start)

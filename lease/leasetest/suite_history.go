@@ -13,7 +13,7 @@ import (
 
 // The tests of many calls, one after another and at once: leases must stay disjoint.
 
-func testConcurrentAcquire(w *world) {
+func testConcurrentAcquire(w *testbed) {
 	const holders = 12
 	var h History
 	handles := []lease.Source{w.Source, w.handle()}
@@ -52,7 +52,7 @@ func testConcurrentAcquire(w *world) {
 	}
 }
 
-func testConcurrentRenew(w *world) {
+func testConcurrentRenew(w *testbed) {
 	held := w.acquire(1, time.Minute)
 	var won atomic.Int32
 	var wg sync.WaitGroup
@@ -73,13 +73,13 @@ func testConcurrentRenew(w *world) {
 	}
 }
 
-func testHistory(w *world) {
+func testHistory(w *testbed) {
 	w.play(func(rng *rand.Rand) {
 		w.clock.Advance(time.Duration(rng.IntN(3000)) * time.Millisecond)
 	})
 }
 
-func testHistoryOfWildClock(w *world) {
+func testHistoryOfWildClock(w *testbed) {
 	w.play(func(rng *rand.Rand) {
 		switch rng.IntN(8) {
 		case 0:
@@ -98,7 +98,7 @@ func testHistoryOfWildClock(w *world) {
 
 // play takes random steps, moves the clock before each, and checks that leases stay disjoint.
 // Half of the requests are for a third of all nodes, so that ranges get scarce, and half have a bound.
-func (w *world) play(move func(*rand.Rand)) {
+func (w *testbed) play(move func(*rand.Rand)) {
 	const steps = 150
 	rng := rand.New(rand.NewPCG(1, 2))
 	var h History
@@ -136,7 +136,7 @@ func (w *world) play(move func(*rand.Rand)) {
 }
 
 // carryOn renews held or reads it back; it does nothing to one that is lost.
-func (w *world) carryOn(rng *rand.Rand, h *History, held *lease.Record) {
+func (w *testbed) carryOn(rng *rand.Rand, h *History, held *lease.Record) {
 	rec, err := w.Lookup(w.ctx, *held)
 	if rng.IntN(2) == 0 {
 		rec, err = w.Renew(w.ctx, *held, w.renewal(time.Duration(1+rng.IntN(100))*time.Second))

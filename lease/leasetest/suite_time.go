@@ -11,7 +11,7 @@ import (
 
 // The tests of leases that follow each other on the same nodes, and of clocks that are wrong.
 
-func testTakeOver(w *world) {
+func testTakeOver(w *testbed) {
 	held := w.acquire(all, 2*time.Second)
 	_, err := w.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Second})
 	w.wantErr("Acquire in the first second of a lease on all nodes", err, lease.ErrNoRange)
@@ -32,7 +32,7 @@ func testTakeOver(w *world) {
 }
 
 // afterEnd waits until held is over and acquires its range.
-func (w *world) afterEnd(held lease.Record) lease.Record {
+func (w *testbed) afterEnd(held lease.Record) lease.Record {
 	w.Helper()
 	for range 200 {
 		rec, err := w.Acquire(w.ctx, lease.Request{Nodes: held.Nodes(), TTL: time.Minute})
@@ -48,7 +48,7 @@ func (w *world) afterEnd(held lease.Record) lease.Record {
 	panic("unreachable")
 }
 
-func testReleasedThisSecond(w *world) {
+func testReleasedThisSecond(w *testbed) {
 	var h History
 	held := w.acquire(all, time.Minute)
 	used := held.Start
@@ -68,7 +68,7 @@ func testReleasedThisSecond(w *world) {
 	}
 }
 
-func testClockBack(w *world) {
+func testClockBack(w *testbed) {
 	for _, back := range []time.Duration{time.Second, 50 * time.Minute} {
 		held := w.acquire(all, time.Minute)
 		w.clock.Advance(-back)
@@ -90,7 +90,7 @@ func testClockBack(w *world) {
 	}
 }
 
-func testClockAheadAndBack(w *world) {
+func testClockAheadAndBack(w *testbed) {
 	const year = 365 * 24 * time.Hour
 	w.clock.Advance(year)
 	poisoned := w.acquire(all/2, time.Minute)
@@ -117,7 +117,7 @@ func testClockAheadAndBack(w *world) {
 	}
 }
 
-func testReportLoss(w *world) {
+func testReportLoss(w *testbed) {
 	reportLoss := func() {
 		w.Helper()
 		if err := w.ReportLoss(w.ctx); err != nil {
@@ -153,7 +153,7 @@ func testReportLoss(w *world) {
 	w.renew(rec, time.Minute)
 }
 
-func testClockBeforeEpoch(w *world) {
+func testClockBeforeEpoch(w *testbed) {
 	held := w.acquire(1, time.Minute)
 	w.clock.Set(time.Unix(1000, 0))
 	if rec, err := w.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute}); err == nil {
@@ -164,7 +164,7 @@ func testClockBeforeEpoch(w *world) {
 	}
 }
 
-func testEndOfLife(w *world) {
+func testEndOfLife(w *testbed) {
 	w.clock.Set(time.Unix(randflake.MaxTimestamp-9, 0))
 	held := w.acquire(1, time.Minute)
 	if held.HighWater != randflake.MaxTimestamp {

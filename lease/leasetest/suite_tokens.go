@@ -11,7 +11,7 @@ import (
 
 // The tests of what tells holders, changes and secrets apart.
 
-func testSameOwner(w *world) {
+func testSameOwner(w *testbed) {
 	req := lease.Request{Nodes: 3, TTL: time.Minute, Owner: lease.NewToken(w.clock.Now())}
 	first, err := w.Acquire(w.ctx, req)
 	if err != nil || first.Owner != req.Owner {
@@ -29,7 +29,7 @@ func testSameOwner(w *world) {
 }
 
 // testStaleOwner: a token that lasts, such as the name of a host, must not make two processes share a lease.
-func testStaleOwner(w *world) {
+func testStaleOwner(w *testbed) {
 	name := lease.Token([]byte("web-7.example.or"))
 	_, err := w.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute, Owner: name})
 	w.wantErr("Acquire with a name for a token", err, lease.ErrInvalidRequest)
@@ -52,7 +52,7 @@ func testStaleOwner(w *world) {
 	}
 }
 
-func testWrongSecret(w *world) {
+func testWrongSecret(w *testbed) {
 	production, staging := store.CheckValue{1}, store.CheckValue{2}
 	for _, check := range []store.CheckValue{{}, production, production, {}} {
 		if _, err := w.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute, Check: check}); err != nil {
@@ -70,7 +70,7 @@ func testWrongSecret(w *world) {
 }
 
 // testUntil: how late a second may be is the ID space's business.
-func testUntil(w *world) {
+func testUntil(w *testbed) {
 	end := w.clock.Now().Add(30 * time.Second)
 	held, err := w.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute, Until: end})
 	if err != nil || held.HighWater != end.Unix()-1 {
@@ -94,7 +94,7 @@ func testUntil(w *world) {
 }
 
 // testWhoIsSpared: the holder of a lost lease may go on to its end only if all others come after that.
-func testWhoIsSpared(w *world) {
+func testWhoIsSpared(w *testbed) {
 	spared := func(what string, held lease.Record, want bool) {
 		w.Helper()
 		_, err := w.Renew(w.ctx, held, w.renewal(time.Minute))
@@ -127,7 +127,7 @@ func testWhoIsSpared(w *world) {
 }
 
 // testSplitAndMerge: many small requests don't rule out a large one for good, nor the other way round.
-func testSplitAndMerge(w *world) {
+func testSplitAndMerge(w *testbed) {
 	var h History
 	var singles []lease.Record
 	for range 40 {

@@ -17,8 +17,8 @@ func Example() {
 		panic(err)
 	}
 	for n := range uint64(3) {
-		sealed := tickets.Encrypt(n)
-		fmt.Printf("%06d %06d\n", sealed, tickets.Decrypt(sealed))
+		encrypted := tickets.Encrypt(n)
+		fmt.Printf("%06d %06d\n", encrypted, tickets.Decrypt(encrypted))
 	}
 	// Output:
 	// 134258 000000

@@ -138,8 +138,8 @@ func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// patience is how long each replica is waited for, where the context does not say.
-const patience = 10 * time.Second
+// replicaTimeout is how long each replica is waited for, where the context does not say.
+const replicaTimeout = 10 * time.Second
 
 // call asks one replica after the other, until one answers. Where asking again may do harm it goes on only when it is
 // certain that nothing was sent.
@@ -176,9 +176,9 @@ func call[C, Q, A any](ctx context.Context, s *service[C], again bool, do func(C
 // share returns how long the next of n replicas is waited for.
 func share(ctx context.Context, n int) time.Duration {
 	if end, ok := ctx.Deadline(); ok {
-		return min(time.Until(end)/time.Duration(n), patience)
+		return min(time.Until(end)/time.Duration(n), replicaTimeout)
 	}
-	return patience
+	return replicaTimeout
 }
 
 // elsewhere reports whether another replica may do better.

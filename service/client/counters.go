@@ -17,8 +17,8 @@ import (
 // NewCounters returns the counters of a service, all that the caller may use, in whichever space; see [counter.From] for
 // how they differ from those of a space. Calls go to the addresses as those of [New] do.
 //
-// A handle takes blocks from the service and hands numbers out from memory, and a strict one takes its numbers with each
-// call, from the store: the service's own procedure Next has blocks in memory too, those of each replica. No call repeats
+// A handle takes runs from the service and hands numbers out from memory, and a strict one takes its numbers with each
+// call, from the store: the service's own procedure Next has runs in memory too, those of each replica. No call repeats
 // a number. When all answers to it are lost, its numbers are lost where they can't be found again.
 func NewCounters(addresses []string, options ...Option) (*counter.Counters, error) {
 	c := &counters{}
@@ -35,17 +35,17 @@ type counterClient = randflakev1connect.CounterServiceClient
 // counters implement counter.Source. Each of their calls may be made again.
 type counters struct{ service[counterClient] }
 
-func (c *counters) Allocate(ctx context.Context, name string, n uint64, token counter.Token) (counter.Block, counter.Info, error) {
+func (c *counters) Allocate(ctx context.Context, name string, n uint64, token counter.Token) (counter.Run, counter.Info, error) {
 	answer, err := call(ctx, &c.service, true, counterClient.Allocate, &api.AllocateRequest{Counter: name, Count: n, Token: token.String()})
 	if err != nil {
-		return counter.Block{}, counter.Info{}, failed("allocate", err)
+		return counter.Run{}, counter.Info{}, failed("allocate", err)
 	}
-	block, err := wire.ReadBlock(answer.Block)
-	return block, wire.Info(answer.Counter), err
+	run, err := wire.ReadRun(answer.Run)
+	return run, wire.Info(answer.Counter), err
 }
 
-func (c *counters) ReturnBlock(ctx context.Context, name string, block counter.Block, unused uint64) (bool, error) {
-	answer, err := call(ctx, &c.service, true, counterClient.Return, &api.ReturnRequest{Counter: name, Block: wire.Block(block), Unused: unused})
+func (c *counters) ReturnRun(ctx context.Context, name string, run counter.Run, unused uint64) (bool, error) {
+	answer, err := call(ctx, &c.service, true, counterClient.Return, &api.ReturnRequest{Counter: name, Run: wire.Run(run), Unused: unused})
 	if err != nil {
 		return false, failed("return", err)
 	}

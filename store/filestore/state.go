@@ -28,8 +28,8 @@ const (
 	headSize = len(magic) + 2*sha256.Size + 1
 )
 
-// seal completes f, and returns its content.
-func (f *file) seal() []byte {
+// finish completes f, and returns its content.
+func (f *file) finish() []byte {
 	f.Nonce = rand.Text()
 	body, _ := json.Marshal(f) // can't fail on such fields
 	f.head = headOf(body)

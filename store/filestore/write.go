@@ -46,7 +46,7 @@ func (e *Engine) Prepare(ctx context.Context) (err error) {
 		return err
 	}
 	first := file{Token: strings.TrimSpace(strings.TrimPrefix(string(marker), magic)), Number: 1, Base: 1}
-	return e.make(numbered(1), first.seal())
+	return e.make(numbered(1), first.finish())
 }
 
 // make makes a file durably, unless there is one.
@@ -65,7 +65,7 @@ func (e *Engine) make(name string, content []byte) error {
 // one that is killed, or fails, after the link a file that catchUp makes durable before it counts.
 func (e *Engine) publish(entries []store.Entry) (f file, done bool, err error) {
 	f = e.state.next(entries, e.often)
-	content, name := f.seal(), numbered(f.Number)
+	content, name := f.finish(), numbered(f.Number)
 	if err := e.link(name, content); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			err = nil

@@ -30,7 +30,7 @@ func (p *player) swap(put string, expect ...string) Call {
 }
 
 // play lets players make so many calls each at the same time, on the handles by turns. There is no data before.
-func (w *world) play(players, calls int, next func(*player) Call) {
+func (w *testbed) play(players, calls int, next func(*player) Call) {
 	w.Helper()
 	w.is("Prepare", w.handles[0].Prepare(w.Context()), nil)
 	var ticks atomic.Int64

@@ -24,19 +24,19 @@ import (
 // it must, that unsafe settings are refused. An engine has tests of its own for that.
 func Run(t *testing.T, start func(t *testing.T) (connect func(t *testing.T) store.Engine)) {
 	for _, c := range checks {
-		t.Run(c.name, func(t *testing.T) { c.run(newWorld(t, t, start(t))) })
+		t.Run(c.name, func(t *testing.T) { c.run(newTestbed(t, t, start(t))) })
 	}
 }
 
-// A world is what one check plays in.
-type world struct {
+// A testbed is what one check plays in.
+type testbed struct {
 	testing.TB
 	open    func() store.Engine
 	handles [4]store.Engine
 }
 
-func newWorld(t *testing.T, tb testing.TB, connect func(t *testing.T) store.Engine) *world {
-	w := &world{TB: tb}
+func newTestbed(t *testing.T, tb testing.TB, connect func(t *testing.T) store.Engine) *testbed {
+	w := &testbed{TB: tb}
 	w.open = func() store.Engine {
 		engine := connect(t)
 		t.Cleanup(func() { engine.Close() })
@@ -50,14 +50,14 @@ func newWorld(t *testing.T, tb testing.TB, connect func(t *testing.T) store.Engi
 
 var checks = []struct {
 	name string
-	run  func(w *world)
+	run  func(w *testbed)
 }{
 	{"Prepare", checkPrepare},
-	{"Calls", func(w *world) { w.play(1, 160, anything(store.MaxEntries, trickyNames())) }},
-	{"Concurrent", func(w *world) { w.play(6, 25, anything(3, []string{"a", "b", "c"})) }},
-	{"Counter", func(w *world) { w.play(8, 12, func(p *player) Call { return p.swap("counter", "counter") }) }},
-	{"WriteSkew", func(w *world) { w.play(4, 24, func(p *player) Call { return p.swap(fmt.Sprint(p.who%2), "0", "1") }) }},
-	{"Meta", func(w *world) { w.play(5, 24, underMeta) }},
+	{"Calls", func(w *testbed) { w.play(1, 160, anything(store.MaxEntries, trickyNames())) }},
+	{"Concurrent", func(w *testbed) { w.play(6, 25, anything(3, []string{"a", "b", "c"})) }},
+	{"Counter", func(w *testbed) { w.play(8, 12, func(p *player) Call { return p.swap("counter", "counter") }) }},
+	{"WriteSkew", func(w *testbed) { w.play(4, 24, func(p *player) Call { return p.swap(fmt.Sprint(p.who%2), "0", "1") }) }},
+	{"Meta", func(w *testbed) { w.play(5, 24, underMeta) }},
 	{"Context", checkContext},
 	{"Close", checkClose},
 }
@@ -112,7 +112,7 @@ func underMeta(p *player) Call {
 }
 
 // is checks an error.
-func (w *world) is(what string, err, want error) {
+func (w *testbed) is(what string, err, want error) {
 	w.Helper()
 	if !errors.Is(err, want) {
 		w.Errorf("%s: error %v, want %v", what, err, want)
@@ -125,10 +125,10 @@ func put(value string) Call {
 }
 
 // first puts 1, and 2 and 1 again and again.
-func (w *world) first() { w.play(1, 9, func(p *player) Call { return put(fmt.Sprint(1 + p.n%2)) }) }
+func (w *testbed) first() { w.play(1, 9, func(p *player) Call { return put(fmt.Sprint(1 + p.n%2)) }) }
 
 // found checks that the entry is 1, and returns that.
-func (w *world) found(when string, engine store.Engine) []byte {
+func (w *testbed) found(when string, engine store.Engine) []byte {
 	w.Helper()
 	answer, err := engine.Read(w.Context(), []string{"a"}, store.Page{})
 	if err != nil || !equal(answer.Named, put("1").Put) {
@@ -138,7 +138,7 @@ func (w *world) found(when string, engine store.Engine) []byte {
 }
 
 // fail checks that calls fail.
-func (w *world) fail(when string, ctx context.Context, engine store.Engine, want error) {
+func (w *testbed) fail(when string, ctx context.Context, engine store.Engine, want error) {
 	w.Helper()
 	for _, c := range []Call{put("2"), {Names: []string{"a"}}} {
 		_, err := c.On(ctx, engine)
@@ -146,7 +146,7 @@ func (w *world) fail(when string, ctx context.Context, engine store.Engine, want
 	}
 }
 
-func checkPrepare(w *world) {
+func checkPrepare(w *testbed) {
 	// An engine that needs nothing holds nothing either.
 	if answer, err := w.handles[0].Read(w.Context(), []string{"a"}, store.Page{To: "z", Limit: 1}); err == nil {
 		if answer.Named[0].Value != nil || len(answer.Page) > 0 {
@@ -172,7 +172,7 @@ func checkPrepare(w *world) {
 	}
 }
 
-func checkContext(w *world) {
+func checkContext(w *testbed) {
 	w.first()
 	done, cancel := context.WithCancel(w.Context())
 	cancel()
@@ -189,7 +189,7 @@ func checkContext(w *world) {
 	}
 }
 
-func checkClose(w *world) {
+func checkClose(w *testbed) {
 	w.first()
 	for _, engine := range w.handles {
 		other := w.open()

@@ -47,7 +47,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 func findings(t *testing.T, name string, change func(store.Engine) store.Engine) []string {
 	connect := startMemory(t)
 	r := &recorder{TB: t}
-	w := newWorld(t, r, func(t *testing.T) store.Engine { return change(connect(t)) })
+	w := newTestbed(t, r, func(t *testing.T) store.Engine { return change(connect(t)) })
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -13,17 +13,17 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// A world is a store with objects in one format, in order of keys, and some that others put there.
-type world struct {
+// A testbed is a store with objects in one format, in order of keys, and some that others put there.
+type testbed struct {
 	format Format
 	keys   *Keys
 	ids    []ulid.ID
 	stored []string
 }
 
-// randomWorld has objects around ms, and times on the edges of blocks of all sizes among them.
-func randomWorld(t *testing.T, random *rand.Rand, ms int64) world {
-	w := world{format: randomFormat(random)}
+// randomTestbed has objects around ms, and times on the edges of blocks of all sizes among them.
+func randomTestbed(t *testing.T, random *rand.Rand, ms int64) testbed {
+	w := testbed{format: randomFormat(random)}
 	w.keys = mustKeys(t, w.format)
 	for range 200 {
 		id := randomID(random)
@@ -73,7 +73,7 @@ func randomTime(random *rand.Rand, ms int64) time.Time {
 }
 
 // during returns the keys of the objects with times in [from, to), by comparing each one's time.
-func (w world) during(from, to time.Time) (keys []string) {
+func (w testbed) during(from, to time.Time) (keys []string) {
 	for _, id := range w.ids {
 		if at := ulid.Inspect(id).Time; !at.Before(from) && at.Before(to) {
 			keys = append(keys, w.keys.Key(id))
@@ -83,7 +83,7 @@ func (w world) during(from, to time.Time) (keys []string) {
 }
 
 // list does what a store and its client do: in order of keys, after StartAfter, until Until.
-func (w world) list(l Listing) (keys []string) {
+func (w testbed) list(l Listing) (keys []string) {
 	for _, key := range w.stored {
 		if !strings.HasPrefix(key, l.Prefix) || key <= l.StartAfter {
 			continue
@@ -132,14 +132,14 @@ func mustListings(t *testing.T, k *Keys, from, to time.Time, chars int) iter.Seq
 	return listings
 }
 
-// wrongListings returns how many of n random intervals in random worlds the way does not list
+// wrongListings returns how many of n random intervals in random testbeds the way does not list
 // exactly, and each object once. chars is that of Keys.Listings, or 0.
 func wrongListings(t *testing.T, way divider, chars, n int) (wrong int) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(8, uint64(chars)))
 	for range n {
 		ms := random.Int64N(endTime)
-		w := randomWorld(t, random, ms)
+		w := randomTestbed(t, random, ms)
 		for range 10 {
 			from, to := randomTime(random, ms), randomTime(random, ms)
 			if random.IntN(10) == 0 {

@@ -38,14 +38,14 @@ const yardstick = "atomic counter"
 
 // memory returns what gives numbers from memory. All callers share one counter.
 func memory() []peers.Peer {
-	const endless = 1e12 // numbers in a block: none is used up while they are counted
+	const endless = 1e12 // numbers in a run: none is used up while they are counted
 	return append(peers.Named(yardstick), peers.Peer{
 		Name: "Counter.Next", Open: opening(func(c *counter.Counter) peers.Source {
 			return peers.Source{Next: func() (high, low uint64, err error) {
 				n, err := c.Next()
 				return 0, uint64(n), err
 			}}
-		}, counter.WithBlock(endless, endless)),
+		}, counter.WithRunLength(endless, endless)),
 	}, peers.Peer{
 		Name: "Counter.Fill, 64 numbers", Open: opening(func(c *counter.Counter) peers.Source {
 			bulk := make([]uint64, 64)
@@ -54,7 +54,7 @@ func memory() []peers.Peer {
 				_, err = c.Fill(numbers)
 				return 0, bulk[0], err
 			}}
-		}, counter.WithBlock(endless, endless)),
+		}, counter.WithRunLength(endless, endless)),
 	}, peers.Peer{
 		Name: "Counter.Wait", Open: opening(func(c *counter.Counter) peers.Source {
 			ctx := context.Background()

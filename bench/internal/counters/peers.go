@@ -14,9 +14,9 @@ import (
 	"go.etcd.io/etcd/api/v3/version"
 )
 
-// dialAll returns a connection for each caller of a crowd.
+// dialAll returns a connection for each caller of a system.
 func dialAll[C any](dial func() (C, error)) ([]C, error) {
-	connections, failed := make([]C, crowd), make([]error, crowd)
+	connections, failed := make([]C, atOnce), make([]error, atOnce)
 	var wg sync.WaitGroup
 	for i := range connections {
 		wg.Go(func() { connections[i], failed[i] = dial() })
@@ -45,7 +45,7 @@ func redisPeers(ctx context.Context, s *system, address string) error {
 	if err != nil {
 		return err
 	}
-	client := redis.NewClient(&redis.Options{Addr: u.Host, PoolSize: crowd})
+	client := redis.NewClient(&redis.Options{Addr: u.Host, PoolSize: atOnce})
 	s.onStop(func() { client.Close() })
 	connections, err := dialAll(func() (*redis.Conn, error) {
 		c := client.Conn() // one connection, once it is used

@@ -12,10 +12,10 @@ import (
 	"github.com/randflake/randflake/bench/internal/report"
 )
 
-// crowd is how many callers there are at once, each with a connection of its own where it needs one.
-const crowd = 64
+// atOnce is how many callers there are at once, each with a connection of its own where it needs one.
+const atOnce = 64
 
-// Kinds of sources. All but blocks have a crowd of callers.
+// Kinds of sources. All but blocks have many callers.
 const (
 	blocks  = "blocks"  // a counter's compare-and-sets, of one caller
 	strict  = "strict"  // a counter's numbers in strict order
@@ -50,7 +50,7 @@ func (s source) draw(ctx context.Context, slice time.Duration) (calls int64, too
 	for i, take := range s.callers {
 		callers[i] = func(ctx context.Context) error { _, err := take(ctx); return err }
 	}
-	calls, took, err = measure.Crowd(ctx, callers, slice)
+	calls, took, err = measure.Concurrently(ctx, callers, slice)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", s.name, err)
 	}

@@ -73,8 +73,8 @@ func (s *system) count(ctx context.Context, e engines.Engine, url string) error 
 	s.onStop(func() { many.Close() })
 	s.sources = append(s.sources,
 		source{blocks, "Strict.Next", 1, []caller{one.Next}},
-		source{strict, "Strict.Next", 1, slices.Repeat([]caller{one.Next}, crowd)},
-		source{relaxed, "Counter.Wait", 1, slices.Repeat([]caller{many.Wait}, crowd)})
+		source{strict, "Strict.Next", 1, slices.Repeat([]caller{one.Next}, atOnce)},
+		source{relaxed, "Counter.Wait", 1, slices.Repeat([]caller{many.Wait}, atOnce)})
 	return nil
 }
 

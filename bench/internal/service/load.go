@@ -18,9 +18,9 @@ import (
 
 // How many connections have calls for one number, and for many; and calls a second where they are paced.
 const (
-	crowd = 64
-	few   = 8
-	due   = 15_000
+	atOnce = 64
+	few    = 8
+	due    = 15_000
 )
 
 // token is the bearer token of all callers.
@@ -75,7 +75,7 @@ func loads(daemon, yardstick string) []load {
 	mint := randflakev1connect.IDServiceMintProcedure
 	to := func(kind, name string, each int, address, path, contentType, body string) load {
 		request := post(address, path, contentType, token, []byte(body))
-		l := load{kind: kind, name: name, each: each, connections: crowd, address: address, request: request, read: readHTTP, numbers: inJSON}
+		l := load{kind: kind, name: name, each: each, connections: atOnce, address: address, request: request, read: readHTTP, numbers: inJSON}
 		if kind == bulk {
 			l.connections = few
 		}
@@ -109,7 +109,7 @@ func loads(daemon, yardstick string) []load {
 // incr returns a load on a server of Redis.
 func incr(name, address string) load {
 	request := []byte("*2\r\n$4\r\nINCR\r\n$3\r\none\r\n")
-	return load{kind: single, name: name + ", INCR", each: 1, connections: crowd, address: address, request: request, read: readRESP, numbers: inRESP}
+	return load{kind: single, name: name + ", INCR", each: 1, connections: atOnce, address: address, request: request, read: readRESP, numbers: inRESP}
 }
 
 // yardstickName is the source that the others are compared with, and ours begins the names of those of randflaked.

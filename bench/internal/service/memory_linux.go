@@ -8,7 +8,7 @@ import (
 )
 
 // memory returns how much randflaked has: that of the load, and a fresh one with many spaces.
-func (w *world) memory(ctx context.Context) ([]memory, error) {
+func (w *testbed) memory(ctx context.Context) ([]memory, error) {
 	loaded := memory{Spaces: w.spaces, When: "after all that is measured here"}
 	var err error
 	if loaded.Resident, err = w.daemon.resident(); err != nil {
@@ -26,7 +26,7 @@ func (w *world) memory(ctx context.Context) ([]memory, error) {
 }
 
 // fresh starts a randflaked with so many spaces, and has each make an ID.
-func (w *world) fresh(ctx context.Context, spaces int) (m memory, err error) {
+func (w *testbed) fresh(ctx context.Context, spaces int) (m memory, err error) {
 	m = memory{Spaces: spaces, When: "an ID from each space"}
 	name := fmt.Sprint("daemon-", spaces)
 	list := make([]space, spaces)

@@ -10,8 +10,8 @@ import (
 	"github.com/randflake/randflake/service/client"
 )
 
-// crowds are how many holders renew at once.
-var crowds = []int{1, 32}
+// holderCounts are how many holders renew at once.
+var holderCounts = []int{1, 32}
 
 // ttl is that of the leases, which outlast the measurement.
 const ttl = 10 * time.Minute
@@ -23,7 +23,7 @@ func renewing(ctx context.Context, engine string, leases lease.Source, address, 
 		return nil, err
 	}
 	// A holder has one connection as a rule, and keeps it.
-	http := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: crowds[len(crowds)-1]}}
+	http := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: holderCounts[len(holderCounts)-1]}}
 	through, err := client.New(space, []string{"http://" + address}, client.WithToken(token), client.WithHTTPClient(http))
 	if err != nil {
 		return nil, err
@@ -32,9 +32,9 @@ func renewing(ctx context.Context, engine string, leases lease.Source, address, 
 	return append(direct, far...), err
 }
 
-// holders returns a source for each size of crowds. All their callers have leases of their own.
+// holders returns a source for each of holderCounts. All their callers have leases of their own.
 func holders(ctx context.Context, kind, engine string, leases lease.Source) (sources []source, err error) {
-	for _, n := range crowds {
+	for _, n := range holderCounts {
 		s := source{kind: kind, on: engine, name: "Renew", each: 1}
 		for range n {
 			held, err := leases.Acquire(ctx, lease.Request{Nodes: 1, TTL: ttl})

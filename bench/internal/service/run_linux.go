@@ -17,8 +17,8 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A world is all that runs.
-type world struct {
+// A testbed is all that runs.
+type testbed struct {
 	dir       string
 	daemon    program
 	yardstick program
@@ -35,17 +35,17 @@ type engine struct {
 	skipped error        // why it is not there
 }
 
-func (w *world) onStop(stop func()) { w.stops = append(w.stops, stop) }
+func (w *testbed) onStop(stop func()) { w.stops = append(w.stops, stop) }
 
-func (w *world) stop() {
+func (w *testbed) stop() {
 	for i := len(w.stops) - 1; i >= 0; i-- {
 		w.stops[i]()
 	}
 }
 
-// start builds and starts everything. The world is to be stopped also when that fails.
-func start(ctx context.Context) (w *world, err error) {
-	w = &world{}
+// start builds and starts everything. The testbed is to be stopped also when that fails.
+func start(ctx context.Context) (w *testbed, err error) {
+	w = &testbed{}
 	if w.dir, err = os.MkdirTemp("", "service"); err != nil {
 		return w, err
 	}
@@ -77,14 +77,14 @@ func start(ctx context.Context) (w *world, err error) {
 
 func spaceOf(engine int) string { return fmt.Sprint("engine-", engine) }
 
-func (w *world) serve(name string, spaces []space) (program, error) {
+func (w *testbed) serve(name string, spaces []space) (program, error) {
 	p, err := serve(filepath.Join(w.dir, "randflaked"), filepath.Join(w.dir, name), spaces)
 	w.onStop(func() { p.Kill() })
 	return p, err
 }
 
 // startEngines starts all engines, and says of each that is not installed that it is skipped.
-func (w *world) startEngines(ctx context.Context) error {
+func (w *testbed) startEngines(ctx context.Context) error {
 	known := engines.All()
 	w.engines = make([]engine, len(known))
 	failed := make([]error, len(known))
@@ -130,7 +130,7 @@ func startEngine(ctx context.Context, e engines.Engine, dir string) (_ engine, s
 }
 
 // sources returns all sources.
-func (w *world) sources(ctx context.Context) (all []source, err error) {
+func (w *testbed) sources(ctx context.Context) (all []source, err error) {
 	for i, e := range w.engines {
 		if e.leases == nil {
 			continue
@@ -148,7 +148,7 @@ func (w *world) sources(ctx context.Context) (all []source, err error) {
 }
 
 // loads returns those on all that runs.
-func (w *world) loads() []load {
+func (w *testbed) loads() []load {
 	all := loads(w.daemon.Addr(), w.yardstick.Addr())
 	for _, e := range w.engines {
 		if u, err := url.Parse(e.url); err == nil && u.Scheme == "redis" {
@@ -192,7 +192,7 @@ func run(ctx context.Context, r *report.Results) error {
 }
 
 // servers returns which engines were to be measured.
-func (w *world) servers() (all []server) {
+func (w *testbed) servers() (all []server) {
 	for _, e := range w.engines {
 		s := server{Name: e.Name}
 		if e.skipped != nil {

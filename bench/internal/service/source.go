@@ -55,11 +55,11 @@ func (s source) draw(ctx context.Context, slice time.Duration) (sample, error) {
 		defer disconnect()
 		s.callers = callers
 	}
-	if _, _, err := measure.Crowd(ctx, s.callers, slice/warmUp); err != nil {
+	if _, _, err := measure.Concurrently(ctx, s.callers, slice/warmUp); err != nil {
 		return sample{}, fmt.Errorf("%s %s: %w", s.name, s.on, err)
 	}
 	took := make([][]time.Duration, len(s.callers))
-	calls, passed, err := measure.Crowd(ctx, s.timed(took), slice)
+	calls, passed, err := measure.Concurrently(ctx, s.timed(took), slice)
 	if err != nil {
 		return sample{}, fmt.Errorf("%s %s: %w", s.name, s.on, err)
 	}

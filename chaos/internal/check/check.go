@@ -22,8 +22,8 @@ type Config struct {
 	// Keep keeps the segments that were checked; otherwise they are deleted.
 	Keep bool
 
-	// Patience is how long the search for a linearization may take; zero stands for a minute.
-	Patience time.Duration
+	// Timeout is how long the search for a linearization may take; zero stands for a minute.
+	Timeout time.Duration
 
 	// Picture is where an HTML page goes that shows the calls that can't be linearized, if there
 	// are any; empty for none.
@@ -40,8 +40,8 @@ const (
 	Undecided    Verdict = "undecided"
 )
 
-// A Place is where an ID was made.
-type Place struct {
+// An Origin is where an ID was made.
+type Origin struct {
 	Worker  string `json:"worker"`
 	Segment string `json:"segment"`
 }
@@ -51,8 +51,8 @@ type Duplicate struct {
 	Second   int64  `json:"second"` // Unix seconds
 	Node     uint32 `json:"node"`
 	Sequence uint32 `json:"sequence"`
-	First    Place  `json:"first"`
-	Again    Place  `json:"again"`
+	First    Origin `json:"first"`
+	Again    Origin `json:"again"`
 }
 
 // A Result is what a Checker found. Of each kind of fault it shows the first few.
@@ -79,7 +79,7 @@ type Result struct {
 
 // An OutsideLease stands for IDs that no lease of their process allowed.
 type OutsideLease struct {
-	Place  Place  `json:"place"` // of IDs that were released, only the worker is known
+	Origin Origin `json:"origin"` // of IDs that were released, only the worker is known
 	Second int64  `json:"second"`
 	Node   uint32 `json:"node"`
 	Count  uint64 `json:"count"`

@@ -48,8 +48,8 @@ type process struct {
 // New returns a Checker of one run: all processes that shared one secret and one store, which was
 // empty when the first of them began.
 func New(config Config) *Checker {
-	if config.Patience == 0 {
-		config.Patience = time.Minute
+	if config.Timeout == 0 {
+		config.Timeout = time.Minute
 	}
 	return &Checker{
 		config:    config,
@@ -176,7 +176,7 @@ func (c *Checker) released(p *process, e journal.Event) {
 	c.releases = append(c.releases, release{*e.Held, e.LastUsed})
 	if later := p.leases.release(*e.Held, e.LastUsed); later > 0 {
 		c.outside(OutsideLease{
-			Place:  Place{Worker: p.name},
+			Origin: Origin{Worker: p.name},
 			Second: e.LastUsed,
 			Node:   e.Held.FirstNode,
 			Count:  later,
@@ -236,7 +236,7 @@ func (c *Checker) Result() (Result, error) {
 
 // checkSegment takes in a segment's IDs.
 func (c *Checker) checkSegment(p *process, s *journal.Segment) {
-	place := Place{p.name, s.Path}
+	origin := Origin{p.name, s.Path}
 	raw := make([]randflake.Raw, len(s.IDs))
 	c.cipher.DecryptSlice(raw, s.IDs)
 	var all []word
@@ -244,18 +244,18 @@ func (c *Checker) checkSegment(p *process, s *journal.Segment) {
 	for from := 0; from < len(raw); {
 		at, to := madeBy(s.Marks, from, len(raw))
 		words, again := pack(nil, raw[from:to])
-		c.checkLeases(p, place, words, at)
+		c.checkLeases(p, origin, words, at)
 		all, twice = append(all, words...), append(twice, again...)
 		from = to
 	}
 	all, again := merge(all)
 	for _, value := range append(twice, again...) {
-		c.duplicate(value, place, place)
+		c.duplicate(value, origin, origin)
 	}
 	runs := runsOf(nil, all)
-	for values := c.seen.add(place, runs).Iterator(); values.HasNext(); {
+	for values := c.seen.add(origin, runs).Iterator(); values.HasNext(); {
 		value := values.Next()
-		c.duplicate(value, Place{}, place)
+		c.duplicate(value, Origin{}, origin)
 	}
 	c.result.Made += uint64(len(raw))
 	c.result.Written += uint64(s.Written)
@@ -263,19 +263,19 @@ func (c *Checker) checkSegment(p *process, s *journal.Segment) {
 }
 
 // checkLeases checks that a process may have made the IDs of words by a time.
-func (c *Checker) checkLeases(p *process, place Place, words []word, at int64) {
+func (c *Checker) checkLeases(p *process, origin Origin, words []word, at int64) {
 	words, _ = merge(slices.Clone(words))
 	for _, r := range runsOf(nil, words) {
 		r.pieces(func(x piece) {
 			if why := p.leases.use(x.second, x.node, x.count, at); why != "" {
-				c.outside(OutsideLease{place, x.second, x.node, x.count, why})
+				c.outside(OutsideLease{origin, x.second, x.node, x.count, why})
 			}
 		})
 	}
 }
 
-// duplicate notes a value that was made again. If first is zero the place is looked for.
-func (c *Checker) duplicate(value uint64, first, again Place) {
+// duplicate notes a value that was made again. If first is zero the origin is looked for.
+func (c *Checker) duplicate(value uint64, first, again Origin) {
 	r := &c.result
 	r.Duplicates++
 	run{value, value}.pieces(func(x piece) {
@@ -283,7 +283,7 @@ func (c *Checker) duplicate(value uint64, first, again Place) {
 		if len(r.FirstDuplicates) >= few {
 			return
 		}
-		if first == (Place{}) {
+		if first == (Origin{}) {
 			first = c.seen.find(value)
 		}
 		r.FirstDuplicates = append(r.FirstDuplicates, Duplicate{

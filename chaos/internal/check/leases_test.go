@@ -29,7 +29,7 @@ func TestIDsOutsideOfLeases(t0 *testing.T) {
 			t.made(a, tt.second, held.FirstNode+uint32(tt.node), 0, 1)
 			r := t.result()
 			t.wantFaults(r, "outside")
-			if o := r.FirstOutside[0]; r.Outside != 1 || o.Second != tt.second || o.Node != held.FirstNode+uint32(tt.node) || o.Place.Worker != "a" {
+			if o := r.FirstOutside[0]; r.Outside != 1 || o.Second != tt.second || o.Node != held.FirstNode+uint32(tt.node) || o.Origin.Worker != "a" {
 				t.Errorf("%+v, want the one ID of second %d, node %d", r, tt.second, tt.node)
 			}
 		})

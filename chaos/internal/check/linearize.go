@@ -13,7 +13,7 @@ import (
 func (c *Checker) linearize() error {
 	r := &c.result
 	r.Linearizable = Linearizable
-	deadline := time.Now().Add(c.config.Patience)
+	deadline := time.Now().Add(c.config.Timeout)
 	for i, e := range epochs(c.losses) {
 		all := histories(c.calls, e)
 		for _, h := range all {
@@ -44,11 +44,11 @@ func (c *Checker) linearize() error {
 }
 
 // check looks for an order of the known calls for so long.
-func (m model) check(patience time.Duration) Verdict {
-	if patience <= 0 {
+func (m model) check(timeout time.Duration) Verdict {
+	if timeout <= 0 {
 		return Undecided
 	}
-	switch porcupine.CheckOperationsTimeout(m.porcupine(), m.operations(), patience) {
+	switch porcupine.CheckOperationsTimeout(m.porcupine(), m.operations(), timeout) {
 	case porcupine.Ok:
 		return Linearizable
 	case porcupine.Illegal:
@@ -58,8 +58,8 @@ func (m model) check(patience time.Duration) Verdict {
 }
 
 // draw writes an HTML page that shows how far the calls can be ordered.
-func (m model) draw(path string, patience time.Duration) error {
-	_, info := porcupine.CheckOperationsVerbose(m.porcupine(), m.operations(), patience)
+func (m model) draw(path string, timeout time.Duration) error {
+	_, info := porcupine.CheckOperationsVerbose(m.porcupine(), m.operations(), timeout)
 	return porcupine.VisualizePath(m.porcupine(), info, path)
 }
 

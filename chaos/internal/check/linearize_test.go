@@ -181,8 +181,8 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-func TestNoPatience(t *testing.T) {
-	c := New(Config{Secret: secret, Patience: time.Nanosecond})
+func TestNoTimeout(t *testing.T) {
+	c := New(Config{Secret: secret, Timeout: time.Nanosecond})
 	c.calls = []*call{acquired(0, rec(alice, 1, far))}
 	if err := c.linearize(); err != nil || c.result.Linearizable != Undecided || c.result.OK() {
 		t.Errorf("%s, error %v, want undecided, and no pass", c.result.Linearizable, err)
@@ -193,7 +193,7 @@ func TestNoPatience(t *testing.T) {
 // without delay.
 func TestLongHistory(t *testing.T) {
 	for _, faulty := range []bool{false, true} {
-		c := New(Config{Secret: secret, Patience: 30 * time.Second})
+		c := New(Config{Secret: secret, Timeout: 30 * time.Second})
 		held := rec(alice, 1, far)
 		c.calls = append(c.calls, acquired(0, held))
 		for i := int64(1); i < 3000; i++ {

@@ -44,7 +44,7 @@ func pack(words []word, raw []randflake.Raw) (_ []word, again []uint64) {
 	return words, again
 }
 
-// merge sorts words and joins those of one key, in place. It returns with them the values that were
+// merge sorts words and joins those of one key, in origin. It returns with them the values that were
 // in two of them.
 func merge(words []word) (_ []word, again []uint64) {
 	byKey := func(a, b word) int { return cmp.Compare(a.key, b.key) }

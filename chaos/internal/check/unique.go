@@ -13,7 +13,7 @@ type seen struct {
 
 // A part is what one segment holds.
 type part struct {
-	place  Place
+	origin Origin
 	values *roaring64.Bitmap
 }
 
@@ -23,7 +23,7 @@ func newSeen() *seen { return &seen{all: roaring64.New()} }
 const optimizeEvery = 64
 
 // add takes in a segment's runs, which share no value, and returns the values that were there before.
-func (s *seen) add(place Place, runs []run) (again *roaring64.Bitmap) {
+func (s *seen) add(origin Origin, runs []run) (again *roaring64.Bitmap) {
 	values := roaring64.New()
 	for _, r := range runs {
 		values.AddRange(r.first, r.last) // but for the last one, as its successor may be none
@@ -32,7 +32,7 @@ func (s *seen) add(place Place, runs []run) (again *roaring64.Bitmap) {
 	values.RunOptimize()
 	again = roaring64.And(s.all, values)
 	s.all.Or(values)
-	s.parts = append(s.parts, part{place, values})
+	s.parts = append(s.parts, part{origin, values})
 	if len(s.parts)%optimizeEvery == 0 {
 		s.all.RunOptimize()
 	}
@@ -40,11 +40,11 @@ func (s *seen) add(place Place, runs []run) (again *roaring64.Bitmap) {
 }
 
 // find returns the first segment that holds value.
-func (s *seen) find(value uint64) Place {
+func (s *seen) find(value uint64) Origin {
 	for _, p := range s.parts {
 		if p.values.Contains(value) {
-			return p.place
+			return p.origin
 		}
 	}
-	return Place{}
+	return Origin{}
 }

@@ -104,7 +104,7 @@ func TestRunsAgainstMaps(t *testing.T) {
 
 func TestSeen(t *testing.T) {
 	s := newSeen()
-	places := []Place{{Segment: "1"}, {Segment: "2"}, {Segment: "3"}}
+	origins := []Origin{{Segment: "1"}, {Segment: "2"}, {Segment: "3"}}
 	for i, tt := range []struct {
 		runs  []run
 		again []uint64
@@ -113,12 +113,12 @@ func TestSeen(t *testing.T) {
 		{[]run{{11, 20}, {math.MaxUint64 - 5, math.MaxUint64}}, nil},
 		{[]run{{10, 12}, {1<<40 + 1<<20, 1<<40 + 1<<20 + 9}, {math.MaxUint64, math.MaxUint64}}, []uint64{10, 11, 12, 1<<40 + 1<<20, math.MaxUint64}},
 	} {
-		if again := s.add(places[i], tt.runs).ToArray(); !slices.Equal(again, tt.again) {
+		if again := s.add(origins[i], tt.runs).ToArray(); !slices.Equal(again, tt.again) {
 			t.Errorf("adding %v found %v again, want %v", tt.runs, again, tt.again)
 		}
 	}
-	if got := s.find(11); got != places[1] {
-		t.Errorf("11 was found in %v, want %v", got, places[1])
+	if got := s.find(11); got != origins[1] {
+		t.Errorf("11 was found in %v, want %v", got, origins[1])
 	}
 }
 

@@ -46,9 +46,9 @@ func (e *echo) serve(conn net.Conn) {
 // ask sends a line and returns the answer, or an error if there is none for a second.
 func ask(conn net.Conn, line string) (string, error) { return askFor(conn, line, time.Second) }
 
-func askFor(conn net.Conn, line string, patience time.Duration) (string, error) {
+func askFor(conn net.Conn, line string, timeout time.Duration) (string, error) {
 	fmt.Fprintln(conn, line)
-	conn.SetReadDeadline(time.Now().Add(patience))
+	conn.SetReadDeadline(time.Now().Add(timeout))
 	return bufio.NewReader(conn).ReadString('\n')
 }
 

@@ -28,8 +28,8 @@ type Replica struct {
 	clients *tls.Config
 }
 
-// patience is how long a step of a replica is waited for.
-const patience = time.Minute
+// stepTimeout is how long a step of a replica is waited for.
+const stepTimeout = time.Minute
 
 // Link is the only way to the replica.
 func (r *Replica) Link() *Link { return r.link }
@@ -78,8 +78,8 @@ func (r *Replica) StartWrong(off time.Duration) error {
 func (r *Replica) Ready(ctx context.Context) error {
 	transport := &http.Transport{TLSClientConfig: r.clients}
 	defer transport.CloseIdleConnections()
-	client := http.Client{Transport: transport, Timeout: patience}
-	for began := time.Now(); time.Since(began) < patience && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+	client := http.Client{Transport: transport, Timeout: stepTimeout}
+	for began := time.Now(); time.Since(began) < stepTimeout && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 		answer, err := client.Get("https://" + r.link.proxy.Upstream + "/readyz")
 		if err != nil {
 			return fmt.Errorf("engine: randflaked is not ready: %w", err)
@@ -129,7 +129,7 @@ type line struct{ Msg, URL string }
 
 // await waits until the process has logged a message so many times.
 func (r *Replica) await(message string, times int) ([]line, error) {
-	for began := time.Now(); time.Since(began) < patience; time.Sleep(5 * time.Millisecond) {
+	for began := time.Now(); time.Since(began) < stepTimeout; time.Sleep(5 * time.Millisecond) {
 		ended := r.process.Ended()
 		if lines, err := r.lines(message); err != nil || len(lines) >= times {
 			return lines, err

@@ -19,8 +19,8 @@ import (
 // A request is what a process sends to the one that has the engine; each has a connection of its own.
 type request struct {
 	storetest.Call
-	Prepare  bool
-	Patience time.Duration // how long the call may take, 0 for as long as it likes
+	Prepare bool
+	Timeout time.Duration // how long the call may take, 0 for as long as it likes
 }
 
 // A reply is what it gets.
@@ -60,9 +60,9 @@ func answer(conn net.Conn, engine store.Engine) {
 	}
 	conn.SetDeadline(time.Time{})
 	ctx := context.Background()
-	if q.Patience > 0 {
+	if q.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, q.Patience)
+		ctx, cancel = context.WithTimeout(ctx, q.Timeout)
 		defer cancel()
 	}
 	var r reply
@@ -130,7 +130,7 @@ func (e *remote) exchange(ctx context.Context, q request) (r reply, err error) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if deadline, ok := ctx.Deadline(); ok {
-		q.Patience = time.Until(deadline) + time.Second // it is this end that says when it is over
+		q.Timeout = time.Until(deadline) + time.Second // it is this end that says when it is over
 	}
 	if err := json.NewEncoder(conn).Encode(q); err != nil {
 		return r, err

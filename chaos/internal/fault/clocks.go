@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/chaos/internal/page"
-	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/chaos/internal/simulation"
 	"github.com/randflake/randflake/store"
 )
 
@@ -63,7 +63,7 @@ var wrongClock = []page.Kind{page.NotStarted, page.Ended, page.Backward, page.No
 
 const year = 365 * 24 * time.Hour
 
-func fastClock(w *world.World) {
+func fastClock(w *simulation.Simulation) {
 	w.Worker.Nodes = sixteenth
 	others := w.Start(2)
 	for range 4 {
@@ -93,7 +93,7 @@ func fastClock(w *world.World) {
 }
 
 // granted waits until a worker has a lease, or is refused one, and reports which.
-func granted(w *world.World, p *world.Process) bool {
+func granted(w *simulation.Simulation, p *simulation.Process) bool {
 	w.Await(p.Name+" has a lease, or is refused", func() bool {
 		return p.Holding.Load() > 0 || p.Refused[page.WrongClock].Load()+p.Refused[page.NoRange].Load() > 0
 	})
@@ -101,7 +101,7 @@ func granted(w *world.World, p *world.Process) bool {
 }
 
 // forgiveIfNeeded waits until workers have leases, after an operator forgives the clock if they are refused.
-func forgiveIfNeeded(w *world.World, why string, workers ...*world.Process) {
+func forgiveIfNeeded(w *simulation.Simulation, why string, workers ...*simulation.Process) {
 	if !granted(w, workers[0]) {
 		w.Doubt()
 		_, err := w.Store().ForgiveClock(w.Context(), time.Now().Add(time.Hour))
@@ -112,14 +112,14 @@ func forgiveIfNeeded(w *world.World, why string, workers ...*world.Process) {
 }
 
 // stepped steps clocks by off, and back.
-func stepped(off time.Duration) func(*world.World) {
-	return func(w *world.World) {
+func stepped(off time.Duration) func(*simulation.Simulation) {
+	return func(w *simulation.Simulation) {
 		w.Worker.ShiftClock = true
 		victim, others := w.Choose(w.Start(3))
 		w.During(others, func() {
 			victim.Step(off)
 			bear(w, victim, off)
-			w.Linger(world.TTL)
+			w.Linger(simulation.TTL)
 			victim = victim.Restart()
 			if w.ServerTime || off < time.Minute || granted(w, victim) {
 				bear(w, victim, off)
@@ -135,27 +135,27 @@ func stepped(off time.Duration) func(*world.World) {
 
 // bear waits until a worker whose clock is off makes IDs all the same, or makes none where its clock
 // contradicts the store's by more than a little.
-func bear(w *world.World, p *world.Process, off time.Duration) {
+func bear(w *simulation.Simulation, p *simulation.Process, off time.Duration) {
 	if w.ServerTime && off.Abs() > time.Minute {
-		w.Refuse([]*world.Process{p}, wrongClock...)
+		w.Refuse([]*simulation.Process{p}, wrongClock...)
 	} else {
 		w.GoOn(p)
 	}
 }
 
-func steppedServer(w *world.World, off time.Duration) {
+func steppedServer(w *simulation.Simulation, off time.Duration) {
 	w.Worker.ShiftClock = false
 	workers := w.Start(3)
 	victim, others := w.Choose(workers)
 	w.StepServer(off)
-	w.Linger(world.TTL)
+	w.Linger(simulation.TTL)
 	victim = victim.Restart()
-	w.Linger(world.TTL / 3)
+	w.Linger(simulation.TTL / 3)
 	w.StepServer(0)
 	w.Recover(append(others, victim)...)
 }
 
-func strobe(w *world.World) {
+func strobe(w *simulation.Simulation) {
 	w.Worker.ShiftClock = true
 	victim, others := w.Choose(w.Start(3))
 	w.During(others, func() {

@@ -9,8 +9,8 @@ import (
 	"github.com/randflake/randflake/chaos/internal/check"
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/page"
+	"github.com/randflake/randflake/chaos/internal/simulation"
 	"github.com/randflake/randflake/chaos/internal/worker"
-	"github.com/randflake/randflake/chaos/internal/world"
 	"github.com/randflake/randflake/counter"
 )
 
@@ -98,7 +98,7 @@ var (
 const rate = 5000
 
 // createCounters creates those that are not as they are by default.
-func createCounters(w *world.World) {
+func createCounters(w *simulation.Simulation) {
 	for name, options := range map[string][]counter.Option{
 		invoices.Name: {counter.WithStart(7), counter.WithStride(5)},
 		visits.Name:   {counter.WithRate(rate)},
@@ -109,7 +109,7 @@ func createCounters(w *world.World) {
 	}
 }
 
-func countKill(w *world.World) {
+func countKill(w *simulation.Simulation) {
 	const together = 3
 	kills := 2 * together
 	if !w.Short {
@@ -126,9 +126,9 @@ func countKill(w *world.World) {
 	made, asleep := sleeper.Made.Load(), w.Info(orders.Name).Taken
 	for killed := 0; killed < kills; killed += together {
 		w.Linger(200 * time.Millisecond)
-		var again []*world.Process
+		var again []*simulation.Process
 		for range together {
-			var victim *world.Process
+			var victim *simulation.Process
 			victim, workers = w.Choose(workers)
 			again = append(again, victim.Restart())
 		}
@@ -141,7 +141,7 @@ func countKill(w *world.World) {
 	w.GoOn(sleeper)
 }
 
-func countStorm(w *world.World) {
+func countStorm(w *simulation.Simulation) {
 	w.Worker.GiveBack = time.Second / 2
 	w.Counting(orders, orders, orders, tickets)
 	w.Worker.Pause = 50 * time.Millisecond
@@ -153,7 +153,7 @@ func countStorm(w *world.World) {
 	w.Ensure(w.Info(orders.Name).Returned > 0, "no number was given back")
 }
 
-func countPartition(w *world.World) {
+func countPartition(w *simulation.Simulation) {
 	link := w.Engine.(engine.Linked).Link()
 	workers := startCounting(w)
 	for range w.Rounds(1) {
@@ -168,14 +168,14 @@ func countPartition(w *world.World) {
 }
 
 // startCounting starts workers that take numbers and give some back.
-func startCounting(w *world.World) []*world.Process {
+func startCounting(w *simulation.Simulation) []*simulation.Process {
 	createCounters(w)
 	w.Worker.GiveBack = time.Second / 2
 	w.Counting(orders, invoices, tickets)
 	return w.Start(3)
 }
 
-func countStoreKill(w *world.World) {
+func countStoreKill(w *simulation.Simulation) {
 	server := w.Engine.(engine.Server)
 	workers := startCounting(w)
 	for range w.Rounds(2) {
@@ -187,7 +187,7 @@ func countStoreKill(w *world.World) {
 	}
 }
 
-func countRedisKill(w *world.World) {
+func countRedisKill(w *simulation.Simulation) {
 	server := w.Engine.(engine.Server)
 	plain, rated := startGroups(w)
 	w.Doubt()
@@ -198,7 +198,7 @@ func countRedisKill(w *world.World) {
 }
 
 // startGroups starts workers on counters without a bound on the rate, and on others that have one.
-func startGroups(w *world.World) (plain, rated []*world.Process) {
+func startGroups(w *simulation.Simulation) (plain, rated []*simulation.Process) {
 	createCounters(w)
 	w.Worker.GiveBack = time.Second / 2
 	w.Counting(visits, calls)
@@ -207,7 +207,7 @@ func startGroups(w *world.World) (plain, rated []*world.Process) {
 	return w.Start(2), rated
 }
 
-func countOldCopy(w *world.World) {
+func countOldCopy(w *simulation.Simulation) {
 	copy, restore := copying(w)
 	plain, rated := startGroups(w)
 	w.Must(copy())
@@ -238,7 +238,7 @@ func countOldCopy(w *world.World) {
 // A word is what the operator says of a counter after a loss: that it is to go on at a number.
 type word func(name string, to int64) error
 
-func advance(w *world.World) word {
+func advance(w *simulation.Simulation) word {
 	return func(name string, to int64) error {
 		next := w.Info(name).Next // it may know of numbers that nobody has noted
 		_, err := w.Counters().Advance(w.Context(), name, max(to, next))
@@ -247,7 +247,7 @@ func advance(w *world.World) word {
 }
 
 // copying returns how the engine's data are copied, and how they are restored.
-func copying(w *world.World) (copy, restore func() error) {
+func copying(w *simulation.Simulation) (copy, restore func() error) {
 	if postgres, ok := w.Engine.(*engine.Postgres); ok {
 		return func() error { return postgres.Backup(true) }, func() error { return postgres.RestoreBackup(true) }
 	}
@@ -262,7 +262,7 @@ func copying(w *world.World) (copy, restore func() error) {
 	}
 }
 
-func countWipe(w *world.World) {
+func countWipe(w *simulation.Simulation) {
 	plain, rated := startGroups(w)
 	w.LoseData(func() {
 		create := func() error { return nil }
@@ -292,7 +292,7 @@ const inMemory = 1_000_000
 
 // remember waits until counters without a rate are refused, and has the operator say where they go on. Those with a
 // rate go on by themselves.
-func remember(w *world.World, plain, rated []*world.Process, say word) {
+func remember(w *simulation.Simulation, plain, rated []*simulation.Process, say word) {
 	w.Refuse(plain, page.Forgotten)
 	w.GoOn(rated...)
 	for _, name := range []string{visits.Name, calls.Name} {

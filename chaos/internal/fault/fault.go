@@ -8,7 +8,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
-	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/chaos/internal/simulation"
 	"github.com/randflake/randflake/store"
 )
 
@@ -18,7 +18,7 @@ type Fault struct {
 	Does   string   // what happens
 	Expect string   // what must come of it; the script sees to that
 	Stores []string // where it can happen
-	Script func(*world.World)
+	Script func(*simulation.Simulation)
 
 	// May says which refusals are in order. Any other one is a failure.
 	May []page.Kind
@@ -33,7 +33,7 @@ type Fault struct {
 	Counts bool
 
 	Start   engine.Start // instead of the store's usual one
-	Limits  store.Limits // instead of world.Limits
+	Limits  store.Limits // instead of simulation.Limits
 	Clocked bool         // the clock of the store's server is stepped
 }
 
@@ -70,7 +70,7 @@ var (
 )
 
 // All are the faults, in the order in which they are told.
-var All = slices.Concat(processes, clocks, crowds, requests, networks, losses, files, remotes, counters)
+var All = slices.Concat(processes, clocks, contention, requests, networks, losses, files, remotes, counters)
 
 // On reports whether f can happen to store.
 func (f Fault) On(store string) bool { return slices.Contains(f.Stores, store) }

@@ -7,7 +7,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
-	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/chaos/internal/simulation"
 )
 
 // What happens to files.
@@ -60,7 +60,7 @@ var files = []Fault{
 	},
 }
 
-func truncate(w *world.World) {
+func truncate(w *simulation.Simulation) {
 	file := w.Engine.(*engine.File)
 	workers := w.Start(3)
 	w.LoseData(func() {
@@ -80,7 +80,7 @@ func truncate(w *world.World) {
 	w.Recover(workers...)
 }
 
-func bitflip(w *world.World) {
+func bitflip(w *simulation.Simulation) {
 	file := w.Engine.(*engine.File)
 	workers := w.Start(3)
 	var newest string
@@ -110,7 +110,7 @@ func flip(path string, bit int) error {
 	return os.WriteFile(path, content, 0o600)
 }
 
-func remove(w *world.World) {
+func remove(w *simulation.Simulation) {
 	file := w.Engine.(*engine.File)
 	workers := w.Start(3)
 	w.LoseData(func() {
@@ -122,7 +122,7 @@ func remove(w *world.World) {
 
 // refusedUntil waits until the workers' leases have ended, and a new worker is refused with kind; then it has
 // mend put the store right, and returns all workers.
-func refusedUntil(w *world.World, workers []*world.Process, kind page.Kind, mend func() error) []*world.Process {
+func refusedUntil(w *simulation.Simulation, workers []*simulation.Process, kind page.Kind, mend func() error) []*simulation.Process {
 	w.Refuse(workers, page.Ended)
 	late := w.Launch(1)
 	w.Refuse(late, kind)
@@ -130,7 +130,7 @@ func refusedUntil(w *world.World, workers []*world.Process, kind page.Kind, mend
 	return append(workers, late...)
 }
 
-func diskFull(w *world.World) {
+func diskFull(w *simulation.Simulation) {
 	file := w.Engine.(*engine.File)
 	workers := w.Start(3)
 	w.Must(file.Locked(file.FillDisk))
@@ -138,11 +138,11 @@ func diskFull(w *world.World) {
 	w.Recover(workers...)
 }
 
-func fsyncFail(w *world.World) {
+func fsyncFail(w *simulation.Simulation) {
 	victim, others := w.Choose(w.Start(3))
 	w.During(others, func() {
 		victim.FailSyncs()
-		w.Refuse([]*world.Process{victim}, page.Ended)
+		w.Refuse([]*simulation.Process{victim}, page.Ended)
 		w.Recover(victim.Restart())
 	})
 }

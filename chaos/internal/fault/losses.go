@@ -8,7 +8,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
-	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/chaos/internal/simulation"
 	"github.com/randflake/randflake/store"
 )
 
@@ -28,7 +28,7 @@ var losses = []Fault{
 		Does:   "the data are replaced by an older copy of themselves; a worker that waits for nodes finds it first",
 		Expect: "as it saw the newer data, it sees to it that nothing starts before all lost leases have ended",
 		Stores: []string{Etcd, Memory},
-		Script: func(w *world.World) {
+		Script: func(w *simulation.Simulation) {
 			e := w.Engine.(engine.Copied)
 			oldCopy(w, e.Copy, e.Restore, liveFirst)
 		},
@@ -40,7 +40,7 @@ var losses = []Fault{
 		Does:   "a backup, of a directory or a dump of the database, is restored; new workers find it, and then those that run",
 		Expect: "nothing starts before all lost leases have ended",
 		Stores: []string{File, MySQL},
-		Script: func(w *world.World) {
+		Script: func(w *simulation.Simulation) {
 			e := w.Engine.(engine.Copied)
 			oldCopy(w, e.Copy, e.Restore, newFirst)
 		},
@@ -52,7 +52,7 @@ var losses = []Fault{
 		Does:   "a replica that lacks acknowledged changes becomes the primary; new workers find it, and then those that run",
 		Expect: "nothing starts before all lost leases have ended",
 		Stores: []string{Redis},
-		Script: func(w *world.World) {
+		Script: func(w *simulation.Simulation) {
 			redis := w.Engine.(*engine.Redis)
 			w.Doubt() // a first replica looks like a failover
 			oldCopy(w, redis.Replicate, redis.Promote, newFirst)
@@ -74,7 +74,7 @@ var losses = []Fault{
 		Does:   "the server starts again with an older append-only file; new workers find it, and then those that run",
 		Expect: "nothing starts before all lost leases have ended",
 		Stores: []string{Redis},
-		Script: func(w *world.World) {
+		Script: func(w *simulation.Simulation) {
 			redis := w.Engine.(*engine.Redis)
 			oldCopy(w, redis.Copy, redis.Restore, newFirst)
 		},
@@ -159,7 +159,7 @@ var losses = []Fault{
 	},
 }
 
-func leaderKill(w *world.World) {
+func leaderKill(w *simulation.Simulation) {
 	etcd := w.Engine.(*engine.Etcd)
 	workers := w.Start(3)
 	for range w.Rounds(2) {
@@ -180,7 +180,7 @@ const (
 )
 
 // oldCopy loses leases that have all nodes and have not ended, and finds out what becomes of them.
-func oldCopy(w *world.World, copy, restore func() error, who order) {
+func oldCopy(w *simulation.Simulation, copy, restore func() error, who order) {
 	w.Worker.Nodes = half
 	first := w.Start(1)[0]
 	w.Must(copy())
@@ -188,7 +188,7 @@ func oldCopy(w *world.World, copy, restore func() error, who order) {
 	first.Close()
 	lost := w.Start(2)
 	w.Recover(lost...)
-	var others []*world.Process
+	var others []*simulation.Process
 	if who == liveFirst {
 		others = w.Launch(1)
 		w.Refuse(others, page.NoRange)
@@ -199,7 +199,7 @@ func oldCopy(w *world.World, copy, restore func() error, who order) {
 	}
 	w.Linger(time.Second)
 	resume(lost)
-	w.Linger(world.TTL)
+	w.Linger(simulation.TTL)
 	wantFloor(w)
 	w.Close(lost...)
 	w.GoOn(others...)
@@ -207,7 +207,7 @@ func oldCopy(w *world.World, copy, restore func() error, who order) {
 }
 
 // loseLeases stops workers and then restores what does not have their leases, before these end.
-func loseLeases(w *world.World, lost []*world.Process, restore func() error) {
+func loseLeases(w *simulation.Simulation, lost []*simulation.Process, restore func() error) {
 	w.Recover(lost...) // so that the ends are far
 	for _, p := range lost {
 		p.Pause()
@@ -219,14 +219,14 @@ func loseLeases(w *world.World, lost []*world.Process, restore func() error) {
 	}
 }
 
-func resume(workers []*world.Process) {
+func resume(workers []*simulation.Process) {
 	for _, p := range workers {
 		p.Resume()
 	}
 }
 
 // wantFloor waits until the store has seen to it that nothing starts before what was lost has ended.
-func wantFloor(w *world.World) {
+func wantFloor(w *simulation.Simulation) {
 	space, since := w.Store(), w.Losses()[0].Start
 	w.Await("the floor is set", func() bool {
 		m, err := space.Info(w.Context())
@@ -234,7 +234,7 @@ func wantFloor(w *world.World) {
 	})
 }
 
-func flushAll(w *world.World) {
+func flushAll(w *simulation.Simulation) {
 	redis := w.Engine.(*engine.Redis)
 	workers := w.Start(3)
 	w.LoseData(func() {
@@ -244,7 +244,7 @@ func flushAll(w *world.World) {
 	w.Recover(workers...)
 }
 
-func oldCopySlowClock(w *world.World) {
+func oldCopySlowClock(w *simulation.Simulation) {
 	e := w.Engine.(engine.Copied)
 	w.Worker.Nodes = half
 	w.Worker.ShiftClock = true
@@ -257,8 +257,8 @@ func oldCopySlowClock(w *world.World) {
 	slow := lost[0]
 	slow.Step(-time.Hour)
 	slow.Resume()
-	w.Refuse([]*world.Process{slow}, page.Ended, page.Backward, page.NotStarted)
-	w.Sleep(world.TTL / 2) // by then it has tried to renew: on etcd, new workers can tell by its word alone
+	w.Refuse([]*simulation.Process{slow}, page.Ended, page.Backward, page.NotStarted)
+	w.Sleep(simulation.TTL / 2) // by then it has tried to renew: on etcd, new workers can tell by its word alone
 	right := w.Launch(2)
 	w.Linger(time.Second)
 	resume(lost)
@@ -267,7 +267,7 @@ func oldCopySlowClock(w *world.World) {
 	w.Recover(right...)
 }
 
-func failOverAndBack(w *world.World) {
+func failOverAndBack(w *simulation.Simulation) {
 	redis := w.Engine.(*engine.Redis)
 	w.Doubt()
 	w.Must(redis.Attach())
@@ -276,7 +276,7 @@ func failOverAndBack(w *world.World) {
 	for range 2 {
 		w.Must(redis.Promote())
 		w.Must(redis.Follow())
-		w.Linger(world.TTL)
+		w.Linger(simulation.TTL)
 		w.Recover(workers...)
 	}
 	w.Close(workers[:2]...)
@@ -291,7 +291,7 @@ func failOverAndBack(w *world.World) {
 }
 
 // replid returns what the primary says of the replication that it was a part of before.
-func replid(w *world.World) string {
+func replid(w *simulation.Simulation) string {
 	info, err := w.Engine.(*engine.Redis).Replication()
 	w.Must(err)
 	_, rest, _ := strings.Cut(info, "master_replid2:")
@@ -299,7 +299,7 @@ func replid(w *world.World) string {
 	return id
 }
 
-func synchronousStandby(w *world.World) {
+func synchronousStandby(w *simulation.Simulation) {
 	postgres := w.Engine.(*engine.Postgres)
 	w.Must(postgres.FollowSynchronously())
 	workers := w.Start(3)
@@ -312,8 +312,8 @@ func synchronousStandby(w *world.World) {
 // long limits let leases last longer than it takes to replace a server.
 var long = store.Limits{MaxTTL: 12 * time.Second, MaxSkew: time.Second}
 
-func oldBackup(asStandby bool, who order) func(*world.World) {
-	return func(w *world.World) {
+func oldBackup(asStandby bool, who order) func(*simulation.Simulation) {
+	return func(w *simulation.Simulation) {
 		postgres := w.Engine.(*engine.Postgres)
 		w.Worker.TTL = long.MaxTTL
 		backup := func() error { return postgres.Backup(asStandby) }
@@ -322,7 +322,7 @@ func oldBackup(asStandby bool, who order) func(*world.World) {
 	}
 }
 
-func pooled(w *world.World) {
+func pooled(w *simulation.Simulation) {
 	postgres := w.Engine.(*engine.Postgres)
 	workers := w.Start(3)
 	for range w.Rounds(2) {

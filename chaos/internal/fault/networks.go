@@ -7,7 +7,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
-	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/chaos/internal/simulation"
 )
 
 // What happens on the way to a server, and to the server.
@@ -87,7 +87,7 @@ var networks = []Fault{
 	},
 }
 
-func partitionBefore(w *world.World) {
+func partitionBefore(w *simulation.Simulation) {
 	link := w.Engine.(engine.Linked).Link()
 	workers := w.Start(3)
 	w.Must(link.Lose(engine.Requests))
@@ -98,42 +98,42 @@ func partitionBefore(w *world.World) {
 	w.Recover(append(workers, late...)...)
 }
 
-func partitionAfter(w *world.World) {
+func partitionAfter(w *simulation.Simulation) {
 	link := w.Engine.(engine.Linked).Link()
 	workers := w.Start(3)
 	for range w.Rounds(4) {
 		w.Must(link.Lose(engine.Replies))
 		workers = append(workers, w.Launch(1)...)
-		w.Linger(world.TTL / 2)
+		w.Linger(simulation.TTL / 2)
 		w.Must(link.Heal())
-		w.Linger(world.TTL / 3)
+		w.Linger(simulation.TTL / 3)
 	}
 	w.Recover(workers...)
 }
 
-func slow(w *world.World) {
+func slow(w *simulation.Simulation) {
 	link := w.Engine.(engine.Linked).Link()
 	workers := w.Start(3)
 	w.Must(link.Delay(engine.Requests, time.Duration(w.Int(500, 2000))*time.Millisecond))
 	w.Must(link.Delay(engine.Replies, time.Duration(w.Int(500, 2000))*time.Millisecond))
 	workers = append(workers, w.Launch(1)...)
-	w.Linger(2 * world.TTL)
+	w.Linger(2 * simulation.TTL)
 	w.Must(link.Heal())
 	w.Recover(workers...)
 }
 
-func stall(w *world.World) {
+func stall(w *simulation.Simulation) {
 	server := w.Engine.(engine.Stalled)
 	stalled(w, server.Pause, server.Resume)
 }
 
-func replicaStall(w *world.World) {
+func replicaStall(w *simulation.Simulation) {
 	redis := w.Engine.(*engine.Redis)
 	stalled(w, redis.PauseReplica, redis.ResumeReplica)
 }
 
 // stalled has what workers need stand still.
-func stalled(w *world.World, pause, resume func() error) {
+func stalled(w *simulation.Simulation, pause, resume func() error) {
 	workers := w.Start(3)
 	w.Must(pause())
 	w.Refuse(workers, page.Ended)
@@ -143,17 +143,17 @@ func stalled(w *world.World, pause, resume func() error) {
 	w.Recover(append(workers, late...)...)
 }
 
-func partitionAndKill(w *world.World) {
+func partitionAndKill(w *simulation.Simulation) {
 	link, server := w.Engine.(engine.Linked).Link(), w.Engine.(engine.Server)
 	workers := w.Start(3)
 	for range w.Rounds(1) {
 		w.Must(link.Lose(engine.Replies))
-		w.Linger(world.TTL / 2)
+		w.Linger(simulation.TTL / 2)
 		w.Must(server.Crash())
 		victim, others := w.Choose(workers)
 		workers = append(others, victim.Restart())
 		w.Must(server.Restart())
-		w.Linger(world.TTL / 2)
+		w.Linger(simulation.TTL / 2)
 		w.Must(link.Heal())
 		w.Recover(workers...)
 	}
@@ -167,8 +167,8 @@ const (
 	doubtful memory = false
 )
 
-func storeKill(memory memory) func(*world.World) {
-	return func(w *world.World) {
+func storeKill(memory memory) func(*simulation.Simulation) {
+	return func(w *simulation.Simulation) {
 		server := w.Engine.(engine.Server)
 		workers := w.Start(3)
 		for i := range w.Rounds(2) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
-	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/chaos/internal/simulation"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -68,7 +68,7 @@ var processes = []Fault{
 	},
 }
 
-func kill(w *world.World) {
+func kill(w *simulation.Simulation) {
 	w.Worker.Nodes = quarter
 	workers := w.Start(4)
 	for range w.Rounds(2) {
@@ -82,7 +82,7 @@ func kill(w *world.World) {
 	}
 }
 
-func restart(w *world.World) {
+func restart(w *simulation.Simulation) {
 	w.Worker.Nodes = quarter
 	workers := w.Start(4)
 	for range w.Rounds(3) {
@@ -97,7 +97,7 @@ func restart(w *world.World) {
 	}
 }
 
-func pause(w *world.World) {
+func pause(w *simulation.Simulation) {
 	w.Worker.Nodes = quarter
 	workers := w.Start(4)
 	for range w.Rounds(1) {
@@ -114,14 +114,14 @@ func pause(w *world.World) {
 }
 
 // outlive stops victim until its lease has ended and another worker has its nodes, which are all that is free.
-func outlive(w *world.World, victim *world.Process) (heir *world.Process) {
+func outlive(w *simulation.Simulation, victim *simulation.Process) (heir *simulation.Process) {
 	victim.Pause()
 	heir = w.Start(1)[0]
 	w.Ensure(victim.Shares(heir), "%s and %s have no node in common", heir.Name, victim.Name)
 	return heir
 }
 
-func staleRelease(w *world.World) {
+func staleRelease(w *simulation.Simulation) {
 	w.Worker.Nodes = quarter
 	victim, others := w.Choose(w.Start(4))
 	heir := outlive(w, victim)
@@ -133,7 +133,7 @@ func staleRelease(w *world.World) {
 		// Had it found out before that the lease is lost, it would not have tried. So once more, in its name.
 		err := w.Leases().Release(w.Context(), stale, stale.Lease().Start)
 		third := w.Launch(1)[0]
-		w.Refuse([]*world.Process{third}, page.NoRange)
+		w.Refuse([]*simulation.Process{third}, page.NoRange)
 		w.GoOn(heir)
 		others[0].Close()
 		w.GoOn(third)
@@ -146,7 +146,7 @@ func staleRelease(w *world.World) {
 const half = 1 << 16
 
 // cloned starts two workers, and a copy of one of them.
-func cloned(w *world.World) (victim, other, twin *world.Process) {
+func cloned(w *simulation.Simulation) (victim, other, twin *simulation.Process) {
 	w.Worker.Nodes = half
 	workers := w.Start(2)
 	victim, other = workers[0], workers[1]
@@ -160,15 +160,15 @@ func cloned(w *world.World) (victim, other, twin *world.Process) {
 
 // renewal is how long it takes at most from one renewal of a lease to the end of the attempt at the next one: a third
 // of the TTL and its jitter, and the time limit of a call.
-const renewal = world.TTL/3*11/10 + time.Second
+const renewal = simulation.TTL/3*11/10 + time.Second
 
-func clone(w *world.World) {
+func clone(w *simulation.Simulation) {
 	victim, other, twin := cloned(w)
 	began := time.Now()
-	w.During([]*world.Process{other}, func() {
-		var loser *world.Process
+	w.During([]*simulation.Process{other}, func() {
+		var loser *simulation.Process
 		w.Await(twin.Name+" or "+victim.Name+" is refused", func() bool {
-			for _, p := range []*world.Process{victim, twin} {
+			for _, p := range []*simulation.Process{victim, twin} {
 				if p.Refused[page.Ended].Load() > 0 {
 					loser = p
 				}
@@ -178,23 +178,23 @@ func clone(w *world.World) {
 		took := time.Since(began)
 		w.Note("%s found out %v after the copy began to make IDs", loser.Name, took.Round(10*time.Millisecond))
 		w.Ensure(took < renewal+time.Second, "%s found out after %v only", loser.Name, took)
-		w.Linger(world.TTL)
+		w.Linger(simulation.TTL)
 		w.Ensure(victim.Holding.Load() == 1 && twin.Holding.Load() == 1, "a keeper is gone")
-		w.Refuse([]*world.Process{loser}, page.Ended)
+		w.Refuse([]*simulation.Process{loser}, page.Ended)
 	})
 	other.Close()
 	w.Recover(victim, twin)
 }
 
-func cloneCloses(w *world.World) {
+func cloneCloses(w *simulation.Simulation) {
 	victim, other, twin := cloned(w)
-	w.During([]*world.Process{other}, func() {
+	w.During([]*simulation.Process{other}, func() {
 		victim.Close()
 		third := w.Start(1)[0]
 		w.Ensure(third.Shares(twin), "%s and %s have no node in common", third.Name, twin.Name)
-		w.During([]*world.Process{third}, func() {
-			w.Refuse([]*world.Process{twin}, page.Ended)
-			w.Linger(world.TTL)
+		w.During([]*simulation.Process{third}, func() {
+			w.Refuse([]*simulation.Process{twin}, page.Ended)
+			w.Linger(simulation.TTL)
 		})
 	})
 	other.Close()

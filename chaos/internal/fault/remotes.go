@@ -7,7 +7,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
-	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/chaos/internal/simulation"
 	"github.com/randflake/randflake/store"
 )
 
@@ -90,13 +90,13 @@ var remotes = []Fault{
 
 // Leases of workers that are to notice nothing. A call that a replica does not answer has half of its time left for the
 // other one, and that must be enough on a busy machine.
-const calm = 2 * world.TTL
+const calm = 2 * simulation.TTL
 
 var roomy = store.Limits{MaxTTL: calm + time.Second, MaxSkew: time.Second}
 
-func remote(w *world.World) *engine.Remote { return w.Engine.(*engine.Remote) }
+func remote(w *simulation.Simulation) *engine.Remote { return w.Engine.(*engine.Remote) }
 
-func replicaKill(w *world.World) {
+func replicaKill(w *simulation.Simulation) {
 	replicas := remote(w).Replicas
 	w.Worker.TTL = calm
 	workers := w.Start(3)
@@ -119,7 +119,7 @@ func replicaKill(w *world.World) {
 	w.Recover(workers...)
 }
 
-func rollingRestart(w *world.World) {
+func rollingRestart(w *simulation.Simulation) {
 	w.Worker.TTL = calm
 	workers := w.Start(4)
 	w.During(workers, func() {
@@ -132,17 +132,17 @@ func rollingRestart(w *world.World) {
 	})
 }
 
-func answersLost(w *world.World) {
+func answersLost(w *simulation.Simulation) {
 	w.Worker.Keepers = 2
 	workers := w.Start(3)
 	lost(w, func() {
 		workers = append(workers, w.Launch(1)...)
-		w.Linger(world.TTL / 2)
+		w.Linger(simulation.TTL / 2)
 	}, func() { w.Recover(workers...) })
 }
 
 // lost runs f while the answers of a replica, of the other one, and of both don't arrive, and runs heal when they do.
-func lost(w *world.World, f, heal func()) {
+func lost(w *simulation.Simulation, f, heal func()) {
 	one, other := remote(w).Replicas[0].Link(), remote(w).Replicas[1].Link()
 	for _, links := range [][]*engine.Link{{one}, {other}, {one, other}} {
 		for _, l := range links {
@@ -156,7 +156,7 @@ func lost(w *world.World, f, heal func()) {
 	}
 }
 
-func countReplicaKill(w *world.World) {
+func countReplicaKill(w *simulation.Simulation) {
 	replicas := remote(w).Replicas
 	workers := startCounting(w)
 	for _, victim := range replicas {
@@ -176,20 +176,20 @@ func countReplicaKill(w *world.World) {
 	w.GoOn(workers...)
 }
 
-func countAnswersLost(w *world.World) {
+func countAnswersLost(w *simulation.Simulation) {
 	workers := startCounting(w)
 	lost(w, func() {
 		workers = append(workers, w.Launch(1)...)
-		w.Linger(world.TTL / 2)
+		w.Linger(simulation.TTL / 2)
 	}, func() { w.GoOn(workers...) })
 }
 
-func certificateExpired(w *world.World) {
+func certificateExpired(w *simulation.Simulation) {
 	service := remote(w)
 	certified := w.Start(2)
 	w.Worker.Service, w.Worker.TTL = service.Bearing(), calm
 	w.During(w.Start(1), func() {
-		end := time.Now().Add(world.TTL)
+		end := time.Now().Add(simulation.TTL)
 		w.Must(service.Certify(end))
 		w.Sleep(time.Until(end))
 		w.Refuse(certified, page.Ended)
@@ -201,7 +201,7 @@ func certificateExpired(w *world.World) {
 	})
 }
 
-func tokenRevoked(w *world.World) {
+func tokenRevoked(w *simulation.Simulation) {
 	service := remote(w)
 	reload := func() {
 		for _, replica := range service.Replicas {
@@ -210,7 +210,7 @@ func tokenRevoked(w *world.World) {
 	}
 	w.Worker.TTL = calm
 	others := w.Start(1)
-	w.Worker.Service, w.Worker.TTL = service.Bearing(), world.TTL
+	w.Worker.Service, w.Worker.TTL = service.Bearing(), simulation.TTL
 	bearing := w.Start(2)
 	w.During(others, func() {
 		w.Must(service.Revoke())
@@ -224,7 +224,7 @@ func tokenRevoked(w *world.World) {
 	})
 }
 
-func replicaClocks(w *world.World) {
+func replicaClocks(w *simulation.Simulation) {
 	right, wrong := remote(w).Replicas[0], remote(w).Replicas[1]
 	workers := w.Start(3)
 	w.Doubt()
@@ -235,10 +235,10 @@ func replicaClocks(w *world.World) {
 		right.Link().Cut() // so that all ask the other one
 		late := w.Launch(1)
 		w.Refuse(late, page.Invalid, page.WrongClock)
-		w.Linger(world.TTL)
+		w.Linger(simulation.TTL)
 		w.Must(right.Link().Heal())
 		workers = append(workers, late...)
-		w.Linger(world.TTL / 2)
+		w.Linger(simulation.TTL / 2)
 		wrong.Kill()
 		w.Recover(workers...)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/chaos/internal/page"
-	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/chaos/internal/simulation"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
@@ -44,7 +44,7 @@ var requests = []Fault{
 // errLost is what comes of a reply that was lost.
 var errLost = errors.New("the reply was lost")
 
-func lostGrant(w *world.World) {
+func lostGrant(w *simulation.Simulation) {
 	workers := w.Start(2)
 	losing := false
 	lost := 0
@@ -61,7 +61,7 @@ func lostGrant(w *world.World) {
 	leases := lease.On(space)
 	w.During(workers, func() {
 		for range w.Rounds(20) {
-			ask := lease.Request{Nodes: 256, TTL: world.TTL, Owner: lease.NewToken(time.Now())}
+			ask := lease.Request{Nodes: 256, TTL: simulation.TTL, Owner: lease.NewToken(time.Now())}
 			losing = true
 			_, err := leases.Acquire(w.Context(), ask)
 			w.Ensure(errors.Is(err, errLost), "Acquire without a reply: %v", err)
@@ -84,7 +84,7 @@ func lostGrant(w *world.World) {
 	w.Ensure(lost == w.Rounds(20), "%d replies were lost", lost)
 }
 
-func storm(w *world.World) {
+func storm(w *simulation.Simulation) {
 	usual := w.Worker
 	w.Worker.TTL = 5 * time.Minute
 	for range 3 {
@@ -93,7 +93,7 @@ func storm(w *world.World) {
 		w.GoOn(halls...)
 		w.Close(halls...)
 		w.Worker.Keepers = 10 + w.Rounds(10)
-		var small []*world.Process
+		var small []*simulation.Process
 		for _, nodes := range []int{1, 2, 5, 33} {
 			w.Worker.Nodes = nodes + w.Int(0, 1)
 			small = append(small, w.Launch(1)...)
@@ -110,7 +110,7 @@ func storm(w *world.World) {
 	w.Start(1)
 }
 
-func wrongSecret(w *world.World) {
+func wrongSecret(w *simulation.Simulation) {
 	workers := w.Start(2)
 	before := w.Records()
 	w.During(workers, func() {
@@ -118,7 +118,7 @@ func wrongSecret(w *world.World) {
 		w.Worker.Secret = "00112233445566778899aabbccddeeff"
 		strangers := w.Launch(2)
 		w.Refuse(strangers, page.WrongSecret)
-		w.Linger(world.TTL / 3)
+		w.Linger(simulation.TTL / 3)
 		w.Close(strangers...)
 		w.Worker.Secret = production
 	})

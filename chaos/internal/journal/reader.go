@@ -109,7 +109,7 @@ func (r *Reader) open(path string) (*Segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !r.dead && s.head.sealed.Load() == 0 {
+	if !r.dead && s.head.finished.Load() == 0 {
 		return nil, s.unmap()
 	}
 	made := s.head.made.Load()

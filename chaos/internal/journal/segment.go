@@ -24,11 +24,11 @@ type segment struct {
 // A header is how a segment begins. IDs and marks are stored first, and count once the counter
 // beside them says so.
 type header struct {
-	magic   uint64
-	made    atomic.Uint64 // IDs that the generator returned
-	written atomic.Uint64 // those of them that were passed on
-	marked  atomic.Uint64 // marks
-	sealed  atomic.Uint64 // 1 when nothing will change any more
+	magic    uint64
+	made     atomic.Uint64 // IDs that the generator returned
+	written  atomic.Uint64 // those of them that were passed on
+	marked   atomic.Uint64 // marks
+	finished atomic.Uint64 // 1 when nothing will change any more
 }
 
 // A Mark says that the first Made IDs of a segment were made at At, in ns, or before.

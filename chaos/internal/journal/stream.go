@@ -107,22 +107,22 @@ func (s *Stream) Written(n int) {
 		seg.head.written.Store(written + part)
 		n -= int(part)
 		if written+part == SegmentIDs {
-			seg.seal()
+			seg.finish()
 			s.open = s.open[1:]
 		}
 	}
 }
 
-// seal ends a segment.
-func (s *segment) seal() {
-	s.head.sealed.Store(1)
+// finish ends a segment.
+func (s *segment) finish() {
+	s.head.finished.Store(1)
 	s.unmap() // fails for no mapping that Mmap made
 }
 
 // Close ends the stream.
 func (s *Stream) Close() {
 	for _, seg := range s.open {
-		seg.seal()
+		seg.finish()
 	}
 	s.open = nil
 }

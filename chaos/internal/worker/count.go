@@ -13,7 +13,7 @@ import (
 	"github.com/randflake/randflake/counter"
 )
 
-// A Counter asks for a handle on a counter of this name: one that takes blocks, or a strict one.
+// A Counter asks for a handle on a counter of this name: one that takes runs, or a strict one.
 type Counter struct {
 	Name   string
 	Strict bool
@@ -21,7 +21,7 @@ type Counter struct {
 
 // Bounds of what a worker does with each handle.
 const (
-	Least, Most = 10, 2000 // numbers in a block
+	Least, Most = 10, 2000 // numbers in a run
 	Callers     = 3        // goroutines that take numbers
 	Batch       = 64       // numbers that one of them takes before it notes them
 	StrictBatch = 3
@@ -36,7 +36,7 @@ type tap struct {
 	handle
 	number   int    // of this handle in its process
 	doubtful uint64 // see journal.Books
-	unsure   uint64 // numbers of first blocks that came too late, perhaps
+	unsure   uint64 // numbers of first runs that came too late, perhaps
 }
 
 // A handle is what both kinds have in common.
@@ -101,7 +101,7 @@ func (t *tap) open(ctx context.Context, counters *counter.Counters) ([]taking, e
 		}
 		return []taking{s.Fill, s.Fill, one}, err
 	}
-	c, err := counters.Open(ctx, t.Name, counter.OrCreate(), counter.WithBlock(Least, Most))
+	c, err := counters.Open(ctx, t.Name, counter.OrCreate(), counter.WithRunLength(Least, Most))
 	if err != nil {
 		t.unsure += Least
 		return nil, err

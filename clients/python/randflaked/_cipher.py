@@ -65,14 +65,14 @@ class Cipher:
 
     def inspect_all(self, ids: Sequence[int]) -> List[Fields]:
         """Opens many IDs, much faster than one by one."""
-        sealed = struct.pack(f"<{len(ids)}Q", *[unsigned(id) for id in ids])
-        return [unpack(raw) for raw in struct.unpack(f"<{len(ids)}Q", self._sparx.decrypt(sealed))]
+        encrypted = struct.pack(f"<{len(ids)}Q", *[unsigned(id) for id in ids])
+        return [unpack(raw) for raw in struct.unpack(f"<{len(ids)}Q", self._sparx.decrypt(encrypted))]
 
     def compose(self, fields: Fields) -> int:
         """Returns the ID with these fields. It knows nothing of leases: a Generator makes unique IDs."""
-        return self.seal([pack(fields)])[0]
+        return self.encrypt_raws([pack(fields)])[0]
 
-    def seal(self, raws: Sequence[int]) -> List[int]:
+    def encrypt_raws(self, raws: Sequence[int]) -> List[int]:
         """Encrypts raw values, of 64 bits without sign, to IDs."""
         form = f"<{len(raws)}Q"
         return list(struct.unpack(form.lower(), self._sparx.encrypt(struct.pack(form, *raws))))

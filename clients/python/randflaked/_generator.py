@@ -38,7 +38,7 @@ class Generator:
 
     All that there is to uniqueness is one integer that only grows, the next raw value: second, node and sequence are
     one number, and all that the leased nodes can make in one second is one run of numbers. The clock only says how far
-    ahead it may jump. IDs are made in blocks, larger ones the more are wanted; what is left of a block when its second
+    ahead it may jump. IDs are made in batches, larger ones the more are wanted; what is left of a batch when its second
     passes is dropped.
     """
 
@@ -54,8 +54,8 @@ class Generator:
     def _begin(self, lease: Lease) -> None:
         self._lease = lease
         self._base = self._next = pack(Fields(lease.start, lease.first_node, 0))
-        self._block: List[int] = []
-        self._second, self._size = 0, 1  # of the block, and how many IDs it had
+        self._batch: List[int] = []
+        self._second, self._size = 0, 1  # of the batch, and how many IDs it had
 
     @property
     def lease(self) -> Lease:
@@ -73,8 +73,8 @@ class Generator:
             raise ForkedError()
         with self._lock:
             now = int(self._clock())
-            if now == self._second and self._block:
-                return self._block.pop()
+            if now == self._second and self._batch:
+                return self._batch.pop()
             return self._refill(now)
 
     def fill(self, count: int) -> List[int]:
@@ -85,18 +85,18 @@ class Generator:
         with self._lock:
             while len(ids) < count:
                 start, taken = self._claim(int(self._clock()), min(count - len(ids), WIDTHS[-1]))
-                ids += self.cipher.seal(range(start, start + taken))
+                ids += self.cipher.encrypt_raws(range(start, start + taken))
         return ids
 
     def _refill(self, now: int) -> int:
-        """Takes an ID of a new block, larger than the last one if that was of the same second."""
+        """Takes an ID of a new batch, larger than the last one if that was of the same second."""
         second = self._second_for(now)
-        if second != self._second or not self._block:
+        if second != self._second or not self._batch:
             size = next((w for w in WIDTHS if w > self._size), self._size) if second == self._second else 1
             start, taken = self._claim(now, size)
-            self._block = self.cipher.seal(range(start, start + taken))
+            self._batch = self.cipher.encrypt_raws(range(start, start + taken))
             self._second, self._size = second, size
-        return self._block.pop()
+        return self._batch.pop()
 
     def _claim(self, now: int, count: int) -> Tuple[int, int]:
         """Takes up to count raw values, at least one. Returns the first and how many."""
@@ -172,11 +172,11 @@ class Generator:
         """Ends the lease at once: LeaseEndedError until replace."""
         with self._lock:
             if not self._over:
-                self._over, self._block = LeaseEndedError, []
+                self._over, self._batch = LeaseEndedError, []
                 self._lease = self._lease._replace(end=max(self._last_used(), self._lease.start) + 1)
 
     def close(self) -> int:
         """Ends the generator. Returns the last second that its IDs carry, as replace does."""
         with self._lock:
-            self._over, self._block = ClosedError, []
+            self._over, self._batch = ClosedError, []
             return self._last_used()

@@ -29,12 +29,12 @@ class Row(NamedTuple):
     def message(self):
         return {"firstNode": self.first_node, "lastNode": self.last_node, "owner": self.owner, "change": self.change,
                 "version": str(self.version), "start": str(self.start), "highWater": str(self.high_water),
-                "changed": str(self.changed), "seal": f"of {self.version}"}
+                "changed": str(self.changed), "signature": f"of {self.version}"}
 
 
 def row(message):
     """Reads a lease that a client sent back, all of it."""
-    assert message["seal"] == f"of {message['version']}", message
+    assert message["signature"] == f"of {message['version']}", message
     return Row(*(int(v) if v.isdigit() and len(v) < 32 else v for v in (str(message[name]) for name in (
         "firstNode", "lastNode", "owner", "change", "version", "start", "highWater", "changed"))))
 

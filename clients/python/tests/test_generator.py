@@ -103,8 +103,8 @@ class TestGenerator(unittest.TestCase):
     def test_whole_second_and_no_more(self):
         g = self.generator(Lease(3, 4, T, T + 2))
         made = [g.generate() for _ in range(600)]
-        made += g.fill(2 * PER_SECOND - len(made) - 100 - len(g._block))
-        made += [g.generate() for _ in range(100 + len(g._block))]
+        made += g.fill(2 * PER_SECOND - len(made) - 100 - len(g._batch))
+        made += [g.generate() for _ in range(100 + len(g._batch))]
         first = pack(Fields(T, 3, 0))
         self.assertEqual(sorted(raws(g, made)), list(range(first, first + 2 * PER_SECOND)))
         for call in (g.generate, lambda: g.fill(1), g.check_ready):
@@ -124,10 +124,10 @@ class TestGenerator(unittest.TestCase):
         self.assertEqual(g.close(), T + 1000)
         self.assertEqual(self.generator(Lease(0, 0, T, T + 2)).close(), T - 1)
 
-    def test_blocks_are_dropped_with_their_second(self):
+    def test_batches_are_dropped_with_their_second(self):
         g = self.generator(Lease(0, 0, T, T + 2))
         [g.generate() for _ in range(10)]
-        self.assertTrue(g._block)
+        self.assertTrue(g._batch)
         self.clock.now = T + 2
         self.assertRaises(LeaseEndedError, g.generate)
 
@@ -144,7 +144,7 @@ class TestGenerator(unittest.TestCase):
         self.clock.now = T
         self.assertRaises(ExhaustedError, g.fill, PER_SECOND)
         self.clock.now = T - 1
-        g._block.clear()
+        g._batch.clear()
         self.assertRaises(ClockBackwardError, g.generate)
 
     def test_ends_of_the_format(self):
@@ -167,7 +167,7 @@ class TestGenerator(unittest.TestCase):
         self.assertEqual(g.replace(Lease(4, 4, T, T + 20)), T)
         self.assertEqual(self.fields(g), Fields(T, 4, 0))
         g.generate()
-        self.assertTrue(g._block)  # which must not be handed out any more
+        self.assertTrue(g._batch)  # which must not be handed out any more
         g.freeze()
         for call in (g.generate, g.check_ready, lambda: g.extend(T + 30)):
             self.assertRaises(LeaseEndedError, call)

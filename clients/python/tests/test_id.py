@@ -31,9 +31,9 @@ class Vectors(unittest.TestCase):
         self.assertGreater(len(file["vectors"]), 200)
         for v in file["vectors"]:
             sparx = Sparx(bytes.fromhex(v["key"]))
-            plain, sealed = bytes.fromhex(v["plaintext"]), bytes.fromhex(v["ciphertext"])
-            self.assertEqual(sparx.encrypt(plain), sealed)
-            self.assertEqual(sparx.decrypt(sealed), plain)
+            plain, encrypted = bytes.fromhex(v["plaintext"]), bytes.fromhex(v["ciphertext"])
+            self.assertEqual(sparx.encrypt(plain), encrypted)
+            self.assertEqual(sparx.decrypt(encrypted), plain)
 
     def test_every_width_and_lane(self):
         rng = random.Random(1)
@@ -43,9 +43,9 @@ class Vectors(unittest.TestCase):
                 blocks = bytearray(rng.randbytes(8 * count))
                 at = 8 * rng.randrange(count)
                 blocks[at:at + 8] = bytes.fromhex(v["plaintext"])
-                sealed = sparx.encrypt(bytes(blocks))
-                self.assertEqual(sealed[at:at + 8].hex(), v["ciphertext"])
-                self.assertEqual(sparx.decrypt(sealed), blocks)
+                encrypted = sparx.encrypt(bytes(blocks))
+                self.assertEqual(encrypted[at:at + 8].hex(), v["ciphertext"])
+                self.assertEqual(sparx.decrypt(encrypted), blocks)
 
     @unittest.skipUnless(os.environ.get("RANDFLAKE_CHAIN"),
                          "a million blocks in a row take half a minute: set RANDFLAKE_CHAIN=1")

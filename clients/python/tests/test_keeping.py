@@ -25,7 +25,7 @@ class Log(logging.Handler):
         self.lines.append(record.getMessage())
 
 
-class World:
+class Testbed:
     """One real time, and clocks that go with it or are set apart."""
 
     def __init__(self, seed=1):
@@ -67,7 +67,7 @@ class World:
 
 class TestKeeping(unittest.TestCase):
     def setUp(self):
-        self.w = World()
+        self.w = Testbed()
 
     def wantCalls(self, **want):
         self.assertEqual(dict(self.w.service.count()), want)
@@ -118,7 +118,7 @@ class TestKeeping(unittest.TestCase):
 
     def test_renewal_of_unknown_outcome(self):
         for fault, lookups in [(LOST, 1), (AFTER, 1), (LATE, 2)]:
-            self.w = World()
+            self.w = Testbed()
             k = self.w.keep()
             self.in_doubt(k, fault)
             if fault is LATE:  # it arrives between the look-up and the second renewal
@@ -278,7 +278,7 @@ class Life:
     """Some processes, one keeper after another in each, and a random course of faults and clocks."""
 
     def __init__(self, seed):
-        self.w = World(seed)
+        self.w = Testbed(seed)
         self.rng, self.bad, self.skew = self.w.rng, 0, [0.0] * 5  # the last one is the service's
         self.w.service.clock = lambda: self.w.time + self.skew[-1]
         self.w.service.fault = self.fault

@@ -71,7 +71,7 @@ class Calls(Base):
         self.assertEqual(renew, {"space": "demo", "ttlSeconds": 300, "token": "c" * 32})
         self.assertEqual({name: type(value) for name, value in held.items()}, {
             "firstNode": int, "lastNode": int, "owner": str, "change": str, "version": str, "start": str,
-            "highWater": str, "changed": str, "seal": str})
+            "highWater": str, "changed": str, "signature": str})
         headers = self.replicas[0].headers[0]
         self.assertEqual([headers[h] for h in ("Content-Type", "Connect-Protocol-Version", "Authorization")],
                          ["application/json", "1", "Bearer t0ken"])

@@ -49,7 +49,7 @@ export class Generator {
    */
   generate(): bigint {
     this.#claim(1);
-    return this.#seal(this.#used - 1);
+    return this.#encrypt(this.#used - 1);
   }
 
   /**
@@ -59,7 +59,7 @@ export class Generator {
   fill(target: BigInt64Array): number {
     const made = target.length && this.#claim(target.length);
     const first = this.#used - made;
-    for (let i = 0; i < made; i++) target[i] = this.#seal(first + i);
+    for (let i = 0; i < made; i++) target[i] = this.#encrypt(first + i);
     return made;
   }
 
@@ -89,8 +89,8 @@ export class Generator {
     return now < second ? "CLOCK_BACKWARD" : "EXHAUSTED";
   }
 
-  #seal(place: number): bigint {
-    return this.cipher.seal(this.#second, this.#lease.firstNode * idsPerNode + place);
+  #encrypt(position: number): bigint {
+    return this.cipher.encryptAt(this.#second, this.#lease.firstNode * idsPerNode + position);
   }
 
   /** Returns why no ID can be made at present, or undefined if one can. It makes none. */

@@ -80,12 +80,12 @@ export class Cipher {
     within("second", second, EPOCH, MAX_SECOND);
     within("node", node, 0, MAX_NODE);
     within("sequence", sequence, 0, MAX_SEQUENCE);
-    return this.seal(second, node * (MAX_SEQUENCE + 1) + sequence);
+    return this.encryptAt(second, node * (MAX_SEQUENCE + 1) + sequence);
   }
 
-  /** Returns the ID of a Unix second and a place in it, 34 bits of node and sequence. @internal */
-  seal(second: number, place: number): bigint {
-    return this.#sparx.encrypt((second - EPOCH) * 4 + Math.floor(place / 2 ** 32), place);
+  /** Returns the ID of a Unix second and a position in it, 34 bits of node and sequence. @internal */
+  encryptAt(second: number, position: number): bigint {
+    return this.#sparx.encrypt((second - EPOCH) * 4 + Math.floor(position / 2 ** 32), position);
   }
 }
 

@@ -10,7 +10,7 @@ import { test, type TestContext } from "node:test";
 import { inspect } from "node:util";
 import { Worker } from "node:worker_threads";
 import { Keeper, LostError, ServiceError, connect, type LeaseRecord } from "@randflake/client";
-import { Judge, Line, Space, VirtualTime, codeOf, secret } from "./world.js";
+import { Judge, Line, Space, VirtualTime, codeOf, secret } from "./testbed.js";
 
 type Json = Record<string, any>;
 type Handler = (procedure: string, body: Json, request: http.IncomingMessage, response: http.ServerResponse) => unknown;
@@ -40,13 +40,13 @@ async function serve(t: TestContext, handler: Handler, tls?: https.ServerOptions
 /** By protobuf's JSON mapping: 64-bit integers are strings, and zeros are left out. */
 function toJson({ firstNode, lastNode, owner, change, start, highWater, sent }: LeaseRecord): Json {
   const version = `${sent["version"]}`;
-  const all = { firstNode, lastNode, owner, change, version, start: `${start}`, highWater: `${highWater}`, seal: version };
+  const all = { firstNode, lastNode, owner, change, version, start: `${start}`, highWater: `${highWater}`, signature: version };
   return Object.fromEntries(Object.entries(all).filter(([, v]) => v && v !== "0"));
 }
 
 /** Reads what came back, which must be all of it. */
 function fromJson(json: Json): LeaseRecord {
-  for (const name of ["version", "start", "highWater", "seal"]) assert.equal(typeof json[name], "string", name);
+  for (const name of ["version", "start", "highWater", "signature"]) assert.equal(typeof json[name], "string", name);
   const n = (name: string) => Number(json[name] ?? 0);
   return {
     firstNode: n("firstNode"),
@@ -55,7 +55,7 @@ function fromJson(json: Json): LeaseRecord {
     change: json["change"],
     start: n("start"),
     highWater: n("highWater"),
-    sent: { version: n("seal") },
+    sent: { version: n("signature") },
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EPOCH, Generator, MAX_NODE, MAX_SECOND, type Lease } from "@randflake/client";
-import { cipher, codeOf, dice, secret } from "./world.js";
+import { cipher, codeOf, dice, secret } from "./testbed.js";
 
 const capacity = 131_072; // IDs of one node in one second
 const start = EPOCH + 1000;

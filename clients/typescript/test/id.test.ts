@@ -6,7 +6,7 @@ import * as id from "@randflake/client/id";
 import { Cipher, EPOCH, MAX_NODE, MAX_SECOND, MAX_SEQUENCE, Secret, format, parse } from "@randflake/client/id";
 import { Generator, Keeper } from "@randflake/client";
 import { Sparx } from "../dist/sparx.js";
-import { Line, Space, VirtualTime, codeOf, secret } from "./world.js";
+import { Line, Space, VirtualTime, codeOf, secret } from "./testbed.js";
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
 const vectors = (name: string) => JSON.parse(read(`../../../testdata/${name}`));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EPOCH, Keeper, LostError, MAX_SECOND, Secret, ServiceError, type LeaseRecord } from "@randflake/client";
 import { Town } from "./town.js";
-import { Line, cipher, codeOf, dice, secret, settle, type Fault, type Procedure } from "./world.js";
+import { Line, cipher, codeOf, dice, secret, settle, type Fault, type Procedure } from "./testbed.js";
 
 const down = (): Fault => "before";
 const once = (procedure: Procedure, fault: Fault) => {

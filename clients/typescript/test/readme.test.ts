@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Cipher, Keeper, Secret, connect, format, parse } from "@randflake/client";
-import { Line, Space, secret } from "./world.js";
+import { Line, Space, secret } from "./testbed.js";
 
 // The first program of README.md, on a service in memory.
 test("the first program works", async () => {

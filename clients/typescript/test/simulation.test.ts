@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Keeper } from "@randflake/client";
 import { Town } from "./town.js";
-import { Judge, Line, Skewed, codeOf, dice, secret } from "./world.js";
+import { Judge, Line, Skewed, codeOf, dice, secret } from "./testbed.js";
 
 /** Has four services make IDs for hours, with faults and clocks that step. Returns what is wrong, and what happened. */
 async function simulate(seed: number, tamper?: Line["tamper"]) {

@@ -1,5 +1,5 @@
 import { Keeper, type KeeperOptions } from "@randflake/client";
-import { Line, Skewed, Space, VirtualTime, cipher, secret } from "./world.js";
+import { Line, Skewed, Space, VirtualTime, cipher, secret } from "./testbed.js";
 
 /** A space, and keepers on it with a clock each. */
 export class Town {

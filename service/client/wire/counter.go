@@ -19,13 +19,13 @@ func Info(c *api.Counter) counter.Info {
 		Taken: c.GetTaken(), Returned: c.GetReturned(), Skipped: c.GetSkipped(), Changed: c.GetChanged().AsTime(), Forgotten: c.GetForgotten()}
 }
 
-// Block returns a block as it is sent.
-func Block(b counter.Block) *api.Block {
-	return &api.Block{First: b.First, Stride: b.Stride, Count: b.Count, Version: b.Version, Token: b.Token.String()}
+// Run returns a run as it is sent.
+func Run(b counter.Run) *api.Run {
+	return &api.Run{First: b.First, Stride: b.Stride, Count: b.Count, Version: b.Version, Token: b.Token.String()}
 }
 
-// ReadBlock reads what Block returned.
-func ReadBlock(b *api.Block) (counter.Block, error) {
+// ReadRun reads what Run returned.
+func ReadRun(b *api.Run) (counter.Run, error) {
 	token, err := Token(b.GetToken())
-	return counter.Block{First: b.GetFirst(), Stride: b.GetStride(), Count: b.GetCount(), Version: b.GetVersion(), Token: token}, err
+	return counter.Run{First: b.GetFirst(), Stride: b.GetStride(), Count: b.GetCount(), Version: b.GetVersion(), Token: token}, err
 }

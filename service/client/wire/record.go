@@ -10,7 +10,7 @@ import (
 // Lease returns a record as it is sent.
 func Lease(r lease.Record) *api.Lease {
 	return &api.Lease{FirstNode: r.FirstNode, LastNode: r.LastNode, Owner: token(r.Owner), Change: token(r.Change),
-		Version: r.Version, Start: r.Start, HighWater: r.HighWater, Changed: r.Changed, Seal: token(r.Seal)}
+		Version: r.Version, Start: r.Start, HighWater: r.HighWater, Changed: r.Changed, Signature: token(r.Signature)}
 }
 
 // token returns a token as text, which is empty for the zero one.
@@ -39,7 +39,7 @@ func Record(l *api.Lease) (r lease.Record, err error) {
 		r.Change, err = Token(l.Change)
 	}
 	if err == nil {
-		r.Seal, err = Token(l.Seal)
+		r.Signature, err = Token(l.Signature)
 	}
 	r.FirstNode, r.LastNode, r.Version = l.FirstNode, l.LastNode, l.Version
 	r.Start, r.HighWater, r.Changed = l.Start, l.HighWater, l.Changed

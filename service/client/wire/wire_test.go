@@ -57,7 +57,7 @@ func FuzzRecord(f *testing.F) {
 	f.Add(lease.NewToken(time.Unix(1800000000, 0)).String(), strings.Repeat("0", 32), uint64(1), int64(-1))
 	f.Add("", "\xff", uint64(1<<63), int64(1)<<62)
 	f.Fuzz(func(t *testing.T, owner, change string, version uint64, second int64) {
-		sent := &api.Lease{FirstNode: uint32(version), LastNode: uint32(second), Owner: owner, Change: change, Seal: change, Version: version, Start: second, HighWater: -second, Changed: second / 2}
+		sent := &api.Lease{FirstNode: uint32(version), LastNode: uint32(second), Owner: owner, Change: change, Signature: change, Version: version, Start: second, HighWater: -second, Changed: second / 2}
 		r, err := Record(sent)
 		if err != nil {
 			if shown := owner + change; len(shown) > 8 && strings.Contains(err.Error(), shown) || !errors.Is(err, lease.ErrInvalidRequest) {

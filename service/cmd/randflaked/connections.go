@@ -9,39 +9,39 @@ import (
 	"sync"
 )
 
-// A crowd is the connections that are open. Where there are too many, the address with most of them loses one: that which
+// connections are those that are open. Where there are too many, the address with most of them loses one: that which
 // has done nothing for longest, or else the one whose call takes longest. So neither idle connections nor slow ones, however
 // many, keep out others. It is safe for concurrent use.
-type crowd struct {
+type connections struct {
 	most int
 
-	mu     sync.Mutex
-	guests map[net.Conn]*guest
-	homes  map[netip.Prefix]*home
+	mu    sync.Mutex
+	all   map[net.Conn]*connection
+	peers map[netip.Prefix]*peer
 }
 
-// A home is an address, with its connections in the order in which they became so.
-type home struct {
+// A peer is an address, with its connections in the order in which they became so.
+type peer struct {
 	address    netip.Prefix
 	idle, busy list.List // of net.Conn
 }
 
-type guest struct {
-	*home
-	fresh bool // has not sent a whole request yet
-	in    *list.List
-	place *list.Element // in it
+type connection struct {
+	*peer
+	fresh   bool // has not sent a whole request yet
+	in      *list.List
+	element *list.Element // in it
 }
 
-func newCrowd(most int) *crowd {
-	return &crowd{most: most, guests: map[net.Conn]*guest{}, homes: map[netip.Prefix]*home{}}
+func newConnections(most int) *connections {
+	return &connections{most: most, all: map[net.Conn]*connection{}, peers: map[netip.Prefix]*peer{}}
 }
 
 // note is the server's ConnState.
-func (c *crowd) note(conn net.Conn, state http.ConnState) {
+func (c *connections) note(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g := c.guests[conn]
+	g := c.all[conn]
 	switch {
 	case state == http.StateNew:
 		c.admit(conn)
@@ -49,34 +49,34 @@ func (c *crowd) note(conn net.Conn, state http.ConnState) {
 	case state == http.StateClosed || state == http.StateHijacked:
 		c.remove(conn)
 	default:
-		g.in.Remove(g.place)
+		g.in.Remove(g.element)
 		if g.fresh, g.in = false, &g.idle; state == http.StateActive {
 			g.in = &g.busy
 		}
-		g.place = g.in.PushBack(conn)
+		g.element = g.in.PushBack(conn)
 	}
 }
 
 // admit is called with mu held, as are all that follow.
-func (c *crowd) admit(conn net.Conn) {
+func (c *connections) admit(conn net.Conn) {
 	address := addressOf(conn)
-	h := c.homes[address]
+	h := c.peers[address]
 	if h == nil {
-		h = &home{address: address}
-		c.homes[address] = h
+		h = &peer{address: address}
+		c.peers[address] = h
 	}
-	c.guests[conn] = &guest{home: h, fresh: true, in: &h.idle, place: h.idle.PushBack(conn)}
-	if len(c.guests) > c.most {
+	c.all[conn] = &connection{peer: h, fresh: true, in: &h.idle, element: h.idle.PushBack(conn)}
+	if len(c.all) > c.most {
 		c.dismiss()
 	}
 }
 
-func (h *home) size() int { return h.idle.Len() + h.busy.Len() }
+func (h *peer) size() int { return h.idle.Len() + h.busy.Len() }
 
 // dismiss closes a connection.
-func (c *crowd) dismiss() {
-	var largest *home
-	for _, h := range c.homes {
+func (c *connections) dismiss() {
+	var largest *peer
+	for _, h := range c.peers {
 		if largest == nil || h.size() > largest.size() {
 			largest = h
 		}
@@ -104,17 +104,17 @@ func addressOf(conn net.Conn) netip.Prefix {
 }
 
 // dismissFresh closes connections by which nothing came, for which http.Server.Shutdown would wait.
-func (c *crowd) dismissFresh() {
+func (c *connections) dismissFresh() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for conn, g := range c.guests {
+	for conn, g := range c.all {
 		if g.fresh {
 			c.end(conn)
 		}
 	}
 }
 
-func (c *crowd) end(conn net.Conn) {
+func (c *connections) end(conn net.Conn) {
 	c.remove(conn)
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn() // as the other would first say good-bye, and wait for a peer that does not read
@@ -122,10 +122,10 @@ func (c *crowd) end(conn net.Conn) {
 	conn.Close()
 }
 
-func (c *crowd) remove(conn net.Conn) {
-	g := c.guests[conn]
-	if g.in.Remove(g.place); g.size() == 0 {
-		delete(c.homes, g.address)
+func (c *connections) remove(conn net.Conn) {
+	g := c.all[conn]
+	if g.in.Remove(g.element); g.size() == 0 {
+		delete(c.peers, g.address)
 	}
-	delete(c.guests, conn)
+	delete(c.all, conn)
 }

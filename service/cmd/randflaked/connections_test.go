@@ -23,9 +23,9 @@ type fakeConn struct {
 func (c *fakeConn) Close() error         { c.closed = true; return nil }
 func (c *fakeConn) RemoteAddr() net.Addr { a, _ := net.ResolveTCPAddr("tcp", c.address); return a }
 
-// TestCrowd: the address with most connections loses one, the idlest, and others none.
-func TestCrowd(t *testing.T) {
-	c := newCrowd(5)
+// TestConnections: the address with most connections loses one, the idlest, and others none.
+func TestConnections(t *testing.T) {
+	c := newConnections(5)
 	closed := []string{}
 	var conns []*fakeConn
 	come := func(address string, states ...http.ConnState) {
@@ -55,14 +55,14 @@ func TestCrowd(t *testing.T) {
 		t.Errorf("closed %q, want %q", closed, want)
 	}
 	c.dismissFresh()
-	if len(c.guests) != 5 {
-		t.Errorf("connections with a request were taken for fresh ones: %d are left", len(c.guests))
+	if len(c.all) != 5 {
+		t.Errorf("connections with a request were taken for fresh ones: %d are left", len(c.all))
 	}
 	fresh := &fakeConn{address: "10.0.0.3:1"}
 	c.most++
 	c.note(fresh, http.StateNew)
-	if c.dismissFresh(); !fresh.closed || len(c.guests) != 5 || len(c.homes) != 3 {
-		t.Errorf("a fresh connection at the end: closed %v, and %d are left, of %d addresses", fresh.closed, len(c.guests), len(c.homes))
+	if c.dismissFresh(); !fresh.closed || len(c.all) != 5 || len(c.peers) != 3 {
+		t.Errorf("a fresh connection at the end: closed %v, and %d are left, of %d addresses", fresh.closed, len(c.all), len(c.peers))
 	}
 }
 
@@ -135,7 +135,7 @@ func TestManyIdle(t *testing.T) {
 	wantIDs(t, p, client) // by a connection that was there before
 	client.CloseIdleConnections()
 	wantIDs(t, p, client)
-	if n := p.crowd.len(); n > usual.connections {
+	if n := p.connections.len(); n > usual.connections {
 		t.Errorf("%d connections, want at most %d", n, usual.connections)
 	}
 	for _, conn := range idle {
@@ -144,8 +144,8 @@ func TestManyIdle(t *testing.T) {
 	settle(t, before)
 }
 
-func (c *crowd) len() int {
+func (c *connections) len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.guests)
+	return len(c.all)
 }

@@ -87,9 +87,9 @@ func TestSlow(t *testing.T) {
 	wantEnd(t, "half a body", body)
 	wantEnd(t, "a body byte by byte", trickle)
 	client.CloseIdleConnections()
-	for end := time.Now().Add(time.Minute); p.crowd.len() > 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); p.connections.len() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d connections are open after a minute, of a client that does not read", p.crowd.len())
+			t.Fatalf("%d connections are open after a minute, of a client that does not read", p.connections.len())
 		}
 	}
 	deaf.Close()
@@ -183,7 +183,7 @@ func TestFloods(t *testing.T) {
 			go func() { done <- flood(c) }()
 			wantIDs(t, p, client)
 			client.CloseIdleConnections()
-			for end := time.Now().Add(time.Minute); p.crowd.len() > 0; time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(time.Minute); p.connections.len() > 0; time.Sleep(time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("the connection is open after a minute")
 				}

@@ -58,7 +58,7 @@ func TestServeNames(t *testing.T) {
 	}
 	log := new(buffer)
 	d := &daemon{read: func() (*config.Config, error) { return c, nil }, logger: slog.New(slog.NewJSONHandler(log, nil)), problems: log,
-		patience: time.Second, bounds: usual, renewal: time.Minute}
+		drainTimeout: time.Second, bounds: usual, renewal: time.Minute}
 	if err := d.start(); err != nil {
 		t.Fatal(err)
 	}

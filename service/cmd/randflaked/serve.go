@@ -70,7 +70,7 @@ func serve(args []string, problems io.Writer) error {
 		read = func() (*config.Config, error) { return demo(*dir, *listen) }
 	}
 	defer keepSpare()()
-	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, patience: drainTime, bounds: usual, renewal: renewalTime}
+	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, drainTimeout: drainTime, bounds: usual, renewal: renewalTime}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	reload := make(chan os.Signal, 1)
@@ -105,22 +105,22 @@ func demo(dir, listen string) (*config.Config, error) {
 
 // A daemon is the running service.
 type daemon struct {
-	read     func() (*config.Config, error)
-	logger   *slog.Logger
-	problems io.Writer
-	patience time.Duration // with calls that are under way at the end
-	bounds   bounds
-	renewal  time.Duration // of certificates, which are read again after each
+	read         func() (*config.Config, error)
+	logger       *slog.Logger
+	problems     io.Writer
+	drainTimeout time.Duration // with calls that are under way at the end
+	bounds       bounds
+	renewal      time.Duration // of certificates, which are read again after each
 
-	config   *config.Config // in force
-	secure   bool           // by TLS, which does not change
-	lines    auditFile
-	tls      certificates
-	server   *server.Server
-	listener net.Listener
-	http     *http.Server
-	crowd    *crowd
-	failed   chan error // what ended the HTTP server
+	config      *config.Config // in force
+	secure      bool           // by TLS, which does not change
+	lines       auditFile
+	tls         certificates
+	server      *server.Server
+	listener    net.Listener
+	http        *http.Server
+	connections *connections
+	failed      chan error // what ended the HTTP server
 
 	endTraces func(context.Context) error // sends what there is
 }
@@ -170,7 +170,7 @@ func (d *daemon) start() (err error) {
 // newHTTP returns the server of HTTP/1.1 and HTTP/2, which gRPC has without TLS, too.
 func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 	b := d.bounds
-	d.crowd = newCrowd(min(b.connections, descriptors()/2))
+	d.connections = newConnections(min(b.connections, descriptors()/2))
 	s := &http.Server{
 		Handler:           d.server.Handler(spans...),
 		ReadHeaderTimeout: b.header, ReadTimeout: b.read, WriteTimeout: b.write, IdleTimeout: b.idle,
@@ -179,7 +179,7 @@ func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 			SendPingTimeout: pingTime, WriteByteTimeout: b.write}, // of a peer that is gone, and one that does not read
 		Protocols: new(http.Protocols),
 		ConnState: func(conn net.Conn, state http.ConnState) {
-			d.crowd.note(conn, state)
+			d.connections.note(conn, state)
 			d.server.Connection(conn, state)
 		},
 		ErrorLog: slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug),
@@ -264,8 +264,8 @@ func (d *daemon) reload() error {
 func (d *daemon) shutdown() error {
 	d.tell(systemd.SdNotifyStopping)
 	d.server.Drain()
-	d.crowd.dismissFresh()
-	ctx, cancel := context.WithTimeout(context.Background(), d.patience)
+	d.connections.dismissFresh()
+	ctx, cancel := context.WithTimeout(context.Background(), d.drainTimeout)
 	defer cancel()
 	if err := d.http.Shutdown(ctx); err != nil {
 		d.logger.Warn("connections that did not end in time were cut off")

@@ -155,8 +155,8 @@ func (k *checker) space(p path, s Space) {
 		k.wrong(p.of("store"), "there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
 	}
 	keeps := s.Secret == SecretMint || s.Secret == SecretDistribute
-	if place, err := s.Place(); err == nil && place != "" {
-		if _, err := storeurl.Parse(place); err != nil {
+	if location, err := s.Location(); err == nil && location != "" {
+		if _, err := storeurl.Parse(location); err != nil {
 			k.wrong(p.of("store"), "%v", err)
 		}
 	}
@@ -193,7 +193,7 @@ func (s Space) Layout() (*snowflake.Layout, error) {
 }
 
 // Place returns where the store is, and nothing for a space without one.
-func (s Space) Place() (string, error) {
+func (s Space) Location() (string, error) {
 	if s.StoreFile == "" {
 		return s.Store, nil
 	}
@@ -201,11 +201,11 @@ func (s Space) Place() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("storeFile: %w", err)
 	}
-	place := strings.TrimSpace(string(text))
-	if place == "" {
+	location := strings.TrimSpace(string(text))
+	if location == "" {
 		return "", fmt.Errorf("storeFile: %s is empty: want a directory, or the URL of a server", s.StoreFile)
 	}
-	return place, nil
+	return location, nil
 }
 
 func (k *checker) limits(p path, l Limits) {

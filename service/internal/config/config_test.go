@@ -124,19 +124,19 @@ func TestWrong(t *testing.T) {
 // TestPlace: a store may be told in a file of its own.
 func TestPlace(t *testing.T) {
 	file := t.TempDir() + "/store"
-	if _, err := (Space{StoreFile: file}).Place(); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := (Space{StoreFile: file}).Location(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v of a file that is not there", err)
 	}
 	for text, want := range map[string]string{"file:/var/lib/ids\n": "file:/var/lib/ids", " \n": ""} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if place, err := (Space{StoreFile: file}).Place(); place != want || (err == nil) != (want != "") {
-			t.Errorf("%q is read as %q, error %v, want %q", text, place, err, want)
+		if location, err := (Space{StoreFile: file}).Location(); location != want || (err == nil) != (want != "") {
+			t.Errorf("%q is read as %q, error %v, want %q", text, location, err, want)
 		}
 	}
-	if place, err := (Space{Store: "a"}).Place(); place != "a" || err != nil {
-		t.Errorf("place %q, error %v", place, err)
+	if location, err := (Space{Store: "a"}).Location(); location != "a" || err != nil {
+		t.Errorf("location %q, error %v", location, err)
 	}
 }
 

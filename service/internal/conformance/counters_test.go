@@ -38,9 +38,9 @@ func openCounters(t *testing.T, addresses ...string) *counter.Counters {
 	return all
 }
 
-// TestLostBlocks: a thousand allocations whose first answer is lost, and the returns of half of their numbers likewise, take
-// a thousand blocks and give each half back.
-func TestLostBlocks(t *testing.T) {
+// TestLostRuns: a thousand allocations whose first answer is lost, and the returns of half of their numbers likewise, take
+// a thousand runs and give each half back.
+func TestLostRuns(t *testing.T) {
 	const wanted = 1000
 	for procedure, lostOnes := range map[string]int64{"/Allocate": wanted, "/Return": wanted} {
 		t.Run(procedure[1:], func(t *testing.T) {
@@ -52,9 +52,9 @@ func TestLostBlocks(t *testing.T) {
 				all := openCounters(t, unsafe, safe) // begins with the one that loses answers
 				b, info, err := all.Allocate(t.Context(), "orders", 10, counter.NewToken(time.Now()))
 				if err != nil || b.First != next || b.Stride != 2 || b.Count != 10 || info.Next != next+20 {
-					t.Fatalf("block %+v of %+v, %v, want 10 numbers from %d on", b, info, err, next)
+					t.Fatalf("run %+v of %+v, %v, want 10 numbers from %d on", b, info, err, next)
 				}
-				if done, err := all.ReturnBlock(t.Context(), "orders", b, 5); !done || err != nil {
+				if done, err := all.ReturnRun(t.Context(), "orders", b, 5); !done || err != nil {
 					t.Fatalf("return: %v, %v", done, err)
 				}
 				next += 10
@@ -88,7 +88,7 @@ func TestHandlesThroughFailures(t *testing.T) {
 		}))
 	}
 	all := openCounters(t, addresses...)
-	c, err := all.Open(t.Context(), "orders", counter.OrCreate(), counter.WithBlock(5, 20),
+	c, err := all.Open(t.Context(), "orders", counter.OrCreate(), counter.WithRunLength(5, 20),
 		counter.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestHandlesThroughFailures(t *testing.T) {
 	info, err := all.Get(t.Context(), "orders")
 	a, b := c.Status(), strict.Status()
 	const made = 1             // by OrCreate, and given back
-	const unknown = 6 * 2 * 20 // blocks whose receipts had to make room before they were asked for again, a few at most
+	const unknown = 6 * 2 * 20 // runs whose receipts had to make room before they were asked for again, a few at most
 	if taken, unsure := a.Taken+b.Taken+made, a.Unsure+b.Unsure; err != nil || info.Taken < taken || info.Taken > taken+unsure+unknown || b.Unsure == 0 {
 		t.Errorf("%+v, %v; handles have %+v and %+v", info, err, a, b)
 	}

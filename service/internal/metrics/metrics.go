@@ -23,7 +23,7 @@ type Metrics struct {
 	connections prometheus.Gauge
 }
 
-// bounds are the upper ends, in seconds, of what times are counted in: from what a mint takes to the patience with a call.
+// bounds are the upper ends, in seconds, of what times are counted in: from what a mint takes to the timeout of a call.
 var bounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 
 // New returns metrics that are all zero. What more collects at each scrape is shown as well.

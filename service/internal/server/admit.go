@@ -41,8 +41,8 @@ var rights = map[string]string{
 // anySpace stands for a procedure that is open to all principals, and looks at each space by itself.
 const anySpace = ""
 
-// patience is how long a call may take.
-const patience = 10 * time.Second
+// callTimeout is how long a call may take.
+const callTimeout = 10 * time.Second
 
 // A call is what is known of a request once it was admitted.
 type call struct {
@@ -91,7 +91,7 @@ func (s *Server) identified(next http.Handler) http.Handler {
 // admit lets through what a rule allows, and sees to it that errors are such as clients may see.
 func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		procedure := request.Spec().Procedure
 		c, err := s.check(ctx, procedure, request.Any())

@@ -18,7 +18,7 @@ import (
 
 // TestMint: IDs are those of the space, in each form, all different, and open to what they are.
 func TestMint(t *testing.T) {
-	w := newWorld(t, spaces)
+	w := newTestbed(t, spaces)
 	cipher := randflake.NewCipher(w.secret)
 	for space, opens := range map[string]func(text string) (time.Time, error){
 		"mint": func(text string) (time.Time, error) {
@@ -62,20 +62,20 @@ func TestMint(t *testing.T) {
 	}
 }
 
-// TestCounters: numbers are the counter's, and a block goes to its token.
+// TestCounters: numbers are the counter's, and a run goes to its token.
 func TestCounters(t *testing.T) {
-	w := newWorld(t, spaces)
+	w := newTestbed(t, spaces)
 	if a := w.send(http.MethodPost, "/v1/counters/orders/next?n=3", ""); !slices.Equal(a.body.Numbers, []string{"1", "2", "3"}) {
 		t.Errorf("the first numbers: %s", a.text)
 	}
 	token := lease.NewToken(time.Now()).String()
 	ask := `{"counter":"others","count":10,"token":"` + token + `"}`
 	first, again := w.call("CounterService/Allocate", ask), w.call("CounterService/Allocate", ask)
-	if first.status != http.StatusOK || first.text != again.text || first.body.Block["count"] != "10" {
-		t.Errorf("a block: %s, and again: %s", first.text, again.text)
+	if first.status != http.StatusOK || first.text != again.text || first.body.Run["count"] != "10" {
+		t.Errorf("a run: %s, and again: %s", first.text, again.text)
 	}
-	block := fmt.Sprintf(`{"first":"1","stride":"1","count":"10","version":"%v","token":"%s"}`, first.body.Block["version"], token)
-	give := `{"counter":"others","unused":"4","block":` + block + `}`
+	run := fmt.Sprintf(`{"first":"1","stride":"1","count":"10","version":"%v","token":"%s"}`, first.body.Run["version"], token)
+	give := `{"counter":"others","unused":"4","run":` + run + `}`
 	if a := w.call("CounterService/Return", give); a.body.Returned != "4" {
 		t.Errorf("return: %s, want 4", a.text)
 	}
@@ -96,7 +96,7 @@ func TestCounters(t *testing.T) {
 
 // TestPatterns: a pattern stands for counters of its space, and they are listed with those that have a name.
 func TestPatterns(t *testing.T) {
-	w := newWorld(t, spaces+"- {name: invoices/*, space: none}\n- {name: invoices/de, space: mint, start: 7}\n")
+	w := newTestbed(t, spaces+"- {name: invoices/*, space: none}\n- {name: invoices/de, space: mint, start: 7}\n")
 	for path, want := range map[string]string{"invoices%2Ffr": "1", "invoices%2Fde": "7", "invoices%2Fde%2F2026": "1"} {
 		if a := w.send(http.MethodPost, "/v1/counters/"+path+"/next", ""); !slices.Equal(a.body.Numbers, []string{want}) {
 			t.Errorf("%s: %s, want %s", path, a.text, want)
@@ -113,14 +113,14 @@ func TestPatterns(t *testing.T) {
 }
 
 // acquire returns the JSON of a lease, and the answer.
-func (w *world) acquire(space, more string, change ...func(*http.Request)) answer {
+func (w *testbed) acquire(space, more string, change ...func(*http.Request)) answer {
 	w.Helper()
 	return w.call("LeaseService/Acquire", fmt.Sprintf(`{"space":%q,"nodes":1,"ttlSeconds":60,"owner":%q%s}`, space, lease.NewToken(time.Now()), more), change...)
 }
 
 // TestSecrets: a space refuses the secret of another, and gives its own to a certificate alone, when it is for that.
 func TestSecrets(t *testing.T) {
-	w := newWorld(t, spaces+"tls: {certificate: c, key: k, clientCA: ca}\nprincipals: [{name: web, certificates: [web.example], tokens: ["+hashOf("web")+
+	w := newTestbed(t, spaces+"tls: {certificate: c, key: k, clientCA: ca}\nprincipals: [{name: web, certificates: [web.example], tokens: ["+hashOf("web")+
 		"]}]\nrules: [{principals: ['*'], spaces: ['*'], verbs: [lease, fetch]}]\n")
 	web := withCertificate("web.example")
 	other := randflake.NewSecret()
@@ -152,7 +152,7 @@ func TestSecrets(t *testing.T) {
 
 // TestRevoke: a revoked lease is lost to its holder at once, and its nodes go to nobody else before its end.
 func TestRevoke(t *testing.T) {
-	w := newWorld(t, spaces)
+	w := newTestbed(t, spaces)
 	held := w.acquire("none", `,"below":1`)
 	if a := w.call("AdminService/Revoke", `{"space":"none","firstNode":0}`); a.status != http.StatusOK {
 		t.Fatalf("revoke: %s", a.text)
@@ -180,7 +180,7 @@ func TestRevoke(t *testing.T) {
 
 // TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
 func TestLimits(t *testing.T) {
-	w := newWorld(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4, ttl: 10m},", 1)+
+	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4, ttl: 10m},", 1)+
 		"principals: [{name: web, tokens: ["+hashOf("web")+"]}, {name: slow, tokens: ["+hashOf("slow")+"]}]\n"+
 		"rules:\n- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], limits: {nodes: 8, ttl: 2m, leases: 2, batch: 5}}\n"+
 		"- {principals: [slow], spaces: ['*'], verbs: [mint], limits: {rate: 0.001}}\n")
@@ -221,7 +221,7 @@ func TestLimits(t *testing.T) {
 
 // TestBadInput: what can't be is refused with the code that says so, by each procedure.
 func TestBadInput(t *testing.T) {
-	w := newWorld(t, spaces)
+	w := newTestbed(t, spaces)
 	for _, tt := range []struct{ procedure, body, code string }{
 		{"LeaseService/Acquire", `{"space":"none"}`, "invalid_argument"},
 		{"LeaseService/Acquire", `{"space":"none","owner":"zz","nodes":1,"ttlSeconds":60}`, "invalid_argument"},
@@ -257,7 +257,7 @@ func TestBadInput(t *testing.T) {
 		{"CounterService/Allocate", `{"counter":"orders","token":"zz"}`, "invalid_argument"},
 		{"CounterService/Allocate", `{"counter":"orders"}`, "invalid_argument"},
 		{"CounterService/Return", `{"counter":"orders"}`, "invalid_argument"},
-		{"CounterService/Return", `{"counter":"orders","block":{"count":"1"},"unused":"2"}`, "invalid_argument"},
+		{"CounterService/Return", `{"counter":"orders","run":{"count":"1"},"unused":"2"}`, "invalid_argument"},
 		{"CounterService/Get", `{"counter":"orders"}`, "not_found"},
 		{"AdminService/Revoke", `{"space":"none","firstNode":7}`, "not_found"},
 		{"AdminService/ReportLoss", `{}`, "not_found"},
@@ -283,7 +283,7 @@ func TestBadInput(t *testing.T) {
 
 // TestGetMakesNothing: GET is refused by all that changes anything, and by a page of another site so is POST.
 func TestGetMakesNothing(t *testing.T) {
-	w := newWorld(t, spaces)
+	w := newTestbed(t, spaces)
 	for _, path := range []string{"/v1/spaces/mint/ids", "/v1/counters/orders/next", "/randflake.v1.IDService/Mint?connect=v1&encoding=json&message=%7B%22space%22%3A%22mint%22%7D"} {
 		if a := w.send(http.MethodGet, path, ""); a.status != http.StatusMethodNotAllowed {
 			t.Errorf("GET %s: %d %s", path, a.status, a.text)
@@ -304,7 +304,7 @@ func TestGetMakesNothing(t *testing.T) {
 
 // TestStoreFails: clients learn that the store failed, and the log why.
 func TestStoreFails(t *testing.T) {
-	w := newWorld(t, spaces)
+	w := newTestbed(t, spaces)
 	w.broken.Store(true)
 	a := w.acquire("none", "")
 	if a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") || !strings.Contains(w.written.String(), "db-7") {
@@ -318,7 +318,7 @@ func TestStoreFails(t *testing.T) {
 
 // TestStoreComesLate: a service starts while its stores are away, says so, and serves once they are there.
 func TestStoreComesLate(t *testing.T) {
-	w := newWorld(t, spaces)
+	w := newTestbed(t, spaces)
 	w.broken.Store(true)
 	next := *w.setup.Load().config
 	next.Spaces = append(slices.Clone(next.Spaces), config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
@@ -339,7 +339,7 @@ func TestStoreComesLate(t *testing.T) {
 
 // TestConfigure: a space that stays as it is stays open, with its lease; others come and go; and a configuration that fails changes nothing.
 func TestConfigure(t *testing.T) {
-	w := newWorld(t, spaces)
+	w := newTestbed(t, spaces)
 	kept := w.setup.Load().spaces["mint"]
 	next := *w.setup.Load().config
 	next.Spaces = slices.DeleteFunc(slices.Clone(next.Spaces), func(s config.Space) bool { return s.Name == "sorted" })

@@ -48,8 +48,8 @@ func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextReq
 	return connect.NewResponse(&api.NextResponse{Numbers: numbers[:got]}), nil
 }
 
-// maxBlock is how many numbers a block has at most.
-const maxBlock = 1_000_000_000
+// maxRun is how many numbers a run has at most.
+const maxRun = 1_000_000_000
 
 func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.AllocateRequest]) (*connect.Response[api.AllocateResponse], error) {
 	c := callOf(ctx)
@@ -58,8 +58,8 @@ func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.All
 		return nil, err
 	}
 	n := max(r.Msg.Count, 1)
-	if n > maxBlock {
-		return nil, invalid("count %d: want 1 to %d", n, maxBlock)
+	if n > maxRun {
+		return nil, invalid("count %d: want 1 to %d", n, maxRun)
 	}
 	if limit := c.limits.Batch; limit > 0 {
 		n = min(n, limit) // and no denial, as a handle asks for what its callers take in some seconds
@@ -68,16 +68,16 @@ func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.All
 	if err != nil {
 		return nil, err
 	}
-	block, info, err := all.Allocate(ctx, r.Msg.Counter, n, counter.Token(token))
+	run, info, err := all.Allocate(ctx, r.Msg.Counter, n, counter.Token(token))
 	if errors.Is(err, counter.ErrNoCounter) {
 		if err = all.Made(ctx, r.Msg.Counter); err == nil {
-			block, info, err = all.Allocate(ctx, r.Msg.Counter, n, counter.Token(token))
+			run, info, err = all.Allocate(ctx, r.Msg.Counter, n, counter.Token(token))
 		}
 	}
 	if err != nil {
 		return nil, named(err)
 	}
-	return connect.NewResponse(&api.AllocateResponse{Block: wire.Block(block), Counter: wire.Counter(info)}), nil
+	return connect.NewResponse(&api.AllocateResponse{Run: wire.Run(run), Counter: wire.Counter(info)}), nil
 }
 
 func (s counterService) Return(ctx context.Context, r *connect.Request[api.ReturnRequest]) (*connect.Response[api.ReturnResponse], error) {
@@ -85,14 +85,14 @@ func (s counterService) Return(ctx context.Context, r *connect.Request[api.Retur
 	if err != nil {
 		return nil, err
 	}
-	if r.Msg.Block == nil {
-		return nil, invalid("no block: want the one that Allocate answered with")
+	if r.Msg.Run == nil {
+		return nil, invalid("no run: want the one that Allocate answered with")
 	}
-	block, err := wire.ReadBlock(r.Msg.Block)
+	run, err := wire.ReadRun(r.Msg.Run)
 	if err != nil {
 		return nil, err
 	}
-	done, err := all.ReturnBlock(ctx, r.Msg.Counter, block, r.Msg.Unused)
+	done, err := all.ReturnRun(ctx, r.Msg.Counter, run, r.Msg.Unused)
 	if err != nil {
 		return nil, err
 	}

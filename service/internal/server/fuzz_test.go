@@ -38,14 +38,14 @@ var forms = []form{
 }
 
 // hit sends a body to a procedure, as it is but for the frame.
-func (w *world) hit(procedure string, f form, body []byte) *httptest.ResponseRecorder {
+func (w *testbed) hit(procedure string, f form, body []byte) *httptest.ResponseRecorder {
 	if f.framed {
 		body = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
 	}
 	return w.serve(http.MethodPost, "/randflake.v1."+procedure, f.contentType, body)
 }
 
-func (w *world) serve(method, target, contentType string, body []byte) *httptest.ResponseRecorder {
+func (w *testbed) serve(method, target, contentType string, body []byte) *httptest.ResponseRecorder {
 	r := &http.Request{Method: method, URL: &url.URL{}, Proto: "HTTP/2.0", ProtoMajor: 2, Host: "localhost:8080", Header: http.Header{}}
 	if u, err := url.ParseRequestURI(target); err == nil {
 		r.URL = u
@@ -65,11 +65,11 @@ type readCloser struct{ *bytes.Reader }
 
 func (readCloser) Close() error { return nil }
 
-// inner is what no answer may have: where data is, and how the program is made. The spaces of worlds are in "memory".
+// inner is what no answer may have: where data is, and how the program is made. The spaces of testbeds are in "memory".
 var inner = []string{"in memory", "db-7", "goroutine", "panic", "runtime error", ".go:", "nil pointer", "nobody asked", "reflect"}
 
 // wantSound checks that an answer is one that clients are to get: a success, or an error of a type of its own.
-func (w *world) wantSound(t *testing.T, what string, a *httptest.ResponseRecorder) {
+func (w *testbed) wantSound(t *testing.T, what string, a *httptest.ResponseRecorder) {
 	t.Helper()
 	text := fmt.Sprint(a.Body, a.Header(), a.Result().Trailer)
 	for _, hidden := range append(inner, w.secret.Hex()) {
@@ -96,7 +96,7 @@ func FuzzBytes(f *testing.F) {
 	}
 	all := procedures()
 	f.Fuzz(func(t *testing.T, i, k uint8, body []byte) {
-		w, procedure, form := newWorld(t, spaces), all[int(i)%len(all)], forms[int(k)%len(forms)]
+		w, procedure, form := newTestbed(t, spaces), all[int(i)%len(all)], forms[int(k)%len(forms)]
 		w.wantSound(t, procedure+" as "+form.contentType, w.hit(procedure, form, body))
 	})
 }
@@ -110,7 +110,7 @@ func FuzzMessages(f *testing.F) {
 	}
 	all := procedures()
 	f.Fuzz(func(t *testing.T, i, k uint8, choices []byte) {
-		w, procedure, form := newWorld(t, spaces), all[int(i)%len(all)], forms[int(k)%len(forms)]
+		w, procedure, form := newTestbed(t, spaces), all[int(i)%len(all)], forms[int(k)%len(forms)]
 		message := dynamicpb.NewMessage(input(t, procedure))
 		maker := &maker{choices: choices}
 		if strings.HasSuffix(procedure, "Renew") || strings.HasSuffix(procedure, "Release") || strings.HasSuffix(procedure, "Lookup") {
@@ -206,7 +206,7 @@ func FuzzPaths(f *testing.F) {
 		f.Add(false, target)
 	}
 	f.Fuzz(func(t *testing.T, post bool, target string) {
-		w, method := newWorld(t, spaces), http.MethodGet
+		w, method := newTestbed(t, spaces), http.MethodGet
 		if post {
 			method = http.MethodPost
 		}

@@ -28,7 +28,7 @@ func basic(password string) func(*http.Request) {
 
 // TestObserve: page and metrics are for those who may observe, and show them no more than they may see.
 func TestObserve(t *testing.T) {
-	w := newWorld(t, spaces+watchers)
+	w := newTestbed(t, spaces+watchers)
 	w.call("IDService/Mint", `{"space":"given"}`, as("one"))
 	for _, tt := range []struct {
 		path   string
@@ -60,7 +60,7 @@ func TestObserve(t *testing.T) {
 	if !strings.Contains(w.written.String(), `"msg":"denial","principal":"web","space":"","procedure":"page"`) || strings.Contains(w.written.String(), "token-of") {
 		t.Errorf("no line tells of a denial, or one shows a token:\n%s", w.written)
 	}
-	open := newWorld(t, spaces)
+	open := newTestbed(t, spaces)
 	for _, path := range []string{"/", "/metrics", "/spaces/none"} {
 		if a := open.send(http.MethodGet, path, "", func(r *http.Request) { r.Host = "evil.example" }); a.status != http.StatusUnauthorized {
 			t.Errorf("%s of this machine by another name: %d", path, a.status)
@@ -70,7 +70,7 @@ func TestObserve(t *testing.T) {
 
 // TestMetrics: what happens is counted where it belongs, and callers make no series.
 func TestMetrics(t *testing.T) {
-	w := newWorld(t, spaces)
+	w := newTestbed(t, spaces)
 	metrics := func() string { return w.send(http.MethodGet, "/metrics", "").text }
 	held := w.acquire("none", "").body.Lease
 	text, err := json.Marshal(held)
@@ -134,7 +134,7 @@ func or(value any, other any) any {
 
 // TestPageShows: who has a lease, what was refused, numbers, losses of data; and what is not known while a store fails.
 func TestPageShows(t *testing.T) {
-	w := newWorld(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4},", 1)+watchers)
+	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4},", 1)+watchers)
 	for range 120 {
 		w.acquire("none", "", as("web"))
 	}
@@ -167,7 +167,7 @@ func TestPageShows(t *testing.T) {
 
 // TestSurvey: who can't wait sees what was known before.
 func TestSurvey(t *testing.T) {
-	w := newWorld(t, spaces)
+	w := newTestbed(t, spaces)
 	in := w.setup.Load().spaces["none"]
 	before := in.Survey(t.Context())
 	if before == nil || before.Err != nil || before.Nodes != 131072 {
@@ -191,7 +191,7 @@ func TestSurvey(t *testing.T) {
 
 // TestTracing: calls are in the traces of callers that are known, and nothing that they keep to themselves is.
 func TestTracing(t *testing.T) {
-	w := newWorld(t, spaces+watchers)
+	w := newTestbed(t, spaces+watchers)
 	spans := tracetest.NewSpanRecorder()
 	interceptor, err := Tracing(sdk.NewTracerProvider(sdk.WithSpanProcessor(spans)))
 	if err != nil {

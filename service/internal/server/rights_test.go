@@ -29,7 +29,7 @@ func TestRights(t *testing.T) {
 		} else {
 			rules += "tls: {certificate: c, key: k, clientCA: ca}\n"
 		}
-		w := newWorld(t, spaces+"- {name: given-orders, space: given}\n"+rules)
+		w := newTestbed(t, spaces+"- {name: given-orders, space: given}\n"+rules)
 		rows := map[string]string{ // verbs by procedure
 			"LeaseService/Acquire": "lease", "LeaseService/Renew": "lease", "LeaseService/Lookup": "lease",
 			"LeaseService/Release": "lease", "LeaseService/GetLimits": "lease", "LeaseService/List": "list",
@@ -78,7 +78,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-func (w *world) wantAdmitted(what string, a answer, want bool) {
+func (w *testbed) wantAdmitted(what string, a answer, want bool) {
 	w.Helper()
 	if admitted := a.body.Code != "permission_denied" && (a.status != http.StatusNotFound || a.body.Code == "not_found") && a.body.Code != "unimplemented"; admitted != want {
 		w.Errorf("%s: %d %s: admitted %v, want %v", what, a.status, a.text, admitted, want)

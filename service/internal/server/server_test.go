@@ -27,8 +27,8 @@ import (
 	"github.com/randflake/randflake/store/storetest"
 )
 
-// A world is a server with all that it writes.
-type world struct {
+// A testbed is a server with all that it writes.
+type testbed struct {
 	testing.TB
 	*Server
 	handler http.Handler
@@ -55,7 +55,7 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// spaces are those of worlds: one of each kind and mode, and counters of two of them.
+// spaces are those of testbeds: one of each kind and mode, and counters of two of them.
 const spaces = `
 spaces:
 - {name: mint, kind: randflake, store: mint, secret: mint, secretFile: SECRET}
@@ -69,10 +69,10 @@ counters:
 - {name: others, space: mint, rate: 100000}
 `
 
-// newWorld starts a server by what is in YAML, in which SECRET is the name of a file, and waits for its spaces.
-func newWorld(t testing.TB, yaml string) *world {
+// newTestbed starts a server by what is in YAML, in which SECRET is the name of a file, and waits for its spaces.
+func newTestbed(t testing.TB, yaml string) *testbed {
 	t.Helper()
-	w := &world{TB: t, written: new(buffer), secret: randflake.NewSecret(), data: map[string]*storetest.Memory{}}
+	w := &testbed{TB: t, written: new(buffer), secret: randflake.NewSecret(), data: map[string]*storetest.Memory{}}
 	c := w.config(yaml)
 	for _, s := range c.Spaces {
 		if s.Store == "" {
@@ -90,7 +90,7 @@ func newWorld(t testing.TB, yaml string) *world {
 }
 
 // begin starts the server, on data that may be there.
-func (w *world) begin(c *config.Config) {
+func (w *testbed) begin(c *config.Config) {
 	w.Helper()
 	logger := slog.New(slog.NewJSONHandler(w.written, nil))
 	w.Server = New(func(ctx context.Context, place string, options ...store.Option) (*store.Space, error) {
@@ -111,7 +111,7 @@ func (w *world) begin(c *config.Config) {
 	w.handler = w.Handler()
 }
 
-func (w *world) config(yaml string) *config.Config {
+func (w *testbed) config(yaml string) *config.Config {
 	w.Helper()
 	file := filepath.Join(w.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte(w.secret.Hex()+"\n"), 0o600); err != nil {
@@ -137,14 +137,14 @@ type answer struct {
 		Node                        uint32
 		Lease                       map[string]any
 		Lost                        map[string]any
-		Block                       map[string]any
+		Run                         map[string]any
 		Returned                    string
 		Counters                    []map[string]any
 	}
 }
 
 // send sends a request with what change does to it.
-func (w *world) send(method, path, body string, change ...func(*http.Request)) answer {
+func (w *testbed) send(method, path, body string, change ...func(*http.Request)) answer {
 	w.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = "localhost:8080"
@@ -160,7 +160,7 @@ func (w *world) send(method, path, body string, change ...func(*http.Request)) a
 }
 
 // call calls a procedure such as "IDService/Mint".
-func (w *world) call(procedure, body string, change ...func(*http.Request)) answer {
+func (w *testbed) call(procedure, body string, change ...func(*http.Request)) answer {
 	w.Helper()
 	return w.send(http.MethodPost, "/randflake.v1."+procedure, body, change...)
 }

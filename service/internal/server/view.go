@@ -55,7 +55,7 @@ func (s *Server) overview(r *http.Request, o observer) page.Overview {
 
 // detail returns what there is to see of a space.
 func (s *Server) detail(r *http.Request, o observer, in *space.Space) page.Detail {
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
 	survey := s.surveys(o.setup, []string{in.Name})[in.Name]
 	v := page.Detail{Frame: s.frame(), Space: spaceOf(in, survey)}

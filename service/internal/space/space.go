@@ -50,8 +50,8 @@ type State struct {
 	Minter   Minter       // nil where the service makes no IDs
 }
 
-// An Opener opens the store at a place.
-type Opener func(ctx context.Context, place string, options ...store.Option) (*store.Space, error)
+// An Opener opens the store at a location.
+type Opener func(ctx context.Context, location string, options ...store.Option) (*store.Space, error)
 
 // Options are what spaces have in common.
 type Options struct {
@@ -119,12 +119,12 @@ func (s *Space) begin(ctx context.Context, o Options) {
 
 func (s *Space) attempt(ctx context.Context, o Options) (state *State, err error) {
 	state = &State{}
-	place, err := s.Place()
+	location, err := s.Location()
 	if err != nil {
 		return nil, err
 	}
-	if place != "" {
-		if state.Store, err = s.open(ctx, place, store.Combining()); err != nil {
+	if location != "" {
+		if state.Store, err = s.open(ctx, location, store.Combining()); err != nil {
 			return nil, err
 		}
 		state.Leases = lease.On(state.Store)
@@ -166,12 +166,12 @@ func (s *Space) Ready() error {
 	return nil
 }
 
-// patience is for how long a service is not ready because of a space that is not open yet.
-const patience = 30 * time.Second
+// openTimeout is for how long a service is not ready because of a space that is not open yet.
+const openTimeout = 30 * time.Second
 
 // Begun reports whether the space is open, or not soon. A store that is away later is no reason to send calls to other
 // replicas, which have the same store: answers that say so serve clients better than none.
-func (s *Space) Begun() bool { return s.state.Load() != nil || time.Since(s.begun) > patience }
+func (s *Space) Begun() bool { return s.state.Load() != nil || time.Since(s.begun) > openTimeout }
 
 // Secret returns the secret of a space that is to be distributed, or reports that there is none to be given away.
 func (s *Space) Secret() (randflake.Secret, bool) {

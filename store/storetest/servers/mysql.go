@@ -175,10 +175,10 @@ func (m *MySQL) ReplicaOf(primary *MySQL) error {
 SET GLOBAL gtid_slave_pos = @@gtid_current_pos;
 CHANGE MASTER TO master_host = '127.0.0.1', master_port = %d, master_user = 'root', master_password = '%s', master_use_gtid = slave_pos;
 START SLAVE;
-SELECT MASTER_GTID_WAIT('%s', %d);`, primary.port, primary.password, position, int(patience.Seconds())))
+SELECT MASTER_GTID_WAIT('%s', %d);`, primary.port, primary.password, position, int(serverTimeout.Seconds())))
 	if err == nil && out != "0" {
 		status, _ := m.Do(`SHOW SLAVE STATUS\G`)
-		err = fmt.Errorf("servers: mariadb: replica has not reached %s within %v: %s", position, patience, status)
+		err = fmt.Errorf("servers: mariadb: replica has not reached %s within %v: %s", position, serverTimeout, status)
 	}
 	return err
 }

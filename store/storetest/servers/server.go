@@ -28,8 +28,8 @@ type Server struct {
 	process *Process            // nil while the server is down
 }
 
-// patience is how long a server may take to get ready, to end, or to follow another.
-const patience = 60 * time.Second
+// serverTimeout is how long a server may take to get ready, to end, or to follow another.
+const serverTimeout = 60 * time.Second
 
 // New prepares a server of a kind that this package does not know: its directory, which is made, and a port. It does not
 // run before Launch. environ is in the environment of its processes in addition. A server that refuses to run as root
@@ -157,12 +157,12 @@ func (s *Server) failed(err error) error {
 
 // wait asks done again and again until it is, or fails.
 func (s *Server) wait(what string, done func() (bool, error)) error {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(serverTimeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if ok, err := done(); ok || err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("no %s in %v", what, patience)
+	return fmt.Errorf("no %s in %v", what, serverTimeout)
 }
 
 // Dir returns the directory with the server's data and its log.
@@ -196,8 +196,8 @@ func (s *Server) end(signal syscall.Signal) error {
 	case <-s.process.ended:
 		s.process = nil
 		return nil
-	case <-time.After(patience):
-		return s.failed(fmt.Errorf("process %d runs on %v after signal %v", s.process.Pid, patience, signal))
+	case <-time.After(serverTimeout):
+		return s.failed(fmt.Errorf("process %d runs on %v after signal %v", s.process.Pid, serverTimeout, signal))
 	}
 }
 

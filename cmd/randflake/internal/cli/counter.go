@@ -23,7 +23,7 @@ func (t *tool) counterCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "counter",
 		Short: "list, create and advance counters",
-		Long: `List, create and advance counters, from which programs take blocks of numbers.
+		Long: `List, create and advance counters, from which programs take runs of numbers.
 They are kept in the same stores as leases: "randflake lease init" makes one.`,
 	})
 	cmd.AddCommand(t.counterListCommand(), t.counterCreateCommand(), t.counterAdvanceCommand())
@@ -37,7 +37,7 @@ func (t *tool) counterListCommand() *cobra.Command {
 		Use:   "list [PREFIX]",
 		Short: "show the counters of a store",
 		Long: `Show the counters whose names begin with PREFIX, or all: the next number that
-nobody has taken, how many were taken in blocks, came back unused, and were
+nobody has taken, how many were taken in runs, came back unused, and were
 passed over after a loss of data; the time of the newest change; and the state:
 
   ready       it gives numbers

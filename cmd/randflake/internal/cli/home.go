@@ -94,7 +94,7 @@ func (h *home) readSecret() (randflake.Secret, error) {
 
 // openStore opens the store, and makes none.
 func (h *home) openStore(ctx context.Context) (*store.Space, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	space, err := h.at.open(ctx)
 	if errors.Is(err, store.ErrNoStore) {

@@ -64,7 +64,7 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
 	defer cancel()
 	check, err := o.checkValue()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// patience is how long a command waits for other processes that use the store.
-const patience = 30 * time.Second
+// storeTimeout is how long a command waits for other processes that use the store.
+const storeTimeout = 30 * time.Second
 
 func (t *tool) leaseCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
@@ -44,7 +44,7 @@ func (t *tool) onStore(cmd *cobra.Command, use func(ctx context.Context, space *
 			return err
 		}
 		defer space.Close()
-		ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+		ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
 		defer cancel()
 		return use(ctx, space, h.at)
 	}

@@ -28,12 +28,12 @@ func (t *tool) mintRandflakes(ctx context.Context, h home, n int64, f format[ran
 }
 
 func randflakes(keeper *lease.Keeper[*randflake.Generator]) kept[randflake.ID, *randflake.Generator] {
-	return kept[randflake.ID, *randflake.Generator]{keeper, patience}
+	return kept[randflake.ID, *randflake.Generator]{keeper, storeTimeout}
 }
 
 // keep takes a lease on nodes, or on fewer where the store has no such range left.
 func keep(ctx context.Context, leases lease.Source, secret randflake.Secret, nodes int) (*lease.Keeper[*randflake.Generator], error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return leased(ctx, leases, func(options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
 		for ; ; nodes /= 2 {

@@ -43,12 +43,12 @@ func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
 }
 
 func snowflakes(keeper *lease.Keeper[*snowflake.Generator]) kept[snowflake.ID, *snowflake.Generator] {
-	return kept[snowflake.ID, *snowflake.Generator]{keeper, patience}
+	return kept[snowflake.ID, *snowflake.Generator]{keeper, storeTimeout}
 }
 
 // keepWorker takes the lease of a worker number.
 func keepWorker(ctx context.Context, leases lease.Source, layout *snowflake.Layout) (*lease.Keeper[*snowflake.Generator], error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return leased(ctx, leases, func(options ...lease.Option) (*lease.Keeper[*snowflake.Generator], error) {
 		return snowflake.Keep(ctx, leases, layout, snowflake.Leasing(options...))

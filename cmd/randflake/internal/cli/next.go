@@ -81,7 +81,7 @@ func (t *tool) printNext(ctx context.Context, cmd *cobra.Command, h *home, name 
 
 // openStrict is OpenStrict for as long as a command is patient.
 func openStrict(ctx context.Context, space *store.Space, name string, options ...counter.Option) (*counter.Strict, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return counter.On(space).OpenStrict(ctx, name, options...)
 }

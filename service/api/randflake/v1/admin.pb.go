@@ -39,7 +39,7 @@ const (
 	Reason_KIND_MISMATCH        Reason_Kind = 12 // the counter was made otherwise than the service is told
 	Reason_KIND_INVALID_TOKEN   Reason_Kind = 13 // too old, or used before for something else
 	Reason_KIND_INVALID_NAME    Reason_Kind = 14 // no counter can have it
-	Reason_KIND_INVALID_OPTION  Reason_Kind = 15 // such as the number of unused numbers of a block
+	Reason_KIND_INVALID_OPTION  Reason_Kind = 15 // such as the number of unused numbers of a run
 )
 
 // Enum value maps for Reason_Kind.

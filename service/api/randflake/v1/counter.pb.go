@@ -121,7 +121,7 @@ func (x *NextResponse) GetNumbers() []int64 {
 type AllocateRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Counter       string                 `protobuf:"bytes,1,opt,name=counter,proto3" json:"counter,omitempty"`
-	Count         uint64                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"` // how many numbers; there are fewer in the block where the counter's end, rate or a limit of the caller is near
+	Count         uint64                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"` // how many numbers; there are fewer in the run where the counter's end, rate or a limit of the caller is near
 	Token         string                 `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`  // fresh, made by the client as the owner of a lease is
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -180,8 +180,8 @@ func (x *AllocateRequest) GetToken() string {
 
 type AllocateResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Block         *Block                 `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
-	Counter       *Counter               `protobuf:"bytes,2,opt,name=counter,proto3" json:"counter,omitempty"` // as the block left it, or as it is now where it is asked for again
+	Run           *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	Counter       *Counter               `protobuf:"bytes,2,opt,name=counter,proto3" json:"counter,omitempty"` // as the run left it, or as it is now where it is asked for again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -216,9 +216,9 @@ func (*AllocateResponse) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *AllocateResponse) GetBlock() *Block {
+func (x *AllocateResponse) GetRun() *Run {
 	if x != nil {
-		return x.Block
+		return x.Run
 	}
 	return nil
 }
@@ -230,8 +230,8 @@ func (x *AllocateResponse) GetCounter() *Counter {
 	return nil
 }
 
-// A Block is the numbers first, first + stride, ...
-type Block struct {
+// A Run is the numbers first, first + stride, ...
+type Run struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	First         int64                  `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
 	Stride        int64                  `protobuf:"varint,2,opt,name=stride,proto3" json:"stride,omitempty"`
@@ -242,20 +242,20 @@ type Block struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Block) Reset() {
-	*x = Block{}
+func (x *Run) Reset() {
+	*x = Run{}
 	mi := &file_randflake_v1_counter_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Block) String() string {
+func (x *Run) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Block) ProtoMessage() {}
+func (*Run) ProtoMessage() {}
 
-func (x *Block) ProtoReflect() protoreflect.Message {
+func (x *Run) ProtoReflect() protoreflect.Message {
 	mi := &file_randflake_v1_counter_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -267,40 +267,40 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Block.ProtoReflect.Descriptor instead.
-func (*Block) Descriptor() ([]byte, []int) {
+// Deprecated: Use Run.ProtoReflect.Descriptor instead.
+func (*Run) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *Block) GetFirst() int64 {
+func (x *Run) GetFirst() int64 {
 	if x != nil {
 		return x.First
 	}
 	return 0
 }
 
-func (x *Block) GetStride() int64 {
+func (x *Run) GetStride() int64 {
 	if x != nil {
 		return x.Stride
 	}
 	return 0
 }
 
-func (x *Block) GetCount() uint64 {
+func (x *Run) GetCount() uint64 {
 	if x != nil {
 		return x.Count
 	}
 	return 0
 }
 
-func (x *Block) GetVersion() uint64 {
+func (x *Run) GetVersion() uint64 {
 	if x != nil {
 		return x.Version
 	}
 	return 0
 }
 
-func (x *Block) GetToken() string {
+func (x *Run) GetToken() string {
 	if x != nil {
 		return x.Token
 	}
@@ -310,8 +310,8 @@ func (x *Block) GetToken() string {
 type ReturnRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Counter       string                 `protobuf:"bytes,1,opt,name=counter,proto3" json:"counter,omitempty"`
-	Block         *Block                 `protobuf:"bytes,2,opt,name=block,proto3" json:"block,omitempty"`
-	Unused        uint64                 `protobuf:"varint,3,opt,name=unused,proto3" json:"unused,omitempty"` // how many numbers, the last ones of the block, were not used and never will be
+	Run           *Run                   `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	Unused        uint64                 `protobuf:"varint,3,opt,name=unused,proto3" json:"unused,omitempty"` // how many numbers, the last ones of the run, were not used and never will be
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -353,9 +353,9 @@ func (x *ReturnRequest) GetCounter() string {
 	return ""
 }
 
-func (x *ReturnRequest) GetBlock() *Block {
+func (x *ReturnRequest) GetRun() *Run {
 	if x != nil {
-		return x.Block
+		return x.Run
 	}
 	return nil
 }
@@ -724,19 +724,19 @@ const file_randflake_v1_counter_proto_rawDesc = "" +
 	"\x0fAllocateRequest\x12\x18\n" +
 	"\acounter\x18\x01 \x01(\tR\acounter\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\x12\x14\n" +
-	"\x05token\x18\x03 \x01(\tR\x05token\"n\n" +
-	"\x10AllocateResponse\x12)\n" +
-	"\x05block\x18\x01 \x01(\v2\x13.randflake.v1.BlockR\x05block\x12/\n" +
-	"\acounter\x18\x02 \x01(\v2\x15.randflake.v1.CounterR\acounter\"{\n" +
-	"\x05Block\x12\x14\n" +
+	"\x05token\x18\x03 \x01(\tR\x05token\"h\n" +
+	"\x10AllocateResponse\x12#\n" +
+	"\x03run\x18\x01 \x01(\v2\x11.randflake.v1.RunR\x03run\x12/\n" +
+	"\acounter\x18\x02 \x01(\v2\x15.randflake.v1.CounterR\acounter\"y\n" +
+	"\x03Run\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x16\n" +
 	"\x06stride\x18\x02 \x01(\x03R\x06stride\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x04R\x05count\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\x04R\aversion\x12\x14\n" +
-	"\x05token\x18\x05 \x01(\tR\x05token\"l\n" +
+	"\x05token\x18\x05 \x01(\tR\x05token\"f\n" +
 	"\rReturnRequest\x12\x18\n" +
-	"\acounter\x18\x01 \x01(\tR\acounter\x12)\n" +
-	"\x05block\x18\x02 \x01(\v2\x13.randflake.v1.BlockR\x05block\x12\x16\n" +
+	"\acounter\x18\x01 \x01(\tR\acounter\x12#\n" +
+	"\x03run\x18\x02 \x01(\v2\x11.randflake.v1.RunR\x03run\x12\x16\n" +
 	"\x06unused\x18\x03 \x01(\x04R\x06unused\",\n" +
 	"\x0eReturnResponse\x12\x1a\n" +
 	"\breturned\x18\x01 \x01(\x04R\breturned\"\xb9\x02\n" +
@@ -787,7 +787,7 @@ var file_randflake_v1_counter_proto_goTypes = []any{
 	(*NextResponse)(nil),               // 1: randflake.v1.NextResponse
 	(*AllocateRequest)(nil),            // 2: randflake.v1.AllocateRequest
 	(*AllocateResponse)(nil),           // 3: randflake.v1.AllocateResponse
-	(*Block)(nil),                      // 4: randflake.v1.Block
+	(*Run)(nil),                        // 4: randflake.v1.Run
 	(*ReturnRequest)(nil),              // 5: randflake.v1.ReturnRequest
 	(*ReturnResponse)(nil),             // 6: randflake.v1.ReturnResponse
 	(*Counter)(nil),                    // 7: randflake.v1.Counter
@@ -798,9 +798,9 @@ var file_randflake_v1_counter_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),      // 12: google.protobuf.Timestamp
 }
 var file_randflake_v1_counter_proto_depIdxs = []int32{
-	4,  // 0: randflake.v1.AllocateResponse.block:type_name -> randflake.v1.Block
+	4,  // 0: randflake.v1.AllocateResponse.run:type_name -> randflake.v1.Run
 	7,  // 1: randflake.v1.AllocateResponse.counter:type_name -> randflake.v1.Counter
-	4,  // 2: randflake.v1.ReturnRequest.block:type_name -> randflake.v1.Block
+	4,  // 2: randflake.v1.ReturnRequest.run:type_name -> randflake.v1.Run
 	12, // 3: randflake.v1.Counter.changed:type_name -> google.protobuf.Timestamp
 	7,  // 4: randflake.v1.GetResponse.counter:type_name -> randflake.v1.Counter
 	7,  // 5: randflake.v1.CounterServiceListResponse.counters:type_name -> randflake.v1.Counter

@@ -36,7 +36,7 @@ type Lease struct {
 	Start         int64                  `protobuf:"varint,6,opt,name=start,proto3" json:"start,omitempty"`                          // first second of the lease
 	HighWater     int64                  `protobuf:"varint,7,opt,name=high_water,json=highWater,proto3" json:"high_water,omitempty"` // last second of the lease, included
 	Changed       int64                  `protobuf:"varint,8,opt,name=changed,proto3" json:"changed,omitempty"`                      // when it was changed last
-	Seal          string                 `protobuf:"bytes,9,opt,name=seal,proto3" json:"seal,omitempty"`                             // by which the service knows its own word to this client again: to be sent back as it came
+	Signature     string                 `protobuf:"bytes,9,opt,name=signature,proto3" json:"signature,omitempty"`                   // by which the service knows its own word to this client again: to be sent back as it came
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -127,9 +127,9 @@ func (x *Lease) GetChanged() int64 {
 	return 0
 }
 
-func (x *Lease) GetSeal() string {
+func (x *Lease) GetSignature() string {
 	if x != nil {
-		return x.Seal
+		return x.Signature
 	}
 	return ""
 }
@@ -933,7 +933,7 @@ var File_randflake_v1_randflake_proto protoreflect.FileDescriptor
 
 const file_randflake_v1_randflake_proto_rawDesc = "" +
 	"\n" +
-	"\x1crandflake/v1/randflake.proto\x12\frandflake.v1\"\xee\x01\n" +
+	"\x1crandflake/v1/randflake.proto\x12\frandflake.v1\"\xf8\x01\n" +
 	"\x05Lease\x12\x1d\n" +
 	"\n" +
 	"first_node\x18\x01 \x01(\rR\tfirstNode\x12\x1b\n" +
@@ -944,8 +944,8 @@ const file_randflake_v1_randflake_proto_rawDesc = "" +
 	"\x05start\x18\x06 \x01(\x03R\x05start\x12\x1d\n" +
 	"\n" +
 	"high_water\x18\a \x01(\x03R\thighWater\x12\x18\n" +
-	"\achanged\x18\b \x01(\x03R\achanged\x12\x12\n" +
-	"\x04seal\x18\t \x01(\tR\x04seal\"\xb5\x01\n" +
+	"\achanged\x18\b \x01(\x03R\achanged\x12\x1c\n" +
+	"\tsignature\x18\t \x01(\tR\tsignature\"\xb5\x01\n" +
 	"\x0eAcquireRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\rR\x05nodes\x12\x14\n" +

@@ -49,10 +49,10 @@ const (
 type CounterServiceClient interface {
 	// Next takes numbers. When its answer is lost its numbers are lost, and never given again: call again.
 	Next(context.Context, *connect.Request[v1.NextRequest]) (*connect.Response[v1.NextResponse], error)
-	// Allocate takes a block of numbers for the caller to hand out. The same token again, after a lost answer, gets the
-	// same block.
+	// Allocate takes a run of numbers for the caller to hand out. The same token again, after a lost answer, gets the
+	// same run.
 	Allocate(context.Context, *connect.Request[v1.AllocateRequest]) (*connect.Response[v1.AllocateResponse], error)
-	// Return gives back the last numbers of a block, where no number that was taken later is still out. It may be called
+	// Return gives back the last numbers of a run, where no number that was taken later is still out. It may be called
 	// again when its answer was lost.
 	Return(context.Context, *connect.Request[v1.ReturnRequest]) (*connect.Response[v1.ReturnResponse], error)
 	Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v1.GetResponse], error)
@@ -144,10 +144,10 @@ func (c *counterServiceClient) List(ctx context.Context, req *connect.Request[v1
 type CounterServiceHandler interface {
 	// Next takes numbers. When its answer is lost its numbers are lost, and never given again: call again.
 	Next(context.Context, *connect.Request[v1.NextRequest]) (*connect.Response[v1.NextResponse], error)
-	// Allocate takes a block of numbers for the caller to hand out. The same token again, after a lost answer, gets the
-	// same block.
+	// Allocate takes a run of numbers for the caller to hand out. The same token again, after a lost answer, gets the
+	// same run.
 	Allocate(context.Context, *connect.Request[v1.AllocateRequest]) (*connect.Response[v1.AllocateResponse], error)
-	// Return gives back the last numbers of a block, where no number that was taken later is still out. It may be called
+	// Return gives back the last numbers of a run, where no number that was taken later is still out. It may be called
 	// again when its answer was lost.
 	Return(context.Context, *connect.Request[v1.ReturnRequest]) (*connect.Response[v1.ReturnResponse], error)
 	Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v1.GetResponse], error)

@@ -11,9 +11,9 @@ import (
 // A Caller calls a server, and waits for the answer.
 type Caller func(context.Context) error
 
-// Crowd has all callers call for a while, again and again and once at least, and returns how often they did together, and
+// Concurrently has all callers call for a while, again and again and once at least, and returns how often they did together, and
 // how long it took.
-func Crowd(ctx context.Context, callers []Caller, slice time.Duration) (calls int64, took time.Duration, err error) {
+func Concurrently(ctx context.Context, callers []Caller, slice time.Duration) (calls int64, took time.Duration, err error) {
 	var over atomic.Bool
 	var sum atomic.Int64
 	failed := make([]error, len(callers))

@@ -1,9 +1,9 @@
-// Package world is what a fault happens in: an engine, worker processes that mint on it, and the means to
+// Package simulation is what a fault happens in: an engine, worker processes that mint on it, and the means to
 // break both and to see what comes of it.
 //
 // A fault is a script. Its steps return no errors: the first one that goes wrong ends the script, as in a
 // test.
-package world
+package simulation
 
 import (
 	"cmp"
@@ -30,15 +30,15 @@ const TTL = 6 * time.Second
 // Limits are those of the stores. A store that lost data grants nothing that starts within the next eight seconds.
 var Limits = store.Limits{MaxTTL: 7 * time.Second, MaxSkew: time.Second}
 
-// A World is one run of one fault. It is for one goroutine.
-type World struct {
+// A Simulation is one run of one fault. It is for one goroutine.
+type Simulation struct {
 	Engine engine.Engine
 	Worker worker.Config // what the next workers are started with
 	Short  bool          // do what is needed and no more
 
-	// Patience is how long a step waits for what must come. It is no measure of speed: what goes right takes
+	// StepTimeout is how long a step waits for what must come. It is no measure of speed: what goes right takes
 	// nowhere near as long.
-	Patience time.Duration
+	StepTimeout time.Duration
 
 	// ServerTime says that the store asks its server for the time, and not the process, and ServerClock is what the
 	// server asks, or nil if that was not made to be stepped.
@@ -61,7 +61,7 @@ type World struct {
 	repeatsUntil time.Time
 }
 
-// Settings are what a World begins with.
+// Settings are what a Simulation begins with.
 type Settings struct {
 	Dir    string // empty, the run's own
 	Start  engine.Start
@@ -76,13 +76,13 @@ type Settings struct {
 
 	Randflaked string // the program of replicas
 
-	Patience time.Duration // two minutes if zero
+	StepTimeout time.Duration // two minutes if zero
 }
 
-// New starts an engine. Whatever New returns, the World must be ended.
-func New(ctx context.Context, s Settings) (*World, error) {
-	w := &World{ctx: ctx, dir: s.Dir, rand: s.Rand, Short: s.Short, handles: make(map[string]uint64), counters: make(map[string]worker.Counter)}
-	w.Patience = cmp.Or(s.Patience, 2*time.Minute)
+// New starts an engine. Whatever New returns, the Simulation must be ended.
+func New(ctx context.Context, s Settings) (*Simulation, error) {
+	w := &Simulation{ctx: ctx, dir: s.Dir, rand: s.Rand, Short: s.Short, handles: make(map[string]uint64), counters: make(map[string]worker.Counter)}
+	w.StepTimeout = cmp.Or(s.StepTimeout, 2*time.Minute)
 	dir := filepath.Join(s.Dir, "engine")
 	err := errors.Join(os.Mkdir(dir, 0o755), os.Mkdir(w.JournalDir(), 0o755))
 	if err != nil {
@@ -113,34 +113,34 @@ func New(ctx context.Context, s Settings) (*World, error) {
 }
 
 // JournalDir is where the workers' journals are, one directory for each.
-func (w *World) JournalDir() string { return filepath.Join(w.dir, "journal") }
+func (w *Simulation) JournalDir() string { return filepath.Join(w.dir, "journal") }
 
 // A failure ends a script.
 type failure struct{ error }
 
 // Fail ends the script: something happened that must not.
-func (w *World) Fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+func (w *Simulation) Fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
 // Must ends the script if err is not nil.
-func (w *World) Must(err error) {
+func (w *Simulation) Must(err error) {
 	if err != nil {
 		w.Fail("%w", err)
 	}
 }
 
 // Note adds a few words to what is reported of the run.
-func (w *World) Note(format string, args ...any) {
+func (w *Simulation) Note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
 // Notes returns what was noted.
-func (w *World) Notes() []string { return w.notes }
+func (w *Simulation) Notes() []string { return w.notes }
 
-// Defer has f run when the World is ended, before the engine stops, the last one first.
-func (w *World) Defer(f func()) { w.cleanups = append(w.cleanups, f) }
+// Defer has f run when the Simulation is ended, before the engine stops, the last one first.
+func (w *Simulation) Defer(f func()) { w.cleanups = append(w.cleanups, f) }
 
 // Play runs a script, then closes all workers that are left, and returns what went wrong.
-func (w *World) Play(script func(*World)) (err error) {
+func (w *Simulation) Play(script func(*Simulation)) (err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -163,7 +163,7 @@ func (w *World) Play(script func(*World)) (err error) {
 }
 
 // End ends all that runs, without ceremony.
-func (w *World) End() {
+func (w *Simulation) End() {
 	for _, p := range w.processes {
 		p.Kill()
 	}
@@ -176,7 +176,7 @@ func (w *World) End() {
 }
 
 // Made returns how many IDs all processes made.
-func (w *World) Made() (n uint64) {
+func (w *Simulation) Made() (n uint64) {
 	for _, p := range w.processes {
 		n += p.Made.Load()
 	}
@@ -184,7 +184,7 @@ func (w *World) Made() (n uint64) {
 }
 
 // Refused returns how often workers were refused, by kind.
-func (w *World) Refused() (refused [page.Kinds]uint64) {
+func (w *Simulation) Refused() (refused [page.Kinds]uint64) {
 	for _, p := range w.processes {
 		for k := range refused {
 			refused[k] += p.Refused[k].Load()

@@ -44,7 +44,7 @@ func TestWorld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 5*2*len(crowds) + len(w.loads()); len(sources) != want {
+	if want := 5*2*len(holderCounts) + len(w.loads()); len(sources) != want {
 		t.Errorf("%d sources, want %d", len(sources), want)
 	}
 	for _, s := range sources {
@@ -112,7 +112,7 @@ func TestNotInstalled(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	e, stop, err := startEngine(t.Context(), engines.All()[2], filepath.Join(t.TempDir(), "redis"))
 	stop()
-	w := &world{engines: []engine{e}}
+	w := &testbed{engines: []engine{e}}
 	if !errors.Is(err, exec.ErrNotFound) || e.leases != nil || w.servers()[0].Skipped == "" {
 		t.Errorf("without redis-server: %+v, %v", w.servers(), err)
 	}

@@ -1,4 +1,4 @@
-package world
+package simulation
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 )
 
 // Start starts n workers, and waits until all of them hold a lease and make IDs.
-func (w *World) Start(n int) []*Process {
+func (w *Simulation) Start(n int) []*Process {
 	started := w.Launch(n)
 	w.GoOn(started...)
 	return started
 }
 
 // Launch starts n workers and waits for nothing.
-func (w *World) Launch(n int) []*Process {
+func (w *Simulation) Launch(n int) []*Process {
 	started := make([]*Process, n)
 	for i := range started {
 		started[i] = w.launch(w.Worker, 0)
@@ -32,7 +32,7 @@ func (w *World) Launch(n int) []*Process {
 }
 
 // LaunchWrong starts a worker whose clock is off.
-func (w *World) LaunchWrong(off time.Duration) *Process {
+func (w *Simulation) LaunchWrong(off time.Duration) *Process {
 	w.Doubt()
 	c := w.Worker
 	c.ShiftClock = true
@@ -40,7 +40,7 @@ func (w *World) LaunchWrong(off time.Duration) *Process {
 }
 
 // GoOn waits until each worker holds as many leases as it wants and makes IDs.
-func (w *World) GoOn(workers ...*Process) {
+func (w *Simulation) GoOn(workers ...*Process) {
 	for _, p := range workers {
 		w.Await(p.Name+" holds its leases", func() bool { return int(p.Holding.Load()) == p.config.Keepers })
 	}
@@ -51,7 +51,7 @@ func (w *World) GoOn(workers ...*Process) {
 }
 
 // Recover waits until each worker has renewed its lease or got another one, and makes IDs.
-func (w *World) Recover(workers ...*Process) {
+func (w *Simulation) Recover(workers ...*Process) {
 	before := make([]lease.Record, len(workers))
 	for i, p := range workers {
 		before[i] = p.Held()
@@ -63,7 +63,7 @@ func (w *World) Recover(workers ...*Process) {
 }
 
 // Refuse waits until each worker is refused with one of the kinds and has made no ID for a while.
-func (w *World) Refuse(workers []*Process, kinds ...page.Kind) {
+func (w *Simulation) Refuse(workers []*Process, kinds ...page.Kind) {
 	refused := w.counts(workers, func(p *Process) uint64 { return p.refused(kinds...) })
 	for i, p := range workers {
 		made, since := p.made(), time.Now()
@@ -77,7 +77,7 @@ func (w *World) Refuse(workers []*Process, kinds ...page.Kind) {
 }
 
 // During runs f, in which none of the workers may ever be refused.
-func (w *World) During(workers []*Process, f func()) {
+func (w *Simulation) During(workers []*Process, f func()) {
 	before := w.counts(workers, (*Process).hindered)
 	f()
 	for i, p := range workers {
@@ -89,7 +89,7 @@ func (w *World) During(workers []*Process, f func()) {
 
 func (p *Process) made() uint64 { return p.Made.Load() }
 
-func (w *World) counts(workers []*Process, count func(*Process) uint64) []uint64 {
+func (w *Simulation) counts(workers []*Process, count func(*Process) uint64) []uint64 {
 	counts := make([]uint64, len(workers))
 	for i, p := range workers {
 		counts[i] = count(p)
@@ -97,18 +97,18 @@ func (w *World) counts(workers []*Process, count func(*Process) uint64) []uint64
 	return counts
 }
 
-// Await waits until done, as long as its patience lasts and no worker ends that was not told to.
-func (w *World) Await(what string, done func() bool) {
+// Await waits until done, until StepTimeout has passed and no worker ends that was not told to.
+func (w *Simulation) Await(what string, done func() bool) {
 	for began := time.Now(); !done(); w.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > w.Patience {
-			w.Fail("not within %v: %s: %s", w.Patience, what, w.lastWords(what))
+		if time.Since(began) > w.StepTimeout {
+			w.Fail("not within %v: %s: %s", w.StepTimeout, what, w.lastWords(what))
 		}
 		w.sound()
 	}
 }
 
 // sound ends the script if a worker ended that was not told to.
-func (w *World) sound() {
+func (w *Simulation) sound() {
 	for _, p := range w.processes {
 		if p.child.Ended() && !p.wanted {
 			w.Fail("%s ended by itself: %v: %s", p.Name, p.child.Err(), p.lastWords())
@@ -117,7 +117,7 @@ func (w *World) sound() {
 }
 
 // lastWords returns what the worker that what is about logged last.
-func (w *World) lastWords(what string) string {
+func (w *Simulation) lastWords(what string) string {
 	name, _, _ := strings.Cut(what, " ")
 	for _, p := range w.processes {
 		if p.Name == name {
@@ -128,7 +128,7 @@ func (w *World) lastWords(what string) string {
 }
 
 // Sleep lets time pass.
-func (w *World) Sleep(d time.Duration) {
+func (w *Simulation) Sleep(d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-w.ctx.Done():
@@ -137,24 +137,24 @@ func (w *World) Sleep(d time.Duration) {
 }
 
 // Linger lets a random time pass, about d on average.
-func (w *World) Linger(d time.Duration) { w.Sleep(d/2 + time.Duration(w.rand.Int64N(int64(d)))) }
+func (w *Simulation) Linger(d time.Duration) { w.Sleep(d/2 + time.Duration(w.rand.Int64N(int64(d)))) }
 
 // SleepIntoSecond waits until a second has just begun.
-func (w *World) SleepIntoSecond() {
+func (w *Simulation) SleepIntoSecond() {
 	w.Sleep(time.Second - time.Duration(time.Now().Nanosecond()) + 50*time.Millisecond)
 }
 
 // Choose returns one of the workers, and the others.
-func (w *World) Choose(workers []*Process) (one *Process, others []*Process) {
+func (w *Simulation) Choose(workers []*Process) (one *Process, others []*Process) {
 	i := w.rand.IntN(len(workers))
 	return workers[i], slices.Delete(slices.Clone(workers), i, i+1)
 }
 
 // Context ends when the run is to end.
-func (w *World) Context() context.Context { return w.ctx }
+func (w *Simulation) Context() context.Context { return w.ctx }
 
 // Store opens the store for the script's own use. What it does there is in no journal.
-func (w *World) Store(options ...store.Option) *store.Space {
+func (w *Simulation) Store(options ...store.Option) *store.Space {
 	s, err := engine.Open(w.ctx, w.Engine.URL(), broken.None, options...)
 	w.Must(err)
 	w.Defer(func() { s.Close() })
@@ -162,7 +162,7 @@ func (w *World) Store(options ...store.Option) *store.Space {
 }
 
 // Connect returns a handle on the engine, for the script's own use.
-func (w *World) Connect() store.Engine {
+func (w *Simulation) Connect() store.Engine {
 	e, err := engine.Connect(w.ctx, w.Engine.URL())
 	w.Must(err)
 	w.Defer(func() { e.Close() })
@@ -170,24 +170,24 @@ func (w *World) Connect() store.Engine {
 }
 
 // Records are those of the store.
-func (w *World) Records() []lease.Record {
+func (w *Simulation) Records() []lease.Record {
 	records, err := w.Leases().List(w.ctx)
 	w.Must(err)
 	return records
 }
 
 // Leases are those of the store, for the script's own use, with the bug that is planted in those of the workers.
-func (w *World) Leases() lease.Source { return w.Worker.Bug.Leases(lease.On(w.Store())) }
+func (w *Simulation) Leases() lease.Source { return w.Worker.Bug.Leases(lease.On(w.Store())) }
 
 // Ensure ends the script unless ok.
-func (w *World) Ensure(ok bool, format string, args ...any) {
+func (w *Simulation) Ensure(ok bool, format string, args ...any) {
 	if !ok {
 		w.Fail(format, args...)
 	}
 }
 
 // Rounds returns how often something is to be done: n times in the short form, and twice that in the full one.
-func (w *World) Rounds(n int) int {
+func (w *Simulation) Rounds(n int) int {
 	if w.Short {
 		return n
 	}
@@ -195,7 +195,7 @@ func (w *World) Rounds(n int) int {
 }
 
 // Close makes workers close all at once.
-func (w *World) Close(workers ...*Process) {
+func (w *Simulation) Close(workers ...*Process) {
 	for _, p := range workers {
 		p.Quit()
 	}
@@ -205,10 +205,10 @@ func (w *World) Close(workers ...*Process) {
 }
 
 // Int returns a random number from low to high.
-func (w *World) Int(low, high int) int { return low + w.rand.IntN(high-low+1) }
+func (w *Simulation) Int(low, high int) int { return low + w.rand.IntN(high-low+1) }
 
 // StepServer sets how far the clock of the store's server is off.
-func (w *World) StepServer(off time.Duration) {
+func (w *Simulation) StepServer(off time.Duration) {
 	w.Doubt()
 	w.Must(w.ServerClock.Step(off))
 }
@@ -217,7 +217,7 @@ func (w *World) StepServer(off time.Duration) {
 type Loss struct{ Start, End int64 }
 
 // LoseData runs f, in which the store loses data or goes back in time.
-func (w *World) LoseData(f func()) {
+func (w *Simulation) LoseData(f func()) {
 	l := Loss{Start: journal.Now()}
 	f()
 	l.End = journal.Now()
@@ -226,22 +226,22 @@ func (w *World) LoseData(f func()) {
 
 // Doubt says that from now on the store may take any lease for lost, as it can't be sure that it has all data, or of
 // the time.
-func (w *World) Doubt() {
+func (w *Simulation) Doubt() {
 	if w.doubt == 0 {
 		w.doubt = journal.Now()
 	}
 }
 
 // DoubtsFrom returns when Doubt was called for the first time, in the terms of journal.Now, or 0.
-func (w *World) DoubtsFrom() int64 { return w.doubt }
+func (w *Simulation) DoubtsFrom() int64 { return w.doubt }
 
 // RepeatFor says that duplicates are in order, but none that carries a second which begins later than d from now.
-func (w *World) RepeatFor(d time.Duration) {
+func (w *Simulation) RepeatFor(d time.Duration) {
 	w.repeatsFrom, w.repeatsUntil = time.Now(), time.Now().Add(d)
 }
 
 // RepeatsUntil returns the last second of which IDs may occur twice, or 0.
-func (w *World) RepeatsUntil() int64 {
+func (w *Simulation) RepeatsUntil() int64 {
 	if w.repeatsUntil.IsZero() {
 		return 0
 	}
@@ -249,10 +249,10 @@ func (w *World) RepeatsUntil() int64 {
 }
 
 // RepeatsFrom returns when RepeatFor was called.
-func (w *World) RepeatsFrom() time.Time { return w.repeatsFrom }
+func (w *Simulation) RepeatsFrom() time.Time { return w.repeatsFrom }
 
 // FalseAlarm returns an error if the store took data for lost though the script did nothing of the kind.
-func (w *World) FalseAlarm() error {
+func (w *Simulation) FalseAlarm() error {
 	if w.Engine == nil || w.doubt > 0 || len(w.losses) > 0 {
 		return nil
 	}
@@ -270,7 +270,7 @@ func (w *World) FalseAlarm() error {
 }
 
 // Losses returns when the store lost data.
-func (w *World) Losses() []Loss { return w.losses }
+func (w *Simulation) Losses() []Loss { return w.losses }
 
 func words(kinds []page.Kind) string {
 	names := make([]string, len(kinds))

@@ -23,7 +23,7 @@ func with(held map[string]any, more map[string]any) string {
 }
 
 // ask asks for a procedure with a lease that is held.
-func (w *world) ask(procedure, held string, change ...func(*http.Request)) answer {
+func (w *testbed) ask(procedure, held string, change ...func(*http.Request)) answer {
 	w.Helper()
 	return w.call("LeaseService/"+procedure, `{"space":"none","ttlSeconds":300,"token":"`+lease.NewToken(time.Now()).String()+`","held":`+held+`}`, change...)
 }
@@ -33,12 +33,12 @@ principals: [{name: web, tokens: [WEB]}, {name: db, tokens: [DB]}]
 rules: [{principals: [web, db], spaces: [none], verbs: [lease, list], limits: {leases: 2}}]
 `
 
-func newTenants(t *testing.T) *world {
-	return newWorld(t, strings.NewReplacer("WEB", hashOf("web"), "DB", hashOf("db")).Replace(twoTenants))
+func newTenants(t *testing.T) *testbed {
+	return newTestbed(t, strings.NewReplacer("WEB", hashOf("web"), "DB", hashOf("db")).Replace(twoTenants))
 }
 
 // floor returns the first second that may be granted.
-func (w *world) floor() time.Time {
+func (w *testbed) floor() time.Time {
 	w.Helper()
 	state, err := w.setup.Load().spaces["none"].State()
 	if err != nil {
@@ -59,7 +59,7 @@ func TestForged(t *testing.T) {
 	before := w.floor()
 	for _, more := range []map[string]any{
 		{"version": "1000000", "highWater": "99999999999"},
-		{"version": "1000000", "highWater": "99999999999", "seal": ""},
+		{"version": "1000000", "highWater": "99999999999", "signature": ""},
 		{"version": "1000000", "highWater": "99999999999", "owner": lease.NewToken(time.Now()).String()},
 		{"version": "9223372036854775807", "highWater": "9223372036854775807", "firstNode": 4000, "lastNode": 4000},
 	} {
@@ -78,7 +78,7 @@ func TestForged(t *testing.T) {
 		t.Fatalf("renew: %s", newer.text)
 	}
 	w.data["none"].Restore(old)
-	other := &world{TB: t, written: new(buffer), secret: w.secret, data: w.data} // which has not seen what is lost
+	other := &testbed{TB: t, written: new(buffer), secret: w.secret, data: w.data} // which has not seen what is lost
 	other.begin(w.setup.Load().config)
 	if a := other.ask("Renew", with(newer.body.Lease, nil), as("web")); a.body.Lost == nil || !other.floor().After(before) {
 		t.Errorf("renewal of a lease that is newer than the data: %d %s, floor %v", a.status, a.text, other.floor())

@@ -13,7 +13,7 @@ import (
 )
 
 // A lease that a client shows is the service's own word: what it says is compared with the data, and shows that data was
-// lost where that knows less. So it is sealed for the principal who gets it. Nobody can make one up, nor use that of
+// lost where that knows less. So it is signed for the principal who gets it. Nobody can make one up, nor use that of
 // another principal.
 //
 // The key is the incarnation of the space, 128 random bits that are there from its creation on, and that only who reads the
@@ -22,22 +22,22 @@ import (
 
 // sendLease returns a record as it is sent to the caller.
 func (c *call) sendLease(r lease.Record) *api.Lease {
-	r.Seal = c.seal(c.state.Store.Assume().Meta.Incarnation, r)
+	r.Signature = c.sign(c.state.Store.Assume().Meta.Incarnation, r)
 	return wire.Lease(r)
 }
 
-func (c *call) seal(key string, r lease.Record) (seal lease.Token) {
-	mac := hmac.New(sha256.New, []byte("lease sealed by randflaked\n"+key))
+func (c *call) sign(key string, r lease.Record) (signature lease.Token) {
+	mac := hmac.New(sha256.New, []byte("lease signed by randflaked\n"+key))
 	fmt.Fprintf(mac, "%s %d %d %x %x %d %d %d %d", c.who.Name, r.FirstNode, r.LastNode, r.Owner[:], r.Change[:], r.Changed, r.Version, r.Start, r.HighWater)
-	copy(seal[:], mac.Sum(nil))
-	return seal
+	copy(signature[:], mac.Sum(nil))
+	return signature
 }
 
-// sealed reports whether the service has sent this record to the caller, in the space as it is, or as the one in its place.
-func (c *call) sealed(ctx context.Context, r lease.Record) (bool, error) {
+// signed reports whether the service has sent this record to the caller, in the space as it is, or as the one in its place.
+func (c *call) signed(ctx context.Context, r lease.Record) (bool, error) {
 	by := func(key string) bool {
-		want := c.seal(key, r)
-		return key != "" && hmac.Equal(want[:], r.Seal[:])
+		want := c.sign(key, r)
+		return key != "" && hmac.Equal(want[:], r.Signature[:])
 	}
 	if meta := c.state.Store.Assume().Meta; by(meta.Incarnation) || by(meta.Predecessor) {
 		return true, nil
@@ -57,7 +57,7 @@ func (s *Server) held(ctx context.Context, c *call, sent *api.Lease) (lease.Sour
 	if err != nil {
 		return nil, held, err
 	}
-	if ok, err := c.sealed(ctx, held); ok || err != nil {
+	if ok, err := c.signed(ctx, held); ok || err != nil {
 		return leases, held, err
 	}
 	held.HighWater = 0 // so that it does not show that data was lost
@@ -67,7 +67,7 @@ func (s *Server) held(ctx context.Context, c *call, sent *api.Lease) (lease.Sour
 	case found.Version != held.Version || found.Change != held.Change:
 		err = &lease.LostError{FirstNode: held.FirstNode, LastNode: held.LastNode, Others: found.Start, Why: "its record has changed"}
 	default:
-		err = s.refuse(c, fmt.Errorf("%w: the lease is another principal's, or not as the service sent it: want that of the newest answer, with its seal", access.ErrDenied))
+		err = s.refuse(c, fmt.Errorf("%w: the lease is another principal's, or not as the service sent it: want that of the newest answer, with its signature", access.ErrDenied))
 	}
 	return leases, held, err
 }

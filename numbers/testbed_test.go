@@ -11,8 +11,8 @@ import (
 	"github.com/randflake/randflake/counter"
 )
 
-// A world has a clock, counters that are never wrong, and a list of all numbers that were made.
-type world struct {
+// A testbed has a clock, counters that are never wrong, and a list of all numbers that were made.
+type testbed struct {
 	clock atomic.Int64 // Unix seconds
 
 	mu     sync.Mutex
@@ -24,22 +24,22 @@ type world struct {
 	issued []Number
 }
 
-func newWorld(now time.Time) *world {
-	w := &world{counts: map[string]int64{}, opens: map[string]int{}, closed: map[string]int{}, begins: map[string]time.Time{}}
+func newTestbed(now time.Time) *testbed {
+	w := &testbed{counts: map[string]int64{}, opens: map[string]int{}, closed: map[string]int{}, begins: map[string]time.Time{}}
 	w.set(now)
 	return w
 }
 
-func (w *world) set(now time.Time) { w.clock.Store(now.Unix()) }
+func (w *testbed) set(now time.Time) { w.clock.Store(now.Unix()) }
 
-func (w *world) now() time.Time { return time.Unix(w.clock.Load(), 0) }
+func (w *testbed) now() time.Time { return time.Unix(w.clock.Load(), 0) }
 
-func (w *world) format(t testing.TB, pattern string, options ...Option) *Format {
+func (w *testbed) format(t testing.TB, pattern string, options ...Option) *Format {
 	t.Helper()
 	return newTestFormat(t, pattern, append([]Option{WithClock(w.now)}, options...)...)
 }
 
-func (w *world) series(t testing.TB, pattern string, options ...Option) *Series {
+func (w *testbed) series(t testing.TB, pattern string, options ...Option) *Series {
 	t.Helper()
 	s, err := newSeries(t.Context(), w.format(t, pattern, options...), w.open)
 	if err != nil {
@@ -53,7 +53,7 @@ func (w *world) series(t testing.TB, pattern string, options ...Option) *Series 
 	return s
 }
 
-func (w *world) open(_ context.Context, name string, begin time.Time) (source, error) {
+func (w *testbed) open(_ context.Context, name string, begin time.Time) (source, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.opens[name]++
@@ -61,38 +61,38 @@ func (w *world) open(_ context.Context, name string, begin time.Time) (source, e
 	if w.broken != nil {
 		return nil, w.broken
 	}
-	return &handle{world: w, name: name}, nil
+	return &handle{testbed: w, name: name}, nil
 }
 
-// A handle is one on a world's counter. Each of its numbers is the counter's next.
+// A handle is one on a testbed's counter. Each of its numbers is the counter's next.
 type handle struct {
-	world  *world
-	name   string
-	closed bool
+	testbed *testbed
+	name    string
+	closed  bool
 }
 
 func (h *handle) Next() (int64, error) {
-	h.world.mu.Lock()
-	defer h.world.mu.Unlock()
+	h.testbed.mu.Lock()
+	defer h.testbed.mu.Unlock()
 	if h.closed {
 		return 0, fmt.Errorf("%w: %s", counter.ErrClosed, h.name)
 	}
-	h.world.counts[h.name]++
-	return h.world.counts[h.name], nil
+	h.testbed.counts[h.name]++
+	return h.testbed.counts[h.name], nil
 }
 
 func (h *handle) Wait(context.Context) (int64, error) { return h.Next() }
 
 func (h *handle) Close() error {
-	h.world.mu.Lock()
-	defer h.world.mu.Unlock()
+	h.testbed.mu.Lock()
+	defer h.testbed.mu.Unlock()
 	h.closed = true
-	h.world.closed[h.name]++
+	h.testbed.closed[h.name]++
 	return nil
 }
 
 // next has a series make a number, and lists it.
-func (w *world) next(t testing.TB, s *Series) Number {
+func (w *testbed) next(t testing.TB, s *Series) Number {
 	t.Helper()
 	n, err := s.Next(t.Context())
 	if err != nil {
@@ -102,19 +102,19 @@ func (w *world) next(t testing.TB, s *Series) Number {
 	return n
 }
 
-func (w *world) list(n Number) {
+func (w *testbed) list(n Number) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.issued = append(w.issued, n)
 }
 
-func (w *world) opened(name string) int {
+func (w *testbed) opened(name string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.opens[name]
 }
 
-func (w *world) audit(t testing.TB) {
+func (w *testbed) audit(t testing.TB) {
 	t.Helper()
 	for _, fault := range w.faults("orders") {
 		t.Error(fault)
@@ -123,7 +123,7 @@ func (w *world) audit(t testing.TB) {
 
 // faults says what is wrong with the numbers that were listed, of a series whose text shows the period: each text is
 // there once, each number of each counter is there once, under the period of that counter, and none is missing.
-func (w *world) faults(name string) (faults []string) {
+func (w *testbed) faults(name string) (faults []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	texts := map[string]bool{}

@@ -5,12 +5,12 @@ import (
 
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
-	"github.com/randflake/randflake/chaos/internal/world"
+	"github.com/randflake/randflake/chaos/internal/simulation"
 	"github.com/randflake/randflake/store"
 )
 
 // What many workers do to each other.
-var crowds = []Fault{
+var contention = []Fault{
 	{
 		Name:   "herd",
 		Does:   "hundreds of leases (a thousand in the full form) are asked for at once, by five processes (or ten), on an empty store; then all are given back at once, and in the full form asked for again",
@@ -39,13 +39,13 @@ var crowds = []Fault{
 	},
 }
 
-func herd(w *world.World) {
+func herd(w *simulation.Simulation) {
 	processes := w.Rounds(5)
 	w.Worker.Keepers = w.Rounds(50)
 	w.Worker.Nodes = 16
 	w.Worker.TTL = 5 * time.Minute // the usual one: a disk keeps up with the renewals of a thousand such leases
 	w.Worker.Rate /= processes
-	w.Patience *= 2
+	w.StepTimeout *= 2
 	for range w.Rounds(1) {
 		workers := w.Launch(processes)
 		w.GoOn(workers...)
@@ -53,7 +53,7 @@ func herd(w *world.World) {
 	}
 }
 
-func exhausted(w *world.World) {
+func exhausted(w *simulation.Simulation) {
 	w.Worker.Nodes = quarter
 	workers := w.Launch(6)
 	holding, waiting := split(w, workers, 4)
@@ -66,7 +66,7 @@ func exhausted(w *world.World) {
 }
 
 // split waits until n workers hold leases, and returns them and the others.
-func split(w *world.World, workers []*world.Process, n int) (holding, waiting []*world.Process) {
+func split(w *simulation.Simulation, workers []*simulation.Process, n int) (holding, waiting []*simulation.Process) {
 	w.Await("some workers hold leases", func() bool {
 		holding, waiting = nil, nil
 		for _, p := range workers {
@@ -81,7 +81,7 @@ func split(w *world.World, workers []*world.Process, n int) (holding, waiting []
 	return holding, waiting
 }
 
-func overload(w *world.World) {
+func overload(w *simulation.Simulation) {
 	w.Worker.Nodes = 1
 	w.Worker.Rate = 8 << 17
 	workers := w.Start(2)

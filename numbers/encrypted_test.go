@@ -20,9 +20,9 @@ func secret(t testing.TB) randflake.Secret {
 	return s
 }
 
-func sealed(t testing.TB, name, pattern string) *numbers.Format {
+func encrypted(t testing.TB, name, pattern string) *numbers.Format {
 	t.Helper()
-	f, err := numbers.NewFormat(name, pattern, numbers.Sealed(secret(t)))
+	f, err := numbers.NewFormat(name, pattern, numbers.Encrypted(secret(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,13 +30,13 @@ func sealed(t testing.TB, name, pattern string) *numbers.Format {
 }
 
 // Texts are pinned: what was printed once must open for ever.
-func TestSealedTexts(t *testing.T) {
+func TestEncryptedTexts(t *testing.T) {
 	for _, c := range []struct{ name, pattern, text string }{
 		{"orders", "ORD-{date:20060102}-{n:6}", "ORD-20261123-961689"},
 		{"tickets", "{n:6}", "081138"},
 		{"tickets", "{n:8:crockford}{check:mod37-36}", "5N3A6RAN6"},
 	} {
-		n, err := sealed(t, c.name, c.pattern).Number(midnight, 1)
+		n, err := encrypted(t, c.name, c.pattern).Number(midnight, 1)
 		if n.String() != c.text || err != nil {
 			t.Errorf("%s %s: %s, %v; want %s", c.name, c.pattern, n, err, c.text)
 		}
@@ -44,11 +44,11 @@ func TestSealedTexts(t *testing.T) {
 }
 
 // Names and periods have permutations of their own, also where one after the other they make the same text.
-func TestSealedApart(t *testing.T) {
-	one := sealed(t, "orders", "{date:2006}{n:6}")
+func TestEncryptedApart(t *testing.T) {
+	one := encrypted(t, "orders", "{date:2006}{n:6}")
 	for name, other := range map[string]*numbers.Format{
-		"name":   sealed(t, "order", "{date:2006}{n:6}"),
-		"period": sealed(t, "orders/2", "{date:2006}{n:6}"),
+		"name":   encrypted(t, "order", "{date:2006}{n:6}"),
+		"period": encrypted(t, "orders/2", "{date:2006}{n:6}"),
 	} {
 		same := 0
 		for n := range int64(1000) {
@@ -134,14 +134,14 @@ func apart(a, b []float64) (d float64) {
 	return d
 }
 
-// Plain numbers tell how many there are. Sealed ones tell what random ones do, however many there are: nothing.
+// Plain numbers tell how many there are. Encrypted ones tell what random ones do, however many there are: nothing.
 func TestGermanTanks(t *testing.T) {
 	random := rand.New(rand.NewPCG(1944, 11))
 	plain, err := numbers.NewFormat("orders", "{date:20060102}{n:6}")
 	if err != nil {
 		t.Fatal(err)
 	}
-	hidden := sealed(t, "orders", "{date:20060102}{n:6}")
+	hidden := encrypted(t, "orders", "{date:20060102}{n:6}")
 	showing := func(f *numbers.Format) func(day int, n int64) int64 {
 		return func(day int, n int64) int64 {
 			number, err := f.Number(midnight.AddDate(0, 0, day), n)
@@ -163,10 +163,10 @@ func TestGermanTanks(t *testing.T) {
 		}
 		guessed := estimates(random, total, showing(hidden))
 		if share := within(guessed, total); share > 0 {
-			t.Errorf("%d sealed numbers: %.0f%% of the estimates are within a tenth", total, 100*share)
+			t.Errorf("%d encrypted numbers: %.0f%% of the estimates are within a tenth", total, 100*share)
 		}
 		if d := apart(guessed, chance); d > far {
-			t.Errorf("%d sealed numbers: estimates differ from those of random numbers by %.2f, more than %.2f", total, d, far)
+			t.Errorf("%d encrypted numbers: estimates differ from those of random numbers by %.2f, more than %.2f", total, d, far)
 		}
 	}
 }

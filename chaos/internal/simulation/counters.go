@@ -1,4 +1,4 @@
-package world
+package simulation
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 )
 
 // Counting has the next workers take numbers by a handle for each of counters, and hold no leases.
-func (w *World) Counting(counters ...worker.Counter) {
+func (w *Simulation) Counting(counters ...worker.Counter) {
 	w.Worker.Counters, w.Worker.Keepers = counters, len(counters)
 	w.Worker.Pause = 20 * time.Millisecond
 }
 
 // noteCounters notes what counters a worker has handles on.
-func (w *World) noteCounters(counters []worker.Counter) {
+func (w *Simulation) noteCounters(counters []worker.Counter) {
 	handles := make(map[string]uint64)
 	for _, c := range counters {
 		handles[c.Name]++
@@ -28,10 +28,10 @@ func (w *World) noteCounters(counters []worker.Counter) {
 }
 
 // Counters are those of the store, for the script's own use.
-func (w *World) Counters() *counter.Counters { return counter.On(w.Store()) }
+func (w *Simulation) Counters() *counter.Counters { return counter.On(w.Store()) }
 
 // Info returns what the store knows of a counter.
-func (w *World) Info(name string) counter.Info {
+func (w *Simulation) Info(name string) counter.Info {
 	space, err := engine.Open(w.ctx, w.Engine.URL(), broken.None)
 	w.Must(err)
 	defer space.Close()
@@ -41,7 +41,7 @@ func (w *World) Info(name string) counter.Info {
 }
 
 // Counted ends all workers that are left, and returns what is known of their counters.
-func (w *World) Counted() (all []check.Counter, err error) {
+func (w *Simulation) Counted() (all []check.Counter, err error) {
 	for _, p := range w.processes {
 		p.Kill()
 	}

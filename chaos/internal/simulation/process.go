@@ -1,4 +1,4 @@
-package world
+package simulation
 
 import (
 	"encoding/json"
@@ -21,16 +21,16 @@ type Process struct {
 	Name string // "worker-3"
 	*page.Page
 
-	world  *World
-	config worker.Config
-	child  *servers.Process
-	wanted bool // whether it was told to go
+	simulation *Simulation
+	config     worker.Config
+	child      *servers.Process
+	wanted     bool // whether it was told to go
 }
 
 // launch starts a worker process, with its clock off by so many seconds.
-func (w *World) launch(c worker.Config, off int64) *Process {
+func (w *Simulation) launch(c worker.Config, off int64) *Process {
 	w.count++
-	p := &Process{Name: fmt.Sprintf("worker-%d", w.count), world: w}
+	p := &Process{Name: fmt.Sprintf("worker-%d", w.count), simulation: w}
 	c.Name = p.Name
 	c.Journal = filepath.Join(w.JournalDir(), p.Name)
 	c.Page = filepath.Join(w.dir, p.Name+".page")
@@ -56,7 +56,7 @@ func (w *World) launch(c worker.Config, off int64) *Process {
 	return p
 }
 
-func (p *Process) logFile() string { return filepath.Join(p.world.dir, p.Name+".log") }
+func (p *Process) logFile() string { return filepath.Join(p.simulation.dir, p.Name+".log") }
 
 // Kill ends the process with SIGKILL.
 func (p *Process) Kill() {
@@ -66,7 +66,7 @@ func (p *Process) Kill() {
 
 // Quit asks the process to close, with SIGTERM, once it heeds that: one that comes before its first steps kills it.
 func (p *Process) Quit() {
-	p.world.Await(p.Name+" begins", func() bool {
+	p.simulation.Await(p.Name+" begins", func() bool {
 		_, err := os.Stat(p.config.Journal)
 		return err == nil || p.child.Ended()
 	})
@@ -77,9 +77,9 @@ func (p *Process) Quit() {
 // Close makes the process close, and waits until it has.
 func (p *Process) Close() {
 	p.Quit()
-	p.world.Await(p.Name+" closes", p.child.Ended)
+	p.simulation.Await(p.Name+" closes", p.child.Ended)
 	if err := p.child.Err(); err != nil {
-		p.world.Fail("%s: %v", p.Name, err)
+		p.simulation.Fail("%s: %v", p.Name, err)
 	}
 }
 
@@ -100,19 +100,19 @@ func (p *Process) Restart() *Process {
 
 // Again starts another process like p, with a clock as wrong as p's is.
 func (p *Process) Again() *Process {
-	return p.world.launch(p.config, p.Offset.Load())
+	return p.simulation.launch(p.config, p.Offset.Load())
 }
 
 // Clone starts a process that holds the very lease that p holds.
 func (p *Process) Clone() *Process {
 	c, held := p.config, p.Held()
 	c.Adopt = &held
-	return p.world.launch(c, 0)
+	return p.simulation.launch(c, 0)
 }
 
 // Step sets how far the process's clock is off, in whole seconds.
 func (p *Process) Step(off time.Duration) {
-	p.world.Doubt() // what has ended by a wrong clock is lost
+	p.simulation.Doubt() // what has ended by a wrong clock is lost
 	p.Offset.Store(int64(off / time.Second))
 }
 
@@ -152,7 +152,7 @@ func (p *Process) refused(kinds ...page.Kind) (n uint64) {
 // signal sends a signal, unless the process is gone.
 func (p *Process) signal(s syscall.Signal) {
 	if err := p.child.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		p.world.Fail("%s: %v: %v", p.Name, s, err)
+		p.simulation.Fail("%s: %v: %v", p.Name, s, err)
 	}
 }
 

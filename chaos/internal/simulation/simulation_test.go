@@ -1,4 +1,4 @@
-package world
+package simulation
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/engine"
 )
 
-// TestMain is a worker that fails at once, where a World starts one.
+// TestMain is a worker that fails at once, where a Simulation starts one.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "worker" {
 		os.Stderr.WriteString("no mood\n")
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func newWorld(t *testing.T, ctx context.Context) *World {
+func newWorld(t *testing.T, ctx context.Context) *Simulation {
 	w, err := New(ctx, Settings{
 		Dir:    t.TempDir(),
 		Start:  engine.StartMemory,
@@ -37,20 +37,20 @@ func newWorld(t *testing.T, ctx context.Context) *World {
 func TestPlay(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		script func(*World)
+		script func(*Simulation)
 		want   string
 	}{
-		{"nothing", func(w *World) {}, ""},
-		{"Fail", func(w *World) { w.Fail("number %d", 7) }, "number 7"},
-		{"Must", func(w *World) { w.Must(os.ErrClosed) }, "already closed"},
-		{"Ensure", func(w *World) { w.Ensure(false, "not so") }, "not so"},
-		{"Await", func(w *World) {
-			w.Patience = 100 * time.Millisecond
+		{"nothing", func(w *Simulation) {}, ""},
+		{"Fail", func(w *Simulation) { w.Fail("number %d", 7) }, "number 7"},
+		{"Must", func(w *Simulation) { w.Must(os.ErrClosed) }, "already closed"},
+		{"Ensure", func(w *Simulation) { w.Ensure(false, "not so") }, "not so"},
+		{"Await", func(w *Simulation) {
+			w.StepTimeout = 100 * time.Millisecond
 			w.Await("a miracle", func() bool { return false })
 		}, "not within 100ms: a miracle"},
-		{"panic", func(w *World) { panic("lost my head") }, "lost my head"},
-		{"a worker that ends", func(w *World) { w.Start(1) }, "worker-1 ended by itself: exit status 1: no mood"},
-		{"a worker that ends unseen", func(w *World) { w.Launch(1)[0].child.Err() }, "worker-1 ended by itself"},
+		{"panic", func(w *Simulation) { panic("lost my head") }, "lost my head"},
+		{"a worker that ends", func(w *Simulation) { w.Start(1) }, "worker-1 ended by itself: exit status 1: no mood"},
+		{"a worker that ends unseen", func(w *Simulation) { w.Launch(1)[0].child.Err() }, "worker-1 ended by itself"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := newWorld(t, t.Context()).Play(tt.script)
@@ -63,7 +63,7 @@ func TestPlay(t *testing.T) {
 
 func TestPlayInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	err := newWorld(t, ctx).Play(func(w *World) {
+	err := newWorld(t, ctx).Play(func(w *Simulation) {
 		cancel()
 		w.Sleep(time.Hour)
 	})
@@ -74,8 +74,8 @@ func TestPlayInterrupted(t *testing.T) {
 
 // TestDuring finds refusals where there must be none.
 func TestDuring(t *testing.T) {
-	err := newWorld(t, t.Context()).Play(func(w *World) {
-		p := &Process{Name: "worker-9", Page: w.Launch(1)[0].Page, world: w}
+	err := newWorld(t, t.Context()).Play(func(w *Simulation) {
+		p := &Process{Name: "worker-9", Page: w.Launch(1)[0].Page, simulation: w}
 		w.During([]*Process{p}, func() { p.Refused[0].Add(2) })
 	})
 	if err == nil || !strings.Contains(err.Error(), "worker-9 was refused 2 times") {

@@ -1,4 +1,4 @@
-// A world to test keepers in: time that passes at will, a service in memory, faults, and a judge of all IDs.
+// A testbed for keepers: time that passes at will, a service in memory, faults, and a judge of all IDs.
 
 import { Cipher, EPOCH, LostError, Secret, ServiceError, format } from "@randflake/client";
 import type { AcquireRequest, LeaseRecord, LeaseService, Time } from "@randflake/client";
