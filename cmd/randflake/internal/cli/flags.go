@@ -75,5 +75,5 @@ func operands(cmd *cobra.Command, names ...string) {
 }
 
 func jsonFlag(cmd *cobra.Command) *bool {
-	return cmd.Flags().Bool("json", false, "print one JSON object a line")
+	return cmd.Flags().Bool("json", false, "print one JSON object per line")
 }

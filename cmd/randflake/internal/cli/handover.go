@@ -44,7 +44,7 @@ func findServers() (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("this takes the program %s, which has the clients of servers and is neither beside this one nor in PATH: install both: %s", ServersProgram, remedy)
+		return "", fmt.Errorf("this needs the program %s, which has the clients for servers, but it is neither beside this program nor in PATH: install both: %s", ServersProgram, remedy)
 	}
 	return path, nil
 }
@@ -58,9 +58,9 @@ func checkHandover(full bool, own string) error {
 	case !started:
 		return nil
 	case !full:
-		return fmt.Errorf("%s is not that program, but the one without the clients of servers: install both: %s", ServersProgram, remedy)
+		return fmt.Errorf("%s is the program without the clients for servers, under another name: install both: %s", ServersProgram, remedy)
 	case from != own && isRelease(from) && isRelease(own):
-		return fmt.Errorf("version %s, started by a randflake of version %s: want the same: install both: %s", own, from, remedy)
+		return fmt.Errorf("this is version %s, but it was started by randflake version %s: want the same version: install both: %s", own, from, remedy)
 	}
 	return nil
 }

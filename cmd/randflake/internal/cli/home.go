@@ -87,7 +87,7 @@ func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, *store.Spac
 // readSecret reads the secret, and makes none.
 func (h *home) readSecret() (randflake.Secret, error) {
 	if !h.secret.known() {
-		return randflake.Secret{}, fmt.Errorf("no secret: %s is no directory that could hold it: name its file with --secret-file, or set %s", h.at, secretVariable)
+		return randflake.Secret{}, fmt.Errorf("no secret: %s is not a directory that could contain one: name its file with --secret-file, or set %s", h.at, secretVariable)
 	}
 	return h.secret.read()
 }
@@ -99,7 +99,7 @@ func (h *home) openStore(ctx context.Context) (*store.Space, error) {
 	space, err := h.at.open(ctx)
 	if errors.Is(err, store.ErrNoStore) {
 		// One that is made now can't know what a lost one granted for the secret.
-		return nil, fmt.Errorf("no store in %s: name one with --store, or make one, whose first lease starts after a safety delay: randflake lease init --store %s", h.at, h.at)
+		return nil, fmt.Errorf("no store in %s: name one with --store, or make one (its first lease starts after a safety delay): randflake lease init --store %s", h.at, h.at)
 	}
 	return space, err
 }
@@ -109,9 +109,9 @@ func (h *home) firstUse(t *tool) error {
 	if !h.implied {
 		return nil
 	}
-	create, what := local.Create, "a new secret and a store in %s: keep the secret, only it opens its IDs"
+	create, what := local.Create, "a new secret and a store in %s: keep the secret, without it the IDs can't be decrypted"
 	if h.space != "" {
-		create, what = local.CreateStore, "a store for "+h.space+" IDs in %s: keep it, it sees to it that they do not repeat"
+		create, what = local.CreateStore, "a store for "+h.space+" IDs in %s: keep it, it prevents repeated IDs"
 	}
 	made, err := create(h.at.Dir)
 	if made {

@@ -28,11 +28,11 @@ func (t *tool) leaseInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "make a store",
-		Long: `Make a store. It can't know what other stores granted for the secret, so
-its first lease starts when theirs have ended: after --max-ttl and --max-skew,
-which must be no less than theirs; it keeps both for good. With --new-secret it
-starts at once. A store belongs to one secret and refuses others: the one that
-is there, or else the first that makes IDs with it.`,
+		Long: `Make a store. It can't know what other stores granted for the secret, so its
+first lease starts after those have ended: after --max-ttl plus --max-skew. Both
+must be no less than in the other stores, and can't be changed later. With
+--new-secret the first lease starts at once. A store belongs to one secret and
+refuses others: to the existing secret, or else to the first one that is used.`,
 		Example: `  randflake lease init --new-secret --store leases
   randflake lease init --if-missing --store postgres://app@db/shop`,
 		Args: noOperands,
@@ -40,8 +40,8 @@ is there, or else the first that makes IDs with it.`,
 	}
 	storeFlag(cmd, &o.home)
 	secretFlag(cmd, &o.home.secret)
-	cmd.Flags().BoolVar(&o.newSecret, "new-secret", false, "make a secret too, in its file")
-	cmd.Flags().BoolVar(&o.ifMissing, "if-missing", false, "a store that is there is no failure")
+	cmd.Flags().BoolVar(&o.newSecret, "new-secret", false, "make a secret too, and write it to its file")
+	cmd.Flags().BoolVar(&o.ifMissing, "if-missing", false, "do not fail if the store exists")
 	cmd.Flags().DurationVar(&o.limits.MaxTTL, "max-ttl", o.limits.MaxTTL, "the longest lease, in whole seconds")
 	cmd.Flags().DurationVar(&o.limits.MaxSkew, "max-skew", o.limits.MaxSkew, "how far two clocks may differ")
 	return cmd
@@ -58,7 +58,7 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 	case o.newSecret && o.home.secret.inVariable:
 		return wrong(cmd, "--new-secret: %s is set: want one secret", secretVariable)
 	case o.newSecret && !o.home.secret.known():
-		return wrong(cmd, "--secret-file is missing: %s is no directory where --new-secret could put the secret", at)
+		return wrong(cmd, "--secret-file is missing: %s is not a directory where --new-secret could put the secret", at)
 	case at.Dir != "":
 		if err := os.MkdirAll(at.Dir, 0o700); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 		if err := v.CheckSecret(check); err != nil {
 			return err
 		}
-		return t.print(fmt.Sprintf("%s holds a store already\n", o.home.at))
+		return t.print(fmt.Sprintf("%s contains a store already\n", o.home.at))
 	case o.newSecret:
 		return t.initWithNewSecret(ctx, o)
 	}
@@ -112,7 +112,7 @@ func (t *tool) initWithNewSecret(ctx context.Context, o *initial) error {
 	secret, file, at := randflake.NewSecret(), o.home.secret.file, o.home.at
 	if err := local.WriteSecret(file, secret); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			err = fmt.Errorf("%w: without --new-secret you get a store for the one that is there", err)
+			err = fmt.Errorf("%w: to make a store for the existing secret, leave out --new-secret", err)
 		}
 		return err
 	}
@@ -154,5 +154,5 @@ func (l location) found(ctx context.Context, options ...store.Option) (start tim
 }
 
 func errStoreExists(l location) error {
-	return fmt.Errorf("%s holds a store, or a part of one: a store is never replaced: use it, or name another place", l)
+	return fmt.Errorf("%s contains a store, or a part of one, and a store is never replaced: use it, or name another location", l)
 }

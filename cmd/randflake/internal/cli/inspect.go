@@ -19,13 +19,14 @@ func (t *tool) inspectCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{
 		Use:   "inspect [ID]...",
-		Short: "show what IDs hold",
-		Long: `Show what IDs hold, given or one a line on standard input. A number that can be
-a Randflake ID, or a Snowflake ID of some layouts, has a line for each reading
-with a plausible time, the newest first; --kind and --layout say what it is.
+		Short: "show the fields of IDs",
+		Long: `Show the fields of IDs, which are arguments or lines of standard input. If a
+number can be a Randflake ID or a Snowflake ID of some layouts, there is a line
+for each reading with a plausible time, newest first; --kind and --layout
+choose.
 
-No ID is authenticated: with another secret it opens too, to something else. The
-exit status is 1 if one is implausible: its time is over a minute ahead.`,
+IDs are not authenticated: a wrong secret decrypts an ID too, to other fields.
+The exit status is 1 if an ID's time is over a minute in the future.`,
 		Example: `  randflake inspect $(randflake new)
   randflake inspect --json -- -4699162222527489228
   randflake inspect --layout discord 175928847299117063`,
@@ -75,7 +76,7 @@ func (in *inspector) settle(h home) error {
 	case in.kind == kindULID && in.from != "auto" && in.from != "text":
 		return fmt.Errorf("--from %s: want text, the 26 digits of a ULID", in.from)
 	case in.kind != "" && in.kind != kindRandflake && (h.store != "" || h.secret.file != ""):
-		return fmt.Errorf("--secret-file and --store are for --kind %s: %s IDs open without a secret", kindRandflake, in.kind)
+		return fmt.Errorf("--secret-file and --store are for --kind %s: %s IDs are read without a secret", kindRandflake, in.kind)
 	}
 	return nil
 }
@@ -170,7 +171,7 @@ func (in *inspector) only(r reading, err error) ([]reading, error) {
 		return nil, err
 	}
 	if r.isFuture(in.now()) {
-		err = fmt.Errorf("%s holds a time in the future, %s: %s", r.id, r.time.Format(r.timeForm), suspicions[r.kind])
+		err = fmt.Errorf("%s contains a time in the future, %s: %s", r.id, r.time.Format(r.timeForm), suspicions[r.kind])
 	}
 	return []reading{r}, err
 }
@@ -181,9 +182,9 @@ func (in *inspector) plausible(text string, readings []reading) ([]reading, erro
 	if len(readings) > 0 {
 		return readings, nil
 	}
-	advice := "say with --kind or --layout what it is"
+	advice := "choose one with --kind or --layout"
 	if in.noSecret != nil {
 		advice += ", or name a secret with --secret-file"
 	}
-	return nil, fmt.Errorf("%w: %.40q: no kind and layout gives a time from the epoch to now: %s", randflake.ErrInvalidID, text, advice)
+	return nil, fmt.Errorf("%w: %.40q: no kind or layout gives a time between its epoch and now: %s", randflake.ErrInvalidID, text, advice)
 }

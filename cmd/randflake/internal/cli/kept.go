@@ -56,7 +56,7 @@ func (k kept[ID, G]) mint(ctx context.Context, t *tool, n int64, workers int, f 
 	}
 	if closeErr := k.keeper.Close(); closeErr != nil && err == nil {
 		// The IDs are good and written.
-		t.note(fmt.Errorf("the lease runs out by itself, at %s: %w", k.keeper.Generator().Lease().End.Format(time.RFC3339), closeErr))
+		t.note(fmt.Errorf("the lease was not given back, and ends by itself at %s: %w", k.keeper.Generator().Lease().End.Format(time.RFC3339), closeErr))
 	}
 	return err
 }

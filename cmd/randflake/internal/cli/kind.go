@@ -28,7 +28,7 @@ func kindFlags(cmd *cobra.Command, c *choiceOfKind) {
 	cmd.Flags().VarP(value{"LAYOUT", func(text string) (err error) {
 		c.layout, err = snowflake.ParseLayout(text)
 		return err
-	}}, "layout", "l", "of Snowflake IDs: see randflake help kinds")
+	}}, "layout", "l", "layout of Snowflake IDs: see randflake help kinds")
 	var names []string
 	for _, preset := range snowflake.Presets() {
 		names = append(names, preset.Name())

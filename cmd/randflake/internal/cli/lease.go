@@ -22,8 +22,8 @@ const storeTimeout = 30 * time.Second
 func (t *tool) leaseCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "lease",
-		Short: "list, acquire and release leases, look after stores",
-		Long:  "List, acquire and release leases, and look after the stores that grant them.",
+		Short: "list, acquire and release leases; make and repair stores",
+		Long:  "List, acquire and release leases, and make and repair the stores that grant them.",
 	})
 	cmd.AddCommand(t.leaseListCommand(), t.leaseAcquireCommand(), t.leaseReleaseCommand(), t.leaseInitCommand(),
 		t.leaseReportLossCommand(), t.leaseForgiveClockCommand(), t.leaseDDLCommand())
@@ -86,10 +86,10 @@ func bounds(v *store.View) string {
 	stamp := func(second int64) string { return time.Unix(second, 0).UTC().Format(time.RFC3339) }
 	var b strings.Builder
 	if v.Meta.Floor > v.Now {
-		fmt.Fprintf(&b, "\nno lease starts before %s: what the store may not know of has ended by then\n", stamp(v.Meta.Floor))
+		fmt.Fprintf(&b, "\nno lease starts before %s: every lease that the store may have forgotten has ended by then\n", stamp(v.Meta.Floor))
 	}
 	if barred := v.Meta.Barred; barred != nil && barred.To > v.Now {
-		fmt.Fprintf(&b, "\nno lease has a second from %s until before %s: see randflake lease forgive-clock --help\n", stamp(barred.From), stamp(barred.To))
+		fmt.Fprintf(&b, "\nno lease contains a second from %s until before %s: see randflake lease forgive-clock --help\n", stamp(barred.From), stamp(barred.To))
 	}
 	return b.String()
 }
@@ -100,17 +100,16 @@ func (t *tool) leaseListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "show the leases of a store",
 		Long: `Show each range of nodes that the store ever granted, with its newest lease:
-owner, version, the first second that the holder may embed, the first one that
-it may not, and the state:
+owner, version, the first second that IDs may contain, the first second that
+they may not contain, and the state:
 
   leased     the lease runs, or will
-  free       it has ended
-  released   the holder gave it back
-  poisoned   it ends so far ahead that a wrong clock must have granted it, and
-             is passed over, unless you run: randflake lease forgive-clock
+  free       the lease has ended
+  released   the holder gave the lease back
+  poisoned   the lease ends so far ahead that a wrong clock must have granted
+             it; it is skipped, unless you run: randflake lease forgive-clock
 
-Below that it says before which second no lease starts, and which seconds none
-has, if there are such.`,
+If there are seconds that the store does not grant, it lists them below.`,
 		Example: `  randflake lease list
   randflake lease list --json --store postgres://app@db/shop`,
 	}, func(ctx context.Context, space *store.Space, _ location) error {

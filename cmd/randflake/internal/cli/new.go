@@ -18,13 +18,13 @@ func (t *tool) newCommand() *cobra.Command {
 	o := order{format: "text"}
 	cmd := &cobra.Command{
 		Use:   "new",
-		Short: "mint IDs",
-		Long: `Mint unique IDs. It works at once: the first call makes a secret and a lease
-store in your state directory. Each call takes a lease and gives it back at its
-end; any number may run at once. Sortable kinds come in ascending order.`,
+		Short: "make IDs",
+		Long: `Make unique IDs. No setup is needed: the first call makes a secret and a lease
+store in your state directory. Each call takes a lease and gives it back at the
+end; any number of calls may run at once. IDs of sortable kinds come in order.`,
 		Example: `  randflake new
   randflake new -n 10000000 > ids.txt              # uses every core
-  randflake new -n 1000000 --format binary | ent
+  randflake new -n 1000000 --format binary | gzip | wc -c
   randflake new --layout discord                   # sortable`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && isDecimal(args[0]) {
@@ -34,7 +34,7 @@ end; any number may run at once. Sortable kinds come in ascending order.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return t.runNew(cmd, &o) },
 	}
-	cmd.Flags().Int64VarP(&o.n, "count", "n", 1, "how many")
+	cmd.Flags().Int64VarP(&o.n, "count", "n", 1, "how many IDs")
 	kindFlags(cmd, &o.choiceOfKind)
 	choiceFlag(cmd, &o.format, "format", "f", "FORMAT", "see randflake help kinds (default text)",
 		"text", "json", "int", "hex", "binary", "base32", "base58", "base62", "uuid")

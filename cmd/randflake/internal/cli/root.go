@@ -10,11 +10,11 @@ import (
 func (t *tool) root() *cobra.Command {
 	root := group(&cobra.Command{
 		Use:   "randflake",
-		Short: "unique IDs, 64 bits that look random or others that sort by time",
-		Long: `Unique IDs, 64 bits that look random or others that sort by time.
+		Short: "unique IDs: 64 bits that look random, or IDs that sort by time",
+		Long: `Unique IDs: 64 bits that look random, or IDs that sort by time.
 
-The exit status is 0, or 1 when something failed, or 2 when the command line was
-wrong. What a signal stops gives its lease back, and ends by that signal.`,
+The exit status is 0, 1 if something failed, or 2 if the command line was wrong.
+A command that a signal stops gives its lease back, and ends by that signal.`,
 		Example:       "  randflake inspect $(randflake new)",
 		Version:       version(),
 		SilenceErrors: true,

@@ -67,7 +67,7 @@ func (s *secretSource) askEnvironment() error {
 func nameIn(variable string) (string, error) {
 	name, set := os.LookupEnv(variable)
 	if set && name == "" {
-		return "", fmt.Errorf("%s is empty: want a name, or the variable not set at all", variable)
+		return "", fmt.Errorf("%s is empty: want a name, or unset it", variable)
 	}
 	return name, nil
 }
@@ -77,7 +77,7 @@ func (s *secretSource) read() (randflake.Secret, error) {
 	if !s.inVariable {
 		secret, err := local.ReadSecret(s.file)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w: name the right one with --secret-file, or make one: randflake new does in your state directory, and randflake secret -o %s", err, s.file)
+			err = fmt.Errorf("%w: name the right file with --secret-file, or make one: with randflake new in your state directory, or with randflake secret -o %s", err, s.file)
 		}
 		return secret, err
 	}
