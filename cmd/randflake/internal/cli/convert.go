@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// writtenForms are what convert makes of an ID.
+// writtenForms are the forms that convert writes.
 var writtenForms = []string{"text", "signed", "unsigned", "hex"}
 
 func (t *tool) convertCommand() *cobra.Command {

@@ -71,7 +71,7 @@ func counterLines(infos []counter.Info) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	for _, info := range infos {
-		enc.Encode(info) // has nothing that can fail
+		enc.Encode(info) // can't fail
 	}
 	return b.String()
 }
@@ -128,7 +128,7 @@ otherwise it gives no number until you run: randflake counter advance`,
 			if !ifMissing {
 				return fmt.Errorf("%s has a counter %s already, and a counter is never replaced: use it, or choose another name", at, name)
 			}
-			counter, err := openStrict(ctx, space, name, options...) // which compares the options, and takes nothing
+			counter, err := openStrict(ctx, space, name, options...) // compares the options, and takes no numbers
 			if err != nil {
 				return err
 			}
@@ -172,7 +172,7 @@ func parseNumber(text string) (int64, error) {
 	return n, nil
 }
 
-// goesOn says with which number a counter goes on.
+// goesOn describes the next number of a counter.
 func goesOn(i counter.Info) string {
 	if i.Left == 0 {
 		return "it has no number left"

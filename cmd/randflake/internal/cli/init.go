@@ -16,7 +16,7 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// An initial is what the command line of lease init asks for.
+// An initial has the arguments of lease init.
 type initial struct {
 	home                 home
 	newSecret, ifMissing bool
@@ -91,7 +91,8 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 	return t.print(fmt.Sprintf("made a store in %s: its first lease starts at %s\n", o.home.at, start.Format(time.RFC3339)))
 }
 
-// checkValue returns the one of the secret. It is zero, which stands for any, where there is none and need be none.
+// checkValue returns the check value of the secret. It is zero, which stands for any secret, if there is no secret and
+// none is required.
 func (o *initial) checkValue() (check store.CheckValue, err error) {
 	if !o.home.secret.known() {
 		return check, nil
@@ -106,8 +107,8 @@ func (o *initial) checkValue() (check store.CheckValue, err error) {
 	return secret.CheckValue(), nil
 }
 
-// initWithNewSecret makes the secret first: should the store fail, the secret is no longer new, and a
-// store that is made later starts after the delay.
+// initWithNewSecret makes the secret first. If making the store then fails, the secret is no longer new, and the leases
+// of a store that is made later start after the delay.
 func (t *tool) initWithNewSecret(ctx context.Context, o *initial) error {
 	secret, file, at := randflake.NewSecret(), o.home.secret.file, o.home.at
 	if err := local.WriteSecret(file, secret); err != nil {
@@ -120,14 +121,14 @@ func (t *tool) initWithNewSecret(ctx context.Context, o *initial) error {
 	if err == nil {
 		return t.print(fmt.Sprintf("made a new secret in %s and a store in %s\n", file, at))
 	}
-	// What was refused to a user did not happen: then, and only then, nothing can have been made for the secret.
+	// If permission was denied, and only then, it is certain that no store was made for the secret.
 	if v, lookErr := at.look(ctx); errors.Is(err, fs.ErrPermission) && v == nil && lookErr == nil {
 		return errors.Join(err, os.Remove(file))
 	}
 	return fmt.Errorf("%w: the new secret is in %s, and counts as used from now on", err, file)
 }
 
-// look returns what is in a store, or nil where there is none.
+// look returns a view of the store, or nil if there is no store.
 func (l location) look(ctx context.Context) (*store.View, error) {
 	space, err := l.open(ctx)
 	if errors.Is(err, store.ErrNoStore) {

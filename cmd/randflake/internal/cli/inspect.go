@@ -50,7 +50,7 @@ The exit status is 1 if an ID's time is over a minute in the future.`,
 	return cmd
 }
 
-// An inspector opens IDs and tells what they hold.
+// An inspector shows the fields of IDs.
 type inspector struct {
 	*tool
 	choiceOfKind
@@ -61,7 +61,7 @@ type inspector struct {
 	now      func() time.Time
 }
 
-// settle completes what the user chose, or says which flags do not go together.
+// settle completes the user's choice, or returns an error that names flags which can't be combined.
 func (in *inspector) settle(h home) error {
 	if err := in.choiceOfKind.settle(); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (in *inspector) settle(h home) error {
 	return nil
 }
 
-// findSecret reads the secret. Where the user named none, and there is none, that may do no harm.
+// findSecret reads the secret. If the user named no secret and there is none, that is an error only for IDs that need one.
 func (in *inspector) findSecret(h home) error {
 	err := h.locate()
 	var secret randflake.Secret
@@ -99,7 +99,7 @@ func (in *inspector) findSecret(h home) error {
 	return nil
 }
 
-// answer appends what the ID in text can hold. One that is implausible has an answer and an error.
+// answer appends the possible readings of the ID in text. An implausible ID has an answer and an error.
 func (in *inspector) answer(b []byte, text string) ([]byte, error) {
 	if in.from == "auto" {
 		text = strings.Trim(text, `"`)
@@ -117,7 +117,7 @@ func (in *inspector) answer(b []byte, text string) ([]byte, error) {
 	return b, err
 }
 
-// kindOf returns the kind of the ID in text, or nothing for a number that can be of several.
+// kindOf returns the kind of the ID in text, or "" for a number that can be of several kinds.
 func (in *inspector) kindOf(text string) string {
 	switch {
 	case in.kind != "":
@@ -130,7 +130,7 @@ func (in *inspector) kindOf(text string) string {
 	return kindRandflake
 }
 
-// read returns what text can be read as. One reading alone, that of an ID whose kind is known, can be implausible.
+// read returns the possible readings of text. Only the single reading of an ID whose kind is known can be implausible.
 func (in *inspector) read(kind, text string) ([]reading, error) {
 	switch kind {
 	case kindULID:
@@ -176,7 +176,7 @@ func (in *inspector) only(r reading, err error) ([]reading, error) {
 	return []reading{r}, err
 }
 
-// plausible returns those readings that are plausible. That there is none is an error.
+// plausible returns the plausible readings, or an error if there are none.
 func (in *inspector) plausible(text string, readings []reading) ([]reading, error) {
 	readings = plausible(readings, in.now())
 	if len(readings) > 0 {

@@ -16,7 +16,7 @@ const (
 
 var kindNames = []string{kindRandflake, kindSnowflake, kindULID}
 
-// A choiceOfKind is what the user says that IDs are.
+// A choiceOfKind is the kind and layout of IDs that the user chose.
 type choiceOfKind struct {
 	kind   string            // or nothing
 	layout *snowflake.Layout // of Snowflake IDs, or nil

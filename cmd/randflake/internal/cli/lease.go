@@ -51,7 +51,7 @@ func (t *tool) onStore(cmd *cobra.Command, use func(ctx context.Context, space *
 	return cmd
 }
 
-// A leaseView is what the lease commands print of a record.
+// A leaseView has the fields of a record that the lease commands print.
 type leaseView struct {
 	FirstNode uint32      `json:"firstNode"`
 	LastNode  uint32      `json:"lastNode"`
@@ -67,8 +67,7 @@ func viewOf(rec lease.Record, v *store.View) leaseView {
 	return leaseView{rec.FirstNode, rec.LastNode, rec.Owner, rec.Version, l.Start, l.End, stateOf(rec, v)}
 }
 
-// stateOf names the state of a record. No lease reaches further ahead than the longest one does, by a
-// clock that passes for right.
+// stateOf names the state of a record. By a clock within MaxSkew, no lease ends later than MaxTTL + MaxSkew from now.
 func stateOf(rec lease.Record, v *store.View) string {
 	switch {
 	case rec.HighWater > v.Now+v.Meta.MaxTTL+v.Meta.MaxSkew:
@@ -81,7 +80,7 @@ func stateOf(rec lease.Record, v *store.View) string {
 	return "leased"
 }
 
-// bounds says which seconds are not granted, whichever nodes are free.
+// bounds describes the seconds that are not granted for any node.
 func bounds(v *store.View) string {
 	stamp := func(second int64) string { return time.Unix(second, 0).UTC().Format(time.RFC3339) }
 	var b strings.Builder
@@ -135,7 +134,7 @@ func leaseLines(records []lease.Record, v *store.View) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	for _, rec := range records {
-		enc.Encode(viewOf(rec, v)) // has nothing that can fail
+		enc.Encode(viewOf(rec, v)) // can't fail
 	}
 	return b.String()
 }

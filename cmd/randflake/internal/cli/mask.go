@@ -47,8 +47,8 @@ type pair struct {
 	masked randflake.ID
 }
 
-// masking completes the command that goes from one side to the other: find makes a pair of one text, and show
-// appends its other side.
+// masking completes a command that encrypts or decrypts: find makes a pair of a text, and show appends the other member
+// of the pair.
 func (t *tool) masking(cmd *cobra.Command, find func(c *randflake.Cipher, text string) (pair, error), show func(b []byte, p pair) []byte) *cobra.Command {
 	var from secretSource
 	secretFlag(cmd, &from)
@@ -88,7 +88,7 @@ func maskText(c *randflake.Cipher, text string) (pair, error) {
 	return pair{int64(inner), c.Encrypt(randflake.Raw(inner))}, err
 }
 
-// unmaskText opens a masked ID, which has one text and no other.
+// unmaskText decrypts a masked ID, which has exactly one text form.
 func unmaskText(c *randflake.Cipher, text string) (pair, error) {
 	masked, err := randflake.Parse(text)
 	if err != nil {

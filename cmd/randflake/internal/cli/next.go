@@ -53,7 +53,7 @@ directory, as "randflake new" does. In other stores, make the counter with
 
 var numberFormat = format[int64]{"int", onLine(func(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) })}
 
-// printNext takes numbers just before it prints them, so that no call has to give any back.
+// printNext takes numbers just before it prints them, so it never has to give numbers back.
 func (t *tool) printNext(ctx context.Context, cmd *cobra.Command, h *home, name string, n int64, create bool) error {
 	if err := h.firstUse(t); err != nil {
 		return err
@@ -80,14 +80,14 @@ func (t *tool) printNext(ctx context.Context, cmd *cobra.Command, h *home, name 
 	return m.mint(ctx, t)
 }
 
-// openStrict is OpenStrict for as long as a command is patient.
+// openStrict is OpenStrict with the timeout of commands.
 func openStrict(ctx context.Context, space *store.Space, name string, options ...counter.Option) (*counter.Strict, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return counter.On(space).OpenStrict(ctx, name, options...)
 }
 
-// counterError says of an error in opening or making a counter what is to be typed instead.
+// counterError adds to an error in opening or making a counter which command to run instead.
 func counterError(cmd *cobra.Command, name string, at location, err error) error {
 	switch {
 	case errors.Is(err, counter.ErrInvalidName), errors.Is(err, counter.ErrInvalidOption):

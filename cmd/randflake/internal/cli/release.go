@@ -67,7 +67,7 @@ func parseTime(text string) (time.Time, error) {
 	return t, nil
 }
 
-// lastUsed returns the last second that counts as used. One outside the lease is a mistake that it does not guess about.
+// lastUsed returns the last second that counts as used. A time outside the lease is an error.
 func lastUsed(rec lease.Record, last time.Time, unused bool) (time.Time, error) {
 	l := rec.Lease()
 	switch {

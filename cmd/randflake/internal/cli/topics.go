@@ -2,7 +2,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// topics explain what several commands have in common.
+// topics explain what applies to several commands.
 func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "stores", Short: "what --store and --secret-file mean", Long: storesHelp},
