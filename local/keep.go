@@ -54,7 +54,7 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	}
 	secret, err := ReadSecret(filepath.Join(dir, secretName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s has something else in it: put the secret back, or empty the directory to begin anew", err, dir)
+		return nil, fmt.Errorf("%w: %s has something else in it: put the secret back, or empty the directory to start over", err, dir)
 	}
 	if err != nil {
 		return nil, err

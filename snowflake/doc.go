@@ -12,7 +12,7 @@
 //	id, err := generator.Generate()
 //
 // No two processes may ever have the same number then, one that was started anew included: see [Forever]. [Keep] leaves
-// the numbers to a lease store, which grants worker numbers for a while, so that no two generators share both a number
+// the numbers to a store, which grants worker numbers for a while, so that no two generators share both a number
 // and a second, whatever clocks and processes do:
 //
 //	store, err := filestore.Open("leases")

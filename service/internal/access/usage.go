@@ -42,8 +42,8 @@ func (u *Usage) Call(principal, space string, perSecond float64) bool {
 	return u.rates[key].Allow()
 }
 
-// Reserve reports whether a principal may take one more lease, with most at a time, and counts it for ttl. The owner's
-// own, asked for again, is none more.
+// Reserve reports whether a principal may take one more lease, with most at a time, and counts it for ttl. A retry with
+// the same owner token does not count twice.
 func (u *Usage) Reserve(principal, space string, owner lease.Token, most int, ttl time.Duration) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -30,7 +30,7 @@ func (s adminService) ReportLoss(ctx context.Context, _ *connect.Request[api.Rep
 	return connect.NewResponse(&api.ReportLossResponse{}), nil
 }
 
-// revocations is how often a revocation begins anew because the holder renewed meanwhile.
+// revocations is the maximum number of retries of a revocation because the holder renewed meanwhile.
 const revocations = 5
 
 // Revoke releases a lease in its holder's place, as if it was used to its end.
