@@ -37,7 +37,7 @@ at its end the nodes are free again. Each node gives 131,072 IDs a second.`,
 			err = t.print(leaseLines([]lease.Record{rec}, v))
 		}
 		if err != nil {
-			// Nobody knows the owner's token, so nobody can use or release the lease.
+			// The owner token is not known, so the lease can be neither used nor released.
 			return errors.Join(err, leases.Release(ctx, rec, time.Unix(rec.Start-1, 0)))
 		}
 		return nil

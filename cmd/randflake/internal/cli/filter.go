@@ -11,7 +11,8 @@ import (
 type filter struct {
 	*tool
 
-	// answer appends the answer to text, in whole lines, or says why there is none or not a good one.
+	// answer appends the answer to text, in whole lines. The error says why there is no answer, or what is wrong with
+	// it.
 	answer func(b []byte, text string) ([]byte, error)
 
 	out *bufio.Writer

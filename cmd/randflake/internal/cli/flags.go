@@ -49,7 +49,7 @@ func complete(cmd *cobra.Command, name string, words []string) {
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// oneOf lists words, of which there are at least two.
+// oneOf lists two or more words.
 func oneOf(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]

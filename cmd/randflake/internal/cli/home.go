@@ -84,7 +84,7 @@ func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, *store.Spac
 	return secret, space, err
 }
 
-// readSecret reads the secret, and makes none.
+// readSecret reads the secret. It does not create one.
 func (h *home) readSecret() (randflake.Secret, error) {
 	if !h.secret.known() {
 		return randflake.Secret{}, fmt.Errorf("no secret: %s is no directory that could hold it: name its file with --secret-file, or set %s", h.at, secretVariable)
@@ -92,7 +92,7 @@ func (h *home) readSecret() (randflake.Secret, error) {
 	return h.secret.read()
 }
 
-// openStore opens the store, and makes none.
+// openStore opens the store. It does not create one.
 func (h *home) openStore(ctx context.Context) (*store.Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

@@ -91,7 +91,8 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 	return t.print(fmt.Sprintf("made a store in %s: its first lease starts at %s\n", o.home.at, start.Format(time.RFC3339)))
 }
 
-// checkValue returns the one of the secret. It is zero, which stands for any, where there is none and need be none.
+// checkValue returns the check value of the secret. If there is no secret and none is needed, it returns zero, which
+// matches any.
 func (o *initial) checkValue() (check store.CheckValue, err error) {
 	if !o.home.secret.known() {
 		return check, nil
@@ -127,7 +128,7 @@ func (t *tool) initWithNewSecret(ctx context.Context, o *initial) error {
 	return fmt.Errorf("%w: the new secret is in %s, and counts as used from now on", err, file)
 }
 
-// look returns what is in a store, or nil where there is none.
+// look returns what is in a store, or nil if there is no store.
 func (l location) look(ctx context.Context) (*store.View, error) {
 	space, err := l.open(ctx)
 	if errors.Is(err, store.ErrNoStore) {

@@ -80,7 +80,7 @@ func (in *inspector) settle(h home) error {
 	return nil
 }
 
-// findSecret reads the secret. Where the user named none, and there is none, that may do no harm.
+// findSecret reads the secret. It is not an error if there is none and the user did not ask for one.
 func (in *inspector) findSecret(h home) error {
 	err := h.locate()
 	var secret randflake.Secret
@@ -175,7 +175,7 @@ func (in *inspector) only(r reading, err error) ([]reading, error) {
 	return []reading{r}, err
 }
 
-// plausible returns those readings that are plausible. That there is none is an error.
+// plausible returns the plausible readings, or an error if there are none.
 func (in *inspector) plausible(text string, readings []reading) ([]reading, error) {
 	readings = plausible(readings, in.now())
 	if len(readings) > 0 {

@@ -74,7 +74,7 @@ var suspicions = map[string]string{
 	kindULID:      "it was made by a clock that was ahead, or forged",
 }
 
-// clockSkew is how far ahead the clock of those who made an ID may have been.
+// clockSkew is how far ahead the clock of the process that made an ID may have been.
 const clockSkew = time.Minute
 
 // isFuture reports whether no ID can have been made at that time yet.
