@@ -62,8 +62,9 @@ func (s *Server) held(ctx context.Context, c *call, sent *api.Lease) (lease.Sour
 	if ok, err := c.signed(ctx, held); ok || err != nil {
 		return leases, held, err
 	}
-	held.HighWater = 0 // so that it does not show that data was lost
-	found, err := c.state.Leases.Lookup(ctx, held)
+	shown := held
+	shown.Version = 0 // so that it does not show that data was lost
+	found, err := c.state.Leases.Lookup(ctx, shown)
 	switch {
 	case err != nil:
 	case found.Version != held.Version || found.Change != held.Change:
