@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// isMounted returns false: only Linux mounts secrets for containers in a way that can be checked.
+// isMounted returns false: the check is needed on Linux only, where containers run.
 func isMounted(*os.File, fs.FileMode) bool { return false }
