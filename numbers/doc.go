@@ -7,10 +7,10 @@
 //	number, err := orders.Next(ctx) // ORD-20261122-0000012
 //	number, err = orders.Parse("ORD-20261122-0000012") // number 1 of the period "2026-11-22"
 //
-// The numbers come from counters of package counter, which take them in blocks. So Next returns numbers from memory,
-// and returns each number once. Some numbers are left out if a process crashes or if several processes share a period.
-// For numbers without gaps see package counter/gapless. For encrypted 64-bit IDs see package mask; the numbers here are
-// for people to read and type.
+// The numbers come from counters of package counter, which take them in runs. So Next returns numbers from memory, and
+// returns each number once. Some numbers are left out if a process crashes or if several processes share a period. For
+// numbers without gaps see package counter/gapless. For encrypted 64-bit IDs see package mask; the numbers here are for
+// people to read and type.
 //
 // # Patterns
 //

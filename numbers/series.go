@@ -77,8 +77,8 @@ func newSeries(ctx context.Context, f *Format, open opener) (*Series, error) {
 
 // Next returns the next number of the present period. Most calls take nanoseconds, as they read from memory. The first
 // call in a period that was not prepared waits for the period's counter to be opened, and some calls wait for the
-// counter's next block or for its rate. If ctx ends first, the error wraps its cause. After the last number of a
-// period, errors wrap counter.ErrEnd until the next period begins.
+// counter's next run or for its rate. If ctx ends first, the error wraps its cause. After the last number of a period,
+// errors wrap counter.ErrEnd until the next period begins.
 //
 // The next period is prepared in the minute before it begins, while numbers are made.
 func (s *Series) Next(ctx context.Context) (Number, error) {
@@ -145,8 +145,8 @@ func (s *Series) now() (*moment, error) {
 	return m, nil
 }
 
-// Close gives back the unused numbers of the periods' blocks if no later numbers were taken since, and makes later
-// calls fail with counter.ErrClosed. It takes half a minute at most. Its error means only that numbers may be lost.
+// Close gives back the unused numbers of the periods' runs if no later numbers were taken since, and makes later calls
+// fail with counter.ErrClosed. It takes half a minute at most. Its error means only that numbers may be lost.
 func (s *Series) Close() error {
 	s.mu.Lock()
 	s.closed = true
