@@ -41,10 +41,10 @@
 // # When the store loses data
 //
 // A counter that existed before the space lost data jumps ahead if it has a rate (see [WithCounter] and
-// counter.WithRate). Otherwise it returns errors until a person says where to continue. Counters of periods that begin
-// later are created as usual, as no number can have been taken from them. That is why clocks must be right to a quarter
-// of an hour: a process whose clock differs more from that of the space gets an error that wraps store.ErrClock. A
-// space that was not created for a new secret is treated as if it had lost data when it was created.
+// counter.WithRate). Otherwise it returns errors until an operator says where to continue. Counters of periods that
+// begin later are created as usual, as no number can have been taken from them. That is why clocks must be right to a
+// quarter of an hour: a process whose clock differs more from that of the space gets an error that wraps
+// store.ErrClock. A space that was not created for a new secret is treated as if it had lost data when it was created.
 //
 // # Encrypted numbers
 //

@@ -90,7 +90,7 @@ func (f *Format) Number(t time.Time, n int64) (Number, error) {
 	return f.number(d, permutation, n)
 }
 
-// A date is what numbers show of a time.
+// A date is the day of a time, with the text and the period that numbers of this day have.
 type date struct {
 	day           time.Time // a time of that day
 	shown, period string

@@ -28,7 +28,7 @@ type Series struct {
 	periods map[string]*period
 	closed  bool
 
-	ctx     context.Context // of what goes on in the background
+	ctx     context.Context // of background work
 	cancel  context.CancelFunc
 	working sync.WaitGroup
 }

@@ -32,7 +32,7 @@ var (
 	baidu = preset("baidu", 1463673600000, time.Second,
 		Time(28), Static("worker", 22), Sequence(13))
 
-	// This layout and the next are this package's own, and so is their epoch.
+	// The epoch of this layout and of the next is this package's own.
 	node8 = preset("node8", 1735689600000, time.Millisecond,
 		Time(41), Static("node", 8), Rollback(2), Sequence(12))
 
