@@ -88,7 +88,7 @@ func TestHandoverInPath(t *testing.T) {
 func TestNoHandover(t *testing.T) {
 	for _, c := range []struct{ servers, want string }{
 		{"", "go install github.com/randflake/randflake/cmd/randflake/...@latest"},
-		{program(), "is not that program"}, // and would start itself for ever
+		{program(), "is the program without"}, // and would start itself for ever
 		{"#!/nonesuch\n", "start "},
 	} {
 		cmd, out, errs := command(t, place(t, c.servers))

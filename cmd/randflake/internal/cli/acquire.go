@@ -17,11 +17,12 @@ func (t *tool) leaseAcquireCommand() *cobra.Command {
 	var cmd *cobra.Command
 	cmd = t.onStore(&cobra.Command{
 		Use:   "acquire",
-		Short: "take a lease, for a program that can't do so itself",
-		Long: `Take a lease and print it as a JSON object: firstNode, lastNode (both included),
-owner (the token that releases it), version, start (the first second that may be
-embedded), until (the first one that may not), state. Nothing renews the lease:
-at its end the nodes are free again. Each node gives 131,072 IDs a second.`,
+		Short: "take a lease for a program that can't take one itself",
+		Long: `Take a lease and print it as a JSON object: firstNode and lastNode (both
+included), owner (the token that releases the lease), version, start (the first
+second that IDs may contain), until (the first second that they may not), state.
+The lease is not renewed: when it ends, the nodes are free again. Each node
+makes 131,072 IDs a second.`,
 		Example: "  randflake lease acquire --nodes 4 --ttl 5m",
 	}, func(ctx context.Context, space *store.Space, _ location) error {
 		leases := lease.On(space)
@@ -37,12 +38,12 @@ at its end the nodes are free again. Each node gives 131,072 IDs a second.`,
 			err = t.print(leaseLines([]lease.Record{rec}, v))
 		}
 		if err != nil {
-			// The owner token is not known, so the lease can be neither used nor released.
+			// The owner token was not printed, so nobody can use or release the lease.
 			return errors.Join(err, leases.Release(ctx, rec, time.Unix(rec.Start-1, 0)))
 		}
 		return nil
 	})
-	cmd.Flags().IntVar(&nodes, "nodes", 1, "how many contiguous nodes, 1 to 131072")
-	cmd.Flags().DurationVar(&ttl, "ttl", time.Minute, "in whole seconds, such as 90s or 5m")
+	cmd.Flags().IntVar(&nodes, "nodes", 1, "number of contiguous nodes, 1 to 131072")
+	cmd.Flags().DurationVar(&ttl, "ttl", time.Minute, "length of the lease in whole seconds, such as 90s or 5m")
 	return cmd
 }

@@ -16,9 +16,10 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// Main runs the program and exits. Without servers it is the light one, which starts the other where it needs them.
+// Main runs the program and exits. If servers is nil, it is the light program, which starts the full program when it
+// needs servers.
 func Main(servers *Servers) {
-	// A write to a closed pipe is an error like others, and not the end: there is a lease to release.
+	// A write to a closed pipe must be an error and not end the process: there is a lease to release.
 	signal.Ignore(syscall.SIGPIPE)
 	t := &tool{servers: servers, handOver: handOver, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	if err := checkHandover(servers != nil, version()); err != nil {
@@ -64,8 +65,8 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	return exitFailed
 }
 
-// withNegatives makes operands of negative numbers, which are IDs. Flags begin with a minus sign and nothing before it,
-// and white space around an operand means nothing.
+// withNegatives turns negative numbers, which are IDs, into operands, by adding a space before the minus sign: flags
+// begin with a minus sign, and white space around an operand is ignored.
 func withNegatives(args []string) []string {
 	marked := make([]string, len(args))
 	for i, arg := range args {
@@ -87,7 +88,7 @@ func (t *tool) print(text string) error {
 	return outputError(err)
 }
 
-// outputError says that it was standard output that failed.
+// outputError wraps an error of standard output.
 func outputError(err error) error {
 	if err == nil {
 		return nil
@@ -98,12 +99,12 @@ func outputError(err error) error {
 	return fmt.Errorf("standard output: %w", err)
 }
 
-// errUnread says that who reads the output has had enough, which is no failure. The connection to a
-// server can break with the same error as a pipe does, and that is one.
+// errUnread means that the reader of the output closed the pipe, which is no failure. It is an error of its own because
+// a broken connection to a server returns the same error as a closed pipe, and is a failure.
 var errUnread = errors.New("nobody reads any more")
 
-// note writes err to standard error, in one line and without the passwords of URLs, which can be
-// anywhere on a command line that is wrong.
+// note writes err to standard error, in one line and without the passwords of URLs, which can be anywhere in a wrong
+// command line.
 func (t *tool) note(err error) {
 	text := strings.TrimPrefix(store.Redact(err.Error()), "randflake: ")
 	text = strings.ReplaceAll(text, ": randflake: ", ": ")
@@ -111,7 +112,7 @@ func (t *tool) note(err error) {
 	fmt.Fprintf(t.stderr, "randflake: %s\n", text)
 }
 
-// A usageError says that the command line is wrong, and what would be right.
+// A usageError says what is wrong with the command line, and what would be right.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
@@ -122,5 +123,5 @@ func wrong(cmd *cobra.Command, format string, args ...any) error {
 	return usageError(fmt.Sprintf("%s%s: see %s --help", name, fmt.Sprintf(format, args...), cmd.CommandPath()))
 }
 
-// errReported says that something failed which standard error tells of already.
+// errReported means that something failed, and that the error is already on standard error.
 var errReported = errors.New("reported")

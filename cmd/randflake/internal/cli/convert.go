@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// writtenForms are what convert makes of an ID.
+// writtenForms are the forms that convert writes.
 var writtenForms = []string{"text", "signed", "unsigned", "hex"}
 
 func (t *tool) convertCommand() *cobra.Command {
@@ -16,12 +16,12 @@ func (t *tool) convertCommand() *cobra.Command {
 	from := "auto"
 	cmd := &cobra.Command{
 		Use:   "convert [ID]...",
-		Short: "write IDs in another form",
-		Long: `Write Randflake IDs, given or one a line on standard input, in another form, or
-in all. It needs no secret. A BIGINT in a database is signed, and half of them
-are negative.
+		Short: "convert IDs to another form",
+		Long: `Convert Randflake IDs to another form, or to all forms. The IDs are arguments,
+or lines of standard input. It needs no secret. A BIGINT in a database is
+signed, so half of all IDs are negative.
 
-Up to 13 decimal digits can be text as well as a number: --from says which.`,
+Up to 13 decimal digits can be a text or a number: --from says which.`,
 		Example: `  randflake convert -4699162222527489228
   psql -Atc 'SELECT id FROM orders' | randflake convert --from int --to text`,
 		RunE: func(_ *cobra.Command, ids []string) error {

@@ -24,7 +24,7 @@ func (t *tool) counterCommand() *cobra.Command {
 		Use:   "counter",
 		Short: "list, create and advance counters",
 		Long: `List, create and advance counters, from which programs take runs of numbers.
-They are kept in the same stores as leases: "randflake lease init" makes one.`,
+Counters are in the same stores as leases; "randflake lease init" makes a store.`,
 	})
 	cmd.AddCommand(t.counterListCommand(), t.counterCreateCommand(), t.counterAdvanceCommand())
 	return cmd
@@ -36,14 +36,15 @@ func (t *tool) counterListCommand() *cobra.Command {
 	cmd = t.onStore(&cobra.Command{
 		Use:   "list [PREFIX]",
 		Short: "show the counters of a store",
-		Long: `Show the counters whose names begin with PREFIX, or all: the next number that
-nobody has taken, how many were taken in runs, came back unused, and were
-passed over after a loss of data; the time of the newest change; and the state:
+		Long: `Show the counters whose names begin with PREFIX, or all counters: the next
+number to be taken; how many numbers were taken in runs, given back unused, and
+skipped after a loss of data; the time of the newest change; and the state:
 
   ready       it gives numbers
   ended       all numbers up to its end were taken
-  forgotten   the store lost data, so that more may have been taken; one with a
-              rate goes on by itself, others by: randflake counter advance`,
+  forgotten   the store lost data, so more numbers may have been taken; with a
+              rate the counter continues by itself, otherwise you must run:
+              randflake counter advance`,
 		Example: `  randflake counter list
   randflake counter list --json invoices/`,
 	}, func(ctx context.Context, space *store.Space, _ location) error {
@@ -70,7 +71,7 @@ func counterLines(infos []counter.Info) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	for _, info := range infos {
-		enc.Encode(info) // has nothing that can fail
+		enc.Encode(info) // can't fail
 	}
 	return b.String()
 }
@@ -111,10 +112,10 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 		Use:   "create NAME",
 		Short: "make a counter",
 		Long: `Make a counter. A store that has lost data, or was not made for a new secret,
-may have had one of that name and forgotten it: it wants your word, --new, that
-the numbers from --start on were never given. With --rate the counter goes on by
-itself after a loss of data, beyond all that it can have given; without, it
-refuses until you say where: see randflake counter advance --help`,
+may have forgotten a counter of that name. Then you must promise, with --new,
+that no number from --start on was ever given. With --rate the counter continues
+by itself after a loss of data, beyond every number that it can have given;
+otherwise it gives no number until you run: randflake counter advance`,
 		Example: `  randflake counter create orders
   randflake counter create invoices/2026 --start 1000 --end 9999 --new`,
 	}, func(ctx context.Context, space *store.Space, at location) error {
@@ -125,9 +126,9 @@ refuses until you say where: see randflake counter advance --help`,
 		info, err := counter.On(space).Create(ctx, name, options...)
 		if errors.Is(err, fs.ErrExist) {
 			if !ifMissing {
-				return fmt.Errorf("%s has a counter %s already: a counter is never replaced: use it, or take another name", at, name)
+				return fmt.Errorf("%s has a counter %s already, and a counter is never replaced: use it, or choose another name", at, name)
 			}
-			counter, err := openStrict(ctx, space, name, options...) // which compares the options, and takes nothing
+			counter, err := openStrict(ctx, space, name, options...) // compares the options, and takes no numbers
 			if err != nil {
 				return err
 			}
@@ -144,9 +145,9 @@ refuses until you say where: see randflake counter advance --help`,
 		option      func(int64) counter.Option
 	}{
 		{"start", "the first number (default 1)", counter.WithStart},
-		{"stride", "from a number to the next one (default 1)", counter.WithStride},
-		{"end", "which no number exceeds", counter.WithEnd},
-		{"rate", "how many a second at most, 20 s of it at once", counter.WithRate},
+		{"stride", "difference between two numbers (default 1)", counter.WithStride},
+		{"end", "the largest possible number", counter.WithEnd},
+		{"rate", "numbers a second at most; those of 20 s at once", counter.WithRate},
 	} {
 		cmd.Flags().Var(value{"NUMBER", func(text string) error {
 			n, err := parseNumber(text)
@@ -157,8 +158,8 @@ refuses until you say where: see randflake counter advance --help`,
 			return nil
 		}}, f.name, f.usage)
 	}
-	cmd.Flags().BoolVar(&newName, "new", false, "no counter of this name gave such a number")
-	cmd.Flags().BoolVar(&ifMissing, "if-missing", false, "a counter that is there is no failure")
+	cmd.Flags().BoolVar(&newName, "new", false, "promise that no number from --start on was given")
+	cmd.Flags().BoolVar(&ifMissing, "if-missing", false, "do not fail if the counter exists")
 	return cmd
 }
 
@@ -171,7 +172,7 @@ func parseNumber(text string) (int64, error) {
 	return n, nil
 }
 
-// goesOn says with which number a counter goes on.
+// goesOn describes the next number of a counter.
 func goesOn(i counter.Info) string {
 	if i.Left == 0 {
 		return "it has no number left"
@@ -184,11 +185,11 @@ func (t *tool) counterAdvanceCommand() *cobra.Command {
 	var cmd *cobra.Command
 	cmd = t.onStore(&cobra.Command{
 		Use:   "advance NAME TO",
-		Short: "say where a counter goes on",
-		Long: `Have a counter go on at TO, or its first number after that, and pass over those
-before it. That is how it goes on after the store lost data, as when a backup
-was restored: take TO beyond all numbers that were ever taken, those in the
-memory of running programs included. It never goes back.`,
+		Short: "set the next number of a counter",
+		Long: `Make a counter continue at TO, or at its first number after TO, and skip the
+numbers before it. Use this after the store lost data, for instance when a
+backup was restored: choose a TO beyond every number that was ever taken,
+including those in the memory of running programs. A counter never goes back.`,
 		Example: "  randflake counter advance orders 20000",
 		PreRunE: func(cmd *cobra.Command, args []string) (err error) {
 			if to, err = parseNumber(args[1]); err != nil {

@@ -133,7 +133,7 @@ func TestCounterOfUnknownPast(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	succeed(t, "", "lease", "init", "--store", dir)
 	for _, args := range [][]string{{"next", "orders", "--create"}, {"counter", "create", "orders"}, {"counter", "create", "orders", "--if-missing"}} {
-		wantFailure(t, call(t, "", append(args, "--store", dir)...), exitFailed, "forgotten it", "randflake counter create orders --new --store "+dir)
+		wantFailure(t, call(t, "", append(args, "--store", dir)...), exitFailed, "may have forgotten", "randflake counter create orders --new --store "+dir)
 	}
 	succeed(t, "", "counter", "create", "orders", "--new", "--store", dir)
 	if out := succeed(t, "", "next", "orders", "--store", dir); out != "1\n" {

@@ -11,10 +11,10 @@ func (t *tool) leaseDDLCommand() *cobra.Command {
 	var store, schema string
 	cmd := &cobra.Command{
 		Use:   "ddl",
-		Short: "print what makes the schema of a store in PostgreSQL",
-		Long: `Print the statements that make the schema of a store in PostgreSQL, for an
-administrator to run where no program may. "randflake lease init" then makes the
-store in it. It connects to nothing.`,
+		Short: "print the DDL of a store in PostgreSQL",
+		Long: `Print the statements that create the schema of a store in PostgreSQL, for an
+administrator to run if programs may not create schemas. Then make the store in
+that schema with "randflake lease init". This command connects to no server.`,
 		Example: "  randflake lease ddl --schema ids | psql shop",
 		Args:    noOperands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -32,7 +32,7 @@ store in it. It connects to nothing.`,
 			return t.print(text)
 		},
 	}
-	pathFlag(cmd, &store, "store", "", "URL", "that names the schema; or RANDFLAKE_STORE")
-	pathFlag(cmd, &schema, "schema", "", "NAME", "of the schema (default \"randflake\")")
+	pathFlag(cmd, &store, "store", "", "URL", "a store whose URL names the schema; or RANDFLAKE_STORE")
+	pathFlag(cmd, &schema, "schema", "", "NAME", "name of the schema (default \"randflake\")")
 	return cmd
 }

@@ -11,8 +11,7 @@ import (
 type filter struct {
 	*tool
 
-	// answer appends the answer to text, in whole lines. The error says why there is no answer, or what is wrong with
-	// it.
+	// answer appends the answer to text, in whole lines. The error says why there is no answer, or why it is bad.
 	answer func(b []byte, text string) ([]byte, error)
 
 	out *bufio.Writer
@@ -40,7 +39,7 @@ func (t *tool) answerAll(operands []string, answer func(b []byte, text string) (
 	return err
 }
 
-// longestLine is far more than an ID has.
+// longestLine is the maximum length of a line, far longer than any ID.
 const longestLine = 4096
 
 // lines answers each line of input. It prints what it has before it waits for more.
@@ -67,7 +66,7 @@ func (f *filter) lines(input io.Reader) error {
 	}
 }
 
-// readLine returns the next line. It fails with bufio.ErrBufferFull, and skips the line, when that is too long.
+// readLine returns the next line. If the line is too long, readLine skips it and returns bufio.ErrBufferFull.
 func readLine(r *bufio.Reader) (string, error) {
 	line, err := r.ReadSlice('\n')
 	if err != bufio.ErrBufferFull {
@@ -79,7 +78,7 @@ func readLine(r *bufio.Reader) (string, error) {
 	return "", bufio.ErrBufferFull
 }
 
-// one answers the text at some place, and notes its error. The error that it returns is one of the output.
+// one answers the text at a place, and prints the error of the answer. It returns only errors of the output.
 func (f *filter) one(place, text string) error {
 	var wrong error
 	f.buf, wrong = f.answer(f.buf[:0], text)
@@ -92,7 +91,7 @@ func (f *filter) one(place, text string) error {
 	return nil
 }
 
-// refuse notes what is wrong with a text, after the answers before, as one sees on a terminal.
+// refuse prints what is wrong with a text. It flushes earlier answers first, so that a terminal shows them in order.
 func (f *filter) refuse(wrong error) error {
 	f.bad = true
 	err := f.out.Flush()

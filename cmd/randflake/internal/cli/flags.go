@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A value is that of a flag which set reads, and which help calls by a name.
+// A value is the value of a flag: set parses it, and help shows its name.
 type value struct {
 	name string
 	set  func(text string) error
@@ -19,8 +19,8 @@ func (v value) Set(text string) error { return v.set(text) }
 func (v value) String() string        { return "" }
 func (v value) Type() string          { return v.name }
 
-// pathFlag defines a flag that names a file or a directory. An empty name, as an unset variable in a
-// script leaves it, is refused: it must not mean the default.
+// pathFlag defines a flag that names a file or a directory. It refuses an empty name, which often comes from an unset
+// variable in a script and must not mean the default.
 func pathFlag(cmd *cobra.Command, target *string, name, short, kind, usage string) {
 	cmd.Flags().VarP(value{kind, func(text string) error {
 		if text == "" {
@@ -43,13 +43,13 @@ func choiceFlag(cmd *cobra.Command, target *string, name, short, kind, usage str
 	complete(cmd, name, words)
 }
 
-// complete has shells complete the value of a flag.
+// complete sets the words with which shells complete the value of a flag.
 func complete(cmd *cobra.Command, name string, words []string) {
-	// Fails only for a flag that is not there, or is completed already.
+	// Fails only if the flag does not exist, or already has completions.
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// oneOf lists two or more words.
+// oneOf lists at least two words.
 func oneOf(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
@@ -63,7 +63,7 @@ func secretFlag(cmd *cobra.Command, from *secretSource) {
 	pathFlag(cmd, &from.file, "secret-file", "", "FILE", "the secret: see randflake help stores")
 }
 
-// operands wants an operand for each of names, which shells don't complete.
+// operands makes a command require one operand for each of names. Shells don't complete them.
 func operands(cmd *cobra.Command, names ...string) {
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -75,5 +75,5 @@ func operands(cmd *cobra.Command, names ...string) {
 }
 
 func jsonFlag(cmd *cobra.Command) *bool {
-	return cmd.Flags().Bool("json", false, "print one JSON object a line")
+	return cmd.Flags().Bool("json", false, "print one JSON object per line")
 }

@@ -18,7 +18,7 @@ type format[ID any] struct {
 	append func(b []byte, id ID) []byte
 }
 
-// formatOf returns the format that the user chose. The error lists those that there are.
+// formatOf returns the format that the user chose. The error lists all formats.
 func formatOf[ID any](formats []format[ID], name string) (format[ID], error) {
 	names := make([]string, len(formats))
 	for i, f := range formats {

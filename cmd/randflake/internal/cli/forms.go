@@ -11,7 +11,7 @@ import (
 	"github.com/randflake/randflake/snowflake/bases"
 )
 
-// forms are how IDs of any kind may be written.
+// forms are the forms in which IDs of any kind may be written.
 var forms = []string{"auto", "text", "int", "hex"}
 
 const fromUsage = "auto (default), text, int, hex"
@@ -33,7 +33,7 @@ func parseID(text, from string) (randflake.ID, error) {
 	return randflake.Parse(text)
 }
 
-// formOf tells how text, which is not ambiguous, is written.
+// formOf returns the form of text, which must not be ambiguous.
 func formOf(text string) string {
 	switch {
 	case hasHexPrefix(text):

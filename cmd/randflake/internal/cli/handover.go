@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ServersProgram is the name of the full program: the same as the light one, with the clients of all servers.
+// ServersProgram is the name of the full program: the light program plus the clients for all servers.
 const ServersProgram = "randflake-servers"
 
 // handedOver tells the full program which version of the light one has started it.
@@ -17,8 +17,8 @@ const handedOver = "RANDFLAKE_HANDED_OVER"
 
 const remedy = "go install github.com/randflake/randflake/cmd/randflake/...@latest, or in a clone: go install ./cmd/randflake/..."
 
-// handOver has the full program do all that this one was asked for. It returns only if that can't be started. Nothing may
-// have been read, written or changed before.
+// handOver runs the full program with the same command line. It returns only if that program can't be started. Call it
+// before anything is read, written or changed.
 func handOver() error {
 	path, err := findServers()
 	if err != nil {
@@ -28,7 +28,7 @@ func handOver() error {
 	return fmt.Errorf("start %s: %w", path, become(path, os.Args))
 }
 
-// findServers finds the full program, beside this one or else in PATH.
+// findServers finds the full program, next to this program or else in PATH.
 func findServers() (string, error) {
 	name := ServersProgram
 	if runtime.GOOS == "windows" {
@@ -44,13 +44,13 @@ func findServers() (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("this takes the program %s, which has the clients of servers and is neither beside this one nor in PATH: install both: %s", ServersProgram, remedy)
+		return "", fmt.Errorf("this needs the program %s, which has the clients for servers, but it is neither beside this program nor in PATH: install both: %s", ServersProgram, remedy)
 	}
 	return path, nil
 }
 
-// checkHandover returns an error unless this program can go on for the one that has started it, if one has: it must be the
-// full program, and of the same version. A program that was built without one, as go run does, goes with all.
+// checkHandover returns an error if a light program started this program, and this program is not the full program or
+// has another version. A program that was built without a version, for instance by go run, fits all versions.
 func checkHandover(full bool, own string) error {
 	from, started := os.LookupEnv(handedOver)
 	os.Unsetenv(handedOver) // for programs that this one starts
@@ -58,9 +58,9 @@ func checkHandover(full bool, own string) error {
 	case !started:
 		return nil
 	case !full:
-		return fmt.Errorf("%s is not that program, but the one without the clients of servers: install both: %s", ServersProgram, remedy)
+		return fmt.Errorf("%s is the program without the clients for servers, under another name: install both: %s", ServersProgram, remedy)
 	case from != own && isRelease(from) && isRelease(own):
-		return fmt.Errorf("version %s, started by a randflake of version %s: want the same: install both: %s", own, from, remedy)
+		return fmt.Errorf("this is version %s, but it was started by randflake version %s: want the same version: install both: %s", own, from, remedy)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// become makes this process that of another program, with its environment, files and signals.
+// become replaces this program by another one in the same process, with the same environment, files and signals.
 func become(path string, args []string) error {
 	return syscall.Exec(path, args, os.Environ())
 }

@@ -6,8 +6,8 @@ import (
 	"os/signal"
 )
 
-// become runs another program in place of this one, and exits as that does. The console sends an interrupt to both: it is
-// for the other one to end by it.
+// become runs another program and exits with its exit status. The console sends an interrupt to both programs; this one
+// ignores it, so that the other program decides when to end.
 func become(path string, args []string) error {
 	signal.Ignore(os.Interrupt)
 	cmd := exec.Command(path, args[1:]...)

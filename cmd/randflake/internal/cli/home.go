@@ -13,18 +13,18 @@ import (
 
 const storeVariable = "RANDFLAKE_STORE"
 
-// A home is where the secret and the store are.
+// A home says where the secret and the store are.
 type home struct {
-	space     string   // of IDs that have no secret, or nothing
+	space     string   // of IDs that have no secret; empty for Randflake IDs
 	store     string   // as the user named it
 	at        location // of the store
 	secret    secretSource
-	ownSecret bool // the user did not name it: it is the one in the store's directory
-	implied   bool // the user named neither of them
+	ownSecret bool // the user named no secret: it is in the store's directory
+	implied   bool // the user named neither a store nor a secret
 }
 
-// resolve fills in what the user did not name. It comes before anything is read, written or changed: if it takes the full
-// program to use the store, the light one hands over to it here.
+// resolve fills in what the user did not name. Call it before anything is read, written or changed: if the store needs
+// the full program, the light program hands over to it here.
 func (h *home) resolve(t *tool) error {
 	err := h.locate()
 	if err == nil && h.at.URL != "" {
@@ -33,7 +33,7 @@ func (h *home) resolve(t *tool) error {
 	return err
 }
 
-// locate is resolve for a command that needs the secret and not the store.
+// locate is resolve for a command that needs the secret but not the store.
 func (h *home) locate() (err error) {
 	named := h.store
 	if h.store == "" {
@@ -46,7 +46,7 @@ func (h *home) locate() (err error) {
 			return err
 		}
 	}
-	// A secret belongs to its store: what the variables hold ready is not for a directory that has its own.
+	// A secret belongs to its store: ignore the variables if --store names a directory, which has its own secret.
 	if h.space == "" && (named == "" || h.at.Dir == "") {
 		if err := h.secret.askEnvironment(); err != nil {
 			return err
@@ -63,7 +63,7 @@ func (h *home) locate() (err error) {
 	return nil
 }
 
-// stateDir returns the directory of Randflake IDs, with secret and store, or that of an ID space without a secret.
+// stateDir returns the directory for Randflake IDs, with secret and store, or for an ID space without a secret.
 func (h *home) stateDir() (string, error) {
 	if h.space == "" {
 		return local.Dir("default")
@@ -71,7 +71,7 @@ func (h *home) stateDir() (string, error) {
 	return local.Dir("snowflake-" + h.space)
 }
 
-// open returns the secret and the store. Where the user named neither it makes both at first use.
+// open returns the secret and the store. If the user named neither, it makes both at first use.
 func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, *store.Space, error) {
 	if err := h.firstUse(t); err != nil {
 		return randflake.Secret{}, nil, err
@@ -84,34 +84,34 @@ func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, *store.Spac
 	return secret, space, err
 }
 
-// readSecret reads the secret. It does not create one.
+// readSecret reads the secret. It does not make one.
 func (h *home) readSecret() (randflake.Secret, error) {
 	if !h.secret.known() {
-		return randflake.Secret{}, fmt.Errorf("no secret: %s is no directory that could hold it: name its file with --secret-file, or set %s", h.at, secretVariable)
+		return randflake.Secret{}, fmt.Errorf("no secret: %s is not a directory that could contain one: name its file with --secret-file, or set %s", h.at, secretVariable)
 	}
 	return h.secret.read()
 }
 
-// openStore opens the store. It does not create one.
+// openStore opens the store. It does not make one.
 func (h *home) openStore(ctx context.Context) (*store.Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	space, err := h.at.open(ctx)
 	if errors.Is(err, store.ErrNoStore) {
-		// One that is made now can't know what a lost one granted for the secret.
-		return nil, fmt.Errorf("no store in %s: name one with --store, or make one, whose first lease starts after a safety delay: randflake lease init --store %s", h.at, h.at)
+		// Don't make one: a new store can't know what a lost store granted for the secret.
+		return nil, fmt.Errorf("no store in %s: name one with --store, or make one (its first lease starts after a safety delay): randflake lease init --store %s", h.at, h.at)
 	}
 	return space, err
 }
 
-// firstUse makes the state directory, unless there is something in it already or the user named another one.
+// firstUse makes the state directory, unless it already has contents or the user named a store or secret.
 func (h *home) firstUse(t *tool) error {
 	if !h.implied {
 		return nil
 	}
-	create, what := local.Create, "a new secret and a store in %s: keep the secret, only it opens its IDs"
+	create, what := local.Create, "a new secret and a store in %s: keep the secret, without it the IDs can't be decrypted"
 	if h.space != "" {
-		create, what = local.CreateStore, "a store for "+h.space+" IDs in %s: keep it, it sees to it that they do not repeat"
+		create, what = local.CreateStore, "a store for "+h.space+" IDs in %s: keep it, it prevents repeated IDs"
 	}
 	made, err := create(h.at.Dir)
 	if made {

@@ -16,7 +16,7 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// An initial is what the command line of lease init asks for.
+// An initial has the arguments of lease init.
 type initial struct {
 	home                 home
 	newSecret, ifMissing bool
@@ -28,11 +28,11 @@ func (t *tool) leaseInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "make a store",
-		Long: `Make a store. It can't know what other stores granted for the secret, so
-its first lease starts when theirs have ended: after --max-ttl and --max-skew,
-which must be no less than theirs; it keeps both for good. With --new-secret it
-starts at once. A store belongs to one secret and refuses others: the one that
-is there, or else the first that makes IDs with it.`,
+		Long: `Make a store. It can't know what other stores granted for the secret, so its
+first lease starts after those have ended: after --max-ttl plus --max-skew. Both
+must be no less than in the other stores, and can't be changed later. With
+--new-secret the first lease starts at once. A store belongs to one secret and
+refuses others: to the existing secret, or else to the first one that is used.`,
 		Example: `  randflake lease init --new-secret --store leases
   randflake lease init --if-missing --store postgres://app@db/shop`,
 		Args: noOperands,
@@ -40,8 +40,8 @@ is there, or else the first that makes IDs with it.`,
 	}
 	storeFlag(cmd, &o.home)
 	secretFlag(cmd, &o.home.secret)
-	cmd.Flags().BoolVar(&o.newSecret, "new-secret", false, "make a secret too, in its file")
-	cmd.Flags().BoolVar(&o.ifMissing, "if-missing", false, "a store that is there is no failure")
+	cmd.Flags().BoolVar(&o.newSecret, "new-secret", false, "make a secret too, and write it to its file")
+	cmd.Flags().BoolVar(&o.ifMissing, "if-missing", false, "do not fail if the store exists")
 	cmd.Flags().DurationVar(&o.limits.MaxTTL, "max-ttl", o.limits.MaxTTL, "the longest lease, in whole seconds")
 	cmd.Flags().DurationVar(&o.limits.MaxSkew, "max-skew", o.limits.MaxSkew, "how far two clocks may differ")
 	return cmd
@@ -58,7 +58,7 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 	case o.newSecret && o.home.secret.inVariable:
 		return wrong(cmd, "--new-secret: %s is set: want one secret", secretVariable)
 	case o.newSecret && !o.home.secret.known():
-		return wrong(cmd, "--secret-file is missing: %s is no directory where --new-secret could put the secret", at)
+		return wrong(cmd, "--secret-file is missing: %s is not a directory where --new-secret could put the secret", at)
 	case at.Dir != "":
 		if err := os.MkdirAll(at.Dir, 0o700); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 		if err := v.CheckSecret(check); err != nil {
 			return err
 		}
-		return t.print(fmt.Sprintf("%s holds a store already\n", o.home.at))
+		return t.print(fmt.Sprintf("%s contains a store already\n", o.home.at))
 	case o.newSecret:
 		return t.initWithNewSecret(ctx, o)
 	}
@@ -91,8 +91,8 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 	return t.print(fmt.Sprintf("made a store in %s: its first lease starts at %s\n", o.home.at, start.Format(time.RFC3339)))
 }
 
-// checkValue returns the check value of the secret. If there is no secret and none is needed, it returns zero, which
-// matches any.
+// checkValue returns the check value of the secret. It is zero, which stands for any secret, if there is no secret and
+// none is required.
 func (o *initial) checkValue() (check store.CheckValue, err error) {
 	if !o.home.secret.known() {
 		return check, nil
@@ -107,13 +107,13 @@ func (o *initial) checkValue() (check store.CheckValue, err error) {
 	return secret.CheckValue(), nil
 }
 
-// initWithNewSecret makes the secret first: should the store fail, the secret is no longer new, and a
-// store that is made later starts after the delay.
+// initWithNewSecret makes the secret first. If making the store then fails, the secret is no longer new, and the leases
+// of a store that is made later start after the delay.
 func (t *tool) initWithNewSecret(ctx context.Context, o *initial) error {
 	secret, file, at := randflake.NewSecret(), o.home.secret.file, o.home.at
 	if err := local.WriteSecret(file, secret); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			err = fmt.Errorf("%w: without --new-secret you get a store for the one that is there", err)
+			err = fmt.Errorf("%w: to make a store for the existing secret, leave out --new-secret", err)
 		}
 		return err
 	}
@@ -121,14 +121,14 @@ func (t *tool) initWithNewSecret(ctx context.Context, o *initial) error {
 	if err == nil {
 		return t.print(fmt.Sprintf("made a new secret in %s and a store in %s\n", file, at))
 	}
-	// What was refused to a user did not happen: then, and only then, nothing can have been made for the secret.
+	// If permission was denied, and only then, it is certain that no store was made for the secret.
 	if v, lookErr := at.look(ctx); errors.Is(err, fs.ErrPermission) && v == nil && lookErr == nil {
 		return errors.Join(err, os.Remove(file))
 	}
 	return fmt.Errorf("%w: the new secret is in %s, and counts as used from now on", err, file)
 }
 
-// look returns what is in a store, or nil if there is no store.
+// look returns a view of the store, or nil if there is no store.
 func (l location) look(ctx context.Context) (*store.View, error) {
 	space, err := l.open(ctx)
 	if errors.Is(err, store.ErrNoStore) {
@@ -155,5 +155,5 @@ func (l location) found(ctx context.Context, options ...store.Option) (start tim
 }
 
 func errStoreExists(l location) error {
-	return fmt.Errorf("%s holds a store, or a part of one: a store is never replaced: use it, or name another place", l)
+	return fmt.Errorf("%s contains a store, or a part of one, and a store is never replaced: use it, or name another location", l)
 }

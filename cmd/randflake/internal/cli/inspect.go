@@ -19,13 +19,14 @@ func (t *tool) inspectCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{
 		Use:   "inspect [ID]...",
-		Short: "show what IDs hold",
-		Long: `Show what IDs hold, given or one a line on standard input. A number that can be
-a Randflake ID, or a Snowflake ID of some layouts, has a line for each reading
-with a plausible time, the newest first; --kind and --layout say what it is.
+		Short: "show the fields of IDs",
+		Long: `Show the fields of IDs, which are arguments or lines of standard input. If a
+number can be a Randflake ID or a Snowflake ID of some layouts, there is a line
+for each reading with a plausible time, newest first; --kind and --layout
+choose.
 
-No ID is authenticated: with another secret it opens too, to something else. The
-exit status is 1 if one is implausible: its time is over a minute ahead.`,
+IDs are not authenticated: a wrong secret decrypts an ID too, to other fields.
+The exit status is 1 if an ID's time is over a minute in the future.`,
 		Example: `  randflake inspect $(randflake new)
   randflake inspect --json -- -4699162222527489228
   randflake inspect --layout discord 175928847299117063`,
@@ -49,7 +50,7 @@ exit status is 1 if one is implausible: its time is over a minute ahead.`,
 	return cmd
 }
 
-// An inspector opens IDs and tells what they hold.
+// An inspector shows the fields of IDs.
 type inspector struct {
 	*tool
 	choiceOfKind
@@ -60,7 +61,7 @@ type inspector struct {
 	now      func() time.Time
 }
 
-// settle completes what the user chose, or says which flags do not go together.
+// settle completes the user's choice, or returns an error that names flags which can't be combined.
 func (in *inspector) settle(h home) error {
 	if err := in.choiceOfKind.settle(); err != nil {
 		return err
@@ -75,12 +76,12 @@ func (in *inspector) settle(h home) error {
 	case in.kind == kindULID && in.from != "auto" && in.from != "text":
 		return fmt.Errorf("--from %s: want text, the 26 digits of a ULID", in.from)
 	case in.kind != "" && in.kind != kindRandflake && (h.store != "" || h.secret.file != ""):
-		return fmt.Errorf("--secret-file and --store are for --kind %s: %s IDs open without a secret", kindRandflake, in.kind)
+		return fmt.Errorf("--secret-file and --store are for --kind %s: %s IDs are read without a secret", kindRandflake, in.kind)
 	}
 	return nil
 }
 
-// findSecret reads the secret. It is not an error if there is none and the user did not ask for one.
+// findSecret reads the secret. If the user named no secret and there is none, that is an error only for IDs that need one.
 func (in *inspector) findSecret(h home) error {
 	err := h.locate()
 	var secret randflake.Secret
@@ -98,7 +99,7 @@ func (in *inspector) findSecret(h home) error {
 	return nil
 }
 
-// answer appends what the ID in text can hold. One that is implausible has an answer and an error.
+// answer appends the possible readings of the ID in text. An implausible ID has an answer and an error.
 func (in *inspector) answer(b []byte, text string) ([]byte, error) {
 	if in.from == "auto" {
 		text = strings.Trim(text, `"`)
@@ -116,7 +117,7 @@ func (in *inspector) answer(b []byte, text string) ([]byte, error) {
 	return b, err
 }
 
-// kindOf returns the kind of the ID in text, or nothing for a number that can be of several.
+// kindOf returns the kind of the ID in text, or "" for a number that can be of several kinds.
 func (in *inspector) kindOf(text string) string {
 	switch {
 	case in.kind != "":
@@ -129,7 +130,7 @@ func (in *inspector) kindOf(text string) string {
 	return kindRandflake
 }
 
-// read returns what text can be read as. One reading alone, that of an ID whose kind is known, can be implausible.
+// read returns the possible readings of text. Only the single reading of an ID whose kind is known can be implausible.
 func (in *inspector) read(kind, text string) ([]reading, error) {
 	switch kind {
 	case kindULID:
@@ -170,7 +171,7 @@ func (in *inspector) only(r reading, err error) ([]reading, error) {
 		return nil, err
 	}
 	if r.isFuture(in.now()) {
-		err = fmt.Errorf("%s holds a time in the future, %s: %s", r.id, r.time.Format(r.timeForm), suspicions[r.kind])
+		err = fmt.Errorf("%s contains a time in the future, %s: %s", r.id, r.time.Format(r.timeForm), suspicions[r.kind])
 	}
 	return []reading{r}, err
 }
@@ -181,9 +182,9 @@ func (in *inspector) plausible(text string, readings []reading) ([]reading, erro
 	if len(readings) > 0 {
 		return readings, nil
 	}
-	advice := "say with --kind or --layout what it is"
+	advice := "choose one with --kind or --layout"
 	if in.noSecret != nil {
 		advice += ", or name a secret with --secret-file"
 	}
-	return nil, fmt.Errorf("%w: %.40q: no kind and layout gives a time from the epoch to now: %s", randflake.ErrInvalidID, text, advice)
+	return nil, fmt.Errorf("%w: %.40q: no kind or layout gives a time between its epoch and now: %s", randflake.ErrInvalidID, text, advice)
 }

@@ -161,7 +161,7 @@ func TestInspectImplausible(t *testing.T) {
 	if r.code != exitFailed || strings.Count(r.out, `"plausible":true`) != 2 || strings.Count(r.out, `"plausible":false`) != 1 {
 		t.Errorf("%+v: want two plausible and one implausible ID", r)
 	}
-	if strings.Count(r.err, "\n") != 2 || !strings.Contains(r.err, bad.String()+" holds a time in the future") || !strings.Contains(r.err, "not a base32hex digit") {
+	if strings.Count(r.err, "\n") != 2 || !strings.Contains(r.err, bad.String()+" contains a time in the future") || !strings.Contains(r.err, "not a base32hex digit") {
 		t.Errorf("%q: want a word on both that are bad", r.err)
 	}
 }

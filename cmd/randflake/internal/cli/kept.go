@@ -29,8 +29,8 @@ type kept[ID any, G generator[ID]] struct {
 	outage time.Duration // how long there may be no lease
 }
 
-// leased calls keep with the options that all kinds of generators have in common. Most stores grant leaseTTL, so how
-// long leases may last is asked only when a store refuses that.
+// leased calls keep with the options that all kinds of generators share. Most stores grant leaseTTL, so leased asks for
+// the maximum TTL only if the store refuses leaseTTL.
 func leased[K any](ctx context.Context, leases lease.Source, keep func(...lease.Option) (K, error)) (K, error) {
 	keeper, err := keep(leasing(leaseTTL)...)
 	if !errors.Is(err, lease.ErrInvalidRequest) {
@@ -47,7 +47,8 @@ func leasing(ttl time.Duration) []lease.Option {
 	return []lease.Option{lease.WithTTL(ttl), lease.WithLogger(slog.New(slog.DiscardHandler))}
 }
 
-// mint writes n IDs, made by so many workers at most, and gives the lease back. It does not wait for one that starts late.
+// mint writes n IDs, made by at most that many workers, and gives the lease back. If the lease starts more than
+// longestWait from now, mint fails instead of waiting.
 func (k kept[ID, G]) mint(ctx context.Context, t *tool, n int64, workers int, f format[ID]) (err error) {
 	if start := k.keeper.Generator().Lease().Start; time.Until(start) > longestWait {
 		err = fmt.Errorf("the store grants no lease that starts before %s: it is new, or the clock is wrong: try again then", start.Format(time.RFC3339))
@@ -56,13 +57,13 @@ func (k kept[ID, G]) mint(ctx context.Context, t *tool, n int64, workers int, f 
 	}
 	if closeErr := k.keeper.Close(); closeErr != nil && err == nil {
 		// The IDs are good and written.
-		t.note(fmt.Errorf("the lease runs out by itself, at %s: %w", k.keeper.Generator().Lease().End.Format(time.RFC3339), closeErr))
+		t.note(fmt.Errorf("the lease was not given back, and ends by itself at %s: %w", k.keeper.Generator().Lease().End.Format(time.RFC3339), closeErr))
 	}
 	return err
 }
 
-// fill fills ids, and waits where waiting helps. It also waits for the keeper to come by another lease when one has
-// ended, because the store failed for long or the process was asleep.
+// fill fills ids, and waits where waiting helps. If the lease has ended, because the store failed for long or the
+// process was asleep, fill also waits until the keeper has another lease.
 func (k kept[ID, G]) fill(ctx context.Context, ids []ID) (n int, err error) {
 	for end := time.Now().Add(k.outage); ; {
 		more, err := k.keeper.Generator().FillWait(ctx, ids[n:])

@@ -16,7 +16,7 @@ const (
 
 var kindNames = []string{kindRandflake, kindSnowflake, kindULID}
 
-// A choiceOfKind is what the user says that IDs are.
+// A choiceOfKind is the kind and layout of IDs that the user chose.
 type choiceOfKind struct {
 	kind   string            // or nothing
 	layout *snowflake.Layout // of Snowflake IDs, or nil
@@ -28,7 +28,7 @@ func kindFlags(cmd *cobra.Command, c *choiceOfKind) {
 	cmd.Flags().VarP(value{"LAYOUT", func(text string) (err error) {
 		c.layout, err = snowflake.ParseLayout(text)
 		return err
-	}}, "layout", "l", "of Snowflake IDs: see randflake help kinds")
+	}}, "layout", "l", "layout of Snowflake IDs: see randflake help kinds")
 	var names []string
 	for _, preset := range snowflake.Presets() {
 		names = append(names, preset.Name())

@@ -22,8 +22,8 @@ const storeTimeout = 30 * time.Second
 func (t *tool) leaseCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "lease",
-		Short: "list, acquire and release leases, look after stores",
-		Long:  "List, acquire and release leases, and look after the stores that grant them.",
+		Short: "list, acquire and release leases; make and repair stores",
+		Long:  "List, acquire and release leases, and make and repair the stores that grant them.",
 	})
 	cmd.AddCommand(t.leaseListCommand(), t.leaseAcquireCommand(), t.leaseReleaseCommand(), t.leaseInitCommand(),
 		t.leaseReportLossCommand(), t.leaseForgiveClockCommand(), t.leaseDDLCommand())
@@ -51,7 +51,7 @@ func (t *tool) onStore(cmd *cobra.Command, use func(ctx context.Context, space *
 	return cmd
 }
 
-// A leaseView is what the lease commands print of a record.
+// A leaseView has the fields of a record that the lease commands print.
 type leaseView struct {
 	FirstNode uint32      `json:"firstNode"`
 	LastNode  uint32      `json:"lastNode"`
@@ -67,8 +67,7 @@ func viewOf(rec lease.Record, v *store.View) leaseView {
 	return leaseView{rec.FirstNode, rec.LastNode, rec.Owner, rec.Version, l.Start, l.End, stateOf(rec, v)}
 }
 
-// stateOf names the state of a record. No lease reaches further ahead than the longest one does, by a
-// clock that passes for right.
+// stateOf names the state of a record. By a clock within MaxSkew, no lease ends later than MaxTTL + MaxSkew from now.
 func stateOf(rec lease.Record, v *store.View) string {
 	switch {
 	case rec.HighWater > v.Now+v.Meta.MaxTTL+v.Meta.MaxSkew:
@@ -81,15 +80,15 @@ func stateOf(rec lease.Record, v *store.View) string {
 	return "leased"
 }
 
-// bounds says which seconds are not granted, whichever nodes are free.
+// bounds describes the seconds that are not granted for any node.
 func bounds(v *store.View) string {
 	stamp := func(second int64) string { return time.Unix(second, 0).UTC().Format(time.RFC3339) }
 	var b strings.Builder
 	if v.Meta.Floor > v.Now {
-		fmt.Fprintf(&b, "\nno lease starts before %s: what the store may not know of has ended by then\n", stamp(v.Meta.Floor))
+		fmt.Fprintf(&b, "\nno lease starts before %s: every lease that the store may have forgotten has ended by then\n", stamp(v.Meta.Floor))
 	}
 	if barred := v.Meta.Barred; barred != nil && barred.To > v.Now {
-		fmt.Fprintf(&b, "\nno lease has a second from %s until before %s: see randflake lease forgive-clock --help\n", stamp(barred.From), stamp(barred.To))
+		fmt.Fprintf(&b, "\nno lease contains a second from %s until before %s: see randflake lease forgive-clock --help\n", stamp(barred.From), stamp(barred.To))
 	}
 	return b.String()
 }
@@ -100,17 +99,16 @@ func (t *tool) leaseListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "show the leases of a store",
 		Long: `Show each range of nodes that the store ever granted, with its newest lease:
-owner, version, the first second that the holder may embed, the first one that
-it may not, and the state:
+owner, version, the first second that IDs may contain, the first second that
+they may not contain, and the state:
 
   leased     the lease runs, or will
-  free       it has ended
-  released   the holder gave it back
-  poisoned   it ends so far ahead that a wrong clock must have granted it, and
-             is passed over, unless you run: randflake lease forgive-clock
+  free       the lease has ended
+  released   the holder gave the lease back
+  poisoned   the lease ends so far ahead that a wrong clock must have granted
+             it; it is skipped, unless you run: randflake lease forgive-clock
 
-Below that it says before which second no lease starts, and which seconds none
-has, if there are such.`,
+If there are seconds that the store does not grant, it lists them below.`,
 		Example: `  randflake lease list
   randflake lease list --json --store postgres://app@db/shop`,
 	}, func(ctx context.Context, space *store.Space, _ location) error {
@@ -136,7 +134,7 @@ func leaseLines(records []lease.Record, v *store.View) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	for _, rec := range records {
-		enc.Encode(viewOf(rec, v)) // has nothing that can fail
+		enc.Encode(viewOf(rec, v)) // can't fail
 	}
 	return b.String()
 }

@@ -168,7 +168,7 @@ func TestLeaseInitWithNewSecret(t *testing.T) {
 	succeed(t, "", "new", "--store", dir, "--secret-file", secret)
 
 	other := filepath.Join(base, "other")
-	wantFailure(t, call(t, "", "lease", "init", "--new-secret", "--store", other, "--secret-file", secret), exitFailed, secret, "without --new-secret")
+	wantFailure(t, call(t, "", "lease", "init", "--new-secret", "--store", other, "--secret-file", secret), exitFailed, secret, "leave out --new-secret")
 	wantFailure(t, call(t, "", "new", "--store", other, "--secret-file", secret), exitFailed, "no store")
 	wantFailure(t, call(t, "", "lease", "init", "--store", other, "--secret-file", filepath.Join(base, "none")), exitFailed, "no such file")
 	wantFailure(t, call(t, "", "new", "--store", other, "--secret-file", secret), exitFailed, "no store")
@@ -246,7 +246,7 @@ func TestLeaseForgiveClock(t *testing.T) {
 			t.Errorf("lease forgive-clock: %q, want %q in it", out, want)
 		}
 	}
-	for _, want := range []string{"\nno lease starts before 20", "\nno lease has a second from " + from.UTC().Format(time.RFC3339) + " until before "} {
+	for _, want := range []string{"\nno lease starts before 20", "\nno lease contains a second from " + from.UTC().Format(time.RFC3339) + " until before "} {
 		if !strings.Contains(listed, want) || strings.Contains(listed, "poisoned") {
 			t.Errorf("lease list:\n%swant %q in it, and nothing poisoned", listed, want)
 		}

@@ -13,17 +13,17 @@ import (
 
 const maskSecretHelp = `
 
-The secret is that of one ID space, such as the orders of a service: the file of
---secret-file, or what RANDFLAKE_SECRET or RANDFLAKE_SECRET_FILE hold. There is
-no default: what another secret masks looks all right, and nobody can open it.`
+The secret is that of one ID space, such as the orders of a service. It is read
+from --secret-file, RANDFLAKE_SECRET or RANDFLAKE_SECRET_FILE. There is no
+default: an ID that was masked with a wrong secret looks right, but is useless.`
 
 func (t *tool) maskCommand() *cobra.Command {
 	return t.masking(&cobra.Command{
 		Use:   "mask [INNER]...",
-		Short: "encrypt sortable IDs, to show them outside",
-		Long: `Encrypt sortable IDs, given or one a line on standard input, as package mask
-does: what a database has as its key, a number from 0 to 9223372036854775807,
-becomes a text of up to 13 base32hex digits that tells neither time nor order.` + maskSecretHelp,
+		Short: "encrypt sortable IDs, to show them to others",
+		Long: `Encrypt sortable IDs, which are arguments or lines of standard input, as package
+mask does: the key of a database row, a number from 0 to 9223372036854775807,
+becomes a text of up to 13 base32hex digits that shows neither time nor order.` + maskSecretHelp,
 		Example: `  randflake secret -o orders.secret
   randflake mask --secret-file orders.secret 175928847299117063`,
 	}, maskText, func(b []byte, p pair) []byte { return append(b, p.masked.String()...) })
@@ -32,10 +32,11 @@ becomes a text of up to 13 base32hex digits that tells neither time nor order.` 
 func (t *tool) unmaskCommand() *cobra.Command {
 	return t.masking(&cobra.Command{
 		Use:   "unmask [MASKED]...",
-		Short: "decrypt what mask encrypted",
-		Long: `Decrypt what mask encrypted, given or one a line on standard input, and print
-the decimal inner IDs. They are not authenticated: with another secret one opens
-too, half of the time, to something else; randflake inspect --layout shows it.` + maskSecretHelp,
+		Short: "decrypt IDs that mask encrypted",
+		Long: `Decrypt IDs that mask encrypted, which are arguments or lines of standard input,
+and print the decimal inner IDs. They are not authenticated: half of the time a
+wrong secret also decrypts an ID, but to another number: check the number with
+randflake inspect --layout.` + maskSecretHelp,
 		Example: "  randflake unmask --secret-file orders.secret 3vgoe12ccb8gh",
 	}, unmaskText, func(b []byte, p pair) []byte { return strconv.AppendInt(b, p.inner, 10) })
 }
@@ -46,8 +47,8 @@ type pair struct {
 	masked randflake.ID
 }
 
-// masking completes the command that goes from one side to the other: find makes a pair of one text, and show
-// appends its other side.
+// masking completes a command that encrypts or decrypts: find makes a pair of a text, and show appends the other member
+// of the pair.
 func (t *tool) masking(cmd *cobra.Command, find func(c *randflake.Cipher, text string) (pair, error), show func(b []byte, p pair) []byte) *cobra.Command {
 	var from secretSource
 	secretFlag(cmd, &from)
@@ -87,7 +88,7 @@ func maskText(c *randflake.Cipher, text string) (pair, error) {
 	return pair{int64(inner), c.Encrypt(randflake.Raw(inner))}, err
 }
 
-// unmaskText opens a masked ID, which has one text and no other.
+// unmaskText decrypts a masked ID, which has exactly one text form.
 func unmaskText(c *randflake.Cipher, text string) (pair, error) {
 	masked, err := randflake.Parse(text)
 	if err != nil {
@@ -95,7 +96,7 @@ func unmaskText(c *randflake.Cipher, text string) (pair, error) {
 	}
 	inner := int64(c.Decrypt(masked))
 	if inner < 0 {
-		return pair{}, fmt.Errorf("%w: %q opens to no plausible value: it was masked with another secret: name the one of its ID space with --secret-file", randflake.ErrInvalidID, text)
+		return pair{}, fmt.Errorf("%w: %q decrypts to no plausible value: it was masked with another secret: name the secret of its ID space with --secret-file", randflake.ErrInvalidID, text)
 	}
 	return pair{inner, masked}, nil
 }

@@ -15,8 +15,8 @@ const (
 	writerGrace = time.Second // for a write to finish once the work is stopped
 )
 
-// A minter makes IDs and writes them, in constant memory: each worker fills and encodes chunks of its own, and one at a
-// time writes. With one worker the IDs come in the order in which they are made.
+// A minter makes IDs and writes them, in constant memory: each worker fills and encodes its own chunks, and one worker
+// writes at a time. With a single worker, the IDs are written in the order in which they are made.
 type minter[ID any] struct {
 	fill    func(ctx context.Context, ids []ID) (n int, err error) // n are good in any case; err says why not all are
 	format  format[ID]
@@ -28,14 +28,14 @@ type minter[ID any] struct {
 	written atomic.Int64
 }
 
-// newMinter returns a minter of n IDs, at least one, with so many workers at most.
+// newMinter returns a minter of n IDs, at least one, with at most that many workers.
 func newMinter[ID any](n int64, workers int, f format[ID], fill func(context.Context, []ID) (int, error)) *minter[ID] {
 	m := &minter[ID]{fill: fill, format: f, unit: "IDs", total: n, workers: int(min((n-1)/chunkSize+1, int64(workers)))}
 	m.left.Store(n)
 	return m
 }
 
-// mint writes all IDs to the tool's standard output, and says how far it came when it was stopped.
+// mint writes all IDs to the tool's standard output. If it is stopped, the error says how many were written.
 func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
 	err := m.run(ctx, t.stdout, t.progress(m.total, m.unit))
 	if err != nil && ctx.Err() != nil {
@@ -44,8 +44,8 @@ func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
 	return err
 }
 
-// run writes all IDs to out. When ctx ends, or something fails, it returns why. It gives up a write
-// that then still hangs.
+// run writes all IDs to out. If ctx ends or something fails, it returns the cause, and abandons a write that still hangs
+// after writerGrace.
 func (m *minter[ID]) run(ctx context.Context, out io.Writer, bar *progress) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -78,7 +78,7 @@ func (m *minter[ID]) run(ctx context.Context, out io.Writer, bar *progress) erro
 func (m *minter[ID]) work(ctx context.Context, out io.Writer, bar *progress) error {
 	ids, buf := make([]ID, min(m.total, chunkSize)), []byte(nil)
 	for ctx.Err() == nil {
-		// What is taken on is the total minus left, and never more than the total.
+		// The IDs taken on are the total minus left, and never more than the total.
 		left := m.left.Add(-chunkSize) + chunkSize
 		if left <= 0 {
 			break

@@ -18,13 +18,13 @@ func (t *tool) newCommand() *cobra.Command {
 	o := order{format: "text"}
 	cmd := &cobra.Command{
 		Use:   "new",
-		Short: "mint IDs",
-		Long: `Mint unique IDs. It works at once: the first call makes a secret and a lease
-store in your state directory. Each call takes a lease and gives it back at its
-end; any number may run at once. Sortable kinds come in ascending order.`,
+		Short: "make IDs",
+		Long: `Make unique IDs. No setup is needed: the first call makes a secret and a lease
+store in your state directory. Each call takes a lease and gives it back at the
+end; any number of calls may run at once. IDs of sortable kinds come in order.`,
 		Example: `  randflake new
   randflake new -n 10000000 > ids.txt              # uses every core
-  randflake new -n 1000000 --format binary | ent
+  randflake new -n 1000000 --format binary | gzip | wc -c
   randflake new --layout discord                   # sortable`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && isDecimal(args[0]) {
@@ -34,7 +34,7 @@ end; any number may run at once. Sortable kinds come in ascending order.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return t.runNew(cmd, &o) },
 	}
-	cmd.Flags().Int64VarP(&o.n, "count", "n", 1, "how many")
+	cmd.Flags().Int64VarP(&o.n, "count", "n", 1, "how many IDs")
 	kindFlags(cmd, &o.choiceOfKind)
 	choiceFlag(cmd, &o.format, "format", "f", "FORMAT", "see randflake help kinds (default text)",
 		"text", "json", "int", "hex", "binary", "base32", "base58", "base62", "uuid")
@@ -63,7 +63,7 @@ func (t *tool) runNew(cmd *cobra.Command, o *order) error {
 	return t.unlessStopped(cmd.Context(), mint)
 }
 
-// An order is what the command line of new asks for.
+// An order has the arguments of new.
 type order struct {
 	choiceOfKind
 	home   home
@@ -71,7 +71,7 @@ type order struct {
 	format string
 }
 
-// settle completes the order, or says which flags do not go together.
+// settle completes the order, or returns an error that names flags which can't be combined.
 func (o *order) settle() error {
 	if err := o.choiceOfKind.settle(); err != nil {
 		return err
@@ -91,8 +91,7 @@ func (o *order) settle() error {
 	return nil
 }
 
-// jobOf returns what carries out an order of a kind that the program makes. The error says which formats
-// that kind has.
+// jobOf returns the function that executes an order. If the format is wrong, the error lists the formats of that kind.
 func (t *tool) jobOf(o *order) (mint func(context.Context) error, err error) {
 	switch o.kind {
 	case kindRandflake:
@@ -106,12 +105,13 @@ func (t *tool) jobOf(o *order) (mint func(context.Context) error, err error) {
 	return func(ctx context.Context) error { return t.mintULIDs(ctx, o.n, f) }, err
 }
 
-// stopped is why a context ends whose process was told to stop.
+// stopped is the cause of a context that ended because a signal told the process to stop.
 type stopped struct{ os.Signal }
 
 func (s stopped) Error() string { return s.String() + " signal received" }
 
-// unlessStopped has work end with the first signal to stop, so that the process ends by that signal.
+// unlessStopped runs work, ends its context at the first signal to stop, and notes the signal, so that the process ends by
+// that signal.
 func (t *tool) unlessStopped(ctx context.Context, work func(context.Context) error) error {
 	ctx, stop := untilStopped(ctx)
 	defer stop()

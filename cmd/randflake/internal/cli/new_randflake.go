@@ -10,7 +10,7 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// largestLease is how many nodes the program leases at most: they make 537 million IDs a second.
+// largestLease is the maximum number of nodes that the program leases: they make 537 million IDs a second.
 const largestLease = 4096
 
 // mintRandflakes takes a lease, writes n IDs and gives the lease back.
@@ -31,7 +31,7 @@ func randflakes(keeper *lease.Keeper[*randflake.Generator]) kept[randflake.ID, *
 	return kept[randflake.ID, *randflake.Generator]{keeper, storeTimeout}
 }
 
-// keep takes a lease on nodes, or on fewer where the store has no such range left.
+// keep takes a lease on nodes, or on fewer if the store has no range of that size left.
 func keep(ctx context.Context, leases lease.Source, secret randflake.Secret, nodes int) (*lease.Keeper[*randflake.Generator], error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -45,8 +45,8 @@ func keep(ctx context.Context, leases lease.Source, secret randflake.Secret, nod
 	})
 }
 
-// nodesFor returns how many nodes to lease for n IDs: what makes them within a second, as a power of
-// two so that ranges are of few sizes and can be used again.
+// nodesFor returns how many nodes to lease for n IDs: enough to make them within a second, rounded up to a power of two,
+// so that there are few sizes of ranges and they can be reused.
 func nodesFor(n int64) int {
 	const perNode = randflake.MaxSequence + 1
 	needed := uint64(n-1)/perNode + 1

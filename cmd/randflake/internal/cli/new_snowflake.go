@@ -30,7 +30,7 @@ func (t *tool) mintSnowflakes(ctx context.Context, h home, layout *snowflake.Lay
 	return snowflakes(keeper).mint(ctx, t, n, 1, f)
 }
 
-// checkLifetime returns an error when a layout has ended, and notes when it soon will.
+// checkLifetime returns an error if a layout has ended, and prints a note if it ends within five years.
 func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
 	end := layout.Expires()
 	switch {
@@ -55,9 +55,8 @@ func keepWorker(ctx context.Context, leases lease.Source, layout *snowflake.Layo
 	})
 }
 
-// spaceOf returns the name of the ID space of a layout: that of the first preset which makes the same
-// IDs, or what they have in common with all that do. Layouts of one space need one store, or they repeat
-// each other's IDs.
+// spaceOf returns the name of the ID space of a layout: the name of the first preset that makes the same IDs, or else
+// the meaning of the layout. Layouts of one space need one store, or they repeat each other's IDs.
 func spaceOf(layout *snowflake.Layout) string {
 	space := meaning(layout)
 	for _, preset := range snowflake.Presets() {
@@ -68,9 +67,9 @@ func spaceOf(layout *snowflake.Layout) string {
 	return space
 }
 
-// meaning tells what the bits of an ID mean, such as "time41-worker10-sequence12-1ms-1288834974657". Layouts
-// of the same meaning make the same IDs. Static parts need not be named and divided up alike: together they
-// are the worker number.
+// meaning describes the bits of an ID, for instance "time41-worker10-sequence12-1ms-1288834974657". Layouts with the
+// same meaning make the same IDs. Names and widths of adjacent static parts don't matter: together they are the worker
+// number.
 func meaning(layout *snowflake.Layout) string {
 	var b strings.Builder
 	statics := 0

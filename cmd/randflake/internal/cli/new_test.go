@@ -320,7 +320,7 @@ func TestNewWithoutRelease(t *testing.T) {
 		return out.Write(b)
 	})
 	code := (&tool{stdout: w, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir})
-	if code != exitOK || out.Len() == 0 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "runs out by itself") {
+	if code != exitOK || out.Len() == 0 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "ends by itself") {
 		t.Errorf("exit status %d, %d bytes, %q", code, out.Len(), &errs)
 	}
 }

@@ -19,13 +19,14 @@ func (t *tool) nextCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "next NAME",
 		Short: "take numbers from a counter",
-		Long: `Take the next numbers of a counter and print them, one a line: small numbers
-that never repeat, for orders, tickets and rows. Each is larger than all that
-any process was given before. What a call takes and can't print is lost.
+		Long: `Take the next numbers of a counter and print them, one per line: small numbers
+that never repeat, for orders, tickets and rows. Each number is larger than
+every number given to any process before. Numbers that can't be printed are
+lost.
 
-In your state directory the first call makes the counter, and the directory as
-"randflake new" does. In other stores --create or "randflake counter create"
-makes it.`,
+In your state directory the first call makes the counter, and also the
+directory, as "randflake new" does. In other stores, make the counter with
+--create or "randflake counter create".`,
 		Example: `  randflake next orders
   randflake next invoices/2026 -n 100 --store postgres://app@db/shop`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,7 +45,7 @@ makes it.`,
 		},
 	}
 	operands(cmd, "NAME")
-	cmd.Flags().Int64VarP(&n, "count", "n", 1, "how many")
+	cmd.Flags().Int64VarP(&n, "count", "n", 1, "how many numbers")
 	cmd.Flags().BoolVar(&create, "create", false, "make the counter if there is none")
 	storeFlag(cmd, &h)
 	return cmd
@@ -52,7 +53,7 @@ makes it.`,
 
 var numberFormat = format[int64]{"int", onLine(func(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) })}
 
-// printNext takes numbers just before it prints them, so that no call has to give any back.
+// printNext takes numbers just before it prints them, so it never has to give numbers back.
 func (t *tool) printNext(ctx context.Context, cmd *cobra.Command, h *home, name string, n int64, create bool) error {
 	if err := h.firstUse(t); err != nil {
 		return err
@@ -68,7 +69,7 @@ func (t *tool) printNext(ctx context.Context, cmd *cobra.Command, h *home, name 
 	}
 	numbers, err := openStrict(ctx, space, name, options...)
 	if errors.Is(err, counter.ErrNoCounter) {
-		return fmt.Errorf("no counter %s in %s: say --create, or make one: randflake counter create %s --store %s", name, h.at, name, h.at)
+		return fmt.Errorf("no counter %s in %s: use --create, or make one: randflake counter create %s --store %s", name, h.at, name, h.at)
 	}
 	if err != nil {
 		return counterError(cmd, name, h.at, err)
@@ -79,20 +80,20 @@ func (t *tool) printNext(ctx context.Context, cmd *cobra.Command, h *home, name 
 	return m.mint(ctx, t)
 }
 
-// openStrict is OpenStrict for as long as a command is patient.
+// openStrict is OpenStrict with the timeout of commands.
 func openStrict(ctx context.Context, space *store.Space, name string, options ...counter.Option) (*counter.Strict, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return counter.On(space).OpenStrict(ctx, name, options...)
 }
 
-// counterError says of an error in opening or making a counter what is to be typed instead.
+// counterError adds to an error in opening or making a counter which command to run instead.
 func counterError(cmd *cobra.Command, name string, at location, err error) error {
 	switch {
 	case errors.Is(err, counter.ErrInvalidName), errors.Is(err, counter.ErrInvalidOption):
 		return wrong(cmd, "%v", err)
 	case errors.Is(err, counter.ErrForgotten):
-		return fmt.Errorf("%s may have had a counter %s and forgotten it: if that never gave a number, say randflake counter create %s --new --store %s; or else the same with a --start beyond all that it gave", at, name, name, at)
+		return fmt.Errorf("%s may have forgotten a counter %s: if that counter never gave a number, run randflake counter create %s --new --store %s; otherwise add a --start beyond every number that it gave", at, name, name, at)
 	}
 	return err
 }

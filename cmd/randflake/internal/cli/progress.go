@@ -9,11 +9,11 @@ import (
 	"golang.org/x/term"
 )
 
-// progressPause is from one line to the next one.
+// progressPause is the minimum time between two updates of the line.
 const progressPause = 250 * time.Millisecond
 
-// A progress is a line on a terminal that says how far a long run is, and for how long it will go on. One goroutine at a time
-// may use it.
+// A progress is a line on a terminal that shows how much of a long run is done and how long the rest takes. Only one
+// goroutine at a time may use it.
 type progress struct {
 	screen        io.Writer // nil to be silent
 	unit          string
@@ -22,7 +22,7 @@ type progress struct {
 	width         int // of the line that is there
 }
 
-// progress returns one that is silent unless a user sees standard error, and standard output goes elsewhere.
+// progress returns a progress line. It is silent unless standard error is a terminal and standard output is not.
 func (t *tool) progress(total int64, unit string) *progress {
 	p := &progress{unit: unit, total: total, started: time.Now(), last: time.Now()}
 	if isTerminal(t.stderr) && !isTerminal(t.stdout) {
@@ -44,14 +44,14 @@ func (p *progress) add(n int64) {
 	}
 }
 
-// line says what was done in that time.
+// line describes the progress after that time.
 func (p *progress) line(took time.Duration) string {
 	rate := float64(p.done) / took.Seconds()
 	left := time.Duration(float64(p.total-p.done) / rate * float64(time.Second))
 	return fmt.Sprintf("%3.0f%%  %d of %d %s, %.0f a second, %v left", 100*float64(p.done)/float64(p.total), p.done, p.total, p.unit, rate, left.Round(time.Second))
 }
 
-// show puts a line in the place of the one before.
+// show replaces the line on the terminal.
 func (p *progress) show(line string) {
 	fmt.Fprintf(p.screen, "\r%-*s", p.width, line)
 	p.width = len(line)

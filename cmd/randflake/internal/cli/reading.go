@@ -11,7 +11,7 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// A reading is what an ID holds when it is taken for one of some kind.
+// A reading has the fields of an ID, read as an ID of some kind.
 type reading struct {
 	kind     string
 	layout   string // of a Snowflake ID
@@ -22,13 +22,13 @@ type reading struct {
 	fields   []field
 }
 
-// A field is a number, or text that has no need of quoting.
+// A field is a number, or text that needs no quoting.
 type field struct {
 	name  string
 	value any
 }
 
-// milliseconds is time.RFC3339 for kinds of IDs that tell them.
+// milliseconds is time.RFC3339 with milliseconds.
 const milliseconds = "2006-01-02T15:04:05.000Z07:00"
 
 func readRandflake(cipher *randflake.Cipher, id randflake.ID) reading {
@@ -67,28 +67,28 @@ func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
 	return r, err
 }
 
-// suspicions say what a time in the future may come from.
+// suspicions are the likely causes of a time in the future.
 var suspicions = map[string]string{
 	kindRandflake: "it was made with another secret, or forged",
 	kindSnowflake: "it was made in another layout, or forged",
 	kindULID:      "it was made by a clock that was ahead, or forged",
 }
 
-// clockSkew is how far ahead the clock of the process that made an ID may have been.
+// clockSkew is how far ahead the clock of an ID's maker may have been.
 const clockSkew = time.Minute
 
-// isFuture reports whether no ID can have been made at that time yet.
+// isFuture reports whether the time of r is so far in the future that no ID can have it yet.
 func (r reading) isFuture(now time.Time) bool { return r.time.After(now.Add(clockSkew)) }
 
-// plausible returns what an ID can be: the readings whose time has come, the newest first, since most
-// IDs that anybody asks about are new, and wrong readings have times from all over the layout's life.
+// plausible returns the readings whose time is not in the future, the newest first: most IDs that people inspect are
+// new, and the times of wrong readings are spread over the whole life of the layout.
 func plausible(readings []reading, now time.Time) []reading {
 	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.isFuture(now) })
 	slices.SortStableFunc(readings, func(a, b reading) int { return b.time.Compare(a.time) })
 	return readings
 }
 
-// snowflakeReadings returns the readings of an ID in all layouts whose epoch its time is after.
+// snowflakeReadings returns the readings of an ID in all preset layouts in which its time is after the epoch.
 func snowflakeReadings(id snowflake.ID) (all []reading) {
 	for _, layout := range snowflake.Presets() {
 		if r, err := readSnowflake(layout, id); err == nil && r.time.After(layout.Epoch()) {

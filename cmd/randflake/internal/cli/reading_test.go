@@ -275,7 +275,7 @@ func TestInspectSnowflakeRefuses(t *testing.T) {
 		"--from base32 5":                           "13 digits of base 32",
 		"--from base58 0qm6nKp8qFC":                 "digit of base 58",
 		"--from base62 zzzzzzzzzzz":                 "at most LygHa16AHYF",
-		"--kind snowflake 0":                        "say with --kind or --layout",
+		"--kind snowflake 0":                        "choose one with --kind or --layout",
 		"--kind ulid 5":                             "26 digits of a ULID",
 		"--from int 5":                              "--secret-file",
 		"12345678901":                               "--from text or --from int",

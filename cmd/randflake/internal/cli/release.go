@@ -19,8 +19,9 @@ func (t *tool) leaseReleaseCommand() *cobra.Command {
 	cmd := t.onStore(&cobra.Command{
 		Use:   "release",
 		Short: "give a lease back",
-		Long: `Give a lease back, once nothing uses it any more. A TIME that is too early can
-repeat IDs. Without one the nodes are free when the lease would have ended.`,
+		Long: `Give a lease back, after its last user has stopped. If the TIME of --last-used
+is too early, IDs can repeat. Without --last-used, the nodes are free when the
+lease would have ended.`,
 		Example: `  randflake lease release --owner 0123456789abcdef0123456789abcdef
   randflake lease release --owner 0123456789abcdef0123456789abcdef \
       --last-used 2025-01-31T12:00:00Z`,
@@ -47,13 +48,13 @@ repeat IDs. Without one the nodes are free when the lease would have ended.`,
 		}
 		return fmt.Errorf("no lease of owner %v in %s: it was released or, after its end, taken over", owner, at)
 	})
-	cmd.Flags().Var(value{"TOKEN", func(text string) error { return owner.UnmarshalText([]byte(text)) }}, "owner", "what lease acquire printed")
+	cmd.Flags().Var(value{"TOKEN", func(text string) error { return owner.UnmarshalText([]byte(text)) }}, "owner", "the owner that lease acquire printed")
 	cmd.Flags().Var(value{"TIME", func(text string) (err error) {
 		if unused = text == "unused"; !unused {
 			last, err = parseTime(text)
 		}
 		return err
-	}}, "last-used", `the last second embedded, or "unused" if none was`)
+	}}, "last-used", `the newest second in an ID, or "unused" if there is no ID`)
 	return cmd
 }
 
@@ -66,7 +67,7 @@ func parseTime(text string) (time.Time, error) {
 	return t, nil
 }
 
-// lastUsed returns the last second that counts as used. One outside the lease is a mistake that it does not guess about.
+// lastUsed returns the last second that counts as used. A time outside the lease is an error.
 func lastUsed(rec lease.Record, last time.Time, unused bool) (time.Time, error) {
 	l := rec.Lease()
 	switch {

@@ -14,15 +14,15 @@ import (
 func (t *tool) leaseReportLossCommand() *cobra.Command {
 	return t.onStore(&cobra.Command{
 		Use:   "report-loss",
-		Short: "say that a store was restored from a backup",
-		Long: `Say that a store may have forgotten leases, because it was restored from a
-backup or its server lost what it had acknowledged. Nothing is granted then that
-starts before all forgotten leases have ended: the longest lease and the skew of
-clocks from now, as they were given to "lease init". Leases that are held stay
-good up to their end, and can't be renewed. A counter without a rate gives no
-number until you say where it goes on: see randflake counter advance --help
+		Short: "report that a store was restored from a backup",
+		Long: `Report that a store may have forgotten leases, because it was restored from a
+backup or its server lost changes that it had acknowledged. Then no lease starts
+before all forgotten leases have ended, which is --max-ttl plus --max-skew of
+"lease init" from now. Current leases are valid until they end, but can't be
+renewed. A counter without a rate gives no number until you set its next number:
+see randflake counter advance --help
 
-Run it before anything uses the restored store.`,
+Run it before any program uses the restored store.`,
 		Example: "  randflake lease report-loss --store postgres://app@db/shop",
 	}, func(ctx context.Context, space *store.Space, at location) error {
 		if err := space.ReportLoss(ctx, "an operator reported it"); err != nil {
@@ -40,20 +40,22 @@ func (t *tool) leaseForgiveClockCommand() *cobra.Command {
 	var from time.Time
 	cmd := t.onStore(&cobra.Command{
 		Use:   "forgive-clock",
-		Short: "say that a clock was ahead, and is right now",
-		Long: `Say that a clock was ahead of the time, and is right now. The nodes that it
-granted are poisoned: passed over until that time comes. After a loss of data
-the right clock even passes for a slow one. After that none of that counts.
+		Short: "forgive a clock that was ahead and is right now",
+		Long: `Repair a store after a clock was ahead. Nodes that were granted by the wrong
+clock are poisoned: they are skipped until that time comes. After a loss of
+data, the store even takes the right clock for a slow one. This command undoes
+both.
 
-The price: no second from TIME up to the newest one that the clock has led to is
-ever granted, since nobody knows which of its IDs exist; no IDs can be made
-then. And no lease starts before all that is held now has ended.
+The price: no second from TIME up to the newest second that the wrong clock led
+to is ever granted, because nobody knows which of its IDs exist, so no IDs can
+be made in that interval. And no lease starts before all current ones have
+ended.
 
-Set the clock right first, and end what still goes by the wrong one.`,
+Set the clock right first, and stop every process that uses the wrong time.`,
 		Example: "  randflake lease forgive-clock --from 2035-01-31T12:00:00Z",
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if from.IsZero() {
-				return wrong(cmd, "--from is missing: want the first time that the clock showed wrongly")
+				return wrong(cmd, "--from is missing: want the first wrong time that the clock showed")
 			}
 			return nil
 		},
@@ -65,12 +67,12 @@ Set the clock right first, and end what still goes by the wrong one.`,
 		if err != nil {
 			return err
 		}
-		return t.print(fmt.Sprintf("no lease of %s starts before %s, and none ever has a second from %s until before %s\n", at,
+		return t.print(fmt.Sprintf("no lease of %s starts before %s, and no lease ever contains a second from %s until before %s\n", at,
 			limits.Floor.Format(time.RFC3339), limits.BarredFrom.Format(time.RFC3339), limits.BarredTo.Format(time.RFC3339)))
 	})
 	cmd.Flags().Var(value{"TIME", func(text string) (err error) {
 		from, err = parseTime(text)
 		return err
-	}}, "from", "the first wrong one, or an earlier one in the future")
+	}}, "from", "first wrong time of the clock, or an earlier one in the future")
 	return cmd
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// root returns the program's command, with all others below it.
+// root returns the root command, with all other commands below it.
 func (t *tool) root() *cobra.Command {
 	root := group(&cobra.Command{
 		Use:   "randflake",
-		Short: "unique IDs, 64 bits that look random or others that sort by time",
-		Long: `Unique IDs, 64 bits that look random or others that sort by time.
+		Short: "unique IDs: 64 bits that look random, or IDs that sort by time",
+		Long: `Unique IDs: 64 bits that look random, or IDs that sort by time.
 
-The exit status is 0, or 1 when something failed, or 2 when the command line was
-wrong. What a signal stops gives its lease back, and ends by that signal.`,
+The exit status is 0, 1 if something failed, or 2 if the command line was wrong.
+A command that a signal stops gives its lease back, and ends by that signal.`,
 		Example:       "  randflake inspect $(randflake new)",
 		Version:       version(),
 		SilenceErrors: true,
@@ -39,7 +39,7 @@ wrong. What a signal stops gives its lease back, and ends by that signal.`,
 	return root
 }
 
-// group makes a command of those that are added to it: without one it explains itself.
+// group completes a command that has subcommands: without a subcommand it prints its help.
 func group(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.SuggestionsMinimumDistance = 2
@@ -56,7 +56,7 @@ func group(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// noOperands refuses what is no flag.
+// noOperands refuses all operands.
 func noOperands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

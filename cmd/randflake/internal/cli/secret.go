@@ -38,7 +38,7 @@ const (
 	secretFileVariable = "RANDFLAKE_SECRET_FILE"
 )
 
-// A secretSource is where a secret is: nowhere, in a file or in a variable.
+// A secretSource says where a secret is: nowhere, in a file or in a variable.
 type secretSource struct {
 	file       string
 	inVariable bool
@@ -46,7 +46,7 @@ type secretSource struct {
 
 func (s *secretSource) known() bool { return s.file != "" || s.inVariable }
 
-// askEnvironment takes what the command line left open from variables.
+// askEnvironment uses the environment variables if the command line names no secret.
 func (s *secretSource) askEnvironment() error {
 	if s.file != "" {
 		return nil
@@ -63,21 +63,22 @@ func (s *secretSource) askEnvironment() error {
 	return nil
 }
 
-// nameIn returns what a variable names, or nothing if it is not set.
+// nameIn returns the value of a variable, or "" if it is not set. An empty value is an error.
 func nameIn(variable string) (string, error) {
 	name, set := os.LookupEnv(variable)
 	if set && name == "" {
-		return "", fmt.Errorf("%s is empty: want a name, or the variable not set at all", variable)
+		return "", fmt.Errorf("%s is empty: want a name, or unset it", variable)
 	}
 	return name, nil
 }
 
-// read reads the secret. Without its file the error wraps fs.ErrNotExist. The variable is for this process alone.
+// read reads the secret. If its file does not exist, the error wraps fs.ErrNotExist. It unsets the variable, so that child
+// processes don't inherit it.
 func (s *secretSource) read() (randflake.Secret, error) {
 	if !s.inVariable {
 		secret, err := local.ReadSecret(s.file)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w: name the right one with --secret-file, or make one: randflake new does in your state directory, and randflake secret -o %s", err, s.file)
+			err = fmt.Errorf("%w: name the right file with --secret-file, or make one: with randflake new in your state directory, or with randflake secret -o %s", err, s.file)
 		}
 		return secret, err
 	}

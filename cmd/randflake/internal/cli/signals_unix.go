@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// isClosedPipe reports whether a write failed because nobody reads any more.
+// isClosedPipe reports whether a write failed because the reader closed the pipe.
 func isClosedPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
-// dieBy ends the process by a signal, as it would have ended without anything to clean up: a shell's loop
-// goes on after ^C unless the command died of it. It returns if the signal does not end the process.
+// dieBy ends the process by the signal that stopped it: a loop in a shell continues after ^C unless the command was
+// killed by the signal. It returns if the signal does not end the process.
 func dieBy(s os.Signal) {
 	signal.Reset(s)
 	syscall.Kill(os.Getpid(), s.(syscall.Signal))

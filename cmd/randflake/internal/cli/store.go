@@ -9,12 +9,12 @@ import (
 	"github.com/randflake/randflake/store/filestore"
 )
 
-// Servers is what the full program has and the light one has not, for it takes a minute and more to compile.
+// Servers has the functions that only the full program has, because they take more than a minute to compile.
 type Servers struct {
-	// Open and Create are of stores by their names.
+	// Open and Create open and create stores by their names.
 	Open, Create func(ctx context.Context, name string, options ...store.Option) (*store.Space, error)
 
-	// DDL returns what makes a schema in PostgreSQL, which has that name, or that of the URL of a store.
+	// DDL returns the statements that create a schema in PostgreSQL. Its name is schema, or comes from the URL of a store.
 	DDL func(url, schema string) (string, error)
 
 	// Man writes man pages into a directory.
@@ -27,8 +27,8 @@ type location struct {
 	servers *Servers // nil for a directory
 }
 
-// needServers returns what this program has for servers. In the light program it returns only if the full one can't be
-// started.
+// needServers returns the functions for servers. In the light program it starts the full program, and returns only if
+// that can't be started.
 func (t *tool) needServers() (*Servers, error) {
 	if t.servers != nil {
 		return t.servers, nil
@@ -44,7 +44,7 @@ func (l location) open(ctx context.Context, options ...store.Option) (*store.Spa
 	return l.servers.Open(ctx, l.URL, options...)
 }
 
-// create makes a store. It fails with fs.ErrExist where there is one.
+// create makes a store. If there is a store already, it fails with fs.ErrExist.
 func (l location) create(ctx context.Context, options ...store.Option) (*store.Space, error) {
 	if l.servers == nil {
 		return filestore.Create(l.Dir, options...)

@@ -176,7 +176,7 @@ func TestLeaseInitIfMissing(t *testing.T) {
 	secret, other := filepath.Join(base, "secret"), filepath.Join(base, "other")
 	m.succeed(t, "secret", "-o", secret)
 	m.succeed(t, "secret", "-o", other)
-	for _, want := range []string{"made a store in redis://", "holds a store already", "holds a store already"} {
+	for _, want := range []string{"made a store in redis://", "contains a store already", "contains a store already"} {
 		if out := m.succeed(t, "lease", "init", "--if-missing", "--store", memoryURL, "--secret-file", secret); !strings.Contains(out, want) {
 			t.Errorf("%q, want %q in it", out, want)
 		}

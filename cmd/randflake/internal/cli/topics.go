@@ -2,7 +2,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// topics explain what several commands have in common.
+// topics explain what applies to several commands.
 func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "stores", Short: "what --store and --secret-file mean", Long: storesHelp},
@@ -10,42 +10,43 @@ func topics() []*cobra.Command {
 	}
 }
 
-const storesHelp = `All that mint with one secret must share one store, which belongs to that
-secret and refuses others. Without --store both are in your state directory,
-which the first "randflake new" makes: randflake/default in $XDG_STATE_HOME or
-~/.local/state, on macOS in ~/Library/Application Support, on Windows in
-%LocalAppData%. It serves this machine; a copy of it on another repeats IDs.
+const storesHelp = `All programs that make IDs with one secret must share one store. A store belongs
+to its secret and refuses others. Without --store both are in your state
+directory, which the first "randflake new" makes: randflake/default in
+$XDG_STATE_HOME or ~/.local/state, on macOS in ~/Library/Application Support, on
+Windows in %LocalAppData%. It serves this machine; a copy on another machine
+repeats IDs.
 
-"randflake lease init" makes other stores. STORE is DIR or (with @ = : in it)
-file:DIR on a local disk, or a URL, which randflake-servers is started for:
+Make other stores with "randflake lease init". STORE is DIR or (with @ = : in
+it) file:DIR on a local disk, or a URL, for which randflake-servers is started:
 
   postgres://USER@HOST/DATABASE              etcd://HOST:2379, etcds://...
   mysql:// or mariadb://USER@HOST/DATABASE   redis://HOST:6379, rediss://...
 
-RANDFLAKE_STORE stands in for --store, so that no password need be on the
-command line. The secret is the first of these that there is:
+RANDFLAKE_STORE replaces --store, to keep passwords off the command line.
+The secret is the first of these that exists:
 
   --secret-file FILE       32 hexadecimal digits, or base64 of 16 bytes
-  RANDFLAKE_SECRET         the same itself; not together with the next one
+  RANDFLAKE_SECRET         the secret itself; not together with the next one
   RANDFLAKE_SECRET_FILE    the name of such a file
   "secret"                 a file in the store's directory
 
-With --store DIR the variables do not count, as DIR has a secret of its own. A
-file that others than owner and group can read is refused, unless it is one that
-a container was given: in memory, and mounted read-only.`
+With --store DIR the variables are ignored, because DIR has its own secret. A
+file that others than owner and group can read is refused, unless it is in
+memory and mounted read-only, as in containers.`
 
 const kindsHelp = `  randflake   64 bits that look random: up to 13 digits of base32hex
   snowflake   up to 64 bits that sort by time and show it: decimal
   ulid        128 bits that sort by time and show it: 26 digits; no lease
 
 Layouts of Snowflake IDs are twitter, worker10, discord, instagram, sonyflake,
-baidu, node8, javascript53, or one written out: "NAME: time 41, worker 10,
+baidu, node8, javascript53, or a definition: "NAME: time 41, worker 10,
 sequence 12; 1ms since 2025-01-01T00:00:00Z".
 
-Their worker numbers come from a store, which all that mint in one ID
-space must share, and there is no secret. Without --store that is a directory
-for each layout, randflake/snowflake-LAYOUT, which knows of nobody else: to add
-to the IDs of a service, name the service's store.
+Their worker numbers come from a store, and there is no secret. All programs
+that make IDs in one ID space must share one store. Without --store, each layout
+has its own directory, randflake/snowflake-LAYOUT, which knows no other
+programs: to make IDs beside those of a service, name the service's store.
 
 Formats, one ID a line except binary:
 

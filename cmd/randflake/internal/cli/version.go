@@ -17,9 +17,9 @@ import (
 func (t *tool) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "say what this is and what it runs on",
-		Long: `Print the version, the kinds of stores and of IDs that this program has,
-the implementation of the cipher in use and what it runs on.`,
+		Short: "print the version and the platform",
+		Long: `Print the version, the kinds of stores and IDs that this program supports, the
+implementation of the cipher in use, and the platform.`,
 		Example: "  randflake version",
 		Args:    noOperands,
 		RunE: func(*cobra.Command, []string) error {
