@@ -34,7 +34,7 @@ EVERYTHING = ./... $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES) $(LATER
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
 .PHONY: all test check ordinary control race race-all purego newer i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
-        chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck api api-check bench fuzz generate protocol clients typescript node npm \
+        chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck api api-check words bench fuzz generate protocol clients typescript node npm \
         test-deploy image push tools servers browser statistics systemd gotest
 
 all: test check lint
@@ -200,7 +200,11 @@ systemd:
 	@command -v systemd-analyze >/dev/null || \
 		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends systemd; }
 
-lint: fmt vet staticcheck tidy buf kernelcheck api-check
+lint: fmt vet staticcheck tidy buf kernelcheck api-check words
+
+# Words that have another name now, and turns of phrase that take two readings; internal/tools/words lists them.
+words:
+	@! git grep -nE -f internal/tools/words -- ':!CHANGELOG.md' ':!internal/tools/words' ':!*.json' ':!*.svg' ':!*.sum'
 
 # What users import. A change of what it exports shows in the diff of docs/api.txt.
 API     = . $(addprefix ./,compat compat/v2 counter counter/gapless lease lease/leaseprom local mask numbers randflaketest service/client snowflake snowflake/bases snowflake/guess store \

@@ -388,7 +388,7 @@ func TestGenerateRawAndGenerate(t *testing.T) {
 			}
 			raws = append(raws, uint64(g.Cipher().Decrypt(id)), uint64(raw))
 			if secondOf(raws[0]) != secondOf(uint64(raw)) {
-				raws = raws[:0] // begin anew in the next second
+				raws = raws[:0] // start over in the next second
 			}
 		}
 		slices.Sort(raws)

@@ -223,7 +223,7 @@ func (o outcome) String() string {
 	}
 	made := fmt.Sprintf("%11d IDs", o.Made)
 	if n := o.numbers; o.fault.Counts {
-		made = fmt.Sprintf("%7d numbers  %d kills, %d lost, %d by kills, %.1f blocks in a row ", n.Issued, n.Killed, n.Lost, n.ByKills, blocks(n.Longest))
+		made = fmt.Sprintf("%7d numbers  %d kills, %d lost, %d by kills, %.1f runs in a row ", n.Issued, n.Killed, n.Lost, n.ByKills, blocks(n.Longest))
 	}
 	line := fmt.Sprintf("%s  %-8s  %-25s  %5.1fs  %s  %s", word, o.store, o.fault.Name, o.took.Seconds(), made, o.refusals())
 	for _, note := range o.notes {

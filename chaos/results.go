@@ -68,7 +68,7 @@ until it is noticed, which its script sees to.
 // writeNumbers writes the rows of counters as a table.
 func writeNumbers(b *strings.Builder, rows []row) {
 	fmt.Fprintf(b, countersLegend, worker.Most)
-	b.WriteString("| store | fault | numbers | refusals | kills | lost | by kills | most in a row, in blocks | duplicates | linearizable | as expected |\n")
+	b.WriteString("| store | fault | numbers | refusals | kills | lost | by kills | most in a row, in runs | duplicates | linearizable | as expected |\n")
 	b.WriteString("|---|---|---:|---:|---:|---:|---:|---:|---:|---|---|\n")
 	for _, r := range rows {
 		if n := r.numbers; r.fault.Counts {
@@ -84,7 +84,7 @@ func blocks(numbers uint64) float64 { return float64(numbers) / worker.Most }
 const countersLegend = `
 ## Counters
 
-Workers take numbers in blocks of %d at most, or one by one by strict handles, of which the calls are linearizable or not. Lost
+Workers take numbers in runs of %d at most, or one by one by strict handles, of which the calls are linearizable or not. Lost
 numbers were taken from the store and not issued: by processes that were killed, or could not give them back, as others had taken some
 meanwhile; those that lie side by side may be of several processes. Where the store lost data they can't be told.
 

@@ -9,17 +9,17 @@ import (
 	"github.com/randflake/randflake/internal/anykey"
 )
 
-// A Generator makes IDs for one node under a lease. Its methods are safe for concurrent use; it must not be copied.
-// Only NewGenerator makes a useful one: the zero Generator has neither a lease nor a secret.
+// A Generator makes IDs for one node under a lease. Its methods are safe for concurrent use; it must not be copied. Use
+// NewGenerator to make one: the zero Generator has neither a lease nor a secret.
 type Generator struct {
 	inner *root.Generator
 	mu    sync.Mutex // held by UpdateLease
 
-	// TimeSource returns the current time in Unix seconds. If it is nil the system clock is asked. It is called once for
-	// an ID, and once more if it turns out to be behind.
+	// TimeSource returns the current time in Unix seconds. If it is nil, the system clock is used. It is called once
+	// for an ID, and once more if its first result is behind.
 	//
-	// It can be set at any time, also after IDs were made, while no other goroutine is using the generator just then.
-	// Whatever it says, no ID is made twice.
+	// It can be set at any time while no other goroutine is using the generator, even after IDs were made. Whatever it
+	// returns, no ID is made twice.
 	TimeSource func() int64
 }
 
@@ -27,16 +27,16 @@ type Generator struct {
 type LeaseInfo struct {
 	NodeID     int64
 	LeaseStart int64 // the first Unix second
-	LeaseEnd   int64 // the last Unix second: it is part of the lease
+	LeaseEnd   int64 // the last Unix second, which is part of the lease
 }
 
 // NewGenerator returns a generator for a node and the Unix seconds from leaseStart to leaseEnd, both included. The
 // secret is 16 bytes long; the generator keeps a copy.
 //
-// The errors, the first that applies: ErrInvalidLease when leaseEnd is before leaseStart; ErrInvalidNode when nodeID is
-// not in the range of 0 to RANDFLAKE_MAX_NODE; ErrInvalidLease when leaseStart is before RANDFLAKE_EPOCH_OFFSET;
-// ErrRandflakeDead when leaseEnd is after RANDFLAKE_MAX_TIMESTAMP; ErrInvalidSecret when the secret has another length.
-// As in v1.8, 16 zero bytes are a secret: anybody can open its IDs.
+// It returns the first of these errors that applies: ErrInvalidLease if leaseEnd is before leaseStart; ErrInvalidNode
+// if nodeID is not in the range of 0 to RANDFLAKE_MAX_NODE; ErrInvalidLease if leaseStart is before
+// RANDFLAKE_EPOCH_OFFSET; ErrRandflakeDead if leaseEnd is after RANDFLAKE_MAX_TIMESTAMP; ErrInvalidSecret if the secret
+// has another length. As in v1.8, 16 zero bytes are accepted as a secret, although anybody can open its IDs.
 func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator, error) {
 	switch {
 	case leaseEnd < leaseStart:
@@ -57,9 +57,9 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 		End:       endAfter(leaseEnd),
 	}
 	g := new(Generator)
-	// One generator with one clock, which looks at TimeSource on every call, and strict: sequences count up, and each
-	// second has all its 131,072 IDs, as in v1.8. Without either, Generate would be several times faster, but a node's
-	// IDs of a second take milliseconds as it is.
+	// As in v1.8, the clock reads TimeSource on every call, and with Strict sequences count up and each second has all
+	// its 131,072 IDs. Without these two options Generate would be several times faster, but making all IDs of a node's
+	// second takes only milliseconds anyway.
 	inner, err := root.New(anykey.Secret([16]byte(secret)).(root.Secret), lease, root.WithClock(g.now), root.Strict())
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 // endAfter returns the end of a lease whose last second is given.
 func endAfter(last int64) time.Time { return time.Unix(last+1, 0) }
 
-// now asks TimeSource or the system clock.
+// now reads TimeSource or the system clock.
 func (g *Generator) now() time.Time {
 	if g.TimeSource != nil {
 		return time.Unix(g.TimeSource(), 0)
@@ -79,7 +79,7 @@ func (g *Generator) now() time.Time {
 	return time.Now()
 }
 
-// Generate returns a new ID. It never waits: when no ID can be proven unique it returns one of
+// Generate returns a new ID. It never waits: if it can't make an ID that is certainly unique, it returns one of
 //
 //   - ErrInvalidLease: the clock is before the lease's start or after its end;
 //   - ErrResourceExhausted: all 131,072 IDs of the current second are used up;
@@ -97,7 +97,7 @@ func (g *Generator) Generate() (int64, error) {
 	return int64(id[0]), nil
 }
 
-// translate returns this package's error for one of Fill in the root package.
+// translate returns this package's error for an error of the root package's Fill.
 func (g *Generator) translate(err error) error {
 	switch {
 	case errors.Is(err, root.ErrExhausted):
@@ -105,7 +105,8 @@ func (g *Generator) translate(err error) error {
 	case errors.Is(err, root.ErrLeaseNotStarted), errors.Is(err, root.ErrLeaseEnded):
 		return ErrInvalidLease
 	case errors.Is(err, root.ErrClockBackward):
-		// Outside the lease comes first here, and after IDs were made only the clock can tell.
+		// In this package a clock outside the lease takes precedence. After IDs were made, only reading the clock shows
+		// that.
 		if g.now().Before(g.inner.Lease().Start) {
 			return ErrInvalidLease
 		}
@@ -116,7 +117,7 @@ func (g *Generator) translate(err error) error {
 	return err
 }
 
-// GenerateString is Generate, and returns the ID as EncodeString does.
+// GenerateString is Generate, but returns the ID in the text form of EncodeString.
 func (g *Generator) GenerateString() (string, error) {
 	id, err := g.Generate()
 	if err != nil {
@@ -125,10 +126,10 @@ func (g *Generator) GenerateString() (string, error) {
 	return EncodeString(id), nil
 }
 
-// Inspect opens an ID that was made with the generator's secret, by whatever node. The timestamp is in Unix seconds.
+// Inspect opens an ID that was made with the generator's secret, by any node. The timestamp is in Unix seconds.
 //
-// An ID is not authenticated: every 64-bit value opens to something, and the error is nil for all of them. Whether that
-// is plausible is for the caller to judge. The zero Generator returns ErrInvalidSecret.
+// IDs are not authenticated: every 64-bit value opens to some fields, with a nil error. The caller must decide whether
+// they are plausible. The zero Generator returns ErrInvalidSecret.
 func (g *Generator) Inspect(id int64) (timestamp, nodeID, sequence int64, err error) {
 	if g.inner == nil {
 		return 0, 0, 0, ErrInvalidSecret
@@ -137,7 +138,7 @@ func (g *Generator) Inspect(id int64) (timestamp, nodeID, sequence int64, err er
 	return fields.Time.Unix(), int64(fields.Node), int64(fields.Sequence), nil
 }
 
-// InspectString is Inspect for the text form, and returns ErrInvalidID when DecodeString does.
+// InspectString is Inspect for the text form. It returns ErrInvalidID if DecodeString does.
 func (g *Generator) InspectString(id string) (timestamp, nodeID, sequence int64, err error) {
 	value, err := DecodeString(id)
 	if err != nil {
@@ -146,8 +147,8 @@ func (g *Generator) InspectString(id string) (timestamp, nodeID, sequence int64,
 	return g.Inspect(value)
 }
 
-// UpdateLease moves the end of the lease to a later one, and reports whether it did: leaseStart must be that of the
-// lease, leaseEnd must be after the present one and no later than RANDFLAKE_MAX_TIMESTAMP. Otherwise the lease stays as
+// UpdateLease moves the end of the lease to a later time, and reports whether it did. leaseStart must be the start of
+// the lease. leaseEnd must be after the present end and at most RANDFLAKE_MAX_TIMESTAMP. Otherwise the lease stays as
 // it is.
 func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
 	if g.inner == nil || leaseEnd > RANDFLAKE_MAX_TIMESTAMP {
@@ -162,7 +163,7 @@ func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
 	return g.inner.Extend(end) == nil
 }
 
-// GetLeaseInfo returns the node and the lease in force, or, of the zero Generator, zeros.
+// GetLeaseInfo returns the node and the lease in force. For the zero Generator it returns zeros.
 func (g *Generator) GetLeaseInfo() LeaseInfo {
 	if g.inner == nil {
 		return LeaseInfo{}

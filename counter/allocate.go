@@ -28,10 +28,10 @@ func NewToken(now time.Time) Token { return store.NewToken(now) }
 // ErrInvalidToken says that a token is too old, or was used for something else.
 var ErrInvalidToken = errors.New("counter: invalid token")
 
-// Allocate takes a run of n numbers, or fewer where the counter's end or its rate is near, and says what became of the
-// counter. Unlike a [Counter] it holds nothing in memory, so it is for callers that can't hold a handle. The same token
-// again, within two minutes, gets the same run, unless very many were allocated meanwhile: then it gets another one, and
-// the first is lost.
+// Allocate takes a run of n numbers, or fewer near the counter's end or the limit of its rate, and returns the new
+// state of the counter. It keeps nothing in memory and serves callers that can't hold a [Counter]. The same token gets
+// the same run again for two minutes, unless very many runs were allocated meanwhile: then it gets another one, and the
+// first is lost.
 func (s *Counters) Allocate(ctx context.Context, name string, n uint64, token Token) (Run, Info, error) {
 	if s.source != nil {
 		return s.source.Allocate(ctx, name, n, token)
@@ -56,7 +56,7 @@ func (s *Counters) Allocate(ctx context.Context, name string, n uint64, token To
 	return run, info, nil
 }
 
-// allocate returns the run that a token gets, and what to put for that.
+// allocate returns the run for a token, and the items to put.
 func allocate(v *store.View, r *record, name string, n uint64, token Token) (b Run, i Info, put []store.Item, err error) {
 	if err := checkToken(v, token); err != nil {
 		return b, i, nil, err
@@ -80,13 +80,12 @@ func allocate(v *store.View, r *record, name string, n uint64, token Token) (b R
 	return made.run(token), next.info(name, next.Generation), []store.Item{next.item(name), made.item(token, v.Now)}, nil
 }
 
-// tokenOf returns the token of the change by which a token of a caller got its run.
+// tokenOf returns the change ID under which a caller's token got its run.
 func tokenOf(t Token) token { return token(t[len(t)-len(token{}):]) }
 
-// ReturnRun gives back the last unused numbers of a run, which must never have been given to anybody, and reports
-// whether it could. It can do so once, and only while no later numbers are in use; otherwise the numbers are lost. If
-// the answer was lost it may be called again, and reports the outcome of the first call, or false if that is no
-// longer known.
+// ReturnRun gives back the last unused numbers of a run, which must never have been handed out, and reports whether
+// that worked. It works once, and only while no later numbers are in use; otherwise the numbers are lost. If the answer
+// was lost it may be called again, and reports the outcome of the first call, or false if that is no longer known.
 func (s *Counters) ReturnRun(ctx context.Context, name string, run Run, unused uint64) (bool, error) {
 	if s.source != nil {
 		return s.source.ReturnRun(ctx, name, run, unused)
@@ -117,7 +116,7 @@ func (s *Counters) ReturnRun(ctx context.Context, name string, run Run, unused u
 			return nil, nil
 		}
 		done = true
-		// Its token gets nothing any more, as others may get what went back.
+		// Its token no longer gets the run, since others may get the numbers that went back.
 		return []store.Item{next.item(name), spent(name, run, unused, all).item(run.Token, v.Now)}, nil
 	})
 	return done && err == nil, err
@@ -129,8 +128,8 @@ func (r *record) newestIs(run Run) bool {
 		r.number(r.Position-r.Run) == run.First
 }
 
-// checkToken refuses a token that is not fresh, so that nothing that lasts, such as the name of a host, can make two callers
-// share a run.
+// checkToken refuses a token that is not fresh, so that two callers can't share a run by tokens made from something
+// lasting, such as a host name.
 func checkToken(v *store.View, t Token) error {
 	if err := v.Clock(); err != nil {
 		return err
@@ -153,12 +152,12 @@ type receipt struct {
 	Unused     uint64 `json:"unused,omitempty"` // how many went back, if any did
 }
 
-// spent returns the receipt of a run of which a part went back.
+// spent returns the receipt of a run after its last unused numbers went back.
 func spent(name string, b Run, unused uint64, generation string) receipt {
 	return receipt{b.Token.String(), name, b.First, b.Stride, b.Count, b.Version, generation, unused}
 }
 
-// is reports whether r is of a whole run. Then all of its numbers are still its owner's.
+// is reports whether r is the receipt of the whole run, none of which went back.
 func (r receipt) is(name string, b Run, generation string) bool {
 	return r == spent(name, b, 0, generation)
 }
@@ -173,7 +172,7 @@ func (r receipt) item(t Token, now int64) store.Item {
 	return store.Item{Name: receiptName(t), Second: now, Body: body}
 }
 
-// readReceipt returns no receipt where there is none that can be read: that costs a run, and repeats none.
+// readReceipt returns the zero receipt for an item that it can't read: that loses a run, but repeats no number.
 func readReceipt(item store.Item) (r receipt) {
 	if json.Unmarshal(item.Body, &r) != nil {
 		return receipt{}

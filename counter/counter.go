@@ -40,7 +40,7 @@ type Counter struct {
 	books   books
 }
 
-// A run is one that a handle has taken. It is as large as two cache lines.
+// A run is a run of numbers that a handle has taken. It fills two cache lines.
 type run struct {
 	given atomic.Uint64 // numbers, and what was asked for beyond count
 	_     [56]byte      // given is written to, and what follows is only read
@@ -57,7 +57,8 @@ func (b *run) number(i uint64) int64 { return b.first + int64(i)*b.stride }
 // issued returns how many of the run's numbers were given.
 func (b *run) issued() uint64 { return min(b.given.Load(), b.count) }
 
-// take fills dst with numbers of the run, and says how many there were, and whether the one at the low mark was among them.
+// take fills dst with numbers of the run. It returns how many there were, and whether the one at the low mark was among
+// them.
 func (b *run) take(dst []int64) (n int, low bool) {
 	if len(dst) == 0 {
 		return 0, false
@@ -72,7 +73,7 @@ func (b *run) take(dst []int64) (n int, low bool) {
 	return n, first <= b.low && b.low < end
 }
 
-// close returns the numbers that the run has left, and leaves it none. It is called once.
+// close takes the unused numbers out of the run and returns them. It is called once.
 func (b *run) close() (rest positions) {
 	const beyond = 1 << 62
 	if b.positions == nil { // it never had a number
@@ -111,7 +112,7 @@ func (c *Counter) Next() (int64, error) {
 	return c.nextSlowly(b, i)
 }
 
-// nextSlowly is Next when the number i of a run is at the low mark or after it, or the run has none.
+// nextSlowly does what Next does if the number i of the run is at the low mark or after it, or past the end.
 func (c *Counter) nextSlowly(b *run, i uint64) (int64, error) {
 	if i == b.low && i < b.count {
 		c.fetch()
@@ -124,8 +125,8 @@ func (c *Counter) nextSlowly(b *run, i uint64) (int64, error) {
 	return one[0], err
 }
 
-// Fill is Next for len(dst) numbers, in order. The first n are good even if err is not nil; err says why n <
-// len(dst).
+// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good all the
+// same.
 func (c *Counter) Fill(dst []int64) (n int, err error) {
 	n, low := c.current.Load().take(dst)
 	if low {
@@ -216,7 +217,7 @@ func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) 
 	return n + more, err
 }
 
-// fillInTurn is FillWait for a caller that has to wait in line.
+// fillInTurn is FillWait for a caller that has to queue.
 func (c *Counter) fillInTurn(ctx context.Context, dst []int64) (n int, err error) {
 	const untilServed = time.Hour
 	err = c.line.Wait(ctx, func() (time.Duration, error) {

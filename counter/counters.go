@@ -40,8 +40,8 @@ type Counters struct {
 // On returns the counters of a space, which may have leases too. The caller closes the space.
 func On(space *store.Space) *Counters { return &Counters{space: space} }
 
-// The errors of this package. Those that carry more detail wrap one of these, so compare with errors.Is. Those of
-// package store may come as well. ErrInvalidOption and ErrClosed wrap the errors of the root package that have their names.
+// The errors of this package. Errors with more detail wrap one of these, so compare with errors.Is. Functions also
+// return errors of package store. ErrInvalidOption and ErrClosed wrap the errors of the same names in the root package.
 var (
 	// ErrNoCounter says that the space has no counter of this name.
 	ErrNoCounter = errors.New("counter: no counter")

@@ -96,7 +96,7 @@ func (s *Counters) create(ctx context.Context, name string, set *settings) (*rec
 	})
 }
 
-// open returns where a handle on a counter is to get its numbers.
+// open returns the supply of a handle on a counter.
 func (s *Counters) open(ctx context.Context, name string, options []Option, strict bool) (supply, *settings, error) {
 	set, err := newSettings(options)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Counters) openTaker(ctx context.Context, name string, set *settings, st
 	return &taker{counters: s, name: name, seen: r, strict: strict}, err
 }
 
-// look reads a record, and the generation of the space. It changes nothing, also when it finds that data was lost.
+// look reads a record and the generation of the space. It changes nothing, even if it finds that data was lost.
 func (s *Counters) look(ctx context.Context, name string) (*record, string, error) {
 	if err := checkName(name); err != nil {
 		return nil, "", err
@@ -178,10 +178,10 @@ func (s *Counters) List(ctx context.Context, begin string) iter.Seq2[Info, error
 	}
 }
 
-// Advance has a counter go on at the first of its numbers from to on, passing over those before it. It is how a person
-// puts things right after a loss of data, see [ErrForgotten]: to must lie beyond every number that was ever taken, those
-// that running processes have in memory included. It never goes back. A counter with a rate needs no such word after a
-// loss, and can't be advanced by more than its rate has left: ErrRate.
+// Advance makes a counter continue at its first number that is not less than to, and skip the numbers before it. An
+// operator calls it after a loss of data, see [ErrForgotten]. Then to must lie beyond every number ever taken,
+// including those that running processes hold in memory. A counter never goes back. A counter with a rate does not need
+// Advance after a loss; it returns ErrRate if to is further ahead than the rate allows now.
 func (s *Counters) Advance(ctx context.Context, name string, to int64) (Info, error) {
 	if err := checkName(name); err != nil {
 		return Info{}, err

@@ -22,7 +22,7 @@ func (c *Counter) begin(ctx context.Context) error {
 	return err
 }
 
-// abandon keeps a handle that nobody gets from trying again.
+// abandon stops the retries of a handle that Open does not return.
 func (c *Counter) abandon() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (c *Counter) release() {
 	c.busy = nil
 }
 
-// settle books a run that was fetched, or that it could not be. It is called with mu held.
+// settle books the outcome of a fetch. It is called with mu held.
 func (c *Counter) settle(got positions, pace float64, err error) {
 	if err != nil {
 		c.fail(err)
@@ -87,7 +87,7 @@ func (c *Counter) settle(got positions, pace float64, err error) {
 	c.next, c.why, c.failed = b, nil, 0
 }
 
-// fail remembers why a fetch failed, and has it tried again later. It is called with mu held.
+// fail remembers why a fetch failed and schedules a retry. It is called with mu held.
 func (c *Counter) fail(err error) {
 	if c.failed == 0 && !errors.Is(err, ErrRate) {
 		c.logger.LogAttrs(context.Background(), slog.LevelWarn, "randflake: counter can't get more numbers", slog.String("counter", c.name), slog.String("error", err.Error()))

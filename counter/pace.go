@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// A run lasts lasting at the pace at which numbers are taken, and the next one is fetched when what is left lasts
-// margin times as long as the slowest of the space's last calls took. A run is at most growth times as large as the one
-// before, as a burst is not a pace.
+// At the current pace a run lasts for the duration lasting. The next run is fetched while the rest still lasts margin
+// times as long as the slowest of the space's last calls. A run is at most growth times as large as the one before,
+// since a burst is not a pace.
 const (
 	lasting = 10 * time.Second
 	margin  = 5
 	growth  = 16
 )
 
-// calls remembers how long the last calls of a space took. It serves all counters of the space.
+// calls remembers how long the last calls of a space took, for all counters of the space.
 type calls struct {
 	mu   sync.Mutex
 	took [64]time.Duration // of 64, the slowest is about the 99th percentile
@@ -59,7 +59,7 @@ func lowMark(count uint64, pace float64, slowest time.Duration) uint64 {
 	return count - 1 - uint64(min(ahead, float64(count-1)))
 }
 
-// rest returns how long to wait after so many failures in a row before the space is asked again.
+// rest returns how long to wait before the next attempt, after a number of failures in a row.
 func rest(failures int) time.Duration {
 	longest := min(50*time.Millisecond<<min(failures, 10), 10*time.Second)
 	return longest/2 + rand.N(longest/2)

@@ -13,17 +13,17 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// bucket is how many seconds' worth of numbers a bound on the rate lets pass at once, after a time without any.
+// bucket is how many seconds' worth of numbers a rate allows at once after a pause.
 const bucket = 20
 
-// A decision makes of a counter's record what is to be in its place. The record is nil where there is none.
+// A decision returns the new record of a counter. The old one is nil if there is no record.
 type decision func(v *store.View, r *record) (*record, error)
 
-// update changes a record by one compare-and-set, as [protocol.State.Update] does. It begins with the assumption that the
-// record is as it was seen last, if it was.
+// update changes a record by one compare-and-set, as [protocol.State.Update] does. It first assumes the record as it
+// was last seen, if it was.
 //
-// A record with a rate is read first. What is put says of its Second that the record was so then, and if that were a mere
-// assumption, put on a copy that came back, the next jump would be short by all that was taken between.
+// A record with a rate is read first, never assumed: its new Second says that this was the state at that time. If an
+// assumed state were put onto a restored older copy, the next jump would be too short by all numbers taken between.
 func (s *Counters) update(ctx context.Context, name string, seen *record, decide decision) (next *record, err error) {
 	var assumed *store.View
 	if seen != nil && seen.Rate == 0 {
@@ -43,7 +43,7 @@ func (s *Counters) update(ctx context.Context, name string, seen *record, decide
 	return next, nil
 }
 
-// state is a counter's record, with other items that are to be unchanged when it is changed.
+// state is a counter's record, with other items that must be unchanged when the record changes.
 func (s *Counters) state(name string, seen *record, others ...string) protocol.State[*record] {
 	return protocol.State[*record]{
 		Space: s.space, Names: append([]string{prefix + name}, others...), What: "counter " + name,
@@ -56,17 +56,18 @@ func (s *Counters) explain(err error, name string) error {
 	return fmt.Errorf("%w: %s in %s", err, name, s.space)
 }
 
-// wentBack reports whether the space shows an older state of a counter than was seen, though it knows of no loss since.
+// wentBack reports whether the space shows an older state of a counter than was seen, without having noted a loss
+// since.
 func wentBack(v *store.View, seen, r *record) bool {
 	return seen != nil && seen.Generation == generation(v.Meta) && (r == nil || r.Version < seen.Version)
 }
 
-// generation names the time from one loss of data to the next.
+// generation names the period between two losses of data.
 func generation(m *store.Meta) string { return cmp.Or(m.LossID, m.Incarnation) }
 
-// trusted returns a copy of the record to be changed, once it is sure that no number after its position was taken. Where
-// data was lost it goes by what is left of it, and by what this process has seen only if nothing is: that may be of a copy
-// of the data that took another course.
+// trusted returns a copy of the record for a change, after which no number beyond its position can have been taken.
+// After a loss it starts from the record that is left. It uses the state that this process has seen only if no record
+// is left, since that state may come from a copy of the data with another history.
 func trusted(v *store.View, seen, r *record) (*record, error) {
 	if r == nil && seen == nil {
 		return nil, ErrNoCounter
@@ -84,7 +85,7 @@ func trusted(v *store.View, seen, r *record) (*record, error) {
 	return jumped(v, base), nil
 }
 
-// changed returns a copy of r that is about to be changed. The seconds in which its budget grows never go back.
+// changed returns a copy of r for a change, with the budget of the time since. That time never goes back.
 func changed(v *store.View, r *record) *record {
 	next := *r
 	next.Version++
@@ -96,8 +97,9 @@ func changed(v *store.View, r *record) *record {
 	return &next
 }
 
-// jumped returns a copy of base, a state that was true once, past all numbers that can have been taken since: what was left
-// of its budget, and what its rate allows by a clock that was ahead of this one by MaxSkew, or twice that if this one is behind.
+// jumped returns a copy of base, a past state, moved beyond all numbers that can have been taken since: the rest of its
+// budget, and what its rate allows by a clock that was ahead of this one by MaxSkew, or by twice that if this one is
+// behind.
 //
 // Invariant: Position + Budget - Rate x Second never increases, jumps included, so the counter rests for twice MaxSkew after
 // one. If the jump is forgotten too, and an older state comes back, the next jump goes beyond all that followed this one.
@@ -110,7 +112,7 @@ func jumped(v *store.View, base *record) *record {
 	return next
 }
 
-// skip passes over n numbers, or those that are left.
+// skip skips n numbers, or those that are left.
 func (r *record) skip(n int64) {
 	k := min(uint64(n), r.left())
 	r.Position += k
@@ -126,7 +128,7 @@ func saturated(rate, seconds, more int64) int64 {
 	return int64(low) + more
 }
 
-// take changes r so that it has given n numbers, or what is left or allowed of them, as its newest run.
+// take takes n numbers, or as many as are left and allowed, as the newest run of r.
 func (r *record) take(n uint64) error {
 	if r.left() == 0 {
 		return fmt.Errorf("%w, %d", ErrEnd, r.number(r.size()-1))
@@ -145,7 +147,7 @@ func (r *record) take(n uint64) error {
 	return nil
 }
 
-// giveBack changes r so that the n numbers before end are not taken, if nothing after them is.
+// giveBack makes the n numbers before end free again, if no number after them is taken.
 func (r *record) giveBack(end, n uint64) error {
 	if r.Position != end {
 		return errNotNewest

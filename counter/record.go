@@ -11,8 +11,8 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A record is what a space keeps of a counter, forever. The numbers are Start + i x Stride up to End, for i = 0, 1, ...;
-// i is the number's position.
+// A record is the stored state of a counter, kept forever. The numbers are Start + i x Stride up to End, for i = 0, 1,
+// ...; i is the number's position.
 type record struct {
 	Start, Stride, End int64
 	Rate               int64 // numbers a second at most, or 0 for no bound
@@ -27,25 +27,25 @@ type record struct {
 	Token   token  // of the newest change
 	Run     uint64 // how many numbers the newest change took
 
-	// Generation is that of the space when this was known to be the newest state. In another one data was lost since.
+	// Generation is the space's at the time of this change. If the space has another one now, data was lost since.
 	Generation string
 
 	Second int64 // of the newest change, in Unix seconds; the Second of the item
 }
 
-// A token names a change, so that its maker knows it again.
+// A token identifies a change, so that its author can recognize it.
 type token [8]byte
 
 // size returns how many numbers the counter has in all.
 func (r *record) size() uint64 { return uint64(r.End-r.Start)/uint64(r.Stride) + 1 }
 
-// left returns how many numbers no run has yet.
+// left returns how many numbers are not taken yet.
 func (r *record) left() uint64 { return r.size() - r.Position }
 
 // number returns the number at a position below size.
 func (r *record) number(position uint64) int64 { return r.Start + int64(position)*r.Stride }
 
-// position returns that of the first number from n on, or size where there is none.
+// position returns the position of the first number that is not less than n, or size if there is no such number.
 func (r *record) position(n int64) uint64 {
 	switch {
 	case n <= r.Start:
@@ -74,7 +74,7 @@ func (r *record) item(name string) store.Item {
 	return store.Item{Name: prefix + name, Second: r.Second, Body: append(b, r.Generation...)}
 }
 
-// decode reads what item returned. There is no record where the item has no body.
+// decode reads what item returned, or returns nil for an item without a body.
 func decode(item store.Item) (*record, error) {
 	if item.Body == nil {
 		return nil, nil
@@ -114,7 +114,7 @@ func (r *record) check() error {
 	return nil
 }
 
-// checkShape returns an error that wraps ErrInvalidOption unless a counter can be so.
+// checkShape returns an error that wraps ErrInvalidOption if the parameters are invalid.
 func checkShape(start, stride, end, rate int64) error {
 	switch {
 	case start < 0 || end < start:
@@ -127,7 +127,7 @@ func checkShape(start, stride, end, rate int64) error {
 	return nil
 }
 
-// counterName keeps the names of items within what engines take.
+// counterName keeps the names of items within the limits of engines.
 var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?$`)
 
 func checkName(name string) error {

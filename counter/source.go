@@ -11,9 +11,8 @@ import (
 	"github.com/randflake/randflake/internal/protocol"
 )
 
-// A Source has counters and gives runs of them away, as a service does that stands before a space. [Counters] are one.
-// It must be safe for concurrent use. Its methods promise what those of Counters do, but that a run may also be shorter
-// than asked for because of a limit of the source's own.
+// A Source gives runs of counters, as [Counters] do, or a service in front of a space. It must be safe for concurrent
+// use. Its methods behave as those of Counters, except that a limit of the source may make a run shorter.
 //
 // If an error of Allocate wraps ErrNoCounter, ErrEnd, ErrRate, ErrForgotten, ErrInvalidToken, ErrInvalidName or
 // ErrInvalidOption, no run was taken, unless an abandoned request arrives later. After any other error the outcome
@@ -27,11 +26,11 @@ type Source interface {
 
 var _ Source = (*Counters)(nil)
 
-// From returns the counters of a source, with tokens made by the time of now. They are as those of a space, but:
-//   - Create and Advance fail with errors.ErrUnsupported, as they are up to who keeps the counters. [OrCreate] has the
-//     source make a counter in its own way, by taking a number and giving it back.
-//   - A call whose outcome is unknown is made again with the same token for up to a minute, and gets the run that the first
-//     one took. After that, and in a [Strict] handle at once, its numbers are unsure.
+// From returns the counters of a source, which differ from those of a space in two ways; now is the clock for tokens.
+//   - Create and Advance fail with errors.ErrUnsupported: the operator of the source does both. With [OrCreate] the
+//     source creates a counter in its own way; the handle takes a number and gives it back.
+//   - A call whose outcome is unknown is repeated with the same token for up to a minute, and gets the run that the
+//     first call took. After that, and in a [Strict] handle at once, its numbers count as unsure.
 func From(source Source, now func() time.Time) *Counters { return &Counters{source: source, now: now} }
 
 // An asker gets the runs of one handle from a source.
@@ -62,7 +61,7 @@ func (s *Counters) openAsker(ctx context.Context, name string, set *settings, st
 	return &asker{counters: s, name: name, strict: strict, seen: seen}, err
 }
 
-// take asks for a run of up to n numbers, or again for the one whose outcome is unknown.
+// take asks for a run of up to n numbers, or repeats the call whose outcome is unknown.
 func (a *asker) take(ctx context.Context, n uint64) (got positions, late uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -100,13 +99,13 @@ func refused(err error) bool {
 		func(target error) bool { return errors.Is(err, target) })
 }
 
-// forget gives up finding out what became of the call whose outcome is unknown.
+// forget gives up on the call whose outcome is unknown.
 func (a *asker) forget() {
 	a.unsure += a.count
 	a.token, a.count = Token{}, 0
 }
 
-// positionsOf returns the positions of a run, unless it is none of n numbers of the counter at most.
+// positionsOf returns the positions of a run, or an error if it is not a run of at most n numbers of the counter.
 func positionsOf(b Run, i Info, n uint64) (positions, error) {
 	r := i.shape()
 	wrong := checkShape(r.Start, r.Stride, r.End, r.Rate)
@@ -119,7 +118,7 @@ func positionsOf(b Run, i Info, n uint64) (positions, error) {
 	return positions{}, fmt.Errorf("counter: run of %d numbers from %d by %d of %+v: want 1 to %d of its numbers", b.Count, b.First, b.Stride, i, n)
 }
 
-// giveBack asks the source to take back one positions after the other, the newest first.
+// giveBack asks the source to take back the positions, newest first.
 func (a *asker) giveBack(ctx context.Context, all []positions) (returned, lost, late uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -21,14 +21,14 @@ type Status struct {
 	Err error
 }
 
-// books are the sums of a handle.
+// books are the running totals of a handle.
 type books struct {
 	seen                          Info // the newest state of the counter that was seen
 	Taken, Returned, Lost, Unsure uint64
 	issued                        uint64 // of the runs before the current one
 }
 
-// status returns what the sums come to.
+// status returns the totals as a Status.
 func (k *books) status(issued uint64, err error) Status {
 	s := Status{Info: k.seen, Taken: k.Taken, Issued: issued, Returned: k.Returned, Lost: k.Lost, Unsure: k.Unsure, Err: err}
 	s.Held = s.Taken - s.Issued - s.Returned - s.Lost

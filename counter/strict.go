@@ -49,8 +49,8 @@ func (s *Strict) Next(ctx context.Context) (int64, error) {
 	return one[0], err
 }
 
-// Fill is Next for len(dst) numbers, in order. The first n are good even if err is not nil; err says why n <
-// len(dst).
+// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good all the
+// same.
 func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	if len(dst) == 0 {
 		return 0, nil
@@ -83,7 +83,7 @@ func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	}
 }
 
-// serve serves those who wait, all that have come by then at a time, until nobody does.
+// serve serves waiting callers, all of them at a time, until there are no more.
 func (s *Strict) serve() {
 	for {
 		batch := s.gather()
@@ -101,8 +101,9 @@ func (s *Strict) serve() {
 	}
 }
 
-// gather returns the callers who wait, once no more come at the moment. Those who were just served often come again at
-// once: without a pause the first of them would have a compare-and-set for itself, and all others wait for the next.
+// gather returns the waiting callers once no more arrive while it yields the processor. Callers that were just served
+// often come back at once: without the yield, the first of them would get a compare-and-set for itself and the others
+// would wait for the next one.
 func (s *Strict) gather() (batch []*request) {
 	for {
 		runtime.Gosched()
@@ -117,8 +118,8 @@ func (s *Strict) gather() (batch []*request) {
 	}
 }
 
-// settle gives the numbers of a run to a batch of callers, in the order in which they came. Where it is too short for
-// all of them the others ask on, which says why. It is called with mu held.
+// settle gives the numbers of a run to waiting callers, in order. If there are too few, the remaining callers are
+// served by the next call, which returns the reason. It is called with mu held.
 func (s *Strict) settle(batch []*request, got positions, late uint64, err error) {
 	k := &s.books
 	k.seen, k.Unsure = s.supply.newest(), s.supply.doubtful()

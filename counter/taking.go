@@ -9,7 +9,7 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A taker takes runs of one counter, one after the other, and finds out about those whose outcome was unknown.
+// A taker takes runs of one counter, one after the other, and resolves calls whose outcome was unknown.
 type taker struct {
 	counters *Counters
 	name     string
@@ -22,20 +22,21 @@ type taker struct {
 
 // A supply gets runs of one counter, one after the other: a taker from the space itself, an asker from a [Source].
 type supply interface {
-	// take takes a run of up to n numbers. Numbers that earlier calls turn out to have taken, too late, are lost.
+	// take takes a run of up to n numbers. late counts numbers of earlier calls that turn out to have succeeded after
+	// they were given up; they are lost.
 	take(ctx context.Context, n uint64) (got positions, late uint64, err error)
 
-	// giveBack gives back positions, of which the last is the newest. Numbers that were late are given back or lost here.
+	// giveBack gives back positions, sorted from old to new. Numbers that were late are given back or lost here.
 	giveBack(ctx context.Context, all []positions) (returned, lost, late uint64, err error)
 
 	// newest returns the newest state of the counter that was seen.
 	newest() Info
 
-	// doubtful returns how many numbers may have been taken that no returned positions hold.
+	// doubtful returns how many numbers may have been taken by calls whose outcome is unknown.
 	doubtful() uint64
 }
 
-// positions are those of a run, or of what is left of it, up to end.
+// positions are the positions of a run, or of its rest, from first up to end.
 type positions struct {
 	first, end uint64
 	generation string // a taker's; in another one these may be other numbers, when the counter was made anew
@@ -47,8 +48,8 @@ func (s positions) len() uint64 { return s.end - s.first }
 // callTimeout bounds how long a call of the space may take.
 const callTimeout = 10 * time.Second
 
-// take takes a run of up to n numbers. When it turns out that an earlier call, whose outcome was unknown, took one,
-// that is it.
+// take takes a run of up to n numbers. If an earlier call, whose outcome was unknown, turns out to have taken a run,
+// take returns that one.
 func (t *taker) take(ctx context.Context, n uint64) (got positions, late uint64, err error) {
 	began := time.Now()
 	r, err := t.change(ctx, func(next *record) error { return next.take(n) })
@@ -67,8 +68,8 @@ func (r *record) newestPositions() positions {
 	return positions{first: r.Position - r.Run, end: r.Position, generation: r.Generation}
 }
 
-// giveBackOne gives back positions if they are the newest ones, and reports whether they were. When it turns out that
-// an earlier take, whose outcome was unknown, took a run, it returns that one instead.
+// giveBackOne gives back positions if they are the newest ones, and reports whether they were. If an earlier take,
+// whose outcome was unknown, turns out to have taken a run, it returns that one instead.
 func (t *taker) giveBackOne(ctx context.Context, s positions) (done bool, late positions, err error) {
 	r, err := t.change(ctx, func(next *record) error {
 		if next.Generation != s.generation {
@@ -87,7 +88,7 @@ func (t *taker) giveBackOne(ctx context.Context, s positions) (done bool, late p
 	return true, positions{}, nil
 }
 
-// change makes a change, or returns the record as it is when an earlier take turns out to have made it so.
+// change makes a change, or returns the current record if an earlier take turns out to have made it.
 func (t *taker) change(ctx context.Context, act func(*record) error) (*record, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -128,8 +129,8 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 	return r, err
 }
 
-// doubt remembers a proposal whose outcome is unknown. Another one for the same version may have come true in its place; one
-// for a lower version can't.
+// doubt remembers a proposal whose outcome is unknown. An earlier proposal for the same version may still have been
+// accepted in its place; one for a lower version can't.
 func (t *taker) doubt(proposed *record) {
 	switch again := *proposed; {
 	case t.open == nil:
@@ -147,8 +148,8 @@ func (t *taker) doubtful() uint64 {
 	return t.unsure + t.open.Run
 }
 
-// tookAlready reports whether the newest change of the record is the take of unknown outcome. When it is clear that this
-// can't be found out any more, its numbers are unsure.
+// tookAlready reports whether the newest change of the record is the take of unknown outcome. Once that can no longer
+// be found out, its numbers count as unsure.
 func (t *taker) tookAlready(v *store.View, r *record) bool {
 	same := t.open != nil && t.open.Generation == generation(v.Meta)
 	switch {

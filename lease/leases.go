@@ -50,11 +50,14 @@ func (l *leases) Renew(ctx context.Context, held Record, renewal Renewal) (renew
 		if err := checkTTL(renewal.TTL, limits); err != nil {
 			return Record{}, err
 		}
+		if err := l.holds(v, held, current); err != nil { // before the clock: that may stand still in a copy
+			return Record{}, err
+		}
 		if err := v.Clock(); err != nil {
 			return Record{}, err
 		}
-		if err := l.holds(v, held, current); err != nil {
-			return Record{}, err
+		if v.Now > current.HighWater+limits.TTL()+limits.Skew() { // Acquire checks the clock
+			return Record{}, &LostError{held.FirstNode, held.LastNode, current.HighWater + 1, "it ended long ago"}
 		}
 		last := min(v.Now+seconds(renewal.TTL), until) - 1
 		if b := v.Meta.Barred; b != nil && current.Start < b.From {
@@ -155,13 +158,14 @@ func (l *leases) state(held Record) protocol.State[Record] {
 	}
 }
 
-// forgotten reports whether the stored record is older than the one that its holder has. For a lease that starts before the
-// floor this proves no new loss, and neither does a lease that starts or ends later than any lease can.
+// forgotten reports whether the stored record lacks the change that held shows. The versions of a record only grow, also
+// when its range is granted to others, split or merged. For a lease that starts before the floor this proves no new loss,
+// and neither does a lease that starts or ends later than any lease can.
 func forgotten(v *store.View, held, current Record) bool {
 	limits := v.Meta.Limits()
 	return held.Start >= v.Meta.Floor && !v.Meta.Barred.Has(held.HighWater) &&
 		held.Start < v.Now+limits.TTL()+limits.Skew() &&
-		current.Version < held.Version && current.HighWater < held.HighWater
+		(current.Version < held.Version || current.Version == held.Version && current.Change != (Token{}) && current.Change != held.Change)
 }
 
 // current returns the record of held's range, of the cell that has its first node, where that record is stored.
@@ -176,15 +180,18 @@ func (l *leases) current(v *store.View, held, stored Record) (Record, error) {
 	c, begins := all.find(held.FirstNode)
 	if !begins || c.last() != held.LastNode || c.run.Closed {
 		// Merged with others, or split, which is done only to nodes that had no holder by the clock of the process that
-		// did it.
-		return Record{FirstNode: held.FirstNode, LastNode: held.LastNode, Version: held.Version, HighWater: c.run.Since, Start: c.run.Since + 1}, nil
+		// did it. That counts as a version.
+		version := stored.Version
+		if version == held.Version && stored.Change == held.Change {
+			version++
+		}
+		return Record{FirstNode: held.FirstNode, LastNode: held.LastNode, Version: version, HighWater: c.run.Since, Start: c.run.Since + 1}, nil
 	}
 	return c.current(stored, v.Meta), nil
 }
 
-// holds returns an error unless held is current, and may be renewed.
+// holds returns an error unless held is current.
 func (l *leases) holds(v *store.View, held, current Record) error {
-	limits := v.Meta.Limits()
 	switch {
 	case held.Start < v.Meta.Floor && (current.Version < held.Version || current.Version == held.Version && current.Change == held.Change):
 		return &LostError{held.FirstNode, held.LastNode, v.Meta.Floor, "it is older than a loss of the store's data"}
@@ -192,16 +199,18 @@ func (l *leases) holds(v *store.View, held, current Record) error {
 		return lost(held, current, "somebody else holds it, or nobody")
 	case current.Version != held.Version || current.Change != held.Change:
 		return lost(held, current, "another process renewed it: is this one a copy?")
-	case v.Now > current.HighWater+limits.TTL()+limits.Skew():
-		// Acquire checks the clock.
-		return &LostError{held.FirstNode, held.LastNode, current.HighWater + 1, "it ended long ago"}
 	}
 	return nil
 }
 
-// lost returns the error of a lease in whose place there is current.
+// lost returns the error of a lease in whose place there is current. Only if current is the next version after held is it
+// certain that no copy of held's process has used seconds after those that held knows of.
 func lost(held, current Record, why string) error {
-	return &LostError{held.FirstNode, held.LastNode, current.Start, why}
+	others := current.Start
+	if current.Version != held.Version+1 {
+		others = 0
+	}
+	return &LostError{held.FirstNode, held.LastNode, others, why}
 }
 
 // List implements Source.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -249,6 +250,32 @@ func TestHolderKnowsMore(t *testing.T) {
 	}
 }
 
+// TestRollbackBelowAnother: a range that was lost and granted again shows its former holder the loss.
+func TestRollbackBelowAnother(t *testing.T) {
+	w := newSite(t)
+	p := w.start(0)
+	other := w.start(0).mustAcquire(131072)
+	w.now = time.Unix(other.HighWater+1, 0)
+	backup := w.data.Snapshot()
+	held := p.mustAcquire(131072)
+	for range 5 {
+		w.now = w.now.Add(time.Second)
+		held = p.mustRenew(held)
+	}
+	backup.Position += 100
+	w.data.Restore(backup)
+	w.now = w.now.Add(time.Second)
+	if r, err := w.start(0).acquire(131072); err != nil {
+		t.Fatalf("granted %+v, %v: this shows nothing", r, err)
+	}
+	if _, err := p.renew(held); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("renew: %v, want ErrLost", err)
+	}
+	if meta, err := p.space.Info(t.Context()); err != nil || meta.Floor == 0 {
+		t.Errorf("floor %d, %v, want one", meta.Floor, err)
+	}
+}
+
 // TestFastClocks: a process whose clock is a year ahead starts again and again. It does not take all nodes for
 // a year, and those whose clocks are right get on, at worst by ForgiveClock.
 func TestFastClocks(t *testing.T) {
@@ -450,6 +477,8 @@ func (w *play) note(p *process, err error) {
 		w.counts["refused"]++
 	case errors.Is(err, store.ErrClock):
 		w.counts["clock"]++
+	case strings.Contains(err.Error(), "outcome unknown"): // made after a loss, which it showed
+		w.counts["unknown"]++
 	default:
 		w.err = err
 	}

@@ -16,14 +16,15 @@ import (
 // secretName is the name of the secret's file in its directory.
 const secretName = "secret"
 
-// Create makes dir with a new secret and a store for it, or reports false where there is something in it already.
+// Create makes dir with a new secret and a store for it. If dir exists and is not empty, it changes nothing and returns
+// false.
 //
-// Of many processes that start at once one makes it: each fills a directory of another name, and a rename to dir fails
-// when that has something in it. So there is never a secret without its store, which could not be told from one whose
-// store was lost.
+// If several processes call Create at once, exactly one of them succeeds: each fills a temporary directory and renames
+// it to dir, and the rename fails if dir is not empty. So a secret never exists without its store, which would look
+// like a secret whose store was lost.
 func Create(dir string) (made bool, err error) { return create(dir, fillWithSecret) }
 
-// CreateStore is Create for IDs that have no secret.
+// CreateStore is Create for IDs without a secret: it makes only the store.
 func CreateStore(dir string) (made bool, err error) {
 	return create(dir, func(dir string) error { return fillWithStore(dir) })
 }
@@ -39,7 +40,7 @@ func create(dir string, fill func(dir string) error) (made bool, err error) {
 	return made, nil
 }
 
-// moveIn fills a new directory and has it take dir's place, and reports false if another process was first.
+// moveIn fills a new directory and renames it to dir. It returns false if another process was first.
 func moveIn(dir string, fill func(dir string) error) (made bool, err error) {
 	if target, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = target // a rename would hit the link
@@ -70,8 +71,8 @@ func fillWithSecret(dir string) error {
 	return fillWithStore(dir, store.ForSecret(secret.CheckValue()))
 }
 
-// fillWithStore makes a store whose leases start at once. With a secret they may since it is new, and without one since
-// the IDs are those of this directory: who removes it begins their space anew.
+// fillWithStore makes a store whose leases start at once. That is safe with a secret because the secret is new, and
+// without one because the IDs belong to this directory: removing the directory starts a new space of IDs.
 func fillWithStore(dir string, options ...store.Option) error {
 	space, err := filestore.Create(dir, append(options, store.ForNewSecret())...)
 	if err != nil {
@@ -80,12 +81,12 @@ func fillWithStore(dir string, options ...store.Option) error {
 	return space.Close()
 }
 
-// occupy renames temp to dir, and reports false if another process was first.
+// occupy renames temp to dir, and returns false if another process was first.
 func occupy(temp, dir string) (made bool, err error) {
 	if os.Rename(temp, dir) == nil {
 		return true, nil
 	}
-	removeErr := syscall.Rmdir(dir) // in the way if it is empty, and only then removed
+	removeErr := syscall.Rmdir(dir) // Rmdir removes only an empty directory, which may block the rename
 	err = os.Rename(temp, dir)
 	vacant, _ := isVacant(dir)
 	switch {
@@ -93,13 +94,13 @@ func occupy(temp, dir string) (made bool, err error) {
 		return true, nil
 	case !vacant:
 		return false, nil
-	case errors.Is(err, fs.ErrExist): // something is mounted there, or it may not be removed
+	case errors.Is(err, fs.ErrExist): // a mount point, or no permission to remove it
 		return false, fmt.Errorf("can't replace the empty directory: %w: make or mount the directory above it instead", removeErr)
 	}
 	return false, err
 }
 
-// withoutPath returns err without the operation and the path, which the message around it names.
+// withoutPath returns err without its operation and path, as the surrounding message already names the path.
 func withoutPath(err error) error {
 	if pathErr := (*os.PathError)(nil); errors.As(err, &pathErr) {
 		return pathErr.Err

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Dir returns the directory of the IDs that belong to name: randflake/name where this user's programs keep what must
-// outlive them, which is $XDG_STATE_HOME or ~/.local/state, on macOS ~/Library/Application Support, on Windows
-// %LocalAppData%. A name has 1 to 100 lower-case letters, digits, hyphens and underscores. The command randflake has the
-// name "default", and one with "snowflake-" before the layout for each kind of Snowflake IDs.
+// Dir returns the directory that holds the secret and the store of the IDs called name: randflake/name in the user's
+// state directory, which is $XDG_STATE_HOME or ~/.local/state, on macOS ~/Library/Application Support, on Windows
+// %LocalAppData%. A name has 1 to 100 lower-case letters, digits, hyphens and underscores. The command randflake uses
+// the name "default", and for each kind of Snowflake IDs "snowflake-" followed by the layout.
 func Dir(name string) (string, error) {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
 	if len(name) < 1 || len(name) > 100 || strings.Trim(name, letters) != "" {
@@ -26,7 +26,7 @@ func Dir(name string) (string, error) {
 	return filepath.Join(home, "randflake", name), nil
 }
 
-// stateHome returns the directory in which programs have their own.
+// stateHome returns the directory in which programs keep their state, each in a directory of its own.
 func stateHome() (string, error) {
 	switch runtime.GOOS {
 	case "windows":
@@ -34,7 +34,7 @@ func stateHome() (string, error) {
 	case "darwin", "ios":
 		return os.UserConfigDir() // ~/Library/Application Support
 	}
-	// The XDG base directory specification has relative names ignored.
+	// The XDG base directory specification says to ignore relative names.
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return dir, nil
 	}
@@ -42,7 +42,7 @@ func stateHome() (string, error) {
 	return filepath.Join(dir, ".local", "state"), err
 }
 
-// isVacant reports whether there is no dir, or one with nothing in it.
+// isVacant reports whether dir does not exist or is empty.
 func isVacant(dir string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func isVacant(dir string) (bool, error) {
 	return len(entries) == 0, err
 }
 
-// makeDirs is os.MkdirAll with a sync of each directory that it made.
+// makeDirs is os.MkdirAll, but makes the new directories durable.
 func makeDirs(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -66,7 +66,8 @@ func makeDirs(dir string) error {
 	return syncDir(parent)
 }
 
-// syncDir makes the names in a directory durable. Windows can't, and journals them.
+// syncDir makes the names in a directory durable. On Windows it does nothing: directories can't be synced there, but
+// names are journaled.
 func syncDir(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

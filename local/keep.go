@@ -1,6 +1,6 @@
-// Package local makes IDs on one machine without any setup. It is not for several machines that share a kind of ID, nor
-// for containers without a volume: the secret and the store are in a directory of the user's, and who has another
-// directory has another secret. For those there is [lease.Keep].
+// Package local makes IDs on one machine without any setup. The secret and the store are in a directory of the user,
+// and another directory means another secret. So if several machines share a kind of ID, or a container has no volume,
+// use [lease.Keep] instead.
 //
 //	keeper, err := local.Keep("shop")
 //	id, err := keeper.Generator().Generate()
@@ -22,7 +22,7 @@ import (
 	"github.com/randflake/randflake/store/filestore"
 )
 
-// leaseTimeout is how long taking a lease may take. A directory answers within milliseconds.
+// leaseTimeout limits how long taking a lease takes. A directory answers within milliseconds.
 const leaseTimeout = 30 * time.Second
 
 // A Keeper is a [lease.Keeper] with a store of its own.
@@ -31,15 +31,15 @@ type Keeper struct {
 	store *store.Space
 }
 
-// Keep keeps a lease for a generator whose IDs belong to name, the name of a program for instance. It makes the secret
-// and the store at first use, in the directory that [Dir] tells, and says so in the log; from then on each process of
-// this user that names the same shares them, and their IDs never repeat.
+// Keep keeps a lease for a generator whose IDs belong to name, for instance the name of a program. At first use it
+// makes the secret and the store, in the directory that [Dir] returns, and logs that. All processes of this user that
+// pass the same name share them, and their IDs never repeat.
 //
-// The secret is in the file "secret" of that directory. Without it nobody can open the IDs, and a directory that is
-// removed or put back from a backup begins a new series of IDs or repeats leases: keep both as a whole.
+// The secret is in the file "secret" of that directory. Without it the IDs can't be opened. Keep the directory as a
+// whole: if it is removed, a new series of IDs begins, and if it is restored from a backup, leases may repeat.
 //
-// The errors are those of [Dir], [Create], [ReadSecret] and [lease.Keep], and store.ErrNoStore when the directory has
-// a secret and no store. The keeper holds a goroutine, the lease and the store until it is closed.
+// The errors are those of [Dir], [Create], [ReadSecret] and [lease.Keep], and store.ErrNoStore if the directory has a
+// secret but no store. The keeper holds a goroutine, the lease and the store until it is closed.
 func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	dir, err := Dir(name)
 	if err != nil {
@@ -54,7 +54,7 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	}
 	secret, err := ReadSecret(filepath.Join(dir, secretName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s has something else in it: put the secret back, or empty the directory to begin anew", err, dir)
+		return nil, fmt.Errorf("%w: %s has something else in it: put the secret back, or empty the directory to start over", err, dir)
 	}
 	if err != nil {
 		return nil, err

@@ -13,10 +13,11 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// ReadSecret reads a secret file: 32 hexadecimal digits or base64 of 16 bytes, and white space around them. It refuses
-// a file that others than its owner and group can read, or that others than its owner can change. Everybody in a
-// container may read one that the container was given as a secret: read-only and in memory. Without the file the error
-// wraps fs.ErrNotExist, and for a text that is no secret randflake.ErrInvalidSecret; it never repeats the text.
+// ReadSecret reads a secret file: 32 hexadecimal digits or base64 of 16 bytes, and white space around them. Only the
+// owner and the group may be able to read the file, and only the owner may be able to change it; otherwise ReadSecret
+// returns an error. A secret that was mounted into a container, read-only and in memory, may be readable to everybody.
+// If there is no file, the error wraps fs.ErrNotExist; if the text is not a secret, it wraps
+// randflake.ErrInvalidSecret. It never repeats the text.
 func ReadSecret(file string) (randflake.Secret, error) {
 	text, err := readText(file)
 	if err != nil {
@@ -42,26 +43,27 @@ func readText(file string) (string, error) {
 	if err := checkMode(f, info.Mode()); err != nil {
 		return "", err
 	}
-	const most = 1024 // far more than a secret has
+	const most = 1024 // far more than the length of a secret
 	text, err := io.ReadAll(io.LimitReader(f, most))
 	return strings.TrimSpace(string(text)), err
 }
 
-// checkMode refuses what cannot be a secret file, or is one that others know or could replace. The group may read it,
-// as services that share a secret need. Pipes, such as those of a shell's <(command), are the process' own.
+// checkMode returns an error for a directory, and for a file that others can read or change. The group may read it, as
+// services that share a secret need that. Pipes, such as those of a shell's <(command), belong to the process and are
+// accepted.
 func checkMode(f *os.File, mode fs.FileMode) error {
 	if mode.IsDir() {
 		return errors.New("is a directory: want a file with 32 hexadecimal digits")
 	}
-	const wrong = 0o026 // written by the group, read or written by others
+	const wrong = 0o026 // writable by the group, readable or writable by others
 	if runtime.GOOS == "windows" || !mode.IsRegular() || mode.Perm()&wrong == 0 || isMounted(f, mode) {
 		return nil
 	}
 	return fmt.Errorf("mode %04o lets others read or change it: run: chmod 600 %s", mode.Perm(), f.Name())
 }
 
-// WriteSecret makes a secret file that only its owner can read, durably and whole or not at all. Where there is a file
-// already it fails with an error that wraps fs.ErrExist.
+// WriteSecret makes a secret file that only its owner can read. It writes the file durably, and completely or not at
+// all. If the file exists already, the error wraps fs.ErrExist.
 func WriteSecret(file string, secret randflake.Secret) error {
 	err := publish(file, secret.Hex()+"\n")
 	if errors.Is(err, fs.ErrExist) {
@@ -73,7 +75,7 @@ func WriteSecret(file string, secret randflake.Secret) error {
 	return nil
 }
 
-// publish makes a file with the given content. It gets its name when it is complete and on disk.
+// publish makes a file with the given content. The file gets its name only when it is complete and on disk.
 func publish(file, content string) error {
 	temp, err := os.CreateTemp(filepath.Dir(file), ".secret-*.tmp") // mode 0600
 	if err != nil {
@@ -93,8 +95,8 @@ func publish(file, content string) error {
 	return syncDir(filepath.Dir(file))
 }
 
-// publishWithoutLinks serves file systems that have no hard links. A process that reads the file while it is written
-// finds a secret that is too short, which it refuses.
+// publishWithoutLinks serves file systems that have no hard links. A process that reads the file while it is being
+// written finds a secret that is too short, and ReadSecret returns an error.
 func publishWithoutLinks(file, content string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

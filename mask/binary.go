@@ -2,8 +2,8 @@ package mask
 
 import "github.com/randflake/randflake"
 
-// AppendBinary appends the 8 bytes of the masked form to b, in little-endian order, as those of a randflake.ID. It
-// fails as AppendText does.
+// AppendBinary appends the 8 bytes of the masked form to b, in little-endian order, like those of a randflake.ID. Its
+// errors are those of AppendText.
 func (id ID[S, T]) AppendBinary(b []byte) ([]byte, error) {
 	masked, err := id.mask()
 	if err != nil {
@@ -21,7 +21,7 @@ func (id ID[S, T]) MarshalBinary() ([]byte, error) {
 	return masked.MarshalBinary()
 }
 
-// UnmarshalBinary opens what MarshalBinary wrote. It refuses what Parse refuses.
+// UnmarshalBinary opens what MarshalBinary wrote. Its errors are those of Parse.
 func (id *ID[S, T]) UnmarshalBinary(data []byte) error {
 	var masked randflake.ID
 	if err := masked.UnmarshalBinary(data); err != nil {

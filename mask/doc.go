@@ -1,9 +1,9 @@
 // Package mask keeps a sortable ID inside and shows an encrypted one outside.
 //
-// A table wants keys that grow, as Snowflake IDs and the raw values of Randflake do. A URL should not tell when a row
-// was made, by which machine, and how many there are. An [ID] does both: the database reads and writes its inner value,
-// a BIGINT, and everything else, JSON, text, XML, gob, templates, package fmt and slog, shows the masked one, up to 13
-// base32hex digits.
+// A table works best with keys that grow, as Snowflake IDs and the raw values of Randflake do. A URL should not reveal
+// when a row was made, by which machine, or how many rows there are. An [ID] serves both: the database reads and writes
+// its inner value, a BIGINT, and everything else (JSON, text, XML, gob, templates, package fmt and slog) shows its
+// masked form, up to 13 base32hex digits.
 //
 //	type orders struct{}
 //
@@ -18,34 +18,36 @@
 //	fmt.Fprintf(w, "/orders/%v", id)                       // writes something like /orders/3vgoe12ccb8gh
 //	id, err := mask.Parse[orders]("3vgoe12ccb8gh")
 //
-// The type parameter names the space, so that a zero ID can read JSON or a column. Two kinds of things in one process
-// are two spaces. Over randflake.Raw, with the generator's own cipher, the masked form is the Randflake ID itself.
+// The type parameter names the space, so a zero ID knows its Masker and can read JSON or a column. Each kind of thing
+// in a process has a space of its own. Over randflake.Raw, with the generator's own cipher, the masked form is the
+// Randflake ID itself.
 //
-// Where one kind has many keys, one for each tenant for instance, no type can tell which it is. There the [Masker] of
-// the tenant masks and opens, and what is shown is a plain randflake.ID:
+// If one kind of thing has many keys, for instance one for each tenant, a type can't tell which key to use. Then use
+// each tenant's [Masker] directly; the masked form is a plain randflake.ID:
 //
 //	masked, err := tenant.Orders.Mask(key)
 //	key, err := tenant.Orders.Open(masked)
 //
 // # What masking is not
 //
-// Masking hides; it does not authenticate. A made-up text opens to some value: always, over an unsigned type such as
-// snowflake.ID and randflake.Raw, and half the time over a signed one, as no inner ID is negative. A Check refuses most
-// of them. What remains is an ID like any other whose row does not exist: look it up, and decide whether the caller may
-// see it.
+// Masking hides; it does not authenticate. A made-up text opens to some value: always over an unsigned type such as
+// snowflake.ID and randflake.Raw, and half the time over a signed type, as inner IDs are never negative. A Check finds
+// most of them. The others look like the ID of a row that does not exist: look the row up, and decide whether the
+// caller may see it.
 //
-// Take a secret of its own for each space; [randflake.Secret.Derive] makes them from one. With one secret for two, an
-// order's masked ID is a customer's too, and equal inner values are equal outside.
+// Use a separate secret for each space; [randflake.Secret.Derive] makes them from one secret. If two spaces share a
+// secret, an order's masked ID is valid as a customer's too, and equal inner values have equal masked forms.
 //
-// A masked ID has no version. Another secret is another space: texts that were handed out under the old one open to
-// something else, mostly without an error. Give the new space URLs of its own, for instance.
+// A masked ID has no version. A new secret makes a new space: texts that were handed out under the old secret open to
+// other values, mostly without an error. So give the new space URLs of its own, for instance.
 //
 // # Where inner values still show
 //
-// Two methods give the inner value away: Inner and, for the database, Value. So whatever logs the arguments of SQL
-// statements logs inner values, and so may the database's own error messages: don't send those to clients. Columns that
-// say when a row was made are not this package's business either.
+// Two methods return the inner value: Inner and, for the database, Value. So a log of the arguments of SQL statements
+// contains inner values, and the database's own error messages may contain them: don't send those to clients. Nor does
+// this package hide columns that say when a row was made.
 //
-// All else sees the masked form or nothing of use, code that looks into structs by reflection included, as package fmt
-// does with unexported fields: an ID holds its inner value encrypted under a key that each process makes for itself.
+// Everything else sees the masked form or useless bits. That includes code that looks into structs by reflection, as
+// package fmt does with unexported fields: an ID holds its inner value encrypted under a key that each process makes
+// for itself.
 package mask

@@ -2,34 +2,35 @@ package mask
 
 import "github.com/randflake/randflake"
 
-// A Space names the IDs of one kind of thing, and has what masks them. Its method is called on a zero value, from any
-// goroutine: a struct without fields does. While it returns nil, masking and opening are errors that wrap ErrNoCipher.
+// A Space names the IDs of one kind of thing, and returns their Masker. Its method is called on a zero value, from any
+// goroutine, so a struct without fields is enough. While it returns nil, masking and opening fail with errors that wrap
+// ErrNoCipher.
 type Space[T Inner] interface{ Masker() *Masker[T] }
 
-// Inner is what an ID can hold: an integer that fits a BIGINT, such as snowflake.ID, or randflake.Raw. A signed one is
-// never negative.
+// Inner is what an ID can hold: an integer that fits a BIGINT, such as snowflake.ID, or randflake.Raw. A signed value
+// must not be negative.
 type Inner interface{ ~int64 | ~uint64 }
 
-// An ID holds the inner ID of something in the space S, and shows the masked one. IDs are equal when their inner IDs
-// are; the zero ID holds zero. They have no order: compare what Inner returns. IDs of two spaces can't be converted
-// into each other.
+// An ID holds the inner ID of something in the space S, and shows the masked one. IDs are equal if their inner IDs are
+// equal; the zero ID holds zero. IDs have no order; to order them, compare what Inner returns. IDs of two spaces can't
+// be converted into each other.
 type ID[S Space[T], T Inner] struct {
 	_      [0]*S
 	_      [0]*T
 	veiled randflake.ID
 }
 
-// Of returns the ID with the given inner value. A negative one has no masked form, nor can it be written to a database:
-// the errors wrap ErrInvalidID.
+// Of returns the ID with the given inner value. A negative value can't be masked or written to a database: both fail
+// with an error that wraps ErrInvalidID.
 func Of[S Space[T], T Inner](inner T) ID[S, T] { return ID[S, T]{veiled: veil(randflake.Raw(inner))} }
 
-// Inner gives the inner value away.
+// Inner returns the inner value, which is not encrypted.
 func (id ID[S, T]) Inner() T { return T(unveil(id.veiled)) }
 
 // mask returns the masked form.
 func (id ID[S, T]) mask() (randflake.ID, error) { return maskerOf[S]().Mask(id.Inner()) }
 
-// open sets id to what masked stands for, or leaves it as it is.
+// open sets id to the ID whose masked form is given, or leaves id unchanged and returns an error.
 func (id *ID[S, T]) open(masked randflake.ID) error {
 	inner, err := maskerOf[S]().Open(masked)
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// MarshalJSON returns the masked form as a JSON string, or fails as AppendText does.
+// MarshalJSON returns the masked form as a JSON string. Its errors are those of AppendText.
 func (id ID[S, T]) MarshalJSON() ([]byte, error) {
 	masked, err := id.mask()
 	if err != nil {
@@ -15,8 +15,8 @@ func (id ID[S, T]) MarshalJSON() ([]byte, error) {
 	return masked.MarshalJSON()
 }
 
-// UnmarshalJSON is Parse for a JSON string. A number is an error that wraps ErrInvalidID: masked IDs are strings, and
-// inner ones don't come from outside. As is the custom, null changes nothing.
+// UnmarshalJSON is Parse for a JSON string. For a number it returns an error that wraps ErrInvalidID: masked IDs are
+// strings, and inner IDs don't come from outside. By convention, null changes nothing.
 func (id *ID[S, T]) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	if string(data) == "null" {

@@ -7,19 +7,18 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// A Masker masks and opens the inner IDs of one kind of thing, under one secret. It is safe for concurrent use, and
-// must not change for as long as masked IDs are out there.
+// A Masker masks and opens the inner IDs of one kind of thing, under one secret. It is safe for concurrent use. It must
+// not change as long as masked IDs made with it are in use.
 type Masker[T Inner] struct {
 	Cipher *randflake.Cipher
 
-	// Check, if not nil, says why there can't be such an inner value. It is asked about values that were opened, never
-	// about those that come from the database: a layout's Inspect that finds no time in the future refuses most
-	// forgeries.
+	// Check, if not nil, returns an error if inner can't exist. It is called with opened values, not with values from
+	// the database. For example, a Check that calls a layout's Inspect and returns an error for a time in the future
+	// finds most forgeries.
 	Check func(inner T) error
 }
 
-// Mask returns the masked form. It fails with ErrNoCipher, and for a negative value with an error that wraps
-// ErrInvalidID.
+// Mask returns the masked form of inner. The error is ErrNoCipher, or for a negative value wraps ErrInvalidID.
 func (m *Masker[T]) Mask(inner T) (randflake.ID, error) {
 	switch {
 	case m == nil || m.Cipher == nil:
@@ -30,9 +29,9 @@ func (m *Masker[T]) Mask(inner T) (randflake.ID, error) {
 	return m.Cipher.Encrypt(randflake.Raw(inner)), nil
 }
 
-// Open returns what was masked. It fails with ErrNoCipher, and with an error that wraps ErrInvalidID for a masked ID
-// that opens to a negative value or to one that Check refuses. Such an error holds neither the inner value nor what
-// Check said, but [errors.Is] finds the latter.
+// Open returns the value that was masked. The error is ErrNoCipher, or wraps ErrInvalidID if the value is negative or
+// Check returns an error. That error's text contains neither the inner value nor the text of Check's error, but
+// [errors.Is] finds Check's error.
 func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
 	if m == nil || m.Cipher == nil {
 		return 0, ErrNoCipher
@@ -51,8 +50,8 @@ func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
 
 // The errors of this package; compare with [errors.Is].
 var (
-	// ErrInvalidID says that something is not an ID of its space: a text that no ID has, or one that opens to a value
-	// that can't be. It is randflake.ErrInvalidID.
+	// ErrInvalidID says that something is not an ID of its space: its text is malformed, or it opens to a value that
+	// can't exist. It is randflake.ErrInvalidID.
 	ErrInvalidID = randflake.ErrInvalidID
 
 	// ErrNoCipher says that there is no Masker, or that it has no cipher.
@@ -61,8 +60,8 @@ var (
 
 var errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
 
-// An implausible is the error for a masked ID that opens to what can't be. The cause may tell the inner value, so
-// errors.Is finds it and nothing prints it.
+// An implausible is the error for a masked ID that opens to a value that can't exist. The cause may contain the inner
+// value, so errors.Is finds it, but it is never printed.
 type implausible struct {
 	masked randflake.ID
 	cause  error

@@ -11,8 +11,8 @@ import (
 const maxDigits = 13
 
 // Parse opens the text form of a masked ID, exactly as String gives it: 1 to 13 base32hex digits in lower case, without
-// leading zeros. Everything else is an error that wraps ErrInvalidID, and so is what the Open of the space's Masker
-// refuses.
+// leading zeros. For any other text the error wraps ErrInvalidID. Further errors are those of the Open method of the
+// space's Masker.
 func Parse[S Space[T], T Inner](text string) (ID[S, T], error) {
 	var id ID[S, T]
 	err := id.parse(text)
@@ -27,8 +27,8 @@ func (id *ID[S, T]) parse(text string) error {
 	return id.open(masked)
 }
 
-// String returns the masked form: 1 to 13 base32hex digits, as those of a randflake.ID. Where there is none, because
-// the space has no cipher or the inner value is negative, it says so in brackets.
+// String returns the masked form: 1 to 13 base32hex digits, like those of a randflake.ID. If the space has no cipher or
+// the inner value is negative, it returns the error's text in brackets.
 func (id ID[S, T]) String() string {
 	masked, err := id.mask()
 	if err != nil {
@@ -37,8 +37,8 @@ func (id ID[S, T]) String() string {
 	return masked.String()
 }
 
-// Format prints what String returns for every verb that package fmt leaves to it, in quotes for %q, with the flags and
-// the width of a string.
+// Format prints what String returns, in quotes for %q, with the flags and the width of a string. It does so for every
+// verb that package fmt passes to it.
 func (id ID[S, T]) Format(f fmt.State, verb rune) {
 	if verb != 'q' {
 		verb = 's'
@@ -49,8 +49,8 @@ func (id ID[S, T]) Format(f fmt.State, verb rune) {
 // LogValue returns what String returns.
 func (id ID[S, T]) LogValue() slog.Value { return slog.StringValue(id.String()) }
 
-// AppendText appends the masked form to b. It fails with an error that wraps ErrNoCipher or ErrInvalidID where there is
-// none.
+// AppendText appends the masked form to b. The error wraps ErrNoCipher if the space has no cipher, and ErrInvalidID if
+// the inner value is negative.
 func (id ID[S, T]) AppendText(b []byte) ([]byte, error) {
 	masked, err := id.mask()
 	if err != nil {
@@ -59,7 +59,7 @@ func (id ID[S, T]) AppendText(b []byte) ([]byte, error) {
 	return masked.AppendText(b)
 }
 
-// MarshalText returns the masked form, or fails as AppendText does.
+// MarshalText returns the masked form. Its errors are those of AppendText.
 func (id ID[S, T]) MarshalText() ([]byte, error) {
 	masked, err := id.mask()
 	if err != nil {

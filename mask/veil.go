@@ -2,10 +2,10 @@ package mask
 
 import "github.com/randflake/randflake"
 
-// An ID in memory is veiled, that is, encrypted under a key that lives as long as the process. Methods can't keep
-// package fmt from printing what a struct holds: it does not ask them for an unexported field or the verb %p, and other
-// code looks into structs by reflection as well. What it finds there is of no use. The veil of zero is zero, so that
-// the zero ID is a good one. It costs one Encrypt or Decrypt, which nobody notices beside a database.
+// An ID in memory is veiled: encrypted under a key that lives as long as the process. Methods alone can't keep package
+// fmt from printing what a struct holds, because fmt does not call them for unexported fields or for the verb %p, and
+// other code looks into structs by reflection too. The veiled value is useless to both. The veil of zero is zero, so
+// the zero ID is valid. It costs one Encrypt or Decrypt, which is negligible beside a database access.
 var (
 	veilKey  = randflake.NewCipher(randflake.NewSecret())
 	veilZero = veilKey.Encrypt(0)

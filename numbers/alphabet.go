@@ -12,14 +12,14 @@ import (
 
 const digits = "0123456789"
 
-// alphabets are those with a name. No character occurs twice in an alphabet, and each name has a character twice or
-// fewer than ten of them: no name is an alphabet.
+// alphabets are the alphabets that have a name. A name is never itself an alphabet: it repeats a character or has fewer
+// than ten.
 var alphabets = map[string]string{
 	"crockford":  "0123456789ABCDEFGHJKMNPQRSTVWXYZ", // without I, L, O and U
 	"consonants": "0123456789BCDFGHJKMNPQRSTVWXYZ",   // without A and E either
 }
 
-// An alphabet has the character of each value from 0 on.
+// An alphabet holds the characters of the values 0, 1, 2 and so on.
 type alphabet struct {
 	characters string
 	values     [256]byte
@@ -53,7 +53,7 @@ func (a *alphabet) last(width int) (last int64, ok bool) {
 	return int64(power - 1), true
 }
 
-// append appends n in width characters, or in as many as it takes if width is 0.
+// append appends n in width characters, or in as many as n needs if width is 0.
 func (a *alphabet) append(b []byte, n uint64, width int) []byte {
 	begin, base := len(b), uint64(len(a.characters))
 	for ; n > 0; n /= base {
@@ -66,8 +66,8 @@ func (a *alphabet) append(b []byte, n uint64, width int) []byte {
 	return b
 }
 
-// parse returns the number that text stands for, or the index of the first character that is not of the alphabet or
-// makes the number too large for an int64.
+// parse returns the number that text stands for, or the index of the first character that is not in the alphabet or
+// that makes the number too large for an int64.
 func (a *alphabet) parse(text string) (n uint64, bad int) {
 	for i := range len(text) {
 		value := a.values[text[i]]

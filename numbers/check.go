@@ -6,13 +6,13 @@ import (
 	"github.com/randflake/randflake/internal/idtext"
 )
 
-// A checkSystem computes check characters over the characters of a text that have a value in it. Others are skipped.
+// A checkSystem computes check characters of a text. It skips characters that have no value in the system.
 type checkSystem struct {
 	name       string
 	kind       checkKind
-	characters string // which have the values from 0 on
+	characters string // characters[v] has the value v
 	checks     string // the check character of each value
-	length     int    // of the check characters
+	length     int    // number of check characters
 }
 
 type checkKind int

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	ahead = time.Minute // how long before it begins a period is prepared
-	grace = time.Minute // how long after its end a period is kept, for a clock that steps back
+	ahead = time.Minute // a period is prepared this long before it begins
+	grace = time.Minute // a period is kept this long after its end, in case a clock steps back
 
 	// A right clock is one that is off by less than tolerance.
 	tolerance = 15 * time.Minute
@@ -26,12 +26,13 @@ type source interface {
 	Close() error
 }
 
-// An opener opens the counter of a period, or makes it. Where begin is not zero, no right clock has picked the period
-// before.
+// An opener opens the counter of a period, or creates it. If begin is not zero, no right clock has picked the period
+// before begin.
 type opener func(ctx context.Context, name string, begin time.Time) (source, error)
 
-// counterOpener opens counters of a space. Where the space has lost data a counter is made because no number is given
-// long before its period begins. So a process must not have it when the clock of the space tells that its own is wrong.
+// counterOpener opens counters of a space. If the space has lost data, a missing counter may still be created, because
+// its numbers are never handed out long before its period begins. So a process must not get the counter if the clock of
+// the space shows that the process's own clock is wrong.
 func counterOpener(counters *counter.Counters, f *Format) opener {
 	return func(ctx context.Context, name string, begin time.Time) (source, error) {
 		options := append(slices.Clone(f.settings.counter), counter.OrCreate(), counter.WithEnd(f.last))
@@ -50,18 +51,18 @@ func counterOpener(counters *counter.Counters, f *Format) opener {
 	}
 }
 
-// A period has one counter, which is opened once.
+// A period has one counter, which is opened once. Series.mu guards opened and seen.
 type period struct {
 	permutation *ff1.Cipher
 	ready       chan struct{} // closed when counter or err is set
 	counter     source
 	err         error
-	opened      int64 // the second when that began, under Series.mu
-	seen        int64 // the last second that needed it, under Series.mu
+	opened      int64 // the Unix second in which opening the counter began
+	seen        int64 // the last Unix second that needed the period
 }
 
-// periodOf returns the period with a date, for the present now. It starts to open its counter if need be: once, and
-// after a failure once a second at most. It is called with mu held.
+// periodOf returns the period of a date. At first use it starts to open the period's counter, and after a failure it
+// tries again, at most once a second. The present time is now. The caller holds mu.
 func (s *Series) periodOf(d date, now time.Time) *period {
 	p := s.periods[d.period]
 	if p == nil || p.failed() && p.opened != now.Unix() {
@@ -94,7 +95,7 @@ func (s *Series) counterName(period string) string {
 	return s.name + "/" + period
 }
 
-// unusedBefore returns the time before which nobody whose clock is right opens the period's counter, or zero.
+// unusedBefore returns a time before which no process with a right clock opens the period's counter, or the zero time.
 func (s *Series) unusedBefore(d date) time.Time {
 	if s.settings.period == Forever {
 		return time.Time{}
@@ -102,7 +103,7 @@ func (s *Series) unusedBefore(d date) time.Time {
 	return s.settings.period.begin(d.day, s.settings.zone).Add(-ahead - tolerance)
 }
 
-// retire closes the counters that no moment needs any more. It is called with mu held.
+// retire closes the counters of periods that are no longer needed. The caller holds mu.
 func (s *Series) retire(second int64) {
 	for key, p := range s.periods {
 		if apart := time.Duration(second-p.seen) * time.Second; apart.Abs() > grace {
@@ -112,7 +113,7 @@ func (s *Series) retire(second int64) {
 	}
 }
 
-// close closes the period's counter, when it is open.
+// close waits until the period's counter is open or has failed to open, and closes it.
 func (p *period) close() error {
 	<-p.ready
 	if p.counter == nil {

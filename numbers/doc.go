@@ -1,58 +1,59 @@
-// Package numbers makes the numbers that people read: of orders, invoices and tickets, with a date, a fixed width and
-// a check digit, from any number of processes, and encrypted where nobody shall see how many there are.
+// Package numbers makes numbers that people read, for orders, invoices and tickets: with a date, a fixed width and a
+// check digit, in any number of processes. It can encrypt them, to hide how many there are.
 //
 //	counters := counter.On(space)
 //	orders, err := numbers.Open(ctx, counters, "orders", "ORD-{date:20060102}-{n:6}{check:luhn}",
 //		numbers.WithLocation(berlin))
 //	number, err := orders.Next(ctx) // ORD-20261122-0000012
-//	number, err = orders.Parse("ORD-20261122-0000012") // of the period "2026-11-22", number 1
+//	number, err = orders.Parse("ORD-20261122-0000012") // number 1 of the period "2026-11-22"
 //
-// Numbers are taken from counters of package counter, which take blocks of them: so Next takes them from memory, each
-// is given once, and some are left out, when a process crashes or two share a period. For numbers without gaps see
-// package counter/gapless. For encrypted IDs of 64 bits see package mask: numbers are for what people read and type.
+// The numbers come from counters of package counter, which take them in runs. So Next returns numbers from memory, and
+// returns each number once. Some numbers are left out if a process crashes or if several processes share a period. For
+// numbers without gaps see package counter/gapless. For encrypted 64-bit IDs see package mask; the numbers here are for
+// people to read and type.
 //
 // # Patterns
 //
-// A pattern is text with fields in braces, each of them once at most:
+// A pattern is text with fields in braces. Each field occurs at most once:
 //
 //   - {n:6} is the number in six digits, 000001 to 999999; after the last one comes an error, never a longer number.
-//     {n} takes as many digits as it needs. {n:8:crockford} is in digits and capitals without I, L, O and U,
-//     {n:8:consonants} is without A and E too, so that it spells no word, and {n:8:0123456789abcdef} is in an alphabet
-//     of one's own: 10 to 64 printable ASCII characters. There is always one.
-//   - {date:20060102} is the date as package time lays it out, from 2006, 06, 01, 02 and 002, with - . / _ or spaces
+//     {n} has as many digits as the number needs. {n:8:crockford} is in digits and capitals without I, L, O and U.
+//     {n:8:consonants} is without A and E too, so that it spells no word. {n:8:0123456789abcdef} is in an alphabet of
+//     your own: 10 to 64 printable ASCII characters. A pattern must have this field.
+//   - {date:20060102} is the date in a layout of package time, made of 2006, 06, 01, 02 and 002, with - . / _ or spaces
 //     between.
-//   - {check:luhn} is a check digit over all letters and digits before it: luhn, mod11-2, mod11-10, of digits, and
-//     mod97-10 (two digits), mod37-2 (a digit, capital or *), mod37-36 (a digit or capital), of digits and capitals.
-//     They find each wrong digit, and most exchanges of two.
+//   - {check:luhn} is a check digit over all letters and digits before it. For digits there are luhn, mod11-2 and
+//     mod11-10; for digits and capitals there are mod97-10 (two digits), mod37-2 (a digit, capital or *) and mod37-36
+//     (a digit or capital). They detect every wrong digit, and most exchanges of two digits.
 //
 // # Periods
 //
-// What the date shows decides when numbers begin at 1 again: each day, month or year, or never where there is no date;
-// [WithPeriod] makes that less often than the date changes. Each period has a counter of its own, and the clock only
-// says which one to take from, together with the date to print. So a clock that steps back over midnight makes late
-// numbers of the day before, and no number is made twice or for two days. A day begins when the zone's calendar says
-// so, in days of 23 and 25 hours and without a midnight too.
+// The date in the pattern decides when numbers begin at 1 again: each day, month or year, or never if there is no date;
+// [WithPeriod] makes that less often than the date changes. Each period has a counter of its own. The clock only
+// selects the counter and the date to print. So a clock that steps back over midnight makes more numbers of the day
+// before, but no number is made twice or with two dates. A day begins according to the zone's calendar, also if it has
+// 23 or 25 hours or no midnight.
 //
-// The system's clock is asked once a second, so the first milliseconds of a day may pass for the day before, and a call
-// that takes its number just before midnight may return after it. When a period is over, what a process holds
-// of its numbers is given back a minute later, or with [Series.Close].
+// The system's clock is read once a second, so numbers made in the first milliseconds of a day may have the date of the
+// day before, and a call that takes its number just before midnight may return after midnight. A process gives back its
+// unused numbers of a period a minute after the period ends, or in [Series.Close].
 //
 // # When the store loses data
 //
-// A counter that was there and lost data refuses until a person says where to go on, or jumps ahead if it has a rate:
-// [WithCounter] and counter.WithRate. Counters of periods that begin later are made as ever, as nobody can have taken
-// from them; that is why clocks must be right to a quarter of an hour. A process whose clock is further off from that
-// of the space gets no counter, but an error that wraps store.ErrClock. A space that was not created for a new secret
-// passes for one that lost data when it was created.
+// A counter that existed before the space lost data jumps ahead if it has a rate (see [WithCounter] and
+// counter.WithRate). Otherwise it returns errors until an operator says where to continue. Counters of periods that
+// begin later are created as usual, as no number can have been taken from them. That is why clocks must be right to a
+// quarter of an hour: a process whose clock differs more from that of the space gets an error that wraps
+// store.ErrClock. A space that was not created for a new secret is treated as if it had lost data when it was created.
 //
 // # Encrypted numbers
 //
 // [Encrypted] encrypts the number within its width, by FF1 (package ff1): ORD-20261123-000001 becomes
-// ORD-20261123-961689, and Parse gives 1 back. Every period has a permutation of its own. Two texts tell nothing of
-// how many numbers were made between them, nor does the largest of many tell how many there are. What still shows: the
-// date, and that two numbers are not the same.
+// ORD-20261123-961689, and Parse gives 1 back. Every period has a permutation of its own. Two texts don't reveal how
+// many numbers were made between them, and the largest of many texts doesn't reveal how many numbers there are. The
+// date is still visible, and whether two numbers are the same.
 //
-// Encryption hides; it does not authenticate. A made-up text opens to some number, if its check digit is right: look up
-// whether there is one. And whoever may make many numbers sees how many texts fit into the width, of which a share is
-// in use: in a nearly full period guesses hit.
+// Encryption hides; it does not authenticate. A made-up text with the right check digit opens to some number: look up
+// whether that number was made. The width limits how many texts there are, so in a nearly full period most guesses hit
+// a number in use.
 package numbers

@@ -7,8 +7,8 @@ import (
 	"github.com/randflake/randflake/internal/alike"
 )
 
-// The errors of this package. Those that carry more detail wrap one of these, so compare with [errors.Is]. What fails
-// in a counter wraps the error of package counter: counter.ErrEnd where all numbers of a period are taken.
+// The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is]. If a counter
+// fails, the error wraps that of package counter, for instance counter.ErrEnd if all numbers of a period are taken.
 var (
 	// ErrInvalidPattern says that a pattern can't be used; the error that wraps it says why.
 	ErrInvalidPattern = errors.New("numbers: invalid pattern")
@@ -16,7 +16,7 @@ var (
 	// ErrInvalidOption says that a name or an option can't be used; the error that wraps it says why.
 	ErrInvalidOption = alike.Error("numbers: invalid option", randflake.ErrInvalidOption)
 
-	// ErrInvalidNumber says that a text is no number of the format, or that no number has the given parts; the error
+	// ErrInvalidNumber says that a text is not a number of the format, or that no number has the given parts; the error
 	// that wraps it says what was expected, and where.
 	ErrInvalidNumber = errors.New("numbers: invalid number")
 )

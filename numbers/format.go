@@ -9,12 +9,14 @@ import (
 	"github.com/randflake/randflake/numbers/ff1"
 )
 
-// A Number is one number of a series. Numbers of one format are equal if their texts are. The zero Number is none.
+// A Number is one number of a series. Numbers of one format are equal if their texts are. The zero Number is not a
+// valid number.
 type Number struct {
-	// Period is the one that N is counted in: "2026-11-22", "2026-11", "2026", or "" where there is one for all.
+	// Period is the period in which N is counted: "2026-11-22", "2026-11", "2026", or "" if all numbers are in one
+	// period.
 	Period string
 
-	// N is the number as it is counted, from 1 on, also where the text shows it encrypted.
+	// N is the number as it is counted, from 1 on. It is not encrypted, even if the text is.
 	N int64
 
 	text string
@@ -23,7 +25,7 @@ type Number struct {
 // String returns the text of the number.
 func (n Number) String() string { return n.text }
 
-// MarshalText returns the text of the number. Format.Parse reads it.
+// MarshalText returns the text of the number. [Format.Parse] reads it.
 func (n Number) MarshalText() ([]byte, error) { return []byte(n.text), nil }
 
 // A Format prints and reads the numbers of one name. It is safe for concurrent use, and needs no store.
@@ -35,12 +37,12 @@ type Format struct {
 	last     int64
 }
 
-// seriesName leaves room for the longest period in the name of a counter.
+// seriesName leaves room for the longest period after it in the name of a counter.
 var seriesName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,37}[a-z0-9])?$`)
 
-// NewFormat returns the format of the numbers called name, up to 39 small letters, digits, and "/", "-", "_" and "."
-// between them. The package's documentation tells what a pattern is. The error wraps [ErrInvalidPattern] or
-// [ErrInvalidOption], and, where there are too few numbers to encrypt, [ff1.ErrInvalidDomain].
+// NewFormat returns the format of the numbers called name. A name has up to 39 lower-case letters, digits, and "/",
+// "-", "_" and "." between them. The package documentation describes patterns. The error wraps [ErrInvalidPattern] or
+// [ErrInvalidOption]. If the width is too small for encryption, it also wraps [ff1.ErrInvalidDomain].
 func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	if !seriesName.MatchString(name) {
 		return nil, fmt.Errorf("%w: name %q: want up to 39 of a-z, 0-9, /, -, _ and ., first and last a letter or digit", ErrInvalidOption, name)
@@ -71,11 +73,11 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	return f, nil
 }
 
-// Last returns the greatest N of a number.
+// Last returns the greatest N that a number can have.
 func (f *Format) Last() int64 { return f.last }
 
-// Number returns the number n of the period that t falls into, with the date of t, to print again what is kept in
-// columns. It does not count: Series does.
+// Number returns the number n of the period that contains t, with the date of t. Use it to print a number whose time
+// and N are stored in columns. It does not count; a [Series] does.
 func (f *Format) Number(t time.Time, n int64) (Number, error) {
 	d, err := f.dateOf(t)
 	if err != nil {
@@ -88,13 +90,13 @@ func (f *Format) Number(t time.Time, n int64) (Number, error) {
 	return f.number(d, permutation, n)
 }
 
-// A date is what a time tells of numbers.
+// A date is the day of a time, with the text and the period that numbers of this day have.
 type date struct {
-	day           time.Time // some time of it
+	day           time.Time // a time of that day
 	shown, period string
 }
 
-// dateOf returns the date of t. Two digits for a year tell apart those from 1969 to 2068, as in package time.
+// dateOf returns the date of t. A year in two digits stands for a year from 1969 to 2068, as in package time.
 func (f *Format) dateOf(t time.Time) (date, error) {
 	t = t.In(f.settings.zone)
 	d := date{t, t.Format(f.pattern.layout), f.settings.period.key(t)}
@@ -116,11 +118,11 @@ func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error
 	return Number{Period: d.period, N: n, text: f.pattern.text(d.shown, shown)}, nil
 }
 
-// Parse reads the text of a number, the very text that String returned. Everything else is an error that wraps
-// [ErrInvalidNumber]. So is one text of an encrypted series in each period, whose number would be 0.
+// Parse reads the text of a number, exactly as String returned it. For any other text the error wraps
+// [ErrInvalidNumber]. In an encrypted series that includes one text in each period, the encryption of 0.
 //
-// A text is not a proof: whoever knows the pattern can make one up that Parse reads, if not which number it
-// stands for where it is encrypted.
+// A valid text does not prove that its number was made: anybody who knows the pattern can make up a text that Parse
+// accepts. If numbers are encrypted, they don't know which number their text stands for.
 func (f *Format) Parse(text string) (Number, error) {
 	shown, n, want, at := f.pattern.parse(text)
 	if want != "" {
@@ -144,7 +146,8 @@ func (f *Format) Parse(text string) (Number, error) {
 	return Number{Period: period, N: int64(n), text: text}, nil
 }
 
-// permutation returns the permutation of the numbers of a period, or nil where they are not encrypted. No name has a zero byte.
+// permutation returns the permutation of the numbers of a period, or nil if they are not encrypted. The tweak is unique
+// because names don't contain zero bytes.
 func (f *Format) permutation(period string) (*ff1.Cipher, error) {
 	if f.settings.block == nil {
 		return nil, nil

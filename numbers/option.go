@@ -23,8 +23,8 @@ type settings struct {
 	counter []counter.Option
 }
 
-// WithPeriod has numbers begin at 1 again with each p, and not with what the date of the pattern shows. The date must
-// show at least p: {date:20060102} with Year counts through the year, and prints the day.
+// WithPeriod makes numbers begin at 1 again with each p, instead of each time the date in the pattern changes. The date
+// must show at least p: {date:20060102} with Year counts through the year, and prints the day.
 func WithPeriod(p Period) Option {
 	return Option{func(s *settings) error {
 		if p < Forever || p > Day {
@@ -35,8 +35,8 @@ func WithPeriod(p Period) Option {
 	}}
 }
 
-// WithLocation has days begin when they do in zone instead of UTC. All processes that make numbers of one name should
-// have the same.
+// WithLocation makes days begin at midnight in zone instead of UTC. All processes that make numbers of one name should
+// use the same zone.
 func WithLocation(zone *time.Location) Option {
 	return Option{func(s *settings) error {
 		if zone == nil {
@@ -47,9 +47,9 @@ func WithLocation(zone *time.Location) Option {
 	}}
 }
 
-// Encrypted shows numbers encrypted, so that they tell neither how many there are nor which comes next. The key is derived
-// from secret for this package alone; name and period are the tweak. The width of the number must leave room for a
-// million numbers: see package ff1.
+// Encrypted encrypts the numbers in texts, so that texts reveal neither how many numbers there are nor which comes
+// next. The key is derived from secret for this package alone; name and period are the tweak. The width of the number
+// must leave room for a million numbers: see package ff1.
 func Encrypted(secret randflake.Secret) Option {
 	return Option{func(s *settings) error {
 		if secret.IsZero() {
@@ -63,8 +63,8 @@ func Encrypted(secret randflake.Secret) Option {
 	}}
 }
 
-// WithCounter has the counters of a Series made, and opened, with options such as counter.WithRate and
-// counter.WithRunLength. What they say holds for the counter of each period.
+// WithCounter makes a Series create and open its counters with options such as counter.WithRate and
+// counter.WithRunLength. The options hold for the counter of each period separately.
 func WithCounter(options ...counter.Option) Option {
 	return Option{func(s *settings) error { s.counter = append(s.counter, options...); return nil }}
 }

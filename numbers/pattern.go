@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// A pattern is the shape of the texts of a format. All parts but a number without width have a fixed length, so each
-// text can be taken apart in one way, whatever its literals are.
+// A pattern is the shape of the texts of a format. All parts have a fixed length, except a number without a width. So
+// each text can be split in only one way, whatever its literals are.
 type pattern struct {
-	parts    []string // literals and fields, which are those below
+	parts    []string // literals, and the fields named below
 	fixed    int      // length of all parts but the number, in bytes
 	layout   string
 	shows    Period // what the layout shows
 	alphabet *alphabet
-	width    int // of the number in characters, or 0 for as many as it takes
+	width    int // of the number in characters, or 0 for as many as it needs
 	check    *checkSystem
 }
 
@@ -90,7 +90,7 @@ func (p *pattern) addField(field string) (err error) {
 	return err
 }
 
-// setNumber takes what is after the colon of {n:WIDTH} or {n:WIDTH:ALPHABET}. There is no colon in {n}.
+// setNumber parses the text after the first colon of {n:WIDTH} or {n:WIDTH:ALPHABET}. For {n}, argument is "".
 func (p *pattern) setNumber(argument string) (err error) {
 	width, characters, given := strings.Cut(argument, ":")
 	if !given {
@@ -137,7 +137,7 @@ func (p *pattern) last() int64 {
 	return last
 }
 
-// text returns the text with the given date and what stands for the number.
+// text returns the text with the given date and the given number, which is already encrypted if it needs to be.
 func (p *pattern) text(date string, n uint64) string {
 	var room [64]byte // for most texts
 	b := room[:0]
@@ -156,7 +156,8 @@ func (p *pattern) text(date string, n uint64) string {
 	return string(b)
 }
 
-// parse takes a text apart. Where it is none of the pattern, want says what was expected, and at which byte.
+// parse splits a text into its date and its number. If the text doesn't match the pattern, want says what was expected
+// at byte at; otherwise want is empty.
 func (p *pattern) parse(text string) (date string, n uint64, want string, at int) {
 	width := p.width
 	if width == 0 {

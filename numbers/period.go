@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Period is how long a counter goes on before numbers begin at 1 again.
+// A Period is the time after which numbers begin at 1 again.
 type Period int
 
 const (
@@ -16,7 +16,7 @@ const (
 	Day
 )
 
-// keys are the layouts of what periods are called.
+// keys are the layouts of the names of periods.
 var keys = [...]string{Forever: "", Year: "2006", Month: "2006-01", Day: "2006-01-02"}
 
 // String returns "forever", "year", "month" or "day".
@@ -27,11 +27,11 @@ func (p Period) String() string {
 	return [...]string{"forever", "year", "month", "day"}[p]
 }
 
-// key returns what the period with the given date is called.
+// key returns the name of the period that contains date.
 func (p Period) key(date time.Time) string { return date.Format(keys[p]) }
 
-// begin returns when the period with the given date begins in the zone, or a time before that: up to an hour or so near
-// a change of the clocks. There midnight may come twice, or not at all.
+// begin returns the time when the period that contains date begins in the zone. Near a change of the clocks, where
+// midnight may occur twice or not at all, the result may be up to an hour or so earlier.
 func (p Period) begin(date time.Time, zone *time.Location) time.Time {
 	year, month, day := date.Date()
 	if p < Day {
@@ -47,7 +47,7 @@ func (p Period) begin(date time.Time, zone *time.Location) time.Time {
 	return midnight.Add(-time.Duration(max(before, after)) * time.Second)
 }
 
-// The elements of layouts of dates, as package time has them, in the order in which they are looked for.
+// elements are the elements of package time's layouts that a date may have, in the order in which they are tried.
 var elements = []struct {
 	text string
 	kind int
@@ -60,7 +60,7 @@ const (
 	showsDayOfYear
 )
 
-// parseLayout returns the period that a layout of dates can tell from all others.
+// parseLayout returns the shortest period that a date in the given layout identifies.
 func parseLayout(layout string) (Period, error) {
 	shows := 0
 	for rest := layout; rest != ""; {

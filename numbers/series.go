@@ -12,11 +12,11 @@ import (
 	"github.com/randflake/randflake/internal/coarse"
 )
 
-// A Series makes the numbers of a [Format], from a counter for each period. It is safe for concurrent use, and so are
-// any number of them, in any number of processes.
+// A Series makes the numbers of a [Format], from one counter for each period. It is safe for concurrent use, and any
+// number of Series in any number of processes may make numbers of the same name.
 //
-// The counters are called NAME/2026-11-22, NAME/2026-11, NAME/2026 or NAME, after the name and the period. That each
-// gives no number twice is all that uniqueness depends on; clocks only pick the period.
+// The counters are called NAME/2026-11-22, NAME/2026-11, NAME/2026 or NAME, after the name and the period. Uniqueness
+// depends only on the counters, which never return a number twice; clocks only pick the period.
 type Series struct {
 	*Format
 	open   opener
@@ -28,24 +28,25 @@ type Series struct {
 	periods map[string]*period
 	closed  bool
 
-	ctx     context.Context // of what goes on in the background
+	ctx     context.Context // of background work
 	cancel  context.CancelFunc
 	working sync.WaitGroup
 }
 
-// A moment is one second and what it tells of numbers. What date a second has is looked up once, so that nothing need be
-// known of when days begin and end, and the counter is picked together with the date.
+// A moment is one second, with its date and its period. The date is looked up once for each second, so the code need
+// not compute when days begin and end, and the date always matches the counter.
 type moment struct {
 	second int64
 	date   date
 	period *period
 }
 
-// Open returns the series of numbers called name, which counters count, and opens the counter of the present period.
-// Name, pattern, period and secret of a series stay what they are for good: with others of the same name, texts may
-// repeat. See [NewFormat] for the errors, and counter.Counters.Open: a counter that is not there is made, and where the
-// space may have lost one of the same name that is an error that wraps counter.ErrForgotten, unless the period began a
-// quarter of an hour after that, or options give the counter a bound on its rate.
+// Open returns the series of numbers called name, and opens the counter of the present period in counters. The pattern,
+// period and secret of a name must never change, or texts may repeat.
+//
+// The errors are those of [NewFormat] and counter.Counters.Open. A counter that does not exist is created. If the space
+// may have lost a counter of that name, creating it fails with an error that wraps counter.ErrForgotten, unless the
+// period began more than a quarter of an hour after the loss, or options give the counter a rate.
 func Open(ctx context.Context, counters *counter.Counters, name, pattern string, options ...Option) (*Series, error) {
 	f, err := NewFormat(name, pattern, options...)
 	if err != nil {
@@ -74,10 +75,10 @@ func newSeries(ctx context.Context, f *Format, open opener) (*Series, error) {
 	return s, nil
 }
 
-// Next returns the next number of the present period. It takes nanoseconds from memory, but for the first call in a
-// period that was not prepared, which waits for the period's counter to be opened, and for calls that wait for the
-// counter's next block or for the bound on its rate. When ctx ends first, the error wraps its cause. The last number of
-// a period is followed by an error that wraps counter.ErrEnd, until the next period.
+// Next returns the next number of the present period. Most calls take nanoseconds, as they read from memory. The first
+// call in a period that was not prepared waits for the period's counter to be opened, and some calls wait for the
+// counter's next run or for its rate. If ctx ends first, the error wraps its cause. After the last number of a period,
+// errors wrap counter.ErrEnd until the next period begins.
 //
 // The next period is prepared in the minute before it begins, while numbers are made.
 func (s *Series) Next(ctx context.Context) (Number, error) {
@@ -99,13 +100,13 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 		if !errors.Is(err, counter.ErrClosed) {
 			return Number{}, fmt.Errorf("numbers: %s: %w", s.name, err)
 		}
-		if m, err = s.turn(ctx); err != nil { // the period was over, and its counter closed, while this call took its time
+		if m, err = s.turn(ctx); err != nil { // the period ended and its counter was closed during this call
 			return Number{}, err
 		}
 	}
 }
 
-// turn returns the present moment, when its counter is open.
+// turn returns the present moment, after waiting for its counter to be open.
 func (s *Series) turn(ctx context.Context) (*moment, error) {
 	m, err := s.now()
 	if err != nil {
@@ -123,7 +124,7 @@ func (s *Series) turn(ctx context.Context) (*moment, error) {
 	return m, nil
 }
 
-// now returns the present moment. Once a second it also prepares the next period, and retires those that are over.
+// now returns the present moment. It also prepares the next period, and retires periods that are over.
 func (s *Series) now() (*moment, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,8 +145,8 @@ func (s *Series) now() (*moment, error) {
 	return m, nil
 }
 
-// Close gives back what is left of the periods' blocks, where nobody has taken more since, and makes later calls fail
-// with counter.ErrClosed. It takes half a minute at most. Its error says that numbers may be lost, and nothing worse.
+// Close gives back the unused numbers of the periods' runs if no later numbers were taken since, and makes later calls
+// fail with counter.ErrClosed. It takes half a minute at most. Its error means only that numbers may be lost.
 func (s *Series) Close() error {
 	s.mu.Lock()
 	s.closed = true

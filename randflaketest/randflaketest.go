@@ -1,7 +1,7 @@
-// Package randflaketest makes IDs for unit tests, without a store, a secret and a disk: at a time that a test sets, and
-// the same ones in each run.
+// Package randflaketest makes IDs for unit tests, without a store, a secret or a disk. The test sets the time, and the
+// IDs are the same in each run.
 //
-// The secret is in the source of this package. Such IDs are for tests alone.
+// The secret is in the source of this package, so use these IDs in tests only.
 package randflaketest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// NewClock returns a clock that stands still at 2026-01-01 00:00:00 UTC until it is set.
+// NewClock returns a clock that stays at 2026-01-01 00:00:00 UTC until it is set.
 func NewClock() *leasetest.Clock { return leasetest.NewClock(newYear(2026)) }
 
 // Secret returns the secret of all IDs that this package makes.
@@ -27,8 +27,9 @@ func Secret() randflake.Secret {
 	return secret
 }
 
-// New returns a generator that goes by the clock: at most 131,072 IDs, of node 0, until that moves on, from 2025 to
-// 2057. A clock that is set back by more than 10 seconds gets randflake.ErrClockBackward.
+// New returns a generator that takes its time from clock, which may be set from 2025 to 2057. The generator makes at
+// most 131,072 IDs for each second of the clock, of node 0. If the clock is set back by more than 10 seconds, it
+// returns randflake.ErrClockBackward.
 func New(t testing.TB, clock *leasetest.Clock) *randflake.Generator {
 	t.Helper()
 	lease := randflake.Lease{Start: newYear(2025), End: newYear(2058)}
@@ -40,9 +41,10 @@ func New(t testing.TB, clock *leasetest.Clock) *randflake.Generator {
 	return generator
 }
 
-// Keep returns a keeper that goes by the clock, on a store in memory that no other one uses: for code that takes a
-// keeper. The test closes it at its end. When the clock moves on by the TTL at once, the generator refuses with
-// randflake.ErrLeaseEnded until the keeper has renewed the lease, in the background. Stores that fail are in leasetest.
+// Keep returns a keeper for code that takes one. The keeper takes its time from clock and has a store of its own in
+// memory. It is closed when the test ends. If the clock jumps ahead by the TTL, the generator returns
+// randflake.ErrLeaseEnded until the keeper has renewed the lease in the background. For stores that fail see package
+// leasetest.
 func Keep(t testing.TB, clock *leasetest.Clock, options ...lease.Option) *lease.Keeper[*randflake.Generator] {
 	t.Helper()
 	options = append([]lease.Option{

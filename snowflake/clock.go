@@ -6,7 +6,7 @@ import (
 	"github.com/randflake/randflake/internal/coarse"
 )
 
-// glance returns the published time in Unix milliseconds, which may be late, or reads an injected clock.
+// glance returns the cached time in Unix milliseconds, which may be late, or reads an injected clock.
 func (g *Generator) glance() int64 {
 	if g.now == nil {
 		return coarse.Milliseconds.Glance()
@@ -30,7 +30,7 @@ func (g *Generator) time() time.Time {
 	return g.now()
 }
 
-// unitAt returns the unit of a layout that a moment lies in, in Unix milliseconds. It is negative before the epoch.
+// unitAt returns the unit that contains ms, a time in Unix milliseconds. It is negative before the epoch.
 func (l *Layout) unitAt(ms int64) int64 {
 	since := ms - l.epoch
 	if l.unit == 1 {
@@ -43,8 +43,8 @@ func (l *Layout) unitAt(ms int64) int64 {
 	return unit
 }
 
-// startOf returns when a unit begins, in Unix milliseconds.
+// startOf returns the start of a unit in Unix milliseconds.
 func (l *Layout) startOf(unit int64) int64 { return l.epoch + unit*l.unit }
 
-// lastSecond returns the Unix second that the end of a unit lies in.
+// lastSecond returns the Unix second of the last millisecond of a unit.
 func (l *Layout) lastSecond(unit int64) int64 { return (l.startOf(unit+1) - 1) / 1000 }

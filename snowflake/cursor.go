@@ -5,32 +5,32 @@ import (
 	"sync/atomic"
 )
 
-// A cursor hands out the values of one lease, each at most once. A value is what distinguishes the IDs of one worker,
-// as one integer:
+// A cursor hands out the values of one lease, each at most once. A value is one integer that holds everything in which
+// the IDs of one worker differ:
 //
 //	rollback << (time bits + sequence bits) | unit << sequence bits | sequence
 //
 // An ID is a value with its three parts moved to their places in the layout, beside the static parts. So distinct
-// values are distinct IDs, and all there is to uniqueness is that next, the next value to hand out, only grows: every
-// claim is one compare-and-swap from the next that it saw to a higher one, which takes the values that end there.
-// Clocks and policies only say how far next may jump, and whether it may move at all. In particular
+// values make distinct IDs, and uniqueness depends only on one property: next, the next value to hand out, only grows.
+// Every claim is one compare-and-swap that raises next, and takes the values just below the new next. Clocks and
+// policies only decide how far next may jump, and whether it may move at all. In particular:
 //
-//   - the unit that is up for use is the one that next lies in, the candidate. It is used up to its
-//     end, or left for the clock's unit when the clock is further, or followed by the one after it;
-//   - within one rollback units only go up. When the clock steps back, either the candidate stays, or
-//     the rollback goes up, which makes every value higher, whatever its unit;
-//   - nothing is claimed outside of the lease's units, and the leases of one worker share no unit.
+//   - The candidate is the unit that contains next. It is used up, or left for the clock's unit if the
+//     clock is past it, or followed by the unit after it.
+//   - Within one rollback, units only go up. When the clock steps back, either the candidate stays, or
+//     the rollback goes up, which makes every new value higher, whatever its unit.
+//   - No value is claimed outside the lease's units, and the leases of one worker share no unit.
 //
-// next may sit one past the last value of a unit, that is at the first value of the unit after it. Hence the newest
-// unit used is that of next-1.
+// next may be one past the last value of a unit, that is, at the first value of the following unit. So the newest unit
+// used is the unit of next-1.
 //
-// A clock that is behind the candidate has not stepped back for that alone: see plan.
+// A clock that is behind the candidate has not necessarily stepped back: see planAhead.
 type cursor struct {
 	_    [64]byte // next is written for every ID: it has its cache line to itself
 	next atomic.Uint64
 
-	// Slots, which are values without their sequence, below full may be used in full though the clock has passed them,
-	// because callers wait for them. It only grows. No ID is unique because of it.
+	// A slot is a value without its sequence. Slots below full may be used in full even if the clock has passed them,
+	// because callers wait for them. full only grows. Uniqueness does not depend on it.
 	full atomic.Uint64
 
 	// The newest unit that was used before the clock stepped back, or 0.
@@ -46,8 +46,8 @@ func newCursor(b *bounds, skipped *atomic.Uint64) *cursor {
 	return c
 }
 
-// take claims up to n values of p, a plan that was made for next: the first of them and how many they are, at least
-// one, or none when next has moved in the meantime.
+// take claims 1 to n values of p, a plan that was made for next. It returns the first value and how many were taken, or
+// 0, 0 if next has moved in the meantime.
 func (c *cursor) take(b *bounds, next uint64, p plan, n uint64) (start, taken uint64) {
 	if p.leap && b.scatter > 0 {
 		offset := rand.Uint64N(b.scatter)
@@ -64,7 +64,7 @@ func (c *cursor) take(b *bounds, next uint64, p plan, n uint64) (start, taken ui
 		}
 		return next, taken
 	}
-	// A reader of next, and then of skipped, must not miss what next jumped over.
+	// A reader that loads next and then skipped must not miss the values that next jumped over.
 	c.skipped.Add(p.start - next)
 	if !c.next.CompareAndSwap(next, p.start+taken) {
 		c.skipped.Add(next - p.start)
@@ -73,7 +73,7 @@ func (c *cursor) take(b *bounds, next uint64, p plan, n uint64) (start, taken ui
 	return p.start, taken
 }
 
-// raiseFull lets slots below full be used in full, and returns up to where they were.
+// raiseFull allows slots below full to be used in full, and returns the previous bound.
 func (c *cursor) raiseFull(full uint64) (old uint64) {
 	for {
 		old := c.full.Load()
@@ -83,15 +83,15 @@ func (c *cursor) raiseFull(full uint64) (old uint64) {
 	}
 }
 
-// awaitUnit lets the unit that follows a used-up one be used in full, however late the callers that wait for it run, and
-// reports whether the used-up one was used so, too.
+// awaitUnit allows the unit after a used-up one to be used in full, however late its waiting callers run. It reports
+// whether the same was already allowed for the used-up unit.
 func (c *cursor) awaitUnit(b *bounds, next uint64) (again bool) {
 	full := b.candidate(next).slot() + 1
 	old := c.raiseFull(full)
 	return old > 0 && old+1 >= full
 }
 
-// leave notes the newest unit used, for lastUsed, before the units go down.
+// leave records the newest unit used, for lastUsed, before the clock's step takes the cursor to earlier units.
 func (c *cursor) leave(b *bounds, next uint64) {
 	if next == b.base {
 		return
@@ -105,7 +105,7 @@ func (c *cursor) leave(b *bounds, next uint64) {
 	}
 }
 
-// lastUsed returns the newest unit that any value up to next has, if there is a value at all.
+// lastUsed returns the newest unit of all values below next, if there are any.
 func (c *cursor) lastUsed(b *bounds, next uint64) (unit int64, ok bool) {
 	if next == b.base {
 		return 0, false
@@ -113,10 +113,10 @@ func (c *cursor) lastUsed(b *bounds, next uint64) (unit int64, ok bool) {
 	return max(b.newest(next), c.left.Load()), true
 }
 
-// frozen is next of a cursor that hands out nothing any more. Values have 63 bits at most.
+// frozen is the next of a cursor that no longer hands out values. Values have at most 63 bits.
 const frozen = 3 << 62
 
-// freeze ends all claims, if mayFreeze agrees, and returns where next was.
+// freeze ends all claims if mayFreeze returns true, and returns the last next.
 func (c *cursor) freeze(mayFreeze func(next uint64) bool) (next uint64, ok bool) {
 	for {
 		next = c.next.Load()

@@ -7,8 +7,8 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// bounds returns a lease and a policy in the cursor's terms, all but where the cursor begins, or an error that wraps
-// ErrInvalidLease when the lease can't be used.
+// bounds returns a lease and a policy in the cursor's terms, except for where the cursor begins. If the lease can't be
+// used, the error wraps ErrInvalidLease.
 func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 	invalid := func(format string, args ...any) (bounds, error) {
 		return bounds{}, fmt.Errorf("%w: "+format, append([]any{ErrInvalidLease}, args...)...)
@@ -19,7 +19,7 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 		sequence: l.sequence.bits,
 		time:     l.time.bits,
 		first:    max(l.unitAt(start.UnixMilli()-1)+1, 0), // the first unit that begins in the lease
-		end:      min(l.unitAt(end.UnixMilli()), life),    // the one in which it ends, or begins beside it
+		end:      min(l.unitAt(end.UnixMilli()), life),    // the unit in which the lease ends, or which begins at its end
 		life:     life,
 		ahead:    int64(p.ahead / l.Unit()),
 		lag:      int64(max(catchUp/l.Unit(), 1)),

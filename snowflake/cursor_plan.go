@@ -5,7 +5,7 @@ import "errors"
 // errFrozen says that a cursor was frozen; it never leaves the package.
 var errFrozen = errors.New("snowflake: cursor is frozen")
 
-// bounds are a lease, a layout and the policies in the cursor's terms. Times are in units since the layout's epoch.
+// bounds holds a lease, a layout and the policy in the cursor's terms. Times are in units since the layout's epoch.
 type bounds struct {
 	sequence, time uint   // the bits of these parts
 	base           uint64 // where the cursor began
@@ -22,9 +22,9 @@ type bounds struct {
 
 // A plan says which values a claim may take. (With more than four fields the compiler would keep it in memory.)
 type plan struct {
-	start, left uint64 // the first value, and how many there are up to the end of its unit
+	start, left uint64 // the first value, and the number of values from it to the end of its unit
 	full        uint64 // what to raise cursor.full to
-	leap        bool   // the unit is new, and does not follow one that this cursor used up
+	leap        bool   // the unit is new, and this cursor did not use up the unit before it
 }
 
 // startAt makes the cursor of b begin with unit.
@@ -33,18 +33,18 @@ func (b *bounds) startAt(unit int64) {
 	b.base = uint64(unit) << b.sequence
 }
 
-// A candidate is the unit that is up for use.
+// A candidate is the unit from which the next value may come.
 type candidate struct {
 	rollback uint64 // the slot of that rollback's unit 0
 	unit     int64
-	opened   bool // the newest value lies in it
+	opened   bool // the newest value is in this unit
 }
 
 func (b *bounds) candidate(next uint64) candidate {
 	if next == b.base {
 		return candidate{0, b.from, false}
 	}
-	slot := (next - 1) >> (b.sequence & 63) // shifts by what may be 64 and more take twice as long
+	slot := (next - 1) >> (b.sequence & 63) // a shift takes twice as long if its count may be 64 or more
 	unit := int64(slot & (1<<(b.time&63) - 1))
 	rollback := slot - uint64(unit)
 	if next&(1<<(b.sequence&63)-1) == 0 {
@@ -56,7 +56,7 @@ func (b *bounds) candidate(next uint64) candidate {
 // slot returns the candidate's values without their sequence.
 func (c candidate) slot() uint64 { return c.rollback + uint64(c.unit) }
 
-// newest returns the newest unit used, or the one before those that may be.
+// newest returns the newest unit used, or if there is none, the unit before the first one that may be used.
 func (b *bounds) newest(next uint64) int64 {
 	c := b.candidate(next)
 	if c.opened {
@@ -65,8 +65,8 @@ func (b *bounds) newest(next uint64) int64 {
 	return c.unit - 1
 }
 
-// plan tells, for a cursor at next and a clock at now, what a claim may take. It is pure: clock and counter are weighed
-// in one step, and the compare-and-swap on next makes the result stand or fall as a whole.
+// plan returns what a claim may take from a cursor at next with a clock at now. It is a pure function of both. The
+// compare-and-swap on next then accepts or rejects the plan as a whole.
 func (b *bounds) plan(next, full uint64, now int64) (plan, error) {
 	switch {
 	case next == frozen:
@@ -84,7 +84,7 @@ func (b *bounds) plan(next, full uint64, now int64) (plan, error) {
 	return b.planBehind(c, next, full, now), nil
 }
 
-// outside says why no ID can be made under the lease, whatever was made before.
+// outside returns why no ID can be made under the lease at now, whatever was made before.
 func (b *bounds) outside(now int64) error {
 	switch {
 	case now >= b.life:
@@ -95,8 +95,8 @@ func (b *bounds) outside(now int64) error {
 	return ErrLeaseNotStarted
 }
 
-// planBehind is plan when the clock has reached the candidate: it is used up if callers wait for that and it is not too
-// late, and left for the clock's unit otherwise.
+// planBehind is plan for a clock that has reached the candidate. If callers wait for the candidate and it is not too
+// late, the candidate is used up. Otherwise the plan moves on to the clock's unit.
 func (b *bounds) planBehind(c candidate, next, full uint64, now int64) plan {
 	p := plan{start: next, leap: next == b.base}
 	switch {
@@ -105,20 +105,20 @@ func (b *bounds) planBehind(c candidate, next, full uint64, now int64) plan {
 		p.start = max(c.slot()<<b.sequence, next)
 		p.leap = p.leap || p.start != next
 	case !c.opened:
-		p.full = c.rollback + uint64(now) + 1 // the units that are being caught up with, too
+		p.full = c.rollback + uint64(now) + 1 // includes the units that are being caught up with
 	}
 	p.left = (c.slot()+1)<<b.sequence - p.start
 	return p
 }
 
-// planAhead is plan when the clock is behind the candidate, which is not opened or too far ahead.
+// planAhead is plan for a clock that is behind the candidate, if the candidate is not opened or is too far ahead.
 //
-// That is no step of the clock for itself. Without a step, no unit is used that is more than ahead units in front of a
-// reading of the clock. So a reading that was begun after next was loaded, and that is further than that behind the
-// newest unit used, proves that the clock stepped back; nothing else is taken for it. (An old reading proves nothing,
-// which is why only those who have a new one heed errors.)
+// That alone does not mean that the clock stepped back. If it doesn't step back, no used unit is more than ahead units
+// later than a reading of the clock. So a step back is proved only by a reading that was begun after next was loaded,
+// and that is more than ahead units before the newest unit used. (An old reading proves nothing, which is why callers
+// ignore errors unless they have a new reading.)
 func (b *bounds) planAhead(c candidate, next uint64, now int64) (plan, error) {
-	beyond := c.unit - now - b.ahead // how far the candidate is beyond those that may be used
+	beyond := c.unit - now - b.ahead // how far the candidate is beyond the units that may be used
 	switch {
 	case c.opened, beyond > 1:
 		return plan{}, ErrClockBackward
@@ -128,8 +128,8 @@ func (b *bounds) planAhead(c candidate, next uint64, now int64) (plan, error) {
 	return plan{start: next, left: 1 << b.sequence, leap: next == b.base}, nil
 }
 
-// stepBack tells what a claim may take once a reading of the clock, begun after next was loaded, has proved that it
-// stepped back to now: the rollback goes up, and with it every value.
+// stepBack returns what a claim may take after a reading of the clock, begun after next was loaded, has proved that the
+// clock stepped back to now. It raises the rollback, and so every new value is higher than all before.
 func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
 	c := b.candidate(next)
 	if now < b.first || c.rollback>>b.time >= b.steps {
@@ -139,7 +139,7 @@ func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
 	return plan{start: slot << b.sequence, left: 1 << b.sequence, leap: true}, nil
 }
 
-// due returns the unit that the clock has to reach before it is worth while to claim again after err, which came of a
+// due returns the unit that the clock must reach before claiming again makes sense. err is the error of a claim with a
 // clock at now.
 func (b *bounds) due(next uint64, now int64, err error) int64 {
 	if err == ErrLeaseNotStarted {
@@ -148,5 +148,5 @@ func (b *bounds) due(next uint64, now int64, err error) int64 {
 	if unit := b.candidate(next).unit - b.ahead; unit > now {
 		return unit
 	}
-	return now + b.lag // the lease is used up ahead of time, and may be extended by then
+	return now + b.lag // the lease is used up early, and may be extended by then
 }

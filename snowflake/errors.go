@@ -9,11 +9,11 @@ import (
 	"github.com/randflake/randflake/internal/alike"
 )
 
-// The errors of this package. Those that carry more detail wrap one of these, so compare with [errors.Is]. Those that the
-// root package has too wrap its error of the same name.
+// The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is]. If the root
+// package has an error of the same name, the error here wraps it.
 var (
-	// ErrInvalidLayout says that parts can't make up a layout, or that no layout has that name or text; the error that
-	// wraps it says why.
+	// ErrInvalidLayout says that parts don't make a valid layout, or that no layout has that name or text; the error
+	// that wraps it says why.
 	ErrInvalidLayout = errors.New("snowflake: invalid layout")
 
 	// ErrInvalidID says that a value or a text is not an ID, or that no ID has the given fields or times.
@@ -22,14 +22,14 @@ var (
 	// ErrInvalidOption says that an option can't be used, with this layout or at all; the error that wraps it says why.
 	ErrInvalidOption = alike.Error("snowflake: invalid option", randflake.ErrInvalidOption)
 
-	// ErrEndOfLife says that a layout can't express a time, because it has ended by then. See [Layout.Expires].
+	// ErrEndOfLife says that a layout can't express a time, because the layout has ended by then. See [Layout.Expires].
 	ErrEndOfLife = randflake.ErrEndOfLife
 )
 
 // The errors of a generator.
 var (
-	// ErrExhausted says that the sequence has no number left, or none beside those for callers of Wait and FillWait that
-	// came first. The next unit of time brings new ones.
+	// ErrExhausted says that the present unit of time has no sequence number left, or that callers of Wait and FillWait
+	// are first in line for the rest. The next unit has new numbers.
 	ErrExhausted = alike.Error("snowflake: no ID left in this unit of time: wait for the next one, run ahead of the clock, or use more workers", randflake.ErrExhausted)
 
 	// ErrLeaseNotStarted says that the clock is before the lease's first unit.
@@ -38,8 +38,7 @@ var (
 	// ErrLeaseEnded says that the clock has reached the end of the lease.
 	ErrLeaseEnded = alike.Error("snowflake: lease of the worker has ended: extend or replace it", randflake.ErrLeaseEnded)
 
-	// ErrClockBackward says that the clock stepped back behind the newest ID, further than the generator goes along
-	// with.
+	// ErrClockBackward says that the clock stepped back behind the newest ID, further than the generator allows.
 	ErrClockBackward = alike.Error("snowflake: clock is behind the newest ID: wait until it has caught up, or go on as another worker", randflake.ErrClockBackward)
 
 	// ErrClosed says that the generator was closed.
@@ -49,7 +48,7 @@ var (
 	ErrInvalidLease = alike.Error("snowflake: invalid lease", randflake.ErrInvalidLease)
 )
 
-// An endError is ErrEndOfLife in the words of a layout.
+// An endError is ErrEndOfLife with the name and the end of a layout.
 type endError struct {
 	layout string
 	end    time.Time

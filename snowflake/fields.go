@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Fields are what an ID holds.
+// Fields are the contents of an ID.
 type Fields struct {
 	Time     time.Time         // the start of the ID's unit of time, in UTC
-	Static   map[string]uint64 // the value of each static part by its name; nil when there are none
-	Rollback uint64            // 0 when the layout has no such part
+	Static   map[string]uint64 // the value of each static part by its name; nil if the layout has no static parts
+	Rollback uint64            // 0 if the layout has no such part
 	Sequence uint64
 }
 
-// Inspect opens an ID. One with a bit above those of the layout is an error that wraps ErrInvalidID. An ID doesn't tell
-// its layout: in another one it opens to other fields.
+// Inspect opens an ID. If the ID has more bits than the layout, the error wraps ErrInvalidID. An ID doesn't contain its
+// layout: another layout opens it to other fields.
 func (l *Layout) Inspect(id ID) (Fields, error) {
 	if id>>l.bits() != 0 {
 		return Fields{}, fmt.Errorf("%w: %d: want the %d bits of layout %s", ErrInvalidID, uint64(id), l.bits(), l.name)
@@ -31,10 +31,10 @@ func (l *Layout) Inspect(id ID) (Fields, error) {
 }
 
 // Compose returns the ID with the given fields. The time is rounded down to a whole unit; static parts that are not
-// named are zero. A field that the layout can't hold is an error that wraps ErrInvalidID, and also ErrEndOfLife when
-// the time lies at or after Expires.
+// named are zero. If the layout can't hold a field, the error wraps ErrInvalidID, and also ErrEndOfLife if the time is
+// at or after Expires.
 //
-// Compose knows nothing of leases: to make unique IDs use a Generator.
+// Compose ignores leases: to make unique IDs use a Generator.
 func (l *Layout) Compose(f Fields) (ID, error) {
 	switch {
 	case f.Time.Before(l.Epoch()):

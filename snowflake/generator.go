@@ -14,15 +14,15 @@ import (
 // A Generator makes the IDs of one worker of a layout, under a lease. It is safe for concurrent use and must not be
 // copied.
 //
-// Its IDs strictly increase, in the order in which they are made, across leases too, unless the clock stepped back and
-// it went along: by StepBack, or with the lease of another worker.
+// Its IDs strictly increase in the order in which they are made, also across leases. There are two exceptions, both
+// after the clock stepped back: with StepBack, and with a lease of another worker.
 //
-// When the clock is behind the newest unit used, by 10 seconds at most, the generator uses up what is left of that
-// unit; then, or when the clock is further behind, it refuses with ErrClockBackward. [StepBack] changes that.
+// If the clock is behind the newest unit used by at most 10 seconds, the generator uses up the rest of that unit. After
+// that, or if the clock is further behind, it returns ErrClockBackward. [StepBack] changes that.
 //
-// The time in an ID is the one that a clock of the process publishes. It is late by one or two milliseconds as a rule
-// while many IDs are made, by under 50 ms on a loaded machine, and by longer just after a pause of the process; it is
-// exact when no ID was made for a few milliseconds. See [Generator.Wait] and [RunAhead] for what they add.
+// The time in an ID comes from a cached clock of the process. While many IDs are made it is usually late by one or two
+// milliseconds, on a loaded machine by less than 50 ms, and just after a pause of the process by longer. It is exact if
+// no ID was made for a few milliseconds. [Generator.Wait] and [RunAhead] can shift the time further.
 type Generator struct {
 	layout *Layout
 	settings
@@ -30,31 +30,31 @@ type Generator struct {
 
 	mu       sync.Mutex // held while the state is replaced
 	lastUsed time.Time  // once closed
-	reported uint64     // what Issued returned at most
+	reported uint64     // the highest result of Issued
 
-	line *queue.Queue // of callers that wait; served, without mu, when the state was replaced
+	line *queue.Queue // of waiting callers; served, without mu, after the state was replaced
 
-	_       [64]byte      // claims write to what follows, and read what is above
-	skipped atomic.Uint64 // the values that cursors jumped over
+	_       [64]byte      // claims read the fields above and write the fields below
+	skipped atomic.Uint64 // the number of values that cursors jumped over
 }
 
-// A state is all that a claim needs, in one pointer. It is replaced as a whole and never changed.
+// A state is everything that a claim needs, behind one pointer. It is replaced as a whole and never changed.
 type state struct {
 	bounds
 	cursor *cursor
 	static uint64 // the bits that all IDs have in common
 	lease  randflake.Lease
 	closed bool
-	past   uint64 // how far the cursors of earlier leases got, together
-	last   int64  // the newest unit that was used under them
+	past   uint64 // the number of values that cursors of earlier leases used or skipped
+	last   int64  // the newest unit used under earlier leases
 }
 
-// Forever returns a lease of a worker from 2024-10-27 on for as long as any layout lasts. It is for programs that
+// Forever returns a lease of a worker from 2024-10-27 until after the end of every layout. It is for programs that
 // assign worker numbers themselves.
 //
-// Nothing keeps two processes from using one number then. And a process that starts anew knows nothing of the one
-// before it: when it is there within the last unit that was used, or the clock has stepped back behind that, or the
-// other one ran ahead, it makes the same IDs again. Prefer the leases of a store: see Keep.
+// Then nothing stops two processes from using the same number. And a restarted process doesn't know its predecessor: it
+// makes the same IDs again if it starts within the last unit that its predecessor used, if the clock stepped back to
+// before that unit, or if its predecessor ran ahead of the clock. Prefer the leases of a store: see [Keep].
 func Forever(worker uint32) randflake.Lease {
 	return randflake.Lease{
 		FirstNode: worker,
@@ -64,14 +64,14 @@ func Forever(worker uint32) randflake.Lease {
 	}
 }
 
-// New returns a generator that makes IDs of a layout under a lease of one node, which is the worker number: it fills
-// the static parts that are not pinned. Only units of time that lie in the lease as a whole are used. The caller sees
-// to it that no other generator of the same IDs ever has a lease that shares both the worker and a second with this
-// one: package lease does that, and Keep.
+// New returns a generator that makes IDs of a layout under a lease of one node. The node is the worker number, which
+// fills the static parts that are not pinned. The generator uses only units of time that lie entirely in the lease. The
+// caller must ensure that no other generator of the same IDs ever has a lease that shares both the worker and a second
+// with this one. Package lease ensures that, and so does [Keep].
 //
-// A lease that can't be used is an error that wraps ErrInvalidLease, and also ErrEndOfLife when the layout ends before
-// it starts; an option that can't be, or doesn't go with the layout, is one that wraps ErrInvalidOption; no layout is
-// one that wraps ErrInvalidLayout.
+// If the lease can't be used, the error wraps ErrInvalidLease, and also ErrEndOfLife if the layout ends before the
+// lease starts. If an option is invalid or doesn't fit the layout, it wraps ErrInvalidOption. If the layout is nil or
+// zero, it wraps ErrInvalidLayout.
 func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, error) {
 	settings, err := newSettings(layout, options)
 	if err == nil && settings.leasing != nil {
@@ -96,8 +96,8 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	return g, nil
 }
 
-// Generate returns a new ID. It never waits: when it can't make one at present it returns one of ErrExhausted,
-// ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife and ErrClosed.
+// Generate returns a new ID. It never waits: if it can't make an ID at present it returns ErrExhausted,
+// ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed.
 func (g *Generator) Generate() (ID, error) {
 	st, start, _, err := g.claim(1, false)
 	if err != nil {
@@ -106,14 +106,14 @@ func (g *Generator) Generate() (ID, error) {
 	return g.id(st, start), nil
 }
 
-// Fill fills dst with new IDs, in increasing order, and returns how many it made: n IDs are good even when err is not
-// nil, and err, one of Generate's errors, says why n < len(dst). It never waits.
+// Fill fills dst with new IDs, in increasing order, and returns how many it made. The first n IDs are good even if err
+// is not nil; err is one of Generate's errors and says why n < len(dst). Fill never waits.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst, false)
 	return n, g.told(err)
 }
 
-// fill is Fill without a call of OnRefusal's function. It is inTurn when its caller has waited and is the first in
+// fill is Fill, but does not call OnRefusal's function. inTurn says that its caller has waited and is the first in
 // line.
 func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
 	for n < len(dst) {
@@ -130,7 +130,7 @@ func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
 	return n, nil
 }
 
-// claim takes up to n consecutive values, at least one, of one unit.
+// claim takes 1 to n consecutive values of one unit.
 func (g *Generator) claim(n uint64, inTurn bool) (st *state, start, taken uint64, err error) {
 	if !inTurn && !g.line.Empty() {
 		return g.claimSlowly(n, inTurn)
@@ -149,7 +149,7 @@ func (g *Generator) claim(n uint64, inTurn bool) (st *state, start, taken uint64
 	}
 }
 
-// claimSlowly is claim with a look at the real clock, on which errors rest.
+// claimSlowly is claim, but reads the real clock instead of the cached one. Only its errors are reliable.
 func (g *Generator) claimSlowly(n uint64, inTurn bool) (st *state, start, taken uint64, err error) {
 	for {
 		st, next, p, err := g.look()
@@ -157,7 +157,7 @@ func (g *Generator) claimSlowly(n uint64, inTurn bool) (st *state, start, taken 
 		case err != nil:
 			return nil, 0, 0, err
 		case !inTurn && !g.line.Empty():
-			return nil, 0, 0, ErrExhausted // all IDs that are left belong to callers that wait
+			return nil, 0, 0, ErrExhausted // the IDs that are left belong to waiting callers
 		}
 		if start, taken := st.cursor.take(&st.bounds, next, p, n); taken > 0 {
 			return st, start, taken, nil
@@ -165,7 +165,7 @@ func (g *Generator) claimSlowly(n uint64, inTurn bool) (st *state, start, taken 
 	}
 }
 
-// look reads the state and the clock and returns what a claim may take by them, or why it may not.
+// look reads the state and the clock, and returns what a claim may take, or an error that says why it may not.
 func (g *Generator) look() (st *state, next uint64, p plan, err error) {
 	for {
 		st := g.state.Load()
@@ -187,7 +187,7 @@ func (g *Generator) look() (st *state, next uint64, p plan, err error) {
 		case nil:
 			return st, next, p, nil
 		default:
-			if g.state.Load() == st { // otherwise the lease that refused is no longer in force
+			if g.state.Load() == st { // otherwise the error is about a lease that was replaced
 				return st, next, plan{}, err
 			}
 		}
@@ -203,8 +203,8 @@ func (g *Generator) id(st *state, value uint64) ID {
 	return ID(id | value>>l.time.bits<<l.rollback.shift)
 }
 
-// Extend moves the end of the lease to a later one; the worker stays the same. An earlier end is an error that wraps
-// ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
+// Extend moves the end of the lease to a later time; the worker stays the same. If end is before the present end, the
+// error wraps ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
 func (g *Generator) Extend(end time.Time) error {
 	defer g.line.Serve()
 	g.mu.Lock()
@@ -231,14 +231,14 @@ func (g *Generator) Extend(end time.Time) error {
 	return nil
 }
 
-// Replace goes on with another lease. It returns the last second that IDs made under the old one carry, now or ever, or
-// the second before its start when there are none: from then on the old worker can be leased again, by any caller. IDs
-// go on after the last unit used, or at the clock's present one when the clock has stepped back.
+// Replace continues with another lease. It returns the last second that any ID made under the old lease carries or will
+// carry, or the second before that lease's start if there are no such IDs. After that second anybody may lease the old
+// worker. New IDs begin after the last unit used, or if the clock stepped back, at its present unit.
 //
-// A lease of the same worker must start after that second; otherwise, and when the lease is no lease, Replace returns
-// an error that wraps ErrInvalidLease and the old lease stays in force. After Close it returns ErrClosed. Like any
-// lease, the new one must not share a worker and a second with leases that were used before, this generator's earlier
-// ones included: only the one in force is compared.
+// A lease of the same worker must start after that second. Otherwise, or if the lease is invalid, Replace returns an
+// error that wraps ErrInvalidLease, and the old lease stays in force. After Close it returns ErrClosed. Like any lease,
+// the new one must not share both a worker and a second with any lease that was used before. That includes earlier
+// leases of this generator, as Replace compares only the lease in force.
 func (g *Generator) Replace(lease randflake.Lease) (lastUsed time.Time, err error) {
 	next, err := g.newState(lease)
 	if err != nil {
@@ -265,8 +265,8 @@ func (g *Generator) Replace(lease randflake.Lease) (lastUsed time.Time, err erro
 	return lastUsed, nil
 }
 
-// lastUnit returns the newest unit that was used up to next, under whichever lease, since the clock was last seen to
-// step back.
+// lastUnit returns the newest unit that was used up to next, under any lease, since the clock was last seen to step
+// back.
 func (st *state) lastUnit(next uint64) int64 {
 	if next == st.base {
 		return st.last
@@ -274,7 +274,7 @@ func (st *state) lastUnit(next uint64) int64 {
 	return st.newest(next)
 }
 
-// goOn returns the unit at which a new lease begins, when last is the newest one that was used before.
+// goOn returns the unit at which IDs of a new lease begin. last is the newest unit that was used before.
 func (g *Generator) goOn(b *bounds, last int64) int64 {
 	if now := g.layout.unitAt(g.read()); now+b.ahead < last {
 		return b.first // the clock stepped back
@@ -282,9 +282,9 @@ func (g *Generator) goOn(b *bounds, last int64) int64 {
 	return max(b.first, last+1)
 }
 
-// Close ends the generator: Generate returns ErrClosed from now on. It returns the last second that IDs made under the
-// lease in force carry, now or ever, or the second before its start when there are none. Another Close returns the same
-// second and ErrClosed.
+// Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second that any ID made
+// under the lease in force carries or will carry, or the second before the lease's start if there are no such IDs.
+// Further calls return the same second and ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	defer g.line.Serve()
 	g.mu.Lock()
@@ -299,9 +299,9 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	return g.lastUsed, nil
 }
 
-// Freeze ends the lease at once, as if its end were the second after the last one that was used: no ID is made until
-// Replace, and each one that is asked for is refused with ErrLeaseEnded. It is for a lease that turns out to be held by
-// another process too. After Close it does nothing.
+// Freeze ends the lease at once, as if its end were the second after the last one used. Until Replace, calls return
+// ErrLeaseEnded instead of IDs. It is for a lease that another process turns out to hold too. After Close it does
+// nothing.
 func (g *Generator) Freeze() {
 	defer g.line.Serve()
 	g.mu.Lock()
@@ -320,11 +320,11 @@ func (g *Generator) Freeze() {
 	g.state.Store(&frozen)
 }
 
-// over is the end of a lease that is frozen: a unit that no clock is before.
+// over is the end of a frozen lease: every clock is past this unit.
 const over = math.MinInt64
 
 // Ready returns nil if an ID can be made at present, and otherwise the error that Generate would return. It makes no ID
-// and counts as no refusal.
+// and does not call OnRefusal's function.
 func (g *Generator) Ready() error {
 	_, _, _, err := g.look()
 	if err == nil && !g.line.Empty() {
@@ -333,7 +333,8 @@ func (g *Generator) Ready() error {
 	return err
 }
 
-// lastSecondUsed returns the second of the newest value up to next, or the one before the lease.
+// lastSecondUsed returns the second of the newest value up to next, or the second before the lease if there is no
+// value.
 func (g *Generator) lastSecondUsed(st *state, next uint64) time.Time {
 	unit, ok := st.cursor.lastUsed(&st.bounds, next)
 	if !ok {
@@ -349,7 +350,7 @@ func (g *Generator) Lease() randflake.Lease { return g.state.Load().lease }
 func (g *Generator) Layout() *Layout { return g.layout }
 
 // Issued returns how many IDs the generator has made since New, for statistics. It never goes down. While IDs are being
-// made it may miss some of the last ones.
+// made it may not yet include the latest ones.
 func (g *Generator) Issued() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -358,19 +359,19 @@ func (g *Generator) Issued() uint64 {
 	if !st.closed {
 		reached += st.cursor.next.Load() - st.base
 	}
-	// A claim counts what it skips before it takes what comes after, so this is never too much.
+	// A claim counts the values that it skips before it takes the ones after them, so issued is never too high.
 	issued := reached - g.skipped.Load()
 	g.reported += uint64(max(int64(issued-g.reported), 0))
 	return g.reported
 }
 
-// settle waits for a call that replaces the state to be over.
+// settle waits until a running call that replaces the state has finished.
 func (g *Generator) settle() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 }
 
-// told returns err after telling of it, if it is a refusal.
+// told returns err, after calling OnRefusal's function with it if it is not nil.
 func (g *Generator) told(err error) error {
 	if err != nil && g.refused != nil {
 		g.refused(err)
@@ -378,7 +379,7 @@ func (g *Generator) told(err error) error {
 	return err
 }
 
-// newState returns a state for a lease, all but its cursor.
+// newState returns a state for a lease, without a cursor.
 func (g *Generator) newState(lease randflake.Lease) (*state, error) {
 	static, _, err := g.layout.static(uint64(lease.FirstNode), g.pins)
 	if err != nil {

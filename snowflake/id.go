@@ -13,17 +13,17 @@ import (
 )
 
 // An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the time. In layouts of 63
-// bits or fewer, which is all but Discord's among the presets, it fits an int64 and is never negative there. Its text
-// form is decimal, of 1 to 20 digits; for text that sorts as IDs do see package bases.
+// bits or fewer, which are all presets but Discord's, it fits an int64 and is never negative. Its text form is decimal,
+// with 1 to 20 digits. For texts that sort in the order of the IDs see package bases.
 //
-// Only a [Layout] can tell what an ID holds.
+// To read the fields of an ID, you need its [Layout].
 type ID uint64
 
 // maxDigits is the length of the longest decimal form.
 const maxDigits = 20
 
-// Parse reads the decimal form of an ID. Each ID has exactly one: leading zeros, signs, white space and values of more
-// than 64 bits are errors that wrap ErrInvalidID.
+// Parse reads the decimal form of an ID. Each ID has exactly one decimal form: for leading zeros, signs, white space
+// and values of more than 64 bits the error wraps ErrInvalidID.
 func Parse(text string) (ID, error) { return parse(text) }
 
 func parse[T string | []byte](text T) (ID, error) {
@@ -45,7 +45,7 @@ func parse[T string | []byte](text T) (ID, error) {
 	return ID(value), nil
 }
 
-// set assigns the ID that text stands for, or leaves id as it is.
+// set assigns the ID that text stands for, or leaves id unchanged and returns an error.
 func set[T string | []byte](id *ID, text T) error {
 	parsed, err := parse(text)
 	if err != nil {
@@ -72,8 +72,8 @@ func (id ID) MarshalText() ([]byte, error) {
 // UnmarshalText is Parse.
 func (id *ID) UnmarshalText(text []byte) error { return set(id, text) }
 
-// AppendBinary appends the ID's 8 bytes to b, in big-endian order, so that they sort as IDs do. The error is always
-// nil.
+// AppendBinary appends the ID's 8 bytes to b, in big-endian order, so they sort in the order of the IDs. The error is
+// always nil.
 func (id ID) AppendBinary(b []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(b, uint64(id)), nil
 }
@@ -92,15 +92,15 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the decimal form as a JSON string: JavaScript's numbers would round IDs of more than 53 bits. The
-// error is always nil.
+// MarshalJSON returns the decimal form as a JSON string, because JavaScript would round numbers of more than 53 bits.
+// The error is always nil.
 func (id ID) MarshalJSON() ([]byte, error) {
 	b := strconv.AppendUint(append(make([]byte, 0, maxDigits+2), '"'), uint64(id), 10)
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads the decimal form from a JSON string, or from a JSON integer up to 2^53-1. A larger one is an error:
-// JavaScript and others round it to another ID. As is the custom, null changes nothing.
+// UnmarshalJSON reads the decimal form from a JSON string, or from a JSON integer up to 2^53-1. A larger integer is an
+// error, because JavaScript and others round it to another ID. By convention, null changes nothing.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -124,9 +124,9 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Value returns the ID as an int64, for a BIGINT column, or in its decimal form where it does not fit: such an ID needs
-// a BIGINT UNSIGNED, a NUMERIC(20) or a text column. To write another text form pass that of package bases. The
-// error is always nil.
+// Value returns the ID as an int64, for a BIGINT column. An ID that does not fit an int64 is returned in its decimal
+// form: it needs a BIGINT UNSIGNED, a NUMERIC(20) or a text column. To store another text form, pass a text of package
+// bases instead of the ID. The error is always nil.
 func (id ID) Value() (driver.Value, error) {
 	if id > math.MaxInt64 {
 		return id.String(), nil
@@ -134,9 +134,9 @@ func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads an ID from an integer column, signed or not, or the decimal form from a text column or from a driver that
-// returns integers as text. A negative number is an error that wraps ErrInvalidID. For a column that may be NULL use a
-// pointer.
+// Scan reads an ID from an integer column, signed or unsigned, or the decimal form from a text column or from a driver
+// that returns integers as text. For a negative number the error wraps ErrInvalidID. For a column that may be NULL use
+// a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:

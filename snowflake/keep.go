@@ -7,24 +7,23 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// Keep acquires a worker number from store, starts to keep it and returns its keeper, whose generator makes IDs of
-// layout. ctx bounds the acquisition and nothing else. The keeper holds a goroutine, and the lease, until Close; it
-// does not close the store.
+// Keep leases a worker number from store and returns a keeper, whose generator makes IDs of layout. The keeper renews
+// the lease. ctx limits only the first acquisition. The keeper holds a goroutine and the lease until Close; it does not
+// close the store.
 //
-// It takes another worker number when this one is lost or of no more use: when the clock stepped back further than the
-// generator's policy rides out, the generator refuses with ErrClockBackward, and goes on as another worker as soon as
-// the store has granted one. The old number goes back, with the last second that it was used for, and no other process
-// gets it for that second or an earlier one.
+// The keeper takes another worker number if it loses this one or can't use it any longer. For example, if the clock
+// stepped back further than the generator's policy allows, the generator returns ErrClockBackward, and continues as
+// another worker as soon as the store has granted one. The keeper gives the old number back together with the last
+// second for which it was used, and the store does not grant it for that second or an earlier one.
 //
-// The nodes of the store are the worker numbers, from 0 up to the number of workers that the layout has room for in the
-// parts that are not pinned. When all of them are taken Keep fails with lease.ErrNoRange. It fails as New does when
-// options or lease do not go with the layout, and otherwise as lease.Keep does.
+// The nodes of the store are the worker numbers: they begin at 0, and there are as many as the static parts that are
+// not pinned have room for. If all of them are taken, Keep returns lease.ErrNoRange. If the options or the lease do not
+// fit the layout, it returns the errors of New; its other errors are those of lease.Keep.
 //
-// All IDs that must not meet, which are those in one ID space, need one store: two stores grant the same worker number.
-// All keepers of an ID space must pin the same parts too, to whichever values, because the number fills what is not
-// pinned: with 5 bits for each, worker 3 of datacenter 1 is number 35 where the datacenter is not pinned, and 3
-// where it is. The other way round there is no danger: several layouts may share a store, but they share its numbers
-// then.
+// All IDs that must differ from each other need the same store, because two stores may grant the same worker number.
+// All their keepers must also pin the same parts, to any values, because the worker number fills the parts that are not
+// pinned: with 5 bits each, worker 3 of datacenter 1 is number 35 if the datacenter is not pinned, and 3 if it is.
+// Several layouts may safely share a store, but then they share its numbers.
 func Keep(ctx context.Context, store lease.Source, layout *Layout, options ...Option) (*lease.Keeper[*Generator], error) {
 	set, err := newSettings(layout, options)
 	if err != nil {
@@ -45,8 +44,9 @@ func Keep(ctx context.Context, store lease.Source, layout *Layout, options ...Op
 	}, terms...)
 }
 
-// Leasing has Keep lease with options such as lease.WithTTL and lease.WithLogger. The number of nodes, their bound, the
-// end of their time and the clock are not up to them. It is for Keep alone.
+// Leasing passes options such as lease.WithTTL and lease.WithLogger to the lease of Keep. They can't change the number
+// of nodes, their bound, the time until which they are leased, or the clock. Leasing is for Keep only: New returns an
+// error for it.
 func Leasing(options ...lease.Option) Option {
 	return Option{func(s *settings) error { s.leasing = append(s.leasing, options...); return nil }}
 }

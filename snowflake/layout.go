@@ -10,15 +10,15 @@ import (
 // maxBits is how many bits an ID has.
 const maxBits = 64
 
-// The times that layouts and leases may have, [earliest, latest). Years of more than four digits have no place in RFC
-// 3339, and milliseconds far away would overflow.
+// The times that layouts and leases may have, [earliest, latest). RFC 3339 can't express years of more than four
+// digits, and milliseconds of far-away times would overflow.
 var (
 	earliest = time.Unix(0, 0)
 	latest   = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// A Layout says what the bits of an ID mean: which moments they can express, how many workers, and how many IDs of each
-// worker in a unit of time. NewLayout and ParseLayout make one.
+// A Layout defines what the bits of an ID mean: which times they can express, how many workers, and how many IDs of
+// each worker in a unit of time. Get one from [Twitter], [NewLayout] or [ParseLayout].
 //
 // A Layout doesn't change and is safe for concurrent use. The zero Layout is invalid.
 type Layout struct {
@@ -27,21 +27,21 @@ type Layout struct {
 	unit           int64 // milliseconds
 	parts          []Part
 	time, sequence position
-	rollback       position // of no bits when there is none
+	rollback       position // has 0 bits if there is no such part
 	statics        []static // from high to low
 }
 
-// NewLayout returns the layout with the given parts, from the highest bits to the lowest: time, and after it exactly
-// one sequence, any number of static parts and at most one rollback, in any order and of at most 64 bits together; of
-// all 64, a static part has one at least. IDs of 63 bits and fewer fit the signed integers of databases and of other
-// languages.
+// NewLayout returns the layout with the given parts, from the highest bits to the lowest. The first part is the time.
+// After it come, in any order, exactly one sequence, any number of static parts and at most one rollback. All parts
+// together have at most 64 bits; time, rollback and sequence together have at most 63. IDs of 63 bits or fewer fit the
+// signed integers of databases and of other languages.
 //
-// The time counts units, which are any number of whole milliseconds, since epoch, which is a whole millisecond from
-// 1970 on; it may reach to the end of the year 9999. Names of the layout and its parts begin with a lower-case letter
-// and go on with lower-case letters, digits, '-' and '_'; those of the parts are unique.
+// The time counts units since epoch. A unit is any whole number of milliseconds, and epoch is a whole millisecond from
+// 1970 on. The time may reach to the end of the year 9999. Names of the layout and its parts begin with a lower-case
+// letter and continue with lower-case letters, digits, '-' and '_'. Names of parts are unique.
 //
-// An error wraps ErrInvalidLayout, and says which part is wrong and why. Layouts that have ended, or whose epoch is yet
-// to come, are valid, so that old IDs can be read: check Expires before generating.
+// An error wraps ErrInvalidLayout, and says which part is wrong and why. Layouts that have ended are valid, so that old
+// IDs can be read, and so are layouts with an epoch in the future: check Expires before generating.
 func NewLayout(name string, epoch time.Time, unit time.Duration, parts ...Part) (*Layout, error) {
 	l := &Layout{name: name, epoch: epoch.UnixMilli(), unit: unit.Milliseconds(), parts: slices.Clone(parts)}
 	switch {
@@ -64,7 +64,7 @@ func NewLayout(name string, epoch time.Time, unit time.Duration, parts ...Part) 
 	return l, nil
 }
 
-// check returns an error that wraps ErrInvalidLayout when there is no layout.
+// check returns an error that wraps ErrInvalidLayout if l is nil or zero.
 func (l *Layout) check() error {
 	if l == nil || l.name == "" {
 		return fmt.Errorf("%w: it is nil or zero: want what Twitter, NewLayout or ParseLayout returns", ErrInvalidLayout)
@@ -75,7 +75,7 @@ func (l *Layout) check() error {
 // Name returns the layout's name.
 func (l *Layout) Name() string { return l.name }
 
-// Epoch returns the moment that a time of zero stands for, in UTC.
+// Epoch returns the time that a time part of zero stands for, in UTC.
 func (l *Layout) Epoch() time.Time { return time.UnixMilli(l.epoch).UTC() }
 
 // Unit returns the length of a unit of time, in whole milliseconds.
@@ -87,7 +87,8 @@ func (l *Layout) Parts() []Part { return slices.Clone(l.parts) }
 // bits returns the number of bits of all parts together, at most 64: every ID is below 1<<bits().
 func (l *Layout) bits() int { return int(l.time.shift + l.time.bits) }
 
-// Workers returns the number of values of all static parts together: how many generators can work at the same time.
+// Workers returns the number of values of all static parts together, which is how many generators can work at the same
+// time.
 func (l *Layout) Workers() uint64 {
 	workers := uint64(1)
 	for _, s := range l.statics {
@@ -96,18 +97,18 @@ func (l *Layout) Workers() uint64 {
 	return workers
 }
 
-// Expires returns the first moment that the layout can't express, in UTC.
+// Expires returns the first time that the layout can't express, in UTC.
 func (l *Layout) Expires() time.Time { return l.start(l.time.max() + 1) }
 
 // ended returns the error that wraps ErrEndOfLife for this layout.
 func (l *Layout) ended() error { return &endError{l.name, l.Expires()} }
 
-// start returns the moment at which a unit begins, in UTC.
+// start returns the start of a unit, in UTC.
 func (l *Layout) start(unit uint64) time.Time {
 	return time.UnixMilli(l.epoch + int64(unit)*l.unit).UTC()
 }
 
-// unitOf returns the unit that t lies in. The layout can express t.
+// unitOf returns the unit that contains t. The layout must be able to express t.
 func (l *Layout) unitOf(t time.Time) uint64 {
 	return uint64(t.UnixMilli()-l.epoch) / uint64(l.unit)
 }

@@ -8,14 +8,14 @@ import (
 )
 
 // String returns the layout as text, such as "worker10: time 41, worker 10, sequence 12; 1ms since
-// 2010-11-04T01:42:54.657Z": the name, the parts from high to low with their bits, the unit as a time.Duration writes
-// itself, and the epoch in UTC.
+// 2010-11-04T01:42:54.657Z": the name, the parts from high to low with their bits, the unit as time.Duration prints it,
+// and the epoch in UTC.
 func (l *Layout) String() string {
 	return fmt.Sprintf("%s: %s; %s since %s", l.name, textOf(l.parts), l.Unit(), l.Epoch().Format(time.RFC3339Nano))
 }
 
-// ParseLayout returns the preset that text names, such as "twitter", or the layout that it describes in the form of
-// [Layout.String]. Anything else, other spaces included, is an error that wraps ErrInvalidLayout.
+// ParseLayout returns the preset that text names, such as "twitter", or the layout that text describes in the form of
+// [Layout.String]. For any other text the error wraps ErrInvalidLayout; even spaces must match.
 func ParseLayout(text string) (*Layout, error) {
 	if !strings.Contains(text, ":") {
 		return presetOf(text)

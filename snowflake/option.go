@@ -8,15 +8,15 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// An Option changes how New and Keep make a generator. Of several that contradict each other the last one holds.
+// An Option changes how New and Keep make a generator. If options contradict each other, the last one applies.
 type Option struct{ set func(*settings) error }
 
-// settings are what the options come to.
+// settings are the combined effect of the options.
 type settings struct {
 	policy  policy
 	pins    []pin
 	now     func() time.Time // an injected clock, or nil
-	refused func(error)      // told of each refusal, or nil
+	refused func(error)      // called with each refusal, or nil
 	leasing []lease.Option   // of the keeper
 }
 
@@ -36,14 +36,14 @@ func newSettings(l *Layout, options []Option) (s settings, err error) {
 	return s, s.policy.check(l)
 }
 
-// Pin fixes the value of a static part, such as a datacenter's. The worker number fills the static parts that are not
+// Pin fixes the value of a static part, such as the datacenter. The worker number fills the static parts that are not
 // pinned.
 func Pin(name string, value uint64) Option {
 	return Option{func(s *settings) error { s.pins = append(s.pins, pin{name, value}); return nil }}
 }
 
-// WithClock makes the generator ask now for the time, on every call, instead of the system clock. It is meant for tests
-// and simulations. Waiting takes real time all the same: by timers, which don't know of now. With Keep, the keeper asks
+// WithClock makes the generator call now for the time, on every call, instead of reading the system clock. It is meant
+// for tests and simulations. Waiting still takes real time, because timers don't use now. With Keep, the keeper uses
 // the same clock.
 func WithClock(now func() time.Time) Option {
 	return Option{func(s *settings) error {
@@ -55,10 +55,10 @@ func WithClock(now func() time.Time) Option {
 	}}
 }
 
-// OnRefusal has f called with the error whenever Generate or Fill can't make an ID, whenever Wait or FillWait gives up
-// for another reason than the end of its context, and every 100 ms while they wait for what takes longer than 15 ms. So
-// Keep learns, without delay, that another lease is needed. f is called in any goroutine, several at a time; it must
-// return quickly and must not use the generator.
+// OnRefusal calls f with the error whenever Generate or Fill can't make an ID, and whenever Wait or FillWait gives up
+// for a reason other than the end of its context. It also calls f every 100 ms while Wait or FillWait waits longer than
+// 15 ms. That is how Keep learns at once that it needs another lease. f may be called from several goroutines at the
+// same time; it must return quickly and must not use the generator.
 func OnRefusal(f func(err error)) Option {
 	return Option{func(s *settings) error {
 		if f == nil {

@@ -12,7 +12,7 @@ type Part struct {
 	Bits int
 }
 
-// The names by which the parts that every layout may have are known; all other parts are static.
+// The names of the parts that are not static.
 const (
 	timeName     = "time"
 	rollbackName = "rollback"
@@ -41,7 +41,7 @@ func textOf(parts []Part) string {
 	return strings.Join(texts, ", ")
 }
 
-// A position is where a part lies in an ID.
+// A position says which bits of an ID hold a part.
 type position struct{ shift, bits uint }
 
 // of returns the part's value within an ID.
@@ -56,7 +56,7 @@ type static struct {
 	position
 }
 
-// place finds the position of each part, or says which part is wrong and why.
+// place sets the position of each part, or returns an error that says which part is wrong and why.
 func (l *Layout) place(parts []Part) error {
 	if err := checkParts(parts); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (l *Layout) place(parts []Part) error {
 	return nil
 }
 
-// checkParts says which part is wrong and why, if one is.
+// checkParts returns an error if a part is wrong, which says which one and why.
 func checkParts(parts []Part) error {
 	total := 0
 	seen := make(map[string]bool, len(parts))

@@ -8,12 +8,12 @@ type pin struct {
 	value uint64
 }
 
-// static returns the bits that all IDs of a worker have in common, in their places, and the number of workers that
-// there can be. The static parts that are not pinned, taken together from high to low, hold the worker number: for
-// datacenter 5 and worker 5 bits, number 33 is worker 1 in datacenter 1.
+// static returns the bits that all IDs of a worker have in common, in their places, and the number of possible workers.
+// The static parts that are not pinned, taken together from high to low, hold the worker number: with 5 bits each for
+// datacenter and worker, number 33 is worker 1 in datacenter 1.
 //
-// Pins that the layout can't hold are errors that wrap ErrInvalidOption; a worker number that it can't hold is one that
-// wraps ErrInvalidLease, since leases bring it.
+// If the layout can't hold a pin, the error wraps ErrInvalidOption. If it can't hold the worker number, the error wraps
+// ErrInvalidLease, since the number comes from a lease.
 func (l *Layout) static(worker uint64, pinned []pin) (bits, workers uint64, err error) {
 	pins := make(map[string]uint64, len(pinned))
 	for _, p := range pinned {
@@ -43,8 +43,8 @@ func (l *Layout) static(worker uint64, pinned []pin) (bits, workers uint64, err 
 	return bits, workers, nil
 }
 
-// checkStatic returns an error that wraps kind when the layout hasn't a static part that is named in values, or when
-// one can't hold its value.
+// checkStatic returns an error that wraps kind if values names a static part that the layout doesn't have, or if a part
+// can't hold its value.
 func (l *Layout) checkStatic(values map[string]uint64, kind error) error {
 	known := 0
 	for _, s := range l.statics {

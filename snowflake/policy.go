@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// A policy is what a generator does when a unit of time has no ID left, and when the clock steps back. Whatever that
-// is, no ID is made twice, and no unit has more IDs than its sequence has numbers.
+// A policy decides what a generator does if a unit of time has no ID left, or if the clock steps back. Under every
+// policy, no ID is made twice, and no unit has more IDs than there are sequence numbers.
 type policy struct {
 	ahead    time.Duration // how far ahead of the clock units may be used
-	stepBack bool          // go along with a clock that steps back, rather than hold the newest unit
-	scatter  uint64        // units begin at a random sequence below this, when not 0
+	stepBack bool          // follow a clock that steps back, instead of holding the newest unit
+	scatter  uint64        // units begin at a random sequence below this, if not 0
 }
 
 const (
 	// clockTolerance is how far the clock may step back while the newest unit is held.
 	clockTolerance = 10 * time.Second
 
-	// catchUp is how late a unit may still be used in full after callers waited for it. It is several times what timers
-	// are late, so that callers that wait for the next unit lose none.
+	// catchUp is how late a unit may still be used in full after callers waited for it. It is several times longer than
+	// timers are late, so callers that wait for the next unit don't miss one.
 	catchUp = 20 * time.Millisecond
 )
 
-// RunAhead has the generator go on in the following units when all IDs of a unit are used up, until the next one is
-// more than limit ahead of the clock, or at the end of the lease. Only then it refuses, or waits. Limit is at least a
-// unit of the layout, or 0.
+// RunAhead lets the generator continue in the following units when all IDs of a unit are used up. It stops when the
+// next unit is more than limit ahead of the clock, or at the end of the lease: only then does it return an error, or
+// wait. limit is 0 or at least one unit of the layout.
 //
-// The IDs carry times that are yet to come. A clock that steps back by what is left of the limit goes unnoticed. A
-// generator that replaces one which ran ahead on the same worker has to start where that one's time ended: keep the
-// limit below the time that a restart may take.
+// IDs made ahead carry times in the future. If the clock steps back by no more than the unused part of the limit, the
+// generator is not affected. A generator that replaces another one on the same worker must start after the last time
+// that the other one used, so keep limit shorter than a restart takes.
 func RunAhead(limit time.Duration) Option {
 	return Option{func(s *settings) error {
 		if limit < 0 {
@@ -39,17 +39,18 @@ func RunAhead(limit time.Duration) Option {
 	}}
 }
 
-// StepBack has the generator go along with a clock that steps back behind the newest unit used, by raising the rollback
-// field, which the layout must have. The field's range bounds how often that is possible under one lease: 3 times for 2
-// bits. After that the generator refuses with ErrClockBackward until the clock is back, or another lease replaces this
-// one; extending the lease does not help. IDs from after a step sort before those of the same time from before it.
+// StepBack lets the generator follow a clock that steps back behind the newest unit used. It then raises the rollback
+// field, which the layout must have. The field's range limits how often that is possible under one lease: 3 times for 2
+// bits. After that the generator returns ErrClockBackward until the clock has caught up, or until another lease
+// replaces this one; extending the lease does not help. IDs from after a step sort before those of the same time from
+// before it.
 func StepBack() Option {
 	return Option{func(s *settings) error { s.policy.stepBack = true; return nil }}
 }
 
-// RandomStart has each new unit's sequence begin at random in [0, n), so that what shards by the lowest bits of an ID
-// is not skewed when few IDs are made: without it most end in sequence 0. It costs the IDs below the start: half of n
-// in each unit on the average. A unit that follows a used-up one begins at 0 all the same. At most, n is the number of
+// RandomStart makes the sequence of each new unit begin at a random number in [0, n). Use it if something shards by the
+// lowest bits of IDs and few IDs are made, as otherwise most IDs have sequence 0. The IDs below the start are lost:
+// half of n in each unit on average. A unit that follows a used-up one still begins at 0. n is at most the number of
 // sequence numbers.
 func RandomStart(n uint64) Option {
 	return Option{func(s *settings) error {
@@ -61,7 +62,7 @@ func RandomStart(n uint64) Option {
 	}}
 }
 
-// check returns an error that wraps ErrInvalidOption when a policy does not go with a layout.
+// check returns an error that wraps ErrInvalidOption if a policy does not fit a layout.
 func (p policy) check(l *Layout) error {
 	switch {
 	case p.ahead > 0 && p.ahead < l.Unit():

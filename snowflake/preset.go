@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The presets. Each is what others publish, so that their IDs open.
+// The presets. Each follows its publisher's definition, so that Inspect opens the publisher's IDs.
 var (
 	// https://github.com/twitter-archive/snowflake/tree/snowflake-2010, IdWorker.scala
 	twitter = preset("twitter", 1288834974657, time.Millisecond,
@@ -19,7 +19,7 @@ var (
 	discord = preset("discord", 1420070400000, time.Millisecond,
 		Time(42), Static("worker", 5), Static("process", 5), Sequence(12))
 
-	// There the time has 41 bits, in a BIGINT with a sign, which becomes negative in 2046: 40 are left.
+	// Instagram's time has 41 bits in a signed BIGINT, which would become negative in 2046. So 40 bits are usable.
 	// https://instagram-engineering.com/sharding-ids-at-instagram-1cf5a71e5a5c
 	instagram = preset("instagram", 1314220021721, time.Millisecond,
 		Time(40), Static("shard", 13), Sequence(10))
@@ -32,7 +32,7 @@ var (
 	baidu = preset("baidu", 1463673600000, time.Second,
 		Time(28), Static("worker", 22), Sequence(13))
 
-	// The epoch of this one and the next is this package's.
+	// The epoch of this layout and of the next is this package's own.
 	node8 = preset("node8", 1735689600000, time.Millisecond,
 		Time(41), Static("node", 8), Rollback(2), Sequence(12))
 
@@ -40,7 +40,7 @@ var (
 		Time(41), Static("worker", 5), Sequence(7))
 )
 
-// preset makes a layout that is known to be valid; the tests see to it.
+// preset makes a layout that must be valid; the tests check that.
 func preset(name string, epoch int64, unit time.Duration, parts ...Part) *Layout {
 	l, err := NewLayout(name, time.UnixMilli(epoch), unit, parts...)
 	if err != nil {
@@ -50,7 +50,8 @@ func preset(name string, epoch int64, unit time.Duration, parts ...Part) *Layout
 }
 
 // Twitter is the layout of X, formerly Twitter, since November 2010: 41 bits of milliseconds, 5 of datacenter, 5 of
-// worker, 12 of sequence. Its epoch is 2010-11-04 01:42:54.657 UTC. ParseLayout has it, and the other presets, by name.
+// worker, 12 of sequence. Its epoch is 2010-11-04 01:42:54.657 UTC. [ParseLayout] returns it and the other presets by
+// name.
 func Twitter() *Layout { return twitter }
 
 // Presets returns the layouts that ParseLayout knows by name: twitter, worker10, discord, instagram, sonyflake, baidu,

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// first returns the lowest ID whose time, as Inspect tells it, is t or later, whatever the other fields. Before the
-// epoch that is ID 0. Where no ID is that late the error wraps ErrInvalidID and ErrEndOfLife.
+// first returns the lowest ID whose time, as Inspect returns it, is t or later. If t is before the epoch that is ID 0.
+// If no ID is that late, the error wraps ErrInvalidID and ErrEndOfLife.
 func (l *Layout) first(t time.Time) (ID, error) {
 	if !t.After(l.Epoch()) {
 		return 0, nil
@@ -21,8 +21,8 @@ func (l *Layout) first(t time.Time) (ID, error) {
 	return ID(unit << l.time.shift), nil
 }
 
-// last returns the highest ID whose time, as Inspect tells it, is t or earlier, whatever the other fields. After the
-// layout's end that is its highest ID. Where no ID is that early the error wraps ErrInvalidID.
+// last returns the highest ID whose time, as Inspect returns it, is t or earlier. If t is after the layout's end that
+// is its highest ID. If no ID is that early, the error wraps ErrInvalidID.
 func (l *Layout) last(t time.Time) (ID, error) {
 	if t.Before(l.Epoch()) {
 		return 0, fmt.Errorf("%w: time %s or earlier: want %s, the epoch of layout %s, or later", ErrInvalidID, t.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)
@@ -34,17 +34,16 @@ func (l *Layout) last(t time.Time) (ID, error) {
 	return ID((unit+1)<<l.time.shift - 1), nil
 }
 
-// Range returns the lowest and the highest ID whose time, as Inspect tells it, lies in [from, to), whatever the other
-// fields, for
+// Range returns the lowest and the highest ID whose time, as Inspect returns it, is in [from, to). Use it for
 //
 //	SELECT ... WHERE id BETWEEN first AND last
 //
-// Ranges that follow each other share no ID and leave none out. The range may begin before the epoch, as with the zero
-// time.Time, and go on after the layout's end. Where no ID lies in it, because no unit begins in it, the error wraps
+// Consecutive ranges share no ID and leave no ID out. The range may begin before the epoch, for instance with the zero
+// time.Time, and end after the layout's end. If it contains no ID, because no unit begins in it, the error wraps
 // ErrInvalidID.
 //
-// The time in an ID is the start of its unit. To include IDs from the whole of the unit that a bound lies in, round it
-// down to the layout's Unit since its Epoch first; whole seconds do for the presets.
+// The time in an ID is the start of its unit. To include all IDs of the unit in which a bound lies, first round the
+// bound down to a multiple of the layout's Unit since its Epoch. For the presets, whole seconds are enough.
 func (l *Layout) Range(from, to time.Time) (first, last ID, err error) {
 	if first, err = l.first(from); err != nil {
 		return 0, 0, err

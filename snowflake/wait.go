@@ -6,30 +6,30 @@ import (
 )
 
 const (
-	// longestPause is after how long a call that waits looks at the clock again, which may have been set right.
+	// longestPause is how long a waiting call sleeps at most before it reads the clock again, which may have been
+	// corrected.
 	longestPause = 100 * time.Millisecond
 
-	// lull is how long a call at least pauses when one unit after the other is used up. The units that pass meanwhile
-	// are caught up with, so that fewer and longer pauses cost no ID, and half of the time on the processor. It is well
+	// lull is the minimum pause of a waiting call when one unit after the other is used up. The call then uses the
+	// units that passed during the pause, so fewer and longer pauses cost no ID and halve the CPU time. lull is well
 	// below catchUp, as timers are late.
 	lull = 7 * time.Millisecond
 
-	// shortWait is how long a call waits without telling of it: what clocks are set back by now and then. Beyond that
-	// it is better to go on as another worker, and Keep does so when it is told.
+	// shortWait is how long a call waits without calling OnRefusal's function: clocks are set back by as much now and
+	// then. After that it is better to continue as another worker, which Keep does when the function is called.
 	shortWait = 15 * time.Millisecond
 )
 
-// Wait is Generate, but waits where waiting helps: after ErrExhausted, ErrClockBackward and ErrLeaseNotStarted, for as
-// long as it takes. It returns the other errors at once, and when ctx ends first an error that wraps both the cause of
-// that and the reason for the wait. With an ID at hand ctx does not matter.
+// Wait is Generate, but on ErrExhausted, ErrClockBackward and ErrLeaseNotStarted it waits for as long as it takes. It
+// returns the other errors at once. If ctx ends first, the error wraps both the context's cause and the reason for the
+// wait. If an ID is available at once, ctx is ignored.
 //
-// Callers that wait are served in the order in which they came. Until they have their IDs, Generate and Fill return
-// ErrExhausted.
+// Waiting callers are served in order. Until they have their IDs, Generate and Fill return ErrExhausted.
 //
-// Waiting is a timer, and timers are late. So that no unit is lost by that, those after a used-up one may be used in
-// full for 20 ms after their time, or for one unit where that is longer: IDs then carry a time that is late by as much.
-// While unit after unit is used up, a call pauses for 7 ms rather than for each unit, which costs no ID and spares the
-// processor.
+// Wait uses timers, and timers are late. To lose no IDs by that, the units after a used-up one may still be used in
+// full for 20 ms after their time, or for one unit if a unit is longer. The time in such IDs is up to that much in the
+// past. While unit after unit is used up, a call pauses for 7 ms instead of for each unit, which costs no ID and saves
+// CPU time.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	st, start, _, err := g.claim(1, false)
 	switch {
@@ -43,8 +43,8 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	return g.id(st, start), nil
 }
 
-// FillWait is Fill, but waits as Wait does until dst is full: n IDs are good even when err is not nil, and err says why
-// n < len(dst). Callers that come later wait until it has all of them.
+// FillWait is Fill, but waits as Wait does until dst is full. The first n IDs are good even if err is not nil; err says
+// why n < len(dst). Later callers wait until this call has all its IDs.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	if n, err = g.fill(dst, false); !helps(err) {
 		return n, g.told(err)
@@ -53,7 +53,7 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	return n + m, err
 }
 
-// fillInTurn is FillWait when there is no ID at present.
+// fillInTurn is FillWait if there is no ID at present.
 func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
 	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
 		m, err := g.fill(dst[n:], true)
@@ -74,8 +74,8 @@ func helps(err error) bool {
 	return err == ErrExhausted || err == ErrClockBackward || err == ErrLeaseNotStarted
 }
 
-// untilDue returns how long it takes until it is worth while to claim again, after a claim failed with cause. The units
-// that pass until then may be used in full.
+// untilDue returns how long to wait before claiming again, after a claim failed with cause. The units that pass until
+// then may be used in full.
 func (g *Generator) untilDue(cause error) time.Duration {
 	st := g.state.Load()
 	next := st.cursor.next.Load()

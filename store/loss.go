@@ -20,7 +20,7 @@ func (s *Space) adopt(v *View) {
 	defer s.mu.Unlock()
 	old, e := s.seen.meta, v.evidence
 	switch {
-	case old == nil || old.Incarnation != v.Meta.Incarnation || old.LossID != v.Meta.LossID && old.Losses <= v.Meta.Losses:
+	case old == nil || old.Incarnation != v.Meta.Incarnation || old.LossID != v.Meta.LossID && old.Losses < v.Meta.Losses:
 		s.seen.meta, s.seen.value = v.Meta, v.value
 		s.seen.lineage, s.seen.position = e.Lineage, e.Position
 		return
@@ -91,17 +91,25 @@ func (s *Space) lossIn(before sighting, v *View, e Evidence) string {
 		}
 		return "another space is in its place"
 	}
-	if v.Meta.Losses < before.meta.Losses {
-		return "a floor that was set is gone"
-	}
 	if v.Meta.LossID != before.meta.LossID {
-		return ""
+		return floorIn(before, v.Meta)
 	}
 	if v.Meta.Changes < before.meta.Changes {
 		return "the space's own entry went back in time"
 	}
 	if e.Lineage == before.lineage && e.Position != 0 && e.Position < before.position {
 		return fmt.Sprintf("the engine went back from position %d to %d", before.position, e.Position)
+	}
+	return ""
+}
+
+// floorIn says what is wrong with a floor that another process has set, or returns "".
+func floorIn(before sighting, m *Meta) string {
+	switch known := before.newest + m.Limits().TTL(); {
+	case m.Losses <= before.meta.Losses:
+		return "a floor that was set is gone"
+	case m.Floor < known && !m.Barred.Has(before.newest):
+		return fmt.Sprintf("the floor at %s was set by a process that did not know of changes at %s", stamp(m.Floor), stamp(before.newest))
 	}
 	return ""
 }
@@ -148,7 +156,7 @@ func (s *Space) setFloor(ctx context.Context, v *View, reason string) (done bool
 	if err != nil {
 		return false, err
 	}
-	if err := cmp.Or(v.Clock(), s.raiseFloor(m, newest, time.Unix(v.Now, 0))); err != nil {
+	if err := cmp.Or(v.Clock(), s.raiseFloor(m, newest, v.Now)); err != nil {
 		s.leaveWord(ctx, v)
 		return false, fmt.Errorf("%w: %s: %s", err, s, reason)
 	}
@@ -208,9 +216,12 @@ func (s *Space) putMeta(ctx context.Context, before []byte, m *Meta) (done bool,
 }
 
 // raiseFloor raises the floor of m so that every forgotten grant has ended by then. A slow clock must not set it too low.
-// So the floor also counts from the newest known second, and a clock that is behind that second is refused.
-func (s *Space) raiseFloor(m *Meta, newest int64, now time.Time) error {
-	present := now.Unix()
+// So the floor counts from the latest of the server's clock, the process's and the newest known second, and a clock that
+// is behind that second is refused.
+func (s *Space) raiseFloor(m *Meta, newest, present int64) error {
+	if own := time.Now().Unix(); s.settings.clock == nil && own-present <= m.Limits().reach() {
+		present = max(present, own)
+	}
 	if present < earliest || newest > present+m.MaxSkew {
 		return fmt.Errorf("%w: it says %s, and something was granted at %s already: set it right; if it is right, a clock was ahead then: see randflake lease forgive-clock",
 			ErrClock, stamp(present), stamp(newest))

@@ -135,7 +135,7 @@ func (s *Space) create(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.raiseFloor(m, newest, s.present(first.Evidence)); err != nil {
+		if err := s.raiseFloor(m, newest, s.present(first.Evidence).Unix()); err != nil {
 			return fmt.Errorf("store: create: %s: %w; or take another name", s, err)
 		}
 	}

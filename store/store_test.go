@@ -284,7 +284,8 @@ func TestLossesAreNoticed(t *testing.T) {
 	}
 }
 
-// TestLossAtSwap: what is swapped on data that was lost does not count.
+// TestLossAtSwap: a change that was made on data that had gone back has an unknown outcome, and one that was not made has
+// none. Either way there is a floor.
 func TestLossAtSwap(t *testing.T) {
 	for _, lineage := range []string{"memory", "another"} {
 		w := newTestbed(t)
@@ -300,10 +301,77 @@ func TestLossAtSwap(t *testing.T) {
 		}
 		backup.Lineage = lineage
 		w.data.Restore(backup)
-		done, found, err := s.Swap(t.Context(), v, store.Change{Expect: v.Items, Put: []store.Item{{Name: "x", Body: []byte("2")}}})
-		if done || err != nil || found.Meta.Floor == 0 {
-			t.Errorf("Swap after a loss: %v, %+v, %v; want not done, with a floor", done, found, err)
+		if done, _, err := s.Swap(t.Context(), v, store.Change{Expect: v.Items, Put: []store.Item{{Name: "x", Body: []byte("2")}}}); done || err == nil {
+			t.Errorf("Swap that was made after a loss: %v, %v; want an error that leaves the outcome open", done, err)
 		}
+		if w.get(s, "x") != "2" {
+			t.Error("Swap was not made: this shows nothing")
+		}
+		w.wantFloor("swapped", s, pause)
+
+		s = w.open()
+		v, _ = s.Read(t.Context(), []string{"x"}, store.Page{})
+		w.data.Restore(backup)
+		done, found, err := s.Swap(t.Context(), v, store.Change{Expect: v.Items, Put: []store.Item{{Name: "x", Body: []byte("3")}}})
+		if done || err != nil || found.Meta.Floor == 0 {
+			t.Errorf("Swap that was not made after a loss: %v, %+v, %v; want not done, with a floor", done, found, err)
+		}
+	}
+}
+
+// TestFork: two histories of one space that have as many floors each are told apart.
+func TestFork(t *testing.T) {
+	w := newTestbed(t)
+	s := w.create()
+	backup := w.data.Snapshot()
+	if err := s.ReportLoss(t.Context(), "a test"); err != nil {
+		t.Fatal(err)
+	}
+	w.data.Restore(backup)
+	w.now = w.now.Add(-20 * time.Second)
+	if err := w.open().ReportLoss(t.Context(), "a test, in another history"); err != nil {
+		t.Fatal(err)
+	}
+	w.now = w.now.Add(20 * time.Second)
+	w.get(s, "x")
+	w.wantFloor("seen by a handle of the first history", s, pause)
+}
+
+// TestLowFloor: a floor that a slow process set, without knowing of newer changes, is raised by a handle that knows them.
+func TestLowFloor(t *testing.T) {
+	w := newTestbed(t)
+	s := w.create()
+	backup := w.data.Snapshot()
+	w.now = w.now.Add(2 * time.Hour)
+	w.put(s, "x", "1")
+	w.data.Restore(backup)
+	w.now = w.now.Add(-15 * time.Minute)
+	if err := w.open().ReportLoss(t.Context(), "a test"); err != nil {
+		t.Fatal(err)
+	}
+	w.now = w.now.Add(15 * time.Minute)
+	w.get(s, "x")
+	w.wantFloor("seen by a handle that knows more", s, pause)
+	w.now = w.now.Add(time.Minute)
+	w.get(w.open(), "x")
+	w.get(s, "x")
+	w.wantFloor("seen again", s, pause-time.Minute)
+}
+
+// TestFloorBesideSlowServer: a server whose clock is slow, but not so slow that it is refused, sets no floor too low.
+func TestFloorBesideSlowServer(t *testing.T) {
+	data := storetest.NewMemory()
+	data.SetClock(func() time.Time { return time.Now().Add(-8 * time.Minute) })
+	s, err := store.Create(t.Context(), data.Connect(), store.ForNewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now().Unix()
+	if err := s.ReportLoss(t.Context(), "a test"); err != nil {
+		t.Fatal(err)
+	}
+	if meta, err := s.Info(t.Context()); err != nil || meta.Floor < before+int64(pause/time.Second) {
+		t.Errorf("floor %d s after the process's clock, %v, want %v", meta.Floor-before, err, pause)
 	}
 }
 
@@ -328,7 +396,13 @@ func TestLossShowsInSwapsAlone(t *testing.T) {
 	w.data.Restore(backup)
 	w.get(s, "x")
 	w.wantFloor("read", s, 0)
-	w.put(s, "y", "1")
+	v, err := s.Read(t.Context(), nil, store.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Swap(t.Context(), v, store.Change{Put: []store.Item{{Name: "y", Body: []byte("1")}}}); err == nil {
+		t.Error("Swap after a loss: no error")
+	}
 	w.wantFloor("put", s, pause)
 	w.now = w.now.Add(time.Minute)
 	w.put(s, "y", "2")

@@ -122,8 +122,8 @@ func (s *Space) Opened() *View {
 
 // Swap makes the change in one atomic and durable step if Meta and the expected items are as in view. Then done is true,
 // and found is the space after the change, without items. Otherwise nothing changes, and found is the present state with
-// the expected items. If data was lost, Swap sets the floor and returns the present state too, though the change may have
-// been made.
+// the expected items. If data was lost, Swap sets the floor; if the change was made nevertheless, on what is left of the
+// data, Swap returns an error.
 //
 // After an error the outcome is unknown, and Swap does not try again.
 func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool, found *View, err error) {
@@ -175,6 +175,9 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 			err = fmt.Errorf("store: swap: outcome unknown: %v", err)
 		}
 		return false, nil, err
+	}
+	if answer.Swapped {
+		return false, nil, fmt.Errorf("store: swap: space %q: outcome unknown: %s", s.settings.space, loss)
 	}
 	names := make([]string, len(change.Expect))
 	for i, item := range change.Expect {

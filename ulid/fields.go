@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Fields are what an ID holds.
+// Fields are the contents of an ID.
 type Fields struct {
 	Time    time.Time // a whole millisecond, in UTC
 	Entropy [10]byte
 }
 
-// Inspect opens an ID. Every ID opens, and needs no secret for it.
+// Inspect opens an ID. It works for every ID, without a secret.
 func Inspect(id ID) Fields {
 	return Fields{Time: time.UnixMilli(id.milliseconds()).UTC(), Entropy: [10]byte(id[6:])}
 }
 
-// Compose returns the ID with the given fields; the time is rounded down to a whole millisecond. A time that a ULID
-// can't express is an error that wraps ErrTime.
+// Compose returns the ID with the given fields; the time is rounded down to a whole millisecond. If a ULID can't
+// express the time, the error wraps ErrTime.
 func Compose(f Fields) (ID, error) {
 	ms, err := inRange(unixMilli(f.Time), f.Time)
 	if err != nil {

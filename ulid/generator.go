@@ -12,43 +12,43 @@ import (
 
 // A Generator makes ULIDs. It is safe for concurrent use and must not be copied.
 //
-// Each processor has a state of its own for as long as the generator lives, so that processors don't wait for each
-// other. (Under the build tag purego all share one.) A state starts each millisecond at 80 bits from crypto/rand, and
-// each further ID of the millisecond is the last one plus a random number of 1 to 2^32. Random bytes are read ahead,
-// 512 for each state, and erased once they are in an ID.
+// Each processor has a state of its own for the life of the generator, so processors don't wait for each other. (With
+// the build tag purego all processors share one state.) A state starts each millisecond at 80 bits from crypto/rand.
+// Each further ID of the millisecond is the last one plus a random number from 1 to 2^32. Each state reads 512 random
+// bytes ahead, and erases them once they are in an ID.
 //
-// Unique: IDs of one state differ because they grow, or because their times do. Two IDs of the same millisecond but of
-// different starts are equal with probability 2^-80, as each start is random and independent of the other. So among n
-// IDs of a millisecond, in however many processes, there is a repeat with probability below n²/2^81; at ten million IDs
-// a second, for a year, that adds up to one in 760,000. The clone of a running virtual machine has its twin's random
-// bytes, though, and may repeat its IDs until those are used up.
+// Unique: IDs of one state differ because they grow within a millisecond, or because their times differ. Two IDs of the
+// same millisecond but from different starts are equal with probability 2^-80, as starts are random and independent. So
+// among n IDs of a millisecond, in any number of processes, the probability of a repeat is below n²/2^81. At ten
+// million IDs a second for a year, that adds up to one in 760,000. But a clone of a running virtual machine has the
+// same random bytes as the original, so both may make the same IDs until these bytes are used up.
 //
-// Ordered: IDs of one processor grow while the clock does not step back, and so do IDs of different milliseconds. A
+// Ordered: while the clock does not step back, IDs of one processor grow, and so do IDs of different milliseconds. A
 // goroutine may move from one processor to another at any time, so the IDs that it gets within a millisecond need not
-// grow: those of one call of Fill do, and with the option Strict all do. Without it, IDs follow a clock that steps
-// back.
+// grow. The IDs of one call of Fill do grow, and with the option Strict all IDs do. Without Strict, IDs follow a clock
+// that steps back.
 //
-// Hard to guess: from one ID, the one before or after it in its millisecond is guessed with probability 2^-32; IDs of
-// other milliseconds and other states share nothing with it. A secret token wants more than that: take 128 bits from
-// crypto/rand.
+// Hard to guess: from one ID, the previous or next ID of the same state and millisecond can be guessed with probability
+// 2^-32. IDs of other milliseconds and other states have no relation to it. That is not enough for a secret token: for
+// that, take 128 bits from crypto/rand.
 //
-// The time in an ID is the system clock's, by way of a word that a timer sets each millisecond while IDs are made. At
-// times it is late, by a millisecond or two as a rule and by more on a loaded machine; it is early only when the clock
-// stepped back just before. An ID made after a rest of some milliseconds has the exact time.
+// The time in an ID is the system clock's, cached in a word that a timer sets each millisecond while IDs are made. It
+// can be late, usually by a millisecond or two, and by more on a loaded machine. It is early only if the clock stepped
+// back just before. An ID made after a pause of some milliseconds has the exact time.
 type Generator struct {
 	now func() time.Time // an injected clock, or nil
 
-	hot    pinnedStates // the states that Generate may use without owning them
-	states pinnedStates // the same, or those of a generator with an injected clock
-	shared ownedState   // where there is no state for the P, or the order is strict
+	hot    pinnedStates // states that Generate may use without owning them
+	states pinnedStates // all states, also with an injected clock
+	shared ownedState   // used if the P has no state, or the order is strict
 	queue  *queue.Queue
 }
 
 // An Option changes how New makes a generator.
 type Option struct{ set func(*Generator) error }
 
-// WithClock makes the generator ask now for the time, on every call, instead of the system clock. It is meant for
-// tests, simulations and for IDs of the past.
+// WithClock makes the generator call now for the time, on every call, instead of reading the system clock. It is meant
+// for tests, simulations and IDs of the past.
 func WithClock(now func() time.Time) Option {
 	return Option{func(g *Generator) error {
 		if now == nil {
@@ -59,16 +59,17 @@ func WithClock(now func() time.Time) Option {
 	}}
 }
 
-// Strict makes every ID larger than all those that the generator returned before, to whatever goroutine: all share one
-// state. When the clock steps back, IDs stay in the newest millisecond until the clock has caught up.
+// Strict makes every ID larger than all IDs that the generator returned before, to any goroutine: all goroutines share
+// one state. When the clock steps back, IDs stay in the newest millisecond until the clock has caught up.
 //
-// The order ends with the generator. One that is made later, after a restart say, knows nothing of the IDs of this one.
+// The order holds only within one generator. A generator that is made later, for instance after a restart, doesn't know
+// the IDs of this one.
 func Strict() Option {
 	return Option{func(g *Generator) error { g.shared.hold = true; return nil }}
 }
 
-// New returns a generator. It takes about 650 bytes for each processor. An option that can't be used is an error that
-// wraps ErrInvalidOption; without options there is no error.
+// New returns a generator. It takes about 650 bytes for each processor. If an option can't be used, the error wraps
+// ErrInvalidOption; without options there is no error.
 func New(options ...Option) (*Generator, error) {
 	return newGenerator(func(p []byte) { rand.Read(p) }, options...)
 }
@@ -95,14 +96,14 @@ func newGenerator(random func([]byte), options ...Option) (*Generator, error) {
 	return g, nil
 }
 
-// Generate returns a new ID, at once.
+// Generate returns a new ID. It never waits.
 //
-// It returns ErrMonotonicOverflow when the millisecond has no room left above its newest ID: by chance, with
-// probability n/2^49 after n IDs of one state, which is 2^-36 at 10,000 a millisecond. The next millisecond starts
-// afresh. With Strict and a clock that stepped back, the newest millisecond lasts as long as the clock needs to catch
-// up, and n counts all IDs of that time.
+// It returns ErrMonotonicOverflow if the millisecond has no room left above its newest ID. The probability of that is
+// n/2^49 after n IDs of one state, which is 2^-36 at 10,000 IDs a millisecond. The next millisecond has room again.
+// With Strict and a clock that stepped back, the newest millisecond lasts until the clock has caught up, and n counts
+// all IDs of that time.
 //
-// It returns an error that wraps ErrTime when the clock is outside of what a ULID can express.
+// If a ULID can't express the time of the clock, the error wraps ErrTime.
 func (g *Generator) Generate() (ID, error) {
 	if len(g.hot) > 0 {
 		if id, ok := g.hot.take(); ok {
@@ -111,15 +112,15 @@ func (g *Generator) Generate() (ID, error) {
 	}
 	s := g.own()
 	defer s.release()
-	ms, err := g.milliseconds() // by the owner: IDs are made in the order of what the clock said
+	ms, err := g.milliseconds() // read by the owner, so IDs are made in the order of clock readings
 	if err != nil {
 		return ID{}, err
 	}
 	return s.next(ms)
 }
 
-// Fill fills dst with new IDs and returns how many it made: n IDs are good even when err is not nil, and err, one of
-// Generate's errors, says why n < len(dst). The IDs of one call grow and have the same time.
+// Fill fills dst with new IDs and returns how many it made. The first n IDs are good even if err is not nil; err is one
+// of Generate's errors and says why n < len(dst). The IDs of one call grow and have the same time.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	s := g.own()
 	defer s.release()
@@ -138,9 +139,9 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 	return n, nil
 }
 
-// Wait is Generate, but waits where waiting helps: for the next millisecond after ErrMonotonicOverflow. Callers are
-// served in the order in which they came. It returns other errors at once, and when ctx ends first an error that wraps
-// both the cause of that and the reason for the wait.
+// Wait is Generate, but on ErrMonotonicOverflow it waits for the next millisecond. Callers are served in order. It
+// returns other errors at once. If ctx ends first, the error wraps both the context's cause and the reason for the
+// wait.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	if g.queue.Empty() {
 		if id, err := g.Generate(); err != ErrMonotonicOverflow {
@@ -152,8 +153,8 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	return id[0], err
 }
 
-// FillWait is Fill, but waits where Wait does. The IDs after a wait have a later time, and don't grow beyond those
-// before it where the clock stepped back.
+// FillWait is Fill, but waits as Wait does. IDs made after a wait have a later time. If the clock stepped back, they
+// may be smaller than the IDs made before the wait.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	if g.queue.Empty() {
 		if n, err = g.Fill(dst); err != ErrMonotonicOverflow {

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// An ID is a ULID: 6 bytes of Unix milliseconds and 10 of entropy, both big-endian, so that bytes sort as IDs do. Its
-// text form is 26 digits of Crockford's base32 in upper case, which sorts the same. To and from the type of
-// github.com/oklog/ulid/v2 it is a conversion.
+// An ID is a ULID: 6 bytes of Unix milliseconds and 10 of entropy, both big-endian, so bytes sort in the order of the
+// IDs. Its text form is 26 digits of Crockford's base32 in upper case, which sorts in the same order. An ID can be
+// converted to and from the type of github.com/oklog/ulid/v2.
 type ID [16]byte
 
-// IsZero reports whether all bytes of id are 0, as of a variable that was never set.
+// IsZero reports whether all bytes of id are 0, as in a variable that was never set.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// Compare returns -1 where id sorts before other, 0 where they are equal, and +1 otherwise.
+// Compare returns -1 if id sorts before other, 0 if they are equal, and +1 otherwise.
 func (id ID) Compare(other ID) int { return bytes.Compare(id[:], other[:]) }
 
 // AppendBinary appends the ID's 16 bytes to b. Its error is always nil.
@@ -32,13 +32,13 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// Value returns the ID's 16 bytes, for a column such as BINARY(16) or BYTEA. For a text column pass String(), and for
-// one of UUIDs FormatUUID(id).
+// Value returns the ID's 16 bytes, for a column such as BINARY(16) or BYTEA. For a text column pass String(), and for a
+// column of UUIDs FormatUUID(id).
 func (id ID) Value() (driver.Value, error) { return id[:], nil }
 
-// Scan reads an ID from a column of 16 bytes, the text form from a text column, or the text of a UUID, as drivers give a
-// column of UUIDs; their lengths tell them apart. Anything else is an error that wraps ErrInvalidID. For a column that
-// may be NULL use a pointer.
+// Scan reads 16 bytes, the text form of an ID, or the text form of a UUID, which drivers return for a column of UUIDs.
+// It distinguishes them by their lengths. For anything else the error wraps ErrInvalidID. For a column that may be NULL
+// use a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case []byte:

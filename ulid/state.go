@@ -8,7 +8,7 @@ import (
 // noTime is the time of a state that has made no ID yet.
 const noTime = -1
 
-// A state makes IDs for one goroutine at a time. Each new millisecond starts at 80 random bits, and goes on in random
+// A state makes IDs for one goroutine at a time. Each new millisecond starts at 80 random bits, and continues in random
 // steps of 1 to 2^32.
 type state struct {
 	ms     int64  // of the newest ID, or noTime
@@ -19,18 +19,18 @@ type state struct {
 	buffer [bufferSize]byte
 }
 
-// bufferSize is how many random bytes a state asks for at once.
+// bufferSize is how many random bytes a state reads at once.
 const bufferSize = 512
 
-// longestStep is how many random bytes an ID takes at most.
+// longestStep is the maximum number of random bytes that an ID takes.
 const longestStep = 12
 
 func newState(random func([]byte), hold bool) state {
 	return state{ms: noTime, random: random, hold: hold}
 }
 
-// next returns a new ID for the millisecond ms, which is in range. In the same millisecond as the last one it is larger
-// than that, or the error is ErrMonotonicOverflow.
+// next returns a new ID for the millisecond ms, which must be in range. If the last ID has the same millisecond, the
+// new ID is larger, or the error is ErrMonotonicOverflow.
 func (s *state) next(ms int64) (ID, error) {
 	if ms > s.ms || ms < s.ms && !s.hold {
 		s.begin(ms)
@@ -43,14 +43,14 @@ func (s *state) next(ms int64) (ID, error) {
 	return id, nil
 }
 
-// begin moves to another millisecond, at a random place.
+// begin moves to a random value of another millisecond.
 func (s *state) begin(ms int64) {
 	s.ms = ms
 	s.hi = uint64(ms)<<16 | s.word()>>16
 	s.lo = s.word()<<32 | s.word()
 }
 
-// step goes up by 1 to 2^32, and reports whether that stayed within the 80 bits of entropy.
+// step adds 1 to 2^32, and reports whether the result is still within the 80 bits of entropy.
 func (s *state) step() bool {
 	lo, carry := bits.Add64(s.lo, 1+s.word(), 0)
 	if carry == 1 && s.hi&0xffff == 0xffff {
@@ -60,14 +60,14 @@ func (s *state) step() bool {
 	return true
 }
 
-// word returns 32 random bits and erases them: they are in an ID from now on, and in no other.
+// word returns 32 random bits and erases them from the buffer, so each bit is used in one ID only.
 func (s *state) word() uint64 {
 	if s.left == 0 {
 		s.random(s.buffer[:])
 		s.left = bufferSize
 	}
 	s.left -= 4
-	word := s.buffer[s.left%bufferSize:][:4] // no check of bounds
+	word := s.buffer[s.left%bufferSize:][:4] // avoids a bounds check
 	bits := binary.LittleEndian.Uint32(word)
 	binary.LittleEndian.PutUint32(word, 0)
 	return uint64(bits)

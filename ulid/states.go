@@ -13,7 +13,7 @@ type ownedState struct {
 	state
 	owned atomic.Bool
 	lock  sync.Mutex
-	_     [64]byte // keeps the next one off this one's cache lines
+	_     [64]byte // keeps the next state out of the cache lines of this one
 }
 
 // newStates returns n states.
@@ -25,8 +25,8 @@ func newStates(n int, random func([]byte)) pinnedStates {
 	return list
 }
 
-// take returns an ID of the caller's processor's state, if that is not owned and has random bytes for one, and the time
-// is published.
+// take returns an ID from the state of the caller's processor. It returns false if the state is owned or has too few
+// random bytes, or if the cached time is not valid.
 func (p pinnedStates) take() (id ID, ok bool) {
 	s := p.pin()
 	if s == nil {
@@ -43,7 +43,8 @@ func (p pinnedStates) take() (id ID, ok bool) {
 	return id, ok
 }
 
-// own returns the state of the caller's processor, or the one for all, for the caller alone. Release must follow.
+// own returns the state of the caller's processor, or the shared state, for the caller's exclusive use. The caller must
+// call release afterwards.
 func (g *Generator) own() *ownedState {
 	if len(g.states) == 0 {
 		g.shared.lock.Lock()

@@ -8,14 +8,14 @@ import (
 	"github.com/randflake/randflake/internal/pin"
 )
 
-// processors returns how many processors can have a state of their own.
+// processors returns the number of processors that can have a state of their own.
 func processors() int { return runtime.GOMAXPROCS(0) }
 
 // pinnedStates are one state for each P.
 type pinnedStates []ownedState
 
-// pin returns the state of the current P, to which it pins the caller, or nil when there is none for it. Unless it is
-// nil, unpin must follow, with nothing between them that blocks or allocates.
+// pin pins the caller to the current P and returns that P's state. If the P has no state, pin returns nil and does not
+// pin. Otherwise the caller must call unpin, and must not block or allocate before that.
 func (s pinnedStates) pin() *ownedState {
 	if len(s) == 0 {
 		return nil

@@ -2,7 +2,7 @@
 
 package ulid
 
-// Without the runtime's pinning all goroutines share one state.
+// Without pinning to a P, all goroutines share one state.
 
 func processors() int { return 0 }
 

@@ -7,8 +7,7 @@ import (
 	"github.com/randflake/randflake/internal/idtext"
 )
 
-// The text form is a number to the base of 32, whose digits are Crockford's: 26 of 5 bits, of which the first is at
-// most 7.
+// The text form is a number in base 32 with Crockford's digits: 26 digits of 5 bits. The first digit is at most 7.
 const (
 	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	textSize  = 26
@@ -16,8 +15,8 @@ const (
 
 var values = idtext.Values(crockford)
 
-// Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: lower case, hyphens, the
-// letters I, L, O and U and values of more than 128 bits are errors that wrap ErrInvalidID.
+// Parse reads the text form of an ID. Each ID has exactly one text form, which String returns: for lower case, hyphens,
+// the letters I, L, O and U, and values of more than 128 bits the error wraps ErrInvalidID.
 func Parse(text string) (ID, error) {
 	if len(text) != textSize {
 		return ID{}, fmt.Errorf("%w: %.64q: want %d digits, got %d characters", ErrInvalidID, text, textSize, len(text))

@@ -9,10 +9,11 @@ import (
 const uuidSize = 36
 
 // FormatUUID returns the ID in the text form of UUIDs: 8-4-4-4-12 lower-case hexadecimal digits (RFC 9562, section 4).
-// It sorts as the ID does. It carries no version: read as a UUID, most IDs are of no known one.
+// Texts sort in the order of the IDs. The text contains no UUID version: read as UUIDs, most IDs have an unknown
+// version.
 //
-// To the 16 bytes of a UUID, as columns and libraries take them, and back, an ID is a conversion: [16]byte(id), ID(u);
-// so is it to the standard library's type, from Go 1.27 on: uuid.UUID(id).
+// For columns and libraries that take the 16 bytes of a UUID, convert an ID by [16]byte(id), and back by ID(u). From Go
+// 1.27 on, uuid.UUID(id) converts it to the standard library's type.
 func FormatUUID(id ID) string {
 	text := hex.AppendEncode(make([]byte, 0, uuidSize), id[:4])
 	for _, part := range [][]byte{id[4:6], id[6:8], id[8:10], id[10:]} {
@@ -21,8 +22,9 @@ func FormatUUID(id ID) string {
 	return string(text)
 }
 
-// ParseUUID reads what FormatUUID wrote, also in upper case. Every UUID is a ULID; of a UUID version 7 the time is
-// right too, as both begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7). Its error wraps ErrInvalidUUID.
+// ParseUUID reads what FormatUUID wrote, also in upper case. Every UUID is a valid ULID. For UUIDs of version 7 the
+// time is right too, as both begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7). The error wraps
+// ErrInvalidUUID.
 func ParseUUID(text string) (ID, error) {
 	invalid := func(why string) (ID, error) {
 		return ID{}, fmt.Errorf("%w: %.64q: %s", ErrInvalidUUID, text, why)

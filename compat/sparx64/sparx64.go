@@ -2,8 +2,8 @@
 // github.com/randflake/randflake/compat/sparx64 and nothing else. It is the block cipher SPARX-64/128, of 8-byte blocks
 // and 16-byte keys.
 //
-// What a program may notice: what lies behind the first block of a source is ignored, and a cipher that was destroyed
-// panics where the other package goes on without a key.
+// There are two differences. The bytes after the first block of a source are ignored. A cipher that was destroyed
+// panics, where the original continues without a key.
 package sparx64
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/randflake/randflake/internal/anykey"
 )
 
-// A Sparx64 is the cipher under one key. It is a [cipher.Block], safe for concurrent use but for Destroy.
+// A Sparx64 is the cipher under one key. It is a [cipher.Block]. It is safe for concurrent use, except for Destroy.
 type Sparx64 struct{ cipher *randflake.Cipher }
 
 var _ cipher.Block = (*Sparx64)(nil)
 
-// NewSparx64 returns the cipher under a key. It panics when the key is not 16 bytes long.
+// NewSparx64 returns the cipher under a key. It panics if the key is not 16 bytes long.
 func NewSparx64(key []byte) *Sparx64 {
 	if len(key) != 16 {
 		panic("sparx64: key must be 16 bytes (128 bits)")
@@ -30,7 +30,7 @@ func NewSparx64(key []byte) *Sparx64 {
 // BlockSize returns 8.
 func (s *Sparx64) BlockSize() int { return 8 }
 
-// Encrypt encrypts the first block of src into dst. They may overlap. It panics when either is shorter than a block.
+// Encrypt encrypts the first block of src into dst. They may overlap. It panics if either is shorter than a block.
 func (s *Sparx64) Encrypt(dst, src []byte) {
 	raw := randflake.Raw(binary.LittleEndian.Uint64(src))
 	binary.LittleEndian.PutUint64(dst, uint64(s.key().Encrypt(raw)))
@@ -42,7 +42,7 @@ func (s *Sparx64) Decrypt(dst, src []byte) {
 	binary.LittleEndian.PutUint64(dst, uint64(s.key().Decrypt(id)))
 }
 
-// Destroy forgets the key: its memory goes back to the garbage collector, and the cipher can't be used any more.
+// Destroy drops the key: the garbage collector frees its memory, and the cipher can't be used any more.
 func (s *Sparx64) Destroy() { s.cipher = nil }
 
 func (s *Sparx64) key() *randflake.Cipher {

@@ -1,4 +1,5 @@
-// Package upstream tests packages compat and compat/sparx64 against what they stand in for: gosuda.org/randflake v1.8.0
-// makes IDs beside them, and its own tests run on them. Those tests stay in the module cache: they are copied from
-// there, with other imports. There is no such test of compat/v2, since v2.1.0 is not on the public module proxy.
+// Package upstream tests packages compat and compat/sparx64 against the original, gosuda.org/randflake v1.8.0. It
+// compares the IDs of both, and runs the original's tests on the replacements. It copies those tests from the module
+// cache and changes their imports; they are not in this repository. There is no such test of compat/v2, since v2.1.0 is
+// not on the public module proxy.
 package upstream

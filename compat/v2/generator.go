@@ -10,8 +10,8 @@ import (
 	"github.com/randflake/randflake/internal/anykey"
 )
 
-// A Clock returns the present second, or an error, which [Generator.Generate] returns as it is. It must be safe for
-// concurrent use. Generate calls it once, and again if meanwhile another goroutine got a later second from it.
+// A Clock returns the present second, or an error, which [Generator.Generate] returns unchanged. It must be safe for
+// concurrent use. Generate calls it once, and again if another goroutine got a later second from it in the meantime.
 type Clock func() (UnixSeconds, error)
 
 // A Lease is the right to make IDs for a node in the seconds from Start up to, but not including, EndExclusive.
@@ -21,7 +21,7 @@ type Lease struct {
 	EndExclusive UnixSeconds // at most MaxTimestamp+1
 }
 
-// check returns ErrInvalidLease for a lease of no seconds, or of seconds that the format does not have.
+// check returns ErrInvalidLease if the lease has no seconds, or seconds that the format can't express.
 func (l Lease) check() error {
 	if l.Start < Epoch || l.EndExclusive <= l.Start || l.EndExclusive > MaxTimestamp+1 {
 		return ErrInvalidLease
@@ -29,7 +29,8 @@ func (l Lease) check() error {
 	return nil
 }
 
-// A Config is what New needs. The Secret is 16 bytes, and copied. If Clock is nil the system clock is asked.
+// A Config holds the parameters of New. The Secret has 16 bytes, and New copies it. If Clock is nil, the system clock
+// is used.
 type Config struct {
 	Lease  Lease
 	Secret []byte
@@ -42,18 +43,18 @@ type Generator struct {
 	inner *root.Generator
 	clock Clock
 
-	// newest is the latest second in the lease that the clock was seen at. It only grows, and is the clock of inner:
-	// so inner has no clock that goes back, whatever the Clock does.
+	// newest is the latest second in the lease that the clock has returned. It only grows, and it is the clock of
+	// inner. So the clock of inner never goes back, whatever the Clock does.
 	newest atomic.Int64
 
 	extending sync.Mutex
 }
 
 // New returns a generator for the lease. No other generator with the same secret may ever share both the node and a
-// second with it, before or after: New can't tell.
+// second with it, before or after. New can't check that.
 //
 // It returns ErrInvalidNode, ErrInvalidLease or ErrInvalidSecret, the first of them that applies. As in v2.1.0, 16 zero
-// bytes are a secret: anybody can open its IDs.
+// bytes are accepted as a secret, although anybody can open its IDs.
 func New(config Config) (*Generator, error) {
 	lease := config.Lease
 	if lease.NodeID > MaxNodeID {
@@ -82,7 +83,7 @@ func New(config Config) (*Generator, error) {
 
 func (s UnixSeconds) time() time.Time { return time.Unix(int64(s), 0) }
 
-// Generate returns a new ID. It never waits. Instead of an ID it returns the first of these that applies:
+// Generate returns a new ID. It never waits. If it can't make an ID, it returns the first of these errors that applies:
 //
 //   - the error of the Clock;
 //   - ErrInvalidLease: the clock is outside the lease;
@@ -101,18 +102,18 @@ func (g *Generator) Generate() (int64, error) {
 		case errors.Is(err, root.ErrExhausted):
 			return 0, ErrResourceExhausted
 		case errors.Is(err, root.ErrClockBackward), errors.Is(err, root.ErrLeaseEnded):
-			// While inner was at it others went on to a later second, which is used up, 10 seconds ahead of what inner
-			// had read, or after the end that the lease had then: try again with that second.
+			// In the meantime other goroutines moved on to a later second. That second is used up, or 10 seconds ahead
+			// of the time that inner read, or after the lease's end at that time: try again with that second.
 		default:
 			return 0, err
 		}
 	}
 }
 
-// tick reads the clock and has newest catch up with it.
+// tick reads the clock and advances newest to it.
 func (g *Generator) tick() error {
 	for {
-		newest := g.newest.Load() // before the clock is read: what is earlier than this has gone back
+		newest := g.newest.Load() // loaded before the clock is read: an earlier reading means that the clock went back
 		now, err := g.now()
 		if err != nil {
 			return err
@@ -136,7 +137,7 @@ func (g *Generator) now() (UnixSeconds, error) {
 	return g.clock()
 }
 
-// GenerateString is Generate, and returns the ID as EncodeString does.
+// GenerateString is Generate, but returns the ID in the text form of EncodeString.
 func (g *Generator) GenerateString() (string, error) {
 	id, err := g.Generate()
 	if err != nil {
@@ -145,8 +146,8 @@ func (g *Generator) GenerateString() (string, error) {
 	return EncodeString(id), nil
 }
 
-// ExtendLease moves the end of the lease to that of next, which must be a lease of the same node and Start; otherwise it
-// returns ErrInvalidLease. An end that is not later changes nothing, and is no error.
+// ExtendLease moves the end of the lease to the end of next, which must be a valid lease with the same NodeID and
+// Start; otherwise it returns ErrInvalidLease. If the end of next is not later, it changes nothing and returns nil.
 func (g *Generator) ExtendLease(next Lease) error {
 	g.extending.Lock()
 	defer g.extending.Unlock()

@@ -1,24 +1,27 @@
-// Package gapless gives numbers without gaps, such as invoices need, within the caller's own transaction in PostgreSQL,
-// MySQL or MariaDB: a number is given exactly if that transaction commits.
+// Package gapless makes numbers without gaps, as invoices need them. It takes them within the caller's own transaction
+// in PostgreSQL, MySQL or MariaDB: a number is used if and only if that transaction commits.
 //
 //	n, err := gapless.Postgres(tx).Next(ctx, "invoices/2026") // tx is an *sql.Tx
 //	_, err = tx.ExecContext(ctx, "INSERT INTO invoices (number, customer) VALUES ($1, $2)", n, customer)
 //	err = tx.Commit()
 //
-// [Pgx] does it for a transaction of pgx, and [MySQL] for those servers. A counter is a row in the database where the
-// invoices are, so both are restored together. A migration makes the table, with [PostgresSchema] or [MySQLSchema].
+// [Pgx] is for transactions of pgx, and [MySQL] for MySQL and MariaDB. A counter is a row in the same database as the
+// invoices, so a backup restores both together. Create the table in a migration, with [PostgresSchema] or
+// [MySQLSchema].
 //
-// The price: a number that was taken locks its counter until the transaction ends. So transactions on one counter run one
-// after the other, also through the flush of their commits. Take the number as late as you can, let no transaction that
-// has one wait for a user or a service, and take those of several counters in the same order everywhere, or the server
-// will end one of two for a deadlock. What is rolled back, or lost with its connection, gives its number to the next.
+// The price is that taking a number locks its counter until the transaction ends. So transactions on one counter run
+// one after the other, including the flush of each commit. Take the number as late as you can, and don't wait for a
+// user or a service in a transaction that has taken one. Take numbers of several counters in the same order everywhere,
+// or two transactions may deadlock and the server ends one of them. If a transaction is rolled back, or lost with its
+// connection, the next one gets its number.
 //
-// A transaction that fails with a deadlock or because of its isolation is to be run again as a whole. The latter happens
-// under REPEATABLE READ and SERIALIZABLE to the second of two that run at once, in PostgreSQL (SQLSTATE 40001) and where
-// MariaDB has innodb_snapshot_isolation, its default from 11.6.2 on (error 1020). READ COMMITTED spares that.
+// If a transaction fails with a deadlock or a serialization error, run it again as a whole. Serialization errors happen
+// under REPEATABLE READ and SERIALIZABLE to the second of two concurrent transactions, in PostgreSQL (SQLSTATE 40001)
+// and in MariaDB (error 1020) with innodb_snapshot_isolation, which is on by default from 11.6.2. READ COMMITTED avoids
+// them.
 //
-// Two primaries that replicate to each other without waiting give the same numbers, and a failover that loses commits
-// gives those numbers again, with the invoices that it lost.
+// There are two cases in which numbers repeat. Two primaries that replicate to each other asynchronously take the same
+// numbers. After a failover that loses commits, the numbers of the lost invoices are taken again.
 package gapless
 
 import (
@@ -30,45 +33,47 @@ import (
 	"regexp"
 )
 
-// The errors of this package. Those that carry more detail wrap one of these, so compare with errors.Is. They leave the
-// transaction as it was, so that it can go on.
+// The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is]. They don't change
+// the transaction, so it can continue.
 var (
-	// ErrNoCounter says that there is no counter of that name: Tx.Create makes it.
+	// ErrNoCounter says that there is no counter of that name: create it with [Tx.Create].
 	ErrNoCounter = errors.New("gapless: no such counter")
 
-	// ErrEnd says that fewer numbers are left than were asked for. None was taken.
+	// ErrEnd says that fewer numbers are left than were requested. The call took no number.
 	ErrEnd = errors.New("gapless: counter is at its end")
 
-	// ErrNoTransaction says that the server knows of no transaction, though the driver does: it ended it for a deadlock, or
-	// because of a statement such as CREATE TABLE, and what came after that is committed already. Only MariaDB tells; in
-	// MySQL a rollback would then leave a gap.
+	// ErrNoTransaction says that the server has no transaction, although the driver has one. The server ended it
+	// because of a deadlock, or because of a statement such as CREATE TABLE, and later statements are committed
+	// already. Only MariaDB can report this; in MySQL a rollback would then leave a gap.
 	ErrNoTransaction = errors.New("gapless: not within a transaction")
 
-	// ErrInvalidName says that a name isn't 1 to 50 characters of a-z, 0-9, / - _ and ., a letter or digit first and last.
+	// ErrInvalidName says that a name is invalid. A valid one has 1 to 50 characters of a-z, 0-9, / - _ and ., and
+	// begins and ends with a letter or digit.
 	ErrInvalidName = errors.New("gapless: invalid name")
 
 	// ErrInvalidRange says that a range of numbers is empty, or begins below zero.
 	ErrInvalidRange = errors.New("gapless: invalid range")
 )
 
-// A Tx takes numbers within a transaction; see [Postgres], [Pgx] and [MySQL]. It is as safe for concurrent use as that
+// A Tx takes numbers within a transaction; see [Postgres], [Pgx] and [MySQL]. It is safe for concurrent use if that
 // transaction is.
 type Tx struct{ in transaction }
 
-// A transaction knows the SQL.
+// A transaction runs the SQL of one kind of server.
 type transaction interface {
-	// create reports whether there was no such counter.
+	// create creates a counter, and reports whether it did not exist before.
 	create(ctx context.Context, name string, taken, last int64) (made bool, err error)
 
-	// take takes n numbers and returns the last of them. Where there are not as many it takes none, and returns the last
-	// number of the counter, if there is one.
+	// take takes n numbers and returns the last one in taken. If fewer than n are left, it takes no numbers and returns
+	// the counter's last number in last, if there is such a counter.
 	take(ctx context.Context, name string, n int64) (taken, last sql.NullInt64, err error)
 }
 
-// Create makes a counter of the numbers from first to last: 0 <= first <= last, and math.MaxInt64 where there is to be no
-// end. It becomes one when the transaction commits. Where there is one it changes nothing, and the error wraps fs.ErrExist;
-// it waits for a transaction that creates the same one. In MySQL and MariaDB create counters ahead of their use: of two
-// transactions that found none and create it, the server ends one for a deadlock.
+// Create creates a counter of the numbers from first to last, with 0 <= first <= last; use math.MaxInt64 for a counter
+// without an end. The counter exists once the transaction commits. If it exists already, Create changes nothing and the
+// error wraps fs.ErrExist. If another transaction is creating the same counter, Create waits for that transaction. In
+// MySQL and MariaDB create counters before they are needed: if two transactions find no counter and both create it, the
+// server ends one of them because of a deadlock.
 func (tx Tx) Create(ctx context.Context, name string, first, last int64) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -89,7 +94,8 @@ func (tx Tx) Create(ctx context.Context, name string, first, last int64) error {
 // Next takes the next number of a counter, in one round trip.
 func (tx Tx) Next(ctx context.Context, name string) (int64, error) { return tx.NextN(ctx, name, 1) }
 
-// NextN takes n numbers in a row, in one round trip, and returns the first of them: all n, or none and an error.
+// NextN takes n consecutive numbers, in one round trip, and returns the first of them. If it can't take all n, it takes
+// none and returns an error.
 func (tx Tx) NextN(ctx context.Context, name string, n int) (first int64, err error) {
 	if err := checkName(name); err != nil {
 		return 0, err
@@ -109,7 +115,7 @@ func (tx Tx) NextN(ctx context.Context, name string, n int) (first int64, err er
 	return 0, fmt.Errorf("%w: %q: create it first, with Tx.Create", ErrNoCounter, name)
 }
 
-// validName needs no more than quotes in SQL.
+// validName matches names that need no escaping within quotes in SQL.
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?$`)
 
 func checkName(name string) error {

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 )
 
-// PostgresSchema makes the table, where there is none, in the first schema of the search_path. A role that takes numbers
-// needs SELECT and UPDATE, one that creates counters INSERT.
+// PostgresSchema creates the table, if it does not exist, in the first schema of the search_path. A role that takes
+// numbers needs SELECT and UPDATE; a role that creates counters needs INSERT.
 const PostgresSchema = `CREATE TABLE IF NOT EXISTS randflake_gapless (
 	name  text COLLATE "C" PRIMARY KEY,
 	taken bigint NOT NULL, -- the newest number that was given, or the one before the first
@@ -14,15 +14,15 @@ const PostgresSchema = `CREATE TABLE IF NOT EXISTS randflake_gapless (
 	CHECK (taken >= -1 AND taken <= last)
 );`
 
-// A PgxTx is what a transaction of pgx has: every pgx.Tx of any version of it is one, with its pgx.Row for R. Pools and
-// connections are none, as they commit each number at once.
+// A PgxTx is a transaction of pgx: the pgx.Tx of any version implements it, with pgx.Row for R. Pools and connections
+// don't implement it, as they would commit each number at once.
 type PgxTx[R interface{ Scan(dest ...any) error }] interface {
 	QueryRow(ctx context.Context, sql string, args ...any) R
 	Commit(ctx context.Context) error
 	Rollback(ctx context.Context) error
 }
 
-// Postgres returns what takes numbers within a transaction in PostgreSQL, with any driver.
+// Postgres returns a Tx that takes numbers within tx in PostgreSQL, with any driver.
 func Postgres(tx *sql.Tx) Tx { return Tx{queryRow[*sql.Row](tx.QueryRowContext)} }
 
 // Pgx is Postgres for a pgx.Tx.
@@ -36,7 +36,7 @@ func (query queryRow[R]) create(ctx context.Context, name string, taken, last in
 	return made, err
 }
 
-// take always gets a row, as drivers differ in how they say that there is none.
+// take uses a query that always returns a row, as drivers report a missing row in different ways.
 func (query queryRow[R]) take(ctx context.Context, name string, n int64) (taken, last sql.NullInt64, err error) {
 	err = query(ctx, `WITH new AS (UPDATE randflake_gapless SET taken = taken + $2::bigint
 			WHERE name = $1::text AND taken <= last - $2::bigint RETURNING taken)

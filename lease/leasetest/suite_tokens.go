@@ -119,6 +119,15 @@ func testWhoIsSpared(w *testbed) {
 	spared("somebody came after the end, with fewer nodes", next, true)
 
 	w.clock.Advance(2 * time.Minute)
+	held = w.acquire(all, time.Minute)
+	w.clock.Advance(30 * time.Second)
+	renewed = w.renew(held, time.Minute)
+	w.clock.Set(time.Unix(renewed.HighWater+1, 0))
+	w.acquire(all, time.Minute)
+	spared("a copy renewed it, and somebody came after that one's end", held, false)
+	spared("somebody came after the end", renewed, true)
+
+	w.clock.Advance(2 * time.Minute)
 	held = w.acquire(all/4, time.Minute)
 	if err := w.ReportLoss(w.ctx); err != nil {
 		w.Fatal(err)

@@ -1,17 +1,20 @@
-// Package ff1 encrypts small numbers to numbers of the same size: FF1 of NIST SP 800-38G, format-preserving encryption
-// by ten rounds of a Feistel network over AES. Six digits become six digits, and no two the same.
+// Package ff1 encrypts small numbers to numbers of the same size. It implements FF1 of NIST SP 800-38G,
+// format-preserving encryption by ten rounds of a Feistel network over AES. Six digits become six digits, and different
+// numbers stay different.
 //
 // A [Cipher] is a permutation of the numbers from 0 to radix^length-1, one for each key and tweak. The tweak need not
-// be secret: it gives each use a permutation of its own. Numbers are taken for their numerals, most significant
-// first, so that this is FF1 of their digits; radix^length must be less than 2^64, which 19 decimal digits are.
+// be secret: it gives each use a permutation of its own. A number stands for its numerals, most significant first, so
+// the result is FF1 of these digits. radix^length must be less than 2^64, so there are at most 19 decimal digits.
 //
-// As revision 1 of the standard demands, radix^length is at least a million. In a smaller range whoever sees many
-// pairs of a number and its encryption can find the others, and with very many (in the order of the range) here too:
-// FF1 hides how many there are and which comes next, it is no signature, and no store for passwords.
+// As revision 1 of the standard demands, radix^length is at least a million. In a smaller range, an attacker who sees
+// many pairs of a number and its encryption can compute the others. In larger ranges that takes very many pairs, in the
+// order of the range. FF1 hides how many numbers there are and which comes next. It does not sign them, and is not fit
+// for storing passwords.
 //
-// What does not depend on the numbers and the key: which branches are taken, and which memory is read. AES is
-// crypto/aes, in constant time where the CPU has instructions for it. Each round takes a remainder, for which some CPUs
-// need longer for larger dividends; that can tell something of one round's dividend, and nothing of the AES key.
+// Neither the branches taken nor the memory addresses read depend on the numbers or the key. AES is crypto/aes, which
+// runs in constant time if the CPU has instructions for it. Each round computes a remainder, which takes longer for
+// larger dividends on some CPUs. The time may reveal something about one round's dividend, but nothing about the AES
+// key.
 package ff1
 
 import (
@@ -36,15 +39,15 @@ const rounds = 10
 type Cipher struct {
 	block       cipher.Block
 	domain      uint64
-	left, right uint64   // radix^u and radix^v, of the halves that numbers are taken apart into
+	left, right uint64   // radix^u and radix^v, the sizes of the halves of a number
 	numberBytes int      // b
-	wide        bool     // whether d is 12, and not 8
-	mac         [16]byte // CBC-MAC of P and Q so far, xored with the last block of Q but for its round and number
+	wide        bool     // whether d is 12 instead of 8
+	mac         [16]byte // CBC-MAC state before the last block of Q, xored with that block without its round and number
 }
 
-// New returns the cipher for numbers of length numerals in the given radix, 2 to 65,536. The block cipher is AES, with
-// a key of any of its sizes that is used for nothing else. Where radix^length is below [MinDomain], or not below 2^64,
-// the error wraps [ErrInvalidDomain].
+// New returns the cipher for numbers of length numerals in the given radix, 2 to 65,536. block must be AES, with a key
+// of any size that is used for nothing else. If radix^length is less than [MinDomain], or not less than 2^64, the error
+// wraps [ErrInvalidDomain].
 func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 	c, err := newCipher(block, radix, length, tweak)
 	if err != nil {
@@ -62,8 +65,8 @@ func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 	return c, nil
 }
 
-// newCipher sees to it that halves fit 64 bits. What does not change from number to number is done here: of all that
-// each round authenticates, the last block is the only one with the round and the number in it.
+// newCipher checks that the halves fit 64 bits. It precomputes what is the same for all numbers: only the last block of
+// a round's CBC-MAC contains the round and the number.
 func newCipher(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 	if block.BlockSize() != 16 {
 		return nil, fmt.Errorf("ff1: cipher with blocks of %d bytes: want AES", block.BlockSize())
@@ -140,7 +143,7 @@ func (c *Cipher) check(n uint64) {
 	}
 }
 
-// encrypt is algorithm 7 of SP 800-38G, FF1.Encrypt, on the numbers of the halves A and B. The names are those of the
+// encrypt is algorithm 7 of SP 800-38G, FF1.Encrypt, on the numbers of the halves A and B. The names are from the
 // standard.
 func (c *Cipher) encrypt(a, b uint64) (uint64, uint64) {
 	r := blocks.Get().(*[16]byte)
@@ -176,6 +179,6 @@ func (c *Cipher) round(r *[16]byte, i byte, number, modulus uint64) uint64 {
 	return binary.BigEndian.Uint64(r[:]) % modulus
 }
 
-// blocks has room for a round's block. One on the stack would move to the heap at each call, as the compiler can't know
-// what a cipher.Block does with it.
+// blocks holds buffers for a round's block. A local buffer would be allocated on the heap at each call, as the compiler
+// can't know what a cipher.Block does with it.
 var blocks = sync.Pool{New: func() any { return new([16]byte) }}

@@ -1,5 +1,5 @@
-// Package client has what randflaked keeps for others: leases of nodes, as a lease.Source for lease.Keep and whatever else
-// takes one, and counters, as those of package counter.
+// Package client is the client of the service randflaked. It has leases of nodes, as a lease.Source for lease.Keep and
+// other functions, and counters, as in package counter.
 //
 //	replicas := []string{"https://ids-1.example:8443", "https://ids-2.example:8443"}
 //	leases, err := client.New("orders", replicas, client.WithToken(token))
@@ -28,7 +28,7 @@ import (
 	"github.com/randflake/randflake/service/client/wire"
 )
 
-// Leases are those of one space of a service. They are safe for concurrent use.
+// Leases gives access to the leases of one space of a service. It is safe for concurrent use.
 type Leases struct {
 	space string
 	service[leaseClient]
@@ -39,7 +39,7 @@ type leaseClient struct {
 	randflakev1connect.AdminServiceClient
 }
 
-// A service is one or more replicas, which have the same spaces on the same stores, with a client of type C for each.
+// A service is one or more replicas with the same spaces on the same stores, and a client of type C for each replica.
 type service[C any] struct {
 	replicas []C
 	current  atomic.Uint32 // the replica that answered last
@@ -55,28 +55,29 @@ type settings struct {
 	now   func() time.Time
 }
 
-// WithHTTPClient has calls made by c instead of http.DefaultClient, as for a client certificate.
+// WithHTTPClient makes calls use c instead of http.DefaultClient, for instance for a client certificate.
 func WithHTTPClient(c *http.Client) Option {
 	return option("WithHTTPClient", c != nil, func(s *settings) { s.http = c })
 }
 
-// WithToken has calls carry a bearer token.
+// WithToken sends a bearer token with each call.
 func WithToken(token string) Option {
 	return WithTokenFrom(func() (string, error) { return token, nil })
 }
 
-// WithTokenFrom has calls carry the bearer token that from returns for each, as for one in a file that is replaced now
-// and then. It must be safe for concurrent use.
+// WithTokenFrom calls from for each call and sends the bearer token that it returns, for instance from a file that is
+// replaced now and then. from must be safe for concurrent use.
 func WithTokenFrom(from func() (string, error)) Option {
 	return option("WithTokenFrom", from != nil, func(s *settings) { s.token = from })
 }
 
-// WithClock has tokens made by the time of now instead of the system clock, for tests and simulations.
+// WithClock makes tokens of leases and allocations with the time of now instead of the system clock, for tests and
+// simulations.
 func WithClock(now func() time.Time) Option {
 	return option("WithClock", now != nil, func(s *settings) { s.now = now })
 }
 
-// option returns an option of the given name, which is refused unless its argument is given.
+// option returns an option of the given name, which is an error unless its argument is given.
 func option(name string, given bool, set func(*settings)) Option {
 	return Option{func(s *settings) error {
 		if !given {
@@ -87,7 +88,7 @@ func option(name string, given bool, set func(*settings)) Option {
 	}}
 }
 
-// New returns the leases of a space. Addresses are URLs such as https://ids.example:8443. When one does not answer, calls
+// New returns the leases of a space. Addresses are URLs such as https://ids.example:8443. If one does not answer, calls
 // go to the next one.
 func New(space string, addresses []string, options ...Option) (*Leases, error) {
 	l := &Leases{space: space}
@@ -99,7 +100,7 @@ func New(space string, addresses []string, options ...Option) (*Leases, error) {
 	return l, nil
 }
 
-// dial makes a client for each address. It connects to none.
+// dial makes a client for each address. It does not connect.
 func (s *service[C]) dial(addresses []string, options []Option, newClient func(*http.Client, string, connect.ClientOption) C) error {
 	s.settings = settings{http: http.DefaultClient, now: time.Now}
 	for i, option := range options {
@@ -138,14 +139,14 @@ func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// replicaTimeout is how long each replica is waited for, where the context does not say.
+// replicaTimeout is the maximum time for which a call waits for one replica.
 const replicaTimeout = 10 * time.Second
 
-// call asks one replica after the other, until one answers. Where asking again may do harm it goes on only when it is
-// certain that nothing was sent.
+// call tries one replica after the other, until one answers. Unless again is set, it goes to the next replica only if
+// it is certain that nothing was sent.
 func call[C, Q, A any](ctx context.Context, s *service[C], again bool, do func(C, context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
 	first := s.current.Load()
-	var failed, unknown error // unknown is of a replica that may have done what was asked
+	var failed, unknown error // unknown is from a replica that may have carried out the request
 	for i := range s.replicas {
 		at := (int(first) + i) % len(s.replicas)
 		attempt, cancel := context.WithTimeout(ctx, share(ctx, len(s.replicas)-i))
@@ -166,14 +167,14 @@ func call[C, Q, A any](ctx context.Context, s *service[C], again bool, do func(C
 			break
 		}
 	}
-	// What the next replica refused the one before may have done.
+	// An earlier replica may have carried out the request for which a later one returned an error.
 	if unknown != nil && unknown != failed {
 		return nil, fmt.Errorf("client: the outcome is unknown: %w; another replica says: %v", unknown, failed)
 	}
 	return nil, failed
 }
 
-// share returns how long the next of n replicas is waited for.
+// share returns how long to wait for the next of n replicas.
 func share(ctx context.Context, n int) time.Duration {
 	if end, ok := ctx.Deadline(); ok {
 		return min(time.Until(end)/time.Duration(n), replicaTimeout)
@@ -181,12 +182,12 @@ func share(ctx context.Context, n int) time.Duration {
 	return replicaTimeout
 }
 
-// elsewhere reports whether another replica may do better.
+// elsewhere reports whether another replica may succeed after err.
 func elsewhere(err error) bool {
 	switch connect.CodeOf(err) {
 	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeInternal, connect.CodeUnknown:
 		return true
-	case connect.CodeCanceled: // not by the caller, but as a connection that is reset
+	case connect.CodeCanceled: // not canceled by the caller; for instance the connection was reset
 		return true
 	}
 	return false

@@ -14,12 +14,13 @@ import (
 	"github.com/randflake/randflake/service/client/wire"
 )
 
-// NewCounters returns the counters of a service, all that the caller may use, in whichever space; see [counter.From] for
-// how they differ from those of a space. Calls go to the addresses as those of [New] do.
+// NewCounters returns all counters of a service that the caller may use, in any space. See [counter.From] for how they
+// differ from counters of a space. Calls go to addresses in the same way as those of [New].
 //
-// A handle takes runs from the service and hands numbers out from memory, and a strict one takes its numbers with each
-// call, from the store: the service's own procedure Next has runs in memory too, those of each replica. No call repeats
-// a number. When all answers to it are lost, its numbers are lost where they can't be found again.
+// A handle takes runs from the service and hands out numbers from memory. A strict handle takes its numbers from the
+// store with each call; it does not use the service's own procedure Next, as each replica hands out numbers of its own
+// runs in memory. No call repeats a number. If all answers to a call are lost, its numbers are lost unless they can be
+// found again.
 func NewCounters(addresses []string, options ...Option) (*counter.Counters, error) {
 	c := &counters{}
 	if err := c.dial(addresses, options, func(http *http.Client, base string, with connect.ClientOption) counterClient {
@@ -32,7 +33,7 @@ func NewCounters(addresses []string, options ...Option) (*counter.Counters, erro
 
 type counterClient = randflakev1connect.CounterServiceClient
 
-// counters implement counter.Source. Each of their calls may be made again.
+// counters implement counter.Source. Each call may be repeated.
 type counters struct{ service[counterClient] }
 
 func (c *counters) Allocate(ctx context.Context, name string, n uint64, token counter.Token) (counter.Run, counter.Info, error) {
@@ -60,7 +61,7 @@ func (c *counters) Get(ctx context.Context, name string) (counter.Info, error) {
 	return wire.Info(answer.Counter), nil
 }
 
-// List has the service list all counters, as it has no more than its configuration names.
+// List requests all counters and filters them here: there are only those that the service's configuration names.
 func (c *counters) List(ctx context.Context, begin string) iter.Seq2[counter.Info, error] {
 	return func(yield func(counter.Info, error) bool) {
 		answer, err := call(ctx, &c.service, true, counterClient.List, &api.CounterServiceListRequest{})

@@ -42,7 +42,7 @@ func (l *Leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, 
 	return wire.Record(answer.Lease)
 }
 
-// Renew implements lease.Source. The service knows a renewal again by its token, so it may be asked for twice.
+// Renew implements lease.Source. The service recognizes a repeated renewal by its token, so a call may be repeated.
 func (l *Leases) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
 	ttl, err := seconds(renewal.TTL)
 	if err != nil {
@@ -69,7 +69,8 @@ func (l *Leases) Lookup(ctx context.Context, held lease.Record) (lease.Record, e
 	return outcome(held, answer.GetLease(), answer.GetLost())
 }
 
-// Release implements lease.Source. It is not repeated, as the second answer would be that the lease is lost.
+// Release implements lease.Source. Calls are not repeated, as the answer to the second call would be that the lease is
+// lost.
 func (l *Leases) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
 	answer, err := call(ctx, &l.service, false, leaseClient.Release, &api.ReleaseRequest{Space: l.space, Held: wire.Lease(held), LastUsed: lastUsed.Unix()})
 	if err != nil {
@@ -110,7 +111,7 @@ func (l *Leases) Limits(ctx context.Context) (lease.Limits, error) {
 	}, nil
 }
 
-// ReportLoss implements lease.Source. It is a right of its own.
+// ReportLoss implements lease.Source. It requires a separate right.
 func (l *Leases) ReportLoss(ctx context.Context) error {
 	_, err := call(ctx, &l.service, true, leaseClient.ReportLoss, &api.ReportLossRequest{Space: l.space})
 	if err != nil {
@@ -123,7 +124,7 @@ func failed(what string, err error) error {
 	return fmt.Errorf("client: %s: %w", what, wire.Received(err))
 }
 
-// outcome returns what became of a lease.
+// outcome returns the lease that the service found, or a *lease.LostError.
 func outcome(held lease.Record, found *api.Lease, gone *api.Lost) (lease.Record, error) {
 	if gone != nil {
 		return lease.Record{}, lost(held, gone)
@@ -135,7 +136,7 @@ func lost(held lease.Record, gone *api.Lost) error {
 	return &lease.LostError{FirstNode: held.FirstNode, LastNode: held.LastNode, Others: gone.Others, Why: gone.Why}
 }
 
-// seconds returns a TTL as it is sent.
+// seconds returns a TTL in the form in which it is sent.
 func seconds(d time.Duration) (uint32, error) {
 	if d < time.Second || d%time.Second != 0 || d/time.Second > math.MaxUint32 {
 		return 0, fmt.Errorf("%w: TTL %v: want whole seconds, 1s at least", lease.ErrInvalidRequest, d)
@@ -143,7 +144,7 @@ func seconds(d time.Duration) (uint32, error) {
 	return uint32(d / time.Second), nil
 }
 
-// untilSecond returns the end of a format as it is sent: 0 for the zero Time.
+// untilSecond returns the end of a format in the form in which it is sent: 0 for the zero Time.
 func untilSecond(t time.Time) (int64, error) {
 	switch {
 	case t.IsZero():

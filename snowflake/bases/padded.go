@@ -27,7 +27,7 @@ func Append58(b []byte, id snowflake.ID) []byte { return appendText(b, uint64(id
 // Append62 appends Format62's text to b.
 func Append62(b []byte, id snowflake.ID) []byte { return appendText(b, uint64(id), digits62, width62) }
 
-// appendText is inlined, where the base is a constant: the compiler divides by that with a multiplication.
+// appendText is inlined. The base is then a constant, and the compiler replaces the division by a multiplication.
 func appendText(b []byte, v uint64, digits string, width int) []byte {
 	var text [width32]byte
 	for i := width - 1; i >= 0; i-- {
@@ -40,7 +40,7 @@ func appendText(b []byte, v uint64, digits string, width int) []byte {
 // Format32 returns 13 digits of base32hex (RFC 4648 section 7) in lower case.
 func Format32(id snowflake.ID) string { return string(Append32(make([]byte, 0, width32), id)) }
 
-// Format58 returns 11 digits of Bitcoin's base58, which has no 0, I, O and l.
+// Format58 returns 11 digits of Bitcoin's base58, which has no 0, I, O or l.
 func Format58(id snowflake.ID) string { return string(Append58(make([]byte, 0, width58), id)) }
 
 // Format62 returns 11 digits of 0-9, A-Z and a-z, in this order.
@@ -58,7 +58,7 @@ func Parse62(text string) (snowflake.ID, error) { return radix62.parse(text) }
 // A radix reads one of the padded forms.
 type radix struct {
 	base   uint64
-	values [256]byte // of characters as digits, or idtext.None
+	values [256]byte // the value of each character as a digit, or idtext.None
 	last   string    // the text of the largest ID
 }
 

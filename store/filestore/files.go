@@ -17,7 +17,7 @@ type files interface {
 	network(path string) (kind string, err error) // of the file system, "" if it is local
 	mkdir(path string) error
 	list(path string) ([]fs.DirEntry, error)                            // in order
-	read(path string, limit int) (content []byte, id string, err error) // id tells the file from copies
+	read(path string, limit int) (content []byte, id string, err error) // id tells the file and its directory from copies
 	write(path string, content []byte) error                            // makes a file and syncs it
 	link(from, to string) error                                         // fails with fs.ErrExist if there is one
 	remove(path string) error
@@ -38,8 +38,15 @@ func (osFiles) read(path string, limit int) (content []byte, id string, err erro
 		return nil, "", err
 	}
 	defer f.Close()
-	content, err = io.ReadAll(io.LimitReader(f, int64(limit)))
-	return content, identity(f), err
+	if content, err = io.ReadAll(io.LimitReader(f, int64(limit))); err != nil {
+		return nil, "", err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return nil, "", err
+	}
+	defer dir.Close()
+	return content, identity(f) + identity(dir), nil
 }
 
 func (osFiles) write(path string, content []byte) error {

@@ -41,6 +41,20 @@ func Check(url string) error {
 	return nil
 }
 
+// limited limits a connection's beginning as a whole. The driver's timeout ends once TCP is connected, though the server
+// may accept and stay silent.
+type limited struct {
+	driver.Connector
+	timeout time.Duration
+}
+
+// Connect implements [driver.Connector].
+func (l limited) Connect(ctx context.Context) (driver.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	return l.Connector.Connect(ctx)
+}
+
 // connect makes an Engine with connections of its own.
 func connect(ctx context.Context, url string) (*Engine, []store.Option, error) {
 	var connector driver.Connector
@@ -51,7 +65,7 @@ func connect(ctx context.Context, url string) (*Engine, []store.Option, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("mysqlstore: %w", err)
 	}
-	db := sql.OpenDB(connector)
+	db := sql.OpenDB(limited{connector, d.Timeout})
 	db.SetMaxOpenConns(32)
 	db.SetMaxIdleConns(32)
 	e, err := New(ctx, db, config)

@@ -31,8 +31,8 @@ func TestGapless(t *testing.T) {
 	})
 }
 
-// TestGaplessPgx has pgx's own transactions. Of two at once under an isolation above READ COMMITTED, the second is told
-// to begin anew.
+// TestGaplessPgx has pgx's own transactions. Of two at once under an isolation above READ COMMITTED, the second must be
+// run again.
 func TestGaplessPgx(t *testing.T) {
 	t.Parallel()
 	pool, err := pgxpool.New(t.Context(), shared.URL()+"&search_path=gapless_pgx")

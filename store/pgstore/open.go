@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -25,6 +26,9 @@ var schemaSQL string
 
 // revision is that of the functions.
 const revision = "1"
+
+// connectTimeout limits a connection's beginning, login included, where the URL has no connect_timeout.
+const connectTimeout = 10 * time.Second
 
 // Open opens the store at url, as [store.Open] does.
 func Open(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
@@ -46,6 +50,9 @@ func begin(ctx context.Context, url string, options []store.Option, how func(con
 	poolConfig, config, fromURL, err := parseURL(url)
 	if err != nil {
 		return nil, fmt.Errorf("pgstore: URL: %w", err)
+	}
+	if connect := poolConfig.ConnConfig; connect.ConnectTimeout == 0 {
+		connect.ConnectTimeout = connectTimeout
 	}
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), poolConfig)
 	if err != nil {

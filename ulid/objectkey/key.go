@@ -1,4 +1,5 @@
-// Package objectkey names objects in an object store by ULID, and finds those of an interval of time by listing no others.
+// Package objectkey names objects in an object store by ULID, and finds the objects of a time interval without listing
+// others.
 package objectkey
 
 import (
@@ -10,9 +11,9 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// The errors of this package. Those that carry more detail wrap one of these, so compare with errors.Is.
+// The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is].
 var (
-	// ErrInvalidFormat says that keys can't be made, or can't be split, as asked for.
+	// ErrInvalidFormat says that a format is invalid, or that listings can't be divided as requested.
 	ErrInvalidFormat = errors.New("objectkey: invalid format")
 
 	// ErrInvalidKey says that these Keys did not make this key.
@@ -24,31 +25,31 @@ const (
 	textSize  = 26
 )
 
-// A Format says how the keys of objects are made of ULIDs: a prefix, the 26 characters, a suffix.
+// A Format defines how a ULID becomes the key of an object: a prefix, the ULID's 26 characters, and a suffix.
 //
 //	Format{Prefix: "events/", Splits: []int{6, 8}, Delimiter: "/", Suffix: ".json"}
 //	events/01JDA7/3N/0Q8ZJ5V3D1W9K2M4PX.json
 type Format struct {
-	Prefix string // of all keys; it ends in a delimiter of its own, or in none
+	Prefix string // of all keys; no delimiter is added after it
 
-	// Splits are the numbers of characters of the ULID, 1 to 25 and ascending, after which the delimiter follows. The
-	// first 10 characters are the time, so 5 make a folder of 9.3 hours (2^25 ms), 6 of 17.5 minutes (2^20 ms), 7 of 33
-	// s, 8 of 1.024 s, 9 of 32 ms and 10 of 1 ms.
+	// Splits says after how many characters of the ULID a delimiter follows: numbers from 1 to 25, ascending. The first
+	// 10 characters are the time, so 5 make a folder of 9.3 hours (2^25 ms), 6 of 17.5 minutes (2^20 ms), 7 of 33 s, 8
+	// of 1.024 s, 9 of 32 ms and 10 of 1 ms.
 	Splits    []int
-	Delimiter string // not empty when there are splits, and without digits and upper-case letters of ULIDs
+	Delimiter string // if there are splits, not empty, and without the digits and upper-case letters of ULIDs
 
 	Suffix string
 }
 
-// Keys are the keys of objects named by ULID, in one format. They sort as the ULIDs do, so an interval of time is an
-// interval of keys. Keys are immutable and safe for concurrent use.
+// Keys makes and reads the keys of one format. Keys sort in the order of the ULIDs, so a time interval is an interval
+// of keys. Keys is immutable and safe for concurrent use.
 type Keys struct {
 	prefix, delimiter, suffix string
 	splits                    []int
 	size                      int // of every key, in bytes
 }
 
-// New returns the keys of a format. A format that can't be is an error that wraps ErrInvalidFormat.
+// New returns the Keys of a format. If the format is invalid, the error wraps ErrInvalidFormat.
 func New(format Format) (*Keys, error) {
 	last := 0
 	for _, split := range format.Splits {
@@ -57,7 +58,7 @@ func New(format Format) (*Keys, error) {
 		}
 		last = split
 	}
-	// A delimiter with a ULID's characters would let a store find folders where there are none.
+	// If a delimiter contained characters of ULIDs, a store would find folders where there are none.
 	if last > 0 && (format.Delimiter == "" || strings.ContainsAny(format.Delimiter, crockford)) {
 		return nil, fmt.Errorf("%w: delimiter %q: want some characters that are none of a ULID's", ErrInvalidFormat, format.Delimiter)
 	}
@@ -75,8 +76,7 @@ func (k *Keys) Key(id ulid.ID) string {
 	return string(append(k.appendChars(make([]byte, 0, k.size), id, textSize), k.suffix...))
 }
 
-// Parse returns the ULID that the key is of. Its error wraps ErrInvalidKey when there is no ID of which Key makes that
-// key, byte for byte.
+// Parse returns the ULID of a key. If Key does not return exactly this key for any ID, the error wraps ErrInvalidKey.
 func (k *Keys) Parse(key string) (ulid.ID, error) {
 	text, ok := k.chars(key)
 	id, err := ulid.Parse(string(text[:]))
@@ -86,7 +86,7 @@ func (k *Keys) Parse(key string) (ulid.ID, error) {
 	return id, nil
 }
 
-// chars returns the 26 characters in the places of a key where a ULID's are, when the key is as long as keys are.
+// chars returns the 26 characters of a key in the places of the ULID. If the key has the wrong length, ok is false.
 func (k *Keys) chars(key string) (text [textSize]byte, ok bool) {
 	if len(key) != k.size {
 		return text, false
@@ -101,8 +101,8 @@ func (k *Keys) chars(key string) (text [textSize]byte, ok bool) {
 	return text, true
 }
 
-// appendChars appends the prefix and the first n characters of id. Where there is a split after the last of them its
-// delimiter is the end.
+// appendChars appends the prefix and the first n characters of id. If there is a split after the n-th character, it
+// ends with the delimiter.
 func (k *Keys) appendChars(key []byte, id ulid.ID, n int) []byte {
 	text := id.String()
 	key = append(key, k.prefix...)

@@ -13,31 +13,31 @@ import (
 // endTime is the first Unix millisecond that a ULID can't express.
 const endTime = 1 << 48
 
-// timeChars is how many of a ULID's characters are its time.
+// timeChars is the number of a ULID's characters that hold its time.
 const timeChars = 10
 
-// A Listing is a part of a store's objects, in the terms of ListObjectsV2 of Amazon S3: those with the prefix, and of
-// them those whose keys come after StartAfter and before Until. An empty StartAfter or Until is no limit.
+// A Listing selects objects of a store, in the terms of ListObjectsV2 of Amazon S3: keys that begin with Prefix and
+// come after StartAfter and before Until. An empty StartAfter or Until is no limit.
 //
-// Prefix and StartAfter are what to ask for, page by page; the first key that is not less than Until ends it. Objects
-// that other formats named may be in between: [Keys.Parse] tells.
+// Request keys with Prefix and StartAfter, page by page; stop at the first key that is not less than Until. Objects
+// named by other formats may be among them: [Keys.Parse] returns an error for their keys.
 type Listing struct {
 	Prefix     string
 	StartAfter string
 	Until      string
 }
 
-// Contains reports whether the key is in the listing, for stores that can't start after a key or don't list in order of
-// keys.
+// Contains reports whether the key is in the listing. Use it for stores that can't start after a key or don't list in
+// order of keys.
 func (l Listing) Contains(key string) bool {
 	return strings.HasPrefix(key, l.Prefix) && key > l.StartAfter && !l.Ends(key)
 }
 
-// Ends reports whether a listing in order of keys is at its end when it comes to this key.
+// Ends reports whether a listing in order of keys ends before this key.
 func (l Listing) Ends(key string) bool { return l.Until != "" && key >= l.Until }
 
-// Listing returns the listing of all objects whose ULIDs have a time in [from, to): from is in, and to is not. It
-// reports false when no ULID can have such a time. The prefix is as long as the interval lets it be.
+// Listing returns the listing of all objects whose ULIDs have a time in [from, to): from is included, to is not. It
+// returns false if no ULID can have such a time. The prefix is as long as the interval allows.
 func (k *Keys) Listing(from, to time.Time) (Listing, bool) {
 	first, end := firstMilli(from), firstMilli(to)
 	if first >= end {
@@ -50,13 +50,13 @@ func (k *Keys) Listing(from, to time.Time) (Listing, bool) {
 	return k.within(blockOf(first, chars), chars, first, end), true
 }
 
-// Listings returns what Listing does, divided by the first chars characters of the ULID, 1 to 10: the listings of one
-// such prefix each, in order, those at both ends limited by StartAfter and Until where need be. Where the keys are
-// split there, the prefixes are the folders that a store calls common prefixes. It is for working through an interval
-// in parallel, or in portions.
+// Listings divides the interval of Listing by the first chars characters of the ULID, 1 to 10. It returns one listing
+// for each such prefix, in order. The first and the last listing are limited by StartAfter and Until if necessary. If
+// the keys have a split after chars characters, the prefixes are the folders that a store calls common prefixes. Use it
+// to process an interval in parallel, or in portions.
 //
-// They are made one by one, as there may be many: a year has some 30,000 folders of 6 characters. Another number of
-// characters is an error that wraps ErrInvalidFormat.
+// The listings are made one by one, as there may be many: a year has some 30,000 folders of 6 characters. If chars is
+// not 1 to 10, the error wraps ErrInvalidFormat.
 func (k *Keys) Listings(from, to time.Time, chars int) (iter.Seq[Listing], error) {
 	if chars < 1 || chars > timeChars {
 		return nil, fmt.Errorf("%w: listings of %d characters: want 1 to %d", ErrInvalidFormat, chars, timeChars)
@@ -71,10 +71,10 @@ func (k *Keys) Listings(from, to time.Time, chars int) (iter.Seq[Listing], error
 	}, nil
 }
 
-// Prefixes returns the fewest prefixes that the objects of the interval have, in order, and that no other objects of
-// this format have. It is for what takes nothing but prefixes: lifecycle rules, inventories, policies and stores that
-// can't start after a key. There are up to 564 for an interval that begins and ends at odd milliseconds, and few for
-// round ones. Where a prefix ends at a split, it ends in the delimiter.
+// Prefixes returns the shortest list of prefixes, in order, that covers all objects of the interval and no other
+// objects of this format. Use it where only prefixes are possible: in lifecycle rules, inventories and policies, and
+// with stores that can't start after a key. There are up to 564 prefixes for an interval that begins and ends at odd
+// milliseconds, and few for round times. A prefix that ends at a split includes the delimiter.
 func (k *Keys) Prefixes(from, to time.Time) []string {
 	var prefixes []string
 	for ms, end := firstMilli(from), firstMilli(to); ms < end; {
@@ -88,10 +88,12 @@ func (k *Keys) Prefixes(from, to time.Time) []string {
 	return prefixes
 }
 
-// within returns the listing of what the block of times that begins at ms has in [first, end).
+// within returns the listing of the times in [first, end) that share their first chars characters with ms. ms is the
+// first time with these characters.
 func (k *Keys) within(ms int64, chars int, first, end int64) Listing {
 	l := Listing{Prefix: k.point(ms, chars)}
-	// All characters of a time are a prefix of its keys: they sort before those, and after all keys of earlier times.
+	// The 10 characters of a time are a prefix of its keys, so they sort before these keys, and after all keys of
+	// earlier times.
 	if first > ms {
 		l.StartAfter = k.point(first, timeChars)
 	}
@@ -101,14 +103,14 @@ func (k *Keys) within(ms int64, chars int, first, end int64) Listing {
 	return l
 }
 
-// point returns what all keys with the first characters of the time ms begin with.
+// point returns the prefix of all keys that have the first chars characters of the time ms.
 func (k *Keys) point(ms int64, chars int) string {
 	var id ulid.ID
 	binary.BigEndian.PutUint64(id[:], uint64(ms)<<16)
 	return string(k.appendChars(nil, id, chars))
 }
 
-// blockSize returns how many milliseconds have the same first characters. The first character has 3 bits.
+// blockSize returns how many milliseconds have the same first chars characters. The first character has 3 bits.
 func blockSize(chars int) int64 {
 	if chars == 0 {
 		return endTime
@@ -116,10 +118,10 @@ func blockSize(chars int) int64 {
 	return 1 << (5 * (timeChars - chars))
 }
 
-// blockOf returns the first millisecond that has the same first characters as ms.
+// blockOf returns the first millisecond that has the same first chars characters as ms.
 func blockOf(ms int64, chars int) int64 { return ms &^ (blockSize(chars) - 1) }
 
-// firstMilli returns the first Unix millisecond, from 0 to endTime, that does not begin before t.
+// firstMilli returns the first Unix millisecond that does not begin before t, limited to 0 to endTime.
 func firstMilli(t time.Time) int64 {
 	switch {
 	case t.Before(time.UnixMilli(0)):

@@ -9,7 +9,7 @@ from ._errors import InvalidSecretError
 
 
 class Secret:
-    """The 128-bit key of one ID space, which opens every ID of it. It prints as "[redacted]"; only hex() gives it away.
+    """The 128-bit key of one ID space, which opens every ID of it. It prints as "[redacted]"; only hex() reveals it.
 
     It can't be pickled: pass its text to another process the way it came to this one.
     """
@@ -47,7 +47,7 @@ class Secret:
     def check_value(self) -> str:
         """Returns 16 hexadecimal digits by which two places find out whether they have the same secret.
 
-        They are the first 8 bytes of HMAC-SHA-256 of a fixed text under the secret, and don't give it away.
+        They are the first 8 bytes of HMAC-SHA-256 of a fixed text under the secret, and don't reveal it.
         """
         return hmac.new(self._key, b"randflake key check value", hashlib.sha256).digest()[:8].hex()
 

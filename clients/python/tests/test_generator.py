@@ -30,7 +30,7 @@ def repeats(made):
 
 
 class Published:
-    """Allocates as the format's published Python implementation does: the sequence begins anew when it has run over."""
+    """Allocates as the format's published Python implementation does: the sequence starts over when it has overflowed."""
 
     def __init__(self, lease, clock):
         self.node, self.rollover, self.sequence, self.clock = lease.first_node, lease.start, 0, clock

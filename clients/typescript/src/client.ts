@@ -13,7 +13,7 @@ export interface ClientOptions {
 }
 
 const connectLimit = 2000; // milliseconds, for an address to take a connection
-const patience = 10_000; // milliseconds, for a call that says nothing else
+const callTimeout = 10_000; // milliseconds, for a call that says nothing else
 const bodyLimit = 1 << 22; // bytes
 
 type Json = Record<string, unknown>;
@@ -70,10 +70,10 @@ export function connect(addresses: string | readonly string[], options: ClientOp
       const { lost } = await lease("Release", held, { lastUsed: String(lastUsed) }, signal);
       if (lost) throw lostError(lost as Json);
     },
-    async mint(count = 1, signal = AbortSignal.timeout(patience)) {
+    async mint(count = 1, signal = AbortSignal.timeout(callTimeout)) {
       return list((await call("IDService/Mint", { space, count }, signal))["ids"], /^\w+$/);
     },
-    async next(counter, count = 1, signal = AbortSignal.timeout(patience)) {
+    async next(counter, count = 1, signal = AbortSignal.timeout(callTimeout)) {
       const { numbers } = await call("CounterService/Next", { counter, count }, signal);
       return list(numbers, /^-?\d+$/).map(BigInt);
     },

@@ -132,7 +132,7 @@ test("all nodes of the lease are used, in the highest too, up to the last second
   });
 });
 
-test("another lease begins anew, and shares nothing with the old one", () => {
+test("another lease starts over, and shares nothing with the old one", () => {
   const { generator, clock, make } = at(start + 5);
   make(1);
   const clashing = { ...lease, start: start + 5 };

@@ -13,15 +13,15 @@ import (
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 
-// A Database is one of the test's own, on a server that it may end.
+// A Database is a database of the test's own, on a server that the test may stop.
 type Database struct {
 	Schema string
 	In     func(*sql.Tx) gapless.Tx
-	Open   func(addr string) (*sql.DB, error) // by way of another address
-	Commit string                             // what the driver sends
+	Open   func(addr string) (*sql.DB, error) // opens the database through another address
+	Commit string                             // the text that the driver sends to commit
 	Addr   string                             // of the server
-	End    func() error                       // ends it
-	Start  func() error                       // starts it again
+	End    func() error                       // stops the server
+	Start  func() error                       // starts the server again
 }
 
 // Run runs all tests.
@@ -50,7 +50,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// within runs do in a transaction, and commits it unless do has rolled it back.
+// within runs do in a transaction, and commits it unless do returns an error.
 func (d Database) within(ctx context.Context, db *sql.DB, do func(tx gapless.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -63,7 +63,8 @@ func (d Database) within(ctx context.Context, db *sql.DB, do func(tx gapless.Tx)
 	return tx.Commit()
 }
 
-// steps: numbers follow each other, each call a round trip. What can't be done says why, and the transaction goes on.
+// steps tests that numbers are consecutive, that each call takes one round trip, and that a transaction can continue
+// after an error.
 func (d Database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 	must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
 		if _, err := tx.Next(t.Context(), "book"); !errors.Is(err, gapless.ErrNoCounter) {
@@ -96,7 +97,7 @@ func (d Database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 	}))
 }
 
-// create: one transaction creates a counter, and another that does finds it if the first commits.
+// create tests two transactions that create the same counter: the second finds it if the first commits.
 func (d Database) create(t *testing.T, db *sql.DB) {
 	for name, end := range map[string]error{"rolled-back": errors.New("changed its mind"), "committed": nil} {
 		create := func(tx gapless.Tx) error { return tx.Create(t.Context(), name, 1, 9) }

@@ -16,20 +16,20 @@ import (
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 
-// workers is how many transactions there are at once.
+// workers is the number of concurrent transactions.
 const workers = 20
 
-// A round is many transactions, which write invoices with the numbers that they take; a third is rolled back.
+// A round is many transactions that write invoices with the numbers that they take; a third of them is rolled back.
 type round struct {
 	db    *sql.DB
 	name  string // of the counter
 	take  func(ctx context.Context, tx *sql.Tx, n int) (first int64, err error)
-	fault func(attempt int64) bool // called when numbers are taken; whether it makes the commit fail
+	fault func(attempt int64) bool // called when numbers are taken; returns whether it makes the commit fail
 
 	attempts, committed, rolledBack, lost atomic.Int64
 }
 
-// run goes on until so many transactions are committed, and returns the numbers of invoices, in order.
+// run continues until want transactions are committed, and returns the numbers of the invoices, in order.
 func (d Database) run(t *testing.T, r *round, want int64) (numbers []int64) {
 	must(t, d.within(t.Context(), r.db, func(tx gapless.Tx) error { return tx.Create(t.Context(), r.name, 1, math.MaxInt64) }))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -88,7 +88,7 @@ func (r *round) transact(ctx context.Context) error {
 	return nil
 }
 
-// check says what is wrong with numbers that ought to be 1, 2, 3, and so on.
+// check returns an error unless numbers are 1, 2, 3, and so on.
 func check(numbers []int64) error {
 	for i, number := range numbers {
 		switch {
@@ -101,7 +101,8 @@ func check(numbers []int64) error {
 	return nil
 }
 
-// faults: connections break and the server ends while numbers are taken, and a reply to a commit is lost.
+// faults tests that numbers have no gaps although connections break, the server is restarted, and a reply to a commit
+// is lost while numbers are taken.
 func (d Database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 	r := round{db: db, name: "invoices/2026"}
 	r.take = func(ctx context.Context, tx *sql.Tx, n int) (int64, error) { return d.In(tx).NextN(ctx, r.name, n) }
@@ -114,7 +115,7 @@ func (d Database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 				t.Error(err)
 			}
 		case 200:
-			proxy.LoseReply(d.Commit) // that of this transaction: others wait for it
+			proxy.LoseReply(d.Commit) // the reply to this transaction's commit: others wait for it
 		default:
 			return false
 		}
@@ -137,7 +138,7 @@ func (d Database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 	}))
 }
 
-// controls: who does it wrong is found out.
+// controls tests that check finds the gaps and duplicates of two wrong implementations.
 func (d Database) controls(t *testing.T, db *sql.DB) {
 	noLock := round{db: db, name: "no-lock", take: func(ctx context.Context, tx *sql.Tx, n int) (taken int64, err error) {
 		err = tx.QueryRowContext(ctx, "SELECT taken FROM randflake_gapless WHERE name = 'no-lock'").Scan(&taken)

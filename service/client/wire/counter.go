@@ -7,7 +7,7 @@ import (
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 )
 
-// Counter returns what is known of a counter as it is sent.
+// Counter returns the message for a counter.Info.
 func Counter(i counter.Info) *api.Counter {
 	return &api.Counter{Name: i.Name, Start: i.Start, Stride: i.Stride, End: i.End, Rate: i.Rate, Next: i.Next, Left: i.Left,
 		Taken: i.Taken, Returned: i.Returned, Skipped: i.Skipped, Changed: timestamppb.New(i.Changed), Forgotten: i.Forgotten}
@@ -19,7 +19,7 @@ func Info(c *api.Counter) counter.Info {
 		Taken: c.GetTaken(), Returned: c.GetReturned(), Skipped: c.GetSkipped(), Changed: c.GetChanged().AsTime(), Forgotten: c.GetForgotten()}
 }
 
-// Run returns a run as it is sent.
+// Run returns the message for a run.
 func Run(b counter.Run) *api.Run {
 	return &api.Run{First: b.First, Stride: b.Stride, Count: b.Count, Version: b.Version, Token: b.Token.String()}
 }

@@ -1,4 +1,5 @@
-// Package wire is what the service and its Go client have in common: how records and errors are sent.
+// Package wire has the code that the service and its Go client share: it converts records and errors to messages and
+// back.
 package wire
 
 import (
@@ -18,8 +19,8 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// kinds are the errors that are told apart on the other side, by a detail where it is not UNSPECIFIED. What is inner may
-// come with words of a driver or of the data, such as addresses and tokens, which are no business of clients.
+// kinds are the errors that the client can distinguish, by a detail if kind is not UNSPECIFIED. The text of an inner
+// error may contain text of a driver or of the data, such as addresses and tokens, which clients must not see.
 var kinds = []struct {
 	err   error
 	code  connect.Code
@@ -56,9 +57,9 @@ var kinds = []struct {
 	{fs.ErrClosed, connect.CodeUnavailable, 0, true},
 }
 
-// Error returns err as it is sent, and reports whether that tells all there is to tell. Otherwise the log is to have the rest:
-// of an error that is not known the message says nothing but that the store failed. Where the store is, place, is never
-// told.
+// Error returns the error to send for err, and reports whether it contains the whole text. If not, the caller should
+// log err: for an unknown error the message says only that the store failed. The text never contains place, the store's
+// location.
 func Error(err error, place string) (sent *connect.Error, whole bool) {
 	if errors.As(err, &sent) {
 		return sent, true
@@ -84,7 +85,7 @@ func Error(err error, place string) (sent *connect.Error, whole bool) {
 	return connect.NewError(connect.CodeUnavailable, errors.New("the space's store failed, so that the outcome is unknown: ask again, as the procedure says; the service's log has more")), false
 }
 
-// A remoteError is an error of the service with the one of this library that it stands for.
+// A remoteError is an error of the service, together with the library's error that it stands for.
 type remoteError struct {
 	text        string
 	known, sent error
@@ -93,7 +94,7 @@ type remoteError struct {
 func (e *remoteError) Error() string   { return e.text }
 func (e *remoteError) Unwrap() []error { return []error{e.known, e.sent} }
 
-// Received returns an error of a call such that errors.Is finds what it was on the other side.
+// Received returns err, the error of a call, such that errors.Is finds the library's error that the service had.
 func Received(err error) error {
 	var sent *connect.Error
 	if !errors.As(err, &sent) {

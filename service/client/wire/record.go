@@ -7,13 +7,13 @@ import (
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 )
 
-// Lease returns a record as it is sent.
+// Lease returns the message for a record.
 func Lease(r lease.Record) *api.Lease {
 	return &api.Lease{FirstNode: r.FirstNode, LastNode: r.LastNode, Owner: token(r.Owner), Change: token(r.Change),
 		Version: r.Version, Start: r.Start, HighWater: r.HighWater, Changed: r.Changed, Signature: token(r.Signature)}
 }
 
-// token returns a token as text, which is empty for the zero one.
+// token returns a token as text, or "" for the zero token.
 func token(t lease.Token) string {
 	if t == (lease.Token{}) {
 		return ""
@@ -21,10 +21,10 @@ func token(t lease.Token) string {
 	return t.String()
 }
 
-// Token reads a token, or none.
+// Token reads the text of a token. For "" it returns the zero token.
 func Token(text string) (t lease.Token, err error) {
 	if text != "" && t.UnmarshalText([]byte(text)) != nil {
-		// Not the text itself, as a token lets its owner do things.
+		// The error does not contain the text, as a token grants rights to anybody who has it.
 		return t, fmt.Errorf("%w: a token of %d bytes: want 32 hexadecimal digits", lease.ErrInvalidRequest, len(text))
 	}
 	return t, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// check reads a configuration.
+// check validates a configuration.
 func check(args []string, out, problems io.Writer) error {
 	set := flags("check --config FILE", problems)
 	file := set.String("config", "", "`file` to read")
@@ -47,7 +47,7 @@ func token(args []string, out, problems io.Writer) error {
 	return err
 }
 
-// who tells whose lease made an ID, by lines of the audit log on standard input or in a file.
+// who prints which lease made an ID, from lines of the audit log on standard input or in a file.
 func who(args []string, out, problems io.Writer) error {
 	set := flags("who --space NAME (--secret-file FILE | --layout KIND) [--audit FILE] ID", problems)
 	space := set.String("space", "", "`name` of the ID's space")

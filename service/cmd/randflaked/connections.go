@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// connections are those that are open. Where there are too many, the address with most of them loses one: that which
-// has done nothing for longest, or else the one whose call takes longest. So neither idle connections nor slow ones, however
-// many, keep out others. It is safe for concurrent use.
+// connections holds the open connections. If there are too many, the address with the most of them loses one: its
+// longest idle connection, or else the one with the longest call. So no number of idle or slow connections keeps out
+// others. It is safe for concurrent use.
 type connections struct {
 	most int
 
@@ -20,7 +20,7 @@ type connections struct {
 	peers map[netip.Prefix]*peer
 }
 
-// A peer is an address, with its connections in the order in which they became so.
+// A peer is an address with its idle and its busy connections, each list in the order in which they became so.
 type peer struct {
 	address    netip.Prefix
 	idle, busy list.List // of net.Conn
@@ -57,7 +57,7 @@ func (c *connections) note(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// admit is called with mu held, as are all that follow.
+// admit and the methods below are called with mu held.
 func (c *connections) admit(conn net.Conn) {
 	address := addressOf(conn)
 	h := c.peers[address]
@@ -88,8 +88,8 @@ func (c *connections) dismiss() {
 	c.end(first.Value.(net.Conn))
 }
 
-// addressOf returns what connections are counted by: an address, and of IPv6 the network, which has more of them than there
-// are connections.
+// addressOf returns the key by which connections are counted: an IPv4 address, or an IPv6 network, since one IPv6 user
+// has a whole network of addresses.
 func addressOf(conn net.Conn) netip.Prefix {
 	from, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	if err != nil {
@@ -103,7 +103,7 @@ func addressOf(conn net.Conn) netip.Prefix {
 	return network
 }
 
-// dismissFresh closes connections by which nothing came, for which http.Server.Shutdown would wait.
+// dismissFresh closes connections without a request, which http.Server.Shutdown would wait for.
 func (c *connections) dismissFresh() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// An auditFile is where lines of the audit log go. It may be opened again, as when the file was moved away.
+// An auditFile is the file of the audit log. It can be opened again after the file was moved away.
 type auditFile struct {
 	mu   sync.Mutex
 	file *os.File // nil for other
@@ -43,7 +43,7 @@ func (a *auditFile) Write(line []byte) (int, error) {
 	return a.to.Write(line)
 }
 
-// certificates are those of the server and of who signs those of clients, which may be replaced.
+// certificates are the server's certificate and the CA of its clients. Both may be replaced while the service runs.
 type certificates struct{ current atomic.Pointer[tls.Config] }
 
 func (c *certificates) load(files config.TLS) error {

@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// run does what the arguments say.
+// run runs the subcommand that the arguments name.
 func run(args []string, out, problems io.Writer) error {
 	commands := map[string]func(args []string, out, problems io.Writer) error{"check": check, "token": token, "who": who}
 	if len(args) > 0 {
@@ -39,7 +39,7 @@ func run(args []string, out, problems io.Writer) error {
 	return serve(args, problems)
 }
 
-// flags returns a set of flags that takes no arguments beside them but those that usage names.
+// flags returns a flag set that refuses arguments, except those that usage names.
 func flags(usage string, problems io.Writer) *flag.FlagSet {
 	set := flag.NewFlagSet("randflaked", flag.ContinueOnError)
 	set.SetOutput(problems)

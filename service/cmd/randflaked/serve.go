@@ -25,7 +25,7 @@ import (
 	"github.com/randflake/randflake/store/storeurl"
 )
 
-// Bounds of connections, so that no client can hold up others by being slow, or many.
+// Limits on connections, so that slow or numerous clients can't hold up others.
 type bounds struct {
 	connections               int           // half of the descriptors where these are fewer: stores need some, too
 	header, read, write, idle time.Duration // for how long a client is waited for
@@ -167,7 +167,7 @@ func (d *daemon) start() (err error) {
 	return nil
 }
 
-// newHTTP returns the server of HTTP/1.1 and HTTP/2, which gRPC has without TLS, too.
+// newHTTP returns a server for HTTP/1.1 and for HTTP/2, which gRPC uses without TLS too.
 func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 	b := d.bounds
 	d.connections = newConnections(min(b.connections, descriptors()/2))
@@ -197,14 +197,14 @@ func (d *daemon) url() string {
 	return "http://" + d.listener.Addr().String()
 }
 
-// tell tells systemd, where it asks for that, of a change.
+// tell notifies systemd of a change, if systemd asked for that.
 func (d *daemon) tell(state string) {
 	if _, err := systemd.SdNotify(false, state); err != nil {
 		d.logger.Warn("systemd was not told", "error", err)
 	}
 }
 
-// run serves until a signal says stop.
+// run serves until a signal ends it.
 func (d *daemon) run(stop, reload <-chan os.Signal) error {
 	d.tell(systemd.SdNotifyReady)
 	renewal := time.NewTicker(d.renewal)
@@ -212,7 +212,7 @@ func (d *daemon) run(stop, reload <-chan os.Signal) error {
 	for {
 		select {
 		case <-renewal.C:
-			// Who renews a certificate can't send a signal into a pod.
+			// In a pod, the program that renews the certificate can't send a signal.
 			if !d.secure {
 				continue
 			}
@@ -236,7 +236,7 @@ func (d *daemon) run(stop, reload <-chan os.Signal) error {
 	}
 }
 
-// reload goes over to the configuration as it is now.
+// reload reads the configuration again and applies it.
 func (d *daemon) reload() error {
 	next, err := d.read()
 	if err != nil {
@@ -260,7 +260,7 @@ func (d *daemon) reload() error {
 	return nil
 }
 
-// shutdown has calls end, gives everything back, and returns within ten seconds.
+// shutdown waits for calls to end, gives everything back, and returns within ten seconds.
 func (d *daemon) shutdown() error {
 	d.tell(systemd.SdNotifyStopping)
 	d.server.Drain()

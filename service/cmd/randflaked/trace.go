@@ -16,7 +16,7 @@ import (
 	"github.com/randflake/randflake/service/internal/server"
 )
 
-// tracing sends spans of calls where the standard variables OTEL_* say, by HTTP. Where they name no endpoint there are none.
+// tracing sends spans of calls by HTTP to the endpoint in the standard OTEL_* variables, if they name one.
 func tracing(logger *slog.Logger) (spans []connect.Interceptor, end func(context.Context) error, err error) {
 	first := func(names ...string) string {
 		for _, name := range names {

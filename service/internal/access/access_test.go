@@ -178,7 +178,7 @@ func TestUnverified(t *testing.T) {
 	}
 }
 
-// TestReserve: a principal has as many leases as it may, in each space; one asked for again is none more.
+// TestReserve: a principal has as many leases as it may, in each space; a retry does not count twice.
 func TestReserve(t *testing.T) {
 	u := NewUsage()
 	a, b, c := lease.NewToken(time.Now()), lease.NewToken(time.Now()), lease.NewToken(time.Now())

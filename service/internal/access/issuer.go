@@ -20,11 +20,11 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// algorithms are those of public keys: with a shared key whoever checks a token could make one.
+// algorithms are signatures by public keys only: with a shared key, everyone who checks a token could also make one.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA}
 
-// An issuer has the keys by which tokens are checked. Keys are asked for when a token names one that is not known, once
-// a minute at most, and once an hour, so that one that is withdrawn is of no more use.
+// An issuer has the keys by which tokens are checked. It fetches them when a token names an unknown key, at most once a
+// minute, and once an hour, so that withdrawn keys stop working.
 type issuer struct {
 	config.Issuer
 	client *http.Client
@@ -58,7 +58,8 @@ func newIssuer(c config.Issuer) (*issuer, error) {
 	return i, nil
 }
 
-// verify returns whose token it is, once its signature, issuer, audience and times are right. It must have an end.
+// verify returns the subject of a token if its signature, issuer, audience and times are right. A token without an
+// expiry is refused.
 func (p *Policy) verify(ctx context.Context, raw string) (account config.ServiceAccount, err error) {
 	token, err := jwt.ParseSigned(raw, algorithms)
 	if err != nil || len(token.Headers) != 1 {

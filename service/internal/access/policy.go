@@ -1,4 +1,4 @@
-// Package access says who calls, and who may do what. What no rule allows is denied.
+// Package access authenticates callers and authorizes calls. A call that no rule allows is denied.
 package access
 
 import (
@@ -17,22 +17,22 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// A Principal is who calls.
+// A Principal is an authenticated caller.
 type Principal struct {
 	Name        string
 	Certificate bool // it has shown one
 }
 
-// ErrUnknown says that nothing shows who calls, or nothing that is known.
+// ErrUnknown says that the caller has no credentials, or none that the configuration knows.
 var ErrUnknown = errors.New("access: caller is not known")
 
-// ErrExpired says that a certificate was good when the connection was made, and no longer is.
+// ErrExpired says that a certificate was valid when the connection was made, and has expired since.
 var ErrExpired = fmt.Errorf("%w: its certificate has expired: connect again with another one", ErrUnknown)
 
-// ErrDenied says that no rule lets the caller do that.
+// ErrDenied says that no rule allows the call.
 var ErrDenied = errors.New("access: denied")
 
-// A Policy is what the configuration says of callers. It does not change, and is safe for concurrent use.
+// A Policy holds the principals and rules of a configuration. It is immutable and safe for concurrent use.
 type Policy struct {
 	guarded      bool
 	certificates map[string]string // names by what is in certificates
@@ -42,7 +42,7 @@ type Policy struct {
 	rules        []config.Rule
 }
 
-// New returns the policy of a configuration that was checked.
+// New returns the policy of a valid configuration.
 func New(c *config.Config) (*Policy, error) {
 	p := &Policy{guarded: c.Guarded(), certificates: map[string]string{}, tokens: map[[sha256.Size]byte]string{},
 		accounts: map[config.ServiceAccount]string{}, issuers: map[string]*issuer{}, rules: c.Rules}
@@ -71,11 +71,11 @@ func New(c *config.Config) (*Policy, error) {
 	return p, nil
 }
 
-// Anyone is the name of callers where the configuration has no principals.
+// Anyone is the name of every caller if the configuration has no principals.
 const Anyone = "anyone"
 
-// Identify returns who sent a request, by its bearer token, or else by its client's certificate, which the server has
-// verified. It fails with an error that wraps ErrUnknown.
+// Identify returns the sender of a request, by its bearer token or else by its client certificate, which the server has
+// verified. Otherwise the error wraps ErrUnknown.
 func (p *Policy) Identify(r *http.Request) (Principal, error) {
 	if !p.guarded {
 		return anyone(r)
@@ -106,14 +106,14 @@ func (p *Policy) Identify(r *http.Request) (Principal, error) {
 	return Principal{}, fmt.Errorf("%w: no principal has a name of this certificate: %q", ErrUnknown, names)
 }
 
-// expired reports whether a certificate is over, as that is looked at once for a connection otherwise, which may last.
+// expired reports whether a certificate has expired. TLS checks that only once, when the connection is made.
 func expired(chain []*x509.Certificate) bool {
 	now := time.Now()
 	return slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return now.After(c.NotAfter) })
 }
 
-// anyone lets those in who know that they talk to this machine. A page of another site that has made its own name stand
-// for this machine does not.
+// anyone admits requests whose Host is this machine. That keeps out pages of other sites whose own name resolves to
+// this machine.
 func anyone(r *http.Request) (Principal, error) {
 	host := (&url.URL{Host: r.Host}).Hostname()
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
@@ -122,7 +122,7 @@ func anyone(r *http.Request) (Principal, error) {
 	return Principal{Name: Anyone}, nil
 }
 
-// bearer returns whose token it is. Nothing of the token is in the error.
+// bearer returns the principal of a bearer token. The error contains nothing of the token.
 func (p *Policy) bearer(r *http.Request, token string) (Principal, error) {
 	if who, ok := p.tokens[sha256.Sum256([]byte(token))]; ok {
 		return Principal{Name: who}, nil
@@ -141,8 +141,8 @@ func (p *Policy) bearer(r *http.Request, token string) (Principal, error) {
 	return Principal{Name: who}, nil
 }
 
-// Allow returns the limits under which a principal may do what verb says in a space: those of the first rule that lets
-// it. It fails with an error that wraps ErrDenied.
+// Allow returns the limits under which a principal may use a verb in a space: those of the first rule that allows it.
+// If there is none, the error wraps ErrDenied.
 func (p *Policy) Allow(who Principal, verb, space string) (config.Limits, error) {
 	if verb == "fetch" && !who.Certificate {
 		return config.Limits{}, fmt.Errorf("%w: a secret is given away over mutual TLS only", ErrDenied)
@@ -162,7 +162,7 @@ func has(list []string, name string) bool {
 	return slices.Contains(list, name) || slices.Contains(list, "*")
 }
 
-// Tighter returns the tighter one of each of the limits.
+// Tighter returns the tighter of each pair of limits.
 func Tighter(a, b config.Limits) config.Limits {
 	return config.Limits{Nodes: tighter(a.Nodes, b.Nodes), TTL: tighter(a.TTL, b.TTL), Leases: tighter(a.Leases, b.Leases),
 		Batch: tighter(a.Batch, b.Batch), Rate: tighter(a.Rate, b.Rate)}

@@ -10,7 +10,7 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// Usage is what principals use at present, as far as this process knows. It is safe for concurrent use.
+// Usage counts the calls and leases of principals, as far as this process knows them. It is safe for concurrent use.
 type Usage struct {
 	mu     sync.Mutex
 	rates  map[user]*rate.Limiter
@@ -19,13 +19,13 @@ type Usage struct {
 
 type user struct{ principal, space string }
 
-// NewUsage returns that nothing is used.
+// NewUsage returns an empty Usage.
 func NewUsage() *Usage {
 	return &Usage{rates: map[user]*rate.Limiter{}, leases: map[user]map[lease.Token]int64{}}
 }
 
-// Call reports whether a principal may call now, under a bound of calls a second, and counts it. As many calls as a
-// second has may come at once.
+// Call reports whether a principal may call now, under a limit of calls a second, and counts the call. The burst is one
+// second's calls.
 func (u *Usage) Call(principal, space string, perSecond float64) bool {
 	if perSecond == 0 {
 		return true
@@ -42,8 +42,8 @@ func (u *Usage) Call(principal, space string, perSecond float64) bool {
 	return u.rates[key].Allow()
 }
 
-// Reserve reports whether a principal may take one more lease, with most at a time, and counts it for ttl. The owner's
-// own, asked for again, is none more.
+// Reserve reports whether a principal may take one more lease, with most at a time, and counts it for ttl. A retry with
+// the same owner token does not count twice.
 func (u *Usage) Reserve(principal, space string, owner lease.Token, most int, ttl time.Duration) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -73,14 +73,14 @@ func (u *Usage) Holds(principal, space string, r lease.Record) {
 	u.of(principal, space)[r.Owner] = r.HighWater
 }
 
-// Ends notes that a principal has a lease no more.
+// Ends notes that a principal no longer has a lease.
 func (u *Usage) Ends(principal, space string, owner lease.Token) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.leases[user{principal, space}], owner)
 }
 
-// Holder returns who has the lease of an owner, as far as this process knows, or "".
+// Holder returns the principal that has the lease of an owner token, or "" if this process does not know it.
 func (u *Usage) Holder(space string, owner lease.Token) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()

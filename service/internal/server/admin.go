@@ -30,10 +30,10 @@ func (s adminService) ReportLoss(ctx context.Context, _ *connect.Request[api.Rep
 	return connect.NewResponse(&api.ReportLossResponse{}), nil
 }
 
-// revocations is how often a revocation begins anew because the holder renewed meanwhile.
+// revocations is the maximum number of retries of a revocation because the holder renewed meanwhile.
 const revocations = 5
 
-// Revoke releases a lease in its holder's place, as if it was used to its end.
+// Revoke releases a lease on behalf of its holder, as if it had been used to its end.
 func (s adminService) Revoke(ctx context.Context, r *connect.Request[api.RevokeRequest]) (*connect.Response[api.RevokeResponse], error) {
 	c := callOf(ctx)
 	if _, err := s.leases(c); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/randflake/randflake/service/internal/space"
 )
 
-// rights says which verb of a rule allows a procedure, in the space that the request names, or that of its counter. A
-// procedure that is not here is denied to everybody.
+// rights maps each procedure to the verb that a rule must allow, in the space that the request names or the space of
+// its counter. Procedures that are not listed are always denied.
 var rights = map[string]string{
 	api.LeaseServiceAcquireProcedure:    "lease",
 	api.LeaseServiceRenewProcedure:      "lease",
@@ -38,13 +38,13 @@ var rights = map[string]string{
 	api.SecretServiceFetchProcedure:     "fetch",
 }
 
-// anySpace stands for a procedure that is open to all principals, and looks at each space by itself.
+// anySpace marks a procedure that all principals may call, and that checks the right for each space itself.
 const anySpace = ""
 
 // callTimeout is how long a call may take.
 const callTimeout = 10 * time.Second
 
-// A call is what is known of a request once it was admitted.
+// A call is an admitted request.
 type call struct {
 	who    access.Principal
 	setup  *setup
@@ -76,7 +76,7 @@ type identity struct {
 	setup *setup // whose policy said so
 }
 
-// identified finds out who sends a request.
+// identified authenticates the sender of a request.
 func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setup := s.setup.Load()
@@ -88,7 +88,7 @@ func (s *Server) identified(next http.Handler) http.Handler {
 	})
 }
 
-// admit lets through what a rule allows, and sees to it that errors are such as clients may see.
+// admit passes on the calls that a rule allows, and turns errors into ones that clients may see.
 func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -110,7 +110,7 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// check returns the call that a request is, unless it is denied.
+// check returns the call of a request, or why it is denied.
 func (s *Server) check(ctx context.Context, procedure string, message any) (*call, error) {
 	id, ok := ctx.Value(identityKey).(identity)
 	if !ok {
@@ -161,7 +161,7 @@ func (s *setup) spaceOf(message any) string {
 	return ""
 }
 
-// over is the error of a call that asks for more than a rule lets.
+// over is the error of a call that asks for more than a rule allows.
 func (s *Server) over(c *call, what string, asked, most any) error {
 	return s.refuse(c, fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most))
 }

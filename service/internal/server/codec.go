@@ -11,15 +11,15 @@ import (
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 )
 
-// A jsonCodec is connect's own for JSON, but that answers with IDs or numbers are written in a loop: by reflection each
-// one would take ten times as long.
+// A jsonCodec is connect's JSON codec, except that answers with IDs or numbers are written by a loop: reflection would
+// take ten times as long for each.
 type jsonCodec struct{}
 
 func (jsonCodec) Name() string { return "json" }
 
 func (c jsonCodec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
-// MarshalAppend saves a copy: connect looks for it.
+// MarshalAppend is an optional method of connect's codecs that saves a copy.
 func (jsonCodec) MarshalAppend(b []byte, message any) ([]byte, error) {
 	switch m := message.(type) {
 	case *api.MintResponse:

@@ -48,7 +48,7 @@ func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextReq
 	return connect.NewResponse(&api.NextResponse{Numbers: numbers[:got]}), nil
 }
 
-// maxRun is how many numbers a run has at most.
+// maxRun is the maximum number of numbers in a run.
 const maxRun = 1_000_000_000
 
 func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.AllocateRequest]) (*connect.Response[api.AllocateResponse], error) {
@@ -115,7 +115,8 @@ func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetReque
 	return connect.NewResponse(&api.GetResponse{Counter: wire.Counter(info)}), nil
 }
 
-// List leaves out counters of spaces that are not open, or in which the caller may not list, and those without a number.
+// List omits counters that have given no number yet, and counters of spaces that are not open or in which the caller
+// may not list.
 func (s counterService) List(ctx context.Context, _ *connect.Request[api.CounterServiceListRequest]) (*connect.Response[api.CounterServiceListResponse], error) {
 	c := callOf(ctx)
 	answer, names := &api.CounterServiceListResponse{}, map[string]string{}
@@ -144,7 +145,7 @@ func (s counterService) List(ctx context.Context, _ *connect.Request[api.Counter
 	return connect.NewResponse(answer), nil
 }
 
-// matching returns the counter of a name, if it has given numbers, or those of a pattern.
+// matching returns the counters whose names match a pattern, or the one counter of a plain name, if it exists.
 func matching(ctx context.Context, all *space.Counters, name string) iter.Seq2[counter.Info, error] {
 	if begin, ok := strings.CutSuffix(name, "*"); ok {
 		return all.List(ctx, begin)
@@ -156,7 +157,7 @@ func matching(ctx context.Context, all *space.Counters, name string) iter.Seq2[c
 	}
 }
 
-// named makes an error about names of counters one that clients get.
+// named turns an error about counter names into one that clients may see.
 func named(err error) error {
 	if errors.Is(err, space.ErrMany) {
 		return connect.NewError(connect.CodeResourceExhausted, err)

@@ -9,10 +9,10 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// gauges shows, at each scrape, how the spaces of a server stand.
+// gauges collects the state of a server's spaces at each scrape.
 type gauges struct{ *Server }
 
-// Describe tells nothing in advance, as spaces come and go.
+// Describe describes no metrics in advance, since spaces come and go.
 func (gauges) Describe(chan<- *prometheus.Desc) {}
 
 func (g gauges) Collect(to chan<- prometheus.Metric) {
@@ -67,8 +67,8 @@ func number(is bool) float64 {
 	return 0
 }
 
-// surveys asks the spaces of these names how they stand, all at once. One that does not answer in time tells how it stood before,
-// or nothing.
+// surveys surveys the spaces with these names, all at once. For a space that does not answer in time it returns the
+// last survey, or none.
 func (s *Server) surveys(setup *setup, names []string) map[string]*space.Survey {
 	ctx, cancel := context.WithTimeout(context.Background(), s.glance)
 	defer cancel()

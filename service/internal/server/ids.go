@@ -20,7 +20,7 @@ import (
 // idService implements the procedures of IDService.
 type idService struct{ *Server }
 
-// maxBatch is how many IDs or numbers one call gets at most.
+// maxBatch is the maximum number of IDs or numbers for one call.
 const maxBatch = 1 << 16
 
 // batch returns how many IDs or numbers a call asks for.
@@ -65,7 +65,7 @@ func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]
 	return connect.NewResponse(answer), nil
 }
 
-// minted is what a line tells of new IDs.
+// minted is the audit line about new IDs.
 func minted(m *api.MintResponse) []any {
 	if n := len(m.Numbers); n > 0 {
 		return []any{"count", n, "first", m.Numbers[0], "last", m.Numbers[n-1]}

@@ -25,7 +25,7 @@ func (s *Server) leases(c *call) (lease.Source, error) {
 	return s.audit.Leases(s.metrics.Leases(retried{c.state.Leases}, c.in.Name), c.who.Name, c.in.Name), nil
 }
 
-// retried makes a renewal that is asked for again, after a lost answer, return what it did.
+// retried lets a renewal that is retried after a lost answer return the result of the first attempt.
 type retried struct{ lease.Source }
 
 func (s retried) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
@@ -138,7 +138,7 @@ func (s leaseService) Release(ctx context.Context, r *connect.Request[api.Releas
 	return connect.NewResponse(&api.ReleaseResponse{Lost: sendLost(lost)}), nil
 }
 
-// forget stops to count a lease as the caller's, unless the caller has it still, by a newer record than was shown.
+// forget stops counting a lease as the caller's, unless the caller still has it by a newer record than it showed.
 func (s *Server) forget(ctx context.Context, c *call, held lease.Record) {
 	held.HighWater = 0 // so that it does not show that data was lost
 	if _, err := c.state.Leases.Lookup(ctx, held); errors.Is(err, lease.ErrLost) {

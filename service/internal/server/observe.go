@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// observed counts calls, and remembers those that failed.
+// observed counts calls, and remembers the failed ones.
 func (s *Server) observed(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		start := time.Now()
@@ -28,7 +28,7 @@ func (s *Server) observed(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// note counts a call in what may be the name of a space, and remembers it if it failed.
+// note counts a call, and remembers it if it failed. There may be no space of that name.
 func (s *Server) note(id identity, procedure, space string, start time.Time, err error) {
 	if id.setup.spaces[space] == nil {
 		space = ""
@@ -50,7 +50,7 @@ type refusal struct {
 	why       string
 }
 
-// refusals are the newest ones. They are safe for concurrent use.
+// refusals holds the newest refusals. It is safe for concurrent use.
 type refusals struct {
 	mu   sync.Mutex
 	ring [100]refusal
@@ -65,7 +65,7 @@ func (r *refusals) add(one refusal) {
 	r.next++
 }
 
-// newest returns those that are still known, the newest one first.
+// newest returns the refusals, newest first.
 func (r *refusals) newest() (all []refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +78,8 @@ func (r *refusals) newest() (all []refusal) {
 // Connection counts connections; it is for http.Server.ConnState.
 func (s *Server) Connection(c net.Conn, state http.ConnState) { s.metrics.Connection(c, state) }
 
-// Tracing returns what makes spans of calls, as parts of the caller's trace. Callers who are not known can't write into traces.
+// Tracing returns the interceptor that makes a span of each call, within the caller's trace if the caller is
+// authenticated.
 func Tracing(provider trace.TracerProvider) (connect.Interceptor, error) {
 	return otelconnect.NewInterceptor(otelconnect.WithTracerProvider(provider), otelconnect.WithoutMetrics(), otelconnect.WithTrustRemote(),
 		otelconnect.WithPropagator(propagation.TraceContext{}),

@@ -13,8 +13,8 @@ import (
 	"github.com/randflake/randflake/service/internal/page"
 )
 
-// addPages adds what people and their monitoring look at. Where there are principals it is for those alone who may observe: a space,
-// to see it on the page, and all spaces for /metrics, which tells of the process too.
+// addPages adds the page and /metrics. If there are principals, the page shows the spaces that the caller may observe,
+// and /metrics requires the right to observe all spaces, since it describes the process too.
 func (s *Server) addPages(mux *http.ServeMux) {
 	mux.Handle("GET /{$}", s.observing("page", func(w http.ResponseWriter, r *http.Request, o observer) {
 		s.write(w, s.overview(r, o))
@@ -38,15 +38,15 @@ func (s *Server) addPages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /favicon.ico", http.NotFound)
 }
 
-// An observer is who looks.
+// An observer is a principal that looks at a page.
 type observer struct {
 	identity
 	may map[string]bool // spaces
 	all bool            // whether those are all
 }
 
-// observing lets those look who may observe any space. Browsers ask people for a password, and send it in a way that no call of the
-// protocol takes: the bearer token does, with whatever name.
+// observing admits callers that may observe at least one space. Browsers ask for a user name and a password, by HTTP
+// basic authentication, which only pages accept: any name, with the bearer token as the password.
 func (s *Server) observing(what string, show func(http.ResponseWriter, *http.Request, observer)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, ok := r.BasicAuth(); ok {
@@ -77,7 +77,7 @@ func (s *Server) observing(what string, show func(http.ResponseWriter, *http.Req
 	})
 }
 
-// deny answers, and accounts for, a look at what the caller may not see.
+// deny answers a request for a page that the caller may not see, and writes it to the audit log.
 func (s *Server) deny(w http.ResponseWriter, id identity, what string, err error) {
 	code, status := connect.CodePermissionDenied, http.StatusForbidden
 	if errors.Is(err, access.ErrUnknown) {

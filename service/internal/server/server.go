@@ -25,7 +25,7 @@ import (
 	"github.com/randflake/randflake/service/internal/space"
 )
 
-// A Server serves the spaces of a configuration, which may change as it runs. It is safe for concurrent use.
+// A Server serves the spaces of a configuration, which may change while it runs. It is safe for concurrent use.
 type Server struct {
 	open   space.Opener
 	audit  *audit.Log
@@ -44,7 +44,7 @@ type Server struct {
 	closed bool
 }
 
-// A setup is what a configuration came to.
+// A setup is everything made from one configuration.
 type setup struct {
 	config   *config.Config
 	policy   *access.Policy
@@ -52,7 +52,7 @@ type setup struct {
 	counters map[string]string // spaces by counter
 }
 
-// New returns a server without spaces. Its audit log takes what is to be accounted for, and its logger the rest.
+// New returns a server without spaces, which writes to an audit log and to a logger.
 func New(open space.Opener, audit *audit.Log, logger *slog.Logger) *Server {
 	s := &Server{open: open, audit: audit, logger: logger, usage: access.NewUsage(), started: time.Now(), glance: 2 * time.Second}
 	s.metrics = metrics.New(gauges{s})
@@ -63,8 +63,7 @@ func New(open space.Opener, audit *audit.Log, logger *slog.Logger) *Server {
 // self is the principal of leases that the service takes for itself.
 const self = "randflaked"
 
-// Configure goes over to another configuration, which was checked. Spaces that are as before stay open. When it fails
-// everything is as before.
+// Configure applies another valid configuration. Unchanged spaces stay open. If it fails, nothing has changed.
 func (s *Server) Configure(c *config.Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +116,7 @@ func (s *setup) countersOf(space string) (found []config.Counter) {
 	return found
 }
 
-// own has audit log and metrics tell of leases that the service takes for itself.
+// own adds the service's own leases to the audit log and the metrics.
 func (s *Server) own(in *space.Space, leases lease.Source) lease.Source {
 	return s.audit.Leases(s.metrics.Leases(leases, in.Name), self, in.Name)
 }
@@ -134,10 +133,10 @@ func (s *Server) closeAll(spaces map[string]*space.Space) {
 	wg.Wait()
 }
 
-// Drain makes the server tell that it is not ready, so that nobody sends more.
+// Drain makes the server report that it is not ready, so that load balancers send no more calls.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Close gives back what the server holds, once no call is under way any more.
+// Close gives back what the server holds. No call may be under way.
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +144,8 @@ func (s *Server) Close() {
 	s.closeAll(s.setup.Load().spaces)
 }
 
-// Ready returns an error where calls are better sent to another replica: while this one shuts down, or opens its spaces.
+// Ready returns an error while calls should go to another replica: while this one shuts down, or is still opening its
+// spaces.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
@@ -156,7 +156,7 @@ func (s *Server) Ready() error {
 	return nil
 }
 
-// without returns the names of the spaces of which something is not true.
+// without returns the names of the spaces of which a condition is false.
 func (s *Server) without(is func(*space.Space) bool) (names []string) {
 	for name, in := range s.setup.Load().spaces {
 		if !is(in) {
@@ -167,14 +167,14 @@ func (s *Server) without(is func(*space.Space) bool) (names []string) {
 	return names
 }
 
-// Bounds of what is read of a call.
+// Limits on what is read of a call.
 const (
 	maxMessage = 64 << 10
 	maxBody    = 2 * maxMessage
 )
 
-// Handler returns what answers HTTP requests: the protocol, the short paths, the page, /metrics, /healthz and /readyz. Calls of the
-// protocol go through the interceptors first.
+// Handler returns the handler of all HTTP requests: the protocol, behind the interceptors, the short paths, the page,
+// /metrics, /healthz and /readyz.
 func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 	interceptors := append(first, connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit))
 	options := connect.WithHandlerOptions(connect.WithInterceptors(interceptors...), connect.WithReadMaxBytes(maxMessage),
@@ -201,7 +201,7 @@ func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 		fmt.Fprintln(w, "ok")
 	})
 	s.addPages(mux)
-	// A page of another site must not make a browser on this machine spend IDs.
+	// A page of another site must not make a browser on this machine use up IDs.
 	mux.Handle("/", http.NewCrossOriginProtection().Handler(s.identified(wellFormed(calls))))
 	return http.MaxBytesHandler(mux, maxBody)
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 )
 
-// A shortCodec reads protobuf and writes JSON: short paths would else write JSON for the procedure to parse.
+// A shortCodec reads protobuf and writes JSON, so that a short path need not write JSON only for the procedure to parse
+// it.
 type shortCodec struct{ jsonCodec }
 
 func (shortCodec) Name() string { return "proto-to-json" }
@@ -25,7 +26,7 @@ func (shortCodec) Unmarshal(data []byte, message any) error {
 	return proto.Unmarshal(data, message.(proto.Message))
 }
 
-// inJSON says what a shortCodec writes.
+// inJSON sets the content type of what a shortCodec writes.
 type inJSON struct{ http.ResponseWriter }
 
 func (w inJSON) Write(body []byte) (int, error) {
@@ -33,7 +34,7 @@ func (w inJSON) Write(body []byte) (int, error) {
 	return w.ResponseWriter.Write(body)
 }
 
-// addShortPaths adds paths for people with curl. Each is a procedure, and answers as that does to JSON.
+// addShortPaths adds paths for use with curl. Each calls a procedure and answers with the same JSON.
 func addShortPaths(calls *http.ServeMux) {
 	short := func(pattern, procedure string, message func(r *http.Request, count uint32) proto.Message) {
 		calls.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -68,14 +69,14 @@ func addShortPaths(calls *http.ServeMux) {
 	})
 }
 
-// refuse answers as a procedure does that gets an invalid argument.
+// refuse answers as a procedure does to an invalid argument.
 func refuse(w http.ResponseWriter, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
 	fmt.Fprintf(w, `{"code":"invalid_argument","message":%q}`, message)
 }
 
-// wellFormed refuses what package connect takes for a fault of its own.
+// wellFormed refuses requests that package connect would report as an internal error.
 func wellFormed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if q := r.URL.Query(); r.Method == http.MethodGet && q.Get("base64") == "1" {

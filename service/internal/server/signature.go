@@ -12,15 +12,16 @@ import (
 	"github.com/randflake/randflake/service/internal/access"
 )
 
-// A lease that a client shows is the service's own word: what it says is compared with the data, and shows that data was
-// lost where that knows less. So it is signed for the principal who gets it. Nobody can make one up, nor use that of
-// another principal.
+// A client shows its lease with each renewal. The service compares it with the data, and a lease that is newer than the
+// data shows that data was lost. So each lease is signed for the principal that gets it: it can't be forged, nor used
+// by another principal.
 //
-// The key is the incarnation of the space, 128 random bits that are there from its creation on, and that only who reads the
-// store knows. So all replicas have it, in whichever engine, without any configuration; a copy of the data has it too, in
-// which a holder's newer record is to be believed; and where another space has come in its place, so has a floor.
+// The key is the incarnation of the space: 128 random bits, made when the space was created, which only readers of the
+// store know. So all replicas have it, on every engine, without configuration. An older copy of the data has it too, so
+// that a holder's newer record is still believed there. If another space has replaced this one, it remembers the old
+// key, and a floor protects the old leases.
 
-// sendLease returns a record as it is sent to the caller.
+// sendLease returns the signed message of a record for the caller.
 func (c *call) sendLease(r lease.Record) *api.Lease {
 	r.Signature = c.sign(c.state.Store.Assume().Meta.Incarnation, r)
 	return wire.Lease(r)
@@ -33,7 +34,8 @@ func (c *call) sign(key string, r lease.Record) (signature lease.Token) {
 	return signature
 }
 
-// signed reports whether the service has sent this record to the caller, in the space as it is, or as the one in its place.
+// signed reports whether the service has sent this record to the caller, from this space or from the one that it
+// replaced.
 func (c *call) signed(ctx context.Context, r lease.Record) (bool, error) {
 	by := func(key string) bool {
 		want := c.sign(key, r)
@@ -46,8 +48,8 @@ func (c *call) signed(ctx context.Context, r lease.Record) (bool, error) {
 	return err == nil && (by(meta.Incarnation) || by(meta.Predecessor)), err
 }
 
-// held returns the leases of the call's space, and the one that the caller says it has. It fails with a *lease.LostError
-// where that is not as the caller says, and is denied where it is another principal's.
+// held returns the leases of the call's space, and the record that the caller sent. Without the right signature it
+// fails: with a *lease.LostError if the data has another record, and otherwise the call is denied.
 func (s *Server) held(ctx context.Context, c *call, sent *api.Lease) (lease.Source, lease.Record, error) {
 	leases, err := s.leases(c)
 	if err != nil {
@@ -60,8 +62,9 @@ func (s *Server) held(ctx context.Context, c *call, sent *api.Lease) (lease.Sour
 	if ok, err := c.signed(ctx, held); ok || err != nil {
 		return leases, held, err
 	}
-	held.HighWater = 0 // so that it does not show that data was lost
-	found, err := c.state.Leases.Lookup(ctx, held)
+	shown := held
+	shown.Version = 0 // so that it does not show that data was lost
+	found, err := c.state.Leases.Lookup(ctx, shown)
 	switch {
 	case err != nil:
 	case found.Version != held.Version || found.Change != held.Change:

@@ -16,7 +16,7 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// overview returns what the observer may see of all spaces.
+// overview returns the part of all spaces that the observer may see.
 func (s *Server) overview(r *http.Request, o observer) page.Overview {
 	asked := r.URL.Query()
 	v := page.Overview{Frame: s.frame()}
@@ -53,7 +53,7 @@ func (s *Server) overview(r *http.Request, o observer) page.Overview {
 	return v
 }
 
-// detail returns what there is to see of a space.
+// detail returns the page of one space.
 func (s *Server) detail(r *http.Request, o observer, in *space.Space) page.Detail {
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
@@ -86,7 +86,7 @@ func (s *Server) detail(r *http.Request, o observer, in *space.Space) page.Detai
 	return v
 }
 
-// holder returns who has a lease, as far as this process knows, or "".
+// holder returns the principal that has a lease, or "" if this process does not know it.
 func (s *Server) holder(in *space.Space, owner lease.Token) string {
 	if own, ok := in.Own(); ok && own.Record.Owner == owner {
 		return self
@@ -135,7 +135,7 @@ func countersOf(space string, survey *space.Survey) (all []page.Counter) {
 	return all
 }
 
-// used returns which part of a counter's numbers is gone.
+// used returns the fraction of a counter's numbers that is used up.
 func used(c counter.Info) float64 {
 	gone := float64(c.Taken-c.Returned) + float64(c.Skipped)
 	return gone / max(1, gone+float64(c.Left))
@@ -145,7 +145,7 @@ func lossOf(space string, survey *space.Survey) page.Loss {
 	return page.Loss{Space: space, Times: survey.Losses, Floor: survey.Limits.Floor, BarredFrom: survey.Limits.BarredFrom, Barred: survey.Limits.BarredTo}
 }
 
-// refusalsFor returns those in the spaces of the observer, and those in none to who may see all.
+// refusalsFor returns the refusals in the observer's spaces, and those without a space if the observer may see all.
 func (s *Server) refusalsFor(o observer) (all []page.Refusal) {
 	for _, r := range s.refusals.newest() {
 		if o.may[r.space] || o.all {
@@ -155,7 +155,8 @@ func (s *Server) refusalsFor(o observer) (all []page.Refusal) {
 	return all
 }
 
-// renewals returns how long renewals in the spaces took, without the empty ends, and how many there were.
+// renewals returns the histogram of the duration of renewals in the spaces, without empty buckets at its ends, and
+// their number.
 func (s *Server) renewals(names []string) (bars []page.Bar, total uint64) {
 	most, before := uint64(0), 0.0
 	for _, b := range s.metrics.Renewals(names) {
@@ -175,7 +176,7 @@ func (s *Server) renewals(names []string) (bars []page.Bar, total uint64) {
 	return bars, total
 }
 
-// label says up to how many seconds, or longer than how many where there is no bound.
+// label names a bucket by its upper bound in seconds, or by the bound before it if it has none, which is 0.
 func label(seconds, before float64) string {
 	sign := "≤"
 	if seconds == 0 {
@@ -187,10 +188,10 @@ func label(seconds, before float64) string {
 	return fmt.Sprintf("%s %v s", sign, seconds)
 }
 
-// cells is how many parts the nodes are shown in.
+// cells is the number of cells in which the page shows the nodes.
 const cells = 128
 
-// strip returns which part of each part of the nodes is leased.
+// strip returns the leased fraction of the nodes of each cell.
 func strip(held []lease.Record, nodes int) []page.Cell {
 	parts := min(cells, nodes)
 	if parts == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// Counters are those of a space, with a handle on each one that was used. They are safe for concurrent use.
+// Counters are the counters of a space, with a handle on each one in use. They are safe for concurrent use.
 type Counters struct {
 	*counter.Counters
 	logger  *slog.Logger
@@ -36,8 +36,8 @@ func newCounters(counters *counter.Counters, space string, o Options) *Counters 
 	return c
 }
 
-// Names returns the names of the counters, in order: those that the configuration names, and of those that patterns stand
-// for the ones that are in use.
+// Names returns the names of the counters, in order: those that the configuration names, and those that match a pattern
+// and are in use.
 func (c *Counters) Names() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,13 +47,13 @@ func (c *Counters) Names() []string {
 	return slices.Compact(all)
 }
 
-// ErrMany says that patterns stand for too many counters.
+// ErrMany says that too many counters match patterns.
 var ErrMany = errors.New("space: too many counters by patterns")
 
-// maxMade bounds how many counters callers may name by patterns, as a counter stays for ever.
+// maxMade is the maximum number of counters that callers may create by patterns: counters are never deleted.
 const maxMade = 1000
 
-// terms returns the options of a counter, and whether it is one that a pattern stands for. It is called with mu held.
+// terms returns the options of a counter, and whether it matches a pattern. It is called with mu held.
 func (c *Counters) terms(name string) (options []counter.Option, byPattern bool, err error) {
 	options, found := config.ByName(c.options, name)
 	if _, named := c.options[name]; !found || named {
@@ -65,7 +65,7 @@ func (c *Counters) terms(name string) (options []counter.Option, byPattern bool,
 	return options, true, nil
 }
 
-// Statuses returns how the handles fare, in the order of their names.
+// Statuses returns the status of each handle, in the order of their names.
 func (c *Counters) Statuses() (all []counter.Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func asMade(c config.Counter) []counter.Option {
 	return options
 }
 
-// Handle returns the handle on a counter of this space, which is made where it is not there.
+// Handle returns the handle on a counter of this space, and creates the counter if need be.
 func (c *Counters) Handle(ctx context.Context, name string) (*counter.Counter, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +117,7 @@ func (c *Counters) Handle(ctx context.Context, name string) (*counter.Counter, e
 	return h, err
 }
 
-// Made makes a counter where it is not there.
+// Made creates a counter unless it exists.
 func (c *Counters) Made(ctx context.Context, name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +135,7 @@ func (c *Counters) Made(ctx context.Context, name string) error {
 	return nil
 }
 
-// Close gives back the numbers that handles have left.
+// Close gives back the unused numbers of the handles.
 func (c *Counters) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

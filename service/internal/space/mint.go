@@ -16,7 +16,7 @@ import (
 
 // A Minter makes the IDs of a space. It is safe for concurrent use.
 type Minter interface {
-	// Texts returns n IDs as text, and Numbers as integers. Where ctx ends before that there are fewer, and an error.
+	// Texts returns n IDs as text, Numbers as integers. If ctx ends first, they return fewer and an error.
 	Texts(ctx context.Context, n int) ([]string, error)
 	Numbers(ctx context.Context, n int) ([]int64, error)
 
@@ -24,10 +24,10 @@ type Minter interface {
 	Close() error
 }
 
-// ErrNoNumber says that an ID has more bits than an integer.
+// ErrNoNumber says that an ID has more than 64 bits.
 var ErrNoNumber = errors.New("space: a ULID is no 64-bit integer: ask for text")
 
-// minter returns what makes the IDs of the space, or nil where that is not the service's business.
+// minter returns the Minter of the space, or nil if the service makes no IDs for it.
 func (s *Space) minter(ctx context.Context, leases lease.Source, logger *slog.Logger) (Minter, error) {
 	layout, err := s.Layout()
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Space) minter(ctx context.Context, leases lease.Source, logger *slog.Lo
 	return nil, nil
 }
 
-// terms are how the service keeps its own leases: for five minutes, or as long as the store grants.
+// terms are the options of the service's own leases: five minutes, or as long as the store grants.
 func (s *Space) terms(ctx context.Context, leases lease.Source, logger *slog.Logger) []lease.Option {
 	options := []lease.Option{lease.WithLogger(logger.With("space", s.Name))}
 	if limits, err := leases.Limits(ctx); err == nil {
@@ -66,7 +66,7 @@ func (s *Space) terms(ctx context.Context, leases lease.Source, logger *slog.Log
 	return options
 }
 
-// maxText is how long the text of an ID of 64 bits is at most, in decimal digits.
+// maxText is the maximum length of a 64-bit ID in decimal digits.
 const maxText = 20
 
 // numbers makes IDs of 64 bits.

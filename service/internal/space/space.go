@@ -20,11 +20,11 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// ErrNotOpen says that a space is not open yet, or any more.
+// ErrNotOpen says that a space is not open yet, or no longer.
 var ErrNotOpen = errors.New("space: not open")
 
-// A Space is opened in the background, again and again until that works, so that a service starts whatever its stores
-// do. It is safe for concurrent use.
+// A Space is opened in the background, with retries, so that a service starts even if its stores are down. It is safe
+// for concurrent use.
 type Space struct {
 	config.Space
 	Check  store.CheckValue // of its secret, or zero
@@ -53,7 +53,7 @@ type State struct {
 // An Opener opens the store at a location.
 type Opener func(ctx context.Context, location string, options ...store.Option) (*store.Space, error)
 
-// Options are what spaces have in common.
+// Options are the options that all spaces share.
 type Options struct {
 	Open Opener
 
@@ -66,7 +66,7 @@ type Options struct {
 	Counters []config.Counter
 }
 
-// Start begins to open a space. It fails when the files that the space needs are not what they should be.
+// Start begins to open a space. It fails if a file that the space needs is missing or invalid.
 func Start(c config.Space, o Options) (*Space, error) {
 	s := &Space{Space: c, open: o.Open, wrap: o.Own, done: make(chan struct{}), begun: time.Now()}
 	if err := s.Check.UnmarshalText([]byte(c.Check)); err != nil {
@@ -88,7 +88,7 @@ func Start(c config.Space, o Options) (*Space, error) {
 
 func (s *Space) noteError(err error) { s.err.Store(&err) }
 
-// begin opens the space, with pauses between attempts that grow up to ten seconds.
+// begin opens the space, with growing pauses of up to ten seconds between attempts.
 func (s *Space) begin(ctx context.Context, o Options) {
 	defer close(s.done)
 	said := ""
@@ -136,7 +136,7 @@ func (s *Space) attempt(ctx context.Context, o Options) (state *State, err error
 	return state, err
 }
 
-// State returns what the space has, or an error that wraps ErrNotOpen.
+// State returns the state of an open space, or an error that wraps ErrNotOpen.
 func (s *Space) State() (*State, error) {
 	if state := s.state.Load(); state != nil {
 		return state, nil
@@ -144,7 +144,7 @@ func (s *Space) State() (*State, error) {
 	return nil, fmt.Errorf("%w: space %s: try again", ErrNotOpen, s.Name)
 }
 
-// Own returns how the service's own lease in the space fares, or reports that there is none.
+// Own returns the status of the service's own lease in the space, or reports that there is none.
 func (s *Space) Own() (lease.Status, bool) {
 	if state := s.state.Load(); state != nil {
 		if keeper, ok := state.Minter.(lease.Reporter); ok {
@@ -166,19 +166,20 @@ func (s *Space) Ready() error {
 	return nil
 }
 
-// openTimeout is for how long a service is not ready because of a space that is not open yet.
+// openTimeout is how long a service reports that it is not ready because a space is not open yet.
 const openTimeout = 30 * time.Second
 
-// Begun reports whether the space is open, or not soon. A store that is away later is no reason to send calls to other
-// replicas, which have the same store: answers that say so serve clients better than none.
+// Begun reports whether the space is open, or openTimeout has passed. A store that is unreachable for longer does not
+// make the service unready: the other replicas have the same store, and an error that says so serves clients better
+// than no answer.
 func (s *Space) Begun() bool { return s.state.Load() != nil || time.Since(s.begun) > openTimeout }
 
-// Secret returns the secret of a space that is to be distributed, or reports that there is none to be given away.
+// Secret returns the secret of a space that distributes it, or reports that the space does not.
 func (s *Space) Secret() (randflake.Secret, bool) {
 	return s.secret, s.Space.Secret == config.SecretDistribute
 }
 
-// Cipher returns what opens the IDs of a Randflake space, or reports that the service can't.
+// Cipher returns the cipher of a Randflake space, or reports that the service has none.
 func (s *Space) Cipher() (*randflake.Cipher, bool) {
 	if s.secret.IsZero() {
 		return nil, false
@@ -186,8 +187,8 @@ func (s *Space) Cipher() (*randflake.Cipher, bool) {
 	return randflake.NewCipher(s.secret), true
 }
 
-// Close gives back what the service holds of the space, its lease and numbers, and closes the store. It takes some ten seconds
-// where the store does not answer.
+// Close gives back the service's lease and numbers in the space, and closes the store. It takes about ten seconds if
+// the store does not answer.
 func (s *Space) Close() error {
 	s.cancel()
 	<-s.done

@@ -10,7 +10,7 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// A Survey says how a space stood when its store was asked.
+// A Survey is the state of a space when its store was asked.
 type Survey struct {
 	At     time.Time
 	Err    error // why the rest is not known, or nil
@@ -30,8 +30,8 @@ const (
 	surveyTime = 10 * time.Second
 )
 
-// Survey returns the newest one, which is a few seconds old at most unless ctx ends before the store answers. It is nil where there
-// was none yet. Any number of callers at once make one request of the store.
+// Survey returns a survey that is a few seconds old at most, or an older one, or nil if there is none, if ctx ends
+// before the store answers. Concurrent callers share one request to the store.
 func (s *Space) Survey(ctx context.Context) *Survey {
 	if last := s.survey.Load(); last != nil && time.Since(last.At) < surveyAge {
 		return last
@@ -49,7 +49,7 @@ func (s *Space) Survey(ctx context.Context) *Survey {
 	return s.survey.Load()
 }
 
-// Outdate has the next call of Survey ask the store, however new the last one is.
+// Outdate makes the next call of Survey ask the store.
 func (s *Space) Outdate() {
 	if last := s.survey.Load(); last != nil {
 		old := *last
@@ -105,7 +105,7 @@ func (s *Space) countNodes(ctx context.Context, v *Survey, leases lease.Source) 
 	return err
 }
 
-// Held returns the leases that somebody holds now, in the order of their nodes.
+// Held returns the leases that are held now, in the order of their nodes.
 func Held(ctx context.Context, leases lease.Source) (held []lease.Record, err error) {
 	records, err := leases.List(ctx)
 	now := time.Now().Unix()
