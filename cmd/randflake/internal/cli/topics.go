@@ -10,12 +10,11 @@ func topics() []*cobra.Command {
 	}
 }
 
-const storesHelp = `All programs that make IDs with one secret must share one store. A store belongs
-to its secret and refuses others. Without --store both are in your state
-directory, which the first "randflake new" makes: randflake/default in
-$XDG_STATE_HOME or ~/.local/state, on macOS in ~/Library/Application Support, on
-Windows in %LocalAppData%. It serves this machine; a copy on another machine
-repeats IDs.
+const storesHelp = `All programs that make IDs with one secret must share one store. A store refuses
+other secrets. Without --store both are in your state directory, made by the
+first "randflake new": randflake/default in $XDG_STATE_HOME or ~/.local/state,
+on macOS in ~/Library/Application Support, on Windows in %LocalAppData%. It
+serves this machine; a copy on another machine repeats IDs.
 
 Make other stores with "randflake lease init". STORE is DIR or (with @ = : in
 it) file:DIR on a local disk, or a URL, for which randflake-servers is started:
@@ -23,8 +22,8 @@ it) file:DIR on a local disk, or a URL, for which randflake-servers is started:
   postgres://USER@HOST/DATABASE              etcd://HOST:2379, etcds://...
   mysql:// or mariadb://USER@HOST/DATABASE   redis://HOST:6379, rediss://...
 
-RANDFLAKE_STORE replaces --store, to keep passwords off the command line.
-The secret is the first of these that exists:
+RANDFLAKE_STORE replaces --store, to keep passwords off the command line. The
+secret is the first of these that exists:
 
   --secret-file FILE       32 hexadecimal digits, or base64 of 16 bytes
   RANDFLAKE_SECRET         the secret itself; not together with the next one
