@@ -23,17 +23,16 @@ it) file:DIR on a local disk, or a URL, for which randflake-servers is started:
   postgres://USER@HOST/DATABASE              etcd://HOST:2379, etcds://...
   mysql:// or mariadb://USER@HOST/DATABASE   redis://HOST:6379, rediss://...
 
-RANDFLAKE_STORE replaces --store, to keep passwords off the command line.
-The secret is the first of these that exists:
+RANDFLAKE_STORE replaces --store, to keep passwords off the command line. The
+secret is the first of these that exists:
 
   --secret-file FILE       32 hexadecimal digits, or base64 of 16 bytes
   RANDFLAKE_SECRET         the secret itself; not together with the next one
   RANDFLAKE_SECRET_FILE    the name of such a file
   "secret"                 a file in the store's directory
 
-With --store DIR the variables are ignored, because DIR has its own secret. A
-file that others than owner and group can read is refused, unless it is in
-memory and mounted read-only, as in containers.`
+With --store DIR the variables are ignored: DIR has its own secret. A file must
+not be readable by others, unless it is in memory and mounted read-only.`
 
 const kindsHelp = `  randflake   64 bits that look random: up to 13 digits of base32hex
   snowflake   up to 64 bits that sort by time and show it: decimal
