@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -477,7 +476,7 @@ func (w *play) note(p *process, err error) {
 		w.counts["refused"]++
 	case errors.Is(err, store.ErrClock):
 		w.counts["clock"]++
-	case strings.Contains(err.Error(), "outcome unknown"): // made after a loss, which it showed
+	case errors.Is(err, store.ErrUnknownOutcome): // made after a loss, which it showed
 		w.counts["unknown"]++
 	default:
 		w.err = err

@@ -21,6 +21,9 @@ var (
 	// ErrClock says that a clock is obviously wrong, so nothing is granted by it.
 	ErrClock = errors.New("store: clock is wrong")
 
+	// ErrUnknownOutcome says that data was lost, and that a change may have been made on what is left of it.
+	ErrUnknownOutcome = errors.New("store: outcome of a change is unknown")
+
 	// ErrWrongSecret says that the space is bound to another secret.
 	ErrWrongSecret = errors.New("store: space of another secret")
 

@@ -123,7 +123,7 @@ func (s *Space) Opened() *View {
 // Swap makes the change in one atomic and durable step if Meta and the expected items are as in view. Then done is true,
 // and found is the space after the change, without items. Otherwise nothing changes, and found is the present state with
 // the expected items. If data was lost, Swap sets the floor; if the change was made nevertheless, on what is left of the
-// data, Swap returns an error.
+// data, Swap returns ErrUnknownOutcome.
 //
 // After an error the outcome is unknown, and Swap does not try again.
 func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool, found *View, err error) {
@@ -172,12 +172,12 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 	}
 	if err := s.coverLoss(ctx, loss, v); err != nil {
 		if answer.Swapped { // no error that says that nothing was done
-			err = fmt.Errorf("store: swap: outcome unknown: %v", err)
+			err = fmt.Errorf("%w: %v", ErrUnknownOutcome, err)
 		}
 		return false, nil, err
 	}
 	if answer.Swapped {
-		return false, nil, fmt.Errorf("store: swap: space %q: outcome unknown: %s", s.settings.space, loss)
+		return false, nil, fmt.Errorf("%w: %s: %s", ErrUnknownOutcome, s, loss)
 	}
 	names := make([]string, len(change.Expect))
 	for i, item := range change.Expect {

@@ -362,7 +362,7 @@ func TestFloorAfterOlderFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _, err = s.Swap(t.Context(), view, store.Change{Put: []store.Item{{Name: name, Second: view.Now, Body: []byte("x")}}})
-			if err != nil && !strings.Contains(err.Error(), "outcome unknown: the engine went back") {
+			if err != nil && !errors.Is(err, store.ErrUnknownOutcome) {
 				t.Fatal(err)
 			}
 		}

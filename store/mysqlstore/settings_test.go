@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
@@ -108,6 +110,21 @@ func TestPrivileges(t *testing.T) {
 	put(t, e, "a", "1")
 	put(t, e, "a", "2")
 	read(t, e, "a")
+}
+
+// TestSilentServer: Open fails at a server that accepts connections and says nothing.
+func TestSilentServer(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer silent.Close()
+	const url = "mysql://app:password@%s/app%s"
+	if _, err := Open(t.Context(), fmt.Sprintf(url, silent.Addr(), "?timeout=1s")); err == nil {
+		t.Error("Open: no error")
+	}
+	d, _, _, err := parseURL(fmt.Sprintf(url, silent.Addr(), ""))
+	if must(t, err); d.Timeout != 10*time.Second {
+		t.Errorf("timeout %v, want 10s", d.Timeout)
+	}
 }
 
 // TestURLErrors: each says what is wrong, and none shows a password.

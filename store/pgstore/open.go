@@ -51,9 +51,6 @@ func begin(ctx context.Context, url string, options []store.Option, how func(con
 	if err != nil {
 		return nil, fmt.Errorf("pgstore: URL: %w", err)
 	}
-	if connect := poolConfig.ConnConfig; connect.ConnectTimeout == 0 {
-		connect.ConnectTimeout = connectTimeout
-	}
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), poolConfig)
 	if err != nil {
 		return nil, fmt.Errorf("pgstore: open: %w", err)
@@ -157,6 +154,7 @@ func parseURL(text string) (pool *pgxpool.Config, config Config, options []store
 			return nil, config, nil, fmt.Errorf("unknown parameter %q: want schema, space, recovery, or one that pgx knows", name)
 		}
 	}
+	pool.ConnConfig.ConnectTimeout = cmp.Or(pool.ConnConfig.ConnectTimeout, connectTimeout)
 	// When somebody cancels a commit that waits for standbys, the server only warns.
 	pool.ConnConfig.OnNotice = func(c *pgconn.PgConn, n *pgconn.Notice) {
 		if n.Routine == "SyncRepWaitForLSN" {

@@ -2,8 +2,8 @@
 //
 //	s, err := pgstore.Open(ctx, "postgres://app:password@db.example.com/app?sslmode=verify-full")
 //
-// The URL is libpq's, with all that pgx understands, such as several hosts, sslmode and pool_max_conns. It takes
-// schema=NAME, "randflake" without, space=NAME, and recovery=trusted, which is [store.TrustRecovery]. The schema holds
+// The URL is libpq's, with all that pgx understands, such as several hosts, sslmode and pool_max_conns. A connection must
+// be ready within connect_timeout, 10 seconds by default, for each host. The URL takes schema=NAME, "randflake" without, space=NAME, and recovery=trusted, which is [store.TrustRecovery]. The schema holds
 // one table and a few functions, which Create makes. Where no program may make any, a person runs what [DDL] returns
 // first; it also says which privileges a role needs.
 //

@@ -5,14 +5,31 @@ package pgstore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/randflake/randflake/store"
 )
+
+// TestSilentServer: Open fails at a server that accepts connections and says nothing.
+func TestSilentServer(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer silent.Close()
+	const url = "postgres://app:password@%s/app?sslmode=disable%s"
+	if _, err := Open(t.Context(), fmt.Sprintf(url, silent.Addr(), "&connect_timeout=1")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Open: %v, want %v", err, context.DeadlineExceeded)
+	}
+	config, _, _, err := parseURL(fmt.Sprintf(url, silent.Addr(), ""))
+	if must(t, err); config.ConnConfig.ConnectTimeout != connectTimeout {
+		t.Errorf("timeout %v, want %v", config.ConnConfig.ConnectTimeout, connectTimeout)
+	}
+}
 
 // TestURLErrors: each says what is wrong, and none shows a password.
 func TestURLErrors(t *testing.T) {

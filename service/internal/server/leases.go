@@ -140,7 +140,7 @@ func (s leaseService) Release(ctx context.Context, r *connect.Request[api.Releas
 
 // forget stops counting a lease as the caller's, unless the caller still has it by a newer record than it showed.
 func (s *Server) forget(ctx context.Context, c *call, held lease.Record) {
-	held.HighWater = 0 // so that it does not show that data was lost
+	held.Version = 0 // so that it does not show that data was lost
 	if _, err := c.state.Leases.Lookup(ctx, held); errors.Is(err, lease.ErrLost) {
 		s.usage.Ends(c.who.Name, c.in.Name, held.Owner)
 	}

@@ -44,6 +44,6 @@ makes 131,072 IDs a second.`,
 		return nil
 	})
 	cmd.Flags().IntVar(&nodes, "nodes", 1, "number of contiguous nodes, 1 to 131072")
-	cmd.Flags().DurationVar(&ttl, "ttl", time.Minute, "in whole seconds, such as 90s or 5m")
+	cmd.Flags().DurationVar(&ttl, "ttl", time.Minute, "length of the lease: 90s, 5m, ...")
 	return cmd
 }

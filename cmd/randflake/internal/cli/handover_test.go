@@ -15,7 +15,7 @@ func TestCheckHandover(t *testing.T) {
 		{"v1.2.3", "v1.2.3", true, ""},
 		{"(devel)", "v1.2.3", true, ""},
 		{"v1.2.3", "(devel)", true, ""},
-		{"v1.2.3", "v1.2.4", true, "this is version v1.2.4, but it was started by randflake version v1.2.3: want the same version: install both: go install"},
+		{"v1.2.3", "v1.2.4", true, "version v1.2.4, but it was started by randflake version v1.2.3: want the same version: install both: go install"},
 		{"v1.2.3", "v1.2.3", false, "install both: go install"},
 	} {
 		t.Setenv(handedOver, c.from)

@@ -23,7 +23,7 @@ func (t *tool) leaseCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "lease",
 		Short: "list, acquire and release leases; make and repair stores",
-		Long:  "List, acquire and release leases, and make and repair stores that grant leases.",
+		Long:  "List, acquire and release leases, and make and repair stores.",
 	})
 	cmd.AddCommand(t.leaseListCommand(), t.leaseAcquireCommand(), t.leaseReleaseCommand(), t.leaseInitCommand(),
 		t.leaseReportLossCommand(), t.leaseForgiveClockCommand(), t.leaseDDLCommand())

@@ -54,7 +54,7 @@ lease would have ended.`,
 			last, err = parseTime(text)
 		}
 		return err
-	}}, "last-used", `newest second in an ID, or "unused" if there is no ID`)
+	}}, "last-used", `the newest second in an ID, or "unused"`)
 	return cmd
 }
 

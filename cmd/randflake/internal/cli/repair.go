@@ -73,6 +73,6 @@ Set the clock right first, and stop every process that uses the wrong time.`,
 	cmd.Flags().Var(value{"TIME", func(text string) (err error) {
 		from, err = parseTime(text)
 		return err
-	}}, "from", "first wrong time of the clock, or an earlier future time")
+	}}, "from", "first wrong time, or an earlier future one")
 	return cmd
 }

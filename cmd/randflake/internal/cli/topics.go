@@ -30,9 +30,8 @@ secret is the first of these that exists:
   RANDFLAKE_SECRET_FILE    the name of such a file
   "secret"                 a file in the store's directory
 
-With --store DIR the variables are ignored, because DIR has its own secret. A
-file that others than owner and group can read is refused, unless it is in
-memory and mounted read-only, as in containers.`
+With --store DIR the variables are ignored: DIR has its own secret. A file must
+not be readable by others, unless it is in memory and mounted read-only.`
 
 const kindsHelp = `  randflake   64 bits that look random: up to 13 digits of base32hex
   snowflake   up to 64 bits that sort by time and show it: decimal
