@@ -42,8 +42,8 @@ func RunAhead(limit time.Duration) Option {
 // StepBack lets the generator follow a clock that steps back behind the newest unit used. It then raises the rollback
 // field, which the layout must have. The field's range limits how often that is possible under one lease: 3 times for 2
 // bits. After that the generator returns ErrClockBackward until the clock has caught up, or until another lease
-// replaces this one; extending the lease does not help. IDs from after a step sort before those of the same time from
-// before it.
+// replaces this one; extending the lease does not help. IDs made after a step have earlier times, so they can
+// sort before IDs made before it.
 func StepBack() Option {
 	return Option{func(s *settings) error { s.policy.stepBack = true; return nil }}
 }
