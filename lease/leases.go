@@ -165,8 +165,11 @@ func forgotten(v *store.View, held, current Record) bool {
 	limits := v.Meta.Limits()
 	return held.Start >= v.Meta.Floor && !v.Meta.Barred.Has(held.HighWater) &&
 		held.Start < v.Now+limits.TTL()+limits.Skew() &&
-		(current.Version < held.Version || current.Version == held.Version && current.Change != (Token{}) && current.Change != held.Change)
+		(current.Version < held.Version || current.Version == held.Version && !same(current.Change, held.Change))
 }
+
+// same reports whether two changes are the same, as far as both are known.
+func same(a, b Token) bool { return a == b || a == (Token{}) || b == (Token{}) }
 
 // current returns the record of held's range, of the cell that has its first node, where that record is stored.
 func (l *leases) current(v *store.View, held, stored Record) (Record, error) {

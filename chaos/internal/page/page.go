@@ -28,7 +28,7 @@ type Page struct {
 	// What the worker's first keeper holds, in the terms of lease.Record.
 	FirstNode, LastNode atomic.Uint32
 	Start, HighWater    atomic.Int64
-	OwnerHigh, OwnerLow atomic.Uint64
+	Owner, Change       [2]atomic.Uint64
 	Version             atomic.Uint64
 }
 
@@ -57,8 +57,10 @@ func (p *Page) SetHeld(r lease.Record) {
 	p.LastNode.Store(r.LastNode)
 	p.Start.Store(r.Start)
 	p.HighWater.Store(r.HighWater)
-	p.OwnerHigh.Store(binary.BigEndian.Uint64(r.Owner[:8]))
-	p.OwnerLow.Store(binary.BigEndian.Uint64(r.Owner[8:]))
+	for i := range 2 {
+		p.Owner[i].Store(binary.BigEndian.Uint64(r.Owner[8*i:]))
+		p.Change[i].Store(binary.BigEndian.Uint64(r.Change[8*i:]))
+	}
 	p.Version.Store(r.Version)
 }
 
@@ -81,7 +83,9 @@ func (p *Page) read() lease.Record {
 		HighWater: p.HighWater.Load(),
 		Version:   p.Version.Load(),
 	}
-	binary.BigEndian.PutUint64(r.Owner[:8], p.OwnerHigh.Load())
-	binary.BigEndian.PutUint64(r.Owner[8:], p.OwnerLow.Load())
+	for i := range 2 {
+		binary.BigEndian.PutUint64(r.Owner[8*i:], p.Owner[i].Load())
+		binary.BigEndian.PutUint64(r.Change[8*i:], p.Change[i].Load())
+	}
 	return r
 }
