@@ -54,7 +54,8 @@ type move struct {
 var moveSets = map[string][]move{
 	"copies":  slices.Concat(lives(2, 131072), calls(2), copies(2), times(7, 25, 70)),
 	"losses":  slices.Concat(lives(2, 131072), calls(2), losses(), times(7, 25, 70), clocks(2, 3)),
-	"cells":   slices.Concat(lives(2, 131072, 65536, 10), calls(2), times(7, 25, 70), clocks(2, 3)),
+	"cells":   slices.Concat(cuts(2, 131072, 65536, 98304, 1000), times(57, 7)),
+	"merges":  slices.Concat(cuts(2, 65536), meanwhile(2, 98304), times(57)),
 	"replies": slices.Concat(lives(2, 131072), calls(2), faults(2), copies(2), times(7, 25, 70)),
 	"clocks":  slices.Concat(lives(3, 65536), calls(3), times(7, 70), clocks(3, 3, 40, 500)),
 }
@@ -65,6 +66,43 @@ func lives(processes int, sizes ...int) (moves []move) {
 			moves = append(moves, move{fmt.Sprintf("acquire %d of %d", nodes, i), func(s *scene) bool { return s.acquire(i, nodes) }})
 		}
 		moves = append(moves, move{fmt.Sprint("kill ", i), func(s *scene) bool { return s.with(i, func(*player) { s.players[i] = nil }) }})
+	}
+	return moves
+}
+
+// cuts are lives of processes whose clocks are off, in which nodes are cut in other ways.
+func cuts(processes int, sizes ...int) (moves []move) {
+	for i := range processes {
+		for _, nodes := range sizes {
+			for _, off := range []int64{-maxSkew / 2, maxSkew / 2} {
+				moves = append(moves, move{fmt.Sprintf("acquire %d of %d at %+d s", nodes, i, off), func(s *scene) bool {
+					s.offs[i] = off
+					return s.acquire(i, nodes)
+				}})
+			}
+		}
+		moves = append(moves,
+			move{fmt.Sprint("kill ", i), func(s *scene) bool { return s.with(i, func(*player) { s.players[i] = nil }) }},
+			move{fmt.Sprint("renew ", i), func(s *scene) bool { return s.with(i, s.renew) }})
+	}
+	return moves
+}
+
+// meanwhile are acquisitions, by a clock that is ahead, in the middle of which the other process does something.
+func meanwhile(processes, nodes int) (moves []move) {
+	for i := range processes {
+		for calls := range 9 {
+			during := func(what string, do func(*scene)) move {
+				return move{fmt.Sprintf("acquire %d of %d at +3 s; after %d calls the other %s", nodes, i, calls, what), func(s *scene) bool {
+					s.between, s.calls, s.offs[i] = func() { do(s) }, calls, maxSkew/2
+					defer func() { s.between = nil }()
+					return s.acquire(i, nodes) && s.between == nil
+				}}
+			}
+			moves = append(moves,
+				during("acquires 65536 at -3 s", func(s *scene) { s.offs[1-i] = -maxSkew / 2; s.acquire(1-i, 65536) }),
+				during("renews", func(s *scene) { s.with(1-i, s.renew) }))
+		}
 	}
 	return moves
 }
@@ -160,6 +198,9 @@ type scene struct {
 	uses    []use
 	heard   map[int]bool // the processes that the store has answered since they were copied
 	newest  int          // counts answers
+	offs    [3]int64     // of the clocks of processes that start
+	between func()       // is called once, before one of the next calls of the engine
+	calls   int          // that come before it
 	wrong   string
 }
 
@@ -238,6 +279,13 @@ var errTimeout = errors.New("timeout")
 // engine returns the process's connection.
 func (p *player) engine() store.Engine {
 	return storetest.Intercept(p.scene.data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		if s := p.scene; s.between != nil {
+			if s.calls--; s.calls < 0 {
+				between := s.between
+				s.between = nil
+				between()
+			}
+		}
 		fault := ""
 		if c.Swap {
 			fault, p.fault = p.fault, ""
@@ -273,7 +321,7 @@ func (s *scene) acquire(i, nodes int) bool {
 	}
 	if p == nil {
 		s.newest++
-		p = &player{scene: s, id: s.newest}
+		p = &player{scene: s, id: s.newest, off: s.offs[i]}
 		space, err := store.Open(context.Background(), p.engine(), store.WithClock(p.clock))
 		if err != nil {
 			return false
