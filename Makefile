@@ -33,7 +33,7 @@ EVERYTHING = ./... $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES) $(LATER
 # Those that no test runs on, and linux/arm64 for its assembly.
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
-.PHONY: all test check ordinary control race race-all purego newer i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
+.PHONY: all test check ordinary explore control race race-all purego newer i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
         chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck api api-check words bench fuzz generate protocol clients typescript node npm \
         test-deploy image push tools servers browser statistics systemd gotest
 
@@ -41,7 +41,7 @@ all: test check lint
 
 # test is what a contributor runs, check the rest. Each ends with a list of what this machine can't do. What stands in
 # REQUIRED, names of tests as in that list, must not be skipped.
-IN_test  = ordinary race clients chaos-once
+IN_test  = ordinary race clients explore chaos-once
 IN_check = i386 cpus emulated purego newer race-all test-deploy modules-later control chaos-short
 
 test check: export GOTEST_LOG = $(CURDIR)/dist/$@.log
@@ -65,6 +65,11 @@ control: gotest
 
 race: gotest
 	$(TEST) -race -short $(CONCURRENT)
+
+# Every schedule of a few processes on the protocol of leases, for EXPLORE each of six sets of moves, two at a time.
+EXPLORE ?= 20s
+explore: gotest
+	$(TEST) -run '^TestExplore$$' -timeout 0 ./store -explore $(EXPLORE)
 
 # The suites of tests for engines, and the clients of servers, are compiled once more for the race detector. What takes
 # long in lease plays many processes in one goroutine, but for that of keepers.

@@ -88,8 +88,17 @@ func (t *taker) giveBackOne(ctx context.Context, s positions) (done bool, late p
 	return true, positions{}, nil
 }
 
-// change makes a change, or returns the current record if an earlier take turns out to have made it.
+// change makes a change, or returns the current record if an earlier take turns out to have made it. If the attempt shows
+// a loss of data, another one finds out what that means for the counter.
 func (t *taker) change(ctx context.Context, act func(*record) error) (*record, error) {
+	r, err := t.attempt(ctx, act)
+	if errors.Is(err, store.ErrUnknownOutcome) {
+		r, err = t.attempt(ctx, act)
+	}
+	return r, err
+}
+
+func (t *taker) attempt(ctx context.Context, act func(*record) error) (*record, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var proposed *record

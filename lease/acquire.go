@@ -403,6 +403,9 @@ func (a *acquisition) pieces(s situation, c cell) uint32 {
 func (a *acquisition) grant(ctx context.Context, s situation, granted Record, body []byte, also []store.Item, expect ...store.Item) (Record, bool, error) {
 	change := store.Change{Body: body, Check: a.Check, Expect: expect, Put: append(also, granted.item(), a.receipt(s, granted))}
 	done, _, err := a.space.Swap(ctx, s.View, change)
+	if errors.Is(err, store.ErrUnknownOutcome) {
+		return Record{}, false, nil // nobody knows of that lease, which starts before the floor
+	}
 	if err != nil || !done {
 		return Record{}, false, err
 	}

@@ -23,8 +23,9 @@ import (
 )
 
 // A Source grants leases on ranges of nodes. Each change of a record is one atomic and durable compare-and-set: once a
-// method has returned without an error, no crash of the store undoes the change. After an error that is neither of this
-// package nor of package store the outcome is unknown, and the Source does not try again.
+// method has returned without an error, no crash of the store undoes the change. After store.ErrUnknownOutcome, and after
+// an error that is neither of this package nor of package store, the outcome is unknown, and the Source does not try
+// again.
 //
 // A Source is safe for concurrent use, and many processes may use the same data.
 type Source interface {

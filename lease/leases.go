@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -74,8 +75,9 @@ func (l *leases) Renew(ctx context.Context, held Record, renewal Renewal) (renew
 	}
 	if late := now + seconds(renewal.TTL)/2 - 1 - renewed.HighWater; late > 0 && renewed.HighWater+1 < until && !l.capped(renewed) {
 		// The process was suspended, so the time it assumed was long past. The first renewal stays in force.
-		if again, err := l.Renew(ctx, renewed, renewal); err == nil {
-			return again, nil
+		again, err := l.Renew(ctx, renewed, renewal)
+		if err == nil || errors.As(err, new(protocol.UnknownError)) {
+			return again, err
 		}
 	}
 	return renewed, nil
@@ -145,6 +147,7 @@ func (l *leases) update(ctx context.Context, held Record, decide func(*store.Vie
 // state is the record of held's range, as current has it.
 func (l *leases) state(held Record) protocol.State[Record] {
 	name := recordName(held.FirstNode)
+	var last Record
 	return protocol.State[Record]{
 		Space: l.space, Names: []string{name}, What: "a lease's record",
 		Decode: func(v *store.View) (Record, error) {
@@ -152,9 +155,10 @@ func (l *leases) state(held Record) protocol.State[Record] {
 			if err != nil {
 				return Record{}, err
 			}
+			last = stored
 			return l.current(v, held, stored)
 		},
-		WentBack: func(v *store.View, current Record) bool { return forgotten(v, held, current) },
+		WentBack: func(v *store.View, _ Record) bool { return forgotten(v, held, last) },
 	}
 }
 
@@ -185,12 +189,21 @@ func (l *leases) current(v *store.View, held, stored Record) (Record, error) {
 		// Merged with others, or split, which is done only to nodes that had no holder by the clock of the process that
 		// did it. That counts as a version.
 		version := stored.Version
-		if version == held.Version && stored.Change == held.Change {
+		if copied(held, stored) || version == held.Version && stored.Change == held.Change {
 			version++
 		}
 		return Record{FirstNode: held.FirstNode, LastNode: held.LastNode, Version: version, HighWater: c.run.Since, Start: c.run.Since + 1}, nil
 	}
-	return c.current(stored, v.Meta), nil
+	r := c.current(stored, v.Meta)
+	if r.Change != stored.Change && (copied(held, stored) || r.Version == held.Version && stored.Change == held.Change) {
+		r.Version++ // as above
+	}
+	return r, nil
+}
+
+// copied reports whether the stored record is what another process made of held: a copy of its holder, or an operator.
+func copied(held, stored Record) bool {
+	return stored.Version > held.Version && (stored.Owner == held.Owner || stored.Owner == Token{})
 }
 
 // holds returns an error unless held is current.

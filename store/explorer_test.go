@@ -19,11 +19,11 @@ import (
 	"github.com/randflake/randflake/store/storetest"
 )
 
-var explore = flag.Duration("explore", 5*time.Second, "how long TestExplore explores each set of moves")
+var explore = flag.Duration("explore", 2*time.Second, "how long TestExplore explores each set of moves")
 
 // TestExplore plays every schedule of moves up to a length, and then random ones that are far longer, on the real code of
 // leases above an engine in memory. No second of a node may have two users, but for what a copy of a process and its
-// original use until they hear from the store. For a night: go test ./store -run TestExplore -explore 3h -timeout 0.
+// original use until they hear from the store. For a night: make explore EXPLORE=2h
 func TestExplore(t *testing.T) {
 	for name, moves := range moveSets {
 		t.Run(name, func(t *testing.T) {
@@ -566,8 +566,11 @@ func (e *explorer) wander(t *testing.T) {
 	}
 }
 
-// check fails if a second has two users, with a test that can be pasted.
+// check fails if a second has two users, or if there is a floor though no data was lost, with a test that can be pasted.
 func (s *scene) check(t *testing.T, schedule []string) {
+	if s.backup == nil && strings.Contains(contents(s.data), `"floor"`) {
+		s.wrong = cmp.Or(s.wrong, "a floor was set, and nothing was lost")
+	}
 	if s.wrong != "" {
 		t.Fatalf("%s:\n\treplay(t, %q)", s.wrong, schedule)
 	}

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -23,6 +25,7 @@ func (s *Space) adopt(v *View) {
 	case old == nil || old.Incarnation != v.Meta.Incarnation || old.LossID != v.Meta.LossID && old.Losses < v.Meta.Losses:
 		s.seen.meta, s.seen.value = v.Meta, v.value
 		s.seen.lineage, s.seen.position = e.Lineage, e.Position
+		s.know(v)
 		return
 	case old.LossID != v.Meta.LossID:
 		return
@@ -34,6 +37,16 @@ func (s *Space) adopt(v *View) {
 		s.seen.lineage, s.seen.position = e.Lineage, e.Position
 	}
 	s.seen.position = max(s.seen.position, e.Position)
+	s.know(v)
+}
+
+// know remembers the newest second of the items of v, which the next floor must cover. It is called with mu held.
+func (s *Space) know(v *View) {
+	for _, item := range slices.Concat(v.Items, v.Page) {
+		if !s.seen.barred().Has(item.Second) {
+			s.seen.known = max(s.seen.known, item.Second)
+		}
+	}
 }
 
 // noteItems remembers the newest second of items.
@@ -87,15 +100,18 @@ func (s *Space) lossIn(before sighting, v *View, e Evidence) string {
 	}
 	if v.Meta.Incarnation != before.meta.Incarnation {
 		if v.Meta.Predecessor == before.meta.Incarnation {
-			return ""
+			return tooLow(before, v)
 		}
 		return "another space is in its place"
 	}
 	if v.Meta.LossID != before.meta.LossID {
-		return floorIn(before, v.Meta)
+		return floorIn(before, v)
 	}
 	if v.Meta.Changes < before.meta.Changes {
 		return "the space's own entry went back in time"
+	}
+	if v.Meta.Changes == before.meta.Changes && !bytes.Equal(v.value, before.value) {
+		return "the space's own entry is of another history"
 	}
 	if e.Lineage == before.lineage && e.Position != 0 && e.Position < before.position {
 		return fmt.Sprintf("the engine went back from position %d to %d", before.position, e.Position)
@@ -103,13 +119,20 @@ func (s *Space) lossIn(before sighting, v *View, e Evidence) string {
 	return ""
 }
 
-// floorIn says what is wrong with a floor that another process has set, or returns "".
-func floorIn(before sighting, m *Meta) string {
-	switch known := before.newest + m.Limits().TTL(); {
-	case m.Losses <= before.meta.Losses:
+// floorIn says what is wrong with the floor in v, which another process has set, or returns "".
+func floorIn(before sighting, v *View) string {
+	if v.Meta.Losses <= before.meta.Losses {
 		return "a floor that was set is gone"
-	case m.Floor < known && !m.Barred.Has(before.newest):
-		return fmt.Sprintf("the floor at %s was set by a process that did not know of changes at %s", stamp(m.Floor), stamp(before.newest))
+	}
+	return tooLow(before, v)
+}
+
+// tooLow says that a floor does not cover what this handle knew before, or returns "". A second that lies ahead of the
+// clock counts for nothing: a clock was fast then.
+func tooLow(before sighting, v *View) string {
+	m := v.Meta
+	if m.Floor < before.known+m.Limits().TTL() && before.known <= v.Now+m.MaxSkew && !m.Barred.Has(before.known) {
+		return fmt.Sprintf("the floor at %s was set by a process that did not know of changes at %s", stamp(m.Floor), stamp(before.known))
 	}
 	return ""
 }
@@ -137,7 +160,7 @@ func (s *Space) coverLoss(ctx context.Context, reason string, found *View) error
 			return err
 		}
 		// An engine whose reads tell no position can't show the loss again; but the floor would.
-		if hidden := v.evidence.Position == 0 && found != nil && found.Meta != nil && v.Meta.LossID == found.Meta.LossID; loss == "" && found != nil && !hidden {
+		if hidden := v.evidence.Position == 0 && found != nil && found.Meta != nil && v.Meta != nil && v.Meta.LossID == found.Meta.LossID; loss == "" && found != nil && !hidden {
 			s.adopt(v)
 			return nil
 		}

@@ -38,6 +38,7 @@ type sighting struct {
 	lineage  string
 	position uint64
 	newest   int64     // the newest second of any item
+	known    int64     // the same of items that were there with meta or before it, so that only a later floor must cover them
 	server   time.Time // the server's clock, if it has one,
 	at       time.Time // when the process's clock showed this
 }

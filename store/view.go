@@ -167,7 +167,11 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 	case err != nil:
 		return false, nil, err
 	case loss == "":
-		s.adopt(v)
+		seen := *v
+		if answer.Swapped {
+			seen.Items = change.Put
+		}
+		s.adopt(&seen)
 		return answer.Swapped, v, nil
 	}
 	if err := s.coverLoss(ctx, loss, v); err != nil {

@@ -3,7 +3,6 @@ package protocol
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/randflake/randflake/store"
@@ -65,9 +64,6 @@ func (s State[S]) Update(ctx context.Context, assumed *store.View, state S, deci
 			return v, err
 		}
 		done, found, err := s.Space.Swap(ctx, v, store.Change{Expect: s.items(v), Put: put})
-		if errors.Is(err, store.ErrUnknownOutcome) {
-			err = s.explain(ctx, decide, err)
-		}
 		if err != nil {
 			return nil, UnknownError{err}
 		}
@@ -76,22 +72,6 @@ func (s State[S]) Update(ctx context.Context, assumed *store.View, state S, deci
 		}
 	}
 	return nil, fmt.Errorf("randflake: %s in %s changed each time that it was read: does the engine keep its word?", s.What, s.Space)
-}
-
-// explain adds to unknown, the error of a change that showed a loss of data, why decide refuses the change now, if it does.
-func (s State[S]) explain(ctx context.Context, decide func(*store.View, S) ([]store.Item, error), unknown error) error {
-	v, err := s.Space.Read(ctx, s.Names, store.Page{})
-	if err != nil {
-		return unknown
-	}
-	state, err := s.Decode(v)
-	if err == nil {
-		_, err = decide(v, state)
-	}
-	if err != nil {
-		return fmt.Errorf("%w (%w)", err, unknown)
-	}
-	return unknown
 }
 
 // items returns the items of the state as v shows them.

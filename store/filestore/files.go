@@ -46,7 +46,7 @@ func (osFiles) read(path string, limit int) (content []byte, id string, err erro
 		return nil, "", err
 	}
 	defer dir.Close()
-	return content, identity(f) + identity(dir), nil
+	return content, identity(f) + identityOfDir(dir), nil
 }
 
 func (osFiles) write(path string, content []byte) error {

@@ -3,6 +3,7 @@
 package filestore
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"syscall"
@@ -30,6 +31,10 @@ func identity(f *os.File) string {
 	}
 	return fmt.Sprintf("-%d%s", info.Sys().(*syscall.Stat_t).Ino, born(f))
 }
+
+// identityOfDir is the directory's time of birth where that is known: overlay file systems number directories anew at
+// each mount.
+func identityOfDir(dir *os.File) string { return cmp.Or(born(dir), identity(dir)) }
 
 // share opens f to the users who may use dir. It fails where dir's group has rights and can't be given the file.
 func share(f *os.File, dir string) error {

@@ -14,8 +14,8 @@
 // which some file systems only pretend to have, are a courtesy. Each file names the checksum of the one before. Files
 // that are damaged, missing or of another store are refused; nothing is repaired or overwritten.
 //
-// Lineage is a random token in the file "store", and the inode numbers of that file and of the directory, on Linux with
-// their times of birth. It changes in a copy of the directory, even one that shares the files by hard links, and in one
+// Lineage is a random token in the file "store", that file's inode number and on Linux its time of birth, and the time of
+// birth of the directory, or its inode number where that is not known. It changes in a copy of the directory, even one that shares the files by hard links, and in one
 // that was removed and restored. Without inode numbers, as on Windows, it is the token alone. Position is the newest number; it counts from 0 again in a handle that finds an older or another file in
 // place of the newest that it saw. What can't show: a snapshot of the whole disk, older files that are put back while no
 // process has the directory open, or that have two new snapshots by the time a handle looks. Then call ReportLoss.

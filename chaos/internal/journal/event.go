@@ -102,8 +102,11 @@ var refusals = []struct {
 
 // OutcomeOf returns what a store's error says of the call, by the contract of lease.Source.
 func OutcomeOf(err error) Outcome {
-	if err == nil {
+	switch {
+	case err == nil:
 		return OK
+	case errors.Is(err, store.ErrUnknownOutcome):
+		return Unknown
 	}
 	for _, r := range refusals {
 		if errors.Is(err, r.err) {

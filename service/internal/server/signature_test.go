@@ -1,13 +1,18 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/service/client/wire"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // with returns a lease as JSON, with some of its fields as they are in more.
@@ -111,5 +116,42 @@ func TestOthersLease(t *testing.T) {
 	}
 	if a := w.acquire("none", "", as("web")); a.body.Code != "permission_denied" {
 		t.Errorf("a third lease, after one was called lost that is not: %d %s", a.status, a.text)
+	}
+}
+
+// TestOtherStore: a client that comes with a lease of another store shows no loss of data.
+func TestOtherStore(t *testing.T) {
+	a, b := newTenants(t), newTenants(t)
+	answer := a.acquire("none", "", as("web"))
+	answer = a.ask("Renew", with(answer.body.Lease, nil), as("web"))
+	before := b.floor()
+	got := b.ask("Renew", with(answer.body.Lease, nil), as("web"))
+	if after := b.floor(); after != before {
+		t.Errorf("renewal of a lease of another store: %d %s; the floor is %v, it was %v", got.status, got.text, after, before)
+	}
+}
+
+// TestEvidenceIsNotSent: the error of a change that shows a loss of data has the engine's evidence, which is not for clients.
+func TestEvidenceIsNotSent(t *testing.T) {
+	data := storetest.NewMemory()
+	armed := false
+	space, err := store.Create(t.Context(), storetest.Intercept(data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		if c.Swap && armed {
+			armed = false
+			data.SetLineage("system 7312345678901234567 timeline 2")
+		}
+		return c.On(ctx, e)
+	}), store.ForNewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	counters := counter.On(space)
+	if _, err := counters.Create(t.Context(), "orders"); err != nil {
+		t.Fatal(err)
+	}
+	armed = true
+	_, _, err = counters.Allocate(t.Context(), "orders", 10, counter.NewToken(time.Now()))
+	if sent, _ := wire.Error(err, space.String()); strings.Contains(sent.Error(), "7312345678901234567") {
+		t.Errorf("clients are told: %v", sent)
 	}
 }
