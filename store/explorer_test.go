@@ -29,11 +29,26 @@ func TestExplore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := &explorer{moves: moves, end: time.Now().Add(*explore)}
-			length := e.exhaust(t)
+			length := e.exhaust(newScene(t))
 			schedules := e.schedules
 			e.wander(t)
+			if e.found != nil {
+				t.Fatal(e.found)
+			}
 			t.Logf("all schedules of %d moves: %d, %d states; and %d random ones of %d moves", length, schedules, len(e.met), e.schedules-schedules, wandering)
 		})
+	}
+}
+
+// TestExploreFindsBugs is the negative control: an engine that swaps what it should not.
+func TestExploreFindsBugs(t *testing.T) {
+	for _, bug := range []storetest.Bug{storetest.IgnoresFirst, storetest.IgnoresValues} {
+		e := &explorer{moves: moveSets["merges"], end: time.Now().Add(time.Minute)}
+		s := newScene(t)
+		s.bug = bug
+		if e.exhaust(s); e.found == nil {
+			t.Errorf("%s: not found in %d schedules", bug, e.schedules)
+		}
 	}
 }
 
@@ -189,6 +204,7 @@ func clocks(processes int, offs ...int64) (moves []move) {
 type scene struct {
 	now     int64
 	data    *storetest.Memory
+	bug     storetest.Bug // of the engine, or ""
 	backup  *storetest.Snapshot
 	lineage int
 	players [3]*player
@@ -278,7 +294,11 @@ var errTimeout = errors.New("timeout")
 
 // engine returns the process's connection.
 func (p *player) engine() store.Engine {
-	return storetest.Intercept(p.scene.data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+	engine := p.scene.data.Connect()
+	if p.scene.bug != "" {
+		engine = storetest.Plant(engine, p.scene.bug)
+	}
+	return storetest.Intercept(engine, func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
 		if s := p.scene; s.between != nil {
 			if s.calls--; s.calls < 0 {
 				between := s.between
@@ -507,20 +527,22 @@ func contents(data *storetest.Memory) string {
 	return b.String()
 }
 
-// An explorer plays schedules.
+// An explorer plays schedules, until one has a result that must not be.
 type explorer struct {
 	moves     []move
 	end       time.Time
 	met       map[string]int // how many moves were played from states
 	schedules int
+	found     error
 }
 
-// exhaust plays all schedules of one move, of two and so on, for half of the time, and returns how many moves they had.
-func (e *explorer) exhaust(t *testing.T) (length int) {
+// exhaust plays all schedules of one move from s, of two and so on, for half of the time, and returns how many moves they
+// had.
+func (e *explorer) exhaust(s *scene) (length int) {
 	half := time.Now().Add(time.Until(e.end) / 2)
-	for time.Now().Before(half) {
+	for e.found == nil && time.Now().Before(half) {
 		e.met = map[string]int{}
-		if !e.from(t, newScene(t), nil, length+1, half) {
+		if !e.from(s, nil, length+1, half) {
 			return length
 		}
 		length++
@@ -529,7 +551,7 @@ func (e *explorer) exhaust(t *testing.T) (length int) {
 }
 
 // from plays all schedules of n moves from s, unless the time ends before.
-func (e *explorer) from(t *testing.T, s *scene, played []string, n int, end time.Time) bool {
+func (e *explorer) from(s *scene, played []string, n int, end time.Time) bool {
 	for _, m := range e.moves {
 		next := s.play(m)
 		if next == nil {
@@ -537,13 +559,15 @@ func (e *explorer) from(t *testing.T, s *scene, played []string, n int, end time
 		}
 		e.schedules++
 		schedule := append(slices.Clone(played), m.name)
-		next.check(t, schedule)
+		if e.found = next.check(schedule); e.found != nil || time.Now().After(end) {
+			return false
+		}
 		if n == 1 {
 			continue
 		}
 		if state := next.text(); e.met[state] >= n-1 {
 			continue
-		} else if e.met[state] = n - 1; !e.from(t, next, schedule, n-1, end) || time.Now().After(end) {
+		} else if e.met[state] = n - 1; !e.from(next, schedule, n-1, end) {
 			return false
 		}
 	}
@@ -552,32 +576,34 @@ func (e *explorer) from(t *testing.T, s *scene, played []string, n int, end time
 
 // wander plays random schedules until the time ends.
 func (e *explorer) wander(t *testing.T) {
-	for seed := uint64(0); time.Now().Before(e.end); seed++ {
+	for seed := uint64(0); e.found == nil && time.Now().Before(e.end); seed++ {
 		random := rand.New(rand.NewPCG(seed, 1))
 		s, played := newScene(t), []string(nil)
-		for len(played) < wandering {
+		for len(played) < wandering && e.found == nil {
 			m := e.moves[random.IntN(len(e.moves))]
 			if next := s.play(m); next != nil {
 				s, played = next, append(played, m.name)
-				s.check(t, played)
+				e.found = s.check(played)
 			}
 		}
 		e.schedules++
 	}
 }
 
-// check fails if a second has two users, or if there is a floor though no data was lost, with a test that can be pasted.
-func (s *scene) check(t *testing.T, schedule []string) {
+// check returns an error, with a test that can be pasted, if a second has two users, or if there is a floor though no data
+// was lost.
+func (s *scene) check(schedule []string) error {
 	if s.backup == nil && strings.Contains(contents(s.data), `"floor"`) {
 		s.wrong = cmp.Or(s.wrong, "a floor was set, and nothing was lost")
 	}
-	if s.wrong != "" {
-		t.Fatalf("%s:\n\treplay(t, %q)", s.wrong, schedule)
+	if s.wrong == "" {
+		return nil
 	}
+	return fmt.Errorf("%s:\n\treplay(t, %#v...)", s.wrong, schedule)
 }
 
 // replay plays a schedule that was found, with a choice of cells that may be another one.
-func replay(t *testing.T, schedule []string) {
+func replay(t *testing.T, schedule ...string) {
 	s := newScene(t)
 	for _, name := range schedule {
 		for _, moves := range moveSets {
@@ -586,6 +612,14 @@ func replay(t *testing.T, schedule []string) {
 				break
 			}
 		}
-		s.check(t, schedule)
 	}
+	if err := s.check(schedule); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReplayed has schedules that once gave a second two users.
+func TestReplayed(t *testing.T) {
+	replay(t, "acquire 131072 of 1", "pass 25 s", "image 1", "renew 1", "kill 1", "pass 70 s", "acquire 131072 of 0", "resume as 1 with a stale clock", "renew 1", "pass 25 s")
+	replay(t, "acquire 98304 of 0 at -3 s", "pass 57 s", "kill 0", "acquire 65536 of 0 at +3 s", "acquire 65536 of 1 at -3 s")
 }
