@@ -396,8 +396,14 @@ func (g *Generator) Issued() uint64 {
 // Lease returns the lease in force; after Close, the last one.
 func (g *Generator) Lease() Lease { return g.state.Load().lease }
 
-// Format prints "[redacted]" for every verb: the generator holds the keys.
-func (*Generator) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
+// Format prints "[redacted]" for every verb, as the generator holds the keys, and "<nil>" if there is no generator.
+func (g *Generator) Format(f fmt.State, _ rune) {
+	text := redacted
+	if g == nil {
+		text = "<nil>"
+	}
+	f.Write([]byte(text))
+}
 
 // Cipher returns the cipher of the generator's secret, which opens its IDs.
 func (g *Generator) Cipher() *Cipher { return g.cipher }
