@@ -12,7 +12,8 @@ import (
 	"github.com/randflake/randflake/internal/queue"
 )
 
-// A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied.
+// A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied. New makes one; methods of
+// the zero Generator panic.
 //
 // The way to an ID is short. Each processor has a shard with a batch of IDs, made ahead for the current second;
 // Generate takes one. When the batch is used up, the shard encrypts the next values of its run of raw values. When the
