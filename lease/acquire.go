@@ -265,6 +265,10 @@ func (a *acquisition) interval(s situation, r Record) (granted Record, err error
 	if start >= a.until {
 		return Record{}, fmt.Errorf("lease: start %s: %w", stamp(start), a.endOfLife())
 	}
+	if start > farthest && start == s.Meta.Floor {
+		text := fmt.Sprintf("lease: no lease may start before %s, because the store is new or has lost data: try again from %s on for a lease that starts then", stamp(start), stamp(start-farthest+s.Now))
+		return Record{}, alike.Error(text, ErrNoRange)
+	}
 	if start > farthest {
 		return Record{}, fmt.Errorf("%w: no lease may start before %s: try again from %s on", ErrNoRange, stamp(start), stamp(start-farthest+s.Now))
 	}
