@@ -1,10 +1,24 @@
 # What the targets need beyond Go, git and make they install themselves (on Debian and its kin, as root).
 
+ifneq ($(words $(CURDIR)),1)
+$(error make can't handle white space in a path: move this checkout away from "$(CURDIR)")
+endif
+
+# The targets need the workspace, which README.md turns off for a single program, and which takes no -mod=mod.
+unexport GOWORK
+export GOFLAGS := $(filter-out -mod=%,$(GOFLAGS))
+
 GO       ?= go
 FUZZTIME ?= 30s
 
 # For what waits, or hardly uses more than one core.
 TWO_AT_A_TIME = $(MAKE) --no-print-directory --jobs=2 --output-sync
+
+# Installs packages of Debian, or says which ones are missing; $(2) goes before and $(3) after apt-get's install.
+define install
+{ apt-get update && $(2) DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(3) $(1); } || \
+	{ echo "make could not install these, which it can only on Debian, as root and online: $(1): install them, or what has their programs here" >&2; exit 1; }
+endef
 
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -160,7 +174,7 @@ export PATH := $(NODE)-x64/bin:$(NODE)-arm64/bin:$(PATH)
 
 npm:
 	@(for tool in npm python3 openssl; do command -v $$tool || exit 1; done) >/dev/null || \
-		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-unsafe-io npm python3 openssl; }
+		$(call install,npm python3 openssl,,-o Dpkg::Options::=--force-unsafe-io)
 
 # Real processes, real stores, real faults, until a thousand million IDs are made; see chaos/README.md.
 chaos: servers typescript
@@ -185,31 +199,31 @@ PACKAGES = qemu-user binutils binutils-aarch64-linux-gnu
 tools:
 	@(for tool in qemu-x86_64 qemu-aarch64 qemu-s390x qemu-riscv64 qemu-arm objdump aarch64-linux-gnu-objdump; do \
 		command -v $$tool || exit 1; done) >/dev/null || \
-		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(PACKAGES); }
+		$(call install,$(PACKAGES))
 
 statistics:
-	@command -v dieharder >/dev/null || { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends dieharder; }
+	@command -v dieharder >/dev/null || $(call install,dieharder)
 
 # curl is what docs/service.md calls randflaked by.
 SERVERS = redis-server postgresql pgbouncer mariadb-server faketime curl
 # Their packages would start servers of their own, which nobody needs here: RUNLEVEL=1 prevents that.
 servers:
 	@(command -v redis-server && command -v pgbouncer && command -v mariadbd && command -v faketime && command -v curl && ls /usr/lib/postgresql/*/bin/postgres) >/dev/null 2>&1 || \
-		{ apt-get update && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(SERVERS); }
+		$(call install,$(SERVERS),RUNLEVEL=1)
 
 # What looks at the service's page; 124 MB, installed in 22 s where the mirror is near.
 browser:
-	@command -v chromium >/dev/null || { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium; }
+	@command -v chromium >/dev/null || $(call install,chromium)
 
 systemd:
 	@command -v systemd-analyze >/dev/null || \
-		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends systemd; }
+		$(call install,systemd)
 
 lint: fmt vet staticcheck tidy buf kernelcheck api-check words
 
 # Words that have another name now, and turns of phrase that take two readings; internal/tools/words lists them.
 words:
-	@! git grep -nE -f internal/tools/words -- ':!CHANGELOG.md' ':!internal/tools/words' ':!*.json' ':!*.svg' ':!*.sum'
+	@git grep -nE -f internal/tools/words -- ':!CHANGELOG.md' ':!internal/tools/words' ':!*.json' ':!*.svg' ':!*.sum'; test $$? -eq 1 # which is: none found
 
 # What users import. A change of what it exports shows in the diff of docs/api.txt.
 API     = . $(addprefix ./,compat compat/v2 counter counter/gapless lease lease/leaseprom local mask numbers randflaketest service/client snowflake snowflake/bases snowflake/guess store \

@@ -8,7 +8,7 @@ import (
 )
 
 // A Cipher turns raw values into IDs and back: it is the block cipher SPARX-64/128 under one secret, with its round
-// keys expanded. It is safe for concurrent use.
+// keys expanded. It is safe for concurrent use. NewCipher makes one; the zero Cipher has no keys, and panics.
 //
 // A Cipher prints as "[redacted]", since its round keys reveal the secret. A printer that does not call Format, such as
 // one of unexported fields, shows an address.

@@ -23,9 +23,9 @@
 //
 // # Limits
 //
-// One node makes 131,072 IDs a second at most; a lease can cover up to 131,072 nodes. The second in an ID may be up to
-// 50 ms late on a loaded machine, and more just after a pause of the process. The format ends at 2058-11-05 17:10:23
-// UTC.
+// One node makes 131,072 IDs a second at most; a lease can cover up to 131,072 nodes. The second in an ID may be late: by
+// a millisecond or two as a rule, and on a loaded machine by as long as a thread of the process waits for a processor.
+// The format ends at 2058-11-05 17:10:23 UTC.
 //
 // An ID is not authenticated: any 64-bit value opens to something, and [Fields.Within] tells whether that is plausible.
 // IDs of two secrets may collide; [Secret.Derive] makes a secret for each ID space from a master secret. The clone of a
@@ -34,8 +34,8 @@
 // # Speed
 //
 // The cipher runs on AVX-512, AVX2, NEON or SVE2, whichever the machine has, or in plain Go; see [Backend]. Fill is the
-// fastest way to many IDs at once, and a [Local] to many IDs one by one. The build tag purego leaves out assembly and
-// everything that relies on the runtime's internals.
+// fastest way to make many IDs at once, and a [Local] to make many one by one. The build tag purego leaves out assembly
+// and everything that relies on the runtime's internals.
 //
 // A generator made in a testing/synctest bubble uses the bubble's time; any other one uses the system clock, wherever
 // it is called.

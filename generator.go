@@ -12,7 +12,8 @@ import (
 	"github.com/randflake/randflake/internal/queue"
 )
 
-// A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied.
+// A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied. New makes one; methods of
+// the zero Generator panic.
 //
 // The way to an ID is short. Each processor has a shard with a batch of IDs, made ahead for the current second;
 // Generate takes one. When the batch is used up, the shard encrypts the next values of its run of raw values. When the
@@ -396,8 +397,14 @@ func (g *Generator) Issued() uint64 {
 // Lease returns the lease in force; after Close, the last one.
 func (g *Generator) Lease() Lease { return g.state.Load().lease }
 
-// Format prints "[redacted]" for every verb: the generator holds the keys.
-func (*Generator) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
+// Format prints "[redacted]" for every verb, as the generator holds the keys, and "<nil>" if there is no generator.
+func (g *Generator) Format(f fmt.State, _ rune) {
+	text := redacted
+	if g == nil {
+		text = "<nil>"
+	}
+	f.Write([]byte(text))
+}
 
 // Cipher returns the cipher of the generator's secret, which opens its IDs.
 func (g *Generator) Cipher() *Cipher { return g.cipher }

@@ -35,10 +35,10 @@ const useless = -1
 func (g *Generator) Local() *Local {
 	own := &local{g: g}
 	own.current.Store(useless)
+	g.mu.Lock() // first of all: a nil generator must panic here, and not in the cleanup, which nobody can recover
+	defer g.mu.Unlock()
 	l := &Local{own}
 	runtime.AddCleanup(l, (*local).forget, own)
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	if g.locals == nil {
 		g.locals = make(map[*local]bool)
 	}

@@ -228,6 +228,20 @@ func TestLocalsAreCollected(t *testing.T) {
 	kept.Generate()
 }
 
+// TestLocalOfNothing: a nil generator panics in the caller, who can recover, and not later in the cleanup, where that ends
+// the process.
+func TestLocalOfNothing(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+		for range 10 {
+			runtime.GC()
+		}
+	}()
+	(*Generator)(nil).Local()
+}
+
 // Two goroutines that share a Local are reported by the race detector, though the Local has a lock in such a build.
 func TestSharedLocalIsARace(t *testing.T) {
 	if !raceEnabled {

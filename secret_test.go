@@ -77,6 +77,9 @@ func TestSecretIsRedacted(t *testing.T) {
 			t.Errorf("as text: %q, %q, %v", text, secret, err)
 		}
 	}
+	if got := fmt.Sprint((*Generator)(nil), (*Cipher)(nil)); got != "<nil> <nil>" {
+		t.Errorf("nil prints %q", got)
+	}
 	for _, value := range []any{NewCipher(secretOf(shown)), NewCipher(secretOf(shown)).Block(), newGenerator(t, testLease(1, 1, testStart, 10))} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d", "%q"} {
 			if got := fmt.Sprintf(verb, value); got != redacted {

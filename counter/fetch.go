@@ -127,9 +127,10 @@ func (c *Counter) Return(ctx context.Context) (returned int64, err error) {
 // Close gives back the unused numbers, as Return does. Later calls, and calls that wait, return ErrClosed. If the
 // space does not answer, Close takes up to 20 seconds. An error means only that unused numbers are lost.
 func (c *Counter) Close() error {
+	defer c.line.Serve()
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.closed {
-		c.mu.Unlock()
 		return nil
 	}
 	c.closed = true
@@ -139,20 +140,18 @@ func (c *Counter) Close() error {
 	left := c.unused()
 	c.acquire(context.Background()) // which is as patient as a call of the space
 	_, err := c.giveBack(context.Background(), append(left, c.unused()...))
-	c.mu.Unlock()
-	c.line.Serve()
 	return err
 }
 
 // acquire waits until the supply is free, and takes it. It is called with mu held, and lets go of it to wait.
 func (c *Counter) acquire(ctx context.Context) error {
 	for c.busy != nil {
-		over := c.busy
+		over, done := c.busy, ctx.Done() // with a nil context this panics before mu is let go of
 		c.mu.Unlock()
 		select {
 		case <-over:
 			c.mu.Lock()
-		case <-ctx.Done():
+		case <-done:
 			c.mu.Lock()
 			return context.Cause(ctx)
 		}
@@ -179,13 +178,16 @@ func (c *Counter) unused() (left []positions) {
 
 // giveBack gives back positions, and lets others have the supply. It is called with mu held, and lets go of it meanwhile.
 func (c *Counter) giveBack(ctx context.Context, left []positions) (returned int64, err error) {
-	c.mu.Unlock()
-	done, lost, late, err := c.supply.giveBack(ctx, left)
-	c.mu.Lock()
+	var done, lost, late uint64
+	defer c.release()
+	func() {
+		c.mu.Unlock()
+		defer c.mu.Lock() // also when the source panics: otherwise the caller's Unlock is a fatal error
+		done, lost, late, err = c.supply.giveBack(ctx, left)
+	}()
 	c.books.Taken += late
 	c.books.Returned += done
 	c.books.Lost += lost
-	c.release()
 	if err != nil {
 		err = fmt.Errorf("counter: return: %s: %d numbers lost: %w", c.name, lost, err)
 	}

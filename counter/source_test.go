@@ -179,3 +179,65 @@ func TestSourceMakesCounters(t *testing.T) {
 		}
 	}
 }
+
+// A panicking is a Source that panics when numbers are given back.
+type panicking struct{ counter.Source }
+
+func (panicking) ReturnRun(context.Context, string, counter.Run, uint64) (bool, error) {
+	panic("no ReturnRun")
+}
+
+// TestSourcePanics: a panic of a source can be recovered, and nothing hangs after it.
+func TestSourcePanics(t *testing.T) {
+	all := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+	open(t, all, "orders").Return(t.Context()) // which makes it
+	for name, call := range map[string]func(c *counter.Counter){
+		"return": func(c *counter.Counter) { c.Return(t.Context()) },
+		"close":  func(c *counter.Counter) { c.Close() },
+	} {
+		c := open(t, counter.From(panicking{all}, time.Now), "orders", counter.WithRunLength(10, 10))
+		if _, err := c.Wait(t.Context()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		wantPanic(t, name, func() { call(c) })
+		c.Status()
+		if err := c.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestReturnWithoutContext: a nil context is a panic that can be recovered, also while a run is on its way.
+func TestReturnWithoutContext(t *testing.T) {
+	var none context.Context
+	all := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+	open(t, all, "orders").Return(t.Context()) // which makes it
+	arrive := make(chan struct{}, 1)
+	arrive <- struct{}{} // one for Open
+	c := open(t, counter.From(&remote{all, func(allocate func() (counter.Run, counter.Info, error), _ *uint64) (counter.Run, counter.Info, error) {
+		<-arrive
+		return allocate()
+	}}, time.Now), "orders")
+	if _, err := c.Return(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Next(); !errors.Is(err, counter.ErrPending) {
+		t.Fatalf("%v, want ErrPending", err)
+	}
+	wantPanic(t, "return", func() { c.Return(none) })
+	c.Status()
+	close(arrive)
+	if _, err := c.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func wantPanic(t *testing.T, name string, call func()) {
+	t.Helper()
+	defer func() {
+		if recover() == nil {
+			t.Errorf("%s: no panic", name)
+		}
+	}()
+	call()
+}

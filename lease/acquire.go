@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/alike"
 	"github.com/randflake/randflake/internal/protocol"
 	"github.com/randflake/randflake/store"
 )
@@ -262,7 +263,11 @@ func (a *acquisition) interval(s situation, r Record) (granted Record, err error
 		}
 	}
 	if start >= a.until {
-		return Record{}, fmt.Errorf("lease: start %s: %w", stamp(start), randflake.ErrEndOfLife)
+		return Record{}, fmt.Errorf("lease: start %s: %w", stamp(start), a.endOfLife())
+	}
+	if start > farthest && start == s.Meta.Floor {
+		text := fmt.Sprintf("lease: no lease may start before %s, because the store is new or has lost data: try again from %s on for a lease that starts then", stamp(start), stamp(start-farthest+s.Now))
+		return Record{}, alike.Error(text, ErrNoRange)
 	}
 	if start > farthest {
 		return Record{}, fmt.Errorf("%w: no lease may start before %s: try again from %s on", ErrNoRange, stamp(start), stamp(start-farthest+s.Now))
@@ -482,6 +487,14 @@ func untilSecond(until time.Time) (int64, error) {
 		return 0, fmt.Errorf("%w: until %s: want a time that is not over", ErrInvalidRequest, until.Format(time.RFC3339))
 	}
 	return min(until.Unix(), lastSecond), nil
+}
+
+// endOfLife returns randflake.ErrEndOfLife, with the end of the format that the request is for.
+func (a *acquisition) endOfLife() error {
+	if a.Until.IsZero() {
+		return randflake.ErrEndOfLife
+	}
+	return alike.Error("the format of the request ends at "+stamp(a.until), randflake.ErrEndOfLife)
 }
 
 // lastSecond is the end of what stores take, in the year 9999.

@@ -30,6 +30,9 @@ func CreateStore(dir string) (made bool, err error) {
 }
 
 func create(dir string, fill func(dir string) error) (made bool, err error) {
+	if dir == "" {
+		return false, errors.New("randflake: state directory: no name: want that of a directory")
+	}
 	vacant, err := isVacant(dir)
 	if vacant && err == nil {
 		made, err = moveIn(dir, fill)

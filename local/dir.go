@@ -39,6 +39,9 @@ func stateHome() (string, error) {
 		return dir, nil
 	}
 	dir, err := os.UserHomeDir()
+	if err == nil && !filepath.IsAbs(dir) {
+		err = fmt.Errorf("the home directory %q is not an absolute path, so each working directory would have IDs of its own", dir)
+	}
 	return filepath.Join(dir, ".local", "state"), err
 }
 

@@ -198,4 +198,8 @@ func TestDirIgnoresRelativeNames(t *testing.T) {
 	if _, err := Dir("shop"); err == nil || !strings.Contains(err.Error(), "HOME") {
 		t.Errorf("without a home: %v", err)
 	}
+	t.Setenv("HOME", "home")
+	if dir, err := Dir("shop"); err == nil || !strings.Contains(err.Error(), "not an absolute path") {
+		t.Errorf("a home that depends on the working directory: %s, %v", dir, err)
+	}
 }

@@ -17,9 +17,12 @@ import (
 // owner and the group may be able to read the file, and only the owner may be able to change it; otherwise ReadSecret
 // returns an error. A secret that was mounted into a container, read-only and in memory, may be readable to everybody.
 // If there is no file, the error wraps fs.ErrNotExist; if the text is not a secret, it wraps
-// randflake.ErrInvalidSecret. It never repeats the text.
+// randflake.ErrInvalidSecret. It never repeats the text, nor a secret that was given instead of a name.
 func ReadSecret(file string) (randflake.Secret, error) {
 	text, err := readText(file)
+	if _, parseErr := randflake.ParseSecret(file); errors.Is(err, fs.ErrNotExist) && parseErr == nil {
+		return randflake.Secret{}, fmt.Errorf("secret file: its name is a secret itself: want the name of a file that has it: %w", fs.ErrNotExist)
+	}
 	if err != nil {
 		return randflake.Secret{}, fmt.Errorf("secret file %s: %w", file, withoutPath(err))
 	}
@@ -63,8 +66,11 @@ func checkMode(f *os.File, mode fs.FileMode) error {
 }
 
 // WriteSecret makes a secret file that only its owner can read. It writes the file durably, and completely or not at
-// all. If the file exists already, the error wraps fs.ErrExist.
+// all. If the file exists already, the error wraps fs.ErrExist; if the secret is unset, randflake.ErrInvalidSecret.
 func WriteSecret(file string, secret randflake.Secret) error {
+	if secret.IsZero() {
+		return fmt.Errorf("secret file %s: %w: it is not set", file, randflake.ErrInvalidSecret)
+	}
 	err := publish(file, secret.Hex()+"\n")
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("secret file %s: %w: a secret is never overwritten", file, fs.ErrExist)

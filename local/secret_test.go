@@ -89,3 +89,21 @@ func TestPublishWithoutLinks(t *testing.T) {
 		t.Errorf("%q, %v", content, err)
 	}
 }
+
+// TestSecretForAFile: a secret in place of a name is not repeated; and there is no file without a secret.
+func TestSecretForAFile(t *testing.T) {
+	secret := randflake.NewSecret()
+	if _, err := ReadSecret(secret.Hex()); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), secret.Hex()) {
+		t.Error(err)
+	}
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := WriteSecret(file, randflake.Secret{}); !errors.Is(err, randflake.ErrInvalidSecret) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file without a secret: %v", err)
+	}
+	if made, err := Create(""); made || err == nil {
+		t.Errorf("without a name: %v, %v", made, err)
+	}
+}

@@ -21,8 +21,8 @@ import (
 // that, or if the clock is further behind, it returns ErrClockBackward. [StepBack] changes that.
 //
 // The time in an ID comes from a cached clock of the process. While many IDs are made it is usually late by one or two
-// milliseconds, on a loaded machine by less than 50 ms, and just after a pause of the process by longer. It is exact if
-// no ID was made for a few milliseconds. [Generator.Wait] and [RunAhead] can shift the time further.
+// milliseconds, and on a loaded machine by as long as a thread of the process waits for a processor. It is exact if no ID
+// was made for a few milliseconds. [Generator.Wait] and [RunAhead] can shift the time further.
 type Generator struct {
 	layout *Layout
 	settings

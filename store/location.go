@@ -33,8 +33,8 @@ func Schemes() []string {
 //   - scheme://... is the URL of a server if scheme is one of [Schemes]. Upper and lower case mean the same, and so do
 //     postgres and postgresql, mysql and mariadb.
 //   - file:DIR is a directory, and so is file://DIR with a full name. Nothing in DIR is escaped.
-//   - Another name is a directory, unless it has one of @ = : in it (but for the colon of a Windows drive): it could be a
-//     URL with a typing error, or what a driver takes, and hold a password.
+//   - Another name is a directory, unless it has one of @ = : in it (but for the colon of a Windows drive), or %3A: it
+//     could be a URL with a typing error, or what a driver takes, and hold a password.
 //
 // A name that is refused is not repeated in the error.
 func ParseLocation(name string) (Location, error) {
@@ -81,6 +81,9 @@ func byPlainName(name string) (Location, error) {
 	}
 	if i := strings.IndexAny(path, "@=:"); i >= 0 {
 		return Location{}, fmt.Errorf("store: a name with %q in it that is no URL: %s", path[i], want)
+	}
+	if strings.Contains(strings.ToLower(path), "%3a") {
+		return Location{}, fmt.Errorf("store: a name with \"%%3A\" in it, as an encoded URL has: %s", want)
 	}
 	if word, _, found := strings.Cut(strings.ToLower(path), "//"); found && engineOf(word) != "" {
 		return Location{}, fmt.Errorf("store: a name that begins with %s//: %s", word, want)

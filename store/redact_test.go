@@ -31,6 +31,13 @@ func TestRedact(t *testing.T) {
 		"etcd://u:%zzhunter2@h":                                "etcd://u:xxxxx@h",
 		`parse "redis://u:hunter2@h": invalid; see "etcd://h"`: `parse "redis://u:xxxxx@h": invalid; see "etcd://h"`,
 		"redis://u:hunter2@h: and redis://v:hunter2@h: no":     "redis://u:xxxxx@h: and redis://v:xxxxx@h: no",
+		"redis://:hunter2":                                     "redis://:xxxxx",
+		"postgres://u:hunter2/shop?schema=ids":                 "postgres://u:xxxxx/shop?schema=ids",
+		"postgres://h:5432/shop, etcd://a:2379,b:2379/":        "postgres://h:5432/shop, etcd://a:2379,b:2379/",
+		"dial redis://h:6379: no (see etcd://h:2379).":         "dial redis://h:6379: no (see etcd://h:2379).",
+		"redis://[::1]:6379/0":                                 "redis://[::1]:6379/0",
+		"redis://h/0?passwrd=hunter2&db=1":                     "redis://h/0?passwrd=xxxxx&db=1",
+		"postgres://h/db?pass=hunter2&token=hunter2":           "postgres://h/db?pass=xxxxx&token=xxxxx",
 		"redis://u:hunter2@h\nredis://v:hunter2@h":             "redis://u:xxxxx@h\nredis://v:xxxxx@h",
 	} {
 		got := Redact(text)
@@ -39,7 +46,9 @@ func TestRedact(t *testing.T) {
 		}
 	}
 	// With white space it is the store's name, taken as a whole, that has no password.
-	if got := redactURL("redis://u:hun ter2@h"); strings.Contains(got, "ter2") {
-		t.Errorf("%q", got)
+	for _, text := range []string{"redis://u:hun ter2@h", `redis://u:hun"ter2@h`, "postgres://h/db?password=hun ter2&x=y"} {
+		if got := redactURL(text); strings.Contains(got, "ter2") {
+			t.Errorf("%q", got)
+		}
 	}
 }

@@ -117,8 +117,8 @@ func (s *service[C]) dial(addresses []string, options []Option, newClient func(*
 	interceptors := connect.WithInterceptors(connect.UnaryInterceptorFunc(s.settings.authorize))
 	for i, address := range addresses {
 		u, err := url.Parse(address)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-			return fmt.Errorf("client: address %d: want a URL such as https://ids.example:8443, with neither user nor password", i)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return fmt.Errorf("client: address %d: want a URL such as https://ids.example:8443, with neither user, password, parameters nor fragment", i+1)
 		}
 		s.replicas = append(s.replicas, newClient(s.settings.http, strings.TrimSuffix(address, "/"), interceptors))
 	}

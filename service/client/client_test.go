@@ -110,7 +110,7 @@ func TestInvalidOptions(t *testing.T) {
 
 // TestNew: addresses that can't be are refused, and no password in one is shown.
 func TestNew(t *testing.T) {
-	for _, addresses := range [][]string{nil, {"ids:8080"}, {"https://"}, {"https://me:pass-word@ids"}, {"http://ids", "::"}} {
+	for _, addresses := range [][]string{nil, {"ids:8080"}, {"https://"}, {"https://me:pass-word@ids"}, {"https://ids?token=pass-word"}, {"https://ids#pass-word"}, {"http://ids", "::"}} {
 		if _, err := client.New("demo", addresses); err == nil || strings.Contains(fmt.Sprint(err), "pass-word") {
 			t.Errorf("%d addresses: error %v, want one that shows no password", len(addresses), err)
 		}

@@ -44,6 +44,8 @@ func Names() []Name {
 		{Name: "jdbc:mysql://db/shop?user=shop&password=hunter2", Wrong: at(":")},
 		{Name: "postgres//shop:hunter2@db/shop", Wrong: at(":")},
 		{Name: "postgres//db/shop", Wrong: "a name that begins with postgres//"},
+		{Name: "postgres%3A%2F%2Fshop%3Ahunter2%40db%2Fshop", Wrong: "as an encoded URL has"},
+		{Name: "redis%3a//%3ahunter2%40db", Wrong: "as an encoded URL has"},
 		{Name: "127.0.0.1:6379", Wrong: at(":")},
 		{Name: "postgress://shop:hunter2@127.0.0.1:1/shop", Wrong: "no such kind of store"},
 		{Name: "mongodb+srv://shop:hunter2@127.0.0.1:1/shop", Wrong: "no such kind of store"},

@@ -22,7 +22,7 @@ import (
 func check(args []string, out, problems io.Writer) error {
 	set := flags("check --config FILE", problems)
 	file := set.String("config", "", "`file` to read")
-	if err := set.Parse(args); err != nil {
+	if err := parse(set, args); err != nil {
 		return err
 	}
 	if *file == "" {
@@ -37,7 +37,7 @@ func check(args []string, out, problems io.Writer) error {
 
 // token makes a token of 256 random bits. The configuration gets the hash, and its bearer the token.
 func token(args []string, out, problems io.Writer) error {
-	if err := flags("token", problems).Parse(args); err != nil {
+	if err := parse(flags("token", problems), args); err != nil {
 		return err
 	}
 	var bits [32]byte

@@ -15,6 +15,8 @@ import (
 	"os"
 
 	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/randflake/randflake/store/storeurl"
 )
 
 func main() {
@@ -23,7 +25,7 @@ func main() {
 		if errors.Is(err, flag.ErrHelp) {
 			return
 		}
-		fmt.Fprintln(os.Stderr, "randflaked:", err)
+		fmt.Fprintln(os.Stderr, "randflaked:", storeurl.Redact(err.Error())) // a URL may be anywhere in what is wrong
 		os.Exit(1)
 	}
 }
@@ -39,7 +41,16 @@ func run(args []string, out, problems io.Writer) error {
 	return serve(args, problems)
 }
 
-// flags returns a flag set that refuses arguments, except those that usage names.
+// parse is set.Parse for a command that takes no arguments but flags.
+func parse(set *flag.FlagSet, args []string) error {
+	err := set.Parse(args)
+	if err == nil && set.NArg() > 0 {
+		err = fmt.Errorf("unexpected argument %q", set.Arg(0))
+	}
+	return err
+}
+
+// flags returns the flag set of a command.
 func flags(usage string, problems io.Writer) *flag.FlagSet {
 	set := flag.NewFlagSet("randflaked", flag.ContinueOnError)
 	set.SetOutput(problems)

@@ -402,3 +402,33 @@ func TestUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestWrongArguments: no argument is ignored.
+func TestWrongArguments(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(file, []byte("spaces: [{name: a, kind: ulid}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		`unexpected argument "b.yaml"`: {"check", "--config", file, "b.yaml"},
+		`unexpected argument "x"`:      {"token", "x"},
+		`unknown command "chekc"`:      {"chekc", "--config", file},
+		"want either --dev":            nil,
+	} {
+		var out, problems bytes.Buffer
+		if err := run(args, &out, &problems); err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
+			t.Errorf("%q: %v and %q, want %s", args, err, &out, want)
+		}
+	}
+}
+
+// TestRedactedLog: an error is logged without the passwords of URLs, whatever it is about.
+func TestRedactedLog(t *testing.T) {
+	var b bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&b, &slog.HandlerOptions{ReplaceAttr: redacted}))
+	logger.Error("x", "error", fmt.Errorf("open %s", "redis://u:hunter2@h"))
+	logger.Error("x", "error", "lookup of postgres://h/db?password=hunter2")
+	if strings.Contains(b.String(), "hunter2") || strings.Count(b.String(), "xxxxx") != 2 {
+		t.Error(b.String())
+	}
+}

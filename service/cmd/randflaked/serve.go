@@ -61,7 +61,11 @@ func serve(args []string, problems io.Writer) error {
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	if set.NArg() > 0 || *dev == (*file != "") || !*dev && (*dir != "" || *listen != "") {
+	if set.NArg() > 0 {
+		set.Usage()
+		return fmt.Errorf("unknown command %q", set.Arg(0))
+	}
+	if *dev == (*file != "") || !*dev && (*dir != "" || *listen != "") {
 		set.Usage()
 		return errors.New("want either --dev, alone or with --dir and --listen, or --config FILE alone")
 	}
@@ -70,7 +74,7 @@ func serve(args []string, problems io.Writer) error {
 		read = func() (*config.Config, error) { return demo(*dir, *listen) }
 	}
 	defer keepSpare()()
-	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, nil)), problems: problems, drainTimeout: drainTime, bounds: usual, renewal: renewalTime}
+	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, &slog.HandlerOptions{ReplaceAttr: redacted})), problems: problems, drainTimeout: drainTime, bounds: usual, renewal: renewalTime}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	reload := make(chan os.Signal, 1)
@@ -82,6 +86,14 @@ func serve(args []string, problems io.Writer) error {
 		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?n=5'\nlook: %[1]s\n", d.url())
 	}
 	return d.run(stop, reload)
+}
+
+// redacted takes the passwords of URLs out of what is logged as an error.
+func redacted(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == "error" {
+		a.Value = slog.StringValue(storeurl.Redact(a.Value.String()))
+	}
+	return a
 }
 
 // demo is the configuration of --dev: its directory is made at first use, with a new secret.

@@ -2,7 +2,9 @@ package config
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"net"
 	"net/url"
@@ -172,7 +174,10 @@ func (k *checker) space(p path, s Space) {
 	case keeps && s.Check != "":
 		k.wrong(p.of("check"), "the secret says it: leave it out")
 	}
-	if _, err := randflake.ParseSecret(s.SecretFile); err == nil {
+	if strings.Contains(s.StoreFile, "://") {
+		k.wrong(p.of("storeFile"), "it looks like a URL: want the name of a file that has it, or name it as store")
+	}
+	if _, err := randflake.ParseSecret(strings.TrimSpace(s.SecretFile)); err == nil {
 		k.wrong(p.of("secretFile"), "it looks like a secret: want the name of a file that has it")
 	}
 	if b, err := hex.DecodeString(s.Check); err != nil || len(b) != 0 && len(b) != 8 {
@@ -199,11 +204,14 @@ func (s Space) Location() (string, error) {
 	}
 	text, err := os.ReadFile(s.StoreFile)
 	if err != nil {
+		if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+			err = pathErr.Err // without the name, which may be what the file should have
+		}
 		return "", fmt.Errorf("storeFile: %w", err)
 	}
 	location := strings.TrimSpace(string(text))
 	if location == "" {
-		return "", fmt.Errorf("storeFile: %s is empty: want a directory, or the URL of a server", s.StoreFile)
+		return "", errors.New("storeFile: it is empty: want a directory, or the URL of a server")
 	}
 	return location, nil
 }

@@ -67,6 +67,7 @@ func TestWrong(t *testing.T) {
 		{"kind: ulid", "kind: discord", "w.yaml:14: spaces[3].store: there is none: want a directory"},
 		{"  secret: mint\n", "  secret: mint\n  storeFile: url\n", "w.yaml:9: spaces[0].storeFile: there is a store, too"},
 		{"secret: mint", "secret: pass-word", "w.yaml:8: spaces[0].secret: want none, mint or distribute, and not the secret"},
+		{"/etc/randflaked/sorted", "redis://:pass-word@db", "w.yaml:13: spaces[2].storeFile: it looks like a URL: want the name of a file"},
 		{"/etc/randflaked/orders", "000102030405060708090a0b0c0d0e0f", "w.yaml:9: spaces[0].secretFile: it looks like a secret: want the name of a file"},
 		{"secret: mint", "secret: *pass-word", "unknown anchor what is there referenced"},
 		{"nodes: 4", "nodes: \"`pass-word`\"", "line 10: cannot unmarshal !!str what is there into int"},
@@ -124,8 +125,10 @@ func TestWrong(t *testing.T) {
 // TestPlace: a store may be told in a file of its own.
 func TestPlace(t *testing.T) {
 	file := t.TempDir() + "/store"
-	if _, err := (Space{StoreFile: file}).Location(); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v of a file that is not there", err)
+	for _, none := range []string{file, "host=db password=pass-word"} {
+		if _, err := (Space{StoreFile: none}).Location(); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "pass-word") {
+			t.Errorf("error %v of a file that is not there", err)
+		}
 	}
 	for text, want := range map[string]string{"file:/var/lib/ids\n": "file:/var/lib/ids", " \n": ""} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -46,10 +48,12 @@ type tool struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	stoppedBy      os.Signal // or nil
+	args           []string  // of the command line
 }
 
 // run runs the command that args name and returns the exit status.
 func (t *tool) run(ctx context.Context, args []string) int {
+	t.args = args
 	root := t.root()
 	root.SetArgs(withNegatives(args))
 	err := root.ExecuteContext(ctx)
@@ -106,7 +110,15 @@ var errUnread = errors.New("nobody reads any more")
 // note writes err to standard error, in one line and without the passwords of URLs, which can be anywhere in a wrong
 // command line.
 func (t *tool) note(err error) {
-	text := strings.TrimPrefix(store.Redact(err.Error()), "randflake: ")
+	text := err.Error()
+	for _, arg := range append(slices.Clip(t.args), os.Getenv(storeVariable)) {
+		// In a word of the command line a password can have white space and quotes, which end one in a text.
+		if safe := (store.Location{URL: arg}).String(); arg != "" && safe != arg {
+			quoted := strconv.Quote(arg)
+			text = strings.NewReplacer(quoted[1:len(quoted)-1], safe, arg, safe).Replace(text)
+		}
+	}
+	text = strings.TrimPrefix(store.Redact(text), "randflake: ")
 	text = strings.ReplaceAll(text, ": randflake: ", ": ")
 	text = strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ").Replace(text)
 	fmt.Fprintf(t.stderr, "randflake: %s\n", text)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/randflake/randflake"
@@ -97,6 +99,11 @@ func (h *home) openStore(ctx context.Context) (*store.Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	space, err := h.at.open(ctx)
+	if errors.Is(err, store.ErrNoStore) && h.implied && h.space == "" {
+		if _, missing := os.Stat(h.at.Dir); errors.Is(missing, fs.ErrNotExist) { // otherwise what new would find there is damaged
+			return nil, fmt.Errorf("no store in %s: the first randflake new makes it, with a secret; for another store use --store", h.at)
+		}
+	}
 	if errors.Is(err, store.ErrNoStore) {
 		// Don't make one: a new store can't know what a lost store granted for the secret.
 		return nil, fmt.Errorf("no store in %s: name one with --store, or make one (its first lease starts after a safety delay): randflake lease init --store %s", h.at, h.at)

@@ -54,22 +54,23 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 	if err := o.home.resolve(t); err != nil {
 		return err
 	}
-	switch at := o.home.at; {
+	switch {
 	case o.newSecret && o.home.secret.inVariable:
 		return wrong(cmd, "--new-secret: %s is set: want one secret", secretVariable)
 	case o.newSecret && !o.home.secret.known():
-		return wrong(cmd, "--secret-file is missing: %s is not a directory where --new-secret could put the secret", at)
-	case at.Dir != "":
-		if err := os.MkdirAll(at.Dir, 0o700); err != nil {
+		return wrong(cmd, "--secret-file is missing: %s is not a directory where --new-secret could put the secret", o.home.at)
+	}
+	check, err := o.checkValue()
+	if err != nil {
+		return err
+	}
+	if dir := o.home.at.Dir; dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
 	defer cancel()
-	check, err := o.checkValue()
-	if err != nil {
-		return err
-	}
 	v, err := o.home.at.look(ctx)
 	switch {
 	case err != nil:

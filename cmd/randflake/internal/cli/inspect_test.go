@@ -169,7 +169,7 @@ func TestInspectImplausible(t *testing.T) {
 func TestInspectWithoutSecret(t *testing.T) {
 	dir := isolate(t)
 	wantFailure(t, call(t, "", "inspect", "v"), exitFailed, filepath.Join(dir, "secret"), "no such file", "--secret-file", "randflake new")
-	wantFailure(t, call(t, "", "lease", "list"), exitFailed, "no store", "randflake lease init")
+	wantFailure(t, call(t, "", "lease", "list"), exitFailed, "no store", "the first randflake new makes it")
 	if !isVacant(dir) {
 		t.Error("inspect made the state directory")
 	}

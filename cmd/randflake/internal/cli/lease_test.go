@@ -145,7 +145,7 @@ func TestLeaseInit(t *testing.T) {
 	if !strings.Contains(out, dir) || !strings.Contains(out, "first lease starts at") {
 		t.Errorf("lease init: %q", out)
 	}
-	wantFailure(t, call(t, "", "lease", "acquire", "--store", dir), exitFailed, "no lease may start before", "try again from")
+	wantFailure(t, call(t, "", "lease", "acquire", "--store", dir), exitFailed, "no lease may start before", "the store is new or has lost data", "try again from")
 	if listed := succeed(t, "", "lease", "list", "--store", dir); !strings.Contains(listed, "\nno lease starts before 20") {
 		t.Errorf("lease list: %s", listed)
 	}
@@ -158,7 +158,7 @@ func TestLeaseInit(t *testing.T) {
 	}
 	wantFailure(t, call(t, "", "new", "--store", dir), exitFailed, "no such file")
 	write(t, filepath.Join(dir, "secret"), strings.Repeat("0f", 16))
-	wantFailure(t, call(t, "", "new", "--store", dir), exitFailed, "no lease may start before", "try again from")
+	wantFailure(t, call(t, "", "new", "--store", dir), exitFailed, "no lease may start before", "the store is new or has lost data", "try again from")
 }
 
 func TestLeaseInitWithNewSecret(t *testing.T) {
@@ -251,7 +251,7 @@ func TestLeaseForgiveClock(t *testing.T) {
 			t.Errorf("lease list:\n%swant %q in it, and nothing poisoned", listed, want)
 		}
 	}
-	wantFailure(t, call(t, "", "new", "--store", dir), exitFailed, "no lease may start before", "try again from")
+	wantFailure(t, call(t, "", "new", "--store", dir), exitFailed, "no lease may start before", "the store is new or has lost data", "try again from")
 }
 
 func TestLeaseCommandsWithoutStore(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,10 @@ directory, as "randflake new" does. In other stores, make the counter with
 			if n == 0 {
 				return nil
 			}
+			// Before the first use makes a directory:
+			if _, err := counter.From(nowhere{}, time.Now).OpenStrict(cmd.Context(), args[0]); errors.Is(err, counter.ErrInvalidName) {
+				return wrong(cmd, "%v", err)
+			}
 			if err := h.resolve(t); err != nil {
 				return err
 			}
@@ -49,6 +54,13 @@ directory, as "randflake new" does. In other stores, make the counter with
 	cmd.Flags().BoolVar(&create, "create", false, "make the counter if there is none")
 	storeFlag(cmd, &h)
 	return cmd
+}
+
+// nowhere is a source without counters, which tells what can't be the name of one.
+type nowhere struct{ counter.Source }
+
+func (nowhere) Get(context.Context, string) (counter.Info, error) {
+	return counter.Info{}, counter.ErrNoCounter
 }
 
 var numberFormat = format[int64]{"int", onLine(func(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) })}

@@ -77,7 +77,7 @@ func nameIn(variable string) (string, error) {
 func (s *secretSource) read() (randflake.Secret, error) {
 	if !s.inVariable {
 		secret, err := local.ReadSecret(s.file)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), s.file) { // not if that is a secret
 			err = fmt.Errorf("%w: name the right file with --secret-file, or make one: with randflake new in your state directory, or with randflake secret -o %s", err, s.file)
 		}
 		return secret, err

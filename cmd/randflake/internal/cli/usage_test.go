@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
-
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/randflake/randflake"
 )
 
 func TestUsageErrors(t *testing.T) {
@@ -202,5 +207,58 @@ func TestNegativeOperands(t *testing.T) {
 		if r := call(t, "", append([]string{"convert"}, strings.Fields(args)...)...); r.code != exitOK || !strings.HasSuffix(r.out, "0xfffffffffffffffb\n") {
 			t.Errorf("convert %s: %+v", args, r)
 		}
+	}
+}
+
+// TestArgumentsShowNoPassword: a word of the command line that may hold a password is not repeated with it, whatever is
+// wrong with the word.
+func TestArgumentsShowNoPassword(t *testing.T) {
+	isolate(t)
+	for _, name := range []string{
+		"postgres://u:" + password + "@h/db", "postgres://u:x " + password + "@h/db", `postgres://u:x"` + password + "@h/db", "postgres://u:x'`" + password + "@h/db",
+		"redis://:" + password, "postgres://h/db?user=a&password=x " + password, "postgres://h/db?pass=" + password, "mysql://u:" + password + "/db",
+	} {
+		for _, args := range [][]string{{"lease", "list", name}, {"new", name}, {name}, {"inspect", "--secret-file", name, "v"}, {"new", "--format", name}, {"new", "-" + name}} {
+			r := callWith(t, &Servers{}, "", args...)
+			if r.code == exitOK || strings.Contains(r.out+r.err, password) {
+				t.Errorf("%q: %+v", args, r)
+			}
+		}
+		t.Setenv(storeVariable, name)
+		if r := callWith(t, &Servers{}, "", "new"); r.code == exitOK || strings.Contains(r.out+r.err, password) {
+			t.Errorf("%s=%q: %+v", storeVariable, name, r)
+		}
+	}
+}
+
+// TestSecretForAFile: a secret that is given where the name of its file should be is not repeated.
+func TestSecretForAFile(t *testing.T) {
+	isolate(t)
+	secret := randflake.NewSecret().Hex()
+	calls := [][]string{{"inspect", "--secret-file", secret, "v"}, {"mask", "--secret-file", secret, "5"}, {"lease", "init", "--secret-file", secret, "--store", t.TempDir()}}
+	for _, args := range calls {
+		if r := call(t, "", args...); strings.Contains(r.err, secret) {
+			t.Errorf("%q: %s", args, r.err)
+		} else {
+			wantFailure(t, r, exitFailed, "its name is a secret itself")
+		}
+	}
+	t.Setenv(secretFileVariable, secret)
+	if r := call(t, "", "inspect", "v"); strings.Contains(r.err, secret) {
+		t.Errorf("%s: %s", secretFileVariable, r.err)
+	}
+}
+
+// TestWrongCallMakesNothing: a command line that is wrong leaves no directory behind.
+func TestWrongCallMakesNothing(t *testing.T) {
+	dir := isolate(t)
+	wantFailure(t, call(t, "", "next", "No Name"), exitUsage, "invalid name")
+	if !isVacant(dir) {
+		t.Error("next made the state directory")
+	}
+	at := filepath.Join(t.TempDir(), "leases")
+	wantFailure(t, call(t, "", "lease", "init", "--store", at, "--secret-file", at+".secret"), exitFailed, "no such file")
+	if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("lease init made %s: %v", at, err)
 	}
 }
