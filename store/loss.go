@@ -148,6 +148,9 @@ func (s *Space) ReportLoss(ctx context.Context, reason string) error {
 // coverLoss sets the floor for the loss that found shows, unless another process has set it; if found is nil, it sets the
 // floor for the given reason.
 func (s *Space) coverLoss(ctx context.Context, reason string, found *View) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
 	select {
 	case s.covering <- struct{}{}:
 		defer func() { <-s.covering }()

@@ -157,7 +157,12 @@ func (s *Space) create(ctx context.Context) error {
 func (s *Space) Name() string { return s.settings.space }
 
 // String returns the name of the space and where its engine is, without passwords.
-func (s *Space) String() string { return fmt.Sprintf("space %q in %s", s.settings.space, s.engine) }
+func (s *Space) String() string {
+	if s.engine == nil {
+		return "space that was not opened"
+	}
+	return fmt.Sprintf("space %q in %s", s.settings.space, s.engine)
+}
 
 // Info reads the Meta of the space.
 func (s *Space) Info(ctx context.Context) (Meta, error) {
@@ -170,13 +175,16 @@ func (s *Space) Info(ctx context.Context) (Meta, error) {
 
 // Close makes later calls fail with an error that wraps fs.ErrClosed, and closes the engine.
 func (s *Space) Close() error {
-	if s.closed.Swap(true) {
+	if s.closed.Swap(true) || s.engine == nil {
 		return nil
 	}
 	return s.engine.Close()
 }
 
 func (s *Space) usable(ctx context.Context) error {
+	if s.engine == nil {
+		return fmt.Errorf("store: space was not opened: want one from Open or Create: %w", fs.ErrClosed)
+	}
 	if s.closed.Load() {
 		return fmt.Errorf("store: %s: store %w", s, fs.ErrClosed)
 	}

@@ -409,6 +409,20 @@ func TestLossShowsInSwapsAlone(t *testing.T) {
 	w.wantFloor("put again", s, pause-time.Minute)
 }
 
+// TestZeroSpace: the zero Space says what is wrong with it.
+func TestZeroSpace(t *testing.T) {
+	var s store.Space
+	_, readErr := s.Read(t.Context(), nil, store.Page{})
+	for what, err := range map[string]error{"Read": readErr, "ReportLoss": s.ReportLoss(t.Context(), "a test")} {
+		if !errors.Is(err, fs.ErrClosed) || !strings.Contains(err.Error(), "Open or Create") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := s.Close(); err != nil || strings.Contains(s.String(), "%!") {
+		t.Errorf("Close: %v, String: %s", err, s.String())
+	}
+}
+
 func TestTrustRecovery(t *testing.T) {
 	w := newTestbed(t)
 	s := w.create(store.TrustRecovery())

@@ -36,7 +36,26 @@ A command that a signal stops gives its lease back, and ends by that signal.`,
 		}
 	}
 	root.AddCommand(topics()...)
+	refuseUnknownTopics(root)
 	return root
+}
+
+// refuseUnknownTopics makes "help" fail for what there is no help about.
+func refuseUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		panic(err) // never: it is there
+	}
+	show := help.Run
+	help.Run = nil
+	help.RunE = func(cmd *cobra.Command, args []string) error {
+		if found, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+			return found.RunE(found, rest)
+		}
+		show(cmd, args)
+		return nil
+	}
 }
 
 // group completes a command that has subcommands: without a subcommand it prints its help.

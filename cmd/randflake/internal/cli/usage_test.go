@@ -103,6 +103,8 @@ func TestUsageErrors(t *testing.T) {
 		{"lease init --max-skew -1s --store DIR/new", []string{"max skew -1s", "want whole seconds"}},
 		{"lease init --max-skew 1 --store DIR/new", []string{"--max-skew"}},
 		{"lease ddl --store postgres://h --schema s", []string{"one of them"}},
+		{"help nonsense", []string{`unknown command "nonsense"`}},
+		{"help lease aquire", []string{`unknown command "aquire"`, "acquire"}},
 		{"lease report-loss now", []string{`unexpected argument "now"`}},
 		{"lease forgive-clock --store DIR", []string{"--from is missing"}},
 		{"lease forgive-clock --from tomorrow --store DIR", []string{"--from", "want a time such as"}},
