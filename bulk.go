@@ -6,7 +6,7 @@ package randflake
 // active backend, and pads the rest to the narrowest one. Plain Go does the rest if it is only a few blocks, and
 // everything if there is no kernel.
 
-// fewBlocks is about the number of blocks from which a padded kernel is faster than plain Go.
+// From about fewBlocks blocks on, a padded kernel is faster than plain Go.
 const fewBlocks = 4
 
 type direction bool

@@ -84,9 +84,10 @@ func blocks(numbers uint64) float64 { return float64(numbers) / worker.Most }
 const countersLegend = `
 ## Counters
 
-Workers take numbers in runs of %d at most, or one by one by strict handles, of which the calls are linearizable or not. Lost
-numbers were taken from the store and not issued: by processes that were killed, or could not give them back, as others had taken some
-meanwhile; those that lie side by side may be of several processes. Where the store lost data they can't be told.
+Workers take numbers in runs of %d at most, or one by one with strict handles; the table says whether the calls of strict handles
+are linearizable. A number is lost if it was taken from the store and never issued: its process was killed, or could not give it
+back because others had taken later numbers. Lost numbers that lie side by side may be of several processes. After a loss of data
+in the store, lost numbers can't be counted.
 
 `
 

@@ -163,10 +163,10 @@ var (
 type LostError struct {
 	FirstNode, LastNode uint32
 
-	// Others is the first second on these nodes that another owner has been granted or may be granted. If the lost lease
-	// ends before that, no second is shared, and its holder may use it to the end. Otherwise the holder must stop at
-	// once. 0 means that the second is unknown: a copy of this process holds the same lease, or has released it and
-	// another process got the nodes.
+	// Others is the first second on these nodes that another owner has been granted or may be granted. If the lost
+	// lease ends before that, no second is shared, and its holder may use it to the end. Otherwise the holder must stop
+	// at once. 0 means that the second is unknown: a copy of this process holds the same lease, or the record has
+	// changed more than once, so that a copy may have used more seconds than this process knows of.
 	Others int64
 
 	Why string

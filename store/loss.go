@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -42,9 +41,11 @@ func (s *Space) adopt(v *View) {
 
 // know remembers the newest second of the items of v, which the next floor must cover. It is called with mu held.
 func (s *Space) know(v *View) {
-	for _, item := range slices.Concat(v.Items, v.Page) {
-		if !s.seen.barred().Has(item.Second) {
-			s.seen.known = max(s.seen.known, item.Second)
+	for _, items := range [...][]Item{v.Items, v.Page} {
+		for _, item := range items {
+			if !s.seen.barred().Has(item.Second) {
+				s.seen.known = max(s.seen.known, item.Second)
+			}
 		}
 	}
 }

@@ -180,7 +180,7 @@ const (
 )
 
 // oldCopy loses leases that have all nodes and have not ended, and finds out what becomes of them.
-func oldCopy(w *simulation.Simulation, copy, restore func() error, who order) {
+func oldCopy(w *simulation.Simulation, copy, restore func() error, turn order) {
 	w.Worker.Nodes = half
 	first := w.Start(1)[0]
 	w.Must(copy())
@@ -189,12 +189,12 @@ func oldCopy(w *simulation.Simulation, copy, restore func() error, who order) {
 	lost := w.Start(2)
 	w.Recover(lost...)
 	var others []*simulation.Process
-	if who == liveFirst {
+	if turn == liveFirst {
 		others = w.Launch(1)
 		w.Refuse(others, page.NoRange)
 	}
 	loseLeases(w, lost, restore)
-	if who == newFirst {
+	if turn == newFirst {
 		others = w.Launch(2)
 	}
 	w.Linger(time.Second)
@@ -312,13 +312,13 @@ func synchronousStandby(w *simulation.Simulation) {
 // long limits let leases last longer than it takes to replace a server.
 var long = store.Limits{MaxTTL: 12 * time.Second, MaxSkew: time.Second}
 
-func oldBackup(asStandby bool, who order) func(*simulation.Simulation) {
+func oldBackup(asStandby bool, turn order) func(*simulation.Simulation) {
 	return func(w *simulation.Simulation) {
 		postgres := w.Engine.(*engine.Postgres)
 		w.Worker.TTL = long.MaxTTL
 		backup := func() error { return postgres.Backup(asStandby) }
 		restore := func() error { return postgres.RestoreBackup(asStandby) }
-		oldCopy(w, backup, restore, who)
+		oldCopy(w, backup, restore, turn)
 	}
 }
 

@@ -38,7 +38,7 @@ makes 131,072 IDs a second.`,
 			err = t.print(leaseLines([]lease.Record{rec}, v))
 		}
 		if err != nil {
-			// The owner token was not printed, so nobody can use or release the lease.
+			// The owner token was not printed, so the lease can be neither used nor released.
 			return errors.Join(err, leases.Release(ctx, rec, time.Unix(rec.Start-1, 0)))
 		}
 		return nil

@@ -23,7 +23,7 @@ func (t *tool) counterCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "counter",
 		Short: "list, create and advance counters",
-		Long: `List, create and advance counters, from which programs take runs of numbers.
+		Long: `List, create and advance counters. Programs take runs of numbers from them.
 Counters are in the same stores as leases; "randflake lease init" makes a store.`,
 	})
 	cmd.AddCommand(t.counterListCommand(), t.counterCreateCommand(), t.counterAdvanceCommand())
