@@ -68,9 +68,13 @@ func (a *acquisition) pause(ctx context.Context) error {
 type acquisition struct {
 	*leases
 	Request
-	until     int64  // the first second that IDs can't embed
-	probes    uint32 // how many cells of the right size are looked at
-	conflicts int    // how often another caller was faster
+	until     int64    // the first second that IDs can't embed
+	probes    uint32   // how many cells of the right size are looked at
+	conflicts int      // how often another caller was faster
+	sample    []Record // that Open read
+	agreed    bool     // some holder renews by the same clock
+	watch     *watch   // to be put with what is granted, or nil
+	spared    int      // ranges of holders that seem to have gone, and may be live
 }
 
 func (l *leases) newAcquisition(req Request) (*acquisition, error) {
@@ -129,27 +133,31 @@ func (s situation) sights(cells []cell) (seen []sight, err error) {
 // atOnce grants a cell by what Open has read. It reports false where that won't do: only a read justifies a refusal. The
 // change expects the receipt as Open found it, since an earlier call may have got the same owner a lease meanwhile.
 func (a *acquisition) atOnce(ctx context.Context) (Record, bool, error) {
-	v := a.space.Opened()
+	v, all := a.space.Opened()
 	if v == nil {
 		return Record{}, false, nil
 	}
+	a.sample = records(v.Items)
 	s, err := a.situate(v)
-	if err != nil || a.admit(s) != nil {
-		return Record{}, false, nil
-	}
-	receipt := s.Find(a.receiptName())
-	if _, granted := a.grantedBefore(receipt); granted {
+	if err != nil || !all || a.admit(s) != nil {
 		return Record{}, false, nil
 	}
 	seen, err := s.sights(a.choose(s))
-	if err != nil || slices.ContainsFunc(seen, func(c sight) bool { return c.gone(s) }) {
+	if err != nil {
+		return Record{}, false, nil
+	}
+	if gone, _ := a.census(seen).gone(s); len(gone) > 0 {
+		return Record{}, false, nil
+	}
+	receipt := s.Find(a.receiptName())
+	if _, granted := a.grantedBefore(receipt); granted || a.Retry {
 		return Record{}, false, nil
 	}
 	best, ok := a.best(s, seen)
 	if !ok {
 		return Record{}, false, nil
 	}
-	granted, done, err := a.take(ctx, s, best, nil, receipt)
+	granted, done, err := a.take(ctx, s, best, receipt)
 	if errors.Is(err, ErrNoRange) || errors.Is(err, randflake.ErrEndOfLife) {
 		err = nil
 	}
@@ -173,7 +181,6 @@ func (a *acquisition) try(ctx context.Context) (Record, bool, error) {
 	for _, c := range near {
 		names = append(names, recordName(c.first))
 	}
-	names = append(names, a.watchedNames(names)...)
 	v, err := a.space.Read(ctx, names, store.Page{})
 	if err != nil {
 		return Record{}, false, err
@@ -195,8 +202,7 @@ func (a *acquisition) try(ctx context.Context) (Record, bool, error) {
 	if err != nil {
 		return Record{}, false, err
 	}
-	watch, err := a.lookOut(ctx, s, seen)
-	if err != nil {
+	if seen, err = a.lookOut(ctx, s, seen); err != nil {
 		return Record{}, false, err
 	}
 	best, ok := a.best(s, seen)
@@ -204,13 +210,13 @@ func (a *acquisition) try(ctx context.Context) (Record, bool, error) {
 		a.probes = manyProbes
 		return Record{}, false, nil
 	}
-	if ok {
-		return a.take(ctx, s, best, watch)
+	if ok && (a.agreed || !s.gone(best.Record)) {
+		return a.take(ctx, s, best)
 	}
-	if err := a.hinted(s); err != nil {
+	if err := a.hinted(s); err != nil && !ok {
 		return Record{}, false, err
 	}
-	return a.search(ctx, watch)
+	return a.search(ctx)
 }
 
 // admit refuses what can't be granted whichever cells are free.
@@ -344,7 +350,7 @@ func (a *acquisition) best(s situation, seen []sight) (sight, bool) {
 	}
 	if len(free) > 0 {
 		rank := func(c sight) int {
-			if c.gone(s) {
+			if s.gone(c.Record) {
 				return a.rank(c.Nodes()) + 3*allNodes
 			}
 			return a.rank(c.Nodes())
@@ -372,7 +378,7 @@ func (a *acquisition) rank(size int) int {
 }
 
 // take grants a cell, of which it cuts off what is too much.
-func (a *acquisition) take(ctx context.Context, s situation, c sight, watch []store.Item, expect ...store.Item) (Record, bool, error) {
+func (a *acquisition) take(ctx context.Context, s situation, c sight, expect ...store.Item) (Record, bool, error) {
 	r := c.Record
 	var body []byte
 	if c.cell.size() > a.Nodes {
@@ -387,7 +393,7 @@ func (a *acquisition) take(ctx context.Context, s situation, c sight, watch []st
 	if err != nil {
 		return Record{}, false, err
 	}
-	return a.grant(ctx, s, granted, body, watch, append(expect, c.item)...)
+	return a.grant(ctx, s, granted, body, append(expect, c.item)...)
 }
 
 // pieces returns into how many cells of the wanted size to cut a cell, in advance for callers that will want some:
@@ -405,8 +411,8 @@ func (a *acquisition) pieces(s situation, c cell) uint32 {
 }
 
 // grant puts the record of a new lease, and a receipt by which the caller can be told again.
-func (a *acquisition) grant(ctx context.Context, s situation, granted Record, body []byte, also []store.Item, expect ...store.Item) (Record, bool, error) {
-	change := store.Change{Body: body, Check: a.Check, Expect: expect, Put: append(also, granted.item(), a.receipt(s, granted))}
+func (a *acquisition) grant(ctx context.Context, s situation, granted Record, body []byte, expect ...store.Item) (Record, bool, error) {
+	change := store.Change{Body: body, Check: a.Check, Expect: expect, Put: a.withWatch(granted.item(), a.receipt(s, granted))}
 	done, _, err := a.space.Swap(ctx, s.View, change)
 	if errors.Is(err, store.ErrUnknownOutcome) {
 		return Record{}, false, nil // nobody knows of that lease, which starts before the floor
@@ -418,7 +424,7 @@ func (a *acquisition) grant(ctx context.Context, s situation, granted Record, bo
 }
 
 // A receipt tells in which cell an owner's lease is, so that it is found after a reply was lost. If another receipt took
-// its place, a lease whose reply was lost runs out unused.
+// its place, all records are searched, when the caller tries again.
 
 func (a *acquisition) receiptName() string { return protocol.ReceiptName("a", a.Owner) }
 
@@ -436,7 +442,19 @@ func (a *acquisition) grantedBefore(receipt store.Item) (node uint32, granted bo
 
 // again returns the lease that was granted to the same owner already.
 func (a *acquisition) again(ctx context.Context, s situation) (Record, bool, error) {
-	node, granted := a.grantedBefore(s.Find(a.receiptName()))
+	receipt := s.Find(a.receiptName())
+	node, granted := a.grantedBefore(receipt)
+	if replaced := receipt.Body != nil && receipt.Second >= a.Owner.Second()-s.limits.Skew(); !granted && replaced && a.Retry {
+		all, err := a.scan(ctx, s.View, 0, allNodes)
+		if err != nil {
+			return Record{}, false, err
+		}
+		for _, c := range all {
+			if c.Owner == a.Owner {
+				node, granted = c.FirstNode, true
+			}
+		}
+	}
 	if !granted {
 		return Record{}, false, nil
 	}

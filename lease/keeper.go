@@ -115,7 +115,7 @@ func keep[G Generator](ctx context.Context, leases Source, settings settings, be
 
 // begin acquires the first lease and makes the generator.
 func (k *Keeper[G]) begin(ctx context.Context, begin func(randflake.Lease, func(error)) (G, error)) error {
-	held, err := k.store.Acquire(ctx, k.settings.request(NewToken(k.settings.now())))
+	held, err := k.store.Acquire(ctx, k.settings.request(NewToken(k.settings.now()), false))
 	if err != nil {
 		return fmt.Errorf("lease: keep: acquire: %w", err)
 	}

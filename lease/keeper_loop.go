@@ -212,9 +212,10 @@ func (k *Keeper[G]) change(ctx context.Context, why reason) error {
 // acquire asks for another lease. After an unknown outcome it asks for the same one again, for a while.
 func (k *Keeper[G]) acquire(ctx context.Context) (rec Record, err error) {
 	t := &k.kept
+	before := t.owner
 	t.owner = protocol.Again(t.owner, k.settings.now())
 	err = k.call(ctx, func(ctx context.Context) error {
-		rec, err = k.store.Acquire(ctx, k.settings.request(t.owner))
+		rec, err = k.store.Acquire(ctx, k.settings.request(t.owner, t.owner == before))
 		return err
 	})
 	if err == nil || errors.Is(err, ErrInvalidRequest) {

@@ -90,7 +90,7 @@ func newSettings(options []Option) (settings, error) {
 			return s, err
 		}
 	}
-	if err := s.request(Token{}).checkNodes(); err != nil {
+	if err := s.request(Token{}, false).checkNodes(); err != nil {
 		return s, err
 	}
 	if _, err := untilSecond(s.until); err != nil {
@@ -102,8 +102,8 @@ func newSettings(options []Option) (settings, error) {
 	return s, nil
 }
 
-func (s settings) request(owner Token) Request {
-	return Request{Nodes: s.nodes, Below: s.below, TTL: s.ttl, Until: s.until, Owner: owner, Check: s.check}
+func (s settings) request(owner Token, retry bool) Request {
+	return Request{Nodes: s.nodes, Below: s.below, TTL: s.ttl, Until: s.until, Owner: owner, Retry: retry, Check: s.check}
 }
 
 // now returns the time by the generator's clock.

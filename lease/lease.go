@@ -34,7 +34,8 @@ type Source interface {
 	// store.ErrClock, store.ErrWrongSecret, or ErrNoRange if every suitable range is taken, or if the store has lost
 	// data and can't grant anything yet.
 	//
-	// After an unknown outcome Acquire may be called again with the same Owner, and returns the lease that was granted.
+	// After an unknown outcome Acquire may be called again with the same Owner and Retry, and returns the lease that was
+	// granted.
 	Acquire(ctx context.Context, req Request) (Record, error)
 
 	// Renew extends the lease held to renewal.TTL from now; it never shortens it. If the stored record differs from held,
@@ -80,6 +81,9 @@ type Request struct {
 	// later, or once the lease was renewed or released, it is refused with ErrInvalidRequest. So no permanent name, such
 	// as a host name, can make two processes share a lease. For the zero Token the store makes one.
 	Owner Token
+
+	// Retry says that an earlier call with the same Owner had an unknown outcome.
+	Retry bool
 
 	// Check is the check value of the secret that makes IDs under the lease. The first request with a check value binds
 	// the space to that secret. The zero value stands for no secret.

@@ -19,7 +19,6 @@ type leases struct {
 	mu    sync.Mutex
 	meta  *store.Meta // whose cells these are
 	cells cells
-	watch watch // the newest one that was seen
 }
 
 // On returns the Source of the leases in a space. All generators with one secret must have their leases from one space.

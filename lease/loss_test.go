@@ -36,11 +36,11 @@ func TestMergedCopy(t *testing.T) {
 		w.now = w.now.Add(100 * time.Second)
 		renewed := w.start(0).mustRenew(held) // the copy, which dies later
 		w.now = time.Unix(renewed.HighWater+1, 0)
-		all := w.start(0).mustAcquire(131072) // a merge: the record of held's first node stays as it is
+		all := w.start(0).awaitAcquire(131072) // a merge: the record of held's first node stays as it is
 		if cutAgain {
 			w.now = time.Unix(all.HighWater+1, 0)
 			for range 8 {
-				if r := w.start(0).mustAcquire(131072 / 8); r.FirstNode == held.FirstNode {
+				if r := w.start(0).awaitAcquire(131072 / 8); r.FirstNode == held.FirstNode {
 					break
 				}
 				// not taken itself: the cell is there again, and its record is from before it was cut

@@ -10,8 +10,8 @@ import (
 
 // search grants whatever is left, once the cells that were tried are taken: it reads all records. When no cell will do
 // it merges free ones.
-func (a *acquisition) search(ctx context.Context, watch []store.Item) (Record, bool, error) {
-	v, err := a.space.Read(ctx, []string{hintName}, store.Page{})
+func (a *acquisition) search(ctx context.Context) (Record, bool, error) {
+	v, err := a.space.Read(ctx, []string{hintName, watchName}, store.Page{})
 	if err != nil {
 		return Record{}, false, err
 	}
@@ -26,11 +26,14 @@ func (a *acquisition) search(ctx context.Context, watch []store.Item) (Record, b
 	if err != nil {
 		return Record{}, false, err
 	}
+	if seen, err = a.lookOut(ctx, s, seen); err != nil {
+		return Record{}, false, err
+	}
 	if best, ok := a.best(s, seen); ok {
-		return a.take(ctx, s, best, watch)
+		return a.take(ctx, s, best)
 	}
 	if first, end, ok := a.window(s, seen); ok {
-		return a.merge(ctx, s, first, end, watch)
+		return a.merge(ctx, s, first, end)
 	}
 	if all, closed := s.cells.open(); closed {
 		_, _, err := a.space.Swap(ctx, v, store.Change{Body: all.encode()})
@@ -96,7 +99,7 @@ func (a *acquisition) window(s situation, seen []sight) (first, end uint32, ok b
 // merge makes one cell of free ones side by side and grants it. First it closes them: from then on nothing in there can
 // be granted or renewed, as that would go by the cut as it was before. Then it makes sure that they are still free.
 // Cells that stay closed, because this process ends in between, are opened by another search that finds nothing else.
-func (a *acquisition) merge(ctx context.Context, s situation, first, end uint32, watch []store.Item) (Record, bool, error) {
+func (a *acquisition) merge(ctx context.Context, s situation, first, end uint32) (Record, bool, error) {
 	var closed cells
 	for c := range s.cells.each() {
 		if first <= c.first && c.first < end {
@@ -133,7 +136,7 @@ func (a *acquisition) merge(ctx context.Context, s situation, first, end uint32,
 		return Record{}, false, err
 	}
 	body := s.cells.with(first, end, cut(first, end, uint32(a.Nodes), 1, merged.HighWater)...).encode()
-	return a.grant(ctx, s, granted, body, watch, seen[0].item)
+	return a.grant(ctx, s, granted, body, seen[0].item)
 }
 
 // open returns the cells with none of them closed, and whether any was.
@@ -208,11 +211,14 @@ func (a *acquisition) refuse(ctx context.Context, s situation, seen []sight) err
 	}
 	h := hint{Nodes: a.Nodes, Below: a.Below, Since: s.Now, Until: until, Changes: s.Meta.Changes, LossID: s.Meta.LossID, Ahead: ahead}
 	if until > s.Now {
-		a.space.Swap(ctx, s.View, store.Change{Expect: []store.Item{s.Find(hintName)}, Put: []store.Item{h.item(s.Now)}})
+		a.space.Swap(ctx, s.View, store.Change{Expect: []store.Item{s.Find(hintName)}, Put: a.withWatch(h.item(s.Now))})
 	}
 	err := fmt.Errorf("%w: for %s: %d ranges are leased", ErrNoRange, a.nodes(), leased)
 	if across > 0 {
 		err = fmt.Errorf("%w, %d reach beyond", err, across)
+	}
+	if a.spared > 0 {
+		err = fmt.Errorf("%w, of which %d seem to have ended, but a clock may be ahead, as nobody renews a lease by this one: they are free from %s on, unless renewed", err, a.spared, stamp(until))
 	}
 	return fmt.Errorf("%w: release one, wait until one ends, or ask for fewer nodes", withAhead(err, ahead))
 }

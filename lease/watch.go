@@ -10,132 +10,188 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// A watch is kept on holders that seem to have gone long ago without giving their lease back. When their records
-// advance nevertheless, and still lie far behind the clock, then it is the clock that is ahead: a process that went by
-// it would mark one range after another with seconds that are far away, and nobody else could use them until then.
+// A watch is kept on holders that seem to have gone without giving their leases back, while nobody is seen to renew a
+// lease by the same clock. By a clock that is ahead all holders seem to have gone. A process that went by it would take the
+// nodes of one after another, each time that it starts, for seconds that are far away. So their cells are spared until the
+// watch has shown that they renew no more. If one of them renews, and still seems to have gone, the clock is ahead: then
+// nothing is granted until another watch has shown that nobody does any more.
+//
+// Uniqueness does not rest on this.
 type watch struct {
-	At   int64     `json:"at"`
-	Seen []watched `json:"seen"`
+	At    int64     `json:"at"`
+	Seen  []watched `json:"seen"` // those that renewed first, the newest changes first
+	Ahead bool      `json:"ahead,omitempty"`
 }
 
 type watched struct {
 	First   uint32 `json:"first"`
+	Owner   Token  `json:"owner"`
 	Version uint64 `json:"version"`
+	Changed int64  `json:"changed"`
 }
 
 const (
-	watchName  = "watch"
+	watchName  = "gone" // before the records, so that Open reads it with the first of them
 	watchCells = 4
 )
 
-// long returns a second that is so long past that a holder whose lease ended then seems to be gone.
-func (s situation) long() int64 { return s.Now - s.limits.TTL() - s.limits.Skew() }
-
-// gone reports whether the cell had a holder long ago that never gave it back.
-func (c sight) gone(s situation) bool { return c.Owner != (Token{}) && c.HighWater < s.long() }
-
-// watchedNames returns the records that were watched when this handle looked last, but for those in names.
-func (l *leases) watchedNames(names []string) (more []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, w := range l.watch.Seen {
-		if name := recordName(w.First); !slices.Contains(names, name) {
-			more = append(more, name)
-		}
+// withWatch returns what to put: items, and the watch if it is a new one.
+func (a *acquisition) withWatch(items ...store.Item) []store.Item {
+	if a.watch == nil {
+		return items
 	}
-	return more
-}
-
-// lookOut fails with store.ErrClock when the clock is ahead of that of others, and otherwise returns what to put so
-// that the next one finds out. Only where some holder seems to have gone long ago is there anything to do.
-func (a *acquisition) lookOut(ctx context.Context, s situation, seen []sight) (put []store.Item, err error) {
-	var gone []sight
-	for _, c := range seen {
-		if c.gone(s) {
-			gone = append(gone, c)
-		}
-	}
-	if len(gone) == 0 {
-		return nil, nil
-	}
-	var before watch
-	if item := s.Find(watchName); item.Body == nil || json.Unmarshal(item.Body, &before) != nil || before.At > s.Now {
-		before = watch{}
-	}
-	a.mu.Lock()
-	a.watch = before
-	a.mu.Unlock()
-	advanced, err := a.advanced(ctx, s, before)
-	if err != nil {
-		return nil, err
-	}
-	if near, err := a.near(ctx, s, advanced); err != nil {
-		return nil, err
-	} else if advanced > near {
-		return nil, fmt.Errorf("%w: it says %s, and others renew leases that ended before %s: set the clock right that is wrong", store.ErrClock, stamp(s.Now), stamp(s.long()))
-	}
-	if s.Now-before.At < s.limits.TTL() {
-		return nil, nil
-	}
-	slices.SortFunc(gone, func(x, y sight) int { return cmp.Compare(y.HighWater, x.HighWater) })
-	now := watch{At: s.Now}
-	for _, c := range gone[:min(watchCells, len(gone))] {
-		now.Seen = append(now.Seen, watched{c.FirstNode, c.Version})
-	}
-	body, err := json.Marshal(now)
+	body, err := json.Marshal(a.watch)
 	if err != nil {
 		panic(err) // never: these are numbers
 	}
-	return []store.Item{{Name: watchName, Second: s.Now, Body: body}}, nil
+	return append(items, store.Item{Name: watchName, Second: a.watch.At, Body: body})
 }
 
-// near counts holders whose records agree with the clock, among the first of all, where any advanced behind it. One
-// process that is slow must not stop processes that agree with each other.
-func (a *acquisition) near(ctx context.Context, s situation, advanced int) (n int, err error) {
-	if advanced == 0 {
-		return 0, nil
+// gone reports whether a lease ended that was not given back.
+func (s situation) gone(r Record) bool { return r.Owner != (Token{}) && r.HighWater < s.Now }
+
+// renewed reports whether the holder of r has renewed its lease.
+func (r Record) renewed() bool { return r.Owner != (Token{}) && r.Change != r.Owner }
+
+// renews reports whether the holder of r has renewed, and not longer before now, or later, than a live one whose clock
+// agrees. That a lease was granted shows nothing: the process whose clock is wrong may have got it.
+func (s situation) renews(r Record, now int64) bool {
+	return r.renewed() && r.Changed <= now+s.limits.Skew() && now-r.Changed <= r.patience()+s.limits.Skew()
+}
+
+// patience returns the time in seconds within which a live holder renews: it does so each third of the TTL.
+func (r Record) patience() int64 { return (r.HighWater - r.Changed + 1) / 2 }
+
+// A census has the records that are known, by their first nodes.
+type census map[uint32]Record
+
+func (a *acquisition) census(seen []sight) census {
+	known := census{}
+	for _, r := range a.sample {
+		known[r.FirstNode] = r
 	}
-	v, err := a.space.Read(ctx, nil, store.Page{From: recordsFrom, To: recordsTo, Limit: store.MaxPage})
+	for _, c := range seen {
+		known[c.FirstNode] = c.Record
+	}
+	return known
+}
+
+// renewing returns how many holders renew by a clock that says now.
+func (c census) renewing(s situation, now int64) (n int) {
+	for _, r := range c {
+		if s.renews(r, now) {
+			n++
+		}
+	}
+	return n
+}
+
+// gone returns the holders that seem to have gone: those that renewed first, the newest changes first. It returns none if at
+// least as many renew by this clock as renewed before they went, or if there is only one holder.
+func (c census) gone(s situation) (gone []Record, agreed bool) {
+	holders, renewed := 0, 0
+	for _, r := range c {
+		if r.Owner != (Token{}) {
+			holders++
+		}
+		if s.gone(r) {
+			gone = append(gone, r)
+			if r.renewed() {
+				renewed++
+			}
+		}
+	}
+	if here := c.renewing(s, s.Now); here > 0 && here >= renewed {
+		return nil, true
+	}
+	if holders < 2 {
+		return nil, false
+	}
+	slices.SortFunc(gone, func(x, y Record) int {
+		if x.renewed() != y.renewed() {
+			return map[bool]int{true: -1, false: 1}[x.renewed()]
+		}
+		return cmp.Or(cmp.Compare(y.Changed, x.Changed), cmp.Compare(x.FirstNode, y.FirstNode))
+	})
+	return gone, false
+}
+
+// lookOut returns the cells with those marked as leased that must be spared. It fails with store.ErrClock if the clock is
+// ahead of that of others.
+func (a *acquisition) lookOut(ctx context.Context, s situation, seen []sight) ([]sight, error) {
+	a.watch, a.spared = nil, 0
+	known := a.census(seen)
+	var gone []Record
+	if gone, a.agreed = known.gone(s); a.agreed || len(gone) == 0 && len(a.sample) == 0 {
+		return seen, nil
+	}
+	stored, behind, err := a.watched(ctx, s, known)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	for _, item := range v.Page {
-		r, err := decodeRecord(item)
-		if err != nil {
-			return 0, err
+	if gone, a.agreed = known.gone(s); len(gone) == 0 {
+		return seen, nil
+	}
+	now, patience := watch{At: s.Now, Ahead: behind}, int64(0)
+	for _, r := range gone[:min(watchCells, len(gone))] {
+		patience = max(patience, r.patience())
+		now.Seen = append(now.Seen, watched{r.FirstNode, r.Owner, r.Version, r.Changed})
+	}
+	ends := stored.At + patience
+	if stored.At == 0 || ends <= s.Now && (behind || now.Seen[0] != stored.Seen[0]) {
+		a.watch, ends = &now, s.Now+patience
+	}
+	if behind || stored.Ahead && s.Now < ends {
+		if a.watch != nil {
+			a.space.Swap(ctx, s.View, store.Change{Put: a.withWatch()})
 		}
-		if r.Owner != (Token{}) && r.HighWater >= s.long() && r.HighWater <= s.Now+s.limits.TTL() {
-			n++
+		return nil, fmt.Errorf("%w: it says %s, and others renew leases by clocks that are far behind that: set the clock right that is wrong; if this one is right, try again from %s on", store.ErrClock, stamp(s.Now), stamp(ends))
+	}
+	if ends <= s.Now {
+		return seen, nil
+	}
+	seen = slices.Clone(seen)
+	for i, c := range seen {
+		if s.gone(c.Record) {
+			seen[i].HighWater = ends - 1
+			a.spared++
 		}
 	}
-	return n, nil
+	return seen, nil
 }
 
-// advanced counts the watched records that were renewed since, and still ended long ago.
-func (a *acquisition) advanced(ctx context.Context, s situation, before watch) (n int, err error) {
+// watched returns the stored watch, and whether a holder that it is on renewed since, by a clock that is behind and that more
+// holders renew by than by this one. It adds what it reads to what is known.
+func (a *acquisition) watched(ctx context.Context, s situation, known census) (stored watch, behind bool, err error) {
+	if json.Unmarshal(s.Find(watchName).Body, &stored) != nil || stored.At > s.Now || len(stored.Seen) == 0 {
+		return watch{}, false, nil
+	}
 	var names []string
-	for _, w := range before.Seen {
-		if !slices.ContainsFunc(s.Items, func(i store.Item) bool { return i.Name == recordName(w.First) }) {
-			names = append(names, recordName(w.First))
+	for _, w := range stored.Seen {
+		names = append(names, recordName(w.First))
+	}
+	v, err := a.space.Read(ctx, names, store.Page{From: recordsFrom, To: recordsTo, Limit: store.MaxPage})
+	if err != nil {
+		return watch{}, false, err
+	}
+	for _, r := range records(slices.Concat(v.Page, v.Items)) {
+		known[r.FirstNode] = r
+	}
+	last := int64(0) // when one of them renewed
+	for _, w := range stored.Seen {
+		if r := known[w.First]; r.Owner == w.Owner && r.Version > w.Version {
+			last = max(last, r.Changed)
 		}
 	}
-	items := s.Items
-	if len(names) > 0 {
-		v, err := a.space.Read(ctx, names, store.Page{})
-		if err != nil {
-			return 0, err
-		}
-		items = append(slices.Clone(items), v.Items...)
-	}
-	for _, w := range before.Seen {
-		i := slices.IndexFunc(items, func(i store.Item) bool { return i.Name == recordName(w.First) })
-		r, err := decodeRecord(items[i])
-		if err != nil {
-			return 0, err
-		}
-		if (r.Owner != Token{}) && r.Version > w.Version && r.HighWater < s.long() {
-			n++
+	return stored, last != 0 && known.renewing(s, last) > known.renewing(s, s.Now), nil
+}
+
+// records returns the records among items that can be read.
+func records(items []store.Item) (all []Record) {
+	for _, item := range items {
+		if r, err := decodeRecord(item); err == nil && r.Version > 0 && item.Name == recordName(r.FirstNode) {
+			all = append(all, r)
 		}
 	}
-	return n, nil
+	return all
 }

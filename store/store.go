@@ -72,7 +72,7 @@ func (s *Space) lookAround(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if complete := len(v.Page) < MaxPage-1; complete && s.lossIn(sighting{}, v, v.evidence) == "" {
+	if s.lossIn(sighting{}, v, v.evidence) == "" {
 		s.opened.Store(v)
 	}
 	return nil

@@ -129,7 +129,7 @@ func TestCreateAndOpen(t *testing.T) {
 	}
 }
 
-// TestOpened: the View that Open took is there once, until the next call, and only if it is of all items.
+// TestOpened: the View that Open took is there once, until the next call, and says whether it has all items.
 func TestOpened(t *testing.T) {
 	w := newTestbed(t)
 	s := w.create()
@@ -138,7 +138,7 @@ func TestOpened(t *testing.T) {
 		t.Helper()
 		opened := w.open()
 		do(opened)
-		if v := opened.Opened(); (v != nil) != want || want && (string(v.Find("a").Body) != "1" || v.Find("b").Body != nil) {
+		if v, all := opened.Opened(); all != want || want && (string(v.Find("a").Body) != "1" || v.Find("b").Body != nil) {
 			t.Errorf("%s: %+v, want a View: %t", what, v, want)
 		}
 	}

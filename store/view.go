@@ -105,19 +105,19 @@ func (s *Space) Assume(items ...Item) *View {
 	return v
 }
 
-// Opened returns a View with all items of the space as Open read them, for the first change through a handle. Like the View
-// of Assume it may be outdated, so a change must expect every item that it depends on, including absent ones. Opened
-// returns nil after any other call of the engine, after more than a second, and if the items did not fit into one page.
-func (s *Space) Opened() *View {
+// Opened returns a View with the items of the space as Open read them, for the first change through a handle, and whether
+// these are all. Like the View of Assume it may be outdated, so a change must expect every item that it depends on,
+// including absent ones. Opened returns nil after any other call of the engine, and after more than a second.
+func (s *Space) Opened() (v *View, all bool) {
 	read := s.opened.Swap(nil)
 	if read == nil {
-		return nil
+		return nil, false
 	}
-	v := s.Assume(read.Page...)
+	v = s.Assume(read.Page...)
 	if age := v.Now - read.Now; age < 0 || age > 1 { // or a clock jumped
-		return nil
+		return nil, false
 	}
-	return v
+	return v, len(read.Page) < MaxPage-1
 }
 
 // Swap makes the change in one atomic and durable step if Meta and the expected items are as in view. Then done is true,

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
@@ -31,11 +32,14 @@ func (l *Leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, 
 	if req.Owner == (lease.Token{}) {
 		req.Owner = lease.NewToken(l.settings.now())
 	}
-	message := &api.AcquireRequest{Space: l.space, Nodes: uint32(req.Nodes), Below: req.Below, TtlSeconds: ttl, Until: until, Owner: req.Owner.String()}
+	message := &api.AcquireRequest{Space: l.space, Nodes: uint32(req.Nodes), Below: req.Below, TtlSeconds: ttl, Until: until, Owner: req.Owner.String(), Retry: req.Retry}
 	if req.Check != (store.CheckValue{}) {
 		message.Check = req.Check.String()
 	}
-	answer, err := call(ctx, &l.service, true, leaseClient.Acquire, message)
+	answer, err := call(ctx, &l.service, true, func(c leaseClient, ctx context.Context, r *connect.Request[api.AcquireRequest]) (*connect.Response[api.AcquireResponse], error) {
+		defer func() { message.Retry = true }() // at the next replica
+		return c.Acquire(ctx, r)
+	}, message)
 	if err != nil {
 		return lease.Record{}, failed("acquire", err)
 	}

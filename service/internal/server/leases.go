@@ -49,7 +49,7 @@ func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.Acquir
 	if err != nil {
 		return nil, err
 	}
-	req := lease.Request{Nodes: int(m.Nodes), Below: m.Below, TTL: seconds(m.TtlSeconds), Until: until(m.Until)}
+	req := lease.Request{Nodes: int(m.Nodes), Below: m.Below, TTL: seconds(m.TtlSeconds), Until: until(m.Until), Retry: m.Retry}
 	if req.Owner, err = wire.Token(m.Owner); err == nil && req.Owner == (lease.Token{}) {
 		err = fmt.Errorf("%w: no owner: want a fresh token of 32 hexadecimal digits, so that a lost answer can be asked for again", lease.ErrInvalidRequest)
 	}

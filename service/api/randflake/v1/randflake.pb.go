@@ -143,6 +143,7 @@ type AcquireRequest struct {
 	Until         int64                  `protobuf:"varint,5,opt,name=until,proto3" json:"until,omitempty"` // first second that IDs can't embed; 0 for Randflake's end
 	Owner         string                 `protobuf:"bytes,6,opt,name=owner,proto3" json:"owner,omitempty"`  // a fresh token, made by the client: the second of now in 6 bytes, big-endian, and 10 random bytes
 	Check         string                 `protobuf:"bytes,7,opt,name=check,proto3" json:"check,omitempty"`  // key check value of the secret, 16 hexadecimal digits; empty for none
+	Retry         bool                   `protobuf:"varint,8,opt,name=retry,proto3" json:"retry,omitempty"` // an earlier call with the same owner had an unknown outcome
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -224,6 +225,13 @@ func (x *AcquireRequest) GetCheck() string {
 		return x.Check
 	}
 	return ""
+}
+
+func (x *AcquireRequest) GetRetry() bool {
+	if x != nil {
+		return x.Retry
+	}
+	return false
 }
 
 type AcquireResponse struct {
@@ -945,7 +953,7 @@ const file_randflake_v1_randflake_proto_rawDesc = "" +
 	"\n" +
 	"high_water\x18\a \x01(\x03R\thighWater\x12\x18\n" +
 	"\achanged\x18\b \x01(\x03R\achanged\x12\x1c\n" +
-	"\tsignature\x18\t \x01(\tR\tsignature\"\xb5\x01\n" +
+	"\tsignature\x18\t \x01(\tR\tsignature\"\xcb\x01\n" +
 	"\x0eAcquireRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\rR\x05nodes\x12\x14\n" +
@@ -954,7 +962,8 @@ const file_randflake_v1_randflake_proto_rawDesc = "" +
 	"ttlSeconds\x12\x14\n" +
 	"\x05until\x18\x05 \x01(\x03R\x05until\x12\x14\n" +
 	"\x05owner\x18\x06 \x01(\tR\x05owner\x12\x14\n" +
-	"\x05check\x18\a \x01(\tR\x05check\"<\n" +
+	"\x05check\x18\a \x01(\tR\x05check\x12\x14\n" +
+	"\x05retry\x18\b \x01(\bR\x05retry\"<\n" +
 	"\x0fAcquireResponse\x12)\n" +
 	"\x05lease\x18\x01 \x01(\v2\x13.randflake.v1.LeaseR\x05lease\"\x9a\x01\n" +
 	"\fRenewRequest\x12\x14\n" +
