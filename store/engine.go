@@ -86,4 +86,8 @@ type Evidence struct {
 	// lower position than before shows that an older copy of the data is back. It counts only changes that are durable
 	// when the call returns. 0 means unknown; a Read, or a Swap that changed nothing, may return that.
 	Position uint64
+
+	// Kept says that Position is stored with the entries, so that it never decreases where nothing is lost, whatever
+	// becomes of the lineage.
+	Kept bool
 }

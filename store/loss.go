@@ -114,7 +114,7 @@ func (s *Space) lossIn(before sighting, v *View, e Evidence) string {
 	if v.Meta.Changes == before.meta.Changes && !bytes.Equal(v.value, before.value) {
 		return "the space's own entry is of another history"
 	}
-	if e.Lineage == before.lineage && e.Position != 0 && e.Position < before.position {
+	if kept := e.Lineage == before.lineage || e.Kept; kept && e.Position != 0 && e.Position < before.position {
 		return fmt.Sprintf("the engine went back from position %d to %d", before.position, e.Position)
 	}
 	return ""
@@ -301,7 +301,7 @@ func (s *Space) ForgiveClock(ctx context.Context, from time.Time) (barred Interv
 			barred = Interval{From: min(barred.From, m.Barred.From), To: max(barred.To, m.Barred.To)}
 		}
 		if barred.From <= floor {
-			return Interval{}, fmt.Errorf("store: forgive clock: from %s: want a time after %s, when everything that right clocks have granted is over: nothing lies further ahead than that by mistake", stamp(barred.From), stamp(floor))
+			return Interval{}, s.tooEarly(ctx, barred.From, floor)
 		}
 		if barred.From >= barred.To {
 			return Interval{}, fmt.Errorf("store: forgive clock: from %s: nothing was granted after that: the newest second is %s", stamp(barred.From), stamp(newest))
@@ -312,4 +312,22 @@ func (s *Space) ForgiveClock(ctx context.Context, from time.Time) (barred Interv
 		}
 	}
 	return Interval{}, s.contended()
+}
+
+// tooEarly returns the error of ForgiveClock for a time that is not after the floor, with one that will do.
+func (s *Space) tooEarly(ctx context.Context, from, floor int64) error {
+	first := int64(farthest)
+	for item, err := range s.Items(ctx, "", "") {
+		if err != nil {
+			return err
+		}
+		if item.Second > floor {
+			first = min(first, item.Second)
+		}
+	}
+	advice := "nothing was changed by a clock that was further ahead than that: wait until then"
+	if first < farthest {
+		advice = "the first change by a clock that was further ahead was made at " + stamp(first) + ": take that"
+	}
+	return fmt.Errorf("store: forgive clock: from %s: want a time after %s, when everything that right clocks have granted is over; %s", stamp(from), stamp(floor), advice)
 }

@@ -432,10 +432,13 @@ func TestTrustRecovery(t *testing.T) {
 	w.put(s, "x", "2")
 	w.put(w.open(store.TrustRecovery()), "x", "3")
 	w.wantFloor("another lineage, trusted", s, 0)
-	backup.Lineage = "another"
-	w.data.Restore(backup)
-	w.get(s, "x")
-	w.wantFloor("a lower position", s, pause)
+	for _, lineage := range []string{"another", "a third"} {
+		backup.Lineage = lineage
+		w.data.Restore(backup)
+		w.get(s, "x")
+		w.wantFloor("a lower position", s, pause)
+		w.put(s, "x", "4")
+	}
 }
 
 // TestSecondLoss: a floor covers what was lost before it was set, and nothing after.
@@ -515,12 +518,18 @@ func TestForgiveClock(t *testing.T) {
 	if err := s.ReportLoss(t.Context(), "a test"); !errors.Is(err, store.ErrClock) {
 		t.Errorf("ReportLoss by a right clock: %v, want ErrClock, as a clock was ahead", err)
 	}
-	for _, from := range []time.Time{w.now, w.now.Add(pause), noon.AddDate(2, 0, 0)} {
+	for _, from := range []time.Time{w.now, w.now.Add(pause)} {
+		_, err := s.ForgiveClock(t.Context(), from)
+		if advice := noon.AddDate(1, 0, 0).Format(time.RFC3339) + ": take that"; err == nil || !strings.Contains(err.Error(), advice) {
+			t.Errorf("ForgiveClock from %v: %v, want %q", from, err, advice)
+		}
+	}
+	for _, from := range []time.Time{noon.AddDate(2, 0, 0)} {
 		if barred, err := s.ForgiveClock(t.Context(), from); err == nil {
 			t.Errorf("ForgiveClock from %v: barred %+v, want an error", from, barred)
 		}
 	}
-	from := noon.AddDate(1, 0, 0).Add(-time.Hour)
+	from := noon.AddDate(1, 0, 0)
 	barred, err := s.ForgiveClock(t.Context(), from)
 	if err != nil || barred.From != from.Unix() || !barred.Has(noon.AddDate(1, 0, 0).Add(pause).Unix()) {
 		t.Errorf("ForgiveClock: barred %+v, %v", barred, err)

@@ -80,7 +80,7 @@ func take(rows *sql.Rows, names []string) (a store.Answer, err error) {
 	if err = rows.Scan(&unsafe, &a.Lineage, &now, &a.Swapped, &a.Position); unsafe != "" {
 		err = fmt.Errorf("%w: %s", store.ErrUnsafe, unsafe)
 	}
-	a.Time = time.UnixMicro(now)
+	a.Time, a.Kept = time.UnixMicro(now), true
 	return a, err
 }
 

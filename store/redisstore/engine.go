@@ -149,7 +149,7 @@ func (e *Engine) send(ctx context.Context, op string, args []any) (answer store.
 	}
 	var seconds, micros int64
 	_, err = fmt.Sscan(fmt.Sprint(reply[0]), &seconds, &micros, &answer.Position, &answer.Swapped)
-	answer.Time, answer.Lineage = time.Unix(seconds, 1000*micros), fmt.Sprint(reply[1])
+	answer.Time, answer.Lineage, answer.Kept = time.Unix(seconds, 1000*micros), fmt.Sprint(reply[1]), true
 	answer.Named, answer.Page = entries(reply[2]), entries(reply[3])
 	return answer, err
 }

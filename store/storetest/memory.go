@@ -93,7 +93,7 @@ func (h *handle) do(ctx context.Context, c Call, count *int) (answer store.Answe
 	if answer = h.now.data.do(c); answer.Swapped {
 		h.now.Position++
 	}
-	answer.Lineage, answer.Position = h.now.Lineage, h.now.Position
+	answer.Lineage, answer.Position, answer.Kept = h.now.Lineage, h.now.Position, true
 	if h.clock != nil {
 		answer.Time = h.clock()
 	}
