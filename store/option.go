@@ -52,6 +52,9 @@ func ForNewSecret() Option { return Option{func(s *settings) error { s.newSecret
 
 // ForSecret binds a new space to the secret with this check value. Without it, the first secret that uses the space
 // binds it. It is for Create, and for Open with [OrCreate].
+//
+// An engine has one space for each secret. If another space is bound to the secret already, that is ErrWrongSecret; only
+// Create without ForNewSecret puts the new space in its place, for one that is gone for good.
 func ForSecret(check CheckValue) Option {
 	return Option{func(s *settings) error { s.check = check; return nil }}
 }

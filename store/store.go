@@ -119,15 +119,21 @@ func (s *Space) create(ctx context.Context) error {
 	if err := s.engine.Prepare(ctx); err != nil {
 		return s.failed("create", err)
 	}
-	first, err := s.engine.Read(ctx, []string{s.name(metaName)}, s.page(Page{Limit: 1}))
+	first, err := s.engine.Read(ctx, []string{s.name(metaName), claimName(s.settings.check)}, s.page(Page{Limit: 1}))
 	if err != nil {
 		return s.failed("create", err)
 	}
+	claim := first.Named[1]
 	switch {
 	case first.Named[0].Value != nil:
 		return fmt.Errorf("store: create: %s: %w: a space is never replaced: open it, or take another name", s, fs.ErrExist)
 	case len(first.Page) > 0 && s.settings.newSecret:
 		return fmt.Errorf("store: create: %s: %w: entries of an earlier space are there, so the secret is not new to it: take another name, or leave ForNewSecret out", s, ErrCorrupt)
+	}
+	if s.settings.newSecret || s.settings.orCreate {
+		if err := s.checkClaim(claim); err != nil {
+			return fmt.Errorf("store: create: %s: %w", s, err)
+		}
 	}
 	m := &Meta{Format: metaFormat, Incarnation: newToken(), Lineage: first.Lineage, Check: s.settings.check, Changes: 1}
 	m.setLimits(s.settings.limits)
@@ -141,7 +147,11 @@ func (s *Space) create(ctx context.Context) error {
 		}
 	}
 	value := m.encode()
-	answer, err := s.engine.Swap(ctx, []Entry{{Name: s.name(metaName)}}, []Entry{{s.name(metaName), value}})
+	expect, put := []Entry{{Name: s.name(metaName)}}, []Entry{{s.name(metaName), value}}
+	if s.settings.check != (CheckValue{}) {
+		expect, put = append(expect, claim), append(put, s.expectClaim(s.settings.check, true))
+	}
+	answer, err := s.engine.Swap(ctx, expect, put)
 	switch {
 	case err != nil:
 		return s.failed("create", err)

@@ -697,3 +697,52 @@ func TestCheckValueText(t *testing.T) {
 		}
 	}
 }
+
+// TestOneSpaceForASecret: two spaces of one engine with one secret would grant the same nodes twice.
+func TestOneSpaceForASecret(t *testing.T) {
+	w := newTestbed(t)
+	secret, other := store.CheckValue{1}, store.CheckValue{2}
+	bind := func(s *store.Space, check store.CheckValue) error {
+		v := s.Assume()
+		done, _, err := s.Swap(t.Context(), v, store.Change{Put: []store.Item{{Name: "x", Second: v.Now, Body: []byte("1")}}, Check: check})
+		if err == nil && !done {
+			t.Errorf("%s: nothing was changed", s)
+		}
+		return err
+	}
+	first, second := w.create(), w.create(store.WithSpace("second"))
+	if err := bind(first, secret); err != nil {
+		t.Fatal(err)
+	}
+	if err := bind(second, secret); !errors.Is(err, store.ErrWrongSecret) || !strings.Contains(err.Error(), `space "default"`) {
+		t.Errorf("a second space was bound: %v, want ErrWrongSecret that names the first", err)
+	}
+	if err := bind(second, other); err != nil {
+		t.Error(err)
+	}
+	for what, make := range map[string]func() (*store.Space, error){
+		"Create with ForNewSecret": func() (*store.Space, error) {
+			return store.Create(t.Context(), w.data.Connect(), store.WithSpace("third"), store.ForSecret(secret), store.ForNewSecret())
+		},
+		"Open with OrCreate": func() (*store.Space, error) {
+			return store.Open(t.Context(), w.data.Connect(), store.WithSpace("third"), store.ForSecret(secret), store.OrCreate())
+		},
+	} {
+		if s, err := make(); !errors.Is(err, store.ErrWrongSecret) {
+			t.Errorf("%s: %v, %v, want ErrWrongSecret", what, s, err)
+		}
+	}
+	third, err := store.Create(t.Context(), w.data.Connect(), w.options([]store.Option{store.WithSpace("third"), store.ForSecret(secret)})...) // by an operator
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.wantFloor("created for a secret of another space", third, pause)
+	fourth := w.create(store.WithSpace("fourth"))
+	if err := bind(fourth, secret); !errors.Is(err, store.ErrWrongSecret) || !strings.Contains(err.Error(), `space "third"`) {
+		t.Errorf("a fourth space was bound: %v, want ErrWrongSecret that names the third", err)
+	}
+	storetest.Put(t, w.data.Connect(), "_secrets/"+store.CheckValue{3}.String(), "fourth") // the space is lost, its claim is not
+	if err := bind(fourth, store.CheckValue{3}); err != nil {
+		t.Error(err)
+	}
+}

@@ -41,6 +41,8 @@ type Change struct {
 	Put    []Item     // at least one, unless Body is not nil
 	Body   []byte     // the protocol's new Meta.Body, or nil to leave it
 	Check  CheckValue // of the caller's secret, or zero; see View.CheckSecret
+
+	claimed bool // the engine has the claim of this space already
 }
 
 // CheckSecret returns an error that wraps ErrWrongSecret if the space is bound to a secret with another check value.
@@ -133,10 +135,13 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 	meta, metaValue := view.Meta, view.value
 	expect := []Entry{{s.name(metaName), view.value}}
 	put := make([]Entry, 0, len(change.Put)+1)
-	if claim := change.Check != (CheckValue{}) && meta.Check == (CheckValue{}); claim || change.Body != nil {
+	claim := change.Check != (CheckValue{}) && meta.Check == (CheckValue{})
+	if claim || change.Body != nil {
 		meta = meta.next()
 		if claim {
 			meta.Check = change.Check
+			expect = append(expect, s.expectClaim(change.Check, change.claimed))
+			put = append(put, s.expectClaim(change.Check, true))
 		}
 		if change.Body != nil {
 			meta.Body = change.Body
@@ -155,6 +160,17 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 	answer, err := s.engine.Swap(ctx, expect, put)
 	if err != nil {
 		return false, nil, s.failed("swap", err)
+	}
+	if claim && !answer.Swapped {
+		found := answer.Named[1]
+		if err := s.checkClaim(found); err != nil {
+			return false, nil, fmt.Errorf("%s: %w", s, err)
+		}
+		if own := found.Value != nil; own != change.claimed {
+			change.claimed = own
+			return s.Swap(ctx, view, change)
+		}
+		answer.Named = slices.Delete(answer.Named, 1, 2)
 	}
 	if answer.Swapped { // then these are the entries, also where the engine doesn't say so
 		answer.Named = []Entry{{s.name(metaName), metaValue}}
