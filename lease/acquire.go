@@ -137,7 +137,7 @@ func (a *acquisition) atOnce(ctx context.Context) (Record, bool, error) {
 	if v == nil {
 		return Record{}, false, nil
 	}
-	a.sample = records(v.Items)
+	a.sample = sampled(v.Items)
 	s, err := a.situate(v)
 	if err != nil || !all || a.admit(s) != nil {
 		return Record{}, false, nil
@@ -146,7 +146,7 @@ func (a *acquisition) atOnce(ctx context.Context) (Record, bool, error) {
 	if err != nil {
 		return Record{}, false, nil
 	}
-	if gone, _ := a.census(seen).gone(s); len(gone) > 0 {
+	if gone, agreed := a.census(seen).gone(s); len(gone) > 0 || !agreed && s.Find(watchName).Body != nil {
 		return Record{}, false, nil
 	}
 	receipt := s.Find(a.receiptName())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/randflake/randflake/store"
@@ -119,10 +120,13 @@ func (c census) gone(s situation) (gone []Record, agreed bool) {
 // lookOut returns the cells with those marked as leased that must be spared. It fails with store.ErrClock if the clock is
 // ahead of that of others.
 func (a *acquisition) lookOut(ctx context.Context, s situation, seen []sight) ([]sight, error) {
-	a.watch, a.spared = nil, 0
+	a.watch, a.spared, a.agreed = nil, 0, false
+	if len(a.sample) == 0 && !slices.ContainsFunc(seen, func(c sight) bool { return s.gone(c.Record) }) {
+		return seen, nil
+	}
 	known := a.census(seen)
 	var gone []Record
-	if gone, a.agreed = known.gone(s); a.agreed || len(gone) == 0 && len(a.sample) == 0 {
+	if gone, a.agreed = known.gone(s); a.agreed {
 		return seen, nil
 	}
 	stored, behind, err := a.watched(ctx, s, known)
@@ -184,6 +188,17 @@ func (a *acquisition) watched(ctx context.Context, s situation, known census) (s
 		}
 	}
 	return stored, last != 0 && known.renewing(s, last) > known.renewing(s, s.Now), nil
+}
+
+// sampled returns some of the records among items, at random.
+func sampled(items []store.Item) []Record {
+	const enough = 64
+	from, _ := slices.BinarySearchFunc(items, recordsFrom, func(i store.Item, name string) int { return cmp.Compare(i.Name, name) })
+	if items = items[from:]; len(items) > enough {
+		from := rand.IntN(len(items) - enough)
+		items = items[from : from+enough]
+	}
+	return records(items)
 }
 
 // records returns the records among items that can be read.
