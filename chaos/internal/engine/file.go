@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -93,6 +94,16 @@ func (f *File) Restore() error {
 	return f.Locked(func() error {
 		return errors.Join(os.Rename(f.Dir, f.Dir+"-lost"), os.Rename(f.copy(), f.Dir))
 	})
+}
+
+// Link makes a copy of hard links, as cp -al does, and rsnapshot.
+func (f *File) Link() error {
+	return f.Locked(func() error { return exec.Command("cp", "-al", f.Dir, f.copy()).Run() })
+}
+
+// RestoreLinks removes the directory and gives its name to the copy of links.
+func (f *File) RestoreLinks() error {
+	return f.Locked(func() error { return errors.Join(os.RemoveAll(f.Dir), os.Rename(f.copy(), f.Dir)) })
 }
 
 func (f *File) copy() string { return f.Dir + "-copy" }

@@ -111,6 +111,22 @@ var losses = []Fault{
 		Shows:  []journal.Outcome{journal.Lost, journal.Clock},
 	},
 	{
+		Name:   "older-rows",
+		Does:   "rows, or keys, of an earlier moment are put into the running server, when another worker has got a lease since; workers that run find it",
+		Expect: "as a worker's lease is newer than its record, it sees to it that nothing starts before all lost leases have ended",
+		Stores: rows,
+		Script: olderRows,
+		May:    forgiven,
+	},
+	{
+		Name:   "fork",
+		Does:   "of one state two histories come, in each of which a loss is reported and leases are granted; then the rows, or keys, of the other are put in the place of ours; a worker that waits for nodes finds it first",
+		Expect: "the other history's floor is not taken for ours: nothing starts before all lost leases have ended",
+		Stores: rows,
+		Script: fork,
+		May:    forgiven,
+	},
+	{
 		Name:   "failover-and-back",
 		Does:   "a replica takes over from the primary, and gives back; then nobody asks for longer than repl-backlog-ttl, and all workers are new",
 		Expect: "nothing is granted twice",
@@ -159,6 +175,9 @@ var losses = []Fault{
 	},
 }
 
+// rows are the stores of which single rows, or keys, can be put back.
+var rows = []string{Etcd, Redis, Postgres, MySQL, Memory}
+
 func leaderKill(w *simulation.Simulation) {
 	etcd := w.Engine.(*engine.Etcd)
 	workers := w.Start(3)
@@ -186,6 +205,11 @@ func oldCopy(w *simulation.Simulation, copy, restore func() error, turn order) {
 	w.Must(copy())
 	w.GoOn(first)
 	first.Close()
+	loseAll(w, restore, turn)
+}
+
+// loseAll has workers take all nodes, and loses their leases.
+func loseAll(w *simulation.Simulation, restore func() error, turn order) {
 	lost := w.Start(2)
 	w.Recover(lost...)
 	var others []*simulation.Process
@@ -227,11 +251,57 @@ func resume(workers []*simulation.Process) {
 
 // wantFloor waits until the store has seen to it that nothing starts before what was lost has ended.
 func wantFloor(w *simulation.Simulation) {
-	space, since := w.Store(), w.Losses()[0].Start
+	space, since := w.Store(), w.Losses()[len(w.Losses())-1].Start
 	w.Await("the floor is set", func() bool {
 		m, err := space.Info(w.Context())
 		return err == nil && m.Floor > time.Now().Add(-time.Duration(journal.Now()-since)).Unix()
 	})
+}
+
+func olderRows(w *simulation.Simulation) {
+	e := w.Engine.(engine.Rows)
+	w.Worker.Nodes = half
+	first, live := w.Start(1)[0], w.Start(1)[0]
+	w.Must(e.SaveRows("older"))
+	before := info(w)
+	first.Close()
+	lost := w.Start(1)
+	w.Recover(live)
+	loseLeases(w, lost, func() error { return e.PutRows("older") })
+	w.Ensure(info(w).Changes == before.Changes, "the nodes were cut anew: then the records are not all that shows the loss")
+	wantFloor(w)
+	late := w.Launch(1)
+	resume(lost)
+	w.Linger(simulation.TTL)
+	w.Close(live, lost[0])
+	w.Recover(late...)
+}
+
+// info returns what the store says of itself.
+func info(w *simulation.Simulation) store.Meta {
+	m, err := w.Store().Info(w.Context())
+	w.Must(err)
+	return m
+}
+
+func fork(w *simulation.Simulation) {
+	e := w.Engine.(engine.Rows)
+	w.Worker.Nodes = half
+	w.Close(w.Start(2)...) // so that all records are in both
+	w.Must(e.SaveRows("origin"))
+	reportLoss(w)
+	w.Close(w.Start(2)...)
+	w.Must(e.SaveRows("other"))
+	other := info(w)
+	w.Must(e.PutRows("origin"))
+	reportLoss(w)
+	ours := info(w)
+	w.Ensure(ours.Losses == other.Losses && ours.LossID != other.LossID, "ours is %+v, the other is %+v", ours, other)
+	loseAll(w, func() error { return e.PutRows("other") }, liveFirst)
+}
+
+func reportLoss(w *simulation.Simulation) {
+	w.LoseData(func() { w.Must(w.Store().ReportLoss(w.Context(), "a test")) })
 }
 
 func flushAll(w *simulation.Simulation) {

@@ -204,6 +204,17 @@ func (w *Simulation) Close(workers ...*Process) {
 	}
 }
 
+// CloseAll makes all workers close that are left.
+func (w *Simulation) CloseAll() {
+	var left []*Process
+	for _, p := range w.processes {
+		if !p.child.Ended() {
+			left = append(left, p)
+		}
+	}
+	w.Close(left...)
+}
+
 // Int returns a random number from low to high.
 func (w *Simulation) Int(low, high int) int { return low + w.rand.IntN(high-low+1) }
 
