@@ -47,6 +47,7 @@ var clones = []Fault{
 		Expect:  "it repeats the IDs of the dead worker until its own first renewal, and not longer; the others notice nothing",
 		Stores:  all,
 		Script:  cloneStaleClock,
+		Limits:  long,
 		May:     replaced,
 		Repeats: true,
 		Shows:   []journal.Outcome{journal.Lost},
@@ -59,6 +60,9 @@ const half = 1 << 16
 // renewal is how long it takes at most from one renewal of a lease to the end of the attempt at the next one: a third
 // of the TTL and its jitter, and the time limit of a call.
 const renewal = simulation.TTL/3*11/10 + time.Second
+
+// longRenewal is that for long leases, which end so much later that it is the renewal that ends repeats.
+const longRenewal = longest/3*11/10 + longest/6
 
 // startHalves starts two workers with half of all nodes each, of which the first has just renewed its lease.
 func startHalves(w *simulation.Simulation) (victim, other *simulation.Process) {
@@ -125,21 +129,20 @@ func cloneCloses(w *simulation.Simulation) {
 // clonePending copies a worker whose renewal is under way. In every other run the copy is quick to find that renewal in the
 // store: then both go on from it, and the original finds out at its own next one. Otherwise the original is first.
 func clonePending(w *simulation.Simulation) {
-	w.Worker.TTL = long.MaxTTL
-	bound := 2 * (w.Worker.TTL/3*11/10 + w.Worker.TTL/6)
+	w.Worker.TTL = longest
 	victim, other := startHalves(w)
 	before := victim.Snapshot()
 	w.Recover(victim)
 	quick := w.Int(0, 1) == 1
-	ttl := w.Worker.TTL
+	ttl := longest
 	if quick {
 		ttl /= 4
 	}
 	twin := victim.CloneDuring(before, ttl)
 	w.GoOn(twin)
-	w.RepeatFor(bound)
+	w.RepeatFor(2 * longRenewal)
 	w.During([]*simulation.Process{other}, func() {
-		loser := findsOut(w, bound, victim, twin)
+		loser := findsOut(w, 2*longRenewal, victim, twin)
 		w.Ensure(quick == (loser == victim), "%s found out", loser.Name)
 		w.Linger(simulation.TTL)
 		w.Refuse([]*simulation.Process{loser}, page.Ended)
@@ -149,10 +152,11 @@ func clonePending(w *simulation.Simulation) {
 }
 
 func cloneStaleClock(w *simulation.Simulation) {
+	w.Worker.TTL = longest
 	victim, other := startHalves(w)
 	before := victim.Snapshot()
 	w.Recover(victim)
-	w.Linger(simulation.TTL / 3) // so that it has made IDs in more seconds than the copy may repeat
+	w.Linger(longest / 3) // so that it has made IDs in more seconds than the copy may repeat
 	victim.Kill()
 	heir := w.Start(1)[0]
 	w.Ensure(heir.Shares(victim), "%s and %s have no node in common", heir.Name, victim.Name)
@@ -160,8 +164,8 @@ func cloneStaleClock(w *simulation.Simulation) {
 	w.During([]*simulation.Process{other, heir}, func() {
 		twin := victim.Wake(before)
 		w.GoOn(twin)
-		w.RepeatByClock(before.At, renewal)
-		findsOut(w, renewal, twin)
+		w.RepeatByClock(before.At, longRenewal)
+		findsOut(w, longRenewal, twin)
 		w.Linger(simulation.TTL)
 		w.Refuse([]*simulation.Process{twin}, page.Ended)
 	})

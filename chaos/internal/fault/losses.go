@@ -380,12 +380,14 @@ func synchronousStandby(w *simulation.Simulation) {
 }
 
 // long limits let leases last longer than it takes to replace a server.
-var long = store.Limits{MaxTTL: 12 * time.Second, MaxSkew: time.Second}
+var long = store.Limits{MaxTTL: longest, MaxSkew: time.Second}
+
+const longest = 12 * time.Second
 
 func oldBackup(asStandby bool, turn order) func(*simulation.Simulation) {
 	return func(w *simulation.Simulation) {
 		postgres := w.Engine.(*engine.Postgres)
-		w.Worker.TTL = long.MaxTTL
+		w.Worker.TTL = longest
 		backup := func() error { return postgres.Backup(asStandby) }
 		restore := func() error { return postgres.RestoreBackup(asStandby) }
 		oldCopy(w, backup, restore, turn)

@@ -93,6 +93,9 @@ func Run(c Config) (err error) {
 	if len(w.Counters) > 0 {
 		return w.count(ctx, counter.On(space))
 	}
+	if w.Bug == broken.Forgetful {
+		return w.lease(ctx, broken.Forget(func(ctx context.Context) (*store.Space, error) { return engine.Open(ctx, w.Store, w.Bug) }))
+	}
 	return w.lease(ctx, lease.On(space))
 }
 
