@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -109,6 +110,17 @@ var losses = []Fault{
 		Script: oldCopySlowClock,
 		May:    slices.Concat(cutOff, forgiven, wrongClock),
 		Shows:  []journal.Outcome{journal.Lost, journal.Clock},
+	},
+	{
+		Name:    "slow-clock-and-loss",
+		Does:    "a backup is restored, and the clock of the worker that finds it first is slow by 5, 10, 15 or 60 minutes for leases of five minutes; where the server's clock counts, it is that",
+		Expect:  "the floor may be too low, or that worker is refused; once workers with right clocks that saw the newer data have called the store, nothing starts before all lost leases have ended",
+		Stores:  all,
+		Script:  slowClockAndLoss,
+		Limits:  long,
+		May:     slices.Concat(cutOff, forgiven, wrongClock),
+		Shows:   []journal.Outcome{journal.Lost},
+		Clocked: true,
 	},
 	{
 		Name:   "older-rows",
@@ -335,6 +347,78 @@ func oldCopySlowClock(w *simulation.Simulation) {
 	wantFloor(w)
 	w.Close(lost...)
 	w.Recover(right...)
+}
+
+// slowBy are how slow clocks are: minutes, in the proportion of long limits to the default ones.
+var slowBy = []time.Duration{5, 10, 15, 60}
+
+func slowClockAndLoss(w *simulation.Simulation) {
+	const reach, defaultReach = 13, 11 // MaxTTL + MaxSkew: seconds of long limits, and minutes
+	e := w.Engine.(engine.Copied)
+	minutes := slowBy[w.Int(0, len(slowBy)-1)]
+	slow := minutes * reach / defaultReach * time.Second
+	w.Worker.Nodes, w.Worker.TTL, w.Worker.ShiftClock = half, longest, true
+	first := w.Start(1)[0]
+	w.Must(e.Copy())
+	w.GoOn(first)
+	first.Close()
+	w.Sleep(min(slow, 2*longest)) // so that the backup does not show that the clock is slow, unless that is an hour
+	lost := w.Start(2)
+	waiting := w.Launch(1)[0]
+	w.Refuse([]*simulation.Process{waiting}, page.NoRange)
+	loseLeases(w, lost, func() error {
+		waiting.Pause()
+		if w.ServerClock != nil {
+			w.StepServer(-slow)
+		}
+		return e.Restore()
+	})
+	w.Doubt()
+	finds(w, waiting, slow)
+	end := max(lost[0].Held().HighWater, lost[1].Held().HighWater) + 1
+	found := "no floor yet"
+	if m := info(w); m.Losses > 0 {
+		found = fmt.Sprintf("the lost leases last until %d s after the floor", max(end-m.Floor, 0))
+	}
+	w.Note("a clock that is slow by the share of %d minutes: %s", minutes, found)
+	resume(lost)
+	var right []*simulation.Process
+	if w.ServerClock != nil && slow > reach*time.Second {
+		right = w.Launch(1)
+		w.Refuse(right, page.WrongClock)
+		w.StepServer(0)
+	}
+	w.Await("the floor covers the lost leases", func() bool { return info(w).Floor >= end })
+	if w.ServerClock != nil {
+		w.StepServer(0)
+	}
+	right = append(right, w.Launch(2-len(right))...)
+	w.Linger(simulation.TTL)
+	w.Close(lost...)
+	w.Recover(right...)
+}
+
+// finds has a worker find a loss of data, by a slow clock, and ends it. Where the lineage does not show the loss, that is the
+// worker that waits.
+func finds(w *simulation.Simulation, waiting *simulation.Process, slow time.Duration) {
+	finder := waiting
+	switch w.Engine.(type) {
+	case *engine.Etcd, *engine.Memory:
+		if w.ServerClock == nil {
+			waiting.Step(-slow)
+		}
+		waiting.Resume()
+	default:
+		if w.ServerClock != nil {
+			slow = 0
+		}
+		finder = w.LaunchWrong(-slow)
+	}
+	tried := func() uint64 { return finder.Refused[page.NoRange].Load() + finder.Refused[page.WrongClock].Load() }
+	before := tried()
+	w.Await(finder.Name+" finds that data is lost", func() bool { return tried() > before+1 || finder.Holding.Load() > 0 })
+	finder.Kill()
+	waiting.Kill()
 }
 
 func failOverAndBack(w *simulation.Simulation) {
