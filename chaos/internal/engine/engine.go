@@ -54,7 +54,7 @@ type Copied interface {
 	Restore() error
 }
 
-// Rows is an Engine whose rows, keys or entries can be put back one by one, without anything else that changes with a backup.
+// Rows is an Engine whose rows, keys or files can be put back one by one, without anything else that changes with a backup.
 type Rows interface {
 	Engine
 
@@ -82,6 +82,7 @@ var (
 	_ Copied  = (*Redis)(nil)
 	_ Copied  = (*Postgres)(nil)
 	_ Rows    = (*Memory)(nil)
+	_ Rows    = (*File)(nil)
 	_ Rows    = (*Etcd)(nil)
 	_ Rows    = (*MySQL)(nil)
 	_ Rows    = (*Redis)(nil)

@@ -124,17 +124,17 @@ var losses = []Fault{
 	},
 	{
 		Name:   "older-rows",
-		Does:   "rows, or keys, of an earlier moment are put into the running server, when another worker has got a lease since; workers that run find it",
+		Does:   "rows, keys or files of an earlier moment are put into the running store, when another worker has got a lease since; workers that run find it",
 		Expect: "as a worker's lease is newer than its record, it sees to it that nothing starts before all lost leases have ended",
-		Stores: rows,
+		Stores: all,
 		Script: olderRows,
 		May:    forgiven,
 	},
 	{
 		Name:   "fork",
-		Does:   "of one state two histories come, in each of which a loss is reported and leases are granted; then the rows, or keys, of the other are put in the place of ours; a worker that waits for nodes finds it first",
+		Does:   "of one state two histories come, in each of which a loss is reported and leases are granted; then the rows, keys or files of the other are put in the place of ours; a worker that waits for nodes finds it first",
 		Expect: "the other history's floor is not taken for ours: nothing starts before all lost leases have ended",
-		Stores: rows,
+		Stores: all,
 		Script: fork,
 		May:    forgiven,
 	},
@@ -186,9 +186,6 @@ var losses = []Fault{
 		Start:  engine.StartPostgres(true, ""),
 	},
 }
-
-// rows are the stores of which single rows, or keys, can be put back.
-var rows = []string{Etcd, Redis, Postgres, MySQL, Memory}
 
 func leaderKill(w *simulation.Simulation) {
 	etcd := w.Engine.(*engine.Etcd)
