@@ -456,6 +456,69 @@ func TestFastClockInACrashLoop(t *testing.T) {
 	}
 }
 
+// TestClocksApartByMoreThanATTL: with short leases a clock that counts as right can be ahead by more than a TTL. It takes no
+// nodes of holders that renew either.
+func TestClocksApartByMoreThanATTL(t *testing.T) {
+	w := newSite(t)
+	request := lease.Request{Nodes: 1, Below: 4, TTL: 30 * time.Second}
+	right := w.start(0)
+	var held []lease.Record
+	for range 4 {
+		rec, err := right.Acquire(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, rec)
+	}
+	for second := range 120 {
+		w.now = w.now.Add(time.Second)
+		for i := range held {
+			if second%10 == i {
+				rec, err := right.Renew(t.Context(), held[i], lease.Renewal{TTL: request.TTL, Token: lease.NewToken(w.now)})
+				if err != nil {
+					t.Fatalf("after %d s: %v", second, err)
+				}
+				held[i] = rec
+			}
+		}
+		if rec, err := w.start(45*time.Second).Acquire(t.Context(), request); err == nil {
+			t.Fatalf("after %d s, granted %+v, which another renews", second, rec)
+		}
+	}
+}
+
+// TestAllNodesOfTheDead: all holders of all nodes are killed, and come back. They have their nodes again as soon as a watch
+// has shown that the leases are of the dead, all at once.
+func TestAllNodesOfTheDead(t *testing.T) {
+	for _, off := range []time.Duration{0, 2 * time.Minute, time.Hour} {
+		for range 8 {
+			w := newSite(t)
+			request := lease.Request{Nodes: 1, Below: 8, TTL: 5 * time.Minute}
+			for range request.Below {
+				rec, err := w.start(0).Acquire(t.Context(), request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.now = w.now.Add(10 * time.Second)
+				w.start(0).mustRenew(rec)
+			}
+			ended := w.now.Add(request.TTL)
+			w.now = w.now.Add(off)
+			limit := ended.Add(request.TTL/2 + 10*time.Second)
+			if back := w.now.Add(request.TTL/2 + 10*time.Second); back.After(limit) {
+				limit = back
+			}
+			for granted := uint32(0); granted < request.Below; {
+				if _, err := w.start(0).Acquire(t.Context(), request); err == nil {
+					granted++
+				} else if w.now = w.now.Add(10 * time.Second); w.now.After(limit) {
+					t.Fatalf("back after %v: %d of %d have nodes by %v: %v", off, granted, request.Below, limit, err)
+				}
+			}
+		}
+	}
+}
+
 // TestSlowProcessStopsNobody: one process whose clock is slow looks to others like one that is gone, and advances. That is
 // no reason to refuse those who agree with each other.
 func TestSlowProcessStopsNobody(t *testing.T) {
