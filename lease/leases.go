@@ -98,7 +98,7 @@ func (l *leases) Release(ctx context.Context, held Record, lastUsed time.Time) e
 		current.Version++
 		current.HighWater = min(current.HighWater, max(lastUsed.Unix(), current.Start-1))
 		return current, nil
-	}, hint{}.item(l.space.Assume().Now))
+	}, hint{}.item())
 	return err
 }
 

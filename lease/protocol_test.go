@@ -519,6 +519,24 @@ func TestAllNodesOfTheDead(t *testing.T) {
 	}
 }
 
+// TestRefusedClockLeavesNoTrace: a process whose clock is ahead, and that was granted nothing, stands in nobody's way when data
+// is lost.
+func TestRefusedClockLeavesNoTrace(t *testing.T) {
+	w := newSite(t)
+	request := lease.Request{Nodes: 1, Below: 2, TTL: 5 * time.Minute}
+	for range 2 {
+		if _, err := w.start(0).Acquire(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rec, err := w.start(24*time.Hour).Acquire(t.Context(), request); err == nil {
+		t.Fatalf("granted %+v", rec)
+	}
+	if err := w.start(0).ReportLoss(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSlowProcessStopsNobody: one process whose clock is slow looks to others like one that is gone, and advances. That is
 // no reason to refuse those who agree with each other.
 func TestSlowProcessStopsNobody(t *testing.T) {
