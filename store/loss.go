@@ -32,10 +32,10 @@ func (s *Space) adopt(v *View) {
 	if old.Changes < v.Meta.Changes {
 		s.seen.meta, s.seen.value = v.Meta, v.value
 	}
-	if s.seen.lineage != e.Lineage {
-		s.seen.lineage, s.seen.position = e.Lineage, e.Position
+	if s.seen.lineage != e.Lineage && !e.Kept {
+		s.seen.position = 0
 	}
-	s.seen.position = max(s.seen.position, e.Position)
+	s.seen.lineage, s.seen.position = e.Lineage, max(s.seen.position, e.Position)
 	s.know(v)
 }
 

@@ -379,13 +379,7 @@ func TestFloorBesideSlowServer(t *testing.T) {
 func TestLossShowsInSwapsAlone(t *testing.T) {
 	w := newTestbed(t)
 	w.create().Close()
-	s, err := store.Open(t.Context(), storetest.Intercept(w.data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
-		answer, err := c.On(ctx, e)
-		if !answer.Swapped {
-			answer.Position = 0
-		}
-		return answer, err
-	}), store.WithClock(w.clock))
+	s, err := store.Open(t.Context(), storetest.Intercept(w.data.Connect(), positionsOfSwaps), store.WithClock(w.clock))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,6 +401,38 @@ func TestLossShowsInSwapsAlone(t *testing.T) {
 	w.now = w.now.Add(time.Minute)
 	w.put(s, "y", "2")
 	w.wantFloor("put again", s, pause-time.Minute)
+}
+
+// TestLossShowsInSwapsOfAnotherLineage: where recovery is trusted, a read from a new lineage that tells no position does not
+// make a handle forget the position that it saw.
+func TestLossShowsInSwapsOfAnotherLineage(t *testing.T) {
+	w := newTestbed(t)
+	w.create().Close()
+	s, err := store.Open(t.Context(), storetest.Intercept(w.data.Connect(), positionsOfSwaps), w.options([]store.Option{store.TrustRecovery()})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	backup := w.data.Snapshot()
+	for range 5 {
+		w.put(s, "x", "1")
+	}
+	backup.Lineage = "promoted"
+	w.data.Restore(backup)
+	w.get(s, "x")
+	v := s.Assume()
+	if _, _, err := s.Swap(t.Context(), v, store.Change{Put: []store.Item{{Name: "y", Body: []byte("1")}}}); !errors.Is(err, store.ErrUnknownOutcome) {
+		t.Errorf("Swap after a loss: %v", err)
+	}
+	w.wantFloor("put", s, pause)
+}
+
+// positionsOfSwaps makes an engine tell positions only with swaps that took effect.
+func positionsOfSwaps(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+	answer, err := c.On(ctx, e)
+	if !answer.Swapped {
+		answer.Position = 0
+	}
+	return answer, err
 }
 
 // TestZeroSpace: the zero Space says what is wrong with it.
