@@ -758,7 +758,14 @@ func TestOneSpaceForASecret(t *testing.T) {
 			t.Errorf("%s: %v, %v, want ErrWrongSecret", what, s, err)
 		}
 	}
-	third, err := store.Create(t.Context(), w.data.Connect(), w.options([]store.Option{store.WithSpace("third"), store.ForSecret(secret)})...) // by an operator
+	byOperator := func() (*store.Space, error) {
+		return store.Create(t.Context(), w.data.Connect(), w.options([]store.Option{store.WithSpace("third"), store.ForSecret(secret)})...)
+	}
+	if _, err := byOperator(); !errors.Is(err, store.ErrWrongSecret) {
+		t.Errorf("Create beside a space that grants leases: %v, want ErrWrongSecret", err)
+	}
+	storetest.Put(t, w.data.Connect(), "default/meta", "damaged")
+	third, err := byOperator()
 	if err != nil {
 		t.Fatal(err)
 	}

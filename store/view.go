@@ -140,8 +140,11 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 		meta = meta.next()
 		if claim {
 			meta.Check = change.Check
-			expect = append(expect, s.expectClaim(change.Check, change.claimed))
-			put = append(put, s.expectClaim(change.Check, true))
+			own, expected := s.claim(change.Check), Entry{Name: claimName(change.Check)}
+			if change.claimed {
+				expected = own
+			}
+			expect, put = append(expect, expected), append(put, own)
 		}
 		if change.Body != nil {
 			meta.Body = change.Body
