@@ -223,11 +223,22 @@ func (s *Space) mended(v *View) *Meta {
 	return m
 }
 
-// putMeta replaces the meta entry, if it has the value before, by m. The answer becomes the newest sighting, whatever was
-// seen before.
+// putMeta replaces the meta entry, if it has the value before, by m, and makes the claim anew with it. The answer becomes the
+// newest sighting, whatever was seen before.
 func (s *Space) putMeta(ctx context.Context, before []byte, m *Meta) (done bool, err error) {
 	value := m.encode()
-	answer, err := s.engine.Swap(ctx, []Entry{{s.name(metaName), before}}, []Entry{{s.name(metaName), value}})
+	expect, put := []Entry{{s.name(metaName), before}}, []Entry{{s.name(metaName), value}}
+	if before == nil && m.Check != (CheckValue{}) {
+		found, err := s.engine.Read(ctx, []string{claimName(m.Check)}, Page{})
+		if err != nil {
+			return false, s.failed("set the floor", err)
+		}
+		if err := s.checkClaim(found.Named[0]); err != nil {
+			return false, fmt.Errorf("%s: %w", s, err)
+		}
+		expect, put = append(expect, found.Named[0]), append(put, s.claim(m.Check))
+	}
+	answer, err := s.engine.Swap(ctx, expect, put)
 	if err != nil {
 		return false, s.failed("set the floor", err)
 	}

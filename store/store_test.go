@@ -779,3 +779,28 @@ func TestOneSpaceForASecret(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestClaimIsMadeAnew: a space that lost everything is made anew by a process that knows it, with its claim, unless another
+// space has got its secret meanwhile.
+func TestClaimIsMadeAnew(t *testing.T) {
+	secret := store.CheckValue{1}
+	for _, taken := range []bool{false, true} {
+		w := newTestbed(t)
+		first := w.create(store.ForSecret(secret))
+		w.data.Wipe()
+		if err := w.data.Connect().Prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if taken {
+			w.create(store.WithSpace("second"), store.ForSecret(secret))
+		}
+		_, err := first.Read(t.Context(), nil, store.Page{})
+		if want := map[bool]error{true: store.ErrWrongSecret}[taken]; !errors.Is(err, want) {
+			t.Errorf("another space has the secret: %v: %v, want %v", taken, err, want)
+		}
+		options := w.options([]store.Option{store.WithSpace("third"), store.ForSecret(secret), store.ForNewSecret()})
+		if _, err := store.Create(t.Context(), w.data.Connect(), options...); !errors.Is(err, store.ErrWrongSecret) {
+			t.Errorf("another space has the secret: %v: Create: %v, want ErrWrongSecret", taken, err)
+		}
+	}
+}
