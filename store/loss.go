@@ -311,8 +311,8 @@ func (s *Space) ForgiveClock(ctx context.Context, from time.Time) (barred Interv
 		if m.Barred != nil && m.Barred.To > v.Now {
 			barred = Interval{From: min(barred.From, m.Barred.From), To: max(barred.To, m.Barred.To)}
 		}
-		if barred.From <= floor {
-			return Interval{}, s.tooEarly(ctx, barred.From, floor)
+		if err := s.checkFrom(ctx, barred.From, floor, m.Barred); err != nil {
+			return Interval{}, err
 		}
 		if barred.From >= barred.To {
 			return Interval{}, fmt.Errorf("store: forgive clock: from %s: nothing was granted after that: the newest second is %s", stamp(barred.From), stamp(newest))
@@ -325,20 +325,24 @@ func (s *Space) ForgiveClock(ctx context.Context, from time.Time) (barred Interv
 	return Interval{}, s.contended()
 }
 
-// tooEarly returns the error of ForgiveClock for a time that is not after the floor, with one that will do.
-func (s *Space) tooEarly(ctx context.Context, from, floor int64) error {
+// checkFrom returns an error unless from can be the first wrong time: everything that right clocks have granted ends before
+// the floor, and each change after it that is left was made by a clock that was ahead by then. Earlier ones may be gone.
+func (s *Space) checkFrom(ctx context.Context, from, floor int64, barred *Interval) error {
 	first := int64(farthest)
 	for item, err := range s.Items(ctx, "", "") {
 		if err != nil {
 			return err
 		}
-		if item.Second > floor {
+		if item.Second > floor && !barred.Has(item.Second) {
 			first = min(first, item.Second)
 		}
 	}
-	advice := "nothing was changed by a clock that was further ahead than that: wait until then"
+	if from > floor && from <= first {
+		return nil
+	}
+	advice := "no change that is left was made by a clock that was further ahead: wait until then"
 	if first < farthest {
-		advice = "the first change by a clock that was further ahead was made at " + stamp(first) + ": take that"
+		advice = "a clock that was further ahead made a change at " + stamp(first) + ": take the first wrong time that it showed, which is no later"
 	}
 	return fmt.Errorf("store: forgive clock: from %s: want a time after %s, when everything that right clocks have granted is over; %s", stamp(from), stamp(floor), advice)
 }
