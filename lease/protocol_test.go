@@ -399,7 +399,7 @@ func TestFastClocks(t *testing.T) {
 		}
 	}
 	w.now = time.Unix(barred.To, 0).Add(48 * time.Hour)
-	h.Granted(right.mustAcquire(131072))
+	h.Granted(right.awaitAcquire(131072))
 	if err := h.Check(); err != nil {
 		t.Error(err)
 	}

@@ -27,6 +27,7 @@ type watch struct {
 // A glance says since when the record of a range has its version, as far as anyone has seen.
 type glance struct {
 	Version uint64 `json:"v"`
+	Start   int64  `json:"s"` // of the lease
 	Since   int64  `json:"t"`
 }
 
@@ -174,7 +175,7 @@ func (w watch) next(s situation, gone []Record) watch {
 		next.Ahead = 0
 	}
 	for _, r := range gone[:min(maxSeen, len(gone))] {
-		g := glance{r.Version, s.Now}
+		g := glance{r.Version, r.Start, s.Now}
 		if before := w.Seen[r.FirstNode]; before.Version == r.Version {
 			g.Since = min(before.Since, s.Now)
 		}
@@ -193,7 +194,7 @@ func (w watch) next(s situation, gone []Record) watch {
 func (w watch) behind(s situation, known census) bool {
 	last := int64(0)
 	for first, g := range w.Seen {
-		if r := known[first]; s.gone(r) && r.renewed() && r.Version > g.Version {
+		if r := known[first]; s.gone(r) && r.renewed() && r.Version > g.Version && r.Start == g.Start {
 			last = max(last, r.Changed)
 		}
 	}

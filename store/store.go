@@ -212,7 +212,7 @@ func (s *Space) noStore() error {
 }
 
 func (s *Space) corrupt(err error) error {
-	return fmt.Errorf("%w: %s: %w: nothing was changed: create another space, not as one for a new secret", ErrCorrupt, s, err)
+	return fmt.Errorf("%w: %s: %w: nothing was changed: create another store, not as one for a new secret", ErrCorrupt, s, err)
 }
 
 // The entries of a space have its name before theirs.
