@@ -58,11 +58,11 @@ func (r Record) renewed() bool { return r.Owner != (Token{}) && r.Change != r.Ow
 // renews reports whether the holder of r has renewed, and not longer before now, or later, than a live one whose clock
 // agrees. That a lease was granted shows nothing: the process whose clock is wrong may have got it.
 func (s situation) renews(r Record, now int64) bool {
-	return r.renewed() && r.Changed <= now+s.limits.Skew() && now-r.Changed <= r.patience()+s.limits.Skew()
+	return r.renewed() && r.Changed <= now+s.limits.Skew() && now-r.Changed <= r.halfTTL()+s.limits.Skew()
 }
 
-// patience returns the time in seconds within which a live holder renews: it does so each third of the TTL.
-func (r Record) patience() int64 { return (r.HighWater - r.Changed + 1) / 2 }
+// halfTTL returns half the TTL in seconds, within which a live holder renews: it does so each third of the TTL.
+func (r Record) halfTTL() int64 { return (r.HighWater - r.Changed + 1) / 2 }
 
 // A census has the records that are known, by their first nodes.
 type census map[uint32]Record
@@ -142,12 +142,12 @@ func (a *acquisition) lookOut(ctx context.Context, s situation, seen []sight) ([
 	if next.Ahead != stored.Ahead || !maps.Equal(next.Seen, stored.Seen) {
 		a.watch = &next
 	}
-	patience := slices.MaxFunc(gone, func(x, y Record) int { return cmp.Compare(x.patience(), y.patience()) }).patience()
-	if ends := next.Ahead + patience; s.Now < ends {
+	longest := slices.MaxFunc(gone, func(x, y Record) int { return cmp.Compare(x.halfTTL(), y.halfTTL()) }).halfTTL()
+	if until := next.Ahead + longest; s.Now < until {
 		if a.watch != nil {
 			a.space.Swap(ctx, s.View, store.Change{Put: a.withWatch()})
 		}
-		return nil, fmt.Errorf("%w: it says %s, and others renew leases by clocks that are far behind that: set the clock right that is wrong; if this one is right, try again from %s on", store.ErrClock, stamp(s.Now), stamp(ends))
+		return nil, fmt.Errorf("%w: it says %s, and others renew leases by clocks that are far behind that: set the clock right that is wrong; if this one is right, try again from %s on", store.ErrClock, stamp(s.Now), stamp(until))
 	}
 	return a.spare(s, next, seen), nil
 }
@@ -160,8 +160,8 @@ func (a *acquisition) spare(s situation, w watch, seen []sight) []sight {
 		if g, found := w.Seen[c.FirstNode]; found && g.Version == c.Version {
 			since = g.Since
 		}
-		if ends := since + c.patience(); s.gone(c.Record) && s.Now < ends {
-			seen[i].HighWater = ends - 1
+		if until := since + c.halfTTL(); s.gone(c.Record) && s.Now < until {
+			seen[i].HighWater = until - 1
 			a.spared++
 		}
 	}
