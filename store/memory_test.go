@@ -35,7 +35,7 @@ func (c *copier) copy(to, from reflect.Value) {
 	case t == reflect.TypeFor[func() time.Time]() && !from.IsNil():
 		to.Set(reflect.ValueOf(c.clock))
 	case t == reflect.TypeFor[*time.Timer](): // the pause is over
-	case shared[t] || kind < reflect.Array || kind == reflect.String || kind == reflect.Func || from.IsZero():
+	case shared[t] || kind < reflect.Array || kind == reflect.Array && t.Elem().Kind() < reflect.Array || kind == reflect.String || kind == reflect.Func || from.IsZero():
 		to.Set(from)
 	case kind == reflect.Pointer:
 		if _, ok := c.made[from.UnsafePointer()]; !ok {

@@ -25,10 +25,11 @@ var counterSets = setsOfMoves{
 	{name: "counters, strict", counter: free, moves: slices.Concat(handles(2, "relaxed", "strict"), lossy(2))},
 	{name: "counters, service", counter: free, moves: slices.Concat(handles(2, "asking"), gives(2), lossy(2), times(70))},
 	{name: "counters, copies", counter: free, moves: slices.Concat(handles(2, "relaxed"), gives(2), copies(2))},
+	{name: "counters, failover", counter: free, moves: slices.Concat(handles(2, "relaxed"), failovers())},
 	{name: "counters, losses", counter: free, moves: slices.Concat(handles(2, "relaxed"), gives(2), lossy(2), losses("backup", "restore", "fork"), first(2), advance())},
 	{name: "counters, losses, strict", counter: free, moves: slices.Concat(handles(2, "strict", "asking"), gives(2), lossy(2), losses("backup", "restore"), first(2), advance())},
 	{name: "rates", counter: rated, moves: slices.Concat(handles(2, "relaxed"), gives(2), lossy(2), times(1, 25))},
-	{name: "rates, losses", counter: rated, moves: slices.Concat(handles(2, "relaxed"), gives(2), lossy(1), losses("backup", "restore"), first(2), times(1, 25), clocks(2, 3))},
+	{name: "rates, losses", counter: rated, moves: slices.Concat(handles(2, "relaxed"), gives(2), lossy(1), losses("backup", "restore"), first(2), times(1, 25), clocks(2, -3, 0, 3))},
 }
 
 var free, rated = []counter.Option{counter.WithStart(1)}, []counter.Option{counter.WithRate(1)}
@@ -79,6 +80,20 @@ func lossy(processes int) (moves []move) {
 	}
 	slices.SortFunc(moves, func(a, b move) int { return strings.Compare(a.name, b.name) })
 	return append(moves, move{"deliver", (*scene).deliver})
+}
+
+// failovers are moves of one process, during which the engine tells of another lineage once, and then the other process
+// takes numbers. No data is lost.
+func failovers() (moves []move) {
+	for i := range 2 {
+		moves = append(moves, move{fmt.Sprintf("return %d, during a failover back and forth, and meanwhile take 3 of the other", i), func(s *scene) bool {
+			return s.players[1-i] != nil && s.players[1-i].counts() && s.counting(i, func(p *player) {
+				p.fault, s.then = "fail over", func() { s.counting(1-i, func(p *player) { s.take(p, 3) }) }
+				p.giveBack()
+			})
+		}})
+	}
+	return moves
 }
 
 // first are moves that put older data back of which only a process tells that has seen newer data, and so comes first.

@@ -22,42 +22,48 @@ var leaseSets = setsOfMoves{
 	{name: "copies", moves: slices.Concat(lives(2, 131072), calls(2), copies(2), times(7, 25, 70))},
 	{name: "copies, replies", moves: slices.Concat(lives(2, 131072), calls(2), faults(2, "renew"), copies(2), times(7, 25, 70))},
 	{name: "copies, losses", moves: slices.Concat(lives(2, 131072), calls(2), copies(2), losses("backup", "restore"), times(25, 70))},
-	{name: "losses", moves: slices.Concat(lives(2, 131072), calls(2), losses("backup", "restore", "fork"), times(7, 25, 70), clocks(2, 3))},
-	{name: "losses, replies", moves: slices.Concat(lives(2, 131072), calls(2), faults(2, "acquire", "renew"), losses("backup", "restore"), times(57), clocks(2, 3))},
+	{name: "copies, rows", moves: slices.Concat(acquires(1, 0, 131072), renews(2), copies(1)[:1], copies(2)[4:5], losses("backup", "put back"), times(70))},
+	{name: "losses", moves: slices.Concat(lives(2, 131072), calls(2), losses("backup", "restore", "fork"), times(7, 25, 70), clocks(2, -3, 0, 3))},
+	{name: "losses, replies", moves: slices.Concat(lives(2, 131072), calls(2), faults(2, "acquire", "renew"), losses("backup", "restore"), times(57), clocks(2, -3, 0, 3))},
 	{name: "older files", moves: slices.Concat(lives(3, 65536), calls(3), losses("backup", "restore files"), times(7, 70))},
 	{name: "older rows", moves: slices.Concat(lives(3, 65536), calls(3), losses("backup", "put back"), times(7, 70))},
 	{name: "histories", moves: slices.Concat(lives(2, 131072), calls(2), losses("fork", "swap", "report"), times(70))},
-	{name: "slow clocks", moves: slices.Concat(lives(3, 65536), calls(3), losses("backup", "restore"), times(40), clocks(1, 40))},
+	{name: "slow clocks", moves: slices.Concat(acquires(3, 0, 65536), renews(2), losses("restore"), times(40), clocks(1, -40))},
 	{name: "cells", moves: slices.Concat(cuts(2, 131072, 65536, 98304, 1000), times(57, 7))},
 	{name: "merges", moves: slices.Concat(cuts(2, 65536), meanwhile(2, 98304), times(57))},
-	{name: "cells, clocks", moves: slices.Concat(lives(2, 131072, 65536, 98304), calls(2), meanwhile(2, 98304), times(57), clocks(2, 3))},
+	{name: "rests", moves: slices.Concat(acquires(2, -3, 65536), acquires(3, 3, 98304)[2:], acquires(4, -3, 1000)[3:], renews(3), times(57))},
+	{name: "cells, clocks", moves: slices.Concat(lives(2, 131072, 65536, 98304), calls(2), meanwhile(2, 98304), times(57), clocks(2, -3, 0, 3))},
 	{name: "replies", moves: slices.Concat(lives(2, 131072), calls(2), faults(2, "acquire", "renew", "release"), times(7, 25, 70))},
-	{name: "clocks", moves: slices.Concat(lives(3, 65536), calls(3), times(7, 70), clocks(3, 3, 40, 500))},
+	{name: "clocks", moves: slices.Concat(lives(3, 65536), calls(3), times(7, 70), clocks(3, -500, -40, -3, 0, 3, 40, 500))},
 }
 
-func lives(processes int, sizes ...int) (moves []move) {
+func lives(processes int, sizes ...int) []move {
+	return append(acquires(processes, 0, sizes...), kills(processes)...)
+}
+
+func acquires(processes int, off int64, sizes ...int) (moves []move) {
 	for i := range processes {
 		for _, nodes := range sizes {
-			moves = append(moves, move{fmt.Sprintf("acquire %d of %d", nodes, i), func(s *scene) bool { return s.acquire(i, nodes, 0) }})
+			name := fmt.Sprintf("acquire %d of %d", nodes, i)
+			if off != 0 {
+				name += fmt.Sprintf(" at %+d s", off)
+			}
+			moves = append(moves, move{name, func(s *scene) bool { return s.acquire(i, nodes, off) }})
 		}
+	}
+	return moves
+}
+
+func kills(processes int) (moves []move) {
+	for i := range processes {
 		moves = append(moves, move{fmt.Sprint("kill ", i), func(s *scene) bool { return s.with(i, func(*player) { s.players[i] = nil }) }})
 	}
 	return moves
 }
 
 // cuts are lives of processes whose clocks are off, in which nodes are cut in other ways.
-func cuts(processes int, sizes ...int) (moves []move) {
-	for i := range processes {
-		for _, nodes := range sizes {
-			for _, off := range []int64{-maxSkew / 2, maxSkew / 2} {
-				moves = append(moves, move{fmt.Sprintf("acquire %d of %d at %+d s", nodes, i, off), func(s *scene) bool { return s.acquire(i, nodes, off) }})
-			}
-		}
-		moves = append(moves,
-			move{fmt.Sprint("kill ", i), func(s *scene) bool { return s.with(i, func(*player) { s.players[i] = nil }) }},
-			move{fmt.Sprint("renew ", i), func(s *scene) bool { return s.with(i, s.renew) }})
-	}
-	return moves
+func cuts(processes int, sizes ...int) []move {
+	return slices.Concat(acquires(processes, -maxSkew/2, sizes...), acquires(processes, maxSkew/2, sizes...), kills(processes), renews(processes))
 }
 
 // meanwhile are acquisitions, by a clock that is ahead, in the middle of which the other process does something.
@@ -81,9 +87,14 @@ func meanwhile(processes, nodes int) (moves []move) {
 
 func calls(processes int) (moves []move) {
 	for i := range processes {
-		moves = append(moves,
-			move{fmt.Sprint("renew ", i), func(s *scene) bool { return s.with(i, s.renew) }},
-			move{fmt.Sprint("release ", i), func(s *scene) bool { return s.with(i, func(p *player) { s.release(i, p) }) }})
+		moves = append(moves, move{fmt.Sprint("release ", i), func(s *scene) bool { return s.with(i, func(p *player) { s.release(i, p) }) }})
+	}
+	return append(moves, renews(processes)...)
+}
+
+func renews(processes int) (moves []move) {
+	for i := range processes {
+		moves = append(moves, move{fmt.Sprint("renew ", i), func(s *scene) bool { return s.with(i, s.renew) }})
 	}
 	return moves
 }
@@ -152,11 +163,9 @@ func times(steps ...int64) (moves []move) {
 func clocks(processes int, offs ...int64) (moves []move) {
 	for i := range processes {
 		for _, off := range offs {
-			for _, d := range []int64{-off, 0, off} {
-				moves = append(moves, move{fmt.Sprintf("clock of %d at %+d s", i, d), func(s *scene) bool {
-					return s.with(i, func(p *player) { p.off = d })
-				}})
-			}
+			moves = append(moves, move{fmt.Sprintf("clock of %d at %+d s", i, off), func(s *scene) bool {
+				return s.with(i, func(p *player) { p.off = off })
+			}})
 		}
 	}
 	return moves

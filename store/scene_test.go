@@ -32,6 +32,10 @@ type scene struct {
 	data    *storetest.Memory
 	backup  *storetest.Snapshot
 	lineage int
+
+	metaRead  *store.Meta // which has metaValue
+	metaValue string
+
 	players [4]*player
 	image   *player // of a process
 	taken   int64   // when
@@ -47,6 +51,7 @@ type scene struct {
 	top     int64   // the highest number that was ever taken
 	writer  int     // the process that knows the newest state of the counter, or 0
 
+	then    func() // becomes between after a failover
 	between func() // is called once, before one of the next calls of the engine
 	calls   int    // that come before it
 	wrong   string
@@ -158,7 +163,9 @@ func (p *player) engine() store.Engine {
 			return store.Answer{}, errTimeout
 		}
 		a, err := c.On(ctx, e)
-		if fault != "" {
+		if fault == "fail over" {
+			s.between, s.calls, a.Lineage = s.then, 0, "elsewhere"
+		} else if fault != "" {
 			s.noteTaken(c, a, nil)
 			return store.Answer{}, errTimeout
 		}
@@ -220,11 +227,14 @@ func (s *scene) resume(i int, off int64) bool {
 // meta returns the meta entry of the data.
 func (s *scene) meta() *store.Meta {
 	a, _ := s.data.Connect().Read(context.Background(), []string{"default/meta"}, store.Page{})
-	m, err := store.DecodeMeta(a.Named[0].Value)
-	if err != nil {
-		panic(err)
+	if value := string(a.Named[0].Value); s.metaValue != value {
+		m, err := store.DecodeMeta(a.Named[0].Value)
+		if err != nil {
+			panic(err)
+		}
+		s.metaRead, s.metaValue = m, value
 	}
-	return m
+	return s.metaRead
 }
 
 // restore puts the backup in the place of the data, as a copy of it, or as files that were put back.
