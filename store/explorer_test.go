@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/store/storetest"
 )
 
@@ -79,9 +78,10 @@ type move struct {
 
 // A set of moves, and what the scenes have in which they are played.
 type set struct {
-	name    string
-	counter []counter.Option // of the counter, or nil where there is none
-	moves   []move
+	name   string
+	counts bool  // whether there is a counter
+	rate   int64 // of that
+	moves  []move
 
 	// What is planted by the negative control.
 	bug       storetest.Bug // of the engine

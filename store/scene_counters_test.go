@@ -20,30 +20,34 @@ import (
 // counterSets are sets of moves with counters. A counter with a rate is beside no backup that is newer than one that was
 // restored, as docs/counters.md says.
 var counterSets = setsOfMoves{
-	{name: "counters", counter: free, moves: slices.Concat(handles(2, "relaxed", "strict"), gives(2), times(7))},
-	{name: "counters, replies", counter: free, moves: slices.Concat(handles(2, "relaxed"), gives(2), lossy(2), times(7))},
-	{name: "counters, strict", counter: free, moves: slices.Concat(handles(2, "relaxed", "strict"), lossy(2))},
-	{name: "counters, service", counter: free, moves: slices.Concat(handles(2, "asking"), gives(2), lossy(2), times(70))},
-	{name: "counters, copies", counter: free, moves: slices.Concat(handles(2, "relaxed"), gives(2), copies(2))},
-	{name: "counters, failover", counter: free, moves: slices.Concat(handles(2, "relaxed"), failovers())},
-	{name: "counters, losses", counter: free, moves: slices.Concat(handles(2, "relaxed"), gives(2), lossy(2), losses("backup", "restore", "fork"), first(2), advance())},
-	{name: "counters, losses, strict", counter: free, moves: slices.Concat(handles(2, "strict", "asking"), gives(2), lossy(2), losses("backup", "restore"), first(2), advance())},
-	{name: "rates", counter: rated, moves: slices.Concat(handles(2, "relaxed"), gives(2), lossy(2), times(1, 25))},
-	{name: "rates, losses", counter: rated, moves: slices.Concat(handles(2, "relaxed"), gives(2), lossy(1), losses("backup", "restore"), first(2), times(1, 25), clocks(2, -3, 0, 3))},
+	{name: "counters", counts: true, moves: slices.Concat(handles(2, "relaxed", "strict"), takes(2, 1, 3), gives(2))},
+	{name: "counters, replies", counts: true, moves: slices.Concat(handles(2, "relaxed"), takes(2, 1, 3), gives(2), lossy(2))},
+	{name: "counters, strict", counts: true, moves: slices.Concat(handles(2, "relaxed", "strict"), takes(2, 1, 3), lossy(2))},
+	{name: "counters, service", counts: true, moves: slices.Concat(handles(2, "asking"), takes(2, 1, 3), gives(2), lossy(2), times(70))},
+	{name: "counters, copies", counts: true, moves: slices.Concat(handles(2, "relaxed"), takes(2, 1, 3), gives(2), copies(2))},
+	{name: "counters, failover", counts: true, moves: slices.Concat(handles(2, "relaxed"), takes(2, 1, 3), failovers())},
+	{name: "counters, losses", counts: true, moves: slices.Concat(handles(2, "relaxed"), takes(2, 1, 3), gives(2), lossy(1), losses("backup", "restore", "fork"), first(2), advance())},
+	{name: "counters, losses, service", counts: true, moves: slices.Concat(handles(2, "strict", "asking"), takes(2, 1, 3), gives(2), lossy(1), losses("backup", "restore"), first(2), advance())},
+	{name: "rates", counts: true, rate: 1, moves: slices.Concat(handles(2, "relaxed"), takes(2, 3, 30), gives(2), lossy(2), times(1, 25))},
+	{name: "rates, losses", counts: true, rate: 1, moves: slices.Concat(handles(2, "relaxed"), takes(2, 30), losses("backup", "restore"), first(2), times(1, 25), clocks(2, -3, 3))},
 }
-
-var free, rated = []counter.Option{counter.WithStart(1)}, []counter.Option{counter.WithRate(1)}
 
 // handles are processes with a handle on the counter.
 func handles(processes int, kinds ...string) (moves []move) {
 	for i := range processes {
 		for _, kind := range kinds {
 			moves = append(moves, move{fmt.Sprintf("open %d %s", i, kind), func(s *scene) bool {
-				return s.open(i, 0) && s.with(i, func(p *player) { p.openCounter(kind) }) || s.players[i] != nil && !s.players[i].counts() && s.with(i, func(p *player) { p.openCounter(kind) })
+				s.open(i, 0)
+				return !s.players[i].counts() && s.with(i, func(p *player) { p.openCounter(kind) })
 			}})
 		}
-		moves = append(moves, move{fmt.Sprint("kill ", i), func(s *scene) bool { return s.with(i, func(*player) { s.players[i] = nil }) }})
-		for _, n := range []int{1, 3} {
+	}
+	return append(moves, kills(processes)...)
+}
+
+func takes(processes int, sizes ...int) (moves []move) {
+	for i := range processes {
+		for _, n := range sizes {
 			moves = append(moves, move{fmt.Sprintf("take %d of %d", n, i), func(s *scene) bool {
 				return s.counting(i, func(p *player) { s.take(p, n) })
 			}})
@@ -107,7 +111,8 @@ func first(processes int) (moves []move) {
 					return false
 				}
 				seen := p.memory.space.Sighting()
-				return seen.Lineage == now.Lineage && seen.Position > s.backup.Position && s.restore(false) && take(s)
+				tells := seen.Meta.LossID == s.meta().LossID && seen.Lineage == now.Lineage && seen.Position > s.backup.Position
+				return tells && s.restore(false) && take(s)
 			}},
 			move{fmt.Sprintf("put rows back, and take 10 of %d", i), func(s *scene) bool {
 				return s.players[i] != nil && s.players[i].id == s.writer && s.putBack("default/c/") && take(s)
@@ -151,7 +156,7 @@ func (p *player) rest() {
 
 func (p *player) openCounter(kind string) {
 	counters, m := counter.On(p.memory.space), p.memory
-	options := []counter.Option{counter.WithRunLength(2, 3), counter.WithLogger(slog.New(slog.DiscardHandler))}
+	options := []counter.Option{counter.WithRunLength(2, 3+17*p.scene.rate), counter.WithLogger(slog.New(slog.DiscardHandler))}
 	switch kind {
 	case "asking": // it keeps no state of the counter itself
 		p.asks = true
