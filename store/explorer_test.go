@@ -81,6 +81,7 @@ type set struct {
 	name   string
 	counts bool  // whether there is a counter
 	rate   int64 // of that
+	anew   bool  // the first backup was made before it was there
 	moves  []move
 
 	// What is planted by the negative control.

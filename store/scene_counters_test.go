@@ -3,6 +3,7 @@ package store_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -27,9 +28,10 @@ var counterSets = setsOfMoves{
 	{name: "counters, copies", counts: true, moves: slices.Concat(handles(2, "relaxed"), takes(2, 1, 3), gives(2), copies(2))},
 	{name: "counters, failover", counts: true, moves: slices.Concat(handles(2, "relaxed"), takes(2, 1, 3), failovers())},
 	{name: "counters, losses", counts: true, moves: slices.Concat(handles(2, "relaxed"), takes(2, 1, 3), gives(2), lossy(1), losses("backup", "restore", "fork"), first(2), advance())},
+	{name: "counters, made anew", counts: true, anew: true, moves: slices.Concat(handles(2, "relaxed"), takes(2, 1, 3), gives(2), losses("restore"), advance())},
 	{name: "counters, losses, service", counts: true, moves: slices.Concat(handles(2, "strict", "asking"), takes(2, 1, 3), gives(2), lossy(1), losses("backup", "restore"), first(2), advance())},
 	{name: "rates", counts: true, rate: 1, moves: slices.Concat(handles(2, "relaxed"), takes(2, 3, 30), gives(2), lossy(2), times(1, 25))},
-	{name: "rates, losses", counts: true, rate: 1, moves: slices.Concat(handles(2, "relaxed"), takes(2, 30), losses("backup", "restore"), first(2), times(1, 25), clocks(2, -3, 3))},
+	{name: "rates, losses", counts: true, rate: 1, moves: slices.Concat(handles(2, "relaxed"), takes(2, 30), gives(1), losses("backup", "restore"), first(2), times(1, 25), clocks(2, -3, 3))},
 }
 
 // handles are processes with a handle on the counter.
@@ -128,6 +130,9 @@ func advance() []move {
 		if err == nil {
 			_, err = counter.On(space).Advance(context.Background(), "c", s.top+1)
 		}
+		if errors.Is(err, counter.ErrNoCounter) {
+			_, err = counter.On(space).Create(context.Background(), "c", counter.ForNewName(), counter.WithStart(s.top+1))
+		}
 		return err == nil
 	}}}
 }
@@ -223,8 +228,9 @@ func (s *scene) left(p *player) []int64 {
 func (s *scene) noteTaken(c storetest.Call, a store.Answer, p *player) {
 	for _, e := range c.Put {
 		if words := strings.Fields(string(e.Value)); a.Swapped && e.Name == "default/c/c" {
+			start, _ := strconv.ParseInt(words[1], 10, 64)
 			position, _ := strconv.ParseInt(words[6], 10, 64)
-			s.top, s.writer = max(s.top, position), 0
+			s.top, s.writer = max(s.top, start+position-1), 0
 			if p != nil && !p.asks {
 				s.writer = p.id
 			}

@@ -83,14 +83,17 @@ func newScene(t *testing.T, set *set) *scene {
 	limits := store.Limits{MaxTTL: maxTTL * time.Second, MaxSkew: maxSkew * time.Second}
 	clock := store.WithClock(func() time.Time { return time.Unix(s.now, 0) })
 	space, err := store.Create(t.Context(), s.data.Connect(), store.ForNewSecret(), store.WithLimits(limits), clock)
+	first := s.data.Snapshot()
+	s.backup = &first
 	if err == nil && set.counts {
 		_, err = counter.On(space).Create(t.Context(), "c", counter.WithRate(set.rate))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := s.data.Snapshot()
-	s.backup = &first
+	if first := s.data.Snapshot(); !set.anew {
+		s.backup = &first
+	}
 	return s
 }
 
