@@ -39,23 +39,24 @@ func TestExplore(t *testing.T) {
 
 // TestExploreFindsBugs is the negative control: engines that break their word, and processes that do what they should not.
 func TestExploreFindsBugs(t *testing.T) {
-	for _, c := range []struct {
+	for name, c := range map[string]struct {
 		set   string
 		plant func(*set)
 	}{
-		{"merges", func(s *set) { s.bug = storetest.IgnoresFirst }},
-		{"merges", func(s *set) { s.bug = storetest.IgnoresValues }},
-		{"older files", func(s *set) { s.bug = storetest.StandsStill }},
-		{"losses", func(s *set) { s.trusting = true }},
-		{"replies", func(s *set) { s.credulous = true }},
-		{"copies", func(s *set) { s.stubborn = true }},
+		"meta ignored":       {"merges", func(s *set) { s.bug = storetest.IgnoresFirst }},
+		"values ignored":     {"merges", func(s *set) { s.bug = storetest.IgnoresValues }},
+		"position stands":    {"older files", func(s *set) { s.bug = storetest.StandsStill }},
+		"copies trusted":     {"losses", func(s *set) { s.trusting = true }},
+		"any change is mine": {"copies, replies", func(s *set) { s.credulous = true }},
+		"renew anyway":       {"copies", func(s *set) { s.stubborn = true }},
 	} {
-		t.Run(fmt.Sprint(c.set, " ", sets.byName(c.set).planted(c.plant)), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			set := sets.byName(c.set).planted(c.plant)
+			set := *sets.byName(c.set)
+			c.plant(&set)
 			exploration(t, 2*time.Minute, func(t *testing.T, e *explorer) {
-				e.exhaust(newScene(t, set))
-				if e.wander(t, set); e.found == nil {
+				e.exhaust(newScene(t, &set))
+				if e.wander(t, &set); e.found == nil {
 					t.Errorf("not found in %d schedules", e.schedules)
 				}
 			})
@@ -89,15 +90,6 @@ type set struct {
 	trusting  bool          // a copy of the data is taken for the data
 	credulous bool          // any change is taken for the process's own
 	stubborn  bool          // a process whose lease is lost goes on
-}
-
-func (s set) planted(plant func(*set)) *set {
-	plant(&s)
-	return &s
-}
-
-func (s *set) String() string {
-	return fmt.Sprintf("%s%.0[2]v%.0[3]v%.0[4]v", s.bug, s.trusting, s.credulous, s.stubborn)
 }
 
 type setsOfMoves []*set

@@ -380,7 +380,7 @@ func (s *scene) tells(p *player) bool {
 		return true
 	case m.LossID != seen.Meta.LossID:
 		return m.Losses <= seen.Meta.Losses || m.Floor < seen.Known+maxTTL && seen.Known <= s.now+p.off+maxSkew
-	case now.Lineage == seen.Lineage && now.Position < seen.Position, m.Changes < seen.Meta.Changes:
+	case now.Lineage == p.lineage && now.Position < p.position, m.Changes < seen.Meta.Changes:
 		return true
 	}
 	return false

@@ -58,15 +58,17 @@ type scene struct {
 
 // A player is a process: its handles, and what its keeper and its generator would do. The generator makes IDs all the time.
 type player struct {
-	scene  *scene
-	id     int
-	off    int64 // of its clock
-	memory *memory
-	shared bool   // memory is that of the scene that this one was copied from
-	text   string // of memory, or ""
-	newest int    // the newest answer that it got
-	fault  string
-	asks   bool // its handle is one of a service
+	scene    *scene
+	id       int
+	off      int64 // of its clock
+	memory   *memory
+	shared   bool   // memory is that of the scene that this one was copied from
+	text     string // of memory, or ""
+	newest   int    // the newest answer that it got
+	lineage  string // of the data then
+	position uint64
+	fault    string
+	asks     bool // its handle is one of a service
 	tenancy
 }
 
@@ -173,7 +175,8 @@ func (p *player) engine() store.Engine {
 		}
 		s.noteTaken(c, a, p)
 		s.newest++
-		p.newest = s.newest
+		now, _ := s.data.Connect().Read(ctx, nil, store.Page{})
+		p.newest, p.lineage, p.position = s.newest, now.Lineage, now.Position
 		return a, err
 	})
 }
