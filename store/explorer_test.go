@@ -68,6 +68,8 @@ func TestExploreFindsBugs(t *testing.T) {
 func TestReplayed(t *testing.T) {
 	replay(t, "copies", "acquire 131072 of 1", "pass 25 s", "image 1", "renew 1", "kill 1", "pass 70 s", "acquire 131072 of 0", "resume as 1 with a stale clock", "renew 1", "pass 25 s")
 	replay(t, "cells", "acquire 98304 of 0 at -3 s", "pass 57 s", "kill 0", "acquire 65536 of 0 at +3 s", "acquire 65536 of 1 at -3 s")
+	replay(t, "older files", "acquire 65536 of 0", "renew 0", "restore files", "acquire 65536 of 1", "renew 0", "pass 7 s")
+	replay(t, "older rows", "acquire 65536 of 0", "backup", "release 0", "pass 70 s", "acquire 65536 of 2", "put back", "acquire 65536 of 0", "renew 2", "pass 7 s")
 	replay(t, "counters, failover", "open 1 relaxed", "open 0 relaxed", "take 1 of 1", "take 1 of 1", "take 1 of 0", "take 1 of 0", "return 0, during a failover back and forth, and meanwhile take 3 of the other", "take 3 of 0", "take 1 of 1")
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,7 +23,9 @@ var leaseSets = setsOfMoves{
 	{name: "copies, losses", moves: slices.Concat(lives(2, 131072), calls(2), copies(2), losses("backup", "restore"), times(25, 70))},
 	{name: "copies, rows", moves: slices.Concat(acquires(1, 0, 131072), renews(2), copies(1)[:1], copies(2)[4:5], losses("backup", "put back"), times(70))},
 	{name: "losses", moves: slices.Concat(lives(2, 131072), calls(2), losses("backup", "restore", "fork"), times(7, 25, 70), clocks(2, -3, 0, 3))},
-	{name: "losses, replies", moves: slices.Concat(lives(2, 131072), calls(2), faults(2, "acquire", "renew"), losses("backup", "restore"), times(57), clocks(2, -3, 0, 3))},
+	{name: "losses, replies", moves: slices.Concat(lives(2, 131072), calls(2), faults(2, "acquire", "renew"), losses("backup", "restore"), times(25), clocks(2, -3, 3))},
+	{name: "losses, late renewals", moves: slices.Concat(acquires(2, 0, 131072), faults(1, "renew"), renews(1), losses("backup", "restore"), times(40))},
+	{name: "losses, late acquisitions", moves: slices.Concat(acquires(2, 0, 131072), faults(1, "acquire"), losses("restore"), times(7))},
 	{name: "older files", moves: slices.Concat(lives(3, 65536), calls(3), losses("backup", "restore files"), times(7, 70))},
 	{name: "older rows", moves: slices.Concat(lives(3, 65536), calls(3), losses("backup", "put back"), times(7, 70))},
 	{name: "histories", moves: slices.Concat(lives(2, 131072), calls(2), losses("fork", "swap", "report"), times(70))},
@@ -266,6 +267,9 @@ func (s *scene) renew(p *player) {
 	if p.end <= p.held.HighWater {
 		p.granted, p.reach = s.step, math.MaxInt64
 	}
+	if r := s.record(p.held.FirstNode); !errors.Is(err, errTimeout) && r.Owner != p.held.Owner && r.LastNode == p.held.LastNode && r.HighWater >= p.held.Start {
+		p.reach = min(p.reach, p.last) // it was told who has its nodes now
+	}
 	p.end = max(p.end, p.held.HighWater+1)
 	var lost *lease.LostError
 	if errors.As(err, &lost) && !s.stubborn {
@@ -330,7 +334,8 @@ func (s *scene) describeUses(b *strings.Builder) {
 }
 
 // A blindness is the time from the move that lost data up to the first call of a process that can tell. Leases that are
-// granted or renewed meanwhile may share seconds with older ones, up to where those ended then.
+// granted or renewed meanwhile may share seconds with older ones, up to where those ended then, or to when their holders see
+// who else has their nodes.
 type blindness struct{ from, to int }
 
 func (s *scene) excused(a, b use) bool {
@@ -388,15 +393,20 @@ func (s *scene) tells(p *player) bool {
 
 // olderRecord reports whether the record of p's lease is older than the lease.
 func (s *scene) olderRecord(p *player) bool {
-	if p.lost || p.held.Start < s.meta().Floor {
-		return false
+	r := s.record(p.held.FirstNode)
+	older := r.Version < p.held.Version || r.Version == p.held.Version && r.Change != p.held.Change
+	return older && !p.lost && p.held.Start >= s.meta().Floor
+}
+
+// record returns the stored record of the range that begins with node first.
+func (s *scene) record(first uint32) (r lease.Record) {
+	for _, e := range entriesOf(s.data, fmt.Sprintf("default/n/%05x", first)) {
+		var owner, change string
+		fmt.Sscan(string(e.Value), new(int64), &r.FirstNode, &r.LastNode, &owner, &change, &r.Changed, &r.Version, &r.Start, &r.HighWater)
+		r.Owner.UnmarshalText([]byte(owner))
+		r.Change.UnmarshalText([]byte(change))
 	}
-	for _, e := range entriesOf(s.data, fmt.Sprintf("default/n/%05x", p.held.FirstNode)) {
-		words := strings.Fields(string(e.Value))
-		version, _ := strconv.ParseUint(words[6], 10, 64)
-		return version < p.held.Version || version == p.held.Version && words[4] != p.held.Change.String()
-	}
-	return true
+	return r
 }
 
 // report has an operator report a loss.
