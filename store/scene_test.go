@@ -68,6 +68,7 @@ type player struct {
 	lineage  string // of the data then
 	position uint64
 	fault    string
+	stale    bool // it is a copy with the clock of its image
 	asks     bool // its handle is one of a service
 	tenancy
 }
@@ -223,7 +224,7 @@ func (s *scene) resume(i int, off int64) bool {
 	}
 	p := s.copied(s.image)
 	s.newest++
-	p.id, p.off = s.newest, s.image.off+off
+	p.id, p.off, p.stale = s.newest, s.image.off+off, off != 0
 	s.players[i] = p
 	return true
 }
