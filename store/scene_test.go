@@ -41,9 +41,11 @@ type scene struct {
 	late    []storetest.Call
 	newest  int // counts answers
 
-	uses  []use
-	blind []blindness
-	lost  int // the move that lost data last
+	uses   []use
+	blind  []blindness
+	ahead  bool  // whether a clock that is ahead got nodes
+	robbed int64 // when it got some that another process held
+	lost   int   // the move that lost data last
 
 	given   []int64 // numbers, in order
 	doubled []int64 // numbers that were left to a process when it was copied
@@ -330,7 +332,7 @@ func (s *scene) text() string {
 			fmt.Fprintf(&b, "%s %v %d\n", meta, seen.Lineage == now.Lineage, int64(seen.Position-now.Position))
 		}
 	}
-	fmt.Fprintln(&b, s.late, s.taken, s.given, s.doubled, s.top, fmt.Sprint("id", s.writer))
+	fmt.Fprintln(&b, s.late, s.taken, s.given, s.doubled, s.top, fmt.Sprint("id", s.writer), s.ahead, s.robbed)
 	s.describeUses(&b)
 	return canonical(b.String(), s.now)
 }
