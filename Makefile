@@ -82,7 +82,7 @@ race: gotest
 
 # Every schedule of a few processes with leases and counters, for EXPLORE each of about thirty sets of moves, as many at a
 # time as there are processors.
-EXPLORE ?= 10s
+EXPLORE ?= 4s
 explore: gotest
 	$(TEST) -run '^TestExplore$$' -timeout 0 ./store -explore $(EXPLORE)
 

@@ -15,7 +15,7 @@ import (
 	"github.com/randflake/randflake/store/storetest"
 )
 
-var explore = flag.Duration("explore", time.Second, "how long TestExplore explores each set of moves")
+var explore = flag.Duration("explore", 300*time.Millisecond, "how long TestExplore explores each set of moves")
 
 // TestExplore plays every schedule of moves up to a length, and then random ones that are far longer, on the real code of
 // leases and counters above an engine in memory. No second of a node may have two users, and no number may be given twice,

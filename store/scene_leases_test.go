@@ -36,7 +36,8 @@ var leaseSets = setsOfMoves{
 	{name: "rests", moves: slices.Concat(acquires(2, -3, 65536), acquires(3, 3, 98304)[2:], acquires(4, -3, 1000)[3:], renews(3), times(57))},
 	{name: "cells, clocks", moves: slices.Concat(lives(2, 131072, 65536), renews(2), meanwhile(2, 98304)[:18], times(57), clocks(2, -70, 0, 70))},
 	{name: "replies", moves: slices.Concat(lives(2, 131072), calls(2), faults(2, "acquire", "renew", "release"), times(7, 25, 70))},
-	{name: "fast clock", moves: slices.Concat(lives(3, 32768), crashes(80, 200, 500), renewing(3, 20))},
+	{name: "fast clock", moves: slices.Concat(lives(3, 32768), crashes(80), renewing(3, 20))},
+	{name: "far clock", moves: slices.Concat(lives(3, 32768), crashes(500), renewing(3, 20))},
 	{name: "clocks", moves: slices.Concat(lives(3, 65536), calls(3), times(7, 70), clocks(3, -500, -40, -3, 0, 3, 40, 500))},
 }
 
