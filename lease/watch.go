@@ -120,9 +120,6 @@ func (c census) gone(s situation) (gone []Record, agreed bool) {
 // ahead of that of others.
 func (a *acquisition) lookOut(ctx context.Context, s situation, seen []sight) ([]sight, error) {
 	a.watch, a.spared, a.agreed = nil, 0, false
-	if len(a.sample) == 0 && !slices.ContainsFunc(seen, func(c sight) bool { return s.gone(c.Record) }) {
-		return seen, nil
-	}
 	known := a.census(seen)
 	var gone []Record
 	if gone, a.agreed = known.gone(s); a.agreed {

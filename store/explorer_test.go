@@ -45,7 +45,7 @@ func TestExploreFindsBugs(t *testing.T) {
 	}{
 		"meta ignored":       {"merges", func(s *set) { s.bug = storetest.IgnoresFirst }},
 		"values ignored":     {"merges", func(s *set) { s.bug = storetest.IgnoresValues }},
-		"position stands":    {"older files", func(s *set) { s.bug = storetest.StandsStill }},
+		"no position":        {"older files", func(s *set) { s.bug = storetest.NoPosition }},
 		"copies trusted":     {"losses", func(s *set) { s.trusting = true }},
 		"any change is mine": {"copies, replies", func(s *set) { s.credulous = true }},
 		"renew anyway":       {"copies", func(s *set) { s.stubborn = true }},
@@ -70,6 +70,7 @@ func TestReplayed(t *testing.T) {
 	replay(t, "cells", "acquire 98304 of 0 at -3 s", "pass 57 s", "kill 0", "acquire 65536 of 0 at +3 s", "acquire 65536 of 1 at -3 s")
 	replay(t, "older files", "acquire 65536 of 0", "renew 0", "restore files", "acquire 65536 of 1", "renew 0", "pass 7 s")
 	replay(t, "older rows", "acquire 65536 of 0", "backup", "release 0", "pass 70 s", "acquire 65536 of 2", "put back", "acquire 65536 of 0", "renew 2", "pass 7 s")
+	replay(t, "counters, losses", "open 0 relaxed", "backup", "open 1 relaxed", "take 1 of 1", "return 0", "restore files, and take 10 of 0")
 	replay(t, "counters, failover", "open 1 relaxed", "open 0 relaxed", "take 1 of 1", "take 1 of 1", "take 1 of 0", "take 1 of 0", "return 0, during a failover back and forth, and meanwhile take 3 of the other", "take 3 of 0", "take 1 of 1")
 }
 

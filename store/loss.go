@@ -86,7 +86,7 @@ func (v *sighting) barred() *Interval {
 //
 // A floor set by another process also covers the losses that this handle saw: the handle doesn't know that floor, so it
 // was set after the loss. This holds only if no other floor is missing, and not for evidence in the space itself.
-func (s *Space) lossIn(before sighting, v *View, e Evidence) string {
+func (s *Space) lossIn(before sighting, v *View, e Evidence, swapped bool) string {
 	if v.Meta == nil {
 		return "the space is gone"
 	}
@@ -114,7 +114,11 @@ func (s *Space) lossIn(before sighting, v *View, e Evidence) string {
 	if v.Meta.Changes == before.meta.Changes && !bytes.Equal(v.value, before.value) {
 		return "the space's own entry is of another history"
 	}
-	if kept := e.Lineage == before.lineage || e.Kept; kept && e.Position != 0 && e.Position < before.position {
+	lowest := before.position
+	if swapped {
+		lowest++ // or the swap was made on an older copy that is now as far
+	}
+	if kept := e.Lineage == before.lineage || e.Kept; kept && e.Position != 0 && e.Position < lowest {
 		return fmt.Sprintf("the engine went back from position %d to %d", before.position, e.Position)
 	}
 	return ""
@@ -163,8 +167,7 @@ func (s *Space) coverLoss(ctx context.Context, reason string, found *View) error
 		if err != nil {
 			return err
 		}
-		// An engine whose reads tell no position can't show the loss again; but the floor would.
-		if hidden := v.evidence.Position == 0 && found != nil && found.Meta != nil && v.Meta != nil && v.Meta.LossID == found.Meta.LossID; loss == "" && found != nil && !hidden {
+		if loss == "" && found != nil && !hidden(found, v) {
 			s.adopt(v)
 			return nil
 		}
@@ -174,6 +177,13 @@ func (s *Space) coverLoss(ctx context.Context, reason string, found *View) error
 		}
 	}
 	return s.contended()
+}
+
+// hidden reports whether v can't show the loss again that found shows, as reads of the engine tell no position, or the swap
+// that found is of raised it. But a floor that was set since would show.
+func hidden(found, v *View) bool {
+	again := found.swapped && found.evidence.Lineage == v.evidence.Lineage
+	return found.Meta != nil && v.Meta != nil && v.Meta.LossID == found.Meta.LossID && (v.evidence.Position == 0 || again)
 }
 
 // setFloor sets the floor of the space that v shows, or makes the space anew if it is gone.

@@ -73,7 +73,7 @@ func (s *Space) lookAround(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.lossIn(sighting{}, v, v.evidence) == "" {
+	if s.lossIn(sighting{}, v, v.evidence, false) == "" {
 		s.opened.Store(v)
 	}
 	return nil

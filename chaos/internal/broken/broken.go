@@ -57,7 +57,7 @@ var planted = map[Bug]storetest.Bug{
 	IgnoreMeta:   storetest.IgnoresFirst,
 	IgnoreValues: storetest.IgnoresValues,
 	TwoSteps:     storetest.TwoSteps,
-	StandStill:   storetest.StandsStill,
+	StandStill:   storetest.NoPosition,
 }
 
 // InEngine reports whether the bug is one of the engine that a worker has.
