@@ -80,8 +80,9 @@ control: gotest
 race: gotest
 	$(TEST) -race -short $(CONCURRENT)
 
-# Every schedule of a few processes on the protocol of leases, for EXPLORE each of six sets of moves, two at a time.
-EXPLORE ?= 20s
+# Every schedule of a few processes with leases and counters, for EXPLORE each of about thirty sets of moves, as many at a
+# time as there are processors.
+EXPLORE ?= 4s
 explore: gotest
 	$(TEST) -run '^TestExplore$$' -timeout 0 ./store -explore $(EXPLORE)
 

@@ -155,6 +155,9 @@ func (j job) judge(o outcome) error {
 			errs = append(errs, fmt.Errorf("the fault had no effect: no call of the store ended with %q, but %v", outcome, o.Calls))
 		}
 	}
+	if j.fault.Repeats && o.Duplicates == 0 {
+		errs = append(errs, errors.New("the fault had no effect: no ID was repeated"))
+	}
 	if o.Made+o.numbers.Issued == 0 {
 		errs = append(errs, errors.New("no ID was made, or no number"))
 	}

@@ -61,8 +61,8 @@ const legend = `
 Refusals are attempts to make an ID, to open the store or to get a first lease that failed with a typed error; calls are
 those of the store. Violations are IDs outside of the leases of the process that made them, and pairs of leases
 that share a second of a node. A run is as expected if its script found what the list below says, if no refusal had
-another reason than those that the fault gives, and if the checks found nothing; the fault clone may repeat IDs
-until it is noticed, which its script sees to.
+another reason than those that the fault gives, and if the checks found nothing; faults whose names begin with clone may
+repeat IDs until the copy is noticed, which their scripts see to.
 `
 
 // writeNumbers writes the rows of counters as a table.

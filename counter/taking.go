@@ -52,7 +52,11 @@ const callTimeout = 10 * time.Second
 // take returns that one.
 func (t *taker) take(ctx context.Context, n uint64) (got positions, late uint64, err error) {
 	began := time.Now()
-	r, err := t.change(ctx, func(next *record) error { return next.take(n) })
+	act := func(next *record) error { return next.take(n) }
+	r, err := t.change(ctx, act)
+	if errors.Is(err, store.ErrUnknownOutcome) { // finds out, and what the loss of data means for the counter
+		r, err = t.change(ctx, act)
+	}
 	late, t.late = t.late, 0
 	if err != nil {
 		return positions{}, late, err
@@ -78,7 +82,7 @@ func (t *taker) giveBackOne(ctx context.Context, s positions) (done bool, late p
 		return next.giveBack(s.end, s.len())
 	})
 	switch {
-	case errors.Is(err, errNotNewest):
+	case errors.Is(err, errNotNewest), errors.Is(err, store.ErrUnknownOutcome): // once more could give back what others took since
 		return false, positions{}, nil
 	case err != nil:
 		return false, positions{}, err
@@ -88,17 +92,8 @@ func (t *taker) giveBackOne(ctx context.Context, s positions) (done bool, late p
 	return true, positions{}, nil
 }
 
-// change makes a change, or returns the current record if an earlier take turns out to have made it. If the attempt shows
-// a loss of data, another one finds out what that means for the counter.
+// change makes a change, or returns the current record if an earlier take turns out to have made it.
 func (t *taker) change(ctx context.Context, act func(*record) error) (*record, error) {
-	r, err := t.attempt(ctx, act)
-	if errors.Is(err, store.ErrUnknownOutcome) {
-		r, err = t.attempt(ctx, act)
-	}
-	return r, err
-}
-
-func (t *taker) attempt(ctx context.Context, act func(*record) error) (*record, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var proposed *record

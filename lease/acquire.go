@@ -202,10 +202,13 @@ func (a *acquisition) try(ctx context.Context) (Record, bool, error) {
 	if err != nil {
 		return Record{}, false, err
 	}
-	if seen, err = a.lookOut(ctx, s, seen); err != nil {
-		return Record{}, false, err
-	}
 	best, ok := a.best(s, seen)
+	if len(a.sample) > 0 || ok && s.gone(best.Record) {
+		if seen, err = a.lookOut(ctx, s, seen); err != nil {
+			return Record{}, false, err
+		}
+		best, ok = a.best(s, seen)
+	}
 	if exact := ok && best.Nodes() == a.Nodes; !exact && a.probes < manyProbes && len(near) >= fewProbes {
 		a.probes = manyProbes
 		return Record{}, false, nil

@@ -98,7 +98,7 @@ func (l *leases) Release(ctx context.Context, held Record, lastUsed time.Time) e
 		current.Version++
 		current.HighWater = min(current.HighWater, max(lastUsed.Unix(), current.Start-1))
 		return current, nil
-	}, hint{}.item(l.space.Assume().Now))
+	}, hint{}.item())
 	return err
 }
 
@@ -209,7 +209,11 @@ func copied(held, stored Record) bool {
 func (l *leases) holds(v *store.View, held, current Record) error {
 	switch {
 	case held.Start < v.Meta.Floor && (current.Version < held.Version || current.Version == held.Version && current.Change == held.Change):
-		return &LostError{held.FirstNode, held.LastNode, v.Meta.Floor, "it is older than a loss of the store's data"}
+		others := v.Meta.Floor
+		if current.Owner != held.Owner && current.HighWater >= held.Start { // granted after the loss, before it was noticed
+			others = min(others, current.Start)
+		}
+		return &LostError{held.FirstNode, held.LastNode, others, "it is older than a loss of the store's data"}
 	case held.Owner == (Token{}) || current.Owner != held.Owner:
 		return lost(held, current, "somebody else holds it, or nobody")
 	case current.Version != held.Version || current.Change != held.Change:

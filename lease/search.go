@@ -149,7 +149,8 @@ func (a cells) open() (all cells, any bool) {
 	return all, any
 }
 
-// A hint spares the callers after a search that found nothing another search. Uniqueness does not rest on it.
+// A hint spares the callers after a search that found nothing another search. Uniqueness does not rest on it. Like the
+// watch it has no second.
 type hint struct {
 	// No cell for so many Nodes below Below is free before the second Until, unless one is released or the cells are
 	// cut anew, as of the version Changes of the meta entry after its loss LossID.
@@ -164,12 +165,12 @@ type hint struct {
 
 const hintName = "hint"
 
-func (h hint) item(now int64) store.Item {
+func (h hint) item() store.Item {
 	body, err := json.Marshal(h)
 	if err != nil {
 		panic(err) // never: these are numbers and texts
 	}
-	return store.Item{Name: hintName, Second: now, Body: body}
+	return store.Item{Name: hintName, Body: body}
 }
 
 // hinted refuses by the hint, if there is one for what is wanted.
@@ -211,7 +212,7 @@ func (a *acquisition) refuse(ctx context.Context, s situation, seen []sight) err
 	}
 	h := hint{Nodes: a.Nodes, Below: a.Below, Since: s.Now, Until: until, Changes: s.Meta.Changes, LossID: s.Meta.LossID, Ahead: ahead}
 	if until > s.Now {
-		a.space.Swap(ctx, s.View, store.Change{Expect: []store.Item{s.Find(hintName)}, Put: a.withWatch(h.item(s.Now))})
+		a.space.Swap(ctx, s.View, store.Change{Expect: []store.Item{s.Find(hintName)}, Put: a.withWatch(h.item())})
 	}
 	err := fmt.Errorf("%w: for %s: %d ranges are leased", ErrNoRange, a.nodes(), leased)
 	if across > 0 {

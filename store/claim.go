@@ -1,10 +1,18 @@
 package store
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // A claim is an entry of the engine, beside those of its spaces, that names the space whose leases a secret is for. So two
 // spaces of one engine can't be bound to one secret, which would grant the same nodes twice.
 func claimName(check CheckValue) string { return "_secrets/" + check.String() }
+
+// claim is what binds the space.
+func (s *Space) claim(check CheckValue) Entry {
+	return Entry{claimName(check), []byte(s.settings.space)}
+}
 
 // checkClaim returns an error that wraps ErrWrongSecret if the claim names another space.
 func (s *Space) checkClaim(claim Entry) error {
@@ -14,11 +22,12 @@ func (s *Space) checkClaim(claim Entry) error {
 	return nil
 }
 
-// expectClaim returns the claim that a Swap expects which binds the space: its own, or none.
-func (s *Space) expectClaim(check CheckValue, own bool) Entry {
-	claim := Entry{Name: claimName(check)}
-	if own {
-		claim.Value = []byte(s.settings.space)
+// gone reports whether the space that a claim names is lost or damaged, so that nothing is granted there.
+func (s *Space) gone(ctx context.Context, claim Entry) (bool, error) {
+	answer, err := s.engine.Read(ctx, []string{string(claim.Value) + "/" + metaName}, Page{})
+	if err != nil {
+		return false, err
 	}
-	return claim
+	_, broken := decodeMeta(answer.Named[0].Value)
+	return broken != nil, nil
 }

@@ -32,10 +32,10 @@ func (s *Space) adopt(v *View) {
 	if old.Changes < v.Meta.Changes {
 		s.seen.meta, s.seen.value = v.Meta, v.value
 	}
-	if s.seen.lineage != e.Lineage {
-		s.seen.lineage, s.seen.position = e.Lineage, e.Position
+	if s.seen.lineage != e.Lineage && !e.Kept {
+		s.seen.position = 0
 	}
-	s.seen.position = max(s.seen.position, e.Position)
+	s.seen.lineage, s.seen.position = e.Lineage, max(s.seen.position, e.Position)
 	s.know(v)
 }
 
@@ -86,7 +86,7 @@ func (v *sighting) barred() *Interval {
 //
 // A floor set by another process also covers the losses that this handle saw: the handle doesn't know that floor, so it
 // was set after the loss. This holds only if no other floor is missing, and not for evidence in the space itself.
-func (s *Space) lossIn(before sighting, v *View, e Evidence) string {
+func (s *Space) lossIn(before sighting, v *View, e Evidence, swapped bool) string {
 	if v.Meta == nil {
 		return "the space is gone"
 	}
@@ -114,7 +114,11 @@ func (s *Space) lossIn(before sighting, v *View, e Evidence) string {
 	if v.Meta.Changes == before.meta.Changes && !bytes.Equal(v.value, before.value) {
 		return "the space's own entry is of another history"
 	}
-	if kept := e.Lineage == before.lineage || e.Kept; kept && e.Position != 0 && e.Position < before.position {
+	lowest := before.position
+	if swapped {
+		lowest++ // or the swap was made on an older copy that is now as far
+	}
+	if kept := e.Lineage == before.lineage || e.Kept; kept && e.Position != 0 && e.Position < lowest {
 		return fmt.Sprintf("the engine went back from position %d to %d", before.position, e.Position)
 	}
 	return ""
@@ -163,8 +167,7 @@ func (s *Space) coverLoss(ctx context.Context, reason string, found *View) error
 		if err != nil {
 			return err
 		}
-		// An engine whose reads tell no position can't show the loss again; but the floor would.
-		if hidden := v.evidence.Position == 0 && found != nil && found.Meta != nil && v.Meta != nil && v.Meta.LossID == found.Meta.LossID; loss == "" && found != nil && !hidden {
+		if loss == "" && found != nil && !hidden(found, v) {
 			s.adopt(v)
 			return nil
 		}
@@ -174,6 +177,13 @@ func (s *Space) coverLoss(ctx context.Context, reason string, found *View) error
 		}
 	}
 	return s.contended()
+}
+
+// hidden reports whether v can't show the loss again that found shows, as reads of the engine tell no position, or the swap
+// that found is of raised it. But a floor that was set since would show.
+func hidden(found, v *View) bool {
+	again := found.swapped && found.evidence.Lineage == v.evidence.Lineage
+	return found.Meta != nil && v.Meta != nil && v.Meta.LossID == found.Meta.LossID && (v.evidence.Position == 0 || again)
 }
 
 // setFloor sets the floor of the space that v shows, or makes the space anew if it is gone.
@@ -223,11 +233,22 @@ func (s *Space) mended(v *View) *Meta {
 	return m
 }
 
-// putMeta replaces the meta entry, if it has the value before, by m. The answer becomes the newest sighting, whatever was
-// seen before.
+// putMeta replaces the meta entry, if it has the value before, by m, and makes the claim anew with it. The answer becomes the
+// newest sighting, whatever was seen before.
 func (s *Space) putMeta(ctx context.Context, before []byte, m *Meta) (done bool, err error) {
 	value := m.encode()
-	answer, err := s.engine.Swap(ctx, []Entry{{s.name(metaName), before}}, []Entry{{s.name(metaName), value}})
+	expect, put := []Entry{{s.name(metaName), before}}, []Entry{{s.name(metaName), value}}
+	if before == nil && m.Check != (CheckValue{}) {
+		found, err := s.engine.Read(ctx, []string{claimName(m.Check)}, Page{})
+		if err != nil {
+			return false, s.failed("set the floor", err)
+		}
+		if err := s.checkClaim(found.Named[0]); err != nil {
+			return false, fmt.Errorf("%s: %w", s, err)
+		}
+		expect, put = append(expect, found.Named[0]), append(put, s.claim(m.Check))
+	}
+	answer, err := s.engine.Swap(ctx, expect, put)
 	if err != nil {
 		return false, s.failed("set the floor", err)
 	}
@@ -300,8 +321,8 @@ func (s *Space) ForgiveClock(ctx context.Context, from time.Time) (barred Interv
 		if m.Barred != nil && m.Barred.To > v.Now {
 			barred = Interval{From: min(barred.From, m.Barred.From), To: max(barred.To, m.Barred.To)}
 		}
-		if barred.From <= floor {
-			return Interval{}, s.tooEarly(ctx, barred.From, floor)
+		if err := s.checkFrom(ctx, barred.From, floor, m.Barred); err != nil {
+			return Interval{}, err
 		}
 		if barred.From >= barred.To {
 			return Interval{}, fmt.Errorf("store: forgive clock: from %s: nothing was granted after that: the newest second is %s", stamp(barred.From), stamp(newest))
@@ -314,20 +335,24 @@ func (s *Space) ForgiveClock(ctx context.Context, from time.Time) (barred Interv
 	return Interval{}, s.contended()
 }
 
-// tooEarly returns the error of ForgiveClock for a time that is not after the floor, with one that will do.
-func (s *Space) tooEarly(ctx context.Context, from, floor int64) error {
+// checkFrom returns an error unless from can be the first wrong time: everything that right clocks have granted ends before
+// the floor, and each change after it that is left was made by a clock that was ahead by then. Earlier ones may be gone.
+func (s *Space) checkFrom(ctx context.Context, from, floor int64, barred *Interval) error {
 	first := int64(farthest)
 	for item, err := range s.Items(ctx, "", "") {
 		if err != nil {
 			return err
 		}
-		if item.Second > floor {
+		if item.Second > floor && !barred.Has(item.Second) {
 			first = min(first, item.Second)
 		}
 	}
-	advice := "nothing was changed by a clock that was further ahead than that: wait until then"
+	if from > floor && from <= first {
+		return nil
+	}
+	advice := "no change that is left was made by a clock that was further ahead: wait until then"
 	if first < farthest {
-		advice = "the first change by a clock that was further ahead was made at " + stamp(first) + ": take that"
+		advice = "a clock that was further ahead made a change at " + stamp(first) + ": take the first wrong time that it showed, which is no later"
 	}
 	return fmt.Errorf("store: forgive clock: from %s: want a time after %s, when everything that right clocks have granted is over; %s", stamp(from), stamp(floor), advice)
 }

@@ -54,7 +54,7 @@ func ForNewSecret() Option { return Option{func(s *settings) error { s.newSecret
 // binds it. It is for Create, and for Open with [OrCreate].
 //
 // An engine has one space for each secret. If another space is bound to the secret already, that is ErrWrongSecret; only
-// Create without ForNewSecret puts the new space in its place, for one that is gone for good.
+// Create without ForNewSecret puts the new space in the place of one that is lost or damaged.
 func ForSecret(check CheckValue) Option {
 	return Option{func(s *settings) error { s.check = check; return nil }}
 }

@@ -9,6 +9,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,7 +73,7 @@ func (s *Space) lookAround(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.lossIn(sighting{}, v, v.evidence) == "" {
+	if s.lossIn(sighting{}, v, v.evidence, false) == "" {
 		s.opened.Store(v)
 	}
 	return nil
@@ -130,9 +131,10 @@ func (s *Space) create(ctx context.Context) error {
 	case len(first.Page) > 0 && s.settings.newSecret:
 		return fmt.Errorf("store: create: %s: %w: entries of an earlier space are there, so the secret is not new to it: take another name, or leave ForNewSecret out", s, ErrCorrupt)
 	}
-	if s.settings.newSecret || s.settings.orCreate {
-		if err := s.checkClaim(claim); err != nil {
-			return fmt.Errorf("store: create: %s: %w", s, err)
+	if err := s.checkClaim(claim); err != nil {
+		gone, failed := s.gone(ctx, claim)
+		if !gone || s.settings.newSecret || s.settings.orCreate {
+			return fmt.Errorf("store: create: %s: %w", s, cmp.Or(failed, err))
 		}
 	}
 	m := &Meta{Format: metaFormat, Incarnation: newToken(), Lineage: first.Lineage, Check: s.settings.check, Changes: 1}
@@ -149,7 +151,7 @@ func (s *Space) create(ctx context.Context) error {
 	value := m.encode()
 	expect, put := []Entry{{Name: s.name(metaName)}}, []Entry{{s.name(metaName), value}}
 	if s.settings.check != (CheckValue{}) {
-		expect, put = append(expect, claim), append(put, s.expectClaim(s.settings.check, true))
+		expect, put = append(expect, claim), append(put, s.claim(s.settings.check))
 	}
 	answer, err := s.engine.Swap(ctx, expect, put)
 	switch {
@@ -210,7 +212,7 @@ func (s *Space) noStore() error {
 }
 
 func (s *Space) corrupt(err error) error {
-	return fmt.Errorf("%w: %s: %w: nothing was changed: create another space, not as one for a new secret", ErrCorrupt, s, err)
+	return fmt.Errorf("%w: %s: %w: nothing was changed: create another store, not as one for a new secret", ErrCorrupt, s, err)
 }
 
 // The entries of a space have its name before theirs.

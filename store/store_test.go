@@ -379,13 +379,7 @@ func TestFloorBesideSlowServer(t *testing.T) {
 func TestLossShowsInSwapsAlone(t *testing.T) {
 	w := newTestbed(t)
 	w.create().Close()
-	s, err := store.Open(t.Context(), storetest.Intercept(w.data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
-		answer, err := c.On(ctx, e)
-		if !answer.Swapped {
-			answer.Position = 0
-		}
-		return answer, err
-	}), store.WithClock(w.clock))
+	s, err := store.Open(t.Context(), storetest.Intercept(w.data.Connect(), positionsOfSwaps), store.WithClock(w.clock))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,6 +401,38 @@ func TestLossShowsInSwapsAlone(t *testing.T) {
 	w.now = w.now.Add(time.Minute)
 	w.put(s, "y", "2")
 	w.wantFloor("put again", s, pause-time.Minute)
+}
+
+// TestLossShowsInSwapsOfAnotherLineage: where recovery is trusted, a read from a new lineage that tells no position does not
+// make a handle forget the position that it saw.
+func TestLossShowsInSwapsOfAnotherLineage(t *testing.T) {
+	w := newTestbed(t)
+	w.create().Close()
+	s, err := store.Open(t.Context(), storetest.Intercept(w.data.Connect(), positionsOfSwaps), w.options([]store.Option{store.TrustRecovery()})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	backup := w.data.Snapshot()
+	for range 5 {
+		w.put(s, "x", "1")
+	}
+	backup.Lineage = "promoted"
+	w.data.Restore(backup)
+	w.get(s, "x")
+	v := s.Assume()
+	if _, _, err := s.Swap(t.Context(), v, store.Change{Put: []store.Item{{Name: "y", Body: []byte("1")}}}); !errors.Is(err, store.ErrUnknownOutcome) {
+		t.Errorf("Swap after a loss: %v", err)
+	}
+	w.wantFloor("put", s, pause)
+}
+
+// positionsOfSwaps makes an engine tell positions only with swaps that took effect.
+func positionsOfSwaps(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+	answer, err := c.On(ctx, e)
+	if !answer.Swapped {
+		answer.Position = 0
+	}
+	return answer, err
 }
 
 // TestZeroSpace: the zero Space says what is wrong with it.
@@ -518,15 +544,10 @@ func TestForgiveClock(t *testing.T) {
 	if err := s.ReportLoss(t.Context(), "a test"); !errors.Is(err, store.ErrClock) {
 		t.Errorf("ReportLoss by a right clock: %v, want ErrClock, as a clock was ahead", err)
 	}
-	for _, from := range []time.Time{w.now, w.now.Add(pause)} {
-		_, err := s.ForgiveClock(t.Context(), from)
-		if advice := noon.AddDate(1, 0, 0).Format(time.RFC3339) + ": take that"; err == nil || !strings.Contains(err.Error(), advice) {
-			t.Errorf("ForgiveClock from %v: %v, want %q", from, err, advice)
-		}
-	}
-	for _, from := range []time.Time{noon.AddDate(2, 0, 0)} {
-		if barred, err := s.ForgiveClock(t.Context(), from); err == nil {
-			t.Errorf("ForgiveClock from %v: barred %+v, want an error", from, barred)
+	for _, from := range []time.Time{w.now, w.now.Add(pause), noon.AddDate(1, 0, 0).Add(time.Second), noon.AddDate(2, 0, 0)} {
+		barred, err := s.ForgiveClock(t.Context(), from)
+		if first := noon.AddDate(1, 0, 0).Format(time.RFC3339); err == nil || !strings.Contains(err.Error(), first+": take the first wrong time") {
+			t.Errorf("ForgiveClock from %v: barred %+v, %v, want an error that names %s", from, barred, err, first)
 		}
 	}
 	from := noon.AddDate(1, 0, 0)
@@ -732,7 +753,14 @@ func TestOneSpaceForASecret(t *testing.T) {
 			t.Errorf("%s: %v, %v, want ErrWrongSecret", what, s, err)
 		}
 	}
-	third, err := store.Create(t.Context(), w.data.Connect(), w.options([]store.Option{store.WithSpace("third"), store.ForSecret(secret)})...) // by an operator
+	byOperator := func() (*store.Space, error) {
+		return store.Create(t.Context(), w.data.Connect(), w.options([]store.Option{store.WithSpace("third"), store.ForSecret(secret)})...)
+	}
+	if _, err := byOperator(); !errors.Is(err, store.ErrWrongSecret) {
+		t.Errorf("Create beside a space that grants leases: %v, want ErrWrongSecret", err)
+	}
+	storetest.Put(t, w.data.Connect(), "default/meta", "damaged")
+	third, err := byOperator()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -744,5 +772,30 @@ func TestOneSpaceForASecret(t *testing.T) {
 	storetest.Put(t, w.data.Connect(), "_secrets/"+store.CheckValue{3}.String(), "fourth") // the space is lost, its claim is not
 	if err := bind(fourth, store.CheckValue{3}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestClaimIsMadeAnew: a space that lost everything is made anew by a process that knows it, with its claim, unless another
+// space has got its secret meanwhile.
+func TestClaimIsMadeAnew(t *testing.T) {
+	secret := store.CheckValue{1}
+	for _, taken := range []bool{false, true} {
+		w := newTestbed(t)
+		first := w.create(store.ForSecret(secret))
+		w.data.Wipe()
+		if err := w.data.Connect().Prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if taken {
+			w.create(store.WithSpace("second"), store.ForSecret(secret))
+		}
+		_, err := first.Read(t.Context(), nil, store.Page{})
+		if want := map[bool]error{true: store.ErrWrongSecret}[taken]; !errors.Is(err, want) {
+			t.Errorf("another space has the secret: %v: %v, want %v", taken, err, want)
+		}
+		options := w.options([]store.Option{store.WithSpace("third"), store.ForSecret(secret), store.ForNewSecret()})
+		if _, err := store.Create(t.Context(), w.data.Connect(), options...); !errors.Is(err, store.ErrWrongSecret) {
+			t.Errorf("another space has the secret: %v: Create: %v, want ErrWrongSecret", taken, err)
+		}
 	}
 }

@@ -19,6 +19,7 @@ type View struct {
 
 	value    []byte // of Meta
 	evidence Evidence
+	swapped  bool // v is of a Swap that took effect
 	clockErr error
 }
 
@@ -140,8 +141,11 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 		meta = meta.next()
 		if claim {
 			meta.Check = change.Check
-			expect = append(expect, s.expectClaim(change.Check, change.claimed))
-			put = append(put, s.expectClaim(change.Check, true))
+			own, expected := s.claim(change.Check), Entry{Name: claimName(change.Check)}
+			if change.claimed {
+				expected = own
+			}
+			expect, put = append(expect, expected), append(put, own)
 		}
 		if change.Body != nil {
 			meta.Body = change.Body
@@ -244,7 +248,7 @@ func (s *Space) read(ctx context.Context, names []string, page Page) (v *View, l
 
 // inspect makes a View of an answer. before is the newest sighting at the time of the request.
 func (s *Space) inspect(before sighting, answer Answer) (*View, string, error) {
-	v := &View{evidence: answer.Evidence}
+	v := &View{evidence: answer.Evidence, swapped: answer.Swapped}
 	if value := answer.Named[0].Value; value != nil {
 		v.value = value
 		if before.meta != nil && bytes.Equal(value, before.value) {
@@ -282,7 +286,7 @@ func (s *Space) inspect(before sighting, answer Answer) (*View, string, error) {
 	s.noteItems(v.Page)
 	s.noteClock(answer.Evidence)
 	s.setClock(v, answer.Evidence)
-	return v, s.lossIn(before, v, answer.Evidence), nil
+	return v, s.lossIn(before, v, answer.Evidence, answer.Swapped), nil
 }
 
 // setClock sets the current time of v.

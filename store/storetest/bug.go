@@ -23,12 +23,12 @@ const (
 	RepeatsReads  Bug = "a read returns an answer from before"
 	LeavesOut     Bug = "a page leaves an entry out"
 	OutOfOrder    Bug = "a page is out of order"
-	StandsStill   Bug = "the position stands still"
+	NoPosition    Bug = "there is no position"
 )
 
 // Bugs returns all of them.
 func Bugs() []Bug {
-	return []Bug{IgnoresFirst, IgnoresValues, EmptyIsAbsent, TwoSteps, LosesLast, RepeatsSwaps, RepeatsReads, LeavesOut, OutOfOrder, StandsStill}
+	return []Bug{IgnoresFirst, IgnoresValues, EmptyIsAbsent, TwoSteps, LosesLast, RepeatsSwaps, RepeatsReads, LeavesOut, OutOfOrder, NoPosition}
 }
 
 // Plant returns engine with bug.
@@ -66,8 +66,8 @@ func (p *planted) call(ctx context.Context, c Call, engine store.Engine) (answer
 		slices.Reverse(answer.Page)
 	case p.bug == RepeatsSwaps && answer.Swapped, p.bug == RepeatsReads && !c.Swap && err == nil:
 		p.answers[c.String()] = answer
-	case p.bug == StandsStill:
-		answer.Position = 1
+	case p.bug == NoPosition:
+		answer.Position = 0
 	}
 	return answer, err
 }
@@ -77,6 +77,7 @@ func (p *planted) swap(ctx context.Context, c Call, engine store.Engine) (store.
 	before, err := engine.Read(ctx, namesOf(c.Expect), store.Page{})
 	if before.Swapped = err == nil && equal(before.Named, c.Expect); before.Swapped && p.bug == LosesLast {
 		p.unput = c.Put
+		before.Position++
 		return before, nil
 	} else if before.Swapped && p.bug == TwoSteps {
 		time.Sleep(time.Millisecond) // so that others come between

@@ -91,7 +91,7 @@ func TestBugs(t *testing.T) {
 		RepeatsReads:  "Meta",
 		LeavesOut:     "Calls",
 		OutOfOrder:    "Calls",
-		StandsStill:   "Calls Concurrent Counter WriteSkew Meta",
+		NoPosition:    "Calls Concurrent Counter WriteSkew Meta",
 	}
 	for _, bug := range Bugs() {
 		t.Run(string(bug), func(t *testing.T) {

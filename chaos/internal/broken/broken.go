@@ -27,10 +27,13 @@ const (
 
 	// Of the store.
 	TrustCopies Bug = "trust-copies" // another copy of the data is taken for the same
+	Forgetful   Bug = "forgetful"    // a handle does not remember what it saw before
 
 	// Of the protocol.
 	StartNow      Bug = "start-now"      // each lease starts now, whatever the range's high-water mark
 	ReleaseAnyway Bug = "release-anyway" // Release does not compare owner and version
+	RenewOthers   Bug = "renew-others"   // nor Renew
+	NoReport      Bug = "no-report"      // a holder whose record went back in time gives its lease up, and tells nobody
 	AnyChange     Bug = "any-change"     // Lookup says of any change that it is the caller's
 
 	// Of the keeper.
@@ -45,7 +48,8 @@ const (
 )
 
 // Bugs are all of them.
-var Bugs = []Bug{IgnoreMeta, IgnoreValues, TwoSteps, StandStill, LateSync, Expiry, TrustCopies, StartNow, ReleaseAnyway, AnyChange, RenewAnyway,
+var Bugs = []Bug{IgnoreMeta, IgnoreValues, TwoSteps, StandStill, LateSync, Expiry, TrustCopies, Forgetful, StartNow, ReleaseAnyway, RenewOthers,
+	NoReport, AnyChange, RenewAnyway,
 	StaleAnswer, ReturnAnyway, SameAgain}
 
 // planted are the bugs that package storetest knows.
@@ -53,7 +57,7 @@ var planted = map[Bug]storetest.Bug{
 	IgnoreMeta:   storetest.IgnoresFirst,
 	IgnoreValues: storetest.IgnoresValues,
 	TwoSteps:     storetest.TwoSteps,
-	StandStill:   storetest.StandsStill,
+	StandStill:   storetest.NoPosition,
 }
 
 // InEngine reports whether the bug is one of the engine that a worker has.
@@ -74,7 +78,7 @@ func (b Bug) Plant(engine store.Engine) store.Engine {
 
 // Leases returns leases with the bug, if it is one of the protocol.
 func (b Bug) Leases(leases lease.Source) lease.Source {
-	if slices.Contains([]Bug{StartNow, ReleaseAnyway, AnyChange}, b) {
+	if slices.Contains([]Bug{StartNow, ReleaseAnyway, RenewOthers, NoReport, AnyChange}, b) {
 		return &brokenLeases{Source: leases, bug: b}
 	}
 	return leases

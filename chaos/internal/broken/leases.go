@@ -32,6 +32,16 @@ func (s *brokenLeases) Renew(ctx context.Context, held lease.Record, renewal lea
 	}
 	s.mine[held.Owner] = renewal.Token
 	s.mu.Unlock()
+	if s.bug == RenewOthers || s.bug == NoReport {
+		found, err := s.find(ctx, held)
+		if err != nil {
+			return lease.Record{}, err
+		}
+		if s.bug == NoReport && found.Version < held.Version {
+			return lease.Record{}, &lease.LostError{FirstNode: held.FirstNode, LastNode: held.LastNode, Why: "it is not in the store"}
+		}
+		held = found
+	}
 	return s.Source.Renew(ctx, held, renewal)
 }
 
@@ -47,15 +57,22 @@ func (s *brokenLeases) Lookup(ctx context.Context, held lease.Record) (lease.Rec
 
 func (s *brokenLeases) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
 	if s.bug == ReleaseAnyway {
-		records, err := s.Source.List(ctx)
+		found, err := s.find(ctx, held)
 		if err != nil {
 			return err
 		}
-		for _, r := range records {
-			if r.FirstNode == held.FirstNode && r.LastNode == held.LastNode {
-				held = r
-			}
-		}
+		held = found
 	}
 	return s.Source.Release(ctx, held, lastUsed)
+}
+
+// find returns the record of held's nodes, whoever has them.
+func (s *brokenLeases) find(ctx context.Context, held lease.Record) (lease.Record, error) {
+	records, err := s.Source.List(ctx)
+	for _, r := range records {
+		if r.FirstNode == held.FirstNode && r.LastNode == held.LastNode {
+			held = r
+		}
+	}
+	return held, err
 }

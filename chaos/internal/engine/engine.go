@@ -54,6 +54,16 @@ type Copied interface {
 	Restore() error
 }
 
+// Rows is an Engine whose rows, keys or files can be put back one by one, without anything else that changes with a backup.
+type Rows interface {
+	Engine
+
+	// SaveRows keeps the rows as they are under a name, and PutRows puts them in the place of those that are there. The
+	// server and its clients run on.
+	SaveRows(name string) error
+	PutRows(name string) error
+}
+
 // Clocked is an Engine whose server tells the time.
 type Clocked interface {
 	Engine
@@ -70,6 +80,13 @@ var (
 	_ Copied  = (*Etcd)(nil)
 	_ Copied  = (*MySQL)(nil)
 	_ Copied  = (*Redis)(nil)
+	_ Copied  = (*Postgres)(nil)
+	_ Rows    = (*Memory)(nil)
+	_ Rows    = (*File)(nil)
+	_ Rows    = (*Etcd)(nil)
+	_ Rows    = (*MySQL)(nil)
+	_ Rows    = (*Redis)(nil)
+	_ Rows    = (*Postgres)(nil)
 )
 
 // A Setup says what to start an engine with.

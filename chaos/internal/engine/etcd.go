@@ -18,6 +18,7 @@ import (
 type Etcd struct {
 	served[*etcdtest.Cluster]
 	copied string // where Copy puts the data
+	rows   map[string]map[string]string
 }
 
 // StartEtcd returns a Start of a cluster with so many members.
@@ -27,7 +28,7 @@ func StartEtcd(members int) Start {
 		if err != nil {
 			return nil, err
 		}
-		e := &Etcd{served: served[*etcdtest.Cluster]{server: cluster}, copied: filepath.Join(s.Dir, "copy")}
+		e := &Etcd{served: served[*etcdtest.Cluster]{server: cluster}, copied: filepath.Join(s.Dir, "copy"), rows: make(map[string]map[string]string)}
 		if err := e.Restart(); err != nil {
 			return e, err
 		}
@@ -89,4 +90,56 @@ func (e *Etcd) Restore() error {
 		return err
 	}
 	return e.server.Restore(e.copied)
+}
+
+// SaveRows implements Rows.
+func (e *Etcd) SaveRows(name string) error {
+	return e.do(func(ctx context.Context, client *clientv3.Client) (err error) {
+		e.rows[name], err = keys(ctx, client)
+		return err
+	})
+}
+
+// PutRows implements Rows, in one transaction.
+func (e *Etcd) PutRows(name string) error {
+	return e.do(func(ctx context.Context, client *clientv3.Client) error {
+		now, err := keys(ctx, client)
+		if err != nil {
+			return err
+		}
+		var ops []clientv3.Op
+		for key, value := range e.rows[name] {
+			ops = append(ops, clientv3.OpPut(key, value))
+			delete(now, key)
+		}
+		for key := range now {
+			ops = append(ops, clientv3.OpDelete(key))
+		}
+		_, err = client.Txn(ctx).Then(ops...).Commit()
+		return err
+	})
+}
+
+func (e *Etcd) do(f func(context.Context, *clientv3.Client) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{e.server.Hosts()}, DialTimeout: time.Second})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return f(ctx, client)
+}
+
+// keys returns all keys, with their values.
+func keys(ctx context.Context, client *clientv3.Client) (map[string]string, error) {
+	answer, err := client.Get(ctx, "", clientv3.WithPrefix())
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]string)
+	for _, kv := range answer.Kvs {
+		found[string(kv.Key)] = string(kv.Value)
+	}
+	return found, nil
 }

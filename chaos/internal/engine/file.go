@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,12 +64,15 @@ func (f *File) Stop() {
 
 // Newest returns the path of the newest numbered file.
 func (f *File) Newest() (string, error) {
-	files, err := filepath.Glob(filepath.Join(f.Dir, strings.Repeat("[0-9]", 20)))
+	files, err := filepath.Glob(filepath.Join(f.Dir, numbered))
 	if err != nil || len(files) == 0 {
 		return "", fmt.Errorf("engine: no numbered file in %s: %w", f.Dir, err)
 	}
 	return slices.Max(files), nil
 }
+
+// numbered is a pattern for the names of files with entries.
+var numbered = strings.Repeat("[0-9]", 20)
 
 // Locked calls change while no worker is about to write.
 func (f *File) Locked(change func() error) error {
@@ -93,6 +97,29 @@ func (f *File) Restore() error {
 	return f.Locked(func() error {
 		return errors.Join(os.Rename(f.Dir, f.Dir+"-lost"), os.Rename(f.copy(), f.Dir))
 	})
+}
+
+// SaveRows implements Rows.
+func (f *File) SaveRows(name string) error {
+	return f.Locked(func() error { return os.CopyFS(f.Dir+"-"+name, os.DirFS(f.Dir)) })
+}
+
+// PutRows implements Rows: numbered files are put back, and the directory stays.
+func (f *File) PutRows(name string) error {
+	const replace = `rm "$1"/$3 && cp "$2"/$3 "$1"`
+	return f.Locked(func() error {
+		return exec.Command("sh", "-c", replace, "sh", f.Dir, f.Dir+"-"+name, numbered).Run()
+	})
+}
+
+// Link makes a copy of hard links, as cp -al does, and rsnapshot.
+func (f *File) Link() error {
+	return f.Locked(func() error { return exec.Command("cp", "-al", f.Dir, f.copy()).Run() })
+}
+
+// RestoreLinks removes the directory and gives its name to the copy of links.
+func (f *File) RestoreLinks() error {
+	return f.Locked(func() error { return errors.Join(os.RemoveAll(f.Dir), os.Rename(f.copy(), f.Dir)) })
 }
 
 func (f *File) copy() string { return f.Dir + "-copy" }

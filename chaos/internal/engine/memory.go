@@ -24,6 +24,7 @@ type Memory struct {
 	swaps   int
 	durable storetest.Snapshot // what a crash leaves, with the bug LateSync
 	copied  storetest.Snapshot // what Copy made
+	rows    map[string]storetest.Snapshot
 }
 
 // syncEvery is how many changes are made durable at once with the bug LateSync.
@@ -31,7 +32,7 @@ const syncEvery = 10
 
 // StartMemory starts a Memory.
 func StartMemory(ctx context.Context, s Setup) (_ Engine, err error) {
-	m := &Memory{path: filepath.Join(s.Dir, "store.sock"), bug: s.Bug, memory: storetest.NewMemory()}
+	m := &Memory{path: filepath.Join(s.Dir, "store.sock"), bug: s.Bug, memory: storetest.NewMemory(), rows: make(map[string]storetest.Snapshot)}
 	if m.clock, err = newClock(true, s.Dir); err != nil {
 		return m, err
 	}
@@ -105,3 +106,16 @@ func (m *Memory) Copy() error { m.copied = m.memory.Snapshot(); return nil }
 
 // Restore implements Copied. The position is that of the copy.
 func (m *Memory) Restore() error { m.memory.Restore(m.copied); return nil }
+
+// SaveRows implements Rows.
+func (m *Memory) SaveRows(name string) error { m.rows[name] = m.memory.Snapshot(); return nil }
+
+// PutRows implements Rows. The position grows, as with any change.
+func (m *Memory) PutRows(name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	saved := m.rows[name]
+	saved.Position = m.memory.Snapshot().Position + 1
+	m.memory.Restore(saved)
+	return nil
+}

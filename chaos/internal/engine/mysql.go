@@ -81,3 +81,15 @@ func (m *MySQL) Restore() error {
 	_, err := m.server.Do(m.dump)
 	return err
 }
+
+// SaveRows implements Rows.
+func (m *MySQL) SaveRows(name string) error {
+	_, err := m.server.Do("CREATE TABLE " + name + " AS SELECT * FROM randflake_entries")
+	return err
+}
+
+// PutRows implements Rows.
+func (m *MySQL) PutRows(name string) error {
+	_, err := m.server.Do("START TRANSACTION; DELETE FROM randflake_entries; INSERT INTO randflake_entries SELECT * FROM " + name + "; COMMIT")
+	return err
+}

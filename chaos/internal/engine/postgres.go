@@ -99,6 +99,24 @@ func (p *Postgres) FollowSynchronously() error {
 	if err := p.backup.Start(); err != nil {
 		return err
 	}
+	return p.do(func(ctx context.Context, conn *pgx.Conn) error {
+		for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+			if _, err := conn.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		for state := ""; state != "sync"; time.Sleep(10 * time.Millisecond) {
+			err := conn.QueryRow(ctx, "SELECT coalesce(max(sync_state), '') FROM pg_stat_replication").Scan(&state)
+			if err != nil {
+				return fmt.Errorf("engine: postgres: no synchronous standby: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// do runs f with a connection of the superuser.
+func (p *Postgres) do(f func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, p.server.URL())
@@ -106,19 +124,30 @@ func (p *Postgres) FollowSynchronously() error {
 		return err
 	}
 	defer conn.Close(ctx)
-	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
-		if _, err := conn.Exec(ctx, statement); err != nil {
-			return err
-		}
-	}
-	for state := ""; state != "sync"; time.Sleep(10 * time.Millisecond) {
-		err := conn.QueryRow(ctx, "SELECT coalesce(max(sync_state), '') FROM pg_stat_replication").Scan(&state)
-		if err != nil {
-			return fmt.Errorf("engine: postgres: no synchronous standby: %w", err)
-		}
-	}
-	return nil
+	return f(ctx, conn)
 }
+
+// SaveRows implements Rows.
+func (p *Postgres) SaveRows(name string) error {
+	return p.do(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "CREATE TABLE "+name+" AS TABLE randflake.entries")
+		return err
+	})
+}
+
+// PutRows implements Rows, in one transaction.
+func (p *Postgres) PutRows(name string) error {
+	return p.do(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "LOCK TABLE randflake.entries; DELETE FROM randflake.entries; INSERT INTO randflake.entries TABLE "+name)
+		return err
+	})
+}
+
+// Copy implements Copied, and Restore promotes the copy.
+func (p *Postgres) Copy() error { return p.Backup(true) }
+
+// Restore implements Copied.
+func (p *Postgres) Restore() error { return p.RestoreBackup(true) }
 
 // RestoreBackup kills the server and starts its backup in its place. A standby becomes a primary, on a new
 // timeline, with what it had when it was copied.

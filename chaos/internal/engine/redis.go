@@ -188,3 +188,17 @@ func (r *Redis) Restore() error {
 
 func (r *Redis) appendOnly() string { return filepath.Join(r.server.Dir(), "appendonlydir") }
 func (r *Redis) copy() string       { return filepath.Join(r.dir, "copy") }
+
+// SaveRows implements Rows.
+func (r *Redis) SaveRows(name string) error { return r.copyKeys("", "-"+name) }
+
+// PutRows implements Rows.
+func (r *Redis) PutRows(name string) error { return r.copyKeys("-"+name, "") }
+
+// copyKeys copies the keys with one end to those with another one, in one step.
+func (r *Redis) copyKeys(from, to string) error {
+	const entries, names = "{randflake}:entries", "{randflake}:names"
+	_, err := r.server.Do("EVAL", "for i = 1, 4, 2 do redis.call('COPY', KEYS[i], KEYS[i + 1], 'REPLACE') end", "4",
+		entries+from, entries+to, names+from, names+to)
+	return err
+}

@@ -1,10 +1,12 @@
 package fault
 
 import (
+	"slices"
 	"time"
 
 	"github.com/randflake/randflake/chaos/internal/page"
 	"github.com/randflake/randflake/chaos/internal/simulation"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/store"
 )
 
@@ -56,7 +58,25 @@ var clocks = []Fault{
 		May:     wrongClock,
 		Clocked: true,
 	},
+	{
+		Name:   "fast-clock-crash-loop",
+		Does:   "three workers hold a quarter of all nodes each; another one, whose clock is two leases ahead, starts and is killed, eight times",
+		Expect: crashLoopExpect,
+		Stores: []string{File, Etcd},
+		Script: fastClockCrashLoop(2 * simulation.TTL),
+		May:    wrongClock,
+	},
+	{
+		Name:   "fast-clock-crash-loop-1y",
+		Does:   "as fast-clock-crash-loop, with a clock that is a year ahead",
+		Expect: crashLoopExpect,
+		Stores: []string{File, Etcd},
+		Script: fastClockCrashLoop(year),
+		May:    wrongClock,
+	},
 }
+
+const crashLoopExpect = "it takes the nodes of one of the others at most; when one of the others has renewed, it is refused because of its clock"
 
 // wrongClock are the refusals under a clock that is wrong, or differs from the store's.
 var wrongClock = []page.Kind{page.NotStarted, page.Ended, page.Backward, page.NoRange, page.Exhausted, page.WrongClock, page.Invalid}
@@ -90,6 +110,38 @@ func fastClock(w *simulation.Simulation) {
 	w.Refuse(late, page.NoRange)
 	forgiveIfNeeded(w, "the floor", late...)
 	w.Recover(append(others, late...)...)
+}
+
+// fastClockCrashLoop is for stores that have no clock but that of the process.
+func fastClockCrashLoop(ahead time.Duration) func(*simulation.Simulation) {
+	return func(w *simulation.Simulation) {
+		w.Worker.Nodes = quarter
+		good := w.Start(3)
+		w.Recover(good...)
+		owners := make(map[*simulation.Process]lease.Token)
+		for _, p := range good {
+			owners[p] = p.Held().Owner
+		}
+		refused := 0
+		for range 8 {
+			fast := w.LaunchWrong(ahead)
+			if !granted(w, fast) && fast.Refused[page.WrongClock].Load() > 0 {
+				refused++
+			}
+			fast.Kill()
+		}
+		records := w.Records()
+		keep := slices.DeleteFunc(good, func(p *simulation.Process) bool {
+			return !slices.ContainsFunc(records, func(r lease.Record) bool { return r.Owner == owners[p] })
+		})
+		w.Note("%d of 3 kept their nodes, and of 8 starts with a fast clock %d were refused because of it", len(keep), refused)
+		w.Ensure(len(keep) >= 2, "%d of 3 workers with right clocks kept their nodes, want 2", len(keep))
+		w.Recover(keep...)
+		fast := w.LaunchWrong(ahead)
+		w.Refuse([]*simulation.Process{fast}, page.WrongClock)
+		fast.Kill()
+		w.Recover(keep...)
+	}
 }
 
 // granted waits until a worker has a lease, or is refused one, and reports which.

@@ -70,7 +70,7 @@ var (
 )
 
 // All are the faults, in the order in which they are told.
-var All = slices.Concat(processes, clocks, contention, requests, networks, losses, files, remotes, counters)
+var All = slices.Concat(processes, clones, clocks, contention, requests, networks, losses, files, remotes, counters)
 
 // On reports whether f can happen to store.
 func (f Fault) On(store string) bool { return slices.Contains(f.Stores, store) }

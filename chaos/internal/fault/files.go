@@ -40,6 +40,15 @@ var files = []Fault{
 		Shows:  []journal.Outcome{journal.NoStore},
 	},
 	{
+		Name:   "hard-linked-backup",
+		Does:   "the directory is removed, and an older copy of hard links (cp -al) gets its name; new workers find it, and then those that run; and once more when none runs",
+		Expect: "nothing starts before all lost leases have ended",
+		Stores: []string{File},
+		Script: hardLinkedBackup,
+		May:    forgiven,
+		Shows:  []journal.Outcome{journal.Lost},
+	},
+	{
 		Name:   "disk-full",
 		Does:   "the disk is full, for longer than a lease",
 		Expect: "IDs go on to the end of the leases, and when there is space again",
@@ -118,6 +127,24 @@ func remove(w *simulation.Simulation) {
 		workers = refusedUntil(w, workers, page.NoStore, file.CreateAnew)
 	})
 	w.Recover(workers...)
+}
+
+func hardLinkedBackup(w *simulation.Simulation) {
+	file := w.Engine.(*engine.File)
+	oldCopy(w, file.Link, file.RestoreLinks, newFirst)
+	w.CloseAll()
+	w.Must(file.Link())
+	lost := w.Start(2)
+	w.Recover(lost...)
+	w.LoseData(func() {
+		for _, p := range lost {
+			p.Kill()
+		}
+		w.Must(file.RestoreLinks())
+	})
+	others := w.Launch(2)
+	wantFloor(w)
+	w.Recover(others...)
 }
 
 // refusedUntil waits until the workers' leases have ended, and a new worker is refused with kind; then it has

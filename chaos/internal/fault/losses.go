@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -111,6 +112,33 @@ var losses = []Fault{
 		Shows:  []journal.Outcome{journal.Lost, journal.Clock},
 	},
 	{
+		Name:    "slow-clock-and-loss",
+		Does:    "a backup is restored, and the clock of the worker that finds it first is slow by 5, 10, 15 or 60 minutes for leases of five minutes; where the server's clock counts, it is that",
+		Expect:  "the floor may be too low, or that worker is refused; once workers with right clocks that saw the newer data have called the store, nothing starts before all lost leases have ended",
+		Stores:  all,
+		Script:  slowClockAndLoss,
+		Limits:  long,
+		May:     slices.Concat(cutOff, forgiven, wrongClock),
+		Shows:   []journal.Outcome{journal.Lost},
+		Clocked: true,
+	},
+	{
+		Name:   "older-rows",
+		Does:   "rows, keys or files of an earlier moment are put into the running store, when another worker has got a lease since; workers that run find it",
+		Expect: "as a worker's lease is newer than its record, it sees to it that nothing starts before all lost leases have ended",
+		Stores: all,
+		Script: olderRows,
+		May:    forgiven,
+	},
+	{
+		Name:   "fork",
+		Does:   "of one state two histories come, in each of which a loss is reported and leases are granted; then the rows, keys or files of the other are put in the place of ours; a worker that waits for nodes finds it first",
+		Expect: "the other history's floor is not taken for ours: nothing starts before all lost leases have ended",
+		Stores: all,
+		Script: fork,
+		May:    forgiven,
+	},
+	{
 		Name:   "failover-and-back",
 		Does:   "a replica takes over from the primary, and gives back; then nobody asks for longer than repl-backlog-ttl, and all workers are new",
 		Expect: "nothing is granted twice",
@@ -186,6 +214,11 @@ func oldCopy(w *simulation.Simulation, copy, restore func() error, turn order) {
 	w.Must(copy())
 	w.GoOn(first)
 	first.Close()
+	loseAll(w, restore, turn)
+}
+
+// loseAll has workers take all nodes, and loses their leases.
+func loseAll(w *simulation.Simulation, restore func() error, turn order) {
 	lost := w.Start(2)
 	w.Recover(lost...)
 	var others []*simulation.Process
@@ -227,11 +260,57 @@ func resume(workers []*simulation.Process) {
 
 // wantFloor waits until the store has seen to it that nothing starts before what was lost has ended.
 func wantFloor(w *simulation.Simulation) {
-	space, since := w.Store(), w.Losses()[0].Start
+	space, since := w.Store(), w.Losses()[len(w.Losses())-1].Start
 	w.Await("the floor is set", func() bool {
 		m, err := space.Info(w.Context())
 		return err == nil && m.Floor > time.Now().Add(-time.Duration(journal.Now()-since)).Unix()
 	})
+}
+
+func olderRows(w *simulation.Simulation) {
+	e := w.Engine.(engine.Rows)
+	w.Worker.Nodes = half
+	first, live := w.Start(1)[0], w.Start(1)[0]
+	w.Must(e.SaveRows("older"))
+	before := info(w)
+	first.Close()
+	lost := w.Start(1)
+	w.Recover(live)
+	loseLeases(w, lost, func() error { return e.PutRows("older") })
+	w.Ensure(info(w).Changes == before.Changes, "the nodes were cut anew: then the records are not all that shows the loss")
+	wantFloor(w)
+	late := w.Launch(1)
+	resume(lost)
+	w.Linger(simulation.TTL)
+	w.Close(live, lost[0])
+	w.Recover(late...)
+}
+
+// info returns what the store says of itself.
+func info(w *simulation.Simulation) store.Meta {
+	m, err := w.Store().Info(w.Context())
+	w.Must(err)
+	return m
+}
+
+func fork(w *simulation.Simulation) {
+	e := w.Engine.(engine.Rows)
+	w.Worker.Nodes = half
+	w.Close(w.Start(2)...) // so that all records are in both
+	w.Must(e.SaveRows("origin"))
+	reportLoss(w)
+	w.Close(w.Start(2)...)
+	w.Must(e.SaveRows("other"))
+	other := info(w)
+	w.Must(e.PutRows("origin"))
+	reportLoss(w)
+	ours := info(w)
+	w.Ensure(ours.Losses == other.Losses && ours.LossID != other.LossID, "ours is %+v, the other is %+v", ours, other)
+	loseAll(w, func() error { return e.PutRows("other") }, liveFirst)
+}
+
+func reportLoss(w *simulation.Simulation) {
+	w.LoseData(func() { w.Must(w.Store().ReportLoss(w.Context(), "a test")) })
 }
 
 func flushAll(w *simulation.Simulation) {
@@ -265,6 +344,78 @@ func oldCopySlowClock(w *simulation.Simulation) {
 	wantFloor(w)
 	w.Close(lost...)
 	w.Recover(right...)
+}
+
+// slowBy are how slow clocks are: minutes, in the proportion of long limits to the default ones.
+var slowBy = []time.Duration{5, 10, 15, 60}
+
+func slowClockAndLoss(w *simulation.Simulation) {
+	const reach, defaultReach = 13, 11 // MaxTTL + MaxSkew: seconds of long limits, and minutes
+	e := w.Engine.(engine.Copied)
+	minutes := slowBy[w.Int(0, len(slowBy)-1)]
+	slow := minutes * reach / defaultReach * time.Second
+	w.Worker.Nodes, w.Worker.TTL, w.Worker.ShiftClock = half, longest, true
+	first := w.Start(1)[0]
+	w.Must(e.Copy())
+	w.GoOn(first)
+	first.Close()
+	w.Sleep(min(slow, 2*longest)) // so that the backup does not show that the clock is slow, unless that is an hour
+	lost := w.Start(2)
+	waiting := w.Launch(1)[0]
+	w.Refuse([]*simulation.Process{waiting}, page.NoRange)
+	loseLeases(w, lost, func() error {
+		waiting.Pause()
+		if w.ServerClock != nil {
+			w.StepServer(-slow)
+		}
+		return e.Restore()
+	})
+	w.Doubt()
+	finds(w, waiting, slow)
+	end := max(lost[0].Held().HighWater, lost[1].Held().HighWater) + 1
+	found := "no floor yet"
+	if m := info(w); m.Losses > 0 {
+		found = fmt.Sprintf("the lost leases last until %d s after the floor", max(end-m.Floor, 0))
+	}
+	w.Note("a clock that is slow by the share of %d minutes: %s", minutes, found)
+	resume(lost)
+	var right []*simulation.Process
+	if w.ServerClock != nil && slow > reach*time.Second {
+		right = w.Launch(1)
+		w.Refuse(right, page.WrongClock)
+		w.StepServer(0)
+	}
+	w.Await("the floor covers the lost leases", func() bool { return info(w).Floor >= end })
+	if w.ServerClock != nil {
+		w.StepServer(0)
+	}
+	right = append(right, w.Launch(2-len(right))...)
+	w.Linger(simulation.TTL)
+	w.Close(lost...)
+	w.Recover(right...)
+}
+
+// finds has a worker find a loss of data, by a slow clock, and ends it. Where the lineage does not show the loss, that is the
+// worker that waits.
+func finds(w *simulation.Simulation, waiting *simulation.Process, slow time.Duration) {
+	finder := waiting
+	switch w.Engine.(type) {
+	case *engine.Etcd, *engine.Memory:
+		if w.ServerClock == nil {
+			waiting.Step(-slow)
+		}
+		waiting.Resume()
+	default:
+		if w.ServerClock != nil {
+			slow = 0
+		}
+		finder = w.LaunchWrong(-slow)
+	}
+	tried := func() uint64 { return finder.Refused[page.NoRange].Load() + finder.Refused[page.WrongClock].Load() }
+	before := tried()
+	w.Await(finder.Name+" finds that data is lost", func() bool { return tried() > before+1 || finder.Holding.Load() > 0 })
+	finder.Kill()
+	waiting.Kill()
 }
 
 func failOverAndBack(w *simulation.Simulation) {
@@ -310,12 +461,14 @@ func synchronousStandby(w *simulation.Simulation) {
 }
 
 // long limits let leases last longer than it takes to replace a server.
-var long = store.Limits{MaxTTL: 12 * time.Second, MaxSkew: time.Second}
+var long = store.Limits{MaxTTL: longest, MaxSkew: time.Second}
+
+const longest = 12 * time.Second
 
 func oldBackup(asStandby bool, turn order) func(*simulation.Simulation) {
 	return func(w *simulation.Simulation) {
 		postgres := w.Engine.(*engine.Postgres)
-		w.Worker.TTL = long.MaxTTL
+		w.Worker.TTL = longest
 		backup := func() error { return postgres.Backup(asStandby) }
 		restore := func() error { return postgres.RestoreBackup(asStandby) }
 		oldCopy(w, backup, restore, turn)

@@ -2,7 +2,6 @@ package fault
 
 import (
 	"errors"
-	"time"
 
 	"github.com/randflake/randflake/chaos/internal/journal"
 	"github.com/randflake/randflake/chaos/internal/page"
@@ -45,26 +44,6 @@ var processes = []Fault{
 		Stores: all,
 		Script: staleRelease,
 		May:    replaced,
-	},
-	{
-		Name:    "clone",
-		Does:    "a second process goes on with a copy of a worker's lease, as when the machine under it is copied; there are no spare nodes",
-		Expect:  "both repeat IDs until the first renewal after the copy, and not longer; the loser makes none until there are nodes",
-		Stores:  all,
-		Script:  clone,
-		May:     replaced,
-		Repeats: true,
-		Shows:   []journal.Outcome{journal.Lost},
-	},
-	{
-		Name:    "clone-closes",
-		Does:    "as clone, but the original closes before anybody renews, and a third worker gets its nodes",
-		Expect:  "the third and the copy repeat IDs until the copy's renewal, and not longer",
-		Stores:  all,
-		Script:  cloneCloses,
-		May:     replaced,
-		Repeats: true,
-		Shows:   []journal.Outcome{journal.Lost},
 	},
 }
 
@@ -140,63 +119,4 @@ func staleRelease(w *simulation.Simulation) {
 		w.Ensure(errors.Is(err, lease.ErrLost), "stale release: %v, want ErrLost", err)
 		w.Ensure(!third.Shares(heir), "%s and %s have the same nodes", third.Name, heir.Name)
 	})
-}
-
-// Clones hold half of all nodes, so that a worker that loses them finds no others.
-const half = 1 << 16
-
-// cloned starts two workers, and a copy of one of them.
-func cloned(w *simulation.Simulation) (victim, other, twin *simulation.Process) {
-	w.Worker.Nodes = half
-	workers := w.Start(2)
-	victim, other = workers[0], workers[1]
-	w.Recover(victim)
-	twin = victim.Clone()
-	w.GoOn(twin)
-	w.Ensure(!twin.Parted(victim), "%s was renewed before the copy made an ID", victim.Name)
-	w.RepeatFor(renewal)
-	return victim, other, twin
-}
-
-// renewal is how long it takes at most from one renewal of a lease to the end of the attempt at the next one: a third
-// of the TTL and its jitter, and the time limit of a call.
-const renewal = simulation.TTL/3*11/10 + time.Second
-
-func clone(w *simulation.Simulation) {
-	victim, other, twin := cloned(w)
-	began := time.Now()
-	w.During([]*simulation.Process{other}, func() {
-		var loser *simulation.Process
-		w.Await(twin.Name+" or "+victim.Name+" is refused", func() bool {
-			for _, p := range []*simulation.Process{victim, twin} {
-				if p.Refused[page.Ended].Load() > 0 {
-					loser = p
-				}
-			}
-			return loser != nil
-		})
-		took := time.Since(began)
-		w.Note("%s found out %v after the copy began to make IDs", loser.Name, took.Round(10*time.Millisecond))
-		w.Ensure(took < renewal+time.Second, "%s found out after %v only", loser.Name, took)
-		w.Linger(simulation.TTL)
-		w.Ensure(victim.Holding.Load() == 1 && twin.Holding.Load() == 1, "a keeper is gone")
-		w.Refuse([]*simulation.Process{loser}, page.Ended)
-	})
-	other.Close()
-	w.Recover(victim, twin)
-}
-
-func cloneCloses(w *simulation.Simulation) {
-	victim, other, twin := cloned(w)
-	w.During([]*simulation.Process{other}, func() {
-		victim.Close()
-		third := w.Start(1)[0]
-		w.Ensure(third.Shares(twin), "%s and %s have no node in common", third.Name, twin.Name)
-		w.During([]*simulation.Process{third}, func() {
-			w.Refuse([]*simulation.Process{twin}, page.Ended)
-			w.Linger(simulation.TTL)
-		})
-	})
-	other.Close()
-	w.Recover(twin)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/randflake/randflake/chaos/internal/page"
 	"github.com/randflake/randflake/chaos/internal/worker"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 
@@ -103,11 +104,34 @@ func (p *Process) Again() *Process {
 	return p.simulation.launch(p.config, p.Offset.Load())
 }
 
+// A Snapshot is what a process knows at some moment.
+type Snapshot struct {
+	Held lease.Record
+	At   time.Time // by its clock, which is right
+}
+
+// Snapshot returns what the process knows now.
+func (p *Process) Snapshot() Snapshot { return Snapshot{p.Held(), time.Now()} }
+
 // Clone starts a process that holds the very lease that p holds.
-func (p *Process) Clone() *Process {
-	c, held := p.config, p.Held()
-	c.Adopt = &held
-	return p.simulation.launch(c, 0)
+func (p *Process) Clone() *Process { return p.simulation.adopt(p.config, p.Held(), 0) }
+
+// CloneDuring starts a process that knows what p knew before its last renewal, and sent the same request as p to renew its
+// lease, but has no reply. That fails after a third of ttl.
+func (p *Process) CloneDuring(before Snapshot, ttl time.Duration) *Process {
+	c := p.config
+	c.TTL, c.Pending = ttl, p.Held().Change
+	return p.simulation.adopt(c, before.Held, 0)
+}
+
+// Wake starts a process that knows what p knew, and has the clock of that moment.
+func (p *Process) Wake(before Snapshot) *Process {
+	return p.simulation.adopt(p.config, before.Held, -int64(time.Since(before.At)/time.Second))
+}
+
+func (w *Simulation) adopt(c worker.Config, held lease.Record, off int64) *Process {
+	c.Adopt, c.ShiftClock = &held, off != 0
+	return w.launch(c, off)
 }
 
 // Step sets how far the process's clock is off, in whole seconds.

@@ -152,13 +152,7 @@ func (w *Simulation) Play(script func(*Simulation)) (err error) {
 	}()
 	script(w)
 	w.sound()
-	var left []*Process
-	for _, p := range w.processes {
-		if !p.child.Ended() {
-			left = append(left, p)
-		}
-	}
-	w.Close(left...)
+	w.CloseAll()
 	return nil
 }
 

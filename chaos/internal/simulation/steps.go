@@ -204,6 +204,17 @@ func (w *Simulation) Close(workers ...*Process) {
 	}
 }
 
+// CloseAll makes all workers close that are left.
+func (w *Simulation) CloseAll() {
+	var left []*Process
+	for _, p := range w.processes {
+		if !p.child.Ended() {
+			left = append(left, p)
+		}
+	}
+	w.Close(left...)
+}
+
 // Int returns a random number from low to high.
 func (w *Simulation) Int(low, high int) int { return low + w.rand.IntN(high-low+1) }
 
@@ -236,8 +247,11 @@ func (w *Simulation) Doubt() {
 func (w *Simulation) DoubtsFrom() int64 { return w.doubt }
 
 // RepeatFor says that duplicates are in order, but none that carries a second which begins later than d from now.
-func (w *Simulation) RepeatFor(d time.Duration) {
-	w.repeatsFrom, w.repeatsUntil = time.Now(), time.Now().Add(d)
+func (w *Simulation) RepeatFor(d time.Duration) { w.RepeatByClock(time.Now(), d) }
+
+// RepeatByClock is RepeatFor for a process whose clock says now.
+func (w *Simulation) RepeatByClock(now time.Time, d time.Duration) {
+	w.repeatsFrom, w.repeatsUntil = now, now.Add(d)
 }
 
 // RepeatsUntil returns the last second of which IDs may occur twice, or 0.
@@ -248,7 +262,7 @@ func (w *Simulation) RepeatsUntil() int64 {
 	return w.repeatsUntil.Unix()
 }
 
-// RepeatsFrom returns when RepeatFor was called.
+// RepeatsFrom returns when RepeatFor was called, by the clock of what repeats.
 func (w *Simulation) RepeatsFrom() time.Time { return w.repeatsFrom }
 
 // FalseAlarm returns an error if the store took data for lost though the script did nothing of the kind.

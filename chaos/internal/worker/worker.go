@@ -46,6 +46,7 @@ type Config struct {
 
 	ShiftClock bool          // the harness steps the clock of the process
 	Adopt      *lease.Record // hold this lease, which another process has, instead of acquiring one
+	Pending    lease.Token   // that of a renewal that it sent, without a reply, when it was copied
 	Bug        broken.Bug    // planted
 }
 
@@ -92,6 +93,9 @@ func Run(c Config) (err error) {
 	if len(w.Counters) > 0 {
 		return w.count(ctx, counter.On(space))
 	}
+	if w.Bug == broken.Forgetful {
+		return w.lease(ctx, broken.Forget(func(ctx context.Context) (*store.Space, error) { return engine.Open(ctx, w.Store, w.Bug) }))
+	}
 	return w.lease(ctx, lease.On(space))
 }
 
@@ -115,7 +119,7 @@ func (w *worker) remotely(ctx context.Context) error {
 func (w *worker) lease(ctx context.Context, leases lease.Source) error {
 	leases = journal.Store(w.Bug.Leases(leases), w.journal)
 	if w.Adopt != nil {
-		leases = &adopted{Source: leases, record: *w.Adopt}
+		leases = &adopted{Source: leases, record: *w.Adopt, pending: w.Pending}
 	}
 	return w.work(ctx, leases)
 }
@@ -219,21 +223,4 @@ func (w *worker) insist(ctx context.Context, f func(context.Context) error) erro
 		w.page.Refused[page.KindOf(err)].Add(1)
 		pause(ctx, 300*time.Millisecond)
 	}
-}
-
-// adopted is a store whose first Acquire hands out a lease that another process holds, with nothing asked:
-// what a process finds in its memory that was copied together with the machine it runs on.
-type adopted struct {
-	lease.Source
-	once   sync.Once
-	record lease.Record
-}
-
-func (a *adopted) Acquire(ctx context.Context, req lease.Request) (rec lease.Record, err error) {
-	first := false
-	a.once.Do(func() { first = true })
-	if first {
-		return a.record, nil
-	}
-	return a.Source.Acquire(ctx, req)
 }
