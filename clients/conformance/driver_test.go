@@ -1,0 +1,338 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// A language has a driver. lacks are the commands that it may answer with "unsupported".
+type language struct {
+	name    string
+	command []string
+	file    string // that has to be there
+	lacks   []string
+}
+
+const root = "../.."
+
+var languages = []language{
+	{name: "go", command: []string{"/proc/self/exe"}, lacks: []string{"fork c"}},
+	{name: "minimal", command: []string{filepath.Join(os.TempDir(), fmt.Sprint("randflake-minimal-", os.Getpid()))}, file: "testdata/minimal.c"},
+	{name: "python", command: []string{"python3", "../python/tests/driver.py"}, file: "../python/tests/driver.py"},
+	{name: "typescript", command: []string{"node", "../typescript/test/driver.mjs"}, file: "../typescript/dist/index.js", lacks: []string{"fork os", "fork c"}},
+	{name: "php", command: []string{"php", "../php/tests/driver.php"}, file: "../php/tests/driver.php", lacks: []string{"threads"}},
+	{name: "java", command: []string{"java", "-cp", "../java/build/classes:../java/build/test-classes", "Driver"}, file: "../java/build/test-classes", lacks: []string{"fork os", "fork c"}},
+	{name: "ruby", command: []string{"ruby", "../ruby/test/driver.rb"}, file: "../ruby/test/driver.rb"},
+}
+
+// missing returns why a language can't be tested here, or "".
+func (l language) missing() string {
+	if l.file != "" {
+		if _, err := os.Stat(l.file); err != nil {
+			return err.Error()
+		}
+	}
+	if l.name == "minimal" {
+		if out, err := exec.Command("cc", "-O1", "-Wall", "-o", l.command[0], l.file).CombinedOutput(); err != nil {
+			return fmt.Sprintf("cc: %v: %s", err, out)
+		}
+	}
+	if _, err := exec.LookPath(l.command[0]); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// here returns the languages that can be tested, and skips the others, unless RANDFLAKE_LANGUAGES names them.
+func here(t *testing.T) (found []language) {
+	wanted := strings.Fields(strings.ReplaceAll(os.Getenv("RANDFLAKE_LANGUAGES"), ",", " "))
+	for _, l := range languages {
+		switch why := l.missing(); {
+		case why == "":
+			found = append(found, l)
+		case slices.Contains(wanted, l.name):
+			t.Errorf("%s: %s", l.name, why)
+		default:
+			t.Run(l.name, func(t *testing.T) { t.Skip(why) })
+		}
+	}
+	return found
+}
+
+// A trial is one part of the suite, in one language. Where it fails it panics with a failure.
+type trial struct {
+	t        *testing.T
+	language language
+	fault    string
+	service  *service
+	drivers  []*driver
+	doing    string
+}
+
+type failure string
+
+// try runs a part, and returns how it failed, or what the language lacks.
+func try(t *testing.T, l language, fault string, run func(*trial)) (failed, lacks string) {
+	s, err := newService(t.Context(), randflake.NewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &trial{t: t, language: l, fault: fault, service: s}
+	defer func() {
+		for _, d := range x.drivers {
+			d.end()
+		}
+		s.minter.Close()
+	}()
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			failed = string(r)
+		case lacking:
+			lacks = string(r)
+		default:
+			panic(r)
+		}
+	}()
+	run(x)
+	for _, d := range x.drivers {
+		d.audit()
+	}
+	return "", ""
+}
+
+type lacking string
+
+func (x *trial) failf(format string, args ...any) {
+	panic(failure(x.doing + fmt.Sprintf(format, args...)))
+}
+
+func (x *trial) must(so bool, format string, args ...any) {
+	if !so {
+		x.failf(format, args...)
+	}
+}
+
+// A driver is a process of a client, and the replicas that it calls.
+type driver struct {
+	*trial
+	answerer
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	lines  chan string
+	stderr lockedBuffer
+	asked  string
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.String()
+}
+
+const ttl = 300
+
+// start starts a driver. Further variables of its environment come last.
+func (x *trial) start(replicas int, environ ...string) *driver {
+	d := &driver{trial: x, lines: make(chan string, 1), cmd: exec.Command(x.language.command[0], x.language.command[1:]...)}
+	d.ledger = ledger{x.service.leases, x.service, fmt.Sprintf("%s %d", x.language.name, len(x.drivers)+1)}
+	d.space, d.nodes, d.ttl, d.token = "town", 1, ttl, "tok.en-"+rand.Text()
+	d.serve(replicas)
+	x.drivers = append(x.drivers, d)
+	var addresses []string
+	for _, s := range d.servers {
+		addresses = append(addresses, s.URL)
+	}
+	d.cmd.Env = append(append(os.Environ(), "CONFORMANCE_DRIVER=1", "PYTHONDONTWRITEBYTECODE=1", "ADDRESSES="+strings.Join(addresses, ","), "SPACE="+d.space,
+		"SECRET="+x.service.secret.Hex(), "NODES=1", fmt.Sprint("TTL=", d.ttl), "LIMIT=1", "TOKEN="+d.token, "FAULT="+x.fault), environ...)
+	for _, e := range environ { // what the service has to know as well
+		name, value, _ := strings.Cut(e, "=")
+		switch name {
+		case "TOKEN":
+			d.token = value
+		case "TTL":
+			fmt.Sscan(value, &d.ttl)
+		case "NODES":
+			fmt.Sscan(value, &d.nodes)
+		}
+	}
+	d.cmd.Stderr = &d.stderr
+	out, err := d.cmd.StdoutPipe()
+	if err == nil {
+		d.in, err = d.cmd.StdinPipe()
+	}
+	if err == nil {
+		err = d.cmd.Start()
+	}
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	go func() {
+		defer close(d.lines)
+		for r := bufio.NewReaderSize(out, 1<<16); ; {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return
+			}
+			d.lines <- strings.TrimSpace(line)
+		}
+	}()
+	return d
+}
+
+func (d *driver) end() {
+	d.cmd.Process.Kill()
+	for range d.lines {
+	}
+	d.cmd.Wait()
+	d.close()
+}
+
+// audit fails if a call was not as the page says, or if the driver has told a secret.
+func (d *driver) audit() {
+	d.in.Close()
+	d.silent(d.stderr.String())
+	for _, c := range d.got("") {
+		d.must(c.wrong == "", "call: %s", c.wrong)
+	}
+}
+
+func (d *driver) silent(text string) {
+	for _, hidden := range []string{d.token, d.trial.service.secret.Hex()} {
+		d.must(hidden == "" || !strings.Contains(text, hidden), "a secret or token is shown: %s", text)
+	}
+}
+
+func (d *driver) tell(format string, args ...any) {
+	d.asked = fmt.Sprintf(format, args...)
+	if _, err := io.WriteString(d.in, d.asked+"\n"); err != nil {
+		d.failf("%s: %v: %s", d.asked, err, d.stderr.String())
+	}
+}
+
+func (d *driver) hear() string {
+	select {
+	case line, ok := <-d.lines:
+		d.must(ok, "%s: the driver has ended: %s", d.asked, d.stderr.String())
+		d.silent(line)
+		if line == "unsupported" {
+			words := strings.Fields(d.asked)
+			d.must(slices.ContainsFunc(d.language.lacks, func(l string) bool { return strings.HasPrefix(d.asked, l) }), "%s is unsupported", d.asked)
+			panic(lacking(words[0]))
+		}
+		return line
+	case <-time.After(time.Minute):
+		d.failf("%s: no answer within a minute: %s", d.asked, d.stderr.String())
+	}
+	return ""
+}
+
+func (d *driver) ask(format string, args ...any) string {
+	d.tell(format, args...)
+	return d.hear()
+}
+
+// ids asks for n IDs in all, and returns their raw values.
+func (d *driver) ids(n int, format string, args ...any) []randflake.Raw {
+	d.tell(format, args...)
+	return d.receive(n)
+}
+
+func (d *driver) receive(n int) []randflake.Raw {
+	line := d.hear()
+	words := strings.Fields(line)
+	d.must(words[0] == "ids" && len(words) == n+1, "%s: %.200q, want %d ids", d.asked, line, n)
+	ids := parseIDs(words[1:])
+	d.must(len(ids) == n, "%s: some IDs are no signed 64-bit integers", d.asked)
+	raws, err := d.trial.service.take(d.process, ids)
+	d.must(err == nil, "%s: %v", d.asked, err)
+	return raws
+}
+
+// refused asks for what must fail, and returns the code.
+func (d *driver) refused(format string, args ...any) string {
+	line := d.ask(format, args...)
+	words := strings.Fields(line)
+	d.must(len(words) > 2 && words[0] == "error", "%s: %.200q, want an error with code and message", d.asked, line)
+	return words[1]
+}
+
+func (d *driver) setAge(seconds int) {
+	d.mu.Lock()
+	d.age = time.Duration(seconds) * time.Second
+	d.mu.Unlock()
+	d.must(d.ask("age %d", seconds) == "ok", "age")
+}
+
+func (d *driver) setClock(seconds int) { d.must(d.ask("clock %d", seconds) == "ok", "clock") }
+
+// meet says what the next calls meet.
+func (d *driver) meet(plan func(i int, c *call) face) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.plan, d.planned = plan, 0
+}
+
+// first has the first call meet one thing, and all others another.
+func first(one, others face) func(int, *call) face {
+	return func(i int, _ *call) face {
+		if i == 0 {
+			return one
+		}
+		return others
+	}
+}
+
+func always(f face) func(int, *call) face { return first(f, f) }
+
+// got returns the calls of a procedure.
+func (d *driver) got(procedure string) (found []call) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.calls {
+		if procedure == "" || c.procedure == procedure {
+			found = append(found, *c)
+		}
+	}
+	return found
+}
+
+// until makes IDs, as only calls may lead to acquisitions, until something is so.
+func (d *driver) until(what string, so func() bool) {
+	for deadline := time.Now().Add(30 * time.Second); !so(); {
+		d.ids(1, "generate 1")
+		d.must(time.Now().Before(deadline), "%s: not within 30 s", what)
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// acquired waits until there were n acquisitions, and no more.
+func (d *driver) acquired(n int) {
+	d.until(fmt.Sprint("acquisition ", n), func() bool { return len(d.got("Acquire")) >= n })
+	d.must(len(d.got("Acquire")) == n, "%d acquisitions, want %d", len(d.got("Acquire")), n)
+}
