@@ -160,7 +160,7 @@ const ttl = 300
 // start starts a driver. Further variables of its environment come last.
 func (x *trial) start(replicas int, environ ...string) *driver {
 	d := &driver{trial: x, lines: make(chan string, 1), cmd: exec.Command(x.language.command[0], x.language.command[1:]...)}
-	d.ledger = ledger{x.service.leases, x.service, fmt.Sprintf("%s %d", x.language.name, len(x.drivers)+1)}
+	d.ledger = ledger{x.service.leases, x.service, fmt.Sprintf("%s %s%d", x.language.name, x.doing, len(x.drivers)+1)}
 	d.space, d.nodes, d.ttl, d.token = "town", 1, ttl, "tok.en-"+rand.Text()
 	d.serve(replicas)
 	x.drivers = append(x.drivers, d)
