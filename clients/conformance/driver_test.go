@@ -34,7 +34,7 @@ var languages = []language{
 	{name: "python", command: []string{"python3", "../python/tests/driver.py"}, file: "../python/tests/driver.py"},
 	{name: "typescript", command: []string{"node", "../typescript/test/driver.mjs"}, file: "../typescript/dist/index.js", lacks: []string{"fork os", "fork c"}},
 	{name: "php", command: []string{"php", "../php/tests/driver.php"}, file: "../php/tests/driver.php", lacks: []string{"threads"}},
-	{name: "java", command: []string{"java", "-cp", "../java/build/classes:../java/build/test-classes", "Driver"}, file: "../java/build/test-classes", lacks: []string{"fork os", "fork c"}},
+	{name: "java", command: []string{"java", "-cp", "../java/build/classes:../java/build/test", "io.github.randflake.Driver"}, file: "../java/build/test/io/github/randflake/Driver.class", lacks: []string{"fork os", "fork c"}},
 	{name: "ruby", command: []string{"ruby", "../ruby/test/driver.rb"}, file: "../ruby/test/driver.rb"},
 }
 
@@ -309,6 +309,21 @@ func first(one, others face) func(int, *call) face {
 }
 
 func always(f face) func(int, *call) face { return first(f, f) }
+
+// broken has the first replica that is asked do one thing, and the other replica right. The client's transport may repeat
+// a call by itself.
+func broken(f face) func(int, *call) face {
+	replica := -1
+	return func(_ int, c *call) face {
+		if replica < 0 {
+			replica = c.replica
+		}
+		if c.replica == replica {
+			return f
+		}
+		return right
+	}
+}
 
 // got returns the calls of a procedure.
 func (d *driver) got(procedure string) (found []call) {

@@ -33,9 +33,10 @@ static int64_t encrypt(uint64_t raw) {
 }
 
 static char owner[33], code[64];
-static int64_t nodes, ttl, wall, age, first, start, high, cursor, sent, asked, later, failed;
-static int held;
-static int64_t mono(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + age + 1; }
+static int64_t nodes, ttl, wall, age, first, start, high, cursor;
+static int held, failed;
+static double sent, asked, later;
+static double mono(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9 + age; }
 static int fault(const char *name) { return !strcmp(getenv("FAULT"), name); }
 
 static const char *field(const char *json, const char *name) { // the text of a value, without its quotation mark
@@ -59,7 +60,7 @@ static int acquire(void) {
 		"${TOKEN:+-H \"Authorization: Bearer $TOKEN\"} \"$ADDRESSES/randflake.v1.LeaseService/Acquire\" -d '{\"space\":\"'$SPACE'\",\"nodes\":%lld,"
 		"\"ttlSeconds\":%lld,\"owner\":\"%s\",\"check\":\"'$(printf 'randflake key check value' | openssl dgst -sha256 -mac HMAC -macopt hexkey:$SECRET -r"
 		" | cut -c1-16)'\",\"retry\":%s}'", (long long)nodes, (long long)ttl, owner, retry ? "true" : "false");
-	int64_t now = mono();
+	double now = mono();
 	f = popen(run, "r");
 	tail[fread(json, 1, sizeof json - 1, f)] = 0;
 	int64_t a = atoll(field(json, "firstNode")), s = atoll(field(json, "start")), h = atoll(field(json, "highWater"));
@@ -76,7 +77,7 @@ static int next(int64_t n, int64_t *ids) {
 	if (n < 1 || n > places) return strcpy(code, "invalid_argument"), 0;
 	for (;;) {
 		if (held && mono() - sent >= ttl && !fault("end")) held = 0;
-		if (held && mono() - sent >= ttl * 2 / 3 && mono() >= later) acquire();
+		if (held && mono() - sent >= ttl * 2 / 3. && mono() >= later) acquire();
 		if (!held && !acquire()) return 0;
 		int64_t second = time(0) + wall;
 		if (!fault("clamp")) second = second < start ? start : second > high ? high : second;
