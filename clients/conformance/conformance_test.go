@@ -261,6 +261,10 @@ func clock(x *trial) {
 	high := d.got("Acquire")[0].lease.HighWater
 	x.must(raws[2].Fields().Time.Unix() < high && raws[3].Fields().Time.Unix() == high, "by a clock that is ahead IDs lie at %v, want the lease's last second, %d", raws[3].Fields().Time, high)
 	x.must(len(d.got("Acquire")) == 1, "a wrong clock leads to an acquisition")
+	d = x.start(1) // as wrong as the service bears it
+	d.setClock(-100)
+	first := d.ids(3, "generate 3")[0].Fields().Time.Unix()
+	x.must(first == d.got("Acquire")[0].lease.Start, "by a clock that is behind IDs lie at %d, want the lease's first second", first)
 	for _, off := range []int{3600, -3600} {
 		d := x.start(1)
 		d.setClock(off)

@@ -3,7 +3,6 @@ package conformance
 import (
 	"bufio"
 	"bytes"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
@@ -130,7 +129,7 @@ func (x *trial) must(so bool, format string, args ...any) {
 // A driver is a process of a client, and the replicas that it calls.
 type driver struct {
 	*trial
-	answerer
+	*answerer
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	lines  chan string
@@ -155,21 +154,12 @@ func (b *lockedBuffer) String() string {
 	return b.Buffer.String()
 }
 
-const ttl = 300
-
 // start starts a driver. Further variables of its environment come last.
 func (x *trial) start(replicas int, environ ...string) *driver {
 	d := &driver{trial: x, lines: make(chan string, 1), cmd: exec.Command(x.language.command[0], x.language.command[1:]...)}
-	d.ledger = ledger{x.service.leases, x.service, fmt.Sprintf("%s %s%d", x.language.name, x.doing, len(x.drivers)+1)}
-	d.space, d.nodes, d.ttl, d.token = "town", 1, ttl, "tok.en-"+rand.Text()
-	d.serve(replicas)
+	d.answerer = newAnswerer(x.service, fmt.Sprintf("%s %s%d", x.language.name, x.doing, len(x.drivers)+1), replicas)
 	x.drivers = append(x.drivers, d)
-	var addresses []string
-	for _, s := range d.servers {
-		addresses = append(addresses, s.URL)
-	}
-	d.cmd.Env = append(append(os.Environ(), "CONFORMANCE_DRIVER=1", "PYTHONDONTWRITEBYTECODE=1", "ADDRESSES="+strings.Join(addresses, ","), "SPACE="+d.space,
-		"SECRET="+x.service.secret.Hex(), "NODES=1", fmt.Sprint("TTL=", d.ttl), "LIMIT=1", "TOKEN="+d.token, "FAULT="+x.fault), environ...)
+	d.cmd.Env = append(append(d.environ(), "FAULT="+x.fault), environ...)
 	for _, e := range environ { // what the service has to know as well
 		name, value, _ := strings.Cut(e, "=")
 		switch name {

@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -129,7 +131,6 @@ type answerer struct {
 	nodes   int64
 	ttl     int64
 	servers []*httptest.Server
-	ended   chan struct{}
 
 	mu          sync.Mutex
 	plan        func(i int, c *call) face // nil for good ones; i counts from the time that it was set
@@ -141,8 +142,10 @@ type answerer struct {
 	begin       time.Time
 }
 
-func (a *answerer) serve(replicas int) {
-	a.ended, a.begin = make(chan struct{}), time.Now()
+const ttl = 300
+
+func newAnswerer(s *service, process string, replicas int) *answerer {
+	a := &answerer{ledger: ledger{s.leases, s, process}, space: "town", nodes: 1, ttl: ttl, token: "tok.en-" + rand.Text(), begin: time.Now()}
 	for i := range replicas {
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.answer(i, w, r) }))
 		server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -155,10 +158,20 @@ func (a *answerer) serve(replicas int) {
 		server.Start()
 		a.servers = append(a.servers, server)
 	}
+	return a
+}
+
+// environ returns the environment of a driver.
+func (a *answerer) environ() []string {
+	var addresses []string
+	for _, s := range a.servers {
+		addresses = append(addresses, s.URL)
+	}
+	return append(os.Environ(), "CONFORMANCE_DRIVER=1", "PYTHONDONTWRITEBYTECODE=1", "ADDRESSES="+strings.Join(addresses, ","), "SPACE="+a.space,
+		"SECRET="+a.service.secret.Hex(), fmt.Sprint("NODES=", a.nodes), fmt.Sprint("TTL=", a.ttl), "LIMIT=1", "TOKEN="+a.token)
 }
 
 func (a *answerer) close() {
-	close(a.ended)
 	for _, s := range a.servers {
 		s.CloseClientConnections()
 		s.Close()
