@@ -431,7 +431,8 @@ func forkBy(x *trial, kind string) {
 	}
 	d.setAge(ttl * 2 / 3) // with an acquisition under way
 	d.meet(first(hang, right))
-	d.ids(1, "generate 1")
+	before := len(d.got("Acquire"))
+	d.until("an acquisition", func() bool { return len(d.got("Acquire")) > before })
 	d.ids(10, "fork %s 5", kind)
 
 	d = x.start(1) // while an outcome is unknown
