@@ -57,7 +57,7 @@ func TestServers(t *testing.T) {
 
 // serve has a server make IDs until all workers have made some, and there are enough of them.
 func serve(t *testing.T, command string, workers int) {
-	s := newTown(t)
+	s := newService(t)
 	defer s.minter.Close()
 	a := newAnswerer(s, "server", 1)
 	defer a.close()
@@ -72,8 +72,12 @@ func serve(t *testing.T, command string, workers int) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("sh", "-c", "PATH=$PATH:/usr/sbin; exec "+command)
-	var log lockedBuffer
-	cmd.Stdout, cmd.Stderr = &log, &log
+	log, err := os.Create(dir + "/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Env = append(a.environ(), "CLIENTS="+clients, "APPS="+clients+"/conformance/testdata/servers", fmt.Sprint("PORT=", port), "DIR="+dir)
 	process, err := servers.StartProcess(cmd)
@@ -116,11 +120,12 @@ func serve(t *testing.T, command string, workers int) {
 		})
 	}
 	group.Wait()
-	if strings.Contains(log.String(), "java.lang.NoSuchMethodException") {
+	said, _ := os.ReadFile(log.Name())
+	if bytes.Contains(said, []byte("java.lang.NoSuchMethodException")) {
 		t.Skip("this Java has no virtual threads")
 	}
 	if made < want || len(by) < workers || len(s.made) != made {
-		t.Errorf("%d IDs of %d workers, want %d of %d: %s", made, len(by), want, workers, log.String())
+		t.Errorf("%d IDs of %d workers, want %d of %d: %s", made, len(by), want, workers, said)
 	}
 	t.Logf("IDs by worker %v, %d leases", by, len(s.grants["server"]))
 }

@@ -13,8 +13,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -36,19 +39,23 @@ type service struct {
 	made   map[randflake.Raw]string   // by which process
 	minted map[randflake.ID]time.Time // when they were given away
 	number int64                      // the last one of the counter
-	nodes  map[uint32]map[string]bool // the owners that had a first node
 }
 
-func newService(ctx context.Context, secret randflake.Secret) (*service, error) {
-	space, err := store.Create(ctx, storetest.NewMemory().Connect(), store.ForNewSecret())
+func newService(t *testing.T) *service {
+	space, err := store.Create(t.Context(), storetest.NewMemory().Connect(), store.ForNewSecret())
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
+	secret := randflake.NewSecret()
 	s := &service{secret: secret, cipher: randflake.NewCipher(secret), leases: lease.On(space), grants: map[string][]lease.Record{},
-		made: map[randflake.Raw]string{}, minted: map[randflake.ID]time.Time{}, nodes: map[uint32]map[string]bool{}}
-	s.minter, err = lease.Keep(ctx, ledger{s.leases, s, "minter"}, secret, lease.WithLogger(slog.New(slog.DiscardHandler)))
-	return s, err
+		made: map[randflake.Raw]string{}, minted: map[randflake.ID]time.Time{}}
+	if s.minter, err = lease.Keep(t.Context(), ledger{s.leases, s, "minter"}, secret, quiet); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
+
+var quiet = lease.WithLogger(slog.New(slog.DiscardHandler))
 
 // A ledger notes the leases of a process.
 type ledger struct {
@@ -58,13 +65,11 @@ type ledger struct {
 }
 
 func (l ledger) Acquire(ctx context.Context, request lease.Request) (lease.Record, error) {
-	r, err := l.Source.Acquire(ctx, request)
-	return l.note(r, err)
+	return l.note(l.Source.Acquire(ctx, request))
 }
 
 func (l ledger) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
-	r, err := l.Source.Renew(ctx, held, renewal)
-	return l.note(r, err)
+	return l.note(l.Source.Renew(ctx, held, renewal))
 }
 
 func (l ledger) note(r lease.Record, err error) (lease.Record, error) {
@@ -72,10 +77,6 @@ func (l ledger) note(r lease.Record, err error) (lease.Record, error) {
 		l.service.mu.Lock()
 		defer l.service.mu.Unlock()
 		l.service.grants[l.process] = append(l.service.grants[l.process], r)
-		if l.service.nodes[r.FirstNode] == nil {
-			l.service.nodes[r.FirstNode] = map[string]bool{}
-		}
-		l.service.nodes[r.FirstNode][r.Owner.String()] = true
 	}
 	return r, err
 }
@@ -84,7 +85,6 @@ func (l ledger) note(r lease.Record, err error) (lease.Record, error) {
 func (s *service) take(process string, ids []randflake.ID) (raws []randflake.Raw, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	grants := s.grants[process]
 	for _, id := range ids {
 		raw, f := s.cipher.Decrypt(id), s.cipher.Inspect(id)
 		raws = append(raws, raw)
@@ -92,12 +92,8 @@ func (s *service) take(process string, ids []randflake.ID) (raws []randflake.Raw
 			return raws, fmt.Errorf("ID %d is made twice: by %s, and by %s before", id, process, other)
 		}
 		s.made[raw] = process
-		inside := false
-		for i := len(grants) - 1; i >= 0 && !inside; i-- {
-			inside = f.Within(grants[i].Lease()) == nil
-		}
-		if !inside {
-			return raws, fmt.Errorf("ID %d of node %d at %v is outside the leases of %s, which had %d", id, f.Node, f.Time, process, len(grants))
+		if !slices.ContainsFunc(s.grants[process], func(r lease.Record) bool { return f.Within(r.Lease()) == nil }) {
+			return raws, fmt.Errorf("ID %d of node %d at %v is outside the leases of %s, which had %d", id, f.Node, f.Time, process, len(s.grants[process]))
 		}
 	}
 	return raws, nil
@@ -110,11 +106,10 @@ type call struct {
 	at        time.Duration // by the monotonic clock of the driver
 	arrived   time.Time
 	request   struct {
-		Space, Owner, Check, Counter    string
-		Nodes, TTLSeconds, Below, Count int64
-		Until                           string
-		Retry                           bool
-		Form                            any
+		Space, Owner, Check, Counter string
+		Nodes, TTLSeconds, Count     int64
+		Retry                        bool
+		Form                         any
 	}
 	lease *lease.Record // that was granted
 	wrong string        // what the page does not allow
@@ -137,7 +132,7 @@ type answerer struct {
 	planned     int
 	calls       []*call
 	busy, most  int // calls of Acquire at the same time
-	connections int
+	connections atomic.Int32
 	age, clock  time.Duration
 	begin       time.Time
 }
@@ -148,13 +143,7 @@ func newAnswerer(s *service, process string, replicas int) *answerer {
 	a := &answerer{ledger: ledger{s.leases, s, process}, space: "town", nodes: 1, ttl: ttl, token: "tok.en-" + rand.Text(), begin: time.Now()}
 	for i := range replicas {
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.answer(i, w, r) }))
-		server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-			if state == http.StateNew {
-				a.mu.Lock()
-				a.connections++
-				a.mu.Unlock()
-			}
-		}
+		server.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { a.connections.Add(1); return ctx }
 		server.Start()
 		a.servers = append(a.servers, server)
 	}
@@ -188,7 +177,7 @@ func (a *answerer) answer(replica int, w http.ResponseWriter, r *http.Request) {
 		c.wrong = err.Error()
 	}
 	a.check(c, r)
-	var f face
+	var f face = right
 	a.mu.Lock()
 	a.calls = append(a.calls, c)
 	c.at = time.Since(a.begin) + a.age
@@ -202,19 +191,12 @@ func (a *answerer) answer(replica int, w http.ResponseWriter, r *http.Request) {
 		defer func() { a.mu.Lock(); a.busy--; a.mu.Unlock() }()
 	}
 	a.mu.Unlock()
-	if f == nil {
-		f = right
-	}
 	f(w, r, func() (int, []byte) { return a.carryOut(r.Context(), c) })
 }
 
 // check notes what is wrong with a request.
 func (a *answerer) check(c *call, r *http.Request) {
-	authorization := ""
-	if a.token != "" {
-		authorization = "Bearer " + a.token
-	}
-	q := &c.request
+	q, authorization := &c.request, strings.TrimSuffix("Bearer "+a.token, "Bearer ")
 	want := func(what string, got, want any) {
 		if got != want && c.wrong == "" {
 			c.wrong = fmt.Sprintf("%s: %s %v, want %v", r.URL.Path, what, got, want)
@@ -265,41 +247,40 @@ func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 		if n, err := s.minter.Generator().Fill(ids); err != nil || n < len(ids) {
 			return refusal(503, "unavailable", fmt.Sprint(n, err))
 		}
-		texts := []string{}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, id := range ids {
-			s.minted[id] = time.Now()
-			texts = append(texts, map[bool]string{true: fmt.Sprintf("%d", id), false: id.String()}[q.Form == "FORM_NUMBER" || q.Form == 2.0])
+		name, verb := "ids", "%s"
+		if q.Form == "FORM_NUMBER" || q.Form == 2.0 {
+			name, verb = "numbers", "%d"
 		}
-		body, _ := json.Marshal(map[string]any{map[bool]string{true: "numbers", false: "ids"}[q.Form == "FORM_NUMBER" || q.Form == 2.0]: texts})
-		return 200, body
+		return s.list(name, len(ids), func(i int) string { s.minted[ids[i]] = time.Now(); return fmt.Sprintf(verb, ids[i]) })
 	case "Next":
 		if q.Counter != "invoices" {
 			return refusal(404, "not_found", "no counter "+q.Counter)
 		}
-		numbers := []string{}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for range max(q.Count, 1) {
-			s.number += 3
-			numbers = append(numbers, fmt.Sprint(s.number))
-		}
-		body, _ := json.Marshal(map[string]any{"numbers": numbers})
-		return 200, body
+		return s.list("numbers", int(max(q.Count, 1)), func(int) string { s.number += 3; return fmt.Sprint(s.number) })
 	}
 	return refusal(404, "unimplemented", c.procedure)
+}
+
+// list answers with n texts.
+func (s *service) list(name string, n int, one func(i int) string) (int, []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = one(i)
+	}
+	body, _ := json.Marshal(map[string]any{name: texts})
+	return 200, body
 }
 
 // leaseJSON writes a lease by the JSON mapping of protobuf, which leaves zeros out.
 func leaseJSON(r lease.Record) []byte {
 	m := map[string]any{"owner": r.Owner.String(), "change": r.Change.String(), "version": fmt.Sprint(r.Version),
 		"start": fmt.Sprint(r.Start), "highWater": fmt.Sprint(r.HighWater), "changed": fmt.Sprint(r.Changed), "signature": "of a later version", "new": []any{}}
-	if r.FirstNode != 0 {
-		m["firstNode"] = r.FirstNode
-	}
-	if r.LastNode != 0 {
-		m["lastNode"] = r.LastNode
+	for name, node := range map[string]uint32{"firstNode": r.FirstNode, "lastNode": r.LastNode} {
+		if node != 0 {
+			m[name] = node
+		}
 	}
 	body, _ := json.MarshalIndent(map[string]any{"lease": m}, "", " ")
 	return body
@@ -321,11 +302,7 @@ func right(w http.ResponseWriter, _ *http.Request, good func() (int, []byte)) {
 
 func slow(w http.ResponseWriter, _ *http.Request, good func() (int, []byte)) {
 	_, body := good()
-	w.Header().Set("Content-Type", "application/json")
-	for piece := range bytes.SplitSeq(body, []byte(",")) {
-		if !bytes.HasPrefix(piece, []byte(`{`)) {
-			w.Write([]byte(","))
-		}
+	for piece := range slices.Chunk(body, 40) {
 		w.Write(piece)
 		w.(http.Flusher).Flush()
 		time.Sleep(5 * time.Millisecond)
