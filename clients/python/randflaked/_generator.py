@@ -27,7 +27,7 @@ class Generator(Stocked):
             raise InvalidArgumentError("randflake: want a Service, and a Secret such as Secret.parse returns")
         check_range("nodes", nodes, 1, MAX_NODE + 1)
         check_range("ttl", ttl, 1, (1 << 32) - 1)
-        self.cipher, self._most, check = Cipher(secret), nodes * PLACES, secret.check_value()
+        self.cipher, self._places, self._ttl, check = Cipher(secret), nodes * PLACES, ttl, secret.check_value()
         super().__init__(lambda: _Leased(service, self.cipher, check, nodes, ttl))
 
     def generate(self) -> int:
@@ -41,11 +41,11 @@ class Generator(Stocked):
         return self._take(_Leased.one)
 
     def fill(self, count: int) -> List[int]:
-        """Returns new IDs, up to 16,777,216. That is faster than one by one."""
-        check_range("count", count, 0, 1 << 24)
+        """Returns new IDs, faster than one by one. There are nodes * ttl * 131,072 at most."""
+        check_range("count", count, 1, self._ttl * self._places)
         ids: List[int] = []
         while len(ids) < count:
-            part = min(count - len(ids), self._most)  # fits into any lease
+            part = min(count - len(ids), self._places)  # fits into any lease
             for run in self._take(lambda stock: stock.claim(part, part)):
                 ids += self.cipher.encrypt(*run)
         return ids

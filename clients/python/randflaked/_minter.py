@@ -16,7 +16,7 @@ class Minter(Stocked):
 
     def mint(self, count: int = 1) -> List[str]:
         """Returns new IDs, as text. It waits for the service only if too few are ready."""
-        check_range("count", count, 0, 1 << 20)
+        check_range("count", count, 1, 1 << 20)
         ids: List[str] = []
         while len(ids) < count:
             ids += self._take(lambda stock: stock.some(count - len(ids)))

@@ -4,7 +4,6 @@ import json
 import re
 import socket
 import ssl
-from contextlib import suppress
 from time import monotonic
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, TypeVar, Union
 
@@ -12,8 +11,6 @@ from ._errors import FINAL, InvalidArgumentError, ServiceError, check_range
 from ._id import EPOCH, MAX_NODE, MAX_TIMESTAMP
 from ._process import Mark, Uncopied
 
-BY_STATUS = {401: "unauthenticated", 403: "permission_denied", 404: "unimplemented", 429: "unavailable",
-             502: "unavailable", 503: "unavailable", 504: "unavailable"}
 LONGEST_ANSWER = 1 << 22  # bytes
 LONGEST_IDLE = 60  # seconds that a connection is kept unused: randflaked closes it after 120
 
@@ -119,7 +116,7 @@ class _Replica:
 
     def ask(self, method: str, body: bytes, headers: _Headers, timeout: float, read: Callable[[Any], T]) -> T:
         """Makes one call. read makes something of the answer, or raises an error where it makes no sense."""
-        wire, answer, failed = None, b"", ""
+        wire = None
         try:
             wire = self._connect(monotonic() + timeout)
             wire.http.request("POST", f"{self._path}/randflake.v1.{method}", body, headers)
@@ -133,10 +130,8 @@ class _Replica:
                 wire = None
             if status == 200:
                 return read(json.loads(answer))
-            code, message = BY_STATUS.get(status, "unknown"), f"status {status}"
-            with suppress(ValueError, LookupError, TypeError):
-                said = json.loads(answer)
-                code, message = str(said["code"]), " ".join(str(said.get("message")).split())
+            said = json.loads(answer)
+            code, message = str(said["code"]), " ".join(str(said.get("message")).split())
             message = message.replace(headers.get("Authorization", "Bearer \n")[7:], "[redacted]")
         except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, AttributeError) as error:
             code, message = "unavailable", f"no answer: {type(error).__name__}: {error}"

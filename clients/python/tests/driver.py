@@ -28,8 +28,7 @@ class Faulty(randflaked.Service):
         if FAULT == "end":
             return lease._replace(high_water=lease.high_water + 100_000)
         if FAULT == "clamp":
-            now = int(_generator.time())
-            return lease._replace(start=min(lease.start, now), high_water=max(lease.high_water, now))
+            return lease._replace(start=lease.start - 100_000, high_water=lease.high_water + 100_000)
         return lease
 
 
@@ -39,11 +38,13 @@ if FAULT == "end":
     _generator._Leased.fetch = (lambda fetch: lambda self: (fetch(self), setattr(self, "ttl", 100_000)))(
         _generator._Leased.fetch)
 
-addresses = env["ADDRESSES"].split(",")[:1 if FAULT == "failover" else None]
-secret = randflaked.Secret.parse(env["SECRET"])
-service = Faulty(addresses, env["SPACE"], token=env.get("TOKEN") or None)
-generator = randflaked.Generator(service, secret, nodes=int(env["NODES"]), ttl=int(env["TTL"]))
-minter = randflaked.Minter(service)
+def begin() -> None:
+    global generator, minter, secret, service
+    addresses = env["ADDRESSES"].split(",")[:1 if FAULT == "failover" else None]
+    secret = randflaked.Secret.parse(env["SECRET"])
+    service = Faulty(addresses, env["SPACE"], token=env.get("TOKEN") or None, timeout=float(env.get("LIMIT") or 10))
+    generator = randflaked.Generator(service, secret, nodes=int(env["NODES"]), ttl=int(env["TTL"]))
+    minter = randflaked.Minter(service)
 
 
 def generate(n: int) -> List[int]:
@@ -143,6 +144,8 @@ def ask(command: str, *args: str) -> str:
 
 for line in iter(sys.stdin.readline, ""):
     try:
+        if "minter" not in globals():
+            begin()
         command, *args = line.rstrip("\n").split(" ")
         answer = ask(command, *args)
     except randflaked.RandflakeError as error:
