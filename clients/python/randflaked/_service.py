@@ -185,6 +185,9 @@ class _Wire(io.RawIOBase):
         self.sock.settimeout(self.end - monotonic())
         self.sock.sendall(data)
 
+    def __del__(self) -> None:
+        self.sock.close()
+
     def alive(self) -> bool:
         """Reports whether the peer has neither closed the connection nor sent what nobody asked for."""
         try:
