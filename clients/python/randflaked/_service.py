@@ -4,6 +4,7 @@ import json
 import re
 import socket
 import ssl
+from contextlib import suppress
 from time import monotonic
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, TypeVar, Union
 
@@ -112,21 +113,22 @@ class _Replica:
         scheme, self._host, port, path = parts.groups("")
         self._port, self._path = int(port or {"http": 80, "https": 443}[scheme]), path.rstrip("/")
         self._tls = (tls or ssl.create_default_context()) if scheme == "https" else None
-        self._mark, self._idle = Mark(), []  # type: Mark, List[_Wire]
+        self._mark, self._idle = Mark(), []  # type: Mark, List[Any]
 
     def ask(self, method: str, body: bytes, headers: _Headers, timeout: float, read: Callable[[Any], T]) -> T:
         """Makes one call. read makes something of the answer, or raises an error where it makes no sense."""
         wire = None
         try:
-            wire = self._connect(monotonic() + timeout)
-            wire.http.request("POST", f"{self._path}/randflake.v1.{method}", body, headers)
-            response = wire.http.getresponse()
+            connection = self._connect(monotonic() + timeout)
+            wire = connection.sock
+            connection.request("POST", f"{self._path}/randflake.v1.{method}", body, headers)
+            response = connection.getresponse()
             status, answer = response.status, response.read(LONGEST_ANSWER + 1)
             if len(answer) > LONGEST_ANSWER:
                 raise ValueError(f"more than {LONGEST_ANSWER} bytes")
-            if wire.http.sock and response.isclosed():  # all was read, and the replica keeps the connection
+            if connection.sock and response.isclosed():  # all was read, and the replica keeps the connection
                 wire.used = monotonic()
-                self._idle.append(wire)
+                self._idle.append(connection)
                 wire = None
             if status == 200:
                 return read(json.loads(answer))
@@ -140,15 +142,15 @@ class _Replica:
                 wire.sock.close()
         raise ServiceError(code, f"{method} at {self._host}: {message:.300}")
 
-    def _connect(self, end: float) -> "_Wire":
+    def _connect(self, end: float) -> http.client.HTTPConnection:
         if not self._mark.kept():  # the connections are the parent's
-            self._mark, self._idle = Mark(), []
-        while self._idle:
-            wire = self._idle.pop()
-            if wire.alive():
-                wire.end = end
-                return wire
-            wire.sock.close()
+            self._idle, self._mark = [], Mark()
+        with suppress(IndexError):
+            while True:
+                connection = self._idle.pop()
+                if connection.sock.alive():
+                    connection.sock.end = end
+                    return connection
         found = socket.getaddrinfo(self._host.strip("[]"), self._port, 0, socket.SOCK_STREAM)
         for left, (*kind, _, address) in zip(range(len(found), 0, -1), found):
             sock = socket.socket(*kind)
@@ -158,7 +160,9 @@ class _Replica:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 if self._tls:
                     sock = self._tls.wrap_socket(sock, server_hostname=self._host.strip("[]"))
-                return _Wire(sock, http.client.HTTPConnection(self._host, self._port), end)
+                connection = http.client.HTTPConnection(self._host, self._port)
+                connection.sock = _Wire(sock, end)
+                return connection
             except (OSError, ValueError):
                 sock.close()
                 if left == 1:
@@ -169,9 +173,8 @@ class _Replica:
 class _Wire(io.RawIOBase):
     """A connection, as the socket of one of http.client. Each operation ends at a time, however slow the bytes are."""
 
-    def __init__(self, sock: socket.socket, http: http.client.HTTPConnection, end: float) -> None:
-        self.sock, self.http, self.end, self.used = sock, http, end, 0.0
-        http.sock = self
+    def __init__(self, sock: socket.socket, end: float) -> None:
+        self.sock, self.end, self.used = sock, end, 0.0
 
     readable = lambda self: True
     makefile = lambda self, mode: io.BufferedReader(self)

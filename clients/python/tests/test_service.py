@@ -78,8 +78,8 @@ class Calls(Base):
 
     def test_kept_connection_that_was_closed_since(self):
         self.acquire()
-        [wire] = self.service._replicas[0]._idle
-        wire.sock.shutdown(socket.SHUT_RD)  # as if the replica had closed it
+        [connection] = self.service._replicas[0]._idle
+        connection.sock.sock.shutdown(socket.SHUT_RD)  # as if the replica had closed it
         self.acquire()
         self.assertEqual([r.connections for r in self.replicas], [2, 0])
 
