@@ -1,6 +1,7 @@
 import mmap
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 MADV_WIPEONFORK = 18  # of Linux 4.14 and later
@@ -16,12 +17,10 @@ class Mark:
     def __init__(self) -> None:
         self._pid, self._page = os.getpid(), b"\1"
         if sys.platform == "linux":
-            page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            try:
+            with suppress(OSError):  # of an older Linux
+                page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
                 page.madvise(MADV_WIPEONFORK)
                 page[0], self._page = 1, page
-            except OSError:
-                pass  # an older Linux
 
     def kept(self) -> bool:
         return self._page[0] == 1 and os.getpid() == self._pid

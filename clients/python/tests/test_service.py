@@ -94,10 +94,10 @@ class Failover(Base):
             return plan
 
         for spoiled in [lambda *_: None, lambda *_: (503, b"<html>"), lambda *_: (500, b'{"code":"internal"}'),
-                        lambda *_: (200, b"["), lambda *_: (200, b"[1]"), lambda *_: (307, b""), lambda *_: (400, b"{}"),
+                        lambda *_: (200, b"[" * 1_000_000), lambda *_: (200, b"[1]"), lambda *_: (307, b""), lambda *_: (400, b"{}"),
                         lambda *_: (200, b" " * (5 << 20) + b"{}"), changed(owner="b" * 32), changed(lastNode=7),
                         changed(firstNode=131071, lastNode=131072), changed(start="5"), changed(highWater="1"),
-                        changed(highWater="x"), changed(highWater="9999999999"), changed(lastNode=None)]:
+                        changed(highWater=float("inf")), changed(highWater="9999999999"), changed(lastNode=None)]:
             turn = self.service._turn % 2
             self.replicas[turn].plan, self.replicas[1 - turn].plan = spoiled, None
             self.acquire()
