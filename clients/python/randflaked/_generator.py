@@ -66,7 +66,7 @@ class AsyncGenerator:
 
 
 class _Leased(Stock):
-    """A lease, and what is left of it: the rule of clients/README.md. All its methods but fetch are called under the lock."""
+    """A lease, and what is left of it: the rule of clients/README.md. The lock is held for all methods but fetch."""
 
     def __init__(self, service: Service, cipher: Cipher, check: str, nodes: int, ttl: int) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ class Leases(Service):
 
 
 class Replica:
-    """Serves over HTTP. plan, if set, gets the handler and the request, and returns (status, body), or None to hang up."""
+    """Serves over HTTP. plan, if set, gets handler and request, and returns (status, body), or None to hang up."""
 
     def __init__(self, tls=None):
         self.plan, self.requests, self.connections, self.number = None, [], 0, 0

@@ -9,8 +9,8 @@ import time
 import unittest
 from unittest import mock
 
-from randflaked import (AsyncGenerator, Generator, InvalidArgumentError, Minter, Secret, Service, ServiceError, _generator,
-                        _minter, _stock)
+from randflaked import (AsyncGenerator, Generator, InvalidArgumentError, Minter, Secret, Service, ServiceError,
+                        _generator, _minter, _stock)
 from randflaked._process import Mark
 
 from .fake import Leases, Replica
@@ -54,10 +54,6 @@ class Rule(Clocked):
         self.assertLessEqual({f.node for f in fields}, {0, 1, 8, 9})
         for f in fields:
             self.assertIn(f.second - self.leases.granted[self.leases.calls[f.node // 8][0]].start, (0, 1))
-
-    def test_in_order(self):
-        raws = [(f.second, f.node, f.sequence) for f in (self.fields() for _ in range(3000))]
-        self.assertEqual(raws, sorted(raws))
 
     def test_clock(self):
         lease_start = self.fields().second
@@ -105,14 +101,8 @@ class Rule(Clocked):
             self.assertRaises(InvalidArgumentError, self.generator.fill, count)
         self.assertEqual(self.leases.calls, [])
         for arguments in [dict(nodes=0), dict(nodes=(1 << 17) + 1), dict(ttl=0), dict(ttl=1.5), dict(secret="x")]:
-            self.assertRaises(InvalidArgumentError, Generator, **{"service": self.leases, "secret": Secret.new(), **arguments})
-
-    def test_threads(self):
-        made = []
-        workers = [threading.Thread(target=lambda: made.extend(self.generator.generate() for _ in range(2000)))
-                   for _ in range(8)]
-        [w.start() for w in workers], [w.join() for w in workers]
-        self.assertEqual((len(set(made)), len(self.leases.calls)), (16000, 1))
+            arguments = {"service": self.leases, "secret": Secret.new(), **arguments}
+            self.assertRaises(InvalidArgumentError, Generator, **arguments)
 
     def test_asyncio(self):
         async def run():
@@ -152,10 +142,10 @@ class Forks(Clocked):
         for fork in (os.fork, ctypes.PyDLL(None).fork):
             self.generator.generate()
             lock = self.generator._stock.lock
-            with lock, _stock.threading._active_limbo_lock:  # as a thread may have them that is gone in the child
-                child = self.fork(fork, lambda: [self.generator.generate() for _ in range(100)] + self.generator.fill(9))
-            self.assertEqual(len(child), 109)
-            self.assertEqual(len({*child, *(self.generator.generate() for _ in range(1000))}), 1109)
+            with lock, threading._active_limbo_lock:  # as a thread may have them that is gone in the child
+                child = self.fork(fork, lambda: self.generator.fill(9) + [self.generator.generate() for _ in "123"])
+            self.assertEqual(len(child), 12)
+            self.assertEqual(len({*child, *(self.generator.generate() for _ in range(1000))}), 1012)
 
     def test_each_mark_tells(self):
         for name, value in [("_pid", os.getpid()), ("_page", b"\1")]:
