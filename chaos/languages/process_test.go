@@ -111,6 +111,12 @@ func (p *process) goesOn() {
 // losesAnHour sets the clock of the process back until it has noted that it refuses to make IDs for that.
 func (p *process) losesAnHour() {
 	p.Helper()
+	if p.language == "python" { // makes IDs until its lease is used up, whatever its clock says
+		p.step(0)
+		p.goesOn()
+		p.step(-time.Hour)
+		return
+	}
 	const clock = "clock is behind the newest ID"
 	for before := p.count(clock); p.count(clock) == before; { // it may be refused for something else just then
 		p.step(0)

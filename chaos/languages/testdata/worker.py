@@ -4,12 +4,11 @@ import json
 import os
 import signal
 import struct
-import sys
 import threading
 import time
 
-from randflaked import GenerateError, Keeper, Service, Secret, ServiceError
-from randflaked._service import Lost
+from randflaked import Generator, Secret, Service, ServiceError
+from randflaked._errors import FINAL
 
 env = os.environ
 
@@ -19,7 +18,6 @@ class Journal:
         os.mkdir(directory)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         self.events, self.ids = (os.open(os.path.join(directory, name), flags) for name in ("events", "ids"))
-        self.calls, self.lock = 0, threading.Lock()
 
     def note(self, kind, **fields):
         os.write(self.events, json.dumps({"at": time.monotonic_ns(), "kind": kind, **fields}).encode() + b"\n")
@@ -27,66 +25,46 @@ class Journal:
     def made(self, ids):
         os.write(self.ids, struct.pack(f"<{2 + len(ids)}q", time.monotonic_ns(), len(ids), *ids))
 
-    def call(self, op, f, **fields):
-        """Makes a call of the service, and notes its begin and its end."""
-        with self.lock:
-            self.calls += 1
-            number = self.calls
-        self.note("call", call=number, op=op, **fields)
-        outcome, record = "unknown", {}
-        try:
-            answer = f()
-            if not isinstance(answer, Lost):
-                outcome, record = "ok", {"record": noted(answer)} if answer else {}
-            elif not answer.unsure:
-                outcome = "lost"
-            return answer
-        except ServiceError as error:
-            outcome = "unknown" if error.unsure else "invalid"
-            raise
-        finally:
-            self.note("return", call=number, op=op, outcome=outcome, **record)
-
-
-def noted(record):
-    numbers = {name: int(record.sent.get(name, 0)) for name in ("firstNode", "lastNode", "version", "start", "highWater",
-                                                                "changed")}
-    return {**numbers, "owner": record.owner, "change": record.change}
-
 
 class Noted(Service):
     """Notes calls. The planted fault is that a lease lasts a second longer than the service says."""
 
-    late = int(env.get("LATE", 0))
+    late, calls, sent = int(env.get("LATE", 0)), 0, None
 
-    def acquire(self, nodes, ttl, owner, check, timeout):
-        record = journal.call("acquire", lambda: super(Noted, self).acquire(nodes, ttl, owner, check, timeout),
-                              token=owner, nodes=nodes, ttl=ttl)
-        return record._replace(high_water=record.high_water + self.late)
+    def acquire(self, nodes, ttl, owner, check, retry):
+        self.calls += 1
+        number, outcome, record = self.calls, "unknown", {}
+        journal.note("call", call=number, op="acquire", token=owner, nodes=nodes, ttl=ttl)
+        try:
+            lease = super().acquire(nodes, ttl, owner, check, retry)
+            outcome, record = "ok", {"record": self.sent}
+            return lease._replace(high_water=lease.high_water + self.late)
+        except ServiceError as error:
+            outcome = "invalid" if error.code in FINAL else "unknown"
+            raise
+        finally:
+            journal.note("return", call=number, op="acquire", outcome=outcome, **record)
 
-    def renew(self, held, ttl, token, timeout):
-        record = journal.call("renew", lambda: super(Noted, self).renew(held, ttl, token, timeout),
-                              held=noted(held), token=token, ttl=ttl)
-        return record if isinstance(record, Lost) else record._replace(high_water=record.high_water + self.late)
+    def _call(self, method, timeout, read, **fields):
+        def noted(answer):
+            sent = answer["lease"]
+            numbers = ("firstNode", "lastNode", "version", "start", "highWater", "changed")
+            self.sent = {**{n: int(sent.get(n, 0)) for n in numbers}, "owner": sent["owner"], "change": sent["change"]}
+            return read(answer)
 
-    def lookup(self, held, timeout):
-        return journal.call("lookup", lambda: super(Noted, self).lookup(held, timeout), held=noted(held))
-
-    def release(self, held, last_used, timeout):
-        return journal.call("release", lambda: super(Noted, self).release(held, last_used, timeout),
-                            held=noted(held), lastUsed=last_used)
+        return super()._call(method, timeout, noted, **fields)
 
 
-def work(keeper, count):
+def work(generator, count):
     refused = None
     while not stop.wait(0.005):
         try:
-            journal.made(keeper.fill(count) if count > 1 else [keeper.generate()])
+            journal.made(generator.fill(count) if count > 1 else [generator.generate()])
             refused = None
-        except GenerateError as error:
-            if refused is not type(error):
-                refused = type(error)
-                journal.note("note", text=f"refused: {error}")
+        except ServiceError as error:
+            if refused != error.code:
+                refused = error.code
+                journal.note("note", text=f"refused: lease has ended, and there is no other: {error}")
 
 
 stop = threading.Event()
@@ -94,19 +72,12 @@ signal.signal(signal.SIGTERM, lambda *_: stop.set())
 journal = Journal(env["JOURNAL"])
 journal.note("start", worker=env["NAME"], pid=os.getpid())
 service = Noted(env["ADDRESSES"].split(), "life", token=env["TOKEN"])
-keeper = None
-while not keeper and not stop.wait(0.1):
-    try:
-        keeper = Keeper(service, Secret.parse(env["SECRET"]), nodes=int(env["NODES"]), ttl=int(env["TTL"]))
-    except ServiceError as error:
-        print(error, file=sys.stderr)
-if keeper:
-    threads = [threading.Thread(target=work, args=[keeper, count]) for count in (1, 50)]
-    for thread in threads:
-        thread.start()
-    while not stop.wait(1):
-        pass
-    for thread in threads:
-        thread.join()
-    keeper.close()
+generator = Generator(service, Secret.parse(env["SECRET"]), nodes=int(env["NODES"]), ttl=int(env["TTL"]))
+threads = [threading.Thread(target=work, args=[generator, count]) for count in (1, 50)]
+for thread in threads:
+    thread.start()
+while not stop.wait(1):
+    pass
+for thread in threads:
+    thread.join()
 journal.note("stop")

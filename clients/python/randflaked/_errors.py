@@ -1,73 +1,34 @@
-"""The errors of this package. None of them ever shows a secret or a token."""
+"""The errors of this package. None of them shows a secret or a token."""
+
+# Errors after which nothing was done, and another replica would say the same. (https://connectrpc.com/docs/protocol)
+FINAL = {"invalid_argument", "not_found", "already_exists", "permission_denied", "unauthenticated",
+         "resource_exhausted", "failed_precondition", "out_of_range", "unimplemented"}
 
 
 class RandflakeError(Exception):
-    """The base of all errors of this package."""
+    """The base of all errors of this package. code is one of connectrpc.com."""
+
+    code = "unknown"
 
 
-class InvalidIDError(RandflakeError, ValueError):
-    """A value is not an ID, or no ID has the given fields."""
+class InvalidArgumentError(RandflakeError, ValueError):
+    """An argument can't be used: a text is no ID, bytes are no secret, a count is too large. Nothing was claimed."""
 
-
-class InvalidSecretError(RandflakeError, ValueError):
-    """A text or bytes are not a secret."""
-
-
-class InvalidLeaseError(RandflakeError, ValueError):
-    """A lease can't be used."""
-
-
-class InvalidOptionError(RandflakeError, ValueError):
-    """An argument of a constructor can't be used."""
-
-
-class GenerateError(RandflakeError):
-    """There is no ID that can be proven unique; the subclass says why."""
-
-    why = "no ID can be proven unique"
-
-    def __init__(self, message: str = "") -> None:
-        super().__init__(message or f"randflake: {self.why}")
-
-
-class ExhaustedError(GenerateError):
-    why = "no ID left in this second: wait for the next one or lease more nodes"
-
-
-class LeaseNotStartedError(GenerateError):
-    why = "lease has not started: wait until its start, or set the clock right"
-
-
-class LeaseEndedError(GenerateError):
-    why = "lease has ended: extend or replace it"
-
-
-class ClockBackwardError(GenerateError):
-    why = "clock is behind the newest ID: wait until it has caught up, or replace the lease"
-
-
-class EndOfLifeError(GenerateError):
-    why = "the format ends at 2058-11-05T17:10:23Z"
-
-
-class ClosedError(GenerateError):
-    why = "generator is closed"
-
-
-class ForkedError(GenerateError):
-    why = "generator is the parent's: after a fork, make another one with a lease of its own"
+    code = "invalid_argument"
 
 
 class ServiceError(RandflakeError):
-    """randflaked refused, or did not answer.
+    """randflaked refused, or did not answer: then code is "unavailable". If no nodes are free, it is
+    "resource_exhausted". Unless code is in FINAL, what was asked for may have been done."""
 
-    code is one of connectrpc.com, such as "resource_exhausted" where no nodes are free, and "unavailable" when there
-    was no answer. unsure says that what was asked for may have been done all the same.
-    """
-
-    def __init__(self, code: str, message: str, unsure: bool = False) -> None:
-        super().__init__(code, message, unsure)
-        self.code, self.message, self.unsure = code, message, unsure
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.code = code
 
     def __str__(self) -> str:
-        return f"randflake: {self.message} ({self.code})"
+        return f"randflake: {self.args[1]} ({self.code})"
+
+
+def check_range(name: str, value: int, least: int, most: int) -> None:
+    if not isinstance(value, int) or not least <= value <= most:
+        raise InvalidArgumentError(f"randflake: {name}: {value!r:.40}: want an integer from {least} to {most}")

@@ -1,182 +1,144 @@
-import threading
-import time
-from typing import Callable, List, NamedTuple, Optional, Tuple, Type
+import asyncio
+import secrets
+from math import inf
+from time import monotonic, time
+from typing import List, Optional, Tuple
 
-from . import _process
 from ._cipher import WIDTHS, Cipher
-from ._errors import (ClockBackwardError, ClosedError, EndOfLifeError, ExhaustedError, ForkedError, GenerateError,
-                      InvalidLeaseError, LeaseEndedError, LeaseNotStartedError)
-from ._id import EPOCH, MAX_NODE, MAX_SEQUENCE, MAX_TIMESTAMP, Fields, pack, unpack
+from ._errors import FINAL, InvalidArgumentError, ServiceError, check_range
+from ._id import EPOCH, MAX_NODE
 from ._secret import Secret
+from ._service import Lease, Service
+from ._stock import Stock, Stocked
 
-CLOCK_TOLERANCE = 10  # seconds that the clock may be behind the newest ID
-
-
-class Lease(NamedTuple):
-    """The right to make IDs for some nodes, both bounds included, in the Unix seconds [start, end)."""
-
-    first_node: int
-    last_node: int
-    start: int
-    end: int
-
-    def check(self) -> None:
-        """Raises InvalidLeaseError when the lease can't be used."""
-        if not 0 <= self.first_node <= self.last_node <= MAX_NODE:
-            raise InvalidLeaseError(f"randflake: lease: nodes {self.first_node} to {self.last_node}: "
-                                    f"want some of 0 to {MAX_NODE}")
-        if not EPOCH <= self.start < self.end <= MAX_TIMESTAMP + 1:
-            raise InvalidLeaseError(f"randflake: lease: seconds [{self.start}, {self.end}): "
-                                    f"want some of [{EPOCH}, {MAX_TIMESTAMP + 1})")
-
-    def shares_nodes(self, other: "Lease") -> bool:
-        return self.first_node <= other.last_node and other.first_node <= self.last_node
+UNKNOWN = 60  # seconds for which a call with an unknown outcome is repeated with the same token
+PLACES = 1 << 17  # IDs in a second of a node
 
 
-class Generator:
-    """Makes IDs under a lease. Safe for use by many threads, but not in a signal handler.
+class Generator(Stocked):
+    """Makes IDs under leases of randflaked. Safe for use by many threads, but not in signal handlers.
 
-    All that there is to uniqueness is one integer that only grows, the next raw value: second, node and sequence are
-    one number, and all that the leased nodes can make in one second is one run of numbers. The clock only says how far
-    ahead it may jump. IDs are made in batches, larger ones the more are wanted; what is left of a batch when its second
-    passes is dropped.
+    Only the first ID waits for the service. At two thirds of ttl seconds a thread takes the next lease; if that fails,
+    the present one serves until it is ttl seconds old. A child process takes a lease of its own.
     """
 
-    def __init__(self, secret: Secret, lease: Lease, *, clock: Callable[[], float] = time.time) -> None:
-        lease.check()
-        self.cipher = Cipher(secret)
-        self._clock = clock
-        self._process = _process.current
-        self._lock = threading.Lock()
-        self._over: Optional[Type[GenerateError]] = None  # why there are no IDs any more
-        self._begin(lease)
-
-    def _begin(self, lease: Lease) -> None:
-        self._lease = lease
-        self._base = self._next = pack(Fields(lease.start, lease.first_node, 0))
-        self._batch: List[int] = []
-        self._second, self._size = 0, 1  # of the batch, and how many IDs it had
-
-    @property
-    def lease(self) -> Lease:
-        """The lease in force; after close, the last one."""
-        return self._lease
-
-    @property
-    def forked(self) -> bool:
-        """Whether this is a child's copy of its parent's generator."""
-        return self._process is not _process.current
+    def __init__(self, service: Service, secret: Secret, nodes: int = 1, ttl: int = 300) -> None:
+        if not isinstance(service, Service) or not isinstance(secret, Secret):
+            raise InvalidArgumentError("randflake: want a Service, and a Secret such as Secret.parse returns")
+        check_range("nodes", nodes, 1, MAX_NODE + 1)
+        check_range("ttl", ttl, 1, (1 << 32) - 1)
+        self.cipher, self._places, self._ttl, check = Cipher(secret), nodes * PLACES, ttl, secret.check_value()
+        super().__init__(lambda: _Leased(service, self.cipher, check, nodes, ttl))
 
     def generate(self) -> int:
-        """Returns a new ID, or raises a GenerateError at once."""
-        if self._process is not _process.current:
-            raise ForkedError()
-        with self._lock:
-            now = int(self._clock())
-            if now == self._second and self._batch:
-                return self._batch.pop()
-            return self._refill(now)
+        """Returns a new ID, a signed integer of 64 bits. Raises ServiceError if there is no lease."""
+        stock = self._stock
+        if time() < stock.stale and monotonic() < stock.due and stock.mark.kept():
+            try:
+                return stock.batch.pop()
+            except IndexError:
+                pass
+        return self._take(_Leased.one)
 
     def fill(self, count: int) -> List[int]:
-        """Returns count new IDs, or raises a GenerateError; then those that were made are lost. It is fast for many."""
-        if self.forked:
-            raise ForkedError()
+        """Returns new IDs, faster than one by one. There are nodes * ttl * 131,072 at most."""
+        check_range("count", count, 1, self._ttl * self._places)
         ids: List[int] = []
-        with self._lock:
-            while len(ids) < count:
-                start, taken = self._claim(int(self._clock()), min(count - len(ids), WIDTHS[-1]))
-                ids += self.cipher.encrypt_raws(range(start, start + taken))
+        while len(ids) < count:
+            part = min(count - len(ids), self._places)  # fits into any lease
+            for run in self._take(lambda stock: stock.claim(part, part)):
+                ids += self.cipher.encrypt(*run)
         return ids
 
-    def _refill(self, now: int) -> int:
-        """Takes an ID of a new batch, larger than the last one if that was of the same second."""
-        second = self._second_for(now)
-        if second != self._second or not self._batch:
-            size = next((w for w in WIDTHS if w > self._size), self._size) if second == self._second else 1
-            start, taken = self._claim(now, size)
-            self._batch = self.cipher.encrypt_raws(range(start, start + taken))
-            self._second, self._size = second, size
-        return self._batch.pop()
 
-    def _claim(self, now: int, count: int) -> Tuple[int, int]:
-        """Takes up to count raw values, at least one. Returns the first and how many."""
-        start, left = self._plan(now)
-        self._next = start + min(count, left)
-        return start, min(count, left)
+class AsyncGenerator:
+    """Is a Generator for asyncio: it awaits leases, in threads, where the Generator waits for them."""
 
-    def _plan(self, now: int) -> Tuple[int, int]:
-        """Returns where a claim starts, and how many values are left in its second."""
-        second, lease = self._second_for(now), self._lease
-        start = max(self._next, pack(Fields(second, lease.first_node, 0)))
-        left = pack(Fields(second, lease.last_node, MAX_SEQUENCE)) + 1 - start
-        if left <= 0:
-            raise ClockBackwardError() if now < second else ExhaustedError()
-        return start, left
+    def __init__(self, generator: Generator) -> None:
+        self._generator = generator
 
-    def _second_for(self, now: int) -> int:
-        """Returns the second that a new ID carries: now, or the newest one used if that is later."""
-        if self._over:
-            raise self._over()
-        second = now
-        if self._next > self._base:
-            if now < self._last_used() - CLOCK_TOLERANCE:
-                raise ClockBackwardError()
-            second = max(now, self._last_used())
-        if second > MAX_TIMESTAMP:
-            raise EndOfLifeError()
-        if second < self._lease.start:
-            raise LeaseNotStartedError()
-        if second >= self._lease.end:
-            raise LeaseEndedError()
-        return second
+    async def generate(self) -> int:
+        id = self._generator._take(_Leased.one, wait=False)
+        return await asyncio.to_thread(self._generator.generate) if id is None else id
 
-    def _last_used(self) -> int:
-        """Returns the last second that was claimed, or the one before the lease. The value itself is next - 1: next may
-        be the first of the second after."""
-        return unpack(self._next - 1).second if self._next > self._base else self._lease.start - 1
+    async def fill(self, count: int) -> List[int]:
+        return await asyncio.to_thread(self._generator.fill, count)
 
-    def check_ready(self) -> None:
-        """Raises what generate would raise now, but for IDs in hand; makes no ID."""
-        if self.forked:
-            raise ForkedError()
-        with self._lock:
-            self._plan(int(self._clock()))
 
-    def extend(self, end: int) -> None:
-        """Moves the end of the lease to a later second."""
-        with self._lock:
-            if self._over:
-                raise self._over()
-            extended = self._lease._replace(end=end)
-            extended.check()
-            if end < self._lease.end:
-                raise InvalidLeaseError(f"randflake: lease: new end {end}: want {self._lease.end} or later")
-            self._lease = extended
+class _Leased(Stock):
+    """A lease, and what is left of it: the rule of clients/README.md. The lock is held for all methods but fetch."""
 
-    def replace(self, lease: Lease) -> int:
-        """Goes on with another lease. Returns the last second that IDs under the old one carry, now or ever, or the one
-        before its start. A lease that shares nodes with the old one must start after that: else InvalidLeaseError."""
-        lease.check()
-        with self._lock:
-            if self._over is ClosedError:
-                raise ClosedError()
-            last_used = self._last_used()
-            if lease.shares_nodes(self._lease) and lease.start <= last_used:
-                raise InvalidLeaseError(f"randflake: lease: start {lease.start}: want one after {last_used}, as "
-                                        "that was used on the same nodes")
-            self._over = None
-            self._begin(lease)
-            return last_used
+    def __init__(self, service: Service, cipher: Cipher, check: str, nodes: int, ttl: int) -> None:
+        super().__init__()
+        self.service, self.cipher, self.check, self.nodes, self.ttl = service, cipher, check, nodes, ttl
+        self.lease: Optional[Lease] = None
+        self.since = self.due = 0.0  # when the lease was asked for, and when tend has something to do
+        self.cursor, self.owner, self.asked = 0, "", 0.0
+        self.batch: List[int] = []  # IDs made ahead, the next one last
+        self.stale, self.size = 0.0, 0  # when the batch's second is over, and how many IDs it had
 
-    def freeze(self) -> None:
-        """Ends the lease at once: LeaseEndedError until replace."""
-        with self._lock:
-            if not self._over:
-                self._over, self._batch = LeaseEndedError, []
-                self._lease = self._lease._replace(end=max(self._last_used(), self._lease.start) + 1)
+    def fetch(self) -> None:
+        retry = self.owner != "" and monotonic() - self.asked < min(UNKNOWN, self.ttl)
+        if not retry:
+            self.owner, self.asked = (int(time()).to_bytes(6, "big") + secrets.token_bytes(10)).hex(), monotonic()
+        try:
+            lease = self.service.acquire(self.nodes, self.ttl, self.owner, self.check, retry)
+        except ServiceError as error:
+            if error.code in FINAL:
+                self.owner = ""
+            raise
+        with self.lock:
+            self.lease, self.since, self.cursor, self.batch, self.owner = lease, self.asked, 0, [], ""
 
-    def close(self) -> int:
-        """Ends the generator. Returns the last second that its IDs carry, as replace does."""
-        with self._lock:
-            self._over, self._batch = ClosedError, []
-            return self._last_used()
+    def over(self, done: bool) -> None:
+        super().over(done)
+        self.due = 0.0
+
+    def tend(self) -> None:
+        """Forgets a lease that is too old, and has the next one taken in time."""
+        now = monotonic()
+        if self.lease and now >= self.since + self.ttl:
+            self.lease, self.batch = None, []
+        if self.lease and now >= self.since + self.ttl * 2 / 3:
+            self.ahead()
+            self.due = min(self.since + self.ttl, inf if self.call else self.retry)
+        else:
+            self.due = self.since + self.ttl * 2 / 3 if self.lease else 0.0
+
+    def claim(self, least: int, most: int) -> Optional[List[Tuple[int, int]]]:
+        """Returns runs of raw values, each with its length, or None where a lease must be taken first."""
+        self.tend()
+        if not self.lease:
+            return None
+        first_node, last_node, start, high_water = self.lease
+        places = (last_node - first_node + 1) * PLACES
+        second = min(max(int(time()), start), high_water)
+        cursor, end = max(self.cursor, (second - start) * places), (high_water - start + 1) * places
+        if cursor + least > end:
+            return None
+        self.cursor = min(cursor + most, end)
+        runs: List[Tuple[int, int]] = []
+        while cursor < self.cursor:  # each second's part is one run of raw values
+            second, place = divmod(cursor, places)
+            count = min(self.cursor - cursor, places - place)
+            runs.append(((start - EPOCH + second << 34) + first_node * PLACES + place, count))
+            cursor += count
+        return runs
+
+    def one(self) -> Optional[int]:
+        """Returns an ID of the batch, or of a new one that is larger if the last one was of the same second."""
+        self.tend()
+        size = WIDTHS[0]
+        if time() < self.stale:
+            try:
+                return self.batch.pop()
+            except IndexError:
+                size = next((w for w in WIDTHS if w > self.size), WIDTHS[-1])
+        runs = self.claim(1, size)
+        if runs is None:
+            return None
+        second = (runs[0][0] >> 34) + EPOCH
+        self.stale, self.size = inf if second == self.lease.high_water else second + 1, size
+        ids = [id for run in runs for id in self.cipher.encrypt(*run)][::-1]
+        id, self.batch = ids.pop(), ids
+        return id

@@ -1,21 +1,36 @@
-"""Tells a process from the children that it forks, in which its threads are gone and its locks may be held for ever."""
-
+import mmap
 import os
-import threading
+import sys
+from contextlib import suppress
+from typing import NoReturn
+
+MADV_WIPEONFORK = 18  # of Linux 4.14 and later
 
 
-class Process:
+class Mark:
+    """Tells the process that made it from its children, also from those that C code forked.
+
+    A child finds the page wiped, even if it has its parent's process ID in another namespace. Not each system that
+    accepts the advice follows it (QEMU does not), so the process ID is compared as well.
+    """
+
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self._pid, self._page = os.getpid(), b"\1"
+        if sys.platform == "linux":
+            with suppress(OSError):  # of an older Linux
+                page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+                page.madvise(MADV_WIPEONFORK)
+                page[0], self._page = 1, page
+
+    def kept(self) -> bool:
+        return self._page[0] == 1 and os.getpid() == self._pid
 
 
-current = Process()
+class Uncopied:
+    """What can't be copied or pickled: a copy would make the same IDs, a pickle would show a secret."""
 
+    __slots__ = ()
+    _instead = "share this one, and make another one in each process"
 
-def _forked() -> None:
-    global current
-    current = Process()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"randflake: a {type(self).__name__} can't be copied or pickled: {self._instead}")

@@ -1,217 +1,204 @@
 import http.client
+import io
 import json
 import re
 import socket
 import ssl
-import threading
-import time
-from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple, Union
-from urllib.parse import urlsplit
+from contextlib import suppress
+from time import monotonic
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, TypeVar, Union
 
-from ._errors import InvalidOptionError, ServiceError
-from ._generator import Lease
+from ._errors import FINAL, InvalidArgumentError, ServiceError, check_range
+from ._id import EPOCH, MAX_NODE, MAX_TIMESTAMP
+from ._process import Mark, Uncopied
 
-# Errors after which nothing was done, and another replica would say the same. (https://connectrpc.com/docs/protocol)
-DEFINITE = {"invalid_argument", "not_found", "already_exists", "permission_denied", "unauthenticated",
-            "resource_exhausted", "failed_precondition", "out_of_range", "unimplemented"}
-BY_STATUS = {401: "unauthenticated", 403: "permission_denied", 404: "unimplemented", 429: "unavailable",
-             502: "unavailable", 503: "unavailable", 504: "unavailable"}
 LONGEST_ANSWER = 1 << 22  # bytes
+LONGEST_IDLE = 60  # seconds that a connection is kept unused: randflaked closes it after 120
 
-Base = Tuple[str, str, Optional[int], str]  # scheme, host, port and path of an address
+T = TypeVar("T")
 
 
-class Record(NamedTuple):
-    """What randflaked keeps of a range of nodes. Seconds are Unix seconds, tokens 32 hexadecimal digits."""
+class Lease(NamedTuple):
+    """Nodes and Unix seconds that nobody else ever gets. All bounds are included."""
 
     first_node: int
     last_node: int
-    owner: str
-    change: str  # the token of the newest change
     start: int
-    high_water: int  # the last second of the lease, included
-    sent: Dict[str, Any]  # all of it as it came, to be sent back
-
-    @property
-    def lease(self) -> Lease:
-        return Lease(self.first_node, self.last_node, self.start, self.high_water + 1)
+    high_water: int
 
 
-class Lost(NamedTuple):
-    """Says that a lease is held by another owner, or by nobody."""
-
-    others: int  # the first second that another owner was granted, or can be; 0 if unknown
-    why: str
-    unsure: bool  # an earlier attempt of the same call, whose answer was lost, may have been what changed the record
-
-    def spares(self, last: int) -> bool:
-        """Reports whether a lease that ends with this second may be used to its end."""
-        return self.others > last
-
-
-class Service:
-    """Speaks to randflaked, with one space of it, through any of its replicas. Safe for use by many threads.
+class Service(Uncopied):
+    """Calls randflaked, for one space, through any of its replicas. Safe for use by many threads.
 
     addresses are URLs such as "https://ids.internal:8443", one or several. token is a bearer token, or a function that
-    returns the one to use now. tls is for private authorities and client certificates; see ssl.create_default_context.
+    returns the one to use now. tls is for private authorities and client certificates. timeout is in seconds, and for a
+    whole call, except that the system may take longer to look up a name.
     """
 
-    def __init__(self, addresses: Union[str, Sequence[str]], space: str, *,
+    def __init__(self, addresses: Union[str, Sequence[str]], space: str, *, timeout: float = 10.0,
                  token: Union[str, Callable[[], str], None] = None, tls: Optional[ssl.SSLContext] = None) -> None:
-        self._replicas = [_base(a) for a in ([addresses] if isinstance(addresses, str) else addresses)]
+        self._replicas = [_Replica(a, tls) for a in ([addresses] if isinstance(addresses, str) else addresses)]
         if not self._replicas:
-            raise InvalidOptionError("randflake: addresses: want at least one, such as https://ids.internal:8443")
-        self._space, self._token, self._tls = space, token, tls
+            raise InvalidArgumentError("randflake: addresses: want at least one, such as https://ids.internal:8443")
+        self._space, self._timeout, self._token = space, timeout, token
         self._turn = 0  # the replica that answered last
 
-    def mint(self, count: int = 1, timeout: float = 10.0) -> List[str]:
-        """Has the service make up to 65,536 IDs, as text. When an answer is lost its IDs are, and nobody gets them."""
-        answer = self._call("IDService/Mint", timeout, space=self._space, count=count)[0]
-        return [str(id) for id in answer.get("ids") or _nonsense("no IDs")]
+    def mint(self, count: int = 1) -> List[str]:
+        """Has the service make 1 to 65,536 IDs, as text. If the answer is lost, so are they."""
+        return self._many("IDService/Mint", "ids", str, count, space=self._space)
 
-    def next(self, counter: str, count: int = 1, timeout: float = 10.0) -> List[int]:
-        """Takes up to 65,536 numbers of a counter, in order. Those of an answer that is lost are lost."""
-        answer = self._call("CounterService/Next", timeout, counter=counter, count=count)[0]
-        return [int(number) for number in answer.get("numbers") or _nonsense("no numbers")]
+    def next(self, counter: str, count: int = 1) -> List[int]:
+        """Takes 1 to 65,536 numbers of a counter, in order. If the answer is lost, so are they."""
+        return self._many("CounterService/Next", "numbers", int, count, counter=counter)
 
-    # Leases, as a Keeper takes them.
+    def acquire(self, nodes: int, ttl: int, owner: str, check: str, retry: bool) -> Lease:
+        """Takes a lease, for a Generator. The same owner again, with retry, gets the same lease."""
 
-    def acquire(self, nodes: int, ttl: int, owner: str, check: str, timeout: float) -> Record:
-        """Grants a range to owner, a new token. The same one again, after a lost answer, gets the same lease."""
-        answer, _ = self._call("LeaseService/Acquire", timeout, space=self._space, nodes=nodes, ttlSeconds=ttl,
-                               owner=owner, check=check)
-        record = _record(answer.get("lease"))
-        last_node = record.first_node + nodes - 1
-        if record.owner != owner or record.last_node != last_node or record.high_water < record.start:
-            _nonsense("a lease that was not asked for")
-        return record
+        def read(answer: Any) -> Lease:
+            sent = answer["lease"]
+            lease = Lease(*(int(sent.get(name, 0)) for name in ("firstNode", "lastNode", "start", "highWater")))
+            if not (sent["owner"] == owner and 0 <= lease.first_node == lease.last_node - nodes + 1
+                    and lease.last_node <= MAX_NODE and EPOCH <= lease.start <= lease.high_water <= MAX_TIMESTAMP):
+                raise ValueError("not the lease that was asked for")
+            return lease
 
-    def renew(self, held: Record, ttl: int, token: str, timeout: float) -> Union[Record, Lost]:
-        """Raises the end of a lease to ttl seconds from now. token becomes the change of the record."""
-        return self._outcome("LeaseService/Renew", held, timeout, ttlSeconds=ttl, token=token)
+        return self._call("LeaseService/Acquire", min(self._timeout, ttl), read, space=self._space, nodes=nodes,
+                          ttlSeconds=ttl, owner=owner, check=check, retry=retry)
 
-    def lookup(self, held: Record, timeout: float) -> Union[Record, Lost]:
-        """Reads the record of a lease back, after an unknown outcome."""
-        return self._outcome("LeaseService/Lookup", held, timeout)
+    def _many(self, method: str, name: str, kind: Callable[[Any], T], count: int, **fields: Any) -> List[T]:
+        check_range("count", count, 1, 65536)
 
-    def release(self, held: Record, last_used: int, timeout: float) -> Optional[Lost]:
-        """Gives a lease back that no generator uses any more."""
-        answer, unsure = self._call("LeaseService/Release", timeout, space=self._space, held=held.sent,
-                                    lastUsed=str(last_used))
-        return _lost(answer["lost"], unsure) if answer.get("lost") is not None else None
+        def read(answer: Any) -> List[T]:
+            if len(answer[name]) != count:
+                raise ValueError(f"{len(answer[name])} {name}, want {count}")
+            return [kind(value) for value in answer[name]]
 
-    def _outcome(self, method: str, held: Record, timeout: float, **fields: Any) -> Union[Record, Lost]:
-        answer, unsure = self._call(method, timeout, space=self._space, held=held.sent, **fields)
-        if answer.get("lost") is not None:
-            return _lost(answer["lost"], unsure)
-        record = _record(answer.get("lease"))
-        if record[:3] != held[:3] or record.start != held.start:
-            _nonsense("another lease than the one that was asked for")
-        return record
+        return self._call(method, self._timeout, read, count=count, **fields)
 
-    def _call(self, method: str, timeout: float, **fields: Any) -> Tuple[Dict[str, Any], bool]:
-        """Asks one replica after the other, until one answers. Each call may be repeated: owner, version and change
-        tell the server that it was. Also returns whether an earlier attempt may have taken effect."""
-        body = json.dumps(fields).encode()
-        end, unsure = time.monotonic() + timeout, False
+    def _call(self, method: str, timeout: float, read: Callable[[Any], T], **fields: Any) -> T:
+        """Asks one replica after the other, the one that answered last first."""
+        headers, end, turn = self._headers(), monotonic() + timeout, self._turn
         for left in range(len(self._replicas), 0, -1):
-            turn = self._turn
             replica = self._replicas[turn % len(self._replicas)]
             try:
-                return self._ask(replica, method, body, (end - time.monotonic()) / left), unsure
+                answer = replica.ask(method, json.dumps(fields).encode(), headers, (end - monotonic()) / left, read)
+                self._turn = turn
+                return answer
             except ServiceError as error:
-                error.unsure = unsure = unsure or error.unsure
-                if error.code in DEFINITE:
+                if error.code in FINAL or left == 1:
                     raise
-                self._turn = turn + 1
-                if left == 1 or end <= time.monotonic():
-                    raise
+            turn += 1
+            fields.update({"retry": True} if "owner" in fields else {})
         raise AssertionError
 
-    def _ask(self, replica: Base, method: str, body: bytes, timeout: float) -> Dict[str, Any]:
-        scheme, host, port, path = replica
-        headers = {"Content-Type": "application/json", "Connect-Protocol-Version": "1", "Connection": "close",
-                   **self._authorization()}
-        connection = (http.client.HTTPSConnection(host, port, timeout=timeout, context=self._tls) if scheme == "https"
-                      else http.client.HTTPConnection(host, port, timeout=timeout))
-        watchdog = threading.Timer(timeout, _hang_up, [connection])  # the connection's own timeout is for each byte
-        watchdog.daemon = True
-        sent = False
+    def _headers(self) -> "_Headers":
+        headers = _Headers({"Content-Type": "application/json", "Connect-Protocol-Version": "1"})
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token() if callable(self._token) else self._token}"
+            if not re.fullmatch("Bearer [!-~]+", headers["Authorization"]):
+                raise InvalidArgumentError("randflake: token: want visible ASCII characters, without blanks")
+        return headers
+
+
+class _Headers(Dict[str, str]):
+    __repr__ = object.__repr__  # it has the token
+
+
+class _Replica:
+    def __init__(self, address: str, tls: Optional[ssl.SSLContext]) -> None:
+        parts = re.fullmatch(r"(https?)://(\[[\w:.]+\]|[^][/?#@:\s]+)(?::(\d{1,5}))?(/[^?#\s]*)?", address)
+        if not parts:
+            raise InvalidArgumentError("randflake: address: want one such as https://ids.internal:8443, "
+                                       "without user and query")
+        scheme, self._host, port, path = parts.groups("")
+        self._port, self._path = int(port or {"http": 80, "https": 443}[scheme]), path.rstrip("/")
+        self._tls = (tls or ssl.create_default_context()) if scheme == "https" else None
+        self._mark, self._idle = Mark(), []  # type: Mark, List[Any]
+
+    def ask(self, method: str, body: bytes, headers: _Headers, timeout: float, read: Callable[[Any], T]) -> T:
+        """Makes one call. read makes something of the answer, or raises an error where it makes no sense."""
+        wire = None
         try:
-            watchdog.start()
-            connection.connect()
-            sent = True
-            connection.request("POST", f"{path}/randflake.v1.{method}", body, headers)
+            connection = self._connect(monotonic() + timeout)
+            wire = connection.sock
+            connection.request("POST", f"{self._path}/randflake.v1.{method}", body, headers)
             response = connection.getresponse()
-            status, answer = response.status, response.read(LONGEST_ANSWER)
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            what = f"{method} at {host}: no answer: {type(error).__name__}: {error}"
-            raise ServiceError("unavailable", what, sent) from None
+            status, answer = response.status, response.read(LONGEST_ANSWER + 1)
+            if len(answer) > LONGEST_ANSWER:
+                raise ValueError(f"more than {LONGEST_ANSWER} bytes")
+            if connection.sock and response.isclosed():  # all was read, and the replica keeps the connection
+                wire.used = monotonic()
+                self._idle.append(connection)
+                wire = None
+            if status == 200:
+                return read(json.loads(answer))
+            said = json.loads(answer)
+            code, message = str(said["code"]), " ".join(str(said.get("message")).split())
+            message = message.replace(headers.get("Authorization", "Bearer \n")[7:], "[redacted]")
+        except Exception as error:  # there is no end to what may be wrong with an answer
+            code, message = "unavailable", f"no answer: {type(error).__name__}: {error}"
         finally:
-            watchdog.cancel()
-            connection.close()
-        return _read(status, answer, f"{method} at {host}")
+            if wire:
+                wire.sock.close()
+        raise ServiceError(code, f"{method} at {self._host}: {message:.300}")
 
-    def _authorization(self) -> Dict[str, str]:
-        token = self._token() if callable(self._token) else self._token
-        if token is None:
-            return {}
-        if not re.fullmatch("[!-~]+", token):
-            raise InvalidOptionError("randflake: token: want visible ASCII characters, without blanks or line breaks")
-        return {"Authorization": "Bearer " + token}
-
-
-def _base(address: str) -> Base:
-    try:
-        url = urlsplit(address)
-        if url.scheme in ("http", "https") and url.hostname and "@" not in url.netloc and not url.query + url.fragment:
-            return url.scheme, url.hostname, url.port, url.path.rstrip("/")
-    except ValueError:
-        pass
-    raise InvalidOptionError("randflake: address: want one such as https://ids.internal:8443, without user and query")
-
-
-def _hang_up(connection: http.client.HTTPConnection) -> None:
-    try:
-        socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
-    except (OSError, TypeError):
-        pass  # not connected yet, or not any more
-
-
-def _read(status: int, body: bytes, where: str) -> Dict[str, Any]:
-    """Returns the message of an answer, or raises the error that it is."""
-    answer: Any = None
-    try:
-        answer = json.loads(body)
-    except ValueError:
-        pass
-    fields: Dict[str, Any] = {}
-    if isinstance(answer, dict):
-        fields = answer
-    if status == 200 and answer is fields:
-        return fields
-    code = fields.get("code") or BY_STATUS.get(status, "unknown")
-    message = " ".join(str(fields.get("message") or "no message of randflaked").split())
-    raise ServiceError(str(code), f"{where}: status {status}: {message:.300}", code not in DEFINITE)
+    def _connect(self, end: float) -> http.client.HTTPConnection:
+        if not self._mark.kept():  # the connections are the parent's
+            self._idle, self._mark = [], Mark()
+        with suppress(IndexError):
+            while True:
+                connection = self._idle.pop()
+                if connection.sock.alive():
+                    connection.sock.end = end
+                    return connection
+        found = socket.getaddrinfo(self._host.strip("[]"), self._port, 0, socket.SOCK_STREAM)
+        for left, (*kind, _, address) in zip(range(len(found), 0, -1), found):
+            sock = socket.socket(*kind)
+            try:
+                sock.settimeout((end - monotonic()) / left)
+                sock.connect(address)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                sock.settimeout(end - monotonic())
+                if self._tls:
+                    sock = self._tls.wrap_socket(sock, server_hostname=self._host.strip("[]"))
+                connection = http.client.HTTPConnection(self._host, self._port)
+                connection.sock = _Wire(sock, end)
+                return connection
+            except (OSError, ValueError):
+                sock.close()
+                if left == 1:
+                    raise
+        raise OSError("no address")
 
 
-def _nonsense(what: str) -> NoReturn:
-    raise ServiceError("internal", f"randflaked answered with {what}", True)
+class _Wire(io.RawIOBase):
+    """A connection, as the socket of one of http.client. Each operation ends at a time, however slow the bytes are."""
 
+    def __init__(self, sock: socket.socket, end: float) -> None:
+        self.sock, self.end, self.used = sock, end, 0.0
 
-def _record(message: Any) -> Record:
-    """Reads a lease by the JSON mapping of protobuf: 64-bit integers are strings, and zeros are left out."""
-    try:
-        first, last, start, end = (int(message.get(name) or 0)
-                                   for name in ("firstNode", "lastNode", "start", "highWater"))
-        Lease(first, last, start, max(start, end) + 1).check()
-        return Record(first, last, str(message.get("owner") or ""), str(message.get("change") or ""), start, end, message)
-    except (AttributeError, TypeError, ValueError):
-        _nonsense("no lease")
+    readable = lambda self: True
+    makefile = lambda self, mode: io.BufferedReader(self)
+    close = lambda self: None  # http.client closes what it still reads from
 
+    def readinto(self, buffer: Any) -> int:
+        self.sock.settimeout(self.end - monotonic())
+        return self.sock.recv_into(buffer)
 
-def _lost(message: Any, unsure: bool) -> Lost:
-    try:
-        return Lost(int(message.get("others") or 0), str(message.get("why") or ""), unsure)
-    except (AttributeError, TypeError, ValueError):
-        _nonsense("no outcome")
+    def sendall(self, data: bytes) -> None:
+        self.sock.settimeout(self.end - monotonic())
+        self.sock.sendall(data)
+
+    def __del__(self) -> None:
+        self.sock.close()
+
+    def alive(self) -> bool:
+        """Reports whether the peer has neither closed the connection nor sent what nobody asked for."""
+        try:
+            self.sock.settimeout(0)
+            self.sock.recv(1)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return monotonic() < self.used + LONGEST_IDLE
+        except OSError:
+            pass
+        return False

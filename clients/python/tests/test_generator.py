@@ -1,212 +1,185 @@
+import asyncio
+import copy
+import ctypes
+import os
+import pickle
 import struct
 import threading
 import time
 import unittest
+from unittest import mock
 
-from randflaked import (EPOCH, MAX_NODE, MAX_SEQUENCE, MAX_TIMESTAMP, ClockBackwardError, ClosedError, EndOfLifeError,
-                       ExhaustedError, Fields, GenerateError, Generator, InvalidLeaseError, Lease, LeaseEndedError,
-                       LeaseNotStartedError, Secret)
-from randflaked._id import pack
+from randflaked import (AsyncGenerator, Generator, InvalidArgumentError, Minter, Secret, Service, ServiceError,
+                        _generator, _minter, _stock)
+from randflaked._process import Mark
 
-T = EPOCH + 10_000
-PER_SECOND = MAX_SEQUENCE + 1
-
-
-class Clock:
-    def __init__(self, now=T):
-        self.now = now
-
-    def __call__(self):
-        return self.now
+from .fake import Leases, Replica
 
 
-def raws(generator, ids):
-    """Opens many IDs, to raw values."""
-    return list(struct.unpack(f"<{len(ids)}Q", generator.cipher._sparx.decrypt(struct.pack(f"<{len(ids)}q", *ids))))
+class Clocked(unittest.TestCase):
+    """Has clocks that are ahead."""
+
+    def setUp(self):
+        self.clock = self.age = 0.0
+        for module in (_generator, _minter, _stock):
+            self.patch(module, "monotonic", lambda: time.monotonic() + self.age)
+        self.patch(_generator, "time", lambda: time.time() + self.clock)
+        self.leases = Leases()
+        self.generator = Generator(self.leases, Secret.new(), nodes=2, ttl=300)
+
+    def patch(self, *what):
+        patcher = mock.patch.object(*what)
+        patcher.start()
+        self.addCleanup(patcher.stop)
+
+    def calls(self, count):
+        """Waits for the end of so many calls."""
+        end = time.monotonic() + 20
+        while time.monotonic() < end and (len(self.leases.calls) < count or self.generator._stock.call):
+            time.sleep(0.002)
+        self.assertEqual(len(self.leases.calls), count)
+
+    def fields(self):
+        return self.generator.cipher.inspect(self.generator.generate())
 
 
-def repeats(made):
-    return len(made) - len(set(made))
+class Rule(Clocked):
+    def test_all_of_a_lease_and_the_next_one(self):
+        self.leases.seconds = 2
+        ids = [self.generator.generate() for _ in range(1000)] + self.generator.fill((2 << 18) - 2000)
+        ids += [self.generator.generate() for _ in range(1500)]
+        self.assertEqual(len(set(ids)), len(ids))
+        fields = self.generator.cipher.inspect_all(ids)
+        self.assertEqual({f.node for f in fields[:1000]}, {0})
+        self.assertLessEqual({f.node for f in fields}, {0, 1, 8, 9})
+        for f in fields:
+            self.assertIn(f.second - self.leases.granted[self.leases.calls[f.node // 8][0]].start, (0, 1))
+
+    def test_clock(self):
+        lease_start = self.fields().second
+        for self.clock, second in [(3600, lease_start + 599), (-3600, lease_start + 599), (0, lease_start + 599)]:
+            self.assertEqual({self.fields().second for _ in range(20)}, {second})
+        self.assertEqual(len(self.leases.calls), 1)
+
+    def test_next_lease_in_the_background(self):
+        self.assertEqual(self.fields().node, 0)
+        self.age = 190
+        self.assertEqual(self.fields().node, 0)
+        self.calls(1)
+        self.age = 201
+        self.fields()
+        self.calls(2)
+        self.assertEqual((self.fields().node, self.leases.calls[1][1]), (8, False))
+
+    def test_outage(self):
+        self.fields()
+        down = ServiceError("unavailable", "down")
+        self.leases.fails = [down] * 4
+        with self.assertLogs("randflaked", "WARNING"):
+            for calls, self.age in [(2, 200), (2, 200.5), (3, 201.1), (3, 202.9), (4, 203.2)]:
+                self.assertEqual(self.fields().node, 0)
+                self.calls(calls)
+        self.assertEqual([retry for _, retry in self.leases.calls], [False, False, True, True])
+        self.age = 301
+        with self.assertRaises(ServiceError) as caught:
+            self.generator.generate()
+        self.assertEqual(caught.exception.code, "unavailable")
+        self.generator.fill(3)
+        self.assertEqual(len({owner for owner, _ in self.leases.calls}), 3)  # the second one was older than a minute
+
+    def test_final_errors_take_another_token(self):
+        for code, same in [("resource_exhausted", False), ("aborted", True)]:
+            self.leases.fails = [ServiceError(code, "no")]
+            self.assertRaises(ServiceError, self.generator.generate)
+            self.generator.generate()
+            (first, _), (second, retry) = self.leases.calls[-2:]
+            self.assertEqual((first == second, retry), (same, same))
+            self.generator = Generator(self.leases, Secret.new())
+
+    def test_arguments(self):
+        for count in (0, -1, 1.0, "1", None, 300 << 18 | 1):
+            self.assertRaises(InvalidArgumentError, self.generator.fill, count)
+        self.assertEqual(self.leases.calls, [])
+        for arguments in [dict(nodes=0), dict(nodes=(1 << 17) + 1), dict(ttl=0), dict(ttl=1.5), dict(secret="x")]:
+            arguments = {"service": self.leases, "secret": Secret.new(), **arguments}
+            self.assertRaises(InvalidArgumentError, Generator, **arguments)
+
+    def test_asyncio(self):
+        async def run():
+            ids = AsyncGenerator(self.generator)
+            made = await asyncio.gather(*(ids.generate() for _ in range(100)))
+            return made + await ids.fill(100)
+
+        self.assertEqual((len(set(asyncio.run(run()))), len(self.leases.calls)), (200, 1))
+
+    def test_no_copies(self):
+        self.generator.generate()
+        for thing in (self.generator, self.leases, Minter(self.leases), self.generator.cipher):
+            for way in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "make another one"):
+                    way(thing)
 
 
-class Published:
-    """Allocates as the format's published Python implementation does: the sequence starts over when it has overflowed."""
+@unittest.skipUnless(hasattr(os, "fork"), "there is no fork")
+class Forks(Clocked):
+    def fork(self, fork, work):
+        """Returns what work, in a child, gives back as 64-bit integers."""
+        out, into = os.pipe()
+        child = fork()
+        if child == 0:
+            try:
+                made = work()
+                os.write(into, struct.pack(f"<{len(made)}q", *made))
+            finally:
+                os._exit(0)
+        os.close(into)
+        with open(out, "rb") as file:
+            told = file.read()
+        os.waitpid(child, 0)
+        return list(struct.unpack(f"<{len(told) // 8}q", told))
 
-    def __init__(self, lease, clock):
-        self.node, self.rollover, self.sequence, self.clock = lease.first_node, lease.start, 0, clock
+    def test_children_take_leases_of_their_own(self):
+        for fork in (os.fork, ctypes.PyDLL(None).fork):
+            self.generator.generate()
+            lock = self.generator._stock.lock
+            with lock, threading._active_limbo_lock:  # as a thread may have them that is gone in the child
+                child = self.fork(fork, lambda: self.generator.fill(9) + [self.generator.generate() for _ in "123"])
+            self.assertEqual(len(child), 12)
+            self.assertEqual(len({*child, *(self.generator.generate() for _ in range(1000))}), 1012)
 
-    def make(self, count):
-        made = []
-        for _ in range(count):
-            now = self.clock()
-            self.sequence += 1
-            if self.sequence > MAX_SEQUENCE:
-                if now <= self.rollover:
-                    break
-                self.rollover, self.sequence = now, 0
-            made.append(now << 34 | self.node << 17 | self.sequence)
-        return made
+    def test_each_mark_tells(self):
+        for name, value in [("_pid", os.getpid()), ("_page", b"\1")]:
+            mark = Mark()
+            self.assertTrue(mark.kept())
 
+            def in_child():
+                setattr(mark, name, os.getpid() if name == "_pid" else value)
+                return [mark.kept()]
 
-class Ours:
-    def __init__(self, lease, clock):
-        self.generator = Generator(Secret.new(), lease, clock=clock)
+            if name == "_page" or not isinstance(mark._page, bytes):
+                self.assertEqual(self.fork(ctypes.PyDLL(None).fork, in_child), [0])
 
-    def make(self, count):
-        ids = []
-        try:
-            while len(ids) < count:
-                ids += self.generator.fill(min(count - len(ids), 1000))
-        except GenerateError:
-            pass
-        return raws(self.generator, ids)
-
-
-def burst(allocator):
-    """Asks for twice what one second holds, an hour after the lease began."""
-    return allocator(Lease(7, 7, T - 3600, T + 10), Clock()).make(2 * PER_SECOND - 1)
-
-
-def step_back(allocator):
-    """Steps back by 3 seconds after the sequence of a second ran over."""
-    clock = Clock(T - 3)
-    it = allocator(Lease(7, 7, T - 3600, T + 10), clock)
-    made = it.make(1000)
-    clock.now = T
-    made += it.make(PER_SECOND + 500)
-    clock.now = T - 3
-    return made + it.make(2000)
-
-
-class AgainstPublished(unittest.TestCase):
-    def test_burst(self):
-        self.assertGreater(repeats(burst(Published)), 10_000)  # so the check finds them
-        made = burst(Ours)
-        self.assertEqual(repeats(made), 0)
-        self.assertGreater(len(made), PER_SECOND - 1000)
-
-    def test_step_back(self):
-        self.assertGreater(repeats(step_back(Published)), 100)
-        made = step_back(Ours)
-        self.assertEqual(repeats(made), 0)
-        self.assertGreater(len(made), PER_SECOND)
+    def test_connections_are_the_parents(self):
+        replica = Replica()
+        self.addCleanup(replica.close)
+        service = Service(replica.url, "demo")
+        service.next("n"), service.next("n")
+        self.assertEqual(self.fork(os.fork, lambda: service.next("n") + service.next("n")), [2, 3])
+        self.assertEqual((service.next("n"), replica.connections), ([4], 2))
 
 
-class TestGenerator(unittest.TestCase):
-    def generator(self, lease, now=T):
-        self.clock = Clock(now)
-        return Generator(Secret.new(), lease, clock=self.clock)
-
-    def fields(self, g):
-        return g.cipher.inspect(g.generate())
-
-    def test_whole_second_and_no_more(self):
-        g = self.generator(Lease(3, 4, T, T + 2))
-        made = [g.generate() for _ in range(600)]
-        made += g.fill(2 * PER_SECOND - len(made) - 100 - len(g._batch))
-        made += [g.generate() for _ in range(100 + len(g._batch))]
-        first = pack(Fields(T, 3, 0))
-        self.assertEqual(sorted(raws(g, made)), list(range(first, first + 2 * PER_SECOND)))
-        for call in (g.generate, lambda: g.fill(1), g.check_ready):
-            self.assertRaises(ExhaustedError, call)
-        self.clock.now += 1
-        self.assertEqual(self.fields(g), Fields(T + 1, 3, 0))
-
-    def test_bounds_of_the_lease(self):
-        g = self.generator(Lease(0, 0, T, T + 2), T - 1)
-        self.assertRaises(LeaseNotStartedError, g.generate)
-        for self.clock.now, second in [(T, T), (T + 1.999, T + 1)]:
-            self.assertEqual(self.fields(g).second, second)
-        for self.clock.now in (T + 2, T + 1000):
-            self.assertRaises(LeaseEndedError, g.generate)
-        g.extend(T + 1001)
-        self.assertEqual(self.fields(g).second, T + 1000)
-        self.assertEqual(g.close(), T + 1000)
-        self.assertEqual(self.generator(Lease(0, 0, T, T + 2)).close(), T - 1)
-
-    def test_batches_are_dropped_with_their_second(self):
-        g = self.generator(Lease(0, 0, T, T + 2))
-        [g.generate() for _ in range(10)]
-        self.assertTrue(g._batch)
-        self.clock.now = T + 2
-        self.assertRaises(LeaseEndedError, g.generate)
-
-    def test_clock_backward(self):
-        g = self.generator(Lease(0, 0, T - 100, T + 2))
-        made = [self.fields(g) for _ in range(20)]
-        for self.clock.now in (T - 1, T - 10, T - 3, T):
-            made += [self.fields(g) for _ in range(50)]
-        self.assertEqual(repeats(made), 0)
-        self.assertEqual({f.second for f in made}, {T})
-        self.clock.now = T - 11
-        for call in (g.generate, lambda: g.fill(1)):
-            self.assertRaises(ClockBackwardError, call)
-        self.clock.now = T
-        self.assertRaises(ExhaustedError, g.fill, PER_SECOND)
-        self.clock.now = T - 1
-        g._batch.clear()
-        self.assertRaises(ClockBackwardError, g.generate)
-
-    def test_ends_of_the_format(self):
-        g = self.generator(Lease(MAX_NODE, MAX_NODE, MAX_TIMESTAMP, MAX_TIMESTAMP + 1), MAX_TIMESTAMP)
-        made = [*g.fill(PER_SECOND)]
-        self.assertEqual(g.cipher.inspect(made[-1]), Fields(MAX_TIMESTAMP, MAX_NODE, MAX_SEQUENCE))
-        self.assertRaises(ExhaustedError, g.generate)
-        self.assertEqual(g._last_used(), MAX_TIMESTAMP)
-        self.clock.now += 1
-        self.assertRaises(EndOfLifeError, g.generate)
-        for lease in [(0, 0, T, T), (1, 0, T, T + 1), (0, MAX_NODE + 1, T, T + 1), (-1, 0, T, T + 1),
-                      (0, 0, EPOCH - 1, T), (0, 0, T, MAX_TIMESTAMP + 2)]:
-            self.assertRaises(InvalidLeaseError, self.generator, Lease(*lease))
-
-    def test_replace_freeze_close(self):
-        g = self.generator(Lease(0, 3, T, T + 10))
-        g.generate()
-        self.assertRaises(InvalidLeaseError, g.replace, Lease(3, 5, T, T + 20))
-        self.assertRaises(InvalidLeaseError, g.extend, T + 9)
-        self.assertEqual(g.replace(Lease(4, 4, T, T + 20)), T)
-        self.assertEqual(self.fields(g), Fields(T, 4, 0))
-        g.generate()
-        self.assertTrue(g._batch)  # which must not be handed out any more
-        g.freeze()
-        for call in (g.generate, g.check_ready, lambda: g.extend(T + 30)):
-            self.assertRaises(LeaseEndedError, call)
-        self.assertEqual(g.replace(Lease(4, 4, T + 1, T + 20)), T)
-        self.assertRaises(LeaseNotStartedError, g.generate)
-        self.clock.now += 5
-        self.assertEqual(self.fields(g), Fields(T + 5, 4, 0))
-        g.generate()
-        for _ in range(2):
-            self.assertEqual(g.close(), T + 5)
-        g.freeze()
-        for call in (g.generate, lambda: g.fill(1), g.check_ready, lambda: g.extend(T + 30),
-                     lambda: g.replace(Lease(9, 9, T, T + 1))):
-            self.assertRaises(ClosedError, call)
-
-    def test_many_threads(self):
-        start = int(time.time())
-        g = Generator(Secret.new(), Lease(0, 63, start, start + 600))
-        made, plan = [[] for _ in range(8)], g._plan
-
-        def plan_and_yield(now):
-            planned = plan(now)
-            time.sleep(0)  # lets another thread in, where one may come in
-            return planned
-
-        g._plan = plan_and_yield
-
-        def work(mine):
-            for i in range(1500):
-                mine += g.fill(30) if i % 50 == 0 else [g.generate()]
-
-        threads = [threading.Thread(target=work, args=[mine]) for mine in made]
-        for t in threads:
-            t.start()
-        for i in range(20):
-            g.extend(start + 600 + i)
-            g.replace(Lease(64 * (i + 1), 64 * (i + 1) + 63, start, start + 600))
-        for t in threads:
-            t.join()
-        made = sum(made, [])
-        self.assertEqual(len(made), 8 * (1470 + 30 * 30))
-        self.assertEqual(repeats(made), 0)
+class Mint(Clocked):
+    def test_batches(self):
+        replica = Replica()
+        self.addCleanup(replica.close)
+        minter = Minter(Service(replica.url, "demo"))
+        ids = minter.mint() + minter.mint(382)
+        self.assertEqual(len(replica.requests), 1)
+        ids += minter.mint(1) + minter.mint(1000)
+        self.assertEqual(len(set(ids)), 1384)
+        self.assertEqual({request["count"] for _, request, _ in replica.requests}, {512})
+        minted = replica.number
+        self.age = 301
+        self.assertGreaterEqual(int(minter.mint()[0], 32), minted)
+        for count in (0, -1, "1"):
+            self.assertRaises(InvalidArgumentError, minter.mint, count)
