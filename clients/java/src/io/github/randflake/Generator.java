@@ -19,7 +19,7 @@ public final class Generator {
     private final int nodes;
     private final long ttl; // in seconds
     private final Clock clock;
-    private final Latest<Lease> leases;
+    final Latest<Lease> leases;
     private String owner; // of a lease that may have been granted, or null
     private long asked;   // when it was first asked for
 
@@ -65,7 +65,7 @@ public final class Generator {
         Lease lease = current();
         long first = lease.claim(ids.length, clock);
         for (int more = 2; first < 0; first = lease.claim(ids.length, clock)) {
-            if (more-- == 0) throw new RandflakeException.Refused("resource_exhausted", "randflake: a lease has no place for so many IDs now", null);
+            if (more-- == 0) throw new RandflakeException.Refused("resource_exhausted", "randflake: no lease has so many IDs now", null);
             lease = leases.after(lease);
         }
         for (int i = 0; i < ids.length; i++) ids[i] = secret.cipher.encrypt(lease.raw(first + i));
@@ -103,11 +103,8 @@ public final class Generator {
         /** Claims n values at the clock's second, or later in the lease, and returns the place of the first one, or -1. */
         long claim(int n, Clock clock) {
             long now = Math.max(0, Math.min(clock.unixSecond(), last) - start) * places, total = (last - start + 1) * places;
-            for (;;) {
-                long before = claimed.get(), first = Math.max(before, now);
-                if (n > total - first) return -1;
-                if (claimed.compareAndSet(before, first + n)) return first;
-            }
+            long first = Math.max(now, claimed.getAndUpdate(c -> Math.max(c, now) > total - n ? c : Math.max(c, now) + n));
+            return first > total - n ? -1 : first;
         }
 
         long raw(long place) { return (start - Fields.FIRST_SECOND + place / places << 34) + base + place % places; }

@@ -22,8 +22,7 @@ public final class Ids {
      */
     public static long parse(String text) {
         if (!TEXT.matcher(text).matches())
-            throw new IllegalArgumentException("randflake: ID: want 1 to 13 base32hex digits in lower case (0-9, a-v), "
-                    + "without leading zeros, of at most 64 bits; got " + text.length() + " characters");
+            throw new IllegalArgumentException("randflake: ID: want 1 to 13 of 0-9 and a-v, without leading zeros, of at most 64 bits");
         return Long.parseUnsignedLong(text, 32);
     }
 }

@@ -12,8 +12,6 @@ final class Json {
     private static final Pattern TOKEN = Pattern.compile("(?:\"((?:[^\"\\\\]++|\\\\.)*+)\"|([-+.\\w]++))\\s*+(:?)|[{}\\[\\],\\s]");
     private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u(....)|(.))");
 
-    private Json() {}
-
     /** Writes an object of names and values, which are texts, numbers and booleans. */
     static String write(Object... fields) {
         List<String> members = new ArrayList<>();
@@ -38,7 +36,7 @@ final class Json {
             if (word != null && token.group(3).isEmpty()) values.computeIfAbsent(level + " " + name, n -> new ArrayList<>()).add(word);
             else if (word != null) name = word;
         }
-        if (at != text.length() || level != 0 || !text.startsWith("{")) throw new IllegalArgumentException("want a JSON object");
+        if (at != text.length() || level != 0 || !text.stripLeading().startsWith("{")) throw new IllegalArgumentException("want a JSON object");
         return values;
     }
 

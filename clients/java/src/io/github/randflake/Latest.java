@@ -55,6 +55,6 @@ final class Latest<T> {
         pause = error == null ? 0 : Math.min(16_000_000_000L, Math.max(1_000_000_000L, 2 * pause));
         failed = clock.nanos();
         if (error == null) value = result;
-        else if (value != null) LOG.log(System.Logger.Level.WARNING, error.getMessage());
+        else if (value != null) LOG.log(System.Logger.Level.WARNING, (error.getCause() == null ? error : error.getCause()).getMessage());
     }
 }

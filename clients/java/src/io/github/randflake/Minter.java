@@ -36,8 +36,7 @@ public final class Minter {
                 if (at >= size * 3L / 4) batches.refresh(batch);
                 if (at < size) return batch.ids[(int) at];
             }
-            Batch newest = batches.value;
-            current = newest == batch ? batches.after(batch) : newest;
+            current = batches.value == batch ? batches.after(batch) : batches.value;
         }
     }
 

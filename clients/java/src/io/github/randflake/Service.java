@@ -26,8 +26,7 @@ public final class Service {
     private static final int LONGEST = 4 << 20; // bytes of an answer
     private static final Set<String> FINAL = Set.of("invalid_argument", "not_found", "already_exists", "permission_denied",
             "unauthenticated", "resource_exhausted", "failed_precondition", "out_of_range", "unimplemented");
-    private static final Map<Integer, String> BY_STATUS = Map.of(400, "internal", 401, "unauthenticated",
-            403, "permission_denied", 404, "unimplemented", 429, "unavailable", 502, "unavailable", 503, "unavailable", 504, "unavailable");
+    private static final Map<Integer, String> BY_STATUS = Map.of(401, "unauthenticated", 403, "permission_denied", 404, "unimplemented");
 
     private final String space;
     private final List<String> addresses;
@@ -51,7 +50,7 @@ public final class Service {
         Fields.check("number of addresses", addresses.size(), 1, 1000);
         for (String address : addresses)
             if (!address.matches("https?://[^@?#]+") || URI.create(address).getHost() == null)
-                throw new IllegalArgumentException("randflake: address: want such as https://ids.internal:8443, without user, query and fragment");
+                throw new IllegalArgumentException("randflake: address: want https://ids.internal:8443 or such, without user and query");
         this.space = space;
         this.addresses = addresses.stream().map(address -> address.replaceAll("/+$", "")).toList();
         this.token = token;
@@ -71,10 +70,8 @@ public final class Service {
 
     private long[] numbers(String method, int count, Object... fields) {
         Fields.check("count", count, 1, MOST);
-        return call(method, answer -> {
-            long[] numbers = answer.get("1 numbers").stream().mapToLong(Long::parseLong).toArray();
-            return numbers.length == count ? numbers : null;
-        }, fields);
+        return call(method, answer -> answer.get("1 numbers").size() != count ? null
+                : answer.get("1 numbers").stream().mapToLong(Long::parseLong).toArray(), fields);
     }
 
     /** Asks for a lease, with an owner token that was first sent at a time of the monotonic clock. */
@@ -83,9 +80,9 @@ public final class Service {
             ToLongFunction<String> number = name -> Long.parseLong(first(answer, "2 " + name, "0")); // zeros are left out
             long first = number.applyAsLong("firstNode"), last = number.applyAsLong("lastNode");
             long start = number.applyAsLong("start"), highWater = number.applyAsLong("highWater");
-            boolean good = first(answer, "2 owner", "").equals(owner) && first >= 0 && last <= Fields.MAX && last - first + 1 == nodes
-                    && start >= Fields.FIRST_SECOND && start <= highWater && highWater <= Fields.LAST_SECOND && highWater - start < 1 << 28;
-            return good ? new Generator.Lease(first << 17, (long) nodes << 17, start, clock.lastSecond(highWater), asked, new AtomicLong()) : null;
+            boolean theirs = !first(answer, "2 owner", "").equals(owner) || last - first + 1 != nodes;
+            if (theirs || first < 0 || last > Fields.MAX || start < Fields.FIRST_SECOND || start > highWater || highWater > Fields.LAST_SECOND) return null;
+            return new Generator.Lease(first << 17, (long) nodes << 17, start, clock.lastSecond(highWater), asked, new AtomicLong());
         }, "space", space, "nodes", nodes, "ttlSeconds", ttl, "owner", owner, "check", check, "retry", retry);
     }
 
@@ -129,18 +126,16 @@ public final class Service {
         try {
             return read(response.get(share.toNanos(), TimeUnit.NANOSECONDS).statusCode(), body.size() > LONGEST ? "" : body.toString(StandardCharsets.UTF_8),
                     where, token == null ? "\0" : bearer, read);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new RandflakeException.Unavailable("canceled", where + "interrupted", e);
-        } catch (ExecutionException | TimeoutException e) {
-            throw new RandflakeException.Unavailable("unavailable", where + "no answer: " + e, e);
+        } catch (InterruptedException | ExecutionException | TimeoutException e) {
+            if (e instanceof InterruptedException) Thread.currentThread().interrupt();
+            throw new RandflakeException.Unavailable("unavailable", where + "no answer: " + (e.getCause() == null ? e : e.getCause()), e);
         } finally {
             response.cancel(true);
         }
     }
 
     private static <T> T read(int status, String body, String where, String bearer, Function<Map<String, List<String>>, T> read) {
-        String code = status == 200 ? "internal" : BY_STATUS.getOrDefault(status, "unknown"), message = "not an answer of randflaked";
+        String code = status == 200 ? "internal" : BY_STATUS.getOrDefault(status, "unavailable"), message = "not an answer of randflaked";
         try {
             Map<String, List<String>> answer = Json.read(body);
             T good = status == 200 ? read.apply(answer) : null;
