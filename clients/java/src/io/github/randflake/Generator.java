@@ -58,16 +58,13 @@ public final class Generator {
      * Fills an array with new IDs: with all of them, or it throws.
      *
      * @throws RandflakeException if there is no lease, and the service grants none
-     * @throws IllegalArgumentException if the array is longer than a lease has IDs
+     * @throws IllegalArgumentException if the array has no place, or more than 131,072 for each node
      */
     public void fill(long[] ids) {
-        Fields.check("number of IDs", ids.length, 1, nodes * ttl << 17);
+        Fields.check("number of IDs", ids.length, 1, (long) nodes << 17);
         Lease lease = current();
         long first = lease.claim(ids.length, clock);
-        for (int more = 2; first < 0; first = lease.claim(ids.length, clock)) {
-            if (more-- == 0) throw new RandflakeException.Refused("resource_exhausted", "randflake: no lease has so many IDs now", null);
-            lease = leases.after(lease);
-        }
+        for (; first < 0; first = lease.claim(ids.length, clock)) lease = leases.after(lease);
         for (int i = 0; i < ids.length; i++) ids[i] = secret.cipher.encrypt(lease.raw(first + i));
     }
 

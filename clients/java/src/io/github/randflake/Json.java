@@ -33,8 +33,8 @@ final class Json {
         for (Matcher token = TOKEN.matcher(text); token.find() && token.start() == at; at = token.end()) {
             String word = token.group(1) != null ? unescape(token.group(1)) : token.group(2);
             level += token.group().equals("{") ? 1 : token.group().equals("}") ? -1 : 0;
-            if (word != null && token.group(3).isEmpty()) values.computeIfAbsent(level + " " + name, n -> new ArrayList<>()).add(word);
-            else if (word != null) name = word;
+            if (word != null && !token.group(3).isEmpty()) name = word;
+            else if (word != null) values.computeIfAbsent(level + " " + name, n -> new ArrayList<>()).add(word);
         }
         if (at != text.length() || level != 0 || !text.stripLeading().startsWith("{")) throw new IllegalArgumentException("want a JSON object");
         return values;

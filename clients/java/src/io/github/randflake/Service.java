@@ -26,7 +26,6 @@ public final class Service {
     private static final int LONGEST = 4 << 20; // bytes of an answer
     private static final Set<String> FINAL = Set.of("invalid_argument", "not_found", "already_exists", "permission_denied",
             "unauthenticated", "resource_exhausted", "failed_precondition", "out_of_range", "unimplemented");
-    private static final Map<Integer, String> BY_STATUS = Map.of(401, "unauthenticated", 403, "permission_denied", 404, "unimplemented");
 
     private final String space;
     private final List<String> addresses;
@@ -80,13 +79,13 @@ public final class Service {
             ToLongFunction<String> number = name -> Long.parseLong(first(answer, "2 " + name, "0")); // zeros are left out
             long first = number.applyAsLong("firstNode"), last = number.applyAsLong("lastNode");
             long start = number.applyAsLong("start"), highWater = number.applyAsLong("highWater");
-            boolean theirs = !first(answer, "2 owner", "").equals(owner) || last - first + 1 != nodes;
-            if (theirs || first < 0 || last > Fields.MAX || start < Fields.FIRST_SECOND || start > highWater || highWater > Fields.LAST_SECOND) return null;
+            boolean other = !first(answer, "2 owner", "").equals(owner) || last - first + 1 != nodes || first < 0 || last > Fields.MAX;
+            if (other || start < Fields.FIRST_SECOND || start > highWater || highWater > Fields.LAST_SECOND) return null;
             return new Generator.Lease(first << 17, (long) nodes << 17, start, clock.lastSecond(highWater), asked, new AtomicLong());
         }, "space", space, "nodes", nodes, "ttlSeconds", ttl, "owner", owner, "check", check, "retry", retry);
     }
 
-    private static String first(Map<String, List<String>> answer, String name, String none) { return answer.getOrDefault(name, List.of(none)).get(0); }
+    private static String first(Map<String, List<String>> of, String name, String none) { return of.getOrDefault(name, List.of(none)).get(0); }
 
     /** Asks one replica after the other until one answers, which read does not find wrong by null or an exception. */
     private <T> T call(String method, Function<Map<String, List<String>>, T> read, Object... fields) {
@@ -124,8 +123,8 @@ public final class Service {
         CompletableFuture<HttpResponse<Void>> response = http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArrayConsumer(
                 part -> part.filter(bytes -> body.size() <= LONGEST).ifPresent(body::writeBytes)));
         try {
-            return read(response.get(share.toNanos(), TimeUnit.NANOSECONDS).statusCode(), body.size() > LONGEST ? "" : body.toString(StandardCharsets.UTF_8),
-                    where, token == null ? "\0" : bearer, read);
+            return read(response.get(share.toNanos(), TimeUnit.NANOSECONDS).statusCode(), body.size() > LONGEST ? ""
+                    : body.toString(StandardCharsets.UTF_8), where, token == null ? "\0" : bearer, read);
         } catch (InterruptedException | ExecutionException | TimeoutException e) {
             if (e instanceof InterruptedException) Thread.currentThread().interrupt();
             throw new RandflakeException.Unavailable("unavailable", where + "no answer: " + (e.getCause() == null ? e : e.getCause()), e);
@@ -135,7 +134,7 @@ public final class Service {
     }
 
     private static <T> T read(int status, String body, String where, String bearer, Function<Map<String, List<String>>, T> read) {
-        String code = status == 200 ? "internal" : BY_STATUS.getOrDefault(status, "unavailable"), message = "not an answer of randflaked";
+        String code = status == 200 ? "internal" : "unavailable", message = "not an answer of randflaked";
         try {
             Map<String, List<String>> answer = Json.read(body);
             T good = status == 200 ? read.apply(answer) : null;

@@ -162,7 +162,7 @@ public final class Driver {
             List<String> addresses = List.of(variable("ADDRESSES", "").split(","));
             if (clock.fault.equals("failover")) addresses = addresses.subList(0, 1);
             String token = variable("TOKEN", "");
-            service = new Service(variable("SPACE", ""), addresses, token.isEmpty() ? null : () -> token, null, Duration.ofSeconds(10));
+            service = new Service(variable("SPACE", ""), addresses, token.isEmpty() ? null : () -> token, null, Duration.ofSeconds(number(variable("LIMIT", "10"))));
         }
         return service;
     }
