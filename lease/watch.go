@@ -186,12 +186,12 @@ func (w watch) next(s situation, gone []Record) watch {
 	return next
 }
 
-// behind reports whether a watched holder has renewed, by a clock that is behind and that more holders renew by than by this
-// one.
+// behind reports whether a watched holder has renewed since, by a clock that shows an earlier time than the watch, and that
+// more holders renew by than by this one.
 func (w watch) behind(s situation, known census) bool {
 	last := int64(0)
 	for first, g := range w.Seen {
-		if r := known[first]; s.gone(r) && r.renewed() && r.Version > g.Version && r.Start == g.Start {
+		if r := known[first]; s.gone(r) && r.renewed() && r.Version > g.Version && r.Start == g.Start && r.Changed < g.Since-s.limits.Skew() {
 			last = max(last, r.Changed)
 		}
 	}
