@@ -227,10 +227,12 @@ func end(x *trial) {
 	for i, raw := range raws {
 		x.must(raw == raws[0]+randflake.Raw(i), "ID %d of a second is %v, the first one %v", i, raw.Fields(), raws[0].Fields())
 	}
+	x.must(len(d.got("Acquire")) == 1, "an acquisition before the last ID of a lease")
+	d.ids(1, "fill 1")
+	calls := d.got("Acquire")
+	x.must(len(calls) == 2 && calls[0].request.Owner != calls[1].request.Owner, "after the last ID of a lease: want an acquisition with a new token")
 	d.meet(always(fails(429, "resource_exhausted")))
-	x.must(d.refused("generate 1") == "resource_exhausted", "generate after the last ID of a lease: another code")
-	d.meet(nil)
-	d.setAge(30)
+	x.must(d.refused("fill %d", 1<<18) == "resource_exhausted", "fill of more than the lease has left: another code")
 	d.ids(5, "fill 5")
 }
 
@@ -245,16 +247,18 @@ func clock(x *trial) {
 	high := d.got("Acquire")[0].lease.HighWater
 	x.must(raws[2].Fields().Time.Unix() < high && raws[3].Fields().Time.Unix() == high, "by a clock that is ahead IDs lie at %v, want the lease's last second, %d", raws[3].Fields().Time, high)
 	x.must(len(d.got("Acquire")) == 1, "a wrong clock leads to an acquisition")
-	d = x.start(1) // as wrong as the service bears it
-	d.setClock(-100)
-	first := d.ids(3, "generate 3")[0].Fields().Time.Unix()
-	x.must(first == d.got("Acquire")[0].lease.Start, "by a clock that is behind IDs lie at %d, want the lease's first second", first)
-	for _, off := range []int{3600, -3600} {
-		d := x.start(1)
+	for i, off := range []int{3600, -3600, -100} { // without a lease, as the owner token has the clock's second
+		d.setAge((i + 1) * (ttl + 100))
 		d.setClock(off)
-		x.must(d.refused("generate 1") == "invalid_argument", "acquisition by a wrong clock: want the service's code, as the owner token has the clock's second")
+		if off == -100 { // which the service bears
+			first := d.ids(3, "generate 3")[0].Fields().Time.Unix()
+			calls := d.got("Acquire")
+			x.must(first == calls[len(calls)-1].lease.Start, "by a clock that is behind IDs lie at %d, want the lease's first second", first)
+			continue
+		}
+		x.must(d.refused("generate 1") == "invalid_argument", "acquisition by a wrong clock: want the service's code")
 		d.setClock(0)
-		d.setAge(20)
+		d.setAge((i+1)*(ttl+100) + 20)
 		d.ids(3, "generate 3")
 	}
 }
@@ -270,7 +274,7 @@ func answers(x *trial) {
 	}{
 		{"slow", "right", slow}, {"lost", "", lost}, {"reset", "", reset}, {"truncated", "", truncated}, {"oversized", "", oversized}, {"redirect", "", redirects(trap.URL)},
 		{"garbage", "", says(200, "application/json", "\x00lease{")}, {"nothing", "", says(200, "application/json", "")}, {"no lease", "", says(200, "application/json", "{}")},
-		{"a list", "", says(200, "application/json", "[1]")}, {"a proxy's page", "", says(502, "text/html", "<html>")}, {"a proxy's 500", "", says(500, "text/plain", "")},
+		{"a list", "", says(200, "application/json", "[1]")}, {"a proxy's page", "", says(502, "text/html", "<html>")}, {"a proxy's 500", "", says(500, "text/plain", "")}, {"a status alone", "", says(503, "application/json", "{}")},
 		{"another owner", "", put("owner", strings.Repeat("0", 32))}, {"no owner", "", put("owner", "")}, {"more nodes", "", grants(func(l map[string]any) { l["firstNode"] = 0 })},
 		{"no such node", "", grants(func(l map[string]any) { l["firstNode"], l["lastNode"] = 131072, 131072 })},
 		{"negative node", "", grants(func(l map[string]any) { l["firstNode"], l["lastNode"] = -1, -1 })}, {"words for nodes", "", put("lastNode", "x")},

@@ -246,8 +246,8 @@ func (d *driver) receive(n int) []randflake.Raw {
 // refused asks for what must fail, and returns the code.
 func (d *driver) refused(format string, args ...any) string {
 	line := d.ask(format, args...)
-	words := strings.Fields(line)
-	d.must(len(words) > 2 && words[0] == "error", "%s: %.200q, want an error with code and message", d.asked, line)
+	words := strings.Split(line, " ")
+	d.must(len(words) > 2 && words[0] == "error" && words[1] != "" && strings.Trim(words[1], "abcdefghijklmnopqrstuvwxyz_") == "", "%s: %.200q, want an error with code and message", d.asked, line)
 	return words[1]
 }
 
