@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { deserialize, serialize } from "node:v8";
 import { Cipher, EPOCH, Generator, MAX_SECOND, Minter, RandflakeError, Secret, Service, format, parse } from "../dist/index.js";
 
-const { ADDRESSES = "", SPACE, SECRET, NODES, TTL, TOKEN = "", FAULT = "" } = process.env;
+const { ADDRESSES = "", SPACE, SECRET, NODES, TTL, LIMIT = "10", TOKEN = "", FAULT = "" } = process.env;
 const [now, uptime] = [Date.now, performance.now.bind(performance)];
 let clock = 0, age = 0; // seconds
 Date.now = () => now() + clock * 1000;
@@ -13,11 +13,11 @@ performance.now = () => (FAULT === "end" ? 0 : uptime() + age * 1000);
 let generator, minter, service;
 const theService = () => {
   const addresses = ADDRESSES.split(",");
-  return (service ??= new Service(FAULT === "failover" ? addresses[0] : addresses, { space: SPACE, token: TOKEN }));
+  return (service ??= new Service(FAULT === "failover" ? addresses[0] : addresses, { space: SPACE, token: TOKEN, timeout: integer(LIMIT) * 1000 }));
 };
 const leases = {
-  async acquire(request, limit) {
-    const lease = await theService().acquire(request, limit);
+  async acquire(request) {
+    const lease = await theService().acquire(request);
     if (FAULT === "end") lease.highWater += 1_000_000;
     return FAULT === "clamp" ? { ...lease, start: EPOCH, highWater: MAX_SECOND } : lease;
   },
@@ -33,7 +33,7 @@ function integer(text) {
 
 async function ids(n, make) {
   const made = ["ids"];
-  if (n < 0) throw new RandflakeError("invalid_argument", "want a whole number from 0");
+  if (n < 1) throw new RandflakeError("invalid_argument", "want a whole number from 1");
   for (let i = 0; i < n; i++) made.push(await make());
   return made;
 }
