@@ -93,6 +93,7 @@ export class Service {
     try {
       const { token: given = "" } = this.#options;
       token = await Promise.race([typeof given === "function" ? given() : given, once(signal, "abort")]);
+      signal.throwIfAborted();
       if (typeof token !== "string" || /[^!-~]/.test(token)) refuse("token: want visible ASCII");
       const headers: Record<string, string> = { "Content-Type": "application/json", "Connect-Protocol-Version": "1" };
       if (token) headers["Authorization"] = `Bearer ${token}`;
