@@ -161,7 +161,7 @@ clients: $(TYPESCRIPT)
 
 # What programs in TypeScript import, as those of chaos/languages.
 typescript: $(TYPESCRIPT)
-$(TYPESCRIPT): clients/typescript/package-lock.json $(wildcard clients/typescript/src/*.ts) | node
+$(TYPESCRIPT): clients/typescript/package-lock.json $(wildcard clients/typescript/*.json clients/typescript/cjs/*.json clients/typescript/src/*.ts) | node
 	cd clients/typescript && $(NPM_CI) && npm run build
 
 NPM_CI = npm ci --ignore-scripts --no-audit --no-fund

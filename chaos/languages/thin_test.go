@@ -17,8 +17,8 @@ import os, randflaked
 service = randflaked.Service(os.environ["ADDRESS"], "demo")
 print(*service.mint(1000), *service.next("demo", 1000), *service.next("demo"))`},
 	"typescript": {"node", "--input-type=module", "-e", `
-import { connect } from "../../clients/typescript/dist/index.js";
-const service = connect(process.env.ADDRESS, { space: "demo" });
+import { Service } from "../../clients/typescript/dist/index.js";
+const service = new Service(process.env.ADDRESS, { space: "demo" });
 console.log(...(await service.mint(1000)), ...(await service.next("demo", 1000)), ...(await service.next("demo")));`},
 }
 

@@ -1,175 +1,116 @@
-import { RandflakeError, refusal, type Refusal } from "./errors.js";
-import { Cipher, EPOCH, MAX_NODE, MAX_SECOND, MAX_SEQUENCE, type Secret } from "./id.js";
+import { randomBytes } from "node:crypto";
+import { Calls } from "./calls.js";
+import { RandflakeError, refuse, whole } from "./errors.js";
+import { Cipher, MAX_NODE, type Secret } from "./id.js";
+import type { Lease, LeaseRequest } from "./service.js";
 
-/**
- * The right to make IDs for a range of nodes, both ends included, during the Unix seconds from `start` up to, and not
- * including, `end`. Generators whose leases do not share both a node and a second never make the same ID.
- */
-export interface Lease {
-  readonly firstNode: number;
-  readonly lastNode: number;
-  readonly start: number;
-  readonly end: number;
+export interface GeneratorOptions {
+  /** A Service, or what else leases nodes. */
+  service: { acquire(request: LeaseRequest): Promise<Lease> };
+  secret: Secret;
+  /** How many nodes to lease, of 131,072 IDs a second each: 1 by default. */
+  nodes?: number | undefined;
+  /** For how many seconds: 300 by default. */
+  ttl?: number | undefined;
 }
 
-/** How many seconds the clock may be behind the newest ID. Up to that, new IDs carry the newest ID's second. */
-const clockTolerance = 10;
-
-/** How many IDs one node gives in a second. */
-const idsPerNode = MAX_SEQUENCE + 1;
-
 /**
- * Makes IDs under a lease. Its cursor, the newest second used and how many of its places are, only grows, and that is
- * all there is to uniqueness: clocks only say how far ahead the cursor may jump. JavaScript runs each method to its
- * end, so that reading the clock and moving the cursor are one step.
- *
- * A Keeper sees to the lease. Without one, the caller sees to it that no other generator with the same secret ever has
- * a lease that shares both a node and a second with this one. A generator can't be shared by worker threads.
+ * Makes IDs under leases: counts through the places of one, then of the next. JavaScript runs each method to its end, so
+ * that any number of tasks may share a generator; each process and each worker thread has its own.
  */
 export class Generator {
-  readonly cipher: Cipher;
-  readonly #now: () => number;
-  #lease: Lease;
-  #second: number; // the newest one that was used, or the one before the lease
-  #used = 0; // how many places of it are
-  #over: "CLOSED" | "LEASE_ENDED" | undefined; // closed, or frozen
+  readonly #options: { service: GeneratorOptions["service"]; secret: Secret; nodes: number; ttl: number };
+  readonly #cipher: Cipher;
+  readonly #places: number; // of a second
+  readonly #most: number; // places of a lease
+  readonly #calls = new Calls(() => this.#acquire());
+  #lease = { firstNode: 0, start: 0, asked: NaN, size: 0 }; // none: when it was asked for, how many places it has,
+  #cursor = 0; //                                              and how many of these are used
+  #owner: { token: string; asked: number; retry: boolean } | undefined; // of a call with an unknown outcome
 
-  /** The clock is in milliseconds since 1970. */
-  constructor(secret: Secret, lease: Lease, now: () => number = Date.now) {
-    check(lease);
-    this.cipher = new Cipher(secret);
-    this.#now = now;
-    this.#lease = { ...lease };
-    this.#second = lease.start - 1;
+  /** Calls the service when the first ID is wanted. */
+  constructor({ service, secret, nodes = 1, ttl = 300 }: GeneratorOptions) {
+    whole("nodes", nodes, 1, MAX_NODE + 1);
+    whole("ttl", ttl, 1, 2 ** 19);
+    this.#options = { service, secret, nodes, ttl };
+    this.#cipher = new Cipher(secret);
+    this.#places = nodes * 2 ** 17;
+    this.#most = this.#places * ttl;
   }
 
-  /**
-   * Returns a new ID, or throws when none can be proven unique: EXHAUSTED, LEASE_NOT_STARTED, LEASE_ENDED,
-   * CLOCK_BACKWARD, END_OF_LIFE or CLOSED.
-   */
-  generate(): bigint {
-    this.#claim(1);
-    return this.#encrypt(this.#used - 1);
+  /** Returns a generator that has a lease. */
+  static async open(options: GeneratorOptions): Promise<Generator> {
+    const generator = new Generator(options);
+    await generator.wait();
+    return generator;
   }
 
-  /**
-   * Fills target with new IDs and returns how many it made: fewer than wanted when the second has no more. Throws as
-   * generate does when there is none at all.
-   */
-  fill(target: BigInt64Array): number {
-    const made = target.length && this.#claim(target.length);
-    const first = this.#used - made;
-    for (let i = 0; i < made; i++) target[i] = this.#encrypt(first + i);
-    return made;
-  }
-
-  /** Claims up to n places of one second, the last of those that are used then, and returns how many. */
-  #claim(n: number): number {
-    const plan = this.#plan();
-    if (typeof plan === "string") throw refusal(plan);
-    const taken = Math.min(n, plan.left);
-    this.#used = (plan.second === this.#second ? this.#used : 0) + taken;
-    this.#second = plan.second;
-    return taken;
-  }
-
-  /** Returns in which second the next ID is and how many that has left, or why there is none. It changes nothing. */
-  #plan(): { second: number; left: number } | Refusal {
-    if (this.#over === "CLOSED") return "CLOSED";
-    const { start, end, firstNode, lastNode } = this.#lease;
-    const now = Math.floor(this.#now() / 1000);
-    const begun = this.#second >= start;
-    if (begun && now < this.#second - clockTolerance) return "CLOCK_BACKWARD";
-    const second = begun ? Math.max(now, this.#second) : now;
-    if (!(second <= MAX_SECOND)) return "END_OF_LIFE"; // or not a number
-    if (second < start) return "LEASE_NOT_STARTED";
-    if (second >= end || this.#over) return "LEASE_ENDED";
-    const left = (lastNode - firstNode + 1) * idsPerNode - (second === this.#second ? this.#used : 0);
-    if (left > 0) return { second, left };
-    return now < second ? "CLOCK_BACKWARD" : "EXHAUSTED";
-  }
-
-  #encrypt(position: number): bigint {
-    return this.cipher.encryptAt(this.#second, this.#lease.firstNode * idsPerNode + position);
-  }
-
-  /** Returns why no ID can be made at present, or undefined if one can. It makes none. */
-  get refusal(): Refusal | undefined {
-    const plan = this.#plan();
-    return typeof plan === "string" ? plan : undefined;
-  }
-
-  /** Whether freeze ended the lease, and no other has replaced it. */
-  get frozen(): boolean {
-    return this.#over === "LEASE_ENDED";
-  }
-
-  /** The lease in force; after close, the last one. */
-  get lease(): Lease {
-    return this.#lease;
-  }
-
-  /** The last second that IDs made under the lease in force carry, or the one before its start if there are none. */
-  get lastUsed(): number {
-    return this.#second;
-  }
-
-  /** Moves the end of the lease to a later one; an earlier one is INVALID_LEASE. */
-  extend(end: number): void {
-    if (this.#over) throw refusal(this.#over);
-    if (end < this.#lease.end) invalid(`new end ${end} is before the present one, ${this.#lease.end}`);
-    const lease = { ...this.#lease, end };
-    check(lease);
-    this.#lease = lease;
-  }
-
-  /**
-   * Goes on with another lease, with a cursor of its own, and returns lastUsed of the old one: from then on the old
-   * nodes can be leased again, by any caller. A lease that shares nodes with the old one must start after that second;
-   * otherwise it is INVALID_LEASE, and the old one stays in force.
-   */
-  replace(lease: Lease): number {
-    if (this.#over === "CLOSED") throw refusal("CLOSED");
-    check(lease);
-    const shared = lease.firstNode <= this.#lease.lastNode && this.#lease.firstNode <= lease.lastNode;
-    const lastUsed = this.#second;
-    if (shared && lease.start <= lastUsed) {
-      invalid(`start ${lease.start} is not after ${lastUsed}, the last second used on nodes of the old lease`);
+  /** Sees to it that the lease has room for n IDs, which takes a call only if it has not. */
+  async wait(n = 1): Promise<void> {
+    whole("n", n, 1, this.#most);
+    while (this.#find(n) < 0) {
+      await this.#calls.now();
+      if (n > this.#lease.size) refuse(`n ${n}: the lease has just ${this.#lease.size}`);
     }
-    this.#lease = { ...lease };
-    this.#second = lease.start - 1;
-    this.#used = 0;
-    this.#over = undefined;
-    return lastUsed;
   }
 
-  /**
-   * Ends the lease at once: each ID is refused with LEASE_ENDED until replace. It is for a lease that turns out to be
-   * held by another process too.
-   */
-  freeze(): void {
-    if (this.#over) return;
-    this.#over = "LEASE_ENDED";
-    this.#lease = { ...this.#lease, end: Math.max(this.#second + 1, this.#lease.start) };
+  /** Returns a new ID, a signed 64-bit integer, or throws if there is no lease: see wait. */
+  generate(): bigint {
+    const place = this.#claim(1), { start, firstNode } = this.#lease, second = Math.floor(place / this.#places);
+    return this.#cipher.one(start + second, firstNode * 2 ** 17 + place - second * this.#places);
   }
 
-  /** Ends the generator, and returns lastUsed. */
-  close(): number {
-    this.#over = "CLOSED";
-    return this.#second;
+  /** Fills all of an array with new IDs and returns it, or throws as generate does and changes nothing. */
+  fill(target: BigInt64Array): BigInt64Array {
+    if (Object(target)[Symbol.toStringTag] !== "BigInt64Array") refuse("target: want a BigInt64Array");
+    const n = target.length, out = new Int32Array(target.buffer, target.byteOffset, 2 * n);
+    whole("length", n, 0, this.#most);
+    for (let place = n && this.#claim(n), at = 0, run; at < n; at += run, place += run) {
+      const { start, firstNode } = this.#lease, second = Math.floor(place / this.#places), used = place - second * this.#places;
+      run = Math.min(n - at, this.#places - used);
+      this.#cipher.run(out, at, run, start + second, firstNode * 2 ** 17 + used);
+    }
+    return target;
   }
-}
 
-function check({ firstNode, lastNode, start, end }: Lease): void {
-  if (![firstNode, lastNode, start, end].every(Number.isInteger)) invalid("nodes and seconds are whole numbers");
-  if (firstNode < 0 || lastNode < firstNode || lastNode > MAX_NODE) {
-    invalid(`nodes ${firstNode} to ${lastNode}: want 0 to ${MAX_NODE}, in order`);
-  }
-  if (start < EPOCH || end <= start || end > MAX_SECOND + 1) {
-    invalid(`seconds ${start} to ${end}: want ${EPOCH} to ${MAX_SECOND + 1}, the end after the start`);
-  }
-}
+  /** Why the last call for a lease failed, or undefined. IDs go on for as long as the lease before it is good. */
+  get error(): unknown { return this.#calls.error; }
 
-function invalid(message: string): never {
-  throw new RandflakeError("INVALID_LEASE", `invalid lease: ${message}`);
+  /** Returns the first of n places that were not used yet, or -1, and asks for another lease in time. */
+  #find(n: number): number {
+    const { asked, start, size } = this.#lease, { ttl } = this.#options, age = (performance.now() - asked) / 1000;
+    if (!(age >= 0 && age < ttl)) return -1;
+    if (age >= (ttl * 2) / 3) this.#calls.soon();
+    const second = Math.floor(Date.now() / 1000); // if that is wrong, times lie at the lease's borders
+    const place = Math.max(this.#cursor, Math.min((second - start) * this.#places, size - Math.max(n, this.#places)));
+    return place + n <= size ? place : -1;
+  }
+
+  #claim(n: number): number {
+    const place = this.#find(n);
+    if (place >= 0) return (this.#cursor = place + n) - n;
+    this.#calls.soon();
+    const { error } = this, why = this.#lease.size ? "the lease has ended, or has no room" : "there is no lease yet";
+    if (error instanceof RandflakeError) throw new RandflakeError(error.code, `${why}: ${error.message}`);
+    throw new RandflakeError("unavailable", `${why}: await wait()`);
+  }
+
+  async #acquire(): Promise<void> {
+    const { service, secret, nodes, ttl } = this.#options, now = performance.now();
+    if (!this.#owner || !(now - this.#owner.asked < 60_000)) {
+      const second = Math.floor(Date.now() / 1000).toString(16).padStart(12, "0");
+      this.#owner = { token: second + randomBytes(10).toString("hex"), asked: now, retry: false };
+    }
+    const { token: owner, asked, retry } = this.#owner;
+    this.#owner.retry = true;
+    try {
+      const lease = await service.acquire({ nodes, ttl, owner, check: await secret.checkValue(), retry });
+      this.#lease = { ...lease, asked, size: (lease.highWater - lease.start + 1) * this.#places };
+      this.#cursor = 0;
+      this.#owner = undefined;
+    } catch (error) {
+      if ((error as RandflakeError).final) this.#owner = undefined;
+      throw error;
+    }
+  }
 }
