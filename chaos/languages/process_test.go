@@ -111,7 +111,7 @@ func (p *process) goesOn() {
 // losesAnHour sets the clock of the process back until it has noted that it refuses to make IDs for that.
 func (p *process) losesAnHour() {
 	p.Helper()
-	if p.language == "python" { // makes IDs until its lease is used up, whatever its clock says
+	if p.language != "go" { // makes IDs until its lease is used up, whatever its clock says
 		p.step(0)
 		p.goesOn()
 		p.step(-time.Hour)
