@@ -113,7 +113,7 @@ class Service
             CURLOPT_NOPROXY => '*',
             CURLOPT_NOSIGNAL => true,
             CURLOPT_TIMEOUT_MS => max(1, (int) ($limit * 1000)),
-            CURLOPT_WRITEFUNCTION => function ($_, string $part) use (&$text): int {
+            CURLOPT_WRITEFUNCTION => static function ($_, string $part) use (&$text): int {
                 return strlen($text .= $part) <= self::LONGEST_ANSWER ? strlen($part) : -1;
             },
         ]);
