@@ -36,7 +36,7 @@ class Generator
     {
         $places = $this->nodes << 17;
         Service::count($count, $places);
-        for ($tries = 0; $tries < 5; $tries++) {
+        for ($end = null;;) {
             $lease = $this->stock->get('item');
             $age = $lease === null ? INF : $this->service->system->monotonic() - $lease['since'];
             if ($age < $this->ttl && $age >= $this->ttl * 2 / 3) {
@@ -49,9 +49,12 @@ class Generator
             if ($first !== null) {
                 return $this->secret->encrypt(array_map(fn (int $p) => $this->raw($lease, $p, $places), range($first, $first + $count - 1)));
             }
-            $this->stock->replace($lease['id'] ?? null, $this->service->limit, true, $this->acquire(...));
+            $now = $this->service->system->monotonic();
+            if ($now >= $end ??= $now + $this->service->limit) {
+                throw new ServiceError('unavailable', 'leases end, or are gone from APCu, before they can be used');
+            }
+            $this->stock->replace($lease['id'] ?? null, $end - $now, true, $this->acquire(...));
         }
-        throw new ServiceError('unavailable', 'leases end, or are gone from APCu, before they can be used');
     }
 
     /** Returns the raw value of a place of a lease. */

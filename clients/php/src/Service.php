@@ -42,7 +42,7 @@ class Service
             throw new \InvalidArgumentException('randflake: want an address at least, and a time limit');
         }
         $this->addresses = array_map(fn ($address) => rtrim($address, '/'), array_values((array) $addresses));
-        $this->token = $token instanceof \Closure ? $token : fn () => $token;
+        $this->token = $token instanceof \Closure ? $token : static fn () => $token;
     }
 
     /** Has the service make up to 65,536 IDs. Those of an answer that is lost are lost. @return int[] */

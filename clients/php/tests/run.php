@@ -91,7 +91,10 @@ function together(int $children, Closure $work): array
     for ($pipes = []; $children-- > 0;) {
         [$in, $out] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
         if (pcntl_fork() === 0) {
-            fwrite($out, serialize($work($children)));
+            $e = thrown(function () use ($out, $work, $children) {
+                fwrite($out, serialize($work($children)));
+            });
+            echo $e ? "FAIL in a child: {$e->getMessage()}\n" : '';
             posix_kill(posix_getpid(), SIGKILL);
         }
         fclose($out);
