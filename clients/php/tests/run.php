@@ -90,7 +90,8 @@ function together(int $children, Closure $work): array
 {
     for ($pipes = []; $children-- > 0;) {
         [$in, $out] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
-        if (pcntl_fork() === 0) {
+        $workers[] = $worker = pcntl_fork();
+        if ($worker === 0) {
             $e = thrown(function () use ($out, $work, $children) {
                 fwrite($out, serialize($work($children)));
             });
@@ -101,7 +102,7 @@ function together(int $children, Closure $work): array
         $pipes[] = $in;
     }
     $all = array_merge(...array_map(fn ($in) => unserialize(stream_get_contents($in)), $pipes));
-    while (pcntl_wait($status) > 0);
+    array_map(fn (int $worker) => pcntl_waitpid($worker, $status), $workers);
     return $all;
 }
 
