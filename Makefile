@@ -48,7 +48,7 @@ EVERYTHING = ./... $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES) $(LATER
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
 .PHONY: all test check ordinary explore control race race-all purego newer i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
-        chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck api api-check words bench fuzz generate protocol clients typescript node npm \
+        chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck api api-check words bench fuzz generate protocol clients languages typescript node npm \
         test-deploy image push tools servers browser statistics systemd gotest
 
 all: test check lint
@@ -154,10 +154,21 @@ TYPESCRIPT = clients/typescript/dist/index.js
 test-deploy: gotest systemd
 	cd deploy && GOWORK=off $(GO) vet ./... && GOWORK=off $(TEST) ./...
 
-# The clients of service in other languages: Python 3.9 and later, Node 20 and later.
-clients: $(TYPESCRIPT)
+# The clients of service in other languages, each by its own tests and all by those of clients/README.md.
+clients: export RANDFLAKE_LANGUAGES = all
+clients: gotest languages $(TYPESCRIPT)
 	cd clients/python && python3 -m unittest discover -t . -s tests
 	cd clients/typescript && npm test
+	cd clients/php && php tests/run.php
+	cd clients/ruby && ruby test/run.rb
+	cd clients/java && javac --release 17 -d build/classes $$(find src -name '*.java') && \
+		javac --release 17 -cp build/classes -d build/test $$(find test -name '*.java') && \
+		java -cp build/classes:build/test io.github.randflake.ClientTest ../../testdata
+	$(TEST) ./clients/conformance
+
+languages: npm
+	@(for tool in php ruby javac cc; do command -v $$tool || exit 1; done && php -m | grep -x apcu && php -m | grep -x curl) >/dev/null || \
+		$(call install,php-cli php-apcu php-curl php-fpm ruby openjdk-17-jdk-headless gcc libc6-dev,,-o Dpkg::Options::=--force-unsafe-io)
 
 # What programs in TypeScript import, as those of chaos/languages.
 typescript: $(TYPESCRIPT)
