@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -149,6 +150,7 @@ func (x *trial) start(replicas int, environ ...string) *driver {
 			fmt.Sscan(value, &d.nodes)
 		}
 	}
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	d.stderr = filepath.Join(x.t.TempDir(), "log")
 	log, err1 := os.Create(d.stderr)
 	out, err2 := d.cmd.StdoutPipe()
@@ -175,8 +177,11 @@ func (d *driver) log() string {
 	return fmt.Sprint(string(text), err)
 }
 
+// kill ends the process, and children of it that hang.
+func (d *driver) kill() { syscall.Kill(-d.cmd.Process.Pid, syscall.SIGKILL) }
+
 func (d *driver) end() {
-	d.cmd.Process.Kill()
+	d.kill()
 	for range d.lines {
 	}
 	d.cmd.Wait()

@@ -157,7 +157,7 @@ func (a *answerer) environ() []string {
 		addresses = append(addresses, s.URL)
 	}
 	return append(os.Environ(), "CONFORMANCE_DRIVER=1", "PYTHONDONTWRITEBYTECODE=1", "ADDRESSES="+strings.Join(addresses, ","), "SPACE="+a.space,
-		"SECRET="+a.service.secret.Hex(), fmt.Sprint("NODES=", a.nodes), fmt.Sprint("TTL=", a.ttl), "LIMIT=1", "TOKEN="+a.token)
+		"SECRET="+a.service.secret.Hex(), fmt.Sprint("NODES=", a.nodes), fmt.Sprint("TTL=", a.ttl), "LIMIT=30", "TOKEN="+a.token)
 }
 
 func (a *answerer) close() {
