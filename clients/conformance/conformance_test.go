@@ -190,17 +190,19 @@ func backoff(x *trial) {
 	d := x.start(1)
 	old := d.ids(1, "generate 1")[0].Fields().Node
 	d.meet(always(fails(503, "unavailable")))
-	for age := ttl * 2 / 3; age < ttl*2/3+50; age++ {
-		d.setAge(age)
+	age, calls := ttl*2/3, func() []call { return d.got("Acquire")[1:] }
+	d.setAge(age)
+	d.until("an acquisition", func() bool { return len(calls()) > 0 })
+	for i, wait := range []int{1, 2, 4, 8, 16} {
+		time.Sleep(20 * time.Millisecond) // until the failure has arrived
+		d.setAge(age + wait - 1)
 		d.ids(5, "generate 5")
-		time.Sleep(5 * time.Millisecond)
-	}
-	d.until("some failures", func() bool { return len(d.got("Acquire")) > 5 })
-	calls := d.got("Acquire")[1:]
-	for i, c := range calls[1:] {
-		gap, want := c.at-calls[i].at, time.Second<<min(i, 4)
-		x.must(gap > want-300*time.Millisecond, "acquisition %d is %v after one that failed, want %v at least", i+2, gap, want)
-		x.must(c.at-calls[0].at > 59*time.Second || c.request.Retry && c.request.Owner == calls[0].request.Owner, "acquisition %d is not the same one again", i+2)
+		last := calls()
+		x.must(len(last) == i+1 || time.Since(last[i].arrived) > 700*time.Millisecond, "an acquisition less than %d s after failure %d", wait, i+1)
+		age += wait + 1
+		d.setAge(age)
+		d.until("another acquisition", func() bool { return len(calls()) > i+1 })
+		x.must(calls()[i+1].request.Retry && calls()[i+1].request.Owner == last[0].request.Owner, "acquisition %d is not the same one again", i+2)
 	}
 	d.meet(nil)
 	d.setAge(ttl*2/3 + 90)

@@ -256,12 +256,7 @@ func (d *driver) refused(format string, args ...any) string {
 	return words[1]
 }
 
-func (d *driver) setAge(seconds int) {
-	d.mu.Lock()
-	d.age = time.Duration(seconds) * time.Second
-	d.mu.Unlock()
-	d.must(d.ask("age %d", seconds) == "ok", "age")
-}
+func (d *driver) setAge(seconds int) { d.must(d.ask("age %d", seconds) == "ok", "age") }
 
 func (d *driver) setClock(seconds int) { d.must(d.ask("clock %d", seconds) == "ok", "clock") }
 
