@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -149,6 +150,7 @@ func (x *trial) start(replicas int, environ ...string) *driver {
 			fmt.Sscan(value, &d.nodes)
 		}
 	}
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	d.stderr = filepath.Join(x.t.TempDir(), "log")
 	log, err1 := os.Create(d.stderr)
 	out, err2 := d.cmd.StdoutPipe()
@@ -175,8 +177,11 @@ func (d *driver) log() string {
 	return fmt.Sprint(string(text), err)
 }
 
+// kill ends the process, and children of it that hang.
+func (d *driver) kill() { syscall.Kill(-d.cmd.Process.Pid, syscall.SIGKILL) }
+
 func (d *driver) end() {
-	d.cmd.Process.Kill()
+	d.kill()
 	for range d.lines {
 	}
 	d.cmd.Wait()
@@ -251,12 +256,7 @@ func (d *driver) refused(format string, args ...any) string {
 	return words[1]
 }
 
-func (d *driver) setAge(seconds int) {
-	d.mu.Lock()
-	d.age = time.Duration(seconds) * time.Second
-	d.mu.Unlock()
-	d.must(d.ask("age %d", seconds) == "ok", "age")
-}
+func (d *driver) setAge(seconds int) { d.must(d.ask("age %d", seconds) == "ok", "age") }
 
 func (d *driver) setClock(seconds int) { d.must(d.ask("clock %d", seconds) == "ok", "clock") }
 

@@ -102,8 +102,7 @@ func (s *service) take(process string, ids []randflake.ID) (raws []randflake.Raw
 // A call is a request that a replica got.
 type call struct {
 	replica   int
-	procedure string        // such as Acquire
-	at        time.Duration // by the monotonic clock of the driver
+	procedure string // such as Acquire
 	arrived   time.Time
 	request   struct {
 		Space, Owner, Check, Counter string
@@ -133,14 +132,12 @@ type answerer struct {
 	calls       []*call
 	busy, most  int // calls of Acquire at the same time
 	connections atomic.Int32
-	age, clock  time.Duration
-	begin       time.Time
 }
 
 const ttl = 300
 
 func newAnswerer(s *service, process string, replicas int) *answerer {
-	a := &answerer{ledger: ledger{s.leases, s, process}, space: "town", nodes: 1, ttl: ttl, token: "tok.en-" + rand.Text(), begin: time.Now()}
+	a := &answerer{ledger: ledger{s.leases, s, process}, space: "town", nodes: 1, ttl: ttl, token: "tok.en-" + rand.Text()}
 	for i := range replicas {
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.answer(i, w, r) }))
 		server.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { a.connections.Add(1); return ctx }
@@ -157,7 +154,7 @@ func (a *answerer) environ() []string {
 		addresses = append(addresses, s.URL)
 	}
 	return append(os.Environ(), "CONFORMANCE_DRIVER=1", "PYTHONDONTWRITEBYTECODE=1", "ADDRESSES="+strings.Join(addresses, ","), "SPACE="+a.space,
-		"SECRET="+a.service.secret.Hex(), fmt.Sprint("NODES=", a.nodes), fmt.Sprint("TTL=", a.ttl), "LIMIT=1", "TOKEN="+a.token)
+		"SECRET="+a.service.secret.Hex(), fmt.Sprint("NODES=", a.nodes), fmt.Sprint("TTL=", a.ttl), "LIMIT=30", "TOKEN="+a.token)
 }
 
 func (a *answerer) close() {
@@ -180,7 +177,6 @@ func (a *answerer) answer(replica int, w http.ResponseWriter, r *http.Request) {
 	var f face = right
 	a.mu.Lock()
 	a.calls = append(a.calls, c)
-	c.at = time.Since(a.begin) + a.age
 	if a.plan != nil {
 		f = a.plan(a.planned, c)
 		a.planned++

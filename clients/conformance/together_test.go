@@ -180,7 +180,7 @@ func (w *world) killed(x *trial) {
 		w.lives(d)
 		d.tell("generate 5000")
 		time.Sleep(2 * time.Millisecond)
-		d.cmd.Process.Kill()
+		d.kill()
 		for line := range d.lines {
 			w.receive(d, line)
 		}

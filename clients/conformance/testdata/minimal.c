@@ -56,10 +56,10 @@ static int acquire(void) {
 		for (int i = 0; i < 10; i++) sprintf(owner + 12 + 2 * i, "%02x", random[i]);
 	}
 	fclose(f);
-	sprintf(run, "curl -s -m ${LIMIT:-1} --max-filesize 4194304 -H 'Content-Type: application/json' -H 'Connect-Protocol-Version: 1' "
+	sprintf(run, "curl -s -m %s --max-filesize 4194304 -H 'Content-Type: application/json' -H 'Connect-Protocol-Version: 1' "
 		"${TOKEN:+-H \"Authorization: Bearer $TOKEN\"} \"$ADDRESSES/randflake.v1.LeaseService/Acquire\" -d '{\"space\":\"'$SPACE'\",\"nodes\":%lld,"
 		"\"ttlSeconds\":%lld,\"owner\":\"%s\",\"check\":\"'$(printf 'randflake key check value' | openssl dgst -sha256 -mac HMAC -macopt hexkey:$SECRET -r"
-		" | cut -c1-16)'\",\"retry\":%s}'", (long long)nodes, (long long)ttl, owner, retry ? "true" : "false");
+		" | cut -c1-16)'\",\"retry\":%s}'", held ? "1" : "${LIMIT:-10}", (long long)nodes, (long long)ttl, owner, retry ? "true" : "false");
 	double now = mono();
 	f = popen(run, "r");
 	tail[fread(json, 1, sizeof json - 1, f)] = 0;
