@@ -9,8 +9,6 @@ class Service
 {
     use Uncopied;
 
-    private const BY_STATUS = [401 => 'unauthenticated', 403 => 'permission_denied', 404 => 'unimplemented', 429 => 'unavailable',
-        502 => 'unavailable', 503 => 'unavailable', 504 => 'unavailable'];
     private const LONGEST_ANSWER = 1 << 22; // bytes
 
     public readonly array $addresses;
@@ -69,7 +67,7 @@ class Service
                 return ($lease['owner'] ?? '') === $owner && $node >= 0 && $last === $node + $nodes - 1 && $last <= Id::MAX_NODE
                     && $start >= Id::EPOCH && $end >= $start && $end <= Id::MAX_SECOND
                     ? ['id' => $owner, 'node' => $node, 'start' => $start, 'end' => $end]
-                    : throw new ServiceError('internal', 'randflaked answered with a lease that was not asked for');
+                    : throw new ServiceError('unavailable', 'randflaked answered with a lease that was not asked for');
             }, $limit);
     }
 
@@ -121,15 +119,15 @@ class Service
         if (!curl_exec($curl)) {
             throw new ServiceError('unavailable', "$where: no answer: " . curl_error($curl));
         }
-        $status = curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
         $answer = json_decode($text, true, 32, JSON_BIGINT_AS_STRING);
+        $status = curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
         if ($status === 200 && is_array($answer)) {
             return $answer;
         }
-        $code = $status === 200 ? 'unknown' : $answer['code'] ?? self::BY_STATUS[$status] ?? 'unknown';
-        $message = is_string($answer['message'] ?? null) ? $answer['message'] : 'no message of randflaked';
-        throw new ServiceError(is_string($code) && preg_match('/^[a-z_]{1,30}$/D', $code) ? $code : 'unknown',
-            "$where: status $status: " . substr(preg_replace('/[^ -~]+/', ' ', $message), 0, 300));
+        $told = fn (string $name, string $form) => $status !== 200 && is_array($answer) && is_string($answer[$name] ?? null)
+            && preg_match($form, $answer[$name]) ? $answer[$name] : null;
+        throw new ServiceError($told('code', '/^[a-z_]{1,30}$/D') ?? 'unavailable', "$where: status $status: "
+            . substr(preg_replace('/[^ -~]+/', ' ', $told('message', '//') ?? 'no message of randflaked'), 0, 300));
     }
 
     /** Checks a count of IDs or numbers. @internal */
@@ -142,13 +140,13 @@ class Service
     {
         $numbers = is_array($answer['numbers'] ?? null) ? array_values($answer['numbers']) : [];
         return count($numbers) === $count ? array_map(self::integer(...), $numbers)
-            : throw new ServiceError('internal', 'randflaked answered with ' . count($numbers) . " numbers, want $count");
+            : throw new ServiceError('unavailable', 'randflaked answered with ' . count($numbers) . " numbers, want $count");
     }
 
     /** Reads an integer by the JSON mapping of protobuf: one of 64 bits is a text. */
     private static function integer(mixed $value): int
     {
         return is_int($value) || is_string($value) && (string) (int) $value === $value ? (int) $value
-            : throw new ServiceError('internal', 'randflaked answered with something other than an integer');
+            : throw new ServiceError('unavailable', 'randflaked answered with something other than an integer');
     }
 }

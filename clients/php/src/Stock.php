@@ -26,7 +26,7 @@ final class Stock
     public function __construct(private readonly string $name, private readonly int $keep, private readonly System $system)
     {
         $this->shared = function_exists('apcu_enabled') && apcu_enabled();
-        if (!$this->shared && !in_array(PHP_SAPI, ['cli', 'phpdbg', 'micro', 'embed', 'frankenphp'], true)) {
+        if (!$this->shared && !in_array(PHP_SAPI, ['cli', 'phpdbg', 'micro', 'embed'], true)) {
             throw new \RuntimeException('randflake: without APCu each request would take a lease: install and enable it');
         }
     }
@@ -48,7 +48,7 @@ final class Stock
         if (!$this->shared) {
             $this->own[$key] = $value;
         } elseif (!apcu_store("$this->name $key", $value, $this->keep)) {
-            throw new ServiceError('internal', 'APCu has no room');
+            throw new ServiceError('unavailable', 'APCu has no room');
         }
     }
 
@@ -107,7 +107,7 @@ final class Stock
             if (!$this->shared) {
                 $this->own["cursor $item[id]"] = (object) ['at' => 0];
             } elseif (!apcu_add("$this->name cursor $item[id]", 0, $this->keep)) {
-                throw new ServiceError('internal', 'APCu has no room');
+                throw new ServiceError('unavailable', 'APCu has no room');
             }
             $this->put('item', $item);
             $this->delete("cursor $old");

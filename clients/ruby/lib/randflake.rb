@@ -1,11 +1,15 @@
 # frozen_string_literal: true
 
-require "fiddle"
 require "json"
 require "openssl"
 require "securerandom"
 require "socket"
 require "uri"
+begin
+  require "fiddle" # a gem of its own in later releases of Ruby
+rescue LoadError
+  nil
+end
 
 # Unique 64-bit IDs that look random, made under leases of randflaked. See README.md.
 module Randflake
@@ -59,9 +63,9 @@ module Randflake
   # Refuses copies and serialization, and shows nothing of what an object holds.
   module Uncopied
     def initialize_copy(*) = raise(TypeError, "randflake: #{self.class} is neither copied nor serialized: make it where it is used")
-    alias marshal_dump initialize_copy
-    alias encode_with initialize_copy # of YAML
-    alias to_json initialize_copy
+    def marshal_dump = initialize_copy
+    def encode_with(*) = initialize_copy # of YAML
+    def to_json(*) = initialize_copy
     def inspect = "#<#{self.class}>"
     def pretty_print(printer) = printer.text(inspect)
   end
@@ -215,7 +219,7 @@ module Randflake
       madvise = Fiddle::Function.new(libc["madvise"], [Fiddle::TYPE_VOIDP, size, Fiddle::TYPE_INT], Fiddle::TYPE_INT)
       page = RUBY_PLATFORM.include?("linux") && mmap.call(nil, 4096, 3, 0x22, -1, 0) # read and write, private and anonymous
       page if page && madvise.call(page, 4096, 18).zero? # MADV_WIPEONFORK; fails after a failed mmap, too
-    rescue Fiddle::DLError
+    rescue NameError, Fiddle::DLError
       nil
     end
 
@@ -250,10 +254,11 @@ module Randflake
       @io.setsockopt(:TCP, :NODELAY, true)
       return unless uri.scheme == "https"
 
-      @io = OpenSSL::SSL::SSLSocket.new(@io, tls || OpenSSL::SSL::SSLContext.new.tap(&:set_params))
-      @io.sync_close, @io.hostname = true, uri.hostname
+      @io = OpenSSL::SSL::SSLSocket.new(@io, tls || OpenSSL::SSL::SSLContext.new.tap { |c| c.set_params(verify_hostname: false) })
+      @io.sync_close = true
+      @io.hostname = uri.hostname unless uri.hostname.match?(/\A[\d.]+\z|:/) # an IP address
       wait(deadline) { @io.connect_nonblock(exception: false) }
-      @io.post_connection_check(uri.hostname)
+      @io.post_connection_check(uri.hostname) # for IP addresses, too
     rescue StandardError
       close
       raise
@@ -263,7 +268,7 @@ module Randflake
 
     # Returns status and body of the answer, and whether the connection can be used again.
     def post(request, deadline)
-      raise EOFError, "the kept connection has ended" if @io.to_io.wait_readable(0)
+      raise EOFError, "the connection has ended" unless @io.read_nonblock(1, exception: false) == :wait_readable
 
       request = request.byteslice(wait(deadline) { @io.write_nonblock(request, exception: false) }..) until request.empty?
       begin
@@ -272,11 +277,8 @@ module Randflake
         raise IOError, "the answer is not of HTTP" if status.zero?
       end while status < 200
       length, coding, kept = %w[content-length transfer-encoding connection].map { |name| head[/^#{name}:[ \t]*([^\r\n]*)/i, 1] }
-      text = if coding then chunks(deadline)
-             elsif length || status == 204 then take(Integer(length || 0, 10, exception: false) || LONGEST + 1, deadline)
-             else rest(deadline)
-             end
-      [status, text, head.start_with?("HTTP/1.1") && kept.to_s.downcase != "close" && (coding || length) && @buffer.empty?]
+      text = coding ? chunks(deadline) : take(Integer(length.to_s, 10, exception: false) || -1, deadline)
+      [status, text, head.start_with?("HTTP/1.1") && kept.to_s.downcase != "close" && @buffer.empty?]
     end
 
     private
@@ -310,7 +312,7 @@ module Randflake
     end
 
     def take(length, deadline)
-      raise IOError, "the answer is too long" unless length.between?(0, LONGEST)
+      raise IOError, "the answer is too long, or does not say how long" unless length.between?(0, LONGEST)
 
       fill(deadline) while @buffer.bytesize < length
       @buffer.slice!(0, length)
@@ -327,19 +329,11 @@ module Randflake
     rescue ArgumentError
       raise IOError, "the answer is not of HTTP"
     end
-
-    def rest(deadline)
-      loop { fill(deadline) }
-    rescue EOFError
-      take(@buffer.bytesize, deadline)
-    end
   end
 
   # Calls one space of randflaked, through any of its replicas, over connections that are kept. For use by many threads.
   class Service
     include Uncopied
-    BY_STATUS = { 401 => "unauthenticated", 403 => "permission_denied", 404 => "unimplemented", 429 => "unavailable", 502 => "unavailable",
-                  503 => "unavailable", 504 => "unavailable" }.freeze
     attr_reader :limit, :system
 
     # addresses are URLs such as "https://ids.internal:8443", of replicas. token is a bearer token, or what returns the one
@@ -376,7 +370,7 @@ module Randflake
         lease = answer["lease"].is_a?(Hash) ? answer["lease"] : {}
         first, last, start, high = %w[firstNode lastNode start highWater].map { |name| whole(lease.fetch(name, 0)) }
         unless lease["owner"] == owner && first >= 0 && last == first + nodes - 1 && last <= MAX_NODE && start.between?(EPOCH, high) && high <= MAX_SECOND
-          raise ServiceError.new("internal", "randflaked answered with a lease that was not asked for")
+          raise ServiceError.new("unavailable", "randflaked answered with a lease that was not asked for")
         end
         Lease.new(first, start, high, nil, 0)
       end
@@ -440,25 +434,25 @@ module Randflake
       rescue JSON::ParserError, EncodingError
         nil
       end
-      answer = nil unless answer.is_a?(Hash)
-      return answer if status == 200 && answer
+      return answer if status == 200 && answer.is_a?(Hash)
 
-      code = status == 200 ? "unknown" : answer&.fetch("code", nil) || BY_STATUS[status]
-      code = "unknown" unless code.is_a?(String) && code.match?(/\A[a-z_]{1,30}\z/)
-      raise ServiceError.new(code, "#{where}: status #{status}: #{(answer && answer['message'] || 'no message of randflaked').to_s.scrub.gsub(/[^ -~]+/, ' ')[0, 300]}")
+      told = status != 200 && answer.is_a?(Hash) ? answer : {}
+      code = told["code"].to_s[/\A[a-z_]{1,30}\z/] || "unavailable"
+      message = told.fetch("message", "no message of randflaked").to_s.scrub.gsub(/[^ -~]+/, " ")[0, 300]
+      raise ServiceError.new(code, "#{where}: status #{status}: #{message}")
     end
 
     def numbers(answer, count)
       got = answer["numbers"]
       return got.map { |number| whole(number) } if got.is_a?(Array) && got.size == count
 
-      raise ServiceError.new("internal", "randflaked answered without the #{count} numbers that were asked for")
+      raise ServiceError.new("unavailable", "randflaked answered without the #{count} numbers that were asked for")
     end
 
     # Reads an integer by the JSON mapping of protobuf: one of 64 bits is a text.
     def whole(value)
       value = Integer(value, 10) if value.is_a?(String) && value.match?(/\A-?\d{1,19}\z/)
-      value.is_a?(Integer) ? value : raise(ServiceError.new("internal", "randflaked answered with something other than an integer"))
+      value.is_a?(Integer) ? value : raise(ServiceError.new("unavailable", "randflaked answered with something other than an integer"))
     end
   end
 
@@ -504,9 +498,11 @@ module Randflake
       return state.flight if state.flight || now < state.later
 
       state.flight = flight = Flight.new(false, nil)
-      if System.threads?
+      begin
+        raise ThreadError unless System.threads?
+
         Thread.new { fly(state, flight, @service.limit) }
-      else
+      rescue ThreadError # then in the foreground
         state.mutex.unlock
         begin
           fly(state, flight, limit)
