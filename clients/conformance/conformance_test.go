@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package conformance plays the service, the clock and the system for the clients in all languages, and opens every ID.
 package conformance
 

@@ -1,3 +1,5 @@
+//go:build unix
+
 package conformance
 
 import (
@@ -58,7 +60,7 @@ func (l language) missing() string {
 
 // here returns Go, by the reference, and the languages that RANDFLAKE_LANGUAGES names, or all for "all".
 func here(t *testing.T) (found []language) {
-	wanted := strings.Fields(os.Getenv("RANDFLAKE_LANGUAGES"))
+	wanted := strings.Split(os.Getenv("RANDFLAKE_LANGUAGES"), ",")
 	for _, l := range languages {
 		if l.name != "go" && !slices.Contains(wanted, l.name) && !slices.Contains(wanted, "all") {
 			continue
