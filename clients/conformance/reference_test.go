@@ -33,7 +33,7 @@ type generator struct {
 	begin               time.Time
 
 	mu            sync.Mutex
-	lease         tenure // of no nodes if there is none
+	lease         grant // of no nodes if there is none
 	since         time.Duration
 	cursor        int64
 	owner         string // of an acquisition whose outcome is unknown
@@ -41,7 +41,7 @@ type generator struct {
 	failed, first int // in a row; the replica that answered last
 }
 
-type tenure struct {
+type grant struct {
 	FirstNode, LastNode, nodes int64
 	Owner                      string
 	Start, HighWater           int64 `json:",string"`
@@ -68,7 +68,7 @@ func (g *generator) next(n int64) (ids []randflake.ID, err error) {
 	}
 	for {
 		if g.mono()-g.since >= ttl && g.fault != "end" {
-			g.lease = tenure{}
+			g.lease = grant{}
 		}
 		if g.lease.nodes > 0 && g.mono()-g.since >= ttl*2/3 && g.mono() >= g.later {
 			g.acquire() // or go on with this one
@@ -113,7 +113,7 @@ func (g *generator) acquire() error {
 }
 
 // call asks one replica after the other.
-func (g *generator) call(body []byte) (l tenure, err *outcome) {
+func (g *generator) call(body []byte) (l grant, err *outcome) {
 	end, n := time.Now().Add(g.limit), len(g.addresses)
 	for i, first := 0, g.first; i < n && (i == 0 || g.fault != "failover"); i++ {
 		at := (first + i) % n
@@ -127,7 +127,7 @@ func (g *generator) call(body []byte) (l tenure, err *outcome) {
 
 var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-func (g *generator) ask(address string, body []byte, limit time.Duration) (tenure, *outcome) {
+func (g *generator) ask(address string, body []byte, limit time.Duration) (grant, *outcome) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	r, _ := http.NewRequestWithContext(ctx, "POST", address+"/randflake.v1.LeaseService/Acquire", bytes.NewReader(body))
@@ -137,21 +137,21 @@ func (g *generator) ask(address string, body []byte, limit time.Duration) (tenur
 	}
 	a, err := noRedirects.Do(r)
 	if err != nil {
-		return tenure{}, &outcome{"unavailable", err.Error()}
+		return grant{}, &outcome{"unavailable", err.Error()}
 	}
 	defer a.Body.Close()
 	var told struct {
 		outcome
-		Lease tenure
+		Lease grant
 	}
 	text, err := io.ReadAll(io.LimitReader(a.Body, 4<<20+1))
 	l := &told.Lease
 	switch fits := err == nil && len(text) <= 4<<20 && json.Unmarshal(text, &told) == nil; {
 	case fits && a.StatusCode != 200 && told.Code != "":
-		return tenure{}, &told.outcome
+		return grant{}, &told.outcome
 	case !fits || a.StatusCode != 200 || l.Owner != g.owner || l.LastNode-l.FirstNode+1 != g.nodes || l.FirstNode < 0 || l.LastNode > randflake.MaxNode ||
 		l.Start < randflake.Epoch || l.HighWater < l.Start:
-		return tenure{}, &outcome{"unavailable", "the answer does not fit: " + a.Status}
+		return grant{}, &outcome{"unavailable", "the answer does not fit: " + a.Status}
 	}
 	l.nodes = g.nodes
 	return *l, nil

@@ -34,7 +34,7 @@ let bytesOf: (secret: Secret) => Uint8Array<ArrayBuffer>; // for this module onl
 
 /**
  * The 128-bit key of one ID space. It opens every ID of that space, and predicts the next ones; two secrets are two
- * spaces, whose IDs may collide. It prints as "[redacted]", also in JSON and on the console. Only `hex` gives it away.
+ * spaces, whose IDs may collide. It prints as "[redacted]", also in JSON and on the console. Only `hex` shows it.
  */
 export class Secret {
   readonly #bytes: Uint8Array<ArrayBuffer>;
