@@ -121,15 +121,15 @@ func (c census) gone(s situation) (gone []Record, agreed bool) {
 func (a *acquisition) lookOut(ctx context.Context, s situation, seen []sight) ([]sight, error) {
 	a.watch, a.spared, a.agreed = nil, 0, false
 	known := a.census(seen)
-	var gone []Record
-	if gone, a.agreed = known.gone(s); a.agreed {
+	if _, a.agreed = known.gone(s); a.agreed {
 		return seen, nil
 	}
 	stored, err := a.watched(ctx, s, known)
 	if err != nil {
 		return nil, err
 	}
-	if gone, a.agreed = known.gone(s); len(gone) == 0 {
+	gone, agreed := known.gone(s)
+	if a.agreed = agreed; len(gone) == 0 {
 		return seen, nil
 	}
 	next := stored.next(s, gone)
