@@ -166,9 +166,11 @@ clients: gotest languages $(TYPESCRIPT)
 		java -cp build/classes:build/test io.github.randflake.ClientTest ../../testdata
 	$(TEST) ./clients/conformance
 
+# Interpreters, compilers, and the servers that fork them.
 languages: npm
-	@(for tool in php ruby javac cc; do command -v $$tool || exit 1; done && php -m | grep -x apcu && php -m | grep -x curl) >/dev/null || \
-		$(call install,php-cli php-apcu php-curl php-fpm ruby openjdk-17-jdk-headless gcc libc6-dev,,-o Dpkg::Options::=--force-unsafe-io)
+	@(for tool in php ruby javac cc gunicorn uwsgi puma; do command -v $$tool || exit 1; done && ls /usr/sbin/php-fpm* && \
+		php -m | grep -x apcu && php -m | grep -x curl) >/dev/null 2>&1 || \
+		$(call install,php-cli php-apcu php-curl php-fpm ruby puma openjdk-17-jdk-headless gcc libc6-dev gunicorn uwsgi-core uwsgi-plugin-python3,,-o Dpkg::Options::=--force-unsafe-io)
 
 # What programs in TypeScript import, as those of chaos/languages.
 typescript: $(TYPESCRIPT)
