@@ -142,7 +142,6 @@ var bugsAndFaults = []struct {
 	{broken.TrustCopies, "-fault restored -store file"},
 	{broken.TrustCopies, "-fault hard-linked-backup -store file"},
 	{broken.Forgetful, "-fault fork"},
-	{broken.Forgetful, "-store file -fault slow-clock-and-loss"}, // unless the clock is so slow that the backup shows it
 	{broken.StartNow, "-fault restart"},
 	{broken.ReleaseAnyway, "-fault stale-release"},
 	{broken.RenewOthers, "-fault clone-pending"},
