@@ -222,7 +222,7 @@ func (a *acquisition) watched(ctx context.Context, s situation, known census) (s
 
 // sampled returns some of the records among items, at random.
 func sampled(items []store.Item) []Record {
-	const enough = 64
+	const enough = 32
 	from, _ := slices.BinarySearchFunc(items, recordsFrom, func(i store.Item, name string) int { return cmp.Compare(i.Name, name) })
 	if items = items[from:]; len(items) > enough {
 		from := rand.IntN(len(items) - enough)
