@@ -142,6 +142,7 @@ def ask(command: str, *args: str) -> str:
     return "unsupported"
 
 
+out = open(1, "w", closefd=False)  # sys.stdout loses part of a long line if it is unbuffered and the process is stopped
 for line in iter(sys.stdin.readline, ""):
     try:
         if "minter" not in globals():
@@ -152,4 +153,4 @@ for line in iter(sys.stdin.readline, ""):
         answer = f"error {error.code} {error}"
     except (ValueError, TypeError) as error:
         answer = f"error invalid_argument {error}"
-    print(answer, flush=True)
+    print(answer, file=out, flush=True)
