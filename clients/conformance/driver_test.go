@@ -283,8 +283,8 @@ func first(one, others face) func(int, *call) face {
 
 func always(f face) func(int, *call) face { return first(f, f) }
 
-// broken has the first replica that is asked do one thing, and the other replica right. The client's transport may repeat
-// a call by itself.
+// broken makes the first replica that is asked answer by f, and the other one correctly. The transport of a client may send
+// a call twice to the first replica.
 func broken(f face) func(int, *call) face {
 	replica := -1
 	return func(_ int, c *call) face {

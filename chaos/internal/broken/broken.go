@@ -33,7 +33,7 @@ const (
 	StartNow      Bug = "start-now"      // each lease starts now, whatever the range's high-water mark
 	ReleaseAnyway Bug = "release-anyway" // Release does not compare owner and version
 	RenewOthers   Bug = "renew-others"   // nor Renew
-	NoReport      Bug = "no-report"      // a holder whose record went back in time gives its lease up, and tells nobody
+	NoReport      Bug = "no-report"      // a holder whose record went back in time gives up its lease, but does not report the loss
 	AnyChange     Bug = "any-change"     // Lookup says of any change that it is the caller's
 
 	// Of the keeper.

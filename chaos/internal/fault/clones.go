@@ -64,7 +64,7 @@ const renewal = simulation.TTL/3*11/10 + time.Second
 // longRenewal is that for long leases, which end so much later that it is the renewal that ends repeats.
 const longRenewal = longest/3*11/10 + longest/6
 
-// startHalves starts two workers with half of all nodes each, of which the first has just renewed its lease.
+// startHalves starts two workers with half of all nodes each. The first worker has just renewed its lease.
 func startHalves(w *simulation.Simulation) (victim, other *simulation.Process) {
 	w.Worker.Nodes = half
 	workers := w.Start(2)

@@ -16,8 +16,8 @@ type adopted struct {
 	lease.Source
 	once    sync.Once
 	record  lease.Record
-	pending lease.Token // by which the store knows that renewal, or zero
-	own     lease.Token // by which the process does
+	pending lease.Token // the token of the pending renewal in the store, or zero
+	own     lease.Token // the token that this process uses for the same renewal
 }
 
 func (a *adopted) Acquire(ctx context.Context, req lease.Request) (rec lease.Record, err error) {
