@@ -7,8 +7,6 @@ namespace Randflake;
 /** Makes unique IDs under leases. It calls the service only for a lease. */
 final class Generator
 {
-    private const NOTHING = ['lease' => null, 'pending' => null, 'wait' => 1, 'again' => 0];
-
     private readonly string $name;
 
     /** Leases $nodes nodes, each of which makes 131,072 IDs a second, for $ttl seconds each time. */
@@ -37,7 +35,7 @@ final class Generator
         $places = $this->nodes << 17; // of a second
         Service::count($count, $places);
         for (;;) {
-            $state = Process::state($this->name, self::NOTHING);
+            $state = Process::state($this->name);
             $lease = $this->lease($state);
             $cursor = $lease->cursor;
             $second = max($lease->start, min($lease->end, time()));
@@ -48,7 +46,7 @@ final class Generator
                 continue;
             }
             $end = $lease->cursor += $more; // one step: a handler of a signal may have made IDs since, or forked
-            if ($end <= $total && $state === Process::state($this->name, self::NOTHING)) {
+            if ($end <= $total && $state === Process::state($this->name)) {
                 break;
             }
         }
@@ -62,17 +60,17 @@ final class Generator
     /** Returns the lease to use. At two thirds of the TTL it tries to get another one, for up to a second at a time. */
     private function lease(\stdClass $state): \stdClass
     {
-        $lease = $state->lease;
+        $lease = $state->lease ?? null;
         $age = $lease === null ? INF : Process::now() - $lease->since;
         if ($age >= $this->ttl) {
             return $this->acquire($state, $this->service->limit);
         }
-        if ($age >= $this->ttl * 2 / 3 && Process::now() >= $state->again) {
+        if ($age >= $this->ttl * 2 / 3 && Process::now() >= ($state->again ?? 0)) {
             try {
                 return $this->acquire($state, min(1.0, $this->service->limit));
             } catch (ServiceError) {
+                $state->wait = min(16, 2 * ($state->wait ?? 0.5));
                 $state->again = Process::now() + $state->wait;
-                $state->wait = min(16, 2 * $state->wait);
             }
         }
         return $lease;
@@ -88,13 +86,13 @@ final class Generator
             [$owner, $since] = [bin2hex(substr(pack('J', time()), 2) . random_bytes(10)), Process::now()];
         }
         try {
-            $lease = $this->service
-                ->acquire($this->nodes, $this->ttl, $owner, $this->secret->checkValue, $retry, $limit);
+            $request = ['nodes' => $this->nodes, 'ttlSeconds' => $this->ttl, 'check' => $this->secret->checkValue];
+            $lease = $this->service->acquire($request + ['owner' => $owner, 'retry' => $retry], $limit);
         } catch (ServiceError $error) {
             $state->pending = $error->unknown ? [$owner, $since] : null;
             throw $error;
         }
-        [$state->wait, $state->again] = [1, 0];
+        unset($state->wait, $state->again);
         return $state->lease = (object) ($lease + ['since' => $since, 'cursor' => 0]);
     }
 }
@@ -102,8 +100,6 @@ final class Generator
 /** Gives away IDs that the service makes, 512 at a time: without the secret, and without a call for each ID. */
 final class Minter
 {
-    private const NOTHING = ['ids' => [], 'since' => 0];
-
     private readonly string $name;
 
     public function __construct(private readonly Service $service)
@@ -121,13 +117,13 @@ final class Minter
     {
         Service::count($count);
         for ($ids = []; count($ids) < $count;) {
-            $state = Process::state($this->name, self::NOTHING);
+            $state = Process::state($this->name);
             $now = Process::now();
-            if (!$state->ids || $now - $state->since >= 300) {
+            if (empty($state->ids) || $now - $state->since >= 300) {
                 [$state->ids, $state->since] = [$this->service->mint(512), $now];
             }
             $id = array_pop($state->ids);
-            if ($id !== null && $state === Process::state($this->name, self::NOTHING)) { // not so after a handler's fork
+            if ($id !== null && $state === Process::state($this->name)) { // not so after a handler's fork
                 $ids[] = $id;
             }
         }
@@ -153,19 +149,19 @@ final class Process
     private static string $mark = ''; // of the process whose states they are
     private static \FFI\CData|array|null $page = null;
 
-    /** Returns what there is by a name: first, and after a fork, that is $empty. */
-    public static function state(string $name, array $empty): \stdClass
+    /** Returns what there is by a name. It is empty at first, and after a fork. */
+    public static function state(string $name): \stdClass
     {
         if (self::$mark !== $mark = self::mark()) {
             [self::$states, self::$mark] = [[], $mark];
         }
-        return self::$states[$name] ??= self::take($name) ?? (object) $empty;
+        return self::$states[$name] ??= self::take($name);
     }
 
-    private static function take(string $name): ?\stdClass
+    private static function take(string $name): \stdClass
     {
         if (in_array(PHP_SAPI, ['cli', 'phpdbg', 'micro', 'embed'], true)) { // the memory is kept
-            return null;
+            return new \stdClass();
         }
         if (!function_exists('apcu_enabled') || !apcu_enabled()) {
             throw new \RuntimeException('randflake: install and enable APCu: else each request would take a lease');
@@ -179,7 +175,7 @@ final class Process
                 return $state;
             }
         }
-        return null;
+        return new \stdClass();
     }
 
     private static function leave(string $name): void

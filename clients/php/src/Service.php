@@ -71,20 +71,18 @@ class Service
     }
 
     /** Leases nodes. @return array{node: int, start: int, end: int} end is the last second @internal */
-    public function acquire(int $nodes, int $ttl, string $owner, string $check, bool $retry, float $limit): array
+    public function acquire(array $request, float $limit): array
     {
-        $read = function (mixed $answer) use ($nodes, $owner): array {
+        $read = function (mixed $answer) use ($request): array {
             $value = fn (string $name) => $answer['lease'][$name] ?? 0;
             $integers = array_map($value, ['firstNode', 'lastNode', 'start', 'highWater']);
             [$node, $last, $start, $end] = self::integers($integers, 4);
-            $fits = $value('owner') === $owner && $node >= 0 && $last === $node + $nodes - 1 && $last <= Id::MAX_NODE
-                && Id::EPOCH <= $start && $start <= $end && $end <= Id::MAX_SECOND;
+            $fits = $value('owner') === $request['owner'] && $last - $node + 1 === $request['nodes']
+                && 0 <= $node && $last <= Id::MAX_NODE && Id::EPOCH <= $start && $start <= $end && $end <= Id::MAX_SECOND;
             return $fits ? ['node' => $node, 'start' => $start, 'end' => $end]
                 : throw new ServiceError('an answer without the lease that was asked for');
         };
-        $fields = ['space' => $this->space, 'nodes' => $nodes, 'ttlSeconds' => $ttl];
-        $fields += ['owner' => $owner, 'check' => $check, 'retry' => $retry];
-        return $this->call('LeaseService/Acquire', $fields, $read, $limit);
+        return $this->call('LeaseService/Acquire', ['space' => $this->space] + $request, $read, $limit);
     }
 
     /** Asks one replica after the other. $read reads an answer, or throws. */

@@ -4,38 +4,24 @@
 
 declare(strict_types=1);
 
-namespace Randflake; // whose functions come before those of PHP: the clocks and marks of the tests
+namespace Randflake; // whose functions come before those of PHP
 
 require __DIR__ . '/autoload.php';
 
 $ahead = ['clock' => 0, 'age' => 0];
 define('FAULT', getenv('FAULT'));
 
-function time(): int
-{
-    return \time() + $GLOBALS['ahead']['clock'];
-}
-
-function hrtime(bool $number): int
-{
-    return \hrtime($number) + (FAULT === 'end' ? 0 : $GLOBALS['ahead']['age'] * 1_000_000_000);
-}
-
-function getmypid(): int
-{
-    return FAULT === 'fork' ? 1 : \getmypid();
-}
-
-function random_int(int $min, int $max): int // what is written to the page that a fork wipes
-{
-    return FAULT === 'fork' ? 1 : \random_int($min, $max);
-}
+function time(): int { return \time() + $GLOBALS['ahead']['clock']; }
+function hrtime(bool $_): int { return \hrtime(true) + (FAULT === 'end' ? 0 : $GLOBALS['ahead']['age'] * 1_000_000_000); }
+function getmypid(): int { return FAULT === 'fork' ? 1 : \getmypid(); }
+// This number stands in the page that a fork wipes.
+function random_int(int $min, int $max): int { return FAULT === 'fork' ? 1 : \random_int($min, $max); }
 
 final class FaultyService extends Service
 {
-    public function acquire(int $nodes, int $ttl, string $owner, string $check, bool $retry, float $limit): array
+    public function acquire(array $request, float $limit): array
     {
-        $lease = parent::acquire($nodes, $ttl, $owner, $check, $retry, $limit);
+        $lease = parent::acquire($request, $limit);
         $lease['start'] -= FAULT === 'clamp' ? 9999 : 0;
         $lease['end'] += in_array(FAULT, ['clamp', 'end'], true) ? 9999 : 0;
         return $lease;

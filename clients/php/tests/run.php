@@ -8,15 +8,10 @@ namespace Randflake; // whose functions come before those of PHP
 
 require __DIR__ . '/autoload.php';
 
-function in_array(): bool
-{
-    return false; // no SAPI keeps its memory
-}
+// no SAPI keeps its memory
+function in_array(): bool { return false; }
 
-function register_shutdown_function(\Closure $leave, string $name): void
-{
-    $GLOBALS['leave'] = fn () => $leave($name);
-}
+function register_shutdown_function(\Closure $leave, string $name): void { $GLOBALS['leave'] = fn () => $leave($name); }
 
 function check(bool $so, string $what): void
 {
@@ -39,8 +34,9 @@ for ($i = 0; $i < 4; $i++) {
     [$in[], $out] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
     if (pcntl_fork() === 0) {
         for ($n = 0; $n < 20_000; $n++) {
-            $state = Process::state('x', ['run' => random_int(1, PHP_INT_MAX), 'cursor' => 0]);
-            fwrite($out, "$state->run " . $state->cursor++ . "\n");
+            $state = Process::state('x');
+            $state->run ??= random_int(1, PHP_INT_MAX);
+            fwrite($out, "$state->run " . ($state->cursor = 1 + ($state->cursor ?? 0)) . "\n");
             $leave();
             $n % 500 === $i && apcu_delete(new \APCUIterator('/^x \d/')); // as APCu may drop anything
         }
@@ -49,6 +45,6 @@ for ($i = 0; $i < 4; $i++) {
     fclose($out);
 }
 $taken = explode("\n", implode(array_map(stream_get_contents(...), $in)), -1);
-check(count($taken) === 80_000 && count(array_unique($taken)) === 80_000, 'nothing is used twice by requests of PHP-FPM');
+check([count($taken), count(array_unique($taken))] === [80_000, 80_000], 'no two requests of PHP-FPM use the same');
 $runs = count(array_unique(array_map(intval(...), $taken)));
 check($runs > 20 && $runs < 2000, "requests use what others leave, got $runs runs");

@@ -10,14 +10,15 @@ require __DIR__ . '/autoload.php';
 
 final class Granting extends Service
 {
-    public function acquire(int $nodes, int $ttl, string $owner, string $check, bool $retry, float $limit): array
+    public function acquire(array $request, float $limit): array
     {
         return ['node' => 0, 'start' => time(), 'end' => time() + 299];
     }
 }
 
 $generator = new Generator(new Granting(['http://x'], 'x'), Secret::parse('00112233445566778899aabbccddeeff'));
-$used = fn () => getrusage()['ru_utime.tv_sec'] + getrusage()['ru_utime.tv_usec'] / 1e6;
+$time = fn (array $u, string $of) => $u["ru_$of.tv_sec"] + $u["ru_$of.tv_usec"] / 1e6;
+$used = fn () => $time(getrusage(), 'utime') + $time(getrusage(), 'stime');
 foreach ([
     'bin2hex(random_bytes(16))' => fn () => bin2hex(random_bytes(16)),
     'uniqid()' => fn () => uniqid(),
