@@ -18,7 +18,7 @@ final class Generator
     ) {
         Service::count($nodes, Id::MAX_NODE + 1);
         Service::count($ttl, 1 << 30);
-        $this->name = serialize([$service->addresses, $service->space, $secret->checkValue, $nodes, $ttl]);
+        $this->name = 'randflake ' . serialize([$service->addresses, $service->space, $secret->checkValue, $nodes, $ttl]);
     }
 
     private function __clone() {}
@@ -104,7 +104,7 @@ final class Minter
 
     public function __construct(private readonly Service $service)
     {
-        $this->name = serialize([$service->addresses, $service->space]);
+        $this->name = 'randflake ' . serialize([$service->addresses, $service->space]);
     }
 
     public function generate(): int

@@ -108,7 +108,7 @@ class Service
     {
         [$token, $options] = $this->private->getValue();
         $token = $token instanceof \Closure ? $token() : $token;
-        if (!preg_match('/^[!-~]*$/D', $token ?? '')) {
+        if ($token !== null && !preg_match('/^[!-~]+$/D', $token)) {
             throw new \InvalidArgumentException('randflake: token: want visible ASCII characters');
         }
         $url = rtrim($this->addresses[$this->turn], '/') . "/randflake.v1.$procedure";
@@ -136,7 +136,8 @@ class Service
         }
         $known = ['options' => ['regexp' => '/^[a-z_]{1,30}$/D']];
         $code = filter_var($answer['code'] ?? '', FILTER_VALIDATE_REGEXP, $known) ?: 'unavailable';
-        $message = substr(json_encode($answer['message'] ?? ''), 0, 300); // in one line
+        $message = json_encode($answer['message'] ?? '', JSON_UNESCAPED_SLASHES); // in one line
+        $message = substr(str_replace((string) $token, '[token]', $message), 0, 300);
         throw new ServiceError("$url: status $status: $message", $code, !in_array($code, self::FINAL, true));
     }
 
