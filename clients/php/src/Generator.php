@@ -18,7 +18,8 @@ final class Generator
     ) {
         Service::count($nodes, Id::MAX_NODE + 1);
         Service::count($ttl, 1 << 30);
-        $this->name = 'randflake ' . serialize([$service->addresses, $service->space, $secret->checkValue, $nodes, $ttl]);
+        $purpose = [$service->addresses, $service->space, $secret->checkValue, $nodes, $ttl];
+        $this->name = 'randflake ' . serialize($purpose);
     }
 
     private function __clone() {}

@@ -77,8 +77,8 @@ class Service
             $value = fn (string $name) => $answer['lease'][$name] ?? 0;
             $integers = array_map($value, ['firstNode', 'lastNode', 'start', 'highWater']);
             [$node, $last, $start, $end] = self::integers($integers, 4);
-            $fits = $value('owner') === $request['owner'] && $last - $node + 1 === $request['nodes']
-                && 0 <= $node && $last <= Id::MAX_NODE && Id::EPOCH <= $start && $start <= $end && $end <= Id::MAX_SECOND;
+            $fits = $value('owner') === $request['owner'] && $last - $node + 1 === $request['nodes'] && 0 <= $node
+                && $last <= Id::MAX_NODE && Id::EPOCH <= $start && $start <= $end && $end <= Id::MAX_SECOND;
             return $fits ? ['node' => $node, 'start' => $start, 'end' => $end]
                 : throw new ServiceError('an answer without the lease that was asked for');
         };

@@ -8,11 +8,11 @@ namespace Randflake; // whose functions come before those of PHP
 
 require __DIR__ . '/autoload.php';
 
-$ahead = ['clock' => 0, 'age' => 0];
+$ahead = ['clock' => 0, 'age' => 0]; // seconds
 define('FAULT', getenv('FAULT'));
 
 function time(): int { return \time() + $GLOBALS['ahead']['clock']; }
-function hrtime(bool $_): int { return \hrtime(true) + (FAULT === 'end' ? 0 : $GLOBALS['ahead']['age'] * 1_000_000_000); }
+function hrtime(): int { return \hrtime(true) + (FAULT === 'end' ? 0 : $GLOBALS['ahead']['age'] * 1_000_000_000); }
 function getmypid(): int { return FAULT === 'fork' ? 1 : \getmypid(); }
 // This number stands in the page that a fork wipes.
 function random_int(int $min, int $max): int { return FAULT === 'fork' ? 1 : \random_int($min, $max); }

@@ -8,15 +8,13 @@ namespace Randflake;
 
 require __DIR__ . '/autoload.php';
 
-final class Granting extends Service
-{
+$granting = new class (['http://x'], 'x') extends Service {
     public function acquire(array $request, float $limit): array
     {
         return ['node' => 0, 'start' => time(), 'end' => time() + 299];
     }
-}
-
-$generator = new Generator(new Granting(['http://x'], 'x'), Secret::parse('00112233445566778899aabbccddeeff'));
+};
+$generator = new Generator($granting, Secret::parse('00112233445566778899aabbccddeeff'));
 $time = fn (array $u, string $of) => $u["ru_$of.tv_sec"] + $u["ru_$of.tv_usec"] / 1e6;
 $used = fn () => $time(getrusage(), 'utime') + $time(getrusage(), 'stime');
 foreach ([
