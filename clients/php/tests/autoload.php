@@ -1,7 +1,3 @@
 <?php
 
-spl_autoload_register(function (string $class): void {
-    if (str_starts_with($class, 'Randflake\\')) {
-        require __DIR__ . '/../src/' . substr($class, 10) . '.php';
-    }
-});
+array_map(fn (string $file) => require_once $file, glob(__DIR__ . '/../src/*.php'));

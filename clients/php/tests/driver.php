@@ -1,148 +1,99 @@
 <?php
 
-// Reads commands and answers them, as ../README.md says.
+// Reads commands and answers them, as ../../README.md says.
 
 declare(strict_types=1);
 
-use Randflake\{Generator, Id, Minter, Secret, Service, ServiceError, System};
+namespace Randflake; // whose functions come before those of PHP
 
 require __DIR__ . '/autoload.php';
 
-final class Clocks extends System
-{
-    public int $clock = 0;
-    public int $age = 0;
+$ahead = ['clock' => 0, 'age' => 0]; // seconds
+define('FAULT', getenv('FAULT'));
 
-    public function second(): int
-    {
-        return time() + $this->clock;
-    }
-
-    public function monotonic(): float
-    {
-        return parent::monotonic() + (getenv('FAULT') === 'end' ? 0 : $this->age);
-    }
-
-    public function process(): string
-    {
-        return getenv('FAULT') === 'fork' ? '' : parent::process();
-    }
-}
+function time(): int { return \time() + $GLOBALS['ahead']['clock']; }
+function hrtime(): int { return \hrtime(true) + (FAULT === 'end' ? 0 : $GLOBALS['ahead']['age'] * 1_000_000_000); }
+function getmypid(): int { return FAULT === 'fork' ? 1 : \getmypid(); }
+// This number stands in the page that a fork wipes.
+function random_int(int $min, int $max): int { return FAULT === 'fork' ? 1 : \random_int($min, $max); }
 
 final class FaultyService extends Service
 {
-    public function acquire(int $nodes, int $ttl, string $owner, string $check, bool $retry, float $limit): array
+    public function acquire(array $request, float $limit): array
     {
-        $lease = parent::acquire($nodes, $ttl, $owner, $check, $retry, $limit);
-        return getenv('FAULT') === 'end' ? ['end' => $lease['end'] + 1_000_000] + $lease : $lease;
+        $lease = parent::acquire($request, $limit);
+        $lease['start'] -= FAULT === 'clamp' ? 9999 : 0;
+        $lease['end'] += in_array(FAULT, ['clamp', 'end'], true) ? 9999 : 0;
+        return $lease;
     }
 }
 
-final class FaultyGenerator extends Generator
+function set(string $clock, int $seconds): string
 {
-    protected function raw(array $lease, int $p, int $places): int
-    {
-        global $system;
-        $ahead = max(0, $system->second() - $lease['end']) ?: min(0, $system->second() - $lease['start']);
-        return parent::raw($lease, $p, $places) + (getenv('FAULT') === 'clamp' ? $ahead << 34 : 0);
-    }
+    $GLOBALS['ahead'][$clock] = $seconds;
+    return 'ok';
 }
 
-function number(string $text): int
+/** Returns IDs of a child and, after it, of this process. */
+function fork(string $kind, int $n): string
 {
-    $number = filter_var($text, FILTER_VALIDATE_INT);
-    return $number !== false ? $number : throw new InvalidArgumentException('want an integer of 64 bits');
-}
-
-function copies(object ...$originals): string
-{
-    foreach ($originals as $original) {
-        foreach ([fn () => clone $original, fn () => serialize($original)] as $copy) {
-            try {
-                $copy();
-                return 'copied';
-            } catch (LogicException $e) {
-                $refusal = $e->getMessage();
-            }
-        }
-    }
-    return "error copy $refusal";
-}
-
-/** Returns the IDs of a child and, after it, those of this process. */
-function forked(string $kind, int $n): string
-{
-    if ($kind === 'os' ? !function_exists('pcntl_fork') : !extension_loaded('ffi')) {
-        return 'unsupported';
-    }
     [$in, $out] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
-    $child = $kind === 'os' ? pcntl_fork() : FFI::cdef('int fork(void);')->fork();
+    $child = $kind === 'os' ? pcntl_fork() : \FFI::cdef('int fork(void);')->fork();
     if ($child === 0) {
-        fwrite($out, answer("generate $n"));
+        fwrite($out, substr(answer("generate $n"), 4));
         posix_kill(posix_getpid(), SIGKILL);
     }
     fclose($out);
-    $theirs = stream_get_contents($in);
-    FFI::cdef('int waitpid(int, int *, int);')->waitpid($child, null, 0);
-    $ours = answer("generate $n");
-    return str_starts_with($theirs, 'ids') && str_starts_with($ours, 'ids') ? $theirs . substr($ours, 3) : "$theirs $ours";
+    pcntl_waitpid($child, $status);
+    return answer("generate $n") . ' ' . stream_get_contents($in);
+}
+
+/** Returns how a copy is refused, or nothing where it is made. */
+function refusal(\Closure $copy): string
+{
+    try {
+        $copy();
+    } catch (\Throwable $error) {
+        return 'error copy ' . $error->getMessage();
+    }
+    return '';
 }
 
 function answer(string $line): string
 {
-    global $service, $secret, $generator, $minter, $system;
-    [$command, $rest] = explode(' ', $line, 2) + ['', ''];
-    $words = explode(' ', $rest);
+    static $service, $secret, $generator, $minter;
+    $words = explode(' ', $line);
+    $number = fn (int $i) => filter_var($words[$i] ?? '', FILTER_VALIDATE_INT, FILTER_NULL_ON_FAILURE)
+        ?? throw new \InvalidArgumentException('want an integer of 64 bits');
+    $text = fn (string $text) => FAULT === 'text' ? strrev($text) : $text;
     try {
-        $service ??= new FaultyService(array_slice(explode(',', getenv('ADDRESSES')), 0, getenv('FAULT') === 'failover' ? 1 : null),
-            getenv('SPACE'), getenv('TOKEN') ?: null, (float) (getenv('LIMIT') ?: 10), [], $system);
+        $addresses = array_slice(explode(',', getenv('ADDRESSES')), 0, FAULT === 'failover' ? 1 : null);
+        $service ??= new FaultyService($addresses, getenv('SPACE'), getenv('TOKEN') ?: null, (float) getenv('LIMIT'));
         $secret ??= Secret::parse(getenv('SECRET'));
-        $generator ??= new FaultyGenerator($service, $secret, number(getenv('NODES')), number(getenv('TTL')));
+        $generator ??= new Generator($service, $secret, (int) getenv('NODES'), (int) getenv('TTL'));
         $minter ??= new Minter($service);
-        switch ($command) {
-            case 'generate':
-                for ($ids = [], $n = number($rest); $n > 0; $n--) {
-                    $ids[] = $generator->generate();
-                }
-                return implode(' ', ['ids', ...$ids]);
-            case 'fill':
-                return implode(' ', ['ids', ...$generator->fill(number($rest))]);
-            case 'fork':
-                return forked($words[0], number($words[1]));
-            case 'copy':
-                return copies($generator, $secret, $minter, $service);
-            case 'mint':
-                return implode(' ', ['ids', ...$minter->fill(number($rest))]);
-            case 'next':
-                return implode(' ', ['numbers', ...$service->next($words[0], number($words[1]))]);
-            case 'format':
-                $text = Id::text(number($rest));
-                return 'text ' . (getenv('FAULT') === 'text' ? strrev($text) : $text);
-            case 'parse':
-                return 'id ' . Id::parse(getenv('FAULT') === 'text' ? strrev($rest) : $rest);
-            case 'inspect':
-                return implode(' ', ['fields', ...array_values($secret->inspect(number($rest)))]);
-            case 'compose':
-                return 'id ' . $secret->compose(...array_map(number(...), $words));
-            case 'secret':
-                return 'check ' . Secret::parse($rest)->checkValue();
-            case 'clock':
-                $system->clock = number($rest);
-                return 'ok';
-            case 'age':
-                $system->age = number($rest);
-                return 'ok';
-        }
-        return 'unsupported';
-    } catch (ServiceError $e) {
-        return "error $e->reason {$e->getMessage()}";
-    } catch (InvalidArgumentException $e) {
-        return "error invalid_argument {$e->getMessage()}";
+        return implode(' ', match ($words[0]) {
+            'generate' => ['ids', ...array_map(fn () => $generator->generate(), array_fill(0, $number(1), 0))],
+            'fill' => ['ids', ...$generator->fill($number(1))],
+            'fork' => [fork($words[1], $number(2))],
+            'copy' => [min(refusal(fn () => clone $generator), refusal(fn () => serialize($generator)),
+                refusal(fn () => clone $secret), refusal(fn () => serialize($secret)))],
+            'mint' => ['ids', ...$minter->fill($number(1))],
+            'next' => ['numbers', ...$service->next($words[1], $number(2))],
+            'format' => ['text', $text(Id::text($number(1)))],
+            'parse' => ['id', Id::parse($text($words[1]))],
+            'inspect' => ['fields', ...array_values($secret->inspect($number(1)))],
+            'compose' => ['id', $secret->compose($number(1), $number(2), $number(3))],
+            'secret' => ['check', Secret::parse($words[1])->checkValue],
+            'clock', 'age' => [set($words[0], $number(1))],
+            default => ['unsupported'],
+        });
+    } catch (ServiceError | \InvalidArgumentException $error) {
+        return 'error ' . ($error->reason ?? 'invalid_argument') . ' ' . $error->getMessage();
     }
 }
 
 ini_set('memory_limit', '-1');
-$system = new Clocks();
 while (($line = fgets(STDIN)) !== false) {
     echo preg_replace('/\s+/', ' ', answer(rtrim($line, "\r\n"))), "\n";
 }
