@@ -26,7 +26,7 @@ import (
 type language struct{ name, driver, lacks string }
 
 var languages = []language{
-	{"go", "/proc/self/exe", "parse secrets forks mint counter copy"},
+	{"go", "/proc/self/exe", "parse secrets forks threads mint counter copy"},
 	{"minimal", "", "parse secrets answers failover tokens forks threads mint counter copy"}, // compiled by here
 	{"python", "python3 ../python/tests/driver.py", ""},
 	{"typescript", "node ../typescript/test/driver.mjs", "forks"},
@@ -44,7 +44,8 @@ func here(t *testing.T) (found []language) {
 		}
 		if l.name == "minimal" {
 			l.driver = filepath.Join(t.TempDir(), "minimal")
-			if out, err := exec.Command("cc", "-O1", "-Wall", "-o", l.driver, "testdata/minimal.c").CombinedOutput(); err != nil {
+			cc := exec.Command("cc", "-O1", "-Wall", "-o", l.driver, "testdata/minimal.c")
+			if out, err := cc.CombinedOutput(); err != nil {
 				t.Fatalf("cc: %v: %s", err, out)
 			}
 		}
@@ -244,8 +245,8 @@ func (d *driver) setAge(seconds int) {
 
 func (d *driver) setClock(seconds int) { d.gives("ok", "clock %d", seconds) }
 
-// meet says what the next calls meet, at the replica that is asked first and at the others. The transport of a client may
-// send a call twice to one replica.
+// meet says what the next calls meet, at the replica that is asked first and at the others. The transport of a client
+// may send a call twice to one replica.
 func (d *driver) meet(met, others face) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -22,8 +22,8 @@ import (
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 
-// prefork are servers with an application that makes an ID before they fork, where they do. A lease is that of a worker,
-// or of all of them.
+// prefork are servers with an application that makes an ID before they fork, where they do. A lease is that of a
+// worker, or of all of them.
 var prefork = []struct {
 	name, language string
 	command        string // APPS, CLIENTS, PORT and DIR are known

@@ -16,10 +16,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,8 +29,8 @@ import (
 	"github.com/randflake/randflake/store/storetest"
 )
 
-// A service is what stands behind all replicas: one space and one counter. It notes who was granted which lease, and who
-// made which ID.
+// A service is what stands behind all replicas: one space and one counter. It notes who was granted which lease, and
+// who made which ID.
 type service struct {
 	secret randflake.Secret
 	cipher *randflake.Cipher
@@ -84,6 +84,7 @@ func (s *service) take(process string, ids []randflake.ID) (raws []randflake.Raw
 type call struct {
 	replica   int
 	procedure string // such as Acquire
+	peer      string // the client's end of the connection
 	arrived   time.Time
 	from, to  int // seconds that the driver's monotonic clock was ahead, as that may have been set just then
 	request   struct {
@@ -111,7 +112,6 @@ type answerer struct {
 	asked       int  // the replica that was asked first, or -1
 	calls       []*call
 	from, to    int // seconds that the monotonic clock is ahead; they differ while the driver is told
-	connections atomic.Int32
 }
 
 const (
@@ -120,17 +120,11 @@ const (
 )
 
 func newAnswerer(s *service, process string, replicas int) *answerer {
-	a := &answerer{service: s, process: process, token: fmt.Sprint("tok.en-", rand.Uint64()), nodes: 1, ttl: ttl, limit: 30,
-		met: right, others: right}
+	a := &answerer{service: s, process: process, token: fmt.Sprint("tok.en-", rand.Uint64()), nodes: 1, ttl: ttl,
+		limit: 30, met: right, others: right}
 	for i := range replicas {
 		answer := func(w http.ResponseWriter, r *http.Request) { a.answer(i, w, r) }
-		server := httptest.NewUnstartedServer(http.HandlerFunc(answer))
-		server.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
-			a.connections.Add(1)
-			return ctx
-		}
-		server.Start()
-		a.servers = append(a.servers, server)
+		a.servers = append(a.servers, httptest.NewServer(http.HandlerFunc(answer)))
 	}
 	return a
 }
@@ -158,7 +152,7 @@ func (a *answerer) answer(replica int, w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	c := &call{replica: replica, procedure: r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:], arrived: time.Now()}
+	c := &call{replica: replica, procedure: path.Base(r.URL.Path), peer: r.RemoteAddr, arrived: time.Now()}
 	if err := json.Unmarshal(body, &c.request); err != nil {
 		c.wrong = err.Error()
 	}

@@ -24,8 +24,8 @@ const (
 	perRange = (randflake.MaxNode + 1) / ranges
 )
 
-// TestUniqueTogether: no ID is made twice, and each lies inside a lease of its maker, though in each language a process is
-// stopped beyond the TTL in the middle of a call, has its clock set back an hour, and then is killed in the middle of a
+// TestUniqueTogether: no ID is made twice, and each lies inside a lease of its maker, though in each language a process
+// is stopped beyond the TTL in the middle of a call, has its clock set back an hour, and is killed in the middle of a
 // call, again and again for LIFE. Two keepers in Go live in the same space.
 func TestUniqueTogether(t *testing.T) {
 	life, err := time.ParseDuration(cmp.Or(os.Getenv("LIFE"), "3s"))
