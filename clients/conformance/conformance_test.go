@@ -59,30 +59,24 @@ var parts = []part{
 }
 
 func TestClients(t *testing.T) {
-	each(t, parts, func(t *testing.T, l language, p part) {
-		if failed := try(t, l, "", p.run); failed != "" {
-			t.Error(failed)
-		}
-	})
-}
-
-func TestFindsFaults(t *testing.T) {
-	faulty := slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.fault == "" })
-	each(t, faulty, func(t *testing.T, l language, p part) {
-		if failed := try(t, l, p.fault, p.run); !regexp.MustCompile(p.failure).MatchString(failed) {
-			t.Errorf("with the fault %s the failure is %q, want one that says %q", p.fault, failed, p.failure)
-		}
-	})
-}
-
-func each(t *testing.T, parts []part, do func(*testing.T, language, part)) {
 	for _, l := range here(t) {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			for _, p := range parts {
-				if !slices.Contains(strings.Fields(l.lacks), p.name) {
-					t.Run(p.name, func(t *testing.T) { do(t, l, p) })
+				if slices.Contains(strings.Fields(l.lacks), p.name) {
+					continue
 				}
+				t.Run(p.name, func(t *testing.T) {
+					if failed := try(t, l, "", p.run); failed != "" {
+						t.Error(failed)
+					}
+					if p.fault == "" {
+						return
+					}
+					if failed := try(t, l, p.fault, p.run); !regexp.MustCompile(p.failure).MatchString(failed) {
+						t.Errorf("with the fault %s: %q, want a failure that says %q", p.fault, failed, p.failure)
+					}
+				})
 			}
 		})
 	}
@@ -345,12 +339,11 @@ func failover(x *trial) {
 	d.node()
 	d.setAge(ttl + 1)
 	d.meet(hang, hang)
-	var all []call
 	for try, fair := 0, false; !fair; try++ { // as a machine may be busy for a while
 		before, begin := len(d.got("Acquire")), time.Now()
 		d.refuses("unavailable", "generate 1")
 		took := time.Since(begin).Seconds()
-		all = d.got("Acquire")
+		all := d.got("Acquire")
 		first, last := all[before], all[len(all)-1]
 		share := last.arrived.Sub(begin).Seconds()
 		fair = len(all) == before+2 && first.replica == 0 && last.replica == 1 && took > 3.5 && took < 6 &&
@@ -360,12 +353,13 @@ func failover(x *trial) {
 	}
 	d.setAge(2 * ttl) // then the one that answered is asked first
 	d.meet(hang, right)
-	d.node()
+	for try := 0; strings.HasPrefix(d.ask("generate 1"), "error ") && try < 5; try++ {
+	}
+	d.meet(right, right)
 	d.setAge(4 * ttl)
 	d.node()
-	calls := d.got("Acquire")[len(all):]
-	x.must(len(calls) == 3 && calls[1].replica == 1 && calls[2].replica == 1,
-		"the replica that answered last is not asked first")
+	last := d.got("Acquire")
+	x.must(last[len(last)-1].replica == 1, "the replica that answered last is not asked first")
 }
 
 func tokens(x *trial) {
