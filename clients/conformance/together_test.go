@@ -5,6 +5,7 @@ package conformance
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -23,107 +24,95 @@ const (
 	perRange = (randflake.MaxNode + 1) / ranges
 )
 
-// TestUniqueTogether: no ID is made twice, and each lies inside a lease of its maker, though in each language one process is
-// stopped beyond the TTL in the middle of a call, and another one has its clock set back an hour and then is killed in the
-// middle of a call, again and again for LIFE. Two keepers in Go live in the same space.
+// TestUniqueTogether: no ID is made twice, and each lies inside a lease of its maker, though in each language a process
+// is stopped beyond the TTL in the middle of a call, has its clock set back an hour, and is killed in the middle of a
+// call, again and again for LIFE. Two keepers in Go live in the same space.
 func TestUniqueTogether(t *testing.T) {
 	life, err := time.ParseDuration(cmp.Or(os.Getenv("LIFE"), "3s"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{service: newService(t), end: time.Now().Add(life), done: map[string]int{}}
-	defer w.minter.Close()
+	w := &world{service: newService(t), end: time.Now().Add(life)}
 	all := here(t)
-	for range ranges - 3 - 4*len(all) {
+	for range ranges - 3 - 3*len(all) {
 		if _, err := w.leases.Acquire(t.Context(), lease.Request{Nodes: perRange, TTL: 10 * time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 	}
+	var wait sync.WaitGroup
 	for i := range 2 {
-		w.run(t, func() { w.keep(t, fmt.Sprint("keeper ", i+1)) })
+		wait.Go(func() { w.keep(t, fmt.Sprint("keeper ", i+1)) })
 	}
 	for _, l := range all {
-		x := &trial{t: t, language: l, service: w.service}
-		y := &trial{t: t, language: l, service: w.service, doing: "killed: "}
-		for _, x := range []*trial{x, y} {
+		wait.Go(func() {
+			x := &trial{t: t, language: l, service: w.service}
 			defer func() {
-				for _, d := range x.drivers {
-					d.end()
+				x.end()
+				if r := recover(); r != nil {
+					t.Error(r)
 				}
 			}()
-		}
-		w.run(t, func() { w.stopped(x) })
-		w.run(t, func() { w.killed(y) })
+			for round := 0; round == 0 || !w.over(); round++ {
+				w.suffer(x)
+			}
+		})
 	}
-	w.wait.Wait()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	made, shared := map[string]int{}, 0
+	wait.Wait()
+	made := map[string]int{}
 	for _, process := range w.made {
 		language, _, _ := strings.Cut(process, " ")
 		made[language]++
 	}
-	users := map[uint32]string{}
-	for process, grants := range w.grants {
-		for _, r := range grants {
-			if before, ok := users[r.FirstNode]; ok && before != process {
-				shared++
-			}
-			users[r.FirstNode] = process
-		}
+	if w.shared() == 0 {
+		t.Error("no range was passed on")
 	}
-	if shared == 0 || w.done["stopped"] < len(all) || w.done["killed"] < len(all) {
-		t.Errorf("the faults did not meet: %d ranges were passed on, faults %v", shared, w.done)
-	}
-	t.Logf("%d IDs %v, %d ranges passed on, faults and errors %v", len(w.made), made, shared, w.done)
+	t.Logf("%d IDs %v, %d ranges passed on", len(w.made), made, w.shared())
 }
 
 // A world is what processes of all languages do at the same time.
 type world struct {
 	*service
-	wait  sync.WaitGroup
-	end   time.Time
-	tally sync.Mutex
-	done  map[string]int
+	end time.Time
 }
 
-func (w *world) count(what string) {
-	w.tally.Lock()
-	defer w.tally.Unlock()
-	w.done[what]++
+// over reports whether the time is over, and the processes have met. It does not wait for that for ever.
+func (w *world) over() bool {
+	late := time.Since(w.end)
+	return late > 0 && w.shared() > 0 || late > time.Minute
 }
 
-func (w *world) run(t *testing.T, do func()) {
-	w.wait.Go(func() {
-		defer func() {
-			if r := recover(); r != nil {
-				t.Error(r)
+// shared returns how many ranges were passed on from one process to another.
+func (w *world) shared() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	users := map[uint32]string{}
+	for process, grants := range w.grants {
+		for _, r := range grants {
+			if cmp.Or(users[r.FirstNode], process) != process {
+				n++
 			}
-		}()
-		do()
-	})
+			users[r.FirstNode] = process
+		}
+	}
+	return n
 }
 
 func (w *world) keep(t *testing.T, name string) {
-	keeper, err := lease.Keep(t.Context(), ledger{w.leases, w.service, name}, w.secret, lease.WithNodes(perRange), lease.WithTTL((shortTTL+1)*time.Second), quiet)
+	keeper, err := lease.Keep(t.Context(), w.leases, w.secret, lease.WithNodes(perRange),
+		lease.WithTTL((shortTTL+1)*time.Second), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	defer keeper.Close()
-	for ids := make([]randflake.ID, 50); time.Now().Before(w.end); time.Sleep(5 * time.Millisecond) {
-		n, err := keeper.Generator().Fill(ids)
-		if err != nil {
-			w.count("keeper: " + err.Error())
-		}
+	for ids := make([]randflake.ID, 50); !w.over(); time.Sleep(5 * time.Millisecond) {
+		w.note(name, keeper.Status().Record)
+		n, _ := keeper.Generator().Fill(ids) // none, if a busy machine did not let it renew
+		w.note(name, keeper.Status().Record)
 		if _, err := w.take(name, ids[:n]); err != nil {
 			t.Error(err)
 		}
 	}
-}
-
-func (w *world) start(x *trial) *driver {
-	return x.start(1, fmt.Sprint("NODES=", perRange), fmt.Sprint("TTL=", shortTTL))
 }
 
 // some makes IDs for a while. A failure for want of nodes, or of a clock that is right, is none.
@@ -135,13 +124,10 @@ func (w *world) some(d *driver, last time.Duration) (made int) {
 }
 
 func (w *world) receive(d *driver, line string) int {
-	words := strings.Fields(line)
-	if words[0] == "error" {
-		w.count(words[1])
+	if strings.HasPrefix(line, "error ") {
 		return 0
 	}
-	ids := parseIDs(words[1:])
-	d.must(words[0] == "ids" && len(ids) == len(words)-1, "%.100s", line)
+	ids := d.parse(line)
 	_, err := w.take(d.process, ids)
 	d.must(err == nil, "%v", err)
 	return len(ids)
@@ -150,42 +136,32 @@ func (w *world) receive(d *driver, line string) int {
 // lives has a process make IDs, as it can if nothing is wrong with it for long enough.
 func (w *world) lives(d *driver) {
 	for begin := time.Now(); w.some(d, 50*time.Millisecond) == 0; {
-		d.must(time.Since(begin) < 30*time.Second, "%s makes no IDs for 30 s: %v", d.process, w.done)
+		d.must(time.Since(begin) < time.Minute, "%s makes no IDs for a minute", d.process)
 	}
 }
 
-func (w *world) stopped(x *trial) {
-	d := w.start(x)
-	for round := 0; round == 0 || time.Now().Before(w.end); round++ {
-		w.lives(d)
-		had := len(d.got("Acquire"))
-		d.tell("generate 5000")
-		time.Sleep(2 * time.Millisecond)
-		x.must(d.cmd.Process.Signal(syscall.SIGSTOP) == nil, "SIGSTOP")
-		time.Sleep(shortTTL*time.Second + 100*time.Millisecond)
-		x.must(d.cmd.Process.Signal(syscall.SIGCONT) == nil, "SIGCONT")
-		w.receive(d, d.hear())
-		w.lives(d)
-		x.must(len(d.got("Acquire")) > had, "no acquisition after the TTL")
-		w.count("stopped")
+func (w *world) suffer(x *trial) {
+	d := x.start(1, func(a *answerer) { a.nodes, a.ttl = perRange, shortTTL })
+	w.lives(d)
+	had := len(d.got("Acquire"))
+	d.tell("generate 5000")
+	time.Sleep(2 * time.Millisecond)
+	x.must(d.cmd.Process.Signal(syscall.SIGSTOP) == nil, "SIGSTOP")
+	time.Sleep(shortTTL*time.Second + 100*time.Millisecond)
+	x.must(d.cmd.Process.Signal(syscall.SIGCONT) == nil, "SIGCONT")
+	w.receive(d, d.hear())
+	w.lives(d)
+	x.must(len(d.got("Acquire")) > had, "no acquisition after the TTL")
+
+	d.setClock(-3600)
+	w.some(d, shortTTL*time.Second/2)
+	d.setClock(0)
+	w.lives(d)
+	d.tell("generate 5000")
+	time.Sleep(2 * time.Millisecond)
+	d.kill()
+	for line := range d.lines {
+		w.receive(d, line)
 	}
 	d.audit()
-}
-
-func (w *world) killed(x *trial) {
-	for round := 0; round == 0 || time.Now().Before(w.end); round++ {
-		d := w.start(x)
-		w.lives(d)
-		d.setClock(-3600)
-		w.some(d, shortTTL*time.Second/2)
-		d.setClock(0)
-		w.lives(d)
-		d.tell("generate 5000")
-		time.Sleep(2 * time.Millisecond)
-		d.kill()
-		for line := range d.lines {
-			w.receive(d, line)
-		}
-		w.count("killed")
-	}
 }

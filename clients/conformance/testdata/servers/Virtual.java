@@ -1,6 +1,7 @@
 import com.sun.net.httpserver.HttpServer;
 import io.github.randflake.*;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.*;
 import java.util.concurrent.*;
 import java.util.stream.*;
@@ -9,10 +10,12 @@ import java.util.stream.*;
 class Virtual {
     public static void main(String[] args) throws Exception {
         var env = System.getenv();
-        var service = new Service(env.get("SPACE"), List.of(env.get("ADDRESSES").split(",")), () -> env.get("TOKEN"), null, java.time.Duration.ofSeconds(10));
+        var addresses = List.of(env.get("ADDRESSES").split(","));
+        var service = new Service(env.get("SPACE"), addresses, () -> env.get("TOKEN"), null, Duration.ofSeconds(10));
         var generator = new Generator(service, Secret.parse(env.get("SECRET")));
         var server = HttpServer.create(new InetSocketAddress("127.0.0.1", Integer.parseInt(env.get("PORT"))), 0);
-        var threads = (ExecutorService) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null); // of Java 21
+        var of21 = Executors.class.getMethod("newVirtualThreadPerTaskExecutor"); // of Java 21
+        var threads = (ExecutorService) of21.invoke(null);
         server.setExecutor(threads);
         server.createContext("/", exchange -> {
             var ids = Stream.generate(() -> threads.submit(generator::generate)).limit(100).toList();

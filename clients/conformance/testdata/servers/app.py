@@ -13,4 +13,5 @@ first = generator.generate()
 
 def application(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
-    return [" ".join(map(str, [os.getpid(), first, *(generator.generate() for _ in range(50)), *generator.fill(50)])).encode()]
+    new = [generator.generate() for _ in range(50)] + generator.fill(50)
+    return [" ".join(map(str, [os.getpid(), first, *new])).encode()]

@@ -4,4 +4,5 @@ require "randflake"
 service = Randflake::Service.new(ENV.fetch("ADDRESSES").split(","), ENV.fetch("SPACE"), token: ENV.fetch("TOKEN"))
 generator = Randflake::Generator.new(service, Randflake::Secret.parse(ENV.fetch("SECRET")))
 first = generator.generate
-run(lambda { |_| [200, {}, [[Process.pid, first, *Array.new(50) { generator.generate }, *generator.fill(50)].join(" ")]] })
+ids = -> { Array.new(50) { generator.generate } + generator.fill(50) }
+run(->(_) { [200, {}, [[Process.pid, first, *ids.call].join(" ")]] })

@@ -5,4 +5,4 @@ $generator = new Randflake\Generator($service, Randflake\Secret::parse(getenv('S
 for ($ids = [getmypid(), 0]; count($ids) < 52;) {
     $ids[] = $generator->generate();
 }
-echo implode(' ', [...$ids, ...$generator->fill(50)]);
+echo implode(' ', [...$ids, ...$generator->fill(50)]), "\n";

@@ -5,7 +5,8 @@ import { MessageChannel, Worker, isMainThread, parentPort, threadId } from "node
 
 const { CLIENTS, ADDRESSES, SPACE, SECRET, TOKEN, PORT } = process.env;
 const { Generator, Secret, Service } = await import(CLIENTS + "/typescript/dist/index.js");
-const open = () => Generator.open({ service: new Service(ADDRESSES.split(","), { space: SPACE, token: TOKEN }), secret: Secret.parse(SECRET) });
+const service = new Service(ADDRESSES.split(","), { space: SPACE, token: TOKEN });
+const open = () => Generator.open({ service, secret: Secret.parse(SECRET) });
 const answer = (who, generator) => [who, 0, ...Array.from({ length: 100 }, () => generator.generate())].join(" ");
 const serve = (make) => http.createServer(async (_, response) => response.end(await make())).listen(PORT, "127.0.0.1");
 
