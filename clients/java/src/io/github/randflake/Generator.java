@@ -10,14 +10,12 @@ import java.util.concurrent.atomic.AtomicLong;
  * for a process is enough. A call waits only where there is no lease: at first, when a lease is used up, and after the
  * service did not answer for a third of the TTL. There is nothing to close: a lease that is not used runs out.
  */
-public final class Generator {
+public final class Generator extends Latest<Generator.Lease> {
     private static final long SECOND = 1_000_000_000; // in nanoseconds
 
-    private final Service service;
     private final Secret secret;
     private final int nodes;
     private final long ttl; // in nanoseconds
-    final Latest<Lease> leases;
     private String owner; // of a lease that may have been granted, or null
     private long asked; // when it was first asked for
 
@@ -26,11 +24,10 @@ public final class Generator {
 
     /** Makes a generator with a number of nodes, each good for 131,072 IDs a second, and a TTL of whole seconds. */
     public Generator(Service service, Secret secret, int nodes, Duration ttl) {
-        this.service = service;
+        super(service);
         this.secret = secret;
         this.nodes = (int) Id.check("nodes", nodes, 1, Id.MAX + 1);
         this.ttl = Id.check("seconds of the TTL", ttl.getNano() == 0 ? ttl.toSeconds() : 0, 1, 1 << 28) * SECOND;
-        this.leases = new Latest<>(service.nanos, this::acquire);
     }
 
     /** Returns a new ID, or throws a {@link RandflakeException} if there is no lease, and the service grants none. */
@@ -43,20 +40,21 @@ public final class Generator {
     /** Fills an array of 1 to 131,072 for each node with new IDs: with all of them, or it throws. */
     public void fill(long[] ids) {
         Id.check("number of IDs", ids.length, 1, (long) nodes << 17);
-        Lease lease = leases.value;
+        Lease lease = newest;
         long age = lease == null ? ttl : service.nanos.getAsLong() - lease.asked;
-        if (age >= ttl) lease = leases.after(lease);
-        else if (age >= ttl / 3 * 2) leases.refresh(lease);
+        if (age >= ttl) lease = after(lease);
+        else if (age >= ttl / 3 * 2) refresh(lease);
         long first = lease.claim(ids.length, service.unixSecond.getAsLong());
         while (first < 0) {
-            lease = leases.after(lease);
+            lease = after(lease);
             first = lease.claim(ids.length, service.unixSecond.getAsLong());
         }
         for (int i = 0; i < ids.length; i++) ids[i] = secret.encrypt(lease.raw(first + i));
     }
 
-    /** Asks for another lease. One thread at a time calls it, through leases. */
-    private Lease acquire() {
+    /** Asks for another lease. Only one thread at a time does. */
+    @Override
+    Lease call() {
         boolean retry = owner != null && service.nanos.getAsLong() - asked < 60 * SECOND;
         if (!retry) {
             byte[] random = new byte[10];
@@ -66,9 +64,9 @@ public final class Generator {
             asked = service.nanos.getAsLong();
         }
         try {
-            Lease granted = service.call("LeaseService/Acquire", Map.of("space", service.space,
-                    "nodes", nodes, "ttlSeconds", ttl / SECOND, "owner", owner, "check", secret.checkValue,
-                    "retry", retry), this::read);
+            Map<String, Object> request = Map.of("space", service.space, "nodes", nodes, "ttlSeconds", ttl / SECOND,
+                    "owner", owner, "check", secret.checkValue, "retry", retry);
+            Lease granted = service.call("LeaseService/Acquire", request, this::read);
             owner = null;
             return granted;
         } catch (RandflakeException e) {

@@ -2,24 +2,21 @@ package io.github.randflake;
 
 import java.lang.System.Logger.Level;
 import java.util.concurrent.*;
-import java.util.function.*;
 
-/** The newest result of a call, which is made by one daemon thread at a time, whoever waits for it. */
-final class Latest<T> {
-    private final LongSupplier nanos;
-    private final Supplier<T> call;
+/** Keeps the newest result of a call, which is made by one daemon thread at a time, whoever waits for it. */
+abstract class Latest<T> {
+    final Service service;
     private volatile CompletableFuture<T> running = CompletableFuture.completedFuture(null); // or ended
     private volatile long failed, pause; // when the last call failed, and how long refresh waits from then on
-    volatile T value; // null before the first one
+    volatile T newest; // null before the first one
 
-    Latest(LongSupplier nanos, Supplier<T> call) {
-        this.nanos = nanos;
-        this.call = call;
-    }
+    Latest(Service service) { this.service = service; }
+
+    abstract T call();
 
     /** Has the call made in the background, unless seen is not the newest result, or the call failed a moment ago. */
     void refresh(T seen) {
-        if (running.isDone() && (pause == 0 || nanos.getAsLong() - failed >= pause)) start(seen);
+        if (running.isDone() && (pause == 0 || service.nanos.getAsLong() - failed >= pause)) start(seen);
     }
 
     /** Returns a result other than seen. It waits for one if there is none yet. */
@@ -36,8 +33,8 @@ final class Latest<T> {
 
     /** Returns the call that is under way, or a new one. The lock is never held while a call waits. */
     private synchronized CompletableFuture<T> start(T seen) {
-        if (value != seen) return CompletableFuture.completedFuture(value);
-        if (running.isDone()) running = CompletableFuture.supplyAsync(call, task -> {
+        if (newest != seen) return CompletableFuture.completedFuture(newest);
+        if (running.isDone()) running = CompletableFuture.supplyAsync(this::call, task -> {
             Thread thread = new Thread(task, "randflake");
             thread.setDaemon(true);
             thread.start();
@@ -46,9 +43,9 @@ final class Latest<T> {
     }
 
     private synchronized void end(T result, Throwable error) {
-        if (error == null) value = result;
-        else if (value != null) System.getLogger("io.github.randflake").log(Level.WARNING, error.getMessage());
+        if (error == null) newest = result;
+        else if (newest != null) System.getLogger("io.github.randflake").log(Level.WARNING, error.getMessage());
         pause = error == null ? 0 : Math.min(16_000_000_000L, Math.max(1_000_000_000L, 2 * pause));
-        failed = nanos.getAsLong();
+        failed = service.nanos.getAsLong();
     }
 }

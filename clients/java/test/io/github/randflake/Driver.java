@@ -8,21 +8,19 @@ import java.util.stream.*;
 
 /** Does what the commands of clients/README.md say, for the tests of clients in all languages. */
 public final class Driver {
-    private static final Map<String, String> ENVIRONMENT = System.getenv();
-    private static final String FAULT = ENVIRONMENT.getOrDefault("FAULT", "");
+    private static final String FAULT = System.getenv().getOrDefault("FAULT", "");
     private static final Map<String, Long> AHEAD = new ConcurrentHashMap<>(Map.of("clock", 0L, "age", 0L)); // seconds
     private static Driver driver; // null before the first command, and while the environment is bad
-
-    private final List<String> addresses = List.of(ENVIRONMENT.get("ADDRESSES").split(","));
-    private final Service service = new Service(ENVIRONMENT.get("SPACE"),
-            FAULT.equals("failover") ? addresses.subList(0, 1) : addresses, () -> ENVIRONMENT.get("TOKEN"), null, seconds("LIMIT"));
+    private final List<String> addresses = List.of(System.getenv("ADDRESSES").split(","));
+    private final Service service = new Service(System.getenv("SPACE"), FAULT.equals("failover")
+            ? addresses.subList(0, 1) : addresses, () -> System.getenv("TOKEN"), null, seconds("LIMIT"));
     {
         service.nanos = () -> FAULT.equals("end") ? 0 : System.nanoTime() + AHEAD.get("age") * 1_000_000_000;
         service.unixSecond = () -> Instant.now().getEpochSecond() + AHEAD.get("clock");
     }
-    private final Secret secret = Secret.parse(ENVIRONMENT.get("SECRET"));
-    private final int nodes = Integer.parseInt(ENVIRONMENT.get("NODES"));
-    private final Generator generator = new Generator(service, secret, nodes, seconds("TTL"));
+    private final Secret secret = Secret.parse(System.getenv("SECRET"));
+    private final Generator generator =
+            new Generator(service, secret, Integer.parseInt(System.getenv("NODES")), seconds("TTL"));
     private final Minter minter = new Minter(service);
 
     public static void main(String[] args) {
@@ -32,8 +30,8 @@ public final class Driver {
     private static String answer(String[] words) {
         try {
             if (driver == null) driver = new Driver();
-            Generator.Lease had = driver.generator.leases.value;
-            if (had != null && FAULT.matches("end|clamp")) driver.generator.leases.value = new Generator.Lease(
+            Generator.Lease had = driver.generator.newest;
+            if (had != null && FAULT.matches("end|clamp")) driver.generator.newest = new Generator.Lease(
                     had.base(), had.places(), had.start(), Id.LAST_SECOND, had.asked(), had.claimed());
             return driver.run(words);
         } catch (Exception | OutOfMemoryError e) {
@@ -53,7 +51,7 @@ public final class Driver {
             }
             case "threads" -> {
                 String ids = "ids";
-                List<Callable<String>> all = Collections.nCopies(Integer.parseInt(words[1]), () -> generate(words[2]));
+                var all = Collections.<Callable<String>>nCopies(Integer.parseInt(words[1]), () -> generate(words[2]));
                 for (Future<String> some : Executors.newCachedThreadPool().invokeAll(all)) ids += some.get();
                 yield ids;
             }
@@ -80,13 +78,9 @@ public final class Driver {
         };
     }
 
-    private String generate(String n) {
-        return list(LongStream.generate(generator::generate).limit(Long.parseLong(n)));
-    }
+    private String generate(String n) { return list(LongStream.generate(generator::generate).limit(Long.valueOf(n))); }
 
-    private static String list(LongStream numbers) {
-        return numbers.mapToObj(number -> " " + number).collect(Collectors.joining());
-    }
+    private static String list(LongStream ids) { return ids.mapToObj(n -> " " + n).collect(Collectors.joining()); }
 
-    private static Duration seconds(String name) { return Duration.ofSeconds(Long.parseLong(ENVIRONMENT.get(name))); }
+    private static Duration seconds(String name) { return Duration.ofSeconds(Long.parseLong(System.getenv(name))); }
 }

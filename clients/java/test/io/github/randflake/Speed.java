@@ -8,7 +8,7 @@ public final class Speed {
     public static void main(String[] args) {
         Generator generator = new Generator(new Service("none", "http://localhost"), Secret.parse("0123".repeat(8)));
         long now = System.nanoTime();
-        generator.leases.value = new Generator.Lease(0, 1L << 34, 1_800_000_000, 1_900_000_000, now, new AtomicLong());
+        generator.newest = new Generator.Lease(0, 1L << 34, 1_800_000_000, 1_900_000_000, now, new AtomicLong());
         long[] ids = new long[1000];
         Runnable[] calls = {generator::generate, () -> generator.fill(ids), UUID::randomUUID};
         double[] best = new double[calls.length];
@@ -17,7 +17,7 @@ public final class Speed {
             for (; System.nanoTime() - begin < 100_000_000; n += i % 3 == 1 ? 1000 : 1) calls[i % 3].run();
             best[i % 3] = Math.max(best[i % 3], n * 1e9 / (System.nanoTime() - begin));
         }
-        System.out.printf("a second: generate %.0f, fill %.0f, UUID %.0f%n", best[0], best[1], best[2]);
-        System.out.printf("ratios to UUID: generate %.2f, fill %.2f%n", best[0] / best[2], best[1] / best[2]);
+        System.out.printf("a second: generate %.0f, fill %.0f, UUID %.0f; ratios to UUID: %.2f and %.2f%n",
+                best[0], best[1], best[2], best[0] / best[2], best[1] / best[2]);
     }
 }
