@@ -163,7 +163,7 @@ clients: gotest languages $(TYPESCRIPT)
 	cd clients/ruby && ruby test/run.rb
 	cd clients/java && javac --release 17 -d build/classes $$(find src -name '*.java') && \
 		javac --release 17 -cp build/classes -d build/test $$(find test -name '*.java') && \
-		java -cp build/classes:build/test io.github.randflake.ClientTest ../../testdata
+		java -cp build/classes:build/test io.github.randflake.ClientTest
 	$(TEST) ./clients/conformance
 
 # Interpreters, compilers, and the servers that fork them.

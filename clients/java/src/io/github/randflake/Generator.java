@@ -2,7 +2,7 @@ package io.github.randflake;
 
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.HexFormat;
+import java.util.*;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -10,100 +10,89 @@ import java.util.concurrent.atomic.AtomicLong;
  * for a process is enough. A call waits only where there is no lease: at first, when a lease is used up, and after the
  * service did not answer for a third of the TTL. There is nothing to close: a lease that is not used runs out.
  */
-public final class Generator {
-    private static final SecureRandom RANDOM = new SecureRandom();
+public final class Generator extends Latest<Generator.Lease> {
     private static final long SECOND = 1_000_000_000; // in nanoseconds
 
-    private final Service service;
     private final Secret secret;
     private final int nodes;
-    private final long ttl; // in seconds
-    private final Clock clock;
-    final Latest<Lease> leases;
+    private final long ttl; // in nanoseconds
     private String owner; // of a lease that may have been granted, or null
-    private long asked;   // when it was first asked for
+    private long asked; // when it was first asked for
 
     /** Makes a generator that leases one node for five minutes at a time. It does not call the service yet. */
     public Generator(Service service, Secret secret) { this(service, secret, 1, Duration.ofMinutes(5)); }
 
-    /**
-     * Makes a generator with a number of nodes, each of which is good for 131,072 IDs a second, and with a TTL in whole
-     * seconds.
-     *
-     * @throws IllegalArgumentException if a number is out of range
-     */
-    public Generator(Service service, Secret secret, int nodes, Duration ttl) { this(service, secret, nodes, ttl, new Clock()); }
-
-    Generator(Service service, Secret secret, int nodes, Duration ttl, Clock clock) {
-        this.service = service;
+    /** Makes a generator with a number of nodes, each good for 131,072 IDs a second, and a TTL of whole seconds. */
+    public Generator(Service service, Secret secret, int nodes, Duration ttl) {
+        super(service);
         this.secret = secret;
-        this.nodes = (int) Fields.check("nodes", nodes, 1, Fields.MAX + 1);
-        this.ttl = Fields.check("whole seconds of the TTL", ttl.getNano() == 0 ? ttl.getSeconds() : 0, 1, 1 << 28);
-        this.clock = clock;
-        this.leases = new Latest<>(clock, this::acquire);
+        this.nodes = (int) Id.check("nodes", nodes, 1, Id.MAX + 1);
+        this.ttl = Id.check("seconds of the TTL", ttl.getNano() == 0 ? ttl.toSeconds() : 0, 1, 1 << 28) * SECOND;
     }
 
-    /**
-     * Returns a new ID.
-     *
-     * @throws RandflakeException if there is no lease, and the service grants none
-     */
+    /** Returns a new ID, or throws a {@link RandflakeException} if there is no lease, and the service grants none. */
     public long generate() {
         long[] id = new long[1];
         fill(id);
         return id[0];
     }
 
-    /**
-     * Fills an array with new IDs: with all of them, or it throws.
-     *
-     * @throws RandflakeException if there is no lease, and the service grants none
-     * @throws IllegalArgumentException if the array has no place, or more than 131,072 for each node
-     */
+    /** Fills an array of 1 to 131,072 for each node with new IDs: with all of them, or it throws. */
     public void fill(long[] ids) {
-        Fields.check("number of IDs", ids.length, 1, (long) nodes << 17);
-        Lease lease = current();
-        long first = lease.claim(ids.length, clock);
-        for (; first < 0; first = lease.claim(ids.length, clock)) lease = leases.after(lease);
-        for (int i = 0; i < ids.length; i++) ids[i] = secret.cipher.encrypt(lease.raw(first + i));
+        Id.check("number of IDs", ids.length, 1, (long) nodes << 17);
+        Lease lease = newest;
+        long age = lease == null ? ttl : service.nanos.getAsLong() - lease.asked;
+        if (age >= ttl) lease = after(lease);
+        else if (age >= ttl / 3 * 2) refresh(lease);
+        long first = lease.claim(ids.length, service.unixSecond.getAsLong());
+        while (first < 0) {
+            lease = after(lease);
+            first = lease.claim(ids.length, service.unixSecond.getAsLong());
+        }
+        for (int i = 0; i < ids.length; i++) ids[i] = secret.encrypt(lease.raw(first + i));
     }
 
-    /** Returns the lease to use now, and has the next one acquired in time. */
-    private Lease current() {
-        Lease lease = leases.value;
-        long age = lease == null ? 0 : clock.nanos() - lease.asked;
-        if (lease == null || age >= ttl * SECOND) return leases.after(lease);
-        if (age >= ttl * SECOND / 3 * 2) leases.refresh(lease);
-        return lease;
-    }
-
-    /** Asks for another lease. One thread at a time calls it, through leases. */
-    private Lease acquire() {
-        boolean retry = owner != null && clock.nanos() - asked < 60 * SECOND;
+    /** Asks for another lease. Only one thread at a time does. */
+    @Override
+    Lease call() {
+        boolean retry = owner != null && service.nanos.getAsLong() - asked < 60 * SECOND;
         if (!retry) {
+            byte[] random = new byte[10];
+            new SecureRandom().nextBytes(random);
             HexFormat hex = HexFormat.of();
-            owner = hex.toHexDigits(clock.unixSecond(), 12) + hex.toHexDigits(RANDOM.nextLong()) + hex.toHexDigits((short) RANDOM.nextInt());
-            asked = clock.nanos();
+            owner = hex.toHexDigits(service.unixSecond.getAsLong(), 12) + hex.formatHex(random);
+            asked = service.nanos.getAsLong();
         }
         try {
-            Lease granted = service.acquire(nodes, ttl, owner, secret.checkValue(), retry, asked, clock);
+            Map<String, Object> request = Map.of("space", service.space, "nodes", nodes, "ttlSeconds", ttl / SECOND,
+                    "owner", owner, "check", secret.checkValue, "retry", retry);
+            Lease granted = service.call("LeaseService/Acquire", request, this::read);
             owner = null;
             return granted;
         } catch (RandflakeException e) {
-            if (!e.unknown) owner = null;
+            if (e.isFinal() && e.getSuppressed().length == 0) owner = null; // else a replica may have granted it
             throw e;
         }
     }
 
+    private Lease read(Json answer) {
+        long node = Id.check("firstNode", answer.number("2 firstNode"), 0, Id.MAX + 1 - nodes);
+        Id.check("lastNode", answer.number("2 lastNode"), node + nodes - 1, node + nodes - 1);
+        long start = Id.check("start", answer.number("2 start"), Id.FIRST_SECOND, Id.LAST_SECOND);
+        long last = Id.check("highWater", answer.number("2 highWater"), start, Id.LAST_SECOND);
+        if (!answer.text("2 owner", "").equals(owner)) throw new IllegalArgumentException("a lease of another owner");
+        return new Lease(node << 17, (long) nodes << 17, start, last, asked, new AtomicLong());
+    }
+
     /** A run of raw values that is ours for ever: places from base on in each second, and how many were claimed. */
     record Lease(long base, long places, long start, long last, long asked, AtomicLong claimed) {
-        /** Claims n values at the clock's second, or later in the lease, and returns the place of the first one, or -1. */
-        long claim(int n, Clock clock) {
-            long now = Math.max(0, Math.min(clock.unixSecond(), last) - start) * places, total = (last - start + 1) * places;
-            long first = Math.max(now, claimed.getAndUpdate(c -> Math.max(c, now) > total - n ? c : Math.max(c, now) + n));
-            return first > total - n ? -1 : first;
+        /** Claims n values at a second, or later in the lease, and returns the place of the first one, or -1. */
+        long claim(int n, long second) {
+            long least = Math.max(0, Math.min(second, last) - start) * places, most = (last - start + 1) * places - n;
+            long before = claimed.getAndUpdate(c -> Math.max(c, least) > most ? c : Math.max(c, least) + n);
+            return Math.max(before, least) > most ? -1 : Math.max(before, least);
         }
 
-        long raw(long place) { return (start - Fields.FIRST_SECOND + place / places << 34) + base + place % places; }
+        long raw(long place) { return (start - Id.FIRST_SECOND + place / places << 34) + base + place % places; }
     }
 }

@@ -1,44 +1,34 @@
 package io.github.randflake;
 
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.*;
+import java.util.concurrent.LinkedBlockingQueue;
 
-/**
- * Has IDs made by the service, and keeps some of them in a buffer, for five minutes at most. It needs no secret, and is
- * safe for use by many threads.
- */
-public final class Minter {
-    private final Clock clock;
-    private final int size;
-    private final Latest<Batch> batches;
-    private volatile Batch current; // the newest one, or the one before
+/** Keeps a buffer of IDs that the service makes, without the secret. It is safe for use by many threads. */
+public final class Minter extends Latest<Object> {
+    private final Queue<Minted> buffer = new LinkedBlockingQueue<>();
 
-    /** Makes a minter that asks for 512 IDs at a time. It does not call the service yet. */
-    public Minter(Service service) { this(service, 512); }
+    /** Makes a minter, which asks for 512 IDs at a time. It does not call the service yet. */
+    public Minter(Service service) { super(service); }
 
-    /** Makes a minter that asks for size IDs at a time, for callers whose limit is lower. */
-    public Minter(Service service, int size) { this(service, size, new Clock()); }
-
-    Minter(Service service, int size, Clock clock) {
-        this.size = (int) Fields.check("size", size, 1, Service.MOST);
-        this.clock = clock;
-        this.batches = new Latest<>(clock, () -> new Batch(clock.nanos(), service.mint(size), new AtomicLong()));
+    /** Fills the buffer, and returns something new. */
+    @Override
+    Object call() {
+        long asked = service.nanos.getAsLong();
+        Map<String, Object> fields = Map.of("space", service.space, "count", 512, "form", "FORM_NUMBER");
+        for (long id : service.numbers("IDService/Mint", 512, fields)) buffer.add(new Minted(id, asked));
+        return new Object();
     }
 
-    /**
-     * Returns a new ID.
-     *
-     * @throws RandflakeException if the buffer is empty, and the service makes none
-     */
+    /** Returns a new ID, unless there is none in the buffer, and the service makes none. */
     public long next() {
-        for (Batch batch = current;; batch = current) {
-            if (batch != null && clock.nanos() - batch.asked < 300_000_000_000L) {
-                long at = batch.used.get() < size ? batch.used.getAndIncrement() : size;
-                if (at >= size * 3L / 4) batches.refresh(batch);
-                if (at < size) return batch.ids[(int) at];
-            }
-            current = batches.value == batch ? batches.after(batch) : batches.value;
+        while (true) {
+            Object seen = newest;
+            Minted minted = buffer.poll();
+            if (minted != null && buffer.size() <= 128) refresh(seen);
+            if (minted == null) after(seen);
+            else if (service.nanos.getAsLong() - minted.asked < 300_000_000_000L) return minted.id;
         }
     }
 
-    private record Batch(long asked, long[] ids, AtomicLong used) {}
+    private record Minted(long id, long asked) {}
 }

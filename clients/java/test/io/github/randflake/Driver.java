@@ -1,180 +1,86 @@
 package io.github.randflake;
 
-import java.io.BufferedReader;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.NotSerializableException;
-import java.io.ObjectOutputStream;
-import java.nio.charset.StandardCharsets;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.stream.Collectors;
-import java.util.stream.LongStream;
+import java.io.Serializable;
+import java.time.*;
+import java.util.*;
+import java.util.concurrent.*;
+import java.util.stream.*;
 
 /** Does what the commands of clients/README.md say, for the tests of clients in all languages. */
 public final class Driver {
-    /** A clock that can be set, and where faults are planted. */
-    static final class TestClock extends Clock {
-        volatile long ahead, older; // seconds
-        final String fault;
+    private static final String FAULT = System.getenv().getOrDefault("FAULT", "");
+    private static final Map<String, Long> AHEAD = new ConcurrentHashMap<>(Map.of("clock", 0L, "age", 0L)); // seconds
+    private static Driver driver; // null before the first command, and while the environment is bad
+    private final List<String> addresses = List.of(System.getenv("ADDRESSES").split(","));
+    private final Service service = new Service(System.getenv("SPACE"), FAULT.equals("failover")
+            ? addresses.subList(0, 1) : addresses, () -> System.getenv("TOKEN"), null, seconds("LIMIT"));
+    {
+        service.nanos = () -> FAULT.equals("end") ? 0 : System.nanoTime() + AHEAD.get("age") * 1_000_000_000;
+        service.unixSecond = () -> Instant.now().getEpochSecond() + AHEAD.get("clock");
+    }
+    private final Secret secret = Secret.parse(System.getenv("SECRET"));
+    private final Generator generator =
+            new Generator(service, secret, Integer.parseInt(System.getenv("NODES")), seconds("TTL"));
+    private final Minter minter = new Minter(service);
 
-        TestClock(String fault) { this.fault = fault; }
-
-        @Override
-        long nanos() { return fault.equals("end") ? 0 : super.nanos() + older * 1_000_000_000; }
-
-        @Override
-        long unixSecond() { return super.unixSecond() + ahead; }
-
-        @Override
-        long lastSecond(long highWater) {
-            return fault.equals("end") || fault.equals("clamp") ? Fields.LAST_SECOND : highWater;
-        }
+    public static void main(String[] args) {
+        new Scanner(System.in).useDelimiter("\n").forEachRemaining(line -> System.out.println(answer(line.split(" "))));
     }
 
-    private final TestClock clock = new TestClock(variable("FAULT", ""));
-    private Secret secret;
-    private Service service;
-    private Generator generator;
-    private Minter minter;
-
-    public static void main(String[] args) throws IOException {
-        Driver driver = new Driver();
-        BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = commands.readLine(); line != null; line = commands.readLine()) {
-            System.out.println(driver.answer(line).replaceAll("\\s+", " "));
-            System.out.flush();
-        }
-        System.exit(0);
-    }
-
-    private String answer(String line) {
+    private static String answer(String[] words) {
         try {
-            String[] words = line.split(" ", 2);
-            return run(words[0], words.length > 1 ? words[1] : "");
-        } catch (RandflakeException e) {
-            return "error " + e.code() + " " + e.getMessage();
-        } catch (IllegalArgumentException | NegativeArraySizeException | OutOfMemoryError e) {
-            return "error invalid_argument " + e;
-        } catch (Exception e) {
-            return "error unknown " + e;
+            if (driver == null) driver = new Driver();
+            Generator.Lease had = driver.generator.newest;
+            if (had != null && FAULT.matches("end|clamp")) driver.generator.newest = new Generator.Lease(
+                    had.base(), had.places(), had.start(), Id.LAST_SECOND, had.asked(), had.claimed());
+            return driver.run(words);
+        } catch (Exception | OutOfMemoryError e) {
+            Throwable cause = e instanceof ExecutionException ? e.getCause() : e;
+            String code = cause instanceof RandflakeException known ? known.code() : "invalid_argument";
+            return "error " + code + " " + cause.toString().replaceAll("\\s+", " ");
         }
     }
 
-    private String run(String command, String rest) throws Exception {
-        String[] words = rest.split(" ");
-        switch (command) {
-            case "generate":
-                return "ids" + list(generate(number(words[0])));
-            case "fill":
-                long[] ids = new long[number(words[0])];
-                generator().fill(ids);
-                return "ids" + list(ids);
-            case "threads":
-                return "ids" + threads(number(words[0]), number(words[1]));
-            case "copy":
-                return copy();
-            case "mint":
-                if (minter == null) minter = new Minter(service(), 512, clock);
-                long[] minted = new long[number(words[0])];
-                for (int i = 0; i < minted.length; i++) minted[i] = minter.next();
-                return "ids" + list(minted);
-            case "next":
-                return "numbers" + list(service().next(words[0], number(words[1])));
-            case "format":
-                String text = Ids.format(Long.parseLong(rest));
-                return "text " + (clock.fault.equals("text") ? new StringBuilder(text).reverse() : text);
-            case "parse":
-                return "id " + Ids.parse(rest);
-            case "inspect":
-                Fields fields = secret().inspect(Long.parseLong(rest));
-                return "fields " + fields.second() + " " + fields.node() + " " + fields.sequence();
-            case "compose":
-                return "id " + secret().compose(Long.parseLong(words[0]), number(words[1]), number(words[2]));
-            case "secret":
-                return "check " + Secret.parse(rest).checkValue();
-            case "clock":
-                clock.ahead = Long.parseLong(rest);
-                return "ok";
-            case "age":
-                clock.older = Long.parseLong(rest);
-                return "ok";
-            default:
-                return "unsupported";
-        }
-    }
-
-    private long[] generate(int n) {
-        Generator generator = generator();
-        long[] ids = new long[n];
-        for (int i = 0; i < n; i++) ids[i] = generator.generate();
-        return ids;
-    }
-
-    private String threads(int threads, int n) throws Exception {
-        generator();
-        ExecutorService executor = Executors.newFixedThreadPool(threads);
-        try {
-            List<Callable<long[]>> tasks = new ArrayList<>();
-            for (int i = 0; i < threads; i++) tasks.add(() -> generate(n));
-            StringBuilder all = new StringBuilder();
-            for (Future<long[]> ids : executor.invokeAll(tasks)) all.append(list(ids.get()));
-            return all.toString();
-        } catch (ExecutionException e) {
-            throw e.getCause() instanceof RuntimeException known ? known : e;
-        } finally {
-            executor.shutdown();
-        }
-    }
-
-    private String copy() throws IOException {
-        for (Object object : List.of(generator(), secret())) {
-            try (ObjectOutputStream out = new ObjectOutputStream(new ByteArrayOutputStream())) {
-                out.writeObject(object);
-                return "ids";
-            } catch (NotSerializableException e) {
-                // as it should be
+    private String run(String[] words) throws Exception {
+        return switch (words[0]) {
+            case "generate" -> "ids" + generate(words[1]);
+            case "fill" -> {
+                long[] ids = new long[Integer.parseInt(words[1])];
+                generator.fill(ids);
+                yield "ids" + list(LongStream.of(ids));
             }
-        }
-        return "error copy neither the generator nor the secret is serializable or cloneable";
+            case "threads" -> {
+                String ids = "ids";
+                var all = Collections.<Callable<String>>nCopies(Integer.parseInt(words[1]), () -> generate(words[2]));
+                for (Future<String> some : Executors.newCachedThreadPool().invokeAll(all)) ids += some.get();
+                yield ids;
+            }
+            case "copy" -> Stream.of(generator, secret).anyMatch(Serializable.class::isInstance) ? "" : "error copy no";
+            case "mint" -> "ids" + list(LongStream.generate(minter::next).limit(Long.parseLong(words[1])));
+            case "next" -> "numbers" + list(LongStream.of(service.next(words[1], Integer.parseInt(words[2]))));
+            case "format" -> {
+                StringBuilder text = new StringBuilder(Id.format(Long.parseLong(words[1])));
+                yield "text " + (FAULT.equals("text") ? text.reverse() : text);
+            }
+            case "parse" -> "id " + Id.parse(words[1]);
+            case "inspect" -> {
+                Id id = secret.inspect(Long.parseLong(words[1]));
+                yield "fields " + id.second() + " " + id.node() + " " + id.sequence();
+            }
+            case "compose" -> "id " + secret.compose(
+                    new Id(Long.parseLong(words[1]), Integer.parseInt(words[2]), Integer.parseInt(words[3])));
+            case "secret" -> "check " + Secret.parse(words[1]).checkValue;
+            case "clock", "age" -> {
+                AHEAD.put(words[0], Long.parseLong(words[1]));
+                yield "ok";
+            }
+            default -> "unsupported";
+        };
     }
 
-    private synchronized Generator generator() {
-        if (generator == null)
-            generator = new Generator(service(), secret(), number(variable("NODES", "1")), Duration.ofSeconds(number(variable("TTL", "300"))), clock);
-        return generator;
-    }
+    private String generate(String n) { return list(LongStream.generate(generator::generate).limit(Long.valueOf(n))); }
 
-    private Secret secret() {
-        if (secret == null) secret = Secret.parse(variable("SECRET", ""));
-        return secret;
-    }
+    private static String list(LongStream ids) { return ids.mapToObj(n -> " " + n).collect(Collectors.joining()); }
 
-    private Service service() {
-        if (service == null) {
-            List<String> addresses = List.of(variable("ADDRESSES", "").split(","));
-            if (clock.fault.equals("failover")) addresses = addresses.subList(0, 1);
-            String token = variable("TOKEN", "");
-            service = new Service(variable("SPACE", ""), addresses, token.isEmpty() ? null : () -> token, null, Duration.ofSeconds(number(variable("LIMIT", "10"))));
-        }
-        return service;
-    }
-
-    private static String variable(String name, String otherwise) {
-        String value = System.getenv(name);
-        return value == null || value.isEmpty() ? otherwise : value;
-    }
-
-    private static int number(String text) { return Integer.parseInt(text); }
-
-    private static String list(long[] numbers) {
-        return LongStream.of(numbers).mapToObj(n -> " " + n).collect(Collectors.joining());
-    }
+    private static Duration seconds(String name) { return Duration.ofSeconds(Long.parseLong(System.getenv(name))); }
 }
