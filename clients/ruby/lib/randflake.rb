@@ -21,7 +21,6 @@ module Randflake
   # randflaked refused, or did not answer. The code is one of https://connectrpc.com/docs/protocol, such as
   # "resource_exhausted", and "unavailable" if there was no answer. No secret and no token is shown.
   class ServiceError < StandardError
-    # After these another replica would say the same, and nothing was done.
     FINAL = %w[invalid_argument not_found already_exists permission_denied unauthenticated resource_exhausted
                failed_precondition out_of_range unimplemented].freeze
     attr_reader :code
@@ -31,8 +30,8 @@ module Randflake
       @code = code
     end
 
-    # Whether what was asked for may have been done.
-    def unknown? = !FINAL.include?(code)
+    # Whether another replica would say the same, and nothing was done.
+    def final? = FINAL.include?(code)
   end
 
   # Returns the text of an ID: base32hex of the unsigned value, in lower case, without leading zeros.
@@ -60,7 +59,7 @@ module Randflake
     def inspect = "#<#{self.class}>"
   end
 
-  # The 128-bit key of one ID space, which opens every ID of it. Only hex reveals it.
+  # The 128-bit key of one ID space, which opens every ID of it.
   #
   # The cipher is SPARX-64/128 (Dinu, Perrin, Udovenko, Velichkov, Großschädl, Biryukov: "Design Strategies for ARX with
   # Provable Bounds: SPARX and LAX", ASIACRYPT 2016): a block is four 16-bit words, two branches (a, b) and (c, d), and is
@@ -72,19 +71,17 @@ module Randflake
     include Uncopied
     WIDTHS = [1, 16, 256].freeze # how many blocks go side by side
 
-    # Reads 32 hexadecimal digits, or the base64 of 16 bytes, in either alphabet, with or without padding.
-    def self.parse(text)
-      case text.to_s.b
-      when /\A\h{32}\z/ then new([text].pack("H*"))
-      when %r{\A([0-9A-Za-z+/]{21}|[0-9A-Za-z_-]{21})[AQgw](==)?\z} then new(text.tr("-_", "+/").unpack1("m"))
-      else raise InvalidArgument, "randflake: secret: want 32 hexadecimal digits or the base64 of 16 bytes"
-      end
-    end
+    # Secret.parse reads 32 hexadecimal digits, or the base64 of 16 bytes, in either alphabet, with or without padding.
+    singleton_class.alias_method :parse, :new
 
-    # Takes 16 bytes.
-    def initialize(key)
-      @key = key.b.freeze
-      raise InvalidArgument, "randflake: secret: want 16 bytes, not all zero" if @key.size != 16 || @key == "\0" * 16
+    def initialize(text)
+      case text.to_s.b
+      when /\A\h{32}\z/ then @key = [text].pack("H*")
+      when %r{\A([0-9A-Za-z+/]{21}|[0-9A-Za-z_-]{21})[AQgw](==)?\z} then @key = text.tr("-_", "+/").unpack1("m")
+      end
+      unless @key && @key != "\0" * 16
+        raise InvalidArgument, "randflake: secret: want 32 hexadecimal digits or the base64 of 16 bytes, not all zero"
+      end
       pairs = expand(@key.unpack("n8"))
       @lanes = WIDTHS.to_h do |width|
         ones = ("0000000000000001" * width).hex
@@ -92,9 +89,6 @@ module Randflake
         [width, [keys, 0x0000ffff0000ffff * ones, 0x0000ffff00000000 * ones]]
       end
     end
-
-    # Reveals the secret, as 32 hexadecimal digits.
-    def hex = @key.unpack1("H*")
 
     # Returns 16 hexadecimal digits by which two programs can compare their secrets without revealing them.
     def check_value = OpenSSL::HMAC.hexdigest("SHA256", @key, "randflake key check value")[0, 16]
@@ -243,7 +237,7 @@ module Randflake
     def acquire(limit, **request)
       call("LeaseService/Acquire", limit, space: @space, **request) do |answer|
         lease = answer.fetch("lease")
-        first, last, start, high = %w[firstNode lastNode start highWater].map { |name| whole(lease.fetch(name, 0)) }
+        first, last, start, high = %w[firstNode lastNode start highWater].map { |name| Integer(lease.fetch(name, 0).to_s, 10) }
         unless lease["owner"] == request[:owner] && last - first == request[:nodes] - 1 && first >= 0 &&
                last <= MAX_NODE && start.between?(EPOCH, high)
           raise IOError, "not the lease that was asked for"
@@ -257,13 +251,10 @@ module Randflake
     def numbers(procedure, limit, count, **fields)
       Randflake.integer(count, 1..65_536, "count")
       call(procedure, limit, count: count, **fields) do |answer|
-        got = answer.fetch("numbers").map { |number| whole(number) }
+        got = answer.fetch("numbers").map { |number| Integer(number.to_s, 10) } # JSON has those of 64 bits as texts
         got.size == count ? got : raise(IOError, "not as many numbers as were asked for")
       end
     end
-
-    # Reads an integer by the JSON mapping of protobuf: one of 64 bits is a text.
-    def whole(value) = Integer(value.to_s, 10)
 
     # Asks one replica after the other. The block reads the answer: where it can't, for any reason, there is none.
     def call(procedure, limit, **fields)
@@ -275,7 +266,7 @@ module Randflake
         return result
       rescue StandardError => e
         e = ServiceError.new("unavailable", "#{uri.host}: #{e.class}: #{e.message}") unless e.is_a?(ServiceError)
-        raise e, cause: nil if uri == addresses.last || !e.unknown?
+        raise e, cause: nil if uri == addresses.last || e.final?
         fields[:retry] = true if fields.key?(:retry)
       end
     end
@@ -378,7 +369,11 @@ module Randflake
     def fill(count)
       Randflake.integer(count, 1..@places, "count")
       lease, first = claim { |state, now| places(state, now, count) }
-      @secret.encrypt((first...first + count).map { |place| raw(lease, place) })
+      raws = (first...first + count).map do |place|
+        second, rest = place.divmod(@places)
+        (lease.start + second - EPOCH << 34) + (lease.node << 17) + rest
+      end
+      @secret.encrypt(raws)
     end
 
     private
@@ -393,12 +388,6 @@ module Randflake
       [lease, (lease.cursor += count) - count]
     end
 
-    # Returns the raw value of a place of a lease.
-    def raw(lease, place)
-      second, rest = place.divmod(@places)
-      (lease.start + second - EPOCH << 34) + (lease.node << 17) + rest
-    end
-
     # After an unknown outcome the next call has the same token, for up to a minute.
     def more(state, limit)
       now = System.monotonic
@@ -410,7 +399,7 @@ module Randflake
       lease.since = since
       state.lock.synchronize { state.held, state.token = lease, nil }
     rescue ServiceError => e
-      state.token = nil unless e.unknown?
+      state.token = nil if e.final?
       raise
     end
   end

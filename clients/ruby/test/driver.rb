@@ -16,14 +16,7 @@ Randflake::System.singleton_class.prepend(Module.new do
 end)
 
 class FaultyService < Randflake::Service
-  def acquire(...) = super.tap { |lease| lease.last += 1_000_000 if FAULT == "end" }
-end
-
-class FaultyGenerator < Randflake::Generator
-  def raw(lease, place)
-    second = Randflake::System.second
-    super + (FAULT == "clamp" ? second - second.clamp(lease.start, lease.last) << 34 : 0)
-  end
+  def acquire(...) = super.tap { |lease| lease.last += 1_000_000 if %w[end clamp].include?(FAULT) }
 end
 
 def service
@@ -33,24 +26,21 @@ def service
 end
 
 def secret = $secret ||= Randflake::Secret.parse(ENV.fetch("SECRET"))
-def generator = $generator ||= FaultyGenerator.new(service, secret, nodes: whole(ENV["NODES"]), ttl: whole(ENV["TTL"]))
+def size = { nodes: whole(ENV["NODES"]), ttl: whole(ENV["TTL"]) }
+def generator = $generator ||= Randflake::Generator.new(service, secret, **size)
 def minter = $minter ||= Randflake::Minter.new(service)
 def whole(text) = Integer(text.to_s, 10, exception: false) || raise(Randflake::InvalidArgument, "want an integer")
 def turned(text) = FAULT == "text" ? text.reverse : text
 def generate(count) = Array.new([count, 0].max) { generator.generate }
-def ids(numbers) = ["ids", *numbers].join(" ")
-
-def threads(number, count)
-  generator
-  ids(Array.new(number) { Thread.new { generate(count) } }.flat_map(&:value))
-end
+def told(word, values) = [word, *values].join(" ")
 
 def forked(kind, count)
   generator
   reader, writer = IO.pipe
+  # Ruby hangs in a child that C forks while another thread waits for its turn: it goes on waiting for it.
+  sleep 0.001 until (Thread.list - [Thread.current]).all?(&:stop?)
   child = kind == "c" ? FORK.call : fork || 0
-  ours = answer("generate #{count}") unless child.positive?
-  writer.write(ours)
+  writer.write(answer("generate #{count}")) if child.zero?
   writer.close
   EXIT.call(0) if child.zero?
   theirs = reader.read
@@ -68,16 +58,19 @@ def copies
 end
 
 COMMANDS = {
-  "generate" => ->(count) { ids(generate(whole(count))) },
-  "fill" => ->(count) { ids(generator.fill(whole(count))) },
-  "threads" => ->(number, count) { threads(whole(number), whole(count)) },
+  "generate" => ->(count) { told("ids", generate(whole(count))) },
+  "fill" => ->(count) { told("ids", generator.fill(whole(count))) },
+  "threads" => lambda do |number, count|
+    generator
+    told("ids", Array.new(whole(number)) { Thread.new { generate(whole(count)) } }.flat_map(&:value))
+  end,
   "fork" => ->(kind, count) { forked(kind, whole(count)) },
   "copy" => -> { copies },
-  "mint" => ->(count) { ids(minter.fill(whole(count))) },
-  "next" => ->(counter, count) { ["numbers", *service.next(counter, whole(count))].join(" ") },
+  "mint" => ->(count) { told("ids", minter.fill(whole(count))) },
+  "next" => ->(counter, count) { told("numbers", service.next(counter, whole(count))) },
   "format" => ->(id) { "text #{turned(Randflake.to_text(whole(id)))}" },
   "parse" => ->(text) { "id #{Randflake.parse(turned(text))}" },
-  "inspect" => ->(id) { ["fields", *secret.open(whole(id))].join(" ") },
+  "inspect" => ->(id) { told("fields", secret.open(whole(id)).to_a) },
   "compose" => ->(*fields) { "id #{secret.compose(*fields.map { |field| whole(field) })}" },
   "secret" => ->(text) { "check #{Randflake::Secret.parse(text).check_value}" },
   "clock" => ->(seconds) { AHEAD["clock"] = whole(seconds) and "ok" },

@@ -9,16 +9,14 @@ class Granting < Randflake::Service
   def acquire(*, **) = Lease.new(0, Randflake::System.second, Randflake::System.second + 299, nil, 0)
 end
 
-def speed(each = 1)
-  made, began = 0, Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
-  while (seconds = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - began) < 1
-    (1000 / each).times { yield }
-    made += 1000
-  end
-  made / seconds
+def speed(calls, each = 1, &call)
+  began = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+  calls.times(&call)
+  calls * each / (Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - began)
 end
 
-generator = Randflake::Generator.new(Granting.new("http://localhost:1", "x"), Randflake::Secret.new("0123456789abcdef"))
-uuid = speed { SecureRandom.uuid }
-{ "generate" => speed { generator.generate }, "fill(1000)" => speed(1000) { generator.fill(1000) }, "SecureRandom.uuid" => uuid }
-  .each { |what, a_second| puts format("%-20s %9d a second, %.3f of a UUID's", what, a_second, a_second / uuid) }
+secret = Randflake::Secret.parse("00112233445566778899aabbccddeeff")
+generator = Randflake::Generator.new(Granting.new("http://localhost:1", "x"), secret)
+uuid = speed(500_000) { SecureRandom.uuid }
+speeds = { "generate" => speed(100_000) { generator.generate }, "fill(1000)" => speed(1000, 1000) { generator.fill(1000) } }
+speeds.merge("UUID" => uuid).each { |what, speed| puts format("%-10s %8d a second, %.3f", what, speed, speed / uuid) }
