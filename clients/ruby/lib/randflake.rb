@@ -237,7 +237,8 @@ module Randflake
     def acquire(limit, **request)
       call("LeaseService/Acquire", limit, space: @space, **request) do |answer|
         lease = answer.fetch("lease")
-        first, last, start, high = %w[firstNode lastNode start highWater].map { |name| Integer(lease.fetch(name, 0).to_s, 10) }
+        fields = %w[firstNode lastNode start highWater].map { |name| lease.fetch(name, 0) }
+        first, last, start, high = fields.map { |field| Integer(field.to_s, 10) } # JSON has those of 64 bits as texts
         unless lease["owner"] == request[:owner] && last - first == request[:nodes] - 1 && first >= 0 &&
                last <= MAX_NODE && start.between?(EPOCH, high)
           raise IOError, "not the lease that was asked for"
@@ -251,7 +252,7 @@ module Randflake
     def numbers(procedure, limit, count, **fields)
       Randflake.integer(count, 1..65_536, "count")
       call(procedure, limit, count: count, **fields) do |answer|
-        got = answer.fetch("numbers").map { |number| Integer(number.to_s, 10) } # JSON has those of 64 bits as texts
+        got = answer.fetch("numbers").map { |number| Integer(number.to_s, 10) }
         got.size == count ? got : raise(IOError, "not as many numbers as were asked for")
       end
     end
@@ -282,9 +283,12 @@ module Randflake
     def post(uri, procedure, headers, body, seconds)
       idle, threads = @idle[[System.process, uri]], System.threads?
       http, status, text = idle.pop, nil, +"".b
+      # Timeout and open_timeout need a thread. Without one each step has the limit, and a first connection shows that
+      # there is a server to connect to.
       Timeout.timeout(threads ? seconds : nil, Timeout::Error) do
-        Socket.tcp(uri.hostname, uri.port, connect_timeout: seconds, &:close) unless threads || http # limits the time
-        http ||= Net::HTTP.start(uri.hostname, uri.port, nil, open_timeout: nil, use_ssl: uri.scheme == "https", **@tls)
+        Socket.tcp(uri.hostname, uri.port, connect_timeout: seconds, &:close) unless threads || http
+        options = { use_ssl: uri.scheme == "https", open_timeout: nil, keep_alive_timeout: 60, **@tls }
+        http ||= Net::HTTP.start(uri.hostname, uri.port, nil, options)
         http.read_timeout = http.write_timeout = seconds
         http.request_post("#{uri.path.chomp('/')}/randflake.v1.#{procedure}", body, headers) do |answer|
           status = answer.code
@@ -296,6 +300,8 @@ module Randflake
       return answer if status == "200"
       code = answer["code"].to_s[/\A[a-z_]+\z/] || "unavailable"
       raise ServiceError.new(code, "#{uri.host}: status #{status}: #{answer["message"]}")
+    rescue JSON::ParserError # which would show all of a proxy's page
+      raise ServiceError.new("unavailable", "#{uri.host}: status #{status}, and no JSON")
     end
   end
 

@@ -18,5 +18,5 @@ end
 secret = Randflake::Secret.parse("00112233445566778899aabbccddeeff")
 generator = Randflake::Generator.new(Granting.new("http://localhost:1", "x"), secret)
 uuid = speed(500_000) { SecureRandom.uuid }
-speeds = { "generate" => speed(100_000) { generator.generate }, "fill(1000)" => speed(1000, 1000) { generator.fill(1000) } }
+speeds = { "generate" => speed(100_000) { generator.generate }, "fill" => speed(1000, 1000) { generator.fill(1000) } }
 speeds.merge("UUID" => uuid).each { |what, speed| puts format("%-10s %8d a second, %.3f", what, speed, speed / uuid) }
