@@ -5,110 +5,81 @@
 require_relative "../lib/randflake"
 
 FAULT = ENV["FAULT"].to_s
+AHEAD = { "clock" => 0, "age" => 0 } # seconds
+FORK = Fiddle::Function.new(Fiddle.dlopen(nil)["fork"], [], Fiddle::TYPE_INT, need_gvl: true)
+EXIT = Fiddle::Function.new(Fiddle.dlopen(nil)["_exit"], [Fiddle::TYPE_INT], Fiddle::TYPE_VOID)
 
-class Clocks < Randflake::System
-  attr_accessor :clock, :age
-
-  def second = super + clock.to_i
-  def monotonic = super + (FAULT == "end" ? 0 : age.to_i)
+Randflake::System.singleton_class.prepend(Module.new do
+  def second = super + AHEAD["clock"]
+  def monotonic = super + (FAULT == "end" ? 0 : AHEAD["age"])
   def process = FAULT == "fork" ? 0 : super
-end
+end)
 
 class FaultyService < Randflake::Service
-  def acquire(...)
-    lease = super
-    lease.last += 1_000_000 if FAULT == "end"
-    lease
-  end
+  def acquire(...) = super.tap { |lease| lease.last += 1_000_000 if %w[end clamp].include?(FAULT) }
 end
-
-class FaultyGenerator < Randflake::Generator
-  private
-
-  def raw(lease, place)
-    second = @system.second
-    super + (FAULT == "clamp" ? second - second.clamp(lease.start, lease.last) << 34 : 0)
-  end
-end
-
-SYSTEM = Clocks.new
-EXIT = Fiddle::Function.new(Fiddle.dlopen(nil)["_exit"], [Fiddle::TYPE_INT], Fiddle::TYPE_VOID)
-FORK = Fiddle::Function.new(Fiddle.dlopen(nil)["fork"], [], Fiddle::TYPE_INT, need_gvl: true)
-
-def addresses = ENV.fetch("ADDRESSES").split(",").first(FAULT == "failover" ? 1 : 99)
 
 def service
-  token = ENV["TOKEN"].to_s
-  $service ||= FaultyService.new(addresses, ENV.fetch("SPACE"), token: token.empty? ? nil : token, limit: Float(ENV["LIMIT"] || 10), system: SYSTEM)
+  addresses = ENV.fetch("ADDRESSES").split(",").first(FAULT == "failover" ? 1 : 99)
+  options = { token: ENV["TOKEN"].to_s == "" ? nil : ENV["TOKEN"], limit: Float(ENV["LIMIT"] || 10) }
+  $service ||= FaultyService.new(addresses, ENV.fetch("SPACE"), **options)
 end
 
 def secret = $secret ||= Randflake::Secret.parse(ENV.fetch("SECRET"))
-def generator = $generator ||= FaultyGenerator.new(service, secret, nodes: whole(ENV.fetch("NODES")), ttl: whole(ENV.fetch("TTL")))
+def size = { nodes: whole(ENV["NODES"]), ttl: whole(ENV["TTL"]) }
+def generator = $generator ||= Randflake::Generator.new(service, secret, **size)
 def minter = $minter ||= Randflake::Minter.new(service)
-
-def whole(text)
-  Integer(text, 10)
-rescue ArgumentError, TypeError
-  raise Randflake::InvalidArgument, "want an integer"
-end
-
+def whole(text) = Integer(text.to_s, 10, exception: false) || raise(Randflake::InvalidArgument, "want an integer")
+def turned(text) = FAULT == "text" ? text.reverse : text
 def generate(count) = Array.new([count, 0].max) { generator.generate }
+def told(word, values) = [word, *values].join(" ")
 
 def forked(kind, count)
   generator
   reader, writer = IO.pipe
-  work = lambda do
-    writer.write(answer("generate #{count}"))
-    writer.flush
-    EXIT.call(0)
-  end
-  child = kind == "c" ? FORK.call : fork(&work)
-  work.call if child.zero?
+  # Ruby hangs in a child that C forks while another thread waits for its turn: it goes on waiting for it.
+  sleep 0.001 until (Thread.list - [Thread.current]).all?(&:stop?)
+  child = kind == "c" ? FORK.call : fork || 0
+  writer.write(answer("generate #{count}")) if child.zero?
   writer.close
+  EXIT.call(0) if child.zero?
   theirs = reader.read
   Process.wait(child)
-  ours = answer("generate #{count}")
-  theirs.start_with?("ids") && ours.start_with?("ids") ? theirs + ours.delete_prefix("ids") : "#{theirs} #{ours}"
+  [theirs, answer("generate #{count}").delete_prefix(theirs.start_with?("ids") ? "ids" : "")].join(" ")
 end
 
 def copies
-  refusal = nil
-  [generator, secret, minter, service].each do |original|
-    [-> { original.dup }, -> { original.clone }, -> { Marshal.dump(original) }].each do |copy|
-      copy.call
-      return "copied"
-    rescue TypeError => e
-      refusal = e.message
-    end
-  end
-  "error copy #{refusal}"
+  [generator, secret, minter, service].product(%i[dup clone marshal_dump]).map do |object, attempt|
+    object.public_send(attempt)
+    return "copied"
+  rescue TypeError => e
+    "error copy #{e.message}"
+  end.last
 end
 
-def answer(line)
-  command, _, rest = line.partition(" ")
-  words = rest.split
-  case command
-  when "generate" then ["ids", *generate(whole(rest))].join(" ")
-  when "fill" then ["ids", *generator.fill(whole(rest))].join(" ")
-  when "threads"
-    count = whole(words[1])
+COMMANDS = {
+  "generate" => ->(count) { told("ids", generate(whole(count))) },
+  "fill" => ->(count) { told("ids", generator.fill(whole(count))) },
+  "threads" => lambda do |number, count|
     generator
-    ["ids", *Array.new(whole(words[0])) { Thread.new { generate(count) } }.flat_map(&:value)].join(" ")
-  when "fork" then forked(words[0], whole(words[1]))
-  when "copy" then copies
-  when "mint" then ["ids", *minter.fill(whole(rest))].join(" ")
-  when "next" then ["numbers", *service.next(words[0], whole(words[1]))].join(" ")
-  when "format"
-    text = Randflake.to_text(whole(rest))
-    "text #{FAULT == 'text' ? text.reverse : text}"
-  when "parse" then "id #{Randflake.parse(FAULT == 'text' ? rest.reverse : rest)}"
-  when "inspect" then ["fields", *secret.open(whole(rest))].join(" ")
-  when "compose" then "id #{secret.compose(*words.map { |word| whole(word) })}"
-  when "secret" then "check #{Randflake::Secret.parse(rest).check_value}"
-  when "clock" then SYSTEM.clock = whole(rest) and "ok"
-  when "age" then SYSTEM.age = whole(rest) and "ok"
-  else "unsupported"
-  end
+    told("ids", Array.new(whole(number)) { Thread.new { generate(whole(count)) } }.flat_map(&:value))
+  end,
+  "fork" => ->(kind, count) { forked(kind, whole(count)) },
+  "copy" => -> { copies },
+  "mint" => ->(count) { told("ids", minter.fill(whole(count))) },
+  "next" => ->(counter, count) { told("numbers", service.next(counter, whole(count))) },
+  "format" => ->(id) { "text #{turned(Randflake.to_text(whole(id)))}" },
+  "parse" => ->(text) { "id #{Randflake.parse(turned(text))}" },
+  "inspect" => ->(id) { told("fields", secret.open(whole(id)).to_a) },
+  "compose" => ->(*fields) { "id #{secret.compose(*fields.map { |field| whole(field) })}" },
+  "secret" => ->(text) { "check #{Randflake::Secret.parse(text).check_value}" },
+  "clock" => ->(seconds) { AHEAD["clock"] = whole(seconds) and "ok" },
+  "age" => ->(seconds) { AHEAD["age"] = whole(seconds) and "ok" }
+}.freeze
+
+def answer(line)
+  command, *words = line.split
+  COMMANDS.key?(command) ? COMMANDS[command].call(*words) : "unsupported"
 rescue Randflake::ServiceError => e
   "error #{e.code} #{e.message}"
 rescue Randflake::InvalidArgument => e
@@ -117,6 +88,4 @@ end
 
 $stdout.sync = true
 Thread.report_on_exception = false
-while (line = $stdin.gets)
-  puts answer(line.chomp).gsub(/\s+/, " ")
-end
+$stdin.each_line { |line| puts answer(line).gsub(/\s+/, " ") }
