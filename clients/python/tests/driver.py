@@ -5,94 +5,69 @@ import ctypes
 import os
 import pickle
 import sys
-import threading
 import time
-from typing import Any, Callable, Iterable, List
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import randflaked
-from randflaked import _generator, _minter, _process, _service, _stock
+from randflaked import Fields, Generator, Minter, Secret, Service, ServiceError, _generator, _process
 
 env, FAULT = os.environ, os.environ.get("FAULT")
 ahead = {"clock": 0.0, "age": 0.0}
 _generator.time = lambda: time.time() + ahead["clock"]
-for module in (_generator, _minter, _stock):
-    module.monotonic = lambda: time.monotonic() + ahead["age"]
+_generator.monotonic = lambda: time.monotonic() + ahead["age"]
+if FAULT == "fork":
+    _process.Mark.kept = lambda self: True
 
 
-class Faulty(randflaked.Service):
+class Faulty(Service):
     """Plants faults in leases."""
 
-    def acquire(self, nodes: int, ttl: int, *rest: Any) -> randflaked.Lease:
-        lease = super().acquire(nodes, ttl, *rest)
+    def acquire(self, *args):
+        lease = super().acquire(*args)
         if FAULT == "end":
+            generator._ttl = 100_000
             return lease._replace(high_water=lease.high_water + 100_000)
         if FAULT == "clamp":
             return lease._replace(start=lease.start - 100_000, high_water=lease.high_water + 100_000)
         return lease
 
 
-if FAULT == "fork":
-    _process.Mark.kept = lambda self: True
-if FAULT == "end":
-    _generator._Leased.fetch = (lambda fetch: lambda self: (fetch(self), setattr(self, "ttl", 100_000)))(
-        _generator._Leased.fetch)
-
-def begin() -> None:
+def begin():
     global generator, minter, secret, service
     addresses = env["ADDRESSES"].split(",")[:1 if FAULT == "failover" else None]
-    secret = randflaked.Secret.parse(env["SECRET"])
+    secret = Secret.parse(env["SECRET"])
     service = Faulty(addresses, env["SPACE"], token=env.get("TOKEN") or None, timeout=float(env.get("LIMIT") or 10))
-    generator = randflaked.Generator(service, secret, nodes=int(env["NODES"]), ttl=int(env["TTL"]))
-    minter = randflaked.Minter(service)
+    generator = Generator(service, secret, nodes=int(env["NODES"]), ttl=int(env["TTL"]))
+    minter = Minter(service)
 
 
-def generate(n: int) -> List[int]:
-    return [generator.generate() for _ in range(n)]
+def generate(n):
+    return [generator.generate() for _ in range(int(n))]
 
 
-def threads(k: int, n: int) -> List[int]:
-    ids: List[int] = []
-    errors: List[Exception] = []
-
-    def work() -> None:
-        try:
-            for _ in range(n):
-                ids.append(generator.generate())
-        except Exception as error:
-            errors.append(error)
-
-    workers = [threading.Thread(target=work) for _ in range(k)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    if errors:
-        raise errors[0]
-    return ids
+def threads(k, n):
+    with ThreadPoolExecutor(int(k)) as pool:
+        return sum(pool.map(generate, [n] * int(k)), [])
 
 
-def fork(kind: str, n: int) -> List[int]:
+def fork(kind, n):
     out, into = os.pipe()
     child = os.fork() if kind == "os" else ctypes.PyDLL(None).fork()  # as uWSGI does, with the lock of the interpreter
     if child == 0:
-        try:
-            said = "ids" + words(generate(n))
-        except randflaked.RandflakeError as error:
-            said = f"error {error.code} {error}"
         with open(into, "w") as file:
-            file.write(said)
+            file.write(answer("generate", n))
         os._exit(0)
     os.close(into)
     with open(out) as file:
-        said = file.read()
+        said, *ids = file.read().split(" ")
     os.waitpid(child, 0)
-    if not said.startswith("ids"):
-        raise randflaked.ServiceError(*said.split(" ", 2)[1:])
-    return [int(id) for id in said.split()[1:]] + generate(n)
+    if said != "ids":
+        raise ServiceError(ids[0], " ".join(ids[1:]))
+    return [*ids, *generate(n)]
 
 
-def copies() -> str:
+def copies():
     for thing in (generator, secret):
         for way in (copy.copy, copy.deepcopy, pickle.dumps):
             try:
@@ -103,54 +78,48 @@ def copies() -> str:
     return "error copy " + said
 
 
-def words(values: Iterable[Any]) -> str:
-    return "".join(f" {value}" for value in values)
+def digits(text):
+    return text[::-1] if FAULT == "text" else text
 
 
-def text(form: Callable[[str], str], value: str) -> str:
-    return form(value[::-1] if FAULT == "text" else value)
+def words(name, values):
+    return " ".join(map(str, [name, *values]))
 
 
-def ask(command: str, *args: str) -> str:
-    if command == "generate":
-        return "ids" + words(generate(int(args[0])))
-    if command == "fill":
-        return "ids" + words(generator.fill(int(args[0])))
-    if command == "threads":
-        return "ids" + words(threads(int(args[0]), int(args[1])))
-    if command == "fork":
-        return "ids" + words(fork(args[0], int(args[1])))
-    if command == "copy":
-        return copies()
-    if command == "mint":
-        return "ids" + words(map(randflaked.parse, minter.mint(int(args[0]))))
-    if command == "next":
-        return "numbers" + words(service.next(args[0], int(args[1])))
-    if command == "format":
-        return text("text {}".format, randflaked.to_text(int(args[0])))
-    if command == "parse":
-        return text(lambda digits: f"id {randflaked.parse(digits)}", args[0] if args else "")
-    if command == "inspect":
-        return "fields" + words(generator.cipher.inspect(int(args[0])))
-    if command == "compose":
-        return f"id {generator.cipher.compose(randflaked.Fields(*map(int, args)))}"
-    if command == "secret":
-        return "check " + randflaked.Secret.parse(args[0] if args else "").check_value()
-    if command in ahead:
-        ahead[command] = float(args[0])
-        return "ok"
-    return "unsupported"
+def set_ahead(clock, seconds):
+    ahead[clock] = float(seconds)
+    return "ok"
+
+
+COMMANDS = {
+    "generate": lambda n: words("ids", generate(n)),
+    "fill": lambda n: words("ids", generator.fill(int(n))),
+    "threads": lambda k, n: words("ids", threads(k, n)),
+    "fork": lambda kind, n: words("ids", fork(kind, n)),
+    "copy": copies,
+    "mint": lambda n: words("ids", map(randflaked.parse, minter.mint(int(n)))),
+    "next": lambda counter, n: words("numbers", service.next(counter, int(n))),
+    "format": lambda id: "text " + digits(randflaked.to_text(int(id))),
+    "parse": lambda text="": f"id {randflaked.parse(digits(text))}",
+    "inspect": lambda id: words("fields", secret.inspect(int(id))),
+    "compose": lambda *fields: f"id {secret.compose(Fields(*map(int, fields)))}",
+    "secret": lambda text="": "check " + Secret.parse(text).check_value(),
+    "clock": lambda seconds: set_ahead("clock", seconds),
+    "age": lambda seconds: set_ahead("age", seconds),
+}
+
+
+def answer(command, *args):
+    try:
+        if "minter" not in globals():
+            begin()
+        return COMMANDS[command](*args) if command in COMMANDS else "unsupported"
+    except ServiceError as error:
+        return f"error {error.code} {error}"
+    except ValueError as error:
+        return f"error invalid_argument {error}"
 
 
 out = open(1, "w", closefd=False)  # sys.stdout loses part of a long line if it is unbuffered and the process is stopped
 for line in iter(sys.stdin.readline, ""):
-    try:
-        if "minter" not in globals():
-            begin()
-        command, *args = line.rstrip("\n").split(" ")
-        answer = ask(command, *args)
-    except randflaked.RandflakeError as error:
-        answer = f"error {error.code} {error}"
-    except (ValueError, TypeError) as error:
-        answer = f"error invalid_argument {error}"
-    print(answer, file=out, flush=True)
+    print(answer(*line.rstrip("\n").split(" ")), file=out, flush=True)
