@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from math import inf
 from time import monotonic, time
-from typing import Callable, Deque, TypeVar
+from typing import Callable, TypeVar
 
 from ._id import EPOCH, MAX_NODE, WIDTH, Secret, check_range
 from ._process import Mark, Uncopied
@@ -32,14 +32,14 @@ class _Stock:
         self.mark, self.lock = Mark(), threading.Lock()
         self.call: Future[None] | None = None  # the one that is under way
         self.pause, self.retry = 0.0, 0.0  # seconds, and when a call in the background may be made again
-
+        # Of a generator:
         self.lease: Lease | None = None
         self.since, self.cursor = -inf, 0  # when the lease was asked for, and how many of its IDs are used
         self.owner, self.asked = "", 0.0  # the token of a call with an unknown outcome, and when it was sent first
         self.batch: list[int] = []  # IDs made ahead, the next one last
         self.stale, self.due = 0.0, 0.0  # by the clock and the monotonic clock, when the batch can't be used any more
-
-        self.minted: Deque[tuple[float, str]] = deque()  # IDs, each with the time when it was asked for
+        # Of a minter:
+        self.minted: deque[tuple[float, str]] = deque()  # IDs, each with the time when it was asked for
 
 
 class _Maker(Uncopied):
@@ -165,9 +165,8 @@ class Generator(_Maker):
         if not retry:
             stock.owner = (int(time()).to_bytes(6, "big") + secrets.token_bytes(10)).hex()
             stock.asked = monotonic()
-        check = self._secret.check_value()
         try:
-            lease = self._service.acquire(self._nodes, self._ttl, stock.owner, check, retry)
+            lease = self._service.acquire(self._nodes, self._ttl, stock.owner, self._secret.check_value(), retry)
         except ServiceError as error:
             if not error.unknown:
                 stock.owner = ""
@@ -177,7 +176,7 @@ class Generator(_Maker):
 
 
 class AsyncGenerator:
-    """A Generator for asyncio: what may take longer runs in a thread."""
+    """A Generator for asyncio: IDs are made ahead, and leases taken, in a thread."""
 
     def __init__(self, generator: Generator) -> None:
         self._generator = generator
@@ -185,9 +184,6 @@ class AsyncGenerator:
     async def generate(self) -> int:
         id = self._generator._ready(self._generator._stock)
         return await asyncio.to_thread(self._generator.generate) if id is None else id
-
-    async def fill(self, count: int) -> list[int]:
-        return await asyncio.to_thread(self._generator.fill, count)
 
 
 class Minter(_Maker):

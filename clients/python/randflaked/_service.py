@@ -7,7 +7,6 @@ import re
 import selectors
 import ssl
 from collections import defaultdict
-from functools import partial
 from http.client import HTTPConnection, HTTPSConnection
 from time import monotonic
 from typing import Any, Callable, Dict, NamedTuple, Sequence, TypeVar
@@ -59,7 +58,7 @@ class Service(Uncopied):
         self._space, self._timeout, self._tls = space, timeout, tls
         self._token = (lambda: token) if isinstance(token, str) else token  # so that vars() does not show it
         self._turn = 0  # the replica that answered last
-        self._mark, self._idle = Mark(), defaultdict(list)  # type: Mark, defaultdict[str, list[HTTPConnection]]
+        self._mark, self._idle = Mark(), defaultdict(list)  # type: Mark, Dict[str, list[HTTPConnection]]
 
     def mint(self, count: int = 1) -> list[str]:
         """Has the service make 1 to 65,536 IDs, as text. If the answer is lost, so are they."""
@@ -131,8 +130,8 @@ class Service(Uncopied):
         try:
             connection = idle.pop()
         except IndexError:
-            new = partial(HTTPSConnection, context=self._tls) if url.scheme == "https" else HTTPConnection
-            connection = new(url.netloc)
+            https = url.scheme == "https"
+            connection = HTTPSConnection(url.netloc, context=self._tls) if https else HTTPConnection(url.netloc)
         if connection.sock:
             with selectors.DefaultSelector() as selector:
                 selector.register(connection.sock, selectors.EVENT_READ)

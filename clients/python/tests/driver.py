@@ -9,10 +9,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-import randflaked
-from randflaked import Fields, Generator, Minter, Secret, Service, ServiceError, _generator, _process
+from randflaked import Fields, Generator, Minter, Secret, Service, ServiceError, _generator, _process, parse, to_text
 
 env, FAULT = os.environ, os.environ.get("FAULT")
+ORDER = -1 if FAULT == "text" else 1  # of digits
 ahead = {"clock": 0.0, "age": 0.0}
 _generator.time = lambda: time.time() + ahead["clock"]
 _generator.monotonic = lambda: time.monotonic() + ahead["age"]
@@ -21,16 +21,13 @@ if FAULT == "fork":
 
 
 class Faulty(Service):
-    """Plants faults in leases."""
-
     def acquire(self, *args):
         lease = super().acquire(*args)
+        if FAULT == "clamp":
+            lease = lease._replace(start=lease.start - 100_000)
         if FAULT == "end":
             generator._ttl = 100_000
-            return lease._replace(high_water=lease.high_water + 100_000)
-        if FAULT == "clamp":
-            return lease._replace(start=lease.start - 100_000, high_water=lease.high_water + 100_000)
-        return lease
+        return lease._replace(high_water=lease.high_water + 100_000) if FAULT in ("clamp", "end") else lease
 
 
 def begin():
@@ -46,17 +43,11 @@ def generate(n):
     return [generator.generate() for _ in range(int(n))]
 
 
-def threads(k, n):
-    with ThreadPoolExecutor(int(k)) as pool:
-        return sum(pool.map(generate, [n] * int(k)), [])
-
-
 def fork(kind, n):
     out, into = os.pipe()
     child = os.fork() if kind == "os" else ctypes.PyDLL(None).fork()  # as uWSGI does, with the lock of the interpreter
     if child == 0:
-        with open(into, "w") as file:
-            file.write(answer("generate", n))
+        os.write(into, answer("generate", n).encode())
         os._exit(0)
     os.close(into)
     with open(out) as file:
@@ -67,45 +58,21 @@ def fork(kind, n):
     return [*ids, *generate(n)]
 
 
-def copies():
-    for thing in (generator, secret):
-        for way in (copy.copy, copy.deepcopy, pickle.dumps):
-            try:
-                way(thing)
-                return "ok"
-            except TypeError as error:
-                said = str(error)
-    return "error copy " + said
-
-
-def digits(text):
-    return text[::-1] if FAULT == "text" else text
-
-
-def words(name, values):
-    return " ".join(map(str, [name, *values]))
-
-
-def set_ahead(clock, seconds):
-    ahead[clock] = float(seconds)
-    return "ok"
-
-
-COMMANDS = {
-    "generate": lambda n: words("ids", generate(n)),
-    "fill": lambda n: words("ids", generator.fill(int(n))),
-    "threads": lambda k, n: words("ids", threads(k, n)),
-    "fork": lambda kind, n: words("ids", fork(kind, n)),
-    "copy": copies,
-    "mint": lambda n: words("ids", map(randflaked.parse, minter.mint(int(n)))),
-    "next": lambda counter, n: words("numbers", service.next(counter, int(n))),
-    "format": lambda id: "text " + digits(randflaked.to_text(int(id))),
-    "parse": lambda text="": f"id {randflaked.parse(digits(text))}",
-    "inspect": lambda id: words("fields", secret.inspect(int(id))),
-    "compose": lambda *fields: f"id {secret.compose(Fields(*map(int, fields)))}",
-    "secret": lambda text="": "check " + Secret.parse(text).check_value(),
-    "clock": lambda seconds: set_ahead("clock", seconds),
-    "age": lambda seconds: set_ahead("age", seconds),
+COMMANDS = {  # with the first word of their answers
+    "generate": ("ids", generate),
+    "fill": ("ids", lambda n: generator.fill(int(n))),
+    "threads": ("ids", lambda k, n: sum(ThreadPoolExecutor(int(k)).map(generate, [n] * int(k)), [])),
+    "fork": ("ids", fork),
+    "copy": ("copied", lambda: [pickle.dumps(secret), copy.copy(generator)]),
+    "mint": ("ids", lambda n: map(parse, minter.mint(int(n)))),
+    "next": ("numbers", lambda counter, n: service.next(counter, int(n))),
+    "format": ("text", lambda id: [to_text(int(id))[::ORDER]]),
+    "parse": ("id", lambda text="": [parse(text[::ORDER])]),
+    "inspect": ("fields", lambda id: secret.inspect(int(id))),
+    "compose": ("id", lambda *fields: [secret.compose(Fields(*map(int, fields)))]),
+    "secret": ("check", lambda text="": [Secret.parse(text).check_value()]),
+    "clock": ("ok", lambda seconds: ahead.update(clock=float(seconds)) or []),
+    "age": ("ok", lambda seconds: ahead.update(age=float(seconds)) or []),
 }
 
 
@@ -113,11 +80,14 @@ def answer(command, *args):
     try:
         if "minter" not in globals():
             begin()
-        return COMMANDS[command](*args) if command in COMMANDS else "unsupported"
+        word, run = COMMANDS.get(command, ("unsupported", lambda *args: []))
+        return " ".join(map(str, [word, *run(*args)]))
     except ServiceError as error:
         return f"error {error.code} {error}"
     except ValueError as error:
         return f"error invalid_argument {error}"
+    except TypeError as error:
+        return f"error copy {error}"
 
 
 out = open(1, "w", closefd=False)  # sys.stdout loses part of a long line if it is unbuffered and the process is stopped
