@@ -69,7 +69,7 @@ class _Maker(Uncopied):
         """Under the lock: begins a call in the background, unless one is under way or failed a moment ago."""
         if not stock.call and monotonic() >= stock.retry:
             with suppress(RuntimeError):  # the interpreter ends, or there are too many threads
-                self._start(stock)
+                self._start(stock).add_done_callback(_log)
 
     def _start(self, stock: _Stock) -> Future[None]:
         """Under the lock: begins a call, in a thread without the locks of threading, which a fork in C may leave held."""
@@ -89,9 +89,14 @@ class _Maker(Uncopied):
             stock.retry = monotonic() + stock.pause
         if failed:
             call.set_exception(failed)
-            logging.getLogger("randflaked").warning("%s", failed)
         else:
             call.set_result(None)
+
+
+def _log(call: Future[None]) -> None:
+    """Logs a failure that no caller may be waiting for. It runs when the lock is free again."""
+    if call.exception():
+        logging.getLogger("randflaked").warning("call in the background: %s", call.exception())
 
 
 class Generator(_Maker):
