@@ -8,7 +8,6 @@ import threading
 import time
 
 from randflaked import Generator, Secret, Service, ServiceError
-from randflaked._errors import FINAL
 
 env = os.environ
 
@@ -40,19 +39,19 @@ class Noted(Service):
             outcome, record = "ok", {"record": self.sent}
             return lease._replace(high_water=lease.high_water + self.late)
         except ServiceError as error:
-            outcome = "invalid" if error.code in FINAL else "unknown"
+            outcome = "unknown" if error.unknown else "invalid"
             raise
         finally:
             journal.note("return", call=number, op="acquire", outcome=outcome, **record)
 
-    def _call(self, method, timeout, read, **fields):
+    def _call(self, method, read, **fields):
         def noted(answer):
             sent = answer["lease"]
             numbers = ("firstNode", "lastNode", "version", "start", "highWater", "changed")
             self.sent = {**{n: int(sent.get(n, 0)) for n in numbers}, "owner": sent["owner"], "change": sent["change"]}
             return read(answer)
 
-        return super()._call(method, timeout, noted, **fields)
+        return super()._call(method, noted, **fields)
 
 
 def work(generator, count):

@@ -1,14 +1,36 @@
-"""IDs are signed 64-bit integers, as a BIGINT column holds them, and texts for everything else."""
+"""IDs: signed 64-bit integers, as a BIGINT column holds them, their text, and the secret that makes and opens them.
 
+The cipher is SPARX-64/128 (Dinu et al.: "Design Strategies for ARX with Provable Bounds: SPARX and LAX", ASIACRYPT
+2016). A block has four 16-bit words, two branches (a, b) and (c, d). Each of eight steps is three rounds on each
+branch, then the linear layer.
+
+Here one long integer x holds the words a and c of many blocks, each in a lane of 32 bits, and y holds b and d: Python's
+integers do for all lanes what they do for one. The upper half of a lane takes carries and rotated bits until a mask
+clears it. A block's first lane, of a and b, is the lower one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
 import re
-from typing import NamedTuple
+import struct
+from functools import lru_cache
+from typing import Callable, NamedTuple, Sequence
 
-from ._errors import InvalidArgumentError, check_range
+from ._process import Uncopied
 
-# A raw value is timestamp (30 bits) | node (17 bits) | sequence (17 bits); timestamp counts seconds since EPOCH.
+# A raw value is second - EPOCH (30 bits) | node (17 bits) | sequence (17 bits).
 EPOCH = 1_730_000_000  # 2024-10-27 03:33:20 UTC
-MAX_TIMESTAMP = EPOCH + (1 << 30) - 1  # the last Unix second that an ID can carry: 2058-11-05 17:10:23 UTC
+MAX_SECOND = EPOCH + (1 << 30) - 1  # 2058-11-05 17:10:23 UTC
 MAX_NODE = MAX_SEQUENCE = (1 << 17) - 1
+WIDTH = 512  # the most blocks side by side
+
+
+def check_range(name: str, value: int, least: int, most: int) -> None:
+    if not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"randflake: {name}: {value!r:.40}: want an integer from {least} to {most}")
 
 
 class Fields(NamedTuple):
@@ -21,7 +43,8 @@ class Fields(NamedTuple):
 
 def to_text(id: int) -> str:
     """Returns the text of an ID: base32hex of the unsigned value, in lower case, without leading zeros."""
-    value, text = to_unsigned(id), ""
+    check_range("ID", id, -1 << 63, (1 << 63) - 1)
+    value, text = id % (1 << 64), ""
     while value or not text:
         value, text = value >> 5, "0123456789abcdefghijklmnopqrstuv"[value & 31] + text
     return text
@@ -30,25 +53,116 @@ def to_text(id: int) -> str:
 def parse(text: str) -> int:
     """Reads what to_text wrote, and nothing else: each ID has exactly one text."""
     if not isinstance(text, str) or not re.fullmatch("0|[1-9a-v][0-9a-v]{0,11}|[1-9a-f][0-9a-v]{12}", text):
-        raise InvalidArgumentError(f"randflake: invalid ID {text!r:.40}: want 1 to 13 base32hex digits (0-9, a-v), "
-                                   "without leading zeros, of at most 64 bits")
-    return from_unsigned(int(text, 32))
-
-
-def to_unsigned(id: int) -> int:
-    """Returns an ID as a BIGINT UNSIGNED column holds it, and some other implementations."""
-    check_range("ID", id, -1 << 63, (1 << 63) - 1)
-    return id & (1 << 64) - 1
-
-
-def from_unsigned(value: int) -> int:
-    """Is the inverse of to_unsigned."""
-    check_range("unsigned ID", value, 0, (1 << 64) - 1)
+        raise ValueError(f"randflake: ID {text!r:.40}: want 1 to 13 digits (0-9, a-v), no leading zeros, 64 bits at most")
+    value = int(text, 32)
     return value - (value >> 63 << 64)
 
 
-def pack(fields: Fields) -> int:
-    """Returns the raw value of fields."""
-    for name, value, least, most in zip(Fields._fields, fields, (EPOCH, 0, 0), (MAX_TIMESTAMP, MAX_NODE, MAX_SEQUENCE)):
-        check_range(name, value, least, most)
-    return fields.second - EPOCH << 34 | fields.node << 17 | fields.sequence
+class Secret(Uncopied):
+    """The 128-bit key of an ID space, which opens every ID in it. It is never shown. Safe for use by many threads."""
+
+    __slots__ = ("_key", "_lanes")
+
+    def __init__(self, key: bytes) -> None:
+        if not isinstance(key, bytes) or len(key) != 16 or not any(key):
+            raise ValueError("randflake: secret: want 16 bytes, not all zeros; Secret.parse reads text")
+        self._key, round_keys = key, _expand(key)
+
+        @lru_cache(None)
+        def lanes(width: int) -> tuple[list[int], int, int, int]:
+            """Returns for so many blocks the keys, and masks of the words, of the lower lane, of every other byte."""
+            ones = int.from_bytes(struct.pack("<Q", 1) * width, "little")
+            return [k * ones for k in round_keys], 0x0000FFFF0000FFFF * ones, 0xFFFF * ones, 0x00FF00FF00FF00FF * ones
+
+        self._lanes = lanes
+
+    @classmethod
+    def parse(cls, text: str) -> Secret:
+        """Reads 32 hexadecimal digits, or the base64 of 16 bytes, in either alphabet, with or without padding."""
+        if re.fullmatch("[0-9A-Fa-f]{32}", text):
+            return cls(bytes.fromhex(text))
+        if re.fullmatch("[0-9A-Za-z+/_-]{21}[AQgw](==)?", text):
+            return cls(base64.b64decode(text[:22].replace("-", "+").replace("_", "/") + "=="))
+        raise ValueError("randflake: secret: want 32 hexadecimal digits or the base64 of 16 bytes")
+
+    def check_value(self) -> str:
+        """Returns 16 hexadecimal digits that tell secrets apart without revealing them."""
+        return hmac.new(self._key, b"randflake key check value", hashlib.sha256).hexdigest()[:16]
+
+    def inspect(self, id: int) -> Fields:
+        """Opens an ID. Every 64-bit value opens to some fields, whether it is an ID or not."""
+        check_range("ID", id, -1 << 63, (1 << 63) - 1)
+        [raw] = self._crypt(_decrypt, [id % (1 << 64)], "Q")
+        return Fields((raw >> 34) + EPOCH, raw >> 17 & MAX_NODE, raw & MAX_SEQUENCE)
+
+    def compose(self, fields: Fields) -> int:
+        """Returns the ID with these fields. It knows nothing of leases: a Generator makes unique IDs."""
+        check_range("second", fields.second, EPOCH, MAX_SECOND)
+        check_range("node", fields.node, 0, MAX_NODE)
+        check_range("sequence", fields.sequence, 0, MAX_SEQUENCE)
+        return self.encrypt([fields.second - EPOCH << 34 | fields.node << 17 | fields.sequence])[0]
+
+    def encrypt(self, raws: Sequence[int]) -> list[int]:
+        """Returns the IDs of raw values."""
+        return self._crypt(_encrypt, raws, "q")
+
+    def _crypt(self, crypt: Callable[..., tuple[int, int]], values: Sequence[int], form: str) -> list[int]:
+        """Encrypts or decrypts unsigned values, and returns them in a form of struct: signed (q) or unsigned (Q)."""
+        crypted: list[int] = []
+        for at in range(0, len(values), WIDTH):
+            part = values[at:at + WIDTH]
+            width = 1 << (len(part) - 1).bit_length()  # a power of two, as the lanes for each width are kept
+            keys, mask, low, odd = self._lanes(width)
+            words = _swap(int.from_bytes(struct.pack(f"<{len(part)}Q", *part), "little"), odd)
+            x, y = crypt(keys, words & mask, words >> 16 & mask, mask, low)
+            blocks = _swap(x | y << 16, odd).to_bytes(8 * width, "little")
+            crypted += struct.unpack_from(f"<{len(part)}{form}", blocks)
+        return crypted
+
+
+def _swap(words: int, odd: int) -> int:
+    """Swaps the bytes of each word: the blocks are little-endian, and the cipher's words are big-endian."""
+    return (words & odd) << 8 | words >> 8 & odd
+
+
+def _arx(x: int, y: int, mask: int) -> tuple[int, int]:
+    x = ((x >> 7 | x << 9) & mask) + y & mask
+    return x, (y << 2 | y >> 14) & mask ^ x
+
+
+def _expand(key: bytes) -> list[int]:
+    """Returns the words of round keys, as x and y are made: two for each of the 24 rounds, then two."""
+    k, words = list(struct.unpack(">8H", key)), []
+    for constant in range(1, 17):
+        words.append(k[:6])
+        k[0], k[1] = _arx(k[0], k[1], 0xFFFF)
+        k[2], k[3], k[7] = k[2] + k[0] & 0xFFFF, k[3] + k[1] & 0xFFFF, k[7] + constant & 0xFFFF
+        k = k[6:] + k[:6]
+    rounds = [ab[i] | cd[i] << 32 for ab, cd in zip(words[0::2], words[1::2]) for i in range(6)]
+    return rounds + [k[0] | k[2] << 32, k[1] | k[3] << 32]
+
+
+def _encrypt(keys: Sequence[int], x: int, y: int, mask: int, low: int) -> tuple[int, int]:
+    for at in range(0, 48, 2):
+        x, y = _arx(x ^ keys[at], y ^ keys[at + 1], mask)
+        if at % 6 == 4:
+            a, b = x & low, y & low
+            t = a ^ b
+            t = (t << 8 | t >> 8) & low
+            x, y = x >> 32 & low ^ a ^ t | a << 32, y >> 32 & low ^ b ^ t | b << 32
+    return x ^ keys[48], y ^ keys[49]
+
+
+def _decrypt(keys: Sequence[int], x: int, y: int, mask: int, low: int) -> tuple[int, int]:
+    x, y = x ^ keys[48], y ^ keys[49]
+    for at in range(46, -1, -2):
+        if at % 6 == 4:
+            a, b = x >> 32 & low, y >> 32 & low
+            t = a ^ b
+            t = (t << 8 | t >> 8) & low
+            x, y = a | (x & low ^ a ^ t) << 32, b | (y & low ^ b ^ t) << 32
+        y ^= x
+        y = (y >> 2 | y << 14) & mask
+        x = (x ^ mask) + y & mask ^ mask  # x - y, as ~(~x + y)
+        x, y = (x << 7 | x >> 9) & mask ^ keys[at], y ^ keys[at + 1]
+    return x, y

@@ -1,3 +1,7 @@
+"""What belongs to one process: a mark that a fork does not keep, and what can't be copied."""
+
+from __future__ import annotations
+
 import mmap
 import os
 import sys
@@ -15,7 +19,7 @@ class Mark:
     """
 
     def __init__(self) -> None:
-        self._pid, self._page = os.getpid(), b"\1"
+        self._pid, self._page = os.getpid(), b"\1"  # type: int, bytes | mmap.mmap
         if sys.platform == "linux":
             with suppress(OSError):  # of an older Linux
                 page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -30,7 +34,6 @@ class Uncopied:
     """What can't be copied or pickled: a copy would make the same IDs, a pickle would show a secret."""
 
     __slots__ = ()
-    _instead = "share this one, and make another one in each process"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(f"randflake: a {type(self).__name__} can't be copied or pickled: {self._instead}")
+        raise TypeError(f"randflake: a {type(self).__name__} can't be copied or pickled: make one in each process")

@@ -1,21 +1,36 @@
-import http.client
-import io
+"""Calls of randflaked: JSON over connections that are kept, to whichever replica answers."""
+
+from __future__ import annotations
+
 import json
 import re
-import socket
+import selectors
 import ssl
-from contextlib import suppress
+from collections import defaultdict
+from http.client import HTTPConnection, HTTPSConnection
 from time import monotonic
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, TypeVar, Union
+from typing import Any, Callable, Dict, NamedTuple, Sequence, TypeVar
+from urllib.parse import urlsplit
 
-from ._errors import FINAL, InvalidArgumentError, ServiceError, check_range
-from ._id import EPOCH, MAX_NODE, MAX_TIMESTAMP
+from ._id import EPOCH, MAX_NODE, MAX_SECOND, check_range
 from ._process import Mark, Uncopied
 
 LONGEST_ANSWER = 1 << 22  # bytes
-LONGEST_IDLE = 60  # seconds that a connection is kept unused: randflaked closes it after 120
-
+FINAL = {"invalid_argument", "not_found", "already_exists", "permission_denied", "unauthenticated",
+         "resource_exhausted", "failed_precondition", "out_of_range", "unimplemented"}
 T = TypeVar("T")
+
+
+class ServiceError(Exception):
+    """randflaked refused, or did not answer: then code is "unavailable". If no nodes are free, it is
+    "resource_exhausted". If unknown is true, what was asked for may have been done."""
+
+    def __init__(self, code: str, message: str, unknown: bool = True) -> None:
+        super().__init__(code, message, unknown)
+        self.code, self.unknown = code, unknown
+
+    def __str__(self) -> str:
+        return f"randflake: {self.args[1]} ({self.code})"
 
 
 class Lease(NamedTuple):
@@ -31,25 +46,37 @@ class Service(Uncopied):
     """Calls randflaked, for one space, through any of its replicas. Safe for use by many threads.
 
     addresses are URLs such as "https://ids.internal:8443", one or several. token is a bearer token, or a function that
-    returns the one to use now. tls is for private authorities and client certificates. timeout is in seconds, and for a
-    whole call, except that the system may take longer to look up a name.
+    returns the one to use now. tls is for private authorities and client certificates. timeout is in seconds, of a call.
     """
 
-    def __init__(self, addresses: Union[str, Sequence[str]], space: str, *, timeout: float = 10.0,
-                 token: Union[str, Callable[[], str], None] = None, tls: Optional[ssl.SSLContext] = None) -> None:
-        self._replicas = [_Replica(a, tls) for a in ([addresses] if isinstance(addresses, str) else addresses)]
-        if not self._replicas:
-            raise InvalidArgumentError("randflake: addresses: want at least one, such as https://ids.internal:8443")
-        self._space, self._timeout, self._token = space, timeout, token
+    def __init__(self, addresses: str | Sequence[str], space: str, *, timeout: float = 10.0,
+                 token: str | Callable[[], str] | None = None, tls: ssl.SSLContext | None = None) -> None:
+        self._addresses = [addresses] if isinstance(addresses, str) else list(addresses)
+        for address in self._addresses or [""]:
+            if not re.fullmatch(r"https?://(\[[\w:.]+\]|[^][/?#@:\s]+)(:\d{1,5})?(/[^?#\s]*)?", address):
+                raise ValueError("randflake: addresses: want https://ids.internal:8443 or several like it, without user")
+        self._space, self._timeout, self._tls = space, timeout, tls
+        self._token = (lambda: token) if isinstance(token, str) else token  # so that vars() does not show it
         self._turn = 0  # the replica that answered last
+        self._mark, self._idle = Mark(), defaultdict(list)  # type: Mark, Dict[str, list[HTTPConnection]]
 
-    def mint(self, count: int = 1) -> List[str]:
+    def mint(self, count: int = 1) -> list[str]:
         """Has the service make 1 to 65,536 IDs, as text. If the answer is lost, so are they."""
         return self._many("IDService/Mint", "ids", str, count, space=self._space)
 
-    def next(self, counter: str, count: int = 1) -> List[int]:
+    def next(self, counter: str, count: int = 1) -> list[int]:
         """Takes 1 to 65,536 numbers of a counter, in order. If the answer is lost, so are they."""
         return self._many("CounterService/Next", "numbers", int, count, counter=counter)
+
+    def _many(self, method: str, name: str, kind: Callable[[Any], T], count: int, **fields: Any) -> list[T]:
+        check_range("count", count, 1, 65536)
+
+        def read(answer: Any) -> list[T]:
+            if len(answer[name]) != count:
+                raise ValueError(f"{len(answer[name])} {name}, want {count}")
+            return [kind(value) for value in answer[name]]
+
+        return self._call(method, read, count=count, **fields)
 
     def acquire(self, nodes: int, ttl: int, owner: str, check: str, retry: bool) -> Lease:
         """Takes a lease, for a Generator. The same owner again, with retry, gets the same lease."""
@@ -58,147 +85,70 @@ class Service(Uncopied):
             sent = answer["lease"]
             lease = Lease(*(int(sent.get(name, 0)) for name in ("firstNode", "lastNode", "start", "highWater")))
             if not (sent["owner"] == owner and 0 <= lease.first_node == lease.last_node - nodes + 1
-                    and lease.last_node <= MAX_NODE and EPOCH <= lease.start <= lease.high_water <= MAX_TIMESTAMP):
+                    and lease.last_node <= MAX_NODE and EPOCH <= lease.start <= lease.high_water <= MAX_SECOND):
                 raise ValueError("not the lease that was asked for")
             return lease
 
-        return self._call("LeaseService/Acquire", min(self._timeout, ttl), read, space=self._space, nodes=nodes,
-                          ttlSeconds=ttl, owner=owner, check=check, retry=retry)
+        return self._call("LeaseService/Acquire", read, space=self._space, nodes=nodes, ttlSeconds=ttl, owner=owner,
+                          check=check, retry=retry)
 
-    def _many(self, method: str, name: str, kind: Callable[[Any], T], count: int, **fields: Any) -> List[T]:
-        check_range("count", count, 1, 65536)
-
-        def read(answer: Any) -> List[T]:
-            if len(answer[name]) != count:
-                raise ValueError(f"{len(answer[name])} {name}, want {count}")
-            return [kind(value) for value in answer[name]]
-
-        return self._call(method, self._timeout, read, count=count, **fields)
-
-    def _call(self, method: str, timeout: float, read: Callable[[Any], T], **fields: Any) -> T:
-        """Asks one replica after the other, the one that answered last first."""
-        headers, end, turn = self._headers(), monotonic() + timeout, self._turn
-        for left in range(len(self._replicas), 0, -1):
-            replica = self._replicas[turn % len(self._replicas)]
+    def _call(self, method: str, read: Callable[[Any], T], **fields: Any) -> T:
+        """Asks one replica after the other, the one that answered last first, each for its share of the time."""
+        headers, end, turn = self._headers(), monotonic() + self._timeout, self._turn
+        for left in range(len(self._addresses), 0, -1):
+            address, now = self._addresses[turn % len(self._addresses)], monotonic()
             try:
-                answer = replica.ask(method, json.dumps(fields).encode(), headers, (end - monotonic()) / left, read)
-                self._turn = turn
-                return answer
-            except ServiceError as error:
-                if error.code in FINAL or left == 1:
-                    raise
+                status, answer = self._post(address, method, json.dumps(fields), headers, now + (end - now) / left)
+                if status == 200:
+                    result = read(answer)
+                    self._turn = turn
+                    return result
+                code, message = str(answer["code"]), str(answer.get("message"))
+            except Exception as error:  # there is no end to what may be wrong with an answer
+                code, message = "unavailable", f"no answer: {type(error).__name__}: {error}"
+            if code in FINAL:
+                break
             turn += 1
-            fields.update({"retry": True} if "owner" in fields else {})
-        raise AssertionError
+            if "retry" in fields:
+                fields["retry"] = True
+        message = " ".join(message.replace(headers.get("Authorization", "Bearer \n")[7:], "[redacted]").split())
+        raise ServiceError(code, f"{method}: {message:.300}", code not in FINAL or left < len(self._addresses))
 
-    def _headers(self) -> "_Headers":
+    def _headers(self) -> _Headers:
         headers = _Headers({"Content-Type": "application/json", "Connect-Protocol-Version": "1"})
-        if self._token is not None:
-            headers["Authorization"] = f"Bearer {self._token() if callable(self._token) else self._token}"
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token()}"
             if not re.fullmatch("Bearer [!-~]+", headers["Authorization"]):
-                raise InvalidArgumentError("randflake: token: want visible ASCII characters, without blanks")
+                raise ValueError("randflake: token: want visible ASCII characters, without blanks")
         return headers
+
+    def _post(self, address: str, method: str, body: str, headers: _Headers, end: float) -> tuple[int, Any]:
+        """Makes one call, and returns the status and the JSON of its answer."""
+        if not self._mark.kept():  # the connections are the parent's
+            self._mark, self._idle = Mark(), defaultdict(list)
+        url, idle = urlsplit(address), self._idle[address]
+        try:
+            connection = idle.pop()
+        except IndexError:
+            https = url.scheme == "https"
+            connection = HTTPSConnection(url.netloc, context=self._tls) if https else HTTPConnection(url.netloc)
+        if connection.sock:
+            with selectors.DefaultSelector() as selector:
+                selector.register(connection.sock, selectors.EVENT_READ)
+                if selector.select(0):  # the replica has closed it
+                    connection.close()
+        if not connection.sock:
+            connection.timeout = (end - monotonic()) / 2  # of each address of the name, one of which may be dead
+            connection.connect()
+        connection.sock.settimeout(end - monotonic())
+        connection.request("POST", f"{url.path.rstrip('/')}/randflake.v1.{method}", body, headers)
+        response = connection.getresponse()
+        answer = response.read(LONGEST_ANSWER)
+        if not response.isclosed():
+            raise ValueError(f"want a whole answer, of less than {LONGEST_ANSWER} bytes")
+        idle.append(connection)
+        return response.status, json.loads(answer)
 
 
 class _Headers(Dict[str, str]):
     __repr__ = object.__repr__  # it has the token
-
-
-class _Replica:
-    def __init__(self, address: str, tls: Optional[ssl.SSLContext]) -> None:
-        parts = re.fullmatch(r"(https?)://(\[[\w:.]+\]|[^][/?#@:\s]+)(?::(\d{1,5}))?(/[^?#\s]*)?", address)
-        if not parts:
-            raise InvalidArgumentError("randflake: address: want one such as https://ids.internal:8443, "
-                                       "without user and query")
-        scheme, self._host, port, path = parts.groups("")
-        self._port, self._path = int(port or {"http": 80, "https": 443}[scheme]), path.rstrip("/")
-        self._tls = (tls or ssl.create_default_context()) if scheme == "https" else None
-        self._mark, self._idle = Mark(), []  # type: Mark, List[Any]
-
-    def ask(self, method: str, body: bytes, headers: _Headers, timeout: float, read: Callable[[Any], T]) -> T:
-        """Makes one call. read makes something of the answer, or raises an error where it makes no sense."""
-        wire = None
-        try:
-            connection = self._connect(monotonic() + timeout)
-            wire = connection.sock
-            connection.request("POST", f"{self._path}/randflake.v1.{method}", body, headers)
-            response = connection.getresponse()
-            status, answer = response.status, response.read(LONGEST_ANSWER + 1)
-            if len(answer) > LONGEST_ANSWER:
-                raise ValueError(f"more than {LONGEST_ANSWER} bytes")
-            if connection.sock and response.isclosed():  # all was read, and the replica keeps the connection
-                wire.used = monotonic()
-                self._idle.append(connection)
-                wire = None
-            if status == 200:
-                return read(json.loads(answer))
-            said = json.loads(answer)
-            code, message = str(said["code"]), " ".join(str(said.get("message")).split())
-            message = message.replace(headers.get("Authorization", "Bearer \n")[7:], "[redacted]")
-        except Exception as error:  # there is no end to what may be wrong with an answer
-            code, message = "unavailable", f"no answer: {type(error).__name__}: {error}"
-        finally:
-            if wire:
-                wire.sock.close()
-        raise ServiceError(code, f"{method} at {self._host}: {message:.300}")
-
-    def _connect(self, end: float) -> http.client.HTTPConnection:
-        if not self._mark.kept():  # the connections are the parent's
-            self._idle, self._mark = [], Mark()
-        with suppress(IndexError):
-            while True:
-                connection = self._idle.pop()
-                if connection.sock.alive():
-                    connection.sock.end = end
-                    return connection
-        found = socket.getaddrinfo(self._host.strip("[]"), self._port, 0, socket.SOCK_STREAM)
-        for left, (*kind, _, address) in zip(range(len(found), 0, -1), found):
-            sock = socket.socket(*kind)
-            try:
-                sock.settimeout((end - monotonic()) / left)
-                sock.connect(address)
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                sock.settimeout(end - monotonic())
-                if self._tls:
-                    sock = self._tls.wrap_socket(sock, server_hostname=self._host.strip("[]"))
-                connection = http.client.HTTPConnection(self._host, self._port)
-                connection.sock = _Wire(sock, end)
-                return connection
-            except (OSError, ValueError):
-                sock.close()
-                if left == 1:
-                    raise
-        raise OSError("no address")
-
-
-class _Wire(io.RawIOBase):
-    """A connection, as the socket of one of http.client. Each operation ends at a time, however slow the bytes are."""
-
-    def __init__(self, sock: socket.socket, end: float) -> None:
-        self.sock, self.end, self.used = sock, end, 0.0
-
-    readable = lambda self: True
-    makefile = lambda self, mode: io.BufferedReader(self)
-    close = lambda self: None  # http.client closes what it still reads from
-
-    def readinto(self, buffer: Any) -> int:
-        self.sock.settimeout(self.end - monotonic())
-        return self.sock.recv_into(buffer)
-
-    def sendall(self, data: bytes) -> None:
-        self.sock.settimeout(self.end - monotonic())
-        self.sock.sendall(data)
-
-    def __del__(self) -> None:
-        self.sock.close()
-
-    def alive(self) -> bool:
-        """Reports whether the peer has neither closed the connection nor sent what nobody asked for."""
-        try:
-            self.sock.settimeout(0)
-            self.sock.recv(1)
-        except (BlockingIOError, ssl.SSLWantReadError):
-            return monotonic() < self.used + LONGEST_IDLE
-        except OSError:
-            pass
-        return False

@@ -1,0 +1,50 @@
+"""What a driver can't show; the rest of the tests is in clients/conformance."""
+
+import asyncio
+import copy
+import pickle
+import pprint
+import sqlite3
+import traceback
+import unittest
+
+from randflaked import AsyncGenerator, Generator, Minter, Secret, Service, ServiceError, parse, to_text
+
+from .speed import Leases
+
+HEX, TOKEN = "dffd6021bb2bd5b0af676290809ec3a5", "t0ken"
+
+
+class Client(unittest.TestCase):
+    def setUp(self):
+        self.secret = Secret.parse(HEX)
+        self.service = Leases("http://127.0.0.1:1", "demo", token=TOKEN)
+        self.generator = Generator(self.service, self.secret)
+
+    def test_secrets_are_not_shown(self):
+        with self.assertRaises(ServiceError) as caught:
+            self.service.next("invoices")
+        shown = "".join(traceback.TracebackException.from_exception(caught.exception, capture_locals=True).format())
+        for thing in (self.secret, self.service, self.generator):
+            shown += f"{thing} {thing!r}" + pprint.pformat(getattr(thing, "__dict__", ""))
+        self.assertNotRegex(shown, f"{TOKEN}|{HEX[:4]}|{self.secret._key!r}")
+        self.assertRaises(TypeError, vars, self.secret)
+
+    def test_no_copies(self):
+        for thing in (self.secret, self.service, self.generator, Minter(self.service)):
+            for way in (copy.copy, copy.deepcopy, pickle.dumps):
+                self.assertRaisesRegex(TypeError, "make one in each process", way, thing)
+
+    def test_asyncio(self):
+        async def make():
+            return await asyncio.gather(*(AsyncGenerator(self.generator).generate() for _ in range(2000)))
+
+        self.assertEqual(len(set(asyncio.run(make()))), 2000)
+
+    def test_forms_in_databases(self):
+        database = sqlite3.connect(":memory:")
+        self.addCleanup(database.close)
+        for id in (self.generator.generate(), -1, -1 << 63, (1 << 63) - 1):
+            row = (id, id.to_bytes(8, "big", signed=True), to_text(id))
+            number, octets, text = database.execute("SELECT ?, ?, ?", row).fetchone()
+            self.assertEqual([number, int.from_bytes(octets, "big", signed=True), parse(text)], [id] * 3)
