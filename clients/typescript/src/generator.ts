@@ -21,8 +21,6 @@ export class Generator {
   readonly #options: GeneratorOptions & { nodes: number; ttl: number };
   readonly #places: number; // of a second
   readonly #calls = new Calls(() => this.#acquire());
-  readonly #one = new BigInt64Array(1);
-  readonly #halves = new Int32Array(this.#one.buffer);
   #lease = { firstNode: 0, start: 0, size: 0, asked: -Infinity }; // how many places it has, and when it was asked for
   #cursor = 0; // how many of these places are used
   #owner = { token: "", asked: -Infinity }; // of a call with an unknown outcome
@@ -50,34 +48,33 @@ export class Generator {
   }
 
   /** Returns a new ID, a signed 64-bit integer, or throws if there is no lease: see wait. */
-  generate(): bigint {
-    this.#make(this.#halves, 1);
-    return this.#one[0]!;
-  }
+  generate(): bigint { return this.#id(this.#claim(1)); }
 
   /** Fills all of an array with new IDs and returns it, or throws as generate does and changes nothing. */
   fill(target: BigInt64Array): BigInt64Array {
     if (!(target instanceof BigInt64Array)) refuse("target: want a BigInt64Array");
     whole("length", target.length, 1, this.#places);
-    this.#make(new Int32Array(target.buffer, target.byteOffset, 2 * target.length), target.length);
+    const first = this.#claim(target.length);
+    for (let i = 0; i < target.length; i++) target[i] = this.#id(first + i);
     return target;
   }
 
   /** Why the last call for a lease failed, or undefined. IDs go on for as long as the lease before it is good. */
   get error(): unknown { return this.#calls.error; }
 
-  /** Makes n IDs, as the 32-bit halves of 64-bit integers. */
-  #make(halves: Int32Array, n: number): void {
-    const first = this.#find(n), { start, firstNode } = this.#lease;
-    if (first < 0) {
+  #id(place: number): bigint {
+    const { start, firstNode } = this.#lease, second = Math.floor(place / this.#places);
+    return this.#options.secret.one(start + second, firstNode * 2 ** 17 + place - second * this.#places);
+  }
+
+  #claim(n: number): number {
+    const place = this.#find(n);
+    if (place < 0) {
       this.#calls.soon();
       throw this.error ?? new RandflakeError("unavailable", `no lease has room for n=${n} yet: await wait(n)`, false);
     }
-    this.#cursor = first + n;
-    for (let i = 0; i < n; i++) {
-      const second = Math.floor((first + i) / this.#places), place = first + i - second * this.#places;
-      this.#options.secret.encrypt(halves, 2 * i, start + second, firstNode * 2 ** 17 + place);
-    }
+    this.#cursor = place + n;
+    return place;
   }
 
   /** Returns the first of n places that were not used yet, or -1, and asks for another lease in time. */

@@ -48,12 +48,12 @@ export class Secret {
     whole("second", second, EPOCH, MAX_SECOND);
     whole("node", node, 0, MAX_NODE);
     whole("sequence", sequence, 0, MAX_NODE);
-    this.encrypt(this.#halves, 0, second, node * 2 ** 17 + sequence);
-    return this.#block[0]!;
+    return this.one(second, node * 2 ** 17 + sequence);
   }
 
-  /** Makes the ID of a position, of 34 bits, in a second, as the 32-bit halves of a 64-bit integer. @internal */
-  encrypt(halves: Int32Array, at: number, second: number, position: number): void {
-    encrypt(this.#keys, halves, at, (second - EPOCH) * 4 + Math.floor(position / 2 ** 32), position | 0);
+  /** Returns the ID of a position, of 34 bits, in a second. @internal */
+  one(second: number, position: number): bigint {
+    encrypt(this.#keys, this.#halves, (second - EPOCH) * 4 + Math.floor(position / 2 ** 32), position | 0);
+    return this.#block[0]!;
   }
 }

@@ -79,8 +79,8 @@ export class Service {
   async #call<T>(procedure: string, request: Json, read: (answer: Json) => T | false): Promise<T> {
     const token = await this.#token();
     if (typeof token !== "string" || /[^!-~]/.test(token)) refuse("token: want visible ASCII");
-    const headers: Record<string, string> = { "Content-Type": "application/json", "Connect-Protocol-Version": "1" };
-    if (token) headers["Authorization"] = `Bearer ${token}`;
+    const authorization = token && { Authorization: `Bearer ${token}` };
+    const headers = { "Content-Type": "application/json", "Connect-Protocol-Version": "1", ...authorization };
     const end = performance.now() + this.#timeout, n = this.#replicas.length;
     for (let left = n, at = this.#last; ; left--, at = (at + 1) % n) {
       const { address, agent } = this.#replicas[at]!, url = `${address}/randflake.v1.${procedure}`;
