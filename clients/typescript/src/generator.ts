@@ -63,7 +63,7 @@ export class Generator {
   get error(): unknown { return this.#calls.error; }
 
   #id(place: number): bigint {
-    const { start, firstNode } = this.#lease, second = Math.floor(place / this.#places);
+    const { start, firstNode } = this.#lease, second = (place / this.#places) | 0;
     return this.#options.secret.one(start + second, firstNode * 2 ** 17 + place - second * this.#places);
   }
 

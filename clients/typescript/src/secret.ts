@@ -53,7 +53,7 @@ export class Secret {
 
   /** Returns the ID of a position, of 34 bits, in a second. @internal */
   one(second: number, position: number): bigint {
-    encrypt(this.#keys, this.#halves, (second - EPOCH) * 4 + Math.floor(position / 2 ** 32), position | 0);
+    encrypt(this.#keys, this.#halves, ((second - EPOCH) * 4 + position / 2 ** 32) | 0, position | 0);
     return this.#block[0]!;
   }
 }

@@ -1,7 +1,6 @@
 // The driver of the conformance tests, ../../README.md: reads commands as lines, answers each with a line.
 
 import { createInterface } from "node:readline";
-import { deserialize, serialize } from "node:v8";
 import { Generator, Minter, Secret, Service, format, parse } from "../dist/index.js";
 
 const { ADDRESSES, SPACE, SECRET, NODES, TTL, LIMIT, TOKEN, FAULT } = process.env;
@@ -15,19 +14,16 @@ function open() {
   if (tools) return tools;
   const addresses = ADDRESSES.split(",").slice(0, FAULT === "failover" ? 1 : undefined);
   const service = new Service(addresses, { space: SPACE, token: TOKEN, timeout: LIMIT * 1000 });
-  const acquire = async (request) => {
-    const lease = await service.acquire(request);
-    if (FAULT === "end") lease.highWater += 1_000_000;
-    return FAULT === "clamp" ? { ...lease, start: 1_730_000_000, highWater: 1_730_000_000 + 2 ** 30 - 1 } : lease;
-  };
+  const faulty = { end: { highWater: 2_800_000_000 }, clamp: { start: 1_730_000_000, highWater: 2_800_000_000 } }[FAULT];
+  const leases = { acquire: async (request) => ({ ...(await service.acquire(request)), ...faulty }) };
   const secret = Secret.parse(SECRET);
-  const generator = new Generator({ service: { acquire }, secret, nodes: Number(NODES), ttl: Number(TTL) });
+  const generator = new Generator({ service: leases, secret, nodes: Number(NODES), ttl: Number(TTL) });
   return (tools = { service, secret, generator, minter: new Minter(service) });
 }
 
 async function ids(n, make) {
-  if (!(n >= 1)) throw Object.assign(new Error("want a whole number from 1"), { code: "invalid_argument" });
   const made = [];
+  if (!(n >= 1)) throw Object.assign(new Error("want a whole number from 1"), { code: "invalid_argument" });
   while (made.length < n) made.push(await make());
   return made;
 }
@@ -38,9 +34,9 @@ async function one() {
   return generator.generate();
 }
 
-const copies = [structuredClone, (x) => deserialize(serialize(x)), (x) => JSON.parse(JSON.stringify(x))];
-const digits = (text) => text.replace(/[0-9a-v]/g, (x) => (31 - parseInt(x, 32)).toString(32)); // the planted fault
-const planted = FAULT === "text" ? digits : (text) => text;
+const copies = [structuredClone, (x) => JSON.parse(JSON.stringify(x))];
+const faultyDigits = (text) => text.replace(/[0-9a-v]/g, (x) => (31 - parseInt(x, 32)).toString(32));
+const digits = FAULT === "text" ? faultyDigits : (text) => text;
 
 const commands = {
   generate: async (n) => ["ids", ...(await ids(n, one))],
@@ -57,8 +53,8 @@ const commands = {
   },
   mint: async (n) => ["ids", ...(await ids(n, async () => parse(await open().minter.generate())))],
   next: async (counter, n) => ["numbers", ...(await open().service.next(counter, Number(n)))],
-  format: (id) => ["text", planted(format(BigInt(id)))],
-  parse: (text) => ["id", parse(planted(text))],
+  format: (id) => ["text", digits(format(BigInt(id)))],
+  parse: (text) => ["id", parse(digits(text))],
   inspect: (id) => {
     const { time, node, sequence } = open().secret.inspect(BigInt(id));
     return ["fields", time / 1000, node, sequence];
