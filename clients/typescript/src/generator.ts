@@ -21,6 +21,7 @@ export class Generator {
   readonly #options: GeneratorOptions & { nodes: number; ttl: number };
   readonly #places: number; // of a second
   readonly #calls = new Calls(() => this.#acquire());
+  readonly #one = new BigInt64Array(1); // what generate fills
   #lease = { firstNode: 0, start: 0, size: 0, asked: -Infinity }; // how many places it has, and when it was asked for
   #cursor = 0; // how many of these places are used
   #owner = { token: "", asked: -Infinity }; // of a call with an unknown outcome
@@ -48,24 +49,23 @@ export class Generator {
   }
 
   /** Returns a new ID, a signed 64-bit integer, or throws if there is no lease: see wait. */
-  generate(): bigint { return this.#id(this.#claim(1)); }
+  generate(): bigint { return this.fill(this.#one)[0]!; }
 
   /** Fills all of an array with new IDs and returns it, or throws as generate does and changes nothing. */
   fill(target: BigInt64Array): BigInt64Array {
     if (!(target instanceof BigInt64Array)) refuse("target: want a BigInt64Array");
     whole("length", target.length, 1, this.#places);
-    const first = this.#claim(target.length);
-    for (let i = 0; i < target.length; i++) target[i] = this.#id(first + i);
+    const first = this.#claim(target.length), { start, firstNode } = this.#lease;
+    let second = Math.floor(first / this.#places), place = first - second * this.#places;
+    for (let i = 0; i < target.length; i++, place++) {
+      if (place === this.#places) [second, place] = [second + 1, 0];
+      target[i] = this.#options.secret.one(start + second, firstNode * 2 ** 17 + place);
+    }
     return target;
   }
 
   /** Why the last call for a lease failed, or undefined. IDs go on for as long as the lease before it is good. */
   get error(): unknown { return this.#calls.error; }
-
-  #id(place: number): bigint {
-    const { start, firstNode } = this.#lease, second = (place / this.#places) | 0;
-    return this.#options.secret.one(start + second, firstNode * 2 ** 17 + place - second * this.#places);
-  }
 
   #claim(n: number): number {
     const place = this.#find(n);

@@ -29,21 +29,19 @@ async function ids(n, make) {
 }
 
 async function one() {
-  const { generator } = open();
-  await generator.wait();
-  return generator.generate();
+  await open().generator.wait();
+  return tools.generator.generate();
 }
 
 const copies = [structuredClone, (x) => JSON.parse(JSON.stringify(x))];
-const faultyDigits = (text) => text.replace(/[0-9a-v]/g, (x) => (31 - parseInt(x, 32)).toString(32));
-const digits = FAULT === "text" ? faultyDigits : (text) => text;
+const digits = (text) =>
+  FAULT === "text" ? text.replace(/[0-9a-v]/g, (x) => (31 - parseInt(x, 32)).toString(32)) : text;
 
 const commands = {
   generate: async (n) => ["ids", ...(await ids(n, one))],
   fill: async (n) => {
-    const { generator } = open();
-    await generator.wait(Number(n));
-    return ["ids", ...generator.fill(new BigInt64Array(Number(n)))];
+    await open().generator.wait(Number(n));
+    return ["ids", ...tools.generator.fill(new BigInt64Array(Number(n)))];
   },
   threads: async (k, n) => ["ids", ...(await Promise.all(Array.from({ length: k }, () => ids(n, one)))).flat()],
   copy: () => {

@@ -24,8 +24,7 @@ test("it can be imported and required, and has types for both that need no other
     export async function use(g: Generator): Promise<bigint> {
       await g.wait(2);
       const [text]: string[] = await service.mint(), [n]: bigint[] = await service.next("c", 2);
-      const all: BigInt64Array = g.fill(new BigInt64Array(2));
-      return all[0]! + g.generate() + n! + parse(text!) + parse(await new Minter(service).generate());
+      return g.fill(new BigInt64Array(2))[0]! + n! + parse(text!) + parse(await new Minter(service).generate());
     }
     export const made = Generator.open({ service, secret: Secret.parse("x"), nodes: 2, ttl: 60 }).then(use);`;
   for (const file of ["a.mts", "b.cts"]) writeFileSync(join(dir, file), use);
@@ -41,22 +40,18 @@ test("what browsers load needs nothing of Node", () => {
   assert.doesNotMatch(code, /\b(Buffer|process|require)\b|from "(?!\.\/errors\.js")/);
 });
 
-test("neither errors nor the console nor JSON show a secret or a token", async (t) => {
+test("neither errors nor the console nor JSON show a secret or a token", async () => {
   const answer = '{"code":"unauthenticated","message":"no hush-hush"}';
-  const server = createServer((_, response) => response.writeHead(401).end(answer));
+  const server = createServer((_, response) => response.writeHead(401).end(answer)).unref();
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => server.close());
   const open = (address) => new Service(address, { space: "demo", token: "hush-hush" });
   const address = `http://127.0.0.1:${server.address().port}/`, service = open(address);
   const secret = Secret.parse("dffd6021bb2bd5b0af676290809ec3a5"), generator = new Generator({ service, secret });
   await assert.rejects(generator.wait(), { code: "unauthenticated", final: true, message: /127.*\[token\]/ });
   await assert.rejects(open(["http://127.0.0.1:1", address]).mint(), { code: "unauthenticated", final: false });
   const all = { secret, generator, service, minter: new Minter(service), error: generator.error };
-  for (const shown of [inspect(all, { showHidden: true, depth: 9 }), JSON.stringify(all), `${secret}`]) {
-    assert.doesNotMatch(shown, /hush|dffd6021|223, 253/);
-  }
+  assert.doesNotMatch(inspect(all, { showHidden: true, depth: 9 }) + JSON.stringify(all) + secret, /hush|dffd6021|223, 253/);
   for (const bad of ["", "ftp://x", "x:1", "http://user:password@x", []]) {
-    const want = ({ code, message }) => code === "invalid_argument" && !message.includes("password@");
-    assert.throws(() => open(bad), want);
+    assert.throws(() => open(bad), { code: "invalid_argument", message: /^[^@]*$/ });
   }
 });
