@@ -14,7 +14,7 @@ function open() {
   if (tools) return tools;
   const addresses = ADDRESSES.split(",").slice(0, FAULT === "failover" ? 1 : undefined);
   const service = new Service(addresses, { space: SPACE, token: TOKEN, timeout: LIMIT * 1000 });
-  const faulty = { end: { highWater: 2_800_000_000 }, clamp: { start: 1_730_000_000, highWater: 2_800_000_000 } }[FAULT];
+  const faulty = { end: { highWater: 2.8e9 }, clamp: { start: 1_730_000_000, highWater: 2.8e9 } }[FAULT];
   const leases = { acquire: async (request) => ({ ...(await service.acquire(request)), ...faulty }) };
   const secret = Secret.parse(SECRET);
   const generator = new Generator({ service: leases, secret, nodes: Number(NODES), ttl: Number(TTL) });
@@ -33,7 +33,6 @@ async function one() {
   return tools.generator.generate();
 }
 
-const copies = [structuredClone, (x) => JSON.parse(JSON.stringify(x))];
 const digits = (text) =>
   FAULT === "text" ? text.replace(/[0-9a-v]/g, (x) => (31 - parseInt(x, 32)).toString(32)) : text;
 
@@ -45,8 +44,7 @@ const commands = {
   },
   threads: async (k, n) => ["ids", ...(await Promise.all(Array.from({ length: k }, () => ids(n, one)))).flat()],
   copy: () => {
-    const { generator, secret } = open();
-    const made = copies.flatMap((copy) => [copy(generator), copy(secret)]);
+    const made = [open().generator, tools.secret].flatMap((x) => [structuredClone(x), JSON.parse(JSON.stringify(x))]);
     return made.some((x) => x.generate || x.inspect) ? ["ok"] : ["error", "copy", "what comes of it is of no use"];
   },
   mint: async (n) => ["ids", ...(await ids(n, async () => parse(await open().minter.generate())))],
