@@ -1,26 +1,31 @@
 /** Makes one call at a time, whose outcome all get who wait for it. */
 export class Calls {
   error: unknown; // of the last call, if it failed
-  readonly #call: () => Promise<void>;
   #current: Promise<void> | undefined;
-  #pause = 0;
-  #again = 0;
+  #pause = 0; // milliseconds after the last call
+  #again = 0; // when that is over
 
-  constructor(call: () => Promise<void>) { this.#call = call; }
+  constructor(private readonly call: () => Promise<void>) {}
 
-  now(): Promise<void> {
-    return (this.#current ??= this.#call().then(() => this.#ended(0), (error: unknown) => {
-      this.#ended(Math.min(2 * this.#pause || 1000, 16_000), error);
-      throw error;
-    }));
-  }
+  now(): Promise<void> { return (this.#current ??= this.#make()); }
 
   /** Calls in the background; after a failure no sooner than a second later, then two, four, up to sixteen. */
   soon(): void {
     if (!this.#current && performance.now() >= this.#again) this.now().catch(() => {});
   }
 
-  #ended(pause: number, error?: unknown): void {
-    [this.#current, this.#pause, this.#again, this.error] = [undefined, pause, performance.now() + pause, error];
+  async #make(): Promise<void> {
+    try {
+      await this.call();
+      this.error = undefined;
+      this.#pause = 0;
+    } catch (error) {
+      this.error = error;
+      this.#pause = Math.min(2 * this.#pause || 1000, 16_000);
+      throw error;
+    } finally {
+      this.#current = undefined;
+      this.#again = performance.now() + this.#pause;
+    }
   }
 }

@@ -1,4 +1,5 @@
 export * from "./id.js";
 export { Generator, type GeneratorOptions } from "./generator.js";
 export { Minter } from "./minter.js";
+export { Secret, type Fields } from "./secret.js";
 export { Service, type Lease, type LeaseRequest, type ServiceOptions } from "./service.js";

@@ -1,6 +1,6 @@
 // SPARX-64/128 (Dinu, Perrin, Udovenko, Velichkov, Großschädl, Biryukov: "Design Strategies for ARX with Provable
-// Bounds: SPARX and LAX", ASIACRYPT 2016) has four 16-bit words, two branches (a, b) and (c, d), in eight steps of three
-// rounds of SPECK-32 on each branch and a linear layer. No branch of the code and no index depends on what is secret.
+// Bounds: SPARX and LAX", ASIACRYPT 2016) has four 16-bit words, two branches (a, b) and (c, d), in eight steps of
+// three rounds of SPECK-32 on each branch and a linear layer. No branch of the code and no index depends on a secret.
 //
 // A word stands twice in 32 bits, so that it is rotated by one operation: only sums must be doubled again.
 const twice = (x: number) => (x & 0xffff) | (x << 16);
@@ -22,32 +22,29 @@ export function expand(key: Uint8Array): Int32Array {
   return keys;
 }
 
-/** Encrypts n blocks, each of them the one before plus one, into the halves of 64-bit integers. */
-export function encrypt(keys: Int32Array, out: Int32Array, at: number, n: number, high: number, lower: number): void {
-  for (let i = 2 * at; i < 2 * (at + n); i += 2) {
-    const x = swap(lower), y = swap(high);
-    let a = twice(x), b = twice(x >>> 16), c = twice(y), d = twice(y >>> 16);
-    for (let k = 0; k < 96; k += 12) { // three rounds, unrolled: faster by a tenth
-      b ^= keys[k + 1]!; a = twice(left(a ^ keys[k]!, 25) + b); b = left(b, 2) ^ a;
-      d ^= keys[k + 7]!; c = twice(left(c ^ keys[k + 6]!, 25) + d); d = left(d, 2) ^ c;
-      b ^= keys[k + 3]!; a = twice(left(a ^ keys[k + 2]!, 25) + b); b = left(b, 2) ^ a;
-      d ^= keys[k + 9]!; c = twice(left(c ^ keys[k + 8]!, 25) + d); d = left(d, 2) ^ c;
-      b ^= keys[k + 5]!; a = twice(left(a ^ keys[k + 4]!, 25) + b); b = left(b, 2) ^ a;
-      d ^= keys[k + 11]!; c = twice(left(c ^ keys[k + 10]!, 25) + d); d = left(d, 2) ^ c;
-      const t = left(a ^ b, 8), e = a, f = b;
-      a ^= c ^ t; b ^= d ^ t; c = e; d = f;
-    }
-    out[i + low] = swap(((a ^ keys[96]!) & 0xffff) | ((b ^ keys[97]!) << 16));
-    out[i + 1 - low] = swap(((c ^ keys[98]!) & 0xffff) | ((d ^ keys[99]!) << 16));
-    lower = (lower + 1) | 0;
-    if (lower === 0) high++;
+/** Encrypts a block, whose halves are given, into those of a 64-bit integer. */
+export function encrypt(keys: Int32Array, out: Int32Array, high: number, lower: number): void {
+  const x = swap(lower), y = swap(high);
+  let a = twice(x), b = twice(x >>> 16), c = twice(y), d = twice(y >>> 16);
+  for (let k = 0; k < 96; k += 12) { // three rounds, unrolled: faster by a fifth
+    b ^= keys[k + 1]!; a = twice(left(a ^ keys[k]!, 25) + b); b = left(b, 2) ^ a;
+    d ^= keys[k + 7]!; c = twice(left(c ^ keys[k + 6]!, 25) + d); d = left(d, 2) ^ c;
+    b ^= keys[k + 3]!; a = twice(left(a ^ keys[k + 2]!, 25) + b); b = left(b, 2) ^ a;
+    d ^= keys[k + 9]!; c = twice(left(c ^ keys[k + 8]!, 25) + d); d = left(d, 2) ^ c;
+    b ^= keys[k + 5]!; a = twice(left(a ^ keys[k + 4]!, 25) + b); b = left(b, 2) ^ a;
+    d ^= keys[k + 11]!; c = twice(left(c ^ keys[k + 10]!, 25) + d); d = left(d, 2) ^ c;
+    const t = left(a ^ b, 8), e = a, f = b;
+    a ^= c ^ t; b ^= d ^ t; c = e; d = f;
   }
+  out[low] = swap(((a ^ keys[96]!) & 0xffff) | ((b ^ keys[97]!) << 16));
+  out[1 - low] = swap(((c ^ keys[98]!) & 0xffff) | ((d ^ keys[99]!) << 16));
 }
 
 /** Decrypts a block in place: all that encrypt does, undone from the end. */
 export function decrypt(keys: Int32Array, block: Int32Array): void {
   const x = swap(block[low]!), y = swap(block[1 - low]!);
-  let a = twice(x) ^ keys[96]!, b = twice(x >>> 16) ^ keys[97]!, c = twice(y) ^ keys[98]!, d = twice(y >>> 16) ^ keys[99]!;
+  let a = twice(x) ^ keys[96]!, b = twice(x >>> 16) ^ keys[97]!;
+  let c = twice(y) ^ keys[98]!, d = twice(y >>> 16) ^ keys[99]!;
   for (let step = 84; step >= 0; step -= 12) {
     const t = left(c ^ d, 8), e = a, f = b;
     a = c; b = d; c ^= e ^ t; d ^= f ^ t;
