@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -22,7 +23,7 @@ func (s *Server) leases(c *call) (lease.Source, error) {
 	if c.state.Leases == nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and no leases", c.in.Name))
 	}
-	return s.audit.Leases(s.metrics.Leases(retried{c.state.Leases}, c.in.Name), c.who.Name, c.in.Name), nil
+	return s.audit.Leases(s.metrics.Leases(retried{c.state.Leases}, c.in.Name), c.by, c.in.Name), nil
 }
 
 // retried lets a renewal that is retried after a lost answer return the result of the first attempt.
@@ -146,6 +147,17 @@ func (s *Server) forget(ctx context.Context, c *call, held lease.Record) {
 	}
 }
 
+// shown returns a record without the tokens and the signature by which its holder renews it. Its owner is a hash, whose
+// first digits name the lease in the audit log.
+func shown(r lease.Record) *api.Lease {
+	if r.Owner != (lease.Token{}) {
+		hash := sha256.Sum256(r.Owner[:])
+		copy(r.Owner[:], hash[:])
+	}
+	r.Change, r.Signature = lease.Token{}, lease.Token{}
+	return wire.Lease(r)
+}
+
 func (s leaseService) List(ctx context.Context, _ *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
 	c := callOf(ctx)
 	leases, err := s.leases(c)
@@ -158,7 +170,7 @@ func (s leaseService) List(ctx context.Context, _ *connect.Request[api.ListReque
 	}
 	answer := &api.ListResponse{}
 	for _, r := range records {
-		answer.Leases = append(answer.Leases, c.sendLease(r))
+		answer.Leases = append(answer.Leases, shown(r))
 	}
 	return connect.NewResponse(answer), nil
 }
