@@ -2,18 +2,18 @@ package main
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"os"
 
+	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/server"
 )
 
 // load reads and opens the files that a configuration names. Without a file for it, the audit log goes to other.
 func load(c *config.Config, other io.Writer) (files server.Files, err error) {
-	if c.TLS != nil {
+	if files.TLS = new(tls.Config); c.TLS != nil {
 		if files.TLS, err = certificates(*c.TLS); err != nil {
 			return files, err
 		}
@@ -35,13 +35,9 @@ func certificates(files config.TLS) (*tls.Config, error) {
 	}
 	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	if files.ClientCA != "" {
-		pem, err := os.ReadFile(files.ClientCA)
-		if err != nil {
+		c.ClientAuth = tls.VerifyClientCertIfGiven
+		if c.ClientCAs, err = access.Authorities(files.ClientCA); err != nil {
 			return nil, fmt.Errorf("tls: clientCA: %w", err)
-		}
-		c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
-		if !c.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("tls: clientCA: %s has no certificate: want PEM", files.ClientCA)
 		}
 	}
 	return c, nil

@@ -61,13 +61,9 @@ func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, erro
 		i.keys = old.keys
 	}
 	if c.CA != "" {
-		pem, err := os.ReadFile(c.CA)
+		roots, err := Authorities(c.CA)
 		if err != nil {
 			return nil, fmt.Errorf("access: issuer %s: ca: %w", c.Issuer, err)
-		}
-		roots := x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("access: issuer %s: ca: %s has no certificate: want PEM", c.Issuer, c.CA)
 		}
 		i.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}
 	}
@@ -79,6 +75,16 @@ func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, erro
 		return nil, fmt.Errorf("access: issuer %s: jwks: %w", c.Issuer, err)
 	}
 	return i, nil
+}
+
+// Authorities reads the certificates of authorities from a file in PEM.
+func Authorities(file string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(file)
+	pool := x509.NewCertPool()
+	if err == nil && !pool.AppendCertsFromPEM(pem) {
+		err = fmt.Errorf("%s has no certificate: want PEM", file)
+	}
+	return pool, err
 }
 
 // verify returns the subject of a token if its signature, issuer, audience and times are right. A token without an

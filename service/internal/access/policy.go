@@ -110,20 +110,20 @@ func (p *Policy) named(certificate *x509.Certificate) (Principal, error) {
 	for _, uri := range certificate.URIs {
 		names = append(names, "uri "+uri.String())
 	}
-	who := Principal{Certificate: true}
+	who := ""
 	for _, name := range names {
-		found, ok := p.certificates[name]
-		if ok && who.Name != "" && who.Name != found {
-			return Principal{}, fmt.Errorf("%w: its certificate names two principals, %s and %s: want one with a name of one of them", ErrUnknown, who.Name, found)
-		}
-		if ok {
-			who.Name = found
+		switch found := p.certificates[name]; {
+		case found == "" || found == who:
+		case who != "":
+			return Principal{}, fmt.Errorf("%w: its certificate names two principals, %s and %s: want one with a name of one of them", ErrUnknown, who, found)
+		default:
+			who = found
 		}
 	}
-	if who.Name == "" {
+	if who == "" {
 		return Principal{}, fmt.Errorf("%w: no principal has a name of this certificate: %.100q", ErrUnknown, names)
 	}
-	return who, nil
+	return Principal{Name: who, Certificate: true}, nil
 }
 
 // trusts reports whether one of the authorities signed a certificate that is valid now, sent as a chain. TLS checks that

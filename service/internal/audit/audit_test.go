@@ -2,7 +2,6 @@ package audit
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,28 +27,30 @@ func TestWho(t *testing.T) {
 	clock := leasetest.NewClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
 	leases := leasetest.NewMemory(store.DefaultLimits(), clock.Now)
 	hold := func(who string, keep time.Duration, giveBack bool) (from, to int64) {
-		r, err := log.Leases(leases, Caller{Principal: who}, "orders").Acquire(t.Context(), lease.Request{Nodes: 1, Below: 1, TTL: time.Minute})
+		r, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, Below: 1, TTL: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
+		log.Write(Grant, Caller{Principal: who}, "orders", Terms(r)...)
 		from = r.Start
 		clock.Advance(keep)
-		if r, err = log.Leases(leases, Caller{Principal: who}, "orders").Renew(t.Context(), r, lease.Renewal{TTL: time.Minute, Token: lease.NewToken(clock.Now())}); err != nil {
+		if r, err = leases.Renew(t.Context(), r, lease.Renewal{TTL: time.Minute, Token: lease.NewToken(clock.Now())}); err != nil {
 			t.Fatal(err)
 		}
 		to = r.HighWater
 		if giveBack {
 			to = clock.Now().Unix()
-			if err := log.Leases(leases, Caller{Principal: who}, "orders").Release(context.Background(), r, clock.Now()); err != nil {
+			if err := leases.Release(t.Context(), r, clock.Now()); err != nil {
 				t.Fatal(err)
 			}
+			log.Write(Release, Caller{Principal: who}, "orders", append(Terms(r), "last_used", to)...)
 		}
 		clock.Set(time.Unix(r.HighWater+2, 0))
 		return from, to
 	}
 	aFrom, aTo := hold("a", 30*time.Second, true)
 	bFrom, bTo := hold("b", 30*time.Second, false)
-	log.Leases(leases, Caller{Principal: "c"}, "other").Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute})
+	log.Write(Grant, Caller{Principal: "c"}, "other", Terms(lease.Record{Start: bFrom})...)
 	reversed := strings.Split(strings.TrimSpace(lines.String()), "\n")
 	slices.Reverse(reversed)
 	for _, text := range []string{lines.String(), strings.Join(reversed, "\n")} {

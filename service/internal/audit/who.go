@@ -42,14 +42,8 @@ func Who(lines io.Reader, space string, node uint32, second int64) (maker Maker,
 	scanner.Buffer(nil, longestLine)
 	for scanner.Scan() {
 		var l line
-		var kind struct {
-			What string `json:"msg"`
-		}
-		err := json.Unmarshal(scanner.Bytes(), &kind)
-		if err == nil && (kind.What == Grant || kind.What == Release) {
-			err = json.Unmarshal(scanner.Bytes(), &l)
-		}
-		if err != nil && len(scanner.Bytes()) > 0 {
+		err := json.Unmarshal(scanner.Bytes(), &l)
+		if ours := l.What == "" || l.What == Grant || l.What == Release; err != nil && ours && len(scanner.Bytes()) > 0 {
 			damaged++
 			continue
 		}

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"log/slog"
 	"net/http"
@@ -38,7 +39,7 @@ func startOn(t *testing.T, place string, open space.Opener, counters []counter.I
 	for _, i := range counters {
 		c.Counters = append(c.Counters, config.Counter{Name: i.Name, Space: "demo", Start: &i.Start, Stride: &i.Stride, End: &i.End, Rate: i.Rate})
 	}
-	if err := s.Configure(c, server.Files{Audit: io.Discard}); err != nil {
+	if err := s.Configure(c, server.Files{TLS: new(tls.Config), Audit: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)

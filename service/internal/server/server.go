@@ -3,7 +3,6 @@ package server
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -57,7 +56,7 @@ type setup struct {
 
 // Files are the files that a configuration names and the server uses, opened and read before it is applied.
 type Files struct {
-	TLS   *tls.Config // nil without TLS
+	TLS   *tls.Config // empty without TLS
 	Audit io.Writer
 }
 
@@ -89,11 +88,7 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 		return errors.New("server: it is closed")
 	}
 	old := s.setup.Load()
-	var authorities *x509.CertPool
-	if files.TLS != nil {
-		authorities = files.TLS.ClientCAs
-	}
-	policy, err := access.New(c, authorities, old.policy, s.logger)
+	policy, err := access.New(c, files.TLS.ClientCAs, old.policy, s.logger)
 	if err != nil {
 		return err
 	}
@@ -143,7 +138,7 @@ func (s *setup) countersOf(space string) (found []config.Counter) {
 
 // own adds the service's own leases to the audit log and the metrics.
 func (s *Server) own(in *space.Space, leases lease.Source) lease.Source {
-	return s.audit.Leases(s.metrics.Leases(leases, in.Name), audit.Caller{Principal: config.Self}, in.Name)
+	return watched{leases, s, audit.Caller{Principal: config.Self}, in.Name}
 }
 
 func (s *Server) closeAll(spaces map[string]*space.Space) {
