@@ -187,7 +187,7 @@ func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
 			return set, err
 		}
 		if found.Issuer != i.Issuer.Issuer || !strings.HasPrefix(found.JWKS, "https:") {
-			return set, fmt.Errorf("access: discovery answers with issuer %.100q and keys at %.100q: want this issuer, and a URL that begins with https:", found.Issuer, found.JWKS)
+			return set, fmt.Errorf("access: discovery answers with issuer %.100q and keys at %.100q: want this issuer, and an https URL", found.Issuer, found.JWKS)
 		}
 		from = found.JWKS
 	}
