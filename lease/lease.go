@@ -51,7 +51,8 @@ type Source interface {
 	// stored record differs from held, Release returns a *LostError.
 	Release(ctx context.Context, held Record, lastUsed time.Time) error
 
-	// List returns every record, ordered by FirstNode.
+	// List returns every record, ordered by FirstNode. A Source that serves several users may replace the owner by a
+	// hash, and leave out change and signature, so that only the holder can renew a lease.
 	List(ctx context.Context) ([]Record, error)
 
 	// Limits returns the limits of what the store grants.

@@ -63,7 +63,7 @@ func testInvalidRequests(w *testbed) {
 			w.wantErr("Renew", err, lease.ErrInvalidRequest)
 		}
 	}
-	if got := w.only(); got != held {
+	if got := w.only(); !same(got, held) {
 		w.Errorf("invalid requests changed the store from %+v to %+v", held, got)
 	}
 	w.acquire(1, limits.MaxTTL)
@@ -81,7 +81,7 @@ func testRenew(w *testbed) {
 	if renewed != want || renewed.Version <= held.Version || renewed.HighWater <= held.HighWater {
 		w.Errorf("Renew made %+v of %+v: want a higher version and high-water mark and nothing else", renewed, held)
 	}
-	if got := w.only(); got != renewed {
+	if got := w.only(); !same(got, renewed) {
 		w.Errorf("after Renew the store has %+v, want %+v", got, renewed)
 	}
 	again := w.renew(renewed, time.Second)
@@ -112,7 +112,7 @@ func testRelease(w *testbed) {
 	got := w.only()
 	want := held
 	want.Owner, want.Version, want.HighWater, want.Changed, want.Signature = lease.Token{}, got.Version, used, w.now(), got.Signature
-	if got != want || got.Version <= held.Version {
+	if !same(got, want) || got.Version <= held.Version {
 		w.Errorf("Release made %+v of %+v: want no owner, a higher version, high-water mark %d", got, held, used)
 	}
 	w.wantLost("released", w.Source, held, false)
@@ -154,7 +154,7 @@ func testList(w *testbed) {
 		want = append(want, w.acquire(nodes, time.Minute))
 	}
 	slices.SortFunc(want, func(a, b lease.Record) int { return int(a.FirstNode) - int(b.FirstNode) })
-	if got := w.list(); !slices.Equal(got, want) {
+	if got := w.list(); !slices.EqualFunc(got, want, same) {
 		w.Errorf("List: %+v, want %+v", got, want)
 	}
 }
@@ -173,7 +173,7 @@ func testLost(w *testbed) {
 	w.wantLost("unknown range", w.Source, elsewhere, false)
 	w.wantLost("range with other end", w.Source, longer, false)
 	w.wantLost("zero record", w.Source, lease.Record{}, false)
-	if got := w.only(); got != held {
+	if got := w.only(); !same(got, held) {
 		w.Errorf("refused calls changed %+v to %+v", held, got)
 	}
 }
@@ -191,7 +191,7 @@ func testCancelledContext(w *testbed) {
 	_, err = w.List(ctx)
 	w.wantErr("List", err, context.Canceled)
 	w.wantErr("Release", w.Release(ctx, held, time.Unix(held.Start, 0)), context.Canceled)
-	if got := w.only(); got != held {
+	if got := w.only(); !same(got, held) {
 		w.Errorf("cancelled calls changed %+v to %+v", held, got)
 	}
 }

@@ -26,7 +26,7 @@ func testTakeOver(w *testbed) {
 		w.Errorf("%+v was taken over by %+v: want another owner, a higher version", held, next)
 	}
 	w.wantLost("taken over", w.Source, held, false)
-	if got := w.only(); got != next {
+	if got := w.only(); !same(got, next) {
 		w.Errorf("the store has %+v, want %+v", got, next)
 	}
 }
@@ -159,7 +159,7 @@ func testClockBeforeEpoch(w *testbed) {
 	if rec, err := w.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute}); err == nil {
 		w.Errorf("with the clock in 1970 Acquire granted %+v", rec)
 	}
-	if got := w.only(); got != held {
+	if got := w.only(); !same(got, held) {
 		w.Errorf("refused calls changed %+v to %+v", held, got)
 	}
 }

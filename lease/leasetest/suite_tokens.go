@@ -24,7 +24,7 @@ func testSameOwner(w *testbed) {
 			w.Errorf("Acquire again with the same owner: %+v, %v; want the same lease, %+v", again, err, first)
 		}
 	}
-	if got := w.only(); got != first {
+	if got := w.only(); !same(got, first) {
 		w.Errorf("the store has %+v, want %+v", got, first)
 	}
 }

@@ -145,7 +145,7 @@ tls: {certificate: %q, key: %q, clientCA: %q}
 spaces: [{name: %s, kind: randflake, store: %q}]
 counters: [{name: orders, space: %[5]s}, {name: invoices, space: %[5]s, start: 7, stride: 5}, {name: tickets, space: %[5]s}]
 principals:
-- {name: certified, certificates: [%[7]s]}
+- {name: certified, certificates: {dns: [%[7]s]}}
 - {name: bearing, tokens: [%[8]x]}
 rules:
 - {principals: ["*"], spaces: ["*"], verbs: [lease, list, count]}

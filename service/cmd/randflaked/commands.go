@@ -73,9 +73,12 @@ func who(args []string, out, problems io.Writer) error {
 		defer file.Close()
 		lines = file
 	}
-	maker, found, err := audit.Who(lines, *space, node, made.Unix())
+	maker, found, damaged, err := audit.Who(lines, *space, node, made.Unix())
 	if err != nil {
 		return err
+	}
+	if damaged > 0 {
+		fmt.Fprintf(problems, "%d lines can't be read: if one of them was about this node, the answer is wrong\n", damaged)
 	}
 	if !found {
 		return fmt.Errorf("who: nobody had node %d at %s, by these lines: are they all, and is it the right secret or layout?", node, made.Format(time.RFC3339))

@@ -17,7 +17,7 @@ import (
 )
 
 // short are bounds after which a test need not wait long.
-var short = bounds{connections: 100, header: time.Second, read: time.Second, write: time.Second, idle: time.Second}
+var short = bounds{connections: 100, header: time.Second, read: time.Second, write: time.Second, idle: time.Second, age: time.Hour}
 
 // dial connects to a service, and has the other end's bytes end the test where there are none for a minute.
 func dial(t *testing.T, p *process) net.Conn {

@@ -205,7 +205,7 @@ tls: {certificate: %[1]s/server.pem, key: %[1]s/server.key, clientCA: %[1]s/ca.p
 spaces:
 - {name: shop, kind: randflake, store: "file:%[2]s", secret: distribute, secretFile: "%[2]s/secret"}
 %[4]scounters: [{name: orders, space: shop}]
-principals: [{name: web, certificates: [web.example], tokens: [%[3]s]}]
+principals: [{name: web, certificates: {dns: [web.example]}, tokens: [%[3]s]}]
 rules: [{principals: [web], spaces: ['*'], verbs: [lease, list, mint, inspect, count, report-loss, revoke, fetch, observe]}]
 `, a.dir, dir, words[3], spaces.String())
 	a.write("randflaked.yaml", text)
@@ -255,7 +255,7 @@ rules: [{principals: [web], spaces: ['*'], verbs: [lease, list, mint, inspect, c
 	}
 
 	// A leak that is there is found: somebody writes the secret where a name belongs.
-	l.ask("POST", "/v1/spaces/"+secret.Hex()+"/ids", "", wrong, "secret of the space")
+	l.ask("POST", "/randflake.v1.SecretService/Fetch", `{"space":"`+secret.Hex()+`"}`, l.token, "secret of the space")
 	l.given["audit log"] = audit()
 	if found := l.found(); len(found) == 0 || found[0] != "audit log: secret of the space as raw hex" {
 		t.Errorf("a planted leak was not found, but %q", found)

@@ -67,8 +67,13 @@ func start(t *testing.T, read func() (*config.Config, error), client *http.Clien
 
 func startWithin(t *testing.T, b bounds, read func() (*config.Config, error), client *http.Client) *process {
 	t.Helper()
+	return startWith(t, b, 10*time.Millisecond, read, client)
+}
+
+func startWith(t *testing.T, b bounds, renewal time.Duration, read func() (*config.Config, error), client *http.Client) *process {
+	t.Helper()
 	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1), gone: make(chan struct{})}
-	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, drainTimeout: 300 * time.Millisecond, bounds: b, renewal: 10 * time.Millisecond}
+	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, drainTimeout: 300 * time.Millisecond, bounds: b, renewal: renewal}
 	if err := p.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +250,7 @@ audit: %[1]s/audit.log
 tls: {certificate: %[1]s/server.pem, key: %[1]s/server.key, clientCA: %[1]s/ca.pem}
 spaces: [{name: shop, kind: randflake, store: "file:%[2]s", secret: distribute, secretFile: "%[2]s/secret"}]
 principals:
-- {name: web, certificates: [web.example]}
+- {name: web, certificates: {dns: [web.example]}}
 - {name: cron, tokens: [%[3]s]}
 rules:
 - {principals: [web], spaces: [shop], verbs: [fetch, mint]}

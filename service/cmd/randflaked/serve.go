@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -19,7 +21,6 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/randflake/randflake/local"
-	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/server"
 	"github.com/randflake/randflake/store/storeurl"
@@ -29,9 +30,10 @@ import (
 type bounds struct {
 	connections               int           // half of the descriptors where these are fewer: stores need some, too
 	header, read, write, idle time.Duration // for how long a client is waited for
+	age                       time.Duration // after which a connection takes no more calls, or a tenth later
 }
 
-var usual = bounds{connections: 4096, header: 5 * time.Second, read: 15 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute}
+var usual = bounds{connections: 4096, header: 5 * time.Second, read: 15 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute, age: 15 * time.Minute}
 
 const (
 	manyDescriptors = 1 << 20
@@ -49,7 +51,7 @@ const (
 	tracesTime = 2 * time.Second
 )
 
-const renewalTime = time.Minute
+const renewalTime = time.Minute // of files
 
 // serve runs the service until a signal ends it.
 func serve(args []string, problems io.Writer) error {
@@ -122,12 +124,10 @@ type daemon struct {
 	problems     io.Writer
 	drainTimeout time.Duration // with calls that are under way at the end
 	bounds       bounds
-	renewal      time.Duration // of certificates, which are read again after each
+	renewal      time.Duration // of files, which are read again after each
 
 	config      *config.Config // in force
 	secure      bool           // by TLS, which does not change
-	lines       auditFile
-	tls         certificates
 	server      *server.Server
 	listener    net.Listener
 	http        *http.Server
@@ -142,31 +142,24 @@ func (d *daemon) start() (err error) {
 	if d.config, err = d.read(); err != nil {
 		return err
 	}
-	if err := d.lines.open(d.config.Audit, d.problems); err != nil {
-		return err
-	}
-	if d.secure = d.config.TLS != nil; d.secure {
-		if err := d.tls.load(*d.config.TLS); err != nil {
-			return err
-		}
-	}
+	d.secure = d.config.TLS != nil
 	spans, endTraces, err := tracing(d.logger)
 	if err != nil {
 		return err
 	}
 	d.endTraces = endTraces
-	d.server = server.New(storeurl.Open, audit.New(&d.lines), d.logger)
+	d.server = server.New(storeurl.Open, d.logger)
 	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
 		return err
 	}
-	if err := d.server.Configure(d.config); err != nil {
+	if err := d.apply(d.config); err != nil {
 		d.listener.Close()
 		return err
 	}
 	d.http = d.newHTTP(spans...)
 	d.failed = make(chan error, 1)
 	if d.secure {
-		d.http.TLSConfig = d.tls.config()
+		d.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.server.TLS(), nil }}
 	}
 	go func() {
 		if d.secure {
@@ -184,12 +177,15 @@ func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 	b := d.bounds
 	d.connections = newConnections(min(b.connections, descriptors()/2))
 	s := &http.Server{
-		Handler:           d.server.Handler(spans...),
+		Handler:           aging(d.server.Handler(spans...)),
 		ReadHeaderTimeout: b.header, ReadTimeout: b.read, WriteTimeout: b.write, IdleTimeout: b.idle,
 		MaxHeaderBytes: maxHeader,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: maxReceived, MaxReceiveBufferPerStream: maxReceived,
 			SendPingTimeout: pingTime, WriteByteTimeout: b.write}, // of a peer that is gone, and one that does not read
 		Protocols: new(http.Protocols),
+		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+			return context.WithValue(ctx, oldKey{}, time.Now().Add(b.age+rand.N(b.age/10+1)))
+		},
 		ConnState: func(conn net.Conn, state http.ConnState) {
 			d.connections.note(conn, state)
 			d.server.Connection(conn, state)
@@ -200,6 +196,20 @@ func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	return s
+}
+
+// oldKey is the key of the time from which on a connection is old.
+type oldKey struct{}
+
+// aging ends old connections, each after the calls that are under way: clients then connect to any of the replicas, with
+// the certificate that they have now.
+func aging(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if old, ok := r.Context().Value(oldKey{}).(time.Time); ok && time.Now().After(old) {
+			w.Header().Set("Connection", "close") // or GOAWAY, in HTTP/2
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (d *daemon) url() string {
@@ -225,11 +235,8 @@ func (d *daemon) run(stop, reload <-chan os.Signal) error {
 		select {
 		case <-renewal.C:
 			// In a pod, the program that renews the certificate can't send a signal.
-			if !d.secure {
-				continue
-			}
-			if err := d.tls.load(*d.config.TLS); err != nil {
-				d.logger.Error("certificates were not read again; those from before stay in use", "error", err)
+			if err := d.apply(d.config); err != nil {
+				d.logger.Error("certificates and other files were not read again; those from before stay in use", "error", err)
 			}
 		case <-reload:
 			d.tell(systemd.SdNotifyReloading)
@@ -257,15 +264,17 @@ func (d *daemon) reload() error {
 	if next.Listen != d.config.Listen || (next.TLS != nil) != d.secure {
 		return errors.New("listen, and whether there is TLS, can't change while the service runs: restart it")
 	}
-	if next.TLS != nil {
-		if err := d.tls.load(*next.TLS); err != nil {
-			return err
-		}
-	}
-	if err := d.server.Configure(next); err != nil {
+	return d.apply(next)
+}
+
+// apply puts a configuration into force, with all the files that it names, or changes nothing.
+func (d *daemon) apply(next *config.Config) error {
+	files, err := load(next, d.problems)
+	if err != nil {
 		return err
 	}
-	if err := d.lines.open(next.Audit, d.problems); err != nil {
+	if err := d.server.Configure(next, files); err != nil {
+		files.Close()
 		return err
 	}
 	d.config = next

@@ -21,7 +21,7 @@ func TestTLS(t *testing.T) {
 	file := a.write("randflaked.yaml", fmt.Sprintf(`listen: localhost:0
 tls: {certificate: %[1]s/server.pem, key: %[1]s/server.key, clientCA: %[1]s/ca.pem}
 spaces: [{name: demo, kind: ulid}]
-principals: [{name: web, certificates: [web.example]}]
+principals: [{name: web, certificates: {dns: [web.example]}}]
 rules: [{principals: [web], spaces: [demo], verbs: [mint]}]
 `, a.dir))
 	roots := x509.NewCertPool()

@@ -9,13 +9,17 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"log/slog"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -64,7 +68,7 @@ func (c *cluster) policy() *Policy {
 		Principals: []config.Principal{
 			{Name: "web", ServiceAccount: &config.ServiceAccount{Issuer: "https://cluster", Subject: "system:serviceaccount:shop:web"}},
 		},
-	})
+	}, nil, &Policy{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -87,23 +91,104 @@ func (c *cluster) sign(algorithm jose.SignatureAlgorithm, key any, name string, 
 	return token
 }
 
-// TestExpired: a certificate that was good when the connection was made does no more once it is over.
-func TestExpired(t *testing.T) {
-	p, err := New(&config.Config{Principals: []config.Principal{{Name: "web", Certificates: []string{"web.example"}}}})
+// An authority signs certificates of clients.
+type authority struct {
+	key  *ecdsa.PrivateKey
+	cert *x509.Certificate
+}
+
+func newAuthority() *authority {
+	key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	a := &authority{key: key}
+	a.cert = a.sign(24*time.Hour, nil)
+	return a
+}
+
+// sign returns a certificate with DNS names and URIs.
+func (a *authority) sign(left time.Duration, dns []string, uris ...string) *x509.Certificate {
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: dns, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(left),
+		IsCA: a.cert == nil, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	for _, text := range uris {
+		u, _ := url.Parse(text)
+		template.URIs = append(template.URIs, u)
+	}
+	parent := a.cert
+	if parent == nil {
+		parent = template
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, a.key.Public(), a.key)
+	if err != nil {
+		panic(err)
+	}
+	cert, _ := x509.ParseCertificate(der)
+	return cert
+}
+
+func (a *authority) pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	return pool
+}
+
+func showing(certs ...*x509.Certificate) *http.Request {
+	return &http.Request{TLS: &tls.ConnectionState{PeerCertificates: certs}}
+}
+
+// two are principals with certificates.
+var two = &config.Config{Principals: []config.Principal{
+	{Name: "web", Certificates: config.Certificates{DNS: []string{"web.example"}}},
+	{Name: "billing", Certificates: config.Certificates{URI: []string{"spiffe://example.org/billing"}, DNS: []string{"billing.example"}}},
+}}
+
+// TestTrusted: a certificate that was good when the connection was made is not any more once it has expired, or its authority was removed,
+// however often it was good before.
+func TestTrusted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, other := newAuthority(), newAuthority()
+		policy := func(authorities *x509.CertPool) *Policy {
+			p, err := New(two, authorities, &Policy{}, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		p, r := policy(ours.pool()), showing(ours.sign(time.Hour, []string{"web.example"}))
+		for range 3 {
+			if who, err := p.Identify(r); err != nil || who != (Principal{Name: "web", Certificate: true}) {
+				t.Fatalf("%+v, error %v", who, err)
+			}
+		}
+		for what, p := range map[string]*Policy{"another authority": policy(other.pool()), "none": policy(nil)} {
+			if _, err := p.Identify(r); !errors.Is(err, ErrCertificate) || !errors.Is(err, ErrUnknown) {
+				t.Errorf("with %s: error %v", what, err)
+			}
+		}
+		time.Sleep(time.Hour + time.Second)
+		if _, err := p.Identify(r); !errors.Is(err, ErrCertificate) {
+			t.Errorf("once it has expired: error %v", err)
+		}
+	})
+}
+
+// TestNames: a name counts as what it is, and a certificate of two principals is of neither.
+func TestNames(t *testing.T) {
+	ours := newAuthority()
+	p, err := New(two, ours.pool(), &Policy{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		leaf, signer time.Duration // from now until they are over
-		want         error
-	}{{time.Hour, time.Hour, nil}, {-time.Second, time.Hour, ErrExpired}, {time.Hour, -time.Second, ErrExpired}} {
-		certificate := func(left time.Duration) *x509.Certificate {
-			return &x509.Certificate{DNSNames: []string{"web.example"}, NotAfter: time.Now().Add(left)}
-		}
-		chain := []*x509.Certificate{certificate(tt.leaf), certificate(tt.signer)}
-		_, err := p.Identify(&http.Request{TLS: &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{chain}}})
-		if !errors.Is(err, tt.want) || err != nil && !errors.Is(err, ErrUnknown) {
-			t.Errorf("certificates that are over in %v and %v: error %v, want %v", tt.leaf, tt.signer, err, tt.want)
+		dns, uris []string
+		want      string
+	}{
+		{[]string{"web.example"}, nil, "web"}, {[]string{"other.example", "WEB.example"}, nil, "web"}, {nil, []string{"spiffe://example.org/billing"}, "billing"},
+		{[]string{"billing.example"}, []string{"spiffe://example.org/billing"}, "billing"},
+		{[]string{"spiffe://example.org/billing"}, nil, ""}, {nil, []string{"web.example"}, ""}, {nil, nil, ""},
+		{[]string{"web.example", "billing.example"}, nil, ""}, {[]string{"web.example"}, []string{"spiffe://example.org/billing"}, ""},
+	} {
+		who, err := p.Identify(showing(ours.sign(time.Hour, tt.dns, tt.uris...)))
+		if who.Name != tt.want || (err == nil) != (tt.want != "") || err != nil && !errors.Is(err, ErrUnknown) {
+			t.Errorf("DNS names %q and URIs %q: %+v, error %v, want %q", tt.dns, tt.uris, who, err, tt.want)
 		}
 	}
 }
@@ -148,18 +233,6 @@ func TestServiceAccounts(t *testing.T) {
 	}
 	if n := c.asks.Load(); n != 1 {
 		t.Errorf("the keys were asked for %d times, want once a minute at most", n)
-	}
-}
-
-// TestKeysThatCannotBeHad: nobody comes in, and the error says why.
-func TestKeysThatCannotBeHad(t *testing.T) {
-	c := newCluster(t)
-	p := c.policy()
-	c.keys.Close()
-	r := httptest.NewRequest(http.MethodPost, "/", nil)
-	r.Header.Set("Authorization", "Bearer "+c.sign(jose.ES256, c.key, "one", func(*jwt.Claims) {}))
-	if _, err := p.Identify(r); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "keys of issuer https://cluster") {
-		t.Errorf("without keys: error %v", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/randflake/randflake/service/internal/config"
 )
@@ -23,39 +25,66 @@ import (
 // algorithms are signatures by public keys only: with a shared key, everyone who checks a token could also make one.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA}
 
-// An issuer has the keys by which tokens are checked. It fetches them when a token names an unknown key, at most once a
-// minute, and once an hour, so that withdrawn keys stop working.
+// An issuer has the keys by which tokens are checked.
 type issuer struct {
 	config.Issuer
+	*keys
 	client *http.Client
+	logger *slog.Logger
+}
+
+// keys are the keys of an issuer. They are fetched again when they are older than keysFresh, and when a token names an
+// unknown key; meanwhile the known ones are used, until they are older than keysLast.
+type keys struct {
+	fetches singleflight.Group
 
 	mu     sync.Mutex
-	keys   jose.JSONWebKeySet
-	loaded time.Time // the keys
-	tried  time.Time
+	set    jose.JSONWebKeySet
+	loaded time.Time     // when the set was asked for
+	next   time.Time     // no fetch before it
+	pause  time.Duration // after the last failure
 }
 
 const (
+	keysFresh = 10 * time.Minute
 	keysLast  = time.Hour
-	keysPause = time.Minute
+	keysPause = time.Minute // between two fetches; without usable keys, it grows up to this
+	fetchTime = 5 * time.Second
 	leeway    = 30 * time.Second // by which clocks may differ
 )
 
-func newIssuer(c config.Issuer) (*issuer, error) {
-	i := &issuer{Issuer: c, client: &http.Client{Timeout: 5 * time.Second}}
-	if c.CA == "" {
+// newIssuer returns an issuer with the keys that old had, unless it is nil or another one. Keys in a file are read at
+// once.
+func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, error) {
+	i := &issuer{Issuer: c, keys: &keys{}, client: &http.Client{}, logger: logger}
+	if old != nil && old.Issuer == c {
+		i.keys = old.keys
+	}
+	if c.CA != "" {
+		roots, err := Authorities(c.CA)
+		if err != nil {
+			return nil, fmt.Errorf("access: issuer %s: ca: %w", c.Issuer, err)
+		}
+		i.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}
+	}
+	if c.JWKS == "" || strings.HasPrefix(c.JWKS, "https:") {
 		return i, nil
 	}
-	pem, err := os.ReadFile(c.CA)
-	if err != nil {
-		return nil, fmt.Errorf("access: issuer %s: ca: %w", c.Issuer, err)
+	i.keys = &keys{}
+	if err := i.fetch(); err != nil {
+		return nil, fmt.Errorf("access: issuer %s: jwks: %w", c.Issuer, err)
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("access: issuer %s: ca: %s has no certificate: want PEM", c.Issuer, c.CA)
-	}
-	i.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
 	return i, nil
+}
+
+// Authorities reads the certificates of authorities from a file in PEM.
+func Authorities(file string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(file)
+	pool := x509.NewCertPool()
+	if err == nil && !pool.AppendCertsFromPEM(pem) {
+		err = fmt.Errorf("%s has no certificate: want PEM", file)
+	}
+	return pool, err
 }
 
 // verify returns the subject of a token if its signature, issuer, audience and times are right. A token without an
@@ -95,46 +124,106 @@ func (p *Policy) verify(ctx context.Context, raw string) (account config.Service
 	return config.ServiceAccount{Issuer: claims.Issuer, Subject: claims.Subject}, nil
 }
 
-// find returns the keys of this name, one or more.
+// find returns the keys of this name, one or more. It waits for a fetch only if there is no such key.
 func (i *issuer) find(ctx context.Context, name string) ([]jose.JSONWebKey, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	missing := fmt.Errorf("access: issuer %s has no key %.100q", i.Issuer.Issuer, name)
-	stale := time.Since(i.loaded) > keysLast
-	if found := i.keys.Key(name); len(found) > 0 && !stale {
-		return found, nil
-	}
-	if time.Since(i.tried) > keysPause {
-		i.tried = time.Now()
-		if keys, err := i.load(ctx); err == nil {
-			i.keys, i.loaded = keys, time.Now()
-		} else {
-			missing = fmt.Errorf("access: keys of issuer %s: %w", i.Issuer.Issuer, err)
+	found, fetched := i.known(name)
+	if len(found) == 0 && fetched != nil {
+		select {
+		case <-fetched:
+			found, _ = i.known(name)
+		case <-ctx.Done():
 		}
 	}
-	if found := i.keys.Key(name); len(found) > 0 {
-		return found, nil
+	if len(found) == 0 {
+		return nil, fmt.Errorf("access: issuer %s has no key %.100q, or its keys can't be had now", i.Issuer.Issuer, name)
 	}
-	return nil, missing
+	return found, nil
 }
 
-// load reads the keys, at most a megabyte.
-func (i *issuer) load(ctx context.Context) (keys jose.JSONWebKeySet, err error) {
+// known returns the keys of this name, unless they are too old, and the end of the fetch that is under way, if any. It
+// begins one that is due.
+func (i *issuer) known(name string) (found []jose.JSONWebKey, fetched <-chan singleflight.Result) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	age := time.Since(i.loaded)
+	if age <= keysLast {
+		found = i.set.Key(name)
+	}
+	if (len(found) == 0 || age > keysFresh) && !time.Now().Before(i.next) {
+		fetched = i.fetches.DoChan("", func() (any, error) { return nil, i.fetch() })
+	}
+	return found, fetched
+}
+
+// fetch loads the keys, in its own time and not that of a caller, who may hang up.
+func (i *issuer) fetch() error {
+	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
+	defer cancel()
+	began := time.Now()
+	set, err := i.load(ctx)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if err == nil {
+		i.set, i.loaded, i.next, i.pause = set, began, time.Now().Add(keysPause), 0
+		return nil
+	}
+	if i.pause = min(2*i.pause+time.Second, keysPause); time.Since(i.loaded) <= keysLast {
+		i.pause = keysPause
+	}
+	i.next = time.Now().Add(i.pause)
+	i.logger.Warn("keys of an issuer can't be had; those from before are used for an hour", "issuer", i.Issuer.Issuer, "error", err)
+	return err
+}
+
+// load reads the keys for signatures. It leaves out those that it can't read, as they may be of a kind of the future.
+func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
+	from := i.JWKS
+	if from == "" {
+		var found struct {
+			Issuer string
+			JWKS   string `json:"jwks_uri"`
+		}
+		if err := i.read(ctx, strings.TrimSuffix(i.Issuer.Issuer, "/")+"/.well-known/openid-configuration", &found); err != nil {
+			return set, err
+		}
+		if found.Issuer != i.Issuer.Issuer || !strings.HasPrefix(found.JWKS, "https:") {
+			return set, fmt.Errorf("access: discovery answers with issuer %.100q and keys at %.100q: want this issuer, and an https URL", found.Issuer, found.JWKS)
+		}
+		from = found.JWKS
+	}
+	var sent struct{ Keys []json.RawMessage }
+	if err := i.read(ctx, from, &sent); err != nil {
+		return set, err
+	}
+	if sent.Keys == nil {
+		return set, fmt.Errorf("access: %s has no keys: want a set of JSON web keys", from)
+	}
+	for _, text := range sent.Keys {
+		var key jose.JSONWebKey
+		if key.UnmarshalJSON(text) == nil && (key.Use == "" || key.Use == "sig") {
+			set.Keys = append(set.Keys, key)
+		}
+	}
+	return set, nil
+}
+
+// read reads the JSON of a file or URL, at most a megabyte.
+func (i *issuer) read(ctx context.Context, from string, into any) (err error) {
 	var source io.ReadCloser
-	if strings.HasPrefix(i.JWKS, "https:") {
-		source, err = i.ask(ctx)
+	if strings.HasPrefix(from, "https:") {
+		source, err = i.ask(ctx, from)
 	} else {
-		source, err = os.Open(i.JWKS)
+		source, err = os.Open(from)
 	}
 	if err != nil {
-		return keys, err
+		return err
 	}
 	defer source.Close()
-	return keys, json.NewDecoder(io.LimitReader(source, 1<<20)).Decode(&keys)
+	return json.NewDecoder(io.LimitReader(source, 1<<20)).Decode(into)
 }
 
-func (i *issuer) ask(ctx context.Context) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, i.JWKS, nil)
+func (i *issuer) ask(ctx context.Context, url string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +237,7 @@ func (i *issuer) ask(ctx context.Context) (io.ReadCloser, error) {
 	answer, err := i.client.Do(request)
 	if err == nil && answer.StatusCode != http.StatusOK {
 		answer.Body.Close()
-		err = fmt.Errorf("access: %s answers %s", i.JWKS, answer.Status)
+		err = fmt.Errorf("access: %s answers %s", url, answer.Status)
 	}
 	if err != nil {
 		return nil, err

@@ -7,11 +7,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/randflake/randflake/service/internal/config"
@@ -26,8 +28,8 @@ type Principal struct {
 // ErrUnknown says that the caller has no credentials, or none that the configuration knows.
 var ErrUnknown = errors.New("access: caller is not known")
 
-// ErrExpired says that a certificate was valid when the connection was made, and has expired since.
-var ErrExpired = fmt.Errorf("%w: its certificate has expired: connect again with another one", ErrUnknown)
+// ErrCertificate says that a certificate was valid when the connection was made, and is not any more.
+var ErrCertificate = fmt.Errorf("%w: its certificate has expired, or its authority is trusted no more: connect again with another one", ErrUnknown)
 
 // ErrDenied says that no rule allows the call.
 var ErrDenied = errors.New("access: denied")
@@ -35,20 +37,26 @@ var ErrDenied = errors.New("access: denied")
 // A Policy holds the principals and rules of a configuration. It is immutable and safe for concurrent use.
 type Policy struct {
 	guarded      bool
-	certificates map[string]string // names by what is in certificates
+	authorities  *x509.CertPool
+	chains       sync.Map          // those of certificates that one of the authorities signed
+	certificates map[string]string // principals by the kinds and names in certificates
 	tokens       map[[sha256.Size]byte]string
 	accounts     map[config.ServiceAccount]string
 	issuers      map[string]*issuer
 	rules        []config.Rule
 }
 
-// New returns the policy of a valid configuration.
-func New(c *config.Config) (*Policy, error) {
-	p := &Policy{guarded: c.Guarded(), certificates: map[string]string{}, tokens: map[[sha256.Size]byte]string{},
+// New returns the policy of a valid configuration, with the authorities that sign clients' certificates, or nil. It
+// takes over the keys that another policy, which may be zero, has of unchanged issuers.
+func New(c *config.Config, authorities *x509.CertPool, old *Policy, logger *slog.Logger) (*Policy, error) {
+	p := &Policy{guarded: c.Guarded(), authorities: authorities, certificates: map[string]string{}, tokens: map[[sha256.Size]byte]string{},
 		accounts: map[config.ServiceAccount]string{}, issuers: map[string]*issuer{}, rules: c.Rules}
 	for _, who := range c.Principals {
-		for _, name := range who.Certificates {
-			p.certificates[name] = who.Name
+		for _, name := range who.Certificates.DNS {
+			p.certificates["dns "+strings.ToLower(name)] = who.Name
+		}
+		for _, name := range who.Certificates.URI {
+			p.certificates["uri "+name] = who.Name
 		}
 		for _, digits := range who.Tokens {
 			hash, err := hex.DecodeString(digits)
@@ -62,7 +70,7 @@ func New(c *config.Config) (*Policy, error) {
 		}
 	}
 	for _, i := range c.Issuers {
-		made, err := newIssuer(i)
+		made, err := newIssuer(i, old.issuers[i.Issuer], logger)
 		if err != nil {
 			return nil, err
 		}
@@ -71,11 +79,8 @@ func New(c *config.Config) (*Policy, error) {
 	return p, nil
 }
 
-// Anyone is the name of every caller if the configuration has no principals.
-const Anyone = "anyone"
-
-// Identify returns the sender of a request, by its bearer token or else by its client certificate, which the server has
-// verified. Otherwise the error wraps ErrUnknown.
+// Identify returns the sender of a request, by its bearer token or else by its client certificate. Otherwise the
+// error wraps ErrUnknown.
 func (p *Policy) Identify(r *http.Request) (Principal, error) {
 	if !p.guarded {
 		return anyone(r)
@@ -87,29 +92,60 @@ func (p *Policy) Identify(r *http.Request) (Principal, error) {
 		}
 		return p.bearer(r, strings.TrimSpace(token))
 	}
-	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
+	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return Principal{}, fmt.Errorf("%w: want a header Authorization with a bearer token, or a client certificate", ErrUnknown)
 	}
-	if expired(r.TLS.VerifiedChains[0]) {
-		return Principal{}, ErrExpired
+	if !p.trusts(r.TLS.PeerCertificates) {
+		return Principal{}, ErrCertificate
 	}
-	certificate := r.TLS.VerifiedChains[0][0]
-	names := slices.Clone(certificate.DNSNames)
-	for _, uri := range certificate.URIs {
-		names = append(names, uri.String())
-	}
-	for _, name := range names {
-		if who, ok := p.certificates[name]; ok {
-			return Principal{Name: who, Certificate: true}, nil
-		}
-	}
-	return Principal{}, fmt.Errorf("%w: no principal has a name of this certificate: %q", ErrUnknown, names)
+	return p.named(r.TLS.PeerCertificates[0])
 }
 
-// expired reports whether a certificate has expired. TLS checks that only once, when the connection is made.
-func expired(chain []*x509.Certificate) bool {
+// named returns the principal that a certificate names.
+func (p *Policy) named(certificate *x509.Certificate) (Principal, error) {
+	var names []string
+	for _, name := range certificate.DNSNames {
+		names = append(names, "dns "+strings.ToLower(name))
+	}
+	for _, uri := range certificate.URIs {
+		names = append(names, "uri "+uri.String())
+	}
+	who := ""
+	for _, name := range names {
+		switch found := p.certificates[name]; {
+		case found == "" || found == who:
+		case who != "":
+			return Principal{}, fmt.Errorf("%w: its certificate names two principals, %s and %s: want one with a name of one of them", ErrUnknown, who, found)
+		default:
+			who = found
+		}
+	}
+	if who == "" {
+		return Principal{}, fmt.Errorf("%w: no principal has a name of this certificate: %.100q", ErrUnknown, names)
+	}
+	return Principal{Name: who, Certificate: true}, nil
+}
+
+// trusts reports whether one of the authorities signed a certificate that is valid now, sent as a chain. TLS checks that
+// only once, when the connection is made.
+func (p *Policy) trusts(sent []*x509.Certificate) bool {
+	if p.authorities == nil {
+		return false
+	}
+	known, ok := p.chains.Load(sent[0])
+	if !ok {
+		options := x509.VerifyOptions{Roots: p.authorities, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+		for _, c := range sent[1:] {
+			options.Intermediates.AddCert(c)
+		}
+		chains, err := sent[0].Verify(options)
+		if err != nil {
+			return false
+		}
+		known, _ = p.chains.LoadOrStore(sent[0], chains[0])
+	}
 	now := time.Now()
-	return slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return now.After(c.NotAfter) })
+	return !slices.ContainsFunc(known.([]*x509.Certificate), func(c *x509.Certificate) bool { return now.After(c.NotAfter) })
 }
 
 // anyone admits requests whose Host is this machine. That keeps out pages of other sites whose own name resolves to
@@ -119,7 +155,7 @@ func anyone(r *http.Request) (Principal, error) {
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return Principal{}, fmt.Errorf("%w: without principals calls are for localhost, not %.100q", ErrUnknown, host)
 	}
-	return Principal{Name: Anyone}, nil
+	return Principal{Name: config.Anyone}, nil
 }
 
 // bearer returns the principal of a bearer token. The error contains nothing of the token.
@@ -136,7 +172,7 @@ func (p *Policy) bearer(r *http.Request, token string) (Principal, error) {
 	}
 	who, ok := p.accounts[account]
 	if !ok {
-		return Principal{}, fmt.Errorf("%w: no principal has the service account %q of %q", ErrUnknown, account.Subject, account.Issuer)
+		return Principal{}, fmt.Errorf("%w: no principal has the service account %.100q of %q", ErrUnknown, account.Subject, account.Issuer)
 	}
 	return Principal{Name: who}, nil
 }
@@ -155,7 +191,7 @@ func (p *Policy) Allow(who Principal, verb, space string) (config.Limits, error)
 			return r.Limits, nil
 		}
 	}
-	return config.Limits{}, fmt.Errorf("%w: no rule lets %s %s in space %q", ErrDenied, who.Name, verb, space)
+	return config.Limits{}, fmt.Errorf("%w: no rule lets %s %s in space %.100q", ErrDenied, who.Name, verb, space)
 }
 
 func has(list []string, name string) bool {

@@ -119,7 +119,7 @@ func (k *checker) check(c *Config) {
 	for i, p := range c.Principals {
 		k.unique(path{"principals", i, "name"}, p.Name, name, principals)
 		k.principal(path{"principals", i}, p, issuers, held)
-		if len(p.Certificates) > 0 && (c.TLS == nil || c.TLS.ClientCA == "") {
+		if len(p.Certificates.DNS)+len(p.Certificates.URI) > 0 && (c.TLS == nil || c.TLS.ClientCA == "") {
 			k.wrong(path{"principals", i, "certificates"}, "no client has a certificate without tls.clientCA: set it")
 		}
 	}
@@ -242,8 +242,8 @@ func (k *checker) issuer(p path, i Issuer, seen map[string]bool) {
 	if i.Audience == "" {
 		k.wrong(p.of("audience"), "there is none: want what tokens for this service have for aud; those for others must not do")
 	}
-	if u, err := url.Parse(i.JWKS); err != nil || i.JWKS == "" || u.Scheme == "http" {
-		k.wrong(p.of("jwks"), "want a file, or a URL that begins with https:")
+	if u, err := url.Parse(i.JWKS); err != nil || u.Scheme == "http" || i.JWKS == "" && !strings.HasPrefix(i.Issuer, "https://") {
+		k.wrong(p.of("jwks"), "want a file, or a URL that begins with https:; it can be left out if issuer is such a URL, which says where the keys are")
 	}
 }
 
@@ -254,14 +254,23 @@ func (k *checker) principal(p path, who Principal, issuers, held map[string]bool
 		}
 		held[key] = true
 	}
-	if len(who.Certificates)+len(who.Tokens) == 0 && who.ServiceAccount == nil {
+	if who.Name == Self || who.Name == Anyone {
+		k.wrong(p.of("name"), "%q stands for other callers in the audit log: take another name", who.Name)
+	}
+	if len(who.Certificates.DNS)+len(who.Certificates.URI)+len(who.Tokens) == 0 && who.ServiceAccount == nil {
 		k.wrong(p, "nothing shows who it is: want certificates, tokens or a serviceAccount")
 	}
-	for i, c := range who.Certificates {
-		if c == "" {
-			k.wrong(p.of("certificates", i), "it is empty: want a URI or DNS name of the certificate")
+	for i, name := range who.Certificates.DNS {
+		if name == "" || strings.ContainsAny(name, ":/*") {
+			k.wrong(p.of("certificates", "dns", i), "%q: want a DNS name, such as billing.example.org; URIs belong into uri", name)
 		}
-		claim(p.of("certificates", i), "certificate "+c)
+		claim(p.of("certificates", "dns", i), "DNS name "+strings.ToLower(name))
+	}
+	for i, name := range who.Certificates.URI {
+		if u, err := url.Parse(name); err != nil || u.Scheme == "" || u.String() != name {
+			k.wrong(p.of("certificates", "uri", i), "%q: want a URI, such as spiffe://example.org/billing", name)
+		}
+		claim(p.of("certificates", "uri", i), "URI "+name)
 	}
 	for i, t := range who.Tokens {
 		if b, err := hex.DecodeString(t); err != nil || len(b) != 32 {

@@ -22,6 +22,8 @@ type Config struct {
 	Audit     string `yaml:"audit"`     // file that lines are appended to; standard error without
 	AuditMint bool   `yaml:"auditMint"` // a line for each call that makes IDs, too
 
+	AuditRequired bool `yaml:"auditRequired"` // no call without an audit log that can be written
+
 	Spaces     []Space     `yaml:"spaces"`
 	Counters   []Counter   `yaml:"counters"`
 	Issuers    []Issuer    `yaml:"issuers"`
@@ -79,7 +81,7 @@ type Counter struct {
 type Issuer struct {
 	Issuer    string `yaml:"issuer"`
 	Audience  string `yaml:"audience"`
-	JWKS      string `yaml:"jwks"`      // file, or https URL, of its public keys
+	JWKS      string `yaml:"jwks"`      // file, or https URL, of its public keys; found by the issuer's URL without
 	CA        string `yaml:"ca"`        // file of who signs that server's certificate; the system's without
 	TokenFile string `yaml:"tokenFile"` // of a token that the URL asks for
 }
@@ -87,10 +89,22 @@ type Issuer struct {
 // A Principal is who calls, and shows it in any of these ways.
 type Principal struct {
 	Name           string          `yaml:"name"`
-	Certificates   []string        `yaml:"certificates"` // URIs and DNS names in certificates of clients
-	Tokens         []string        `yaml:"tokens"`       // SHA-256 of bearer tokens, from randflaked token
+	Certificates   Certificates    `yaml:"certificates"`
+	Tokens         []string        `yaml:"tokens"` // SHA-256 of bearer tokens, from randflaked token
 	ServiceAccount *ServiceAccount `yaml:"serviceAccount"`
 }
+
+// Certificates are the names in certificates of clients that stand for a principal, by their kind.
+type Certificates struct {
+	DNS []string `yaml:"dns"`
+	URI []string `yaml:"uri"`
+}
+
+// Names of callers that no principal may have.
+const (
+	Self   = "randflaked" // the service, which takes leases for itself
+	Anyone = "anyone"     // everybody, without principals
+)
 
 // A ServiceAccount is the subject of an issuer's tokens, such as system:serviceaccount:shop:billing.
 type ServiceAccount struct {

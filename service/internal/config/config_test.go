@@ -34,7 +34,7 @@ issuers:
   ca: /var/run/secrets/kubernetes.io/serviceaccount/ca.crt
   tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
 principals:
-- {name: billing, certificates: [spiffe://prod/billing], tokens: [e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855]}
+- {name: billing, certificates: {uri: [spiffe://prod/billing], dns: [Billing.prod]}, tokens: [e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855]}
 - {name: web, serviceAccount: {issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}}
 rules:
 - {principals: [billing], spaces: [orders], verbs: [mint, inspect], limits: {batch: 10}}
@@ -90,10 +90,16 @@ func TestWrong(t *testing.T) {
 		{"end: 99999, rate: 100", "rate: -100", "w.yaml:16: counters[0].rate: -100: want numbers a second"},
 		{"  audience: randflaked\n", "", "w.yaml:18: issuers[0].audience: there is none"},
 		{"jwks: https://", "jwks: http://", "issuers[0].jwks: want a file, or a URL that begins with https:"},
+		{"- issuer: https://kubernetes.default.svc\n  audience: randflaked\n  jwks: https://kubernetes.default.svc/openid/v1/jwks\n", "- issuer: http://kubernetes.default.svc\n  audience: randflaked\n", "issuers[0].jwks: want a file"},
 		{"- issuer: https://kubernetes.default.svc\n", "- issuer: \"\"\n", "issuers[0].issuer: there is none"},
 		{"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "pass-word", "w.yaml:24: principals[0].tokens[0]: want the 64 hexadecimal digits of a token's SHA-256, and not the token"},
 		{"[e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855]", "pass-word", "line 24: cannot unmarshal !!str what is there into []string"},
-		{"name: web,", "name: web, certificates: [spiffe://prod/billing],", "w.yaml:25: principals[1].certificates[0]: another principal has it"},
+		{"name: web,", "name: web, certificates: {uri: [spiffe://prod/billing]},", "w.yaml:25: principals[1].certificates.uri[0]: another principal has it"},
+		{"name: web,", "name: web, certificates: {dns: [billing.prod]},", "w.yaml:25: principals[1].certificates.dns[0]: another principal has it"},
+		{"name: web,", "name: web, certificates: {dns: ['spiffe://prod/web']},", `w.yaml:25: principals[1].certificates.dns[0]: "spiffe://prod/web": want a DNS name`},
+		{"name: web,", "name: web, certificates: {uri: [web.prod]},", `w.yaml:25: principals[1].certificates.uri[0]: "web.prod": want a URI`},
+		{"name: web,", "name: randflaked,", `w.yaml:25: principals[1].name: "randflaked" stands for other callers`},
+		{"name: web,", "name: anyone,", `w.yaml:25: principals[1].name: "anyone" stands for other callers`},
 		{"{issuer: https://kubernetes.default.svc, subject", "{issuer: https://other, subject", `principals[1].serviceAccount.issuer: "https://other" is not defined`},
 		{`subject: "system:serviceaccount:shop:web"`, `subject: ""`, "principals[1].serviceAccount.subject: there is none"},
 		{`, serviceAccount: {issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}`, "", "w.yaml:25: principals[1]: nothing shows who it is"},

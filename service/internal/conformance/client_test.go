@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"log/slog"
 	"net/http"
@@ -15,7 +16,6 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/client"
-	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/server"
 	"github.com/randflake/randflake/service/internal/space"
@@ -34,12 +34,12 @@ func start(t *testing.T, data *storetest.Memory, clock func() time.Time, wrap fu
 // startOn starts a replica whose space "demo" is at a place, and has counters.
 func startOn(t *testing.T, place string, open space.Opener, counters []counter.Info, wrap func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
-	s := server.New(open, audit.New(io.Discard), slog.New(slog.DiscardHandler))
+	s := server.New(open, slog.New(slog.DiscardHandler))
 	c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: place}}}
 	for _, i := range counters {
 		c.Counters = append(c.Counters, config.Counter{Name: i.Name, Space: "demo", Start: &i.Start, Stride: &i.Stride, End: &i.End, Rate: i.Rate})
 	}
-	if err := s.Configure(c); err != nil {
+	if err := s.Configure(c, server.Files{TLS: new(tls.Config), Audit: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"time"
@@ -13,22 +12,11 @@ import (
 	"github.com/randflake/randflake/store"
 )
 
-// Leases returns a store that counts what becomes of leases of a space, and how long renewals take.
-func (m *Metrics) Leases(store lease.Source, space string) lease.Source {
-	return &leases{store, m, space}
-}
-
-type leases struct {
-	lease.Source
-	metrics *Metrics
-	space   string
-}
-
 // refusals are the errors by which a store says no. After any other the outcome is unknown.
 var refusals = []error{lease.ErrNoRange, lease.ErrInvalidRequest, store.ErrWrongSecret, store.ErrClock, randflake.ErrEndOfLife}
 
-// note counts what a call came to.
-func (l *leases) note(outcome string, err error) {
+// Lease counts what a call about a lease of a space came to: an outcome, or an error.
+func (m *Metrics) Lease(space, outcome string, err error) {
 	switch {
 	case errors.Is(err, lease.ErrLost):
 		outcome = "lost"
@@ -37,27 +25,12 @@ func (l *leases) note(outcome string, err error) {
 	case err != nil:
 		outcome = "failed"
 	}
-	l.metrics.leases.WithLabelValues(l.space, outcome).Inc()
+	m.leases.WithLabelValues(space, outcome).Inc()
 }
 
-func (l *leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
-	r, err := l.Source.Acquire(ctx, req)
-	l.note("granted", err)
-	return r, err
-}
-
-func (l *leases) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
-	start := time.Now()
-	r, err := l.Source.Renew(ctx, held, renewal)
-	l.metrics.renewals.WithLabelValues(l.space).Observe(time.Since(start).Seconds())
-	l.note("renewed", err)
-	return r, err
-}
-
-func (l *leases) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
-	err := l.Source.Release(ctx, held, lastUsed)
-	l.note("released", err)
-	return err
+// Renewal counts how long the store took to renew a lease.
+func (m *Metrics) Renewal(space string, took time.Duration) {
+	m.renewals.WithLabelValues(space).Observe(took.Seconds())
 }
 
 // A Bucket is how many renewals took up to Seconds, and longer than those of the bucket before; the last one has no bound.

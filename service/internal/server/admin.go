@@ -10,7 +10,6 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
-	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/audit"
 )
 
@@ -26,8 +25,7 @@ func (s adminService) ReportLoss(ctx context.Context, _ *connect.Request[api.Rep
 	if err := leases.ReportLoss(ctx); err != nil {
 		return nil, err
 	}
-	s.audit.Write(audit.ReportLoss, c.who.Name, c.in.Name)
-	return connect.NewResponse(&api.ReportLossResponse{}), nil
+	return connect.NewResponse(&api.ReportLossResponse{}), s.audit.Write(audit.ReportLoss, c.by, c.in.Name)
 }
 
 // revocations is the maximum number of retries of a revocation because the holder renewed meanwhile.
@@ -51,8 +49,7 @@ func (s adminService) Revoke(ctx context.Context, r *connect.Request[api.RevokeR
 		if err != nil {
 			return nil, err
 		}
-		s.audit.Write(audit.Revocation, c.who.Name, c.in.Name, audit.Terms(held)...)
-		return connect.NewResponse(&api.RevokeResponse{Lease: wire.Lease(held)}), nil
+		return connect.NewResponse(&api.RevokeResponse{Lease: shown(held)}), s.audit.Write(audit.Revocation, c.by, c.in.Name, audit.Terms(held)...)
 	}
 	return nil, connect.NewError(connect.CodeAborted, errors.New("the lease changed each time that it was looked at: try again"))
 }
@@ -80,7 +77,9 @@ func (s secretService) Fetch(ctx context.Context, _ *connect.Request[api.FetchRe
 	if !ok {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the secret of space %s is not there to be distributed", c.in.Name))
 	}
-	s.audit.Write(audit.Secret, c.who.Name, c.in.Name)
+	if err := s.audit.Write(audit.Secret, c.by, c.in.Name); err != nil {
+		return nil, err
+	}
 	response := connect.NewResponse(&api.FetchResponse{Secret: secret.Hex()})
 	response.Header().Set("Cache-Control", "no-store")
 	return response, nil

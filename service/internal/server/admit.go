@@ -2,12 +2,15 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
 	"connectrpc.com/connect"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 
 	api "github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client/wire"
@@ -25,7 +28,7 @@ var rights = map[string]string{
 	api.LeaseServiceLookupProcedure:     "lease",
 	api.LeaseServiceReleaseProcedure:    "lease",
 	api.LeaseServiceGetLimitsProcedure:  "lease",
-	api.LeaseServiceListProcedure:       "list", // shows owners' tokens, by which leases can be released
+	api.LeaseServiceListProcedure:       "list",
 	api.IDServiceMintProcedure:          "mint",
 	api.IDServiceInspectProcedure:       "inspect",
 	api.CounterServiceNextProcedure:     "count",
@@ -46,8 +49,7 @@ const callTimeout = 10 * time.Second
 
 // A call is an admitted request.
 type call struct {
-	who    access.Principal
-	setup  *setup
+	identity
 	in     *space.Space
 	state  *space.State
 	limits config.Limits
@@ -70,21 +72,34 @@ const (
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey).(*call) }
 
+// An identity is who sent a request, by the setup that was in force then.
 type identity struct {
 	who   access.Principal
 	err   error
-	setup *setup // whose policy said so
+	setup *setup
+	by    audit.Caller
+}
+
+// identify authenticates the sender of a request. Its ID is that of the caller's trace, if there is one, and goes back
+// in the answer.
+func (s *Server) identify(w http.ResponseWriter, r *http.Request) identity {
+	setup := s.setup.Load()
+	who, err := setup.policy.Identify(r)
+	if errors.Is(err, access.ErrCertificate) {
+		w.Header().Set("Connection", "close") // or the client would go on with this one when it has another certificate
+	}
+	id := rand.Text()
+	if traced := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))); traced.HasTraceID() {
+		id = traced.TraceID().String()
+	}
+	w.Header().Set("X-Request-Id", id)
+	return identity{who, err, setup, audit.Caller{Principal: who.Name, Address: r.RemoteAddr, Request: id}}
 }
 
 // identified authenticates the sender of a request.
 func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		setup := s.setup.Load()
-		who, err := setup.policy.Identify(r)
-		if errors.Is(err, access.ErrExpired) {
-			w.Header().Set("Connection", "close") // or the client would go on with this one when it has another certificate
-		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey, identity{who, err, setup})))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey, s.identify(w, r))))
 	})
 }
 
@@ -104,7 +119,7 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 		}
 		sent, whole := wire.Error(err, c.place())
 		if !whole && !errors.Is(err, context.Canceled) {
-			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "error", err)
+			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "request", c.by.Request, "error", err)
 		}
 		return nil, sent
 	}
@@ -116,10 +131,13 @@ func (s *Server) check(ctx context.Context, procedure string, message any) (*cal
 	if !ok {
 		return nil, connect.NewError(connect.CodeInternal, errors.New("nobody asked who calls"))
 	}
-	c := &call{who: id.who, setup: id.setup}
+	if err := s.audit.Ready(); err != nil {
+		return nil, connect.NewError(connect.CodeUnavailable, err)
+	}
+	c := &call{identity: id}
 	name := id.setup.spaceOf(message)
 	deny := func(code connect.Code, err error) (*call, error) {
-		s.audit.Write(audit.Denial, c.who.Name, name, "procedure", procedure, "why", err.Error())
+		s.audit.Deny(c.by, name, "procedure", procedure, "why", err.Error())
 		return nil, connect.NewError(code, err)
 	}
 	if id.err != nil {
@@ -167,7 +185,7 @@ func (s *Server) over(c *call, what string, asked, most any) error {
 }
 
 func (s *Server) refuse(c *call, err error) error {
-	s.audit.Write(audit.Denial, c.who.Name, c.in.Name, "why", err.Error())
+	s.audit.Deny(c.by, c.in.Name, "why", err.Error())
 	return connect.NewError(connect.CodePermissionDenied, err)
 }
 

@@ -120,7 +120,7 @@ func (w *testbed) acquire(space, more string, change ...func(*http.Request)) ans
 
 // TestSecrets: a space refuses the secret of another, and gives its own to a certificate alone, when it is for that.
 func TestSecrets(t *testing.T) {
-	w := newTestbed(t, spaces+"tls: {certificate: c, key: k, clientCA: ca}\nprincipals: [{name: web, certificates: [web.example], tokens: ["+hashOf("web")+
+	w := newTestbed(t, spaces+"tls: {certificate: c, key: k, clientCA: ca}\nprincipals: [{name: web, certificates: {dns: [web.example]}, tokens: ["+hashOf("web")+
 		"]}]\nrules: [{principals: ['*'], spaces: ['*'], verbs: [lease, fetch]}]\n")
 	web := withCertificate("web.example")
 	other := randflake.NewSecret()
@@ -322,7 +322,7 @@ func TestStoreComesLate(t *testing.T) {
 	w.broken.Store(true)
 	next := *w.setup.Load().config
 	next.Spaces = append(slices.Clone(next.Spaces), config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
-	if err := w.Configure(&next); err != nil {
+	if err := w.Configure(&next, w.files); err != nil {
 		t.Fatal(err)
 	}
 	if a := w.send(http.MethodPost, "/v1/spaces/late/ids", ""); a.body.Code != "unavailable" || w.Ready() == nil {
@@ -343,7 +343,7 @@ func TestConfigure(t *testing.T) {
 	kept := w.setup.Load().spaces["mint"]
 	next := *w.setup.Load().config
 	next.Spaces = slices.DeleteFunc(slices.Clone(next.Spaces), func(s config.Space) bool { return s.Name == "sorted" })
-	if err := w.Configure(&next); err != nil {
+	if err := w.Configure(&next, w.files); err != nil {
 		t.Fatal(err)
 	}
 	if w.setup.Load().spaces["mint"] != kept || w.send(http.MethodPost, "/v1/spaces/mint/ids", "").status != http.StatusOK {
@@ -354,7 +354,7 @@ func TestConfigure(t *testing.T) {
 	}
 	bad := next
 	bad.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", Secret: "mint", SecretFile: "no/such/file"}}
-	if err := w.Configure(&bad); err == nil || w.send(http.MethodPost, "/v1/spaces/mint/ids", "").status != http.StatusOK {
+	if err := w.Configure(&bad, w.files); err == nil || w.send(http.MethodPost, "/v1/spaces/mint/ids", "").status != http.StatusOK {
 		t.Errorf("a configuration that fails: error %v; or nothing is as before", err)
 	}
 	w.Drain()

@@ -17,6 +17,8 @@ func (gauges) Describe(chan<- *prometheus.Desc) {}
 
 func (g gauges) Collect(to chan<- prometheus.Metric) {
 	setup := g.setup.Load()
+	to <- prometheus.MustNewConstMetric(prometheus.NewDesc("randflaked_audit_lines_lost_total", "Lines of the audit log that could not be written.", nil, nil),
+		prometheus.CounterValue, float64(g.audit.Lost.Load()))
 	for name, v := range g.surveys(setup, setup.names()) {
 		in := setup.spaces[name]
 		labels := prometheus.Labels{"space": name}

@@ -60,9 +60,9 @@ func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]
 		return nil, err
 	}
 	if c.setup.config.AuditMint {
-		s.audit.Write(audit.Mint, c.who.Name, c.in.Name, minted(answer)...)
+		err = s.audit.Write(audit.Mint, c.by, c.in.Name, minted(answer)...)
 	}
-	return connect.NewResponse(answer), nil
+	return connect.NewResponse(answer), err
 }
 
 // minted is the audit line about new IDs.
@@ -87,8 +87,7 @@ func (s idService) Inspect(ctx context.Context, r *connect.Request[api.InspectRe
 	if id == "" {
 		id = r.Msg.GetNumber()
 	}
-	s.audit.Write(audit.Inspection, c.who.Name, c.in.Name, "id", id)
-	return connect.NewResponse(answer), nil
+	return connect.NewResponse(answer), s.audit.Write(audit.Inspection, c.by, c.in.Name, "id", id)
 }
 
 // open returns what an ID of a space holds.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
+	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/store"
 )
 
@@ -22,7 +24,46 @@ func (s *Server) leases(c *call) (lease.Source, error) {
 	if c.state.Leases == nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and no leases", c.in.Name))
 	}
-	return s.audit.Leases(s.metrics.Leases(retried{c.state.Leases}, c.in.Name), c.who.Name, c.in.Name), nil
+	return watched{retried{c.state.Leases}, s, c.by, c.in.Name}, nil
+}
+
+// watched counts what becomes of leases, and writes to the audit log which ones a caller gets, can't renew, and gives
+// back.
+type watched struct {
+	lease.Source
+	*Server
+	by    audit.Caller
+	space string
+}
+
+func (w watched) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
+	r, err := w.Source.Acquire(ctx, req)
+	if w.metrics.Lease(w.space, "granted", err); err == nil {
+		err = w.audit.Write(audit.Grant, w.by, w.space, audit.Terms(r)...)
+	}
+	return r, err
+}
+
+func (w watched) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
+	start := time.Now()
+	r, err := w.Source.Renew(ctx, held, renewal)
+	w.metrics.Renewal(w.space, time.Since(start))
+	if w.metrics.Lease(w.space, "renewed", err); err != nil {
+		why := "the store failed, or refused"
+		if lost := (*lease.LostError)(nil); errors.As(err, &lost) {
+			why = lost.Why
+		}
+		w.audit.Write(audit.Renewal, w.by, w.space, append(audit.Terms(held), "why", why)...)
+	}
+	return r, err
+}
+
+func (w watched) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
+	err := w.Source.Release(ctx, held, lastUsed)
+	if w.metrics.Lease(w.space, "released", err); err == nil {
+		w.audit.Write(audit.Release, w.by, w.space, append(audit.Terms(held), "last_used", lastUsed.Unix())...)
+	}
+	return err
 }
 
 // retried lets a renewal that is retried after a lost answer return the result of the first attempt.
@@ -146,6 +187,17 @@ func (s *Server) forget(ctx context.Context, c *call, held lease.Record) {
 	}
 }
 
+// shown returns a record without the tokens and the signature by which its holder renews it. Its owner is a hash, whose
+// first digits name the lease in the audit log.
+func shown(r lease.Record) *api.Lease {
+	if r.Owner != (lease.Token{}) {
+		hash := sha256.Sum256(r.Owner[:])
+		copy(r.Owner[:], hash[:])
+	}
+	r.Change, r.Signature = lease.Token{}, lease.Token{}
+	return wire.Lease(r)
+}
+
 func (s leaseService) List(ctx context.Context, _ *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
 	c := callOf(ctx)
 	leases, err := s.leases(c)
@@ -158,7 +210,7 @@ func (s leaseService) List(ctx context.Context, _ *connect.Request[api.ListReque
 	}
 	answer := &api.ListResponse{}
 	for _, r := range records {
-		answer.Leases = append(answer.Leases, c.sendLease(r))
+		answer.Leases = append(answer.Leases, shown(r))
 	}
 	return connect.NewResponse(answer), nil
 }

@@ -117,7 +117,7 @@ func TestMetrics(t *testing.T) {
 	}
 	next := *w.setup.Load().config
 	next.Spaces = slices.DeleteFunc(slices.Clone(next.Spaces), func(s config.Space) bool { return s.Name == "sorted" })
-	if err := w.Configure(&next); err != nil {
+	if err := w.Configure(&next, w.files); err != nil {
 		t.Fatal(err)
 	}
 	if text := metrics(); strings.Contains(text, `"sorted"`) || !strings.Contains(text, `"none"`) {

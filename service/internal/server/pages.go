@@ -9,7 +9,6 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake/service/internal/access"
-	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/page"
 )
 
@@ -53,17 +52,16 @@ func (s *Server) observing(what string, show func(http.ResponseWriter, *http.Req
 			r = r.Clone(r.Context())
 			r.Header.Set("Authorization", "Bearer "+password)
 		}
-		setup := s.setup.Load()
-		who, err := setup.policy.Identify(r)
-		o := observer{identity{who, err, setup}, map[string]bool{}, true}
+		o := observer{s.identify(w, r), map[string]bool{}, true}
+		err := o.err
 		if err != nil {
 			w.Header().Set("WWW-Authenticate", `Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
 			s.deny(w, o.identity, what, err)
 			return
 		}
-		for _, name := range setup.names() {
+		for _, name := range o.setup.names() {
 			var denied error
-			if _, denied = setup.policy.Allow(who, "observe", name); denied == nil {
+			if _, denied = o.setup.policy.Allow(o.who, "observe", name); denied == nil {
 				o.may[name] = true
 			} else {
 				o.all, err = false, denied
@@ -83,7 +81,7 @@ func (s *Server) deny(w http.ResponseWriter, id identity, what string, err error
 	if errors.Is(err, access.ErrUnknown) {
 		code, status = connect.CodeUnauthenticated, http.StatusUnauthorized
 	}
-	s.audit.Write(audit.Denial, id.who.Name, "", "procedure", what, "why", err.Error())
+	s.audit.Deny(id.by, "", "procedure", what, "why", err.Error())
 	s.note(id, what, "", time.Now(), connect.NewError(code, err))
 	http.Error(w, err.Error(), status)
 }

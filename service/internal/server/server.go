@@ -2,14 +2,15 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"math"
 	"net/http"
 	"reflect"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,7 +38,7 @@ type Server struct {
 	started  time.Time
 	glance   time.Duration // how long a page or a scrape waits for stores; then it shows what was known before
 
-	setup    atomic.Pointer[setup]
+	setup    atomic.Pointer[setup] // what is in force; each call uses the one that it began with
 	draining atomic.Bool
 
 	mu     sync.Mutex // held by Configure and Close
@@ -47,47 +48,64 @@ type Server struct {
 // A setup is everything made from one configuration.
 type setup struct {
 	config   *config.Config
+	files    Files
 	policy   *access.Policy
 	spaces   map[string]*space.Space
 	counters map[string]string // spaces by counter
 }
 
-// New returns a server without spaces, which writes to an audit log and to a logger.
-func New(open space.Opener, audit *audit.Log, logger *slog.Logger) *Server {
-	s := &Server{open: open, audit: audit, logger: logger, usage: access.NewUsage(), started: time.Now(), glance: 2 * time.Second}
+// Files are the files that a configuration names and the server uses, opened and read before it is applied.
+type Files struct {
+	TLS   *tls.Config // empty without TLS
+	Audit io.Writer
+}
+
+// Close closes the files that are open.
+func (f Files) Close() {
+	if file, ok := f.Audit.(io.Closer); ok {
+		file.Close()
+	}
+}
+
+// New returns a server without spaces, which writes to a logger.
+func New(open space.Opener, logger *slog.Logger) *Server {
+	s := &Server{open: open, logger: logger, usage: access.NewUsage(), started: time.Now(), glance: 2 * time.Second}
+	s.audit = audit.New(func() (io.Writer, bool) { now := s.setup.Load(); return now.files.Audit, now.config.AuditRequired }, logger)
 	s.metrics = metrics.New(gauges{s})
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
 }
 
-// self is the principal of leases that the service takes for itself.
-const self = "randflaked"
+// TLS returns the certificates in force.
+func (s *Server) TLS() *tls.Config { return s.setup.Load().files.TLS }
 
-// Configure applies another valid configuration. Unchanged spaces stay open. If it fails, nothing has changed.
-func (s *Server) Configure(c *config.Config) error {
+// Configure applies another valid configuration, with its files. Unchanged spaces stay open. If it fails, nothing has
+// changed, and the files are the caller's to close; otherwise the server closes those from before.
+func (s *Server) Configure(c *config.Config, files Files) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return errors.New("server: it is closed")
 	}
-	policy, err := access.New(c)
+	old := s.setup.Load()
+	policy, err := access.New(c, files.TLS.ClientCAs, old.policy, s.logger)
 	if err != nil {
 		return err
 	}
-	old := s.setup.Load()
-	next := &setup{c, policy, map[string]*space.Space{}, map[string]string{}}
+	next := &setup{c, files, policy, map[string]*space.Space{}, map[string]string{}}
 	for _, counter := range c.Counters {
 		next.counters[counter.Name] = counter.Space
 	}
 	gone := maps.Clone(old.spaces)
 	var fresh []*space.Space
+	begin := make(chan struct{})
 	for _, want := range c.Spaces {
 		if kept := old.spaces[want.Name]; kept != nil && reflect.DeepEqual(kept.Space, want) && reflect.DeepEqual(old.countersOf(want.Name), next.countersOf(want.Name)) {
 			next.spaces[want.Name] = kept
 			delete(gone, want.Name)
 			continue
 		}
-		made, err := space.Start(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger, Counters: c.Counters})
+		made, err := space.Start(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger, Counters: c.Counters, Begin: begin})
 		if err != nil {
 			for _, made := range fresh {
 				made.Close()
@@ -98,6 +116,8 @@ func (s *Server) Configure(c *config.Config) error {
 		next.spaces[want.Name] = made
 	}
 	s.setup.Store(next)
+	close(begin)
+	old.files.Close()
 	s.closeAll(gone)
 	for name := range gone {
 		if next.spaces[name] == nil {
@@ -118,7 +138,7 @@ func (s *setup) countersOf(space string) (found []config.Counter) {
 
 // own adds the service's own leases to the audit log and the metrics.
 func (s *Server) own(in *space.Space, leases lease.Source) lease.Source {
-	return s.audit.Leases(s.metrics.Leases(leases, in.Name), self, in.Name)
+	return watched{leases, s, audit.Caller{Principal: config.Self}, in.Name}
 }
 
 func (s *Server) closeAll(spaces map[string]*space.Space) {
@@ -142,29 +162,29 @@ func (s *Server) Close() {
 	defer s.mu.Unlock()
 	s.closed = true
 	s.closeAll(s.setup.Load().spaces)
+	s.audit.Flush()
 }
 
-// Ready returns an error while calls should go to another replica: while this one shuts down, or is still opening its
-// spaces.
+// Ready returns an error while calls should go to another replica: while this one shuts down, is still opening its
+// spaces, or can't write an audit log that is required. Strangers may read it.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
 	}
-	if not := s.without((*space.Space).Begun); len(not) > 0 {
-		return fmt.Errorf("spaces that are being opened: %q", not)
+	if !s.all((*space.Space).Begun) {
+		return errors.New("spaces are being opened")
 	}
-	return nil
+	return s.audit.Ready()
 }
 
-// without returns the names of the spaces of which a condition is false.
-func (s *Server) without(is func(*space.Space) bool) (names []string) {
-	for name, in := range s.setup.Load().spaces {
+// all reports whether a condition holds for all spaces.
+func (s *Server) all(is func(*space.Space) bool) bool {
+	for _, in := range s.setup.Load().spaces {
 		if !is(in) {
-			names = append(names, name)
+			return false
 		}
 	}
-	slices.Sort(names)
-	return names
+	return true
 }
 
 // Limits on what is read of a call.
@@ -194,8 +214,8 @@ func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
-		if not := s.without(func(in *space.Space) bool { return in.Ready() == nil }); len(not) > 0 {
-			fmt.Fprintf(w, "ok, without spaces %q, whose stores are away\n", not)
+		if !s.all(func(in *space.Space) bool { return in.Ready() == nil }) {
+			fmt.Fprintln(w, "ok, without some spaces, whose stores are away: the page and the log name them")
 			return
 		}
 		fmt.Fprintln(w, "ok")

@@ -3,6 +3,9 @@ package server
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -10,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,7 +25,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
@@ -36,6 +39,7 @@ type testbed struct {
 	secret  randflake.Secret
 	data    map[string]*storetest.Memory // by place
 	broken  atomic.Bool                  // the stores
+	files   Files
 }
 
 type buffer struct {
@@ -100,9 +104,10 @@ func (w *testbed) begin(c *config.Config) {
 			}
 			return c.On(ctx, e)
 		}), options...)
-	}, audit.New(w.written), logger)
+	}, logger)
 	w.Cleanup(w.Close)
-	if err := w.Configure(c); err != nil {
+	w.files = Files{Audit: w.written, TLS: trusting(ours())}
+	if err := w.Configure(c, w.files); err != nil {
 		w.Fatal(err)
 	}
 	for w.Ready() != nil {
@@ -128,6 +133,7 @@ func (w *testbed) config(yaml string) *config.Config {
 // An answer is what came back.
 type answer struct {
 	status int
+	header http.Header
 	text   string
 	body   struct {
 		Code, Message, Time, Secret string
@@ -154,7 +160,7 @@ func (w *testbed) send(method, path, body string, change ...func(*http.Request))
 	}
 	recorder := httptest.NewRecorder()
 	w.handler.ServeHTTP(recorder, r)
-	a := answer{status: recorder.Code, text: recorder.Body.String()}
+	a := answer{status: recorder.Code, header: recorder.Header(), text: recorder.Body.String()}
 	json.Unmarshal(recorder.Body.Bytes(), &a.body)
 	return a
 }
@@ -170,9 +176,52 @@ func as(name string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer token-of-"+name) }
 }
 
-func withCertificate(name string) func(*http.Request) {
+// An authority signs certificates.
+type authority struct {
+	key  *ecdsa.PrivateKey
+	cert *x509.Certificate
+}
+
+func newAuthority() authority {
+	key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	a := authority{key: key}
+	a.cert = a.sign("ca", time.Hour)
+	return a
+}
+
+// sign returns a certificate of a DNS name, which is good for some time.
+func (a authority) sign(name string, left time.Duration) *x509.Certificate {
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(left),
+		IsCA: a.cert == nil, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	parent := a.cert
+	if parent == nil {
+		parent = template
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, a.key.Public(), a.key)
+	if err != nil {
+		panic(err)
+	}
+	cert, _ := x509.ParseCertificate(der)
+	return cert
+}
+
+// ours is the authority that testbeds trust.
+var ours = sync.OnceValue(newAuthority)
+
+func trusting(all ...authority) *tls.Config {
+	pool := x509.NewCertPool()
+	for _, a := range all {
+		pool.AddCert(a.cert)
+	}
+	return &tls.Config{ClientCAs: pool}
+}
+
+// withCertificate has a request come with a certificate of our authority.
+func withCertificate(name string) func(*http.Request) { return showing(ours().sign(name, time.Hour)) }
+
+func showing(cert *x509.Certificate) func(*http.Request) {
 	return func(r *http.Request) {
-		r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour)}}}}
+		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}}
 	}
 }
 

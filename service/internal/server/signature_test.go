@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -93,11 +94,22 @@ func TestForged(t *testing.T) {
 // TestOthersLease: a lease is its principal's alone, whoever knows its tokens.
 func TestOthersLease(t *testing.T) {
 	w := newTenants(t)
-	w.acquire("none", "", as("web"))
+	mine := w.acquire("none", "", as("web")).body.Lease
 	w.acquire("none", "", as("db"))
 	var listed struct{ Leases []map[string]any }
-	if a := w.call("LeaseService/List", `{"space":"none"}`, as("db")); json.Unmarshal([]byte(a.text), &listed) != nil || len(listed.Leases) != 2 {
-		t.Fatalf("list: %s", a.text)
+	if a := w.call("LeaseService/List", `{"space":"none"}`, as("db")); json.Unmarshal([]byte(a.text), &listed) != nil || len(listed.Leases) != 2 || strings.Contains(a.text, fmt.Sprint(mine["owner"])) ||
+		strings.Contains(a.text, "signature") || strings.Contains(a.text, "change\"") {
+		t.Fatalf("list: %s, want two leases without what is needed to renew them", a.text)
+	}
+	for _, shown := range listed.Leases {
+		for _, procedure := range []string{"Renew", "Lookup", "Release"} {
+			if a := w.ask(procedure, with(shown, nil), as("db")); a.body.Lease != nil || a.status == http.StatusOK && a.body.Lost == nil {
+				t.Errorf("%s of what List shows: %d %s", procedure, a.status, a.text)
+			}
+		}
+	}
+	if a := w.ask("Renew", with(mine, nil), as("web")); a.body.Lease == nil {
+		t.Errorf("renewal by the holder, after that: %d %s", a.status, a.text)
 	}
 	held := w.acquire("none", "", as("web")).body.Lease
 	for _, procedure := range []string{"Renew", "Lookup", "Release"} {

@@ -11,6 +11,7 @@ import (
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/audit"
+	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/page"
 	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/store"
@@ -89,7 +90,7 @@ func (s *Server) detail(r *http.Request, o observer, in *space.Space) page.Detai
 // holder returns the principal that has a lease, or "" if this process does not know it.
 func (s *Server) holder(in *space.Space, owner lease.Token) string {
 	if own, ok := in.Own(); ok && own.Record.Owner == owner {
-		return self
+		return config.Self
 	}
 	return s.usage.Holder(in.Name, owner)
 }

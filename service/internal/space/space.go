@@ -62,6 +62,9 @@ type Options struct {
 
 	Logger *slog.Logger
 
+	// Begin is closed when the space may be opened; nil is at once.
+	Begin <-chan struct{}
+
 	// Counters are those of all spaces.
 	Counters []config.Counter
 }
@@ -91,6 +94,13 @@ func (s *Space) noteError(err error) { s.err.Store(&err) }
 // begin opens the space, with growing pauses of up to ten seconds between attempts.
 func (s *Space) begin(ctx context.Context, o Options) {
 	defer close(s.done)
+	if o.Begin != nil {
+		select {
+		case <-o.Begin:
+		case <-ctx.Done():
+			return
+		}
+	}
 	said := ""
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		attempt, cancel := context.WithTimeout(ctx, 15*time.Second)

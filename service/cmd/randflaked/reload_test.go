@@ -1,0 +1,207 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/randflake/randflake/local"
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/service/internal/config"
+)
+
+// A reloading is a service with an old and a new configuration, which have nothing in common.
+type reloading struct {
+	*testing.T
+	*process
+	authority // of the old clients, and of all servers
+	added     *authority
+	old, new  *http.Client
+	texts     [2]string // of the configurations
+}
+
+func newReloading(t *testing.T) *reloading {
+	r := &reloading{T: t, authority: *newAuthority(t), added: newAuthority(t)}
+	r.sign("server", false)
+	r.sign("other", false)
+	for i, name := range []string{"old", "new"} {
+		dir := filepath.Join(r.dir, name)
+		if _, err := local.Create(dir); err != nil {
+			t.Fatal(err)
+		}
+		ca, server := r.dir+"/ca.pem", "server"
+		if name == "new" {
+			ca, server = r.added.dir+"/ca.pem", "other"
+		}
+		r.write(name+"-keys.json", `{"keys":[]}`)
+		r.texts[i] = fmt.Sprintf(`listen: localhost:0
+audit: %[1]s/%[2]s-audit
+tls: {certificate: %[1]s/%[4]s.pem, key: %[1]s/%[4]s.key, clientCA: %[3]s}
+spaces: [{name: %[2]s, kind: randflake, store: "file:%[1]s/%[2]s", secret: distribute, secretFile: "%[1]s/%[2]s/secret"}]
+issuers: [{issuer: %[2]s, audience: randflaked, jwks: %[1]s/%[2]s-keys.json}]
+principals: [{name: web, certificates: {dns: [web.example]}}]
+rules: [{principals: [web], spaces: [%[2]s], verbs: [fetch]}]
+`, r.dir, name, ca, server)
+	}
+	r.old = r.client("web.example")
+	r.new = r.client("")
+	_, _, pair := r.added.sign("web.example", false)
+	r.new.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+	file := r.write("randflaked.yaml", r.texts[0])
+	r.process = startWith(t, usual, time.Hour, func() (*config.Config, error) { return config.Read(file) }, r.client(""))
+	return r
+}
+
+// again makes the service read a configuration.
+func (r *reloading) again(text string) {
+	r.write("randflaked.yaml", text)
+	r.reload <- os.Interrupt
+	r.reload <- os.Interrupt // is taken once the first is done
+}
+
+// fetch returns whether a client gets the secret of a space.
+func (r *reloading) fetch(client *http.Client, space string) error {
+	_, err := randflakev1connect.NewSecretServiceClient(client, r.url(), connect.WithGRPC()).Fetch(r.Context(), connect.NewRequest(&api.FetchRequest{Space: space}))
+	return err
+}
+
+// wantAll checks that all that is in force is of the old configuration, or of the new one.
+func (r *reloading) wantAll(what string, is, not string) {
+	r.Helper()
+	mine, others, server := r.old, r.new, "server"
+	if is == "new" {
+		mine, others, server = others, mine, "other"
+	}
+	before, _ := os.ReadFile(filepath.Join(r.dir, is+"-audit"))
+	if err := r.fetch(mine, is); err != nil {
+		r.Errorf("%s: %s space for its client: %v", what, is, err)
+	}
+	if err := r.fetch(mine, not); connect.CodeOf(err) != connect.CodePermissionDenied {
+		r.Errorf("%s: %s space for the %s client: %v", what, not, is, err)
+	}
+	others.CloseIdleConnections()
+	if err := r.fetch(others, is); err == nil {
+		r.Errorf("%s: the client of the %s authority got the secret", what, not)
+	}
+	conn, err := tls.Dial("tcp", r.listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer conn.Close()
+	if names := conn.ConnectionState().PeerCertificates[0].DNSNames; names[0] != server {
+		r.Errorf("%s: the certificate of %q, want %s", what, names, server)
+	}
+	after, _ := os.ReadFile(filepath.Join(r.dir, is+"-audit"))
+	if n := strings.Count(string(after[len(before):]), "secret given"); n != 1 {
+		r.Errorf("%s: %d lines in the %s audit log, want 1", what, n, is)
+	}
+}
+
+// TestReload: a configuration is in force as a whole or not at all, whichever step fails.
+func TestReload(t *testing.T) {
+	r := newReloading(t)
+	r.wantAll("before", "old", "new")
+	for what, change := range map[string][2]string{
+		"YAML":              {"spaces:", "spaces: :"},
+		"a check":           {"verbs: [fetch]", "verbs: [fetches]"},
+		"listen":            {"localhost:0", "localhost:1"},
+		"the key":           {"other.key", "server.key"},
+		"the certificate":   {"other.pem", "missing.pem"},
+		"the authority":     {r.added.dir + "/ca.pem", "missing.pem"},
+		"no authority":      {r.added.dir + "/ca.pem", r.dir + "/other.key"},
+		"the audit log":     {"new-audit", "missing/audit"},
+		"the issuer's keys": {"new-keys.json", "missing.json"},
+		"the issuer's CA":   {"audience: randflaked,", "audience: randflaked, ca: missing.pem,"},
+		"the secret":        {"new/secret\"", "new/missing\""},
+	} {
+		if !strings.Contains(r.texts[1], change[0]) {
+			t.Fatalf("%q is not there to be replaced", change[0])
+		}
+		before := strings.Count(r.written.String(), "configuration was not read again")
+		r.again(strings.Replace(r.texts[1], change[0], change[1], 1))
+		if strings.Count(r.written.String(), "configuration was not read again") == before {
+			t.Errorf("%s: a configuration with a fault there was accepted", what)
+		}
+		r.wantAll("after a fault of "+what, "old", "new")
+	}
+	r.again(r.texts[1])
+	for r.server.Ready() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	r.wantAll("after all", "new", "old")
+	if _, err := os.Stat(filepath.Join(r.dir, "missing")); err == nil {
+		t.Error("a directory was made")
+	}
+}
+
+// TestRemovedAuthority: on an open connection, a client of an authority that was removed gets nothing more.
+func TestRemovedAuthority(t *testing.T) {
+	r := newReloading(t)
+	if err := r.fetch(r.old, "old"); err != nil {
+		t.Fatal(err)
+	}
+	pem, err := os.ReadFile(filepath.Join(r.added.dir, "ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := false
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { kept = info.Reused }})
+	r.write("ca.pem", string(pem))
+	r.again(r.texts[0])
+	_, err = randflakev1connect.NewSecretServiceClient(r.old, r.url(), connect.WithGRPC()).Fetch(ctx, connect.NewRequest(&api.FetchRequest{Space: "old"}))
+	if connect.CodeOf(err) != connect.CodeUnauthenticated || !kept {
+		t.Errorf("on the connection from before (%v): error %v", kept, err)
+	}
+	if err := r.fetch(r.old, "old"); err == nil {
+		t.Error("on the next connection the secret was given")
+	}
+}
+
+// TestAge: an old connection takes no more calls, and no call is lost.
+func TestAge(t *testing.T) {
+	a := newAuthority(t)
+	a.sign("server", false)
+	file := a.write("randflaked.yaml", fmt.Sprintf(`listen: localhost:0
+tls: {certificate: %[1]s/server.pem, key: %[1]s/server.key, clientCA: %[1]s/ca.pem}
+spaces: [{name: demo, kind: ulid}]
+principals: [{name: web, certificates: {dns: [web.example]}}]
+rules: [{principals: [web], spaces: [demo], verbs: [mint]}]
+`, a.dir))
+	young, old := usual, usual
+	old.age = 1
+	for what, bounds := range map[string]bounds{"young": young, "old": old} {
+		for _, version := range []int{1, 2} {
+			client := a.client("web.example")
+			client.Transport.(*http.Transport).ForceAttemptHTTP2 = version == 2
+			p := startWith(t, bounds, time.Hour, func() (*config.Config, error) { return config.Read(file) }, a.client(""))
+			connections := 0
+			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+				if !info.Reused {
+					connections++
+				}
+			}})
+			for range 10 {
+				r, _ := http.NewRequestWithContext(ctx, http.MethodPost, p.url()+"/v1/spaces/demo/ids", nil)
+				answer, err := client.Do(r)
+				if err != nil || answer.StatusCode != http.StatusOK || answer.ProtoMajor != version {
+					t.Fatalf("%s, HTTP/%d: %v, error %v", what, version, answer, err)
+				}
+				io.Copy(io.Discard, answer.Body) // or HTTP/1.1 makes another connection
+				answer.Body.Close()
+			}
+			if want := map[string]int{"young": 1, "old": 10}[what]; connections != want {
+				t.Errorf("%s, HTTP/%d: %d connections for 10 calls, want %d", what, version, connections, want)
+			}
+		}
+	}
+}

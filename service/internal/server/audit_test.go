@@ -1,0 +1,125 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A disk is a file that can't be written while it is full.
+type disk struct {
+	buffer
+	full atomic.Bool
+}
+
+func (d *disk) Write(p []byte) (int, error) {
+	if d.full.Load() {
+		return 0, errors.New("no space left on device")
+	}
+	return d.buffer.Write(p)
+}
+
+// TestFlood: neither strangers nor principals without rights fill the audit log, with whatever they send.
+func TestFlood(t *testing.T) {
+	w := newTestbed(t, spaces+watchers)
+	d := new(disk)
+	w.files.Audit = d
+	if err := w.Configure(w.setup.Load().config, w.files); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 60_000)
+	for range 200 {
+		w.call("IDService/Mint", `{"space":"`+long+`"}`)
+		w.call("IDService/Mint", `{"space":"`+long+`"}`, as(long[:10_000]))
+		w.call("IDService/Mint", `{"space":"`+long+`"}`, as("one"))
+		w.send(http.MethodGet, "/metrics", "", as("one"))
+	}
+	if n := len(d.String()); n > 20_000 || n == 0 {
+		t.Errorf("%d bytes of lines because of 800 calls", n)
+	}
+	if w.Close(); !strings.Contains(d.String(), `"principal":"one","space":"","count":390`) {
+		t.Errorf("no line counts the others:\n%s", d)
+	}
+}
+
+// TestLines: lines tell where calls come from, and which they were; the answer tells that, too.
+func TestLines(t *testing.T) {
+	w := newTestbed(t, spaces)
+	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	a := w.acquire("none", "", func(r *http.Request) { r.Header.Set("Traceparent", "00-"+trace+"-00f067aa0ba902b7-01") })
+	if want := `"address":"192.0.2.1:1234","request":"` + trace + `"`; a.header.Get("X-Request-Id") != trace || !strings.Contains(w.written.String(), want) {
+		t.Errorf("no line with %s:\n%s", want, w.written)
+	}
+	a = w.acquire("none", "", func(r *http.Request) { r.Header.Set("Traceparent", "made up") })
+	if id := a.header.Get("X-Request-Id"); len(id) < 20 || !strings.Contains(w.written.String(), `"request":"`+id+`"`) {
+		t.Errorf("no line with request %q:\n%s", id, w.written)
+	}
+}
+
+// TestFullDisk: while the audit log can't be written, that is counted and logged; where it is required, nothing is given and the
+// service is not ready, until the log can be written again.
+func TestFullDisk(t *testing.T) {
+	w := newTestbed(t, spaces+watchers)
+	d := new(disk)
+	configure := func(required bool) {
+		next := *w.setup.Load().config
+		next.AuditRequired, next.AuditMint = required, true
+		w.files.Audit = d
+		if err := w.Configure(&next, w.files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost := func() string {
+		return regexp.MustCompile(`(?m)^randflaked_audit_lines_lost_total .*$`).FindString(w.send(http.MethodGet, "/metrics", "", as("all")).text)
+	}
+	configure(false)
+	d.full.Store(true)
+	if a := w.send(http.MethodPost, "/v1/spaces/mint/ids", "", as("web")); a.status != http.StatusOK || lost() != "randflaked_audit_lines_lost_total 1" || !strings.Contains(w.written.String(), "the audit log can't be written") {
+		t.Errorf("IDs: %d %s; %s; log %s", a.status, a.text, lost(), w.written)
+	}
+	configure(true)
+	for _, procedure := range procedures() {
+		if a := w.call(procedure, `{"space":"mint"}`, as("web")); a.body.Code != "unavailable" && a.status != http.StatusBadRequest {
+			t.Errorf("%s without an audit log: %d %s", procedure, a.status, a.text)
+		}
+	}
+	if a := w.send(http.MethodGet, "/readyz", ""); a.status != http.StatusServiceUnavailable || !strings.Contains(a.text, "audit log") {
+		t.Errorf("ready without an audit log: %d %s", a.status, a.text)
+	}
+	d.full.Store(false)
+	for end := time.Now().Add(time.Minute); w.Ready() != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("not ready a minute after there is room again")
+		}
+	}
+	d.full.Store(true) // and nobody knows yet
+	if a := w.send(http.MethodPost, "/v1/spaces/mint/ids", "", as("web")); a.body.Code != "unavailable" {
+		t.Errorf("IDs without a line: %d %s", a.status, a.text)
+	}
+}
+
+// TestStrangers: those who are not known are told nothing about spaces.
+func TestStrangers(t *testing.T) {
+	w := newTestbed(t, spaces+watchers)
+	w.broken.Store(true)
+	next := *w.setup.Load().config
+	for i := range next.Spaces {
+		next.Spaces[i].Nodes = 2 // so that it is opened again
+	}
+	if err := w.Configure(&next, w.files); err != nil {
+		t.Fatal(err)
+	}
+	for _, when := range []string{"while spaces are opened", "while it shuts down"} {
+		a := w.send(http.MethodGet, "/readyz", "")
+		for _, s := range next.Spaces {
+			if a.status == http.StatusOK || strings.Contains(a.text, s.Name) {
+				t.Errorf("%s: %d %s", when, a.status, a.text)
+			}
+		}
+		w.Drain()
+	}
+}
