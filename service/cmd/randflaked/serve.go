@@ -110,7 +110,7 @@ func demo(dir, listen string) (*config.Config, error) {
 	if listen == "" {
 		listen = "localhost:8080"
 	}
-	text := fmt.Sprintf("listen: %q\nspaces: [{name: demo, kind: randflake, secret: mint, store: %q, secretFile: %q}]\ncounters: [{name: demo, space: demo}]\n",
+	text := fmt.Sprintf("listen: %q\nspaces: [{name: demo, kind: randflake, secret: mint, store: %q, secretFile: %q, limits: {batch: 65536, rate: 1000000}}]\ncounters: [{name: demo, space: demo}]\n",
 		listen, "file:"+dir, filepath.Join(dir, "secret"))
 	return config.Parse("--dev", []byte(text))
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,9 +75,12 @@ type identity struct {
 	who   access.Principal
 	err   error
 	setup *setup // whose policy said so
+
+	written *func() // is called when the answer was written
 }
 
-// identified authenticates the sender of a request.
+// identified authenticates the sender of a request. While the server shuts down, it asks clients of HTTP/1.1 to connect
+// elsewhere; the end of an HTTP/2 connection cuts no call.
 func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setup := s.setup.Load()
@@ -84,7 +88,12 @@ func (s *Server) identified(next http.Handler) http.Handler {
 		if errors.Is(err, access.ErrExpired) {
 			w.Header().Set("Connection", "close") // or the client would go on with this one when it has another certificate
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey, identity{who, err, setup})))
+		if r.ProtoMajor == 1 && s.draining.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		written := func() {}
+		defer func() { written() }()
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey, identity{who, err, setup, &written})))
 	})
 }
 
@@ -140,8 +149,8 @@ func (s *Server) check(ctx context.Context, procedure string, message any) (*cal
 		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("no space %.100q, nor a counter in one: ask for one that the service has", name))
 	}
 	c.limits = access.Tighter(limits, c.in.Limits)
-	if !s.usage.Call(c.who.Name, name, c.limits.Rate) {
-		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down", c.limits.Rate))
+	if perSecond := cmp.Or(c.limits.Rate, config.DefaultRate); !s.usage.Call(c.who.Name, name, perSecond) {
+		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond))
 	}
 	if c.state, err = c.in.State(); err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
@@ -155,8 +164,8 @@ func (s *setup) spaceOf(message any) string {
 	case interface{ GetSpace() string }:
 		return m.GetSpace()
 	case interface{ GetCounter() string }:
-		name, _ := config.ByName(s.counters, m.GetCounter())
-		return name
+		counter, _ := config.ByName(s.counters, m.GetCounter())
+		return counter.Space
 	}
 	return ""
 }

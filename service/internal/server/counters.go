@@ -32,11 +32,11 @@ func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextReq
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.batch(c, uint64(r.Msg.Count), maxBatch)
+	n, err := s.batch(ctx, c, uint64(r.Msg.Count))
 	if err != nil {
 		return nil, err
 	}
-	counter, err := all.Handle(ctx, r.Msg.Counter)
+	counter, err := all.Handle(ctx, c.who.Name, r.Msg.Counter)
 	if err != nil {
 		return nil, named(err)
 	}
@@ -70,7 +70,7 @@ func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.All
 	}
 	run, info, err := all.Allocate(ctx, r.Msg.Counter, n, counter.Token(token))
 	if errors.Is(err, counter.ErrNoCounter) {
-		if err = all.Made(ctx, r.Msg.Counter); err == nil {
+		if err = all.Made(ctx, c.who.Name, r.Msg.Counter); err == nil {
 			run, info, err = all.Allocate(ctx, r.Msg.Counter, n, counter.Token(token))
 		}
 	}
@@ -119,9 +119,9 @@ func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetReque
 // may not list.
 func (s counterService) List(ctx context.Context, _ *connect.Request[api.CounterServiceListRequest]) (*connect.Response[api.CounterServiceListResponse], error) {
 	c := callOf(ctx)
-	answer, names := &api.CounterServiceListResponse{}, map[string]string{}
-	for _, counter := range c.setup.config.Counters {
-		names[counter.Name] = counter.Name
+	answer := &api.CounterServiceListResponse{}
+	if err := s.room(ctx, maxBatch); err != nil {
+		return nil, err
 	}
 	for _, counter := range c.setup.config.Counters {
 		in := c.setup.spaces[counter.Space]
@@ -136,7 +136,7 @@ func (s counterService) List(ctx context.Context, _ *connect.Request[api.Counter
 			if err != nil {
 				return nil, err
 			}
-			if by, _ := config.ByName(names, info.Name); by == counter.Name {
+			if by, _ := config.ByName(c.setup.counters, info.Name); by.Name == counter.Name {
 				answer.Counters = append(answer.Counters, wire.Counter(info))
 			}
 		}

@@ -55,7 +55,7 @@ func (s *Server) observing(what string, show func(http.ResponseWriter, *http.Req
 		}
 		setup := s.setup.Load()
 		who, err := setup.policy.Identify(r)
-		o := observer{identity{who, err, setup}, map[string]bool{}, true}
+		o := observer{identity{who, err, setup, nil}, map[string]bool{}, true}
 		if err != nil {
 			w.Header().Set("WWW-Authenticate", `Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
 			s.deny(w, o.identity, what, err)

@@ -49,7 +49,7 @@ type setup struct {
 	config   *config.Config
 	policy   *access.Policy
 	spaces   map[string]*space.Space
-	counters map[string]string // spaces by counter
+	counters map[string]config.Counter // by name or pattern
 }
 
 // New returns a server without spaces, which writes to an audit log and to a logger.
@@ -75,19 +75,19 @@ func (s *Server) Configure(c *config.Config) error {
 		return err
 	}
 	old := s.setup.Load()
-	next := &setup{c, policy, map[string]*space.Space{}, map[string]string{}}
+	next := &setup{c, policy, map[string]*space.Space{}, map[string]config.Counter{}}
 	for _, counter := range c.Counters {
-		next.counters[counter.Name] = counter.Space
+		next.counters[counter.Name] = counter
 	}
 	gone := maps.Clone(old.spaces)
 	var fresh []*space.Space
 	for _, want := range c.Spaces {
-		if kept := old.spaces[want.Name]; kept != nil && reflect.DeepEqual(kept.Space, want) && reflect.DeepEqual(old.countersOf(want.Name), next.countersOf(want.Name)) {
+		if kept := old.spaces[want.Name]; kept != nil && reflect.DeepEqual(kept.Space, want) {
 			next.spaces[want.Name] = kept
 			delete(gone, want.Name)
 			continue
 		}
-		made, err := space.Start(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger, Counters: c.Counters})
+		made, err := space.Start(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger, Counters: next.counters})
 		if err != nil {
 			for _, made := range fresh {
 				made.Close()
@@ -97,6 +97,11 @@ func (s *Server) Configure(c *config.Config) error {
 		fresh = append(fresh, made)
 		next.spaces[want.Name] = made
 	}
+	for name, kept := range next.spaces {
+		if old.spaces[name] == kept {
+			kept.Configure(next.counters)
+		}
+	}
 	s.setup.Store(next)
 	s.closeAll(gone)
 	for name := range gone {
@@ -105,15 +110,6 @@ func (s *Server) Configure(c *config.Config) error {
 		}
 	}
 	return nil
-}
-
-func (s *setup) countersOf(space string) (found []config.Counter) {
-	for _, c := range s.config.Counters {
-		if c.Space == space {
-			found = append(found, c)
-		}
-	}
-	return found
 }
 
 // own adds the service's own leases to the audit log and the metrics.

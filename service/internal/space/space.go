@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,6 +39,8 @@ type Space struct {
 	done   chan struct{} // closed when the background goroutine has ended
 	begun  time.Time
 
+	counters *Counters // of State, once it is open
+
 	survey  atomic.Pointer[Survey] // the newest one
 	surveys singleflight.Group
 }
@@ -62,13 +65,14 @@ type Options struct {
 
 	Logger *slog.Logger
 
-	// Counters are those of all spaces.
-	Counters []config.Counter
+	// Counters are those of all spaces, by names and patterns.
+	Counters map[string]config.Counter
 }
 
 // Start begins to open a space. It fails if a file that the space needs is missing or invalid.
 func Start(c config.Space, o Options) (*Space, error) {
-	s := &Space{Space: c, open: o.Open, wrap: o.Own, done: make(chan struct{}), begun: time.Now()}
+	s := &Space{Space: c, open: o.Open, wrap: o.Own, done: make(chan struct{}), begun: time.Now(), counters: newCounters(o.Logger)}
+	s.Configure(o.Counters)
 	if err := s.Check.UnmarshalText([]byte(c.Check)); err != nil {
 		return nil, fmt.Errorf("space %s: check: %w", c.Name, err)
 	}
@@ -84,6 +88,13 @@ func Start(c config.Space, o Options) (*Space, error) {
 	s.noteError(errors.New("it is being opened"))
 	go s.begin(ctx, o)
 	return s, nil
+}
+
+// Configure replaces the counters of an open space, among those of all spaces. Handles on other counters stay open.
+func (s *Space) Configure(counters map[string]config.Counter) {
+	own := maps.Clone(counters)
+	maps.DeleteFunc(own, func(_ string, c config.Counter) bool { return c.Space != s.Name })
+	s.counters.configure(own)
 }
 
 func (s *Space) noteError(err error) { s.err.Store(&err) }
@@ -128,7 +139,8 @@ func (s *Space) attempt(ctx context.Context, o Options) (state *State, err error
 			return nil, err
 		}
 		state.Leases = lease.On(state.Store)
-		state.Counters = newCounters(counter.On(state.Store), s.Name, o)
+		s.counters.Counters = counter.On(state.Store)
+		state.Counters = s.counters
 	}
 	if state.Minter, err = s.minter(ctx, state.Leases, o.Logger); err != nil && state.Store != nil {
 		state.Store.Close()
