@@ -68,7 +68,7 @@ func start(t *testing.T, read func() (*config.Config, error), client *http.Clien
 func startWithin(t *testing.T, b bounds, read func() (*config.Config, error), client *http.Client) *process {
 	t.Helper()
 	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1), gone: make(chan struct{})}
-	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, drainTimeout: 300 * time.Millisecond, bounds: b, renewal: 10 * time.Millisecond}
+	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, leaveTime: time.Second, drainTimeout: 300 * time.Millisecond, bounds: b, renewal: 10 * time.Millisecond}
 	if err := p.start(); err != nil {
 		t.Fatal(err)
 	}
