@@ -194,28 +194,27 @@ func TestReserve(t *testing.T) {
 		}
 		return done
 	}
-	grant := func(who, space string, owner lease.Token, node uint32) {
+	grant := func(who, space string, owner lease.Token) {
 		done := reserve(who, space, owner, true)
-		u.Holds(who, space, lease.Record{Owner: owner, FirstNode: node, HighWater: last})
+		u.Holds(who, space, owner, last)
 		done()
 	}
-	grant("web", "x", a, 1)
+	grant("web", "x", a)
 	first, retry := reserve("web", "x", b, true), reserve("web", "x", b, true)
 	first() // which failed
 	reserve("web", "x", c, false)
 	retry()
 	reserve("web", "x", a, true)() // an invalid call with the token of a lease
-	grant("web", "x", b, 2)
+	grant("web", "x", b)
 	reserve("web", "x", c, false)
-	u.Ends("web", "x", lease.Record{Owner: a, FirstNode: 3}) // nodes that it does not have
-	reserve("web", "x", c, false)
-	grant("web", "y", c, 1)
-	grant("db", "x", c, 3)
-	u.Ends("web", "x", lease.Record{Owner: a, FirstNode: 1})
-	u.Holds("web", "x", lease.Record{Owner: c, FirstNode: Unknown, HighWater: last})
-	grant("web", "x", c, 4) // the unknown one
+	grant("web", "y", c)
+	grant("db", "x", c)
+	u.Holds("web", "x", a, 0)
+	grant("web", "x", c)
 	reserve("web", "x", a, false)
-	u.Holds("web", "x", lease.Record{Owner: b, FirstNode: 2, HighWater: time.Now().Unix() - 1})
+	u.Holds("web", "x", b, time.Now().Unix()-1) // a call with its token, whose outcome is unknown
+	reserve("web", "x", a, false)
+	u.Holds("web", "x", b, 0)
 	reserve("web", "x", a, true)
 	if u.Holder("x", c) == "" || u.Holder("x", a) != "" || u.Holder("y", c) != "web" {
 		t.Error("the wrong holder")

@@ -3,7 +3,6 @@ package access
 import (
 	"context"
 	"maps"
-	"math"
 	"sync"
 	"time"
 
@@ -35,13 +34,12 @@ type user struct{ principal, space string }
 
 type used struct {
 	rates  map[float64]*rate.Limiter // by the limit that a rule or the space sets
-	asked  map[lease.Token]int       // calls in progress that may get a lease
-	leases map[held]int64            // the last second of each
+	leases map[lease.Token]*held
 }
 
 type held struct {
-	owner lease.Token
-	node  uint32
+	calls int   // in progress that may get the lease
+	last  int64 // second of it, or 0
 }
 
 // NewUsage returns an empty Usage.
@@ -53,7 +51,7 @@ func NewUsage() *Usage {
 func (u *Usage) of(principal, space string) *used {
 	key := user{principal, space}
 	if u.users[key] == nil {
-		u.users[key] = &used{rates: map[float64]*rate.Limiter{}, asked: map[lease.Token]int{}, leases: map[held]int64{}}
+		u.users[key] = &used{rates: map[float64]*rate.Limiter{}, leases: map[lease.Token]*held{}}
 	}
 	return u.users[key]
 }
@@ -93,56 +91,39 @@ func (u *Usage) Answer(ctx context.Context, principal string, n int64) (done fun
 }
 
 // Reserve reports whether a principal may take one more lease, with most at a time. If so, it counts one until the
-// caller calls done, after Holds if a lease was granted. A retry with the same owner token does not count twice.
+// caller calls done, and longer if Holds was called. A retry with the same owner token does not count twice.
 func (u *Usage) Reserve(principal, space string, owner lease.Token, most int) (done func(), ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	now, of := time.Now().Unix(), u.of(principal, space)
-	maps.DeleteFunc(of.leases, func(_ held, last int64) bool { return last < now })
-	if of.has(owner) {
-		return func() {}, true
+	now, leases := time.Now().Unix(), u.of(principal, space).leases
+	maps.DeleteFunc(leases, func(_ lease.Token, h *held) bool { return h.calls == 0 && h.last < now })
+	h := leases[owner]
+	if h == nil {
+		if most > 0 && len(leases) >= most {
+			return nil, false
+		}
+		h = new(held)
+		leases[owner] = h
 	}
-	if of.asked[owner] == 0 && most > 0 && len(of.leases)+len(of.asked) >= most {
-		return nil, false
-	}
-	of.asked[owner]++
+	h.calls++
 	return func() {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		if of.asked[owner]--; of.asked[owner] <= 0 {
-			delete(of.asked, owner)
-		}
+		h.calls--
 	}, true
 }
 
-// has reports whether a lease has an owner token.
-func (of *used) has(owner lease.Token) bool {
-	for k := range of.leases {
-		if k.owner == owner {
-			return true
-		}
+// Holds notes that a principal has, or may have, a lease until a second at least, or 0 if it no longer has it.
+func (u *Usage) Holds(principal, space string, owner lease.Token, last int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	leases := u.of(principal, space).leases
+	if leases[owner] == nil {
+		leases[owner] = new(held)
 	}
-	return false
-}
-
-// Unknown is the first node of a lease that may have been granted.
-const Unknown = math.MaxUint32
-
-// Holds notes that a principal has a lease.
-func (u *Usage) Holds(principal, space string, r lease.Record) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	of := u.of(principal, space)
-	delete(of.asked, r.Owner)
-	delete(of.leases, held{r.Owner, Unknown})
-	of.leases[held{r.Owner, r.FirstNode}] = r.HighWater
-}
-
-// Ends notes that a principal no longer has a lease.
-func (u *Usage) Ends(principal, space string, r lease.Record) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	delete(u.of(principal, space).leases, held{r.Owner, r.FirstNode})
+	if h := leases[owner]; last == 0 || last > h.last {
+		h.last = last
+	}
 }
 
 // Holder returns the principal that has the lease of an owner token, or "" if this process does not know it.
@@ -150,7 +131,7 @@ func (u *Usage) Holder(space string, owner lease.Token) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for who, of := range u.users {
-		if who.space == space && of.has(owner) {
+		if h := of.leases[owner]; h != nil && h.last > 0 && who.space == space {
 			return who.principal
 		}
 	}

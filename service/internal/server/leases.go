@@ -11,7 +11,6 @@ import (
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
-	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/store"
 )
 
@@ -69,6 +68,7 @@ func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.Acquir
 	if err := s.checkTTL(c, req.TTL); err != nil {
 		return nil, err
 	}
+	req.Retry = req.Retry || s.usage.Holder(c.in.Name, req.Owner) != "" // so that a token is good for one lease
 	done, ok := s.usage.Reserve(c.who.Name, c.in.Name, req.Owner, c.limits.Leases)
 	if !ok {
 		return nil, s.over(c, "leases", c.limits.Leases+1, c.limits.Leases)
@@ -77,11 +77,11 @@ func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.Acquir
 	granted, err := leases.Acquire(ctx, req)
 	if err != nil {
 		if _, whole := wire.Error(err, ""); !whole || ctx.Err() != nil {
-			s.usage.Holds(c.who.Name, c.in.Name, lease.Record{Owner: req.Owner, FirstNode: access.Unknown, HighWater: time.Now().Add(req.TTL).Unix()})
+			s.usage.Holds(c.who.Name, c.in.Name, req.Owner, time.Now().Add(req.TTL).Unix())
 		}
 		return nil, err
 	}
-	s.usage.Holds(c.who.Name, c.in.Name, granted)
+	s.usage.Holds(c.who.Name, c.in.Name, granted.Owner, granted.HighWater)
 	return connect.NewResponse(&api.AcquireResponse{Lease: c.sendLease(granted)}), nil
 }
 
@@ -108,7 +108,7 @@ func (s leaseService) Renew(ctx context.Context, r *connect.Request[api.RenewReq
 	if err != nil {
 		return nil, err
 	}
-	s.usage.Holds(c.who.Name, c.in.Name, renewed)
+	s.usage.Holds(c.who.Name, c.in.Name, renewed.Owner, renewed.HighWater)
 	return connect.NewResponse(&api.RenewResponse{Outcome: &api.RenewResponse_Lease{Lease: c.sendLease(renewed)}}), nil
 }
 
@@ -147,7 +147,7 @@ func (s leaseService) Release(ctx context.Context, r *connect.Request[api.Releas
 func (s *Server) forget(ctx context.Context, c *call, held lease.Record) {
 	held.Version = 0 // so that it does not show that data was lost
 	if _, err := c.state.Leases.Lookup(ctx, held); errors.Is(err, lease.ErrLost) {
-		s.usage.Ends(c.who.Name, c.in.Name, held)
+		s.usage.Holds(c.who.Name, c.in.Name, held.Owner, 0)
 	}
 }
 
@@ -155,9 +155,6 @@ func (s leaseService) List(ctx context.Context, _ *connect.Request[api.ListReque
 	c := callOf(ctx)
 	leases, err := s.leases(c)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.room(ctx, maxBatch); err != nil { // as many as there may be, about
 		return nil, err
 	}
 	records, err := leases.List(ctx)

@@ -87,7 +87,7 @@ func (s *Server) Configure(c *config.Config) error {
 			delete(gone, want.Name)
 			continue
 		}
-		made, err := space.Start(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger, Counters: next.counters})
+		made, err := space.Start(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger})
 		if err != nil {
 			for _, made := range fresh {
 				made.Close()
@@ -97,10 +97,8 @@ func (s *Server) Configure(c *config.Config) error {
 		fresh = append(fresh, made)
 		next.spaces[want.Name] = made
 	}
-	for name, kept := range next.spaces {
-		if old.spaces[name] == kept {
-			kept.Configure(next.counters)
-		}
+	for _, in := range next.spaces {
+		in.Configure(next.counters)
 	}
 	s.setup.Store(next)
 	s.closeAll(gone)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"connectrpc.com/connect"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 
@@ -48,15 +50,10 @@ func (c *Counters) configure(terms map[string]config.Counter) {
 	defer c.mu.Unlock()
 	for name, h := range c.handles {
 		was, _ := config.ByName(c.terms, name)
-		if is, _ := config.ByName(terms, name); reflect.DeepEqual(was, is) {
-			continue
+		if is, _ := config.ByName(terms, name); !reflect.DeepEqual(was, is) {
+			delete(c.handles, name)
+			c.busy.Go(func() { h.Close() })
 		}
-		delete(c.handles, name)
-		c.busy.Go(func() {
-			if err := h.Close(); err != nil {
-				c.logger.Warn("counter was closed, and numbers are lost", "counter", name, "error", err)
-			}
-		})
 	}
 	c.terms = terms
 }
@@ -101,14 +98,15 @@ func asMade(c config.Counter) []counter.Option {
 	return options
 }
 
-// ErrMany says that a principal makes too many counters.
-var ErrMany = errors.New("space: too many new counters")
-
 // Limits on the counters that a principal makes by patterns, as counters are never deleted.
 const (
 	newPerSecond = 10
 	newAtOnce    = 100
 )
+
+func tooMany(format string, args ...any) error {
+	return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("too many new counters: "+format, args...))
+}
 
 // admit returns the options of a counter that a principal asks for. If the name matches a pattern and is new, the
 // counter counts as made by the principal.
@@ -126,31 +124,28 @@ func (c *Counters) admit(ctx context.Context, principal, name string) ([]counter
 	c.mu.Unlock()
 	_, err := c.Get(ctx, name)
 	c.mu.Lock()
-	if _, known := c.made[name]; known {
-		return options, nil
-	}
-	if !errors.Is(err, counter.ErrNoCounter) {
-		if err == nil {
-			c.made[name] = maker{}
-		}
-		return options, err
-	}
-	if c.rates[principal] == nil {
-		c.rates[principal] = rate.NewLimiter(newPerSecond, newAtOnce)
-	}
-	if !c.rates[principal].Allow() {
-		return nil, fmt.Errorf("%w: more than %d a second: try again later", ErrMany, newPerSecond)
-	}
 	by, most := maker{principal, terms.Name}, cmp.Or(terms.Most, config.DefaultMost)
 	for _, other := range c.made {
 		if other == by {
 			most--
 		}
 	}
-	if most <= 0 {
-		return nil, fmt.Errorf("%w: the limit of %s is reached: name counters in the configuration, or raise most", ErrMany, terms.Name)
+	if c.rates[principal] == nil {
+		c.rates[principal] = rate.NewLimiter(newPerSecond, newAtOnce)
 	}
-	c.made[name] = by
+	switch _, known := c.made[name]; {
+	case known:
+	case err == nil:
+		c.made[name] = maker{}
+	case !errors.Is(err, counter.ErrNoCounter):
+		return nil, err
+	case most <= 0:
+		return nil, tooMany("the limit of %s is reached: name counters in the configuration, or raise most", terms.Name)
+	case !c.rates[principal].Allow():
+		return nil, tooMany("more than %d a second: try again later", newPerSecond)
+	default:
+		c.made[name] = by
+	}
 	return options, nil
 }
 
@@ -187,24 +182,18 @@ func (c *Counters) open(name string, options []counter.Option) (*counter.Counter
 	defer cancel()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.closed:
+	if h := c.handles[name]; h != nil {
+		return h, nil
+	}
+	if c.closed {
 		return nil, counter.ErrClosed
-	case c.handles[name] != nil:
-		return c.handles[name], nil
 	}
 	c.busy.Add(1)
 	defer c.busy.Done()
 	c.mu.Unlock()
 	h, err := c.Open(ctx, name, options...)
 	c.mu.Lock()
-	switch {
-	case err != nil:
-		delete(c.made, name)
-	case c.closed:
-		c.busy.Go(func() { h.Close() })
-		return nil, counter.ErrClosed
-	default:
+	if err == nil {
 		c.handles[name] = h
 	}
 	return h, err
@@ -216,14 +205,8 @@ func (c *Counters) Made(ctx context.Context, principal, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.Create(ctx, name, options...)
-	if err != nil {
-		if _, missing := c.Get(ctx, name); missing == nil {
-			return nil
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.made, name)
+	if _, err = c.Create(ctx, name, options...); errors.Is(err, fs.ErrExist) {
+		return nil
 	}
 	return err
 }
@@ -232,11 +215,12 @@ func (c *Counters) Made(ctx context.Context, principal, name string) error {
 func (c *Counters) Close() error {
 	c.mu.Lock()
 	c.closed = true
+	c.mu.Unlock()
+	c.busy.Wait()
 	errs := make([]error, len(c.handles))
 	for i, h := range slices.Collect(maps.Values(c.handles)) {
 		c.busy.Go(func() { errs[i] = h.Close() })
 	}
-	c.mu.Unlock()
 	c.busy.Wait()
 	return errors.Join(errs...)
 }

@@ -64,15 +64,11 @@ type Options struct {
 	Own func(s *Space, leases lease.Source) lease.Source
 
 	Logger *slog.Logger
-
-	// Counters are those of all spaces, by names and patterns.
-	Counters map[string]config.Counter
 }
 
 // Start begins to open a space. It fails if a file that the space needs is missing or invalid.
 func Start(c config.Space, o Options) (*Space, error) {
 	s := &Space{Space: c, open: o.Open, wrap: o.Own, done: make(chan struct{}), begun: time.Now(), counters: newCounters(o.Logger)}
-	s.Configure(o.Counters)
 	if err := s.Check.UnmarshalText([]byte(c.Check)); err != nil {
 		return nil, fmt.Errorf("space %s: check: %w", c.Name, err)
 	}
@@ -90,7 +86,7 @@ func Start(c config.Space, o Options) (*Space, error) {
 	return s, nil
 }
 
-// Configure replaces the counters of an open space, among those of all spaces. Handles on other counters stay open.
+// Configure sets the counters of the space, among those of all spaces. Handles on counters that stay as they are stay open.
 func (s *Space) Configure(counters map[string]config.Counter) {
 	own := maps.Clone(counters)
 	maps.DeleteFunc(own, func(_ string, c config.Counter) bool { return c.Space != s.Name })

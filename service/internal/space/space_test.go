@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store"
@@ -36,7 +38,7 @@ func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	made.Close()
 	f.fails.Store(c.Nodes < 0) // from the beginning
 	c.Nodes = max(c.Nodes, 0)
-	f.Space, err = Start(c, Options{Logger: slog.New(slog.DiscardHandler), Counters: byName(counters), Open: func(ctx context.Context, _ string, options ...store.Option) (*store.Space, error) {
+	f.Space, err = Start(c, Options{Logger: slog.New(slog.DiscardHandler), Open: func(ctx context.Context, _ string, options ...store.Option) (*store.Space, error) {
 		return store.Open(ctx, storetest.Intercept(data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
 			if f.fails.Load() {
 				return store.Answer{}, errors.New("the server is away")
@@ -54,6 +56,7 @@ func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.Configure(byName(counters))
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -130,8 +133,9 @@ func TestPatterns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	const many = connect.CodeResourceExhausted
 	_, err := all.Handle(t.Context(), "web", "orders/more")
-	if made := all.Made(t.Context(), "web", "orders/more"); !errors.Is(err, ErrMany) || !errors.Is(made, ErrMany) {
+	if made := all.Made(t.Context(), "web", "orders/more"); connect.CodeOf(err) != many || connect.CodeOf(made) != many {
 		t.Errorf("one more than there may be: errors %v, %v", err, made)
 	}
 	if err := all.Made(t.Context(), "cron", "orders/more"); err != nil {
@@ -144,7 +148,7 @@ func TestPatterns(t *testing.T) {
 	for i := range 300 {
 		if err := all.Made(t.Context(), "cron", fmt.Sprintf("many/%d", i)); err == nil {
 			made++
-		} else if !errors.Is(err, ErrMany) {
+		} else if connect.CodeOf(err) != many {
 			t.Fatal(err)
 		}
 	}
