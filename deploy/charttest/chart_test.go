@@ -110,6 +110,7 @@ func TestPlanted(t *testing.T) {
 		{"runAsNonRoot: true", "runAsNonRoot: false", "runAsNonRoot"},
 		{"allowPrivilegeEscalation: false", "allowPrivilegeEscalation: true", "allowPrivilegeEscalation"},
 		{"readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false", "can be written"},
+		{"name: GOMEMLIMIT", "name: GOMEMORY", "limit of memory"},
 		{"terminationGracePeriodSeconds: 20", "terminationGracePeriodSeconds: 12", "seconds to end"},
 		{"secretName: ids-randflaked-tls\n  issuerRef", "secretName: other\n  issuerRef", "no certificate"},
 		{"team: ids", "team: a b", "labels"},

@@ -151,6 +151,9 @@ func (r *rendering) problems() (found []string) {
 	if grace, pause := *pod.TerminationGracePeriodSeconds, c.Lifecycle.PreStop.Sleep.Seconds; grace < pause+10 {
 		wrong("%d seconds to end, with a pause of %d", grace, pause)
 	}
+	if limit, e := c.Resources.Limits.Memory(), append(c.Env, core.EnvVar{})[0]; !limit.IsZero() && (e.Name != "GOMEMLIMIT" || e.ValueFrom.ResourceFieldRef.Resource != "limits.memory") {
+		wrong("Go does not know the limit of memory, %s", limit)
+	}
 	if p := c.StartupProbe; p.PeriodSeconds*p.FailureThreshold <= 11*60 || p.HTTPGet.Path != "/readyz" {
 		wrong("the startup probe does not wait for a first lease: %+v", p)
 	}

@@ -81,7 +81,7 @@ func configure(dir, address string, spaces []space) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "listen: %q\naudit: %q\ncounters: [{name: %s, space: %s}]\n", address, filepath.Join(dir, "audit"), mintSpace, spaces[0].name)
 	fmt.Fprintf(&b, "principals: [{name: bench, tokens: [%x]}]\n", sha256.Sum256([]byte(token)))
-	fmt.Fprintf(&b, "rules: [{principals: [bench], spaces: ['*'], verbs: [mint, lease, count]}]\nspaces:\n")
+	fmt.Fprintf(&b, "rules: [{principals: [bench], spaces: ['*'], verbs: [mint, lease, count], limits: {batch: 65536, rate: 1000000}}]\nspaces:\n")
 	for _, s := range spaces {
 		fmt.Fprintf(&b, "- {name: %s, kind: randflake, store: %q", s.name, s.place)
 		if s.mint {

@@ -148,7 +148,7 @@ principals:
 - {name: certified, certificates: {dns: [%[7]s]}}
 - {name: bearing, tokens: [%[8]x]}
 rules:
-- {principals: ["*"], spaces: ["*"], verbs: [lease, list, count]}
+- {principals: ["*"], spaces: ["*"], verbs: [lease, list, count], limits: {rate: 1000000}}
 `, r.authority.file("audit"), r.authority.file(serverName+".pem"), r.authority.file(serverName+".key"), r.authority.file("ca.pem"),
 		space, r.URL(), workerName, sha256.Sum256([]byte(token)))
 	return replace(r.config(), []byte(text))

@@ -4,67 +4,15 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/randflake/randflake/service/internal/config"
 )
-
-// A fakeConn has an address, and is closed or not.
-type fakeConn struct {
-	net.Conn
-	address string
-	closed  bool
-}
-
-func (c *fakeConn) Close() error         { c.closed = true; return nil }
-func (c *fakeConn) RemoteAddr() net.Addr { a, _ := net.ResolveTCPAddr("tcp", c.address); return a }
-
-// TestConnections: the address with most connections loses one, the idlest, and others none.
-func TestConnections(t *testing.T) {
-	c := newConnections(5)
-	closed := []string{}
-	var conns []*fakeConn
-	come := func(address string, states ...http.ConnState) {
-		conn := &fakeConn{address: address}
-		conns = append(conns, conn)
-		for _, state := range append([]http.ConnState{http.StateNew}, states...) {
-			c.note(conn, state)
-		}
-		for _, conn := range conns {
-			if conn.closed {
-				closed = append(closed, conn.address)
-				c.note(conn, http.StateClosed)
-				conn.closed = false
-			}
-		}
-	}
-	come("10.0.0.1:1", http.StateActive)
-	come("[2001:db8::1]:1", http.StateActive)
-	come("[2001:db8::2]:2", http.StateActive, http.StateIdle)
-	come("[2001:db8::3]:3", http.StateActive, http.StateIdle)
-	come("10.0.0.2:1")
-	come("10.0.0.2:2")                   // six: of one network of IPv6 are three, the first idle one of which goes
-	come("10.0.0.2:3", http.StateActive) // three of this address
-	come("10.0.0.2:4", http.StateActive) // and again: the second one
-	want := []string{"[2001:db8::2]:2", "10.0.0.2:1", "10.0.0.2:2"}
-	if !slices.Equal(closed, want) {
-		t.Errorf("closed %q, want %q", closed, want)
-	}
-	c.dismissFresh()
-	if len(c.all) != 5 {
-		t.Errorf("connections with a request were taken for fresh ones: %d are left", len(c.all))
-	}
-	fresh := &fakeConn{address: "10.0.0.3:1"}
-	c.most++
-	c.note(fresh, http.StateNew)
-	if c.dismissFresh(); !fresh.closed || len(c.all) != 5 || len(c.peers) != 3 {
-		t.Errorf("a fresh connection at the end: closed %v, and %d are left, of %d addresses", fresh.closed, len(c.all), len(c.peers))
-	}
-}
 
 // settle waits until there are no more goroutines and descriptors than before, give or take some of the tests themselves.
 func settle(t *testing.T, before int) {
@@ -111,41 +59,51 @@ func wantIDs(t *testing.T, p *process, client *http.Client) {
 	}
 }
 
-// TestManyIdle: ten thousand connections that do nothing keep nobody out, neither from elsewhere nor from the same address,
-// and leave nothing behind.
-func TestManyIdle(t *testing.T) {
-	many := min(10_000, descriptors()-usual.connections-1000)
-	if many < usual.connections {
-		t.Skipf("%d descriptors are too few for so many connections", descriptors())
+// open returns the number of the service's connections, by its metrics.
+func (p *process) open(t *testing.T) string {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	r.Host = "localhost"
+	answer := httptest.NewRecorder()
+	p.http.Handler.ServeHTTP(answer, r)
+	found := regexp.MustCompile(`\nrandflaked_connections (.*)\n`).FindStringSubmatch(answer.Body.String())
+	if found == nil {
+		t.Fatalf("no number of connections: %s", answer.Body)
 	}
-	p, client := newDemo(t, usual)
-	wantIDs(t, p, client)
-	before := inUse()
-	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Timeout: time.Minute}
-	idle := make([]net.Conn, many)
-	for i := range idle {
-		var err error
-		if idle[i], err = from.Dial("tcp4", p.listener.Addr().String()); err != nil {
-			t.Skipf("no other address of this machine: %v", err)
+	return found[1]
+}
+
+// wantNone waits until the service has closed all connections.
+func (p *process) wantNone(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); p.open(t) != "0"; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s connections are open after a minute", p.open(t))
 		}
+	}
+}
+
+// TestManyIdle: more connections than there may be, which do nothing, keep nobody out for long, and leave nothing behind.
+func TestManyIdle(t *testing.T) {
+	p, client := newDemo(t, short)
+	wantIDs(t, p, client)
+	client.CloseIdleConnections()
+	p.wantNone(t)
+	before := inUse()
+	idle := make([]net.Conn, 2*short.connections)
+	for i := range idle {
+		idle[i] = dial(t, p)
 		if i%4 == 0 { // some are known to be clients
 			fmt.Fprintf(idle[i], "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		}
 	}
-	wantIDs(t, p, client) // by a connection that was there before
-	client.CloseIdleConnections()
-	wantIDs(t, p, client)
-	if n := p.connections.len(); n > usual.connections {
-		t.Errorf("%d connections, want at most %d", n, usual.connections)
+	for most := fmt.Sprint(short.connections); p.open(t) != most; time.Sleep(time.Millisecond) {
 	}
+	wantIDs(t, p, client)
+	client.CloseIdleConnections()
 	for _, conn := range idle {
 		conn.Close()
 	}
+	p.wantNone(t)
 	settle(t, before)
-}
-
-func (c *connections) len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.all)
 }

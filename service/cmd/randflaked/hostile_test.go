@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -87,11 +88,7 @@ func TestSlow(t *testing.T) {
 	wantEnd(t, "half a body", body)
 	wantEnd(t, "a body byte by byte", trickle)
 	client.CloseIdleConnections()
-	for end := time.Now().Add(time.Minute); p.connections.len() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d connections are open after a minute, of a client that does not read", p.connections.len())
-		}
-	}
+	p.wantNone(t)
 	deaf.Close()
 	wantIDs(t, p, client)
 	client.CloseIdleConnections()
@@ -183,11 +180,7 @@ func TestFloods(t *testing.T) {
 			go func() { done <- flood(c) }()
 			wantIDs(t, p, client)
 			client.CloseIdleConnections()
-			for end := time.Now().Add(time.Minute); p.connections.len() > 0; time.Sleep(time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatal("the connection is open after a minute")
-				}
-			}
+			p.wantNone(t)
 			c.Close()
 			t.Logf("the flood ended with %v", <-done)
 			wantIDs(t, p, client)
@@ -195,6 +188,40 @@ func TestFloods(t *testing.T) {
 			settle(t, before)
 		})
 	}
+}
+
+// TestUnread: as many calls on a connection as there may be, each for as many IDs as there may be, whose answers are never
+// read, take little memory, and leave room for others.
+func TestUnread(t *testing.T) {
+	p, client := newDemo(t, usual)
+	wantIDs(t, p, client)
+	before := runtime.NumGoroutine()
+	c := newPlain2(t, p)
+	for stream := range uint32(maxStreams) {
+		if err := c.ask(2*stream + 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.WriteData(2*stream+1, true, []byte(`{"space":"demo","count":65536}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for runtime.NumGoroutine() < before+maxStreams {
+		time.Sleep(time.Millisecond)
+	}
+	most := uint64(0)
+	for unchanged := 0; unchanged < 10; unchanged++ {
+		runtime.GC()
+		var m runtime.MemStats
+		if runtime.ReadMemStats(&m); m.HeapAlloc > most+most/50 {
+			most, unchanged = m.HeapAlloc, 0
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Logf("%d calls take %d MB", maxStreams, most>>20)
+	if most > 50<<20 {
+		t.Errorf("%d calls whose answers nobody reads take %d MB", maxStreams, most>>20)
+	}
+	wantIDs(t, p, client)
 }
 
 // TestOversized: what is too large is refused with an error of its own.

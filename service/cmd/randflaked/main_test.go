@@ -73,7 +73,7 @@ func startWithin(t *testing.T, b bounds, read func() (*config.Config, error), cl
 func startWith(t *testing.T, b bounds, renewal time.Duration, read func() (*config.Config, error), client *http.Client) *process {
 	t.Helper()
 	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1), gone: make(chan struct{})}
-	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, drainTimeout: 300 * time.Millisecond, bounds: b, renewal: renewal}
+	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, leaveTime: time.Second, drainTimeout: 300 * time.Millisecond, bounds: b, renewal: renewal}
 	if err := p.start(); err != nil {
 		t.Fatal(err)
 	}

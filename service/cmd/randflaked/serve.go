@@ -13,12 +13,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
 
 	"connectrpc.com/connect"
 	systemd "github.com/coreos/go-systemd/v22/daemon"
+	"golang.org/x/net/netutil"
 
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/service/internal/config"
@@ -28,7 +30,7 @@ import (
 
 // Limits on connections, so that slow or numerous clients can't hold up others.
 type bounds struct {
-	connections               int           // half of the descriptors where these are fewer: stores need some, too
+	connections               int
 	header, read, write, idle time.Duration // for how long a client is waited for
 	age                       time.Duration // after which a connection takes no more calls, or a tenth later
 }
@@ -36,17 +38,17 @@ type bounds struct {
 var usual = bounds{connections: 4096, header: 5 * time.Second, read: 15 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute, age: 15 * time.Minute}
 
 const (
-	manyDescriptors = 1 << 20
-	maxStreams      = 250 // calls at a time on one connection
-	maxHeader       = 16 << 10
-	maxReceived     = 256 << 10 // bytes of bodies that a connection may send ahead
-	pingTime        = 15 * time.Second
+	maxStreams  = 250 // calls at a time on one connection
+	maxHeader   = 16 << 10
+	maxReceived = 256 << 10 // bytes of bodies that a connection may send ahead
+	pingTime    = 15 * time.Second
 )
 
 // Of the ten seconds that an orchestrator waits as a rule.
 const (
-	drainTime = 4 * time.Second
-	closeTime = 5 * time.Second
+	leaveTime = 3 * time.Second
+	drainTime = 3 * time.Second
+	closeTime = 3 * time.Second
 
 	tracesTime = 2 * time.Second
 )
@@ -75,8 +77,10 @@ func serve(args []string, problems io.Writer) error {
 	if *dev {
 		read = func() (*config.Config, error) { return demo(*dir, *listen) }
 	}
-	defer keepSpare()()
-	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, &slog.HandlerOptions{ReplaceAttr: redacted})), problems: problems, drainTimeout: drainTime, bounds: usual, renewal: renewalTime}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // so little is in use that collections would take a quarter of the processor's time
+	}
+	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, &slog.HandlerOptions{ReplaceAttr: redacted})), problems: problems, leaveTime: leaveTime, drainTimeout: drainTime, bounds: usual, renewal: renewalTime}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	reload := make(chan os.Signal, 1)
@@ -112,7 +116,7 @@ func demo(dir, listen string) (*config.Config, error) {
 	if listen == "" {
 		listen = "localhost:8080"
 	}
-	text := fmt.Sprintf("listen: %q\nspaces: [{name: demo, kind: randflake, secret: mint, store: %q, secretFile: %q}]\ncounters: [{name: demo, space: demo}]\n",
+	text := fmt.Sprintf("listen: %q\nspaces: [{name: demo, kind: randflake, secret: mint, store: %q, secretFile: %q, limits: {batch: 65536, rate: 1000000}}]\ncounters: [{name: demo, space: demo}]\n",
 		listen, "file:"+dir, filepath.Join(dir, "secret"))
 	return config.Parse("--dev", []byte(text))
 }
@@ -122,17 +126,17 @@ type daemon struct {
 	read         func() (*config.Config, error)
 	logger       *slog.Logger
 	problems     io.Writer
+	leaveTime    time.Duration // in which clients learn of SIGTERM and connect elsewhere
 	drainTimeout time.Duration // with calls that are under way at the end
 	bounds       bounds
 	renewal      time.Duration // of files, which are read again after each
 
-	config      *config.Config // in force
-	secure      bool           // by TLS, which does not change
-	server      *server.Server
-	listener    net.Listener
-	http        *http.Server
-	connections *connections
-	failed      chan error // what ended the HTTP server
+	config   *config.Config // in force
+	secure   bool           // by TLS, which does not change
+	server   *server.Server
+	listener net.Listener
+	http     *http.Server
+	failed   chan error // what ended the HTTP server
 
 	endTraces func(context.Context) error // sends what there is
 }
@@ -152,6 +156,7 @@ func (d *daemon) start() (err error) {
 	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
 		return err
 	}
+	d.listener = netutil.LimitListener(d.listener, d.bounds.connections)
 	if err := d.apply(d.config); err != nil {
 		d.listener.Close()
 		return err
@@ -175,7 +180,6 @@ func (d *daemon) start() (err error) {
 // newHTTP returns a server for HTTP/1.1 and for HTTP/2, which gRPC uses without TLS too.
 func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 	b := d.bounds
-	d.connections = newConnections(min(b.connections, descriptors()/2))
 	s := &http.Server{
 		Handler:           aging(d.server.Handler(spans...)),
 		ReadHeaderTimeout: b.header, ReadTimeout: b.read, WriteTimeout: b.write, IdleTimeout: b.idle,
@@ -186,11 +190,8 @@ func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 			return context.WithValue(ctx, oldKey{}, time.Now().Add(b.age+rand.N(b.age/10+1)))
 		},
-		ConnState: func(conn net.Conn, state http.ConnState) {
-			d.connections.note(conn, state)
-			d.server.Connection(conn, state)
-		},
-		ErrorLog: slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug),
+		ConnState: d.server.Connection,
+		ErrorLog:  slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug),
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
@@ -249,8 +250,8 @@ func (d *daemon) run(stop, reload <-chan os.Signal) error {
 		case err := <-d.failed:
 			d.close()
 			return err
-		case <-stop:
-			return d.shutdown()
+		case signal := <-stop:
+			return d.shutdown(signal)
 		}
 	}
 }
@@ -281,11 +282,14 @@ func (d *daemon) apply(next *config.Config) error {
 	return nil
 }
 
-// shutdown waits for calls to end, gives everything back, and returns within ten seconds.
-func (d *daemon) shutdown() error {
+// shutdown waits for calls to end, gives everything back, and returns within ten seconds. After SIGTERM, which
+// orchestrators send, it first serves for a while as one that is not ready.
+func (d *daemon) shutdown(signal os.Signal) error {
 	d.tell(systemd.SdNotifyStopping)
 	d.server.Drain()
-	d.connections.dismissFresh()
+	if signal == syscall.SIGTERM {
+		time.Sleep(d.leaveTime)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.drainTimeout)
 	defer cancel()
 	if err := d.http.Shutdown(ctx); err != nil {

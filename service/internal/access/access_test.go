@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -251,27 +252,80 @@ func TestUnverified(t *testing.T) {
 	}
 }
 
-// TestReserve: a principal has as many leases as it may, in each space; a retry does not count twice.
+// TestReserve: a principal has as many leases as it may, in each space; a retry does not count twice; and calls in
+// progress count, but calls that failed do not.
 func TestReserve(t *testing.T) {
 	u := NewUsage()
 	a, b, c := lease.NewToken(time.Now()), lease.NewToken(time.Now()), lease.NewToken(time.Now())
-	for i, tt := range []struct {
-		who, space string
-		owner      lease.Token
-		want       bool
-	}{
-		{"web", "x", a, true}, {"web", "x", b, true}, {"web", "x", c, false}, {"web", "x", a, true},
-		{"web", "y", c, true}, {"db", "x", c, true},
-	} {
-		if got := u.Reserve(tt.who, tt.space, tt.owner, 2, time.Minute); got != tt.want {
-			t.Errorf("%d: %v, want %v", i, got, tt.want)
+	last := time.Now().Add(time.Hour).Unix()
+	reserve := func(who, space string, owner lease.Token, want bool) (done func()) {
+		t.Helper()
+		done, ok := u.Reserve(who, space, owner, 2)
+		if ok != want {
+			t.Errorf("%s in %s: %v, want %v", who, space, ok, want)
 		}
+		return done
 	}
-	u.Ends("web", "x", a)
-	u.Holds("web", "x", lease.Record{Owner: b, HighWater: time.Now().Unix() - 1})
-	if !u.Reserve("web", "x", c, 1, time.Minute) {
-		t.Error("one lease was given back and one is over, and there is no room")
+	grant := func(who, space string, owner lease.Token) {
+		done := reserve(who, space, owner, true)
+		u.Holds(who, space, owner, last)
+		done()
 	}
+	grant("web", "x", a)
+	first, retry := reserve("web", "x", b, true), reserve("web", "x", b, true)
+	first() // which failed
+	reserve("web", "x", c, false)
+	retry()
+	reserve("web", "x", a, true)() // an invalid call with the token of a lease
+	grant("web", "x", b)
+	reserve("web", "x", c, false)
+	grant("web", "y", c)
+	grant("db", "x", c)
+	u.Holds("web", "x", a, 0)
+	grant("web", "x", c)
+	reserve("web", "x", a, false)
+	u.Holds("web", "x", b, time.Now().Unix()-1) // a call with its token, whose outcome is unknown
+	reserve("web", "x", a, false)
+	u.Holds("web", "x", b, 0)
+	reserve("web", "x", a, true)
+	if u.Holder("x", c) == "" || u.Holder("x", a) != "" || u.Holder("y", c) != "web" {
+		t.Error("the wrong holder")
+	}
+}
+
+// TestAnswer: answers that are not read use up the room of their principal, and leave some for others and for short
+// answers.
+func TestAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := NewUsage()
+		take := func(who string, n int64) (func(), error) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			return u.Answer(ctx, who, n)
+		}
+		done := map[string]func(){}
+		for _, who := range []string{"a", "b"} {
+			for range 4 {
+				var err error
+				if done[who], err = take(who, maxAnswer/4); err != nil {
+					t.Errorf("%s: %v", who, err)
+				}
+			}
+			if _, err := take(who, maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s takes more than its part: error %v", who, err)
+			}
+			if _, err := take(who, 1); err != nil {
+				t.Errorf("%s can't take one ID: %v", who, err)
+			}
+		}
+		if _, err := take("f", maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("more than there is: error %v", err)
+		}
+		go func() { time.Sleep(time.Second / 2); done["a"]() }()
+		if _, err := take("f", maxAnswer/4); err != nil {
+			t.Errorf("an answer was written, and another one waits: %v", err)
+		}
+	})
 }
 
 func TestTighter(t *testing.T) {

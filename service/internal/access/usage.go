@@ -1,91 +1,137 @@
 package access
 
 import (
+	"context"
 	"maps"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake/lease"
 )
 
-// Usage counts the calls and leases of principals, as far as this process knows them. It is safe for concurrent use.
+// Limits on the IDs and numbers in answers that are being made or written, so that clients that don't read can't fill
+// the memory. One takes about 64 bytes.
+const (
+	maxAnswers = 1 << 19
+	maxAnswer  = maxAnswers / 2 // of one principal
+	negligible = 16             // takes less than the call itself
+)
+
+// Usage counts the calls, answers and leases of principals, as far as this process knows them. It is safe for concurrent
+// use.
 type Usage struct {
-	mu     sync.Mutex
-	rates  map[user]*rate.Limiter
-	leases map[user]map[lease.Token]int64 // the last second of each
+	answers *semaphore.Weighted
+
+	mu    sync.Mutex
+	parts map[string]*semaphore.Weighted // of answers, by principal
+	users map[user]*used
 }
 
 type user struct{ principal, space string }
 
+type used struct {
+	rates  map[float64]*rate.Limiter // by the limit that a rule or the space sets
+	leases map[lease.Token]*held
+}
+
+type held struct {
+	calls int   // in progress that may get the lease
+	last  int64 // second of it, or 0
+}
+
 // NewUsage returns an empty Usage.
 func NewUsage() *Usage {
-	return &Usage{rates: map[user]*rate.Limiter{}, leases: map[user]map[lease.Token]int64{}}
+	return &Usage{answers: semaphore.NewWeighted(maxAnswers), parts: map[string]*semaphore.Weighted{}, users: map[user]*used{}}
+}
+
+// of returns what a principal uses. It is called with mu held.
+func (u *Usage) of(principal, space string) *used {
+	key := user{principal, space}
+	if u.users[key] == nil {
+		u.users[key] = &used{rates: map[float64]*rate.Limiter{}, leases: map[lease.Token]*held{}}
+	}
+	return u.users[key]
 }
 
 // Call reports whether a principal may call now, under a limit of calls a second, and counts the call. The burst is one
-// second's calls.
+// second's calls. Calls under different limits are counted apart.
 func (u *Usage) Call(principal, space string, perSecond float64) bool {
-	if perSecond == 0 {
-		return true
-	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	key := user{principal, space}
-	if u.rates[key] == nil {
-		u.rates[key] = rate.NewLimiter(0, 0)
+	rates := u.of(principal, space).rates
+	if rates[perSecond] == nil {
+		rates[perSecond] = rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
 	}
-	if l := u.rates[key]; l.Limit() != rate.Limit(perSecond) {
-		u.rates[key] = rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
-	}
-	return u.rates[key].Allow()
+	return rates[perSecond].Allow()
 }
 
-// Reserve reports whether a principal may take one more lease, with most at a time, and counts it for ttl. A retry with
-// the same owner token does not count twice.
-func (u *Usage) Reserve(principal, space string, owner lease.Token, most int, ttl time.Duration) bool {
+// Answer waits until there is room for an answer with n IDs or numbers, or ctx ends. The caller calls done when the
+// answer was written.
+func (u *Usage) Answer(ctx context.Context, principal string, n int64) (done func(), err error) {
+	if n <= negligible {
+		return func() {}, nil
+	}
+	u.mu.Lock()
+	if u.parts[principal] == nil {
+		u.parts[principal] = semaphore.NewWeighted(maxAnswer)
+	}
+	part := u.parts[principal]
+	u.mu.Unlock()
+	if err := part.Acquire(ctx, n); err != nil {
+		return nil, err
+	}
+	if err := u.answers.Acquire(ctx, n); err != nil {
+		part.Release(n)
+		return nil, err
+	}
+	return func() { u.answers.Release(n); part.Release(n) }, nil
+}
+
+// Reserve reports whether a principal may take one more lease, with most at a time. If so, it counts one until the
+// caller calls done, and longer if Holds was called. A retry with the same owner token does not count twice.
+func (u *Usage) Reserve(principal, space string, owner lease.Token, most int) (done func(), ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	now := time.Now()
-	held := u.of(principal, space)
-	maps.DeleteFunc(held, func(_ lease.Token, last int64) bool { return last < now.Unix() })
-	if _, again := held[owner]; !again && most > 0 && len(held) >= most {
-		return false
+	now, leases := time.Now().Unix(), u.of(principal, space).leases
+	maps.DeleteFunc(leases, func(_ lease.Token, h *held) bool { return h.calls == 0 && h.last < now })
+	h := leases[owner]
+	if h == nil {
+		if most > 0 && len(leases) >= most {
+			return nil, false
+		}
+		h = new(held)
+		leases[owner] = h
 	}
-	held[owner] = max(held[owner], now.Add(ttl).Unix())
-	return true
+	h.calls++
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		h.calls--
+	}, true
 }
 
-// of returns the leases of a principal. It is called with mu held.
-func (u *Usage) of(principal, space string) map[lease.Token]int64 {
-	key := user{principal, space}
-	if u.leases[key] == nil {
-		u.leases[key] = map[lease.Token]int64{}
-	}
-	return u.leases[key]
-}
-
-// Holds notes that a principal has a lease.
-func (u *Usage) Holds(principal, space string, r lease.Record) {
+// Holds notes that a principal has, or may have, a lease until a second at least, or 0 if it no longer has it.
+func (u *Usage) Holds(principal, space string, owner lease.Token, last int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.of(principal, space)[r.Owner] = r.HighWater
-}
-
-// Ends notes that a principal no longer has a lease.
-func (u *Usage) Ends(principal, space string, owner lease.Token) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	delete(u.leases[user{principal, space}], owner)
+	leases := u.of(principal, space).leases
+	if leases[owner] == nil {
+		leases[owner] = new(held)
+	}
+	if h := leases[owner]; last == 0 || last > h.last {
+		h.last = last
+	}
 }
 
 // Holder returns the principal that has the lease of an owner token, or "" if this process does not know it.
 func (u *Usage) Holder(space string, owner lease.Token) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for who, held := range u.leases {
-		if _, ok := held[owner]; ok && who.space == space {
+	for who, of := range u.users {
+		if h := of.leases[owner]; h != nil && h.last > 0 && who.space == space {
 			return who.principal
 		}
 	}

@@ -111,6 +111,9 @@ func (k *checker) check(c *Config) {
 		if s.Rate < 0 {
 			k.wrong(path{"counters", i, "rate"}, "%d: want numbers a second, or 0 for no bound", s.Rate)
 		}
+		if s.Most < 0 || s.Most > 0 && !strings.HasSuffix(s.Name, "*") {
+			k.wrong(path{"counters", i, "most"}, "%d: want how many counters one caller may add, for a pattern such as orders/*", s.Most)
+		}
 	}
 	for i, s := range c.Issuers {
 		k.issuer(path{"issuers", i}, s, issuers)
@@ -227,7 +230,7 @@ func (k *checker) limits(p path, l Limits) {
 		k.wrong(p.of("leases"), "%d: want how many, or 0 for no bound", l.Leases)
 	}
 	if !(l.Rate >= 0 && l.Rate <= math.MaxInt32) {
-		k.wrong(p.of("rate"), "%v: want calls a second, or 0 for no bound", l.Rate)
+		k.wrong(p.of("rate"), "%v: want calls a second, or 0 for the default", l.Rate)
 	}
 }
 

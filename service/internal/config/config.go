@@ -58,7 +58,14 @@ type Space struct {
 	Limits     Limits `yaml:"limits"`
 }
 
-// Limits bound calls; 0 is no bound.
+// Defaults of limits, where neither a rule nor a space sets them.
+const (
+	DefaultBatch = 10_000
+	DefaultRate  = 1000.0
+	DefaultMost  = 1000
+)
+
+// Limits bound calls; 0 is no bound, or the default.
 type Limits struct {
 	Nodes  int           `yaml:"nodes"`  // of a lease
 	TTL    time.Duration `yaml:"ttl"`    // of a lease
@@ -75,6 +82,7 @@ type Counter struct {
 	Stride *int64 `yaml:"stride"`
 	End    *int64 `yaml:"end"`
 	Rate   int64  `yaml:"rate"`
+	Most   int    `yaml:"most"` // of a pattern: counters that a principal may be the first to use, in this process
 }
 
 // An Issuer signs tokens, as a Kubernetes cluster does for its service accounts.

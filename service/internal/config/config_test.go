@@ -87,6 +87,7 @@ func TestWrong(t *testing.T) {
 		{"name: invoices/2026", "name: Invoices", "w.yaml:16: counters[0].name:"},
 		{"name: invoices/2026", "name: invoices*", "w.yaml:16: counters[0].name:"},
 		{"name: invoices/2026", "name: '*'", "w.yaml:16: counters[0].name:"},
+		{"end: 99999", "most: 7", "w.yaml:16: counters[0].most: 7: want how many counters one caller may add, for a pattern"},
 		{"end: 99999, rate: 100", "rate: -100", "w.yaml:16: counters[0].rate: -100: want numbers a second"},
 		{"  audience: randflaked\n", "", "w.yaml:18: issuers[0].audience: there is none"},
 		{"jwks: https://", "jwks: http://", "issuers[0].jwks: want a file, or a URL that begins with https:"},

@@ -35,7 +35,7 @@ func start(t *testing.T, data *storetest.Memory, clock func() time.Time, wrap fu
 func startOn(t *testing.T, place string, open space.Opener, counters []counter.Info, wrap func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
 	s := server.New(open, slog.New(slog.DiscardHandler))
-	c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: place}}}
+	c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: place, Limits: config.Limits{Rate: 1e6}}}}
 	for _, i := range counters {
 		c.Counters = append(c.Counters, config.Counter{Name: i.Name, Space: "demo", Start: &i.Start, Stride: &i.Stride, End: &i.End, Rate: i.Rate})
 	}

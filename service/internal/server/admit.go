@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -78,6 +79,8 @@ type identity struct {
 	err   error
 	setup *setup
 	by    audit.Caller
+
+	written *func() // is called when the answer was written
 }
 
 // identify authenticates the sender of a request. Its ID is that of the caller's trace, if there is one, and goes back
@@ -93,13 +96,20 @@ func (s *Server) identify(w http.ResponseWriter, r *http.Request) identity {
 		id = traced.TraceID().String()
 	}
 	w.Header().Set("X-Request-Id", id)
-	return identity{who, err, setup, audit.Caller{Principal: who.Name, Address: r.RemoteAddr, Request: id}}
+	return identity{who: who, err: err, setup: setup, by: audit.Caller{Principal: who.Name, Address: r.RemoteAddr, Request: id}}
 }
 
-// identified authenticates the sender of a request.
+// identified authenticates the sender of a request. While the server shuts down, it asks clients of HTTP/1.1 to connect
+// elsewhere; the end of an HTTP/2 connection cuts no call.
 func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey, s.identify(w, r))))
+		if r.ProtoMajor == 1 && s.draining.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		id, written := s.identify(w, r), func() {}
+		id.written = &written
+		defer func() { written() }()
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey, id)))
 	})
 }
 
@@ -158,8 +168,8 @@ func (s *Server) check(ctx context.Context, procedure string, message any) (*cal
 		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("no space %.100q, nor a counter in one: ask for one that the service has", name))
 	}
 	c.limits = access.Tighter(limits, c.in.Limits)
-	if !s.usage.Call(c.who.Name, name, c.limits.Rate) {
-		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down", c.limits.Rate))
+	if perSecond := cmp.Or(c.limits.Rate, config.DefaultRate); !s.usage.Call(c.who.Name, name, perSecond) {
+		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond))
 	}
 	if c.state, err = c.in.State(); err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
@@ -173,8 +183,8 @@ func (s *setup) spaceOf(message any) string {
 	case interface{ GetSpace() string }:
 		return m.GetSpace()
 	case interface{ GetCounter() string }:
-		name, _ := config.ByName(s.counters, m.GetCounter())
-		return name
+		counter, _ := config.ByName(s.counters, m.GetCounter())
+		return counter.Space
 	}
 	return ""
 }

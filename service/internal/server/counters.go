@@ -32,13 +32,13 @@ func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextReq
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.batch(c, uint64(r.Msg.Count), maxBatch)
+	n, err := s.batch(ctx, c, uint64(r.Msg.Count))
 	if err != nil {
 		return nil, err
 	}
-	counter, err := all.Handle(ctx, r.Msg.Counter)
+	counter, err := all.Handle(ctx, c.who.Name, r.Msg.Counter)
 	if err != nil {
-		return nil, named(err)
+		return nil, err
 	}
 	numbers := make([]int64, n)
 	got, err := counter.FillWait(ctx, numbers)
@@ -70,12 +70,12 @@ func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.All
 	}
 	run, info, err := all.Allocate(ctx, r.Msg.Counter, n, counter.Token(token))
 	if errors.Is(err, counter.ErrNoCounter) {
-		if err = all.Made(ctx, r.Msg.Counter); err == nil {
+		if err = all.Made(ctx, c.who.Name, r.Msg.Counter); err == nil {
 			run, info, err = all.Allocate(ctx, r.Msg.Counter, n, counter.Token(token))
 		}
 	}
 	if err != nil {
-		return nil, named(err)
+		return nil, err
 	}
 	return connect.NewResponse(&api.AllocateResponse{Run: wire.Run(run), Counter: wire.Counter(info)}), nil
 }
@@ -119,10 +119,7 @@ func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetReque
 // may not list.
 func (s counterService) List(ctx context.Context, _ *connect.Request[api.CounterServiceListRequest]) (*connect.Response[api.CounterServiceListResponse], error) {
 	c := callOf(ctx)
-	answer, names := &api.CounterServiceListResponse{}, map[string]string{}
-	for _, counter := range c.setup.config.Counters {
-		names[counter.Name] = counter.Name
-	}
+	answer := &api.CounterServiceListResponse{}
 	for _, counter := range c.setup.config.Counters {
 		in := c.setup.spaces[counter.Space]
 		if _, err := c.setup.policy.Allow(c.who, "list", counter.Space); err != nil || in == nil {
@@ -136,7 +133,7 @@ func (s counterService) List(ctx context.Context, _ *connect.Request[api.Counter
 			if err != nil {
 				return nil, err
 			}
-			if by, _ := config.ByName(names, info.Name); by == counter.Name {
+			if by, _ := config.ByName(c.setup.counters, info.Name); by.Name == counter.Name {
 				answer.Counters = append(answer.Counters, wire.Counter(info))
 			}
 		}
@@ -155,12 +152,4 @@ func matching(ctx context.Context, all *space.Counters, name string) iter.Seq2[c
 			yield(info, err)
 		}
 	}
-}
-
-// named turns an error about counter names into one that clients may see.
-func named(err error) error {
-	if errors.Is(err, space.ErrMany) {
-		return connect.NewError(connect.CodeResourceExhausted, err)
-	}
-	return err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/store"
 )
@@ -19,15 +20,22 @@ func (g gauges) Collect(to chan<- prometheus.Metric) {
 	setup := g.setup.Load()
 	to <- prometheus.MustNewConstMetric(prometheus.NewDesc("randflaked_audit_lines_lost_total", "Lines of the audit log that could not be written.", nil, nil),
 		prometheus.CounterValue, float64(g.audit.Lost.Load()))
+	show := func(m store.Metric, labels prometheus.Labels) {
+		kind := prometheus.GaugeValue
+		if m.Counter {
+			kind = prometheus.CounterValue
+		}
+		to <- prometheus.MustNewConstMetric(prometheus.NewDesc(m.Name, m.Help, nil, labels), kind, m.Value)
+	}
+	sums := map[[3]string]store.Metric{} // by metric, space and counter: those that match a pattern have one series
 	for name, v := range g.surveys(setup, setup.names()) {
 		in := setup.spaces[name]
 		labels := prometheus.Labels{"space": name}
-		show := func(m store.Metric, labels prometheus.Labels) {
-			kind := prometheus.GaugeValue
-			if m.Counter {
-				kind = prometheus.CounterValue
-			}
-			to <- prometheus.MustNewConstMetric(prometheus.NewDesc(m.Name, m.Help, nil, labels), kind, m.Value)
+		count := func(m store.Metric, counter string) {
+			by, _ := config.ByName(setup.counters, counter)
+			key := [3]string{m.Name, name, by.Name}
+			m.Value += sums[key].Value
+			sums[key] = m
 		}
 		gauge := func(name, help string, value float64) {
 			show(store.Metric{Name: name, Help: help, Value: value}, labels)
@@ -43,7 +51,7 @@ func (g gauges) Collect(to chan<- prometheus.Metric) {
 		if state, err := in.State(); err == nil && state.Counters != nil {
 			for _, status := range state.Counters.Statuses() {
 				for _, m := range status.Metrics() {
-					show(m, prometheus.Labels{"space": name, "counter": status.Info.Name})
+					count(m, status.Info.Name)
 				}
 			}
 		}
@@ -55,10 +63,12 @@ func (g gauges) Collect(to chan<- prometheus.Metric) {
 		gauge("randflaked_lease_holders", "Leases that somebody holds.", float64(v.Holders))
 		gauge("randflaked_space_losses", "How often the space's data was lost, or may have been, as its store remembers.", float64(v.Losses))
 		for _, c := range v.Counters {
-			labels := prometheus.Labels{"space": name, "counter": c.Name}
-			show(store.Metric{Name: "randflaked_counter_numbers_left", Help: "Numbers that nobody has taken.", Value: float64(c.Left)}, labels)
-			show(store.Metric{Name: "randflaked_counter_forgotten", Help: "Whether data was lost, so that more may have been taken, 1 or 0.", Value: number(c.Forgotten)}, labels)
+			count(store.Metric{Name: "randflaked_counter_numbers_left", Help: "Numbers that nobody has taken.", Value: float64(c.Left)}, c.Name)
+			count(store.Metric{Name: "randflaked_counter_forgotten", Help: "Counters that have lost data, so that more numbers may have been taken.", Value: number(c.Forgotten)}, c.Name)
 		}
+	}
+	for key, m := range sums {
+		show(m, prometheus.Labels{"space": key[1], "counter": key[2]})
 	}
 }
 

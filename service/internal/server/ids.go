@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/randflake/randflake"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/internal/audit"
+	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
@@ -23,26 +25,34 @@ type idService struct{ *Server }
 // maxBatch is the maximum number of IDs or numbers for one call.
 const maxBatch = 1 << 16
 
-// batch returns how many IDs or numbers a call asks for.
-func (s *Server) batch(c *call, count uint64, most uint64) (uint64, error) {
+// batch returns how many IDs or numbers a call asks for, once there is room for them, which is
+// free again when the answer was written.
+func (s *Server) batch(ctx context.Context, c *call, count uint64) (uint64, error) {
 	count = max(count, 1)
-	if count > most {
-		return 0, invalid("count %d: want 1 to %d", count, most)
+	if count > maxBatch {
+		return 0, invalid("count %d: want 1 to %d", count, maxBatch)
 	}
-	if limit := c.limits.Batch; limit > 0 && count > limit {
+	if limit := cmp.Or(c.limits.Batch, config.DefaultBatch); count > limit {
 		return 0, s.over(c, "count", count, limit)
 	}
-	return count, nil
+	done, err := s.usage.Answer(ctx, c.who.Name, int64(count))
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return 0, connect.NewError(connect.CodeResourceExhausted, errors.New("too many IDs and numbers are in answers that were not read yet: read them, ask for fewer at a time, or try again"))
+	case err == nil:
+		*ctx.Value(identityKey).(identity).written = done
+	}
+	return count, err
 }
 
 func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) (*connect.Response[api.MintResponse], error) {
 	c := callOf(ctx)
-	n, err := s.batch(c, uint64(r.Msg.Count), maxBatch)
-	if err != nil {
-		return nil, err
-	}
 	if c.state.Minter == nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service makes no IDs of space %s: generators that have its secret lease nodes and make them", c.in.Name))
+	}
+	n, err := s.batch(ctx, c, uint64(r.Msg.Count))
+	if err != nil {
+		return nil, err
 	}
 	answer := &api.MintResponse{}
 	switch r.Msg.Form {

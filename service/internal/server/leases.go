@@ -109,17 +109,20 @@ func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.Acquir
 	if err := s.checkTTL(c, req.TTL); err != nil {
 		return nil, err
 	}
-	if !s.usage.Reserve(c.who.Name, c.in.Name, req.Owner, c.limits.Leases, req.TTL) {
+	req.Retry = req.Retry || s.usage.Holder(c.in.Name, req.Owner) != "" // so that a token is good for one lease
+	done, ok := s.usage.Reserve(c.who.Name, c.in.Name, req.Owner, c.limits.Leases)
+	if !ok {
 		return nil, s.over(c, "leases", c.limits.Leases+1, c.limits.Leases)
 	}
+	defer done()
 	granted, err := leases.Acquire(ctx, req)
 	if err != nil {
-		if _, whole := wire.Error(err, ""); whole && ctx.Err() == nil {
-			s.usage.Ends(c.who.Name, c.in.Name, req.Owner)
+		if _, whole := wire.Error(err, ""); !whole || ctx.Err() != nil {
+			s.usage.Holds(c.who.Name, c.in.Name, req.Owner, time.Now().Add(req.TTL).Unix())
 		}
 		return nil, err
 	}
-	s.usage.Holds(c.who.Name, c.in.Name, granted)
+	s.usage.Holds(c.who.Name, c.in.Name, granted.Owner, granted.HighWater)
 	return connect.NewResponse(&api.AcquireResponse{Lease: c.sendLease(granted)}), nil
 }
 
@@ -136,16 +139,17 @@ func (s leaseService) Renew(ctx context.Context, r *connect.Request[api.RenewReq
 	leases, held, err := s.held(ctx, c, m.Held)
 	var renewed lease.Record
 	if err == nil {
-		renewed, err = leases.Renew(ctx, held, renewal)
+		if renewed, err = leases.Renew(ctx, held, renewal); errors.Is(err, lease.ErrLost) {
+			s.forget(ctx, c, held)
+		}
 	}
 	if lost := (*lease.LostError)(nil); errors.As(err, &lost) {
-		s.forget(ctx, c, held)
 		return connect.NewResponse(&api.RenewResponse{Outcome: &api.RenewResponse_Lost{Lost: sendLost(lost)}}), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.usage.Holds(c.who.Name, c.in.Name, renewed)
+	s.usage.Holds(c.who.Name, c.in.Name, renewed.Owner, renewed.HighWater)
 	return connect.NewResponse(&api.RenewResponse{Outcome: &api.RenewResponse_Lease{Lease: c.sendLease(renewed)}}), nil
 }
 
@@ -170,20 +174,21 @@ func (s leaseService) Release(ctx context.Context, r *connect.Request[api.Releas
 	leases, held, err := s.held(ctx, c, r.Msg.Held)
 	if err == nil {
 		err = leases.Release(ctx, held, time.Unix(r.Msg.LastUsed, 0))
+		s.forget(ctx, c, held)
 	}
 	lost := (*lease.LostError)(nil)
 	if err != nil && !errors.As(err, &lost) {
 		return nil, err
 	}
-	s.forget(ctx, c, held)
 	return connect.NewResponse(&api.ReleaseResponse{Lost: sendLost(lost)}), nil
 }
 
-// forget stops counting a lease as the caller's, unless the caller still has it by a newer record than it showed.
+// forget stops counting a lease as the caller's, unless the caller still has it by a newer record than it showed. The
+// record must be signed, or a caller could name a lease that it has with nodes that it does not have.
 func (s *Server) forget(ctx context.Context, c *call, held lease.Record) {
 	held.Version = 0 // so that it does not show that data was lost
 	if _, err := c.state.Leases.Lookup(ctx, held); errors.Is(err, lease.ErrLost) {
-		s.usage.Ends(c.who.Name, c.in.Name, held.Owner)
+		s.usage.Holds(c.who.Name, c.in.Name, held.Owner, 0)
 	}
 }
 

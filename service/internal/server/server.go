@@ -51,7 +51,7 @@ type setup struct {
 	files    Files
 	policy   *access.Policy
 	spaces   map[string]*space.Space
-	counters map[string]string // spaces by counter
+	counters map[string]config.Counter // by name or pattern
 }
 
 // Files are the files that a configuration names and the server uses, opened and read before it is applied.
@@ -92,20 +92,20 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 	if err != nil {
 		return err
 	}
-	next := &setup{c, files, policy, map[string]*space.Space{}, map[string]string{}}
+	next := &setup{c, files, policy, map[string]*space.Space{}, map[string]config.Counter{}}
 	for _, counter := range c.Counters {
-		next.counters[counter.Name] = counter.Space
+		next.counters[counter.Name] = counter
 	}
 	gone := maps.Clone(old.spaces)
 	var fresh []*space.Space
 	begin := make(chan struct{})
 	for _, want := range c.Spaces {
-		if kept := old.spaces[want.Name]; kept != nil && reflect.DeepEqual(kept.Space, want) && reflect.DeepEqual(old.countersOf(want.Name), next.countersOf(want.Name)) {
+		if kept := old.spaces[want.Name]; kept != nil && reflect.DeepEqual(kept.Space, want) {
 			next.spaces[want.Name] = kept
 			delete(gone, want.Name)
 			continue
 		}
-		made, err := space.Start(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger, Counters: c.Counters, Begin: begin})
+		made, err := space.Start(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger, Begin: begin})
 		if err != nil {
 			for _, made := range fresh {
 				made.Close()
@@ -114,6 +114,9 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 		}
 		fresh = append(fresh, made)
 		next.spaces[want.Name] = made
+	}
+	for _, in := range next.spaces {
+		in.Configure(next.counters)
 	}
 	s.setup.Store(next)
 	close(begin)
@@ -125,15 +128,6 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 		}
 	}
 	return nil
-}
-
-func (s *setup) countersOf(space string) (found []config.Counter) {
-	for _, c := range s.config.Counters {
-		if c.Space == space {
-			found = append(found, c)
-		}
-	}
-	return found
 }
 
 // own adds the service's own leases to the audit log and the metrics.

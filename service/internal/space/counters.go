@@ -1,14 +1,22 @@
 package space
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/service/internal/config"
@@ -18,51 +26,48 @@ import (
 type Counters struct {
 	*counter.Counters
 	logger  *slog.Logger
-	options map[string][]counter.Option
+	opening singleflight.Group
 
 	mu      sync.Mutex
+	terms   map[string]config.Counter
 	handles map[string]*counter.Counter
-	made    map[string]bool // by patterns
+	made    map[string]maker         // by names that match patterns
+	rates   map[string]*rate.Limiter // of new names, by principal
 	closed  bool
+	busy    sync.WaitGroup // with handles that are opened or closed
 }
 
-func newCounters(counters *counter.Counters, space string, o Options) *Counters {
-	c := &Counters{Counters: counters, logger: o.Logger, options: map[string][]counter.Option{}, handles: map[string]*counter.Counter{}, made: map[string]bool{}}
-	for _, counter := range o.Counters {
-		if counter.Space == space {
-			c.options[counter.Name] = asMade(counter)
+// A maker is the principal that made a counter, and the pattern that its name matches; or zero, if not known here.
+type maker struct{ principal, pattern string }
+
+func newCounters(logger *slog.Logger) *Counters {
+	return &Counters{logger: logger, handles: map[string]*counter.Counter{}, made: map[string]maker{}, rates: map[string]*rate.Limiter{}}
+}
+
+// configure replaces the counters of the configuration, and closes handles on those that are gone or were changed.
+func (c *Counters) configure(terms map[string]config.Counter) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, h := range c.handles {
+		was, _ := config.ByName(c.terms, name)
+		if is, _ := config.ByName(terms, name); !reflect.DeepEqual(was, is) {
+			delete(c.handles, name)
+			c.busy.Go(func() { h.Close() })
 		}
 	}
-	return c
+	c.terms = terms
 }
 
-// Names returns the names of the counters, in order: those that the configuration names, and those that match a pattern
-// and are in use.
+// Names returns the names of the counters, in order: those that the configuration names, and of those that match a
+// pattern and are in use as many as one principal may make.
 func (c *Counters) Names() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := slices.Concat(slices.Collect(maps.Keys(c.options)), slices.Collect(maps.Keys(c.handles)), slices.Collect(maps.Keys(c.made)))
+	made := slices.Sorted(maps.Keys(c.made))
+	all := slices.AppendSeq(made[:min(len(made), config.DefaultMost)], maps.Keys(c.terms))
 	all = slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, "*") })
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// ErrMany says that too many counters match patterns.
-var ErrMany = errors.New("space: too many counters by patterns")
-
-// maxMade is the maximum number of counters that callers may create by patterns: counters are never deleted.
-const maxMade = 1000
-
-// terms returns the options of a counter, and whether it matches a pattern. It is called with mu held.
-func (c *Counters) terms(name string) (options []counter.Option, byPattern bool, err error) {
-	options, found := config.ByName(c.options, name)
-	if _, named := c.options[name]; !found || named {
-		return options, false, nil
-	}
-	if !c.made[name] && len(c.made) >= maxMade {
-		return nil, true, fmt.Errorf("%w: there are %d: name more in the configuration", ErrMany, maxMade)
-	}
-	return options, true, nil
 }
 
 // Statuses returns the status of each handle, in the order of their names.
@@ -93,8 +98,88 @@ func asMade(c config.Counter) []counter.Option {
 	return options
 }
 
-// Handle returns the handle on a counter of this space, and creates the counter if need be.
-func (c *Counters) Handle(ctx context.Context, name string) (*counter.Counter, error) {
+// Limits on the counters that a principal makes by patterns, as counters are never deleted.
+const (
+	newPerSecond = 10
+	newAtOnce    = 100
+)
+
+func tooMany(format string, args ...any) error {
+	return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("too many new counters: "+format, args...))
+}
+
+// admit returns the options of a counter that a principal asks for. If the name matches a pattern and is new, the
+// counter counts as made by the principal.
+func (c *Counters) admit(ctx context.Context, principal, name string) ([]counter.Option, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	terms, found := config.ByName(c.terms, name)
+	options := asMade(terms)
+	if !found && !strings.HasSuffix(name, "*") { // which no counter has, as Get says
+		return nil, fmt.Errorf("%w: %.100q", counter.ErrNoCounter, name)
+	}
+	if _, known := c.made[name]; known || terms.Name == name {
+		return options, nil
+	}
+	c.mu.Unlock()
+	_, err := c.Get(ctx, name)
+	c.mu.Lock()
+	by, most := maker{principal, terms.Name}, cmp.Or(terms.Most, config.DefaultMost)
+	for _, other := range c.made {
+		if other == by {
+			most--
+		}
+	}
+	if c.rates[principal] == nil {
+		c.rates[principal] = rate.NewLimiter(newPerSecond, newAtOnce)
+	}
+	switch _, known := c.made[name]; {
+	case known:
+	case err == nil:
+		c.made[name] = maker{}
+	case !errors.Is(err, counter.ErrNoCounter):
+		return nil, err
+	case most <= 0:
+		return nil, tooMany("the limit of %s is reached: name counters in the configuration, or raise most", terms.Name)
+	case !c.rates[principal].Allow():
+		return nil, tooMany("more than %d a second: try again later", newPerSecond)
+	default:
+		c.made[name] = by
+	}
+	return options, nil
+}
+
+// openTime is how long opening a counter may take.
+const openTime = 10 * time.Second
+
+// Handle returns the handle on a counter of this space, and creates the counter if need be. Callers who come while it is
+// being opened share it, and callers of other counters don't wait.
+func (c *Counters) Handle(ctx context.Context, principal, name string) (*counter.Counter, error) {
+	c.mu.Lock()
+	h := c.handles[name]
+	c.mu.Unlock()
+	if h != nil {
+		return h, nil
+	}
+	options, err := c.admit(ctx, principal, name)
+	if err != nil {
+		return nil, err
+	}
+	opened := c.opening.DoChan(name, func() (any, error) {
+		return c.open(name, append(options, counter.OrCreate(), counter.WithLogger(c.logger)))
+	})
+	select {
+	case r := <-opened:
+		return r.Val.(*counter.Counter), r.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// open opens a handle, without mu while it waits for the store.
+func (c *Counters) open(name string, options []counter.Option) (*counter.Counter, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), openTime)
+	defer cancel()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h := c.handles[name]; h != nil {
@@ -103,54 +188,39 @@ func (c *Counters) Handle(ctx context.Context, name string) (*counter.Counter, e
 	if c.closed {
 		return nil, counter.ErrClosed
 	}
-	options, byPattern, err := c.terms(name)
-	if err != nil {
-		return nil, err
-	}
-	h, err := c.Open(ctx, name, slices.Concat(options, []counter.Option{counter.OrCreate(), counter.WithLogger(c.logger)})...)
+	c.busy.Add(1)
+	defer c.busy.Done()
+	c.mu.Unlock()
+	h, err := c.Open(ctx, name, options...)
+	c.mu.Lock()
 	if err == nil {
 		c.handles[name] = h
-		if byPattern {
-			c.made[name] = true
-		}
 	}
 	return h, err
 }
 
 // Made creates a counter unless it exists.
-func (c *Counters) Made(ctx context.Context, name string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	options, byPattern, err := c.terms(name)
+func (c *Counters) Made(ctx context.Context, principal, name string) error {
+	options, err := c.admit(ctx, principal, name)
 	if err != nil {
 		return err
 	}
-	_, err = c.Create(ctx, name, options...)
-	if _, found := c.Get(ctx, name); found != nil {
-		return err
+	if _, err = c.Create(ctx, name, options...); errors.Is(err, fs.ErrExist) {
+		return nil
 	}
-	if byPattern {
-		c.made[name] = true
-	}
-	return nil
+	return err
 }
 
 // Close gives back the unused numbers of the handles.
 func (c *Counters) Close() error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.closed = true
-	errs := make([]error, 0, len(c.handles))
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	for _, h := range c.handles {
-		wg.Go(func() {
-			err := h.Close()
-			mu.Lock()
-			defer mu.Unlock()
-			errs = append(errs, err)
-		})
+	c.mu.Unlock()
+	c.busy.Wait()
+	errs := make([]error, len(c.handles))
+	for i, h := range slices.Collect(maps.Values(c.handles)) {
+		c.busy.Go(func() { errs[i] = h.Close() })
 	}
-	wg.Wait()
+	c.busy.Wait()
 	return errors.Join(errs...)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,6 +39,8 @@ type Space struct {
 	done   chan struct{} // closed when the background goroutine has ended
 	begun  time.Time
 
+	counters *Counters // of State, once it is open
+
 	survey  atomic.Pointer[Survey] // the newest one
 	surveys singleflight.Group
 }
@@ -64,14 +67,11 @@ type Options struct {
 
 	// Begin is closed when the space may be opened; nil is at once.
 	Begin <-chan struct{}
-
-	// Counters are those of all spaces.
-	Counters []config.Counter
 }
 
 // Start begins to open a space. It fails if a file that the space needs is missing or invalid.
 func Start(c config.Space, o Options) (*Space, error) {
-	s := &Space{Space: c, open: o.Open, wrap: o.Own, done: make(chan struct{}), begun: time.Now()}
+	s := &Space{Space: c, open: o.Open, wrap: o.Own, done: make(chan struct{}), begun: time.Now(), counters: newCounters(o.Logger)}
 	if err := s.Check.UnmarshalText([]byte(c.Check)); err != nil {
 		return nil, fmt.Errorf("space %s: check: %w", c.Name, err)
 	}
@@ -87,6 +87,13 @@ func Start(c config.Space, o Options) (*Space, error) {
 	s.noteError(errors.New("it is being opened"))
 	go s.begin(ctx, o)
 	return s, nil
+}
+
+// Configure sets the counters of the space, among those of all spaces. Handles on counters that stay as they are stay open.
+func (s *Space) Configure(counters map[string]config.Counter) {
+	own := maps.Clone(counters)
+	maps.DeleteFunc(own, func(_ string, c config.Counter) bool { return c.Space != s.Name })
+	s.counters.configure(own)
 }
 
 func (s *Space) noteError(err error) { s.err.Store(&err) }
@@ -138,7 +145,8 @@ func (s *Space) attempt(ctx context.Context, o Options) (state *State, err error
 			return nil, err
 		}
 		state.Leases = lease.On(state.Store)
-		state.Counters = newCounters(counter.On(state.Store), s.Name, o)
+		s.counters.Counters = counter.On(state.Store)
+		state.Counters = s.counters
 	}
 	if state.Minter, err = s.minter(ctx, state.Leases, o.Logger); err != nil && state.Store != nil {
 		state.Store.Close()

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store"
@@ -20,7 +22,11 @@ import (
 type fake struct {
 	*Space
 	fails atomic.Bool
+	hold  atomic.Pointer[hold]
 }
+
+// A hold keeps calls of the store waiting.
+type hold struct{ begun, end chan struct{} }
 
 func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	t.Helper()
@@ -32,10 +38,17 @@ func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	made.Close()
 	f.fails.Store(c.Nodes < 0) // from the beginning
 	c.Nodes = max(c.Nodes, 0)
-	f.Space, err = Start(c, Options{Logger: slog.New(slog.DiscardHandler), Counters: counters, Open: func(ctx context.Context, _ string, options ...store.Option) (*store.Space, error) {
+	f.Space, err = Start(c, Options{Logger: slog.New(slog.DiscardHandler), Open: func(ctx context.Context, _ string, options ...store.Option) (*store.Space, error) {
 		return store.Open(ctx, storetest.Intercept(data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
 			if f.fails.Load() {
 				return store.Answer{}, errors.New("the server is away")
+			}
+			if hold := f.hold.Load(); hold != nil {
+				select {
+				case hold.begun <- struct{}{}:
+				default:
+				}
+				<-hold.end
 			}
 			return c.On(ctx, e)
 		}), options...)
@@ -43,8 +56,17 @@ func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.Configure(byName(counters))
 	t.Cleanup(func() { f.Close() })
 	return f
+}
+
+func byName(counters []config.Counter) map[string]config.Counter {
+	all := map[string]config.Counter{}
+	for _, c := range counters {
+		all[c.Name] = c
+	}
+	return all
 }
 
 // open waits until the space is open.
@@ -81,14 +103,16 @@ func TestBegun(t *testing.T) {
 	}
 }
 
-// TestPatterns: counters of a pattern are made at their first use, as it says, and there are only so many.
+// TestPatterns: counters of a pattern are made at their first use, as it says; a principal makes so many, and only so
+// many at once; others make more, and the counters that exist serve everybody.
 func TestPatterns(t *testing.T) {
 	start := int64(100)
-	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "orders/*", Space: "demo", Start: &start},
-		config.Counter{Name: "orders/de", Space: "demo"}, config.Counter{Name: "other/*", Space: "else"})
+	counters := []config.Counter{{Name: "orders/*", Space: "demo", Start: &start, Most: 12}, {Name: "orders/de", Space: "demo"},
+		{Name: "other/*", Space: "else"}, {Name: "many/*", Space: "demo"}}
+	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, counters...)
 	all := f.open(t).Counters
 	for name, want := range map[string]int64{"orders/fr": 100, "orders/de": 1, "orders/de/1": 100} {
-		h, err := all.Handle(t.Context(), name)
+		h, err := all.Handle(t.Context(), "web", name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,25 +121,123 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"orders/*", "orders/", "orders/É", "orders/ "} {
-		if _, err := all.Handle(t.Context(), name); !errors.Is(err, counter.ErrInvalidName) {
+		if _, err := all.Handle(t.Context(), "web", name); !errors.Is(err, counter.ErrInvalidName) {
 			t.Errorf("%q: error %v", name, err)
 		}
 	}
-	for i := len(all.made); i < maxMade; i++ {
-		if err := all.Made(t.Context(), fmt.Sprintf("orders/%d", i)); err != nil {
+	if _, err := all.Handle(t.Context(), "web", "other/1"); !errors.Is(err, counter.ErrNoCounter) {
+		t.Errorf("a counter of another space: error %v", err)
+	}
+	for i := range 10 {
+		if err := all.Made(t.Context(), "web", fmt.Sprintf("orders/%d", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, err := all.Handle(t.Context(), "orders/more")
-	if made := all.Made(t.Context(), "orders/more"); !errors.Is(err, ErrMany) || !errors.Is(made, ErrMany) {
+	const many = connect.CodeResourceExhausted
+	_, err := all.Handle(t.Context(), "web", "orders/more")
+	if made := all.Made(t.Context(), "web", "orders/more"); connect.CodeOf(err) != many || connect.CodeOf(made) != many {
 		t.Errorf("one more than there may be: errors %v, %v", err, made)
 	}
-	if _, err := all.Handle(t.Context(), "orders/999"); err != nil || slices.Contains(all.Names(), "orders/*") || len(all.Names()) != maxMade+1 {
+	if err := all.Made(t.Context(), "cron", "orders/more"); err != nil {
+		t.Errorf("one principal has made so many, and another one can't make any: %v", err)
+	}
+	if _, err := all.Handle(t.Context(), "web", "orders/9"); err != nil || slices.Contains(all.Names(), "orders/*") || len(all.Names()) != 14 {
 		t.Errorf("one that is there: error %v; names %d", err, len(all.Names()))
 	}
+	made := 0
+	for i := range 300 {
+		if err := all.Made(t.Context(), "cron", fmt.Sprintf("many/%d", i)); err == nil {
+			made++
+		} else if connect.CodeOf(err) != many {
+			t.Fatal(err)
+		}
+	}
+	if made < newAtOnce-1 || made == 300 {
+		t.Errorf("%d counters made at once, want about %d", made, newAtOnce)
+	}
+	again := newCounters(all.logger) // as after a restart
+	again.Counters = all.Counters
+	again.configure(byName(counters))
+	for i := range made {
+		if _, err := again.Handle(t.Context(), "web", fmt.Sprintf("many/%d", i)); err != nil {
+			t.Fatalf("a counter that exists: %v", err)
+		}
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
 	f.fails.Store(true)
-	if _, err := all.Handle(t.Context(), "orders/998"); err == nil {
+	if _, err := all.Handle(t.Context(), "web", "orders/8"); err == nil {
 		t.Error("a counter came from a store that fails")
+	}
+}
+
+// TestOpening: while a counter is being opened, others serve; and whoever hangs up ends the opening for nobody else.
+func TestOpening(t *testing.T) {
+	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "a", Space: "demo"}, config.Counter{Name: "b", Space: "demo"})
+	all := f.open(t).Counters
+	if _, err := all.Handle(t.Context(), "web", "a"); err != nil {
+		t.Fatal(err)
+	}
+	hold := &hold{make(chan struct{}, 1), make(chan struct{})}
+	f.hold.Store(hold)
+	impatient, hangUp := context.WithCancel(t.Context())
+	results := make(chan error, 2)
+	open := func(ctx context.Context) {
+		_, err := all.Handle(ctx, "web", "b")
+		results <- err
+	}
+	go open(impatient)
+	<-hold.begun
+	go open(t.Context())
+	served := make(chan error, 1)
+	go func() {
+		_, err := all.Handle(t.Context(), "web", "a")
+		served <- err
+	}()
+	select {
+	case err := <-served:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("a counter that is being opened holds up others")
+	}
+	hangUp()
+	if err := <-results; !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller that hung up: error %v", err)
+	}
+	close(hold.end)
+	if err := <-results; err != nil {
+		t.Errorf("one caller hung up, and the other one got no counter: %v", err)
+	}
+}
+
+// TestConfigure: counters that stay as they are keep their handles, and others are opened again, or no more.
+func TestConfigure(t *testing.T) {
+	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "a", Space: "demo"}, config.Counter{Name: "b", Space: "demo"},
+		config.Counter{Name: "c/*", Space: "demo"})
+	all := f.open(t).Counters
+	handle := func(name string) (*counter.Counter, error) { return all.Handle(t.Context(), "web", name) }
+	before := map[string]*counter.Counter{}
+	for _, name := range []string{"a", "b", "c/1"} {
+		before[name], _ = handle(name)
+	}
+	start := int64(7)
+	f.Configure(byName([]config.Counter{{Name: "a", Space: "demo"}, {Name: "d", Space: "demo", Start: &start}, {Name: "c/*", Space: "demo", Most: 0}, {Name: "c/1", Space: "demo", Start: &start}}))
+	if h, err := handle("a"); h != before["a"] || err != nil {
+		t.Errorf("a counter that stayed as it was got another handle, error %v", err)
+	}
+	if _, err := handle("b"); !errors.Is(err, counter.ErrNoCounter) {
+		t.Errorf("a counter that is gone: error %v", err)
+	}
+	if h, err := handle("d"); err != nil {
+		t.Error(err)
+	} else if n, err := h.Wait(t.Context()); n != 7 || err != nil {
+		t.Errorf("a new counter begins at %d, error %v", n, err)
+	}
+	if _, err := handle("c/1"); !errors.Is(err, counter.ErrMismatch) {
+		t.Errorf("a counter that was changed: error %v", err)
 	}
 }
 

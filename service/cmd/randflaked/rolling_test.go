@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/service/internal/config"
+)
+
+// A balancer sends calls to the replicas that say that they are ready, as an orchestrator does.
+type balancer struct {
+	mu    sync.Mutex
+	all   []string
+	ready []string
+	calls atomic.Int64
+}
+
+// watch asks the replicas, until ctx ends.
+func (b *balancer) watch(ctx context.Context) {
+	asking := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		b.mu.Lock()
+		all := slices.Clone(b.all)
+		b.mu.Unlock()
+		var ready []string
+		for _, url := range all {
+			if a, err := asking.Get(url + "/readyz"); err == nil {
+				if a.Body.Close(); a.StatusCode == http.StatusOK {
+					ready = append(ready, url)
+				}
+			}
+		}
+		b.mu.Lock()
+		b.ready = ready
+		b.mu.Unlock()
+	}
+}
+
+func (b *balancer) pick() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ready[int(b.calls.Add(1))%len(b.ready)]
+}
+
+// TestRolling: while three replicas are replaced one by one, each call over HTTP/1.1, HTTP/2 and gRPC is answered, or
+// refused with a code.
+func TestRolling(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	replica := func() *process {
+		return start(t, func() (*config.Config, error) { return demo(dir, "localhost:0") }, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
+	}
+	b := &balancer{}
+	var replicas []*process
+	for range 3 {
+		p := replica()
+		replicas, b.all = append(replicas, p), append(b.all, p.url())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	b.ready = slices.Clone(b.all)
+	var running sync.WaitGroup
+	running.Go(func() { b.watch(ctx) })
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	plain2 := &http.Client{Transport: &http.Transport{Protocols: protocols}}
+	plain1 := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 10}}
+	defer plain2.CloseIdleConnections()
+	defer plain1.CloseIdleConnections()
+	overJSON := func(client *http.Client) error {
+		a, err := client.Post(b.pick()+"/randflake.v1.IDService/Mint", "application/json", bytes.NewReader([]byte(`{"space":"demo"}`)))
+		if err != nil {
+			return err
+		}
+		defer a.Body.Close()
+		text, err := io.ReadAll(a.Body)
+		var refusal struct{ Code string }
+		if err == nil && a.StatusCode != http.StatusOK && json.Unmarshal(text, &refusal) == nil && refusal.Code != "" {
+			return connect.NewError(connect.CodeUnavailable, errors.New(refusal.Code))
+		}
+		if err == nil && a.StatusCode != http.StatusOK {
+			err = fmt.Errorf("status %s: %s", a.Status, text)
+		}
+		return err
+	}
+	var answered, refused, cut [3]atomic.Int64
+	names := [3]string{"HTTP/1.1", "HTTP/2", "gRPC"}
+	for i, call := range []func() error{
+		func() error { return overJSON(plain1) },
+		func() error { return overJSON(plain2) },
+		func() error {
+			c := randflakev1connect.NewIDServiceClient(plain2, b.pick(), connect.WithGRPC())
+			_, err := c.Mint(ctx, connect.NewRequest(&api.MintRequest{Space: "demo"}))
+			return err
+		},
+	} {
+		for range 4 {
+			running.Go(func() {
+				for ctx.Err() == nil {
+					err := call()
+					sent := (*connect.Error)(nil)
+					switch {
+					case ctx.Err() != nil:
+					case err == nil:
+						answered[i].Add(1)
+					case errors.As(err, &sent) && (i < 2 || connect.IsWireError(err)):
+						refused[i].Add(1)
+					default:
+						cut[i].Add(1)
+						t.Logf("%s: %v", names[i], err)
+					}
+				}
+			})
+		}
+	}
+	for _, old := range replicas {
+		p := replica()
+		b.mu.Lock()
+		b.all = append(b.all, p.url())
+		b.mu.Unlock()
+		old.stop <- syscall.SIGTERM
+		if err := <-old.ended; err != nil {
+			t.Error(err)
+		}
+		var before [3]int64
+		for i := range before {
+			before[i] = answered[i].Load()
+		}
+		for i := range before { // some calls after each
+			for answered[i].Load() < before[i]+10 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+	cancel()
+	running.Wait()
+	for i, name := range names {
+		t.Logf("%s: %d answered, %d refused, %d cut", name, answered[i].Load(), refused[i].Load(), cut[i].Load())
+		if cut[i].Load() > 0 || answered[i].Load() == 0 {
+			t.Errorf("%s: %d of %d calls were cut", name, cut[i].Load(), answered[i].Load()+refused[i].Load()+cut[i].Load())
+		}
+	}
+}
