@@ -125,6 +125,26 @@ func TestLimitOfLeases(t *testing.T) {
 	}
 }
 
+// TestOneLease: an owner token serves for one lease, also when the store has forgotten its receipt.
+func TestOneLease(t *testing.T) {
+	w := newTestbed(t, strings.Replace(spaces, "check: CHECK", "check: CHECK, limits: {rate: 1000000}", 1))
+	owner := lease.NewToken(time.Now())
+	acquire := func(owner lease.Token) map[string]any {
+		return w.call("LeaseService/Acquire", fmt.Sprintf(`{"space":"none","nodes":1,"ttlSeconds":60,"owner":%q}`, owner)).body.Lease
+	}
+	first := acquire(owner)
+	for range 2000 { // receipts have 256 places
+		text, err := json.Marshal(acquire(lease.NewToken(time.Now())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.call("LeaseService/Release", fmt.Sprintf(`{"space":"none","held":%s}`, text))
+	}
+	if again := acquire(owner); again["firstNode"] != first["firstNode"] {
+		t.Errorf("one token has the leases %v and %v", first, again)
+	}
+}
+
 // TestMadeUpCounters: names that a caller makes up neither make series nor refuse the names of others.
 func TestMadeUpCounters(t *testing.T) {
 	w := newTestbed(t, spaces+"- {name: invoices/*, space: none, most: 50}\nprincipals: [{name: web, tokens: ["+hashOf("web")+"]}, {name: cron, tokens: ["+hashOf("cron")+"]}]\n"+
