@@ -75,6 +75,8 @@ func TestUnknownStays(t *testing.T) {
 	}
 	sent, _ := wire.Error(store.ErrClock, "")
 	notOpen, _ := wire.Error(store.ErrNoStore, "")
+	wire.Describe(sent, "", false)
+	wire.Describe(notOpen, "", true)
 	refuses, failed := replica(sent), replica(connect.NewError(connect.CodeUnavailable, errors.New("the outcome is unknown")))
 	gone := "http://127.0.0.1:1"
 	for _, tt := range []struct {
