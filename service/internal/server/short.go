@@ -28,7 +28,7 @@ func newShortPaths(calls http.Handler) http.Handler {
 	paths, err := vanguard.NewTranscoder([]*vanguard.Service{
 		vanguard.NewService(randflakev1connect.IDServiceName, calls, asJSON),
 		vanguard.NewService(randflakev1connect.CounterServiceName, calls, asJSON),
-	}, vanguard.WithCodec(func(types vanguard.TypeResolver) vanguard.Codec { return shortCodec{vanguard.NewJSONCodec(types)} }))
+	}, vanguard.WithCodec(func(vanguard.TypeResolver) vanguard.Codec { return shortCodec{} }))
 	if err != nil {
 		panic(err) // the annotations are wrong
 	}
@@ -81,7 +81,7 @@ func refuse(w http.ResponseWriter, err error) {
 }
 
 // A shortCodec writes errors in the same form as package connect.
-type shortCodec struct{ *vanguard.JSONCodec }
+type shortCodec struct{ vanguard.JSONCodec }
 
 func (c shortCodec) MarshalAppend(b []byte, message proto.Message) ([]byte, error) {
 	failed, ok := message.(*status.Status)
