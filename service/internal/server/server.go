@@ -201,7 +201,7 @@ func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 	calls.Handle(randflakev1connect.NewCounterServiceHandler(counterService{s}, options))
 	calls.Handle(randflakev1connect.NewAdminServiceHandler(adminService{s}, options))
 	calls.Handle(randflakev1connect.NewSecretServiceHandler(secretService{s}, options))
-	calls.Handle("/v1/", newShortPaths(calls))
+	addShortPaths(calls)
 	reflector, refusals := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...), connect.NewErrorWriter()
 	for _, version := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
 		path, reflection := version(reflector, connect.WithReadMaxBytes(maxMessage))
