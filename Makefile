@@ -284,20 +284,22 @@ release:
 generate: tools
 	$(GO) generate ./...
 
-# buf comes built, from npm: to build it from empty caches takes five minutes of a processor.
+# buf and redocly come built, from npm: to build buf from empty caches takes five minutes of a processor.
 BUF = $(CURDIR)/service/tools/node_modules/.bin/buf
 $(BUF): service/tools/package-lock.json | npm
 	cd service/tools && $(NPM_CI)
 	@touch $@
 
-# The style of service's protocol, and that nothing is taken back that was released.
-buf: $(BUF)
+# The style of service's protocol and of its OpenAPI document, and that nothing is taken back that was released.
+buf: $(BUF) node
 	cd service/api && $(BUF) lint
+	cd service/api && REDOCLY_TELEMETRY=off $(dir $(BUF))redocly lint openapi.yaml
 	service/api/breaking.sh $(BUF)
 
 # The code of service's protocol, and its OpenAPI document.
 protocol: $(BUF)
 	cd service/api && GOWORK=off $(BUF) generate
+	cd service/api && GOWORK=off $(BUF) generate --template buf.gen.short.yaml
 	@$(MAKE) --no-print-directory buf
 
 # Every backend against the oracle on SOAK pairs of key and block, and eight goroutines that make an

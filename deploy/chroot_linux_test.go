@@ -159,7 +159,7 @@ func TestConfined(t *testing.T) {
 func mint(t *testing.T, url string) map[string]bool {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		answer, err := http.Post(url+"/v1/spaces/demo/ids?n=5", "", nil)
+		answer, err := http.Post(url+"/v1/spaces/demo/ids?count=5", "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

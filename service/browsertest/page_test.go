@@ -193,9 +193,9 @@ func TestPage(t *testing.T) {
 			t.Fatalf("acquire: status %d", status)
 		}
 	}
-	post(t, url+"/v1/counters/demo/next?n=3", "")
+	post(t, url+"/v1/counters/demo/next?count=3", "")
 	post(t, url+"/randflake.v1.IDService/Mint", `{"space":"<script>document.title='taken'</script><img src=x onerror=x>`+strings.Repeat("long", 1000)+`"}`)
-	post(t, url+"/v1/spaces/demo/ids?n=70000", "")
+	post(t, url+"/v1/spaces/demo/ids?count=70000", "")
 	grounds := map[string]bool{}
 	for _, s := range []sight{{390, "light"}, {390, "dark"}, {1400, "light"}, {1400, "dark"}} {
 		b.do(chromedp.EmulateViewport(s.width, 900), s.emulate(), chromedp.Navigate(url))

@@ -139,6 +139,9 @@ func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
+// pageSize is how many leases or counters are listed by one call.
+const pageSize = 10_000
+
 // replicaTimeout is the maximum time for which a call waits for one replica.
 const replicaTimeout = 10 * time.Second
 

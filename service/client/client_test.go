@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -55,6 +56,64 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// leasePages has five leases, two on a page.
+type leasePages struct {
+	randflakev1connect.UnimplementedLeaseServiceHandler
+}
+
+func (leasePages) List(_ context.Context, r *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
+	answer, begin := &api.ListResponse{}, len(r.Msg.PageToken)
+	for node := begin; node < min(begin+2, 5); node++ {
+		answer.Leases = append(answer.Leases, &api.Lease{FirstNode: uint32(node)})
+		answer.NextPageToken = strings.Repeat("x", node+1)
+	}
+	if begin == 4 {
+		answer.NextPageToken = ""
+	}
+	return connect.NewResponse(answer), nil
+}
+
+type counterPages struct {
+	randflakev1connect.UnimplementedCounterServiceHandler
+}
+
+func (counterPages) List(_ context.Context, r *connect.Request[api.CounterServiceListRequest]) (*connect.Response[api.CounterServiceListResponse], error) {
+	if r.Msg.PageToken == "" {
+		return connect.NewResponse(&api.CounterServiceListResponse{Counters: []*api.Counter{{Name: "a"}, {Name: "b"}}, NextPageToken: "b"}), nil
+	}
+	return connect.NewResponse(&api.CounterServiceListResponse{Counters: []*api.Counter{{Name: "c"}}}), nil
+}
+
+// TestPages: a list has what is on all pages.
+func TestPages(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle(randflakev1connect.NewLeaseServiceHandler(leasePages{}))
+	mux.Handle(randflakev1connect.NewCounterServiceHandler(counterPages{}))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	leases, err := client.New("demo", []string{server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := leases.List(t.Context()); err != nil || len(all) != 5 || all[4].FirstNode != 4 {
+		t.Errorf("leases %v, error %v, want five", all, err)
+	}
+	counters, err := client.NewCounters([]string{server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := ""
+	for info, err := range counters.List(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names += info.Name
+	}
+	if names != "abc" {
+		t.Errorf("counters %q, want abc", names)
+	}
+}
+
 type refusing struct {
 	randflakev1connect.UnimplementedLeaseServiceHandler
 	err error
@@ -75,6 +134,8 @@ func TestUnknownStays(t *testing.T) {
 	}
 	sent, _ := wire.Error(store.ErrClock, "")
 	notOpen, _ := wire.Error(store.ErrNoStore, "")
+	wire.Describe(sent, "", false)
+	wire.Describe(notOpen, "", true)
 	refuses, failed := replica(sent), replica(connect.NewError(connect.CodeUnavailable, errors.New("the outcome is unknown")))
 	gone := "http://127.0.0.1:1"
 	for _, tt := range []struct {

@@ -61,18 +61,23 @@ func (c *counters) Get(ctx context.Context, name string) (counter.Info, error) {
 	return wire.Info(answer.Counter), nil
 }
 
-// List requests all counters and filters them here: there are only those that the service's configuration names.
+// List requests all counters, page by page, and filters them here: there are only those that the service's configuration
+// names.
 func (c *counters) List(ctx context.Context, begin string) iter.Seq2[counter.Info, error] {
 	return func(yield func(counter.Info, error) bool) {
-		answer, err := call(ctx, &c.service, true, counterClient.List, &api.CounterServiceListRequest{})
-		if err != nil {
-			yield(counter.Info{}, failed("list", err))
-			return
-		}
-		for _, counter := range answer.Counters {
-			if strings.HasPrefix(counter.Name, begin) && !yield(wire.Info(counter), nil) {
+		message := &api.CounterServiceListRequest{PageSize: pageSize}
+		for first := true; first || message.PageToken != ""; first = false {
+			answer, err := call(ctx, &c.service, true, counterClient.List, message)
+			if err != nil {
+				yield(counter.Info{}, failed("list", err))
 				return
 			}
+			for _, counter := range answer.Counters {
+				if strings.HasPrefix(counter.Name, begin) && !yield(wire.Info(counter), nil) {
+					return
+				}
+			}
+			message.PageToken = answer.NextPageToken
 		}
 	}
 }

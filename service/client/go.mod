@@ -6,12 +6,14 @@ require (
 	connectrpc.com/connect v1.21.1
 	github.com/randflake/randflake v0.1.0
 	github.com/randflake/randflake/service/api v0.1.0
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc
 	google.golang.org/protobuf v1.36.12
 )
 
 require (
 	github.com/klauspost/cpuid/v2 v2.4.2 // indirect
 	golang.org/x/sys v0.47.0 // indirect
+	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
 )
 
 replace (

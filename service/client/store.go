@@ -86,21 +86,26 @@ func (l *Leases) Release(ctx context.Context, held lease.Record, lastUsed time.T
 	return nil
 }
 
-// List implements lease.Source.
+// List implements lease.Source, by as many calls as there are pages.
 func (l *Leases) List(ctx context.Context) ([]lease.Record, error) {
-	answer, err := call(ctx, &l.service, true, leaseClient.List, &api.ListRequest{Space: l.space})
-	if err != nil {
-		return nil, failed("list", err)
-	}
 	var records []lease.Record
-	for _, sent := range answer.Leases {
-		r, err := wire.Record(sent)
+	message := &api.ListRequest{Space: l.space, PageSize: pageSize}
+	for {
+		answer, err := call(ctx, &l.service, true, leaseClient.List, message)
 		if err != nil {
 			return nil, failed("list", err)
 		}
-		records = append(records, r)
+		for _, sent := range answer.Leases {
+			r, err := wire.Record(sent)
+			if err != nil {
+				return nil, failed("list", err)
+			}
+			records = append(records, r)
+		}
+		if message.PageToken = answer.NextPageToken; message.PageToken == "" {
+			return records, nil
+		}
 	}
-	return records, nil
 }
 
 // Limits implements lease.Source.

@@ -7,54 +7,58 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/ulid"
 )
 
-// kinds are the errors that the client can distinguish, by a detail if kind is not UNSPECIFIED. The text of an inner
-// error may contain text of a driver or of the data, such as addresses and tokens, which clients must not see.
+// kinds are the errors that the service sends with a code of their own. The client can distinguish those with a reason,
+// by the ErrorInfo that Describe adds. The text of an inner error may contain text of a driver or of the data, such as
+// addresses and tokens, which clients must not see.
 var kinds = []struct {
-	err   error
-	code  connect.Code
-	kind  api.Reason_Kind
-	inner bool
+	err    error
+	code   connect.Code
+	reason string
+	inner  bool
 }{
-	{lease.ErrInvalidRequest, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_REQUEST, false},
-	{lease.ErrNoRange, connect.CodeResourceExhausted, api.Reason_KIND_NO_RANGE, false},
-	{randflake.ErrEndOfLife, connect.CodeOutOfRange, api.Reason_KIND_END_OF_LIFE, false},
-	{store.ErrWrongSecret, connect.CodeFailedPrecondition, api.Reason_KIND_WRONG_SECRET, false},
-	{store.ErrClock, connect.CodeUnavailable, api.Reason_KIND_CLOCK, true},
-	{store.ErrCorrupt, connect.CodeDataLoss, api.Reason_KIND_CORRUPT, true},
-	{store.ErrNoStore, connect.CodeUnavailable, api.Reason_KIND_NO_STORE, true},
-	{randflake.ErrInvalidID, connect.CodeInvalidArgument, 0, false},
-	{snowflake.ErrInvalidID, connect.CodeInvalidArgument, 0, false},
-	{ulid.ErrInvalidID, connect.CodeInvalidArgument, 0, false},
-	{counter.ErrInvalidName, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_NAME, false},
-	{counter.ErrInvalidOption, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_OPTION, false},
-	{counter.ErrInvalidToken, connect.CodeInvalidArgument, api.Reason_KIND_INVALID_TOKEN, false},
-	{counter.ErrNoCounter, connect.CodeNotFound, api.Reason_KIND_NO_COUNTER, false},
-	{counter.ErrMismatch, connect.CodeFailedPrecondition, api.Reason_KIND_MISMATCH, false},
-	{counter.ErrForgotten, connect.CodeFailedPrecondition, api.Reason_KIND_FORGOTTEN, false},
-	{counter.ErrEnd, connect.CodeOutOfRange, api.Reason_KIND_END, false},
-	{counter.ErrRate, connect.CodeResourceExhausted, api.Reason_KIND_RATE, false},
-	{context.Canceled, connect.CodeCanceled, 0, true},
-	{context.DeadlineExceeded, connect.CodeDeadlineExceeded, 0, true},
-	{randflake.ErrExhausted, connect.CodeUnavailable, 0, false},
-	{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, 0, false},
-	{randflake.ErrLeaseEnded, connect.CodeUnavailable, 0, false},
-	{randflake.ErrClockBackward, connect.CodeUnavailable, 0, false},
-	{randflake.ErrClosed, connect.CodeUnavailable, 0, false},
-	{counter.ErrPending, connect.CodeUnavailable, 0, true},
-	{counter.ErrClosed, connect.CodeUnavailable, 0, false},
-	{fs.ErrClosed, connect.CodeUnavailable, 0, true},
+	{lease.ErrInvalidRequest, connect.CodeInvalidArgument, "INVALID_REQUEST", false},
+	{lease.ErrNoRange, connect.CodeResourceExhausted, "NO_RANGE", false},
+	{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", false},
+	{store.ErrWrongSecret, connect.CodeFailedPrecondition, "WRONG_SECRET", false},
+	{store.ErrClock, connect.CodeUnavailable, "CLOCK", true},
+	{store.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", true},
+	{store.ErrNoStore, connect.CodeUnavailable, "NO_STORE", true},
+	{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", false},
+	{snowflake.ErrInvalidID, connect.CodeInvalidArgument, "", false},
+	{ulid.ErrInvalidID, connect.CodeInvalidArgument, "", false},
+	{counter.ErrInvalidName, connect.CodeInvalidArgument, "INVALID_NAME", false},
+	{counter.ErrInvalidOption, connect.CodeInvalidArgument, "INVALID_OPTION", false},
+	{counter.ErrInvalidToken, connect.CodeInvalidArgument, "INVALID_TOKEN", false},
+	{counter.ErrNoCounter, connect.CodeNotFound, "NO_COUNTER", false},
+	{counter.ErrMismatch, connect.CodeFailedPrecondition, "MISMATCH", false},
+	{counter.ErrForgotten, connect.CodeFailedPrecondition, "FORGOTTEN", false},
+	{counter.ErrEnd, connect.CodeOutOfRange, "END", false},
+	{counter.ErrRate, connect.CodeResourceExhausted, "RATE", false},
+	{context.Canceled, connect.CodeCanceled, "", true},
+	{context.DeadlineExceeded, connect.CodeDeadlineExceeded, "", true},
+	{randflake.ErrExhausted, connect.CodeUnavailable, "", false},
+	{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, "", false},
+	{randflake.ErrLeaseEnded, connect.CodeUnavailable, "", false},
+	{randflake.ErrClockBackward, connect.CodeUnavailable, "", false},
+	{randflake.ErrClosed, connect.CodeUnavailable, "", false},
+	{counter.ErrPending, connect.CodeUnavailable, "", true},
+	{counter.ErrClosed, connect.CodeUnavailable, "", false},
+	{fs.ErrClosed, connect.CodeUnavailable, "", true},
 }
 
 // Error returns the error to send for err, and reports whether it contains the whole text. If not, the caller should
@@ -74,25 +78,44 @@ func Error(err error, place string) (sent *connect.Error, whole bool) {
 		} else if place != "" {
 			text = strings.ReplaceAll(text, place, "its space")
 		}
-		sent = connect.NewError(k.code, errors.New(text))
-		if k.kind != 0 {
-			if detail, err := connect.NewErrorDetail(&api.Reason{Kind: k.kind}); err == nil {
-				sent.AddDetail(detail)
-			}
-		}
-		return sent, !k.inner
+		return connect.NewError(k.code, &knownError{text, k.err, nil}), !k.inner
 	}
 	return connect.NewError(connect.CodeUnavailable, errors.New("the space's store failed, so that the outcome is unknown: ask again, as the procedure says; the service's log has more")), false
 }
 
-// A remoteError is an error of the service, together with the library's error that it stands for.
-type remoteError struct {
+// A knownError stands for an error of the library: on its way, with the text that clients may see, or as received.
+type knownError struct {
 	text        string
-	known, sent error
+	known, sent error // sent is nil on its way
 }
 
-func (e *remoteError) Error() string   { return e.text }
-func (e *remoteError) Unwrap() []error { return []error{e.known, e.sent} }
+func (e *knownError) Error() string   { return e.text }
+func (e *knownError) Unwrap() []error { return []error{e.known, e.sent} }
+
+const (
+	domain     = "randflake"
+	retryAfter = time.Second // where trying again helps
+)
+
+// Describe adds the details that tell programs why a procedure failed: google.rpc.ErrorInfo, whose reason is the error's
+// code if it has no other, and google.rpc.RetryInfo if trying again helps.
+func Describe(failed *connect.Error, procedure string, again bool) {
+	info := &errdetails.ErrorInfo{Reason: strings.ToUpper(failed.Code().String()), Domain: domain, Metadata: map[string]string{"procedure": procedure}}
+	for _, k := range kinds {
+		if k.reason != "" && errors.Is(failed, k.err) {
+			info.Reason = k.reason
+		}
+	}
+	details := []proto.Message{info}
+	if again {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(retryAfter)})
+	}
+	for _, message := range details {
+		if detail, err := connect.NewErrorDetail(message); err == nil {
+			failed.AddDetail(detail)
+		}
+	}
+}
 
 // Received returns err, the error of a call, such that errors.Is finds the library's error that the service had.
 func Received(err error) error {
@@ -102,13 +125,13 @@ func Received(err error) error {
 	}
 	for _, detail := range sent.Details() {
 		value, err := detail.Value()
-		reason, ok := value.(*api.Reason)
-		if err != nil || !ok {
+		info, ok := value.(*errdetails.ErrorInfo)
+		if err != nil || !ok || info.Domain != domain {
 			continue
 		}
 		for _, k := range kinds {
-			if k.kind != 0 && k.kind == reason.Kind {
-				return &remoteError{sent.Message(), k.err, sent}
+			if k.reason != "" && k.reason == info.Reason {
+				return &knownError{sent.Message(), k.err, sent}
 			}
 		}
 	}

@@ -41,8 +41,9 @@ func TestError(t *testing.T) {
 		if sent.Code() != tt.code || whole != tt.whole || tt.text != "" && sent.Message() != tt.text || strings.Contains(sent.Message(), "db-7") {
 			t.Errorf("%v: sent as %v, whole %v", tt.err, sent, whole)
 		}
+		Describe(sent, "procedure", false)
 		for _, k := range kinds {
-			if k.kind != 0 && errors.Is(tt.err, k.err) && !errors.Is(Received(sent), k.err) {
+			if k.reason != "" && errors.Is(tt.err, k.err) && !errors.Is(Received(sent), k.err) {
 				t.Errorf("%v: received as %v", tt.err, Received(sent))
 			}
 		}

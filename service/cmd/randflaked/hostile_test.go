@@ -240,7 +240,7 @@ func TestOversized(t *testing.T) {
 		"header":         {"/v1/spaces/demo/ids", "", "X-Long", long, 431, ""},
 		"URL":            {"/v1/spaces/" + long + "/ids", "", "X", "", 431, ""},
 		"name":           {"/v1/spaces/" + long[:10_000] + "/ids", "", "X", "", 404, "not_found"},
-		"batch":          {"/v1/spaces/demo/ids?n=65537", "", "X", "", 400, "invalid_argument"},
+		"batch":          {"/v1/spaces/demo/ids?count=65537", "", "X", "", 400, "invalid_argument"},
 		"body":           {"/randflake.v1.IDService/Mint", `{"space":"` + long + `"}`, "Content-Type", "application/json", 429, "resource_exhausted"},
 		"body, unpacked": {"/randflake.v1.IDService/Mint", bomb.String(), "Content-Encoding", "gzip", 429, "resource_exhausted"},
 	} {

@@ -317,7 +317,7 @@ func (l *life) liveThrough(wrong string) {
 	for _, path := range []string{"/", "/metrics", "/healthz", "/readyz", "/spaces/shop", "/spaces/redis", "/debug/pprof/", "/debug/vars", "/v1/spaces/shop/ids/1", "/v1/spaces/shop/ids", "/favicon.ico"} {
 		for _, token := range []string{l.token, wrong, ""} {
 			l.ask("GET", path, "", token, "")
-			l.ask("POST", path+"?n=3", "", token, "")
+			l.ask("POST", path+"?count=3", "", token, "")
 		}
 	}
 	for _, conf := range []*tls.Config{{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}, {InsecureSkipVerify: true}} {

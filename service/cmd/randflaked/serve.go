@@ -89,7 +89,7 @@ func serve(args []string, problems io.Writer) error {
 		return err
 	}
 	if *dev {
-		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?n=5'\nlook: %[1]s\n", d.url())
+		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?count=5'\nlook: %[1]s\n", d.url())
 	}
 	return d.run(stop, reload)
 }

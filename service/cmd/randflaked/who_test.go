@@ -25,7 +25,7 @@ func TestWhoOfLayouts(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	p := start(t, func() (*config.Config, error) { return config.Parse("test", []byte(text)) }, client)
-	a, err := client.Post(p.url()+"/v1/spaces/sorted/ids?n=3", "", nil)
+	a, err := client.Post(p.url()+"/v1/spaces/sorted/ids?count=3", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,10 @@ var rights = map[string]string{
 	api.AdminServiceReportLossProcedure: "report-loss",
 	api.AdminServiceRevokeProcedure:     "revoke",
 	api.SecretServiceFetchProcedure:     "fetch",
+
+	// The description of the protocol.
+	"/grpc.reflection.v1.ServerReflection/":      anySpace,
+	"/grpc.reflection.v1alpha.ServerReflection/": anySpace,
 }
 
 // anySpace marks a procedure that all principals may call, and that checks the right for each space itself.

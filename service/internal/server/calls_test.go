@@ -35,7 +35,7 @@ func TestMint(t *testing.T) {
 			return ulid.Inspect(id).Time, err
 		},
 	} {
-		ids := w.send(http.MethodPost, "/v1/spaces/"+space+"/ids?n=3", "").body.IDs
+		ids := w.send(http.MethodPost, "/v1/spaces/"+space+"/ids?count=3", "").body.IDs
 		ids = append(ids, w.call("IDService/Mint", `{"space":"`+space+`","count":5000}`).body.IDs...)
 		slices.Sort(ids)
 		if n := len(slices.Compact(slices.Clone(ids))); n != 5003 {
@@ -65,7 +65,7 @@ func TestMint(t *testing.T) {
 // TestCounters: numbers are the counter's, and a run goes to its token.
 func TestCounters(t *testing.T) {
 	w := newTestbed(t, spaces)
-	if a := w.send(http.MethodPost, "/v1/counters/orders/next?n=3", ""); !slices.Equal(a.body.Numbers, []string{"1", "2", "3"}) {
+	if a := w.send(http.MethodPost, "/v1/counters/orders/next?count=3", ""); !slices.Equal(a.body.Numbers, []string{"1", "2", "3"}) {
 		t.Errorf("the first numbers: %s", a.text)
 	}
 	token := lease.NewToken(time.Now()).String()
@@ -88,7 +88,7 @@ func TestCounters(t *testing.T) {
 	if a := w.call("CounterService/List", `{}`); len(a.body.Counters) != 2 {
 		t.Errorf("list: %s, want the two counters that were used", a.text)
 	}
-	w.send(http.MethodPost, "/v1/counters/few/next?n=3", "")
+	w.send(http.MethodPost, "/v1/counters/few/next?count=3", "")
 	if a := w.send(http.MethodPost, "/v1/counters/few/next", ""); a.body.Code != "out_of_range" {
 		t.Errorf("past the end: %s", a.text)
 	}
@@ -206,10 +206,10 @@ func TestLimits(t *testing.T) {
 		t.Errorf("a third lease: %s", a.text)
 	}
 	for count, code := range map[int]string{5: "", 6: "permission_denied"} {
-		if a := w.send(http.MethodPost, fmt.Sprintf("/v1/spaces/mint/ids?n=%d", count), "", web); a.body.Code != code {
+		if a := w.send(http.MethodPost, fmt.Sprintf("/v1/spaces/mint/ids?count=%d", count), "", web); a.body.Code != code {
 			t.Errorf("%d IDs: %s, want code %q", count, a.text, code)
 		}
-		if a := w.send(http.MethodPost, fmt.Sprintf("/v1/counters/orders/next?n=%d", count), "", web); a.body.Code != code {
+		if a := w.send(http.MethodPost, fmt.Sprintf("/v1/counters/orders/next?count=%d", count), "", web); a.body.Code != code {
 			t.Errorf("%d numbers: %s, want code %q", count, a.text, code)
 		}
 	}
@@ -274,7 +274,7 @@ func TestBadInput(t *testing.T) {
 			}
 		}
 	}
-	for path, status := range map[string]int{"/v1/spaces/mint/ids?n=x": 400, "/v1/spaces/mint/ids?n=70000": 400, "/v1/spaces/%ff/ids": 400, "/v1/spaces/mint": 404} {
+	for path, status := range map[string]int{"/v1/spaces/mint/ids?count=x": 400, "/v1/spaces/mint/ids?count=70000": 400, "/v1/spaces/%ff/ids": 400, "/v1/spaces/mint": 404} {
 		if a := w.send(http.MethodPost, path, ""); a.status != status {
 			t.Errorf("POST %s: %d %s, want %d", path, a.status, a.text, status)
 		}

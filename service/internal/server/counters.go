@@ -117,7 +117,7 @@ func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetReque
 
 // List omits counters that have given no number yet, and counters of spaces that are not open or in which the caller
 // may not list.
-func (s counterService) List(ctx context.Context, _ *connect.Request[api.CounterServiceListRequest]) (*connect.Response[api.CounterServiceListResponse], error) {
+func (s counterService) List(ctx context.Context, r *connect.Request[api.CounterServiceListRequest]) (*connect.Response[api.CounterServiceListResponse], error) {
 	c := callOf(ctx)
 	answer := &api.CounterServiceListResponse{}
 	for _, counter := range c.setup.config.Counters {
@@ -139,6 +139,7 @@ func (s counterService) List(ctx context.Context, _ *connect.Request[api.Counter
 		}
 	}
 	slices.SortFunc(answer.Counters, func(a, b *api.Counter) int { return strings.Compare(a.Name, b.Name) })
+	answer.Counters, answer.NextPageToken = paged(answer.Counters, r.Msg, (*api.Counter).GetName)
 	return connect.NewResponse(answer), nil
 }
 

@@ -1,10 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
+	"sort"
 	"time"
 
 	"connectrpc.com/connect"
@@ -203,7 +206,7 @@ func shown(r lease.Record) *api.Lease {
 	return wire.Lease(r)
 }
 
-func (s leaseService) List(ctx context.Context, _ *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
+func (s leaseService) List(ctx context.Context, r *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
 	c := callOf(ctx)
 	leases, err := s.leases(c)
 	if err != nil {
@@ -213,11 +216,29 @@ func (s leaseService) List(ctx context.Context, _ *connect.Request[api.ListReque
 	if err != nil {
 		return nil, err
 	}
+	slices.SortFunc(records, func(a, b lease.Record) int { return cmp.Compare(a.FirstNode, b.FirstNode) })
 	answer := &api.ListResponse{}
+	records, answer.NextPageToken = paged(records, r.Msg, func(r lease.Record) string { return fmt.Sprintf("%05x", r.FirstNode) })
 	for _, r := range records {
 		answer.Leases = append(answer.Leases, shown(r))
 	}
 	return connect.NewResponse(answer), nil
+}
+
+// A pageRequest is a request of List.
+type pageRequest interface {
+	GetPageSize() uint32
+	GetPageToken() string
+}
+
+// paged returns the page of a list, sorted by its keys, that a request asks for, and the token of the next one. A token is
+// the last key of its page, so that what comes and goes meanwhile moves nothing else to another page.
+func paged[T any](all []T, asked pageRequest, key func(T) string) (items []T, next string) {
+	all = all[sort.Search(len(all), func(i int) bool { return key(all[i]) > asked.GetPageToken() }):]
+	if size := int(min(cmp.Or(asked.GetPageSize(), 1000), 10_000)); len(all) > size {
+		all, next = all[:size], key(all[size-1])
+	}
+	return all, next
 }
 
 func (s leaseService) GetLimits(ctx context.Context, _ *connect.Request[api.GetLimitsRequest]) (*connect.Response[api.GetLimitsResponse], error) {

@@ -36,7 +36,7 @@ func TestRates(t *testing.T) {
 // TestDefaultLimits: without limits there is one of IDs for a call, and one of calls.
 func TestDefaultLimits(t *testing.T) {
 	w := newTestbed(t, spaces)
-	if a := w.send(http.MethodPost, fmt.Sprintf("/v1/spaces/mint/ids?n=%d", config.DefaultBatch+1), ""); a.body.Code != "permission_denied" {
+	if a := w.send(http.MethodPost, fmt.Sprintf("/v1/spaces/mint/ids?count=%d", config.DefaultBatch+1), ""); a.body.Code != "permission_denied" {
 		t.Errorf("more than the default limit: %d %.200s", a.status, a.text)
 	}
 	passed := 0
@@ -62,7 +62,7 @@ func TestNoRoom(t *testing.T) {
 		}
 		all = append(all, done)
 	}
-	many := "/v1/spaces/ulid/ids?n=1000"
+	many := "/v1/spaces/ulid/ids?count=1000"
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	gone := func(r *http.Request) { *r = *r.WithContext(canceled) }
@@ -73,7 +73,7 @@ func TestNoRoom(t *testing.T) {
 	if a := w.call("IDService/Mint", `{"space":"mint","count":1000}`, late); a.body.Code != "resource_exhausted" {
 		t.Errorf("there is no room: %d %s", a.status, a.text)
 	}
-	if a := w.send(http.MethodPost, "/v1/spaces/mint/ids?n=5", ""); a.status != http.StatusOK {
+	if a := w.send(http.MethodPost, "/v1/spaces/mint/ids?count=5", ""); a.status != http.StatusOK {
 		t.Errorf("for few IDs there is no room: %d %s", a.status, a.text)
 	}
 	for _, done := range all {

@@ -14,9 +14,12 @@ import (
 	"connectrpc.com/otelconnect"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/randflake/randflake/service/client/wire"
+	"github.com/randflake/randflake/service/internal/space"
 )
 
-// observed counts calls, and remembers the failed ones.
+// observed counts calls, remembers the failed ones, and adds details to their errors.
 func (s *Server) observed(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		start := time.Now()
@@ -24,8 +27,16 @@ func (s *Server) observed(next connect.UnaryFunc) connect.UnaryFunc {
 		if id, ok := ctx.Value(identityKey).(identity); ok {
 			s.note(id, request.Spec().Procedure, id.setup.spaceOf(request.Any()), start, err)
 		}
+		if failed := (*connect.Error)(nil); errors.As(err, &failed) {
+			wire.Describe(failed, request.Spec().Procedure, againHelps(failed))
+		}
 		return response, err
 	}
+}
+
+// againHelps reports whether the same call may succeed soon.
+func againHelps(failed *connect.Error) bool {
+	return failed.Code() == connect.CodeUnavailable || failed.Code() == connect.CodeResourceExhausted && !errors.Is(failed, space.ErrMost)
 }
 
 // note counts a call, and remembers it if it failed. There may be no space of that name.

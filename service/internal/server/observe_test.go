@@ -84,7 +84,7 @@ func TestMetrics(t *testing.T) {
 	w.call("AdminService/Revoke", fmt.Sprintf(`{"space":"none","firstNode":%v}`, or(held["firstNode"], 0)))
 	w.call("LeaseService/Renew", renew("2"))
 	w.acquire("none", "")
-	w.send(http.MethodPost, "/v1/counters/few/next?n=3", "")
+	w.send(http.MethodPost, "/v1/counters/few/next?count=3", "")
 	w.acquire("sorted", `,"below":200000`)
 	for i := range 20 {
 		w.call("IDService/Mint", fmt.Sprintf(`{"space":"made-up-%d"}`, i))
@@ -139,7 +139,7 @@ func TestPageShows(t *testing.T) {
 		w.acquire("none", "", as("web"))
 	}
 	w.call("LeaseService/Acquire", `{"space":"none","nodes":5,"owner":"`+strings.Repeat("0", 31)+`1"}`, as("web"))
-	w.send(http.MethodPost, "/v1/counters/few/next?n=3", "", as("web"))
+	w.send(http.MethodPost, "/v1/counters/few/next?count=3", "", as("web"))
 	w.call("AdminService/ReportLoss", `{"space":"given"}`, as("web"))
 	see := func(path string, want ...string) {
 		t.Helper()
@@ -202,11 +202,17 @@ func TestTracing(t *testing.T) {
 	traced := func(r *http.Request) { r.Header.Set("Traceparent", "00-"+trace+"-00f067aa0ba902b7-01") }
 	w.call("IDService/Mint", `{"space":"mint"}`, as("web"), traced)
 	w.call("SecretService/Fetch", `{"space":"given"}`, as("web"), traced)
+	w.send(http.MethodPost, "/v1/spaces/mint/ids", "", as("web"), traced)
 	w.call("IDService/Mint", `{"space":"mint"}`, traced)
 	w.call("IDService/Mint", `{"space":"mint"}`, as("nobody"), traced)
 	ended := spans.Ended()
-	if len(ended) != 2 || ended[0].Name() != "randflake.v1.IDService/Mint" || ended[0].SpanContext().TraceID().String() != trace {
-		t.Errorf("spans %v, want two in the caller's trace", ended)
+	if len(ended) != 3 || ended[0].Name() != "randflake.v1.IDService/Mint" || ended[2].Name() != ended[0].Name() {
+		t.Errorf("spans %v, want three", ended)
+	}
+	for _, span := range ended {
+		if span.SpanContext().TraceID().String() != trace {
+			t.Errorf("%s is not in the caller's trace", span.Name())
+		}
 	}
 	for _, span := range tracetest.SpanStubsFromReadOnlySpans(ended) {
 		if text := fmt.Sprintf("%+v", span); strings.Contains(text, "token-of") || strings.Contains(text, w.secret.Hex()) {

@@ -2,6 +2,7 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -16,8 +17,11 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"connectrpc.com/grpchealth"
+	"connectrpc.com/grpcreflect"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/service/api"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/audit"
@@ -171,6 +175,14 @@ func (s *Server) Ready() error {
 	return s.audit.Ready()
 }
 
+// Check implements grpchealth.Checker, for the process and for each service of the protocol.
+func (s *Server) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
+	if s.Ready() != nil {
+		return &grpchealth.CheckResponse{Status: grpchealth.StatusNotServing}, nil
+	}
+	return grpchealth.NewStaticChecker(served...).Check(ctx, r)
+}
+
 // all reports whether a condition holds for all spaces.
 func (s *Server) all(is func(*space.Space) bool) bool {
 	for _, in := range s.setup.Load().spaces {
@@ -187,12 +199,16 @@ const (
 	maxBody    = 2 * maxMessage
 )
 
-// Handler returns the handler of all HTTP requests: the protocol, behind the interceptors, the short paths, the page,
-// /metrics, /healthz and /readyz.
+// served are the services of the protocol.
+var served = []string{randflakev1connect.LeaseServiceName, randflakev1connect.IDServiceName, randflakev1connect.CounterServiceName,
+	randflakev1connect.AdminServiceName, randflakev1connect.SecretServiceName}
+
+// Handler returns the handler of all HTTP requests: the protocol, behind the interceptors, its description, the short
+// paths, the page, /metrics, and whether the service is healthy and ready.
 func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 	interceptors := append(first, connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit))
 	options := connect.WithHandlerOptions(connect.WithInterceptors(interceptors...), connect.WithReadMaxBytes(maxMessage),
-		connect.WithCodec(jsonCodec{}), connect.WithCodec(shortCodec{}), connect.WithCompressMinBytes(math.MaxInt))
+		connect.WithCodec(jsonCodec{}), connect.WithCompressMinBytes(math.MaxInt))
 	calls := http.NewServeMux()
 	calls.Handle(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
 	calls.Handle(randflakev1connect.NewIDServiceHandler(idService{s}, options))
@@ -200,8 +216,24 @@ func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 	calls.Handle(randflakev1connect.NewAdminServiceHandler(adminService{s}, options))
 	calls.Handle(randflakev1connect.NewSecretServiceHandler(secretService{s}, options))
 	addShortPaths(calls)
+	reflector, refusals := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...), connect.NewErrorWriter()
+	for _, version := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
+		path, reflection := version(reflector, connect.WithReadMaxBytes(maxMessage))
+		calls.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			if _, err := s.check(r.Context(), path, nil); err != nil {
+				refusals.Write(w, r, err)
+				return
+			}
+			reflection.ServeHTTP(w, r)
+		})
+	}
 
 	mux := http.NewServeMux()
+	mux.Handle(grpchealth.NewHandler(s, connect.WithReadMaxBytes(maxMessage)))
+	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/yaml")
+		w.Write(api.OpenAPI)
+	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := s.Ready(); err != nil {

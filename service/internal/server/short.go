@@ -3,77 +3,105 @@ package server
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
-
-	api "github.com/randflake/randflake/service/api/randflake/v1"
-	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// A shortCodec reads protobuf and writes JSON, so that a short path need not write JSON only for the procedure to parse
-// it.
-type shortCodec struct{ jsonCodec }
-
-func (shortCodec) Name() string { return "proto-to-json" }
-
-func (shortCodec) Unmarshal(data []byte, message any) error {
-	return proto.Unmarshal(data, message.(proto.Message))
-}
-
-// inJSON sets the content type of what a shortCodec writes.
-type inJSON struct{ http.ResponseWriter }
-
-func (w inJSON) Write(body []byte) (int, error) {
-	w.Header().Set("Content-Type", "application/json")
-	return w.ResponseWriter.Write(body)
-}
-
-// addShortPaths adds paths for use with curl. Each calls a procedure and answers with the same JSON.
+// addShortPaths adds the paths that the protocol's annotations give to procedures, for use with curl. The templates of
+// google.api.http that the protocol has are patterns of net/http, too.
 func addShortPaths(calls *http.ServeMux) {
-	short := func(pattern, procedure string, message func(r *http.Request, count uint32) proto.Message) {
-		calls.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			count := uint64(1)
-			if text := r.URL.Query().Get("n"); text != "" {
-				var err error
-				if count, err = strconv.ParseUint(text, 10, 32); err != nil {
-					refuse(w, "n: want a number from 1 to 65536")
-					return
-				}
+	for _, service := range served {
+		found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))
+		if err != nil {
+			panic(err) // it is not in the protocol
+		}
+		for methods, i := found.(protoreflect.ServiceDescriptor).Methods(), 0; i < methods.Len(); i++ {
+			short := &short{calls, "/" + service + "/" + string(methods.Get(i).Name()), methods.Get(i).Input().Fields()}
+			rule := proto.GetExtension(methods.Get(i).Options(), annotations.E_Http).(*annotations.HttpRule)
+			if path := rule.GetPost(); path != "" {
+				calls.Handle("POST "+path, short)
 			}
-			body, err := proto.Marshal(message(r, uint32(count)))
-			if err != nil {
-				refuse(w, "path: want UTF-8")
-				return
+			if path := rule.GetGet(); path != "" {
+				calls.Handle("GET "+path, short)
 			}
-			inner := r.WithContext(r.Context()) // a copy
-			inner.Method, inner.URL = http.MethodPost, &url.URL{Path: procedure}
-			inner.Header = http.Header{"Content-Type": {"application/" + shortCodec{}.Name()}}
-			inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-			calls.ServeHTTP(inJSON{w}, inner)
-		})
+		}
 	}
-	short("POST /v1/spaces/{space}/ids", randflakev1connect.IDServiceMintProcedure, func(r *http.Request, count uint32) proto.Message {
-		return &api.MintRequest{Space: r.PathValue("space"), Count: count}
-	})
-	short("GET /v1/spaces/{space}/ids/{id}", randflakev1connect.IDServiceInspectProcedure, func(r *http.Request, _ uint32) proto.Message {
-		return &api.InspectRequest{Space: r.PathValue("space"), Id: &api.InspectRequest_Text{Text: r.PathValue("id")}}
-	})
-	short("POST /v1/counters/{name}/next", randflakev1connect.CounterServiceNextProcedure, func(r *http.Request, count uint32) proto.Message {
-		return &api.NextRequest{Counter: r.PathValue("name"), Count: count}
-	})
 }
 
-// refuse answers as a procedure does to an invalid argument.
-func refuse(w http.ResponseWriter, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusBadRequest)
-	fmt.Fprintf(w, `{"code":"invalid_argument","message":%q}`, message)
+// A short is a short path of a procedure.
+type short struct {
+	calls     http.Handler
+	procedure string
+	fields    protoreflect.FieldDescriptors
+}
+
+func (s *short) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	message, err := s.message(r)
+	if err != nil {
+		connect.NewErrorWriter().Write(w, new(http.Request), connect.NewError(connect.CodeInvalidArgument, err))
+		return
+	}
+	if r.Method == http.MethodPost && strings.HasPrefix(r.Header.Get("Accept"), "text/plain") {
+		w = lines{w}
+	}
+	call := r.WithContext(r.Context()) // a copy
+	call.Method, call.URL, call.Header = http.MethodPost, &url.URL{Path: s.procedure}, maps.Clone(r.Header)
+	call.Header.Set("Content-Type", "application/json")
+	call.Body, call.ContentLength = io.NopCloser(bytes.NewReader(message)), int64(len(message))
+	s.calls.ServeHTTP(w, call)
+}
+
+// message returns the fields that the path and the query have, as JSON, in which a number may be a string.
+func (s *short) message(r *http.Request) ([]byte, error) {
+	message := map[string]string{}
+	for i := range s.fields.Len() {
+		if value := r.PathValue(string(s.fields.Get(i).Name())); value != "" {
+			message[s.fields.Get(i).JSONName()] = value
+		}
+	}
+	parameters, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range parameters {
+		if s.fields.ByJSONName(name) == nil || message[name] != "" {
+			return nil, fmt.Errorf("parameter %.100q: want those in openapi.yaml, such as count", name)
+		}
+		message[name] = values[0]
+	}
+	if n, _ := io.Copy(io.Discard, r.Body); n > 0 {
+		return nil, errors.New("a body: want none, and parameters in the URL")
+	}
+	if !utf8.ValidString(r.URL.Path) {
+		return nil, errors.New("path: want UTF-8")
+	}
+	return json.Marshal(message)
+}
+
+// lines writes the IDs or numbers of an answer as lines of text. It gets the answer in one piece.
+type lines struct{ http.ResponseWriter }
+
+func (l lines) Write(body []byte) (int, error) {
+	var answer struct{ IDs, Numbers []string }
+	if json.Unmarshal(body, &answer); len(answer.IDs)+len(answer.Numbers) == 0 { // an error
+		return l.ResponseWriter.Write(body)
+	}
+	l.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, err := io.WriteString(l.ResponseWriter, strings.Join(append(answer.IDs, answer.Numbers...), "\n")+"\n")
+	return len(body), err
 }
 
 // wellFormed refuses requests that package connect would report as an internal error.
@@ -81,7 +109,7 @@ func wellFormed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if q := r.URL.Query(); r.Method == http.MethodGet && q.Get("base64") == "1" {
 			if _, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(q.Get("message"), "=")); err != nil {
-				refuse(w, "message: want base64url")
+				connect.NewErrorWriter().Write(w, r, connect.NewError(connect.CodeInvalidArgument, errors.New("message: want base64url")))
 				return
 			}
 		}

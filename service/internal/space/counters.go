@@ -104,9 +104,8 @@ const (
 	newAtOnce    = 100
 )
 
-func tooMany(format string, args ...any) error {
-	return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("too many new counters: "+format, args...))
-}
+// ErrMost says that a principal has made as many counters of a pattern as it may.
+var ErrMost = errors.New("too many new counters: the limit of the pattern is reached")
 
 // admit returns the options of a counter that a principal asks for. If the name matches a pattern and is new, the
 // counter counts as made by the principal.
@@ -140,9 +139,9 @@ func (c *Counters) admit(ctx context.Context, principal, name string) ([]counter
 	case !errors.Is(err, counter.ErrNoCounter):
 		return nil, err
 	case most <= 0:
-		return nil, tooMany("the limit of %s is reached: name counters in the configuration, or raise most", terms.Name)
+		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%w, %s: name counters in the configuration, or raise most", ErrMost, terms.Name))
 	case !c.rates[principal].Allow():
-		return nil, tooMany("more than %d a second: try again later", newPerSecond)
+		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("too many new counters: more than %d a second: try again later", newPerSecond))
 	default:
 		c.made[name] = by
 	}

@@ -21,94 +21,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-type Reason_Kind int32
-
-const (
-	Reason_KIND_UNSPECIFIED     Reason_Kind = 0
-	Reason_KIND_INVALID_REQUEST Reason_Kind = 1  // can't be granted as it is, ever
-	Reason_KIND_NO_RANGE        Reason_Kind = 2  // no range of nodes is free
-	Reason_KIND_CLOCK           Reason_Kind = 3  // a clock is wrong
-	Reason_KIND_WRONG_SECRET    Reason_Kind = 4  // the space belongs to another secret
-	Reason_KIND_CORRUPT         Reason_Kind = 5  // the space's data can't be trusted
-	Reason_KIND_NO_STORE        Reason_Kind = 6  // the space is not there, or not open yet
-	Reason_KIND_END_OF_LIFE     Reason_Kind = 7  // IDs can't embed the present any more
-	Reason_KIND_NO_COUNTER      Reason_Kind = 8  // no number was taken from the counter yet
-	Reason_KIND_END             Reason_Kind = 9  // all numbers of the counter were taken
-	Reason_KIND_RATE            Reason_Kind = 10 // the counter's rate is used up, and lets more pass later
-	Reason_KIND_FORGOTTEN       Reason_Kind = 11 // data was lost, so that nobody knows which numbers were taken
-	Reason_KIND_MISMATCH        Reason_Kind = 12 // the counter was made otherwise than the service is told
-	Reason_KIND_INVALID_TOKEN   Reason_Kind = 13 // too old, or used before for something else
-	Reason_KIND_INVALID_NAME    Reason_Kind = 14 // no counter can have it
-	Reason_KIND_INVALID_OPTION  Reason_Kind = 15 // such as the number of unused numbers of a run
-)
-
-// Enum value maps for Reason_Kind.
-var (
-	Reason_Kind_name = map[int32]string{
-		0:  "KIND_UNSPECIFIED",
-		1:  "KIND_INVALID_REQUEST",
-		2:  "KIND_NO_RANGE",
-		3:  "KIND_CLOCK",
-		4:  "KIND_WRONG_SECRET",
-		5:  "KIND_CORRUPT",
-		6:  "KIND_NO_STORE",
-		7:  "KIND_END_OF_LIFE",
-		8:  "KIND_NO_COUNTER",
-		9:  "KIND_END",
-		10: "KIND_RATE",
-		11: "KIND_FORGOTTEN",
-		12: "KIND_MISMATCH",
-		13: "KIND_INVALID_TOKEN",
-		14: "KIND_INVALID_NAME",
-		15: "KIND_INVALID_OPTION",
-	}
-	Reason_Kind_value = map[string]int32{
-		"KIND_UNSPECIFIED":     0,
-		"KIND_INVALID_REQUEST": 1,
-		"KIND_NO_RANGE":        2,
-		"KIND_CLOCK":           3,
-		"KIND_WRONG_SECRET":    4,
-		"KIND_CORRUPT":         5,
-		"KIND_NO_STORE":        6,
-		"KIND_END_OF_LIFE":     7,
-		"KIND_NO_COUNTER":      8,
-		"KIND_END":             9,
-		"KIND_RATE":            10,
-		"KIND_FORGOTTEN":       11,
-		"KIND_MISMATCH":        12,
-		"KIND_INVALID_TOKEN":   13,
-		"KIND_INVALID_NAME":    14,
-		"KIND_INVALID_OPTION":  15,
-	}
-)
-
-func (x Reason_Kind) Enum() *Reason_Kind {
-	p := new(Reason_Kind)
-	*p = x
-	return p
-}
-
-func (x Reason_Kind) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (Reason_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_randflake_v1_admin_proto_enumTypes[0].Descriptor()
-}
-
-func (Reason_Kind) Type() protoreflect.EnumType {
-	return &file_randflake_v1_admin_proto_enumTypes[0]
-}
-
-func (x Reason_Kind) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Reason_Kind.Descriptor instead.
-func (Reason_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_randflake_v1_admin_proto_rawDescGZIP(), []int{6, 0}
-}
-
 type ReportLossRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
@@ -373,51 +285,6 @@ func (x *FetchResponse) GetSecret() string {
 	return ""
 }
 
-// A Reason is a detail of errors that clients tell apart.
-type Reason struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          Reason_Kind            `protobuf:"varint,1,opt,name=kind,proto3,enum=randflake.v1.Reason_Kind" json:"kind,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Reason) Reset() {
-	*x = Reason{}
-	mi := &file_randflake_v1_admin_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Reason) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Reason) ProtoMessage() {}
-
-func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_randflake_v1_admin_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Reason.ProtoReflect.Descriptor instead.
-func (*Reason) Descriptor() ([]byte, []int) {
-	return file_randflake_v1_admin_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *Reason) GetKind() Reason_Kind {
-	if x != nil {
-		return x.Kind
-	}
-	return Reason_KIND_UNSPECIFIED
-}
-
 var File_randflake_v1_admin_proto protoreflect.FileDescriptor
 
 const file_randflake_v1_admin_proto_rawDesc = "" +
@@ -435,28 +302,7 @@ const file_randflake_v1_admin_proto_rawDesc = "" +
 	"\fFetchRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\"'\n" +
 	"\rFetchResponse\x12\x16\n" +
-	"\x06secret\x18\x01 \x01(\tR\x06secret\"\x86\x03\n" +
-	"\x06Reason\x12-\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x19.randflake.v1.Reason.KindR\x04kind\"\xcc\x02\n" +
-	"\x04Kind\x12\x14\n" +
-	"\x10KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
-	"\x14KIND_INVALID_REQUEST\x10\x01\x12\x11\n" +
-	"\rKIND_NO_RANGE\x10\x02\x12\x0e\n" +
-	"\n" +
-	"KIND_CLOCK\x10\x03\x12\x15\n" +
-	"\x11KIND_WRONG_SECRET\x10\x04\x12\x10\n" +
-	"\fKIND_CORRUPT\x10\x05\x12\x11\n" +
-	"\rKIND_NO_STORE\x10\x06\x12\x14\n" +
-	"\x10KIND_END_OF_LIFE\x10\a\x12\x13\n" +
-	"\x0fKIND_NO_COUNTER\x10\b\x12\f\n" +
-	"\bKIND_END\x10\t\x12\r\n" +
-	"\tKIND_RATE\x10\n" +
-	"\x12\x12\n" +
-	"\x0eKIND_FORGOTTEN\x10\v\x12\x11\n" +
-	"\rKIND_MISMATCH\x10\f\x12\x16\n" +
-	"\x12KIND_INVALID_TOKEN\x10\r\x12\x15\n" +
-	"\x11KIND_INVALID_NAME\x10\x0e\x12\x17\n" +
-	"\x13KIND_INVALID_OPTION\x10\x0f2\xa4\x01\n" +
+	"\x06secret\x18\x01 \x01(\tR\x06secret2\xa4\x01\n" +
 	"\fAdminService\x12O\n" +
 	"\n" +
 	"ReportLoss\x12\x1f.randflake.v1.ReportLossRequest\x1a .randflake.v1.ReportLossResponse\x12C\n" +
@@ -476,33 +322,29 @@ func file_randflake_v1_admin_proto_rawDescGZIP() []byte {
 	return file_randflake_v1_admin_proto_rawDescData
 }
 
-var file_randflake_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_randflake_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_randflake_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_randflake_v1_admin_proto_goTypes = []any{
-	(Reason_Kind)(0),           // 0: randflake.v1.Reason.Kind
-	(*ReportLossRequest)(nil),  // 1: randflake.v1.ReportLossRequest
-	(*ReportLossResponse)(nil), // 2: randflake.v1.ReportLossResponse
-	(*RevokeRequest)(nil),      // 3: randflake.v1.RevokeRequest
-	(*RevokeResponse)(nil),     // 4: randflake.v1.RevokeResponse
-	(*FetchRequest)(nil),       // 5: randflake.v1.FetchRequest
-	(*FetchResponse)(nil),      // 6: randflake.v1.FetchResponse
-	(*Reason)(nil),             // 7: randflake.v1.Reason
-	(*Lease)(nil),              // 8: randflake.v1.Lease
+	(*ReportLossRequest)(nil),  // 0: randflake.v1.ReportLossRequest
+	(*ReportLossResponse)(nil), // 1: randflake.v1.ReportLossResponse
+	(*RevokeRequest)(nil),      // 2: randflake.v1.RevokeRequest
+	(*RevokeResponse)(nil),     // 3: randflake.v1.RevokeResponse
+	(*FetchRequest)(nil),       // 4: randflake.v1.FetchRequest
+	(*FetchResponse)(nil),      // 5: randflake.v1.FetchResponse
+	(*Lease)(nil),              // 6: randflake.v1.Lease
 }
 var file_randflake_v1_admin_proto_depIdxs = []int32{
-	8, // 0: randflake.v1.RevokeResponse.lease:type_name -> randflake.v1.Lease
-	0, // 1: randflake.v1.Reason.kind:type_name -> randflake.v1.Reason.Kind
-	1, // 2: randflake.v1.AdminService.ReportLoss:input_type -> randflake.v1.ReportLossRequest
-	3, // 3: randflake.v1.AdminService.Revoke:input_type -> randflake.v1.RevokeRequest
-	5, // 4: randflake.v1.SecretService.Fetch:input_type -> randflake.v1.FetchRequest
-	2, // 5: randflake.v1.AdminService.ReportLoss:output_type -> randflake.v1.ReportLossResponse
-	4, // 6: randflake.v1.AdminService.Revoke:output_type -> randflake.v1.RevokeResponse
-	6, // 7: randflake.v1.SecretService.Fetch:output_type -> randflake.v1.FetchResponse
-	5, // [5:8] is the sub-list for method output_type
-	2, // [2:5] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	6, // 0: randflake.v1.RevokeResponse.lease:type_name -> randflake.v1.Lease
+	0, // 1: randflake.v1.AdminService.ReportLoss:input_type -> randflake.v1.ReportLossRequest
+	2, // 2: randflake.v1.AdminService.Revoke:input_type -> randflake.v1.RevokeRequest
+	4, // 3: randflake.v1.SecretService.Fetch:input_type -> randflake.v1.FetchRequest
+	1, // 4: randflake.v1.AdminService.ReportLoss:output_type -> randflake.v1.ReportLossResponse
+	3, // 5: randflake.v1.AdminService.Revoke:output_type -> randflake.v1.RevokeResponse
+	5, // 6: randflake.v1.SecretService.Fetch:output_type -> randflake.v1.FetchResponse
+	4, // [4:7] is the sub-list for method output_type
+	1, // [1:4] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_randflake_v1_admin_proto_init() }
@@ -516,14 +358,13 @@ func file_randflake_v1_admin_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_randflake_v1_admin_proto_rawDesc), len(file_randflake_v1_admin_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   7,
+			NumEnums:      0,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
 		GoTypes:           file_randflake_v1_admin_proto_goTypes,
 		DependencyIndexes: file_randflake_v1_admin_proto_depIdxs,
-		EnumInfos:         file_randflake_v1_admin_proto_enumTypes,
 		MessageInfos:      file_randflake_v1_admin_proto_msgTypes,
 	}.Build()
 	File_randflake_v1_admin_proto = out.File

@@ -7,6 +7,7 @@
 package randflakev1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -633,6 +634,8 @@ func (x *GetResponse) GetCounter() *Counter {
 
 type CounterServiceListRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	PageSize      uint32                 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`   // how many counters at most, up to 10,000; 0 stands for 1,000
+	PageToken     string                 `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"` // next_page_token of the page before; empty for the first page
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -667,9 +670,24 @@ func (*CounterServiceListRequest) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{10}
 }
 
+func (x *CounterServiceListRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *CounterServiceListRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
 type CounterServiceListResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Counters      []*Counter             `protobuf:"bytes,1,rep,name=counters,proto3" json:"counters,omitempty"`
+	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"` // empty on the last page
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -711,11 +729,18 @@ func (x *CounterServiceListResponse) GetCounters() []*Counter {
 	return nil
 }
 
+func (x *CounterServiceListResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 var File_randflake_v1_counter_proto protoreflect.FileDescriptor
 
 const file_randflake_v1_counter_proto_rawDesc = "" +
 	"\n" +
-	"\x1arandflake/v1/counter.proto\x12\frandflake.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"=\n" +
+	"\x1arandflake/v1/counter.proto\x12\frandflake.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"=\n" +
 	"\vNextRequest\x12\x18\n" +
 	"\acounter\x18\x01 \x01(\tR\acounter\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\"(\n" +
@@ -758,12 +783,16 @@ const file_randflake_v1_counter_proto_rawDesc = "" +
 	"GetRequest\x12\x18\n" +
 	"\acounter\x18\x01 \x01(\tR\acounter\">\n" +
 	"\vGetResponse\x12/\n" +
-	"\acounter\x18\x01 \x01(\v2\x15.randflake.v1.CounterR\acounter\"\x1b\n" +
-	"\x19CounterServiceListRequest\"O\n" +
+	"\acounter\x18\x01 \x01(\v2\x15.randflake.v1.CounterR\acounter\"W\n" +
+	"\x19CounterServiceListRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"w\n" +
 	"\x1aCounterServiceListResponse\x121\n" +
-	"\bcounters\x18\x01 \x03(\v2\x15.randflake.v1.CounterR\bcounters2\x80\x03\n" +
-	"\x0eCounterService\x12=\n" +
-	"\x04Next\x12\x19.randflake.v1.NextRequest\x1a\x1a.randflake.v1.NextResponse\x12I\n" +
+	"\bcounters\x18\x01 \x03(\v2\x15.randflake.v1.CounterR\bcounters\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xa5\x03\n" +
+	"\x0eCounterService\x12b\n" +
+	"\x04Next\x12\x19.randflake.v1.NextRequest\x1a\x1a.randflake.v1.NextResponse\"#\x82\xd3\xe4\x93\x02\x1d\"\x1b/v1/counters/{counter}/next\x12I\n" +
 	"\bAllocate\x12\x1d.randflake.v1.AllocateRequest\x1a\x1e.randflake.v1.AllocateResponse\x12C\n" +
 	"\x06Return\x12\x1b.randflake.v1.ReturnRequest\x1a\x1c.randflake.v1.ReturnResponse\x12?\n" +
 	"\x03Get\x12\x18.randflake.v1.GetRequest\x1a\x19.randflake.v1.GetResponse\"\x03\x90\x02\x01\x12^\n" +

@@ -7,6 +7,7 @@
 package randflakev1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -346,7 +347,7 @@ var File_randflake_v1_id_proto protoreflect.FileDescriptor
 
 const file_randflake_v1_id_proto_rawDesc = "" +
 	"\n" +
-	"\x15randflake/v1/id.proto\x12\frandflake.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"a\n" +
+	"\x15randflake/v1/id.proto\x12\frandflake.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"a\n" +
 	"\vMintRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12&\n" +
@@ -367,10 +368,10 @@ const file_randflake_v1_id_proto_rawDesc = "" +
 	"\x04Form\x12\x14\n" +
 	"\x10FORM_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tFORM_TEXT\x10\x01\x12\x0f\n" +
-	"\vFORM_NUMBER\x10\x022\x97\x01\n" +
-	"\tIDService\x12=\n" +
-	"\x04Mint\x12\x19.randflake.v1.MintRequest\x1a\x1a.randflake.v1.MintResponse\x12K\n" +
-	"\aInspect\x12\x1c.randflake.v1.InspectRequest\x1a\x1d.randflake.v1.InspectResponse\"\x03\x90\x02\x01BEZCgithub.com/randflake/randflake/service/api/randflake/v1;randflakev1b\x06proto3"
+	"\vFORM_NUMBER\x10\x022\xdc\x01\n" +
+	"\tIDService\x12]\n" +
+	"\x04Mint\x12\x19.randflake.v1.MintRequest\x1a\x1a.randflake.v1.MintResponse\"\x1e\x82\xd3\xe4\x93\x02\x18\"\x16/v1/spaces/{space}/ids\x12p\n" +
+	"\aInspect\x12\x1c.randflake.v1.InspectRequest\x1a\x1d.randflake.v1.InspectResponse\"(\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/spaces/{space}/ids/{text}\x90\x02\x01BEZCgithub.com/randflake/randflake/service/api/randflake/v1;randflakev1b\x06proto3"
 
 var (
 	file_randflake_v1_id_proto_rawDescOnce sync.Once

@@ -732,6 +732,8 @@ func (x *ReleaseResponse) GetLost() *Lost {
 type ListRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	PageSize      uint32                 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`   // how many leases at most, up to 10,000; 0 stands for 1,000
+	PageToken     string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"` // next_page_token of the page before; empty for the first page
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -773,9 +775,24 @@ func (x *ListRequest) GetSpace() string {
 	return ""
 }
 
+func (x *ListRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
 type ListResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Leases        []*Lease               `protobuf:"bytes,1,rep,name=leases,proto3" json:"leases,omitempty"`
+	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"` // empty on the last page
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -815,6 +832,13 @@ func (x *ListResponse) GetLeases() []*Lease {
 		return x.Leases
 	}
 	return nil
+}
+
+func (x *ListResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 type GetLimitsRequest struct {
@@ -992,11 +1016,15 @@ const file_randflake_v1_randflake_proto_rawDesc = "" +
 	"\x04held\x18\x02 \x01(\v2\x13.randflake.v1.LeaseR\x04held\x12\x1b\n" +
 	"\tlast_used\x18\x03 \x01(\x03R\blastUsed\"9\n" +
 	"\x0fReleaseResponse\x12&\n" +
-	"\x04lost\x18\x01 \x01(\v2\x12.randflake.v1.LostR\x04lost\"#\n" +
+	"\x04lost\x18\x01 \x01(\v2\x12.randflake.v1.LostR\x04lost\"_\n" +
 	"\vListRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\";\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"c\n" +
 	"\fListResponse\x12+\n" +
-	"\x06leases\x18\x01 \x03(\v2\x13.randflake.v1.LeaseR\x06leases\"(\n" +
+	"\x06leases\x18\x01 \x03(\v2\x13.randflake.v1.LeaseR\x06leases\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"(\n" +
 	"\x10GetLimitsRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\"\xb9\x01\n" +
 	"\x11GetLimitsResponse\x12&\n" +

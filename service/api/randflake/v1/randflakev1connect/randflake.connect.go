@@ -61,8 +61,9 @@ type LeaseServiceClient interface {
 	Lookup(context.Context, *connect.Request[v1.LookupRequest]) (*connect.Response[v1.LookupResponse], error)
 	// Release gives a lease back once no generator can use it any more.
 	Release(context.Context, *connect.Request[v1.ReleaseRequest]) (*connect.Response[v1.ReleaseResponse], error)
-	// List shows all leases, for operators: owner is a hash, and change and signature are empty, so that only its holder
-	// can renew a lease. The first 12 digits of the hash name the lease in the audit log.
+	// List returns the leases of a space in the order of their nodes, as they are when their page is asked for. It is
+	// for operators: owner is a hash, and change and signature are empty, so that only its holder can renew a lease. The
+	// first 12 digits of the hash name the lease in the audit log.
 	List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error)
 	GetLimits(context.Context, *connect.Request[v1.GetLimitsRequest]) (*connect.Response[v1.GetLimitsResponse], error)
 }
@@ -169,8 +170,9 @@ type LeaseServiceHandler interface {
 	Lookup(context.Context, *connect.Request[v1.LookupRequest]) (*connect.Response[v1.LookupResponse], error)
 	// Release gives a lease back once no generator can use it any more.
 	Release(context.Context, *connect.Request[v1.ReleaseRequest]) (*connect.Response[v1.ReleaseResponse], error)
-	// List shows all leases, for operators: owner is a hash, and change and signature are empty, so that only its holder
-	// can renew a lease. The first 12 digits of the hash name the lease in the audit log.
+	// List returns the leases of a space in the order of their nodes, as they are when their page is asked for. It is
+	// for operators: owner is a hash, and change and signature are empty, so that only its holder can renew a lease. The
+	// first 12 digits of the hash name the lease in the audit log.
 	List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error)
 	GetLimits(context.Context, *connect.Request[v1.GetLimitsRequest]) (*connect.Response[v1.GetLimitsResponse], error)
 }
