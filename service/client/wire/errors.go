@@ -31,7 +31,6 @@ var kinds = []struct {
 	{lease.ErrNoRange, connect.CodeResourceExhausted, api.Reason_KIND_NO_RANGE, false},
 	{randflake.ErrEndOfLife, connect.CodeOutOfRange, api.Reason_KIND_END_OF_LIFE, false},
 	{store.ErrWrongSecret, connect.CodeFailedPrecondition, api.Reason_KIND_WRONG_SECRET, false},
-	{store.ErrClock, connect.CodeUnavailable, api.Reason_KIND_CLOCK, true},
 	{store.ErrCorrupt, connect.CodeDataLoss, api.Reason_KIND_CORRUPT, true},
 	{store.ErrNoStore, connect.CodeUnavailable, api.Reason_KIND_NO_STORE, true},
 	{randflake.ErrInvalidID, connect.CodeInvalidArgument, 0, false},
@@ -45,6 +44,7 @@ var kinds = []struct {
 	{counter.ErrForgotten, connect.CodeFailedPrecondition, api.Reason_KIND_FORGOTTEN, false},
 	{counter.ErrEnd, connect.CodeOutOfRange, api.Reason_KIND_END, false},
 	{counter.ErrRate, connect.CodeResourceExhausted, api.Reason_KIND_RATE, false},
+	{store.ErrClock, connect.CodeUnavailable, api.Reason_KIND_CLOCK, true}, // after what else is wrong because of a clock
 	{context.Canceled, connect.CodeCanceled, 0, true},
 	{context.DeadlineExceeded, connect.CodeDeadlineExceeded, 0, true},
 	{randflake.ErrExhausted, connect.CodeUnavailable, 0, false},
@@ -75,7 +75,10 @@ func Error(err error, place string) (sent *connect.Error, whole bool) {
 			text = strings.ReplaceAll(text, place, "its space")
 		}
 		sent = connect.NewError(k.code, errors.New(text))
-		if k.kind != 0 {
+		for _, k := range kinds {
+			if k.kind == 0 || !errors.Is(err, k.err) {
+				continue
+			}
 			if detail, err := connect.NewErrorDetail(&api.Reason{Kind: k.kind}); err == nil {
 				sent.AddDetail(detail)
 			}
@@ -85,21 +88,22 @@ func Error(err error, place string) (sent *connect.Error, whole bool) {
 	return connect.NewError(connect.CodeUnavailable, errors.New("the space's store failed, so that the outcome is unknown: ask again, as the procedure says; the service's log has more")), false
 }
 
-// A remoteError is an error of the service, together with the library's error that it stands for.
+// A remoteError is an error of the service, together with the library's errors that it stands for.
 type remoteError struct {
-	text        string
-	known, sent error
+	text string
+	all  []error
 }
 
 func (e *remoteError) Error() string   { return e.text }
-func (e *remoteError) Unwrap() []error { return []error{e.known, e.sent} }
+func (e *remoteError) Unwrap() []error { return e.all }
 
-// Received returns err, the error of a call, such that errors.Is finds the library's error that the service had.
+// Received returns err, the error of a call, such that errors.Is finds the library's errors that the service had.
 func Received(err error) error {
 	var sent *connect.Error
 	if !errors.As(err, &sent) {
 		return err
 	}
+	var known []error
 	for _, detail := range sent.Details() {
 		value, err := detail.Value()
 		reason, ok := value.(*api.Reason)
@@ -108,9 +112,12 @@ func Received(err error) error {
 		}
 		for _, k := range kinds {
 			if k.kind != 0 && k.kind == reason.Kind {
-				return &remoteError{sent.Message(), k.err, sent}
+				known = append(known, k.err)
 			}
 		}
 	}
-	return err
+	if known == nil {
+		return err
+	}
+	return &remoteError{sent.Message(), append(known, sent)}
 }
