@@ -192,7 +192,9 @@ func call[C, Q, A any](ctx context.Context, s *service[C], again bool, do func(C
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, fmt.Errorf("client: %w: %w", cause, err)
 		}
-		failed = err
+		if failed == nil || !unsent(err) {
+			failed = err
+		}
 		if errors.Is(wire.Received(err), store.ErrClock) {
 			s.wrong[at].Store(new(time.Now().Add(wrongTime)))
 		}

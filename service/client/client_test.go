@@ -85,6 +85,7 @@ func TestUnknownStays(t *testing.T) {
 		{[]string{failed, gone, refuses}, false},
 		{[]string{refuses, failed}, false},
 		{[]string{gone, refuses}, true},
+		{[]string{refuses, gone}, true},
 		{[]string{replica(notOpen), refuses}, true},
 	} {
 		leases, err := client.New("demo", tt.replicas)
