@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -13,12 +14,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"connectrpc.com/connect"
 	systemd "github.com/coreos/go-systemd/v22/daemon"
+	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/service/internal/config"
@@ -55,7 +58,7 @@ const renewalTime = time.Minute // of files
 
 // serve runs the service until a signal ends it.
 func serve(args []string, problems io.Writer) error {
-	set := flags("--dev | --config FILE | check | token | who", problems)
+	set := flags("--dev | --config FILE | check | ready | token | version | who", problems)
 	dev := set.Bool("dev", false, "serve a space \"demo\" on this machine, kept in a directory of this user's")
 	dir := set.String("dir", "", "`directory` of --dev (default one for the user's state)")
 	file := set.String("config", "", "`file` that says what to serve, read again at SIGHUP")
@@ -76,7 +79,8 @@ func serve(args []string, problems io.Writer) error {
 		read = func() (*config.Config, error) { return demo(*dir, *listen) }
 	}
 	defer keepSpare()()
-	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, &slog.HandlerOptions{ReplaceAttr: redacted})), problems: problems, drainTimeout: drainTime, bounds: usual, renewal: renewalTime}
+	d := &daemon{read: read, problems: problems, drainTimeout: drainTime, bounds: usual, renewal: renewalTime}
+	d.logger = slog.New(slog.NewJSONHandler(problems, &slog.HandlerOptions{Level: &d.level, ReplaceAttr: redacted}))
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	reload := make(chan os.Signal, 1)
@@ -112,7 +116,7 @@ func demo(dir, listen string) (*config.Config, error) {
 	if listen == "" {
 		listen = "localhost:8080"
 	}
-	text := fmt.Sprintf("listen: %q\nspaces: [{name: demo, kind: randflake, secret: mint, store: %q, secretFile: %q}]\ncounters: [{name: demo, space: demo}]\n",
+	text := fmt.Sprintf("listen: %q\nspaces: [{name: demo, kind: randflake, secret: mint, store: %q, secretFile: %q}]\ncounters: [{name: '*', space: demo}]\n",
 		listen, "file:"+dir, filepath.Join(dir, "secret"))
 	return config.Parse("--dev", []byte(text))
 }
@@ -121,6 +125,7 @@ func demo(dir, listen string) (*config.Config, error) {
 type daemon struct {
 	read         func() (*config.Config, error)
 	logger       *slog.Logger
+	level        slog.LevelVar // of logger, as the configuration says
 	problems     io.Writer
 	drainTimeout time.Duration // with calls that are under way at the end
 	bounds       bounds
@@ -190,12 +195,28 @@ func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 			d.connections.note(conn, state)
 			d.server.Connection(conn, state)
 		},
-		ErrorLog: slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug),
+		ErrorLog: log.New(handshakes{d.logger, rate.NewLimiter(rate.Every(6*time.Second), 10)}, "", 0),
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	return s
+}
+
+// handshakes writes what package http says of connections: TLS handshakes that failed as warnings, ten a minute, and the
+// rest for debugging. Those that just end are usually probes that only connect.
+type handshakes struct {
+	logger *slog.Logger
+	limit  *rate.Limiter
+}
+
+func (h handshakes) Write(line []byte) (int, error) {
+	text, level := strings.TrimSpace(string(line)), slog.LevelDebug
+	if strings.Contains(text, "TLS handshake error") && !strings.HasSuffix(text, ": EOF") && h.limit.Allow() {
+		level = slog.LevelWarn
+	}
+	h.logger.Log(context.Background(), level, fmt.Sprintf("%.300s", text))
+	return len(line), nil
 }
 
 // oldKey is the key of the time from which on a connection is old.
@@ -276,6 +297,9 @@ func (d *daemon) apply(next *config.Config) error {
 	if err := d.server.Configure(next, files); err != nil {
 		files.Close()
 		return err
+	}
+	if level, err := next.Level(); err == nil { // always: it was checked
+		d.level.Set(level)
 	}
 	d.config = next
 	return nil

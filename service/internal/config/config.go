@@ -4,11 +4,13 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -19,6 +21,7 @@ type Config struct {
 	Listen    string `yaml:"listen"`    // address and port; localhost:8080 without
 	TLS       *TLS   `yaml:"tls"`       // plain HTTP without
 	Plaintext bool   `yaml:"plaintext"` // others may come without TLS, as through a proxy that has it
+	LogLevel  string `yaml:"logLevel"`  // debug, info, warn or error; info without
 	Audit     string `yaml:"audit"`     // file that lines are appended to; standard error without
 	AuditMint bool   `yaml:"auditMint"` // a line for each call that makes IDs, too
 
@@ -29,6 +32,8 @@ type Config struct {
 	Issuers    []Issuer    `yaml:"issuers"`
 	Principals []Principal `yaml:"principals"`
 	Rules      []Rule      `yaml:"rules"`
+
+	source checker // without problems
 }
 
 // TLS names files in PEM.
@@ -69,7 +74,7 @@ type Limits struct {
 
 // A Counter is one of a space, which is made at its first use.
 type Counter struct {
-	Name   string `yaml:"name"` // or a pattern, such as orders/*, for all whose names begin so
+	Name   string `yaml:"name"` // or a pattern, such as orders/*, for all whose names begin so, or * for all others
 	Space  string `yaml:"space"`
 	Start  *int64 `yaml:"start"`
 	Stride *int64 `yaml:"stride"`
@@ -123,6 +128,32 @@ type Rule struct {
 // quoted is how package yaml shows values and anchors, which may be secret, and have quotes in them.
 var quoted = regexp.MustCompile("[`'].*[`']")
 
+// plainly says what package yaml found wrong, in words of the configuration and not of Go.
+func plainly(file string, err error) error {
+	var wrong *yaml.TypeError
+	if !errors.As(err, &wrong) {
+		return fmt.Errorf("config: %s: %s", file, quoted.ReplaceAllString(err.Error(), "what is there"))
+	}
+	var problems []error
+	for _, text := range wrong.Errors {
+		line, text, _ := strings.Cut(strings.TrimPrefix(text, "line "), ": ")
+		_, kind, mistyped := strings.Cut(quoted.ReplaceAllString(text, ""), " into ")
+		if field, _, unknown := strings.Cut(strings.TrimPrefix(text, "field "), " not found in type "); unknown {
+			text = fmt.Sprintf("%s is no field here: correct its name, or leave it out", field)
+		} else if mistyped && strings.HasPrefix(kind, "[]") {
+			text = "want a list, such as [a, b]"
+		} else if mistyped {
+			text = "want " + cmp.Or(forms[kind], "fields, such as {name: value}")
+		}
+		problems = append(problems, fmt.Errorf("config: %s:%s: %s", file, line, quoted.ReplaceAllString(text, "what is there")))
+	}
+	return errors.Join(problems...)
+}
+
+// forms are what values of types look like.
+var forms = map[string]string{"time.Duration": "a duration, such as 5m", "bool": "true or false", "string": "text", "int": "a whole number",
+	"int64": "a whole number", "uint64": "a whole number, 0 at least", "float64": "a number"}
+
 // Read reads a file.
 func Read(file string) (*Config, error) {
 	data, err := os.ReadFile(file)
@@ -141,7 +172,7 @@ func Parse(file string, data []byte) (*Config, error) {
 	if err := decoder.Decode(c); errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s is empty: want spaces at least", file)
 	} else if err != nil {
-		return nil, fmt.Errorf("config: %s: %s", file, quoted.ReplaceAllString(err.Error(), "what is there"))
+		return nil, plainly(file, err)
 	}
 	if err := decoder.Decode(new(Config)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s: more than one document: want one", file)
@@ -149,7 +180,8 @@ func Parse(file string, data []byte) (*Config, error) {
 	if err := yaml.Unmarshal(data, &root); err != nil {
 		return nil, fmt.Errorf("config: %s: %w", file, err)
 	}
-	k := checker{file: file, root: root.Content[0]}
+	c.source = checker{file: file, root: root.Content[0]}
+	k := c.source
 	k.check(c)
 	return c, errors.Join(k.problems...)
 }
