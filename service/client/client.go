@@ -55,10 +55,11 @@ type service[C any] struct {
 type Option struct{ set func(*settings) error }
 
 type settings struct {
-	http  *http.Client
-	token func() (string, error)
-	now   func() time.Time
-	batch int // IDs that a call asks for
+	http      *http.Client
+	token     func() (string, error)
+	plaintext bool // a token may be sent by http
+	now       func() time.Time
+	batch     int // IDs that a call asks for
 }
 
 // WithHTTPClient makes calls use c instead of http.DefaultClient, for instance for a client certificate.
@@ -75,6 +76,11 @@ func WithToken(token string) Option {
 // replaced now and then. from must be safe for concurrent use.
 func WithTokenFrom(from func() (string, error)) Option {
 	return option("WithTokenFrom", from != nil, func(s *settings) { s.token = from })
+}
+
+// WithPlaintext allows a token to be sent by http to another machine, where a mesh or a proxy encrypts connections.
+func WithPlaintext() Option {
+	return option("WithPlaintext", true, func(s *settings) { s.plaintext = true })
 }
 
 // WithClock makes tokens of leases and allocations with the time of now instead of the system clock, for tests and
@@ -138,13 +144,16 @@ func (s *service[C]) dial(addresses []string, options []Option, newClient func(*
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			return fmt.Errorf("client: address %d: want a URL such as https://ids.example:8443, with neither user, password, parameters nor fragment", i+1)
 		}
+		if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && s.settings.token != nil && !s.settings.plaintext && u.Hostname() != "localhost" && !ip.IsLoopback() {
+			return fmt.Errorf("client: address %d: http sends the token in the clear: want https, or WithPlaintext where a mesh or a proxy encrypts connections", i+1)
+		}
 		s.replicas = append(s.replicas, newClient(s.settings.http, strings.TrimSuffix(address, "/"), interceptors))
 	}
 	s.wrong = make([]atomic.Pointer[time.Time], len(s.replicas))
 	return nil
 }
 
-// authorize adds the bearer token.
+// authorize adds the bearer token, and says what is wrong if a service with TLS is called without.
 func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		if s.token != nil {
@@ -154,7 +163,11 @@ func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 			}
 			request.Header().Set("Authorization", "Bearer "+token)
 		}
-		return next(ctx, request)
+		answer, err := next(ctx, request)
+		if connect.CodeOf(err) == connect.CodeInternal && strings.HasSuffix(err.Error(), "400 Bad Request") {
+			err = connect.NewError(connect.CodeInternal, errors.New("400 Bad Request: if the service has TLS, its address begins with https"))
+		}
+		return answer, err
 	}
 }
 

@@ -46,7 +46,6 @@ var kinds = []struct {
 	{counter.ErrRate, connect.CodeResourceExhausted, api.Reason_KIND_RATE, false},
 	{store.ErrClock, connect.CodeUnavailable, api.Reason_KIND_CLOCK, true}, // after what else is wrong because of a clock
 	{context.Canceled, connect.CodeCanceled, 0, true},
-	{context.DeadlineExceeded, connect.CodeDeadlineExceeded, 0, true},
 	{randflake.ErrExhausted, connect.CodeUnavailable, 0, false},
 	{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, 0, false},
 	{randflake.ErrLeaseEnded, connect.CodeUnavailable, 0, false},
