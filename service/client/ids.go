@@ -119,20 +119,20 @@ func (s *IDs[I]) take(dst []I) (n int, call *minting) {
 	return n, s.minting
 }
 
-// fetch carries out a call. The call does not end with the caller for whom it was begun, as others wait for it.
+// fetch makes a call. It does not end with the context of a caller, as others wait for it, too.
 func (s *IDs[I]) fetch(m *minting) {
 	ctx, cancel := context.WithTimeout(context.Background(), replicaTimeout)
 	defer cancel()
-	b := batch[I]{asked: time.Now()}
-	b.ids, m.err = s.mint(ctx)
+	asked := time.Now()
+	ids, err := s.mint(ctx)
 	s.mu.Lock()
-	if m.err == nil {
-		s.ready = append(s.ready, b)
+	defer s.mu.Unlock()
+	if m.err = err; err == nil {
+		s.ready = append(s.ready, batch[I]{asked, ids})
 	} else {
 		s.retry = time.Now().Add(mintPause)
 	}
 	s.minting = nil
-	s.mu.Unlock()
 	close(m.done)
 }
 

@@ -64,8 +64,8 @@ principals: [{name: web, serviceAccount: {issuer: i, subject: s}}]
 		{`"file:orders"}`, `"file:orders", check: 0123456789abcdef}`, "c.yaml:6: spaces[1].store: it is that of another secret"},
 		{`"file:orders"`, `"file:order"`, "or create it with randflake lease init"},
 		{`"file:orders"`, `"file:./shop/../shop"`, "c.yaml:6: spaces[1].store: space shop has the same one: want a store, or a space in it, for each"},
-		{"storeFile: place", "storeFile: none", "c.yaml:7: spaces[2].storeFile: storeFile: no such file"},
-		{"storeFile: place", "storeFile: nowhere", "c.yaml:7: spaces[2].storeFile: store: read: "},
+		{"storeFile: place", "storeFile: none", "c.yaml:7: spaces[2].store: storeFile: no such file"},
+		{"storeFile: place", "storeFile: nowhere", "c.yaml:7: spaces[2].store: store: read: "},
 		{"storeFile: place", "storeFile: closed", "connection refused"},
 	} {
 		a.write("c.yaml", strings.Replace(good, tt.old, tt.new, 1))
@@ -104,8 +104,8 @@ func TestReady(t *testing.T) {
 		calls int64
 		want  string
 	}{
-		{[]string{plain.URL}, 1, "ready: 503 Service Unavailable: spaces are being opened"},
-		{[]string{"--timeout", "1ms", plain.URL + "/"}, 2, "spaces are being opened"},
+		{[]string{plain.URL}, 1, "ready: 503 Service Unavailable"},
+		{[]string{"--timeout", "1ms", plain.URL + "/"}, 2, "503"},
 		{[]string{"--timeout", "1m", plain.URL}, 3, ""},
 		{[]string{secure.URL}, 0, "certificate"},
 		{[]string{"--insecure", "--timeout", "1m", secure.URL}, 3, ""},

@@ -75,29 +75,18 @@ func ready(args []string, out, problems io.Writer) error {
 	}
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: *insecure}}}
 	for end := time.Now().Add(*timeout); ; time.Sleep(min(time.Second, time.Until(end))) {
-		text, err := answerOf(client, strings.TrimSuffix(set.Arg(0), "/")+"/readyz")
+		answer, err := client.Get(strings.TrimSuffix(set.Arg(0), "/") + "/readyz")
 		if err == nil {
-			_, err = fmt.Fprint(out, text)
-			return err
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = errors.New(answer.Status)
 		}
 		if !time.Now().Before(end) {
 			return fmt.Errorf("ready: %w", err)
 		}
 	}
-}
-
-// answerOf returns what a service answers, or an error if the status is not 200.
-func answerOf(client *http.Client, url string) (string, error) {
-	answer, err := client.Get(url)
-	if err != nil {
-		return "", err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 1000))
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", answer.Status, strings.TrimSpace(string(text)))
-	}
-	return string(text), err
 }
 
 // version prints the version and the platform.

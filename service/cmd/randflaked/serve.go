@@ -298,9 +298,8 @@ func (d *daemon) apply(next *config.Config) error {
 		files.Close()
 		return err
 	}
-	if level, err := next.Level(); err == nil { // always: it was checked
-		d.level.Set(level)
-	}
+	level, _ := next.Level() // was checked
+	d.level.Set(level)
 	d.config = next
 	return nil
 }

@@ -4,7 +4,6 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -128,31 +127,30 @@ type Rule struct {
 // quoted is how package yaml shows values and anchors, which may be secret, and have quotes in them.
 var quoted = regexp.MustCompile("[`'].*[`']")
 
-// plainly says what package yaml found wrong, in words of the configuration and not of Go.
-func plainly(file string, err error) error {
-	var wrong *yaml.TypeError
-	if !errors.As(err, &wrong) {
-		return fmt.Errorf("config: %s: %s", file, quoted.ReplaceAllString(err.Error(), "what is there"))
-	}
-	var problems []error
-	for _, text := range wrong.Errors {
-		line, text, _ := strings.Cut(strings.TrimPrefix(text, "line "), ": ")
-		_, kind, mistyped := strings.Cut(quoted.ReplaceAllString(text, ""), " into ")
-		if field, _, unknown := strings.Cut(strings.TrimPrefix(text, "field "), " not found in type "); unknown {
-			text = fmt.Sprintf("%s is no field here: correct its name, or leave it out", field)
-		} else if mistyped && strings.HasPrefix(kind, "[]") {
-			text = "want a list, such as [a, b]"
-		} else if mistyped {
-			text = "want " + cmp.Or(forms[kind], "fields, such as {name: value}")
-		}
-		problems = append(problems, fmt.Errorf("config: %s:%s: %s", file, line, quoted.ReplaceAllString(text, "what is there")))
-	}
-	return errors.Join(problems...)
+// plain has what package yaml says of a wrong value, and what that is called here.
+var plain = []struct {
+	said *regexp.Regexp
+	text string
+}{
+	{regexp.MustCompile(`field (\S+) not found in type .*`), "$1 is no field here: correct its name, or leave it out"},
+	{regexp.MustCompile(`cannot unmarshal .* into time\.Duration`), "want a duration, such as 5m"},
+	{regexp.MustCompile(`cannot unmarshal .* into \[\].*`), "want a list, such as [a, b]"},
+	{regexp.MustCompile(`cannot unmarshal .* into (int|int64|uint64)\b`), "want a whole number"},
+	{regexp.MustCompile(`cannot unmarshal .* into float64`), "want a number"},
+	{regexp.MustCompile(`cannot unmarshal .* into bool`), "want true or false"},
+	{regexp.MustCompile(`cannot unmarshal .* into string`), "want text"},
+	{regexp.MustCompile(`cannot unmarshal .* into .*`), "want fields, such as {name: value}"},
+	{quoted, "what is there"},
 }
 
-// forms are what values of types look like.
-var forms = map[string]string{"time.Duration": "a duration, such as 5m", "bool": "true or false", "string": "text", "int": "a whole number",
-	"int64": "a whole number", "uint64": "a whole number, 0 at least", "float64": "a number"}
+// plainly returns an error of package yaml in words of the configuration and not of Go, without any value.
+func plainly(err error) string {
+	text := err.Error()
+	for _, p := range plain {
+		text = p.said.ReplaceAllString(text, p.text)
+	}
+	return strings.TrimPrefix(text, "yaml: unmarshal errors:\n  ")
+}
 
 // Read reads a file.
 func Read(file string) (*Config, error) {
@@ -172,7 +170,7 @@ func Parse(file string, data []byte) (*Config, error) {
 	if err := decoder.Decode(c); errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s is empty: want spaces at least", file)
 	} else if err != nil {
-		return nil, plainly(file, err)
+		return nil, fmt.Errorf("config: %s: %s", file, plainly(err))
 	}
 	if err := decoder.Decode(new(Config)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s: more than one document: want one", file)
