@@ -135,7 +135,7 @@ func checkToken(v *store.View, t Token) error {
 		return err
 	}
 	if !protocol.Fresh(v, t) {
-		return fmt.Errorf("%w: %s is not of the last %d seconds: want one from NewToken, made for this run by a clock that is right", ErrInvalidToken, t, protocol.Freshness)
+		return fmt.Errorf("%w: %w: %s is not of the last %d seconds: want one from NewToken, made for this run by a clock that is right", ErrInvalidToken, store.ErrClock, t, protocol.Freshness)
 	}
 	return nil
 }

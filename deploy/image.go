@@ -77,17 +77,24 @@ func layer(files ...file) (v1.Layer, error) {
 }
 
 // image returns that of one architecture.
-func image(arch string, program []byte, labels map[string]string) (v1.Image, error) {
+func image(arch string, programs []program, labels map[string]string) (v1.Image, error) {
 	below, err := layer(ground()...)
 	if err != nil {
 		return nil, err
 	}
-	above, err := layer(file{name: "randflaked", mode: 0o755, content: program})
-	if err != nil {
-		return nil, err
+	layers := []v1.Layer{below}
+	for _, p := range programs {
+		if p.arch != arch {
+			continue
+		}
+		above, err := layer(file{name: p.name, mode: 0o755, content: p.content})
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, above)
 	}
 	made := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	if made, err = mutate.AppendLayers(made, below, above); err != nil {
+	if made, err = mutate.AppendLayers(made, layers...); err != nil {
 		return nil, err
 	}
 	has, err := made.ConfigFile()
@@ -109,7 +116,7 @@ func image(arch string, program []byte, labels map[string]string) (v1.Image, err
 }
 
 // index returns the images of all architectures together.
-func index(programs []program, version string) (v1.ImageIndex, error) {
+func index(archs []string, programs []program, version string) (v1.ImageIndex, error) {
 	labels := map[string]string{
 		"org.opencontainers.image.title":       "randflaked",
 		"org.opencontainers.image.description": "Leases, IDs and counters over the network",
@@ -118,12 +125,12 @@ func index(programs []program, version string) (v1.ImageIndex, error) {
 		"org.opencontainers.image.version":     version,
 	}
 	all := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
-	for _, p := range programs {
-		one, err := image(p.arch, p.content, labels)
+	for _, arch := range archs {
+		one, err := image(arch, programs, labels)
 		if err != nil {
 			return nil, err
 		}
-		all = mutate.AppendManifests(all, mutate.IndexAddendum{Add: one, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: p.arch}}})
+		all = mutate.AppendManifests(all, mutate.IndexAddendum{Add: one, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}}})
 	}
 	return mutate.Annotations(all, labels).(v1.ImageIndex), nil
 }

@@ -152,16 +152,16 @@ func TestSameDigest(t *testing.T) {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*program){"version": nil, "program": func(p *program) { p.content = append(p.content, 0) }} {
-		p, version := program{"amd64", []byte("program")}, "v2"
+		p, version := program{"randflaked", "amd64", []byte("program")}, "v2"
 		if change != nil {
 			change(&p)
 			version = "v1"
 		}
-		changed, err := index([]program{p}, version)
+		changed, err := index([]string{"amd64"}, []program{p}, version)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plain, err := index([]program{{"amd64", []byte("program")}}, "v1")
+		plain, err := index([]string{"amd64"}, []program{{"randflaked", "amd64", []byte("program")}}, "v1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,9 +199,18 @@ func checkout(t *testing.T) string {
 	return root
 }
 
+// TestPrograms: the image has the service, which knows its version, and the command with the clients of all stores.
+func TestPrograms(t *testing.T) {
+	for name, want := range map[string]string{"randflaked": "randflaked v1 ", "randflake": "servers   this program"} {
+		if out, err := exec.Command(filepath.Join(unpacked(t), name), "version").CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s version: %s, error %v, want %q", name, out, err, want)
+		}
+	}
+}
+
 // TestPush: what was pushed to a registry comes from there as it was, for each platform.
 func TestPush(t *testing.T) {
-	made, err := index([]program{{"amd64", []byte("one")}, {"arm64", []byte("another")}}, "v1")
+	made, err := index([]string{"amd64", "arm64"}, []program{{"randflaked", "amd64", []byte("one")}, {"randflaked", "arm64", []byte("another")}}, "v1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +268,7 @@ func TestUsage(t *testing.T) {
 		"index.json":               {"push", "-from", dir, "registry.example.com/randflaked:v1"},
 		"has other things in it":   {"image", "-to", dir, "-root", "nowhere"},
 		"-unknown":                 {"image", "-unknown"},
-		"go build for nonsense":    {"image", "-to", filepath.Join(dir, "new"), "-arch", "nonsense"},
+		"for nonsense":             {"image", "-to", filepath.Join(dir, "new"), "-arch", "nonsense"},
 		"unexpected argument more": {"image", "more"},
 	} {
 		if err := run(args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {

@@ -9,7 +9,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -70,13 +72,15 @@ func write(to, root, version string, archs []string) (v1.Hash, error) {
 	}
 	var programs []program
 	for _, arch := range archs {
-		p, err := build(root, arch)
-		if err != nil {
-			return v1.Hash{}, err
+		for _, name := range slices.Sorted(maps.Keys(sources)) {
+			p, err := build(root, name, arch, version)
+			if err != nil {
+				return v1.Hash{}, err
+			}
+			programs = append(programs, p)
 		}
-		programs = append(programs, p)
 	}
-	made, err := index(programs, version)
+	made, err := index(archs, programs, version)
 	if err != nil {
 		return v1.Hash{}, err
 	}

@@ -29,6 +29,9 @@ func TestUnit(t *testing.T) {
 	if strings.Count(string(text), place+" ") != 1 {
 		t.Fatalf("the unit does not start %s", place)
 	}
+	if !strings.Contains(string(text), "\nLimitCORE=0\n") {
+		t.Error("the unit lets the process dump its memory, with the secrets in it")
+	}
 	here := strings.Replace(string(text), place, executable(t), 1)
 	if out, err := analyze(here, "verify", "--man=no"); err != nil || strings.Contains(out, "randflaked.service") {
 		t.Errorf("verify: %v\n%s", err, out)

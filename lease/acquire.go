@@ -231,8 +231,8 @@ func (a *acquisition) admit(s situation) error {
 		return fmt.Errorf("%s: %w", a.space, err)
 	}
 	if !protocol.Fresh(s.View, a.Owner) {
-		return fmt.Errorf("%w: owner %s was made at %s, and it is %s: want one from NewToken, made for this lease by a clock that is right",
-			ErrInvalidRequest, a.Owner, stamp(a.Owner.Second()), stamp(s.Now))
+		return fmt.Errorf("%w: %w: owner %s was made at %s, and it is %s: want one from NewToken, made for this lease by a clock that is right",
+			ErrInvalidRequest, store.ErrClock, a.Owner, stamp(a.Owner.Second()), stamp(s.Now))
 	}
 	if err := checkTTL(a.TTL, s.limits); err != nil {
 		return err

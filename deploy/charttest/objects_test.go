@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	apps "k8s.io/api/apps/v1"
+	autoscaling "k8s.io/api/autoscaling/v2"
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
@@ -61,6 +62,8 @@ type rendering struct {
 	job         *batch.Job
 	service     *core.Service
 	account     *core.ServiceAccount
+	scaler      *autoscaling.HorizontalPodAutoscaler
+	ingress     *networking.Ingress
 	budget      *policy.PodDisruptionBudget
 	network     *networking.NetworkPolicy
 	certificate *certificate
@@ -113,6 +116,10 @@ func (r *rendering) add(object runtime.Object) {
 		r.service = o
 	case *core.ServiceAccount:
 		r.account = o
+	case *autoscaling.HorizontalPodAutoscaler:
+		r.scaler = o
+	case *networking.Ingress:
+		r.ingress = o
 	case *policy.PodDisruptionBudget:
 		r.budget = o
 	case *networking.NetworkPolicy:
@@ -140,6 +147,9 @@ func (r *rendering) problems() (found []string) {
 	template := r.deployment.Spec.Template
 	for _, err := range metavalidation.ValidateLabels(template.Labels, field.NewPath("pod", "labels")) {
 		wrong("%v", err)
+	}
+	if s := r.scaler; (s != nil) != (r.deployment.Spec.Replicas == nil) || s != nil && s.Spec.ScaleTargetRef.Name != r.deployment.Name {
+		wrong("want either replicas or a HorizontalPodAutoscaler of the Deployment")
 	}
 	r.selectors(wrong)
 	r.ports(wrong)
@@ -221,6 +231,11 @@ func (r *rendering) ports(wrong func(string, ...any)) {
 			known("NetworkPolicy", *p.Port)
 		}
 	}
+	if r.ingress != nil {
+		if to := r.ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service; to.Name != r.service.Name || !served[to.Port.Name] {
+			wrong("Ingress: no port %q of a Service %s", to.Port.Name, to.Name)
+		}
+	}
 	if r.monitor != nil && !served[r.monitor.Spec.Endpoints[0].Port] {
 		wrong("ServiceMonitor: no port of the Service is named %q", r.monitor.Spec.Endpoints[0].Port)
 	}
@@ -239,7 +254,7 @@ func (r *rendering) files(wrong func(string, ...any)) {
 		volumes[v.Name] = v
 	}
 	for _, m := range c.VolumeMounts {
-		if _, ok := volumes[m.Name]; !ok || !m.ReadOnly || mounts[m.MountPath] != "" {
+		if v, ok := volumes[m.Name]; !ok || !m.ReadOnly && v.PersistentVolumeClaim == nil || mounts[m.MountPath] != "" {
 			wrong("%s: there is no volume %s, it can be written, or something is there already", m.MountPath, m.Name)
 		}
 		mounts[m.MountPath] = m.Name

@@ -1,5 +1,5 @@
 // Package client is the client of the service randflaked. It has leases of nodes, as a lease.Source for lease.Keep and
-// other functions, and counters, as in package counter.
+// other functions, counters, as in package counter, and IDs that the service makes.
 //
 //	replicas := []string{"https://ids-1.example:8443", "https://ids-2.example:8443"}
 //	leases, err := client.New("orders", replicas, client.WithToken(token))
@@ -8,6 +8,9 @@
 //	counters, err := client.NewCounters(replicas, client.WithToken(token))
 //	invoices, err := counters.Open(ctx, "invoices", counter.OrCreate())
 //	n, err := invoices.Wait(ctx)
+//
+//	ids, err := client.NewIDs[randflake.ID]("orders", replicas, client.WithToken(token))
+//	id, err := ids.Mint(ctx)
 package client
 
 import (
@@ -26,6 +29,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client/wire"
+	"github.com/randflake/randflake/store"
 )
 
 // Leases gives access to the leases of one space of a service. It is safe for concurrent use.
@@ -42,7 +46,8 @@ type leaseClient struct {
 // A service is one or more replicas with the same spaces on the same stores, and a client of type C for each replica.
 type service[C any] struct {
 	replicas []C
-	current  atomic.Uint32 // the replica that answered last
+	current  atomic.Uint32               // the replica that answered last
+	wrong    []atomic.Pointer[time.Time] // until when a replica is asked last, because its clock was wrong
 	settings settings
 }
 
@@ -50,9 +55,11 @@ type service[C any] struct {
 type Option struct{ set func(*settings) error }
 
 type settings struct {
-	http  *http.Client
-	token func() (string, error)
-	now   func() time.Time
+	http      *http.Client
+	token     func() (string, error)
+	plaintext bool // a token may be sent by http
+	now       func() time.Time
+	batch     int // IDs that a call asks for
 }
 
 // WithHTTPClient makes calls use c instead of http.DefaultClient, for instance for a client certificate.
@@ -71,10 +78,27 @@ func WithTokenFrom(from func() (string, error)) Option {
 	return option("WithTokenFrom", from != nil, func(s *settings) { s.token = from })
 }
 
+// WithPlaintext allows a token to be sent by http to another machine, where a mesh or a proxy encrypts connections.
+func WithPlaintext() Option {
+	return option("WithPlaintext", true, func(s *settings) { s.plaintext = true })
+}
+
 // WithClock makes tokens of leases and allocations with the time of now instead of the system clock, for tests and
 // simulations.
 func WithClock(now func() time.Time) Option {
 	return option("WithClock", now != nil, func(s *settings) { s.now = now })
+}
+
+// WithBatch sets how many IDs a call of [IDs] asks for, 1 to 65536, instead of 512. It must be within the limit that the
+// service sets for the caller.
+func WithBatch(n int) Option {
+	return Option{func(s *settings) error {
+		if n < 1 || n > maxBatch {
+			return fmt.Errorf("%w: client: WithBatch: %d: want 1 to %d", randflake.ErrInvalidOption, n, maxBatch)
+		}
+		s.batch = n
+		return nil
+	}}
 }
 
 // option returns an option of the given name, which is an error unless its argument is given.
@@ -102,7 +126,7 @@ func New(space string, addresses []string, options ...Option) (*Leases, error) {
 
 // dial makes a client for each address. It does not connect.
 func (s *service[C]) dial(addresses []string, options []Option, newClient func(*http.Client, string, connect.ClientOption) C) error {
-	s.settings = settings{http: http.DefaultClient, now: time.Now}
+	s.settings = settings{http: http.DefaultClient, now: time.Now, batch: defaultBatch}
 	for i, option := range options {
 		if option.set == nil {
 			return fmt.Errorf("%w: client: option %d is the zero Option: leave it out", randflake.ErrInvalidOption, i+1)
@@ -120,12 +144,16 @@ func (s *service[C]) dial(addresses []string, options []Option, newClient func(*
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			return fmt.Errorf("client: address %d: want a URL such as https://ids.example:8443, with neither user, password, parameters nor fragment", i+1)
 		}
+		if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && s.settings.token != nil && !s.settings.plaintext && u.Hostname() != "localhost" && !ip.IsLoopback() {
+			return fmt.Errorf("client: address %d: http sends the token in the clear: want https, or WithPlaintext where a mesh or a proxy encrypts connections", i+1)
+		}
 		s.replicas = append(s.replicas, newClient(s.settings.http, strings.TrimSuffix(address, "/"), interceptors))
 	}
+	s.wrong = make([]atomic.Pointer[time.Time], len(s.replicas))
 	return nil
 }
 
-// authorize adds the bearer token.
+// authorize adds the bearer token, and says what is wrong if a service with TLS is called without.
 func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		if s.token != nil {
@@ -135,23 +163,41 @@ func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 			}
 			request.Header().Set("Authorization", "Bearer "+token)
 		}
-		return next(ctx, request)
+		answer, err := next(ctx, request)
+		if connect.CodeOf(err) == connect.CodeInternal && strings.HasSuffix(err.Error(), "400 Bad Request") {
+			err = connect.NewError(connect.CodeInternal, errors.New("400 Bad Request: if the service has TLS, its address begins with https"))
+		}
+		return answer, err
 	}
 }
 
 // pageSize is how many leases or counters are listed by one call.
 const pageSize = 10_000
 
-// replicaTimeout is the maximum time for which a call waits for one replica.
-const replicaTimeout = 10 * time.Second
+const (
+	replicaTimeout = 10 * time.Second // the maximum time for which a call waits for one replica
+	wrongTime      = time.Minute      // for which a replica is asked last after it said that its clock is wrong
+)
+
+// order returns the indices of the replicas in the order in which a call asks them.
+func (s *service[C]) order() (order []int) {
+	var wrong []int
+	for i := range s.replicas {
+		at := (int(s.current.Load()) + i) % len(s.replicas)
+		if until := s.wrong[at].Load(); until != nil && time.Now().Before(*until) {
+			wrong = append(wrong, at)
+		} else {
+			order = append(order, at)
+		}
+	}
+	return append(order, wrong...)
+}
 
 // call tries one replica after the other, until one answers. Unless again is set, it goes to the next replica only if
 // it is certain that nothing was sent.
 func call[C, Q, A any](ctx context.Context, s *service[C], again bool, do func(C, context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
-	first := s.current.Load()
 	var failed, unknown error // unknown is from a replica that may have carried out the request
-	for i := range s.replicas {
-		at := (int(first) + i) % len(s.replicas)
+	for i, at := range s.order() {
 		attempt, cancel := context.WithTimeout(ctx, share(ctx, len(s.replicas)-i))
 		answer, err := do(s.replicas[at], attempt, connect.NewRequest(message))
 		cancel()
@@ -162,7 +208,12 @@ func call[C, Q, A any](ctx context.Context, s *service[C], again bool, do func(C
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, fmt.Errorf("client: %w: %w", cause, err)
 		}
-		failed = err
+		if failed == nil || !unsent(err) {
+			failed = err
+		}
+		if errors.Is(wire.Received(err), store.ErrClock) {
+			s.wrong[at].Store(new(time.Now().Add(wrongTime)))
+		}
 		if !unsent(err) && wire.Received(err) == err && elsewhere(err) {
 			unknown = err
 		}
@@ -187,6 +238,9 @@ func share(ctx context.Context, n int) time.Duration {
 
 // elsewhere reports whether another replica may succeed after err.
 func elsewhere(err error) bool {
+	if errors.Is(wire.Received(err), store.ErrClock) { // of the replica, or of this machine
+		return true
+	}
 	switch connect.CodeOf(err) {
 	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeInternal, connect.CodeUnknown:
 		return true

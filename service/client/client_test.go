@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -146,6 +148,7 @@ func TestUnknownStays(t *testing.T) {
 		{[]string{failed, gone, refuses}, false},
 		{[]string{refuses, failed}, false},
 		{[]string{gone, refuses}, true},
+		{[]string{refuses, gone}, true},
 		{[]string{replica(notOpen), refuses}, true},
 	} {
 		leases, err := client.New("demo", tt.replicas)
@@ -175,5 +178,40 @@ func TestNew(t *testing.T) {
 		if _, err := client.New("demo", addresses); err == nil || strings.Contains(fmt.Sprint(err), "pass-word") {
 			t.Errorf("%d addresses: error %v, want one that shows no password", len(addresses), err)
 		}
+	}
+}
+
+// TestPlaintext: no token is sent in the clear to another machine unless that is asked for, and a service with TLS that is
+// called without says so.
+func TestPlaintext(t *testing.T) {
+	token := client.WithToken("pass-word")
+	for _, tt := range []struct {
+		address string
+		options []client.Option
+		refused bool
+	}{
+		{"http://ids:8080", []client.Option{token}, true},
+		{"http://10.0.0.1:8080", []client.Option{token}, true},
+		{"http://ids:8080", []client.Option{token, client.WithPlaintext()}, false},
+		{"http://ids:8080", nil, false},
+		{"http://localhost:8080", []client.Option{token}, false},
+		{"http://[::1]:8080", []client.Option{token}, false},
+		{"https://ids:8080", []client.Option{token}, false},
+	} {
+		_, err := client.New("demo", []string{tt.address}, tt.options...)
+		if (err != nil) != tt.refused || err != nil && (!strings.Contains(err.Error(), "want https, or WithPlaintext") || strings.Contains(err.Error(), "pass-word")) {
+			t.Errorf("%s: error %v, refused: want %v", tt.address, err, tt.refused)
+		}
+	}
+	secure := httptest.NewUnstartedServer(nil)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	leases, err := client.New("demo", []string{strings.Replace(secure.URL, "https", "http", 1)}, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := leases.Limits(t.Context()); err == nil || !strings.Contains(err.Error(), "its address begins with https") {
+		t.Errorf("http for a service with TLS: error %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +36,6 @@ var kinds = []struct {
 	{lease.ErrNoRange, connect.CodeResourceExhausted, "NO_RANGE", false},
 	{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", false},
 	{store.ErrWrongSecret, connect.CodeFailedPrecondition, "WRONG_SECRET", false},
-	{store.ErrClock, connect.CodeUnavailable, "CLOCK", true},
 	{store.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", true},
 	{store.ErrNoStore, connect.CodeUnavailable, "NO_STORE", true},
 	{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", false},
@@ -49,8 +49,8 @@ var kinds = []struct {
 	{counter.ErrForgotten, connect.CodeFailedPrecondition, "FORGOTTEN", false},
 	{counter.ErrEnd, connect.CodeOutOfRange, "END", false},
 	{counter.ErrRate, connect.CodeResourceExhausted, "RATE", false},
+	{store.ErrClock, connect.CodeUnavailable, "CLOCK", true}, // after what else is wrong because of a clock
 	{context.Canceled, connect.CodeCanceled, "", true},
-	{context.DeadlineExceeded, connect.CodeDeadlineExceeded, "", true},
 	{randflake.ErrExhausted, connect.CodeUnavailable, "", false},
 	{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, "", false},
 	{randflake.ErrLeaseEnded, connect.CodeUnavailable, "", false},
@@ -78,33 +78,47 @@ func Error(err error, place string) (sent *connect.Error, whole bool) {
 		} else if place != "" {
 			text = strings.ReplaceAll(text, place, "its space")
 		}
-		return connect.NewError(k.code, &knownError{text, k.err, nil}), !k.inner
+		var all []error
+		for _, k := range kinds {
+			if errors.Is(err, k.err) {
+				all = append(all, k.err)
+			}
+		}
+		return connect.NewError(k.code, &knownError{text, all}), !k.inner
 	}
 	return connect.NewError(connect.CodeUnavailable, errors.New("the space's store failed, so that the outcome is unknown: ask again, as the procedure says; the service's log has more")), false
 }
 
-// A knownError stands for an error of the library: on its way, with the text that clients may see, or as received.
+// A knownError stands for errors of the library: on its way, with the text that clients may see, or as received.
 type knownError struct {
-	text        string
-	known, sent error // sent is nil on its way
+	text string
+	all  []error
 }
 
 func (e *knownError) Error() string   { return e.text }
-func (e *knownError) Unwrap() []error { return []error{e.known, e.sent} }
+func (e *knownError) Unwrap() []error { return e.all }
 
 const (
 	domain     = "randflake"
+	also       = "also"      // the key of further reasons in the metadata, with commas between them
 	retryAfter = time.Second // where trying again helps
 )
 
 // Describe adds the details that tell programs why a procedure failed: google.rpc.ErrorInfo, whose reason is the error's
 // code if it has no other, and google.rpc.RetryInfo if trying again helps.
 func Describe(failed *connect.Error, procedure string, again bool) {
-	info := &errdetails.ErrorInfo{Reason: strings.ToUpper(failed.Code().String()), Domain: domain, Metadata: map[string]string{"procedure": procedure}}
+	var reasons []string
 	for _, k := range kinds {
 		if k.reason != "" && errors.Is(failed, k.err) {
-			info.Reason = k.reason
+			reasons = append(reasons, k.reason)
 		}
+	}
+	if reasons == nil {
+		reasons = []string{strings.ToUpper(failed.Code().String())}
+	}
+	info := &errdetails.ErrorInfo{Reason: reasons[0], Domain: domain, Metadata: map[string]string{"procedure": procedure}}
+	if len(reasons) > 1 {
+		info.Metadata[also] = strings.Join(reasons[1:], ",")
 	}
 	details := []proto.Message{info}
 	if again {
@@ -117,23 +131,28 @@ func Describe(failed *connect.Error, procedure string, again bool) {
 	}
 }
 
-// Received returns err, the error of a call, such that errors.Is finds the library's error that the service had.
+// Received returns err, the error of a call, such that errors.Is finds the library's errors that the service had.
 func Received(err error) error {
 	var sent *connect.Error
 	if !errors.As(err, &sent) {
 		return err
 	}
+	var known []error
 	for _, detail := range sent.Details() {
 		value, err := detail.Value()
 		info, ok := value.(*errdetails.ErrorInfo)
 		if err != nil || !ok || info.Domain != domain {
 			continue
 		}
+		reasons := append(strings.Split(info.Metadata[also], ","), info.Reason)
 		for _, k := range kinds {
-			if k.reason != "" && k.reason == info.Reason {
-				return &knownError{sent.Message(), k.err, sent}
+			if k.reason != "" && slices.Contains(reasons, k.reason) {
+				known = append(known, k.err)
 			}
 		}
 	}
-	return err
+	if known == nil {
+		return err
+	}
+	return &knownError{sent.Message(), append(known, sent)}
 }

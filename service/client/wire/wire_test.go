@@ -30,7 +30,7 @@ func TestError(t *testing.T) {
 		{fmt.Errorf("%w: orders in %s", counter.ErrNoCounter, place), connect.CodeNotFound, "counter: no counter: orders in its space", true},
 		{fmt.Errorf("%w: %s: others were faster", lease.ErrNoRange, place), connect.CodeResourceExhausted, "lease: no free range of nodes: its space: others were faster", true},
 		{fmt.Errorf("%w: record n/00000 is \"token\"", store.ErrCorrupt), connect.CodeDataLoss, "store: data is corrupt; the service's log has more", false},
-		{fmt.Errorf("dial tcp db-7:5432: %w", context.DeadlineExceeded), connect.CodeDeadlineExceeded, "context deadline exceeded; the service's log has more", false},
+		{fmt.Errorf("dial tcp db-7:5432: %w", context.DeadlineExceeded), connect.CodeUnavailable, "the space's store failed, so that the outcome is unknown: ask again, as the procedure says; the service's log has more", false},
 		{fmt.Errorf("%w: in db-7:5432", store.ErrNoStore), connect.CodeUnavailable, "", false},
 		{fmt.Errorf("%w: the data is another copy", store.ErrClock), connect.CodeUnavailable, "", false},
 		{fmt.Errorf("store in db-7:5432 %w", fs.ErrClosed), connect.CodeUnavailable, "", false},

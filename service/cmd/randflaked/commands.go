@@ -1,38 +1,101 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net/http"
 	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/metrics"
 	"github.com/randflake/randflake/service/internal/server"
 	"github.com/randflake/randflake/snowflake"
 )
 
-// check validates a configuration.
+// check validates a configuration, with the files and stores that it names.
 func check(args []string, out, problems io.Writer) error {
-	set := flags("check --config FILE", problems)
+	set := flags("check --config FILE [--offline]", problems)
 	file := set.String("config", "", "`file` to read")
+	offline := set.Bool("offline", false, "only the file itself: what it names need not be on this machine")
 	if err := parse(set, args); err != nil {
 		return err
 	}
 	if *file == "" {
 		return errors.New("check: which file? say --config FILE")
 	}
-	if _, err := config.Read(*file); err != nil {
+	c, err := config.Read(*file)
+	if err == nil && !*offline {
+		err = probe(c)
+	}
+	if err == nil {
+		fmt.Fprintln(out, "ok")
+	}
+	return err
+}
+
+// probe reads and opens what a configuration names. It changes nothing.
+func probe(c *config.Config) error {
+	problems := []error{c.Probe(context.Background())}
+	if c.TLS != nil {
+		_, err := certificates(*c.TLS)
+		problems = append(problems, err)
+	}
+	if _, err := os.Stat(filepath.Dir(c.Audit)); c.Audit != "" && err != nil {
+		problems = append(problems, fmt.Errorf("audit: the directory: %w", err))
+	}
+	_, err := access.New(c, nil, &access.Policy{}, slog.New(slog.DiscardHandler))
+	return errors.Join(append(problems, err)...)
+}
+
+// ready asks a service whether it is ready, again and again with a timeout.
+func ready(args []string, out, problems io.Writer) error {
+	set := flags("ready [--timeout DURATION] [--insecure] URL", problems)
+	timeout := set.Duration("timeout", 0, "how long to ask again, if the service is not ready (default once)")
+	insecure := set.Bool("insecure", false, "whatever certificate the service has, as Kubernetes' probes do")
+	if err := set.Parse(args); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "ok")
-	return nil
+	if set.NArg() != 1 {
+		return errors.New("ready: which service? want one URL, such as http://localhost:8080")
+	}
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: *insecure}}}
+	for end := time.Now().Add(*timeout); ; time.Sleep(min(time.Second, time.Until(end))) {
+		answer, err := client.Get(strings.TrimSuffix(set.Arg(0), "/") + "/readyz")
+		if err == nil {
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = errors.New(answer.Status)
+		}
+		if !time.Now().Before(end) {
+			return fmt.Errorf("ready: %w", err)
+		}
+	}
+}
+
+// version prints the version and the platform.
+func version(args []string, out, problems io.Writer) error {
+	if err := parse(flags("version", problems), args); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "randflaked %s %s %s/%s\n", metrics.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }
 
 // token makes a token of 256 random bits. The configuration gets the hash, and its bearer the token.

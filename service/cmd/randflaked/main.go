@@ -2,8 +2,10 @@
 //
 //	randflaked --dev                 on this machine, with a space "demo" in a directory
 //	randflaked --config FILE         as the file says
-//	randflaked check --config FILE   says what is wrong with it
+//	randflaked check --config FILE   says what is wrong with it, and with the files and stores that it names
+//	randflaked ready URL             asks whether a service is ready, or waits until it is
 //	randflaked token                 makes a bearer token and its hash
+//	randflaked version               which version this is
 //	randflaked who ...               whose lease made an ID, by the audit log
 package main
 
@@ -32,7 +34,8 @@ func main() {
 
 // run runs the subcommand that the arguments name.
 func run(args []string, out, problems io.Writer) error {
-	commands := map[string]func(args []string, out, problems io.Writer) error{"check": check, "token": token, "who": who}
+	commands := map[string]func(args []string, out, problems io.Writer) error{
+		"check": check, "ready": ready, "token": token, "version": version, "who": who}
 	if len(args) > 0 {
 		if command, ok := commands[args[0]]; ok {
 			return command(args[1:], out, problems)

@@ -418,6 +418,8 @@ func TestWrongArguments(t *testing.T) {
 		`unexpected argument "b.yaml"`: {"check", "--config", file, "b.yaml"},
 		`unexpected argument "x"`:      {"token", "x"},
 		`unknown command "chekc"`:      {"chekc", "--config", file},
+		`unexpected argument "now"`:    {"version", "now"},
+		"ready: which service?":        {"ready"},
 		"want either --dev":            nil,
 	} {
 		var out, problems bytes.Buffer

@@ -29,7 +29,7 @@ func TestCheckNames(t *testing.T) {
 	for _, n := range storetest.Names() {
 		for _, source := range []string{fmt.Sprintf("store: %q", n.Name), fmt.Sprintf("storeFile: %q", write("store", n.Name))} {
 			var out bytes.Buffer
-			err := check([]string{"--config", write("config", "spaces: [{name: a, kind: randflake, "+source+"}]\n")}, &out, &out)
+			err := check([]string{"--offline", "--config", write("config", "spaces: [{name: a, kind: randflake, "+source+"}]\n")}, &out, &out)
 			said := fmt.Sprint(out.String(), err)
 			if (err == nil) != (n.Wrong == "") || !strings.Contains(said, n.Wrong) || strings.Contains(said, storetest.Password) {
 				t.Errorf("%s: %s, want %q", source, said, n.Wrong)

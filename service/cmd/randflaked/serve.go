@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -21,6 +23,7 @@ import (
 	"connectrpc.com/connect"
 	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/net/netutil"
+	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/service/internal/config"
@@ -57,7 +60,7 @@ const renewalTime = time.Minute // of files
 
 // serve runs the service until a signal ends it.
 func serve(args []string, problems io.Writer) error {
-	set := flags("--dev | --config FILE | check | token | who", problems)
+	set := flags("--dev | --config FILE | check | ready | token | version | who", problems)
 	dev := set.Bool("dev", false, "serve a space \"demo\" on this machine, kept in a directory of this user's")
 	dir := set.String("dir", "", "`directory` of --dev (default one for the user's state)")
 	file := set.String("config", "", "`file` that says what to serve, read again at SIGHUP")
@@ -80,7 +83,8 @@ func serve(args []string, problems io.Writer) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // so little is in use that collections would take a quarter of the processor's time
 	}
-	d := &daemon{read: read, logger: slog.New(slog.NewJSONHandler(problems, &slog.HandlerOptions{ReplaceAttr: redacted})), problems: problems, leaveTime: leaveTime, drainTimeout: drainTime, bounds: usual, renewal: renewalTime}
+	d := &daemon{read: read, problems: problems, leaveTime: leaveTime, drainTimeout: drainTime, bounds: usual, renewal: renewalTime}
+	d.logger = slog.New(slog.NewJSONHandler(problems, &slog.HandlerOptions{Level: &d.level, ReplaceAttr: redacted}))
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	reload := make(chan os.Signal, 1)
@@ -116,7 +120,7 @@ func demo(dir, listen string) (*config.Config, error) {
 	if listen == "" {
 		listen = "localhost:8080"
 	}
-	text := fmt.Sprintf("listen: %q\nspaces: [{name: demo, kind: randflake, secret: mint, store: %q, secretFile: %q, limits: {batch: 65536, rate: 1000000}}]\ncounters: [{name: demo, space: demo}]\n",
+	text := fmt.Sprintf("listen: %q\nspaces: [{name: demo, kind: randflake, secret: mint, store: %q, secretFile: %q, limits: {batch: 65536, rate: 1000000}}]\ncounters: [{name: '*', space: demo}]\n",
 		listen, "file:"+dir, filepath.Join(dir, "secret"))
 	return config.Parse("--dev", []byte(text))
 }
@@ -125,6 +129,7 @@ func demo(dir, listen string) (*config.Config, error) {
 type daemon struct {
 	read         func() (*config.Config, error)
 	logger       *slog.Logger
+	level        slog.LevelVar // of logger, as the configuration says
 	problems     io.Writer
 	leaveTime    time.Duration // in which clients learn of SIGTERM and connect elsewhere
 	drainTimeout time.Duration // with calls that are under way at the end
@@ -191,12 +196,28 @@ func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 			return context.WithValue(ctx, oldKey{}, time.Now().Add(b.age+rand.N(b.age/10+1)))
 		},
 		ConnState: d.server.Connection,
-		ErrorLog:  slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug),
+		ErrorLog:  log.New(handshakes{d.logger, rate.NewLimiter(rate.Every(6*time.Second), 10)}, "", 0),
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	return s
+}
+
+// handshakes writes what package http says of connections: TLS handshakes that failed as warnings, ten a minute, and the
+// rest for debugging. Those that just end are usually probes that only connect.
+type handshakes struct {
+	logger *slog.Logger
+	limit  *rate.Limiter
+}
+
+func (h handshakes) Write(line []byte) (int, error) {
+	text, level := strings.TrimSpace(string(line)), slog.LevelDebug
+	if strings.Contains(text, "TLS handshake error") && !strings.HasSuffix(text, ": EOF") && h.limit.Allow() {
+		level = slog.LevelWarn
+	}
+	h.logger.Log(context.Background(), level, fmt.Sprintf("%.300s", text))
+	return len(line), nil
 }
 
 // oldKey is the key of the time from which on a connection is old.
@@ -278,6 +299,8 @@ func (d *daemon) apply(next *config.Config) error {
 		files.Close()
 		return err
 	}
+	level, _ := next.Level() // was checked
+	d.level.Set(level)
 	d.config = next
 	return nil
 }

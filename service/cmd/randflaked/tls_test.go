@@ -95,4 +95,17 @@ rules: [{principals: [web], spaces: [demo], verbs: [mint]}]
 	}
 	http.DefaultClient.CloseIdleConnections()
 	settle(t, before)
+	for _, want := range []string{"failed to verify certificate: x509: certificate has expired", "signed by unknown authority", "unsupported versions"} {
+		if log := p.written.String(); !strings.Contains(log, `"level":"WARN","msg":"http: TLS handshake error from 127.0.0.1:`) || !strings.Contains(log, want) {
+			t.Errorf("no line %q in the log:\n%s", want, log)
+		}
+	}
+	lines := func() int { return strings.Count(p.written.String(), "TLS handshake error") }
+	for range 30 {
+		refused(&tls.Config{RootCAs: x509.NewCertPool()})
+	}
+	p.http.ErrorLog.Print("http: TLS handshake error from 127.0.0.1:1: EOF")
+	if n := lines(); n < 10 || n > 20 {
+		t.Errorf("%d lines of failed handshakes, want ten, and those of the seconds that this took", n)
+	}
 }

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math"
 	"net"
 	"net/url"
@@ -82,16 +84,19 @@ func child(node *yaml.Node, step any) *yaml.Node {
 var name = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
 
 // counterName is what package counter takes, or a pattern.
-var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?(/\*)?$`)
+var counterName = regexp.MustCompile(`^([a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?(/\*)?|\*)$`)
 
 // ByName returns what a map has for a counter: by its name, or else by the longest pattern, such as orders/*, for all names
-// that begin with orders/.
+// that begin with orders/, or *.
 func ByName[V any](all map[string]V, name string) (found V, ok bool) {
 	if found, ok = all[name]; ok {
 		return found, !strings.HasSuffix(name, "*")
 	}
 	for end := strings.LastIndex(name, "/"); end > 0 && !ok; end = strings.LastIndex(name[:end], "/") {
 		found, ok = all[name[:end]+"/*"]
+	}
+	if !ok && name != "" {
+		found, ok = all["*"]
 	}
 	return found, ok
 }
@@ -130,6 +135,14 @@ func (k *checker) check(c *Config) {
 		k.rule(path{"rules", i}, r, principals, spaces)
 	}
 	k.listen(c)
+	if _, err := c.Level(); err != nil {
+		k.wrong(path{"logLevel"}, "want debug, info, warn or error")
+	}
+}
+
+// Level returns the least level of what is logged.
+func (c *Config) Level() (level slog.Level, err error) {
+	return level, level.UnmarshalText([]byte(cmp.Or(c.LogLevel, "info")))
 }
 
 // unique checks a name that must be there once.

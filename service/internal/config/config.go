@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -19,6 +20,7 @@ type Config struct {
 	Listen    string `yaml:"listen"`    // address and port; localhost:8080 without
 	TLS       *TLS   `yaml:"tls"`       // plain HTTP without
 	Plaintext bool   `yaml:"plaintext"` // others may come without TLS, as through a proxy that has it
+	LogLevel  string `yaml:"logLevel"`  // debug, info, warn or error; info without
 	Audit     string `yaml:"audit"`     // file that lines are appended to; standard error without
 	AuditMint bool   `yaml:"auditMint"` // a line for each call that makes IDs, too
 
@@ -29,6 +31,8 @@ type Config struct {
 	Issuers    []Issuer    `yaml:"issuers"`
 	Principals []Principal `yaml:"principals"`
 	Rules      []Rule      `yaml:"rules"`
+
+	source checker // without problems
 }
 
 // TLS names files in PEM.
@@ -76,7 +80,7 @@ type Limits struct {
 
 // A Counter is one of a space, which is made at its first use.
 type Counter struct {
-	Name   string `yaml:"name"` // or a pattern, such as orders/*, for all whose names begin so
+	Name   string `yaml:"name"` // or a pattern, such as orders/*, for all whose names begin so, or * for all others
 	Space  string `yaml:"space"`
 	Start  *int64 `yaml:"start"`
 	Stride *int64 `yaml:"stride"`
@@ -131,6 +135,31 @@ type Rule struct {
 // quoted is how package yaml shows values and anchors, which may be secret, and have quotes in them.
 var quoted = regexp.MustCompile("[`'].*[`']")
 
+// plain has what package yaml says of a wrong value, and what that is called here.
+var plain = []struct {
+	said *regexp.Regexp
+	text string
+}{
+	{regexp.MustCompile(`field (\S+) not found in type .*`), "$1 is no field here: correct its name, or leave it out"},
+	{regexp.MustCompile(`cannot unmarshal .* into time\.Duration`), "want a duration, such as 5m"},
+	{regexp.MustCompile(`cannot unmarshal .* into \[\].*`), "want a list, such as [a, b]"},
+	{regexp.MustCompile(`cannot unmarshal .* into (int|int64|uint64)\b`), "want a whole number"},
+	{regexp.MustCompile(`cannot unmarshal .* into float64`), "want a number"},
+	{regexp.MustCompile(`cannot unmarshal .* into bool`), "want true or false"},
+	{regexp.MustCompile(`cannot unmarshal .* into string`), "want text"},
+	{regexp.MustCompile(`cannot unmarshal .* into .*`), "want fields, such as {name: value}"},
+	{quoted, "what is there"},
+}
+
+// plainly returns an error of package yaml in words of the configuration and not of Go, without any value.
+func plainly(err error) string {
+	text := err.Error()
+	for _, p := range plain {
+		text = p.said.ReplaceAllString(text, p.text)
+	}
+	return strings.TrimPrefix(text, "yaml: unmarshal errors:\n  ")
+}
+
 // Read reads a file.
 func Read(file string) (*Config, error) {
 	data, err := os.ReadFile(file)
@@ -149,7 +178,7 @@ func Parse(file string, data []byte) (*Config, error) {
 	if err := decoder.Decode(c); errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s is empty: want spaces at least", file)
 	} else if err != nil {
-		return nil, fmt.Errorf("config: %s: %s", file, quoted.ReplaceAllString(err.Error(), "what is there"))
+		return nil, fmt.Errorf("config: %s: %s", file, plainly(err))
 	}
 	if err := decoder.Decode(new(Config)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s: more than one document: want one", file)
@@ -157,7 +186,8 @@ func Parse(file string, data []byte) (*Config, error) {
 	if err := yaml.Unmarshal(data, &root); err != nil {
 		return nil, fmt.Errorf("config: %s: %w", file, err)
 	}
-	k := checker{file: file, root: root.Content[0]}
+	c.source = checker{file: file, root: root.Content[0]}
+	k := c.source
 	k.check(c)
 	return c, errors.Join(k.problems...)
 }

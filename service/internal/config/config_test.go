@@ -60,7 +60,7 @@ func TestWrong(t *testing.T) {
 		{"tls: {certificate: cert.pem, key: key.pem, clientCA: ca.pem}", "tls: {clientCA: ca.pem}", "w.yaml:2: tls: want certificate and key"},
 		{"tls: {certificate: cert.pem, key: key.pem, clientCA: ca.pem}", "tls: {certificate: c, key: k}", "certificates: no client has a certificate without tls.clientCA"},
 		{"tls: {certificate: cert.pem, key: key.pem, clientCA: ca.pem}", "", "w.yaml:1: listen: :8443 is open to others without TLS"},
-		{"audit:", "audits:", "line 3: field audits not found"},
+		{"audit:", "audits:", "w.yaml: line 3: audits is no field here: correct its name, or leave it out"},
 		{"name: orders\n", "name: Orders\n", `w.yaml:5: spaces[0].name: "Orders": want a name that matches`},
 		{"name: shop", "name: orders", `w.yaml:12: spaces[1].name: "orders" is there twice`},
 		{"kind: randflake\n", "kind: random\n", "w.yaml:6: spaces[0].kind:"},
@@ -70,7 +70,7 @@ func TestWrong(t *testing.T) {
 		{"/etc/randflaked/sorted", "redis://:pass-word@db", "w.yaml:13: spaces[2].storeFile: it looks like a URL: want the name of a file"},
 		{"/etc/randflaked/orders", "000102030405060708090a0b0c0d0e0f", "w.yaml:9: spaces[0].secretFile: it looks like a secret: want the name of a file"},
 		{"secret: mint", "secret: *pass-word", "unknown anchor what is there referenced"},
-		{"nodes: 4", "nodes: \"`pass-word`\"", "line 10: cannot unmarshal !!str what is there into int"},
+		{"nodes: 4", "nodes: \"`pass-word`\"", "w.yaml: line 10: want a whole number"},
 		{"rate: 50.5", "rate: .inf", "limits.rate: +Inf: want calls a second"},
 		{"secret: mint", "secret: none", "w.yaml:9: spaces[0].secretFile: the service has no use for a secret in mode none"},
 		{"  secretFile: /etc/randflaked/orders\n", "", "w.yaml:5: spaces[0].secretFile: there is none, and the mode is mint"},
@@ -80,13 +80,20 @@ func TestWrong(t *testing.T) {
 		{"nodes: 4", "nodes: 200000", "w.yaml:10: spaces[0].nodes: 200000: want 1 to 131072"},
 		{"nodes: 16", "nodes: -1", "w.yaml:11: spaces[0].limits.nodes: -1: want 1 to"},
 		{"ttl: 5m", "ttl: 5ms", "w.yaml:11: spaces[0].limits.ttl: 5ms: want whole seconds"},
-		{"ttl: 5m", "ttl: soon", "line 11: cannot unmarshal !!str what is there into time.Duration"},
+		{"ttl: 5m", "ttl: soon", "w.yaml: line 11: want a duration, such as 5m"},
+		{"ttl: 5m", "ttl: 300", "w.yaml: line 11: want a duration, such as 5m"},
+		{"ttl: 5m", "ttl: [5m]", "w.yaml: line 11: want a duration, such as 5m"},
+		{"batch: 1000, rate: 50.5", "batch: -1, rate: x", "w.yaml: line 11: want a whole number\n  line 11: want a number"},
+		{"limits: {nodes: 16, ttl: 5m, leases: 10, batch: 1000, rate: 50.5}", "limits: 16", "w.yaml: line 11: want fields, such as {name: value}"},
+		{"listen: :8443", "listen: :8443\nplaintext: 7", "w.yaml: line 2: want true or false"},
+		{"listen: :8443", "listen: [pass-word]", "w.yaml: line 1: want text"},
+		{"listen: :8443", "listen: :8443\nlogLevel: loud", "w.yaml:2: logLevel: want debug, info, warn or error"},
 		{"leases: 10", "leases: -1", "limits.leases: -1: want how many"},
 		{"rate: 50.5", "rate: -1", "limits.rate: -1: want calls a second"},
 		{"space: orders, start", "space: other, start", `w.yaml:16: counters[0].space: "other" is not defined`},
 		{"name: invoices/2026", "name: Invoices", "w.yaml:16: counters[0].name:"},
 		{"name: invoices/2026", "name: invoices*", "w.yaml:16: counters[0].name:"},
-		{"name: invoices/2026", "name: '*'", "w.yaml:16: counters[0].name:"},
+		{"name: invoices/2026", "name: 'orders*'", "w.yaml:16: counters[0].name:"},
 		{"end: 99999", "most: 7", "w.yaml:16: counters[0].most: 7: want how many counters one caller may add, for a pattern"},
 		{"end: 99999, rate: 100", "rate: -100", "w.yaml:16: counters[0].rate: -100: want numbers a second"},
 		{"  audience: randflaked\n", "", "w.yaml:18: issuers[0].audience: there is none"},
@@ -94,7 +101,7 @@ func TestWrong(t *testing.T) {
 		{"- issuer: https://kubernetes.default.svc\n  audience: randflaked\n  jwks: https://kubernetes.default.svc/openid/v1/jwks\n", "- issuer: http://kubernetes.default.svc\n  audience: randflaked\n", "issuers[0].jwks: want a file"},
 		{"- issuer: https://kubernetes.default.svc\n", "- issuer: \"\"\n", "issuers[0].issuer: there is none"},
 		{"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "pass-word", "w.yaml:24: principals[0].tokens[0]: want the 64 hexadecimal digits of a token's SHA-256, and not the token"},
-		{"[e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855]", "pass-word", "line 24: cannot unmarshal !!str what is there into []string"},
+		{"[e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855]", "pass-word", "w.yaml: line 24: want a list, such as [a, b]"},
 		{"name: web,", "name: web, certificates: {uri: [spiffe://prod/billing]},", "w.yaml:25: principals[1].certificates.uri[0]: another principal has it"},
 		{"name: web,", "name: web, certificates: {dns: [billing.prod]},", "w.yaml:25: principals[1].certificates.dns[0]: another principal has it"},
 		{"name: web,", "name: web, certificates: {dns: ['spiffe://prod/web']},", `w.yaml:25: principals[1].certificates.dns[0]: "spiffe://prod/web": want a DNS name`},
@@ -108,7 +115,7 @@ func TestWrong(t *testing.T) {
 		{"principals: [billing], ", "", "w.yaml:27: rules[0].principals: there are none"},
 		{"spaces: [orders]", "spaces: [order]", `w.yaml:27: rules[0].spaces[0]: "order" is not defined`},
 		{"verbs: [mint, inspect]", "verbs: [mint, all]", `w.yaml:27: rules[0].verbs[1]: "all": want one of lease, list,`},
-		{"limits: {batch: 10}", "limits: {bach: 10}", "line 27: field bach not found"},
+		{"limits: {batch: 10}", "limits: {bach: 10}", "w.yaml: line 27: bach is no field here: correct its name, or leave it out"},
 		{whole, "", "w.yaml is empty"},
 		{whole, "listen: localhost:1\n---\nlisten: localhost:2", "more than one document"},
 		{whole, "listen: localhost:1", "w.yaml:1: spaces: there is none"},
@@ -168,6 +175,12 @@ func TestByName(t *testing.T) {
 	for name, want := range map[string]int{"orders": 1, "orders/x": 2, "orders/x/y": 2, "orders/de/y": 3, "orders/de/y/z": 3, "orders/de/x": 4, "orders/de": 2,
 		"orders/*": 0, "orders/": 2, "order": 0, "ordersx/y": 0, "": 0, "/": 0, "a": 0} {
 		if got, ok := ByName(all, name); ok != (want != 0) || ok && got != want {
+			t.Errorf("%q: %d, %v, want %d", name, got, ok, want)
+		}
+	}
+	all["*"] = 6
+	for name, want := range map[string]int{"orders": 1, "orders/x": 2, "a": 6, "b/c": 6, "*": 6, "": 0} {
+		if got, ok := ByName(all, name); got != want || ok != (want != 0 && name != "*") {
 			t.Errorf("%q: %d, %v, want %d", name, got, ok, want)
 		}
 	}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -155,5 +156,20 @@ func TestFailover(t *testing.T) {
 	two.Close()
 	if _, err := leases.Lookup(t.Context(), r); err == nil || strings.Contains(err.Error(), r.Owner.String()) {
 		t.Errorf("lookup without any replica: error %v", err)
+	}
+}
+
+// TestReplicaWithWrongClock: a first lease is granted although the clock of the first replica is a day off, either way.
+func TestReplicaWithWrongClock(t *testing.T) {
+	for _, off := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
+		data := newData(t, store.DefaultLimits(), time.Now)
+		wrong := start(t, data, func() time.Time { return time.Now().Add(off) }, asIs)
+		leases := open(t, time.Now, wrong.URL, start(t, data, time.Now, asIs).URL)
+		if _, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute}); err != nil {
+			t.Errorf("%v off: %v", off, err)
+		}
+		if _, err := open(t, time.Now, wrong.URL).Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute}); !errors.Is(err, store.ErrClock) || !errors.Is(err, lease.ErrInvalidRequest) {
+			t.Errorf("%v off, alone: error %v, want ErrClock and ErrInvalidRequest", off, err)
+		}
 	}
 }

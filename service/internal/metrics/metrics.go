@@ -5,6 +5,8 @@ package metrics
 import (
 	"net"
 	"net/http"
+	"runtime"
+	"runtime/debug"
 	"time"
 
 	"connectrpc.com/connect"
@@ -43,9 +45,23 @@ func New(more prometheus.Collector) *Metrics {
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "randflaked_connections", Help: "Connections that are open, idle ones among them."}),
 	}
-	m.registry.MustRegister(m.calls, m.seconds, m.leases, m.renewals, m.connections, more,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector())
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "randflaked_build_info", Help: "Always 1; the labels say which version of the service runs, and of Go.",
+		ConstLabels: prometheus.Labels{"version": Version(), "goversion": runtime.Version()}})
+	build.Set(1)
+	m.registry.MustRegister(build, m.calls, m.seconds, m.leases, m.renewals, m.connections, more,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// version is set by the linker where the go command does not know the version, as in an image.
+var version string
+
+// Version returns the version of this program.
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
+		return info.Main.Version
+	}
+	return version
 }
 
 // Handler answers scrapes.

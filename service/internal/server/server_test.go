@@ -39,6 +39,7 @@ type testbed struct {
 	secret  randflake.Secret
 	data    map[string]*storetest.Memory // by place
 	broken  atomic.Bool                  // the stores
+	hangs   atomic.Bool                  // calls of the stores, until their contexts end
 	files   Files
 }
 
@@ -101,6 +102,10 @@ func (w *testbed) begin(c *config.Config) {
 		return store.Open(ctx, storetest.Intercept(w.data[place].Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
 			if w.broken.Load() {
 				return store.Answer{}, errors.New("connection to db-7 lost")
+			}
+			if w.hangs.Load() {
+				<-ctx.Done()
+				return store.Answer{}, ctx.Err()
 			}
 			return c.On(ctx, e)
 		}), options...)

@@ -1,0 +1,174 @@
+package client
+
+import (
+	"context"
+	"encoding"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/randflake/randflake"
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
+)
+
+// An ID is of the kind of its space: randflake, ulid, or a layout of package snowflake.
+type ID interface {
+	randflake.ID | snowflake.ID | ulid.ID
+	String() string
+}
+
+// IDs makes and opens IDs of one space by calls of the service, for programs that must not have the secret of the space.
+// It keeps some IDs ready, so most calls of Mint don't wait. An ID may have been made up to five minutes before Mint
+// returns it. It is safe for concurrent use, and has a goroutine only while a call of the service is under way.
+type IDs[I ID] struct {
+	space string
+	service[idClient]
+
+	mu      sync.Mutex
+	ready   []batch[I] // in the order in which they were made
+	minting *minting   // nil if no call is under way
+	retry   time.Time  // before that, no call is made after a failed one unless somebody waits
+}
+
+type idClient = randflakev1connect.IDServiceClient
+
+// A batch is what is left of the IDs of one call.
+type batch[I ID] struct {
+	asked time.Time
+	ids   []I
+}
+
+// A minting is a call of Mint. err is set before done is closed.
+type minting struct {
+	done chan struct{}
+	err  error
+}
+
+const (
+	defaultBatch = 512
+	maxBatch     = 1 << 16
+	maxAge       = 5 * time.Minute // of a batch; a copy of a running machine makes the same IDs as its original for so long
+	mintPause    = time.Second
+)
+
+// NewIDs returns the IDs of a space, whose kind must be I. Calls go to addresses in the same way as those of [New].
+func NewIDs[I ID](space string, addresses []string, options ...Option) (*IDs[I], error) {
+	s := &IDs[I]{space: space}
+	if err := s.dial(addresses, options, func(http *http.Client, base string, with connect.ClientOption) idClient {
+		return randflakev1connect.NewIDServiceClient(http, base, with)
+	}); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Mint returns a new ID. It waits for the service only if no ID is ready. Concurrent callers share one call of the
+// service, so its error is that of all who wait.
+func (s *IDs[I]) Mint(ctx context.Context) (I, error) {
+	var one [1]I
+	_, err := s.Fill(ctx, one[:])
+	return one[0], err
+}
+
+// Fill is Mint for len(dst) IDs. If n < len(dst), err says why; the first n IDs are good all the same. For many IDs at a
+// time see [WithBatch].
+func (s *IDs[I]) Fill(ctx context.Context, dst []I) (n int, err error) {
+	for {
+		took, call := s.take(dst[n:])
+		if n += took; n == len(dst) {
+			return n, nil
+		}
+		select {
+		case <-call.done:
+			if call.err != nil {
+				return n, call.err
+			}
+		case <-ctx.Done():
+			return n, fmt.Errorf("client: mint: stopped waiting: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// take moves IDs that are ready to dst. If few are left, it makes a call for more. It returns the call that is under way
+// then, which is not nil if dst is not full.
+func (s *IDs[I]) take(dst []I) (n int, call *minting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := 0
+	for i := range s.ready {
+		b := &s.ready[i]
+		if time.Since(b.asked) > maxAge {
+			b.ids = nil
+		}
+		k := copy(dst[n:], b.ids)
+		b.ids, n = b.ids[k:], n+k
+		left += len(b.ids)
+	}
+	s.ready = slices.DeleteFunc(s.ready, func(b batch[I]) bool { return len(b.ids) == 0 })
+	if s.minting == nil && (n < len(dst) || left <= s.settings.batch/4 && time.Now().After(s.retry)) {
+		s.minting = &minting{done: make(chan struct{})}
+		go s.fetch(s.minting)
+	}
+	return n, s.minting
+}
+
+// fetch makes a call. It does not end with the context of a caller, as others wait for it, too.
+func (s *IDs[I]) fetch(m *minting) {
+	ctx, cancel := context.WithTimeout(context.Background(), replicaTimeout)
+	defer cancel()
+	asked := time.Now()
+	ids, err := s.mint(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.err = err; err == nil {
+		s.ready = append(s.ready, batch[I]{asked, ids})
+	} else {
+		s.retry = time.Now().Add(mintPause)
+	}
+	s.minting = nil
+	close(m.done)
+}
+
+// mint asks for a batch. The IDs of an answer that is lost are never used, so the call may be repeated.
+func (s *IDs[I]) mint(ctx context.Context) ([]I, error) {
+	n := s.settings.batch
+	answer, err := call(ctx, &s.service, true, idClient.Mint, &api.MintRequest{Space: s.space, Count: uint32(n)})
+	if err != nil {
+		return nil, failed("mint", err)
+	}
+	if len(answer.Ids) != n {
+		return nil, fmt.Errorf("client: mint: %d IDs: want %d", len(answer.Ids), n)
+	}
+	ids := make([]I, n)
+	for i, text := range answer.Ids {
+		if err := any(&ids[i]).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {
+			return nil, fmt.Errorf("client: mint: space %s: want the type of its IDs for NewIDs, not %T: %w", s.space, ids[i], err)
+		}
+	}
+	return ids, nil
+}
+
+// Fields are what an ID holds, as [IDs.Inspect] returns them.
+type Fields struct {
+	Time      time.Time // when the ID was made
+	Node      uint32    // for Snowflake IDs the static parts, as one number
+	Sequence  uint64
+	Plausible bool // Time is at most a minute ahead of the service's clock
+}
+
+// Inspect has the service open an ID. Invalid IDs may open as well, since IDs are not authenticated.
+func (s *IDs[I]) Inspect(ctx context.Context, id I) (Fields, error) {
+	message := &api.InspectRequest{Space: s.space, Id: &api.InspectRequest_Text{Text: id.String()}}
+	answer, err := call(ctx, &s.service, true, idClient.Inspect, message)
+	if err != nil {
+		return Fields{}, failed("inspect", err)
+	}
+	return Fields{answer.Time.AsTime(), answer.Node, answer.Sequence, answer.Plausible}, nil
+}

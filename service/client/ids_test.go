@@ -1,0 +1,268 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/service/client"
+	"github.com/randflake/randflake/service/client/wire"
+	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/ulid"
+)
+
+// A mint is a service whose IDs are 1, 2, 3 and so on. Each call takes a second.
+type mint struct {
+	randflakev1connect.UnimplementedIDServiceHandler
+	kind  string
+	calls atomic.Int64
+	last  atomic.Uint64
+	fail  atomic.Pointer[connect.Error]
+	short bool
+}
+
+func (m *mint) Mint(_ context.Context, r *connect.Request[api.MintRequest]) (*connect.Response[api.MintResponse], error) {
+	m.calls.Add(1)
+	time.Sleep(time.Second)
+	if err := m.fail.Load(); err != nil {
+		return nil, err
+	}
+	if m.short {
+		return connect.NewResponse(&api.MintResponse{Ids: []string{"1"}}), nil
+	}
+	answer := &api.MintResponse{}
+	for range r.Msg.Count {
+		n := m.last.Add(1)
+		text := randflake.ID(n).String()
+		switch m.kind {
+		case "twitter":
+			text = snowflake.ID(n).String()
+		case "ulid":
+			text = ulid.ID{15: byte(n), 14: byte(n >> 8)}.String()
+		}
+		answer.Ids = append(answer.Ids, text)
+	}
+	return connect.NewResponse(answer), nil
+}
+
+func (*mint) Inspect(_ context.Context, r *connect.Request[api.InspectRequest]) (*connect.Response[api.InspectResponse], error) {
+	id, err := randflake.Parse(r.Msg.GetText())
+	return connect.NewResponse(&api.InspectResponse{Node: 7, Sequence: uint64(id), Plausible: true}), err
+}
+
+// A handled request does not leave the process, so that it is in the bubble of a synctest.
+type handled map[string]http.Handler
+
+func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
+	answered := make(chan *http.Response, 1)
+	go func() {
+		w := httptest.NewRecorder()
+		h[r.URL.Host].ServeHTTP(w, r)
+		answered <- w.Result()
+	}()
+	select {
+	case answer := <-answered:
+		return answer, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+func minting[I client.ID](t *testing.T, m *mint, options ...client.Option) *client.IDs[I] {
+	t.Helper()
+	_, handler := randflakev1connect.NewIDServiceHandler(m)
+	ids, err := client.NewIDs[I]("demo", []string{"http://one"}, append(options, client.WithHTTPClient(&http.Client{Transport: handled{"one": handler}}))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// TestMintBuffer: a thousand callers share two calls, IDs follow each other, and the next call is made in the background
+// when a quarter is left. What is older than five minutes is not used.
+func TestMintBuffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mint{}
+		ids := minting[randflake.ID](t, m)
+		want := func(what string, calls int64) {
+			t.Helper()
+			if synctest.Wait(); m.calls.Load() != calls {
+				t.Errorf("%s: %d calls, want %d", what, m.calls.Load(), calls)
+			}
+		}
+		var wg sync.WaitGroup
+		var seen sync.Map
+		for range 1000 {
+			wg.Go(func() {
+				if id, err := ids.Mint(t.Context()); err != nil {
+					t.Error(err)
+				} else if _, again := seen.LoadOrStore(id, true); again {
+					t.Errorf("ID %d twice", id)
+				}
+			})
+		}
+		wg.Wait()
+		want("1000 callers, and one call ahead", 3)
+		time.Sleep(time.Minute) // for the call ahead
+		begun, left := time.Now(), 2*512+512-1000
+		for range left - 128 - 1 {
+			ids.Mint(t.Context())
+		}
+		want("more than a quarter left", 3)
+		if id, err := ids.Mint(t.Context()); err != nil || id != randflake.ID(3*512-128) || time.Since(begun) != 0 {
+			t.Errorf("ID %d, error %v after %v, want the next one at once", id, err, time.Since(begun))
+		}
+		want("a quarter left", 4)
+		time.Sleep(time.Minute)
+		if id, _ := ids.Mint(t.Context()); id != 3*512-128+1 {
+			t.Errorf("ID %d, want what was left first", id)
+		}
+		time.Sleep(5 * time.Minute)
+		if id, err := ids.Mint(t.Context()); err != nil || id != 4*512+1 {
+			t.Errorf("ID %d, error %v, want one that was made just now", id, err)
+		}
+		want("all are too old", 5)
+		dst := make([]randflake.ID, 2000)
+		if n, err := ids.Fill(t.Context(), dst); n != 2000 || err != nil || dst[1999] != 4*512+2001 {
+			t.Errorf("%d IDs up to %d, error %v", n, dst[1999], err)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestMintFails: callers get the error of their call, and no more calls are made than one a second while some IDs are
+// ready. A caller who leaves does not end the call for the others.
+func TestMintFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mint{}
+		ids := minting[randflake.ID](t, m, client.WithBatch(8))
+		left, leave := context.WithTimeout(t.Context(), time.Millisecond)
+		defer leave()
+		if n, err := ids.Fill(left, make([]randflake.ID, 1)); n != 0 || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%d IDs, error %v, want that of the context", n, err)
+		}
+		dst := make([]randflake.ID, 6)
+		if n, err := ids.Fill(t.Context(), dst); n != 6 || err != nil || dst[0] != 1 {
+			t.Errorf("%d IDs from %d, error %v, want those of the call that was begun", n, dst[0], err)
+		}
+		sent, _ := wire.Error(store.ErrCorrupt, "")
+		m.fail.Store(sent)
+		time.Sleep(10 * time.Second)
+		before := m.calls.Load()
+		n, err := ids.Fill(t.Context(), make([]randflake.ID, 12))
+		if n != 2 || !errors.Is(err, store.ErrCorrupt) || m.calls.Load() != before+1 {
+			t.Errorf("%d IDs, error %v, %d calls, want the 2 that were left, and an error", n, err, m.calls.Load()-before)
+		}
+		m.fail.Store(nil)
+		if _, err := ids.Mint(t.Context()); err != nil {
+			t.Error(err)
+		}
+		m.fail.Store(sent)
+		ids.Fill(t.Context(), make([]randflake.ID, 5))
+		time.Sleep(10 * time.Second)
+		before = m.calls.Load()
+		ids.Mint(t.Context())
+		time.Sleep(1100 * time.Millisecond) // it has failed
+		ids.Mint(t.Context())
+		if synctest.Wait(); m.calls.Load() != before+1 {
+			t.Errorf("%d calls in the background within a second of a failure, want 1", m.calls.Load()-before)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestMintKinds: each kind of IDs is read as what it is; IDs of another kind, and too few of them, are refused.
+func TestMintKinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if id, err := minting[ulid.ID](t, &mint{kind: "ulid"}).Mint(t.Context()); err != nil || id != (ulid.ID{15: 1}) {
+			t.Errorf("%v, error %v", id, err)
+		}
+		if id, err := minting[snowflake.ID](t, &mint{kind: "twitter"}).Mint(t.Context()); err != nil || id != 1 {
+			t.Errorf("%v, error %v", id, err)
+		}
+		if _, err := minting[randflake.ID](t, &mint{kind: "ulid"}).Mint(t.Context()); err == nil || !strings.Contains(err.Error(), "space demo: want the type of its IDs for NewIDs, not randflake.ID") {
+			t.Errorf("ULIDs for randflake.ID: error %v", err)
+		}
+		if _, err := minting[randflake.ID](t, &mint{short: true}).Mint(t.Context()); err == nil {
+			t.Error("one ID in place of 512")
+		}
+		if f, err := minting[randflake.ID](t, &mint{}).Inspect(t.Context(), 99); err != nil || f.Sequence != 99 || f.Node != 7 || !f.Plausible {
+			t.Errorf("%+v, error %v", f, err)
+		}
+		time.Sleep(time.Minute)
+	})
+	for _, n := range []int{0, -1, 65537} {
+		if _, err := client.NewIDs[ulid.ID]("demo", []string{"http://one"}, client.WithBatch(n)); !errors.Is(err, randflake.ErrInvalidOption) {
+			t.Errorf("batches of %d: error %v", n, err)
+		}
+	}
+}
+
+// A replica counts calls of Acquire, all of which it answers with an error or a lease.
+type replica struct {
+	randflakev1connect.UnimplementedLeaseServiceHandler
+	err   error
+	calls int
+}
+
+func (r *replica) Acquire(context.Context, *connect.Request[api.AcquireRequest]) (*connect.Response[api.AcquireResponse], error) {
+	r.calls++
+	return connect.NewResponse(&api.AcquireResponse{Lease: &api.Lease{}}), r.err
+}
+
+// TestWrongClock: a replica whose clock is wrong, by its own words or by the token of a lease, is not asked for a minute
+// unless no other one answers.
+func TestWrongClock(t *testing.T) {
+	token := lease.NewToken(time.Now())
+	for what, err := range map[string]error{"its own": store.ErrClock, "a token": errors.Join(lease.ErrInvalidRequest, store.ErrClock)} {
+		synctest.Test(t, func(t *testing.T) {
+			sent, _ := wire.Error(err, "")
+			wrong, right, other := &replica{err: sent}, &replica{}, &replica{}
+			network := handled{}
+			for host, r := range map[string]*replica{"wrong": wrong, "right": right, "other": other} {
+				_, network[host] = randflakev1connect.NewLeaseServiceHandler(r)
+			}
+			leases, err := client.New("demo", []string{"http://right", "http://wrong", "http://other"}, client.WithHTTPClient(&http.Client{Transport: network}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			acquire := func() error {
+				_, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute, Owner: token})
+				return err
+			}
+			away := connect.NewError(connect.CodeUnavailable, errors.New("away"))
+			for _, now := range []struct{ right, other error }{{away, nil}, {nil, away}, {away, nil}} {
+				right.err, other.err = now.right, now.other
+				if err := acquire(); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			if wrong.calls != 1 {
+				t.Errorf("%s: %d calls of the replica with a wrong clock within a minute, want 1", what, wrong.calls)
+			}
+			other.err = away
+			if err := acquire(); err == nil || wrong.calls != 2 {
+				t.Errorf("%s: error %v, %d calls of the replica with a wrong clock, want it to be asked if no other one answers", what, err, wrong.calls)
+			}
+			time.Sleep(2 * time.Minute)
+			wrong.err = nil
+			if err := acquire(); err != nil || wrong.calls != 3 {
+				t.Errorf("%s: error %v, %d calls of that replica once its clock is right, want 3", what, err, wrong.calls)
+			}
+		})
+	}
+}
