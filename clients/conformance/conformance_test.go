@@ -275,6 +275,8 @@ func answers(x *trial) {
 	all := []answer{{"slow", never, slow}, {"lost", "", lost}, {"reset", "", reset}, {"truncated", "", truncated},
 		{"redirect", "", redirects(trap.URL)}, {"page", "", says(502, []byte("<html>"))}, {"text", "", says(500, nil)},
 		{"status alone", "", says(503, []byte("{}"))}}
+	all = append(all, answer{"huge number", "", says(500, []byte(`{"code":"internal","message":1e999}`))},
+		answer{"another lease", never, besides(map[string]any{"firstNode": 3, "lastNode": 3, "start": "1730000000"})})
 	for _, body := range []string{"\x00lease{", "", "{}", "[1]"} {
 		all = append(all, answer{body, "", says(200, []byte(body))})
 	}
@@ -282,7 +284,9 @@ func answers(x *trial) {
 		"another owner": {"owner": strings.Repeat("0", 32)}, "no owner": {"owner": nil}, "more nodes": {"firstNode": nil},
 		"no such node": {"firstNode": 131072, "lastNode": 131072}, "negative node": {"firstNode": -1, "lastNode": -1},
 		"words for nodes": {"lastNode": "x"}, "end before start": {"highWater": "1730000001"}, "no end": {"highWater": nil},
-		"before the epoch": {"start": "1729999999"}, "oversized": {"new": strings.Repeat(" ", 5<<20)},
+		"before the epoch": {"start": "1729999999"}, "after the last second": {"highWater": "2809869184"},
+		"beyond 64 bits": {"highWater": "9999999999999999999"}, "no integer": {"lastNode": map[string]int{"x": 7}},
+		"oversized": {"new": strings.Repeat(" ", 5<<20)},
 	} {
 		all = append(all, answer{name, "", grants(l)})
 	}
@@ -362,6 +366,23 @@ func failover(x *trial) {
 	d.node()
 	last := d.got("Acquire")
 	x.must(last[len(last)-1].replica == 1, "the replica that answered last is not asked first")
+
+	d = x.start(2)
+	d.meet(lost, fails("resource_exhausted"))
+	d.refuses("resource_exhausted", "generate 1")
+	before := d.got("Acquire")[0].request.Owner
+	d.meet(right, right)
+	d.node()
+	last = d.got("Acquire")
+	then := last[len(last)-1].request
+	x.must(then.Owner == before && then.Retry, "a final error after no answer of another replica ends the acquisition")
+
+	d = x.start(2, func(a *answerer) { a.limit = 4 })
+	d.meet(drips("HTTP/1.1 200 OK\r\nX: "), drips("HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"))
+	begin := time.Now()
+	d.refuses("unavailable", "generate 1")
+	x.must(time.Since(begin) < 10*time.Second && len(d.got("Acquire")) == 2,
+		"replicas that send a byte now and then are waited for beyond the time limit: %v", time.Since(begin))
 }
 
 func tokens(x *trial) {
@@ -369,6 +390,18 @@ func tokens(x *trial) {
 	d := x.start(1, func(a *answerer) { a.token = "first\tsecond\u00e9" })
 	d.refuses("invalid_argument", "generate 1")
 	x.must(len(d.got("")) == 0, "a token that is not visible ASCII is sent")
+
+	d = x.start(1, func(a *answerer) { a.token = "a/<token>" })
+	for key, status := range map[string]int{"message": 500, "code": 500, "lease": 200} {
+		body := map[string]any{"code": "internal", key: "\n1 < 2 " + d.token}
+		if key == "lease" {
+			body[key] = map[string]any{"start": d.token}
+		}
+		d.meet(says(status, encode(body)), right)
+		line := d.refuses("", "generate 1")
+		x.must(!strings.Contains(line, "token>"), "with the token as %s: %s", key, line)
+		x.must(key != "message" || strings.Contains(line, "1 < 2"), "the service's message is lost: %s", line)
+	}
 }
 
 func forks(x *trial) {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,10 +142,12 @@ func (g *generator) ask(address string, retry bool, limit time.Duration) *proble
 	}
 	text, err := io.ReadAll(io.LimitReader(a.Body, 4<<20+1))
 	l, reads := &told.Lease, err == nil && len(text) <= 4<<20 && json.Unmarshal(text, &told) == nil
-	if reads && a.StatusCode != 200 && told.Code != "" {
+	if known := regexp.MustCompile("^[a-z_]+$"); reads && a.StatusCode != 200 && known.MatchString(told.Code) {
+		told.Message = strings.Join(strings.Fields(strings.ReplaceAll(told.Message, os.Getenv("TOKEN"), "[token]")), " ")
 		return &told.problem
 	} else if !reads || a.StatusCode != 200 || l.Owner != g.owner || l.LastNode-l.FirstNode+1 != g.nodes ||
-		l.FirstNode < 0 || l.LastNode > randflake.MaxNode || l.Start < randflake.Epoch || l.HighWater < l.Start {
+		l.FirstNode < 0 || l.LastNode > randflake.MaxNode || l.Start < randflake.Epoch || l.HighWater < l.Start ||
+		l.HighWater > 2809869183 {
 		return &problem{"unavailable", "the answer does not fit: " + a.Status}
 	}
 	g.lease = *l

@@ -287,6 +287,18 @@ func slow(w http.ResponseWriter, _ *http.Request, good func() (int, []byte)) {
 // hang never answers.
 func hang(_ http.ResponseWriter, r *http.Request, _ func() (int, []byte)) { <-r.Context().Done() }
 
+// drips begins an answer, and goes on with a byte now and then.
+func drips(begin string) face {
+	return func(w http.ResponseWriter, r *http.Request, _ func() (int, []byte)) {
+		c, _, err := w.(http.Hijacker).Hijack()
+		for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); begin = " " {
+			_, err = io.WriteString(c, begin)
+			time.Sleep(100 * time.Millisecond)
+		}
+		c.Close()
+	}
+}
+
 // lost carries the call out, and loses the answer.
 func lost(_ http.ResponseWriter, _ *http.Request, good func() (int, []byte)) {
 	good()
@@ -322,6 +334,14 @@ func fails(code string) face { return says(refusal(code, "for a test")) }
 func redirects(to string) face {
 	return func(w http.ResponseWriter, r *http.Request, _ func() (int, []byte)) {
 		http.Redirect(w, r, to+r.URL.Path, http.StatusTemporaryRedirect)
+	}
+}
+
+// besides answers with a field that is unknown as well, and comes first.
+func besides(unknown map[string]any) face {
+	return func(w http.ResponseWriter, _ *http.Request, good func() (int, []byte)) {
+		_, body := good()
+		says(200, slices.Concat([]byte(`{"former":`), encode(unknown), []byte(","), body[1:]))(w, nil, nil)
 	}
 }
 

@@ -181,11 +181,16 @@ final class Process
 
     private static function leave(string $name): void
     {
-        $key = bin2hex(random_bytes(16));
-        if (!apcu_store("$name $key", self::$states[$name], self::KEEP)) {
-            trigger_error('randflake: a lease is lost, as APCu has no room: raise apc.shm_size', E_USER_WARNING);
+        if (self::$mark !== self::mark() || !isset(self::$states[$name])) {
+            return; // in a child of a fork, what there is belongs to its parent
         }
+        $key = bin2hex(random_bytes(16));
+        $stored = apcu_store("$name $key", self::$states[$name], self::KEEP);
         unset(self::$states[$name]);
+        if (!$stored) {
+            trigger_error('randflake: a lease is lost, as APCu has no room: raise apc.shm_size', E_USER_WARNING);
+            return;
+        }
         for ($slot = 0; $slot < self::SLOTS && !apcu_add("$name $slot", $key, self::KEEP); $slot++) {
         }
     }

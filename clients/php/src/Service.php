@@ -136,8 +136,9 @@ class Service
         }
         $known = ['options' => ['regexp' => '/^[a-z_]{1,30}$/D']];
         $code = filter_var($answer['code'] ?? '', FILTER_VALIDATE_REGEXP, $known) ?: 'unavailable';
-        $message = json_encode($answer['message'] ?? '', JSON_UNESCAPED_SLASHES); // in one line
-        $message = substr(str_replace((string) $token, '[token]', $message), 0, 300);
+        $message = is_string($answer['message'] ?? null) ? $answer['message'] : '';
+        $message = str_replace((string) $token, '[token]', $message);
+        $message = substr(json_encode($message, JSON_UNESCAPED_SLASHES), 0, 300); // in one line
         throw new ServiceError("$url: status $status: $message", $code, !in_array($code, self::FINAL, true));
     }
 
@@ -145,7 +146,8 @@ class Service
     private static function integers(mixed $values, int $count): array
     {
         $integers = (array) filter_var($values, FILTER_VALIDATE_INT, FILTER_REQUIRE_ARRAY);
-        return count($integers) === $count && !in_array(false, $integers, true) ? array_values($integers)
+        $good = count($integers) === $count && array_filter($integers, is_int(...)) === $integers;
+        return $good ? array_values($integers)
             : throw new ServiceError("an answer without $count integers");
     }
 

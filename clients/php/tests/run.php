@@ -48,3 +48,11 @@ $taken = explode("\n", implode(array_map(stream_get_contents(...), $in)), -1);
 check([count($taken), count(array_unique($taken))] === [80_000, 80_000], 'no two requests of PHP-FPM use the same');
 $runs = count(array_unique(array_map(intval(...), $taken)));
 check($runs > 20 && $runs < 2000, "requests use what others leave, got $runs runs");
+
+Process::state('y');
+if (($child = pcntl_fork()) === 0) {
+    $leave();
+    posix_kill(posix_getpid(), SIGKILL);
+}
+pcntl_waitpid($child, $status);
+check(!apcu_exists('y 0'), 'a child of a fork does not leave what its parent has');

@@ -6,6 +6,7 @@ import _thread
 import asyncio
 import logging
 import secrets
+import sys
 import threading
 from collections import deque
 from concurrent.futures import Future
@@ -35,7 +36,7 @@ class _Stock:
         # Of a generator:
         self.lease: Lease | None = None
         self.since, self.cursor = -inf, 0  # when the lease was asked for, and how many of its IDs are used
-        self.owner, self.asked = "", 0.0  # the token of a call with an unknown outcome, and when it was sent first
+        self.pending = "", -inf  # the token of a call with an unknown outcome, and when it was sent first
         self.batch: list[int] = []  # IDs made ahead, the next one last
         self.stale, self.due = 0.0, 0.0  # by the clock and the monotonic clock, when the batch can't be used any more
         # Of a minter:
@@ -73,16 +74,18 @@ class _Maker(Uncopied):
 
     def _start(self, stock: _Stock) -> Future[None]:
         """Under the lock: begins a call, in a thread without the locks of threading, which a fork in C may leave held."""
+        if sys.is_finalizing():  # no thread runs again
+            raise RuntimeError("randflake: no lease, and the interpreter ends")
         call: Future[None] = Future()
         _thread.start_new_thread(self._run, (stock, call))
         stock.call = call
         return call
 
     def _run(self, stock: _Stock, call: Future[None]) -> None:
-        failed: Exception | None = None
+        failed: BaseException | None = None
         try:
             self._fetch(stock)
-        except Exception as error:
+        except BaseException as error:  # also what kills a thread
             failed = error
         with stock.lock:
             stock.call, stock.pause = None, min(16.0, 2 * stock.pause or 1.0) if failed else 0.0
@@ -166,18 +169,20 @@ class Generator(_Maker):
         return raws
 
     def _fetch(self, stock: _Stock) -> None:
-        retry = stock.owner != "" and monotonic() < stock.asked + UNKNOWN
+        owner, asked = stock.pending
+        retry = monotonic() < asked + UNKNOWN
         if not retry:
-            stock.owner = (int(time()).to_bytes(6, "big") + secrets.token_bytes(10)).hex()
-            stock.asked = monotonic()
+            owner, asked = (int(time()).to_bytes(6, "big") + secrets.token_bytes(10)).hex(), monotonic()
+            stock.pending = owner, asked
         try:
-            lease = self._service.acquire(self._nodes, self._ttl, stock.owner, self._secret.check_value(), retry)
+            lease = self._service.acquire(self._nodes, self._ttl, owner, self._secret.check_value(), retry)
         except ServiceError as error:
             if not error.unknown:
-                stock.owner = ""
+                stock.pending = "", -inf
             raise
         with stock.lock:
-            stock.lease, stock.since, stock.cursor, stock.owner = lease, stock.asked, 0, ""
+            if stock.pending[0] == owner:  # once, as an exception in _start may lead to another call with this token
+                stock.lease, stock.since, stock.cursor, stock.pending = lease, asked, 0, ("", -inf)
 
 
 class AsyncGenerator:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import selectors
+import socket
 import ssl
 from collections import defaultdict
-from http.client import HTTPConnection, HTTPSConnection
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from time import monotonic
 from typing import Any, Callable, Dict, NamedTuple, Sequence, TypeVar
 from urllib.parse import urlsplit
@@ -52,6 +54,8 @@ class Service(Uncopied):
     def __init__(self, addresses: str | Sequence[str], space: str, *, timeout: float = 10.0,
                  token: str | Callable[[], str] | None = None, tls: ssl.SSLContext | None = None) -> None:
         self._addresses = [addresses] if isinstance(addresses, str) else list(addresses)
+        if not timeout > 0:
+            raise ValueError("randflake: timeout: want more than 0 seconds")
         for address in self._addresses or [""]:
             if not re.fullmatch(r"https?://(\[[\w:.]+\]|[^][/?#@:\s]+)(:\d{1,5})?(/[^?#\s]*)?", address):
                 raise ValueError("randflake: addresses: want https://ids.internal:8443 or several like it, without user")
@@ -97,15 +101,20 @@ class Service(Uncopied):
         headers, end, turn = self._headers(), monotonic() + self._timeout, self._turn
         for left in range(len(self._addresses), 0, -1):
             address, now = self._addresses[turn % len(self._addresses)], monotonic()
+            code, message = "unavailable", "no answer"
             try:
-                status, answer = self._post(address, method, json.dumps(fields), headers, now + (end - now) / left)
+                status, text = self._post(address, method, json.dumps(fields), headers, now + (end - now) / left)
+                message = f"status {status}"
+                answer = json.loads(text)
                 if status == 200:
                     result = read(answer)
                     self._turn = turn
                     return result
-                code, message = str(answer["code"]), str(answer.get("message"))
+                message += f": {answer.get('message')}"
+                if re.fullmatch("[a-z_]{1,30}", answer["code"]):
+                    code = answer["code"]
             except Exception as error:  # there is no end to what may be wrong with an answer
-                code, message = "unavailable", f"no answer: {type(error).__name__}: {error}"
+                message += f": {type(error).__name__}: {error}"
             if code in FINAL:
                 break
             turn += 1
@@ -122,8 +131,8 @@ class Service(Uncopied):
                 raise ValueError("randflake: token: want visible ASCII characters, without blanks")
         return headers
 
-    def _post(self, address: str, method: str, body: str, headers: _Headers, end: float) -> tuple[int, Any]:
-        """Makes one call, and returns the status and the JSON of its answer."""
+    def _post(self, address: str, method: str, body: str, headers: _Headers, end: float) -> tuple[int, bytes]:
+        """Makes one call, and returns the status and the text of its answer."""
         if not self._mark.kept():  # the connections are the parent's
             self._mark, self._idle = Mark(), defaultdict(list)
         url, idle = urlsplit(address), self._idle[address]
@@ -141,13 +150,33 @@ class Service(Uncopied):
             connection.timeout = (end - monotonic()) / 2  # of each address of the name, one of which may be dead
             connection.connect()
         connection.sock.settimeout(end - monotonic())
+        connection.response_class = lambda sock, **more: HTTPResponse(_Answer(sock, end), **more)  # type: ignore
         connection.request("POST", f"{url.path.rstrip('/')}/randflake.v1.{method}", body, headers)
         response = connection.getresponse()
         answer = response.read(LONGEST_ANSWER)
         if not response.isclosed():
             raise ValueError(f"want a whole answer, of less than {LONGEST_ANSWER} bytes")
         idle.append(connection)
-        return response.status, json.loads(answer)
+        return response.status, answer
+
+
+class _Answer(io.RawIOBase):
+    """What a socket receives until a time, however slowly."""
+
+    def __init__(self, sock: socket.socket, end: float) -> None:
+        self._sock, self._raw, self._end = sock, sock.makefile("rb", 0), end
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if monotonic() >= self._end:
+            raise TimeoutError
+        self._sock.settimeout(self._end - monotonic() + 1e-3)
+        return self._raw.readinto(buffer)
 
 
 class _Headers(Dict[str, str]):

@@ -1,14 +1,18 @@
 """What a driver can't show; the rest of the tests is in clients/conformance."""
 
+import _thread
 import asyncio
 import copy
 import pickle
 import pprint
 import sqlite3
+import time
 import traceback
 import unittest
+from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
-from randflaked import AsyncGenerator, Generator, Minter, Secret, Service, ServiceError, parse, to_text
+from randflaked import AsyncGenerator, Generator, Lease, Minter, Secret, Service, ServiceError, parse, to_text
 
 from .speed import Leases
 
@@ -34,6 +38,27 @@ class Client(unittest.TestCase):
         for thing in (self.secret, self.service, self.generator, Minter(self.service)):
             for way in (copy.copy, copy.deepcopy, pickle.dumps):
                 self.assertRaisesRegex(TypeError, "make one in each process", way, thing)
+
+    def test_an_exception_once_a_call_has_begun(self):
+        leases = {}
+
+        def acquire(nodes, ttl, owner, check, retry):
+            time.sleep(0.1 if retry else 0.05)
+            return leases.setdefault(owner, Lease(len(leases), len(leases), int(time.time()), int(time.time()) + ttl))
+
+        def begin(*args):
+            start(*args)
+            raise KeyboardInterrupt
+
+        def make(wait):
+            time.sleep(wait)
+            return [time.sleep(0.005) or self.generator.fill(1)[0] for _ in range(40)]
+
+        start, self.service.acquire = _thread.start_new_thread, acquire
+        with mock.patch("_thread.start_new_thread", begin), self.assertRaises(KeyboardInterrupt):
+            self.generator.generate()
+        with ThreadPoolExecutor() as pool:
+            self.assertEqual(len(set(sum(pool.map(make, [0, 0.06]), []))), 80)
 
     def test_asyncio(self):
         async def make():

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "json"
-require "monitor"
 require "net/http"
 require "openssl"
 require "securerandom"
@@ -19,19 +18,17 @@ module Randflake
   class InvalidArgument < ArgumentError; end
 
   # randflaked refused, or did not answer. The code is one of https://connectrpc.com/docs/protocol, such as
-  # "resource_exhausted", and "unavailable" if there was no answer. No secret and no token is shown.
+  # "resource_exhausted", and "unavailable" if there was no answer. If unknown is true, what was asked for may have been
+  # done. No secret and no token is shown.
   class ServiceError < StandardError
     FINAL = %w[invalid_argument not_found already_exists permission_denied unauthenticated resource_exhausted
                failed_precondition out_of_range unimplemented].freeze
-    attr_reader :code
+    attr_reader :code, :unknown
 
-    def initialize(code, message)
+    def initialize(code, message, unknown)
       super("randflake: #{message.gsub(/[^ -~]+/, " ")[0, 400]} (#{code})")
-      @code = code
+      @code, @unknown = code, unknown
     end
-
-    # Whether another replica would say the same, and nothing was done.
-    def final? = FINAL.include?(code)
   end
 
   # Returns the text of an ID: base32hex of the unsigned value, in lower case, without leading zeros.
@@ -240,7 +237,7 @@ module Randflake
         fields = %w[firstNode lastNode start highWater].map { |name| lease.fetch(name, 0) }
         first, last, start, high = fields.map { |field| Integer(field.to_s, 10) } # JSON has those of 64 bits as texts
         unless lease["owner"] == request[:owner] && last - first == request[:nodes] - 1 && first >= 0 &&
-               last <= MAX_NODE && start.between?(EPOCH, high)
+               last <= MAX_NODE && start.between?(EPOCH, high) && high <= MAX_SECOND
           raise IOError, "not the lease that was asked for"
         end
         Lease.new(first, start, high, nil, 0)
@@ -260,15 +257,24 @@ module Randflake
     # Asks one replica after the other. The block reads the answer: where it can't, for any reason, there is none.
     def call(procedure, limit, **fields)
       headers, deadline, addresses = self.headers, System.monotonic + limit, @addresses
+      hidden = headers.fetch("Authorization", "Bearer \n").delete_prefix("Bearer ")
       addresses.each.with_index do |uri, asked|
+        code = "unavailable"
         seconds = (deadline - System.monotonic) / (addresses.size - asked)
-        result = yield post(uri, procedure, headers, JSON.generate(fields), seconds)
-        @addresses = [uri] | addresses
-        return result
+        status, answer = post(uri, procedure, headers, JSON.generate(fields), seconds)
+        if status == "200"
+          result = yield answer
+          @addresses = [uri] | addresses
+          return result
+        end
+        code = answer["code"].to_s[/\A[a-z_]{1,30}\z/] || code
+        raise IOError, "status #{status}: #{answer["message"]}"
       rescue StandardError => e
-        e = ServiceError.new("unavailable", "#{uri.host}: #{e.class}: #{e.message}") unless e.is_a?(ServiceError)
-        raise e, cause: nil if uri == addresses.last || e.final?
+        final = ServiceError::FINAL.include?(code)
         fields[:retry] = true if fields.key?(:retry)
+        next unless final || uri == addresses.last
+        told = "#{uri.host}: #{e.message}".b.gsub(hidden, "[token]")
+        raise ServiceError.new(code, told, !final || asked.positive?), cause: nil
       end
     end
 
@@ -296,12 +302,9 @@ module Randflake
         end
       end
       idle << http
-      answer = JSON.parse(text.force_encoding(Encoding::UTF_8).scrub)
-      return answer if status == "200"
-      code = answer["code"].to_s[/\A[a-z_]+\z/] || "unavailable"
-      raise ServiceError.new(code, "#{uri.host}: status #{status}: #{answer["message"]}")
+      [status, JSON.parse(text.force_encoding(Encoding::UTF_8).scrub)]
     rescue JSON::ParserError # which would show all of a proxy's page
-      raise ServiceError.new("unavailable", "#{uri.host}: status #{status}, and no JSON")
+      raise IOError, "status #{status}, and no JSON"
     end
   end
 
@@ -313,7 +316,7 @@ module Randflake
 
     def initialize(service)
       @service = service
-      @states = Hash.new { |states, process| states.clear[process] = State.new(Monitor.new, 0, 0) }
+      @states = Hash.new { |states, process| states.clear[process] = State.new(Mutex.new, 0, 0) }
       @states[System.process]
     end
 
@@ -338,6 +341,9 @@ module Randflake
 
     # Makes a call for more before it is needed, no sooner than earlier failures allow.
     def start_early(state, now) = now < state.later || start(state, 1)
+
+    # Runs the block under the lock, which a call that is made without a thread has already.
+    def locked(state, &block) = state.lock.owned? ? yield : state.lock.synchronize(&block)
 
     # Makes a call in a thread of its own, unless one is under way. Where threads don't start nobody waits for the lock.
     def start(state, limit)
@@ -396,16 +402,16 @@ module Randflake
 
     # After an unknown outcome the next call has the same token, for up to a minute.
     def more(state, limit)
-      now = System.monotonic
-      again = !state.token.nil? && now - state.token.last <= 60
-      state.token = [format("%012x", System.second) + SecureRandom.hex(10), now] unless again
-      owner, since = state.token
-      request = { nodes: @nodes, ttlSeconds: @ttl, owner: owner, check: @secret.check_value, retry: again }
+      now, token = System.monotonic, state.token
+      again = !token.nil? && now - token.last <= 60
+      state.token = token = [format("%012x", System.second) + SecureRandom.hex(10), now] unless again
+      request = { nodes: @nodes, ttlSeconds: @ttl, owner: token.first, check: @secret.check_value, retry: again }
       lease = @service.acquire(limit, **request)
-      lease.since = since
-      state.lock.synchronize { state.held, state.token = lease, nil }
+      lease.since = token.last
+      # Once, as an exception in start, such as one of Timeout, may lead to another call with this token.
+      locked(state) { state.held, state.token = lease, nil if state.token.equal?(token) }
     rescue ServiceError => e
-      state.token = nil if e.final?
+      state.token = nil unless e.unknown
       raise
     end
   end
@@ -438,7 +444,7 @@ module Randflake
     def more(state, limit)
       since = System.monotonic
       made = @service.mint(BATCH, limit).map { |id| [id, since] }
-      state.lock.synchronize { state.held.concat(made) }
+      locked(state) { state.held.concat(made) }
     end
   end
 end

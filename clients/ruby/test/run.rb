@@ -23,16 +23,45 @@ class ClientTest < Minitest::Test
   end
 
   # Starts a server that answers each connection by the block, and returns its address.
-  def serve(tls = nil)
+  def serve(tls)
     server = TCPServer.new("127.0.0.1", 0)
-    accepting = tls ? OpenSSL::SSL::SSLServer.new(server, tls) : server
+    accepting = OpenSSL::SSL::SSLServer.new(server, tls)
     Thread.new { loop { yield accepting.accept rescue nil } } # rubocop:disable Style/RescueModifier
-    "http#{'s' if tls}://127.0.0.1:#{server.addr[1]}"
+    "https://127.0.0.1:#{server.addr[1]}"
   end
 
-  def test_time_limit_of_an_answer_that_drips
-    address = serve { |connection| connection.write(" ") while sleep 0.05 }
-    Timeout.timeout(2) { assert_raises(Randflake::ServiceError) { service(address, limit: 0.4).next("c") } }
+  # Grants the same lease for the same owner token, with a delay.
+  class Granting < Randflake::Service
+    def acquire(_, **request)
+      sleep 0.05
+      node = ((@nodes ||= {})[request[:owner]] ||= @nodes.size)
+      sleep 0.05 if request[:retry]
+      Lease.new(node, Time.now.to_i, Time.now.to_i + 299, nil, 0)
+    end
+  end
+
+  def granted = Randflake::Generator.new(Granting.new("http://x", "x"), Randflake::Secret.parse("01" * 16))
+
+  def test_an_exception_once_a_call_has_begun
+    generator, late = granted, TracePoint.new(:c_return) { |call| raise "late" if call.self == Thread }
+    late.enable(target_thread: Thread.current) { assert_raises(RuntimeError) { generator.generate } }
+    made = [0, 0.06].map { |wait| Thread.new { sleep(wait) && Array.new(40) { sleep(0.005) && generator.generate } } }
+    ids = made.flat_map(&:value)
+    assert_equal 80, ids.uniq.size
+  end
+
+  def test_a_signal_handler
+    generator = granted
+    ids, others = [generator.generate], []
+    handler = trap("USR1") { others << generator.generate rescue others << nil } # rubocop:disable Style/RescueModifier
+    child = fork { loop { sleep(0.0002) && Process.kill("USR1", Process.ppid) } }
+    ids << generator.generate while others.size < 2000
+    ids.concat(others.compact)
+    assert_equal ids.size, ids.uniq.size
+  ensure
+    Process.kill("KILL", child)
+    Process.wait(child)
+    trap("USR1", handler)
   end
 
   def test_tls_of_a_private_authority

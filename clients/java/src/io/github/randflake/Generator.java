@@ -76,11 +76,11 @@ public final class Generator extends Latest<Generator.Lease> {
     }
 
     private Lease read(Json answer) {
-        long node = Id.check("firstNode", answer.number("2 firstNode"), 0, Id.MAX + 1 - nodes);
-        Id.check("lastNode", answer.number("2 lastNode"), node + nodes - 1, node + nodes - 1);
-        long start = Id.check("start", answer.number("2 start"), Id.FIRST_SECOND, Id.LAST_SECOND);
-        long last = Id.check("highWater", answer.number("2 highWater"), start, Id.LAST_SECOND);
-        if (!answer.text("2 owner", "").equals(owner)) throw new IllegalArgumentException("a lease of another owner");
+        long node = Id.check("firstNode", answer.number("/lease/firstNode"), 0, Id.MAX + 1 - nodes);
+        Id.check("lastNode", answer.number("/lease/lastNode"), node + nodes - 1, node + nodes - 1);
+        long start = Id.check("start", answer.number("/lease/start"), Id.FIRST_SECOND, Id.LAST_SECOND);
+        long last = Id.check("highWater", answer.number("/lease/highWater"), start, Id.LAST_SECOND);
+        if (!answer.text("/lease/owner", "").equals(owner)) throw new IllegalArgumentException("another owner");
         return new Lease(node << 17, (long) nodes << 17, start, last, asked, new AtomicLong());
     }
 

@@ -8,21 +8,32 @@ import java.util.stream.Collectors;
 final class Json {
     private static final Pattern TOKEN =
             Pattern.compile("(?:\"((?:[^\"\\\\]++|\\\\.)*+)\"|([-+.\\w]++))\\s*+(:?)|[{}\\[\\],\\s]");
+    private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u(\\p{XDigit}{4})|(.))");
 
     private final Map<String, List<String>> values = new HashMap<>();
 
-    /** Reads an object. Each value stands under its level and name, such as "1 code", and all of a list under one. */
+    /** Reads an object. Each value stands under its path, such as "/lease/owner", and all of a list under one. */
     Json(String text) {
-        int level = 0, at = 0;
+        int at = 0;
         String name = "";
+        Deque<String> path = new ArrayDeque<>();
         for (Matcher token = TOKEN.matcher(text); token.find() && token.start() == at; at = token.end()) {
-            String word = token.group(1) != null ? token.group(1).replaceAll("\\\\(.)", "$1") : token.group(2);
-            level += token.group().equals("{") ? 1 : token.group().equals("}") ? -1 : 0;
-            if (word != null && !token.group(3).isEmpty()) name = word;
-            else if (word != null) values.computeIfAbsent(level + " " + name, n -> new ArrayList<>()).add(word);
+            String word = token.group(1) != null ? unescape(token.group(1)) : token.group(2);
+            if (token.group().equals("{")) path.addLast(path.isEmpty() ? "" : path.getLast() + "/" + name);
+            else if (path.isEmpty() && !token.group().isBlank()) break;
+            else if (token.group().equals("}")) path.removeLast();
+            else if (word != null && !token.group(3).isEmpty()) name = word;
+            else if (word != null)
+                values.computeIfAbsent(path.getLast() + "/" + name, n -> new ArrayList<>()).add(word);
         }
-        if (at != text.length() || level != 0 || !text.stripLeading().startsWith("{"))
+        if (at != text.length() || !path.isEmpty() || !text.stripLeading().startsWith("{"))
             throw new IllegalArgumentException("not a JSON object");
+    }
+
+    private static String unescape(String text) {
+        return ESCAPE.matcher(text).replaceAll(e -> Matcher.quoteReplacement(e.group(1) == null
+                ? e.group(2).replaceAll("[bfnrt]", " ")
+                : String.valueOf((char) Integer.parseInt(e.group(1), 16))));
     }
 
     List<String> list(String name) { return values.getOrDefault(name, List.of()); }

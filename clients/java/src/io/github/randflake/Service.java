@@ -49,8 +49,8 @@ public final class Service {
 
     long[] numbers(String method, int count, Map<String, Object> fields) {
         return call(method, fields, answer -> {
-            Id.check("length", answer.list("1 numbers").size(), count, count);
-            return answer.list("1 numbers").stream().mapToLong(Long::parseLong).toArray();
+            Id.check("length", answer.list("/numbers").size(), count, count);
+            return answer.list("/numbers").stream().mapToLong(Long::parseLong).toArray();
         });
     }
 
@@ -95,8 +95,8 @@ public final class Service {
             message = "status " + status;
             Json answer = new Json(received.toString(StandardCharsets.UTF_8));
             if (status == 200) return read.apply(answer);
-            code = answer.text("1 code", code);
-            message = answer.text("1 message", message).replace(bearer.isEmpty() ? "\0" : bearer, "[redacted]");
+            message += ": " + answer.text("/message", "no message").replaceAll("\\s+", " ");
+            if (answer.text("/code", "").matches("[a-z_]{1,30}")) code = answer.text("/code", "");
         } catch (InterruptedException e) {
             throw RandflakeException.interrupted(e);
         } catch (ExecutionException | TimeoutException | IllegalArgumentException e) {
@@ -104,6 +104,7 @@ public final class Service {
         } finally {
             response.cancel(true);
         }
-        throw new RandflakeException(code, "randflake: " + url + ": " + message, null);
+        message = message.replace(bearer.isEmpty() ? "\0" : bearer, "[redacted]");
+        throw new RandflakeException(code, String.format("randflake: %s: %.300s", url, message), null);
     }
 }
