@@ -56,7 +56,8 @@ export class Service {
       const start = number("start"), highWater = number("highWater");
       const good = lease.owner === more.owner && [firstNode, start, highWater].every(Number.isSafeInteger) &&
         0 <= firstNode && lastNode === firstNode + more.nodes - 1 && lastNode <= MAX_NODE &&
-        EPOCH <= start && start <= highWater && highWater <= MAX_SECOND;
+        EPOCH <= start && start <= highWater && highWater <= MAX_SECOND &&
+        Number.isSafeInteger((highWater - start + 1) * more.nodes * 2 ** 17); // the places, which are counted
       return good && { firstNode, lastNode, start, highWater };
     });
   }
