@@ -23,6 +23,16 @@ require (
 )
 
 require (
+	github.com/ncruces/go-strftime v1.0.0 // indirect
+	github.com/randflake/randflake/store/sqlitestore v0.1.0 // indirect
+	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	modernc.org/libc v1.77.1 // indirect
+	modernc.org/mathutil v1.7.1 // indirect
+	modernc.org/memory v1.12.1 // indirect
+	modernc.org/sqlite v1.60.1 // indirect
+)
+
+require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bits-and-blooms/bitset v1.24.4 // indirect
@@ -51,7 +61,7 @@ require (
 	github.com/klauspost/compress v1.18.7 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.2 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
-	github.com/mattn/go-isatty v0.0.20 // indirect
+	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mschoch/smat v0.2.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/prometheus/client_golang v1.20.5 // indirect
@@ -116,3 +126,5 @@ replace github.com/randflake/randflake/service/api => ../service/api
 replace github.com/randflake/randflake/service/client => ../service/client
 
 replace github.com/randflake/randflake/store/storeurl => ../store/storeurl
+
+replace github.com/randflake/randflake/store/sqlitestore => ../store/sqlitestore
