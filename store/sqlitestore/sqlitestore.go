@@ -171,7 +171,7 @@ func query(ctx context.Context, tx *sql.Tx, text string, args ...any) (entries [
 	return entries, rows.Err()
 }
 
-// transact makes a transaction of a kind that the driver knows. After SQLITE_BUSY it begins anew: another connection had a
+// transact makes a transaction of a kind that the driver knows. After SQLITE_BUSY it starts again: another connection had a
 // lock for too long, and nothing was changed, not even by COMMIT.
 func (e *Engine) transact(ctx context.Context, what string, how access, kind string, run func(*sql.Tx, *store.Answer) error) (store.Answer, error) {
 	for ; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(10 * time.Millisecond)) {
