@@ -35,7 +35,7 @@ EMULATED  = emulated-s390x emulated-arm emulated-riscv64 emulated-arm64
 PORTABLE  = . ./compat ./compat/v2 ./store ./store/filestore ./lease ./counter ./numbers/ff1 ./mask ./ulid ./ulid/objectkey
 # Modules of their own, with the dependencies that the root does without. Those that take longest come first, so that no
 # core is left idle at the end.
-MODULES   = cmd/randflake chaos service store/etcdstore/etcdtest store/mysqlstore store/pgstore store/redisstore store/etcdstore store/storeurl bench \
+MODULES   = cmd/randflake chaos service store/etcdstore/etcdtest store/mysqlstore store/pgstore store/redisstore store/etcdstore store/sqlitestore store/storeurl bench \
             examples/databases examples/orders service/client service/api lease/leaseprom compat/upstream
 # Where goroutines meet; the race detector watches these in test, and all in check.
 CONCURRENT = . ./counter ./lease ./local ./numbers ./snowflake ./store ./store/filestore ./ulid ./internal/coarse ./internal/queue
@@ -241,7 +241,7 @@ words:
 
 # What users import. A change of what it exports shows in the diff of docs/api.txt.
 API     = . $(addprefix ./,compat compat/v2 counter counter/gapless lease lease/leaseprom local mask numbers randflaketest service/client snowflake snowflake/bases snowflake/guess store \
-          store/etcdstore store/filestore store/mysqlstore store/pgstore store/redisstore store/storeurl ulid ulid/objectkey)
+          store/etcdstore store/filestore store/mysqlstore store/pgstore store/redisstore store/sqlitestore store/storeurl ulid ulid/objectkey)
 APILIST = $(GO) run ./internal/tools/apilist
 api:
 	$(APILIST) $(API) >docs/api.txt

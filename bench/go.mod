@@ -47,10 +47,18 @@ require (
 )
 
 require (
+	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/randflake/randflake/store/etcdstore v0.1.0 // indirect
 	github.com/randflake/randflake/store/mysqlstore v0.1.0 // indirect
 	github.com/randflake/randflake/store/pgstore v0.1.0 // indirect
 	github.com/randflake/randflake/store/redisstore v0.1.0 // indirect
+	github.com/randflake/randflake/store/sqlitestore v0.1.0 // indirect
+	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	modernc.org/libc v1.77.1 // indirect
+	modernc.org/mathutil v1.7.1 // indirect
+	modernc.org/memory v1.12.1 // indirect
+	modernc.org/sqlite v1.60.1 // indirect
 )
 
 require (
@@ -130,3 +138,5 @@ require (
 )
 
 replace github.com/randflake/randflake/store/storeurl => ../store/storeurl
+
+replace github.com/randflake/randflake/store/sqlitestore => ../store/sqlitestore

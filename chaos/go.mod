@@ -16,6 +16,7 @@ require (
 	github.com/randflake/randflake/store/mysqlstore v0.1.0
 	github.com/randflake/randflake/store/pgstore v0.1.0
 	github.com/randflake/randflake/store/redisstore v0.1.0
+	github.com/randflake/randflake/store/sqlitestore v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rs/zerolog v1.35.1
 	go.etcd.io/etcd/client/v3 v3.6.16
@@ -51,15 +52,17 @@ require (
 	github.com/klauspost/compress v1.18.7 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.2 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
-	github.com/mattn/go-isatty v0.0.20 // indirect
+	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mschoch/smat v0.2.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/prometheus/client_golang v1.20.5 // indirect
 	github.com/prometheus/client_model v0.6.1 // indirect
 	github.com/prometheus/common v0.62.0 // indirect
 	github.com/prometheus/procfs v0.15.1 // indirect
 	github.com/randflake/randflake/service/api v0.1.0 // indirect
 	github.com/randflake/randflake/store/storeurl v0.1.0
+	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rs/xid v1.6.0 // indirect
 	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/soheilhy/cmux v0.1.5 // indirect
@@ -95,6 +98,10 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
+	modernc.org/libc v1.77.1 // indirect
+	modernc.org/mathutil v1.7.1 // indirect
+	modernc.org/memory v1.12.1 // indirect
+	modernc.org/sqlite v1.60.1 // indirect
 	sigs.k8s.io/json v0.0.0-20211020170558-c049b76a60c6 // indirect
 	sigs.k8s.io/yaml v1.4.0 // indirect
 )
@@ -116,3 +123,5 @@ replace github.com/randflake/randflake/service/api => ../service/api
 replace github.com/randflake/randflake/service/client => ../service/client
 
 replace github.com/randflake/randflake/store/storeurl => ../store/storeurl
+
+replace github.com/randflake/randflake/store/sqlitestore => ../store/sqlitestore

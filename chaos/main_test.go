@@ -247,7 +247,7 @@ func TestOnce(t *testing.T) {
 			t.Errorf("%s happens %d times, want once", f.Name, faults[f.Name])
 		}
 	}
-	for _, name := range []string{fault.File, fault.Etcd, fault.Redis, fault.Postgres, fault.MySQL, fault.RemoteEtcd} {
+	for _, name := range []string{fault.File, fault.SQLite, fault.Etcd, fault.Redis, fault.Postgres, fault.MySQL, fault.RemoteEtcd} {
 		if stores[name] < 5 {
 			t.Errorf("%d faults happen on %s, want 5 or more of %d", stores[name], name, len(plan))
 		}

@@ -13,6 +13,7 @@ import (
 // starts are the usual ways to start what a store is in.
 var starts = map[string]engine.Start{
 	fault.File:     engine.StartFile,
+	fault.SQLite:   engine.StartSQLite,
 	fault.Etcd:     engine.StartEtcd(1),
 	fault.Redis:    engine.StartRedis,
 	fault.Postgres: engine.StartPostgres(false, ""),

@@ -46,7 +46,7 @@ func TestWhatCanGoWrong(t *testing.T) {
 	var rows []string
 	for _, line := range strings.Split(table, "\n")[3:] {
 		cells := strings.Split(line, " | ")
-		if rows = append(rows, strings.TrimPrefix(cells[0], "| ")); len(cells) != 6 {
+		if rows = append(rows, strings.TrimPrefix(cells[0], "| ")); len(cells) != 7 {
 			t.Errorf("%d cells: %s", len(cells), line)
 		}
 	}

@@ -7,8 +7,8 @@
 // availability, but makes no duplicate.
 //
 // Services call [Keep]: it acquires a lease, returns a [Keeper] with a generator, renews the lease in the background and
-// releases it on Close. [On] makes a Source of a space that package store has opened in a directory, etcd, Redis,
-// PostgreSQL or MariaDB.
+// releases it on Close. [On] makes a Source of a space that package store has opened in a directory, SQLite, etcd,
+// Redis, PostgreSQL or MariaDB.
 package lease
 
 import (

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// A Location is where a store is: a directory, or what the URL of a server says.
+// A Location is where a store is: a directory, or what a URL says.
 type Location struct {
 	Dir string // of a store in a directory
-	URL string // of a store on a server, with the scheme in lower case. It may hold a password: print String instead
+	URL string // of a store on a server or in a file of SQLite, with the scheme in lower case. It may hold a password: print String instead
 }
 
-// schemes are those of servers' URLs, in the order in which people read them.
+// schemes are those of URLs, in the order in which people read them.
 var schemes = []struct{ name, engine string }{
-	{"etcd", "etcd"}, {"etcds", "etcd"}, {"redis", "Redis"}, {"rediss", "Redis"},
+	{"sqlite", "SQLite"}, {"etcd", "etcd"}, {"etcds", "etcd"}, {"redis", "Redis"}, {"rediss", "Redis"},
 	{"postgres", "PostgreSQL"}, {"postgresql", "PostgreSQL"}, {"mysql", "MariaDB"}, {"mariadb", "MariaDB"},
 }
 
-// Schemes returns what a URL of a store can begin with. All but file name a server.
+// Schemes returns what a URL of a store can begin with. All but file and sqlite name a server.
 func Schemes() []string {
 	names := []string{"file"}
 	for _, s := range schemes {
@@ -28,10 +28,11 @@ func Schemes() []string {
 }
 
 // ParseLocation reads the name of a store as users write it. It connects to nothing, and leaves the parameters of a URL to
-// the server's engine.
+// the engine.
 //
 //   - scheme://... is the URL of a server if scheme is one of [Schemes]. Upper and lower case mean the same, and so do
 //     postgres and postgresql, mysql and mariadb.
+//   - sqlite:FILE is a file of SQLite, and so is sqlite://FILE with a full name. It is a URL, and may have parameters.
 //   - file:DIR is a directory, and so is file://DIR with a full name. Nothing in DIR is escaped.
 //   - Another name is a directory, unless it has one of @ = : in it (but for the colon of a Windows drive), or %3A: it
 //     could be a URL with a typing error, or what a driver takes, and hold a password.
@@ -43,6 +44,8 @@ func ParseLocation(name string) (Location, error) {
 	switch {
 	case found && scheme == "file":
 		return inDirectory(rest)
+	case found && scheme == "sqlite":
+		return inFile(rest)
 	case found && engineOf(scheme) != "":
 		return onServer(scheme, rest)
 	case len(scheme) > 1 && strings.HasPrefix(rest, "//") && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == "":
@@ -57,6 +60,16 @@ func inDirectory(rest string) (Location, error) {
 		return Location{}, errors.New("store file:...: want file:DIR, or file:// and a full name")
 	}
 	return Location{Dir: dir}, nil
+}
+
+func inFile(rest string) (Location, error) {
+	if name := strings.TrimPrefix(rest, "//"); name == "" || name != rest && name[0] != '/' {
+		return Location{}, errors.New("store sqlite:...: want sqlite:FILE, or sqlite:// and a full name")
+	}
+	if err := CheckURL(rest); err != nil {
+		return Location{}, fmt.Errorf("store sqlite:...: %w", err)
+	}
+	return Location{URL: "sqlite:" + rest}, nil
 }
 
 func onServer(scheme, rest string) (Location, error) {
@@ -100,7 +113,7 @@ func engineOf(scheme string) string {
 	return ""
 }
 
-// Engine returns what keeps the store, for people: "file", "etcd", "Redis", "PostgreSQL" or "MariaDB".
+// Engine returns what keeps the store, for people: "file", "SQLite", "etcd", "Redis", "PostgreSQL" or "MariaDB".
 func (l Location) Engine() string {
 	if l.URL == "" {
 		return "file"

@@ -1,5 +1,5 @@
 // Package store holds the durable state of the protocols that lease nodes and count numbers, on any [Engine]: a
-// directory, etcd, Redis, PostgreSQL, MariaDB or your own.
+// directory, SQLite, etcd, Redis, PostgreSQL, MariaDB or your own.
 //
 // An engine only compares and sets entries. This package adds what every protocol needs: spaces with limits, the
 // current time by the server's clock, and the handling of lost data. A [Space] is a handle on one space. It compares

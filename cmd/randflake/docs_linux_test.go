@@ -317,7 +317,7 @@ func declared(parameters string) string {
 var (
 	qualified = regexp.MustCompile(`\b([a-z][a-z0-9]*)\.[A-Z]`)
 	inModule  = strings.Fields(`local lease lease/leaseprom mask numbers counter counter/gapless service/client snowflake store store/etcdstore store/filestore store/mysqlstore
-		store/pgstore store/redisstore store/storetest store/storeurl ulid`)
+		store/pgstore store/redisstore store/sqlitestore store/storetest store/storeurl ulid`)
 	others = strings.Fields(`context crypto/rand database/sql encoding/json errors fmt log log/slog net/http os strings testing time
 		github.com/randflake/randflake`)
 )

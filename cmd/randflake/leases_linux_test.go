@@ -16,7 +16,7 @@ func TestLeasesProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := blocksOf(string(page))[0].code
-	stores := map[string]string{"redis": "redisstore", "postgres": "pgstore", "mysql": "mysqlstore", "etcd": "etcdstore"}
+	stores := map[string]string{"redis": "redisstore", "postgres": "pgstore", "mysql": "mysqlstore", "etcd": "etcdstore", "sqlite": "sqlitestore"}
 	eachEngine(t, func(t *testing.T, store string) {
 		u, err := url.Parse(store)
 		if err != nil {

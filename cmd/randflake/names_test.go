@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/randflake/randflake/store/storetest"
@@ -13,6 +14,8 @@ func TestNames(t *testing.T) {
 		t.Run(n.Name, func(t *testing.T) {
 			want := n.Wrong
 			switch {
+			case strings.HasPrefix(n.URL, "sqlite:"):
+				want = "no store in " + n.URL
 			case n.URL != "":
 				want = "127.0.0.1:1" // nothing listens there
 			case n.Dir != "":

@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"io/fs"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/randflake/randflake/store/localfile"
 )
 
 // files are the operations on the file system that an Engine needs, so that tests can make each of
@@ -31,7 +34,10 @@ func (osFiles) mkdir(path string) error                 { return os.Mkdir(path, 
 func (osFiles) list(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }
 func (osFiles) link(from, to string) error              { return os.Link(from, to) }
 func (osFiles) remove(path string) error                { return os.Remove(path) }
+func (osFiles) network(path string) (string, error)     { return localfile.Network(path) }
 
+// read goes by the directory's time of birth where that is known: overlay file systems number directories anew at each
+// mount.
 func (osFiles) read(path string, limit int) (content []byte, id string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -41,12 +47,12 @@ func (osFiles) read(path string, limit int) (content []byte, id string, err erro
 	if content, err = io.ReadAll(io.LimitReader(f, int64(limit))); err != nil {
 		return nil, "", err
 	}
-	dir, err := os.Open(filepath.Dir(path))
+	file, err := localfile.Stat(path)
 	if err != nil {
 		return nil, "", err
 	}
-	defer dir.Close()
-	return content, identity(f) + identityOfDir(dir), nil
+	dir, err := localfile.Stat(filepath.Dir(path))
+	return content, file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), err
 }
 
 func (osFiles) write(path string, content []byte) error {

@@ -27,6 +27,12 @@ func Names() []Name {
 		{Name: "file://shop:hunter2@db/shop", Wrong: "want file:DIR"},
 		{Name: "file:", Wrong: "want file:DIR"},
 
+		{Name: "sqlite:/nonesuch/ids.db", URL: "sqlite:/nonesuch/ids.db"},
+		{Name: "SQLite:///nonesuch/100%25.db?space=ids", URL: "sqlite:///nonesuch/100%25.db?space=ids"},
+		{Name: "sqlite:", Wrong: "want sqlite:FILE"},
+		{Name: "sqlite://shop:hunter2@db/shop", Wrong: "want sqlite:FILE"},
+		{Name: "sqlite:ids.db?spcae=ids", Wrong: `unknown parameter "spcae"`},
+
 		{Name: "etcd://root:hunter2@127.0.0.1:1/?dial-timeout=100ms", URL: "etcd://root:xxxxx@127.0.0.1:1/?dial-timeout=100ms"},
 		{Name: "redis://:hunter2@127.0.0.1:1/0", URL: "redis://:xxxxx@127.0.0.1:1/0"},
 		{Name: "REDISS://shop:hunter2@127.0.0.1:1", URL: "rediss://shop:xxxxx@127.0.0.1:1"},

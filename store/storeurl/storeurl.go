@@ -1,4 +1,4 @@
-// Package storeurl opens a store by its name: a directory or the URL of a server.
+// Package storeurl opens a store by its name: a directory or a URL.
 //
 //	s, err := storeurl.Open(ctx, os.Getenv("RANDFLAKE_STORE"))
 //
@@ -15,6 +15,7 @@ import (
 	"github.com/randflake/randflake/store/mysqlstore"
 	"github.com/randflake/randflake/store/pgstore"
 	"github.com/randflake/randflake/store/redisstore"
+	"github.com/randflake/randflake/store/sqlitestore"
 )
 
 // begin is the Open or the Create of an engine's package.
@@ -26,6 +27,7 @@ var engines = map[string]struct {
 	open, create begin
 }{
 	"file":       {func(string) error { return nil }, inDirectory(filestore.Open), inDirectory(filestore.Create)},
+	"SQLite":     {sqlitestore.Check, sqlitestore.Open, sqlitestore.Create},
 	"etcd":       {etcdstore.Check, etcdstore.Open, etcdstore.Create},
 	"Redis":      {redisstore.Check, redisstore.Open, redisstore.Create},
 	"PostgreSQL": {pgstore.Check, pgstore.Open, pgstore.Create},

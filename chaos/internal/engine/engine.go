@@ -77,12 +77,14 @@ var (
 	_ Copied  = (*Memory)(nil)
 	_ Clocked = (*Memory)(nil)
 	_ Copied  = (*File)(nil)
+	_ Copied  = (*SQLite)(nil)
 	_ Copied  = (*Etcd)(nil)
 	_ Copied  = (*MySQL)(nil)
 	_ Copied  = (*Redis)(nil)
 	_ Copied  = (*Postgres)(nil)
 	_ Rows    = (*Memory)(nil)
 	_ Rows    = (*File)(nil)
+	_ Rows    = (*SQLite)(nil)
 	_ Rows    = (*Etcd)(nil)
 	_ Rows    = (*MySQL)(nil)
 	_ Rows    = (*Redis)(nil)
@@ -104,7 +106,7 @@ type Start func(context.Context, Setup) (Engine, error)
 
 // connect makes handles on engines, for what stands between engine and store.
 var connect = map[string]func(ctx context.Context, url string) (store.Engine, error){
-	"file": connectFile, "etcd": connectEtcd, "Redis": connectRedis, "MariaDB": connectMySQL, "PostgreSQL": connectPostgres,
+	"file": connectFile, "SQLite": connectSQLite, "etcd": connectEtcd, "Redis": connectRedis, "MariaDB": connectMySQL, "PostgreSQL": connectPostgres,
 }
 
 // Open opens the store at an Engine's URL, as a program does, or on an engine with a planted bug.

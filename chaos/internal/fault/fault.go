@@ -40,6 +40,7 @@ type Fault struct {
 // The stores, by what runs them.
 const (
 	File     = "file"
+	SQLite   = "sqlite"
 	Etcd     = "etcd"
 	Redis    = "redis"
 	Postgres = "postgres"
@@ -47,7 +48,7 @@ const (
 	Memory   = "memory" // one process's memory, served to the others; for planted bugs and quick tests
 )
 
-// Each of the stores but the last, with replicas of randflaked before it.
+// Most of the stores, with replicas of randflaked before them.
 const (
 	RemoteFile     = remotely + File
 	RemoteEtcd     = remotely + Etcd
@@ -65,7 +66,7 @@ var Remote = []string{RemoteFile, RemoteEtcd, RemoteRedis, RemotePostgres, Remot
 func IsRemote(store string) bool { return strings.HasPrefix(store, remotely) }
 
 var (
-	all     = []string{File, Etcd, Redis, Postgres, MySQL, Memory}
+	all     = []string{File, SQLite, Etcd, Redis, Postgres, MySQL, Memory}
 	network = []string{Etcd, Redis, Postgres, MySQL}
 )
 

@@ -38,9 +38,9 @@ var losses = []Fault{
 	},
 	{
 		Name:   "restored",
-		Does:   "a backup, of a directory or a dump of the database, is restored; new workers find it, and then those that run",
+		Does:   "a backup, of a directory or a file or a dump of the database, is restored; new workers find it, and then those that run",
 		Expect: "nothing starts before all lost leases have ended",
-		Stores: []string{File, MySQL},
+		Stores: []string{File, SQLite, MySQL},
 		Script: func(w *simulation.Simulation) {
 			e := w.Engine.(engine.Copied)
 			oldCopy(w, e.Copy, e.Restore, newFirst)

@@ -21,6 +21,7 @@ it) file:DIR on a local disk, or a URL, for which randflake-servers is started:
 
   postgres://USER@HOST/DATABASE              etcd://HOST:2379, etcds://...
   mysql:// or mariadb://USER@HOST/DATABASE   redis://HOST:6379, rediss://...
+  sqlite:FILE, shared on this machine
 
 RANDFLAKE_STORE replaces --store, to keep passwords off the command line. The
 secret is the first of these that exists:

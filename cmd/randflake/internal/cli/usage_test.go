@@ -196,7 +196,7 @@ func TestCompletion(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	out := memory{}.succeed(t, "version")
-	for _, want := range []string{"randflake ", "\nstores    file etcd etcds redis rediss postgres postgresql mysql mariadb\nservers   this program\n", "\nbackend ", "\ncpu ", "\ngo        go1.", "\nplatform "} {
+	for _, want := range []string{"randflake ", "\nstores    file sqlite etcd etcds redis rediss postgres postgresql mysql mariadb\nservers   this program\n", "\nbackend ", "\ncpu ", "\ngo        go1.", "\nplatform "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("version: %q, want %q in it", out, want)
 		}

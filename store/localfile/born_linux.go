@@ -1,8 +1,7 @@
-package filestore
+package localfile
 
 import (
 	"fmt"
-	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,10 +15,10 @@ var networks = map[uint32]string{
 
 func network(s *unix.Statfs_t) string { return networks[uint32(s.Type)] }
 
-// born returns when f was made, which no copying takes over, where that is known.
-func born(f *os.File) string {
+// born returns when the file at path was made, which no copying takes over, where that is known.
+func born(path string) string {
 	var s unix.Statx_t
-	if err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &s); err != nil || s.Mask&unix.STATX_BTIME == 0 {
+	if err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_BTIME, &s); err != nil || s.Mask&unix.STATX_BTIME == 0 {
 		return ""
 	}
 	return fmt.Sprintf("-%d.%09d", s.Btime.Sec, s.Btime.Nsec)

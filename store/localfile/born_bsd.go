@@ -1,9 +1,8 @@
 //go:build darwin || freebsd
 
-package filestore
+package localfile
 
 import (
-	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -17,4 +16,4 @@ func network(s *unix.Statfs_t) string {
 	return kind
 }
 
-func born(*os.File) string { return "" } // copying takes it over
+func born(string) string { return "" } // copying takes it over
