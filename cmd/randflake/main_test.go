@@ -108,7 +108,7 @@ func fail(t *testing.T, args []string, wanted ...string) {
 
 func TestVersion(t *testing.T) {
 	full := filepath.Join(programs, "randflake-servers"+exe)
-	if out := succeed(t, "version"); !strings.Contains(out, "\nstores    file etcd etcds redis rediss postgres postgresql mysql mariadb\nservers   "+full+"\nkinds     randflake snowflake ulid\n") {
+	if out := succeed(t, "version"); !strings.Contains(out, "\nstores    file sqlite etcd etcds redis rediss postgres postgresql mysql mariadb\nservers   "+full+"\nkinds     randflake snowflake ulid\n") {
 		t.Errorf("version: %q", out)
 	}
 }

@@ -31,7 +31,7 @@ async function acquire(request) {
 
 async function work(generator, count) {
   const batch = new BigInt64Array(2 + count);
-  for (let refused; !stopped; await sleep(5)) {
+  for (let refused = true; !stopped; await sleep(5)) {
     try {
       const ids = batch.subarray(2);
       if (count === 1) ids[0] = generator.generate();
@@ -39,11 +39,11 @@ async function work(generator, count) {
       batch[0] = process.hrtime.bigint();
       batch[1] = BigInt(count);
       writeSync(made, new Uint8Array(batch.buffer));
-      refused = undefined;
+      refused = false;
     } catch (error) {
       if (!error.code) throw error;
-      if (refused !== error.code) note("note", { text: `refused: ${error.message}` });
-      refused = error.code;
+      if (!refused) note("note", { text: `refused: lease has ended, and there is no other: ${error.message}` });
+      refused = true;
     }
   }
 }
