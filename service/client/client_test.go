@@ -20,7 +20,6 @@ import (
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client"
-	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/store"
 )
 
@@ -134,11 +133,8 @@ func TestUnknownStays(t *testing.T) {
 		t.Cleanup(server.Close)
 		return server.URL
 	}
-	sent, _ := wire.Error(store.ErrClock, "")
-	notOpen, _ := wire.Error(store.ErrNoStore, "")
-	wire.Describe(sent, "", false)
-	wire.Describe(notOpen, "", true)
-	refuses, failed := replica(sent), replica(connect.NewError(connect.CodeUnavailable, errors.New("the outcome is unknown")))
+	notOpen := sent(store.ErrNoStore)
+	refuses, failed := replica(sent(store.ErrClock)), replica(connect.NewError(connect.CodeUnavailable, errors.New("the outcome is unknown")))
 	gone := "http://127.0.0.1:1"
 	for _, tt := range []struct {
 		replicas []string

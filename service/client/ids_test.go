@@ -144,6 +144,13 @@ func TestMintBuffer(t *testing.T) {
 	})
 }
 
+// sent returns an error as the service sends it.
+func sent(err error) *connect.Error {
+	sent, _ := wire.Error(err, "")
+	wire.Describe(sent, "procedure", false)
+	return sent
+}
+
 // TestMintFails: callers get the error of their call, and no more calls are made than one a second while some IDs are
 // ready. A caller who leaves does not end the call for the others.
 func TestMintFails(t *testing.T) {
@@ -159,7 +166,7 @@ func TestMintFails(t *testing.T) {
 		if n, err := ids.Fill(t.Context(), dst); n != 6 || err != nil || dst[0] != 1 {
 			t.Errorf("%d IDs from %d, error %v, want those of the call that was begun", n, dst[0], err)
 		}
-		sent, _ := wire.Error(store.ErrCorrupt, "")
+		sent := sent(store.ErrCorrupt)
 		m.fail.Store(sent)
 		time.Sleep(10 * time.Second)
 		before := m.calls.Load()
@@ -230,8 +237,7 @@ func TestWrongClock(t *testing.T) {
 	token := lease.NewToken(time.Now())
 	for what, err := range map[string]error{"its own": store.ErrClock, "a token": errors.Join(lease.ErrInvalidRequest, store.ErrClock)} {
 		synctest.Test(t, func(t *testing.T) {
-			sent, _ := wire.Error(err, "")
-			wrong, right, other := &replica{err: sent}, &replica{}, &replica{}
+			wrong, right, other := &replica{err: sent(err)}, &replica{}, &replica{}
 			network := handled{}
 			for host, r := range map[string]*replica{"wrong": wrong, "right": right, "other": other} {
 				_, network[host] = randflakev1connect.NewLeaseServiceHandler(r)
