@@ -246,6 +246,29 @@ func TestDiscovery(t *testing.T) {
 	})
 }
 
+// TestKeysOfRefusedReload: keys in a file that changed are not used before a reload, whatever tokens name, and those from
+// before stay good as long as there is none.
+func TestKeysOfRefusedReload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "keys")
+		write := func(keys []jose.JSONWebKey) {
+			text, _ := json.Marshal(map[string]any{"keys": keys})
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write([]jose.JSONWebKey{})
+		s := newSigner(t, file)
+		write(s.served)
+		time.Sleep(2 * time.Minute)
+		s.bad("a key that came without a reload", "one")
+		s.reload()
+		write([]jose.JSONWebKey{})
+		time.Sleep(2 * time.Hour)
+		s.good()
+	})
+}
+
 // TestKeysInFile: keys in a file are read with the configuration, which is refused if that can't be done.
 func TestKeysInFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
