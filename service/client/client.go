@@ -83,8 +83,8 @@ func WithPlaintext() Option {
 	return option("WithPlaintext", true, func(s *settings) { s.plaintext = true })
 }
 
-// WithClock makes tokens of leases and allocations with the time of now instead of the system clock, for tests and
-// simulations.
+// WithClock makes tokens of leases and allocations, and tells the age of IDs, with the time of now instead of the system
+// clock, for tests and simulations.
 func WithClock(now func() time.Time) Option {
 	return option("WithClock", now != nil, func(s *settings) { s.now = now })
 }

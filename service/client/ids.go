@@ -101,10 +101,10 @@ func (s *IDs[I]) Fill(ctx context.Context, dst []I) (n int, err error) {
 func (s *IDs[I]) take(dst []I) (n int, call *minting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	left := 0
+	left, now := 0, s.settings.now()
 	for i := range s.ready {
 		b := &s.ready[i]
-		if time.Since(b.asked) > maxAge {
+		if max(now.Sub(b.asked), now.Round(0).Sub(b.asked).Abs()) > maxAge { // the monotonic clock stands still in a machine that is stopped
 			b.ids = nil
 		}
 		k := copy(dst[n:], b.ids)
@@ -123,7 +123,7 @@ func (s *IDs[I]) take(dst []I) (n int, call *minting) {
 func (s *IDs[I]) fetch(m *minting) {
 	ctx, cancel := context.WithTimeout(context.Background(), replicaTimeout)
 	defer cancel()
-	asked := time.Now()
+	asked := s.settings.now()
 	ids, err := s.mint(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -144,6 +144,24 @@ func TestMintBuffer(t *testing.T) {
 	})
 }
 
+// TestMintAfterStop: a machine that was stopped, whose monotonic clock stood still, does not use the IDs that it had,
+// nor does one whose clock was set back.
+func TestMintAfterStop(t *testing.T) {
+	for _, step := range []time.Duration{time.Hour, -time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			wall := time.Now().Round(0)
+			ids := minting[randflake.ID](t, &mint{}, client.WithClock(func() time.Time { return wall }))
+			if id, err := ids.Mint(t.Context()); id != 1 || err != nil {
+				t.Errorf("ID %d, error %v, want the first", id, err)
+			}
+			wall = wall.Add(step)
+			if id, err := ids.Mint(t.Context()); id != 513 || err != nil {
+				t.Errorf("ID %d, error %v after a step of %v, want the first of a new call", id, err, step)
+			}
+		})
+	}
+}
+
 // sent returns an error as the service sends it.
 func sent(err error) *connect.Error {
 	sent, _ := wire.Error(err, "")

@@ -53,10 +53,12 @@ const (
 	leeway    = 30 * time.Second // by which clocks may differ
 )
 
+var never = time.Unix(1<<40, 0)
+
 // newIssuer returns an issuer with the keys that old had, unless it is nil or another one. Keys in a file are read at
 // once.
 func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, error) {
-	i := &issuer{Issuer: c, keys: &keys{}, client: &http.Client{}, logger: logger}
+	i := &issuer{Issuer: c, keys: &keys{}, client: &http.Client{CheckRedirect: stay}, logger: logger}
 	if old != nil && old.Issuer == c {
 		i.keys = old.keys
 	}
@@ -70,12 +72,16 @@ func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, erro
 	if c.JWKS == "" || strings.HasPrefix(c.JWKS, "https:") {
 		return i, nil
 	}
-	i.keys = &keys{}
-	if err := i.fetch(); err != nil {
+	set, err := i.load(context.Background())
+	if err != nil {
 		return nil, fmt.Errorf("access: issuer %s: jwks: %w", c.Issuer, err)
 	}
+	i.keys = &keys{set: set, loaded: never, next: never} // they change with the configuration alone
 	return i, nil
 }
+
+// stay follows no redirect: it may lead to a URL that is not https, or elsewhere.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Authorities reads the certificates of authorities from a file in PEM.
 func Authorities(file string) (*x509.CertPool, error) {
@@ -150,13 +156,13 @@ func (i *issuer) known(name string) (found []jose.JSONWebKey, fetched <-chan sin
 		found = i.set.Key(name)
 	}
 	if (len(found) == 0 || age > keysFresh) && !time.Now().Before(i.next) {
-		fetched = i.fetches.DoChan("", func() (any, error) { return nil, i.fetch() })
+		fetched = i.fetches.DoChan("", func() (any, error) { i.fetch(); return nil, nil })
 	}
 	return found, fetched
 }
 
 // fetch loads the keys, in its own time and not that of a caller, who may hang up.
-func (i *issuer) fetch() error {
+func (i *issuer) fetch() {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
 	defer cancel()
 	began := time.Now()
@@ -165,14 +171,13 @@ func (i *issuer) fetch() error {
 	defer i.mu.Unlock()
 	if err == nil {
 		i.set, i.loaded, i.next, i.pause = set, began, time.Now().Add(keysPause), 0
-		return nil
+		return
 	}
 	if i.pause = min(2*i.pause+time.Second, keysPause); time.Since(i.loaded) <= keysLast {
 		i.pause = keysPause
 	}
 	i.next = time.Now().Add(i.pause)
 	i.logger.Warn("keys of an issuer can't be had; those from before are used for an hour", "issuer", i.Issuer.Issuer, "error", err)
-	return err
 }
 
 // load reads the keys for signatures. It leaves out those that it can't read, as they may be of a kind of the future.

@@ -41,6 +41,7 @@ type signer struct {
 	delay  time.Duration     // of an answer
 	asked  []string          // URLs
 	found  string            // what discovery says
+	moved  string            // where the first URL redirects to
 }
 
 func newSigner(t *testing.T, jwks string) *signer {
@@ -87,6 +88,9 @@ func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
 	case <-time.After(delay):
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
+	}
+	if s.moved != "" && r.URL.String() != s.moved {
+		return &http.Response{StatusCode: http.StatusTemporaryRedirect, Header: http.Header{"Location": {s.moved}}, Body: http.NoBody}, nil
 	}
 	if served == nil {
 		return nil, errors.New("dial tcp 10.1.2.3:443: connection refused")
@@ -230,7 +234,7 @@ func TestKeysOfReload(t *testing.T) {
 	})
 }
 
-// TestDiscovery: without jwks an issuer says where its keys are, if it is that issuer.
+// TestDiscovery: without jwks an issuer says where its keys are, if it is that issuer. No redirect leads elsewhere.
 func TestDiscovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSigner(t, "")
@@ -243,6 +247,34 @@ func TestDiscovery(t *testing.T) {
 		s := newSigner(t, "")
 		s.found = "https://issuer.example"
 		s.bad("keys that another issuer told of", "one")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := newSigner(t, keysURL)
+		s.moved = "http://keys.example/set"
+		s.bad("keys from a URL that is not https", "one")
+	})
+}
+
+// TestKeysOfRefusedReload: keys in a file that changed are not used before a reload, whatever tokens name, and those from
+// before stay good as long as there is none.
+func TestKeysOfRefusedReload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "keys")
+		write := func(keys []jose.JSONWebKey) {
+			text, _ := json.Marshal(map[string]any{"keys": keys})
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write([]jose.JSONWebKey{})
+		s := newSigner(t, file)
+		write(s.served)
+		time.Sleep(2 * time.Minute)
+		s.bad("a key that came without a reload", "one")
+		s.reload()
+		write([]jose.JSONWebKey{})
+		time.Sleep(2 * time.Hour)
+		s.good()
 	})
 }
 

@@ -119,6 +119,9 @@ func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetReque
 // may not list.
 func (s counterService) List(ctx context.Context, r *connect.Request[api.CounterServiceListRequest]) (*connect.Response[api.CounterServiceListResponse], error) {
 	c := callOf(ctx)
+	if err := s.room(ctx, c, pageRoom); err != nil {
+		return nil, err
+	}
 	answer := &api.CounterServiceListResponse{}
 	for _, counter := range c.setup.config.Counters {
 		in := c.setup.spaces[counter.Space]

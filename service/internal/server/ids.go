@@ -25,8 +25,7 @@ type idService struct{ *Server }
 // maxBatch is the maximum number of IDs or numbers for one call.
 const maxBatch = 1 << 16
 
-// batch returns how many IDs or numbers a call asks for, once there is room for them, which is
-// free again when the answer was written.
+// batch returns how many IDs or numbers a call asks for, once there is room for them.
 func (s *Server) batch(ctx context.Context, c *call, count uint64) (uint64, error) {
 	count = max(count, 1)
 	if count > maxBatch {
@@ -35,14 +34,19 @@ func (s *Server) batch(ctx context.Context, c *call, count uint64) (uint64, erro
 	if limit := cmp.Or(c.limits.Batch, config.DefaultBatch); count > limit {
 		return 0, s.over(c, "count", count, limit)
 	}
-	done, err := s.usage.Answer(ctx, c.who.Name, int64(count))
+	return count, s.room(ctx, c, int64(count))
+}
+
+// room waits until there is room for an answer with n IDs or numbers, which is free again when the answer was written.
+func (s *Server) room(ctx context.Context, c *call, n int64) error {
+	done, err := s.usage.Answer(ctx, c.who.Name, n)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return 0, connect.NewError(connect.CodeResourceExhausted, errors.New("too many IDs and numbers are in answers that were not read yet: read them, ask for fewer at a time, or try again"))
+		return connect.NewError(connect.CodeResourceExhausted, errors.New("too many answers were not read yet: read them, ask for fewer IDs or numbers at a time, or try again"))
 	case err == nil:
-		*ctx.Value(identityKey).(identity).written = done
+		*c.written = done
 	}
-	return count, err
+	return err
 }
 
 func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) (*connect.Response[api.MintResponse], error) {

@@ -212,6 +212,9 @@ func (s leaseService) List(ctx context.Context, r *connect.Request[api.ListReque
 	if err != nil {
 		return nil, err
 	}
+	if err := s.room(ctx, c, pageRoom); err != nil {
+		return nil, err
+	}
 	records, err := leases.List(ctx)
 	if err != nil {
 		return nil, err
@@ -224,6 +227,9 @@ func (s leaseService) List(ctx context.Context, r *connect.Request[api.ListReque
 	}
 	return connect.NewResponse(answer), nil
 }
+
+// pageRoom is the room that a page takes, however short, as all that there is, is read for it.
+const pageRoom = maxBatch
 
 // A pageRequest is a request of List.
 type pageRequest interface {

@@ -51,7 +51,7 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
-// TestNoRoom: a call for many IDs waits while answers are not read, until its time is over, and one for few does not.
+// TestNoRoom: a call for many IDs, or for a page of a list, waits while answers are not read, until its time is over, and one for few does not.
 func TestNoRoom(t *testing.T) {
 	w := newTestbed(t, spaces)
 	var all []func()
@@ -70,8 +70,10 @@ func TestNoRoom(t *testing.T) {
 	if a := w.send(http.MethodPost, many, "", gone); a.body.Code != "canceled" {
 		t.Errorf("a caller hung up: %d %s", a.status, a.text)
 	}
-	if a := w.call("IDService/Mint", `{"space":"mint","count":1000}`, late); a.body.Code != "resource_exhausted" {
-		t.Errorf("there is no room: %d %s", a.status, a.text)
+	for _, procedure := range []string{"IDService/Mint", "LeaseService/List", "CounterService/List"} {
+		if a := w.call(procedure, `{"space":"mint","count":1000}`, late); a.body.Code != "resource_exhausted" {
+			t.Errorf("%s, and there is no room: %d %s", procedure, a.status, a.text)
+		}
 	}
 	if a := w.send(http.MethodPost, "/v1/spaces/mint/ids?count=5", ""); a.status != http.StatusOK {
 		t.Errorf("for few IDs there is no room: %d %s", a.status, a.text)

@@ -77,8 +77,8 @@ func (s *short) message(r *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	for name, values := range parameters {
-		if s.fields.ByJSONName(name) == nil || message[name] != "" {
-			return nil, fmt.Errorf("parameter %.100q: want those in openapi.yaml, such as count", name)
+		if s.fields.ByJSONName(name) == nil || message[name] != "" || len(values) > 1 {
+			return nil, fmt.Errorf("parameter %.100q: want those in openapi.yaml, such as count, each once", name)
 		}
 		message[name] = values[0]
 	}

@@ -48,6 +48,7 @@ func TestShortPaths(t *testing.T) {
 		{"/v1/counters/orders/next?form=FORM_TEXT", "", `parameter "form": want those in openapi.yaml`},
 		{"/v1/spaces/mint/ids?space=given", "", `parameter "space": want`},
 		{"/v1/spaces/mint/ids?count=5;n=1", "", "semicolon"},
+		{"/v1/spaces/mint/ids?count=1&count=5", "", `parameter "count": want those in openapi.yaml, such as count, each once`},
 		{"/v1/spaces/mint/ids", `{"count":5}`, "a body: want none"},
 	} {
 		if a := w.send(http.MethodPost, tt.path, tt.body, inText); a.status != http.StatusBadRequest || a.body.Code != "invalid_argument" || !strings.Contains(a.body.Message, tt.want) {
