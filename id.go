@@ -36,7 +36,7 @@ func MustParse(text string) ID { return idtext.Must(Parse(text)) }
 
 func parse[T string | []byte](text T) (ID, error) {
 	if len(text) == 0 || len(text) > maxDigits {
-		return 0, fmt.Errorf("%w: want 1 to %d base32hex digits, got %d characters", ErrInvalidID, maxDigits, len(text))
+		return 0, fmt.Errorf("%w: %.40q: want 1 to %d base32hex digits, got %d characters", ErrInvalidID, text, maxDigits, len(text))
 	}
 	var value uint64
 	for i := 0; i < len(text); i++ {

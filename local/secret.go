@@ -19,6 +19,9 @@ import (
 // If there is no file, the error wraps fs.ErrNotExist; if the text is not a secret, it wraps
 // randflake.ErrInvalidSecret. It never repeats the text, nor a secret that was given instead of a name.
 func ReadSecret(file string) (randflake.Secret, error) {
+	if file == "" {
+		return randflake.Secret{}, fmt.Errorf("secret file: %w: its name is empty: want the name of a file: is the variable that has it set?", fs.ErrInvalid)
+	}
 	text, err := readText(file)
 	if _, parseErr := randflake.ParseSecret(file); errors.Is(err, fs.ErrNotExist) && parseErr == nil {
 		return randflake.Secret{}, fmt.Errorf("secret file: its name is a secret itself: want the name of a file that has it: %w", fs.ErrNotExist)
@@ -48,7 +51,7 @@ func readText(file string) (string, error) {
 	}
 	const most = 1024 // far more than the length of a secret
 	text, err := io.ReadAll(io.LimitReader(f, most))
-	return strings.TrimSpace(string(text)), err
+	return strings.TrimSpace(strings.TrimPrefix(string(text), "\ufeff")), err // which editors on Windows begin a file with
 }
 
 // checkMode returns an error for a directory, and for a file that others can read or change. The group may read it, as
@@ -74,6 +77,9 @@ func WriteSecret(file string, secret randflake.Secret) error {
 	err := publish(file, secret.Hex()+"\n")
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("secret file %s: %w: a secret is never overwritten", file, fs.ErrExist)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("secret file %s: %w: make the directory %s first", file, withoutPath(err), filepath.Dir(file))
 	}
 	if err != nil {
 		return fmt.Errorf("secret file %s: %w", file, withoutPath(err))

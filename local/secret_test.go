@@ -29,7 +29,7 @@ func TestSecretFile(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	for _, text := range []string{strings.ToUpper(secret.Hex()), secret.Hex() + "\r\n", "\n " + secret.Hex()} {
+	for _, text := range []string{strings.ToUpper(secret.Hex()), secret.Hex() + "\r\n", "\n " + secret.Hex(), "\ufeff" + secret.Hex()} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -50,6 +50,9 @@ func TestReadSecretRefuses(t *testing.T) {
 		if !errors.Is(err, randflake.ErrInvalidSecret) || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), text[:16]) {
 			t.Errorf("%d characters: %v", len(bad), err)
 		}
+	}
+	if _, err := ReadSecret(""); !errors.Is(err, fs.ErrInvalid) || !strings.Contains(err.Error(), "its name is empty") {
+		t.Errorf("no name: %v", err)
 	}
 	if _, err := ReadSecret(t.TempDir()); err == nil || !strings.Contains(err.Error(), "directory") {
 		t.Errorf("a directory: %v", err)

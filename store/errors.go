@@ -10,7 +10,7 @@ import (
 // The errors of stores. Those that carry more detail wrap one of these, so compare with errors.Is.
 var (
 	// ErrNoStore says that the store or the space does not exist: it was never created, or it was lost.
-	ErrNoStore = errors.New("store: no store")
+	ErrNoStore = errors.New("store: no store: make one with Create, or with randflake lease init")
 
 	// ErrCorrupt says that the data is damaged. Nothing is granted and nothing is overwritten.
 	ErrCorrupt = errors.New("store: data is corrupt")

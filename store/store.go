@@ -208,7 +208,7 @@ func (s *Space) failed(what string, err error) error {
 }
 
 func (s *Space) noStore() error {
-	return fmt.Errorf("%w: %s: randflake lease init makes one, as Create does", ErrNoStore, s)
+	return fmt.Errorf("%w: %s", ErrNoStore, s)
 }
 
 func (s *Space) corrupt(err error) error {

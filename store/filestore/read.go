@@ -59,7 +59,7 @@ func (e *Engine) follow(s *state) error {
 func (e *Engine) load() error {
 	top, err := e.top()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && top == 0 {
-		return fmt.Errorf("%s: %w: Create makes one; if there was one, is it mounted?", e.dir, store.ErrNoStore)
+		return fmt.Errorf("%s: %w; if there was one, is it mounted?", e.dir, store.ErrNoStore)
 	}
 	var s state
 	next := top

@@ -70,20 +70,23 @@ func (t *tool) run(ctx context.Context, args []string) int {
 }
 
 // withNegatives turns negative numbers, which are IDs, into operands, by adding a space before the minus sign: flags
-// begin with a minus sign, and white space around an operand is ignored.
+// begin with a minus sign, and white space around an operand is ignored. A number after a flag is the value of the flag.
 func withNegatives(args []string) []string {
 	marked := make([]string, len(args))
+	before := ""
 	for i, arg := range args {
-		if marked[i] = arg; len(arg) > 1 && arg[0] == '-' && isDecimal(arg[1:]) {
-			marked[i] = " " + arg
+		isValue := strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && before != "--json" && before != "--"
+		if len(arg) > 1 && arg[0] == '-' && isDecimal(arg[1:]) && !isValue {
+			arg = " " + arg
 		}
+		marked[i], before = arg, arg
 	}
 	return marked
 }
 
 // isDecimal reports whether text is decimal digits and nothing else.
 func isDecimal(text string) bool {
-	return text != "" && strings.Trim(text, "0123456789") == ""
+	return text != "" && strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
 // print writes text to standard output.

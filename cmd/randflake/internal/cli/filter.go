@@ -11,27 +11,27 @@ import (
 type filter struct {
 	*tool
 
-	// answer appends the answer to text, in whole lines. The error says why there is no answer, or why it is bad.
-	answer func(b []byte, text string) ([]byte, error)
+	// prepare gets a batch of texts before their answers are wanted. It returns false if those need later texts. It may be nil.
+	prepare func(texts []string) bool
 
-	out *bufio.Writer
-	buf []byte
-	bad bool // there was an error
+	// answer appends the answer to text i, in whole lines. The error says why there is no answer, or why it is bad.
+	answer func(b []byte, i int, text string) ([]byte, error)
+
+	out    *bufio.Writer
+	buf    []byte
+	texts  []string // not answered yet
+	places []int    // the numbers of their lines, or 0
+	bad    bool     // there was an error
 }
 
 // answerAll runs a filter.
-func (t *tool) answerAll(operands []string, answer func(b []byte, text string) ([]byte, error)) (err error) {
-	f := &filter{tool: t, answer: answer, out: bufio.NewWriter(t.stdout)}
+func (t *tool) answerAll(operands []string, prepare func([]string) bool, answer func([]byte, int, string) ([]byte, error)) (err error) {
+	f := &filter{tool: t, prepare: prepare, answer: answer, out: bufio.NewWriterSize(t.stdout, 64<<10)}
 	for _, text := range operands {
-		if err = f.one("", strings.TrimSpace(text)); err != nil {
-			break
-		}
+		f.texts, f.places = append(f.texts, trimmed(text)), append(f.places, 0)
 	}
-	if len(operands) == 0 {
+	if err = f.batch(true); len(operands) == 0 {
 		err = f.lines(t.stdin)
-	}
-	if flushErr := f.out.Flush(); err == nil {
-		err = outputError(flushErr)
 	}
 	if err == nil && f.bad {
 		return errReported
@@ -39,28 +39,32 @@ func (t *tool) answerAll(operands []string, answer func(b []byte, text string) (
 	return err
 }
 
-// longestLine is the maximum length of a line, far longer than any ID.
-const longestLine = 4096
+const longestLine, longestBatch = 4096, 1024 // in bytes, far more than any ID has, and in lines
 
 // lines answers each line of input. It prints what it has before it waits for more.
 func (f *filter) lines(input io.Reader) error {
 	r := bufio.NewReaderSize(input, longestLine)
 	for number := 1; ; number++ {
 		text, readErr := readLine(r)
-		place := fmt.Sprintf("line %d: ", number)
+		if number == 1 {
+			text = strings.TrimPrefix(text, "\ufeff") // with which files from Windows begin
+		}
+		if text != "" && (readErr == nil || readErr == io.EOF) {
+			f.texts, f.places = append(f.texts, text), append(f.places, number)
+		}
 		var err error
+		if last := readErr != nil || len(f.texts) == longestBatch; last || r.Buffered() == 0 {
+			err = f.batch(last)
+		}
 		switch {
+		case err != nil || readErr == io.EOF:
+			return err
 		case readErr == bufio.ErrBufferFull:
-			err = f.refuse(fmt.Errorf("%slonger than %d bytes: want an ID", place, longestLine))
-		case readErr != nil && readErr != io.EOF:
-			return fmt.Errorf("standard input: %w", readErr)
-		case text != "":
-			err = f.one(place, text)
+			err = f.refuse(number, fmt.Errorf("longer than %d bytes: want an ID", longestLine))
+		case readErr != nil:
+			err = fmt.Errorf("standard input: %w", readErr)
 		}
-		if err == nil && r.Buffered() == 0 {
-			err = outputError(f.out.Flush())
-		}
-		if err != nil || readErr == io.EOF {
+		if err != nil {
 			return err
 		}
 	}
@@ -70,7 +74,7 @@ func (f *filter) lines(input io.Reader) error {
 func readLine(r *bufio.Reader) (string, error) {
 	line, err := r.ReadSlice('\n')
 	if err != bufio.ErrBufferFull {
-		return strings.TrimSpace(string(line)), err
+		return trimmed(string(line)), err
 	}
 	for err == bufio.ErrBufferFull {
 		_, err = r.ReadSlice('\n')
@@ -78,25 +82,40 @@ func readLine(r *bufio.Reader) (string, error) {
 	return "", bufio.ErrBufferFull
 }
 
-// one answers the text at a place, and prints the error of the answer. It returns only errors of the output.
-func (f *filter) one(place, text string) error {
-	var wrong error
-	f.buf, wrong = f.answer(f.buf[:0], text)
-	if _, err := f.out.Write(f.buf); err != nil {
-		return outputError(err)
+// batch answers the texts that there are, unless later ones are needed and can come. It returns only errors of the output.
+func (f *filter) batch(last bool) error {
+	if f.prepare != nil && !f.prepare(f.texts) && !last {
+		return nil
 	}
-	if wrong != nil {
-		return f.refuse(fmt.Errorf("%s%w", place, wrong))
+	for i, text := range f.texts {
+		var wrong error
+		f.buf, wrong = f.answer(f.buf[:0], i, text)
+		if _, err := f.out.Write(f.buf); err != nil {
+			return outputError(err)
+		}
+		if err := f.refuse(f.places[i], wrong); err != nil {
+			return err
+		}
 	}
-	return nil
+	f.texts, f.places = f.texts[:0], f.places[:0]
+	return outputError(f.out.Flush())
 }
 
-// refuse prints what is wrong with a text. It flushes earlier answers first, so that a terminal shows them in order.
-func (f *filter) refuse(wrong error) error {
+// refuse prints what is wrong with a text, or nil. It flushes earlier answers first, so that a terminal shows them in order.
+func (f *filter) refuse(place int, wrong error) error {
+	if wrong == nil {
+		return nil
+	}
 	f.bad = true
+	if place > 0 {
+		wrong = fmt.Errorf("line %d: %w", place, wrong)
+	}
 	err := f.out.Flush()
 	if err == nil {
 		f.note(wrong)
 	}
 	return outputError(err)
 }
+
+// trimmed returns text without white space, and without the quotes that it has in JSON.
+func trimmed(text string) string { return strings.Trim(strings.TrimSpace(text), `"`) }

@@ -20,11 +20,11 @@ func (v value) String() string        { return "" }
 func (v value) Type() string          { return v.name }
 
 // pathFlag defines a flag that names a file or a directory. It refuses an empty name, which often comes from an unset
-// variable in a script and must not mean the default.
+// variable in a script and must not mean the default, and white space around a name.
 func pathFlag(cmd *cobra.Command, target *string, name, short, kind, usage string) {
 	cmd.Flags().VarP(value{kind, func(text string) error {
-		if text == "" {
-			return errors.New("want a name, not an empty string")
+		if text == "" || strings.TrimSpace(text) != text {
+			return errors.New("want a name, not an empty string or white space around one")
 		}
 		*target = text
 		return nil
@@ -69,6 +69,9 @@ func operands(cmd *cobra.Command, names ...string) {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(names) {
 			return wrong(cmd, "%s is missing", names[len(args)])
+		}
+		if i := slices.Index(args[:len(names)], ""); i >= 0 {
+			return wrong(cmd, "%s is empty", names[i])
 		}
 		return noOperands(cmd, args[len(names):])
 	}

@@ -16,29 +16,59 @@ var forms = []string{"auto", "text", "int", "hex"}
 
 const fromUsage = "auto (default), text, int, hex"
 
-// parseID reads a Randflake ID written in the form from.
-func parseID(text, from string) (randflake.ID, error) {
-	if from == "auto" {
-		if isAmbiguous(text) {
-			return 0, fmt.Errorf("%.40q can be text or a decimal number: say which with --from text or --from int", text)
-		}
-		from = formOf(text)
-	}
-	switch from {
-	case "int":
-		return parseInt(text)
-	case "hex":
-		return parseHex(text)
-	}
-	return randflake.Parse(text)
+// A parser reads Randflake IDs in the form from, or "auto". Digits alone can be text or a decimal number, and are what the
+// other IDs are.
+type parser struct {
+	from          string
+	text, decimal bool // there was an ID that can only be this
+	ids           []randflake.ID
+	errs          []error
 }
 
-// formOf returns the form of text, which must not be ambiguous.
-func formOf(text string) string {
+// parseAll sets ids and errs to what texts are. It returns false if later texts have to tell the form of some.
+func (p *parser) parseAll(texts []string) bool {
+	p.ids, p.errs = p.ids[:0], p.errs[:0]
+	for _, text := range texts {
+		id, err := p.parse(text)
+		p.ids, p.errs = append(p.ids, id), append(p.errs, err)
+	}
+	known := true
+	for i, err := range p.errs {
+		if err != nil { // now that the others are known
+			p.ids[i], p.errs[i] = p.parse(texts[i])
+			known = known && p.formOf(texts[i]) != ""
+		}
+	}
+	return known || p.text
+}
+
+// parse reads an ID.
+func (p *parser) parse(text string) (id randflake.ID, err error) {
+	switch p.formOf(text) {
+	case "":
+		return 0, fmt.Errorf("%.40q can be text or a decimal number: say which with --from text or --from int", text)
+	case "int":
+		id, err = parseInt(text)
+		p.decimal = p.decimal || err == nil && !isAmbiguous(text)
+	case "hex":
+		id, err = parseHex(text)
+	default:
+		id, err = randflake.Parse(text)
+		p.text = p.text || err == nil && !isDecimal(text)
+	}
+	return id, err
+}
+
+// formOf returns the form of text, or "" if it is ambiguous and the other IDs so far don't tell.
+func (p *parser) formOf(text string) string {
 	switch {
+	case p.from != "auto":
+		return p.from
 	case hasHexPrefix(text):
 		return "hex"
-	case strings.HasPrefix(text, "-"), len(text) > 13 && isDecimal(text):
+	case isAmbiguous(text) && p.text == p.decimal:
+		return ""
+	case strings.HasPrefix(text, "-"), isDecimal(text) && (len(text) > 13 || isAmbiguous(text) && p.decimal):
 		return "int"
 	}
 	return "text"

@@ -47,6 +47,9 @@ func (h *home) locate() (err error) {
 		if h.at.Location, err = store.ParseLocation(h.store); err != nil {
 			return err
 		}
+		if info, err := os.Stat(h.at.Dir); err == nil && !info.IsDir() {
+			return fmt.Errorf("store %s is a file: want a directory", h.at)
+		}
 	}
 	// A secret belongs to its store: ignore the variables if --store names a directory, which has its own secret.
 	if h.space == "" && (named == "" || h.at.Dir == "") {

@@ -231,7 +231,7 @@ func TestSecretCommand(t *testing.T) {
 	if !maps.Equal(before, snapshot(t, dir)) {
 		t.Error("the file was changed")
 	}
-	wantFailure(t, call(t, "", "secret", "-o", filepath.Join(dir, "none", "s")), exitFailed, "no such file or directory")
+	wantFailure(t, call(t, "", "secret", "-o", filepath.Join(dir, "none", "s")), exitFailed, "no such file or directory: make the directory", "none first")
 }
 
 // TestLeaseInitInStateDir is how one who lost the store gets on.

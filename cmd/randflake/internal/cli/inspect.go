@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +17,7 @@ import (
 )
 
 func (t *tool) inspectCommand() *cobra.Command {
-	in := inspector{tool: t, now: time.Now, from: "auto"}
+	in := inspector{tool: t, now: time.Now, parser: parser{from: "auto"}}
 	var h home
 	cmd := &cobra.Command{
 		Use:   "inspect [ID]...",
@@ -34,12 +36,16 @@ The exit status is 1 if an ID's time is over a minute in the future.`,
 			if err := in.settle(h); err != nil {
 				return wrong(cmd, "%v", err)
 			}
+			stdin := bufio.NewReader(t.stdin)
+			if t.stdin = stdin; len(ids) == 0 {
+				stdin.Peek(1) // after that, the "new" of "new | inspect" has made the secret; the next read returns the error too
+			}
 			if in.kind == "" || in.kind == kindRandflake {
 				if err := in.findSecret(h); err != nil {
 					return err
 				}
 			}
-			return t.answerAll(ids, in.answer)
+			return t.answerAll(ids, in.open, in.answer)
 		},
 	}
 	kindFlags(cmd, &in.choiceOfKind)
@@ -54,7 +60,9 @@ The exit status is 1 if an ID's time is over a minute in the future.`,
 type inspector struct {
 	*tool
 	choiceOfKind
-	from     string
+	parser
+	raws     []randflake.Raw // of its ids
+	opened   time.Time       // when they were
 	json     *bool
 	cipher   *randflake.Cipher // or nil
 	noSecret error             // why there is no cipher
@@ -99,19 +107,36 @@ func (in *inspector) findSecret(h home) error {
 	return nil
 }
 
-// answer appends the possible readings of the ID in text. An implausible ID has an answer and an error.
-func (in *inspector) answer(b []byte, text string) ([]byte, error) {
-	if in.from == "auto" {
-		text = strings.Trim(text, `"`)
+// open decrypts the Randflake IDs among texts all at once. It returns false if it needs later texts to tell their form.
+func (in *inspector) open(texts []string) bool {
+	known := in.parseAll(texts)
+	in.opened = in.now()
+	in.raws = append(in.raws[:0], make([]randflake.Raw, len(texts))...)
+	if in.cipher != nil {
+		in.cipher.DecryptSlice(in.raws, in.ids)
 	}
+	return known || in.kind == kindSnowflake || in.kind == kindULID
+}
+
+// answer appends the possible readings of the ID in text i. An implausible ID has an answer and an error.
+func (in *inspector) answer(b []byte, i int, text string) ([]byte, error) {
 	kind := in.kindOf(text)
+	if kind == kindRandflake && in.errs[i] == nil && in.cipher != nil && !*in.json {
+		fields := in.raws[i].Fields()
+		b = appendRandflake(b, in.ids[i], fields)
+		if !fields.Time.After(in.opened) {
+			return b, nil
+		}
+		_, err := in.only(readRandflake(in.cipher, in.ids[i]), nil)
+		return b, err
+	}
 	readings, err := in.read(kind, text)
 	labelled := kind != kindRandflake
 	for _, r := range readings {
 		if *in.json {
 			b = r.appendJSON(b, labelled, in.now())
 		} else {
-			b = r.appendLine(b, labelled)
+			b = r.appendLine(b)
 		}
 	}
 	return b, err
@@ -122,9 +147,9 @@ func (in *inspector) kindOf(text string) string {
 	switch {
 	case in.kind != "":
 		return in.kind
-	case in.from != "int" && in.from != "hex" && isULID(text):
+	case in.from != "int" && in.from != "hex" && len(text) == 26 && isULID(text):
 		return kindULID
-	case isDecimal(text) && (in.from == "int" || in.from == "auto" && formOf(text) == "int"):
+	case isDecimal(text) && in.formOf(text) == "int":
 		return ""
 	}
 	return kindRandflake
@@ -136,7 +161,7 @@ func (in *inspector) read(kind, text string) ([]reading, error) {
 	case kindULID:
 		return in.only(readULID(text))
 	case kindRandflake:
-		id, err := parseID(text, in.from)
+		id, err := in.parse(text)
 		if err != nil {
 			return nil, err
 		}
@@ -176,9 +201,11 @@ func (in *inspector) only(r reading, err error) ([]reading, error) {
 	return []reading{r}, err
 }
 
-// plausible returns the plausible readings, or an error if there are none.
+// plausible returns the readings whose time is not in the future, or an error if there are none. The newest comes first:
+// most IDs that people inspect are new, and the times of wrong readings are spread over the whole life of the layout.
 func (in *inspector) plausible(text string, readings []reading) ([]reading, error) {
-	readings = plausible(readings, in.now())
+	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.isFuture(in.now()) })
+	slices.SortStableFunc(readings, func(a, b reading) int { return b.time.Compare(a.time) })
 	if len(readings) > 0 {
 		return readings, nil
 	}

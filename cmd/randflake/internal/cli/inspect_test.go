@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -127,10 +130,68 @@ func TestInspectTellsTextFromDecimal(t *testing.T) {
 		"-5": -5, "12345678901234": 12345678901234, "00000000000012": 12,
 		"0x1f": 31, "12a": 1<<10 + 2<<5 + 10,
 	} {
-		if got, err := parseID(text, "auto"); err != nil || got != want {
+		if got, err := (&parser{from: "auto"}).parse(text); err != nil || got != want {
 			t.Errorf("%q: %d, %v, want %d", text, got, err, want)
 		}
 	}
+}
+
+// TestDigitsAlone: what can be text or decimal is what the others are, before it or else after it, in any kind of batch.
+func TestDigitsAlone(t *testing.T) {
+	for input, want := range map[string]string{
+		"v 12": "31 34", "12 v": "34 31", "12 0x1 x v": "34 1 31", "-5 12": "-5 12", "12 7 -5": "12 7 -5",
+		"v -5 12": "31 -5", "12": "", "12 13": "",
+		"12" + strings.Repeat(" 12", longestBatch-1) + " v": "31", // it does not wait for ever
+		"v" + strings.Repeat(" 7", 2*longestBatch) + " 12":  "31" + strings.Repeat(" 7", 2*longestBatch) + " 34",
+	} {
+		lines := strings.ReplaceAll(input, " ", "\n")
+		for _, r := range []io.Reader{strings.NewReader(lines), iotest.OneByteReader(strings.NewReader(lines))} {
+			var out, errs bytes.Buffer
+			(&tool{stdin: r, stdout: &out, stderr: &errs}).run(t.Context(), []string{"convert", "--to", "signed"})
+			got := strings.Fields(out.String())
+			if strings.Join(got, " ") != want || len(got)+strings.Count(errs.String(), "\n") != len(strings.Fields(input)) {
+				t.Errorf("%.40q: %.40q, %.200q, want %.40q", input, got, &errs, want)
+			}
+		}
+	}
+	file, cipher := newSecretFile(t)
+	id, err := randflake.Parse("1157662651464")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := cipher.Inspect(id).Time.Format(time.RFC3339)
+	for _, input := range []string{"v\n1157662651464\n", "1157662651464\nv\n"} {
+		if r := call(t, input, "inspect", "--secret-file", file); !strings.Contains("\n"+r.out, "\n1157662651464  "+want) {
+			t.Errorf("%+v, want %s", r, want)
+		}
+	}
+}
+
+// BenchmarkInspect compares the command with sort, which reads and writes the same lines.
+func BenchmarkInspect(b *testing.B) {
+	file, secret := filepath.Join(b.TempDir(), "secret"), randflake.NewSecret()
+	if err := local.WriteSecret(file, secret); err != nil {
+		b.Fatal(err)
+	}
+	var ids bytes.Buffer
+	cipher := randflake.NewCipher(secret)
+	for i := range randflake.Raw(1_000_000) {
+		fmt.Fprintln(&ids, cipher.Encrypt(i))
+	}
+	var sorting, inspecting time.Duration
+	for b.Loop() {
+		sort, inspect := exec.Command("sort"), exec.Command(os.Args[0], "inspect", "--secret-file", file)
+		inspect.Env = append(os.Environ(), asEnv+"=program")
+		for cmd, took := range map[*exec.Cmd]*time.Duration{sort: &sorting, inspect: &inspecting} {
+			cmd.Stdin = bytes.NewReader(ids.Bytes())
+			start := time.Now()
+			if err := cmd.Run(); err != nil {
+				b.Fatal(err)
+			}
+			*took += time.Since(start)
+		}
+	}
+	b.ReportMetric(sorting.Seconds()/inspecting.Seconds(), "times-as-fast-as-sort")
 }
 
 // TestInspectGoesOn has bad lines among good ones.
@@ -198,6 +259,26 @@ func TestInspectDoesNotHoldBack(t *testing.T) {
 		t.Errorf("exit status %d", code)
 	}
 }
+
+// TestInspectWhileNewMakesTheSecret is new | inspect at the first use.
+func TestInspectWhileNewMakesTheSecret(t *testing.T) {
+	isolate(t)
+	var made io.Reader
+	stdin := readerFunc(func(b []byte) (int, error) {
+		if made == nil {
+			made = strings.NewReader(call(t, "", "new").out)
+		}
+		return made.Read(b)
+	})
+	var out, errs bytes.Buffer
+	if code := (&tool{stdin: stdin, stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", "--from", "text"}); code != exitOK {
+		t.Errorf("%d, %q, %q", code, &out, &errs)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 func TestInspectReportsFailedInput(t *testing.T) {
 	file, _ := newSecretFile(t)

@@ -65,7 +65,7 @@ func (t *tool) masking(cmd *cobra.Command, find func(c *randflake.Cipher, text s
 			return err
 		}
 		cipher := randflake.NewCipher(secret)
-		return t.answerAll(operands, func(b []byte, text string) ([]byte, error) {
+		return t.answerAll(operands, nil, func(b []byte, _ int, text string) ([]byte, error) {
 			p, err := find(cipher, text)
 			switch {
 			case err != nil:

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,14 +79,6 @@ const clockSkew = time.Minute
 // isFuture reports whether the time of r is so far in the future that no ID can have it yet.
 func (r reading) isFuture(now time.Time) bool { return r.time.After(now.Add(clockSkew)) }
 
-// plausible returns the readings whose time is not in the future, the newest first: most IDs that people inspect are
-// new, and the times of wrong readings are spread over the whole life of the layout.
-func plausible(readings []reading, now time.Time) []reading {
-	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.isFuture(now) })
-	slices.SortStableFunc(readings, func(a, b reading) int { return b.time.Compare(a.time) })
-	return readings
-}
-
 // snowflakeReadings returns the readings of an ID in all preset layouts in which its time is after the epoch.
 func snowflakeReadings(id snowflake.ID) (all []reading) {
 	for _, layout := range snowflake.Presets() {
@@ -98,18 +89,31 @@ func snowflakeReadings(id snowflake.ID) (all []reading) {
 	return all
 }
 
-// appendLine appends the reading in one line, with the kind and the layout or without.
-func (r reading) appendLine(b []byte, labelled bool) []byte {
-	if labelled {
-		b = fmt.Appendf(b, "%-19s  %-22s", r.id, strings.TrimSpace(r.kind+" "+r.layout))
-	} else {
-		b = fmt.Appendf(b, "%-13s", r.id)
-	}
+// appendLine appends the reading in one line, with the kind and the layout.
+func (r reading) appendLine(b []byte) []byte {
+	b = fmt.Appendf(b, "%-19s  %-22s", r.id, strings.TrimSpace(r.kind+" "+r.layout))
 	b = r.time.AppendFormat(append(b, "  "...), r.timeForm)
 	for _, f := range r.fields {
 		b = fmt.Appendf(b, "  %s %6v", f.name, f.value)
 	}
 	return append(b, '\n')
+}
+
+// appendRandflake appends a Randflake ID to nothing, in one line without its kind. There can be many millions of them.
+func appendRandflake(b []byte, id randflake.ID, fields randflake.Fields) []byte {
+	b, _ = id.AppendText(b) // its error is always nil
+	b = append(append(b, "             "[len(b):]...), "  "...)
+	b = append(fields.Time.AppendFormat(b, time.RFC3339), "  node "...)
+	b = append(appendPadded(b, fields.Node), "  sequence "...)
+	return append(appendPadded(b, fields.Sequence), '\n')
+}
+
+// appendPadded appends a number in at least six characters.
+func appendPadded(b []byte, n uint32) []byte {
+	for limit := uint32(100000); limit > max(n, 1); limit /= 10 {
+		b = append(b, ' ')
+	}
+	return strconv.AppendUint(b, uint64(n), 10)
 }
 
 // appendJSON appends the reading as a JSON object in one line, with the kind and the layout or without.

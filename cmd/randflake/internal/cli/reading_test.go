@@ -18,7 +18,7 @@ import (
 
 // at returns an inspector at some time.
 func at(now time.Time) *inspector {
-	return &inspector{tool: &tool{}, from: "auto", json: new(bool), now: func() time.Time { return now }}
+	return &inspector{tool: &tool{}, parser: parser{from: "auto"}, json: new(bool), now: func() time.Time { return now }}
 }
 
 func labels(readings []reading) (all []string) {
@@ -349,7 +349,8 @@ func FuzzInspect(f *testing.F) {
 		if in.settle(home{}) != nil {
 			return
 		}
-		out, err := in.answer(nil, text)
+		in.open([]string{text})
+		out, err := in.answer(nil, 0, text)
 		if err == nil && len(out) == 0 {
 			t.Fatalf("%q: %q, %v", text, out, err)
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,19 +85,23 @@ func noOperands(cmd *cobra.Command, args []string) error {
 }
 
 func (t *tool) manCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:     "man DIR",
 		Short:   "write man pages",
-		Long:    "Write the man pages of all commands into a directory.",
+		Long:    "Write the man pages of all commands into a directory, which it makes.",
 		Example: "  randflake man ~/.local/share/man/man1",
 		Hidden:  true,
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			servers, err := t.needServers()
 			if err != nil {
 				return err
 			}
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
 			return servers.Man(cmd.Root(), version(), args[0])
 		},
 	}
+	operands(cmd, "DIR")
+	return cmd
 }

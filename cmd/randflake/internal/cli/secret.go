@@ -63,11 +63,11 @@ func (s *secretSource) askEnvironment() error {
 	return nil
 }
 
-// nameIn returns the value of a variable, or "" if it is not set. An empty value is an error.
+// nameIn returns the value of a variable, or "" if it is not set. White space around it, or nothing else, is an error.
 func nameIn(variable string) (string, error) {
 	name, set := os.LookupEnv(variable)
-	if set && name == "" {
-		return "", fmt.Errorf("%s is empty: want a name, or unset it", variable)
+	if set && (name == "" || strings.TrimSpace(name) != name) {
+		return "", fmt.Errorf("%s is empty or has white space around it: want a name, or unset it", variable)
 	}
 	return name, nil
 }
@@ -78,7 +78,7 @@ func (s *secretSource) read() (randflake.Secret, error) {
 	if !s.inVariable {
 		secret, err := local.ReadSecret(s.file)
 		if errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), s.file) { // not if that is a secret
-			err = fmt.Errorf("%w: name the right file with --secret-file, or make one: with randflake new in your state directory, or with randflake secret -o %s", err, s.file)
+			err = fmt.Errorf("%w: name the right file with --secret-file, or make one: with randflake new in your state directory, with randflake lease init --new-secret in a new store, or with randflake secret -o %s", err, s.file)
 		}
 		return secret, err
 	}

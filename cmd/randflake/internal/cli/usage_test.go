@@ -25,7 +25,7 @@ func TestUsageErrors(t *testing.T) {
 		{"mint", []string{`unknown command "mint"`, "see randflake --help"}},
 		{"inspct", []string{`unknown command "inspct"`, "is it inspect?"}},
 		{"-x", []string{"unknown shorthand flag: 'x'"}},
-		{"new -n -1", []string{`-1"`, "-n, --count"}},
+		{"new -n -1", []string{"--count -1: want 0 or more"}},
 		{"new -n=-1", []string{"--count -1", "want 0 or more"}},
 		{"new -n 1e6", []string{`"1e6"`, "-n, --count"}},
 		{"new -n 9223372036854775808", []string{"out of range"}},
@@ -116,6 +116,64 @@ func TestUsageErrors(t *testing.T) {
 	}
 	if !maps.Equal(before, snapshot(t, dir)) {
 		t.Error("a usage error changed the store")
+	}
+}
+
+// TestMessages has input that easily goes wrong: unset variables, what Windows adds to text, files for directories and
+// the other way round.
+func TestMessages(t *testing.T) {
+	isolate(t)
+	t.Chdir(newHome(t))
+	secret, _ := os.ReadFile("secret")
+	text := strings.TrimSpace(string(secret))
+	for name, content := range map[string]string{"quoted": `"` + text + "\"\r\n", "short": text[:31], "empty": "", "utf16": "\xff\xfea\x00", "bom": "\ufeff" + text + "\r\n"} {
+		write(t, name, content)
+	}
+	for _, c := range []struct{ variable, args, input, want string }{
+		{args: `lease acquire --store . --nodes -1`, want: "-1 nodes: want 1 to 131072"},
+		{args: `lease acquire --store . --nodes 4294967297`, want: "want 1 to 131072"},
+		{args: `lease acquire --ttl -5`, want: `missing unit in duration "-5"`},
+		{args: `lease init --max-ttl 60`, want: `missing unit in duration "60"`},
+		{args: `next ''`, want: "next: NAME is empty: see"},
+		{args: `counter advance '' 5`, want: "counter advance: NAME is empty"},
+		{args: `man`, want: "man: DIR is missing"},
+		{args: `man ''`, want: "man: DIR is empty"},
+		{args: `man secret`, want: "secret: not a directory"},
+		{args: `inspect ''`, want: `invalid ID: "": want 1 to 13`},
+		{args: `convert v ''`, want: `invalid ID: "": want 1 to 13`},
+		{args: `convert ids.csv`, want: `invalid ID: "ids.csv"`},
+		{args: `secret -o missing/s`, want: "make the directory missing first"},
+		{variable: "RANDFLAKE_SECRET=", args: `mask 5`, want: "RANDFLAKE_SECRET: invalid secret: want 32 hexadecimal digits"},
+		{variable: `RANDFLAKE_SECRET="a"`, args: `mask 5`, want: "without quotes, got"},
+		{variable: "RANDFLAKE_SECRET_FILE=secret\r", args: `mask 5`, want: "has white space around it: want a name, or unset it"},
+		{variable: "RANDFLAKE_STORE=.\r", args: `new`, want: "has white space around it: want a name, or unset it"},
+		{args: `mask --secret-file quoted 5`, want: "without quotes, got"},
+		{args: `mask --secret-file short 5`, want: "got 31 characters"},
+		{args: `mask --secret-file empty 5`, want: "got 0 characters"},
+		{args: `mask --secret-file utf16 5`, want: "in plain text"},
+		{args: `mask --secret-file bom 5`},
+		{args: `mask --secret-file . 5`, want: "is a directory: want a file with 32 hexadecimal digits"},
+		{args: `lease list --store secret`, want: "store secret is a file: want a directory"},
+		{args: `new --store secret`, want: "store secret is a file: want a directory"},
+		{args: `new --store missing`, want: "randflake lease init --new-secret in a new store"},
+		{args: `lease list --store BLANK`, want: "white space"},
+		{args: `convert`, input: "\ufeff" + "3vgoe12ccb8gh\r\n"},
+		{args: `convert`, input: "3vgoe12ccb8gh,5\n", want: `line 1: invalid ID: "3vgoe12ccb8gh,5": want 1 to 13`},
+		{args: `convert`, input: "\n\r\n"},
+	} {
+		t.Run(c.variable+" "+c.args, func(t *testing.T) {
+			if name, value, set := strings.Cut(c.variable, "="); set {
+				t.Setenv(name, value)
+			}
+			args := strings.Fields(c.args)
+			for i := range args {
+				args[i] = strings.NewReplacer("''", "", "BLANK", " ").Replace(args[i])
+			}
+			r := callWith(t, &Servers{Man: func(*cobra.Command, string, string) error { return nil }}, c.input, args...)
+			if (r.code == exitOK) != (c.want == "") || !strings.Contains(r.err, c.want) {
+				t.Errorf("%+v, want %q", r, c.want)
+			}
+		})
 	}
 }
 
