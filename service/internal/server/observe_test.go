@@ -120,6 +120,7 @@ func TestMetrics(t *testing.T) {
 	if err := w.Configure(&next, w.files); err != nil {
 		t.Fatal(err)
 	}
+	w.closing.Wait()
 	if text := metrics(); strings.Contains(text, `"sorted"`) || !strings.Contains(text, `"none"`) {
 		t.Errorf("a space that is gone is still there, or another one is not:\n%s", text)
 	}

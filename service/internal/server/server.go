@@ -45,8 +45,9 @@ type Server struct {
 	setup    atomic.Pointer[setup] // what is in force; each call uses the one that it began with
 	draining atomic.Bool
 
-	mu     sync.Mutex // held by Configure and Close
-	closed bool
+	mu      sync.Mutex // held by Configure and Close
+	closed  bool
+	closing sync.WaitGroup // of spaces that are gone
 }
 
 // A setup is everything made from one configuration.
@@ -125,12 +126,14 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 	s.setup.Store(next)
 	close(begin)
 	old.files.Close()
-	s.closeAll(gone)
-	for name := range gone {
-		if next.spaces[name] == nil {
-			s.metrics.Forget(name)
+	s.closing.Go(func() { // as a store that does not answer takes ten seconds
+		s.closeAll(gone)
+		for name := range gone {
+			if next.spaces[name] == nil {
+				s.metrics.Forget(name)
+			}
 		}
-	}
+	})
 	return nil
 }
 
@@ -160,6 +163,7 @@ func (s *Server) Close() {
 	defer s.mu.Unlock()
 	s.closed = true
 	s.closeAll(s.setup.Load().spaces)
+	s.closing.Wait()
 	s.audit.Flush()
 }
 
