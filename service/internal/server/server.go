@@ -252,6 +252,6 @@ func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 	})
 	s.addPages(mux)
 	// A page of another site must not make a browser on this machine use up IDs.
-	mux.Handle("/", http.NewCrossOriginProtection().Handler(s.identified(wellFormed(typed(calls)))))
+	mux.Handle("/", http.NewCrossOriginProtection().Handler(s.identified(wellFormed(calls))))
 	return http.MaxBytesHandler(mux, maxBody)
 }
