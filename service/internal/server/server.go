@@ -103,18 +103,14 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 	}
 	gone := maps.Clone(old.spaces)
 	var fresh []*space.Space
-	begin := make(chan struct{})
 	for _, want := range c.Spaces {
 		if kept := old.spaces[want.Name]; kept != nil && reflect.DeepEqual(kept.Space, want) {
 			next.spaces[want.Name] = kept
 			delete(gone, want.Name)
 			continue
 		}
-		made, err := space.Start(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger, Begin: begin})
+		made, err := space.New(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger})
 		if err != nil {
-			for _, made := range fresh {
-				made.Close()
-			}
 			return err
 		}
 		fresh = append(fresh, made)
@@ -124,7 +120,9 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 		in.Configure(next.counters)
 	}
 	s.setup.Store(next)
-	close(begin)
+	for _, made := range fresh {
+		made.Open()
+	}
 	old.files.Close()
 	s.closing.Go(func() { // as a store that does not answer takes ten seconds
 		s.closeAll(gone)
