@@ -40,8 +40,7 @@ type Detail struct {
 	Frame
 	Space
 	Where       string // its store
-	Asked       time.Time
-	Own         *Own // nil where the service makes no IDs of it
+	Own         *Own   // nil where the service makes no IDs of it
 	Holders     []Holder
 	HolderPages Pager
 	NoHolders   string // why there is no list of them, or ""

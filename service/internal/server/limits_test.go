@@ -224,3 +224,20 @@ func TestConfigureCounters(t *testing.T) {
 		t.Errorf("%d of %d calls were refused", refused.Load(), calls.Load())
 	}
 }
+
+// TestGoneSpace: a space that is taken out of the configuration, and whose store does not answer, delays no reload.
+func TestGoneSpace(t *testing.T) {
+	w := newTestbed(t, spaces)
+	w.hangs.Store(true)
+	defer w.hangs.Store(false)
+	done := make(chan error, 1)
+	go func() { done <- w.Configure(w.config("spaces: [{name: ulid, kind: ulid}]"), w.files) }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second): // half of what the store takes
+		t.Error("a reload waits for a store that does not answer")
+	}
+}

@@ -120,6 +120,7 @@ func TestMetrics(t *testing.T) {
 	if err := w.Configure(&next, w.files); err != nil {
 		t.Fatal(err)
 	}
+	w.closing.Wait()
 	if text := metrics(); strings.Contains(text, `"sorted"`) || !strings.Contains(text, `"none"`) {
 		t.Errorf("a space that is gone is still there, or another one is not:\n%s", text)
 	}
@@ -179,10 +180,11 @@ func TestSurvey(t *testing.T) {
 	if got := in.Survey(gone); got == nil {
 		t.Error("nothing, where something was known before")
 	}
-	closed, err := space.Start(config.Space{Name: "late", Kind: "twitter", Store: "sorted"}, space.Options{Open: w.open, Logger: w.logger})
+	closed, err := space.New(config.Space{Name: "late", Kind: "twitter", Store: "sorted"}, space.Options{Open: w.open, Logger: w.logger})
 	if err != nil {
 		t.Fatal(err)
 	}
+	closed.Open()
 	closed.Close()
 	if got := closed.Survey(t.Context()); got.Err == nil {
 		t.Errorf("of a space that is closed: %+v", got)

@@ -45,8 +45,9 @@ type Server struct {
 	setup    atomic.Pointer[setup] // what is in force; each call uses the one that it began with
 	draining atomic.Bool
 
-	mu     sync.Mutex // held by Configure and Close
-	closed bool
+	mu      sync.Mutex // held by Configure and Close
+	closed  bool
+	closing sync.WaitGroup // of spaces that are gone
 }
 
 // A setup is everything made from one configuration.
@@ -102,18 +103,14 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 	}
 	gone := maps.Clone(old.spaces)
 	var fresh []*space.Space
-	begin := make(chan struct{})
 	for _, want := range c.Spaces {
 		if kept := old.spaces[want.Name]; kept != nil && reflect.DeepEqual(kept.Space, want) {
 			next.spaces[want.Name] = kept
 			delete(gone, want.Name)
 			continue
 		}
-		made, err := space.Start(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger, Begin: begin})
+		made, err := space.New(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger})
 		if err != nil {
-			for _, made := range fresh {
-				made.Close()
-			}
 			return err
 		}
 		fresh = append(fresh, made)
@@ -123,14 +120,18 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 		in.Configure(next.counters)
 	}
 	s.setup.Store(next)
-	close(begin)
-	old.files.Close()
-	s.closeAll(gone)
-	for name := range gone {
-		if next.spaces[name] == nil {
-			s.metrics.Forget(name)
-		}
+	for _, made := range fresh {
+		made.Open()
 	}
+	old.files.Close()
+	s.closing.Go(func() { // as a store that does not answer takes ten seconds
+		s.closeAll(gone)
+		for name := range gone {
+			if next.spaces[name] == nil {
+				s.metrics.Forget(name)
+			}
+		}
+	})
 	return nil
 }
 
@@ -160,6 +161,7 @@ func (s *Server) Close() {
 	defer s.mu.Unlock()
 	s.closed = true
 	s.closeAll(s.setup.Load().spaces)
+	s.closing.Wait()
 	s.audit.Flush()
 }
 
@@ -248,6 +250,6 @@ func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 	})
 	s.addPages(mux)
 	// A page of another site must not make a browser on this machine use up IDs.
-	mux.Handle("/", http.NewCrossOriginProtection().Handler(s.identified(wellFormed(typed(calls)))))
+	mux.Handle("/", http.NewCrossOriginProtection().Handler(s.identified(wellFormed(calls))))
 	return http.MaxBytesHandler(mux, maxBody)
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -104,14 +105,24 @@ func (l lines) Write(body []byte) (int, error) {
 	return len(body), err
 }
 
-// wellFormed refuses requests that package connect would report as an internal error.
+// types are the content types of calls.
+var types = regexp.MustCompile(`^application/(json|proto|grpc|connect\+)`)
+
+// wellFormed refuses requests that package connect would report as an internal error, or with an empty answer.
 func wellFormed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var wrong error
 		if q := r.URL.Query(); r.Method == http.MethodGet && q.Get("base64") == "1" {
 			if _, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(q.Get("message"), "=")); err != nil {
-				connect.NewErrorWriter().Write(w, r, connect.NewError(connect.CodeInvalidArgument, errors.New("message: want base64url")))
-				return
+				wrong = errors.New("message: want base64url")
 			}
+		}
+		if is := r.Header.Get("Content-Type"); r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/randflake.") && !types.MatchString(is) {
+			wrong = fmt.Errorf("Content-Type %.100q: want application/json, application/proto, or that of gRPC", is)
+		}
+		if wrong != nil {
+			connect.NewErrorWriter().Write(w, new(http.Request), connect.NewError(connect.CodeInvalidArgument, wrong))
+			return
 		}
 		next.ServeHTTP(w, r)
 	})

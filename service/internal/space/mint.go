@@ -3,7 +3,6 @@ package space
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -28,26 +27,26 @@ type Minter interface {
 var ErrNoNumber = errors.New("space: a ULID is no 64-bit integer: ask for text")
 
 // minter returns the Minter of the space, or nil if the service makes no IDs for it.
-func (s *Space) minter(ctx context.Context, leases lease.Source, logger *slog.Logger) (Minter, error) {
+func (s *Space) minter(ctx context.Context, leases lease.Source) (Minter, error) {
 	layout, err := s.Layout()
 	if err != nil {
 		return nil, err
 	}
-	if leases != nil && s.wrap != nil {
-		leases = s.wrap(s, leases)
+	if leases != nil && s.options.Own != nil {
+		leases = s.options.Own(s, leases)
 	}
 	switch {
 	case s.Kind == "ulid":
 		generator, err := ulid.New()
 		return ulids{generator}, err
 	case layout != nil:
-		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(s.terms(ctx, leases, logger)...))
+		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(s.terms(ctx, leases)...))
 		if err != nil {
 			return nil, err
 		}
 		return &numbers[snowflake.ID]{keeper.Generator(), keeper}, nil
 	case s.Space.Secret == config.SecretMint || s.Space.Secret == config.SecretDistribute:
-		options := append(s.terms(ctx, leases, logger), lease.WithNodes(max(1, s.Nodes)))
+		options := append(s.terms(ctx, leases), lease.WithNodes(max(1, s.Nodes)))
 		keeper, err := lease.Keep(ctx, leases, s.secret, options...)
 		if err != nil {
 			return nil, err
@@ -58,8 +57,8 @@ func (s *Space) minter(ctx context.Context, leases lease.Source, logger *slog.Lo
 }
 
 // terms are the options of the service's own leases: five minutes, or as long as the store grants.
-func (s *Space) terms(ctx context.Context, leases lease.Source, logger *slog.Logger) []lease.Option {
-	options := []lease.Option{lease.WithLogger(logger.With("space", s.Name))}
+func (s *Space) terms(ctx context.Context, leases lease.Source) []lease.Option {
+	options := []lease.Option{lease.WithLogger(s.options.Logger.With("space", s.Name))}
 	if limits, err := leases.Limits(ctx); err == nil {
 		options = append(options, lease.WithTTL(min(5*time.Minute, limits.MaxTTL)))
 	}

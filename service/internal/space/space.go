@@ -31,13 +31,12 @@ type Space struct {
 	Check  store.CheckValue // of its secret, or zero
 	secret randflake.Secret // or the zero one
 
-	open   Opener
-	wrap   func(*Space, lease.Source) lease.Source
-	state  atomic.Pointer[State]
-	err    atomic.Pointer[error] // why it is not open yet
-	cancel context.CancelFunc
-	done   chan struct{} // closed when the background goroutine has ended
-	begun  time.Time
+	options Options
+	state   atomic.Pointer[State]
+	err     atomic.Pointer[error] // why it is not open yet
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when the background goroutine has ended
+	begun   time.Time
 
 	counters *Counters // of State, once it is open
 
@@ -64,14 +63,11 @@ type Options struct {
 	Own func(s *Space, leases lease.Source) lease.Source
 
 	Logger *slog.Logger
-
-	// Begin is closed when the space may be opened; nil is at once.
-	Begin <-chan struct{}
 }
 
-// Start begins to open a space. It fails if a file that the space needs is missing or invalid.
-func Start(c config.Space, o Options) (*Space, error) {
-	s := &Space{Space: c, open: o.Open, wrap: o.Own, done: make(chan struct{}), begun: time.Now(), counters: newCounters(o.Logger)}
+// New returns a space that is not open yet. It fails if a file that the space needs is missing or invalid.
+func New(c config.Space, o Options) (*Space, error) {
+	s := &Space{Space: c, options: o, done: make(chan struct{}), begun: time.Now(), counters: newCounters(o.Logger)}
 	if err := s.Check.UnmarshalText([]byte(c.Check)); err != nil {
 		return nil, fmt.Errorf("space %s: check: %w", c.Name, err)
 	}
@@ -82,11 +78,15 @@ func Start(c config.Space, o Options) (*Space, error) {
 		}
 		s.secret, s.Check = secret, store.CheckValue(secret.CheckValue())
 	}
+	s.noteError(errors.New("it is being opened"))
+	return s, nil
+}
+
+// Open begins to open the space.
+func (s *Space) Open() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	s.noteError(errors.New("it is being opened"))
-	go s.begin(ctx, o)
-	return s, nil
+	go s.begin(ctx)
 }
 
 // Configure sets the counters of the space, among those of all spaces. Handles on counters that stay as they are stay open.
@@ -99,23 +99,16 @@ func (s *Space) Configure(counters map[string]config.Counter) {
 func (s *Space) noteError(err error) { s.err.Store(&err) }
 
 // begin opens the space, with growing pauses of up to ten seconds between attempts.
-func (s *Space) begin(ctx context.Context, o Options) {
+func (s *Space) begin(ctx context.Context) {
 	defer close(s.done)
-	if o.Begin != nil {
-		select {
-		case <-o.Begin:
-		case <-ctx.Done():
-			return
-		}
-	}
 	said := ""
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		attempt, cancel := context.WithTimeout(ctx, 15*time.Second)
-		state, err := s.attempt(attempt, o)
+		state, err := s.attempt(attempt)
 		cancel()
 		if err == nil {
 			s.state.Store(state)
-			o.Logger.Info("space is open", "space", s.Name)
+			s.options.Logger.Info("space is open", "space", s.Name)
 			return
 		}
 		if ctx.Err() != nil {
@@ -123,7 +116,7 @@ func (s *Space) begin(ctx context.Context, o Options) {
 		}
 		s.noteError(err)
 		if text := err.Error(); text != said { // each kind of trouble once
-			o.Logger.Error("space can't be opened; it is tried again", "space", s.Name, "error", text)
+			s.options.Logger.Error("space can't be opened; it is tried again", "space", s.Name, "error", text)
 			said = text
 		}
 		select {
@@ -134,21 +127,21 @@ func (s *Space) begin(ctx context.Context, o Options) {
 	}
 }
 
-func (s *Space) attempt(ctx context.Context, o Options) (state *State, err error) {
+func (s *Space) attempt(ctx context.Context) (state *State, err error) {
 	state = &State{}
 	location, err := s.Location()
 	if err != nil {
 		return nil, err
 	}
 	if location != "" {
-		if state.Store, err = s.open(ctx, location, store.Combining()); err != nil {
+		if state.Store, err = s.options.Open(ctx, location, store.Combining()); err != nil {
 			return nil, err
 		}
 		state.Leases = lease.On(state.Store)
 		s.counters.Counters = counter.On(state.Store)
 		state.Counters = s.counters
 	}
-	if state.Minter, err = s.minter(ctx, state.Leases, o.Logger); err != nil && state.Store != nil {
+	if state.Minter, err = s.minter(ctx, state.Leases); err != nil && state.Store != nil {
 		state.Store.Close()
 	}
 	return state, err

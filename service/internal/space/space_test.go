@@ -38,7 +38,7 @@ func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	made.Close()
 	f.fails.Store(c.Nodes < 0) // from the beginning
 	c.Nodes = max(c.Nodes, 0)
-	f.Space, err = Start(c, Options{Logger: slog.New(slog.DiscardHandler), Open: func(ctx context.Context, _ string, options ...store.Option) (*store.Space, error) {
+	f.Space, err = New(c, Options{Logger: slog.New(slog.DiscardHandler), Open: func(ctx context.Context, _ string, options ...store.Option) (*store.Space, error) {
 		return store.Open(ctx, storetest.Intercept(data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
 			if f.fails.Load() {
 				return store.Answer{}, errors.New("the server is away")
@@ -57,6 +57,7 @@ func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 		t.Fatal(err)
 	}
 	f.Configure(byName(counters))
+	f.Open()
 	t.Cleanup(func() { f.Close() })
 	return f
 }
