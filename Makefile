@@ -36,7 +36,7 @@ PORTABLE  = . ./compat ./compat/v2 ./store ./store/filestore ./lease ./counter .
 # Modules of their own, with the dependencies that the root does without. Those that take longest come first, so that no
 # core is left idle at the end.
 MODULES   = cmd/randflake chaos service store/etcdstore/etcdtest store/mysqlstore store/pgstore store/redisstore store/etcdstore store/sqlitestore store/storeurl bench \
-            examples/databases examples/orders service/client service/api lease/leaseprom compat/upstream
+            examples/databases examples/orders service/client service/api metrics/prom metrics/telemetry compat/upstream
 # Where goroutines meet; the race detector watches these in test, and all in check.
 CONCURRENT = . ./counter ./lease ./local ./numbers ./snowflake ./store ./store/filestore ./ulid ./internal/coarse ./internal/queue
 # Those that check runs: they compile much that no other module has, or compile our own modules once more.
@@ -47,16 +47,16 @@ EVERYTHING = ./... $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES) $(LATER
 # Those that no test runs on, and linux/arm64 for its assembly.
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
-.PHONY: all test check ordinary explore control race race-all purego newer i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
+.PHONY: all test check ordinary explore control runbooks race race-all purego newer i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
         chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck api api-check words bench fuzz generate protocol clients languages typescript node npm \
-        test-deploy image push tools servers browser statistics systemd gotest
+        test-deploy alerts dashboards promtool image push tools servers browser statistics systemd gotest
 
 all: test check lint
 
 # test is what a contributor runs, check the rest. Each ends with a list of what this machine can't do. What stands in
 # REQUIRED, names of tests as in that list, must not be skipped.
 IN_test  = ordinary race clients explore chaos-once
-IN_check = i386 cpus emulated purego newer race-all test-deploy modules-later control chaos-short
+IN_check = i386 cpus emulated purego newer race-all test-deploy alerts modules-later control runbooks chaos-short
 
 test check: export GOTEST_LOG = $(CURDIR)/dist/$@.log
 test check: gotest
@@ -70,12 +70,17 @@ gotest:
 # Every package as it is built for users, on real servers, which are started as needed, on free ports and in temporary
 # directories. One go command compiles what modules share just once.
 ordinary: gotest servers statistics typescript
-	$(TEST) -p 3 -skip '^$(CONTROL)$$' $(MODULES:%=./%/...) ./...
+	$(TEST) -p 3 -skip '^($(CONTROL)|$(RUNBOOKS))$$' $(MODULES:%=./%/...) ./...
 
 # The negative control of chaos is for check.
 CONTROL = TestPlantedBugs
 control: gotest
 	cd chaos && $(TEST) -run '^$(CONTROL)$$' .
+
+# The commands of docs/runbooks, on each engine. They mostly wait.
+RUNBOOKS = TestRunbooks
+runbooks: gotest servers
+	cd cmd/randflake && $(TEST) -parallel 8 -run '^$(RUNBOOKS)$$' .
 
 race: gotest
 	$(TEST) -race -short $(CONCURRENT)
@@ -154,6 +159,15 @@ TYPESCRIPT = clients/typescript/dist/index.js
 test-deploy: gotest systemd
 	cd deploy && GOWORK=off $(GO) vet ./... && GOWORK=off $(TEST) ./...
 
+# When each alert fires, and when it does not.
+alerts: promtool
+	cd deploy && promtool check rules chart/alerts.yaml && promtool test rules monitoring/alerts_test.yaml
+
+# The dashboards, and their pictures in docs, from ten minutes with faults.
+dashboards: promtool servers
+	cd deploy && GOWORK=off $(GO) run ./monitoring
+	cd bench && $(GO) run ./dashboards
+
 # The clients of service in other languages, each by its own tests and all by those of clients/README.md.
 clients: export RANDFLAKE_LANGUAGES = all
 clients: gotest languages $(TYPESCRIPT)
@@ -229,6 +243,10 @@ servers:
 browser:
 	@command -v chromium >/dev/null || $(call install,chromium)
 
+# Its package would start a server: see servers.
+promtool:
+	@command -v promtool >/dev/null || $(call install,prometheus,RUNLEVEL=1)
+
 systemd:
 	@command -v systemd-analyze >/dev/null || \
 		$(call install,systemd)
@@ -240,7 +258,7 @@ words:
 	@git grep -nE -f internal/tools/words -- ':!CHANGELOG.md' ':!internal/tools/words' ':!*.java' ':!*.json' ':!*.svg' ':!*.sum'; test $$? -eq 1 # which is: none found
 
 # What users import. A change of what it exports shows in the diff of docs/api.txt.
-API     = . $(addprefix ./,compat compat/v2 counter counter/gapless lease lease/leaseprom local mask numbers randflaketest service/client snowflake snowflake/bases snowflake/guess store \
+API     = . $(addprefix ./,compat compat/v2 counter counter/gapless lease local mask metrics metrics/prom metrics/telemetry numbers randflaketest service/client snowflake snowflake/bases snowflake/guess store \
           store/etcdstore store/filestore store/mysqlstore store/pgstore store/redisstore store/sqlitestore store/storeurl ulid ulid/objectkey)
 APILIST = $(GO) run ./internal/tools/apilist
 api:

@@ -1,9 +1,15 @@
 package randflake
 
+import (
+	"slices"
+
+	"github.com/randflake/randflake/internal/backends"
+)
+
 //go:generate internal/tools/arm64/opcodes.sh
 
 // A backend is one implementation of the functions that work in bulk: encryptBlocks, decryptBlocks and encryptRun.
-// The architecture and the CPU decide which ones can run, see [backends]; the preferred one is chosen once, when the
+// The architecture and the CPU decide which ones can run, see [supported]; the preferred one is chosen once, when the
 // program starts. Tests run over all of them, and set active for each.
 type backend uint8
 
@@ -15,8 +21,15 @@ const (
 	backendSVE2                   // arm64 with SVE2
 )
 
-// active is the backend in use. Only tests change it after start-up.
-var active = backends()[0]
+// active is the backend in use. Only tests and benchmarks change it after start-up.
+var active = supported()[0]
+
+func init() {
+	for _, b := range supported() {
+		backends.Names = append(backends.Names, b.String())
+	}
+	backends.Use = func(name string) { active = supported()[slices.Index(backends.Names, name)] }
+}
 
 var backendTable = [...]struct {
 	name   string

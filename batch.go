@@ -12,9 +12,11 @@ const batchSize = 64
 type batch struct {
 	second int64     // what the clock said when the raw values were claimed
 	word   uint64    // all IDs made and not dropped << leftBits | those of them that are left, ids[:left]
-	first  uint64    // the raw value of ids[0], after which the others come in order
+	first  uint64    // the first of the raw values, which come in order
 	lock   ownerLock // empty where owners need none
 	ids    [batchSize]uint64
+
+	skipped [batchSize]uint8 // how many raw values were left out before that of each ID; see ring
 }
 
 const leftBits = 8 // left is the lowest byte, for speed
@@ -26,12 +28,20 @@ func (b *batch) left() uint8 { return uint8(b.word) }
 func (b *batch) take() (ID, Raw) {
 	i := b.left() - 1
 	b.word--
-	return ID(b.ids[i]), Raw(b.first + uint64(i))
+	return ID(b.ids[i]), b.rawOf(i)
 }
 
-// fill replaces the IDs by n new ones, from the raw values first, first+1, ...
-func (b *batch) fill(keys *roundKeys, first, n uint64) {
-	encryptRun(keys, b.ids[:n], first)
+// rawOf returns the raw value of ids[i].
+func (b *batch) rawOf(i uint8) Raw { return Raw(b.first + uint64(i) + uint64(b.skipped[i])) }
+
+// fill replaces the IDs by n new ones, from the raw values first, first+1, ... If the secret has several keys there may
+// be fewer, and even none.
+func (b *batch) fill(c *Cipher, first, n uint64) {
+	if r := c.ring(); r != nil {
+		n = uint64(r.encryptBatch(b.ids[:n], first, b.skipped[:]))
+	} else {
+		encryptRun(c.keys(), b.ids[:n], first)
+	}
 	b.first = first
 	atomic.StoreUint64(&b.word, (b.count()+n)<<leftBits|n)
 }

@@ -97,7 +97,7 @@ func ExampleOnRefusal() {
 	lease := exampleLease()
 	lease.Start, lease.End = lease.End, lease.End.Add(time.Hour)
 	var early atomic.Int64
-	generator, err := randflake.New(randflake.NewSecret(), lease, randflake.OnRefusal(func(err error) {
+	generator, err := randflake.New(randflake.NewSecret(), lease, randflake.OnRefusal(func(err error, _ bool) {
 		if errors.Is(err, randflake.ErrLeaseNotStarted) {
 			early.Add(1)
 		}
@@ -205,12 +205,36 @@ func ExampleSecret_Derive() {
 	if err != nil {
 		panic(err)
 	}
-	orders := map[uint32]*randflake.Cipher{ // by the version that is beside each row
-		1: randflake.NewCipher(master.Derive("orders", 1)),
-		2: randflake.NewCipher(master.Derive("orders", 2)), // since the key was rotated
+	orders := master.Derive("orders", 1)
+	users := master.Derive("users", 1)
+	fmt.Println(orders.Equal(users))
+	// Output: false
+}
+
+// The second key makes the IDs of December, and all IDs open.
+func ExampleSecret_Then() {
+	december := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	secret, err := randflake.NewSecret().Then(randflake.NewSecret(), december)
+	if err != nil {
+		panic(err)
 	}
-	fmt.Println(orders[1].Encrypt(7) != orders[2].Encrypt(7))
-	// Output: true
+	now := december.Add(-time.Second)
+	lease := randflake.Lease{FirstNode: 42, LastNode: 42, Start: now, End: now.Add(time.Minute)}
+	generator, err := randflake.New(secret, lease, randflake.WithClock(func() time.Time { return now }))
+	if err != nil {
+		panic(err)
+	}
+	for range 2 {
+		id, err := generator.Generate()
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(generator.Cipher().Inspect(id).Time)
+		now = now.Add(time.Second)
+	}
+	// Output:
+	// 2026-11-30 23:59:59 +0000 UTC
+	// 2026-12-01 00:00:00 +0000 UTC
 }
 
 func ExampleSecret() {

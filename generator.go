@@ -22,10 +22,10 @@ import (
 type Generator struct {
 	state   atomic.Pointer[state]
 	cipher  *Cipher
-	now     func() time.Time // an injected clock, or nil
-	refused func(error)      // told of each refusal, or nil
-	strict  bool             // whether IDs come from the cursor one by one
-	line    *queue.Queue     // of callers that wait; served, without mu, when the state was replaced
+	now     func() time.Time  // an injected clock, or nil
+	refused func(error, bool) // told of each refusal, or nil
+	strict  bool              // whether IDs come from the cursor one by one
+	line    *queue.Queue      // of callers that wait; served, without mu, when the state was replaced
 
 	mu       sync.Mutex // held while the state is replaced
 	lastUsed time.Time  // once closed
@@ -35,6 +35,7 @@ type Generator struct {
 
 	_      [64]byte      // Fill writes to what follows, and Generate reads what is above
 	filled atomic.Uint64 // IDs that Fill handed out, and Locals that are no more
+	waited atomic.Uint64 // calls that had to wait
 }
 
 // A state is everything that Generate needs, behind one pointer. It is replaced as a whole and never changed.
@@ -75,10 +76,10 @@ func Strict() Option {
 	return Option{func(g *Generator) error { g.strict = true; return nil }}
 }
 
-// OnRefusal calls f with the error whenever Generate or Fill has no ID, and whenever Wait or FillWait finds none yet,
-// in the goroutine of the caller. That tells the keeper of the generator's lease without delay that another lease is
-// needed. f must return quickly and must not use the generator.
-func OnRefusal(f func(err error)) Option {
+// OnRefusal calls f with the error whenever a call returns one instead of an ID, unless its context was canceled. It also calls f with waiting set
+// whenever Wait or FillWait finds no ID yet and goes on waiting. That tells the keeper of the generator's lease without
+// delay that another lease is needed. f is called in any goroutine, must return quickly and must not use the generator.
+func OnRefusal(f func(err error, waiting bool)) Option {
 	return Option{func(g *Generator) error {
 		if f == nil {
 			return fmt.Errorf("%w: OnRefusal: f is nil: leave it out", ErrInvalidOption)
@@ -148,9 +149,15 @@ func (g *Generator) Generate() (ID, error) {
 
 // generateSlowly does what Generate and GenerateRaw do if the shard has no ID ready.
 func (g *Generator) generateSlowly() (id ID, raw Raw, err error) {
+	id, raw, err = g.generate()
+	return id, raw, g.told(err)
+}
+
+// generate makes an ID without calling OnRefusal's function.
+func (g *Generator) generate() (id ID, raw Raw, err error) {
 	if g.strict {
 		var next [1]ID
-		if _, err = g.Fill(next[:]); err == nil {
+		if _, err = g.fill(next[:]); err == nil {
 			id, raw = next[0], g.cipher.Decrypt(next[0])
 		}
 		return id, raw, err
@@ -163,13 +170,13 @@ func (g *Generator) generateSlowly() (id ID, raw Raw, err error) {
 }
 
 // fromShard calls take with the shard of the current P and the present second until take reports that it is done or
-// fails. The clock is never asked while pinned.
+// fails. The clock is never asked while pinned. It does not call OnRefusal's function.
 func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bool) (ok bool, err error)) error {
 	st := g.state.Load()
 	now, fresh := g.glance()
 	for {
 		if st.closed {
-			return g.refuse(ErrClosed)
+			return ErrClosed
 		}
 		s := st.shards.pin()
 		var ok bool
@@ -184,7 +191,7 @@ func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bo
 		case s == nil:
 			g.grow(st)
 		case fresh && err != nil && !g.outdated(st, err):
-			return g.refuse(err)
+			return public(err)
 		}
 		st = g.state.Load()
 		now, fresh = g.read(), true
@@ -204,24 +211,29 @@ func (g *Generator) outdated(st *state, err error) bool {
 // Fill fills dst with new IDs and returns how many it made. If n < len(dst), err is one of Generate's errors; the first
 // n IDs are good all the same. For many IDs at once it is much faster than Generate.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
+	n, err = g.fill(dst)
+	return n, g.told(err)
+}
+
+// fill is Fill, but does not call OnRefusal's function.
+func (g *Generator) fill(dst []ID) (n int, err error) {
 	defer func() { g.filled.Add(uint64(n)) }()
 	st := g.state.Load()
 	now, fresh := g.glance()
 	for n < len(dst) {
 		if st.closed {
-			return n, g.refuse(ErrClosed)
+			return n, ErrClosed
 		}
 		start, taken, err := st.cursor.claim(st.bounds, now, uint64(len(dst)-n), 1)
 		switch {
 		case err == nil:
-			encryptRun(st.cipher.keys(), asUint64(dst[n:n+int(taken)]), start)
-			n += int(taken)
+			n += st.cipher.encryptRun(asUint64(dst[n:n+int(taken)]), start)
 			if n < len(dst) {
 				now, fresh = g.glance()
 			}
 			continue
 		case fresh && !g.outdated(st, err):
-			return n, g.refuse(err)
+			return n, public(err)
 		}
 		st = g.state.Load()
 		now, fresh = g.read(), true
@@ -238,8 +250,20 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 // waiting caller would have got.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	if g.line.Empty() {
-		if id, err := g.Generate(); g.pause(err) == 0 {
-			return id, err
+		st := g.state.Load() // as in Generate
+		s := st.hot.pin()
+		if s != nil && s.second == coarse.Seconds.Published() {
+			word := s.word - 1
+			if i := uint8(word); i < batchSize {
+				s.word = word
+				id := s.ids[i]
+				st.hot.unpin(s)
+				return ID(id), nil
+			}
+		}
+		st.hot.unpin(s)
+		if id, _, err := g.generate(); g.pause(err) == 0 {
+			return id, g.told(err)
 		}
 	}
 	var id [1]ID
@@ -251,8 +275,8 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 // first n IDs are good all the same.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	if g.line.Empty() {
-		if n, err = g.Fill(dst); g.pause(err) == 0 {
-			return n, err
+		if n, err = g.fill(dst); g.pause(err) == 0 {
+			return n, g.told(err)
 		}
 	}
 	m, err := g.fillInTurn(ctx, dst[n:])
@@ -261,12 +285,19 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 
 // fillInTurn is FillWait for a caller that has to queue.
 func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
+	g.waited.Add(1)
 	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
-		made, err := g.Fill(dst[n:])
+		made, err := g.fill(dst[n:])
 		n += made
-		return g.pause(err), err
+		if pause = g.pause(err); pause > 0 && g.refused != nil {
+			g.refused(err, true)
+		}
+		return pause, err
 	})
-	return n, err
+	if ctx.Err() == context.Canceled {
+		return n, err // the caller gave up
+	}
+	return n, g.told(err)
 }
 
 // pause returns how long to wait before it helps to try again after err, or 0 when it does not.
@@ -371,10 +402,8 @@ func (g *Generator) Ready() error {
 		case err == nil:
 			return nil
 		case g.outdated(st, err):
-		case err == errFrozen:
-			return ErrExhausted // all 2^64 values are used up
 		default:
-			return err
+			return public(err)
 		}
 	}
 }
@@ -393,6 +422,9 @@ func (g *Generator) Issued() uint64 {
 	g.reported += uint64(max(int64(n-g.reported), 0)) // n may miss what was moving
 	return g.reported
 }
+
+// Waited returns how many calls of Wait and FillWait had to wait since New, whatever came of it.
+func (g *Generator) Waited() uint64 { return g.waited.Load() }
 
 // Lease returns the lease in force; after Close, the last one.
 func (g *Generator) Lease() Lease { return g.state.Load().lease }
@@ -478,13 +510,18 @@ func (g *Generator) time() time.Time {
 	return g.now()
 }
 
-// refuse returns err, after passing it to the function that OnRefusal was given.
-func (g *Generator) refuse(err error) error {
-	if err == errFrozen {
-		err = ErrExhausted // all 2^64 values are used up
+// told returns err, after calling OnRefusal's function with it if it is not nil.
+func (g *Generator) told(err error) error {
+	if err != nil && g.refused != nil {
+		g.refused(err, false)
 	}
-	if g.refused != nil {
-		g.refused(err)
+	return err
+}
+
+// public returns err as callers get it.
+func public(err error) error {
+	if err == errFrozen {
+		return ErrExhausted // all 2^64 values are used up
 	}
 	return err
 }

@@ -601,9 +601,20 @@ func TestInvalidOption(t *testing.T) {
 func TestOnRefusal(t *testing.T) {
 	clock := newFakeClock(testStart)
 	var refusals []error
-	g := newGenerator(t, testLease(1, 1, testStart, 10), WithClock(clock.now), OnRefusal(func(err error) { refusals = append(refusals, err) }))
+	waits := 0
+	g := newGenerator(t, testLease(1, 1, testStart, 10), WithClock(clock.now), OnRefusal(func(err error, waiting bool) {
+		if waiting {
+			waits++
+			clock.second.Add(1)
+		} else {
+			refusals = append(refusals, err)
+		}
+	}))
 	g.Fill(make([]ID, perNode))
-	g.Generate()
+	if _, err := g.Wait(t.Context()); err != nil || waits != 1 || g.Waited() != 1 || refusals != nil {
+		t.Errorf("Wait: %v, after %d waits and refusals %v; %d calls waited; want 1, none, 1", err, waits, refusals, g.Waited())
+	}
+	g.Fill(make([]ID, perNode))
 	clock.second.Add(-100)
 	g.Generate()
 	clock.second.Add(200)
@@ -828,8 +839,8 @@ func TestMemoryOfAGenerator(t *testing.T) {
 	if fixed > 1024 {
 		t.Errorf("a generator takes %d bytes, want at most 1 KiB", fixed)
 	}
-	if perP := unsafe.Sizeof(shard{}); perP > 704 {
-		t.Errorf("a shard takes %d bytes, want at most 704", perP)
+	if perP := unsafe.Sizeof(shard{}); perP > 712 {
+		t.Errorf("a shard takes %d bytes, want at most 712", perP)
 	}
 }
 
@@ -1207,7 +1218,7 @@ func TestReady(t *testing.T) {
 	g := freezable(t, &now)
 	start := now
 	refusals := 0
-	g.refused = func(error) { refusals++ }
+	g.refused = func(error, bool) { refusals++ }
 	for _, tt := range []struct {
 		at   time.Duration
 		want error

@@ -69,7 +69,12 @@ func (c *Cipher) Compose(f Fields) (ID, error) {
 	case f.Sequence > MaxSequence:
 		return 0, fmt.Errorf("%w: sequence %d is above %d", ErrInvalidID, f.Sequence, MaxSequence)
 	}
-	return c.Encrypt(Raw(pack(second, f.Node, f.Sequence))), nil
+	raw := Raw(pack(second, f.Node, f.Sequence))
+	id := c.Encrypt(raw)
+	if !c.Permutes() && c.Decrypt(id) != raw {
+		return 0, fmt.Errorf("%w: no ID has these fields: it would be that of an earlier key of the secret", ErrInvalidID)
+	}
+	return id, nil
 }
 
 // Within returns nil if an ID with these fields could have been made under the lease: if its second, or a part of it,

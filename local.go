@@ -90,19 +90,19 @@ func (l *local) generateSlowly() (id ID, err error) {
 	err = l.g.fromShard(func(s *shard, st *state, now int64, fresh bool) (ok bool, err error) {
 		l.lock.Lock()
 		defer l.lock.Unlock()
-		if l.state != st || l.second != now || l.left() == 0 {
+		for l.state != st || l.second != now || l.left() == 0 {
 			first, n, err := s.claim(st, now, fresh)
 			if n == 0 {
 				return false, err
 			}
-			l.fill(st.cipher.keys(), first, n)
+			l.fill(st.cipher, first, n)
 			l.state, l.second = st, now
 		}
 		id, _ = l.take()
 		return true, nil
 	})
 	l.refresh()
-	return id, err
+	return id, l.g.told(err)
 }
 
 // refresh publishes the second of the batch, so that Generate takes from it without asking.

@@ -72,7 +72,7 @@ func TestLocalObeys(t *testing.T) {
 	clock := newFakeClock(testStart)
 	for _, options := range [][]Option{nil, {WithClock(clock.now)}} {
 		var refused error
-		options = append(options, OnRefusal(func(err error) { refused = err }))
+		options = append(options, OnRefusal(func(err error, _ bool) { refused = err }))
 		lease := testLease(1, 1, testStart, 100)
 		other := testLease(2, 2, testStart, 100)
 		if len(options) == 1 {

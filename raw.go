@@ -33,9 +33,9 @@ func (g *Generator) GenerateRaw() (Raw, error) {
 		word := s.word - 1
 		if i := uint8(word); i < batchSize {
 			s.word = word
-			raw := s.first + uint64(i)
+			raw := s.rawOf(i)
 			st.hot.unpin(s)
-			return Raw(raw), nil
+			return raw, nil
 		}
 	}
 	st.hot.unpin(s)

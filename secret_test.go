@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/randflake/randflake/internal/testing/leaktest"
@@ -251,4 +252,54 @@ func TestCheckValue(t *testing.T) {
 	if got := a.CheckValue(); got != [8]byte{0x83, 0xfb, 0xfa, 0x51, 0x14, 0x19, 0xe7, 0x03} {
 		t.Errorf("check value %x", got)
 	}
+}
+
+// TestSecretWithSeveralKeys: their text form, what they derive, and what can't be added.
+func TestSecretWithSeveralKeys(t *testing.T) {
+	a, b, c := secretOf([16]byte{1}), secretOf([16]byte{2}), secretOf([16]byte{3})
+	from := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	ab, err := a.Then(b, from)
+	abc, wrong := ab.Then(c, from.AddDate(1, 0, 0))
+	if err != nil || wrong != nil {
+		t.Fatal(err, wrong)
+	}
+	text := a.Hex() + "\n" + b.Hex() + " from 2026-12-01T00:00:00Z\n" + c.Hex() + " from 2027-12-01T00:00:00Z"
+	for _, text := range []string{text, strings.ReplaceAll(text, "\n", "\r\n"), strings.Replace(text, "00Z", "00+00:00", 1)} {
+		if parsed, err := ParseSecret(text); err != nil || parsed != abc || abc.Hex() != strings.ReplaceAll(strings.ReplaceAll(text, "\r", ""), "+00:00", "Z") {
+			t.Errorf("parsed %q: %v", text, err)
+		}
+	}
+	want := []Key{{Secret: a}, {b, from}, {c, from.AddDate(1, 0, 0)}}
+	if got := abc.Keys(); !slices.Equal(got, want) || ab == abc || abc.CheckValue() != a.CheckValue() {
+		t.Errorf("keys: %+v", got)
+	}
+	for i, key := range abc.Derive("orders", 1).Keys() {
+		if key.Secret != want[i].Secret.Derive("orders", 1) || !key.From.Equal(want[i].From) {
+			t.Errorf("derived key %d", i)
+		}
+	}
+	for name, f := range map[string]func() (Secret, error){
+		"unset first":    func() (Secret, error) { return Secret{}.Then(b, from) },
+		"unset next":     func() (Secret, error) { return a.Then(Secret{}, from) },
+		"several":        func() (Secret, error) { return c.Then(ab, from.AddDate(1, 0, 0)) },
+		"again":          func() (Secret, error) { return ab.Then(a, from.AddDate(1, 0, 0)) },
+		"same beginning": func() (Secret, error) { return ab.Then(c, from) },
+		"part of second": func() (Secret, error) { return ab.Then(c, from.Add(1e9+1)) },
+		"before format":  func() (Secret, error) { return a.Then(b, time.Unix(Epoch, 0)) },
+		"after format":   func() (Secret, error) { return a.Then(b, time.Unix(MaxTimestamp+1, 0)) },
+		"no beginning":   func() (Secret, error) { return ParseSecret(a.Hex() + "\n" + b.Hex()) },
+		"blank line":     func() (Secret, error) { return ParseSecret(a.Hex() + "\n") },
+		"first begins":   func() (Secret, error) { return ParseSecret(b.Hex() + " from 2026-12-01T00:00:00Z\n" + text) },
+		"no date":        func() (Secret, error) { return ParseSecret(a.Hex() + "\n" + b.Hex() + " from tomorrow") },
+	} {
+		if s, err := f(); !errors.Is(err, ErrInvalidSecret) || !s.IsZero() || strings.Contains(err.Error(), b.Hex()) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("several keys are one block cipher")
+		}
+	}()
+	NewCipher(ab).Block()
 }

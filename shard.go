@@ -14,12 +14,12 @@ type shard struct {
 // next returns an ID for the second now, and its raw value. It reports false if that takes a new run and now is not
 // fresh, which means read from the clock during this call of the generator.
 func (s *shard) next(st *state, now int64, fresh bool) (id ID, raw Raw, ok bool, err error) {
-	if s.second != now || s.left() == 0 {
+	for s.second != now || s.left() == 0 {
 		first, n, err := s.claim(st, now, fresh)
 		if n == 0 {
 			return 0, 0, false, err
 		}
-		s.fill(st.cipher.keys(), first, n)
+		s.fill(st.cipher, first, n)
 	}
 	id, raw = s.take()
 	return id, raw, true, nil

@@ -33,8 +33,8 @@ func decrypt32AVX2(keys *roundKeys, dst, src *[32]uint64)
 //go:noescape
 func run32AVX2(keys *roundKeys, dst *[32]uint64, first uint64)
 
-// backends lists the implementations that this machine can run, the preferred one first.
-func backends() []backend {
+// supported lists the implementations that this machine can run, the preferred one first.
+func supported() []backend {
 	list := []backend{backendGeneric}
 	if cpuid.CPU.Supports(cpuid.AVX, cpuid.AVX2) {
 		list = append([]backend{backendAVX2}, list...)

@@ -6,7 +6,7 @@ package randflake
 
 const hasAssembly = false
 
-func backends() []backend { return []backend{backendGeneric} }
+func supported() []backend { return []backend{backendGeneric} }
 
 func encryptBlocks(keys *roundKeys, dst, src []uint64) { encryptBlocksGeneric(keys, dst, src) }
 

@@ -26,7 +26,7 @@ func forEachBackend[T interface {
 }](t T, f func(T)) {
 	chosen := active
 	t.Cleanup(func() { active = chosen })
-	for _, b := range backends() {
+	for _, b := range supported() {
 		t.Run(b.String(), func(t T) {
 			active = b
 			f(t)
@@ -36,10 +36,10 @@ func forEachBackend[T interface {
 }
 
 func TestBackendIsThePreferredOne(t *testing.T) {
-	if got, want := Backend(), backends()[0].String(); got != want {
-		t.Errorf("Backend() = %q, want %q, the first of backends()", got, want)
+	if got, want := Backend(), supported()[0].String(); got != want {
+		t.Errorf("Backend() = %q, want %q, the first of supported()", got, want)
 	}
-	if last := backends()[len(backends())-1]; last != backendGeneric {
+	if last := supported()[len(supported())-1]; last != backendGeneric {
 		t.Errorf("the last backend is %v: every machine can run generic", last)
 	}
 }
@@ -295,7 +295,7 @@ func FuzzCipher(f *testing.F) {
 		for i := range plain {
 			plain[i] = value + uint64(i)*uint64(i)*0x9e3779b97f4a7c15
 		}
-		for _, b := range backends() {
+		for _, b := range supported() {
 			chosen := active
 			active = b
 			bulk := make([]uint64, len(plain))
@@ -485,7 +485,7 @@ func promised(t *testing.T) []string {
 // A test that compares generic with itself because no other backend was selected proves nothing.
 func TestBackendsAreThosePromised(t *testing.T) {
 	var got []string
-	for _, b := range backends() {
+	for _, b := range supported() {
 		got = append(got, b.String())
 	}
 	want := promised(t)

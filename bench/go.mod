@@ -4,6 +4,7 @@ go 1.26.0
 
 replace (
 	github.com/randflake/randflake => ..
+	github.com/randflake/randflake/metrics/prom => ../metrics/prom
 	github.com/randflake/randflake/service/api => ../service/api
 	github.com/randflake/randflake/service/client => ../service/client
 	github.com/randflake/randflake/store/etcdstore => ../store/etcdstore
@@ -28,9 +29,11 @@ require (
 	github.com/kr/pretty v0.3.1
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/randflake/randflake v0.1.0
+	github.com/randflake/randflake/metrics/prom v0.1.0
 	github.com/randflake/randflake/service/api v0.1.0
 	github.com/randflake/randflake/service/client v0.1.0
 	github.com/randflake/randflake/store/etcdstore/etcdtest v0.1.0
+	github.com/randflake/randflake/store/redisstore v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rs/xid v1.6.0
 	github.com/sanity-io/litter v1.5.8
@@ -47,12 +50,14 @@ require (
 )
 
 require (
+	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
+	github.com/modern-go/reflect2 v1.0.2 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/randflake/randflake/store/etcdstore v0.1.0 // indirect
 	github.com/randflake/randflake/store/mysqlstore v0.1.0 // indirect
 	github.com/randflake/randflake/store/pgstore v0.1.0 // indirect
-	github.com/randflake/randflake/store/redisstore v0.1.0 // indirect
 	github.com/randflake/randflake/store/sqlitestore v0.1.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	modernc.org/libc v1.77.1 // indirect
@@ -78,7 +83,7 @@ require (
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
-	github.com/golang-jwt/jwt/v5 v5.2.2 // indirect
+	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/btree v1.1.3 // indirect
@@ -90,13 +95,12 @@ require (
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/jonboulle/clockwork v0.5.0 // indirect
-	github.com/klauspost/compress v1.18.7 // indirect
 	github.com/kr/text v0.2.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
-	github.com/prometheus/client_golang v1.20.5 // indirect
-	github.com/prometheus/client_model v0.6.1 // indirect
-	github.com/prometheus/common v0.62.0 // indirect
-	github.com/prometheus/procfs v0.15.1 // indirect
+	github.com/prometheus/client_golang v1.25.0
+	github.com/prometheus/client_model v0.6.3 // indirect
+	github.com/prometheus/common v0.72.0
+	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/randflake/randflake/store/storeurl v0.1.0
 	github.com/rogpeppe/go-internal v1.14.1 // indirect
 	github.com/sirupsen/logrus v1.9.4 // indirect

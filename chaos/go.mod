@@ -125,3 +125,5 @@ replace github.com/randflake/randflake/service/client => ../service/client
 replace github.com/randflake/randflake/store/storeurl => ../store/storeurl
 
 replace github.com/randflake/randflake/store/sqlitestore => ../store/sqlitestore
+
+replace github.com/randflake/randflake/metrics/prom => ../metrics/prom

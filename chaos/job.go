@@ -48,6 +48,9 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 		key[i] = byte(random.Uint32())
 	}
 	secret, err := randflake.SecretFromBytes(key)
+	if err == nil {
+		secret, err = secret.Then(secret.Derive("chaos", 2), began.Add(rotation).Truncate(time.Second))
+	}
 	if err != nil {
 		o.err = err
 		return o
@@ -56,7 +59,7 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 		Dir:    dir,
 		Start:  starts[j.store],
 		Limits: j.fault.Limits,
-		Secret: secret.Hex(),
+		Secret: secret,
 		Rand:   random,
 		Rate:   rate,
 		Short:  f.short,
@@ -112,6 +115,9 @@ func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) 
 	}
 	return o
 }
+
+// rotation is when the second key of a run's secret begins: after the first leases, amid the faults.
+const rotation = 4 * time.Second
 
 // check reads the journals of all workers, which are gone.
 func (j job) check(w *simulation.Simulation, f flags, secret randflake.Secret, dir string) (check.Result, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 func BenchmarkNext(b *testing.B) {
-	c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", counter.WithRunLength(1e8, 1e9))
+	c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", counter.WithRunLength(1<<50, 1<<50))
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := c.Next(); err != nil {
@@ -19,7 +19,16 @@ func BenchmarkNext(b *testing.B) {
 }
 
 func BenchmarkNextParallel(b *testing.B) {
-	c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", counter.WithRunLength(1e8, 1e9))
+	benchmarkParallel(b, counter.WithRunLength(1<<50, 1<<50))
+}
+
+func BenchmarkNextUnorderedParallel(b *testing.B) {
+	benchmarkParallel(b, counter.WithRunLength(1<<50, 1<<50), counter.Unordered())
+}
+
+func benchmarkParallel(b *testing.B, options ...counter.Option) {
+	c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", options...)
+	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			if _, err := c.Next(); err != nil {

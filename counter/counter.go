@@ -10,16 +10,18 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/randflake/randflake/internal/pin"
 	"github.com/randflake/randflake/internal/queue"
 	"github.com/randflake/randflake/store"
 )
 
 // A Counter is a handle on a counter of a space, with a run of numbers of its own. Each number is larger than the
-// numbers of all earlier calls on this handle. It is safe for concurrent use, and has a goroutine only while it takes
-// a run.
+// numbers of all earlier calls on this handle, unless it is [Unordered]. It is safe for concurrent use, and has a
+// goroutine only while it takes a run.
 type Counter struct {
 	current atomic.Pointer[run]
-	_       [56]byte // every call reads current, and what follows is written to
+	parts   []part   // or nil: see Unordered
+	_       [32]byte // every call reads current and parts, and what follows is written to
 
 	name        string
 	least, most uint64 // of a run
@@ -48,8 +50,9 @@ type run struct {
 	first, stride int64
 	low           uint64 // when so many are given the next run is to be fetched; less than count
 	count         uint64
-	positions     *positions // of all its numbers
-	_             [24]byte
+	positions     *positions // of all its numbers; a part's: of those of the run that it is from
+	offset        uint64     // a part's: how many of these come before it
+	_             [16]byte
 }
 
 func (b *run) number(i uint64) int64 { return b.first + int64(i)*b.stride }
@@ -80,6 +83,8 @@ func (b *run) close() (rest positions) {
 		return positions{}
 	}
 	rest = *b.positions
+	rest.first += b.offset
+	rest.end = rest.first + b.count
 	rest.first += min(b.given.Add(beyond)-beyond, b.count)
 	return rest
 }
@@ -94,6 +99,9 @@ func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*C
 	c := &Counter{name: name, least: set.least, most: set.most, logger: set.logger, line: queue.New("counter"),
 		supply: from, calls: &s.calls, books: books{seen: from.newest()}}
 	c.current.Store(new(run))
+	if set.unordered {
+		c.parts = newParts()
+	}
 	if err := c.begin(ctx); err != nil {
 		c.abandon()
 		return nil, err
@@ -104,10 +112,23 @@ func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*C
 // Next returns a number without waiting for the space. Its errors are ErrPending if the next run is not there yet,
 // ErrRate, ErrEnd, ErrForgotten and ErrClosed.
 func (c *Counter) Next() (int64, error) {
+	if c.parts != nil {
+		p := pin.Near()
+		if p >= len(c.parts) { // GOMAXPROCS grew
+			p %= len(c.parts)
+		}
+		b := c.parts[p].Load()
+		first, stride, count := b.first, b.stride, b.count // before the add, as later reads wait for it
+		if i := b.given.Add(1) - 1; i < count {
+			return first + int64(i)*stride, nil
+		}
+		return c.nextPart(&c.parts[p])
+	}
 	b := c.current.Load()
+	first, stride, low := b.first, b.stride, b.low
 	i := b.given.Add(1) - 1
-	if i < b.low {
-		return b.first + int64(i)*b.stride, nil
+	if i < low {
+		return first + int64(i)*stride, nil
 	}
 	return c.nextSlowly(b, i)
 }
@@ -153,6 +174,9 @@ func (c *Counter) fillSlowly(dst []int64) (n int, err error) {
 			return n, nil
 		}
 		if !c.turn() {
+			if n += c.takeFromParts(dst[n:]); n == len(dst) {
+				return n, nil
+			}
 			c.refused = c.refused || c.current.Load().count > 0 // no run is too small after a Return
 			return n, c.refusal()
 		}

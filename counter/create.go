@@ -52,8 +52,17 @@ func (i Info) shape() *record {
 // number returns the number at a position.
 func (i Info) number(position uint64) int64 { return i.shape().number(position) }
 
+// NewInfo returns the state of a new counter with these options, as Create makes it.
+func NewInfo(options ...Option) (Info, error) {
+	set, err := newSettings(options)
+	if err != nil {
+		return Info{}, err
+	}
+	return set.shape().info("", ""), nil
+}
+
 // Create makes a counter. If the name exists, the error wraps fs.ErrExist. In a space that may have lost a counter of
-// that name it returns ErrForgotten: see [ForNewName].
+// that name it returns ErrForgotten: see [UnusedBefore].
 func (s *Counters) Create(ctx context.Context, name string, options ...Option) (Info, error) {
 	set, err := newSettings(options)
 	if err != nil {
@@ -83,10 +92,15 @@ func (s *Counters) create(ctx context.Context, name string, set *settings) (*rec
 		next, floor := changed(v, set.shape()), time.Unix(v.Meta.Floor, 0)
 		next.Generation = generation(v.Meta)
 		switch {
-		case set.newName || v.Meta.Floor == 0 || !set.unusedBefore.Before(floor):
+		case v.Meta.Floor == 0:
+			return next, nil
+		case set.unusedBefore.Unix() > max(v.Now, v.Meta.Floor):
+			return nil, fmt.Errorf("%w: UnusedBefore(%s) is in the future: nobody can know that", store.ErrClock, set.unusedBefore.Format(time.RFC3339))
+		case !set.unusedBefore.Before(floor):
 			return next, nil
 		case set.unusedBefore.IsZero() || next.Rate == 0:
-			return nil, fmt.Errorf("%w: whether this one was there is unknown: make it as one of a new name if it never gave a number, or else start beyond all that were taken", ErrForgotten)
+			return nil, fmt.Errorf("%w: whether this one was there is unknown: if it gave no number before %s, say UnusedBefore that time, or randflake counter create --new; if it did, start beyond all that were taken as well",
+				ErrForgotten, floor.UTC().Format(time.RFC3339))
 		}
 		if err := v.Clock(); err != nil {
 			return nil, err
@@ -101,6 +115,9 @@ func (s *Counters) open(ctx context.Context, name string, options []Option, stri
 	set, err := newSettings(options)
 	if err != nil {
 		return nil, nil, err
+	}
+	if strict && set.unordered {
+		return nil, nil, fmt.Errorf("%w: Unordered is for Open: a strict counter is in order", ErrInvalidOption)
 	}
 	open := s.openTaker
 	if s.source != nil {
@@ -180,40 +197,104 @@ func (s *Counters) List(ctx context.Context, begin string) iter.Seq2[Info, error
 
 // Advance makes a counter continue at its first number that is not less than to, and skip the numbers before it. An
 // operator calls it after a loss of data, see [ErrForgotten]. Then to must lie beyond every number ever taken,
-// including those that running processes hold in memory. A counter never goes back. A counter with a rate does not need
-// Advance after a loss; it returns ErrRate if to is further ahead than the rate allows now.
+// including those that running processes hold in memory. Advance never goes back; [Counters.SetBack] can. A counter with
+// a rate does not need Advance after a loss; it returns ErrRate if to is further ahead than the rate allows now.
 func (s *Counters) Advance(ctx context.Context, name string, to int64) (Info, error) {
-	if err := checkName(name); err != nil {
-		return Info{}, err
-	}
-	if s.source != nil {
-		return Info{}, fmt.Errorf("counter: advance %s: %w: who keeps the counters does so", name, errors.ErrUnsupported)
-	}
-	r, err := s.update(ctx, name, nil, func(v *store.View, r *record) (*record, error) {
-		if r == nil {
-			return nil, fmt.Errorf("%w: make it anew, with a start beyond all numbers that were taken", ErrNoCounter)
+	return s.move(ctx, name, "advance", func(next *record) error {
+		position := next.position(to)
+		if position < next.Position {
+			return fmt.Errorf("counter: advance to %d: the numbers up to %d were taken or skipped, and advancing never goes back: randflake counter set-back undoes a skip, as SetBack does",
+				to, next.number(next.Position-1))
 		}
+		n := position - next.Position
+		if next.Rate > 0 && n > uint64(max(next.Budget, 0)) {
+			return fmt.Errorf("%w: advancing by %d numbers, %d are left at %d a second: that bound is what it goes by after a loss of data", ErrRate, n, next.Budget, next.Rate)
+		}
+		if next.Rate > 0 {
+			next.Budget -= int64(n)
+		}
+		if to > next.End {
+			n++
+		}
+		next.skip(n)
+		return nil
+	})
+}
+
+// SetBack makes a counter continue at its first number that is not less than to, if that number and all after it were
+// skipped, by Advance or by a jump after a loss of data. An operator calls it when too many were skipped. Then to must
+// lie beyond every number ever taken, as for Advance. SetBack fails once a number after the skipped ones is in use, since
+// the counter would reach that number again.
+func (s *Counters) SetBack(ctx context.Context, name string, to int64) (Info, error) {
+	return s.move(ctx, name, "set back", func(next *record) error {
+		position, lowest := next.position(to), next.Position
+		if next.Position == next.SkipTo {
+			lowest = next.SkipFrom
+		}
+		switch {
+		case position > next.Position:
+			return fmt.Errorf("counter: set back to %d: it is not there yet: use randflake counter advance, or Advance", to)
+		case position < lowest:
+			return fmt.Errorf("counter: set back to %d: the numbers up to %d may be in use: want a number beyond", to, next.number(lowest-1))
+		}
+		next.Skipped -= next.Position - position
+		next.Position = position
+		next.SkipFrom, next.SkipTo = lowest, position
+		return nil
+	})
+}
+
+// Extend makes the end of a counter larger, see [WithEnd]; it never makes it smaller. If a skip reached the present end,
+// numbers beyond it may have been given before a loss of data, and Extend returns ErrForgotten until [Counters.SetBack]
+// says where to continue. A counter that is forgotten already remains so: advance it afterwards.
+func (s *Counters) Extend(ctx context.Context, name string, end int64) (Info, error) {
+	return s.operate(ctx, name, "extend", func(v *store.View, r *record) (*record, error) {
+		if end < r.End {
+			return nil, fmt.Errorf("counter: extend to %d: its end is %d already, and an end never goes back", end, r.End)
+		}
+		if end > r.End && r.skippedToEnd() {
+			return nil, fmt.Errorf("%w: extend to %d: numbers beyond its end, %d, may have been given: set it back to the first number that was not: randflake counter set-back",
+				ErrForgotten, end, r.End)
+		}
+		longer := *r
+		longer.End = end
+		if r.Rate > 0 {
+			return trusted(v, nil, &longer)
+		}
+		return changed(v, &longer), nil
+	})
+}
+
+// move changes the position of a counter by an operator's word, on which it continues after a loss of data.
+func (s *Counters) move(ctx context.Context, name, what string, act func(next *record) error) (Info, error) {
+	return s.operate(ctx, name, what, func(v *store.View, r *record) (*record, error) {
 		next := changed(v, r)
 		if r.Rate > 0 && r.Generation != generation(v.Meta) {
 			next = jumped(v, r)
 		}
 		next.Generation = generation(v.Meta)
-		position := next.position(to)
-		if position < next.Position {
-			return nil, fmt.Errorf("counter: advance to %d: the numbers up to %d were taken, and a counter never goes back", to, next.number(next.Position-1))
+		return next, act(next)
+	})
+}
+
+// operate changes a counter of a space by an operator's word.
+func (s *Counters) operate(ctx context.Context, name, what string, decide decision) (Info, error) {
+	if err := checkName(name); err != nil {
+		return Info{}, err
+	}
+	if s.source != nil {
+		return Info{}, fmt.Errorf("counter: %s %s: %w: who keeps the counters does so", what, name, errors.ErrUnsupported)
+	}
+	current := ""
+	r, err := s.update(ctx, name, nil, func(v *store.View, r *record) (*record, error) {
+		if r == nil {
+			return nil, fmt.Errorf("%w: make it anew, with a start beyond all numbers that were taken", ErrNoCounter)
 		}
-		n := position - next.Position
-		if next.Rate > 0 && n > uint64(max(next.Budget, 0)) {
-			return nil, fmt.Errorf("%w: advancing by %d numbers, %d are left at %d a second: that bound is what it goes by after a loss of data", ErrRate, n, next.Budget, next.Rate)
-		}
-		if next.Rate > 0 {
-			next.Budget -= int64(n)
-		}
-		next.skip(int64(min(n, next.left())))
-		return next, nil
+		current = generation(v.Meta)
+		return decide(v, r)
 	})
 	if err != nil {
 		return Info{}, err
 	}
-	return r.info(name, r.Generation), nil
+	return r.info(name, current), nil
 }

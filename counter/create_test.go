@@ -3,9 +3,11 @@ package counter_test
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/store"
@@ -15,14 +17,15 @@ import (
 // TestBadInput has names and options that no counter has: errors say what was expected.
 func TestBadInput(t *testing.T) {
 	counters := counter.On(newSpace(t, storetest.NewMemory().Connect()))
-	for _, name := range []string{"", "-a", "a-", "a b", "A", "a/", strings.Repeat("a", 51), "a~", "ä"} {
+	for _, name := range []string{"", "-a", "a-", "a b", "A", "a/", strings.Repeat("a", 58), "a~", "ä"} {
 		_, created := counters.Create(t.Context(), name)
 		_, opened := counters.Open(t.Context(), name, counter.OrCreate())
 		_, strict := counters.OpenStrict(t.Context(), name)
 		_, got := counters.Get(t.Context(), name)
 		_, advanced := counters.Advance(t.Context(), name, 5)
-		for _, err := range []error{created, opened, strict, got, advanced} {
-			if !errors.Is(err, counter.ErrInvalidName) || !strings.Contains(err.Error(), "want up to 50 of a-z") {
+		_, back := counters.SetBack(t.Context(), name, 5)
+		for _, err := range []error{created, opened, strict, got, advanced, back} {
+			if !errors.Is(err, counter.ErrInvalidName) || !strings.Contains(err.Error(), "want up to 57 of a-z") {
 				t.Errorf("%q: %v", name, err)
 			}
 		}
@@ -43,6 +46,9 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+	if _, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(), counter.Unordered()); !errors.Is(err, counter.ErrInvalidOption) {
+		t.Errorf("a strict counter without order: %v, want ErrInvalidOption", err)
+	}
 	if _, err := counters.Get(t.Context(), "orders"); !errors.Is(err, counter.ErrNoCounter) || !strings.Contains(err.Error(), "randflake counter create") {
 		t.Errorf("%v, want ErrNoCounter", err)
 	}
@@ -51,7 +57,7 @@ func TestBadInput(t *testing.T) {
 // TestCreated: a counter is made once, is what it was made to be, and can't be opened as another one.
 func TestCreated(t *testing.T) {
 	counters := counter.On(newSpace(t, storetest.NewMemory().Connect()))
-	for _, name := range []string{"b", "a/2", "a/10", strings.Repeat("z", 50)} {
+	for _, name := range []string{"b", "a/2", "a/10", strings.Repeat("z", 57)} {
 		if _, err := counters.Create(t.Context(), name, counter.WithStart(5), counter.WithStride(10), counter.WithEnd(95), counter.WithRate(7)); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +78,7 @@ func TestCreated(t *testing.T) {
 			t.Errorf("%v and %v, want %q", err, strict, want)
 		}
 	}
-	for begin, want := range map[string][]string{"a/": {"a/10", "a/2"}, "b": {"b"}, "c": nil, "": {"a/10", "a/2", "b", strings.Repeat("z", 50)}} {
+	for begin, want := range map[string][]string{"a/": {"a/10", "a/2"}, "b": {"b"}, "c": nil, "": {"a/10", "a/2", "b", strings.Repeat("z", 57)}} {
 		var names []string
 		for info, err := range counters.List(t.Context(), begin) {
 			if err != nil {
@@ -101,7 +107,7 @@ func TestAdvance(t *testing.T) {
 			t.Errorf("to %d: %+v, %v, want %d", c.to, info, err, c.next)
 		}
 	}
-	if _, err := counters.Advance(t.Context(), "orders", 50); err == nil || !strings.Contains(err.Error(), "the numbers up to 95 were taken") {
+	if _, err := counters.Advance(t.Context(), "orders", 50); err == nil || !strings.Contains(err.Error(), "the numbers up to 95 were taken or skipped") {
 		t.Errorf("back: %v", err)
 	}
 	if _, err := counters.Open(t.Context(), "orders", quiet); !errors.Is(err, counter.ErrEnd) {
@@ -118,6 +124,121 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
+// TestSetBack undoes skips, to the first number that is not before the one that is named, while no number after them is in
+// use. In the steps, -1 is a handle that gives no number, and -3 one that gives two.
+func TestSetBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		rate  int64
+		steps []int64 // advance to these, and set back to the last one
+		next  int64   // after that; or 0 for an error
+		says  string
+	}{
+		"to what was given":            {0, []int64{1000, 2}, 2, ""},
+		"to a part of it":              {0, []int64{1000, 500}, 500, ""},
+		"twice advanced":               {0, []int64{500, 1000, 2}, 2, ""},
+		"the end":                      {0, []int64{math.MaxInt64, 2}, 2, ""},
+		"with a rate":                  {10, []int64{100, 2}, 2, ""},
+		"no further than it is":        {0, []int64{10, 11}, 0, "it is not there yet"},
+		"to what is in use":            {0, []int64{1000, 1}, 0, "the numbers up to 1 may be in use"},
+		"over what was taken since":    {0, []int64{1000, -3, 2}, 0, "the numbers up to 1001 may be in use"},
+		"over what was given back":     {0, []int64{1000, -1, 2}, 2, ""},
+		"over the newer skip only":     {0, []int64{1000, -3, 2000, 1002}, 1002, ""},
+		"over the newer skip, and one": {0, []int64{1000, -3, 2000, 1001}, 0, "up to 1001"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			counters := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+			use := func(n int) {
+				s := open(t, counters, "orders", counter.OrCreate(), counter.WithRunLength(2, 2), counter.WithRate(c.rate))
+				for range n {
+					s.Next()
+				}
+				s.Close()
+			}
+			use(1)
+			for _, to := range c.steps[:len(c.steps)-1] {
+				if to < 0 {
+					use(int(-to) - 1)
+					continue
+				}
+				if _, err := counters.Advance(t.Context(), "orders", to); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := get(t, counters, "orders")
+			info, err := counters.SetBack(t.Context(), "orders", c.steps[len(c.steps)-1])
+			if c.says != "" {
+				if after := get(t, counters, "orders"); err == nil || !strings.Contains(err.Error(), c.says) || after != before {
+					t.Errorf("%+v, %v; want %q", after, err, c.says)
+				}
+				return
+			}
+			if err != nil || info.Next != c.next || info != get(t, counters, "orders") {
+				t.Fatalf("%+v, %v, want %d", info, err, c.next)
+			}
+			if n, err := open(t, counters, "orders").Wait(t.Context()); n != c.next || err != nil {
+				t.Errorf("%d, %v, want %d", n, err, c.next)
+			}
+		})
+	}
+}
+
+// TestExtend: a counter that ended goes on, unless a skip came to its end: then only a person knows whether the end had been
+// further, and that was lost.
+func TestExtend(t *testing.T) {
+	for name, c := range map[string]struct {
+		steps      []int64 // numbers to take, or less than 0: where to advance to, or 0: return the newest
+		back, next int64   // next is 0 where Extend is refused
+	}{
+		"ended":                      {[]int64{9}, 0, 10},
+		"half":                       {[]int64{5}, 0, 6},
+		"skipped beyond the end":     {[]int64{5, -50}, 0, 0},
+		"skipped where none is left": {[]int64{9, -50}, 0, 0},
+		"skipped, and set back":      {[]int64{5, -50}, 7, 7},
+		"skipped, and then returned": {[]int64{9, -50, 0}, 0, 0},
+		"skipped, and then taken":    {[]int64{1, -5, 5}, 0, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			counters := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+			if _, err := counters.Create(t.Context(), "orders", counter.WithEnd(9)); err != nil {
+				t.Fatal(err)
+			}
+			var run counter.Run
+			for _, n := range c.steps {
+				var err error
+				switch {
+				case n == 0:
+					_, err = counters.ReturnRun(t.Context(), "orders", run, 1)
+				case n < 0:
+					_, err = counters.Advance(t.Context(), "orders", -n)
+				default:
+					run, _, err = counters.Allocate(t.Context(), "orders", uint64(n), counter.NewToken(time.Now()))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.back > 0 {
+				if _, err := counters.SetBack(t.Context(), "orders", c.back); err != nil {
+					t.Fatal(err)
+				}
+			}
+			info, err := counters.Extend(t.Context(), "orders", 99)
+			if c.next == 0 {
+				if !errors.Is(err, counter.ErrForgotten) || get(t, counters, "orders").End != 9 {
+					t.Errorf("%+v, %v; want ErrForgotten", info, err)
+				}
+				return
+			}
+			if err != nil || info.Next != c.next || info.End != 99 || info != get(t, counters, "orders") {
+				t.Errorf("%+v, %v; want %d next", info, err, c.next)
+			}
+			if _, err := counters.Extend(t.Context(), "orders", 98); err == nil {
+				t.Error("an end that goes back")
+			}
+		})
+	}
+}
+
 // TestCorrupt has something else where a record should be: nothing is changed, and nothing given.
 func TestCorrupt(t *testing.T) {
 	engine := storetest.NewMemory().Connect()
@@ -126,7 +247,8 @@ func TestCorrupt(t *testing.T) {
 	_, got := counters.Get(t.Context(), "orders")
 	_, opened := counters.Open(t.Context(), "orders", counter.OrCreate())
 	_, advanced := counters.Advance(t.Context(), "orders", 5)
-	for _, err := range []error{got, opened, advanced} {
+	_, back := counters.SetBack(t.Context(), "orders", 5)
+	for _, err := range []error{got, opened, advanced, back} {
 		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "orders") {
 			t.Errorf("%v, want ErrCorrupt", err)
 		}

@@ -18,17 +18,18 @@ import (
 
 // A fray is a counter that processes fight for, on an engine that loses requests, answers and data.
 type fray struct {
-	server  *storetest.Memory
-	losses  bool // of data
-	source  bool // every other process has its numbers from a Source
-	alone   bool // one process at a time, which always finds out what became of its requests
-	bug     storetest.Bug
-	mu      sync.Mutex
-	rand    *rand.Rand
-	calm    bool // no request is lost any more
-	numbers []int64
-	sum     counter.Status // of all handles
-	faults  []error
+	server    *storetest.Memory
+	losses    bool // of data
+	source    bool // every other process has its numbers from a Source
+	alone     bool // one process at a time, which always finds out what became of its requests
+	bug       storetest.Bug
+	unordered bool
+	mu        sync.Mutex
+	rand      *rand.Rand
+	calm      bool // no request is lost any more
+	numbers   []int64
+	sum       counter.Status // of all handles
+	faults    []error
 }
 
 func (f *fray) setCalm(calm bool) {
@@ -75,6 +76,9 @@ func (f *fray) fight(t *testing.T) error {
 	options := []counter.Option{quiet, counter.WithRunLength(1, 50)}
 	if f.losses {
 		options = append(options, counter.WithRate(200))
+	}
+	if f.unordered {
+		options = append(options, counter.Unordered(), counter.WithRunLength(int64(128*processors), int64(500*processors)))
 	}
 	if _, err := counter.On(newSpace(t, f.server.Connect(), limits)).Create(t.Context(), "orders", options...); err != nil {
 		return err
@@ -134,7 +138,26 @@ func (f *fray) process(ctx context.Context, options []counter.Option) {
 		return
 	}
 	if c, err := counters.Open(ctx, "orders", options...); err == nil {
-		got := f.take(ctx, steps, c.FillWait, func() { c.Return(ctx) })
+		fill := c.FillWait
+		if f.unordered { // by several goroutines at once
+			fill = func(ctx context.Context, numbers []int64) (n int, err error) {
+				var wg sync.WaitGroup
+				all := make(chan int64, len(numbers))
+				for range numbers {
+					wg.Go(func() {
+						if number, err := c.Wait(ctx); err == nil {
+							all <- number
+						}
+					})
+				}
+				wg.Wait()
+				for ; len(all) > 0; n++ {
+					numbers[n] = <-all
+				}
+				return n, nil
+			}
+		}
+		got := f.take(ctx, steps, fill, func() { c.Return(ctx) })
 		c.Close()
 		f.book(c.Status(), got)
 	}
@@ -151,7 +174,7 @@ func (f *fray) take(ctx context.Context, steps int, fill func(context.Context, [
 		cancel()
 		f.mu.Lock()
 		for _, number := range numbers[:n] {
-			if number <= last {
+			if number <= last && !f.unordered {
 				f.faults = append(f.faults, fmt.Errorf("%d after %d in one handle", number, last))
 			}
 			last = number

@@ -124,9 +124,38 @@ func (c *Counter) Return(ctx context.Context) (returned int64, err error) {
 	return c.giveBack(ctx, c.unused())
 }
 
+// closeTimeout has room for a call that takes a run and one that gives numbers back.
+const closeTimeout = 2*callTimeout + time.Second
+
 // Close gives back the unused numbers, as Return does. Later calls, and calls that wait, return ErrClosed. If the
-// space does not answer, Close takes up to 20 seconds. An error means only that unused numbers are lost.
+// space does not answer, Close returns after 21 seconds, also if the engine ignores that its context has ended. An error
+// means only that unused numbers may be lost.
 func (c *Counter) Close() error {
+	type outcome struct {
+		err      error
+		panicked any // the caller's to recover
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			o.panicked = recover()
+			done <- o
+		}()
+		o.err = c.close()
+	}()
+	select {
+	case o := <-done:
+		if o.panicked != nil {
+			panic(o.panicked)
+		}
+		return o.err
+	case <-time.After(closeTimeout):
+		return fmt.Errorf("counter: close: %s: the store did not answer within %v: unused numbers may be lost", c.name, closeTimeout)
+	}
+}
+
+func (c *Counter) close() error {
 	defer c.line.Serve()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,7 +194,9 @@ func (c *Counter) unused() (left []positions) {
 	b := c.current.Load()
 	c.current.Store(new(run))
 	rest := b.close()
-	c.books.issued += b.count - rest.len()
+	lost := c.closeParts(b, &rest)
+	c.books.Lost += lost
+	c.books.issued += b.count - rest.len() - lost
 	if rest.len() > 0 {
 		left = append(left, rest)
 	}

@@ -3,6 +3,7 @@ package counter_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,7 +81,7 @@ func testLoss(t *testing.T, lose func(*storetest.Memory, storetest.Snapshot), ra
 		if _, err := counters.Create(t.Context(), "orders", counter.WithStart(5000)); !errors.Is(err, counter.ErrForgotten) {
 			t.Errorf("%v, want ErrForgotten", err)
 		}
-		if _, err := counters.Create(t.Context(), "orders", counter.WithStart(5000), counter.ForNewName()); err != nil {
+		if _, err := counters.Create(t.Context(), "orders", counter.WithStart(5000), unusedUntilNow(t, server)); err != nil {
 			t.Error(err)
 		}
 	} else {
@@ -99,24 +100,68 @@ func testLoss(t *testing.T, lose func(*storetest.Memory, storetest.Snapshot), ra
 	}
 }
 
+// unusedUntilNow is an operator's word for the present losses of a space.
+func unusedUntilNow(t *testing.T, server *storetest.Memory) counter.Option {
+	space, err := store.Open(t.Context(), server.Connect())
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := space.Look(t.Context(), nil, store.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counter.UnusedBefore(time.Unix(v.Meta.Floor, 0))
+}
+
+// TestWordIsForOneLoss: a program that always starts with the same options does not repeat its numbers after a loss.
+func TestWordIsForOneLoss(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		server := storetest.NewMemory()
+		start := func() (*counter.Counter, error) {
+			space, err := store.Create(t.Context(), server.Connect())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return counter.On(space).Open(t.Context(), "orders", counter.OrCreate(), counter.UnusedBefore(time.Date(2026, 1, 31, 12, 11, 0, 0, time.UTC)), quiet)
+		}
+		c, err := start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := c.Next(); n != 1 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		c.Close()
+		time.Sleep(time.Minute)
+		server.Wipe()
+		if c, err = start(); !errors.Is(err, counter.ErrForgotten) || !strings.Contains(err.Error(), "before 2026-01-31T12:12:00Z") {
+			t.Errorf("%v, %v: want ErrForgotten", c, err)
+		}
+	})
+}
+
 // TestFloor has a space that can't know which counters there were: a counter takes the caller's word, or a rate and a date.
 func TestFloor(t *testing.T) {
-	space, err := store.Create(t.Context(), storetest.NewMemory().Connect())
+	server := storetest.NewMemory()
+	space, err := store.Create(t.Context(), server.Connect())
 	if err != nil {
 		t.Fatal(err)
 	}
 	counters, rate := counter.On(space), counter.WithRate(10)
 	yesterday := counter.UnusedBefore(time.Now().Add(-24 * time.Hour))
-	later := counter.UnusedBefore(time.Now().Add(24 * time.Hour))
+	later := unusedUntilNow(t, server)
 	for name, options := range map[string][]counter.Option{"none": nil, "rate": {rate}, "yesterday": {yesterday}} {
 		if info, err := counters.Create(t.Context(), name, options...); !errors.Is(err, counter.ErrForgotten) {
 			t.Errorf("%s: %+v, %v, want ErrForgotten", name, info, err)
 		}
 	}
-	for name, options := range map[string][]counter.Option{"new": {counter.ForNewName()}, "later": {later}} {
+	for name, options := range map[string][]counter.Option{"later": {later}, "latest": {later, yesterday}} {
 		if info, err := counters.Create(t.Context(), name, options...); err != nil || info.Next != 1 {
 			t.Errorf("%s: %+v, %v", name, info, err)
 		}
+	}
+	if _, err := counters.Create(t.Context(), "future", counter.UnusedBefore(time.Now().Add(24*time.Hour))); !errors.Is(err, store.ErrClock) {
+		t.Errorf("word of tomorrow: %v, want ErrClock", err)
 	}
 	if info, err := counters.Create(t.Context(), "dated", rate, yesterday); err != nil || info.Next <= 10*24*3600 || info.Next > 10*25*3600 {
 		t.Errorf("%+v, %v, want a jump over a day's numbers", info, err)

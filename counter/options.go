@@ -13,10 +13,11 @@ type Option struct{ set func(*settings) error }
 
 type settings struct {
 	start, stride, end, rate *int64 // nil where they are not given
-	orCreate, newName        bool
+	orCreate                 bool
 	unusedBefore             time.Time
 	least, most              uint64
 	logger                   *slog.Logger
+	unordered                bool
 }
 
 // WithStart sets the first number of a counter, 0 or more, by default 1. Open returns ErrMismatch if the counter was
@@ -40,15 +41,18 @@ func WithRate(perSecond int64) Option {
 // OrCreate makes Open and OpenStrict create the counter if it does not exist.
 func OrCreate() Option { return Option{func(s *settings) error { s.orCreate = true; return nil }} }
 
-// ForNewName says that no counter of this name ever gave a number. Without it no counter can be made in a space that
-// has lost data, or that was not created for a new secret and so may have lost some. If it is not true, numbers can
-// repeat.
-func ForNewName() Option { return Option{func(s *settings) error { s.newName = true; return nil }} }
-
 // UnusedBefore says that no counter of this name gave a number before t, for instance because the name has a date in
-// it. It replaces [ForNewName] if t is later than the losses of the space, or if the counter has a rate.
+// it. If it is not true, numbers can repeat. Without it no counter can be made in a space that has lost data, or that was
+// not created for a new secret and so may have lost some. It helps if t is not before the floor of the space's last loss,
+// which the error names, or if the counter has a rate. So in a program t must be a fixed time, never the present: then
+// it no longer helps after the next loss, when numbers of the counter may be forgotten. Of several times the latest counts.
 func UnusedBefore(t time.Time) Option {
-	return Option{func(s *settings) error { s.unusedBefore = t; return nil }}
+	return Option{func(s *settings) error {
+		if t.After(s.unusedBefore) {
+			s.unusedBefore = t
+		}
+		return nil
+	}}
 }
 
 // WithRunLength limits the size of the runs that a handle takes, 10 to 1,000,000,000 by default. A run has as many

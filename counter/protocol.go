@@ -106,18 +106,28 @@ func changed(v *store.View, r *record) *record {
 func jumped(v *store.View, base *record) *record {
 	next := changed(v, base)
 	passed, skew := next.Second-base.Second, v.Meta.Limits().Skew()
-	next.skip(max(0, saturated(base.Rate, passed+2*skew, base.Budget)))
+	next.skip(uint64(max(0, saturated(base.Rate, passed+2*skew, base.Budget))))
 	next.Budget = min(saturated(base.Rate, passed, base.Budget), -saturated(base.Rate, 2*skew, 0))
 	next.Generation = generation(v.Meta)
 	return next
 }
 
-// skip skips n numbers, or those that are left.
-func (r *record) skip(n int64) {
-	k := min(uint64(n), r.left())
+// skip skips n numbers, or those that are left. Then SkipTo is at the end, even if none were left.
+func (r *record) skip(n uint64) {
+	k := min(n, r.left())
+	if n == 0 {
+		return
+	}
+	if r.Position != r.SkipTo {
+		r.SkipFrom = r.Position
+	}
 	r.Position += k
+	r.SkipTo = r.Position
 	r.Skipped += k
 }
+
+// skippedToEnd reports whether a skip reached the end, so it may have been meant to go beyond.
+func (r *record) skippedToEnd() bool { return r.left() == 0 && r.SkipTo == r.Position }
 
 // saturated returns rate x seconds + more, or the highest number.
 func saturated(rate, seconds, more int64) int64 {
@@ -149,7 +159,7 @@ func (r *record) take(n uint64) error {
 
 // giveBack makes the n numbers before end free again, if no number after them is taken.
 func (r *record) giveBack(end, n uint64) error {
-	if r.Position != end {
+	if r.Position != end || r.skippedToEnd() {
 		return errNotNewest
 	}
 	r.Position -= n

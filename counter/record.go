@@ -23,6 +23,10 @@ type record struct {
 	Returned uint64 // numbers of runs that were given back
 	Skipped  uint64 // numbers that jumps and people passed over
 
+	// SkipFrom up to SkipTo are the newest positions that were skipped. While Position is SkipTo, no number after them is
+	// in use.
+	SkipFrom, SkipTo uint64
+
 	Version uint64 // counts the changes
 	Token   token  // of the newest change
 	Run     uint64 // how many numbers the newest change took
@@ -67,7 +71,7 @@ func (r *record) item(name string) store.Item {
 	for _, n := range []int64{r.Start, r.Stride, r.End, r.Rate, r.Budget} {
 		b = append(strconv.AppendInt(b, n, 10), ' ')
 	}
-	for _, n := range []uint64{r.Position, r.Taken, r.Returned, r.Skipped, r.Version, r.Run} {
+	for _, n := range []uint64{r.Position, r.Taken, r.Returned, r.Skipped, r.SkipFrom, r.SkipTo, r.Version, r.Run} {
 		b = append(strconv.AppendUint(b, n, 10), ' ')
 	}
 	b = append(hex.AppendEncode(b, r.Token[:]), ' ')
@@ -91,11 +95,11 @@ func decode(item store.Item) (*record, error) {
 		err = cmp.Or(err, wrong)
 		return n
 	}
-	if len(words) == 13 && len(words[11]) == 2*len(token{}) {
+	if len(words) == 15 && len(words[13]) == 2*len(token{}) {
 		r := &record{Start: signed(0), Stride: signed(1), End: signed(2), Rate: signed(3), Budget: signed(4),
-			Position: unsigned(5), Taken: unsigned(6), Returned: unsigned(7), Skipped: unsigned(8), Version: unsigned(9), Run: unsigned(10),
-			Generation: strings.Clone(words[12]), Second: item.Second}
-		_, wrong := hex.Decode(r.Token[:], []byte(words[11]))
+			Position: unsigned(5), Taken: unsigned(6), Returned: unsigned(7), Skipped: unsigned(8), SkipFrom: unsigned(9), SkipTo: unsigned(10),
+			Version: unsigned(11), Run: unsigned(12), Generation: strings.Clone(words[14]), Second: item.Second}
+		_, wrong := hex.Decode(r.Token[:], []byte(words[13]))
 		if cmp.Or(err, wrong, r.check()) == nil {
 			return r, nil
 		}
@@ -107,6 +111,9 @@ func decode(item store.Item) (*record, error) {
 func (r *record) check() error {
 	if err := checkShape(r.Start, r.Stride, r.End, r.Rate); err != nil {
 		return err
+	}
+	if r.SkipFrom > r.SkipTo || r.SkipTo > r.size() || r.SkipTo-r.SkipFrom > r.Skipped {
+		return fmt.Errorf("counter: skipped numbers do not add up")
 	}
 	if r.Position > r.size() || r.Position != r.Taken-r.Returned+r.Skipped || r.Run > r.Position || r.Version == 0 || r.Generation == "" {
 		return fmt.Errorf("counter: books do not balance")
@@ -127,12 +134,12 @@ func checkShape(start, stride, end, rate int64) error {
 	return nil
 }
 
-// counterName keeps the names of items within the limits of engines.
-var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?$`)
+// counterName has room for a word, a UUID and a day. With the longest name of a space it is an entry of store.MaxName.
+var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,55}[a-z0-9])?$`)
 
 func checkName(name string) error {
 	if !counterName.MatchString(name) {
-		return fmt.Errorf("%w: %q: want up to 50 of a-z, 0-9, /, -, _ and ., a letter or digit first and last", ErrInvalidName, name)
+		return fmt.Errorf("%w: %q: want up to 57 of a-z, 0-9, /, -, _ and ., a letter or digit first and last", ErrInvalidName, name)
 	}
 	return nil
 }

@@ -1,7 +1,9 @@
 package counter_test
 
 import (
+	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,4 +50,30 @@ func TestStatusWithoutNumbers(t *testing.T) {
 	if s := c.Status(); !errors.Is(s.Err, counter.ErrRate) || s.Taken != 0 || s.Info.Taken == 0 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// TestCloseOnDeafEngine: Close returns when the engine answers nothing for an hour, also if it ignores its context.
+func TestCloseOnDeafEngine(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var deaf atomic.Bool
+		engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+			if deaf.Load() {
+				time.Sleep(time.Hour)
+			}
+			return c.On(ctx, e)
+		})
+		c, err := counter.On(newSpace(t, engine)).Open(t.Context(), "orders", counter.OrCreate(), quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deaf.Store(true)
+		began := time.Now() // by the bubble's clock
+		if err := c.Close(); err == nil || time.Since(began) > time.Minute {
+			t.Errorf("%v after %v, want an error within a minute", err, time.Since(began))
+		}
+		if _, err := c.Next(); !errors.Is(err, counter.ErrClosed) {
+			t.Errorf("%v, want ErrClosed", err)
+		}
+		time.Sleep(2 * time.Hour) // for what Close left behind
+	})
 }

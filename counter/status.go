@@ -1,6 +1,6 @@
 package counter
 
-import "github.com/randflake/randflake/store"
+import "github.com/randflake/randflake/metrics"
 
 // A Status is a snapshot of a handle. Its counts balance: Taken = Issued + Returned + Lost + Held.
 type Status struct {
@@ -43,25 +43,40 @@ func (c *Counter) Status() Status {
 }
 
 // issued returns how many numbers callers were given. It is called with mu held.
-func (c *Counter) issued() uint64 { return c.books.issued + c.current.Load().issued() }
+func (c *Counter) issued() uint64 {
+	return c.books.issued + c.current.Load().issued() - c.inParts()
+}
 
-// Metrics returns s as metrics, always the same ones in the same order. Label them with the name of the counter.
-func (s Status) Metrics() []store.Metric {
-	total := func(name, help string, value uint64) store.Metric {
-		return store.Metric{Name: "randflake_counter_" + name, Help: help, Counter: true, Value: float64(value)}
+// Metrics implements [metrics.Reporter].
+func (c *Counter) Metrics() []metrics.Metric { return c.Status().Metrics() }
+
+// Metrics implements [metrics.Reporter].
+func (s *Strict) Metrics() []metrics.Metric { return s.Status().Metrics() }
+
+// Metrics returns s as metrics, always the same ones in the same order, with the label counter.
+func (s Status) Metrics() []metrics.Metric {
+	all := []metrics.Metric{
+		metrics.Counter("randflake_counter_taken_total", "Numbers of a counter that this process has taken from the store.", s.Taken),
+		metrics.Counter("randflake_counter_issued_total", "Numbers of a counter given to callers.", s.Issued),
+		metrics.Counter("randflake_counter_returned_total", "Numbers of a counter given back to the store unused.", s.Returned),
+		metrics.Counter("randflake_counter_lost_total", "Numbers of a counter that were taken, and neither given to callers nor given back.", s.Lost),
+		metrics.Counter("randflake_counter_unsure_total", "Numbers of a counter that failed calls may have taken, and that are lost then.", s.Unsure),
+		metrics.Gauge("randflake_counter_held", "Numbers of a counter that were taken and are left in memory.", s.Held),
+		metrics.Flag("randflake_counter_failing", "1 if the last attempt to get numbers of a counter failed, otherwise 0.", s.Err != nil),
 	}
-	failing := 0.0
-	if s.Err != nil {
-		failing = 1
+	all = append(all, s.Info.metrics()...)
+	for i := range all {
+		all[i].Labels = map[string]string{"counter": s.Info.Name}
 	}
-	return []store.Metric{
-		total("taken_total", "Numbers taken from the store in runs.", s.Taken),
-		total("issued_total", "Numbers given to callers.", s.Issued),
-		total("returned_total", "Numbers given back to the store unused.", s.Returned),
-		total("lost_total", "Numbers neither given to callers nor given back.", s.Lost),
-		total("unsure_total", "Numbers that may have been taken by calls that failed, and are lost then.", s.Unsure),
-		{Name: "randflake_counter_held", Help: "Numbers left in memory.", Value: float64(s.Held)},
-		{Name: "randflake_counter_left", Help: "Numbers that nobody has taken yet, by what was last seen of the store.", Value: float64(s.Info.Left)},
-		{Name: "randflake_counter_failing", Help: "Whether the last attempt to get numbers failed, 1 or 0.", Value: failing},
+	return all
+}
+
+// metrics returns what is known of a counter from the store.
+func (i Info) metrics() []metrics.Metric {
+	gone := float64(i.Taken-i.Returned) + float64(i.Skipped)
+	return []metrics.Metric{
+		metrics.Gauge("randflake_counter_left", "Numbers of a counter that no process has taken yet, by what was last seen of the store.", i.Left),
+		metrics.Gauge("randflake_counter_left_ratio", "The part of all numbers of a counter that no process has taken yet, 0 to 1.", float64(i.Left)/max(1, gone+float64(i.Left))),
+		metrics.Flag("randflake_counter_forgotten", "1 if the store lost data of a counter, so that, unless it has a rate, it gives no numbers until an operator says where to go on; otherwise 0.", i.Forgotten),
 	}
 }

@@ -107,10 +107,10 @@ func TestReturnToAnother(t *testing.T) {
 	space := newSpace(t, memory.Connect())
 	old := open(t, counter.On(space), "orders", counter.WithRunLength(10, 10))
 	memory.Restore(empty)
-	if _, err := counter.On(space).Create(t.Context(), "others", counter.ForNewName()); err != nil { // which makes the space anew
+	if _, err := counter.On(space).Create(t.Context(), "others"); !errors.Is(err, counter.ErrForgotten) { // makes the space anew
 		t.Fatal(err)
 	}
-	again := open(t, counter.On(space), "orders", counter.WithRunLength(10, 10), counter.ForNewName(), counter.WithStart(1001))
+	again := open(t, counter.On(space), "orders", counter.WithRunLength(10, 10), unusedUntilNow(t, memory), counter.WithStart(1001))
 	if n, err := old.Return(t.Context()); n != 0 || err != nil {
 		t.Errorf("%d numbers given back, %v", n, err)
 	}

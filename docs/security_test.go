@@ -345,3 +345,31 @@ func scientific(x float64) string {
 	}
 	return digit + " x 10^" + exponent
 }
+
+// TestPromises: the README's promises are all in the table of what holds them, and what it names is there.
+func TestPromises(t *testing.T) {
+	page, err := os.ReadFile("security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "## What holds each promise\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, promise := range regexp.MustCompile(`(?m)^\d\. \*\*(.*)\.\*\*`).FindAllStringSubmatch(string(readme), -1) {
+		if !strings.Contains(table, "\n| "+promise[1]) {
+			t.Errorf("nothing is named that holds %q", promise[1])
+		}
+	}
+	named := regexp.MustCompile(`\[(Test\w+)\]\(([^)]+)\)`).FindAllStringSubmatch(table, -1)
+	if len(named) == 0 {
+		t.Error("no test is named")
+	}
+	for _, n := range named {
+		if file, err := os.ReadFile(n[2]); err != nil || !strings.Contains(string(file), "\nfunc "+n[1]+"(t *testing.T) {") {
+			t.Errorf("%s isn't in %s: %v", n[1], n[2], err)
+		}
+	}
+}

@@ -92,6 +92,7 @@ func (l *leases) newAcquisition(req Request) (*acquisition, error) {
 	if req.Owner == (Token{}) {
 		req.Owner = NewToken(time.Unix(v.Now, 0))
 	}
+	req.Label = cleanLabel(req.Label)
 	if req.Below == 0 {
 		req.Below = allNodes
 	}
@@ -158,7 +159,7 @@ func (a *acquisition) atOnce(ctx context.Context) (Record, bool, error) {
 		return Record{}, false, nil
 	}
 	granted, done, err := a.take(ctx, s, best, receipt)
-	if errors.Is(err, ErrNoRange) || errors.Is(err, randflake.ErrEndOfLife) {
+	if errors.Is(err, ErrNoRange) || errors.Is(err, randflake.ErrEndOfLife) || errors.Is(err, store.ErrWrongSecret) {
 		err = nil
 	}
 	return granted, done, err
@@ -227,7 +228,7 @@ func (a *acquisition) admit(s situation) error {
 	if err := s.Clock(); err != nil {
 		return err
 	}
-	if err := s.CheckSecret(a.Check); err != nil {
+	if _, err := s.CheckSecret(a.Keys, s.Now); err != nil {
 		return fmt.Errorf("%s: %w", a.space, err)
 	}
 	if !protocol.Fresh(s.View, a.Owner) {
@@ -274,6 +275,10 @@ func (a *acquisition) interval(s situation, r Record) (granted Record, err error
 	if start >= a.until {
 		return Record{}, fmt.Errorf("lease: start %s: %w", stamp(start), a.endOfLife())
 	}
+	until, err := s.CheckSecret(a.Keys, start)
+	if err != nil {
+		return Record{}, fmt.Errorf("%s: %w", a.space, err)
+	}
 	if start > farthest && start == s.Meta.Floor {
 		text := fmt.Sprintf("lease: no lease may start before %s, because the store is new or has lost data: try again from %s on for a lease that starts then", stamp(start), stamp(start-farthest+s.Now))
 		return Record{}, alike.Error(text, ErrNoRange)
@@ -281,9 +286,9 @@ func (a *acquisition) interval(s situation, r Record) (granted Record, err error
 	if start > farthest {
 		return Record{}, fmt.Errorf("%w: no lease may start before %s: try again from %s on", ErrNoRange, stamp(start), stamp(start-farthest+s.Now))
 	}
-	r.Owner, r.Version, r.Start = a.Owner, r.Version+1, start
+	r.Owner, r.Version, r.Start, r.Label = a.Owner, r.Version+1, start, a.Label
 	r.Change, r.Changed = a.Owner, s.Now
-	r.HighWater = min(start+seconds(a.TTL)-1, last, a.until-1)
+	r.HighWater = min(start+seconds(a.TTL)-1, last, min(until, a.until)-1)
 	return r, nil
 }
 
@@ -415,7 +420,7 @@ func (a *acquisition) pieces(s situation, c cell) uint32 {
 
 // grant puts the record of a new lease, and a receipt by which the caller can be told again.
 func (a *acquisition) grant(ctx context.Context, s situation, granted Record, body []byte, expect ...store.Item) (Record, bool, error) {
-	change := store.Change{Body: body, Check: a.Check, Expect: expect, Put: a.withWatch(granted.item(), a.receipt(s, granted))}
+	change := store.Change{Body: body, Keys: a.Keys, Expect: expect, Put: a.withWatch(granted.item(), a.receipt(s, granted))}
 	done, _, err := a.space.Swap(ctx, s.View, change)
 	if errors.Is(err, store.ErrUnknownOutcome) {
 		return Record{}, false, nil // nobody knows of that lease, which starts before the floor

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -52,7 +53,9 @@ func decodeCells(body []byte) (cells, error) {
 		return cells{{Size: allNodes, Count: 1}}, nil
 	}
 	var all cells
-	if err := json.Unmarshal(body, &all); err != nil {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields() // which would be gone with the next change
+	if err := d.Decode(&all); err != nil {
 		return nil, err
 	}
 	next := uint64(0)

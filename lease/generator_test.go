@@ -51,9 +51,9 @@ func (w *town) keepStranger() (*lease.Keeper[*stranger], *stranger) {
 func (w *town) keepStrangerOn(store lease.Source) (*lease.Keeper[*stranger], *stranger) {
 	w.Helper()
 	var s stranger
-	k, err := lease.KeepFor(w.Context(), store, func(l randflake.Lease, onRefusal func(error)) (*stranger, error) {
+	k, err := lease.KeepFor(w.Context(), store, func(l randflake.Lease, onRefusal func(error, bool)) (*stranger, error) {
 		g, err := randflake.New(testSecret, l, randflake.WithClock(w.clock.Now),
-			randflake.OnRefusal(func(err error) { onRefusal(s.wrap(err)) }))
+			randflake.OnRefusal(func(err error, waiting bool) { onRefusal(s.wrap(err), waiting) }))
 		s.Generator = g
 		s.leases = append(s.leases, l)
 		return &s, err
@@ -197,14 +197,14 @@ func TestStrangerIsExhausted(t *testing.T) {
 func TestKeepForRefuses(t *testing.T) {
 	inTown(t, func(w *town) {
 		broken := errors.New("broken")
-		begin := func(randflake.Lease, func(error)) (*stranger, error) { return nil, broken }
+		begin := func(randflake.Lease, func(error, bool)) (*stranger, error) { return nil, broken }
 		if k, err := lease.KeepFor(w.Context(), w.store, begin); k != nil || !errors.Is(err, broken) {
 			t.Errorf("begin fails: keeper %v, error %v", k, err)
 		}
 		w.wantCalls("begin fails", leasetest.Acquire, leasetest.Release)
 		w.forget()
 
-		nothing := func(randflake.Lease, func(error)) (*stranger, error) { return nil, nil }
+		nothing := func(randflake.Lease, func(error, bool)) (*stranger, error) { return nil, nil }
 		if k, err := lease.KeepFor(w.Context(), w.store, nothing); k != nil || !errors.Is(err, lease.ErrInvalidRequest) {
 			t.Errorf("begin returns nothing: keeper %v, error %v; want ErrInvalidRequest", k, err)
 		}

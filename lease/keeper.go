@@ -60,8 +60,8 @@ func Keep(ctx context.Context, leases Source, secret randflake.Secret, options .
 	if secret.IsZero() {
 		return nil, fmt.Errorf("lease: keep: %w: it is not set", randflake.ErrInvalidSecret)
 	}
-	settings.check = store.CheckValue(secret.CheckValue())
-	return keep(ctx, leases, settings, func(lease randflake.Lease, onRefusal func(error)) (*randflake.Generator, error) {
+	settings.keys = store.KeysOf(secret)
+	return keep(ctx, leases, settings, func(lease randflake.Lease, onRefusal func(error, bool)) (*randflake.Generator, error) {
 		options := append(slices.Clone(settings.generating), randflake.OnRefusal(onRefusal))
 		if settings.clock != nil {
 			options = append(options, randflake.WithClock(settings.clock))
@@ -75,13 +75,14 @@ func Keep(ctx context.Context, leases Source, secret randflake.Secret, options .
 // returns an error that wraps that of begin. If begin is nil or returns a zero generator without an error, the error wraps
 // ErrInvalidRequest.
 //
-// Each time that the generator can't make an ID it must call onRefusal with the error, in any goroutine. The keeper acts on
-// errors that wrap randflake.ErrLeaseNotStarted, ErrLeaseEnded or ErrClockBackward, and counts them all. onRefusal returns
-// at once and is safe for concurrent use.
+// Each time that the generator can't make an ID it must call onRefusal with the error, in any goroutine, and say whether
+// the caller goes on waiting for it. The keeper acts on errors that wrap randflake.ErrLeaseNotStarted, ErrLeaseEnded or
+// ErrClockBackward, and counts those that a caller gets. onRefusal returns at once and is safe for concurrent use. If the
+// generator has a method Waited() uint64, as those of this project have, it is Status.Waits.
 //
 // All generators that could make the same IDs must have their leases from one store. The generator must use the clock of
 // WithClock, and its format must not end before the time of WithUntil.
-func KeepFor[G Generator](ctx context.Context, leases Source, begin func(lease randflake.Lease, onRefusal func(error)) (G, error), options ...Option) (*Keeper[G], error) {
+func KeepFor[G Generator](ctx context.Context, leases Source, begin func(lease randflake.Lease, onRefusal func(err error, waiting bool)) (G, error), options ...Option) (*Keeper[G], error) {
 	settings, err := newSettings(options)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func KeepFor[G Generator](ctx context.Context, leases Source, begin func(lease r
 	return keep(ctx, leases, settings, begin)
 }
 
-func keep[G Generator](ctx context.Context, leases Source, settings settings, begin func(randflake.Lease, func(error)) (G, error)) (*Keeper[G], error) {
+func keep[G Generator](ctx context.Context, leases Source, settings settings, begin func(randflake.Lease, func(error, bool)) (G, error)) (*Keeper[G], error) {
 	if leases == nil {
 		return nil, fmt.Errorf("%w: store is nil", ErrInvalidRequest)
 	}
@@ -104,9 +105,12 @@ func keep[G Generator](ctx context.Context, leases Source, settings settings, be
 		done:      make(chan struct{}),
 	}
 	k.close = sync.OnceValue(k.shutdown)
+	settings.monitor.ttl.Store(int64(settings.ttl / time.Second))
 	if err := k.begin(ctx, begin); err != nil {
 		return nil, err
 	}
+	status := k.Status
+	settings.monitor.keeper.Store(&status)
 	background, stop := context.WithCancel(context.Background())
 	k.stop = stop
 	go k.run(background)
@@ -114,9 +118,10 @@ func keep[G Generator](ctx context.Context, leases Source, settings settings, be
 }
 
 // begin acquires the first lease and makes the generator.
-func (k *Keeper[G]) begin(ctx context.Context, begin func(randflake.Lease, func(error)) (G, error)) error {
+func (k *Keeper[G]) begin(ctx context.Context, begin func(randflake.Lease, func(error, bool)) (G, error)) error {
 	held, err := k.store.Acquire(ctx, k.settings.request(NewToken(k.settings.now()), false))
 	if err != nil {
+		k.settings.monitor.failed.Add(1)
 		return fmt.Errorf("lease: keep: acquire: %w", err)
 	}
 	k.generator, err = begin(held.Lease(), k.refused)
@@ -172,11 +177,13 @@ const (
 	backward          // randflake.ErrClockBackward
 )
 
-// refused is told of every refusal of the generator, in the goroutine that asked for an ID.
-func (k *Keeper[G]) refused(err error) {
-	k.refusals.Add(1)
-	if errors.Is(err, randflake.ErrExhausted) {
-		k.exhausted.Add(1)
+// refused is told of every refusal of the generator, also of those that no caller gets because it goes on waiting.
+func (k *Keeper[G]) refused(err error, waiting bool) {
+	if !waiting {
+		k.refusals.Add(1)
+		if errors.Is(err, randflake.ErrExhausted) {
+			k.exhausted.Add(1)
+		}
 	}
 	if why := reasonOf(err); why != none {
 		k.alarm(why)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -123,6 +124,7 @@ func (k *Keeper[G]) lose(err error) {
 		k.kept.over = true
 		k.generator.Freeze()
 		k.count(func(s *Status) { s.Frozen++ })
+		k.write(slog.LevelError, "lease was taken by a copy of this process, or revoked: a copy may have made the same IDs", err)
 	}
 }
 
@@ -153,7 +155,7 @@ func (k *Keeper[G]) tryRenew(ctx context.Context) error {
 func (k *Keeper[G]) renewOnce(ctx context.Context) error {
 	t := &k.kept
 	return k.call(ctx, func(ctx context.Context) error {
-		rec, err := k.store.Renew(ctx, t.held, Renewal{TTL: k.settings.ttl, Until: k.settings.until, Token: t.renewal})
+		rec, err := k.store.Renew(ctx, t.held, Renewal{TTL: k.settings.ttl, Until: k.settings.until, Token: t.renewal, Keys: k.settings.keys})
 		if err == nil {
 			t.held, t.renewal = rec, Token{}
 		}

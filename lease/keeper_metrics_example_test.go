@@ -10,6 +10,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/metrics"
 	"github.com/randflake/randflake/store"
 )
 
@@ -17,10 +18,10 @@ import (
 var keepers = expvar.NewMap("randflake")
 
 // publish adds what r reports, read whenever somebody looks.
-func publish(name string, r lease.Reporter) {
+func publish(name string, r metrics.Reporter) {
 	keepers.Set(name, expvar.Func(func() any {
 		values := make(map[string]float64)
-		for _, m := range r.Status().Metrics() {
+		for _, m := range r.Metrics() {
 			values[m.Name] = m.Value
 		}
 		return values
@@ -28,7 +29,7 @@ func publish(name string, r lease.Reporter) {
 }
 
 // Numbers of several keepers in one process are published with package expvar.
-func ExampleReporter() {
+func ExampleKeeper_Metrics() {
 	store, secret := leasetest.NewMemory(store.DefaultLimits(), nil), randflake.NewSecret()
 	for _, name := range []string{"orders", "invoices"} {
 		keeper, err := lease.Keep(context.Background(), store, secret, lease.WithLogger(slog.New(slog.DiscardHandler)))

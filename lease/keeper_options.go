@@ -16,9 +16,12 @@ type settings struct {
 	nodes  int
 	below  uint32
 	until  time.Time
-	check  store.CheckValue
+	keys   store.Keys
 	ttl    time.Duration
 	logger *slog.Logger
+	label  string
+
+	monitor *Monitor
 
 	generating []randflake.Option
 
@@ -60,6 +63,11 @@ func WithLogger(l *slog.Logger) Option {
 	}}
 }
 
+// WithLabel sets the label of the leases instead of DefaultLabel: see Record. All who can read the store can read it.
+func WithLabel(label string) Option {
+	return Option{func(s *settings) error { s.label = cleanLabel(label); return nil }}
+}
+
 // WithClock makes the generator and the keeper take the time from now instead of the system clock, for tests and
 // simulations. The keeper's timers are not affected. now must be safe for concurrent use.
 func WithClock(now func() time.Time) Option {
@@ -81,7 +89,7 @@ func Generating(options ...randflake.Option) Option {
 // newSettings applies options to the defaults. The warning that IDs will soon stop must be visible by default, hence
 // slog.Default, as in net/http.
 func newSettings(options []Option) (settings, error) {
-	s := settings{nodes: 1, ttl: 5 * time.Minute, logger: slog.Default(), random: randomFloat}
+	s := settings{nodes: 1, ttl: 5 * time.Minute, monitor: new(Monitor), logger: slog.Default(), label: DefaultLabel(), random: randomFloat}
 	for i, option := range options {
 		if option.set == nil {
 			return s, fmt.Errorf("%w: option %d is the zero Option: leave it out", ErrInvalidRequest, i+1)
@@ -103,7 +111,7 @@ func newSettings(options []Option) (settings, error) {
 }
 
 func (s settings) request(owner Token, retry bool) Request {
-	return Request{Nodes: s.nodes, Below: s.below, TTL: s.ttl, Until: s.until, Owner: owner, Retry: retry, Check: s.check}
+	return Request{Nodes: s.nodes, Below: s.below, TTL: s.ttl, Until: s.until, Owner: owner, Retry: retry, Keys: s.keys, Label: s.label}
 }
 
 // now returns the time by the generator's clock.

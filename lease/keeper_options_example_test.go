@@ -28,7 +28,7 @@ func (i invoices) number() (string, error) {
 
 func ExampleKeepFor() {
 	leases := leasetest.NewMemory(store.DefaultLimits(), nil)
-	keeper, err := lease.KeepFor(context.Background(), leases, func(l randflake.Lease, onRefusal func(error)) (invoices, error) {
+	keeper, err := lease.KeepFor(context.Background(), leases, func(l randflake.Lease, onRefusal func(error, bool)) (invoices, error) {
 		g, err := randflake.New(randflake.NewSecret(), l, randflake.OnRefusal(onRefusal))
 		return invoices{g}, err
 	}, silent)

@@ -20,8 +20,13 @@ type Status struct {
 	// Record is the newest known state of the lease under which IDs are made.
 	Record Record
 
-	// Left is the time until that lease ends by the generator's clock, negative after its end.
+	// End is the end of that lease, and Left the time until then by the generator's clock, negative after it.
+	End  time.Time
 	Left time.Duration
+
+	TTL       time.Duration // of leases, by WithTTL
+	FormatEnd time.Time     // the first second after the end of the ID format
+	Closed    bool          // whether the keeper is being closed, or was
 
 	// Err is the error of the last attempt to keep the lease, or nil if it succeeded. Since is the time of the first of
 	// the failures in a row, by the generator's clock.
@@ -36,22 +41,28 @@ type Status struct {
 	Replaced                     uint64 // times that the generator switched to another lease
 	Released, ReleasesFailed     uint64 // leases; after a failure the nodes are free when the lease expires
 	Issued                       uint64 // IDs made, see randflake.Generator.Issued
-	Refusals                     uint64 // attempts, also of waiting callers, for which there was no ID
+	Refusals                     uint64 // calls that returned an error for want of an ID, unless their context was canceled
 	Exhausted                    uint64 // refusals with randflake.ErrExhausted: too few nodes
+	Waits                        uint64 // calls that had to wait for an ID, whatever came of it
 }
 
 // Status returns a snapshot. It never waits for the store.
 func (k *Keeper[G]) Status() Status {
 	k.mu.Lock()
-	s, refusing := k.status, k.closing || k.reported == stopped
+	s, closing, refusing := k.status, k.closing, k.closing || k.reported == stopped
 	k.mu.Unlock()
 	now, lease := k.settings.now(), k.generator.Lease()
-	s.Left = lease.End.Sub(now)
+	s.End, s.Left, s.TTL, s.Closed = lease.End, lease.End.Sub(now), k.settings.ttl, closing
+	until, _ := untilSecond(k.settings.until)
+	s.FormatEnd = time.Unix(until, 0).UTC()
 	s.Healthy = !refusing && !now.Before(lease.Start) && s.Left > k.settings.ttl/3 &&
 		reason(k.reason.Load()) != backward
 	s.Issued = k.generator.Issued()
 	s.Exhausted = k.exhausted.Load() // first, as refused adds to it last: it is a part of the refusals
 	s.Refusals = k.refusals.Load()
+	if g, ok := any(k.generator).(interface{ Waited() uint64 }); ok {
+		s.Waits = g.Waited()
+	}
 	return s
 }
 
@@ -148,6 +159,7 @@ func (k *Keeper[G]) write(level slog.Level, message string, err error) {
 		slog.Int64("lastNode", int64(lease.LastNode)),
 		slog.Time("start", lease.Start),
 		slog.Time("end", lease.End),
+		slog.String("label", k.settings.label),
 	}
 	if err != nil {
 		attrs = append(attrs, slog.String("error", err.Error()))

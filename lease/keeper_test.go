@@ -3,7 +3,10 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,6 +30,7 @@ func TestKeepRefusesBadOptions(t *testing.T) {
 			"the zero option": {},
 			"nil clock":       lease.WithClock(nil),
 			"nil logger":      lease.WithLogger(nil),
+			"nil monitor":     lease.WithMonitor(nil),
 		} {
 			if k, err := w.tryKeep(w.store, option); k != nil || !errors.Is(err, randflake.ErrInvalidOption) {
 				w.Errorf("%s: keeper %v, error %v; want one that wraps ErrInvalidOption", name, k, err)
@@ -49,6 +53,56 @@ func TestKeepDefaults(t *testing.T) {
 		l := k.Generator().Lease()
 		if got := l.End.Sub(l.Start); got != 5*time.Minute || l.FirstNode != l.LastNode {
 			w.Errorf("lease %+v: want one node for five minutes", l)
+		}
+	})
+}
+
+// A lease tells whose it is: by the environment, by host and process, or by the option.
+func TestKeepLabel(t *testing.T) {
+	host, _ := os.Hostname()
+	for _, c := range []struct {
+		variable, want string
+		options        []lease.Option
+	}{
+		{"", fmt.Sprintf("%s:%d", host, os.Getpid()), nil},
+		{"pod 7", "pod_7", nil},
+		{"pod 7", "orders", []lease.Option{lease.WithLabel("orders")}},
+	} {
+		t.Setenv("RANDFLAKE_LABEL", c.variable)
+		inTown(t, func(w *town) {
+			k := w.keep(c.options...)
+			if got := w.records()[0].Label; got != c.want || k.Status().Record != w.records()[0] {
+				w.Errorf("%q in the store, want %q", got, c.want)
+			}
+			if log := w.log.take(); !strings.Contains(log[0], " label="+c.want) {
+				w.Errorf("log: %s", log)
+			}
+		})
+	}
+}
+
+// A revoked lease is not renewed, so its holder makes IDs with it up to the next renewal, and nobody else gets its nodes
+// before it would have ended.
+func TestRevoke(t *testing.T) {
+	inTown(t, func(w *town) {
+		k := w.keep(lease.WithNodes(8))
+		held := k.Status().Record
+		if got, err := lease.Revoke(w.Context(), w.store, held.FirstNode+7); got != held || err != nil {
+			w.Fatalf("revoked %+v, %v; want %+v", got, err, held)
+		}
+		if node := w.generate(k).Node; node < held.FirstNode || node > held.LastNode {
+			w.Errorf("an ID of node %d before the renewal, want one of the lease's", node)
+		}
+		other, err := w.store.Acquire(w.Context(), lease.Request{Nodes: 1 << 17, TTL: time.Minute})
+		if err == nil && other.Start <= held.HighWater {
+			w.Errorf("granted again: %+v", other)
+		}
+		time.Sleep(ttl / 2)
+		if now := k.Status(); now.Lost != 1 || now.Record.Owner == held.Owner || now.Record.FirstNode <= held.LastNode && held.FirstNode <= now.Record.LastNode {
+			w.Errorf("after a renewal was due: %+v, want another lease", now)
+		}
+		if _, err := lease.Revoke(w.Context(), w.store, held.FirstNode); !errors.Is(err, lease.ErrNoLease) {
+			w.Errorf("revoke again: %v, want ErrNoLease", err)
 		}
 	})
 }
@@ -251,13 +305,13 @@ func TestOneLogLineForEachChange(t *testing.T) {
 			{func() { w.inject(noAcquire); w.reportLoss() }, 3 * time.Minute, "WARN randflake: lease is lost"},
 			{func() {}, time.Hour, "ERROR randflake: no ID can be made"},
 			{func() { w.inject(nil) }, time.Hour, "INFO randflake: lease replaced"},
-			{func() { w.inject(noAcquire); w.usurp(k) }, 3 * time.Minute, "ERROR randflake: no ID can be made"},
+			{func() { w.inject(noAcquire); w.usurp(k) }, 3 * time.Minute, "ERROR randflake: lease was taken by a copy\nERROR randflake: no ID can be made"},
 			{func() { w.inject(nil) }, time.Hour, "INFO randflake: lease replaced"},
 			{func() { k.Close() }, time.Hour, "INFO randflake: closed"},
 		} {
 			step.do()
 			w.storm(k, step.lasts)
-			w.wantLog(step.line)
+			w.wantLog(strings.Split(step.line, "\n")...)
 		}
 	})
 }
@@ -459,7 +513,7 @@ func TestLostLease(t *testing.T) {
 			w.Errorf("still on node %d", f.Node)
 		}
 		w.wantCalls("lost", leasetest.Renew, leasetest.Acquire)
-		w.wantLog("INFO randflake: lease replaced")
+		w.wantLog("ERROR randflake: lease was taken by a copy", "INFO randflake: lease replaced")
 		w.wantHealth(k, true, nil)
 		if s := k.Status(); s.Lost != 1 || s.Replaced != 1 || s.Acquired != 2 || s.Refusals != 0 {
 			w.Errorf("status %+v: want one lost, one replaced, two acquired", s)

@@ -86,9 +86,13 @@ type Request struct {
 	// Retry says that an earlier call with the same Owner had an unknown outcome.
 	Retry bool
 
-	// Check is the check value of the secret that makes IDs under the lease. The first request with a check value binds
-	// the space to that secret. The zero value stands for no secret.
-	Check store.CheckValue
+	// Keys are those of the secret that makes IDs under the lease, by store.KeysOf. The first request with keys binds the
+	// space to the first of them; Rotate adds the others. If the space and the secret differ in a later key, the lease ends
+	// before that key begins.
+	Keys store.Keys
+
+	// Label says who wants the lease, for people: see Record.
+	Label string
 }
 
 // A Renewal describes how to renew a lease.
@@ -98,6 +102,8 @@ type Renewal struct {
 
 	// Token becomes the Change of the record, by which the caller recognizes it; see NewToken.
 	Token Token
+
+	Keys store.Keys // as in Request
 }
 
 // Limits are the limits of a store, and the seconds that it does not grant.
@@ -132,6 +138,11 @@ type Record struct {
 	// HighWater is the newest second that any holder, past or present, may ever embed, in Unix seconds.
 	HighWater int64
 
+	// Label says who got the newest lease, such as host and process, as that process named itself. It stays when the
+	// lease is released. It has up to 80 visible ASCII characters; Acquire cuts a longer one, and puts "_" in place of
+	// other characters.
+	Label string
+
 	// Signature is the signature of a service over the network, which must recognize its own records. It is sent back
 	// unchanged, and is zero in records of other stores.
 	Signature Token
@@ -158,6 +169,9 @@ var (
 
 	// ErrNoRange says that no range of nodes is free.
 	ErrNoRange = errors.New("lease: no free range of nodes")
+
+	// ErrNoLease says that there is no lease on a node to be revoked.
+	ErrNoLease = errors.New("lease: no lease on the node")
 
 	// ErrInvalidRequest says that a request can never be granted as it is. It wraps randflake.ErrInvalidOption, because
 	// the options of Keep become requests.

@@ -59,7 +59,11 @@ func (l *leases) Renew(ctx context.Context, held Record, renewal Renewal) (renew
 		if v.Now > current.HighWater+limits.TTL()+limits.Skew() { // Acquire checks the clock
 			return Record{}, &LostError{held.FirstNode, held.LastNode, current.HighWater + 1, "it ended long ago"}
 		}
-		last := min(v.Now+seconds(renewal.TTL), until) - 1
+		changed, err := v.CheckSecret(renewal.Keys, v.Now)
+		if err != nil {
+			return Record{}, fmt.Errorf("%s: %w", l.space, err)
+		}
+		last := min(v.Now+seconds(renewal.TTL), until, changed) - 1
 		if b := v.Meta.Barred; b != nil && current.Start < b.From {
 			last = min(last, b.From-1)
 		}
@@ -72,7 +76,7 @@ func (l *leases) Renew(ctx context.Context, held Record, renewal Renewal) (renew
 	if err != nil {
 		return Record{}, err
 	}
-	if late := now + seconds(renewal.TTL)/2 - 1 - renewed.HighWater; late > 0 && renewed.HighWater+1 < until && !l.capped(renewed) {
+	if late := now + seconds(renewal.TTL)/2 - 1 - renewed.HighWater; late > 0 && renewed.HighWater+1 < until && !l.capped(renewed, renewal.Keys) {
 		// The process was suspended, so the time it assumed was long past. The first renewal stays in force.
 		again, err := l.Renew(ctx, renewed, renewal)
 		if err == nil || errors.As(err, new(protocol.UnknownError)) {
@@ -82,10 +86,12 @@ func (l *leases) Renew(ctx context.Context, held Record, renewal Renewal) (renew
 	return renewed, nil
 }
 
-// capped reports whether r ends where seconds are barred.
-func (l *leases) capped(r Record) bool {
-	b := l.space.Assume().Meta.Barred
-	return b != nil && r.HighWater == b.From-1
+// capped reports whether r ends where seconds are barred, or where its holder lacks the key.
+func (l *leases) capped(r Record, keys store.Keys) bool {
+	v := l.space.Assume()
+	changed, _ := v.CheckSecret(keys, 0)
+	b := v.Meta.Barred
+	return b != nil && r.HighWater == b.From-1 || r.HighWater == changed-1
 }
 
 // Release implements Source. It also removes the hint that saves callers a search.
@@ -254,6 +260,10 @@ func (l *leases) Limits(ctx context.Context) (Limits, error) {
 	if err != nil {
 		return Limits{}, err
 	}
+	return limitsOf(&meta), nil
+}
+
+func limitsOf(meta *store.Meta) Limits {
 	limits := Limits{Limits: meta.Limits()}
 	if meta.Floor != 0 {
 		limits.Floor = time.Unix(meta.Floor, 0).UTC()
@@ -261,7 +271,7 @@ func (l *leases) Limits(ctx context.Context) (Limits, error) {
 	if b := meta.Barred; b != nil {
 		limits.BarredFrom, limits.BarredTo = time.Unix(b.From, 0).UTC(), time.Unix(b.To, 0).UTC()
 	}
-	return limits, nil
+	return limits
 }
 
 // ReportLoss implements Source.

@@ -13,7 +13,7 @@ import (
 	"github.com/randflake/randflake/store/storetest"
 )
 
-// TestRoundTripsOfAKeeper: to open a store, acquire a lease, make an ID and give the lease back takes three round trips,
+// TestRoundTripsOfAKeeper: to open a store, acquire a lease, make a thousand IDs and give the lease back takes three round trips,
 // one each to open, acquire and release.
 func TestRoundTripsOfAKeeper(t *testing.T) {
 	now := time.Now()
@@ -31,6 +31,11 @@ func TestRoundTripsOfAKeeper(t *testing.T) {
 	keeper, err := lease.Keep(t.Context(), lease.On(space), randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
+	}
+	for range 1000 {
+		if _, err := keeper.Generator().Generate(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := keeper.Close(); err != nil {
 		t.Fatal(err)

@@ -357,6 +357,9 @@ func TestFastClocks(t *testing.T) {
 			held[i] = right.mustRenew(held[i])
 		}
 	}
+	if at, err := lease.Distrusted(t.Context(), right.space); err != nil || at.Before(w.now.Add(year-time.Hour)) || at.After(w.now.Add(year)) {
+		t.Errorf("a clock was distrusted at %v, %v, want a time a year ahead", at, err)
+	}
 	if noticed < 6 {
 		t.Errorf("%d of 8 starts with a clock a year ahead were noticed, want all but one or two", noticed)
 	}

@@ -19,8 +19,8 @@ const recordsFrom, recordsTo = "n/", "n0"
 // fiveDigits returns a node as hexadecimal digits.
 func fiveDigits(node uint32) string { return strconv.FormatUint(uint64(node)+1<<20, 16)[1:] }
 
-// item returns r as an item of the store, under the name of its first node: its numbers and tokens in the order of
-// Record, with blanks between.
+// item returns r as an item of the store, under the name of its first node: its numbers, tokens and label in the order
+// of Record, with blanks between.
 func (r Record) item() store.Item {
 	b := make([]byte, 0, 160)
 	b = append(strconv.AppendUint(b, uint64(r.FirstNode), 10), ' ')
@@ -30,7 +30,8 @@ func (r Record) item() store.Item {
 	b = append(strconv.AppendInt(b, r.Changed, 10), ' ')
 	b = append(strconv.AppendUint(b, r.Version, 10), ' ')
 	b = append(strconv.AppendInt(b, r.Start, 10), ' ')
-	b = strconv.AppendInt(b, r.HighWater, 10)
+	b = append(strconv.AppendInt(b, r.HighWater, 10), ' ')
+	b = append(b, r.Label...)
 	return store.Item{Name: recordName(r.FirstNode), Second: r.Changed, Body: b}
 }
 
@@ -40,14 +41,14 @@ func decodeRecord(item store.Item) (r Record, err error) {
 		return r, nil
 	}
 	words := strings.Split(string(item.Body), " ")
-	if len(words) == 8 {
+	if len(words) == 9 {
 		number := func(i int) int64 {
 			n, wrong := strconv.ParseInt(words[i], 10, 64)
 			err = cmp.Or(err, wrong)
 			return n
 		}
 		first, last := number(0), number(1)
-		r = Record{FirstNode: uint32(first), LastNode: uint32(last), Changed: number(4), Version: uint64(number(5)), Start: number(6), HighWater: number(7)}
+		r = Record{FirstNode: uint32(first), LastNode: uint32(last), Changed: number(4), Version: uint64(number(5)), Start: number(6), HighWater: number(7), Label: words[8]}
 		err = cmp.Or(err, r.Owner.UnmarshalText([]byte(words[2])), r.Change.UnmarshalText([]byte(words[3])))
 		if err == nil && 0 <= first && first <= last && last <= randflake.MaxNode && item.Name == recordName(r.FirstNode) &&
 			int64(r.Version) > 0 && r.Start >= 0 && r.HighWater >= r.Start-1 {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/randflake/randflake/store"
 )
@@ -29,6 +30,17 @@ type glance struct {
 	Version uint64 `json:"v"`
 	Start   int64  `json:"s"` // of the lease
 	Since   int64  `json:"t"`
+}
+
+// Distrusted returns when a process last found its clock ahead of those by which others renew, or the zero Time. Processes
+// that start by such a clock get store.ErrClock until half a TTL after that.
+func Distrusted(ctx context.Context, space *store.Space) (time.Time, error) {
+	v, err := space.Look(ctx, []string{watchName}, store.Page{})
+	var w watch
+	if err != nil || json.Unmarshal(v.Find(watchName).Body, &w) != nil || w.Ahead == 0 {
+		return time.Time{}, err
+	}
+	return time.Unix(w.Ahead, 0).UTC(), nil
 }
 
 const (

@@ -71,7 +71,7 @@ func fillWithSecret(dir string) error {
 	if err := WriteSecret(filepath.Join(dir, secretName), secret); err != nil {
 		return err
 	}
-	return fillWithStore(dir, store.ForSecret(secret.CheckValue()))
+	return fillWithStore(dir, store.ForSecret(store.KeysOf(secret)))
 }
 
 // fillWithStore makes a store whose leases start at once. That is safe with a secret because the secret is new, and

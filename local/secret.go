@@ -9,11 +9,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/randflake/randflake"
 )
 
-// ReadSecret reads a secret file: 32 hexadecimal digits or base64 of 16 bytes, and white space around them. Only the
+// ReadSecret reads a secret file: what randflake.ParseSecret reads, and white space around it. Only the
 // owner and the group may be able to read the file, and only the owner may be able to change it; otherwise ReadSecret
 // returns an error. A secret that was mounted into a container, read-only and in memory, may be readable to everybody.
 // If there is no file, the error wraps fs.ErrNotExist; if the text is not a secret, it wraps
@@ -49,9 +50,14 @@ func readText(file string) (string, error) {
 	if err := checkMode(f, info.Mode()); err != nil {
 		return "", err
 	}
-	const most = 1024 // far more than the length of a secret
-	text, err := io.ReadAll(io.LimitReader(f, most))
-	return strings.TrimSpace(strings.TrimPrefix(string(text), "\ufeff")), err // which editors on Windows begin a file with
+	const most = 16384 // over 200 keys
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if len(text) > most {
+		return "", fmt.Errorf("%w: it has more than %d bytes", randflake.ErrInvalidSecret, most) // the rest may be keys
+	}
+	plain := strings.TrimSpace(strings.TrimPrefix(string(text), "\ufeff")) // which editors on Windows begin a file with
+	lines := strings.FieldsFunc(plain, func(r rune) bool { return r == '\n' || r == '\r' })
+	return strings.Join(lines, "\n"), err
 }
 
 // checkMode returns an error for a directory, and for a file that others can read or change. The group may read it, as
@@ -85,6 +91,32 @@ func WriteSecret(file string, secret randflake.Secret) error {
 		return fmt.Errorf("secret file %s: %w", file, withoutPath(err))
 	}
 	return nil
+}
+
+// AddKey adds a key to a secret file, durably, as randflake.Secret.Then does: a line at its end. If the machine fails
+// meanwhile the line may be incomplete: ReadSecret refuses it then, and it can be removed.
+func AddKey(file string, next randflake.Secret, from time.Time) error {
+	secret, err := ReadSecret(file)
+	if err != nil {
+		return err
+	}
+	if secret, err = secret.Then(next, from); err != nil {
+		return fmt.Errorf("secret file %s: %w", file, err)
+	}
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("secret file %s: %w", file, withoutPath(err))
+	}
+	lines := strings.Split(secret.Hex(), "\n")
+	line := lines[len(lines)-1] + "\n"
+	if text, err := io.ReadAll(f); err == nil && !strings.HasSuffix(string(text), "\n") {
+		line = "\n" + line
+	}
+	if err := fill(f, line); err != nil { // appended, so that another process that adds a key loses nothing
+		return fmt.Errorf("secret file %s: %w", file, withoutPath(err))
+	}
+	_, err = ReadSecret(file)
+	return err
 }
 
 // publish makes a file with the given content. The file gets its name only when it is complete and on disk.

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/randflake/randflake"
 )
@@ -39,9 +40,42 @@ func TestSecretFile(t *testing.T) {
 	}
 }
 
+// TestAddKey: the keys before stay as they are, however the file ends, and nobody else may read it afterwards either.
+func TestAddKey(t *testing.T) {
+	a, b, c := randflake.NewSecret(), randflake.NewSecret(), randflake.NewSecret()
+	from := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	want, err := a.Then(b, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{a.Hex(), a.Hex() + "\n", a.Hex() + "\r\n\r\n"} {
+		file := filepath.Join(t.TempDir(), "s")
+		if err := os.WriteFile(file, []byte(text), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if err := AddKey(file, b, from); err != nil {
+			t.Fatal(err)
+		}
+		if err := AddKey(file, c, from); !errors.Is(err, randflake.ErrInvalidSecret) {
+			t.Errorf("a key that begins with the one before: %v", err)
+		}
+		got, err := ReadSecret(file)
+		if info, wrong := os.Stat(file); err != nil || wrong != nil || !got.Equal(want) || info.Mode().Perm() != 0o640 {
+			t.Errorf("after %q: %v, %v", text[32:], err, wrong)
+		}
+		whole, err := os.ReadFile(file)
+		if err != nil || os.Truncate(file, int64(len(whole)-9)) != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadSecret(file); !errors.Is(err, randflake.ErrInvalidSecret) {
+			t.Errorf("half a line: %v", err)
+		}
+	}
+}
+
 func TestReadSecretRefuses(t *testing.T) {
 	const text = "000102030405060708090a0b0c0d0e0f"
-	for _, bad := range []string{"", text[:31], text + "00", text[:31] + "x", strings.Repeat("0", 32), strings.Repeat(" ", 2000) + text} {
+	for _, bad := range []string{"", text[:31], text + "00", text[:31] + "x", strings.Repeat("0", 32), strings.Repeat(" ", 20000) + text} {
 		file := filepath.Join(t.TempDir(), "s")
 		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)

@@ -386,6 +386,19 @@ func TestMasker(t *testing.T) {
 			t.Errorf("without a cipher: %v, %v", mask, open)
 		}
 	}
+	secret, err := randflake.NewSecret().Then(randflake.NewSecret(), time.Unix(1800000000, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotated := randflake.NewCipher(secret)
+	raws := Masker[randflake.Raw]{Cipher: rotated}
+	if masked, err := raws.Mask(7); err != nil || masked != rotated.Encrypt(7) {
+		t.Errorf("a raw value under several keys: %v, %v", masked, err)
+	}
+	sortables := Masker[sortable]{Cipher: rotated}
+	if _, err := sortables.Mask(7); !errors.Is(err, ErrNoCipher) {
+		t.Errorf("masked under several keys: %v", err)
+	}
 }
 
 // Other spaces mask differently, and what one has masked means nothing to another.

@@ -10,6 +10,7 @@ import (
 // A Masker masks and opens the inner IDs of one kind of thing, under one secret. It is safe for concurrent use. It must
 // not change as long as masked IDs made with it are in use.
 type Masker[T Inner] struct {
+	// Cipher is of a secret with one key, unless T is randflake.Raw: other IDs don't tell which key masked them.
 	Cipher *randflake.Cipher
 
 	// Check, if not nil, returns an error if inner can't exist. It is called with opened values, not with values from
@@ -18,23 +19,34 @@ type Masker[T Inner] struct {
 	Check func(inner T) error
 }
 
-// Mask returns the masked form of inner. The error is ErrNoCipher, or for a negative value wraps ErrInvalidID.
+// check returns an error that is or wraps ErrNoCipher if there is no cipher for T.
+func (m *Masker[T]) check() error {
+	if m == nil || m.Cipher == nil {
+		return ErrNoCipher
+	}
+	if _, raw := any(T(0)).(randflake.Raw); !raw && !m.Cipher.Permutes() {
+		return fmt.Errorf("%w: a secret with several keys can't mask a %T: take one of its Keys", ErrNoCipher, T(0))
+	}
+	return nil
+}
+
+// Mask returns the masked form of inner. The error is or wraps ErrNoCipher, or for a negative value wraps ErrInvalidID.
 func (m *Masker[T]) Mask(inner T) (randflake.ID, error) {
-	switch {
-	case m == nil || m.Cipher == nil:
-		return 0, ErrNoCipher
-	case inner < 0:
+	if err := m.check(); err != nil {
+		return 0, err
+	}
+	if inner < 0 {
 		return 0, errNegative
 	}
 	return m.Cipher.Encrypt(randflake.Raw(inner)), nil
 }
 
-// Open returns the value that was masked. The error is ErrNoCipher, or wraps ErrInvalidID if the value is negative or
+// Open returns the value that was masked. The error is or wraps ErrNoCipher, or wraps ErrInvalidID if the value is negative or
 // Check returns an error. That error's text contains neither the inner value nor the text of Check's error, but
 // [errors.Is] finds Check's error.
 func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
-	if m == nil || m.Cipher == nil {
-		return 0, ErrNoCipher
+	if err := m.check(); err != nil {
+		return 0, err
 	}
 	inner := T(m.Cipher.Decrypt(masked))
 	if inner < 0 {

@@ -25,7 +25,12 @@ type alphabet struct {
 	values     [256]byte
 }
 
+var decimal = &alphabet{digits, idtext.Values(digits)} // one for many formats
+
 func parseAlphabet(text string) (*alphabet, error) {
+	if text == digits {
+		return decimal, nil
+	}
 	if named, ok := alphabets[text]; ok {
 		text = named
 	}

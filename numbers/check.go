@@ -31,7 +31,7 @@ var checkSystems = []checkSystem{
 	{"luhn", luhn, digits, digits, 1},
 	{"mod11-2", pure, digits, digits + "X", 1},
 	{"mod37-2", pure, alphanumeric, alphanumeric + "*", 1},
-	{"mod97-10", mod97, alphanumeric, digits, 2},
+	{"mod97-10", mod97, digits, digits, 2},
 	{"mod11-10", hybrid, digits, digits, 1},
 	{"mod37-36", hybrid, alphanumeric, alphanumeric, 1},
 }
@@ -118,16 +118,14 @@ func (s *checkSystem) hybrid(text []byte) int {
 	return (m + 1 - p) % m
 }
 
-// mod97 is the pure system MOD 97-10 with a letter taken for two digits, A for 10 and Z for 35, as in IBAN and LEI.
+// mod97 is the pure system MOD 97-10, of digits alone. IBAN and LEI take a letter for two digits, A for 10 and Z for 35; then
+// it misses a wrong character where a letter stands for a digit.
 func (s *checkSystem) mod97(text []byte) int {
 	p := 0
 	for _, c := range text {
 		v, ok := s.value(c)
 		if !ok {
 			continue
-		}
-		if v > 9 {
-			p *= 10
 		}
 		p = (p*10 + v) % 97
 	}

@@ -2,7 +2,9 @@ package numbers
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -40,6 +42,11 @@ func counterOpener(counters *counter.Counters, f *Format) opener {
 			options = append(options, counter.UnusedBefore(begin))
 		}
 		c, err := counters.Open(ctx, name, options...)
+		if errors.Is(err, counter.ErrMismatch) {
+			if err = f.extend(ctx, counters, name, err); err == nil {
+				c, err = counters.Open(ctx, name, options...)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -51,9 +58,67 @@ func counterOpener(counters *counter.Counters, f *Format) opener {
 	}
 }
 
+// extend makes room for the present width in a counter of one of the widths before. For any other it returns mismatch.
+func (f *Format) extend(ctx context.Context, counters *counter.Counters, name string, mismatch error) error {
+	info, err := counters.Get(ctx, name)
+	if err != nil || !slices.ContainsFunc(f.narrower, func(n *Format) bool { return n.last == info.End }) {
+		return mismatch
+	}
+	_, err = counters.Extend(ctx, name, f.last)
+	return err
+}
+
+// checkCounter refuses options of counters that a series can't keep.
+func (f *Format) checkCounter() error {
+	info, err := counter.NewInfo(f.settings.counter...)
+	if err != nil {
+		return fmt.Errorf("numbers: %s: %w", f.name, err)
+	}
+	switch period := f.settings.period; {
+	case info.End != math.MaxInt64:
+		return fmt.Errorf("%w: counter.WithEnd(%d): the width of the number is its end, %d in %q: leave WithEnd out", ErrInvalidOption, info.End, f.last, f.text)
+	case info.Start < 1 || info.Start > f.last:
+		return fmt.Errorf("%w: counter.WithStart(%d): want 1 to %d, which %q has room for", ErrInvalidOption, info.Start, f.last, f.text)
+	case period != Forever && info.Start > info.Stride:
+		return fmt.Errorf("%w: counter.WithStart(%d): each %v would begin there: leave it out, and set the present one alone: randflake counter advance %s NUMBER",
+			ErrInvalidOption, info.Start, period, f.name+"/"+period.key(time.Now().In(f.settings.zone)))
+	case period != Forever:
+		return f.checkRate(info)
+	}
+	return nil
+}
+
+// checkRate refuses a rate at which a loss of data at the end of a period would skip more numbers than the period has.
+func (f *Format) checkRate(info counter.Info) error {
+	const around = time.Hour // for ahead, tolerance and grace, and for what a rate allows at once and skips for clocks
+	seconds := int64((f.settings.period.longest() + around) / time.Second)
+	rate := func(last int64) int64 { return (last - info.Start) / info.Stride / seconds }
+	fits := rate(f.last)
+	if info.Rate <= fits {
+		return nil
+	}
+	want := ""
+	if fits > 0 {
+		want = fmt.Sprintf("a rate of at most %d, or ", fits)
+	}
+	width := f.pattern.width
+	for {
+		width++
+		last, ok := f.pattern.alphabet.last(width)
+		if !ok {
+			return fmt.Errorf("%w: counter.WithRate(%d): that is more than a number can hold in a %v", ErrInvalidOption, info.Rate, f.settings.period)
+		}
+		if info.Rate <= rate(last) {
+			return fmt.Errorf("%w: counter.WithRate(%d): after a loss of data late in a %v it may skip more numbers than %q has: want %s%d characters for the number",
+				ErrInvalidOption, info.Rate, f.settings.period, f.text, want, width)
+		}
+	}
+}
+
 // A period has one counter, which is opened once. Series.mu guards opened and seen.
 type period struct {
 	permutation *ff1.Cipher
+	cancel      func()        // gives up opening
 	ready       chan struct{} // closed when counter or err is set
 	counter     source
 	err         error
@@ -66,12 +131,14 @@ type period struct {
 func (s *Series) periodOf(d date, now time.Time) *period {
 	p := s.periods[d.period]
 	if p == nil || p.failed() && p.opened != now.Unix() {
-		p = &period{ready: make(chan struct{}), opened: now.Unix()}
+		ctx, cancel := context.WithCancel(context.Background())
+		p = &period{ready: make(chan struct{}), opened: now.Unix(), cancel: cancel}
 		s.periods[d.period] = p
 		s.working.Go(func() {
 			defer close(p.ready)
+			defer cancel()
 			if p.permutation, p.err = s.permutation(d.period); p.err == nil {
-				p.counter, p.err = s.open(s.ctx, s.counterName(d.period), s.unusedBefore(d))
+				p.counter, p.err = s.open(ctx, s.counterName(d.period), s.unusedBefore(d))
 			}
 		})
 	}
@@ -108,6 +175,7 @@ func (s *Series) retire(second int64) {
 	for key, p := range s.periods {
 		if apart := time.Duration(second-p.seen) * time.Second; apart.Abs() > grace {
 			delete(s.periods, key)
+			p.cancel()
 			s.working.Go(func() { p.close() })
 		}
 	}

@@ -22,14 +22,16 @@
 //     your own: 10 to 64 printable ASCII characters. A pattern must have this field.
 //   - {date:20060102} is the date in a layout of package time, made of 2006, 06, 01, 02 and 002, with - . / _ or spaces
 //     between.
-//   - {check:luhn} is a check digit over all letters and digits before it. For digits there are luhn, mod11-2 and
-//     mod11-10; for digits and capitals there are mod97-10 (two digits), mod37-2 (a digit, capital or *) and mod37-36
-//     (a digit or capital). They detect every wrong digit, and most exchanges of two digits.
+//   - {period} is the name of the period, such as 2026-W47, 2026-Q4 or FY2027: see below.
+//   - {check:luhn} is a check digit over what is before it: all digits, and letters if the system has them. For digits there are luhn, mod11-2
+//     (a digit or X), mod11-10 and mod97-10 (two digits); for digits and capitals there are mod37-2 (a digit, capital
+//     or *) and mod37-36 (a digit or capital). They detect every wrong character. Of two neighbors that are exchanged,
+//     luhn and mod11-10 miss 2.2%, mod37-36 misses up to 0.6%, the others none.
 //
 // # Periods
 //
-// The date in the pattern decides when numbers begin at 1 again: each day, month or year, or never if there is no date;
-// [WithPeriod] makes that less often than the date changes. Each period has a counter of its own. The clock only
+// The date in the pattern decides when numbers begin at 1 again: each day, month or year, or never if there is no date.
+// [WithPeriod] makes that less often than the date changes, and has weeks, quarters and fiscal years, too. Each period has a counter of its own. The clock only
 // selects the counter and the date to print. So a clock that steps back over midnight makes more numbers of the day
 // before, but no number is made twice or with two dates. A day begins according to the zone's calendar, also if it has
 // 23 or 25 hours or no midnight.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/randflake/randflake/numbers/ff1"
@@ -12,8 +13,8 @@ import (
 // A Number is one number of a series. Numbers of one format are equal if their texts are. The zero Number is not a
 // valid number.
 type Number struct {
-	// Period is the period in which N is counted: "2026-11-22", "2026-11", "2026", or "" if all numbers are in one
-	// period.
+	// Period is the period in which N is counted: "2026-11-22", "2026-w47", "2026-11", "2026-q4", "2026", "fy2027", or ""
+	// if all numbers are in one period.
 	Period string
 
 	// N is the number as it is counted, from 1 on. It is not encrypted, even if the text is.
@@ -35,17 +36,18 @@ type Format struct {
 	settings settings
 	pattern  *pattern
 	last     int64
+	narrower []*Format // of the widths before
 }
 
 // seriesName leaves room for the longest period after it in the name of a counter.
-var seriesName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,37}[a-z0-9])?$`)
+var seriesName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,44}[a-z0-9])?$`)
 
-// NewFormat returns the format of the numbers called name. A name has up to 39 lower-case letters, digits, and "/",
+// NewFormat returns the format of the numbers called name. A name has up to 46 lower-case letters, digits, and "/",
 // "-", "_" and "." between them. The package documentation describes patterns. The error wraps [ErrInvalidPattern] or
 // [ErrInvalidOption]. If the width is too small for encryption, it also wraps [ff1.ErrInvalidDomain].
 func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	if !seriesName.MatchString(name) {
-		return nil, fmt.Errorf("%w: name %q: want up to 39 of a-z, 0-9, /, -, _ and ., first and last a letter or digit", ErrInvalidOption, name)
+		return nil, fmt.Errorf("%w: name %q: want up to 46 of a-z, 0-9, /, -, _ and ., first and last a letter or digit", ErrInvalidOption, name)
 	}
 	p, err := parsePattern(pattern)
 	if err != nil {
@@ -60,15 +62,22 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 			return nil, err
 		}
 	}
-	if f.settings.period > p.shows {
-		return nil, fmt.Errorf("%w: %q: it shows less than the %v, so that texts would repeat: want {date:20060102} or such",
-			ErrInvalidPattern, pattern, f.settings.period)
+	if err := p.setPeriod(f.settings.period); err != nil {
+		return nil, fmt.Errorf("%w: %q: %w", ErrInvalidPattern, pattern, err)
 	}
 	if f.settings.block != nil && p.width == 0 {
 		return nil, fmt.Errorf("%w: %q: encrypted: want a number with a width, such as {n:6}", ErrInvalidPattern, pattern)
 	}
 	if _, err := f.permutation(""); err != nil {
 		return nil, fmt.Errorf("%w: %q: encrypted: %w", ErrInvalidPattern, pattern, err)
+	}
+	for _, width := range f.settings.widths {
+		if width < 1 || width >= p.width {
+			return nil, fmt.Errorf("%w: WidenedFrom(%d): want 1 or more, and less than the width in %q", ErrInvalidOption, width, pattern)
+		}
+		shape := *p
+		shape.width = width
+		f.narrower = append(f.narrower, &Format{name: name, text: pattern, pattern: &shape, last: shape.last(), settings: f.settings})
 	}
 	return f, nil
 }
@@ -100,7 +109,8 @@ type date struct {
 func (f *Format) dateOf(t time.Time) (date, error) {
 	t = t.In(f.settings.zone)
 	d := date{t, t.Format(f.pattern.layout), f.settings.period.key(t)}
-	if read, err := time.Parse(f.pattern.layout, d.shown); err != nil || f.pattern.shows.key(read) != f.pattern.shows.key(t) {
+	read, err := time.Parse(f.pattern.layout, d.shown)
+	if _, ok := f.settings.period.parse(d.period); err != nil || !ok || f.pattern.shows.key(read) != f.pattern.shows.key(t) {
 		return date{}, fmt.Errorf("%w: {date:%s} can't show %s: want a year that its digits can tell", ErrInvalidNumber, f.pattern.layout, t.Format(time.RFC3339))
 	}
 	return d, nil
@@ -115,7 +125,7 @@ func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error
 	if permutation != nil {
 		shown = permutation.Encrypt(shown)
 	}
-	return Number{Period: d.period, N: n, text: f.pattern.text(d.shown, shown)}, nil
+	return Number{Period: d.period, N: n, text: f.pattern.text(d.shown, d.period, shown)}, nil
 }
 
 // Parse reads the text of a number, exactly as String returned it. For any other text the error wraps
@@ -124,7 +134,12 @@ func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error
 // A valid text does not prove that its number was made: anybody who knows the pattern can make up a text that Parse
 // accepts. If numbers are encrypted, they don't know which number their text stands for.
 func (f *Format) Parse(text string) (Number, error) {
-	shown, n, want, at := f.pattern.parse(text)
+	for _, narrower := range f.narrower {
+		if len(text) == narrower.pattern.fixed+narrower.pattern.width {
+			return narrower.Parse(text)
+		}
+	}
+	shown, period, n, want, at := f.pattern.parse(text)
 	if want != "" {
 		return Number{}, fmt.Errorf("%w: %.80q: at byte %d: want %s, as in %q", ErrInvalidNumber, text, at, want, f.text)
 	}
@@ -132,8 +147,15 @@ func (f *Format) Parse(text string) (Number, error) {
 	if err != nil || t.Format(f.pattern.layout) != shown {
 		return Number{}, fmt.Errorf("%w: %.80q: date %q: want a day of the calendar, as in %q", ErrInvalidNumber, text, shown, f.text)
 	}
-	period := f.settings.period.key(t)
-	permutation, err := f.permutation(period)
+	day, ok := f.settings.period.parse(period)
+	if ok && f.pattern.layout == "" {
+		t = day
+	}
+	dated := f.settings.period.key(t)
+	if f.pattern.period > 0 && (!ok || period != dated) {
+		return Number{}, fmt.Errorf("%w: %.80q: period %s: want a %v of the calendar, with the date in it", ErrInvalidNumber, text, strings.ToUpper(period), f.settings.period)
+	}
+	permutation, err := f.permutation(dated)
 	if err != nil {
 		return Number{}, err
 	}
@@ -143,7 +165,7 @@ func (f *Format) Parse(text string) (Number, error) {
 	if n < 1 || n > math.MaxInt64 {
 		return Number{}, fmt.Errorf("%w: %.80q: want the text of a number from 1 on", ErrInvalidNumber, text)
 	}
-	return Number{Period: period, N: int64(n), text: text}, nil
+	return Number{Period: dated, N: int64(n), text: text}, nil
 }
 
 // permutation returns the permutation of the numbers of a period, or nil if they are not encrypted. The tweak is unique

@@ -47,13 +47,18 @@ func TestFormats(t *testing.T) {
 		{"{date:06.01} {n:3}", nil, 7, 999, "26.11 007", "2026-11"},
 		{"{date:06002}{n:3}", nil, 7, 999, "26326007", "2026-11-22"},
 		{"{date:02/01/2006}-{n}", nil, 10, math.MaxInt64, "22/11/2026-10", "2026-11-22"},
+		{"ORD-{period}-{n:6}", []Option{WithPeriod(Quarter)}, 42, 999999, "ORD-2026-Q4-000042", "2026-q4"},
+		{"ORD-{period}-{n:6}", []Option{WithPeriod(FiscalYear(time.April))}, 42, 999999, "ORD-FY2027-000042", "fy2027"},
+		{"{date:20060102}/{period}/{n:3}", []Option{WithPeriod(Week)}, 42, 999, "20261122/2026-W47/042", "2026-w47"},
+		{"ORD-{date:20060102}-{n:6}", []Option{WithPeriod(Week)}, 42, 999999, "ORD-20261122-000042", "2026-w47"},
+		{"ORD-{date:200601}-{n:6}", []Option{WithPeriod(FiscalYear(time.December))}, 42, 999999, "ORD-202611-000042", "fy2026"},
 		{"{n:18}", nil, 5, 999999999999999999, "000000000000000005", ""},
 		{"{n:12:crockford}", nil, 1<<60 - 1, 1<<60 - 1, "ZZZZZZZZZZZZ", ""},
 		{"{n:2:consonants}", nil, 899, 899, "ZZ", ""},
 		{"{n:2:abcdefghij}", nil, 12, 99, "bc", ""},
 		{"{n::0123456789abcdef}", nil, 255, math.MaxInt64, "ff", ""},
 		{"{n:10}{check:luhn}", nil, 7992739871, 9999999999, "79927398713", ""},
-		{"T{n:3}-{check:mod97-10}€", nil, 1, 999, "T001-07€", ""},
+		{"T{n:3}-{check:mod97-10}€", nil, 1, 999, "T001-95€", ""},
 	} {
 		f := newTestFormat(t, c.pattern, c.options...)
 		got, err := f.Number(noon, c.n)
@@ -120,6 +125,10 @@ func TestInvalidPatterns(t *testing.T) {
 }
 
 func TestInvalidOptions(t *testing.T) {
+	rotated, err := secret.Then(randflake.NewSecret(), noon)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		name, pattern string
 		option        Option
@@ -127,14 +136,19 @@ func TestInvalidOptions(t *testing.T) {
 	}{
 		"no name":              {"", "{n}", WithPeriod(Forever), ErrInvalidOption},
 		"capital":              {"Orders", "{n}", WithPeriod(Forever), ErrInvalidOption},
-		"long name":            {strings.Repeat("o", 40), "{n}", WithPeriod(Forever), ErrInvalidOption},
+		"long name":            {strings.Repeat("o", 47), "{n}", WithPeriod(Forever), ErrInvalidOption},
 		"slash last":           {"orders/", "{n}", WithPeriod(Forever), ErrInvalidOption},
 		"zero Option":          {"orders", "{n}", Option{}, ErrInvalidOption},
-		"period":               {"orders", "{n}", WithPeriod(Day + 1), ErrInvalidOption},
+		"period":               {"orders", "{n}", WithPeriod(fiscalYears), ErrInvalidOption},
 		"nil location":         {"orders", "{n}", WithLocation(nil), ErrInvalidOption},
 		"nil clock":            {"orders", "{n}", WithClock(nil), ErrInvalidOption},
 		"no secret":            {"orders", "{n:6}", Encrypted(randflake.Secret{}), ErrInvalidOption},
+		"several keys":         {"orders", "{n:6}", Encrypted(rotated), ErrInvalidOption},
 		"finer than shown":     {"orders", "{date:2006}{n:6}", WithPeriod(Month), ErrInvalidPattern},
+		"month 13":             {"orders", "{n}", WithPeriod(FiscalYear(13)), ErrInvalidOption},
+		"period, but which":    {"orders", "{period}{n}", WithPeriod(Forever), ErrInvalidPattern},
+		"week by month":        {"orders", "{date:200601}{n}", WithPeriod(Week), ErrInvalidPattern},
+		"fiscal year by year":  {"orders", "{date:2006}{n}", WithPeriod(FiscalYear(time.April)), ErrInvalidPattern},
 		"day, nothing shown":   {"orders", "{n:6}", WithPeriod(Day), ErrInvalidPattern},
 		"encrypted, no width":  {"orders", "{n}", Encrypted(secret), ErrInvalidPattern},
 		"encrypted, few":       {"orders", "{n:5}", Encrypted(secret), ff1.ErrInvalidDomain},
@@ -227,11 +241,11 @@ func TestEncryptedZero(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := f.pattern.text("2026", permutation.Encrypt(0))
+	text := f.pattern.text("2026", "", permutation.Encrypt(0))
 	if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) {
 		t.Errorf("%s is read as %#v, %v", text, n, err)
 	}
-	if n, err := f.Parse(f.pattern.text("2025", permutation.Encrypt(0))); err != nil || n.N < 1 {
+	if n, err := f.Parse(f.pattern.text("2025", "", permutation.Encrypt(0))); err != nil || n.N < 1 {
 		t.Errorf("in another year: %#v, %v", n, err)
 	}
 }

@@ -18,17 +18,19 @@ type settings struct {
 	period Period
 	zone   *time.Location
 	block  cipher.Block     // of encrypted numbers, or nil
+	widths []int            // that the number had before
 	clock  func() time.Time // nil for the system's
 
 	counter []counter.Option
 }
 
-// WithPeriod makes numbers begin at 1 again with each p, instead of each time the date in the pattern changes. The date
-// must show at least p: {date:20060102} with Year counts through the year, and prints the day.
+// WithPeriod makes numbers begin at 1 again with each p, instead of each time the date in the pattern changes. The text
+// must tell the period, by the field {period} or by its date: {date:20060102} with Year counts through the year, and
+// prints the day. Of a Week the date must show the day, of a Quarter and a FiscalYear the month.
 func WithPeriod(p Period) Option {
 	return Option{func(s *settings) error {
-		if p < Forever || p > Day {
-			return fmt.Errorf("%w: %v: want Forever, Year, Month or Day", ErrInvalidOption, p)
+		if !p.valid() {
+			return fmt.Errorf("%w: %v: want Forever, Year, FiscalYear(time.April) or such, Quarter, Month, Week or Day", ErrInvalidOption, p)
 		}
 		s.period = p
 		return nil
@@ -55,6 +57,9 @@ func Encrypted(secret randflake.Secret) Option {
 		if secret.IsZero() {
 			return fmt.Errorf("%w: secret is not set", ErrInvalidOption)
 		}
+		if len(secret.Keys()) > 1 {
+			return fmt.Errorf("%w: secret has several keys, and a number does not tell which one encrypted it: take one of its Keys", ErrInvalidOption)
+		}
 		key, err := hex.DecodeString(secret.Derive("numbers FF1-AES-128", 1).Hex())
 		if err != nil {
 			return err
@@ -77,9 +82,19 @@ func (s opaque) Encrypt(dst, src []byte) { s.encrypt(dst, src) }
 func (s opaque) Decrypt(dst, src []byte) { s.decrypt(dst, src) }
 
 // WithCounter makes a Series create and open its counters with options such as counter.WithRate and
-// counter.WithRunLength. The options hold for the counter of each period separately.
+// counter.WithRunLength. The options hold for the counter of each period separately. Open refuses counter.WithEnd, since
+// the width of the number is the end, a start beyond the first numbers of each period, and a rate at which a loss of data
+// could skip all numbers of a period.
 func WithCounter(options ...counter.Option) Option {
 	return Option{func(s *settings) error { s.counter = append(s.counter, options...); return nil }}
+}
+
+// WidenedFrom says which widths the number had before, so that a period that is under way can continue: the pattern was
+// {n:4}, now it is {n:6} with WidenedFrom(4), and nothing else in it may have changed. Numbers that were made keep their
+// texts: Parse reads those of each width, and texts of two widths differ in length. Once one program has opened a period
+// with the new width, programs with the old one can't open it and get no number beyond their width.
+func WidenedFrom(widths ...int) Option {
+	return Option{func(s *settings) error { s.widths = append(s.widths, widths...); return nil }}
 }
 
 // WithClock makes a Series ask clock for the time instead of the system, for tests and simulations. The clock must be

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -17,6 +18,7 @@ type pattern struct {
 	fixed    int      // length of all parts but the number, in bytes
 	layout   string
 	shows    Period // what the layout shows
+	period   int    // length of the period's name, or 0 if the texts don't have it
 	alphabet *alphabet
 	width    int // of the number in characters, or 0 for as many as it needs
 	check    *checkSystem
@@ -24,6 +26,7 @@ type pattern struct {
 
 const (
 	dateField   = "{date}"
+	periodField = "{period}"
 	numberField = "{n}"
 	checkField  = "{check}"
 )
@@ -79,12 +82,16 @@ func (p *pattern) addField(field string) (err error) {
 		p.layout = argument
 		p.shows, err = parseLayout(argument)
 		p.fixed += len(argument)
+	case "period":
+		if argument != "" {
+			err = fmt.Errorf("want {period}, and WithPeriod")
+		}
 	case "n":
 		err = p.setNumber(argument)
 	case "check":
 		err = p.setCheck(argument)
 	default:
-		err = fmt.Errorf("want {date:20060102}, {n:6} or {check:luhn}, with a layout, a width or a system of yours")
+		err = fmt.Errorf("want {date:20060102}, {period}, {n:6} or {check:luhn}, with a layout, a width or a system of yours")
 	}
 	p.parts = append(p.parts, "{"+kind+"}")
 	return err
@@ -118,6 +125,22 @@ func (p *pattern) setCheck(name string) error {
 	return nil
 }
 
+// setPeriod returns an error unless texts tell the period.
+func (p *pattern) setPeriod(period Period) error {
+	if slices.Contains(p.parts, periodField) {
+		p.period = len(period.key(time.Unix(0, 0)))
+		p.fixed += p.period
+		if p.period == 0 {
+			return fmt.Errorf("{period}: want WithPeriod, which says what that is")
+		}
+		return nil
+	}
+	if period.shownBy() > p.shows {
+		return fmt.Errorf("it shows less than the %v, so that texts would repeat: want {period}, {date:20060102} or such", period)
+	}
+	return nil
+}
+
 func (p *pattern) complete() error {
 	if p.alphabet == nil {
 		return fmt.Errorf("want a field for the number, such as {n:6}")
@@ -137,14 +160,16 @@ func (p *pattern) last() int64 {
 	return last
 }
 
-// text returns the text with the given date and the given number, which is already encrypted if it needs to be.
-func (p *pattern) text(date string, n uint64) string {
+// text returns the text with the given date and period, and the given number, which is already encrypted if it needs to be.
+func (p *pattern) text(date, period string, n uint64) string {
 	var room [64]byte // for most texts
 	b := room[:0]
 	for _, part := range p.parts {
 		switch part {
 		case dateField:
 			b = append(b, date...)
+		case periodField:
+			b = append(b, strings.ToUpper(period)...)
 		case numberField:
 			b = p.alphabet.append(b, n, p.width)
 		case checkField:
@@ -156,15 +181,15 @@ func (p *pattern) text(date string, n uint64) string {
 	return string(b)
 }
 
-// parse splits a text into its date and its number. If the text doesn't match the pattern, want says what was expected
+// parse splits a text into its date, its period and its number. If the text doesn't match the pattern, want says what was expected
 // at byte at; otherwise want is empty.
-func (p *pattern) parse(text string) (date string, n uint64, want string, at int) {
+func (p *pattern) parse(text string) (date, period string, n uint64, want string, at int) {
 	width := p.width
 	if width == 0 {
 		width = len(text) - p.fixed
 	}
 	if len(text) != p.fixed+width || width < 1 {
-		return "", 0, p.wantLength(), min(len(text), p.fixed+max(width, 1))
+		return "", "", 0, p.wantLength(), min(len(text), p.fixed+max(width, 1))
 	}
 	for _, part := range p.parts {
 		rest := text[at:]
@@ -172,29 +197,35 @@ func (p *pattern) parse(text string) (date string, n uint64, want string, at int
 		case dateField:
 			date = rest[:len(p.layout)]
 			at += len(date)
+		case periodField:
+			period = strings.ToLower(rest[:p.period])
+			if rest[:p.period] != strings.ToUpper(period) {
+				return "", "", 0, "a period in capitals", at
+			}
+			at += p.period
 		case numberField:
 			value, bad := p.alphabet.parse(rest[:width])
 			if bad >= 0 {
-				return "", 0, "a digit out of " + p.alphabet.characters + ", and no number beyond 2^63-1", at + bad
+				return "", "", 0, "a digit out of " + p.alphabet.characters + ", and no number beyond 2^63-1", at + bad
 			}
 			if p.width == 0 && rest[0] == p.alphabet.characters[0] {
-				return "", 0, "no leading " + p.alphabet.characters[:1], at
+				return "", "", 0, "no leading " + p.alphabet.characters[:1], at
 			}
 			n = value
 			at += width
 		case checkField:
 			if check := p.check.append([]byte(text[:at]))[at:]; rest[:len(check)] != string(check) {
-				return "", 0, "another check character of " + p.check.name + ": it was mistyped", at
+				return "", "", 0, "another check character of " + p.check.name + ": it was mistyped", at
 			}
 			at += p.check.length
 		default:
 			if !strings.HasPrefix(rest, part) {
-				return "", 0, strconv.Quote(part), at
+				return "", "", 0, strconv.Quote(part), at
 			}
 			at += len(part)
 		}
 	}
-	return date, n, "", 0
+	return date, period, n, "", 0
 }
 
 func (p *pattern) wantLength() string {

@@ -14,37 +14,127 @@ const (
 	Year
 	Month
 	Day
+	Quarter
+	Week // of ISO 8601: from Monday on, and the first one of a year has January 4
+	fiscalYears
 )
+
+// FiscalYear is a year that begins with the first day of a month. It is named for the year in which it ends: from April
+// on, fy2027 begins on 2026-04-01.
+func FiscalYear(first time.Month) Period { return fiscalYears + Period(first) }
+
+// first returns the month with which a fiscal year begins.
+func (p Period) first() time.Month { return time.Month(p - fiscalYears) }
+
+func (p Period) valid() bool {
+	return p >= Forever && p < fiscalYears || p.first() >= time.January && p.first() <= time.December
+}
+
+// shownBy returns what a date must show at least so that p is known.
+func (p Period) shownBy() Period {
+	switch {
+	case p <= Day:
+		return p
+	case p == Week:
+		return Day
+	}
+	return Month
+}
 
 // keys are the layouts of the names of periods.
 var keys = [...]string{Forever: "", Year: "2006", Month: "2006-01", Day: "2006-01-02"}
 
-// String returns "forever", "year", "month" or "day".
+// String returns a word such as "year" or "week", or "fiscal year from April on".
 func (p Period) String() string {
-	if p < Forever || p > Day {
+	switch {
+	case !p.valid():
 		return fmt.Sprintf("Period(%d)", int(p))
+	case p > fiscalYears:
+		return fmt.Sprintf("fiscal year from %v on", p.first())
 	}
-	return [...]string{"forever", "year", "month", "day"}[p]
+	return [...]string{"forever", "year", "month", "day", "quarter", "week"}[p]
 }
 
 // key returns the name of the period that contains date.
-func (p Period) key(date time.Time) string { return date.Format(keys[p]) }
+func (p Period) key(date time.Time) string {
+	switch {
+	case p <= Day:
+		return date.Format(keys[p])
+	case p == Quarter:
+		return fmt.Sprintf("%04d-q%d", date.Year(), (date.Month()+2)/3)
+	case p == Week:
+		year, week := date.ISOWeek()
+		return fmt.Sprintf("%04d-w%02d", year, week)
+	}
+	year, _, _ := p.firstDay(date)
+	return fmt.Sprintf("fy%04d", p.end(year))
+}
+
+// end returns the year in which the fiscal year ends that begins in year.
+func (p Period) end(year int) int {
+	if p.first() == time.January {
+		return year
+	}
+	return year + 1
+}
+
+// parse returns a day of the period with this key.
+func (p Period) parse(key string) (day time.Time, ok bool) {
+	var year, n int
+	switch {
+	case p <= Day:
+		day, _ = time.Parse(keys[p], key)
+	case p == Quarter:
+		fmt.Sscanf(key, "%4d-q%1d", &year, &n)
+		day = time.Date(year, time.Month(3*n), 1, 0, 0, 0, 0, time.UTC)
+	case p == Week:
+		fmt.Sscanf(key, "%4d-w%2d", &year, &n)
+		day = time.Date(year, time.January, 4+7*(n-1), 0, 0, 0, 0, time.UTC)
+	default:
+		fmt.Sscanf(key, "fy%4d", &year)
+		day = time.Date(year+year-p.end(year), p.first(), 1, 0, 0, 0, 0, time.UTC)
+	}
+	return day, p.key(day) == key && day.Year() >= 0
+}
+
+// firstDay returns the first day of the period that contains date, in a form for time.Date.
+func (p Period) firstDay(date time.Time) (year int, month time.Month, day int) {
+	year, month, day = date.Date()
+	switch {
+	case p == Day:
+		return year, month, day
+	case p == Week:
+		return year, month, day - int(date.Weekday()+6)%7
+	case p == Month:
+		return year, month, 1
+	case p == Quarter:
+		return year, (month-1)/3*3 + 1, 1
+	case p > fiscalYears && month < p.first():
+		return year - 1, p.first(), 1
+	case p > fiscalYears:
+		return year, p.first(), 1
+	}
+	return year, time.January, 1
+}
 
 // begin returns the time when the period that contains date begins in the zone. Near a change of the clocks, where
 // midnight may occur twice or not at all, the result may be up to an hour or so earlier.
 func (p Period) begin(date time.Time, zone *time.Location) time.Time {
-	year, month, day := date.Date()
-	if p < Day {
-		day = 1
-	}
-	if p < Month {
-		month = 1
-	}
+	year, month, day := p.firstDay(date)
 	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	const apart = 36 * time.Hour // no zone is further from UTC, and none changes twice in three days
 	_, before := midnight.Add(-apart).In(zone).Zone()
 	_, after := midnight.Add(apart).In(zone).Zone()
 	return midnight.Add(-time.Duration(max(before, after)) * time.Second)
+}
+
+// longest returns how long the longest period is: in all but a year clocks may be set back by an hour.
+func (p Period) longest() time.Duration {
+	const day = 24 * time.Hour
+	if p > fiscalYears {
+		return 366*day + time.Hour
+	}
+	return [...]time.Duration{Year: 366 * day, Quarter: 92*day + time.Hour, Month: 31*day + time.Hour, Week: 7*day + time.Hour, Day: day + time.Hour}[p]
 }
 
 // elements are the elements of package time's layouts that a date may have, in the order in which they are tried.

@@ -1,8 +1,10 @@
 package numbers
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata" // the same zones wherever tests run
@@ -76,7 +78,7 @@ func TestBegin(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for at, end := first.Add(-48*time.Hour), first.Add(96*time.Hour); at.Before(end); at = at.Add(5 * time.Minute) {
-			for _, p := range []Period{Year, Month, Day} {
+			for _, p := range []Period{Year, Month, Day, Quarter, Week, FiscalYear(time.April), FiscalYear(time.November)} {
 				key, begin := p.key(at.In(zone)), p.begin(at.In(zone), zone)
 				if at.Before(begin) {
 					t.Fatalf("%v is before %v, the begin of %s", at.In(zone), begin.In(zone), key)
@@ -100,8 +102,63 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+// The first second of each period belongs to it, and the one before it to the period before, in zones where clocks change at
+// that moment, too. Texts with the period are read as they were printed.
+func TestFirstSeconds(t *testing.T) {
+	for _, c := range []struct {
+		period        Period
+		zone, first   string
+		before, after string
+	}{
+		{Week, "UTC", "2020-12-28T00:00:00", "2020-w52", "2020-w53"}, // a year of 53 weeks
+		{Week, "UTC", "2021-01-04T00:00:00", "2020-w53", "2021-w01"}, // January 3 is in the week of the year before
+		{Week, "UTC", "2024-12-30T00:00:00", "2024-w52", "2025-w01"}, // December 30 is in the week of the next year
+		{Week, "UTC", "2026-12-28T00:00:00", "2026-w52", "2026-w53"},
+		{Week, "Europe/Berlin", "2026-03-30T00:00:00", "2026-w13", "2026-w14"},     // after a day of 23 hours
+		{Week, "Africa/Cairo", "2012-01-02T00:00:00", "2011-w52", "2012-w01"},      // a year that begins on a Sunday
+		{Week, "America/Asuncion", "2017-03-27T00:00:00", "2017-w12", "2017-w13"},  // after a day of 25 hours
+		{Quarter, "Asia/Amman", "2022-04-01T00:00:00", "2022-q1", "2022-q2"},       // a month after no midnight
+		{Quarter, "Australia/Sydney", "2023-10-01T00:00:00", "2023-q3", "2023-q4"}, // clocks change on that day
+		{Quarter, "Pacific/Apia", "2012-01-01T00:00:00", "2011-q4", "2012-q1"},     // two days after a day that was left out
+		{FiscalYear(time.January), "UTC", "2027-01-01T00:00:00", "fy2026", "fy2027"},
+		{FiscalYear(time.April), "Asia/Kolkata", "2026-04-01T00:00:00", "fy2026", "fy2027"},
+		{FiscalYear(time.October), "Australia/Sydney", "2023-10-01T00:00:00", "fy2023", "fy2024"},
+		{FiscalYear(time.October), "America/Asuncion", "2017-10-01T01:00:00", "fy2017", "fy2018"}, // no midnight
+		{FiscalYear(time.November), "America/Havana", "2015-11-01T00:00:00", "fy2015", "fy2016"},  // midnight twice, at 1:00
+		{FiscalYear(time.March), "America/Argentina/San_Luis", "2000-03-01T00:00:00", "fy2000", "fy2001"},
+	} {
+		zone := zoneOf(t, c.zone)
+		first, err := time.ParseInLocation("2006-01-02T15:04:05", c.first, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := newTestFormat(t, "{period}-{n:3}", WithPeriod(c.period), WithLocation(zone))
+		for at, want := range map[time.Time]string{first.Add(-time.Second): c.before, first: c.after} {
+			n, err := f.Number(at, 7)
+			if err != nil || n.Period != want || n.String() != strings.ToUpper(want)+"-007" {
+				t.Errorf("%v, %v: %v, %v, want %s", c.period, at, n, err, want)
+			}
+			if read, err := f.Parse(n.String()); read != n || err != nil {
+				t.Errorf("%s is read as %v, %v", n, read, err)
+			}
+		}
+		if begin := c.period.begin(first, zone); begin.After(first) || first.Sub(begin) > 25*time.Hour {
+			t.Errorf("%v begins at %v, want %v", c.period, begin.In(zone), first)
+		}
+	}
+	for period, texts := range map[Period][]string{
+		Week: {"2026-w47-007", "2025-W53-007", "2026-W00-007", "2026-W1 -007", "2026-W+1-007"}, Quarter: {"2026-Q0-007", "2026-Q5-007"}, FiscalYear(time.April): {"FY-001-007", "Fy2026-007"},
+	} {
+		for _, text := range texts {
+			if n, err := newTestFormat(t, "{period}-{n:3}", WithPeriod(period)).Parse(text); !errors.Is(err, ErrInvalidNumber) {
+				t.Errorf("%s is read as %#v, %v", text, n, err)
+			}
+		}
+	}
+}
+
 func TestPeriodString(t *testing.T) {
-	if got := fmt.Sprint(Forever, Year, Month, Day, Period(9)); got != "forever year month day Period(9)" {
+	if got := fmt.Sprint(Forever, Day, Quarter, Week, FiscalYear(time.April), FiscalYear(13)); got != "forever day quarter week fiscal year from April on Period(19)" {
 		t.Error(got)
 	}
 }

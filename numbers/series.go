@@ -15,7 +15,7 @@ import (
 // A Series makes the numbers of a [Format], from one counter for each period. It is safe for concurrent use, and any
 // number of Series in any number of processes may make numbers of the same name.
 //
-// The counters are called NAME/2026-11-22, NAME/2026-11, NAME/2026 or NAME, after the name and the period. Uniqueness
+// The counters are called NAME/2026-11-22, NAME/2026-w47, NAME/fy2027, NAME or such, after the name and the period. Uniqueness
 // depends only on the counters, which never return a number twice; clocks only pick the period.
 type Series struct {
 	*Format
@@ -28,8 +28,6 @@ type Series struct {
 	periods map[string]*period
 	closed  bool
 
-	ctx     context.Context // of background work
-	cancel  context.CancelFunc
 	working sync.WaitGroup
 }
 
@@ -42,7 +40,7 @@ type moment struct {
 }
 
 // Open returns the series of numbers called name, and opens the counter of the present period in counters. The pattern,
-// period and secret of a name must never change, or texts may repeat.
+// period and secret of a name must never change, or texts may repeat; but the number may become wider, see [WidenedFrom].
 //
 // The errors are those of [NewFormat] and counter.Counters.Open. A counter that does not exist is created. If the space
 // may have lost a counter of that name, creating it fails with an error that wraps counter.ErrForgotten, unless the
@@ -54,6 +52,9 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 	}
 	if counters == nil {
 		return nil, fmt.Errorf("%w: counters are nil: want counter.On(space)", ErrInvalidOption)
+	}
+	if err := f.checkCounter(); err != nil {
+		return nil, err
 	}
 	return newSeries(ctx, f, counterOpener(counters, f))
 }
@@ -67,7 +68,6 @@ func newSeries(ctx context.Context, f *Format, open opener) (*Series, error) {
 	if clock != nil {
 		s.second = func() int64 { return clock().Unix() }
 	}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if _, err := s.turn(ctx); err != nil {
 		s.Close()
 		return nil, err
@@ -145,19 +145,34 @@ func (s *Series) now() (*moment, error) {
 	return m, nil
 }
 
+// closeTimeout has room for opening a counter and closing it, see [counter.Counter.Close].
+const closeTimeout = 35 * time.Second
+
 // Close gives back the unused numbers of the periods' runs if no later numbers were taken since, and makes later calls
-// fail with counter.ErrClosed. It takes half a minute at most. Its error means only that numbers may be lost.
+// fail with counter.ErrClosed. It takes 35 seconds at most. Its error means only that numbers may be lost.
 func (s *Series) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	open := s.periods
 	s.periods = nil
 	s.mu.Unlock()
-	s.cancel()
-	var err error
+	errs := make(chan error, len(open))
 	for _, p := range open {
-		err = errors.Join(err, p.close())
+		p.cancel()
+		s.working.Go(func() { errs <- p.close() })
 	}
-	s.working.Wait()
-	return err
+	go func() { s.working.Wait(); close(errs) }()
+	timeout := time.After(closeTimeout)
+	var all error
+	for {
+		select {
+		case err, more := <-errs:
+			if !more {
+				return all
+			}
+			all = errors.Join(all, err)
+		case <-timeout:
+			return errors.Join(all, fmt.Errorf("numbers: %s: close: the store did not answer within %v: unused numbers may be lost", s.name, closeTimeout))
+		}
+	}
 }

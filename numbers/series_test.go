@@ -1,9 +1,12 @@
 package numbers_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -116,6 +119,74 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// A period that is under way goes on with a wider number. Texts that are there are read as they were; programs of the old
+// width get no number that does not fit.
+func TestWidenedFrom(t *testing.T) {
+	at := clockAt(midnight.Add(-time.Hour))
+	counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret(), store.WithClock(at.now))
+	options := []numbers.Option{numbers.WithClock(at.now), numbers.WithCounter(counter.WithRunLength(1, 1))}
+	narrow := open(t, counters, "{date:20060102}-{n:1}{check:luhn}", options...)
+	first := next(t, narrow)
+	wide := open(t, counters, "{date:20060102}-{n:3}{check:luhn}", append(options, numbers.WidenedFrom(2, 1))...)
+	for n := int64(1); n <= 12; {
+		n = next(t, wide).N
+	}
+	if read, err := wide.Parse(first.String()); read != first || err != nil {
+		t.Errorf("%v, %v, want %v", read, err, first)
+	}
+	for range 9 {
+		if n, err := narrow.Next(t.Context()); err == nil && len(n.String()) != len(first.String()) {
+			t.Errorf("%s of a program with the old width", n)
+		}
+	}
+	if _, err := numbers.Open(t.Context(), counters, "orders", "{date:20060102}-{n:1}{check:luhn}", options...); !errors.Is(err, counter.ErrMismatch) {
+		t.Errorf("the old width again: %v", err)
+	}
+	for _, width := range []int{0, 3} {
+		if _, err := numbers.NewFormat("orders", "{n:3}", numbers.WidenedFrom(width)); !errors.Is(err, numbers.ErrInvalidOption) {
+			t.Errorf("from %d: %v", width, err)
+		}
+	}
+}
+
+// A series for each of many customers, whose names are not in the text: one that is open costs a few kilobytes, and no
+// goroutine.
+func TestManyCustomers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second, and many times that elsewhere")
+	}
+	const customers = 10_000
+	counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret())
+	series := make([]*numbers.Series, customers)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	goroutines := runtime.NumGoroutine()
+	for i := range series {
+		var err error
+		name := fmt.Sprintf("invoices/%08x-e29b-41d4-a716-446655440000", i)
+		if series[i], err = numbers.Open(t.Context(), counters, name, "{date:2006}-{n:6}", quiet); err != nil {
+			t.Fatal(err)
+		}
+		if n := next(t, series[i]); n.N != 1 {
+			t.Fatalf("%s: %v", name, n)
+		}
+	}
+	for range 100 { // those that prepared the counters end
+		runtime.Gosched()
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / customers
+	t.Logf("%d bytes each, with what the engine has of it", each)
+	if each > 3500 || runtime.NumGoroutine() > goroutines+100 {
+		t.Errorf("%d bytes each, %d goroutines", each, runtime.NumGoroutine())
+	}
+	for _, s := range series {
+		s.Close()
+	}
+}
+
 // Many processes on one directory share the days, and no text is there twice.
 func TestManyProcesses(t *testing.T) {
 	at := clockAt(midnight.Add(-time.Second))
@@ -219,7 +290,8 @@ func TestNewSpace(t *testing.T) {
 	if _, err := numbers.Open(t.Context(), counters, "orders", daily, numbers.WithClock(at.now)); !errors.Is(err, counter.ErrForgotten) {
 		t.Errorf("without a word: %v", err)
 	}
-	if n := next(t, open(t, counters, daily, numbers.WithClock(at.now), numbers.WithCounter(counter.ForNewName()))); n.N != 1 {
+	floor := counter.UnusedBefore(at.now().Add(11 * time.Minute))
+	if n := next(t, open(t, counters, daily, numbers.WithClock(at.now), numbers.WithCounter(floor))); n.N != 1 {
 		t.Errorf("with the word that the name is new: %s", n)
 	}
 	at.add(24 * time.Hour)
@@ -301,4 +373,106 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := numbers.Open(t.Context(), counters, "orders", daily, numbers.WithCounter(counter.WithStart(-1))); !errors.Is(err, counter.ErrInvalidOption) {
 		t.Errorf("counter from -1: %v", err)
 	}
+	for _, c := range []struct {
+		pattern string
+		option  counter.Option
+		want    string // of the error, or "" if it opens
+	}{
+		{daily, counter.WithEnd(5), "999999 in"},
+		{daily, counter.WithStart(0), "want 1 to 999999"},
+		{"{n:1}", counter.WithStart(10), "want 1 to 9"},
+		{daily, counter.WithStart(4712), "randflake counter advance orders/2"},
+		{"{date:06}{n:4}", counter.WithStart(4712), "each year would begin there"},
+		{"A{n:4}", counter.WithStart(4712), ""},
+		{daily, counter.WithRate(50), "want a rate of at most 10, or 7 characters"},
+		{"{date:20060102}-{n:3}", counter.WithRate(50), "want 7 characters"},
+		{"B{n:3}", counter.WithRate(50), ""},
+		{"{date:0601}-{n:5:crockford}", counter.WithRate(50), "want a rate of at most 12, or 6 characters"},
+		{"{date:2006}-{n}", counter.WithRate(1e12), "more than a number can hold"},
+	} {
+		s, err := numbers.Open(t.Context(), counters, "orders", c.pattern, numbers.WithCounter(c.option), quiet)
+		if c.want == "" {
+			if err == nil {
+				err = s.Close()
+			}
+			if counters = newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret()); err != nil {
+				t.Errorf("%s: %v", c.pattern, err)
+			}
+			continue
+		}
+		if !errors.Is(err, numbers.ErrInvalidOption) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.pattern, err, c.want)
+		}
+	}
+}
+
+// After a loss of data late in the longest day, the highest rate that Open takes leaves numbers.
+func TestHighestRate(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip(err)
+	}
+	at := clockAt(time.Date(2026, 10, 24, 23, 59, 0, 0, berlin))
+	memory := storetest.NewMemory()
+	counters := newCounters(t, memory.Connect(), store.WithClock(at.now))
+	options := []numbers.Option{numbers.WithClock(at.now), numbers.WithLocation(berlin), numbers.WithCounter(counter.WithRate(10), counter.UnusedBefore(at.now().Add(11*time.Minute)))}
+	open(t, counters, daily, options...)
+	at.add(time.Minute)
+	next(t, open(t, counters, daily, options...))
+	backup := memory.Snapshot()
+	backup.Lineage = "restored"
+	memory.Restore(backup)
+	at.add(25*time.Hour - time.Second)
+	open(t, counters, daily, options...)
+	if i, err := counters.Get(t.Context(), "orders/2026-10-25"); i.Skipped < 900_000 || i.Left == 0 || err != nil {
+		t.Errorf("%+v, %v: want a jump over a day, and numbers that are left", i, err)
+	}
+}
+
+// A jump to the end of a counter is set back to the first number that was not given.
+func TestSetBackAfterJump(t *testing.T) {
+	at := clockAt(midnight)
+	memory := storetest.NewMemory()
+	counters := newCounters(t, memory.Connect(), store.ForNewSecret(), store.WithClock(at.now))
+	options := []numbers.Option{numbers.WithClock(at.now), numbers.WithCounter(counter.WithRate(50))}
+	s := open(t, counters, "ORD-{n:4}", options...)
+	next(t, s)
+	s.Close()
+	memory.SetLineage("restored")
+	at.add(time.Hour)
+	if _, err := numbers.Open(t.Context(), counters, "orders", "ORD-{n:4}", append(options, quiet)...); !errors.Is(err, counter.ErrEnd) {
+		t.Fatalf("%v, want ErrEnd", err)
+	}
+	if _, err := counters.SetBack(t.Context(), "orders", 2); err != nil {
+		t.Fatal(err)
+	}
+	at.add(10 * time.Minute) // the rest after a jump
+	if n := next(t, open(t, counters, "ORD-{n:4}", options...)); n.N != 2 {
+		t.Errorf("%s, want 2", n)
+	}
+}
+
+// Close returns when the engine answers nothing for an hour, also if it ignores its context.
+func TestCloseOnDeafEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var deaf atomic.Bool
+		engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+			if deaf.Load() {
+				time.Sleep(time.Hour)
+			}
+			return c.On(ctx, e)
+		})
+		time.Sleep(24*time.Hour - 30*time.Second)
+		s, err := numbers.Open(t.Context(), newCounters(t, engine, store.ForNewSecret()), "orders", daily, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // until the next day's counter is open too
+		deaf.Store(true)
+		began := time.Now() // by the bubble's clock
+		if err := s.Close(); err == nil || time.Since(began) > time.Minute {
+			t.Errorf("%v after %v, want an error within a minute", err, time.Since(began))
+		}
+		time.Sleep(2 * time.Hour) // for what Close left behind
+	})
 }

@@ -10,14 +10,15 @@ require (
 	github.com/coreos/go-systemd/v22 v22.5.0
 	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/prometheus/client_golang v1.25.0
-	github.com/prometheus/client_model v0.6.3
 	github.com/randflake/randflake v0.1.0
+	github.com/randflake/randflake/metrics/prom v0.1.0
 	github.com/randflake/randflake/service/api v0.1.0
 	github.com/randflake/randflake/service/client v0.1.0
 	github.com/randflake/randflake/store/etcdstore v0.1.0
 	github.com/randflake/randflake/store/mysqlstore v0.1.0
 	github.com/randflake/randflake/store/pgstore v0.1.0
 	github.com/randflake/randflake/store/redisstore v0.1.0
+	github.com/randflake/randflake/store/sqlitestore v0.1.0
 	github.com/randflake/randflake/store/storeurl v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 	go.opentelemetry.io/otel v1.47.0
@@ -54,9 +55,9 @@ require (
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
+	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
-	github.com/randflake/randflake/store/sqlitestore v0.1.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	go.etcd.io/etcd/api/v3 v3.6.16 // indirect
 	go.etcd.io/etcd/client/pkg/v3 v3.6.16 // indirect

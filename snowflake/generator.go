@@ -36,6 +36,7 @@ type Generator struct {
 
 	_       [64]byte      // claims read the fields above and write the fields below
 	skipped atomic.Uint64 // the number of values that cursors jumped over
+	waited  atomic.Uint64 // the number of calls that had to wait
 }
 
 // A state is everything that a claim needs, behind one pointer. It is replaced as a whole and never changed.
@@ -365,6 +366,9 @@ func (g *Generator) Issued() uint64 {
 	return g.reported
 }
 
+// Waited returns how many calls of Wait and FillWait had to wait since New, whatever came of it.
+func (g *Generator) Waited() uint64 { return g.waited.Load() }
+
 // settle waits until a running call that replaces the state has finished.
 func (g *Generator) settle() {
 	g.mu.Lock()
@@ -374,7 +378,7 @@ func (g *Generator) settle() {
 // told returns err, after calling OnRefusal's function with it if it is not nil.
 func (g *Generator) told(err error) error {
 	if err != nil && g.refused != nil {
-		g.refused(err)
+		g.refused(err, false)
 	}
 	return err
 }

@@ -150,7 +150,7 @@ func ExampleOnRefusal() {
 	layout, _ := snowflake.ParseLayout("javascript53") // 128 IDs a millisecond
 	generator, err := snowflake.New(layout, snowflake.Forever(7),
 		snowflake.WithClock(func() time.Time { return noon }),
-		snowflake.OnRefusal(func(err error) { fmt.Println(err) }))
+		snowflake.OnRefusal(func(err error, _ bool) { fmt.Println(err) }))
 	if err != nil {
 		fmt.Println(err)
 		return

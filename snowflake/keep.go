@@ -37,7 +37,7 @@ func Keep(ctx context.Context, store lease.Source, layout *Layout, options ...Op
 	if set.now != nil {
 		terms = append(terms, lease.WithClock(set.now))
 	}
-	return lease.KeepFor(ctx, store, func(l randflake.Lease, onRefusal func(error)) (*Generator, error) {
+	return lease.KeepFor(ctx, store, func(l randflake.Lease, onRefusal func(error, bool)) (*Generator, error) {
 		own := set
 		own.refused = both(onRefusal, set.refused)
 		return newGenerator(layout, l, own)
@@ -52,9 +52,9 @@ func Leasing(options ...lease.Option) Option {
 }
 
 // both returns a function that calls f, and then g unless it is nil.
-func both(f, g func(error)) func(error) {
+func both(f, g func(error, bool)) func(error, bool) {
 	if g == nil {
 		return f
 	}
-	return func(err error) { f(err); g(err) }
+	return func(err error, waiting bool) { f(err, waiting); g(err, waiting) }
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -313,7 +314,7 @@ func TestKeepAsksForAWorkerNumber(t *testing.T) {
 				}
 				defer k.Close()
 				got := store.requests[0]
-				if want := (lease.Request{Nodes: 1, Below: tt.below, TTL: 30 * time.Second, Until: layout.Expires(), Owner: got.Owner}); got != want {
+				if want := (lease.Request{Nodes: 1, Below: tt.below, TTL: 30 * time.Second, Until: layout.Expires(), Owner: got.Owner, Label: lease.DefaultLabel()}); !reflect.DeepEqual(got, want) {
 					t.Errorf("request %+v, want %+v", got, want)
 				}
 				s.generate(k)
@@ -341,7 +342,7 @@ func TestKeepTakesEachWorkerOnce(t *testing.T) {
 func TestKeepSharesClockAndRefusals(t *testing.T) {
 	inShop(t, func(s *shop) {
 		var told []error
-		k := s.keep(keptLayout(t, 2), snowflake.OnRefusal(func(err error) { told = append(told, err) }))
+		k := s.keep(keptLayout(t, 2), snowflake.OnRefusal(func(err error, _ bool) { told = append(told, err) }))
 		s.generate(k)
 		left := k.Status().Left
 		s.clock.step(time.Minute)

@@ -15,9 +15,9 @@ type Option struct{ set func(*settings) error }
 type settings struct {
 	policy  policy
 	pins    []pin
-	now     func() time.Time // an injected clock, or nil
-	refused func(error)      // called with each refusal, or nil
-	leasing []lease.Option   // of the keeper
+	now     func() time.Time  // an injected clock, or nil
+	refused func(error, bool) // called with each refusal, or nil
+	leasing []lease.Option    // of the keeper
 }
 
 func newSettings(l *Layout, options []Option) (s settings, err error) {
@@ -55,11 +55,10 @@ func WithClock(now func() time.Time) Option {
 	}}
 }
 
-// OnRefusal calls f with the error whenever Generate or Fill can't make an ID, and whenever Wait or FillWait gives up
-// for a reason other than the end of its context. It also calls f every 100 ms while Wait or FillWait waits longer than
-// 15 ms. That is how Keep learns at once that it needs another lease. f may be called from several goroutines at the
+// OnRefusal calls f with the error whenever a call returns one instead of an ID, unless its context was canceled. It also calls f with waiting set every
+// 100 ms while Wait or FillWait waits longer than 15 ms. That is how Keep learns at once that it needs another lease. f may be called from several goroutines at the
 // same time; it must return quickly and must not use the generator.
-func OnRefusal(f func(err error)) Option {
+func OnRefusal(f func(err error, waiting bool)) Option {
 	return Option{func(s *settings) error {
 		if f == nil {
 			return fmt.Errorf("%w: OnRefusal: f is nil: leave it out", ErrInvalidOption)

@@ -77,7 +77,7 @@ func TestPin(t *testing.T) {
 
 func TestOnRefusal(t *testing.T) {
 	var told []error
-	b := newBench(t, OnRefusal(func(err error) { told = append(told, err) }))
+	b := newBench(t, OnRefusal(func(err error, _ bool) { told = append(told, err) }))
 	b.want(7, 0)
 	b.Fill(make([]ID, 2))
 	b.refuses(ErrExhausted)

@@ -55,18 +55,22 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 
 // fillInTurn is FillWait if there is no ID at present.
 func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
+	g.waited.Add(1)
 	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
 		m, err := g.fill(dst[n:], true)
 		n += m
 		if !helps(err) {
-			return 0, g.told(err)
+			return 0, err
 		}
-		if pause = g.untilDue(err); pause > shortWait {
-			g.told(err)
+		if pause = g.untilDue(err); pause > shortWait && g.refused != nil {
+			g.refused(err, true)
 		}
 		return max(min(pause, longestPause), 1), err
 	})
-	return n, err
+	if ctx.Err() == context.Canceled {
+		return n, err // the caller gave up
+	}
+	return n, g.told(err)
 }
 
 // helps reports whether waiting helps against err.

@@ -297,7 +297,11 @@ func TestWait(t *testing.T) {
 		if told[ErrLeaseNotStarted] == 0 {
 			t.Error("not told of ErrLeaseNotStarted")
 		}
-	}, OnRefusal(func(err error) { told[err]++ }))
+	}, OnRefusal(func(err error, waiting bool) {
+		if waiting {
+			told[err]++
+		}
+	}))
 }
 
 // A call that waits goes on with the lease that replaces the one that it waits for.
@@ -365,5 +369,5 @@ func TestWaitHeedsItsContext(t *testing.T) {
 		if _, err := w.Wait(ctx); err != nil {
 			t.Errorf("Wait: %v", err)
 		}
-	}, OnRefusal(func(error) { told++ }))
+	}, OnRefusal(func(error, bool) { told++ }))
 }

@@ -12,8 +12,14 @@ var (
 	// ErrNoStore says that the store or the space does not exist: it was never created, or it was lost.
 	ErrNoStore = errors.New("store: no store: make one with Create, or with randflake lease init")
 
+	// ErrMoved says that the space was moved to another store; the error that wraps it names that store.
+	ErrMoved = errors.New("store: space was moved")
+
 	// ErrCorrupt says that the data is damaged. Nothing is granted and nothing is overwritten.
 	ErrCorrupt = errors.New("store: data is corrupt")
+
+	// ErrFormat says that the space was upgraded by a newer version of this package, so that this one can't use it.
+	ErrFormat = errors.New("store: format is too new")
 
 	// ErrUnsafe says that with its present settings the engine may forget acknowledged changes.
 	ErrUnsafe = errors.New("store: settings are not safe")

@@ -14,7 +14,7 @@ import (
 func ExampleCreate() {
 	ctx, data := context.Background(), storetest.NewMemory()
 	for name, check := range map[string]store.CheckValue{"orders": {1}, "invoices": {2}} {
-		space, err := store.Create(ctx, data.Connect(), store.WithSpace(name), store.ForSecret(check), store.ForNewSecret())
+		space, err := store.Create(ctx, data.Connect(), store.WithSpace(name), store.ForSecret(store.Keys{{Check: check}}), store.ForNewSecret())
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/hex"
 	"fmt"
 	"time"
 )
@@ -43,32 +42,4 @@ func (l Limits) reach() int64 { return l.TTL() + l.Skew() }
 // wider returns the wider of each of the limits.
 func (l Limits) wider(other Limits) Limits {
 	return Limits{MaxTTL: max(l.MaxTTL, other.MaxTTL), MaxSkew: max(l.MaxSkew, other.MaxSkew)}
-}
-
-// A CheckValue is a one-way value of a secret: it distinguishes secrets without revealing them. The zero CheckValue
-// stands for no secret.
-type CheckValue [8]byte
-
-// String returns the value as 16 hexadecimal digits.
-func (c CheckValue) String() string { return hex.EncodeToString(c[:]) }
-
-// MarshalText returns the value as 16 hexadecimal digits, and nothing for the zero value.
-func (c CheckValue) MarshalText() ([]byte, error) {
-	if c == (CheckValue{}) {
-		return nil, nil
-	}
-	return []byte(c.String()), nil
-}
-
-// UnmarshalText reads what MarshalText wrote.
-func (c *CheckValue) UnmarshalText(text []byte) error {
-	var parsed CheckValue
-	if len(text) != 0 && len(text) != hex.EncodedLen(len(parsed)) {
-		return fmt.Errorf("store: check value %q: want %d hexadecimal digits", text, hex.EncodedLen(len(parsed)))
-	}
-	if _, err := hex.Decode(parsed[:], text); err != nil {
-		return fmt.Errorf("store: check value %q: %w", text, err)
-	}
-	*c = parsed
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -93,9 +94,21 @@ func (s *Space) lossIn(before sighting, v *View, e Evidence, swapped bool) strin
 	if v.Meta.Lineage == noticed {
 		return "a process noticed it whose clock is wrong"
 	}
-	if v.Meta.Lineage != e.Lineage && !s.settings.trustRecovery {
+	copied := v.Meta.Lineage != e.Lineage && !s.settings.trustRecovery
+	if copied && v.Now >= v.Meta.Failover {
 		return fmt.Sprintf("the data is another copy, %q in place of %q", e.Lineage, v.Meta.Lineage)
 	}
+	if loss := lossSince(before, v, e, swapped); loss != "" || !copied {
+		return loss
+	}
+	return plannedFailover
+}
+
+// plannedFailover is no loss: the data is the copy that PlanFailover has announced.
+const plannedFailover = "failover, as planned"
+
+// lossSince says how an answer shows that data was lost since the sighting before, or returns "".
+func lossSince(before sighting, v *View, e Evidence, swapped bool) string {
 	if before.meta == nil {
 		return ""
 	}
@@ -167,7 +180,7 @@ func (s *Space) coverLoss(ctx context.Context, reason string, found *View) error
 		if err != nil {
 			return err
 		}
-		if loss == "" && found != nil && !hidden(found, v) {
+		if loss == "" && (reason == plannedFailover || found != nil && !hidden(found, v)) {
 			s.adopt(v)
 			return nil
 		}
@@ -188,6 +201,11 @@ func hidden(found, v *View) bool {
 
 // setFloor sets the floor of the space that v shows, or makes the space anew if it is gone.
 func (s *Space) setFloor(ctx context.Context, v *View, reason string) (done bool, err error) {
+	if reason == plannedFailover {
+		m := v.Meta.next()
+		m.Lineage, m.Failover = v.evidence.Lineage, 0
+		return s.putMeta(ctx, v.value, m)
+	}
 	m := s.mended(v)
 	newest, err := s.newest(ctx, m.Barred)
 	if err != nil {
@@ -225,11 +243,14 @@ func (s *Space) mended(v *View) *Meta {
 	}
 	if before != nil {
 		m.setLimits(m.Limits().wider(before.Limits()))
+		if n := len(m.Check); n < len(before.Check) && slices.Equal(before.Check[:n], m.Check) { // added after the copy of the data was made
+			m.Check = before.Check
+		}
 		m.Losses = max(m.Losses, before.Losses)
 		m.Changes = max(m.Changes, before.Changes+1)
 	}
 	m.Losses++
-	m.LossID, m.Lineage = newToken(), v.evidence.Lineage
+	m.LossID, m.Lineage, m.Failover = newToken(), v.evidence.Lineage, 0
 	return m
 }
 
@@ -238,15 +259,15 @@ func (s *Space) mended(v *View) *Meta {
 func (s *Space) putMeta(ctx context.Context, before []byte, m *Meta) (done bool, err error) {
 	value := m.encode()
 	expect, put := []Entry{{s.name(metaName), before}}, []Entry{{s.name(metaName), value}}
-	if before == nil && m.Check != (CheckValue{}) {
-		found, err := s.engine.Read(ctx, []string{claimName(m.Check)}, Page{})
+	if own := s.claims(m.Check); len(own) > 0 {
+		found, err := s.engine.Read(ctx, names(own), Page{})
 		if err != nil {
 			return false, s.failed("set the floor", err)
 		}
-		if err := s.checkClaim(found.Named[0]); err != nil {
+		if _, err := s.checkClaims(found.Named); err != nil {
 			return false, fmt.Errorf("%s: %w", s, err)
 		}
-		expect, put = append(expect, found.Named[0]), append(put, s.claim(m.Check))
+		expect, put = append(expect, found.Named...), append(put, own...)
 	}
 	answer, err := s.engine.Swap(ctx, expect, put)
 	if err != nil {
@@ -279,6 +300,27 @@ func (s *Space) raiseFloor(m *Meta, newest, present int64) error {
 		return fmt.Errorf("%w: it says %s", ErrClock, stamp(present))
 	}
 	return nil
+}
+
+// PlanFailover says that within the window a complete copy of the data takes the place of the data: a replica that has every
+// change, or the same files on another disk. The first change of lineage before until then sets no floor, provided that the
+// copy was made after this call and that nothing else shows a loss of data. The caller promises that the copy lacks no change.
+func (s *Space) PlanFailover(ctx context.Context, window time.Duration) (until time.Time, err error) {
+	for range tries {
+		v, err := s.Read(ctx, nil, Page{})
+		if err != nil {
+			return until, err
+		}
+		if err := v.Clock(); err != nil {
+			return until, err
+		}
+		m := v.Meta.next()
+		m.Lineage, m.Failover = v.evidence.Lineage, v.Now+int64(window/time.Second)
+		if done, err := s.putMeta(ctx, v.value, m); err != nil || done {
+			return time.Unix(m.Failover, 0).UTC(), err
+		}
+	}
+	return until, s.contended()
 }
 
 // newest returns the newest second of all items, stored or seen, except barred seconds.

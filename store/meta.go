@@ -19,7 +19,7 @@ const farthest = 253402300799
 
 // A Meta is the record of a space itself, beside the entries of its protocol. Every Swap expects it unchanged.
 type Meta struct {
-	Format      int    `json:"format"`
+	Format      int    `json:"format"`      // of the space's entries, up to the constant Format
 	Incarnation string `json:"incarnation"` // random; distinguishes this space from a later one with the same name
 
 	// Predecessor is the incarnation that this one replaced, once the floor was set for that loss.
@@ -35,9 +35,15 @@ type Meta struct {
 	Losses uint64 `json:"losses,omitempty"`
 	LossID string `json:"lossID,omitempty"`
 
-	Lineage string     `json:"lineage"`         // of the data when the floor was last set, or the space created
-	Check   CheckValue `json:"check,omitzero"`  // of the secret that the space is bound to
-	Barred  *Interval  `json:"barred,omitzero"` // seconds that are never granted again; see Space.ForgiveClock
+	Lineage string    `json:"lineage"`         // of the data when the floor was last set, or the space created
+	Check   Keys      `json:"check,omitempty"` // of the secret that the space is bound to
+	Barred  *Interval `json:"barred,omitzero"` // seconds that are never granted again; see Space.ForgiveClock
+
+	// Failover is the second before which another Lineage sets no floor, once; see Space.PlanFailover.
+	Failover int64 `json:"failover,omitempty"`
+
+	// Moved says where the space was moved to; nothing changes here any more.
+	Moved string `json:"moved,omitempty"`
 
 	// Changes counts the versions of this Meta.
 	Changes uint64 `json:"changes"`
@@ -70,21 +76,23 @@ func (m *Meta) encode() []byte {
 	return b
 }
 
-const metaFormat = 1
-
 func decodeMeta(value []byte) (*Meta, error) {
 	m := new(Meta)
+	var is struct{ Format int }
+	if json.Unmarshal(value, &is) == nil && is.Format > Format { // before fields that only later formats have
+		return nil, newer(is.Format)
+	}
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.DisallowUnknownFields()
 	if err := d.Decode(m); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("entry %s: %w", metaName, err)
 	}
 	const most = math.MaxInt64 / int64(time.Second)
 	switch {
 	case d.More():
 		return nil, errors.New("more than one JSON value")
-	case m.Format != metaFormat:
-		return nil, fmt.Errorf("format is %d, this program knows %d", m.Format, metaFormat)
+	case m.Format < 1:
+		return nil, fmt.Errorf("format is %d", m.Format)
 	case m.Incarnation == "" || m.Changes == 0:
 		return nil, errors.New("no incarnation, or no changes")
 	case m.MaxTTL > most || m.MaxSkew > most:
@@ -115,8 +123,12 @@ type Item struct {
 	value []byte // as the engine has it
 }
 
-func (i Item) encode() []byte {
-	return append(strconv.AppendInt(nil, i.Second, 10), append([]byte{' '}, i.Body...)...)
+// encode returns the item as the engine has it: from format 2 on after the number of the format and a colon.
+func (i Item) encode(format int) (value []byte) {
+	if format > 1 {
+		value = append(strconv.AppendInt(value, int64(format), 10), ':')
+	}
+	return append(append(strconv.AppendInt(value, i.Second, 10), ' '), i.Body...)
 }
 
 func decodeItem(name string, value []byte) (Item, error) {
@@ -125,6 +137,15 @@ func decodeItem(name string, value []byte) (Item, error) {
 		return item, nil
 	}
 	second, body, found := bytes.Cut(value, []byte{' '})
+	if format, rest, found := bytes.Cut(second, []byte{':'}); found {
+		n, err := strconv.Atoi(string(format))
+		if err == nil && n > Format {
+			return item, newer(n)
+		}
+		if err == nil && n > 1 {
+			second = rest
+		}
+	}
 	n, err := strconv.ParseInt(string(second), 10, 64)
 	if !found || err != nil || n < 0 || n > farthest {
 		return item, fmt.Errorf("entry %s is %.60q: %w: it does not begin with a second", name, value, ErrCorrupt)

@@ -30,6 +30,9 @@ var counterSets = setsOfMoves{
 	{name: "counters, losses", counts: true, moves: slices.Concat(handles(2, "relaxed"), takes(2, 1, 3), gives(2), lossy(1), losses("backup", "restore", "fork"), first(2), advance())},
 	{name: "counters, made anew", counts: true, anew: true, moves: slices.Concat(handles(2, "relaxed"), takes(2, 1, 3), gives(2), losses("restore"), advance())},
 	{name: "counters, losses, service", counts: true, moves: slices.Concat(handles(2, "strict", "asking"), takes(2, 1, 3), gives(2), lossy(1), losses("backup", "restore"), first(2), advance())},
+	{name: "counters, set back", counts: true, moves: slices.Concat(handles(2, "relaxed", "strict"), takes(2, 1, 3), gives(2), lossy(1), setBacks())},
+	{name: "counters, extended", counts: true, end: 6, moves: slices.Concat(handles(2, "relaxed"), takes(2, 1, 3), gives(2), losses("backup", "restore"), advance(), extend())},
+	{name: "rates, extended", counts: true, rate: 1, end: 40, moves: slices.Concat(handles(2, "relaxed"), takes(2, 30), gives(1), losses("backup", "restore"), times(1, 25), extend())},
 	{name: "rates", counts: true, rate: 1, moves: slices.Concat(handles(2, "relaxed"), takes(2, 3, 30), gives(2), lossy(2), times(1, 25))},
 	{name: "rates, losses", counts: true, rate: 1, moves: slices.Concat(handles(2, "relaxed"), takes(2, 30), gives(1), losses("backup", "restore"), first(2), times(1, 25), clocks(2, -3, 3))},
 }
@@ -131,7 +134,43 @@ func advance() []move {
 			_, err = counter.On(space).Advance(context.Background(), "c", s.top+1)
 		}
 		if errors.Is(err, counter.ErrNoCounter) {
-			_, err = counter.On(space).Create(context.Background(), "c", counter.ForNewName(), counter.WithStart(s.top+1))
+			_, err = counter.On(space).Create(context.Background(), "c", counter.UnusedBefore(time.Unix(s.meta().Floor, 0)), counter.WithStart(s.top+1))
+		}
+		return err == nil
+	}}}
+}
+
+// setBacks are what an operator does who advances a counter too far. No data is lost, so the store knows which numbers may
+// be in use, and refuses the others.
+func setBacks() []move {
+	by := func(word func(*counter.Counters, int64) error) func(*scene) bool {
+		return func(s *scene) bool {
+			space, err := store.Open(context.Background(), s.data.Connect(), store.WithClock(func() time.Time { return time.Unix(s.now, 0) }))
+			return err == nil && word(counter.On(space), s.top) == nil
+		}
+	}
+	return []move{
+		{"advance by 5", by(func(c *counter.Counters, top int64) error {
+			_, err := c.Advance(context.Background(), "c", top+6)
+			return err
+		})},
+		{"set back", by(func(c *counter.Counters, top int64) (err error) {
+			for n := range top { // to the lowest number that is possible
+				if _, err = c.SetBack(context.Background(), "c", n+1); err == nil {
+					break
+				}
+			}
+			return err
+		})},
+	}
+}
+
+// extend is what an operator does whose counter comes to its end.
+func extend() []move {
+	return []move{{"extend", func(s *scene) bool {
+		space, err := store.Open(context.Background(), s.data.Connect(), store.WithClock(func() time.Time { return time.Unix(s.now, 0) }))
+		if err == nil {
+			_, err = counter.On(space).Extend(context.Background(), "c", 1e6)
 		}
 		return err == nil
 	}}}

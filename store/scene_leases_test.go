@@ -27,6 +27,7 @@ var leaseSets = setsOfMoves{
 	{name: "losses, replies", moves: slices.Concat(lives(2, 131072), calls(2), faults(2, "acquire", "renew"), losses("backup", "restore"), times(25), clocks(2, -3, 3))},
 	{name: "losses, late renewals", moves: slices.Concat(acquires(2, 0, 131072), faults(1, "renew"), renews(1), losses("backup", "restore"), times(40))},
 	{name: "losses, late acquisitions", moves: slices.Concat(acquires(2, 0, 131072), faults(1, "acquire"), losses("restore"), times(7))},
+	{name: "failover, planned", moves: slices.Concat(lives(2, 131072), calls(2), losses("plan", "fail over", "backup", "restore"), times(7, 25, 70))},
 	{name: "older files", moves: slices.Concat(lives(3, 65536), calls(3), losses("backup", "restore files"), times(7, 70))},
 	{name: "older rows", moves: slices.Concat(lives(3, 65536, 32768), calls(3), losses("backup", "put back"), times(7, 70))},
 	{name: "histories", moves: slices.Concat(lives(2, 131072), calls(2), losses("fork", "swap", "report"), times(70))},
@@ -143,6 +144,16 @@ func losses(names ...string) (moves []move) {
 		"restore files": func(s *scene) bool { return s.restore(false) },
 		"put back":      func(s *scene) bool { return s.putBack("default/") },
 		"report":        func(s *scene) bool { return s.report() },
+		"plan": func(s *scene) bool {
+			return s.operate(func(o *store.Space) error { _, err := o.PlanFailover(context.Background(), 2*time.Hour); return err })
+		},
+		"fail over": func(s *scene) bool {
+			if s.lineage++; s.meta().Failover <= s.now {
+				s.loses(false)
+			}
+			s.data.SetLineage(fmt.Sprint("copy ", s.lineage))
+			return true
+		},
 	}
 	for name, copied := range map[string]bool{"fork": true, "swap": false} {
 		do[name] = func(s *scene) bool {
@@ -466,10 +477,12 @@ func (s *scene) record(first uint32) (r lease.Record) {
 
 // report has an operator report a loss.
 func (s *scene) report() bool {
-	space, err := store.Open(context.Background(), s.data.Connect(), store.WithClock(func() time.Time { return time.Unix(s.now, 0) }))
-	if err == nil {
-		err = space.ReportLoss(context.Background(), "an operator says so")
-	}
 	s.lost = cmp.Or(s.lost, s.step)
-	return err == nil
+	return s.operate(func(o *store.Space) error { return o.ReportLoss(context.Background(), "an operator says so") })
+}
+
+// operate has an operator use a handle of his own.
+func (s *scene) operate(do func(*store.Space) error) bool {
+	space, err := store.Open(context.Background(), s.data.Connect(), store.WithClock(func() time.Time { return time.Unix(s.now, 0) }))
+	return err == nil && do(space) == nil
 }

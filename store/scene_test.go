@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,7 +92,7 @@ func newScene(t *testing.T, set *set) *scene {
 	first := s.data.Snapshot()
 	s.backup = &first
 	if err == nil && set.counts {
-		_, err = counter.On(space).Create(t.Context(), "c", counter.WithRate(set.rate))
+		_, err = counter.On(space).Create(t.Context(), "c", counter.WithRate(set.rate), counter.WithEnd(cmp.Or(set.end, math.MaxInt64)))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -247,6 +248,11 @@ func (s *scene) meta() *store.Meta {
 // restore puts the backup in the place of the data, as a copy of it, or as files that were put back.
 func (s *scene) restore(copied bool) bool {
 	b, now := *s.backup, s.data.Snapshot()
+	old := storetest.NewMemory()
+	old.Restore(b)
+	if m, err := store.DecodeMeta(entriesOf(old, "default/meta")[0].Value); err != nil || m.Failover > s.now {
+		return false // who plans a failover promises not to
+	}
 	if copied {
 		s.lineage++
 		b.Lineage = fmt.Sprint("copy ", s.lineage)

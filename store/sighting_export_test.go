@@ -14,3 +14,15 @@ func (s *Space) Sighting() Sighting {
 }
 
 func DecodeMeta(value []byte) (*Meta, error) { return decodeMeta(value) }
+
+func (m *Meta) Encode() []byte { return m.encode() }
+
+func (i Item) Encode() []byte { return i.encode(Format) }
+
+func DecodeItem(name string, value []byte) (Item, error) {
+	item, err := decodeItem(name, value)
+	item.value = nil
+	return item, err
+}
+
+func (s *Space) Claims(keys Keys) []Entry { return s.claims(keys) }

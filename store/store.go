@@ -51,7 +51,7 @@ func Open(ctx context.Context, engine Engine, options ...Option) (*Space, error)
 	if err != nil {
 		return nil, err
 	}
-	if s.settings.newSecret || (s.settings.limitsGiven || s.settings.check != CheckValue{}) && !s.settings.orCreate {
+	if s.settings.newSecret || s.settings.from != nil || (s.settings.limitsGiven || len(s.settings.check) > 0) && !s.settings.orCreate {
 		return nil, fmt.Errorf("%w: open: WithLimits, ForSecret and ForNewSecret are for a new space: one that is there keeps what it was created with", ErrInvalidOption)
 	}
 	err = s.lookAround(ctx)
@@ -107,6 +107,9 @@ func newSpace(engine Engine, options []Option) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
+	if set.through != nil {
+		engine = set.through(engine)
+	}
 	if set.combining {
 		engine = combine(engine, 2)
 	}
@@ -120,26 +123,44 @@ func (s *Space) create(ctx context.Context) error {
 	if err := s.engine.Prepare(ctx); err != nil {
 		return s.failed("create", err)
 	}
-	first, err := s.engine.Read(ctx, []string{s.name(metaName), claimName(s.settings.check)}, s.page(Page{Limit: 1}))
+	from := s.settings.from
+	unfinished := false
+	if from != nil {
+		old, err := from.toMove(ctx)
+		if err != nil {
+			return err
+		}
+		s.settings.check, unfinished = old.Check, old.Moved != ""
+	}
+	own := s.claims(s.settings.check)
+	first, err := s.engine.Read(ctx, append([]string{s.name(metaName)}, names(own)...), s.page(Page{Limit: 1}))
 	if err != nil {
 		return s.failed("create", err)
 	}
-	claim := first.Named[1]
+	claims := first.Named[1:]
 	switch {
 	case first.Named[0].Value != nil:
 		return fmt.Errorf("store: create: %s: %w: a space is never replaced: open it, or take another name", s, fs.ErrExist)
+	case len(first.Page) > 0 && from != nil && !unfinished:
+		return fmt.Errorf("store: create: %s: %w: entries of an earlier space are there: move to another name", s, ErrCorrupt)
 	case len(first.Page) > 0 && s.settings.newSecret:
 		return fmt.Errorf("store: create: %s: %w: entries of an earlier space are there, so the secret is not new to it: take another name, or leave ForNewSecret out", s, ErrCorrupt)
 	}
-	if err := s.checkClaim(claim); err != nil {
+	if claim, err := s.checkClaims(claims); err != nil {
 		gone, failed := s.gone(ctx, claim)
 		if !gone || s.settings.newSecret || s.settings.orCreate {
 			return fmt.Errorf("store: create: %s: %w", s, cmp.Or(failed, err))
 		}
 	}
-	m := &Meta{Format: metaFormat, Incarnation: newToken(), Lineage: first.Lineage, Check: s.settings.check, Changes: 1}
+	m := &Meta{Format: Format, Incarnation: newToken(), Lineage: first.Lineage, Check: s.settings.check, Changes: 1}
 	m.setLimits(s.settings.limits)
-	if !s.settings.newSecret {
+	switch {
+	case from != nil:
+		if m, err = s.take(ctx, from); err != nil {
+			return err
+		}
+		m.Lineage, m.Check = first.Lineage, s.settings.check
+	case !s.settings.newSecret:
 		newest, err := s.newest(ctx, nil)
 		if err != nil {
 			return err
@@ -149,10 +170,7 @@ func (s *Space) create(ctx context.Context) error {
 		}
 	}
 	value := m.encode()
-	expect, put := []Entry{{Name: s.name(metaName)}}, []Entry{{s.name(metaName), value}}
-	if s.settings.check != (CheckValue{}) {
-		expect, put = append(expect, claim), append(put, s.claim(s.settings.check))
-	}
+	expect, put := append([]Entry{{Name: s.name(metaName)}}, claims...), append([]Entry{{s.name(metaName), value}}, own...)
 	answer, err := s.engine.Swap(ctx, expect, put)
 	switch {
 	case err != nil:
@@ -212,6 +230,9 @@ func (s *Space) noStore() error {
 }
 
 func (s *Space) corrupt(err error) error {
+	if errors.Is(err, ErrFormat) {
+		return fmt.Errorf("%w: %s", err, s)
+	}
 	return fmt.Errorf("%w: %s: %w: nothing was changed: create another store, not as one for a new secret", ErrCorrupt, s, err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -167,7 +168,7 @@ func TestOrCreateIsNotForNewSecrets(t *testing.T) {
 	for what, options := range map[string][]store.Option{
 		"ForNewSecret":              {store.ForNewSecret(), store.OrCreate()},
 		"limits without OrCreate":   {store.WithLimits(store.DefaultLimits())},
-		"a secret without OrCreate": {store.ForSecret(store.CheckValue{1})},
+		"a secret without OrCreate": {store.ForSecret(keysOf(1))},
 		"bad limits":                {store.OrCreate(), store.WithLimits(store.Limits{MaxTTL: time.Millisecond})},
 		"a bad name":                {store.WithSpace("a/b")},
 		"the zero Option":           {{}},
@@ -619,10 +620,19 @@ func TestCorruptData(t *testing.T) {
 	s := w.create()
 	w.put(s, "x", "1")
 	engine := w.data.Connect()
-	for name, value := range map[string]string{
-		"default/x":    "no second",
-		"default/meta": `{"format":2,"incarnation":"a","changes":1,"maxTTL":600,"maxSkew":60,"lineage":""}`,
+	const meta = `"incarnation":"a","changes":1,"maxTTL":600,"maxSkew":60,"lineage":""}`
+	for _, c := range []struct {
+		name, value string
+		want        error
+	}{
+		{"default/x", "no second", store.ErrCorrupt},
+		{"default/x", "0:1767268800 1", store.ErrCorrupt},
+		{"default/x", fmt.Sprintf("%d:1767268800 1", store.Format+1), store.ErrFormat},
+		{"default/meta", `{"format":0,` + meta, store.ErrCorrupt},
+		{"default/meta", `{"format":1,"more":1,` + meta, store.ErrCorrupt},
+		{"default/meta", fmt.Sprintf(`{"format":%d,"more":1,`, store.Format+1) + meta, store.ErrFormat},
 	} {
+		name, value := c.name, c.value
 		before, err := engine.Read(t.Context(), []string{name}, store.Page{})
 		if err != nil {
 			t.Fatal(err)
@@ -630,8 +640,11 @@ func TestCorruptData(t *testing.T) {
 		if _, err := engine.Swap(t.Context(), before.Named, []store.Entry{{Name: name, Value: []byte(value)}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Read(t.Context(), []string{"x"}, store.Page{}); !errors.Is(err, store.ErrCorrupt) {
-			t.Errorf("Read with %s damaged: %v, want ErrCorrupt", name, err)
+		if _, err := s.Read(t.Context(), []string{"x"}, store.Page{}); !errors.Is(err, c.want) || errors.Is(err, store.ErrCorrupt) != (c.want == store.ErrCorrupt) {
+			t.Errorf("Read with %s as %s: %v, want %v", name, value, err, c.want)
+		}
+		if _, err := s.Upgrade(t.Context()); name != "default/x" && !errors.Is(err, c.want) {
+			t.Errorf("Upgrade with %s as %s: %v, want %v", name, value, err, c.want)
 		}
 		after, err := engine.Read(t.Context(), []string{name}, store.Page{})
 		if err != nil || string(after.Named[0].Value) != value {
@@ -705,27 +718,71 @@ func TestTakeOptions(t *testing.T) {
 	}
 }
 
-func TestCheckValueText(t *testing.T) {
-	want := store.CheckValue{0: 0x0f, 7: 0xa0}
-	text, _ := want.MarshalText()
-	var got store.CheckValue
-	if err := got.UnmarshalText(text); err != nil || got != want || string(text) != "0f000000000000a0" {
-		t.Errorf("%s became %v, %v", text, got, err)
-	}
-	for _, bad := range []string{"0f", "0g000000000000a0"} {
-		if err := got.UnmarshalText([]byte(bad)); err == nil || got != want {
-			t.Errorf("from %q: %v, %v", bad, got, err)
+func TestKeysText(t *testing.T) {
+	for text, want := range map[string]store.Keys{
+		"":                 nil,
+		"0f000000000000a0": {{Check: store.CheckValue{0: 0x0f, 7: 0xa0}}},
+		"0100000000000000,0200000000000000@1800000000,0300000000000000@1800000001": append(keysOf(1), store.Key{Check: store.CheckValue{2}, From: 1800000000}, store.Key{Check: store.CheckValue{3}, From: 1800000001}),
+	} {
+		var got store.Keys
+		if err := got.UnmarshalText([]byte(text)); err != nil || !slices.Equal(got, want) || want.String() != text {
+			t.Errorf("%q became %v, %v", text, got, err)
 		}
+	}
+	const a, b = "0100000000000000", "0200000000000000"
+	for _, bad := range []string{"0f", "0g000000000000a0", a + "@1800000000", a + "," + b, a + "," + b + "@", a + "," + b + "@1,", a + "," + b + "@0", a + "00," + b + "@1", a + "," + b + "@2," + b + "@2"} {
+		if err := new(store.Keys).UnmarshalText([]byte(bad)); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+// keysOf returns the keys of a secret with one key, whose check value begins with b.
+func keysOf(b byte) store.Keys { return store.Keys{{Check: store.CheckValue{b}}} }
+
+// TestAddKeys: keys are added once, far enough ahead, after those that are there, and by one space of an engine; and they
+// are still there when the data goes back to a copy from before.
+func TestAddKeys(t *testing.T) {
+	w := newTestbed(t)
+	s, other := w.create(store.ForSecret(keysOf(1))), w.create(store.WithSpace("other"), store.ForSecret(keysOf(9)))
+	before := w.data.Snapshot()
+	earliest := w.now.Add(pause).Unix()
+	next := func(b byte, from int64) store.Keys {
+		return append(keysOf(1), store.Key{Check: store.CheckValue{b}, From: from})
+	}
+	for i, step := range []struct {
+		keys store.Keys
+		want error
+	}{
+		{keysOf(1), nil},
+		{next(2, earliest-1), store.ErrInvalidOption},
+		{next(9, earliest), store.ErrWrongSecret}, // claimed by the other space
+		{next(2, earliest), nil},
+		{next(2, earliest), nil},
+		{next(3, earliest), store.ErrWrongSecret},
+		{keysOf(1), store.ErrWrongSecret},
+	} {
+		if err := s.AddKeys(t.Context(), step.keys); !errors.Is(err, step.want) {
+			t.Errorf("step %d: %v, want %v", i, err, step.want)
+		}
+	}
+	if err := other.AddKeys(t.Context(), append(keysOf(9), store.Key{Check: store.CheckValue{2}, From: earliest})); !errors.Is(err, store.ErrWrongSecret) {
+		t.Errorf("two spaces have one key: %v", err)
+	}
+	w.data.Restore(before)
+	v, err := s.Read(t.Context(), nil, store.Page{})
+	if err != nil || !slices.Equal(v.Meta.Check, next(2, earliest)) || v.Meta.Losses != 1 {
+		t.Errorf("after a restore: %+v, %v", v, err)
 	}
 }
 
 // TestOneSpaceForASecret: two spaces of one engine with one secret would grant the same nodes twice.
 func TestOneSpaceForASecret(t *testing.T) {
 	w := newTestbed(t)
-	secret, other := store.CheckValue{1}, store.CheckValue{2}
-	bind := func(s *store.Space, check store.CheckValue) error {
+	secret, other := keysOf(1), keysOf(2)
+	bind := func(s *store.Space, keys store.Keys) error {
 		v := s.Assume()
-		done, _, err := s.Swap(t.Context(), v, store.Change{Put: []store.Item{{Name: "x", Second: v.Now, Body: []byte("1")}}, Check: check})
+		done, _, err := s.Swap(t.Context(), v, store.Change{Put: []store.Item{{Name: "x", Second: v.Now, Body: []byte("1")}}, Keys: keys})
 		if err == nil && !done {
 			t.Errorf("%s: nothing was changed", s)
 		}
@@ -770,7 +827,7 @@ func TestOneSpaceForASecret(t *testing.T) {
 		t.Errorf("a fourth space was bound: %v, want ErrWrongSecret that names the third", err)
 	}
 	storetest.Put(t, w.data.Connect(), "_secrets/"+store.CheckValue{3}.String(), "fourth") // the space is lost, its claim is not
-	if err := bind(fourth, store.CheckValue{3}); err != nil {
+	if err := bind(fourth, keysOf(3)); err != nil {
 		t.Error(err)
 	}
 }
@@ -778,7 +835,7 @@ func TestOneSpaceForASecret(t *testing.T) {
 // TestClaimIsMadeAnew: a space that lost everything is made anew by a process that knows it, with its claim, unless another
 // space has got its secret meanwhile.
 func TestClaimIsMadeAnew(t *testing.T) {
-	secret := store.CheckValue{1}
+	secret := keysOf(1)
 	for _, taken := range []bool{false, true} {
 		w := newTestbed(t)
 		first := w.create(store.ForSecret(secret))

@@ -18,14 +18,22 @@ type View struct {
 	Page  []Item // the page, ordered by name
 
 	value    []byte // of Meta
+	loss     string
 	evidence Evidence
 	swapped  bool // v is of a Swap that took effect
 	clockErr error
+	offset   time.Duration
 }
 
 // Clock returns an error that wraps ErrClock if Now is obviously wrong, so that nothing may be granted by it: it lies
 // before this code was written, or the clocks of server and process are too far apart.
 func (v *View) Clock() error { return v.clockErr }
+
+// ClockOffset returns how far the server's clock was ahead of this process's when the answer came, and whether the engine has
+// a clock.
+func (v *View) ClockOffset() (offset time.Duration, known bool) {
+	return v.offset, !v.evidence.Time.IsZero()
+}
 
 // Find returns the named item.
 func (v *View) Find(name string) Item {
@@ -36,22 +44,23 @@ func (v *View) Find(name string) Item {
 	return v.Items[i]
 }
 
-// A Change is a change of a space that a protocol derives from a View.
-type Change struct {
-	Expect []Item     // items of the View that must be unchanged
-	Put    []Item     // at least one, unless Body is not nil
-	Body   []byte     // the protocol's new Meta.Body, or nil to leave it
-	Check  CheckValue // of the caller's secret, or zero; see View.CheckSecret
-
-	claimed bool // the engine has the claim of this space already
+// Loss says how the answer shows that data was lost, or returns "". The next call that is to grant something sets the floor.
+func (v *View) Loss() string {
+	if v.loss == plannedFailover {
+		return ""
+	}
+	return v.loss
 }
 
-// CheckSecret returns an error that wraps ErrWrongSecret if the space is bound to a secret with another check value.
-func (v *View) CheckSecret(check CheckValue) error {
-	if none := (CheckValue{}); check == none || v.Meta.Check == none || check == v.Meta.Check {
-		return nil
-	}
-	return fmt.Errorf("%w: its check value is %s, that of this secret is %s: is it the secret of another environment?", ErrWrongSecret, v.Meta.Check, check)
+// A Change is a change of a space that a protocol derives from a View.
+type Change struct {
+	Expect []Item // items of the View that must be unchanged
+	Put    []Item // at least one, unless Body is not nil
+	Body   []byte // the protocol's new Meta.Body, or nil to leave it
+	Keys   Keys   // of the caller's secret, to whose first key the space is bound if it is bound to none; see View.CheckSecret
+
+	addKeys bool    // all Keys are to be those of the space
+	claims  []Entry // the claims of the new keys, as the engine has them; nil if it has none
 }
 
 // Look reads the named items and a page. It changes nothing, even if it finds that data was lost.
@@ -134,18 +143,30 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 		return false, nil, err
 	}
 	meta, metaValue := view.Meta, view.value
+	if meta.Moved != "" {
+		return false, nil, s.moved(meta)
+	}
 	expect := []Entry{{s.name(metaName), view.value}}
 	put := make([]Entry, 0, len(change.Put)+1)
-	claim := change.Check != (CheckValue{}) && meta.Check == (CheckValue{})
-	if claim || change.Body != nil {
+	keys := meta.Check
+	switch {
+	case change.addKeys:
+		keys = change.Keys
+	case len(keys) == 0: // holders without a secret may use the first key while another one makes IDs already
+		keys = change.Keys[:min(1, len(change.Keys))]
+	}
+	own := s.claims(keys[len(meta.Check):])
+	if len(own) > 0 || change.Body != nil {
 		meta = meta.next()
-		if claim {
-			meta.Check = change.Check
-			own, expected := s.claim(change.Check), Entry{Name: claimName(change.Check)}
-			if change.claimed {
-				expected = own
+		if len(own) > 0 {
+			meta.Check = keys
+			for i, claim := range own {
+				expected := Entry{Name: claim.Name}
+				if change.claims != nil {
+					expected = change.claims[i]
+				}
+				expect, put = append(expect, expected), append(put, claim)
 			}
-			expect, put = append(expect, expected), append(put, own)
 		}
 		if change.Body != nil {
 			meta.Body = change.Body
@@ -154,10 +175,10 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 		put = append(put, Entry{s.name(metaName), metaValue})
 	}
 	for _, item := range change.Expect {
-		expect = append(expect, Entry{s.name(item.Name), item.bytes()})
+		expect = append(expect, Entry{s.name(item.Name), item.bytes(meta.Format)})
 	}
 	for _, item := range change.Put {
-		put = append(put, Entry{s.name(item.Name), item.encode()})
+		put = append(put, Entry{s.name(item.Name), item.encode(meta.Format)})
 	}
 	s.opened.Store(nil)
 	before := s.sighting()
@@ -165,16 +186,16 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 	if err != nil {
 		return false, nil, s.failed("swap", err)
 	}
-	if claim && !answer.Swapped {
-		found := answer.Named[1]
-		if err := s.checkClaim(found); err != nil {
+	if len(own) > 0 && !answer.Swapped {
+		found := slices.Clone(answer.Named[1 : 1+len(own)])
+		if _, err := s.checkClaims(found); err != nil {
 			return false, nil, fmt.Errorf("%s: %w", s, err)
 		}
-		if own := found.Value != nil; own != change.claimed {
-			change.claimed = own
+		if !slices.EqualFunc(found, expect[1:1+len(own)], func(a, b Entry) bool { return bytes.Equal(a.Value, b.Value) }) {
+			change.claims = found
 			return s.Swap(ctx, view, change)
 		}
-		answer.Named = slices.Delete(answer.Named, 1, 2)
+		answer.Named = slices.Delete(answer.Named, 1, 1+len(own))
 	}
 	if answer.Swapped { // then these are the entries, also where the engine doesn't say so
 		answer.Named = []Entry{{s.name(metaName), metaValue}}
@@ -219,11 +240,11 @@ func (m *Meta) next() *Meta {
 }
 
 // bytes returns the item as the engine has it.
-func (i Item) bytes() []byte {
+func (i Item) bytes(format int) []byte {
 	if i.value != nil || i.Body == nil {
 		return i.value
 	}
-	return i.encode()
+	return i.encode(format)
 }
 
 // read reads from the engine. If the answer shows that data was lost, loss says how. Meta is nil if the space is gone;
@@ -256,9 +277,12 @@ func (s *Space) inspect(before sighting, answer Answer) (*View, string, error) {
 		} else {
 			m, err := decodeMeta(value)
 			if err != nil {
-				return nil, "", s.corrupt(fmt.Errorf("entry %s: %w", metaName, err))
+				return nil, "", s.corrupt(err)
 			}
 			v.Meta = m
+		}
+		if v.Meta.Moved != "" && !s.settings.forMove {
+			return nil, "", s.moved(v.Meta)
 		}
 	}
 	prefix := len(s.name(""))
@@ -286,13 +310,14 @@ func (s *Space) inspect(before sighting, answer Answer) (*View, string, error) {
 	s.noteItems(v.Page)
 	s.noteClock(answer.Evidence)
 	s.setClock(v, answer.Evidence)
-	return v, s.lossIn(before, v, answer.Evidence, answer.Swapped), nil
+	v.loss = s.lossIn(before, v, answer.Evidence, answer.Swapped)
+	return v, v.loss, nil
 }
 
 // setClock sets the current time of v.
 func (s *Space) setClock(v *View, e Evidence) {
 	now := s.present(e)
-	v.Now = now.Unix()
+	v.Now, v.offset = now.Unix(), time.Until(e.Time)
 	if v.Now < earliest {
 		v.clockErr = fmt.Errorf("%w: it says %s: set it right", ErrClock, stamp(v.Now))
 		return
@@ -301,7 +326,7 @@ func (s *Space) setClock(v *View, e Evidence) {
 		return
 	}
 	limits := v.Meta.Limits()
-	if apart := time.Until(e.Time).Abs(); apart > limits.MaxTTL+limits.MaxSkew {
+	if apart := v.offset.Abs(); apart > limits.MaxTTL+limits.MaxSkew {
 		v.clockErr = fmt.Errorf("%w: the server's says %s, that of this machine is %v off: set the wrong one right", ErrClock, stamp(v.Now), apart.Round(time.Second))
 	}
 }

@@ -124,7 +124,7 @@ func (g *generator) ask(address string, retry bool, limit time.Duration) *proble
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	body, _ := json.Marshal(map[string]any{"space": os.Getenv("SPACE"), "nodes": g.nodes, "ttlSeconds": g.ttl,
-		"owner": g.owner, "check": store.CheckValue(g.secret.CheckValue()), "retry": retry})
+		"owner": g.owner, "check": store.KeysOf(g.secret), "retry": retry})
 	url := address + "/randflake.v1.LeaseService/Acquire"
 	r, _ := http.NewRequestWithContext(ctx, "POST", url, bytes.NewReader(body))
 	r.Header = http.Header{"Content-Type": {"application/json"}, "Connect-Protocol-Version": {"1"}}

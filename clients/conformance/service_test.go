@@ -29,8 +29,8 @@ import (
 	"github.com/randflake/randflake/store/storetest"
 )
 
-// A service is what stands behind all replicas: one space and one counter. It notes who was granted which lease, and
-// who made which ID.
+// A service is what stands behind all replicas: one space and one counter. It records the holder of each lease
+// and the maker of each ID.
 type service struct {
 	secret randflake.Secret
 	cipher *randflake.Cipher
@@ -203,7 +203,7 @@ func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 	switch c.procedure {
 	case "Acquire":
 		request := lease.Request{Nodes: int(q.Nodes), TTL: time.Duration(q.TTLSeconds) * time.Second, Retry: q.Retry}
-		if errors.Join(request.Owner.UnmarshalText([]byte(q.Owner)), request.Check.UnmarshalText([]byte(q.Check))) != nil {
+		if errors.Join(request.Owner.UnmarshalText([]byte(q.Owner)), request.Keys.UnmarshalText([]byte(q.Check))) != nil {
 			return refusal("invalid_argument", "owner or check")
 		}
 		r, err := s.leases.Acquire(ctx, request)

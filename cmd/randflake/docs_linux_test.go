@@ -26,6 +26,7 @@ import (
 //
 //	<!-- given: ctx context.Context, secret randflake.Secret -->   variables of a Go fragment
 //	<!-- given: run below -->                                      a Go program that a shell block runs later
+//	<!-- given: run with ctx context.Context, space *store.Space -->   a Go fragment that runs, on the space in the directory store
 //	<!-- given: mysql -->                                          which server SQL is for; PostgreSQL if not said
 //	<!-- given: randflaked.yaml -->                                the name of the file that is shown, for shell blocks
 //
@@ -71,6 +72,13 @@ func findFaults(t *testing.T, p *page) {
 		if blocks := blocksOf(page); len(blocks) != 1 || blocks[0].line != 3 || p.check(blocks[0]) == nil {
 			t.Errorf("no fault is found in %q", page)
 		}
+	}
+	if out, err := p.run("randflake lease init --new-secret --store store", "bash"); err != nil {
+		t.Fatal(err, out)
+	}
+	wrong := block{language: "go", given: runsOnStore, code: "fmt.Println(ctx.Err()) // prints 2\n"}
+	if err := p.check(wrong); err == nil || !strings.Contains(err.Error(), `want "2\n"`) {
+		t.Errorf("a wrong comment: %v", err)
 	}
 }
 
@@ -221,6 +229,7 @@ func (p *page) shell(b block) error {
 	script = strings.ReplaceAll(script, "--store ...", fmt.Sprintf("--store store-%d", b.line))
 	script = strings.ReplaceAll(script, "randflaked --dev", "randflaked --dev --listen localhost:8080")
 	script = strings.ReplaceAll(script, "localhost:8080", freeAddress(p.T))
+	script = strings.ReplaceAll(script, "localhost:8081", freeAddress(p.T))
 	if out, err := p.run("set -ePo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"+script, "bash", "-s"); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
@@ -276,6 +285,9 @@ func (p *page) compile(b block) error {
 		}
 		return nil
 	}
+	if b.given == runsOnStore {
+		return p.runOnStore(code)
+	}
 	if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+code, 0); err == nil {
 		code = declared(b.given) + code
 	} else {
@@ -286,6 +298,28 @@ func (p *page) compile(b block) error {
 	out, err := p.run("", "go", "build", "-gcflags=-e", "./"+dir)
 	return failed(harmless.ReplaceAllString(out, ""), err)
 }
+
+const runsOnStore = "run with ctx context.Context, space *store.Space"
+
+// runOnStore runs statements as a program, and compares what they print with their comments.
+func (p *page) runOnStore(code string) (err error) {
+	code = "ctx := context.Background()\nspace, err := filestore.Open(\"store\")\nif err != nil {\nlog.Fatal(err)\n}\ndefer space.Close()\n" + code
+	p.write("fragment/main.go", "package main\n"+importsOf(code)+"func main() {\n"+code+"}\n")
+	out, err := p.run("", "go", "run", "./fragment")
+	want := ""
+	for _, line := range printed.FindAllStringSubmatch(code, -1) {
+		want += line[1] + "\n"
+	}
+	if err == nil && out != want {
+		err = fmt.Errorf("want %q", want)
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return err
+}
+
+var printed = regexp.MustCompile(`(?m) // prints (.*)$`)
 
 // harmless is what compilers say of fragments that do nothing with what they show, and show it twice.
 var harmless = regexp.MustCompile(`(?m)^(# .*|.*declared and not used: .*|.*no new variables on left side of :=)\n`)
@@ -316,10 +350,10 @@ func declared(parameters string) string {
 
 var (
 	qualified = regexp.MustCompile(`\b([a-z][a-z0-9]*)\.[A-Z]`)
-	inModule  = strings.Fields(`local lease lease/leaseprom mask numbers counter counter/gapless service/client snowflake store store/etcdstore store/filestore store/mysqlstore
+	inModule  = strings.Fields(`local lease mask metrics metrics/prom metrics/telemetry numbers counter counter/gapless service/client snowflake store store/etcdstore store/filestore store/mysqlstore
 		store/pgstore store/redisstore store/sqlitestore store/storetest store/storeurl ulid`)
 	others = strings.Fields(`context crypto/rand database/sql encoding/json errors fmt log log/slog net/http os strings testing time
-		github.com/randflake/randflake`)
+		github.com/prometheus/client_golang/prometheus github.com/randflake/randflake`)
 )
 
 // importsOf returns the import declarations that code needs.
@@ -328,6 +362,7 @@ func importsOf(code string) (imports string) {
 	for _, path := range others {
 		paths[filepath.Base(path)] = path
 	}
+	paths["pgx"] = "github.com/jackc/pgx/v5"
 	for _, path := range inModule {
 		paths[filepath.Base(path)] = "github.com/randflake/randflake/" + path
 	}

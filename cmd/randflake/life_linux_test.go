@@ -71,6 +71,12 @@ func TestLife(t *testing.T) {
 		fail(t, []string{"next", "orders"}, "no counter orders in "+shown, "randflake counter create orders --store "+shown)
 		succeed(t, "counter", "create", "orders")
 		countInTwoProcesses(t)
+		if out := succeed(t, "doctor"); strings.Count(out, "\nok ")+1 != strings.Count(out, "\n") {
+			t.Errorf("doctor: %s", out)
+		}
+		if r := call(t, "doctor", "--secret-file", other); r.code != 2 || !strings.Contains(r.out, "\nerror    secret    store: space of another secret: ") {
+			t.Errorf("doctor with another secret: %+v", r)
+		}
 		fail(t, []string{"new", "--secret-file", other}, "space of another secret")
 		fail(t, []string{"lease", "forgive-clock", "--from", "2050-01-01T00:00:00Z"}, "nothing was granted after that")
 

@@ -21,6 +21,7 @@ const (
 
 func TestMain(m *testing.M) {
 	os.Unsetenv(storeVariable)
+	os.Unsetenv("RANDFLAKE_STORE_FILE")
 	os.Unsetenv(secretFileVariable)
 	os.Unsetenv("RANDFLAKE_SECRET")
 	os.Exit(run(m))

@@ -42,6 +42,15 @@ func TestInvalid(t *testing.T) {
 		if err := tx.Create(t.Context(), name, 1, 2); !errors.Is(err, gapless.ErrInvalidName) {
 			t.Errorf("Create(%q): %v, want ErrInvalidName", name, err)
 		}
+		_, orCreate := tx.NextOrCreate(t.Context(), name, 1, 2)
+		if _, err := tx.Peek(t.Context(), name); !errors.Is(err, gapless.ErrInvalidName) || !errors.Is(orCreate, gapless.ErrInvalidName) {
+			t.Errorf("Peek(%q) and NextOrCreate: %v, %v, want ErrInvalidName", name, err, orCreate)
+		}
+	}
+	for _, err := range tx.List(t.Context(), "a'") {
+		if !errors.Is(err, gapless.ErrInvalidName) {
+			t.Errorf("List: %v, want ErrInvalidName", err)
+		}
 	}
 	for _, limits := range [][2]int64{{-1, 5}, {5, 4}, {math.MinInt64, math.MaxInt64}} {
 		if err := tx.Create(t.Context(), "a", limits[0], limits[1]); !errors.Is(err, gapless.ErrInvalidRange) {

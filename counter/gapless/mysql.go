@@ -7,34 +7,64 @@ import (
 	"fmt"
 )
 
-// MySQLSchema creates the table, if it does not exist, in MySQL 8.0.16, MariaDB 10.6, and later versions. Like every
-// CREATE TABLE it commits the transaction in which it runs. A user that takes numbers needs SELECT and UPDATE; a user
-// that creates counters needs INSERT.
+// MySQLSchema creates the table, if it does not exist, in MySQL 8.0.21, MariaDB 10.6, and later versions. Like every
+// CREATE TABLE it commits the transaction in which it runs. Make the column of the numbers in your own table UNIQUE: see the
+// package comment. A user that takes numbers needs SELECT and UPDATE; a user that creates counters also needs INSERT.
+// The row without a name, which the schema inserts, is what transactions lock while they create counters.
 const MySQLSchema = `CREATE TABLE IF NOT EXISTS randflake_gapless (
 	name  VARCHAR(50) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
 	taken BIGINT NOT NULL, -- the newest number that was given, or the one before the first
 	last  BIGINT NOT NULL,
 	CHECK (taken >= -1 AND taken <= last)
-) ENGINE = InnoDB;`
+) ENGINE = InnoDB AS SELECT '' AS name, 0 AS taken, 0 AS last;`
 
-// MySQL returns a Tx that takes numbers within tx in MySQL or MariaDB.
+// MySQL returns a Tx that takes numbers within tx in MySQL or MariaDB. If the server refuses one of its statements, or has
+// ended the transaction, it rolls tx back, so that later statements fail with sql.ErrTxDone.
 func MySQL(tx *sql.Tx) Tx { return Tx{mysql{tx}} }
 
 // The statements of mysql have no parameters, as these would cost most drivers a second round trip.
 type mysql struct{ tx *sql.Tx }
 
+// rollBack rolls back after an error, unless it is nil. The server has rolled back already if it was a deadlock, and would
+// commit each later statement by itself.
+func (m mysql) rollBack(err *error) {
+	if *err != nil {
+		m.tx.Rollback()
+	}
+}
+
+// create locks the row without a name first, so that transactions create one after the other. Otherwise those that wait for
+// one that creates the same counter deadlock when it rolls back: each then has a lock where the others insert. An existing
+// row is locked for writing at once, not for reading as by INSERT IGNORE, since two readers deadlock when they take numbers.
 func (m mysql) create(ctx context.Context, name string, taken, last int64) (made bool, err error) {
-	// IGNORE ignores a name that exists already; nothing else can be wrong with the row.
-	result, err := m.tx.ExecContext(ctx, fmt.Sprintf("INSERT IGNORE INTO randflake_gapless (name, taken, last) VALUES ('%s', %d, %d)", name, taken, last))
+	defer m.rollBack(&err)
+	if _, err := m.tx.ExecContext(ctx, "UPDATE randflake_gapless SET taken = 0 WHERE name = ''"); err != nil {
+		return false, err
+	}
+	result, err := m.tx.ExecContext(ctx, fmt.Sprintf(`INSERT INTO randflake_gapless (name, taken, last) VALUES ('%s', %d, %d)
+		ON DUPLICATE KEY UPDATE taken = IF(LAST_INSERT_ID(1), taken, taken)`, name, taken, last))
 	if err != nil {
 		return false, err
 	}
-	rows, err := result.RowsAffected()
-	return rows == 1, err
+	found, err := result.LastInsertId()
+	return found == 0, err
+}
+
+// takeOrCreate looks for the counter without a lock, as that of a missing row would keep others from inserting it.
+func (m mysql) takeOrCreate(ctx context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error) {
+	page, err := m.list(ctx, name, "", 1)
+	if err == nil && (len(page) == 0 || page[0].Name != name) {
+		_, err = m.create(ctx, name, first-1, last)
+	}
+	if err != nil {
+		return taken, end, err
+	}
+	return m.take(ctx, name, 1)
 }
 
 // Only MariaDB runs the text in /*M! */.
 func (m mysql) take(ctx context.Context, name string, n int64) (taken, last sql.NullInt64, err error) {
+	defer m.rollBack(&err)
 	for {
 		result, err := m.tx.ExecContext(ctx, fmt.Sprintf(`UPDATE randflake_gapless SET taken = LAST_INSERT_ID(taken + %[2]d)
 			WHERE name = '%[1]s' AND taken <= last - %[2]d /*M! AND @@in_transaction */`, name, n))
@@ -69,4 +99,22 @@ func (m mysql) look(ctx context.Context, name string, n int64) (room bool, last 
 		err = fmt.Errorf("%w: begin a new one", ErrNoTransaction)
 	}
 	return room, last, err
+}
+
+func (m mysql) list(ctx context.Context, prefix, after string, limit int) (page []row, err error) {
+	defer m.rollBack(&err)
+	rows, err := m.tx.QueryContext(ctx, fmt.Sprintf(`SELECT name, taken, last FROM randflake_gapless
+		WHERE name >= '%[1]s' AND name < '%[1]s~' AND name > '%[2]s' ORDER BY name LIMIT %[3]d`, prefix, after, limit))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r row
+		if err := rows.Scan(&r.Name, &r.Taken, &r.Last); err != nil {
+			return nil, err
+		}
+		page = append(page, r)
+	}
+	return page, rows.Err()
 }

@@ -3,9 +3,11 @@ package gapless
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 )
 
-// PostgresSchema creates the table, if it does not exist, in the first schema of the search_path. A role that takes
+// PostgresSchema creates the table, if it does not exist, in the first schema of the search_path. Make the column of the
+// numbers in your own table UNIQUE. A role that takes
 // numbers needs SELECT and UPDATE; a role that creates counters needs INSERT.
 const PostgresSchema = `CREATE TABLE IF NOT EXISTS randflake_gapless (
 	name  text COLLATE "C" PRIMARY KEY,
@@ -42,4 +44,21 @@ func (query queryRow[R]) take(ctx context.Context, name string, n int64) (taken,
 			WHERE name = $1::text AND taken <= last - $2::bigint RETURNING taken)
 		SELECT (SELECT taken FROM new), (SELECT last FROM randflake_gapless WHERE name = $1::text)`, name, n).Scan(&taken, &last)
 	return taken, last, err
+}
+
+func (query queryRow[R]) takeOrCreate(ctx context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error) {
+	err = query(ctx, `WITH new AS (INSERT INTO randflake_gapless AS old (name, taken, last) VALUES ($1::text, $2::bigint, $3::bigint)
+			ON CONFLICT (name) DO UPDATE SET taken = old.taken + 1 WHERE old.taken < old.last RETURNING taken)
+		SELECT (SELECT taken FROM new), (SELECT last FROM randflake_gapless WHERE name = $1::text)`, name, first, last).Scan(&taken, &end)
+	return taken, end, err
+}
+
+// list needs QueryRow only, as the rows of drivers differ.
+func (query queryRow[R]) list(ctx context.Context, prefix, after string, limit int) (page []row, err error) {
+	var text string
+	if err := query(ctx, `SELECT coalesce(json_agg(r ORDER BY name), '[]')::text FROM (SELECT name, taken, last FROM randflake_gapless
+		WHERE name >= $1::text AND name < $1::text || '~' AND name > $2::text ORDER BY name LIMIT $3::int) r`, prefix, after, limit).Scan(&text); err != nil {
+		return nil, err
+	}
+	return page, json.Unmarshal([]byte(text), &page)
 }

@@ -1,12 +1,13 @@
 package charttest
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,9 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
+	core "k8s.io/api/core/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 )
 
@@ -64,7 +68,7 @@ func TestChart(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for file, want := range map[string]int{"tls-values.yaml": 6, "cert-manager-values.yaml": 9, "plaintext-values.yaml": 4} {
+	for file, want := range map[string]int{"tls-values.yaml": 6, "cert-manager-values.yaml": 11, "plaintext-values.yaml": 4} {
 		t.Run(file, func(t *testing.T) {
 			documents, notes, err := render(t, file, "")
 			if err != nil {
@@ -91,6 +95,32 @@ func TestChart(t *testing.T) {
 				t.Errorf("randflaked check: %v: %s%s", err, out, r.configuration())
 			}
 		})
+	}
+}
+
+// TestMonitoring: alerts and dashboards are those of the chart's files.
+func TestMonitoring(t *testing.T) {
+	documents, _, err := render(t, "cert-manager-values.yaml", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := decode(documents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := r.rules.Spec
+	want.Groups = nil
+	if text, err := os.ReadFile("../chart/alerts.yaml"); err != nil || yaml.UnmarshalStrict(text, &want) != nil || !reflect.DeepEqual(r.rules.Spec, want) {
+		t.Errorf("alerts %+v, want those of alerts.yaml: %v", r.rules.Spec, err)
+	}
+	files, err := filepath.Glob("../chart/dashboards/*.json")
+	if err != nil || len(files) == 0 || len(files) != len(r.dashboards.Data) {
+		t.Errorf("%d dashboards of %d files: %v", len(r.dashboards.Data), len(files), err)
+	}
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err != nil || strings.TrimSpace(r.dashboards.Data[filepath.Base(file)]) != strings.TrimSpace(string(text)) {
+			t.Errorf("%s is another one in the chart: %v", file, err)
+		}
 	}
 }
 
@@ -177,21 +207,70 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestManifest: the manifest of docs is of Kubernetes' types.
+// TestManifest: the manifest of docs is of Kubernetes' types, hangs together, and shows no password.
 func TestManifest(t *testing.T) {
 	text, err := os.ReadFile("../../docs/kubernetes/manifest.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var documents []string
-	for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
-		documents = append(documents, string(document))
+	for _, c := range []struct{ old, new, want string }{
+		{"", "", ""},
+		{"maxSurge: 10%", "maxSruge: 10%", "unknown field"},
+		{"runAsNonRoot: true", "runAsNonRoot: false", "runAsNonRoot"},
+		{"mountPath: /etc/randflake", "mountPath: /etc/other", "is not the Secret's"},
+		{"secretName: randflake", "secretName: other", "is not the Secret's"},
+		{"\n  store: postgres", "\n  url: postgres", "is not the Secret's"},
+		{"value: /etc/randflake/store", "valueFrom: {secretKeyRef: {name: randflake, key: store}}", "is not the Secret's"},
+		{"args: [lease, init", "args: [lease, init, --store, 'postgres://u:p@h/d'", "command line"},
+		{"port: http", "port: https", "no port"},
+		{"failureThreshold: 180", "failureThreshold: 100", "first lease"},
+		{"path: /readyz", "path: /ready", "docs/kubernetes.md"},
+		{"matchLabels:\n      app: orders", "matchLabels:\n      app: order", "selects"},
+	} {
+		changed := string(text)
+		if c.old != "" {
+			changed = strings.ReplaceAll(changed, c.old, c.new)
+		}
+		r, err := decode(strings.Split(changed, "\n---\n"))
+		found := fmt.Sprint(err)
+		if err == nil {
+			found = strings.Join(append(r.manifest(), r.insecure()...), "\n")
+		}
+		if (c.want == "") != (found == "") || !strings.Contains(found, c.want) {
+			t.Errorf("%q for %q: found %q, want %q", c.new, c.old, found, c.want)
+		}
 	}
-	r, err := decode(documents)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// manifest returns what does not fit together in the manifest of docs.
+func (r *rendering) manifest() (found []string) {
+	wrong := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	for name, pod := range map[string]core.PodSpec{"Job": r.job.Spec.Template.Spec, "Deployment": r.deployment.Spec.Template.Spec} {
+		volume, c := pod.Volumes[0], pod.Containers[0]
+		for _, e := range c.Env {
+			if mount := c.VolumeMounts[0]; path.Dir(e.Value) != mount.MountPath || volume.Name != mount.Name || volume.Secret == nil ||
+				volume.Secret.SecretName != r.secret.Name || r.secret.StringData[path.Base(e.Value)] == "" {
+				wrong("%s: what %s names is not the Secret's", name, e.Name)
+			}
+		}
+		if strings.Contains(strings.Join(append(c.Command, c.Args...), " "), "://") || len(c.Env) != 2 {
+			wrong("%s: a URL is on the command line, or there is more in the environment: %v", name, c.Env)
+		}
 	}
-	for _, problem := range r.insecure() {
-		t.Error(problem)
+	probe, on := r.deployment.Spec.Template.Spec.Containers[0].StartupProbe, r.deployment.Spec.Template
+	if probe.PeriodSeconds*probe.FailureThreshold <= 11*60 {
+		wrong("the startup probe does not wait for a first lease: %+v", probe)
 	}
+	if probe.HTTPGet.Port.StrVal != on.Spec.Containers[0].Ports[0].Name {
+		wrong("no port is named %v", probe.HTTPGet.Port)
+	}
+	if page, err := os.ReadFile("../../docs/kubernetes.md"); err != nil || !strings.Contains(string(page), `http.HandleFunc("`+probe.HTTPGet.Path+`"`) {
+		wrong("docs/kubernetes.md has no %s: %v", probe.HTTPGet.Path, err)
+	}
+	for _, selector := range []*meta.LabelSelector{r.deployment.Spec.Selector, r.budget.Spec.Selector} {
+		if s, err := meta.LabelSelectorAsSelector(selector); err != nil || s.Empty() || !s.Matches(labels.Set(on.Labels)) {
+			wrong("%v selects no pods", selector)
+		}
+	}
+	return found
 }

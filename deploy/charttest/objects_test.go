@@ -42,6 +42,19 @@ type (
 			DNSNames []string `json:"dnsNames"`
 		} `json:"spec"`
 	}
+	prometheusRule struct {
+		meta.TypeMeta   `json:",inline"`
+		meta.ObjectMeta `json:"metadata"`
+		Spec            struct {
+			Groups []struct {
+				Name  string
+				Rules []struct {
+					Alert, Expr, For    string
+					Labels, Annotations map[string]string
+				}
+			}
+		} `json:"spec"`
+	}
 	serviceMonitor struct {
 		meta.TypeMeta   `json:",inline"`
 		meta.ObjectMeta `json:"metadata"`
@@ -60,6 +73,7 @@ type rendering struct {
 	config      *core.ConfigMap
 	deployment  *apps.Deployment
 	job         *batch.Job
+	secret      *core.Secret
 	service     *core.Service
 	account     *core.ServiceAccount
 	scaler      *autoscaling.HorizontalPodAutoscaler
@@ -68,6 +82,8 @@ type rendering struct {
 	network     *networking.NetworkPolicy
 	certificate *certificate
 	monitor     *serviceMonitor
+	rules       *prometheusRule
+	dashboards  *core.ConfigMap
 	all         []meta.Object
 }
 
@@ -91,6 +107,10 @@ func decode(documents []string) (*rendering, error) {
 			r.monitor = &serviceMonitor{}
 			err = yaml.UnmarshalStrict([]byte(text), r.monitor)
 			r.all = append(r.all, r.monitor)
+		case "monitoring.coreos.com/v1, Kind=PrometheusRule":
+			r.rules = &prometheusRule{}
+			err = yaml.UnmarshalStrict([]byte(text), r.rules)
+			r.all = append(r.all, r.rules)
 		default:
 			var object runtime.Object
 			if object, _, err = strict.Decode([]byte(text), nil, nil); err == nil {
@@ -107,11 +127,17 @@ func decode(documents []string) (*rendering, error) {
 func (r *rendering) add(object runtime.Object) {
 	switch o := object.(type) {
 	case *core.ConfigMap:
-		r.config = o
+		if strings.HasSuffix(o.Name, "-dashboards") {
+			r.dashboards = o
+		} else {
+			r.config = o
+		}
 	case *apps.Deployment:
 		r.deployment = o
 	case *batch.Job:
 		r.job = o
+	case *core.Secret:
+		r.secret = o
 	case *core.Service:
 		r.service = o
 	case *core.ServiceAccount:

@@ -24,7 +24,16 @@ func (s *shop) handler() http.Handler {
 	mux.Handle("POST /orders", s.route(s.create))
 	mux.Handle("GET /orders", s.route(s.list))
 	mux.Handle("GET /orders/{id}", s.route(s.get))
+	mux.HandleFunc("GET /readyz", s.ready)
 	return mux
+}
+
+// ready answers a startup probe: whether the lease has started, so that orders can be made.
+func (s *shop) ready(w http.ResponseWriter, _ *http.Request) {
+	if err := s.keeper.Generator().Ready(); err != nil {
+		s.log.Info("not ready", "error", err)
+		http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
+	}
 }
 
 // route answers with what handle returns as JSON, and logs. Of an error clients see the status alone.

@@ -289,9 +289,11 @@ func TestRestart(t *testing.T) {
 		if c.do("GET", "/orders", "", &p); !slices.Equal(p.Orders, made) {
 			t.Errorf("listed %v, want %v", p.Orders, made)
 		}
+		c.want(http.StatusOK, "GET", "/readyz", "")
 		if err := s.close(); err != nil {
 			t.Error(err)
 		}
+		c.want(http.StatusServiceUnavailable, "GET", "/readyz", "")
 	}
 	info, err := os.Stat(filepath.Join(dir, "secret"))
 	if err != nil || info.Mode().Perm() != 0o600 {

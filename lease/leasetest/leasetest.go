@@ -58,9 +58,11 @@ func Run(t *testing.T, new Maker) {
 	}{
 		{"Acquire", testAcquire},
 		{"InvalidRequests", testInvalidRequests},
+		{"Label", testLabel},
 		{"SameOwner", testSameOwner},
 		{"StaleOwner", testStaleOwner},
 		{"WrongSecret", testWrongSecret},
+		{"Rotation", testRotation},
 		{"Until", testUntil},
 		{"Renew", testRenew},
 		{"Lookup", testLookup},

@@ -183,7 +183,7 @@ func (s *takesAnyToken) Acquire(ctx context.Context, req lease.Request) (lease.R
 type takesAnySecret struct{ *leasetest.Memory }
 
 func (s takesAnySecret) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
-	req.Check = store.CheckValue{}
+	req.Keys = nil
 	return s.Memory.Acquire(ctx, req)
 }
 

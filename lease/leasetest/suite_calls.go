@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -67,6 +68,22 @@ func testInvalidRequests(w *testbed) {
 		w.Errorf("invalid requests changed the store from %+v to %+v", held, got)
 	}
 	w.acquire(1, limits.MaxTTL)
+}
+
+// testLabel: a record has the label of the newest lease, also after that, as far as it can be printed.
+func testLabel(w *testbed) {
+	for label, want := range map[string]string{"web-7:4711": "web-7:4711", "a b\n\u00e9" + strings.Repeat("x", 80): "a_b__" + strings.Repeat("x", 75)} {
+		held, err := w.Acquire(w.ctx, lease.Request{Nodes: all, TTL: time.Second, Label: label})
+		if err != nil {
+			w.Fatal(err)
+		}
+		renewed := w.renew(held, time.Minute)
+		w.release(renewed, held.Start)
+		if got := w.only(); held.Label != want || renewed.Label != want || got.Label != want || got.Owner != (lease.Token{}) {
+			w.Errorf("acquired %+v, renewed %+v, released %+v, want the label %q", held, renewed, got, want)
+		}
+		w.clock.Advance(2 * time.Second)
+	}
 }
 
 func testRenew(w *testbed) {

@@ -54,19 +54,63 @@ func testStaleOwner(w *testbed) {
 }
 
 func testWrongSecret(w *testbed) {
-	production, staging := store.CheckValue{1}, store.CheckValue{2}
-	for _, check := range []store.CheckValue{{}, production, production, {}} {
-		if _, err := w.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute, Check: check}); err != nil {
-			w.Errorf("Acquire with check value %v: %v", check, err)
+	production, staging := store.Keys{{Check: store.CheckValue{1}}}, store.Keys{{Check: store.CheckValue{2}}}
+	for _, keys := range []store.Keys{nil, production, production, nil} {
+		if _, err := w.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute, Keys: keys}); err != nil {
+			w.Errorf("Acquire with check value %v: %v", keys, err)
 		}
 	}
 	before := len(w.list())
 	for _, s := range []lease.Source{w.Source, w.handle()} {
-		_, err := s.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute, Check: staging})
+		_, err := s.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute, Keys: staging})
 		w.wantErr("Acquire for another secret", err, store.ErrWrongSecret)
 	}
 	if after := len(w.list()); after != before {
 		w.Errorf("%d records after a refusal, %d before", after, before)
+	}
+}
+
+// testRotation: a lease ends where the holder's keys and those of the space part, and there is none after that.
+func testRotation(w *testbed) {
+	from := w.now() + 40
+	old := store.Keys{{Check: store.CheckValue{1}}}
+	next := func(b byte, from int64) store.Keys {
+		return append(old[:1:1], store.Key{Check: store.CheckValue{b}, From: from})
+	}
+	far := from + 1000 // beyond what any lease reaches
+	cases := []struct {
+		name string
+		keys store.Keys
+		end  int64
+		held lease.Record
+	}{
+		{name: "a key too many", keys: next(2, from), end: from}, // binds the space to the first one
+		{name: "the first key", keys: old, end: far},
+		{name: "no keys", end: far},
+		{name: "another second key", keys: next(3, from+3), end: from + 3},
+	}
+	for i := range cases {
+		c := &cases[i]
+		var err error
+		if c.held, err = w.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute, Keys: c.keys}); err != nil || c.held.HighWater+1 != min(w.now()+60, c.end) {
+			w.Fatalf("%s: Acquire: up to %d, %v, want before %d", c.name, c.held.HighWater, err, c.end)
+		}
+	}
+	for _, wait := range []int64{20, 23} {
+		w.clock.Advance(time.Duration(wait) * time.Second)
+		for i := range cases {
+			c := &cases[i]
+			renewed, err := w.Renew(w.ctx, c.held, lease.Renewal{TTL: time.Minute, Token: lease.NewToken(w.clock.Now()), Keys: c.keys})
+			if w.now() < c.end {
+				if c.held = renewed; err != nil || c.held.HighWater+1 != min(w.now()+60, c.end) {
+					w.Errorf("%s: Renew: up to %d, %v, want before %d", c.name, c.held.HighWater, err, c.end)
+				}
+				continue
+			}
+			w.wantErr(c.name+": Renew", err, store.ErrWrongSecret)
+			_, err = w.Acquire(w.ctx, lease.Request{Nodes: 1, TTL: time.Minute, Keys: c.keys})
+			w.wantErr(c.name+": Acquire", err, store.ErrWrongSecret)
+		}
 	}
 }
 

@@ -32,10 +32,7 @@ func (l *Leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, 
 	if req.Owner == (lease.Token{}) {
 		req.Owner = lease.NewToken(l.settings.now())
 	}
-	message := &api.AcquireRequest{Space: l.space, Nodes: uint32(req.Nodes), Below: req.Below, TtlSeconds: ttl, Until: until, Owner: req.Owner.String(), Retry: req.Retry}
-	if req.Check != (store.CheckValue{}) {
-		message.Check = req.Check.String()
-	}
+	message := &api.AcquireRequest{Space: l.space, Nodes: uint32(req.Nodes), Below: req.Below, TtlSeconds: ttl, Until: until, Owner: req.Owner.String(), Retry: req.Retry, Label: req.Label, Check: req.Keys.String()}
 	answer, err := call(ctx, &l.service, true, func(c leaseClient, ctx context.Context, r *connect.Request[api.AcquireRequest]) (*connect.Response[api.AcquireResponse], error) {
 		defer func() { message.Retry = true }() // at the next replica
 		return c.Acquire(ctx, r)
@@ -56,7 +53,7 @@ func (l *Leases) Renew(ctx context.Context, held lease.Record, renewal lease.Ren
 	if err != nil {
 		return lease.Record{}, err
 	}
-	message := &api.RenewRequest{Space: l.space, Held: wire.Lease(held), TtlSeconds: ttl, Until: until, Token: renewal.Token.String()}
+	message := &api.RenewRequest{Space: l.space, Held: wire.Lease(held), TtlSeconds: ttl, Until: until, Token: renewal.Token.String(), Check: renewal.Keys.String()}
 	answer, err := call(ctx, &l.service, renewal.Token != lease.Token{}, leaseClient.Renew, message)
 	if err != nil {
 		return lease.Record{}, failed("renew", err)
@@ -116,7 +113,7 @@ func (l *Leases) Limits(ctx context.Context) (lease.Limits, error) {
 	}
 	return lease.Limits{
 		Limits: store.Limits{MaxTTL: time.Duration(answer.MaxTtlSeconds) * time.Second, MaxSkew: time.Duration(answer.MaxSkewSeconds) * time.Second},
-		Floor:  moment(answer.Floor), BarredFrom: moment(answer.BarredFrom), BarredTo: moment(answer.BarredTo),
+		Floor:  wire.Time(answer.Floor), BarredFrom: wire.Time(answer.BarredFrom), BarredTo: wire.Time(answer.BarredTo),
 	}, nil
 }
 
@@ -153,21 +150,10 @@ func seconds(d time.Duration) (uint32, error) {
 	return uint32(d / time.Second), nil
 }
 
-// untilSecond returns the end of a format in the form in which it is sent: 0 for the zero Time.
+// untilSecond returns the end of a format in the form in which it is sent.
 func untilSecond(t time.Time) (int64, error) {
-	switch {
-	case t.IsZero():
-		return 0, nil
-	case t.Unix() < randflake.Epoch:
+	if !t.IsZero() && t.Unix() < randflake.Epoch {
 		return 0, fmt.Errorf("%w: until %s: want a time that is not over", lease.ErrInvalidRequest, t.Format(time.RFC3339))
 	}
-	return t.Unix(), nil
-}
-
-// moment is the reverse of untilSecond.
-func moment(second int64) time.Time {
-	if second == 0 {
-		return time.Time{}
-	}
-	return time.Unix(second, 0).UTC()
+	return wire.Second(t), nil
 }

@@ -46,8 +46,8 @@ func TestGaplessPgx(t *testing.T) {
 	run(t, shared, "CREATE SCHEMA gapless_pgx")
 	_, err = pool.Exec(t.Context(), gapless.PostgresSchema)
 	must(t, err)
-	must(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return gapless.Pgx(tx).Create(t.Context(), "a", 1, 4) }))
-	take := func(tx pgx.Tx) error { _, err := gapless.Pgx(tx).Next(t.Context(), "a"); return err }
+	take := func(tx pgx.Tx) error { _, err := gapless.Pgx(tx).NextOrCreate(t.Context(), "a", 1, 5); return err }
+	must(t, pgx.BeginFunc(t.Context(), pool, take))
 	for level, want := range map[pgx.TxIsoLevel]string{pgx.ReadCommitted: "", pgx.RepeatableRead: "40001", pgx.Serializable: "40001"} {
 		err := pgx.BeginTxFunc(t.Context(), pool, pgx.TxOptions{IsoLevel: level}, func(second pgx.Tx) error {
 			_, err := second.Exec(t.Context(), "SELECT") // its snapshot is of now
@@ -61,6 +61,6 @@ func TestGaplessPgx(t *testing.T) {
 		}
 	}
 	if err := pgx.BeginFunc(t.Context(), pool, take); !errors.Is(err, gapless.ErrEnd) {
-		t.Errorf("after four that committed: %v, want ErrEnd", err)
+		t.Errorf("after five that committed: %v, want ErrEnd", err)
 	}
 }

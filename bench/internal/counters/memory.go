@@ -39,13 +39,16 @@ const yardstick = "atomic counter"
 // memory returns what gives numbers from memory. All callers share one counter.
 func memory() []peers.Peer {
 	const endless = 1e12 // numbers in a run: none is used up while they are counted
+	next := func(c *counter.Counter) peers.Source {
+		return peers.Source{Next: func() (high, low uint64, err error) {
+			n, err := c.Next()
+			return 0, uint64(n), err
+		}}
+	}
 	return append(peers.Named(yardstick), peers.Peer{
-		Name: "Counter.Next", Open: opening(func(c *counter.Counter) peers.Source {
-			return peers.Source{Next: func() (high, low uint64, err error) {
-				n, err := c.Next()
-				return 0, uint64(n), err
-			}}
-		}, counter.WithRunLength(endless, endless)),
+		Name: "Counter.Next", Open: opening(next, counter.WithRunLength(endless, endless)),
+	}, peers.Peer{
+		Name: "Counter.Next, unordered", Open: opening(next, counter.WithRunLength(endless, endless), counter.Unordered()),
 	}, peers.Peer{
 		Name: "Counter.Fill, 64 numbers", Open: opening(func(c *counter.Counter) peers.Source {
 			bulk := make([]uint64, 64)

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -170,5 +171,17 @@ func TestOwn(t *testing.T) {
 	own, other := strings.Index(picture, "stroke-width:2.8"), strings.Index(picture, "stroke-width:1.4")
 	if own < 0 || other < 0 || own < other {
 		t.Errorf("our curve is at byte %d of the picture, the other one at %d", own, other)
+	}
+}
+
+// TestDraw: a row may have fewer plots than there are columns.
+func TestDraw(t *testing.T) {
+	plots := []*plot.Plot{New("a", Axis{}, Axis{}), New("b", Axis{}, Axis{}), New("c", Axis{}, Axis{})}
+	light, onDark, err := Draw(400, 200, 2, plots...)
+	if err != nil || bytes.Equal(light, onDark) {
+		t.Fatalf("the same picture for light and for dark pages: %v", err)
+	}
+	if fewer, _, err := Draw(400, 200, 2, plots[:2]...); err != nil || len(fewer) >= len(light) {
+		t.Errorf("%d bytes for three plots, %d for two: %v", len(light), len(fewer), err)
 	}
 }

@@ -18,30 +18,40 @@ import (
 // Keep draws plots side by side, as a picture of a size in points, and keeps it among the results: in
 // the file name.svg for light pages, and in name-dark.svg for dark ones.
 func Keep(r *report.Results, name string, width, height float64, plots ...*plot.Plot) error {
-	picture, err := svg(width, height, plots)
+	light, dark, err := Draw(width, height, len(plots), plots...)
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.Derived(name+".svg", picture), r.Derived(name+"-dark.svg", dark(picture)))
+	return errors.Join(r.Derived(name+".svg", light), r.Derived(name+"-dark.svg", dark))
 }
 
-func svg(width, height float64, plots []*plot.Plot) ([]byte, error) {
+// Draw draws plots in rows of a number of columns, as a picture of a size in points, and returns it for light pages and for
+// dark ones.
+func Draw(width, height float64, columns int, plots ...*plot.Plot) (light, onDark []byte, err error) {
+	rows := slices.Collect(slices.Chunk(plots, columns))
+	last := len(rows) - 1
+	rows[last] = append(slices.Clone(rows[last]), make([]*plot.Plot, columns-len(rows[last]))...)
 	canvas := vgsvg.New(vg.Points(width), vg.Points(height))
 	c := draw.New(canvas)
 	c.FillPolygon(color.White, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
 	const margin = 8
 	tiles := draw.Tiles{
-		Cols: len(plots), Rows: 1, PadX: vg.Points(2 * margin),
+		Cols: columns, Rows: len(rows), PadX: vg.Points(2 * margin), PadY: vg.Points(2 * margin),
 		PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: vg.Points(2 * margin),
 	}
-	for i, part := range plot.Align([][]*plot.Plot{plots}, tiles, c)[0] {
-		plots[i].Draw(part)
+	for i, row := range plot.Align(rows, tiles, c) {
+		for j, part := range row {
+			if rows[i][j] != nil {
+				rows[i][j].Draw(part)
+			}
+		}
 	}
 	var picture bytes.Buffer
 	if _, err := canvas.WriteTo(&picture); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return outlineTexts(picture.Bytes())
+	light, err = outlineTexts(picture.Bytes())
+	return light, dark(light), err
 }
 
 var hexColor = regexp.MustCompile(`#[0-9A-F]{6}`)

@@ -53,10 +53,10 @@ func (c *sameAgain) Fill(dst []int64) (int, error) {
 const (
 	position = 6
 	returned = 8
-	version  = 10
-	block    = 11
-	token    = 12
-	words    = 14
+	version  = 12
+	run      = 13
+	token    = 14
+	words    = 16
 )
 
 // returnAnyway lets numbers be given back that are not a counter's newest: it lowers the position of the record as it is
@@ -77,7 +77,7 @@ func returnAnyway(ctx context.Context, c storetest.Call, engine store.Engine) (s
 	for i, add := range map[int]int{position: -n, returned: n, version: 1} {
 		next[i] = strconv.Itoa(number(next[i]) + add)
 	}
-	next[block], next[token] = "0", after[token]
+	next[run], next[token] = "0", after[token]
 	c.Expect[1].Value, c.Put[0].Value = found.Named[0].Value, []byte(strings.Join(next, " "))
 	return c.On(ctx, engine)
 }

@@ -45,8 +45,8 @@ func expire(ctx context.Context, c storetest.Call, engine store.Engine) (store.A
 
 // expired reports whether an entry is the record of a lease that is over.
 func expired(e store.Entry) bool {
-	words := strings.Fields(string(e.Value))
-	if !strings.Contains(e.Name, "/n/") || len(words) != 9 {
+	words := strings.Split(string(e.Value), " ")
+	if !strings.Contains(e.Name, "/n/") || len(words) != 10 {
 		return false
 	}
 	owner, highWater := strings.Trim(words[3], "0"), words[8]

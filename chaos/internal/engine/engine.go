@@ -95,6 +95,7 @@ var (
 type Setup struct {
 	Dir     string // empty
 	Limits  store.Limits
+	Keys    store.Keys // of the run's secret
 	Clocked bool       // the server's clock is to be stepped
 	Bug     broken.Bug // of a Memory that loses data
 
@@ -157,7 +158,10 @@ func Create(ctx context.Context, url string, options ...store.Option) error {
 	return s.Close()
 }
 
-// forNew are the options of a store for a new secret.
-func forNew(s Setup) []store.Option {
-	return []store.Option{store.WithLimits(s.Limits), store.ForNewSecret()}
+// made are the options of a store that is created, with all keys of the secret.
+func made(s Setup) []store.Option {
+	return []store.Option{store.WithLimits(s.Limits), store.ForSecret(s.Keys)}
 }
+
+// forNew are the options of a store for a new secret.
+func forNew(s Setup) []store.Option { return append(made(s), store.ForNewSecret()) }

@@ -19,14 +19,14 @@ import (
 
 // A File is a directory.
 type File struct {
-	Dir    string
-	limits store.Limits
-	mount  string // what to unmount, if anything
+	Dir   string
+	made  []store.Option
+	mount string // what to unmount, if anything
 }
 
 // StartFile creates a store in a directory.
 func StartFile(ctx context.Context, s Setup) (Engine, error) {
-	f := &File{Dir: filepath.Join(s.Dir, "leases"), limits: s.Limits}
+	f := &File{Dir: filepath.Join(s.Dir, "leases"), made: made(s)}
 	return f, Create(ctx, f.URL(), forNew(s)...)
 }
 
@@ -42,7 +42,7 @@ func StartFileOnSmallDisk(ctx context.Context, s Setup) (Engine, error) {
 		}
 		return nil, fmt.Errorf("engine: mount a small disk: %w", err)
 	}
-	f := &File{Dir: filepath.Join(s.Dir, "leases"), limits: s.Limits, mount: s.Dir}
+	f := &File{Dir: filepath.Join(s.Dir, "leases"), made: made(s), mount: s.Dir}
 	return f, Create(ctx, f.URL(), forNew(s)...)
 }
 
@@ -130,7 +130,7 @@ func (f *File) CreateAnew() error {
 	if err := os.RemoveAll(f.Dir); err != nil {
 		return err
 	}
-	return Create(context.Background(), f.URL(), store.WithLimits(f.limits))
+	return Create(context.Background(), f.URL(), f.made...)
 }
 
 // FillDisk leaves no space on a small disk.

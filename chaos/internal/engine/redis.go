@@ -18,7 +18,7 @@ type Redis struct {
 	served[*servers.Redis]
 	timed
 	dir     string
-	limits  store.Limits
+	made    []store.Option
 	replica *servers.Redis // nil if there is none
 	query   string         // of the URL
 	args    []string
@@ -36,7 +36,7 @@ func StartRedisWith(query string, args ...string) Start {
 }
 
 func startRedis(ctx context.Context, s Setup, query string, args ...string) (_ Engine, err error) {
-	r := &Redis{dir: s.Dir, limits: s.Limits, query: query, args: args}
+	r := &Redis{dir: s.Dir, made: made(s), query: query, args: args}
 	if r.clock, err = newClock(s.Clocked, s.Dir); err != nil {
 		return r, err
 	}
@@ -154,7 +154,7 @@ func (r *Redis) Replication() (string, error) { return r.server.Do("INFO", "repl
 
 // CreateAnew does what the store's errors advise when all keys are gone.
 func (r *Redis) CreateAnew() error {
-	return Create(context.Background(), r.URL(), store.WithLimits(r.limits))
+	return Create(context.Background(), r.URL(), r.made...)
 }
 
 // FlushAll removes all keys.

@@ -281,7 +281,7 @@ func countWipe(w *simulation.Simulation) {
 	})
 	plain = append(plain, w.Launch(1)...)
 	remember(w, plain, rated, func(name string, to int64) error {
-		_, err := w.Counters().Create(w.Context(), name, counter.ForNewName(), counter.WithStart(to))
+		_, err := w.Counters().Create(w.Context(), name, counter.UnusedBefore(w.Floor()), counter.WithStart(to))
 		return err
 	})
 }

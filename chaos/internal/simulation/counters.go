@@ -9,6 +9,7 @@ import (
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/worker"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/store"
 )
 
 // Counting has the next workers take numbers by a handle for each of counters, and hold no leases.
@@ -38,6 +39,13 @@ func (w *Simulation) Info(name string) counter.Info {
 	info, err := counter.On(space).Get(w.ctx, name)
 	w.Must(err)
 	return info
+}
+
+// Floor returns the floor of the store after its last loss.
+func (w *Simulation) Floor() time.Time {
+	v, err := w.Store().Look(w.ctx, nil, store.Page{})
+	w.Must(err)
+	return time.Unix(v.Meta.Floor, 0)
 }
 
 // Counted ends all workers that are left, and returns what is known of their counters.

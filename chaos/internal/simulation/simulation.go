@@ -16,6 +16,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/chaos/internal/broken"
 	"github.com/randflake/randflake/chaos/internal/engine"
 	"github.com/randflake/randflake/chaos/internal/page"
@@ -66,7 +67,7 @@ type Settings struct {
 	Dir    string // empty, the run's own
 	Start  engine.Start
 	Limits store.Limits
-	Secret string // 32 hexadecimal digits
+	Secret randflake.Secret
 	Rand   *rand.Rand
 	Rate   int // IDs a second of each worker
 	Short  bool
@@ -88,7 +89,7 @@ func New(ctx context.Context, s Settings) (*Simulation, error) {
 	if err != nil {
 		return w, err
 	}
-	w.Engine, err = s.Start(ctx, engine.Setup{Dir: dir, Limits: s.Limits, Clocked: s.Clocked, Bug: s.Bug, Randflaked: s.Randflaked})
+	w.Engine, err = s.Start(ctx, engine.Setup{Dir: dir, Limits: s.Limits, Keys: store.KeysOf(s.Secret), Clocked: s.Clocked, Bug: s.Bug, Randflaked: s.Randflaked})
 	if err != nil {
 		return w, err
 	}
@@ -97,7 +98,7 @@ func New(ctx context.Context, s Settings) (*Simulation, error) {
 	}
 	w.Worker = worker.Config{
 		Store:   w.Engine.URL(),
-		Secret:  s.Secret,
+		Secret:  s.Secret.Hex(),
 		TTL:     TTL,
 		Nodes:   1024,
 		Keepers: 1,

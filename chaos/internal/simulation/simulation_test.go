@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/chaos/internal/engine"
 )
 
@@ -22,6 +23,7 @@ func TestMain(m *testing.M) {
 
 func newWorld(t *testing.T, ctx context.Context) *Simulation {
 	w, err := New(ctx, Settings{
+		Secret: randflake.NewSecret(),
 		Dir:    t.TempDir(),
 		Start:  engine.StartMemory,
 		Limits: Limits,

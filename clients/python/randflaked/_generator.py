@@ -212,7 +212,7 @@ class Minter(_Maker):
         return ids
 
     def _some(self, stock: _Stock, most: int) -> list[str] | None:
-        """Under the lock: returns up to so many IDs, or None if there are none."""
+        """Under the lock: returns at most `most` IDs, or None if the stock is empty."""
         while stock.minted and monotonic() >= stock.minted[0][0] + OLDEST:
             stock.minted.popleft()
         got = [stock.minted.popleft()[1] for _ in range(min(most, len(stock.minted)))]

@@ -147,7 +147,7 @@ class Service(Uncopied):
                 if selector.select(0):  # the replica has closed it
                     connection.close()
         if not connection.sock:
-            connection.timeout = (end - monotonic()) / 2  # of each address of the name, one of which may be dead
+            connection.timeout = (end - monotonic()) / 2  # for each IP address: one may be dead
             connection.connect()
         connection.sock.settimeout(end - monotonic())
         connection.response_class = lambda sock, **more: HTTPResponse(_Answer(sock, end), **more)  # type: ignore

@@ -14,7 +14,7 @@ export interface Fields { time: Date; node: number; sequence: number }
  * spaces, whose IDs may collide. Its fields are private, so that neither JSON nor the console shows the key.
  */
 export class Secret {
-  /** 16 hexadecimal digits, by which two places can find out that they have the same secret. It is not secret. */
+  /** 16 hexadecimal digits that are equal for equal secrets. They may be shown. */
   readonly checkValue: string;
   readonly #keys: Int32Array;
   readonly #block = new BigInt64Array(1);

@@ -5,9 +5,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/randflake/randflake/counter/gapless"
 	"github.com/randflake/randflake/store/storetest/servers"
@@ -39,6 +43,8 @@ func Run(t *testing.T, d Database) {
 	}
 	t.Run("steps", func(t *testing.T) { d.steps(t, db, proxy) })
 	t.Run("create", func(t *testing.T) { d.create(t, db) })
+	t.Run("new year", func(t *testing.T) { d.newYear(t, db) })
+	t.Run("list", func(t *testing.T) { d.list(t, db) })
 	t.Run("faults", func(t *testing.T) { d.faults(t, db, proxy) })
 	t.Run("controls", func(t *testing.T) { d.controls(t, db) })
 }
@@ -48,6 +54,94 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// newYear tests that transactions that take the first number of a series at the same moment all get one, and that none has
+// to be run again, if the first one commits and if it rolls back; and that a number may come from Create and Next.
+func (d Database) newYear(t *testing.T, db *sql.DB) {
+	ways := map[string]func(gapless.Tx, string) (int64, error){
+		"at-once": func(tx gapless.Tx, name string) (int64, error) { return tx.NextOrCreate(t.Context(), name, 1, 11) },
+		"create": func(tx gapless.Tx, name string) (int64, error) {
+			if err := tx.Create(t.Context(), name, 1, 11); err != nil && !errors.Is(err, fs.ErrExist) {
+				return 0, err
+			}
+			return tx.Next(t.Context(), name)
+		},
+	}
+	for way, take := range ways {
+		for round := range 20 {
+			name := fmt.Sprintf("%s/%d", way, round)
+			begun := make([]*sql.Tx, 11)
+			for i := range begun {
+				tx, err := db.BeginTx(t.Context(), []*sql.TxOptions{nil, {Isolation: sql.LevelReadCommitted}}[round%2])
+				must(t, err)
+				defer tx.Rollback()
+				begun[i] = tx
+			}
+			first, err := take(d.In(begun[0]), name)
+			if must(t, err); first != 1 {
+				t.Errorf("the first is %d", first)
+			}
+			numbers, failed := make([]int64, 10), make([]error, 10)
+			var wg sync.WaitGroup
+			for i := range failed {
+				wg.Go(func() {
+					tx := begun[1+i]
+					if numbers[i], failed[i] = take(d.In(tx), name); failed[i] == nil {
+						failed[i] = tx.Commit()
+					}
+				})
+			}
+			time.Sleep(20 * time.Millisecond) // for the others to wait, without which the test is easier
+			end, other := begun[0].Rollback, []int64(nil)
+			if round/2%2 == 1 {
+				end, other = begun[0].Commit, []int64{first}
+			}
+			must(t, end())
+			wg.Wait()
+			numbers = append(numbers, other...)
+			slices.Sort(numbers)
+			if err := errors.Join(failed...); err != nil || check(numbers) != nil {
+				t.Fatalf("%s: %v, %v", name, numbers, err)
+			}
+			must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
+				n, err := tx.NextOrCreate(t.Context(), name, 1, 99)
+				if last := numbers[len(numbers)-1]; last == 11 && !errors.Is(err, gapless.ErrEnd) || last == 10 && n != 11 {
+					t.Errorf("%d, %v after %d: want 11, or ErrEnd after it", n, err, last)
+				}
+				return nil
+			}))
+		}
+	}
+}
+
+// list tests Peek and List, over several pages.
+func (d Database) list(t *testing.T, db *sql.DB) {
+	must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
+		for i := range 1001 {
+			must(t, tx.Create(t.Context(), fmt.Sprintf("list/%04d", i), int64(i), math.MaxInt64))
+		}
+		must(t, tx.Create(t.Context(), "list-all", 0, 0))
+		i := 0
+		for info, err := range tx.List(t.Context(), "list/") {
+			want := gapless.Info{Name: fmt.Sprintf("list/%04d", i), Next: int64(i), Last: math.MaxInt64, Left: uint64(math.MaxInt64 - i + 1)}
+			if err != nil || info != want {
+				t.Fatalf("%+v, %v, want %+v", info, err, want)
+			}
+			i++
+		}
+		for name, want := range map[string]error{"list": gapless.ErrNoCounter, "list-all": nil} {
+			if info, err := tx.Peek(t.Context(), name); i != 1001 || !errors.Is(err, want) || want == nil && info != (gapless.Info{Name: name, Left: 1}) {
+				t.Errorf("%d listed; %s: %+v, %v, want %v", i, name, info, err, want)
+			}
+		}
+		_, err := tx.Next(t.Context(), "list-all")
+		must(t, err)
+		if info, err := tx.Peek(t.Context(), "list-all"); info != (gapless.Info{Name: "list-all"}) || err != nil {
+			t.Errorf("at the end: %+v, %v", info, err)
+		}
+		return nil
+	}))
 }
 
 // within runs do in a transaction, and commits it unless do returns an error.

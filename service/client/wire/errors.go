@@ -23,20 +23,23 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// kinds are the errors that the service sends with a code of their own. The client can distinguish those with a reason,
-// by the ErrorInfo that Describe adds. The text of an inner error may contain text of a driver or of the data, such as
-// addresses and tokens, which clients must not see.
-var kinds = []struct {
+type kind struct {
 	err    error
 	code   connect.Code
 	reason string
 	inner  bool
-}{
+}
+
+// kinds are the errors that the service sends with a code of their own. The client can distinguish those with a reason,
+// by the ErrorInfo that Describe adds. The text of an inner error may contain text of a driver or of the data, such as
+// addresses and tokens, which clients must not see.
+var kinds = []kind{
 	{lease.ErrInvalidRequest, connect.CodeInvalidArgument, "INVALID_REQUEST", false},
 	{lease.ErrNoRange, connect.CodeResourceExhausted, "NO_RANGE", false},
 	{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", false},
 	{store.ErrWrongSecret, connect.CodeFailedPrecondition, "WRONG_SECRET", false},
 	{store.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", true},
+	{store.ErrFormat, connect.CodeUnavailable, "FORMAT", true},
 	{store.ErrNoStore, connect.CodeUnavailable, "NO_STORE", true},
 	{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", false},
 	{snowflake.ErrInvalidID, connect.CodeInvalidArgument, "", false},
@@ -68,25 +71,29 @@ func Error(err error, place string) (sent *connect.Error, whole bool) {
 	if errors.As(err, &sent) {
 		return sent, true
 	}
-	for _, k := range kinds {
-		if !errors.Is(err, k.err) {
-			continue
-		}
-		text := err.Error()
-		if k.inner {
-			text = k.err.Error() + "; the service's log has more"
-		} else if place != "" {
-			text = strings.ReplaceAll(text, place, "its space")
-		}
-		var all []error
-		for _, k := range kinds {
-			if errors.Is(err, k.err) {
-				all = append(all, k.err)
-			}
-		}
-		return connect.NewError(k.code, &knownError{text, all}), !k.inner
+	found := kindsOf(err)
+	if len(found) == 0 {
+		return connect.NewError(connect.CodeUnavailable, errors.New("the space's store failed, so that the outcome is unknown: ask again, as the procedure says; the service's log has more")), false
 	}
-	return connect.NewError(connect.CodeUnavailable, errors.New("the space's store failed, so that the outcome is unknown: ask again, as the procedure says; the service's log has more")), false
+	k, known := found[0], &knownError{text: err.Error()}
+	if k.inner {
+		known.text = k.err.Error() + "; the service's log has more"
+	} else if place != "" {
+		known.text = strings.ReplaceAll(known.text, place, "its space")
+	}
+	for _, k := range found {
+		known.all = append(known.all, k.err)
+	}
+	return connect.NewError(k.code, known), !k.inner
+}
+
+func kindsOf(err error) (found []kind) {
+	for _, k := range kinds {
+		if errors.Is(err, k.err) {
+			found = append(found, k)
+		}
+	}
+	return found
 }
 
 // A knownError stands for errors of the library: on its way, with the text that clients may see, or as received.
@@ -108,8 +115,8 @@ const (
 // code if it has no other, and google.rpc.RetryInfo if trying again helps.
 func Describe(failed *connect.Error, procedure string, again bool) {
 	var reasons []string
-	for _, k := range kinds {
-		if k.reason != "" && errors.Is(failed, k.err) {
+	for _, k := range kindsOf(failed) {
+		if k.reason != "" {
 			reasons = append(reasons, k.reason)
 		}
 	}

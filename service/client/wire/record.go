@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
@@ -10,7 +11,7 @@ import (
 // Lease returns the message for a record.
 func Lease(r lease.Record) *api.Lease {
 	return &api.Lease{FirstNode: r.FirstNode, LastNode: r.LastNode, Owner: token(r.Owner), Change: token(r.Change),
-		Version: r.Version, Start: r.Start, HighWater: r.HighWater, Changed: r.Changed, Signature: token(r.Signature)}
+		Version: r.Version, Start: r.Start, HighWater: r.HighWater, Changed: r.Changed, Signature: token(r.Signature), Label: r.Label}
 }
 
 // token returns a token as text, or "" for the zero token.
@@ -42,6 +43,22 @@ func Record(l *api.Lease) (r lease.Record, err error) {
 		r.Signature, err = Token(l.Signature)
 	}
 	r.FirstNode, r.LastNode, r.Version = l.FirstNode, l.LastNode, l.Version
-	r.Start, r.HighWater, r.Changed = l.Start, l.HighWater, l.Changed
+	r.Start, r.HighWater, r.Changed, r.Label = l.Start, l.HighWater, l.Changed, l.Label
 	return r, err
+}
+
+// Second returns a time in the form in which it is sent: 0 for the zero Time.
+func Second(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
+}
+
+// Time reads what Second returned.
+func Time(second int64) time.Time {
+	if second == 0 {
+		return time.Time{}
+	}
+	return time.Unix(second, 0).UTC()
 }

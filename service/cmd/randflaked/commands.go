@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -17,14 +17,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/service/internal/access"
-	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/metrics"
-	"github.com/randflake/randflake/service/internal/server"
-	"github.com/randflake/randflake/snowflake"
 )
 
 // check validates a configuration, with the files and stores that it names.
@@ -62,31 +57,54 @@ func probe(c *config.Config) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// ready asks a service whether it is ready, again and again with a timeout.
+// ready asks a service whether it is ready, once or until a timeout.
 func ready(args []string, out, problems io.Writer) error {
-	set := flags("ready [--timeout DURATION] [--insecure] URL", problems)
+	set := flags("ready [--timeout DURATION] URL", problems)
 	timeout := set.Duration("timeout", 0, "how long to ask again, if the service is not ready (default once)")
-	insecure := set.Bool("insecure", false, "whatever certificate the service has, as Kubernetes' probes do")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
 	if set.NArg() != 1 {
 		return errors.New("ready: which service? want one URL, such as http://localhost:8080")
 	}
-	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: *insecure}}}
-	for end := time.Now().Add(*timeout); ; time.Sleep(min(time.Second, time.Until(end))) {
-		answer, err := client.Get(strings.TrimSuffix(set.Arg(0), "/") + "/readyz")
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(*timeout, answerTime))
+	defer cancel()
+	for {
+		err := ask(ctx, client, strings.TrimSuffix(set.Arg(0), "/")+"/readyz")
 		if err == nil {
-			answer.Body.Close()
-			if answer.StatusCode == http.StatusOK {
-				return nil
+			return nil
+		}
+		if *timeout > 0 {
+			select {
+			case <-time.After(time.Second):
+				continue
+			case <-ctx.Done():
 			}
-			err = errors.New(answer.Status)
 		}
-		if !time.Now().Before(end) {
-			return fmt.Errorf("ready: %w", err)
-		}
+		return fmt.Errorf("ready: %w", err)
 	}
+}
+
+const answerTime = 5 * time.Second
+
+// ask returns an error unless a URL is answered with 200.
+func ask(ctx context.Context, client *http.Client, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return errors.New(answer.Status)
+	}
+	return nil
 }
 
 // version prints the version and the platform.
@@ -108,71 +126,4 @@ func token(args []string, out, problems io.Writer) error {
 	text := hex.EncodeToString(bits[:])
 	_, err := fmt.Fprintf(out, "token   %s\nsha256  %x\n", text, sha256.Sum256([]byte(text)))
 	return err
-}
-
-// who prints which lease made an ID, from lines of the audit log on standard input or in a file.
-func who(args []string, out, problems io.Writer) error {
-	set := flags("who --space NAME (--secret-file FILE | --layout KIND) [--audit FILE] ID", problems)
-	space := set.String("space", "", "`name` of the ID's space")
-	secretFile := set.String("secret-file", "", "`file` with the space's secret")
-	kind := set.String("layout", "", "`kind` of the space, where its IDs are of a Snowflake layout")
-	auditFile := set.String("audit", "", "`file` with lines of the audit log (default standard input)")
-	if err := set.Parse(args); err != nil {
-		return err
-	}
-	if *space == "" || (*secretFile == "") == (*kind == "") || set.NArg() != 1 {
-		return errors.New("who: want --space, one of --secret-file and --layout, and one ID")
-	}
-	node, made, err := origin(set.Arg(0), *secretFile, *kind)
-	if err != nil {
-		return fmt.Errorf("who: %w", err)
-	}
-	lines := io.Reader(os.Stdin)
-	if *auditFile != "" {
-		file, err := os.Open(*auditFile)
-		if err != nil {
-			return fmt.Errorf("who: %w", err)
-		}
-		defer file.Close()
-		lines = file
-	}
-	maker, found, damaged, err := audit.Who(lines, *space, node, made.Unix())
-	if err != nil {
-		return err
-	}
-	if damaged > 0 {
-		fmt.Fprintf(problems, "%d lines can't be read: if one of them was about this node, the answer is wrong\n", damaged)
-	}
-	if !found {
-		return fmt.Errorf("who: nobody had node %d at %s, by these lines: are they all, and is it the right secret or layout?", node, made.Format(time.RFC3339))
-	}
-	_, err = fmt.Fprintf(out, "%s  made at %s on node %d, by lease %s of nodes %d to %d from %s on\n", maker.Principal,
-		made.Format(time.RFC3339), node, maker.Lease, maker.FirstNode, maker.LastNode, maker.Granted.Format(time.RFC3339))
-	return err
-}
-
-// origin returns the node that made an ID, and when, by the space's secret or its layout.
-func origin(text, secretFile, kind string) (node uint32, made time.Time, err error) {
-	if kind != "" {
-		layout, err := config.Space{Kind: kind}.Layout()
-		if err != nil || layout == nil {
-			return 0, made, fmt.Errorf("layout %q: want one of Snowflake IDs, such as twitter", kind)
-		}
-		id, err := snowflake.Parse(text)
-		if err != nil {
-			return 0, made, err
-		}
-		f, err := layout.Inspect(id)
-		return uint32(server.Worker(layout, f)), f.Time, err
-	}
-	id, err := randflake.Parse(text)
-	if err != nil {
-		return 0, made, err
-	}
-	secret, err := local.ReadSecret(secretFile)
-	if err != nil {
-		return 0, made, err
-	}
-	f := randflake.NewCipher(secret).Inspect(id)
-	return f.Node, f.Time, nil
 }

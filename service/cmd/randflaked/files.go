@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/config"
@@ -20,8 +21,9 @@ func load(c *config.Config, other io.Writer) (files server.Files, err error) {
 	}
 	files.Audit = struct{ io.Writer }{other} // which stays open
 	if c.Audit != "" {
-		if files.Audit, err = os.OpenFile(c.Audit, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
-			return files, fmt.Errorf("audit: %w", err)
+		// A pipe that nobody reads is an error, and does not keep the service waiting.
+		if files.Audit, err = os.OpenFile(c.Audit, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o600); err != nil {
+			return files, fmt.Errorf("audit: %w: want a file that can be written, in a directory that exists, or a pipe that is being read", err)
 		}
 	}
 	return files, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/ecdsa"
 	"crypto/tls"
 	"encoding/base32"
 	"encoding/base64"
@@ -152,8 +153,8 @@ func TestNothingLeaks(t *testing.T) {
 	}))
 	defer traces.Close()
 	a := newAuthority(t)
-	key, _, _ := a.sign("server", false)
-	d, err := key.Bytes()
+	pair := a.sign("server")
+	d, err := pair.PrivateKey.(*ecdsa.PrivateKey).Bytes()
 	if err != nil {
 		t.Fatal(err)
 	}

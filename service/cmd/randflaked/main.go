@@ -6,7 +6,6 @@
 //	randflaked ready URL             asks whether a service is ready, or waits until it is
 //	randflaked token                 makes a bearer token and its hash
 //	randflaked version               which version this is
-//	randflaked who ...               whose lease made an ID, by the audit log
 package main
 
 import (
@@ -35,7 +34,7 @@ func main() {
 // run runs the subcommand that the arguments name.
 func run(args []string, out, problems io.Writer) error {
 	commands := map[string]func(args []string, out, problems io.Writer) error{
-		"check": check, "ready": ready, "token": token, "version": version, "who": who}
+		"check": check, "ready": ready, "token": token, "version": version}
 	if len(args) > 0 {
 		if command, ok := commands[args[0]]; ok {
 			return command(args[1:], out, problems)

@@ -4,16 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -25,10 +21,12 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/local"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/service/internal/access/accesstest"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store/filestore"
 )
@@ -145,67 +143,65 @@ func TestDev(t *testing.T) {
 	if err != nil || strings.Contains(p.written.String(), secret.Hex()) {
 		t.Errorf("the secret was written, or error %v", err)
 	}
-	for id := range seen {
-		var out bytes.Buffer
-		lines := filepath.Join(t.TempDir(), "audit")
-		if err := os.WriteFile(lines, []byte(p.written.String()), 0o600); err != nil {
-			t.Fatal(err)
+	for text := range seen {
+		id, _ := randflake.Parse(text)
+		made, found := randflake.NewCipher(secret).Inspect(id), false
+		for text := range strings.Lines(p.written.String()) {
+			var line struct {
+				Msg, Principal, Space string
+				First                 uint32 `json:"first_node"`
+				Last                  uint32 `json:"last_node"`
+				Start                 int64
+			}
+			json.Unmarshal([]byte(text), &line)
+			found = found || line.Msg == "grant" && line.Principal == "randflaked" && line.Space == "demo" && line.First <= made.Node && made.Node <= line.Last && line.Start <= made.Time.Unix()
 		}
-		err := run([]string{"who", "--space", "demo", "--secret-file", filepath.Join(dir, "secret"), "--audit", lines, id}, &out, &out)
-		if err != nil || !strings.HasPrefix(out.String(), "randflaked  made at ") {
-			t.Errorf("who: %s, error %v", &out, err)
+		if !found {
+			t.Errorf("no grant of the lease that made %+v in\n%s", made, p.written)
 		}
 		break
 	}
 }
 
-// An authority signs certificates.
+// An authority signs certificates, and writes them to files.
 type authority struct {
 	*testing.T
-	dir  string
-	key  *ecdsa.PrivateKey
-	cert *x509.Certificate
-
-	change func(*x509.Certificate) // what makes certificates other than usual, or nil
+	*accesstest.Authority
+	dir string
 }
 
 func newAuthority(t *testing.T) *authority {
-	a := &authority{T: t, dir: t.TempDir()}
-	a.key, a.cert, _ = a.sign("ca", true)
+	a := &authority{t, accesstest.NewAuthority(), t.TempDir()}
+	a.save("ca", a.Certificate)
 	return a
 }
 
 // sign makes a key and a certificate, and writes both to files.
-func (a *authority) sign(name string, isCA bool) (*ecdsa.PrivateKey, *x509.Certificate, tls.Certificate) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+func (a *authority) sign(name string, change ...func(*x509.Certificate)) tls.Certificate {
+	pair := a.Sign(time.Hour, []string{name}, change...)
+	a.save(name, pair)
+	return pair
+}
+
+func (a *authority) save(name string, pair tls.Certificate) {
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
 	if err != nil {
 		a.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: isCA, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
-	if a.change != nil {
-		a.change(template)
-	}
-	parent, signer := a.cert, a.key
-	if isCA {
-		parent, signer = template, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
-	if err != nil {
-		a.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		a.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		a.Fatal(err)
-	}
-	a.write(name+".pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
-	a.write(name+".key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})))
-	return key, cert, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	a.write(name+".pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]})))
+	a.write(name+".key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
+}
+
+// serving returns a configuration in a file, by which a service has the certificate "server", and its client web.example makes IDs.
+func (a *authority) serving() func() (*config.Config, error) {
+	a.sign("server")
+	file := a.write("randflaked.yaml", fmt.Sprintf(`listen: localhost:0
+tls: {certificate: %[1]s/server.pem, key: %[1]s/server.key, clientCA: %[1]s/ca.pem}
+spaces: [{name: demo, kind: ulid}]
+principals: [{name: web, certificates: {dns: [web.example]}}]
+rules: [{principals: [web], spaces: [demo], verbs: [mint]}]
+`, a.dir))
+	return func() (*config.Config, error) { return config.Read(file) }
 }
 
 func (a *authority) write(name, text string) string {
@@ -218,12 +214,9 @@ func (a *authority) write(name, text string) string {
 
 // client returns one that trusts the authority, and has a certificate of name unless that is empty.
 func (a *authority) client(name string) *http.Client {
-	roots := x509.NewCertPool()
-	roots.AddCert(a.cert)
-	conf := &tls.Config{RootCAs: roots}
+	conf := &tls.Config{RootCAs: accesstest.Pool(a.Authority)}
 	if name != "" {
-		_, _, pair := a.sign(name, false)
-		conf.Certificates = []tls.Certificate{pair}
+		conf.Certificates = []tls.Certificate{a.sign(name)}
 	}
 	transport := &http.Transport{TLSClientConfig: conf, ForceAttemptHTTP2: true}
 	a.Cleanup(transport.CloseIdleConnections)
@@ -234,7 +227,7 @@ func (a *authority) client(name string) *http.Client {
 // again, and does not when the file is wrong.
 func TestMutualTLS(t *testing.T) {
 	a := newAuthority(t)
-	a.sign("server", false)
+	a.sign("server")
 	dir := filepath.Join(a.dir, "state")
 	if _, err := local.Create(dir); err != nil {
 		t.Fatal(err)
@@ -315,7 +308,7 @@ rules:
 	}
 
 	other := newAuthority(t)
-	other.sign("server", false)
+	other.sign("server")
 	for _, name := range []string{"server.key", "server.pem"} { // which don't fit together meanwhile
 		text, err := os.ReadFile(filepath.Join(other.dir, name))
 		if err != nil {
@@ -400,7 +393,7 @@ func TestShutdownEndsCalls(t *testing.T) {
 // TestUsage: what can't be meant is refused, with what can.
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{nil, {"--dev", "--config", "x"}, {"--config", "x", "--listen", "y"}, {"--dev", "more"}, {"serve"},
-		{"check"}, {"check", "--config", "no/such/file"}, {"who"}, {"token", "--long"}, {"--dev", "--dir", t.TempDir() + "/x", "--listen", ":8080"}} {
+		{"check"}, {"check", "--config", "no/such/file"}, {"token", "--long"}, {"--dev", "--dir", t.TempDir() + "/x", "--listen", ":8080"}} {
 		var out bytes.Buffer
 		if err := run(args, &out, &out); err == nil {
 			t.Errorf("%q: no error", args)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -96,4 +97,22 @@ func get(t *testing.T, url string) string {
 		t.Fatal(err)
 	}
 	return string(body)
+}
+
+// TestAuditPipe: a pipe that nobody reads as audit log is an error, and does not keep the service waiting.
+func TestAuditPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if out, err := exec.Command("mkfifo", pipe).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	done := make(chan error, 1)
+	go func() { _, err := load(&config.Config{Audit: pipe}, io.Discard); done <- err }()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("no error")
+		}
+	case <-time.After(time.Minute):
+		t.Error("it waits for a reader")
+	}
 }

@@ -32,8 +32,8 @@ type reloading struct {
 
 func newReloading(t *testing.T) *reloading {
 	r := &reloading{T: t, authority: *newAuthority(t), added: newAuthority(t)}
-	r.sign("server", false)
-	r.sign("other", false)
+	r.sign("server")
+	r.sign("other")
 	for i, name := range []string{"old", "new"} {
 		dir := filepath.Join(r.dir, name)
 		if _, err := local.Create(dir); err != nil {
@@ -55,7 +55,7 @@ rules: [{principals: [web], spaces: [%[2]s], verbs: [fetch]}]
 	}
 	r.old = r.client("web.example")
 	r.new = r.client("")
-	_, _, pair := r.added.sign("web.example", false)
+	pair := r.added.sign("web.example")
 	r.new.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	file := r.write("randflaked.yaml", r.texts[0])
 	r.process = startWith(t, usual, time.Hour, func() (*config.Config, error) { return config.Read(file) }, r.client(""))
@@ -170,20 +170,14 @@ func TestRemovedAuthority(t *testing.T) {
 // TestAge: an old connection takes no more calls, and no call is lost.
 func TestAge(t *testing.T) {
 	a := newAuthority(t)
-	a.sign("server", false)
-	file := a.write("randflaked.yaml", fmt.Sprintf(`listen: localhost:0
-tls: {certificate: %[1]s/server.pem, key: %[1]s/server.key, clientCA: %[1]s/ca.pem}
-spaces: [{name: demo, kind: ulid}]
-principals: [{name: web, certificates: {dns: [web.example]}}]
-rules: [{principals: [web], spaces: [demo], verbs: [mint]}]
-`, a.dir))
+	read := a.serving()
 	young, old := usual, usual
 	old.age = 1
 	for what, bounds := range map[string]bounds{"young": young, "old": old} {
 		for _, version := range []int{1, 2} {
 			client := a.client("web.example")
 			client.Transport.(*http.Transport).ForceAttemptHTTP2 = version == 2
-			p := startWith(t, bounds, time.Hour, func() (*config.Config, error) { return config.Read(file) }, a.client(""))
+			p := startWith(t, bounds, time.Hour, read, a.client(""))
 			connections := 0
 			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 				if !info.Reused {

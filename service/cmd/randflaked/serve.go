@@ -60,7 +60,7 @@ const renewalTime = time.Minute // of files
 
 // serve runs the service until a signal ends it.
 func serve(args []string, problems io.Writer) error {
-	set := flags("--dev | --config FILE | check | ready | token | version | who", problems)
+	set := flags("--dev | --config FILE | check | ready | token | version", problems)
 	dev := set.Bool("dev", false, "serve a space \"demo\" on this machine, kept in a directory of this user's")
 	dir := set.String("dir", "", "`directory` of --dev (default one for the user's state)")
 	file := set.String("config", "", "`file` that says what to serve, read again at SIGHUP")
@@ -186,14 +186,14 @@ func (d *daemon) start() (err error) {
 func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 	b := d.bounds
 	s := &http.Server{
-		Handler:           aging(d.server.Handler(spans...)),
+		Handler:           d.server.Handler(spans...),
 		ReadHeaderTimeout: b.header, ReadTimeout: b.read, WriteTimeout: b.write, IdleTimeout: b.idle,
 		MaxHeaderBytes: maxHeader,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: maxReceived, MaxReceiveBufferPerStream: maxReceived,
 			SendPingTimeout: pingTime, WriteByteTimeout: b.write}, // of a peer that is gone, and one that does not read
 		Protocols: new(http.Protocols),
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			return context.WithValue(ctx, oldKey{}, time.Now().Add(b.age+rand.N(b.age/10+1)))
+			return server.Aging(ctx, time.Now().Add(b.age+rand.N(b.age/10+1)))
 		},
 		ConnState: d.server.Connection,
 		ErrorLog:  log.New(handshakes{d.logger, rate.NewLimiter(rate.Every(6*time.Second), 10)}, "", 0),
@@ -218,20 +218,6 @@ func (h handshakes) Write(line []byte) (int, error) {
 	}
 	h.logger.Log(context.Background(), level, fmt.Sprintf("%.300s", text))
 	return len(line), nil
-}
-
-// oldKey is the key of the time from which on a connection is old.
-type oldKey struct{}
-
-// aging ends old connections, each after the calls that are under way: clients then connect to any of the replicas, with
-// the certificate that they have now.
-func aging(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if old, ok := r.Context().Value(oldKey{}).(time.Time); ok && time.Now().After(old) {
-			w.Header().Set("Connection", "close") // or GOAWAY, in HTTP/2
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 func (d *daemon) url() string {

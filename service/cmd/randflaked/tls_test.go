@@ -3,30 +3,21 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/access/accesstest"
 )
 
 // TestTLS: what a client shows over TLS, or fails to, ends in an alert or a typed error that says which, and leaves nothing
 // behind.
 func TestTLS(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
-	a.sign("server", false)
-	file := a.write("randflaked.yaml", fmt.Sprintf(`listen: localhost:0
-tls: {certificate: %[1]s/server.pem, key: %[1]s/server.key, clientCA: %[1]s/ca.pem}
-spaces: [{name: demo, kind: ulid}]
-principals: [{name: web, certificates: {dns: [web.example]}}]
-rules: [{principals: [web], spaces: [demo], verbs: [mint]}]
-`, a.dir))
-	roots := x509.NewCertPool()
-	roots.AddCert(a.cert)
-	p := start(t, func() (*config.Config, error) { return config.Read(file) }, a.client(""))
+	roots := accesstest.Pool(a.Authority)
+	p := start(t, a.serving(), a.client(""))
 	before := inUse()
 	refused := func(conf *tls.Config) error {
 		conn, err := tls.Dial("tcp", p.listener.Addr().String(), conf)
@@ -50,9 +41,7 @@ rules: [{principals: [web], spaces: [demo], verbs: [mint]}]
 		return answer.StatusCode, string(text), err
 	}
 	with := func(a *authority, name string, change func(*x509.Certificate)) func(*tls.Config) {
-		a.change = change
-		defer func() { a.change = nil }()
-		_, _, pair := a.sign(name, false)
+		pair := a.sign(name, change)
 		// Not Certificates, as those whose authority the server does not name would not be sent.
 		return func(c *tls.Config) {
 			c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
@@ -66,13 +55,13 @@ rules: [{principals: [web], spaces: [demo], verbs: [mint]}]
 		status int
 		alert  string
 	}{
-		"a good one":            {with(a, "web.example", nil), 200, ""},
+		"a good one":            {with(a, "web.example", func(*x509.Certificate) {}), 200, ""},
 		"none":                  {func(*tls.Config) {}, 401, ""},
-		"another name":          {with(a, "db.example", nil), 401, ""},
+		"another name":          {with(a, "db.example", func(*x509.Certificate) {}), 401, ""},
 		"over":                  {with(a, "web.example", over), 0, "remote error: tls: expired certificate"},
 		"not yet":               {with(a, "web.example", early), 0, "remote error: tls: expired certificate"},
 		"for servers":           {with(a, "web.example", forServers), 0, "remote error: tls: bad certificate"},
-		"of another authority":  {with(other, "web.example", nil), 0, "remote error: tls: unknown certificate authority"},
+		"of another authority":  {with(other, "web.example", func(*x509.Certificate) {}), 0, "remote error: tls: unknown certificate authority"},
 		"TLS 1.1":               {func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }, 0, "remote error: tls: protocol version not supported"},
 		"a client of the other": {func(c *tls.Config) { c.RootCAs = x509.NewCertPool() }, 0, "certificate signed by unknown authority"},
 	} {

@@ -11,7 +11,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"log/slog"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -27,6 +26,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/service/internal/access/accesstest"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -92,47 +92,8 @@ func (c *cluster) sign(algorithm jose.SignatureAlgorithm, key any, name string, 
 	return token
 }
 
-// An authority signs certificates of clients.
-type authority struct {
-	key  *ecdsa.PrivateKey
-	cert *x509.Certificate
-}
-
-func newAuthority() *authority {
-	key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	a := &authority{key: key}
-	a.cert = a.sign(24*time.Hour, nil)
-	return a
-}
-
-// sign returns a certificate with DNS names and URIs.
-func (a *authority) sign(left time.Duration, dns []string, uris ...string) *x509.Certificate {
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: dns, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(left),
-		IsCA: a.cert == nil, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
-	for _, text := range uris {
-		u, _ := url.Parse(text)
-		template.URIs = append(template.URIs, u)
-	}
-	parent := a.cert
-	if parent == nil {
-		parent = template
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, a.key.Public(), a.key)
-	if err != nil {
-		panic(err)
-	}
-	cert, _ := x509.ParseCertificate(der)
-	return cert
-}
-
-func (a *authority) pool() *x509.CertPool {
-	pool := x509.NewCertPool()
-	pool.AddCert(a.cert)
-	return pool
-}
-
-func showing(certs ...*x509.Certificate) *http.Request {
-	return &http.Request{TLS: &tls.ConnectionState{PeerCertificates: certs}}
+func showing(pair tls.Certificate) *http.Request {
+	return &http.Request{TLS: &tls.ConnectionState{PeerCertificates: []*x509.Certificate{pair.Leaf}}}
 }
 
 // two are principals with certificates.
@@ -145,7 +106,7 @@ var two = &config.Config{Principals: []config.Principal{
 // however often it was good before.
 func TestTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ours, other := newAuthority(), newAuthority()
+		ours, other := accesstest.NewAuthority(), accesstest.NewAuthority()
 		policy := func(authorities *x509.CertPool) *Policy {
 			p, err := New(two, authorities, &Policy{}, slog.New(slog.DiscardHandler))
 			if err != nil {
@@ -153,13 +114,13 @@ func TestTrusted(t *testing.T) {
 			}
 			return p
 		}
-		p, r := policy(ours.pool()), showing(ours.sign(time.Hour, []string{"web.example"}))
+		p, r := policy(accesstest.Pool(ours)), showing(ours.Sign(time.Hour, []string{"web.example"}))
 		for range 3 {
 			if who, err := p.Identify(r); err != nil || who != (Principal{Name: "web", Certificate: true}) {
 				t.Fatalf("%+v, error %v", who, err)
 			}
 		}
-		for what, p := range map[string]*Policy{"another authority": policy(other.pool()), "none": policy(nil)} {
+		for what, p := range map[string]*Policy{"another authority": policy(accesstest.Pool(other)), "none": policy(nil)} {
 			if _, err := p.Identify(r); !errors.Is(err, ErrCertificate) || !errors.Is(err, ErrUnknown) {
 				t.Errorf("with %s: error %v", what, err)
 			}
@@ -173,8 +134,8 @@ func TestTrusted(t *testing.T) {
 
 // TestNames: a name counts as what it is, and a certificate of two principals is of neither.
 func TestNames(t *testing.T) {
-	ours := newAuthority()
-	p, err := New(two, ours.pool(), &Policy{}, slog.New(slog.DiscardHandler))
+	ours := accesstest.NewAuthority()
+	p, err := New(two, accesstest.Pool(ours), &Policy{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +148,12 @@ func TestNames(t *testing.T) {
 		{[]string{"spiffe://example.org/billing"}, nil, ""}, {nil, []string{"web.example"}, ""}, {nil, nil, ""},
 		{[]string{"web.example", "billing.example"}, nil, ""}, {[]string{"web.example"}, []string{"spiffe://example.org/billing"}, ""},
 	} {
-		who, err := p.Identify(showing(ours.sign(time.Hour, tt.dns, tt.uris...)))
+		who, err := p.Identify(showing(ours.Sign(time.Hour, tt.dns, func(c *x509.Certificate) {
+			for _, text := range tt.uris {
+				u, _ := url.Parse(text)
+				c.URIs = append(c.URIs, u)
+			}
+		})))
 		if who.Name != tt.want || (err == nil) != (tt.want != "") || err != nil && !errors.Is(err, ErrUnknown) {
 			t.Errorf("DNS names %q and URIs %q: %+v, error %v, want %q", tt.dns, tt.uris, who, err, tt.want)
 		}

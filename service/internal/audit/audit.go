@@ -1,5 +1,5 @@
-// Package audit writes who got what, a line of JSON each, and answers from such lines whose lease made an ID. No secret,
-// token or key is in a line; a lease goes by the first digits of a hash of its owner's token.
+// Package audit writes who got what, a line of JSON each. No secret, token or key is in a line; a lease goes by the first
+// digits of a hash of its owner's token.
 package audit
 
 import (
@@ -186,5 +186,5 @@ func Name(owner lease.Token) string {
 
 // Terms are what a line tells of a lease.
 func Terms(r lease.Record) []any {
-	return []any{"lease", Name(r.Owner), "first_node", r.FirstNode, "last_node", r.LastNode, "start", r.Start, "high_water", r.HighWater}
+	return []any{"lease", Name(r.Owner), "first_node", r.FirstNode, "last_node", r.LastNode, "start", r.Start, "high_water", r.HighWater, "label", r.Label}
 }

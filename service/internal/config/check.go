@@ -51,8 +51,11 @@ func (p path) String() string {
 	return strings.TrimPrefix(b.String(), ".")
 }
 
-// wrong notes that the value at p is wrong. Where it is not there, the line is that of what it belongs to.
-func (k *checker) wrong(p path, format string, args ...any) {
+// must notes that the value at p is wrong, unless it is right. Where it is not there, the line is that of what it belongs to.
+func (k *checker) must(right bool, p path, format string, args ...any) {
+	if right {
+		return
+	}
 	node := k.root
 	line := node.Line
 	for _, step := range p {
@@ -63,6 +66,8 @@ func (k *checker) wrong(p path, format string, args ...any) {
 	}
 	k.problems = append(k.problems, fmt.Errorf("config: %s:%d: %s: %s", k.file, line, p, fmt.Sprintf(format, args...)))
 }
+
+func (k *checker) wrong(p path, format string, args ...any) { k.must(false, p, format, args...) }
 
 func child(node *yaml.Node, step any) *yaml.Node {
 	switch step := step.(type) {
@@ -84,7 +89,7 @@ func child(node *yaml.Node, step any) *yaml.Node {
 var name = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
 
 // counterName is what package counter takes, or a pattern.
-var counterName = regexp.MustCompile(`^([a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?(/\*)?|\*)$`)
+var counterName = regexp.MustCompile(`^([a-z0-9]([a-z0-9/_.-]{0,55}[a-z0-9])?(/\*)?|\*)$`)
 
 // ByName returns what a map has for a counter: by its name, or else by the longest pattern, such as orders/*, for all names
 // that begin with orders/, or *.
@@ -103,9 +108,7 @@ func ByName[V any](all map[string]V, name string) (found V, ok bool) {
 
 func (k *checker) check(c *Config) {
 	spaces, principals, issuers, counters := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	if len(c.Spaces) == 0 {
-		k.wrong(path{"spaces"}, "there is none: want one at least, with name, kind and store")
-	}
+	k.must(len(c.Spaces) > 0, path{"spaces"}, "there is none: want one at least, with name, kind and store")
 	for i, s := range c.Spaces {
 		k.unique(path{"spaces", i, "name"}, s.Name, name, spaces)
 		k.space(path{"spaces", i}, s)
@@ -113,12 +116,8 @@ func (k *checker) check(c *Config) {
 	for i, s := range c.Counters {
 		k.unique(path{"counters", i, "name"}, s.Name, counterName, counters)
 		k.known(path{"counters", i, "space"}, s.Space, spaces)
-		if s.Rate < 0 {
-			k.wrong(path{"counters", i, "rate"}, "%d: want numbers a second, or 0 for no bound", s.Rate)
-		}
-		if s.Most < 0 || s.Most > 0 && !strings.HasSuffix(s.Name, "*") {
-			k.wrong(path{"counters", i, "most"}, "%d: want how many counters one caller may add, for a pattern such as orders/*", s.Most)
-		}
+		k.must(s.Rate >= 0, path{"counters", i, "rate"}, "%d: want numbers a second, or 0 for no bound", s.Rate)
+		k.must(s.Most == 0 || s.Most > 0 && strings.HasSuffix(s.Name, "*"), path{"counters", i, "most"}, "%d: want how many counters one caller may add, for a pattern such as orders/*", s.Most)
 	}
 	for i, s := range c.Issuers {
 		k.issuer(path{"issuers", i}, s, issuers)
@@ -127,17 +126,14 @@ func (k *checker) check(c *Config) {
 	for i, p := range c.Principals {
 		k.unique(path{"principals", i, "name"}, p.Name, name, principals)
 		k.principal(path{"principals", i}, p, issuers, held)
-		if len(p.Certificates.DNS)+len(p.Certificates.URI) > 0 && (c.TLS == nil || c.TLS.ClientCA == "") {
-			k.wrong(path{"principals", i, "certificates"}, "no client has a certificate without tls.clientCA: set it")
-		}
+		k.must(len(p.Certificates.DNS)+len(p.Certificates.URI) == 0 || c.TLS != nil && c.TLS.ClientCA != "", path{"principals", i, "certificates"}, "no client has a certificate without tls.clientCA: set it")
 	}
 	for i, r := range c.Rules {
 		k.rule(path{"rules", i}, r, principals, spaces)
 	}
 	k.listen(c)
-	if _, err := c.Level(); err != nil {
-		k.wrong(path{"logLevel"}, "want debug, info, warn or error")
-	}
+	_, err := c.Level()
+	k.must(err == nil, path{"logLevel"}, "want debug, info, warn or error")
 }
 
 // Level returns the least level of what is logged.
@@ -147,19 +143,13 @@ func (c *Config) Level() (level slog.Level, err error) {
 
 // unique checks a name that must be there once.
 func (k *checker) unique(p path, value string, form *regexp.Regexp, seen map[string]bool) {
-	switch {
-	case !form.MatchString(value):
-		k.wrong(p, "%q: want a name that matches %s", value, form)
-	case seen[value]:
-		k.wrong(p, "%q is there twice: take another name", value)
-	}
+	k.must(form.MatchString(value), p, "%q: want a name that matches %s", value, form)
+	k.must(!seen[value], p, "%q is there twice: take another name", value)
 	seen[value] = true
 }
 
 func (k *checker) known(p path, value string, known map[string]bool) {
-	if !known[value] {
-		k.wrong(p, "%q is not defined: want one of those in this file", value)
-	}
+	k.must(known[value], p, "%q is not defined: want one of those in this file", value)
 }
 
 func (k *checker) space(p path, s Space) {
@@ -174,9 +164,8 @@ func (k *checker) space(p path, s Space) {
 	}
 	keeps := s.Secret == SecretMint || s.Secret == SecretDistribute
 	if location, err := s.Location(); err == nil && location != "" {
-		if _, err := storeurl.Parse(location); err != nil {
-			k.wrong(p.of("store"), "%v", err)
-		}
+		_, err := storeurl.Parse(location)
+		k.must(err == nil, p.of("store"), "%v", err)
 	}
 	switch {
 	case !keeps && s.Secret != "" && s.Secret != SecretNone:
@@ -190,18 +179,12 @@ func (k *checker) space(p path, s Space) {
 	case keeps && s.Check != "":
 		k.wrong(p.of("check"), "the secret says it: leave it out")
 	}
-	if strings.Contains(s.StoreFile, "://") {
-		k.wrong(p.of("storeFile"), "it looks like a URL: want the name of a file that has it, or name it as store")
-	}
-	if _, err := randflake.ParseSecret(strings.TrimSpace(s.SecretFile)); err == nil {
-		k.wrong(p.of("secretFile"), "it looks like a secret: want the name of a file that has it")
-	}
-	if b, err := hex.DecodeString(s.Check); err != nil || len(b) != 0 && len(b) != 8 {
-		k.wrong(p.of("check"), "want 16 hexadecimal digits, those of the secret's CheckValue")
-	}
-	if s.Nodes < 0 || s.Nodes > randflake.MaxNode+1 {
-		k.wrong(p.of("nodes"), "%d: want 1 to %d", s.Nodes, randflake.MaxNode+1)
-	}
+	k.must(!strings.Contains(s.StoreFile, "://"), p.of("storeFile"), "it looks like a URL: want the name of a file that has it, or name it as store")
+	_, err = randflake.ParseSecret(strings.TrimSpace(s.SecretFile))
+	k.must(err != nil, p.of("secretFile"), "it looks like a secret: want the name of a file that has it")
+	check, err := hex.DecodeString(s.Check)
+	k.must(err == nil && (len(check) == 0 || len(check) == 8), p.of("check"), "want 16 hexadecimal digits, those of the secret's CheckValue")
+	k.must(s.Nodes >= 0 && s.Nodes <= randflake.MaxNode+1, p.of("nodes"), "%d: want 1 to %d", s.Nodes, randflake.MaxNode+1)
 	k.limits(p.of("limits"), s.Limits)
 }
 
@@ -233,98 +216,62 @@ func (s Space) Location() (string, error) {
 }
 
 func (k *checker) limits(p path, l Limits) {
-	if l.Nodes < 0 || l.Nodes > randflake.MaxNode+1 {
-		k.wrong(p.of("nodes"), "%d: want 1 to %d, or 0 for no bound", l.Nodes, randflake.MaxNode+1)
-	}
-	if l.TTL < 0 || l.TTL%time.Second != 0 {
-		k.wrong(p.of("ttl"), "%v: want whole seconds, such as 5m, or 0 for no bound", l.TTL)
-	}
-	if l.Leases < 0 {
-		k.wrong(p.of("leases"), "%d: want how many, or 0 for no bound", l.Leases)
-	}
-	if !(l.Rate >= 0 && l.Rate <= math.MaxInt32) {
-		k.wrong(p.of("rate"), "%v: want calls a second, or 0 for the default", l.Rate)
-	}
+	k.must(l.Nodes >= 0 && l.Nodes <= randflake.MaxNode+1, p.of("nodes"), "%d: want 1 to %d, or 0 for no bound", l.Nodes, randflake.MaxNode+1)
+	k.must(l.TTL >= 0 && l.TTL%time.Second == 0, p.of("ttl"), "%v: want whole seconds, such as 5m, or 0 for no bound", l.TTL)
+	k.must(l.Leases >= 0, p.of("leases"), "%d: want how many, or 0 for no bound", l.Leases)
+	k.must(l.Rate >= 0 && l.Rate <= math.MaxInt32, p.of("rate"), "%v: want calls a second, or 0 for the default", l.Rate)
 }
 
 func (k *checker) issuer(p path, i Issuer, seen map[string]bool) {
-	switch {
-	case i.Issuer == "":
-		k.wrong(p.of("issuer"), "there is none: want what its tokens have for iss")
-	case seen[i.Issuer]:
-		k.wrong(p.of("issuer"), "it is there twice")
-	}
+	k.must(i.Issuer != "", p.of("issuer"), "there is none: want what its tokens have for iss")
+	k.must(!seen[i.Issuer], p.of("issuer"), "it is there twice")
 	seen[i.Issuer] = true
-	if i.Audience == "" {
-		k.wrong(p.of("audience"), "there is none: want what tokens for this service have for aud; those for others must not do")
-	}
-	if u, err := url.Parse(i.JWKS); err != nil || u.Scheme == "http" || i.JWKS == "" && !strings.HasPrefix(i.Issuer, "https://") {
-		k.wrong(p.of("jwks"), "want a file, or a URL that begins with https:; it can be left out if issuer is such a URL, which says where the keys are")
-	}
+	k.must(i.Audience != "", p.of("audience"), "there is none: want what tokens for this service have for aud; those for others must not do")
+	u, err := url.Parse(i.JWKS)
+	k.must(err == nil && u.Scheme != "http" && (i.JWKS != "" || strings.HasPrefix(i.Issuer, "https://")),
+		p.of("jwks"), "want a file, or a URL that begins with https:; it can be left out if issuer is such a URL, which says where the keys are")
 }
 
 func (k *checker) principal(p path, who Principal, issuers, held map[string]bool) {
 	claim := func(p path, key string) {
-		if held[key] {
-			k.wrong(p, "another principal has it: want it in one place")
-		}
+		k.must(!held[key], p, "another principal has it: want it in one place")
 		held[key] = true
 	}
-	if who.Name == Self || who.Name == Anyone {
-		k.wrong(p.of("name"), "%q stands for other callers in the audit log: take another name", who.Name)
-	}
-	if len(who.Certificates.DNS)+len(who.Certificates.URI)+len(who.Tokens) == 0 && who.ServiceAccount == nil {
-		k.wrong(p, "nothing shows who it is: want certificates, tokens or a serviceAccount")
-	}
+	k.must(who.Name != Self && who.Name != Anyone, p.of("name"), "%q stands for other callers in the audit log: take another name", who.Name)
+	k.must(len(who.Certificates.DNS)+len(who.Certificates.URI)+len(who.Tokens) > 0 || who.ServiceAccount != nil, p, "nothing shows who it is: want certificates, tokens or a serviceAccount")
 	for i, name := range who.Certificates.DNS {
-		if name == "" || strings.ContainsAny(name, ":/*") {
-			k.wrong(p.of("certificates", "dns", i), "%q: want a DNS name, such as billing.example.org; URIs belong into uri", name)
-		}
+		k.must(name != "" && !strings.ContainsAny(name, ":/*"), p.of("certificates", "dns", i), "%q: want a DNS name, such as billing.example.org; URIs belong into uri", name)
 		claim(p.of("certificates", "dns", i), "DNS name "+strings.ToLower(name))
 	}
 	for i, name := range who.Certificates.URI {
-		if u, err := url.Parse(name); err != nil || u.Scheme == "" || u.String() != name {
-			k.wrong(p.of("certificates", "uri", i), "%q: want a URI, such as spiffe://example.org/billing", name)
-		}
+		u, err := url.Parse(name)
+		k.must(err == nil && u.Scheme != "" && u.String() == name, p.of("certificates", "uri", i), "%q: want a URI, such as spiffe://example.org/billing", name)
 		claim(p.of("certificates", "uri", i), "URI "+name)
 	}
 	for i, t := range who.Tokens {
-		if b, err := hex.DecodeString(t); err != nil || len(b) != 32 {
-			k.wrong(p.of("tokens", i), "want the 64 hexadecimal digits of a token's SHA-256, and not the token: randflaked token makes both")
-		}
+		hash, err := hex.DecodeString(t)
+		k.must(err == nil && len(hash) == 32, p.of("tokens", i), "want the 64 hexadecimal digits of a token's SHA-256, and not the token: randflaked token makes both")
 		claim(p.of("tokens", i), "token "+strings.ToLower(t))
 	}
 	if a := who.ServiceAccount; a != nil {
 		k.known(p.of("serviceAccount", "issuer"), a.Issuer, issuers)
-		if a.Subject == "" {
-			k.wrong(p.of("serviceAccount", "subject"), "there is none: want one such as system:serviceaccount:NAMESPACE:NAME")
-		}
+		k.must(a.Subject != "", p.of("serviceAccount", "subject"), "there is none: want one such as system:serviceaccount:NAMESPACE:NAME")
 		claim(p.of("serviceAccount"), "account "+a.Issuer+" "+a.Subject)
 	}
 }
 
 func (k *checker) rule(p path, r Rule, principals, spaces map[string]bool) {
 	each := func(field string, values []string, check func(path, string)) {
-		if len(values) == 0 {
-			k.wrong(p.of(field), "there are none: want a list")
-		}
+		k.must(len(values) > 0, p.of(field), "there are none: want a list")
 		for i, value := range values {
 			check(p.of(field, i), value)
 		}
 	}
-	among := func(known map[string]bool) func(path, string) {
-		return func(p path, value string) {
-			if value != "*" {
-				k.known(p, value, known)
-			}
-		}
-	}
-	each("principals", r.Principals, among(principals))
-	each("spaces", r.Spaces, among(spaces))
+	principals["*"], spaces["*"] = true, true // all of them
+	each("principals", r.Principals, func(p path, value string) { k.known(p, value, principals) })
+	each("spaces", r.Spaces, func(p path, value string) { k.known(p, value, spaces) })
 	each("verbs", r.Verbs, func(p path, verb string) {
-		if !slices.Contains(Verbs, verb) {
-			k.wrong(p, "%q: want one of %s", verb, strings.Join(Verbs, ", "))
-		}
+		k.must(slices.Contains(Verbs, verb), p, "%q: want one of %s", verb, strings.Join(Verbs, ", "))
 	})
 	k.limits(p.of("limits"), r.Limits)
 }
@@ -336,9 +283,7 @@ func (k *checker) listen(c *Config) {
 		k.wrong(path{"listen"}, "%q: want an address and a port, such as localhost:8080 or :8443", c.Listen)
 		return
 	}
-	if c.TLS != nil && (c.TLS.Certificate == "" || c.TLS.Key == "") {
-		k.wrong(path{"tls"}, "want certificate and key, the names of files")
-	}
+	k.must(c.TLS == nil || c.TLS.Certificate != "" && c.TLS.Key != "", path{"tls"}, "want certificate and key, the names of files")
 	ip := net.ParseIP(host)
 	switch local := host == "localhost" || ip != nil && ip.IsLoopback(); {
 	case local:
@@ -347,9 +292,7 @@ func (k *checker) listen(c *Config) {
 	case c.TLS == nil && !c.Plaintext:
 		k.wrong(path{"listen"}, "%s is open to others without TLS: set tls, or plaintext to true where a proxy has it", c.Listen)
 	}
-	if !c.Guarded() && len(c.Rules) > 0 {
-		k.wrong(path{"rules"}, "they are for nobody: name principals")
-	}
+	k.must(c.Guarded() || len(c.Rules) == 0, path{"rules"}, "they are for nobody: name principals")
 }
 
 // Guarded says whether calls are checked: without any principal everything is allowed, but from this machine alone.

@@ -17,14 +17,15 @@ func (c *Config) Probe(ctx context.Context) error {
 	found := map[string]string{} // names of spaces by the incarnation of what they have in a store
 	for i, s := range c.Spaces {
 		p := path{"spaces", i}
-		var none, secret store.CheckValue
-		secret.UnmarshalText([]byte(s.Check)) // Parse has checked it
+		var check, secret store.Keys
+		check.UnmarshalText([]byte(s.Check)) // Parse has checked it
 		if s.SecretFile != "" {
 			has, err := local.ReadSecret(s.SecretFile)
 			if err != nil {
 				k.wrong(p.of("secretFile"), "%v", err)
 			} else {
-				secret = store.CheckValue(has.CheckValue())
+				secret = store.KeysOf(has)
+				check = secret
 			}
 		}
 		if s.Store == "" && s.StoreFile == "" {
@@ -38,10 +39,14 @@ func (c *Config) Probe(ctx context.Context) error {
 			k.wrong(p.of("store"), "%v", err)
 		case other != "":
 			k.wrong(p.of("store"), "space %s has the same one: want a store, or a space in it, for each", other)
-		case s.Kind != "randflake" && meta.Check != none:
+		case s.Kind != "randflake" && len(meta.Check) > 0:
 			k.wrong(p.of("store"), "it is that of a space of Randflake IDs, with a secret whose check value is %s: want another one for %s IDs", meta.Check, s.Kind)
-		case secret != none && meta.Check != none && secret != meta.Check:
-			k.wrong(p.of("store"), "it is that of another secret, whose check value is %s, not %s: correct the name of the store or of the secret", meta.Check, secret)
+		case len(check) > 0 && len(meta.Check) > 0 && check[0] != meta.Check[0]:
+			k.wrong(p.of("store"), "it is that of another secret, whose check value is %s, not %s: correct the name of the store or of the secret", meta.Check[0].Check, check[0].Check)
+		case len(secret) > 0:
+			if _, err := (&store.View{Meta: &meta}).CheckSecret(secret, time.Now().Unix()); err != nil {
+				k.wrong(p.of("secretFile"), "%v", err)
+			}
 		}
 		if err == nil {
 			found[meta.Incarnation] = s.Name

@@ -24,6 +24,7 @@ import (
 	"github.com/randflake/randflake/store/mysqlstore"
 	"github.com/randflake/randflake/store/pgstore"
 	"github.com/randflake/randflake/store/redisstore"
+	"github.com/randflake/randflake/store/sqlitestore"
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 
@@ -129,6 +130,7 @@ func engines() []engine {
 			func(_ context.Context, dir string, options ...store.Option) (*store.Space, error) {
 				return filestore.Create(dir, options...)
 			}},
+		{"sqlite", func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") }, sqlitestore.Create},
 		{"etcd", at("etcd://%s/?prefix=/test/%d/", running.etcd.addr), etcdstore.Create},
 		{"redis", at("%s?prefix={test%d}", running.redis.URL()), redisstore.Create},
 		{"postgres", at("%s&schema=test_%d", running.postgres.URL()), pgstore.Create},

@@ -5,7 +5,6 @@ package metrics
 import (
 	"net"
 	"net/http"
-	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -13,6 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/randflake/randflake/metrics"
+	"github.com/randflake/randflake/metrics/prom"
 )
 
 // Metrics are those of a service. They are safe for concurrent use.
@@ -28,8 +30,8 @@ type Metrics struct {
 // bounds are the upper ends, in seconds, of what times are counted in: from what a mint takes to the timeout of a call.
 var bounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 
-// New returns metrics that are all zero. What more collects at each scrape is shown as well.
-func New(more prometheus.Collector) *Metrics {
+// New returns metrics that are all zero. What more returns at each scrape is shown as well.
+func New(more metrics.Func) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "randflaked_" + name, Help: help}, labels)
 	}
@@ -45,10 +47,7 @@ func New(more prometheus.Collector) *Metrics {
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "randflaked_connections", Help: "Connections that are open, idle ones among them."}),
 	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "randflaked_build_info", Help: "Always 1; the labels say which version of the service runs, and of Go.",
-		ConstLabels: prometheus.Labels{"version": Version(), "goversion": runtime.Version()}})
-	build.Set(1)
-	m.registry.MustRegister(build, m.calls, m.seconds, m.leases, m.renewals, m.connections, more,
+	m.registry.MustRegister(m.calls, m.seconds, m.leases, m.renewals, m.connections, prom.NewCollector(metrics.Build(Version()), more),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -18,54 +17,23 @@ type adminService struct{ *Server }
 
 func (s adminService) ReportLoss(ctx context.Context, _ *connect.Request[api.ReportLossRequest]) (*connect.Response[api.ReportLossResponse], error) {
 	c := callOf(ctx)
-	leases, err := s.leases(c)
-	if err != nil {
-		return nil, err
-	}
-	if err := leases.ReportLoss(ctx); err != nil {
+	if err := s.leases(c).ReportLoss(ctx); err != nil {
 		return nil, err
 	}
 	return connect.NewResponse(&api.ReportLossResponse{}), s.audit.Write(audit.ReportLoss, c.by, c.in.Name)
 }
 
-// revocations is the maximum number of retries of a revocation because the holder renewed meanwhile.
-const revocations = 5
-
-// Revoke releases a lease on behalf of its holder, as if it had been used to its end.
+// Revoke takes a lease away from its holder.
 func (s adminService) Revoke(ctx context.Context, r *connect.Request[api.RevokeRequest]) (*connect.Response[api.RevokeResponse], error) {
 	c := callOf(ctx)
-	if _, err := s.leases(c); err != nil {
+	held, err := lease.Revoke(ctx, c.state.Leases, r.Msg.FirstNode)
+	if errors.Is(err, lease.ErrNoLease) {
+		return nil, connect.NewError(connect.CodeNotFound, err)
+	}
+	if err != nil {
 		return nil, err
 	}
-	for range revocations {
-		held, err := heldBy(ctx, c.state.Leases, r.Msg.FirstNode)
-		if err != nil {
-			return nil, err
-		}
-		err = c.state.Leases.Release(ctx, held, time.Unix(held.HighWater, 0))
-		if errors.Is(err, lease.ErrLost) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		return connect.NewResponse(&api.RevokeResponse{Lease: shown(held)}), s.audit.Write(audit.Revocation, c.by, c.in.Name, audit.Terms(held)...)
-	}
-	return nil, connect.NewError(connect.CodeAborted, errors.New("the lease changed each time that it was looked at: try again"))
-}
-
-// heldBy returns the lease of the range that begins with a node.
-func heldBy(ctx context.Context, leases lease.Source, first uint32) (lease.Record, error) {
-	records, err := leases.List(ctx)
-	if err != nil {
-		return lease.Record{}, err
-	}
-	for _, r := range records {
-		if r.FirstNode == first && r.Owner != (lease.Token{}) {
-			return r, nil
-		}
-	}
-	return lease.Record{}, connect.NewError(connect.CodeNotFound, fmt.Errorf("nobody has a lease whose first node is %d: want the first node of one in List", first))
+	return connect.NewResponse(&api.RevokeResponse{Lease: shown(held)}), s.audit.Write(audit.Revocation, c.by, c.in.Name, audit.Terms(held)...)
 }
 
 // secretService implements the procedure of SecretService.
@@ -80,7 +48,7 @@ func (s secretService) Fetch(ctx context.Context, _ *connect.Request[api.FetchRe
 	if err := s.audit.Write(audit.Secret, c.by, c.in.Name); err != nil {
 		return nil, err
 	}
-	response := connect.NewResponse(&api.FetchResponse{Secret: secret.Hex()})
+	response := connect.NewResponse(&api.FetchResponse{Secret: secret.Keys()[0].Secret.Hex(), Keys: secret.Hex()})
 	response.Header().Set("Cache-Control", "no-store")
 	return response, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -73,7 +74,16 @@ type contextKey int
 const (
 	callKey contextKey = iota
 	identityKey
+	ageKey
 )
+
+// Aging returns the context of a connection that is old at a time: then it ends after the calls that are under way, and
+// the client connects to any of the replicas, with the certificate that it has by then.
+func Aging(ctx context.Context, old time.Time) context.Context {
+	return context.WithValue(ctx, ageKey, old)
+}
+
+func identityOf(ctx context.Context) identity { return ctx.Value(identityKey).(identity) }
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey).(*call) }
 
@@ -87,13 +97,17 @@ type identity struct {
 	written *func() // is called when the answer was written
 }
 
-// identify authenticates the sender of a request. Its ID is that of the caller's trace, if there is one, and goes back
-// in the answer.
+// identify authenticates the sender of a request, and ends connections that should take no more. The ID of the request
+// is that of the caller's trace, if there is one, and goes back in the answer.
 func (s *Server) identify(w http.ResponseWriter, r *http.Request) identity {
 	setup := s.setup.Load()
 	who, err := setup.policy.Identify(r)
-	if errors.Is(err, access.ErrCertificate) {
-		w.Header().Set("Connection", "close") // or the client would go on with this one when it has another certificate
+	old, aging := r.Context().Value(ageKey).(time.Time)
+	switch {
+	case errors.Is(err, access.ErrCertificate), // or the client would go on with this connection when it has another certificate
+		s.draining.Load() && r.ProtoMajor == 1, // as the end of an HTTP/2 connection cuts no call
+		aging && time.Now().After(old):
+		w.Header().Set("Connection", "close") // or GOAWAY, in HTTP/2
 	}
 	id := rand.Text()
 	if traced := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))); traced.HasTraceID() {
@@ -103,13 +117,9 @@ func (s *Server) identify(w http.ResponseWriter, r *http.Request) identity {
 	return identity{who: who, err: err, setup: setup, by: audit.Caller{Principal: who.Name, Address: r.RemoteAddr, Request: id}}
 }
 
-// identified authenticates the sender of a request. While the server shuts down, it asks clients of HTTP/1.1 to connect
-// elsewhere; the end of an HTTP/2 connection cuts no call.
+// identified authenticates the sender of a request.
 func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor == 1 && s.draining.Load() {
-			w.Header().Set("Connection", "close")
-		}
 		id, written := s.identify(w, r), func() {}
 		id.written = &written
 		defer func() { written() }()
@@ -119,8 +129,8 @@ func (s *Server) identified(next http.Handler) http.Handler {
 
 // admit passes on the calls that a rule allows, and turns errors into ones that clients may see.
 func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	return func(caller context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		ctx, cancel := context.WithTimeout(caller, callTimeout)
 		defer cancel()
 		procedure := request.Spec().Procedure
 		c, err := s.check(ctx, procedure, request.Any())
@@ -132,7 +142,7 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 			return response, nil
 		}
 		sent, whole := wire.Error(err, c.place())
-		if !whole && !errors.Is(err, context.Canceled) {
+		if !whole && caller.Err() == nil { // or the caller has hung up, or has waited as long as it wanted
 			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "request", c.by.Request, "error", err)
 		}
 		return nil, sent
@@ -141,10 +151,7 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 
 // check returns the call of a request, or why it is denied.
 func (s *Server) check(ctx context.Context, procedure string, message any) (*call, error) {
-	id, ok := ctx.Value(identityKey).(identity)
-	if !ok {
-		return nil, connect.NewError(connect.CodeInternal, errors.New("nobody asked who calls"))
-	}
+	id := identityOf(ctx)
 	if err := s.audit.Ready(); err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
@@ -161,22 +168,27 @@ func (s *Server) check(ctx context.Context, procedure string, message any) (*cal
 	if !ok {
 		return deny(connect.CodePermissionDenied, access.ErrDenied)
 	}
-	if verb == anySpace {
-		return c, nil
+	var err error
+	if verb != anySpace {
+		if c.limits, err = id.setup.policy.Allow(c.who, verb, name); err != nil {
+			return deny(connect.CodePermissionDenied, err)
+		}
+		if c.in = id.setup.spaces[name]; c.in == nil {
+			return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("no space %.100q, nor a counter in one: ask for one that the service has", name))
+		}
+		c.limits = access.Tighter(c.limits, c.in.Limits)
 	}
-	limits, err := id.setup.policy.Allow(c.who, verb, name)
-	if err != nil {
-		return deny(connect.CodePermissionDenied, err)
-	}
-	if c.in = id.setup.spaces[name]; c.in == nil {
-		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("no space %.100q, nor a counter in one: ask for one that the service has", name))
-	}
-	c.limits = access.Tighter(limits, c.in.Limits)
 	if perSecond := cmp.Or(c.limits.Rate, config.DefaultRate); !s.usage.Call(c.who.Name, name, perSecond) {
 		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond))
 	}
+	if c.in == nil {
+		return c, nil
+	}
 	if c.state, err = c.in.State(); err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
+	}
+	if c.state.Store == nil && !slices.Contains([]string{"mint", "inspect", "fetch"}, verb) {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and so neither leases nor counters", c.in.Name))
 	}
 	return c, nil
 }

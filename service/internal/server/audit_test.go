@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -77,6 +78,10 @@ func TestFullDisk(t *testing.T) {
 		return regexp.MustCompile(`(?m)^randflaked_audit_lines_lost_total .*$`).FindString(w.send(http.MethodGet, "/metrics", "", as("all")).text)
 	}
 	configure(false)
+	minted := w.send(http.MethodPost, "/v1/spaces/mint/ids?count=3", "", as("web")).body.IDs
+	if want := fmt.Sprintf(`"msg":"mint","principal":"web","space":"mint","count":3,"first":"%s","last":"%s"`, minted[0], minted[2]); !strings.Contains(d.String(), want) {
+		t.Errorf("no line with %s:\n%s", want, d)
+	}
 	d.full.Store(true)
 	if a := w.send(http.MethodPost, "/v1/spaces/mint/ids", "", as("web")); a.status != http.StatusOK || lost() != "randflaked_audit_lines_lost_total 1" || !strings.Contains(w.written.String(), "the audit log can't be written") {
 		t.Errorf("IDs: %d %s; %s; log %s", a.status, a.text, lost(), w.written)

@@ -3,6 +3,8 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -316,6 +318,16 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
+// TestShortDeadline: the deadline of a caller is no failure of the store, whose log line strangers would write.
+func TestShortDeadline(t *testing.T) {
+	w := newTestbed(t, spaces)
+	w.hangs.Store(true)
+	a := w.acquire("none", "", func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") })
+	if w.hangs.Store(false); a.status == http.StatusOK || strings.Contains(w.written.String(), "store failed") {
+		t.Errorf("%s, and the log has:\n%s", a.text, w.written)
+	}
+}
+
 // TestStoreComesLate: a service starts while its stores are away, says so, and serves once they are there.
 func TestStoreComesLate(t *testing.T) {
 	w := newTestbed(t, spaces)
@@ -363,5 +375,30 @@ func TestConfigure(t *testing.T) {
 	}
 	if a := w.send(http.MethodGet, "/healthz", ""); a.status != http.StatusOK {
 		t.Errorf("healthy while it shuts down: %s", a.text)
+	}
+}
+
+// TestChangedFiles: another secret, or another place in a file, is another space; and a file that is missing changes nothing.
+func TestChangedFiles(t *testing.T) {
+	place := filepath.Join(t.TempDir(), "place")
+	write := func(file, text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(place, "sorted")
+	w := newTestbed(t, strings.Replace(spaces, "counters:", "- {name: filed, kind: twitter, storeFile: "+place+"}\ncounters:", 1))
+	c := w.setup.Load().config
+	for _, tt := range []struct{ space, file, text string }{{"filed", place, "none"}, {"mint", c.Spaces[0].SecretFile, randflake.NewSecret().Hex()}} {
+		before := w.setup.Load().spaces
+		write(tt.file, tt.text)
+		if err := w.Configure(c, w.files); err != nil || w.setup.Load().spaces[tt.space] == before[tt.space] || w.setup.Load().spaces["ulid"] != before["ulid"] {
+			t.Errorf("%s with another file: it, or another space, is as before or not; error %v", tt.space, err)
+		}
+		os.Remove(tt.file)
+		if err := w.Configure(c, w.files); err == nil {
+			t.Errorf("%s without its file: no error", tt.space)
+		}
+		write(tt.file, tt.text)
 	}
 }

@@ -3,9 +3,7 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -19,24 +17,13 @@ import (
 // counterService implements the procedures of CounterService.
 type counterService struct{ *Server }
 
-func counters(c *call) (*space.Counters, error) {
-	if c.state.Counters == nil {
-		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and no counters", c.in.Name))
-	}
-	return c.state.Counters, nil
-}
-
 func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextRequest]) (*connect.Response[api.NextResponse], error) {
 	c := callOf(ctx)
-	all, err := counters(c)
-	if err != nil {
-		return nil, err
-	}
 	n, err := s.batch(ctx, c, uint64(r.Msg.Count))
 	if err != nil {
 		return nil, err
 	}
-	counter, err := all.Handle(ctx, c.who.Name, r.Msg.Counter)
+	counter, err := c.state.Counters.Handle(ctx, c.who.Name, r.Msg.Counter)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +40,7 @@ const maxRun = 1_000_000_000
 
 func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.AllocateRequest]) (*connect.Response[api.AllocateResponse], error) {
 	c := callOf(ctx)
-	all, err := counters(c)
-	if err != nil {
-		return nil, err
-	}
-	n := max(r.Msg.Count, 1)
+	all, n := c.state.Counters, max(r.Msg.Count, 1)
 	if n > maxRun {
 		return nil, invalid("count %d: want 1 to %d", n, maxRun)
 	}
@@ -81,10 +64,6 @@ func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.All
 }
 
 func (s counterService) Return(ctx context.Context, r *connect.Request[api.ReturnRequest]) (*connect.Response[api.ReturnResponse], error) {
-	all, err := counters(callOf(ctx))
-	if err != nil {
-		return nil, err
-	}
 	if r.Msg.Run == nil {
 		return nil, invalid("no run: want the one that Allocate answered with")
 	}
@@ -92,7 +71,7 @@ func (s counterService) Return(ctx context.Context, r *connect.Request[api.Retur
 	if err != nil {
 		return nil, err
 	}
-	done, err := all.ReturnRun(ctx, r.Msg.Counter, run, r.Msg.Unused)
+	done, err := callOf(ctx).state.Counters.ReturnRun(ctx, r.Msg.Counter, run, r.Msg.Unused)
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +83,7 @@ func (s counterService) Return(ctx context.Context, r *connect.Request[api.Retur
 }
 
 func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetRequest]) (*connect.Response[api.GetResponse], error) {
-	all, err := counters(callOf(ctx))
-	if err != nil {
-		return nil, err
-	}
-	info, err := all.Get(ctx, r.Msg.Counter)
+	info, err := callOf(ctx).state.Counters.Get(ctx, r.Msg.Counter)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +116,6 @@ func (s counterService) List(ctx context.Context, r *connect.Request[api.Counter
 			}
 		}
 	}
-	slices.SortFunc(answer.Counters, func(a, b *api.Counter) int { return strings.Compare(a.Name, b.Name) })
 	answer.Counters, answer.NextPageToken = paged(answer.Counters, r.Msg, (*api.Counter).GetName)
 	return connect.NewResponse(answer), nil
 }

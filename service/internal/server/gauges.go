@@ -2,81 +2,66 @@ package server
 
 import (
 	"context"
+	"maps"
+	"slices"
 
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/metrics"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
-	"github.com/randflake/randflake/store"
 )
 
-// gauges collects the state of a server's spaces at each scrape.
-type gauges struct{ *Server }
-
-// Describe describes no metrics in advance, since spaces come and go.
-func (gauges) Describe(chan<- *prometheus.Desc) {}
-
-func (g gauges) Collect(to chan<- prometheus.Metric) {
-	setup := g.setup.Load()
-	to <- prometheus.MustNewConstMetric(prometheus.NewDesc("randflaked_audit_lines_lost_total", "Lines of the audit log that could not be written.", nil, nil),
-		prometheus.CounterValue, float64(g.audit.Lost.Load()))
-	show := func(m store.Metric, labels prometheus.Labels) {
-		kind := prometheus.GaugeValue
-		if m.Counter {
-			kind = prometheus.CounterValue
-		}
-		to <- prometheus.MustNewConstMetric(prometheus.NewDesc(m.Name, m.Help, nil, labels), kind, m.Value)
+// gauges returns the state of the spaces.
+func (s *Server) gauges() []metrics.Metric {
+	setup := s.setup.Load()
+	all := []metrics.Metric{metrics.Counter("randflaked_audit_lines_lost_total", "Lines of the audit log that could not be written.", s.audit.Lost.Load())}
+	for name, v := range s.surveys(setup, setup.names()) {
+		of := metrics.Func(func() []metrics.Metric { return gaugesOf(setup, setup.spaces[name], v) })
+		all = append(all, metrics.With(map[string]string{"space": name}, of).Metrics()...)
 	}
-	sums := map[[3]string]store.Metric{} // by metric, space and counter: those that match a pattern have one series
-	for name, v := range g.surveys(setup, setup.names()) {
-		in := setup.spaces[name]
-		labels := prometheus.Labels{"space": name}
-		count := func(m store.Metric, counter string) {
-			by, _ := config.ByName(setup.counters, counter)
-			key := [3]string{m.Name, name, by.Name}
-			m.Value += sums[key].Value
-			sums[key] = m
-		}
-		gauge := func(name, help string, value float64) {
-			show(store.Metric{Name: name, Help: help, Value: value}, labels)
-		}
-		_, notOpen := in.State()
-		gauge("randflaked_space_open", "Whether the space's store is open, 1 or 0.", number(notOpen == nil))
-		gauge("randflaked_space_ready", "Whether the space can serve, 1 or 0.", number(in.Ready() == nil))
-		if own, ok := in.Own(); ok {
-			for _, m := range own.Metrics() {
-				show(m, labels)
-			}
-		}
-		if state, err := in.State(); err == nil && state.Counters != nil {
-			for _, status := range state.Counters.Statuses() {
-				for _, m := range status.Metrics() {
-					count(m, status.Info.Name)
-				}
-			}
-		}
-		if v == nil || v.Err != nil {
-			continue
-		}
-		gauge("randflaked_nodes_leased", "Nodes that somebody has leased.", float64(v.Leased))
-		gauge("randflaked_nodes_free", "Nodes that nobody has leased.", float64(v.Nodes-v.Leased))
-		gauge("randflaked_lease_holders", "Leases that somebody holds.", float64(v.Holders))
-		gauge("randflaked_space_losses", "How often the space's data was lost, or may have been, as its store remembers.", float64(v.Losses))
-		for _, c := range v.Counters {
-			count(store.Metric{Name: "randflaked_counter_numbers_left", Help: "Numbers that nobody has taken.", Value: float64(c.Left)}, c.Name)
-			count(store.Metric{Name: "randflaked_counter_forgotten", Help: "Counters that have lost data, so that more numbers may have been taken.", Value: number(c.Forgotten)}, c.Name)
-		}
-	}
-	for key, m := range sums {
-		show(m, prometheus.Labels{"space": key[1], "counter": key[2]})
-	}
+	return all
 }
 
-func number(is bool) float64 {
-	if is {
-		return 1
+// gaugesOf returns the state of a space, of which v may be nil.
+func gaugesOf(setup *setup, in *space.Space, v *space.Survey) []metrics.Metric {
+	state, notOpen := in.State()
+	all := []metrics.Metric{metrics.Flag("randflaked_space_open", "1 if the space's store is open, otherwise 0.", notOpen == nil),
+		metrics.Flag("randflaked_space_ready", "1 if the space can serve, otherwise 0.", in.Ready() == nil)}
+	if own, ok := in.Own(); ok {
+		all = append(all, own.Metrics()...)
 	}
-	return 0
+	if v == nil {
+		v = &space.Survey{Usage: lease.Usage{Err: space.ErrNotOpen}}
+	}
+	if notOpen == nil && state.Store == nil {
+		return all
+	}
+	all = append(all, v.Usage.Metrics()...)
+	used := map[string]counter.Status{}
+	if notOpen == nil {
+		used = state.Counters.Statuses()
+	}
+	for _, info := range v.Counters {
+		status := used[info.Name]
+		status.Info = info
+		used[info.Name] = status
+	}
+	sums := map[[2]string]metrics.Metric{} // by metric and counter: those that match a pattern have one series
+	for name, status := range used {
+		by, _ := config.ByName(setup.counters, name)
+		status.Info.Name = by.Name
+		for _, m := range status.Metrics() {
+			key := [2]string{m.Name, by.Name}
+			if other, ok := sums[key]; ok && m.Name == "randflake_counter_left_ratio" {
+				m.Value = min(m.Value, other.Value)
+			} else {
+				m.Value += other.Value
+			}
+			sums[key] = m
+		}
+	}
+	return slices.AppendSeq(all, maps.Values(sums))
 }
 
 // surveys surveys the spaces with these names, all at once. For a space that does not answer in time it returns the
@@ -90,7 +75,7 @@ func (s *Server) surveys(setup *setup, names []string) map[string]*space.Survey 
 	}
 	answers := make(chan one)
 	for _, name := range names {
-		go func() { answers <- one{name, setup.spaces[name].Survey(ctx)} }()
+		go func() { answers <- one{name, setup.spaces[name].Survey(ctx, s.fresh)} }()
 	}
 	all := map[string]*space.Survey{}
 	for range names {

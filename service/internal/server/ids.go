@@ -129,7 +129,7 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 		if err != nil {
 			return nil, err
 		}
-		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: uint32(Worker(layout, f)), Sequence: f.Sequence}, nil
+		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: uint32(worker(layout, f)), Sequence: f.Sequence}, nil
 	}
 	cipher, ok := in.Cipher()
 	if !ok {
@@ -145,8 +145,8 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 	return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, nil
 }
 
-// Worker returns the static parts of an ID as one number, the first one highest.
-func Worker(layout *snowflake.Layout, f snowflake.Fields) (n uint64) {
+// worker returns the static parts of an ID as one number, the first one highest.
+func worker(layout *snowflake.Layout, f snowflake.Fields) (n uint64) {
 	for _, p := range layout.Parts() {
 		if value, ok := f.Static[p.Name]; ok {
 			n = n<<p.Bits | value

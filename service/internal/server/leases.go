@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -23,11 +24,8 @@ import (
 type leaseService struct{ *Server }
 
 // leases returns the leases of the call's space in the name of the caller.
-func (s *Server) leases(c *call) (lease.Source, error) {
-	if c.state.Leases == nil {
-		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and no leases", c.in.Name))
-	}
-	return watched{retried{c.state.Leases}, s, c.by, c.in.Name}, nil
+func (s *Server) leases(c *call) lease.Source {
+	return watched{retried{c.state.Leases}, s, c.by, c.in.Name}
 }
 
 // watched counts what becomes of leases, and writes to the audit log which ones a caller gets, can't renew, and gives
@@ -89,22 +87,19 @@ func (s retried) Renew(ctx context.Context, held lease.Record, renewal lease.Ren
 
 func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.AcquireRequest]) (*connect.Response[api.AcquireResponse], error) {
 	c, m := callOf(ctx), r.Msg
-	leases, err := s.leases(c)
-	if err != nil {
-		return nil, err
-	}
-	req := lease.Request{Nodes: int(m.Nodes), Below: m.Below, TTL: seconds(m.TtlSeconds), Until: until(m.Until), Retry: m.Retry}
+	req := lease.Request{Nodes: int(m.Nodes), Below: m.Below, TTL: seconds(m.TtlSeconds), Until: wire.Time(m.Until), Retry: m.Retry, Label: cmp.Or(m.Label, c.who.Name)}
+	var err error
 	if req.Owner, err = wire.Token(m.Owner); err == nil && req.Owner == (lease.Token{}) {
 		err = fmt.Errorf("%w: no owner: want a fresh token of 32 hexadecimal digits, so that a lost answer can be asked for again", lease.ErrInvalidRequest)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if req.Check.UnmarshalText([]byte(m.Check)) != nil {
-		return nil, fmt.Errorf("%w: check: want 16 hexadecimal digits, or none", lease.ErrInvalidRequest)
+	if req.Keys, err = checkValues(m.Check); err != nil {
+		return nil, err
 	}
-	if none := (store.CheckValue{}); req.Check != none && c.in.Check != none && req.Check != c.in.Check {
-		return nil, fmt.Errorf("%w: space %s has check value %s, that of this secret is %s: is it the secret of another environment?", store.ErrWrongSecret, c.in.Name, c.in.Check, req.Check)
+	if len(req.Keys) > 0 && len(c.in.Check) > 0 && req.Keys[0] != c.in.Check[0] {
+		return nil, fmt.Errorf("%w: space %s has check value %s, that of this secret is %s: is it the secret of another environment?", store.ErrWrongSecret, c.in.Name, c.in.Check[0].Check, req.Keys[0].Check)
 	}
 	if most := c.limits.Nodes; most > 0 && req.Nodes > most {
 		return nil, s.over(c, "nodes", req.Nodes, most)
@@ -118,7 +113,7 @@ func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.Acquir
 		return nil, s.over(c, "leases", c.limits.Leases+1, c.limits.Leases)
 	}
 	defer done()
-	granted, err := leases.Acquire(ctx, req)
+	granted, err := s.leases(c).Acquire(ctx, req)
 	if err != nil {
 		if _, whole := wire.Error(err, ""); !whole || ctx.Err() != nil {
 			s.usage.Holds(c.who.Name, c.in.Name, req.Owner, time.Now().Add(req.TTL).Unix())
@@ -131,18 +126,21 @@ func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.Acquir
 
 func (s leaseService) Renew(ctx context.Context, r *connect.Request[api.RenewRequest]) (*connect.Response[api.RenewResponse], error) {
 	c, m := callOf(ctx), r.Msg
-	renewal := lease.Renewal{TTL: seconds(m.TtlSeconds), Until: until(m.Until)}
+	renewal := lease.Renewal{TTL: seconds(m.TtlSeconds), Until: wire.Time(m.Until)}
 	var err error
 	if renewal.Token, err = wire.Token(m.Token); err != nil {
+		return nil, err
+	}
+	if renewal.Keys, err = checkValues(m.Check); err != nil {
 		return nil, err
 	}
 	if err := s.checkTTL(c, renewal.TTL); err != nil {
 		return nil, err
 	}
-	leases, held, err := s.held(ctx, c, m.Held)
+	held, err := s.held(ctx, c, m.Held)
 	var renewed lease.Record
 	if err == nil {
-		if renewed, err = leases.Renew(ctx, held, renewal); errors.Is(err, lease.ErrLost) {
+		if renewed, err = s.leases(c).Renew(ctx, held, renewal); errors.Is(err, lease.ErrLost) {
 			s.forget(ctx, c, held)
 		}
 	}
@@ -158,10 +156,10 @@ func (s leaseService) Renew(ctx context.Context, r *connect.Request[api.RenewReq
 
 func (s leaseService) Lookup(ctx context.Context, r *connect.Request[api.LookupRequest]) (*connect.Response[api.LookupResponse], error) {
 	c := callOf(ctx)
-	leases, held, err := s.held(ctx, c, r.Msg.Held)
+	held, err := s.held(ctx, c, r.Msg.Held)
 	var found lease.Record
 	if err == nil {
-		found, err = leases.Lookup(ctx, held)
+		found, err = s.leases(c).Lookup(ctx, held)
 	}
 	if lost := (*lease.LostError)(nil); errors.As(err, &lost) {
 		return connect.NewResponse(&api.LookupResponse{Outcome: &api.LookupResponse_Lost{Lost: sendLost(lost)}}), nil
@@ -174,9 +172,9 @@ func (s leaseService) Lookup(ctx context.Context, r *connect.Request[api.LookupR
 
 func (s leaseService) Release(ctx context.Context, r *connect.Request[api.ReleaseRequest]) (*connect.Response[api.ReleaseResponse], error) {
 	c := callOf(ctx)
-	leases, held, err := s.held(ctx, c, r.Msg.Held)
+	held, err := s.held(ctx, c, r.Msg.Held)
 	if err == nil {
-		err = leases.Release(ctx, held, time.Unix(r.Msg.LastUsed, 0))
+		err = s.leases(c).Release(ctx, held, time.Unix(r.Msg.LastUsed, 0))
 		s.forget(ctx, c, held)
 	}
 	lost := (*lease.LostError)(nil)
@@ -184,6 +182,14 @@ func (s leaseService) Release(ctx context.Context, r *connect.Request[api.Releas
 		return nil, err
 	}
 	return connect.NewResponse(&api.ReleaseResponse{Lost: sendLost(lost)}), nil
+}
+
+// checkValues reads the keys that a client shows.
+func checkValues(text string) (keys store.Keys, err error) {
+	if keys.UnmarshalText([]byte(text)) != nil {
+		err = fmt.Errorf("%w: check: want 16 hexadecimal digits, or none, and for each further key a comma, 16 digits, @ and its first second", lease.ErrInvalidRequest)
+	}
+	return keys, err
 }
 
 // forget stops counting a lease as the caller's, unless the caller still has it by a newer record than it showed. The
@@ -208,20 +214,15 @@ func shown(r lease.Record) *api.Lease {
 
 func (s leaseService) List(ctx context.Context, r *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
 	c := callOf(ctx)
-	leases, err := s.leases(c)
-	if err != nil {
-		return nil, err
-	}
 	if err := s.room(ctx, c, pageRoom); err != nil {
 		return nil, err
 	}
-	records, err := leases.List(ctx)
+	records, err := s.leases(c).List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(records, func(a, b lease.Record) int { return cmp.Compare(a.FirstNode, b.FirstNode) })
 	answer := &api.ListResponse{}
-	records, answer.NextPageToken = paged(records, r.Msg, func(r lease.Record) string { return fmt.Sprintf("%05x", r.FirstNode) })
+	records, answer.NextPageToken = paged(records, r.Msg, byNode)
 	for _, r := range records {
 		answer.Leases = append(answer.Leases, shown(r))
 	}
@@ -237,9 +238,12 @@ type pageRequest interface {
 	GetPageToken() string
 }
 
-// paged returns the page of a list, sorted by its keys, that a request asks for, and the token of the next one. A token is
+func byNode(r lease.Record) string { return fmt.Sprintf("%05x", r.FirstNode) }
+
+// paged sorts a list by its keys, and returns the page that a request asks for and the token of the next one. A token is
 // the last key of its page, so that what comes and goes meanwhile moves nothing else to another page.
 func paged[T any](all []T, asked pageRequest, key func(T) string) (items []T, next string) {
+	slices.SortFunc(all, func(a, b T) int { return strings.Compare(key(a), key(b)) })
 	all = all[sort.Search(len(all), func(i int) bool { return key(all[i]) > asked.GetPageToken() }):]
 	if size := int(min(cmp.Or(asked.GetPageSize(), 1000), 10_000)); len(all) > size {
 		all, next = all[:size], key(all[size-1])
@@ -248,17 +252,13 @@ func paged[T any](all []T, asked pageRequest, key func(T) string) (items []T, ne
 }
 
 func (s leaseService) GetLimits(ctx context.Context, _ *connect.Request[api.GetLimitsRequest]) (*connect.Response[api.GetLimitsResponse], error) {
-	leases, err := s.leases(callOf(ctx))
-	if err != nil {
-		return nil, err
-	}
-	limits, err := leases.Limits(ctx)
+	limits, err := s.leases(callOf(ctx)).Limits(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return connect.NewResponse(&api.GetLimitsResponse{
 		MaxTtlSeconds: uint32(limits.TTL()), MaxSkewSeconds: uint32(limits.Skew()),
-		Floor: unix(limits.Floor), BarredFrom: unix(limits.BarredFrom), BarredTo: unix(limits.BarredTo),
+		Floor: wire.Second(limits.Floor), BarredFrom: wire.Second(limits.BarredFrom), BarredTo: wire.Second(limits.BarredTo),
 	}), nil
 }
 
@@ -277,19 +277,3 @@ func sendLost(lost *lease.LostError) *api.Lost {
 }
 
 func seconds(n uint32) time.Duration { return time.Duration(n) * time.Second }
-
-// until returns a second as a time, and the zero Time for 0.
-func until(second int64) time.Time {
-	if second == 0 {
-		return time.Time{}
-	}
-	return time.Unix(second, 0)
-}
-
-// unix is the reverse of until.
-func unix(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.Unix()
-}

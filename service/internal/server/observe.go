@@ -24,9 +24,8 @@ func (s *Server) observed(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		start := time.Now()
 		response, err := next(ctx, request)
-		if id, ok := ctx.Value(identityKey).(identity); ok {
-			s.note(id, request.Spec().Procedure, id.setup.spaceOf(request.Any()), start, err)
-		}
+		id := identityOf(ctx)
+		s.note(id, request.Spec().Procedure, id.setup.spaceOf(request.Any()), start, err)
 		if failed := (*connect.Error)(nil); errors.As(err, &failed) {
 			wire.Describe(failed, request.Spec().Procedure, againHelps(failed))
 		}
@@ -53,12 +52,12 @@ func (s *Server) note(id identity, procedure, space string, start time.Time, err
 
 // A refusal is a call that failed.
 type refusal struct {
-	at        time.Time
-	principal string
-	space     string // one that is served, or ""
-	procedure string
-	code      connect.Code
-	why       string
+	At        time.Time
+	Principal string
+	Space     string // one that is served, or ""
+	Procedure string
+	Code      connect.Code
+	Why       string
 }
 
 // refusals holds the newest refusals. It is safe for concurrent use.
@@ -69,7 +68,7 @@ type refusals struct {
 }
 
 func (r *refusals) add(one refusal) {
-	one.why = fmt.Sprintf("%.300s", strings.ToValidUTF8(one.why, "?"))
+	one.Why = fmt.Sprintf("%.300s", strings.ToValidUTF8(one.Why, "?"))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ring[r.next%len(r.ring)] = one
@@ -94,8 +93,5 @@ func (s *Server) Connection(c net.Conn, state http.ConnState) { s.metrics.Connec
 func Tracing(provider trace.TracerProvider) (connect.Interceptor, error) {
 	return otelconnect.NewInterceptor(otelconnect.WithTracerProvider(provider), otelconnect.WithoutMetrics(), otelconnect.WithTrustRemote(),
 		otelconnect.WithPropagator(propagation.TraceContext{}),
-		otelconnect.WithFilter(func(ctx context.Context, _ connect.Spec) bool {
-			id, ok := ctx.Value(identityKey).(identity)
-			return ok && id.err == nil
-		}))
+		otelconnect.WithFilter(func(ctx context.Context, _ connect.Spec) bool { return identityOf(ctx).err == nil }))
 }

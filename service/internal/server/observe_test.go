@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -100,13 +103,29 @@ func TestMetrics(t *testing.T) {
 		`randflaked_calls_total{code="not_found",procedure="IDService/Mint",space=""} 20`,
 		`randflaked_calls_total{code="not_found",procedure="CounterService/Next",space=""} 20`,
 		`randflaked_call_seconds_count{procedure="LeaseService/Renew",space="none"} 2`,
-		`randflaked_space_open{space="sorted"} 1`, `randflaked_space_ready{space="ulid"} 1`, `randflaked_space_losses{space="none"} 0`,
-		`randflaked_nodes_free{space="sorted"} 1023`, `randflaked_lease_holders{space="none"} 1`,
-		`randflaked_counter_numbers_left{counter="few",space="none"} 0`, `randflake_counter_issued_total{counter="few",space="none"} 3`,
+		`randflaked_space_open{space="sorted"} 1`, `randflaked_space_ready{space="ulid"} 1`, `randflake_store_losses_total{space="none"} 0`,
+		`randflake_store_nodes{space="sorted",state="free"} 1023`, `randflake_store_ranges{space="none",state="held"} 1`,
+		`randflake_counter_left{counter="few",space="none"} 0`, `randflake_counter_issued_total{counter="few",space="none"} 3`,
 		`randflake_leases_held{space="mint"} 1`, `randflaked_connections 0`,
 	} {
 		if !strings.Contains(shown, "\n"+line+"\n") {
 			t.Errorf("no line %s", line)
+		}
+	}
+	text, err = os.ReadFile("../../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(randflaked?_\\w+)` \\| (\\w+) ").FindAllStringSubmatch(string(text), -1) {
+		listed[row[1]+" "+row[2]] = true
+		if strings.HasPrefix(row[1], "randflaked_") && !strings.Contains(shown, "\n# TYPE "+row[1]+" "+row[2]+"\n") {
+			t.Errorf("docs/metrics.md has %s, which the service has not", row[0])
+		}
+	}
+	for _, line := range regexp.MustCompile(`(?m)^# TYPE (randflaked?_.*)$`).FindAllStringSubmatch(shown, -1) {
+		if !listed[line[1]] {
+			t.Errorf("docs/metrics.md does not have %s", line[1])
 		}
 	}
 	if strings.Contains(shown, "made-up") || strings.Contains(shown, w.secret.Hex()) || strings.Contains(shown, fmt.Sprint(held["owner"])) {
@@ -152,32 +171,32 @@ func TestPageShows(t *testing.T) {
 			}
 		}
 	}
-	see("/", "<b>123</b>leases held", "<b>5<span class=\"soft\"> / 5</span></b>spaces ready", "LeaseService/Acquire", "nodes 5: the limit is 4",
-		">few <td", "used up", "130,952 <span class=\"soft\">of 131,072", "1 time")
-	see("/spaces/none", "1–50 of 120", `href="?holders=2#holders"`, "<td data-label=\"Who\" class=\"long\">web")
-	see("/spaces/none?holders=3", "101–120 of 120")
-	see("/spaces/mint", "randflaked", "node ")
-	see("/spaces/given", "1 time", "Not before")
-	w.broken.Store(true)
-	for _, in := range w.setup.Load().spaces { // as if some seconds had passed
-		in.Outdate()
+	see("/", "ready <td>120 <td>130952 of 131072 <td>0", "ready <td>0 <td>needs none <td>0", "<td>LeaseService/Acquire in none: permission_denied: access: denied: nodes 5: the limit is 4")
+	see("/spaces/none", "<th>few <td>used up <td>0 <td>3", "<td>web <td><code>")
+	_, rest, _ := strings.Cut(w.send(http.MethodGet, "/spaces/none", "", as("all")).text, `rel="next" href="`)
+	next, _, _ := strings.Cut(rest, "#")
+	if text := w.send(http.MethodGet, "/spaces/none"+next, "", as("all")).text; strings.Count(text, "<code>") != 20 || strings.Contains(text, `rel="next"`) {
+		t.Errorf("the next page, %q, want 20 holders:\n%s", next, text)
 	}
+	see("/spaces/mint", "<td>randflaked <td><code>")
+	see("/spaces/given", "<td>1: nothing starts before <time>")
+	w.broken.Store(true)
+	w.fresh = 0
 	see("/", "unknown", "db-7")
-	see("/spaces/none", "The store does not tell")
+	see("/spaces/none", "the store does not say who")
 }
 
 // TestSurvey: who can't wait sees what was known before.
 func TestSurvey(t *testing.T) {
 	w := newTestbed(t, spaces)
 	in := w.setup.Load().spaces["none"]
-	before := in.Survey(t.Context())
-	if before == nil || before.Err != nil || before.Nodes != 131072 {
+	before := in.Survey(t.Context(), time.Hour)
+	if before == nil || before.Err != nil || before.Nodes.All() != 131072 {
 		t.Fatalf("survey %+v", before)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	in.Outdate()
-	if got := in.Survey(gone); got == nil {
+	if got := in.Survey(gone, 0); got == nil {
 		t.Error("nothing, where something was known before")
 	}
 	closed, err := space.New(config.Space{Name: "late", Kind: "twitter", Store: "sorted"}, space.Options{Open: w.open, Logger: w.logger})
@@ -186,7 +205,7 @@ func TestSurvey(t *testing.T) {
 	}
 	closed.Open()
 	closed.Close()
-	if got := closed.Survey(t.Context()); got.Err == nil {
+	if got := closed.Survey(t.Context(), 0); got.Err == nil {
 		t.Errorf("of a space that is closed: %+v", got)
 	}
 }

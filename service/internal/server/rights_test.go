@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/randflake/randflake/service/internal/access/accesstest"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -132,8 +133,8 @@ rules:
 - {principals: [lister], spaces: [given], verbs: [list]}
 `)
 	c := w.setup.Load().config
-	added := newAuthority()
-	configure := func(c *config.Config, authorities ...authority) error {
+	added := accesstest.NewAuthority()
+	configure := func(c *config.Config, authorities ...*accesstest.Authority) error {
 		return w.Configure(c, Files{Audit: w.written, TLS: trusting(authorities...)})
 	}
 	broken := *c
@@ -154,7 +155,7 @@ rules:
 		}
 		return w.call(procedure, body, as)
 	}
-	web, new, old := withCertificate("web.example"), showing(added.sign("web.example", time.Hour)), showing(ours().sign("web.example", -time.Second))
+	web, new, old := withCertificate("web.example"), showing(added, "web.example", time.Hour), showing(ours(), "web.example", -time.Second)
 	for _, procedure := range procedures() {
 		refused := func(what, code string, as func(*http.Request)) {
 			t.Helper()

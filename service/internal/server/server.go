@@ -11,7 +11,6 @@ import (
 	"maps"
 	"math"
 	"net/http"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,14 +38,13 @@ type Server struct {
 
 	metrics  *metrics.Metrics
 	refusals refusals
-	started  time.Time
 	glance   time.Duration // how long a page or a scrape waits for stores; then it shows what was known before
+	fresh    time.Duration // how long a page or a scrape shows what was known, and does not ask stores
 
 	setup    atomic.Pointer[setup] // what is in force; each call uses the one that it began with
 	draining atomic.Bool
 
-	mu      sync.Mutex // held by Configure and Close
-	closed  bool
+	mu      sync.Mutex     // held by Configure and Close
 	closing sync.WaitGroup // of spaces that are gone
 }
 
@@ -74,9 +72,9 @@ func (f Files) Close() {
 
 // New returns a server without spaces, which writes to a logger.
 func New(open space.Opener, logger *slog.Logger) *Server {
-	s := &Server{open: open, logger: logger, usage: access.NewUsage(), started: time.Now(), glance: 2 * time.Second}
+	s := &Server{open: open, logger: logger, usage: access.NewUsage(), glance: 2 * time.Second, fresh: 5 * time.Second}
 	s.audit = audit.New(func() (io.Writer, bool) { now := s.setup.Load(); return now.files.Audit, now.config.AuditRequired }, logger)
-	s.metrics = metrics.New(gauges{s})
+	s.metrics = metrics.New(s.gauges)
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
 }
@@ -89,9 +87,6 @@ func (s *Server) TLS() *tls.Config { return s.setup.Load().files.TLS }
 func (s *Server) Configure(c *config.Config, files Files) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return errors.New("server: it is closed")
-	}
 	old := s.setup.Load()
 	policy, err := access.New(c, files.TLS.ClientCAs, old.policy, s.logger)
 	if err != nil {
@@ -104,14 +99,14 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 	gone := maps.Clone(old.spaces)
 	var fresh []*space.Space
 	for _, want := range c.Spaces {
-		if kept := old.spaces[want.Name]; kept != nil && reflect.DeepEqual(kept.Space, want) {
-			next.spaces[want.Name] = kept
-			delete(gone, want.Name)
-			continue
-		}
 		made, err := space.New(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger})
 		if err != nil {
 			return err
+		}
+		if kept := old.spaces[want.Name]; kept != nil && kept.Same(made) {
+			next.spaces[want.Name] = kept
+			delete(gone, want.Name)
+			continue
 		}
 		fresh = append(fresh, made)
 		next.spaces[want.Name] = made
@@ -159,7 +154,6 @@ func (s *Server) Drain() { s.draining.Store(true) }
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
 	s.closeAll(s.setup.Load().spaces)
 	s.closing.Wait()
 	s.audit.Flush()

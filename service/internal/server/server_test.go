@@ -3,9 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -13,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -25,6 +21,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/service/internal/access/accesstest"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
@@ -181,52 +178,21 @@ func as(name string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer token-of-"+name) }
 }
 
-// An authority signs certificates.
-type authority struct {
-	key  *ecdsa.PrivateKey
-	cert *x509.Certificate
-}
-
-func newAuthority() authority {
-	key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	a := authority{key: key}
-	a.cert = a.sign("ca", time.Hour)
-	return a
-}
-
-// sign returns a certificate of a DNS name, which is good for some time.
-func (a authority) sign(name string, left time.Duration) *x509.Certificate {
-	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(left),
-		IsCA: a.cert == nil, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
-	parent := a.cert
-	if parent == nil {
-		parent = template
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, a.key.Public(), a.key)
-	if err != nil {
-		panic(err)
-	}
-	cert, _ := x509.ParseCertificate(der)
-	return cert
-}
-
 // ours is the authority that testbeds trust.
-var ours = sync.OnceValue(newAuthority)
+var ours = sync.OnceValue(accesstest.NewAuthority)
 
-func trusting(all ...authority) *tls.Config {
-	pool := x509.NewCertPool()
-	for _, a := range all {
-		pool.AddCert(a.cert)
-	}
-	return &tls.Config{ClientCAs: pool}
+func trusting(all ...*accesstest.Authority) *tls.Config {
+	return &tls.Config{ClientCAs: accesstest.Pool(all...)}
 }
 
 // withCertificate has a request come with a certificate of our authority.
-func withCertificate(name string) func(*http.Request) { return showing(ours().sign(name, time.Hour)) }
+func withCertificate(name string) func(*http.Request) { return showing(ours(), name, time.Hour) }
 
-func showing(cert *x509.Certificate) func(*http.Request) {
+// showing has a request come with a certificate of a DNS name, which is good for some time.
+func showing(authority *accesstest.Authority, name string, left time.Duration) func(*http.Request) {
+	pair := authority.Sign(left, []string{name})
 	return func(r *http.Request) {
-		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}}
+		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{pair.Leaf}}
 	}
 }
 

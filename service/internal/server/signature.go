@@ -48,19 +48,15 @@ func (c *call) signed(ctx context.Context, r lease.Record) (bool, error) {
 	return err == nil && (by(meta.Incarnation) || by(meta.Predecessor)), err
 }
 
-// held returns the leases of the call's space, and the record that the caller sent. Without the right signature it
-// fails: with a *lease.LostError if the data has another record, and otherwise the call is denied.
-func (s *Server) held(ctx context.Context, c *call, sent *api.Lease) (lease.Source, lease.Record, error) {
-	leases, err := s.leases(c)
-	if err != nil {
-		return nil, lease.Record{}, err
-	}
+// held returns the record that the caller sent. Without the right signature it fails: with a *lease.LostError if the data
+// has another record, and otherwise the call is denied.
+func (s *Server) held(ctx context.Context, c *call, sent *api.Lease) (lease.Record, error) {
 	held, err := wire.Record(sent)
 	if err != nil {
-		return nil, held, err
+		return held, err
 	}
 	if ok, err := c.signed(ctx, held); ok || err != nil {
-		return leases, held, err
+		return held, err
 	}
 	shown := held
 	shown.Version = 0 // so that it does not show that data was lost
@@ -72,5 +68,5 @@ func (s *Server) held(ctx context.Context, c *call, sent *api.Lease) (lease.Sour
 	default:
 		err = s.refuse(c, fmt.Errorf("%w: the lease is another principal's, or not as the service sent it: want that of the newest answer, with its signature", access.ErrDenied))
 	}
-	return leases, held, err
+	return held, err
 }

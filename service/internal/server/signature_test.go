@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,11 +96,16 @@ func TestForged(t *testing.T) {
 func TestOthersLease(t *testing.T) {
 	w := newTenants(t)
 	mine := w.acquire("none", "", as("web")).body.Lease
-	w.acquire("none", "", as("db"))
+	w.acquire("none", `,"label":"pod 7"`, as("db"))
 	var listed struct{ Leases []map[string]any }
 	if a := w.call("LeaseService/List", `{"space":"none"}`, as("db")); json.Unmarshal([]byte(a.text), &listed) != nil || len(listed.Leases) != 2 || strings.Contains(a.text, fmt.Sprint(mine["owner"])) ||
 		strings.Contains(a.text, "signature") || strings.Contains(a.text, "change\"") {
 		t.Fatalf("list: %s, want two leases without what is needed to renew them", a.text)
+	}
+	for _, want := range []string{"web", "pod_7"} { // the principal, or what it says
+		if !slices.ContainsFunc(listed.Leases, func(l map[string]any) bool { return l["label"] == want }) {
+			t.Errorf("list: %v, want one with the label %s", listed.Leases, want)
+		}
 	}
 	for _, shown := range listed.Leases {
 		for _, procedure := range []string{"Renew", "Lookup", "Release"} {

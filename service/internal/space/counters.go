@@ -16,7 +16,6 @@ import (
 
 	"connectrpc.com/connect"
 	"golang.org/x/sync/singleflight"
-	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/service/internal/config"
@@ -31,8 +30,7 @@ type Counters struct {
 	mu      sync.Mutex
 	terms   map[string]config.Counter
 	handles map[string]*counter.Counter
-	made    map[string]maker         // by names that match patterns
-	rates   map[string]*rate.Limiter // of new names, by principal
+	made    map[string]maker // by names that match patterns
 	closed  bool
 	busy    sync.WaitGroup // with handles that are opened or closed
 }
@@ -41,7 +39,7 @@ type Counters struct {
 type maker struct{ principal, pattern string }
 
 func newCounters(logger *slog.Logger) *Counters {
-	return &Counters{logger: logger, handles: map[string]*counter.Counter{}, made: map[string]maker{}, rates: map[string]*rate.Limiter{}}
+	return &Counters{logger: logger, handles: map[string]*counter.Counter{}, made: map[string]maker{}}
 }
 
 // configure replaces the counters of the configuration, and closes handles on those that are gone or were changed.
@@ -70,12 +68,13 @@ func (c *Counters) Names() []string {
 	return slices.Compact(all)
 }
 
-// Statuses returns the status of each handle, in the order of their names.
-func (c *Counters) Statuses() (all []counter.Status) {
+// Statuses returns the status of each handle, by name.
+func (c *Counters) Statuses() map[string]counter.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(c.handles)) {
-		all = append(all, c.handles[name].Status())
+	all := map[string]counter.Status{}
+	for name, h := range c.handles {
+		all[name] = h.Status()
 	}
 	return all
 }
@@ -98,27 +97,20 @@ func asMade(c config.Counter) []counter.Option {
 	return options
 }
 
-// Limits on the counters that a principal makes by patterns, as counters are never deleted.
-const (
-	newPerSecond = 10
-	newAtOnce    = 100
-)
-
 // ErrMost says that a principal has made as many counters of a pattern as it may.
 var ErrMost = errors.New("too many new counters: the limit of the pattern is reached")
 
-// admit returns the options of a counter that a principal asks for. If the name matches a pattern and is new, the
-// counter counts as made by the principal.
-func (c *Counters) admit(ctx context.Context, principal, name string) ([]counter.Option, error) {
+// admit returns what the configuration says of a counter that a principal asks for. If the name matches a pattern and is
+// new, the counter counts as made by the principal.
+func (c *Counters) admit(ctx context.Context, principal, name string) (config.Counter, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	terms, found := config.ByName(c.terms, name)
-	options := asMade(terms)
 	if !found && !strings.HasSuffix(name, "*") { // which no counter has, as Get says
-		return nil, fmt.Errorf("%w: %.100q", counter.ErrNoCounter, name)
+		return terms, fmt.Errorf("%w: %.100q", counter.ErrNoCounter, name)
 	}
 	if _, known := c.made[name]; known || terms.Name == name {
-		return options, nil
+		return terms, nil
 	}
 	c.mu.Unlock()
 	_, err := c.Get(ctx, name)
@@ -129,23 +121,18 @@ func (c *Counters) admit(ctx context.Context, principal, name string) ([]counter
 			most--
 		}
 	}
-	if c.rates[principal] == nil {
-		c.rates[principal] = rate.NewLimiter(newPerSecond, newAtOnce)
-	}
 	switch _, known := c.made[name]; {
 	case known:
 	case err == nil:
 		c.made[name] = maker{}
 	case !errors.Is(err, counter.ErrNoCounter):
-		return nil, err
+		return terms, err
 	case most <= 0:
-		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%w, %s: name counters in the configuration, or raise most", ErrMost, terms.Name))
-	case !c.rates[principal].Allow():
-		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("too many new counters: more than %d a second: try again later", newPerSecond))
+		return terms, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%w, %s: name counters in the configuration, or raise most", ErrMost, terms.Name))
 	default:
 		c.made[name] = by
 	}
-	return options, nil
+	return terms, nil
 }
 
 // openTime is how long opening a counter may take.
@@ -160,13 +147,11 @@ func (c *Counters) Handle(ctx context.Context, principal, name string) (*counter
 	if h != nil {
 		return h, nil
 	}
-	options, err := c.admit(ctx, principal, name)
+	terms, err := c.admit(ctx, principal, name)
 	if err != nil {
 		return nil, err
 	}
-	opened := c.opening.DoChan(name, func() (any, error) {
-		return c.open(name, append(options, counter.OrCreate(), counter.WithLogger(c.logger)))
-	})
+	opened := c.opening.DoChan(name, func() (any, error) { return c.open(name, terms) })
 	select {
 	case r := <-opened:
 		return r.Val.(*counter.Counter), r.Err
@@ -176,7 +161,7 @@ func (c *Counters) Handle(ctx context.Context, principal, name string) (*counter
 }
 
 // open opens a handle, without mu while it waits for the store.
-func (c *Counters) open(name string, options []counter.Option) (*counter.Counter, error) {
+func (c *Counters) open(name string, terms config.Counter) (*counter.Counter, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
 	c.mu.Lock()
@@ -190,21 +175,26 @@ func (c *Counters) open(name string, options []counter.Option) (*counter.Counter
 	c.busy.Add(1)
 	defer c.busy.Done()
 	c.mu.Unlock()
-	h, err := c.Open(ctx, name, options...)
+	h, err := c.Open(ctx, name, append(asMade(terms), counter.OrCreate(), counter.WithLogger(c.logger))...)
 	c.mu.Lock()
-	if err == nil {
-		c.handles[name] = h
+	if err != nil {
+		return nil, err
 	}
-	return h, err
+	if now, _ := config.ByName(c.terms, name); !reflect.DeepEqual(now, terms) {
+		c.busy.Go(func() { h.Close() })
+		return nil, fmt.Errorf("%w: the configuration has changed: try again", counter.ErrClosed)
+	}
+	c.handles[name] = h
+	return h, nil
 }
 
 // Made creates a counter unless it exists.
 func (c *Counters) Made(ctx context.Context, principal, name string) error {
-	options, err := c.admit(ctx, principal, name)
+	terms, err := c.admit(ctx, principal, name)
 	if err != nil {
 		return err
 	}
-	if _, err = c.Create(ctx, name, options...); errors.Is(err, fs.ErrExist) {
+	if _, err = c.Create(ctx, name, asMade(terms)...); errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	return err

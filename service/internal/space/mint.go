@@ -78,7 +78,7 @@ type numbers[ID interface {
 		Ready() error
 	}
 	keeper interface {
-		lease.Reporter
+		Status() lease.Status
 		Close() error
 	}
 }

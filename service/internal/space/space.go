@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,15 +30,16 @@ var ErrNotOpen = errors.New("space: not open")
 // for concurrent use.
 type Space struct {
 	config.Space
-	Check  store.CheckValue // of its secret, or zero
+	Check  store.Keys       // of its secret, or nil
 	secret randflake.Secret // or the zero one
 
-	options Options
-	state   atomic.Pointer[State]
-	err     atomic.Pointer[error] // why it is not open yet
-	cancel  context.CancelFunc
-	done    chan struct{} // closed when the background goroutine has ended
-	begun   time.Time
+	location string // of its store, or ""
+	options  Options
+	state    atomic.Pointer[State]
+	err      atomic.Pointer[error] // why it is not open yet
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when the background goroutine has ended
+	begun    time.Time
 
 	counters *Counters // of State, once it is open
 
@@ -65,21 +68,29 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// New returns a space that is not open yet. It fails if a file that the space needs is missing or invalid.
+// New returns a space that is not open yet, by a configuration that was checked. It fails if a file that the space needs
+// is missing or invalid.
 func New(c config.Space, o Options) (*Space, error) {
 	s := &Space{Space: c, options: o, done: make(chan struct{}), begun: time.Now(), counters: newCounters(o.Logger)}
-	if err := s.Check.UnmarshalText([]byte(c.Check)); err != nil {
-		return nil, fmt.Errorf("space %s: check: %w", c.Name, err)
-	}
+	s.Check.UnmarshalText([]byte(c.Check))
 	if c.SecretFile != "" {
 		secret, err := local.ReadSecret(c.SecretFile)
 		if err != nil {
 			return nil, fmt.Errorf("space %s: %w", c.Name, err)
 		}
-		s.secret, s.Check = secret, store.CheckValue(secret.CheckValue())
+		s.secret, s.Check = secret, store.KeysOf(secret)
+	}
+	var err error
+	if s.location, err = c.Location(); err != nil {
+		return nil, fmt.Errorf("space %s: %w", c.Name, err)
 	}
 	s.noteError(errors.New("it is being opened"))
 	return s, nil
+}
+
+// Same reports whether two spaces have the same configuration, with the same content of the files that it names.
+func (s *Space) Same(other *Space) bool {
+	return reflect.DeepEqual(s.Space, other.Space) && s.secret == other.secret && slices.Equal(s.Check, other.Check) && s.location == other.location
 }
 
 // Open begins to open the space.
@@ -129,12 +140,8 @@ func (s *Space) begin(ctx context.Context) {
 
 func (s *Space) attempt(ctx context.Context) (state *State, err error) {
 	state = &State{}
-	location, err := s.Location()
-	if err != nil {
-		return nil, err
-	}
-	if location != "" {
-		if state.Store, err = s.options.Open(ctx, location, store.Combining()); err != nil {
+	if s.location != "" {
+		if state.Store, err = s.options.Open(ctx, s.location, store.Combining()); err != nil {
 			return nil, err
 		}
 		state.Leases = lease.On(state.Store)
@@ -158,7 +165,7 @@ func (s *Space) State() (*State, error) {
 // Own returns the status of the service's own lease in the space, or reports that there is none.
 func (s *Space) Own() (lease.Status, bool) {
 	if state := s.state.Load(); state != nil {
-		if keeper, ok := state.Minter.(lease.Reporter); ok {
+		if keeper, ok := state.Minter.(interface{ Status() lease.Status }); ok {
 			return keeper.Status(), true
 		}
 	}

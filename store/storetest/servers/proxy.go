@@ -10,7 +10,7 @@ import (
 // A Proxy passes connections on to a server, counts requests, and loses replies on demand. It is safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
-	server   string
+	server   atomic.Value // a string
 	requests atomic.Int64
 	muted    atomic.Bool
 	lose     atomic.Pointer[[]byte] // nil while no reply is to be lost
@@ -25,7 +25,8 @@ func StartProxy(server string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{listener: listener, server: server}
+	p := &Proxy{listener: listener}
+	p.server.Store(server)
 	go func() {
 		for {
 			client, err := listener.Accept()
@@ -64,13 +65,16 @@ func (p *Proxy) Cut() {
 	p.conns = nil
 }
 
+// Redirect passes new connections on to another server, and closes all others.
+func (p *Proxy) Redirect(server string) { p.server.Store(server); p.Cut() }
+
 // Close ends the proxy and cuts its connections.
 func (p *Proxy) Close() { p.listener.Close(); p.Cut() }
 
 // pass passes on what a client says, and the replies. No request is larger than the buffer.
 func (p *Proxy) pass(client net.Conn) {
 	defer client.Close()
-	server, err := net.Dial("tcp", p.server)
+	server, err := net.Dial("tcp", p.server.Load().(string))
 	if err != nil {
 		return
 	}

@@ -38,7 +38,7 @@ func Main(servers *Servers) {
 const (
 	exitOK     = 0
 	exitFailed = 1
-	exitUsage  = 2
+	exitUsage  = 2 // also for what doctor finds to be an error
 )
 
 // A tool is one call of the program.
@@ -60,10 +60,10 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	if err == nil || errors.Is(err, errUnread) {
 		return exitOK
 	}
-	if err != errReported {
+	if err != errReported && err != errSerious {
 		t.note(err)
 	}
-	if usage := usageError(""); errors.As(err, &usage) {
+	if usage := usageError(""); errors.As(err, &usage) || err == errSerious {
 		return exitUsage
 	}
 	return exitFailed
@@ -110,11 +110,15 @@ func outputError(err error) error {
 // a broken connection to a server returns the same error as a closed pipe, and is a failure.
 var errUnread = errors.New("nobody reads any more")
 
-// note writes err to standard error, in one line and without the passwords of URLs, which can be anywhere in a wrong
-// command line.
-func (t *tool) note(err error) {
+// note writes err to standard error, in one line.
+func (t *tool) note(err error) { fmt.Fprintf(t.stderr, "randflake: %s\n", t.inLine(err)) }
+
+// inLine returns the text of err, in one line and without the passwords of URLs, which can be anywhere in a wrong command
+// line.
+func (t *tool) inLine(err error) string {
 	text := err.Error()
-	for _, arg := range append(slices.Clip(t.args), os.Getenv(storeVariable)) {
+	named, _ := storeInEnvironment()
+	for _, arg := range append(slices.Clip(t.args), named, os.Getenv(storeVariable), os.Getenv(storeFileVariable)) {
 		// In a word of the command line a password can have white space and quotes, which end one in a text.
 		if safe := (store.Location{URL: arg}).String(); arg != "" && safe != arg {
 			quoted := strconv.Quote(arg)
@@ -123,8 +127,7 @@ func (t *tool) note(err error) {
 	}
 	text = strings.TrimPrefix(store.Redact(text), "randflake: ")
 	text = strings.ReplaceAll(text, ": randflake: ", ": ")
-	text = strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ").Replace(text)
-	fmt.Fprintf(t.stderr, "randflake: %s\n", text)
+	return strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ").Replace(text)
 }
 
 // A usageError says what is wrong with the command line, and what would be right.
@@ -137,6 +140,9 @@ func wrong(cmd *cobra.Command, format string, args ...any) error {
 	_, name, _ := strings.Cut(cmd.CommandPath()+": ", " ")
 	return usageError(fmt.Sprintf("%s%s: see %s --help", name, fmt.Sprintf(format, args...), cmd.CommandPath()))
 }
+
+// errSerious means that doctor has printed errors, and not only warnings.
+var errSerious = errors.New("doctor found errors")
 
 // errReported means that something failed, and that the error is already on standard error.
 var errReported = errors.New("reported")

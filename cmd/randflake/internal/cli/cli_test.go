@@ -17,7 +17,7 @@ import (
 const asEnv = "RANDFLAKE_TEST_AS"
 
 func TestMain(m *testing.M) {
-	for _, variable := range []string{storeVariable, secretVariable, secretFileVariable} {
+	for _, variable := range []string{storeVariable, storeFileVariable, secretVariable, secretFileVariable} {
 		os.Unsetenv(variable)
 	}
 	switch os.Getenv(asEnv) {

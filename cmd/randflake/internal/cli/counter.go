@@ -22,11 +22,12 @@ import (
 func (t *tool) counterCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "counter",
-		Short: "list, create and advance counters",
-		Long: `List, create and advance counters. Programs take runs of numbers from them.
-Counters are in the same stores as leases; "randflake lease init" makes a store.`,
+		Short: "list, create, advance, set back and extend counters",
+		Long: `List, create, advance, set back and extend counters. Programs
+take runs of numbers from them. Counters are in the same stores as leases;
+"randflake lease init" makes a store.`,
 	})
-	cmd.AddCommand(t.counterListCommand(), t.counterCreateCommand(), t.counterAdvanceCommand())
+	cmd.AddCommand(t.counterListCommand(), t.counterCreateCommand(), t.counterAdvanceCommand(), t.counterSetBackCommand(), t.counterExtendCommand())
 	return cmd
 }
 
@@ -113,15 +114,20 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 		Short: "make a counter",
 		Long: `Make a counter. A store that has lost data, or was not made for a new secret,
 may have forgotten a counter of that name. Then you must promise, with --new,
-that no number from --start on was ever given. With --rate the counter continues
-by itself after a loss of data, beyond every number that it can have given;
-otherwise it gives no number until you run: randflake counter advance`,
+that no number from --start on was ever given. The promise holds for the losses
+so far: don't put it into a script. With --rate the counter continues by itself
+after a loss of data, beyond every number that it can have given; otherwise it
+gives no number until you run: randflake counter advance`,
 		Example: `  randflake counter create orders
   randflake counter create invoices/2026 --start 1000 --end 9999 --new`,
 	}, func(ctx context.Context, space *store.Space, at location) error {
 		name := cmd.Flags().Arg(0)
 		if newName {
-			options = append(options, counter.ForNewName())
+			v, err := space.Look(ctx, nil, store.Page{})
+			if err != nil {
+				return err
+			}
+			options = append(options, counter.UnusedBefore(time.Unix(v.Meta.Floor, 0)))
 		}
 		info, err := counter.On(space).Create(ctx, name, options...)
 		if errors.Is(err, fs.ErrExist) {
@@ -137,7 +143,11 @@ otherwise it gives no number until you run: randflake counter advance`,
 		if err != nil {
 			return counterError(cmd, name, at, err)
 		}
-		return t.print(fmt.Sprintf("made a counter %s in %s: %s\n", name, at, goesOn(info)))
+		made := fmt.Sprintf("made a counter %s in %s: %s\n", name, at, goesOn(info))
+		if info.Rate == 0 && at.Engine() == "Redis" && !strings.Contains(at.URL, "recovery=trusted") {
+			made += "after each restart of Redis it gives no number until you run randflake counter advance: --rate avoids that, and so does recovery=trusted in the URL where docs/leases.md allows it\n"
+		}
+		return t.print(made)
 	})
 	operands(cmd, "NAME")
 	for _, f := range []struct {
@@ -181,25 +191,68 @@ func goesOn(i counter.Info) string {
 }
 
 func (t *tool) counterAdvanceCommand() *cobra.Command {
-	var to int64
-	var cmd *cobra.Command
-	cmd = t.onStore(&cobra.Command{
+	var far bool
+	cmd := t.counterMoveCommand(&cobra.Command{
 		Use:   "advance NAME TO",
 		Short: "set the next number of a counter",
 		Long: `Make a counter continue at TO, or at its first number after TO, and skip the
 numbers before it. Use this after the store lost data, for instance when a
 backup was restored: choose a TO beyond every number that was ever taken,
-including those in the memory of running programs. A counter never goes back.`,
+including those in the memory of running programs.`,
 		Example: "  randflake counter advance orders 20000",
-		PreRunE: func(cmd *cobra.Command, args []string) (err error) {
-			if to, err = parseNumber(args[1]); err != nil {
-				return wrong(cmd, "TO is %q: %v", args[1], err)
-			}
-			return nil
-		},
-	}, func(ctx context.Context, space *store.Space, _ location) error {
+	}, func(ctx context.Context, counters *counter.Counters, name string, to int64) (counter.Info, error) {
+		const most = 1_000_000_000
+		info, err := counters.Get(ctx, name)
+		if last := info.End - (info.End-info.Start)%max(info.Stride, 1); err == nil && !far && info.Left > 0 && (to > last || to-info.Next > most) {
+			err = fmt.Errorf("advance %s to %d: its next number is %d and its last one is %d: if it is meant to skip so many, say --far", name, to, info.Next, last)
+		}
+		if err != nil {
+			return info, err
+		}
+		return counters.Advance(ctx, name, to)
+	})
+	cmd.Flags().BoolVar(&far, "far", false, "skip more than a billion numbers, or all that are left")
+	return cmd
+}
+
+func (t *tool) counterSetBackCommand() *cobra.Command {
+	return t.counterMoveCommand(&cobra.Command{
+		Use:   "set-back NAME TO",
+		Short: "take back a skip of a counter",
+		Long: `Make a counter continue at TO, or at its first number after TO, if that number
+and all after it were skipped, by "randflake counter advance" or after a loss of
+data. Choose a TO beyond every number that was ever taken, including those in
+the memory of running programs.`,
+		Example: "  randflake counter set-back orders 20000",
+	}, func(ctx context.Context, counters *counter.Counters, name string, to int64) (counter.Info, error) {
+		return counters.SetBack(ctx, name, to)
+	})
+}
+
+func (t *tool) counterExtendCommand() *cobra.Command {
+	return t.counterMoveCommand(&cobra.Command{
+		Use:   "extend NAME TO",
+		Short: "make the largest possible number larger",
+		Long: `Make TO the largest possible number of a counter. Programs that open it with the
+old end fail from then on.`,
+		Example: "  randflake counter extend orders 999999",
+	}, func(ctx context.Context, counters *counter.Counters, name string, to int64) (counter.Info, error) {
+		return counters.Extend(ctx, name, to)
+	})
+}
+
+// counterMoveCommand completes a command that changes the counter NAME by a number, TO.
+func (t *tool) counterMoveCommand(cmd *cobra.Command, move func(ctx context.Context, counters *counter.Counters, name string, to int64) (counter.Info, error)) *cobra.Command {
+	var to int64
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) (err error) {
+		if to, err = parseNumber(args[1]); err != nil {
+			return wrong(cmd, "TO is %q: %v", args[1], err)
+		}
+		return nil
+	}
+	cmd = t.onStore(cmd, func(ctx context.Context, space *store.Space, _ location) error {
 		name := cmd.Flags().Arg(0)
-		info, err := counter.On(space).Advance(ctx, name, to)
+		info, err := move(ctx, counter.On(space), name, to)
 		if errors.Is(err, counter.ErrInvalidName) {
 			return wrong(cmd, "%v", err)
 		}

@@ -168,7 +168,7 @@ func TestCounterAfterBackup(t *testing.T) {
 	if table := succeed(t, "", "counter", "list", "--store", dir); strings.Count(table, " forgotten\n") != 2 {
 		t.Errorf("list:\n%s", table)
 	}
-	wantFailure(t, call(t, "", "counter", "advance", "orders", "100", "--store", dir), exitFailed, "never goes back")
+	wantFailure(t, call(t, "", "counter", "advance", "orders", "100", "--store", dir), exitFailed, "never goes back", "randflake counter set-back")
 	wantFailure(t, call(t, "", "counter", "advance", "order", "100", "--store", dir), exitFailed, "no counter")
 	if out := succeed(t, "", "counter", "advance", "orders", "201", "--store", dir); out != "orders: its next number is 201\n" {
 		t.Errorf("advance: %q", out)
@@ -179,5 +179,112 @@ func TestCounterAfterBackup(t *testing.T) {
 	wantFailure(t, next("rated", 1), exitFailed, "at the counter's rate") // it rests
 	if all := counters(t, "--store", dir); all[0].Next != 202 || all[1].Next <= 2000 || all[1].Forgotten {
 		t.Errorf("%+v, want counters that went on", all)
+	}
+}
+
+// TestCounterAfterLosses types what docs/counters.md says of losses that leave nothing, or don't show.
+func TestCounterAfterLosses(t *testing.T) {
+	for name, typed := range map[string][]string{
+		"all data are gone":      {"lease init", "counter create orders --new --start 200"},
+		"nothing shows the loss": {"lease report-loss", "counter advance orders 200"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newHome(t)
+			say := func(words string) result { return call(t, "", append(strings.Fields(words), "--store", dir)...) }
+			say("counter create orders")
+			say("next orders -n 100")
+			if name == "all data are gone" {
+				dir = filepath.Join(t.TempDir(), "empty")
+			}
+			for i, words := range typed {
+				if r := say(words); r.code != exitOK {
+					t.Fatalf("%s: %+v", words, r)
+				}
+				if r := say("next orders"); i == 0 && r.code == exitOK {
+					t.Errorf("%+v before the last word", r)
+				}
+			}
+			if r := say("next orders"); r.out != "201\n" {
+				t.Errorf("%+v, want 201", r)
+			}
+		})
+	}
+}
+
+// TestCounterTooFar: a typing mistake that skips many numbers is asked about, and can be taken back.
+func TestCounterTooFar(t *testing.T) {
+	dir := newHome(t)
+	move := func(args string) result {
+		return call(t, "", append([]string{"counter", "--store", dir}, strings.Fields(args)...)...)
+	}
+	succeed(t, "", "next", "orders", "-n", "7", "--create", "--store", dir)
+	succeed(t, "", "counter", "create", "few", "--end", "20", "--stride", "3", "--store", dir)
+	for _, c := range []struct{ args, out, err string }{
+		{"advance orders 9223372036854775807", "", "its next number is 8 and its last one is 9223372036854775807: if it is meant to skip so many, say --far"},
+		{"advance orders 2000000000", "", "--far"},
+		{"advance few 20", "", "its last one is 19"},
+		{"advance few 19", "few: its next number is 19\n", ""},
+		{"advance few 20 --far", "few: it has no number left\n", ""},
+		{"advance orders 2000000000 --far", "orders: its next number is 2000000000\n", ""},
+		{"set-back orders 7", "", "the numbers up to 7 may be in use"},
+		{"set-back orders 8", "orders: its next number is 8\n", ""},
+		{"extend few 30", "", "randflake counter set-back"},
+		{"set-back few 16", "few: its next number is 16\n", ""},
+		{"extend few 30", "few: its next number is 16\n", ""},
+		{"extend few 29", "", "an end never goes back"},
+		{"set-back orders x", "", "TO is \"x\""},
+	} {
+		if r := move(c.args); r.out != c.out || (r.code == exitOK) != (c.err == "") || !strings.Contains(r.err, c.err) {
+			t.Errorf("%s: %+v, want %q, %q", c.args, r, c.out, c.err)
+		}
+	}
+}
+
+// TestCounterOnRedis: whoever makes a counter that stops at each restart of Redis is told.
+func TestCounterOnRedis(t *testing.T) {
+	isolate(t)
+	m := make(memory)
+	m.succeed(t, "lease", "init", "--new-secret", "--secret-file", filepath.Join(t.TempDir(), "secret"), "--store", memoryURL)
+	for _, c := range []struct {
+		args string
+		told bool
+	}{{"a", true}, {"b --rate 5", false}} {
+		r := m.call(t, append([]string{"counter", "create", "--store", memoryURL}, strings.Fields(c.args)...)...)
+		if r.code != exitOK || strings.Contains(r.out, "after each restart of Redis") != c.told {
+			t.Errorf("create %s: %+v", c.args, r)
+		}
+	}
+}
+
+// TestLosses types what the table of losses in docs/counters.md says, and goes on beyond all numbers that were given.
+func TestLosses(t *testing.T) {
+	for name, c := range map[string]struct {
+		lost bool // the directory
+		then []string
+	}{
+		"nothing shows the loss": {false, []string{"lease report-loss --store DIR", "counter advance orders 101 --store DIR"}},
+		"all data are gone":      {true, []string{"lease init --store DIR", "counter create orders --new --start 101 --store DIR"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newHome(t)
+			succeed(t, "", "counter", "create", "orders", "--store", dir)
+			succeed(t, "", "next", "orders", "-n", "100", "--store", dir)
+			if c.lost {
+				if err := os.RemoveAll(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, line := range c.then {
+				if i == 1 { // the store knows of the loss now
+					wantFailure(t, call(t, "", "next", "orders", "--create", "--store", dir), exitFailed, "may have")
+				}
+				if r := call(t, "", strings.Fields(strings.ReplaceAll(line, "DIR", dir))...); r.code != exitOK {
+					t.Fatalf("%s: %+v", line, r)
+				}
+			}
+			if out := succeed(t, "", "next", "orders", "--store", dir); out != "101\n" {
+				t.Errorf("%q, want 101", out)
+			}
+		})
 	}
 }

@@ -1,19 +1,24 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/store"
 )
 
-const storeVariable = "RANDFLAKE_STORE"
+const (
+	storeVariable     = "RANDFLAKE_STORE"
+	storeFileVariable = "RANDFLAKE_STORE_FILE"
+)
 
 // A home says where the secret and the store are.
 type home struct {
@@ -39,7 +44,7 @@ func (h *home) resolve(t *tool) error {
 func (h *home) locate() (err error) {
 	named := h.store
 	if h.store == "" {
-		if h.store, err = nameIn(storeVariable); err != nil {
+		if h.store, err = storeInEnvironment(); err != nil {
 			return err
 		}
 	}
@@ -66,6 +71,26 @@ func (h *home) locate() (err error) {
 		h.secret.file, h.ownSecret = filepath.Join(h.at.Dir, "secret"), true
 	}
 	return nil
+}
+
+// storeInEnvironment returns the name of the store in a variable, or in the file that another variable names, or "".
+func storeInEnvironment() (string, error) {
+	name, err := nameIn(storeVariable)
+	file, fileErr := nameIn(storeFileVariable)
+	switch {
+	case err != nil || fileErr != nil || file == "":
+		return name, cmp.Or(err, fileErr)
+	case name != "":
+		return "", fmt.Errorf("%s and %s are both set: want one of them", storeVariable, storeFileVariable)
+	}
+	text, err := os.ReadFile(file)
+	if name = strings.TrimSpace(string(text)); err == nil && name == "" {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: want a file that contains the name of a store: %s: %w", storeFileVariable, file, err)
+	}
+	return name, nil
 }
 
 // stateDir returns the directory for Randflake IDs, with secret and store, or for an ID space without a secret.
@@ -97,11 +122,24 @@ func (h *home) readSecret() (randflake.Secret, error) {
 	return h.secret.read()
 }
 
+// keys returns the keys of the secret. There are none, which stands for any secret, if there is no secret and none is
+// required.
+func (h *home) keys() (store.Keys, error) {
+	if !h.secret.known() {
+		return nil, nil
+	}
+	secret, err := h.secret.read()
+	if errors.Is(err, fs.ErrNotExist) && h.ownSecret {
+		return nil, nil
+	}
+	return store.KeysOf(secret), err
+}
+
 // openStore opens the store. It does not make one.
-func (h *home) openStore(ctx context.Context) (*store.Space, error) {
+func (h *home) openStore(ctx context.Context, options ...store.Option) (*store.Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	space, err := h.at.open(ctx)
+	space, err := h.at.open(ctx, options...)
 	if errors.Is(err, store.ErrNoStore) && h.implied && h.space == "" {
 		if _, missing := os.Stat(h.at.Dir); errors.Is(missing, fs.ErrNotExist) { // otherwise what new would find there is damaged
 			return nil, fmt.Errorf("no store in %s: the first randflake new makes it, with a secret; for another store use --store", h.at)

@@ -60,7 +60,10 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 	case o.newSecret && !o.home.secret.known():
 		return wrong(cmd, "--secret-file is missing: %s is not a directory where --new-secret could put the secret", o.home.at)
 	}
-	check, err := o.checkValue()
+	keys, err := o.home.keys()
+	if errors.Is(err, fs.ErrNotExist) && o.newSecret {
+		err = nil
+	}
 	if err != nil {
 		return err
 	}
@@ -78,34 +81,28 @@ func (t *tool) initStore(cmd *cobra.Command, o *initial) error {
 	case v != nil && !o.ifMissing:
 		return errStoreExists(o.home.at)
 	case v != nil:
-		if err := v.CheckSecret(check); err != nil {
-			return err
-		}
-		return t.print(fmt.Sprintf("%s contains a store already\n", o.home.at))
+		return t.initExisting(o, v, keys)
 	case o.newSecret:
 		return t.initWithNewSecret(ctx, o)
 	}
-	start, err := o.home.at.found(ctx, store.WithLimits(o.limits), store.ForSecret(check))
+	start, err := o.home.at.found(ctx, store.WithLimits(o.limits), store.ForSecret(keys))
+	if err != nil && o.ifMissing { // another process may have made it meanwhile
+		if v, _ := o.home.at.look(ctx); v != nil {
+			return t.initExisting(o, v, keys)
+		}
+	}
 	if err != nil {
 		return err
 	}
 	return t.print(fmt.Sprintf("made a store in %s: its first lease starts at %s\n", o.home.at, start.Format(time.RFC3339)))
 }
 
-// checkValue returns the check value of the secret. It is zero, which stands for any secret, if there is no secret and
-// none is required.
-func (o *initial) checkValue() (check store.CheckValue, err error) {
-	if !o.home.secret.known() {
-		return check, nil
+// initExisting is for a store that is not missing.
+func (t *tool) initExisting(o *initial, v *store.View, keys store.Keys) error {
+	if _, err := v.CheckSecret(keys, v.Now); err != nil {
+		return err
 	}
-	secret, err := o.home.secret.read()
-	if errors.Is(err, fs.ErrNotExist) && (o.home.ownSecret || o.newSecret) {
-		return check, nil
-	}
-	if err != nil {
-		return check, err
-	}
-	return secret.CheckValue(), nil
+	return t.print(fmt.Sprintf("%s contains a store already\n", o.home.at))
 }
 
 // initWithNewSecret makes the secret first. If making the store then fails, the secret is no longer new, and the leases
@@ -118,7 +115,7 @@ func (t *tool) initWithNewSecret(ctx context.Context, o *initial) error {
 		}
 		return err
 	}
-	_, err := at.found(ctx, store.WithLimits(o.limits), store.ForNewSecret(), store.ForSecret(secret.CheckValue()))
+	_, err := at.found(ctx, store.WithLimits(o.limits), store.ForNewSecret(), store.ForSecret(store.KeysOf(secret)))
 	if err == nil {
 		return t.print(fmt.Sprintf("made a new secret in %s and a store in %s\n", file, at))
 	}

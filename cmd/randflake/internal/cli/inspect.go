@@ -201,8 +201,8 @@ func (in *inspector) only(r reading, err error) ([]reading, error) {
 	return []reading{r}, err
 }
 
-// plausible returns the readings whose time is not in the future, or an error if there are none. The newest comes first:
-// most IDs that people inspect are new, and the times of wrong readings are spread over the whole life of the layout.
+// plausible drops readings with a time in the future and sorts the others, newest first. It fails if no reading is left.
+// The newest is the likeliest: people inspect new IDs, and a wrong reading's time can lie anywhere in a layout's life.
 func (in *inspector) plausible(text string, readings []reading) ([]reading, error) {
 	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.isFuture(in.now()) })
 	slices.SortStableFunc(readings, func(a, b reading) int { return b.time.Compare(a.time) })

@@ -25,6 +25,11 @@ type choiceOfKind struct {
 // kindFlags defines --kind and --layout.
 func kindFlags(cmd *cobra.Command, c *choiceOfKind) {
 	choiceFlag(cmd, &c.kind, "kind", "k", "KIND", "randflake, snowflake or ulid", kindNames...)
+	layoutFlag(cmd, c)
+}
+
+// layoutFlag defines --layout.
+func layoutFlag(cmd *cobra.Command, c *choiceOfKind) {
 	cmd.Flags().VarP(value{"LAYOUT", func(text string) (err error) {
 		c.layout, err = snowflake.ParseLayout(text)
 		return err

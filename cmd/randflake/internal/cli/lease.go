@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,31 +23,37 @@ const storeTimeout = 30 * time.Second
 func (t *tool) leaseCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "lease",
-		Short: "list, acquire and release leases; make and repair stores",
-		Long:  "List, acquire and release leases, and make and repair stores.",
+		Short: "list, acquire, release and revoke leases; make and repair stores",
+		Long:  "List, acquire, release and revoke leases, and make and repair stores.",
 	})
-	cmd.AddCommand(t.leaseListCommand(), t.leaseAcquireCommand(), t.leaseReleaseCommand(), t.leaseInitCommand(),
-		t.leaseReportLossCommand(), t.leaseForgiveClockCommand(), t.leaseDDLCommand())
+	cmd.AddCommand(t.leaseListCommand(), t.leaseWhoCommand(), t.leaseAcquireCommand(), t.leaseReleaseCommand(), t.leaseRevokeCommand(),
+		t.leaseInitCommand(), t.leaseRotateCommand(), t.leaseReportLossCommand(), t.leaseForgiveClockCommand(), t.leasePlanFailoverCommand(), t.leaseMoveCommand(),
+		t.leaseUpgradeCommand(), t.leaseDDLCommand())
 	return cmd
 }
 
 // onStore completes a command that uses a store.
-func (t *tool) onStore(cmd *cobra.Command, use func(ctx context.Context, space *store.Space, at location) error) *cobra.Command {
-	var h home
-	storeFlag(cmd, &h)
+func (t *tool) onStore(cmd *cobra.Command, use func(ctx context.Context, space *store.Space, at location) error, options ...store.Option) *cobra.Command {
+	h := new(home)
+	return t.onHome(cmd, h, func(ctx context.Context, space *store.Space) error { return use(ctx, space, h.at) }, options...)
+}
+
+// onHome is onStore for a command that may use the secret too.
+func (t *tool) onHome(cmd *cobra.Command, h *home, use func(ctx context.Context, space *store.Space) error, options ...store.Option) *cobra.Command {
+	storeFlag(cmd, h)
 	cmd.Args = noOperands
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := h.resolve(t); err != nil {
 			return err
 		}
-		space, err := h.openStore(cmd.Context())
+		space, err := h.openStore(cmd.Context(), options...)
 		if err != nil {
 			return err
 		}
 		defer space.Close()
 		ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
 		defer cancel()
-		return use(ctx, space, h.at)
+		return use(ctx, space)
 	}
 	return cmd
 }
@@ -60,25 +67,16 @@ type leaseView struct {
 	Start     time.Time   `json:"start"`
 	Until     time.Time   `json:"until"`
 	State     string      `json:"state"`
+	Label     string      `json:"label,omitempty"`
 }
 
 func viewOf(rec lease.Record, v *store.View) leaseView {
 	l := rec.Lease()
-	return leaseView{rec.FirstNode, rec.LastNode, rec.Owner, rec.Version, l.Start, l.End, stateOf(rec, v)}
+	return leaseView{rec.FirstNode, rec.LastNode, rec.Owner, rec.Version, l.Start, l.End, stateOf(rec, v), rec.Label}
 }
 
-// stateOf names the state of a record. By a clock within MaxSkew, no lease ends later than MaxTTL + MaxSkew from now.
-func stateOf(rec lease.Record, v *store.View) string {
-	switch {
-	case rec.HighWater > v.Now+v.Meta.MaxTTL+v.Meta.MaxSkew:
-		return "poisoned"
-	case rec.Owner == lease.Token{}:
-		return "released"
-	case rec.HighWater < v.Now:
-		return "free"
-	}
-	return "leased"
-}
+// stateOf names the state of a record.
+func stateOf(rec lease.Record, v *store.View) string { return rec.State(v.Now, v.Meta.Limits()) }
 
 // bounds describes the seconds that are not granted for any node.
 func bounds(v *store.View) string {
@@ -86,6 +84,9 @@ func bounds(v *store.View) string {
 	var b strings.Builder
 	if v.Meta.Floor > v.Now {
 		fmt.Fprintf(&b, "\nno lease starts before %s: every lease that the store may have forgotten has ended by then\n", stamp(v.Meta.Floor))
+	}
+	if v.Meta.Failover > v.Now {
+		fmt.Fprintf(&b, "\nuntil %s a failover is planned: see randflake lease plan-failover --help\n", stamp(v.Meta.Failover))
 	}
 	if barred := v.Meta.Barred; barred != nil && barred.To > v.Now {
 		fmt.Fprintf(&b, "\nno lease contains a second from %s until before %s: see randflake lease forgive-clock --help\n", stamp(barred.From), stamp(barred.To))
@@ -100,7 +101,8 @@ func (t *tool) leaseListCommand() *cobra.Command {
 		Short: "show the leases of a store",
 		Long: `Show each range of nodes that the store ever granted, with its newest lease:
 owner, version, the first second that IDs may contain, the first second that
-they may not contain, and the state:
+they may not contain, the state, and the label, by which the holder named
+itself: RANDFLAKE_LABEL, or its host and process ID. The states:
 
   leased     the lease runs, or will
   free       the lease has ended
@@ -142,12 +144,12 @@ func leaseLines(records []lease.Record, v *store.View) string {
 func leaseTable(records []lease.Record, v *store.View) string {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NODES\tOWNER\tVERSION\tSTART\tUNTIL\tSTATE")
+	fmt.Fprintln(w, "NODES\tOWNER\tVERSION\tSTART\tUNTIL\tSTATE\tLABEL")
 	for _, rec := range records {
 		r := viewOf(rec, v)
 		owner := strings.Replace(r.Owner.String(), lease.Token{}.String(), "-", 1)
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", nodeRange(r.FirstNode, r.LastNode), owner, r.Version,
-			r.Start.Format(time.RFC3339), r.Until.Format(time.RFC3339), r.State)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", nodeRange(r.FirstNode, r.LastNode), owner, r.Version,
+			r.Start.Format(time.RFC3339), r.Until.Format(time.RFC3339), r.State, cmp.Or(r.Label, "-"))
 	}
 	w.Flush()
 	return b.String()

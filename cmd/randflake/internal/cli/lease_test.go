@@ -56,6 +56,7 @@ func leaseOf(t *testing.T, dir string, first uint32) leaseView {
 
 func TestLeaseLife(t *testing.T) {
 	dir := newHome(t)
+	t.Setenv("RANDFLAKE_LABEL", "web-7")
 	if all := views(t, dir); len(all) != 0 {
 		t.Fatalf("a new store has leases: %v", all)
 	}
@@ -72,7 +73,7 @@ func TestLeaseLife(t *testing.T) {
 	}
 	table := succeed(t, "", "lease", "list", "--store", dir)
 	for _, want := range []string{"NODES", fmt.Sprintf("\n%d-%d ", a.FirstNode, a.LastNode), fmt.Sprintf("\n%d ", b.FirstNode),
-		a.Owner.String(), a.Until.Format(time.RFC3339), "leased\n"} {
+		a.Owner.String(), a.Until.Format(time.RFC3339), "leased  " + lease.DefaultLabel() + "\n"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("list:\n%swant %q in it", table, want)
 		}
@@ -226,7 +227,7 @@ func TestLeaseForgiveClock(t *testing.T) {
 	if _, err := lease.On(ahead).Acquire(t.Context(), lease.Request{Nodes: 131072, TTL: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
-	if listed := succeed(t, "", "lease", "list", "--store", dir); !strings.Contains(listed, "poisoned\n") {
+	if listed := succeed(t, "", "lease", "list", "--store", dir); !strings.Contains(listed, "poisoned  -\n") {
 		t.Errorf("lease list:\n%s", listed)
 	}
 	for _, args := range []string{"new", "lease acquire", "lease report-loss"} {
@@ -277,3 +278,28 @@ func TestLeaseAcquireThatNobodyHearsOf(t *testing.T) {
 type failingWriter struct{}
 
 func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk on fire") }
+
+func TestLeaseMove(t *testing.T) {
+	dir, other := newHome(t), filepath.Join(t.TempDir(), "other")
+	held := acquire(t, dir, "--nodes", "7")
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"move", exitUsage, "--to is missing"},
+		{"move --to " + dir, exitFailed, "exists"},
+		{"plan-failover --window 0s", exitUsage, "--window"},
+	} {
+		wantFailure(t, call(t, "", append([]string{"lease", "--store", dir}, strings.Fields(c.args)...)...), c.code, c.want)
+	}
+	succeed(t, "", "lease", "plan-failover", "--store", dir, "--window", "1h")
+	if list := succeed(t, "", "lease", "list", "--store", dir); !strings.Contains(list, "a failover is planned") {
+		t.Errorf("lease list: %q", list)
+	}
+	succeed(t, "", "lease", "move", "--store", dir, "--to", other)
+	wantFailure(t, call(t, "", "lease", "acquire", "--store", dir), exitFailed, "moved", other)
+	if moved := leaseOf(t, other, held.FirstNode); moved != held {
+		t.Errorf("%+v, want %+v", moved, held)
+	}
+}

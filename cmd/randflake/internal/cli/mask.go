@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -65,6 +66,9 @@ func (t *tool) masking(cmd *cobra.Command, find func(c *randflake.Cipher, text s
 			return err
 		}
 		cipher := randflake.NewCipher(secret)
+		if !cipher.Permutes() {
+			return errors.New("the secret has several keys, which are for Randflake IDs: a masked ID does not tell which one masked it")
+		}
 		return t.answerAll(operands, nil, func(b []byte, _ int, text string) ([]byte, error) {
 			p, err := find(cipher, text)
 			switch {

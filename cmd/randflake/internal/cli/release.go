@@ -58,6 +58,40 @@ lease would have ended.`,
 	return cmd
 }
 
+func (t *tool) leaseRevokeCommand() *cobra.Command {
+	node := noNode
+	cmd := t.onStore(&cobra.Command{
+		Use:   "revoke",
+		Short: "take a lease away from its holder",
+		Long: `Take the lease on a node away from its holder, and print it as it was. The
+holder can't renew it. So it makes IDs up to its next attempt to renew, within
+a third of its TTL, or to the end of the lease if it never renews. No other
+process gets the nodes before that end.
+
+Revoking does not keep the process from another lease, which a keeper acquires
+at once. For that, stop the process, or take away its right to use the store.`,
+		Example: "  randflake lease revoke --node 17",
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			if node == noNode {
+				return wrong(cmd, "--node is missing: randflake lease list shows the nodes and their holders")
+			}
+			return nil
+		},
+	}, func(ctx context.Context, space *store.Space, _ location) error {
+		v, err := space.Look(ctx, nil, store.Page{})
+		if err != nil {
+			return err
+		}
+		held, err := lease.Revoke(ctx, lease.On(space), node)
+		if err != nil {
+			return err
+		}
+		return t.print(leaseLines([]lease.Record{held}, v))
+	})
+	nodeFlag(cmd, &node)
+	return cmd
+}
+
 // parseTime reads a time on the command line.
 func parseTime(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)

@@ -76,3 +76,24 @@ Set the clock right first, and stop every process that uses the wrong time.`,
 	}}, "from", "first wrong time, or an earlier future one")
 	return cmd
 }
+
+func (t *tool) leaseUpgradeCommand() *cobra.Command {
+	return t.onStore(&cobra.Command{
+		Use:   "upgrade",
+		Short: "raise a store to the newest format",
+		Long: `Raise a store to the newest format that this program knows, which
+"randflake version" prints. All versions write the format of the store. So
+versions that know it run side by side, and a newer one can be taken back, until
+you upgrade the store. After that, older versions can't use it: their leases end
+without being renewed. A format is never lowered.
+
+Upgrade once no older version runs and none will come back.`,
+		Example: "  randflake lease upgrade --store postgres://app@db/shop",
+	}, func(ctx context.Context, space *store.Space, at location) error {
+		before, err := space.Upgrade(ctx)
+		if err != nil {
+			return err
+		}
+		return t.print(fmt.Sprintf("%s has format %d, and had %d\n", at, store.Format, before))
+	})
+}

@@ -28,8 +28,8 @@ A command that a signal stops gives its lease back, and ends by that signal.`,
 	root.AddGroup(&cobra.Group{ID: "ids", Title: "IDs and numbers:"}, &cobra.Group{ID: "keys", Title: "Secrets, leases and counters:"})
 	for id, commands := range map[string][]*cobra.Command{
 		"ids":  {t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.nextCommand()},
-		"keys": {t.secretCommand(), t.leaseCommand(), t.counterCommand()},
-		"":     {t.versionCommand(), t.manCommand()},
+		"keys": {t.secretCommand(), t.leaseCommand(), t.counterCommand(), t.doctorCommand()},
+		"":     {t.benchCommand(), t.versionCommand(), t.manCommand()},
 	} {
 		for _, cmd := range commands {
 			cmd.GroupID = id

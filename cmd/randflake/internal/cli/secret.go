@@ -30,6 +30,7 @@ func (t *tool) secretCommand() *cobra.Command {
 		},
 	}
 	pathFlag(cmd, &file, "output", "o", "FILE", "write it to a new file that only you can read")
+	cmd.AddCommand(t.secretRotateCommand())
 	return cmd
 }
 

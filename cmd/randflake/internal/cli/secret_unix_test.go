@@ -25,7 +25,7 @@ func TestDumpShowsNoSecret(t *testing.T) {
 	if err := local.WriteSecret(filepath.Join(dir, "secret"), secret); err != nil {
 		t.Fatal(err)
 	}
-	s, err := filestore.Create(dir, store.ForNewSecret(), store.ForSecret(secret.CheckValue()))
+	s, err := filestore.Create(dir, store.ForNewSecret(), store.ForSecret(store.KeysOf(secret)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func TestStoreBehindURL(t *testing.T) {
 	if opened := m.succeed(t, "inspect", "--store", memoryURL, "--secret-file", secret, id); !strings.HasPrefix(opened, id) {
 		t.Errorf("inspect: %q", opened)
 	}
-	if listed := m.succeed(t, "lease", "list", "--store", memoryURL); !strings.Contains(listed, "released\n") {
+	if listed := m.succeed(t, "lease", "list", "--store", memoryURL); !strings.Contains(listed, "released  ") {
 		t.Errorf("lease list: %q", listed)
 	}
 	m.succeed(t, "lease", "acquire", "--store", memoryURL)

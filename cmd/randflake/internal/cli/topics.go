@@ -23,8 +23,8 @@ it) file:DIR on a local disk, or a URL, for which randflake-servers is started:
   mysql:// or mariadb://USER@HOST/DATABASE   redis://HOST:6379, rediss://...
   sqlite:FILE, shared on this machine
 
-RANDFLAKE_STORE replaces --store, to keep passwords off the command line. The
-secret is the first of these that exists:
+RANDFLAKE_STORE, or the file that RANDFLAKE_STORE_FILE names, replaces --store,
+to keep passwords off the command line. The secret is the first that exists of:
 
   --secret-file FILE       32 hexadecimal digits, or base64 of 16 bytes
   RANDFLAKE_SECRET         the secret itself; not together with the next one

@@ -68,7 +68,7 @@ func TestUsageErrors(t *testing.T) {
 		{"next", []string{"NAME is missing", "see randflake next --help"}},
 		{"next a b", []string{`unexpected argument "b"`}},
 		{"next a -n=-1", []string{"--count -1", "want 0 or more"}},
-		{"next Orders --store DIR", []string{"invalid name", "want up to 50 of a-z"}},
+		{"next Orders --store DIR", []string{"invalid name", "want up to 57 of a-z"}},
 		{"counter cretae", []string{`unknown command "cretae"`, "is it create?"}},
 		{"counter list a b", []string{`unexpected argument "b"`}},
 		{"counter create", []string{"NAME is missing"}},
@@ -147,6 +147,8 @@ func TestMessages(t *testing.T) {
 		{variable: `RANDFLAKE_SECRET="a"`, args: `mask 5`, want: "without quotes, got"},
 		{variable: "RANDFLAKE_SECRET_FILE=secret\r", args: `mask 5`, want: "has white space around it: want a name, or unset it"},
 		{variable: "RANDFLAKE_STORE=.\r", args: `new`, want: "has white space around it: want a name, or unset it"},
+		{variable: "RANDFLAKE_STORE_FILE=missing", args: `new`, want: "RANDFLAKE_STORE_FILE: want a file that contains the name of a store: missing: open missing"},
+		{variable: "RANDFLAKE_STORE_FILE=empty", args: `new`, want: "empty: it is empty"},
 		{args: `mask --secret-file quoted 5`, want: "without quotes, got"},
 		{args: `mask --secret-file short 5`, want: "got 31 characters"},
 		{args: `mask --secret-file empty 5`, want: "got 0 characters"},
@@ -192,7 +194,7 @@ func TestHelp(t *testing.T) {
 		}
 		most := 24
 		if cmd.HasSubCommands() {
-			most = 40
+			most = 44
 		} else if cmd.Runnable() && (!strings.Contains(long, "\nExamples:\n") || !strings.Contains(cmd.Example, cmd.CommandPath())) {
 			t.Errorf("%s --help has no example", words)
 		}
@@ -231,7 +233,7 @@ func TestExamples(t *testing.T) {
 			if err == nil {
 				err = cmd.ParseFlags(rest)
 			}
-			if err != nil || !cmd.HasParent() || cmd.HasSubCommands() {
+			if err != nil || !cmd.HasParent() || cmd.HasSubCommands() && !cmd.Flags().HasFlags() {
 				t.Errorf("%q: %v", call, err)
 			}
 		}
@@ -274,6 +276,7 @@ func TestNegativeOperands(t *testing.T) {
 // wrong with the word.
 func TestArgumentsShowNoPassword(t *testing.T) {
 	isolate(t)
+	t.Chdir(t.TempDir())
 	for _, name := range []string{
 		"postgres://u:" + password + "@h/db", "postgres://u:x " + password + "@h/db", `postgres://u:x"` + password + "@h/db", "postgres://u:x'`" + password + "@h/db",
 		"redis://:" + password, "postgres://h/db?user=a&password=x " + password, "postgres://h/db?pass=" + password, "mysql://u:" + password + "/db",
@@ -288,6 +291,13 @@ func TestArgumentsShowNoPassword(t *testing.T) {
 		if r := callWith(t, &Servers{}, "", "new"); r.code == exitOK || strings.Contains(r.out+r.err, password) {
 			t.Errorf("%s=%q: %+v", storeVariable, name, r)
 		}
+		os.Unsetenv(storeVariable)
+		write(t, "store", name+"\n")
+		t.Setenv(storeFileVariable, "store")
+		if r := callWith(t, &Servers{}, "", "new"); r.code == exitOK || strings.Contains(r.out+r.err, password) {
+			t.Errorf("%s with %q: %+v", storeFileVariable, name, r)
+		}
+		os.Unsetenv(storeFileVariable)
 	}
 }
 

@@ -18,13 +18,14 @@ func (t *tool) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version and the platform",
-		Long: `Print the version, the kinds of stores and IDs that this program supports, the
-implementation of the cipher in use, and the platform.`,
+		Long: `Print the version, the newest format of stores, the kinds of stores and IDs
+that this program supports, the implementation of the cipher in use, and the
+platform.`,
 		Example: "  randflake version",
 		Args:    noOperands,
 		RunE: func(*cobra.Command, []string) error {
-			return t.print(fmt.Sprintf("randflake %s\nstores    %s\nservers   %s\nkinds     %s\nbackend   %s\ncpu       %s\ngo        %s\nplatform  %s/%s\n",
-				version(), strings.Join(store.Schemes(), " "), t.serversProgram(), strings.Join(kindNames, " "), randflake.Backend(),
+			return t.print(fmt.Sprintf("randflake %s\nformat    %d\nstores    %s\nservers   %s\nkinds     %s\nbackend   %s\ncpu       %s\ngo        %s\nplatform  %s/%s\n",
+				version(), store.Format, strings.Join(store.Schemes(), " "), t.serversProgram(), strings.Join(kindNames, " "), randflake.Backend(),
 				cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), runtime.Version(), runtime.GOOS, runtime.GOARCH))
 		},
 	}

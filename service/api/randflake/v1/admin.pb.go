@@ -243,7 +243,8 @@ func (x *FetchRequest) GetSpace() string {
 
 type FetchResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Secret        string                 `protobuf:"bytes,1,opt,name=secret,proto3" json:"secret,omitempty"`
+	Secret        string                 `protobuf:"bytes,1,opt,name=secret,proto3" json:"secret,omitempty"` // the first key, 32 hexadecimal digits
+	Keys          string                 `protobuf:"bytes,2,opt,name=keys,proto3" json:"keys,omitempty"`     // all keys: a line for each, those after the first with " from " and the time when they begin
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -285,6 +286,13 @@ func (x *FetchResponse) GetSecret() string {
 	return ""
 }
 
+func (x *FetchResponse) GetKeys() string {
+	if x != nil {
+		return x.Keys
+	}
+	return ""
+}
+
 var File_randflake_v1_admin_proto protoreflect.FileDescriptor
 
 const file_randflake_v1_admin_proto_rawDesc = "" +
@@ -300,9 +308,10 @@ const file_randflake_v1_admin_proto_rawDesc = "" +
 	"\x0eRevokeResponse\x12)\n" +
 	"\x05lease\x18\x01 \x01(\v2\x13.randflake.v1.LeaseR\x05lease\"$\n" +
 	"\fFetchRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\"'\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\";\n" +
 	"\rFetchResponse\x12\x16\n" +
-	"\x06secret\x18\x01 \x01(\tR\x06secret2\xa4\x01\n" +
+	"\x06secret\x18\x01 \x01(\tR\x06secret\x12\x12\n" +
+	"\x04keys\x18\x02 \x01(\tR\x04keys2\xa4\x01\n" +
 	"\fAdminService\x12O\n" +
 	"\n" +
 	"ReportLoss\x12\x1f.randflake.v1.ReportLossRequest\x1a .randflake.v1.ReportLossResponse\x12C\n" +

@@ -37,6 +37,7 @@ type Lease struct {
 	HighWater     int64                  `protobuf:"varint,7,opt,name=high_water,json=highWater,proto3" json:"high_water,omitempty"` // last second of the lease, included
 	Changed       int64                  `protobuf:"varint,8,opt,name=changed,proto3" json:"changed,omitempty"`                      // when it was changed last
 	Signature     string                 `protobuf:"bytes,9,opt,name=signature,proto3" json:"signature,omitempty"`                   // by which the service knows its own word to this client again: to be sent back as it came
+	Label         string                 `protobuf:"bytes,10,opt,name=label,proto3" json:"label,omitempty"`                          // of the newest holder, as it named itself
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -134,16 +135,26 @@ func (x *Lease) GetSignature() string {
 	return ""
 }
 
+func (x *Lease) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
 type AcquireRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	Nodes         uint32                 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	Below         uint32                 `protobuf:"varint,3,opt,name=below,proto3" json:"below,omitempty"` // nodes below this one only; 0 for no such bound
-	TtlSeconds    uint32                 `protobuf:"varint,4,opt,name=ttl_seconds,json=ttlSeconds,proto3" json:"ttl_seconds,omitempty"`
-	Until         int64                  `protobuf:"varint,5,opt,name=until,proto3" json:"until,omitempty"` // first second that IDs can't embed; 0 for Randflake's end
-	Owner         string                 `protobuf:"bytes,6,opt,name=owner,proto3" json:"owner,omitempty"`  // a fresh token, made by the client: the second of now in 6 bytes, big-endian, and 10 random bytes
-	Check         string                 `protobuf:"bytes,7,opt,name=check,proto3" json:"check,omitempty"`  // key check value of the secret, 16 hexadecimal digits; empty for none
-	Retry         bool                   `protobuf:"varint,8,opt,name=retry,proto3" json:"retry,omitempty"` // an earlier call with the same owner had an unknown outcome
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Space      string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	Nodes      uint32                 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	Below      uint32                 `protobuf:"varint,3,opt,name=below,proto3" json:"below,omitempty"` // nodes below this one only; 0 for no such bound
+	TtlSeconds uint32                 `protobuf:"varint,4,opt,name=ttl_seconds,json=ttlSeconds,proto3" json:"ttl_seconds,omitempty"`
+	Until      int64                  `protobuf:"varint,5,opt,name=until,proto3" json:"until,omitempty"` // first second that IDs can't embed; 0 for Randflake's end
+	Owner      string                 `protobuf:"bytes,6,opt,name=owner,proto3" json:"owner,omitempty"`  // a fresh token, made by the client: the second of now in 6 bytes, big-endian, and 10 random bytes
+	// Key check value of the secret, 16 hexadecimal digits; empty for none. For each further key of the secret it goes on
+	// with a comma, the check value, "@" and the first second of the key. A lease ends before a key that the client lacks.
+	Check         string `protobuf:"bytes,7,opt,name=check,proto3" json:"check,omitempty"`
+	Retry         bool   `protobuf:"varint,8,opt,name=retry,proto3" json:"retry,omitempty"` // an earlier call with the same owner had an unknown outcome
+	Label         string `protobuf:"bytes,9,opt,name=label,proto3" json:"label,omitempty"`  // who wants it, such as host and process, for List; the principal if it is empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -234,6 +245,13 @@ func (x *AcquireRequest) GetRetry() bool {
 	return false
 }
 
+func (x *AcquireRequest) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
 type AcquireResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Lease         *Lease                 `protobuf:"bytes,1,opt,name=lease,proto3" json:"lease,omitempty"`
@@ -285,6 +303,7 @@ type RenewRequest struct {
 	TtlSeconds    uint32                 `protobuf:"varint,3,opt,name=ttl_seconds,json=ttlSeconds,proto3" json:"ttl_seconds,omitempty"`
 	Until         int64                  `protobuf:"varint,4,opt,name=until,proto3" json:"until,omitempty"`
 	Token         string                 `protobuf:"bytes,5,opt,name=token,proto3" json:"token,omitempty"` // becomes the change of the record
+	Check         string                 `protobuf:"bytes,6,opt,name=check,proto3" json:"check,omitempty"` // as in AcquireRequest
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -350,6 +369,13 @@ func (x *RenewRequest) GetUntil() int64 {
 func (x *RenewRequest) GetToken() string {
 	if x != nil {
 		return x.Token
+	}
+	return ""
+}
+
+func (x *RenewRequest) GetCheck() string {
+	if x != nil {
+		return x.Check
 	}
 	return ""
 }
@@ -965,7 +991,7 @@ var File_randflake_v1_randflake_proto protoreflect.FileDescriptor
 
 const file_randflake_v1_randflake_proto_rawDesc = "" +
 	"\n" +
-	"\x1crandflake/v1/randflake.proto\x12\frandflake.v1\"\xf8\x01\n" +
+	"\x1crandflake/v1/randflake.proto\x12\frandflake.v1\"\x8e\x02\n" +
 	"\x05Lease\x12\x1d\n" +
 	"\n" +
 	"first_node\x18\x01 \x01(\rR\tfirstNode\x12\x1b\n" +
@@ -977,7 +1003,9 @@ const file_randflake_v1_randflake_proto_rawDesc = "" +
 	"\n" +
 	"high_water\x18\a \x01(\x03R\thighWater\x12\x18\n" +
 	"\achanged\x18\b \x01(\x03R\achanged\x12\x1c\n" +
-	"\tsignature\x18\t \x01(\tR\tsignature\"\xcb\x01\n" +
+	"\tsignature\x18\t \x01(\tR\tsignature\x12\x14\n" +
+	"\x05label\x18\n" +
+	" \x01(\tR\x05label\"\xe1\x01\n" +
 	"\x0eAcquireRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\rR\x05nodes\x12\x14\n" +
@@ -987,16 +1015,18 @@ const file_randflake_v1_randflake_proto_rawDesc = "" +
 	"\x05until\x18\x05 \x01(\x03R\x05until\x12\x14\n" +
 	"\x05owner\x18\x06 \x01(\tR\x05owner\x12\x14\n" +
 	"\x05check\x18\a \x01(\tR\x05check\x12\x14\n" +
-	"\x05retry\x18\b \x01(\bR\x05retry\"<\n" +
+	"\x05retry\x18\b \x01(\bR\x05retry\x12\x14\n" +
+	"\x05label\x18\t \x01(\tR\x05label\"<\n" +
 	"\x0fAcquireResponse\x12)\n" +
-	"\x05lease\x18\x01 \x01(\v2\x13.randflake.v1.LeaseR\x05lease\"\x9a\x01\n" +
+	"\x05lease\x18\x01 \x01(\v2\x13.randflake.v1.LeaseR\x05lease\"\xb0\x01\n" +
 	"\fRenewRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12'\n" +
 	"\x04held\x18\x02 \x01(\v2\x13.randflake.v1.LeaseR\x04held\x12\x1f\n" +
 	"\vttl_seconds\x18\x03 \x01(\rR\n" +
 	"ttlSeconds\x12\x14\n" +
 	"\x05until\x18\x04 \x01(\x03R\x05until\x12\x14\n" +
-	"\x05token\x18\x05 \x01(\tR\x05token\"q\n" +
+	"\x05token\x18\x05 \x01(\tR\x05token\x12\x14\n" +
+	"\x05check\x18\x06 \x01(\tR\x05check\"q\n" +
 	"\rRenewResponse\x12+\n" +
 	"\x05lease\x18\x01 \x01(\v2\x13.randflake.v1.LeaseH\x00R\x05lease\x12(\n" +
 	"\x04lost\x18\x02 \x01(\v2\x12.randflake.v1.LostH\x00R\x04lostB\t\n" +

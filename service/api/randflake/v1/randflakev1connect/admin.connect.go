@@ -48,8 +48,8 @@ type AdminServiceClient interface {
 	// ReportLoss says that the data of a space may be an older copy, as when a backup was restored: no lease is renewed
 	// that was granted before, and none is granted that starts before the floor.
 	ReportLoss(context.Context, *connect.Request[v1.ReportLossRequest]) (*connect.Response[v1.ReportLossResponse], error)
-	// Revoke takes a lease away. Its holder stops when it tries to renew, and at the lease's end at the latest; nobody else
-	// gets the nodes before that end.
+	// Revoke takes a lease away. Its holder makes IDs until it tries to renew, or else to the lease's end, and may acquire
+	// another lease, unless its rights are taken away too. Nobody else gets the nodes before that end.
 	Revoke(context.Context, *connect.Request[v1.RevokeRequest]) (*connect.Response[v1.RevokeResponse], error)
 }
 
@@ -100,8 +100,8 @@ type AdminServiceHandler interface {
 	// ReportLoss says that the data of a space may be an older copy, as when a backup was restored: no lease is renewed
 	// that was granted before, and none is granted that starts before the floor.
 	ReportLoss(context.Context, *connect.Request[v1.ReportLossRequest]) (*connect.Response[v1.ReportLossResponse], error)
-	// Revoke takes a lease away. Its holder stops when it tries to renew, and at the lease's end at the latest; nobody else
-	// gets the nodes before that end.
+	// Revoke takes a lease away. Its holder makes IDs until it tries to renew, or else to the lease's end, and may acquire
+	// another lease, unless its rights are taken away too. Nobody else gets the nodes before that end.
 	Revoke(context.Context, *connect.Request[v1.RevokeRequest]) (*connect.Response[v1.RevokeResponse], error)
 }
 

@@ -41,7 +41,7 @@ public final class Service {
         this.http = http != null ? http : HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     }
 
-    /** Takes 1 to 65,536 numbers of a counter, in order. If the answer is lost, nobody gets them later. */
+    /** Takes 1 to 65,536 numbers of a counter, in order. Numbers in an answer that is lost are skipped. */
     public long[] next(String counter, int count) {
         Id.check("count", count, 1, 65_536);
         return numbers("CounterService/Next", count, Map.of("counter", counter, "count", count));

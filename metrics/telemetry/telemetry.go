@@ -1,0 +1,99 @@
+// Package telemetry passes metrics to OpenTelemetry, and makes spans of what is asked of a store. It does neither unless it
+// is given a provider.
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/metrics"
+	"github.com/randflake/randflake/store"
+)
+
+const scope = "github.com/randflake/randflake"
+
+// known has every metric of this project but those of the service.
+var known = []metrics.Reporter{metrics.Build(""), metrics.Func((lease.Status{}).Metrics), metrics.Func((counter.Status{}).Metrics),
+	metrics.Func((lease.Usage{Nodes: lease.Counts{Free: 1}, HasClock: true}).Metrics)}
+
+// Observe makes an instrument of each metric of this project, and of those that the reporters have at present. It asks the
+// reporters whenever the provider collects, until it is unregistered.
+func Observe(provider metric.MeterProvider, reporters ...metrics.Reporter) (metric.Registration, error) {
+	meter, instruments := provider.Meter(scope), map[string]metric.Float64Observable{}
+	var all []metric.Observable
+	for _, r := range slices.Concat(known, reporters) {
+		for _, m := range r.Metrics() {
+			if instruments[m.Name] != nil {
+				continue
+			}
+			var instrument metric.Float64Observable
+			var err error
+			if m.Counter {
+				instrument, err = meter.Float64ObservableCounter(m.Name, metric.WithDescription(m.Help))
+			} else {
+				instrument, err = meter.Float64ObservableGauge(m.Name, metric.WithDescription(m.Help))
+			}
+			if err != nil {
+				return nil, fmt.Errorf("telemetry: %w", err)
+			}
+			instruments[m.Name], all = instrument, append(all, instrument)
+		}
+	}
+	return meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		for _, r := range reporters {
+			for _, m := range r.Metrics() {
+				if instrument := instruments[m.Name]; instrument != nil {
+					var labels []attribute.KeyValue
+					for name, value := range m.Labels {
+						labels = append(labels, attribute.String(name, value))
+					}
+					o.ObserveFloat64(instrument, m.Value, metric.WithAttributes(labels...))
+				}
+			}
+		}
+		return nil
+	}, all...)
+}
+
+// Spans makes a span of each call of a space's engine, under the span of the caller's context if that has one. It is an
+// option of everything that opens a store.
+func Spans(provider trace.TracerProvider) store.Option {
+	tracer := provider.Tracer(scope)
+	return store.Through(func(e store.Engine) store.Engine { return traced{e, tracer} })
+}
+
+type traced struct {
+	store.Engine
+	tracer trace.Tracer
+}
+
+func (t traced) Read(ctx context.Context, names []string, page store.Page) (a store.Answer, err error) {
+	ctx, end := t.begin(ctx, "randflake.store.read")
+	defer func() { end(err) }()
+	return t.Engine.Read(ctx, names, page)
+}
+
+func (t traced) Swap(ctx context.Context, expect, put []store.Entry) (a store.Answer, err error) {
+	ctx, end := t.begin(ctx, "randflake.store.swap")
+	defer func() { end(err) }()
+	return t.Engine.Swap(ctx, expect, put)
+}
+
+// begin starts a span, which end ends.
+func (t traced) begin(ctx context.Context, name string) (_ context.Context, end func(error)) {
+	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attribute.String("randflake.store", t.Engine.String())))
+	return ctx, func(err error) {
+		if err != nil {
+			span.SetStatus(codes.Error, err.Error())
+		}
+		span.End()
+	}
+}

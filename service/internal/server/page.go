@@ -1,0 +1,183 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/randflake/randflake/lease"
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/internal/access"
+	"github.com/randflake/randflake/service/internal/audit"
+	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/space"
+)
+
+// A view is what the page shows: all spaces that its reader may observe, or one of them with its holders.
+type view struct {
+	Replica  string // name of this machine, as others may be behind the same address
+	At       time.Time
+	Trouble  error        // why this replica is not ready, or nil
+	One      *space.Space // nil for all
+	Spaces   []surveyed
+	Holders  []holder
+	Next     string // the token of the next page of holders, or ""
+	Unlisted error  // why there are no holders, or nil
+	Refusals []refusal
+}
+
+type surveyed struct {
+	*space.Space
+	Survey *space.Survey // nil until the store has answered
+}
+
+type holder struct {
+	lease.Record
+	Principal string // "" if this replica does not know it
+	Name      string // of the lease, as in the audit log
+}
+
+var (
+	//go:embed page.html
+	source string
+	//go:embed page.css
+	style template.CSS
+
+	page = template.Must(template.New("").Funcs(template.FuncMap{"style": func() template.CSS { return style }}).Parse(source))
+)
+
+// pagePolicy lets the page do nothing but be looked at: no script, no other style than its own, no frame around it.
+var pagePolicy = func() string {
+	hash := sha256.Sum256([]byte(style))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
+		"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}()
+
+// addPages adds the page and /metrics. If there are principals, the page shows the spaces that the caller may observe,
+// and /metrics requires the right to observe all spaces, since it describes the process too.
+func (s *Server) addPages(mux *http.ServeMux) {
+	mux.Handle("GET /{$}", s.observing("page", func(w http.ResponseWriter, r *http.Request, o observer) { s.show(w, r, o, nil) }))
+	mux.Handle("GET /spaces/{space}", s.observing("page", func(w http.ResponseWriter, r *http.Request, o observer) {
+		in := o.setup.spaces[r.PathValue("space")]
+		if in == nil || !slices.Contains(o.may, in.Name) {
+			http.Error(w, "no such space, or none that you may observe", http.StatusNotFound)
+			return
+		}
+		s.show(w, r, o, in)
+	}))
+	scrape := s.metrics.Handler()
+	mux.Handle("GET /metrics", s.observing("metrics", func(w http.ResponseWriter, r *http.Request, o observer) {
+		if !o.all {
+			s.deny(w, o.identity, "metrics", fmt.Errorf("%w: metrics are for those who may observe all spaces", access.ErrDenied))
+			return
+		}
+		scrape.ServeHTTP(w, r)
+	}))
+}
+
+// An observer is a principal that looks at a page.
+type observer struct {
+	identity
+	may []string // spaces
+	all bool     // whether those are all
+}
+
+// observing admits callers that may observe at least one space. Browsers ask for a user name and a password, by HTTP
+// basic authentication, which only pages accept: any name, with the bearer token as the password.
+func (s *Server) observing(what string, show func(http.ResponseWriter, *http.Request, observer)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, ok := r.BasicAuth(); ok {
+			r = r.Clone(r.Context())
+			r.Header.Set("Authorization", "Bearer "+password)
+		}
+		o := observer{s.identify(w, r), nil, true}
+		err := o.err
+		if err != nil {
+			w.Header().Set("WWW-Authenticate", `Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
+			s.deny(w, o.identity, what, err)
+			return
+		}
+		for _, name := range o.setup.names() {
+			if _, denied := o.setup.policy.Allow(o.who, "observe", name); denied != nil {
+				o.all, err = false, denied
+				continue
+			}
+			o.may = append(o.may, name)
+		}
+		if len(o.may) == 0 {
+			s.deny(w, o.identity, what, err)
+			return
+		}
+		show(w, r, o)
+	})
+}
+
+// deny answers a request for a page that the caller may not see, and writes it to the audit log.
+func (s *Server) deny(w http.ResponseWriter, id identity, what string, err error) {
+	code, status := connect.CodePermissionDenied, http.StatusForbidden
+	if errors.Is(err, access.ErrUnknown) {
+		code, status = connect.CodeUnauthenticated, http.StatusUnauthorized
+	}
+	s.audit.Deny(id.by, "", "procedure", what, "why", err.Error())
+	s.note(id, what, "", time.Now(), connect.NewError(code, err))
+	http.Error(w, err.Error(), status)
+}
+
+// show writes the page of all spaces, or of one.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, o observer, one *space.Space) {
+	v := view{At: time.Now(), Trouble: s.Ready(), One: one}
+	v.Replica, _ = os.Hostname()
+	names := o.may
+	if one != nil {
+		names = []string{one.Name}
+		v.Holders, v.Next, v.Unlisted = s.holders(r, one)
+	}
+	surveys := s.surveys(o.setup, names)
+	for _, name := range names {
+		v.Spaces = append(v.Spaces, surveyed{o.setup.spaces[name], surveys[name]})
+	}
+	v.Refusals = slices.DeleteFunc(s.refusals.newest(), func(r refusal) bool { return (one != nil || !o.all) && !slices.Contains(names, r.Space) })
+	var text bytes.Buffer
+	if err := page.Execute(&text, v); err != nil {
+		s.logger.Error("page was not written", "error", err)
+		http.Error(w, "the page can't be made", http.StatusInternalServerError)
+		return
+	}
+	for name, value := range map[string]string{"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": pagePolicy, "Cache-Control": "no-store",
+		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin"} {
+		w.Header().Set(name, value)
+	}
+	w.Write(text.Bytes())
+}
+
+// holders returns a page of those who have a lease in a space, and the token of the next page.
+func (s *Server) holders(r *http.Request, in *space.Space) (shown []holder, next string, err error) {
+	state, err := in.State()
+	if err != nil || state.Leases == nil {
+		return nil, "", err
+	}
+	held, err := space.Held(r.Context(), state.Leases)
+	if err != nil {
+		return nil, "", errors.New("the store does not say who has a lease")
+	}
+	held, next = paged(held, &api.ListRequest{PageSize: 100, PageToken: r.FormValue("after")}, byNode)
+	own, _ := in.Own()
+	for _, l := range held {
+		h := holder{l, s.usage.Holder(in.Name, l.Owner), audit.Name(l.Owner)}
+		if own.Record.Owner == l.Owner {
+			h.Principal = config.Self
+		}
+		shown = append(shown, h)
+	}
+	return shown, next, nil
+}
