@@ -45,7 +45,7 @@ func (l *leases) Renew(ctx context.Context, held Record, renewal Renewal) (renew
 	if err != nil {
 		return Record{}, err
 	}
-	now, err := l.update(ctx, held, func(v *store.View, current Record) (Record, error) {
+	now, err := l.update(ctx, held, open, func(v *store.View, current Record) (Record, error) {
 		limits := v.Meta.Limits()
 		if err := checkTTL(renewal.TTL, limits); err != nil {
 			return Record{}, err
@@ -96,7 +96,7 @@ func (l *leases) capped(r Record, keys store.Keys) bool {
 
 // Release implements Source. It also removes the hint that saves callers a search.
 func (l *leases) Release(ctx context.Context, held Record, lastUsed time.Time) error {
-	_, err := l.update(ctx, held, func(v *store.View, current Record) (Record, error) {
+	_, err := l.update(ctx, held, evenClosed, func(v *store.View, current Record) (Record, error) {
 		if held.Owner == (Token{}) || current.Owner != held.Owner || current.Version != held.Version || current.Change != held.Change {
 			return Record{}, lost(held, current, "its record has changed")
 		}
@@ -110,7 +110,7 @@ func (l *leases) Release(ctx context.Context, held Record, lastUsed time.Time) e
 
 // Lookup implements Source. It writes the record back unchanged, which makes it as durable as a renewed one.
 func (l *leases) Lookup(ctx context.Context, held Record) (found Record, err error) {
-	_, err = l.state(held).Update(ctx, nil, Record{}, func(v *store.View, current Record) ([]store.Item, error) {
+	_, err = l.state(held, open).Update(ctx, nil, Record{}, func(v *store.View, current Record) ([]store.Item, error) {
 		if held.Owner == (Token{}) || current.Owner != held.Owner {
 			return nil, lost(held, current, "somebody else holds it, or nobody")
 		}
@@ -130,13 +130,13 @@ func (l *leases) Lookup(ctx context.Context, held Record) (found Record, err err
 
 // update replaces the record of held's range by the result of decide, and puts other items with it. It first assumes that
 // the stored record is held. It returns the current time by the last answer.
-func (l *leases) update(ctx context.Context, held Record, decide func(*store.View, Record) (Record, error), also ...store.Item) (now int64, err error) {
+func (l *leases) update(ctx context.Context, held Record, which cellState, decide func(*store.View, Record) (Record, error), also ...store.Item) (now int64, err error) {
 	assumed := l.space.Assume(held.item())
-	current, err := l.current(assumed, held, held)
+	current, err := l.current(assumed, held, held, which)
 	if err != nil {
 		return 0, err
 	}
-	v, err := l.state(held).Update(ctx, assumed, current, func(v *store.View, current Record) ([]store.Item, error) {
+	v, err := l.state(held, which).Update(ctx, assumed, current, func(v *store.View, current Record) ([]store.Item, error) {
 		next, err := decide(v, current)
 		if err != nil {
 			return nil, err
@@ -150,7 +150,7 @@ func (l *leases) update(ctx context.Context, held Record, decide func(*store.Vie
 }
 
 // state is the record of held's range, as current has it.
-func (l *leases) state(held Record) protocol.State[Record] {
+func (l *leases) state(held Record, which cellState) protocol.State[Record] {
 	name := recordName(held.FirstNode)
 	var last Record
 	return protocol.State[Record]{
@@ -161,7 +161,7 @@ func (l *leases) state(held Record) protocol.State[Record] {
 				return Record{}, err
 			}
 			last = stored
-			return l.current(v, held, stored)
+			return l.current(v, held, stored, which)
 		},
 		WentBack: func(v *store.View, _ Record) bool { return forgotten(v, held, last) },
 	}
@@ -180,8 +180,16 @@ func forgotten(v *store.View, held, current Record) bool {
 // same reports whether two changes are the same, as far as both are known.
 func same(a, b Token) bool { return a == b || a == (Token{}) || b == (Token{}) }
 
+// A cellState says in which cells a record may be changed: while a caller is about to merge cells, they are closed.
+type cellState bool
+
+const (
+	open       cellState = false
+	evenClosed cellState = true // to release a lease, which only frees what the merge is about
+)
+
 // current returns the record of held's range, of the cell that has its first node, where that record is stored.
-func (l *leases) current(v *store.View, held, stored Record) (Record, error) {
+func (l *leases) current(v *store.View, held, stored Record, which cellState) (Record, error) {
 	all, err := l.cellsOf(v.Meta)
 	if err != nil {
 		return Record{}, err
@@ -190,7 +198,7 @@ func (l *leases) current(v *store.View, held, stored Record) (Record, error) {
 		return Record{}, fmt.Errorf("%w: first node %d", ErrInvalidRequest, held.FirstNode)
 	}
 	c, begins := all.find(held.FirstNode)
-	if !begins || c.last() != held.LastNode || c.run.Closed {
+	if !begins || c.last() != held.LastNode || c.run.Closed && which == open {
 		// Merged with others, or split, which is done only to nodes that had no holder by the clock of the process that
 		// did it. That counts as a version.
 		version := stored.Version
