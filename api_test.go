@@ -23,7 +23,7 @@ import (
 
 // directories are those of the packages that are columns of the tables in docs/api.md.
 var directories = map[string]string{
-	"randflake": ".", "snowflake": "snowflake", "ulid": "ulid", "mask": "mask", "compat": "compat", "lease": "lease",
+	"randflake": ".", "snowflake": "snowflake", "ulid": "ulid", "mask": "mask", "lease": "lease",
 }
 
 // A surface is what a package exports: functions, types, values, and methods and fields as Type.Name.
