@@ -168,8 +168,8 @@ func TestBorders(t *testing.T) {
 		run("protobuf", func(t *testing.T) { testField(t, k, v, cell["protobuf"][0], text) })
 		number, err := v.Value()
 		must(t, err)
-		node.add(cell["TypeScript"], text, number)
-		python.add(cell["Python"], text, number)
+		node.cases = append(node.cases, languageCase{text, cell["TypeScript"], cells[0], number})
+		python.cases = append(python.cases, languageCase{text, cell["Python"], cells[0], number})
 	}
 	if rows != len(kindsInGo) {
 		t.Errorf("%d rows, want %d", rows, len(kindsInGo))
@@ -288,11 +288,8 @@ type interpreter struct{ cases []languageCase }
 type languageCase struct {
 	Text   string
 	Code   []string
+	kind   string
 	number any
-}
-
-func (p *interpreter) add(code []string, text string, number any) {
-	p.cases = append(p.cases, languageCase{text, code, number})
 }
 
 func (p *interpreter) run(t *testing.T, install string, words ...string) {
@@ -311,9 +308,11 @@ func (p *interpreter) run(t *testing.T, install string, words ...string) {
 		if len(c.Code) > 1 || strings.Contains(c.Code[0], "toBigInt") {
 			want = fmt.Sprint(c.number)
 		}
-		if results[i].ID != want || results[i].Text != c.Text {
-			t.Errorf("%q of %s is %s, and again %s; want %s", c.Code, c.Text, results[i].ID, results[i].Text, want)
-		}
+		t.Run(c.kind, func(t *testing.T) {
+			if results[i].ID != want || results[i].Text != c.Text {
+				t.Errorf("%q of %s is %s, and again %s; want %s", c.Code, c.Text, results[i].ID, results[i].Text, want)
+			}
+		})
 	}
 }
 
