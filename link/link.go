@@ -1,38 +1,38 @@
-// Package link makes texts of IDs that nobody can guess or forge, for links that open without a login: a receipt, an
-// invitation, an unsubscription.
+// Package link makes texts of IDs that nobody can guess or forge, for links that open without a login, such as those to a
+// receipt.
 //
-// An ID alone is no proof of anything: any 64-bit value is the ID of something, or could be. A link's text is the ID and
-// a message authentication code (MAC) of it, in 26 digits, so whoever knows one can open that one thing and nothing else:
+// An ID alone proves nothing: any 64-bit value could be one. A link's text is the ID and its message authentication code
+// (MAC), in 26 digits, so whoever knows it can open that one thing and nothing else:
 //
 //	receipts := link.New(secret, "receipt")              // the secret of the IDs
 //	url := "https://example.com/r/" + receipts.Text(id)  // .../r/3vgoe12ccb8gh6ir7vlf49ddmp
 //	id, err := receipts.Verify(r.PathValue("text"))      // link.ErrForged, or randflake.ErrInvalidID
 //
-// Anyone who sees a link has what it opens: browsers, proxies and logs keep URLs, and chats fetch them. Links neither
-// expire nor can be taken back one by one: keep such rules in the row that the ID leads to. Let a link show something;
-// what changes something or needs a person wants a login.
+// Anyone who sees a link can open it: browsers, proxies and logs keep URLs, and chats fetch them. So use links to show
+// something, and require a login to change it. A link does not expire: keep the time at which it does, and whether it was
+// revoked, in the row that the ID leads to.
 //
 // # Format
 //
 // A text is 13 base32hex digits of the ID, with leading zeros, and 13 of the MAC, in lower case. The MAC is the first 8
 // bytes, big-endian, of HMAC-SHA-256 (RFC 2104) of the ID's 8 bytes, little-endian. Its key is
 // Derive("link\x00"+purpose, 1) of the secret: 16 bytes of HKDF-SHA-256, so that the MAC's key reveals nothing about the
-// secret, and one secret is all there is to keep. HMAC is in the standard library, approved, and runs in constant time
-// on every processor; a link is made or verified in about a microsecond.
+// secret, and one secret is all there is to keep. Unlike AES, HMAC-SHA-256 of the standard library takes constant time on
+// every processor; it makes or verifies a link in about a microsecond.
 //
 // # How hard a forgery is
 //
-// As a pseudorandom function HMAC leaves an attacker nothing better than to guess. One try succeeds with a probability of
-// 2^-64, whatever other links the attacker has seen, and a try can be made only by asking a program that has the secret.
-// At 1,000,000 tries a second, one succeeds after 292,000 years on average, for all IDs together. Still count the errors
-// that are [ErrForged], and refuse a client that causes more than a few a minute: 64 bits are no reserve for a service
-// that answers without limit for decades. For 128 bits store a random token beside the row.
+// HMAC is a pseudorandom function, so an attacker can't do better than guess. One try succeeds with a probability of 2^-64,
+// whatever other links the attacker has seen: on average after 292,000 years at 1,000,000 tries a second, and for all IDs
+// together. RFC 2104 (section 5) advises 80 bits or more; 64 are enough here because only a program that has the secret
+// can tell whether a try is right. So count the errors that are [ErrForged], and refuse a client that causes more than a
+// few a minute. Where that is not possible, store 128 random bits beside the row.
 //
 // # Several keys
 //
 // A secret with several keys (see [randflake.Secret.Then]) signs each ID with the key that made it. So the text of an
-// ID never changes, links from before a rotation verify, one guess is still against one MAC, and who has only an old key
-// can forge links of old IDs but not of newer ones. It must be the secret that made the IDs. With a single key, any
+// ID never changes, links from before a rotation verify, one guess is still against one MAC, and someone who has
+// only an old key can forge links of old IDs but not of newer ones. It must be the secret that made the IDs. With a single key, any
 // 64-bit value can have a link: masked IDs, for example.
 package link
 
