@@ -32,7 +32,7 @@ CPUS      = cpu-avx2 cpu-nehalem cpu-neon cpu-sve2-128 cpu-sve2-256 cpu-sve2-512
 # Other architectures, run by emulation: 32 bits, big-endian, and those that users have.
 EMULATED  = emulated-s390x emulated-arm emulated-riscv64 emulated-arm64
 # What depends on word size and byte order, and what is else for one architecture alone.
-PORTABLE  = . ./compat ./compat/v2 ./store ./store/filestore ./lease ./counter ./numbers/ff1 ./mask ./ulid ./ulid/objectkey
+PORTABLE  = . ./compat ./compat/v2 ./store ./store/filestore ./lease ./counter ./numbers/ff1 ./link ./mask ./ulid ./ulid/objectkey
 # Modules of their own, with the dependencies that the root does without. Those that take longest come first, so that no
 # core is left idle at the end.
 MODULES   = cmd/randflake chaos service store/etcdstore/etcdtest store/mysqlstore store/pgstore store/redisstore store/etcdstore store/sqlitestore store/storeurl bench \
@@ -258,7 +258,7 @@ words:
 	@git grep -nE -f internal/tools/words -- ':!CHANGELOG.md' ':!internal/tools/words' ':!*.java' ':!*.json' ':!*.svg' ':!*.sum'; test $$? -eq 1 # which is: none found
 
 # What users import. A change of what it exports shows in the diff of docs/api.txt.
-API     = . $(addprefix ./,compat compat/v2 counter counter/gapless lease local mask metrics metrics/prom metrics/telemetry numbers randflaketest service/client snowflake snowflake/bases snowflake/guess store \
+API     = . $(addprefix ./,compat compat/v2 counter counter/gapless lease link local mask metrics metrics/prom metrics/telemetry numbers randflaketest service/client snowflake snowflake/bases snowflake/guess store \
           store/etcdstore store/filestore store/mysqlstore store/pgstore store/redisstore store/sqlitestore store/storeurl ulid ulid/objectkey)
 APILIST = $(GO) run ./internal/tools/apilist
 api:

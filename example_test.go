@@ -148,6 +148,35 @@ func ExampleTextID() {
 	// true <nil>
 }
 
+// A Shipment is what has IDs of its own kind: "shp_3vgoe12ccb8gh".
+type Shipment struct {
+	ID      ShipmentID `json:"id"` // a BIGINT in a database
+	Parcels []ParcelID `json:"parcels"`
+}
+
+type ShipmentID = randflake.Typed[Shipment]
+
+func (Shipment) IDPrefix() string { return "shp" }
+
+type Parcel struct{ ID ParcelID }
+
+type ParcelID = randflake.Typed[Parcel]
+
+func (Parcel) IDPrefix() string { return "pcl" }
+
+func ExampleTyped() {
+	shipment := Shipment{ID: 4594531474933654033, Parcels: []ParcelID{32}} // ShipmentID(id) for an id of a generator
+	data, _ := json.Marshal(shipment)
+	fmt.Printf("%s\n/shipments/%v\n", data, shipment.ID)
+
+	_, err := randflake.ParseTyped[Shipment]("pcl_10")
+	fmt.Println(err)
+	// Output:
+	// {"id":"shp_3vgoe12ccb8gh","parcels":["pcl_10"]}
+	// /shipments/shp_3vgoe12ccb8gh
+	// randflake: invalid ID: "pcl_10": want shp_ and then the digits
+}
+
 // A pointer is an ID or none: NULL in a column, null in JSON.
 func ExampleID_Scan() {
 	var order struct {

@@ -64,13 +64,7 @@ func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }
 
 // Format prints the text form for the verbs v, s and q, and the number for the others: %d the decimal form, %x that
 // without a sign in hexadecimal.
-func (id ID) Format(f fmt.State, verb rune) {
-	var number any = int64(id)
-	if verb == 'x' || verb == 'X' {
-		number = uint64(id)
-	}
-	idtext.Format(f, verb, id.String(), number)
-}
+func (id ID) Format(f fmt.State, verb rune) { format(f, verb, id.String(), id) }
 
 // String returns the text form.
 func (id ID) String() string {

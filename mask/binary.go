@@ -9,17 +9,11 @@ func (id ID[S, T]) AppendBinary(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	return masked.AppendBinary(b)
+	return randflake.ID(masked).AppendBinary(b)
 }
 
 // MarshalBinary returns the 8 bytes of the masked form, which is also what package gob writes.
-func (id ID[S, T]) MarshalBinary() ([]byte, error) {
-	masked, err := id.mask()
-	if err != nil {
-		return nil, err
-	}
-	return masked.MarshalBinary()
-}
+func (id ID[S, T]) MarshalBinary() ([]byte, error) { return id.AppendBinary(nil) }
 
 // UnmarshalBinary opens what MarshalBinary wrote. Its errors are those of Parse.
 func (id *ID[S, T]) UnmarshalBinary(data []byte) error {
@@ -27,5 +21,5 @@ func (id *ID[S, T]) UnmarshalBinary(data []byte) error {
 	if err := masked.UnmarshalBinary(data); err != nil {
 		return err
 	}
-	return id.open(masked)
+	return id.open(randflake.Typed[S](masked))
 }

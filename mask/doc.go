@@ -3,27 +3,28 @@
 // A table works best with keys that grow, as Snowflake IDs and the raw values of Randflake do. A URL should not reveal
 // when a row was made, by which machine, or how many rows there are. An [ID] serves both: the database reads and writes
 // its inner value, a BIGINT, and everything else (JSON, text, XML, gob, templates, package fmt and slog) shows its
-// masked form, up to 13 base32hex digits.
+// masked form, the text of a [randflake.Typed].
 //
 //	type orders struct{}
 //
 //	var orderMasker = &mask.Masker[snowflake.ID]{Cipher: cipher}
 //
 //	func (orders) Masker() *mask.Masker[snowflake.ID] { return orderMasker }
+//	func (orders) IDPrefix() string                   { return "ord" }
 //
 //	type OrderID = mask.ID[orders, snowflake.ID]
 //
 //	id := mask.Of[orders](key)                           // key is a snowflake.ID
 //	row := db.QueryRow("SELECT ... WHERE id = $1", id)     // asks for key
-//	fmt.Fprintf(w, "/orders/%v", id)                       // writes something like /orders/3vgoe12ccb8gh
-//	id, err := mask.Parse[orders]("3vgoe12ccb8gh")
+//	fmt.Fprintf(w, "/orders/%v", id)                       // writes something like /orders/ord_3vgoe12ccb8gh
+//	id, err := mask.Parse[orders]("ord_3vgoe12ccb8gh")
 //
-// The type parameter names the space, so a zero ID knows its Masker and can read JSON or a column. Each kind of thing
-// in a process has a space of its own. Over randflake.Raw, with the generator's own cipher, the masked form is the
+// The type parameter is the kind of thing, which is also the space, so a zero ID knows its Masker and can read JSON or a
+// column. Over randflake.Raw, with the generator's own cipher, the masked form is the
 // Randflake ID itself.
 //
 // If one kind of thing has many keys, for instance one for each tenant, a type can't tell which key to use. Then use
-// each tenant's [Masker] directly; the masked form is a plain randflake.ID:
+// each tenant's [Masker] directly; the masked form is a randflake.ID, or with a prefix randflake.Typed[orders](masked):
 //
 //	masked, err := tenant.Orders.Mask(key)
 //	key, err := tenant.Orders.Open(masked)
@@ -36,7 +37,7 @@
 // caller may see it.
 //
 // Use a separate secret for each space; [randflake.Secret.Derive] makes them from one secret. If two spaces share a
-// secret, an order's masked ID is valid as a customer's too, and equal inner values have equal masked forms.
+// secret, equal inner values have equal digits, and a stranger who changes the prefix has the ID of another kind.
 //
 // A masked ID has no version. A new secret makes a new space: texts that were handed out under the old secret open to
 // other values, mostly without an error. So give the new space URLs of its own, for instance.

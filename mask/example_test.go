@@ -27,6 +27,7 @@ func cipherOf(text string) *randflake.Cipher {
 }
 
 func (orders) Masker() *mask.Masker[key] { return orderMasker }
+func (orders) IDPrefix() string          { return "ord" }
 
 // inThePast refuses most IDs that nobody made: keys here are milliseconds since 1970, times 2^20.
 func inThePast(inner key) error {
@@ -56,20 +57,20 @@ func Example() {
 	column, _ := made.ID.Value() // for database/sql alone
 	fmt.Println(column)
 	// Output:
-	// {"id":"f5vh6rp7lekem","item":"tea"}
-	// /orders/f5vh6rp7lekem, {ID:f5vh6rp7lekem Item:tea}
+	// {"id":"ord_f5vh6rp7lekem","item":"tea"}
+	// /orders/ord_f5vh6rp7lekem, {ID:ord_f5vh6rp7lekem Item:tea}
 	// true <nil>
 	// 1849688064000000000
 }
 
 func ExampleParse() {
-	id, err := mask.Parse[orders]("f5vh6rp7lekem")
+	id, err := mask.Parse[orders]("ord_f5vh6rp7lekem")
 	fmt.Println(id, err)
-	_, err = mask.Parse[orders]("forged")
+	_, err = mask.Parse[orders]("ord_forged")
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, mask.ErrInvalidID))
 	// Output:
-	// f5vh6rp7lekem <nil>
+	// ord_f5vh6rp7lekem <nil>
 	// randflake: invalid ID: "forged" opens to no plausible value: it was not masked in this space
 	// true
 }

@@ -2,10 +2,13 @@ package mask
 
 import "github.com/randflake/randflake"
 
-// A Space names the IDs of one kind of thing, and returns their Masker. Its method is called on a zero value, from any
-// goroutine, so a struct without fields is enough. While it returns nil, masking and opening fail with errors that wrap
-// ErrNoCipher.
-type Space[T Inner] interface{ Masker() *Masker[T] }
+// A Space is a kind of thing, as for [randflake.Typed], that also returns the Masker of its IDs. Its methods are called
+// on a zero value, from any goroutine, so a struct without fields is enough. While Masker returns nil, masking and
+// opening fail with errors that wrap ErrNoCipher.
+type Space[T Inner] interface {
+	randflake.Kind
+	Masker() *Masker[T]
+}
 
 // Inner is what an ID can hold: an integer that fits a BIGINT, such as snowflake.ID, or randflake.Raw. A signed value
 // must not be negative.
@@ -28,11 +31,14 @@ func Of[S Space[T], T Inner](inner T) ID[S, T] { return ID[S, T]{veiled: veil(ra
 func (id ID[S, T]) Inner() T { return T(unveil(id.veiled)) }
 
 // mask returns the masked form.
-func (id ID[S, T]) mask() (randflake.ID, error) { return maskerOf[S]().Mask(id.Inner()) }
+func (id ID[S, T]) mask() (randflake.Typed[S], error) {
+	masked, err := maskerOf[S]().Mask(id.Inner())
+	return randflake.Typed[S](masked), err
+}
 
 // open sets id to the ID whose masked form is given, or leaves id unchanged and returns an error.
-func (id *ID[S, T]) open(masked randflake.ID) error {
-	inner, err := maskerOf[S]().Open(masked)
+func (id *ID[S, T]) open(masked randflake.Typed[S]) error {
+	inner, err := maskerOf[S]().Open(randflake.ID(masked))
 	if err == nil {
 		*id = Of[S](inner)
 	}

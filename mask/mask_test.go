@@ -24,7 +24,6 @@ var _ interface {
 	encoding.TextAppender
 	encoding.BinaryMarshaler
 	encoding.BinaryAppender
-	json.Marshaler
 	fmt.Stringer
 	fmt.Formatter
 	slog.LogValuer
@@ -34,7 +33,6 @@ var _ interface {
 var _ interface {
 	encoding.TextUnmarshaler
 	encoding.BinaryUnmarshaler
-	json.Unmarshaler
 	sql.Scanner
 } = (*orderID)(nil)
 
@@ -87,11 +85,12 @@ func testRoundTrips[S Space[T], T Inner](t *testing.T, inner T) {
 	}
 }
 
-// The masked form is the cipher's, as a randflake.ID: other programs with the secret can open it.
+// The masked form is the cipher's, as a randflake.Typed: other programs with the secret can open it.
 func TestMaskedForm(t *testing.T) {
 	for range 100 {
 		inner := rand.Uint64() >> 1
-		want := orderCipher.Encrypt(randflake.Raw(inner))
+		masked := orderCipher.Encrypt(randflake.Raw(inner))
+		want := randflake.Typed[orders](masked)
 		id := Of[orders](sortable(inner))
 		if id.String() != want.String() {
 			t.Fatalf("masked as %q, want %q", id, want)
@@ -100,7 +99,7 @@ func TestMaskedForm(t *testing.T) {
 			t.Fatalf("AppendText made %q, %v", b, err)
 		}
 		got, _ := id.MarshalBinary()
-		if wantBytes, _ := want.MarshalBinary(); string(got) != string(wantBytes) {
+		if wantBytes, _ := masked.MarshalBinary(); string(got) != string(wantBytes) {
 			t.Fatalf("masked as %x, want %x", got, wantBytes)
 		}
 		if b, err := id.AppendBinary([]byte{9}); string(b) != "\x09"+string(got) || err != nil {
@@ -183,9 +182,10 @@ func TestParseRefuses(t *testing.T) {
 	id := Of[orders](sortable(12345))
 	kept := id
 	for _, text := range []string{
-		"", " ", "w", "-1", "0x1", "é", "00", "vvvvvvvvvvvvv", "00000000000000",
-		strings.ToUpper(id.String()), "0" + id.String(), id.String() + " ", " " + id.String(), id.String() + "=",
-		orderCipher.Encrypt(1 << 63).String(), // opens to a negative value
+		"", "ord_", "ord_ ", "ord_w", "ord_-1", "ord_0x1", "ord_é", "ord_00", "ord_vvvvvvvvvvvvv", "ord_00000000000000",
+		strings.ToUpper(id.String()), "ord_0" + id.String()[4:], id.String() + " ", " " + id.String(), id.String() + "=",
+		id.String()[4:], "cus_" + id.String()[4:], // of no kind, or of another one
+		"ord_" + orderCipher.Encrypt(1<<63).String(), // opens to a negative value
 	} {
 		quoted, _ := json.Marshal(text)
 		parsed, err := Parse[orders](text)
@@ -203,8 +203,8 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 	for _, data := range []string{"12345", "1.5", "true", "{}", `["1"]`, "-1"} {
-		if err := json.Unmarshal([]byte(data), &id); !errors.Is(err, ErrInvalidID) {
-			t.Errorf("from JSON %s: %v", data, err)
+		if err := json.Unmarshal([]byte(data), &id); err == nil {
+			t.Errorf("JSON %s is %v", data, id)
 		}
 	}
 	if err := json.Unmarshal([]byte("null"), &id); err != nil {
@@ -249,8 +249,7 @@ func unmaskable[S Space[T], T Inner](id ID[S, T]) error {
 	_, appendText := id.AppendText(nil)
 	_, marshalBinary := id.MarshalBinary()
 	_, appendBinary := id.AppendBinary(nil)
-	_, marshalJSON := id.MarshalJSON()
-	for _, err := range []error{appendText, marshalBinary, appendBinary, marshalJSON} {
+	for _, err := range []error{appendText, marshalBinary, appendBinary} {
 		if err == nil || err.Error() != marshalText.Error() {
 			return nil
 		}
@@ -336,7 +335,7 @@ func TestForgeries(t *testing.T) {
 	var signed, raw, checked int
 	for range n {
 		text := randflake.ID(rand.Uint64()).String()
-		if _, err := Parse[orders](text); err == nil {
+		if _, err := Parse[customers[sortable]](text); err == nil {
 			signed++
 		}
 		if _, err := Parse[rawOrders](text); err == nil {
@@ -365,7 +364,7 @@ func TestMasker(t *testing.T) {
 		}
 		masked = append(masked, m)
 	}
-	if masked[0] == masked[1] || masked[0].String() != Of[orders](sortable(7)).String() {
+	if masked[0] == masked[1] || randflake.Typed[orders](masked[0]).String() != Of[orders](sortable(7)).String() {
 		t.Errorf("masked as %v, as an ID %v", masked, Of[orders](sortable(7)))
 	}
 	if inner, err := tenants[1].Open(masked[0]); inner == 7 {
@@ -404,22 +403,22 @@ func TestMasker(t *testing.T) {
 // Other spaces mask differently, and what one has masked means nothing to another.
 func TestSpaces(t *testing.T) {
 	order, customer := Of[orders](sortable(7)), Of[customers[sortable]](sortable(7))
-	if order.String() == customer.String() {
+	if order.String() == "ord_"+customer.String() {
 		t.Error("two secrets mask the same value alike")
 	}
-	if id, err := Parse[customers[sortable]](order.String()); err == nil && id.Inner() == 7 {
+	if id, err := Parse[customers[sortable]](strings.TrimPrefix(order.String(), "ord_")); err == nil && id.Inner() == 7 {
 		t.Error("a customer's ID was made of an order's")
 	}
 }
 
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"", "0", "1", "00", "V", "fvvvvvvvvvvvv", "g000000000000", Of[orders](sortable(1)).String(), Of[orders](sortable(math.MaxInt64)).String()} {
+	for _, text := range []string{"", "0", "1", "00", "V", "fvvvvvvvvvvvv", "g000000000000", Of[customers[sortable]](sortable(1)).String(), Of[customers[sortable]](sortable(math.MaxInt64)).String()} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		id, err := Parse[orders](text)
+		id, err := Parse[customers[sortable]](text)
 		if err != nil {
-			if !errors.Is(err, ErrInvalidID) || id != (orderID{}) {
+			if !errors.Is(err, ErrInvalidID) || id != (ID[customers[sortable], sortable]{}) {
 				t.Fatalf("Parse(%q) = %v, %v", text, id, err)
 			}
 			return
@@ -435,7 +434,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(data))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		id := Of[orders](sortable(7))
+		id := Of[customers[sortable]](sortable(7))
 		if err := json.Unmarshal(data, &id); err != nil {
 			if id.Inner() != 7 {
 				t.Fatalf("a failed read of %q changed the ID", data)
@@ -443,7 +442,7 @@ func FuzzJSON(f *testing.F) {
 			return
 		}
 		b, err := json.Marshal(id)
-		var again orderID
+		var again ID[customers[sortable], sortable]
 		if err != nil || json.Unmarshal(b, &again) != nil || again != id {
 			t.Fatalf("%q: %v became %s, %v, and that %v", data, id, b, err, again)
 		}
@@ -454,7 +453,7 @@ func BenchmarkID(b *testing.B) {
 	id := Of[orders](sortable(1234567890123456789))
 	text := id.String()
 	row, _ := id.Value()
-	buffer := make([]byte, 0, maxDigits)
+	buffer := make([]byte, 0, 32)
 	for name, call := range map[string]func() error{
 		"AppendText": func() error { _, err := id.AppendText(buffer); return err },
 		"Parse":      func() error { _, err := Parse[orders](text); return err },

@@ -38,6 +38,13 @@ type (
 func (keyless) Masker() *Masker[sortable] { return nil }
 func (empty) Masker() *Masker[sortable]   { return new(Masker[sortable]) }
 
+func (orders) IDPrefix() string       { return "ord" }
+func (rawOrders) IDPrefix() string    { return "" }
+func (customers[T]) IDPrefix() string { return "" }
+func (keyless) IDPrefix() string      { return "" }
+func (empty) IDPrefix() string        { return "" }
+func (small[T]) IDPrefix() string     { return "" }
+
 // small is a space with inner values below 1000, which says so of others rather loudly.
 type small[T Inner] struct{}
 

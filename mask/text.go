@@ -7,28 +7,16 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// maxDigits is the length of the longest text form.
-const maxDigits = 13
-
-// Parse opens the text form of a masked ID, exactly as String gives it: 1 to 13 base32hex digits in lower case, without
-// leading zeros. For any other text the error wraps ErrInvalidID. Further errors are those of the Open method of the
-// space's Masker.
+// Parse opens the text form of a masked ID, exactly as String gives it. For any other text the error wraps ErrInvalidID.
+// Further errors are those of the Open method of the space's Masker.
 func Parse[S Space[T], T Inner](text string) (ID[S, T], error) {
 	var id ID[S, T]
-	err := id.parse(text)
+	err := id.UnmarshalText([]byte(text))
 	return id, err
 }
 
-func (id *ID[S, T]) parse(text string) error {
-	masked, err := randflake.Parse(text)
-	if err != nil {
-		return err
-	}
-	return id.open(masked)
-}
-
-// String returns the masked form: 1 to 13 base32hex digits, like those of a randflake.ID. If the space has no cipher or
-// the inner value is negative, it returns the error's text in brackets.
+// String returns the masked form, which is the text of a [randflake.Typed]. If the space has no cipher or the inner
+// value is negative, it returns the error's text in brackets.
 func (id ID[S, T]) String() string {
 	masked, err := id.mask()
 	if err != nil {
@@ -59,14 +47,14 @@ func (id ID[S, T]) AppendText(b []byte) ([]byte, error) {
 	return masked.AppendText(b)
 }
 
-// MarshalText returns the masked form. Its errors are those of AppendText.
-func (id ID[S, T]) MarshalText() ([]byte, error) {
-	masked, err := id.mask()
-	if err != nil {
-		return nil, err
-	}
-	return masked.AppendText(make([]byte, 0, maxDigits))
-}
+// MarshalText returns the masked form, which is also what JSON has. Its errors are those of AppendText.
+func (id ID[S, T]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 
-// UnmarshalText is Parse.
-func (id *ID[S, T]) UnmarshalText(text []byte) error { return id.parse(string(text)) }
+// UnmarshalText is Parse. JSON is read by it, from strings only: inner IDs don't come from outside.
+func (id *ID[S, T]) UnmarshalText(text []byte) error {
+	var masked randflake.Typed[S]
+	if err := masked.UnmarshalText(text); err != nil {
+		return err
+	}
+	return id.open(masked)
+}

@@ -43,6 +43,7 @@ func testColumns(t *testing.T, db database) {
 	for _, want := range ids {
 		row := func(columns string, into ...any) error { return read(want, columns, into...) }
 		readOne(t, want, row)
+		readTyped(t, TicketID(want), row)
 		readSnowflake(t, uint64(want), row)
 	}
 	var id randflake.ID
@@ -69,6 +70,16 @@ func readOne(t *testing.T, want randflake.ID, read func(columns string, into ...
 	var someText sql.Null[randflake.TextID]
 	if err := read("id, whole, id, txt", &raw, &wholeRaw, &some, &someText); err != nil || raw != randflake.Raw(want) || wholeRaw != raw || some == nil || *some != want || randflake.ID(someText.V) != want {
 		t.Errorf("ID %d came back as Raw %d, unsigned %d, and as %v and %v: error %v", int64(want), uint64(raw), uint64(wholeRaw), some, someText, err)
+	}
+}
+
+// readTyped reads the same row as typed IDs.
+func readTyped(t *testing.T, want TicketID, read func(columns string, into ...any) error) {
+	t.Helper()
+	var id, whole TicketID
+	none, some := new(TicketID), sql.Null[TicketID]{}
+	if err := read("id, whole, nothing, id", &id, &whole, &none, &some); err != nil || id != want || whole != want || none != nil || some.V != want {
+		t.Errorf("%v came back as %v, unsigned %v, %v; NULL as %v; error %v", want, id, whole, some, none, err)
 	}
 }
 

@@ -8,16 +8,17 @@ import (
 	"testing"
 )
 
-// page is where users read what the tests of this module show.
-const page = "../../docs/databases.md"
-
 // block is a block of code on a page, but for commands of a shell.
 var block = regexp.MustCompile("(?ms)^```(?:go|sql|yaml|proto)\n(.*?)^```$")
 
-// TestPage: each block of code on the page stands in a file here, which the other tests run or compile.
-func TestPage(t *testing.T) {
-	content, err := os.ReadFile(page)
-	must(t, err)
+// TestPages: each block of code on these pages stands in a file here, which the other tests run or compile.
+func TestPages(t *testing.T) {
+	var content []byte
+	for _, page := range []string{"../../docs/databases.md", "../../docs/ids.md"} {
+		text, err := os.ReadFile(page)
+		must(t, err)
+		content = append(content, text...)
+	}
 	blocks := block.FindAllStringSubmatch(string(content), -1)
 	if len(blocks) < 9 {
 		t.Errorf("%d blocks", len(blocks))
@@ -33,7 +34,7 @@ func TestPage(t *testing.T) {
 // allCode returns the files of this directory and those below, one after the other.
 func allCode(t *testing.T) string {
 	var all strings.Builder
-	for _, pattern := range []string{"*.go", "*.sql", "*.proto", "*/*.go", "*/*.sql", "*/*.yaml"} {
+	for _, pattern := range []string{"*.go", "*.sql", "*.proto", "*.yaml", "*/*.go", "*/*.sql", "*/*.yaml"} {
 		names, err := filepath.Glob(pattern)
 		must(t, err)
 		for _, name := range names {

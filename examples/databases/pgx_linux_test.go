@@ -41,6 +41,7 @@ func itemsByID(ctx context.Context, conn *pgx.Conn, ids []randflake.ID) ([]Item,
 // registerIDs tells pgx what arrays of IDs are where it does not ask the server, as behind some poolers.
 func registerIDs(conn *pgx.Conn) {
 	conn.TypeMap().RegisterDefaultPgType([]randflake.ID(nil), "_int8")
+	conn.TypeMap().RegisterDefaultPgType([]TicketID(nil), "_int8")
 	conn.TypeMap().RegisterDefaultPgType([]randflake.TextID(nil), "_text")
 }
 
@@ -55,15 +56,22 @@ func TestPGX(t *testing.T) {
 	if want := []Item{items[0], items[2]}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
+	// COPY takes typed IDs too.
+	_, err = conn.CopyFrom(ctx, pgx.Identifier{"items"}, []string{"id", "name"}, pgx.CopyFromRows([][]any{{TicketID(-7), "typed"}}))
+	must(t, err)
+	var ticket Ticket
+	if err := conn.QueryRow(ctx, "SELECT id, name FROM items WHERE id = $1", TicketID(-7)).Scan(&ticket.ID, &ticket.Title); err != nil || ticket != (Ticket{-7, "typed"}) {
+		t.Errorf("by COPY: %v, %v", ticket, err)
+	}
 }
 
 // TestPGXArrays: arrays of numbers and of texts, both ways, in all of pgx's modes.
 func TestPGXArrays(t *testing.T) {
 	conn := connectPostgres(t)
 	registerIDs(conn)
-	texts := make([]randflake.TextID, len(ids))
+	texts, typed := make([]randflake.TextID, len(ids)), make([]TicketID, len(ids))
 	for i, id := range ids {
-		texts[i] = randflake.TextID(id)
+		texts[i], typed[i] = randflake.TextID(id), TicketID(id)
 	}
 	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {
 		var gotIDs []randflake.ID
@@ -72,6 +80,10 @@ func TestPGXArrays(t *testing.T) {
 		err := conn.QueryRow(t.Context(), "SELECT $1::bigint[], $2::text[], ARRAY[NULL, 5]::bigint[]", mode, ids, texts).Scan(&gotIDs, &gotTexts, &some)
 		if err != nil || !slices.Equal(gotIDs, ids) || !slices.Equal(gotTexts, texts) || len(some) != 2 || some[0] != nil || *some[1] != 5 {
 			t.Errorf("%v: %v, %v, %v: %v", mode, gotIDs, gotTexts, some, err)
+		}
+		var gotTyped []TicketID
+		if err := conn.QueryRow(t.Context(), "SELECT $1::bigint[]", mode, typed).Scan(&gotTyped); err != nil || !slices.Equal(gotTyped, typed) {
+			t.Errorf("%v: typed %v: %v", mode, gotTyped, err)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // An OrderID is a Snowflake ID in the database and a masked one everywhere else.
 type OrderID = mask.ID[orders, snowflake.ID]
 
-// orders is the space of order IDs. Customers would have another, with a secret of its own.
+// orders is the space of order IDs, and gives them their prefix. Customers would have another, with a secret of its own.
 type orders struct{}
 
 var (
@@ -24,6 +24,7 @@ var (
 )
 
 func (orders) Masker() *mask.Masker[snowflake.ID] { return orderMasker }
+func (orders) IDPrefix() string                   { return "ord" }
 
 // newMasker returns what masks order IDs under a secret.
 func newMasker(secret randflake.Secret) *mask.Masker[snowflake.ID] {

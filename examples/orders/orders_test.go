@@ -326,7 +326,7 @@ func TestFewForgeriesOpen(t *testing.T) {
 	const n = 20000
 	opened := 0
 	for range n {
-		if _, err := mask.Parse[orders, snowflake.ID](randflake.ID(rand.Uint64()).String()); err == nil {
+		if _, err := mask.Parse[orders, snowflake.ID](randflake.Typed[orders](rand.Uint64()).String()); err == nil {
 			opened++
 		}
 	}

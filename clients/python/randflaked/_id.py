@@ -41,17 +41,24 @@ class Fields(NamedTuple):
     sequence: int
 
 
-def to_text(id: int) -> str:
-    """Returns the text of an ID: base32hex of the unsigned value, in lower case, without leading zeros."""
+def to_text(id: int, prefix: str = "") -> str:
+    """Returns the text of an ID: base32hex of the unsigned value, in lower case, without leading zeros. With a prefix, such
+    as "ord", it is the text of a typed ID, as randflake.Typed of Go has it: ord_3vgoe12ccb8gh."""
     check_range("ID", id, -1 << 63, (1 << 63) - 1)
+    if not re.fullmatch("|[a-z]([a-z0-9_]{0,61}[a-z0-9])?", prefix):
+        raise ValueError(f"randflake: prefix {prefix!r:.80}: want up to 63 of a-z, 0-9 and _, a letter first, no _ last")
     value, text = id % (1 << 64), ""
     while value or not text:
         value, text = value >> 5, "0123456789abcdefghijklmnopqrstuv"[value & 31] + text
-    return text
+    return f"{prefix}_{text}" if prefix else text
 
 
-def parse(text: str) -> int:
-    """Reads what to_text wrote, and nothing else: each ID has exactly one text."""
+def parse(text: str, prefix: str = "") -> int:
+    """Reads what to_text wrote, with that prefix, and nothing else: each ID has exactly one text."""
+    if prefix:
+        if not isinstance(text, str) or not text.startswith(prefix + "_"):
+            raise ValueError(f"randflake: ID {text!r:.80}: want {prefix}_ and then the digits")
+        text = text[len(prefix) + 1:]
     if not isinstance(text, str) or not re.fullmatch("0|[1-9a-v][0-9a-v]{0,11}|[1-9a-f][0-9a-v]{12}", text):
         raise ValueError(f"randflake: ID {text!r:.40}: want 1 to 13 digits (0-9, a-v), no leading zeros, 64 bits at most")
     value = int(text, 32)

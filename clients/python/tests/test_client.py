@@ -66,6 +66,15 @@ class Client(unittest.TestCase):
 
         self.assertEqual(len(set(asyncio.run(make()))), 2000)
 
+    def test_typed_ids(self):
+        for id, digits in ((0, "0"), (-1, "fvvvvvvvvvvvv"), (4594531474933654033, "3vgoe12ccb8gh")):
+            self.assertEqual(to_text(id, "ord"), "ord_" + digits)
+            self.assertEqual(parse("ord_" + digits, "ord"), id)
+        for bad in ("", "10", "ord", "ord_", "ord10", "ORD_10", "cus_10", "ord_line_10", " ord_10", "ord_10\n", "ord_A", 10, None):
+            self.assertRaises(ValueError, parse, bad, "ord")
+        for bad in ("_", "a_", "9", "A", "a-b", "a" * 64, "a\n"):
+            self.assertRaises(ValueError, to_text, 1, bad)
+
     def test_forms_in_databases(self):
         database = sqlite3.connect(":memory:")
         self.addCleanup(database.close)

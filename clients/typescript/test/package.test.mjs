@@ -33,9 +33,35 @@ test("it can be imported and required, and has types for both that need no other
   tsc("a.mts", "b.cts");
   writeFileSync(join(dir, "c.cts"), use.replace("Secret.parse", "Secret.parsed"));
   assert.throws(() => tsc("c.cts"), ({ stdout }) => /TS2551/.test(stdout)); // types are looked at
+  // An ID of another kind, and a string that was not parsed, are errors, one for each line.
+  writeFileSync(join(dir, "d.mts"), `import { typed, type TypedID } from "@randflake/client/id";
+    const orders = typed("ord"), lines = typed("ord_line"), id: TypedID<"ord"> = orders.parse("ord_10");
+    export const fine: [string, bigint] = [id, orders.toBigInt(id)];
+    export const line: TypedID<"ord_line"> = id;
+    export const text: TypedID<"ord"> = "ord_10";
+    lines.toBigInt(id);`);
+  assert.throws(() => tsc("d.mts"), ({ stdout }) => {
+    assert.deepEqual(stdout.match(/\(\d+,/g), ["(4,", "(5,", "(6,"], stdout);
+    return true;
+  });
   // What browsers load needs nothing of Node.
   const code = ["id.js", "errors.js"].map((file) => readFileSync(join(root, "dist", file), "utf8")).join();
   assert.doesNotMatch(code, /\b(Buffer|process|require)\b|from "(?!\.\/errors\.js")/);
+});
+
+test("typed IDs have a prefix, and no other text is one", () => {
+  const orders = imported.typed("ord");
+  for (const [id, digits] of [[0n, "0"], [-1n, "fvvvvvvvvvvvv"], [4594531474933654033n, "3vgoe12ccb8gh"]]) {
+    assert.equal(orders.format(id), `ord_${digits}`);
+    assert.equal(orders.parse(`ord_${digits}`), `ord_${digits}`);
+    assert.equal(orders.toBigInt(`ord_${digits}`), id);
+  }
+  for (const bad of ["", "10", "ord", "ord_", "ord10", "ORD_10", "cus_10", "ord_line_10", "ord__10", " ord_10", "ord_10 ", "ord_A", 10n, null]) {
+    assert.throws(() => orders.parse(bad), { code: "invalid_argument" }, String(bad));
+  }
+  for (const bad of ["", "_", "a_", "9", "A", "a-b", "a".repeat(64)]) {
+    assert.throws(() => imported.typed(bad), { code: "invalid_argument" }, bad);
+  }
 });
 
 test("neither errors nor the console nor JSON show a secret or a token", async () => {

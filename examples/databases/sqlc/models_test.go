@@ -8,7 +8,12 @@ import (
 	"github.com/randflake/randflake"
 )
 
-type Order struct {
+type Customer struct {
 	ID   randflake.ID
+	Name string
+}
+
+type Order struct {
+	ID   OrderID
 	Item string
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/store/storetest/servers"
 )
 
@@ -26,7 +25,7 @@ func TestOrders(t *testing.T) {
 	must(t, err)
 
 	queries := New(conn)
-	for _, id := range []randflake.ID{-1, 0, 4594531474933654033} {
+	for _, id := range []OrderID{-1, 0, 4594531474933654033} {
 		must(t, queries.AddOrder(ctx, AddOrderParams{ID: id, Item: "tea"}))
 		if order, err := queries.OrderByID(ctx, id); err != nil || order != (Order{id, "tea"}) {
 			t.Errorf("%v came back as %v: %v", id, order, err)

@@ -7,8 +7,6 @@ package sqlc
 
 import (
 	"context"
-
-	"github.com/randflake/randflake"
 )
 
 const addOrder = `-- name: AddOrder :exec
@@ -16,7 +14,7 @@ INSERT INTO orders (id, item) VALUES ($1, $2)
 `
 
 type AddOrderParams struct {
-	ID   randflake.ID
+	ID   OrderID
 	Item string
 }
 
@@ -29,7 +27,7 @@ const orderByID = `-- name: OrderByID :one
 SELECT id, item FROM orders WHERE id = $1
 `
 
-func (q *Queries) OrderByID(ctx context.Context, id randflake.ID) (Order, error) {
+func (q *Queries) OrderByID(ctx context.Context, id OrderID) (Order, error) {
 	row := q.db.QueryRow(ctx, orderByID, id)
 	var i Order
 	err := row.Scan(&i.ID, &i.Item)

@@ -19,6 +19,7 @@ type testSpace struct{}
 var testSpaceMasker *mask.Masker[int64]
 
 func (testSpace) Masker() *mask.Masker[int64] { return testSpaceMasker }
+func (testSpace) IDPrefix() string            { return "" }
 
 // TestMaskAsThePackage masks and opens the same as package mask does.
 func TestMaskAsThePackage(t *testing.T) {
