@@ -1,6 +1,10 @@
 package randflake
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/randflake/randflake/internal/alike"
+)
 
 // The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is].
 var (
@@ -43,3 +47,6 @@ var (
 	// ErrEndOfLife says that a time lies after 2058-11-05 17:10:23 UTC, the last second that the format can hold.
 	ErrEndOfLife = errors.New("randflake: the format ends at 2058-11-05T17:10:23Z")
 )
+
+// errCopied says that the machine was copied since the lease was granted: it is the original's.
+var errCopied = alike.Error("randflake: this machine is a copy of another one, whose lease it is: get another lease", ErrLeaseEnded)

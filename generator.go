@@ -10,6 +10,7 @@ import (
 
 	"github.com/randflake/randflake/internal/coarse"
 	"github.com/randflake/randflake/internal/queue"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied. New makes one; methods of
@@ -40,8 +41,9 @@ type Generator struct {
 
 // A state is everything that Generate needs, behind one pointer. It is replaced as a whole and never changed.
 type state struct {
-	hot    shards // the shards that Generate may use without asking a clock
-	shards shards // the same, or those of a generator with an injected clock or a strict order
+	hot    shards     // the shards that Generate may use without asking a clock
+	shards shards     // the same, or those of a generator with an injected clock or a strict order
+	mark   vmgen.Mark // stale in a copy of the machine, where the lease is the original's
 	closed bool
 	frozen bool // the lease is over, whatever its end was
 
@@ -108,13 +110,14 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 			return nil, err
 		}
 	}
-	g.setState(g.newState(lease, newCursor(lease.bounds()), newShards(processors())))
+	g.setState(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), vmgen.Now()))
 	return g, nil
 }
 
-func (g *Generator) newState(lease Lease, cursor *cursor, shards shards) *state {
+func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, mark vmgen.Mark) *state {
 	st := &state{
 		shards:    shards,
+		mark:      mark,
 		lease:     lease,
 		bounds:    lease.bounds(),
 		cursor:    cursor,
@@ -139,6 +142,9 @@ func (g *Generator) Generate() (ID, error) {
 			s.word = word
 			id := s.ids[i]
 			st.hot.unpin(s)
+			if st.mark.Stale() {
+				return 0, g.told(errCopied)
+			}
 			return ID(id), nil
 		}
 	}
@@ -186,6 +192,8 @@ func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bo
 		}
 		st.shards.unpin(s)
 		switch {
+		case st.mark.Stale():
+			return errCopied
 		case ok:
 			return nil
 		case s == nil:
@@ -217,8 +225,14 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 
 // fill is Fill, but does not call OnRefusal's function.
 func (g *Generator) fill(dst []ID) (n int, err error) {
-	defer func() { g.filled.Add(uint64(n)) }()
 	st := g.state.Load()
+	mark := st.mark // older than the first ID
+	defer func() {
+		if mark.Stale() {
+			n, err = 0, errCopied
+		}
+		g.filled.Add(uint64(n))
+	}()
 	now, fresh := g.glance()
 	for n < len(dst) {
 		if st.closed {
@@ -258,6 +272,9 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 				s.word = word
 				id := s.ids[i]
 				st.hot.unpin(s)
+				if st.mark.Stale() {
+					return 0, g.told(errCopied)
+				}
 				return ID(id), nil
 			}
 		}
@@ -274,6 +291,12 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 // FillWait is Fill, but waits as Wait does until dst is full; later callers wait until then. If err is not nil, the
 // first n IDs are good all the same.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
+	mark := g.state.Load().mark
+	defer func() {
+		if mark.Stale() {
+			n, err = 0, errCopied
+		}
+	}()
 	if g.line.Empty() {
 		if n, err = g.fill(dst); g.pause(err) == 0 {
 			return n, g.told(err)
@@ -319,6 +342,9 @@ func (g *Generator) Extend(end time.Time) error {
 	if st.closed {
 		return ErrClosed
 	}
+	if st.mark.Stale() {
+		return errCopied
+	}
 	if st.frozen {
 		return ErrLeaseEnded
 	}
@@ -330,7 +356,7 @@ func (g *Generator) Extend(end time.Time) error {
 	if err := lease.check(); err != nil {
 		return err
 	}
-	g.setState(g.newState(lease, st.cursor, st.shards))
+	g.setState(g.newState(lease, st.cursor, st.shards, st.mark))
 	return nil
 }
 
@@ -352,6 +378,9 @@ func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	if st.closed {
 		return time.Time{}, ErrClosed
 	}
+	if st.mark.Stale() {
+		return time.Time{}, errCopied
+	}
 	second, ok := st.cursor.freeze(func(lastUsed int64) bool {
 		return !lease.sharesNodes(st.lease) || lease.Start.Unix() > lastUsed
 	})
@@ -359,13 +388,17 @@ func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
 	if !ok {
 		return time.Time{}, fmt.Errorf("%w: start %s is not after %s, the last second used on nodes that the old lease has too", ErrInvalidLease, lease.Start.Format(time.RFC3339), lastUsed.Format(time.RFC3339))
 	}
-	g.retire(st, g.newState(lease, newCursor(lease.bounds()), newShards(processors())))
+	g.retire(st, g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.mark))
 	return lastUsed, nil
 }
 
 // Freeze ends the lease at once, as if its end were the second after the last one used. Until Replace, every call for
 // an ID returns ErrLeaseEnded. It is for a lease that turns out to be held by another process too. After Close it does
 // nothing.
+//
+// A virtual machine can be copied with its memory. If Linux has a VMClock device (/dev/vmclock0, readable for this process),
+// the copy's generator freezes by itself: the lease is the original's. Extend, Replace and Close then return an error that wraps
+// ErrLeaseEnded; call Freeze, get another lease, and give that to Replace. Package lease does so.
 func (g *Generator) Freeze() {
 	defer g.line.Serve()
 	g.mu.Lock()
@@ -377,7 +410,7 @@ func (g *Generator) Freeze() {
 	reached, _ := st.cursor.freeze(func(int64) bool { return true })
 	lease := st.lease
 	lease.End = time.Unix(max(reached+1, st.bounds.start), 0).UTC()
-	over := g.newState(lease, &cursor{base: st.cursor.base}, newShards(processors()))
+	over := g.newState(lease, &cursor{base: st.cursor.base}, newShards(processors()), vmgen.Now())
 	over.cursor.next.Store(st.cursor.base)
 	if reached >= st.bounds.start {
 		over.cursor.next.Store(pack(reached, st.bounds.first, 0) + 1) // where it is in the second does not matter
@@ -399,6 +432,8 @@ func (g *Generator) Ready() error {
 		}
 		_, _, err := st.bounds.plan(st.cursor.next.Load(), g.read())
 		switch {
+		case st.mark.Stale():
+			return errCopied
 		case err == nil:
 			return nil
 		case g.outdated(st, err):
@@ -455,6 +490,9 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	g.retire(st, &state{closed: true, lease: st.lease})
 	second, _ := st.cursor.freeze(func(int64) bool { return true })
 	g.lastUsed = time.Unix(second, 0).UTC()
+	if st.mark.Stale() {
+		return g.lastUsed, errCopied
+	}
 	return g.lastUsed, nil
 }
 
@@ -463,7 +501,7 @@ func (g *Generator) grow(st *state) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.state.Load() == st {
-		grown := g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)))
+		grown := g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)), st.mark)
 		if st.frozen {
 			grown.freeze()
 		}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // A Local makes IDs for one goroutine that wants many, one by one. It has a batch of IDs to itself, and so is faster
@@ -25,6 +26,7 @@ type local struct {
 	current atomic.Int64 // the published second that the batch is good for
 	batch
 	state *state // under which the batch was made
+	mark  vmgen.Mark
 	g     *Generator
 }
 
@@ -71,7 +73,11 @@ func (l *Local) Generate() (ID, error) {
 	if i := uint8(word); i < batchSize && own.current.Load() == coarse.Seconds.Published() {
 		own.word = word
 		id := own.ids[i]
+		mark := own.mark
 		own.lock.Unlock()
+		if mark.Stale() {
+			return 0, own.g.told(errCopied)
+		}
 		return ID(id), nil
 	}
 	own.lock.Unlock()
@@ -96,7 +102,7 @@ func (l *local) generateSlowly() (id ID, err error) {
 				return false, err
 			}
 			l.fill(st.cipher, first, n)
-			l.state, l.second = st, now
+			l.state, l.mark, l.second = st, st.mark, now
 		}
 		id, _ = l.take()
 		return true, nil

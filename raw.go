@@ -35,6 +35,9 @@ func (g *Generator) GenerateRaw() (Raw, error) {
 			s.word = word
 			raw := s.rawOf(i)
 			st.hot.unpin(s)
+			if st.mark.Stale() {
+				return 0, g.told(errCopied)
+			}
 			return raw, nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/store"
 )
 
@@ -29,8 +30,9 @@ type Keeper[G Generator] struct {
 	reason    atomic.Uint32 // the newest refusal that nothing was done about, a reason
 	wake      chan struct{} // of capacity 1: a reason was noted
 
-	kept kept // the background goroutine's alone
-	pace pace // the background goroutine's alone
+	mark vmgen.Mark // older than the leases; the background goroutine's alone
+	kept kept       // the background goroutine's alone
+	pace pace       // the background goroutine's alone
 
 	close    func() error  // shutdown, once
 	stop     func()        // tells the background goroutine to finish
@@ -113,12 +115,17 @@ func keep[G Generator](ctx context.Context, leases Source, settings settings, be
 	settings.monitor.keeper.Store(&status)
 	background, stop := context.WithCancel(context.Background())
 	k.stop = stop
-	go k.run(background)
+	unlisten := vmgen.Listen()
+	go func() {
+		defer unlisten()
+		k.run(background)
+	}()
 	return k, nil
 }
 
 // begin acquires the first lease and makes the generator.
 func (k *Keeper[G]) begin(ctx context.Context, begin func(randflake.Lease, func(error, bool)) (G, error)) error {
+	k.mark = vmgen.Now()
 	held, err := k.store.Acquire(ctx, k.settings.request(NewToken(k.settings.now()), false))
 	if err != nil {
 		k.settings.monitor.failed.Add(1)
@@ -136,6 +143,7 @@ func (k *Keeper[G]) begin(ctx context.Context, begin func(randflake.Lease, func(
 	k.status.Acquired, k.status.Held = 1, 1
 	k.pace = newPace(k.settings)
 	k.scheduleRenewal()
+	k.dropCopied()
 	k.report(none, nil)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/protocol"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // kept is what the background goroutine knows about its leases.
@@ -69,6 +70,7 @@ func (k *Keeper[G]) trouble() (reason, error) {
 
 // act does what is due, and what helps against why.
 func (k *Keeper[G]) act(ctx context.Context, why reason) error {
+	k.dropCopied()
 	t := &k.kept
 	if t.next != nil {
 		if why == none && k.untilMove() > 0 {
@@ -126,6 +128,19 @@ func (k *Keeper[G]) lose(err error) {
 		k.count(func(s *Status) { s.Frozen++ })
 		k.write(slog.LevelError, "lease was taken by a copy of this process, or revoked: a copy may have made the same IDs", err)
 	}
+}
+
+// dropCopied drops all leases if the machine was copied: the original goes on with them. The generator notices a copy that
+// comes between here and Replace.
+func (k *Keeper[G]) dropCopied() {
+	if !k.mark.Stale() {
+		return
+	}
+	k.mark = vmgen.Now()
+	k.kept = kept{heldLease: heldLease{held: k.kept.held}, lost: true, over: true}
+	k.generator.Freeze()
+	k.count(func(s *Status) { s.Copies++; s.Held = 0 })
+	k.write(slog.LevelWarn, "this machine is a copy of another one: its lease is left to the original, and another one taken", nil)
 }
 
 // tryRenew calls the store until it knows where it stands. A renewal whose reply was lost, or that arrives late, makes
@@ -315,6 +330,9 @@ func (k *Keeper[G]) giveBackUnused(ctx context.Context, r Record) error {
 // if a renewal that was under way may have changed the record, or the first attempt may have taken effect.
 func (k *Keeper[G]) giveBack(ctx context.Context, l heldLease, lastUsed time.Time) (err error) {
 	defer k.count(func(s *Status) { s.Held-- })
+	if k.mark.Stale() {
+		return errors.New("lease: not released: this machine is a copy of another one, which may use the lease")
+	}
 	for range 2 {
 		err = k.call(ctx, func(ctx context.Context) error {
 			return k.store.Release(ctx, l.held, lastUsed)

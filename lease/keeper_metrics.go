@@ -56,6 +56,7 @@ func (s Status) Metrics() []metrics.Metric {
 		counter("randflake_lease_renewal_failures_total", "Failed attempts to renew a lease.", s.RenewalsFailed),
 		counter("randflake_lease_losses_total", "Leases lost: another process released them, or was granted their nodes.", s.Lost),
 		counter("randflake_lease_freezes_total", "Leases lost that could not be used to their end.", s.Frozen),
+		counter("randflake_machine_copies_total", "Times that the machine turned out to be a copy of another one, so that its lease was left to the original.", s.Copies),
 		counter("randflake_lease_replacements_total", "Times that the generator went on with another lease.", s.Replaced),
 		counter("randflake_lease_releases_total", "Leases released.", s.Released),
 		counter("randflake_lease_release_failures_total", "Failed attempts to release a lease.", s.ReleasesFailed),
@@ -77,6 +78,7 @@ func (s Status) Metrics() []metrics.Metric {
 		metrics.Flag("randflake_lease_healthy", "1 if IDs can be made and more than a third of the lease's TTL is left, otherwise 0.", s.Healthy),
 		metrics.Gauge("randflake_lease_nodes", "Nodes of the lease under which IDs are made; each makes 131,072 Randflake IDs a second.", nodes),
 		metrics.Gauge("randflake_leases_held", "Leases that the process holds, 2 while one replaces the other.", s.Held),
+		metrics.Flag("randflake_machine_copies_watched", "1 if the system tells at once when the machine was copied, by VMClock or VMGENID, otherwise 0.", s.Watched),
 		metrics.Gauge("randflake_format_end_timestamp_seconds", "Unix time from which on the format or layout of the IDs can express no time, so that no more are made.", formatEnd),
 	)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // A Status is a snapshot of a keeper.
@@ -27,6 +29,7 @@ type Status struct {
 	TTL       time.Duration // of leases, by WithTTL
 	FormatEnd time.Time     // the first second after the end of the ID format
 	Closed    bool          // whether the keeper is being closed, or was
+	Watched   bool          // whether the system tells at once when this machine was copied
 
 	// Err is the error of the last attempt to keep the lease, or nil if it succeeded. Since is the time of the first of
 	// the failures in a row, by the generator's clock.
@@ -38,6 +41,7 @@ type Status struct {
 	Renewed, RenewalsFailed      uint64 // renewals
 	Lost                         uint64 // leases that the store gave up or gave to another owner
 	Frozen                       uint64 // lost leases that were not used to their end, because another owner may have used the same seconds
+	Copies                       uint64 // times that this machine turned out to be a copy of another one, with the leases of the original
 	Replaced                     uint64 // times that the generator switched to another lease
 	Released, ReleasesFailed     uint64 // leases; after a failure the nodes are free when the lease expires
 	Issued                       uint64 // IDs made, see randflake.Generator.Issued
@@ -57,6 +61,7 @@ func (k *Keeper[G]) Status() Status {
 	s.FormatEnd = time.Unix(until, 0).UTC()
 	s.Healthy = !refusing && !now.Before(lease.Start) && s.Left > k.settings.ttl/3 &&
 		reason(k.reason.Load()) != backward
+	s.Watched = vmgen.Now().Watched()
 	s.Issued = k.generator.Issued()
 	s.Exhausted = k.exhausted.Load() // first, as refused adds to it last: it is a part of the refusals
 	s.Refusals = k.refusals.Load()

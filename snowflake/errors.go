@@ -48,6 +48,9 @@ var (
 	ErrInvalidLease = alike.Error("snowflake: invalid lease", randflake.ErrInvalidLease)
 )
 
+// errCopied says that the machine was copied since the lease was granted: it is the original's.
+var errCopied = alike.Error("snowflake: this machine is a copy of another one, whose lease it is: get another lease", ErrLeaseEnded)
+
 // An endError is ErrEndOfLife with the name and the end of a layout.
 type endError struct {
 	layout string

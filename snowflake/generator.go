@@ -9,6 +9,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/queue"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // A Generator makes the IDs of one worker of a layout, under a lease. It is safe for concurrent use and must not be
@@ -45,6 +46,7 @@ type state struct {
 	cursor *cursor
 	static uint64 // the bits that all IDs have in common
 	lease  randflake.Lease
+	mark   vmgen.Mark // stale in a copy of the machine, where the lease is the original's
 	closed bool
 	past   uint64 // the number of values that cursors of earlier leases used or skipped
 	last   int64  // the newest unit used under earlier leases
@@ -90,7 +92,7 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	if err != nil {
 		return nil, err
 	}
-	st.last = st.first - 1
+	st.mark, st.last = vmgen.Now(), st.first-1
 	st.startAt(st.first)
 	st.cursor = newCursor(&st.bounds, &g.skipped)
 	g.state.Store(st)
@@ -117,8 +119,12 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 // fill is Fill, but does not call OnRefusal's function. inTurn says that its caller has waited and is the first in
 // line.
 func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
+	mark := g.state.Load().mark // older than the first ID
 	for n < len(dst) {
 		st, start, taken, err := g.claim(uint64(len(dst)-n), inTurn)
+		if mark.Stale() {
+			return 0, errCopied
+		}
 		if err != nil {
 			return n, err
 		}
@@ -145,7 +151,7 @@ func (g *Generator) claim(n uint64, inTurn bool) (st *state, start, taken uint64
 			return g.claimSlowly(n, inTurn)
 		}
 		if start, taken := st.cursor.take(&st.bounds, next, p, n); taken > 0 {
-			return st, start, taken, nil
+			return st, start, taken, st.copied()
 		}
 	}
 }
@@ -161,9 +167,17 @@ func (g *Generator) claimSlowly(n uint64, inTurn bool) (st *state, start, taken 
 			return nil, 0, 0, ErrExhausted // the IDs that are left belong to waiting callers
 		}
 		if start, taken := st.cursor.take(&st.bounds, next, p, n); taken > 0 {
-			return st, start, taken, nil
+			return st, start, taken, st.copied()
 		}
 	}
+}
+
+// copied returns errCopied if the machine was copied since the lease was granted.
+func (st *state) copied() error {
+	if st.mark.Stale() {
+		return errCopied
+	}
+	return nil
 }
 
 // look reads the state and the clock, and returns what a claim may take, or an error that says why it may not.
@@ -172,6 +186,9 @@ func (g *Generator) look() (st *state, next uint64, p plan, err error) {
 		st := g.state.Load()
 		if st.closed {
 			return st, 0, plan{}, ErrClosed
+		}
+		if err := st.copied(); err != nil {
+			return st, 0, plan{}, err
 		}
 		next := st.cursor.next.Load()
 		now := g.layout.unitAt(g.read()) // after next was loaded: see planAhead
@@ -214,6 +231,9 @@ func (g *Generator) Extend(end time.Time) error {
 	if st.closed {
 		return ErrClosed
 	}
+	if err := st.copied(); err != nil {
+		return err
+	}
 	if st.end == over {
 		return ErrLeaseEnded
 	}
@@ -227,7 +247,7 @@ func (g *Generator) Extend(end time.Time) error {
 		return err
 	}
 	longer.startAt(st.from)
-	longer.cursor, longer.past, longer.last = st.cursor, st.past, st.last
+	longer.cursor, longer.past, longer.last, longer.mark = st.cursor, st.past, st.last, st.mark
 	g.state.Store(longer)
 	return nil
 }
@@ -252,6 +272,9 @@ func (g *Generator) Replace(lease randflake.Lease) (lastUsed time.Time, err erro
 	if st.closed {
 		return time.Time{}, ErrClosed
 	}
+	if err := st.copied(); err != nil {
+		return time.Time{}, err
+	}
 	reached, ok := st.cursor.freeze(func(reached uint64) bool {
 		return lease.FirstNode != st.lease.FirstNode || lease.Start.After(g.lastSecondUsed(st, reached))
 	})
@@ -259,7 +282,7 @@ func (g *Generator) Replace(lease randflake.Lease) (lastUsed time.Time, err erro
 	if !ok {
 		return time.Time{}, fmt.Errorf("%w: start %s: want one after %s, the last second that was used of this worker", ErrInvalidLease, lease.Start.Format(time.RFC3339), lastUsed.Format(time.RFC3339))
 	}
-	next.last = st.lastUnit(reached)
+	next.last, next.mark = st.lastUnit(reached), st.mark
 	next.startAt(g.goOn(&next.bounds, next.last))
 	next.cursor, next.past = newCursor(&next.bounds, &g.skipped), st.past+reached-st.base
 	g.state.Store(next)
@@ -297,12 +320,12 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	reached, _ := st.cursor.freeze(func(uint64) bool { return true })
 	g.lastUsed = g.lastSecondUsed(st, reached)
 	g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, past: st.past + reached - st.base})
-	return g.lastUsed, nil
+	return g.lastUsed, st.copied()
 }
 
 // Freeze ends the lease at once, as if its end were the second after the last one used. Until Replace, calls return
-// ErrLeaseEnded instead of IDs. It is for a lease that another process turns out to hold too. After Close it does
-// nothing.
+// ErrLeaseEnded instead of IDs. It is for a lease that another process turns out to hold too, and for a copied machine: see
+// [randflake.Generator.Freeze]. After Close it does nothing.
 func (g *Generator) Freeze() {
 	defer g.line.Serve()
 	g.mu.Lock()
@@ -313,6 +336,7 @@ func (g *Generator) Freeze() {
 	}
 	reached, _ := st.cursor.freeze(func(uint64) bool { return true })
 	frozen := *st
+	frozen.mark = vmgen.Now()
 	frozen.lease.End = g.lastSecondUsed(st, reached).Add(time.Second)
 	frozen.end = over
 	frozen.cursor = newCursor(&frozen.bounds, &g.skipped)

@@ -46,10 +46,14 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 // FillWait is Fill, but waits as Wait does until dst is full. The first n IDs are good even if err is not nil; err says
 // why n < len(dst). Later callers wait until this call has all its IDs.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
+	mark := g.state.Load().mark
 	if n, err = g.fill(dst, false); !helps(err) {
 		return n, g.told(err)
 	}
 	m, err := g.fillInTurn(ctx, dst[n:])
+	if mark.Stale() {
+		return 0, errCopied
+	}
 	return n + m, err
 }
 

@@ -1,0 +1,94 @@
+package vmgen
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// page returns a page as a device has it, with what change makes of it.
+func page(t *testing.T, change func(page []byte)) (path string) {
+	p := make([]byte, os.Getpagesize())
+	word := binary.LittleEndian
+	word.PutUint32(p, pageMagic)
+	word.PutUint32(p[atSize:], uint32(len(p)))
+	word.PutUint64(p[atFlags:], counterThere)
+	word.PutUint64(p[atCounter:], 7)
+	change(p)
+	path = filepath.Join(t.TempDir(), "vmclock0")
+	if err := os.WriteFile(path, p, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestMapped: the counter is seen to change through the mapping, and what is not such a page is no counter.
+func TestMapped(t *testing.T) {
+	path := page(t, func([]byte) {})
+	c := mapped(path)
+	if c == nil {
+		t.Fatal("no counter")
+	}
+	m := Of(c)
+	if m.Stale() || !m.Watched() {
+		t.Error("stale before any change, or not watched")
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte{8}, atCounter); err != nil {
+		t.Fatal(err)
+	}
+	if !m.Stale() {
+		t.Error("not stale after the counter has changed")
+	}
+	for name, change := range map[string]func([]byte){
+		"another magic": func(p []byte) { p[0]++ },
+		"shorter":       func(p []byte) { binary.LittleEndian.PutUint32(p[atSize:], atCounter) },
+		"no counter":    func(p []byte) { p[atFlags+1] = 0 },
+	} {
+		if mapped(page(t, change)) != nil {
+			t.Errorf("%s: there is a counter", name)
+		}
+	}
+	if mapped(filepath.Join(t.TempDir(), "missing")) != nil {
+		t.Error("a counter without a device")
+	}
+}
+
+// TestListen sends itself what the kernel sends, and gets from the kernel what has nothing to do with copies.
+func TestListen(t *testing.T) {
+	if socket := dial(); socket == nil {
+		t.Log("no socket for uevents here")
+	} else {
+		socket.Close()
+	}
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, out := os.NewFile(uintptr(fds[0]), "in"), os.NewFile(uintptr(fds[1]), "out")
+	var copies atomic.Uint64
+	done := make(chan bool)
+	go func() { listen(out, &copies); close(done) }()
+	const device = "change@/devices/platform/VMGENCTR:00\x00ACTION=change\x00"
+	for _, message := range []string{device, device + "NEW_VMGENID=1\x00SEQNUM=1\x00", device + "SYNTH_ARG_NEW_VMGENID=1\x00", "add@/devices/x\x00"} {
+		fmt.Fprint(in, message)
+	}
+	for copies.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	in.Close()
+	out.Close()
+	if <-done; copies.Load() != 1 {
+		t.Errorf("%d copies counted, want 1", copies.Load())
+	}
+}

@@ -1,0 +1,87 @@
+package lease_test
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/vmgen"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// during copies the machine while the next call of op is under way.
+func during(op leasetest.Op, copy func()) func(leasetest.Op) leasetest.Fault {
+	var once sync.Once
+	return func(o leasetest.Op) leasetest.Fault {
+		if o == op {
+			once.Do(copy)
+		}
+		return leasetest.Fault{}
+	}
+}
+
+// TestCopiedMachine copies the machine at each kind of moment. The copy makes no ID under the lease of the original, does not
+// release it, and goes on with another one.
+func TestCopiedMachine(t *testing.T) {
+	for name, copied := range map[string]func(w *town, k *lease.Keeper[*randflake.Generator], copy func()){
+		"while IDs are made": func(w *town, k *lease.Keeper[*randflake.Generator], copy func()) {
+			copy()
+		},
+		"while idle": func(w *town, k *lease.Keeper[*randflake.Generator], copy func()) {
+			copy()
+			time.Sleep(ttl / 2)
+		},
+		"during a renewal": func(w *town, k *lease.Keeper[*randflake.Generator], copy func()) {
+			w.inject(during(leasetest.Renew, copy))
+			time.Sleep(ttl / 2)
+		},
+		"during the acquisition of another lease": func(w *town, k *lease.Keeper[*randflake.Generator], copy func()) {
+			w.inject(during(leasetest.Acquire, copy))
+			copy()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTown(t, func(w *town) {
+				var machine atomic.Uint64
+				defer vmgen.Pretend(&machine)()
+				k, err := lease.Keep(w.Context(), w.store, testSecret, lease.WithTTL(ttl), lease.WithLogger(slog.New(&w.log)), lease.WithClock(w.clock.Now))
+				if err != nil {
+					w.Fatal(err)
+				}
+				before := k.Status()
+				if _, err := k.Generator().Generate(); err != nil || !before.Watched {
+					w.Fatalf("%v, watched %v", err, before.Watched)
+				}
+				copied(w, k, func() { machine.Add(1) })
+				if _, err := k.Generator().Generate(); err != nil && !errors.Is(err, randflake.ErrLeaseEnded) {
+					w.Errorf("the copy's first call: %v, want ErrLeaseEnded", err)
+				}
+				time.Sleep(ttl / 4)
+				after := k.Status()
+				id, err := k.Generator().Generate()
+				if node := k.Generator().Cipher().Inspect(id).Node; err != nil || node == before.Record.FirstNode || after.Copies != machine.Load() || after.Held != 1 {
+					w.Errorf("node %d after %d, %v; %+v", node, before.Record.FirstNode, err, after)
+				}
+				machine.Add(1)
+				k.Close()
+				if released := w.noted(leasetest.Release); len(released) > 0 {
+					w.Errorf("%d leases released that the original may hold", len(released))
+				}
+				records, err := w.store.List(w.Context())
+				if err != nil || len(records) < 2 {
+					w.Fatal(records, err)
+				}
+				for _, r := range records {
+					if r.Owner == (lease.Token{}) {
+						w.Errorf("%+v has no owner", r)
+					}
+				}
+			})
+		})
+	}
+}
