@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/store/filestore"
@@ -62,10 +64,19 @@ func TestLeaseWho(t *testing.T) {
 			t.Errorf("%q: %+v, want %q", c.args, r, c.want)
 		}
 	}
+	if r := who(made["second:2"]); strings.Contains(r.out, "lost data") {
+		t.Errorf("before a loss of data: %s", r.out)
+	}
+	succeed(t, "", "lease", "report-loss", "--store", dir)
+	if r := who(made["second:2"]); !strings.HasPrefix(r.out, "second:2") || !strings.Contains(r.out, "may have forgotten a later lease") {
+		t.Errorf("after a loss of data: %+v", r)
+	}
+	future := randflake.NewCipher(secret).Encrypt(randflake.Raw(math.MaxUint64))
 	for _, c := range []struct {
 		want string
 		args []string
 	}{
+		{"another secret", []string{future.String()}},
 		{"name the logs of that time with --log", []string{made["first:1"]}},
 		{"nobody", []string{"--node", "9", "--at", time.Now().Add(time.Hour).Format(time.RFC3339)}},
 		{"has no line in JSON", []string{"--node", "9", "--at", "2026-01-01T12:00:00Z", "--log", "-"}},
