@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +64,9 @@ func TestMove(t *testing.T) {
 		if interrupted {
 			if _, err := store.Open(ctx, target.Connect()); err == nil && n%2 == 0 {
 				t.Fatalf("call %d: the new space can be used before all is there", n)
+			}
+			if _, err := store.Open(ctx, old.Connect()); err != nil && !strings.Contains(err.Error(), "repeat the move") {
+				t.Errorf("call %d: the old space: %v", n, err)
 			}
 			if from, err = store.Open(ctx, old.Connect(), store.ForMove()); err != nil {
 				t.Fatalf("call %d: %v", n, err)
