@@ -169,6 +169,12 @@ func (l leaseLine) grant() (g grant, ok bool) {
 	case float64:
 		g.start = time.Unix(int64(start), 0).UTC()
 	}
+	g.holder = strings.Map(func(c rune) rune {
+		if !strconv.IsPrint(c) { // as a terminal would take it for a command
+			return '_'
+		}
+		return c
+	}, g.holder)
 	return g, !g.start.IsZero() && (l.Message == "grant" || strings.HasPrefix(l.Message, "randflake: "))
 }
 
