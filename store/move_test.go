@@ -137,6 +137,9 @@ func TestPlanFailover(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := data.Snapshot()
+			if _, err := space.PlanFailover(t.Context(), 25*time.Hour); !errors.Is(err, store.ErrInvalidOption) {
+				t.Errorf("a failover that takes more than a day: %v", err)
+			}
 			if _, err := space.PlanFailover(t.Context(), time.Minute); err != nil {
 				t.Fatal(err)
 			}

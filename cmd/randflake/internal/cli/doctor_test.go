@@ -68,6 +68,9 @@ func TestDoctorStore(t *testing.T) {
 		"reported loss": {new: true, before: func(t *testing.T, m memory, _ *storetest.Memory, url string) {
 			m.succeed(t, "lease", "report-loss", "--store", url)
 		}, wanted: []string{"warning losses no lease starts before", "error counters orders gives no number.*counter advance"}},
+		"planned failover": {new: true, before: func(t *testing.T, m memory, _ *storetest.Memory, url string) {
+			m.succeed(t, "lease", "plan-failover", "--store", url)
+		}, wanted: []string{"ok losses 0", "warning losses until 20.* planned failover"}},
 		"server's clock": {new: true, before: func(_ *testing.T, _ memory, e *storetest.Memory, _ string) {
 			e.SetClock(func() time.Time { return time.Now().Add(-3 * time.Minute) })
 		}, wanted: []string{"warning clock the server's is -3m0s ahead of this machine's, want 1m0s at most", "warning clock nodes .* by a clock that was 1[78].s ahead"}},
