@@ -1,6 +1,10 @@
 package counter
 
-import "github.com/randflake/randflake/metrics"
+import (
+	"time"
+
+	"github.com/randflake/randflake/metrics"
+)
 
 // A Status is a snapshot of a handle. Its counts balance: Taken = Issued + Returned + Lost + Held.
 type Status struct {
@@ -50,8 +54,17 @@ func (c *Counter) issued() uint64 {
 // Metrics implements [metrics.Reporter].
 func (c *Counter) Metrics() []metrics.Metric { return c.Status().Metrics() }
 
-// Metrics implements [metrics.Reporter].
-func (s *Strict) Metrics() []metrics.Metric { return s.Status().Metrics() }
+// Metrics implements [metrics.Reporter]. A strict handle does not try again before it is called. So it counts as failing
+// for four minutes after a failed call, and on only if the reason stays.
+func (s *Strict) Metrics() []metrics.Metric {
+	status := s.Status()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !final(status.Err) && time.Since(s.tried) >= 4*time.Minute {
+		status.Err = nil
+	}
+	return status.Metrics()
+}
 
 // Metrics returns s as metrics, always the same ones in the same order, with the label counter.
 func (s Status) Metrics() []metrics.Metric {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 )
 
 // A Strict is a handle whose numbers follow the order of calls over all processes: each number is larger than every
@@ -20,6 +21,7 @@ type Strict struct {
 	serving bool
 	closed  bool
 	why     error
+	tried   time.Time // when why was found
 	books   books
 }
 
@@ -125,7 +127,7 @@ func (s *Strict) settle(batch []*request, got positions, late uint64, err error)
 	k.seen, k.Unsure = s.supply.newest(), s.supply.doubtful()
 	k.Taken += got.len() + late
 	k.Lost += late
-	s.why = err
+	s.why, s.tried = err, time.Now()
 	next := got.first
 	var short []*request
 	for _, r := range batch {

@@ -47,7 +47,7 @@ func (k *Keeper[G]) run(ctx context.Context) {
 			break
 		}
 		if ctx.Err() == nil {
-			k.pace.acted(err == nil && why == none)
+			k.pace.acted(err == nil && why == none, k.generator.Lease().End.Sub(k.settings.now()))
 			k.report(why, err)
 		}
 	}

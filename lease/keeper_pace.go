@@ -18,7 +18,8 @@ type pace struct {
 }
 
 // newPace tries again after a sixtieth of the TTL, then less and less often, down to each sixth and half of that: when
-// the store is back, the lease is within a quarter of the TTL.
+// the store is back, the lease is within a quarter of the TTL. While a lease runs out it tries more often, so that IDs
+// don't end if the store is back a thirtieth of the TTL before.
 func newPace(s settings) pace {
 	p := pace{
 		shortest: max(s.ttl/60, time.Second),
@@ -36,14 +37,19 @@ func (p *pace) dueIn(d time.Duration, part float64) {
 
 // acted notes an act. It is calm if nothing was wrong: then the next one is free to follow when it is due or wanted.
 // After any other one there is a pause of one to one and a half times the backoff, also when all calls went well, for
-// they may not have helped. The act after the pause finds out.
-func (p *pace) acted(calm bool) {
+// they may not have helped. The act after the pause finds out. No pause is longer than half of what is left of the lease,
+// unless that is over.
+func (p *pace) acted(calm bool, left time.Duration) {
 	if calm {
 		p.backoff = p.shortest
 		p.again = time.Time{}
 		return
 	}
-	p.again = time.Now().Add(time.Duration(float64(p.backoff) * (1 + p.random()/2)))
+	pause := time.Duration(float64(p.backoff) * (1 + p.random()/2))
+	if left > p.shortest {
+		pause = min(pause, max(left/2, p.shortest))
+	}
+	p.again = time.Now().Add(pause)
 	p.backoff = min(2*p.backoff, p.longest)
 }
 

@@ -231,16 +231,34 @@ func TestBackoffGrows(t *testing.T) {
 		w.keep()
 		w.inject(down)
 		time.Sleep(10 * time.Minute)
-		calls := w.noted()[1:] // without the first Acquire
+		calls := w.noted()
+		end := calls[0].at.Add(ttl)
+		calls = calls[1:] // without the first Acquire
 		want := []time.Duration{5, 10, 20, 40, 50, 50}
 		// An act while the outcome is unknown is one Lookup: one call each.
 		for i, least := range want {
-			gap := calls[i+1].at.Sub(calls[i].at)
-			if least *= time.Second; gap < least || gap > least*3/2 {
-				w.Errorf("pause %d of %v, want %v to %v", i, gap, least, least*3/2)
+			gap, left := calls[i+1].at.Sub(calls[i].at), end.Sub(calls[i].at)
+			if least *= time.Second; gap > least*3/2 || gap < least && gap < left/2-time.Second || left > 5*time.Second && gap > max(left/2+time.Second, 5*time.Second) {
+				w.Errorf("pause %d of %v, with %v left of the lease, want %v to %v, or half of what is left", i, gap, left, least, least*3/2)
 			}
 		}
 	})
+}
+
+// A store that is back shortly before the lease ends is in time.
+func TestBackInTime(t *testing.T) {
+	for range 20 { // as pauses are random
+		inTown(t, func(w *town) {
+			k := w.keep()
+			w.inject(down)
+			time.Sleep(ttl - 12*time.Second)
+			w.inject(nil)
+			for range 60 {
+				time.Sleep(time.Second)
+				w.generate(k)
+			}
+		})
+	}
 }
 
 // However often IDs are asked for in vain, and whatever goes wrong, the store is left alone for as long as

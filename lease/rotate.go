@@ -32,6 +32,10 @@ func Rotate(ctx context.Context, space *store.Space, secret randflake.Secret) er
 		}
 		for _, s := range found {
 			if s.HighWater >= keys[next].From { // of a clock that was fast
+				if s.State(v.Now, v.Meta.Limits()) == Poisoned {
+					return fmt.Errorf("lease: rotate: %w: %s: a clock that was ahead leased nodes %d to %d up to %s: if it is right now, forgive it with randflake lease forgive-clock, and try again", store.ErrInvalidOption, space,
+						s.FirstNode, s.LastNode, stamp(s.HighWater))
+				}
 				return fmt.Errorf("lease: rotate: %w: %s: the next key begins at %s, and nodes %d to %d are leased up to %s: let it begin later", store.ErrInvalidOption, space,
 					stamp(keys[next].From), s.FirstNode, s.LastNode, stamp(s.HighWater))
 			}

@@ -197,3 +197,31 @@ func TestRotateMeanwhile(t *testing.T) {
 		}
 	}
 }
+
+// TestRotateAfterWrongClock: nodes that a fast clock leased far ahead keep a key out until the clock is forgiven.
+func TestRotateAfterWrongClock(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	clock := leasetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
+	space, err := store.Create(t.Context(), storetest.NewMemory().Connect(), store.WithClock(clock.Now), store.ForNewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(year)
+	if _, err := lease.On(space).Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(-year)
+	secret, err := randflake.NewSecret().Then(randflake.NewSecret(), clock.Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Rotate(t.Context(), space, secret); !errors.Is(err, store.ErrInvalidOption) || !strings.Contains(err.Error(), "forgive-clock") {
+		t.Errorf("with nodes leased for next year: %v", err)
+	}
+	if _, err := space.ForgiveClock(t.Context(), clock.Now().Add(year)); err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Rotate(t.Context(), space, secret); err != nil {
+		t.Errorf("after the clock was forgiven: %v", err)
+	}
+}

@@ -118,8 +118,8 @@ func (u Usage) Metrics() []metrics.Metric {
 	return all
 }
 
-// UsageReporter returns a Reporter of [UsageOf]. It asks the store at most once a minute, and waits for it for up to five
-// seconds. One process of a fleet is enough, since all see the same.
+// UsageReporter returns a Reporter of [UsageOf]. It asks the store at most every 50 seconds, so that a scrape each minute
+// shows the present, and waits for it for up to five seconds. One process of a fleet is enough, since all see the same.
 func UsageReporter(space *store.Space, below uint32) metrics.Reporter {
 	var mu sync.Mutex
 	var at time.Time
@@ -127,7 +127,7 @@ func UsageReporter(space *store.Space, below uint32) metrics.Reporter {
 	return metrics.Func(func() []metrics.Metric {
 		mu.Lock()
 		defer mu.Unlock()
-		if at.IsZero() || time.Since(at) >= time.Minute {
+		if at.IsZero() || time.Since(at) >= 50*time.Second {
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 			defer cancel()
 			at, last = time.Now(), UsageOf(ctx, space, below)

@@ -93,8 +93,9 @@ func WriteSecret(file string, secret randflake.Secret) error {
 	return nil
 }
 
-// AddKey adds a key to a secret file, durably, as randflake.Secret.Then does: a line at its end. If the machine fails
-// meanwhile the line may be incomplete: ReadSecret refuses it then, and it can be removed.
+// AddKey adds a key to a secret file, durably, as randflake.Secret.Then does: a line at its end. If that fails, as on a
+// full disk, the file stays as it was. If the machine fails meanwhile the line may be incomplete: ReadSecret refuses it
+// then, and it can be removed.
 func AddKey(file string, next randflake.Secret, from time.Time) error {
 	secret, err := ReadSecret(file)
 	if err != nil {
@@ -109,10 +110,14 @@ func AddKey(file string, next randflake.Secret, from time.Time) error {
 	}
 	lines := strings.Split(secret.Hex(), "\n")
 	line := lines[len(lines)-1] + "\n"
-	if text, err := io.ReadAll(f); err == nil && !strings.HasSuffix(string(text), "\n") {
+	text, err := io.ReadAll(f)
+	if err == nil && !strings.HasSuffix(string(text), "\n") {
 		line = "\n" + line
 	}
 	if err := fill(f, line); err != nil { // appended, so that another process that adds a key loses nothing
+		if info, failed := os.Stat(file); failed == nil && info.Size() < int64(len(text)+len(line)) {
+			os.Truncate(file, int64(len(text)))
+		}
 		return fmt.Errorf("secret file %s: %w", file, withoutPath(err))
 	}
 	_, err = ReadSecret(file)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -70,6 +71,37 @@ func TestAddKey(t *testing.T) {
 		if _, err := ReadSecret(file); !errors.Is(err, randflake.ErrInvalidSecret) {
 			t.Errorf("half a line: %v", err)
 		}
+	}
+}
+
+// TestAddKeyOnFullDisk: a key that can't be added leaves the file as it was. The limit of bash's ulimit is a full disk.
+func TestAddKeyOnFullDisk(t *testing.T) {
+	const variable = "RANDFLAKE_FULL_DISK"
+	from := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	if file := os.Getenv(variable); file != "" {
+		if err := AddKey(file, randflake.NewSecret(), from.Add(time.Hour)); err == nil {
+			t.Error("the key was added: the limit does nothing")
+		}
+		return
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("no ulimit")
+	}
+	file := filepath.Join(t.TempDir(), "s")
+	secret := randflake.NewSecret()
+	for i := range 16 { // nearly 1024 bytes
+		secret, _ = secret.Then(randflake.NewSecret(), from.Add(time.Duration(i)*time.Second))
+	}
+	if err := WriteSecret(file, secret); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", "-c", `ulimit -f 1; exec "$0" -test.run '^TestAddKeyOnFullDisk$'`, os.Args[0])
+	cmd.Env = append(os.Environ(), variable+"="+file)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got, err := ReadSecret(file); err != nil || !got.Equal(secret) {
+		t.Errorf("after a full disk: %v", err)
 	}
 }
 

@@ -305,7 +305,11 @@ func (s *Space) raiseFloor(m *Meta, newest, present int64) error {
 // PlanFailover says that within the window a complete copy of the data takes the place of the data: a replica that has every
 // change, or the same files on another disk. The first change of lineage before until then sets no floor, provided that the
 // copy was made after this call and that nothing else shows a loss of data. The caller promises that the copy lacks no change.
+// A window below a second or above a day is ErrInvalidOption: an unplanned failover in that time counts as planned, too.
 func (s *Space) PlanFailover(ctx context.Context, window time.Duration) (until time.Time, err error) {
+	if window < time.Second || window > 24*time.Hour {
+		return until, fmt.Errorf("%w: a window of %v for a failover: want 1s to 24h", ErrInvalidOption, window)
+	}
 	for range tries {
 		v, err := s.Read(ctx, nil, Page{})
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 func (s *Space) moved(m *Meta) error {
-	return fmt.Errorf("%w: %s is in %s now: name that store instead", ErrMoved, s, m.Moved)
+	return fmt.Errorf("%w: %s is in %s now: name that store instead; if none is there yet, the move was interrupted: make none, but repeat the move", ErrMoved, s, m.Moved)
 }
 
 // toMove returns the Meta of a space that is to be moved, or was being moved.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +64,9 @@ func TestMove(t *testing.T) {
 		if interrupted {
 			if _, err := store.Open(ctx, target.Connect()); err == nil && n%2 == 0 {
 				t.Fatalf("call %d: the new space can be used before all is there", n)
+			}
+			if _, err := store.Open(ctx, old.Connect()); err != nil && !strings.Contains(err.Error(), "repeat the move") {
+				t.Errorf("call %d: the old space: %v", n, err)
 			}
 			if from, err = store.Open(ctx, old.Connect(), store.ForMove()); err != nil {
 				t.Fatalf("call %d: %v", n, err)
@@ -133,6 +137,9 @@ func TestPlanFailover(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := data.Snapshot()
+			if _, err := space.PlanFailover(t.Context(), 25*time.Hour); !errors.Is(err, store.ErrInvalidOption) {
+				t.Errorf("a failover that takes more than a day: %v", err)
+			}
 			if _, err := space.PlanFailover(t.Context(), time.Minute); err != nil {
 				t.Fatal(err)
 			}

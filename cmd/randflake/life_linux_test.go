@@ -29,7 +29,8 @@ func eachEngine(t *testing.T, test func(t *testing.T, url string)) {
 // A view is what lease list and lease acquire print.
 type view struct {
 	FirstNode, LastNode uint32
-	Owner, State        string
+	Owner, State, Label string
+	Version             uint64
 	Start, Until        time.Time
 }
 

@@ -4,6 +4,8 @@
 package prom
 
 import (
+	"sync"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/randflake/randflake/metrics"
@@ -20,8 +22,14 @@ func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
 func (c collector) Collect(to chan<- prometheus.Metric) {
-	for _, r := range c {
-		for _, m := range r.Metrics() {
+	all := make([][]metrics.Metric, len(c))
+	var asked sync.WaitGroup
+	for i, r := range c { // at once: each may wait for its store, and a scrape waits for ten seconds in all
+		asked.Go(func() { all[i] = r.Metrics() })
+	}
+	asked.Wait()
+	for _, reported := range all {
+		for _, m := range reported {
 			kind := prometheus.GaugeValue
 			if m.Counter {
 				kind = prometheus.CounterValue

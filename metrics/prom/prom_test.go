@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -41,6 +42,20 @@ ids_total{ids="orders"} %[1]d
 			t.Error(err)
 		}
 	}
+}
+
+// Reporters are asked at once: one whose store does not answer delays no other.
+func TestConcurrent(t *testing.T) {
+	other := make(chan struct{})
+	waits := metrics.Func(func() []metrics.Metric {
+		select {
+		case <-other:
+		case <-time.After(time.Minute):
+			t.Error("the other reporter was not asked")
+		}
+		return nil
+	})
+	prom.NewCollector(waits, metrics.Func(func() []metrics.Metric { close(other); return nil })).Collect(nil)
 }
 
 // Names and help follow the rules of Prometheus.

@@ -36,7 +36,8 @@ type Space struct {
 	location string // of its store, or ""
 	options  Options
 	state    atomic.Pointer[State]
-	err      atomic.Pointer[error] // why it is not open yet
+	err      atomic.Pointer[error]       // why it is not open yet
+	waiting  atomic.Pointer[lease.Usage] // of a store that answers, but grants no lease yet
 	cancel   context.CancelFunc
 	done     chan struct{} // closed when the background goroutine has ended
 	begun    time.Time
@@ -141,6 +142,7 @@ func (s *Space) begin(ctx context.Context) {
 func (s *Space) attempt(ctx context.Context) (state *State, err error) {
 	state = &State{}
 	if s.location != "" {
+		s.waiting.Store(nil)
 		if state.Store, err = s.options.Open(ctx, s.location, store.Combining()); err != nil {
 			return nil, err
 		}
@@ -149,6 +151,8 @@ func (s *Space) attempt(ctx context.Context) (state *State, err error) {
 		state.Counters = s.counters
 	}
 	if state.Minter, err = s.minter(ctx, state.Leases); err != nil && state.Store != nil {
+		usage := s.usage(ctx, state.Store)
+		s.waiting.Store(&usage)
 		state.Store.Close()
 	}
 	return state, err

@@ -31,7 +31,11 @@ type hold struct{ begun, end chan struct{} }
 func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	t.Helper()
 	f, data := new(fake), storetest.NewMemory()
-	made, err := store.Create(t.Context(), data.Connect(), store.ForNewSecret())
+	var options []store.Option
+	if c.Store != "new" {
+		options = append(options, store.ForNewSecret())
+	}
+	made, err := store.Create(t.Context(), data.Connect(), options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +105,29 @@ func TestBegun(t *testing.T) {
 	f.fails.Store(true)
 	if ids, err := state.Minter.Texts(t.Context(), 3); err != nil || len(ids) != 3 || !f.Begun() || f.Ready() != nil {
 		t.Errorf("once its store is away again: %d IDs, error %v, begun %v, ready %v: want IDs by the lease that is there", len(ids), err, f.Begun(), f.Ready())
+	}
+}
+
+// TestNewStore: a store that answers, but starts no lease yet, is not away.
+func TestNewStore(t *testing.T) {
+	f := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "new", Nodes: -1})
+	if v := f.Survey(t.Context(), 0); v.Err == nil {
+		t.Error("a store that is away answers")
+	}
+	f.fails.Store(false)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if v := f.Survey(t.Context(), 0); v.Err == nil {
+			if v.Limits.Floor.Before(time.Now()) || v.Nodes.All() != 1024 || f.Ready() == nil {
+				t.Errorf("floor %v, %d nodes, ready: %v", v.Limits.Floor, v.Nodes.All(), f.Ready())
+			}
+			break
+		} else if time.Now().After(end) {
+			t.Fatal(v.Err)
+		}
+	}
+	f.fails.Store(true)
+	for f.Survey(t.Context(), 0).Err == nil && t.Context().Err() == nil {
+		time.Sleep(time.Millisecond)
 	}
 }
 

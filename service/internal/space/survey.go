@@ -8,6 +8,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 // A Survey is the state of a space when its store was asked.
@@ -43,18 +44,15 @@ func (s *Space) Survey(ctx context.Context, age time.Duration) *Survey {
 func (s *Space) ask(ctx context.Context) *Survey {
 	v := &Survey{At: time.Now()}
 	state, err := s.State()
+	if usage := s.waiting.Load(); err != nil && usage != nil {
+		v.Usage = *usage
+		return v
+	}
 	if err != nil || state.Store == nil {
 		v.Err = err
 		return v
 	}
-	v.Where = state.Store.String()
-	below := uint32(0)
-	if layout, _ := s.Layout(); layout != nil {
-		below = uint32(min(layout.Workers(), randflake.MaxNode+1))
-	}
-	if v.Usage = lease.UsageOf(ctx, state.Store, below); s.Kind == "ulid" {
-		v.Nodes = lease.Counts{}
-	}
+	v.Where, v.Usage = state.Store.String(), s.usage(ctx, state.Store)
 	for _, name := range state.Counters.Names() {
 		if v.Err != nil {
 			break
@@ -67,6 +65,19 @@ func (s *Space) ask(ctx context.Context) *Survey {
 		}
 	}
 	return v
+}
+
+// usage asks a store how the nodes of the space's layout are used.
+func (s *Space) usage(ctx context.Context, in *store.Space) lease.Usage {
+	below := uint32(0)
+	if layout, _ := s.Layout(); layout != nil {
+		below = uint32(min(layout.Workers(), randflake.MaxNode+1))
+	}
+	u := lease.UsageOf(ctx, in, below)
+	if s.Kind == "ulid" {
+		u.Nodes = lease.Counts{}
+	}
+	return u
 }
 
 // Held returns the leases that are held now.

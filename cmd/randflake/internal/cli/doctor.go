@@ -195,6 +195,9 @@ func (d *doctor) losses(v *store.View) {
 	default:
 		d.say(healthy, "losses", "%d, and every lease that they can have forgotten has ended", m.Losses)
 	}
+	if m.Failover > v.Now {
+		d.say(doubtful, "losses", "until %s the first copy of the data counts as a planned failover: restore no backup, and promote no replica that lacks a change", stamp(m.Failover))
+	}
 	if b := m.Barred; b != nil && b.To > v.Now {
 		d.say(doubtful.unless(b.From > v.Now+365*24*3600), "losses", "no IDs can be made from %s until before %s, because a clock was forgiven: plan for that time", stamp(b.From), stamp(b.To))
 	}

@@ -130,7 +130,11 @@ func (tb *table) fields(i int, text string) (id uint64, at time.Time, worker uin
 
 // report says what the table shows.
 func (tb *table) report() {
-	tb.say(healthy, "table", "%d IDs of %d workers, from %s to %s", len(tb.ids), len(tb.newest), tb.first.UTC().Format(time.RFC3339), tb.last.UTC().Format(time.RFC3339))
+	if tb.first.IsZero() {
+		tb.say(doubtful.unless(tb.outside.n > 0), "table", "%d IDs, and not one with a time within the bounds: is it the right table?", len(tb.ids))
+	} else {
+		tb.say(healthy, "table", "%d IDs of %d workers, from %s to %s", len(tb.ids), len(tb.newest), tb.first.UTC().Format(time.RFC3339), tb.last.UTC().Format(time.RFC3339))
+	}
 	if tb.wrong.n > 0 {
 		tb.say(doubtful, "table", "%d lines are no such IDs: %v", tb.wrong.n, tb.wrong)
 	}

@@ -68,6 +68,9 @@ func TestDoctorStore(t *testing.T) {
 		"reported loss": {new: true, before: func(t *testing.T, m memory, _ *storetest.Memory, url string) {
 			m.succeed(t, "lease", "report-loss", "--store", url)
 		}, wanted: []string{"warning losses no lease starts before", "error counters orders gives no number.*counter advance"}},
+		"planned failover": {new: true, before: func(t *testing.T, m memory, _ *storetest.Memory, url string) {
+			m.succeed(t, "lease", "plan-failover", "--store", url)
+		}, wanted: []string{"ok losses 0", "warning losses until 20.* planned failover"}},
 		"server's clock": {new: true, before: func(_ *testing.T, _ memory, e *storetest.Memory, _ string) {
 			e.SetClock(func() time.Time { return time.Now().Add(-3 * time.Minute) })
 		}, wanted: []string{"warning clock the server's is -3m0s ahead of this machine's, want 1m0s at most", "warning clock nodes .* by a clock that was 1[78].s ahead"}},
@@ -203,13 +206,14 @@ func TestDoctorTable(t *testing.T) {
 		wanted []string
 	}{
 		"randflake": {good, "", []string{"ok table 1000 IDs of 3 workers, from 2025-03-01T00:00:00Z to 2025-03-01T00:16:39Z", "ok repeats 0 IDs", "ok times 0 are", "ok workers 0 of 3 go"}},
+		"empty":     {nil, "", []string{"warning table 0 IDs, and not one"}},
 		"twice":     {append(good, good[7], good[8], good[7]), "--from int", []string{"error repeats 2 IDs occur more than once: .*" + good[7] + " .3 times.", "warning workers 2 of 3 go back"}},
 		"header":    {append([]string{"id"}, good...), "--from int", []string{"ok table 1000 IDs", `warning table 1 lines are no such IDs: line 1: .*"id"`}},
 		"other secret": {append(good[:600:600], foreign...), "", []string{
 			"error times 3.. are out of bounds: line .*: they were made by a wrong clock, or about (39|40|41). of all IDs with another secret"}},
 		"future": {randflakes(cipher, 100, func(i int, f *randflake.Fields) {
 			f.Time = time.Now().Add(time.Hour - time.Second*time.Duration(100-i))
-		}), "", []string{"error times 100 are out of bounds.*a wrong clock"}},
+		}), "", []string{"ok table 100 IDs, and not one", "error times 100 are out of bounds.*a wrong clock"}},
 		"bounds": {good, "--since 2025-03-01T00:05:00Z --until 2025-03-01T00:10:00Z", []string{"error times 699 are out of bounds: line 1: 2025-03-01T00:00:00Z"}},
 		"backward": {randflakes(cipher, 1000, func(i int, f *randflake.Fields) {
 			if i == 500 {

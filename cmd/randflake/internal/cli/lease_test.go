@@ -290,6 +290,7 @@ func TestLeaseMove(t *testing.T) {
 		{"move", exitUsage, "--to is missing"},
 		{"move --to " + dir, exitFailed, "exists"},
 		{"plan-failover --window 0s", exitUsage, "--window"},
+		{"plan-failover --window 25h", exitUsage, "1s to 24h"},
 	} {
 		wantFailure(t, call(t, "", append([]string{"lease", "--store", dir}, strings.Fields(c.args)...)...), c.code, c.want)
 	}

@@ -66,8 +66,8 @@ is trusted, if it was made or updated after the announcement.
 If the copy lacks a change, IDs can repeat. Restore no backup in that time.`,
 		Example: "  randflake lease plan-failover --window 30m",
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
-			if window < time.Second {
-				return wrong(cmd, "--window %v: want at least 1s", window)
+			if window < time.Second || window > 24*time.Hour {
+				return wrong(cmd, "--window %v: want 1s to 24h, as an unplanned failover in that time counts as planned", window)
 			}
 			return nil
 		},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
 )
 
 // noNode is the value of a --node that is not given.
@@ -41,6 +42,7 @@ type grant struct {
 	first, last uint32
 	start       time.Time
 	holder      string
+	unless      string // what can be wrong about it
 }
 
 func (g grant) has(node uint32) bool { return g.first <= node && node <= g.last }
@@ -80,7 +82,9 @@ lease.WithLogger(slog.With("space", "orders")) adds it, and --space.`,
 					return err
 				}
 				fields := randflake.NewCipher(secret).Inspect(id)
-				node, at = fields.Node, fields.Time
+				if node, at = fields.Node, fields.Time; at.After(time.Now().Add(clockSkew)) {
+					return fmt.Errorf("%s: it would be of %s: was it made with another secret?", ids[0], at.UTC().Format(time.RFC3339))
+				}
 			}
 			ask := func() (grant, error) { return h.newestOf(cmd.Context(), node, at) }
 			if log != "" {
@@ -90,7 +94,7 @@ lease.WithLogger(slog.With("space", "orders")) adds it, and --space.`,
 			if err != nil {
 				return err
 			}
-			return t.print(fmt.Sprintf("%s held node %d at %s, as one of nodes %d to %d, from %s on\n", g.holder, node, at.UTC().Format(time.RFC3339), g.first, g.last, g.start.Format(time.RFC3339)))
+			return t.print(fmt.Sprintf("%s held node %d at %s, as one of nodes %d to %d, from %s on%s\n", g.holder, node, at.UTC().Format(time.RFC3339), g.first, g.last, g.start.Format(time.RFC3339), g.unless))
 		},
 	}
 	nodeFlag(cmd, &node)
@@ -118,6 +122,10 @@ func (h *home) newestOf(ctx context.Context, node uint32, at time.Time) (grant, 
 	if err != nil {
 		return grant{}, err
 	}
+	v, err := space.Look(ctx, nil, store.Page{})
+	if err != nil {
+		return grant{}, err
+	}
 	i := slices.IndexFunc(records, func(r lease.Record) bool { return r.FirstNode <= node && node <= r.LastNode })
 	if i < 0 {
 		return grant{}, fmt.Errorf("node %d was never leased as it is now: name the logs of that time with --log", node)
@@ -129,7 +137,11 @@ func (h *home) newestOf(ctx context.Context, node uint32, at time.Time) (grant, 
 	case !at.Before(l.End):
 		return grant{}, fmt.Errorf("nobody: the newest lease of node %d ended before %s", node, l.End.Format(time.RFC3339))
 	}
-	return grant{r.FirstNode, r.LastNode, r.Lease().Start, cmp.Or(r.Label, unlabeled)}, nil
+	unless := ""
+	if v.Meta.Losses > 0 && at.Unix() < v.Meta.Floor || v.Loss() != "" {
+		unless = "; but the store has lost data since then, and may have forgotten a later lease: see the logs of that time with --log"
+	}
+	return grant{r.FirstNode, r.LastNode, r.Lease().Start, cmp.Or(r.Label, unlabeled), unless}, nil
 }
 
 // A leaseLine is what matters of a line in the log of a keeper, or in the audit log of randflaked.
@@ -147,7 +159,7 @@ type leaseLine struct {
 
 // grant returns the lease that a line is about.
 func (l leaseLine) grant() (g grant, ok bool) {
-	g = grant{max(l.First, l.FirstToo), max(l.Last, l.LastToo), time.Time{}, cmp.Or(l.Label, unlabeled)}
+	g = grant{max(l.First, l.FirstToo), max(l.Last, l.LastToo), time.Time{}, cmp.Or(l.Label, unlabeled), ""}
 	if l.Principal != "" && l.Principal != l.Label {
 		g.holder = l.Principal + " (" + g.holder + ")"
 	}
@@ -157,6 +169,12 @@ func (l leaseLine) grant() (g grant, ok bool) {
 	case float64:
 		g.start = time.Unix(int64(start), 0).UTC()
 	}
+	g.holder = strings.Map(func(c rune) rune {
+		if !strconv.IsPrint(c) { // as a terminal would take it for a command
+			return '_'
+		}
+		return c
+	}, g.holder)
 	return g, !g.start.IsZero() && (l.Message == "grant" || strings.HasPrefix(l.Message, "randflake: "))
 }
 

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/store/filestore"
@@ -44,7 +46,8 @@ func TestLeaseWho(t *testing.T) {
 		}
 	}
 	who := func(args ...string) result {
-		return call(t, "no JSON\n"+log.String()+`{"msg":"grant","principal":"web","space":"orders","first_node":5,"last_node":6,"start":1767268800,"label":"pod"}`,
+		return call(t, "no JSON\n"+log.String()+`{"msg":"grant","principal":"web","space":"orders","first_node":5,"last_node":6,"start":1767268800,"label":"pod"}
+			{"msg":"grant","start":1767268800,"label":"\u001b[31m\n7","first_node":99,"last_node":99}`,
 			append([]string{"lease", "who", "--store", dir}, args...)...)
 	}
 	for _, c := range []struct {
@@ -55,6 +58,7 @@ func TestLeaseWho(t *testing.T) {
 		{"first:1 held node ", []string{made["first:1"], "--log", "-"}},
 		{"second:2 held node ", []string{made["second:2"], "--log", "-"}},
 		{"second:2 held node 9 ", []string{"--node", "9", "--at", time.Now().Add(time.Hour).Format(time.RFC3339), "--log", "-"}},
+		{"_[31m_7 held node 99 ", []string{"--node", "99", "--at", "2026-01-01T13:00:00Z", "--log", "-"}},
 		{"web (pod) held node 6 at 2026-01-01T13:00:00Z, as one of nodes 5 to 6, from 2026-01-01T12:00:00Z on\n",
 			[]string{"--node", "6", "--at", "2026-01-01T13:00:00Z", "--log", "-", "--space", "orders"}},
 	} {
@@ -62,10 +66,19 @@ func TestLeaseWho(t *testing.T) {
 			t.Errorf("%q: %+v, want %q", c.args, r, c.want)
 		}
 	}
+	if r := who(made["second:2"]); strings.Contains(r.out, "lost data") {
+		t.Errorf("before a loss of data: %s", r.out)
+	}
+	succeed(t, "", "lease", "report-loss", "--store", dir)
+	if r := who(made["second:2"]); !strings.HasPrefix(r.out, "second:2") || !strings.Contains(r.out, "may have forgotten a later lease") {
+		t.Errorf("after a loss of data: %+v", r)
+	}
+	future := randflake.NewCipher(secret).Encrypt(randflake.Raw(math.MaxUint64))
 	for _, c := range []struct {
 		want string
 		args []string
 	}{
+		{"another secret", []string{future.String()}},
 		{"name the logs of that time with --log", []string{made["first:1"]}},
 		{"nobody", []string{"--node", "9", "--at", time.Now().Add(time.Hour).Format(time.RFC3339)}},
 		{"has no line in JSON", []string{"--node", "9", "--at", "2026-01-01T12:00:00Z", "--log", "-"}},
