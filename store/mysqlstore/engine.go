@@ -73,6 +73,10 @@ func swapSQL(expect, put []store.Entry, lockNew bool) (text string, args []any) 
 		}
 	}
 	for _, entry := range slices.SortedFunc(slices.Values(put), byName) {
+		if entry.Value == nil {
+			text, args = text+";\nDELETE FROM @table WHERE name = ? AND @randflake_ok", append(args, entry.Name)
+			continue
+		}
 		text, args = text+";\nINSERT INTO @table (name, value, calls) SELECT ?, ?, 0 FROM DUAL WHERE @randflake_ok", append(args, entry.Name, entry.Value)
 		if !absent[entry.Name] {
 			text, args = text+" ON DUPLICATE KEY UPDATE value = ?", append(args, entry.Value)
