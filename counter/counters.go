@@ -34,6 +34,7 @@ type Counters struct {
 	space  *store.Space // or nil, where there is a source
 	source Source
 	now    func() time.Time // of the source's tokens
+	by     string           // who makes the changes of an operator
 	calls  calls
 }
 

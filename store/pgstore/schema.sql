@@ -1,10 +1,9 @@
 -- The entries of randflake's stores. To run it again is safe, and brings the functions up to date. A role that
 -- uses them needs no more than these:
 --   GRANT USAGE ON SCHEMA @schema TO role;
---   GRANT SELECT, INSERT, UPDATE ON @schema.entries TO role;
+--   GRANT SELECT, INSERT, UPDATE, DELETE ON @schema.entries TO role;
 --   GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA @schema TO role;
--- and, if it prunes counters,
---   GRANT DELETE ON @schema.entries TO role;
+-- Only pruning needs DELETE.
 
 -- CREATE SCHEMA IF NOT EXISTS asks for the privilege also where it exists.
 DO $$ BEGIN IF to_regnamespace('@schema') IS NULL THEN CREATE SCHEMA @schema; END IF; END $$;
