@@ -66,8 +66,13 @@ func (r *record) position(n int64) uint64 {
 	return min(up/uint64(r.Stride), r.size())
 }
 
-// life names the numbers that r counts: those of another life may be others.
-func (r *record) life() string { return fmt.Sprint(r.Generation, " ", r.Born) }
+// A life is what positions of a counter belong to: in another one they may be other numbers, or be taken by others.
+type life struct {
+	generation string
+	born       uint64
+}
+
+func (r *record) life() life { return life{r.Generation, r.Born} }
 
 const maxRate = 1e15
 

@@ -40,8 +40,8 @@ type supply interface {
 type positions struct {
 	first, end uint64
 
-	life string // a taker's
-	run  Run    // an asker's, of which these are the last
+	life life // a taker's
+	run  *Run // an asker's, of which these are the last
 }
 
 func (s positions) len() uint64 { return s.end - s.first }
