@@ -315,10 +315,10 @@ func (t *tool) counterDeleteCommand() *cobra.Command {
 	cmd = t.onStore(&cobra.Command{
 		Use:   "delete NAME --next NUMBER",
 		Short: "delete a counter",
-		Long: `Delete a counter. Programs that use it fail when they have used up their runs, and
-can't create it again; "randflake counter create --new" can. With --next you show
-which counter you mean: the command fails if a program has taken more numbers
-meanwhile.`,
+		Long: `Delete a counter. Programs that use it fail when they have used up their runs,
+and can't create it again; "randflake counter create --new" can. With --next you
+show which counter you mean: the command fails if a program has taken more
+numbers meanwhile.`,
 		Example: "  randflake counter delete orders --next 4712",
 	}, func(ctx context.Context, space *store.Space, at location) error {
 		name := cmd.Flags().Arg(0)
@@ -373,7 +373,7 @@ whatever a clock says. Without --yes the command says what it would remove.`,
 			return errors.New("want a date such as 2026-01-31")
 		}
 		return nil
-	}}, "before", "the day, in UTC, before which a period must be over in every time zone")
+	}}, "before", "day by whose begin, in UTC, a period is over")
 	cmd.MarkFlagRequired("before")
 	cmd.Flags().BoolVar(&yes, "yes", false, "remove them")
 	return cmd
@@ -384,7 +384,7 @@ func (t *tool) counterLogCommand() *cobra.Command {
 	cmd = t.onStore(&cobra.Command{
 		Use:   "log [NAME]",
 		Short: "show who changed a counter",
-		Long: `Show the newest 20 changes that operators made to a counter, with this command or
+		Long: `Show the newest 20 changes that operators made to a counter, by this command or
 the library: when, who and what. Without NAME, show the newest prunes.`,
 		Example: "  randflake counter log orders",
 	}, func(ctx context.Context, space *store.Space, _ location) error {
