@@ -24,7 +24,8 @@ type Counter struct {
 	_       [24]byte // every call reads the fields before, and what follows is written to
 
 	name        string
-	least, most uint64 // of a run
+	handles     *atomic.Int64 // counts this one until it is closed
+	least, most uint64        // of a run
 	logger      *slog.Logger
 	line        *queue.Queue // of callers who wait
 
@@ -92,11 +93,15 @@ func (b *run) close() (rest positions) {
 // Open returns a handle on a counter. If there is no such counter it returns ErrNoCounter, or creates it if
 // [OrCreate] is given. If the counter was created with other parameters than the options say, it returns ErrMismatch.
 func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*Counter, error) {
-	from, set, err := s.open(ctx, name, options, false)
-	if err != nil {
+	if err := s.admit(name); err != nil {
 		return nil, err
 	}
-	c := &Counter{name: name, least: set.least, most: set.most, logger: set.logger, line: queue.New("counter"),
+	from, set, err := s.open(ctx, name, options, false)
+	if err != nil {
+		s.handles.Add(-1)
+		return nil, err
+	}
+	c := &Counter{name: name, handles: &s.handles, least: set.least, most: set.most, logger: set.logger, line: queue.New("counter"),
 		supply: from, calls: &s.calls, books: books{seen: from.newest()}}
 	c.current.Store(new(run))
 	if set.unordered {
