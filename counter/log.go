@@ -59,12 +59,13 @@ func readLog(item store.Item) (words []Word) {
 
 // logged returns the log of a counter with another word.
 func (s *Counters) logged(v *store.View, name, what string) store.Item {
-	words := append(readLog(v.Find(logName(name))), Word{time.Unix(v.Now, 0).UTC(), s.by, what})
+	second := min(max(v.Now, 0), 1<<37) // of a wrong clock: JSON has no years beyond 9999, and the space no seconds before 1970
+	words := append(readLog(v.Find(logName(name))), Word{time.Unix(second, 0).UTC(), s.by, what})
 	body, err := json.Marshal(words[max(0, len(words)-mostWords):])
 	if err != nil {
-		panic(err) // never: these are texts and times from the years 1970 to 9999
+		panic(err) // never: these are texts and times from the years 1970 to 6325
 	}
-	return store.Item{Name: logName(name), Second: v.Now, Body: body}
+	return store.Item{Name: logName(name), Second: second, Body: body}
 }
 
 // notHere says that only who has the space can do what an operator does.

@@ -143,6 +143,9 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 	if err := s.usable(ctx); err != nil {
 		return false, nil, err
 	}
+	if view.Now > farthest { // no item could be read again
+		return false, nil, view.clockErr
+	}
 	meta, metaValue := view.Meta, view.value
 	if meta.Moved != "" {
 		return false, nil, s.moved(meta)
@@ -322,7 +325,7 @@ func (s *Space) inspect(before sighting, answer Answer) (*View, string, error) {
 func (s *Space) setClock(v *View, e Evidence) {
 	now := s.present(e)
 	v.Now, v.offset = now.Unix(), time.Until(e.Time)
-	if v.Now < earliest {
+	if v.Now < earliest || v.Now > farthest {
 		v.clockErr = fmt.Errorf("%w: it says %s: set it right", ErrClock, stamp(v.Now))
 		return
 	}
