@@ -341,7 +341,7 @@ func (s *Counters) change(ctx context.Context, name, what string, decide decisio
 	return next, nil
 }
 
-// Reset makes a counter begin anew at its first number that is not less than to, whatever was taken, by an operator's word:
+// Reset makes a counter begin again at its first number that is not less than to, whatever was taken, by an operator's word:
 // numbers repeat. The operator shows to know the counter by its next number, as in Info, so that a program that still uses it
 // makes Reset fail. Numbers that programs have in memory by then are not taken back from them.
 func (s *Counters) Reset(ctx context.Context, name string, next, to int64) (Info, error) {

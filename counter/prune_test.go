@@ -13,7 +13,7 @@ import (
 	"github.com/randflake/randflake/store/storetest"
 )
 
-// TestPrune removes the counters of periods that are over, and no others. Their names never begin anew, even for a clock that
+// TestPrune removes the counters of periods that are over, and no others. Their names are never used again, even for a clock that
 // is years behind, nor in a program that still has one open.
 func TestPrune(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)

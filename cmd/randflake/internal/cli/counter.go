@@ -296,8 +296,8 @@ func (t *tool) counterResetCommand() *cobra.Command {
 	var next int64
 	cmd := t.counterMoveCommand(&cobra.Command{
 		Use:   "reset NAME TO --next NUMBER",
-		Short: "begin a counter anew",
-		Long: `Make a counter begin anew at TO, or at its first number after TO. Its numbers
+		Short: "begin a counter again",
+		Long: `Make a counter begin again at TO, or at its first number after TO. Its numbers
 repeat from there on, so stop the programs that use it first: they keep numbers
 in memory. With --next you show which counter you mean: the command fails if a
 program has taken more numbers meanwhile.`,
