@@ -63,7 +63,7 @@ func allocate(v *store.View, r *record, name string, n uint64, token Token) (b R
 	}
 	old := v.Find(receiptName(token))
 	if before := readReceipt(old); before.Token == token.String() && before.Generation == generation(v.Meta) {
-		if before.Name != name || before.Unused > 0 || r == nil {
+		if before.Name != name || before.Unused > 0 || r == nil || r.Deleted {
 			return b, i, nil, fmt.Errorf("%w: %s: it has served already: make another by NewToken", ErrInvalidToken, token)
 		}
 		return before.run(token), r.info(name, before.Generation), []store.Item{old}, nil // put as it is, so that it is durable
@@ -108,7 +108,7 @@ func (s *Counters) ReturnRun(ctx context.Context, name string, run Run, unused u
 		case kept == spent(name, run, unused, all):
 			done = true
 			return nil, nil
-		case r.Generation != all || !kept.is(name, run, all) && !r.newestIs(run):
+		case r.Generation != all || run.Version < r.Born || r.Deleted || !kept.is(name, run, all) && !r.newestIs(run):
 			return nil, nil
 		}
 		next := changed(v, r)

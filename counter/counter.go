@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/randflake/randflake/internal/pin"
 	"github.com/randflake/randflake/internal/queue"
 	"github.com/randflake/randflake/store"
 )
@@ -21,10 +20,12 @@ import (
 type Counter struct {
 	current atomic.Pointer[run]
 	parts   []part   // or nil: see Unordered
-	_       [32]byte // every call reads current and parts, and what follows is written to
+	shift   int      // of Unordered
+	_       [24]byte // every call reads the fields before, and what follows is written to
 
 	name        string
-	least, most uint64 // of a run
+	handles     *atomic.Int64 // counts this one until it is closed
+	least, most uint64        // of a run
 	logger      *slog.Logger
 	line        *queue.Queue // of callers who wait
 
@@ -92,15 +93,19 @@ func (b *run) close() (rest positions) {
 // Open returns a handle on a counter. If there is no such counter it returns ErrNoCounter, or creates it if
 // [OrCreate] is given. If the counter was created with other parameters than the options say, it returns ErrMismatch.
 func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*Counter, error) {
-	from, set, err := s.open(ctx, name, options, false)
-	if err != nil {
+	if err := s.admit(name); err != nil {
 		return nil, err
 	}
-	c := &Counter{name: name, least: set.least, most: set.most, logger: set.logger, line: queue.New("counter"),
+	from, set, err := s.open(ctx, name, options, false)
+	if err != nil {
+		s.handles.Add(-1)
+		return nil, err
+	}
+	c := &Counter{name: name, handles: &s.handles, least: set.least, most: set.most, logger: set.logger, line: queue.New("counter"),
 		supply: from, calls: &s.calls, books: books{seen: from.newest()}}
 	c.current.Store(new(run))
 	if set.unordered {
-		c.parts = newParts()
+		c.parts, c.shift = newParts()
 	}
 	if err := c.begin(ctx); err != nil {
 		c.abandon()
@@ -112,25 +117,21 @@ func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*C
 // Next returns a number without waiting for the space. Its errors are ErrPending if the next run is not there yet,
 // ErrRate, ErrEnd, ErrForgotten and ErrClosed.
 func (c *Counter) Next() (int64, error) {
-	if c.parts != nil {
-		p := pin.Near()
-		if p >= len(c.parts) { // GOMAXPROCS grew
-			p %= len(c.parts)
+	if c.parts == nil {
+		b := c.current.Load()
+		i := b.given.Add(1) - 1
+		if i < b.low {
+			return b.first + int64(i)*b.stride, nil
 		}
-		b := c.parts[p].Load()
-		first, stride, count := b.first, b.stride, b.count // before the add, as later reads wait for it
-		if i := b.given.Add(1) - 1; i < count {
-			return first + int64(i)*stride, nil
-		}
-		return c.nextPart(&c.parts[p])
+		return c.nextSlowly(b, i)
 	}
-	b := c.current.Load()
-	first, stride, low := b.first, b.stride, b.low
-	i := b.given.Add(1) - 1
-	if i < low {
+	p := c.part()
+	b := p.Load()
+	first, stride, count := b.first, b.stride, b.count // before the add, as later reads wait for it
+	if i := b.given.Add(1) - 1; i < count {
 		return first + int64(i)*stride, nil
 	}
-	return c.nextSlowly(b, i)
+	return c.nextPart(p)
 }
 
 // nextSlowly does what Next does if the number i of the run is at the low mark or after it, or past the end.

@@ -22,6 +22,8 @@ package counter
 
 import (
 	"errors"
+	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -34,17 +36,39 @@ type Counters struct {
 	space  *store.Space // or nil, where there is a source
 	source Source
 	now    func() time.Time // of the source's tokens
+	by     string           // who makes the changes of an operator
 	calls  calls
+
+	limit, handles atomic.Int64 // of handles, or 0 for no limit; and how many are open
 }
 
 // On returns the counters of a space, which may have leases too. The caller closes the space.
 func On(space *store.Space) *Counters { return &Counters{space: space} }
+
+// LimitOpen makes Open fail with ErrTooMany while n handles of s are open, in a program that opens counters for names which
+// its callers choose. A series of package numbers has two handles around the end of a period. It returns s.
+func (s *Counters) LimitOpen(n int) *Counters {
+	s.limit.Store(int64(n))
+	return s
+}
+
+// admit counts another handle, unless there are too many.
+func (s *Counters) admit(name string) error {
+	if limit := s.limit.Load(); s.handles.Add(1) > limit && limit > 0 {
+		s.handles.Add(-1)
+		return fmt.Errorf("%w: open %s: %d are", ErrTooMany, name, limit)
+	}
+	return nil
+}
 
 // The errors of this package. Errors with more detail wrap one of these, so compare with errors.Is. Functions also
 // return errors of package store. ErrInvalidOption and ErrClosed wrap the errors of the same names in the root package.
 var (
 	// ErrNoCounter says that the space has no counter of this name.
 	ErrNoCounter = errors.New("counter: no counter")
+
+	// ErrTooMany says that as many handles are open as [Counters.LimitOpen] allows.
+	ErrTooMany = errors.New("counter: too many handles are open")
 
 	// ErrPending says that the next run is not there yet. If the last attempt to take it failed, the error also
 	// wraps that failure. Wait waits for the run.

@@ -72,7 +72,7 @@ func (s *Counters) Create(ctx context.Context, name string, options ...Option) (
 		return Info{}, fmt.Errorf("%w: OrCreate is for Open", ErrInvalidOption)
 	}
 	if s.source != nil {
-		return Info{}, fmt.Errorf("counter: create %s: %w: who keeps the counters makes them", name, errors.ErrUnsupported)
+		return Info{}, s.notHere("create", name)
 	}
 	r, err := s.create(ctx, name, set)
 	if err != nil {
@@ -85,12 +85,26 @@ func (s *Counters) create(ctx context.Context, name string, set *settings) (*rec
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	return s.update(ctx, name, nil, func(v *store.View, r *record) (*record, error) {
-		if r != nil {
+	what := ""
+	if s.by != "" {
+		what = "create"
+	}
+	return s.change(ctx, name, what, func(v *store.View, r *record) (*record, error) {
+		if r != nil && !r.Deleted {
 			return nil, fmt.Errorf("counter: create: %w", fs.ErrExist)
+		}
+		if pruned(v.Meta, name) {
+			return nil, errPruned
 		}
 		next, floor := changed(v, set.shape()), time.Unix(v.Meta.Floor, 0)
 		next.Generation = generation(v.Meta)
+		if r != nil {
+			if set.unusedBefore.Unix() < r.Second {
+				return nil, fmt.Errorf("%w: it was deleted at %s, and may have given the numbers up to %d: begin after them, and say UnusedBefore that time, or randflake counter create --new",
+					ErrNoCounter, time.Unix(r.Second, 0).UTC().Format(time.RFC3339), r.number(max(r.Position, 1)-1))
+			}
+			next.Version, next.Born, next.Second = r.Version+1, r.Version+1, max(next.Second, r.Second)
+		}
 		switch {
 		case v.Meta.Floor == 0:
 			return next, nil
@@ -105,7 +119,7 @@ func (s *Counters) create(ctx context.Context, name string, set *settings) (*rec
 		if err := v.Clock(); err != nil {
 			return nil, err
 		}
-		next.Version, next.Second = 0, set.unusedBefore.Unix()
+		next.Version, next.Second = next.Version-1, set.unusedBefore.Unix()
 		return jumped(v, next), nil
 	})
 }
@@ -150,6 +164,10 @@ func (s *Counters) look(ctx context.Context, name string) (*record, string, erro
 		return nil, "", err
 	}
 	r, err := decode(v.Find(prefix + name))
+	if err == nil && r != nil && r.Deleted {
+		_, err = trusted(v, nil, r)
+		err = s.explain(err, name)
+	}
 	if err == nil && r == nil {
 		err = fmt.Errorf("%w: %s in %s: randflake counter create makes one, as Create does", ErrNoCounter, name, s.space)
 	}
@@ -188,6 +206,9 @@ func (s *Counters) List(ctx context.Context, begin string) iter.Seq2[Info, error
 				yield(Info{}, err)
 				return
 			}
+			if r.Deleted {
+				continue
+			}
 			if !yield(r.info(item.Name[len(prefix):], generation(v.Meta)), nil) {
 				return
 			}
@@ -200,7 +221,7 @@ func (s *Counters) List(ctx context.Context, begin string) iter.Seq2[Info, error
 // including those that running processes hold in memory. Advance never goes back; [Counters.SetBack] can. A counter with
 // a rate does not need Advance after a loss; it returns ErrRate if to is further ahead than the rate allows now.
 func (s *Counters) Advance(ctx context.Context, name string, to int64) (Info, error) {
-	return s.move(ctx, name, "advance", func(next *record) error {
+	return s.move(ctx, name, fmt.Sprint("advance to ", to), func(next *record) error {
 		position := next.position(to)
 		if position < next.Position {
 			return fmt.Errorf("counter: advance to %d: the numbers up to %d were taken or skipped, and advancing never goes back: randflake counter set-back undoes a skip, as SetBack does",
@@ -226,7 +247,7 @@ func (s *Counters) Advance(ctx context.Context, name string, to int64) (Info, er
 // lie beyond every number ever taken, as for Advance. SetBack fails once a number after the skipped ones is in use, since
 // the counter would reach that number again.
 func (s *Counters) SetBack(ctx context.Context, name string, to int64) (Info, error) {
-	return s.move(ctx, name, "set back", func(next *record) error {
+	return s.move(ctx, name, fmt.Sprint("set back to ", to), func(next *record) error {
 		position, lowest := next.position(to), next.Position
 		if next.Position == next.SkipTo {
 			lowest = next.SkipFrom
@@ -248,7 +269,7 @@ func (s *Counters) SetBack(ctx context.Context, name string, to int64) (Info, er
 // numbers beyond it may have been given before a loss of data, and Extend returns ErrForgotten until [Counters.SetBack]
 // says where to continue. A counter that is forgotten already remains so: advance it afterwards.
 func (s *Counters) Extend(ctx context.Context, name string, end int64) (Info, error) {
-	return s.operate(ctx, name, "extend", func(v *store.View, r *record) (*record, error) {
+	return s.operate(ctx, name, fmt.Sprint("extend to ", end), func(v *store.View, r *record) (*record, error) {
 		if end < r.End {
 			return nil, fmt.Errorf("counter: extend to %d: its end is %d already, and an end never goes back", end, r.End)
 		}
@@ -283,11 +304,11 @@ func (s *Counters) operate(ctx context.Context, name, what string, decide decisi
 		return Info{}, err
 	}
 	if s.source != nil {
-		return Info{}, fmt.Errorf("counter: %s %s: %w: who keeps the counters does so", what, name, errors.ErrUnsupported)
+		return Info{}, s.notHere(what, name)
 	}
 	current := ""
-	r, err := s.update(ctx, name, nil, func(v *store.View, r *record) (*record, error) {
-		if r == nil {
+	r, err := s.change(ctx, name, what, func(v *store.View, r *record) (*record, error) {
+		if r == nil || r.Deleted {
 			return nil, fmt.Errorf("%w: make it anew, with a start beyond all numbers that were taken", ErrNoCounter)
 		}
 		current = generation(v.Meta)
@@ -297,4 +318,65 @@ func (s *Counters) operate(ctx context.Context, name, what string, decide decisi
 		return Info{}, err
 	}
 	return r.info(name, current), nil
+}
+
+// change changes a record after it has read it, and logs what was done unless that is empty.
+func (s *Counters) change(ctx context.Context, name, what string, decide decision) (next *record, err error) {
+	names := []string{logName(name)}
+	if what == "" {
+		names = nil
+	}
+	_, err = s.state(name, nil, names...).Update(ctx, nil, nil, func(v *store.View, r *record) (put []store.Item, err error) {
+		if next, err = decide(v, r); err != nil {
+			return nil, s.explain(err, name)
+		}
+		if put = []store.Item{next.item(name)}; what != "" {
+			put = append(put, s.logged(v, name, what))
+		}
+		return put, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+// Reset makes a counter begin again at its first number that is not less than to, whatever was taken, by an operator's word:
+// numbers repeat. The operator shows to know the counter by its next number, as in Info, so that a program that still uses it
+// makes Reset fail. Numbers that programs have in memory by then are not taken back from them.
+func (s *Counters) Reset(ctx context.Context, name string, next, to int64) (Info, error) {
+	return s.operate(ctx, name, fmt.Sprintf("reset from %d to %d", next, to), func(v *store.View, r *record) (*record, error) {
+		position := r.position(to)
+		if position == r.size() {
+			return nil, fmt.Errorf("%w: reset to %d: want a number up to %d", ErrInvalidOption, to, r.number(r.size()-1))
+		}
+		anew, err := reborn(v, r, next)
+		if err == nil {
+			anew.Position, anew.Taken, anew.Returned, anew.Skipped, anew.SkipFrom, anew.SkipTo = position, 0, 0, position, position, position
+		}
+		return anew, err
+	})
+}
+
+// Delete deletes a counter by an operator's word; next is as for Reset. Open and Create return ErrNoCounter then, also with
+// OrCreate. Only an operator can create it anew, by UnusedBefore with a time after the deletion.
+func (s *Counters) Delete(ctx context.Context, name string, next int64) error {
+	_, err := s.operate(ctx, name, fmt.Sprintf("delete at %d", next), func(v *store.View, r *record) (*record, error) {
+		gone, err := reborn(v, r, next)
+		if err == nil {
+			gone.Deleted = true
+		}
+		return gone, err
+	})
+	return err
+}
+
+// reborn returns a copy of r that begins another life, if next is its next number.
+func reborn(v *store.View, r *record, next int64) (*record, error) {
+	if is := r.info("", "").Next; is != next {
+		return nil, fmt.Errorf("%w: its next number is %d, not %d: are programs still using it?", ErrMismatch, is, next)
+	}
+	anew := changed(v, r)
+	anew.Born, anew.Generation = anew.Version, generation(v.Meta)
+	return anew, nil
 }

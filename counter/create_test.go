@@ -124,6 +124,29 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
+// TestLimitOpen: no more handles are open than the limit allows; those that were closed, or could not be opened, don't count.
+func TestLimitOpen(t *testing.T) {
+	counters := counter.On(newSpace(t, storetest.NewMemory().Connect())).LimitOpen(2)
+	for _, options := range [][]counter.Option{nil, {{}}, {counter.OrCreate(), counter.WithStart(7), counter.WithEnd(6)}} {
+		if _, err := counters.Open(t.Context(), "a", options...); err == nil || errors.Is(err, counter.ErrTooMany) {
+			t.Errorf("%v, want another error", err)
+		}
+	}
+	first := open(t, counters, "a")
+	open(t, counters, "b")
+	for range 2 {
+		if _, err := counters.Open(t.Context(), "c", counter.OrCreate()); !errors.Is(err, counter.ErrTooMany) {
+			t.Errorf("%v, want ErrTooMany", err)
+		}
+	}
+	first.Close()
+	first.Close()
+	open(t, counters, "c")
+	if _, err := counters.Open(t.Context(), "a"); !errors.Is(err, counter.ErrTooMany) {
+		t.Errorf("%v, want ErrTooMany", err)
+	}
+}
+
 // TestSetBack undoes skips, to the first number that is not before the one that is named, while no number after them is in
 // use. In the steps, -1 is a handle that gives no number, and -3 one that gives two.
 func TestSetBack(t *testing.T) {

@@ -27,6 +27,7 @@ func (c *Counter) abandon() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
+	c.handles.Add(-1)
 	if c.retry != nil {
 		c.retry.Stop()
 	}
@@ -163,6 +164,7 @@ func (c *Counter) close() error {
 		return nil
 	}
 	c.closed = true
+	c.handles.Add(-1)
 	if c.retry != nil {
 		c.retry.Stop()
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"time"
 
 	"github.com/randflake/randflake/internal/protocol"
 	"github.com/randflake/randflake/store"
@@ -47,8 +48,10 @@ func (s *Counters) update(ctx context.Context, name string, seen *record, decide
 func (s *Counters) state(name string, seen *record, others ...string) protocol.State[*record] {
 	return protocol.State[*record]{
 		Space: s.space, Names: append([]string{prefix + name}, others...), What: "counter " + name,
-		Decode:   func(v *store.View) (*record, error) { return decode(v.Find(prefix + name)) },
-		WentBack: func(v *store.View, r *record) bool { return wentBack(v, seen, r) },
+		Decode: func(v *store.View) (*record, error) { return decode(v.Find(prefix + name)) },
+		WentBack: func(v *store.View, r *record) bool {
+			return wentBack(v, seen, r) && !(r == nil && pruned(v.Meta, name))
+		},
 	}
 }
 
@@ -71,6 +74,9 @@ func generation(m *store.Meta) string { return cmp.Or(m.LossID, m.Incarnation) }
 func trusted(v *store.View, seen, r *record) (*record, error) {
 	if r == nil && seen == nil {
 		return nil, ErrNoCounter
+	}
+	if r != nil && r.Deleted {
+		return nil, fmt.Errorf("%w: it was deleted at %s", ErrNoCounter, time.Unix(r.Second, 0).UTC().Format(time.RFC3339))
 	}
 	if r != nil && r.Generation == generation(v.Meta) {
 		return changed(v, r), nil

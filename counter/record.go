@@ -31,6 +31,11 @@ type record struct {
 	Token   token  // of the newest change
 	Run     uint64 // how many numbers the newest change took
 
+	// Born is the version with which the numbers began anew by an operator's word, or 0. Deleted says that the counter is
+	// no more: what is left of it keeps programs from creating it anew.
+	Born    uint64
+	Deleted bool
+
 	// Generation is the space's at the time of this change. If the space has another one now, data was lost since.
 	Generation string
 
@@ -61,6 +66,14 @@ func (r *record) position(n int64) uint64 {
 	return min(up/uint64(r.Stride), r.size())
 }
 
+// A life is what positions of a counter belong to: in another one they may be other numbers, or be taken by others.
+type life struct {
+	generation string
+	born       uint64
+}
+
+func (r *record) life() life { return life{r.Generation, r.Born} }
+
 const maxRate = 1e15
 
 const prefix = "c/"
@@ -71,7 +84,11 @@ func (r *record) item(name string) store.Item {
 	for _, n := range []int64{r.Start, r.Stride, r.End, r.Rate, r.Budget} {
 		b = append(strconv.AppendInt(b, n, 10), ' ')
 	}
-	for _, n := range []uint64{r.Position, r.Taken, r.Returned, r.Skipped, r.SkipFrom, r.SkipTo, r.Version, r.Run} {
+	deleted := uint64(0)
+	if r.Deleted {
+		deleted = 1
+	}
+	for _, n := range []uint64{r.Position, r.Taken, r.Returned, r.Skipped, r.SkipFrom, r.SkipTo, r.Version, r.Run, r.Born, deleted} {
 		b = append(strconv.AppendUint(b, n, 10), ' ')
 	}
 	b = append(hex.AppendEncode(b, r.Token[:]), ' ')
@@ -95,12 +112,12 @@ func decode(item store.Item) (*record, error) {
 		err = cmp.Or(err, wrong)
 		return n
 	}
-	if len(words) == 15 && len(words[13]) == 2*len(token{}) {
+	if len(words) == 17 && len(words[15]) == 2*len(token{}) {
 		r := &record{Start: signed(0), Stride: signed(1), End: signed(2), Rate: signed(3), Budget: signed(4),
 			Position: unsigned(5), Taken: unsigned(6), Returned: unsigned(7), Skipped: unsigned(8), SkipFrom: unsigned(9), SkipTo: unsigned(10),
-			Version: unsigned(11), Run: unsigned(12), Generation: strings.Clone(words[14]), Second: item.Second}
-		_, wrong := hex.Decode(r.Token[:], []byte(words[13]))
-		if cmp.Or(err, wrong, r.check()) == nil {
+			Version: unsigned(11), Run: unsigned(12), Born: unsigned(13), Deleted: words[14] == "1", Generation: strings.Clone(words[16]), Second: item.Second}
+		_, wrong := hex.Decode(r.Token[:], []byte(words[15]))
+		if cmp.Or(err, wrong, r.check()) == nil && (r.Deleted || words[14] == "0") {
 			return r, nil
 		}
 	}
@@ -115,7 +132,7 @@ func (r *record) check() error {
 	if r.SkipFrom > r.SkipTo || r.SkipTo > r.size() || r.SkipTo-r.SkipFrom > r.Skipped {
 		return fmt.Errorf("counter: skipped numbers do not add up")
 	}
-	if r.Position > r.size() || r.Position != r.Taken-r.Returned+r.Skipped || r.Run > r.Position || r.Version == 0 || r.Generation == "" {
+	if r.Position > r.size() || r.Position != r.Taken-r.Returned+r.Skipped || r.Run > r.Position || r.Version == 0 || r.Born > r.Version || r.Generation == "" {
 		return fmt.Errorf("counter: books do not balance")
 	}
 	return nil

@@ -14,9 +14,9 @@ func FuzzDecode(f *testing.F) {
 	r := (&settings{}).shape()
 	r.Version, r.Generation, r.Position, r.Taken, r.Run = 1, "0123", 7, 7, 7
 	f.Add(r.item("orders").Body)
-	f.Add([]byte("1 1 9 0 0 3 3 0 0 0 0 1 3 0000000000000000 e"))
-	f.Add([]byte("1 1 9 0 0 3 9 6 0 0 0 1 4 0000000000000000 e"))
-	f.Add([]byte("1 0 9 0 0 3 3 0 0 0 0 1 3 0000000000000000 e"))
+	f.Add([]byte("1 1 9 0 0 3 3 0 0 0 0 1 3 0 0 0000000000000000 e"))
+	f.Add([]byte("1 1 9 0 0 3 9 6 0 0 0 1 4 1 1 0000000000000000 e"))
+	f.Add([]byte("1 0 9 0 0 3 3 0 0 0 0 1 3 0 0 0000000000000000 e"))
 	f.Add([]byte(""))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r, err := decode(store.Item{Name: prefix + "orders", Second: 5, Body: body})
@@ -45,7 +45,7 @@ func FuzzDecode(f *testing.F) {
 // TestRecordIsWrittenBack: an item that was read and is expected unchanged has the bytes that are in the store.
 func TestRecordIsWrittenBack(t *testing.T) {
 	r := &record{Start: 5, Stride: 10, End: 1 << 62, Rate: 3, Position: 9, Budget: -4, Taken: 8, Returned: 1, Skipped: 2, SkipFrom: 3, SkipTo: 4, Version: 6, Token: token{1, 2},
-		Run: 2, Generation: "abc", Second: 1769860800}
+		Run: 2, Born: 5, Deleted: true, Generation: "abc", Second: 1769860800}
 	again, err := decode(r.item("orders"))
 	if err != nil || *again != *r || !bytes.Equal(again.item("orders").Body, r.item("orders").Body) {
 		t.Errorf("%+v, %v, want %+v", again, err, r)
@@ -54,7 +54,7 @@ func TestRecordIsWrittenBack(t *testing.T) {
 
 func TestStored(t *testing.T) {
 	r := record{Start: 5, Stride: 10, End: 1 << 62, Rate: 3, Position: 9, Budget: -4, Taken: 8, Returned: 1, Skipped: 2, SkipFrom: 3, SkipTo: 4, Version: 6, Token: token{1, 2},
-		Run: 2, Generation: "abc", Second: 1769860800}
+		Run: 2, Born: 5, Deleted: true, Generation: "abc", Second: 1769860800}
 	storetest.WantStored(t, "counter", r, func(r record) store.Item { return r.item("orders") }, func(i store.Item) (record, error) {
 		i.Second = r.Second
 		read, err := decode(i)

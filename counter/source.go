@@ -112,7 +112,7 @@ func positionsOf(b Run, i Info, n uint64) (positions, error) {
 	if wrong == nil && b.Count >= 1 && b.Count <= n && b.Stride == r.Stride && b.First >= r.Start && b.First <= r.End {
 		first := r.position(b.First)
 		if b.Count <= r.size()-first && r.number(first) == b.First {
-			return positions{first: first, end: first + b.Count, run: b}, nil
+			return positions{first: first, end: first + b.Count, run: &b}, nil
 		}
 	}
 	return positions{}, fmt.Errorf("counter: run of %d numbers from %d by %d of %+v: want 1 to %d of its numbers", b.Count, b.First, b.Stride, i, n)
@@ -125,7 +125,7 @@ func (a *asker) giveBack(ctx context.Context, all []positions) (returned, lost, 
 	for _, s := range slices.Backward(all) {
 		done := false
 		if err == nil && s.len() > 0 {
-			done, err = a.counters.source.ReturnRun(ctx, a.name, s.run, s.len())
+			done, err = a.counters.source.ReturnRun(ctx, a.name, *s.run, s.len())
 		}
 		if done {
 			returned += s.len()

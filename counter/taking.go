@@ -39,8 +39,9 @@ type supply interface {
 // positions are the positions of a run, or of its rest, from first up to end.
 type positions struct {
 	first, end uint64
-	generation string // a taker's; in another one these may be other numbers, when the counter was made anew
-	run        Run    // an asker's, of which these are the last
+
+	life life // a taker's
+	run  *Run // an asker's, of which these are the last
 }
 
 func (s positions) len() uint64 { return s.end - s.first }
@@ -69,14 +70,14 @@ func (t *taker) newest() Info { return t.seen.info(t.name, t.seen.Generation) }
 
 // newestPositions returns what the newest change took.
 func (r *record) newestPositions() positions {
-	return positions{first: r.Position - r.Run, end: r.Position, generation: r.Generation}
+	return positions{first: r.Position - r.Run, end: r.Position, life: r.life()}
 }
 
 // giveBackOne gives back positions if they are the newest ones, and reports whether they were. If an earlier take,
 // whose outcome was unknown, turns out to have taken a run, it returns that one instead.
 func (t *taker) giveBackOne(ctx context.Context, s positions) (done bool, late positions, err error) {
 	r, err := t.change(ctx, func(next *record) error {
-		if next.Generation != s.generation {
+		if next.life() != s.life {
 			return errNotNewest
 		}
 		return next.giveBack(s.end, s.len())
@@ -107,6 +108,9 @@ func (t *taker) change(ctx context.Context, act func(*record) error) (*record, e
 			}
 			t.late += r.Run
 			t.open = nil
+		}
+		if r == nil && pruned(v.Meta, t.name) {
+			return nil, errPruned
 		}
 		next, err := trusted(v, t.seen, r)
 		if err != nil {
@@ -175,7 +179,7 @@ func (t *taker) giveBack(ctx context.Context, all []positions) (returned, lost, 
 	for len(all) > 0 {
 		last := all[len(all)-1]
 		all = all[:len(all)-1]
-		if n := len(all); n > 0 && all[n-1].end == last.first && all[n-1].generation == last.generation {
+		if n := len(all); n > 0 && all[n-1].end == last.first && all[n-1].life == last.life {
 			all[n-1].end = last.end
 			continue
 		}

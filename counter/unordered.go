@@ -2,24 +2,26 @@ package counter
 
 import (
 	"cmp"
+	"math/bits"
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"unsafe"
 )
 
-// Unordered makes Next and Wait of a handle faster on several processors: each processor (P) takes its numbers from a
-// part of the run, so that processors don't write the same word. Each number is still unique. But it may be smaller than
-// those of earlier calls, even of calls by the same goroutine, because goroutines move between processors. The numbers in
-// the part of an idle processor come late: other processors take them only when the run is used up and there is no next
-// one. So ErrPending, ErrRate and ErrEnd still mean that the handle has no number left.
+// Unordered makes Next and Wait of a handle faster on several processors: goroutines take their numbers from parts of the
+// run, so that few of them write the same word. Each number is still unique. But it may be smaller than those of earlier
+// calls, even of calls by the same goroutine. The numbers in a part that is not in use come late: others take them only
+// when the run is used up and there is no next one. So ErrPending, ErrRate and ErrEnd still mean that the handle has no
+// number left.
 //
-// There is a part for each P or processor of the machine, whichever are more. A part has an eighth of its share of the
-// run, at most 1,024 numbers; runs that would have parts of less than 16 numbers are not divided. Return and Close give
-// back the numbers beyond the largest one in use. The others left in parts are lost, at most 1,024 for each part; a crash
-// loses at most as many in addition to two runs. Status counts them.
+// There are 16 parts for each processor, or a few more. A part has an eighth of its share of the run, at most 1,024
+// numbers; runs that would have parts of less than 16 numbers are not divided. Return and Close give back the numbers beyond
+// the largest one in use. The others left in parts are lost, at most an eighth of a run, as in a crash, in addition to two
+// runs. Status counts them.
 func Unordered() Option { return Option{func(s *settings) error { s.unordered = true; return nil }} }
 
-// A part holds numbers of a run for one processor. Any goroutine may use any part; those that share one are slower.
+// A part holds numbers of a run. Any goroutine may use any part; those that share one are slower.
 type part struct {
 	atomic.Pointer[run]
 	_ [56]byte
@@ -27,16 +29,27 @@ type part struct {
 
 const smallestPart, largestPart = 16, 1024
 
-// newParts returns an empty part for each processor that may come into use.
-func newParts() []part {
-	parts := make([]part, max(runtime.GOMAXPROCS(0), runtime.NumCPU()))
+// newParts returns empty parts, a power of two of them, and how far to shift a hash for the index of one.
+func newParts() (parts []part, shift int) {
+	log := bits.Len(uint(16*max(runtime.GOMAXPROCS(0), runtime.NumCPU()) - 1))
+	parts = make([]part, 1<<log)
+	empty := new(run)
 	for i := range parts {
-		parts[i].Store(new(run))
+		parts[i].Store(empty)
 	}
-	return parts
+	return parts, 64 - log
 }
 
-// nextPart is Next when a processor's part is used up.
+// part returns the part of the calling goroutine, by the address of its stack: goroutines that run at the same time seldom
+// have the same. To ask for the processor would cost more than the rest of Next.
+func (c *Counter) part() *part {
+	const smallestStack, golden = 1 << 11, 0x9e3779b97f4a7c15
+	var onStack byte
+	hash := uint64(uintptr(unsafe.Pointer(&onStack))/smallestStack) * golden
+	return &c.parts[hash>>(c.shift&63)]
+}
+
+// nextPart is Next when a part is used up.
 func (c *Counter) nextPart(p *part) (int64, error) {
 	c.mu.Lock()
 	var one [1]int64
@@ -73,7 +86,7 @@ func (c *Counter) divide(p *part, one []int64) (n int, low bool) {
 	return n, first <= b.low && b.low < first+next.count
 }
 
-// takeFromParts takes numbers from the parts of all processors.
+// takeFromParts takes numbers from all parts.
 func (c *Counter) takeFromParts(dst []int64) (n int) {
 	for i := range c.parts {
 		more, _ := c.parts[i].Load().take(dst[n:])
@@ -94,9 +107,9 @@ func (c *Counter) inParts() (n uint64) {
 // closeParts takes away what is left in parts. It extends rest, the rest of b, by the numbers directly before it, and
 // returns how many others there were, between numbers that were given. It is called with mu held.
 func (c *Counter) closeParts(b *run, rest *positions) (lost uint64) {
-	left := make([]positions, 0, len(c.parts))
+	left, empty := make([]positions, 0, len(c.parts)), new(run)
 	for i := range c.parts {
-		p := c.parts[i].Swap(new(run))
+		p := c.parts[i].Swap(empty)
 		if s := p.close(); s.len() > 0 {
 			lost += s.len()
 			if p.positions == b.positions {

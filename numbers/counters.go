@@ -115,8 +115,9 @@ func (f *Format) checkRate(info counter.Info) error {
 	}
 }
 
-// A period has one counter, which is opened once. Series.mu guards opened and seen.
+// A period has one counter, which is opened once. Series.mu guards cancel, opened and seen.
 type period struct {
+	key         string
 	permutation *ff1.Cipher
 	cancel      func()        // gives up opening
 	ready       chan struct{} // closed when counter or err is set
@@ -129,14 +130,23 @@ type period struct {
 // periodOf returns the period of a date. At first use it starts to open the period's counter, and after a failure it
 // tries again, at most once a second. The present time is now. The caller holds mu.
 func (s *Series) periodOf(d date, now time.Time) *period {
-	p := s.periods[d.period]
+	i := slices.IndexFunc(s.periods, func(p *period) bool { return p.key == d.period })
+	if i < 0 {
+		i, s.periods = len(s.periods), append(s.periods, nil)
+	}
+	p := s.periods[i]
 	if p == nil || p.failed() && p.opened != now.Unix() {
 		ctx, cancel := context.WithCancel(context.Background())
-		p = &period{ready: make(chan struct{}), opened: now.Unix(), cancel: cancel}
-		s.periods[d.period] = p
+		p = &period{key: d.period, ready: make(chan struct{}), opened: now.Unix(), cancel: cancel}
+		s.periods[i] = p
 		s.working.Go(func() {
 			defer close(p.ready)
-			defer cancel()
+			defer func() {
+				cancel()
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				p.cancel = func() {} // to let go of the context, for a process with many series
+			}()
 			if p.permutation, p.err = s.permutation(d.period); p.err == nil {
 				p.counter, p.err = s.open(ctx, s.counterName(d.period), s.unusedBefore(d))
 			}
@@ -172,13 +182,14 @@ func (s *Series) unusedBefore(d date) time.Time {
 
 // retire closes the counters of periods that are no longer needed. The caller holds mu.
 func (s *Series) retire(second int64) {
-	for key, p := range s.periods {
-		if apart := time.Duration(second-p.seen) * time.Second; apart.Abs() > grace {
-			delete(s.periods, key)
+	s.periods = slices.DeleteFunc(s.periods, func(p *period) bool {
+		apart := time.Duration(second-p.seen) * time.Second
+		if apart.Abs() > grace {
 			p.cancel()
 			s.working.Go(func() { p.close() })
 		}
-	}
+		return apart.Abs() > grace
+	})
 }
 
 // close waits until the period's counter is open or has failed to open, and closes it.

@@ -167,7 +167,7 @@ func TestPrepared(t *testing.T) {
 		w.set(w.now().Add(time.Second))
 		w.next(t, s)
 	}
-	<-s.periods["2026-11-23"].ready
+	<-s.periods[slices.IndexFunc(s.periods, func(p *period) bool { return p.key == "2026-11-23" })].ready
 	if n := w.opened("orders/2026-11-23"); n != 1 {
 		t.Errorf("the next day's counter was opened %d times in the minute before it", n)
 	}
@@ -253,7 +253,7 @@ func TestCounterCannotBeOpened(t *testing.T) {
 	w.broken = errors.New("the store is down")
 	w.set(midnight.Add(-time.Second))
 	w.next(t, s)
-	<-s.periods["2026-11-23"].ready
+	<-s.periods[slices.IndexFunc(s.periods, func(p *period) bool { return p.key == "2026-11-23" })].ready
 	w.set(midnight)
 	for range 10 {
 		if n, err := s.Next(t.Context()); !errors.Is(err, w.broken) {

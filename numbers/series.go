@@ -25,7 +25,7 @@ type Series struct {
 	present atomic.Pointer[moment]
 
 	mu      sync.Mutex
-	periods map[string]*period
+	periods []*period
 	closed  bool
 
 	working sync.WaitGroup
@@ -60,7 +60,7 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 }
 
 func newSeries(ctx context.Context, f *Format, open opener) (*Series, error) {
-	s := &Series{Format: f, open: open, second: coarse.Seconds.Glance, periods: map[string]*period{}}
+	s := &Series{Format: f, open: open, second: coarse.Seconds.Glance}
 	clock := f.settings.clock
 	if clock == nil {
 		clock = coarse.OfBubble()
@@ -155,10 +155,12 @@ func (s *Series) Close() error {
 	s.closed = true
 	open := s.periods
 	s.periods = nil
+	for _, p := range open {
+		p.cancel()
+	}
 	s.mu.Unlock()
 	errs := make(chan error, len(open))
 	for _, p := range open {
-		p.cancel()
 		s.working.Go(func() { errs <- p.close() })
 	}
 	go func() { s.working.Wait(); close(errs) }()

@@ -5,13 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/exec"
+	"regexp"
 	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/numbers"
@@ -179,11 +186,36 @@ func TestManyCustomers(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / customers
 	t.Logf("%d bytes each, with what the engine has of it", each)
-	if each > 3500 || runtime.NumGoroutine() > goroutines+100 {
+	if status, err := os.ReadFile("/proc/self/status"); err == nil {
+		t.Log("of the process:", regexp.MustCompile(`VmRSS.*`).FindString(string(status)))
+	}
+	if each > 2500 || runtime.NumGoroutine() > goroutines+100 {
 		t.Errorf("%d bytes each, %d goroutines", each, runtime.NumGoroutine())
 	}
 	for _, s := range series {
 		s.Close()
+	}
+}
+
+// TestResidentMemory: a process that uses a series for each of 10,000 customers has less than 50 MB of resident memory.
+func TestResidentMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	build, _ := debug.ReadBuildInfo()
+	if runtime.GOOS != "linux" || unsafe.Sizeof(0) < 8 || slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		t.Skip("measured on Linux, without the race detector")
+	}
+	out, err := exec.Command(os.Args[0], "-test.run=^TestManyCustomers$", "-test.v", "-test.short=false").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	found := regexp.MustCompile(`VmRSS:\s*(\d+) kB`).FindSubmatch(out)
+	if found == nil {
+		t.Fatalf("no resident memory in %s", out)
+	}
+	if size, _ := strconv.Atoi(string(found[1])); size > 50_000 {
+		t.Errorf("%d kB", size)
 	}
 }
 

@@ -8,16 +8,16 @@ import (
 // An Engine stores entries durably, and compares and sets them. It knows nothing of their meaning and makes no
 // decisions. docs/engines.md says how to write one, and package storetest tests it.
 //
-// Entries are ordered by the bytes of their names and never removed. An Engine is safe for concurrent use, and many
-// processes may use the same data.
+// Entries are ordered by the bytes of their names. An Engine is safe for concurrent use, and many processes may use the
+// same data.
 type Engine interface {
 	// Read returns the entries with these names and a page of entries, all as of one moment. It sees every Swap that
 	// was acknowledged before Read began. What it returns may not be durable yet; a Swap that expects it makes it durable.
 	Read(ctx context.Context, names []string, page Page) (Answer, error)
 
-	// Swap stores the entries of put if every entry of expect has exactly the given value, or does not exist where
-	// the value is nil. Otherwise it changes nothing. The comparison and the change are one atomic step. put has at
-	// least one entry, and neither list has a name twice.
+	// Swap stores the entries of put, and removes those whose value is nil, if every entry of expect has exactly the given
+	// value, or does not exist where the value is nil. Otherwise it changes nothing. The comparison and the change are one
+	// atomic step. put has at least one entry, and neither list has a name twice.
 	//
 	// After a Swap that took effect, the expected and the stored entries are durable: no crash undoes them. After an
 	// error the outcome is unknown, and the Swap may still take effect later. So an engine must not try again unless it
@@ -46,7 +46,7 @@ const (
 // An Entry is a name and the value that is stored under it.
 type Entry struct {
 	Name  string
-	Value []byte // nil where there is no such entry; entries that are put are not nil
+	Value []byte // nil where there is no such entry, or is to be none
 }
 
 // A Page asks for the first Limit entries with From <= name < To, ordered by name. The zero Page asks for no entries.

@@ -69,6 +69,9 @@ func TestReplayed(t *testing.T) {
 	replay(t, "copies", "acquire 131072 of 1", "pass 25 s", "image 1", "renew 1", "kill 1", "pass 70 s", "acquire 131072 of 0", "resume as 1 with a stale clock", "renew 1", "pass 25 s")
 	replay(t, "counters, extended", "open 0 relaxed", "extend", "open 1 relaxed", "take 3 of 1", "take 3 of 0", "close 0", "restore", "kill 1", "advance", "extend", "open 1 relaxed", "open 0 relaxed", "take 3 of 0")
 	replay(t, "counters, extended", "open 1 relaxed", "take 1 of 1", "take 1 of 1", "open 0 relaxed", "backup", "kill 1", "extend", "open 1 relaxed", "restore", "advance", "take 3 of 1", "extend", "take 1 of 1")
+	replay(t, "counters, life, losses", "import", "open 0 relaxed", "delete", "advance", "import", "import", "close 0", "open 1 relaxed", "take 1 of 1")
+	replay(t, "counters, life, losses", "import", "delete", "open 0 relaxed", "take 1 of 0")
+	replay(t, "rates, pruned, losses", "open 0 relaxed", "take 30 of 0", "prune", "open 1 relaxed", "take 30 of 0")
 	replay(t, "cells", "acquire 98304 of 0 at -3 s", "pass 57 s", "kill 0", "acquire 65536 of 0 at +3 s", "acquire 65536 of 1 at -3 s")
 	replay(t, "older files", "acquire 65536 of 0", "renew 0", "restore files", "acquire 65536 of 1", "renew 0", "pass 7 s")
 	replay(t, "older rows", "acquire 65536 of 0", "backup", "release 0", "pass 70 s", "acquire 65536 of 2", "put back", "acquire 65536 of 0", "renew 2", "pass 7 s")
@@ -89,6 +92,7 @@ type set struct {
 	rate   int64 // of that
 	end    int64 // of that, or 0
 	anew   bool  // the first backup was made before it was there
+	dated  bool  // its period is over
 	moves  []move
 
 	// What is planted by the negative control.

@@ -13,7 +13,7 @@ import (
 func TestStored(t *testing.T) {
 	keys := store.Keys{{Check: store.CheckValue{1, 2}}}
 	meta := store.Meta{Format: store.Format, Incarnation: "0a1b", Predecessor: "2c3d", MaxTTL: 600, MaxSkew: 60, Floor: 1767268800, Losses: 2, LossID: "4e5f",
-		Lineage: "here", Check: keys, Barred: &store.Interval{From: 1767268801, To: 1767268802}, Failover: 1767268803, Moved: "there", Changes: 7, Body: json.RawMessage("[]")}
+		Lineage: "here", Check: keys, Barred: &store.Interval{From: 1767268801, To: 1767268802}, Failover: 1767268803, Moved: "there", Ended: []store.Ended{{Prefix: "c/x/", Before: 1767268804}}, Changes: 7, Body: json.RawMessage("[]")}
 	storetest.WantStored(t, "meta", meta, func(m store.Meta) store.Item { return store.Item{Name: "meta", Body: m.Encode()} }, func(i store.Item) (store.Meta, error) {
 		m, err := store.DecodeMeta(i.Body)
 		if err != nil {

@@ -45,6 +45,9 @@ type Meta struct {
 	// Moved says where the space was moved to; nothing changes here any more.
 	Moved string `json:"moved,omitempty"`
 
+	// Ended says which counters were removed and are never made again; see Space.End.
+	Ended []Ended `json:"ended,omitempty"`
+
 	// Changes counts the versions of this Meta.
 	Changes uint64 `json:"changes"`
 
@@ -123,8 +126,11 @@ type Item struct {
 	value []byte // as the engine has it
 }
 
-// encode returns the item as the engine has it: from format 2 on after the number of the format and a colon.
+// encode returns the item as the engine has it, or nil if it is to be removed: from format 2 on after the number of the format and a colon.
 func (i Item) encode(format int) (value []byte) {
+	if i.Body == nil {
+		return nil
+	}
 	if format > 1 {
 		value = append(strconv.AppendInt(value, int64(format), 10), ':')
 	}

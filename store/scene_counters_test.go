@@ -35,6 +35,20 @@ var counterSets = setsOfMoves{
 	{name: "rates, extended", counts: true, rate: 1, end: 40, moves: slices.Concat(handles(2, "relaxed"), takes(2, 30), gives(1), losses("backup", "restore"), times(1, 25), extend())},
 	{name: "rates", counts: true, rate: 1, moves: slices.Concat(handles(2, "relaxed"), takes(2, 3, 30), gives(2), lossy(2), times(1, 25))},
 	{name: "rates, losses", counts: true, rate: 1, moves: slices.Concat(handles(2, "relaxed"), takes(2, 30), gives(1), losses("backup", "restore"), first(2), times(1, 25), clocks(2, -3, 3))},
+
+	{name: "counters, life", counts: true, end: 12, moves: slices.Concat(handles(2, "relaxed", "asking"), takes(2, 1, 3), gives(2), lossy(1), deletion(), imports(), extend())},
+	{name: "counters, life, losses", counts: true, end: 12, moves: slices.Concat(handles(2, "relaxed"), takes(2, 1, 3), gives(2), losses("backup", "restore"), advance(), deletion(), imports(), extend())},
+	{name: "counters, pruned", counts: true, dated: true, moves: slices.Concat(handles(2, "relaxed", "strict"), takes(2, 1, 3), gives(2), lossy(2), prune())},
+	{name: "counters, pruned, losses", counts: true, dated: true, anew: true, moves: slices.Concat(handles(2, "relaxed"), takes(2, 1, 3), gives(1), lossy(1), losses("backup", "restore"), advance(), prune())},
+	{name: "rates, pruned, losses", counts: true, dated: true, rate: 1, moves: slices.Concat(handles(2, "relaxed"), takes(2, 30), gives(1), losses("backup", "restore"), times(1, 25), prune())},
+}
+
+// counter returns the name of the counter.
+func (s *set) counter() string {
+	if s.dated {
+		return "c/2024"
+	}
+	return "c"
 }
 
 // handles are processes with a handle on the counter.
@@ -128,52 +142,92 @@ func first(processes int) (moves []move) {
 
 // advance is what an operator does after a loss.
 func advance() []move {
-	return []move{{"advance", func(s *scene) bool {
-		space, err := store.Open(context.Background(), s.data.Connect(), store.WithClock(func() time.Time { return time.Unix(s.now, 0) }))
-		if err == nil {
-			_, err = counter.On(space).Advance(context.Background(), "c", s.top+1)
-		}
+	return []move{operator("advance", func(s *scene, counters *counter.Counters) error {
+		_, err := counters.Advance(context.Background(), s.counter(), s.top+1)
 		if errors.Is(err, counter.ErrNoCounter) {
-			_, err = counter.On(space).Create(context.Background(), "c", counter.UnusedBefore(time.Unix(s.meta().Floor, 0)), counter.WithStart(s.top+1))
+			err = s.createAnew(counters)
 		}
-		return err == nil
-	}}}
+		return err
+	})}
+}
+
+// operator is a move of a person, with a handle of its own.
+func operator(name string, do func(*scene, *counter.Counters) error) move {
+	return move{name, func(s *scene) bool {
+		space, err := store.Open(context.Background(), s.data.Connect(), store.WithClock(func() time.Time { return time.Unix(s.now, 0) }))
+		return err == nil && do(s, counter.On(space)) == nil
+	}}
+}
+
+// createAnew creates the counter with a start beyond all numbers, by a word for the present.
+func (s *scene) createAnew(counters *counter.Counters) error {
+	_, err := counters.Create(context.Background(), s.counter(), counter.UnusedBefore(time.Unix(max(s.now, s.meta().Floor), 0)), counter.WithStart(s.top+1), counter.WithEnd(s.top+cmp.Or(s.end, 1e6)))
+	return err
+}
+
+// deletion are moves that end the numbers of a counter, and begin it anew beyond them.
+func deletion() []move {
+	next := func(s *scene, counters *counter.Counters) int64 {
+		info, _ := counters.Get(context.Background(), s.counter())
+		return info.Next
+	}
+	return []move{
+		operator("delete", func(s *scene, c *counter.Counters) error {
+			return c.Delete(context.Background(), s.counter(), next(s, c))
+		}),
+		operator("create", func(s *scene, c *counter.Counters) error { return s.createAnew(c) }),
+		operator("reset", func(s *scene, c *counter.Counters) error {
+			_, err := c.Reset(context.Background(), s.counter(), next(s, c), s.top+1)
+			return err
+		}),
+	}
+}
+
+// imports have the counter go on after numbers that another source gave.
+func imports() []move {
+	return []move{operator("import", func(s *scene, c *counter.Counters) error {
+		_, err := c.Advance(context.Background(), s.counter(), s.top+3)
+		if err == nil {
+			s.given = append(s.given, s.top+1, s.top+2)
+			s.top += 2
+		}
+		return err
+	})}
+}
+
+// prune removes the counter, whose period is over for all but wrong clocks.
+func prune() []move {
+	return []move{operator("prune", func(s *scene, c *counter.Counters) error {
+		_, err := c.Prune(context.Background(), "", time.Unix(s.now, 0))
+		return err
+	})}
 }
 
 // setBacks are what an operator does who advances a counter too far. No data is lost, so the store knows which numbers may
 // be in use, and refuses the others.
 func setBacks() []move {
-	by := func(word func(*counter.Counters, int64) error) func(*scene) bool {
-		return func(s *scene) bool {
-			space, err := store.Open(context.Background(), s.data.Connect(), store.WithClock(func() time.Time { return time.Unix(s.now, 0) }))
-			return err == nil && word(counter.On(space), s.top) == nil
-		}
-	}
 	return []move{
-		{"advance by 5", by(func(c *counter.Counters, top int64) error {
-			_, err := c.Advance(context.Background(), "c", top+6)
+		operator("advance by 5", func(s *scene, c *counter.Counters) error {
+			_, err := c.Advance(context.Background(), "c", s.top+6)
 			return err
-		})},
-		{"set back", by(func(c *counter.Counters, top int64) (err error) {
-			for n := range top { // to the lowest number that is possible
+		}),
+		operator("set back", func(s *scene, c *counter.Counters) (err error) {
+			for n := range s.top { // to the lowest number that is possible
 				if _, err = c.SetBack(context.Background(), "c", n+1); err == nil {
 					break
 				}
 			}
 			return err
-		})},
+		}),
 	}
 }
 
 // extend is what an operator does whose counter comes to its end.
 func extend() []move {
-	return []move{{"extend", func(s *scene) bool {
-		space, err := store.Open(context.Background(), s.data.Connect(), store.WithClock(func() time.Time { return time.Unix(s.now, 0) }))
-		if err == nil {
-			_, err = counter.On(space).Extend(context.Background(), "c", 1e6)
-		}
-		return err == nil
-	}}}
+	return []move{operator("extend", func(s *scene, c *counter.Counters) error {
+		_, err := c.Extend(context.Background(), "c", 1e6)
+		return err
+	})}
 }
 
 func (p *player) counts() bool { return p.memory.relaxed != nil || p.memory.strict != nil }
@@ -200,16 +254,19 @@ func (p *player) rest() {
 
 func (p *player) openCounter(kind string) {
 	counters, m := counter.On(p.memory.space), p.memory
-	options := []counter.Option{counter.WithRunLength(2, 3+17*p.scene.rate), counter.WithLogger(slog.New(slog.DiscardHandler))}
+	options := []counter.Option{counter.WithRunLength(2, 3+17*p.scene.rate), counter.WithLogger(slog.New(slog.DiscardHandler)), counter.OrCreate()}
+	if p.scene.dated { // as a series says
+		options = append(options, counter.WithRate(p.scene.rate), counter.UnusedBefore(time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)))
+	}
 	switch kind {
 	case "asking": // it keeps no state of the counter itself
 		p.asks = true
 		counters = counter.From(counters, p.clock)
 		fallthrough
 	case "relaxed":
-		m.relaxed, _ = counters.Open(context.Background(), "c", options...)
+		m.relaxed, _ = counters.Open(context.Background(), p.scene.counter(), options...)
 	case "strict":
-		m.strict, _ = counters.OpenStrict(context.Background(), "c", options...)
+		m.strict, _ = counters.OpenStrict(context.Background(), p.scene.counter(), options...)
 	}
 	p.rest()
 }
@@ -266,7 +323,7 @@ func (s *scene) left(p *player) []int64 {
 // noteTaken notes numbers that a call of p, or one whose reply p did not get, has taken.
 func (s *scene) noteTaken(c storetest.Call, a store.Answer, p *player) {
 	for _, e := range c.Put {
-		if words := strings.Fields(string(e.Value)); a.Swapped && e.Name == "default/c/c" {
+		if words := strings.Fields(string(e.Value)); a.Swapped && e.Value != nil && e.Name == "default/c/"+s.counter() {
 			start, _ := strconv.ParseInt(words[1], 10, 64)
 			position, _ := strconv.ParseInt(words[6], 10, 64)
 			s.top, s.writer = max(s.top, start+position-1), 0

@@ -92,7 +92,7 @@ func newScene(t *testing.T, set *set) *scene {
 	first := s.data.Snapshot()
 	s.backup = &first
 	if err == nil && set.counts {
-		_, err = counter.On(space).Create(t.Context(), "c", counter.WithRate(set.rate), counter.WithEnd(cmp.Or(set.end, math.MaxInt64)))
+		_, err = counter.On(space).Create(t.Context(), set.counter(), counter.WithRate(set.rate), counter.WithEnd(cmp.Or(set.end, math.MaxInt64)))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -55,10 +55,11 @@ func (v *View) Loss() string {
 // A Change is a change of a space that a protocol derives from a View.
 type Change struct {
 	Expect []Item // items of the View that must be unchanged
-	Put    []Item // at least one, unless Body is not nil
+	Put    []Item // at least one, unless Body is not nil; those whose Body is nil are removed
 	Body   []byte // the protocol's new Meta.Body, or nil to leave it
 	Keys   Keys   // of the caller's secret, to whose first key the space is bound if it is bound to none; see View.CheckSecret
 
+	ended   []Ended // the new Meta.Ended, or nil to leave it
 	addKeys bool    // all Keys are to be those of the space
 	claims  []Entry // the claims of the new keys, as the engine has them; nil if it has none
 }
@@ -142,6 +143,9 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 	if err := s.usable(ctx); err != nil {
 		return false, nil, err
 	}
+	if view.Now > farthest { // no item could be read again
+		return false, nil, view.clockErr
+	}
 	meta, metaValue := view.Meta, view.value
 	if meta.Moved != "" {
 		return false, nil, s.moved(meta)
@@ -156,7 +160,7 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 		keys = change.Keys[:min(1, len(change.Keys))]
 	}
 	own := s.claims(keys[len(meta.Check):])
-	if len(own) > 0 || change.Body != nil {
+	if len(own) > 0 || change.Body != nil || change.ended != nil {
 		meta = meta.next()
 		if len(own) > 0 {
 			meta.Check = keys
@@ -170,6 +174,9 @@ func (s *Space) Swap(ctx context.Context, view *View, change Change) (done bool,
 		}
 		if change.Body != nil {
 			meta.Body = change.Body
+		}
+		if change.ended != nil {
+			meta.Ended = change.ended
 		}
 		metaValue = meta.encode()
 		put = append(put, Entry{s.name(metaName), metaValue})
@@ -318,7 +325,7 @@ func (s *Space) inspect(before sighting, answer Answer) (*View, string, error) {
 func (s *Space) setClock(v *View, e Evidence) {
 	now := s.present(e)
 	v.Now, v.offset = now.Unix(), time.Until(e.Time)
-	if v.Now < earliest {
+	if v.Now < earliest || v.Now > farthest {
 		v.clockErr = fmt.Errorf("%w: it says %s: set it right", ErrClock, stamp(v.Now))
 		return
 	}

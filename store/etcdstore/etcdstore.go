@@ -111,7 +111,11 @@ func (e *Engine) Swap(ctx context.Context, expect, put []store.Entry) (store.Ans
 		conditions, gets = append(conditions, condition), append(gets, clientv3.OpGet(key))
 	}
 	for _, next := range put {
-		puts = append(puts, clientv3.OpPut(e.prefix+next.Name, string(next.Value)))
+		change := clientv3.OpPut(e.prefix+next.Name, string(next.Value))
+		if next.Value == nil {
+			change = clientv3.OpDelete(e.prefix + next.Name)
+		}
+		puts = append(puts, change)
 	}
 	answer, resp, err := e.commit(ctx, "write: outcome unknown", conditions, puts, gets)
 	if err != nil {

@@ -170,9 +170,9 @@ func (e *Engine) carryOut(ctx context.Context, batch []*request) {
 		for _, s := range batch {
 			s.answer = store.Answer{Swapped: true}
 			for _, want := range s.expect {
-				found := after.get(want.Name)
-				if found.Value == nil {
-					found = e.state.get(want.Name)
+				found := e.state.get(want.Name)
+				if _, changed := after.find(want.Name); changed {
+					found = after.get(want.Name)
 				}
 				s.answer.Named = append(s.answer.Named, found)
 				if (found.Value == nil) != (want.Value == nil) || !bytes.Equal(found.Value, want.Value) {
@@ -180,7 +180,7 @@ func (e *Engine) carryOut(ctx context.Context, batch []*request) {
 				}
 			}
 			if s.answer.Swapped {
-				after.put(s.put)
+				after.put(s.put, true)
 			}
 		}
 		if err != nil || len(after.all) == 0 {

@@ -58,13 +58,18 @@ func (s *state) get(name string) store.Entry {
 	return store.Entry{Name: name, Value: bytes.Clone(s.all[i].Value)}
 }
 
-func (s *state) put(entries []store.Entry) {
+// put makes changes. An entry without a value is removed, or kept as such if s is a list of changes.
+func (s *state) put(entries []store.Entry, changes bool) {
 	for _, entry := range entries {
 		i, found := s.find(entry.Name)
-		if !found {
+		switch gone := entry.Value == nil && !changes; {
+		case gone && found:
+			s.all = slices.Delete(s.all, i, i+1)
+		case found:
+			s.all[i] = entry
+		case !gone:
 			s.all = slices.Insert(s.all, i, entry)
 		}
-		s.all[i] = entry
 	}
 }
 
@@ -77,7 +82,7 @@ func (s *state) apply(f file) {
 		return
 	}
 	s.file, s.changes, s.growth = f, s.changes+1, s.growth+max(f.size, 4096) // a block
-	s.put(entries)
+	s.put(entries, false)
 }
 
 // next returns the file that puts entries. It is a snapshot if the changes since the last one are often or more, and
@@ -86,7 +91,7 @@ func (s *state) next(entries []store.Entry, often int) file {
 	f := file{Token: s.Token, Number: s.Number + 1, Base: s.Base, Before: s.head, Entries: entries}
 	if s.changes >= often && s.growth >= 0 {
 		after := state{all: slices.Clone(s.all)}
-		after.put(entries)
+		after.put(entries, false)
 		f.Base, f.Entries = f.Number, after.all
 	}
 	return f

@@ -5,7 +5,7 @@
 //
 // The URL takes space=NAME, recovery=trusted, which is [store.TrustRecovery], table=NAME, "randflake_entries" without, ca=FILE,
 // cert=FILE and key=FILE for TLS, and what the driver knows, as timeout=5s, in which a connection must be ready; it is 10s by default. The database must be there; Create makes the table.
-// The user needs SELECT, INSERT and UPDATE on it, and CREATE to make it; the server, max_allowed_packet=16M. Each call is one
+// The user needs SELECT, INSERT and UPDATE on it, DELETE to prune counters, and CREATE to make it; the server, max_allowed_packet=16M. Each call is one
 // transaction and one round trip, made again when the server gave it up for a deadlock or a lock it waited for too long.
 // Refused are a read-only server, a table that is not InnoDB's, innodb_flush_log_at_trx_commit other than 1, sync_binlog other
 // than 1 where there is a binary log, and innodb_doublewrite=OFF; when first seen, also Galera and group replication, whose

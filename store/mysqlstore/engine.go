@@ -60,19 +60,23 @@ func byName(x, y store.Entry) int { return strings.Compare(x.Name, y.Name) }
 // be absent has its gap locked. Where it is put as well that makes deadlocks with others that put there, so it is only done
 // with lockNew; without, its insertion fails where it is there.
 func swapSQL(expect, put []store.Entry, lockNew bool) (text string, args []any) {
-	locks, absent := map[string]string{}, map[string]bool{}
+	locks, inserts, absent := map[string]string{}, map[string]bool{}, map[string]bool{}
 	for _, entry := range put {
-		locks[entry.Name] = " FOR UPDATE"
+		locks[entry.Name], inserts[entry.Name] = " FOR UPDATE", entry.Value != nil
 	}
 	text = "WRITE; SET @randflake_ok = 1"
 	for _, entry := range slices.SortedFunc(slices.Values(expect), byName) {
 		absent[entry.Name] = entry.Value == nil
-		if lock := locks[entry.Name]; lock == "" || entry.Value != nil || lockNew {
+		if lock := locks[entry.Name]; !inserts[entry.Name] || entry.Value != nil || lockNew {
 			text += " AND ? = (SELECT COUNT(*) FROM @table WHERE name = ? AND value = COALESCE(?, value)" + cmp.Or(lock, " LOCK IN SHARE MODE") + ")"
 			args = append(args, entry.Value != nil, entry.Name, entry.Value)
 		}
 	}
 	for _, entry := range slices.SortedFunc(slices.Values(put), byName) {
+		if entry.Value == nil {
+			text, args = text+";\nDELETE FROM @table WHERE name = ? AND @randflake_ok", append(args, entry.Name)
+			continue
+		}
 		text, args = text+";\nINSERT INTO @table (name, value, calls) SELECT ?, ?, 0 FROM DUAL WHERE @randflake_ok", append(args, entry.Name, entry.Value)
 		if !absent[entry.Name] {
 			text, args = text+" ON DUPLICATE KEY UPDATE value = ?", append(args, entry.Value)

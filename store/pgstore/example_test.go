@@ -21,6 +21,6 @@ func ExampleDDL() {
 	}
 	// Output:
 	// --   GRANT USAGE ON SCHEMA "leases" TO role;
-	// --   GRANT SELECT, INSERT, UPDATE ON "leases".entries TO role;
+	// --   GRANT SELECT, INSERT, UPDATE, DELETE ON "leases".entries TO role;
 	// --   GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA "leases" TO role;
 }

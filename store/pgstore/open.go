@@ -25,7 +25,7 @@ type Config struct{ Schema string }
 var schemaSQL string
 
 // revision is that of the functions.
-const revision = "1"
+const revision = "2"
 
 // connectTimeout limits a connection's beginning, login included, where the URL has no connect_timeout.
 const connectTimeout = 10 * time.Second

@@ -1,8 +1,9 @@
 -- The entries of randflake's stores. To run it again is safe, and brings the functions up to date. A role that
 -- uses them needs no more than these:
 --   GRANT USAGE ON SCHEMA @schema TO role;
---   GRANT SELECT, INSERT, UPDATE ON @schema.entries TO role;
+--   GRANT SELECT, INSERT, UPDATE, DELETE ON @schema.entries TO role;
 --   GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA @schema TO role;
+-- Only pruning needs DELETE.
 
 -- CREATE SCHEMA IF NOT EXISTS asks for the privilege also where it exists.
 DO $$ BEGIN IF to_regnamespace('@schema') IS NULL THEN CREATE SCHEMA @schema; END IF; END $$;
@@ -84,12 +85,16 @@ BEGIN
     END LOOP;
     FOR i IN 1 .. cardinality(put_names) LOOP
         EXIT WHEN NOT swapped;
+        IF put_values[i] IS NULL THEN
+            DELETE FROM @schema.entries e WHERE e.name = put_names[i];
+            CONTINUE;
+        END IF;
         UPDATE @schema.entries e SET value = put_values[i] WHERE e.name = put_names[i];
         IF NOT FOUND THEN
             INSERT INTO @schema.entries VALUES (put_names[i], put_values[i]);
         END IF;
     END LOOP;
-    IF NOT swapped OR cardinality(put_names) = 0 THEN
+    IF NOT swapped OR array_position(put_values, NULL) IS NOT NULL OR cardinality(put_names) = 0 THEN
         PERFORM pg_logical_emit_message(true, 'randflake', '');
     END IF;
     reached := pg_current_wal_insert_lsn() - '0/0'; -- the record of the commit comes next

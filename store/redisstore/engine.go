@@ -41,6 +41,9 @@ func (e *Engine) Swap(ctx context.Context, expect, put []store.Entry) (store.Ans
 		args = append(args, entry.Name, entry.Value != nil, string(entry.Value))
 	}
 	for _, entry := range put {
+		if entry.Value == nil {
+			entry.Name = "!" + entry.Name
+		}
 		args = append(args, entry.Name, string(entry.Value))
 	}
 	return e.call(ctx, "swap", args...)

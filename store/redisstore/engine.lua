@@ -4,7 +4,8 @@
 --       names, a sorted set: the same names, all with score 0, so that they are ordered by their bytes
 -- ARGV  operation, how many replicas must be connected, and for
 --       read: from, to, limit, names
---       swap: how many are expected; for each its name, 1 or, for none, 0, and its value; names and values to put
+--       swap: how many are expected; for each its name, 1 or, for none, 0, and its value; names and values to put,
+--       or ! and the name of one to remove
 local ENTRIES, NAMES = unpack(KEYS)
 local operation, replicas = ARGV[1], tonumber(ARGV[2])
 local time, info = redis.call('TIME'), redis.call('INFO', 'server', 'replication', 'cluster')
@@ -62,8 +63,14 @@ end
 redis.call('PERSIST', ENTRIES)
 redis.call('PERSIST', NAMES)
 for i = put, #ARGV, 2 do
-  redis.call('HSET', ENTRIES, ARGV[i], ARGV[i + 1])
-  redis.call('ZADD', NAMES, 0, ARGV[i])
+  local gone = string.match(ARGV[i], '^!(.*)')
+  if gone then
+    redis.call('HDEL', ENTRIES, gone)
+    redis.call('ZREM', NAMES, gone)
+  else
+    redis.call('HSET', ENTRIES, ARGV[i], ARGV[i + 1])
+    redis.call('ZADD', NAMES, 0, ARGV[i])
+  end
 end
 -- Written even if it adds 0: WAIT waits for what this client wrote, and so for what was found.
 return answer(redis.call('HINCRBY', ENTRIES, '#swaps', swapped), swapped)

@@ -128,7 +128,11 @@ func (e *Engine) Swap(ctx context.Context, expect, put []store.Entry) (store.Ans
 			return err
 		}
 		for _, entry := range put {
-			if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO randflake_entries VALUES (?, ?)", entry.Name, entry.Value); err != nil {
+			text, args := "INSERT OR REPLACE INTO randflake_entries VALUES (?, ?)", []any{entry.Name, entry.Value}
+			if entry.Value == nil {
+				text, args = "DELETE FROM randflake_entries WHERE name = ?", args[:1]
+			}
+			if _, err := tx.ExecContext(ctx, text, args...); err != nil {
 				return err
 			}
 		}

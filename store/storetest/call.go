@@ -83,7 +83,9 @@ func (d data) get(names []string) (entries []store.Entry) {
 
 func (d data) put(entries []store.Entry) {
 	for _, e := range entries {
-		d[e.Name] = e.Value
+		if d[e.Name] = e.Value; e.Value == nil {
+			delete(d, e.Name)
+		}
 	}
 }
 
@@ -100,9 +102,11 @@ func equal(a, b []store.Entry) bool {
 }
 
 func clone(entries []store.Entry) []store.Entry {
-	d := data{}
-	d.put(entries)
-	return d.get(namesOf(entries))
+	entries = slices.Clone(entries)
+	for i, e := range entries {
+		entries[i].Value = bytes.Clone(e.Value)
+	}
+	return entries
 }
 
 // show writes entries for a message.

@@ -53,7 +53,9 @@ func (e *engine) Swap(ctx context.Context, expect, put []store.Entry) (store.Ans
 		if found.Swapped {
 			e.server.position++
 			for _, entry := range put {
-				e.server.entries[entry.Name] = append([]byte{}, entry.Value...)
+				if e.server.entries[entry.Name] = bytes.Clone(entry.Value); entry.Value == nil {
+					delete(e.server.entries, entry.Name)
+				}
 			}
 		}
 	})

@@ -48,7 +48,11 @@ func (w *testbed) play(players, calls int, next func(*player) Call) {
 				e.answer, e.end = answer, ticks.Add(1)
 				if p.known.put(answer.Named); answer.Swapped {
 					p.known.put(e.Put)
-					e.growth = uint64(min(1, len(e.Put)))
+					for _, change := range e.Put { // the removal of an entry that is not there may be no change
+						if change.Value != nil {
+							e.growth = 1
+						}
+					}
 				}
 				h[i*calls+p.n] = e
 			}

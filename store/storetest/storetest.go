@@ -95,7 +95,7 @@ func anything(most int, names []string) func(*player) Call {
 		}
 		c.Put = nil
 		for i, name := range some() { // nothing but the first may be long
-			c.Put = append(c.Put, store.Entry{Name: name, Value: values[1+p.IntN(len(values)-1-min(i, 1))]})
+			c.Put = append(c.Put, store.Entry{Name: name, Value: values[p.IntN(len(values)-min(i, 1))]})
 		}
 		return c
 	}

@@ -2,12 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
+	"os/user"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -22,12 +25,14 @@ import (
 func (t *tool) counterCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "counter",
-		Short: "list, create, advance, set back and extend counters",
-		Long: `List, create, advance, set back and extend counters. Programs
+		Short: "list, create, advance, extend, prune and delete counters",
+		Long: `List, create, advance, set back, extend, reset, prune and delete counters, and
+show who did so. Programs
 take runs of numbers from them. Counters are in the same stores as leases;
 "randflake lease init" makes a store.`,
 	})
-	cmd.AddCommand(t.counterListCommand(), t.counterCreateCommand(), t.counterAdvanceCommand(), t.counterSetBackCommand(), t.counterExtendCommand())
+	cmd.AddCommand(t.counterListCommand(), t.counterCreateCommand(), t.counterAdvanceCommand(), t.counterSetBackCommand(), t.counterExtendCommand(),
+		t.counterResetCommand(), t.counterDeleteCommand(), t.counterPruneCommand(), t.counterLogCommand())
 	return cmd
 }
 
@@ -113,7 +118,8 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 		Use:   "create NAME",
 		Short: "make a counter",
 		Long: `Make a counter. A store that has lost data, or was not made for a new secret,
-may have forgotten a counter of that name. Then you must promise, with --new,
+may have forgotten a counter of that name, and a counter that was deleted has
+given numbers. Then you must promise, with --new,
 that no number from --start on was ever given. The promise holds for the losses
 so far: don't put it into a script. With --rate the counter continues by itself
 after a loss of data, beyond every number that it can have given; otherwise it
@@ -127,9 +133,9 @@ gives no number until you run: randflake counter advance`,
 			if err != nil {
 				return err
 			}
-			options = append(options, counter.UnusedBefore(time.Unix(v.Meta.Floor, 0)))
+			options = append(options, counter.UnusedBefore(time.Unix(max(v.Now, v.Meta.Floor), 0)))
 		}
-		info, err := counter.On(space).Create(ctx, name, options...)
+		info, err := operated(space).Create(ctx, name, options...)
 		if errors.Is(err, fs.ErrExist) {
 			if !ifMissing {
 				return fmt.Errorf("%s has a counter %s already, and a counter is never replaced: use it, or choose another name", at, name)
@@ -252,7 +258,7 @@ func (t *tool) counterMoveCommand(cmd *cobra.Command, move func(ctx context.Cont
 	}
 	cmd = t.onStore(cmd, func(ctx context.Context, space *store.Space, _ location) error {
 		name := cmd.Flags().Arg(0)
-		info, err := move(ctx, counter.On(space), name, to)
+		info, err := move(ctx, operated(space), name, to)
 		if errors.Is(err, counter.ErrInvalidName) {
 			return wrong(cmd, "%v", err)
 		}
@@ -262,5 +268,137 @@ func (t *tool) counterMoveCommand(cmd *cobra.Command, move func(ctx context.Cont
 		return t.print(fmt.Sprintf("%s: %s\n", name, goesOn(info)))
 	})
 	operands(cmd, "NAME", "TO")
+	return cmd
+}
+
+// operated returns the counters of a space, in whose logs the user of the command stands.
+func operated(space *store.Space) *counter.Counters {
+	who := "unknown"
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		who += "@" + host
+	}
+	return counter.On(space).As(who)
+}
+
+// nextFlag has the user say the next number of a counter.
+func nextFlag(cmd *cobra.Command, next *int64) {
+	cmd.Flags().Var(value{"NUMBER", func(text string) (err error) {
+		*next, err = parseNumber(text)
+		return err
+	}}, "next", "its next number, as list shows it, or 0 if it ended")
+	cmd.MarkFlagRequired("next")
+}
+
+func (t *tool) counterResetCommand() *cobra.Command {
+	var next int64
+	cmd := t.counterMoveCommand(&cobra.Command{
+		Use:   "reset NAME TO --next NUMBER",
+		Short: "begin a counter again",
+		Long: `Make a counter begin again at TO, or at its first number after TO. Its numbers
+repeat from there on, so stop the programs that use it first: they keep numbers
+in memory. With --next you show which counter you mean: the command fails if a
+program has taken more numbers meanwhile.`,
+		Example: "  randflake counter reset orders 1 --next 4712",
+	}, func(ctx context.Context, counters *counter.Counters, name string, to int64) (counter.Info, error) {
+		return counters.Reset(ctx, name, next, to)
+	})
+	nextFlag(cmd, &next)
+	return cmd
+}
+
+func (t *tool) counterDeleteCommand() *cobra.Command {
+	var next int64
+	var cmd *cobra.Command
+	cmd = t.onStore(&cobra.Command{
+		Use:   "delete NAME --next NUMBER",
+		Short: "delete a counter",
+		Long: `Delete a counter. Programs that use it fail when they have used up their runs,
+and can't create it again; "randflake counter create --new" can. With --next you
+show which counter you mean: the command fails if a program has taken more
+numbers meanwhile.`,
+		Example: "  randflake counter delete orders --next 4712",
+	}, func(ctx context.Context, space *store.Space, at location) error {
+		name := cmd.Flags().Arg(0)
+		if err := operated(space).Delete(ctx, name, next); err != nil {
+			return err
+		}
+		return t.print(fmt.Sprintf("deleted the counter %s in %s\n", name, at))
+	})
+	operands(cmd, "NAME")
+	nextFlag(cmd, &next)
+	return cmd
+}
+
+func (t *tool) counterPruneCommand() *cobra.Command {
+	var before time.Time
+	var yes bool
+	var cmd *cobra.Command
+	cmd = t.onStore(&cobra.Command{
+		Use:   "prune PREFIX --before DATE",
+		Short: "remove the counters of periods that are over",
+		Long: `Remove the counters whose names begin with PREFIX and end with a period that was
+over before DATE, such as orders/2026-11-22, orders/2026-w47, orders/2026-11,
+orders/2026-q4, orders/2026 and orders/fy2026. Such names are never used again,
+whatever a clock says. Without --yes the command says what it would remove.`,
+		Example: "  randflake counter prune invoices/ --before 2026-01-01 --yes",
+	}, func(_ context.Context, space *store.Space, at location) error {
+		ctx, counters, prefix := cmd.Context(), operated(space), cmd.Flags().Arg(0)
+		if !yes {
+			var names []string
+			for info, err := range counters.List(ctx, prefix) {
+				if err != nil {
+					return err
+				}
+				if end, ok := counter.PeriodEnd(info.Name); ok && !end.After(before) {
+					names = append(names, info.Name)
+				}
+			}
+			if len(names) == 0 {
+				return t.print("there are none\n")
+			}
+			return fmt.Errorf("%d counters would go, from %s to %s: say --yes", len(names), names[0], names[len(names)-1])
+		}
+		n, err := counters.Prune(ctx, prefix, before)
+		if err != nil {
+			return fmt.Errorf("removed %d counters: %w", n, err)
+		}
+		return t.print(fmt.Sprintf("removed %d counters from %s\n", n, at))
+	})
+	operands(cmd, "PREFIX")
+	cmd.Flags().Var(value{"DATE", func(text string) (err error) {
+		if before, err = time.Parse(time.DateOnly, text); err != nil {
+			return errors.New("want a date such as 2026-01-31")
+		}
+		return nil
+	}}, "before", "day by whose begin, in UTC, a period is over")
+	cmd.MarkFlagRequired("before")
+	cmd.Flags().BoolVar(&yes, "yes", false, "remove them")
+	return cmd
+}
+
+func (t *tool) counterLogCommand() *cobra.Command {
+	var cmd *cobra.Command
+	cmd = t.onStore(&cobra.Command{
+		Use:   "log [NAME]",
+		Short: "show who changed a counter",
+		Long: `Show the newest 20 changes that operators made to a counter, by this command or
+the library: when, who and what. Without NAME, show the newest prunes.`,
+		Example: "  randflake counter log orders",
+	}, func(ctx context.Context, space *store.Space, _ location) error {
+		words, err := counter.On(space).Log(ctx, cmd.Flags().Arg(0))
+		if err != nil {
+			return err
+		}
+		var b strings.Builder
+		for _, w := range words {
+			fmt.Fprintf(&b, "%s %s: %s\n", w.At.Format(time.RFC3339), cmp.Or(w.By, "unknown"), w.What)
+		}
+		return t.print(b.String())
+	})
+	cmd.Args = func(cmd *cobra.Command, args []string) error { return noOperands(cmd, args[min(1, len(args)):]) }
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	return cmd
 }

@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/numbers"
+	"github.com/randflake/randflake/store/filestore"
 )
 
 // counters returns what counter list --json says.
@@ -182,35 +185,6 @@ func TestCounterAfterBackup(t *testing.T) {
 	}
 }
 
-// TestCounterAfterLosses types what docs/counters.md says of losses that leave nothing, or don't show.
-func TestCounterAfterLosses(t *testing.T) {
-	for name, typed := range map[string][]string{
-		"all data are gone":      {"lease init", "counter create orders --new --start 200"},
-		"nothing shows the loss": {"lease report-loss", "counter advance orders 200"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := newHome(t)
-			say := func(words string) result { return call(t, "", append(strings.Fields(words), "--store", dir)...) }
-			say("counter create orders")
-			say("next orders -n 100")
-			if name == "all data are gone" {
-				dir = filepath.Join(t.TempDir(), "empty")
-			}
-			for i, words := range typed {
-				if r := say(words); r.code != exitOK {
-					t.Fatalf("%s: %+v", words, r)
-				}
-				if r := say("next orders"); i == 0 && r.code == exitOK {
-					t.Errorf("%+v before the last word", r)
-				}
-			}
-			if r := say("next orders"); r.out != "201\n" {
-				t.Errorf("%+v, want 201", r)
-			}
-		})
-	}
-}
-
 // TestCounterTooFar: a typing mistake that skips many numbers is asked about, and can be taken back.
 func TestCounterTooFar(t *testing.T) {
 	dir := newHome(t)
@@ -256,35 +230,148 @@ func TestCounterOnRedis(t *testing.T) {
 	}
 }
 
-// TestLosses types what the table of losses in docs/counters.md says, and goes on beyond all numbers that were given.
+// TestLosses types what the table of losses in docs/counters.md says for each kind of counter: no rate, a rate, and a series
+// of numbers for the present year. After it, each goes on beyond the hundred numbers that were given.
 func TestLosses(t *testing.T) {
+	const lose, advance, back = "lease report-loss", "counter advance NAME 101", "counter set-back NAME 101"
+	anew := func(rate string) []string {
+		return []string{"lease init --max-skew 0s", "counter create NAME --new --start 101" + rate}
+	}
+	year := time.Now().UTC().Format("orders/2006")
 	for name, c := range map[string]struct {
-		lost bool // the directory
-		then []string
+		happens             func(t *testing.T, dir, backup string, count func(string) result) string // and returns where the store is now
+		none, rated, series []string                                                                 // what a person types
 	}{
-		"nothing shows the loss": {false, []string{"lease report-loss --store DIR", "counter advance orders 101 --store DIR"}},
-		"all data are gone":      {true, []string{"lease init --store DIR", "counter create orders --new --start 101 --store DIR"}},
+		"a server restarts": {func(_ *testing.T, dir, _ string, _ func(string) result) string { return dir }, nil, nil, nil},
+		"a backup is put back": {func(_ *testing.T, _, backup string, _ func(string) result) string { return backup },
+			[]string{advance}, nil, []string{advance}},
+		"all data are gone": {func(t *testing.T, dir, _ string, _ func(string) result) string {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			return dir
+		}, anew(""), anew(" --rate 1"), anew(" --end 999999")},
+		"nothing shows the loss": {func(_ *testing.T, dir, _ string, _ func(string) result) string { return dir },
+			[]string{lose, advance}, []string{lose}, []string{lose, advance}},
+		"it jumped too far": {func(t *testing.T, dir, _ string, say func(string) result) string {
+			if r := say("counter advance NAME 150 --store " + dir); r.code != exitOK {
+				t.Error(r)
+			}
+			return dir
+		}, []string{back}, []string{back}, []string{back}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			dir := newHome(t)
-			succeed(t, "", "counter", "create", "orders", "--store", dir)
-			succeed(t, "", "next", "orders", "-n", "100", "--store", dir)
-			if c.lost {
-				if err := os.RemoveAll(dir); err != nil {
-					t.Fatal(err)
+		for kind, typed := range map[string][]string{"none": c.none, "rated": c.rated, "series": c.series} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				dir, counted := filepath.Join(t.TempDir(), "home"), "orders"
+				if kind == "series" {
+					counted = year
 				}
-			}
-			for i, line := range c.then {
-				if i == 1 { // the store knows of the loss now
-					wantFailure(t, call(t, "", "next", "orders", "--create", "--store", dir), exitFailed, "may have")
+				say := func(line string) result {
+					return call(t, "", strings.Fields(strings.ReplaceAll(line, "NAME", counted))...)
 				}
-				if r := call(t, "", strings.Fields(strings.ReplaceAll(line, "DIR", dir))...); r.code != exitOK {
-					t.Fatalf("%s: %+v", line, r)
+				number := func() (int64, error) {
+					space, err := filestore.Open(dir)
+					if err != nil {
+						return 0, err
+					}
+					defer space.Close()
+					options := counter.WithRunLength(1, 1)
+					if kind == "series" {
+						s, err := numbers.Open(t.Context(), counter.On(space), "orders", "{date:2006}-{n:6}", numbers.WithCounter(options))
+						if err != nil {
+							return 0, err
+						}
+						defer s.Close()
+						n, err := s.Next(t.Context())
+						return n.N, err
+					}
+					s, err := counter.On(space).Open(t.Context(), "orders", counter.OrCreate(), options)
+					if err != nil {
+						return 0, err
+					}
+					defer s.Close()
+					return s.Wait(t.Context())
 				}
+				create := "counter create NAME"
+				if kind == "rated" {
+					create += " --rate 10"
+				}
+				if kind == "series" {
+					create += " --end 999999"
+				}
+				backup := filepath.Join(t.TempDir(), "backup")
+				for _, line := range []string{"lease init --new-secret --max-skew 0s", create, "next NAME -n 50", "", "next NAME -n 50"} {
+					if line == "" {
+						if err := os.CopyFS(backup, os.DirFS(dir)); err != nil {
+							t.Fatal(err)
+						}
+					} else if r := say(line + " --store " + dir); r.code != exitOK {
+						t.Fatalf("%s: %+v", line, r)
+					}
+				}
+				dir = c.happens(t, dir, backup, say)
+				for i, line := range typed {
+					if i > 0 || name == "a backup is put back" { // the store knows
+						if n, err := number(); err == nil {
+							t.Fatalf("before %s: %d", line, n)
+						}
+					}
+					if r := say(line + " --store " + dir); r.code != exitOK {
+						t.Fatalf("%s: %+v", line, r)
+					}
+				}
+				if n, err := number(); err != nil || n <= 100 || kind != "rated" && n > 102 {
+					t.Errorf("%d, %v, want to go on from 101", n, err)
+				}
+			})
+		}
+	}
+}
+
+// TestCounterEnds resets, deletes and prunes counters, and sees in the log who did it.
+func TestCounterEnds(t *testing.T) {
+	dir := newHome(t)
+	say := func(args string) result { return call(t, "", append(strings.Fields(args), "--store", dir)...) }
+	for _, c := range []struct{ args, out, err string }{
+		{"counter create a", "made a counter a in " + dir + ": its next number is 1\n", ""},
+		{"next a -n 2", "1\n2\n", ""},
+		{"counter reset a 1", "", "\"next\" not set"},
+		{"counter reset a 1 --next 2", "", "its next number is 3, not 2"},
+		{"counter reset a 1 --next 3", "a: its next number is 1\n", ""},
+		{"next a", "1\n", ""},
+		{"counter delete a --next 1", "", "its next number is 2"},
+		{"counter delete a --next 2", "deleted the counter a in " + dir + "\n", ""},
+		{"next a --create", "", "it was deleted at"},
+		{"counter create a", "", "may have given the numbers up to 1"},
+		{"counter create a --new --start 2", "made a counter a in " + dir + ": its next number is 2\n", ""},
+		{"counter create b/2024-02-29", "made a counter b/2024-02-29 in " + dir + ": its next number is 1\n", ""},
+		{"counter prune b/ --before 2024-13-01", "", "want a date"},
+		{"counter prune b/ --before 2024-02-29", "there are none\n", ""},
+		{"counter prune b/ --before 2025-01-01", "", "1 counters would go, from b/2024-02-29 to b/2024-02-29: say --yes"},
+		{"counter prune b/ --before 2025-01-01 --yes", "removed 1 counters from " + dir + "\n", ""},
+		{"counter create b/2024-02-29 --new", "", "pruned"},
+		{"counter create b/2024-02-28 --new", "", "pruned"},
+	} {
+		if r := say(c.args); r.out != c.out || (r.code == exitOK) != (c.err == "") || !strings.Contains(r.err, c.err) {
+			t.Errorf("%s: %+v, want %q, %q", c.args, r, c.out, c.err)
+		}
+	}
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"a": "create; reset from 3 to 1; delete at 2; create", "": `prune "b/" before 2025-01-01T00:00:00Z`} {
+		var words []string
+		for line := range strings.Lines(say("counter log " + name).out) {
+			_, by, _ := strings.Cut(line, " ")
+			who, what, _ := strings.Cut(by, ": ")
+			if !strings.HasPrefix(who, me.Username+"@") {
+				t.Errorf("%q, want %s", line, me.Username)
 			}
-			if out := succeed(t, "", "next", "orders", "--store", dir); out != "101\n" {
-				t.Errorf("%q, want 101", out)
-			}
-		})
+			words = append(words, strings.TrimSpace(what))
+		}
+		if got := strings.Join(words, "; "); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
 	}
 }

@@ -80,7 +80,7 @@ func (t *tool) printNext(ctx context.Context, cmd *cobra.Command, h *home, name 
 		options = append(options, counter.OrCreate())
 	}
 	numbers, err := openStrict(ctx, space, name, options...)
-	if errors.Is(err, counter.ErrNoCounter) {
+	if errors.Is(err, counter.ErrNoCounter) && len(options) == 0 {
 		return fmt.Errorf("no counter %s in %s: use --create, or make one: randflake counter create %s --store %s", name, h.at, name, h.at)
 	}
 	if err != nil {
