@@ -192,7 +192,8 @@ func withCertificate(name string) func(*http.Request) { return showing(ours(), n
 func showing(authority *accesstest.Authority, name string, left time.Duration) func(*http.Request) {
 	pair := authority.Sign(left, []string{name})
 	return func(r *http.Request) {
-		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{pair.Leaf}}
+		chain := []*x509.Certificate{pair.Leaf, authority.Leaf}
+		r.TLS = &tls.ConnectionState{PeerCertificates: chain[:1], VerifiedChains: [][]*x509.Certificate{chain}}
 	}
 }
 

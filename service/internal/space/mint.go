@@ -18,42 +18,54 @@ type Minter interface {
 	// Texts returns n IDs as text, Numbers as integers. If ctx ends first, they return fewer and an error.
 	Texts(ctx context.Context, n int) ([]string, error)
 	Numbers(ctx context.Context, n int) ([]int64, error)
+}
 
+// An Own is the service's own lease in a space, by which it makes IDs.
+type Own interface {
+	Status() lease.Status
 	Ready() error
 	Close() error
 }
 
+type own[G lease.Generator] struct{ *lease.Keeper[G] }
+
+func (o own[G]) Ready() error { return o.Generator().Ready() }
+
 // ErrNoNumber says that an ID has more than 64 bits.
 var ErrNoNumber = errors.New("space: a ULID is no 64-bit integer: ask for text")
 
-// minter returns the Minter of the space, or nil if the service makes no IDs for it.
-func (s *Space) minter(ctx context.Context, leases lease.Source) (Minter, error) {
+// mint sets what makes the IDs of the space, if the service makes any.
+func (s *Space) mint(ctx context.Context, state *State) error {
 	layout, err := s.Layout()
 	if err != nil {
-		return nil, err
+		return err
 	}
+	leases := state.Leases
 	if leases != nil && s.options.Own != nil {
 		leases = s.options.Own(s, leases)
 	}
 	switch {
 	case s.Kind == "ulid":
 		generator, err := ulid.New()
-		return ulids{generator}, err
+		state.Minter = minter[ulid.ID]{generator, nil}
+		return err
 	case layout != nil:
 		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(s.terms(ctx, leases)...))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return &numbers[snowflake.ID]{keeper.Generator(), keeper}, nil
+		state.Minter = minter[snowflake.ID]{keeper.Generator(), func(id snowflake.ID) int64 { return int64(id) }}
+		state.Own = own[*snowflake.Generator]{keeper}
 	case s.Space.Secret == config.SecretMint || s.Space.Secret == config.SecretDistribute:
 		options := append(s.terms(ctx, leases), lease.WithNodes(max(1, s.Nodes)))
 		keeper, err := lease.Keep(ctx, leases, s.secret, options...)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return &numbers[randflake.ID]{keeper.Generator(), keeper}, nil
+		state.Minter = minter[randflake.ID]{keeper.Generator(), func(id randflake.ID) int64 { return int64(id) }}
+		state.Own = own[*randflake.Generator]{keeper}
 	}
-	return nil, nil
+	return nil
 }
 
 // terms are the options of the service's own leases: five minutes, or as long as the store grants.
@@ -65,25 +77,19 @@ func (s *Space) terms(ctx context.Context, leases lease.Source) []lease.Option {
 	return options
 }
 
-// maxText is the maximum length of a 64-bit ID in decimal digits.
-const maxText = 20
+// maxText is the maximum length of an ID as text.
+const maxText = 26
 
-// numbers makes IDs of 64 bits.
-type numbers[ID interface {
-	~int64 | ~uint64
+type minter[ID interface {
 	AppendText([]byte) ([]byte, error)
 }] struct {
 	generator interface {
 		FillWait(context.Context, []ID) (int, error)
-		Ready() error
 	}
-	keeper interface {
-		Status() lease.Status
-		Close() error
-	}
+	number func(ID) int64 // nil for IDs of more than 64 bits
 }
 
-func (m *numbers[ID]) Texts(ctx context.Context, n int) ([]string, error) {
+func (m minter[ID]) Texts(ctx context.Context, n int) ([]string, error) {
 	ids := make([]ID, n)
 	n, err := m.generator.FillWait(ctx, ids)
 	// All texts share one string: one allocation for each would be half of the cost.
@@ -97,35 +103,15 @@ func (m *numbers[ID]) Texts(ctx context.Context, n int) ([]string, error) {
 	return texts, err
 }
 
-func (m *numbers[ID]) Numbers(ctx context.Context, n int) ([]int64, error) {
+func (m minter[ID]) Numbers(ctx context.Context, n int) ([]int64, error) {
+	if m.number == nil {
+		return nil, ErrNoNumber
+	}
 	ids := make([]ID, n)
 	n, err := m.generator.FillWait(ctx, ids)
 	numbers := make([]int64, n)
 	for i, id := range ids[:n] {
-		numbers[i] = int64(id)
+		numbers[i] = m.number(id)
 	}
 	return numbers, err
 }
-
-func (m *numbers[ID]) Ready() error         { return m.generator.Ready() }
-func (m *numbers[ID]) Status() lease.Status { return m.keeper.Status() }
-func (m *numbers[ID]) Close() error         { return m.keeper.Close() }
-
-// ulids makes ULIDs, which need neither a lease nor a secret.
-type ulids struct{ *ulid.Generator }
-
-func (m ulids) Texts(ctx context.Context, n int) ([]string, error) {
-	texts := make([]string, 0, n)
-	for range n {
-		id, err := m.Wait(ctx)
-		if err != nil {
-			return texts, err
-		}
-		texts = append(texts, id.String())
-	}
-	return texts, nil
-}
-
-func (ulids) Numbers(context.Context, int) ([]int64, error) { return nil, ErrNoNumber }
-func (ulids) Ready() error                                  { return nil }
-func (ulids) Close() error                                  { return nil }

@@ -53,6 +53,7 @@ type State struct {
 	Leases   lease.Source // nil where there is none
 	Counters *Counters    // nil where there is none
 	Minter   Minter       // nil where the service makes no IDs
+	Own      Own          // nil where that needs no lease
 }
 
 // An Opener opens the store at a location.
@@ -148,7 +149,7 @@ func (s *Space) attempt(ctx context.Context) (state *State, err error) {
 		s.counters.Counters = counter.On(state.Store)
 		state.Counters = s.counters
 	}
-	if state.Minter, err = s.minter(ctx, state.Leases); err != nil && state.Store != nil {
+	if err = s.mint(ctx, state); err != nil && state.Store != nil {
 		state.Store.Close()
 	}
 	return state, err
@@ -164,10 +165,8 @@ func (s *Space) State() (*State, error) {
 
 // Own returns the status of the service's own lease in the space, or reports that there is none.
 func (s *Space) Own() (lease.Status, bool) {
-	if state := s.state.Load(); state != nil {
-		if keeper, ok := state.Minter.(interface{ Status() lease.Status }); ok {
-			return keeper.Status(), true
-		}
+	if state := s.state.Load(); state != nil && state.Own != nil {
+		return state.Own.Status(), true
 	}
 	return lease.Status{}, false
 }
@@ -178,8 +177,8 @@ func (s *Space) Ready() error {
 	switch {
 	case state == nil:
 		return fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Name, *s.err.Load())
-	case state.Minter != nil:
-		return state.Minter.Ready()
+	case state.Own != nil:
+		return state.Own.Ready()
 	}
 	return nil
 }
@@ -216,17 +215,16 @@ func (s *Space) Close() error {
 	}
 	closed := errors.New("it was closed")
 	s.noteError(closed)
-	var mint, count error
+	var errs [3]error
 	var wg sync.WaitGroup
-	if state.Minter != nil {
-		wg.Go(func() { mint = state.Minter.Close() })
+	if state.Own != nil {
+		wg.Go(func() { errs[0] = state.Own.Close() })
 	}
-	if state.Counters != nil {
-		wg.Go(func() { count = state.Counters.Close() })
+	if state.Store != nil {
+		wg.Go(func() { errs[1] = state.Counters.Close() })
+		wg.Wait()
+		errs[2] = state.Store.Close()
 	}
 	wg.Wait()
-	if state.Store != nil {
-		return errors.Join(mint, count, state.Store.Close())
-	}
-	return errors.Join(mint, count)
+	return errors.Join(errs[:]...)
 }
