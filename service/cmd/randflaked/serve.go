@@ -162,22 +162,16 @@ func (d *daemon) start() (err error) {
 		return err
 	}
 	d.listener = netutil.LimitListener(d.listener, d.bounds.connections)
+	if d.secure {
+		d.listener = tls.NewListener(d.listener, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.server.TLS(), nil }})
+	}
 	if err := d.apply(d.config); err != nil {
 		d.listener.Close()
 		return err
 	}
 	d.http = d.newHTTP(spans...)
 	d.failed = make(chan error, 1)
-	if d.secure {
-		d.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.server.TLS(), nil }}
-	}
-	go func() {
-		if d.secure {
-			d.failed <- d.http.ServeTLS(d.listener, "", "")
-			return
-		}
-		d.failed <- d.http.Serve(d.listener)
-	}()
+	go func() { d.failed <- d.http.Serve(d.listener) }()
 	d.logger.Info("listening", "url", d.url())
 	return nil
 }
@@ -221,10 +215,11 @@ func (h handshakes) Write(line []byte) (int, error) {
 }
 
 func (d *daemon) url() string {
+	scheme := "http://"
 	if d.secure {
-		return "https://" + d.listener.Addr().String()
+		scheme = "https://"
 	}
-	return "http://" + d.listener.Addr().String()
+	return scheme + d.listener.Addr().String()
 }
 
 // tell notifies systemd of a change, if systemd asked for that.

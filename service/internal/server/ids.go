@@ -44,7 +44,7 @@ func (s *Server) room(ctx context.Context, c *call, n int64) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return connect.NewError(connect.CodeResourceExhausted, errors.New("too many answers were not read yet: read them, ask for fewer IDs or numbers at a time, or try again"))
 	case err == nil:
-		*c.written = done
+		c.written = done
 	}
 	return err
 }

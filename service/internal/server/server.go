@@ -216,7 +216,7 @@ func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 	for _, version := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
 		path, reflection := version(reflector, connect.WithReadMaxBytes(maxMessage))
 		calls.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			if _, err := s.check(r.Context(), path, nil); err != nil {
+			if err := s.check(callOf(r.Context()), path, nil); err != nil {
 				refusals.Write(w, r, err)
 				return
 			}
