@@ -121,9 +121,8 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, o observer) {
 		names, v.One = []string{one}, o.setup.spaces[one]
 		v.Holders, v.Next, v.Unlisted = s.holders(r, v.One)
 	}
-	surveys := s.surveys(o.setup, names)
-	for _, name := range names {
-		v.Spaces = append(v.Spaces, surveyed{o.setup.spaces[name], surveys[name]})
+	for i, survey := range s.surveys(o.setup, names) {
+		v.Spaces = append(v.Spaces, surveyed{o.setup.spaces[names[i]], survey})
 	}
 	v.Refusals = slices.DeleteFunc(s.refusals.newest(), func(r refusal) bool { return (v.One != nil || !o.all) && !slices.Contains(names, r.Space) })
 	var text bytes.Buffer
