@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -304,23 +303,21 @@ func (d *daemon) shutdown(signal os.Signal) error {
 }
 
 func (d *daemon) close() error {
-	done := make(chan struct{})
+	late, done := time.After(closeTime), make(chan struct{})
 	go func() {
-		var wg sync.WaitGroup
-		wg.Go(d.server.Close)
-		ctx, cancel := context.WithTimeout(context.Background(), tracesTime)
-		defer cancel()
-		if err := d.endTraces(ctx); err != nil {
-			d.logger.Warn("the last traces were not sent", "error", err)
-		}
-		wg.Wait()
-		close(done)
+		defer close(done)
+		d.server.Close()
 	}()
+	ctx, cancel := context.WithTimeout(context.Background(), tracesTime)
+	defer cancel()
+	if err := d.endTraces(ctx); err != nil {
+		d.logger.Warn("the last traces were not sent", "error", err)
+	}
 	select {
 	case <-done:
 		d.logger.Info("stopped")
 		return nil
-	case <-time.After(closeTime):
+	case <-late:
 		return errors.New("a store does not answer: leases run out by themselves, and some numbers are lost")
 	}
 }

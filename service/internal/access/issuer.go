@@ -213,13 +213,8 @@ func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
 }
 
 // read reads the JSON of a file or URL, at most a megabyte.
-func (i *issuer) read(ctx context.Context, from string, into any) (err error) {
-	var source io.ReadCloser
-	if strings.HasPrefix(from, "https:") {
-		source, err = i.ask(ctx, from)
-	} else {
-		source, err = os.Open(from)
-	}
+func (i *issuer) read(ctx context.Context, from string, into any) error {
+	source, err := i.open(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -227,8 +222,11 @@ func (i *issuer) read(ctx context.Context, from string, into any) (err error) {
 	return json.NewDecoder(io.LimitReader(source, 1<<20)).Decode(into)
 }
 
-func (i *issuer) ask(ctx context.Context, url string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func (i *issuer) open(ctx context.Context, from string) (io.ReadCloser, error) {
+	if !strings.HasPrefix(from, "https:") {
+		return os.Open(from)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +240,7 @@ func (i *issuer) ask(ctx context.Context, url string) (io.ReadCloser, error) {
 	answer, err := i.client.Do(request)
 	if err == nil && answer.StatusCode != http.StatusOK {
 		answer.Body.Close()
-		err = fmt.Errorf("access: %s answers %s", url, answer.Status)
+		err = fmt.Errorf("access: %s answers %s", from, answer.Status)
 	}
 	if err != nil {
 		return nil, err

@@ -113,13 +113,3 @@ func (m *Metrics) Lease(space, outcome string, err error) {
 func (m *Metrics) Renewal(space string, took time.Duration) {
 	m.renewals.WithLabelValues(space).Observe(took.Seconds())
 }
-
-// Forget drops what was counted in a space that is not served any more.
-func (m *Metrics) Forget(space string) {
-	gone := prometheus.Labels{"space": space}
-	for _, vector := range []interface {
-		DeletePartialMatch(prometheus.Labels) int
-	}{m.calls, m.seconds, m.leases, m.renewals} {
-		vector.DeletePartialMatch(gone)
-	}
-}

@@ -131,8 +131,7 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 		}
 		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: uint32(worker(layout, f)), Sequence: f.Sequence}, nil
 	}
-	cipher, ok := in.Cipher()
-	if !ok {
+	if in.Cipher == nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service can't open IDs of space %s: it does not have the secret", in.Name))
 	}
 	id := randflake.ID(m.GetNumber())
@@ -141,7 +140,7 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 			return nil, err
 		}
 	}
-	f := cipher.Inspect(id)
+	f := in.Cipher.Inspect(id)
 	return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,15 +132,6 @@ func TestMetrics(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(shown)
-	}
-	next := *w.setup.Load().config
-	next.Spaces = slices.DeleteFunc(slices.Clone(next.Spaces), func(s config.Space) bool { return s.Name == "sorted" })
-	if err := w.Configure(&next, w.files); err != nil {
-		t.Fatal(err)
-	}
-	w.closing.Wait()
-	if text := metrics(); strings.Contains(text, `"sorted"`) || !strings.Contains(text, `"none"`) {
-		t.Errorf("a space that is gone is still there, or another one is not:\n%s", text)
 	}
 }
 

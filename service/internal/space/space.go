@@ -30,8 +30,9 @@ var ErrNotOpen = errors.New("space: not open")
 // for concurrent use.
 type Space struct {
 	config.Space
-	Check  store.Keys       // of its secret, or nil
-	secret randflake.Secret // or the zero one
+	Check  store.Keys        // of its secret, or nil
+	Cipher *randflake.Cipher // of its secret, or nil
+	secret randflake.Secret  // or the zero one
 
 	location string // of its store, or ""
 	options  Options
@@ -79,7 +80,7 @@ func New(c config.Space, o Options) (*Space, error) {
 		if err != nil {
 			return nil, fmt.Errorf("space %s: %w", c.Name, err)
 		}
-		s.secret, s.Check = secret, store.KeysOf(secret)
+		s.secret, s.Check, s.Cipher = secret, store.KeysOf(secret), randflake.NewCipher(secret)
 	}
 	var err error
 	if s.location, err = c.Location(); err != nil {
@@ -194,14 +195,6 @@ func (s *Space) Begun() bool { return s.state.Load() != nil || time.Since(s.begu
 // Secret returns the secret of a space that distributes it, or reports that the space does not.
 func (s *Space) Secret() (randflake.Secret, bool) {
 	return s.secret, s.Space.Secret == config.SecretDistribute
-}
-
-// Cipher returns the cipher of a Randflake space, or reports that the service has none.
-func (s *Space) Cipher() (*randflake.Cipher, bool) {
-	if s.secret.IsZero() {
-		return nil, false
-	}
-	return randflake.NewCipher(s.secret), true
 }
 
 // Close gives back the service's lease and numbers in the space, and closes the store. It takes about ten seconds if
