@@ -205,7 +205,9 @@ rules:
 		return nil
 	}
 	each(4, &hostile, func() error { return raw(true, "POST /v1/spaces/demo/ids HTTP/1.1\r\nHost: x\r\nX-Slow: ", "y") })
-	each(4, &hostile, func() error { return raw(false, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", strings.Repeat("\x00", 600)) })
+	each(4, &hostile, func() error {
+		return raw(false, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", strings.Repeat("\x00", 600))
+	})
 	each(2, &hostile, func() error {
 		token := []string{"", "x", "a.b.c", "eyJhbGciOiJub25lIn0.eyJpc3MiOiJpIn0.", "eyJhbGciOiJSUzI1NiIsImtpZCI6IngifQ.eyJpc3MiOiJpIn0.AA"}[rand.N(5)]
 		_, err := send(token, "POST", "/randflake.v1.LeaseService/Acquire", `{"space":"`+strings.Repeat("z", rand.N(5000))+`"}`)
