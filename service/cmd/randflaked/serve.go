@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -116,11 +117,8 @@ func demo(dir, listen string) (*config.Config, error) {
 	if _, err := local.Create(dir); err != nil {
 		return nil, err
 	}
-	if listen == "" {
-		listen = "localhost:8080"
-	}
 	text := fmt.Sprintf("listen: %q\nspaces: [{name: demo, kind: randflake, secret: mint, store: %q, secretFile: %q, limits: {batch: 65536, rate: 1000000}}]\ncounters: [{name: '*', space: demo}]\n",
-		listen, "file:"+dir, filepath.Join(dir, "secret"))
+		cmp.Or(listen, "localhost:8080"), "file:"+dir, filepath.Join(dir, "secret"))
 	return config.Parse("--dev", []byte(text))
 }
 
@@ -151,11 +149,10 @@ func (d *daemon) start() (err error) {
 		return err
 	}
 	d.secure = d.config.TLS != nil
-	spans, endTraces, err := tracing(d.logger)
-	if err != nil {
+	var spans []connect.Interceptor
+	if spans, d.endTraces, err = tracing(d.logger); err != nil {
 		return err
 	}
-	d.endTraces = endTraces
 	d.server = server.New(storeurl.Open, d.logger)
 	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
 		return err
@@ -279,8 +276,7 @@ func (d *daemon) apply(next *config.Config) error {
 		files.Close()
 		return err
 	}
-	level, _ := next.Level() // was checked
-	d.level.Set(level)
+	d.level.Set(next.Level)
 	d.config = next
 	return nil
 }

@@ -144,10 +144,12 @@ func (s *Server) holders(r *http.Request, in *space.Space) (shown []holder, next
 	if err != nil || state.Leases == nil {
 		return nil, "", err
 	}
-	held, err := space.Held(r.Context(), state.Leases)
+	held, err := state.Leases.List(r.Context())
 	if err != nil {
 		return nil, "", errors.New("the store does not say who has a lease")
 	}
+	now := time.Now().Unix()
+	held = slices.DeleteFunc(held, func(r lease.Record) bool { return r.Owner == (lease.Token{}) || r.HighWater < now })
 	held, next = paged(held, &api.ListRequest{PageSize: 100, PageToken: r.FormValue("after")}, byNode)
 	own, _ := in.Own()
 	for _, l := range held {

@@ -68,15 +68,3 @@ func (s *Space) ask(ctx context.Context) *Survey {
 	}
 	return v
 }
-
-// Held returns the leases that are held now.
-func Held(ctx context.Context, leases lease.Source) (held []lease.Record, err error) {
-	records, err := leases.List(ctx)
-	now := time.Now().Unix()
-	for _, r := range records {
-		if r.Owner != (lease.Token{}) && r.HighWater >= now {
-			held = append(held, r)
-		}
-	}
-	return held, err
-}
