@@ -66,14 +66,6 @@ type call struct {
 	limits config.Limits
 }
 
-// place returns where the data of the call's space is.
-func (c *call) place() string {
-	if c.state == nil || c.state.Store == nil {
-		return ""
-	}
-	return c.state.Store.String()
-}
-
 type contextKey int
 
 const (
@@ -131,7 +123,11 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 		if err == nil {
 			return response, nil
 		}
-		sent, whole := wire.Error(err, c.place())
+		place := "" // of the data
+		if c.state != nil && c.state.Store != nil {
+			place = c.state.Store.String()
+		}
+		sent, whole := wire.Error(err, place)
 		if !whole && caller.Err() == nil { // or the caller has hung up, or has waited as long as it wanted
 			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "request", c.by.Request, "error", err)
 		}

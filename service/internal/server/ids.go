@@ -58,15 +58,11 @@ func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]
 	if err != nil {
 		return nil, err
 	}
-	answer := &api.MintResponse{}
-	switch r.Msg.Form {
-	case api.Form_FORM_UNSPECIFIED, api.Form_FORM_TEXT:
-		answer.Ids, err = c.state.Minter.Texts(ctx, int(n))
-	case api.Form_FORM_NUMBER:
-		answer.Numbers, err = c.state.Minter.Numbers(ctx, int(n))
-	default:
+	if _, known := api.Form_name[int32(r.Msg.Form)]; !known {
 		return nil, invalid("form %d: want FORM_TEXT or FORM_NUMBER", r.Msg.Form)
 	}
+	answer := &api.MintResponse{}
+	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, int(n), r.Msg.Form != api.Form_FORM_NUMBER)
 	if errors.Is(err, space.ErrNoNumber) {
 		return nil, connect.NewError(connect.CodeInvalidArgument, err)
 	}

@@ -28,15 +28,11 @@ func (s *Server) observed(next connect.UnaryFunc) connect.UnaryFunc {
 		c := callOf(ctx)
 		s.note(c, request.Spec().Procedure, c.setup.spaceOf(request.Any()), start, err)
 		if failed := (*connect.Error)(nil); errors.As(err, &failed) {
-			wire.Describe(failed, request.Spec().Procedure, againHelps(failed))
+			again := failed.Code() == connect.CodeUnavailable || failed.Code() == connect.CodeResourceExhausted && !errors.Is(failed, space.ErrMost)
+			wire.Describe(failed, request.Spec().Procedure, again)
 		}
 		return response, err
 	}
-}
-
-// againHelps reports whether the same call may succeed soon.
-func againHelps(failed *connect.Error) bool {
-	return failed.Code() == connect.CodeUnavailable || failed.Code() == connect.CodeResourceExhausted && !errors.Is(failed, space.ErrMost)
 }
 
 // note counts a call, and remembers it if it failed. There may be no space of that name.

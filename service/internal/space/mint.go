@@ -13,12 +13,9 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// A Minter makes the IDs of a space. It is safe for concurrent use.
-type Minter interface {
-	// Texts returns n IDs as text, Numbers as integers. If ctx ends first, they return fewer and an error.
-	Texts(ctx context.Context, n int) ([]string, error)
-	Numbers(ctx context.Context, n int) ([]int64, error)
-}
+// A Minter makes n IDs, as text or as integers. If ctx ends first, there are fewer, and an error. It is safe for
+// concurrent use.
+type Minter func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error)
 
 // An Own is the service's own lease in a space, by which it makes IDs.
 type Own interface {
@@ -47,14 +44,14 @@ func (s *Space) mint(ctx context.Context, state *State) error {
 	switch {
 	case s.Kind == "ulid":
 		generator, err := ulid.New()
-		state.Minter = minter[ulid.ID]{generator, nil}
+		state.Minter = minter[ulid.ID](generator, nil)
 		return err
 	case layout != nil:
 		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(s.terms(ctx, leases)...))
 		if err != nil {
 			return err
 		}
-		state.Minter = minter[snowflake.ID]{keeper.Generator(), func(id snowflake.ID) int64 { return int64(id) }}
+		state.Minter = minter(keeper.Generator(), func(id snowflake.ID) int64 { return int64(id) })
 		state.Own = own[*snowflake.Generator]{keeper}
 	case s.Space.Secret == config.SecretMint || s.Space.Secret == config.SecretDistribute:
 		options := append(s.terms(ctx, leases), lease.WithNodes(max(1, s.Nodes)))
@@ -62,7 +59,7 @@ func (s *Space) mint(ctx context.Context, state *State) error {
 		if err != nil {
 			return err
 		}
-		state.Minter = minter[randflake.ID]{keeper.Generator(), func(id randflake.ID) int64 { return int64(id) }}
+		state.Minter = minter(keeper.Generator(), func(id randflake.ID) int64 { return int64(id) })
 		state.Own = own[*randflake.Generator]{keeper}
 	}
 	return nil
@@ -80,38 +77,36 @@ func (s *Space) terms(ctx context.Context, leases lease.Source) []lease.Option {
 // maxText is the maximum length of an ID as text.
 const maxText = 26
 
-type minter[ID interface {
+type filler[ID any] interface {
+	FillWait(context.Context, []ID) (int, error)
+}
+
+// minter returns the Minter of a generator. number is nil for IDs of more than 64 bits.
+func minter[ID interface {
 	AppendText([]byte) ([]byte, error)
-}] struct {
-	generator interface {
-		FillWait(context.Context, []ID) (int, error)
+}](generator filler[ID], number func(ID) int64) Minter {
+	return func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error) {
+		if !asText && number == nil {
+			return nil, nil, ErrNoNumber
+		}
+		ids := make([]ID, n)
+		n, err = generator.FillWait(ctx, ids)
+		if !asText {
+			numbers = make([]int64, n)
+			for i, id := range ids[:n] {
+				numbers[i] = number(id)
+			}
+			return nil, numbers, err
+		}
+		// All texts share one string: one allocation for each would be half of the cost.
+		var all strings.Builder
+		texts, scratch := make([]string, n), make([]byte, 0, maxText)
+		all.Grow(n * maxText)
+		for i, id := range ids[:n] {
+			text, _ := id.AppendText(scratch) // never fails
+			all.Write(text)
+			texts[i] = all.String()[all.Len()-len(text):]
+		}
+		return texts, nil, err
 	}
-	number func(ID) int64 // nil for IDs of more than 64 bits
-}
-
-func (m minter[ID]) Texts(ctx context.Context, n int) ([]string, error) {
-	ids := make([]ID, n)
-	n, err := m.generator.FillWait(ctx, ids)
-	// All texts share one string: one allocation for each would be half of the cost.
-	texts, all, scratch := make([]string, n), strings.Builder{}, make([]byte, 0, maxText)
-	all.Grow(n * maxText)
-	for i, id := range ids[:n] {
-		text, _ := id.AppendText(scratch) // never fails
-		all.Write(text)
-		texts[i] = all.String()[all.Len()-len(text):]
-	}
-	return texts, err
-}
-
-func (m minter[ID]) Numbers(ctx context.Context, n int) ([]int64, error) {
-	if m.number == nil {
-		return nil, ErrNoNumber
-	}
-	ids := make([]ID, n)
-	n, err := m.generator.FillWait(ctx, ids)
-	numbers := make([]int64, n)
-	for i, id := range ids[:n] {
-		numbers[i] = m.number(id)
-	}
-	return numbers, err
 }
