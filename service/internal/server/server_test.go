@@ -107,6 +107,7 @@ func (w *testbed) begin(c *config.Config) {
 			return c.On(ctx, e)
 		}), options...)
 	}, logger)
+	w.glance = time.Minute // on a busy machine
 	w.Cleanup(w.Close)
 	w.files = Files{Audit: w.written, TLS: trusting(ours())}
 	if err := w.Configure(c, w.files); err != nil {
