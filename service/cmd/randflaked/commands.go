@@ -47,7 +47,10 @@ func check(args []string, out, problems io.Writer) error {
 func probe(c *config.Config) error {
 	problems := []error{c.Probe(context.Background())}
 	if c.TLS != nil {
-		_, err := certificates(*c.TLS)
+		files, err := certificates(*c.TLS)
+		if err == nil && time.Now().After(files.Certificates[0].Leaf.NotAfter) {
+			err = fmt.Errorf("tls: certificate: %s has expired", c.TLS.Certificate)
+		}
 		problems = append(problems, err)
 	}
 	if _, err := os.Stat(filepath.Dir(c.Audit)); c.Audit != "" && err != nil {

@@ -1,10 +1,12 @@
 package access
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -83,12 +85,18 @@ func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, erro
 // stay follows no redirect: it may lead to a URL that is not https, or elsewhere.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Authorities reads the certificates of authorities from a file in PEM.
+// Authorities reads the certificates of authorities from a file in PEM, which has nothing else.
 func Authorities(file string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(file)
-	pool := x509.NewCertPool()
-	if err == nil && !pool.AppendCertsFromPEM(pem) {
-		err = fmt.Errorf("%s has no certificate: want PEM", file)
+	text, err := os.ReadFile(file)
+	pool, n := x509.NewCertPool(), 0
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+			pool.AddCert(c)
+			n++
+		}
+	}
+	if all := bytes.Count(text, []byte("-----BEGIN ")); err == nil && (n == 0 || n < all) {
+		err = fmt.Errorf("%s: %d of %d blocks in PEM are certificates: want all of them, and one at least", file, n, all)
 	}
 	return pool, err
 }
