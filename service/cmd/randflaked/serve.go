@@ -53,10 +53,9 @@ const (
 	drainTime = 3 * time.Second
 	closeTime = 3 * time.Second
 
-	tracesTime = 2 * time.Second
+	tracesTime  = 2 * time.Second
+	renewalTime = time.Minute // of files
 )
-
-const renewalTime = time.Minute // of files
 
 // serve runs the service until a signal ends it.
 func serve(args []string, problems io.Writer) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -30,11 +31,8 @@ func tracing(logger *slog.Logger) (spans []connect.Interceptor, end func(context
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("traces", "error", err) }))
 	ctx := context.Background()
 	exporter, err := otlptracehttp.New(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("tracing: %w", err)
-	}
-	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "randflaked")), resource.WithTelemetrySDK(), resource.WithFromEnv())
-	if err != nil {
+	about, failed := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "randflaked")), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err := errors.Join(err, failed); err != nil {
 		return nil, nil, fmt.Errorf("tracing: %w", err)
 	}
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))

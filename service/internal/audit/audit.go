@@ -79,7 +79,7 @@ func (l writer) Write(line []byte) (n int, err error) {
 	for range 3 {
 		file, _ := l.to()
 		if pipe, ok := file.(interface{ SetWriteDeadline(time.Time) error }); ok { // whose reader may hang
-			wait := pipeTime
+			wait := time.Second
 			if l.failing.Load() {
 				wait = time.Millisecond
 			}
@@ -92,8 +92,6 @@ func (l writer) Write(line []byte) (n int, err error) {
 	l.broken = err != nil
 	return n, err
 }
-
-const pipeTime = time.Second
 
 // longest is the maximum length of a value in a line, in bytes. Callers choose some of the values.
 const longest = 200

@@ -63,9 +63,6 @@ func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]
 	}
 	answer := &api.MintResponse{}
 	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, int(n), r.Msg.Form != api.Form_FORM_NUMBER)
-	if errors.Is(err, space.ErrNoNumber) {
-		return nil, connect.NewError(connect.CodeInvalidArgument, err)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +107,7 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 	case m.Id == nil:
 		return nil, invalid("no ID: want text, or number")
 	case in.Kind == "ulid" && isNumber:
-		return nil, connect.NewError(connect.CodeInvalidArgument, space.ErrNoNumber)
+		return nil, space.ErrNoNumber
 	case in.Kind == "ulid":
 		id, err := ulid.Parse(m.GetText())
 		return &api.InspectResponse{Time: timestamppb.New(ulid.Inspect(id).Time)}, err

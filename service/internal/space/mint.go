@@ -2,7 +2,7 @@ package space
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -29,7 +29,7 @@ type own[G lease.Generator] struct{ *lease.Keeper[G] }
 func (o own[G]) Ready() error { return o.Generator().Ready() }
 
 // ErrNoNumber says that an ID has more than 64 bits.
-var ErrNoNumber = errors.New("space: a ULID is no 64-bit integer: ask for text")
+var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", ulid.ErrInvalidID)
 
 // mint sets what makes the IDs of the space, if the service makes any.
 func (s *Space) mint(ctx context.Context, state *State) error {

@@ -18,8 +18,6 @@ type Survey struct {
 	Counters []counter.Info // those of the configuration that were used
 }
 
-const surveyTime = 10 * time.Second
-
 // Survey returns a survey younger than an age, or an older one, or nil if there is none, if ctx ends before the store
 // answers. Concurrent callers share one request to the store.
 func (s *Space) Survey(ctx context.Context, age time.Duration) *Survey {
@@ -27,7 +25,7 @@ func (s *Space) Survey(ctx context.Context, age time.Duration) *Survey {
 		return last
 	}
 	done := s.surveys.DoChan("", func() (any, error) {
-		asking, cancel := context.WithTimeout(context.Background(), surveyTime)
+		asking, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		s.survey.Store(s.ask(asking))
 		return nil, nil
