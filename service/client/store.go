@@ -18,11 +18,7 @@ var _ lease.Source = (*Leases)(nil)
 
 // Acquire implements lease.Source.
 func (l *Leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
-	ttl, err := seconds(req.TTL)
-	if err != nil {
-		return lease.Record{}, err
-	}
-	until, err := untilSecond(req.Until)
+	ttl, until, err := terms(req.TTL, req.Until)
 	if err != nil {
 		return lease.Record{}, err
 	}
@@ -45,11 +41,7 @@ func (l *Leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, 
 
 // Renew implements lease.Source. The service recognizes a repeated renewal by its token, so a call may be repeated.
 func (l *Leases) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
-	ttl, err := seconds(renewal.TTL)
-	if err != nil {
-		return lease.Record{}, err
-	}
-	until, err := untilSecond(renewal.Until)
+	ttl, until, err := terms(renewal.TTL, renewal.Until)
 	if err != nil {
 		return lease.Record{}, err
 	}
@@ -142,18 +134,13 @@ func lost(held lease.Record, gone *api.Lost) error {
 	return &lease.LostError{FirstNode: held.FirstNode, LastNode: held.LastNode, Others: gone.Others, Why: gone.Why}
 }
 
-// seconds returns a TTL in the form in which it is sent.
-func seconds(d time.Duration) (uint32, error) {
-	if d < time.Second || d%time.Second != 0 || d/time.Second > math.MaxUint32 {
-		return 0, fmt.Errorf("%w: TTL %v: want whole seconds, 1s at least", lease.ErrInvalidRequest, d)
+// terms returns a TTL and the end of a format in the form in which they are sent.
+func terms(ttl time.Duration, until time.Time) (seconds uint32, last int64, err error) {
+	if ttl < time.Second || ttl%time.Second != 0 || ttl/time.Second > math.MaxUint32 {
+		return 0, 0, fmt.Errorf("%w: TTL %v: want whole seconds, 1s at least", lease.ErrInvalidRequest, ttl)
 	}
-	return uint32(d / time.Second), nil
-}
-
-// untilSecond returns the end of a format in the form in which it is sent.
-func untilSecond(t time.Time) (int64, error) {
-	if !t.IsZero() && t.Unix() < randflake.Epoch {
-		return 0, fmt.Errorf("%w: until %s: want a time that is not over", lease.ErrInvalidRequest, t.Format(time.RFC3339))
+	if !until.IsZero() && until.Unix() < randflake.Epoch {
+		return 0, 0, fmt.Errorf("%w: until %s: want a time that is not over", lease.ErrInvalidRequest, until.Format(time.RFC3339))
 	}
-	return wire.Second(t), nil
+	return uint32(ttl / time.Second), wire.Second(until), nil
 }

@@ -36,6 +36,7 @@ type kind struct {
 var kinds = []kind{
 	{lease.ErrInvalidRequest, connect.CodeInvalidArgument, "INVALID_REQUEST", false},
 	{lease.ErrNoRange, connect.CodeResourceExhausted, "NO_RANGE", false},
+	{lease.ErrNoLease, connect.CodeNotFound, "", false},
 	{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", false},
 	{store.ErrWrongSecret, connect.CodeFailedPrecondition, "WRONG_SECRET", false},
 	{store.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", true},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/local"
@@ -24,6 +25,13 @@ func TestCheckFiles(t *testing.T) {
 	a.sign("server")
 	other.sign("server")
 	t.Chdir(a.dir)
+	a.save("old", a.Sign(-time.Minute, []string{"server"}))
+	ca, err := os.ReadFile("ca.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.write("cut.pem", string(ca)+string(ca[:len(ca)/2]))
+	a.write("damaged.pem", string(ca)+strings.Replace(string(ca), "M", "N", 1))
 	for _, dir := range []string{"shop", "orders"} {
 		if _, err := local.Create(dir); err != nil {
 			t.Fatal(err)
@@ -54,14 +62,15 @@ principals: [{name: web, serviceAccount: {issuer: i, subject: s}}]
 		{"", "", ""},
 		{"server.pem", "none.pem", "tls: certificate and key: open none.pem: no such file"},
 		{"key: server.key", "key: " + filepath.Join(other.dir, "server.key"), "tls: certificate and key: tls: private key does not match public key"},
-		{"ca.pem", "server.key", "tls: clientCA: "},
+		{"ca.pem", "server.key", "tls: clientCA: "}, {"ca.pem", "cut.pem", "1 of 2 blocks"}, {"ca.pem", "damaged.pem", "1 of 2 blocks"},
+		{"server.pem, key: server", "old.pem, key: old", "tls: certificate: old.pem has expired"},
 		{"audit.log", "logs/audit.log", "audit: the directory: stat logs: no such file"},
 		{"jwks: keys.json", "jwks: server.key", "access: issuer i: jwks: "},
 		{"shop/secret", "shop/none", "c.yaml:5: spaces[0].secretFile: secret file shop/none: no such file"},
 		{"shop/secret", "ca.pem", "c.yaml:5: spaces[0].secretFile: secret file ca.pem: "},
-		{"shop/secret", "another", "c.yaml:5: spaces[0].store: it is that of another secret, whose check value is"},
+		{"shop/secret", "another", "c.yaml:5: spaces[0].store: store: space of another secret: its check value is"},
 		{"kind: randflake, store: \"file:orders\"", "kind: twitter, store: \"file:orders\"", "c.yaml:6: spaces[1].store: it is that of a space of Randflake IDs"},
-		{`"file:orders"}`, `"file:orders", check: 0123456789abcdef}`, "c.yaml:6: spaces[1].store: it is that of another secret"},
+		{`"file:orders"}`, `"file:orders", check: 0123456789abcdef}`, "c.yaml:6: spaces[1].store: store: space of another secret: its check value is"},
 		{`"file:orders"`, `"file:order"`, "or create it with randflake lease init"},
 		{`"file:orders"`, `"file:./shop/../shop"`, "c.yaml:6: spaces[1].store: space shop has the same one: want a store, or a space in it, for each"},
 		{"storeFile: place", "storeFile: none", "c.yaml:7: spaces[2].store: storeFile: no such file"},

@@ -47,7 +47,10 @@ func check(args []string, out, problems io.Writer) error {
 func probe(c *config.Config) error {
 	problems := []error{c.Probe(context.Background())}
 	if c.TLS != nil {
-		_, err := certificates(*c.TLS)
+		files, err := certificates(*c.TLS)
+		if err == nil && time.Now().After(files.Certificates[0].Leaf.NotAfter) {
+			err = fmt.Errorf("tls: certificate: %s has expired", c.TLS.Certificate)
+		}
 		problems = append(problems, err)
 	}
 	if _, err := os.Stat(filepath.Dir(c.Audit)); c.Audit != "" && err != nil {
@@ -67,45 +70,26 @@ func ready(args []string, out, problems io.Writer) error {
 	if set.NArg() != 1 {
 		return errors.New("ready: which service? want one URL, such as http://localhost:8080")
 	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(*timeout, answerTime))
-	defer cancel()
+	end := time.Now().Add(cmp.Or(*timeout, answerTime))
 	for {
-		err := ask(ctx, client, strings.TrimSuffix(set.Arg(0), "/")+"/readyz")
+		left := time.Until(end)
+		client := &http.Client{Timeout: min(max(left, 1), answerTime), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		answer, err := client.Get(strings.TrimSuffix(set.Arg(0), "/") + "/readyz")
 		if err == nil {
-			return nil
-		}
-		if *timeout > 0 {
-			select {
-			case <-time.After(time.Second):
-				continue
-			case <-ctx.Done():
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return nil
 			}
+			err = errors.New(answer.Status)
 		}
-		return fmt.Errorf("ready: %w", err)
+		if *timeout == 0 || left < time.Second {
+			return fmt.Errorf("ready: %w", err)
+		}
+		time.Sleep(time.Second)
 	}
 }
 
 const answerTime = 5 * time.Second
-
-// ask returns an error unless a URL is answered with 200.
-func ask(ctx context.Context, client *http.Client, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	answer, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return errors.New(answer.Status)
-	}
-	return nil
-}
 
 // version prints the version and the platform.
 func version(args []string, out, problems io.Writer) error {

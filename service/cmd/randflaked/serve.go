@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -16,7 +17,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -53,10 +53,9 @@ const (
 	drainTime = 3 * time.Second
 	closeTime = 3 * time.Second
 
-	tracesTime = 2 * time.Second
+	tracesTime  = 2 * time.Second
+	renewalTime = time.Minute // of files
 )
-
-const renewalTime = time.Minute // of files
 
 // serve runs the service until a signal ends it.
 func serve(args []string, problems io.Writer) error {
@@ -117,11 +116,8 @@ func demo(dir, listen string) (*config.Config, error) {
 	if _, err := local.Create(dir); err != nil {
 		return nil, err
 	}
-	if listen == "" {
-		listen = "localhost:8080"
-	}
 	text := fmt.Sprintf("listen: %q\nspaces: [{name: demo, kind: randflake, secret: mint, store: %q, secretFile: %q, limits: {batch: 65536, rate: 1000000}}]\ncounters: [{name: '*', space: demo}]\n",
-		listen, "file:"+dir, filepath.Join(dir, "secret"))
+		cmp.Or(listen, "localhost:8080"), "file:"+dir, filepath.Join(dir, "secret"))
 	return config.Parse("--dev", []byte(text))
 }
 
@@ -152,32 +148,25 @@ func (d *daemon) start() (err error) {
 		return err
 	}
 	d.secure = d.config.TLS != nil
-	spans, endTraces, err := tracing(d.logger)
-	if err != nil {
+	var spans []connect.Interceptor
+	if spans, d.endTraces, err = tracing(d.logger); err != nil {
 		return err
 	}
-	d.endTraces = endTraces
 	d.server = server.New(storeurl.Open, d.logger)
 	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
 		return err
 	}
 	d.listener = netutil.LimitListener(d.listener, d.bounds.connections)
+	if d.secure {
+		d.listener = tls.NewListener(d.listener, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.server.TLS(), nil }})
+	}
 	if err := d.apply(d.config); err != nil {
 		d.listener.Close()
 		return err
 	}
 	d.http = d.newHTTP(spans...)
 	d.failed = make(chan error, 1)
-	if d.secure {
-		d.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.server.TLS(), nil }}
-	}
-	go func() {
-		if d.secure {
-			d.failed <- d.http.ServeTLS(d.listener, "", "")
-			return
-		}
-		d.failed <- d.http.Serve(d.listener)
-	}()
+	go func() { d.failed <- d.http.Serve(d.listener) }()
 	d.logger.Info("listening", "url", d.url())
 	return nil
 }
@@ -221,10 +210,11 @@ func (h handshakes) Write(line []byte) (int, error) {
 }
 
 func (d *daemon) url() string {
+	scheme := "http://"
 	if d.secure {
-		return "https://" + d.listener.Addr().String()
+		scheme = "https://"
 	}
-	return "http://" + d.listener.Addr().String()
+	return scheme + d.listener.Addr().String()
 }
 
 // tell notifies systemd of a change, if systemd asked for that.
@@ -285,8 +275,7 @@ func (d *daemon) apply(next *config.Config) error {
 		files.Close()
 		return err
 	}
-	level, _ := next.Level() // was checked
-	d.level.Set(level)
+	d.level.Set(next.Level)
 	d.config = next
 	return nil
 }
@@ -309,23 +298,21 @@ func (d *daemon) shutdown(signal os.Signal) error {
 }
 
 func (d *daemon) close() error {
-	done := make(chan struct{})
+	late, done := time.After(closeTime), make(chan struct{})
 	go func() {
-		var wg sync.WaitGroup
-		wg.Go(d.server.Close)
-		ctx, cancel := context.WithTimeout(context.Background(), tracesTime)
-		defer cancel()
-		if err := d.endTraces(ctx); err != nil {
-			d.logger.Warn("the last traces were not sent", "error", err)
-		}
-		wg.Wait()
-		close(done)
+		defer close(done)
+		d.server.Close()
 	}()
+	ctx, cancel := context.WithTimeout(context.Background(), tracesTime)
+	defer cancel()
+	if err := d.endTraces(ctx); err != nil {
+		d.logger.Warn("the last traces were not sent", "error", err)
+	}
 	select {
 	case <-done:
 		d.logger.Info("stopped")
 		return nil
-	case <-time.After(closeTime):
+	case <-late:
 		return errors.New("a store does not answer: leases run out by themselves, and some numbers are lost")
 	}
 }

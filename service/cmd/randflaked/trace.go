@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -18,29 +20,19 @@ import (
 
 // tracing sends spans of calls by HTTP to the endpoint in the standard OTEL_* variables, if they name one.
 func tracing(logger *slog.Logger) (spans []connect.Interceptor, end func(context.Context) error, err error) {
-	first := func(names ...string) string {
-		for _, name := range names {
-			if value := os.Getenv(name); value != "" {
-				return value
-			}
-		}
-		return ""
-	}
-	if first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT") == "" ||
+	either := func(name, other string) string { return cmp.Or(os.Getenv(name), os.Getenv(other)) }
+	if either("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT") == "" ||
 		os.Getenv("OTEL_TRACES_EXPORTER") == "none" || os.Getenv("OTEL_SDK_DISABLED") == "true" {
 		return nil, func(context.Context) error { return nil }, nil
 	}
-	if protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
+	if protocol := either("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
 		return nil, nil, fmt.Errorf("tracing: OTEL_EXPORTER_OTLP_PROTOCOL is %q: want http/protobuf, or none", protocol)
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("traces", "error", err) }))
 	ctx := context.Background()
 	exporter, err := otlptracehttp.New(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("tracing: %w", err)
-	}
-	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "randflaked")), resource.WithTelemetrySDK(), resource.WithFromEnv())
-	if err != nil {
+	about, failed := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "randflaked")), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err := errors.Join(err, failed); err != nil {
 		return nil, nil, fmt.Errorf("tracing: %w", err)
 	}
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))

@@ -92,8 +92,9 @@ func (c *cluster) sign(algorithm jose.SignatureAlgorithm, key any, name string, 
 	return token
 }
 
-func showing(pair tls.Certificate) *http.Request {
-	return &http.Request{TLS: &tls.ConnectionState{PeerCertificates: []*x509.Certificate{pair.Leaf}}}
+func showing(authority *accesstest.Authority, pair tls.Certificate) *http.Request {
+	chain := []*x509.Certificate{pair.Leaf, authority.Leaf}
+	return &http.Request{TLS: &tls.ConnectionState{PeerCertificates: chain[:1], VerifiedChains: [][]*x509.Certificate{chain}}}
 }
 
 // two are principals with certificates.
@@ -114,7 +115,7 @@ func TestTrusted(t *testing.T) {
 			}
 			return p
 		}
-		p, r := policy(accesstest.Pool(ours)), showing(ours.Sign(time.Hour, []string{"web.example"}))
+		p, r := policy(accesstest.Pool(ours)), showing(ours, ours.Sign(time.Hour, []string{"web.example"}))
 		for range 3 {
 			if who, err := p.Identify(r); err != nil || who != (Principal{Name: "web", Certificate: true}) {
 				t.Fatalf("%+v, error %v", who, err)
@@ -148,7 +149,7 @@ func TestNames(t *testing.T) {
 		{[]string{"spiffe://example.org/billing"}, nil, ""}, {nil, []string{"web.example"}, ""}, {nil, nil, ""},
 		{[]string{"web.example", "billing.example"}, nil, ""}, {[]string{"web.example"}, []string{"spiffe://example.org/billing"}, ""},
 	} {
-		who, err := p.Identify(showing(ours.Sign(time.Hour, tt.dns, func(c *x509.Certificate) {
+		who, err := p.Identify(showing(ours, ours.Sign(time.Hour, tt.dns, func(c *x509.Certificate) {
 			for _, text := range tt.uris {
 				u, _ := url.Parse(text)
 				c.URIs = append(c.URIs, u)

@@ -1,10 +1,12 @@
 package access
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -83,12 +85,18 @@ func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, erro
 // stay follows no redirect: it may lead to a URL that is not https, or elsewhere.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Authorities reads the certificates of authorities from a file in PEM.
+// Authorities reads the certificates of authorities from a file in PEM, which has nothing else.
 func Authorities(file string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(file)
-	pool := x509.NewCertPool()
-	if err == nil && !pool.AppendCertsFromPEM(pem) {
-		err = fmt.Errorf("%s has no certificate: want PEM", file)
+	text, err := os.ReadFile(file)
+	pool, n := x509.NewCertPool(), 0
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+			pool.AddCert(c)
+			n++
+		}
+	}
+	if all := bytes.Count(text, []byte("-----BEGIN ")); err == nil && (n == 0 || n < all) {
+		err = fmt.Errorf("%s: %d of %d blocks in PEM are certificates: want all of them, and one at least", file, n, all)
 	}
 	return pool, err
 }
@@ -213,13 +221,8 @@ func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
 }
 
 // read reads the JSON of a file or URL, at most a megabyte.
-func (i *issuer) read(ctx context.Context, from string, into any) (err error) {
-	var source io.ReadCloser
-	if strings.HasPrefix(from, "https:") {
-		source, err = i.ask(ctx, from)
-	} else {
-		source, err = os.Open(from)
-	}
+func (i *issuer) read(ctx context.Context, from string, into any) error {
+	source, err := i.open(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -227,8 +230,11 @@ func (i *issuer) read(ctx context.Context, from string, into any) (err error) {
 	return json.NewDecoder(io.LimitReader(source, 1<<20)).Decode(into)
 }
 
-func (i *issuer) ask(ctx context.Context, url string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func (i *issuer) open(ctx context.Context, from string) (io.ReadCloser, error) {
+	if !strings.HasPrefix(from, "https:") {
+		return os.Open(from)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +248,7 @@ func (i *issuer) ask(ctx context.Context, url string) (io.ReadCloser, error) {
 	answer, err := i.client.Do(request)
 	if err == nil && answer.StatusCode != http.StatusOK {
 		answer.Body.Close()
-		err = fmt.Errorf("access: %s answers %s", url, answer.Status)
+		err = fmt.Errorf("access: %s answers %s", from, answer.Status)
 	}
 	if err != nil {
 		return nil, err

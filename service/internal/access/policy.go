@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/randflake/randflake/service/internal/config"
@@ -38,7 +37,6 @@ var ErrDenied = errors.New("access: denied")
 type Policy struct {
 	guarded      bool
 	authorities  *x509.CertPool
-	chains       sync.Map          // those of certificates that one of the authorities signed
 	certificates map[string]string // principals by the kinds and names in certificates
 	tokens       map[[sha256.Size]byte]string
 	accounts     map[config.ServiceAccount]string
@@ -92,7 +90,7 @@ func (p *Policy) Identify(r *http.Request) (Principal, error) {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return Principal{}, fmt.Errorf("%w: want a header Authorization with a bearer token, or a client certificate", ErrUnknown)
 	}
-	if !p.trusts(r.TLS.PeerCertificates) {
+	if !p.trusts(r.TLS.VerifiedChains) {
 		return Principal{}, ErrCertificate
 	}
 	return p.named(r.TLS.PeerCertificates[0])
@@ -100,49 +98,35 @@ func (p *Policy) Identify(r *http.Request) (Principal, error) {
 
 // named returns the principal that a certificate names.
 func (p *Policy) named(certificate *x509.Certificate) (Principal, error) {
-	var names []string
+	var names, found []string
 	for _, name := range certificate.DNSNames {
 		names = append(names, "dns "+strings.ToLower(name))
 	}
 	for _, uri := range certificate.URIs {
 		names = append(names, "uri "+uri.String())
 	}
-	who := ""
 	for _, name := range names {
-		switch found := p.certificates[name]; {
-		case found == "" || found == who:
-		case who != "":
-			return Principal{}, fmt.Errorf("%w: its certificate names two principals, %s and %s: want one with a name of one of them", ErrUnknown, who, found)
-		default:
-			who = found
+		if who := p.certificates[name]; who != "" && !slices.Contains(found, who) {
+			found = append(found, who)
 		}
 	}
-	if who == "" {
+	switch len(found) {
+	case 0:
 		return Principal{}, fmt.Errorf("%w: no principal has a name of this certificate: %.100q", ErrUnknown, names)
+	case 1:
+		return Principal{Name: found[0], Certificate: true}, nil
 	}
-	return Principal{Name: who, Certificate: true}, nil
+	return Principal{}, fmt.Errorf("%w: its certificate names several principals, %q: want one with names of one of them", ErrUnknown, found)
 }
 
-// trusts reports whether one of the authorities signed a certificate that is valid now, sent as a chain. TLS checks that
-// only once, when the connection is made.
-func (p *Policy) trusts(sent []*x509.Certificate) bool {
-	if p.authorities == nil {
-		return false
-	}
-	known, ok := p.chains.Load(sent[0])
-	if !ok {
-		options := x509.VerifyOptions{Roots: p.authorities, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
-		for _, c := range sent[1:] {
-			options.Intermediates.AddCert(c)
-		}
-		chains, err := sent[0].Verify(options)
-		if err != nil {
-			return false
-		}
-		known, _ = p.chains.LoadOrStore(sent[0], chains[0])
-	}
-	now := time.Now()
-	return !slices.ContainsFunc(known.([]*x509.Certificate), func(c *x509.Certificate) bool { return now.After(c.NotAfter) })
+// trusts reports whether one of these chains is valid now, and ends with one of the authorities. TLS checks that only
+// once, when the connection is made.
+func (p *Policy) trusts(chains [][]*x509.Certificate) bool {
+	now, roots := time.Now(), x509.VerifyOptions{Roots: p.authorities, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
+	return p.authorities != nil && slices.ContainsFunc(chains, func(chain []*x509.Certificate) bool {
+		_, err := chain[len(chain)-1].Verify(roots)
+		return err == nil && !slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return now.After(c.NotAfter) })
+	})
 }
 
 // anyone admits requests whose Host is this machine. That keeps out pages of other sites whose own name resolves to

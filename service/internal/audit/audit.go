@@ -78,6 +78,13 @@ func (l writer) Write(line []byte) (n int, err error) {
 	}
 	for range 3 {
 		file, _ := l.to()
+		if pipe, ok := file.(interface{ SetWriteDeadline(time.Time) error }); ok { // whose reader may hang
+			wait := time.Second
+			if l.failing.Load() {
+				wait = time.Millisecond
+			}
+			pipe.SetWriteDeadline(time.Now().Add(wait))
+		}
 		if n, err = file.Write(line); !errors.Is(err, fs.ErrClosed) {
 			break
 		}

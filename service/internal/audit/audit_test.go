@@ -142,3 +142,29 @@ func TestDenials(t *testing.T) {
 		log.Flush()
 	})
 }
+
+// TestFullPipe: a pipe whose reader hangs holds up nobody for long, and is a log that can't be written.
+func TestFullPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	log := New(func() (io.Writer, bool) { return w, true }, slog.New(slog.DiscardHandler))
+	done := make(chan bool)
+	go func() {
+		for log.Write(Grant, Caller{Principal: "a"}, strings.Repeat("x", 100)) == nil {
+		}
+		done <- true
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("a line waits for the reader of a full pipe")
+	}
+	go io.Copy(io.Discard, r)
+	for log.Ready() != nil {
+		time.Sleep(time.Millisecond)
+	}
+}

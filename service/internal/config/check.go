@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"math"
 	"net"
 	"net/url"
@@ -132,13 +131,7 @@ func (k *checker) check(c *Config) {
 		k.rule(path{"rules", i}, r, principals, spaces)
 	}
 	k.listen(c)
-	_, err := c.Level()
-	k.must(err == nil, path{"logLevel"}, "want debug, info, warn or error")
-}
-
-// Level returns the least level of what is logged.
-func (c *Config) Level() (level slog.Level, err error) {
-	return level, level.UnmarshalText([]byte(cmp.Or(c.LogLevel, "info")))
+	k.must(c.Level.UnmarshalText([]byte(cmp.Or(c.LogLevel, "info"))) == nil, path{"logLevel"}, "want debug, info, warn or error")
 }
 
 // unique checks a name that must be there once.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"regexp"
 	"strings"
@@ -32,7 +33,8 @@ type Config struct {
 	Principals []Principal `yaml:"principals"`
 	Rules      []Rule      `yaml:"rules"`
 
-	source checker // without problems
+	Level  slog.Level `yaml:"-"` // what LogLevel says
+	source checker    // without problems
 }
 
 // TLS names files in PEM.

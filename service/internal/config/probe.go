@@ -17,15 +17,15 @@ func (c *Config) Probe(ctx context.Context) error {
 	found := map[string]string{} // names of spaces by the incarnation of what they have in a store
 	for i, s := range c.Spaces {
 		p := path{"spaces", i}
-		var check, secret store.Keys
-		check.UnmarshalText([]byte(s.Check)) // Parse has checked it
+		var keys store.Keys
+		keys.UnmarshalText([]byte(s.Check)) // Parse has checked it
+		second := int64(0)                  // as of then, only the first key counts
 		if s.SecretFile != "" {
-			has, err := local.ReadSecret(s.SecretFile)
+			secret, err := local.ReadSecret(s.SecretFile)
 			if err != nil {
 				k.wrong(p.of("secretFile"), "%v", err)
 			} else {
-				secret = store.KeysOf(has)
-				check = secret
+				keys, second = store.KeysOf(secret), time.Now().Unix()
 			}
 		}
 		if s.Store == "" && s.StoreFile == "" {
@@ -35,22 +35,19 @@ func (c *Config) Probe(ctx context.Context) error {
 		switch other := found[meta.Incarnation]; {
 		case errors.Is(err, store.ErrNoStore):
 			k.wrong(p.of("store"), "%v; correct the name, or create it with randflake lease init", err)
+			continue
 		case err != nil:
 			k.wrong(p.of("store"), "%v", err)
+			continue
 		case other != "":
 			k.wrong(p.of("store"), "space %s has the same one: want a store, or a space in it, for each", other)
 		case s.Kind != "randflake" && len(meta.Check) > 0:
 			k.wrong(p.of("store"), "it is that of a space of Randflake IDs, with a secret whose check value is %s: want another one for %s IDs", meta.Check, s.Kind)
-		case len(check) > 0 && len(meta.Check) > 0 && check[0] != meta.Check[0]:
-			k.wrong(p.of("store"), "it is that of another secret, whose check value is %s, not %s: correct the name of the store or of the secret", meta.Check[0].Check, check[0].Check)
-		case len(secret) > 0:
-			if _, err := (&store.View{Meta: &meta}).CheckSecret(secret, time.Now().Unix()); err != nil {
-				k.wrong(p.of("secretFile"), "%v", err)
-			}
+		default:
+			_, err := (&store.View{Meta: &meta}).CheckSecret(keys, second)
+			k.must(err == nil, p.of("store"), "%v", err)
 		}
-		if err == nil {
-			found[meta.Incarnation] = s.Name
-		}
+		found[meta.Incarnation] = s.Name
 	}
 	return errors.Join(k.problems...)
 }

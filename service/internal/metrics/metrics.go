@@ -3,9 +3,11 @@
 package metrics
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -13,8 +15,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/metrics"
 	"github.com/randflake/randflake/metrics/prom"
+	"github.com/randflake/randflake/store"
 )
 
 // Metrics are those of a service. They are safe for concurrent use.
@@ -88,12 +93,23 @@ func (m *Metrics) Connection(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// Forget drops what was counted in a space that is not served any more.
-func (m *Metrics) Forget(space string) {
-	gone := prometheus.Labels{"space": space}
-	for _, vector := range []interface {
-		DeletePartialMatch(prometheus.Labels) int
-	}{m.calls, m.seconds, m.leases, m.renewals} {
-		vector.DeletePartialMatch(gone)
+// refusals are the errors by which a store says no. After any other the outcome is unknown.
+var refusals = []error{lease.ErrNoRange, lease.ErrInvalidRequest, store.ErrWrongSecret, store.ErrClock, randflake.ErrEndOfLife}
+
+// Lease counts what a call about a lease of a space came to: an outcome, or an error.
+func (m *Metrics) Lease(space, outcome string, err error) {
+	switch {
+	case errors.Is(err, lease.ErrLost):
+		outcome = "lost"
+	case slices.ContainsFunc(refusals, func(no error) bool { return errors.Is(err, no) }):
+		outcome = "refused"
+	case err != nil:
+		outcome = "failed"
 	}
+	m.leases.WithLabelValues(space, outcome).Inc()
+}
+
+// Renewal counts how long the store took to renew a lease.
+func (m *Metrics) Renewal(space string, took time.Duration) {
+	m.renewals.WithLabelValues(space).Observe(took.Seconds())
 }

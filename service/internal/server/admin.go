@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"connectrpc.com/connect"
@@ -27,9 +26,6 @@ func (s adminService) ReportLoss(ctx context.Context, _ *connect.Request[api.Rep
 func (s adminService) Revoke(ctx context.Context, r *connect.Request[api.RevokeRequest]) (*connect.Response[api.RevokeResponse], error) {
 	c := callOf(ctx)
 	held, err := lease.Revoke(ctx, c.state.Leases, r.Msg.FirstNode)
-	if errors.Is(err, lease.ErrNoLease) {
-		return nil, connect.NewError(connect.CodeNotFound, err)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -53,27 +53,23 @@ const anySpace = ""
 // callTimeout is how long a call may take.
 const callTimeout = 10 * time.Second
 
-// A call is an admitted request.
+// A call is a request, with who sent it, by the setup that was in force then.
 type call struct {
-	identity
-	in     *space.Space
+	setup   *setup
+	who     access.Principal
+	err     error // why who is not known, or nil
+	by      audit.Caller
+	written func() // is called when the answer was written
+
+	in     *space.Space // once it is admitted
 	state  *space.State
 	limits config.Limits
-}
-
-// place returns where the data of the call's space is.
-func (c *call) place() string {
-	if c.state == nil || c.state.Store == nil {
-		return ""
-	}
-	return c.state.Store.String()
 }
 
 type contextKey int
 
 const (
 	callKey contextKey = iota
-	identityKey
 	ageKey
 )
 
@@ -83,23 +79,11 @@ func Aging(ctx context.Context, old time.Time) context.Context {
 	return context.WithValue(ctx, ageKey, old)
 }
 
-func identityOf(ctx context.Context) identity { return ctx.Value(identityKey).(identity) }
-
 func callOf(ctx context.Context) *call { return ctx.Value(callKey).(*call) }
-
-// An identity is who sent a request, by the setup that was in force then.
-type identity struct {
-	who   access.Principal
-	err   error
-	setup *setup
-	by    audit.Caller
-
-	written *func() // is called when the answer was written
-}
 
 // identify authenticates the sender of a request, and ends connections that should take no more. The ID of the request
 // is that of the caller's trace, if there is one, and goes back in the answer.
-func (s *Server) identify(w http.ResponseWriter, r *http.Request) identity {
+func (s *Server) identify(w http.ResponseWriter, r *http.Request) *call {
 	setup := s.setup.Load()
 	who, err := setup.policy.Identify(r)
 	old, aging := r.Context().Value(ageKey).(time.Time)
@@ -114,16 +98,15 @@ func (s *Server) identify(w http.ResponseWriter, r *http.Request) identity {
 		id = traced.TraceID().String()
 	}
 	w.Header().Set("X-Request-Id", id)
-	return identity{who: who, err: err, setup: setup, by: audit.Caller{Principal: who.Name, Address: r.RemoteAddr, Request: id}}
+	return &call{setup: setup, who: who, err: err, by: audit.Caller{Principal: who.Name, Address: r.RemoteAddr, Request: id}, written: func() {}}
 }
 
 // identified authenticates the sender of a request.
 func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, written := s.identify(w, r), func() {}
-		id.written = &written
-		defer func() { written() }()
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey, id)))
+		c := s.identify(w, r)
+		defer func() { c.written() }()
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey, c)))
 	})
 }
 
@@ -132,16 +115,19 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(caller context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		ctx, cancel := context.WithTimeout(caller, callTimeout)
 		defer cancel()
-		procedure := request.Spec().Procedure
-		c, err := s.check(ctx, procedure, request.Any())
-		if err != nil {
+		c, procedure := callOf(ctx), request.Spec().Procedure
+		if err := s.check(c, procedure, request.Any()); err != nil {
 			return nil, err
 		}
-		response, err := next(context.WithValue(ctx, callKey, c), request)
+		response, err := next(ctx, request)
 		if err == nil {
 			return response, nil
 		}
-		sent, whole := wire.Error(err, c.place())
+		place := "" // of the data
+		if c.state != nil && c.state.Store != nil {
+			place = c.state.Store.String()
+		}
+		sent, whole := wire.Error(err, place)
 		if !whole && caller.Err() == nil { // or the caller has hung up, or has waited as long as it wanted
 			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "request", c.by.Request, "error", err)
 		}
@@ -149,32 +135,29 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// check returns the call of a request, or why it is denied.
-func (s *Server) check(ctx context.Context, procedure string, message any) (*call, error) {
-	id := identityOf(ctx)
+// check admits a call, or returns why it is denied.
+func (s *Server) check(c *call, procedure string, message any) (err error) {
 	if err := s.audit.Ready(); err != nil {
-		return nil, connect.NewError(connect.CodeUnavailable, err)
+		return connect.NewError(connect.CodeUnavailable, err)
 	}
-	c := &call{identity: id}
-	name := id.setup.spaceOf(message)
-	deny := func(code connect.Code, err error) (*call, error) {
+	name := c.setup.spaceOf(message)
+	deny := func(code connect.Code, err error) error {
 		s.audit.Deny(c.by, name, "procedure", procedure, "why", err.Error())
-		return nil, connect.NewError(code, err)
+		return connect.NewError(code, err)
 	}
-	if id.err != nil {
-		return deny(connect.CodeUnauthenticated, id.err)
+	if c.err != nil {
+		return deny(connect.CodeUnauthenticated, c.err)
 	}
 	verb, ok := rights[procedure]
 	if !ok {
 		return deny(connect.CodePermissionDenied, access.ErrDenied)
 	}
-	var err error
 	if verb != anySpace {
-		if c.limits, err = id.setup.policy.Allow(c.who, verb, name); err != nil {
+		if c.limits, err = c.setup.policy.Allow(c.who, verb, name); err != nil {
 			return deny(connect.CodePermissionDenied, err)
 		}
-		if c.in = id.setup.spaces[name]; c.in == nil {
-			return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("no space %.100q, nor a counter in one: ask for one that the service has", name))
+		if c.in = c.setup.spaces[name]; c.in == nil {
+			return connect.NewError(connect.CodeNotFound, fmt.Errorf("no space %.100q, nor a counter in one: ask for one that the service has", name))
 		}
 		c.limits = access.Tighter(c.limits, c.in.Limits)
 	}
@@ -182,15 +165,15 @@ func (s *Server) check(ctx context.Context, procedure string, message any) (*cal
 		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond))
 	}
 	if c.in == nil {
-		return c, nil
+		return nil
 	}
 	if c.state, err = c.in.State(); err != nil {
-		return nil, connect.NewError(connect.CodeUnavailable, err)
+		return connect.NewError(connect.CodeUnavailable, err)
 	}
 	if c.state.Store == nil && !slices.Contains([]string{"mint", "inspect", "fetch"}, verb) {
-		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and so neither leases nor counters", c.in.Name))
+		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and so neither leases nor counters", c.in.Name))
 	}
-	return c, nil
+	return nil
 }
 
 // spaceOf returns the space that a request is about.

@@ -246,6 +246,7 @@ func TestBadInput(t *testing.T) {
 		{"IDService/Mint", `{"space":"mint","count":65537}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","count":-1}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","form":7}`, "invalid_argument"},
+		{"IDService/Mint", `{"space":"mint","form":-1}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"ulid","form":"FORM_NUMBER"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"mint"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"mint","text":"not an ID"}`, "invalid_argument"},
@@ -311,6 +312,9 @@ func TestStoreFails(t *testing.T) {
 	a := w.acquire("none", "")
 	if a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") || !strings.Contains(w.written.String(), "db-7") {
 		t.Errorf("the store failed: %s, log %s", a.text, w.written)
+	}
+	if a := w.call("CounterService/List", "{}"); a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") {
+		t.Errorf("a store failed, and a list of all spaces: %s", a.text)
 	}
 	w.broken.Store(false)
 	if a := w.acquire("none", ""); a.status != http.StatusOK {

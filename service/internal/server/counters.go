@@ -3,15 +3,13 @@ package server
 import (
 	"context"
 	"errors"
-	"iter"
-	"strings"
 
 	"connectrpc.com/connect"
+
 	"github.com/randflake/randflake/counter"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/config"
-	"github.com/randflake/randflake/service/internal/space"
 )
 
 // counterService implements the procedures of CounterService.
@@ -98,36 +96,23 @@ func (s counterService) List(ctx context.Context, r *connect.Request[api.Counter
 		return nil, err
 	}
 	answer := &api.CounterServiceListResponse{}
-	for _, counter := range c.setup.config.Counters {
-		in := c.setup.spaces[counter.Space]
-		if _, err := c.setup.policy.Allow(c.who, "list", counter.Space); err != nil || in == nil {
+	for _, name := range c.setup.names() {
+		if _, err := c.setup.policy.Allow(c.who, "list", name); err != nil {
 			continue
 		}
-		state, err := in.State()
+		state, err := c.setup.spaces[name].State()
 		if err != nil || state.Counters == nil {
 			continue
 		}
-		for info, err := range matching(ctx, state.Counters, counter.Name) {
+		for info, err := range state.Counters.List(ctx, "") {
 			if err != nil {
 				return nil, err
 			}
-			if by, _ := config.ByName(c.setup.counters, info.Name); by.Name == counter.Name {
+			if by, ok := config.ByName(c.setup.counters, info.Name); ok && by.Space == name {
 				answer.Counters = append(answer.Counters, wire.Counter(info))
 			}
 		}
 	}
 	answer.Counters, answer.NextPageToken = paged(answer.Counters, r.Msg, (*api.Counter).GetName)
 	return connect.NewResponse(answer), nil
-}
-
-// matching returns the counters whose names match a pattern, or the one counter of a plain name, if it exists.
-func matching(ctx context.Context, all *space.Counters, name string) iter.Seq2[counter.Info, error] {
-	if begin, ok := strings.CutSuffix(name, "*"); ok {
-		return all.List(ctx, begin)
-	}
-	return func(yield func(counter.Info, error) bool) {
-		if info, err := all.Get(ctx, name); !errors.Is(err, counter.ErrNoCounter) {
-			yield(info, err)
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
@@ -16,7 +17,9 @@ import (
 func (s *Server) gauges() []metrics.Metric {
 	setup := s.setup.Load()
 	all := []metrics.Metric{metrics.Counter("randflaked_audit_lines_lost_total", "Lines of the audit log that could not be written.", s.audit.Lost.Load())}
-	for name, v := range s.surveys(setup, setup.names()) {
+	names := setup.names()
+	for i, v := range s.surveys(setup, names) {
+		name := names[i]
 		of := metrics.Func(func() []metrics.Metric { return gaugesOf(setup, setup.spaces[name], v) })
 		all = append(all, metrics.With(map[string]string{"space": name}, of).Metrics()...)
 	}
@@ -65,23 +68,16 @@ func gaugesOf(setup *setup, in *space.Space, v *space.Survey) []metrics.Metric {
 }
 
 // surveys surveys the spaces with these names, all at once. For a space that does not answer in time it returns the
-// last survey, or none.
-func (s *Server) surveys(setup *setup, names []string) map[string]*space.Survey {
+// last survey, or nil.
+func (s *Server) surveys(setup *setup, names []string) []*space.Survey {
 	ctx, cancel := context.WithTimeout(context.Background(), s.glance)
 	defer cancel()
-	type one struct {
-		name string
-		*space.Survey
+	all := make([]*space.Survey, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() { all[i] = setup.spaces[name].Survey(ctx, s.fresh) })
 	}
-	answers := make(chan one)
-	for _, name := range names {
-		go func() { answers <- one{name, setup.spaces[name].Survey(ctx, s.fresh)} }()
-	}
-	all := map[string]*space.Survey{}
-	for range names {
-		a := <-answers
-		all[a.name] = a.Survey
-	}
+	wg.Wait()
 	return all
 }
 

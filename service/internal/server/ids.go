@@ -44,7 +44,7 @@ func (s *Server) room(ctx context.Context, c *call, n int64) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return connect.NewError(connect.CodeResourceExhausted, errors.New("too many answers were not read yet: read them, ask for fewer IDs or numbers at a time, or try again"))
 	case err == nil:
-		*c.written = done
+		c.written = done
 	}
 	return err
 }
@@ -58,18 +58,11 @@ func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]
 	if err != nil {
 		return nil, err
 	}
-	answer := &api.MintResponse{}
-	switch r.Msg.Form {
-	case api.Form_FORM_UNSPECIFIED, api.Form_FORM_TEXT:
-		answer.Ids, err = c.state.Minter.Texts(ctx, int(n))
-	case api.Form_FORM_NUMBER:
-		answer.Numbers, err = c.state.Minter.Numbers(ctx, int(n))
-	default:
+	if _, known := api.Form_name[int32(r.Msg.Form)]; !known {
 		return nil, invalid("form %d: want FORM_TEXT or FORM_NUMBER", r.Msg.Form)
 	}
-	if errors.Is(err, space.ErrNoNumber) {
-		return nil, connect.NewError(connect.CodeInvalidArgument, err)
-	}
+	answer := &api.MintResponse{}
+	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, int(n), r.Msg.Form != api.Form_FORM_NUMBER)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +107,7 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 	case m.Id == nil:
 		return nil, invalid("no ID: want text, or number")
 	case in.Kind == "ulid" && isNumber:
-		return nil, connect.NewError(connect.CodeInvalidArgument, space.ErrNoNumber)
+		return nil, space.ErrNoNumber
 	case in.Kind == "ulid":
 		id, err := ulid.Parse(m.GetText())
 		return &api.InspectResponse{Time: timestamppb.New(ulid.Inspect(id).Time)}, err
@@ -131,8 +124,7 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 		}
 		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: uint32(worker(layout, f)), Sequence: f.Sequence}, nil
 	}
-	cipher, ok := in.Cipher()
-	if !ok {
+	if in.Cipher == nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service can't open IDs of space %s: it does not have the secret", in.Name))
 	}
 	id := randflake.ID(m.GetNumber())
@@ -141,7 +133,7 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 			return nil, err
 		}
 	}
-	f := cipher.Inspect(id)
+	f := in.Cipher.Inspect(id)
 	return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, nil
 }
 

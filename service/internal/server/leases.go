@@ -104,8 +104,8 @@ func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.Acquir
 	if most := c.limits.Nodes; most > 0 && req.Nodes > most {
 		return nil, s.over(c, "nodes", req.Nodes, most)
 	}
-	if err := s.checkTTL(c, req.TTL); err != nil {
-		return nil, err
+	if most := c.limits.TTL; most > 0 && req.TTL > most {
+		return nil, s.over(c, "TTL", req.TTL, most)
 	}
 	req.Retry = req.Retry || s.usage.Holder(c.in.Name, req.Owner) != "" // so that a token is good for one lease
 	done, ok := s.usage.Reserve(c.who.Name, c.in.Name, req.Owner, c.limits.Leases)
@@ -134,8 +134,8 @@ func (s leaseService) Renew(ctx context.Context, r *connect.Request[api.RenewReq
 	if renewal.Keys, err = checkValues(m.Check); err != nil {
 		return nil, err
 	}
-	if err := s.checkTTL(c, renewal.TTL); err != nil {
-		return nil, err
+	if most := c.limits.TTL; most > 0 && renewal.TTL > most {
+		return nil, s.over(c, "TTL", renewal.TTL, most)
 	}
 	held, err := s.held(ctx, c, m.Held)
 	var renewed lease.Record
@@ -144,11 +144,11 @@ func (s leaseService) Renew(ctx context.Context, r *connect.Request[api.RenewReq
 			s.forget(ctx, c, held)
 		}
 	}
-	if lost := (*lease.LostError)(nil); errors.As(err, &lost) {
-		return connect.NewResponse(&api.RenewResponse{Outcome: &api.RenewResponse_Lost{Lost: sendLost(lost)}}), nil
-	}
-	if err != nil {
+	switch lost, err := lostOf(err); {
+	case err != nil:
 		return nil, err
+	case lost != nil:
+		return connect.NewResponse(&api.RenewResponse{Outcome: &api.RenewResponse_Lost{Lost: lost}}), nil
 	}
 	s.usage.Holds(c.who.Name, c.in.Name, renewed.Owner, renewed.HighWater)
 	return connect.NewResponse(&api.RenewResponse{Outcome: &api.RenewResponse_Lease{Lease: c.sendLease(renewed)}}), nil
@@ -161,11 +161,11 @@ func (s leaseService) Lookup(ctx context.Context, r *connect.Request[api.LookupR
 	if err == nil {
 		found, err = s.leases(c).Lookup(ctx, held)
 	}
-	if lost := (*lease.LostError)(nil); errors.As(err, &lost) {
-		return connect.NewResponse(&api.LookupResponse{Outcome: &api.LookupResponse_Lost{Lost: sendLost(lost)}}), nil
-	}
-	if err != nil {
+	switch lost, err := lostOf(err); {
+	case err != nil:
 		return nil, err
+	case lost != nil:
+		return connect.NewResponse(&api.LookupResponse{Outcome: &api.LookupResponse_Lost{Lost: lost}}), nil
 	}
 	return connect.NewResponse(&api.LookupResponse{Outcome: &api.LookupResponse_Lease{Lease: c.sendLease(found)}}), nil
 }
@@ -177,11 +177,19 @@ func (s leaseService) Release(ctx context.Context, r *connect.Request[api.Releas
 		err = s.leases(c).Release(ctx, held, time.Unix(r.Msg.LastUsed, 0))
 		s.forget(ctx, c, held)
 	}
-	lost := (*lease.LostError)(nil)
-	if err != nil && !errors.As(err, &lost) {
+	lost, err := lostOf(err)
+	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&api.ReleaseResponse{Lost: sendLost(lost)}), nil
+	return connect.NewResponse(&api.ReleaseResponse{Lost: lost}), nil
+}
+
+// lostOf returns that a lease is lost, which is an answer, or another error.
+func lostOf(err error) (*api.Lost, error) {
+	if lost := (*lease.LostError)(nil); errors.As(err, &lost) {
+		return &api.Lost{Others: lost.Others, Why: lost.Why}, nil
+	}
+	return nil, err
 }
 
 // checkValues reads the keys that a client shows.
@@ -260,20 +268,6 @@ func (s leaseService) GetLimits(ctx context.Context, _ *connect.Request[api.GetL
 		MaxTtlSeconds: uint32(limits.TTL()), MaxSkewSeconds: uint32(limits.Skew()),
 		Floor: wire.Second(limits.Floor), BarredFrom: wire.Second(limits.BarredFrom), BarredTo: wire.Second(limits.BarredTo),
 	}), nil
-}
-
-func (s *Server) checkTTL(c *call, ttl time.Duration) error {
-	if most := c.limits.TTL; most > 0 && ttl > most {
-		return s.over(c, "TTL", ttl, most)
-	}
-	return nil
-}
-
-func sendLost(lost *lease.LostError) *api.Lost {
-	if lost == nil {
-		return nil
-	}
-	return &api.Lost{Others: lost.Others, Why: lost.Why}
 }
 
 func seconds(n uint32) time.Duration { return time.Duration(n) * time.Second }

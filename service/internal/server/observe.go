@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,29 +25,25 @@ func (s *Server) observed(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		start := time.Now()
 		response, err := next(ctx, request)
-		id := identityOf(ctx)
-		s.note(id, request.Spec().Procedure, id.setup.spaceOf(request.Any()), start, err)
+		c := callOf(ctx)
+		s.note(c, request.Spec().Procedure, c.setup.spaceOf(request.Any()), start, err)
 		if failed := (*connect.Error)(nil); errors.As(err, &failed) {
-			wire.Describe(failed, request.Spec().Procedure, againHelps(failed))
+			again := failed.Code() == connect.CodeUnavailable || failed.Code() == connect.CodeResourceExhausted && !errors.Is(failed, space.ErrMost)
+			wire.Describe(failed, request.Spec().Procedure, again)
 		}
 		return response, err
 	}
 }
 
-// againHelps reports whether the same call may succeed soon.
-func againHelps(failed *connect.Error) bool {
-	return failed.Code() == connect.CodeUnavailable || failed.Code() == connect.CodeResourceExhausted && !errors.Is(failed, space.ErrMost)
-}
-
 // note counts a call, and remembers it if it failed. There may be no space of that name.
-func (s *Server) note(id identity, procedure, space string, start time.Time, err error) {
-	if id.setup.spaces[space] == nil {
+func (s *Server) note(c *call, procedure, space string, start time.Time, err error) {
+	if c.setup.spaces[space] == nil {
 		space = ""
 	}
 	procedure = strings.TrimPrefix(procedure, "/randflake.v1.")
 	s.metrics.Called(procedure, space, time.Since(start), err)
 	if failed := (*connect.Error)(nil); errors.As(err, &failed) && failed.Code() != connect.CodeCanceled {
-		s.refusals.add(refusal{time.Now(), id.who.Name, space, procedure, failed.Code(), failed.Message()})
+		s.refusals.add(refusal{time.Now(), c.who.Name, space, procedure, failed.Code(), failed.Message()})
 	}
 }
 
@@ -60,29 +57,23 @@ type refusal struct {
 	Why       string
 }
 
-// refusals holds the newest refusals. It is safe for concurrent use.
+// refusals holds the newest hundred refusals, newest first. It is safe for concurrent use.
 type refusals struct {
-	mu   sync.Mutex
-	ring [100]refusal
-	next int // how many there were
+	mu  sync.Mutex
+	all []refusal
 }
 
 func (r *refusals) add(one refusal) {
 	one.Why = fmt.Sprintf("%.300s", strings.ToValidUTF8(one.Why, "?"))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ring[r.next%len(r.ring)] = one
-	r.next++
+	r.all = slices.Insert(r.all[:min(len(r.all), 99)], 0, one)
 }
 
-// newest returns the refusals, newest first.
-func (r *refusals) newest() (all []refusal) {
+func (r *refusals) newest() []refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := r.next - 1; i >= max(0, r.next-len(r.ring)); i-- {
-		all = append(all, r.ring[i%len(r.ring)])
-	}
-	return all
+	return slices.Clone(r.all)
 }
 
 // Connection counts connections; it is for http.Server.ConnState.
@@ -93,5 +84,5 @@ func (s *Server) Connection(c net.Conn, state http.ConnState) { s.metrics.Connec
 func Tracing(provider trace.TracerProvider) (connect.Interceptor, error) {
 	return otelconnect.NewInterceptor(otelconnect.WithTracerProvider(provider), otelconnect.WithoutMetrics(), otelconnect.WithTrustRemote(),
 		otelconnect.WithPropagator(propagation.TraceContext{}),
-		otelconnect.WithFilter(func(ctx context.Context, _ connect.Spec) bool { return identityOf(ctx).err == nil }))
+		otelconnect.WithFilter(func(ctx context.Context, _ connect.Spec) bool { return callOf(ctx).err == nil }))
 }

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"html/template"
 	"net/http"
 	"os"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
-	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
@@ -66,87 +64,67 @@ var pagePolicy = func() string {
 // addPages adds the page and /metrics. If there are principals, the page shows the spaces that the caller may observe,
 // and /metrics requires the right to observe all spaces, since it describes the process too.
 func (s *Server) addPages(mux *http.ServeMux) {
-	mux.Handle("GET /{$}", s.observing("page", func(w http.ResponseWriter, r *http.Request, o observer) { s.show(w, r, o, nil) }))
-	mux.Handle("GET /spaces/{space}", s.observing("page", func(w http.ResponseWriter, r *http.Request, o observer) {
-		in := o.setup.spaces[r.PathValue("space")]
-		if in == nil || !slices.Contains(o.may, in.Name) {
-			http.Error(w, "no such space, or none that you may observe", http.StatusNotFound)
-			return
-		}
-		s.show(w, r, o, in)
-	}))
+	mux.Handle("GET /{$}", s.observing("page", false, s.show))
+	mux.Handle("GET /spaces/{space}", s.observing("page", false, s.show))
 	scrape := s.metrics.Handler()
-	mux.Handle("GET /metrics", s.observing("metrics", func(w http.ResponseWriter, r *http.Request, o observer) {
-		if !o.all {
-			s.deny(w, o.identity, "metrics", fmt.Errorf("%w: metrics are for those who may observe all spaces", access.ErrDenied))
-			return
-		}
-		scrape.ServeHTTP(w, r)
-	}))
+	mux.Handle("GET /metrics", s.observing("metrics", true, func(w http.ResponseWriter, r *http.Request, _ observer) { scrape.ServeHTTP(w, r) }))
 }
 
 // An observer is a principal that looks at a page.
 type observer struct {
-	identity
+	*call
 	may []string // spaces
 	all bool     // whether those are all
 }
 
-// observing admits callers that may observe at least one space. Browsers ask for a user name and a password, by HTTP
-// basic authentication, which only pages accept: any name, with the bearer token as the password.
-func (s *Server) observing(what string, show func(http.ResponseWriter, *http.Request, observer)) http.Handler {
+// observing admits callers that may observe at least one space, or all of them. Browsers ask for a user name and a
+// password, by HTTP basic authentication, which only pages accept: any name, with the bearer token as the password.
+func (s *Server) observing(what string, all bool, show func(http.ResponseWriter, *http.Request, observer)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, ok := r.BasicAuth(); ok {
 			r = r.Clone(r.Context())
 			r.Header.Set("Authorization", "Bearer "+password)
 		}
-		o := observer{s.identify(w, r), nil, true}
-		err := o.err
-		if err != nil {
-			w.Header().Set("WWW-Authenticate", `Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
-			s.deny(w, o.identity, what, err)
-			return
-		}
-		for _, name := range o.setup.names() {
-			if _, denied := o.setup.policy.Allow(o.who, "observe", name); denied != nil {
-				o.all, err = false, denied
-				continue
+		o := observer{call: s.identify(w, r), all: true}
+		code, status, err := connect.CodeUnauthenticated, http.StatusUnauthorized, o.err
+		if err == nil {
+			code, status = connect.CodePermissionDenied, http.StatusForbidden
+			for _, name := range o.setup.names() {
+				if _, denied := o.setup.policy.Allow(o.who, "observe", name); denied != nil {
+					o.all, err = false, denied
+				} else {
+					o.may = append(o.may, name)
+				}
 			}
-			o.may = append(o.may, name)
+			if o.all || len(o.may) > 0 && !all {
+				show(w, r, o)
+				return
+			}
+		} else {
+			w.Header().Set("WWW-Authenticate", `Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
 		}
-		if len(o.may) == 0 {
-			s.deny(w, o.identity, what, err)
-			return
-		}
-		show(w, r, o)
+		s.audit.Deny(o.by, "", "procedure", what, "why", err.Error())
+		s.note(o.call, what, "", time.Now(), connect.NewError(code, err))
+		http.Error(w, err.Error(), status)
 	})
 }
 
-// deny answers a request for a page that the caller may not see, and writes it to the audit log.
-func (s *Server) deny(w http.ResponseWriter, id identity, what string, err error) {
-	code, status := connect.CodePermissionDenied, http.StatusForbidden
-	if errors.Is(err, access.ErrUnknown) {
-		code, status = connect.CodeUnauthenticated, http.StatusUnauthorized
-	}
-	s.audit.Deny(id.by, "", "procedure", what, "why", err.Error())
-	s.note(id, what, "", time.Now(), connect.NewError(code, err))
-	http.Error(w, err.Error(), status)
-}
-
 // show writes the page of all spaces, or of one.
-func (s *Server) show(w http.ResponseWriter, r *http.Request, o observer, one *space.Space) {
-	v := view{At: time.Now(), Trouble: s.Ready(), One: one}
+func (s *Server) show(w http.ResponseWriter, r *http.Request, o observer) {
+	v, names := view{At: time.Now(), Trouble: s.Ready()}, o.may
 	v.Replica, _ = os.Hostname()
-	names := o.may
-	if one != nil {
-		names = []string{one.Name}
-		v.Holders, v.Next, v.Unlisted = s.holders(r, one)
+	if one := r.PathValue("space"); one != "" {
+		if !slices.Contains(o.may, one) {
+			http.Error(w, "no such space, or none that you may observe", http.StatusNotFound)
+			return
+		}
+		names, v.One = []string{one}, o.setup.spaces[one]
+		v.Holders, v.Next, v.Unlisted = s.holders(r, v.One)
 	}
-	surveys := s.surveys(o.setup, names)
-	for _, name := range names {
-		v.Spaces = append(v.Spaces, surveyed{o.setup.spaces[name], surveys[name]})
+	for i, survey := range s.surveys(o.setup, names) {
+		v.Spaces = append(v.Spaces, surveyed{o.setup.spaces[names[i]], survey})
 	}
-	v.Refusals = slices.DeleteFunc(s.refusals.newest(), func(r refusal) bool { return (one != nil || !o.all) && !slices.Contains(names, r.Space) })
+	v.Refusals = slices.DeleteFunc(s.refusals.newest(), func(r refusal) bool { return (v.One != nil || !o.all) && !slices.Contains(names, r.Space) })
 	var text bytes.Buffer
 	if err := page.Execute(&text, v); err != nil {
 		s.logger.Error("page was not written", "error", err)
@@ -166,10 +144,12 @@ func (s *Server) holders(r *http.Request, in *space.Space) (shown []holder, next
 	if err != nil || state.Leases == nil {
 		return nil, "", err
 	}
-	held, err := space.Held(r.Context(), state.Leases)
+	held, err := state.Leases.List(r.Context())
 	if err != nil {
 		return nil, "", errors.New("the store does not say who has a lease")
 	}
+	now := time.Now().Unix()
+	held = slices.DeleteFunc(held, func(r lease.Record) bool { return r.Owner == (lease.Token{}) || r.HighWater < now })
 	held, next = paged(held, &api.ListRequest{PageSize: 100, PageToken: r.FormValue("after")}, byNode)
 	own, _ := in.Own()
 	for _, l := range held {

@@ -107,6 +107,7 @@ func (w *testbed) begin(c *config.Config) {
 			return c.On(ctx, e)
 		}), options...)
 	}, logger)
+	w.glance = time.Minute // on a busy machine
 	w.Cleanup(w.Close)
 	w.files = Files{Audit: w.written, TLS: trusting(ours())}
 	if err := w.Configure(c, w.files); err != nil {
@@ -192,7 +193,8 @@ func withCertificate(name string) func(*http.Request) { return showing(ours(), n
 func showing(authority *accesstest.Authority, name string, left time.Duration) func(*http.Request) {
 	pair := authority.Sign(left, []string{name})
 	return func(r *http.Request) {
-		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{pair.Leaf}}
+		chain := []*x509.Certificate{pair.Leaf, authority.Leaf}
+		r.TLS = &tls.ConnectionState{PeerCertificates: chain[:1], VerifiedChains: [][]*x509.Certificate{chain}}
 	}
 }
 

@@ -2,7 +2,7 @@ package space
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -13,47 +13,56 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// A Minter makes the IDs of a space. It is safe for concurrent use.
-type Minter interface {
-	// Texts returns n IDs as text, Numbers as integers. If ctx ends first, they return fewer and an error.
-	Texts(ctx context.Context, n int) ([]string, error)
-	Numbers(ctx context.Context, n int) ([]int64, error)
+// A Minter makes n IDs, as text or as integers. If ctx ends first, there are fewer, and an error. It is safe for
+// concurrent use.
+type Minter func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error)
 
+// An Own is the service's own lease in a space, by which it makes IDs.
+type Own interface {
+	Status() lease.Status
 	Ready() error
 	Close() error
 }
 
-// ErrNoNumber says that an ID has more than 64 bits.
-var ErrNoNumber = errors.New("space: a ULID is no 64-bit integer: ask for text")
+type own[G lease.Generator] struct{ *lease.Keeper[G] }
 
-// minter returns the Minter of the space, or nil if the service makes no IDs for it.
-func (s *Space) minter(ctx context.Context, leases lease.Source) (Minter, error) {
+func (o own[G]) Ready() error { return o.Generator().Ready() }
+
+// ErrNoNumber says that an ID has more than 64 bits.
+var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", ulid.ErrInvalidID)
+
+// mint sets what makes the IDs of the space, if the service makes any.
+func (s *Space) mint(ctx context.Context, state *State) error {
 	layout, err := s.Layout()
 	if err != nil {
-		return nil, err
+		return err
 	}
+	leases := state.Leases
 	if leases != nil && s.options.Own != nil {
 		leases = s.options.Own(s, leases)
 	}
 	switch {
 	case s.Kind == "ulid":
 		generator, err := ulid.New()
-		return ulids{generator}, err
+		state.Minter = minter[ulid.ID](generator, nil)
+		return err
 	case layout != nil:
 		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(s.terms(ctx, leases)...))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return &numbers[snowflake.ID]{keeper.Generator(), keeper}, nil
+		state.Minter = minter(keeper.Generator(), func(id snowflake.ID) int64 { return int64(id) })
+		state.Own = own[*snowflake.Generator]{keeper}
 	case s.Space.Secret == config.SecretMint || s.Space.Secret == config.SecretDistribute:
 		options := append(s.terms(ctx, leases), lease.WithNodes(max(1, s.Nodes)))
 		keeper, err := lease.Keep(ctx, leases, s.secret, options...)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return &numbers[randflake.ID]{keeper.Generator(), keeper}, nil
+		state.Minter = minter(keeper.Generator(), func(id randflake.ID) int64 { return int64(id) })
+		state.Own = own[*randflake.Generator]{keeper}
 	}
-	return nil, nil
+	return nil
 }
 
 // terms are the options of the service's own leases: five minutes, or as long as the store grants.
@@ -65,67 +74,39 @@ func (s *Space) terms(ctx context.Context, leases lease.Source) []lease.Option {
 	return options
 }
 
-// maxText is the maximum length of a 64-bit ID in decimal digits.
-const maxText = 20
+// maxText is the maximum length of an ID as text.
+const maxText = 26
 
-// numbers makes IDs of 64 bits.
-type numbers[ID interface {
-	~int64 | ~uint64
+type filler[ID any] interface {
+	FillWait(context.Context, []ID) (int, error)
+}
+
+// minter returns the Minter of a generator. number is nil for IDs of more than 64 bits.
+func minter[ID interface {
 	AppendText([]byte) ([]byte, error)
-}] struct {
-	generator interface {
-		FillWait(context.Context, []ID) (int, error)
-		Ready() error
-	}
-	keeper interface {
-		Status() lease.Status
-		Close() error
-	}
-}
-
-func (m *numbers[ID]) Texts(ctx context.Context, n int) ([]string, error) {
-	ids := make([]ID, n)
-	n, err := m.generator.FillWait(ctx, ids)
-	// All texts share one string: one allocation for each would be half of the cost.
-	texts, all, scratch := make([]string, n), strings.Builder{}, make([]byte, 0, maxText)
-	all.Grow(n * maxText)
-	for i, id := range ids[:n] {
-		text, _ := id.AppendText(scratch) // never fails
-		all.Write(text)
-		texts[i] = all.String()[all.Len()-len(text):]
-	}
-	return texts, err
-}
-
-func (m *numbers[ID]) Numbers(ctx context.Context, n int) ([]int64, error) {
-	ids := make([]ID, n)
-	n, err := m.generator.FillWait(ctx, ids)
-	numbers := make([]int64, n)
-	for i, id := range ids[:n] {
-		numbers[i] = int64(id)
-	}
-	return numbers, err
-}
-
-func (m *numbers[ID]) Ready() error         { return m.generator.Ready() }
-func (m *numbers[ID]) Status() lease.Status { return m.keeper.Status() }
-func (m *numbers[ID]) Close() error         { return m.keeper.Close() }
-
-// ulids makes ULIDs, which need neither a lease nor a secret.
-type ulids struct{ *ulid.Generator }
-
-func (m ulids) Texts(ctx context.Context, n int) ([]string, error) {
-	texts := make([]string, 0, n)
-	for range n {
-		id, err := m.Wait(ctx)
-		if err != nil {
-			return texts, err
+}](generator filler[ID], number func(ID) int64) Minter {
+	return func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error) {
+		if !asText && number == nil {
+			return nil, nil, ErrNoNumber
 		}
-		texts = append(texts, id.String())
+		ids := make([]ID, n)
+		n, err = generator.FillWait(ctx, ids)
+		if !asText {
+			numbers = make([]int64, n)
+			for i, id := range ids[:n] {
+				numbers[i] = number(id)
+			}
+			return nil, numbers, err
+		}
+		// All texts share one string: one allocation for each would be half of the cost.
+		var all strings.Builder
+		texts, scratch := make([]string, n), make([]byte, 0, maxText)
+		all.Grow(n * maxText)
+		for i, id := range ids[:n] {
+			text, _ := id.AppendText(scratch) // never fails
+			all.Write(text)
+			texts[i] = all.String()[all.Len()-len(text):]
+		}
+		return texts, nil, err
 	}
-	return texts, nil
 }
-
-func (ulids) Numbers(context.Context, int) ([]int64, error) { return nil, ErrNoNumber }
-func (ulids) Ready() error                                  { return nil }
-func (ulids) Close() error                                  { return nil }

@@ -30,8 +30,9 @@ var ErrNotOpen = errors.New("space: not open")
 // for concurrent use.
 type Space struct {
 	config.Space
-	Check  store.Keys       // of its secret, or nil
-	secret randflake.Secret // or the zero one
+	Check  store.Keys        // of its secret, or nil
+	Cipher *randflake.Cipher // of its secret, or nil
+	secret randflake.Secret  // or the zero one
 
 	location string // of its store, or ""
 	options  Options
@@ -54,6 +55,7 @@ type State struct {
 	Leases   lease.Source // nil where there is none
 	Counters *Counters    // nil where there is none
 	Minter   Minter       // nil where the service makes no IDs
+	Own      Own          // nil where that needs no lease
 }
 
 // An Opener opens the store at a location.
@@ -79,7 +81,7 @@ func New(c config.Space, o Options) (*Space, error) {
 		if err != nil {
 			return nil, fmt.Errorf("space %s: %w", c.Name, err)
 		}
-		s.secret, s.Check = secret, store.KeysOf(secret)
+		s.secret, s.Check, s.Cipher = secret, store.KeysOf(secret), randflake.NewCipher(secret)
 	}
 	var err error
 	if s.location, err = c.Location(); err != nil {
@@ -150,7 +152,7 @@ func (s *Space) attempt(ctx context.Context) (state *State, err error) {
 		s.counters.Counters = counter.On(state.Store)
 		state.Counters = s.counters
 	}
-	if state.Minter, err = s.minter(ctx, state.Leases); err != nil && state.Store != nil {
+	if err = s.mint(ctx, state); err != nil && state.Store != nil {
 		usage := s.usage(ctx, state.Store)
 		s.waiting.Store(&usage)
 		state.Store.Close()
@@ -168,10 +170,8 @@ func (s *Space) State() (*State, error) {
 
 // Own returns the status of the service's own lease in the space, or reports that there is none.
 func (s *Space) Own() (lease.Status, bool) {
-	if state := s.state.Load(); state != nil {
-		if keeper, ok := state.Minter.(interface{ Status() lease.Status }); ok {
-			return keeper.Status(), true
-		}
+	if state := s.state.Load(); state != nil && state.Own != nil {
+		return state.Own.Status(), true
 	}
 	return lease.Status{}, false
 }
@@ -182,8 +182,8 @@ func (s *Space) Ready() error {
 	switch {
 	case state == nil:
 		return fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Name, *s.err.Load())
-	case state.Minter != nil:
-		return state.Minter.Ready()
+	case state.Own != nil:
+		return state.Own.Ready()
 	}
 	return nil
 }
@@ -201,14 +201,6 @@ func (s *Space) Secret() (randflake.Secret, bool) {
 	return s.secret, s.Space.Secret == config.SecretDistribute
 }
 
-// Cipher returns the cipher of a Randflake space, or reports that the service has none.
-func (s *Space) Cipher() (*randflake.Cipher, bool) {
-	if s.secret.IsZero() {
-		return nil, false
-	}
-	return randflake.NewCipher(s.secret), true
-}
-
 // Close gives back the service's lease and numbers in the space, and closes the store. It takes about ten seconds if
 // the store does not answer.
 func (s *Space) Close() error {
@@ -220,17 +212,16 @@ func (s *Space) Close() error {
 	}
 	closed := errors.New("it was closed")
 	s.noteError(closed)
-	var mint, count error
+	var errs [3]error
 	var wg sync.WaitGroup
-	if state.Minter != nil {
-		wg.Go(func() { mint = state.Minter.Close() })
+	if state.Own != nil {
+		wg.Go(func() { errs[0] = state.Own.Close() })
 	}
-	if state.Counters != nil {
-		wg.Go(func() { count = state.Counters.Close() })
+	if state.Store != nil {
+		wg.Go(func() { errs[1] = state.Counters.Close() })
+		wg.Wait()
+		errs[2] = state.Store.Close()
 	}
 	wg.Wait()
-	if state.Store != nil {
-		return errors.Join(mint, count, state.Store.Close())
-	}
-	return errors.Join(mint, count)
+	return errors.Join(errs[:]...)
 }

@@ -103,7 +103,7 @@ func TestBegun(t *testing.T) {
 	f.fails.Store(false)
 	state := f.open(t)
 	f.fails.Store(true)
-	if ids, err := state.Minter.Texts(t.Context(), 3); err != nil || len(ids) != 3 || !f.Begun() || f.Ready() != nil {
+	if ids, _, err := state.Minter(t.Context(), 3, true); err != nil || len(ids) != 3 || !f.Begun() || f.Ready() != nil {
 		t.Errorf("once its store is away again: %d IDs, error %v, begun %v, ready %v: want IDs by the lease that is there", len(ids), err, f.Begun(), f.Ready())
 	}
 }

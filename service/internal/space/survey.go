@@ -19,8 +19,6 @@ type Survey struct {
 	Counters []counter.Info // those of the configuration that were used
 }
 
-const surveyTime = 10 * time.Second
-
 // Survey returns a survey younger than an age, or an older one, or nil if there is none, if ctx ends before the store
 // answers. Concurrent callers share one request to the store.
 func (s *Space) Survey(ctx context.Context, age time.Duration) *Survey {
@@ -28,7 +26,7 @@ func (s *Space) Survey(ctx context.Context, age time.Duration) *Survey {
 		return last
 	}
 	done := s.surveys.DoChan("", func() (any, error) {
-		asking, cancel := context.WithTimeout(context.Background(), surveyTime)
+		asking, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		s.survey.Store(s.ask(asking))
 		return nil, nil
@@ -78,16 +76,4 @@ func (s *Space) usage(ctx context.Context, in *store.Space) lease.Usage {
 		u.Nodes = lease.Counts{}
 	}
 	return u
-}
-
-// Held returns the leases that are held now.
-func Held(ctx context.Context, leases lease.Source) (held []lease.Record, err error) {
-	records, err := leases.List(ctx)
-	now := time.Now().Unix()
-	for _, r := range records {
-		if r.Owner != (lease.Token{}) && r.HighWater >= now {
-			held = append(held, r)
-		}
-	}
-	return held, err
 }
