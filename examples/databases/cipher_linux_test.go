@@ -123,7 +123,7 @@ func TestCipherInPostgreSQL(t *testing.T) {
 	}
 }
 
-// useSecret gives a secret to a session of PostgreSQL. The rows of a COPY are in no log and no plan.
+// useSecret gives a secret to a session of PostgreSQL.
 func useSecret(ctx context.Context, conn *pgx.Conn, secret randflake.Secret) error {
 	_, err := conn.Exec(ctx, "CREATE TEMP TABLE given (secret text)")
 	if err == nil {

@@ -55,10 +55,11 @@ const (
 var dialects = map[string]dialect{
 	"postgres": {"t": "t", "^": "(%s # %s)", "rol": byShifts, "upper": signed, "word": "(get_byte(b, %[1]d) << 8 | get_byte(b, %[1]d + 1))::bigint"},
 	"mysql":    {"t": "t", "rol": byProduct, "word": "CAST(CONV(SUBSTR(secret, 2 * %d + 1, 4), 16, 10) AS UNSIGNED)"},
-	"sqlite": {"^": "((%[1]s | %[2]s) - (%[1]s & %[2]s))", "rol": byShifts, "upper": signed,
+	"sqlite": {"t": "t", "^": "((%[1]s | %[2]s) - (%[1]s & %[2]s))", "rol": byShifts, "upper": signed,
 		"word": "(SELECT sum((instr('0123456789abcdef', lower(substr(:secret, 2 * %d + digit, 1))) - 1) << (16 - 4 * digit)) FROM digits)"},
 	"duckdb": {"^": "xor(%s, %s)", "+": "(%s + %s)::UBIGINT", "*": "(%s * %d)", "rol": byProduct,
-		"id": "(id::HUGEINT & 18446744073709551615)::UBIGINT", "word": "('0x' || substr(secret, 2 * %d + 1, 4))::UBIGINT"},
+		"upper": "18446744069414584320::UBIGINT",
+		"id":    "(id::HUGEINT & 18446744073709551615)::UBIGINT", "word": "('0x' || substr(secret, 2 * %d + 1, 4))::UBIGINT"},
 	"clickhouse": {"^": "bitXor(%s, %s)", "&": "bitAnd(%s, %s)", "|": "bitOr(%s, %s)", "<<": "bitShiftLeft(%s, %d)", ">>": "bitShiftRight(%s, %s)",
 		"-": "toUInt64(%s - %s)", "rol": "bitAnd(bitShiftRight(%s * 65537, %d), " + words + ")",
 		"id": "toUInt64(id)", "word": "toUInt64(reinterpretAsUInt16(reverse(unhex(substring(secret, 2 * %d + 1, 4)))))"},
@@ -91,7 +92,7 @@ func (d dialect) join(ac, bd string) string  { return d.do(ac, "|", d.shl(bd, 16
 // swap returns s with the bytes of each word exchanged, which turns little-endian bytes into words and back.
 func (d dialect) swap(s string) string { return d.join(d.rol(d.ac(s), 8), d.rol(d.bd(s), 8)) }
 
-// Each operation has an integer that occurs in it several times. Dialects with statements assign it to a variable, t.
+// Each operation has an integer that occurs in it several times. Most dialects have it in a variable or a column, t.
 
 // round returns a and c, and s, after a round, whose key s has.
 func (d dialect) round() (t, s string) {

@@ -8,21 +8,24 @@ INSERT INTO randflake_key SELECT i, k FROM expanded WHERE length(:secret) = 32 A
 
 -- The masked form of an ID, as package mask has it, or the Randflake ID of a raw value.
 SELECT id, (
-  WITH RECURSIVE state(i, s) AS (
-    SELECT 0, {{load ^ k}} FROM temp.randflake_key WHERE i = 0
+  WITH RECURSIVE state(i, s, t) AS (
+    SELECT 0, {{load ^ k}}, 0 FROM temp.randflake_key WHERE i = 0
     UNION ALL
-    SELECT state.i + 1, CASE WHEN state.i % 4 = 3 THEN {{mix ^ k}} ELSE {{round ^ k}} END
-    FROM state JOIN temp.randflake_key r ON r.i = state.i + 1)
-  SELECT {{store}} FROM state WHERE i = 32
+    SELECT state.i + 1, iif(state.i % 2 = 0, s, iif(r.i % 4 = 0, {{mix ^ k}}, {{round ^ k}})),
+      iif(state.i % 2 = 0, iif(r.i % 4 = 0, {{mix t}}, {{round t}}), 0)
+    FROM state JOIN temp.randflake_key r ON r.i = state.i / 2 + 1)
+  SELECT {{store}} FROM state WHERE i = 64
 ) AS masked FROM ids;
 
 -- The inverse, and when (UTC), where and as which of its second a Randflake ID was made.
-SELECT id, unmasked, datetime(1730000000 + (unmasked >> 34 & 1073741823), 'unixepoch') AS time, unmasked >> 17 & 131071 AS node, unmasked & 131071 AS sequence
-FROM (SELECT id, (
-  WITH RECURSIVE state(i, s) AS (
-    SELECT 32, {{load ^ k}} FROM temp.randflake_key WHERE i = 32
+WITH raws AS MATERIALIZED (SELECT id, (
+  WITH RECURSIVE state(i, s, t) AS (
+    SELECT 64, {{load ^ k}}, 0 FROM temp.randflake_key WHERE i = 32
     UNION ALL
-    SELECT r.i, CASE WHEN r.i % 4 = 3 THEN {{unmix ^ k}} ELSE {{unround ^ k}} END
-    FROM state JOIN temp.randflake_key r ON r.i = state.i - 1)
+    SELECT state.i - 1, iif(state.i % 2 = 0, s, iif(r.i % 4 = 3, {{unmix ^ k}}, {{unround ^ k}})),
+      iif(state.i % 2 = 0, iif(r.i % 4 = 3, {{mix t}}, {{unround t}}), 0)
+    FROM state JOIN temp.randflake_key r ON r.i = (state.i - 1) / 2 WHERE state.i > 0)
   SELECT {{store}} FROM state WHERE i = 0
-) AS unmasked FROM ids);
+) AS unmasked FROM ids)
+SELECT id, unmasked, datetime(1730000000 + (unmasked >> 34 & 1073741823), 'unixepoch') AS time, unmasked >> 17 & 131071 AS node, unmasked & 131071 AS sequence
+FROM raws;
