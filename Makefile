@@ -47,7 +47,7 @@ EVERYTHING = ./... $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES) $(LATER
 # Those that no test runs on, and linux/arm64 for its assembly.
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
-.PHONY: all test check ordinary explore control runbooks race race-all purego newer i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
+.PHONY: all test check ordinary explore control runbooks embedded race race-all purego newer i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
         chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck api api-check words bench fuzz generate protocol clients languages typescript node npm \
         test-deploy alerts dashboards promtool image push tools servers browser statistics systemd gotest
 
@@ -56,7 +56,7 @@ all: test check lint
 # test is what a contributor runs, check the rest. Each ends with a list of what this machine can't do. What stands in
 # REQUIRED, names of tests as in that list, must not be skipped.
 IN_test  = ordinary race clients explore chaos-once
-IN_check = i386 cpus emulated purego newer race-all test-deploy alerts modules-later control runbooks chaos-short
+IN_check = i386 cpus emulated purego newer race-all test-deploy alerts modules-later control runbooks embedded chaos-short
 
 test check: export GOTEST_LOG = $(CURDIR)/dist/$@.log
 test check: gotest
@@ -70,7 +70,7 @@ gotest:
 # Every package as it is built for users, on real servers, which are started as needed, on free ports and in temporary
 # directories. One go command compiles what modules share just once.
 ordinary: gotest servers statistics typescript
-	$(TEST) -p 3 -skip '^($(CONTROL)|$(RUNBOOKS))$$' $(MODULES:%=./%/...) ./...
+	$(TEST) -p 3 -skip '^($(CONTROL)|$(RUNBOOKS)|$(EMBEDDED))$$' $(MODULES:%=./%/...) ./...
 
 # The negative control of chaos is for check.
 CONTROL = TestPlantedBugs
@@ -81,6 +81,15 @@ control: gotest
 RUNBOOKS = TestRunbooks
 runbooks: gotest servers
 	cd cmd/randflake && $(TEST) -parallel 8 -run '^$(RUNBOOKS)$$' .
+
+# The SQL of randflake sql in DuckDB and ClickHouse, which come from npm and take 600 MB. npm ci refuses that of chdb, some of
+# whose optional packages for other systems are not published.
+EMBEDDED = TestCipherEmbedded
+embedded: gotest node examples/databases/embedded/node_modules/.package-lock.json
+	cd examples/databases && $(TEST) -run '^$(EMBEDDED)$$' .
+examples/databases/embedded/node_modules/.package-lock.json: examples/databases/embedded/package-lock.json | npm
+	cd examples/databases/embedded && $(NPM_CI:ci=install) --no-save
+	@touch $@
 
 race: gotest
 	$(TEST) -race -short $(CONCURRENT)

@@ -3,7 +3,6 @@ package databases
 import (
 	"database/sql"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,10 +11,7 @@ import (
 )
 
 func TestTextInPostgreSQL(t *testing.T) {
-	functions, err := os.ReadFile("postgres.sql")
-	must(t, err)
-	_, err = connectPostgres(t).PgConn().Exec(t.Context(), string(functions)).ReadAll()
-	must(t, err)
+	install(t)
 	db, err := sql.Open("pgx", postgresServer(t).URL())
 	must(t, err)
 	defer db.Close()
@@ -27,10 +23,7 @@ func TestTextInPostgreSQL(t *testing.T) {
 }
 
 func TestTextInMariaDB(t *testing.T) {
-	functions, err := os.ReadFile("mysql.sql")
-	must(t, err)
-	_, err = mariaDB(t).Do(string(functions))
-	must(t, err)
+	install(t)
 	db := openMariaDB(t, false)
 	testText(t, db, "SELECT LOWER(CONV(?, 10, 32)), CAST(? AS UNSIGNED)", "SELECT randflake_id(?)")
 	t.Run("columns", func(t *testing.T) { testConv(t, db) })

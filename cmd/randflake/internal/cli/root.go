@@ -27,7 +27,7 @@ A command that a signal stops gives its lease back, and ends by that signal.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, "%v", err) })
 	root.AddGroup(&cobra.Group{ID: "ids", Title: "IDs and numbers:"}, &cobra.Group{ID: "keys", Title: "Secrets, leases and counters:"})
 	for id, commands := range map[string][]*cobra.Command{
-		"ids":  {t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.nextCommand()},
+		"ids":  {t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.sqlCommand(), t.nextCommand()},
 		"keys": {t.secretCommand(), t.leaseCommand(), t.counterCommand(), t.doctorCommand()},
 		"":     {t.benchCommand(), t.versionCommand(), t.manCommand()},
 	} {

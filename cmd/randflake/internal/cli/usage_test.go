@@ -65,6 +65,8 @@ func TestUsageErrors(t *testing.T) {
 		{"inspect -x", []string{"-x", "see randflake inspect --help"}},
 		{"convert --to binary 0", []string{`"binary"`, "want text, signed, unsigned or hex"}},
 		{"convert --from base58 0", []string{`"base58"`, "want auto, text, int or hex"}},
+		{"sql", []string{"--dialect is missing", "postgres, mysql"}},
+		{"sql --dialect oracle", []string{`"oracle"`, "want postgres, mysql"}},
 		{"next", []string{"NAME is missing", "see randflake next --help"}},
 		{"next a b", []string{`unexpected argument "b"`}},
 		{"next a -n=-1", []string{"--count -1", "want 0 or more"}},

@@ -1,0 +1,29 @@
+package databases
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/randflake/randflake"
+)
+
+// useSecretInMariaDB gives a secret to a session. The rows of a LOAD DATA are in no log and no plan.
+func useSecretInMariaDB(ctx context.Context, conn *sql.Conn, secret randflake.Secret) error {
+	mysql.RegisterReaderHandler("secret", func() io.Reader { return strings.NewReader(secret.Hex()) })
+	defer mysql.DeregisterReaderHandler("secret")
+	for _, statement := range []string{
+		"CREATE TEMPORARY TABLE given (secret CHAR(32))",
+		"LOAD DATA LOCAL INFILE 'Reader::secret' INTO TABLE given",
+		"SET @randflake_key = (SELECT randflake_keys(secret) FROM given)",
+		"DROP TEMPORARY TABLE given",
+	} {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
