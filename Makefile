@@ -47,7 +47,7 @@ EVERYTHING = ./... $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES) $(LATER
 # Those that no test runs on, and linux/arm64 for its assembly.
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
-.PHONY: all test check ordinary explore control runbooks race race-all purego newer i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
+.PHONY: all test check ordinary explore control runbooks race race-all purego newer valgrind i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
         chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck api api-check words bench fuzz generate protocol clients languages typescript node npm \
         test-deploy alerts dashboards promtool image push tools servers browser statistics systemd gotest
 
@@ -56,7 +56,7 @@ all: test check lint
 # test is what a contributor runs, check the rest. Each ends with a list of what this machine can't do. What stands in
 # REQUIRED, names of tests as in that list, must not be skipped.
 IN_test  = ordinary race clients explore chaos-once
-IN_check = i386 cpus emulated purego newer race-all test-deploy alerts modules-later control runbooks chaos-short
+IN_check = i386 cpus emulated purego newer valgrind race-all test-deploy alerts modules-later control runbooks chaos-short
 
 test check: export GOTEST_LOG = $(CURDIR)/dist/$@.log
 test check: gotest
@@ -107,6 +107,12 @@ NEWER = go1.27.4
 newer: gotest
 	GOTOOLCHAIN=$(NEWER) $(TEST) -short ./...
 	GOTOOLCHAIN=$(NEWER) $(GO) vet $(MODULES:%=./%/...)
+
+# Valgrind reports each branch and each address that depends on undefined memory: here on keys and on what is encrypted.
+VALGRIND = env GOMAXPROCS=1 GOGC=off GODEBUG=asyncpreemptoff=1 valgrind -q --error-limit=no --suppressions=$(CURDIR)/internal/testing/valgrind/suppressions
+valgrind: gotest
+	@command -v valgrind >/dev/null || $(call install,valgrind)
+	CGO_ENABLED=0 GOARCH=amd64 $(TEST) -tags valgrind -ldflags="-s=false -w" -exec "$(VALGRIND)" -run '^Test(SecretsTraced|PlantedLeaks)$$' . ./mask ./numbers/ff1
 
 # Not every kernel runs programs of 32 bits, and qemu-i386 does not run Go: emulated-arm has words as short.
 HERE_386 = CGO_ENABLED=0 GOARCH=386
