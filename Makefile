@@ -109,10 +109,9 @@ newer: gotest
 	GOTOOLCHAIN=$(NEWER) $(GO) vet $(MODULES:%=./%/...)
 
 # Valgrind reports each branch and each address that depends on undefined memory: here on keys and on what is encrypted.
-VALGRIND = env GOMAXPROCS=1 GOGC=off GODEBUG=asyncpreemptoff=1 valgrind -q --error-limit=no --suppressions=$(CURDIR)/internal/testing/valgrind/suppressions
 valgrind: gotest
 	@command -v valgrind >/dev/null || $(call install,valgrind)
-	CGO_ENABLED=0 GOARCH=amd64 $(TEST) -tags valgrind -ldflags="-s=false -w" -exec "$(VALGRIND)" -run '^Test(SecretsTraced|PlantedLeaks)$$' . ./mask ./numbers/ff1
+	CGO_ENABLED=0 GOARCH=amd64 $(TEST) -tags valgrind -ldflags="-s=false -w" -exec $(CURDIR)/internal/testing/valgrind/run.sh -run '^Test(SecretsTraced|PlantedLeaks)$$' . ./mask ./numbers/ff1
 
 # Not every kernel runs programs of 32 bits, and qemu-i386 does not run Go: emulated-arm has words as short.
 HERE_386 = CGO_ENABLED=0 GOARCH=386

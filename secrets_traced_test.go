@@ -46,6 +46,7 @@ func TestSecretsTraced(t *testing.T) {
 	is("Decrypt", out, plain[1:2])
 
 	forEachBackend(t, func(t *testing.T) {
+		valgrind.Reveal(unsafe.Slice(&active, 1))
 		for _, n := range []int{1, 3, 4, 7, 8, 31, 32, 33, 64, 100, 128, 200} {
 			out := computed[:n]
 			valgrind.Trace(t, "EncryptSlice", out, func() { encryptSlice(c, out, hidden(plain[:n])) })

@@ -15,3 +15,12 @@ TEXT ·request(SB), NOSPLIT, $0-16
 	XCHGQ BX, BX
 	MOVQ  DX, ret+8(FP)
 	RET
+
+// func stack() (low, high uintptr)
+//
+// R14 points to the goroutine, whose second word is where its stack ends.
+TEXT ·stack(SB), NOSPLIT, $0-16
+	MOVQ SP, low+0(FP)
+	MOVQ 8(R14), AX
+	MOVQ AX, high+8(FP)
+	RET
