@@ -48,7 +48,7 @@ EVERYTHING = ./... $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES) $(LATER
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
 .PHONY: all test check ordinary explore control runbooks race race-all purego newer valgrind i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
-        chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck api api-check words bench fuzz generate protocol clients languages typescript node npm \
+        chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck api api-check words bench fuzz fuzz-night generate protocol clients languages typescript node npm \
         test-deploy alerts dashboards promtool image push tools servers browser statistics systemd gotest
 
 all: test check lint
@@ -331,6 +331,12 @@ SOAK ?= 100000000
 soak:
 	$(GO) test -run '^TestSoak$$' -v -timeout 2h . -soak $(SOAK)
 	$(GO) test -run '^TestConcurrent' -timeout 2h ./snowflake -ids $$(($(SOAK) / 8))
+
+# For hours: all backends against the oracle, then every fuzz target for a while. A failure tells CPU, backend and seed, or the
+# file in testdata/fuzz that repeats it.
+fuzz-night:
+	@$(MAKE) --no-print-directory soak SOAK=1000000000
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=5m
 
 # Peers side by side, pictures and statistics, into a new directory in bench/out; see bench/README.md. Nothing else
 # should run meanwhile. BENCHFLAGS=-quick takes under three minutes; BENCHFLAGS=-write refreshes the documentation.
