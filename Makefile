@@ -47,8 +47,8 @@ EVERYTHING = ./... $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES) $(LATER
 # Those that no test runs on, and linux/arm64 for its assembly.
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
-.PHONY: all test check ordinary explore control runbooks embedded race race-all purego newer i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
-        chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck api api-check words bench fuzz generate protocol clients languages typescript node npm \
+.PHONY: all test check ordinary explore control runbooks embedded race race-all purego newer valgrind i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
+        chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck api api-check words bench fuzz fuzz-night generate protocol clients languages typescript node npm \
         test-deploy alerts dashboards promtool image push tools servers browser statistics systemd gotest
 
 all: test check lint
@@ -56,7 +56,7 @@ all: test check lint
 # test is what a contributor runs, check the rest. Each ends with a list of what this machine can't do. What stands in
 # REQUIRED, names of tests as in that list, must not be skipped.
 IN_test  = ordinary race clients explore chaos-once
-IN_check = i386 cpus emulated purego newer race-all test-deploy alerts modules-later control runbooks embedded chaos-short
+IN_check = i386 cpus emulated purego newer valgrind race-all test-deploy alerts modules-later control runbooks embedded chaos-short
 
 test check: export GOTEST_LOG = $(CURDIR)/dist/$@.log
 test check: gotest
@@ -116,6 +116,11 @@ NEWER = go1.27.4
 newer: gotest
 	GOTOOLCHAIN=$(NEWER) $(TEST) -short ./...
 	GOTOOLCHAIN=$(NEWER) $(GO) vet $(MODULES:%=./%/...)
+
+# Valgrind reports each branch and each address that depends on undefined memory: here on keys and on what is encrypted.
+valgrind: gotest
+	@command -v valgrind >/dev/null || $(call install,valgrind)
+	CGO_ENABLED=0 GOARCH=amd64 $(TEST) -tags valgrind -ldflags="-s=false -w" -exec $(CURDIR)/internal/testing/valgrind/run.sh -run '^Test(SecretsTraced|PlantedLeaks)$$' . ./mask ./numbers/ff1
 
 # Not every kernel runs programs of 32 bits, and qemu-i386 does not run Go: emulated-arm has words as short.
 HERE_386 = CGO_ENABLED=0 GOARCH=386
@@ -335,6 +340,12 @@ SOAK ?= 100000000
 soak:
 	$(GO) test -run '^TestSoak$$' -v -timeout 2h . -soak $(SOAK)
 	$(GO) test -run '^TestConcurrent' -timeout 2h ./snowflake -ids $$(($(SOAK) / 8))
+
+# For hours: all backends against the oracle, then every fuzz target for a while. A failure tells CPU, backend and seed, or the
+# file in testdata/fuzz that repeats it.
+fuzz-night:
+	@$(MAKE) --no-print-directory soak SOAK=1000000000
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=5m
 
 # Peers side by side, pictures and statistics, into a new directory in bench/out; see bench/README.md. Nothing else
 # should run meanwhile. BENCHFLAGS=-quick takes under three minutes; BENCHFLAGS=-write refreshes the documentation.

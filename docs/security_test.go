@@ -76,7 +76,7 @@ var said = []struct{ source, words string }{
 }
 
 // names have digits that count nothing; the date is that of a search.
-var names = []string{"SPARX-64/128", "November 2026", "amd64", "arm64"}
+var names = []string{"SPARX-64/128", "November 2026", "amd64", "arm64", "FF1", "AVX-512", "AVX2"}
 
 // repeat returns the probability that some of n random numbers of so many bits are equal.
 func repeat(n float64, bits int) float64 { return -math.Expm1(-n * n / math.Exp2(float64(bits)+1)) }

@@ -5,6 +5,7 @@ package costs
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -87,16 +88,18 @@ func Measure(ctx context.Context, rounds int, slice time.Duration) (*Report, err
 
 func last(list []float64) float64 { return list[len(list)-1] }
 
-// cost returns the nanoseconds that doing it once takes, from doing it for a slice of time.
+// cost returns the nanoseconds that doing it once takes: in the fastest of the chunks that fit a slice of time, as what else
+// the machine does only adds.
 func (s subject) cost(slice time.Duration) float64 {
-	const chunk = 16 * inBulk
+	const chunk = 4 * inBulk
 	s.do(chunk)
-	done, start := 0, time.Now()
-	for time.Since(start) < slice || done == 0 {
+	fastest := time.Duration(math.MaxInt64)
+	for start := time.Now(); time.Since(start) < slice || fastest == math.MaxInt64; {
+		begun := time.Now()
 		s.do(chunk)
-		done += chunk
+		fastest = min(fastest, max(time.Since(begun), 1))
 	}
-	return float64(time.Since(start)) / float64(done)
+	return float64(fastest) / chunk
 }
 
 // appendCalls appends how long single calls take.

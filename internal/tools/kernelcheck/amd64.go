@@ -17,7 +17,7 @@ var amd64Memory = regexp.MustCompile(`\((%\w+)?(?:,(%\w+),\d)?\)`)
 var amd64Known = strings.Fields(`
 	mov movabs lea add sub dec shr jne ret int3
 	vmovdqu vmovdqu64 vmovdqa64 vmovq vpbroadcastd vpbroadcastw vzeroupper
-	vpxor vpxord vpor vpternlogd vpaddw vpsubw vpsllw vpsrlw vpshldw vpshrdw vpshufb
+	vpxor vpxord vpor vpternlogd vpaddw vpmulhuw vpsubw vpsllw vpsrlw vpshldw vpshrdw vpshufb
 	vpunpcklwd vpunpckhwd vpunpckldq vpunpckhdq vpunpcklqdq vpunpckhqdq`)
 
 func (amd64) known(mnemonic string) bool { return slices.Contains(amd64Known, mnemonic) }
