@@ -1,4 +1,4 @@
-package main
+package prove
 
 // The paper's SPARX-64/128 on words, as plainly as it can be said: Dinu and others, "Design Strategies for ARX with
 // Provable Bounds: SPARX and LAX", ASIACRYPT 2016. The kernels are compared with nothing else.

@@ -1,4 +1,4 @@
-package main
+package prove
 
 import (
 	"errors"
@@ -23,6 +23,12 @@ var amd64 = &architecture{
 	pushed:    8,
 	decode:    decodeAMD64,
 	kernels:   9,
+	planted: []fault{
+		// 24 of these a step; the third one of a step is for set 2. Word 5 is that of block 9 of a set.
+		{"encrypt128AVX512.abi0", "vpshrdw", 4*24 + 3, vector + 8, 5, "encrypt128AVX512.abi0: lane 73: step 5: "},
+		// Steps go back; word 5 is that of block 5.
+		{"decrypt32AVX2.abi0", "vpsrlw", 5*24 + 1, vector + 1, 5, "decrypt32AVX2.abi0: lane 5: step 3: "},
+	},
 }
 
 const (

@@ -1,4 +1,4 @@
-package main
+package prove
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // An architecture is how to get at machine code, what its instructions do, and what Go's calling conventions demand.
@@ -33,7 +34,20 @@ type architecture struct {
 	left  func(m *machine) error
 
 	kernels int // how many there are in assembly
+	planted []fault
 
+	once sync.Once
+	code *code
+	err  error
+}
+
+// A fault is the n-th execution of an instruction, after which a word of its register is rotated, and what is to be
+// reported.
+type fault struct {
+	function, mnemonic string
+	executed           int
+	register, word     int
+	want               string
 }
 
 const pkg = "github.com/randflake/randflake."
@@ -51,6 +65,12 @@ type code struct {
 type load struct {
 	address uint64
 	data    []byte
+}
+
+// built returns the code of the architecture.
+func (a *architecture) built() (*code, error) {
+	a.once.Do(func() { a.code, a.err = build(a) })
+	return a.code, a.err
 }
 
 // build builds the tests of package randflake, which hold all kernels, and reads them.
