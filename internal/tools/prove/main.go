@@ -14,7 +14,7 @@ import (
 	"slices"
 )
 
-var architectures = []*architecture{amd64}
+var architectures = []*architecture{amd64, arm64}
 
 func main() {
 	failed := false
