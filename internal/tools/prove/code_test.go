@@ -33,6 +33,12 @@ type architecture struct {
 	enter func(m *machine, back uint64) error
 	left  func(m *machine) error
 
+	// framesFirst is whether functions write to their frames before they move sp there.
+	framesFirst bool
+
+	// longer are the same with longer vectors, for the same machine code.
+	longer []*architecture
+
 	kernels int // how many there are in assembly
 	planted []fault
 
@@ -82,7 +88,7 @@ func build(arch *architecture) (*code, error) {
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "test")
 	build := exec.Command("go", "test", "-c", "-o", binary, strings.TrimSuffix(pkg, "."))
-	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch.name, "CGO_ENABLED=0")
+	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+strings.Fields(arch.name)[0], "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build: %w: %s", err, out)
 	}

@@ -140,7 +140,7 @@ func (m *machine) store(address uint64, v value) error {
 	if err != nil {
 		return err
 	}
-	if sp, ok := constant(m.registers[m.code.arch.sp]); !r.writable || r.name == "stack" && ok && address < sp {
+	if sp, ok := constant(m.registers[m.code.arch.sp]); !r.writable || r.name == "stack" && ok && address < sp && !m.code.arch.framesFirst {
 		return fmt.Errorf("%x in %s is not to be written", address, r.name)
 	}
 	copy(at, v)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-var architectures = []*architecture{amd64}
+var architectures = []*architecture{amd64, arm64}
 
 // eachArchitecture runs f for each architecture, with its code.
 func eachArchitecture(t *testing.T, f func(t *testing.T, c *code)) {
@@ -26,6 +26,10 @@ func eachArchitecture(t *testing.T, f func(t *testing.T, c *code)) {
 				t.Fatal(err)
 			}
 			f(t, c)
+			for _, c.arch = range arch.longer {
+				t.Run(c.arch.name, func(t *testing.T) { f(t, c) })
+			}
+			c.arch = arch
 		})
 	}
 }
