@@ -206,10 +206,10 @@ func randomARM64(rng *rand.Rand, c *code, arch *architecture, op operation) *mac
 	m.registers[arch.sp] = number(middle, 4)
 	for _, part := range split(op.operands) {
 		if parts := arm64Address.FindStringSubmatch(part); parts != nil {
-			if index, ok := parseARM(parts[3]); ok {
+			if index, ok := parseARM64(parts[3]); ok {
 				m.registers[index.number] = number(rng.Uint64N(8), 4)
 			}
-			base, _ := parseARM(parts[1])
+			base, _ := parseARM64(parts[1])
 			m.registers[base.number] = number(middle+16*rng.Uint64N(8), 4)
 		}
 	}
