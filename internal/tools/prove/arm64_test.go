@@ -39,6 +39,14 @@ func onARM64(name string, vectorBits int) *architecture {
 		decode:      decodeARM64,
 		enter:       func(m *machine, back uint64) error { m.registers[30] = number(back, 4); return nil },
 		kernels:     6,
+		planted: []fault{
+			// 24 of these a step; the third one is for set 1. Word 5 is that of block 5 of a set.
+			{"encrypt32NEON.abi0", "sli", 4*24 + 3, arm64Vector + 4, 5, "encrypt32NEON.abi0: lane 13: step 5: "},
+			// 36 of these a step, the first of which is for set 1.
+			{"encrypt32SVE2.abi0", "xar", 5*36 + 1, arm64Vector + 6, 2, "encrypt32SVE2.abi0: lane 10: step 6: "},
+			// Steps go back, with 48 of these.
+			{"decrypt32SVE2.abi0", "xar", 3*48 + 1, arm64Vector + 1, 7, "decrypt32SVE2.abi0: lane 7: step 5: "},
+		},
 	}
 }
 
