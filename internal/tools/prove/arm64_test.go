@@ -1,7 +1,6 @@
 package prove
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,19 +9,16 @@ import (
 )
 
 // arm64 reads GNU syntax: the destination comes first, memory is in brackets. Registers 0 to 30 are x0 to x30, and w0
-// to w30 in their lower halves.
+// to w30 in their lower halves; then sp; then the vectors: v0 is the low 128 bits of z0, and what writes v0 leaves zero
+// in the rest.
+var arm64 = onARM64("arm64", 128)
+
 const (
 	arm64SP     = 31
-	arm64Vector = 32 // v0, and z0, whose low 128 bits v0 is
+	arm64Vector = 32
 	arm64Zero   = 64 // xzr
+	neonWords   = 8
 )
-
-// A vector of NEON has so many words. What NEON writes leaves zero in the rest of a register of SVE.
-const neonWords = 8
-
-var arm64Operand = regexp.MustCompile(`^(?:([xw])(\d+|zr)|(w?sp)|([vz])(\d+)\.(\w+))$`)
-
-var arm64 = onARM64("arm64", 128)
 
 func init() {
 	for _, bits := range []int{256, 512} {
@@ -40,104 +36,109 @@ func onARM64(name string, vectorBits int) *architecture {
 		g:           28,
 		kept:        []int{18, 29}, // the platform's, and the frame's pointer
 		framesFirst: true,
-		decode:      decodeARM,
+		decode:      decodeARM64,
 		enter:       func(m *machine, back uint64) error { m.registers[30] = number(back, 4); return nil },
 		kernels:     6,
+		planted: []fault{
+			// 24 of these a step; the third one is for set 1. Word 5 is that of block 5 of a set.
+			{"encrypt32NEON.abi0", "sli", 4*24 + 3, arm64Vector + 4, 5, "encrypt32NEON.abi0: lane 13: step 5: "},
+			// 36 of these a step, the first of which is for set 1.
+			{"encrypt32SVE2.abi0", "xar", 5*36 + 1, arm64Vector + 6, 2, "encrypt32SVE2.abi0: lane 10: step 6: "},
+			// Steps go back, with 48 of these.
+			{"decrypt32SVE2.abi0", "xar", 3*48 + 1, arm64Vector + 1, 7, "decrypt32SVE2.abi0: lane 7: step 5: "},
+		},
 	}
 }
 
-// A registerARM is an operand.
-type registerARM struct {
-	number  int
-	words   int    // of a general register
-	arrange string // of a vector
+type registerARM64 struct {
+	number int
+	words  int    // of a general register
+	lanes  string // of a vector: "v.8h"
 }
 
-func parseARM(operand string) (r registerARM, ok bool) {
-	m := arm64Operand.FindStringSubmatch(operand)
+var arm64Register = regexp.MustCompile(`^(?:([xw])(\d+|zr)|(sp)|([vz])(\d+)\.(\w+))$`)
+
+func parseARM64(operand string) (r registerARM64, ok bool) {
+	m := arm64Register.FindStringSubmatch(operand)
 	if m == nil {
 		return r, false
 	}
-	n, _ := strconv.Atoi(m[2] + m[5])
+	r.number, _ = strconv.Atoi(m[2] + m[5])
 	switch {
+	case m[4] != "":
+		return registerARM64{arm64Vector + r.number, 0, m[4] + "." + m[6]}, r.number < 32
+	case r.number > 30:
+		return r, false
 	case m[3] != "":
-		r = registerARM{number: arm64SP, words: 4}
+		r.number = arm64SP
 	case m[2] == "zr":
-		r = registerARM{number: arm64Zero, words: 4}
-	case m[1] != "":
-		r = registerARM{number: n, words: 4}
-	default:
-		return registerARM{arm64Vector + n, 0, m[4] + "." + m[6]}, n < 32
+		r.number = arm64Zero
 	}
-	if m[1] == "w" || m[3] == "wsp" {
+	r.words = 4
+	if m[1] == "w" {
 		r.words = 2
 	}
-	return r, n < 31
+	return r, true
 }
 
-func (r registerARM) get(m *machine) value {
+// get returns the words that instructions see: of a vector those of NEON, unless they are of SVE.
+func (r registerARM64) get(m *machine) value {
 	switch {
 	case r.number == arm64Zero:
 		return number(0, r.words)
-	case r.number >= arm64Vector:
+	case r.lanes == "z.h":
 		return m.registers[r.number]
+	case r.number >= arm64Vector:
+		return m.registers[r.number][:neonWords]
 	}
 	return m.registers[r.number][:r.words]
 }
 
 // set writes a register, and zero into what v doesn't fill.
-func (r registerARM) set(m *machine, v value) {
+func (r registerARM64) set(m *machine, v value) {
 	if r.number != arm64Zero {
-		all := make(value, len(m.registers[r.number]))
-		copy(all, v)
-		m.registers[r.number] = all
+		m.registers[r.number] = slices.Concat(v, make(value, len(m.registers[r.number])-len(v)))
 	}
 }
 
-func immediate(operand string) (uint64, bool) {
+// immediate returns the number of an operand, below a bound unless it is 0.
+func immediate(operand string, below int) (uint64, bool) {
 	text, ok := strings.CutPrefix(operand, "#")
-	if !ok {
-		return 0, false
-	}
-	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
-		return uint64(n), true
-	}
 	n, err := strconv.ParseUint(text, 0, 64)
-	return n, err == nil
-}
-
-// arm64Binary are functions of two values, or of a value and a constant; those of three operands.
-var arm64Binary = map[string]func(t *terms, a, b value) value{
-	"add": func(t *terms, a, b value) value { sum, _ := t.addWide(a, b, 0); return sum },
-	"sub": func(t *terms, a, b value) value { rest, _ := t.subWide(a, b, 0); return rest },
-	"eor": func(t *terms, a, b value) value { return zip(a, b, t.xor) },
-	"eon": func(t *terms, a, b value) value { return each(zip(a, b, t.xor), t.not) },
-	"and": func(t *terms, a, b value) value { return zip(a, b, t.and) },
-	"orr": func(t *terms, a, b value) value { return zip(a, b, t.or) },
-	"bic": func(t *terms, a, b value) value { return zip(a, each(b, t.not), t.and) },
-}
-
-// arm64Shift are functions of a value and a number of bits.
-var arm64Shift = map[string]func(t *terms, v value, n int) value{
-	"lsl": (*terms).shlWide,
-	"lsr": (*terms).shrWide,
-	"ror": func(t *terms, v value, n int) value { return t.rolWide(v, 16*len(v)-n) },
-	"asr": func(t *terms, v value, n int) value {
-		sign := number(0, len(v))
-		for i := range sign {
-			sign[i] = t.spread(v[len(v)-1], 15)
-		}
-		return zip(t.shrWide(v, n), t.shlWide(sign, 16*len(v)-n), t.xor)
-	},
-}
-
-// spread returns a word of which each bit is that bit of w.
-func (t *terms) spread(w word, bit int) word {
-	out := word(0)
-	for i := range 16 {
-		out = t.xor(out, t.rol(t.mask(w, 1<<bit), i))
+	if strings.HasPrefix(text, "-") {
+		var signed int64
+		signed, err = strconv.ParseInt(text, 0, 64)
+		n = uint64(signed)
 	}
-	return out
+	return n, ok && err == nil && (below == 0 || n < uint64(below))
+}
+
+// decodeARM64 returns what an instruction does.
+func decodeARM64(op operation) (func(*machine) error, error) {
+	parts := split(op.operands)
+	if op.mnemonic == "nop" {
+		return func(*machine) error { return nil }, nil
+	}
+	if do := branchARM64(op.mnemonic, parts); do != nil {
+		return do, nil
+	}
+	if do := memoryARM64(op.mnemonic, parts); do != nil {
+		return do, nil
+	}
+	d, ok := parseARM64(parts[0])
+	compute := generalARM64
+	switch {
+	case op.mnemonic == "cmp":
+		parts = append([]string{"xzr"}, parts...)
+		d = registerARM64{number: arm64Zero, words: 4}
+	case d.lanes != "":
+		compute = vectorARM64
+	}
+	f := compute(op.mnemonic, d, parts)
+	if f == nil || !ok {
+		return nil, errModel
+	}
+	return func(m *machine) error { d.set(m, f(m)); return nil }, nil
 }
 
 var arm64Unary = map[string]func(t *terms, v value) value{
@@ -147,229 +148,200 @@ var arm64Unary = map[string]func(t *terms, v value) value{
 	"rev16": func(t *terms, v value) value { return each(v, func(w word) word { return t.rol(w, 8) }) },
 }
 
-// arm64Lanes are functions of the lanes of d, n and m.
-var arm64Lanes = map[string]func(t *terms, d, n, m word) (word, error){
-	"add v.8h":  func(t *terms, _, n, m word) (word, error) { return t.add(n, m), nil },
-	"sub v.8h":  func(t *terms, _, n, m word) (word, error) { return t.sub(n, m), nil },
-	"eor v.16b": func(t *terms, _, n, m word) (word, error) { return t.xor(n, m), nil },
-	"and v.16b": func(t *terms, _, n, m word) (word, error) { return t.and(n, m), nil },
-	"orr v.16b": func(t *terms, _, n, m word) (word, error) { return t.or(n, m), nil },
-	"mla v.8h": func(t *terms, d, n, m word) (word, error) {
-		if m >= constants {
-			n, m = m, n
-		}
-		if m >= constants {
-			return 0, errors.New("a product of two variables")
-		}
-		return t.add(d, t.mul(n, uint16(m))), nil
+var arm64Binary = map[string]func(m *machine, a, b value) value{
+	"add": func(m *machine, a, b value) value { sum, _ := m.addWide(a, b, 0); return sum },
+	"sub": func(m *machine, a, b value) value { rest, _ := m.subWide(a, b, 0); return rest },
+	"eor": func(m *machine, a, b value) value { return zip(a, b, m.xor) },
+	"eon": func(m *machine, a, b value) value { return each(zip(a, b, m.xor), m.not) },
+	"and": func(m *machine, a, b value) value { return zip(a, b, m.and) },
+	"orr": func(m *machine, a, b value) value { return zip(a, b, m.or) },
+	"cmp": func(m *machine, a, b value) value {
+		rest, _ := m.subWide(a, b, 0)
+		return m.flagsOfSum(a, b, rest, true, false)
 	},
 }
 
-// arm64LaneShifts are functions of the lanes of d and n, and of a number.
-var arm64LaneShifts = map[string]func(t *terms, d, n word, i int) word{
-	"ushr": func(t *terms, _, n word, i int) word { return t.shr(n, i) },
-	"usra": func(t *terms, d, n word, i int) word { return t.add(d, t.shr(n, i)) },
-	"sli":  func(t *terms, d, n word, i int) word { return t.xor(t.mask(d, 1<<i-1), t.shl(n, i)) },
-	"sri":  func(t *terms, d, n word, i int) word { return t.xor(t.mask(d, ^uint16(0xffff>>i)), t.shr(n, i)) },
-	"shl":  func(t *terms, _, n word, i int) word { return t.shl(n, i) },
+var arm64Shift = map[string]func(t *terms, v value, n int) value{
+	"lsl": (*terms).shlWide,
+	"lsr": (*terms).shrWide,
+	"ror": func(t *terms, v value, n int) value { return t.rolWide(v, 16*len(v)-n) },
+	"asr": func(t *terms, v value, n int) value {
+		sign := slices.Repeat(value{t.spread(v[len(v)-1], 15)}, len(v))
+		return zip(t.shrWide(v, n), t.shlWide(sign, 16*len(v)-n), t.xor)
+	},
 }
 
-// decodeARM returns what an instruction does.
-func decodeARM(op operation) (func(*machine) error, error) {
-	parts := split(op.operands)
-	for _, decode := range []func(string, []string) func(*machine) error{
-		arm64Moves, arm64Arithmetic, arm64Vectors, arm64Memory, arm64Branches,
-	} {
-		if do := decode(op.mnemonic, parts); do != nil {
-			return do, nil
+// spread returns a word of which each bit is that bit of w.
+func (t *terms) spread(w word, bit int) (out word) {
+	for i := range 16 {
+		out = t.xor(out, t.rol(t.mask(w, 1<<bit), i))
+	}
+	return out
+}
+
+// generalARM64 returns what an instruction computes of general registers, or nil if it doesn't know it.
+func generalARM64(mnemonic string, d registerARM64, parts []string) func(*machine) value {
+	if f := arm64Unary[mnemonic]; f != nil && len(parts) == 2 {
+		if last := lastARM64(parts[1:], d.words); last != nil {
+			return func(m *machine) value { return f(m.terms, last(m)) }
 		}
-	}
-	return nil, errModel
-}
-
-func arm64Moves(mnemonic string, parts []string) func(*machine) error {
-	if mnemonic == "nop" {
-		return func(*machine) error { return nil }
-	}
-	d, ok := parseARM(parts[0])
-	if !ok || d.words == 0 || len(parts) < 2 {
-		return nil
-	}
-	if n, ok := immediate(parts[1]); ok {
-		switch shift := 0; {
-		case mnemonic == "mov" && len(parts) == 2:
-			return func(m *machine) error { d.set(m, number(n, d.words)); return nil }
-		case mnemonic == "movk" && len(parts) == 3:
-			if _, err := fmt.Sscanf(parts[2], "lsl #%d", &shift); err != nil || shift%16 != 0 || shift/16 >= d.words {
-				return nil
-			}
-			return func(m *machine) error {
-				v := slices.Clone(d.get(m))
-				v[shift/16] = word(uint16(n))
-				d.set(m, v)
-				return nil
-			}
-		}
-		return nil
-	}
-	f, n := arm64Unary[mnemonic], registerARM{}
-	if n, ok = parseARM(parts[1]); f == nil || !ok || n.words != d.words || len(parts) != 2 {
-		return nil
-	}
-	return func(m *machine) error { d.set(m, f(m.terms, n.get(m))); return nil }
-}
-
-func arm64Arithmetic(mnemonic string, parts []string) func(*machine) error {
-	if mnemonic == "cmp" {
-		mnemonic, parts = "subs", append([]string{"xzr"}, parts...)
 	}
 	if len(parts) < 3 {
 		return nil
 	}
-	d, okD := parseARM(parts[0])
-	n, okN := parseARM(parts[1])
-	if !okD || !okN || d.words == 0 || n.words == 0 {
+	if shift, ok := immediate(strings.TrimPrefix(parts[2], "lsl "), 16*d.words); mnemonic == "movk" && ok && shift%16 == 0 {
+		n, _ := immediate(parts[1], 1<<16)
+		return func(m *machine) value {
+			v := slices.Clone(d.get(m))
+			v[shift/16] = word(n)
+			return v
+		}
+	}
+	n, ok := parseARM64(parts[1])
+	if !ok || n.words != d.words {
 		return nil
 	}
-	set := func(f func(m *machine, v value) value) func(*machine) error {
-		return func(m *machine) error { d.set(m, f(m, n.get(m))); return nil }
+	amount, ok := immediate(parts[2], 16*d.words)
+	if f := arm64Shift[mnemonic]; f != nil && ok && len(parts) == 3 {
+		return func(m *machine) value { return f(m.terms, n.get(m), int(amount)) }
 	}
-	amount, isNumber := immediate(parts[2])
-	if f := arm64Shift[mnemonic]; f != nil && isNumber && len(parts) == 3 && amount < uint64(16*d.words) {
-		return set(func(m *machine, v value) value { return f(m.terms, v, int(amount)) })
-	}
-	if mnemonic == "ubfx" && len(parts) == 4 {
-		width, _ := immediate(parts[3])
-		all := 16 * d.words
-		if width == 0 || amount+width > uint64(all) {
+	if mnemonic == "ubfx" && ok && len(parts) == 4 {
+		width, ok := immediate(parts[3], 16*d.words-int(amount)+1)
+		rest := 16*d.words - int(width)
+		if !ok || width == 0 {
 			return nil
 		}
-		return set(func(m *machine, v value) value {
-			return m.shrWide(m.shlWide(v, all-int(amount+width)), all-int(width))
-		})
+		return func(m *machine) value { return m.shrWide(m.shlWide(n.get(m), rest-int(amount)), rest) }
 	}
-	second, ok := arm64Second(parts[2:], n.words)
-	switch f := arm64Binary[mnemonic]; {
-	case !ok:
+	f, last := arm64Binary[mnemonic], lastARM64(parts[2:], d.words)
+	if f == nil || last == nil {
 		return nil
-	case f != nil:
-		return set(func(m *machine, v value) value { return f(m.terms, v, second(m)) })
-	case mnemonic == "subs":
-		return func(m *machine) error {
-			a, b := n.get(m), second(m)
-			d.set(m, m.flagsOfSum(a, b, arm64Binary["sub"](m.terms, a, b), true, false))
+	}
+	return func(m *machine) value { return f(m, n.get(m), last(m)) }
+}
+
+// lastARM64 returns the last operand: a number, or a register that may be shifted.
+func lastARM64(parts []string, words int) func(*machine) value {
+	if n, ok := immediate(parts[0], 0); ok && len(parts) == 1 {
+		v := number(n, words)
+		return func(*machine) value { return v }
+	}
+	r, ok := parseARM64(parts[0])
+	if !ok || r.words != words {
+		return nil
+	}
+	if len(parts) == 1 {
+		return r.get
+	}
+	name, amount, _ := strings.Cut(parts[1], " ")
+	n, ok := immediate(amount, 16*words)
+	shift := arm64Shift[name]
+	if !ok || shift == nil {
+		return nil
+	}
+	return func(m *machine) value { return shift(m.terms, r.get(m), int(n)) }
+}
+
+// arm64Lanes are functions of the lanes of the destination and both sources.
+var arm64Lanes = map[string]func(t *terms, d, n, m word) word{
+	"add v.8h":  func(t *terms, _, n, m word) word { return t.add(n, m) },
+	"sub v.8h":  func(t *terms, _, n, m word) word { return t.sub(n, m) },
+	"eor v.16b": func(t *terms, _, n, m word) word { return t.xor(n, m) },
+	"and v.16b": func(t *terms, _, n, m word) word { return t.and(n, m) },
+	"orr v.16b": func(t *terms, _, n, m word) word { return t.or(n, m) },
+	"mla v.8h": func(t *terms, d, n, m word) word {
+		if n < constants {
+			n, m = m, n
+		}
+		if m >= constants {
+			return t.variable() // a product of variables, of which nothing is known
+		}
+		return t.add(d, t.mul(n, uint16(m)))
+	},
+}
+
+// arm64LaneShifts are functions of the lanes of the destination and the source.
+var arm64LaneShifts = map[string]func(t *terms, d, n word, i int) word{
+	"ushr": func(t *terms, _, n word, i int) word { return t.shr(n, i) },
+	"usra": func(t *terms, d, n word, i int) word { return t.add(d, t.shr(n, i)) },
+	"sri":  func(t *terms, d, n word, i int) word { return t.xor(t.mask(d, ^uint16(0xffff>>i)), t.shr(n, i)) },
+	"sli":  func(t *terms, d, n word, i int) word { return t.xor(t.mask(d, 1<<i-1), t.shl(n, i)) },
+	"shl":  func(t *terms, _, n word, i int) word { return t.shl(n, i) },
+}
+
+// vectorARM64 returns what an instruction computes of vectors, or nil if it doesn't know it.
+func vectorARM64(mnemonic string, d registerARM64, parts []string) func(*machine) value {
+	if len(parts) < 2 {
+		return nil
+	}
+	n, ok := parseARM64(parts[1])
+	amount, isNumber := immediate(parts[len(parts)-1], 17)
+	switch words := map[string]int{"v.8h": 1, "v.4s": 2}[d.lanes]; {
+	case mnemonic == "dup" && ok && n.words == 2 && words > 0:
+		return func(m *machine) value { return slices.Repeat(n.get(m)[:words], neonWords/words) }
+	case !ok || n.lanes != d.lanes:
+		return nil
+	case mnemonic == "rev16" && d.lanes == "v.16b" && len(parts) == 2:
+		return func(m *machine) value { return each(n.get(m), func(w word) word { return m.rol(w, 8) }) }
+	case isNumber && len(parts) == 3 && d.lanes == "v.8h":
+		f, left := arm64LaneShifts[mnemonic], strings.HasSuffix(mnemonic, "l") || mnemonic == "sli"
+		if f == nil || left && amount == 16 || !left && amount == 0 {
 			return nil
+		}
+		return func(m *machine) value {
+			return zip(d.get(m), n.get(m), func(d, n word) word { return f(m.terms, d, n, int(amount)) })
+		}
+	case len(parts) < 3:
+		return nil
+	}
+	o, ok := parseARM64(parts[2])
+	switch f := arm64Lanes[mnemonic+" "+d.lanes]; {
+	case !ok || o.lanes != d.lanes:
+	case mnemonic == "xar" && d == n && d.lanes == "z.h" && isNumber && len(parts) == 4 && amount > 0:
+		return func(m *machine) value {
+			return zip(d.get(m), o.get(m), func(a, b word) word { return m.rol(m.xor(a, b), -int(amount)) })
+		}
+	case f != nil && len(parts) == 3:
+		return func(m *machine) value {
+			out := make(value, neonWords)
+			for i := range out {
+				out[i] = f(m.terms, d.get(m)[i], n.get(m)[i], o.get(m)[i])
+			}
+			return out
 		}
 	}
 	return nil
 }
 
-// arm64Second returns the second value of an operation: a number, or a register that may be shifted.
-func arm64Second(parts []string, words int) (func(*machine) value, bool) {
-	if n, ok := immediate(parts[0]); ok {
-		v := number(n, words)
-		return func(*machine) value { return v }, len(parts) == 1
-	}
-	r, ok := parseARM(parts[0])
-	if !ok || r.words != words {
-		return nil, false
-	}
-	if len(parts) == 1 {
-		return r.get, true
-	}
-	name, amount, _ := strings.Cut(parts[1], " ")
-	shift, n := arm64Shift[name], uint64(0)
-	n, ok = immediate(amount)
-	return func(m *machine) value { return shift(m.terms, r.get(m), int(n)) }, ok && shift != nil && n < uint64(16*words)
-}
+var (
+	arm64Address = regexp.MustCompile(`^\[(x\d+|sp)(?:, (?:(#-?\w+)|(x\d+)(?:, lsl #(\d))?))?\](!?)$`)
+	arm64List    = regexp.MustCompile(`^\{v(\d+)\.(8h|16b)(?:-v(\d+)\.8h)?\}$`)
+)
 
-var arm64List = regexp.MustCompile(`^\{v(\d+)\.(8h|16b)(?:-v(\d+)\.8h)?\}$`)
-
-func arm64Vectors(mnemonic string, parts []string) func(*machine) error {
-	d, ok := parseARM(parts[0])
-	if !ok || d.arrange == "" || len(parts) < 2 {
-		return nil
-	}
-	n, ok := parseARM(parts[1])
-	amount, isNumber := immediate(parts[len(parts)-1])
-	switch {
-	case mnemonic == "dup" && ok && n.words == 2 && (d.arrange == "v.8h" || d.arrange == "v.4s"):
-		return func(m *machine) error {
-			from := n.get(m)
-			if d.arrange == "v.8h" {
-				from = from[:1]
-			}
-			d.set(m, slices.Repeat(from, neonWords/len(from)))
-			return nil
-		}
-	case !ok || n.arrange != d.arrange:
-		return nil
-	case mnemonic == "rev16" && d.arrange == "v.16b" && len(parts) == 2:
-		return func(m *machine) error {
-			d.set(m, each(n.get(m)[:neonWords], func(w word) word { return m.rol(w, 8) }))
-			return nil
-		}
-	case isNumber && len(parts) == 3 && d.arrange == "v.8h":
-		f := arm64LaneShifts[mnemonic]
-		left := mnemonic == "sli" || mnemonic == "shl"
-		if f == nil || left && amount > 15 || !left && (amount < 1 || amount > 16) {
-			return nil
-		}
-		return func(m *machine) error {
-			d.set(m, zip(d.get(m)[:neonWords], n.get(m), func(d, n word) word { return f(m.terms, d, n, int(amount)) }))
-			return nil
-		}
-	case len(parts) < 3:
-		return nil
-	}
-	o, ok := parseARM(parts[2])
-	if !ok || o.arrange != d.arrange {
-		return nil
-	}
-	if mnemonic == "xar" && d == n && d.arrange == "z.h" && isNumber && len(parts) == 4 && amount >= 1 && amount <= 16 {
-		return func(m *machine) error {
-			d.set(m, zip(d.get(m), o.get(m), func(a, b word) word { return m.rol(m.xor(a, b), -int(amount)) }))
-			return nil
-		}
-	}
-	f := arm64Lanes[mnemonic+" "+d.arrange]
-	if f == nil || len(parts) != 3 {
-		return nil
-	}
-	return func(m *machine) (err error) {
-		out := make(value, neonWords)
-		for i := range out {
-			if out[i], err = f(m.terms, d.get(m)[i], n.get(m)[i], o.get(m)[i]); err != nil {
-				return err
-			}
-		}
-		d.set(m, out)
-		return nil
-	}
-}
-
-var arm64Address = regexp.MustCompile(`^\[(x\d+|sp)(?:, (?:#(-?\w+)|(x\d+)(?:, lsl #(\d))?))?\](!?)$`)
-
-// arm64At returns the address of a memory operand. after is a number to be added to its register afterwards, if any.
-func arm64At(operand string, after []string) func(*machine) (uint64, error) {
+// addressARM64 returns the address of a memory operand, and steps its register. after is a number to be added to it.
+func addressARM64(operand string, after []string) func(*machine) (uint64, error) {
 	parts := arm64Address.FindStringSubmatch(operand)
 	if parts == nil {
 		return nil
 	}
-	base, _ := parseARM(parts[1])
-	index, indexed := parseARM(parts[3])
-	offset, _ := immediate("#" + parts[2])
+	base, _ := parseARM64(parts[1])
+	index, indexed := parseARM64(parts[3])
 	shift, _ := strconv.Atoi(parts[4])
+	offset, ok := immediate(parts[2], 0)
 	step := uint64(0)
-	if len(after) == 1 {
-		step, _ = immediate(after[0])
-	}
-	if parts[5] == "!" {
+	switch {
+	case !ok && parts[2] != "":
+		return nil
+	case parts[5] == "!":
 		step = offset
+	case len(after) > 0:
+		if step, ok = immediate(after[0], 0); !ok {
+			return nil
+		}
 	}
 	return func(m *machine) (uint64, error) {
-		address, known := constant(base.get(m))
-		at := address + offset
+		from, known := constant(base.get(m))
+		at := from + offset
 		if indexed {
 			i, ok := constant(index.get(m))
 			known = known && ok
@@ -378,40 +350,48 @@ func arm64At(operand string, after []string) func(*machine) (uint64, error) {
 		if !known {
 			return 0, errVariable
 		}
-		if step != 0 {
-			base.set(m, number(address+step, 4))
-		}
+		base.set(m, number(from+step, 4))
 		return at, nil
 	}
 }
 
-// arm64Sizes are the words that an instruction loads or stores for one register; 0 is that of the register.
-var arm64Sizes = map[string]int{"ldr": 0, "ldur": 0, "str": 0, "stur": 0, "ldp": 0, "stp": 0, "ldrh": 1, "strh": 1}
+// arm64Words are the words that an instruction moves from or to each register; 0 is those of the register.
+var arm64Words = map[string]int{"ldr": 0, "ldur": 0, "str": 0, "stur": 0, "ldp": 0, "stp": 0, "ldrh": 1, "strh": 1}
 
-func arm64Memory(mnemonic string, parts []string) func(*machine) error {
+// memoryARM64 returns what a load or a store does, or nil if it doesn't know it.
+func memoryARM64(mnemonic string, parts []string) func(*machine) error {
 	last := slices.IndexFunc(parts, func(p string) bool { return strings.HasPrefix(p, "[") })
 	if last < 1 {
 		return nil
 	}
-	at := arm64At(parts[last], parts[last+1:])
-	if at == nil {
-		return nil
+	var (
+		registers []registerARM64
+		words, ok = arm64Words[mnemonic]
+		lanes     = 1 // how often each register has words in memory
+		load      = strings.HasPrefix(mnemonic, "ld")
+	)
+	for _, part := range parts[:last] {
+		r, general := parseARM64(part)
+		registers, ok = append(registers, r), ok && general && r.words > 0
+	}
+	if words == 0 {
+		words = registers[0].words
 	}
 	if list := arm64List.FindStringSubmatch(parts[0]); list != nil && last == 1 {
 		first, _ := strconv.Atoi(list[1])
-		switch {
-		case mnemonic == "ld1" && list[2] == "16b" && list[3] == "":
-			return arm64Structures(at, true, first, 1)
-		case (mnemonic == "ld4" || mnemonic == "st4") && list[3] == strconv.Itoa(first+3):
-			return arm64Structures(at, mnemonic == "ld4", first, 4)
+		end, _ := strconv.Atoi(list[3])
+		single := mnemonic == "ld1" && list[2] == "16b" && list[3] == ""
+		ok = single || (mnemonic == "ld4" || mnemonic == "st4") && list[2] == "8h" && end == (first+3)%32
+		words, lanes, registers = 1, neonWords, nil
+		for i := range map[bool]int{true: 1, false: 4}[single] {
+			registers = append(registers, registerARM64{number: arm64Vector + (first+i)%32})
 		}
-		return nil
 	}
-	r, ok := parseARM(parts[0])
-	if !ok || r.words == 0 {
+	at := addressARM64(parts[last], parts[last+1:])
+	switch {
+	case at == nil || len(parts) > last+2:
 		return nil
-	}
-	if mnemonic == "ldrsb" {
+	case mnemonic == "ldrsb" && last == 1 && registers[0].words > 0:
 		return func(m *machine) error {
 			address, err := at(m)
 			if err != nil {
@@ -421,96 +401,56 @@ func arm64Memory(mnemonic string, parts []string) func(*machine) error {
 			if err != nil {
 				return err
 			}
-			b := m.byteOf(v, int(address&1))
-			v = slices.Repeat(value{m.spread(b, 7)}, r.words)
-			v[0] = m.xor(m.mask(v[0], 0xff00), b)
-			r.set(m, v)
+			low := m.byteOf(v, int(address&1))
+			v = slices.Repeat(value{m.spread(low, 7)}, registers[0].words)
+			v[0] = m.xor(m.mask(v[0], 0xff00), low)
+			registers[0].set(m, v)
 			return nil
 		}
-	}
-	words, ok := arm64Sizes[mnemonic]
-	if !ok || strings.HasSuffix(mnemonic, "p") != (last == 2) {
+	case !ok || strings.HasSuffix(mnemonic, "p") != (last == 2):
 		return nil
-	}
-	if words == 0 {
-		words = r.words
-	}
-	var registers []registerARM
-	for _, part := range parts[:last] {
-		if r, ok = parseARM(part); !ok {
-			return nil
-		}
-		registers = append(registers, r)
 	}
 	return func(m *machine) error {
 		var all value
-		for _, r := range registers { // a store reads its registers before the address's steps
-			all = append(all, r.get(m)[:words]...)
+		for lane := range lanes { // before a step of the address
+			for _, r := range registers {
+				all = append(all, r.get(m)[lane*words:][:words]...)
+			}
 		}
 		address, err := at(m)
 		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(mnemonic, "st") {
+		if !load {
 			return m.store(address, all)
 		}
 		if all, err = m.load(address, len(all)); err != nil {
 			return err
 		}
 		for i, r := range registers {
-			r.set(m, all[i*words:][:words])
+			var v value
+			for lane := range lanes {
+				v = append(v, all[(lane*len(registers)+i)*words:][:words]...)
+			}
+			r.set(m, v)
 		}
 		return nil
 	}
 }
 
-// arm64Structures deals memory out to so many vectors, word by word, or gathers it from them.
-func arm64Structures(at func(*machine) (uint64, error), load bool, first, vectors int) func(*machine) error {
-	return func(m *machine) error {
-		address, err := at(m)
-		if err != nil {
-			return err
-		}
-		all := make(value, vectors*neonWords)
-		if load {
-			if all, err = m.load(address, len(all)); err != nil {
-				return err
-			}
-		}
-		for i := range vectors {
-			r := registerARM{number: arm64Vector + (first+i)%32}
-			v := slices.Clone(r.get(m)[:neonWords])
-			for lane := range v {
-				if load {
-					v[lane] = all[lane*vectors+i]
-				} else {
-					all[lane*vectors+i] = v[lane]
-				}
-			}
-			if load {
-				r.set(m, v)
-			}
-		}
-		if load {
-			return nil
-		}
-		return m.store(address, all)
-	}
-}
-
-// arm64Conditions are those of amd64, where the carry of a subtraction is the opposite: it is a borrow.
+// arm64Conditions are those of amd64, where the carry of a subtraction is a borrow, the opposite.
 var arm64Conditions = map[string]string{
-	"eq": "je", "ne": "jne", "lt": "jl", "ge": "jge", "le": "jle", "gt": "jg", "cc": "jb", "cs": "jae", "ls": "jbe", "hi": "ja",
+	"": "jmp", "eq": "je", "ne": "jne", "lt": "jl", "ge": "jge", "le": "jle", "gt": "jg", "cc": "jb", "cs": "jae", "ls": "jbe", "hi": "ja",
 }
 
-func arm64Branches(mnemonic string, parts []string) func(*machine) error {
-	if mnemonic == "ret" {
+// branchARM64 returns what a branch or adrp does, or nil if it doesn't know it.
+func branchARM64(mnemonic string, parts []string) func(*machine) error {
+	if mnemonic == "ret" && parts[0] == "" {
 		return func(m *machine) error {
-			to, ok := constant(m.registers[30])
-			if !ok {
+			back, ok := constant(m.registers[30])
+			if m.pc = back; !ok {
 				return errVariable
 			}
-			m.pc = to
 			return nil
 		}
 	}
@@ -518,50 +458,44 @@ func arm64Branches(mnemonic string, parts []string) func(*machine) error {
 	if err != nil {
 		return nil
 	}
-	if mnemonic == "adrp" {
-		d, _ := parseARM(parts[0])
-		return func(m *machine) error { d.set(m, number(to, 4)); return nil }
-	}
-	name, condition, _ := strings.Cut(mnemonic, ".")
-	switch test := conditions[arm64Conditions[condition]]; {
-	case mnemonic == "b":
-		return func(m *machine) error { m.pc = to; return nil }
+	r, ok := parseARM64(parts[0])
+	name, suffix, _ := strings.Cut(mnemonic, ".")
+	bits := ^uint64(0)
+	switch condition := conditions[arm64Conditions[suffix]]; {
 	case mnemonic == "bl":
 		return func(m *machine) error {
 			m.registers[30] = number(m.pc, 4)
 			return m.call(to)
 		}
-	case name == "b" && test != nil:
+	case name == "b" && condition != nil:
 		return func(m *machine) error {
-			if !m.flags.known {
+			switch {
+			case !m.flags.known && suffix != "":
 				return errVariable
-			}
-			if test(m.flags) {
+			case condition(m.flags):
 				m.pc = to
 			}
 			return nil
 		}
-	}
-	r, ok := parseARM(parts[0])
-	if !ok || r.words == 0 {
+	case !ok || r.words == 0:
+		return nil
+	case mnemonic == "adrp":
+		return func(m *machine) error { r.set(m, number(to, 4)); return nil }
+	case (mnemonic == "tbz" || mnemonic == "tbnz") && len(parts) == 3:
+		bit, ok := immediate(parts[1], 16*r.words)
+		if bits = 1 << bit; !ok {
+			return nil
+		}
+	case mnemonic != "cbz" && mnemonic != "cbnz":
 		return nil
 	}
-	bits, isZero := uint64(1<<(16*r.words-1))<<1-1, mnemonic == "cbz" || mnemonic == "tbz"
-	switch mnemonic {
-	case "cbz", "cbnz":
-	case "tbz", "tbnz":
-		bit, _ := immediate(parts[1])
-		bits = 1 << bit
-	default:
-		return nil
-	}
-	mask := number(bits, r.words)
+	mask, onZero := number(bits, r.words), strings.HasSuffix(mnemonic, "bz")
 	return func(m *machine) error {
 		n, ok := constant(zip(r.get(m), mask, m.and))
 		if !ok {
 			return errVariable
 		}
-		if n == 0 == isZero {
+		if n == 0 == onZero {
 			m.pc = to
 		}
 		return nil

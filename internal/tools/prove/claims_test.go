@@ -152,14 +152,15 @@ func roundKeyAt(i int) int {
 	return i
 }
 
-// Where things are. No address is aligned to more than 8 bytes, but that of the stack.
+// Where things are. No address is aligned to more than 8 bytes, but that of the stack, and most sums of one and a number
+// carry, so that nothing else passes for an addition.
 const (
 	stackTop    = 0x7ffe_0001_0008 // where arguments begin
 	stackSize   = 8192
-	keysAddress = 0xc000_0010_0008
-	sourceAt    = 0xc000_0020_0008
-	outputAt    = 0xc000_0030_0018
-	heapAt      = 0xc000_0040_0008
+	keysAddress = 0xc000_0010_3ff8
+	sourceAt    = 0xc000_0020_3ff8
+	outputAt    = 0xc000_0030_3fe8
+	heapAt      = 0xc000_0040_3ff8
 	gAt         = 0xc000_0050_0008
 	frameMark   = 0x7ffe_dead_beef // what the caller's frame begins with
 )
@@ -240,10 +241,10 @@ func newObject(m *machine) error {
 		return errVariable
 	}
 	size, ok := m.code.constant(typ, 4)
-	if !ok {
+	n, _ := constant(size)
+	if !ok || n > 1<<16 {
 		return errors.New("an unknown type")
 	}
-	n, _ := constant(size)
 	m.add("heap", heapAt, true, int(n), make(value, n/2)...)
 	arch := m.code.arch
 	for i, words := range arch.registers {

@@ -1,5 +1,5 @@
-// Runs single instructions: reads a state of the machine, runs one of the stubs at the end on it, and writes the state
-// after it, until the input ends.
+// Runs single instructions: reads a state of the machine from the file that is its argument, runs one of the stubs at
+// the end on it, and writes the state after it, until the file ends.
 
 	.arch armv8-a+sve2
 	.set SP, 31*8
@@ -21,13 +21,22 @@
 	.balign 16
 record:
 	.skip SIZE
+states: // the file
+	.skip 8
 
 	.text
 	.altmacro
 	.global _start
 _start:
+	mov x0, #-100 // as seen from the working directory
+	ldr x1, [sp, #16]
+	mov x2, #0
+	mov x8, #56 // openat
+	svc #0
+	adr x1, states
+	str x0, [x1]
 next:
-	mov x0, #0
+	ldr x0, states
 	adr x1, record
 	mov x2, #SIZE
 	mov x8, #63 // read
