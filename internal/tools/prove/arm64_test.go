@@ -38,6 +38,7 @@ func onARM64(name string, vectorBits int) *architecture {
 		framesFirst: true,
 		decode:      decodeARM64,
 		enter:       func(m *machine, back uint64) error { m.registers[30] = number(back, 4); return nil },
+		processor:   onQEMU(vectorBits),
 		kernels:     6,
 		planted: []fault{
 			// 24 of these a step; the third one is for set 1. Word 5 is that of block 5 of a set.
