@@ -95,7 +95,7 @@ func arm64Trials(t *testing.T, c *code) (operations []operation, stubs string) {
 				t.Errorf("%s goes to %s", text, to)
 			}
 			operations = append(operations, op)
-			stubs += fmt.Sprintf("\tstub %#x\n", word)
+			stubs += fmt.Sprintf("\tstub <.word %#x>\n", word)
 		}
 	}
 	return operations, stubs
@@ -142,23 +142,23 @@ func (c *code) runARM64(t *testing.T, operations []operation, stubs string) (dif
 	rng := rand.New(rand.NewPCG(1, 2))
 	const tries = 4
 	var input, want []byte
+	symbolic := 0
 	for i, op := range operations {
-		for range tries {
+		for try := range tries {
 			state := bytes.Repeat([]byte{0xa5}, stateSize)
 			m := c.randomARM64(rng, op)
-			writeARM64(state, m, uint64(1+i))
+			writeARM64(state, m, nil, uint64(1+i))
 			input = append(input, state...)
-			m.pc = op.next
-			if err := op.do(m); err != nil {
+			if try%2 == 1 && symbolicARM64(state, m.fork(), op, uint64(1+i)) {
+				symbolic++
+			} else if err := executeARM64(state, m, nil, op, uint64(1+i)); err != nil {
 				t.Fatalf("%s %s: %v", op.mnemonic, op.operands, err)
 			}
-			branched := uint64(0)
-			if m.pc != op.next {
-				branched = uint64(1 + i)
-			}
-			writeARM64(state, m, branched)
 			want = append(want, state...)
 		}
+	}
+	if symbolic < len(operations) {
+		t.Errorf("only %d of %d trials are with variables", symbolic, tries*len(operations))
 	}
 	if err := os.WriteFile(filepath.Join(dir, "states"), input, 0o600); err != nil {
 		t.Fatal(err)
@@ -211,11 +211,45 @@ func (c *code) randomARM64(rng *rand.Rand, op operation) *machine {
 	return m
 }
 
-// writeARM64 writes the state of m.
-func writeARM64(state []byte, m *machine, stub uint64) {
+// executeARM64 executes op in m, and writes the state after it. stub stands for a branch.
+func executeARM64(state []byte, m *machine, e evaluation, op operation, stub uint64) error {
+	m.pc = op.next
+	err := op.do(m)
+	if m.pc == op.next {
+		stub = 0
+	}
+	if err == nil && !writeARM64(state, m, e, stub) {
+		err = errVariable
+	}
+	return err
+}
+
+// symbolicARM64 is executeARM64 with variables in the registers that op names, but those of addresses. It reports
+// whether the model takes variables there.
+func symbolicARM64(state []byte, m *machine, op operation, stub uint64) bool {
+	e := evaluation{}
+	_, address, _ := strings.Cut(op.operands, "[")
+	for _, part := range split(op.operands) {
+		if r, ok := parseARM64(part); ok && r.number < arm64Zero && r.number != arm64SP && !strings.Contains(address, part) {
+			m.registers[r.number] = each(m.registers[r.number], func(w word) word {
+				if w < constants { // it is not set for another operand
+					w = e.set(m.terms, uint16(w))
+				}
+				return w
+			})
+		}
+	}
+	return len(e) > 0 && executeARM64(state, m, e, op, stub) == nil
+}
+
+// writeARM64 writes the state of m. It reports whether it is known for values of variables.
+func writeARM64(state []byte, m *machine, e evaluation, stub uint64) (known bool) {
+	known = m.flags.known
 	write := func(at int, v value) {
 		for i, w := range v {
-			binary.LittleEndian.PutUint16(state[at+2*i:], uint16(w))
+			n, ok := e.word(m.terms, w)
+			known = known && ok
+			binary.LittleEndian.PutUint16(state[at+2*i:], n)
 		}
 	}
 	for i, v := range m.registers {
@@ -234,4 +268,5 @@ func writeARM64(state []byte, m *machine, stub uint64) {
 	write(stateNZCV, number(nzcv<<28, 4))
 	write(stateStub, number(stub, 4))
 	write(stateMemory, m.memory[0].words)
+	return known
 }

@@ -382,6 +382,7 @@ func memoryARM64(mnemonic string, parts []string) func(*machine) error {
 		end, _ := strconv.Atoi(list[3])
 		single := mnemonic == "ld1" && list[2] == "16b" && list[3] == ""
 		ok = single || (mnemonic == "ld4" || mnemonic == "st4") && list[2] == "8h" && end == (first+3)%32
+		ok = ok && (len(parts) == 2 || slices.Contains([]string{"#64", "#0x40"}, parts[2]))
 		words, lanes, registers = 1, neonWords, nil
 		for i := range map[bool]int{true: 1, false: 4}[single] {
 			registers = append(registers, registerARM64{number: arm64Vector + (first+i)%32})

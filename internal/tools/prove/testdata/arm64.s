@@ -103,11 +103,11 @@ save:
 	svc #0
 	b next
 
-	.macro stub word
+	.macro stub instruction
 	.balign 32
 	bl load
 	ldr x30, record + 8*30
-	.word \word // if it is a branch, it goes to the second of these
+	\instruction // if it is a branch, it goes to the second of these
 	b fell
 	b branched
 	.endm
