@@ -23,6 +23,11 @@ var amd64 = &architecture{
 	pushed:    8,
 	decode:    decodeAMD64,
 	kernels:   9,
+	alike: []string{
+		"mov add sub xor and or cmp", "inc dec neg not bswap", "shl shr rol ror sar", "movzwl lea", "jne je jmp jl jge jb jbe",
+		"vpxor vpor vpand vpaddw vpsubw", "vpxord vpord vpandd", "vpsllw vpsrlw", "vpshldw vpshrdw",
+		"vpunpcklwd vpunpckhwd vpunpckldq vpunpckhdq vpunpcklqdq vpunpckhqdq", "vpbroadcastw vpbroadcastd", "push pop", "ret vzeroupper nop",
+	},
 	planted: []fault{
 		// 24 of these a step; the third one of a step is for set 2. Word 5 is that of block 9 of a set.
 		{"encrypt128AVX512.abi0", "vpshrdw", 4*24 + 3, vector + 8, 5, "encrypt128AVX512.abi0: lane 73: step 5: "},
@@ -40,6 +45,22 @@ const (
 
 func init() {
 	amd64.enter = func(m *machine, back uint64) error { return push(m, number(back, 4)) }
+	for _, form := range []string{"%%r%s", "%%e%s", "%%%s"} {
+		var names []string
+		for _, name := range generalNames {
+			names = append(names, fmt.Sprintf(form, name))
+		}
+		amd64.names = append(amd64.names, names)
+	}
+	for _, form := range []string{"%%xmm%d", "%%ymm%d", "%%zmm%d", "%%r%d", "%%r%dd", "%%r%dw"} {
+		var names []string
+		for i := range 32 {
+			if strings.Contains(form, "mm") || i >= 8 && i < 16 {
+				names = append(names, fmt.Sprintf(form, i))
+			}
+		}
+		amd64.names = append(amd64.names, names)
+	}
 	amd64.start, amd64.left = startAMD64, leftAMD64
 }
 
@@ -114,13 +135,14 @@ func operandsAMD64(op operation) ([]operandAMD64, error) {
 					*at, ok = r.register, ok && known && r.words != 1 && r.words != 2
 				}
 			}
-			o.scale, _ = strconv.Atoi(m[4])
+			o.scale = strings.Index("1248", m[4]) // its logarithm
+			ok = ok && (m[4] == "" || o.scale >= 0)
 			if o.base == rip {
 				o.number, o.base = o.number+op.next, -1
 			}
 		} else if number, found := strings.CutPrefix(text, "$"); found {
 			n, err := strconv.ParseUint(number, 0, 64)
-			o, ok = operandAMD64{kind: isImmediate, number: n}, err == nil
+			o, ok = operandAMD64{kind: isImmediate, number: n}, err == nil && (n < 1<<8 || !strings.HasPrefix(op.mnemonic, "v"))
 		}
 		if !ok {
 			return nil, fmt.Errorf("operand %q is not modelled", text)
@@ -137,8 +159,7 @@ func (o operandAMD64) address(m *machine) value {
 		v, _ = m.addWide(v, m.registers[o.base], 0)
 	}
 	if o.index >= 0 {
-		shift := slices.Index([]int{1, 2, 4, 8}, o.scale)
-		v, _ = m.addWide(v, m.shlWide(m.registers[o.index], shift), 0)
+		v, _ = m.addWide(v, m.shlWide(m.registers[o.index], o.scale), 0)
 	}
 	return v
 }
@@ -365,20 +386,6 @@ func generalInstruction(mnemonic string, o []operandAMD64) (func(*machine) error
 			m.registers[to.register] = v
 			return err
 		}, nil
-	case "cmp", "test":
-		return func(m *machine) error {
-			a, err := to.read(m, words)
-			if err != nil {
-				return err
-			}
-			b, err := source.read(m, words)
-			if mnemonic == "cmp" {
-				arithmetic["sub"](m, a, b)
-			} else {
-				arithmetic["and"](m, a, b)
-			}
-			return err
-		}, nil
 	case "sar": // of counters only
 		return func(m *machine) error {
 			n, ok := constant(m.registers[to.register])
@@ -389,10 +396,13 @@ func generalInstruction(mnemonic string, o []operandAMD64) (func(*machine) error
 			return to.write(m, number(uint64(int64(n)>>(source.number&63)), 4))
 		}, nil
 	}
-	do := arithmetic[mnemonic]
+	do, writes := arithmetic[mnemonic], true
+	if like := map[string]string{"cmp": "sub", "test": "and"}[mnemonic]; like != "" {
+		do, writes = arithmetic[like], false
+	}
 	if shift := shifts[mnemonic]; shift != nil {
 		n := int(source.number)
-		if len(o) != 2 || source.kind != isImmediate || n >= 16*words {
+		if len(o) != 2 || source.kind != isImmediate || source.number >= uint64(16*words) {
 			return nil, errModel
 		}
 		do = func(m *machine, a, _ value) value {
@@ -413,7 +423,10 @@ func generalInstruction(mnemonic string, o []operandAMD64) (func(*machine) error
 		if err != nil {
 			return err
 		}
-		return to.write(m, do(m, a, b))
+		if v := do(m, a, b); writes {
+			return to.write(m, v)
+		}
+		return nil
 	}, nil
 }
 

@@ -41,6 +41,8 @@ type architecture struct {
 
 	kernels int // how many there are in assembly
 	planted []fault
+	alike   []string   // instructions that take the same operands
+	names   [][]string // of registers that can replace each other
 
 	once sync.Once
 	code *code
