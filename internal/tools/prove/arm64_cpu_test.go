@@ -74,10 +74,14 @@ func TestARM64Models(t *testing.T) {
 	}
 }
 
-// arm64Trials returns all instructions of what is proven, and their words in the binary as lines of the program. Left
-// out are adrp, which depends on where it stands, calls and returns.
+// arm64Trials returns all instructions of what is proven, and their words in the binary as lines of the program; then
+// those on vectors that only mutants have. Left out are adrp, which depends on where it stands, calls and returns.
 func arm64Trials(t *testing.T, c *code) (operations []operation, stubs string) {
-	seen := map[string]bool{}
+	seen, forms := map[string]bool{}, map[string]bool{}
+	form := func(i instruction) string {
+		r, _ := parseARM64(split(i.operands)[0])
+		return i.mnemonic + r.lanes
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.functions)) {
 		for _, in := range c.functions[name].instructions {
 			text := in.mnemonic + " " + in.operands
@@ -96,6 +100,17 @@ func arm64Trials(t *testing.T, c *code) (operations []operation, stubs string) {
 			}
 			operations = append(operations, op)
 			stubs += fmt.Sprintf("\tstub <.word %#x>\n", word)
+			forms[form(in)] = true
+		}
+	}
+	for _, op := range operations {
+		for _, mutant := range c.arch.mutants(op.instruction) {
+			changed, err := c.decode(operation{instruction: mutant, next: op.next})
+			if r, _ := parseARM64(split(op.operands)[0]); err == nil && r.lanes != "" && !forms[form(mutant)] {
+				forms[form(mutant)] = true
+				operations = append(operations, changed)
+				stubs += fmt.Sprintf("\tstub <%s %s>\n", mutant.mnemonic, mutant.operands)
+			}
 		}
 	}
 	return operations, stubs
