@@ -22,6 +22,7 @@ var amd64 = &architecture{
 	zero:      vector + 15,
 	pushed:    8,
 	decode:    decodeAMD64,
+	processor: onThisCPU,
 	kernels:   9,
 	alike: []string{
 		"mov add sub xor and or cmp", "inc dec neg not bswap", "shl shr rol ror sar", "movzwl lea", "jne je jmp jl jge jb jbe",
@@ -486,12 +487,16 @@ func vectorInstruction(mnemonic string, o []operandAMD64) func(*machine) error {
 		}
 		return with(o[:1], n, func(m *machine, v []value) (value, error) { return slices.Repeat(v[0], words/n), nil })
 	case mnemonic == "movups" && len(o) == 2 && o[0].words == 8 && to.kind == isMemory:
-		return with(o[:1], 8, move)
+		store := with(o[:1], 8, move)
+		return func(m *machine) error { return errors.Join(leftAMD64(m), store(m)) }
 	case mnemonic == "movups" && len(o) == 2 && o[0].kind == isMemory && words == 8:
 		return func(m *machine) error {
 			v, err := o[0].read(m, 8)
+			if err != nil {
+				return err
+			}
 			m.registers[to.register] = slices.Concat(v, m.registers[to.register][8:])
-			return err
+			return leftAMD64(m)
 		}
 	case !vectors:
 		return nil

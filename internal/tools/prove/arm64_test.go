@@ -45,6 +45,7 @@ func onARM64(name string, vectorBits int) *architecture {
 		framesFirst: true,
 		decode:      decodeARM64,
 		enter:       func(m *machine, back uint64) error { m.registers[30] = number(back, 4); return nil },
+		processor:   onQEMU(vectorBits),
 		kernels:     6,
 		alike: []string{
 			"add sub mla eor and orr eon cmp", "mov neg rev rev16", "lsl lsr asr ror", "ushr usra sri sli shl", "ld4 st4", "cbz cbnz", "tbz tbnz",

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 )
 
 // An architecture is how to get at machine code, what its instructions do, and what Go's calling conventions demand.
@@ -38,6 +39,9 @@ type architecture struct {
 
 	// longer are the same with longer vectors, for the same machine code.
 	longer []*architecture
+
+	// processor calls a function with one to compare models with, or skips.
+	processor func(t *testing.T, f func(processor))
 
 	kernels int // how many there are in assembly
 	planted []fault
@@ -75,6 +79,8 @@ type load struct {
 	data    []byte
 }
 
+func (a *architecture) goarch() string { return strings.Fields(a.name)[0] }
+
 // built returns the code of the architecture.
 func (a *architecture) built() (*code, error) {
 	a.once.Do(func() { a.code, a.err = build(a) })
@@ -90,7 +96,7 @@ func build(arch *architecture) (*code, error) {
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "test")
 	build := exec.Command("go", "test", "-c", "-o", binary, strings.TrimSuffix(pkg, "."))
-	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+strings.Fields(arch.name)[0], "CGO_ENABLED=0")
+	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch.goarch(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build: %w: %s", err, out)
 	}

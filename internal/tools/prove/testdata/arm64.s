@@ -103,11 +103,11 @@ save:
 	svc #0
 	b next
 
-	.macro stub instruction
+	.macro stub word
 	.balign 32
 	bl load
 	ldr x30, record + 8*30
-	\instruction // if it is a branch, it goes to the second of these
+	.word \word // if it is a branch, it goes to the second of these
 	b fell
 	b branched
 	.endm
