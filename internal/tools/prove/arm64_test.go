@@ -21,6 +21,13 @@ const (
 )
 
 func init() {
+	for _, kind := range "xwvz" {
+		var names []string
+		for i := range 31 {
+			names = append(names, fmt.Sprintf("%c%d", kind, i))
+		}
+		arm64.names = append(arm64.names, names)
+	}
 	for _, bits := range []int{256, 512} {
 		arm64.longer = append(arm64.longer, onARM64(fmt.Sprintf("arm64 with vectors of %d bits", bits), bits))
 	}
@@ -40,6 +47,10 @@ func onARM64(name string, vectorBits int) *architecture {
 		enter:       func(m *machine, back uint64) error { m.registers[30] = number(back, 4); return nil },
 		processor:   onQEMU(vectorBits),
 		kernels:     6,
+		alike: []string{
+			"add sub mla eor and orr eon cmp", "mov neg rev rev16", "lsl lsr asr ror", "ushr usra sri sli shl", "ld4 st4", "cbz cbnz", "tbz tbnz",
+			"ldr str ldrh strh", "ldp stp", "b b.eq b.ne b.lt b.ge b.le b.gt b.cc b.cs b.ls b.hi", "ret nop",
+		},
 		planted: []fault{
 			// 24 of these a step; the third one is for set 1. Word 5 is that of block 5 of a set.
 			{"encrypt32NEON.abi0", "sli", 4*24 + 3, arm64Vector + 4, 5, "encrypt32NEON.abi0: lane 13: step 5: "},
@@ -383,6 +394,7 @@ func memoryARM64(mnemonic string, parts []string) func(*machine) error {
 		end, _ := strconv.Atoi(list[3])
 		single := mnemonic == "ld1" && list[2] == "16b" && list[3] == ""
 		ok = single || (mnemonic == "ld4" || mnemonic == "st4") && list[2] == "8h" && end == (first+3)%32
+		ok = ok && (len(parts) == 2 || slices.Contains([]string{"#64", "#0x40"}, parts[2]))
 		words, lanes, registers = 1, neonWords, nil
 		for i := range map[bool]int{true: 1, false: 4}[single] {
 			registers = append(registers, registerARM64{number: arm64Vector + (first+i)%32})
