@@ -162,7 +162,6 @@ const (
 	outputAt    = 0xc000_0030_3fe8
 	heapAt      = 0xc000_0040_3ff8
 	gAt         = 0xc000_0050_0008
-	frameMark   = 0x7ffe_dead_beef // what the caller's frame begins with
 )
 
 // start returns a machine at the beginning of the function.

@@ -174,7 +174,7 @@ func (a *architecture) disassemble(binary string, first, end uint64) (string, er
 	return "", fmt.Errorf("none of %v is installed: see Debian's binutils and binutils-aarch64-linux-gnu", a.objdump)
 }
 
-// at returns the operation at an address of the package, or one that stands for a function outside of it.
+// at returns the operation at an address of the package.
 func (c *code) at(pc uint64) (operation, error) {
 	if op, ok := c.operations[pc]; ok {
 		return op, nil

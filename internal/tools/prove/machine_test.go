@@ -24,8 +24,8 @@ type machine struct {
 	before    func(*machine) // is called before each instruction, if not nil
 }
 
-// flags are those of both architectures. They are unknown if an instruction doesn't set all of them alike on all
-// CPUs, or if they depend on variables.
+// flags are unknown after instructions that don't set all of them, and if they depend on variables. carry is set by a
+// subtraction that borrows.
 type flags struct{ known, carry, zero, sign, overflow bool }
 
 // A region is memory from an address on.
@@ -98,7 +98,7 @@ func (m *machine) fork() *machine {
 	return &n
 }
 
-// map adds a region. Words that are not given are unset.
+// add adds a region. Words that are not given are unset.
 func (m *machine) add(name string, address uint64, writable bool, size int, words ...word) {
 	r := &region{name, address, words, writable}
 	for len(r.words) < size/2 {
