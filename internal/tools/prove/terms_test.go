@@ -87,7 +87,7 @@ func (t *terms) apply(k kind, max uint16, operands ...uint32) word {
 	for _, o := range operands {
 		hash = mix(hash, uint64(o))
 	}
-	at, slot := t.atomIndex.find(hash, func(i int) bool {
+	at := t.atomIndex.find(hash, func(i int) bool {
 		return t.atoms[i].kind == k && slices.Equal(t.atoms[i].operands, operands)
 	})
 	if at >= 0 {
@@ -97,7 +97,7 @@ func (t *terms) apply(k kind, max uint16, operands ...uint32) word {
 	if t.closed {
 		t.foreign = true
 	}
-	t.atomIndex.insert(slot, hash, len(t.atoms))
+	t.atomIndex.insert(hash, len(t.atoms))
 	t.atoms = append(t.atoms, atom{k, max, slices.Clone(operands)})
 	return t.single(len(t.atoms) - 1)
 }
@@ -113,12 +113,12 @@ func (t *terms) intern(constant uint16, parts []part) word {
 		hash = mix(hash, uint64(p))
 		varying |= p.mask()
 	}
-	at, slot := t.formIndex.find(hash, func(i int) bool {
+	at := t.formIndex.find(hash, func(i int) bool {
 		return t.forms[i].constant == constant && slices.Equal(t.forms[i].parts, parts)
 	})
 	if at < 0 {
 		at = len(t.forms)
-		t.formIndex.insert(slot, hash, at)
+		t.formIndex.insert(hash, at)
 		if cap(t.arena)-len(t.arena) < len(parts) {
 			t.arena = make([]part, 0, max(1<<16, len(parts)))
 		}
@@ -407,56 +407,46 @@ func (t *terms) rollback(m mark) {
 	t.foreign = false
 }
 
-// An index finds entries of a table by hash: open addressing, without deletion but of the newest.
+// An index finds entries of a table by hash.
 type index struct {
-	slots   []int32 // entry + 1
+	newest  map[uint64]int // of a hash: its place in entries, counted from 1
 	entries []indexed
 }
 
 type indexed struct {
-	hash uint64
-	at   int
+	hash       uint64
+	at, before int // in the table, and the newest entry of the hash before this one
 }
 
-func newIndex() index { return index{slots: make([]int32, 1<<12)} }
+func newIndex() index { return index{newest: make(map[uint64]int)} }
 
 func mix(hash, v uint64) uint64 {
 	hash = (hash ^ v) * 0x9e3779b97f4a7c15
 	return hash ^ hash>>29
 }
 
-// find returns the entry that equal accepts, or -1 and the slot for it.
-func (x *index) find(hash uint64, equal func(int) bool) (at, slot int) {
-	mask := len(x.slots) - 1
-	for slot = int(hash>>20) & mask; x.slots[slot] != 0; slot = (slot + 1) & mask {
-		if e := x.entries[x.slots[slot]-1]; e.hash == hash && equal(e.at) {
-			return e.at, slot
+// find returns the entry that equal accepts, or -1.
+func (x *index) find(hash uint64, equal func(int) bool) int {
+	for e := x.newest[hash]; e > 0; e = x.entries[e-1].before {
+		if at := x.entries[e-1].at; equal(at) {
+			return at
 		}
 	}
-	return -1, slot
+	return -1
 }
 
-func (x *index) insert(slot int, hash uint64, at int) {
-	x.entries = append(x.entries, indexed{hash, at})
-	x.slots[slot] = int32(len(x.entries))
-	if len(x.entries)*2 > len(x.slots) {
-		x.slots = make([]int32, 2*len(x.slots))
-		for i, e := range x.entries {
-			_, slot := x.find(e.hash, func(int) bool { return false })
-			x.slots[slot] = int32(i + 1)
-		}
-	}
+func (x *index) insert(hash uint64, at int) {
+	x.entries = append(x.entries, indexed{hash, at, x.newest[hash]})
+	x.newest[hash] = len(x.entries)
 }
 
 // truncate forgets the entries from number n of the table on.
 func (x *index) truncate(n int) {
-	mask := len(x.slots) - 1
-	for i := len(x.entries) - 1; i >= 0 && x.entries[i].at >= n; i-- {
-		slot := int(x.entries[i].hash>>20) & mask
-		for x.slots[slot] != int32(i+1) {
-			slot = (slot + 1) & mask
+	for last := len(x.entries) - 1; last >= 0 && x.entries[last].at >= n; last-- {
+		e := x.entries[last]
+		if x.newest[e.hash] = e.before; e.before == 0 {
+			delete(x.newest, e.hash)
 		}
-		x.slots[slot] = 0
-		x.entries = x.entries[:i]
+		x.entries = x.entries[:last]
 	}
 }
