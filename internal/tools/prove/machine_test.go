@@ -42,7 +42,7 @@ const unset = ^word(0)
 // returned is where a program goes at its end.
 const returned = 0x7fff_dead_0000
 
-const maxExecuted = 100_000
+const maxExecuted = 20_000
 
 var errForeign = errors.New("a sum that the cipher does not have")
 

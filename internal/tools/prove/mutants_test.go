@@ -47,7 +47,7 @@ func (a *architecture) mutants(i instruction) (all []instruction) {
 		if err != nil {
 			continue
 		}
-		for _, other := range []uint64{n + 1, n - 1, n + 4, n + 0x10} {
+		for _, other := range []uint64{n + 1, n - 1, n + 4} {
 			replace(at, fmt.Sprintf("%#x", other))
 		}
 	}
@@ -116,7 +116,7 @@ func (c claim) mutate(code *code, done map[uint64]bool, n *tally, same func(patc
 				mutant = started.fork()
 			}
 			mutant.patched = patched
-			t.sealed = true
+			t.closed = true
 			if got, err := c.finish(started, mutant); err != nil {
 				n.refused++
 			} else if !slices.EqualFunc(got, out, slices.Equal) {
@@ -125,7 +125,7 @@ func (c claim) mutate(code *code, done map[uint64]bool, n *tally, same func(patc
 			} else {
 				same(patched)
 			}
-			t.sealed = false
+			t.closed = false
 			t.rollback(mark)
 		}
 	}

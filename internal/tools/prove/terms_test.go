@@ -62,7 +62,7 @@ type terms struct {
 	formIndex, atomIndex index
 	scratch              []part
 
-	sealed  bool // a new atom that isn't a variable is foreign
+	closed  bool // a new atom that isn't a variable is foreign
 	foreign bool // there was one
 }
 
@@ -94,7 +94,7 @@ func (t *terms) apply(k kind, max uint16, operands ...uint32) word {
 		t.atoms[at].max = min(t.atoms[at].max, max)
 		return t.single(at)
 	}
-	if t.sealed {
+	if t.closed {
 		t.foreign = true
 	}
 	t.atomIndex.insert(slot, hash, len(t.atoms))
