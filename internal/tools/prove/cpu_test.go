@@ -133,23 +133,23 @@ func (p processor) run(t *testing.T, c *code, operations []operation, stubs stri
 	rng := rand.New(rand.NewPCG(1, 2))
 	const tries = 4
 	var input, want []byte
+	symbolic := 0
 	for i, op := range operations {
-		for range tries {
+		for try := range tries {
 			state := bytes.Repeat([]byte{0xa5}, stateSize)
-			m := p.random(c, rng, op)
-			p.write(state, m, uint64(1+i))
+			m, symbols := p.random(c, rng, op)
+			p.write(state, m, nil, uint64(1+i))
 			input = append(input, state...)
-			m.pc = op.next
-			if err := op.do(m); err != nil {
+			if try%2 == 1 && p.execute(state, symbols.machine, symbols.values, op, uint64(1+i)) == nil {
+				symbolic++
+			} else if err := p.execute(state, m, nil, op, uint64(1+i)); err != nil {
 				t.Fatalf("%s %s: %v", op.mnemonic, op.operands, err)
 			}
-			branched := uint64(0)
-			if m.pc != op.next {
-				branched = uint64(1 + i)
-			}
-			p.write(state, m, branched)
 			want = append(want, state...)
 		}
+	}
+	if symbolic < len(operations) {
+		t.Errorf("only %d of %d trials have variables", symbolic, tries*len(operations))
 	}
 	if err := os.WriteFile(filepath.Join(dir, "states"), input, 0o600); err != nil {
 		t.Fatal(err)
@@ -168,8 +168,28 @@ func (p processor) run(t *testing.T, c *code, operations []operation, stubs stri
 	return different
 }
 
-// random returns a machine in a random state.
-func (p processor) random(c *code, rng *rand.Rand, op operation) *machine {
+// execute executes op in m and writes the state after it. It fails if that is not known for values of variables. stub
+// stands for a branch.
+func (p processor) execute(state []byte, m *machine, e evaluation, op operation, stub uint64) error {
+	m.pc = op.next
+	if err := op.do(m); err != nil {
+		return err
+	}
+	if m.pc == op.next {
+		stub = 0
+	}
+	if !p.write(state, m, e, stub) {
+		return errVariable
+	}
+	return nil
+}
+
+// random returns a machine in a random state, and one in the same state with variables in registers, but for those in
+// addresses.
+func (p processor) random(c *code, rng *rand.Rand, op operation) (m *machine, symbols struct {
+	*machine
+	values evaluation
+}) {
 	random := func(words int) value {
 		if rng.IntN(8) == 0 {
 			return number(uint64(rng.IntN(2)), words)
@@ -182,25 +202,35 @@ func (p processor) random(c *code, rng *rand.Rand, op operation) *machine {
 		}
 		return v
 	}
-	m := &machine{terms: newTerms(), code: c}
+	m = &machine{terms: newTerms(), code: c}
 	for _, words := range c.arch.registers {
 		m.registers = append(m.registers, random(words))
 	}
+	before := slices.Clone(m.registers)
 	m.registers[c.arch.sp] = number(stateMiddle, 4)
 	p.prepare(m, op, rng)
 	bit := func() bool { return rng.IntN(2) == 0 }
 	m.flags = flags{true, bit(), bit(), bit(), bit()}
 	m.add("memory", stateAt+stateMemory, true, 4096, random(2048)...)
-	return m
+	symbols.machine, symbols.values = m.fork(), evaluation{}
+	for i, v := range m.registers {
+		if &v[0] == &before[i][0] {
+			symbols.registers[i] = each(v, func(w word) word { return symbols.values.set(m.terms, uint16(w)) })
+		}
+	}
+	return m, symbols
 }
 
 const unknownFlags = 0xff
 
-// write writes the state of m.
-func (p processor) write(state []byte, m *machine, stub uint64) {
+// write writes the state of m, if it is known for values of variables.
+func (p processor) write(state []byte, m *machine, e evaluation, stub uint64) (known bool) {
+	known = true
 	write := func(at int, v value) {
 		for i, w := range v {
-			binary.LittleEndian.PutUint16(state[at+2*i:], uint16(w))
+			n, ok := e.word(m.terms, w)
+			known = known && ok
+			binary.LittleEndian.PutUint16(state[at+2*i:], n)
 		}
 	}
 	for i, v := range m.registers {
@@ -216,4 +246,5 @@ func (p processor) write(state []byte, m *machine, stub uint64) {
 	}
 	write(stateStub, number(stub, 4))
 	write(stateMemory, m.memory[0].words)
+	return known
 }
