@@ -47,8 +47,8 @@ EVERYTHING = ./... $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES) $(LATER
 # Those that no test runs on, and linux/arm64 for its assembly.
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
-.PHONY: all test check ordinary explore control runbooks embedded race race-all purego newer valgrind i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
-        chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf kernelcheck api api-check words bench fuzz fuzz-night generate protocol clients languages typescript node npm \
+.PHONY: all test check ordinary explore control runbooks embedded prove race race-all purego newer valgrind i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
+        chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf api api-check words bench fuzz fuzz-night generate protocol clients languages typescript node npm \
         test-deploy alerts dashboards promtool image push tools servers browser statistics systemd gotest
 
 all: test check lint
@@ -56,7 +56,7 @@ all: test check lint
 # test is what a contributor runs, check the rest. Each ends with a list of what this machine can't do. What stands in
 # REQUIRED, names of tests as in that list, must not be skipped.
 IN_test  = ordinary race clients explore chaos-once
-IN_check = i386 cpus emulated purego newer valgrind race-all test-deploy alerts modules-later control runbooks embedded chaos-short
+IN_check = i386 cpus emulated prove purego newer valgrind race-all test-deploy alerts modules-later control runbooks embedded chaos-short
 
 test check: export GOTEST_LOG = $(CURDIR)/dist/$@.log
 test check: gotest
@@ -70,7 +70,7 @@ gotest:
 # Every package as it is built for users, on real servers, which are started as needed, on free ports and in temporary
 # directories. One go command compiles what modules share just once.
 ordinary: gotest servers statistics typescript
-	$(TEST) -p 3 -skip '^($(CONTROL)|$(RUNBOOKS)|$(EMBEDDED))$$' $(MODULES:%=./%/...) ./...
+	$(TEST) -p 3 -skip '^($(CONTROL)|$(RUNBOOKS)|$(EMBEDDED)|$(PROOFS))$$' $(MODULES:%=./%/...) ./...
 
 # The negative control of chaos is for check.
 CONTROL = TestPlantedBugs
@@ -90,6 +90,13 @@ embedded: gotest node examples/databases/embedded/node_modules/.package-lock.jso
 examples/databases/embedded/node_modules/.package-lock.json: examples/databases/embedded/package-lock.json | npm
 	cd examples/databases/embedded && $(NPM_CI:ci=install) --no-save
 	@touch $@
+
+# Proofs that the cipher's machine code for amd64 and arm64 computes what the paper says, in time that depends on neither
+# key nor data; that single changes of instructions are refused; and the models of instructions, compared with
+# processors. The go command does not know that they read the package.
+PROOFS = TestKernels|TestWrongRotationInOneLane|TestModels|TestMutants
+prove: gotest tools
+	$(TEST) -count=1 -timeout 0 -run '^($(PROOFS))$$' ./internal/tools/prove
 
 race: gotest
 	$(TEST) -race -short $(CONCURRENT)
@@ -265,7 +272,7 @@ systemd:
 	@command -v systemd-analyze >/dev/null || \
 		$(call install,systemd)
 
-lint: fmt vet staticcheck tidy buf kernelcheck api-check words
+lint: fmt vet staticcheck tidy buf generate api-check words
 
 # Words that have another name now, and turns of phrase that take two readings; internal/tools/words lists them.
 words:
@@ -304,15 +311,11 @@ tidy:
 		case $$module in cmd/*|service) internal/tools/tidy.sh $$module;; *) (cd $$module && $(GO) mod tidy -diff);; esac; \
 	done
 
-# Checks that no branch and no address in the cipher's machine code depends on key or data, and that the opcodes that
-# Go's assembler does not know are those of the instructions beside them.
-kernelcheck: generate
-	$(GO) run ./internal/tools/kernelcheck
-
 # Prepares a release in this checkout, and publishes nothing.
 release:
 	cd release && $(GO) run . $(VERSION)
 
+# The opcodes that Go's assembler does not know must be those of the instructions beside them.
 generate: tools
 	$(GO) generate ./...
 

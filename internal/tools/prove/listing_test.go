@@ -1,8 +1,7 @@
-package main
+package prove
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -51,21 +50,21 @@ func parse(listing string) []function {
 	return functions
 }
 
-const pkg = "github.com/randflake/randflake."
-
-var kernelName = regexp.MustCompile(`^(encrypt|decrypt|run)[0-9]+(AVX512|AVX2|NEON|SVE2)\.abi0$`)
-
-// isKernel reports whether a symbol is a kernel in assembly.
-func isKernel(symbol string) bool {
-	name, ok := strings.CutPrefix(symbol, pkg)
-	return ok && kernelName.MatchString(name)
-}
-
-// compiledNames are the functions of the generic backend that see keys and data, apart from loops over slices. What
-// they call is inlined.
-var compiledNames = []string{"encryptBlock", "decryptBlock", "encryptStepLanes", "decryptStepLanes"}
-
-func isCompiled(symbol string) bool {
-	name, ok := strings.CutPrefix(symbol, pkg)
-	return ok && slices.Contains(compiledNames, name)
+// split cuts operands at commas outside brackets.
+func split(operands string) (parts []string) {
+	depth, from := 0, 0
+	for i, c := range operands {
+		switch c {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case ',':
+			if depth == 0 {
+				parts = append(parts, strings.TrimSpace(operands[from:i]))
+				from = i + 1
+			}
+		}
+	}
+	return append(parts, strings.TrimSpace(operands[from:]))
 }

@@ -1,0 +1,345 @@
+package prove
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// A claim is what is proven of a function: for all keys and blocks it computes what the paper does, it writes nothing
+// but its output and its stack, and it leaves the registers that it must.
+type claim struct {
+	function string
+	does     work
+	blocks   int
+	abi0     bool // arguments on the stack
+	slices   bool // its blocks are slices, not pointers to arrays
+	value    bool // its block is a number, and so is its result
+	inPlace  bool // source and output are the same
+}
+
+type work string
+
+const (
+	encrypts  work = "encrypt"
+	decrypts  work = "decrypt"
+	runs      work = "run" // encrypts consecutive raw values
+	schedules work = "schedule"
+)
+
+var kernelName = regexp.MustCompile(`^(encrypt|decrypt|run)([0-9]+)(AVX512|AVX2|NEON|SVE2)\.abi0$`)
+
+// helpers are functions of the package that others call.
+var helpers = map[string]bool{"encryptStepLanes": true, "decryptStepLanes": true, "loadLanes": true, "storeLanes": true, "permuteKey": true}
+
+// claimed returns the claims of a function of the package: nil if nothing is claimed.
+func claimed(name string) []claim {
+	if m := kernelName.FindStringSubmatch(name); m != nil {
+		n, _ := strconv.Atoi(m[2])
+		c := claim{function: name, does: work(m[1]), blocks: n, abi0: true}
+		if c.does == runs {
+			return []claim{c}
+		}
+		return withInPlace(c)
+	}
+	switch name {
+	case "encryptBlock", "decryptBlock":
+		return []claim{{function: name, does: work(name[:7]), blocks: 1, value: true}}
+	case "encryptBlocksGeneric", "decryptBlocksGeneric": // without and with a part that goes four by four
+		c := claim{function: name, does: work(name[:7]), slices: true}
+		c.blocks = 7
+		d := c
+		d.blocks = 13
+		return slices.Concat(withInPlace(c), withInPlace(d))
+	case "expandKey":
+		return []claim{{function: name, does: schedules}}
+	}
+	return nil
+}
+
+func withInPlace(c claim) []claim {
+	d := c
+	d.inPlace = true
+	return []claim{c, d}
+}
+
+func (c claim) String() string {
+	s := c.function
+	if c.slices {
+		s += fmt.Sprintf(" of %d blocks", c.blocks)
+	}
+	if c.inPlace {
+		s += " in place"
+	}
+	return s
+}
+
+// inputs are what a claim is about: variables, or constants to try.
+type inputs struct {
+	key    [8]word // of the schedule
+	keys   keys
+	blocks []value // of a run, the first raw value
+}
+
+// input makes inputs of the words that next returns, none of them above max.
+func (c claim) input(next func(max uint16) word) *inputs {
+	in := new(inputs)
+	for i := range in.key {
+		in.key[i] = next(0xffff)
+	}
+	for i := range in.keys {
+		in.keys[i] = next(0xffff)
+	}
+	n := c.blocks
+	if c.does == runs {
+		n = 1
+	}
+	for range n {
+		b := make(value, 4)
+		for i := range b {
+			b[i] = next(0xffff)
+		}
+		in.blocks = append(in.blocks, b)
+	}
+	if c.does == runs { // no carry leaves the lowest word
+		in.blocks[0][0] = next(uint16(0xffff - c.blocks + 1))
+	}
+	return in
+}
+
+// paper returns the output by the paper: values of each block, or of each round key as roundKeys has them. It calls
+// done after each step of a block.
+func (c claim) paper(t *terms, in *inputs, done func(lane, step int)) (out []value) {
+	if c.does == schedules {
+		k := t.schedule(in.key, func(step int) { done(0, step) })
+		out = slices.Repeat([]value{{0, 0}}, roundKeyWords)
+		for i, w := range k {
+			out[roundKeyAt(i)] = value{w, w}
+		}
+		return out
+	}
+	for i := range c.blocks {
+		var v value
+		if c.does == runs {
+			v, _ = t.addWide(in.blocks[0], number(uint64(i), 4), 0)
+		} else {
+			v = in.blocks[i]
+		}
+		b := block(each(v, func(w word) word { return t.rol(w, 8) })) // words are big-endian in memory
+		step := func(step int) { done(i, step) }
+		if c.does == decrypts {
+			b = t.decrypt(&in.keys, b, step)
+		} else {
+			b = t.encrypt(&in.keys, b, step)
+		}
+		out = append(out, each(b[:], func(w word) word { return t.rol(w, 8) }))
+	}
+	return out
+}
+
+// The layout of roundKeys: the last four keys lie as if they opened a ninth step.
+const (
+	roundKeyWords = 104
+	finalKeys     = branches * steps * 2 * roundsPerStep
+)
+
+func roundKeyAt(i int) int {
+	if i >= finalKeys+2 {
+		return i + 4
+	}
+	return i
+}
+
+// Where things are. No address is aligned to more than 8 bytes, but that of the stack, and most sums of one and a number
+// carry, so that nothing else passes for an addition.
+const (
+	stackTop    = 0x7ffe_0001_0008 // where arguments begin
+	stackSize   = 8192
+	keysAddress = 0xc000_0010_3ff8
+	sourceAt    = 0xc000_0020_3ff8
+	outputAt    = 0xc000_0030_3fe8
+	heapAt      = 0xc000_0040_3ff8
+	gAt         = 0xc000_0050_0008
+)
+
+// start returns a machine at the beginning of the function.
+func (c claim) start(t *terms, code *code, in *inputs) (*machine, error) {
+	f, ok := code.functions[c.function]
+	if !ok {
+		return nil, errors.New("not in the binary")
+	}
+	m := &machine{terms: t, code: code, pc: f.instructions[0].address}
+	m.calls = map[string]func(*machine) error{"runtime.newobject": newObject}
+	for _, words := range code.arch.registers {
+		m.registers = append(m.registers, t.unsets(words))
+	}
+	if code.arch.start != nil {
+		code.arch.start(m)
+	}
+	if !c.abi0 && code.arch.zero > 0 {
+		m.registers[code.arch.zero] = make(value, code.arch.registers[code.arch.zero])
+	}
+	m.registers[code.arch.sp] = number(stackTop-8+code.arch.pushed, 4)
+	m.registers[code.arch.g] = number(gAt, 4)
+	m.add("g", gAt, false, 24, slices.Concat(t.unsets(8), number(stackTop-stackSize, 4))...)
+	m.add("stack", stackTop-stackSize, true, stackSize-8+int(code.arch.pushed))
+
+	var arguments []value
+	pointer := func(address uint64) {
+		arguments = append(arguments, number(address, 4))
+		if c.slices {
+			arguments = append(arguments, number(uint64(c.blocks), 4), number(uint64(c.blocks), 4))
+		}
+	}
+	if c.does == schedules {
+		m.add("key", sourceAt, false, 16, each(in.key[:], func(w word) word { return t.rol(w, 8) })...)
+		arguments = append(arguments, number(sourceAt, 4))
+	} else {
+		k := t.unsets(2 * roundKeyWords)
+		for i, w := range in.keys {
+			k[2*roundKeyAt(i)], k[2*roundKeyAt(i)+1] = w, w
+		}
+		m.add("keys", keysAddress, false, 4*roundKeyWords, k...)
+		arguments = append(arguments, number(keysAddress, 4))
+		switch blocks := slices.Concat(in.blocks...); {
+		case c.value:
+			arguments = append(arguments, in.blocks[0])
+		case c.does == runs:
+			m.add("output", outputAt, true, 8*c.blocks)
+			pointer(outputAt)
+			arguments = append(arguments, in.blocks[0])
+		case c.inPlace:
+			m.add("output", outputAt, true, 8*c.blocks, blocks...)
+			pointer(outputAt)
+			pointer(outputAt)
+		default:
+			m.add("output", outputAt, true, 8*c.blocks)
+			m.add("source", sourceAt, false, 8*c.blocks, blocks...)
+			pointer(outputAt)
+			pointer(sourceAt)
+		}
+	}
+	if c.abi0 {
+		m.add("arguments", stackTop, false, 8*len(arguments), slices.Concat(arguments...)...)
+	} else {
+		m.add("spilled arguments", stackTop, true, 8*len(arguments))
+		for i, v := range arguments {
+			m.registers[code.arch.arguments[i]] = v
+		}
+	}
+	return m, code.arch.enter(m, returned)
+}
+
+// newObject is runtime.newobject.
+func newObject(m *machine) error {
+	argument := m.code.arch.arguments[0]
+	typ, ok := constant(m.registers[argument])
+	if !ok {
+		return errVariable
+	}
+	size, ok := m.code.constant(typ, 4)
+	n, _ := constant(size)
+	if !ok || n > 1<<16 {
+		return errors.New("an unknown type")
+	}
+	m.add("heap", heapAt, true, int(n), make(value, n/2)...)
+	arch := m.code.arch
+	for i, words := range arch.registers {
+		if i != arch.sp && i != arch.g && (i != arch.zero || i == 0) && !slices.Contains(arch.kept, i) {
+			m.registers[i] = m.unsets(words)
+		}
+	}
+	if arch.start != nil {
+		arch.start(m)
+	}
+	m.registers[argument] = number(heapAt, 4)
+	return nil
+}
+
+// output returns what the function has computed, once it has returned.
+func (c claim) output(m *machine) ([]value, error) {
+	result := m.registers[m.code.arch.arguments[0]]
+	address, size, each := uint64(outputAt), 4*c.blocks, 4
+	switch {
+	case c.value:
+		return []value{result}, nil
+	case c.does == schedules:
+		var ok bool
+		if address, ok = constant(result); !ok {
+			return nil, errVariable
+		}
+		size, each = 2*roundKeyWords, 2
+	}
+	v, err := m.load(address, size)
+	return slices.Collect(slices.Chunk(v, each)), err
+}
+
+// finish runs the function that m is in, and returns its output. started is m at the start.
+func (c claim) finish(started, m *machine) ([]value, error) {
+	if err := m.run(); err != nil {
+		return nil, err
+	}
+	arch := m.code.arch
+	kept := append([]int{arch.g}, arch.kept...)
+	if !c.abi0 && arch.zero > 0 {
+		kept = append(kept, arch.zero)
+	}
+	if sp, ok := constant(m.registers[arch.sp]); !ok || sp != stackTop-8+arch.pushed {
+		return nil, errors.New("the stack is left at another place")
+	}
+	for _, r := range kept {
+		if !slices.Equal(m.registers[r], started.registers[r]) {
+			return nil, fmt.Errorf("register %d changed", r)
+		}
+	}
+	if arch.left != nil {
+		if err := arch.left(m); err != nil {
+			return nil, err
+		}
+	}
+	return c.output(m)
+}
+
+// prove proves the claim on a table of terms that holds nothing else. What is wrong is reported with the lane, and
+// with the first of its steps of which the function has not computed all sums.
+func (c claim) prove(t *terms, code *code, start func(*machine)) error {
+	in := c.input(t.bounded)
+	m, err := c.start(t, code, in)
+	if err != nil {
+		return fmt.Errorf("%v: %w", c, err)
+	}
+	if start != nil {
+		start(m)
+	}
+	out, err := c.finish(m.fork(), m)
+	if err != nil {
+		return fmt.Errorf("%v: %w", c, err)
+	}
+	return c.compare(t, in, out)
+}
+
+func (c claim) compare(t *terms, in *inputs, out []value) error {
+	atoms, missing := len(t.atoms), make(map[int]int)
+	want := c.paper(t, in, func(lane, step int) {
+		if len(t.atoms) > atoms && missing[lane] == 0 {
+			missing[lane] = step
+		}
+		atoms = len(t.atoms)
+	})
+	for i := range want {
+		if slices.Equal(out[i], want[i]) {
+			continue
+		}
+		what, lane := "lane", i
+		if c.does == schedules {
+			what, lane = "word", 0
+		}
+		if step := missing[lane]; step != 0 {
+			return fmt.Errorf("%v: %s %d: step %d: a sum of the paper does not occur", c, what, i, step)
+		}
+		return fmt.Errorf("%v: %s %d: all steps occur, but the output is another", c, what, i)
+	}
+	return nil
+}

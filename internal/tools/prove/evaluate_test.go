@@ -1,0 +1,128 @@
+package prove
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+)
+
+// An evaluation has the values of variables, by atom, and of what depends on nothing else, as it is asked for.
+type evaluation map[int]uint16
+
+// set makes a variable with a value.
+func (e evaluation) set(t *terms, v uint16) word {
+	e[len(t.atoms)] = v
+	return t.variable()
+}
+
+// word returns the value of w. ok is false if it depends on other variables.
+func (e evaluation) word(t *terms, w word) (v uint16, ok bool) {
+	f := t.form(w)
+	v, ok = f.constant, true
+	for _, p := range f.parts {
+		a, known := e.atom(t, p.atom())
+		v, ok = v^bits.RotateLeft16(a, p.rotation())&p.mask(), ok && known
+	}
+	return v, ok
+}
+
+func (e evaluation) atom(t *terms, n int) (v uint16, ok bool) {
+	if v, ok = e[n]; ok || t.atoms[n].kind == isVariable {
+		return v, ok
+	}
+	operands, ok := t.atoms[n].operands, true
+	get := func(i int) int {
+		v, known := e.word(t, word(operands[i]))
+		ok = ok && known
+		return int(v)
+	}
+	switch t.atoms[n].kind {
+	case isSum:
+		v = uint16(operands[0]) + uint16(get(1))
+		for i := 2; i < len(operands); i += 2 {
+			v += uint16(operands[i]) * uint16(get(i+1))
+		}
+	case isCarry:
+		v = uint16((get(0) + get(1) + get(2)) >> 16)
+	case isBorrow:
+		v = uint16((get(0)-get(1)-get(2))>>16) & 1
+	case isAnd:
+		v = uint16(get(0) & get(1))
+	}
+	if ok {
+		e[n] = v
+	}
+	return v, ok
+}
+
+// TestTerms compares random expressions with their values, for a few values of the variables.
+func TestTerms(t *testing.T) {
+	type expression struct {
+		word   word
+		values [4]uint16
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		terms := newTerms()
+		var evaluations [4]evaluation
+		for i := range evaluations {
+			evaluations[i] = evaluation{}
+		}
+		var pool []expression
+		for range 4 {
+			max := []uint16{0xffff, 0xffff, 0x7fff, 3}[rng.IntN(4)]
+			x := expression{word: terms.bounded(max)}
+			for i := range evaluations {
+				x.values[i] = uint16(rng.IntN(int(max) + 1))
+				evaluations[i][len(terms.atoms)-1] = x.values[i]
+			}
+			pool = append(pool, x)
+		}
+		for range 40 {
+			x, y, z := pool[rng.IntN(len(pool))], pool[rng.IntN(len(pool))], pool[rng.IntN(len(pool))]
+			n := []int{1, 2, 7, 8, 9, 14, 15}[rng.IntN(7)]
+			m := []uint16{1, 0x8000, 0x7fff, 0x00ff, 0xff00, uint16(rng.Uint32())}[rng.IntN(6)]
+			if rng.IntN(4) == 0 {
+				y.word, y.values = word(m), [4]uint16{m, m, m, m}
+			}
+			var w word
+			var f func(x, y, z uint16) uint16
+			switch rng.IntN(12) {
+			case 0:
+				w, f = terms.xor(x.word, y.word), func(x, y, _ uint16) uint16 { return x ^ y }
+			case 1, 2:
+				w, f = terms.add(x.word, y.word), func(x, y, _ uint16) uint16 { return x + y }
+			case 3:
+				w, f = terms.sub(x.word, y.word), func(x, y, _ uint16) uint16 { return x - y }
+			case 4:
+				w, f = terms.and(x.word, y.word), func(x, y, _ uint16) uint16 { return x & y }
+			case 5:
+				w, f = terms.or(x.word, y.word), func(x, y, _ uint16) uint16 { return x | y }
+			case 6:
+				w, f = terms.rol(x.word, n), func(x, _, _ uint16) uint16 { return bits.RotateLeft16(x, n) }
+			case 7:
+				w, f = terms.shl(x.word, n), func(x, _, _ uint16) uint16 { return x << n }
+			case 8:
+				w, f = terms.shr(x.word, n), func(x, _, _ uint16) uint16 { return x >> n }
+			case 9:
+				w, f = terms.mul(x.word, m), func(x, _, _ uint16) uint16 { return x * m }
+			case 10:
+				w, f = terms.carry(x.word, y.word, terms.mask(z.word, 1)), func(x, y, z uint16) uint16 {
+					return uint16((uint32(x) + uint32(y) + uint32(z&1)) >> 16)
+				}
+			case 11:
+				w, f = terms.borrow(x.word, y.word, terms.mask(z.word, 1)), func(x, y, z uint16) uint16 {
+					return uint16((uint32(x)-uint32(y)-uint32(z&1))>>16) & 1
+				}
+			}
+			made := expression{word: w}
+			for i, e := range evaluations {
+				made.values[i] = f(x.values[i], y.values[i], z.values[i])
+				if got, ok := e.word(terms, w); !ok || got != made.values[i] {
+					t.Fatalf("got %#x, %t, want %#x", got, ok, made.values[i])
+				}
+			}
+			pool = append(pool, made)
+		}
+	}
+}
