@@ -368,7 +368,7 @@ func addressARM64(operand string, after []string) func(*machine) (uint64, error)
 }
 
 // arm64Words are the words that an instruction moves from or to each register; 0 is those of the register.
-var arm64Words = map[string]int{"ldr": 0, "ldur": 0, "str": 0, "stur": 0, "ldp": 0, "stp": 0, "ldrh": 1, "strh": 1}
+var arm64Words = map[string]int{"ldr": 0, "ldur": 0, "str": 0, "stur": 0, "ldp": 0, "stp": 0, "ldrh": 1, "strh": 1, "ldrsb": 1}
 
 // memoryARM64 returns what a load or a store does, or nil if it doesn't know it.
 func memoryARM64(mnemonic string, parts []string) func(*machine) error {
@@ -401,26 +401,7 @@ func memoryARM64(mnemonic string, parts []string) func(*machine) error {
 		}
 	}
 	at := addressARM64(parts[last], parts[last+1:])
-	switch {
-	case at == nil || len(parts) > last+2:
-		return nil
-	case mnemonic == "ldrsb" && last == 1 && registers[0].words > 0:
-		return func(m *machine) error {
-			address, err := at(m)
-			if err != nil {
-				return err
-			}
-			v, err := m.load(address&^1, 1)
-			if err != nil {
-				return err
-			}
-			low := m.byteOf(v, int(address&1))
-			v = slices.Repeat(value{m.spread(low, 7)}, registers[0].words)
-			v[0] = m.xor(m.mask(v[0], 0xff00), low)
-			registers[0].set(m, v)
-			return nil
-		}
-	case !ok || strings.HasSuffix(mnemonic, "p") != (last == 2):
+	if at == nil || !ok || len(parts) > last+2 || strings.HasSuffix(mnemonic, "p") != (last == 2) {
 		return nil
 	}
 	return func(m *machine) error {
@@ -434,6 +415,10 @@ func memoryARM64(mnemonic string, parts []string) func(*machine) error {
 		if err != nil {
 			return err
 		}
+		half := 0
+		if mnemonic == "ldrsb" { // extends the sign of a byte
+			half, address = int(address&1), address&^1
+		}
 		if !load {
 			return m.store(address, all)
 		}
@@ -444,6 +429,11 @@ func memoryARM64(mnemonic string, parts []string) func(*machine) error {
 			var v value
 			for lane := range lanes {
 				v = append(v, all[(lane*len(registers)+i)*words:][:words]...)
+			}
+			if mnemonic == "ldrsb" {
+				low := m.byteOf(v, half)
+				v = slices.Repeat(value{m.spread(low, 7)}, r.words)
+				v[0] = m.xor(m.mask(v[0], 0xff00), low)
 			}
 			r.set(m, v)
 		}
