@@ -63,7 +63,7 @@ func TestSecretsTraced(t *testing.T) {
 	})
 	for _, name := range []string{"avx512"} {
 		t.Run(name, func(t *testing.T) {
-			t.Skip("Valgrind does not know its instructions: kernelcheck alone says that they do not depend on data")
+			t.Skip("Valgrind does not know its instructions: the proofs of internal/tools/prove alone say that they do not depend on data")
 		})
 	}
 }

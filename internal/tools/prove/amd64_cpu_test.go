@@ -90,6 +90,9 @@ func prepareAMD64(m *machine, op operation, rng *rand.Rand) {
 	if strings.HasSuffix(op.operands, "(%rax)") && err != nil {
 		m.registers[0] = number(stateMiddle, 4)
 	}
+	if op.mnemonic == "vpmulhuw" {
+		m.registers[operands[0].register] = each(m.registers[operands[0].register], func(word) word { return 1 << rng.UintN(16) })
+	}
 	for _, o := range operands {
 		if o.kind != isMemory || op.mnemonic == "lea" {
 			continue

@@ -3,6 +3,7 @@ package prove
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"regexp"
 	"slices"
 	"strconv"
@@ -508,6 +509,16 @@ func vectorInstruction(mnemonic string, o []operandAMD64) func(*machine) error {
 		f := lanewise[mnemonic]
 		return with(o[:2], words, func(m *machine, v []value) (value, error) {
 			return zip(v[0], v[1], func(a, b word) word { return f(m.terms, a, b) }), nil
+		})
+	case len(o) == 3 && mnemonic == "vpmulhuw" && o[0].kind == isRegister:
+		return with(o[:2], words, func(m *machine, v []value) (out value, err error) {
+			for i, factor := range v[1] { // a power of 2, which makes it a shift
+				if factor >= constants || bits.OnesCount16(uint16(factor)) != 1 {
+					return nil, fmt.Errorf("factor %d is no power of 2", factor)
+				}
+				out = append(out, m.shr(v[0][i], 16-bits.TrailingZeros16(uint16(factor))))
+			}
+			return out, nil
 		})
 	case len(o) == 3 && moved[mnemonic].size > 0 && o[0].kind != isImmediate:
 		move := moved[mnemonic]
