@@ -136,15 +136,12 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, mark vm
 func (g *Generator) Generate() (ID, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
-	if s != nil && s.second == coarse.Seconds.Published() {
+	if s != nil && s.second == coarse.Seconds.Published() && !st.mark.Stale() {
 		word := s.word - 1
 		if i := uint8(word); i < batchSize {
 			s.word = word
 			id := s.ids[i]
 			st.hot.unpin(s)
-			if st.mark.Stale() {
-				return 0, g.told(errCopied)
-			}
 			return ID(id), nil
 		}
 	}
@@ -266,15 +263,12 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	if g.line.Empty() {
 		st := g.state.Load() // as in Generate
 		s := st.hot.pin()
-		if s != nil && s.second == coarse.Seconds.Published() {
+		if s != nil && s.second == coarse.Seconds.Published() && !st.mark.Stale() {
 			word := s.word - 1
 			if i := uint8(word); i < batchSize {
 				s.word = word
 				id := s.ids[i]
 				st.hot.unpin(s)
-				if st.mark.Stale() {
-					return 0, g.told(errCopied)
-				}
 				return ID(id), nil
 			}
 		}
