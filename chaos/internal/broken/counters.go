@@ -55,8 +55,8 @@ const (
 	returned = 8
 	version  = 12
 	run      = 13
-	token    = 14
-	words    = 16
+	token    = 16
+	words    = 18
 )
 
 // returnAnyway lets numbers be given back that are not a counter's newest: it lowers the position of the record as it is

@@ -25,9 +25,9 @@ that its CPU has, beside a random number, a reading of the clock and a block of
 AES in the same loop. It takes ten seconds. Let nothing else run meanwhile.
 
 Costs are told in nanoseconds, and as multiples of rand.Int64 of math/rand/v2,
-which drift less. A cost is that of the fastest chunk in a twentieth of a second, so
-that other programs hardly count. The bounds are there too: no ID can cost less than its
-encryption (EncryptSlice), nor than copying its 8 bytes.`,
+which drift less. A cost is that of the fastest chunk in a twentieth of a
+second, so that other programs hardly count. The bounds are there too: no ID can
+cost less than its encryption (EncryptSlice), nor than copying its 8 bytes.`,
 		Example: `  randflake bench
   randflake bench --json >today.json
   randflake bench compare yesterday.json today.json`,
