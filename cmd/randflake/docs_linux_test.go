@@ -144,7 +144,7 @@ func newPrograms(t *testing.T) (dir string) {
 		return path
 	}
 	for name, script := range map[string]string{
-		"git":  `[ "$1" = clone ] && exec ln -s ` + root(t) + ` "$(basename "$2" .git)"; exit 1`,
+		"git":  `[ "$1" = clone ] && exec ln -s ` + root(t) + ` "$(basename "$2" .git)"; exec ` + find("git") + ` "$@"`,
 		"make": "exec " + find("make") + " -n -C " + root(t) + ` "$@" >/dev/null # there is such a target`,
 		"go": `case "$1 $2 $*" in
 			"get "*|"mod init "*|"install "*@latest) exit;; # done, in the page's workspace
