@@ -17,7 +17,7 @@ import (
 
 // shows reports what of a key text has: its secret in hexadecimal or in bytes, or a round key in decimal.
 func shows(text string, secret randflake.Secret, roundKeys string) (found []string) {
-	raw := fmt.Sprintf("%s", fromHex(secret.Hex()))
+	raw := string(fromHex(secret.Hex()))
 	for _, part := range append(strings.FieldsFunc(roundKeys, func(r rune) bool { return r < '0' || r > '9' }), secret.Hex(), raw) {
 		if len(part) > 8 && strings.Trim(part, "0") != "" && strings.Contains(strings.ToLower(text), strings.ToLower(part)) {
 			found = append(found, part)
