@@ -181,6 +181,9 @@ func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bo
 		if st.closed {
 			return ErrClosed
 		}
+		if st.mark.Stale() {
+			return errCopied
+		}
 		s := st.shards.pin()
 		var ok bool
 		var err error
@@ -189,7 +192,7 @@ func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bo
 		}
 		st.shards.unpin(s)
 		switch {
-		case st.mark.Stale():
+		case st.mark.Stale(): // by now: it may have taken a while
 			return errCopied
 		case ok:
 			return nil

@@ -8,9 +8,12 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/randflake/randflake/internal/coarse"
 )
 
 // find returns the counter of this machine, or nil.
@@ -62,9 +65,10 @@ var listening struct {
 	socket  *os.File
 }
 
-// Listen counts uevents, where VMGENID is what tells of copies, until all callers have called stop.
+// Listen counts uevents, where VMGENID is what tells of copies, until all callers have called stop. In a testing/synctest
+// bubble it does nothing, as time would stand still there while a goroutine waits for the kernel.
 func Listen() (stop func()) {
-	if counter() != &uevents {
+	if counter() != &uevents || coarse.InBubble(time.Now()) {
 		return func() {}
 	}
 	l := &listening

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -61,6 +62,22 @@ func TestMapped(t *testing.T) {
 	}
 	if mapped(filepath.Join(t.TempDir(), "missing")) != nil {
 		t.Error("a counter without a device")
+	}
+}
+
+// TestListenInBubble: time goes on in a bubble with a listener, on every machine.
+func TestListenInBubble(t *testing.T) {
+	defer Pretend(&uevents)()
+	synctest.Test(t, func(t *testing.T) {
+		defer Listen()()
+		time.Sleep(time.Hour)
+	})
+	stop := Listen()
+	if listening.callers != 1 {
+		t.Error("nobody listens outside of a bubble")
+	}
+	if stop(); listening.callers != 0 {
+		t.Error("somebody listens after stop")
 	}
 }
 
