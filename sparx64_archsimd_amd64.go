@@ -3,7 +3,7 @@
 package randflake
 
 // The cipher on simd/archsimd, an experiment of Go 1.27, for tests with the tag archsimd alone: it shows what the compiler
-// makes of vectors, and is a witness that shares no code with the other backends. Words lie in planes, as in
+// makes of vectors, and is a witness whose kernels share no code with the others. Words lie in planes, as in
 // sparx64_amd64.s. A vector has 512 bits, or 256 with the tag avx2 too; two sets go side by side.
 
 const (
