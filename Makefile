@@ -47,7 +47,7 @@ EVERYTHING = ./... $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES) $(LATER
 # Those that no test runs on, and linux/arm64 for its assembly.
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
-.PHONY: all test check ordinary explore control runbooks embedded prove race race-all purego newer valgrind i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
+.PHONY: all test check ordinary explore control runbooks embedded prove race race-all purego newer kernels valgrind i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
         chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf api api-check words bench fuzz fuzz-night generate protocol clients languages typescript node npm \
         test-deploy alerts dashboards promtool image push tools servers browser statistics systemd gotest
 
@@ -123,6 +123,16 @@ NEWER = go1.27.4
 newer: gotest
 	GOTOOLCHAIN=$(NEWER) $(TEST) -short ./...
 	GOTOOLCHAIN=$(NEWER) $(GO) vet $(MODULES:%=./%/...)
+	set -e; for tags in $(ARCHSIMD_TAGS); do \
+		$(ARCHSIMD) vet -tags $$tags .; \
+		$(ARCHSIMD:$(GO)=$(TEST)) -tags $$tags -short -run '^(Test(ArchSIMD|Vectors.*|Bulk.*|Run.*|Backends.*|Soak|NoAllocation)|FuzzCipher)$$' .; \
+	done
+
+# How much longer plain Go and simd/archsimd take than each kernel: that is what the assembly is for. See docs/benchmarks.md.
+ARCHSIMD      = GOTOOLCHAIN=$(NEWER) GOEXPERIMENT=simd $(GO)
+ARCHSIMD_TAGS = archsimd archsimd,avx2
+kernels:
+	@set -e; for tags in $(ARCHSIMD_TAGS); do $(ARCHSIMD) test -tags $$tags -run '^$$' -bench '^BenchmarkKernels$$' -benchtime 1x .; done
 
 # Valgrind reports each branch and each address that depends on undefined memory: here on keys and on what is encrypted.
 valgrind: gotest

@@ -31,10 +31,12 @@ func init() {
 	backends.Use = func(name string) { active = supported()[slices.Index(backends.Names, name)] }
 }
 
-var backendTable = [...]struct {
+type backendRow struct {
 	name   string
 	widths []int // how many blocks its kernels work on, the most first
-}{
+}
+
+var backendTable = []backendRow{
 	backendGeneric: {"generic", nil},
 	backendAVX2:    {"avx2", []int{32}},
 	backendAVX512:  {"avx512", []int{128, 64}},

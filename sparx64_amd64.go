@@ -48,6 +48,8 @@ func supported() []backend {
 // kernel encrypts or decrypts src into dst, both of a width of the active backend.
 func (d direction) kernel(keys *roundKeys, dst, src []uint64) {
 	switch width := len(dst); {
+	case witnessing():
+		d.witness(keys, dst, src)
 	case width == 128 && d == encrypting:
 		encrypt128AVX512(keys, (*[128]uint64)(dst), (*[128]uint64)(src))
 	case width == 128:
@@ -65,10 +67,13 @@ func (d direction) kernel(keys *roundKeys, dst, src []uint64) {
 
 // runKernel encrypts consecutive raw values from first on. No carry may leave their lowest 16 bits.
 func runKernel(keys *roundKeys, dst []uint64, first uint64) {
-	switch len(dst) {
-	case 128:
+	switch width := len(dst); {
+	case witnessing():
+		count(dst, first)
+		encrypting.witness(keys, dst, dst)
+	case width == 128:
 		run128AVX512(keys, (*[128]uint64)(dst), first)
-	case 64:
+	case width == 64:
 		run64AVX512(keys, (*[64]uint64)(dst), first)
 	default:
 		run32AVX2(keys, (*[32]uint64)(dst), first)
