@@ -108,14 +108,15 @@ func keep[G Generator](ctx context.Context, leases Source, settings settings, be
 	}
 	k.close = sync.OnceValue(k.shutdown)
 	settings.monitor.ttl.Store(int64(settings.ttl / time.Second))
+	unlisten := vmgen.Listen() // before there is a lease
 	if err := k.begin(ctx, begin); err != nil {
+		unlisten()
 		return nil, err
 	}
 	status := k.Status
 	settings.monitor.keeper.Store(&status)
 	background, stop := context.WithCancel(context.Background())
 	k.stop = stop
-	unlisten := vmgen.Listen()
 	go func() {
 		defer unlisten()
 		k.run(background)
