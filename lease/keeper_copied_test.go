@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -138,4 +139,28 @@ func copiedThenLost(w *town, jitter *dice) {
 	if made == 0 {
 		w.Errorf("the copy got no lease: %+v", k.Status())
 	}
+}
+
+// TestListen: a keeper hears of copies from before its first acquisition, whether that succeeds or not, until it is closed.
+func TestListen(t *testing.T) {
+	inTown(t, func(w *town) {
+		listening := 0
+		defer lease.SetListen(func() func() { listening++; return func() { listening-- } })()
+		w.inject(func(op leasetest.Op) leasetest.Fault {
+			if op == leasetest.Acquire && listening != 1 {
+				w.Error("nobody listens during the acquisition")
+			}
+			return leasetest.Fault{}
+		})
+		k := w.keep()
+		k.Close()
+		synctest.Wait()
+		if listening != 0 {
+			w.Error("a keeper that is closed listens")
+		}
+		w.inject(down)
+		if _, err := w.tryKeep(w.store); err == nil || listening != 0 {
+			w.Errorf("%v, %d listen", err, listening)
+		}
+	})
 }
