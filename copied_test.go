@@ -3,6 +3,7 @@ package randflake
 import (
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -172,5 +173,42 @@ func TestCopiedAtOnce(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		machine.Store(1)
 		wg.Wait()
+	}
+}
+
+// TestCopiedBeforeWake copies the machine when an ID was made for a caller that waits, and the caller does not run yet.
+func TestCopiedBeforeWake(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that it seldom runs before the copy is made
+	const rounds = 50
+	ids := 0
+	for range rounds {
+		var machine atomic.Uint64
+		undo := vmgen.Pretend(&machine)
+		lease := systemLease(0, 0)
+		clock := newFakeClock(lease.Start.Unix() - 1)
+		g, err := New(NewSecret(), lease, WithClock(clock.now))
+		undo()
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs := make(chan error)
+		go func() {
+			_, err := g.Wait(t.Context())
+			errs <- err
+		}()
+		for g.line.Empty() {
+			runtime.Gosched()
+		}
+		clock.second.Store(lease.Start.Unix())
+		g.line.Serve()
+		machine.Add(1)
+		if err := <-errs; err == nil {
+			ids++
+		} else if !errors.Is(err, ErrLeaseEnded) {
+			t.Fatal(err)
+		}
+	}
+	if ids > rounds/2 {
+		t.Errorf("%d of %d callers got an ID in the copy", ids, rounds)
 	}
 }

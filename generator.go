@@ -281,8 +281,10 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 		}
 	}
 	var id [1]ID
-	_, err := g.fillInTurn(ctx, id[:])
-	return id[0], err
+	if _, err := g.FillWait(ctx, id[:]); err != nil { // which looks for a copy once more: others serve those who wait
+		return 0, err
+	}
+	return id[0], nil
 }
 
 // FillWait is Fill, but waits as Wait does until dst is full; later callers wait until then. If err is not nil, the

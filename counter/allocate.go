@@ -63,7 +63,7 @@ func allocate(v *store.View, r *record, name string, n uint64, token Token) (b R
 	}
 	old := v.Find(receiptName(token))
 	if before := readReceipt(old); before.Token == token.String() && before.Generation == generation(v.Meta) {
-		if before.Name != name || before.Unused > 0 || r == nil || r.Deleted {
+		if before.Name != name || before.Unused > 0 || r == nil || r.Deleted || before.Version < r.Born {
 			return b, i, nil, fmt.Errorf("%w: %s: it has served already: make another by NewToken", ErrInvalidToken, token)
 		}
 		return before.run(token), r.info(name, before.Generation), []store.Item{old}, nil // put as it is, so that it is durable

@@ -60,7 +60,11 @@ func readLog(item store.Item) (words []Word) {
 // logged returns the log of a counter with another word.
 func (s *Counters) logged(v *store.View, name, what string) store.Item {
 	second := min(max(v.Now, 0), 1<<37) // of a wrong clock: JSON has no years beyond 9999, and the space no seconds before 1970
-	words := append(readLog(v.Find(logName(name))), Word{time.Unix(second, 0).UTC(), s.by, what})
+	word, words := Word{time.Unix(second, 0).UTC(), s.by, what}, readLog(v.Find(logName(name)))
+	if last := len(words) - 1; name == "" && last >= 0 && words[last].By == s.by && words[last].What == what {
+		words = words[:last] // the next step of the same prune
+	}
+	words = append(words, word)
 	body, err := json.Marshal(words[max(0, len(words)-mostWords):])
 	if err != nil {
 		panic(err) // never: these are texts and times from the years 1970 to 6325

@@ -66,6 +66,9 @@ func (s *Counters) Prune(ctx context.Context, begin string, before time.Time) (r
 	if s.source != nil {
 		return 0, s.notHere("prune", begin)
 	}
+	if begin != "" && checkName(begin) != nil && checkName(begin+"0") != nil { // every change of the space would send it
+		return 0, fmt.Errorf("%w: prune %.60q: no name begins so", ErrInvalidName, begin)
+	}
 	v, err := s.space.Read(ctx, nil, store.Page{})
 	if err == nil {
 		err = v.Clock()

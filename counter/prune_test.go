@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +35,14 @@ func TestPrune(t *testing.T) {
 	}
 	if _, err := counters.Prune(t.Context(), "a/", now.Add(time.Hour)); !errors.Is(err, counter.ErrInvalidOption) {
 		t.Errorf("in the future: %v", err)
+	}
+	for _, begin := range []string{"A/", "/a", "a//~", strings.Repeat("a", 58)} {
+		if _, err := counters.Prune(t.Context(), begin, now); !errors.Is(err, counter.ErrInvalidName) {
+			t.Errorf("%q: %v", begin, err)
+		}
+	}
+	if v, err := space.Look(t.Context(), nil, store.Page{}); err != nil || len(v.Meta.Ended) > 0 {
+		t.Errorf("%+v, %v after prunes that were refused", v.Meta, err)
 	}
 	removed, err := counters.Prune(t.Context(), "a/", now)
 	if removed != len(gone)+70 || err != nil {
@@ -72,7 +81,7 @@ func TestPrune(t *testing.T) {
 	if v, err := space.Look(t.Context(), nil, store.Page{}); err != nil || v.Meta.Floor != 0 {
 		t.Errorf("a prune passes for a loss: %+v, %v", v.Meta, err)
 	}
-	if words, err := counters.Log(t.Context(), ""); err != nil || len(words) != 3 || words[0].By != "ada" {
+	if words, err := counters.Log(t.Context(), ""); err != nil || len(words) != 1 || words[0].By != "ada" { // of three steps
 		t.Errorf("%+v, %v", words, err)
 	}
 }
@@ -121,6 +130,9 @@ func TestReset(t *testing.T) {
 		if info, err := counters.Reset(t.Context(), name, 6, 1); err != nil || info.Next != 1 || info != get(t, counters, name) {
 			t.Fatalf("%+v, %v", info, err)
 		}
+	}
+	if again, _, err := counters.Allocate(t.Context(), "b", 5, run.Token); !errors.Is(err, counter.ErrInvalidToken) {
+		t.Errorf("a run from before the reset, asked for again: %+v, %v, want ErrInvalidToken", again, err)
 	}
 	if anew, _, err := counters.Allocate(t.Context(), "a", 5, counter.NewToken(time.Now())); err != nil || anew.First != 1 {
 		t.Fatal(anew, err)

@@ -95,6 +95,8 @@ func KeepFor[G Generator](ctx context.Context, leases Source, begin func(lease r
 	return keep(ctx, leases, settings, begin)
 }
 
+var listen = vmgen.Listen // for tests
+
 func keep[G Generator](ctx context.Context, leases Source, settings settings, begin func(randflake.Lease, func(error, bool)) (G, error)) (*Keeper[G], error) {
 	if leases == nil {
 		return nil, fmt.Errorf("%w: store is nil", ErrInvalidRequest)
@@ -108,14 +110,15 @@ func keep[G Generator](ctx context.Context, leases Source, settings settings, be
 	}
 	k.close = sync.OnceValue(k.shutdown)
 	settings.monitor.ttl.Store(int64(settings.ttl / time.Second))
+	unlisten := listen() // before there is a lease
 	if err := k.begin(ctx, begin); err != nil {
+		unlisten()
 		return nil, err
 	}
 	status := k.Status
 	settings.monitor.keeper.Store(&status)
 	background, stop := context.WithCancel(context.Background())
 	k.stop = stop
-	unlisten := vmgen.Listen()
 	go func() {
 		defer unlisten()
 		k.run(background)

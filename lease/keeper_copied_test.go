@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -84,4 +85,82 @@ func TestCopiedMachine(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCopiedThenLost: the machine is copied while a lease is renewed that turns out to be lost, after the machine had asked for
+// another one and had got no reply. What the original then got, the copy gets too, and uses none of it.
+func TestCopiedThenLost(t *testing.T) {
+	for seed := range uint64(20) { // of pauses, which decide what the keeper tries first
+		inTown(t, func(w *town) { copiedThenLost(w, newDice(seed, 0)) })
+	}
+}
+
+func copiedThenLost(w *town, jitter *dice) {
+	var machine atomic.Uint64
+	defer vmgen.Pretend(&machine)()
+	var own skewed
+	k := w.keep(lease.WithClock(own.Now), lease.WithRandom(jitter.Float64))
+	time.Sleep(ttl * 4 / 15) // until shortly before the renewal
+	w.generate(k)
+	originals := map[uint32]bool{}
+	w.inject(func(op leasetest.Op) leasetest.Fault {
+		copied := machine.Load() > 0
+		if op == leasetest.Renew && !copied {
+			machine.Add(1)
+			records, err := w.store.List(w.Context())
+			if err == nil {
+				_, err = w.store.Renew(w.Context(), k.Status().Record, w.renewal()) // the original's
+			}
+			if err != nil || len(records) < 2 {
+				w.Error(records, err)
+			}
+			for _, r := range records {
+				originals[r.FirstNode] = true
+			}
+			own.step(30 * time.Second)
+		}
+		return leasetest.Fault{After: op == leasetest.Acquire && !copied}
+	})
+	own.step(-30 * time.Second) // so that the keeper asks for another lease
+	for machine.Load() == 0 {
+		k.Generator().Generate()
+		time.Sleep(time.Second)
+	}
+	made := 0
+	for range 100 {
+		id, err := k.Generator().Generate()
+		if node := k.Generator().Cipher().Inspect(id).Node; err == nil && originals[node] {
+			w.Fatalf("the copy made an ID under the original's lease of node %d", node)
+		} else if err == nil {
+			made++
+		}
+		time.Sleep(time.Second)
+	}
+	if made == 0 {
+		w.Errorf("the copy got no lease: %+v", k.Status())
+	}
+}
+
+// TestListen: a keeper hears of copies from before its first acquisition, whether that succeeds or not, until it is closed.
+func TestListen(t *testing.T) {
+	inTown(t, func(w *town) {
+		listening := 0
+		defer lease.SetListen(func() func() { listening++; return func() { listening-- } })()
+		w.inject(func(op leasetest.Op) leasetest.Fault {
+			if op == leasetest.Acquire && listening != 1 {
+				w.Error("nobody listens during the acquisition")
+			}
+			return leasetest.Fault{}
+		})
+		k := w.keep()
+		k.Close()
+		synctest.Wait()
+		if listening != 0 {
+			w.Error("a keeper that is closed listens")
+		}
+		w.inject(down)
+		if _, err := w.tryKeep(w.store); err == nil || listening != 0 {
+			w.Errorf("%v, %d listen", err, listening)
+		}
+	})
 }

@@ -130,8 +130,7 @@ func (k *Keeper[G]) lose(err error) {
 	}
 }
 
-// dropCopied drops all leases if the machine was copied: the original goes on with them. The generator notices a copy that
-// comes between here and Replace.
+// dropCopied drops all leases if the machine was copied: the original goes on with them. See move for a copy that comes later.
 func (k *Keeper[G]) dropCopied() {
 	if !k.mark.Stale() {
 		return
@@ -287,6 +286,9 @@ func (k *Keeper[G]) scheduleRenewal() {
 // move makes the generator go on with the next lease, and gives the old one back.
 func (k *Keeper[G]) move(ctx context.Context) error {
 	t := &k.kept
+	if k.mark.Stale() { // perhaps since before Freeze, from which on the generator does not notice
+		return errors.New("lease: this machine was copied meanwhile")
+	}
 	lastUsed, err := k.generator.Replace(t.next.Lease())
 	if errors.Is(err, randflake.ErrClosed) {
 		return err // finish gives both leases back

@@ -74,7 +74,10 @@ func (f *Format) checkCounter() error {
 	if err != nil {
 		return fmt.Errorf("numbers: %s: %w", f.name, err)
 	}
+	_, dated := counter.PeriodEnd(f.name)
 	switch period := f.settings.period; {
+	case dated && period == Forever:
+		return fmt.Errorf("%w: name %q: its end reads as a period, and counter.Prune removes such a counter: want a letter there, as in c2025", ErrInvalidOption, f.name)
 	case info.End != math.MaxInt64:
 		return fmt.Errorf("%w: counter.WithEnd(%d): the width of the number is its end, %d in %q: leave WithEnd out", ErrInvalidOption, info.End, f.last, f.text)
 	case info.Start < 1 || info.Start > f.last:

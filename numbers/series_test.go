@@ -402,6 +402,14 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := numbers.Open(t.Context(), counters, "orders", "ORD"); !errors.Is(err, numbers.ErrInvalidPattern) {
 		t.Errorf("no number: %v", err)
 	}
+	for _, name := range []string{"orders/2025", "orders/1234-01"} { // customers whose counters a prune would take for periods that are over
+		if _, err := numbers.Open(t.Context(), counters, name, "{n:6}"); !errors.Is(err, numbers.ErrInvalidOption) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if s, err := numbers.Open(t.Context(), counters, name, daily, quiet); err != nil || s.Close() != nil {
+			t.Errorf("%s, daily: %v", name, err)
+		}
+	}
 	if _, err := numbers.Open(t.Context(), counters, "orders", daily, numbers.WithCounter(counter.WithStart(-1))); !errors.Is(err, counter.ErrInvalidOption) {
 		t.Errorf("counter from -1: %v", err)
 	}

@@ -31,11 +31,15 @@ const (
 // past. While unit after unit is used up, a call pauses for 7 ms instead of for each unit, which costs no ID and saves
 // CPU time.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
+	mark := g.state.Load().mark
 	st, start, _, err := g.claim(1, false)
 	switch {
 	case helps(err):
 		var id [1]ID
 		_, err = g.fillInTurn(ctx, id[:])
+		if mark.Stale() { // others serve those who wait
+			return 0, errCopied
+		}
 		return id[0], err
 	case err != nil:
 		return 0, g.told(err)

@@ -22,7 +22,10 @@ func find() *atomic.Uint64 {
 		return c
 	}
 	if found, _ := filepath.Glob("/sys/bus/*/drivers/vmgenid/*[:.]*"); len(found) > 0 {
-		return &uevents
+		if socket := dial(); socket != nil { // or no copy would be noticed
+			socket.Close()
+			return &uevents
+		}
 	}
 	return nil
 }
