@@ -61,7 +61,10 @@ func waysToIDs(t *testing.T, g *Generator, l *Local) []func() ([]ID, error) {
 // original's lease from then on, until it has frozen the generator and has another lease; the original goes on.
 func TestCopiedMachine(t *testing.T) {
 	copies := 20_000
-	if *soakPairs > 100_000 { // by make soak
+	switch {
+	case testing.Short():
+		copies = 1000
+	case *soakPairs > 100_000: // by make soak
 		copies = 1_000_000
 	}
 	for name, injected := range map[string]bool{"system clock": false, "injected clock": true} {
