@@ -3,7 +3,7 @@
 -- The round keys of a secret with 32 hexadecimal digits.
 CREATE MACRO randflake_keys(secret) AS (
     WITH RECURSIVE {{keys}}
-    SELECT list(k ORDER BY i) FROM expanded);
+    SELECT if(regexp_full_match(secret, '[0-9A-Fa-f]{32}'), list(k ORDER BY i), error('no randflake secret: want 32 hexadecimal digits')) FROM expanded);
 
 -- The masked form of an ID, as package mask has it, or the Randflake ID of a raw value.
 CREATE MACRO randflake_mask(id, key) AS list_transform([list_reduce(key[2:33],
