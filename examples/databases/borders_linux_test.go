@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -76,6 +77,7 @@ type value interface {
 // A kind reads and keeps values of one type.
 type kind struct {
 	is    reflect.Type
+	last  string // the text of the highest value: its 64 bits are -1 in many
 	read  func(read func(into any) error) (value, error)
 	parse func(text string) (value, error)
 }
@@ -84,13 +86,13 @@ func kindOf[T value, P interface {
 	*T
 	UnmarshalText([]byte) error
 	sql.Scanner
-}]() kind {
+}](last string) kind {
 	read := func(read func(any) error) (value, error) {
 		var v T
 		err := read(P(&v))
 		return v, err
 	}
-	return kind{reflect.TypeFor[T](), read, func(text string) (value, error) {
+	return kind{reflect.TypeFor[T](), last, read, func(text string) (value, error) {
 		var v T
 		err := P(&v).UnmarshalText([]byte(text))
 		return v, err
@@ -99,14 +101,14 @@ func kindOf[T value, P interface {
 
 // kindsInGo are the rows of the table, by their cells of Go.
 var kindsInGo = map[string]kind{
-	"randflake.ID":                 kindOf[randflake.ID](),
-	"randflake.TextID":             kindOf[randflake.TextID](),
-	"randflake.Typed[Order]":       kindOf[randflake.Typed[Order]](),
-	"mask.ID[Order, snowflake.ID]": kindOf[mask.ID[Order, snowflake.ID]](),
-	"link.Signer":                  kindOf[linked](),
-	"snowflake.ID":                 kindOf[snowflake.ID](),
-	"ulid.ID":                      kindOf[ulid.ID](),
-	"numbers.Number":               kindOf[numbered](),
+	"randflake.ID":                 kindOf[randflake.ID]("fvvvvvvvvvvvv"),
+	"randflake.TextID":             kindOf[randflake.TextID]("fvvvvvvvvvvvv"),
+	"randflake.Typed[Order]":       kindOf[randflake.Typed[Order]]("ord_fvvvvvvvvvvvv"),
+	"mask.ID[Order, snowflake.ID]": kindOf[mask.ID[Order, snowflake.ID]](mask.Of[Order](snowflake.ID(math.MaxInt64)).String()),
+	"link.Signer":                  kindOf[linked](receipts.Text(-1)),
+	"snowflake.ID":                 kindOf[snowflake.ID]("9223372036854775807"),
+	"ulid.ID":                      kindOf[ulid.ID]("7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),
+	"numbers.Number":               kindOf[numbered]("ORD-9999996"),
 }
 
 var code = regexp.MustCompile("`([^`]*)`")
@@ -120,7 +122,7 @@ func TestBorders(t *testing.T) {
 	defer postgres.Close()
 	mariadb := openMariaDB(t, false)
 	var columns []string
-	rows := 0
+	rows, tables := 0, 0
 	node, python := &interpreter{}, &interpreter{}
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
@@ -144,32 +146,38 @@ func TestBorders(t *testing.T) {
 			t.Fatalf("no test has %s", line)
 		}
 		rows++
-		text := strings.Trim(cell["JSON"][0], `"`)
-		v, err := k.parse(text)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
+		shown := strings.Trim(cell["JSON"][0], `"`)
+		if cell["URL"][0] != "/"+shown {
+			t.Errorf("%s in JSON is %s in URLs", shown, cell["URL"][0])
 		}
-		run := func(column string, test func(t *testing.T)) { t.Run(cells[0]+"/"+column, test) }
-		run("Go", func(t *testing.T) { testGo(t, k, cell["Go"][0], text) })
-		run("SQL", func(t *testing.T) {
-			types := cell["SQL"]
-			testColumn(t, postgres, k, v, fmt.Sprintf("CREATE TABLE border_%d (id %s)", rows, types[0]), fmt.Sprintf("INSERT INTO border_%d VALUES ($1)", rows), fmt.Sprintf("SELECT id FROM border_%d WHERE id = $1", rows))
-			testColumn(t, mariadb, k, v, fmt.Sprintf("CREATE TABLE border_%d (id %s)", rows, types[len(types)-1]), fmt.Sprintf("INSERT INTO border_%d VALUES (?)", rows), fmt.Sprintf("SELECT id FROM border_%d WHERE id = ?", rows))
-		})
-		run("JSON", func(t *testing.T) {
-			data, err := json.Marshal(v)
-			must(t, err)
-			back, err := k.read(func(into any) error { return json.Unmarshal(data, into) })
-			if string(data) != cell["JSON"][0] || err != nil || back != v {
-				t.Errorf("%s came back as %v: %v", data, back, err)
+		for _, text := range []string{shown, k.last} {
+			v, err := k.parse(text)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
 			}
-		})
-		run("URL", func(t *testing.T) { testURL(t, k, v, cell["URL"][0], text) })
-		run("protobuf", func(t *testing.T) { testField(t, k, v, cell["protobuf"][0], text) })
-		number, err := v.Value()
-		must(t, err)
-		node.cases = append(node.cases, languageCase{text, cell["TypeScript"], cells[0], number})
-		python.cases = append(python.cases, languageCase{text, cell["Python"], cells[0], number})
+			tables++
+			run := func(column string, test func(t *testing.T)) { t.Run(cells[0]+"/"+column+"/"+text, test) }
+			run("Go", func(t *testing.T) { testGo(t, k, cell["Go"][0], text) })
+			run("SQL", func(t *testing.T) {
+				types := cell["SQL"]
+				testColumn(t, postgres, k, v, fmt.Sprintf("CREATE TABLE border_%d (id %s)", tables, types[0]), fmt.Sprintf("INSERT INTO border_%d VALUES ($1)", tables), fmt.Sprintf("SELECT id FROM border_%d WHERE id = $1", tables))
+				testColumn(t, mariadb, k, v, fmt.Sprintf("CREATE TABLE border_%d (id %s)", tables, types[len(types)-1]), fmt.Sprintf("INSERT INTO border_%d VALUES (?)", tables), fmt.Sprintf("SELECT id FROM border_%d WHERE id = ?", tables))
+			})
+			run("JSON", func(t *testing.T) {
+				data, err := json.Marshal(v)
+				must(t, err)
+				back, err := k.read(func(into any) error { return json.Unmarshal(data, into) })
+				if string(data) != `"`+text+`"` || err != nil || back != v {
+					t.Errorf("%s came back as %v: %v", data, back, err)
+				}
+			})
+			run("URL", func(t *testing.T) { testURL(t, k, v, "/"+text, text) })
+			run("protobuf", func(t *testing.T) { testField(t, k, v, cell["protobuf"][0], text) })
+			number, err := v.Value()
+			must(t, err)
+			node.cases = append(node.cases, languageCase{text, cell["TypeScript"], cells[0], number})
+			python.cases = append(python.cases, languageCase{text, cell["Python"], cells[0], number})
+		}
 	}
 	if rows != len(kindsInGo) {
 		t.Errorf("%d rows, want %d", rows, len(kindsInGo))
@@ -308,7 +316,7 @@ func (p *interpreter) run(t *testing.T, install string, words ...string) {
 		if len(c.Code) > 1 || strings.Contains(c.Code[0], "toBigInt") {
 			want = fmt.Sprint(c.number)
 		}
-		t.Run(c.kind, func(t *testing.T) {
+		t.Run(c.kind+"/"+c.Text, func(t *testing.T) {
 			if results[i].ID != want || results[i].Text != c.Text {
 				t.Errorf("%q of %s is %s, and again %s; want %s", c.Code, c.Text, results[i].ID, results[i].Text, want)
 			}

@@ -226,6 +226,10 @@ func TestCipherInJavaScript(t *testing.T) {
 		must(t, err)
 		cmd := exec.Command("node", "-e", code+`let wrong = 0;
 			for (const [raw, id] of JSON.parse(require('fs').readFileSync(0))) if (randflake(raw, process.env.SECRET, true) !== id || randflake(id, process.env.SECRET, false) !== raw) wrong++;
+			for (const secret of [null, '', process.env.SECRET.slice(1), process.env.SECRET + '\n', process.env.SECRET + '\n' + process.env.SECRET]) {
+				try { randflake('1', secret, true); wrong += 100 } catch {}
+			}
+			if (randflake(null, process.env.SECRET, true) !== null) wrong += 1000;
 			console.log(wrong)`)
 		cmd.Stdin = bytes.NewReader(given)
 		cmd.Env = append(cmd.Environ(), "SECRET="+secret.Hex())

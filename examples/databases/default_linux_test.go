@@ -21,7 +21,8 @@ CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT randflake_mask(nextval('order
 const ordersInMariaDB = `
 CREATE SEQUENCE order_numbers;
 CREATE TABLE orders (id BIGINT DEFAULT 0 PRIMARY KEY, item TEXT);
-CREATE TRIGGER order_ids BEFORE INSERT ON orders FOR EACH ROW SET NEW.id = randflake_mask(NEXTVAL(order_numbers), @randflake_key);
+CREATE TRIGGER order_ids BEFORE INSERT ON orders FOR EACH ROW
+  SET NEW.id = IF(NEW.id <> 0, NEW.id, randflake_mask(NEXTVAL(order_numbers), @randflake_key));
 `
 
 // Eight sessions insert rows at the same time: the library opens their keys to the numbers from 1 on, each once.

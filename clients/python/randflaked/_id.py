@@ -41,12 +41,16 @@ class Fields(NamedTuple):
     sequence: int
 
 
+def _check_prefix(prefix: str) -> None:
+    if not re.fullmatch("|[a-z]([a-z0-9_]{0,61}[a-z0-9])?", prefix):
+        raise ValueError(f"randflake: prefix {prefix!r:.80}: want up to 63 of a-z, 0-9 and _, a letter first, no _ last")
+
+
 def to_text(id: int, prefix: str = "") -> str:
     """Returns the text of an ID: base32hex of the unsigned value, in lower case, without leading zeros. With a prefix, such
     as "ord", it is the text of a typed ID, as randflake.Typed of Go has it: ord_3vgoe12ccb8gh."""
     check_range("ID", id, -1 << 63, (1 << 63) - 1)
-    if not re.fullmatch("|[a-z]([a-z0-9_]{0,61}[a-z0-9])?", prefix):
-        raise ValueError(f"randflake: prefix {prefix!r:.80}: want up to 63 of a-z, 0-9 and _, a letter first, no _ last")
+    _check_prefix(prefix)
     value, text = id % (1 << 64), ""
     while value or not text:
         value, text = value >> 5, "0123456789abcdefghijklmnopqrstuv"[value & 31] + text
@@ -56,6 +60,7 @@ def to_text(id: int, prefix: str = "") -> str:
 def parse(text: str, prefix: str = "") -> int:
     """Reads what to_text wrote, with that prefix, and nothing else: each ID has exactly one text."""
     if prefix:
+        _check_prefix(prefix)
         if not isinstance(text, str) or not text.startswith(prefix + "_"):
             raise ValueError(f"randflake: ID {text!r:.80}: want {prefix}_ and then the digits")
         text = text[len(prefix) + 1:]

@@ -74,6 +74,7 @@ class Client(unittest.TestCase):
             self.assertRaises(ValueError, parse, bad, "ord")
         for bad in ("_", "a_", "9", "A", "a-b", "a" * 64, "a\n"):
             self.assertRaises(ValueError, to_text, 1, bad)
+            self.assertRaises(ValueError, parse, bad + "_1", bad)
 
     def test_forms_in_databases(self):
         database = sqlite3.connect(":memory:")

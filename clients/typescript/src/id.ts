@@ -24,7 +24,7 @@ export type TypedID<Prefix extends string> = `${Prefix}_${string}` & { readonly 
 
 /** Returns what converts the texts of one kind of thing, as randflake.Typed of Go has them. */
 export function typed<Prefix extends string>(prefix: Prefix) {
-  if (!/^[a-z]([a-z0-9_]{0,61}[a-z0-9])?$/.test(prefix)) {
+  if (typeof prefix !== "string" || !/^[a-z]([a-z0-9_]{0,61}[a-z0-9])?$/.test(prefix)) {
     refuse(`prefix ${prefix}: want up to 63 of a-z, 0-9 and _, a letter first and no underscore last`);
   }
   const format_ = (id: bigint) => `${prefix}_${format(id)}` as TypedID<Prefix>;

@@ -59,7 +59,7 @@ test("typed IDs have a prefix, and no other text is one", () => {
   for (const bad of ["", "10", "ord", "ord_", "ord10", "ORD_10", "cus_10", "ord_line_10", "ord__10", " ord_10", "ord_10 ", "ord_A", 10n, null]) {
     assert.throws(() => orders.parse(bad), { code: "invalid_argument" }, String(bad));
   }
-  for (const bad of ["", "_", "a_", "9", "A", "a-b", "a".repeat(64)]) {
+  for (const bad of [undefined, null, "", "_", "a_", "9", "A", "a-b", "a".repeat(64)]) {
     assert.throws(() => imported.typed(bad), { code: "invalid_argument" }, bad);
   }
 });

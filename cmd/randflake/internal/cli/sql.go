@@ -16,7 +16,7 @@ extension: randflake_time(id, key), randflake_node and randflake_sequence,
 randflake_mask and randflake_unmask. Those for postgres, and for mysql, which is
 also MariaDB, convert texts too. The dialects are postgres, mysql, sqlite,
 duckdb, clickhouse, bigquery and snowflake. The output contains no secret.`,
-		Example: "  randflake sql --dialect postgres | psql shop",
+		Example: "  randflake sql --dialect postgres | psql -1f - shop",
 		Args:    noOperands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if name == "" {

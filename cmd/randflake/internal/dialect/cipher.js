@@ -1,5 +1,6 @@
 // randflake returns the masked form of an ID, or the inverse: decimal numbers with a sign, as text.
 function randflake(id, secret, masking) {
+  if (id === null) return null;
   const rol = (v, n) => (v << n | v >>> 16 - n) & 65535;
   const expand = secret => {
     if (!/^[0-9a-f]{32}$/i.test(secret)) throw new Error('no randflake secret: want 32 hexadecimal digits');

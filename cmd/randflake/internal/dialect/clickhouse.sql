@@ -1,13 +1,13 @@
 -- Randflake IDs in ClickHouse, from 23.10. The key is randflake_keys(secret), with the secret from a query parameter.
 
 -- The round keys of a secret with 32 hexadecimal digits.
-CREATE FUNCTION randflake_keys AS (secret) -> arrayMap(w -> arrayMap(i -> multiIf(
+CREATE FUNCTION randflake_keys AS (secret) -> if(throwIf(NOT match(secret, '^[0-9A-Fa-f]{32}$'), 'no randflake secret: want 32 hexadecimal digits') = 0, arrayMap(w -> arrayMap(i -> multiIf(
     i = 32, w[129] + w[130] * 65536 + w[131] * 4294967296 + w[132] * 281474976710656,
     i % 4 = 3, 0,
     w[16 * intDiv(i, 4) + 2 * (i % 4) + 1] + w[16 * intDiv(i, 4) + 2 * (i % 4) + 2] * 65536
       + w[16 * intDiv(i, 4) + 2 * (i % 4) + 9] * 4294967296 + w[16 * intDiv(i, 4) + 2 * (i % 4) + 10] * 281474976710656),
   range(33)), [arrayFold((w, i) -> arrayMap((w0, w1, w2, w3, w4, w5, w6, w7) -> arrayConcat(w, [{{next}}]),
-    [w[-8]], [w[-7]], [w[-6]], [w[-5]], [w[-4]], [w[-3]], [w[-2]], [w[-1]])[1], range(1, 17), [{{start}}])])[1];
+    [w[-8]], [w[-7]], [w[-6]], [w[-5]], [w[-4]], [w[-3]], [w[-2]], [w[-1]])[1], range(1, 17), [{{start}}])])[1], []);
 
 -- The masked form of an ID, as package mask has it, or the Randflake ID of a raw value.
 CREATE FUNCTION randflake_mask AS (id, key) -> arrayMap(s -> toInt64({{store}}), [arrayFold(

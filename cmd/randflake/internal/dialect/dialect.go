@@ -54,7 +54,8 @@ const (
 
 var dialects = map[string]dialect{
 	"postgres": {"t": "t", "^": "(%s # %s)", "rol": byShifts, "upper": signed, "word": "(get_byte(b, %[1]d) << 8 | get_byte(b, %[1]d + 1))::bigint"},
-	"mysql":    {"t": "t", "rol": byProduct, "word": "CAST(CONV(SUBSTR(secret, 2 * %d + 1, 4), 16, 10) AS UNSIGNED)"},
+	"mysql": {"t": "t", "rol": byProduct, "id": "CAST(IF(id < 0, id + 18446744073709551616, id) AS UNSIGNED)",
+		"word": "CAST(CONV(SUBSTR(secret, 2 * %d + 1, 4), 16, 10) AS UNSIGNED)"},
 	"sqlite": {"t": "t", "^": "((%[1]s | %[2]s) - (%[1]s & %[2]s))", "rol": byShifts, "upper": signed,
 		"word": "(SELECT sum((instr('0123456789abcdef', lower(substr(:secret, 2 * %d + digit, 1))) - 1) << (16 - 4 * digit)) FROM digits)"},
 	"duckdb": {"^": "xor(%s, %s)", "+": "(%s + %s)::UBIGINT", "*": "(%s * %d)", "rol": byProduct,

@@ -1,9 +1,9 @@
 -- Randflake IDs in DuckDB, from 1.3. The key is a variable: SET VARIABLE randflake_key = randflake_keys(secret).
 
 -- The round keys of a secret with 32 hexadecimal digits.
-CREATE MACRO randflake_keys(secret) AS (
+CREATE MACRO randflake_keys(secret) AS if(regexp_full_match(secret, '[0-9A-Fa-f]{32}'), (
     WITH RECURSIVE {{keys}}
-    SELECT list(k ORDER BY i) FROM expanded);
+    SELECT list(k ORDER BY i) FROM expanded), error('no randflake secret: want 32 hexadecimal digits'));
 
 -- The masked form of an ID, as package mask has it, or the Randflake ID of a raw value.
 CREATE MACRO randflake_mask(id, key) AS list_transform([list_reduce(key[2:33],

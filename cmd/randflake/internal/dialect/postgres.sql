@@ -1,7 +1,8 @@
--- Randflake IDs in PostgreSQL. A session gives the secret once: SELECT randflake_use(secret), as docs/databases.md says.
+-- Randflake IDs in PostgreSQL, from 14: bodies after RETURN and the search_path keep other schemas' functions and
+-- operators out. A session gives the secret once: SELECT randflake_use(secret), as docs/databases.md says.
 
 -- The round keys of a secret with 32 hexadecimal digits.
-CREATE FUNCTION randflake_keys(secret text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+CREATE FUNCTION randflake_keys(secret text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   b bytea := CASE WHEN secret ~ '^[0-9A-Fa-f]{32}$' THEN decode(secret, 'hex') END;
@@ -17,9 +18,7 @@ $$;
 
 -- Sets the key of this session.
 CREATE FUNCTION randflake_use(secret text) RETURNS void LANGUAGE sql
-AS $$
-  SELECT set_config('randflake.key', randflake_keys(secret)::text, false)
-$$;
+RETURN set_config('randflake.key', randflake_keys(secret)::text, false);
 
 -- The key of this session. In a query of many rows, (SELECT randflake_key()) reads it once.
 CREATE FUNCTION randflake_key() RETURNS bigint[] LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -70,38 +69,33 @@ $$;
 
 -- When, where and as which of its second a Randflake ID was made.
 CREATE FUNCTION randflake_time(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS timestamptz LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-AS $$ SELECT to_timestamp(1730000000 + (randflake_unmask(id, key) >> 34 & 1073741823)) $$;
+RETURN to_timestamp(1730000000 + (randflake_unmask(id, key) >> 34 & 1073741823));
 CREATE FUNCTION randflake_node(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-AS $$ SELECT (randflake_unmask(id, key) >> 17 & 131071)::int $$;
+RETURN (randflake_unmask(id, key) >> 17 & 131071)::int;
 CREATE FUNCTION randflake_sequence(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-AS $$ SELECT (randflake_unmask(id, key) & 131071)::int $$;
+RETURN (randflake_unmask(id, key) & 131071)::int;
 
 -- PostgreSQL: a BIGINT's text form, as randflake.ID has it.
 CREATE FUNCTION randflake_text(id bigint) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-AS $$
+RETURN (
   SELECT coalesce(nullif(ltrim(string_agg(substr('0123456789abcdefghijklmnopqrstuv',
            ((id >> 5 * digit) & CASE digit WHEN 12 THEN 15 ELSE 31 END)::int + 1, 1), '' ORDER BY digit DESC), '0'), ''), '0')
   FROM generate_series(0, 12) AS digit
-$$;
+);
 
--- The BIGINT of a text form. Each ID has one: what would not be written so again is an error.
+-- The BIGINT of a text form. Each ID has one: anything else is an error.
 CREATE FUNCTION randflake_id(digits text) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
-DECLARE
-  length int := least(length(digits), 14); -- which is one too many
-  id bigint := (
-    SELECT bit_or((strpos('0123456789abcdefghijklmnopqrstuv', substr(digits, i, 1) COLLATE "C") - 1)::bigint << 5 * (length - i))
-    FROM generate_series(1, length) AS i);
 BEGIN
-  IF randflake_text(id) IS DISTINCT FROM digits COLLATE "C" THEN
+  IF digits COLLATE "C" !~ '^(0|[1-9a-v][0-9a-v]{0,11}|[1-9a-f][0-9a-v]{12})$' THEN
     RAISE 'no randflake ID: %', quote_literal(digits) USING ERRCODE = 'invalid_text_representation';
   END IF;
-  RETURN id;
+  RETURN (
+    SELECT bit_or((strpos('0123456789abcdefghijklmnopqrstuv', substr(digits, i, 1) COLLATE "C") - 1)::bigint << 5 * (length(digits) - i))
+    FROM generate_series(1, length(digits)) AS i);
 END
 $$;
 
 -- The decimal number without a sign that some show.
 CREATE FUNCTION randflake_unsigned(id bigint) RETURNS numeric LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-AS $$
-  SELECT CASE WHEN id < 0 THEN 18446744073709551616 + id ELSE id END
-$$;
+RETURN CASE WHEN id < 0 THEN 18446744073709551616 + id ELSE id END;
