@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const dumping = "RANDFLAKE_TEST_DUMP"
@@ -19,8 +20,9 @@ const dumping = "RANDFLAKE_TEST_DUMP"
 // Dumping reports whether this process is one that Dump started.
 func Dumping() bool { return os.Getenv(dumping) != "" }
 
-// Ready is called in a process that Dump started, when it is time for SIGQUIT.
-func Ready() { fmt.Println("\nready") }
+// Ready is called in a process that Dump started, when it is time for SIGQUIT: in a moment, when the caller waits. Where it
+// runs code of the race detector, a dump does not show its stack.
+func Ready() { time.AfterFunc(200*time.Millisecond, func() { fmt.Println("\nready") }) }
 
 // Dump runs the test that calls it once more in a process of its own, with GOTRACEBACK as given, and returns what that one
 // prints when it dies: by itself, or by SIGQUIT once it is Ready.
