@@ -151,6 +151,12 @@ func operandsAMD64(op operation) ([]operandAMD64, error) {
 		}
 		all = append(all, o)
 	}
+	for i, o := range all { // of double words, to the whole width
+		words := all[len(all)-1].words
+		if o.broadcast && (!strings.HasSuffix(op.mnemonic, "d") || !strings.HasSuffix(split(op.operands)[i], fmt.Sprintf("{1to%d}", words/2))) {
+			return nil, fmt.Errorf("the broadcast in %q is not modelled", op.operands)
+		}
+	}
 	return all, nil
 }
 

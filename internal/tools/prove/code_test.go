@@ -96,7 +96,11 @@ func build(arch *architecture) (*code, error) {
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "test")
 	build := exec.Command("go", "test", "-c", "-o", binary, strings.TrimSuffix(pkg, "."))
-	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch.goarch(), "CGO_ENABLED=0")
+	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch.goarch(), "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0")
+	sources, _ := filepath.Glob("../../../*.[gs]*")
+	for _, source := range sources {
+		os.Stat(source) // so that the go command knows what the test depends on
+	}
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build: %w: %s", err, out)
 	}
@@ -120,7 +124,11 @@ func read(arch *architecture, binary string) (*code, error) {
 			continue
 		}
 		c.names[s.Value] = s.Name
-		if name, ok := strings.CutPrefix(s.Name, pkg); ok && (claimed(name) != nil || helpers[name]) {
+		name, ok := strings.CutPrefix(s.Name, pkg)
+		if ok && strings.HasSuffix(name, ".abi0") && claimed(name) == nil {
+			return nil, fmt.Errorf("%s is in assembly, and nothing says what it is to compute", name)
+		}
+		if ok && (claimed(name) != nil || helpers[name]) {
 			first, end = min(first, s.Value), max(end, s.Value+s.Size)
 		}
 	}
