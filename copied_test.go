@@ -38,7 +38,7 @@ func copiedMachine(g *Generator, l *Local, machine *atomic.Uint64) (*Generator, 
 	return twin, &Local{own}
 }
 
-// waysToIDs are the ways to get IDs, each of which returns what it made.
+// waysToIDs returns a function for each way to get IDs, which returns the IDs that it made.
 func waysToIDs(t *testing.T, g *Generator, l *Local) []func() ([]ID, error) {
 	one := func(id ID, err error) ([]ID, error) {
 		if err != nil {

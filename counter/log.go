@@ -72,7 +72,7 @@ func (s *Counters) logged(v *store.View, name, what string) store.Item {
 	return store.Item{Name: logName(name), Second: second, Body: body}
 }
 
-// notHere says that only who has the space can do what an operator does.
+// notHere returns the error of operators' calls for counters from a Source: they take the space itself.
 func (s *Counters) notHere(what, name string) error {
-	return fmt.Errorf("counter: %s %s: %w: who keeps the counters does so", what, name, errors.ErrUnsupported)
+	return fmt.Errorf("counter: %s %s: %w: do that on the store itself, as the command randflake does", what, name, errors.ErrUnsupported)
 }

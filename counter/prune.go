@@ -24,7 +24,7 @@ func PeriodEnd(name string) (end time.Time, ok bool) {
 	}
 	var n [7]int
 	for i := range n {
-		n[i], _ = strconv.Atoi(found[i]) // 0 where there is none
+		n[i], _ = strconv.Atoi(found[i]) // 0 if the name has no such part
 	}
 	year, month, day := n[2]+1, 1, 1 // a fiscal year ends within the year of its name
 	switch {

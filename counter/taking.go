@@ -41,7 +41,7 @@ type positions struct {
 	first, end uint64
 
 	life life // a taker's
-	run  *Run // an asker's, of which these are the last
+	run  *Run // of an asker: the run whose last numbers these are
 }
 
 func (s positions) len() uint64 { return s.end - s.first }

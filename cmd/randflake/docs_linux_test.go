@@ -33,7 +33,7 @@ import (
 // The blocks of a page share a directory, which is the home directory too, one database of each kind and what they left there.
 // A whole program goes into main.go of the directory.
 //
-// databases.md and ids.md are not among them: the code there is that of tests in examples/databases, one of which compares.
+// It leaves out databases.md and ids.md, whose code a test in examples/databases compares with that of its own tests.
 func TestDocs(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
