@@ -214,7 +214,7 @@ func call[C, Q, A any](ctx context.Context, s *service[C], again bool, do func(C
 		if errors.Is(wire.Received(err), store.ErrClock) {
 			s.wrong[at].Store(new(time.Now().Add(wrongTime)))
 		}
-		if !unsent(err) && wire.Received(err) == err && elsewhere(err) {
+		if uncertain(err) {
 			unknown = err
 		}
 		if !elsewhere(err) || !again && !unsent(err) {
@@ -248,6 +248,11 @@ func elsewhere(err error) bool {
 		return true
 	}
 	return false
+}
+
+// uncertain reports whether a replica may have carried out the request for which it returned err.
+func uncertain(err error) bool {
+	return !unsent(err) && wire.Received(err) == err && elsewhere(err)
 }
 
 // unsent reports whether a request can't have reached a replica.

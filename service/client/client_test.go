@@ -16,6 +16,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
@@ -154,6 +155,51 @@ func TestUnknownStays(t *testing.T) {
 		_, err = leases.Renew(t.Context(), lease.Record{}, lease.Renewal{TTL: time.Minute, Token: lease.NewToken(time.Now())})
 		if err == nil || errors.Is(err, store.ErrClock) != tt.refused {
 			t.Errorf("%v: error %v, refused: want %v", tt.replicas, err, tt.refused)
+		}
+	}
+}
+
+type returning struct {
+	randflakev1connect.UnimplementedCounterServiceHandler
+	returned uint64
+	err      error
+}
+
+func (r returning) Return(context.Context, *connect.Request[api.ReturnRequest]) (*connect.Response[api.ReturnResponse], error) {
+	return connect.NewResponse(&api.ReturnResponse{Returned: r.returned}), r.err
+}
+
+// TestUnknownReturn: one replica may have taken numbers back and its answer was lost. As the next one then has nothing to
+// take back, they count neither as returned nor as lost.
+func TestUnknownReturn(t *testing.T) {
+	replica := func(r returning) string {
+		_, handler := randflakev1connect.NewCounterServiceHandler(r)
+		server := httptest.NewServer(handler)
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	failed := replica(returning{err: connect.NewError(connect.CodeUnavailable, errors.New("the answer was lost"))})
+	refuses := replica(returning{err: sent(store.ErrClock)})
+	none, all, gone := replica(returning{}), replica(returning{returned: 3}), "http://127.0.0.1:1"
+	for _, tt := range []struct {
+		replicas      []string
+		done, unknown bool
+	}{
+		{[]string{all}, true, false},
+		{[]string{none}, false, false},
+		{[]string{failed, all}, true, false},
+		{[]string{failed, none}, false, true},
+		{[]string{failed, gone, none}, false, true},
+		{[]string{refuses, none}, false, false},
+		{[]string{gone, none}, false, false},
+	} {
+		counters, err := client.NewCounters(tt.replicas)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := counters.ReturnRun(t.Context(), "orders", counter.Run{First: 1, Stride: 1, Count: 5}, 3)
+		if done != tt.done || (err != nil) != tt.unknown {
+			t.Errorf("%v: done %v, error %v, want %v, unknown %v", tt.replicas, done, err, tt.done, tt.unknown)
 		}
 	}
 }

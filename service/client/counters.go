@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"net/http"
 	"strings"
@@ -46,7 +47,18 @@ func (c *counters) Allocate(ctx context.Context, name string, n uint64, token co
 }
 
 func (c *counters) ReturnRun(ctx context.Context, name string, run counter.Run, unused uint64) (bool, error) {
-	answer, err := call(ctx, &c.service, true, counterClient.Return, &api.ReturnRequest{Counter: name, Run: wire.Run(run), Unused: unused})
+	var unknown error // from a replica that may have taken the run back, after which no other one can
+	once := func(replica counterClient, ctx context.Context, request *connect.Request[api.ReturnRequest]) (*connect.Response[api.ReturnResponse], error) {
+		answer, err := replica.Return(ctx, request)
+		if err != nil && uncertain(err) {
+			unknown = err
+		}
+		return answer, err
+	}
+	answer, err := call(ctx, &c.service, true, once, &api.ReturnRequest{Counter: name, Run: wire.Run(run), Unused: unused})
+	if err == nil && answer.Returned == 0 && unknown != nil {
+		err = fmt.Errorf("the outcome is unknown: %w", unknown)
+	}
 	if err != nil {
 		return false, failed("return", err)
 	}
