@@ -195,16 +195,28 @@ type dirEntry struct {
 
 func (e dirEntry) Name() string { return e.name }
 
-func (d diskFiles) read(path string, limit int) (content []byte, id string, err error) {
+func (d diskFiles) read(path string, limit int) (content []byte, err error) {
 	err = d.do(d.boot, "read", path, func() error {
 		node := d.visible[path]
 		if node == nil || d.visible[filepath.Dir(path)] == nil {
 			return notExist("read", path)
 		}
-		content, id = bytes.Clone(node.visible[:min(limit, len(node.visible))]), fmt.Sprint("-", node.number)
+		content = bytes.Clone(node.visible[:min(limit, len(node.visible))])
 		return nil
 	})
-	return content, id, err
+	return content, err
+}
+
+func (d diskFiles) identify(path string) (id string, err error) {
+	err = d.do(d.boot, "stat", path, func() error {
+		node := d.visible[path]
+		if node == nil {
+			return notExist("stat", path)
+		}
+		id = fmt.Sprint("-", node.number)
+		return nil
+	})
+	return id, err
 }
 
 func (d diskFiles) write(path string, content []byte) error {

@@ -19,10 +19,11 @@ import (
 type files interface {
 	network(path string) (kind string, err error) // of the file system, "" if it is local
 	mkdir(path string) error
-	list(path string) ([]fs.DirEntry, error)                            // in order
-	read(path string, limit int) (content []byte, id string, err error) // id tells the file and its directory from copies
-	write(path string, content []byte) error                            // makes a file and syncs it
-	link(from, to string) error                                         // fails with fs.ErrExist if there is one
+	list(path string) ([]fs.DirEntry, error) // in order
+	read(path string, limit int) ([]byte, error)
+	identify(path string) (id string, err error) // tells a file and its directory from copies
+	write(path string, content []byte) error     // makes a file and syncs it
+	link(from, to string) error                  // fails with fs.ErrExist if there is one
 	remove(path string) error
 	syncDir(path string) error
 	lock(ctx context.Context, path string) (unlock func()) // if it can be had
@@ -36,23 +37,24 @@ func (osFiles) link(from, to string) error              { return os.Link(from, t
 func (osFiles) remove(path string) error                { return os.Remove(path) }
 func (osFiles) network(path string) (string, error)     { return localfile.Network(path) }
 
-// read goes by the directory's time of birth where that is known: overlay file systems number directories anew at each
-// mount.
-func (osFiles) read(path string, limit int) (content []byte, id string, err error) {
+func (osFiles) read(path string, limit int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer f.Close()
-	if content, err = io.ReadAll(io.LimitReader(f, int64(limit))); err != nil {
-		return nil, "", err
-	}
+	return io.ReadAll(io.LimitReader(f, int64(limit)))
+}
+
+// identify goes by the directory's time of birth where that is known: overlay file systems number directories anew at
+// each mount.
+func (osFiles) identify(path string) (id string, err error) {
 	file, err := localfile.Stat(path)
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
 	dir, err := localfile.Stat(filepath.Dir(path))
-	return content, file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), err
+	return file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), err
 }
 
 func (osFiles) write(path string, content []byte) error {

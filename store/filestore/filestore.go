@@ -201,11 +201,15 @@ func (e *Engine) carryOut(ctx context.Context, batch []*request) {
 // evidence is that of a call that found or made newest. It comes after everything else: if the
 // directory is replaced meanwhile it shows too much, not too little.
 func (e *Engine) evidence(newest file) (evidence store.Evidence, err error) {
-	content, id, err := e.files.read(e.path(markerName), headSize)
+	content, err := e.files.read(e.path(markerName), headSize)
+	id := ""
+	if err == nil {
+		id, err = e.files.identify(e.path(markerName))
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return evidence, err
 	}
-	if string(content) != magic+newest.Token+"\n" {
+	if err != nil || string(content) != magic+newest.Token+"\n" {
 		return evidence, e.corrupt(markerName, "has %.60q, want the token of file %d, %s", content, newest.Number, newest.Token)
 	}
 	return store.Evidence{Lineage: newest.Token + id, Position: newest.Number - min(e.origin, newest.Number)}, nil

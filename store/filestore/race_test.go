@@ -46,9 +46,9 @@ func (s stageFiles) list(path string) ([]fs.DirEntry, error) {
 	return s.diskFiles.list(path)
 }
 
-func (s stageFiles) read(path string, limit int) ([]byte, string, error) {
+func (s stageFiles) read(path string, limit int) ([]byte, error) {
 	if err := s.turn(); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	return s.diskFiles.read(path, limit)
 }

@@ -97,7 +97,7 @@ func (e *Engine) load() error {
 
 // read reads a numbered file.
 func (e *Engine) read(n uint64) (f file, err error) {
-	content, _, err := e.files.read(e.path(numbered(n)), math.MaxInt)
+	content, err := e.files.read(e.path(numbered(n)), math.MaxInt)
 	if err != nil {
 		return f, err
 	}
@@ -116,7 +116,7 @@ func headOf(body []byte) string { return fmt.Sprintf("%s%x\n", magic, sha256.Sum
 
 // head returns what file n begins with, or "" if there is none.
 func (e *Engine) head(n uint64) (string, error) {
-	head, _, err := e.files.read(e.path(numbered(n)), headSize)
+	head, err := e.files.read(e.path(numbered(n)), headSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

@@ -41,7 +41,7 @@ func (e *Engine) Prepare(ctx context.Context) (err error) {
 	if err := e.make(markerName, []byte(magic+rand.Text()+"\n")); err != nil {
 		return err
 	}
-	marker, _, err := e.files.read(e.path(markerName), headSize) // another process may have been faster
+	marker, err := e.files.read(e.path(markerName), headSize) // another process may have been faster
 	if err != nil {
 		return err
 	}
