@@ -3,8 +3,8 @@ package space
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
@@ -44,14 +44,14 @@ func (s *Space) mint(ctx context.Context, state *State) error {
 	switch {
 	case s.Kind == "ulid":
 		generator, err := ulid.New()
-		state.Minter = minter[ulid.ID](generator, nil)
+		state.Minter = minter[ulid.ID](generator, 26, nil)
 		return err
 	case layout != nil:
 		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(s.terms(ctx, leases)...))
 		if err != nil {
 			return err
 		}
-		state.Minter = minter(keeper.Generator(), func(id snowflake.ID) int64 { return int64(id) })
+		state.Minter = minter(keeper.Generator(), 20, func(id snowflake.ID) int64 { return int64(id) })
 		state.Own = own[*snowflake.Generator]{keeper}
 	case s.Space.Secret == config.SecretMint || s.Space.Secret == config.SecretDistribute:
 		options := append(s.terms(ctx, leases), lease.WithNodes(max(1, s.Nodes)))
@@ -59,7 +59,7 @@ func (s *Space) mint(ctx context.Context, state *State) error {
 		if err != nil {
 			return err
 		}
-		state.Minter = minter(keeper.Generator(), func(id randflake.ID) int64 { return int64(id) })
+		state.Minter = minter(keeper.Generator(), 13, func(id randflake.ID) int64 { return int64(id) })
 		state.Own = own[*randflake.Generator]{keeper}
 	}
 	return nil
@@ -74,17 +74,15 @@ func (s *Space) terms(ctx context.Context, leases lease.Source) []lease.Option {
 	return options
 }
 
-// maxText is the maximum length of an ID as text.
-const maxText = 26
-
 type filler[ID any] interface {
 	FillWait(context.Context, []ID) (int, error)
 }
 
-// minter returns the Minter of a generator. number is nil for IDs of more than 64 bits.
+// minter returns the Minter of a generator, whose IDs have texts of a width, or of less. number is nil for IDs of more than
+// 64 bits.
 func minter[ID interface {
 	AppendText([]byte) ([]byte, error)
-}](generator filler[ID], number func(ID) int64) Minter {
+}](generator filler[ID], width int, number func(ID) int64) Minter {
 	return func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error) {
 		if !asText && number == nil {
 			return nil, nil, ErrNoNumber
@@ -98,14 +96,12 @@ func minter[ID interface {
 			}
 			return nil, numbers, err
 		}
-		// All texts share one string: one allocation for each would be half of the cost.
-		var all strings.Builder
-		texts, scratch := make([]string, n), make([]byte, 0, maxText)
-		all.Grow(n * maxText)
+		// All texts share memory, which nobody writes to again: one allocation for each would be half of the cost.
+		texts, all := make([]string, n), make([]byte, 0, n*width)
 		for i, id := range ids[:n] {
-			text, _ := id.AppendText(scratch) // never fails
-			all.Write(text)
-			texts[i] = all.String()[all.Len()-len(text):]
+			begin := len(all)
+			all, _ = id.AppendText(all) // never fails
+			texts[i] = unsafe.String(&all[begin], len(all)-begin)
 		}
 		return texts, nil, err
 	}
