@@ -3,11 +3,12 @@ package server
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"connectrpc.com/connect"
@@ -93,9 +94,12 @@ func (s *Server) identify(w http.ResponseWriter, r *http.Request) *call {
 		aging && time.Now().After(old):
 		w.Header().Set("Connection", "close") // or GOAWAY, in HTTP/2
 	}
-	id := rand.Text()
-	if traced := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))); traced.HasTraceID() {
-		id = traced.TraceID().String()
+	id := strconv.FormatUint(rand.Uint64(), 36)
+	if r.Header["Traceparent"] != nil {
+		traced := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header)))
+		if traced.HasTraceID() {
+			id = traced.TraceID().String()
+		}
 	}
 	w.Header().Set("X-Request-Id", id)
 	return &call{setup: setup, who: who, err: err, by: audit.Caller{Principal: who.Name, Address: r.RemoteAddr, Request: id}, written: func() {}}

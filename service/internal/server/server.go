@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -190,26 +191,32 @@ func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 	interceptors := append(first, connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit))
 	options := connect.WithHandlerOptions(connect.WithInterceptors(interceptors...), connect.WithReadMaxBytes(maxMessage),
 		connect.WithCodec(jsonCodec{}), connect.WithCompressMinBytes(math.MaxInt))
-	calls := http.NewServeMux()
-	calls.Handle(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
-	calls.Handle(randflakev1connect.NewIDServiceHandler(idService{s}, options))
-	calls.Handle(randflakev1connect.NewCounterServiceHandler(counterService{s}, options))
-	calls.Handle(randflakev1connect.NewAdminServiceHandler(adminService{s}, options))
-	calls.Handle(randflakev1connect.NewSecretServiceHandler(secretService{s}, options))
-	addShortPaths(calls)
+	mux, protection := http.NewServeMux(), http.NewCrossOriginProtection()
+	handle := func(path string, calls http.Handler) {
+		// A page of another site must not make a browser on this machine use up IDs.
+		mux.Handle(path, protection.Handler(s.identified(wellFormed(calls))))
+	}
+	serve := func(path string, calls http.Handler) {
+		handle(path, calls)
+		addShortPaths(handle, strings.Trim(path, "/"), calls)
+	}
+	serve(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
+	serve(randflakev1connect.NewIDServiceHandler(idService{s}, options))
+	serve(randflakev1connect.NewCounterServiceHandler(counterService{s}, options))
+	serve(randflakev1connect.NewAdminServiceHandler(adminService{s}, options))
+	serve(randflakev1connect.NewSecretServiceHandler(secretService{s}, options))
 	reflector, refusals := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...), connect.NewErrorWriter()
 	for _, version := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
 		path, reflection := version(reflector, connect.WithReadMaxBytes(maxMessage))
-		calls.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		handle(path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if err := s.check(callOf(r.Context()), path, nil); err != nil {
 				refusals.Write(w, r, err)
 				return
 			}
 			reflection.ServeHTTP(w, r)
-		})
+		}))
 	}
 
-	mux := http.NewServeMux()
 	mux.Handle(grpchealth.NewHandler(s, connect.WithReadMaxBytes(maxMessage)))
 	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/yaml")
@@ -224,7 +231,5 @@ func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 		fmt.Fprintln(w, "ok")
 	})
 	s.addPages(mux)
-	// A page of another site must not make a browser on this machine use up IDs.
-	mux.Handle("/", http.NewCrossOriginProtection().Handler(s.identified(wellFormed(calls))))
 	return http.MaxBytesHandler(mux, maxBody)
 }

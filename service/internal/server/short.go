@@ -10,7 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -21,23 +21,21 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// addShortPaths adds the paths that the protocol's annotations give to procedures, for use with curl. The templates of
-// google.api.http that the protocol has are patterns of net/http, too.
-func addShortPaths(calls *http.ServeMux) {
-	for _, service := range served {
-		found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))
-		if err != nil {
-			panic(err) // it is not in the protocol
+// addShortPaths adds the paths that the protocol's annotations give to procedures of a service, for use with curl. The
+// templates of google.api.http that the protocol has are patterns of net/http, too.
+func addShortPaths(handle func(path string, calls http.Handler), service string, calls http.Handler) {
+	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))
+	if err != nil {
+		panic(err) // it is not in the protocol
+	}
+	for methods, i := found.(protoreflect.ServiceDescriptor).Methods(), 0; i < methods.Len(); i++ {
+		short := &short{calls, "/" + service + "/" + string(methods.Get(i).Name()), methods.Get(i).Input().Fields()}
+		rule := proto.GetExtension(methods.Get(i).Options(), annotations.E_Http).(*annotations.HttpRule)
+		if path := rule.GetPost(); path != "" {
+			handle("POST "+path, short)
 		}
-		for methods, i := found.(protoreflect.ServiceDescriptor).Methods(), 0; i < methods.Len(); i++ {
-			short := &short{calls, "/" + service + "/" + string(methods.Get(i).Name()), methods.Get(i).Input().Fields()}
-			rule := proto.GetExtension(methods.Get(i).Options(), annotations.E_Http).(*annotations.HttpRule)
-			if path := rule.GetPost(); path != "" {
-				calls.Handle("POST "+path, short)
-			}
-			if path := rule.GetGet(); path != "" {
-				calls.Handle("GET "+path, short)
-			}
+		if path := rule.GetGet(); path != "" {
+			handle("GET "+path, short)
 		}
 	}
 }
@@ -105,20 +103,25 @@ func (l lines) Write(body []byte) (int, error) {
 	return len(body), err
 }
 
-// types are the content types of calls.
-var types = regexp.MustCompile(`^application/(json|proto|grpc|connect\+)`)
+// types are what the content types of calls begin with.
+var types = []string{"application/json", "application/proto", "application/grpc", "application/connect+"}
 
 // wellFormed refuses requests that package connect would report as an internal error, or with an empty answer.
 func wellFormed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var wrong error
-		if q := r.URL.Query(); r.Method == http.MethodGet && q.Get("base64") == "1" {
-			if _, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(q.Get("message"), "=")); err != nil {
+		switch r.Method {
+		case http.MethodGet:
+			q := r.URL.Query()
+			_, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(q.Get("message"), "="))
+			if err != nil && q.Get("base64") == "1" {
 				wrong = errors.New("message: want base64url")
 			}
-		}
-		if is := r.Header.Get("Content-Type"); r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/randflake.") && !types.MatchString(is) {
-			wrong = fmt.Errorf("Content-Type %.100q: want application/json, application/proto, or that of gRPC", is)
+		case http.MethodPost:
+			is := r.Header.Get("Content-Type")
+			if known := func(begin string) bool { return strings.HasPrefix(is, begin) }; strings.HasPrefix(r.URL.Path, "/randflake.") && !slices.ContainsFunc(types, known) {
+				wrong = fmt.Errorf("Content-Type %.100q: want application/json, application/proto, or that of gRPC", is)
+			}
 		}
 		if wrong != nil {
 			connect.NewErrorWriter().Write(w, new(http.Request), connect.NewError(connect.CodeInvalidArgument, wrong))
