@@ -22,10 +22,13 @@ func Network(path string) (string, error) {
 // Stat returns what tells the file at path from others. It does not open it: to close it again would end the process's
 // POSIX locks on it.
 func Stat(path string) (File, error) {
+	if f, ok := stat(path); ok {
+		return f, nil
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return File{}, err
 	}
 	s := info.Sys().(*syscall.Stat_t)
-	return File{fmt.Sprintf("-%d", s.Ino), born(path), uint64(s.Nlink)}, nil
+	return File{Inode: fmt.Sprintf("-%d", s.Ino), Links: uint64(s.Nlink)}, nil
 }

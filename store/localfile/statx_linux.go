@@ -15,11 +15,16 @@ var networks = map[uint32]string{
 
 func network(s *unix.Statfs_t) string { return networks[uint32(s.Type)] }
 
-// born returns when the file at path was made, which no copying takes over, where that is known.
-func born(path string) string {
+// stat is Stat by one system call, where the kernel has it.
+func stat(path string) (f File, ok bool) {
+	const all = unix.STATX_INO | unix.STATX_NLINK
 	var s unix.Statx_t
-	if err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_BTIME, &s); err != nil || s.Mask&unix.STATX_BTIME == 0 {
-		return ""
+	if err := unix.Statx(unix.AT_FDCWD, path, 0, all|unix.STATX_BTIME, &s); err != nil || s.Mask&all != all {
+		return f, false
 	}
-	return fmt.Sprintf("-%d.%09d", s.Btime.Sec, s.Btime.Nsec)
+	f = File{Inode: fmt.Sprintf("-%d", s.Ino), Links: uint64(s.Nlink)}
+	if s.Mask&unix.STATX_BTIME != 0 {
+		f.Born = fmt.Sprintf("-%d.%09d", s.Btime.Sec, s.Btime.Nsec)
+	}
+	return f, true
 }
