@@ -5,7 +5,6 @@ import (
 	"github.com/randflake/randflake/bench/internal/dieharder"
 	"github.com/randflake/randflake/bench/internal/dudect"
 	"github.com/randflake/randflake/bench/internal/latency"
-	"github.com/randflake/randflake/bench/internal/library"
 	"github.com/randflake/randflake/bench/internal/ranges"
 	"github.com/randflake/randflake/bench/internal/report"
 	"github.com/randflake/randflake/bench/internal/scaling"
@@ -23,7 +22,6 @@ func chapters() []report.Chapter {
 		counters.Chapter(),
 		service.Chapter(),
 		ranges.Chapter(),
-		library.Chapter(),
 		dudect.Chapter(),
 		dieharder.Chapter(),
 	}

@@ -42,7 +42,6 @@ require (
 	github.com/stretchr/testify v1.12.1
 	go.etcd.io/etcd/api/v3 v3.6.16
 	golang.org/x/image v0.46.0
-	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
 	golang.org/x/term v0.47.0
 	gonum.org/v1/gonum v0.17.0
 	gonum.org/v1/plot v0.17.0
@@ -60,6 +59,7 @@ require (
 	github.com/randflake/randflake/store/pgstore v0.1.0 // indirect
 	github.com/randflake/randflake/store/sqlitestore v0.1.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da // indirect
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
@@ -144,3 +144,5 @@ require (
 replace github.com/randflake/randflake/store/storeurl => ../store/storeurl
 
 replace github.com/randflake/randflake/store/sqlitestore => ../store/sqlitestore
+
+tool golang.org/x/perf/cmd/benchstat

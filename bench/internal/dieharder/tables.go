@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/randflake/randflake/bench/internal/report"
 	"github.com/randflake/randflake/bench/internal/verdict"
@@ -53,7 +52,6 @@ func render(r *report.Results) error {
 	table.Notes = notes(attempts)
 	return errors.Join(
 		r.Table("dieharder", table),
-		r.Table("dieharder-tests", details(all)),
 		verdict.Judge(checks[len(checks)-1:]), // the last attempt decides
 	)
 }
@@ -89,32 +87,4 @@ func notes(attempts []attempt) (text string) {
 		}
 	}
 	return text + "Raw values get the fast tests only. Should an attempt fail, there is one more with another seed, and that decides."
-}
-
-// details has a line for each test, and in it the p-values of all its variants.
-func details(all []tested) *report.Table {
-	t := &report.Table{Columns: []string{"test", "seed", "p-values", "smallest", "largest", "weak", "failed"}}
-	type group struct {
-		name string
-		seed uint64
-	}
-	var order []group
-	p := make(map[group][]float64)
-	count := make(map[group]map[string]int)
-	for _, f := range all {
-		if f.Source != ids {
-			continue
-		}
-		g := group{f.Test, f.Seed}
-		if p[g] == nil {
-			order, count[g] = append(order, g), make(map[string]int)
-		}
-		p[g] = append(p[g], f.P)
-		count[g][f.Assessment]++
-	}
-	for _, g := range order {
-		t.Add("`"+g.name+"`", fmt.Sprint(g.seed), report.Count(len(p[g])), fmt.Sprintf("%.4f", slices.Min(p[g])),
-			fmt.Sprintf("%.4f", slices.Max(p[g])), report.Count(count[g][weak]), report.Count(count[g][failed]))
-	}
-	return t
 }

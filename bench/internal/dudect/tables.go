@@ -31,7 +31,6 @@ func render(r *report.Results) error {
 		report.Count(clocks[0].MeasurementsAsked), crops)
 	return errors.Join(
 		r.Table("dudect", table),
-		r.Table("dudect-means", means(rows, clocks[0])),
 		picture(r, rows),
 		verdict.Judge(list),
 	)
@@ -68,29 +67,6 @@ func checks(rows []row) (list []verdict.Check) {
 		})
 	}
 	return list
-}
-
-// means tells what t leaves out: how large a difference of the means would have been seen. It is told
-// for the crop that sees best.
-func means(rows []row, c clock) *report.Table {
-	t := &report.Table{
-		Columns: []string{"classes differ by", "calls in a measurement", "difference of the means, ps per call", "which would fail from", "of measurements"},
-		Notes: fmt.Sprintf("Measured with %s, which moves by %s at least, for the share of the fastest measurements that tells most.",
-			c.Name, report.Duration(c.StepTicks/c.TicksPerNano)),
-	}
-	for _, s := range subjects() {
-		best := row{}
-		best.Error = math.Inf(1)
-		for _, r := range of(rows, s.name, library) {
-			if r.Error < best.Error {
-				best = r
-			}
-		}
-		perCall := 1000 / c.TicksPerNano / float64(s.calls)
-		t.Add(s.name, report.Count(s.calls), report.Number(math.Abs(best.T)*best.Error*perCall),
-			report.Number(threshold*best.Error*perCall), fmt.Sprintf("%.1f %%", 100*best.Kept))
-	}
-	return t
 }
 
 // picture shows t over the share of measurements that are kept.

@@ -50,8 +50,7 @@ func NewMeta(quick bool, seed uint64) Meta {
 // Quick reports whether this is the quick form.
 func (m Meta) Quick() bool { return m.Form == "quick" }
 
-// caption returns the line below every table.
+// caption returns the line below every table. The data say the rest.
 func (m Meta) caption() string {
-	return fmt.Sprintf("*%s: %s, %s processors, %s on %s/%s, backend %s, seed %d. The %s form, `%s` in `bench/`.*",
-		m.Date.Format(time.DateOnly), m.CPU, Count(m.Processors), m.Go, m.GOOS, m.GOARCH, m.Backend, m.Seed, m.Form, m.Command)
+	return fmt.Sprintf("*%s: %s, %s processors, %s, %s, the %s form.*", m.Date.Format(time.DateOnly), m.CPU, Count(m.Processors), m.Go, m.Backend, m.Form)
 }

@@ -28,8 +28,6 @@ func render(r *report.Results) error {
 	}
 	for name, table := range map[string]*report.Table{
 		"goroutines": costs(samples, "goroutines", fmt.Sprintf("Time passed for each ID, in nanoseconds, by all goroutines together on %s processors; medians.", report.Count(r.Meta.Processors))),
-		"processors": costs(samples, "processors", fmt.Sprintf("The same with GOMAXPROCS changed, and as many goroutines, on a machine with %s processors.", report.Count(r.Meta.Processors))),
-		"nodes":      costs(samples, "nodes", "What an ID costs while the second's IDs last, in nanoseconds, in one goroutine; medians. With few nodes processors claim short runs of values at a time, so that none of them has much left when the second ends."),
 		"demand":     demandTable(demands),
 		"limit":      limitTable(moments),
 	} {
