@@ -10,11 +10,11 @@ const batchSize = 64
 // A batch holds IDs made ahead. Only its owner, a P or a Local, writes to it; any goroutine may read how many IDs it
 // has handed out. That count and the number of IDs left share one word, so that a reader sees both as of one moment.
 type batch struct {
-	second int64     // what the clock said when the raw values were claimed
-	word   uint64    // all IDs made and not dropped << leftBits | those of them that are left, ids[:left]
-	first  uint64    // the first of the raw values, which come in order
-	lock   ownerLock // empty where owners need none
-	ids    [batchSize]uint64
+	ids    [batchSize]uint64 // first, so that the kernels write whole cache lines of a shard
+	second int64             // what the clock said when the raw values were claimed
+	word   uint64            // all IDs made and not dropped << leftBits | those of them that are left, ids[:left]
+	first  uint64            // the first of the raw values, which come in order
+	lock   ownerLock         // empty where owners need none
 
 	skipped [batchSize]uint8 // how many raw values were left out before that of each ID; see ring
 }
@@ -43,7 +43,7 @@ func (b *batch) fill(c *Cipher, first, n uint64) {
 		encryptRun(c.keys(), b.ids[:n], first)
 	}
 	b.first = first
-	atomic.StoreUint64(&b.word, (b.count()+n)<<leftBits|n)
+	atomic.StoreUint64(&b.word, (b.count()+n)<<leftBits|n) // in one piece on 32-bit machines, too
 }
 
 // drop discards the IDs left.

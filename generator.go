@@ -136,13 +136,15 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, mark vm
 func (g *Generator) Generate() (ID, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
-	if s != nil && s.second == coarse.Seconds.Published() && !st.mark.Stale() {
-		word := s.word - 1
-		if i := uint8(word); i < batchSize {
-			s.word = word
-			id := s.ids[i]
-			st.hot.unpin(s)
-			return ID(id), nil
+	if s != nil { // by itself, as for one && more the compiler would make a boolean first
+		if s.second == coarse.Seconds.Published() && !st.mark.Stale() {
+			word := s.word - 1
+			if i := uint8(word); i < batchSize {
+				s.word = word
+				id := s.ids[i]
+				st.hot.unpin(s)
+				return ID(id), nil
+			}
 		}
 	}
 	st.hot.unpin(s)
@@ -266,13 +268,15 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	if g.line.Empty() {
 		st := g.state.Load() // as in Generate
 		s := st.hot.pin()
-		if s != nil && s.second == coarse.Seconds.Published() && !st.mark.Stale() {
-			word := s.word - 1
-			if i := uint8(word); i < batchSize {
-				s.word = word
-				id := s.ids[i]
-				st.hot.unpin(s)
-				return ID(id), nil
+		if s != nil {
+			if s.second == coarse.Seconds.Published() && !st.mark.Stale() {
+				word := s.word - 1
+				if i := uint8(word); i < batchSize {
+					s.word = word
+					id := s.ids[i]
+					st.hot.unpin(s)
+					return ID(id), nil
+				}
 			}
 		}
 		st.hot.unpin(s)
@@ -486,7 +490,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	if st.closed {
 		return g.lastUsed, ErrClosed
 	}
-	g.retire(st, &state{closed: true, lease: st.lease})
+	g.retire(st, &state{closed: true, lease: st.lease, mark: vmgen.Of(nil)})
 	second, _ := st.cursor.freeze(func(int64) bool { return true })
 	g.lastUsed = time.Unix(second, 0).UTC()
 	if st.mark.Stale() {

@@ -29,13 +29,15 @@ type Raw uint64
 func (g *Generator) GenerateRaw() (Raw, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
-	if s != nil && s.second == coarse.Seconds.Published() && !st.mark.Stale() {
-		word := s.word - 1
-		if i := uint8(word); i < batchSize {
-			s.word = word
-			raw := s.rawOf(i)
-			st.hot.unpin(s)
-			return raw, nil
+	if s != nil { // as in Generate
+		if s.second == coarse.Seconds.Published() && !st.mark.Stale() {
+			word := s.word - 1
+			if i := uint8(word); i < batchSize {
+				s.word = word
+				raw := s.rawOf(i)
+				st.hot.unpin(s)
+				return raw, nil
+			}
 		}
 	}
 	st.hot.unpin(s)

@@ -19,10 +19,11 @@ func newShards(n int) shards { return shards{make([]shard, n)} }
 // pin returns the shard of the current P, or nil when there is none for it. Either way unpin must follow, with nothing
 // between them that blocks or allocates.
 func (s *shards) pin() *shard {
-	if p := pin.Pin(); uint(p) < uint(len(s.list)) {
-		return &s.list[p]
+	p := pin.Pin()
+	if uint(p) >= uint(len(s.list)) {
+		return nil
 	}
-	return nil
+	return &s.list[p]
 }
 
 func (s *shards) unpin(*shard) { pin.Unpin() }

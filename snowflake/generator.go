@@ -319,7 +319,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	}
 	reached, _ := st.cursor.freeze(func(uint64) bool { return true })
 	g.lastUsed = g.lastSecondUsed(st, reached)
-	g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, past: st.past + reached - st.base})
+	g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, mark: vmgen.Of(nil), past: st.past + reached - st.base})
 	return g.lastUsed, st.copied()
 }
 

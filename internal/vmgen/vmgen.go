@@ -10,28 +10,31 @@ import (
 	"sync/atomic"
 )
 
-// A Mark is a moment in the life of a machine. The zero Mark is never stale, nor is one of a machine without either device.
+// A Mark is a moment in the life of a machine. On a machine without either device it is never stale. The zero Mark is none.
 type Mark struct {
 	counter *atomic.Uint64
 	at      uint64
 }
 
+// never is the counter of machines without a device, so that Stale, which comes before each ID, has nothing to ask.
+var never atomic.Uint64
+
 // Now returns the mark of this moment.
 func Now() Mark { return Of(counter()) }
 
-// Of returns the mark of this moment by a counter, which may be nil.
+// Of returns the mark of this moment by a counter. Without one it is never stale.
 func Of(c *atomic.Uint64) Mark {
 	if c == nil {
-		return Mark{}
+		c = &never
 	}
 	return Mark{c, c.Load()}
 }
 
 // Stale reports whether the machine was copied since m, and this is not the original.
-func (m Mark) Stale() bool { return m.counter != nil && m.counter.Load() != m.at }
+func (m Mark) Stale() bool { return m.counter.Load() != m.at }
 
 // Watched reports whether m ever becomes stale when the machine is copied.
-func (m Mark) Watched() bool { return m.counter != nil }
+func (m Mark) Watched() bool { return m.counter != &never }
 
 var (
 	device  = sync.OnceValue(find)
