@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// heldBy has the tests and the faults of chaos that hold each row of the table of what can go wrong in leases.md.
+// heldBy has the tests and the faults of chaos that hold each row of the tables of what can go wrong in leases.md.
 var heldBy = map[string]string{
 	"the server or the machine restarts or crashes":                        "store-kill redis-kill redis-trusted TestRestart TestCrash TestCrashInTheMiddle TestCrashes",
 	"a backup or a copy takes the place of the data":                       "restored hard-linked-backup TestCopy TestLinkedCopy TestRestoredDump TestCopiedDatabase",
@@ -35,19 +35,21 @@ var heldBy = map[string]string{
 	"the nodes of a lease are too few":                                     "exhausted TestStrangerIsExhausted",
 }
 
-// TestWhatCanGoWrong: each row of the table names something that a test causes, or that no library can notice.
+// TestWhatCanGoWrong: each row of the tables names something that a test causes, or that no library can notice.
 func TestWhatCanGoWrong(t *testing.T) {
 	page, err := os.ReadFile("leases.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(page), "<!-- what can go wrong")
-	table, _, _ = strings.Cut(table, "\n\n")
 	var rows []string
-	for _, line := range strings.Split(table, "\n")[3:] {
-		cells := strings.Split(line, " | ")
-		if rows = append(rows, strings.TrimPrefix(cells[0], "| ")); len(cells) != 7 {
-			t.Errorf("%d cells: %s", len(cells), line)
+	for _, table := range strings.Split(string(page), "<!-- what can go wrong")[1:] {
+		table, _, _ = strings.Cut(table, "\n\n")
+		lines := strings.Split(table, "\n")[1:]
+		for _, line := range lines[2:] {
+			row, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+			if rows = append(rows, row); strings.Count(line, " | ") != strings.Count(lines[0], " | ") {
+				t.Errorf("%s has not the columns of %s", line, lines[0])
+			}
 		}
 	}
 	there := testsAndFaults(t)
