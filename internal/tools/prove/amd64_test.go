@@ -36,6 +36,11 @@ var amd64 = &architecture{
 		// Steps go back; word 5 is that of block 5.
 		{"decrypt32AVX2.abi0", "vpsrlw", 5*24 + 1, vector + 1, 5, "decrypt32AVX2.abi0: lane 5: step 3: "},
 	},
+	wrong: []wrongKernel{
+		{"decrypt32AVX2", "RET", "BYTE $0xc2; BYTE $8; BYTE $0"}, // ret $8
+		{"encrypt32AVX2", "RET", "PUSHQ AX; POPQ AX; BYTE $0xc3"},
+		{"encrypt128AVX512", "RET", "QUAD $0; QUAD $0; BYTE $0xc3"}, // of which each two bytes add AL to the keys
+	},
 }
 
 const (
@@ -331,6 +336,9 @@ func decodeAMD64(op operation) (func(*machine) error, error) {
 	}
 	switch op.mnemonic {
 	case "ret":
+		if op.operands != "" {
+			return nil, errModel
+		}
 		return func(m *machine) error {
 			v, err := pop(m)
 			back, ok := constant(v)

@@ -184,7 +184,11 @@ func (c claim) start(t *terms, code *code, in *inputs) (*machine, error) {
 	m.registers[code.arch.sp] = number(stackTop-8+code.arch.pushed, 4)
 	m.registers[code.arch.g] = number(gAt, 4)
 	m.add("g", gAt, false, 24, slices.Concat(t.unsets(8), number(stackTop-stackSize, 4))...)
-	m.add("stack", stackTop-stackSize, true, stackSize-8+int(code.arch.pushed))
+	stack := stackSize
+	if c.abi0 { // nothing makes sure that there is room
+		stack = 8
+	}
+	m.add("stack", uint64(stackTop-stack), true, stack-8+int(code.arch.pushed))
 
 	var arguments []value
 	pointer := func(address uint64) {
