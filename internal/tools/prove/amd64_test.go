@@ -39,6 +39,7 @@ var amd64 = &architecture{
 	wrong: []wrongKernel{
 		{"decrypt32AVX2", "RET", "BYTE $0xc2; BYTE $8; BYTE $0"}, // ret $8
 		{"encrypt32AVX2", "RET", "PUSHQ AX; POPQ AX; BYTE $0xc3"},
+		{"encrypt64AVX512", "ADDQ", "ADDW"}, // to an address
 		{"decrypt64AVX512", "RET", "MOVQ AX, BP; BYTE $0xc3"},
 		{"decrypt128AVX512", "RET", "MOVQ AX, 1024(DI); BYTE $0xc3"},
 		{"run32AVX2", "VZEROUPPER", "NOP"},
