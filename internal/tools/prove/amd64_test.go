@@ -265,11 +265,8 @@ var arithmetic = map[string]func(m *machine, a, b value) value{
 }
 
 // shifts are general instructions with a constant count.
-var shifts = map[string]func(m *machine, a value, n int) value{
-	"shl": func(m *machine, a value, n int) value { return m.shlWide(a, n) },
-	"shr": func(m *machine, a value, n int) value { return m.shrWide(a, n) },
-	"rol": func(m *machine, a value, n int) value { return m.rolWide(a, n) },
-	"ror": func(m *machine, a value, n int) value { return m.rolWide(a, 16*len(a)-n) },
+var shifts = map[string]func(t *terms, v value, n int) value{
+	"shl": (*terms).shlWide, "shr": (*terms).shrWide, "sar": arm64Shift["asr"], "rol": (*terms).rolWide, "ror": arm64Shift["ror"],
 }
 
 // flagsOfSum sets the flags of a + b = v or a - b = v, and returns v.
@@ -406,15 +403,6 @@ func generalInstruction(mnemonic string, o []operandAMD64) (func(*machine) error
 			m.registers[to.register] = v
 			return err
 		}, nil
-	case "sar": // of counters only
-		return func(m *machine) error {
-			n, ok := constant(m.registers[to.register])
-			if !ok || source.kind != isImmediate || words != 4 {
-				return errModel
-			}
-			m.flags = flags{}
-			return to.write(m, number(uint64(int64(n)>>(source.number&63)), 4))
-		}, nil
 	}
 	do, writes := arithmetic[mnemonic], true
 	if like := map[string]string{"cmp": "sub", "test": "and"}[mnemonic]; like != "" {
@@ -427,7 +415,7 @@ func generalInstruction(mnemonic string, o []operandAMD64) (func(*machine) error
 		}
 		do = func(m *machine, a, _ value) value {
 			m.flags = flags{}
-			return shift(m, a, n)
+			return shift(m.terms, a, n)
 		}
 		source = to
 	}
