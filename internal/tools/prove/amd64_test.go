@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -138,7 +139,7 @@ func operandsAMD64(op operation) ([]operandAMD64, error) {
 		o, ok := registerAMD64(text)
 		if m := memoryAMD64.FindStringSubmatch(text); m != nil {
 			o = operandAMD64{kind: isMemory, base: -1, index: -1, broadcast: m[5] != ""}
-			displacement, _ := strconv.ParseInt(strings.TrimPrefix(m[1]+"0x0"[min(len(m[1]), 3):], ""), 0, 64)
+			displacement, _ := strconv.ParseInt(cmp.Or(m[1], "0"), 0, 64)
 			o.number, ok = uint64(displacement), true
 			for i, at := range []*int{&o.base, &o.index} {
 				if m[2+i] != "" {
