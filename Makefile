@@ -94,7 +94,7 @@ examples/databases/embedded/node_modules/.package-lock.json: examples/databases/
 # Proofs that the cipher's machine code for amd64 and arm64 computes what the paper says, in time that depends on neither
 # key nor data; that single changes of instructions are refused; and the models of instructions, compared with
 # processors. The go command does not know that they read the package.
-PROOFS = TestKernels|TestWrongRotationInOneLane|TestModels|TestMutants
+PROOFS = TestKernels|TestWrongKernels|TestWrongRotationInOneLane|TestModels|TestMutants
 prove: gotest tools
 	$(TEST) -count=1 -timeout 0 -run '^($(PROOFS))$$' ./internal/tools/prove
 

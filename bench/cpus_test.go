@@ -19,10 +19,10 @@ var writeCPUs = flag.Bool("cpus", false, "write docs/cpus.md and its picture fro
 
 const cpusHead = `# What an ID costs on which CPU
 
-Nanoseconds for each ID, and in brackets multiples of ` + "`rand.Int64`" + ` of math/rand/v2 on the same CPU. Each row is one file in
-[cpus](cpus), with all backends, rounds, kernel, Go version and commit. To add yours, let nothing else run, put the output of
-` + "`randflake bench --json`" + ` there, run ` + "`go test -run TestCPUs . -cpus`" + ` in bench/, and send all of it. To compare two files, use
-` + "`randflake bench compare`" + `.
+Nanoseconds for each ID, and in brackets multiples of ` + "`rand.Int64`" + ` of math/rand/v2 on the same CPU. Each file in
+[cpus](cpus) is one measurement, with all backends, rounds, kernel, Go version and, unless by ` + "`go run`" + `, commit.
+To add yours, let nothing else run, put the output of ` + "`randflake bench --json`" + ` there, run ` + "`go test -run TestCPUs . -cpus`" + `
+in bench/, and send all of it. To compare two files, use ` + "`randflake bench compare`" + `.
 
 <picture>
   <source media="(prefers-color-scheme: dark)" srcset="pictures/cpus-dark.svg">

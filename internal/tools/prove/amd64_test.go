@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -35,6 +36,15 @@ var amd64 = &architecture{
 		{"encrypt128AVX512.abi0", "vpshrdw", 4*24 + 3, vector + 8, 5, "encrypt128AVX512.abi0: lane 73: step 5: "},
 		// Steps go back; word 5 is that of block 5.
 		{"decrypt32AVX2.abi0", "vpsrlw", 5*24 + 1, vector + 1, 5, "decrypt32AVX2.abi0: lane 5: step 3: "},
+	},
+	wrong: []wrongKernel{
+		{"decrypt32AVX2", "RET", "BYTE $0xc2; BYTE $8; BYTE $0"}, // ret $8
+		{"encrypt32AVX2", "RET", "PUSHQ AX; POPQ AX; BYTE $0xc3"},
+		{"encrypt64AVX512", "ADDQ", "ADDW"}, // to an address
+		{"decrypt64AVX512", "RET", "MOVQ AX, BP; BYTE $0xc3"},
+		{"decrypt128AVX512", "RET", "MOVQ AX, 1024(DI); BYTE $0xc3"},
+		{"run32AVX2", "VZEROUPPER", "NOP"},
+		{"encrypt128AVX512", "RET", "QUAD $0; QUAD $0; BYTE $0xc3"}, // of which each two bytes add AL to the keys
 	},
 }
 
@@ -129,7 +139,7 @@ func operandsAMD64(op operation) ([]operandAMD64, error) {
 		o, ok := registerAMD64(text)
 		if m := memoryAMD64.FindStringSubmatch(text); m != nil {
 			o = operandAMD64{kind: isMemory, base: -1, index: -1, broadcast: m[5] != ""}
-			displacement, _ := strconv.ParseInt(strings.TrimPrefix(m[1]+"0x0"[min(len(m[1]), 3):], ""), 0, 64)
+			displacement, _ := strconv.ParseInt(cmp.Or(m[1], "0"), 0, 64)
 			o.number, ok = uint64(displacement), true
 			for i, at := range []*int{&o.base, &o.index} {
 				if m[2+i] != "" {
@@ -256,11 +266,8 @@ var arithmetic = map[string]func(m *machine, a, b value) value{
 }
 
 // shifts are general instructions with a constant count.
-var shifts = map[string]func(m *machine, a value, n int) value{
-	"shl": func(m *machine, a value, n int) value { return m.shlWide(a, n) },
-	"shr": func(m *machine, a value, n int) value { return m.shrWide(a, n) },
-	"rol": func(m *machine, a value, n int) value { return m.rolWide(a, n) },
-	"ror": func(m *machine, a value, n int) value { return m.rolWide(a, 16*len(a)-n) },
+var shifts = map[string]func(t *terms, v value, n int) value{
+	"shl": (*terms).shlWide, "shr": (*terms).shrWide, "sar": arm64Shift["asr"], "rol": (*terms).rolWide, "ror": arm64Shift["ror"],
 }
 
 // flagsOfSum sets the flags of a + b = v or a - b = v, and returns v.
@@ -331,6 +338,9 @@ func decodeAMD64(op operation) (func(*machine) error, error) {
 	}
 	switch op.mnemonic {
 	case "ret":
+		if op.operands != "" {
+			return nil, errModel
+		}
 		return func(m *machine) error {
 			v, err := pop(m)
 			back, ok := constant(v)
@@ -394,15 +404,6 @@ func generalInstruction(mnemonic string, o []operandAMD64) (func(*machine) error
 			m.registers[to.register] = v
 			return err
 		}, nil
-	case "sar": // of counters only
-		return func(m *machine) error {
-			n, ok := constant(m.registers[to.register])
-			if !ok || source.kind != isImmediate || words != 4 {
-				return errModel
-			}
-			m.flags = flags{}
-			return to.write(m, number(uint64(int64(n)>>(source.number&63)), 4))
-		}, nil
 	}
 	do, writes := arithmetic[mnemonic], true
 	if like := map[string]string{"cmp": "sub", "test": "and"}[mnemonic]; like != "" {
@@ -415,7 +416,7 @@ func generalInstruction(mnemonic string, o []operandAMD64) (func(*machine) error
 		}
 		do = func(m *machine, a, _ value) value {
 			m.flags = flags{}
-			return shift(m, a, n)
+			return shift(m.terms, a, n)
 		}
 		source = to
 	}

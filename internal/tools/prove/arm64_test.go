@@ -59,6 +59,11 @@ func onARM64(name string, vectorBits int) *architecture {
 			// Steps go back, with 48 of these.
 			{"decrypt32SVE2.abi0", "xar", 3*48 + 1, arm64Vector + 1, 7, "decrypt32SVE2.abi0: lane 7: step 5: "},
 		},
+		wrong: []wrongKernel{
+			{"encrypt32NEON", "RET", "WORD $0; WORD $0; WORD $0; WORD $0; WORD $0xd65f03c0"}, // udf
+			{"decrypt32NEON", "RET", "MOVD R4, R18_PLATFORM; WORD $0xd65f03c0"},
+			{"run32NEON", "RET", "MOVD R4, -16(RSP); WORD $0xd65f03c0"},
+		},
 	}
 }
 

@@ -153,15 +153,15 @@ func roundKeyAt(i int) int {
 }
 
 // Where things are. No address is aligned to more than 8 bytes, but that of the stack, and most sums of one and a number
-// carry, so that nothing else passes for an addition.
+// carry, some past 32 bits, so that nothing else passes for an addition of 64 bits.
 const (
 	stackTop    = 0x7ffe_0001_0008 // where arguments begin
 	stackSize   = 8192
-	keysAddress = 0xc000_0010_3ff8
-	sourceAt    = 0xc000_0020_3ff8
-	outputAt    = 0xc000_0030_3fe8
-	heapAt      = 0xc000_0040_3ff8
-	gAt         = 0xc000_0050_0008
+	keysAddress = 0xc0_ffff_fff8
+	sourceAt    = 0xc1_ffff_fff8
+	outputAt    = 0xc2_ffff_ffe8
+	heapAt      = 0xc3_ffff_fff8
+	gAt         = 0xc5_0000_0008
 )
 
 // start returns a machine at the beginning of the function.
@@ -184,7 +184,11 @@ func (c claim) start(t *terms, code *code, in *inputs) (*machine, error) {
 	m.registers[code.arch.sp] = number(stackTop-8+code.arch.pushed, 4)
 	m.registers[code.arch.g] = number(gAt, 4)
 	m.add("g", gAt, false, 24, slices.Concat(t.unsets(8), number(stackTop-stackSize, 4))...)
-	m.add("stack", stackTop-stackSize, true, stackSize-8+int(code.arch.pushed))
+	stack := stackSize
+	if c.abi0 { // nothing makes sure that there is room
+		stack = 8
+	}
+	m.add("stack", uint64(stackTop-stack), true, stack-8+int(code.arch.pushed))
 
 	var arguments []value
 	pointer := func(address uint64) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,6 +46,7 @@ type architecture struct {
 
 	kernels int // how many there are in assembly
 	planted []fault
+	wrong   []wrongKernel
 	alike   []string   // instructions that take the same operands
 	names   [][]string // of registers that can replace each other
 
@@ -83,12 +85,13 @@ func (a *architecture) goarch() string { return strings.Fields(a.name)[0] }
 
 // built returns the code of the architecture.
 func (a *architecture) built() (*code, error) {
-	a.once.Do(func() { a.code, a.err = build(a) })
+	a.once.Do(func() { a.code, a.err = build(a, nil) })
 	return a.code, a.err
 }
 
-// build builds the tests of package randflake, which hold all kernels, and reads them.
-func build(arch *architecture) (*code, error) {
+// build builds the tests of package randflake, which hold all kernels, and reads them. change, if not nil, is of the
+// assembly.
+func build(arch *architecture, change func(assembly string) string) (*code, error) {
 	dir, err := os.MkdirTemp("", "prove")
 	if err != nil {
 		return nil, err
@@ -96,6 +99,17 @@ func build(arch *architecture) (*code, error) {
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "test")
 	build := exec.Command("go", "test", "-c", "-o", binary, strings.TrimSuffix(pkg, "."))
+	if change != nil {
+		source, _ := filepath.Abs("../../../sparx64_" + arch.goarch() + ".s")
+		changed, overlay := filepath.Join(dir, "changed.s"), filepath.Join(dir, "overlay")
+		assembly, err1 := os.ReadFile(source)
+		err2 := os.WriteFile(changed, []byte(change(string(assembly))), 0o600)
+		err3 := os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, source, changed), 0o600)
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return nil, err
+		}
+		build.Args = append(build.Args, "-overlay", overlay)
+	}
 	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch.goarch(), "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0")
 	sources, _ := filepath.Glob("../../../*.[gs]*")
 	for _, source := range sources {
@@ -170,7 +184,7 @@ func (a *architecture) disassemble(binary string, first, end uint64) (string, er
 			continue
 		}
 		var stderr bytes.Buffer
-		cmd := exec.Command(path, "--disassemble", "--no-show-raw-insn", "--wide",
+		cmd := exec.Command(path, "--disassemble", "--disassemble-zeroes", "--no-show-raw-insn", "--wide",
 			fmt.Sprintf("--start-address=%#x", first), fmt.Sprintf("--stop-address=%#x", end), binary)
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()

@@ -16,7 +16,6 @@ type instruction struct {
 	address  uint64
 	mnemonic string
 	operands string // without comments and symbols
-	symbol   string // what a call or a jump goes to, if objdump names it
 }
 
 var (
@@ -39,13 +38,11 @@ func parse(listing string) []function {
 		}
 		address, _ := strconv.ParseUint(m[1], 16, 64)
 		operands := m[3]
-		_, symbol, _ := strings.Cut(operands, " <")
-		symbol, _, _ = strings.Cut(symbol, ">")
 		for _, comment := range []string{"# ", "//", " <"} {
 			operands, _, _ = strings.Cut(operands, comment)
 		}
 		f := &functions[len(functions)-1]
-		f.instructions = append(f.instructions, instruction{address, m[2], strings.TrimSpace(operands), symbol})
+		f.instructions = append(f.instructions, instruction{address, m[2], strings.TrimSpace(operands)})
 	}
 	return functions
 }

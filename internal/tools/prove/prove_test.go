@@ -6,7 +6,12 @@
 package prove
 
 import (
+	"bytes"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +66,52 @@ func TestKernels(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The assembly is the same on all systems and at all levels of an architecture, so what is proven holds for all; and it
+// has no kernel that the binary does not have.
+func TestSameAssembly(t *testing.T) {
+	conditions := regexp.MustCompile(`(?m)^\s*#\s*i`) // and an include, of textflag.h
+	for _, arch := range architectures {
+		text, err := os.ReadFile("../../../sparx64_" + arch.name + ".s")
+		if err != nil || !bytes.HasPrefix(text, []byte("//go:build gc && !purego\n")) || len(conditions.FindAll(text, -1)) != 1 {
+			t.Errorf("%s: %v: it depends on more than gc and purego", arch.name, err)
+		}
+		if n := bytes.Count(text, []byte("\nTEXT ")); n != arch.kernels {
+			t.Errorf("%s: %d functions, want %d", arch.name, n, arch.kernels)
+		}
+	}
+	if files, _ := filepath.Glob("../../../*.s"); len(files) != len(architectures) {
+		t.Errorf("%v: want one file for each architecture", files)
+	}
+}
+
+// A wrongKernel is a kernel in which a word of the assembly is replaced.
+type wrongKernel struct{ function, word, by string }
+
+// Kernels that compute what they should, but do more, are refused.
+func TestWrongKernels(t *testing.T) {
+	for _, arch := range architectures {
+		c, err := build(arch, func(assembly string) string {
+			for _, w := range arch.wrong {
+				function := regexp.MustCompile(`(?s)TEXT ·` + w.function + `\(.*?(\n\n|\z)`)
+				assembly = function.ReplaceAllStringFunc(assembly, func(text string) string {
+					return fmt.Sprintf("#define %s %s\n%s\n#undef %[1]s\n", w.word, w.by, text)
+				})
+			}
+			return assembly
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range arch.wrong {
+			if err := claimed(w.function + ".abi0")[0].prove(newTerms(), c, nil); err == nil {
+				t.Errorf("%s with %s is proven", w.function, w.by)
+			} else {
+				t.Log(err)
+			}
+		}
+	}
 }
 
 // A rotation that is wrong in one lane of one step of one set is refused with the lane and the step.

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -56,17 +57,18 @@ const (
 
 // terms is a table of words and atoms.
 type terms struct {
-	forms                []form
-	atoms                []atom
-	arena                []part // of new forms
-	formIndex, atomIndex index
-	scratch              []part
+	forms   []form
+	atoms   []atom
+	arena   []part         // of new forms
+	index   map[string]int // of forms and atoms, by what they are
+	key     []byte
+	scratch []part
 
 	closed  bool // a new atom that isn't a variable is foreign
 	foreign bool // there was one
 }
 
-func newTerms() *terms { return &terms{formIndex: newIndex(), atomIndex: newIndex()} }
+func newTerms() *terms { return &terms{index: make(map[string]int)} }
 
 // variable returns a new variable.
 func (t *terms) variable() word { return t.bounded(0xffff) }
@@ -83,23 +85,34 @@ func (t *terms) single(atom int) word {
 
 // apply returns the atom of a kind for its operands.
 func (t *terms) apply(k kind, max uint16, operands ...uint32) word {
-	hash := uint64(k)
-	for _, o := range operands {
-		hash = mix(hash, uint64(o))
-	}
-	at := t.atomIndex.find(hash, func(i int) bool {
-		return t.atoms[i].kind == k && slices.Equal(t.atoms[i].operands, operands)
-	})
-	if at >= 0 {
+	key := t.atomKey(k, operands)
+	if at, ok := t.index[string(key)]; ok {
 		t.atoms[at].max = min(t.atoms[at].max, max)
 		return t.single(at)
 	}
 	if t.closed {
 		t.foreign = true
 	}
-	t.atomIndex.insert(hash, len(t.atoms))
+	t.index[string(key)] = len(t.atoms)
 	t.atoms = append(t.atoms, atom{k, max, slices.Clone(operands)})
 	return t.single(len(t.atoms) - 1)
+}
+
+// atomKey and formKey return keys of the index. None is both: their lengths differ, modulo 4.
+func (t *terms) atomKey(k kind, operands []uint32) []byte {
+	t.key = binary.LittleEndian.AppendUint32(t.key[:0], uint32(k))
+	for _, o := range operands {
+		t.key = binary.LittleEndian.AppendUint32(t.key, o)
+	}
+	return t.key
+}
+
+func (t *terms) formKey(constant uint16, parts []part) []byte {
+	t.key = binary.LittleEndian.AppendUint16(t.key[:0], constant)
+	for _, p := range parts {
+		t.key = binary.LittleEndian.AppendUint64(t.key, uint64(p))
+	}
+	return t.key
 }
 
 // intern returns the word with the form. It keeps no reference to parts.
@@ -107,18 +120,15 @@ func (t *terms) intern(constant uint16, parts []part) word {
 	if len(parts) == 0 {
 		return word(constant)
 	}
-	hash := uint64(constant)
-	varying := uint16(0)
-	for _, p := range parts {
-		hash = mix(hash, uint64(p))
-		varying |= p.mask()
-	}
-	at := t.formIndex.find(hash, func(i int) bool {
-		return t.forms[i].constant == constant && slices.Equal(t.forms[i].parts, parts)
-	})
-	if at < 0 {
+	key := t.formKey(constant, parts)
+	at, ok := t.index[string(key)]
+	if !ok {
 		at = len(t.forms)
-		t.formIndex.insert(hash, at)
+		t.index[string(key)] = at
+		varying := uint16(0)
+		for _, p := range parts {
+			varying |= p.mask()
+		}
 		if cap(t.arena)-len(t.arena) < len(parts) {
 			t.arena = make([]part, 0, max(1<<16, len(parts)))
 		}
@@ -401,52 +411,12 @@ func (t *terms) mark() mark { return mark{len(t.forms), len(t.atoms)} }
 
 // rollback forgets what is newer than the mark.
 func (t *terms) rollback(m mark) {
-	t.formIndex.truncate(m.forms)
-	t.atomIndex.truncate(m.atoms)
+	for _, f := range t.forms[m.forms:] {
+		delete(t.index, string(t.formKey(f.constant, f.parts)))
+	}
+	for _, a := range t.atoms[m.atoms:] {
+		delete(t.index, string(t.atomKey(a.kind, a.operands)))
+	}
 	t.forms, t.atoms = t.forms[:m.forms], t.atoms[:m.atoms]
 	t.foreign = false
-}
-
-// An index finds entries of a table by hash.
-type index struct {
-	newest  map[uint64]int // of a hash: its place in entries, counted from 1
-	entries []indexed
-}
-
-type indexed struct {
-	hash       uint64
-	at, before int // in the table, and the newest entry of the hash before this one
-}
-
-func newIndex() index { return index{newest: make(map[uint64]int)} }
-
-func mix(hash, v uint64) uint64 {
-	hash = (hash ^ v) * 0x9e3779b97f4a7c15
-	return hash ^ hash>>29
-}
-
-// find returns the entry that equal accepts, or -1.
-func (x *index) find(hash uint64, equal func(int) bool) int {
-	for e := x.newest[hash]; e > 0; e = x.entries[e-1].before {
-		if at := x.entries[e-1].at; equal(at) {
-			return at
-		}
-	}
-	return -1
-}
-
-func (x *index) insert(hash uint64, at int) {
-	x.entries = append(x.entries, indexed{hash, at, x.newest[hash]})
-	x.newest[hash] = len(x.entries)
-}
-
-// truncate forgets the entries from number n of the table on.
-func (x *index) truncate(n int) {
-	for last := len(x.entries) - 1; last >= 0 && x.entries[last].at >= n; last-- {
-		e := x.entries[last]
-		if x.newest[e.hash] = e.before; e.before == 0 {
-			delete(x.newest, e.hash)
-		}
-		x.entries = x.entries[:last]
-	}
 }
