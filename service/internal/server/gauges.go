@@ -31,8 +31,8 @@ func gaugesOf(setup *setup, in *space.Space, v *space.Survey) []metrics.Metric {
 	state, notOpen := in.State()
 	all := []metrics.Metric{metrics.Flag("randflaked_space_open", "1 if the space's store is open, otherwise 0.", notOpen == nil),
 		metrics.Flag("randflaked_space_ready", "1 if the space can serve, otherwise 0.", in.Ready() == nil)}
-	if own, ok := in.Own(); ok {
-		all = append(all, own.Metrics()...)
+	if notOpen == nil && state.Own != nil {
+		all = append(all, state.Own.Status().Metrics()...)
 	}
 	if v == nil {
 		v = &space.Survey{Usage: lease.Usage{Err: space.ErrNotOpen}}

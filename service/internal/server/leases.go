@@ -156,10 +156,9 @@ func (s leaseService) Renew(ctx context.Context, r *connect.Request[api.RenewReq
 
 func (s leaseService) Lookup(ctx context.Context, r *connect.Request[api.LookupRequest]) (*connect.Response[api.LookupResponse], error) {
 	c := callOf(ctx)
-	held, err := s.held(ctx, c, r.Msg.Held)
-	var found lease.Record
+	found, err := s.held(ctx, c, r.Msg.Held)
 	if err == nil {
-		found, err = s.leases(c).Lookup(ctx, held)
+		found, err = s.leases(c).Lookup(ctx, found)
 	}
 	switch lost, err := lostOf(err); {
 	case err != nil:

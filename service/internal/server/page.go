@@ -151,10 +151,9 @@ func (s *Server) holders(r *http.Request, in *space.Space) (shown []holder, next
 	now := time.Now().Unix()
 	held = slices.DeleteFunc(held, func(r lease.Record) bool { return r.Owner == (lease.Token{}) || r.HighWater < now })
 	held, next = paged(held, &api.ListRequest{PageSize: 100, PageToken: r.FormValue("after")}, byNode)
-	own, _ := in.Own()
 	for _, l := range held {
 		h := holder{l, s.usage.Holder(in.Name, l.Owner), audit.Name(l.Owner)}
-		if own.Record.Owner == l.Owner {
+		if state.Own != nil && state.Own.Status().Record.Owner == l.Owner {
 			h.Principal = config.Self
 		}
 		shown = append(shown, h)

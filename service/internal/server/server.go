@@ -97,27 +97,27 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 	for _, counter := range c.Counters {
 		next.counters[counter.Name] = counter
 	}
-	gone := maps.Clone(old.spaces)
-	var fresh []*space.Space
 	for _, want := range c.Spaces {
 		made, err := space.New(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger})
 		if err != nil {
 			return err
 		}
 		if kept := old.spaces[want.Name]; kept != nil && kept.Same(made) {
-			next.spaces[want.Name] = kept
-			delete(gone, want.Name)
-			continue
+			made = kept
 		}
-		fresh = append(fresh, made)
 		next.spaces[want.Name] = made
 	}
 	for _, in := range next.spaces {
 		in.Configure(next.counters)
 	}
 	s.setup.Store(next)
-	for _, made := range fresh {
-		made.Open()
+	gone := maps.Clone(old.spaces)
+	for name, in := range next.spaces {
+		if in == old.spaces[name] {
+			delete(gone, name)
+		} else {
+			in.Open()
+		}
 	}
 	old.files.Close()
 	s.closing.Go(func() { s.closeAll(gone) }) // as a store that does not answer takes ten seconds

@@ -168,14 +168,6 @@ func (s *Space) State() (*State, error) {
 	return nil, fmt.Errorf("%w: space %s: try again", ErrNotOpen, s.Name)
 }
 
-// Own returns the status of the service's own lease in the space, or reports that there is none.
-func (s *Space) Own() (lease.Status, bool) {
-	if state := s.state.Load(); state != nil && state.Own != nil {
-		return state.Own.Status(), true
-	}
-	return lease.Status{}, false
-}
-
 // Ready returns why the space can't serve now, or nil.
 func (s *Space) Ready() error {
 	state := s.state.Load()
@@ -210,8 +202,7 @@ func (s *Space) Close() error {
 	if state == nil {
 		return nil
 	}
-	closed := errors.New("it was closed")
-	s.noteError(closed)
+	s.noteError(errors.New("it was closed"))
 	var errs [3]error
 	var wg sync.WaitGroup
 	if state.Own != nil {
