@@ -34,11 +34,6 @@ type view struct {
 	Refusals []refusal
 }
 
-type surveyed struct {
-	*space.Space
-	Survey *space.Survey // nil until the store has answered
-}
-
 type holder struct {
 	lease.Record
 	Principal string // "" if this replica does not know it
@@ -121,9 +116,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, o observer) {
 		names, v.One = []string{one}, o.setup.spaces[one]
 		v.Holders, v.Next, v.Unlisted = s.holders(r, v.One)
 	}
-	for i, survey := range s.surveys(o.setup, names) {
-		v.Spaces = append(v.Spaces, surveyed{o.setup.spaces[names[i]], survey})
-	}
+	v.Spaces = s.surveys(o.setup, names)
 	v.Refusals = slices.DeleteFunc(s.refusals.newest(), func(r refusal) bool { return (v.One != nil || !o.all) && !slices.Contains(names, r.Space) })
 	var text bytes.Buffer
 	if err := page.Execute(&text, v); err != nil {
