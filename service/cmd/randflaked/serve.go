@@ -178,7 +178,7 @@ func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 			return server.Aging(ctx, time.Now().Add(b.age+rand.N(b.age/10+1)))
 		},
-		ConnState: d.server.Connection,
+		ConnState: d.server.Metrics.Connection,
 		ErrorLog:  log.New(handshakes{d.logger, rate.NewLimiter(rate.Every(6*time.Second), 10)}, "", 0),
 	}
 	s.Protocols.SetHTTP1(true)

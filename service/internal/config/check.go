@@ -189,7 +189,7 @@ func (s Space) Layout() (*snowflake.Layout, error) {
 	return snowflake.ParseLayout(s.Kind)
 }
 
-// Place returns where the store is, and nothing for a space without one.
+// Location returns where the store is, and nothing for a space without one.
 func (s Space) Location() (string, error) {
 	if s.StoreFile == "" {
 		return s.Store, nil

@@ -30,7 +30,7 @@ func gaugesOf(setup *setup, in surveyed) []metrics.Metric {
 	all := []metrics.Metric{metrics.Flag("randflaked_space_open", "1 if the space's store is open, otherwise 0.", notOpen == nil),
 		metrics.Flag("randflaked_space_ready", "1 if the space can serve, otherwise 0.", in.Ready() == nil)}
 	if notOpen == nil && state.Own != nil {
-		all = append(all, state.Own.Status().Metrics()...)
+		all = append(all, state.Own().Metrics()...)
 	}
 	v := in.Survey
 	if v == nil {

@@ -39,7 +39,7 @@ type watched struct {
 
 func (w watched) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
 	r, err := w.Source.Acquire(ctx, req)
-	if w.metrics.Lease(w.space, "granted", err); err == nil {
+	if w.Metrics.Lease(w.space, "granted", err); err == nil {
 		err = w.audit.Write(audit.Grant, w.by, w.space, audit.Terms(r)...)
 	}
 	return r, err
@@ -48,8 +48,8 @@ func (w watched) Acquire(ctx context.Context, req lease.Request) (lease.Record, 
 func (w watched) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
 	start := time.Now()
 	r, err := w.Source.Renew(ctx, held, renewal)
-	w.metrics.Renewal(w.space, time.Since(start))
-	if w.metrics.Lease(w.space, "renewed", err); err != nil {
+	w.Metrics.Renewal(w.space, time.Since(start))
+	if w.Metrics.Lease(w.space, "renewed", err); err != nil {
 		why := "the store failed, or refused"
 		if lost := (*lease.LostError)(nil); errors.As(err, &lost) {
 			why = lost.Why
@@ -61,7 +61,7 @@ func (w watched) Renew(ctx context.Context, held lease.Record, renewal lease.Ren
 
 func (w watched) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
 	err := w.Source.Release(ctx, held, lastUsed)
-	if w.metrics.Lease(w.space, "released", err); err == nil {
+	if w.Metrics.Lease(w.space, "released", err); err == nil {
 		w.audit.Write(audit.Release, w.by, w.space, append(audit.Terms(held), "last_used", lastUsed.Unix())...)
 	}
 	return err

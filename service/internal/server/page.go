@@ -56,15 +56,6 @@ var pagePolicy = func() string {
 		"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }()
 
-// addPages adds the page and /metrics. If there are principals, the page shows the spaces that the caller may observe,
-// and /metrics requires the right to observe all spaces, since it describes the process too.
-func (s *Server) addPages(mux *http.ServeMux) {
-	mux.Handle("GET /{$}", s.observing("page", false, s.show))
-	mux.Handle("GET /spaces/{space}", s.observing("page", false, s.show))
-	scrape := s.metrics.Handler()
-	mux.Handle("GET /metrics", s.observing("metrics", true, func(w http.ResponseWriter, r *http.Request, _ observer) { scrape.ServeHTTP(w, r) }))
-}
-
 // An observer is a principal that looks at a page.
 type observer struct {
 	*call
@@ -72,8 +63,9 @@ type observer struct {
 	all bool     // whether those are all
 }
 
-// observing admits callers that may observe at least one space, or all of them. Browsers ask for a user name and a
-// password, by HTTP basic authentication, which only pages accept: any name, with the bearer token as the password.
+// observing admits callers that may observe at least one space, or all of them, as /metrics describes the process too.
+// Browsers ask for a user name and a password, by HTTP basic authentication, which only pages accept: any name, with the
+// bearer token as the password.
 func (s *Server) observing(what string, all bool, show func(http.ResponseWriter, *http.Request, observer)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, ok := r.BasicAuth(); ok {
@@ -146,7 +138,7 @@ func (s *Server) holders(r *http.Request, in *space.Space) (shown []holder, next
 	held, next = paged(held, &api.ListRequest{PageSize: 100, PageToken: r.FormValue("after")}, byNode)
 	for _, l := range held {
 		h := holder{l, s.usage.Holder(in.Name, l.Owner), audit.Name(l.Owner)}
-		if state.Own != nil && state.Own.Status().Record.Owner == l.Owner {
+		if state.Own != nil && state.Own().Record.Owner == l.Owner {
 			h.Principal = config.Self
 		}
 		shown = append(shown, h)
