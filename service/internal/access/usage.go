@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -18,6 +19,7 @@ const (
 	maxAnswers = 1 << 19
 	maxAnswer  = maxAnswers / 2 // of one principal
 	negligible = 16             // takes less than the call itself
+	maxWaiting = 500            // calls of one principal that wait for room, as each may have a large header and body
 )
 
 // Usage counts the calls, answers and leases of principals, as far as this process knows them. It is safe for concurrent
@@ -26,8 +28,13 @@ type Usage struct {
 	answers *semaphore.Weighted
 
 	mu    sync.Mutex
-	parts map[string]*semaphore.Weighted // of answers, by principal
+	parts map[string]*part // of answers, by principal
 	users map[user]*used
+}
+
+type part struct {
+	*semaphore.Weighted
+	waiting atomic.Int32
 }
 
 type user struct{ principal, space string }
@@ -44,7 +51,7 @@ type held struct {
 
 // NewUsage returns an empty Usage.
 func NewUsage() *Usage {
-	return &Usage{answers: semaphore.NewWeighted(maxAnswers), parts: map[string]*semaphore.Weighted{}, users: map[user]*used{}}
+	return &Usage{answers: semaphore.NewWeighted(maxAnswers), parts: map[string]*part{}, users: map[user]*used{}}
 }
 
 // of returns what a principal uses. It is called with mu held.
@@ -68,18 +75,22 @@ func (u *Usage) Call(principal, space string, perSecond float64) bool {
 	return rates[perSecond].Allow()
 }
 
-// Answer waits until there is room for an answer with n IDs or numbers, or ctx ends. The caller calls done when the
-// answer was written.
+// Answer waits until there is room for an answer with n IDs or numbers, or ctx ends; if maxWaiting calls wait already, it
+// fails at once as at a deadline. The caller calls done when the answer was written.
 func (u *Usage) Answer(ctx context.Context, principal string, n int64) (done func(), err error) {
 	if n <= negligible {
 		return func() {}, nil
 	}
 	u.mu.Lock()
 	if u.parts[principal] == nil {
-		u.parts[principal] = semaphore.NewWeighted(maxAnswer)
+		u.parts[principal] = &part{Weighted: semaphore.NewWeighted(maxAnswer)}
 	}
 	part := u.parts[principal]
 	u.mu.Unlock()
+	defer part.waiting.Add(-1)
+	if part.waiting.Add(1) > maxWaiting {
+		return nil, context.DeadlineExceeded
+	}
 	if err := part.Acquire(ctx, n); err != nil {
 		return nil, err
 	}
