@@ -16,6 +16,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
+	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/store"
 )
@@ -107,7 +108,11 @@ func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.Acquir
 	if most := c.limits.TTL; most > 0 && req.TTL > most {
 		return nil, s.over(c, "TTL", req.TTL, most)
 	}
-	req.Retry = req.Retry || s.usage.Holder(c.in.Name, req.Owner) != "" // so that a token is good for one lease
+	holder := s.usage.Holder(c.in.Name, req.Owner)
+	if holder != "" && holder != c.who.Name {
+		return nil, s.refuse(c, fmt.Errorf("%w: the owner token is another principal's: want a fresh one", access.ErrDenied))
+	}
+	req.Retry = req.Retry || holder != "" // so that a token is good for one lease
 	done, ok := s.usage.Reserve(c.who.Name, c.in.Name, req.Owner, c.limits.Leases)
 	if !ok {
 		return nil, s.over(c, "leases", c.limits.Leases+1, c.limits.Leases)
