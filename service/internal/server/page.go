@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -73,6 +74,7 @@ func (s *Server) observing(what string, all bool, show func(http.ResponseWriter,
 			r.Header.Set("Authorization", "Bearer "+password)
 		}
 		o := observer{call: s.identify(w, r), all: true}
+		defer func() { o.written() }()
 		code, status, err := connect.CodeUnauthenticated, http.StatusUnauthorized, o.err
 		if err == nil {
 			code, status = connect.CodePermissionDenied, http.StatusForbidden
@@ -106,7 +108,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, o observer) {
 			return
 		}
 		names, v.One = []string{one}, o.setup.spaces[one]
-		v.Holders, v.Next, v.Unlisted = s.holders(r, v.One)
+		v.Holders, v.Next, v.Unlisted = s.holders(r, o.call, v.One)
 	}
 	v.Spaces = s.surveys(o.setup, names)
 	v.Refusals = slices.DeleteFunc(s.refusals.newest(), func(r refusal) bool { return (v.One != nil || !o.all) && !slices.Contains(names, r.Space) })
@@ -124,12 +126,17 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, o observer) {
 }
 
 // holders returns a page of those who have a lease in a space, and the token of the next page.
-func (s *Server) holders(r *http.Request, in *space.Space) (shown []holder, next string, err error) {
+func (s *Server) holders(r *http.Request, c *call, in *space.Space) (shown []holder, next string, err error) {
 	state, err := in.State()
 	if err != nil || state.Leases == nil {
 		return nil, "", err
 	}
-	held, err := state.Leases.List(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	if err := s.room(ctx, c, pageRoom); err != nil {
+		return nil, "", err
+	}
+	held, err := state.Leases.List(ctx)
 	if err != nil {
 		return nil, "", errors.New("the store does not say who has a lease")
 	}
