@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +41,14 @@ type user struct{ principal, space string }
 type used struct {
 	rates  map[float64]*rate.Limiter // by the limit that a rule or the space sets
 	leases map[lease.Token]*held
+	swept  int64 // second in which all leases that had ended were dropped
+}
+
+// drop forgets a lease that has ended, unless a call may get it.
+func (u *used) drop(owner lease.Token, now int64) {
+	if h := u.leases[owner]; h.calls == 0 && h.last < now {
+		delete(u.leases, owner)
+	}
 }
 
 type held struct {
@@ -106,21 +113,27 @@ func (u *Usage) Answer(ctx context.Context, principal string, n int64) (done fun
 func (u *Usage) Reserve(principal, space string, owner lease.Token, most int) (done func(), ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	now, leases := time.Now().Unix(), u.of(principal, space).leases
-	maps.DeleteFunc(leases, func(_ lease.Token, h *held) bool { return h.calls == 0 && h.last < now })
-	h := leases[owner]
+	now, of := time.Now().Unix(), u.of(principal, space)
+	if of.swept != now { // not with each call, as there may be a hundred thousand
+		of.swept = now
+		for owner := range of.leases {
+			of.drop(owner, now)
+		}
+	}
+	h := of.leases[owner]
 	if h == nil {
-		if most > 0 && len(leases) >= most {
+		if most > 0 && len(of.leases) >= most {
 			return nil, false
 		}
 		h = new(held)
-		leases[owner] = h
+		of.leases[owner] = h
 	}
 	h.calls++
 	return func() {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		h.calls--
+		of.drop(owner, time.Now().Unix())
 	}, true
 }
 
@@ -128,13 +141,14 @@ func (u *Usage) Reserve(principal, space string, owner lease.Token, most int) (d
 func (u *Usage) Holds(principal, space string, owner lease.Token, last int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	leases := u.of(principal, space).leases
-	if leases[owner] == nil {
-		leases[owner] = new(held)
+	of := u.of(principal, space)
+	if of.leases[owner] == nil {
+		of.leases[owner] = new(held)
 	}
-	if h := leases[owner]; last == 0 || last > h.last {
+	if h := of.leases[owner]; last == 0 || last > h.last {
 		h.last = last
 	}
+	of.drop(owner, time.Now().Unix())
 }
 
 // Holder returns the principal that has the lease of an owner token, or "" if this process does not know it.

@@ -120,7 +120,7 @@ func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.Acquir
 	defer done()
 	granted, err := s.leases(c).Acquire(ctx, req)
 	if err != nil {
-		if _, whole := wire.Error(err, ""); !whole || ctx.Err() != nil {
+		if _, whole := wire.Error(err, ""); c.limits.Leases > 0 && (!whole || ctx.Err() != nil) {
 			s.usage.Holds(c.who.Name, c.in.Name, req.Owner, time.Now().Add(req.TTL).Unix())
 		}
 		return nil, err

@@ -150,6 +150,20 @@ func TestLimitOfLeases(t *testing.T) {
 	}
 }
 
+// TestUnknownLease: a call whose outcome is unknown counts under a limit, and is not remembered where there is none.
+func TestUnknownLease(t *testing.T) {
+	for limit := range 2 {
+		w := newTestbed(t, strings.Replace(spaces, "check: CHECK", fmt.Sprintf("check: CHECK, limits: {leases: %d}", limit), 1))
+		owner := lease.NewToken(time.Now())
+		w.hangs.Store(true)
+		w.call("LeaseService/Acquire", fmt.Sprintf(`{"space":"none","nodes":1,"ttlSeconds":60,"owner":%q}`, owner), func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") })
+		w.hangs.Store(false)
+		if counted := w.usage.Holder("none", owner) != ""; counted != (limit > 0) {
+			t.Errorf("limit %d: it counts as a lease: %v", limit, counted)
+		}
+	}
+}
+
 // TestOneLease: an owner token serves for one lease, also when the store has forgotten its receipt.
 func TestOneLease(t *testing.T) {
 	w := newTestbed(t, strings.Replace(spaces, "check: CHECK", "check: CHECK, limits: {rate: 1000000}", 1))
