@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"crypto/tls"
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/config"
@@ -27,6 +30,42 @@ func load(c *config.Config, other io.Writer) (files server.Files, err error) {
 		}
 	}
 	return files, nil
+}
+
+// A brief writer gives up a line after a second, or less if the line before it is still being written, since whoever reads
+// standard error may hang.
+type brief struct {
+	io.Writer
+	turn  chan struct{} // of one line at a time
+	hangs atomic.Bool
+}
+
+func newBrief(to io.Writer) *brief { return &brief{Writer: to, turn: make(chan struct{}, 1)} }
+
+func (b *brief) Write(line []byte) (int, error) {
+	wait := time.Second
+	if b.hangs.Load() {
+		wait = time.Millisecond
+	}
+	late, done := time.After(wait), make(chan error, 1)
+	select {
+	case b.turn <- struct{}{}:
+	case <-late:
+		return 0, os.ErrDeadlineExceeded
+	}
+	go func(line []byte) {
+		_, err := b.Writer.Write(line)
+		b.hangs.Store(false)
+		<-b.turn
+		done <- err
+	}(bytes.Clone(line))
+	select {
+	case err := <-done:
+		return len(line), err
+	case <-late:
+		b.hangs.Store(true)
+		return 0, os.ErrDeadlineExceeded
+	}
 }
 
 // certificates reads the server's certificate, and those of the authorities of its clients.
