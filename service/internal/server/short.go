@@ -10,7 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -103,8 +103,8 @@ func (l lines) Write(body []byte) (int, error) {
 	return len(body), err
 }
 
-// types are what the content types of calls begin with.
-var types = []string{"application/json", "application/proto", "application/grpc", "application/connect+"}
+// types are the content types of calls.
+var types = regexp.MustCompile(`(?i)^application/(json( *; *charset="?utf-8"?)?|proto|grpc(-web)?(\+(json|proto))?)$`)
 
 // wellFormed refuses requests that package connect would report as an internal error, or with an empty answer.
 func wellFormed(next http.Handler) http.Handler {
@@ -118,8 +118,7 @@ func wellFormed(next http.Handler) http.Handler {
 				wrong = errors.New("message: want base64url")
 			}
 		case http.MethodPost:
-			is := r.Header.Get("Content-Type")
-			if known := func(begin string) bool { return strings.HasPrefix(is, begin) }; strings.HasPrefix(r.URL.Path, "/randflake.") && !slices.ContainsFunc(types, known) {
+			if is := r.Header.Get("Content-Type"); strings.HasPrefix(r.URL.Path, "/randflake.") && !types.MatchString(is) {
 				wrong = fmt.Errorf("Content-Type %.100q: want application/json, application/proto, or that of gRPC", is)
 			}
 		}
