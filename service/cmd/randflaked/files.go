@@ -32,38 +32,28 @@ func load(c *config.Config, other io.Writer) (files server.Files, err error) {
 	return files, nil
 }
 
-// A brief writer gives up a line after a second, or less if the line before it is still being written, since whoever reads
+// A brief writer gives up a line after a second, or at once if others are being written for so long, since whoever reads
 // standard error may hang.
 type brief struct {
 	io.Writer
-	turn  chan struct{} // of one line at a time
-	hangs atomic.Bool
+	pending atomic.Int32 // lines that are being written
 }
 
-func newBrief(to io.Writer) *brief { return &brief{Writer: to, turn: make(chan struct{}, 1)} }
-
 func (b *brief) Write(line []byte) (int, error) {
-	wait := time.Second
-	if b.hangs.Load() {
-		wait = time.Millisecond
-	}
-	late, done := time.After(wait), make(chan error, 1)
-	select {
-	case b.turn <- struct{}{}:
-	case <-late:
+	if b.pending.Add(1) > 4 { // which is more than there are logs
+		b.pending.Add(-1)
 		return 0, os.ErrDeadlineExceeded
 	}
+	done := make(chan error, 1)
 	go func(line []byte) {
 		_, err := b.Writer.Write(line)
-		b.hangs.Store(false)
-		<-b.turn
+		b.pending.Add(-1)
 		done <- err
 	}(bytes.Clone(line))
 	select {
 	case err := <-done:
 		return len(line), err
-	case <-late:
-		b.hangs.Store(true)
+	case <-time.After(time.Second):
 		return 0, os.ErrDeadlineExceeded
 	}
 }

@@ -22,7 +22,7 @@ import (
 
 func main() {
 	logging.Disable() // what fails is said once, and by the program itself
-	problems := newBrief(os.Stderr)
+	problems := &brief{Writer: os.Stderr}
 	if err := run(os.Args[1:], os.Stdout, problems); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return
