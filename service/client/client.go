@@ -64,7 +64,7 @@ type settings struct {
 
 // WithHTTPClient makes calls use c instead of http.DefaultClient, for instance for a client certificate.
 func WithHTTPClient(c *http.Client) Option {
-	return option("WithHTTPClient", c != nil, func(s *settings) { s.http = c })
+	return option("WithHTTPClient: nil: leave it out", c != nil, func(s *settings) { s.http = c })
 }
 
 // WithToken sends a bearer token with each call.
@@ -75,37 +75,31 @@ func WithToken(token string) Option {
 // WithTokenFrom calls from for each call and sends the bearer token that it returns, for instance from a file that is
 // replaced now and then. from must be safe for concurrent use.
 func WithTokenFrom(from func() (string, error)) Option {
-	return option("WithTokenFrom", from != nil, func(s *settings) { s.token = from })
+	return option("WithTokenFrom: nil: leave it out", from != nil, func(s *settings) { s.token = from })
 }
 
 // WithPlaintext allows a token to be sent by http to another machine, where a mesh or a proxy encrypts connections.
 func WithPlaintext() Option {
-	return option("WithPlaintext", true, func(s *settings) { s.plaintext = true })
+	return option("", true, func(s *settings) { s.plaintext = true })
 }
 
 // WithClock makes tokens of leases and allocations, and tells the age of IDs, with the time of now instead of the system
 // clock, for tests and simulations.
 func WithClock(now func() time.Time) Option {
-	return option("WithClock", now != nil, func(s *settings) { s.now = now })
+	return option("WithClock: nil: leave it out", now != nil, func(s *settings) { s.now = now })
 }
 
 // WithBatch sets how many IDs a call of [IDs] asks for, 1 to 65536, instead of 512. It must be within the limit that the
 // service sets for the caller.
 func WithBatch(n int) Option {
-	return Option{func(s *settings) error {
-		if n < 1 || n > maxBatch {
-			return fmt.Errorf("%w: client: WithBatch: %d: want 1 to %d", randflake.ErrInvalidOption, n, maxBatch)
-		}
-		s.batch = n
-		return nil
-	}}
+	return option(fmt.Sprintf("WithBatch: %d: want 1 to %d", n, maxBatch), 1 <= n && n <= maxBatch, func(s *settings) { s.batch = n })
 }
 
-// option returns an option of the given name, which is an error unless its argument is given.
-func option(name string, given bool, set func(*settings)) Option {
+// option returns an option, which fails with a text unless its argument is valid.
+func option(problem string, valid bool, set func(*settings)) Option {
 	return Option{func(s *settings) error {
-		if !given {
-			return fmt.Errorf("%w: client: %s: the argument is nil: leave the option out", randflake.ErrInvalidOption, name)
+		if !valid {
+			return fmt.Errorf("%w: client: %s", randflake.ErrInvalidOption, problem)
 		}
 		set(s)
 		return nil
@@ -116,8 +110,8 @@ func option(name string, given bool, set func(*settings)) Option {
 // go to the next one.
 func New(space string, addresses []string, options ...Option) (*Leases, error) {
 	l := &Leases{space: space}
-	if err := l.dial(addresses, options, func(http *http.Client, base string, with connect.ClientOption) leaseClient {
-		return leaseClient{randflakev1connect.NewLeaseServiceClient(http, base, with), randflakev1connect.NewAdminServiceClient(http, base, with)}
+	if err := l.dial(addresses, options, func(http connect.HTTPClient, base string, with ...connect.ClientOption) leaseClient {
+		return leaseClient{randflakev1connect.NewLeaseServiceClient(http, base, with...), randflakev1connect.NewAdminServiceClient(http, base, with...)}
 	}); err != nil {
 		return nil, err
 	}
@@ -125,7 +119,7 @@ func New(space string, addresses []string, options ...Option) (*Leases, error) {
 }
 
 // dial makes a client for each address. It does not connect.
-func (s *service[C]) dial(addresses []string, options []Option, newClient func(*http.Client, string, connect.ClientOption) C) error {
+func (s *service[C]) dial(addresses []string, options []Option, newClient func(connect.HTTPClient, string, ...connect.ClientOption) C) error {
 	s.settings = settings{http: http.DefaultClient, now: time.Now, batch: defaultBatch}
 	for i, option := range options {
 		if option.set == nil {
@@ -194,8 +188,8 @@ func (s *service[C]) order() (order []int) {
 }
 
 // call tries one replica after the other, until one answers. Unless again is set, it goes to the next replica only if
-// it is certain that nothing was sent.
-func call[C, Q, A any](ctx context.Context, s *service[C], again bool, do func(C, context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
+// it is certain that nothing was sent. The error says what failed.
+func call[C, Q, A any](ctx context.Context, s *service[C], what string, again bool, do func(C, context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
 	var failed, unknown error // unknown is from a replica that may have carried out the request
 	for i, at := range s.order() {
 		attempt, cancel := context.WithTimeout(ctx, share(ctx, len(s.replicas)-i))
@@ -206,7 +200,7 @@ func call[C, Q, A any](ctx context.Context, s *service[C], again bool, do func(C
 			return answer.Msg, nil
 		}
 		if cause := context.Cause(ctx); cause != nil {
-			return nil, fmt.Errorf("client: %w: %w", cause, err)
+			return nil, fmt.Errorf("client: %s: %w: %w", what, cause, wire.Received(err))
 		}
 		if failed == nil || !unsent(err) {
 			failed = err
@@ -223,9 +217,9 @@ func call[C, Q, A any](ctx context.Context, s *service[C], again bool, do func(C
 	}
 	// An earlier replica may have carried out the request for which a later one returned an error.
 	if unknown != nil && unknown != failed {
-		return nil, fmt.Errorf("client: the outcome is unknown: %w; another replica says: %v", unknown, failed)
+		return nil, fmt.Errorf("client: %s: the outcome is unknown: %w; another replica says: %v", what, unknown, failed)
 	}
-	return nil, failed
+	return nil, fmt.Errorf("client: %s: %w", what, wire.Received(failed))
 }
 
 // share returns how long to wait for the next of n replicas.
@@ -238,16 +232,12 @@ func share(ctx context.Context, n int) time.Duration {
 
 // elsewhere reports whether another replica may succeed after err.
 func elsewhere(err error) bool {
-	if errors.Is(wire.Received(err), store.ErrClock) { // of the replica, or of this machine
-		return true
-	}
 	switch connect.CodeOf(err) {
-	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeInternal, connect.CodeUnknown:
-		return true
-	case connect.CodeCanceled: // not canceled by the caller; for instance the connection was reset
+	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeInternal, connect.CodeUnknown,
+		connect.CodeCanceled: // not by the caller; for instance the connection was reset
 		return true
 	}
-	return false
+	return errors.Is(wire.Received(err), store.ErrClock) // of the replica, or of this machine
 }
 
 // uncertain reports whether a replica may have carried out the request for which it returned err.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"net/http"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -24,9 +23,7 @@ import (
 // found again.
 func NewCounters(addresses []string, options ...Option) (*counter.Counters, error) {
 	c := &counters{}
-	if err := c.dial(addresses, options, func(http *http.Client, base string, with connect.ClientOption) counterClient {
-		return randflakev1connect.NewCounterServiceClient(http, base, with)
-	}); err != nil {
+	if err := c.dial(addresses, options, randflakev1connect.NewCounterServiceClient); err != nil {
 		return nil, err
 	}
 	return counter.From(c, c.settings.now), nil
@@ -38,9 +35,9 @@ type counterClient = randflakev1connect.CounterServiceClient
 type counters struct{ service[counterClient] }
 
 func (c *counters) Allocate(ctx context.Context, name string, n uint64, token counter.Token) (counter.Run, counter.Info, error) {
-	answer, err := call(ctx, &c.service, true, counterClient.Allocate, &api.AllocateRequest{Counter: name, Count: n, Token: token.String()})
+	answer, err := call(ctx, &c.service, "allocate", true, counterClient.Allocate, &api.AllocateRequest{Counter: name, Count: n, Token: token.String()})
 	if err != nil {
-		return counter.Run{}, counter.Info{}, failed("allocate", err)
+		return counter.Run{}, counter.Info{}, err
 	}
 	run, err := wire.ReadRun(answer.Run)
 	return run, wire.Info(answer.Counter), err
@@ -55,22 +52,16 @@ func (c *counters) ReturnRun(ctx context.Context, name string, run counter.Run, 
 		}
 		return answer, err
 	}
-	answer, err := call(ctx, &c.service, true, once, &api.ReturnRequest{Counter: name, Run: wire.Run(run), Unused: unused})
+	answer, err := call(ctx, &c.service, "return", true, once, &api.ReturnRequest{Counter: name, Run: wire.Run(run), Unused: unused})
 	if err == nil && answer.Returned == 0 && unknown != nil {
-		err = fmt.Errorf("the outcome is unknown: %w", unknown)
+		err = fmt.Errorf("client: return: the outcome is unknown: %w", unknown)
 	}
-	if err != nil {
-		return false, failed("return", err)
-	}
-	return answer.Returned > 0, nil
+	return answer.GetReturned() > 0, err
 }
 
 func (c *counters) Get(ctx context.Context, name string) (counter.Info, error) {
-	answer, err := call(ctx, &c.service, true, counterClient.Get, &api.GetRequest{Counter: name})
-	if err != nil {
-		return counter.Info{}, failed("get", err)
-	}
-	return wire.Info(answer.Counter), nil
+	answer, err := call(ctx, &c.service, "get", true, counterClient.Get, &api.GetRequest{Counter: name})
+	return wire.Info(answer.GetCounter()), err
 }
 
 // List requests all counters, page by page, and filters them here: there are only those that the service's configuration
@@ -79,9 +70,9 @@ func (c *counters) List(ctx context.Context, begin string) iter.Seq2[counter.Inf
 	return func(yield func(counter.Info, error) bool) {
 		message := &api.CounterServiceListRequest{PageSize: pageSize}
 		for first := true; first || message.PageToken != ""; first = false {
-			answer, err := call(ctx, &c.service, true, counterClient.List, message)
+			answer, err := call(ctx, &c.service, "list", true, counterClient.List, message)
 			if err != nil {
-				yield(counter.Info{}, failed("list", err))
+				yield(counter.Info{}, err)
 				return
 			}
 			for _, counter := range answer.Counters {

@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
-
-	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
@@ -61,9 +58,7 @@ const (
 // NewIDs returns the IDs of a space, whose kind must be I. Calls go to addresses in the same way as those of [New].
 func NewIDs[I ID](space string, addresses []string, options ...Option) (*IDs[I], error) {
 	s := &IDs[I]{space: space}
-	if err := s.dial(addresses, options, func(http *http.Client, base string, with connect.ClientOption) idClient {
-		return randflakev1connect.NewIDServiceClient(http, base, with)
-	}); err != nil {
+	if err := s.dial(addresses, options, randflakev1connect.NewIDServiceClient); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -139,9 +134,9 @@ func (s *IDs[I]) fetch(m *minting) {
 // mint asks for a batch. The IDs of an answer that is lost are never used, so the call may be repeated.
 func (s *IDs[I]) mint(ctx context.Context) ([]I, error) {
 	n := s.settings.batch
-	answer, err := call(ctx, &s.service, true, idClient.Mint, &api.MintRequest{Space: s.space, Count: uint32(n)})
+	answer, err := call(ctx, &s.service, "mint", true, idClient.Mint, &api.MintRequest{Space: s.space, Count: uint32(n)})
 	if err != nil {
-		return nil, failed("mint", err)
+		return nil, err
 	}
 	if len(answer.Ids) != n {
 		return nil, fmt.Errorf("client: mint: %d IDs: want %d", len(answer.Ids), n)
@@ -166,9 +161,9 @@ type Fields struct {
 // Inspect has the service open an ID. Invalid IDs may open as well, since IDs are not authenticated.
 func (s *IDs[I]) Inspect(ctx context.Context, id I) (Fields, error) {
 	message := &api.InspectRequest{Space: s.space, Id: &api.InspectRequest_Text{Text: id.String()}}
-	answer, err := call(ctx, &s.service, true, idClient.Inspect, message)
+	answer, err := call(ctx, &s.service, "inspect", true, idClient.Inspect, message)
 	if err != nil {
-		return Fields{}, failed("inspect", err)
+		return Fields{}, err
 	}
 	return Fields{answer.Time.AsTime(), answer.Node, answer.Sequence, answer.Plausible}, nil
 }

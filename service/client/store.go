@@ -29,12 +29,12 @@ func (l *Leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, 
 		req.Owner = lease.NewToken(l.settings.now())
 	}
 	message := &api.AcquireRequest{Space: l.space, Nodes: uint32(req.Nodes), Below: req.Below, TtlSeconds: ttl, Until: until, Owner: req.Owner.String(), Retry: req.Retry, Label: req.Label, Check: req.Keys.String()}
-	answer, err := call(ctx, &l.service, true, func(c leaseClient, ctx context.Context, r *connect.Request[api.AcquireRequest]) (*connect.Response[api.AcquireResponse], error) {
+	answer, err := call(ctx, &l.service, "acquire", true, func(c leaseClient, ctx context.Context, r *connect.Request[api.AcquireRequest]) (*connect.Response[api.AcquireResponse], error) {
 		defer func() { message.Retry = true }() // at the next replica
 		return c.Acquire(ctx, r)
 	}, message)
 	if err != nil {
-		return lease.Record{}, failed("acquire", err)
+		return lease.Record{}, err
 	}
 	return wire.Record(answer.Lease)
 }
@@ -46,33 +46,27 @@ func (l *Leases) Renew(ctx context.Context, held lease.Record, renewal lease.Ren
 		return lease.Record{}, err
 	}
 	message := &api.RenewRequest{Space: l.space, Held: wire.Lease(held), TtlSeconds: ttl, Until: until, Token: renewal.Token.String(), Check: renewal.Keys.String()}
-	answer, err := call(ctx, &l.service, renewal.Token != lease.Token{}, leaseClient.Renew, message)
-	if err != nil {
-		return lease.Record{}, failed("renew", err)
+	answer, err := call(ctx, &l.service, "renew", renewal.Token != lease.Token{}, leaseClient.Renew, message)
+	if err := lost(held, answer, err); err != nil {
+		return lease.Record{}, err
 	}
-	return outcome(held, answer.GetLease(), answer.GetLost())
+	return wire.Record(answer.GetLease())
 }
 
 // Lookup implements lease.Source.
 func (l *Leases) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
-	answer, err := call(ctx, &l.service, true, leaseClient.Lookup, &api.LookupRequest{Space: l.space, Held: wire.Lease(held)})
-	if err != nil {
-		return lease.Record{}, failed("lookup", err)
+	answer, err := call(ctx, &l.service, "lookup", true, leaseClient.Lookup, &api.LookupRequest{Space: l.space, Held: wire.Lease(held)})
+	if err := lost(held, answer, err); err != nil {
+		return lease.Record{}, err
 	}
-	return outcome(held, answer.GetLease(), answer.GetLost())
+	return wire.Record(answer.GetLease())
 }
 
 // Release implements lease.Source. Calls are not repeated, as the answer to the second call would be that the lease is
 // lost.
 func (l *Leases) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
-	answer, err := call(ctx, &l.service, false, leaseClient.Release, &api.ReleaseRequest{Space: l.space, Held: wire.Lease(held), LastUsed: lastUsed.Unix()})
-	if err != nil {
-		return failed("release", err)
-	}
-	if answer.Lost != nil {
-		return lost(held, answer.Lost)
-	}
-	return nil
+	answer, err := call(ctx, &l.service, "release", false, leaseClient.Release, &api.ReleaseRequest{Space: l.space, Held: wire.Lease(held), LastUsed: lastUsed.Unix()})
+	return lost(held, answer, err)
 }
 
 // List implements lease.Source, by as many calls as there are pages.
@@ -80,14 +74,14 @@ func (l *Leases) List(ctx context.Context) ([]lease.Record, error) {
 	var records []lease.Record
 	message := &api.ListRequest{Space: l.space, PageSize: pageSize}
 	for {
-		answer, err := call(ctx, &l.service, true, leaseClient.List, message)
+		answer, err := call(ctx, &l.service, "list", true, leaseClient.List, message)
 		if err != nil {
-			return nil, failed("list", err)
+			return nil, err
 		}
 		for _, sent := range answer.Leases {
 			r, err := wire.Record(sent)
 			if err != nil {
-				return nil, failed("list", err)
+				return nil, fmt.Errorf("client: list: %w", err)
 			}
 			records = append(records, r)
 		}
@@ -99,9 +93,9 @@ func (l *Leases) List(ctx context.Context) ([]lease.Record, error) {
 
 // Limits implements lease.Source.
 func (l *Leases) Limits(ctx context.Context) (lease.Limits, error) {
-	answer, err := call(ctx, &l.service, true, leaseClient.GetLimits, &api.GetLimitsRequest{Space: l.space})
+	answer, err := call(ctx, &l.service, "limits", true, leaseClient.GetLimits, &api.GetLimitsRequest{Space: l.space})
 	if err != nil {
-		return lease.Limits{}, failed("limits", err)
+		return lease.Limits{}, err
 	}
 	return lease.Limits{
 		Limits: store.Limits{MaxTTL: time.Duration(answer.MaxTtlSeconds) * time.Second, MaxSkew: time.Duration(answer.MaxSkewSeconds) * time.Second},
@@ -111,27 +105,16 @@ func (l *Leases) Limits(ctx context.Context) (lease.Limits, error) {
 
 // ReportLoss implements lease.Source. It requires a separate right.
 func (l *Leases) ReportLoss(ctx context.Context) error {
-	_, err := call(ctx, &l.service, true, leaseClient.ReportLoss, &api.ReportLossRequest{Space: l.space})
-	if err != nil {
-		return failed("report loss", err)
+	_, err := call(ctx, &l.service, "report loss", true, leaseClient.ReportLoss, &api.ReportLossRequest{Space: l.space})
+	return err
+}
+
+// lost returns the error of a call, or that the lease is lost, if the answer says so.
+func lost(held lease.Record, answer interface{ GetLost() *api.Lost }, err error) error {
+	if gone := answer.GetLost(); gone != nil {
+		return &lease.LostError{FirstNode: held.FirstNode, LastNode: held.LastNode, Others: gone.Others, Why: gone.Why}
 	}
-	return nil
-}
-
-func failed(what string, err error) error {
-	return fmt.Errorf("client: %s: %w", what, wire.Received(err))
-}
-
-// outcome returns the lease that the service found, or a *lease.LostError.
-func outcome(held lease.Record, found *api.Lease, gone *api.Lost) (lease.Record, error) {
-	if gone != nil {
-		return lease.Record{}, lost(held, gone)
-	}
-	return wire.Record(found)
-}
-
-func lost(held lease.Record, gone *api.Lost) error {
-	return &lease.LostError{FirstNode: held.FirstNode, LastNode: held.LastNode, Others: gone.Others, Why: gone.Why}
+	return err
 }
 
 // terms returns a TTL and the end of a format in the form in which they are sent.

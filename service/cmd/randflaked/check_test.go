@@ -142,7 +142,7 @@ func TestVersion(t *testing.T) {
 		t.Errorf("%s, error %v", &out, err)
 	}
 	p := start(t, func() (*config.Config, error) { return demo(filepath.Join(t.TempDir(), "state"), "localhost:0") }, http.DefaultClient)
-	if metrics := get(t, p.url()+"/metrics"); !strings.Contains(metrics, `randflake_build_info{goversion="`+runtime.Version()+`",version="`) {
+	if metrics := get(t, p.url+"/metrics"); !strings.Contains(metrics, `randflake_build_info{goversion="`+runtime.Version()+`",version="`) {
 		t.Errorf("no version in %s", metrics)
 	}
 }
@@ -151,7 +151,7 @@ func TestVersion(t *testing.T) {
 func TestDevCounters(t *testing.T) {
 	p := start(t, func() (*config.Config, error) { return demo(filepath.Join(t.TempDir(), "state"), "localhost:0") }, http.DefaultClient)
 	for _, name := range []string{"demo", "orders", "orders"} {
-		answer, err := http.Post(p.url()+"/v1/counters/"+name+"/next", "", nil)
+		answer, err := http.Post(p.url+"/v1/counters/"+name+"/next", "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func newDemo(t *testing.T, b bounds) (*process, *http.Client) {
 func wantIDs(t *testing.T, p *process, client *http.Client) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		a, err := client.Post(p.url()+"/v1/spaces/demo/ids?count=5", "", nil)
+		a, err := client.Post(p.url+"/v1/spaces/demo/ids?count=5", "", nil)
 		if err == nil {
 			a.Body.Close()
 			if a.StatusCode == http.StatusOK {

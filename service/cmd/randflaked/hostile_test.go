@@ -244,7 +244,7 @@ func TestOversized(t *testing.T) {
 		"body":           {"/randflake.v1.IDService/Mint", `{"space":"` + long + `"}`, "Content-Type", "application/json", 429, "resource_exhausted"},
 		"body, unpacked": {"/randflake.v1.IDService/Mint", bomb.String(), "Content-Encoding", "gzip", 429, "resource_exhausted"},
 	} {
-		r, err := http.NewRequest(http.MethodPost, p.url()+tt.path, strings.NewReader(tt.body))
+		r, err := http.NewRequest(http.MethodPost, p.url+tt.path, strings.NewReader(tt.body))
 		if err != nil {
 			t.Fatal(err)
 		}

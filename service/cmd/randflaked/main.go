@@ -22,11 +22,12 @@ import (
 
 func main() {
 	logging.Disable() // what fails is said once, and by the program itself
-	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	problems := &brief{Writer: os.Stderr}
+	if err := run(os.Args[1:], os.Stdout, problems); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return
 		}
-		fmt.Fprintln(os.Stderr, "randflaked:", storeurl.Redact(err.Error())) // a URL may be anywhere in what is wrong
+		fmt.Fprintln(problems, "randflaked:", storeurl.Redact(err.Error())) // a URL may be anywhere in what is wrong
 		os.Exit(1)
 	}
 }

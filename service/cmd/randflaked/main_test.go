@@ -70,8 +70,9 @@ func startWithin(t *testing.T, b bounds, read func() (*config.Config, error), cl
 
 func startWith(t *testing.T, b bounds, renewal time.Duration, read func() (*config.Config, error), client *http.Client) *process {
 	t.Helper()
+	b.leave, b.drain, b.renewal = time.Second, 300*time.Millisecond, renewal
 	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1), gone: make(chan struct{})}
-	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, leaveTime: time.Second, drainTimeout: 300 * time.Millisecond, bounds: b, renewal: renewal}
+	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, bounds: b}
 	if err := p.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func startWith(t *testing.T, b bounds, renewal time.Duration, read func() (*conf
 		<-p.gone
 	})
 	for {
-		a, err := client.Get(p.url() + "/readyz")
+		a, err := client.Get(p.url + "/readyz")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,9 +111,9 @@ func TestDev(t *testing.T) {
 	seen := map[string]bool{}
 	counts := []uint32{1000, 1000, 65536} // as many as there can be
 	for i, c := range []randflakev1connect.IDServiceClient{
-		randflakev1connect.NewIDServiceClient(http.DefaultClient, p.url(), connect.WithProtoJSON()),
-		randflakev1connect.NewIDServiceClient(http.DefaultClient, p.url(), connect.WithGRPCWeb()),
-		randflakev1connect.NewIDServiceClient(plain2, p.url(), connect.WithGRPC()),
+		randflakev1connect.NewIDServiceClient(http.DefaultClient, p.url, connect.WithProtoJSON()),
+		randflakev1connect.NewIDServiceClient(http.DefaultClient, p.url, connect.WithGRPCWeb()),
+		randflakev1connect.NewIDServiceClient(plain2, p.url, connect.WithGRPC()),
 	} {
 		a, err := c.Mint(t.Context(), connect.NewRequest(&api.MintRequest{Space: "demo", Count: counts[i]}))
 		if err != nil {
@@ -257,14 +258,14 @@ rules:
 	p := start(t, func() (*config.Config, error) { return config.Read(file) }, anonymous)
 
 	fetch := func(c *http.Client) (string, error) {
-		answer, err := randflakev1connect.NewSecretServiceClient(c, p.url()).Fetch(t.Context(), connect.NewRequest(&api.FetchRequest{Space: "shop"}))
+		answer, err := randflakev1connect.NewSecretServiceClient(c, p.url).Fetch(t.Context(), connect.NewRequest(&api.FetchRequest{Space: "shop"}))
 		if err != nil {
 			return "", err
 		}
 		return answer.Msg.Secret, nil
 	}
 	mint := func(token string) connect.Code {
-		c := randflakev1connect.NewIDServiceClient(anonymous, p.url(), connect.WithGRPC())
+		c := randflakev1connect.NewIDServiceClient(anonymous, p.url, connect.WithGRPC())
 		request := connect.NewRequest(&api.MintRequest{Space: "shop"})
 		request.Header().Set("Authorization", "Bearer "+token)
 		_, err := c.Mint(t.Context(), request)
@@ -317,7 +318,7 @@ rules:
 		a.write(name, string(text))
 	}
 	for renewed := other.client(""); ; time.Sleep(time.Millisecond) { // ends once the new certificate is in use
-		if answer, err := renewed.Get(p.url() + "/healthz"); err == nil {
+		if answer, err := renewed.Get(p.url + "/healthz"); err == nil {
 			answer.Body.Close()
 			break
 		}

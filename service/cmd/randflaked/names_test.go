@@ -58,8 +58,7 @@ func TestServeNames(t *testing.T) {
 		}
 	}
 	log := new(buffer)
-	d := &daemon{read: func() (*config.Config, error) { return c, nil }, logger: slog.New(slog.NewJSONHandler(log, nil)), problems: log,
-		drainTimeout: time.Second, bounds: usual, renewal: time.Minute}
+	d := &daemon{read: func() (*config.Config, error) { return c, nil }, logger: slog.New(slog.NewJSONHandler(log, nil)), problems: log, bounds: usual}
 	if err := d.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -76,11 +75,11 @@ func TestServeNames(t *testing.T) {
 		for !strings.Contains(log.String(), line) { // that it can't be opened
 			time.Sleep(time.Millisecond)
 		}
-		if page := get(t, fmt.Sprintf("%s/spaces/s%d", d.url(), i)); strings.Contains(page, storetest.Password) || !strings.Contains(page, "s"+fmt.Sprint(i)) {
+		if page := get(t, fmt.Sprintf("%s/spaces/s%d", d.url, i)); strings.Contains(page, storetest.Password) || !strings.Contains(page, "s"+fmt.Sprint(i)) {
 			t.Errorf("%s: page %s", n.Name, page)
 		}
 	}
-	if said := log.String() + get(t, d.url()+"/") + get(t, d.url()+"/readyz") + get(t, d.url()+"/metrics"); strings.Contains(said, storetest.Password) {
+	if said := log.String() + get(t, d.url+"/") + get(t, d.url+"/readyz") + get(t, d.url+"/metrics"); strings.Contains(said, storetest.Password) {
 		t.Errorf("the password is shown: %s", said)
 	}
 }

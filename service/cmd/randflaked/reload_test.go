@@ -71,7 +71,7 @@ func (r *reloading) again(text string) {
 
 // fetch returns whether a client gets the secret of a space.
 func (r *reloading) fetch(client *http.Client, space string) error {
-	_, err := randflakev1connect.NewSecretServiceClient(client, r.url(), connect.WithGRPC()).Fetch(r.Context(), connect.NewRequest(&api.FetchRequest{Space: space}))
+	_, err := randflakev1connect.NewSecretServiceClient(client, r.url, connect.WithGRPC()).Fetch(r.Context(), connect.NewRequest(&api.FetchRequest{Space: space}))
 	return err
 }
 
@@ -158,7 +158,7 @@ func TestRemovedAuthority(t *testing.T) {
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { kept = info.Reused }})
 	r.write("ca.pem", string(pem))
 	r.again(r.texts[0])
-	_, err = randflakev1connect.NewSecretServiceClient(r.old, r.url(), connect.WithGRPC()).Fetch(ctx, connect.NewRequest(&api.FetchRequest{Space: "old"}))
+	_, err = randflakev1connect.NewSecretServiceClient(r.old, r.url, connect.WithGRPC()).Fetch(ctx, connect.NewRequest(&api.FetchRequest{Space: "old"}))
 	if connect.CodeOf(err) != connect.CodeUnauthenticated || !kept {
 		t.Errorf("on the connection from before (%v): error %v", kept, err)
 	}
@@ -185,7 +185,7 @@ func TestAge(t *testing.T) {
 				}
 			}})
 			for range 10 {
-				r, _ := http.NewRequestWithContext(ctx, http.MethodPost, p.url()+"/v1/spaces/demo/ids", nil)
+				r, _ := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/spaces/demo/ids", nil)
 				answer, err := client.Do(r)
 				if err != nil || answer.StatusCode != http.StatusOK || answer.ProtoMajor != version {
 					t.Fatalf("%s, HTTP/%d: %v, error %v", what, version, answer, err)

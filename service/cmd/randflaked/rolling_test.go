@@ -69,7 +69,7 @@ func TestRolling(t *testing.T) {
 	var replicas []*process
 	for range 3 {
 		p := replica()
-		replicas, b.all = append(replicas, p), append(b.all, p.url())
+		replicas, b.all = append(replicas, p), append(b.all, p.url)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	b.ready = slices.Clone(b.all)
@@ -130,7 +130,7 @@ func TestRolling(t *testing.T) {
 	for _, old := range replicas {
 		p := replica()
 		b.mu.Lock()
-		b.all = append(b.all, p.url())
+		b.all = append(b.all, p.url)
 		b.mu.Unlock()
 		old.stop <- syscall.SIGTERM
 		if err := <-old.ended; err != nil {

@@ -31,30 +31,26 @@ import (
 	"github.com/randflake/randflake/store/storeurl"
 )
 
-// Limits on connections, so that slow or numerous clients can't hold up others.
+// Limits on connections, so that slow or numerous clients can't hold up others, and times.
 type bounds struct {
 	connections               int
 	header, read, write, idle time.Duration // for how long a client is waited for
 	age                       time.Duration // after which a connection takes no more calls, or a tenth later
+	leave                     time.Duration // in which clients learn of SIGTERM and connect elsewhere
+	drain                     time.Duration // with calls that are under way at the end
+	renewal                   time.Duration // of files, which are read again after each
 }
 
-var usual = bounds{connections: 4096, header: 5 * time.Second, read: 15 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute, age: 15 * time.Minute}
+var usual = bounds{connections: 4096, header: 5 * time.Second, read: 15 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute, age: 15 * time.Minute,
+	leave: 3 * time.Second, drain: 3 * time.Second, renewal: time.Minute}
 
 const (
 	maxStreams  = 250 // calls at a time on one connection
 	maxHeader   = 16 << 10
 	maxReceived = 256 << 10 // bytes of bodies that a connection may send ahead
 	pingTime    = 15 * time.Second
-)
-
-// Of the ten seconds that an orchestrator waits as a rule.
-const (
-	leaveTime = 3 * time.Second
-	drainTime = 3 * time.Second
-	closeTime = 3 * time.Second
-
 	tracesTime  = 2 * time.Second
-	renewalTime = time.Minute // of files
+	closeTime   = 3 * time.Second // with leave and drain, of the ten that an orchestrator waits as a rule
 )
 
 // serve runs the service until a signal ends it.
@@ -82,7 +78,7 @@ func serve(args []string, problems io.Writer) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // so little is in use that collections would take a quarter of the processor's time
 	}
-	d := &daemon{read: read, problems: problems, leaveTime: leaveTime, drainTimeout: drainTime, bounds: usual, renewal: renewalTime}
+	d := &daemon{read: read, problems: problems, bounds: usual}
 	d.logger = slog.New(slog.NewJSONHandler(problems, &slog.HandlerOptions{Level: &d.level, ReplaceAttr: redacted}))
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
@@ -92,7 +88,7 @@ func serve(args []string, problems io.Writer) error {
 		return err
 	}
 	if *dev {
-		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?count=5'\nlook: %[1]s\n", d.url())
+		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?count=5'\nlook: %[1]s\n", d.url)
 	}
 	return d.run(stop, reload)
 }
@@ -123,17 +119,14 @@ func demo(dir, listen string) (*config.Config, error) {
 
 // A daemon is the running service.
 type daemon struct {
-	read         func() (*config.Config, error)
-	logger       *slog.Logger
-	level        slog.LevelVar // of logger, as the configuration says
-	problems     io.Writer
-	leaveTime    time.Duration // in which clients learn of SIGTERM and connect elsewhere
-	drainTimeout time.Duration // with calls that are under way at the end
-	bounds       bounds
-	renewal      time.Duration // of files, which are read again after each
+	read     func() (*config.Config, error)
+	logger   *slog.Logger
+	level    slog.LevelVar // of logger, as the configuration says
+	problems io.Writer
+	bounds   bounds
 
 	config   *config.Config // in force
-	secure   bool           // by TLS, which does not change
+	url      string         // by which the service can be called
 	server   *server.Server
 	listener net.Listener
 	http     *http.Server
@@ -147,7 +140,6 @@ func (d *daemon) start() (err error) {
 	if d.config, err = d.read(); err != nil {
 		return err
 	}
-	d.secure = d.config.TLS != nil
 	var spans []connect.Interceptor
 	if spans, d.endTraces, err = tracing(d.logger); err != nil {
 		return err
@@ -157,7 +149,9 @@ func (d *daemon) start() (err error) {
 		return err
 	}
 	d.listener = netutil.LimitListener(d.listener, d.bounds.connections)
-	if d.secure {
+	d.url = "http://" + d.listener.Addr().String()
+	if d.config.TLS != nil {
+		d.url = "https://" + d.listener.Addr().String()
 		d.listener = tls.NewListener(d.listener, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.server.TLS(), nil }})
 	}
 	if err := d.apply(d.config); err != nil {
@@ -167,7 +161,7 @@ func (d *daemon) start() (err error) {
 	d.http = d.newHTTP(spans...)
 	d.failed = make(chan error, 1)
 	go func() { d.failed <- d.http.Serve(d.listener) }()
-	d.logger.Info("listening", "url", d.url())
+	d.logger.Info("listening", "url", d.url)
 	return nil
 }
 
@@ -184,7 +178,7 @@ func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 			return server.Aging(ctx, time.Now().Add(b.age+rand.N(b.age/10+1)))
 		},
-		ConnState: d.server.Connection,
+		ConnState: d.server.Metrics.Connection,
 		ErrorLog:  log.New(handshakes{d.logger, rate.NewLimiter(rate.Every(6*time.Second), 10)}, "", 0),
 	}
 	s.Protocols.SetHTTP1(true)
@@ -209,14 +203,6 @@ func (h handshakes) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func (d *daemon) url() string {
-	scheme := "http://"
-	if d.secure {
-		scheme = "https://"
-	}
-	return scheme + d.listener.Addr().String()
-}
-
 // tell notifies systemd of a change, if systemd asked for that.
 func (d *daemon) tell(state string) {
 	if _, err := systemd.SdNotify(false, state); err != nil {
@@ -227,7 +213,7 @@ func (d *daemon) tell(state string) {
 // run serves until a signal ends it.
 func (d *daemon) run(stop, reload <-chan os.Signal) error {
 	d.tell(systemd.SdNotifyReady)
-	renewal := time.NewTicker(d.renewal)
+	renewal := time.NewTicker(d.bounds.renewal)
 	defer renewal.Stop()
 	for {
 		select {
@@ -259,7 +245,7 @@ func (d *daemon) reload() error {
 	if err != nil {
 		return err
 	}
-	if next.Listen != d.config.Listen || (next.TLS != nil) != d.secure {
+	if next.Listen != d.config.Listen || (next.TLS == nil) != (d.config.TLS == nil) {
 		return errors.New("listen, and whether there is TLS, can't change while the service runs: restart it")
 	}
 	return d.apply(next)
@@ -286,9 +272,9 @@ func (d *daemon) shutdown(signal os.Signal) error {
 	d.tell(systemd.SdNotifyStopping)
 	d.server.Drain()
 	if signal == syscall.SIGTERM {
-		time.Sleep(d.leaveTime)
+		time.Sleep(d.bounds.leave)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), d.drainTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), d.bounds.drain)
 	defer cancel()
 	if err := d.http.Shutdown(ctx); err != nil {
 		d.logger.Warn("connections that did not end in time were cut off")

@@ -27,7 +27,7 @@ func TestTraces(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	p := start(t, func() (*config.Config, error) { return demo(dir, "localhost:0") }, http.DefaultClient)
 	for path, want := range map[string]string{"/metrics": `\nrandflaked_connections [1-9]`, "/": "/spaces/demo", "/spaces/demo": "randflaked"} {
-		a, err := http.Get(p.url() + path)
+		a, err := http.Get(p.url + path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestTraces(t *testing.T) {
 			t.Errorf("GET %s: %s, without %s:\n%s", path, a.Status, want, text)
 		}
 	}
-	a, err := http.Post(p.url()+"/v1/spaces/demo/ids", "", nil)
+	a, err := http.Post(p.url+"/v1/spaces/demo/ids", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,9 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -260,6 +262,22 @@ func TestReserve(t *testing.T) {
 	}
 }
 
+// BenchmarkReserve has a principal with few leases, and one with many, which must not make the calls of all others wait.
+func BenchmarkReserve(b *testing.B) {
+	for _, n := range []int{1, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			u := NewUsage()
+			for range n {
+				u.Holds("web", "x", lease.NewToken(time.Now()), math.MaxInt64)
+			}
+			for b.Loop() {
+				done, _ := u.Reserve("web", "x", lease.NewToken(time.Now()), 0)
+				done()
+			}
+		})
+	}
+}
+
 // TestAnswer: answers that are not read use up the room of their principal, and leave some for others and for short
 // answers.
 func TestAnswer(t *testing.T) {
@@ -287,6 +305,20 @@ func TestAnswer(t *testing.T) {
 		}
 		if _, err := take("f", maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("more than there is: error %v", err)
+		}
+		began, waited := time.Now(), make(chan time.Duration, maxWaiting+1)
+		for range maxWaiting + 1 {
+			go func() {
+				take("a", maxAnswer/4)
+				waited <- time.Since(began)
+			}()
+		}
+		if first, second := <-waited, <-waited; first != 0 || second == 0 {
+			t.Errorf("of one more call than may wait, the first two fail after %v and %v: want one at once", first, second)
+		}
+		synctest.Wait()
+		for range maxWaiting - 1 {
+			<-waited
 		}
 		go func() { time.Sleep(time.Second / 2); done["a"]() }()
 		if _, err := take("f", maxAnswer/4); err != nil {

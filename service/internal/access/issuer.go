@@ -60,6 +60,7 @@ var never = time.Unix(1<<40, 0)
 // newIssuer returns an issuer with the keys that old had, unless it is nil or another one. Keys in a file are read at
 // once.
 func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, error) {
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // or go to a URL that may not be https
 	i := &issuer{Issuer: c, keys: &keys{}, client: &http.Client{CheckRedirect: stay}, logger: logger}
 	if old != nil && old.Issuer == c {
 		i.keys = old.keys
@@ -81,9 +82,6 @@ func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, erro
 	i.keys = &keys{set: set, loaded: never, next: never} // they change with the configuration alone
 	return i, nil
 }
-
-// stay follows no redirect: it may lead to a URL that is not https, or elsewhere.
-func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Authorities reads the certificates of authorities from a file in PEM, which has nothing else.
 func Authorities(file string) (*x509.CertPool, error) {

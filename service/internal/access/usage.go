@@ -2,8 +2,8 @@ package access
 
 import (
 	"context"
-	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -18,6 +18,7 @@ const (
 	maxAnswers = 1 << 19
 	maxAnswer  = maxAnswers / 2 // of one principal
 	negligible = 16             // takes less than the call itself
+	maxWaiting = 500            // calls of one principal that wait for room, as each may have a large header and body
 )
 
 // Usage counts the calls, answers and leases of principals, as far as this process knows them. It is safe for concurrent
@@ -26,8 +27,13 @@ type Usage struct {
 	answers *semaphore.Weighted
 
 	mu    sync.Mutex
-	parts map[string]*semaphore.Weighted // of answers, by principal
+	parts map[string]*part // of answers, by principal
 	users map[user]*used
+}
+
+type part struct {
+	*semaphore.Weighted
+	waiting atomic.Int32
 }
 
 type user struct{ principal, space string }
@@ -35,6 +41,14 @@ type user struct{ principal, space string }
 type used struct {
 	rates  map[float64]*rate.Limiter // by the limit that a rule or the space sets
 	leases map[lease.Token]*held
+	swept  int64 // second in which all leases that had ended were dropped
+}
+
+// drop forgets a lease that has ended, unless a call may get it.
+func (u *used) drop(owner lease.Token, now int64) {
+	if h := u.leases[owner]; h.calls == 0 && h.last < now {
+		delete(u.leases, owner)
+	}
 }
 
 type held struct {
@@ -44,7 +58,7 @@ type held struct {
 
 // NewUsage returns an empty Usage.
 func NewUsage() *Usage {
-	return &Usage{answers: semaphore.NewWeighted(maxAnswers), parts: map[string]*semaphore.Weighted{}, users: map[user]*used{}}
+	return &Usage{answers: semaphore.NewWeighted(maxAnswers), parts: map[string]*part{}, users: map[user]*used{}}
 }
 
 // of returns what a principal uses. It is called with mu held.
@@ -68,18 +82,22 @@ func (u *Usage) Call(principal, space string, perSecond float64) bool {
 	return rates[perSecond].Allow()
 }
 
-// Answer waits until there is room for an answer with n IDs or numbers, or ctx ends. The caller calls done when the
-// answer was written.
+// Answer waits until there is room for an answer with n IDs or numbers, or ctx ends; if maxWaiting calls wait already, it
+// fails at once as at a deadline. The caller calls done when the answer was written.
 func (u *Usage) Answer(ctx context.Context, principal string, n int64) (done func(), err error) {
 	if n <= negligible {
 		return func() {}, nil
 	}
 	u.mu.Lock()
 	if u.parts[principal] == nil {
-		u.parts[principal] = semaphore.NewWeighted(maxAnswer)
+		u.parts[principal] = &part{Weighted: semaphore.NewWeighted(maxAnswer)}
 	}
 	part := u.parts[principal]
 	u.mu.Unlock()
+	defer part.waiting.Add(-1)
+	if part.waiting.Add(1) > maxWaiting {
+		return nil, context.DeadlineExceeded
+	}
 	if err := part.Acquire(ctx, n); err != nil {
 		return nil, err
 	}
@@ -95,21 +113,27 @@ func (u *Usage) Answer(ctx context.Context, principal string, n int64) (done fun
 func (u *Usage) Reserve(principal, space string, owner lease.Token, most int) (done func(), ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	now, leases := time.Now().Unix(), u.of(principal, space).leases
-	maps.DeleteFunc(leases, func(_ lease.Token, h *held) bool { return h.calls == 0 && h.last < now })
-	h := leases[owner]
+	now, of := time.Now().Unix(), u.of(principal, space)
+	if of.swept != now { // not with each call, as there may be a hundred thousand
+		of.swept = now
+		for owner := range of.leases {
+			of.drop(owner, now)
+		}
+	}
+	h := of.leases[owner]
 	if h == nil {
-		if most > 0 && len(leases) >= most {
+		if most > 0 && len(of.leases) >= most {
 			return nil, false
 		}
 		h = new(held)
-		leases[owner] = h
+		of.leases[owner] = h
 	}
 	h.calls++
 	return func() {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		h.calls--
+		of.drop(owner, time.Now().Unix())
 	}, true
 }
 
@@ -117,13 +141,14 @@ func (u *Usage) Reserve(principal, space string, owner lease.Token, most int) (d
 func (u *Usage) Holds(principal, space string, owner lease.Token, last int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	leases := u.of(principal, space).leases
-	if leases[owner] == nil {
-		leases[owner] = new(held)
+	of := u.of(principal, space)
+	if of.leases[owner] == nil {
+		of.leases[owner] = new(held)
 	}
-	if h := leases[owner]; last == 0 || last > h.last {
+	if h := of.leases[owner]; last == 0 || last > h.last {
 		h.last = last
 	}
+	of.drop(owner, time.Now().Unix())
 }
 
 // Holder returns the principal that has the lease of an owner token, or "" if this process does not know it.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,53 +33,33 @@ type checker struct {
 	problems []error
 }
 
-// path leads to a value: names of fields, and indices of lists.
-type path []any
-
-func (p path) of(more ...any) path { return append(slices.Clip(p), more...) }
-
-func (p path) String() string {
-	var b strings.Builder
-	for _, step := range p {
-		switch step := step.(type) {
-		case int:
-			fmt.Fprintf(&b, "[%d]", step)
-		default:
-			fmt.Fprintf(&b, ".%v", step)
-		}
-	}
-	return strings.TrimPrefix(b.String(), ".")
-}
-
-// must notes that the value at p is wrong, unless it is right. Where it is not there, the line is that of what it belongs to.
-func (k *checker) must(right bool, p path, format string, args ...any) {
+// must notes that the value at a path, such as spaces[0].name, is wrong, unless it is right. Where it is not there, the line
+// is that of what it belongs to.
+func (k *checker) must(right bool, path, format string, args ...any) {
 	if right {
 		return
 	}
 	node := k.root
 	line := node.Line
-	for _, step := range p {
+	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
 		if node = child(node, step); node == nil {
 			break
 		}
 		line = node.Line
 	}
-	k.problems = append(k.problems, fmt.Errorf("config: %s:%d: %s: %s", k.file, line, p, fmt.Sprintf(format, args...)))
+	k.problems = append(k.problems, fmt.Errorf("config: %s:%d: %s: %s", k.file, line, path, fmt.Sprintf(format, args...)))
 }
 
-func (k *checker) wrong(p path, format string, args ...any) { k.must(false, p, format, args...) }
+func (k *checker) wrong(path, format string, args ...any) { k.must(false, path, format, args...) }
 
-func child(node *yaml.Node, step any) *yaml.Node {
-	switch step := step.(type) {
-	case int:
-		if node.Kind == yaml.SequenceNode && step < len(node.Content) {
-			return node.Content[step]
-		}
-	case string:
-		for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
-			if node.Content[i].Value == step {
-				return node.Content[i+1]
-			}
+// child returns the value of a field, or with an index that of a list.
+func child(node *yaml.Node, step string) *yaml.Node {
+	if i, err := strconv.Atoi(step); err == nil && node.Kind == yaml.SequenceNode && i < len(node.Content) {
+		return node.Content[i]
+	}
+	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == step {
+			return node.Content[i+1]
 		}
 	}
 	return nil
@@ -107,78 +88,81 @@ func ByName[V any](all map[string]V, name string) (found V, ok bool) {
 
 func (k *checker) check(c *Config) {
 	spaces, principals, issuers, counters := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	k.must(len(c.Spaces) > 0, path{"spaces"}, "there is none: want one at least, with name, kind and store")
+	k.must(len(c.Spaces) > 0, "spaces", "there is none: want one at least, with name, kind and store")
 	for i, s := range c.Spaces {
-		k.unique(path{"spaces", i, "name"}, s.Name, name, spaces)
-		k.space(path{"spaces", i}, s)
+		p := fmt.Sprintf("spaces[%d]", i)
+		k.unique(p+".name", s.Name, name, spaces)
+		k.space(p, s)
 	}
 	for i, s := range c.Counters {
-		k.unique(path{"counters", i, "name"}, s.Name, counterName, counters)
-		k.known(path{"counters", i, "space"}, s.Space, spaces)
-		k.must(s.Rate >= 0, path{"counters", i, "rate"}, "%d: want numbers a second, or 0 for no bound", s.Rate)
-		k.must(s.Most == 0 || s.Most > 0 && strings.HasSuffix(s.Name, "*"), path{"counters", i, "most"}, "%d: want how many counters one caller may add, for a pattern such as orders/*", s.Most)
+		p := fmt.Sprintf("counters[%d]", i)
+		k.unique(p+".name", s.Name, counterName, counters)
+		k.known(p+".space", s.Space, spaces)
+		k.must(s.Rate >= 0, p+".rate", "%d: want numbers a second, or 0 for no bound", s.Rate)
+		k.must(s.Most == 0 || s.Most > 0 && strings.HasSuffix(s.Name, "*"), p+".most", "%d: want how many counters one caller may add, for a pattern such as orders/*", s.Most)
 	}
 	for i, s := range c.Issuers {
-		k.issuer(path{"issuers", i}, s, issuers)
+		k.issuer(fmt.Sprintf("issuers[%d]", i), s, issuers)
 	}
 	held := map[string]bool{} // what shows who calls
 	for i, p := range c.Principals {
-		k.unique(path{"principals", i, "name"}, p.Name, name, principals)
-		k.principal(path{"principals", i}, p, issuers, held)
-		k.must(len(p.Certificates.DNS)+len(p.Certificates.URI) == 0 || c.TLS != nil && c.TLS.ClientCA != "", path{"principals", i, "certificates"}, "no client has a certificate without tls.clientCA: set it")
+		path := fmt.Sprintf("principals[%d]", i)
+		k.unique(path+".name", p.Name, name, principals)
+		k.principal(path, p, issuers, held)
+		k.must(len(p.Certificates.DNS)+len(p.Certificates.URI) == 0 || c.TLS != nil && c.TLS.ClientCA != "", path+".certificates", "no client has a certificate without tls.clientCA: set it")
 	}
 	for i, r := range c.Rules {
-		k.rule(path{"rules", i}, r, principals, spaces)
+		k.rule(fmt.Sprintf("rules[%d]", i), r, principals, spaces)
 	}
 	k.listen(c)
-	k.must(c.Level.UnmarshalText([]byte(cmp.Or(c.LogLevel, "info"))) == nil, path{"logLevel"}, "want debug, info, warn or error")
+	k.must(c.Level.UnmarshalText([]byte(cmp.Or(c.LogLevel, "info"))) == nil, "logLevel", "want debug, info, warn or error")
 }
 
 // unique checks a name that must be there once.
-func (k *checker) unique(p path, value string, form *regexp.Regexp, seen map[string]bool) {
+func (k *checker) unique(p string, value string, form *regexp.Regexp, seen map[string]bool) {
 	k.must(form.MatchString(value), p, "%q: want a name that matches %s", value, form)
 	k.must(!seen[value], p, "%q is there twice: take another name", value)
 	seen[value] = true
 }
 
-func (k *checker) known(p path, value string, known map[string]bool) {
+func (k *checker) known(p string, value string, known map[string]bool) {
 	k.must(known[value], p, "%q is not defined: want one of those in this file", value)
 }
 
-func (k *checker) space(p path, s Space) {
+func (k *checker) space(p string, s Space) {
 	layout, err := s.Layout()
 	switch {
 	case err != nil:
-		k.wrong(p.of("kind"), "%v: want randflake, ulid, or a layout of Snowflake IDs such as twitter", err)
+		k.wrong(p+".kind", "%v: want randflake, ulid, or a layout of Snowflake IDs such as twitter", err)
 	case s.Store != "" && s.StoreFile != "":
-		k.wrong(p.of("storeFile"), "there is a store, too: leave one of them out")
+		k.wrong(p+".storeFile", "there is a store, too: leave one of them out")
 	case s.Store == "" && s.StoreFile == "" && s.Kind != "ulid":
-		k.wrong(p.of("store"), "there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
+		k.wrong(p+".store", "there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
 	}
 	keeps := s.Secret == SecretMint || s.Secret == SecretDistribute
 	if location, err := s.Location(); err == nil && location != "" {
 		_, err := storeurl.Parse(location)
-		k.must(err == nil, p.of("store"), "%v", err)
+		k.must(err == nil, p+".store", "%v", err)
 	}
 	switch {
 	case !keeps && s.Secret != "" && s.Secret != SecretNone:
-		k.wrong(p.of("secret"), "want none, mint or distribute, and not the secret") // which it may be
+		k.wrong(p+".secret", "want none, mint or distribute, and not the secret") // which it may be
 	case (layout != nil || s.Kind == "ulid") && (s.Secret != "" || s.SecretFile != "" || s.Check != ""):
-		k.wrong(p.of("secret"), "%s IDs have no secret: leave secret, secretFile and check out", s.Kind)
+		k.wrong(p+".secret", "%s IDs have no secret: leave secret, secretFile and check out", s.Kind)
 	case keeps && s.SecretFile == "":
-		k.wrong(p.of("secretFile"), "there is none, and the mode is %s: randflake secret -o FILE makes one", s.Secret)
+		k.wrong(p+".secretFile", "there is none, and the mode is %s: randflake secret -o FILE makes one", s.Secret)
 	case !keeps && s.SecretFile != "":
-		k.wrong(p.of("secretFile"), "the service has no use for a secret in mode none: leave it out, or set secret to mint")
+		k.wrong(p+".secretFile", "the service has no use for a secret in mode none: leave it out, or set secret to mint")
 	case keeps && s.Check != "":
-		k.wrong(p.of("check"), "the secret says it: leave it out")
+		k.wrong(p+".check", "the secret says it: leave it out")
 	}
-	k.must(!strings.Contains(s.StoreFile, "://"), p.of("storeFile"), "it looks like a URL: want the name of a file that has it, or name it as store")
+	k.must(!strings.Contains(s.StoreFile, "://"), p+".storeFile", "it looks like a URL: want the name of a file that has it, or name it as store")
 	_, err = randflake.ParseSecret(strings.TrimSpace(s.SecretFile))
-	k.must(err != nil, p.of("secretFile"), "it looks like a secret: want the name of a file that has it")
+	k.must(err != nil, p+".secretFile", "it looks like a secret: want the name of a file that has it")
 	check, err := hex.DecodeString(s.Check)
-	k.must(err == nil && (len(check) == 0 || len(check) == 8), p.of("check"), "want 16 hexadecimal digits, those of the secret's CheckValue")
-	k.must(s.Nodes >= 0 && s.Nodes <= randflake.MaxNode+1, p.of("nodes"), "%d: want 1 to %d", s.Nodes, randflake.MaxNode+1)
-	k.limits(p.of("limits"), s.Limits)
+	k.must(err == nil && (len(check) == 0 || len(check) == 8), p+".check", "want 16 hexadecimal digits, those of the secret's CheckValue")
+	k.must(s.Nodes >= 0 && s.Nodes <= randflake.MaxNode+1, p+".nodes", "%d: want 1 to %d", s.Nodes, randflake.MaxNode+1)
+	k.limits(p+".limits", s.Limits)
 }
 
 // Layout returns the layout of a space of Snowflake IDs, and nil for other kinds.
@@ -189,7 +173,7 @@ func (s Space) Layout() (*snowflake.Layout, error) {
 	return snowflake.ParseLayout(s.Kind)
 }
 
-// Place returns where the store is, and nothing for a space without one.
+// Location returns where the store is, and nothing for a space without one.
 func (s Space) Location() (string, error) {
 	if s.StoreFile == "" {
 		return s.Store, nil
@@ -208,84 +192,84 @@ func (s Space) Location() (string, error) {
 	return location, nil
 }
 
-func (k *checker) limits(p path, l Limits) {
-	k.must(l.Nodes >= 0 && l.Nodes <= randflake.MaxNode+1, p.of("nodes"), "%d: want 1 to %d, or 0 for no bound", l.Nodes, randflake.MaxNode+1)
-	k.must(l.TTL >= 0 && l.TTL%time.Second == 0, p.of("ttl"), "%v: want whole seconds, such as 5m, or 0 for no bound", l.TTL)
-	k.must(l.Leases >= 0, p.of("leases"), "%d: want how many, or 0 for no bound", l.Leases)
-	k.must(l.Rate >= 0 && l.Rate <= math.MaxInt32, p.of("rate"), "%v: want calls a second, or 0 for the default", l.Rate)
+func (k *checker) limits(p string, l Limits) {
+	k.must(l.Nodes >= 0 && l.Nodes <= randflake.MaxNode+1, p+".nodes", "%d: want 1 to %d, or 0 for no bound", l.Nodes, randflake.MaxNode+1)
+	k.must(l.TTL >= 0 && l.TTL%time.Second == 0, p+".ttl", "%v: want whole seconds, such as 5m, or 0 for no bound", l.TTL)
+	k.must(l.Leases >= 0, p+".leases", "%d: want how many, or 0 for no bound", l.Leases)
+	k.must(l.Rate >= 0 && l.Rate <= math.MaxInt32, p+".rate", "%v: want calls a second, or 0 for the default", l.Rate)
 }
 
-func (k *checker) issuer(p path, i Issuer, seen map[string]bool) {
-	k.must(i.Issuer != "", p.of("issuer"), "there is none: want what its tokens have for iss")
-	k.must(!seen[i.Issuer], p.of("issuer"), "it is there twice")
+func (k *checker) issuer(p string, i Issuer, seen map[string]bool) {
+	k.must(i.Issuer != "", p+".issuer", "there is none: want what its tokens have for iss")
+	k.must(!seen[i.Issuer], p+".issuer", "it is there twice")
 	seen[i.Issuer] = true
-	k.must(i.Audience != "", p.of("audience"), "there is none: want what tokens for this service have for aud; those for others must not do")
+	k.must(i.Audience != "", p+".audience", "there is none: want what tokens for this service have for aud; those for others must not do")
 	u, err := url.Parse(i.JWKS)
 	k.must(err == nil && u.Scheme != "http" && (i.JWKS != "" || strings.HasPrefix(i.Issuer, "https://")),
-		p.of("jwks"), "want a file, or a URL that begins with https:; it can be left out if issuer is such a URL, which says where the keys are")
+		p+".jwks", "want a file, or a URL that begins with https:; it can be left out if issuer is such a URL, which says where the keys are")
 }
 
-func (k *checker) principal(p path, who Principal, issuers, held map[string]bool) {
-	claim := func(p path, key string) {
+func (k *checker) principal(p string, who Principal, issuers, held map[string]bool) {
+	claim := func(p string, key string) {
 		k.must(!held[key], p, "another principal has it: want it in one place")
 		held[key] = true
 	}
-	k.must(who.Name != Self && who.Name != Anyone, p.of("name"), "%q stands for other callers in the audit log: take another name", who.Name)
+	k.must(who.Name != Self && who.Name != Anyone, p+".name", "%q stands for other callers in the audit log: take another name", who.Name)
 	k.must(len(who.Certificates.DNS)+len(who.Certificates.URI)+len(who.Tokens) > 0 || who.ServiceAccount != nil, p, "nothing shows who it is: want certificates, tokens or a serviceAccount")
 	for i, name := range who.Certificates.DNS {
-		k.must(name != "" && !strings.ContainsAny(name, ":/*"), p.of("certificates", "dns", i), "%q: want a DNS name, such as billing.example.org; URIs belong into uri", name)
-		claim(p.of("certificates", "dns", i), "DNS name "+strings.ToLower(name))
+		k.must(name != "" && !strings.ContainsAny(name, ":/*"), fmt.Sprintf("%s.certificates.dns[%d]", p, i), "%q: want a DNS name, such as billing.example.org; URIs belong into uri", name)
+		claim(fmt.Sprintf("%s.certificates.dns[%d]", p, i), "DNS name "+strings.ToLower(name))
 	}
 	for i, name := range who.Certificates.URI {
 		u, err := url.Parse(name)
-		k.must(err == nil && u.Scheme != "" && u.String() == name, p.of("certificates", "uri", i), "%q: want a URI, such as spiffe://example.org/billing", name)
-		claim(p.of("certificates", "uri", i), "URI "+name)
+		k.must(err == nil && u.Scheme != "" && u.String() == name, fmt.Sprintf("%s.certificates.uri[%d]", p, i), "%q: want a URI, such as spiffe://example.org/billing", name)
+		claim(fmt.Sprintf("%s.certificates.uri[%d]", p, i), "URI "+name)
 	}
 	for i, t := range who.Tokens {
 		hash, err := hex.DecodeString(t)
-		k.must(err == nil && len(hash) == 32, p.of("tokens", i), "want the 64 hexadecimal digits of a token's SHA-256, and not the token: randflaked token makes both")
-		claim(p.of("tokens", i), "token "+strings.ToLower(t))
+		k.must(err == nil && len(hash) == 32, fmt.Sprintf("%s.tokens[%d]", p, i), "want the 64 hexadecimal digits of a token's SHA-256, and not the token: randflaked token makes both")
+		claim(fmt.Sprintf("%s.tokens[%d]", p, i), "token "+strings.ToLower(t))
 	}
 	if a := who.ServiceAccount; a != nil {
-		k.known(p.of("serviceAccount", "issuer"), a.Issuer, issuers)
-		k.must(a.Subject != "", p.of("serviceAccount", "subject"), "there is none: want one such as system:serviceaccount:NAMESPACE:NAME")
-		claim(p.of("serviceAccount"), "account "+a.Issuer+" "+a.Subject)
+		k.known(p+".serviceAccount.issuer", a.Issuer, issuers)
+		k.must(a.Subject != "", p+".serviceAccount.subject", "there is none: want one such as system:serviceaccount:NAMESPACE:NAME")
+		claim(p+".serviceAccount", "account "+a.Issuer+" "+a.Subject)
 	}
 }
 
-func (k *checker) rule(p path, r Rule, principals, spaces map[string]bool) {
-	each := func(field string, values []string, check func(path, string)) {
-		k.must(len(values) > 0, p.of(field), "there are none: want a list")
+func (k *checker) rule(p string, r Rule, principals, spaces map[string]bool) {
+	each := func(field string, values []string, check func(path, value string)) {
+		k.must(len(values) > 0, p+"."+field, "there are none: want a list")
 		for i, value := range values {
-			check(p.of(field, i), value)
+			check(fmt.Sprintf("%s.%s[%d]", p, field, i), value)
 		}
 	}
 	principals["*"], spaces["*"] = true, true // all of them
-	each("principals", r.Principals, func(p path, value string) { k.known(p, value, principals) })
-	each("spaces", r.Spaces, func(p path, value string) { k.known(p, value, spaces) })
-	each("verbs", r.Verbs, func(p path, verb string) {
+	each("principals", r.Principals, func(p string, value string) { k.known(p, value, principals) })
+	each("spaces", r.Spaces, func(p string, value string) { k.known(p, value, spaces) })
+	each("verbs", r.Verbs, func(p string, verb string) {
 		k.must(slices.Contains(Verbs, verb), p, "%q: want one of %s", verb, strings.Join(Verbs, ", "))
 	})
-	k.limits(p.of("limits"), r.Limits)
+	k.limits(p+".limits", r.Limits)
 }
 
 // listen sees to it that nobody from elsewhere comes in without a name, nor with one that everybody on the way can read.
 func (k *checker) listen(c *Config) {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
-		k.wrong(path{"listen"}, "%q: want an address and a port, such as localhost:8080 or :8443", c.Listen)
+		k.wrong("listen", "%q: want an address and a port, such as localhost:8080 or :8443", c.Listen)
 		return
 	}
-	k.must(c.TLS == nil || c.TLS.Certificate != "" && c.TLS.Key != "", path{"tls"}, "want certificate and key, the names of files")
+	k.must(c.TLS == nil || c.TLS.Certificate != "" && c.TLS.Key != "", "tls", "want certificate and key, the names of files")
 	ip := net.ParseIP(host)
 	switch local := host == "localhost" || ip != nil && ip.IsLoopback(); {
 	case local:
 	case !c.Guarded():
-		k.wrong(path{"listen"}, "%s is open to others, and there are no principals: name them, with rules, or listen on localhost", c.Listen)
+		k.wrong("listen", "%s is open to others, and there are no principals: name them, with rules, or listen on localhost", c.Listen)
 	case c.TLS == nil && !c.Plaintext:
-		k.wrong(path{"listen"}, "%s is open to others without TLS: set tls, or plaintext to true where a proxy has it", c.Listen)
+		k.wrong("listen", "%s is open to others without TLS: set tls, or plaintext to true where a proxy has it", c.Listen)
 	}
-	k.must(c.Guarded() || len(c.Rules) == 0, path{"rules"}, "they are for nobody: name principals")
+	k.must(c.Guarded() || len(c.Rules) == 0, "rules", "they are for nobody: name principals")
 }
 
 // Guarded says whether calls are checked: without any principal everything is allowed, but from this machine alone.

@@ -185,9 +185,7 @@ func Parse(file string, data []byte) (*Config, error) {
 	if err := decoder.Decode(new(Config)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s: more than one document: want one", file)
 	}
-	if err := yaml.Unmarshal(data, &root); err != nil {
-		return nil, fmt.Errorf("config: %s: %w", file, err)
-	}
+	yaml.Unmarshal(data, &root) // which was decoded before
 	c.source = checker{file: file, root: root.Content[0]}
 	k := c.source
 	k.check(c)

@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/randflake/randflake/local"
@@ -16,14 +17,14 @@ func (c *Config) Probe(ctx context.Context) error {
 	k := c.source
 	found := map[string]string{} // names of spaces by the incarnation of what they have in a store
 	for i, s := range c.Spaces {
-		p := path{"spaces", i}
+		p := fmt.Sprintf("spaces[%d]", i)
 		var keys store.Keys
 		keys.UnmarshalText([]byte(s.Check)) // Parse has checked it
 		second := int64(0)                  // as of then, only the first key counts
 		if s.SecretFile != "" {
 			secret, err := local.ReadSecret(s.SecretFile)
 			if err != nil {
-				k.wrong(p.of("secretFile"), "%v", err)
+				k.wrong(p+".secretFile", "%v", err)
 			} else {
 				keys, second = store.KeysOf(secret), time.Now().Unix()
 			}
@@ -34,18 +35,18 @@ func (c *Config) Probe(ctx context.Context) error {
 		meta, err := s.look(ctx)
 		switch other := found[meta.Incarnation]; {
 		case errors.Is(err, store.ErrNoStore):
-			k.wrong(p.of("store"), "%v; correct the name, or create it with randflake lease init", err)
+			k.wrong(p+".store", "%v; correct the name, or create it with randflake lease init", err)
 			continue
 		case err != nil:
-			k.wrong(p.of("store"), "%v", err)
+			k.wrong(p+".store", "%v", err)
 			continue
 		case other != "":
-			k.wrong(p.of("store"), "space %s has the same one: want a store, or a space in it, for each", other)
+			k.wrong(p+".store", "space %s has the same one: want a store, or a space in it, for each", other)
 		case s.Kind != "randflake" && len(meta.Check) > 0:
-			k.wrong(p.of("store"), "it is that of a space of Randflake IDs, with a secret whose check value is %s: want another one for %s IDs", meta.Check, s.Kind)
+			k.wrong(p+".store", "it is that of a space of Randflake IDs, with a secret whose check value is %s: want another one for %s IDs", meta.Check, s.Kind)
 		default:
 			_, err := (&store.View{Meta: &meta}).CheckSecret(keys, second)
-			k.must(err == nil, p.of("store"), "%v", err)
+			k.must(err == nil, p+".store", "%v", err)
 		}
 		found[meta.Incarnation] = s.Name
 	}

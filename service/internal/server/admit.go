@@ -67,27 +67,24 @@ type call struct {
 	limits config.Limits
 }
 
-type contextKey int
-
-const (
-	callKey contextKey = iota
-	ageKey
-)
+// Keys of contexts.
+type callKey struct{}
+type ageKey struct{}
 
 // Aging returns the context of a connection that is old at a time: then it ends after the calls that are under way, and
 // the client connects to any of the replicas, with the certificate that it has by then.
 func Aging(ctx context.Context, old time.Time) context.Context {
-	return context.WithValue(ctx, ageKey, old)
+	return context.WithValue(ctx, ageKey{}, old)
 }
 
-func callOf(ctx context.Context) *call { return ctx.Value(callKey).(*call) }
+func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
 // identify authenticates the sender of a request, and ends connections that should take no more. The ID of the request
 // is that of the caller's trace, if there is one, and goes back in the answer.
 func (s *Server) identify(w http.ResponseWriter, r *http.Request) *call {
 	setup := s.setup.Load()
 	who, err := setup.policy.Identify(r)
-	old, aging := r.Context().Value(ageKey).(time.Time)
+	old, aging := r.Context().Value(ageKey{}).(time.Time)
 	switch {
 	case errors.Is(err, access.ErrCertificate), // or the client would go on with this connection when it has another certificate
 		s.draining.Load() && r.ProtoMajor == 1, // as the end of an HTTP/2 connection cuts no call
@@ -110,7 +107,7 @@ func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := s.identify(w, r)
 		defer func() { c.written() }()
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey, c)))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 	})
 }
 

@@ -17,23 +17,22 @@ import (
 func (s *Server) gauges() []metrics.Metric {
 	setup := s.setup.Load()
 	all := []metrics.Metric{metrics.Counter("randflaked_audit_lines_lost_total", "Lines of the audit log that could not be written.", s.audit.Lost.Load())}
-	names := setup.names()
-	for i, v := range s.surveys(setup, names) {
-		name := names[i]
-		of := metrics.Func(func() []metrics.Metric { return gaugesOf(setup, setup.spaces[name], v) })
-		all = append(all, metrics.With(map[string]string{"space": name}, of).Metrics()...)
+	for _, in := range s.surveys(setup, setup.names()) {
+		of := metrics.Func(func() []metrics.Metric { return gaugesOf(setup, in) })
+		all = append(all, metrics.With(map[string]string{"space": in.Name}, of).Metrics()...)
 	}
 	return all
 }
 
-// gaugesOf returns the state of a space, of which v may be nil.
-func gaugesOf(setup *setup, in *space.Space, v *space.Survey) []metrics.Metric {
+// gaugesOf returns the state of a space.
+func gaugesOf(setup *setup, in surveyed) []metrics.Metric {
 	state, notOpen := in.State()
 	all := []metrics.Metric{metrics.Flag("randflaked_space_open", "1 if the space's store is open, otherwise 0.", notOpen == nil),
 		metrics.Flag("randflaked_space_ready", "1 if the space can serve, otherwise 0.", in.Ready() == nil)}
-	if own, ok := in.Own(); ok {
-		all = append(all, own.Metrics()...)
+	if notOpen == nil && state.Own != nil {
+		all = append(all, state.Own().Metrics()...)
 	}
+	v := in.Survey
 	if v == nil {
 		v = &space.Survey{Usage: lease.Usage{Err: space.ErrNotOpen}}
 	}
@@ -67,15 +66,21 @@ func gaugesOf(setup *setup, in *space.Space, v *space.Survey) []metrics.Metric {
 	return slices.AppendSeq(all, maps.Values(sums))
 }
 
+type surveyed struct {
+	*space.Space
+	Survey *space.Survey // nil until the store has answered
+}
+
 // surveys surveys the spaces with these names, all at once. For a space that does not answer in time it returns the
-// last survey, or nil.
-func (s *Server) surveys(setup *setup, names []string) []*space.Survey {
+// last survey.
+func (s *Server) surveys(setup *setup, names []string) []surveyed {
 	ctx, cancel := context.WithTimeout(context.Background(), s.glance)
 	defer cancel()
-	all := make([]*space.Survey, len(names))
+	all := make([]surveyed, len(names))
 	var wg sync.WaitGroup
 	for i, name := range names {
-		wg.Go(func() { all[i] = setup.spaces[name].Survey(ctx, s.fresh) })
+		in := setup.spaces[name]
+		wg.Go(func() { all[i] = surveyed{in, in.Survey(ctx, s.fresh)} })
 	}
 	wg.Wait()
 	return all

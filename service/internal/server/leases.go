@@ -16,6 +16,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
+	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/store"
 )
@@ -39,7 +40,7 @@ type watched struct {
 
 func (w watched) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
 	r, err := w.Source.Acquire(ctx, req)
-	if w.metrics.Lease(w.space, "granted", err); err == nil {
+	if w.Metrics.Lease(w.space, "granted", err); err == nil {
 		err = w.audit.Write(audit.Grant, w.by, w.space, audit.Terms(r)...)
 	}
 	return r, err
@@ -48,8 +49,8 @@ func (w watched) Acquire(ctx context.Context, req lease.Request) (lease.Record, 
 func (w watched) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
 	start := time.Now()
 	r, err := w.Source.Renew(ctx, held, renewal)
-	w.metrics.Renewal(w.space, time.Since(start))
-	if w.metrics.Lease(w.space, "renewed", err); err != nil {
+	w.Metrics.Renewal(w.space, time.Since(start))
+	if w.Metrics.Lease(w.space, "renewed", err); err != nil {
 		why := "the store failed, or refused"
 		if lost := (*lease.LostError)(nil); errors.As(err, &lost) {
 			why = lost.Why
@@ -61,7 +62,7 @@ func (w watched) Renew(ctx context.Context, held lease.Record, renewal lease.Ren
 
 func (w watched) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
 	err := w.Source.Release(ctx, held, lastUsed)
-	if w.metrics.Lease(w.space, "released", err); err == nil {
+	if w.Metrics.Lease(w.space, "released", err); err == nil {
 		w.audit.Write(audit.Release, w.by, w.space, append(audit.Terms(held), "last_used", lastUsed.Unix())...)
 	}
 	return err
@@ -107,7 +108,11 @@ func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.Acquir
 	if most := c.limits.TTL; most > 0 && req.TTL > most {
 		return nil, s.over(c, "TTL", req.TTL, most)
 	}
-	req.Retry = req.Retry || s.usage.Holder(c.in.Name, req.Owner) != "" // so that a token is good for one lease
+	holder := s.usage.Holder(c.in.Name, req.Owner)
+	if holder != "" && holder != c.who.Name {
+		return nil, s.refuse(c, fmt.Errorf("%w: the owner token is another principal's: want a fresh one", access.ErrDenied))
+	}
+	req.Retry = req.Retry || holder != "" // so that a token is good for one lease
 	done, ok := s.usage.Reserve(c.who.Name, c.in.Name, req.Owner, c.limits.Leases)
 	if !ok {
 		return nil, s.over(c, "leases", c.limits.Leases+1, c.limits.Leases)
@@ -115,7 +120,7 @@ func (s leaseService) Acquire(ctx context.Context, r *connect.Request[api.Acquir
 	defer done()
 	granted, err := s.leases(c).Acquire(ctx, req)
 	if err != nil {
-		if _, whole := wire.Error(err, ""); !whole || ctx.Err() != nil {
+		if _, whole := wire.Error(err, ""); c.limits.Leases > 0 && (!whole || ctx.Err() != nil) {
 			s.usage.Holds(c.who.Name, c.in.Name, req.Owner, time.Now().Add(req.TTL).Unix())
 		}
 		return nil, err
@@ -156,10 +161,9 @@ func (s leaseService) Renew(ctx context.Context, r *connect.Request[api.RenewReq
 
 func (s leaseService) Lookup(ctx context.Context, r *connect.Request[api.LookupRequest]) (*connect.Response[api.LookupResponse], error) {
 	c := callOf(ctx)
-	held, err := s.held(ctx, c, r.Msg.Held)
-	var found lease.Record
+	found, err := s.held(ctx, c, r.Msg.Held)
 	if err == nil {
-		found, err = s.leases(c).Lookup(ctx, held)
+		found, err = s.leases(c).Lookup(ctx, found)
 	}
 	switch lost, err := lostOf(err); {
 	case err != nil:

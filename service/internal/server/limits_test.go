@@ -60,7 +60,8 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
-// TestNoRoom: a call for many IDs, or for a page of a list, waits while answers are not read, until its time is over, and one for few does not.
+// TestNoRoom: a call for many IDs, or for a page of a list or of holders, waits while answers are not read, until its time is over,
+// and one for few does not.
 func TestNoRoom(t *testing.T) {
 	w := newTestbed(t, spaces)
 	var all []func()
@@ -87,8 +88,21 @@ func TestNoRoom(t *testing.T) {
 	if a := w.send(http.MethodPost, "/v1/spaces/mint/ids?count=5", ""); a.status != http.StatusOK {
 		t.Errorf("for few IDs there is no room: %d %s", a.status, a.text)
 	}
+	short := func(r *http.Request) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		t.Cleanup(cancel)
+		*r = *r.WithContext(ctx)
+	}
+	if a := w.send(http.MethodGet, "/spaces/mint", "", short); !strings.Contains(a.text, `<td colspan="4">resource_exhausted`) {
+		t.Errorf("the page lists holders, and there is no room: %d %s", a.status, a.text)
+	}
 	for _, done := range all {
 		done()
+	}
+	for range 20 {
+		if a := w.send(http.MethodGet, "/spaces/mint", ""); strings.Contains(a.text, `<td colspan="4">resource_exhausted`) {
+			t.Fatalf("the page has room again: %d %s", a.status, a.text)
+		}
 	}
 	for range 300 { // as each gives its room back
 		if a := w.send(http.MethodPost, many, ""); a.status != http.StatusOK {
@@ -133,6 +147,20 @@ func TestLimitOfLeases(t *testing.T) {
 	}
 	if granted != 2 {
 		t.Errorf("%d leases under a limit of 2", granted)
+	}
+}
+
+// TestUnknownLease: a call whose outcome is unknown counts under a limit, and is not remembered where there is none.
+func TestUnknownLease(t *testing.T) {
+	for limit := range 2 {
+		w := newTestbed(t, strings.Replace(spaces, "check: CHECK", fmt.Sprintf("check: CHECK, limits: {leases: %d}", limit), 1))
+		owner := lease.NewToken(time.Now())
+		w.hangs.Store(true)
+		w.call("LeaseService/Acquire", fmt.Sprintf(`{"space":"none","nodes":1,"ttlSeconds":60,"owner":%q}`, owner), func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") })
+		w.hangs.Store(false)
+		if counted := w.usage.Holder("none", owner) != ""; counted != (limit > 0) {
+			t.Errorf("limit %d: it counts as a lease: %v", limit, counted)
+		}
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +39,7 @@ func (s *Server) note(c *call, procedure, space string, start time.Time, err err
 		space = ""
 	}
 	procedure = strings.TrimPrefix(procedure, "/randflake.v1.")
-	s.metrics.Called(procedure, space, time.Since(start), err)
+	s.Metrics.Called(procedure, space, time.Since(start), err)
 	if failed := (*connect.Error)(nil); errors.As(err, &failed) && failed.Code() != connect.CodeCanceled {
 		s.refusals.add(refusal{time.Now(), c.who.Name, space, procedure, failed.Code(), failed.Message()})
 	}
@@ -75,9 +73,6 @@ func (r *refusals) newest() []refusal {
 	defer r.mu.Unlock()
 	return slices.Clone(r.all)
 }
-
-// Connection counts connections; it is for http.Server.ConnState.
-func (s *Server) Connection(c net.Conn, state http.ConnState) { s.metrics.Connection(c, state) }
 
 // Tracing returns the interceptor that makes a span of each call, within the caller's trace if the caller is
 // authenticated.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -34,11 +35,6 @@ type view struct {
 	Refusals []refusal
 }
 
-type surveyed struct {
-	*space.Space
-	Survey *space.Survey // nil until the store has answered
-}
-
 type holder struct {
 	lease.Record
 	Principal string // "" if this replica does not know it
@@ -61,15 +57,6 @@ var pagePolicy = func() string {
 		"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }()
 
-// addPages adds the page and /metrics. If there are principals, the page shows the spaces that the caller may observe,
-// and /metrics requires the right to observe all spaces, since it describes the process too.
-func (s *Server) addPages(mux *http.ServeMux) {
-	mux.Handle("GET /{$}", s.observing("page", false, s.show))
-	mux.Handle("GET /spaces/{space}", s.observing("page", false, s.show))
-	scrape := s.metrics.Handler()
-	mux.Handle("GET /metrics", s.observing("metrics", true, func(w http.ResponseWriter, r *http.Request, _ observer) { scrape.ServeHTTP(w, r) }))
-}
-
 // An observer is a principal that looks at a page.
 type observer struct {
 	*call
@@ -77,8 +64,9 @@ type observer struct {
 	all bool     // whether those are all
 }
 
-// observing admits callers that may observe at least one space, or all of them. Browsers ask for a user name and a
-// password, by HTTP basic authentication, which only pages accept: any name, with the bearer token as the password.
+// observing admits callers that may observe at least one space, or all of them, as /metrics describes the process too.
+// Browsers ask for a user name and a password, by HTTP basic authentication, which only pages accept: any name, with the
+// bearer token as the password.
 func (s *Server) observing(what string, all bool, show func(http.ResponseWriter, *http.Request, observer)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, ok := r.BasicAuth(); ok {
@@ -86,6 +74,7 @@ func (s *Server) observing(what string, all bool, show func(http.ResponseWriter,
 			r.Header.Set("Authorization", "Bearer "+password)
 		}
 		o := observer{call: s.identify(w, r), all: true}
+		defer func() { o.written() }()
 		code, status, err := connect.CodeUnauthenticated, http.StatusUnauthorized, o.err
 		if err == nil {
 			code, status = connect.CodePermissionDenied, http.StatusForbidden
@@ -119,11 +108,9 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, o observer) {
 			return
 		}
 		names, v.One = []string{one}, o.setup.spaces[one]
-		v.Holders, v.Next, v.Unlisted = s.holders(r, v.One)
+		v.Holders, v.Next, v.Unlisted = s.holders(r, o.call, v.One)
 	}
-	for i, survey := range s.surveys(o.setup, names) {
-		v.Spaces = append(v.Spaces, surveyed{o.setup.spaces[names[i]], survey})
-	}
+	v.Spaces = s.surveys(o.setup, names)
 	v.Refusals = slices.DeleteFunc(s.refusals.newest(), func(r refusal) bool { return (v.One != nil || !o.all) && !slices.Contains(names, r.Space) })
 	var text bytes.Buffer
 	if err := page.Execute(&text, v); err != nil {
@@ -139,22 +126,26 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, o observer) {
 }
 
 // holders returns a page of those who have a lease in a space, and the token of the next page.
-func (s *Server) holders(r *http.Request, in *space.Space) (shown []holder, next string, err error) {
+func (s *Server) holders(r *http.Request, c *call, in *space.Space) (shown []holder, next string, err error) {
 	state, err := in.State()
 	if err != nil || state.Leases == nil {
 		return nil, "", err
 	}
-	held, err := state.Leases.List(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	if err := s.room(ctx, c, pageRoom); err != nil {
+		return nil, "", err
+	}
+	held, err := state.Leases.List(ctx)
 	if err != nil {
 		return nil, "", errors.New("the store does not say who has a lease")
 	}
 	now := time.Now().Unix()
 	held = slices.DeleteFunc(held, func(r lease.Record) bool { return r.Owner == (lease.Token{}) || r.HighWater < now })
 	held, next = paged(held, &api.ListRequest{PageSize: 100, PageToken: r.FormValue("after")}, byNode)
-	own, _ := in.Own()
 	for _, l := range held {
 		h := holder{l, s.usage.Holder(in.Name, l.Owner), audit.Name(l.Owner)}
-		if own.Record.Owner == l.Owner {
+		if state.Own != nil && state.Own().Record.Owner == l.Owner {
 			h.Principal = config.Self
 		}
 		shown = append(shown, h)

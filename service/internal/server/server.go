@@ -37,7 +37,7 @@ type Server struct {
 	logger *slog.Logger
 	usage  *access.Usage
 
-	metrics  *metrics.Metrics
+	Metrics  *metrics.Metrics
 	refusals refusals
 	glance   time.Duration // how long a page or a scrape waits for stores; then it shows what was known before
 	fresh    time.Duration // how long a page or a scrape shows what was known, and does not ask stores
@@ -75,7 +75,7 @@ func (f Files) Close() {
 func New(open space.Opener, logger *slog.Logger) *Server {
 	s := &Server{open: open, logger: logger, usage: access.NewUsage(), glance: 2 * time.Second, fresh: 5 * time.Second}
 	s.audit = audit.New(func() (io.Writer, bool) { now := s.setup.Load(); return now.files.Audit, now.config.AuditRequired }, logger)
-	s.metrics = metrics.New(s.gauges)
+	s.Metrics = metrics.New(s.gauges)
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
 }
@@ -97,27 +97,27 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 	for _, counter := range c.Counters {
 		next.counters[counter.Name] = counter
 	}
-	gone := maps.Clone(old.spaces)
-	var fresh []*space.Space
 	for _, want := range c.Spaces {
 		made, err := space.New(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger})
 		if err != nil {
 			return err
 		}
 		if kept := old.spaces[want.Name]; kept != nil && kept.Same(made) {
-			next.spaces[want.Name] = kept
-			delete(gone, want.Name)
-			continue
+			made = kept
 		}
-		fresh = append(fresh, made)
 		next.spaces[want.Name] = made
 	}
 	for _, in := range next.spaces {
 		in.Configure(next.counters)
 	}
 	s.setup.Store(next)
-	for _, made := range fresh {
-		made.Open()
+	gone := maps.Clone(old.spaces)
+	for name, in := range next.spaces {
+		if in == old.spaces[name] {
+			delete(gone, name)
+		} else {
+			in.Open()
+		}
 	}
 	old.files.Close()
 	s.closing.Go(func() { s.closeAll(gone) }) // as a store that does not answer takes ten seconds
@@ -230,6 +230,9 @@ func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	s.addPages(mux)
+	mux.Handle("GET /{$}", s.observing("page", false, s.show))
+	mux.Handle("GET /spaces/{space}", s.observing("page", false, s.show))
+	scrape := s.Metrics.Handler()
+	mux.Handle("GET /metrics", s.observing("metrics", true, func(w http.ResponseWriter, r *http.Request, _ observer) { scrape.ServeHTTP(w, r) }))
 	return http.MaxBytesHandler(mux, maxBody)
 }

@@ -103,8 +103,9 @@ func (l lines) Write(body []byte) (int, error) {
 	return len(body), err
 }
 
-// types are what the content types of calls begin with.
-var types = []string{"application/json", "application/proto", "application/grpc", "application/connect+"}
+// types are the content types of calls.
+var types = []string{"application/json", "application/proto", "application/json; charset=utf-8", "application/json;charset=utf-8", "application/grpc",
+	"application/grpc+proto", "application/grpc+json", "application/grpc-web", "application/grpc-web+proto", "application/grpc-web+json"}
 
 // wellFormed refuses requests that package connect would report as an internal error, or with an empty answer.
 func wellFormed(next http.Handler) http.Handler {
@@ -118,8 +119,7 @@ func wellFormed(next http.Handler) http.Handler {
 				wrong = errors.New("message: want base64url")
 			}
 		case http.MethodPost:
-			is := r.Header.Get("Content-Type")
-			if known := func(begin string) bool { return strings.HasPrefix(is, begin) }; strings.HasPrefix(r.URL.Path, "/randflake.") && !slices.ContainsFunc(types, known) {
+			if is := r.Header.Get("Content-Type"); strings.HasPrefix(r.URL.Path, "/randflake.") && !slices.Contains(types, strings.ToLower(is)) {
 				wrong = fmt.Errorf("Content-Type %.100q: want application/json, application/proto, or that of gRPC", is)
 			}
 		}

@@ -123,6 +123,9 @@ func TestOthersLease(t *testing.T) {
 			t.Errorf("%s by another principal: %d %s", procedure, a.status, a.text)
 		}
 	}
+	if a := w.call("LeaseService/Acquire", fmt.Sprintf(`{"space":"none","nodes":1,"ttlSeconds":300,"owner":%q}`, held["owner"]), as("db")); a.body.Code != "permission_denied" {
+		t.Errorf("acquisition with its token, by another principal: %d %s", a.status, a.text)
+	}
 	if !strings.Contains(w.written.String(), `"msg":"denial","principal":"db","space":"none","why":"access: denied: the lease is another principal's`) {
 		t.Errorf("no line tells of it: %s", w.written)
 	}

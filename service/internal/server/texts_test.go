@@ -38,4 +38,12 @@ func TestTexts(t *testing.T) {
 		}
 		w.hangs.Store(false)
 	}
+	for kind, ok := range map[string]bool{"Application/JSON": true, "application/json;charset=UTF-8": true, "application/json; charset=utf-8": true, "application/proto": true, "application/grpc": true,
+		"application/grpc-web+json": true, "application/json; charset=latin1": false, "application/json5": false, "application/connect+json": false, "application/grpc+xml": false,
+		"application/grpc;charset=utf-8": false, "application/json;": false, "application/proto; charset=utf-8": false} {
+		a := w.call("IDService/Mint", "", as(kind))
+		if a.status == http.StatusUnsupportedMediaType || strings.Contains(a.text, "want application/json, application/proto") == ok {
+			t.Errorf("%s: %d %s", kind, a.status, a.text)
+		}
+	}
 }

@@ -17,17 +17,6 @@ import (
 // concurrent use.
 type Minter func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error)
 
-// An Own is the service's own lease in a space, by which it makes IDs.
-type Own interface {
-	Status() lease.Status
-	Ready() error
-	Close() error
-}
-
-type own[G lease.Generator] struct{ *lease.Keeper[G] }
-
-func (o own[G]) Ready() error { return o.Generator().Ready() }
-
 // ErrNoNumber says that an ID has more than 64 bits.
 var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", ulid.ErrInvalidID)
 
@@ -52,7 +41,7 @@ func (s *Space) mint(ctx context.Context, state *State) error {
 			return err
 		}
 		state.Minter = minter(keeper.Generator(), 20, func(id snowflake.ID) int64 { return int64(id) })
-		state.Own = own[*snowflake.Generator]{keeper}
+		state.Own, state.ready, state.close = keeper.Status, keeper.Generator().Ready, keeper.Close
 	case s.Space.Secret == config.SecretMint || s.Space.Secret == config.SecretDistribute:
 		options := append(s.terms(ctx, leases), lease.WithNodes(max(1, s.Nodes)))
 		keeper, err := lease.Keep(ctx, leases, s.secret, options...)
@@ -60,7 +49,7 @@ func (s *Space) mint(ctx context.Context, state *State) error {
 			return err
 		}
 		state.Minter = minter(keeper.Generator(), 13, func(id randflake.ID) int64 { return int64(id) })
-		state.Own = own[*randflake.Generator]{keeper}
+		state.Own, state.ready, state.close = keeper.Status, keeper.Generator().Ready, keeper.Close
 	}
 	return nil
 }

@@ -55,7 +55,9 @@ type State struct {
 	Leases   lease.Source // nil where there is none
 	Counters *Counters    // nil where there is none
 	Minter   Minter       // nil where the service makes no IDs
-	Own      Own          // nil where that needs no lease
+
+	Own          func() lease.Status // of the lease by which the service makes IDs; nil where that needs none
+	ready, close func() error        // of the same lease
 }
 
 // An Opener opens the store at a location.
@@ -168,14 +170,6 @@ func (s *Space) State() (*State, error) {
 	return nil, fmt.Errorf("%w: space %s: try again", ErrNotOpen, s.Name)
 }
 
-// Own returns the status of the service's own lease in the space, or reports that there is none.
-func (s *Space) Own() (lease.Status, bool) {
-	if state := s.state.Load(); state != nil && state.Own != nil {
-		return state.Own.Status(), true
-	}
-	return lease.Status{}, false
-}
-
 // Ready returns why the space can't serve now, or nil.
 func (s *Space) Ready() error {
 	state := s.state.Load()
@@ -183,7 +177,7 @@ func (s *Space) Ready() error {
 	case state == nil:
 		return fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Name, *s.err.Load())
 	case state.Own != nil:
-		return state.Own.Ready()
+		return state.ready()
 	}
 	return nil
 }
@@ -210,12 +204,11 @@ func (s *Space) Close() error {
 	if state == nil {
 		return nil
 	}
-	closed := errors.New("it was closed")
-	s.noteError(closed)
+	s.noteError(errors.New("it was closed"))
 	var errs [3]error
 	var wg sync.WaitGroup
 	if state.Own != nil {
-		wg.Go(func() { errs[0] = state.Own.Close() })
+		wg.Go(func() { errs[0] = state.close() })
 	}
 	if state.Store != nil {
 		wg.Go(func() { errs[1] = state.Counters.Close() })
