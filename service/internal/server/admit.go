@@ -98,7 +98,7 @@ func (s *Server) identify(w http.ResponseWriter, r *http.Request) *call {
 			id = traced.TraceID().String()
 		}
 	}
-	w.Header().Set("X-Request-Id", id)
+	w.Header()["X-Request-Id"] = []string{id}
 	return &call{setup: setup, who: who, err: err, by: audit.Caller{Principal: who.Name, Address: r.RemoteAddr, Request: id}, written: func() {}}
 }
 
