@@ -45,9 +45,8 @@ func (c *counters) Allocate(ctx context.Context, name string, n uint64, token co
 
 func (c *counters) ReturnRun(ctx context.Context, name string, run counter.Run, unused uint64) (bool, error) {
 	var unknown error // from a replica that may have taken the run back, after which no other one can
-	once := func(replica counterClient, ctx context.Context, request *connect.Request[api.ReturnRequest]) (*connect.Response[api.ReturnResponse], error) {
-		answer, err := replica.Return(ctx, request)
-		if err != nil && uncertain(err) {
+	once := func(replica counterClient, ctx context.Context, request *connect.Request[api.ReturnRequest]) (answer *connect.Response[api.ReturnResponse], err error) {
+		if answer, err = replica.Return(ctx, request); err != nil && uncertain(err) {
 			unknown = err
 		}
 		return answer, err

@@ -93,8 +93,7 @@ func (s *Server) identify(w http.ResponseWriter, r *http.Request) *call {
 	}
 	id := strconv.FormatUint(rand.Uint64(), 36)
 	if r.Header["Traceparent"] != nil {
-		traced := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header)))
-		if traced.HasTraceID() {
+		if traced := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))); traced.HasTraceID() {
 			id = traced.TraceID().String()
 		}
 	}

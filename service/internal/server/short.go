@@ -115,8 +115,7 @@ func wellFormed(next http.Handler) http.Handler {
 		switch r.Method {
 		case http.MethodGet:
 			q := r.URL.Query()
-			_, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(q.Get("message"), "="))
-			if err != nil && q.Get("base64") == "1" {
+			if _, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(q.Get("message"), "=")); err != nil && q.Get("base64") == "1" {
 				wrong = errors.New("message: want base64url")
 			}
 		case http.MethodPost:
