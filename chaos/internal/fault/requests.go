@@ -59,9 +59,11 @@ func lostGrant(w *simulation.Simulation) {
 	space, err := store.Open(w.Context(), engine)
 	w.Must(err)
 	leases := lease.On(space)
+	secret, err := randflake.ParseSecret(w.Worker.Secret)
+	w.Must(err)
 	w.During(workers, func() {
 		for range w.Rounds(20) {
-			ask := lease.Request{Nodes: 256, TTL: simulation.TTL, Owner: lease.NewToken(time.Now())}
+			ask := lease.Request{Nodes: 256, TTL: simulation.TTL, Owner: lease.NewToken(time.Now()), Keys: store.KeysOf(secret)}
 			losing = true
 			_, err := leases.Acquire(w.Context(), ask)
 			w.Ensure(errors.Is(err, errLost), "Acquire without a reply: %v", err)
