@@ -48,14 +48,14 @@ EVERYTHING = ./... $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES) $(LATER
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 
 .PHONY: all test check ordinary explore control runbooks embedded prove race race-all purego newer kernels valgrind i386 cpus $(CPUS) emulated $(EMULATED) modules-later $(LATER:%=test-in-%) \
-        chaos chaos-once chaos-short release soak lint fmt vet staticcheck tidy buf api api-check words bench fuzz fuzz-night generate protocol clients languages typescript node npm \
+        chaos chaos-short release soak lint fmt vet staticcheck tidy buf api api-check words bench fuzz fuzz-night generate protocol clients languages typescript node npm \
         test-deploy alerts dashboards promtool image push tools servers browser statistics systemd gotest
 
 all: test check lint
 
 # test is what a contributor runs, check the rest. Each ends with a list of what this machine can't do. What stands in
 # REQUIRED, names of tests as in that list, must not be skipped.
-IN_test  = ordinary race clients explore chaos-once
+IN_test  = ordinary race clients explore
 IN_check = i386 cpus emulated prove purego newer valgrind race-all test-deploy alerts modules-later control runbooks embedded chaos-short
 
 test check: export GOTEST_LOG = $(CURDIR)/dist/$@.log
@@ -240,10 +240,7 @@ chaos: servers typescript
 	cd chaos && LIFE=60s $(GO) test -v -run Life ./languages
 	cd chaos && $(GO) run . -ids 1000000000 -results RESULTS.md
 
-# Each fault on one of its stores; chaos-short has each on all of them.
-chaos-once: servers
-	cd chaos && $(GO) run . -short -once
-
+# Each fault on all of its stores.
 chaos-short: servers
 	cd chaos && $(GO) run . -short
 
