@@ -136,7 +136,7 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, mark vm
 func (g *Generator) Generate() (ID, error) {
 	st := g.state.Load()
 	s := st.hot.pin()
-	if s != nil { // by itself, as for one && more the compiler would make a boolean first
+	if s != nil { // not joined to the next condition by &&: the compiler would compute a boolean, and then test it
 		if s.second == coarse.Seconds.Published() && !st.mark.Stale() {
 			word := s.word - 1
 			if i := uint8(word); i < batchSize {

@@ -44,7 +44,7 @@ var amd64 = &architecture{
 		{"decrypt64AVX512", "RET", "MOVQ AX, BP; BYTE $0xc3"},
 		{"decrypt128AVX512", "RET", "MOVQ AX, 1024(DI); BYTE $0xc3"},
 		{"run32AVX2", "VZEROUPPER", "NOP"},
-		{"encrypt128AVX512", "RET", "QUAD $0; QUAD $0; BYTE $0xc3"}, // of which each two bytes add AL to the keys
+		{"encrypt128AVX512", "RET", "QUAD $0; QUAD $0; BYTE $0xc3"}, // two zero bytes are ADDB AL, (AX), which writes to the keys
 	},
 }
 
