@@ -6,7 +6,6 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/randflake/randflake v0.1.0
-	github.com/randflake/randflake/store/etcdstore/etcdtest v0.1.0
 	github.com/randflake/randflake/store/pgstore v0.1.0
 	github.com/randflake/randflake/store/storeurl v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0

@@ -13,8 +13,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/randflake/randflake/store/etcdstore/etcdtest"
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // data is a place for a store, and how it gets lost, is backed up and restored there.
@@ -74,13 +73,7 @@ var (
 	postgresServer = shared(func(dir string) (*servers.Postgres, error) { return servers.StartPostgres(dir, nil) })
 	mysqlServer    = shared(func(dir string) (*servers.MySQL, error) { return servers.StartMySQL(dir) })
 	redisServer    = shared(func(dir string) (*servers.Redis, error) { return servers.StartRedis(dir) })
-	etcdServer     = shared(func(dir string) (*etcdtest.Cluster, error) {
-		cluster, err := etcdtest.New(dir, 1, nil)
-		if err != nil {
-			return nil, err
-		}
-		return cluster, cluster.Start()
-	})
+	etcdServer     = shared(servers.StartEtcd)
 )
 
 func inPostgres(t *testing.T, dir string) data {
@@ -120,7 +113,7 @@ func inRedis(t *testing.T, _ string) data {
 func inEtcd(t *testing.T, _ string) data {
 	prefix := fmt.Sprintf("/place%d/", places.Add(1))
 	cluster := etcdServer(t)
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{cluster.Hosts()}})
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{cluster.Addr}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +126,7 @@ func inEtcd(t *testing.T, _ string) data {
 	}
 	lose := func() { _, err := client.Delete(ctx, prefix, clientv3.WithPrefix()); must(err) }
 	var backup *clientv3.GetResponse
-	return data{url: "etcd://" + cluster.Hosts() + "/?prefix=" + prefix, lose: lose,
+	return data{url: "etcd://" + cluster.Addr + "/?prefix=" + prefix, lose: lose,
 		backUp: func() { backup, err = client.Get(ctx, prefix, clientv3.WithPrefix()); must(err) },
 		restore: func() {
 			lose()

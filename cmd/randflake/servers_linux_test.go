@@ -6,12 +6,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/randflake/randflake/store/etcdstore/etcdtest"
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
-
-// This program runs etcd, too, as a process of its own.
-func init() { etcdtest.Main() }
 
 // userPassword is that of the users which tests make. A server may have a user with another one.
 const userPassword = "correcthorse"
@@ -52,15 +48,12 @@ func startMySQL(t *testing.T) string {
 // startEtcd starts etcd and turns authentication on, which takes a user root.
 func startEtcd(t *testing.T) string {
 	t.Helper()
-	cluster, err := etcdtest.New(t.TempDir(), 1, nil)
-	if err == nil {
-		err = cluster.Start()
-	}
+	server, err := servers.StartEtcd(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cluster.Kill() })
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{cluster.Hosts()}})
+	t.Cleanup(func() { server.Kill() })
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Addr}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,5 +68,5 @@ func startEtcd(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "etcd://root:" + userPassword + "@" + cluster.Hosts()
+	return "etcd://root:" + userPassword + "@" + server.Addr
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // TestLostReply: the request arrives and the reply does not. That is an error, and the swap is not repeated.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/randflake/randflake/counter/gapless"
 	"github.com/randflake/randflake/counter/gapless/gaplesstest"
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // openDB returns what database/sql makes of the driver with its defaults.

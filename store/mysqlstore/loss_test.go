@@ -15,7 +15,7 @@ import (
 
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // at returns where the same table is on another server.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/store/storetest"
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // shared is the server of all tests that leave it as it is. Each has a table of its own.

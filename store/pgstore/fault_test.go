@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // lazily makes the server take its time to sync what is committed asynchronously.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // shared is the server of all tests that leave it as it is. Each has a schema of its own.

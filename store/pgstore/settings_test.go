@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // TestUnsafeSettings: each is refused by name in each call, also if it came after the store was opened.

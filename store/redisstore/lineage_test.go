@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // pair starts a primary and a replica of it.

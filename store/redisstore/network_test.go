@@ -18,7 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // through returns a proxy to the server, and an engine that reaches it that way.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter/gapless"
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // A Database is a database of the test's own, on a server that the test may stop.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter/gapless"
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // workers is the number of concurrent transactions.

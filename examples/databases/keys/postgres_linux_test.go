@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/randflake/randflake/store/storetest/servers"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // settingsOfPostgres leave what is durable as it is. An index of ten million random keys does not fit into the buffers.

@@ -5,21 +5,18 @@
 package conformance
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/etcdstore"
 	"github.com/randflake/randflake/store/filestore"
@@ -27,7 +24,6 @@ import (
 	"github.com/randflake/randflake/store/pgstore"
 	"github.com/randflake/randflake/store/redisstore"
 	"github.com/randflake/randflake/store/sqlitestore"
-	"github.com/randflake/randflake/store/storetest/servers"
 )
 
 // running are the servers of all tests, one of each kind.
@@ -39,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 type fleet struct {
-	etcd     *etcd
+	etcd     *servers.Etcd
 	redis    *servers.Redis
 	postgres *servers.Postgres
 	mysql    *servers.MySQL
@@ -49,7 +45,7 @@ type fleet struct {
 func startFleet(dir string) (f fleet, err error) {
 	var wg sync.WaitGroup
 	errs := make([]error, 4)
-	wg.Go(func() { f.etcd, errs[0] = startEtcd(filepath.Join(dir, "etcd")) })
+	wg.Go(func() { f.etcd, errs[0] = servers.StartEtcd(filepath.Join(dir, "etcd")) })
 	wg.Go(func() { f.redis, errs[1] = servers.StartRedis(filepath.Join(dir, "redis")) })
 	wg.Go(func() {
 		f.postgres, errs[2] = servers.StartPostgres(filepath.Join(dir, "postgres"), map[string]string{"max_connections": "300"})
@@ -72,47 +68,6 @@ func (f fleet) Kill() error {
 	return nil
 }
 
-// An etcd is one in a process of its own, see its command's package.
-type etcd struct {
-	cmd   *exec.Cmd
-	stdin io.Closer
-	addr  string
-}
-
-func startEtcd(dir string) (*etcd, error) {
-	program := dir + "-program"
-	build := exec.Command("go", "build", "-o", program, "./etcd")
-	build.Dir = "../../../store/etcdstore/etcdtest"
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build of etcd: %w\n%s", err, out)
-	}
-	e := &etcd{cmd: exec.Command(program, dir)}
-	e.cmd.Stderr = os.Stderr
-	stdin, err := e.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	stdout, err := e.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := e.cmd.Start(); err != nil {
-		return nil, err
-	}
-	e.stdin = stdin
-	e.addr, err = bufio.NewReader(stdout).ReadString('\n')
-	e.addr = strings.TrimSpace(e.addr)
-	return e, err
-}
-
-func (e *etcd) Kill() error {
-	if e == nil {
-		return nil
-	}
-	e.stdin.Close()
-	return e.cmd.Wait()
-}
-
 // An engine is a kind of store: where one that is not there yet can be, and how it is made.
 type engine struct {
 	name   string
@@ -133,7 +88,7 @@ func engines() []engine {
 				return filestore.Create(dir, options...)
 			}},
 		{"sqlite", func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") }, sqlitestore.Create},
-		{"etcd", at("etcd://%s/?prefix=/test/%d/", running.etcd.addr), etcdstore.Create},
+		{"etcd", at("etcd://%s/?prefix=/test/%d/", running.etcd.Addr), etcdstore.Create},
 		{"redis", at("%s?prefix={test%d}", running.redis.URL()), redisstore.Create},
 		{"postgres", at("%s&schema=test_%d", running.postgres.URL()), pgstore.Create},
 		{"mariadb", at("%s?table=test_%d", running.mysql.URL()), mysqlstore.Create},

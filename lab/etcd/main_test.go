@@ -1,0 +1,140 @@
+package etcdtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/lab/etcd"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/etcdstore"
+	"github.com/randflake/randflake/store/storetest"
+)
+
+// shared is a cluster of one member for all tests that leave its server alone. Each test has a prefix of
+// its own.
+var shared *etcdtest.Cluster
+
+func TestMain(m *testing.M) {
+	etcdtest.Main()
+	os.Exit(servers.Share(m, &shared, func(dir string) (*etcdtest.Cluster, error) {
+		c, err := etcdtest.New(dir, 1, nil)
+		if err == nil {
+			err = c.Start()
+		}
+		return c, err
+	}))
+}
+
+var prefixes atomic.Int64
+
+// newPrefix returns a prefix that no other test uses.
+func newPrefix() string { return fmt.Sprintf("/test/%d/", prefixes.Add(1)) }
+
+func urlOf(c *etcdtest.Cluster, prefix string) string {
+	return "etcd://" + c.Hosts() + "/?prefix=" + prefix
+}
+
+// startCluster runs a cluster of its own for one test.
+func startCluster(t *testing.T, members int, tls *etcdtest.TLS) *etcdtest.Cluster {
+	t.Helper()
+	c := newCluster(t, members, tls)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Kill() })
+	return c
+}
+
+func newCluster(t *testing.T, members int, tls *etcdtest.TLS) *etcdtest.Cluster {
+	t.Helper()
+	c, err := etcdtest.New(t.TempDir(), members, tls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// rawClient returns a client of etcd itself.
+func rawClient(t testing.TB, endpoints ...string) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// clientOf returns a client of all members.
+func clientOf(t testing.TB, c *etcdtest.Cluster) *clientv3.Client {
+	var endpoints []string
+	for _, m := range c.Members {
+		endpoints = append(endpoints, m.Client)
+	}
+	return rawClient(t, endpoints...)
+}
+
+// newEngine returns an engine on a client.
+func newEngine(t testing.TB, client *clientv3.Client, prefix string) *etcdstore.Engine {
+	t.Helper()
+	e, err := etcdstore.New(t.Context(), client, etcdstore.Config{Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+var put, entries = storetest.Put, storetest.Entry
+
+// read reads an entry as soon as etcd can be reached.
+func read(t testing.TB, e store.Engine, name string) (value string, evidence store.Evidence) {
+	t.Helper()
+	eventually(t, "read", func(ctx context.Context) error {
+		answer, err := e.Read(ctx, []string{name}, store.Page{})
+		if err == nil {
+			value, evidence = string(answer.Named[0].Value), answer.Evidence
+		}
+		return err
+	})
+	return value, evidence
+}
+
+// wantValue checks what is stored.
+func wantValue(t testing.TB, e store.Engine, name, want string) {
+	t.Helper()
+	if got, _ := read(t, e, name); got != want {
+		t.Errorf("%s is %q, want %q", name, got, want)
+	}
+}
+
+// wantError checks that an error wraps target.
+func wantError(t testing.TB, what string, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("%s: error %v, want %v", what, err, target)
+	}
+}
+
+// eventually calls f until it succeeds, for faults that pass.
+func eventually(t testing.TB, what string, f func(context.Context) error) {
+	t.Helper()
+	var err error
+	for begin := time.Now(); time.Since(begin) < 3*time.Minute; time.Sleep(20 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		err = f(ctx)
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+	t.Fatalf("%s: still failing after three minutes: %v", what, err)
+}

@@ -1,0 +1,118 @@
+package etcdtest_test
+
+import (
+	"context"
+	"crypto/x509"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/randflake/randflake/lab/etcd"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/etcdstore"
+)
+
+// create makes a store, which takes reading and swapping, and closes it.
+func create(ctx context.Context, url, space string) error {
+	s, err := etcdstore.Create(ctx, url, store.WithSpace(space))
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// TestAuth: a user with no rights beyond the prefix is enough, and nobody else gets in.
+func TestAuth(t *testing.T) {
+	cluster := startCluster(t, 1, nil)
+	raw, ctx := clientOf(t, cluster), t.Context()
+	const password, prefix = "zq/x:j@%?", "/randflake/"
+	readWrite := clientv3.PermissionType(clientv3.PermReadWrite)
+	for what, do := range []func() error{
+		func() error { _, err := raw.UserAdd(ctx, "root", "root"); return err },
+		func() error { _, err := raw.UserGrantRole(ctx, "root", "root"); return err },
+		func() error { _, err := raw.RoleAdd(ctx, "ids"); return err },
+		func() error {
+			_, err := raw.RoleGrantPermission(ctx, "ids", prefix, clientv3.GetPrefixRangeEnd(prefix), readWrite)
+			return err
+		},
+		func() error { _, err := raw.UserAdd(ctx, "app", password); return err },
+		func() error { _, err := raw.UserGrantRole(ctx, "app", "ids"); return err },
+		func() error { _, err := raw.AuthEnable(ctx); return err },
+	} {
+		if err := do(); err != nil {
+			t.Fatalf("step %d: %v", what, err)
+		}
+	}
+	as := func(user, password, prefix string) string {
+		return "etcd://" + url.UserPassword(user, password).String() + "@" + cluster.Hosts() + "/?prefix=" + prefix
+	}
+	s, err := etcdstore.Create(ctx, as("app", password, prefix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for name, url := range map[string]string{
+		"wrong password": as("app", "zqzqxj", prefix),
+		"other prefix":   as("app", password, "/elsewhere/"),
+		"nobody":         urlOf(cluster, prefix),
+	} {
+		if err := create(ctx, url, "x"); err == nil || strings.Contains(err.Error(), "zq") {
+			t.Errorf("%s: error %v, want one that does not show the password", name, err)
+		}
+	}
+	// A member that restarts forgets the tokens that it gave out; the client asks for another.
+	cluster.Stop()
+	if err := cluster.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "read after a restart", func(ctx context.Context) error { _, err := s.Info(ctx); return err })
+}
+
+// certificate returns the files of a new certificate for hosts, each with a port, which is its own authority,
+// and of its key.
+func certificate(t *testing.T, hosts ...string) (cert, key string) {
+	t.Helper()
+	info, err := transport.SelfCert(zap.NewNop(), t.TempDir(), hosts, 1, x509.ExtKeyUsageClientAuth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.CertFile, info.KeyFile
+}
+
+// TestTLS: the server must prove who it is, and so must the client.
+func TestTLS(t *testing.T) {
+	serverCert, serverKey := certificate(t, "127.0.0.1:0", "etcd.example:0")
+	clientCert, clientKey := certificate(t, "client:0")
+	otherCert, otherKey := certificate(t, "127.0.0.1:0")
+	cluster := startCluster(t, 1, &etcdtest.TLS{Cert: serverCert, Key: serverKey, CA: clientCert})
+
+	base := "etcds://" + cluster.Hosts() + "/?prefix=/x/"
+	known, proof := "&ca="+serverCert, "&cert="+clientCert+"&key="+clientKey
+	if err := create(t.Context(), base+known+proof, "a"); err != nil {
+		t.Error(err)
+	}
+	if err := create(t.Context(), base+known+proof+"&server-name=etcd.example", "b"); err != nil {
+		t.Error(err)
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for name, tt := range map[string]struct{ url, says string }{
+		"unknown authority":           {base + proof, "x509"},
+		"wrong authority":             {base + "&ca=" + otherCert + proof, "x509"},
+		"wrong name":                  {base + known + proof + "&server-name=elsewhere.example", "elsewhere.example"},
+		"no client certificate":       {base + known, ""},
+		"client of a stranger":        {base + known + "&cert=" + otherCert + "&key=" + otherKey, ""},
+		"no TLS where the server has": {"etcd://" + cluster.Hosts(), ""},
+	} {
+		wg.Go(func() {
+			if err := create(t.Context(), tt.url, "c"); err == nil || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("%s: error %v, want one that says %q", name, err, tt.says)
+			}
+		})
+	}
+}
