@@ -83,6 +83,19 @@ type load struct {
 
 func (a *architecture) goarch() string { return strings.Fields(a.name)[0] }
 
+var errNotInstalled = errors.New("not installed")
+
+// must ends the test if err is not nil. It skips the test where a program is missing.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, errNotInstalled) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // built returns the code of the architecture.
 func (a *architecture) built() (*code, error) {
 	a.once.Do(func() { a.code, a.err = build(a, nil) })
@@ -193,7 +206,7 @@ func (a *architecture) disassemble(binary string, first, end uint64) (string, er
 		}
 		return string(out), nil
 	}
-	return "", fmt.Errorf("none of %v is installed: see Debian's binutils and binutils-aarch64-linux-gnu", a.objdump)
+	return "", fmt.Errorf("%w: none of %v: see Debian's binutils and binutils-aarch64-linux-gnu", errNotInstalled, a.objdump)
 }
 
 // at returns the operation at an address of the package.
