@@ -7,6 +7,7 @@ replace github.com/randflake/randflake => ..
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/bwmarrin/snowflake v0.3.0
+	github.com/davecgh/go-spew v1.1.1
 	github.com/gofrs/uuid/v5 v5.5.1
 	github.com/google/uuid v1.6.0
 	github.com/klauspost/cpuid/v2 v2.4.2

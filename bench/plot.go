@@ -3,17 +3,16 @@ package main
 import (
 	"cmp"
 	"errors"
-	"image/color"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // plot writes four pictures into a directory.
@@ -26,7 +25,7 @@ func (r result) plot(dir string) error {
 		"throughput": r.plotThroughput, "latency": r.plotLatency, "scaling": r.plotScaling, "uniformity": r.plotUniformity,
 	} {
 		p := plot.New()
-		p.BackgroundColor = color.White
+		p.Legend.Top, p.Legend.Left, p.Legend.Padding, p.Legend.TextStyle.Font.Size = true, true, 2, 10
 		failed = append(failed, picture(p), p.Save(8*vg.Inch, 5*vg.Inch, filepath.Join(dir, name+".png")))
 	}
 	return errors.Join(failed...)
@@ -54,12 +53,11 @@ func (r result) plotThroughput(p *plot.Plot) error {
 		one = append(one, plotter.XY{X: costOfOne.ns, Y: float64(i)})
 		all = append(all, plotter.XY{X: costOfAll.ns, Y: float64(i)})
 	}
-	p.Title.Text, p.X.Label.Text = "What an ID costs", "nanoseconds per ID (log scale)"
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = "What an ID costs", "nanoseconds per ID (log scale)", " " // room for long names
 	logarithmic(&p.X)
 	p.Add(plotter.NewGrid())
 	p.NominalY(names...)
-	p.Legend.Top, p.Legend.Left = false, false
-	p.Legend.Top = true
+	p.Legend.Top = false
 	return plotutil.AddScatters(p, "one processor", one, "all processors", all)
 }
 
@@ -79,7 +77,6 @@ func (r result) plotLatency(p *plot.Plot) error {
 		}
 		lines = append(lines, peer.name, points)
 	}
-	p.Legend.Top, p.Legend.Left = true, true
 	return plotutil.AddLines(p, lines...)
 }
 
@@ -87,6 +84,11 @@ func (r result) plotScaling(p *plot.Plot) error {
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = "Scaling", "goroutines (log scale)", "nanoseconds per ID, by all together (log scale)"
 	logarithmic(&p.X, &p.Y)
 	var lines []any
+	var ticks plot.ConstantTicks
+	for _, n := range r.goroutines() {
+		ticks = append(ticks, plot.Tick{Value: float64(n), Label: strconv.Itoa(n)})
+	}
+	p.X.Tick.Marker = ticks
 	for _, name := range scaled {
 		var points plotter.XYs
 		for _, n := range r.goroutines() {
@@ -94,22 +96,27 @@ func (r result) plotScaling(p *plot.Plot) error {
 		}
 		lines = append(lines, name, points)
 	}
-	p.Legend.Top, p.Legend.Left = true, false
 	return plotutil.AddLinePoints(p, lines...)
 }
 
 // plotUniformity draws how many IDs there are with each highest byte, beside random numbers.
 func (r result) plotUniformity(p *plot.Plot) error {
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = "Histogram of IDs", "highest 8 bits of an ID", "IDs"
-	for i, name := range counted[:2] {
-		var bins []plotter.HistogramBin
-		for value, n := range r.spreads[name] {
-			bins = append(bins, plotter.HistogramBin{Min: float64(value), Max: float64(value + 1), Weight: float64(n)})
-		}
-		h := &plotter.Histogram{Bins: bins, Width: 1, LineStyle: draw.LineStyle{Color: plotutil.Color(i), Width: vg.Points(0.5)}}
-		p.Add(h)
-		p.Legend.Add(name, h)
+	var bins []plotter.HistogramBin
+	var random plotter.XYs
+	for value, n := range r.spreads[counted[0]] {
+		bins = append(bins, plotter.HistogramBin{Min: float64(value), Max: float64(value + 1), Weight: float64(n)})
+		random = append(random, plotter.XY{X: float64(value), Y: float64(r.spreads[counted[1]][value])})
 	}
-	p.Y.Min, p.Legend.Top = 0, true
+	ids := &plotter.Histogram{Bins: bins, FillColor: plotutil.Color(5)}
+	line, err := plotter.NewLine(random)
+	if err != nil {
+		return err
+	}
+	line.StepStyle = plotter.PostStep
+	p.Add(ids, line)
+	p.Legend.Add(counted[0], ids)
+	p.Legend.Add(counted[1], line)
+	p.Y.Min, p.Y.Max = 0, 1.2*p.Y.Max
 	return nil
 }

@@ -11,21 +11,21 @@ import (
 func (r result) tables() string {
 	var b strings.Builder
 	section := func(title, notes string, rows [][]string) {
-		fmt.Fprintf(&b, "## %s\n\n%s\n%s\n\n%s\n\n", title, markdown(rows), notes, r.machine())
+		fmt.Fprintf(&b, "## %s\n\n%s\n%s%s\n\n", title, markdown(rows), notes, r.machine())
 	}
 	section("What an ID costs", costNotes, r.featured())
 	section("All sources", "", r.all())
 	section("How long a call takes", "Single calls of one goroutine, with a reading of the clock in each: *the loop* is what that takes, and at its "+
-		"worst, the machine. *By batches* is the median of 16 calls in a row, for one of them. A call of `Fill` makes 1,024 IDs.", r.calls())
-	section("Scaling", fmt.Sprintf("Nanoseconds for each ID, by all goroutines together on %d processors.", r.processors), r.scaling())
+		"worst, the machine. *By batches* is the median of 16 calls in a row, for one of them. A call of `Fill` makes 1,024 IDs.\n\n", r.calls())
+	section("Scaling", fmt.Sprintf("Nanoseconds for each ID, by all goroutines together on %d processors.\n\n", r.processors), r.scaling())
 	section("Whether they look random", "IDs in the order in which one goroutine makes them, counted by their highest 8 bits. *p*: how likely random IDs "+
-		"have a chi-squared as large. Snowflakes are the negative control.", r.uniformity())
+		"have a chi-squared as large. Snowflakes are the negative control.\n\n", r.uniformity())
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
 const costNotes = "Time passed for each ID, by as many goroutines as processors together: medians of rounds in which all sources take turns. The ratio is to `" +
 	yardstick + "` in the same round. *At its limit*: the format has no more IDs a second, however fast the code is. *Beyond its limit*: the IDs have " +
-	"times that are still to come."
+	"times that are still to come.\n\n"
 
 // markdown returns a table whose first row is the head. Columns of numbers, or of nothing, are to the right.
 func markdown(rows [][]string) string {
