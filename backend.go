@@ -1,11 +1,5 @@
 package randflake
 
-import (
-	"slices"
-
-	"github.com/randflake/randflake/internal/backends"
-)
-
 //go:generate internal/tools/arm64/opcodes.sh
 
 // A backend is one implementation of the functions that work in bulk: encryptBlocks, decryptBlocks and encryptRun.
@@ -23,13 +17,6 @@ const (
 
 // active is the backend in use. Only tests and benchmarks change it after start-up.
 var active = supported()[0]
-
-func init() {
-	for _, b := range supported() {
-		backends.Names = append(backends.Names, b.String())
-	}
-	backends.Use = func(name string) { active = supported()[slices.Index(backends.Names, name)] }
-}
 
 type backendRow struct {
 	name   string

@@ -48,8 +48,6 @@ func supported() []backend {
 // kernel encrypts or decrypts src into dst, both of a width of the active backend.
 func (d direction) kernel(keys *roundKeys, dst, src []uint64) {
 	switch width := len(dst); {
-	case witnessing():
-		d.witness(keys, dst, src)
 	case width == 128 && d == encrypting:
 		encrypt128AVX512(keys, (*[128]uint64)(dst), (*[128]uint64)(src))
 	case width == 128:
@@ -68,9 +66,6 @@ func (d direction) kernel(keys *roundKeys, dst, src []uint64) {
 // runKernel encrypts consecutive raw values from first on. No carry may leave their lowest 16 bits.
 func runKernel(keys *roundKeys, dst []uint64, first uint64) {
 	switch width := len(dst); {
-	case witnessing():
-		count(dst, first)
-		encrypting.witness(keys, dst, dst)
 	case width == 128:
 		run128AVX512(keys, (*[128]uint64)(dst), first)
 	case width == 64:

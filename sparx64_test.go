@@ -20,23 +20,14 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// tested lists the backends that this machine can run, and one on simd/archsimd in builds with the tag archsimd.
-func tested() []backend {
-	list := supported()
-	for b := backendSVE2 + 1; int(b) < len(backendTable); b++ {
-		list = append(list, b)
-	}
-	return list
-}
-
-// forEachBackend runs f as a subtest or a sub-benchmark for each backend of tested, with that one in use.
+// forEachBackend runs f as a subtest or a sub-benchmark for each supported backend, with that one in use.
 func forEachBackend[T interface {
 	testing.TB
 	Run(string, func(T)) bool
 }](t T, f func(T)) {
 	chosen := active
 	t.Cleanup(func() { active = chosen })
-	for _, b := range tested() {
+	for _, b := range supported() {
 		t.Run(b.String(), func(t T) {
 			active = b
 			f(t)
@@ -305,7 +296,7 @@ func FuzzCipher(f *testing.F) {
 		for i := range plain {
 			plain[i] = value + uint64(i)*uint64(i)*0x9e3779b97f4a7c15
 		}
-		for _, b := range tested() {
+		for _, b := range supported() {
 			chosen := active
 			active = b
 			bulk := make([]uint64, len(plain))

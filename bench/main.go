@@ -1,186 +1,95 @@
-// Bench produces all evidence for what the documentation says about speed and statistics, on the
-// machine at hand: data, tables and pictures.
+// Bench compares what an ID costs with what people use instead, on the machine at hand. It takes three minutes on two
+// processors; nothing else should run meanwhile.
 //
-//	go run .                 all of it, into a new directory in out/; says first how long it takes
-//	go run . -quick          the same with less data, in under three minutes
-//	go run . -only a,b       some chapters
-//	go run . -o DIR          into DIR
-//	go run . -write          into results/, and the tables into README.md and docs/
-//	go run . -render -o DIR  tables and pictures again, from the data that are there; or with -write
-//	go run . -check          compare the documentation with the results
+//	go run .              prints tables in Markdown
+//	go run . -plot DIR    writes pictures into DIR too
 package main
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
-	"path/filepath"
+	"log"
+	"runtime"
 	"strings"
 	"time"
 
-	"github.com/randflake/randflake/bench/internal/engines"
-	"github.com/randflake/randflake/bench/internal/report"
-	"golang.org/x/term"
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/randflake/randflake"
 )
 
-// The repository's root and the results that the documentation tells, from the directory bench.
-const (
-	repository = ".."
-	published  = "results"
-)
+// scaled are the peers that are drawn from by more and more goroutines: ours, and what shares a lock, a word or nothing.
+var scaled = []string{"randflake Generate", "randflake Fill", "published algorithm 1.8", "UUID v7 google", "atomic counter", yardstick}
+
+// counted are the peers whose IDs are counted; the last one is the negative control.
+var counted = []string{"randflake Generate", "crypto/rand 8 bytes", "Snowflake randflake"}
+
+// A result is all that a run found.
+type result struct {
+	processors int
+	costs      map[load]cost
+	latencies  map[string]latency
+	spreads    map[string]spread
+}
 
 func main() {
-	engines.Main()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := command(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+	log.SetFlags(0)
+	pictures := flag.String("plot", "", "write pictures into this `directory`")
+	rounds := flag.Int("rounds", 5, "how often costs are measured")
+	flag.Parse()
+	if flag.NArg() > 0 || *rounds < 1 {
+		flag.Usage()
+		log.Fatal("bench: want flags only, and a round at least")
+	}
+	r := measure(*rounds, 100*time.Millisecond, time.Second, 1<<22)
+	fmt.Print(r.tables())
+	if *pictures != "" {
+		if err := r.plot(*pictures); err != nil {
+			log.Fatal(err)
+		}
 	}
 }
 
-func command(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("bench", flag.ExitOnError)
-	quick := flags.Bool("quick", false, "less data, in under three minutes")
-	only := flags.String("only", "", "the chapters to run, with commas between them; default all of "+names(chapters()))
-	render := flags.Bool("render", false, "measure nothing: make tables and pictures from the data that are there")
-	check := flags.Bool("check", false, "change nothing: compare the documentation with the results")
-	seed := flags.Uint64("seed", 1, "for the order of measurements and for keys; the same seed gives the same IDs to count")
-	write := flags.Bool("write", false, "write into the checkout: results into "+published+", and their tables into README.md and docs")
-	out := flags.String("o", "", "directory of the results; default a new one in out, and with -write or -check "+published)
-	if err := flags.Parse(args); err != nil {
-		return err
+// measure draws for a slice in each round, times calls of each peer for so long, and counts so many IDs.
+func measure(rounds int, slice, calls time.Duration, ids int) result {
+	r := result{runtime.GOMAXPROCS(0), nil, make(map[string]latency), make(map[string]spread)}
+	var loads []load
+	for _, p := range peers() {
+		loads = append(loads, load{p.name, 1, 1})
+		if r.processors > 1 {
+			loads = append(loads, load{p.name, r.processors, r.processors})
+		}
 	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	selected, err := choose(*only)
-	if err != nil {
-		return err
-	}
-	results := *out
-	switch {
-	case *write && *out != "":
-		return fmt.Errorf("-write writes into %s: leave out -o, or -write", published)
-	case *out != "":
-	case *write || *check:
-		results = published
-	case *render:
-		return errors.New("-render changes results: say which by -o, or by -write those of the documentation")
-	default:
-		results = filepath.Join("out", time.Now().Format("2006-01-02T150405"))
-	}
-	switch {
-	case *check:
-		return verify(selected, repository, results)
-	case *render:
-		err = renderAll(selected, results)
-	default:
-		err = runAll(ctx, selected, results, *quick, *seed)
-	}
-	if err != nil || !*write {
-		return err
-	}
-	return report.OpenDocs(repository, results).Refresh()
-}
-
-// choose returns the chapters of the given names, or all of them.
-func choose(only string) ([]report.Chapter, error) {
-	if only == "" {
-		return chapters(), nil
-	}
-	var selected []report.Chapter
-next:
-	for name := range strings.SplitSeq(only, ",") {
-		for _, c := range chapters() {
-			if c.Name == name {
-				selected = append(selected, c)
-				continue next
+	for _, name := range scaled {
+		for _, n := range r.goroutines() {
+			if l := (load{name, r.processors, n}); n != r.processors {
+				loads = append(loads, l)
 			}
 		}
-		return nil, fmt.Errorf("there is no chapter %q: want some of %s", name, names(chapters()))
 	}
-	return selected, nil
+	r.costs = costs(loads, rounds, slice)
+	for _, p := range peers() {
+		r.latencies[p.name] = latencyOf(p, calls)
+	}
+	for _, p := range named(counted...) {
+		r.spreads[p.name] = spreadOf(p, ids)
+	}
+	return r
 }
 
-func names(chapters []report.Chapter) string {
-	list := make([]string, len(chapters))
-	for i, c := range chapters {
-		list[i] = c.Name
-	}
-	return strings.Join(list, ",")
-}
-
-// runAll runs chapters one after another.
-func runAll(ctx context.Context, selected []report.Chapter, results string, quick bool, seed uint64) error {
-	fmt.Fprintf(os.Stderr, "This takes about %s (in full %s, with -quick %s), and writes into %s. Let nothing else run meanwhile.\n",
-		estimate(selected, quick), estimate(selected, false), estimate(selected, true), results)
-	progress := report.NewProgress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())), selected, quick)
-	began := time.Now()
-	for _, c := range selected {
-		if err := runOne(ctx, c, results, quick, seed, progress); err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
+// goroutines returns 1, 2, 4 and so on, to four times the processors and 16 at least, and the processors.
+func (r result) goroutines() (list []int) {
+	for n := 1; n <= max(16, 4*r.processors); n *= 2 {
+		if list = append(list, n); n < r.processors && 2*n > r.processors {
+			list = append(list, r.processors)
 		}
 	}
-	fmt.Fprintf(os.Stderr, "It took %s. The results are in %s.\n", time.Since(began).Round(time.Second), results)
-	return nil
+	return list
 }
 
-func estimate(selected []report.Chapter, quick bool) time.Duration {
-	return report.Takes(selected, quick).Round(time.Second)
-}
-
-func runOne(ctx context.Context, c report.Chapter, results string, quick bool, seed uint64, progress *report.Progress) error {
-	progress.Begin(c)
-	defer progress.End()
-	r, err := report.Open(results, c.Name, report.NewMeta(quick, seed), progress)
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	if err := c.Run(ctx, r); err != nil {
-		return err
-	}
-	r.Meta.Seconds = time.Since(began).Seconds()
-	if err := r.KeepMeta(); err != nil || c.Render == nil {
-		return err
-	}
-	return c.Render(r)
-}
-
-// renderAll makes tables and pictures from the data of the last run.
-func renderAll(selected []report.Chapter, results string) error {
-	for _, c := range selected {
-		if c.Render == nil {
-			continue
-		}
-		r, err := report.Reopen(results, c.Name)
-		if err != nil {
-			return err
-		}
-		if err := c.Render(r); err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
-		}
-	}
-	return nil
-}
-
-// verify compares the tables with the data, and the documentation with the tables. Chapters that
-// have not run have no tables: then the documentation may not show any.
-func verify(selected []report.Chapter, repository, results string) error {
-	failed := []error{report.OpenDocs(repository, results).Check()}
-	for _, c := range selected {
-		r, err := report.Reopen(results, c.Name)
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-		case err != nil:
-			failed = append(failed, err)
-		case c.Render != nil:
-			failed = append(failed, c.Render(r.Verify()))
-		}
-	}
-	return errors.Join(failed...)
+// machine is the line below each table.
+func (r result) machine() string {
+	c := cpuid.CPU // virtual machines often don't tell the name of the model
+	return fmt.Sprintf("*%s: %s (family %d, model %d), %d processors, %s, %s.*", time.Now().Format(time.DateOnly),
+		strings.TrimSpace(c.BrandName), c.Family, c.Model, r.processors, runtime.Version(), randflake.Backend())
 }

@@ -29,7 +29,7 @@ A command that a signal stops gives its lease back, and ends by that signal.`,
 	for id, commands := range map[string][]*cobra.Command{
 		"ids":  {t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.sqlCommand(), t.nextCommand()},
 		"keys": {t.secretCommand(), t.leaseCommand(), t.counterCommand(), t.doctorCommand()},
-		"":     {t.benchCommand(), t.versionCommand(), t.manCommand()},
+		"":     {t.versionCommand(), t.manCommand()},
 	} {
 		for _, cmd := range commands {
 			cmd.GroupID = id

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"log"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// A load is a peer that some goroutines draw from at the same time.
+type load struct {
+	peer       string
+	processors int // GOMAXPROCS meanwhile
+	goroutines int
+}
+
+// A cost is that of an ID.
+type cost struct {
+	ns     float64 // time passed for each ID, by all goroutines together
+	ratio  float64 // to the yardstick in the same round
+	allocs float64
+}
+
+// costs measures all loads round after round, in a new order each time, so that whatever changes about the machine
+// affects all of them alike. It returns medians.
+func costs(loads []load, rounds int, slice time.Duration) map[load]cost {
+	found := make(map[load][3][]float64)
+	for range rounds {
+		round := make(map[load]cost)
+		for _, i := range rand.Perm(len(loads)) {
+			round[loads[i]] = measured(loads[i], slice)
+		}
+		for l, c := range round {
+			unit := round[load{yardstick, l.processors, l.goroutines}].ns
+			f := found[l]
+			found[l] = [3][]float64{append(f[0], c.ns), append(f[1], c.ns/unit), append(f[2], c.allocs)}
+		}
+	}
+	medians := make(map[load]cost)
+	for l, f := range found {
+		medians[l] = cost{median(f[0]), median(f[1]), median(f[2])}
+	}
+	return medians
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// measured makes IDs for a while. The loop is alike for all peers: calls of next, and a look at the clock after every chunk.
+func measured(l load, slice time.Duration) cost {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(l.processors))
+	p := named(l.peer)[0]
+	m := p.open()
+	if m.close != nil {
+		defer m.close()
+	}
+	sources := make([]next, l.goroutines)
+	for i := range sources {
+		sources[i] = m.source()
+	}
+	chunk := chunkOf(p, sources[0])
+	counts := make([]int, l.goroutines)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	if p.waits {
+		slice = time.Second
+		start = start.Truncate(time.Second).Add(time.Second)
+		time.Sleep(time.Until(start))
+	}
+	var all sync.WaitGroup
+	for i, source := range sources {
+		all.Go(func() {
+			calls := 0
+			for calls == 0 || time.Since(start) < slice {
+				call(p, source, chunk)
+				calls += chunk
+			}
+			counts[i] = calls * p.idsPerCall()
+		})
+	}
+	all.Wait()
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	ids := 0
+	for _, n := range counts {
+		ids += n
+	}
+	return cost{ns: float64(took) / float64(ids), allocs: float64(after.Mallocs-before.Mallocs) / float64(ids)}
+}
+
+func call(p peer, f next, times int) {
+	for range times {
+		if _, _, err := f(); err != nil {
+			log.Fatalf("%s: %v", p.name, err)
+		}
+	}
+}
+
+// chunkOf returns how many calls take long enough for a look at the clock not to matter. A peer that waits may take very
+// long over a few.
+func chunkOf(p peer, f next) int {
+	chunk := 16
+	for !p.waits {
+		start := time.Now()
+		if call(p, f, chunk); time.Since(start) > 100*time.Microsecond {
+			break
+		}
+		chunk *= 2
+	}
+	return chunk
+}
+
+// A latency is how long calls of one goroutine took, in nanoseconds.
+type latency struct {
+	calls   *hdrhistogram.Histogram // each by itself, with a reading of the clock
+	batches *hdrhistogram.Histogram // batches of calls, for a median that the clock's reading does not hide
+}
+
+const batch = 16
+
+func latencyOf(p peer, slice time.Duration) latency {
+	m := p.open()
+	if m.close != nil {
+		defer m.close()
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	l := latency{hdrhistogram.New(1, 1e12, 3), hdrhistogram.New(1, 1e12, 3)}
+	f := m.source()
+	call(p, f, batch)
+	for start := time.Now(); time.Since(start) < slice; {
+		for range batch {
+			record(l.calls, p, f, 1)
+		}
+		record(l.batches, p, f, batch)
+	}
+	return l
+}
+
+func record(h *hdrhistogram.Histogram, p peer, f next, times int) {
+	start := time.Now()
+	call(p, f, times)
+	if err := h.RecordValue(int64(time.Since(start))); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// spread counts IDs by their highest 8 bits.
+type spread [256]int
+
+// spreadOf counts so many IDs in the order in which one goroutine makes them.
+func spreadOf(p peer, ids int) (s spread) {
+	m := p.open()
+	if m.close != nil {
+		defer m.close()
+	}
+	f := m.source()
+	for range ids {
+		_, low, err := f()
+		if err != nil {
+			log.Fatalf("%s: %v", p.name, err)
+		}
+		s[low>>56]++
+	}
+	return s
+}
+
+// chiSquared returns the statistic, and how likely random IDs have one as large.
+func (s spread) chiSquared() (statistic, p float64) {
+	ids := 0
+	for _, n := range s {
+		ids += n
+	}
+	expected := float64(ids) / float64(len(s))
+	for _, n := range s {
+		statistic += (float64(n) - expected) * (float64(n) - expected) / expected
+	}
+	return statistic, distuv.ChiSquared{K: float64(len(s) - 1)}.Survival(statistic)
+}

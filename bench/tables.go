@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tables returns all tables in Markdown, the README's first.
+func (r result) tables() string {
+	var b strings.Builder
+	section := func(title, notes string, rows [][]string) {
+		fmt.Fprintf(&b, "## %s\n\n%s\n%s%s\n\n", title, markdown(rows), notes, r.machine())
+	}
+	section("What an ID costs", costNotes, r.featured())
+	section("All sources", "", r.all())
+	section("How long a call takes", "Single calls of one goroutine, with a reading of the clock in each: *the loop* is what that takes, and at its "+
+		"worst, the machine. *By batches* is the median of 16 calls in a row, for one of them. A call of `Fill` makes 1,024 IDs.\n\n", r.calls())
+	section("Scaling", fmt.Sprintf("Nanoseconds for each ID, by all goroutines together on %d processors.\n\n", r.processors), r.scaling())
+	section("Whether they look random", "IDs in the order in which one goroutine makes them, counted by their highest 8 bits. *p*: how likely random IDs "+
+		"have a chi-squared as large. Snowflakes are the negative control.\n\n", r.uniformity())
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+const costNotes = "Time passed for each ID, by as many goroutines as processors together: medians of rounds in which all sources take turns. The ratio is to `" +
+	yardstick + "` in the same round. *At its limit*: the format has no more IDs a second, however fast the code is. *Beyond its limit*: the IDs have " +
+	"times that are still to come.\n\n"
+
+// markdown returns a table whose first row is the head. Columns of numbers, or of nothing, are to the right.
+func markdown(rows [][]string) string {
+	var b strings.Builder
+	for i, row := range rows {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+		if i > 0 {
+			continue
+		}
+		for column := range row {
+			rule := "| ---: "
+			for _, other := range rows[1:] {
+				if cell := other[column]; cell != "" && (cell[0] < '0' || cell[0] > '9') {
+					rule = "| --- "
+				}
+			}
+			b.WriteString(rule)
+		}
+		b.WriteString("|\n")
+	}
+	return b.String()
+}
+
+// on returns the costs of a peer on one processor and on all of them.
+func (r result) on(p peer) (one, all cost) {
+	return r.costs[load{p.name, 1, 1}], r.costs[load{p.name, r.processors, r.processors}]
+}
+
+func (r result) featured() [][]string {
+	rows := [][]string{{"source", "bits", "ns per ID, one processor", "ratio", fmt.Sprintf("ns per ID, %d processors", r.processors), "unpredictable", "sortable"}}
+	for _, p := range peers() {
+		if one, all := r.on(p); p.featured {
+			rows = append(rows, []string{p.name, size(p), limited(p, one.ns), number(one.ratio), limited(p, all.ns), p.unpredictable, p.sortable})
+		}
+	}
+	return rows
+}
+
+func (r result) all() [][]string {
+	rows := [][]string{{"source", "bits", "allocations", "ns per ID, one processor", "ratio", fmt.Sprintf("ns per ID, %d processors", r.processors), "ratio",
+		"limit, IDs a second", "unpredictable", "sortable", "what is called"}}
+	for _, p := range peers() {
+		limit := ""
+		if p.perSecond > 0 {
+			limit = fmt.Sprintf("%.0f", p.perSecond)
+		}
+		one, all := r.on(p)
+		rows = append(rows, []string{p.name, size(p), fmt.Sprintf("%.0f", one.allocs), limited(p, one.ns), number(one.ratio), limited(p, all.ns), number(all.ratio),
+			limit, p.unpredictable, p.sortable, p.call})
+	}
+	return rows
+}
+
+func (r result) calls() [][]string {
+	rows := [][]string{{"source", "p50 by batches, ns", "p50", "p99", "p99.9", "max", "calls"}}
+	for _, p := range peers() {
+		l := r.latencies[p.name]
+		row := []string{p.name, number(float64(l.batches.ValueAtQuantile(50)) / batch)}
+		for _, q := range []float64{50, 99, 99.9, 100} {
+			row = append(row, duration(l.calls.ValueAtQuantile(q)))
+		}
+		rows = append(rows, append(row, strconv.FormatInt(l.calls.TotalCount(), 10)))
+	}
+	return rows
+}
+
+func (r result) scaling() [][]string {
+	rows := [][]string{{"source \\ goroutines"}}
+	for _, n := range r.goroutines() {
+		rows[0] = append(rows[0], strconv.Itoa(n))
+	}
+	for _, name := range scaled {
+		row := []string{name}
+		for _, n := range r.goroutines() {
+			row = append(row, number(r.costs[load{name, r.processors, n}].ns))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (r result) uniformity() [][]string {
+	rows := [][]string{{"source", "chi-squared, 255 degrees of freedom", "p"}}
+	for _, name := range counted {
+		statistic, p := r.spreads[name].chiSquared()
+		rows = append(rows, []string{name, number(statistic), number(p)})
+	}
+	return rows
+}
+
+// limited returns a cost, and says if the limit was measured.
+func limited(p peer, ns float64) string {
+	if p.perSecond > 0 {
+		switch used := 1e9 / p.perSecond / ns; {
+		case used > 1.03:
+			return number(ns) + " (beyond its limit)"
+		case used > 0.95 || p.waits:
+			return number(ns) + " (at its limit)"
+		}
+	}
+	return number(ns)
+}
+
+func size(p peer) string {
+	if p.bits == 0 {
+		return ""
+	}
+	return strconv.Itoa(p.bits)
+}
+
+// number returns v with about three digits.
+func number(v float64) string {
+	switch {
+	case v < 9.995:
+		return fmt.Sprintf("%.2f", v)
+	case v < 99.95:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// duration returns nanoseconds, to three digits, in the unit that suits them.
+func duration(ns int64) string {
+	d, unit := time.Duration(ns), time.Duration(1)
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit).String()
+}
