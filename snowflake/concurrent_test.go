@@ -42,29 +42,6 @@ func problemOf(l *Layout, made [][]ID, perUnit int) string {
 	return ""
 }
 
-func TestProblemOfFindsFaults(t *testing.T) {
-	l := smallLayout(t)
-	at := func(unit, sequence ID) ID { return unit<<l.time.shift | sequence<<l.sequence.shift }
-	good := func() [][]ID {
-		return [][]ID{{at(1, 0), at(1, 2), at(3, 0)}, {at(1, 1), at(2, 0), at(2, 1), at(3, 1)}}
-	}
-	if problem := problemOf(l, good(), 3); problem != "" {
-		t.Errorf("found in what is right: %s", problem)
-	}
-	for name, plant := range map[string]func(made [][]ID){
-		"twice by one":   func(made [][]ID) { made[0][1] = made[0][0] },
-		"twice by two":   func(made [][]ID) { made[0][2] = made[1][3] },
-		"out of order":   func(made [][]ID) { made[1][1], made[1][2] = made[1][2], made[1][1] },
-		"over the limit": func(made [][]ID) { made[1][1] = at(1, 3) },
-	} {
-		made := good()
-		plant(made)
-		if problemOf(l, made, 3) == "" {
-			t.Errorf("%s: not found", name)
-		}
-	}
-}
-
 // makeAtOnce has 8 goroutines make IDs at the same time, singly and in bulk, with and without waiting, and
 // returns what each made.
 func makeAtOnce(t *testing.T, g *Generator, each int) [][]ID {

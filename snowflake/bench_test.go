@@ -1,8 +1,6 @@
 package snowflake
 
 import (
-	"runtime"
-	"sync"
 	"testing"
 	"time"
 )
@@ -28,12 +26,6 @@ func benchGenerator(b *testing.B, options ...Option) *Generator {
 
 // farAhead is more than any benchmark needs.
 var farAhead = RunAhead(1000 * time.Hour)
-
-func BenchmarkTimeNow(b *testing.B) {
-	for b.Loop() {
-		sinkTime = time.Now()
-	}
-}
 
 func BenchmarkGenerate(b *testing.B) {
 	g := benchGenerator(b, farAhead)
@@ -68,24 +60,4 @@ func BenchmarkFill(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-}
-
-func BenchmarkFillParallel(b *testing.B) {
-	g := benchGenerator(b, farAhead)
-	b.SetBytes(8)
-	b.ResetTimer()
-	procs := runtime.GOMAXPROCS(0)
-	var fillers sync.WaitGroup
-	for range procs {
-		fillers.Go(func() {
-			ids := make([]ID, 1024)
-			for left := b.N / procs; left > 0; left -= len(ids) {
-				if _, err := g.Fill(ids[:min(left, len(ids))]); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	fillers.Wait()
 }
