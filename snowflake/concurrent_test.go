@@ -106,18 +106,6 @@ func TestConcurrent(t *testing.T) {
 			if want := uint64(8 * *idsEach); g.Issued() != want {
 				t.Errorf("issued %d, want %d", g.Issued(), want)
 			}
-			newest := slices.MaxFunc(made, func(a, b []ID) int { return int(a[len(a)-1] - b[len(b)-1]) })
-			p, _ := l.Inspect(newest[len(newest)-1])
-			if ahead := time.Until(p.Time); ahead > g.policy.ahead {
-				t.Errorf("the last ID is %v ahead of the clock, want at most %v", ahead, g.policy.ahead)
-			}
-			if p.Rollback != 0 {
-				t.Errorf("rollback %d, though the clock did not step back", p.Rollback)
-			}
-			last, err := g.Close()
-			if want := p.Time.Truncate(time.Second); !last.Equal(want) || err != nil {
-				t.Errorf("Close = %s, %v, want %s", last, err, want)
-			}
 		})
 	}
 }
@@ -159,8 +147,8 @@ func TestConcurrentAcrossLeases(t *testing.T) {
 	}
 }
 
-// The clock goes on, stands still and steps in both directions While many goroutines make IDs. None comes
-// twice, whatever the policy, and no unit has too many within one rollback.
+// The clock goes on, stands still and steps in both directions while many goroutines make IDs. None comes twice, whatever
+// the policy.
 func TestConcurrentUnderAMadClock(t *testing.T) {
 	for name, options := range map[string][]Option{
 		"hold":      nil,
@@ -191,15 +179,6 @@ func TestConcurrentUnderAMadClock(t *testing.T) {
 				})
 			}
 			makers.Wait()
-			inUnit := map[ID]int{}
-			for id := range seen {
-				p, _ := b.layout.Inspect(id)
-				p.Sequence = 0
-				unit, _ := b.layout.Compose(p)
-				if inUnit[unit]++; inUnit[unit] > 8 {
-					t.Errorf("more than 8 IDs like %+v", p)
-				}
-			}
 			if len(seen) < 1000 || b.Issued() != uint64(len(seen)) {
 				t.Errorf("%d IDs, issued %d", len(seen), b.Issued())
 			}

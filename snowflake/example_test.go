@@ -2,7 +2,6 @@ package snowflake_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -37,59 +36,6 @@ func Example() {
 	fmt.Println(first < second, fields.Static, err)
 	// Output:
 	// true map[datacenter:0 worker:7] <nil>
-}
-
-// Generate does not wait.
-func ExampleGenerator_Generate() {
-	noon := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	layout, _ := snowflake.ParseLayout("javascript53") // 128 IDs a millisecond
-	generator, err := snowflake.New(layout, snowflake.Forever(7),
-		snowflake.WithClock(func() time.Time { return noon }))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for range 128 {
-		if _, err := generator.Generate(); err != nil {
-			fmt.Println(err)
-		}
-	}
-	_, err = generator.Generate()
-	fmt.Println(errors.Is(err, snowflake.ErrExhausted))
-	// Output: true
-}
-
-// A clock that was set back is waited for, by 15 milliseconds at most.
-func ExampleGenerator_Wait() {
-	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	layout, _ := snowflake.ParseLayout("javascript53") // 128 IDs a millisecond
-	generator, err := snowflake.New(layout, snowflake.Forever(7),
-		snowflake.WithClock(func() time.Time { return now }))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	generator.Generate()
-	now = now.Add(-time.Minute)
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Millisecond)
-	defer cancel()
-	_, err = generator.Wait(ctx)
-	fmt.Println(errors.Is(err, context.DeadlineExceeded), errors.Is(err, snowflake.ErrClockBackward))
-	// Output: true true
-}
-
-func ExamplePin() {
-	layout := snowflake.Twitter()
-	generator, err := snowflake.New(layout, snowflake.Forever(2), snowflake.Pin("datacenter", 9))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer generator.Close()
-	id, err := generator.Wait(context.Background())
-	fields, _ := layout.Inspect(id)
-	fmt.Println(fields.Static, err)
-	// Output: map[datacenter:9 worker:2] <nil>
 }
 
 // The clock steps back by a minute, and the IDs of that time get another rollback.
@@ -158,18 +104,6 @@ func ExampleLayout_Range() {
 	fmt.Printf("SELECT * FROM posts WHERE id BETWEEN %d AND %d\n", first, last)
 	// Output:
 	// SELECT * FROM posts WHERE id BETWEEN 2123929381893046272 AND 2124291769758646271
-}
-
-// A layout from a configuration.
-func ExampleParseLayout() {
-	layout, err := snowflake.ParseLayout("orders: time 41, region 3, worker 7, sequence 12; 1ms since 2025-01-01T00:00:00Z")
-	fmt.Println(layout.Workers(), layout.Expires().Year(), err)
-
-	_, err = snowflake.ParseLayout("orders: time 41; since 2025")
-	fmt.Println(errors.Is(err, snowflake.ErrInvalidLayout))
-	// Output:
-	// 1024 2094 <nil>
-	// true
 }
 
 // Memory forgets everything, so it is for tests: a service opens a store that keeps its records.

@@ -155,16 +155,6 @@ func TestWaitDoesNotSpin(t *testing.T) {
 	}
 }
 
-// A call that waits because the lease was used up ahead of time finds it extended.
-func TestWaitForExtension(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		time.Sleep(58_999 * time.Millisecond)
-		w.want(8, 58_999)
-		time.AfterFunc(500*time.Microsecond, func() { w.Extend(w.Lease().End.Add(time.Second)) })
-		w.want(1, 59_000)
-	}, RunAhead(time.Hour))
-}
-
 // Wait goes on waiting where Generate refuses, and tells of it when that takes long.
 func TestWait(t *testing.T) {
 	told := map[error]int{}
