@@ -89,32 +89,3 @@ func ExampleWithStride() {
 	// [1 6 11]
 	// [2 7 12]
 }
-
-// A counter that may give a thousand numbers a second goes on by itself when the store has lost data.
-func ExampleWithRate() {
-	ctx := context.Background()
-	orders, err := counter.On(exampleSpace()).Open(ctx, "orders", counter.OrCreate(), counter.WithRate(1000))
-	if err != nil {
-		log.Fatal(err)
-	}
-	n, err := orders.Wait(ctx)
-	fmt.Println(n, err)
-	// Output: 1 <nil>
-}
-
-func ExampleStatus_Metrics() {
-	orders, err := counter.On(exampleSpace()).Open(context.Background(), "orders", counter.OrCreate(), counter.WithRunLength(100, 100))
-	if err != nil {
-		log.Fatal(err)
-	}
-	if _, err := orders.Next(); err != nil {
-		log.Fatal(err)
-	}
-	for _, m := range orders.Status().Metrics()[:3] {
-		fmt.Println(m.Name, m.Value)
-	}
-	// Output:
-	// randflake_counter_taken_total 100
-	// randflake_counter_issued_total 1
-	// randflake_counter_returned_total 0
-}

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake/counter"
@@ -255,5 +257,400 @@ func TestFaultsAreFound(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// promoteAtSwap returns a space whose engine changes its lineage just before the next swap of a counter after armed is set:
+// a failover that loses nothing.
+func promoteAtSwap(t *testing.T, server *storetest.Memory, armed *atomic.Bool) *store.Space {
+	if s, err := store.Create(t.Context(), server.Connect(), store.ForNewSecret()); err != nil {
+		t.Fatal(err)
+	} else {
+		s.Close()
+	}
+	space, err := store.Open(t.Context(), storetest.Intercept(server.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		if c.Swap && len(c.Put) > 0 && strings.Contains(c.Put[0].Name, "/c/") && armed.Swap(false) {
+			server.SetLineage("promoted")
+		}
+		return c.On(ctx, e)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return space
+}
+
+// TestBooks: the run that was taken by a change of unknown outcome counts as unsure. Deciding once more to explain the
+// error makes the handle forget it: the record counts numbers as taken that no handle knows of.
+func TestBooks(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		server := storetest.NewMemory()
+		var armed atomic.Bool
+		counters := counter.On(promoteAtSwap(t, server, &armed))
+		s, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(), counter.WithRate(1000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		armed.Store(true)
+		numbers := make([]int64, 100)
+		s.Fill(t.Context(), numbers)
+		time.Sleep(10 * time.Minute)
+		s.Next(t.Context())
+		i, _ := counters.Get(t.Context(), "orders")
+		st := s.Status()
+		if i.Taken > uint64(st.Taken+st.Unsure) {
+			t.Errorf("the record says that %d numbers were taken, the only handle %d and %d unsure", i.Taken, st.Taken, st.Unsure)
+		}
+	})
+}
+
+// TestAllocate: an error of Allocate that wraps ErrRate or ErrForgotten says that no run was taken, and here one was.
+func TestAllocate(t *testing.T) {
+	for _, rate := range []int64{0, 1000} {
+		t.Run("", func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				server := storetest.NewMemory()
+				var armed atomic.Bool
+				counters := counter.On(promoteAtSwap(t, server, &armed))
+				if _, err := counters.Create(t.Context(), "orders", counter.WithRate(rate)); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Second)
+				before, _ := counters.Get(t.Context(), "orders")
+				armed.Store(true)
+				_, _, err := counters.Allocate(t.Context(), "orders", 100, counter.NewToken(time.Now()))
+				after, _ := counters.Get(t.Context(), "orders")
+				if after.Taken != before.Taken && (errors.Is(err, counter.ErrForgotten) || errors.Is(err, counter.ErrRate) || errors.Is(err, counter.ErrInvalidToken)) {
+					t.Errorf("rate %d: an error that says that no run was taken, and %d numbers were: %v", rate, after.Taken-before.Taken, err)
+				}
+			})
+		})
+	}
+}
+
+// TestUnknownReturn: when it turns out that a return of unknown outcome took effect, in place of a take that did not,
+// there is no run, and no number is made up.
+func TestUnknownReturn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lose, made atomic.Bool // whether calls have no reply, and whether they are made
+		engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (answer store.Answer, err error) {
+			time.Sleep(10 * time.Millisecond)
+			if made.Load() || !lose.Load() || !c.Swap {
+				answer, err = c.On(ctx, e)
+			}
+			if lose.Load() && c.Swap {
+				return store.Answer{}, errors.New("no reply")
+			}
+			return answer, err
+		})
+		c := open(t, counter.On(newSpace(t, engine)), "orders", counter.WithRunLength(1000, 1000))
+		next := func() (int64, counter.Status) {
+			time.Sleep(time.Millisecond)
+			n, err := c.Wait(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n, c.Status()
+		}
+		for n := int64(0); n < 3500; n, _ = next() { // until the pace is known
+		}
+		lose.Store(true)
+		for s := c.Status(); s.Err == nil; _, s = next() {
+		}
+		time.Sleep(10 * time.Second) // it fails again and again, so that the next attempt is not near
+		made.Store(true)
+		if _, err := c.Return(t.Context()); err == nil || c.Status().Lost == 0 {
+			t.Fatalf("Return: %v, %+v", err, c.Status())
+		}
+		lose.Store(false)
+		time.Sleep(time.Minute) // it tries again, though nobody asks
+		for range 1000 {
+			n, err := c.Next()
+			if s := c.Status(); err == nil && (n >= s.Info.Next || s.Taken < s.Issued) {
+				t.Fatalf("%d was issued, which nobody took: %+v", n, s)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+}
+
+// TestUnsure: where two takes in a row have unknown outcomes, and others take numbers before it is known, it is the larger
+// one that may have taken some.
+func TestUnsure(t *testing.T) {
+	made := []bool{} // what becomes of the next calls, which have no reply
+	memory := storetest.NewMemory()
+	engine := storetest.Intercept(memory.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		if len(made) == 0 {
+			return c.On(ctx, e)
+		}
+		if made[0] {
+			c.On(ctx, e)
+		}
+		made = made[1:]
+		return store.Answer{}, errors.New("no reply")
+	})
+	var handles []*counter.Strict
+	for _, space := range []*store.Space{newSpace(t, engine), reopen(t, memory.Connect())} {
+		s, err := counter.On(space).OpenStrict(t.Context(), "tickets", counter.OrCreate())
+		if err != nil {
+			t.Fatal(err)
+		}
+		handles = append(handles, s)
+	}
+	made = []bool{true, false}
+	for _, n := range []int{100, 10} {
+		if n, err := handles[0].Fill(t.Context(), make([]int64, n)); err == nil {
+			t.Fatalf("%d numbers without a reply", n)
+		}
+	}
+	for _, s := range []*counter.Strict{handles[1], handles[0]} {
+		if _, err := s.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := handles[0].Status(); s.Unsure != 100 || s.Taken != 1 || s.Info.Taken != 102 {
+		t.Errorf("%+v, want 100 unsure", s)
+	}
+}
+
+// TestFailedOpen: no handle that Open did not return takes numbers.
+func TestFailedOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lose atomic.Bool
+		engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+			if c.Swap && lose.Load() {
+				return store.Answer{}, errors.New("no reply")
+			}
+			return c.On(ctx, e)
+		})
+		counters := counter.On(newSpace(t, engine))
+		if _, err := counters.Create(t.Context(), "orders"); err != nil {
+			t.Fatal(err)
+		}
+		lose.Store(true)
+		if _, err := counters.Open(t.Context(), "orders", quiet); err == nil {
+			t.Fatal("Open went well without a run")
+		}
+		lose.Store(false)
+		time.Sleep(time.Minute)
+		if info, err := counters.Get(t.Context(), "orders"); info.Taken > 0 || err != nil {
+			t.Errorf("%+v, %v, want none taken", info, err)
+		}
+	})
+}
+
+// TestCloseUnsure: what may have been taken is unsure when a handle is closed before it can find out.
+func TestCloseUnsure(t *testing.T) {
+	var lose atomic.Bool
+	engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		answer, err := c.On(ctx, e)
+		if c.Swap && lose.Load() {
+			return store.Answer{}, errors.New("no reply")
+		}
+		return answer, err
+	})
+	c := open(t, counter.On(newSpace(t, engine)), "orders", counter.WithRunLength(10, 10))
+	lose.Store(true)
+	for c.Status().Err == nil {
+		c.Next()
+	}
+	c.Close()
+	if s := c.Status(); s.Unsure != 10 || s.Taken != s.Issued+s.Lost {
+		t.Errorf("%+v, want 10 unsure", s)
+	}
+}
+
+func reopen(t *testing.T, engine store.Engine) *store.Space {
+	t.Helper()
+	space, err := store.Open(t.Context(), engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return space
+}
+
+// TestAllocateAfterLostReply: the run whose reply was lost is the one that the same token gets.
+func TestAllocateAfterLostReply(t *testing.T) {
+	lose := false
+	engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		answer, err := c.On(ctx, e)
+		if c.Swap && lose {
+			lose = false
+			return store.Answer{}, errors.New("reply lost")
+		}
+		return answer, err
+	})
+	counters := counter.On(newSpace(t, engine))
+	if _, err := counters.Create(t.Context(), "orders"); err != nil {
+		t.Fatal(err)
+	}
+	token := counter.NewToken(time.Now())
+	lose = true
+	if _, _, err := counters.Allocate(t.Context(), "orders", 10, token); err == nil {
+		t.Fatal("no reply was lost")
+	}
+	b, _, err := counters.Allocate(t.Context(), "orders", 10, token)
+	if info, _ := counters.Get(t.Context(), "orders"); err != nil || b.First != 1 || b.Count != 10 || info.Taken != 10 {
+		t.Errorf("run %+v of %d numbers taken, error %v, want the first ten numbers", b, info.Taken, err)
+	}
+}
+
+// losses are ways in which a server comes back with less than it had.
+var losses = map[string]func(server *storetest.Memory, backup storetest.Snapshot){
+	"another copy": func(server *storetest.Memory, backup storetest.Snapshot) {
+		backup.Lineage = "restored"
+		server.Restore(backup)
+	},
+	"the same one, older": func(server *storetest.Memory, backup storetest.Snapshot) { server.Restore(backup) },
+	"no position tells": func(server *storetest.Memory, backup storetest.Snapshot) {
+		backup.Position = 1 << 40
+		server.Restore(backup)
+	},
+	"nothing is left": func(server *storetest.Memory, _ storetest.Snapshot) {
+		server.Wipe()
+		server.Connect().Prepare(context.Background())
+	},
+}
+
+// TestLoss: a handle that is open when data is lost gives what it has. Then a counter with a rate goes on beyond all numbers,
+// after a rest; any other refuses until a person says where.
+func TestLoss(t *testing.T) {
+	for name, lose := range losses {
+		for _, rate := range []int64{0, 1000} {
+			t.Run(name+"/"+map[bool]string{true: "rate", false: "none"}[rate > 0], func(t *testing.T) {
+				inBubble(t, func(t *testing.T) { testLoss(t, lose, rate, name == "nothing is left") })
+			})
+		}
+	}
+}
+
+func testLoss(t *testing.T, lose func(*storetest.Memory, storetest.Snapshot), rate int64, all bool) {
+	server := storetest.NewMemory()
+	counters := counter.On(newSpace(t, server.Connect()))
+	c := open(t, counters, "orders", counter.WithRunLength(100, 100), counter.WithRate(rate))
+	backup := server.Snapshot()
+	var last int64
+	for range 1050 {
+		n, err := c.Wait(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = n
+		time.Sleep(2 * time.Millisecond)
+	}
+	lose(server, backup)
+	for range 50 {
+		if n, err := c.Next(); err != nil || n <= last {
+			t.Fatalf("%d after %d, %v: want what it has", n, last, err)
+		} else {
+			last = n
+		}
+	}
+	if rate > 0 {
+		began := time.Now()
+		n, err := c.Wait(t.Context())
+		if rested := time.Since(began); err != nil || n <= last || n > 150_000 || rested < 2*time.Minute || rested > 125*time.Second {
+			t.Errorf("%d after %d and %v, %v", n, last, rested, err)
+		}
+		return
+	}
+	if n, err := c.Wait(t.Context()); !errors.Is(err, counter.ErrForgotten) {
+		t.Fatalf("%d, %v, want ErrForgotten", n, err)
+	}
+	if all {
+		if _, err := counters.Advance(t.Context(), "orders", 5000); !errors.Is(err, counter.ErrNoCounter) {
+			t.Errorf("%v, want ErrNoCounter", err)
+		}
+		if _, err := counters.Create(t.Context(), "orders", counter.WithStart(5000)); !errors.Is(err, counter.ErrForgotten) {
+			t.Errorf("%v, want ErrForgotten", err)
+		}
+		if _, err := counters.Create(t.Context(), "orders", counter.WithStart(5000), unusedUntilNow(t, server)); err != nil {
+			t.Error(err)
+		}
+	} else {
+		if info := get(t, counters, "orders"); !info.Forgotten {
+			t.Errorf("%+v, want a forgotten one", info)
+		}
+		if info, err := counters.Advance(t.Context(), "orders", 5000); err != nil || info.Next != 5000 || info.Forgotten {
+			t.Errorf("%+v, %v", info, err)
+		}
+	}
+	time.Sleep(10 * time.Second)
+	c.Wait(t.Context()) // has the handle try again
+	time.Sleep(time.Second)
+	if n, err := c.Wait(t.Context()); n != 5000 || err != nil {
+		t.Errorf("%d, %v, want 5000", n, err)
+	}
+}
+
+// unusedUntilNow is an operator's word for the present losses of a space.
+func unusedUntilNow(t *testing.T, server *storetest.Memory) counter.Option {
+	space, err := store.Open(t.Context(), server.Connect())
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := space.Look(t.Context(), nil, store.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counter.UnusedBefore(time.Unix(v.Meta.Floor, 0))
+}
+
+// TestWordIsForOneLoss: a program that always starts with the same options does not repeat its numbers after a loss.
+func TestWordIsForOneLoss(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		server := storetest.NewMemory()
+		start := func() (*counter.Counter, error) {
+			space, err := store.Create(t.Context(), server.Connect())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return counter.On(space).Open(t.Context(), "orders", counter.OrCreate(), counter.UnusedBefore(time.Date(2026, 1, 31, 12, 11, 0, 0, time.UTC)), quiet)
+		}
+		c, err := start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := c.Next(); n != 1 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		c.Close()
+		time.Sleep(time.Minute)
+		server.Wipe()
+		if c, err = start(); !errors.Is(err, counter.ErrForgotten) || !strings.Contains(err.Error(), "before 2026-01-31T12:12:00Z") {
+			t.Errorf("%v, %v: want ErrForgotten", c, err)
+		}
+	})
+}
+
+// TestFloor has a space that can't know which counters there were: a counter takes the caller's word, or a rate and a date.
+func TestFloor(t *testing.T) {
+	server := storetest.NewMemory()
+	space, err := store.Create(t.Context(), server.Connect())
+	if err != nil {
+		t.Fatal(err)
+	}
+	counters, rate := counter.On(space), counter.WithRate(10)
+	yesterday := counter.UnusedBefore(time.Now().Add(-24 * time.Hour))
+	later := unusedUntilNow(t, server)
+	for name, options := range map[string][]counter.Option{"none": nil, "rate": {rate}, "yesterday": {yesterday}} {
+		if info, err := counters.Create(t.Context(), name, options...); !errors.Is(err, counter.ErrForgotten) {
+			t.Errorf("%s: %+v, %v, want ErrForgotten", name, info, err)
+		}
+	}
+	for name, options := range map[string][]counter.Option{"later": {later}, "latest": {later, yesterday}} {
+		if info, err := counters.Create(t.Context(), name, options...); err != nil || info.Next != 1 {
+			t.Errorf("%s: %+v, %v", name, info, err)
+		}
+	}
+	if _, err := counters.Create(t.Context(), "future", counter.UnusedBefore(time.Now().Add(24*time.Hour))); !errors.Is(err, store.ErrClock) {
+		t.Errorf("word of tomorrow: %v, want ErrClock", err)
+	}
+	if info, err := counters.Create(t.Context(), "dated", rate, yesterday); err != nil || info.Next <= 10*24*3600 || info.Next > 10*25*3600 {
+		t.Errorf("%+v, %v, want a jump over a day's numbers", info, err)
 	}
 }

@@ -3,6 +3,9 @@ package counter_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,34 +52,6 @@ func TestSlow(t *testing.T) {
 			if s := c.Status(); s.Held > 20 {
 				t.Fatalf("minute %d: holds %d numbers", minute, s.Held)
 			}
-		}
-	})
-}
-
-// TestChangingPace has a slow counter that is fast now and then. It holds no more than what was given in ten seconds for
-// long, and no caller waits for more than a second.
-func TestChangingPace(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		l := &link{latency: 100 * time.Millisecond}
-		c := open(t, counter.On(newSpace(t, l.to(storetest.NewMemory().Connect()))), "orders")
-		chunk := make([]int64, 1000)
-		for range 5 {
-			for range 100 {
-				if _, err := c.Next(); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Minute)
-			}
-			for range 20 {
-				began := time.Now()
-				if _, err := c.FillWait(t.Context(), chunk); err != nil || time.Since(began) > time.Second {
-					t.Fatalf("a thousand numbers took %v, %v", time.Since(began), err)
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
-		}
-		if s := c.Status(); s.Held > 1_000_000 {
-			t.Errorf("holds %d numbers, and gave %d", s.Held, s.Issued)
 		}
 	})
 }
@@ -153,6 +128,150 @@ func TestEngineDown(t *testing.T) {
 		back := time.Now()
 		if _, err := c.Wait(t.Context()); err != nil || time.Since(back) > 11*time.Second {
 			t.Errorf("%v, %v after the engine is back", err, time.Since(back))
+		}
+	})
+}
+
+// TestManyHandlesAreSmall: a thousand counters in use take less than a KiB each, and no goroutine.
+func TestManyHandlesAreSmall(t *testing.T) {
+	const count = 1000
+	counters := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+	var handles [count]*counter.Counter
+	for i := range handles {
+		if _, err := counters.Create(t.Context(), fmt.Sprint("c", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, goroutines := heap(), runtime.NumGoroutine()
+	for i := range handles {
+		c, err := counters.Open(t.Context(), fmt.Sprint("c", i), quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		handles[i] = c
+	}
+	for range 12 { // numbers, which are a few runs
+		for _, c := range handles {
+			if _, err := c.Wait(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			for runtime.NumGoroutine() > goroutines { // the runtime keeps something of each that there was at a time
+				runtime.Gosched()
+			}
+		}
+	}
+	each := int64(heap()-before) / count
+	t.Logf("%d bytes", each)
+	if each > 1024 {
+		t.Errorf("%d bytes a handle", each)
+	}
+	for _, c := range handles {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func heap() uint64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// TestStrictServesAll has callers who come again as soon as they were served: nearly all of them share each call of the
+// engine. On one processor the order of goroutines is the scheduler's alone: on more, another program can hold them up.
+func TestStrictServesAll(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	inBubble(t, func(t *testing.T) {
+		l := &link{latency: time.Millisecond}
+		s, err := counter.On(newSpace(t, l.to(storetest.NewMemory().Connect()))).OpenStrict(t.Context(), "tickets", counter.OrCreate())
+		if err != nil {
+			t.Fatal(err)
+		}
+		const callers, each = 64, 20
+		before := l.calls.Load()
+		var wg sync.WaitGroup
+		for range callers {
+			wg.Go(func() {
+				for range each {
+					if _, err := s.Next(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if calls := l.calls.Load() - before; calls > each*3/2 {
+			t.Errorf("%d calls of the engine for %d numbers of each of %d callers", calls, each, callers)
+		}
+	})
+}
+
+// TestStrictFailure: a failed call does not count as failing for ever, as nothing tries again until the next call.
+func TestStrictFailure(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := &link{}
+		s, err := counter.On(newSpace(t, l.to(storetest.NewMemory().Connect()))).OpenStrict(t.Context(), "tickets", counter.OrCreate(), counter.WithEnd(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFailing := func(when string, want float64) {
+			t.Helper()
+			for _, m := range s.Metrics() {
+				if m.Name == "randflake_counter_failing" && m.Value != want {
+					t.Errorf("%s: failing is %v, want %v", when, m.Value, want)
+				}
+			}
+		}
+		l.down.Store(true)
+		if _, err := s.Next(t.Context()); err == nil {
+			t.Fatal("a number without a store")
+		}
+		wantFailing("after a failed call", 1)
+		time.Sleep(5 * time.Minute)
+		wantFailing("five minutes later", 0)
+		if s.Status().Err == nil {
+			t.Error("Status has forgotten the error")
+		}
+		l.down.Store(false)
+		for n := range 2 {
+			if _, err := s.Next(t.Context()); (err == nil) != (n == 0) {
+				t.Fatal(n, err)
+			}
+		}
+		time.Sleep(time.Hour)
+		wantFailing("an hour after all numbers were given", 1)
+	})
+}
+
+func BenchmarkNext(b *testing.B) {
+	c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", counter.WithRunLength(1<<50, 1<<50))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Next(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkNextParallel(b *testing.B) {
+	benchmarkParallel(b, counter.WithRunLength(1<<50, 1<<50))
+}
+
+func BenchmarkNextUnorderedParallel(b *testing.B) {
+	benchmarkParallel(b, counter.WithRunLength(1<<50, 1<<50), counter.Unordered())
+}
+
+func benchmarkParallel(b *testing.B, options ...counter.Option) {
+	c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", options...)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := c.Next(); err != nil {
+				b.Fatal(err)
+			}
 		}
 	})
 }

@@ -77,22 +77,6 @@ func ExampleEncrypted() {
 	// 3 ORD-2026-05R7SBSM <nil>
 }
 
-// It is the next day in Tokyo already.
-func ExampleWithLocation() {
-	ctx := context.Background()
-	tokyo := time.FixedZone("Asia/Tokyo", 9*60*60) // or time.LoadLocation("Asia/Tokyo")
-	tickets, err := numbers.Open(ctx, exampleCounters(), "tickets", "{date:2006-01-02}/{n:3}",
-		numbers.WithLocation(tokyo), numbers.WithClock(exampleClock))
-	if err != nil {
-		panic(err)
-	}
-	defer tickets.Close()
-	number, err := tickets.Next(ctx)
-	fmt.Println(number, err)
-	// Output:
-	// 2026-11-23/001 <nil>
-}
-
 // The day is printed, and the counter goes on through the year.
 func ExampleWithPeriod() {
 	invoices, err := numbers.NewFormat("invoices", "{date:060102}-{n:5}", numbers.WithPeriod(numbers.Year))

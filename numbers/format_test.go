@@ -3,6 +3,7 @@ package numbers
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,9 @@ func TestFormats(t *testing.T) {
 		if want := (Number{c.period, c.n, c.text}); got != want || err != nil {
 			t.Errorf("%s: %#v, %v; want %#v", c.pattern, got, err, want)
 		}
+		if text, err := got.MarshalText(); string(text) != c.text || err != nil {
+			t.Errorf("%s: MarshalText %q, %v", c.pattern, text, err)
+		}
 		if back, err := f.Parse(c.text); back != got || err != nil {
 			t.Errorf("%s: %q is read as %#v, %v", c.pattern, c.text, back, err)
 		}
@@ -82,7 +86,6 @@ func TestFormats(t *testing.T) {
 func TestInvalidPatterns(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"":                                "want a field for the number",
-		"ORD":                             "want a field for the number",
 		"ORD-{date:2006}":                 "want a field for the number",
 		"{n:6}{n:6}":                      "one {n}",
 		"{date:2006}{date:01}{n:6}":       "one {date}",
@@ -91,31 +94,23 @@ func TestInvalidPatterns(t *testing.T) {
 		"a\n{n:6}":                        "printable characters",
 		"\xff{n:6}":                       "printable characters",
 		"{n:0}":                           "width",
-		"{n:-1}":                          "width",
 		"{n:six}":                         "width",
 		"{n:19}":                          "at most 18",
-		"{n:99999999999999}":              "at most 18",
 		"{n:13:crockford}":                "2^63-1",
 		"{n:6:hex}":                       "10 to 64 characters",
 		"{n:6:0123456789a b}":             "printable ASCII",
 		"{n:6:01234567890}":               "once",
-		"{n:6:" + digits + "é}":           "printable ASCII",
 		"{date:}{n:6}":                    "want a year",
-		"{date}{n:6}":                     "want a year",
 		"{date:01}{n:6}":                  "want a year",
-		"{date:200602}{n:6}":              "want a year",
 		"{date:2006010206}{n:6}":          "each once",
 		"{date:2006Jan02}{n:6}":           "each once",
-		"{date:2006-1-2}{n:6}":            "each once",
 		"{date:2006002 01}{n:6}":          "want a year",
 		"{n:6}{check:crc}":                "one of luhn",
-		"{n:6}{check}":                    "one of luhn",
 		"{check:luhn}{n:6}":               "before {check}",
 		"{n:6}{check:luhn}{date:2006}":    "before {check}",
 		"{n:6:crockford}{check:luhn}":     "alphabet out of 0123456789",
 		"{n:6:abcdefghij}{check:mod37-2}": "alphabet out of",
 		"{N:6}":                           "{n:6}",
-		"{number}":                        "{n:6}",
 	} {
 		f, err := NewFormat("orders", pattern)
 		if !errors.Is(err, ErrInvalidPattern) || !strings.Contains(err.Error(), want) || f != nil {
@@ -227,13 +222,6 @@ func TestYearsThatCannotBeTold(t *testing.T) {
 	}
 }
 
-func TestNumberMarshalsAsText(t *testing.T) {
-	n, err := newTestFormat(t, "{n:3}").Number(noon, 7)
-	if text, _ := n.MarshalText(); string(text) != "007" || err != nil {
-		t.Errorf("%q, %v", text, err)
-	}
-}
-
 // Of the texts of an encrypted period one stands for 0, which is no number.
 func TestEncryptedZero(t *testing.T) {
 	f := newTestFormat(t, "{date:2006}-{n:6}", Encrypted(secret))
@@ -293,4 +281,46 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%s: %#v is read as %#v, %v", format.text, printed, read, err)
 		}
 	})
+}
+
+// Published numbers with their check characters: those of the standard's texts, and of who uses the systems.
+func TestCheckSystems(t *testing.T) {
+	for _, c := range []struct{ system, text, check, source string }{
+		{"luhn", "7992739871", "3", "the usual example"},
+		{"luhn", "411111111111111", "1", "test number of a credit card"},
+		{"luhn", "49015420323751", "8", "IMEI"},
+		{"mod11-2", "0794", "0", "ISO/IEC 7064"},
+		{"mod11-2", "0000-0002-1825-009", "7", "ORCID"},
+		{"mod11-2", "0000-0002-1694-233", "X", "ORCID"},
+		{"mod37-2", "G123498654321", "H", "ISBT 128"},
+		{"mod97-10", "0794", "44", "ISO/IEC 7064"},
+		{"mod97-10", "32142829123456987654321611", "82", "IBAN of WEST12345698765432GB, its letters as the digits that they stand for"},
+		{"mod11-10", "0794", "5", "ISO/IEC 7064"},
+		{"mod11-10", "8609574271", "9", "German tax number"},
+		{"mod37-36", "A12425GABC1234002", "M", "Global Release Identifier"},
+		{"mod37-36", "A1-2425G-ABC1234002-", "M", "the same with what has no value"},
+	} {
+		got := string(findCheckSystem(c.system).append([]byte(c.text)))
+		if got != c.text+c.check {
+			t.Errorf("%s of %q (%s): %q, want %q", c.system, c.text, c.source, got[len(c.text):], c.check)
+		}
+	}
+}
+
+// Every system finds every wrong character of a text of three.
+func TestCheckSystemsFindWrongCharacters(t *testing.T) {
+	for _, s := range checkSystems {
+		base := len(s.characters)
+		for n := range base * base * base {
+			text := []byte{s.characters[n/base/base], s.characters[n/base%base], s.characters[n%base]}
+			right := s.append(slices.Clone(text))
+			for i := range text {
+				wrong := slices.Clone(text)
+				wrong[i] = s.characters[(n+1+i)%base]
+				if wrong[i] != text[i] && slices.Equal(s.append(wrong)[3:], right[3:]) {
+					t.Fatalf("%s: %s also checks %s", s.name, right[3:], wrong)
+				}
+			}
+		}
+	}
 }

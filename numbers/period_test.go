@@ -25,6 +25,7 @@ var changes = []struct {
 	first string // of three days
 	hours [3]float64
 }{
+
 	{"Europe/Berlin", "2026-03-28", [3]float64{24, 23, 24}},
 	{"Europe/Berlin", "2026-10-24", [3]float64{24, 25, 24}},
 	{"America/Sao_Paulo", "2018-11-03", [3]float64{24, 23, 24}},                 // no midnight
@@ -65,40 +66,6 @@ func TestChangesOfTheClocks(t *testing.T) {
 			}
 			w.audit(t)
 		})
-	}
-}
-
-// No time of a period is before its begin, and its first one is soon after it.
-func TestBegin(t *testing.T) {
-	for _, c := range changes {
-		zone := zoneOf(t, c.zone)
-		first, err := time.Parse(keys[Day], c.first)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen := map[string]bool{}
-		for at, end := first.Add(-48*time.Hour), first.Add(96*time.Hour); at.Before(end); at = at.Add(5 * time.Minute) {
-			for _, p := range []Period{Year, Month, Day, Quarter, Week, FiscalYear(time.April), FiscalYear(time.November)} {
-				key, begin := p.key(at.In(zone)), p.begin(at.In(zone), zone)
-				if at.Before(begin) {
-					t.Fatalf("%v is before %v, the begin of %s", at.In(zone), begin.In(zone), key)
-				}
-				late := at.Sub(begin)
-				if p == Day && !seen[key] && len(seen) > 1 && late > time.Hour && c.zone != "Pacific/Apia" {
-					t.Errorf("%s begins at %v in %s, not at %v", key, at.In(zone), c.zone, begin.In(zone))
-				}
-				if p == Day {
-					seen[key] = true
-				}
-			}
-		}
-	}
-	berlin := zoneOf(t, "Europe/Berlin")
-	for p, want := range map[Period]string{Day: "2026-07-22T22:00:00Z", Month: "2026-06-30T22:00:00Z", Year: "2025-12-31T23:00:00Z"} {
-		got := p.begin(time.Date(2026, 7, 23, 12, 0, 0, 0, berlin), berlin)
-		if got.Format(time.RFC3339) != want {
-			t.Errorf("the %v begins at %v, want %s", p, got, want)
-		}
 	}
 }
 

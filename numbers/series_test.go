@@ -5,21 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"os/exec"
-	"regexp"
-	"runtime"
-	"runtime/debug"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unsafe"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/numbers"
 	"github.com/randflake/randflake/store"
@@ -42,7 +35,8 @@ func clockAt(t time.Time) *clock {
 	return c
 }
 
-func (c *clock) now() time.Time      { return time.Unix(c.Load(), 0) }
+func (c *clock) now() time.Time { return time.Unix(c.Load(), 0) }
+
 func (c *clock) add(d time.Duration) { c.Add(int64(d / time.Second)) }
 
 // newCounters returns those of a new space on engine.
@@ -156,69 +150,6 @@ func TestWidenedFrom(t *testing.T) {
 	}
 }
 
-// A series for each of many customers, whose names are not in the text: one that is open costs a few kilobytes, and no
-// goroutine.
-func TestManyCustomers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a second, and many times that elsewhere")
-	}
-	const customers = 10_000
-	counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret())
-	series := make([]*numbers.Series, customers)
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	goroutines := runtime.NumGoroutine()
-	for i := range series {
-		var err error
-		name := fmt.Sprintf("invoices/%08x-e29b-41d4-a716-446655440000", i)
-		if series[i], err = numbers.Open(t.Context(), counters, name, "{date:2006}-{n:6}", quiet); err != nil {
-			t.Fatal(err)
-		}
-		if n := next(t, series[i]); n.N != 1 {
-			t.Fatalf("%s: %v", name, n)
-		}
-	}
-	for range 100 { // those that prepared the counters end
-		runtime.Gosched()
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / customers
-	t.Logf("%d bytes each, with what the engine has of it", each)
-	if status, err := os.ReadFile("/proc/self/status"); err == nil {
-		t.Log("of the process:", regexp.MustCompile(`VmRSS.*`).FindString(string(status)))
-	}
-	if each > 2500 || runtime.NumGoroutine() > goroutines+100 {
-		t.Errorf("%d bytes each, %d goroutines", each, runtime.NumGoroutine())
-	}
-	for _, s := range series {
-		s.Close()
-	}
-}
-
-// TestResidentMemory: a process that uses a series for each of 10,000 customers has less than 50 MB of resident memory.
-func TestResidentMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	build, _ := debug.ReadBuildInfo()
-	if runtime.GOOS != "linux" || unsafe.Sizeof(0) < 8 || slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		t.Skip("measured on Linux, without the race detector")
-	}
-	out, err := exec.Command(os.Args[0], "-test.run=^TestManyCustomers$", "-test.v", "-test.short=false").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	found := regexp.MustCompile(`VmRSS:\s*(\d+) kB`).FindSubmatch(out)
-	if found == nil {
-		t.Fatalf("no resident memory in %s", out)
-	}
-	if size, _ := strconv.Atoi(string(found[1])); size > 50_000 {
-		t.Errorf("%d kB", size)
-	}
-}
-
 // Many processes on one directory share the days, and no text is there twice.
 func TestManyProcesses(t *testing.T) {
 	at := clockAt(midnight.Add(-time.Second))
@@ -315,23 +246,6 @@ func TestAfterLoss(t *testing.T) {
 	})
 }
 
-// In a space that may have lost an earlier one, today's counter takes somebody's word, or a rate.
-func TestNewSpace(t *testing.T) {
-	at := clockAt(midnight.Add(-3 * time.Hour))
-	counters := newCounters(t, storetest.NewMemory().Connect(), store.WithClock(at.now))
-	if _, err := numbers.Open(t.Context(), counters, "orders", daily, numbers.WithClock(at.now)); !errors.Is(err, counter.ErrForgotten) {
-		t.Errorf("without a word: %v", err)
-	}
-	floor := counter.UnusedBefore(at.now().Add(11 * time.Minute))
-	if n := next(t, open(t, counters, daily, numbers.WithClock(at.now), numbers.WithCounter(floor))); n.N != 1 {
-		t.Errorf("with the word that the name is new: %s", n)
-	}
-	at.add(24 * time.Hour)
-	if n := next(t, open(t, counters, daily, numbers.WithClock(at.now))); n.N != 1 {
-		t.Errorf("the next day: %s", n)
-	}
-}
-
 // A process whose clock is days ahead must not take numbers of days that others believe to be unused.
 func TestWrongClock(t *testing.T) {
 	at := clockAt(midnight.Add(-3 * time.Hour))
@@ -348,50 +262,6 @@ func TestWrongClock(t *testing.T) {
 	if n := next(t, open(t, counters, daily, numbers.WithClock(ahead.now))); n.String() != "ORD-20261123-000001" {
 		t.Error(n)
 	}
-}
-
-// A series whose rate is used up can be opened, and waits.
-func TestRateUsedUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret())
-		options := []numbers.Option{quiet, numbers.WithCounter(counter.WithRate(1), counter.WithRunLength(30, 30))}
-		one, err := numbers.Open(t.Context(), counters, "orders", "{n:6}", options...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		other, err := numbers.Open(t.Context(), counters, "orders", "{n:6}", options...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n, err := other.Next(t.Context()); n.N < 21 || err != nil {
-			t.Errorf("%v, %v", n, err)
-		}
-		if err := errors.Join(one.Close(), other.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// In a bubble of testing/synctest, where only time moves, a series goes by the bubble's time.
-func TestBubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret())
-		s, err := numbers.Open(t.Context(), counters, "orders", daily, quiet)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for range 3 {
-			got = append(got, next(t, s).String())
-			time.Sleep(24 * time.Hour)
-		}
-		if want := "[ORD-20000101-000001 ORD-20000102-000001 ORD-20000103-000001]"; fmt.Sprint(got) != want {
-			t.Errorf("%v, want %s", got, want)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 func TestOpenRefuses(t *testing.T) {
@@ -446,52 +316,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// After a loss of data late in the longest day, the highest rate that Open takes leaves numbers.
-func TestHighestRate(t *testing.T) {
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Skip(err)
-	}
-	at := clockAt(time.Date(2026, 10, 24, 23, 59, 0, 0, berlin))
-	memory := storetest.NewMemory()
-	counters := newCounters(t, memory.Connect(), store.WithClock(at.now))
-	options := []numbers.Option{numbers.WithClock(at.now), numbers.WithLocation(berlin), numbers.WithCounter(counter.WithRate(10), counter.UnusedBefore(at.now().Add(11*time.Minute)))}
-	open(t, counters, daily, options...)
-	at.add(time.Minute)
-	next(t, open(t, counters, daily, options...))
-	backup := memory.Snapshot()
-	backup.Lineage = "restored"
-	memory.Restore(backup)
-	at.add(25*time.Hour - time.Second)
-	open(t, counters, daily, options...)
-	if i, err := counters.Get(t.Context(), "orders/2026-10-25"); i.Skipped < 900_000 || i.Left == 0 || err != nil {
-		t.Errorf("%+v, %v: want a jump over a day, and numbers that are left", i, err)
-	}
-}
-
-// A jump to the end of a counter is set back to the first number that was not given.
-func TestSetBackAfterJump(t *testing.T) {
-	at := clockAt(midnight)
-	memory := storetest.NewMemory()
-	counters := newCounters(t, memory.Connect(), store.ForNewSecret(), store.WithClock(at.now))
-	options := []numbers.Option{numbers.WithClock(at.now), numbers.WithCounter(counter.WithRate(50))}
-	s := open(t, counters, "ORD-{n:4}", options...)
-	next(t, s)
-	s.Close()
-	memory.SetLineage("restored")
-	at.add(time.Hour)
-	if _, err := numbers.Open(t.Context(), counters, "orders", "ORD-{n:4}", append(options, quiet)...); !errors.Is(err, counter.ErrEnd) {
-		t.Fatalf("%v, want ErrEnd", err)
-	}
-	if _, err := counters.SetBack(t.Context(), "orders", 2); err != nil {
-		t.Fatal(err)
-	}
-	at.add(10 * time.Minute) // the rest after a jump
-	if n := next(t, open(t, counters, "ORD-{n:4}", options...)); n.N != 2 {
-		t.Errorf("%s, want 2", n)
-	}
-}
-
 // Close returns when the engine answers nothing for an hour, also if it ignores its context.
 func TestCloseOnDeafEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -515,4 +339,79 @@ func TestCloseOnDeafEngine(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour) // for what Close left behind
 	})
+}
+
+func secret(t testing.TB) randflake.Secret {
+	t.Helper()
+	s, err := randflake.ParseSecret("dffd6021000000000000000000000000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func encrypted(t testing.TB, name, pattern string) *numbers.Format {
+	t.Helper()
+	f, err := numbers.NewFormat(name, pattern, numbers.Encrypted(secret(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// Texts are pinned: what was printed once must open for ever.
+func TestEncryptedTexts(t *testing.T) {
+	for _, c := range []struct{ name, pattern, text string }{
+		{"orders", "ORD-{date:20060102}-{n:6}", "ORD-20261123-961689"},
+		{"tickets", "{n:6}", "081138"},
+		{"tickets", "{n:8:crockford}{check:mod37-36}", "5N3A6RAN6"},
+	} {
+		n, err := encrypted(t, c.name, c.pattern).Number(midnight, 1)
+		if n.String() != c.text || err != nil {
+			t.Errorf("%s %s: %s, %v; want %s", c.name, c.pattern, n, err, c.text)
+		}
+	}
+}
+
+// Names and periods have permutations of their own, also where one after the other they make the same text.
+func TestEncryptedApart(t *testing.T) {
+	const pattern = "{date:2006}{n:6}"
+	one, next := encrypted(t, "orders", pattern), midnight.AddDate(1, 0, 0)
+	same := map[string]int{}
+	for n := range int64(1000) {
+		text := func(f *numbers.Format, at time.Time) string {
+			number, err := f.Number(at, n+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return number.String()[4:]
+		}
+		for name, other := range map[string]string{
+			"name": text(encrypted(t, "order", pattern), midnight), "period": text(encrypted(t, "orders/2", pattern), midnight), "year": text(one, next),
+		} {
+			if other == text(one, midnight) {
+				same[name]++
+			}
+		}
+	}
+	for name, n := range same {
+		if n > 3 {
+			t.Errorf("another %s: %d of 1000 numbers are the same", name, n)
+		}
+	}
+}
+
+func BenchmarkNext(b *testing.B) {
+	for name, options := range map[string][]numbers.Option{"plain": nil, "encrypted": {numbers.Encrypted(exampleSecret())}} {
+		b.Run(name, func(b *testing.B) {
+			s := open(b, newCounters(b, storetest.NewMemory().Connect(), store.ForNewSecret()), "ORD-{date:20060102}-{n:10}",
+				append(options, numbers.WithCounter(counter.WithRunLength(1e6, 1e9)))...)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Next(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -2,12 +2,14 @@ package snowflake
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
 )
 
 // A fakeClock is a clock that tests set, in Unix milliseconds.
@@ -32,7 +34,7 @@ type bench struct {
 	testing.TB
 	*Generator
 	clock fakeClock
-	make  func() (ID, error) // Generate, or what waits
+	waits bool // want goes by Wait, not Generate
 	made  map[ID]bool
 	last  ID
 }
@@ -51,60 +53,11 @@ func newBenchFor(t testing.TB, l *Layout, lease randflake.Lease, options ...Opti
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Generator, b.make = g, g.Generate
+	b.Generator = g
 	return b
 }
 
-// want makes n IDs and checks that they are new and carry a time ms after the start of the clock, a
-// second after testStart.
-func (b *bench) want(n int, ms int64) Fields {
-	b.Helper()
-	var p Fields
-	for range n {
-		id, err := b.make()
-		if err != nil {
-			b.Fatal(err)
-		}
-		if b.made[id] {
-			b.Errorf("ID %d was made twice", id)
-		}
-		b.made[id], b.last = true, id
-		if p, err = b.layout.Inspect(id); err != nil {
-			b.Fatal(err)
-		}
-		if got := p.Time.UnixMilli() - testStart*1000 - 1000; got != ms {
-			b.Errorf("ID of %d ms, want %d ms", got, ms)
-		}
-	}
-	return p
-}
-
-// refuses checks that Generate returns an error.
-func (b *bench) refuses(want error) {
-	b.Helper()
-	if id, err := b.Generate(); !errors.Is(err, want) {
-		b.Errorf("Generate: %v, %v, want %v", id, err, want)
-	}
-}
-
 func (b *bench) step(ms int64) { b.clock.ms.Add(ms) }
-
-func TestGenerateComposesIDs(t *testing.T) {
-	b := newBenchFor(t, smallLayout(t), testLease(37, 0, 60)) // datacenter 1, worker 5
-	for i := range uint64(8) {
-		p := b.want(1, 0)
-		if p.Static["datacenter"] != 1 || p.Static["worker"] != 5 || p.Sequence != i || p.Rollback != 0 {
-			t.Errorf("ID %d: %+v", i, p)
-		}
-		if id, err := b.Layout().Compose(p); id != b.last || err != nil {
-			t.Errorf("composed %d, %v, want %d", id, err, b.last)
-		}
-	}
-	b.step(1)
-	if p := b.want(1, 1); p.Sequence != 0 {
-		t.Errorf("%+v, want sequence 0 in the next unit", p)
-	}
-}
 
 func TestFill(t *testing.T) {
 	b := newBench(t)
@@ -157,49 +110,6 @@ func TestUnitsLieInTheLease(t *testing.T) {
 	}
 }
 
-func TestNewRefusesLeases(t *testing.T) {
-	l := smallLayout(t)
-	whole := testLease(1, 0, 60)
-	with := func(change func(l *randflake.Lease)) randflake.Lease {
-		changed := whole
-		change(&changed)
-		return changed
-	}
-	seconds, err := NewLayout("seconds", epoch2025.Add(time.Millisecond), time.Second, Time(31), Static("worker", 7), Sequence(3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	far := func(second int64) time.Time { return time.Unix(second, 0) }
-	for _, test := range []struct {
-		name   string
-		layout *Layout
-		lease  randflake.Lease
-		text   string
-	}{
-		{"start that overflows", l, randflake.Lease{Start: far(2305843011008994672), End: far(2305843011008994673)}, "1970 to 9999"},
-		{"start in years of five digits", l, randflake.Lease{Start: far(253402300800), End: far(253402300801)}, "1970 to 9999"},
-		{"end that overflows", l, with(func(l *randflake.Lease) { l.End = far(2305843011008994672) }), "1970 to 9999"},
-		{"start before 1970", l, with(func(l *randflake.Lease) { l.Start = far(-2305843011008994672) }), "1970 to 9999"},
-		{"two nodes", l, with(func(l *randflake.Lease) { l.LastNode = 2 }), "nodes 1 to 2"},
-		{"no such worker", l, testLease(128, 0, 60), "worker 128: want at most 127"},
-		{"start", l, with(func(l *randflake.Lease) { l.Start = l.Start.Add(1) }), "whole second"},
-		{"end", l, with(func(l *randflake.Lease) { l.End = l.End.Add(1) }), "whole second"},
-		{"empty", l, testLease(1, 0, 0), "want one after"},
-		{"backwards", l, testLease(1, 0, -1), "want one after"},
-		{"before the epoch", l, testLease(1, -2_000_000, 1000), "whole unit"},
-		{"no whole unit", seconds, testLease(1, 0, 1), "whole unit of 1s"},
-		{"after the end", l, randflake.Lease{Start: l.Expires().Truncate(time.Second).Add(time.Second), End: l.Expires().Truncate(time.Second).Add(time.Minute)}, "ends at"},
-	} {
-		g, err := New(test.layout, test.lease)
-		if g != nil || !errors.Is(err, ErrInvalidLease) || !strings.Contains(err.Error(), test.text) {
-			t.Errorf("%s: %v, want ErrInvalidLease that says %q", test.name, err, test.text)
-		}
-		if test.name == "after the end" && !errors.Is(err, ErrEndOfLife) {
-			t.Errorf("%s: %v, want ErrEndOfLife too", test.name, err)
-		}
-	}
-}
-
 func TestEndOfLife(t *testing.T) {
 	l := mustLayout(t, Time(30), Static("worker", 3), Sequence(2)) // ends after 12.4 days
 	end := l.Expires()
@@ -246,20 +156,6 @@ func TestLeaseBeginsAndEnds(t *testing.T) {
 	b.want(1, 59_000)
 	if want := testLease(1, 0, 61); b.Lease() != want {
 		t.Errorf("lease %v, want %v", b.Lease(), want)
-	}
-}
-
-// A lease that was used goes on where it is when it is extended.
-func TestExtendKeepsTheCursor(t *testing.T) {
-	b := newBench(t)
-	b.want(5, 0)
-	if err := b.Extend(b.Lease().End.Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	b.want(3, 0)
-	b.refuses(ErrExhausted)
-	if b.Issued() != 8 {
-		t.Errorf("issued %d, want 8", b.Issued())
 	}
 }
 
@@ -322,53 +218,13 @@ func TestReplaceRemembersTheNewestUnit(t *testing.T) {
 	}
 }
 
-// When the clock has stepped back a new worker starts at the clock's present.
-func TestReplaceAfterAStepBack(t *testing.T) {
-	b := newBench(t)
-	b.want(8, 0)
-	b.step(-500)
-	b.refuses(ErrClockBackward)
-	if _, err := b.Replace(testLease(2, 0, 60)); err != nil {
-		t.Fatal(err)
-	}
-	b.want(1, -500)
-}
-
-func TestClose(t *testing.T) {
-	b := newBench(t)
-	b.want(9-1, 0)
-	for _, want := range []error{nil, ErrClosed} {
-		if last, err := b.Close(); !last.Equal(time.Unix(testStart+1, 0)) || err != want {
-			t.Errorf("Close = %s, %v, want error %v", last, err, want)
-		}
-	}
-	b.refuses(ErrClosed)
-	if n, err := b.Fill(make([]ID, 2)); n != 0 || err != ErrClosed {
-		t.Errorf("Fill = %d, %v", n, err)
-	}
-	if _, err := b.Wait(t.Context()); err != ErrClosed {
-		t.Errorf("Wait: %v", err)
-	}
-	if _, err := b.Replace(testLease(3, 0, 60)); err != ErrClosed {
-		t.Errorf("Replace: %v", err)
-	}
-	if err := b.Extend(b.Lease().End.Add(time.Hour)); err != ErrClosed {
-		t.Errorf("Extend: %v", err)
-	}
-	if b.Lease() != testLease(1, 0, 60) || b.Issued() != 8 {
-		t.Errorf("lease %v, issued %d", b.Lease(), b.Issued())
-	}
-	unused := newBench(t)
-	if last, err := unused.Close(); !last.Equal(time.Unix(testStart-1, 0)) || err != nil {
-		t.Errorf("unused: Close = %s, %v", last, err)
-	}
-}
-
 // The last second used is that of the newest ID, not of the last one.
 func TestLastUsedIsFromBeforeTheStepBack(t *testing.T) {
 	b := newBench(t, StepBack())
 	b.want(1, 0)
-	b.step(-700)
+	b.step(-1001)
+	b.refuses(ErrClockBackward) // before the lease's start there is nothing to step back to
+	b.step(301)
 	b.want(1, -700)
 	if last, err := b.Replace(testLease(1, 1, 60)); !errors.Is(err, ErrInvalidLease) {
 		t.Errorf("same worker from the newest second: Replace = %s, %v", last, err)
@@ -378,48 +234,298 @@ func TestLastUsedIsFromBeforeTheStepBack(t *testing.T) {
 	}
 }
 
-func TestForever(t *testing.T) {
-	l := smallLayout(t)
-	g, err := New(l, Forever(9))
+// want makes n IDs and checks that they are new and carry a time ms after the start of the clock, a second after
+// testStart. Ready foretells each, and makes none.
+func (b *bench) want(n int, ms int64) Fields {
+	b.Helper()
+	var p Fields
+	for range n {
+		issued := b.Issued()
+		if err := b.Ready(); !b.waits && err != nil || b.Issued() != issued {
+			b.Errorf("Ready: %v, and %d IDs", err, b.Issued()-issued)
+		}
+		make := b.Generate
+		if b.waits {
+			make = func() (ID, error) { return b.Wait(b.Context()) }
+		}
+		id, err := make()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if b.made[id] {
+			b.Errorf("ID %d was made twice", id)
+		}
+		b.made[id], b.last = true, id
+		if p, err = b.layout.Inspect(id); err != nil {
+			b.Fatal(err)
+		}
+		if got := p.Time.UnixMilli() - testStart*1000 - 1000; got != ms {
+			b.Errorf("ID of %d ms, want %d ms", got, ms)
+		}
+	}
+	return p
+}
+
+// refuses checks that Ready and Generate return an error.
+func (b *bench) refuses(want error) {
+	b.Helper()
+	if err := b.Ready(); !errors.Is(err, want) {
+		b.Errorf("Ready: %v, want %v", err, want)
+	}
+	if id, err := b.Generate(); !errors.Is(err, want) {
+		b.Errorf("Generate: %v, %v, want %v", id, err, want)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	small, plain := smallLayout(t), mustLayout(t, Time(41), Static("worker", 10), Sequence(12))
+	seconds, err := NewLayout("seconds", epoch2025.Add(time.Millisecond), time.Second, Time(31), Static("worker", 7), Sequence(3))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.Close()
-	before := time.Now()
-	id, err := g.Generate()
-	if err != nil {
+	span := func(start, end time.Time) randflake.Lease { return randflake.Lease{Start: start, End: end} }
+	whole, end := testLease(1, 0, 60), small.Expires().Truncate(time.Second)
+	for _, tt := range []struct {
+		layout *Layout
+		lease  randflake.Lease
+		option Option
+		kind   error
+		says   string
+	}{
+		{small, span(time.Unix(1<<61, 0), time.Unix(1<<61+1, 0)), RunAhead(0), ErrInvalidLease, "1970 to 9999"},
+		{small, span(whole.Start, time.Unix(1<<61, 0)), RunAhead(0), ErrInvalidLease, "1970 to 9999"},
+		{small, span(time.Unix(-1<<61, 0), whole.End), RunAhead(0), ErrInvalidLease, "1970 to 9999"},
+		{small, span(whole.Start.Add(1), whole.End), RunAhead(0), ErrInvalidLease, "whole second"},
+		{small, span(whole.Start, whole.End.Add(1)), RunAhead(0), ErrInvalidLease, "whole second"},
+		{small, span(end.Add(time.Second), end.Add(time.Minute)), RunAhead(0), ErrEndOfLife, "ends at"},
+		{small, randflake.Lease{FirstNode: 1, LastNode: 2, Start: whole.Start, End: whole.End}, RunAhead(0), ErrInvalidLease, "nodes 1 to 2"},
+		{small, testLease(128, 0, 60), RunAhead(0), ErrInvalidLease, "worker 128: want at most 127"},
+		{small, testLease(1, 0, 0), RunAhead(0), ErrInvalidLease, "want one after"},
+		{small, testLease(1, 0, -1), RunAhead(0), ErrInvalidLease, "want one after"},
+		{small, testLease(1, -2_000_000, 1000), RunAhead(0), ErrInvalidLease, "whole unit"},
+		{seconds, testLease(1, 0, 1), RunAhead(0), ErrInvalidLease, "whole unit of 1s"},
+		{mustLayout(t, Time(41), Sequence(12)), whole, RunAhead(0), ErrInvalidLease, "worker 1"},
+		{nil, whole, RunAhead(0), ErrInvalidLayout, "nil or zero"},
+		{new(Layout), whole, RunAhead(0), ErrInvalidLayout, "nil or zero"},
+		{small, whole, Option{}, ErrInvalidOption, "option 1 is the zero Option"},
+		{small, whole, WithClock(nil), ErrInvalidOption, "clock is nil"},
+		{small, whole, OnRefusal(nil), ErrInvalidOption, "OnRefusal: f is nil"},
+		{small, whole, Leasing(lease.WithTTL(time.Minute)), ErrInvalidOption, "Keep alone"},
+		{small, whole, RunAhead(-1), ErrInvalidOption, "want 0 or more"},
+		{seconds, whole, RunAhead(999 * time.Millisecond), ErrInvalidOption, "at least 1s"},
+		{plain, whole, StepBack(), ErrInvalidOption, "rollback part"},
+		{small, whole, RandomStart(0), ErrInvalidOption, "at least 1"},
+		{small, whole, RandomStart(9), ErrInvalidOption, "at most 8"},
+		{small, whole, Pin("shard", 1), ErrInvalidOption, "shard"},
+		{small, whole, Pin("sequence", 1), ErrInvalidOption, "sequence"},
+		{small, whole, Pin("datacenter", 4), ErrInvalidOption, "at most 3"},
+	} {
+		if g, err := New(tt.layout, tt.lease, tt.option); g != nil || !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%v: want %v that says %q", err, tt.kind, tt.says)
+		}
+	}
+	if _, err := New(small, whole, Pin("worker", 1), Pin("worker", 1)); !errors.Is(err, ErrInvalidOption) {
+		t.Errorf("pinned twice: %v", err)
+	}
+}
+
+// Once it is closed, a generator makes nothing; Close tells the last second used.
+func TestClose(t *testing.T) {
+	b := newBench(t)
+	b.want(8, 0)
+	for _, want := range []error{nil, ErrClosed} {
+		if last, err := b.Close(); !last.Equal(time.Unix(testStart+1, 0)) || err != want {
+			t.Errorf("Close = %s, %v, want error %v", last, err, want)
+		}
+	}
+	b.refuses(ErrClosed)
+	_, wait := b.Wait(t.Context())
+	_, fill := b.Fill(make([]ID, 2))
+	_, replace := b.Replace(testLease(3, 0, 60))
+	for _, err := range []error{wait, fill, replace, b.Extend(b.Lease().End.Add(time.Hour))} {
+		if err != ErrClosed {
+			t.Errorf("%v, want ErrClosed", err)
+		}
+	}
+	unused := newBench(t)
+	if last, err := unused.Close(); !last.Equal(time.Unix(testStart-1, 0)) || err != nil {
+		t.Errorf("unused: Close = %s, %v", last, err)
+	}
+}
+
+// No ID is made once Freeze has returned, wherever the clock goes; Replace and Close know the last second used.
+func TestFreeze(t *testing.T) {
+	for _, policy := range []Option{StepBack(), RunAhead(0)} {
+		b := newBench(t, policy)
+		b.step(10_000)
+		b.want(8, 10_000)
+		b.Freeze()
+		for _, ms := range []int64{-10_000, 9_000, 1_000, 1, 20_000} {
+			b.step(ms)
+			b.refuses(ErrLeaseEnded)
+		}
+		if err := b.Extend(b.Lease().End.Add(time.Hour)); !errors.Is(err, ErrLeaseEnded) {
+			t.Errorf("Extend: %v, want ErrLeaseEnded", err)
+		}
+		if last, err := b.Replace(testLease(4, 20, 60)); err != nil || !last.Equal(time.Unix(testStart+11, 0)) {
+			t.Errorf("Replace: last used %v, %v", last, err)
+		}
+		b.want(1, 30_001)
+		b.Freeze()
+		if last, err := b.Close(); err != nil || !last.Equal(b.clock.now().Truncate(time.Second)) {
+			t.Errorf("Close: last used %v, %v", last, err)
+		}
+	}
+}
+
+func TestPin(t *testing.T) {
+	b := newBenchFor(t, smallLayout(t), testLease(5, 0, 60), Pin("datacenter", 3))
+	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
+		t.Errorf("%+v, want worker 5 of datacenter 3", p)
+	}
+	if _, err := b.Replace(testLease(32, 0, 60)); !errors.Is(err, ErrInvalidLease) {
+		t.Errorf("worker 32 of a pinned datacenter: %v", err)
+	}
+	b = newBenchFor(t, smallLayout(t), testLease(2, 0, 60), Pin("worker", 31))
+	if p := b.want(1, 0); p.Static["datacenter"] != 2 || p.Static["worker"] != 31 {
+		t.Errorf("%+v, want worker 31 of datacenter 2", p)
+	}
+}
+
+func TestOnRefusal(t *testing.T) {
+	var told []error
+	b := newBench(t, OnRefusal(func(err error, _ bool) { told = append(told, err) }))
+	b.want(7, 0)
+	b.Fill(make([]ID, 2))
+	b.refuses(ErrExhausted)
+	b.step(-1)
+	b.refuses(ErrClockBackward)
+	b.step(60_000)
+	b.Wait(t.Context())
+	b.Close()
+	b.refuses(ErrClosed)
+	want := []error{ErrExhausted, ErrExhausted, ErrClockBackward, ErrLeaseEnded, ErrClosed}
+	if !slices.Equal(told, want) {
+		t.Errorf("told of %q, want %q", told, want)
+	}
+}
+
+// The policies, with a clock that stands still unless it is told to go on.
+
+func TestRunAhead(t *testing.T) {
+	b := newBench(t, RunAhead(3*time.Millisecond))
+	for ms := range int64(4) {
+		b.want(8, ms)
+	}
+	b.refuses(ErrExhausted)
+	b.step(1)
+	b.want(5, 4)
+	b.step(1)
+	b.want(3, 4)
+	b.step(-2) // not to be told from running ahead by 4 ms less 1, but for the 1
+	b.refuses(ErrClockBackward)
+	b.step(3)
+	b.want(1, 5)
+	b.step(7)
+	b.want(1, 10)
+}
+
+func TestHoldUnit(t *testing.T) {
+	b := newBench(t)
+	b.step(20_000)
+	b.want(2, 20_000)
+	b.step(-1)
+	b.want(2, 20_000)
+	b.step(-9_999)
+	b.want(1, 20_000)
+	b.step(-1)
+	b.refuses(ErrClockBackward)
+	b.step(1)
+	b.want(3, 20_000)
+	b.refuses(ErrClockBackward) // used up
+	b.step(10_000)
+	b.refuses(ErrExhausted)
+	b.step(1)
+	b.want(1, 20_001)
+}
+
+// Two bits of rollback are three steps; the fourth is refused. The lease's renewal brings no new
+// ones, another lease does.
+func TestStepBack(t *testing.T) {
+	b := newBench(t, StepBack())
+	if p := b.want(3, 0); p.Rollback != 0 {
+		t.Errorf("%+v, want rollback 0", p)
+	}
+	for step := int64(1); step <= 3; step++ {
+		b.step(-100)
+		if p := b.want(8, -100*step); p.Rollback != uint64(step) {
+			t.Errorf("%+v, want rollback %d", p, step)
+		}
+		b.refuses(ErrExhausted)
+	}
+	b.step(-1)
+	b.refuses(ErrClockBackward)
+	if err := b.Extend(b.Lease().End.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	p, _ := l.Inspect(id)
-	if p.Static["worker"] != 9 || p.Time.After(time.Now()) || before.Sub(p.Time) > time.Minute {
-		t.Errorf("at %s: %+v", before, p)
+	b.refuses(ErrClockBackward)
+	b.step(2)
+	if p := b.want(1, -299); p.Rollback != 3 {
+		t.Errorf("%+v, want rollback 3", p)
 	}
-	lease := Forever(9)
-	if end := l.Expires(); lease.End.Before(end) {
-		t.Errorf("the lease ends at %v, the layout at %v", lease.End, end)
+	// Over the times that were used before: other IDs, because of the rollback.
+	b.step(299)
+	b.want(8, 0)
+	if _, err := b.Replace(testLease(2, 0, 60)); err != nil {
+		t.Fatal(err)
 	}
-	if err := g.Extend(lease.End); err != nil {
-		t.Error(err)
+	b.step(-1)
+	if p := b.want(1, -1); p.Rollback > 1 {
+		t.Errorf("%+v, want rollbacks from the beginning", p)
+	}
+}
+
+func TestRandomStart(t *testing.T) {
+	b := newBench(t, RandomStart(4))
+	var starts [4]int
+	for ms := range int64(400) {
+		sequence := b.want(1, ms).Sequence
+		if sequence > 3 {
+			t.Fatalf("a unit begins at %d", sequence)
+		}
+		starts[sequence]++
+		if next := b.want(1, ms).Sequence; next != sequence+1 {
+			t.Fatalf("sequence %d after %d", next, sequence)
+		}
+		b.step(1)
+	}
+	if slices.Min(starts[:]) < 50 || b.Issued() != 800 {
+		t.Errorf("400 units begin at %d, want 100 at each; issued %d, want 800", starts, b.Issued())
+	}
+	// What follows a used-up unit begins at 0, and no unit has more than 8.
+	first := b.want(1, 400).Sequence
+	b.want(int(7-first), 400)
+	b.refuses(ErrExhausted)
+	b.step(1)
+	if p := b.want(8, 401); p.Sequence != 7 {
+		t.Errorf("%+v, want the last of 8", p)
 	}
 }
 
 func TestGenerateDoesNotAllocate(t *testing.T) {
+	g, err := New(mustLayout(t, Time(41), Static("worker", 10), Sequence(12)), Forever(1), RunAhead(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
 	ids := make([]ID, 3)
-	for name, option := range map[string]Option{"run ahead": RunAhead(time.Hour), "refuse": RunAhead(0)} {
-		g, err := New(mustLayout(t, Time(41), Static("worker", 10), Sequence(12)), Forever(1), option)
-		if err != nil {
-			t.Fatal(err)
+	for call, f := range map[string]func(){
+		"Generate": func() { g.Generate() },
+		"Fill":     func() { g.Fill(ids) },
+		"Wait":     func() { g.Wait(t.Context()) },
+		"FillWait": func() { g.FillWait(t.Context(), ids) },
+	} {
+		if n := testing.AllocsPerRun(20_000, f); n > 0.1 {
+			t.Errorf("%s: %v allocations", call, n)
 		}
-		for call, f := range map[string]func(){
-			"Generate": func() { g.Generate() },
-			"Fill":     func() { g.Fill(ids) },
-			"Wait":     func() { g.Wait(t.Context()) },
-			"FillWait": func() { g.FillWait(t.Context(), ids) },
-		} {
-			if n := testing.AllocsPerRun(20_000, f); n > 0.1 && (name == "run ahead" || call == "Generate" || call == "Fill") {
-				t.Errorf("%s: %s: %v allocations", name, call, n)
-			}
-		}
-		g.Close()
 	}
 }

@@ -1,8 +1,15 @@
 package snowflake
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"maps"
 	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,115 +28,267 @@ func mustLayout(t testing.TB, parts ...Part) *Layout {
 }
 
 func TestNewLayoutRefuses(t *testing.T) {
-	ms := time.Millisecond
-	parts := func(p ...Part) []Part { return p }
-	good := parts(Time(41), Static("worker", 10), Sequence(12))
-	tests := []struct {
-		why   string
+	const ms = time.Millisecond
+	worker, rest := Static("worker", 10), Sequence(12)
+	good := []Part{Time(41), worker, rest}
+	for _, tt := range []struct {
 		name  string
 		epoch time.Time
 		unit  time.Duration
 		parts []Part
-		says  []string
+		says  string
 	}{
-		{"no name", "", epoch2025, ms, good, []string{`name ""`}},
-		{"upper case", "Mine", epoch2025, ms, good, []string{`"Mine"`, "lower-case"}},
-		{"a digit first", "8node", epoch2025, ms, good, []string{`"8node"`}},
-		{"no time unit", "mine", epoch2025, 0, good, []string{"unit 0s", "whole milliseconds"}},
-		{"a negative unit", "mine", epoch2025, -ms, good, []string{"unit -1ms"}},
-		{"half a unit", "mine", epoch2025, ms / 2, good, []string{"unit 500µs", "whole milliseconds"}},
-		{"one and a half units", "mine", epoch2025, 3 * ms / 2, good, []string{"unit 1.5ms"}},
-		{"microseconds", "mine", epoch2025, time.Microsecond, good, []string{"unit 1µs"}},
-		{"epoch after 9999", "mine", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), ms, good, []string{"epoch", "9999"}},
-		{"epoch far away", "mine", time.Unix(2305843011008994672, 0), ms, good, []string{"epoch", "9999"}},
-		{"epoch before 1970", "mine", time.Unix(-1, 0), ms, good, []string{"second -1", "1970"}},
-		{"no epoch", "mine", time.Time{}, ms, good, []string{"epoch", "1970"}},
-		{"half a millisecond", "mine", epoch2025.Add(500 * time.Microsecond), ms, good, []string{"whole millisecond"}},
-		{"no parts", "mine", epoch2025, ms, nil, []string{"part time", "missing"}},
-		{"no sequence", "mine", epoch2025, ms, parts(Time(41), Static("worker", 10)), []string{"part sequence", "missing"}},
-		{"no time", "mine", epoch2025, ms, parts(Static("worker", 10), Sequence(12)), []string{"part worker", "time"}},
-		{"time is second", "mine", epoch2025, ms, parts(Sequence(12), Time(41)), []string{"part sequence", "first"}},
-		{"two times", "mine", epoch2025, ms, parts(Time(20), Time(20), Sequence(12)), []string{"part time", "twice"}},
-		{"two sequences", "mine", epoch2025, ms, parts(Time(41), Sequence(5), Sequence(12)), []string{"part sequence", "twice"}},
-		{"two rollbacks", "mine", epoch2025, ms, parts(Time(41), Rollback(1), Rollback(1), Sequence(12)), []string{"part rollback", "twice"}},
-		{"two workers", "mine", epoch2025, ms, parts(Time(41), Static("worker", 1), Static("worker", 1), Sequence(12)), []string{"part worker", "twice"}},
-		{"no part name", "mine", epoch2025, ms, parts(Time(41), Static("", 1), Sequence(12)), []string{`part ""`}},
-		{"a bad part name", "mine", epoch2025, ms, parts(Time(41), Static("data center", 1), Sequence(12)), []string{`part "data center"`, "lower-case"}},
-		{"no bits", "mine", epoch2025, ms, parts(Time(41), Static("worker", 0), Sequence(12)), []string{"part worker", "0 bits", "1 to 63"}},
-		{"negative bits", "mine", epoch2025, ms, parts(Time(41), Sequence(-1)), []string{"part sequence", "-1 bits"}},
-		{"absurdly many bits", "mine", epoch2025, ms, parts(Time(41), Sequence(math.MaxInt)), []string{"part sequence", "1 to 63"}},
-		{"65 bits", "mine", epoch2025, ms, parts(Time(42), Static("worker", 10), Sequence(13)), []string{"time 42", "65 bits", "at most 64"}},
-		{"64 bits and no worker", "mine", epoch2025, ms, parts(Time(42), Rollback(2), Sequence(20)), []string{"64 bits", "static", "at most 63"}},
-		{"beyond 9999", "mine", epoch2025, ms, parts(Time(48), Sequence(12)), []string{"part time", "48 bits", "9999", "at most 47"}},
-		{"far beyond 9999", "mine", epoch2025, time.Second, parts(Time(62), Sequence(1)), []string{"part time", "at most 37"}},
-	}
-	for _, test := range tests {
-		l, err := NewLayout(test.name, test.epoch, test.unit, test.parts...)
-		if l != nil || !errors.Is(err, ErrInvalidLayout) {
-			t.Errorf("%s: %v, %v, want ErrInvalidLayout", test.why, l, err)
-			continue
+		{"", epoch2025, ms, good, `name ""`},
+		{"Mine", epoch2025, ms, good, "lower-case"},
+		{"8node", epoch2025, ms, good, `"8node"`},
+		{"mine", epoch2025, 0, good, "unit 0s"},
+		{"mine", epoch2025, -ms, good, "unit -1ms"},
+		{"mine", epoch2025, 3 * ms / 2, good, "whole milliseconds"},
+		{"mine", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), ms, good, "9999"},
+		{"mine", time.Unix(1<<61, 0), ms, good, "9999"},
+		{"mine", time.Unix(-1, 0), ms, good, "1970"},
+		{"mine", epoch2025.Add(ms / 2), ms, good, "whole millisecond"},
+		{"mine", epoch2025, ms, nil, "part time"},
+		{"mine", epoch2025, ms, []Part{Time(41), worker}, "part sequence"},
+		{"mine", epoch2025, ms, []Part{rest, Time(41)}, "first"},
+		{"mine", epoch2025, ms, []Part{Time(20), Time(20), rest}, "part time"},
+		{"mine", epoch2025, ms, []Part{Time(41), Sequence(5), rest}, "twice"},
+		{"mine", epoch2025, ms, []Part{Time(41), Rollback(1), Rollback(1), rest}, "twice"},
+		{"mine", epoch2025, ms, []Part{Time(21), worker, worker, rest}, "twice"},
+		{"mine", epoch2025, ms, []Part{Time(41), Static("data center", 1), rest}, "lower-case"},
+		{"mine", epoch2025, ms, []Part{Time(41), Static("worker", 0), rest}, "1 to 63"},
+		{"mine", epoch2025, ms, []Part{Time(41), Sequence(math.MaxInt)}, "1 to 63"},
+		{"mine", epoch2025, ms, []Part{Time(42), worker, Sequence(13)}, "65 bits"},
+		{"mine", epoch2025, ms, []Part{Time(42), Rollback(2), Sequence(20)}, "at most 63"},
+		{"mine", epoch2025, ms, []Part{Time(48), rest}, "at most 47"},
+		{"mine", epoch2025, time.Second, []Part{Time(62), Sequence(1)}, "at most 37"},
+	} {
+		if l, err := NewLayout(tt.name, tt.epoch, tt.unit, tt.parts...); l != nil || !errors.Is(err, ErrInvalidLayout) || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%v, %v, want ErrInvalidLayout that says %q", l, err, tt.says)
 		}
-		for _, words := range test.says {
-			if !strings.Contains(err.Error(), words) {
-				t.Errorf("%s: error %q does not say %q", test.why, err, words)
+	}
+}
+
+func TestPresets(t *testing.T) {
+	bits := map[string]int{"discord": 64, "javascript53": 53}
+	for _, l := range Presets() {
+		if got, err := ParseLayout(l.Name()); got != l || err != nil {
+			t.Errorf("ParseLayout(%q) = %v, %v", l.Name(), got, err)
+		}
+		if want := cmp.Or(bits[l.Name()], 63); l.bits() != want {
+			t.Errorf("%v: %d bits, want %d", l, l.bits(), want)
+		}
+	}
+	for _, name := range []string{"", "Twitter", "twitter ", "worker15"} {
+		if l, err := ParseLayout(name); l != nil || !errors.Is(err, ErrInvalidLayout) || !strings.Contains(err.Error(), "discord") {
+			t.Errorf("ParseLayout(%q) = %v, %v, want an error that lists the presets", name, l, err)
+		}
+	}
+	if Presets()[0] = nil; slices.Contains(Presets(), nil) {
+		t.Error("a caller can change the presets")
+	}
+}
+
+func TestFieldsRefused(t *testing.T) {
+	l := mustLayout(t, Time(41), Static("region", 3), Static("worker", 5), Rollback(2), Sequence(12))
+	static := func(name string, value uint64) Fields {
+		return Fields{Time: epoch2025, Static: map[string]uint64{name: value}}
+	}
+	for says, fields := range map[string]Fields{
+		"epoch":                        {Time: epoch2025.Add(-1)},
+		"ends at":                      {Time: l.Expires()},
+		"rollback 4: want at most 3":   {Time: epoch2025, Rollback: 4},
+		"sequence 4096: want at most":  {Time: epoch2025, Sequence: 4096},
+		"region 8: want at most 7":     static("region", 8),
+		"worker 18446744073709551615:": static("worker", math.MaxUint64),
+		"shard":                        static("shard", 1),
+		"sequence":                     static("sequence", 1),
+	} {
+		id, err := l.Compose(fields)
+		if !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), says) || errors.Is(err, ErrEndOfLife) != (says == "ends at") {
+			t.Errorf("%d, %v, want ErrInvalidID that says %q", id, err, says)
+		}
+	}
+	if id, err := l.Compose(Fields{Time: l.Expires().Add(-1)}); err != nil || id != ID(1<<41-1)<<22 {
+		t.Errorf("the last moment, rounded down: %d, %v", id, err)
+	}
+	for _, l := range []*Layout{Twitter(), javaScript53} {
+		highest := ID(1)<<l.bits() - 1
+		if _, err := l.Inspect(highest); err != nil {
+			t.Errorf("%v: %v", l, err)
+		}
+		if _, err := l.Inspect(highest + 1); !errors.Is(err, ErrInvalidID) {
+			t.Errorf("%v: one bit too many: %v", l, err)
+		}
+	}
+}
+
+func TestParseLayoutRefuses(t *testing.T) {
+	good := "l: time 41, worker 10, sequence 12; 1ms since 2025-01-01T00:00:00Z"
+	if _, err := ParseLayout(good); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range [][2]string{
+		{good, ""}, {"l: ", ""}, {"; ", ", "}, {" since ", " from "}, {"l:", "L:"}, {"l:", " l:"}, {"1ms", "1"}, {"1ms", "1000us"}, {"1ms", "0s"}, {"1ms", "+1ms"},
+		{"1ms", "0.5ms"}, {"41", "041"}, {"41", "+41"}, {"41", "x"}, {"41", ""}, {"41", "-1"}, {"41", "41 "}, {"worker 10", "worker"}, {"Z", "+00:00"},
+		{"Z", ".000Z"}, {"Z", ".0001Z"}, {"2025", "25"}, {"2025-01-01T00:00:00Z", "2025-01-01T01:00:00+01:00"}, {"Z", "Z "}, {"2025", "1969"},
+	} {
+		text := strings.Replace(good, change[0], change[1], 1)
+		l, err := ParseLayout(text)
+		if l != nil || !errors.Is(err, ErrInvalidLayout) {
+			t.Errorf("ParseLayout(%q) = %v, %v, want ErrInvalidLayout", text, l, err)
+		}
+	}
+}
+
+// IDs from the wild, with what their makers say is in them; and where none are published, IDs put
+// together here from the published layout.
+func TestPresetsOpenKnownIDs(t *testing.T) {
+	utc := func(s string) time.Time {
+		moment, err := time.Parse(time.RFC3339Nano, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return moment.UTC()
+	}
+	for _, test := range []struct {
+		source string
+		layout *Layout
+		id     ID
+		fields Fields
+	}{
+		{"a tweet of Wikipedia's, dissected at en.wikipedia.org/wiki/Snowflake_ID: machine 378",
+			Twitter(), 1541815603606036480, Fields{Time: utc("2022-06-28T16:07:40.105Z"), Static: map[string]uint64{"datacenter": 378 >> 5, "worker": 378 & 31}}},
+		{"the same with one field",
+			worker10, 1541815603606036480, Fields{Time: utc("2022-06-28T16:07:40.105Z"), Static: map[string]uint64{"worker": 378}}},
+		{"Discord's documentation",
+			discord, 175928847299117063, Fields{Time: utc("2016-04-30T11:18:25.796Z"), Static: map[string]uint64{"worker": 1, "process": 0}, Sequence: 7}},
+		{"the article's user 31341 on 2,000 shards, 1387263000 ms after the epoch, number 5001",
+			instagram, 1387263000<<(64-41) | 1341<<(64-41-13) | 5001%1024, Fields{Time: time.UnixMilli(1314220021721 + 1387263000).UTC(), Static: map[string]uint64{"shard": 1341}, Sequence: 905}},
+		{"a post of the day before github.com/notslang/instagram-id-to-url-segment/issues/1 of 2016-05-09",
+			instagram, 1245771331041990029, Fields{Time: utc("2016-05-08T17:12:17.037Z"), Static: map[string]uint64{"shard": 2021}, Sequence: 397}},
+		{"1 hour, sequence 3, machine 0x1234",
+			sonyflake, 360000<<24 | 3<<16 | 0x1234, Fields{Time: utc("2014-09-01T01:00:00Z"), Static: map[string]uint64{"machine": 0x1234}, Sequence: 3}},
+		{"the last second, which its source says is 2024-11-20 21:24:16 in Beijing, less one",
+			baidu, (1<<28-1)<<35 | 4194303<<13 | 8191, Fields{Time: utc("2024-11-20T21:24:15+08:00"), Static: map[string]uint64{"worker": 4194303}, Sequence: 8191}},
+		{"1 day, node 200, rollback 2, sequence 4095",
+			node8, 86400000<<22 | 200<<14 | 2<<12 | 4095, Fields{Time: utc("2025-01-02T00:00:00Z"), Static: map[string]uint64{"node": 200}, Rollback: 2, Sequence: 4095}},
+		{"Discord's in 2100, which is more than 63 bits",
+			discord, (1<<41+1)<<22 | 1<<17 | 7, Fields{Time: time.UnixMilli(1420070400000 + 1<<41 + 1).UTC(), Static: map[string]uint64{"worker": 1, "process": 0}, Sequence: 7}},
+		{"1 day, worker 31, sequence 127",
+			javaScript53, 86400000<<12 | 31<<7 | 127, Fields{Time: utc("2025-01-02T00:00:00Z"), Static: map[string]uint64{"worker": 31}, Sequence: 127}},
+	} {
+		got, err := test.layout.Inspect(test.id)
+		if err != nil || !got.Time.Equal(test.fields.Time) || !maps.Equal(got.Static, test.fields.Static) ||
+			got.Rollback != test.fields.Rollback || got.Sequence != test.fields.Sequence {
+			t.Errorf("%s (%s): %v, %v, want %v", test.layout.Name(), test.source, got, err, test.fields)
+		}
+		if id, err := test.layout.Compose(test.fields); id != test.id || err != nil {
+			t.Errorf("%s (%s): composed as %d, %v", test.layout.Name(), test.source, id, err)
+		}
+	}
+}
+
+// randomFields returns fields that l can hold, and the ID that has them, put together from their
+// binary digits.
+func randomFields(l *Layout) (Fields, ID) {
+	var digits strings.Builder
+	var p Fields
+	for _, f := range l.Parts() {
+		value := rand.Uint64N(1 << f.Bits)
+		switch rand.IntN(4) { // the ends are where mistakes are
+		case 0:
+			value = 0
+		case 1:
+			value = 1<<f.Bits - 1
+		}
+		fmt.Fprintf(&digits, "%0*b", f.Bits, value)
+		switch f.Name {
+		case "time":
+			p.Time = time.UnixMilli(l.Epoch().UnixMilli() + int64(value)*l.Unit().Milliseconds()).UTC()
+		case "rollback":
+			p.Rollback = value
+		case "sequence":
+			p.Sequence = value
+		default:
+			if p.Static == nil {
+				p.Static = map[string]uint64{}
+			}
+			p.Static[f.Name] = value
+		}
+	}
+	id, err := strconv.ParseUint(digits.String(), 2, 64)
+	if err != nil {
+		panic(err)
+	}
+	return p, ID(id)
+}
+
+func TestFieldsRoundTrip(t *testing.T) {
+	layouts := append(Presets(), mustLayout(t, Time(1), Sequence(1)),
+		mustLayout(t, Time(20), Rollback(3), Static("a", 1), Sequence(7), Static("b", 9), Static("c", 2)))
+	for _, l := range layouts {
+		for range 2000 {
+			p, id := randomFields(l)
+			if got, err := l.Compose(p); got != id || err != nil {
+				t.Fatalf("%v: Compose(%v) = %d, %v, want %d", l, p, got, err, id)
+			}
+			if got, err := l.Inspect(id); !reflect.DeepEqual(got, p) || err != nil {
+				t.Fatalf("%v: Inspect(%d) = %v, %v, want %v", l, id, got, err, p)
 			}
 		}
 	}
 }
 
 func TestNewLayout(t *testing.T) {
-	parts := []Part{Time(36), Static("region", 3), Sequence(10), Rollback(2), Static("worker-90_b", 4)}
+	parts := []Part{Time(22), Static("region", 3), Sequence(10), Rollback(2), Static("worker-90_b", 4)}
 	epoch := time.Date(2020, 2, 29, 1, 2, 3, 4e6, time.FixedZone("", 3600))
-	l, err := NewLayout("mine", epoch, 10*time.Millisecond, parts...)
+	l, err := NewLayout("mine", epoch, 90*time.Minute+1500*time.Millisecond, parts...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Name() != "mine" || !l.Epoch().Equal(epoch) || l.Epoch().Location() != time.UTC || l.Unit() != 10*time.Millisecond || l.bits() != 55 {
-		t.Errorf("name %s, epoch %v, unit %v, bits %d", l.Name(), l.Epoch(), l.Unit(), l.bits())
+	if l.Name() != "mine" || !l.Epoch().Equal(epoch) || l.Epoch().Location() != time.UTC || l.bits() != 41 || l.Workers() != 1<<7 {
+		t.Errorf("name %s, epoch %v, bits %d, %d workers", l.Name(), l.Epoch(), l.bits(), l.Workers())
 	}
-	if l.Workers() != 1<<7 {
-		t.Errorf("%d workers", l.Workers())
+	parts[0], l.Parts()[1].Bits = Time(1), 7 // which changes no layout
+	if want := "mine: time 22, region 3, sequence 10, rollback 2, worker-90_b 4; 1h30m1.5s since 2020-02-29T00:02:03.004Z"; l.String() != want {
+		t.Errorf("String: %s, want %s", l, want)
 	}
-	if want := epoch.Add((1 << 36) * 10 * time.Millisecond); !l.Expires().Equal(want) || l.Expires().Location() != time.UTC {
-		t.Errorf("expires %v, want %v", l.Expires(), want)
-	}
-	want := "mine: time 36, region 3, sequence 10, rollback 2, worker-90_b 4; 10ms since 2020-02-29T00:02:03.004Z"
-	if l.String() != want {
-		t.Errorf("String: %s", l)
-	}
-
-	// The places of the parts, which the generator relies on.
-	if l.time != (position{19, 36}) || l.sequence != (position{6, 10}) || l.rollback != (position{4, 2}) ||
-		len(l.statics) != 2 || l.statics[0] != (static{"region", position{16, 3}}) || l.statics[1] != (static{"worker-90_b", position{0, 4}}) {
-		t.Errorf("places: %+v", l)
-	}
-
-	// Nobody can change a layout.
-	parts[0] = Time(1)
-	l.Parts()[1].Bits = 7
-	if got := l.Parts(); got[0] != Time(36) || got[1] != Static("region", 3) || l.String() != want {
-		t.Errorf("the layout changed: %v", got)
+	for _, l := range append(Presets(), l) {
+		if read, err := ParseLayout(l.String()); err != nil || read.String() != l.String() || read.Unit() != l.Unit() || read.time != l.time || read.sequence != l.sequence {
+			t.Errorf("%s read as %s, %v", l, read, err)
+		}
 	}
 }
 
-func TestSmallestAndLargestLayout(t *testing.T) {
-	l := mustLayout(t, Time(1), Sequence(1))
-	if l.bits() != 2 || l.Workers() != 1 || !l.Expires().Equal(epoch2025.Add(2*time.Millisecond)) {
-		t.Errorf("%v: %d bits, %d workers, expires %v", l, l.bits(), l.Workers(), l.Expires())
-	}
-	l = mustLayout(t, Time(1), Static("worker", 62), Sequence(1))
-	if l.bits() != 64 || l.Workers() != 1<<62 {
-		t.Errorf("%v: %d bits, %d workers", l, l.bits(), l.Workers())
-	}
-	l, err := NewLayout("long", time.Unix(0, 0), time.Second, Time(37), Sequence(26))
-	if err != nil || l.Expires().Year() != 6325 {
-		t.Errorf("%v, %v, expires %v", l, err, l.Expires())
-	}
-	// Whether an epoch has passed depends on the machine's clock, so it does not matter.
-	if _, err := NewLayout("soon", time.Date(2500, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, Time(41), Sequence(12)); err != nil {
-		t.Error(err)
-	}
-	if l, err = NewLayout("slow", epoch2025, 1500*time.Millisecond, Time(30), Sequence(12)); err != nil || !l.start(3).Equal(epoch2025.Add(4500*time.Millisecond)) {
-		t.Errorf("%v, %v", l, err)
+// Over all IDs of a small layout, and all moments around it, Range is what the times that Inspect tells say.
+func TestRangesExhaustively(t *testing.T) {
+	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 1500 * time.Millisecond} {
+		l, err := NewLayout("small", epoch2025, unit, Time(3), Static("worker", 1), Sequence(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var moments []time.Time
+		for i := -2; i <= 1<<3+2; i++ {
+			start := epoch2025.Add(time.Duration(i) * unit)
+			moments = append(moments, start.Add(-1), start, start.Add(1), start.Add(unit/2))
+		}
+		for _, from := range moments {
+			for _, to := range moments {
+				var want []ID
+				for id := range ID(1) << l.bits() {
+					if p, err := l.Inspect(id); err != nil || !p.Time.Before(from) && p.Time.Before(to) {
+						want = append(want, id)
+					}
+				}
+				first, last, err := l.Range(from, to)
+				if len(want) == 0 && !errors.Is(err, ErrInvalidID) || len(want) > 0 && (err != nil || first != want[0] || last != want[len(want)-1]) {
+					t.Fatalf("%v: from %v to %v: %d, %d, %v, want %v", l, from, to, first, last, err, want)
+				}
+			}
+		}
+		if _, err := l.first(l.Expires()); !errors.Is(err, ErrEndOfLife) {
+			t.Errorf("%v: first at the end: %v", l, err)
+		}
 	}
 }

@@ -26,7 +26,7 @@ func inBubble(t *testing.T, test func(t *testing.T, w *waiting), options ...Opti
 		time.Sleep(time.Until(time.Unix(testStart+1, 0)))
 		w := &waiting{begin: time.Now()}
 		w.bench = newBenchFor(t, l, testLease(1, 0, 60), append([]Option{WithClock(w.clock)}, options...)...)
-		w.make = func() (ID, error) { return w.Wait(t.Context()) }
+		w.waits = true
 		test(t, w)
 	})
 }
@@ -61,26 +61,6 @@ func TestWaitForTheNextUnit(t *testing.T) {
 	})
 }
 
-// Generate and Fill return at once, whatever is the matter.
-func TestGenerateNeverWaits(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		for _, step := range []struct {
-			by   time.Duration
-			want error
-		}{{0, ErrExhausted}, {-5 * time.Millisecond, ErrClockBackward}, {-time.Hour, ErrClockBackward}, {3 * time.Hour, ErrLeaseEnded}} {
-			w.Fill(make([]ID, 8))
-			w.shift(step.by)
-			if _, err := w.Generate(); err != step.want {
-				t.Errorf("Generate: %v, want %v", err, step.want)
-			}
-			if n, err := w.Fill(make([]ID, 2)); n != 0 || err != step.want {
-				t.Errorf("Fill = %d, %v, want %v", n, err, step.want)
-			}
-		}
-		w.waited(0)
-	})
-}
-
 // Late timers cost no unit: those of the last 20 ms are used in full, and no ID is ever later than that.
 func TestLateWaitersLoseNoUnit(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
@@ -107,33 +87,6 @@ func (w *waiting) late(by time.Duration) {
 	time.AfterFunc(time.Millisecond/2, func() { w.shift(by) })
 }
 
-func TestLateWaitersInLongUnits(t *testing.T) {
-	for unit, lag := range map[time.Duration]int64{7 * time.Millisecond: 2, 10 * time.Millisecond: 2, time.Second: 1, 1500 * time.Millisecond: 1} {
-		l, err := NewLayout("long", epoch2025, unit, Time(31), Static("worker", 2), Sequence(3))
-		if err != nil {
-			t.Fatal(err)
-		}
-		synctest.Test(t, func(t *testing.T) {
-			first := l.start(l.unitOf(time.Unix(testStart+2, 0)))
-			time.Sleep(time.Until(first))
-			w := &waiting{begin: first}
-			w.bench = newBenchFor(t, l, testLease(1, 0, 60), WithClock(w.clock))
-			ids := make([]ID, 8*(lag+2))
-			w.late(time.Duration(lag) * unit)
-			if n, err := w.FillWait(t.Context(), ids); n != len(ids) || err != nil {
-				t.Fatalf("FillWait = %d, %v", n, err)
-			}
-			for i, id := range ids {
-				p, _ := l.Inspect(id)
-				if want := first.Add(time.Duration(i/8) * unit); !p.Time.Equal(want) {
-					t.Errorf("unit of %v: ID %d of %v, want %v", unit, i, p.Time, want)
-				}
-			}
-			w.waited(unit)
-		})
-	}
-}
-
 // However many goroutines want IDs, and how often, the first to come is the first to have its own: one
 // that always wants more does not keep another one from its ID beyond the next unit.
 func TestWaitersAreServedInOrder(t *testing.T) {
@@ -157,42 +110,6 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	})
 }
 
-func TestNobodyStarves(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		ctx, cancel := context.WithCancel(t.Context())
-		var greedy sync.WaitGroup
-		for i := range 4 {
-			greedy.Go(func() {
-				ids := make([]ID, 16)
-				for ctx.Err() == nil {
-					switch i {
-					case 0: // takes what it can have without waiting
-						w.Fill(ids)
-						time.Sleep(time.Microsecond)
-					case 1:
-						w.FillWait(ctx, ids)
-					default:
-						w.Wait(ctx)
-					}
-				}
-			})
-		}
-		for range 100 {
-			came := time.Now()
-			if _, err := w.Wait(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if waited := time.Since(came); waited > 15*time.Millisecond {
-				t.Errorf("waited for %v, want two lulls at most", waited)
-				break
-			}
-			time.Sleep(300 * time.Microsecond)
-		}
-		cancel()
-		greedy.Wait()
-	})
-}
-
 // While callers wait, IDs are theirs: none is left for those who do not.
 func TestGenerateGivesWay(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
@@ -209,7 +126,7 @@ func TestGenerateGivesWay(t *testing.T) {
 			t.Errorf("Ready: %v, want ErrExhausted", err)
 		}
 		<-done
-		w.make = w.Generate
+		w.waits = false
 		w.want(7, 1)
 	})
 }
@@ -236,38 +153,6 @@ func TestWaitDoesNotSpin(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestRunAheadThenWait(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		for ms := range int64(4) {
-			w.want(8, ms)
-		}
-		w.waited(0)
-		w.want(8, 4)
-		w.waited(time.Millisecond)
-	}, RunAhead(3*time.Millisecond))
-}
-
-// A call that waits because the lease was used up ahead of time finds it extended.
-func TestWaitForExtension(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		time.Sleep(58_999 * time.Millisecond)
-		w.want(8, 58_999)
-		time.AfterFunc(500*time.Microsecond, func() { w.Extend(w.Lease().End.Add(time.Second)) })
-		w.want(1, 59_000)
-	}, RunAhead(time.Hour))
-}
-
-func TestWaitForTheClock(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		w.want(7, 0)
-		w.shift(-5 * time.Millisecond)
-		w.want(1, 0)
-		w.waited(0)
-		w.want(1, 1)
-		w.waited(6 * time.Millisecond)
-	})
 }
 
 // Wait goes on waiting where Generate refuses, and tells of it when that takes long.
@@ -304,52 +189,6 @@ func TestWait(t *testing.T) {
 	}))
 }
 
-// A call that waits goes on with the lease that replaces the one that it waits for.
-func TestWaitFindsAnotherLease(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		w.want(1, 0)
-		w.shift(-9 * time.Hour)
-		time.AfterFunc(1050*time.Millisecond, func() {
-			if _, err := w.Replace(testLease(2, -10*3600, 20*3600)); err != nil {
-				t.Error(err)
-			}
-		})
-		if _, err := w.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		w.waited(1050 * time.Millisecond)
-	})
-}
-
-func TestWaitReturnsWhenClosed(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		time.AfterFunc(1050*time.Millisecond, func() { w.Close() })
-		w.shift(-time.Minute)
-		var waiters sync.WaitGroup
-		for range 3 {
-			waiters.Go(func() {
-				if _, err := w.Wait(t.Context()); err != ErrClosed {
-					t.Errorf("Wait: %v, want ErrClosed", err)
-				}
-			})
-		}
-		waiters.Wait()
-		w.waited(1050 * time.Millisecond)
-	})
-}
-
-func TestWaitReturnsWhenFrozen(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *waiting) {
-		time.AfterFunc(1050*time.Millisecond, w.Freeze)
-		w.want(1, 0)
-		w.shift(-9 * time.Hour)
-		if _, err := w.Wait(t.Context()); !errors.Is(err, ErrLeaseEnded) {
-			t.Errorf("Wait: %v, want ErrLeaseEnded", err)
-		}
-		w.waited(1050 * time.Millisecond)
-	})
-}
-
 func TestWaitHeedsItsContext(t *testing.T) {
 	cause := errors.New("enough")
 	told := 0
@@ -370,4 +209,32 @@ func TestWaitHeedsItsContext(t *testing.T) {
 			t.Errorf("Wait: %v", err)
 		}
 	}, OnRefusal(func(error, bool) { told++ }))
+}
+
+// A call that waits learns of another lease, of Close and of Freeze.
+func TestWaitEnds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		end  func(g *Generator)
+		want error
+	}{
+		"another lease": {func(g *Generator) { g.Replace(testLease(2, -10*3600, 20*3600)) }, nil},
+		"closed":        {func(g *Generator) { g.Close() }, ErrClosed},
+		"frozen":        {(*Generator).Freeze, ErrLeaseEnded},
+	} {
+		inBubble(t, func(t *testing.T, w *waiting) {
+			w.want(1, 0)
+			w.shift(-9 * time.Hour)
+			time.AfterFunc(1050*time.Millisecond, func() { tt.end(w.Generator) })
+			var waiters sync.WaitGroup
+			for range 3 {
+				waiters.Go(func() {
+					if _, err := w.Wait(t.Context()); !errors.Is(err, tt.want) {
+						t.Errorf("%s: %v, want %v", name, err, tt.want)
+					}
+				})
+			}
+			waiters.Wait()
+			w.waited(1050 * time.Millisecond)
+		})
+	}
 }

