@@ -140,6 +140,12 @@ func FuzzParse(f *testing.F) {
 			f.Add(form.text(id))
 		}
 	}
+	f.Add("9223372036854775808")
+	f.Add("8000000000000")
+	f.Add("NQm6nKp8qFD")
+	f.Add("AzL8n0Y58m8")
+	f.Add("0000000000V")
+	f.Add("01")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, form := range forms {
 			id, err := form.parse(text)
