@@ -1,5 +1,5 @@
-// The plugins that generate code from service/api, so that nobody who uses the service gets them.
-module github.com/randflake/randflake/service/tools
+// Not a module, so that those who use the protocol do not get these: the plugins of buf.gen.yaml, by go tool -modfile.
+module github.com/randflake/randflake/service/api
 
 go 1.26.0
 
