@@ -203,6 +203,10 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add("g000000000000")
 	f.Add("0000000000001")
+	f.Add("\x000\x170")
+	f.Add("00000+000")
+	f.Add("00000000")
+	f.Add("1\x10")
 	f.Fuzz(func(t *testing.T, text string) {
 		id, err := Parse(text)
 		// strconv knows base 32 too, and writes it so.
@@ -227,7 +231,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzJSON(f *testing.F) {
-	for _, data := range []string{`"10"`, `"fvvvvvvvvvvvv"`, `-1`, `9223372036854775807`, `18446744073709551615`, `null`, `"\u0031"`, `1e2`, `"`} {
+	for _, data := range []string{`"10"`, `"fvvvvvvvvvvvv"`, `-1`, `9223372036854775807`, `18446744073709551615`, `null`, `"\u0031"`, `1e2`, `"`, `"\r"`, "                           0", "\"\x8400000000\"", "\"\x83000000000000000000000000000000000\"", "[\x01", "-0", `"ɋ"`, "0       ", `"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000`, `"X000"`, "\"000\x00", "1e\x80"} {
 		f.Add([]byte(data))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -281,6 +281,8 @@ func TestSlicesMustFit(t *testing.T) {
 func FuzzCipher(f *testing.F) {
 	f.Add(make([]byte, 16), uint64(0), uint16(5))
 	f.Add([]byte("0123456789abcdef"), uint64(1)<<63, uint16(64))
+	f.Add([]byte("0"), uint64(9223372036854775808), uint16(56))
+	f.Add([]byte("0"), uint64(0), uint16(0))
 	f.Fuzz(func(t *testing.T, key []byte, value uint64, n uint16) {
 		var padded [16]byte
 		copy(padded[:], key)

@@ -176,7 +176,7 @@ func TestTypedAllocations(t *testing.T) {
 
 // FuzzParseTyped: of texts with the prefix the rest is that of an ID, and there are no others.
 func FuzzParseTyped(f *testing.F) {
-	for _, text := range []string{"ord_10", "ord_fvvvvvvvvvvvv", "ord_g000000000000", "10", "ord_line2_10", "cus_10"} {
+	for _, text := range []string{"ord_10", "ord_fvvvvvvvvvvvv", "ord_g000000000000", "10", "ord_line2_10", "cus_10", "ord__10", "ord\x0010", "ord_", "ord_00", "ord_1\xe9", "ord_vvvvvvvvvvvvv"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

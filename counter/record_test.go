@@ -17,6 +17,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("1 1 9 0 0 3 9 6 0 0 0 1 4 1 1 0000000000000000 e"))
 	f.Add([]byte("1 0 9 0 0 3 3 0 0 0 0 1 3 0 0 0000000000000000 e"))
 	f.Add([]byte(""))
+	f.Add([]byte("1 1 9 0 0 3 0 18446744073709551613 0 0 0 1 0 0 0 0000000000000000 e"))
+	f.Add([]byte("1 +1 9 0 -0 3 3 0 0 0 0 1 3 0 0 ABCDEF0123456789 \xff"))
+	f.Add([]byte("0 1 9223372036854775807 0 0 18446744073709551615 18446744073709551615 0 0 0 0 1 0 0 0 0000000000000000 e"))
+	f.Add([]byte("1 1 9 0 0 3 2 0 1 9 10 1 0 0 0 0000000000000000 e"))
+	f.Add([]byte("1 1 9 0 0 3 3 0 0 0 0 1 3 0 0 000000000000000g e"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r, err := decode(store.Item{Name: prefix + "orders", Second: 5, Body: body})
 		if err != nil {

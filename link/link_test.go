@@ -228,6 +228,12 @@ func FuzzVerify(f *testing.F) {
 		f.Add(s.Text(id))
 		f.Add(id.String())
 	}
+	f.Add("3vgoe12ccb8gh-6ir7vlf49ddm")
+	f.Add("00000000000000000000000000")
+	f.Add("3vgoe12ccb8gh0000000000000")
+	f.Add("3VGOE12CCB8GH6IR7VLF49DDMP")
+	f.Add("g0000000000000000000000000")
+	f.Add("3vgoe12ccb8gh6ir7vlf49ddmp")
 	f.Fuzz(func(t *testing.T, text string) {
 		id, verified, err := s.Parse(text)
 		strict, strictErr := s.Verify(text)

@@ -412,7 +412,7 @@ func TestSpaces(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"", "0", "1", "00", "V", "fvvvvvvvvvvvv", "g000000000000", Of[customers[sortable]](sortable(1)).String(), Of[customers[sortable]](sortable(math.MaxInt64)).String()} {
+	for _, text := range []string{"", "0", "1", "00", "V", "fvvvvvvvvvvvv", "g000000000000", Of[customers[sortable]](sortable(1)).String(), Of[customers[sortable]](sortable(math.MaxInt64)).String(), "1849688064000", "01", "8000000000000", "F5VH6RP7LEKEM"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -430,7 +430,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzJSON(f *testing.F) {
-	for _, data := range []string{`"0"`, `"\u0030"`, `0`, `null`, ` "1" `, `"`, `["0"]`} {
+	for _, data := range []string{`"0"`, `"\u0030"`, `0`, `null`, ` "1" `, `"`, `["0"]`, `"\u0066"`, "\"\xff\"", "1849688064000000000"} {
 		f.Add([]byte(data))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

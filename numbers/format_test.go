@@ -259,6 +259,12 @@ func FuzzParse(f *testing.F) {
 	f.Add(4, "0ff0", int64(0), int64(255))
 	f.Add(5, "2026-11BCDF012", int64(951782400), int64(1))
 	formats := fuzzed(f)
+	f.Add(0, "ORD-20240229-0000019", int64(1709164800), int64(999999))
+	f.Add(3, "0000000197\n", int64(-62135596801), int64(1))
+	f.Add(0, "ORD-20230229-0000010", int64(1677628799), int64(1000000))
+	f.Add(4, "08000000000000000", int64(0), int64(9223372036854775807))
+	f.Add(2, "69.001 00001-0", int64(3124223999), int64(1))
+	f.Add(1, "1/9999", int64(253402300800), int64(1))
 	f.Fuzz(func(t *testing.T, kind int, text string, second, n int64) {
 		format := formats[uint(kind)%uint(len(formats))]
 		if read, err := format.Parse(text); err == nil {

@@ -73,6 +73,10 @@ func FuzzParseUUID(f *testing.F) {
 	f.Add("017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
 	f.Add("017F22E2-79B0-7CC3-98C4-DC0C0C07398F")
 	f.Add("017f22e2-79b0-7cc3-98c4-dc0c0c07398")
+	f.Add("017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
+	f.Add("FFFFFFFF-ffff-FFFF-ffff-FFFFFFFFFFFF")
+	f.Add("017f22e2-79b0-7cc3-98c4-dc0c0c07398g")
+	f.Add("017f22e2-79b0-7cc3-98c4-dc0c0c-7398f")
 	f.Fuzz(func(t *testing.T, text string) {
 		id, err := ParseUUID(text)
 		if err != nil {

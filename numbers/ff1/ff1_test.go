@@ -200,6 +200,7 @@ func FuzzInverse(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), []byte("orders\x002026-11-22"), 10, 6, uint64(1))
 	f.Add([]byte("fedcba9876543210"), []byte{}, 32, 12, uint64(1)<<59)
 	f.Add(make([]byte, 16), make([]byte, 9), 65536, 3, uint64(0))
+	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"), []byte("exactly as long as a block of AES"), 2, 63, uint64(9223372036854775807))
 	f.Fuzz(func(t *testing.T, key, tweak []byte, radix, length int, n uint64) {
 		c, err := New(aesOf(t, append(key, make([]byte, 16)...)[:16]), radix, length, tweak)
 		if err != nil {

@@ -107,6 +107,9 @@ func FuzzParse(f *testing.F) {
 			f.Add(form.text(id))
 		}
 	}
+	for _, text := range []string{"9223372036854775808", "8000000000000", "NQm6nKp8qFD", "AzL8n0Y58m8", "0000000000V", "01"} {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, form := range forms {
 			if id, err := form.parse(text); err != nil && !errors.Is(err, snowflake.ErrInvalidID) || err == nil && form.text(id) != text {

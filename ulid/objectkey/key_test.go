@@ -147,6 +147,11 @@ func FuzzParseKey(f *testing.F) {
 	f.Add("a/", "/", ".json", byte(6), "a/01JDA7/K3N0Q8ZJ5V3D1W9K2M4P.json")
 	f.Add("", "--", "", byte(25), "01JDA7K3N0Q8ZJ5V3D1W9K2M4--P")
 	f.Add("", "/", "", byte(1), "8/1JDA7K3N0Q8ZJ5V3D1W9K2M4P")
+	f.Add("a/", "0", "", byte(6), "a/01JDA7K3N0Q8ZJ5V3D1W9K2M4P")
+	f.Add("a/", "/", ".json", byte(6), "a/01JDA7/K3N0Q8ZJ5V3D1W9K2M4P.json")
+	f.Add("a/", "/", "", byte(6), "a/01jda7/k3n0q8zj5v3d1w9k2m4p")
+	f.Add("", "--", "", byte(25), "01JDA7K3N0Q8ZJ5V3D1W9K2M4--U")
+	f.Add("", "/", "", byte(1), "8/1JDA7K3N0Q8ZJ5V3D1W9K2M4P")
 	f.Fuzz(func(t *testing.T, prefix, delimiter, suffix string, split byte, key string) {
 		keys, err := New(Format{prefix, []int{int(split)}, delimiter, suffix})
 		if err != nil {

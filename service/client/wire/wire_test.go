@@ -57,6 +57,9 @@ func TestError(t *testing.T) {
 func FuzzRecord(f *testing.F) {
 	f.Add(lease.NewToken(time.Unix(1800000000, 0)).String(), strings.Repeat("0", 32), uint64(1), int64(-1))
 	f.Add("", "\xff", uint64(1<<63), int64(1)<<62)
+	f.Add("0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef", uint64(131071), int64(1800000000))
+	f.Add("00000000000000000000000000000001", "00000000000000000000000000000000", uint64(4294967296), int64(-9223372036854775808))
+	f.Add("0123456789ABCDEF0123456789ABCDEF", "", uint64(1), int64(0))
 	f.Fuzz(func(t *testing.T, owner, change string, version uint64, second int64) {
 		sent := &api.Lease{FirstNode: uint32(version), LastNode: uint32(second), Owner: owner, Change: change, Signature: change, Version: version, Start: second, HighWater: -second, Changed: second / 2}
 		r, err := Record(sent)

@@ -10,7 +10,7 @@ import (
 // FuzzParse: whatever a file holds, it is read or refused; and what is read keeps what is promised of it.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{whole, "", "~", "---\n", "# nothing\n", "[]", "a: &a [*a]", "spaces: [{name: a, kind: ulid}]", "spaces: [{name: a, kind: ulid, limits: {rate: .inf}}]",
-		"spaces: &s [{name: a, kind: ulid}]\nrules: *s", "listen: localhost:1\nspaces: [{name: a, kind: \"1:2:3\", store: x}]", "<<: {listen: x}", "spaces: [null]", "? [a]\n: b"} {
+		"spaces: &s [{name: a, kind: ulid}]\nrules: *s", "listen: localhost:1\nspaces: [{name: a, kind: \"1:2:3\", store: x}]", "<<: {listen: x}", "spaces: [null]", "? [a]\n: b", "spaces: [{name: a, kind: ulid, limits: {rate: -1}}]", "spaces: [{name: 0o7, kind: ulid, nodes: 017, limits: {rate: .nan, ttl: 1e9}}]", "spaces: [{name: a, kind: ulid}]\n---\nlisten: x", "spaces: [{name: a, kind: ulid}, {name: a, kind: ulid}]"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -95,6 +95,9 @@ func FuzzBytes(f *testing.F) {
 		}
 	}
 	all := procedures()
+	f.Add(uint8(5), uint8(0), []byte(strings.Repeat(`[{"a":`, 40)))
+	f.Add(uint8(0), uint8(4), []byte(`{"space":"mint","space":"none"}`))
+	f.Add(uint8(3), uint8(1), []byte("\x08\x80"))
 	f.Fuzz(func(t *testing.T, i, k uint8, body []byte) {
 		w, procedure, form := newTestbed(t, spaces), all[int(i)%len(all)], forms[int(k)%len(forms)]
 		w.wantSound(t, procedure+" as "+form.contentType, w.hit(procedure, form, body))
@@ -109,6 +112,9 @@ func FuzzMessages(f *testing.F) {
 		}
 	}
 	all := procedures()
+	f.Add(uint8(2), uint8(2), []byte(""))
+	f.Add(uint8(4), uint8(1), []byte("\x0f\x0f\x0f\x0f\x0f\x0f\x0f\x0f\x0f\x0f\x0f\x0f"))
+	f.Add(uint8(7), uint8(0), []byte("\r\r\r\r\r\r\r\r\r\r\r\r"))
 	f.Fuzz(func(t *testing.T, i, k uint8, choices []byte) {
 		w, procedure, form := newTestbed(t, spaces), all[int(i)%len(all)], forms[int(k)%len(forms)]
 		message := dynamicpb.NewMessage(input(t, procedure))
@@ -205,6 +211,10 @@ func FuzzPaths(f *testing.F) {
 		f.Add(true, target)
 		f.Add(false, target)
 	}
+	f.Add(false, "http://evil.example/v1/spaces/mint/ids")
+	f.Add(true, "/v1/spaces/mint/ids?count=1e3")
+	f.Add(true, "/v1/counters//next")
+	f.Add(false, "/v1/counters/invoices%252F2026/next")
 	f.Fuzz(func(t *testing.T, post bool, target string) {
 		w, method := newTestbed(t, spaces), http.MethodGet
 		if post {

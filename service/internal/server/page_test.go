@@ -45,7 +45,7 @@ func FuzzPage(f *testing.F) {
 		}
 		return all
 	}
-	for _, text := range []string{"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "javascript:alert(1)", "//evil.example", "</style>", "'\" onclick=x '", "{{.}}", "<!--", "\x00\xff\u202e", "../.."} {
+	for _, text := range []string{"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "javascript:alert(1)", "//evil.example", "</style>", "'\" onclick=x '", "{{.}}", "<!--", "\x00\xff\u202e", "../..", "x onmouseover=alert(1) href=//evil.example", "</title></textarea><svg onload=alert(1)>", "&lt;b&gt;&#x3c;b&#x3e;"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
