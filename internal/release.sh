@@ -14,7 +14,7 @@ sed -i "s/^## Unreleased\$/&\n\n## $version, $(date -u +%F)/" CHANGELOG.md
 echo "Look at the difference, run make test, make check and make lint, commit, tag that commit, and push it with its tags:"
 for file in $files; do
 	case $file in
-	bench/*|lab/*|chaos/*|compat/upstream/*|examples/*|*/s3test/*|*/browsertest/*|*/etcdtest/*) ;; # nobody installs these
+	bench/*|lab/*|chaos/*|compat/upstream/*|examples/*|*/s3test/*|*/browsertest/*) ;; # nobody installs these
 	go.mod) echo "git tag $version" ;;
 	*) echo "git tag ${file%/go.mod}/$version" ;;
 	esac
