@@ -5,9 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -29,13 +27,7 @@ func TestHostileSchemaInPostgreSQL(t *testing.T) {
 	defer conn.Close(context.Background())
 
 	// The command of the page makes all functions or none: a name that another role took stops it.
-	page, err := os.ReadFile("../../docs/databases.md")
-	must(t, err)
-	command := regexp.MustCompile("`randflake sql --dialect postgres \\| psql (.*) shop`").FindSubmatch(page)
-	if command == nil {
-		t.Fatal("the page has no command")
-	}
-	psql := exec.CommandContext(t.Context(), "psql", append(strings.Fields(string(command[1])), "-Xq", strings.Replace(postgresServer(t).URL(), "/postgres?", "/hostile?", 1))...)
+	psql := exec.CommandContext(t.Context(), "psql", "-1f", "-", "-Xq", strings.Replace(postgresServer(t).URL(), "/postgres?", "/hostile?", 1))
 	psql.Stdin = strings.NewReader(functions(t, "postgres"))
 	_, err = conn.Exec(t.Context(), "CREATE FUNCTION randflake_unmask(id bigint, key bigint[] DEFAULT NULL) RETURNS bigint RETURN 1")
 	must(t, err)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -236,30 +235,5 @@ func TestCipherInJavaScript(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "1\n" {
 			t.Errorf("%v: %s", err, out)
 		}
-	}
-}
-
-// TestCipherEmbedded is for make embedded, which installs DuckDB and ClickHouse.
-func TestCipherEmbedded(t *testing.T) {
-	for name, library := range map[string]string{"duckdb": "@duckdb/node-bindings-linux-*", "clickhouse": "@chdb/lib-linux-*"} {
-		t.Run(name, func(t *testing.T) {
-			if found, _ := filepath.Glob("embedded/node_modules/" + library); found == nil {
-				t.Skip("npm has installed no " + library)
-			}
-			text := functions(t, name)
-			for secret, all := range vectors(t) {
-				var rows [][]string
-				for _, v := range all {
-					rows = append(rows, strings.Fields(fmt.Sprint(v.Raw, v.ID, v.Time, v.Node, v.Sequence)))
-				}
-				given, err := json.Marshal(map[string]any{"functions": text, "vectors": rows})
-				must(t, err)
-				cmd := exec.Command("node", "embedded/vectors.js", name, secret.Hex())
-				cmd.Stdin = bytes.NewReader(given)
-				if out, err := cmd.CombinedOutput(); err != nil || string(out) != fmt.Sprintf("%d,1\n", len(all)) {
-					t.Fatalf("%v: %.2000s", err, out)
-				}
-			}
-		})
 	}
 }

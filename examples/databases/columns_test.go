@@ -1,5 +1,5 @@
 // Package databases tests that IDs come back from the columns of real databases as they went there, in whatever
-// form the drivers hand integers over, and what docs/databases.md shows of SQL, of Go's libraries and of protobuf.
+// form the drivers hand integers over, and what docs/databases.md shows of SQL and of Go's libraries.
 package databases
 
 import (

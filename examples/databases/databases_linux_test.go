@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
-
-	"github.com/randflake/randflake"
 )
 
 // PostgreSQL has no unsigned integers: columns for those are NUMERIC.
@@ -24,17 +22,6 @@ func TestPostgreSQL(t *testing.T) {
 			})
 		})
 	}
-	t.Run("pgx without database/sql", func(t *testing.T) {
-		conn := connectPostgres(t)
-		for _, want := range ids {
-			var id randflake.ID
-			var text randflake.TextID
-			err := conn.QueryRow(t.Context(), "SELECT $1::bigint, $2::text", want, randflake.TextID(want)).Scan(&id, &text)
-			if err != nil || id != want || randflake.ID(text) != want {
-				t.Errorf("%d came back as %d, as text %v: %v", int64(want), int64(id), text, err)
-			}
-		}
-	})
 }
 
 // With parameters that the driver puts into the statement itself, MariaDB answers in text.

@@ -3,13 +3,9 @@ module github.com/randflake/randflake/examples/databases
 go 1.26.0
 
 require (
-	entgo.io/ent v0.14.5
-	github.com/bufbuild/protocompile v0.14.1
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/jmoiron/sqlx v1.4.0
 	github.com/randflake/randflake v0.1.0
-	google.golang.org/protobuf v1.36.12
 	gorm.io/driver/postgres v1.6.3
 	gorm.io/gorm v1.31.2
 	modernc.org/sqlite v1.60.1

@@ -1,7 +1,6 @@
 package databases
 
 import (
-	"strings"
 	"testing"
 
 	"gorm.io/driver/postgres"
@@ -30,9 +29,6 @@ func (o *Order) BeforeCreate(*gorm.DB) error {
 	o.ID = OrderID(id)
 	return err
 }
-
-// A HooklessOrder is an Order without the method.
-type HooklessOrder Order
 
 func openGORM(t *testing.T, models ...any) *gorm.DB {
 	t.Helper()
@@ -83,15 +79,4 @@ func TestGORM(t *testing.T) {
 	if orders[1].ID != -1 || orders[0].ID == orders[2].ID {
 		t.Errorf("keys: %v", orders)
 	}
-}
-
-// TestGORMWithoutHook: with the tags alone, a key that was left out is an error.
-func TestGORMWithoutHook(t *testing.T) {
-	db := openGORM(t, &HooklessOrder{})
-	for _, orders := range []any{&HooklessOrder{Item: "tea"}, &[]HooklessOrder{{ID: -1, Item: "tea"}, {Item: "tea"}}} {
-		if err := db.Create(orders).Error; err == nil || !strings.Contains(err.Error(), "not-null") {
-			t.Errorf("%v, error %v; want one about NULL", orders, err)
-		}
-	}
-	must(t, db.Create(&HooklessOrder{ID: -1, Item: "tea"}).Error)
 }

@@ -2,7 +2,6 @@ package databases
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,84 +96,4 @@ func TestKeyStaysHiddenInPostgreSQL(t *testing.T) {
 			t.Error("what is searched has no statements")
 		}
 	}
-}
-
-// MariaDB logs all that it can.
-func TestKeyStaysHiddenInMariaDB(t *testing.T) {
-	for _, format := range []string{"ROW", "MIXED"} {
-		server, err := servers.StartMySQL(filepath.Join(serversDir, "verbose"+format), "--general-log=1", "--general-log-file=general.log", "--slow-query-log=1", "--slow-query-log-file=slow.log",
-			"--long-query-time=0", "--log-slow-verbosity=query_plan,explain,engine", "--log-bin=binary", "--binlog-format="+format, "--performance-schema=1",
-			"--performance-schema-consumer-events-statements-history-long=1", "--performance-schema-consumer-events-statements-history=1", "--log-bin-trust-function-creators=1")
-		must(t, err)
-		_, err = server.Do(functions(t, "mysql") + "CREATE TABLE shown (id BIGINT PRIMARY KEY, item BIGINT)")
-		must(t, err)
-		db := openMySQL(t, server, false)
-		for way, hidden := range map[string]bool{"load": format == "ROW", "parameter": false} {
-			secret := randflake.NewSecret()
-			conn, err := db.Conn(t.Context())
-			must(t, err)
-			if way == "load" {
-				err = useSecretInMariaDB(t.Context(), conn, secret)
-			} else {
-				_, err = conn.ExecContext(t.Context(), "SET @randflake_key = randflake_keys(?)", secret.Hex())
-			}
-			must(t, err)
-			var seen strings.Builder
-			for _, statement := range []string{
-				"INSERT INTO shown SELECT randflake_mask(MAX(item) + 1, @randflake_key), MAX(item) + 1 FROM (SELECT 0 AS item UNION ALL SELECT item FROM shown) AS s",
-				"SELECT randflake_time(id, @randflake_key) FROM shown WHERE randflake_node(id, @randflake_key) > 0", "SELECT * FROM shown WHERE id = randflake_mask(1, @randflake_key)",
-				"UPDATE shown SET item = item + randflake_node(id, @randflake_key) - randflake_node(id, @randflake_key)",
-			} {
-				for _, prefix := range []string{"EXPLAIN FORMAT=JSON ", "ANALYZE FORMAT=JSON ", "EXPLAIN EXTENDED "} {
-					seen.WriteString(dump(t, conn, prefix+statement) + dump(t, conn, "SHOW WARNINGS"))
-				}
-			}
-			seen.WriteString(dump(t, conn, "SELECT sql_text, digest_text FROM performance_schema.events_statements_history_long") + dump(t, conn, "SHOW FULL PROCESSLIST"))
-			var roundKeys string
-			must(t, conn.QueryRowContext(t.Context(), "SELECT @randflake_key").Scan(&roundKeys))
-			conn.Close()
-			var parts []string
-			for i := 0; i < len(roundKeys); i += 20 {
-				parts = append(parts, strings.TrimLeft(roundKeys[i:i+20], "0"))
-			}
-			for _, pattern := range []string{"*.log", "binary.0*"} {
-				files, err := filepath.Glob(filepath.Join(server.Data(), pattern))
-				if must(t, err); len(files) == 0 {
-					t.Errorf("no file %s", pattern)
-				}
-				for _, name := range append(files, server.Log()) {
-					content, err := os.ReadFile(name)
-					must(t, err)
-					seen.Write(content)
-				}
-			}
-			if found := shows(seen.String(), secret, strings.Join(parts, ",")); (len(found) == 0) != hidden {
-				t.Errorf("%s, %s: found %d parts: %.40q", format, way, len(found), found)
-			}
-		}
-		must(t, server.Kill())
-	}
-}
-
-// dump returns the rows of a query.
-func dump(t *testing.T, conn *sql.Conn, query string) string {
-	t.Helper()
-	rows, err := conn.QueryContext(t.Context(), query)
-	must(t, err)
-	defer rows.Close()
-	columns, err := rows.Columns()
-	must(t, err)
-	var all strings.Builder
-	for rows.Next() {
-		row := make([]any, len(columns))
-		for i := range row {
-			row[i] = new(sql.NullString)
-		}
-		must(t, rows.Scan(row...))
-		for _, value := range row {
-			all.WriteString(value.(*sql.NullString).String + "\n")
-		}
-	}
-	must(t, rows.Err())
-	return all.String()
 }

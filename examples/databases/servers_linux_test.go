@@ -62,11 +62,7 @@ func mariaDB(t *testing.T) *servers.MySQL {
 // openMariaDB opens the database with parameters that the driver puts into the statement itself, or not.
 func openMariaDB(t *testing.T, interpolate bool) *sql.DB {
 	t.Helper()
-	return openMySQL(t, mariaDB(t), interpolate)
-}
-
-func openMySQL(t *testing.T, server *servers.MySQL, interpolate bool) *sql.DB {
-	address, err := url.Parse(server.URL())
+	address, err := url.Parse(mariaDB(t).URL())
 	must(t, err)
 	config := mysql.NewConfig()
 	config.Net, config.Addr, config.DBName = "tcp", address.Host, address.Path[1:]
