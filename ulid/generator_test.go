@@ -1,6 +1,7 @@
 package ulid
 
 import (
+	"context"
 	"errors"
 	"flag"
 	mathrand "math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -31,42 +33,6 @@ func must(g *Generator, err error) *Generator {
 		panic(err)
 	}
 	return g
-}
-
-// The time of IDs is the clock's, in whole milliseconds.
-func TestGenerateTakesTheClocksTime(t *testing.T) {
-	now := time.Date(2026, 11, 20, 12, 0, 0, 123_999_999, time.FixedZone("", 3600))
-	g := mustNew(WithClock(func() time.Time { return now }))
-	for range 10 {
-		id, err := g.Generate()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := Inspect(id).Time, now.Truncate(time.Millisecond); !got.Equal(want) {
-			t.Errorf("the time is %v, want %v", got, want)
-		}
-		now = now.Add(-time.Minute) // IDs follow the clock, back too
-	}
-}
-
-// IDs follow the system clock: they are never early, and go on.
-func TestGenerateFollowsTheSystemClock(t *testing.T) {
-	for _, options := range [][]Option{nil, {Strict()}} {
-		g := mustNew(options...)
-		begin := time.Now().UnixMilli()
-		for ids := 0; ; ids++ {
-			id, err := g.Generate()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if now := time.Now().UnixMilli(); id.milliseconds() > now {
-				t.Fatalf("made at %d, it says %d", now, id.milliseconds())
-			}
-			if id.milliseconds() >= begin+5 && ids > 100 {
-				break
-			}
-		}
-	}
 }
 
 func TestGenerateOutsideOf48Bits(t *testing.T) {
@@ -132,21 +98,6 @@ func TestGenerateOverflow(t *testing.T) {
 	}
 }
 
-func TestFillGrowsWithinOneTime(t *testing.T) {
-	g := mustNew()
-	for _, size := range []int{0, 1, 1000} {
-		ids := make([]ID, size)
-		if n, err := g.Fill(ids); n != size || err != nil {
-			t.Fatalf("Fill: %d, %v", n, err)
-		}
-		for i := 1; i < len(ids); i++ {
-			if ids[i].Compare(ids[i-1]) <= 0 || ids[i].milliseconds() != ids[0].milliseconds() {
-				t.Fatalf("%v after %v", ids[i], ids[i-1])
-			}
-		}
-	}
-}
-
 // generateMany has goroutines make n IDs in all, some by Fill.
 func generateMany(t *testing.T, g *Generator, n int) (ids []ID) {
 	t.Helper()
@@ -204,23 +155,6 @@ func TestGenerateIsUnique(t *testing.T) {
 				t.Errorf("%d of %d IDs are repeats", n, len(ids))
 			}
 		})
-	}
-}
-
-// The check above finds two states that start alike, and a single ID that is there twice.
-func TestRepeatsAreFound(t *testing.T) {
-	alike := func() *Generator {
-		random := mathrand.NewChaCha8([32]byte{7})
-		return must(newGenerator(func(p []byte) { random.Read(p) }, Strict(), WithClock(frozen(1))))
-	}
-	ids := append(generateMany(t, alike(), 1000), generateMany(t, alike(), 1000)...)
-	if n := repeats(ids); n != 1000 {
-		t.Errorf("found %d repeats of 1000", n)
-	}
-	ids = generateMany(t, mustNew(), 1000)
-	ids[17] = ids[700]
-	if n := repeats(ids); n != 1 {
-		t.Errorf("found %d repeats of 1", n)
 	}
 }
 
@@ -290,26 +224,6 @@ func TestStrictIsOrdered(t *testing.T) {
 	}
 }
 
-// The check above finds a state that follows the clock back, two states at once, and one swap.
-func TestDisorderIsFound(t *testing.T) {
-	const n = 20_000
-	follows := mustNew(Strict(), WithClock(steppingClock()))
-	follows.shared.hold = false
-	if disorder(t, follows.Generate, n) == 0 {
-		t.Error("IDs that follow the clock back: no disorder found")
-	}
-
-	var turn atomic.Int64
-	pair := []*Generator{mustNew(Strict(), WithClock(frozen(1))), mustNew(Strict(), WithClock(frozen(1)))}
-	if disorder(t, func() (ID, error) { return pair[turn.Add(1)%2].Generate() }, n) == 0 {
-		t.Error("two states: no disorder found")
-	}
-
-	if disorder(t, mustNew(WithClock(func() time.Time { return time.UnixMilli(1000 - turn.Add(1)/(n/2)) })).Generate, n) == 0 {
-		t.Error("one step back, not strict: no disorder found")
-	}
-}
-
 // Without Strict, IDs of one processor grow within a millisecond, over collections of garbage too.
 func TestGenerateGrowsOnOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -369,6 +283,146 @@ func TestNewRefuses(t *testing.T) {
 	} {
 		if g, err := New(options...); g != nil || !errors.Is(err, ErrInvalidOption) || !errors.Is(err, randflake.ErrInvalidOption) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, %v, want an error that says %s", g, err, want)
+		}
+	}
+}
+
+// usedUp returns a generator whose first millisecond has room for four IDs.
+func usedUp(now func() time.Time) *Generator {
+	const full = 0xffff_ffff
+	return must(newGenerator(words(full, full, full-3), Strict(), WithClock(now)))
+}
+
+// In a bubble, the clock of the bubble goes on when all wait.
+func TestFillWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := usedUp(time.Now)
+		ids := make([]ID, 10)
+		first := time.Now().UnixMilli()
+		if n, err := g.FillWait(t.Context(), ids); n != len(ids) || err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+		if !slices.IsSortedFunc(ids, ID.Compare) || repeats(ids) > 0 {
+			t.Errorf("made %v", ids)
+		}
+		if a, b := ids[3].milliseconds(), ids[4].milliseconds(); a != first || b != first+1 {
+			t.Errorf("the times are %d and %d, want %d and the next", a, b, first)
+		}
+	})
+}
+
+func TestWaitIsServedInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers = 100
+		g := usedUp(time.Now)
+		g.Fill(make([]ID, 4))
+		ids := make([]ID, callers)
+		for i := range callers {
+			go func() {
+				var err error
+				if ids[i], err = g.Wait(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !slices.IsSortedFunc(ids, ID.Compare) || ids[0] == (ID{}) {
+			t.Errorf("served out of order: %v", ids)
+		}
+	})
+}
+
+// Where the clock stands still, Wait tries once a millisecond, until ctx ends.
+func TestWaitForAClockThatStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		looks := 0
+		g := usedUp(func() time.Time { looks++; return time.UnixMilli(1).Add(-1) })
+		cause := errors.New("enough")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
+		defer cancel()
+		n, err := g.FillWait(ctx, make([]ID, 5))
+		if n != 4 || !errors.Is(err, cause) || !errors.Is(err, ErrMonotonicOverflow) {
+			t.Errorf("FillWait: %d, %v, want 4, and both cause and reason", n, err)
+		}
+		if looks > 1100 {
+			t.Errorf("looked at the clock %d times in a second", looks)
+		}
+		if id, err := g.Wait(ctx); id != (ID{}) || !errors.Is(err, cause) {
+			t.Errorf("Wait: %v, %v, want %v", id, err, cause)
+		}
+	})
+}
+
+// What time does not mend is returned at once.
+func TestWaitOutsideOf48Bits(t *testing.T) {
+	g := mustNew(WithClock(func() time.Time { return time.UnixMilli(1 << 48) }))
+	if id, err := g.Wait(t.Context()); id != (ID{}) || !errors.Is(err, ErrTime) {
+		t.Errorf("%v, %v, want ErrTime", id, err)
+	}
+}
+
+// A generator that was made in a bubble goes by the bubble's time, and any other one by the system's, in a
+// bubble and after it.
+func TestTimesInAndAfterBubbles(t *testing.T) {
+	since := func(g *Generator, begin time.Time, where string) {
+		t.Helper()
+		id, err := g.Generate()
+		if made := Inspect(id).Time; err != nil || made.Sub(begin).Abs() > time.Hour/2 {
+			t.Errorf("%s: made at %v, %v; want about %v", where, made, err, begin)
+		}
+	}
+	begin, outside := time.Now(), mustNew()
+	for range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			since(outside, begin, "made outside of the bubble")
+			since(mustNew(), time.Now(), "made in a bubble")
+			time.Sleep(time.Hour)
+		})
+		for range 3 {
+			since(outside, begin, "after the bubble")
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+}
+
+// An operation is one ID, in bulk too.
+
+var sinkID ID
+
+func benchmarkGenerate(b *testing.B, g *Generator) {
+	for b.Loop() {
+		id, err := g.Generate()
+		if err != nil {
+			b.Fatal(err)
+		}
+		sinkID = id
+	}
+}
+
+func BenchmarkGenerate(b *testing.B) { benchmarkGenerate(b, mustNew()) }
+
+func BenchmarkGenerateStrict(b *testing.B) { benchmarkGenerate(b, mustNew(Strict())) }
+
+func BenchmarkGenerateParallel(b *testing.B) {
+	g := mustNew()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := g.Generate(); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+func BenchmarkFill(b *testing.B) {
+	g := mustNew()
+	ids := make([]ID, 1024)
+	for left := b.N; left > 0; left -= len(ids) {
+		if _, err := g.Fill(ids[:min(left, len(ids))]); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

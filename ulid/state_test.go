@@ -223,26 +223,3 @@ func TestEntropyIsEven(t *testing.T) {
 		t.Errorf("columns %d of the entropy are uneven", columns)
 	}
 }
-
-// The test above finds a bit that is stuck, a byte that is a little too frequent, and bytes that
-// are too even.
-func TestUnevenEntropyIsFound(t *testing.T) {
-	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}
-	random := rand.NewChaCha8([32]byte{1})
-	n := 0
-	for name, spoil := range map[string]func(b byte) byte{
-		"a bit is stuck":          func(b byte) byte { return b &^ 0x10 },
-		"zero is twice as likely": func(b byte) byte { return b * min(byte(random.Uint64()>>56), 1) },
-		"a counter":               func(byte) byte { n++; return byte(n + n/16) }, // 16 bytes make a start and a step
-	} {
-		s := newState(func(p []byte) {
-			random.Read(p)
-			for i := range p {
-				p[i] = spoil(p[i])
-			}
-		}, false)
-		if columns := uneven(t, &s); !slices.Equal(columns, all) {
-			t.Errorf("%s: only columns %d are uneven", name, columns)
-		}
-	}
-}
