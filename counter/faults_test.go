@@ -229,11 +229,12 @@ func (f *fray) check(t *testing.T) error {
 // TestFaults: requests and answers are lost, requests come late, and data is lost where the counter has a rate. No number
 // comes twice, and the books balance.
 func TestFaults(t *testing.T) {
-	for name, f := range map[string]*fray{"many": {}, "alone": {alone: true}, "losses": {losses: true}, "source": {source: true}, "losses at a source": {losses: true, source: true}} {
-		for seed := range uint64(3) {
+	for name, f := range map[string]*fray{"many": {}, "alone": {alone: true}, "losses": {losses: true}, "source": {source: true}, "losses at a source": {losses: true, source: true},
+		"unordered": {unordered: true}, "unordered, alone": {unordered: true, alone: true}, "unordered, source": {unordered: true, source: true}} {
+		for seed := range uint64(2) {
 			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
-					f := &fray{losses: f.losses, alone: f.alone, source: f.source, rand: rand.New(rand.NewPCG(seed, 1))}
+					f := &fray{losses: f.losses, alone: f.alone, source: f.source, unordered: f.unordered, rand: rand.New(rand.NewPCG(seed, 1))}
 					if err := f.fight(t); err != nil {
 						t.Error(err)
 					}

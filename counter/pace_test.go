@@ -3,7 +3,6 @@ package counter_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -132,54 +131,6 @@ func TestEngineDown(t *testing.T) {
 	})
 }
 
-// TestManyHandlesAreSmall: a thousand counters in use take less than a KiB each, and no goroutine.
-func TestManyHandlesAreSmall(t *testing.T) {
-	const count = 1000
-	counters := counter.On(newSpace(t, storetest.NewMemory().Connect()))
-	var handles [count]*counter.Counter
-	for i := range handles {
-		if _, err := counters.Create(t.Context(), fmt.Sprint("c", i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	before, goroutines := heap(), runtime.NumGoroutine()
-	for i := range handles {
-		c, err := counters.Open(t.Context(), fmt.Sprint("c", i), quiet)
-		if err != nil {
-			t.Fatal(err)
-		}
-		handles[i] = c
-	}
-	for range 12 { // numbers, which are a few runs
-		for _, c := range handles {
-			if _, err := c.Wait(context.Background()); err != nil {
-				t.Fatal(err)
-			}
-			for runtime.NumGoroutine() > goroutines { // the runtime keeps something of each that there was at a time
-				runtime.Gosched()
-			}
-		}
-	}
-	each := int64(heap()-before) / count
-	t.Logf("%d bytes", each)
-	if each > 1024 {
-		t.Errorf("%d bytes a handle", each)
-	}
-	for _, c := range handles {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func heap() uint64 {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
-}
-
 // TestStrictServesAll has callers who come again as soon as they were served: nearly all of them share each call of the
 // engine. On one processor the order of goroutines is the scheduler's alone: on more, another program can hold them up.
 func TestStrictServesAll(t *testing.T) {
@@ -247,31 +198,17 @@ func TestStrictFailure(t *testing.T) {
 }
 
 func BenchmarkNext(b *testing.B) {
-	c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", counter.WithRunLength(1<<50, 1<<50))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := c.Next(); err != nil {
-			b.Fatal(err)
-		}
+	for name, options := range map[string][]counter.Option{"ordered": nil, "unordered": {counter.Unordered()}} {
+		b.Run(name, func(b *testing.B) {
+			c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", append(options, counter.WithRunLength(1<<50, 1<<50))...)
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if _, err := c.Next(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		})
 	}
-}
-
-func BenchmarkNextParallel(b *testing.B) {
-	benchmarkParallel(b, counter.WithRunLength(1<<50, 1<<50))
-}
-
-func BenchmarkNextUnorderedParallel(b *testing.B) {
-	benchmarkParallel(b, counter.WithRunLength(1<<50, 1<<50), counter.Unordered())
-}
-
-func benchmarkParallel(b *testing.B, options ...counter.Option) {
-	c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", options...)
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if _, err := c.Next(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake/counter"
@@ -62,20 +60,6 @@ func testReturn(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestWaitDuringReturn: those who come while numbers go back are served afterwards.
-func TestWaitDuringReturn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		l := &link{latency: time.Second}
-		c := open(t, counter.On(newSpace(t, l.to(storetest.NewMemory().Connect()))), "orders")
-		began := time.Now()
-		go c.Return(t.Context())
-		synctest.Wait()
-		if n, err := c.Wait(t.Context()); n != 1 || err != nil || time.Since(began) > 3*time.Second {
-			t.Errorf("%d, %v, after %v", n, err, time.Since(began))
-		}
-	})
 }
 
 func get(t testing.TB, counters *counter.Counters, name string) counter.Info {
@@ -188,19 +172,5 @@ func testUnordered(t *testing.T, counters *counter.Counters, name string, want e
 	once := len(slices.Compact(numbers))
 	if once != given || uint64(once)+s.Lost != info.Taken-info.Returned {
 		t.Errorf("%d numbers, %d of them different, and %d lost: want %d", given, once, s.Lost, info.Taken-info.Returned)
-	}
-}
-
-// TestUnorderedFaults is TestFaults for unordered handles.
-func TestUnorderedFaults(t *testing.T) {
-	for name, f := range map[string]*fray{"many": {}, "alone": {alone: true}, "source": {source: true}} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				f.unordered, f.rand = true, rand.New(rand.NewPCG(1, 1))
-				if err := f.fight(t); err != nil {
-					t.Error(err)
-				}
-			})
-		})
 	}
 }

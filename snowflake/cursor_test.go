@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 )
 
@@ -163,6 +164,19 @@ func TestStepBackExhaustively(t *testing.T) {
 					t.Fatalf("%+v: stepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
 				}
 			}
+		}
+	}
+}
+
+// A plan that was made before another claim takes nothing.
+func TestStalePlan(t *testing.T) {
+	b := bounds{sequence: 3, time: 20, first: 10, end: 100, life: 1 << 20, lag: 2}
+	b.startAt(10)
+	c := newCursor(&b, new(atomic.Uint64))
+	p, _ := b.plan(b.base, 0, 40)
+	for _, want := range []uint64{8, 0} {
+		if start, taken := c.take(&b, b.base, p, 8); taken != want {
+			t.Errorf("%d values from %d, want %d", taken, start, want)
 		}
 	}
 }

@@ -46,36 +46,6 @@ func ExampleParse() {
 	// ulid: invalid ID: "01m7wd7tg0tsv4rrffq69g5fav": character 3 is not a digit of Crockford's base32 in upper case (0-9, A-Z without I, L, O, U)
 }
 
-// One order for all goroutines: whoever asks later gets a larger ID.
-func ExampleStrict() {
-	generator, err := ulid.New(ulid.Strict())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	first, _ := generator.Generate()
-	result := make(chan ulid.ID)
-	go func() {
-		id, _ := generator.Generate()
-		result <- id
-	}()
-	second := <-result
-	fmt.Println(first.Compare(second))
-	// Output: -1
-}
-
-func ExampleWithClock() {
-	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	generator, err := ulid.New(ulid.WithClock(func() time.Time { return noon }))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	id, err := generator.Generate()
-	fmt.Println(id.String()[:10], ulid.Inspect(id).Time, err)
-	// Output: 01M7WD7TG0 2026-11-20 12:00:00 +0000 UTC <nil>
-}
-
 func ExampleFormatUUID() {
 	id, err := ulid.ParseUUID("017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
 	fmt.Println(id, ulid.Inspect(id).Time, err)

@@ -1,8 +1,13 @@
 package ulid
 
 import (
+	"bytes"
+	"context"
+	"encoding/binary"
 	"errors"
 	"flag"
+	"fmt"
+	"math/rand/v2"
 	mathrand "math/rand/v2"
 	"runtime"
 	"slices"
@@ -10,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -31,120 +37,6 @@ func must(g *Generator, err error) *Generator {
 		panic(err)
 	}
 	return g
-}
-
-// The time of IDs is the clock's, in whole milliseconds.
-func TestGenerateTakesTheClocksTime(t *testing.T) {
-	now := time.Date(2026, 11, 20, 12, 0, 0, 123_999_999, time.FixedZone("", 3600))
-	g := mustNew(WithClock(func() time.Time { return now }))
-	for range 10 {
-		id, err := g.Generate()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := Inspect(id).Time, now.Truncate(time.Millisecond); !got.Equal(want) {
-			t.Errorf("the time is %v, want %v", got, want)
-		}
-		now = now.Add(-time.Minute) // IDs follow the clock, back too
-	}
-}
-
-// IDs follow the system clock: they are never early, and go on.
-func TestGenerateFollowsTheSystemClock(t *testing.T) {
-	for _, options := range [][]Option{nil, {Strict()}} {
-		g := mustNew(options...)
-		begin := time.Now().UnixMilli()
-		for ids := 0; ; ids++ {
-			id, err := g.Generate()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if now := time.Now().UnixMilli(); id.milliseconds() > now {
-				t.Fatalf("made at %d, it says %d", now, id.milliseconds())
-			}
-			if id.milliseconds() >= begin+5 && ids > 100 {
-				break
-			}
-		}
-	}
-}
-
-func TestGenerateOutsideOf48Bits(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		t    time.Time
-		ok   bool
-	}{
-		{"the first millisecond", time.UnixMilli(0), true},
-		{"the last millisecond", time.UnixMilli(1<<48 - 1), true},
-		{"the last nanosecond", time.UnixMilli(1 << 48).Add(-1), true},
-		{"just before 1970", time.UnixMilli(0).Add(-1), false},
-		{"just too late", time.UnixMilli(1 << 48), false},
-		{"a second too late", time.UnixMilli(1<<48 + 1000), false},
-		{"the zero Time", time.Time{}, false},
-		{"the first Time", time.Unix(-1<<62, 0), false},
-		{"the last Time", time.Unix(1<<62, 0), false},
-	} {
-		for _, options := range [][]Option{nil, {Strict()}} {
-			g := mustNew(append(options, WithClock(func() time.Time { return c.t }))...)
-			id, err := g.Generate()
-			n, fillErr := g.Fill(make([]ID, 3))
-			if c.ok {
-				if err != nil || fillErr != nil || n != 3 || id.milliseconds() != c.t.UnixMilli() {
-					t.Errorf("%s: %v, %v; %d, %v", c.name, id, err, n, fillErr)
-				}
-				continue
-			}
-			for _, err := range []error{err, fillErr} {
-				if !errors.Is(err, ErrTime) || id != (ID{}) || n != 0 {
-					t.Errorf("%s: %v, %d, %v, want ErrTime", c.name, id, n, err)
-				}
-			}
-		}
-	}
-}
-
-// A millisecond that is used up is an error, with as many IDs as there were; the next one is a new
-// start.
-func TestGenerateOverflow(t *testing.T) {
-	// Strict has the one state whose entropy a test can plant; the states are all the same.
-	ms := int64(50)
-	const full = 0xffff_ffff
-	g := must(newGenerator(words(full, full, full-3), Strict(), WithClock(func() time.Time { return time.UnixMilli(ms) })))
-	ids := make([]ID, 10)
-	n, err := g.Fill(ids)
-	if n != 4 || !errors.Is(err, ErrMonotonicOverflow) {
-		t.Fatalf("Fill: %d, %v, want 4 and an overflow", n, err)
-	}
-	if !slices.IsSortedFunc(ids[:n], ID.Compare) || ids[n] != (ID{}) {
-		t.Errorf("Fill made %v", ids)
-	}
-	if id, err := g.Generate(); !errors.Is(err, ErrMonotonicOverflow) || id != (ID{}) {
-		t.Errorf("Generate: %v, %v, want an overflow", id, err)
-	}
-	ms--
-	if id, err := g.Generate(); !errors.Is(err, ErrMonotonicOverflow) {
-		t.Errorf("the clock stepped back: %v, %v, want an overflow", id, err)
-	}
-	ms += 2
-	if id, err := g.Generate(); err != nil || id.Compare(ids[n-1]) <= 0 {
-		t.Errorf("in the next millisecond: %v, %v", id, err)
-	}
-}
-
-func TestFillGrowsWithinOneTime(t *testing.T) {
-	g := mustNew()
-	for _, size := range []int{0, 1, 1000} {
-		ids := make([]ID, size)
-		if n, err := g.Fill(ids); n != size || err != nil {
-			t.Fatalf("Fill: %d, %v", n, err)
-		}
-		for i := 1; i < len(ids); i++ {
-			if ids[i].Compare(ids[i-1]) <= 0 || ids[i].milliseconds() != ids[0].milliseconds() {
-				t.Fatalf("%v after %v", ids[i], ids[i-1])
-			}
-		}
-	}
 }
 
 // generateMany has goroutines make n IDs in all, some by Fill.
@@ -204,23 +96,6 @@ func TestGenerateIsUnique(t *testing.T) {
 				t.Errorf("%d of %d IDs are repeats", n, len(ids))
 			}
 		})
-	}
-}
-
-// The check above finds two states that start alike, and a single ID that is there twice.
-func TestRepeatsAreFound(t *testing.T) {
-	alike := func() *Generator {
-		random := mathrand.NewChaCha8([32]byte{7})
-		return must(newGenerator(func(p []byte) { random.Read(p) }, Strict(), WithClock(frozen(1))))
-	}
-	ids := append(generateMany(t, alike(), 1000), generateMany(t, alike(), 1000)...)
-	if n := repeats(ids); n != 1000 {
-		t.Errorf("found %d repeats of 1000", n)
-	}
-	ids = generateMany(t, mustNew(), 1000)
-	ids[17] = ids[700]
-	if n := repeats(ids); n != 1 {
-		t.Errorf("found %d repeats of 1", n)
 	}
 }
 
@@ -290,26 +165,6 @@ func TestStrictIsOrdered(t *testing.T) {
 	}
 }
 
-// The check above finds a state that follows the clock back, two states at once, and one swap.
-func TestDisorderIsFound(t *testing.T) {
-	const n = 20_000
-	follows := mustNew(Strict(), WithClock(steppingClock()))
-	follows.shared.hold = false
-	if disorder(t, follows.Generate, n) == 0 {
-		t.Error("IDs that follow the clock back: no disorder found")
-	}
-
-	var turn atomic.Int64
-	pair := []*Generator{mustNew(Strict(), WithClock(frozen(1))), mustNew(Strict(), WithClock(frozen(1)))}
-	if disorder(t, func() (ID, error) { return pair[turn.Add(1)%2].Generate() }, n) == 0 {
-		t.Error("two states: no disorder found")
-	}
-
-	if disorder(t, mustNew(WithClock(func() time.Time { return time.UnixMilli(1000 - turn.Add(1)/(n/2)) })).Generate, n) == 0 {
-		t.Error("one step back, not strict: no disorder found")
-	}
-}
-
 // Without Strict, IDs of one processor grow within a millisecond, over collections of garbage too.
 func TestGenerateGrowsOnOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -369,6 +224,281 @@ func TestNewRefuses(t *testing.T) {
 	} {
 		if g, err := New(options...); g != nil || !errors.Is(err, ErrInvalidOption) || !errors.Is(err, randflake.ErrInvalidOption) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, %v, want an error that says %s", g, err, want)
+		}
+	}
+}
+
+// usedUp returns a generator whose first millisecond has room for four IDs.
+func usedUp(now func() time.Time) *Generator {
+	const full = 0xffff_ffff
+	return must(newGenerator(words(full, full, full-3), Strict(), WithClock(now)))
+}
+
+// In a bubble, the clock of the bubble goes on when all wait.
+func TestFillWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := usedUp(time.Now)
+		ids := make([]ID, 10)
+		first := time.Now().UnixMilli()
+		if n, err := g.FillWait(t.Context(), ids); n != len(ids) || err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+		if !slices.IsSortedFunc(ids, ID.Compare) || repeats(ids) > 0 {
+			t.Errorf("made %v", ids)
+		}
+		if a, b := ids[3].milliseconds(), ids[4].milliseconds(); a != first || b != first+1 {
+			t.Errorf("the times are %d and %d, want %d and the next", a, b, first)
+		}
+	})
+}
+
+func TestWaitIsServedInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers = 100
+		g := usedUp(time.Now)
+		g.Fill(make([]ID, 4))
+		ids := make([]ID, callers)
+		for i := range callers {
+			go func() {
+				var err error
+				if ids[i], err = g.Wait(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !slices.IsSortedFunc(ids, ID.Compare) || ids[0] == (ID{}) {
+			t.Errorf("served out of order: %v", ids)
+		}
+	})
+}
+
+// Where the clock stands still, Wait tries once a millisecond, until ctx ends.
+func TestWaitForAClockThatStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		looks := 0
+		g := usedUp(func() time.Time { looks++; return time.UnixMilli(1).Add(-1) })
+		cause := errors.New("enough")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
+		defer cancel()
+		n, err := g.FillWait(ctx, make([]ID, 5))
+		if n != 4 || !errors.Is(err, cause) || !errors.Is(err, ErrMonotonicOverflow) {
+			t.Errorf("FillWait: %d, %v, want 4, and both cause and reason", n, err)
+		}
+		if looks > 1100 {
+			t.Errorf("looked at the clock %d times in a second", looks)
+		}
+		if id, err := g.Wait(ctx); id != (ID{}) || !errors.Is(err, cause) {
+			t.Errorf("Wait: %v, %v, want %v", id, err, cause)
+		}
+	})
+}
+
+// An operation is one ID, in bulk too.
+
+func BenchmarkFill(b *testing.B) {
+	g := mustNew()
+	ids := make([]ID, 1024)
+	for left := b.N; left > 0; left -= len(ids) {
+		if _, err := g.Fill(ids[:min(left, len(ids))]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func TestGenerateOutsideOf48Bits(t *testing.T) {
+	for at, ok := range map[time.Time]bool{
+		time.UnixMilli(0):               true,
+		time.UnixMilli(1 << 48).Add(-1): true,
+		time.UnixMilli(0).Add(-1):       false,
+		time.UnixMilli(1 << 48):         false,
+		{}:                              false,
+		time.Unix(-1<<62, 0):            false,
+		time.Unix(1<<62, 0):             false,
+	} {
+		for _, options := range [][]Option{nil, {Strict()}} {
+			g := mustNew(append(options, WithClock(func() time.Time { return at }))...)
+			id, err := g.Generate()
+			_, wait := g.Wait(t.Context())
+			n, fill := g.Fill(make([]ID, 3))
+			if ok && (errors.Join(err, wait, fill) != nil || n != 3 || id.milliseconds() != at.UnixMilli()) {
+				t.Errorf("%v: %v, %v, %v, %v", at, id, err, wait, fill)
+			}
+			if !ok && (!errors.Is(err, ErrTime) || !errors.Is(wait, ErrTime) || !errors.Is(fill, ErrTime) || id != (ID{}) || n != 0) {
+				t.Errorf("%v: %v, %v, %v, %v, want ErrTime", at, id, err, wait, fill)
+			}
+		}
+	}
+}
+
+// A generator that was made in a bubble goes by the bubble's time, and any other one by the system's.
+func TestTimesInAndAfterBubbles(t *testing.T) {
+	since := func(g *Generator, begin time.Time) {
+		t.Helper()
+		id, err := g.Generate()
+		if made := Inspect(id).Time; err != nil || made.Sub(begin).Abs() > time.Hour/2 {
+			t.Errorf("made at %v, %v; want about %v", made, err, begin)
+		}
+	}
+	begin, outside := time.Now(), mustNew()
+	for range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			since(outside, begin)
+			since(mustNew(), time.Now())
+			time.Sleep(time.Hour)
+		})
+		since(outside, begin)
+	}
+}
+
+func BenchmarkGenerate(b *testing.B) {
+	g := mustNew()
+	for b.Loop() {
+		if _, err := g.Generate(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// words is a source of the given 32-bit words, in the order in which a state uses them, and of
+// zeros after them.
+func words(list ...uint32) func([]byte) {
+	return func(p []byte) {
+		clear(p)
+		for _, word := range list {
+			p = p[:len(p)-4]
+			binary.LittleEndian.PutUint32(p[len(p):][:4], word)
+		}
+		list = nil
+	}
+}
+
+func TestStateIsMadeOfItsRandomWords(t *testing.T) {
+	s := newState(words(0x0123_ffff, 0x456789ab, 0xcdef0123, 0, 0xffffffff, 0x8000_0000, 1, 2), false)
+	for i, want := range []string{
+		"00000000000a" + "0123456789abcdef0123",
+		"00000000000a" + "0123456789abcdef0124", // a step is at least 1
+		"00000000000a" + "0123456789accdef0124", // and at most 2^32
+		"00000000000b" + "80000000000100000002"[:4] + "0000000100000002",
+	} {
+		ms := int64(10)
+		if i == 3 {
+			ms = 11
+		}
+		id, err := s.next(ms)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%x", [16]byte(id)); got != want {
+			t.Errorf("ID %d is %s, want %s", i, got, want)
+		}
+	}
+}
+
+// What a state makes at the end of its 80 bits is an error, and never a smaller ID.
+func TestStateOverflows(t *testing.T) {
+	const full = 0xffff_ffff
+	for _, c := range []struct {
+		name  string
+		start [3]uint32
+		steps []uint32
+		fails []bool
+	}{
+		{"at the maximum", [3]uint32{full, full, full}, []uint32{0}, []bool{true}},
+		{"one below it", [3]uint32{full, full, full - 1}, []uint32{0, 0}, []bool{false, true}},
+		{"the step too large", [3]uint32{full, full, 5}, []uint32{full, full - 6, full - 7, 0, 0}, []bool{true, false, true, true, true}},
+		{"the low half alone", [3]uint32{full &^ 0x10000, full, full}, []uint32{0, full}, []bool{false, false}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newState(words(append(c.start[:], c.steps...)...), true)
+			last, err := s.next(7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, fails := range c.fails {
+				id, err := s.next(7)
+				if fails {
+					if !errors.Is(err, ErrMonotonicOverflow) || id != (ID{}) {
+						t.Fatalf("step %d: %v, %v after %v, want an overflow", i, id, err, last)
+					}
+					continue
+				}
+				if err != nil || id.Compare(last) <= 0 {
+					t.Fatalf("step %d: %v, %v after %v", i, id, err, last)
+				}
+				last = id
+			}
+			if id, err := s.next(8); err != nil || id.Compare(last) <= 0 {
+				t.Errorf("in the next millisecond: %v, %v after %v", id, err, last)
+			}
+		})
+	}
+}
+
+// Whatever clock and random numbers say, the IDs of one state grow within a millisecond, have the
+// clock's time and never repeat; those of a state that holds grow always.
+func TestStateGrows(t *testing.T) {
+	for _, hold := range []bool{false, true} {
+		random := rand.New(rand.NewPCG(1, 2))
+		s := newState(func(p []byte) {
+			for i := range p {
+				p[i] = byte(random.Uint32())
+			}
+		}, hold)
+		var last ID
+		ms, newest := int64(1000), int64(0)
+		seen := map[ID]bool{}
+		for range 100_000 {
+			ms += int64([]int{-1, 0, 0, 0, 1}[random.IntN(5)])
+			ms = max(ms, 0)
+			newest = max(newest, ms)
+			id, err := s.next(ms)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := ms
+			if hold {
+				want = newest
+			}
+			if got := id.milliseconds(); got != want {
+				t.Fatalf("hold %v: the time is %d, want %d", hold, got, want)
+			}
+			if (hold || id.milliseconds() == last.milliseconds()) && id.Compare(last) <= 0 {
+				t.Fatalf("hold %v: %v after %v", hold, id, last)
+			}
+			if seen[id] {
+				t.Fatalf("hold %v: %v twice", hold, id)
+			}
+			seen[id], last = true, id
+		}
+	}
+}
+
+// A state uses each random byte once and keeps none that it used.
+func TestStateErasesWhatItUsed(t *testing.T) {
+	reads := 0
+	s := newState(func(p []byte) {
+		if len(p) != bufferSize || bytes.ContainsFunc(p, func(r rune) bool { return r != 0 }) {
+			t.Errorf("read %d into %d bytes, not all of them erased", reads, len(p))
+		}
+		reads++
+		for i := range p {
+			p[i] = 0xa5
+		}
+	}, false)
+	const start, step = 12, 4
+	for i := range 1000 {
+		if _, err := s.next(1); err != nil {
+			t.Fatal(err)
+		}
+		used := start + i*step
+		if want := (used + bufferSize - 1) / bufferSize; reads != want {
+			t.Fatalf("%d reads for %d bytes, want %d", reads, used, want)
+		}
+		if n := bytes.Count(s.buffer[:], []byte{0xa5}); n != reads*bufferSize-used {
+			t.Fatalf("%d bytes kept after %d of %d, want %d", n, used, reads*bufferSize, reads*bufferSize-used)
 		}
 	}
 }

@@ -99,18 +99,6 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// A column of UUIDs comes as text from most drivers, in either case.
-func TestScanUUID(t *testing.T) {
-	want := ID{1, 2, 3, 15: 0xef}
-	text := FormatUUID(want)
-	for _, src := range []any{text, []byte(text), strings.ToUpper(text)} {
-		var id ID
-		if err := id.Scan(src); err != nil || id != want {
-			t.Errorf("Scan(%s) = %v, %v, want %v", src, id, err, want)
-		}
-	}
-}
-
 func TestScanRefuses(t *testing.T) {
 	kept := ID{7: 7}
 	id := kept
@@ -133,6 +121,63 @@ func TestInspect(t *testing.T) {
 	for _, at := range []time.Time{time.UnixMilli(-1), time.UnixMilli(1 << 48), {}} {
 		if id, err := Compose(Fields{Time: at}); !errors.Is(err, ErrTime) || id != (ID{}) {
 			t.Errorf("Compose at %v: %v, %v, want ErrTime", at, id, err)
+		}
+	}
+}
+
+func FuzzParseUUID(f *testing.F) {
+	f.Add("017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
+	f.Add("017F22E2-79B0-7CC3-98C4-DC0C0C07398F")
+	f.Add("017f22e2-79b0-7cc3-98c4-dc0c0c07398")
+	f.Add("FFFFFFFF-ffff-FFFF-ffff-FFFFFFFFFFFF")
+	f.Add("017f22e2-79b0-7cc3-98c4-dc0c0c07398g")
+	f.Add("017f22e2-79b0-7cc3-98c4-dc0c0c-7398f")
+	f.Fuzz(func(t *testing.T, text string) {
+		id, err := ParseUUID(text)
+		if err != nil {
+			if !errors.Is(err, ErrInvalidUUID) {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		if got := FormatUUID(id); got != strings.ToLower(text) {
+			t.Errorf("%q comes back as %q", text, got)
+		}
+	})
+}
+
+func TestUUIDText(t *testing.T) {
+	for _, c := range []struct{ ulid, uuid string }{
+		{"00000000000000000000000000", "00000000-0000-0000-0000-000000000000"},
+		{"7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "ffffffff-ffff-ffff-ffff-ffffffffffff"},
+		{"01FWHE4YDGFK1SHH6W1G60EECF", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"}, // RFC 9562, appendix A.6
+	} {
+		id := MustParse(c.ulid)
+		if got := FormatUUID(id); got != c.uuid {
+			t.Errorf("%s as a UUID is %s, want %s", c.ulid, got, c.uuid)
+		}
+		for _, text := range []string{c.uuid, strings.ToUpper(c.uuid)} {
+			var scanned, raw ID // from columns of UUIDs
+			back, err := ParseUUID(text)
+			if err := errors.Join(err, scanned.Scan(text), raw.Scan([]byte(text))); err != nil || back != id || scanned != id || raw != id {
+				t.Errorf("%s is %v, %v and %v, %v, want %s", text, back, scanned, raw, err, c.ulid)
+			}
+		}
+	}
+	for _, text := range []string{
+		"",
+		"017f22e279b07cc398c4dc0c0c07398f",
+		"{017f22e2-79b0-7cc3-98c4-dc0c0c07398f}",
+		"urn:uuid:017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
+		"017f22e2-79b0-7cc3-98c4-dc0c0c07398",
+		"017f22e2-79b0-7cc3-98c4-dc0c0c07398g",
+		"017f22e2-79b0-7cc3-98c4-dc0c0c-7398f",
+		"017f22e27-9b0-7cc3-98c4-dc0c0c07398f",
+		"017f22e2_79b0_7cc3_98c4_dc0c0c07398f",
+		strings.Repeat("0", 1000),
+	} {
+		if id, err := ParseUUID(text); !errors.Is(err, ErrInvalidUUID) || id != (ID{}) || len(err.Error()) > 200 {
+			t.Errorf("%q is %v, %v, want ErrInvalidUUID", text, id, err)
 		}
 	}
 }

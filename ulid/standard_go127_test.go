@@ -4,7 +4,6 @@ package ulid_test
 
 import (
 	"fmt"
-	"testing"
 	"uuid"
 
 	"github.com/randflake/randflake/ulid"
@@ -19,28 +18,4 @@ func ExampleID_standardUUID() {
 	// Output:
 	// 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
 	// 01FWHE4YDGFK1SHH6W1G60EECF
-}
-
-// Both have the same text and the same order.
-func TestStandardUUID(t *testing.T) {
-	g, err := ulid.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var last ulid.ID
-	for range 1000 {
-		id, err := g.Generate()
-		if err != nil {
-			t.Fatal(err)
-		}
-		u, err := uuid.Parse(ulid.FormatUUID(id))
-		if err != nil || u != uuid.UUID(id) || uuid.UUID(last).Compare(u) != last.Compare(id) {
-			t.Fatalf("%s is %s, %v, after %s", id, u, err, last)
-		}
-		last = id
-	}
-	u := uuid.NewV7()
-	if id, err := ulid.ParseUUID(u.String()); err != nil || id != ulid.ID(u) {
-		t.Errorf("%s is %s, %v", u, id, err)
-	}
 }
