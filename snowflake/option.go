@@ -71,3 +71,73 @@ func OnRefusal(f func(err error, waiting bool)) Option {
 func invalidOption(option string, value any, want string) error {
 	return fmt.Errorf("%w: %s: %v: want %s", ErrInvalidOption, option, value, want)
 }
+
+// A policy decides what a generator does if a unit of time has no ID left, or if the clock steps back. Under every
+// policy, no ID is made twice, and no unit has more IDs than there are sequence numbers.
+type policy struct {
+	ahead    time.Duration // how far ahead of the clock units may be used
+	stepBack bool          // follow a clock that steps back, instead of holding the newest unit
+	scatter  uint64        // units begin at a random sequence below this, if not 0
+}
+
+const (
+	// clockTolerance is how far the clock may step back while the newest unit is held.
+	clockTolerance = 10 * time.Second
+
+	// catchUp is how late a unit may still be used in full after callers waited for it. It is several times longer than
+	// timers are late, so callers that wait for the next unit don't miss one.
+	catchUp = 20 * time.Millisecond
+)
+
+// RunAhead lets the generator continue in the following units when all IDs of a unit are used up. It stops when the
+// next unit is more than limit ahead of the clock, or at the end of the lease: only then does it return an error, or
+// wait. limit is 0 or at least one unit of the layout.
+//
+// IDs made ahead carry times in the future. If the clock steps back by no more than the unused part of the limit, the
+// generator is not affected. A generator that replaces another one on the same worker must start after the last time
+// that the other one used, so keep limit shorter than a restart takes.
+func RunAhead(limit time.Duration) Option {
+	return Option{func(s *settings) error {
+		if limit < 0 {
+			return invalidOption("RunAhead", limit, "0 or more")
+		}
+		s.policy.ahead = limit
+		return nil
+	}}
+}
+
+// StepBack lets the generator follow a clock that steps back behind the newest unit used. It then raises the rollback
+// field, which the layout must have. The field's range limits how often that is possible under one lease: 3 times for 2
+// bits. After that the generator returns ErrClockBackward until the clock has caught up, or until another lease
+// replaces this one; extending the lease does not help. IDs made after a step have earlier times, so they can
+// sort before IDs made before it.
+func StepBack() Option {
+	return Option{func(s *settings) error { s.policy.stepBack = true; return nil }}
+}
+
+// RandomStart makes the sequence of each new unit begin at a random number in [0, n). Use it if something shards by the
+// lowest bits of IDs and few IDs are made, as otherwise most IDs have sequence 0. The IDs below the start are lost:
+// half of n in each unit on average. A unit that follows a used-up one still begins at 0. n is at most the number of
+// sequence numbers.
+func RandomStart(n uint64) Option {
+	return Option{func(s *settings) error {
+		if n == 0 {
+			return invalidOption("RandomStart", n, "at least 1")
+		}
+		s.policy.scatter = n
+		return nil
+	}}
+}
+
+// check returns an error that wraps ErrInvalidOption if a policy does not fit a layout.
+func (p policy) check(l *Layout) error {
+	switch {
+	case p.ahead > 0 && p.ahead < l.Unit():
+		return invalidOption("RunAhead", p.ahead, fmt.Sprintf("0 or at least %s, the unit of layout %s", l.Unit(), l.name))
+	case p.scatter > l.sequence.max()+1:
+		return invalidOption("RandomStart", p.scatter, fmt.Sprintf("at most %d, the sequence numbers of layout %s", l.sequence.max()+1, l.name))
+	case p.stepBack && l.rollback.bits == 0:
+		return invalidOption("StepBack", l, "a layout with a rollback part")
+	}
+	return nil
+}
