@@ -17,6 +17,14 @@ func exampleLease() randflake.Lease {
 	return randflake.Lease{FirstNode: 42, LastNode: 42, Start: start, End: start.Add(time.Hour)}
 }
 
+// must is for examples: a program looks at the error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
 func Example() {
 	generator, err := randflake.New(randflake.NewSecret(), exampleLease())
 	if err != nil {
@@ -37,10 +45,7 @@ func Example() {
 }
 
 func ExampleGenerator_Fill() {
-	generator, err := randflake.New(randflake.NewSecret(), exampleLease())
-	if err != nil {
-		panic(err)
-	}
+	generator := must(randflake.New(randflake.NewSecret(), exampleLease()))
 	ids := make([]randflake.ID, 1000)
 	n, err := generator.Fill(ids)
 	fmt.Println(n, err)
@@ -49,17 +54,11 @@ func ExampleGenerator_Fill() {
 
 // A loop that makes ID after ID has a Local.
 func ExampleGenerator_Local() {
-	generator, err := randflake.New(randflake.NewSecret(), exampleLease())
-	if err != nil {
-		panic(err)
-	}
+	generator := must(randflake.New(randflake.NewSecret(), exampleLease()))
 	ids := generator.Local() // for this goroutine alone
 	seen := make(map[randflake.ID]bool)
 	for range 1000 {
-		id, err := ids.Generate()
-		if err != nil {
-			panic(err)
-		}
+		id := must(ids.Generate())
 		seen[id] = true
 	}
 	fmt.Println(len(seen))
@@ -68,10 +67,7 @@ func ExampleGenerator_Local() {
 
 // A node has 131,072 IDs a second: the others come with the next second, if the context lasts.
 func ExampleGenerator_FillWait() {
-	generator, err := randflake.New(randflake.NewSecret(), exampleLease())
-	if err != nil {
-		panic(err)
-	}
+	generator := must(randflake.New(randflake.NewSecret(), exampleLease()))
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	n, err := generator.FillWait(ctx, make([]randflake.ID, 200_000))
@@ -83,10 +79,7 @@ func ExampleGenerator_FillWait() {
 func ExampleWithClock() {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	lease := randflake.Lease{FirstNode: 42, LastNode: 42, Start: noon, End: noon.Add(time.Hour)}
-	generator, err := randflake.New(randflake.NewSecret(), lease, randflake.WithClock(func() time.Time { return noon }))
-	if err != nil {
-		panic(err)
-	}
+	generator := must(randflake.New(randflake.NewSecret(), lease, randflake.WithClock(func() time.Time { return noon })))
 	raw, err := generator.GenerateRaw()
 	fmt.Println(raw.Fields().Time, err)
 	// Output: 2026-01-01 12:00:00 +0000 UTC <nil>
@@ -114,11 +107,8 @@ func ExampleOnRefusal() {
 func ExampleGenerator_Generate_errors() {
 	lease := exampleLease()
 	lease.Start, lease.End = lease.Start.Add(-2*time.Hour), lease.Start.Add(-time.Hour)
-	generator, err := randflake.New(randflake.NewSecret(), lease)
-	if err != nil {
-		panic(err)
-	}
-	_, err = generator.Generate()
+	generator := must(randflake.New(randflake.NewSecret(), lease))
+	_, err := generator.Generate()
 	fmt.Println(err)
 	// Output: randflake: lease has ended: extend or replace it
 }
@@ -203,10 +193,7 @@ func ExampleID_MarshalJSON() {
 }
 
 func ExampleCipher_Inspect() {
-	secret, err := randflake.ParseSecret("dffd6021bb2bd5b0af676290809ec3a5")
-	if err != nil {
-		panic(err)
-	}
+	secret := must(randflake.ParseSecret("dffd6021bb2bd5b0af676290809ec3a5"))
 	fields := randflake.NewCipher(secret).Inspect(4594531474933654033)
 	fmt.Println(fields.Time.Format(time.RFC3339), fields.Node, fields.Sequence)
 	// Output: 2024-12-09T01:04:57Z 42 1
@@ -214,15 +201,12 @@ func ExampleCipher_Inspect() {
 
 // An ID that nobody made opens as well. What can be known of those that were made is a window of time, and perhaps their nodes.
 func ExampleFields_Within() {
-	secret, err := randflake.ParseSecret("dffd6021bb2bd5b0af676290809ec3a5")
-	if err != nil {
-		panic(err)
-	}
+	secret := must(randflake.ParseSecret("dffd6021bb2bd5b0af676290809ec3a5"))
 	cipher := randflake.NewCipher(secret)
 	launch := time.Date(2024, 12, 1, 0, 0, 0, 0, time.UTC)
 	window := randflake.Lease{LastNode: randflake.MaxNode, Start: launch, End: time.Now()}
 	fmt.Println(cipher.Inspect(4594531474933654033).Within(window))
-	err = cipher.Inspect(4594531474933654034).Within(window)
+	err := cipher.Inspect(4594531474933654034).Within(window)
 	fmt.Println(errors.Is(err, randflake.ErrImplausible))
 	// Output:
 	// <nil>
@@ -230,10 +214,7 @@ func ExampleFields_Within() {
 }
 
 func ExampleSecret_Derive() {
-	master, err := randflake.ParseSecret("000102030405060708090a0b0c0d0e0f")
-	if err != nil {
-		panic(err)
-	}
+	master := must(randflake.ParseSecret("000102030405060708090a0b0c0d0e0f"))
 	orders := master.Derive("orders", 1)
 	users := master.Derive("users", 1)
 	fmt.Println(orders.Equal(users))
@@ -243,21 +224,12 @@ func ExampleSecret_Derive() {
 // The second key makes the IDs of December, and all IDs open.
 func ExampleSecret_Then() {
 	december := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
-	secret, err := randflake.NewSecret().Then(randflake.NewSecret(), december)
-	if err != nil {
-		panic(err)
-	}
+	secret := must(randflake.NewSecret().Then(randflake.NewSecret(), december))
 	now := december.Add(-time.Second)
 	lease := randflake.Lease{FirstNode: 42, LastNode: 42, Start: now, End: now.Add(time.Minute)}
-	generator, err := randflake.New(secret, lease, randflake.WithClock(func() time.Time { return now }))
-	if err != nil {
-		panic(err)
-	}
+	generator := must(randflake.New(secret, lease, randflake.WithClock(func() time.Time { return now })))
 	for range 2 {
-		id, err := generator.Generate()
-		if err != nil {
-			panic(err)
-		}
+		id := must(generator.Generate())
 		fmt.Println(generator.Cipher().Inspect(id).Time)
 		now = now.Add(time.Second)
 	}
@@ -275,14 +247,8 @@ func ExampleSecret() {
 // A table keeps the raw value, which sorts by time; everyone else sees the ID. Package mask makes one
 // type of the two.
 func ExampleGenerator_GenerateRaw() {
-	generator, err := randflake.New(randflake.NewSecret(), exampleLease())
-	if err != nil {
-		panic(err)
-	}
-	raw, err := generator.GenerateRaw()
-	if err != nil {
-		panic(err)
-	}
+	generator := must(randflake.New(randflake.NewSecret(), exampleLease()))
+	raw := must(generator.GenerateRaw())
 	id := generator.Cipher().Encrypt(raw)
 	fields := generator.Cipher().Inspect(id)
 	fmt.Println("node:", raw.Fields().Node)

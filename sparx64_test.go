@@ -1,7 +1,6 @@
 package randflake
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +18,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// forEachBackend runs f as a subtest or a sub-benchmark for each supported backend, with that one in use.
+// forEachBackend runs f as a subtest or a sub-benchmark for each backend of this machine, with that one in use.
 func forEachBackend[T interface {
 	testing.TB
 	Run(string, func(T)) bool
@@ -36,16 +34,7 @@ func forEachBackend[T interface {
 	active = chosen
 }
 
-func TestBackendIsThePreferredOne(t *testing.T) {
-	if got, want := Backend(), supported()[0].String(); got != want {
-		t.Errorf("Backend() = %q, want %q, the first of supported()", got, want)
-	}
-	if last := supported()[len(supported())-1]; last != backendGeneric {
-		t.Errorf("the last backend is %v: every machine can run generic", last)
-	}
-}
-
-// The tests of the cipher work on unsigned integers, as the kernels do, and on keys that no secret has.
+// These tests work on unsigned integers, as the kernels do, and on keys that no secret has.
 
 func cipherOf(key []byte) *Cipher { return newCipher((*[16]byte)(key)) }
 
@@ -72,77 +61,59 @@ func (h *hexBytes) UnmarshalText(text []byte) (err error) {
 func readVectors(t testing.TB, name string, into any) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/" + name)
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(data, into); err != nil {
-		t.Fatal(err)
-	}
 }
 
-type sparxVectors struct {
-	Vectors []struct{ Key, Plaintext, Ciphertext hexBytes }
-	Chain   struct {
+// The designers' vectors, at every position of a slice whose other values are noise; and a chain of a million encryptions.
+func TestVectorsOfTheCipher(t *testing.T) {
+	type vector struct {
 		Key, Plaintext, Ciphertext hexBytes
 		Iterations                 int
 	}
-}
-
-func TestVectorsOfTheCipher(t *testing.T) {
-	var file sparxVectors
+	var file struct {
+		Vectors []vector
+		Chain   vector
+	}
 	readVectors(t, "sparx64.json", &file)
-	if len(file.Vectors) < 200 {
-		t.Fatalf("only %d vectors", len(file.Vectors))
+	if len(file.Vectors) < 200 || file.Chain.Iterations != 1_000_000 {
+		t.Fatalf("%d vectors, %d steps in the chain", len(file.Vectors), file.Chain.Iterations)
 	}
 	forEachBackend(t, func(t *testing.T) {
 		for i, v := range file.Vectors {
-			c := cipherOf(v.Key)
-			got := make([]byte, 8)
-			c.Block().Encrypt(got, v.Plaintext)
-			if !bytes.Equal(got, v.Ciphertext) {
-				t.Errorf("vector %d: Block().Encrypt gave %x, want %x", i, got, v.Ciphertext)
-			}
-			c.Block().Decrypt(got, got)
-			if !bytes.Equal(got, v.Plaintext) {
-				t.Errorf("vector %d: Block().Decrypt gave %x, want %x", i, got, v.Plaintext)
-			}
-			// In bulk the vector stands at every position of a slice whose other values are noise.
+			c, block := cipherOf(v.Key), make([]byte, 8)
 			plain, encrypted := binary.LittleEndian.Uint64(v.Plaintext), binary.LittleEndian.Uint64(v.Ciphertext)
-			const length = 33
-			for at := range length {
-				values := make([]uint64, length)
+			c.Block().Encrypt(block, v.Plaintext)
+			got := binary.LittleEndian.Uint64(block)
+			if c.Block().Decrypt(block, block); got != encrypted || !slices.Equal(block, v.Plaintext) {
+				t.Errorf("vector %d: Block gave %x, and back %x", i, got, block)
+			}
+			for at := range 33 {
+				values := make([]uint64, 33)
 				for j := range values {
 					values[j] = rand.Uint64()
 				}
 				values[at] = plain
 				encryptSlice(c, values, values)
-				if values[at] != encrypted {
-					t.Fatalf("vector %d at %d: EncryptSlice gave %x, want %x", i, at, values[at], encrypted)
-				}
-				decryptSlice(c, values, values)
-				if values[at] != plain {
-					t.Fatalf("vector %d at %d: DecryptSlice gave %x, want %x", i, at, values[at], plain)
+				got := values[at]
+				if decryptSlice(c, values, values); got != encrypted || values[at] != plain {
+					t.Fatalf("vector %d at %d: %x, want %x; and back %x", i, at, got, encrypted, values[at])
 				}
 			}
 		}
 	})
-}
-
-func TestChain(t *testing.T) {
-	var file sparxVectors
-	readVectors(t, "sparx64.json", &file)
 	chain := file.Chain
-	if chain.Iterations != 1_000_000 {
-		t.Fatalf("the chain has %d steps", chain.Iterations)
-	}
-	c := cipherOf(chain.Key)
-	plain, encrypted := binary.LittleEndian.Uint64(chain.Plaintext), binary.LittleEndian.Uint64(chain.Ciphertext)
+	c, plain := cipherOf(chain.Key), binary.LittleEndian.Uint64(chain.Plaintext)
 	value := plain
 	for range chain.Iterations {
 		value = encrypt(c, value)
 	}
-	if value != encrypted {
-		t.Errorf("the chain ends at %x, want %x", value, encrypted)
+	if want := binary.LittleEndian.Uint64(chain.Ciphertext); value != want {
+		t.Errorf("the chain ends at %x, want %x", value, want)
 	}
 	for range chain.Iterations {
 		value = decrypt(c, value)
@@ -152,130 +123,100 @@ func TestChain(t *testing.T) {
 	}
 }
 
-type formatVectors struct {
-	Vectors []struct {
-		Secret         hexBytes
-		Timestamp      int64
-		Node, Sequence uint32
-		Raw, ID, Text  string
-	}
-}
-
 func TestVectorsOfTheFormat(t *testing.T) {
-	var file formatVectors
+	var file struct {
+		Vectors []struct {
+			Secret         hexBytes
+			Timestamp      int64
+			Node, Sequence uint32
+			Raw            uint64 `json:",string"`
+			ID             int64  `json:",string"`
+			Text           string
+		}
+	}
 	readVectors(t, "randflake.json", &file)
 	if len(file.Vectors) < 100 {
 		t.Fatalf("only %d vectors", len(file.Vectors))
 	}
 	for i, v := range file.Vectors {
-		c := cipherOf(v.Secret)
-		fields := Fields{time.Unix(v.Timestamp, 0).UTC(), v.Node, v.Sequence}
-		decimal, err := strconv.ParseInt(v.ID, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := strconv.ParseUint(v.Raw, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := pack(v.Timestamp, v.Node, v.Sequence); got != raw {
-			t.Errorf("vector %d: raw value %d, want %d", i, got, raw)
-		}
-		if id, err := c.Compose(fields); err != nil || id != ID(decimal) {
-			t.Errorf("vector %d: Compose gave %d, %v, want %d", i, id, err, decimal)
-		}
-		if got := c.Inspect(ID(decimal)); got != fields {
-			t.Errorf("vector %d: Inspect gave %v, want %v", i, got, fields)
-		}
-		if got := ID(decimal).String(); got != v.Text {
-			t.Errorf("vector %d: text %q, want %q", i, got, v.Text)
-		}
-		if id, err := Parse(v.Text); err != nil || id != ID(decimal) {
-			t.Errorf("vector %d: Parse gave %d, %v, want %d", i, id, err, decimal)
+		c, fields := cipherOf(v.Secret), Fields{time.Unix(v.Timestamp, 0).UTC(), v.Node, v.Sequence}
+		composed, err := c.Compose(fields)
+		parsed, parseErr := Parse(v.Text)
+		if id := ID(v.ID); composed != id || err != nil || parsed != id || parseErr != nil || id.String() != v.Text ||
+			c.Inspect(id) != fields || pack(v.Timestamp, v.Node, v.Sequence) != v.Raw {
+			t.Errorf("vector %d: composed %d, %v; parsed %d, %v; text %v; opens to %v", i, composed, err, parsed, parseErr, id, c.Inspect(id))
 		}
 	}
 }
 
-// TestBulkAgainstReference compares the bulk functions with the oracle at all lengths and
-// alignments, in place and out of place, and sees that they stay within their slices.
-func TestBulkAgainstReference(t *testing.T) {
-	const longest, guard = 300, 0xdeadbeef_cafebabe
-	forEachBackend(t, func(t *testing.T) {
-		secret := NewSecret()
-		c, oracle := NewCipher(secret), newReferenceCipher(*secret.bytes())
-		plain, encrypted := make([]uint64, longest), make([]uint64, longest)
-		for i := range plain {
-			plain[i] = rand.Uint64()
-			encrypted[i] = oracle.encrypt(plain[i])
-			if oracle.decrypt(encrypted[i]) != plain[i] {
-				t.Fatal("the oracle is not a permutation")
+// checkBulk compares the bulk functions in the active backend with the oracle, apart and in place, and checks that they stay
+// within their slices, which begin at any alignment.
+func checkBulk(t *testing.T, key [16]byte, plain []uint64, first uint64) {
+	t.Helper()
+	const guard = 0xdeadbeef_cafebabe
+	c, oracle, at, n := cipherOf(key[:]), newReferenceCipher(key), 1+rand.IntN(8), len(plain)
+	buf, encrypted := make([]uint64, n+16), make([]uint64, n)
+	for i, value := range plain {
+		encrypted[i] = oracle.encrypt(value)
+	}
+	dst := buf[at : at+n]
+	for _, step := range []struct {
+		name string
+		do   func()
+		want func(i int) uint64
+	}{
+		{"EncryptSlice", func() { encryptSlice(c, dst, plain) }, func(i int) uint64 { return encrypted[i] }},
+		{"DecryptSlice in place", func() { decryptSlice(c, dst, dst) }, func(i int) uint64 { return plain[i] }},
+		{"EncryptSlice in place", func() { encryptSlice(c, dst, dst) }, func(i int) uint64 { return encrypted[i] }},
+		{"DecryptSlice", func() { decryptSlice(c, dst, encrypted) }, func(i int) uint64 { return plain[i] }},
+		{"encryptRun", func() { encryptRun(c.keys(), dst, first) }, func(i int) uint64 { return oracle.encrypt(first + uint64(i)) }},
+	} {
+		buf[at-1], buf[at+n] = guard, guard
+		step.do()
+		for i, got := range dst {
+			if want := step.want(i); got != want {
+				t.Fatalf("%v, key %x: %s of %d from %x: value %d is %x, want %x", active, key, step.name, n, first, i, got, want)
 			}
 		}
-		first := rand.Uint64()
-		buf := make([]uint64, longest+16)
-		for n := range longest + 1 {
-			at := n % 8
-			dst := buf[at : at+n]
-			check := func(what string, want func(i int) uint64) {
-				t.Helper()
-				for i, got := range dst {
-					if got != want(i) {
-						t.Fatalf("%s of %d: value %d is %x, want %x", what, n, i, got, want(i))
-					}
-				}
-				if at > 0 && buf[at-1] != guard || buf[at+n] != guard {
-					t.Fatalf("%s of %d wrote outside its slice", what, n)
-				}
+		if buf[at-1] != guard || buf[at+n] != guard {
+			t.Fatalf("%v: %s of %d wrote outside its slice", active, step.name, n)
+		}
+	}
+}
+
+var (
+	soakPairs = flag.Int("soak", 100_000, "pairs of key and block that TestSoak compares for each backend")
+	soakSeed  = flag.Uint64("soak-seed", rand.Uint64(), "seed of TestSoak, which a failure tells")
+)
+
+// TestSoak compares every backend with the oracle, first at all lengths, then at random ones: with random keys and blocks, and
+// runs that begin just before, at and after a carry out of their lowest 16, 32, 48 and 64 bits.
+func TestSoak(t *testing.T) {
+	const longest = 300
+	forEachBackend(t, func(t *testing.T) {
+		rand := rand.New(rand.NewPCG(*soakSeed, 0))
+		for n, done := 0, 0; n <= longest || done < *soakPairs; n++ {
+			plain := make([]uint64, n)
+			if n > longest {
+				plain = plain[:rand.IntN(longest)]
 			}
-			reset := func() {
-				for i := range buf {
-					buf[i] = guard
-				}
+			for i := range plain {
+				plain[i] = rand.Uint64()
 			}
-			reset()
-			encryptSlice(c, dst, plain[:n])
-			check("EncryptSlice", func(i int) uint64 { return encrypted[i] })
-			decryptSlice(c, dst, dst)
-			check("DecryptSlice in place", func(i int) uint64 { return plain[i] })
-			encryptSlice(c, dst, dst)
-			check("EncryptSlice in place", func(i int) uint64 { return encrypted[i] })
-			reset()
-			decryptSlice(c, dst, encrypted[:n])
-			check("DecryptSlice", func(i int) uint64 { return plain[i] })
-			reset()
-			encryptRun(c.keys(), dst, first)
-			check("encryptRun", func(i int) uint64 { return oracle.encrypt(first + uint64(i)) })
+			var key [16]byte
+			binary.LittleEndian.PutUint64(key[:], rand.Uint64())
+			binary.LittleEndian.PutUint64(key[8:], rand.Uint64())
+			first := rand.Uint64()
+			if carry := 16 * (1 + n%8); carry <= 64 {
+				first = first>>carry<<carry - uint64(rand.IntN(len(plain)+2))
+			}
+			checkBulk(t, key, plain, first)
+			done += len(plain)
+		}
+		if t.Failed() {
+			t.Logf("again: go test -run TestSoak . -soak %d -soak-seed %d, on %s", *soakPairs, *soakSeed, cpuid.CPU.BrandName)
 		}
 	})
-}
-
-func TestSlicesMustFit(t *testing.T) {
-	c := NewCipher(NewSecret())
-	buf := make([]uint64, 8)
-	bytes := make([]byte, 16)
-	for name, f := range map[string]func(){
-		"short output":          func() { encryptSlice(c, buf[:3], buf[4:]) },
-		"short output, decrypt": func() { decryptSlice(c, buf[:3], buf[4:]) },
-		"overlap":               func() { encryptSlice(c, buf[1:5], buf[:4]) },
-		"overlap, decrypt":      func() { decryptSlice(c, buf[:4], buf[3:7]) },
-		"short block":           func() { c.Block().Encrypt(bytes, bytes[:7]) },
-		"short output block":    func() { c.Block().Decrypt(bytes[:7], bytes) },
-		"overlapping blocks":    func() { c.Block().Encrypt(bytes[1:], bytes) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			f()
-		})
-	}
-	encryptSlice(c, buf[:4], buf[4:])   // side by side
-	encryptSlice(c, buf, buf[:0])       // nothing to do
-	encryptSlice(c, nil, nil)           // likewise
-	encryptSlice(c, buf[:6], buf[:4:4]) // output longer than input
-	c.Block().Encrypt(bytes[8:], bytes)
 }
 
 func FuzzCipher(f *testing.F) {
@@ -286,43 +227,48 @@ func FuzzCipher(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key []byte, value uint64, n uint16) {
 		var padded [16]byte
 		copy(padded[:], key)
-		c, oracle := cipherOf(padded[:]), newReferenceCipher(padded)
+		c := cipherOf(padded[:])
 		encrypted := encrypt(c, value)
-		if want := oracle.encrypt(value); encrypted != want {
-			t.Fatalf("Encrypt(%x) = %x, want %x", value, encrypted, want)
-		}
-		if got := decrypt(c, encrypted); got != value {
-			t.Fatalf("Decrypt(Encrypt(%x)) = %x", value, got)
+		if want := newReferenceCipher(padded).encrypt(value); encrypted != want || decrypt(c, encrypted) != value {
+			t.Fatalf("Encrypt(%x) = %x, want %x; and back %x", value, encrypted, want, decrypt(c, encrypted))
 		}
 		plain := make([]uint64, n%512)
 		for i := range plain {
 			plain[i] = value + uint64(i)*uint64(i)*0x9e3779b97f4a7c15
 		}
-		for _, b := range supported() {
-			chosen := active
-			active = b
-			bulk := make([]uint64, len(plain))
-			encryptSlice(c, bulk, plain)
-			for i, got := range bulk {
-				if want := encrypt(c, plain[i]); got != want {
-					t.Fatalf("%v: EncryptSlice value %d: %x, Encrypt gives %x", b, i, got, want)
-				}
-			}
-			decryptSlice(c, bulk, bulk)
-			for i, got := range bulk {
-				if got != plain[i] {
-					t.Fatalf("%v: DecryptSlice value %d: %x, want %x", b, i, got, plain[i])
-				}
-			}
-			encryptRun(c.keys(), bulk, value)
-			for i, got := range bulk {
-				if want := oracle.encrypt(value + uint64(i)); got != want {
-					t.Fatalf("%v: encryptRun value %d: %x, want %x", b, i, got, want)
-				}
-			}
-			active = chosen
+		defer func(chosen backend) { active = chosen }(active)
+		for _, active = range supported() {
+			checkBulk(t, padded, plain, value)
 		}
 	})
+}
+
+func TestSlicesMustFit(t *testing.T) {
+	c, buf, bytes := NewCipher(NewSecret()), make([]uint64, 8), make([]byte, 16)
+	for name, f := range map[string]func(){
+		"short output":          func() { encryptSlice(c, buf[:3], buf[4:]) },
+		"short output, decrypt": func() { decryptSlice(c, buf[:3], buf[4:]) },
+		"overlap":               func() { encryptSlice(c, buf[1:5], buf[:4]) },
+		"overlap, decrypt":      func() { decryptSlice(c, buf[:4], buf[3:7]) },
+		"short block":           func() { c.Block().Encrypt(bytes, bytes[:7]) },
+		"short output block":    func() { c.Block().Decrypt(bytes[:7], bytes) },
+		"overlapping blocks":    func() { c.Block().Encrypt(bytes[1:], bytes) },
+	} {
+		if panics(f) == nil {
+			t.Errorf("%s: no panic", name)
+		}
+	}
+	encryptSlice(c, buf[:4], buf[4:])   // side by side
+	encryptSlice(c, buf, buf[:0])       // nothing to do
+	encryptSlice(c, nil, nil)           // likewise
+	encryptSlice(c, buf[:6], buf[:4:4]) // output longer than input
+	c.Block().Encrypt(bytes[8:], bytes)
+}
+
+func panics(f func()) (value any) {
+	defer func() { value = recover() }()
+	f()
+	return nil
 }
 
 // referenceCipher is SPARX-64/128 and its use for IDs written down from the paper and the format,
@@ -379,30 +325,6 @@ func (c *referenceCipher) encrypt(raw uint64) uint64 {
 	return valueOf(x)
 }
 
-func (c *referenceCipher) decrypt(id uint64) uint64 {
-	x := wordsOf(id)
-	for i := range x {
-		x[i] ^= c.keys[16][i]
-	}
-	for step := 7; step >= 0; step-- {
-		x[0], x[1], x[2], x[3] = x[2], x[3], x[0], x[1]
-		t := bits.RotateLeft16(x[0]^x[1], 8)
-		x[2] ^= x[0] ^ t
-		x[3] ^= x[1] ^ t
-		for branch := range 2 {
-			for round := 2; round >= 0; round-- {
-				x[2*branch+1] ^= x[2*branch]
-				x[2*branch+1] = bits.RotateLeft16(x[2*branch+1], -2)
-				x[2*branch] -= x[2*branch+1]
-				x[2*branch] = bits.RotateLeft16(x[2*branch], 7)
-				x[2*branch] ^= c.keys[2*step+branch][2*round]
-				x[2*branch+1] ^= c.keys[2*step+branch][2*round+1]
-			}
-		}
-	}
-	return valueOf(x)
-}
-
 // wordsOf returns the big-endian words of the value's little-endian bytes.
 func wordsOf(v uint64) (x [4]uint16) {
 	for i := range x {
@@ -417,27 +339,6 @@ func valueOf(x [4]uint16) (v uint64) {
 		v |= uint64(word>>8)<<(16*i) | uint64(word&0xff)<<(16*i+8)
 	}
 	return v
-}
-
-// TestRunWhereWordsCarry encrypts runs of consecutive raw values that begin just before, at and after a
-// carry out of their lowest 16, 32, 48 and 64 bits.
-func TestRunWhereWordsCarry(t *testing.T) {
-	secret := NewSecret()
-	c, oracle := NewCipher(secret), newReferenceCipher(*secret.bytes())
-	forEachBackend(t, func(t *testing.T) {
-		for _, carry := range []uint64{1 << 16, 1 << 32, 1 << 48, 0} {
-			for before := range uint64(130) {
-				first := carry - before
-				var got [131]uint64
-				encryptRun(c.keys(), got[:], first)
-				for i, id := range got {
-					if want := oracle.encrypt(first + uint64(i)); id != want {
-						t.Fatalf("value %d of the run from %#x on: %x, want %x", i, first, id, want)
-					}
-				}
-			}
-		}
-	})
 }
 
 // promised returns the backends that the CPU's own flags promise, the preferred one first. Where
@@ -491,6 +392,9 @@ func TestBackendsAreThosePromised(t *testing.T) {
 	for _, b := range supported() {
 		got = append(got, b.String())
 	}
+	if Backend() != got[0] || got[len(got)-1] != "generic" {
+		t.Errorf("Backend() = %s of %v, want the first one, and generic as the last", Backend(), got)
+	}
 	want := promised(t)
 	if !hasAssembly {
 		want = []string{"generic"}
@@ -510,53 +414,115 @@ func TestBackendsAreThosePromised(t *testing.T) {
 	}
 }
 
-var soakPairs = flag.Int("soak", 100_000, "pairs of key and block that TestSoak compares for each backend")
-
-var soakSeed = flag.Uint64("soak-seed", rand.Uint64(), "seed of TestSoak, which a failure tells")
-
-// TestSoak compares every backend with the oracle on random keys and blocks, lengths, alignments and carries. `make soak` and
-// `make fuzz-night` run it with many more of them.
-func TestSoak(t *testing.T) {
-	forEachBackend(t, func(t *testing.T) {
-		t.Cleanup(func() {
-			if t.Failed() {
-				t.Logf("again: go test -run TestSoak . -soak %d -soak-seed %d, on %s (family %d, model %d)", *soakPairs, *soakSeed, cpuid.CPU.BrandName, cpuid.CPU.Family, cpuid.CPU.Model)
-			}
-		})
-		rand := rand.New(rand.NewPCG(*soakSeed, 0))
-		var memory [3][208]uint64
-		for done := 0; done < *soakPairs; {
-			plain, encrypted, run := memory[0][rand.IntN(8):], memory[1][rand.IntN(8):], memory[2][rand.IntN(8):]
-			var key [16]byte
-			binary.LittleEndian.PutUint64(key[:], rand.Uint64())
-			binary.LittleEndian.PutUint64(key[8:], rand.Uint64()|1)
-			secret := veil(key)
-			c, oracle := NewCipher(secret), newReferenceCipher(key)
-			n := 1 + rand.IntN(200)
-			first := rand.Uint64()
-			if done%3 == 0 {
-				first |= 0xff80 // a carry within the run
-			}
-			for i := range n {
-				plain[i] = rand.Uint64()
-			}
-			encryptSlice(c, encrypted[:n], plain[:n])
-			encryptRun(c.keys(), run[:n], first)
-			for i := range n {
-				if want := oracle.encrypt(plain[i]); encrypted[i] != want {
-					t.Fatalf("secret %s: block %x of %d became %x, want %x", secret.Hex(), plain[i], n, encrypted[i], want)
-				}
-			}
-			if i := rand.IntN(n); run[i] != oracle.encrypt(first+uint64(i)) {
-				t.Fatalf("secret %s: run of %d from %x: value %d is %x", secret.Hex(), n, first, i, run[i])
-			}
-			decryptSlice(c, encrypted[:n], encrypted[:n])
-			for i := range n {
-				if encrypted[i] != plain[i] {
-					t.Fatalf("secret %s: block %x of %d came back as %x", secret.Hex(), plain[i], n, encrypted[i])
-				}
-			}
-			done += n
+// testRing returns a secret with n keys, which share the life of the format equally, so that many raw values are left
+// out.
+func testRing(t testing.TB, n int) Secret {
+	t.Helper()
+	secret := NewSecret()
+	for i := 1; i < n; i++ {
+		var err error
+		if secret, err = secret.Then(NewSecret(), time.Unix(Epoch+int64(i)<<TimestampBits/int64(n), 0)); err != nil {
+			t.Fatal(err)
 		}
-	})
+	}
+	return secret
+}
+
+// collision returns a raw value of key later whose ID would be that of a raw value of key earlier too, with room for
+// a batch around it in its second.
+func collision(r ring, earlier, later int) (raw, twin uint64) {
+	for twin = r[earlier].first + 12345; ; twin++ {
+		raw = decryptBlock(r[later].keys, encryptBlock(r[earlier].keys, twin))
+		if sequence := raw & MaxSequence; r.at(raw) == later && sequence > 100 && sequence < MaxSequence-200 {
+			return raw, twin
+		}
+	}
+}
+
+// TestRingLeavesOutCollisions: a generator skips exactly the raw values whose IDs an earlier key may have made, however
+// it is asked, and opens its own. A generator with the later key alone makes that very ID.
+func TestRingLeavesOutCollisions(t *testing.T) {
+	secret := testRing(t, 3)
+	r := newRing(secret)
+	for _, keys := range [][2]int{{0, 1}, {0, 2}, {1, 2}} {
+		raw, twin := collision(r, keys[0], keys[1])
+		f, alone := unpack(raw), secret.Keys()[keys[1]].Secret
+		if NewCipher(alone).Encrypt(Raw(raw)) != NewCipher(secret).Encrypt(Raw(twin)) {
+			t.Fatalf("%x and %x don't collide", raw, twin)
+		}
+		generate := func(secret Secret, how string, options ...Option) (raws []uint64) {
+			g, err := New(secret, Lease{f.Node, f.Node, f.Time, f.Time.Add(time.Second)}, append(options, WithClock(func() time.Time { return f.Time }))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.state.Load().cursor.next.Store(raw - 20)
+			make := makers(g)[how]
+			for range 64 {
+				made, err := make()
+				if err != nil {
+					t.Fatal(err)
+				}
+				raws = append(raws, uint64(made))
+			}
+			if slices.Sort(raws); g.Issued() != 64 || secret != alone && slices.ContainsFunc(raws, func(made uint64) bool { return r.decrypt(r.encrypt(made)) != made }) {
+				t.Errorf("keys %v, %s: issued %d, some of which open to others: %x", keys, how, g.Issued(), raws)
+			}
+			return raws
+		}
+		for how := range makers(newGenerator(t, testLease(1, 1, testStart, 10))) {
+			if !slices.Contains(generate(alone, how, Strict()), raw) {
+				t.Errorf("%s: the later key alone does not reach %x", how, raw)
+			}
+			if slices.Contains(generate(secret, how), raw) { // each shard has a run of its own
+				t.Errorf("keys %v, %s: made the ID of %x, which is that of %x too", keys, how, raw, twin)
+			}
+			raws := generate(secret, how, Strict())
+			for next := raw - 20; next < raws[63]; next++ {
+				if opens := r.decrypt(r.encrypt(next)) == next; opens != slices.Contains(raws, next) || next == raw && opens {
+					t.Fatalf("keys %v, %s: made %x: %t", keys, how, next, !opens)
+				}
+			}
+		}
+	}
+}
+
+// TestRingOpensEverything: IDs on both sides of each beginning open to what they were made of, one by one and in bulk.
+func TestRingOpensEverything(t *testing.T) {
+	secret := testRing(t, 3)
+	c, keys, r := NewCipher(secret), secret.Keys(), newRing(secret)
+	for k, key := range keys[1:] {
+		now := key.From.Add(-2 * time.Second)
+		g, err := New(secret, Lease{0, MaxNode, now, now.Add(5 * time.Second)}, WithClock(func() time.Time { return now }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const each = 10_001
+		ids := make([]ID, 4*each)
+		for i := range 4 {
+			if _, err := g.Fill(ids[i*each:][:each]); err != nil {
+				t.Fatal(err)
+			}
+			id := ids[i*each]
+			f := c.Inspect(id)
+			again, err := c.Compose(f)
+			if alone := NewCipher(keys[k+i/2].Secret).Decrypt(id); !f.Time.Equal(now) || alone.Fields() != f || again != id || err != nil {
+				t.Fatalf("made at %v: %v opens to %+v, composed %v, %v", now, id, f, again, err)
+			}
+			now = now.Add(time.Second)
+		}
+		raws, back := make([]Raw, len(ids)), make([]ID, len(ids))
+		c.DecryptSlice(raws, ids)
+		c.EncryptSlice(back, raws)
+		if !slices.Equal(back, ids) {
+			t.Errorf("key %d: IDs don't come back", k)
+		}
+		for i, raw := range raws {
+			if c.Decrypt(ids[i]) != raw || r.at(uint64(raw)) != k+i/(2*each) {
+				t.Fatalf("ID %d opens to %v alone, to %v in bulk", i, c.Inspect(ids[i]), raw.Fields())
+			}
+		}
+		if slices.Sort(ids); len(slices.Compact(ids)) != 4*each {
+			t.Error("an ID was made twice")
+		}
+	}
 }

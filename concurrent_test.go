@@ -1,0 +1,668 @@
+package randflake
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/internal/queue"
+	"github.com/randflake/randflake/internal/testing/leaktest"
+	"github.com/randflake/randflake/internal/vmgen"
+)
+
+// An explorer runs a few claimants against one cursor in every order in which their steps can
+// interleave, and with every reading that the clock may give to each. A claimant's steps are: read
+// the clock, load the cursor, compare and swap; after a failed swap it loads again. It may stall
+// for as long as it takes between any two of them.
+type explorer struct {
+	bounds  bounds
+	start   uint64  // where the cursor begins
+	clocks  []int64 // what the clock may say
+	n       uint64  // values that each claimant wants
+	atomic  bool    // false plants a fault: clock and counter are weighed in two steps
+	claims  [][2]uint64
+	runs    int
+	problem string
+}
+
+type claimant struct {
+	step int
+	now  int64
+	next uint64
+}
+
+func (e *explorer) explore(next uint64, who []claimant) {
+	if e.problem != "" {
+		return
+	}
+	moved := false
+	for i, c := range who {
+		goOn := func(next uint64, after claimant) {
+			moved = true
+			who[i] = after
+			e.explore(next, who)
+			who[i] = c
+		}
+		switch c.step {
+		case 0: // read the clock
+			for _, now := range e.clocks {
+				goOn(next, claimant{1, now, 0})
+			}
+		case 1: // load the cursor
+			goOn(next, claimant{2, c.now, next})
+		case 2: // plan, compare and swap
+			start, left, err := e.bounds.plan(c.next, c.now)
+			switch {
+			case err != nil:
+				goOn(next, claimant{step: 3})
+			case e.atomic && next != c.next:
+				goOn(next, claimant{step: 1, now: c.now})
+			default:
+				taken := min(e.n, left)
+				e.claims = append(e.claims, [2]uint64{start, taken})
+				goOn(start+taken, claimant{step: 3})
+				e.claims = e.claims[:len(e.claims)-1]
+			}
+		}
+	}
+	if !moved {
+		e.runs++
+		e.check()
+	}
+}
+
+// check notes a problem when two claims overlap, or one leaves the lease or its nodes.
+func (e *explorer) check() {
+	for i, claim := range e.claims {
+		for _, earlier := range e.claims[:i] {
+			if claim[0] < earlier[0]+earlier[1] && earlier[0] < claim[0]+claim[1] {
+				e.problem = fmt.Sprintf("values were claimed twice: %v", e.claims)
+			}
+		}
+		for raw := claim[0]; raw != claim[0]+claim[1]; raw++ {
+			f := unpack(raw)
+			switch {
+			case f.Time.Unix() < e.bounds.start || f.Time.Unix() >= e.bounds.end:
+				e.problem = fmt.Sprintf("second %d lies outside the lease", f.Time.Unix())
+			case f.Node < e.bounds.first || f.Node > e.bounds.last:
+				e.problem = fmt.Sprintf("node %d lies outside the lease", f.Node)
+			}
+		}
+	}
+}
+
+func TestEveryInterleavingOfClaims(t *testing.T) {
+	const claimants = 3
+	type start struct {
+		name  string
+		lease Lease
+		next  func(b bounds) uint64
+	}
+	starts := []start{
+		{"fresh", testLease(7, 7, testStart, 3), func(b bounds) uint64 { return b.base }},
+		{"a few left in the second", testLease(7, 8, testStart, 3), func(b bounds) uint64 { return pack(testStart+1, 8, MaxSequence-2) }},
+		{"second used up", testLease(7, 8, testStart, 3), func(b bounds) uint64 { return pack(testStart+1, 8, MaxSequence) + 1 }},
+		{"second used up, at the highest node", testLease(MaxNode, MaxNode, testStart, 3), func(b bounds) uint64 { return pack(testStart+2, 0, 0) }},
+		{"last second of the format", testLease(MaxNode, MaxNode, MaxTimestamp-2, 3), func(b bounds) uint64 { return pack(MaxTimestamp, MaxNode, MaxSequence-2) }},
+		{"first second of the format", testLease(0, 0, Epoch, 3), func(b bounds) uint64 { return b.base }},
+	}
+	for _, s := range starts {
+		t.Run(s.name, func(t *testing.T) {
+			b := s.lease.bounds()
+			e := explorer{
+				bounds: b, start: s.next(b), atomic: true, n: 2,
+				// one second apart, before, in and after the lease, and an hour back
+				clocks: []int64{b.start - 3600, b.start, b.start + 1, b.start + 2, b.end},
+			}
+			e.explore(e.start, make([]claimant, claimants))
+			if e.problem != "" {
+				t.Fatal(e.problem)
+			}
+			if e.runs < 100_000 {
+				t.Errorf("only %d interleavings", e.runs)
+			}
+		})
+	}
+}
+
+// A checker that can't fail is none: with the swap made unconditional the explorer must object.
+func TestExplorerFindsALostUpdate(t *testing.T) {
+	b := testLease(7, 7, testStart, 3).bounds()
+	e := explorer{bounds: b, atomic: false, n: 2, clocks: []int64{testStart, testStart + 1}}
+	e.explore(b.base, make([]claimant, 3))
+	if e.problem == "" {
+		t.Error("a cursor without compare-and-swap passed")
+	}
+}
+
+func TestPlan(t *testing.T) {
+	lease := testLease(10, 11, testStart, 100)
+	b := lease.bounds()
+	const perSecond = 2 << SequenceBits
+	first := func(second int64) uint64 { return pack(second, 10, 0) }
+	end := func(second int64) uint64 { return pack(second, 11, MaxSequence) + 1 }
+	for _, test := range []struct {
+		name        string
+		next        uint64
+		now         int64
+		start, left uint64
+		err         error
+	}{
+		{"fresh", b.base, testStart, first(testStart), perSecond, nil},
+		{"fresh, later", b.base, testStart + 50, first(testStart + 50), perSecond, nil},
+		{"fresh, before the start", b.base, testStart - 1, 0, 0, ErrLeaseNotStarted},
+		{"fresh, long before the start", b.base, 0, 0, 0, ErrLeaseNotStarted},
+		{"fresh, ages before the start", b.base, math.MinInt64, 0, 0, ErrLeaseNotStarted},
+		{"fresh, ages after the end", b.base, math.MaxInt64, 0, 0, ErrEndOfLife},
+		{"back by ages", first(testStart+50) + 5, math.MinInt64, 0, 0, ErrClockBackward},
+		{"fresh, at the end", b.base, testStart + 100, 0, 0, ErrLeaseEnded},
+		{"same second", first(testStart) + 5, testStart, first(testStart) + 5, perSecond - 5, nil},
+		{"next second", first(testStart) + 5, testStart + 1, first(testStart + 1), perSecond, nil},
+		{"used up", end(testStart), testStart, 0, 0, ErrExhausted},
+		{"used up, next second", end(testStart), testStart + 1, first(testStart + 1), perSecond, nil},
+		{"back by 1", first(testStart+50) + 5, testStart + 49, first(testStart+50) + 5, perSecond - 5, nil},
+		{"back by the tolerance", first(testStart+50) + 5, testStart + 50 - clockTolerance, first(testStart+50) + 5, perSecond - 5, nil},
+		{"back by more", first(testStart+50) + 5, testStart + 49 - clockTolerance, 0, 0, ErrClockBackward},
+		{"back before the start", first(testStart) + 5, testStart - 1, first(testStart) + 5, perSecond - 5, nil},
+		{"back, used up", end(testStart + 50), testStart + 49, 0, 0, ErrClockBackward},
+		{"last second", first(testStart + 99), testStart + 99, first(testStart + 99), perSecond, nil},
+		{"frozen", b.base + frozen, testStart + 50, 0, 0, errFrozen},
+		{"after the format's end", b.base, MaxTimestamp + 1, 0, 0, ErrEndOfLife},
+	} {
+		start, left, err := b.plan(test.next, test.now)
+		if start != test.start || left != test.left || err != test.err {
+			t.Errorf("%s: plan(%d, %d) = %d, %d, %v, want %d, %d, %v", test.name, test.next, test.now, start, left, err, test.start, test.left, test.err)
+		}
+	}
+}
+
+func TestClaimTakesAShare(t *testing.T) {
+	b := testLease(7, 7, testStart, 3).bounds()
+	c := newCursor(b)
+	var claims, total uint64
+	for {
+		_, taken, err := c.claim(b, testStart, 1024, 8)
+		if err != nil {
+			if err != ErrExhausted {
+				t.Fatal(err)
+			}
+			break
+		}
+		if left := 1<<SequenceBits - total; taken > max(left/8, 1) || taken > 1024 {
+			t.Fatalf("claimed %d with %d left", taken, left)
+		}
+		total += taken
+		claims++
+	}
+	if total != 1<<SequenceBits {
+		t.Errorf("claimed %d values of a second, want %d", total, 1<<SequenceBits)
+	}
+	if claims > 300 {
+		t.Errorf("it took %d claims", claims)
+	}
+}
+
+// TestWholeSpace leases all 2^64 values, where the cursor could come back to its start.
+func TestWholeSpace(t *testing.T) {
+	b := Lease{0, MaxNode, time.Unix(Epoch, 0), time.Unix(MaxTimestamp+1, 0)}.bounds()
+	c := newCursor(b)
+	start, taken, err := c.claim(b, MaxTimestamp, 1<<40, 1)
+	if start != pack(MaxTimestamp, 0, 0) || taken != 1<<34-1 || err != nil {
+		t.Errorf("claim = %d, %d, %v, want all values of the last second but the last", start, taken, err)
+	}
+	for _, now := range []int64{Epoch, MaxTimestamp - 1, MaxTimestamp} {
+		if _, _, err := c.claim(b, now, 1, 1); err == nil {
+			t.Errorf("a claim at %d after all was used", now)
+		}
+	}
+}
+
+// Everything at once, by the system clock: all ways to IDs on many goroutines, while GOMAXPROCS grows and shrinks, and the lease
+// is extended and replaced. No ID comes twice, and the count never goes down, never is more than what was asked for, and
+// misses at most one ID for each goroutine and change.
+func TestEverythingAtOnce(t *testing.T) {
+	procs := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(procs)
+	for _, tt := range []struct {
+		name    string
+		changes bool
+		options []Option
+	}{{"one lease", false, nil}, {"many leases", true, nil}, {"strict", false, []Option{Strict()}}, {"strict, many leases", true, []Option{Strict()}}} {
+		t.Run(tt.name, func(t *testing.T) {
+			const goroutines, rounds = 8, 2000
+			lease := systemLease(0, 1023)
+			g := newGenerator(t, lease, tt.options...)
+			l := newLedger(t, lease)
+			var begun, changes atomic.Uint64
+			var group sync.WaitGroup
+			for range goroutines {
+				group.Go(func() {
+					ways, ids, raws := makers(g), make([]ID, 30), []Raw(nil)
+					delete(ways, "Wait") // which gives up, where others have to wait
+					delete(ways, "FillWait")
+					for range rounds {
+						for how, generate := range ways {
+							begun.Add(1)
+							raw, err := generate()
+							if err != nil {
+								t.Errorf("%s: %v", how, err)
+								return
+							}
+							raws = append(raws, raw)
+						}
+					}
+					if tt.options != nil && !slices.IsSorted(raws) {
+						t.Error("strict, and raw values don't grow")
+					}
+					begun.Add(uint64(len(ids)))
+					if n, err := g.FillWait(t.Context(), ids); n != len(ids) || err != nil {
+						t.Errorf("FillWait = %d, %v", n, err)
+					}
+					l.add(raws...)
+					l.addIDs(g, ids)
+				})
+			}
+			done := make(chan struct{})
+			var disturbers sync.WaitGroup
+			disturb := func(f func(i int)) {
+				disturbers.Go(func() {
+					for i := 0; ; i++ {
+						select {
+						case <-done:
+							return
+						case <-time.After(time.Millisecond):
+							f(i)
+						}
+					}
+				})
+			}
+			disturb(func(int) {
+				if err := g.Extend(g.Lease().End.Add(time.Second)); err != nil && !errors.Is(err, ErrInvalidLease) {
+					t.Error(err)
+				}
+			})
+			var counted uint64
+			disturb(func(int) {
+				issued := g.Issued()
+				if most := begun.Load(); issued < counted || issued > most {
+					t.Errorf("%d IDs counted after %d, %d were asked for", issued, counted, most)
+				}
+				counted = issued
+			})
+			if tt.changes {
+				disturb(func(i int) {
+					if i < 60 {
+						changes.Add(1)
+						runtime.GOMAXPROCS([]int{1, 5, 2, 8, 3}[i%5])
+					}
+				})
+				disturb(func(i int) {
+					if i < 100 { // the nodes of the first lease come only once
+						changes.Add(1)
+						first := uint32(i+1) * 1024
+						lease := systemLease(first, first+1023)
+						l.allow(lease)
+						if _, err := g.Replace(lease); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			group.Wait()
+			close(done)
+			disturbers.Wait()
+			made, issued := begun.Load(), g.Issued()
+			if uint64(len(l.seen)) != made || issued > made || made-issued > changes.Load()*goroutines {
+				t.Errorf("%d IDs, %d counted, want %d, after %d changes", len(l.seen), issued, made, changes.Load())
+			}
+		})
+	}
+}
+
+// However the end comes, no call that begins after it returns an ID, not even of batches in hand; and no ID is later than what
+// Close returned.
+func TestEndsAtOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		end  func(g *Generator, machine *atomic.Uint64) (last time.Time, err error)
+		want error
+	}{
+		"closed": {func(g *Generator, _ *atomic.Uint64) (time.Time, error) { return g.Close() }, ErrClosed},
+		"frozen": {func(g *Generator, _ *atomic.Uint64) (time.Time, error) { g.Freeze(); return g.Lease().End, nil }, ErrLeaseEnded},
+		"copied": {func(g *Generator, machine *atomic.Uint64) (time.Time, error) {
+			machine.Store(1)
+			return g.Lease().End, nil
+		}, ErrLeaseEnded},
+	} {
+		for _, injected := range []bool{false, true} {
+			for range 10 {
+				var machine atomic.Uint64
+				undo := vmgen.Pretend(&machine)
+				lease, options := systemLease(0, 1023), []Option(nil)
+				if injected {
+					var ahead atomic.Int64 // each reading is a second later, so that each ID is of another second
+					lease = testLease(0, 15, testStart, 1_000_000)
+					options = []Option{WithClock(func() time.Time { return time.Unix(testStart+ahead.Add(1), 0) })}
+				}
+				g := newGenerator(t, lease, options...)
+				undo()
+				l := newLedger(t, lease)
+				var over atomic.Bool
+				var made atomic.Uint64
+				var group sync.WaitGroup
+				var newest [6]Raw
+				i := 0
+				for how, generate := range makers(g) {
+					newest := &newest[i]
+					i++
+					group.Go(func() {
+						var raws []Raw
+						defer func() { l.add(raws...) }()
+						for {
+							begunAfter := over.Load()
+							raw, err := generate()
+							switch {
+							case err == nil && begunAfter:
+								t.Errorf("%s, %s: an ID after the end", name, how)
+								return
+							case err == nil:
+								*newest = max(*newest, raw)
+								raws = append(raws, raw)
+								made.Add(1)
+							case errors.Is(err, tt.want):
+								return
+							case begunAfter || !errors.Is(err, ErrClockBackward): // which is for those whom others have overtaken
+								t.Errorf("%s, %s: %v", name, how, err)
+								return
+							}
+						}
+					})
+				}
+				for made.Load() < 200 {
+					runtime.Gosched()
+				}
+				last, err := tt.end(g, &machine)
+				over.Store(true)
+				group.Wait()
+				if second := slices.Max(newest[:]).Fields().Time; err != nil || second.After(last) {
+					t.Errorf("%s: %v, an ID carries %v, after %v", name, err, second, last)
+				}
+			}
+		}
+	}
+}
+
+// copiedMachine returns what a generator is in a copy of its machine, and its Local there.
+func copiedMachine(g *Generator, l *Local, machine *atomic.Uint64) (*Generator, *Local) {
+	twin := &Generator{cipher: g.cipher, now: g.now, strict: g.strict, line: queue.New("randflake"), locals: map[*local]bool{}}
+	st := *g.state.Load()
+	st.mark = vmgen.Of(machine)
+	st.cursor = &cursor{base: st.cursor.base}
+	st.cursor.next.Store(g.state.Load().cursor.next.Load())
+	st.shards = newShards(len(st.shards.list))
+	for i := range st.shards.list {
+		from, to := &g.state.Load().shards.list[i], &st.shards.list[i]
+		to.batch.second, to.batch.word, to.batch.first, to.batch.ids, to.batch.skipped = from.second, from.word, from.first, from.ids, from.skipped
+		to.raw, to.run = from.raw, from.run
+	}
+	if st.hot.list != nil {
+		st.hot = st.shards
+	}
+	twin.state.Store(&st)
+	own := &local{g: twin, state: &st, mark: st.mark}
+	own.current.Store(l.own.current.Load())
+	twin.locals[own] = true
+	own.second, own.word, own.first, own.ids, own.skipped = l.own.second, l.own.word, l.own.first, l.own.ids, l.own.skipped
+	return twin, &Local{own}
+}
+
+// TestCopiedMachine copies a machine at random instants, between calls and within them. The copy hands out no ID of the
+// original's lease from then on, until it has frozen the generator and has another lease; the original goes on.
+func TestCopiedMachine(t *testing.T) {
+	copies := 10_000
+	switch {
+	case testing.Short():
+		copies = 1000
+	case *soakPairs > 100_000:
+		copies = 1_000_000
+	}
+	names := []string{"GenerateRaw", "Generate", "Local", "Wait", "Fill", "FillWait"}
+	for _, injected := range []bool{false, true} {
+		lease, twins := systemLease(0, 1023), systemLease(2048, 2048)
+		clock := newFakeClock(lease.Start.Unix())
+		during := func() {} // called within calls, where the clock is read
+		var options []Option
+		if injected {
+			options = append(options, WithClock(func() time.Time { during(); return clock.now() }))
+		}
+		var original atomic.Uint64
+		undo := vmgen.Pretend(&original)
+		defer undo()
+		g := newGenerator(t, lease, options...)
+		l := g.Local()
+		ways := makersOf(g, l)
+		ways["Fill"] = func() (Raw, error) { _, err := g.Fill(make([]ID, rand.IntN(70))); return 0, err }
+		for range copies {
+			for range rand.IntN(4) {
+				if _, err := ways[names[rand.IntN(6)]](); err != nil {
+					t.Fatalf("the original: %v", err)
+				}
+			}
+			var machine atomic.Uint64
+			twin, own := copiedMachine(g, l, &machine)
+			copied := makersOf(twin, own)
+			wake := func() { machine.Store(1) }
+			if calls := rand.IntN(3); injected && calls > 0 {
+				during = func() { // the copy is made while the call is under way
+					if calls--; calls == 0 {
+						wake()
+					}
+				}
+			} else {
+				wake()
+			}
+			for range 1 + rand.IntN(3) {
+				was := machine.Load()
+				raw, err := copied[names[rand.IntN(6)]]()
+				if machine.Load() == 1 && (raw != 0 || !errors.Is(err, ErrLeaseEnded)) {
+					t.Fatalf("the copy (copied before the call: %v): %v, error %v", was == 1, raw.Fields(), err)
+				}
+			}
+			during = func() {}
+			wake()
+			_, replace := twin.Replace(twins) // which may be the original's too
+			for what, err := range map[string]error{"Ready": twin.Ready(), "Extend": twin.Extend(lease.End.Add(time.Hour)), "Replace": replace} {
+				if !errors.Is(err, ErrLeaseEnded) {
+					t.Fatalf("%s of the copy: %v", what, err)
+				}
+			}
+			if rand.IntN(100) > 0 {
+				continue
+			}
+			vmgen.Pretend(&machine)
+			twin.Freeze()
+			vmgen.Pretend(&original)
+			if _, err := twin.Replace(twins); err != nil {
+				t.Fatal(err)
+			}
+			for how, make := range copied {
+				if raw, err := make(); err != nil || raw.Fields().Node != 2048 {
+					t.Fatalf("the copy with its own lease, %s: %v, error %v", how, raw.Fields(), err)
+				}
+			}
+			if machine.Add(1); twin.Ready() == nil {
+				t.Fatal("the copy of the copy is ready")
+			}
+			if _, err := twin.Close(); !errors.Is(err, ErrLeaseEnded) {
+				t.Fatalf("the copy of the copy closes as if the lease were its own: %v", err)
+			}
+		}
+	}
+}
+
+// TestCopiedBeforeWake copies the machine when an ID was made for a caller that waits, and the caller does not run yet.
+func TestCopiedBeforeWake(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that it seldom runs before the copy is made
+	const rounds = 50
+	ids := 0
+	for range rounds {
+		var machine atomic.Uint64
+		undo := vmgen.Pretend(&machine)
+		lease := systemLease(0, 0)
+		clock := newFakeClock(lease.Start.Unix() - 1)
+		g, err := New(NewSecret(), lease, WithClock(clock.now))
+		undo()
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs := make(chan error)
+		go func() {
+			_, err := g.Wait(t.Context())
+			errs <- err
+		}()
+		for g.line.Empty() {
+			runtime.Gosched()
+		}
+		clock.second.Store(lease.Start.Unix())
+		g.line.Serve()
+		machine.Add(1)
+		if err := <-errs; err == nil {
+			ids++
+		} else if !errors.Is(err, ErrLeaseEnded) {
+			t.Fatal(err)
+		}
+	}
+	if ids > rounds/2 {
+		t.Errorf("%d of %d callers got an ID in the copy", ids, rounds)
+	}
+}
+
+// What a generator is told in the middle of a Local's batch holds from the next ID on.
+func TestLocalObeys(t *testing.T) {
+	clock := newFakeClock(time.Now().Unix())
+	for _, options := range [][]Option{nil, {WithClock(clock.now)}} {
+		lease, other := systemLease(1, 1), systemLease(2, 2)
+		g := newGenerator(t, lease, options...)
+		l, local := newLedger(t, lease, other), makers(g)["Local"]
+		for range 10 {
+			l.one(local)
+		}
+		g.Freeze()
+		if _, err := local(); err != ErrLeaseEnded {
+			t.Errorf("frozen: %v", err)
+		}
+		if _, err := g.Replace(other); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			if f := l.one(local); f.Node != 2 {
+				t.Errorf("after Replace: %v", f)
+			}
+		}
+		last := l.one(local).Time
+		if closed, err := g.Close(); err != nil || last.After(closed) {
+			t.Errorf("Close = %v, %v, after an ID of %v", closed, err, last)
+		}
+		if _, err := local(); err != ErrClosed {
+			t.Errorf("closed: %v", err)
+		}
+	}
+}
+
+// By the system clock, IDs follow the published second.
+func TestNextSecond(t *testing.T) {
+	ways := makers(newGenerator(t, systemLease(0, MaxNode)))
+	for begin := time.Now().Unix(); time.Now().Unix() < begin+2; time.Sleep(100 * time.Millisecond) {
+		for how, make := range ways {
+			before := time.Now().Unix()
+			raw, err := make()
+			// The published second is late at times, by less than this.
+			if made := raw.Fields().Time.Unix(); err != nil || made < before-10 || made > time.Now().Unix() {
+				t.Errorf("%s: %v, made for %d, at %d", how, err, made, before)
+			}
+		}
+	}
+}
+
+// Of what a second has, each Local that is left in mid-batch costs no more than a batch.
+func TestLocalStrandsABatch(t *testing.T) {
+	onOneProcessor(t)
+	clock := newFakeClock(testStart)
+	g := newGenerator(t, testLease(1, 1, testStart, 100), WithClock(clock.now))
+	const locals = 100
+	for range locals {
+		if _, err := g.Local().Generate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for l, err := g.Local(), error(nil); err == nil; {
+		_, err = l.Generate()
+	}
+	if lost := perNode - int(g.Issued()); lost < 0 || lost > locals*(batchSize-1) {
+		t.Errorf("%d IDs lost by %d Locals, want %d each at most", lost, locals, batchSize-1)
+	}
+}
+
+// The generator keeps the count of Locals that nobody uses any more, and nothing else.
+func TestLocalsAreCollected(t *testing.T) {
+	g := newGenerator(t, systemLease(0, MaxNode))
+	kept := g.Local()
+	for i := range 100 {
+		l := g.Local()
+		for range i {
+			l.Generate()
+		}
+	}
+	const made = 99 * 100 / 2
+	left := func() int {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.locals)
+	}
+	for tries := 0; left() > 1; tries++ {
+		if runtime.GC(); tries == 1000 || g.Issued() > made {
+			t.Fatalf("the generator still knows of %d Locals; %d issued, want %d", left(), g.Issued(), made)
+		}
+	}
+	if got := g.Issued(); got != made {
+		t.Errorf("Issued() = %d, want %d", got, made)
+	}
+	kept.Generate()
+}
+
+// A nil generator panics in the caller, who can recover, and not later in the cleanup, where that ends the process.
+func TestLocalOfNothing(t *testing.T) {
+	if panics(func() { (*Generator)(nil).Local() }) == nil {
+		t.Error("no panic")
+	}
+	for range 10 {
+		runtime.GC()
+	}
+}
+
+// Two goroutines that share a Local are reported by the race detector, though the Local has a lock in such a build.
+func TestSharedLocalIsARace(t *testing.T) {
+	if !raceEnabled {
+		t.Skip("not built with -race")
+	}
+	if leaktest.Dumping() {
+		l := newGenerator(t, systemLease(0, 0)).Local()
+		var users sync.WaitGroup
+		for range 2 {
+			users.Go(func() { l.Generate() })
+		}
+		users.Wait()
+		return
+	}
+	report := leaktest.Dump(t, "all")
+	if !strings.Contains(report, "DATA RACE") || !strings.Contains(report, "(*Local).Generate") {
+		t.Errorf("no report of a race in Local.Generate: %s", report)
+	}
+}
