@@ -7,10 +7,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -24,8 +22,6 @@ var (
 	ids    = []randflake.ID{0, 1, -1, 31, 32, math.MaxInt64, math.MinInt64, 4594531474933654033}
 	secret = randflake.NewSecret()
 	signer = link.New(secret, "receipt")
-
-	forgeries = flag.Int("forgeries", 200_000, "how many forged links TestForgeries tries")
 )
 
 func Example() {
@@ -89,17 +85,14 @@ func TestFormat(t *testing.T) {
 
 func TestBothForms(t *testing.T) {
 	for _, id := range ids {
-		if got, err := signer.Verify(signer.Text(id)); got != id || err != nil {
-			t.Errorf("%v verifies as %v, %v", id, got, err)
-		}
-		if got, verified, err := signer.Parse(signer.Text(id)); got != id || !verified || err != nil {
-			t.Errorf("the link of %v is %v, verified %t, %v", id, got, verified, err)
-		}
-		if got, verified, err := signer.Parse(id.String()); got != id || verified || err != nil {
-			t.Errorf("%v alone is %v, verified %t, %v", id, got, verified, err)
-		}
-		if got, err := signer.Verify(id.String()); got != 0 || !errors.Is(err, randflake.ErrInvalidID) || errors.Is(err, link.ErrForged) {
-			t.Errorf("%v without a MAC verifies: %v, %v", id, got, err)
+		for text, want := range map[string]bool{signer.Text(id): true, id.String(): false} {
+			got, verified, err := signer.Parse(text)
+			if got != id || verified != want || err != nil {
+				t.Errorf("%s is %v, verified %t, %v", text, got, verified, err)
+			}
+			if got, err := signer.Verify(text); (err == nil) != want || want && got != id || !want && (got != 0 || !errors.Is(err, randflake.ErrInvalidID) || errors.Is(err, link.ErrForged)) {
+				t.Errorf("%s verifies as %v, %v", text, got, err)
+			}
 		}
 		if _, err := randflake.Parse(signer.Text(id)); err == nil {
 			t.Errorf("the link of %v is an ID", id)
@@ -120,7 +113,7 @@ func refuse(t *testing.T, s *link.Signer, text string, want error) {
 	}
 }
 
-// Every change of one character is refused, and so is every link of another purpose, secret or ID.
+// Every change of one character or of one or two bits of the MAC is refused, and so is every link of another purpose, secret or ID.
 func TestRefuses(t *testing.T) {
 	good := signer.Text(4594531474933654033)
 	for i := range good {
@@ -134,44 +127,19 @@ func TestRefuses(t *testing.T) {
 	for _, bad := range []string{strings.ToUpper(good), good + "0", " " + good, good + "=", good + good, strings.Repeat("0", 1000), good[:13] + "-" + good[13:]} {
 		refuse(t, signer, bad, randflake.ErrInvalidID)
 	}
+	mac := uint64(randflake.MustParse(strings.TrimLeft(good[13:], "0")))
+	for i := range 64 {
+		for j := range i + 1 {
+			digits := randflake.ID(mac ^ (1<<i | 1<<j)).String()
+			refuse(t, signer, good[:13]+strings.Repeat("0", 13-len(digits))+digits, link.ErrForged)
+		}
+	}
 	refuse(t, link.New(secret, "invitation"), good, link.ErrForged)
 	refuse(t, link.New(secret, ""), good, link.ErrForged)
 	refuse(t, link.New(randflake.NewSecret(), "receipt"), good, link.ErrForged)
 	refuse(t, signer, signer.Text(1)[:13]+good[13:], link.ErrForged)
 	refuse(t, signer, strings.Repeat("0", 26), link.ErrForged)
 	refuse(t, signer, good[:13]+"f"+strings.Repeat("v", 12), link.ErrForged)
-}
-
-// TestForgeries: random MACs, and each that differs from the right one in one or two bits. 10^9 were tried by hand.
-func TestForgeries(t *testing.T) {
-	const id = 4594531474933654033
-	good := signer.Text(id)
-	mac, err := randflake.Parse(strings.TrimLeft(good[13:], "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tried := 0
-	try := func(mac uint64) {
-		digits := randflake.ID(mac).String()
-		if got, err := signer.Verify(good[:13] + strings.Repeat("0", 13-len(digits)) + digits); err != link.ErrForged || got != 0 {
-			t.Fatalf("MAC %x verifies as %v, %v; the right one is %x", mac, got, err, uint64(mac))
-		}
-		tried++
-	}
-	for i := range 64 {
-		try(uint64(mac) ^ 1<<i)
-		for j := range i {
-			try(uint64(mac) ^ 1<<i ^ 1<<j)
-		}
-	}
-	for tried < *forgeries {
-		if guess := rand.Uint64(); guess != uint64(mac) {
-			try(guess)
-		}
-	}
-	if got, err := signer.Verify(good); got != id || err != nil {
-		t.Errorf("the control, a good link: %v, %v", got, err)
-	}
 }
 
 // TestSeveralKeys: links from before a rotation stay the same and verify, and who has only an old key forges none of newer IDs.
@@ -194,31 +162,24 @@ func TestSeveralKeys(t *testing.T) {
 			}
 		}
 	}
-	if text := link.New(first, "x").Text(-1); text != link.New(first, "x").Text(-1) {
-		t.Error("two texts for one ID")
-	}
 }
 
 // Nothing that prints or encodes a Signer shows a key.
 func TestNothingShowsAKey(t *testing.T) {
-	key := secret.Derive("link\x00receipt", 1).Hex()
-	for name, sink := range leaktest.Sinks[*link.Signer]() {
-		for _, shown := range []string{key, secret.Hex()} {
-			b, _ := hex.DecodeString(shown)
-			if got := leaktest.Output(sink, signer); strings.Contains(strings.ToLower(got), shown) || strings.Contains(got, string(b)) || strings.Contains(got, strings.Trim(fmt.Sprint(b[:4]), "[]")) {
-				t.Errorf("%s shows a key: %s", name, got)
+	for _, shown := range []string{secret.Derive("link\x00receipt", 1).Hex(), secret.Hex()} {
+		key, _ := hex.DecodeString(shown)
+		for name, sink := range leaktest.Sinks[*link.Signer]() {
+			if part := leaktest.Find(leaktest.Output(sink, signer), key); part != "" {
+				t.Errorf("%s shows of a key %s", name, part)
 			}
 		}
 	}
-	if !strings.Contains(fmt.Sprint(panics(func() { link.New(randflake.Secret{}, "x") })), "secret") {
-		t.Error("New takes the zero Secret")
-	}
-}
-
-func panics(f func()) (value any) {
-	defer func() { value = recover() }()
-	f()
-	return nil
+	defer func() {
+		if !strings.Contains(fmt.Sprint(recover()), "secret") {
+			t.Error("New takes the zero Secret")
+		}
+	}()
+	link.New(randflake.Secret{}, "x")
 }
 
 func FuzzVerify(f *testing.F) {
@@ -244,11 +205,4 @@ func FuzzVerify(f *testing.F) {
 			t.Fatalf("Parse(%q) = %v, %v", text, id, err)
 		}
 	})
-}
-
-func BenchmarkVerify(b *testing.B) {
-	text := signer.Text(4594531474933654033)
-	for b.Loop() {
-		signer.Verify(text)
-	}
 }

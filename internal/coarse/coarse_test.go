@@ -74,23 +74,3 @@ func TestClockIsSetRightByReaders(t *testing.T) {
 		}
 	})
 }
-
-func TestClockUsedByMany(t *testing.T) {
-	eachUnit(t, func(t *testing.T, c *Clock, unit time.Duration, now func() int64) {
-		for range 10 {
-			go func() {
-				for range 100 {
-					if got, want := c.Glance(), now(); got != want && got != want-1 {
-						t.Errorf("glance says %d at %d", got, want)
-					}
-					time.Sleep(unit * 7 / 100)
-				}
-			}()
-		}
-		time.Sleep(10 * unit)
-		synctest.Wait()
-		if got := c.now.Load(); got != 0 {
-			t.Errorf("idle for three units, it still publishes %d", got)
-		}
-	})
-}

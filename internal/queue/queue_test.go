@@ -72,38 +72,6 @@ func TestFirstComeFirstServed(t *testing.T) {
 	})
 }
 
-// Who comes again and again does not keep others from having theirs.
-func TestNobodyStarves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q, water := New("test"), tap{n: 1000, second: time.Now().Unix()}
-		ctx, cancel := context.WithCancel(t.Context())
-		for range 2 {
-			go func() {
-				for q.Wait(ctx, water.try) == nil {
-				}
-			}()
-		}
-		for range 20 {
-			time.Sleep(time.Second / 2)
-			synctest.Wait() // all drops of this second are gone
-			var others sync.WaitGroup
-			for range 10 {
-				others.Go(func() {
-					if err := q.Wait(t.Context(), water.try); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			came := time.Now()
-			others.Wait()
-			if waited := time.Since(came); waited > time.Second/2 {
-				t.Fatalf("waited %v, want half a second, until there was more", waited)
-			}
-		}
-		cancel()
-	})
-}
-
 // Who leaves the line holds up nobody, be it from the head or from the middle.
 func TestLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
