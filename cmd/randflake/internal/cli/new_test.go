@@ -42,7 +42,7 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"text": "175928847299117063\n", "json": "\"175928847299117063\"\n", "binary": "\x02\x71\x06\x82\x97\x40\x00\x07",
+		"text": "175928847299117063\n", "json": "\"175928847299117063\"\n", "binary": "\x02\x71\x06\x5a\xc1\x02\x00\x07",
 	} {
 		if got := string(formatNamed(t, snowflakeFormats, name).append(nil, 175928847299117063)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
