@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/store/filestore"
 )
 
 // TestClosedPart: a goroutine that stopped just before it takes a number gets none from a part that was given back meanwhile.
 func TestClosedPart(t *testing.T) {
-	space, err := store.Create(t.Context(), storetest.NewMemory().Connect(), store.ForNewSecret())
+	space, err := filestore.Create(t.TempDir(), store.ForNewSecret())
 	if err != nil {
 		t.Fatal(err)
 	}

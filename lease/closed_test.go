@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/store/filestore"
 )
 
 // TestReleaseInClosedCell: while another caller is about to merge cells, a lease in there can't be renewed, but released.
 func TestReleaseInClosedCell(t *testing.T) {
-	space, err := store.Create(t.Context(), storetest.NewMemory().Connect(), store.ForNewSecret())
+	space, err := filestore.Create(t.TempDir(), store.ForNewSecret())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // A stranger is a holder that is no *randflake.Generator, and has more to say than its errors.
@@ -201,14 +201,14 @@ func TestKeepForRefuses(t *testing.T) {
 		if k, err := lease.KeepFor(w.Context(), w.store, begin); k != nil || !errors.Is(err, broken) {
 			t.Errorf("begin fails: keeper %v, error %v", k, err)
 		}
-		w.wantCalls("begin fails", leasetest.Acquire, leasetest.Release)
+		w.wantCalls("begin fails", storetest.Acquire, storetest.Release)
 		w.forget()
 
 		nothing := func(randflake.Lease, func(error, bool)) (*stranger, error) { return nil, nil }
 		if k, err := lease.KeepFor(w.Context(), w.store, nothing); k != nil || !errors.Is(err, lease.ErrInvalidRequest) {
 			t.Errorf("begin returns nothing: keeper %v, error %v; want ErrInvalidRequest", k, err)
 		}
-		w.wantCalls("begin returns nothing", leasetest.Acquire, leasetest.Release)
+		w.wantCalls("begin returns nothing", storetest.Acquire, storetest.Release)
 		w.forget()
 
 		for name, keep := range map[string]func(context.Context) (*lease.Keeper[*stranger], error){

@@ -7,13 +7,13 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // Memory forgets everything, so it is for tests: a service opens a store that keeps its records.
 func ExampleKeep() {
-	store := leasetest.NewMemory(store.DefaultLimits(), nil)
+	store := storetest.NewLeases(store.DefaultLimits(), nil)
 	keeper, err := lease.Keep(context.Background(), store, randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		fmt.Println(err)

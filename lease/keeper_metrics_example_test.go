@@ -9,9 +9,9 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/metrics"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // keepers is what /debug/vars shows as "randflake".
@@ -30,7 +30,7 @@ func publish(name string, r metrics.Reporter) {
 
 // Numbers of several keepers in one process are published with package expvar.
 func ExampleKeeper_Metrics() {
-	store, secret := leasetest.NewMemory(store.DefaultLimits(), nil), randflake.NewSecret()
+	store, secret := storetest.NewLeases(store.DefaultLimits(), nil), randflake.NewSecret()
 	for _, name := range []string{"orders", "invoices"} {
 		keeper, err := lease.Keep(context.Background(), store, secret, lease.WithLogger(slog.New(slog.DiscardHandler)))
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // some stands for any number above 0.
@@ -105,12 +105,12 @@ func TestEveryCounterMoves(t *testing.T) {
 		time.Sleep(time.Until(began.Add(101 * time.Second)))
 		a.want("a renewal", map[string]float64{"lease_renewals_total": 1})
 
-		w.inject(once(leasetest.Renew, down("")))
+		w.inject(once(storetest.Renew, down("")))
 		time.Sleep(110 * time.Second)
 		a.want("a failed renewal, and another one", map[string]float64{"lease_renewal_failures_total": 1, "lease_renewals_total": 1})
 
 		w.usurp(a.keeper)
-		w.inject(once(leasetest.Acquire, down("")))
+		w.inject(once(storetest.Acquire, down("")))
 		time.Sleep(101 * time.Second)
 		a.want("a loss", map[string]float64{"lease_losses_total": 1, "lease_freezes_total": 1, "lease_acquisition_failures_total": 1})
 		a.wantHeld("a loss", 0)
@@ -159,8 +159,8 @@ func TestTwoLeasesHeld(t *testing.T) {
 	inTown(t, func(w *town) {
 		a := abacus{town: w, keeper: w.keep()}
 		w.generate(a.keeper)
-		w.inject(func(op leasetest.Op) leasetest.Fault {
-			return leasetest.Fault{Hang: op == leasetest.Release || op == leasetest.Lookup}
+		w.inject(func(op storetest.Op) storetest.Fault {
+			return storetest.Fault{Hang: op == storetest.Release || op == storetest.Lookup}
 		})
 		w.clock.step(-time.Hour)
 		w.wantRefused(a.keeper, randflake.ErrClockBackward)

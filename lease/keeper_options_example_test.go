@@ -9,8 +9,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 var silent = lease.WithLogger(slog.New(slog.DiscardHandler))
@@ -27,7 +27,7 @@ func (i invoices) number() (string, error) {
 }
 
 func ExampleKeepFor() {
-	leases := leasetest.NewMemory(store.DefaultLimits(), nil)
+	leases := storetest.NewLeases(store.DefaultLimits(), nil)
 	keeper, err := lease.KeepFor(context.Background(), leases, func(l randflake.Lease, onRefusal func(error, bool)) (invoices, error) {
 		g, err := randflake.New(randflake.NewSecret(), l, randflake.OnRefusal(onRefusal))
 		return invoices{g}, err
@@ -50,7 +50,7 @@ func ExampleKeepFor() {
 
 // A service that makes up to 500,000 IDs a second takes four nodes.
 func ExampleWithNodes() {
-	leases := leasetest.NewMemory(store.DefaultLimits(), nil)
+	leases := storetest.NewLeases(store.DefaultLimits(), nil)
 	keeper, err := lease.Keep(context.Background(), leases, randflake.NewSecret(), lease.WithNodes(4), lease.WithTTL(time.Minute), silent)
 	if err != nil {
 		fmt.Println(err)
@@ -65,7 +65,7 @@ func ExampleWithNodes() {
 // A format with 10 bits for the node, which ends in 2040, has its leases from a store that knows of more and later
 // ones.
 func ExampleWithBelow() {
-	leases := leasetest.NewMemory(store.DefaultLimits(), nil)
+	leases := storetest.NewLeases(store.DefaultLimits(), nil)
 	keeper, err := lease.Keep(context.Background(), leases, randflake.NewSecret(), silent,
 		lease.WithBelow(1<<10), lease.WithUntil(time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 func TestKeepRefusesBadOptions(t *testing.T) {
@@ -39,7 +39,7 @@ func TestKeepRefusesBadOptions(t *testing.T) {
 		if _, err := w.tryKeep(nil); !errors.Is(err, lease.ErrInvalidRequest) {
 			w.Errorf("no store: error %v, want ErrInvalidRequest", err)
 		}
-		w.wantCalls("only the TTL that the store must judge", leasetest.Acquire)
+		w.wantCalls("only the TTL that the store must judge", storetest.Acquire)
 	})
 }
 
@@ -110,18 +110,18 @@ func TestRevoke(t *testing.T) {
 func TestKeepReportsFailedAcquire(t *testing.T) {
 	inTown(t, func(w *town) {
 		w.inject(down)
-		if k, err := w.tryKeep(w.store); k != nil || !errors.Is(err, leasetest.ErrInjected) {
+		if k, err := w.tryKeep(w.store); k != nil || !errors.Is(err, storetest.ErrInjected) {
 			w.Errorf("store down: keeper %v, error %v", k, err)
 		}
-		w.inject(once(leasetest.Acquire, leasetest.Fault{Hang: true}))
+		w.inject(once(storetest.Acquire, storetest.Fault{Hang: true}))
 		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 		defer cancel()
 		if _, err := lease.Keep(ctx, w.store, testSecret, lease.WithClock(w.clock.Now)); !errors.Is(err, context.DeadlineExceeded) {
 			w.Errorf("store hangs: error %v, want what ctx says", err)
 		}
 		// A reply that is lost costs the range for as long as its lease lasts, and no more.
-		w.inject(once(leasetest.Acquire, leasetest.Fault{After: true}))
-		if _, err := w.tryKeep(w.store); !errors.Is(err, leasetest.ErrInjected) {
+		w.inject(once(storetest.Acquire, storetest.Fault{After: true}))
+		if _, err := w.tryKeep(w.store); !errors.Is(err, storetest.ErrInjected) {
 			w.Errorf("reply lost: error %v", err)
 		}
 		if node := w.generate(w.keep()).Node; node == w.records()[0].FirstNode {
@@ -137,7 +137,7 @@ func TestKeepGivesUnusableGrantBack(t *testing.T) {
 		if _, err := w.tryKeep(store); !errors.Is(err, randflake.ErrInvalidLease) {
 			w.Errorf("error %v, want ErrInvalidLease", err)
 		}
-		w.wantCalls("unusable grant", leasetest.Acquire, leasetest.Release)
+		w.wantCalls("unusable grant", storetest.Acquire, storetest.Release)
 	})
 }
 
@@ -155,7 +155,7 @@ func TestRenewalCadence(t *testing.T) {
 		calls := w.noted()
 		shortest, longest := time.Hour, time.Duration(0)
 		for _, c := range calls {
-			if c.op != leasetest.Renew {
+			if c.op != storetest.Renew {
 				w.Fatalf("call of %s in calm weather", c.op)
 			}
 			gap := c.at.Sub(last)
@@ -193,7 +193,7 @@ func TestOutageIsRiddenOutUntilTheLeaseEnds(t *testing.T) {
 		if got := time.Since(start).Round(time.Second); got != ttl {
 			w.Errorf("IDs went on for %v, want %v", got, ttl)
 		}
-		w.wantHealth(k, false, leasetest.ErrInjected)
+		w.wantHealth(k, false, storetest.ErrInjected)
 		w.wantRefused(k, randflake.ErrLeaseEnded)
 		w.storm(k, 5*time.Minute)
 		w.wantRefused(k, randflake.ErrLeaseEnded)
@@ -305,11 +305,11 @@ func TestNoCallFasterThanTheBackoff(t *testing.T) {
 func TestOneLogLineForEachChange(t *testing.T) {
 	inTown(t, func(w *town) {
 		k := w.keep()
-		noAcquire := func(op leasetest.Op) leasetest.Fault {
-			if op == leasetest.Acquire {
+		noAcquire := func(op storetest.Op) storetest.Fault {
+			if op == storetest.Acquire {
 				return down(op)
 			}
-			return leasetest.Fault{}
+			return storetest.Fault{}
 		}
 		for _, step := range []struct {
 			do    func()
@@ -352,9 +352,9 @@ func TestRenewReplyLost(t *testing.T) {
 	inTown(t, func(w *town) {
 		k := w.keep()
 		w.forget()
-		w.inject(once(leasetest.Renew, leasetest.Fault{After: true}))
+		w.inject(once(storetest.Renew, storetest.Fault{After: true}))
 		time.Sleep(2 * time.Minute)
-		w.wantCalls("reply of Renew lost", leasetest.Renew, leasetest.Lookup, leasetest.Renew)
+		w.wantCalls("reply of Renew lost", storetest.Renew, storetest.Lookup, storetest.Renew)
 		time.Sleep(10 * time.Minute)
 		w.generate(k)
 		if s := k.Status(); s.Lost != 0 || s.RenewalsFailed != 1 || s.Err != nil {
@@ -373,9 +373,9 @@ func TestRenewArrivesLate(t *testing.T) {
 		}
 		w.forget()
 		var renewals atomic.Int32
-		w.inject(func(op leasetest.Op) leasetest.Fault {
-			if op != leasetest.Renew {
-				return leasetest.Fault{}
+		w.inject(func(op storetest.Op) storetest.Fault {
+			if op != storetest.Renew {
+				return storetest.Fault{}
 			}
 			switch renewals.Add(1) {
 			case 1:
@@ -383,10 +383,10 @@ func TestRenewArrivesLate(t *testing.T) {
 			case 2:
 				w.store.Renew(w.Context(), store.held, store.renewal) // noted as a call, too
 			}
-			return leasetest.Fault{}
+			return storetest.Fault{}
 		})
 		time.Sleep(2 * time.Minute)
-		w.wantCalls("late renewal", leasetest.Renew, leasetest.Lookup, leasetest.Renew, leasetest.Renew, leasetest.Lookup, leasetest.Renew)
+		w.wantCalls("late renewal", storetest.Renew, storetest.Lookup, storetest.Renew, storetest.Renew, storetest.Lookup, storetest.Renew)
 		if s := k.Status(); s.Lost != 0 || s.Renewed != 1 {
 			w.Errorf("status %+v: want no loss", s)
 		}
@@ -428,10 +428,10 @@ func (w *town) twin(k *lease.Keeper[*randflake.Generator], options ...lease.Opti
 // Of two keepers with one lease, the one that renews first keeps it; the other finds out at its
 // next renewal, whatever became of the reply to one.
 func TestClonesPart(t *testing.T) {
-	for name, fault := range map[string]func(leasetest.Op) leasetest.Fault{
+	for name, fault := range map[string]func(storetest.Op) storetest.Fault{
 		"store up":    nil,
-		"reply lost":  once(leasetest.Renew, leasetest.Fault{After: true}),
-		"failed once": once(leasetest.Renew, down("")),
+		"reply lost":  once(storetest.Renew, storetest.Fault{After: true}),
+		"failed once": once(storetest.Renew, down("")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTown(t, func(w *town) {
@@ -487,7 +487,7 @@ func TestHungStore(t *testing.T) {
 	inTown(t, func(w *town) {
 		k := w.keep()
 		w.forget()
-		w.inject(func(leasetest.Op) leasetest.Fault { return leasetest.Fault{Hang: true, After: true} })
+		w.inject(func(storetest.Op) storetest.Fault { return storetest.Fault{Hang: true, After: true} })
 		for range int(ttl/time.Second) - 1 {
 			w.generate(k)
 			time.Sleep(time.Second)
@@ -530,7 +530,7 @@ func TestLostLease(t *testing.T) {
 		if f := w.generate(k); f.Node == held.FirstNode {
 			w.Errorf("still on node %d", f.Node)
 		}
-		w.wantCalls("lost", leasetest.Renew, leasetest.Acquire)
+		w.wantCalls("lost", storetest.Renew, storetest.Acquire)
 		w.wantLog("ERROR randflake: lease was taken by a copy", "INFO randflake: lease replaced")
 		w.wantHealth(k, true, nil)
 		if s := k.Status(); s.Lost != 1 || s.Replaced != 1 || s.Acquired != 2 || s.Refusals != 0 {
@@ -543,11 +543,11 @@ func TestLostLeaseWithoutAnother(t *testing.T) {
 	inTown(t, func(w *town) {
 		k := w.keep()
 		held := k.Status().Record
-		w.inject(func(op leasetest.Op) leasetest.Fault {
-			if op == leasetest.Acquire {
+		w.inject(func(op storetest.Op) storetest.Fault {
+			if op == storetest.Acquire {
 				return down(op)
 			}
-			return leasetest.Fault{}
+			return storetest.Fault{}
 		})
 		w.reportLoss()
 		w.untilLost(k)
@@ -627,7 +627,7 @@ func TestClockBackAnHour(t *testing.T) {
 		if f.Node == used.Node || f.Time.Unix() != w.clock.Now().Unix() {
 			w.Errorf("after node %d: node %d at %v, clock %v", used.Node, f.Node, f.Time, w.clock.Now())
 		}
-		w.wantCalls("clock back", leasetest.Acquire, leasetest.Release)
+		w.wantCalls("clock back", storetest.Acquire, storetest.Release)
 		w.wantLog("INFO randflake: lease replaced")
 		for _, r := range w.records() {
 			if r.FirstNode == used.Node && (r.Owner != lease.Token{} || r.HighWater != used.Time.Unix()) {
@@ -658,7 +658,7 @@ func TestClockBackInOutage(t *testing.T) {
 		w.clock.step(-time.Hour)
 		w.storm(k, 4*time.Minute)
 		w.wantRefused(k, randflake.ErrClockBackward)
-		w.wantHealth(k, false, leasetest.ErrInjected)
+		w.wantHealth(k, false, storetest.ErrInjected)
 		w.wantPauses(w.noted(), 5*time.Second)
 		if n := len(w.noted()); n > 12 {
 			w.Errorf("%d calls in 4 minutes", n)
@@ -680,7 +680,7 @@ func TestClockBackAgainAndAgain(t *testing.T) {
 			w.clock.step(-20 * time.Second)
 			w.storm(k, time.Second)
 		}
-		calls := w.noted(leasetest.Acquire)
+		calls := w.noted(storetest.Acquire)
 		w.wantPauses(calls, 5*time.Second)
 		if n := len(calls); n < 4 || n > 60 {
 			w.Errorf("%d acquisitions in 5 minutes, want 4 to 60", n)
@@ -694,7 +694,7 @@ func TestClockBackBeforeTheStoreAnswers(t *testing.T) {
 		k := w.keep()
 		time.Sleep(time.Minute)
 		w.generate(k)
-		w.inject(func(leasetest.Op) leasetest.Fault { return leasetest.Fault{Hang: true} })
+		w.inject(func(storetest.Op) storetest.Fault { return storetest.Fault{Hang: true} })
 		w.clock.step(-20 * time.Second)
 		w.storm(k, time.Second)
 		w.wantHealth(k, false, nil)
@@ -979,19 +979,19 @@ func TestCloseReleasesWhatWasNotUsed(t *testing.T) {
 }
 
 func TestCloseWithFaults(t *testing.T) {
-	lostReply := leasetest.Fault{After: true}
+	lostReply := storetest.Fault{After: true}
 	for _, tt := range []struct {
 		name     string
-		fault    func(leasetest.Op) leasetest.Fault
+		fault    func(storetest.Op) storetest.Fault
 		err      error
 		released bool
-		calls    []leasetest.Op
+		calls    []storetest.Op
 		atMost   time.Duration
 	}{
-		{"reply lost", once(leasetest.Release, lostReply), nil, true, []leasetest.Op{leasetest.Release, leasetest.Release}, 0},
-		{"failed once", once(leasetest.Release, down("")), nil, true, []leasetest.Op{leasetest.Release, leasetest.Release}, 0},
-		{"store down", down, leasetest.ErrInjected, false, []leasetest.Op{leasetest.Release, leasetest.Release}, 0},
-		{"store hangs", func(leasetest.Op) leasetest.Fault { return leasetest.Fault{Hang: true} }, context.DeadlineExceeded, false, nil, 10 * time.Second},
+		{"reply lost", once(storetest.Release, lostReply), nil, true, []storetest.Op{storetest.Release, storetest.Release}, 0},
+		{"failed once", once(storetest.Release, down("")), nil, true, []storetest.Op{storetest.Release, storetest.Release}, 0},
+		{"store down", down, storetest.ErrInjected, false, []storetest.Op{storetest.Release, storetest.Release}, 0},
+		{"store hangs", func(storetest.Op) storetest.Fault { return storetest.Fault{Hang: true} }, context.DeadlineExceeded, false, nil, 10 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inTown(t, func(w *town) {
@@ -1033,7 +1033,7 @@ func TestCloseDuringRenewal(t *testing.T) {
 			k := w.keep()
 			used := w.generate(k).Time.Unix()
 			w.forget()
-			w.inject(once(leasetest.Renew, leasetest.Fault{After: renewed, Hang: true}))
+			w.inject(once(storetest.Renew, storetest.Fault{After: renewed, Hang: true}))
 			for len(w.noted()) == 0 {
 				time.Sleep(100 * time.Millisecond)
 			}
@@ -1063,11 +1063,11 @@ func TestCloseAfterLoss(t *testing.T) {
 func TestCloseAfterNoticedLoss(t *testing.T) {
 	inTown(t, func(w *town) {
 		k := w.keep()
-		w.inject(func(op leasetest.Op) leasetest.Fault {
-			if op == leasetest.Acquire {
+		w.inject(func(op storetest.Op) storetest.Fault {
+			if op == storetest.Acquire {
 				return down(op)
 			}
-			return leasetest.Fault{}
+			return storetest.Fault{}
 		})
 		w.lostNow(k)
 		w.forget()
@@ -1185,11 +1185,11 @@ func TestLookupExtends(t *testing.T) {
 	inTown(t, func(w *town) {
 		k := w.keep()
 		held := k.Status().Record
-		w.inject(func(op leasetest.Op) leasetest.Fault {
-			return leasetest.Fault{After: op == leasetest.Renew && k.Status().RenewalsFailed == 0, Err: map[leasetest.Op]error{leasetest.Renew: leasetest.ErrInjected}[op]}
+		w.inject(func(op storetest.Op) storetest.Fault {
+			return storetest.Fault{After: op == storetest.Renew && k.Status().RenewalsFailed == 0, Err: map[storetest.Op]error{storetest.Renew: storetest.ErrInjected}[op]}
 		})
 		time.Sleep(2 * time.Minute)
-		w.wantHealth(k, true, leasetest.ErrInjected)
+		w.wantHealth(k, true, storetest.ErrInjected)
 		if s := k.Status(); s.Record.HighWater < held.HighWater+90 || !s.Record.Lease().End.Equal(k.Generator().Lease().End) {
 			w.Errorf("status %+v, generator up to %v: want the first renewal's end", s, k.Generator().Lease().End)
 		}
@@ -1207,7 +1207,7 @@ func TestGeneratorClosedWhileStopped(t *testing.T) {
 		w.forget()
 		time.Sleep(10 * time.Minute)
 		w.wantCalls("after the generator was closed")
-		if err := k.Close(); !errors.Is(err, leasetest.ErrInjected) {
+		if err := k.Close(); !errors.Is(err, storetest.ErrInjected) {
 			w.Errorf("Close: %v, want why the lease was not given back", err)
 		}
 	})

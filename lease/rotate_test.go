@@ -10,7 +10,6 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
@@ -18,7 +17,7 @@ import (
 // TestRotate: a key is added to a space only where all leases end before it begins, even one of a clock that was fast. A
 // generator with the key then makes IDs on both sides of its beginning, and one without it stops there.
 func TestRotate(t *testing.T) {
-	data, clock := storetest.NewMemory(), leasetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
+	data, clock := storetest.NewMemory(), storetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
 	space, err := store.Create(t.Context(), data.Connect(), store.WithClock(clock.Now), store.ForNewSecret())
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +102,7 @@ func TestRotate(t *testing.T) {
 // space to the first key alone, and leases with several keys end before the second begins until Rotate has added it.
 func TestUnboundSpace(t *testing.T) {
 	const ttl = 10 * time.Minute // the longest, so the next key begins 11 minutes ahead at least
-	clock := leasetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
+	clock := storetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
 	for name, c := range map[string]struct {
 		begins  time.Duration // from now
 		created bool          // for the secret
@@ -158,7 +157,7 @@ func TestUnboundSpace(t *testing.T) {
 // TestRotateMeanwhile: a lease that is granted or renewed by what the space was before Rotate ends before the next key begins.
 func TestRotateMeanwhile(t *testing.T) {
 	for hooked, what := range []string{"grant", "renewal"} {
-		data, clock := storetest.NewMemory(), leasetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
+		data, clock := storetest.NewMemory(), storetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
 		space, err := store.Create(t.Context(), data.Connect(), store.WithClock(clock.Now), store.ForNewSecret())
 		if err != nil {
 			t.Fatal(err)
@@ -201,7 +200,7 @@ func TestRotateMeanwhile(t *testing.T) {
 // TestRotateAfterWrongClock: nodes that a fast clock leased far ahead keep a key out until the clock is forgiven.
 func TestRotateAfterWrongClock(t *testing.T) {
 	const year = 365 * 24 * time.Hour
-	clock := leasetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
+	clock := storetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
 	space, err := store.Create(t.Context(), storetest.NewMemory().Connect(), store.WithClock(clock.Now), store.ForNewSecret())
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/leaktest"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 var shownKey = []byte{0xdf, 0xfd, 0x60, 0x21, 0xbb, 0x2b, 0xd5, 0xb0, 0xaf, 0x67, 0x62, 0x90, 0x80, 0x9e, 0xc3, 0xa5}
@@ -37,7 +37,7 @@ func (hanging) Acquire(ctx context.Context, _ lease.Request) (lease.Record, erro
 // TestDumpShowsNoSecret: what SIGQUIT prints while Keep waits for a store shows nothing of the secret.
 func TestDumpShowsNoSecret(t *testing.T) {
 	if leaktest.Dumping() {
-		lease.Keep(t.Context(), hanging{leasetest.NewMemory(store.DefaultLimits(), nil)}, shownSecret(t))
+		lease.Keep(t.Context(), hanging{storetest.NewLeases(store.DefaultLimits(), nil)}, shownSecret(t))
 	}
 	for _, traceback := range []string{"all", "system"} {
 		dump := leaktest.Dump(t, traceback)
@@ -52,7 +52,7 @@ func TestDumpShowsNoSecret(t *testing.T) {
 
 // TestKeeperShowsNoSecret: nor do verbs, encoders and printers that are given a keeper.
 func TestKeeperShowsNoSecret(t *testing.T) {
-	k, err := lease.Keep(t.Context(), leasetest.NewMemory(store.DefaultLimits(), nil), shownSecret(t), lease.WithLogger(slog.New(slog.DiscardHandler)))
+	k, err := lease.Keep(t.Context(), storetest.NewLeases(store.DefaultLimits(), nil), shownSecret(t), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestKeeperShowsNoSecret(t *testing.T) {
 
 // TestKeepRefusesUnsetSecret: before anything is acquired.
 func TestKeepRefusesUnsetSecret(t *testing.T) {
-	memory := leasetest.NewMemory(store.DefaultLimits(), nil)
+	memory := storetest.NewLeases(store.DefaultLimits(), nil)
 	k, err := lease.Keep(t.Context(), memory, randflake.Secret{})
 	if k != nil || !errors.Is(err, randflake.ErrInvalidSecret) {
 		t.Errorf("%v, %v, want ErrInvalidSecret", k, err)

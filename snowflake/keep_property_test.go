@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 var keepSeeds = flag.Int("seeds", 12, "how many random histories of keepers to play")
@@ -38,7 +38,7 @@ func (l *line) call(f func() (lease.Record, error)) (lease.Record, error) {
 	cut := l.cut
 	l.mu.Unlock()
 	if cut {
-		return lease.Record{}, leasetest.ErrInjected
+		return lease.Record{}, storetest.ErrInjected
 	}
 	r, err := f()
 	if err == nil {
@@ -107,7 +107,7 @@ type process struct {
 type history struct {
 	*rand.Rand
 	layout    *snowflake.Layout
-	store     *leasetest.Memory
+	store     *storetest.Leases
 	clock     setClock // the store's
 	processes []*process
 	plant     func(*line) // plants a fault, or nil
@@ -125,7 +125,7 @@ func newHistory(t testing.TB, seed uint64, plant func(*line)) *history {
 	h := &history{Rand: rand.New(rand.NewPCG(seed, 1)), plant: plant, made: make(map[snowflake.ID]bool)}
 	unit := []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second}[seed%3]
 	h.layout = layoutOf(t, unit, snowflake.Time(37), snowflake.Rollback(2), snowflake.Static("worker", 2), snowflake.Sequence(4))
-	h.store = leasetest.NewMemory(store.DefaultLimits(), h.clock.Now)
+	h.store = storetest.NewLeases(store.DefaultLimits(), h.clock.Now)
 	for range 3 {
 		h.processes = append(h.processes, &process{})
 	}

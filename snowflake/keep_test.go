@@ -13,9 +13,9 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // A setClock goes with a bubble's and can be set apart from it.
@@ -28,7 +28,7 @@ func (c *setClock) step(by time.Duration) { c.skew.Add(int64(by)) }
 type shop struct {
 	*testing.T
 	clock setClock
-	store *leasetest.Memory
+	store *storetest.Leases
 }
 
 // inShop runs f in a bubble, where time passes when everybody waits, in 2026.
@@ -37,7 +37,7 @@ func inShop(t *testing.T, f func(s *shop)) {
 	synctest.Test(t, func(t *testing.T) {
 		leaveThePast()
 		s := &shop{T: t}
-		s.store = leasetest.NewMemory(store.DefaultLimits(), s.clock.Now)
+		s.store = storetest.NewLeases(store.DefaultLimits(), s.clock.Now)
 		f(s)
 	})
 }
@@ -387,10 +387,10 @@ func TestKeepRenewsAndGivesBack(t *testing.T) {
 
 func TestKeepRefuses(t *testing.T) {
 	inShop(t, func(s *shop) {
-		var calls []leasetest.Op
-		s.store.Inject(func(op leasetest.Op) leasetest.Fault {
+		var calls []storetest.Op
+		s.store.Inject(func(op storetest.Op) storetest.Fault {
 			calls = append(calls, op)
-			return leasetest.Fault{}
+			return storetest.Fault{}
 		})
 		layout := layoutOf(t, time.Millisecond, snowflake.Time(41), snowflake.Static("worker", 10), snowflake.Sequence(12))
 		for _, tt := range []struct {
@@ -422,7 +422,7 @@ func TestKeepRefuses(t *testing.T) {
 		if k, err := s.tryKeep(ended); k != nil || !errors.Is(err, snowflake.ErrEndOfLife) {
 			t.Errorf("layout that ended: keeper %v, error %v", k, err)
 		}
-		if want := []leasetest.Op{leasetest.Acquire}; !slices.Equal(calls, want) {
+		if want := []storetest.Op{storetest.Acquire}; !slices.Equal(calls, want) {
 			t.Errorf("layout that ended: calls %v, want %v", calls, want)
 		}
 	})

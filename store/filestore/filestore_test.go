@@ -13,31 +13,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
 
-func TestLeases(t *testing.T) {
-	leasetest.Run(t, leasetest.OnEngine(func(t *testing.T) func(t *testing.T) store.Engine {
-		dir := filepath.Join(t.TempDir(), "leases")
-		return func(t *testing.T) store.Engine { return open(t, dir) }
-	}))
-}
-
-func TestEngine(t *testing.T) {
-	for _, often := range []int{256, 2} {
-		t.Run(fmt.Sprint("often ", often), func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
-				dir := filepath.Join(t.TempDir(), "leases")
-				return func(t *testing.T) store.Engine {
-					e := open(t, dir)
-					e.often = often
-					return e
-				}
-			})
-		})
+func TestSuite(t *testing.T) {
+	start := func(often int) storetest.Start {
+		return func(t *testing.T) func(t *testing.T) store.Engine {
+			dir := filepath.Join(t.TempDir(), "leases")
+			return func(t *testing.T) store.Engine {
+				e := open(t, dir)
+				e.often = often
+				return e
+			}
+		}
 	}
+	storetest.Run(t, start(256))
+	t.Run("often", func(t *testing.T) { storetest.RunEngine(t, start(2)) })
 }
 
 func open(t *testing.T, dir string) *Engine {

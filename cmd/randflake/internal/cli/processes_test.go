@@ -18,9 +18,9 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/store/filestore"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 const (
@@ -122,7 +122,7 @@ func checkLogs(t *testing.T, home, logs string) {
 // A ledger checks what workers wrote down.
 type ledger struct {
 	cipher  *randflake.Cipher
-	history leasetest.History
+	history storetest.History
 	seen    map[randflake.ID]bool
 }
 
