@@ -2,12 +2,9 @@ package randflake
 
 import (
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/randflake/randflake/internal/testing/leaktest"
 )
 
 // drainLocal makes IDs until none is left and returns how many there were and why it ended.
@@ -240,24 +237,4 @@ func TestLocalOfNothing(t *testing.T) {
 		}
 	}()
 	(*Generator)(nil).Local()
-}
-
-// Two goroutines that share a Local are reported by the race detector, though the Local has a lock in such a build.
-func TestSharedLocalIsARace(t *testing.T) {
-	if !raceEnabled {
-		t.Skip("not built with -race")
-	}
-	if leaktest.Dumping() {
-		l := newGenerator(t, systemLease(0, 0)).Local()
-		var users sync.WaitGroup
-		for range 2 {
-			users.Go(func() { l.Generate() })
-		}
-		users.Wait()
-		return
-	}
-	report := leaktest.Dump(t, "all")
-	if !strings.Contains(report, "DATA RACE") || !strings.Contains(report, "(*Local).Generate") {
-		t.Errorf("no report of a race in Local.Generate: %s", report)
-	}
 }

@@ -78,30 +78,6 @@ func TestCopyInDoubt(t *testing.T) {
 	}
 }
 
-// What a copy gives back is not what its twin was granted.
-func TestCloseOfCopyInDoubt(t *testing.T) {
-	inTown(t, func(w *town) {
-		a := w.keep()
-		b := w.twin(a)
-		w.inject(once(storetest.Renew, down("")))
-		for a.Status().RenewalsFailed+b.Status().RenewalsFailed == 0 {
-			time.Sleep(10 * time.Millisecond)
-		}
-		clone, twin := a, b
-		if b.Status().RenewalsFailed > 0 {
-			clone, twin = b, a
-		}
-		granted, err := w.store.Renew(w.Context(), twin.Status().Record, w.renewal())
-		if err != nil {
-			t.Fatal(err)
-		}
-		clone.Close()
-		if got := w.records()[0]; got != granted {
-			t.Errorf("record %+v, want what the twin was granted, %+v", got, granted)
-		}
-	})
-}
-
 func TestTokenText(t *testing.T) {
 	now := time.Unix(1767268800, 0)
 	token := lease.NewToken(now)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,13 +44,8 @@ func (s *stranger) wrap(err error) error {
 // keepStranger keeps a stranger's lease, until the end of the test.
 func (w *town) keepStranger() (*lease.Keeper[*stranger], *stranger) {
 	w.Helper()
-	return w.keepStrangerOn(w.store)
-}
-
-func (w *town) keepStrangerOn(store lease.Source) (*lease.Keeper[*stranger], *stranger) {
-	w.Helper()
 	var s stranger
-	k, err := lease.KeepFor(w.Context(), store, func(l randflake.Lease, onRefusal func(error, bool)) (*stranger, error) {
+	k, err := lease.KeepFor(w.Context(), w.store, func(l randflake.Lease, onRefusal func(error, bool)) (*stranger, error) {
 		g, err := randflake.New(testSecret, l, randflake.WithClock(w.clock.Now),
 			randflake.OnRefusal(func(err error, waiting bool) { onRefusal(s.wrap(err), waiting) }))
 		s.Generator = g
@@ -130,65 +124,6 @@ func TestStrangerClosedUnderTheKeeper(t *testing.T) {
 		time.Sleep(ttl / 2) // to the next renewal, at the latest: the refusal may have been dealt with before Close
 		if st := k.Status(); st.Held != 0 || st.Released != 1 {
 			t.Errorf("status %+v: want the lease released", st)
-		}
-	})
-}
-
-// A numb store does not return from Renew, whatever its context says.
-type numb struct {
-	lease.Source
-	hangUp chan struct{}
-}
-
-func (s numb) Renew(_ context.Context, held lease.Record, _ lease.Renewal) (lease.Record, error) {
-	<-s.hangUp
-	return held, nil
-}
-
-// Close ends the making of IDs at once, whatever the keeper is at.
-func TestStrangerIsClosedAtOnce(t *testing.T) {
-	inTown(t, func(w *town) {
-		store := numb{w.store, make(chan struct{})}
-		k, s := w.keepStrangerOn(store)
-		time.Sleep(111 * time.Second)
-		w.wantMade(s, nil)
-		go k.Close()
-		synctest.Wait()
-		w.wantMade(s, randflake.ErrClosed)
-		close(store.hangUp)
-	})
-}
-
-// A lease that starts late gives way to one that does not.
-func TestStrangersLeaseStartsLate(t *testing.T) {
-	inTown(t, func(w *town) {
-		var late atomic.Bool
-		k, s := w.keepStrangerOn(twisted{w.store, func(rec lease.Record) lease.Record {
-			if !late.Swap(true) {
-				rec.Start, rec.HighWater = rec.Start+int64(2*ttl/time.Second), rec.HighWater+int64(2*ttl/time.Second)
-			}
-			return rec
-		}})
-		w.wantMade(s, randflake.ErrLeaseNotStarted)
-		synctest.Wait()
-		w.wantMade(s, nil)
-		if st := k.Status(); st.Replaced != 1 {
-			t.Errorf("status %+v: want the lease replaced", st)
-		}
-	})
-}
-
-// To find out whether an ID can be made counts as nothing, and an exhaustion is nothing to act on.
-func TestStrangerIsExhausted(t *testing.T) {
-	inTown(t, func(w *town) {
-		k, s := w.keepStranger()
-		s.ready = randflake.ErrExhausted
-		w.wantMade(s, nil)
-		w.clock.step(-time.Hour)
-		w.wantMade(s, randflake.ErrClockBackward)
-		synctest.Wait()
-		if st := k.Status(); st.Refusals != 1 || st.Exhausted != 0 || st.Replaced != 0 {
-			t.Errorf("status %+v: want one refusal and nothing done", st)
 		}
 	})
 }

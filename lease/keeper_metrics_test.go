@@ -154,41 +154,6 @@ func TestEveryCounterMoves(t *testing.T) {
 	})
 }
 
-// While the old lease is being given back, both are held.
-func TestTwoLeasesHeld(t *testing.T) {
-	inTown(t, func(w *town) {
-		a := abacus{town: w, keeper: w.keep()}
-		w.generate(a.keeper)
-		w.inject(func(op storetest.Op) storetest.Fault {
-			return storetest.Fault{Hang: op == storetest.Release || op == storetest.Lookup}
-		})
-		w.clock.step(-time.Hour)
-		w.wantRefused(a.keeper, randflake.ErrClockBackward)
-		synctest.Wait()
-		w.generate(a.keeper)
-		a.wantHeld("Release hangs", 2)
-		time.Sleep(21 * time.Second)
-		a.wantHeld("given up", 1)
-		a.keeper.Close()
-		a.wantHeld("Close", 0)
-	})
-}
-
-// A lease that is of no use goes back at once, and the one that is held stays.
-func TestHeldWithUselessLeases(t *testing.T) {
-	inTown(t, func(w *town) {
-		var own skewed
-		a := abacus{town: w, keeper: w.keep(lease.WithClock(own.Now))}
-		w.generate(a.keeper)
-		own.step(-2 * time.Minute)
-		w.storm(a.keeper, 20*time.Minute)
-		if s := a.keeper.Status(); s.Acquired < 3 || s.Acquired != s.Released+1 {
-			t.Errorf("status %+v: want leases that go back", s)
-		}
-		a.wantHeld("useless leases", 1)
-	})
-}
-
 // Each number is that of its own field.
 func TestMetricsValues(t *testing.T) {
 	got := values(lease.Status{

@@ -3,47 +3,13 @@ package lease_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
-
-// TestRoundTripsOfAKeeper: to open a store, acquire a lease, make a thousand IDs and give the lease back takes three round trips,
-// one each to open, acquire and release.
-func TestRoundTripsOfAKeeper(t *testing.T) {
-	now := time.Now()
-	data := storetest.NewMemory()
-	created, err := store.Create(t.Context(), data.Connect(), store.ForNewSecret())
-	if err != nil {
-		t.Fatal(err)
-	}
-	lease.On(created).Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute})
-	before := data.Reads() + data.Swaps()
-	space, err := store.Open(t.Context(), data.Connect(), store.WithClock(func() time.Time { return now }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	keeper, err := lease.Keep(t.Context(), lease.On(space), randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 1000 {
-		if _, err := keeper.Generator().Generate(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := keeper.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if calls := data.Reads() + data.Swaps() - before; calls != 3 {
-		t.Errorf("%d round trips, want 3", calls)
-	}
-}
 
 // TestOpenedIsOutOfDate: whatever happens between Open and Acquire, nodes are granted as if Acquire had read them.
 func TestOpenedIsOutOfDate(t *testing.T) {

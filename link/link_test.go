@@ -202,10 +202,10 @@ func TestSeveralKeys(t *testing.T) {
 // Nothing that prints or encodes a Signer shows a key.
 func TestNothingShowsAKey(t *testing.T) {
 	key := secret.Derive("link\x00receipt", 1).Hex()
-	for name, sink := range leaktest.Sinks[*link.Signer]() {
+	for name, got := range leaktest.Output(signer) {
 		for _, shown := range []string{key, secret.Hex()} {
 			b, _ := hex.DecodeString(shown)
-			if got := leaktest.Output(sink, signer); strings.Contains(strings.ToLower(got), shown) || strings.Contains(got, string(b)) || strings.Contains(got, strings.Trim(fmt.Sprint(b[:4]), "[]")) {
+			if leaktest.Find(got, b) != "" {
 				t.Errorf("%s shows a key: %s", name, got)
 			}
 		}

@@ -177,7 +177,8 @@ func checkCalls(w *engineBed) {
 		names = append(names, strings.Repeat("/", i+2), strings.Repeat("n", store.MaxName-i))
 	}
 	rng, model := rand.New(rand.NewPCG(1, 0)), data{}
-	var first, last store.Evidence
+	var first store.Evidence
+	var position uint64
 	for i := range 160 {
 		c := anyCall(rng, names, model)
 		got, err := c.On(w.Context(), w.handles[i%len(w.handles)])
@@ -188,9 +189,9 @@ func checkCalls(w *engineBed) {
 				got.Swapped, show(got.Named), show(got.Page), want.Swapped, show(want.Named), show(want.Page))
 		}
 		if i == 0 {
-			first, last = got.Evidence, got.Evidence
+			first = got.Evidence
 		}
-		least := last.Position
+		least := position
 		if got.Swapped && slices.ContainsFunc(c.Put, func(e store.Entry) bool { return e.Value != nil }) {
 			least++
 		}
@@ -202,7 +203,7 @@ func checkCalls(w *engineBed) {
 		case got.Position < least && (got.Swapped || got.Position != 0):
 			w.Fatalf("%s: position %d: want at least %d, after what was answered before", c, got.Position, least)
 		}
-		last.Position = max(least, got.Position)
+		position = max(least, got.Position)
 	}
 }
 
