@@ -2,9 +2,6 @@ package lease_test
 
 import (
 	"context"
-	"errors"
-	"maps"
-	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -152,28 +149,6 @@ func TestEveryCounterMoves(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Each number is that of its own field.
-func TestMetricsValues(t *testing.T) {
-	got := values(lease.Status{
-		Healthy: true, Watched: true, Held: 2, Left: -1500 * time.Millisecond, Err: errors.New("not a number"),
-		Acquired: 3, AcquisitionsFailed: 4, Renewed: 5, RenewalsFailed: 6, Lost: 7, Frozen: 13, Copies: 15, Replaced: 8,
-		Released: 9, ReleasesFailed: 10, Issued: 1 << 40, Refusals: 12, Exhausted: math.MaxUint64, Waits: 14,
-		End: time.Unix(1_800_000_000, 0), TTL: time.Minute, FormatEnd: time.Unix(1_900_000_000, 0), Record: lease.Record{FirstNode: 1, LastNode: 15},
-	})
-	want := map[string]float64{
-		"lease_healthy": 1, "machine_copies_watched": 1, "leases_held": 2, "lease_nodes": 15, "lease_ttl_seconds": 60,
-		"lease_end_timestamp_seconds": 1_800_000_000, "format_end_timestamp_seconds": 1_900_000_000,
-		"lease_acquisitions_total": 3, "lease_acquisition_failures_total": 4,
-		"lease_renewals_total": 5, "lease_renewal_failures_total": 6,
-		"lease_losses_total": 7, "lease_freezes_total": 13, "machine_copies_total": 15, "lease_replacements_total": 8,
-		"lease_releases_total": 9, "lease_release_failures_total": 10,
-		"ids_issued_total": 1 << 40, "ids_refused_total": 12, "ids_exhausted_total": math.MaxUint64, "ids_waits_total": 14,
-	}
-	if !maps.Equal(got, want) {
-		t.Errorf("metrics %v, want %v", got, want)
-	}
 }
 
 // A process that never gets a lease shows itself from the start, and one that has closed its keeper shows no lease.

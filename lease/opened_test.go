@@ -1,14 +1,11 @@
 package lease_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
 )
 
 // TestOpenedIsOutOfDate: whatever happens between Open and Acquire, nodes are granted as if Acquire had read them.
@@ -68,32 +65,7 @@ func TestOpenedIsOutOfDate(t *testing.T) {
 			t.Errorf("granted %+v, %v, want ErrNoRange", r, err)
 		}
 	})
-	t.Run("clock jumped", func(t *testing.T) {
-		w := newSite(t)
-		w.start(0).mustAcquire(1)
-		p := w.start(0)
-		w.now = w.now.Add(time.Hour)
-		if reads, _ := w.calls(func() { p.mustAcquire(1) }); reads == 0 {
-			t.Error("the space wasn't read")
-		}
-	})
-	t.Run("engine fails", func(t *testing.T) {
-		w := newSite(t)
-		swaps := 0
-		p := w.startOn(storetest.Intercept(w.data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
-			if c.Swap {
-				swaps++
-				return store.Answer{}, errInjected
-			}
-			return c.On(ctx, e)
-		}), 0)
-		if r, err := p.acquire(1); !errors.Is(err, errInjected) || swaps != 1 {
-			t.Errorf("granted %+v, %v by %d swaps, want the engine's error by one", r, err, swaps)
-		}
-	})
 }
-
-var errInjected = errors.New("injected")
 
 // TestOpenedShowsLoss: no node is granted on the data that Open read if that shows a loss.
 func TestOpenedShowsLoss(t *testing.T) {

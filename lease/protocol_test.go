@@ -385,22 +385,14 @@ func TestPlays(t *testing.T) {
 	}
 }
 
-// TestPlaysFindBugs is the negative control of TestPlays.
-func TestPlaysFindBugs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the bugs are the same on each processor")
+// TestPlaysFindBug is the negative control of TestPlays.
+func TestPlaysFindBug(t *testing.T) {
+	for seed := range 300 {
+		if playOnce(t, storetest.IgnoresValues, seed, map[string]int{}) != nil {
+			return
+		}
 	}
-	for _, bug := range []storetest.Bug{storetest.IgnoresFirst, storetest.IgnoresValues, storetest.NoPosition} {
-		t.Run(string(bug), func(t *testing.T) {
-			found := false
-			for seed := 0; seed < 300 && !found; seed++ {
-				found = playOnce(t, bug, seed, map[string]int{}) != nil
-			}
-			if !found {
-				t.Errorf("%s: not found", bug)
-			}
-		})
-	}
+	t.Error("not found")
 }
 
 func playOnce(t *testing.T, bug storetest.Bug, seed int, counts map[string]int) error {
