@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,7 +16,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/queue"
-	"github.com/randflake/randflake/internal/testing/leaktest"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -652,7 +653,7 @@ func TestSharedLocalIsARace(t *testing.T) {
 	if !raceEnabled {
 		t.Skip("not built with -race")
 	}
-	if leaktest.Dumping() {
+	if os.Getenv("RANDFLAKE_TEST_RACE") != "" {
 		l := newGenerator(t, systemLease(0, 0)).Local()
 		var users sync.WaitGroup
 		for range 2 {
@@ -661,7 +662,10 @@ func TestSharedLocalIsARace(t *testing.T) {
 		users.Wait()
 		return
 	}
-	report := leaktest.Dump(t, "all")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestSharedLocalIsARace$")
+	cmd.Env = append(os.Environ(), "RANDFLAKE_TEST_RACE=1")
+	printed, _ := cmd.CombinedOutput()
+	report := string(printed)
 	if !strings.Contains(report, "DATA RACE") || !strings.Contains(report, "(*Local).Generate") {
 		t.Errorf("no report of a race in Local.Generate: %s", report)
 	}

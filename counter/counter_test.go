@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/counter/countertest"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
@@ -42,16 +41,16 @@ func open(t testing.TB, counters *counter.Counters, name string, options ...coun
 	return c
 }
 
-var onMemory = countertest.OnEngine(func(*testing.T) func(*testing.T) store.Engine {
+var onMemory = storetest.Start(func(*testing.T) func(*testing.T) store.Engine {
 	data := storetest.NewMemory()
 	return func(*testing.T) store.Engine { return data.Connect() }
-})
+}).Counters
 
 // TestConformance: counters of a space, and those of a Source before one, are as the package promises.
 func TestConformance(t *testing.T) {
-	t.Run("space", func(t *testing.T) { countertest.Run(t, onMemory) })
+	t.Run("space", func(t *testing.T) { storetest.RunCounters(t, onMemory) })
 	t.Run("source", func(t *testing.T) {
-		countertest.Run(t, func(t *testing.T, clock func() time.Time, counters []counter.Info) func() *counter.Counters {
+		storetest.RunCounters(t, func(t *testing.T, clock func() time.Time, counters []counter.Info) func() *counter.Counters {
 			open := onMemory(t, clock, counters)
 			return func() *counter.Counters { return counter.From(open(), clock) }
 		})

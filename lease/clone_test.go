@@ -6,7 +6,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // A copy of a process, as of a virtual machine that was cloned with its memory, makes the same IDs as the original,
@@ -59,15 +59,15 @@ func TestCopyAndInnocentThird(t *testing.T) {
 
 // A copy whose renewal has an unknown outcome does not take its twin's renewal for its own: it knows the token of its own.
 func TestCopyInDoubt(t *testing.T) {
-	for name, fault := range map[string]leasetest.Fault{
-		"request lost": {Err: leasetest.ErrInjected},
+	for name, fault := range map[string]storetest.Fault{
+		"request lost": {Err: storetest.ErrInjected},
 		"reply lost":   {After: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTown(t, func(w *town) {
 				a := w.keep()
 				b := w.twin(a)
-				w.inject(once(leasetest.Renew, fault))
+				w.inject(once(storetest.Renew, fault))
 				time.Sleep(2 * 110 * time.Second)
 				x, y := a.Status(), b.Status()
 				if x.Lost+y.Lost != 1 || x.Frozen+y.Frozen != 1 || x.Record.Owner == y.Record.Owner {
@@ -76,30 +76,6 @@ func TestCopyInDoubt(t *testing.T) {
 			})
 		})
 	}
-}
-
-// What a copy gives back is not what its twin was granted.
-func TestCloseOfCopyInDoubt(t *testing.T) {
-	inTown(t, func(w *town) {
-		a := w.keep()
-		b := w.twin(a)
-		w.inject(once(leasetest.Renew, down("")))
-		for a.Status().RenewalsFailed+b.Status().RenewalsFailed == 0 {
-			time.Sleep(10 * time.Millisecond)
-		}
-		clone, twin := a, b
-		if b.Status().RenewalsFailed > 0 {
-			clone, twin = b, a
-		}
-		granted, err := w.store.Renew(w.Context(), twin.Status().Record, w.renewal())
-		if err != nil {
-			t.Fatal(err)
-		}
-		clone.Close()
-		if got := w.records()[0]; got != granted {
-			t.Errorf("record %+v, want what the twin was granted, %+v", got, granted)
-		}
-	})
 }
 
 func TestTokenText(t *testing.T) {

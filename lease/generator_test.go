@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // A stranger is a holder that is no *randflake.Generator, and has more to say than its errors.
@@ -45,13 +44,8 @@ func (s *stranger) wrap(err error) error {
 // keepStranger keeps a stranger's lease, until the end of the test.
 func (w *town) keepStranger() (*lease.Keeper[*stranger], *stranger) {
 	w.Helper()
-	return w.keepStrangerOn(w.store)
-}
-
-func (w *town) keepStrangerOn(store lease.Source) (*lease.Keeper[*stranger], *stranger) {
-	w.Helper()
 	var s stranger
-	k, err := lease.KeepFor(w.Context(), store, func(l randflake.Lease, onRefusal func(error, bool)) (*stranger, error) {
+	k, err := lease.KeepFor(w.Context(), w.store, func(l randflake.Lease, onRefusal func(error, bool)) (*stranger, error) {
 		g, err := randflake.New(testSecret, l, randflake.WithClock(w.clock.Now),
 			randflake.OnRefusal(func(err error, waiting bool) { onRefusal(s.wrap(err), waiting) }))
 		s.Generator = g
@@ -134,65 +128,6 @@ func TestStrangerClosedUnderTheKeeper(t *testing.T) {
 	})
 }
 
-// A numb store does not return from Renew, whatever its context says.
-type numb struct {
-	lease.Source
-	hangUp chan struct{}
-}
-
-func (s numb) Renew(_ context.Context, held lease.Record, _ lease.Renewal) (lease.Record, error) {
-	<-s.hangUp
-	return held, nil
-}
-
-// Close ends the making of IDs at once, whatever the keeper is at.
-func TestStrangerIsClosedAtOnce(t *testing.T) {
-	inTown(t, func(w *town) {
-		store := numb{w.store, make(chan struct{})}
-		k, s := w.keepStrangerOn(store)
-		time.Sleep(111 * time.Second)
-		w.wantMade(s, nil)
-		go k.Close()
-		synctest.Wait()
-		w.wantMade(s, randflake.ErrClosed)
-		close(store.hangUp)
-	})
-}
-
-// A lease that starts late gives way to one that does not.
-func TestStrangersLeaseStartsLate(t *testing.T) {
-	inTown(t, func(w *town) {
-		var late atomic.Bool
-		k, s := w.keepStrangerOn(twisted{w.store, func(rec lease.Record) lease.Record {
-			if !late.Swap(true) {
-				rec.Start, rec.HighWater = rec.Start+int64(2*ttl/time.Second), rec.HighWater+int64(2*ttl/time.Second)
-			}
-			return rec
-		}})
-		w.wantMade(s, randflake.ErrLeaseNotStarted)
-		synctest.Wait()
-		w.wantMade(s, nil)
-		if st := k.Status(); st.Replaced != 1 {
-			t.Errorf("status %+v: want the lease replaced", st)
-		}
-	})
-}
-
-// To find out whether an ID can be made counts as nothing, and an exhaustion is nothing to act on.
-func TestStrangerIsExhausted(t *testing.T) {
-	inTown(t, func(w *town) {
-		k, s := w.keepStranger()
-		s.ready = randflake.ErrExhausted
-		w.wantMade(s, nil)
-		w.clock.step(-time.Hour)
-		w.wantMade(s, randflake.ErrClockBackward)
-		synctest.Wait()
-		if st := k.Status(); st.Refusals != 1 || st.Exhausted != 0 || st.Replaced != 0 {
-			t.Errorf("status %+v: want one refusal and nothing done", st)
-		}
-	})
-}
-
 // What begin can't use goes back, and KeepFor tells why.
 func TestKeepForRefuses(t *testing.T) {
 	inTown(t, func(w *town) {
@@ -201,14 +136,14 @@ func TestKeepForRefuses(t *testing.T) {
 		if k, err := lease.KeepFor(w.Context(), w.store, begin); k != nil || !errors.Is(err, broken) {
 			t.Errorf("begin fails: keeper %v, error %v", k, err)
 		}
-		w.wantCalls("begin fails", leasetest.Acquire, leasetest.Release)
+		w.wantCalls("begin fails", storetest.Acquire, storetest.Release)
 		w.forget()
 
 		nothing := func(randflake.Lease, func(error, bool)) (*stranger, error) { return nil, nil }
 		if k, err := lease.KeepFor(w.Context(), w.store, nothing); k != nil || !errors.Is(err, lease.ErrInvalidRequest) {
 			t.Errorf("begin returns nothing: keeper %v, error %v; want ErrInvalidRequest", k, err)
 		}
-		w.wantCalls("begin returns nothing", leasetest.Acquire, leasetest.Release)
+		w.wantCalls("begin returns nothing", storetest.Acquire, storetest.Release)
 		w.forget()
 
 		for name, keep := range map[string]func(context.Context) (*lease.Keeper[*stranger], error){

@@ -12,17 +12,17 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // during copies the machine while the next call of op is under way.
-func during(op leasetest.Op, copy func()) func(leasetest.Op) leasetest.Fault {
+func during(op storetest.Op, copy func()) func(storetest.Op) storetest.Fault {
 	var once sync.Once
-	return func(o leasetest.Op) leasetest.Fault {
+	return func(o storetest.Op) storetest.Fault {
 		if o == op {
 			once.Do(copy)
 		}
-		return leasetest.Fault{}
+		return storetest.Fault{}
 	}
 }
 
@@ -38,11 +38,11 @@ func TestCopiedMachine(t *testing.T) {
 			time.Sleep(ttl / 2)
 		},
 		"during a renewal": func(w *town, k *lease.Keeper[*randflake.Generator], copy func()) {
-			w.inject(during(leasetest.Renew, copy))
+			w.inject(during(storetest.Renew, copy))
 			time.Sleep(ttl / 2)
 		},
 		"during the acquisition of another lease": func(w *town, k *lease.Keeper[*randflake.Generator], copy func()) {
-			w.inject(during(leasetest.Acquire, copy))
+			w.inject(during(storetest.Acquire, copy))
 			copy()
 		},
 	} {
@@ -70,7 +70,7 @@ func TestCopiedMachine(t *testing.T) {
 				}
 				machine.Add(1)
 				k.Close()
-				if released := w.noted(leasetest.Release); len(released) > 0 {
+				if released := w.noted(storetest.Release); len(released) > 0 {
 					w.Errorf("%d leases released that the original may hold", len(released))
 				}
 				records, err := w.store.List(w.Context())
@@ -103,9 +103,9 @@ func copiedThenLost(w *town, jitter *dice) {
 	time.Sleep(ttl * 4 / 15) // until shortly before the renewal
 	w.generate(k)
 	originals := map[uint32]bool{}
-	w.inject(func(op leasetest.Op) leasetest.Fault {
+	w.inject(func(op storetest.Op) storetest.Fault {
 		copied := machine.Load() > 0
-		if op == leasetest.Renew && !copied {
+		if op == storetest.Renew && !copied {
 			machine.Add(1)
 			records, err := w.store.List(w.Context())
 			if err == nil {
@@ -119,7 +119,7 @@ func copiedThenLost(w *town, jitter *dice) {
 			}
 			own.step(30 * time.Second)
 		}
-		return leasetest.Fault{After: op == leasetest.Acquire && !copied}
+		return storetest.Fault{After: op == storetest.Acquire && !copied}
 	})
 	own.step(-30 * time.Second) // so that the keeper asks for another lease
 	for machine.Load() == 0 {
@@ -146,11 +146,11 @@ func TestListen(t *testing.T) {
 	inTown(t, func(w *town) {
 		listening := 0
 		defer lease.SetListen(func() func() { listening++; return func() { listening-- } })()
-		w.inject(func(op leasetest.Op) leasetest.Fault {
-			if op == leasetest.Acquire && listening != 1 {
+		w.inject(func(op storetest.Op) storetest.Fault {
+			if op == storetest.Acquire && listening != 1 {
 				w.Error("nobody listens during the acquisition")
 			}
-			return leasetest.Fault{}
+			return storetest.Fault{}
 		})
 		k := w.keep()
 		k.Close()

@@ -2,9 +2,6 @@ package lease_test
 
 import (
 	"context"
-	"errors"
-	"maps"
-	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,7 +11,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // some stands for any number above 0.
@@ -105,12 +102,12 @@ func TestEveryCounterMoves(t *testing.T) {
 		time.Sleep(time.Until(began.Add(101 * time.Second)))
 		a.want("a renewal", map[string]float64{"lease_renewals_total": 1})
 
-		w.inject(once(leasetest.Renew, down("")))
+		w.inject(once(storetest.Renew, down("")))
 		time.Sleep(110 * time.Second)
 		a.want("a failed renewal, and another one", map[string]float64{"lease_renewal_failures_total": 1, "lease_renewals_total": 1})
 
 		w.usurp(a.keeper)
-		w.inject(once(leasetest.Acquire, down("")))
+		w.inject(once(storetest.Acquire, down("")))
 		time.Sleep(101 * time.Second)
 		a.want("a loss", map[string]float64{"lease_losses_total": 1, "lease_freezes_total": 1, "lease_acquisition_failures_total": 1})
 		a.wantHeld("a loss", 0)
@@ -152,63 +149,6 @@ func TestEveryCounterMoves(t *testing.T) {
 			}
 		}
 	})
-}
-
-// While the old lease is being given back, both are held.
-func TestTwoLeasesHeld(t *testing.T) {
-	inTown(t, func(w *town) {
-		a := abacus{town: w, keeper: w.keep()}
-		w.generate(a.keeper)
-		w.inject(func(op leasetest.Op) leasetest.Fault {
-			return leasetest.Fault{Hang: op == leasetest.Release || op == leasetest.Lookup}
-		})
-		w.clock.step(-time.Hour)
-		w.wantRefused(a.keeper, randflake.ErrClockBackward)
-		synctest.Wait()
-		w.generate(a.keeper)
-		a.wantHeld("Release hangs", 2)
-		time.Sleep(21 * time.Second)
-		a.wantHeld("given up", 1)
-		a.keeper.Close()
-		a.wantHeld("Close", 0)
-	})
-}
-
-// A lease that is of no use goes back at once, and the one that is held stays.
-func TestHeldWithUselessLeases(t *testing.T) {
-	inTown(t, func(w *town) {
-		var own skewed
-		a := abacus{town: w, keeper: w.keep(lease.WithClock(own.Now))}
-		w.generate(a.keeper)
-		own.step(-2 * time.Minute)
-		w.storm(a.keeper, 20*time.Minute)
-		if s := a.keeper.Status(); s.Acquired < 3 || s.Acquired != s.Released+1 {
-			t.Errorf("status %+v: want leases that go back", s)
-		}
-		a.wantHeld("useless leases", 1)
-	})
-}
-
-// Each number is that of its own field.
-func TestMetricsValues(t *testing.T) {
-	got := values(lease.Status{
-		Healthy: true, Watched: true, Held: 2, Left: -1500 * time.Millisecond, Err: errors.New("not a number"),
-		Acquired: 3, AcquisitionsFailed: 4, Renewed: 5, RenewalsFailed: 6, Lost: 7, Frozen: 13, Copies: 15, Replaced: 8,
-		Released: 9, ReleasesFailed: 10, Issued: 1 << 40, Refusals: 12, Exhausted: math.MaxUint64, Waits: 14,
-		End: time.Unix(1_800_000_000, 0), TTL: time.Minute, FormatEnd: time.Unix(1_900_000_000, 0), Record: lease.Record{FirstNode: 1, LastNode: 15},
-	})
-	want := map[string]float64{
-		"lease_healthy": 1, "machine_copies_watched": 1, "leases_held": 2, "lease_nodes": 15, "lease_ttl_seconds": 60,
-		"lease_end_timestamp_seconds": 1_800_000_000, "format_end_timestamp_seconds": 1_900_000_000,
-		"lease_acquisitions_total": 3, "lease_acquisition_failures_total": 4,
-		"lease_renewals_total": 5, "lease_renewal_failures_total": 6,
-		"lease_losses_total": 7, "lease_freezes_total": 13, "machine_copies_total": 15, "lease_replacements_total": 8,
-		"lease_releases_total": 9, "lease_release_failures_total": 10,
-		"ids_issued_total": 1 << 40, "ids_refused_total": 12, "ids_exhausted_total": math.MaxUint64, "ids_waits_total": 14,
-	}
-	if !maps.Equal(got, want) {
-		t.Errorf("metrics %v, want %v", got, want)
-	}
 }
 
 // A process that never gets a lease shows itself from the start, and one that has closed its keeper shows no lease.

@@ -15,14 +15,14 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // A witness passes on what a store answers to one keeper, and notes what it granted.
 type witness struct {
 	lease.Source
 	grants func(lease.Record) lease.Record // what a faulty store makes of a grant, or nil
-	all    *leasetest.History
+	all    *storetest.History
 
 	mu      sync.Mutex
 	granted map[lease.Token]lease.Record
@@ -133,11 +133,11 @@ type weather struct {
 }
 
 // fault fails calls in every way.
-func (w *weather) fault(leasetest.Op) leasetest.Fault {
+func (w *weather) fault(storetest.Op) storetest.Fault {
 	if w.faults.IntN(100) >= int(w.bad.Load()) {
-		return leasetest.Fault{}
+		return storetest.Fault{}
 	}
-	return leasetest.Fault{Err: leasetest.ErrInjected, After: w.faults.IntN(2) == 0, Hang: w.faults.IntN(4) == 0}
+	return storetest.Fault{Err: storetest.ErrInjected, After: w.faults.IntN(2) == 0, Hang: w.faults.IntN(4) == 0}
 }
 
 // turn changes it now and then.
@@ -175,11 +175,11 @@ type tally struct {
 // simulate has services make IDs for some hours, and returns the first thing that went wrong.
 func simulate(t *testing.T, seed uint64, grants func(lease.Record) lease.Record) (sum tally, err error) {
 	var clock skewed
-	store := leasetest.NewMemory(keeperLimits, clock.Now)
+	store := storetest.NewLeases(keeperLimits, clock.Now)
 	sky := &weather{dice: newDice(seed, 1), faults: newDice(seed, 2)}
 	store.Inject(sky.fault)
 	j := judge{randflake.NewCipher(testSecret), make(map[randflake.Raw]bool)}
-	var history leasetest.History
+	var history storetest.History
 	services := make([]*service, 4)
 	clocks := []*skewed{&clock}
 	for i := range services {
@@ -292,7 +292,7 @@ func TestKeepersPropertyFindsFaults(t *testing.T) {
 			t.Errorf("same nodes for everybody: error %v, want one of IDs made twice", err)
 		}
 	})
-	s := &service{witness: witness{all: &leasetest.History{}}}
+	s := &service{witness: witness{all: &storetest.History{}}}
 	s.note(lease.Record{Owner: lease.Token{1}, LastNode: 1, Start: randflake.Epoch + 10, HighWater: randflake.Epoch + 12}, nil)
 	j := judge{randflake.NewCipher(testSecret), make(map[randflake.Raw]bool)}
 	for _, tt := range []struct {

@@ -3,10 +3,6 @@ package lease_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,8 +10,10 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/leaktest"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 func TestKeepRefusesBadOptions(t *testing.T) {
@@ -39,46 +37,8 @@ func TestKeepRefusesBadOptions(t *testing.T) {
 		if _, err := w.tryKeep(nil); !errors.Is(err, lease.ErrInvalidRequest) {
 			w.Errorf("no store: error %v, want ErrInvalidRequest", err)
 		}
-		w.wantCalls("only the TTL that the store must judge", leasetest.Acquire)
+		w.wantCalls("only the TTL that the store must judge", storetest.Acquire)
 	})
-}
-
-func TestKeepDefaults(t *testing.T) {
-	inTown(t, func(w *town) {
-		k, err := lease.Keep(w.Context(), w.store, testSecret, lease.WithClock(w.clock.Now), lease.WithLogger(slog.New(slog.DiscardHandler)))
-		if err != nil {
-			w.Fatal(err)
-		}
-		defer k.Close()
-		l := k.Generator().Lease()
-		if got := l.End.Sub(l.Start); got != 5*time.Minute || l.FirstNode != l.LastNode {
-			w.Errorf("lease %+v: want one node for five minutes", l)
-		}
-	})
-}
-
-// A lease tells whose it is: by the environment, by host and process, or by the option.
-func TestKeepLabel(t *testing.T) {
-	host, _ := os.Hostname()
-	for _, c := range []struct {
-		variable, want string
-		options        []lease.Option
-	}{
-		{"", fmt.Sprintf("%s:%d", host, os.Getpid()), nil},
-		{"pod 7", "pod_7", nil},
-		{"pod 7", "orders", []lease.Option{lease.WithLabel("orders")}},
-	} {
-		t.Setenv("RANDFLAKE_LABEL", c.variable)
-		inTown(t, func(w *town) {
-			k := w.keep(c.options...)
-			if got := w.records()[0].Label; got != c.want || k.Status().Record != w.records()[0] {
-				w.Errorf("%q in the store, want %q", got, c.want)
-			}
-			if log := w.log.take(); !strings.Contains(log[0], " label="+c.want) {
-				w.Errorf("log: %s", log)
-			}
-		})
-	}
 }
 
 // A revoked lease is not renewed, so its holder makes IDs with it up to the next renewal, and nobody else gets its nodes
@@ -110,18 +70,18 @@ func TestRevoke(t *testing.T) {
 func TestKeepReportsFailedAcquire(t *testing.T) {
 	inTown(t, func(w *town) {
 		w.inject(down)
-		if k, err := w.tryKeep(w.store); k != nil || !errors.Is(err, leasetest.ErrInjected) {
+		if k, err := w.tryKeep(w.store); k != nil || !errors.Is(err, storetest.ErrInjected) {
 			w.Errorf("store down: keeper %v, error %v", k, err)
 		}
-		w.inject(once(leasetest.Acquire, leasetest.Fault{Hang: true}))
+		w.inject(once(storetest.Acquire, storetest.Fault{Hang: true}))
 		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 		defer cancel()
 		if _, err := lease.Keep(ctx, w.store, testSecret, lease.WithClock(w.clock.Now)); !errors.Is(err, context.DeadlineExceeded) {
 			w.Errorf("store hangs: error %v, want what ctx says", err)
 		}
 		// A reply that is lost costs the range for as long as its lease lasts, and no more.
-		w.inject(once(leasetest.Acquire, leasetest.Fault{After: true}))
-		if _, err := w.tryKeep(w.store); !errors.Is(err, leasetest.ErrInjected) {
+		w.inject(once(storetest.Acquire, storetest.Fault{After: true}))
+		if _, err := w.tryKeep(w.store); !errors.Is(err, storetest.ErrInjected) {
 			w.Errorf("reply lost: error %v", err)
 		}
 		if node := w.generate(w.keep()).Node; node == w.records()[0].FirstNode {
@@ -137,7 +97,7 @@ func TestKeepGivesUnusableGrantBack(t *testing.T) {
 		if _, err := w.tryKeep(store); !errors.Is(err, randflake.ErrInvalidLease) {
 			w.Errorf("error %v, want ErrInvalidLease", err)
 		}
-		w.wantCalls("unusable grant", leasetest.Acquire, leasetest.Release)
+		w.wantCalls("unusable grant", storetest.Acquire, storetest.Release)
 	})
 }
 
@@ -155,7 +115,7 @@ func TestRenewalCadence(t *testing.T) {
 		calls := w.noted()
 		shortest, longest := time.Hour, time.Duration(0)
 		for _, c := range calls {
-			if c.op != leasetest.Renew {
+			if c.op != storetest.Renew {
 				w.Fatalf("call of %s in calm weather", c.op)
 			}
 			gap := c.at.Sub(last)
@@ -193,7 +153,7 @@ func TestOutageIsRiddenOutUntilTheLeaseEnds(t *testing.T) {
 		if got := time.Since(start).Round(time.Second); got != ttl {
 			w.Errorf("IDs went on for %v, want %v", got, ttl)
 		}
-		w.wantHealth(k, false, leasetest.ErrInjected)
+		w.wantHealth(k, false, storetest.ErrInjected)
 		w.wantRefused(k, randflake.ErrLeaseEnded)
 		w.storm(k, 5*time.Minute)
 		w.wantRefused(k, randflake.ErrLeaseEnded)
@@ -223,41 +183,6 @@ func (w *town) wantPauses(calls []call, shortest time.Duration) {
 		if gap := calls[i].at.Sub(calls[i-1].at); gap > 0 && gap < shortest {
 			w.Errorf("%s %v after %s, want at least %v", calls[i].op, gap, calls[i-1].op, shortest)
 		}
-	}
-}
-
-func TestBackoffGrows(t *testing.T) {
-	inTown(t, func(w *town) {
-		w.keep()
-		w.inject(down)
-		time.Sleep(10 * time.Minute)
-		calls := w.noted()
-		end := calls[0].at.Add(ttl)
-		calls = calls[1:] // without the first Acquire
-		want := []time.Duration{5, 10, 20, 40, 50, 50}
-		// An act while the outcome is unknown is one Lookup: one call each.
-		for i, least := range want {
-			gap, left := calls[i+1].at.Sub(calls[i].at), end.Sub(calls[i].at)
-			if least *= time.Second; gap > least*3/2 || gap < least && gap < left/2-time.Second || left > 5*time.Second && gap > max(left/2+time.Second, 5*time.Second) {
-				w.Errorf("pause %d of %v, with %v left of the lease, want %v to %v, or half of what is left", i, gap, left, least, least*3/2)
-			}
-		}
-	})
-}
-
-// A store that is back shortly before the lease ends is in time.
-func TestBackInTime(t *testing.T) {
-	for range 20 { // as pauses are random
-		inTown(t, func(w *town) {
-			k := w.keep()
-			w.inject(down)
-			time.Sleep(ttl - 12*time.Second)
-			w.inject(nil)
-			for range 60 {
-				time.Sleep(time.Second)
-				w.generate(k)
-			}
-		})
 	}
 }
 
@@ -300,61 +225,13 @@ func TestNoCallFasterThanTheBackoff(t *testing.T) {
 	}
 }
 
-// There is a line for each change, and none while things stay as they are, however long and however many
-// calls fail or succeed meanwhile.
-func TestOneLogLineForEachChange(t *testing.T) {
-	inTown(t, func(w *town) {
-		k := w.keep()
-		noAcquire := func(op leasetest.Op) leasetest.Fault {
-			if op == leasetest.Acquire {
-				return down(op)
-			}
-			return leasetest.Fault{}
-		}
-		for _, step := range []struct {
-			do    func()
-			lasts time.Duration
-			line  string
-		}{
-			{func() {}, time.Hour, "INFO randflake: lease acquired"},
-			{func() { w.inject(down) }, 3 * time.Minute, "WARN randflake: lease is not renewed"},
-			{func() {}, time.Hour, "ERROR randflake: no ID can be made"},
-			{func() { w.inject(nil) }, time.Hour, "INFO randflake: lease is kept again"},
-			{func() { w.inject(noAcquire); w.reportLoss() }, 3 * time.Minute, "WARN randflake: lease is lost"},
-			{func() {}, time.Hour, "ERROR randflake: no ID can be made"},
-			{func() { w.inject(nil) }, time.Hour, "INFO randflake: lease replaced"},
-			{func() { w.inject(noAcquire); w.usurp(k) }, 3 * time.Minute, "ERROR randflake: lease was taken by a copy\nERROR randflake: no ID can be made"},
-			{func() { w.inject(nil) }, time.Hour, "INFO randflake: lease replaced"},
-			{func() { k.Close() }, time.Hour, "INFO randflake: closed"},
-		} {
-			step.do()
-			w.storm(k, step.lasts)
-			w.wantLog(strings.Split(step.line, "\n")...)
-		}
-	})
-}
-
-func TestIdleKeeperRecoversUnasked(t *testing.T) {
-	inTown(t, func(w *town) {
-		k := w.keep()
-		w.inject(down)
-		time.Sleep(20 * time.Minute)
-		w.inject(nil)
-		time.Sleep(75 * time.Second)
-		w.generate(k)
-		if s := k.Status(); s.Refusals != 0 {
-			w.Errorf("%d refusals, want none", s.Refusals)
-		}
-	})
-}
-
 func TestRenewReplyLost(t *testing.T) {
 	inTown(t, func(w *town) {
 		k := w.keep()
 		w.forget()
-		w.inject(once(leasetest.Renew, leasetest.Fault{After: true}))
+		w.inject(once(storetest.Renew, storetest.Fault{After: true}))
 		time.Sleep(2 * time.Minute)
-		w.wantCalls("reply of Renew lost", leasetest.Renew, leasetest.Lookup, leasetest.Renew)
+		w.wantCalls("reply of Renew lost", storetest.Renew, storetest.Lookup, storetest.Renew)
 		time.Sleep(10 * time.Minute)
 		w.generate(k)
 		if s := k.Status(); s.Lost != 0 || s.RenewalsFailed != 1 || s.Err != nil {
@@ -373,9 +250,9 @@ func TestRenewArrivesLate(t *testing.T) {
 		}
 		w.forget()
 		var renewals atomic.Int32
-		w.inject(func(op leasetest.Op) leasetest.Fault {
-			if op != leasetest.Renew {
-				return leasetest.Fault{}
+		w.inject(func(op storetest.Op) storetest.Fault {
+			if op != storetest.Renew {
+				return storetest.Fault{}
 			}
 			switch renewals.Add(1) {
 			case 1:
@@ -383,10 +260,10 @@ func TestRenewArrivesLate(t *testing.T) {
 			case 2:
 				w.store.Renew(w.Context(), store.held, store.renewal) // noted as a call, too
 			}
-			return leasetest.Fault{}
+			return storetest.Fault{}
 		})
 		time.Sleep(2 * time.Minute)
-		w.wantCalls("late renewal", leasetest.Renew, leasetest.Lookup, leasetest.Renew, leasetest.Renew, leasetest.Lookup, leasetest.Renew)
+		w.wantCalls("late renewal", storetest.Renew, storetest.Lookup, storetest.Renew, storetest.Renew, storetest.Lookup, storetest.Renew)
 		if s := k.Status(); s.Lost != 0 || s.Renewed != 1 {
 			w.Errorf("status %+v: want no loss", s)
 		}
@@ -428,10 +305,10 @@ func (w *town) twin(k *lease.Keeper[*randflake.Generator], options ...lease.Opti
 // Of two keepers with one lease, the one that renews first keeps it; the other finds out at its
 // next renewal, whatever became of the reply to one.
 func TestClonesPart(t *testing.T) {
-	for name, fault := range map[string]func(leasetest.Op) leasetest.Fault{
+	for name, fault := range map[string]func(storetest.Op) storetest.Fault{
 		"store up":    nil,
-		"reply lost":  once(leasetest.Renew, leasetest.Fault{After: true}),
-		"failed once": once(leasetest.Renew, down("")),
+		"reply lost":  once(storetest.Renew, storetest.Fault{After: true}),
+		"failed once": once(storetest.Renew, down("")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTown(t, func(w *town) {
@@ -487,7 +364,7 @@ func TestHungStore(t *testing.T) {
 	inTown(t, func(w *town) {
 		k := w.keep()
 		w.forget()
-		w.inject(func(leasetest.Op) leasetest.Fault { return leasetest.Fault{Hang: true, After: true} })
+		w.inject(func(storetest.Op) storetest.Fault { return storetest.Fault{Hang: true, After: true} })
 		for range int(ttl/time.Second) - 1 {
 			w.generate(k)
 			time.Sleep(time.Second)
@@ -530,7 +407,7 @@ func TestLostLease(t *testing.T) {
 		if f := w.generate(k); f.Node == held.FirstNode {
 			w.Errorf("still on node %d", f.Node)
 		}
-		w.wantCalls("lost", leasetest.Renew, leasetest.Acquire)
+		w.wantCalls("lost", storetest.Renew, storetest.Acquire)
 		w.wantLog("ERROR randflake: lease was taken by a copy", "INFO randflake: lease replaced")
 		w.wantHealth(k, true, nil)
 		if s := k.Status(); s.Lost != 1 || s.Replaced != 1 || s.Acquired != 2 || s.Refusals != 0 {
@@ -543,11 +420,11 @@ func TestLostLeaseWithoutAnother(t *testing.T) {
 	inTown(t, func(w *town) {
 		k := w.keep()
 		held := k.Status().Record
-		w.inject(func(op leasetest.Op) leasetest.Fault {
-			if op == leasetest.Acquire {
+		w.inject(func(op storetest.Op) storetest.Fault {
+			if op == storetest.Acquire {
 				return down(op)
 			}
-			return leasetest.Fault{}
+			return storetest.Fault{}
 		})
 		w.reportLoss()
 		w.untilLost(k)
@@ -627,7 +504,7 @@ func TestClockBackAnHour(t *testing.T) {
 		if f.Node == used.Node || f.Time.Unix() != w.clock.Now().Unix() {
 			w.Errorf("after node %d: node %d at %v, clock %v", used.Node, f.Node, f.Time, w.clock.Now())
 		}
-		w.wantCalls("clock back", leasetest.Acquire, leasetest.Release)
+		w.wantCalls("clock back", storetest.Acquire, storetest.Release)
 		w.wantLog("INFO randflake: lease replaced")
 		for _, r := range w.records() {
 			if r.FirstNode == used.Node && (r.Owner != lease.Token{} || r.HighWater != used.Time.Unix()) {
@@ -645,175 +522,6 @@ func (w *town) records() []lease.Record {
 		w.Fatal(err)
 	}
 	return records
-}
-
-// With the store down nothing helps against a clock that stepped back; it is tried at each pause.
-func TestClockBackInOutage(t *testing.T) {
-	inTown(t, func(w *town) {
-		k := w.keep()
-		w.generate(k)
-		w.log.take()
-		w.forget()
-		w.inject(down)
-		w.clock.step(-time.Hour)
-		w.storm(k, 4*time.Minute)
-		w.wantRefused(k, randflake.ErrClockBackward)
-		w.wantHealth(k, false, leasetest.ErrInjected)
-		w.wantPauses(w.noted(), 5*time.Second)
-		if n := len(w.noted()); n > 12 {
-			w.Errorf("%d calls in 4 minutes", n)
-		}
-		w.inject(nil)
-		w.storm(k, 80*time.Second)
-		w.generate(k)
-		w.wantHealth(k, true, nil)
-		w.wantLog("ERROR randflake: no ID", "INFO randflake: lease replaced")
-	})
-}
-
-// Each step back is worth another lease, but not each refusal, and not faster than the pauses.
-func TestClockBackAgainAndAgain(t *testing.T) {
-	inTown(t, func(w *town) {
-		k := w.keep()
-		w.forget()
-		for range 300 {
-			w.clock.step(-20 * time.Second)
-			w.storm(k, time.Second)
-		}
-		calls := w.noted(leasetest.Acquire)
-		w.wantPauses(calls, 5*time.Second)
-		if n := len(calls); n < 4 || n > 60 {
-			w.Errorf("%d acquisitions in 5 minutes, want 4 to 60", n)
-		}
-	})
-}
-
-// Who asks while the store has not answered yet learns that no IDs are made.
-func TestClockBackBeforeTheStoreAnswers(t *testing.T) {
-	inTown(t, func(w *town) {
-		k := w.keep()
-		time.Sleep(time.Minute)
-		w.generate(k)
-		w.inject(func(leasetest.Op) leasetest.Fault { return leasetest.Fault{Hang: true} })
-		w.clock.step(-20 * time.Second)
-		w.storm(k, time.Second)
-		w.wantHealth(k, false, nil)
-	})
-}
-
-// What the keeper tries for itself is in no counter.
-func TestOwnTrialsDoNotCount(t *testing.T) {
-	inTown(t, func(w *town) {
-		k := w.keep()
-		w.generate(k)
-		w.inject(down)
-		w.clock.step(-20 * time.Second)
-		refused := w.storm(k, time.Second)
-		w.clock.step(20 * time.Second)
-		ids := make([]randflake.ID, randflake.MaxSequence+1)
-		exhausted := 0
-		for range 200 {
-			if _, err := k.Generator().Fill(ids); err == randflake.ErrExhausted {
-				exhausted++
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		synctest.Wait()
-		if s := k.Status(); s.Exhausted != uint64(exhausted) || s.Refusals != uint64(exhausted+refused) || !s.Healthy {
-			w.Errorf("status %+v: want %d exhausted of %d", s, exhausted, exhausted+refused)
-		}
-	})
-}
-
-// One that holds all nodes can only wait for the clock, and keeps its lease meanwhile.
-func TestClockBackWithoutAnotherRange(t *testing.T) {
-	inTown(t, func(w *town) {
-		k := w.keep(lease.WithNodes(randflake.MaxNode + 1))
-		w.generate(k)
-		w.log.take()
-		w.clock.step(-20 * time.Minute)
-		w.storm(k, 19*time.Minute)
-		w.wantRefused(k, randflake.ErrClockBackward)
-		w.wantHealth(k, false, lease.ErrNoRange)
-		w.storm(k, 70*time.Second)
-		w.generate(k)
-		w.wantPauses(w.noted(), 5*time.Second)
-		w.storm(k, 2*time.Minute)
-		w.wantHealth(k, true, nil)
-		if s := k.Status(); s.Lost != 0 || s.Renewed < 7 {
-			w.Errorf("status %+v: want it renewed all the time", s)
-		}
-		w.wantLog("ERROR randflake: no ID", "INFO randflake: lease is kept again")
-	})
-}
-
-// When only the generator's clock is wrong, other leases start no sooner; they go back unused.
-func TestOnlyOwnClockBack(t *testing.T) {
-	inTown(t, func(w *town) {
-		var own skewed
-		k := w.keep(lease.WithClock(own.Now))
-		used := w.generate(k)
-		own.step(-time.Hour)
-		w.forget()
-		w.storm(k, 20*time.Minute)
-		w.wantRefused(k, randflake.ErrClockBackward)
-		w.wantHealth(k, false, k.Status().Err)
-		w.wantPauses(w.noted(), 5*time.Second)
-		if s := k.Status(); s.Replaced != 0 || s.Acquired != s.Released+1 || s.Err == nil {
-			w.Errorf("status %+v: want every other lease given back", s)
-		}
-		own.step(time.Hour)
-		if f := w.generate(k); f.Node != used.Node {
-			w.Errorf("node %d, want %d", f.Node, used.Node)
-		}
-		if n := len(w.records()); n > 2 {
-			w.Errorf("%d ranges in use, want 2: the one given back serves again", n)
-		}
-	})
-}
-
-func TestClockForwardAYearAndBack(t *testing.T) {
-	const year = 365 * 24 * time.Hour
-	for _, makesIDs := range []bool{true, false} {
-		inTown(t, func(w *town) {
-			k := w.keep()
-			w.generate(k)
-			w.clock.step(year)
-			if makesIDs {
-				w.wantRefused(k, randflake.ErrLeaseEnded)
-				synctest.Wait()
-				w.generate(k)
-				w.wantHealth(k, true, nil)
-			}
-			time.Sleep(5 * time.Minute)
-			w.clock.step(-year)
-			w.storm(k, 20*time.Second)
-			f := w.generate(k)
-			if f.Time.Unix() != w.clock.Now().Unix() {
-				w.Errorf("ID for %v, clock %v", f.Time, w.clock.Now())
-			}
-			w.storm(k, 20*time.Minute)
-			w.wantHealth(k, true, nil)
-		})
-	}
-}
-
-// Only the generator's clock goes ahead: renewals can't reach it, and are not tried all the time.
-func TestOwnClockAhead(t *testing.T) {
-	inTown(t, func(w *town) {
-		var own skewed
-		k := w.keep(lease.WithClock(own.Now))
-		own.step(time.Hour)
-		w.forget()
-		w.storm(k, 20*time.Minute)
-		w.wantRefused(k, randflake.ErrLeaseEnded)
-		w.wantPauses(w.noted(), 5*time.Second)
-		if s := k.Status(); s.Healthy || s.Err == nil || s.Lost != 0 {
-			w.Errorf("status %+v", s)
-		}
-		own.step(-time.Hour)
-		w.generate(k)
-	})
 }
 
 // A lease that starts a little ahead needs no call, one that starts far ahead another lease.
@@ -908,27 +616,6 @@ func TestRefusedReplace(t *testing.T) {
 	})
 }
 
-func TestStormsDoNotReachTheStore(t *testing.T) {
-	inTown(t, func(w *town) {
-		k := w.keep()
-		ids := make([]randflake.ID, randflake.MaxSequence+1)
-		w.forget()
-		for range 10 {
-			if n, err := k.Generator().Fill(ids); n != len(ids) {
-				w.Fatalf("Fill: %d, %v", n, err)
-			}
-			for range 100 {
-				w.wantRefused(k, randflake.ErrExhausted)
-			}
-			time.Sleep(time.Second)
-		}
-		w.wantCalls("exhausted")
-		if s := k.Status(); s.Exhausted != 1000 || s.Refusals != 1000 || !s.Healthy {
-			w.Errorf("status %+v: want 1000 exhausted and healthy", s)
-		}
-	})
-}
-
 func TestEndOfLife(t *testing.T) {
 	inTown(t, func(w *town) {
 		time.Sleep(time.Until(time.Unix(randflake.MaxTimestamp-400, 0)))
@@ -979,19 +666,19 @@ func TestCloseReleasesWhatWasNotUsed(t *testing.T) {
 }
 
 func TestCloseWithFaults(t *testing.T) {
-	lostReply := leasetest.Fault{After: true}
+	lostReply := storetest.Fault{After: true}
 	for _, tt := range []struct {
 		name     string
-		fault    func(leasetest.Op) leasetest.Fault
+		fault    func(storetest.Op) storetest.Fault
 		err      error
 		released bool
-		calls    []leasetest.Op
+		calls    []storetest.Op
 		atMost   time.Duration
 	}{
-		{"reply lost", once(leasetest.Release, lostReply), nil, true, []leasetest.Op{leasetest.Release, leasetest.Release}, 0},
-		{"failed once", once(leasetest.Release, down("")), nil, true, []leasetest.Op{leasetest.Release, leasetest.Release}, 0},
-		{"store down", down, leasetest.ErrInjected, false, []leasetest.Op{leasetest.Release, leasetest.Release}, 0},
-		{"store hangs", func(leasetest.Op) leasetest.Fault { return leasetest.Fault{Hang: true} }, context.DeadlineExceeded, false, nil, 10 * time.Second},
+		{"reply lost", once(storetest.Release, lostReply), nil, true, []storetest.Op{storetest.Release, storetest.Release}, 0},
+		{"failed once", once(storetest.Release, down("")), nil, true, []storetest.Op{storetest.Release, storetest.Release}, 0},
+		{"store down", down, storetest.ErrInjected, false, []storetest.Op{storetest.Release, storetest.Release}, 0},
+		{"store hangs", func(storetest.Op) storetest.Fault { return storetest.Fault{Hang: true} }, context.DeadlineExceeded, false, nil, 10 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inTown(t, func(w *town) {
@@ -1033,7 +720,7 @@ func TestCloseDuringRenewal(t *testing.T) {
 			k := w.keep()
 			used := w.generate(k).Time.Unix()
 			w.forget()
-			w.inject(once(leasetest.Renew, leasetest.Fault{After: renewed, Hang: true}))
+			w.inject(once(storetest.Renew, storetest.Fault{After: renewed, Hang: true}))
 			for len(w.noted()) == 0 {
 				time.Sleep(100 * time.Millisecond)
 			}
@@ -1057,74 +744,6 @@ func TestCloseAfterLoss(t *testing.T) {
 		if err := k.Close(); err != nil {
 			w.Errorf("Close: %v, want none: there is nothing to give back", err)
 		}
-	})
-}
-
-func TestCloseAfterNoticedLoss(t *testing.T) {
-	inTown(t, func(w *town) {
-		k := w.keep()
-		w.inject(func(op leasetest.Op) leasetest.Fault {
-			if op == leasetest.Acquire {
-				return down(op)
-			}
-			return leasetest.Fault{}
-		})
-		w.lostNow(k)
-		w.forget()
-		if err := k.Close(); err != nil {
-			w.Errorf("Close: %v", err)
-		}
-		w.wantCalls("Close after a loss")
-	})
-}
-
-// A lease that was acquired for later goes back unused.
-func TestCloseWithNextLease(t *testing.T) {
-	inTown(t, func(w *town) {
-		k := w.keep()
-		w.generate(k)
-		floor := w.reportLoss()
-		time.Sleep(2 * time.Minute)
-		if s := k.Status(); s.Acquired != 2 || s.Replaced != 0 {
-			w.Fatalf("status %+v: want another lease waiting", s)
-		}
-		if err := k.Close(); err != nil {
-			w.Errorf("Close: %v", err)
-		}
-		for _, r := range w.records() {
-			if r.Start == floor && r.Owner != (lease.Token{}) {
-				w.Errorf("record %+v, want it released", r)
-			}
-		}
-	})
-}
-
-// deaf is a store that does not heed contexts.
-type deaf struct {
-	lease.Source
-	hangUp chan struct{}
-}
-
-func (s deaf) Release(context.Context, lease.Record, time.Time) error {
-	<-s.hangUp
-	return nil
-}
-
-func TestCloseWithDeafStore(t *testing.T) {
-	inTown(t, func(w *town) {
-		store := deaf{w.store, make(chan struct{})}
-		k, err := w.tryKeep(store)
-		if err != nil {
-			w.Fatal(err)
-		}
-		start := time.Now()
-		if err := k.Close(); err == nil {
-			w.Error("Close: no error, want one")
-		}
-		if took := time.Since(start); took > 12*time.Second {
-			w.Errorf("Close took %v", took)
-		}
-		close(store.hangUp)
 	})
 }
 
@@ -1180,39 +799,6 @@ func TestRenewalNeverShortens(t *testing.T) {
 	})
 }
 
-// A renewal whose reply is lost counts as soon as it is read back, even if no other one succeeds.
-func TestLookupExtends(t *testing.T) {
-	inTown(t, func(w *town) {
-		k := w.keep()
-		held := k.Status().Record
-		w.inject(func(op leasetest.Op) leasetest.Fault {
-			return leasetest.Fault{After: op == leasetest.Renew && k.Status().RenewalsFailed == 0, Err: map[leasetest.Op]error{leasetest.Renew: leasetest.ErrInjected}[op]}
-		})
-		time.Sleep(2 * time.Minute)
-		w.wantHealth(k, true, leasetest.ErrInjected)
-		if s := k.Status(); s.Record.HighWater < held.HighWater+90 || !s.Record.Lease().End.Equal(k.Generator().Lease().End) {
-			w.Errorf("status %+v, generator up to %v: want the first renewal's end", s, k.Generator().Lease().End)
-		}
-	})
-}
-
-// Who closes the generator while it refuses ends the keeping at the next act.
-func TestGeneratorClosedWhileStopped(t *testing.T) {
-	inTown(t, func(w *town) {
-		k := w.keep()
-		w.inject(down)
-		time.Sleep(10 * time.Minute)
-		k.Generator().Close()
-		time.Sleep(80 * time.Second)
-		w.forget()
-		time.Sleep(10 * time.Minute)
-		w.wantCalls("after the generator was closed")
-		if err := k.Close(); !errors.Is(err, leasetest.ErrInjected) {
-			w.Errorf("Close: %v, want why the lease was not given back", err)
-		}
-	})
-}
-
 // Who closes the generator needs no keeper any more: the lease goes back at the next renewal.
 func TestGeneratorClosed(t *testing.T) {
 	inTown(t, func(w *town) {
@@ -1227,4 +813,36 @@ func TestGeneratorClosed(t *testing.T) {
 			w.Errorf("Close: %v", err)
 		}
 	})
+}
+
+// TestKeeperShowsNoSecret: nor do verbs and encoders that are given a keeper.
+func TestKeeperShowsNoSecret(t *testing.T) {
+	key := []byte{0xdf, 0xfd, 0x60, 0x21, 0xbb, 0x2b, 0xd5, 0xb0, 0xaf, 0x67, 0x62, 0x90, 0x80, 0x9e, 0xc3, 0xa5}
+	secret, err := randflake.SecretFromBytes(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := lease.Keep(t.Context(), storetest.NewLeases(store.DefaultLimits(), nil), secret, silent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	for name, output := range leaktest.Output(k) {
+		if part := leaktest.Find(output, key); part != "" {
+			t.Errorf("%s shows %s: %.400q", name, part, output)
+		}
+	}
+}
+
+// TestKeepRefusesUnsetSecret: before anything is acquired.
+func TestKeepRefusesUnsetSecret(t *testing.T) {
+	memory := storetest.NewLeases(store.DefaultLimits(), nil)
+	k, err := lease.Keep(t.Context(), memory, randflake.Secret{})
+	if k != nil || !errors.Is(err, randflake.ErrInvalidSecret) {
+		t.Errorf("%v, %v, want ErrInvalidSecret", k, err)
+	}
+	list, err := memory.List(t.Context())
+	if len(list) > 0 || err != nil {
+		t.Errorf("leases %+v, %v", list, err)
+	}
 }

@@ -15,8 +15,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // ttl is the lease time of most keepers under test: renewals are due each 100 s give or take 10,
@@ -36,7 +36,7 @@ func (c *skewed) secondsFrom(t int64) int { return int(c.Now().Unix() - t) }
 
 // A call is one that a keeper made of its store.
 type call struct {
-	op leasetest.Op
+	op storetest.Op
 	at time.Time
 }
 
@@ -45,12 +45,12 @@ type call struct {
 type town struct {
 	*testing.T
 	clock skewed
-	store *leasetest.Memory
+	store *storetest.Leases
 	log   logBook
 
 	mu    sync.Mutex
 	calls []call
-	fault func(leasetest.Op) leasetest.Fault
+	fault func(storetest.Op) storetest.Fault
 }
 
 // inTown runs f in a bubble, where time passes when everybody waits, two years after the epoch.
@@ -59,7 +59,7 @@ func inTown(t *testing.T, f func(w *town)) {
 	synctest.Test(t, func(t *testing.T) {
 		sleepToPresent()
 		w := &town{T: t}
-		w.store = leasetest.NewMemory(keeperLimits, w.clock.Now)
+		w.store = storetest.NewLeases(keeperLimits, w.clock.Now)
 		w.store.Inject(w.called)
 		f(w)
 	})
@@ -70,33 +70,33 @@ func sleepToPresent() {
 	time.Sleep(time.Until(time.Unix(randflake.Epoch, 0).Add(2 * 365 * 24 * time.Hour)))
 }
 
-func (w *town) called(op leasetest.Op) leasetest.Fault {
+func (w *town) called(op storetest.Op) storetest.Fault {
 	w.mu.Lock()
 	w.calls = append(w.calls, call{op, time.Now()})
 	fault := w.fault
 	w.mu.Unlock()
 	if fault == nil {
-		return leasetest.Fault{}
+		return storetest.Fault{}
 	}
 	return fault(op)
 }
 
 // inject makes calls fail as fault says, nil for not at all.
-func (w *town) inject(fault func(leasetest.Op) leasetest.Fault) {
+func (w *town) inject(fault func(storetest.Op) storetest.Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fault = fault
 }
 
 // down is the fault of a store that is away.
-func down(leasetest.Op) leasetest.Fault { return leasetest.Fault{Err: leasetest.ErrInjected} }
+func down(storetest.Op) storetest.Fault { return storetest.Fault{Err: storetest.ErrInjected} }
 
 // once goes wrong at the next call of op only.
-func once(op leasetest.Op, fault leasetest.Fault) func(leasetest.Op) leasetest.Fault {
+func once(op storetest.Op, fault storetest.Fault) func(storetest.Op) storetest.Fault {
 	var gone atomic.Bool
-	return func(o leasetest.Op) leasetest.Fault {
+	return func(o storetest.Op) storetest.Fault {
 		if o != op || gone.Swap(true) {
-			return leasetest.Fault{}
+			return storetest.Fault{}
 		}
 		return fault
 	}
@@ -110,7 +110,7 @@ func (w *town) forget() {
 }
 
 // noted returns the noted calls, of ops only if there are any.
-func (w *town) noted(ops ...leasetest.Op) []call {
+func (w *town) noted(ops ...storetest.Op) []call {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(w.calls), func(c call) bool {
@@ -137,9 +137,9 @@ func (w *town) reportLoss() int64 {
 }
 
 // wantCalls checks which calls were noted, in order.
-func (w *town) wantCalls(what string, want ...leasetest.Op) {
+func (w *town) wantCalls(what string, want ...storetest.Op) {
 	w.Helper()
-	var got []leasetest.Op
+	var got []storetest.Op
 	for _, c := range w.noted() {
 		got = append(got, c.op)
 	}

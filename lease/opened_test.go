@@ -1,49 +1,12 @@
 package lease_test
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
 )
-
-// TestRoundTripsOfAKeeper: to open a store, acquire a lease, make a thousand IDs and give the lease back takes three round trips,
-// one each to open, acquire and release.
-func TestRoundTripsOfAKeeper(t *testing.T) {
-	now := time.Now()
-	data := storetest.NewMemory()
-	created, err := store.Create(t.Context(), data.Connect(), store.ForNewSecret())
-	if err != nil {
-		t.Fatal(err)
-	}
-	lease.On(created).Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute})
-	before := data.Reads() + data.Swaps()
-	space, err := store.Open(t.Context(), data.Connect(), store.WithClock(func() time.Time { return now }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	keeper, err := lease.Keep(t.Context(), lease.On(space), randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 1000 {
-		if _, err := keeper.Generator().Generate(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := keeper.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if calls := data.Reads() + data.Swaps() - before; calls != 3 {
-		t.Errorf("%d round trips, want 3", calls)
-	}
-}
 
 // TestOpenedIsOutOfDate: whatever happens between Open and Acquire, nodes are granted as if Acquire had read them.
 func TestOpenedIsOutOfDate(t *testing.T) {
@@ -102,32 +65,7 @@ func TestOpenedIsOutOfDate(t *testing.T) {
 			t.Errorf("granted %+v, %v, want ErrNoRange", r, err)
 		}
 	})
-	t.Run("clock jumped", func(t *testing.T) {
-		w := newSite(t)
-		w.start(0).mustAcquire(1)
-		p := w.start(0)
-		w.now = w.now.Add(time.Hour)
-		if reads, _ := w.calls(func() { p.mustAcquire(1) }); reads == 0 {
-			t.Error("the space wasn't read")
-		}
-	})
-	t.Run("engine fails", func(t *testing.T) {
-		w := newSite(t)
-		swaps := 0
-		p := w.startOn(storetest.Intercept(w.data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
-			if c.Swap {
-				swaps++
-				return store.Answer{}, errInjected
-			}
-			return c.On(ctx, e)
-		}), 0)
-		if r, err := p.acquire(1); !errors.Is(err, errInjected) || swaps != 1 {
-			t.Errorf("granted %+v, %v by %d swaps, want the engine's error by one", r, err, swaps)
-		}
-	})
 }
-
-var errInjected = errors.New("injected")
 
 // TestOpenedShowsLoss: no node is granted on the data that Open read if that shows a loss.
 func TestOpenedShowsLoss(t *testing.T) {

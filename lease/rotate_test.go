@@ -10,7 +10,6 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
@@ -18,7 +17,7 @@ import (
 // TestRotate: a key is added to a space only where all leases end before it begins, even one of a clock that was fast. A
 // generator with the key then makes IDs on both sides of its beginning, and one without it stops there.
 func TestRotate(t *testing.T) {
-	data, clock := storetest.NewMemory(), leasetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
+	data, clock := storetest.NewMemory(), storetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
 	space, err := store.Create(t.Context(), data.Connect(), store.WithClock(clock.Now), store.ForNewSecret())
 	if err != nil {
 		t.Fatal(err)
@@ -99,66 +98,10 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestUnboundSpace: leases that were taken without a secret may reach beyond the beginning of the next key. So Acquire binds a
-// space to the first key alone, and leases with several keys end before the second begins until Rotate has added it.
-func TestUnboundSpace(t *testing.T) {
-	const ttl = 10 * time.Minute // the longest, so the next key begins 11 minutes ahead at least
-	clock := leasetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
-	for name, c := range map[string]struct {
-		begins  time.Duration // from now
-		created bool          // for the secret
-		moved   bool
-		length  time.Duration // of a lease with both keys, 0 if it is refused
-		rotated error
-	}{
-		"begins within MaxTTL": {begins: 5 * time.Minute, length: 5 * time.Minute, rotated: store.ErrInvalidOption},
-		"has begun":            {begins: -time.Hour, rotated: store.ErrInvalidOption},
-		"begins later":         {begins: 11 * time.Minute, length: ttl},
-		"created for both":     {begins: -time.Hour, created: true, length: ttl},
-		"moved":                {begins: -time.Hour, created: true, moved: true, length: ttl},
-	} {
-		t.Run(name, func(t *testing.T) {
-			data, withClock := storetest.NewMemory(), store.WithClock(clock.Now)
-			secret, err := randflake.NewSecret().Then(randflake.NewSecret(), clock.Now().Add(c.begins))
-			if err != nil {
-				t.Fatal(err)
-			}
-			options := []store.Option{withClock, store.ForNewSecret()}
-			if c.created {
-				options = append(options, store.ForSecret(store.KeysOf(secret)))
-			}
-			space, err := store.Create(t.Context(), data.Connect(), options...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.moved {
-				from, err := store.Open(t.Context(), data.Connect(), withClock, store.ForMove())
-				if err == nil {
-					space, err = store.Create(t.Context(), storetest.NewMemory().Connect(), withClock, store.MovedFrom(from))
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			leases := lease.On(space)
-			if _, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, TTL: ttl}); errors.Is(err, store.ErrWrongSecret) != c.created {
-				t.Errorf("without a secret: %v", err)
-			}
-			got, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, TTL: ttl, Keys: store.KeysOf(secret)})
-			if length := got.Lease().End.Sub(got.Lease().Start); err != nil && (c.length != 0 || !errors.Is(err, store.ErrWrongSecret)) || err == nil && length != c.length {
-				t.Errorf("with both keys: %+v, %v, want a lease of %v", got, err, c.length)
-			}
-			if err := lease.Rotate(t.Context(), space, secret); !errors.Is(err, c.rotated) {
-				t.Errorf("Rotate: %v, want %v", err, c.rotated)
-			}
-		})
-	}
-}
-
 // TestRotateMeanwhile: a lease that is granted or renewed by what the space was before Rotate ends before the next key begins.
 func TestRotateMeanwhile(t *testing.T) {
 	for hooked, what := range []string{"grant", "renewal"} {
-		data, clock := storetest.NewMemory(), leasetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
+		data, clock := storetest.NewMemory(), storetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
 		space, err := store.Create(t.Context(), data.Connect(), store.WithClock(clock.Now), store.ForNewSecret())
 		if err != nil {
 			t.Fatal(err)
@@ -195,33 +138,5 @@ func TestRotateMeanwhile(t *testing.T) {
 		if err != nil || !held.Lease().End.Equal(from) {
 			t.Errorf("%s: a lease up to %v, %v, want %v", what, held.Lease().End, err, from)
 		}
-	}
-}
-
-// TestRotateAfterWrongClock: nodes that a fast clock leased far ahead keep a key out until the clock is forgiven.
-func TestRotateAfterWrongClock(t *testing.T) {
-	const year = 365 * 24 * time.Hour
-	clock := leasetest.NewClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
-	space, err := store.Create(t.Context(), storetest.NewMemory().Connect(), store.WithClock(clock.Now), store.ForNewSecret())
-	if err != nil {
-		t.Fatal(err)
-	}
-	clock.Advance(year)
-	if _, err := lease.On(space).Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
-	clock.Advance(-year)
-	secret, err := randflake.NewSecret().Then(randflake.NewSecret(), clock.Now().Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Rotate(t.Context(), space, secret); !errors.Is(err, store.ErrInvalidOption) || !strings.Contains(err.Error(), "forgive-clock") {
-		t.Errorf("with nodes leased for next year: %v", err)
-	}
-	if _, err := space.ForgiveClock(t.Context(), clock.Now().Add(year)); err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Rotate(t.Context(), space, secret); err != nil {
-		t.Errorf("after the clock was forgiven: %v", err)
 	}
 }

@@ -1,13 +1,11 @@
 package lease_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/metrics"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
@@ -65,33 +63,4 @@ func TestUsage(t *testing.T) {
 	if u := lease.UsageOf(t.Context(), other, 0); u.Losses != 1 || u.Limits.Floor.IsZero() {
 		t.Errorf("after a loss: %+v", u)
 	}
-}
-
-// The store is asked for each scrape, if that is once a minute, and its absence shows itself.
-func TestUsageReporter(t *testing.T) {
-	inTown(t, func(w *town) {
-		data := storetest.NewMemory()
-		space, err := store.Create(context.Background(), data.Connect(), store.ForNewSecret())
-		if err != nil {
-			w.Fatal(err)
-		}
-		r := lease.UsageReporter(space, 0)
-		up := func() metrics.Metric { return r.Metrics()[0] }
-		for range 3 {
-			if before := data.Reads(); up().Value*up().Value != 1 || up().Name != "randflake_store_up" {
-				w.Error("the store is not up")
-			} else if reads := data.Reads() - before; reads < 1 || reads > 4 {
-				w.Errorf("%d reads of the store for three scrapes at once, nearly a minute after others", reads)
-			}
-			before := data.Reads()
-			if up(); data.Reads() != before {
-				w.Error("the store is asked again within a minute")
-			}
-			time.Sleep(time.Minute - 5*time.Millisecond)
-		}
-		space.Close()
-		if all := r.Metrics(); len(all) != 1 || all[0].Value != 0 {
-			w.Errorf("a store that is closed: %v", all)
-		}
-	})
 }

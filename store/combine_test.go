@@ -36,7 +36,7 @@ func (e *oneEngine) Close() error {
 
 // TestCombinedEngine: an engine whose swaps are combined keeps the promises of one.
 func TestCombinedEngine(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
+	storetest.RunEngine(t, func(t *testing.T) func(t *testing.T) store.Engine {
 		data := storetest.NewMemory()
 		shared := store.Combined(storetest.Intercept(data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
 			time.Sleep(100 * time.Microsecond) // so that others wait

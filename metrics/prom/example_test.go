@@ -14,14 +14,14 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/metrics"
 	"github.com/randflake/randflake/metrics/prom"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 func Example() {
-	leases := leasetest.NewMemory(store.DefaultLimits(), nil) // for a test; a service opens a store that lasts
+	leases := storetest.NewLeases(store.DefaultLimits(), nil) // for a test; a service opens a store that lasts
 	monitor := new(lease.Monitor)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prom.NewCollector(metrics.Build(""), metrics.With(map[string]string{"ids": "orders"}, monitor)))

@@ -35,9 +35,7 @@ type disk struct {
 // The bugs of disks, which the tests must find.
 const (
 	noSync       = "a file sync does nothing"
-	noDirSync    = "a directory sync does nothing"
 	linkReplaces = "a link replaces what is there"
-	listReversed = "files are listed, and so removed, in descending order"
 )
 
 type inode struct {
@@ -135,7 +133,7 @@ func byChance(seed int) func() bool {
 
 // open returns an engine on the disk, as a program has it that runs until the next crash. It makes
 // a snapshot of every third file or so.
-func (d *disk) open() *Engine { return d.openBy(diskFiles{d, d.boots}) }
+func (d *disk) open() *Engine { return d.openBy(diskFiles{d, d.boots, nil}) }
 
 func (d *disk) openBy(files files) *Engine {
 	e, err := newOn(files, diskDir)
@@ -149,6 +147,16 @@ func (d *disk) openBy(files files) *Engine {
 type diskFiles struct {
 	*disk
 	boot int
+	turn func() error // waits for the caller's turn before each operation, or nil
+}
+
+func (d diskFiles) step(op, path string, run func() error) error {
+	if d.turn != nil {
+		if err := d.turn(); err != nil {
+			return err
+		}
+	}
+	return d.do(d.boot, op, path, run)
 }
 
 func (d diskFiles) change(name string, node *inode) {
@@ -161,7 +169,7 @@ func (d diskFiles) change(name string, node *inode) {
 func (d diskFiles) network(string) (string, error) { return "", nil }
 
 func (d diskFiles) mkdir(path string) error {
-	return d.do(d.boot, "mkdir", path, func() error {
+	return d.step("mkdir", path, func() error {
 		if d.visible[path] != nil {
 			return &fs.PathError{Op: "mkdir", Path: path, Err: fs.ErrExist}
 		}
@@ -171,7 +179,7 @@ func (d diskFiles) mkdir(path string) error {
 }
 
 func (d diskFiles) list(path string) (entries []fs.DirEntry, err error) {
-	err = d.do(d.boot, "list", path, func() error {
+	err = d.step("list", path, func() error {
 		if d.visible[path] == nil {
 			return notExist("list", path)
 		}
@@ -179,9 +187,6 @@ func (d diskFiles) list(path string) (entries []fs.DirEntry, err error) {
 			if name != path && filepath.Dir(name) == path {
 				entries = append(entries, dirEntry{name: filepath.Base(name)})
 			}
-		}
-		if d.bug == listReversed {
-			slices.Reverse(entries)
 		}
 		return nil
 	})
@@ -196,7 +201,7 @@ type dirEntry struct {
 func (e dirEntry) Name() string { return e.name }
 
 func (d diskFiles) read(path string, limit int) (content []byte, err error) {
-	err = d.do(d.boot, "read", path, func() error {
+	err = d.step("read", path, func() error {
 		node := d.visible[path]
 		if node == nil || d.visible[filepath.Dir(path)] == nil {
 			return notExist("read", path)
@@ -208,7 +213,7 @@ func (d diskFiles) read(path string, limit int) (content []byte, err error) {
 }
 
 func (d diskFiles) identify(path string) (id string, err error) {
-	err = d.do(d.boot, "stat", path, func() error {
+	err = d.step("stat", path, func() error {
 		node := d.visible[path]
 		if node == nil {
 			return notExist("stat", path)
@@ -221,7 +226,7 @@ func (d diskFiles) identify(path string) (id string, err error) {
 
 func (d diskFiles) write(path string, content []byte) error {
 	node := new(inode)
-	err := d.do(d.boot, "create", path, func() error {
+	err := d.step("create", path, func() error {
 		if d.visible[filepath.Dir(path)] == nil {
 			return notExist("create", path)
 		}
@@ -232,11 +237,11 @@ func (d diskFiles) write(path string, content []byte) error {
 	})
 	for _, half := range [][]byte{content[:len(content)/2], content[len(content)/2:]} {
 		if err == nil {
-			err = d.do(d.boot, "write", path, func() error { node.visible = append(node.visible, half...); return nil })
+			err = d.step("write", path, func() error { node.visible = append(node.visible, half...); return nil })
 		}
 	}
 	if err == nil {
-		err = d.do(d.boot, "sync", path, func() error {
+		err = d.step("sync", path, func() error {
 			if d.bug != noSync {
 				node.durable = bytes.Clone(node.visible)
 			}
@@ -247,7 +252,7 @@ func (d diskFiles) write(path string, content []byte) error {
 }
 
 func (d diskFiles) link(from, to string) error {
-	return d.do(d.boot, "link", to, func() error {
+	return d.step("link", to, func() error {
 		switch {
 		case d.visible[from] == nil:
 			return notExist("link", from)
@@ -260,7 +265,7 @@ func (d diskFiles) link(from, to string) error {
 }
 
 func (d diskFiles) remove(path string) error {
-	return d.do(d.boot, "remove", path, func() error {
+	return d.step("remove", path, func() error {
 		if d.visible[path] == nil {
 			return notExist("remove", path)
 		}
@@ -270,11 +275,11 @@ func (d diskFiles) remove(path string) error {
 }
 
 func (d diskFiles) syncDir(path string) error {
-	return d.do(d.boot, "syncDir", path, func() error {
+	return d.step("syncDir", path, func() error {
 		if d.visible[path] == nil {
 			return notExist("open", path)
 		}
-		if d.bug == noDirSync || d.stale {
+		if d.stale {
 			return nil
 		}
 		for name := range d.dirty {

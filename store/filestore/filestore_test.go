@@ -1,7 +1,6 @@
 package filestore
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,31 +12,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
 
-func TestLeases(t *testing.T) {
-	leasetest.Run(t, leasetest.OnEngine(func(t *testing.T) func(t *testing.T) store.Engine {
-		dir := filepath.Join(t.TempDir(), "leases")
-		return func(t *testing.T) store.Engine { return open(t, dir) }
-	}))
-}
-
-func TestEngine(t *testing.T) {
-	for _, often := range []int{256, 2} {
-		t.Run(fmt.Sprint("often ", often), func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
-				dir := filepath.Join(t.TempDir(), "leases")
-				return func(t *testing.T) store.Engine {
-					e := open(t, dir)
-					e.often = often
-					return e
-				}
-			})
-		})
+func TestSuite(t *testing.T) {
+	start := func(often int) storetest.Start {
+		return func(t *testing.T) func(t *testing.T) store.Engine {
+			dir := filepath.Join(t.TempDir(), "leases")
+			return func(t *testing.T) store.Engine {
+				e := open(t, dir)
+				e.often = often
+				return e
+			}
+		}
 	}
+	storetest.Run(t, start(256))
+	t.Run("often", func(t *testing.T) { storetest.RunEngine(t, start(2)) })
 }
 
 func open(t *testing.T, dir string) *Engine {
@@ -170,45 +161,6 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-func TestForeignFiles(t *testing.T) {
-	dir, e := filled(t)
-	read(t, e)
-	files := snapshot(t, dir)
-	otherDir, other := filled(t)
-	swap(t, other, "0", "other")
-	next := numbered(e.state.Number + 1)
-	content := snapshot(t, otherDir)[next]
-
-	files[next] = content
-	putBack(t, dir, files)
-	wantCorrupt(t, "a file of another store follows", dir, e)
-	files[next] = "what somebody saved here"
-	putBack(t, dir, files)
-	wantCorrupt(t, "a file that is none follows", dir, e)
-	delete(files, next)
-	files[numbered(99)] = content
-	putBack(t, dir, files)
-	wantCorrupt(t, "a gap", dir)
-	delete(files, numbered(99))
-
-	for _, name := range []string{"notes.txt", "7", next + ".bak", "temp-1-", "temp-", "00000000000000000000"} {
-		files[name] = "x"
-	}
-	recent := fmt.Sprintf(tempName, time.Now().Unix(), "A")
-	files[recent], files[fmt.Sprintf(tempName, time.Now().Unix()-4000, "A")] = "x", "x"
-	putBack(t, dir, files)
-	for range 10 {
-		swap(t, e, "0", "x")
-	}
-	after := snapshot(t, dir)
-	for name := range files {
-		old := numberOf(name) > 0 || strings.HasPrefix(name, "temp-") && len(name) > 8 && name != recent
-		if (after[name] != "") == old {
-			t.Errorf("%s is there: %v", name, old)
-		}
-	}
-}
-
 func TestNoStore(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "leases")
@@ -280,37 +232,6 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestLinkedCopy: a copy whose files are hard links to those of a directory, as backups by rsync --link-dest are, is of
-// another lineage in its place.
-func TestLinkedCopy(t *testing.T) {
-	dir, e := filled(t)
-	lineage := read(t, e).Lineage
-	linked := dir + ".linked"
-	if err := os.Mkdir(linked, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		if err := os.Link(filepath.Join(dir, f.Name()), filepath.Join(linked, f.Name())); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(os.RemoveAll(dir), os.Rename(linked, dir)); err != nil {
-		t.Fatal(err)
-	}
-	for _, handle := range []*Engine{e, open(t, dir)} {
-		switch now := read(t, handle).Lineage; {
-		case runtime.GOOS == "windows":
-			t.Skip("no inode numbers")
-		case now == lineage:
-			t.Fatalf("a directory of hard links has the lineage %s still", now)
-		}
-	}
-}
-
 // TestOlderFiles: a handle that is open while older files are put back shows a lower position, whatever
 // others have added to them.
 func TestOlderFiles(t *testing.T) {
@@ -346,43 +267,6 @@ func TestOlderFiles(t *testing.T) {
 	}
 }
 
-// TestFloorAfterOlderFiles: the store above takes that for a loss.
-func TestFloorAfterOlderFiles(t *testing.T) {
-	for _, added := range []int{0, 3} {
-		dir := filepath.Join(t.TempDir(), "leases")
-		s, err := Create(dir, store.ForNewSecret())
-		if err != nil {
-			t.Fatal(err)
-		}
-		files := snapshot(t, dir)
-		put := func(s *store.Space, name string) {
-			t.Helper()
-			view, err := s.Read(t.Context(), nil, store.Page{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, _, err = s.Swap(t.Context(), view, store.Change{Put: []store.Item{{Name: name, Second: view.Now, Body: []byte("x")}}})
-			if err != nil && !errors.Is(err, store.ErrUnknownOutcome) {
-				t.Fatal(err)
-			}
-		}
-		put(s, "a")
-		put(s, "b")
-		putBack(t, dir, files)
-		other, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range added {
-			put(other, fmt.Sprint(i))
-		}
-		put(s, "c")
-		if info, err := other.Info(t.Context()); err != nil || info.Floor == 0 || info.Losses != 1 {
-			t.Errorf("%d added: floor %d, %d losses, %v; want one", added, info.Floor, info.Losses, err)
-		}
-	}
-}
-
 // foreign are the files of a system that is not suitable.
 type foreign struct {
 	osFiles
@@ -409,90 +293,5 @@ func TestUnsafe(t *testing.T) {
 		if files := snapshot(t, dir); len(files) > 0 {
 			t.Errorf("no links: left behind: %v", files)
 		}
-	}
-}
-
-// TestSnapshots: there are not many more files than a snapshot is due after, a snapshot waits until the changes
-// take as much space, and a new handle finds all entries.
-func TestSnapshots(t *testing.T) {
-	e := newDisk().open()
-	e.often = 10
-	if err := e.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	big := bytes.Repeat([]byte("x"), store.MaxValue)
-	bases := map[uint64]bool{}
-	for i := range 200 {
-		put := []store.Entry{{Name: fmt.Sprint(i % 3), Value: []byte("x")}}
-		if i < 10 {
-			put = []store.Entry{{Name: fmt.Sprint("big ", i), Value: big}}
-		}
-		if _, err := e.Swap(t.Context(), nil, put); err != nil {
-			t.Fatal(err)
-		}
-		bases[e.state.Base] = true
-	}
-	if len(bases) != 2 { // 1, and one after as many blocks as ten big values take
-		t.Errorf("snapshots: %v", bases)
-	}
-	answer, err := e.files.(diskFiles).open().Read(t.Context(), nil, store.Page{To: "z", Limit: 100})
-	if err != nil || len(answer.Page) != 13 || answer.Position != 201 {
-		t.Errorf("%d entries at position %d, %v", len(answer.Page), answer.Position, err)
-	}
-}
-
-// TestSyncs: a Swap syncs a file and the directory, once each, and a Read nothing unless another process has written.
-func TestSyncs(t *testing.T) {
-	d := newDisk()
-	e, other := d.open(), d.open()
-	if err := e.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	read(t, e)
-	syncs := 0
-	d.fault = func(_ int, op, _ string) mishap {
-		if strings.HasPrefix(op, "sync") {
-			syncs++
-		}
-		return none
-	}
-	for i := range 20 {
-		swap(t, e, "0", fmt.Sprint(i))
-		read(t, e)
-	}
-	if syncs != 40 {
-		t.Errorf("%d syncs in 20 Swaps and Reads, want 40", syncs)
-	}
-	swap(t, other, "0", "x")
-	syncs = 0
-	read(t, e)
-	read(t, e)
-	if syncs != 1 {
-		t.Errorf("%d syncs in two Reads after another's Swap, want 1", syncs)
-	}
-}
-
-func BenchmarkSwap(b *testing.B) {
-	for _, entries := range []int{10, 10_000, 100_000} {
-		b.Run(fmt.Sprint(entries), func(b *testing.B) {
-			e, err := New(filepath.Join(b.TempDir(), "leases"))
-			if err == nil {
-				err = e.Prepare(b.Context())
-			}
-			value := bytes.Repeat([]byte("x"), 120)
-			for i := 0; i < entries && err == nil; i += 1000 {
-				var put []store.Entry
-				for j := i; j < min(i+1000, entries); j++ {
-					put = append(put, store.Entry{Name: fmt.Sprintf("default/node/%08d", j), Value: value})
-				}
-				_, err = e.Swap(b.Context(), nil, put)
-			}
-			for i := 0; b.Loop() && err == nil; i++ {
-				_, err = e.Swap(b.Context(), nil, []store.Entry{{Name: fmt.Sprintf("default/node/%08d", i*7919%entries), Value: value}})
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-		})
 	}
 }

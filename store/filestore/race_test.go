@@ -1,12 +1,9 @@
 package filestore
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/randflake/randflake/store"
@@ -21,64 +18,19 @@ type stage struct {
 	asking chan int    // players that wait, or -1-i when i is done
 }
 
-type stageFiles struct {
-	diskFiles
-	stage *stage
-	who   int
-	dead  *bool
-}
-
-func (s stageFiles) turn() error {
-	if !*s.dead {
-		s.stage.asking <- s.who
-		*s.dead = !<-s.stage.waits[s.who]
-	}
-	if *s.dead {
-		return errDown
-	}
-	return nil
-}
-
-func (s stageFiles) list(path string) ([]fs.DirEntry, error) {
-	if err := s.turn(); err != nil {
-		return nil, err
-	}
-	return s.diskFiles.list(path)
-}
-
-func (s stageFiles) read(path string, limit int) ([]byte, error) {
-	if err := s.turn(); err != nil {
-		return nil, err
-	}
-	return s.diskFiles.read(path, limit)
-}
-
-func (s stageFiles) write(path string, content []byte) error {
-	if err := s.turn(); err != nil {
-		return err
-	}
-	return s.diskFiles.write(path, content)
-}
-
-func (s stageFiles) link(from, to string) error {
-	if err := s.turn(); err != nil {
-		return err
-	}
-	return s.diskFiles.link(from, to)
-}
-
-func (s stageFiles) remove(path string) error {
-	if err := s.turn(); err != nil {
-		return err
-	}
-	return s.diskFiles.remove(path)
-}
-
-func (s stageFiles) syncDir(path string) error {
-	if err := s.turn(); err != nil {
-		return err
-	}
-	return s.diskFiles.syncDir(path)
+// files returns those of a life of a player.
+func (s *stage) files(who int) diskFiles {
+	dead := false
+	return diskFiles{s.disk, 0, func() error {
+		if !dead {
+			s.asking <- who
+			dead = !<-s.waits[who]
+		}
+		if dead {
+			return errDown
+		}
+		return nil
+	}}
 }
 
 // run plays one order, and returns what went wrong.
@@ -93,7 +45,7 @@ func (s *stage) run(t *testing.T, players int) error {
 		s.waits = append(s.waits, make(chan bool))
 		go func() {
 			for range 3 { // lives
-				e := s.disk.openBy(stageFiles{diskFiles{s.disk, 0}, s, i, new(bool)})
+				e := s.disk.openBy(s.files(i))
 				last := store.Entry{Name: "counter"}
 				for range 14 {
 					errs[i] = errors.Join(errs[i], l.raise(t, e, &last))
@@ -134,7 +86,7 @@ func (s *stage) direct(players int) {
 			}
 		}
 		delete(ready, favourite)
-		s.waits[favourite] <- s.rng.IntN(300) > 0
+		s.waits[favourite] <- s.rng.IntN(900) > 0
 	}
 }
 
@@ -159,173 +111,9 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestOrdersFindBugs is the negative control of TestOrders.
-func TestOrdersFindBugs(t *testing.T) {
-	for _, bug := range []string{linkReplaces, listReversed} {
-		err := orders(t, bug, 1500)
-		if err == nil {
-			t.Errorf("%s: not found", bug)
-		}
-		t.Logf("%s: %.200v", bug, err)
-	}
-}
-
-// stalling runs a function before its first link to a numbered file, and dies after it if told so.
-type stalling struct {
-	diskFiles
-	meanwhile func()
-	die       bool
-}
-
-func (s *stalling) link(from, to string) error {
-	if s.meanwhile != nil && to != diskDir+"/"+markerName {
-		s.meanwhile()
-		s.meanwhile = nil
-		if err := s.diskFiles.link(from, to); err != nil || !s.die {
-			return err
-		}
-		s.boot = -1
-		return errDown
-	}
-	return s.diskFiles.link(from, to)
-}
-
-// TestStalledWriter: a writer that takes a number anew after it was removed does not count, nor
-// does what it leaves behind when it is killed; handles that lag just as much read past it.
-func TestStalledWriter(t *testing.T) {
-	for _, die := range []bool{false, true} {
-		d := newDisk()
-		fast := d.open()
-		if err := fast.Prepare(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		l := newLog()
-		first := store.Entry{Name: "counter"}
-		if err := l.raise(t, fast, &first); err != nil {
-			t.Fatal(err)
-		}
-		files := &stalling{diskFiles: diskFiles{d, 0}, die: die}
-		slow, lagging := d.openBy(files), d.open()
-		for _, e := range []*Engine{slow, lagging} {
-			if _, err := e.Read(context.Background(), nil, store.Page{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		bogus := diskDir + "/" + numbered(slow.state.Number+1)
-		files.meanwhile = func() {
-			last := first
-			for range 12 {
-				if err := l.raise(t, fast, &last); err != nil {
-					t.Error(err)
-				}
-			}
-			if d.visible[bogus] != nil {
-				t.Error("the number was not removed: the test shows nothing")
-			}
-		}
-		last := first
-		if err := l.raise(t, slow, &last); err != nil {
-			t.Error(err)
-		}
-		if left := d.visible[bogus] != nil; left != die {
-			t.Errorf("killed %v, and the bogus file is there: %v", die, left)
-		}
-		again := first
-		if err := errors.Join(l.look(t, lagging, &again), l.raise(t, lagging, &again), l.check(t, lagging), l.check(t, d.open())); err != nil {
-			t.Error(err)
-		}
-		if len(l.mine) != 14 {
-			t.Errorf("%d numbers, want 14", len(l.mine))
-		}
-		for range 8 {
-			l.raise(t, fast, &again)
-		}
-		if d.visible[bogus] != nil {
-			t.Error("the bogus file was never removed")
-		}
-	}
-}
-
-// TestBogusTwin: a writer's number counts only if the very file that it follows is there, and not what another
-// stalled writer has left in its place, though that puts the same.
-func TestBogusTwin(t *testing.T) {
-	d := newDisk()
-	fast := d.open()
-	if err := fast.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	entry := func(value string) []store.Entry { return []store.Entry{{Name: "a", Value: []byte(value)}} }
-	ready, resume, died := make(chan bool), make(chan bool), make(chan error)
-	first := d.openBy(&stalling{diskFiles: diskFiles{d, 0}, die: true, meanwhile: func() { close(ready); <-resume }})
-	go func() {
-		_, err := first.Swap(context.Background(), nil, entry("1"))
-		died <- err
-	}()
-	<-ready
-	swap(t, fast, "a", "1")
-	number := fast.state.Number + 1
-	second := d.openBy(&stalling{diskFiles: diskFiles{d, 0}, meanwhile: func() {
-		for range 12 {
-			swap(t, fast, "a", "2")
-		}
-		close(resume)
-		if err := <-died; !errors.Is(err, errDown) || d.visible[diskDir+"/"+numbered(number)] == nil {
-			t.Errorf("error %v: want a bogus file", err)
-		}
-	}})
-	if answer, err := second.Swap(t.Context(), entry("1"), entry("3")); err != nil || answer.Swapped {
-		t.Errorf("Swap: swapped %v, %v, though another value was put since", answer.Swapped, err)
-	}
-	if value := d.open().mustGet(t, "a"); string(value) != "2" {
-		t.Errorf("found %q, want 2", value)
-	}
-}
-
-func (e *Engine) mustGet(t *testing.T, name string) []byte {
-	answer, err := e.Read(t.Context(), []string{name}, store.Page{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer.Named[0].Value
-}
-
-// slowList has the first list of files show none that was made after file last.
-type slowList struct {
-	diskFiles
-	last string
-}
-
-func (s *slowList) list(path string) ([]fs.DirEntry, error) {
-	entries, err := s.diskFiles.list(path)
-	if s.last != "" {
-		entries = slices.DeleteFunc(entries, func(entry fs.DirEntry) bool { return entry.Name() > s.last })
-		s.last = ""
-	}
-	return entries, err
-}
-
-// TestSlowList: a bogus snapshot is not taken for the newest file where a list is of no one moment.
-func TestSlowList(t *testing.T) {
-	d := newDisk()
-	fast := d.open()
-	if err := fast.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	swap(t, fast, "a", "old")
-	stalled := d.openBy(&stalling{diskFiles: diskFiles{d, 0}, die: true, meanwhile: func() {
-		for range 12 {
-			swap(t, fast, "a", "new")
-		}
-	}})
-	stalled.often = 0
-	if _, err := stalled.Swap(t.Context(), nil, []store.Entry{{Name: "a", Value: []byte("bogus")}}); !errors.Is(err, errDown) {
-		t.Fatal(err)
-	}
-	bogus := numbered(3)
-	if f, err := fast.read(3); err != nil || f.Base != 3 {
-		t.Fatalf("file 3 is no bogus snapshot: %v, %v", f, err)
-	}
-	if value := d.openBy(&slowList{diskFiles{d, 0}, bogus}).mustGet(t, "a"); string(value) != "new" {
-		t.Errorf("found %q, want what is new", value)
+// TestOrdersFindBug is the negative control of TestOrders.
+func TestOrdersFindBug(t *testing.T) {
+	if err := orders(t, linkReplaces, 1500); err == nil {
+		t.Error("not found")
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/store"
 )
 
 // TestLostReply: the request arrives and the reply does not. That is an error, and the swap is not repeated.

@@ -12,8 +12,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/randflake/randflake/counter/gapless"
-	"github.com/randflake/randflake/counter/gapless/gaplesstest"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // openDB returns what database/sql makes of the driver with its defaults.
@@ -29,7 +29,7 @@ func TestGapless(t *testing.T) {
 	t.Parallel()
 	must(t, mysql.SetLogger(new(mysql.NopLogger))) // of connections that are cut
 	server := ownServer(t)
-	gaplesstest.Run(t, gaplesstest.Database{
+	storetest.RunGapless(t, storetest.Database{
 		Schema: gapless.MySQLSchema,
 		In:     gapless.MySQL,
 		Open:   func(addr string) (*sql.DB, error) { return openDB(server, addr) },

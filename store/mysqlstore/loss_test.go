@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
-	"github.com/randflake/randflake/internal/servers"
 )
 
 // at returns where the same table is on another server.

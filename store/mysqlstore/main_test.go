@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/randflake/randflake/store/storetest"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // shared is the server of all tests that leave it as it is. Each has a table of its own.

@@ -5,18 +5,12 @@ package mysqlstore
 import (
 	"testing"
 
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
-	"github.com/randflake/randflake/internal/servers"
 )
 
-func TestEngine(t *testing.T) { storetest.Run(t, startOn(shared)) }
-
-func TestLeases(t *testing.T) {
-	t.Parallel()
-	leasetest.Run(t, leasetest.OnEngine(startOn(shared)))
-}
+func TestSuite(t *testing.T) { storetest.Run(t, startOn(shared)) }
 
 // startOn returns what makes a table for a test, and opens handles on it.
 func startOn(server *servers.MySQL) func(t *testing.T) func(t *testing.T) store.Engine {

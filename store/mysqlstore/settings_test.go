@@ -71,7 +71,7 @@ func TestOddDefaults(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, "--skip-autocommit", "--transaction-isolation=READ-UNCOMMITTED", "--log-bin", "--sync-binlog=1", "--binlog-format=STATEMENT",
 		"--sql-mode=ANSI,NO_BACKSLASH_ESCAPES", "--default-storage-engine=Aria", "--character-set-server=utf32", "--default-time-zone=+05:30")
-	storetest.Run(t, startOn(server))
+	storetest.RunEngine(t, startOn(server))
 }
 
 // TestOldServer: the server is taken for one of an older version.

@@ -6,26 +6,17 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
-	"github.com/randflake/randflake/internal/servers"
 )
 
-func TestEngine(t *testing.T) {
+func TestSuite(t *testing.T) {
 	server := shared
 	storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
 		where := newURL(server)
 		return func(t *testing.T) store.Engine { return open(t, where) }
 	})
-}
-
-func TestLeases(t *testing.T) {
-	server := shared
-	leasetest.Run(t, leasetest.OnEngine(func(t *testing.T) func(t *testing.T) store.Engine {
-		where := newURL(server)
-		return func(t *testing.T) store.Engine { return open(t, where) }
-	}))
 }
 
 // TestPgBouncer: a pooler gives each transaction another of three sessions.
@@ -34,7 +25,7 @@ func TestPgBouncer(t *testing.T) {
 	pooler, err := servers.StartPgBouncer(filepath.Join(t.TempDir(), "pooler"), server, 3)
 	must(t, err)
 	t.Cleanup(func() { pooler.Kill() })
-	storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
+	storetest.RunEngine(t, func(t *testing.T) func(t *testing.T) store.Engine {
 		where := through(t, pooler.Addr(), newURL(server))
 		return func(t *testing.T) store.Engine { return open(t, where) }
 	})

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/store"
 )
 
 // lazily makes the server take its time to sync what is committed asynchronously.

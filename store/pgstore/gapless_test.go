@@ -13,14 +13,14 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/randflake/randflake/counter/gapless"
-	"github.com/randflake/randflake/counter/gapless/gaplesstest"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // TestGapless has a driver for database/sql.
 func TestGapless(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, nil)
-	gaplesstest.Run(t, gaplesstest.Database{
+	storetest.RunGapless(t, storetest.Database{
 		Schema: gapless.PostgresSchema,
 		In:     gapless.Postgres,
 		Open:   func(addr string) (*sql.DB, error) { return sql.Open("pgx", through(t, addr, server.URL())) },

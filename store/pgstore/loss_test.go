@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
-	"github.com/randflake/randflake/internal/servers"
 )
 
 // TestRestoredDump: a dump that is restored in place of the original, in the original's database, has another

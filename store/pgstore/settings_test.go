@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/store"
 )
 
 // TestUnsafeSettings: each is refused by name in each call, also if it came after the store was opened.

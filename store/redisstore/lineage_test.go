@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/store"
 )
 
 // pair starts a primary and a replica of it.

@@ -12,10 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
-	"github.com/randflake/randflake/internal/servers"
 )
 
 // shared is the server of all tests that don't harm it; each has a prefix of its own.
@@ -98,18 +97,11 @@ func mustDo(t testing.TB, err error) {
 	}
 }
 
-func TestConformance(t *testing.T) {
+func TestSuite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
 		config := newPlace()
 		return func(t *testing.T) store.Engine { return connect(t, shared, config) }
 	})
-}
-
-func TestLeases(t *testing.T) {
-	leasetest.Run(t, leasetest.OnEngine(func(t *testing.T) func(t *testing.T) store.Engine {
-		config := newPlace()
-		return func(t *testing.T) store.Engine { return connect(t, shared, config) }
-	}))
 }
 
 // TestOpen goes all the way, with the parameters of the URL that are the store's.

@@ -17,8 +17,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/store"
 )
 
 // through returns a proxy to the server, and an engine that reaches it that way.

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
 )
@@ -61,18 +60,16 @@ func start(t *testing.T) func(t *testing.T) store.Engine {
 	return func(t *testing.T) store.Engine { return open(t, path) }
 }
 
-func TestEngine(t *testing.T) { storetest.Run(t, start) }
+func TestSuite(t *testing.T) { storetest.Run(t, start) }
 
 // TestWAL: the file is another program's, in the journal mode of its choice.
 func TestWAL(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
+	storetest.RunEngine(t, func(t *testing.T) func(t *testing.T) store.Engine {
 		path := filepath.Join(t.TempDir(), "app.db")
 		do(t, path, "PRAGMA journal_mode = WAL", "CREATE TABLE orders (id INTEGER)", "INSERT INTO orders VALUES (1)")
 		return func(t *testing.T) store.Engine { return open(t, path) }
 	})
 }
-
-func TestLeases(t *testing.T) { leasetest.Run(t, leasetest.OnEngine(start)) }
 
 // TestLocked: a call waits while another connection has the file locked, until its context ends.
 func TestLocked(t *testing.T) {

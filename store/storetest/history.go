@@ -2,149 +2,120 @@ package storetest
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
-	"maps"
-	"math"
-	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 )
 
-// A player makes calls, one after another.
-type player struct {
-	*rand.Rand
-	who, n int  // its number, and that of its call
-	known  data // as it was last found or put
+// A Clock stands still until it is told to move, in either direction. It is safe for concurrent
+// use.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
 }
 
-// swap returns a Swap that expects entries as they are known, and puts one with a value that no other call puts.
-func (p *player) swap(put string, expect ...string) Call {
-	value := fmt.Appendf(nil, "%d.%d", p.who, p.n)
-	return Call{Swap: true, Expect: p.known.get(expect), Put: []store.Entry{{Name: put, Value: value}}}
+// NewClock returns a clock that shows now.
+func NewClock(now time.Time) *Clock { return &Clock{now: now} }
+
+// Now returns the time that c shows. The method value c.Now is what stores and generators take
+// as their clock.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
 }
 
-// play lets players make so many calls each at the same time, on the handles by turns. There is no data before.
-func (w *testbed) play(players, calls int, next func(*player) Call) {
-	w.Helper()
-	w.is("Prepare", w.handles[0].Prepare(w.Context()), nil)
-	var ticks atomic.Int64
-	var wg sync.WaitGroup
-	h := make(history, players*calls)
-	for i := range players {
-		wg.Go(func() {
-			for p := (&player{rand.New(rand.NewPCG(1, uint64(i))), i, 0, data{}}); p.n < calls; p.n++ {
-				runtime.Gosched() // or one player ends before another begins where calls are fast
-				e := event{Call: next(p), begin: ticks.Add(1)}
-				answer, err := e.On(w.Context(), w.handles[(i+p.n)%len(w.handles)])
-				if w.is(e.Call.String(), err, nil); err != nil {
-					return
-				}
-				e.answer, e.end = answer, ticks.Add(1)
-				if p.known.put(answer.Named); answer.Swapped {
-					p.known.put(e.Put)
-					for _, change := range e.Put { // the removal of an entry that is not there may be no change
-						if change.Value != nil {
-							e.growth = 1
-						}
-					}
-				}
-				h[i*calls+p.n] = e
+// Set makes c show now.
+func (c *Clock) Set(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = now
+}
+
+// Advance moves c by d, back if d is negative.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// A History notes what holders were told they may embed, and finds any second of any node that
+// two of them may. It is safe for concurrent use; the zero History is empty.
+type History struct {
+	mu    sync.Mutex
+	spans map[lease.Token]span
+}
+
+// A span is a rectangle of nodes and seconds, all four bounds included.
+type span struct {
+	owner                 lease.Token
+	firstNode, lastNode   uint32
+	firstSecond, lastUsed int64
+}
+
+// Granted notes a record that Acquire, Renew or Lookup returned to its holder.
+func (h *History) Granted(rec lease.Record) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.spans == nil {
+		h.spans = make(map[lease.Token]span)
+	}
+	s, ok := h.spans[rec.Owner]
+	if !ok {
+		s = span{rec.Owner, rec.FirstNode, rec.LastNode, rec.Start, rec.HighWater}
+	}
+	s.lastUsed = max(s.lastUsed, rec.HighWater)
+	h.spans[rec.Owner] = s
+}
+
+// Released notes that the holder of held embedded no second after lastUsed and never will. It
+// must be called before the store's Release is, for the range may be granted anew at once.
+func (h *History) Released(held lease.Record, lastUsed time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s, ok := h.spans[held.Owner]; ok {
+		s.lastUsed = min(s.lastUsed, lastUsed.Unix())
+		h.spans[held.Owner] = s
+	}
+}
+
+// Len returns how many leases h knows.
+func (h *History) Len() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.spans)
+}
+
+// Check returns an error that names two leases which share a second of a node, or nil when there
+// are none.
+func (h *History) Check() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	spans := make([]span, 0, len(h.spans))
+	for _, s := range h.spans {
+		if s.firstSecond <= s.lastUsed {
+			spans = append(spans, s)
+		}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.firstSecond, b.firstSecond) })
+	for i, a := range spans {
+		for _, b := range spans[i+1:] {
+			if b.firstSecond > a.lastUsed {
+				break
 			}
-		})
-	}
-	wg.Wait()
-	if int(ticks.Load()) == 2*len(h) { // or a call failed, and what it did is unknown
-		w.is("history", h.check(), nil)
-	}
-}
-
-// An event is a call that was answered, with the ticks of a common counter before and after it.
-type event struct {
-	Call
-	answer     store.Answer
-	begin, end int64
-	position   uint64 // the lowest that may be
-	growth     uint64 // of it at least, by the end
-}
-
-// A history is what several players did at the same time, on data that was empty at first.
-type history []event
-
-// check finds answers that no engine gives.
-func (h history) check() error {
-	slices.SortFunc(h, func(a, b event) int { return cmp.Compare(a.begin, b.begin) })
-	s := search{history: h, done: make([]bool, len(h)), tried: map[[sha256.Size]byte]bool{}, nearest: -1}
-	if !s.explain(data{}, 0) {
-		return fmt.Errorf("no order of the calls explains their answers: %s", s.stuck)
-	}
-	return h.checkEvidence()
-}
-
-// search looks for an order in which every answer is right, and each call lies between its begin and its end
-// (Wing and Gong, "Testing and verifying concurrent objects", 1993; to keep what was tried is Lowe's idea).
-type search struct {
-	history
-	done    []bool
-	tried   map[[sha256.Size]byte]bool // sums of done and the data then
-	nearest int                        // most calls that could be explained
-	stuck   string                     // what was wrong then
-}
-
-func (s *search) explain(now data, count int) bool {
-	key := sha256.Sum256(fmt.Appendf(nil, "%v%s", s.done, now))
-	if count == len(s.history) || s.tried[key] {
-		return count == len(s.history)
-	}
-	s.tried[key] = true
-	wrong, end := "", int64(math.MaxInt64) // of the calls that are left
-	for i, e := range s.history {
-		if s.done[i] || e.begin > end {
-			continue
-		}
-		end = min(end, e.end)
-		then := maps.Clone(now)
-		got, want := e.answer, then.do(e.Call)
-		if got.Swapped != want.Swapped || !equal(got.Named, want.Named) || !equal(got.Page, want.Page) {
-			wrong += fmt.Sprintf("\n%s: swapped %t, found %s and page %s,\n\twant %t, %s and %s", e.Call,
-				got.Swapped, show(got.Named), show(got.Page), want.Swapped, show(want.Named), show(want.Page))
-			continue
-		}
-		s.done[i] = true
-		if s.explain(then, count+1) {
-			return true
-		}
-		s.done[i] = false
-	}
-	if count > s.nearest && wrong != "" {
-		s.nearest, s.stuck = count, wrong
-	}
-	return false
-}
-
-// checkEvidence finds evidence that can't be of one copy of the data.
-func (h history) checkEvidence() error {
-	first := h[0].answer
-	for i, e := range h {
-		for _, before := range h[:i] {
-			if before.end < e.begin {
-				e.position = max(e.position, before.answer.Position, before.position+before.growth)
+			if a.firstNode <= b.lastNode && b.firstNode <= a.lastNode {
+				return fmt.Errorf("storetest: granted twice: second %d of node %d: %v and %v",
+					b.firstSecond, max(a.firstNode, b.firstNode), a, b)
 			}
-		}
-		h[i] = e
-		switch a := e.answer; {
-		case a.Lineage != first.Lineage || len(a.Lineage) > 200:
-			return fmt.Errorf("%s: lineage %.300q, first %.300q: want always the same, of 200 bytes at most", e.Call, a.Lineage, first.Lineage)
-		case a.Time.IsZero() != first.Time.IsZero() || !a.Time.IsZero() && time.Since(a.Time).Abs() > time.Hour:
-			return fmt.Errorf("%s: time %v, first %v: want the present, or always zero", e.Call, a.Time, first.Time)
-		case a.Position < e.position && (a.Swapped || a.Position != 0):
-			return fmt.Errorf("%s: position %d: want at least %d, after what was answered before", e.Call, a.Position, e.position)
 		}
 	}
 	return nil
+}
+
+// String describes s for error messages.
+func (s span) String() string {
+	return fmt.Sprintf("owner %v: nodes %d to %d, seconds %d to %d", s.owner, s.firstNode, s.lastNode, s.firstSecond, s.lastUsed)
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/client"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/server"
@@ -103,7 +102,7 @@ func TestLostAnswers(t *testing.T) {
 			var lost atomic.Int64
 			data := newData(t, store.DefaultLimits(), time.Now)
 			unsafe, safe := start(t, data, time.Now, losing(procedure, &lost)).URL, start(t, data, time.Now, asIs).URL
-			var history leasetest.History
+			var history storetest.History
 			for range wanted {
 				leases := open(t, time.Now, unsafe, safe) // begins with the one that loses answers
 				r, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute})

@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/counter/countertest"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/client"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 	"github.com/randflake/randflake/store/storeurl"
 )
 
@@ -22,8 +21,8 @@ func TestEngines(t *testing.T) {
 	for _, e := range engines() {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel() // as servers wait for their disk most of the time
-			t.Run("leases", func(t *testing.T) { leasetest.Run(t, e.leases) })
-			t.Run("counters", func(t *testing.T) { countertest.Run(t, e.counters) })
+			t.Run("leases", func(t *testing.T) { storetest.RunLeases(t, e.leases) })
+			t.Run("counters", func(t *testing.T) { storetest.RunCounters(t, e.counters) })
 		})
 	}
 }
@@ -59,7 +58,7 @@ func (e engine) replicas(t *testing.T, clock func() time.Time, counters []counte
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { made.Close() })
-	countertest.Create(t, counter.On(made), counters)
+	storetest.CreateCounters(t, made, counters)
 	open := func(ctx context.Context, place string, options ...store.Option) (*store.Space, error) {
 		return storeurl.Open(ctx, place, append(options, store.WithClock(clock))...)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lab/chaos/internal/journal"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 // A Checker reads journals as they grow. It is not safe for concurrent use.
@@ -18,7 +18,7 @@ type Checker struct {
 	cipher    *randflake.Cipher
 	processes map[string]*process // by directory
 	seen      *seen
-	history   leasetest.History
+	history   storetest.History
 	releases  []release
 	owners    map[lease.Token]string // the worker that acquired with it
 	calls     []*call

@@ -11,8 +11,8 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lab/chaos/internal/journal"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 var (
@@ -27,8 +27,8 @@ var (
 type trial struct {
 	*testing.T
 	dir     string
-	clock   *leasetest.Clock
-	store   *leasetest.Memory
+	clock   *storetest.Clock
+	store   *storetest.Leases
 	checker *Checker
 	workers []*worker
 }
@@ -42,12 +42,12 @@ type worker struct {
 }
 
 func newTrial(t *testing.T) *trial {
-	clock := leasetest.NewClock(noon)
+	clock := storetest.NewClock(noon)
 	return &trial{
 		T:       t,
 		dir:     t.TempDir(),
 		clock:   clock,
-		store:   leasetest.NewMemory(store.DefaultLimits(), clock.Now),
+		store:   storetest.NewLeases(store.DefaultLimits(), clock.Now),
 		checker: New(Config{Secret: secret}),
 	}
 }
@@ -177,7 +177,7 @@ func TestHonestRun(t0 *testing.T) {
 func TestLeasesThatOverlap(t0 *testing.T) {
 	t := newTrial(t0)
 	a := t.worker("a")
-	b := t.workerOn("b", leasetest.NewMemory(store.DefaultLimits(), t.clock.Now)) // knows nothing of a
+	b := t.workerOn("b", storetest.NewLeases(store.DefaultLimits(), t.clock.Now)) // knows nothing of a
 	t.acquire(a, 1)
 	t.acquire(b, 1)
 	r := t.result()
@@ -220,9 +220,9 @@ func TestKilledInACall(t0 *testing.T) {
 	a, b := t.worker("a"), t.worker("b")
 	a.killed = true
 	applied := make(chan struct{})
-	t.store.Inject(func(op leasetest.Op) leasetest.Fault {
+	t.store.Inject(func(op storetest.Op) storetest.Fault {
 		close(applied)
-		return leasetest.Fault{After: true, Hang: true}
+		return storetest.Fault{After: true, Hang: true}
 	})
 	dying, kill := context.WithCancel(ctx)
 	defer kill()

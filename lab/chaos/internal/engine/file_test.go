@@ -65,7 +65,7 @@ func TestCreateAnew(t *testing.T) {
 
 // TestRemote runs the conformance suite over a socket.
 func TestRemote(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) func(t *testing.T) store.Engine {
+	storetest.RunEngine(t, func(t *testing.T) func(t *testing.T) store.Engine {
 		dir, err := os.MkdirTemp("", "") // t.TempDir may be longer than a socket's name can be
 		must(t, err)
 		t.Cleanup(func() { os.RemoveAll(dir) })

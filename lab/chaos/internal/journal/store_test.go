@@ -12,16 +12,16 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storetest"
 )
 
 var ctx = context.Background()
 
 // newStore returns a store whose calls are noted, and the one behind it.
-func newStore(t *testing.T) (*Writer, *Reader, lease.Source, *leasetest.Memory) {
+func newStore(t *testing.T) (*Writer, *Reader, lease.Source, *storetest.Leases) {
 	w, r := newWriter(t)
-	inner := leasetest.NewMemory(store.DefaultLimits(), nil)
+	inner := storetest.NewLeases(store.DefaultLimits(), nil)
 	return w, r, Store(inner, w), inner
 }
 
@@ -36,9 +36,9 @@ func readEvents(t *testing.T, r *Reader) []Event {
 
 // TestStorePassesOn runs the conformance suite through the notes.
 func TestStorePassesOn(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Source {
+	storetest.RunLeases(t, func(t *testing.T, limits store.Limits, clock func() time.Time) func() lease.Source {
 		w, _ := newWriter(t)
-		s := Store(leasetest.NewMemory(limits, clock), w)
+		s := Store(storetest.NewLeases(limits, clock), w)
 		return func() lease.Source { return s }
 	})
 }
@@ -93,9 +93,9 @@ func TestStoreNotesCalls(t *testing.T) {
 func TestCallIsNotedBeforeItIsMade(t *testing.T) {
 	_, r, s, inner := newStore(t)
 	var during []Event
-	inner.Inject(func(leasetest.Op) leasetest.Fault {
+	inner.Inject(func(storetest.Op) storetest.Fault {
 		during = readEvents(t, r)
-		return leasetest.Fault{}
+		return storetest.Fault{}
 	})
 	if _, err := s.Acquire(ctx, lease.Request{Nodes: 1, TTL: time.Minute}); err != nil {
 		t.Fatal(err)
@@ -122,9 +122,9 @@ func TestCallThatCannotBeNotedIsNotMade(t *testing.T) {
 
 func TestReturnThatCannotBeNotedIsAnError(t *testing.T) {
 	w, _, s, inner := newStore(t)
-	inner.Inject(func(leasetest.Op) leasetest.Fault {
+	inner.Inject(func(storetest.Op) storetest.Fault {
 		w.events.Close()
-		return leasetest.Fault{}
+		return storetest.Fault{}
 	})
 	if rec, err := s.Acquire(ctx, lease.Request{Nodes: 1, TTL: time.Minute}); !errors.Is(err, os.ErrClosed) || rec != (lease.Record{}) {
 		t.Errorf("Acquire: %+v, error %v, want nothing but the journal's error", rec, err)

@@ -1,4 +1,4 @@
-package leasetest
+package storetest
 
 import (
 	"context"
@@ -7,16 +7,15 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
 )
 
-// Memory is a [lease.Source] that lives in memory and fails on demand, for tests. Nothing that it grants outlives it:
+// Leases is a [lease.Source] that lives in memory and fails on demand, for tests. Nothing that it grants outlives it:
 // it must never lease nodes for IDs that are kept. It is safe for concurrent use.
-type Memory struct {
+type Leases struct {
 	lease.Source
 
 	// Engine holds the data, and can lose them.
-	Engine *storetest.Memory
+	Engine *Memory
 
 	fault chan func(Op) Fault // of capacity 1
 }
@@ -33,7 +32,7 @@ const (
 )
 
 // ErrInjected is what a call fails with when a [Fault] names no other error.
-var ErrInjected = errors.New("leasetest: injected fault")
+var ErrInjected = errors.New("storetest: injected fault")
 
 // A Fault says how one call goes wrong. The zero Fault is none.
 type Fault struct {
@@ -50,18 +49,18 @@ type Fault struct {
 	Hang bool
 }
 
-// NewMemory returns an empty store for a new secret. A nil clock stands for time.Now. It panics if limits are
+// NewLeases returns an empty store for a new secret. A nil clock stands for time.Now. It panics if limits are
 // unsound, as [store.Limits.Check] sees it.
-func NewMemory(limits store.Limits, clock func() time.Time) *Memory {
+func NewLeases(limits store.Limits, clock func() time.Time) *Leases {
 	if clock == nil {
 		clock = time.Now
 	}
-	data := storetest.NewMemory()
+	data := NewMemory()
 	space, err := store.Create(context.Background(), data.Connect(), store.WithLimits(limits), store.ForNewSecret(), store.WithClock(clock))
 	if err != nil {
-		panic("leasetest: " + err.Error())
+		panic("storetest: " + err.Error())
 	}
-	m := &Memory{Source: lease.On(space), Engine: data, fault: make(chan func(Op) Fault, 1)}
+	m := &Leases{Source: lease.On(space), Engine: data, fault: make(chan func(Op) Fault, 1)}
 	m.fault <- func(Op) Fault { return Fault{} }
 	return m
 }
@@ -69,7 +68,7 @@ func NewMemory(limits store.Limits, clock func() time.Time) *Memory {
 // Inject makes every later call ask fault how to go wrong; nil makes them work again. It is
 // called once for each call of the store, before it takes effect, possibly by many goroutines
 // at once; calls that block already go on blocking.
-func (m *Memory) Inject(fault func(Op) Fault) {
+func (m *Leases) Inject(fault func(Op) Fault) {
 	if fault == nil {
 		fault = func(Op) Fault { return Fault{} }
 	}
@@ -78,22 +77,22 @@ func (m *Memory) Inject(fault func(Op) Fault) {
 }
 
 // Acquire implements [lease.Source].
-func (m *Memory) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
+func (m *Leases) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
 	return faulty(m, ctx, Acquire, func() (lease.Record, error) { return m.Source.Acquire(ctx, req) })
 }
 
 // Renew implements [lease.Source].
-func (m *Memory) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
+func (m *Leases) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
 	return faulty(m, ctx, Renew, func() (lease.Record, error) { return m.Source.Renew(ctx, held, renewal) })
 }
 
 // Lookup implements [lease.Source].
-func (m *Memory) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
+func (m *Leases) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
 	return faulty(m, ctx, Lookup, func() (lease.Record, error) { return m.Source.Lookup(ctx, held) })
 }
 
 // Release implements [lease.Source].
-func (m *Memory) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
+func (m *Leases) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
 	_, err := faulty(m, ctx, Release, func() (lease.Record, error) {
 		return lease.Record{}, m.Source.Release(ctx, held, lastUsed)
 	})
@@ -101,7 +100,7 @@ func (m *Memory) Release(ctx context.Context, held lease.Record, lastUsed time.T
 }
 
 // faulty makes one call, and the fault that is due around it.
-func faulty(m *Memory, ctx context.Context, op Op, call func() (lease.Record, error)) (lease.Record, error) {
+func faulty(m *Leases, ctx context.Context, op Op, call func() (lease.Record, error)) (lease.Record, error) {
 	next := <-m.fault
 	m.fault <- next
 	fault := next(op)
