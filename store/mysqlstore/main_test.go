@@ -109,7 +109,7 @@ func TestServer(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, "--log-bin", "--sync-binlog=1")
 	where := newURL(server)
-	storetest.RunServer(t, server, "", true, func(t *testing.T, addr string) store.Engine { return prepared(t, through(t, addr, where)) })
+	storetest.RunServer(t, server, true, func(t *testing.T, addr string) store.Engine { return prepared(t, through(t, addr, where)) })
 }
 
 // openDB returns what database/sql makes of the driver with its defaults.

@@ -183,7 +183,7 @@ func TestServer(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, nil)
 	where := newURL(server)
-	storetest.RunServer(t, server, ".swap($1", true, func(t *testing.T, addr string) store.Engine { return prepared(t, through(t, addr, where)) })
+	storetest.RunServer(t, server, true, func(t *testing.T, addr string) store.Engine { return prepared(t, through(t, addr, where)) })
 }
 
 // TestGapless has a driver for database/sql.

@@ -108,7 +108,7 @@ func TestSuite(t *testing.T) {
 func TestServer(t *testing.T) {
 	t.Parallel()
 	server := startServer(t)
-	storetest.RunServer(t, server, "\r\nswap\r\n", false, func(t *testing.T, addr string) store.Engine {
+	storetest.RunServer(t, server, false, func(t *testing.T, addr string) store.Engine {
 		client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
 		t.Cleanup(func() { client.Close() })
 		e, err := New(t.Context(), client, Config{})
