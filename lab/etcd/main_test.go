@@ -138,3 +138,23 @@ func eventually(t testing.TB, what string, f func(context.Context) error) {
 	}
 	t.Fatalf("%s: still failing after three minutes: %v", what, err)
 }
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	start := func(cluster *etcdtest.Cluster) storetest.Start {
+		return func(t *testing.T) func(t *testing.T) store.Engine {
+			prefix := newPrefix()
+			return func(t *testing.T) store.Engine { return newEngine(t, clientOf(t, cluster), prefix) }
+		}
+	}
+	storetest.Run(t, start(shared))
+	t.Run("three members", func(t *testing.T) { storetest.RunEngine(t, start(startCluster(t, 3, nil))) })
+}
+
+func TestServer(t *testing.T) {
+	t.Parallel()
+	server := startCluster(t, 1, nil).Members[0]
+	storetest.RunServer(t, server, true, func(t *testing.T, addr string) store.Engine {
+		return newEngine(t, rawClient(t, addr), "")
+	})
+}

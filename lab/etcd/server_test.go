@@ -14,10 +14,8 @@ import (
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.uber.org/zap"
 
-	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/etcdstore"
 )
 
 // TestSameData: what happens to every etcd forgets nothing, and does not look as if it did.
@@ -55,16 +53,6 @@ func TestSameData(t *testing.T) {
 	}
 }
 
-// TestNeverExpires: no key has an etcd lease.
-func TestNeverExpires(t *testing.T) {
-	client, prefix := clientOf(t, shared), newPrefix()
-	put(t, newEngine(t, client, prefix), "x", "1")
-	resp, err := client.Get(t.Context(), prefix, clientv3.WithPrefix())
-	if err != nil || len(resp.Kvs) != 1 || resp.Kvs[0].Lease != 0 {
-		t.Errorf("%v, %v; want one key without a lease", resp.Kvs, err)
-	}
-}
-
 // TestNoSpace: when etcd's space quota is used up, swaps fail and nothing is lost.
 func TestNoSpace(t *testing.T) {
 	t.Parallel()
@@ -89,25 +77,6 @@ func TestNoSpace(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, e, "x", "3")
-}
-
-// TestTooLarge: what etcd does not take is refused by an error.
-func TestTooLarge(t *testing.T) {
-	e := newEngine(t, clientOf(t, shared), newPrefix())
-	var many []store.Entry
-	for i := range store.MaxEntries {
-		many = append(many, store.Entry{Name: "x" + string(rune('a'+i%26)) + string(rune('a'+i/26)), Value: make([]byte, store.MaxValue)})
-	}
-	if answer, err := e.Swap(t.Context(), nil, many[:16]); err != nil || !answer.Swapped {
-		t.Errorf("Swap of a megabyte: %v, %v", answer.Swapped, err)
-	}
-	if _, err := e.Swap(t.Context(), nil, many); err == nil {
-		t.Error("Swap of four megabytes: no error")
-	}
-	answer, err := e.Read(t.Context(), nil, store.Page{From: "x", To: "y", Limit: store.MaxPage})
-	if err != nil || len(answer.Page) != 16 {
-		t.Errorf("%d entries, %v; want 16", len(answer.Page), err)
-	}
 }
 
 // TestNoMajority: a minority answers nothing, neither old nor new.
@@ -197,85 +166,5 @@ func TestRestoredSnapshot(t *testing.T) {
 			t.Errorf("%s: %q, %+v; before it %+v", name, value, after, newest.Evidence)
 		}
 		tt.cluster.Stop()
-	}
-}
-
-// TestStore: Open and Create come to a store that works, through the URL.
-func TestStore(t *testing.T) {
-	url := urlOf(shared, newPrefix())
-	_, err := etcdstore.Open(t.Context(), url)
-	wantError(t, "Open without a store", err, store.ErrNoStore)
-	s, err := etcdstore.Create(t.Context(), url+"&space=a", store.ForNewSecret())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = etcdstore.Open(t.Context(), url)
-	wantError(t, "Open of another space", err, store.ErrNoStore)
-	_, err = etcdstore.Open(t.Context(), urlOf(shared, newPrefix()), store.WithSpace("a"))
-	wantError(t, "Open with another prefix", err, store.ErrNoStore)
-	_, err = etcdstore.Create(t.Context(), url, store.WithSpace("a"))
-	wantError(t, "Create over a store", err, os.ErrExist)
-	other, err := etcdstore.Open(t.Context(), url, store.WithSpace("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
-	_, err = other.Info(t.Context())
-	wantError(t, "Info after Close", err, os.ErrClosed)
-	if _, err := s.Info(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
-}
-
-// TestCallersClient: Close leaves the client of New open.
-func TestCallersClient(t *testing.T) {
-	client := clientOf(t, shared)
-	if err := newEngine(t, client, newPrefix()).Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
-	if _, err := client.Get(t.Context(), "/"); err != nil {
-		t.Errorf("Close closed the caller's client: %v", err)
-	}
-}
-
-// TestLostReply: a swap takes effect and the reply is lost. That is an error, and it is not sent again.
-func TestLostReply(t *testing.T) {
-	p, err := servers.StartProxy(shared.Hosts())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	client, prefix := clientOf(t, shared), newPrefix()
-	e := newEngine(t, rawClient(t, p.Addr()), prefix)
-	for name, expect := range map[string][]store.Entry{"expected": entries("expected", ""), "unconditional": nil} {
-		read(t, e, name) // connects
-		p.Mute(true)
-		result := make(chan error, 1)
-		go func() {
-			_, err := e.Swap(t.Context(), expect, entries(name, "1"))
-			result <- err
-		}()
-		eventually(t, "the swap takes effect", func(ctx context.Context) error {
-			resp, err := client.Get(ctx, prefix+name)
-			if err == nil && len(resp.Kvs) == 0 {
-				err = errors.New("not yet")
-			}
-			return err
-		})
-		p.Mute(false)
-		p.Cut()
-		if err := <-result; err == nil {
-			t.Errorf("%s: no error", name)
-		}
-		wantValue(t, e, name, "1")
-		resp, err := client.Get(t.Context(), prefix+name)
-		if err != nil || resp.Kvs[0].Version != 1 {
-			t.Errorf("%s: %+v, %v; want it put once", name, resp.Kvs, err)
-		}
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/randflake/randflake/internal/servers"
@@ -125,27 +123,6 @@ func TestOlderCopy(t *testing.T) {
 	}
 }
 
-// TestPosition: it grows with each swap that takes effect, for all handles, by the end of it. Other calls write nothing, and
-// leave it 0.
-func TestPosition(t *testing.T) {
-	where := newURL(shared)
-	handles := []*Engine{prepared(t, where), open(t, where)}
-	last := uint64(0)
-	for i := range 20 {
-		e := handles[i%2]
-		swapped := put(t, e, "a", "same")
-		if swapped.Position != last+1 {
-			t.Errorf("swap %d: position %d after %d", i, swapped.Position, last)
-		}
-		last = swapped.Position
-		failed, err := e.Swap(t.Context(), entry("a", "other"), entry("b", "1"))
-		must(t, err)
-		if _, seen := read(t, e, "a"); failed.Swapped || failed.Position+seen.Position != 0 {
-			t.Errorf("swap that fails: %+v; read: %+v", failed, seen)
-		}
-	}
-}
-
 // TestExpectedIsDurable: what a swap expected outlives a crash that follows at once, though who put it did not wait for
 // the disk.
 func TestExpectedIsDurable(t *testing.T) {
@@ -177,58 +154,5 @@ func TestExpectedIsDurable(t *testing.T) {
 	}
 	if got := crash(true); got != "lazy" {
 		t.Errorf("%s after a crash, want what was expected", got)
-	}
-}
-
-// TestCrash kills the server under swaps: nothing is lost that was acknowledged, the position does not fall, nor
-// does the lineage change, and handles go on by themselves. It is so with a binary log as well.
-func TestCrash(t *testing.T) {
-	for _, args := range [][]string{nil, {"--log-bin", "--sync-binlog=1"}} {
-		t.Run(fmt.Sprint(args), func(t *testing.T) {
-			t.Parallel()
-			server := ownServer(t, args...)
-			e := prepared(t, newURL(server))
-			put(t, e, "meta", "m")
-			_, before := read(t, e, "meta")
-			for round := range 2 {
-				crashUnderLoad(t, server, e, round, before.Lineage)
-			}
-		})
-	}
-}
-
-func crashUnderLoad(t *testing.T, server *servers.MySQL, e *Engine, round int, lineage string) {
-	var acknowledged [8]int
-	var position atomic.Uint64
-	var wg, running sync.WaitGroup
-	for i := range acknowledged {
-		running.Add(1)
-		wg.Go(func() {
-			var once sync.Once
-			defer once.Do(running.Done)
-			for n := 1; ; n++ {
-				a, err := e.Swap(t.Context(), entry("meta", "m"), entry(fmt.Sprint(i), fmt.Sprintf("%d.%06d", round, n)))
-				if err != nil {
-					return
-				}
-				acknowledged[i] = n
-				for p := position.Load(); p < a.Position && !position.CompareAndSwap(p, a.Position); p = position.Load() {
-				}
-				if n == 20 {
-					once.Do(running.Done)
-				}
-			}
-		})
-	}
-	running.Wait()
-	must(t, server.Kill())
-	wg.Wait()
-	must(t, server.Start())
-	for i, n := range acknowledged {
-		got, _ := read(t, e, fmt.Sprint(i))
-		after := put(t, e, "other", got)
-		if n < 20 || got < fmt.Sprintf("%d.%06d", round, n) || after.Lineage != lineage || after.Position <= position.Load() {
-			t.Errorf("after the crash: %s and %+v; want %d or later, lineage %s, position %d", got, after, n, lineage, position.Load())
-		}
 	}
 }

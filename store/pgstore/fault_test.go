@@ -3,12 +3,8 @@
 package pgstore
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,94 +77,6 @@ func TestDurableWhateverTheDefaults(t *testing.T) {
 	t.Error("no commit was lost: the test shows nothing")
 }
 
-// TestCrashInTheMiddle kills the server under swaps: nothing is lost that was acknowledged, the position does
-// not fall, nor does the lineage change, and handles go on by themselves.
-func TestCrashInTheMiddle(t *testing.T) {
-	t.Parallel()
-	server := ownServer(t, nil)
-	e := prepared(t, newURL(server))
-	put(t, e, "meta", "m")
-	_, before := read(t, e, "meta")
-	const players = 8
-	var acknowledged [players]int
-	var position, crashed atomic.Uint64
-	var wg, running sync.WaitGroup
-	for i := range players {
-		running.Add(1)
-		wg.Go(func() {
-			for n := 1; ; n++ {
-				a, err := e.Swap(t.Context(), entry("meta", "m"), entry(fmt.Sprint(i), fmt.Sprintf("%06d", n)))
-				if err != nil {
-					if n <= 20 {
-						t.Errorf("before the crash: %v", err)
-						running.Done()
-					}
-					return
-				}
-				acknowledged[i] = n
-				for p := position.Load(); p < a.Position && !position.CompareAndSwap(p, a.Position); p = position.Load() {
-				}
-				if n == 20 {
-					running.Done()
-				}
-			}
-		})
-		wg.Go(func() { // reads see what is on disk already, and no more
-			for crashed.Load() == 0 {
-				if a, err := e.Read(t.Context(), nil, store.Page{}); err == nil {
-					for p := position.Load(); p < a.Position && !position.CompareAndSwap(p, a.Position); p = position.Load() {
-					}
-				}
-			}
-		})
-	}
-	running.Wait()
-	must(t, server.Kill())
-	crashed.Store(1)
-	wg.Wait()
-	must(t, server.Start())
-	for i, n := range acknowledged {
-		got, after := read(t, e, fmt.Sprint(i))
-		if got < fmt.Sprintf("%06d", n) || after.Lineage != before.Lineage || after.Position < position.Load() {
-			t.Errorf("after the crash: %s and %+v; want %d or later, position %d", got, after, n, position.Load())
-		}
-	}
-	put(t, e, "meta", "n")
-}
-
-// TestLostReply: the request arrives and the reply does not. That is an error, and the swap is not repeated.
-func TestLostReply(t *testing.T) {
-	server := shared
-	where := newURL(server)
-	direct := prepared(t, where)
-	run(t, server, "CREATE TABLE "+direct.of("log")+" (n int)",
-		"CREATE FUNCTION "+direct.of("note")+"() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO "+direct.of("log")+" VALUES (1); RETURN NULL; END'",
-		"CREATE TRIGGER note AFTER INSERT OR UPDATE ON "+direct.of("entries")+" FOR EACH ROW EXECUTE FUNCTION "+direct.of("note")+"()")
-	proxy, err := servers.StartProxy(server.Addr())
-	must(t, err)
-	defer proxy.Close()
-	e := open(t, through(t, proxy.Addr(), where))
-	put(t, e, "a", "1")
-	proxy.LoseReply(".swap($1")
-	if a, err := e.Swap(t.Context(), entry("a", "1"), entry("a", "2")); err == nil {
-		t.Fatalf("Swap without a reply: %+v", a)
-	}
-	if !proxy.Lost() {
-		t.Error("no reply was lost")
-	}
-	wantValue(t, "the reply was lost", direct, "a", "2")
-	put(t, e, "a", "3")
-	if got := value[int](t, server, "SELECT count(*) FROM "+direct.of("log")); got != 3 {
-		t.Errorf("%d swaps took effect, want 3", got)
-	}
-}
-
-// waitForLock waits until some call waits for the lock of another session.
-func waitForLock(t testing.TB, server *servers.Postgres) {
-	t.Helper()
-	waitUntil(t, server, "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted")
-}
-
 // waitUntil waits until a query is true.
 func waitUntil(t testing.TB, server *servers.Postgres, query string) {
 	t.Helper()
@@ -181,32 +89,6 @@ func waitUntil(t testing.TB, server *servers.Postgres, query string) {
 		}
 	}
 	t.Fatalf("not true within a minute: %s", query)
-}
-
-// TestCancelledWhileWaiting: a call that the server holds up ends with its context.
-func TestCancelledWhileWaiting(t *testing.T) {
-	server := shared
-	e := prepared(t, newURL(server))
-	put(t, e, "a", "1")
-	tx, err := session(t, server).Begin(t.Context())
-	must(t, err)
-	defer tx.Rollback(t.Context())
-	_, err = tx.Exec(t.Context(), "SELECT * FROM "+e.of("swap")+"('{a}', '{1}', '{}', '{}')")
-	must(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		_, err := e.Swap(ctx, nil, entry("a", "2"))
-		done <- err
-	}()
-	waitForLock(t, server)
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("Swap: error %v, want Canceled", err)
-	}
-	if _, err := e.Read(ctx, nil, store.Page{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Read: error %v, want Canceled", err)
-	}
 }
 
 // TestFailedCommit: what a call returned is nothing before its commit has succeeded.

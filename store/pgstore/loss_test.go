@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/randflake/randflake/internal/servers"
@@ -50,21 +49,6 @@ func tool(t *testing.T, name string, args ...string) {
 	if out, err := exec.Command(paths[len(paths)-1], args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v: %s", name, err, out)
 	}
-}
-
-// TestCopiedDatabase: a copy within the same cluster has another lineage though its table has the same OID.
-func TestCopiedDatabase(t *testing.T) {
-	server := shared
-	original := fmt.Sprintf("original_%d", schemas.Add(1))
-	run(t, server, "CREATE DATABASE "+original)
-	where := strings.Replace(newURL(server), "/postgres?", "/"+original+"?", 1)
-	e := prepared(t, where)
-	put(t, e, "a", "1")
-	lineages := storetest.Lineages{}
-	lineages.WantNew(t, "original", e)
-	must(t, e.Close()) // nobody may use what is copied
-	run(t, server, "CREATE DATABASE copy_"+original+" TEMPLATE "+original)
-	lineages.WantNew(t, "copy", open(t, strings.Replace(where, "/"+original+"?", "/copy_"+original+"?", 1)))
 }
 
 // TestFailover promotes a standby, which may lack what the primary acknowledged, and then goes back to the first
@@ -122,20 +106,5 @@ func TestOlderCopy(t *testing.T) {
 	got, seen := read(t, e, "a")
 	if got != "older" || seen.Lineage != newer.Lineage || seen.Position >= newer.Position {
 		t.Errorf("older copy: %q, %+v; want a lower position than %+v", got, seen, newer.Evidence)
-	}
-}
-
-// TestPosition: it grows with each swap, for all handles, by the end of it.
-func TestPosition(t *testing.T) {
-	where := newURL(shared)
-	one, two := prepared(t, where), open(t, where)
-	last := uint64(0)
-	for i := range 20 {
-		swapped := put(t, one, "a", "same")
-		_, seen := read(t, two, "a")
-		if swapped.Position <= last || seen.Position <= swapped.Position {
-			t.Errorf("swap %d: position %d after %d, then read %d", i, swapped.Position, last, seen.Position)
-		}
-		last = seen.Position
 	}
 }

@@ -1,10 +1,7 @@
 package redisstore
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"sync"
 	"testing"
 
 	"github.com/randflake/randflake/internal/servers"
@@ -107,21 +104,6 @@ func TestOlderFiles(t *testing.T) {
 	}
 }
 
-// TestOlderKeys: keys that are put into a server that runs show by the position alone.
-func TestOlderKeys(t *testing.T) {
-	e := prepare(t, shared, newPlace())
-	put(t, e, "a", "1")
-	older := dumps(t, e)
-	before := put(t, e, "a", "2")
-	mustDo(t, e.client.Del(t.Context(), e.keys...).Err())
-	for key, dump := range older {
-		mustDo(t, e.client.Restore(t.Context(), key, 0, dump).Err())
-	}
-	if value, after := read(t, e, "a"); value != "1" || after.Position >= before.Position {
-		t.Errorf("%q, %+v, want a lower position than %+v", value, after, before.Evidence)
-	}
-}
-
 // TestFlushed: nothing is left, and nothing is made anew but by Prepare.
 func TestFlushed(t *testing.T) {
 	server := startServer(t)
@@ -138,42 +120,5 @@ func TestFlushed(t *testing.T) {
 	mustDo(t, e.Prepare(t.Context()))
 	if value, after := read(t, e, "a"); value != "" || after.Position >= before.Position {
 		t.Errorf("%q, %+v, want nothing at a lower position than %+v", value, after, before.Evidence)
-	}
-}
-
-// TestKilledInTheMiddle kills the server again and again under callers: what was acknowledged is there afterwards.
-func TestKilledInTheMiddle(t *testing.T) {
-	t.Parallel()
-	server := startServer(t)
-	e := prepare(t, server, Config{})
-	for round := range 3 {
-		var wg sync.WaitGroup
-		enough := make(chan struct{}, 1<<20)
-		var last [4]int
-		for who := range last {
-			wg.Go(func() {
-				for n := 1; ; n++ {
-					if _, err := e.Swap(context.Background(), nil, entry(fmt.Sprint(round, who), fmt.Sprint(n))); err != nil {
-						return
-					}
-					last[who] = n
-					enough <- struct{}{}
-				}
-			})
-		}
-		for range 100 {
-			<-enough
-		}
-		mustDo(t, server.Kill())
-		wg.Wait()
-		mustDo(t, server.Start())
-		for who, n := range last {
-			found := 0
-			value, _ := read(t, e, fmt.Sprint(round, who))
-			fmt.Sscan(value, &found)
-			if found < n || found > n+1 {
-				t.Errorf("found %d, acknowledged %d", found, n)
-			}
-		}
 	}
 }

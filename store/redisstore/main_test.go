@@ -104,16 +104,16 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-// TestOpen goes all the way, with the parameters of the URL that are the store's.
-func TestOpen(t *testing.T) {
-	url := shared.URL() + "?space=other&prefix=" + newPlace().Prefix
-	_, err := Open(t.Context(), url)
-	wantError(t, "Open of nothing", err, store.ErrNoStore)
-	s, err := Create(t.Context(), url)
-	mustDo(t, err)
-	mustDo(t, s.Close())
-	if s, err = Open(t.Context(), url); err != nil || s.Name() != "other" {
-		t.Errorf("Open: %v, %v", s, err)
-	}
-	mustDo(t, s.Close())
+// TestServer: the answer of a client that sends again what failed would be that the swap took effect.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	server := startServer(t)
+	storetest.RunServer(t, server, false, func(t *testing.T, addr string) store.Engine {
+		client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
+		t.Cleanup(func() { client.Close() })
+		e, err := New(t.Context(), client, Config{})
+		mustDo(t, err)
+		mustDo(t, e.Prepare(t.Context()))
+		return e
+	})
 }

@@ -2,14 +2,15 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/store"
 )
 
@@ -96,30 +97,6 @@ func TestReplicaIsRefused(t *testing.T) {
 	}
 }
 
-// TestReading: a server whose memory is full refuses to write, before anything was written, and lets read.
-func TestReading(t *testing.T) {
-	server := startServer(t)
-	e := prepare(t, server, Config{})
-	before := put(t, e, "a", "1")
-	mustDo(t, e.client.ConfigSet(t.Context(), "maxmemory", "1").Err())
-	_, err := e.Swap(t.Context(), nil, entry("a", "2"))
-	wantError(t, "Swap", err, nil, "OOM")
-	if value, now := read(t, e, "a"); value != "1" || now.Position != before.Position {
-		t.Errorf("%q, %+v, want what was there before", value, now)
-	}
-}
-
-// TestOldVersion: the errors of older servers, which don't know the script's first line.
-func TestOldVersion(t *testing.T) {
-	old := oldServer("ERR Error compiling script (new function): user_script:1: unexpected symbol near '#'")
-	wantError(t, "explained", new(Engine).explain("look", old), store.ErrUnsafe, "7.0")
-}
-
-type oldServer string
-
-func (e oldServer) Error() string { return string(e) }
-func (oldServer) RedisError()     {}
-
 // TestReplicasAcknowledge: what was swapped is on the replica, also what was only found, and a Swap of which that
 // is not known fails.
 func TestReplicasAcknowledge(t *testing.T) {
@@ -152,26 +129,6 @@ func TestReplicasAcknowledge(t *testing.T) {
 	if value, _ := read(t, e, "c"); value != "" {
 		t.Errorf("it wrote %q", value)
 	}
-}
-
-// TestReplicaCount: one is waited for if there is one, none if there is none, and what Config says in any case.
-func TestReplicaCount(t *testing.T) {
-	t.Parallel()
-	primary, _ := pair(t)
-	for _, tt := range []struct {
-		config Config
-		want   int
-	}{{Config{}, 1}, {Config{Replicas: -1}, 0}, {Config{Replicas: 1}, 1}} {
-		if e := prepare(t, primary, tt.config); e.replicas != tt.want {
-			t.Errorf("%+v: waits for %d replicas, want %d", tt.config, e.replicas, tt.want)
-		}
-	}
-	if e := prepare(t, shared, newPlace()); e.replicas != 0 {
-		t.Errorf("waits for %d replicas where there is none", e.replicas)
-	}
-	config := newPlace()
-	config.Replicas = 1
-	wantError(t, "no replica where one is wanted", connect(t, shared, config).Prepare(t.Context()), nil, "0 of 1 replicas")
 }
 
 // TestCluster: the suite's work is done elsewhere; here the engine follows the keys from server to server, and
@@ -234,22 +191,141 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestCancelledInTheMiddle: a call returns with its context, though the server hangs.
-func TestCancelledInTheMiddle(t *testing.T) {
-	server := startServer(t)
-	e := prepare(t, server, Config{})
-	mustDo(t, server.Pause())
-	deadline, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	cancelled, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(20*time.Millisecond, cancel)
-	for _, ctx := range []context.Context{deadline, cancelled} {
-		_, swapErr := e.Swap(ctx, nil, entry("a", "1"))
-		_, readErr := e.Read(ctx, nil, store.Page{})
-		if !errors.Is(swapErr, ctx.Err()) || !errors.Is(readErr, ctx.Err()) {
-			t.Errorf("Swap: error %v, Read: error %v, want %v", swapErr, readErr, ctx.Err())
+func TestURL(t *testing.T) {
+	for url, want := range map[string]Config{
+		"redis://h":                              {},
+		"redis://h/3?prefix=a{b}c":               {Prefix: "a{b}c"},
+		"rediss://u:p@h:1?prefix=%7Bx%7D":        {Prefix: "{x}"},
+		"redis://h?recovery=trusted&space=x":     {},
+		"redis://h?settings=trusted&replicas=2":  {TrustSettings: true, Replicas: 2},
+		"redis://h?durability=everysec":          {EverySecond: true},
+		"redis://h?replicas=0&read_timeout=1s":   {Replicas: -1},
+		"unix://u:p@/run/redis.sock?replicas=00": {Replicas: -1},
+	} {
+		got, _, options, err := parseURL(url)
+		wantOptions := strings.Count(url, "recovery=") + strings.Count(url, "space=")
+		if err != nil || got != want || len(options) != wantOptions {
+			t.Errorf("%s: %+v, %d options, %v; want %+v, %d", url, got, len(options), err, want, wantOptions)
 		}
 	}
-	mustDo(t, server.Resume())
-	put(t, e, "a", "2")
+	_, client, _, err := parseURL("redis://user:word@host:77/3?read_timeout=1s&prefix={p}")
+	if err != nil || client.Addr != "host:77" || client.Username != "user" || client.Password != "word" || client.DB != 3 || client.ReadTimeout != time.Second {
+		t.Errorf("options %+v, %v", client, err)
+	}
+}
+
+// TestBadURL: what is wrong is named, and the password never is.
+func TestBadURL(t *testing.T) {
+	const password = "s3cr3t"
+	for url, want := range map[string]string{
+		"redis://u:s3cr3t@h?colour=red":                               "colour",
+		"redis://u:s3cr3t@h?recovery=no":                              "recovery=no",
+		"redis://u:s3cr3t@h?settings=x":                               "settings=x",
+		"redis://u:s3cr3t@h?durability=always":                        "durability=always",
+		"redis://u:s3cr3t@h?durability=everysec&recovery=trusted":     "recovery=trusted",
+		"redis://u:s3cr3t@h?replicas=two":                             "replicas=two",
+		"redis://u:s3cr3t@h?replicas=-1":                              "replicas=-1",
+		"redis://u:s3cr3t@h?ca=/x":                                    "ca=/x",
+		"rediss://u:s3cr3t@h?ca=/nowhere/ca.pem":                      "/nowhere/ca.pem",
+		"rediss://u:s3cr3t@h?cert=/nowhere/c.pem&key=/nowhere/k":      "/nowhere/c.pem",
+		"redis://u:s3cr3t@h/x":                                        "database",
+		"redis://u:1/s3cr3t@h":                                        "@ after the host",
+		"redis://u:s3cr3t@h:port":                                     "can't be parsed",
+		"redis://u:s3cr3t%zz@h":                                       "can't be parsed",
+		"redis://u:s3cr3t@h?a=%zz":                                    "parameters can't be parsed",
+		"postgres://u:s3cr3t@h":                                       "scheme",
+		"redis://u:s3cr3t@127.0.0.1:1?max_retries=-1&dial_timeout=1s": "refused",
+	} {
+		_, err := Open(t.Context(), url)
+		wantError(t, url, err, nil, want)
+		if err != nil && strings.Contains(err.Error(), password) {
+			t.Errorf("%s: error %v shows the password", url, err)
+		}
+	}
+}
+
+// dumps returns all keys of an engine as DUMP has them.
+func dumps(t testing.TB, e *Engine) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	for _, key := range e.keys {
+		dump, err := e.client.Dump(t.Context(), key).Result()
+		if err == redis.Nil {
+			continue
+		}
+		mustDo(t, err)
+		all[key] = dump
+	}
+	return all
+}
+
+// TestCorrupt: keys that make no sense are refused and left as they are.
+func TestCorrupt(t *testing.T) {
+	const entries, names = 0, 1
+	for name, words := range map[string][]any{
+		"entries gone":            {"DEL", entries},
+		"names gone":              {"DEL", names},
+		"entries of another type": {"SET", entries, "x"},
+		"names of another type":   {"SET", names, "x"},
+		"entry gone":              {"HDEL", entries, "a"},
+		"name gone":               {"ZREM", names, "a"},
+		"entry too many":          {"HSET", entries, "c", "1"},
+		"no swaps":                {"HDEL", entries, "#swaps"},
+		"swaps not a number":      {"HSET", entries, "#swaps", "many"},
+		"swaps with a zero":       {"HSET", entries, "#swaps", "01"},
+		"swaps below zero":        {"HSET", entries, "#swaps", "-1"},
+		"swaps too many":          {"HSET", entries, "#swaps", "9007199254740993"},
+	} {
+		e := prepare(t, shared, newPlace())
+		put(t, e, "a", "1")
+		put(t, e, "b", "1")
+		words[1] = e.keys[words[1].(int)]
+		mustDo(t, e.client.Do(t.Context(), words...).Err())
+		before := dumps(t, e)
+		_, err := e.Swap(t.Context(), nil, entry("a", "2"))
+		wantError(t, name+": Swap", err, store.ErrCorrupt, e.config.Prefix+":*")
+		_, err = e.Read(t.Context(), []string{"a"}, store.Page{})
+		wantError(t, name+": Read", err, store.ErrCorrupt, e.config.Prefix+":*")
+		wantError(t, name+": Prepare", e.Prepare(t.Context()), store.ErrCorrupt, e.config.Prefix+":*")
+		if !maps.Equal(before, dumps(t, e)) {
+			t.Errorf("%s: keys were changed", name)
+		}
+	}
+}
+
+// through returns a proxy to the server, and an engine that reaches it that way.
+func through(t *testing.T, addr string, config Config) (*servers.Proxy, *Engine) {
+	t.Helper()
+	proxy, err := servers.StartProxy(addr)
+	mustDo(t, err)
+	t.Cleanup(proxy.Close)
+	client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ContextTimeoutEnabled: true})
+	t.Cleanup(func() { client.Close() })
+	e, err := New(t.Context(), client, config)
+	mustDo(t, err)
+	mustDo(t, e.Prepare(t.Context()))
+	return proxy, e
+}
+
+// TestOneRoundTrip: each call sends one request, once Redis knows the scripts, and another when it forgot them.
+func TestOneRoundTrip(t *testing.T) {
+	server := startServer(t)
+	proxy, e := through(t, server.Addr(), Config{})
+	swap := func() { put(t, e, "a", "1") }
+	for _, tt := range []struct {
+		name  string
+		trips int64
+		call  func()
+	}{
+		{"Read", 1, func() { read(t, e, "a") }},
+		{"Swap", 1, swap},
+		{"Swap of a forgotten script", 2, func() { mustDo(t, newClient(t, server).ScriptFlush(t.Context()).Err()); swap() }},
+		{"Swap again", 1, swap},
+	} {
+		before := proxy.Requests()
+		tt.call()
+		if got := proxy.Requests() - before; got != tt.trips {
+			t.Errorf("%s: %d round trips, want %d", tt.name, got, tt.trips)
+		}
+	}
 }

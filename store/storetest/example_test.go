@@ -107,8 +107,8 @@ func startMinimal(*testing.T) func(*testing.T) store.Engine {
 }
 
 // An engine is tested like this, in a function TestEngine.
-func testEngine(t *testing.T) { storetest.Run(t, startMinimal) }
+func testEngine(t *testing.T) { storetest.RunEngine(t, startMinimal) }
 
-func ExampleRun() {
+func ExampleRunEngine() {
 	_ = testEngine // as the body of TestEngine(t *testing.T)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/store"
 )
 
@@ -16,7 +17,7 @@ func startMemory(t *testing.T) func(t *testing.T) store.Engine {
 	return func(t *testing.T) store.Engine { return m.Connect() }
 }
 
-func TestSuite(t *testing.T) { Run(t, startMemory) }
+func TestSuite(t *testing.T) { RunEngine(t, startMemory) }
 
 // A recorder keeps what a check reports.
 type recorder struct {
@@ -38,10 +39,26 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// TestBugs is the negative control: each check of what a swap promises finds a bug.
-func TestBugs(t *testing.T) {
-	for check, bug := range map[string]Bug{"Calls": IgnoresValues, "Increments": IgnoresFirst, "WriteSkew": IgnoresFirst, "Close": LosesLast} {
-		_ = check
-		_ = bug
+// TestSuiteFindsBug is the negative control: the check of calls finds a bug.
+func TestSuiteFindsBug(t *testing.T) {
+	r := &recorder{TB: t}
+	connect := startMemory(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		checkCalls(newEngineBed(t, r, func(t *testing.T) store.Engine { return Plant(connect(t), IgnoresValues) }))
+	}()
+	if <-done; len(r.reports) == 0 {
+		t.Error("nothing is found")
+	}
+}
+
+// TestHistoryFindsOverlap is that of History.
+func TestHistoryFindsOverlap(t *testing.T) {
+	var h History
+	h.Granted(lease.Record{Owner: lease.Token{1}, LastNode: 5, Start: 10, HighWater: 20})
+	h.Granted(lease.Record{Owner: lease.Token{2}, FirstNode: 5, LastNode: 9, Start: 20, HighWater: 30})
+	if h.Check() == nil {
+		t.Error("nothing is found")
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/service/internal/access/accesstest"
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // TestTLS: what a client shows over TLS, or fails to, ends in an alert or a typed error that says which, and leaves nothing
 // behind.
 func TestTLS(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
-	roots := accesstest.Pool(a.Authority)
+	roots := servers.Pool(a.Authority)
 	p := start(t, a.serving(), a.client(""))
 	before := inUse()
 	refused := func(conf *tls.Config) error {

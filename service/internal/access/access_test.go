@@ -27,8 +27,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/service/internal/access/accesstest"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -94,7 +94,7 @@ func (c *cluster) sign(algorithm jose.SignatureAlgorithm, key any, name string, 
 	return token
 }
 
-func showing(authority *accesstest.Authority, pair tls.Certificate) *http.Request {
+func showing(authority *servers.Authority, pair tls.Certificate) *http.Request {
 	chain := []*x509.Certificate{pair.Leaf, authority.Leaf}
 	return &http.Request{TLS: &tls.ConnectionState{PeerCertificates: chain[:1], VerifiedChains: [][]*x509.Certificate{chain}}}
 }
@@ -109,7 +109,7 @@ var two = &config.Config{Principals: []config.Principal{
 // however often it was good before.
 func TestTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ours, other := accesstest.NewAuthority(), accesstest.NewAuthority()
+		ours, other := servers.NewAuthority(), servers.NewAuthority()
 		policy := func(authorities *x509.CertPool) *Policy {
 			p, err := New(two, authorities, &Policy{}, slog.New(slog.DiscardHandler))
 			if err != nil {
@@ -117,13 +117,13 @@ func TestTrusted(t *testing.T) {
 			}
 			return p
 		}
-		p, r := policy(accesstest.Pool(ours)), showing(ours, ours.Sign(time.Hour, []string{"web.example"}))
+		p, r := policy(servers.Pool(ours)), showing(ours, ours.Sign(time.Hour, []string{"web.example"}))
 		for range 3 {
 			if who, err := p.Identify(r); err != nil || who != (Principal{Name: "web", Certificate: true}) {
 				t.Fatalf("%+v, error %v", who, err)
 			}
 		}
-		for what, p := range map[string]*Policy{"another authority": policy(accesstest.Pool(other)), "none": policy(nil)} {
+		for what, p := range map[string]*Policy{"another authority": policy(servers.Pool(other)), "none": policy(nil)} {
 			if _, err := p.Identify(r); !errors.Is(err, ErrCertificate) || !errors.Is(err, ErrUnknown) {
 				t.Errorf("with %s: error %v", what, err)
 			}
@@ -137,8 +137,8 @@ func TestTrusted(t *testing.T) {
 
 // TestNames: a name counts as what it is, and a certificate of two principals is of neither.
 func TestNames(t *testing.T) {
-	ours := accesstest.NewAuthority()
-	p, err := New(two, accesstest.Pool(ours), &Policy{}, slog.New(slog.DiscardHandler))
+	ours := servers.NewAuthority()
+	p, err := New(two, servers.Pool(ours), &Policy{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

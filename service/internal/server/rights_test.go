@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"github.com/randflake/randflake/service/internal/access/accesstest"
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -133,8 +133,8 @@ rules:
 - {principals: [lister], spaces: [given], verbs: [list]}
 `)
 	c := w.setup.Load().config
-	added := accesstest.NewAuthority()
-	configure := func(c *config.Config, authorities ...*accesstest.Authority) error {
+	added := servers.NewAuthority()
+	configure := func(c *config.Config, authorities ...*servers.Authority) error {
 		return w.Configure(c, Files{Audit: w.written, TLS: trusting(authorities...)})
 	}
 	broken := *c

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/service/internal/access/accesstest"
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
@@ -180,17 +180,17 @@ func as(name string) func(*http.Request) {
 }
 
 // ours is the authority that testbeds trust.
-var ours = sync.OnceValue(accesstest.NewAuthority)
+var ours = sync.OnceValue(servers.NewAuthority)
 
-func trusting(all ...*accesstest.Authority) *tls.Config {
-	return &tls.Config{ClientCAs: accesstest.Pool(all...)}
+func trusting(all ...*servers.Authority) *tls.Config {
+	return &tls.Config{ClientCAs: servers.Pool(all...)}
 }
 
 // withCertificate has a request come with a certificate of our authority.
 func withCertificate(name string) func(*http.Request) { return showing(ours(), name, time.Hour) }
 
 // showing has a request come with a certificate of a DNS name, which is good for some time.
-func showing(authority *accesstest.Authority, name string, left time.Duration) func(*http.Request) {
+func showing(authority *servers.Authority, name string, left time.Duration) func(*http.Request) {
 	pair := authority.Sign(left, []string{name})
 	return func(r *http.Request) {
 		chain := []*x509.Certificate{pair.Leaf, authority.Leaf}

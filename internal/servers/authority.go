@@ -1,5 +1,4 @@
-// Package accesstest has what tests show a service as who they are.
-package accesstest
+package servers
 
 import (
 	"crypto/ecdsa"
