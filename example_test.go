@@ -44,14 +44,6 @@ func Example() {
 	// digits: true
 }
 
-func ExampleGenerator_Fill() {
-	generator := must(randflake.New(randflake.NewSecret(), exampleLease()))
-	ids := make([]randflake.ID, 1000)
-	n, err := generator.Fill(ids)
-	fmt.Println(n, err)
-	// Output: 1000 <nil>
-}
-
 // A loop that makes ID after ID has a Local.
 func ExampleGenerator_Local() {
 	generator := must(randflake.New(randflake.NewSecret(), exampleLease()))
@@ -181,15 +173,6 @@ func ExampleID_Scan() {
 	// Output:
 	// {"id":"3vgoe12ccb8gh","parent":null}
 	// 10
-}
-
-func ExampleID_MarshalJSON() {
-	order := struct {
-		ID randflake.ID `json:"id"`
-	}{4594531474933654033}
-	data, _ := json.Marshal(order)
-	fmt.Println(string(data))
-	// Output: {"id":"3vgoe12ccb8gh"}
 }
 
 func ExampleCipher_Inspect() {

@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -254,21 +253,6 @@ func TestScanRefuses(t *testing.T) {
 	}
 	if err := raw.Scan("1234567.0"); strings.Contains(err.Error(), "1234567") {
 		t.Errorf("%q shows what may be a raw value", err)
-	}
-}
-
-// What reflect calls assignable is what compiles.
-func TestTypesOfKinds(t *testing.T) {
-	types := []reflect.Type{reflect.TypeFor[ID](), reflect.TypeFor[orderID](), reflect.TypeFor[lineID](), reflect.TypeFor[bareID](), reflect.TypeFor[TextID](), reflect.TypeFor[int64]()}
-	for i, one := range types {
-		for j, other := range types {
-			if one.AssignableTo(other) != (i == j) {
-				t.Errorf("assigning a %v to a %v compiles: %t", one, other, i != j)
-			}
-		}
-		if !one.ConvertibleTo(types[0]) {
-			t.Errorf("a %v can't be converted to an ID", one)
-		}
 	}
 }
 
