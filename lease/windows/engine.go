@@ -53,7 +53,8 @@ type Answer struct {
 	// may forget or that a copy keeps.
 	Lineage string
 
-	// Position never decreases within a lineage, and has increased by the end of each Swap that takes effect. It counts
-	// only what is durable. 0 means unknown, as a Read or a Swap that changed nothing may return.
+	// Position never decreases within a lineage, and has increased by the end of each Swap that takes effect. Every answer
+	// has it: a swap onto older data whose answer gets lost must not be made unseen, for it hides that the data is older.
+	// After a Swap that took effect it counts only what is durable. 0 means that the engine has none.
 	Position uint64
 }

@@ -501,7 +501,7 @@ func (p *process) call(_ context.Context, c call) (Answer, error) {
 	if w.IntN(4) == 0 {
 		w.data.evidence(&a)
 	}
-	if w.blind || c.put == nil && w.IntN(4) == 0 {
+	if w.blind {
 		a.Position = 0
 	}
 	return a, nil

@@ -1,13 +1,13 @@
 package windows
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -22,7 +22,7 @@ func (s *Space) Take(ctx context.Context, window int64, n uint32) (randflake.Lea
 	}
 	err := s.update(ctx, leasesEntry, numbersWentBack, func(v *view) ([]byte, error) {
 		m := v.meta
-		taken, err := decodeSteps(v.value)
+		taken, err := decodeNumbers(v.value)
 		if err == nil {
 			err = v.clockError(m)
 		}
@@ -42,7 +42,7 @@ func (s *Space) Take(ctx context.Context, window int64, n uint32) (randflake.Lea
 		}
 		lease = s.rules.lease(m, window, first, n)
 		taken.put(window, first+n, s.rules.steps, s.rules.merge)
-		return json.Marshal(taken)
+		return taken.encode(), nil
 	})
 	if !s.rules.mine(err) {
 		return randflake.Lease{}, err
@@ -73,87 +73,133 @@ func leaseOf(m *meta, window int64, first, n uint32) randflake.Lease {
 	return randflake.Lease{FirstNode: first, LastNode: first + n - 1, Start: m.start(window), End: m.start(window + 1)}
 }
 
-// steps are the numbers of all windows: how many nodes were taken. Each step holds from its window up to the next one's. The
-// first begins at 0, and the last, without an end, has the windows that nobody took. Where there are too many steps, two are
-// merged, and the higher number counts: that wastes nodes and never gives one twice. So old windows, and those of a clock that
-// was wrong for a month, cost no space, and no window is ever closed.
-type steps []step
+// numbers are those of all windows: how many nodes were taken. They are an upper bound in few steps, each of which holds from its
+// window up to the next one's. The first begins at 0, and the last, without an end, has the windows that nobody took. Where
+// there are too many steps, two are merged, and the higher number counts: that wastes nodes and never gives one twice. So old
+// windows, and those of a clock that was wrong for a month, cost no space, and no window is ever closed.
+type numbers struct {
+	Takes int64
+	Steps []step
+}
 
 type step struct {
-	From int64  `json:"w"`
-	Next uint32 `json:"n"`
+	From int64
+	Next uint32
+	Take int64 // the newest one here
 }
 
 // maxSteps bounds the entry to two kilobytes. It leaves room for the windows ahead and those before, each with a number.
 const maxSteps = 64
 
-func decodeSteps(value []byte) (s steps, err error) {
+// encode returns the fields in order, with blanks between.
+func (s *numbers) encode() []byte {
+	b := strconv.AppendInt(nil, s.Takes, 10)
+	for _, step := range s.Steps {
+		for _, n := range [...]int64{step.From, int64(step.Next), step.Take} {
+			b = strconv.AppendInt(append(b, ' '), n, 10)
+		}
+	}
+	return b
+}
+
+func decodeNumbers(value []byte) (*numbers, error) {
 	if value == nil {
-		return make(steps, 1), nil
+		return &numbers{Steps: make([]step, 1)}, nil
 	}
-	if err = json.Unmarshal(value, &s); err == nil && (len(s) == 0 || s[0].From != 0 || !slices.IsSortedFunc(s, func(a, b step) int { return cmp.Compare(a.From, b.From) })) {
-		err = errors.New("want windows in ascending order from 0")
+	var all []int64
+	for word := range bytes.SplitSeq(value, []byte{' '}) {
+		n, err := strconv.ParseInt(string(word), 10, 64)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("%w: leases: %.100q: want numbers", ErrCorrupt, value)
+		}
+		all = append(all, n)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: leases: %.100q: %w", ErrCorrupt, value, err)
+	s := &numbers{Takes: all[0], Steps: make([]step, 0, maxSteps+2)}
+	for field := range slices.Chunk(all[1:], 3) {
+		if len(field) < 3 || (len(s.Steps) == 0) != (field[0] == 0) || len(s.Steps) > 0 && s.Steps[len(s.Steps)-1].From >= field[0] || field[1] > math.MaxUint32 {
+			return nil, fmt.Errorf("%w: leases: %.100q: want windows in ascending order from 0", ErrCorrupt, value)
+		}
+		s.Steps = append(s.Steps, step{field[0], uint32(field[1]), field[2]})
+	}
+	if len(s.Steps) == 0 {
+		return nil, fmt.Errorf("%w: leases: %.100q: want a step", ErrCorrupt, value)
 	}
 	return s, nil
 }
 
 // at returns the number of a window.
-func (s steps) at(window int64) uint32 { return s[s.index(window)].Next }
+func (s *numbers) at(window int64) uint32 { return s.Steps[s.index(window)].Next }
 
-func (s steps) index(window int64) int {
-	i, found := slices.BinarySearchFunc(s, window, func(s step, w int64) int { return cmp.Compare(s.From, w) })
+func (s *numbers) index(window int64) int {
+	i, found := slices.BinarySearchFunc(s.Steps, window, func(s step, w int64) int { return cmp.Compare(s.From, w) })
 	if !found {
 		i--
 	}
 	return i
 }
 
-// put sets the number of one window, and merges steps where there are too many.
-func (s *steps) put(window int64, next uint32, most int, merge func(a, b uint32) uint32) {
+// put sets the number of one window, and merges steps where there are more than most.
+func (s *numbers) put(window int64, next uint32, most int, merge func(a, b uint32) uint32) {
+	s.Takes++
 	i := s.index(window)
-	rest := step{window + 1, (*s)[i].Next}
-	if i+1 == len(*s) || (*s)[i+1].From > rest.From {
-		*s = slices.Insert(*s, i+1, rest)
+	rest := s.Steps[i]
+	rest.From = window + 1
+	if i+1 == len(s.Steps) || s.Steps[i+1].From > rest.From {
+		s.Steps = slices.Insert(s.Steps, i+1, rest)
 	}
-	if (*s)[i].From < window {
+	if s.Steps[i].From < window {
 		i++
-		*s = slices.Insert(*s, i, step{window, next})
+		s.Steps = slices.Insert(s.Steps, i, step{})
 	}
-	(*s)[i].Next = next
-	*s = slices.CompactFunc(*s, func(a, b step) bool { return a.Next == b.Next })
-	for len(*s) > most {
-		i := s.cheapest()
-		(*s)[i].Next = merge((*s)[i].Next, (*s)[i+1].Next)
-		*s = slices.Delete(*s, i+1, i+2)
+	s.Steps[i] = step{window, next, s.Takes}
+	for i := len(s.Steps) - 2; i >= 0; i-- {
+		if s.Steps[i].Next == s.Steps[i+1].Next {
+			s.join(i, merge)
+		}
+	}
+	for len(s.Steps) > most {
+		s.join(s.cheapest(), merge)
 	}
 }
 
-// cheapest returns the step that is to be merged with the next one: the merger that wastes the fewest nodes, and the older
-// the windows, the less a node counts. The last step is never merged.
-func (s steps) cheapest() (best int) {
-	least := int64(math.MaxInt64)
-	for i := range len(s) - 2 {
-		low, length := s[i+1], s[i+2].From-s[i+1].From
-		waste := int64(s[i].Next) - int64(low.Next)
-		if waste < 0 {
-			waste, length = -waste, low.From-s[i].From
+// join merges a step with the next one.
+func (s *numbers) join(i int, merge func(a, b uint32) uint32) {
+	a, b := &s.Steps[i], s.Steps[i+1]
+	a.Next, a.Take = merge(a.Next, b.Next), max(a.Take, b.Take)
+	s.Steps = slices.Delete(s.Steps, i+1, i+2)
+}
+
+// cheapest returns the step that is to be merged with the next one: the merger that wastes the fewest nodes. That half of the
+// steps which was used last is spared, wherever it is, for nobody knows whose clock is right. The last step is never merged.
+func (s *numbers) cheapest() (best int) {
+	var takes []int64
+	for _, step := range s.Steps {
+		takes = append(takes, step.Take)
+	}
+	slices.Sort(takes)
+	recent, least := takes[len(takes)/2], int64(math.MaxInt64)
+	for i, a := range s.Steps[:len(s.Steps)-2] {
+		b := s.Steps[i+1]
+		waste := (int64(a.Next) - int64(b.Next)) * (s.Steps[i+2].From - b.From)
+		if a.Next < b.Next {
+			waste = (int64(b.Next) - int64(a.Next)) * (b.From - a.From)
 		}
-		if cost := waste * min(length, maxSteps) * int64(i+1) * int64(i+1); cost < least {
-			best, least = i, cost
+		if max(a.Take, b.Take) >= recent {
+			waste += math.MaxInt64 / 2
+		}
+		if waste < least {
+			best, least = i, waste
 		}
 	}
 	return best
 }
 
 // newest returns the last window before limit of which nodes were taken, or -1.
-func (s steps) newest(limit int64) int64 {
-	for i, step := range slices.Backward(s) {
+func (s *numbers) newest(limit int64) int64 {
+	for i, step := range slices.Backward(s.Steps) {
 		if step.Next > 0 && step.From < limit {
-			if i+1 < len(s) {
-				limit = min(limit, s[i+1].From)
+			if i+1 < len(s.Steps) {
+				limit = min(limit, s.Steps[i+1].From)
 			}
 			return limit - 1
 		}
@@ -163,16 +209,14 @@ func (s steps) newest(limit int64) int64 {
 
 // numbersWentBack reports whether the number of a window that may still be granted is lower than it was.
 func numbersWentBack(m *meta, was, is []byte) bool {
-	before, err := decodeSteps(was)
-	after, wrong := decodeSteps(is)
+	before, err := decodeNumbers(was)
+	after, wrong := decodeNumbers(is)
 	if err != nil || wrong != nil {
 		return false // the next take says so
 	}
-	for _, all := range []steps{before, after} {
-		for _, step := range all {
-			if window := max(step.From, m.Low); after.at(window) < before.at(window) {
-				return true
-			}
+	for _, step := range slices.Concat(before.Steps, after.Steps) {
+		if window := max(step.From, m.Low); after.at(window) < before.at(window) {
+			return true
 		}
 	}
 	return false

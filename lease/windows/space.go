@@ -6,7 +6,7 @@ package windows
 //  2. A lease is the run of nodes by which one compare-and-set raised that number, for the seconds of K and no others.
 //  3. The number of a window only grows, so two leases of K share no node, whatever clocks do, and leases of two windows
 //     share no second.
-//  4. Old numbers are not removed but merged with their neighbours into the highest of them (see steps), so they also only
+//  4. Old numbers are not removed but merged with their neighbours into the highest of them (see numbers), so they also only
 //     grow, in bounded space.
 //  5. A lease is used only after the engine has acknowledged it as durable; when the outcome is unknown it is never used.
 //  6. Every swap also expects the meta entry unchanged, so no take that was decided before a loss of data was noted can
@@ -342,10 +342,15 @@ func lossIn(v *view, wentBack func(m *meta, was, is []byte) bool) string {
 		return "the space is older than the last loss, or was made anew"
 	case v.Position != 0 && v.Position < least:
 		return fmt.Sprintf("the data went back from position %d to %d", v.seen.position, v.Position)
-	case v.seen.values[v.name] != nil && wentBack(m, v.seen.values[v.name], v.value):
+	case older(m, v.seen.values[v.name], v.value, wentBack):
 		return v.name + " went back"
 	}
 	return ""
+}
+
+// older reports whether a value is older than one that was seen.
+func older(m *meta, seen, found []byte, wentBack func(m *meta, was, is []byte) bool) bool {
+	return seen != nil && !bytes.Equal(seen, found) && wentBack(m, seen, found)
 }
 
 // floor returns the first window that may be granted after a loss: after every window that a clock that is right can have
@@ -391,7 +396,7 @@ func (s *Space) setFloor(ctx context.Context, id, why string) error {
 		return fmt.Errorf("%w: %s: %s", err, s, why)
 	}
 	newest := v.seen.newest
-	if stored, err := decodeSteps(v.value); err == nil { // damaged ones are for the next take to report
+	if stored, err := decodeNumbers(v.value); err == nil { // damaged ones are for the next take to report
 		newest = max(newest, stored.newest(reach(&m, v)+1))
 	}
 	m.ID, m.Losses = cryptorand.Text(), max(m.Losses, v.seen.meta.Losses)+1
@@ -441,12 +446,12 @@ func (s *Space) adopt(v *view, wentBack func(m *meta, was, is []byte) bool) {
 		s.seen = sight{values: map[string][]byte{}}
 	}
 	s.seen.meta, s.seen.position = v.meta, max(s.seen.position, v.Position)
-	if old := s.seen.values[v.name]; old == nil || !wentBack(v.meta, old, v.value) {
-		s.seen.values[v.name] = bytes.Clone(v.value)
+	if old := s.seen.values[v.name]; bytes.Equal(old, v.seen.values[v.name]) || !older(v.meta, old, v.value, wentBack) {
+		s.seen.values[v.name] = v.value
 	}
 	s.seen.newest = max(s.seen.newest, v.meta.Low-1)
 	if v.name == leasesEntry {
-		if all, err := decodeSteps(v.value); err == nil {
+		if all, err := decodeNumbers(v.value); err == nil {
 			s.seen.newest = max(s.seen.newest, all.newest(reach(v.meta, v)+1))
 		}
 	}
