@@ -80,7 +80,7 @@ var bugs = map[string]bug{
 	}},
 	"a loss by position and number ignored": {"losses", func(p *process) {
 		p.space.rules.loss = func(v *view, wentBack func(m *meta, was, is []byte) bool) string {
-			v.seen.position, v.seen.values = 0, nil
+			v.seen.position, v.known = 0, nil
 			if v.Swapped {
 				v.Position++
 			}
@@ -90,14 +90,6 @@ var bugs = map[string]bug{
 	"a number below the one seen ignored": {"losses without positions", func(p *process) {
 		p.space.rules.loss = func(v *view, _ func(m *meta, was, is []byte) bool) string {
 			return lossIn(v, func(*meta, []byte, []byte) bool { return false })
-		}
-	}},
-	"an older space ignored": {"losses", func(p *process) {
-		p.space.rules.loss = func(v *view, wentBack func(m *meta, was, is []byte) bool) string {
-			if v.meta != nil && v.meta.ID != v.seen.meta.ID && v.meta.Lineage == v.Lineage {
-				return ""
-			}
-			return lossIn(v, wentBack)
 		}
 	}},
 	"a take that does not expect the meta entry": {"losses", func(p *process) { p.careless = true }},
@@ -154,16 +146,18 @@ func exploreFor(d time.Duration, set scenes, b bug) (schedules int, found error)
 	return schedules, nil
 }
 
-// Of the spaces in scenes.
-const maxSkew = 7
-
-var sceneLimits = Limits{Nodes: 6, Window: 6 * time.Second, Ahead: 2, MaxSkew: maxSkew * time.Second}
+// manyLimits are those of the spaces in scenes.
+var manyLimits = []Limits{
+	{Nodes: 6, Window: 6 * time.Second, Ahead: 2, MaxSkew: 7 * time.Second},
+	{Nodes: 6, Window: 3 * time.Second, Ahead: 1, MaxSkew: 2 * time.Second},
+}
 
 // A world is the state of a schedule.
 type world struct {
 	scenes
 	*rand.Rand
 	bug
+	limits    Limits
 	now       int64
 	data      *memory
 	snapshots []state
@@ -203,14 +197,15 @@ type held struct{ randflake.Lease }
 // play plays one schedule.
 func play(seed uint64, set scenes, b bug) error {
 	w := &world{scenes: set, Rand: rand.New(rand.NewPCG(seed, 1)), bug: b, now: 1800000000, data: newMemory(), uses: map[[2]int64]*held{}, numbers: map[int64]bool{}}
+	w.limits = manyLimits[w.IntN(2)]
 	if w.IntN(2) == 0 {
-		off := w.Int64N(maxSkew + 1)
+		off := w.offset()
 		w.data.clock = func() time.Time { return time.Unix(w.now+off, 0) }
 	}
 	for range 4 {
 		w.start()
 	}
-	for range 80 {
+	for range 100 {
 		w.move()
 		if w.wrong != "" {
 			return fmt.Errorf("%s: seed %d: %s\n%s", set.name, seed, w.wrong, strings.Join(w.log, "\n"))
@@ -228,17 +223,20 @@ func play(seed uint64, set scenes, b bug) error {
 
 func (w *world) note(format string, args ...any) {
 	w.log = append(w.log, fmt.Sprintf("%*s%d ", 2*w.depth, "", w.now-1800000000)+fmt.Sprintf(format, args...))
-	if dbg {
-		w.log = append(w.log, fmt.Sprint(w.data.position, w.data.lineage, w.data.data))
-	}
 }
+
+// offset returns one of a clock that is right.
+func (w *world) offset() int64 { return w.Int64N(int64(w.limits.MaxSkew/time.Second) + 1) }
+
+// window0 is the first window, for the log.
+func (w *world) window0() int64 { return w.limits.window(time.Unix(1800000000, 0)) }
 
 // start starts a process, on a space that the operator creates if there is none.
 func (w *world) start() {
 	if w.unknown() {
 		return
 	}
-	p := &process{world: w, name: len(w.log), off: w.Int64N(maxSkew + 1)}
+	p := &process{world: w, name: len(w.log), off: w.offset()}
 	if w.clocks && w.IntN(3) == 0 {
 		p.off = w.Int64N(1000) - 500
 	}
@@ -246,7 +244,7 @@ func (w *world) start() {
 	if w.id() == "" {
 		fresh := w.lineages == 0 // nothing was lost
 		w.note("create, fresh: %v", fresh)
-		_, err = Create(context.Background(), conn{memory: w.data}, "s", "check", sceneLimits, fresh, p.clock)
+		_, err = Create(context.Background(), conn{memory: w.data}, "s", "check", w.limits, fresh, p.clock)
 	}
 	if err == nil {
 		p.space, err = Open(context.Background(), conn{w.data, p.call}, "s", "check", p.clock)
@@ -396,12 +394,8 @@ func (w *world) rollBack(s state) {
 		}
 		return seen.meta.Losses > m.Losses
 	}
-	if slices.ContainsFunc(w.processes, func(p *process) bool { return p.busy && !knows(p) }) {
-		return
-	}
-	w.late = nil
-	w.data.restore(s)
-	if w.depth == 0 && w.IntN(4) == 0 {
+	if w.IntN(3) == 0 {
+		w.data.restore(s)
 		space, err := Open(context.Background(), conn{memory: w.data}, "s", "check", func() time.Time { return time.Unix(w.now, 0) })
 		if err == nil {
 			err = space.ReportLoss(context.Background(), "an old backup")
@@ -409,6 +403,11 @@ func (w *world) rollBack(s state) {
 		w.note("roll back to position %d, and report it: %v", s.position, err)
 		return
 	}
+	if slices.ContainsFunc(w.processes, func(p *process) bool { return p.busy && !knows(p) }) {
+		return
+	}
+	w.late = nil // the server was stopped
+	w.data.restore(s)
 	w.note("roll back to position %d", s.position)
 	w.hidden = m.ID
 	w.processes = slices.DeleteFunc(w.processes, func(p *process) bool { return !knows(p) })
@@ -431,7 +430,7 @@ func (p *process) take() {
 	w := p.world
 	window := p.space.Window(p.clock()) + []int64{0, 0, 0, 1, 1, 2, 2, 3, 4, -1, -9}[w.IntN(11)]
 	n := uint32(1 + w.IntN(2))
-	w.note("take %d of %d for window %d", n, p.name, window-300000000)
+	w.note("take %d of %d for window %d", n, p.name, window-w.window0())
 	p.in(func() {
 		if lease, err := p.space.Take(context.Background(), window, n); err == nil || lease.LastNode > 0 {
 			p.Add(lease)
@@ -508,7 +507,7 @@ func (p *process) call(_ context.Context, c call) (Answer, error) {
 }
 
 func (w *world) meanwhile() {
-	if w.depth < 3 && w.IntN(6) == 0 {
+	if w.depth < 3 && w.IntN(4) == 0 {
 		w.depth++
 		w.move()
 		w.depth--
@@ -517,7 +516,7 @@ func (w *world) meanwhile() {
 
 // Add implements Queue.
 func (p *process) Add(l randflake.Lease) {
-	p.world.note("(%d has nodes %d to %d of window %d)", p.name, l.FirstNode, l.LastNode, p.space.Window(l.Start)-300000000)
+	p.world.note("(%d has nodes %d to %d of window %d)", p.name, l.FirstNode, l.LastNode, p.space.Window(l.Start)-p.world.window0())
 	if p.early == nil || p.early.Lease != l {
 		p.leases = append(p.leases, &held{l})
 	}
@@ -536,10 +535,10 @@ func (p *process) use(second int64) {
 		for node := int64(h.FirstNode); node <= int64(h.LastNode); node++ {
 			other := w.uses[[2]int64{node, second}]
 			switch {
-			case node >= int64(sceneLimits.Nodes):
-				w.wrong = fmt.Sprintf("node %d is used, of %d", node, sceneLimits.Nodes)
+			case node >= int64(w.limits.Nodes):
+				w.wrong = fmt.Sprintf("node %d is used, of %d", node, w.limits.Nodes)
 			case other != nil && other != h:
-				w.wrong = fmt.Sprintf("node %d is used twice in second %d of window %d", node, second-1800000000, second/6-300000000)
+				w.wrong = fmt.Sprintf("node %d is used twice in second %d", node, second-1800000000)
 			}
 			w.uses[[2]int64{node, second}] = h
 		}

@@ -51,7 +51,7 @@ func (s *Space) Take(ctx context.Context, window int64, n uint32) (randflake.Lea
 }
 
 // Window returns the window of a time.
-func (s *Space) Window(t time.Time) int64 { return s.sight("").meta.window(t) }
+func (s *Space) Window(t time.Time) int64 { return s.Limits().window(t) }
 
 func (l Limits) window(t time.Time) int64 { return t.Unix() / int64(l.Window/time.Second) }
 

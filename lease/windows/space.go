@@ -95,6 +95,7 @@ type Space struct {
 // others. A later answer that shows less shows a loss.
 type sight struct {
 	meta     *meta
+	raw      []byte // of meta
 	position uint64
 	newest   int64             // window that was seen taken, and before which others' floors must not lie
 	values   map[string][]byte // of entries
@@ -153,7 +154,7 @@ func newSpace(engine Engine, name, check string, now func() time.Time) *Space {
 }
 
 // Limits returns the limits of the space.
-func (s *Space) Limits() Limits { return s.sight("").meta.Limits }
+func (s *Space) Limits() Limits { return s.ask("").seen.meta.Limits }
 
 // String says where the space is.
 func (s *Space) String() string { return fmt.Sprintf("space %q in %s", s.name, s.engine) }
@@ -185,7 +186,8 @@ type view struct {
 	value []byte // of the entry
 	from  time.Time
 	to    time.Time // by the process's clock, between which the answer was made
-	seen  sight     // before the question, with the values of this entry only
+	seen  sight     // before the question
+	known []byte    // value of the entry in it
 }
 
 // update changes one entry of the space by compare-and-set. It is all that leases and counters have in common. decide returns
@@ -233,7 +235,7 @@ func (s *Space) update(ctx context.Context, name string, wentBack func(m *meta, 
 }
 
 func (s *Space) read(ctx context.Context, name string) (*view, error) {
-	v := &view{name: name, from: s.now(), seen: s.sight(name)}
+	v := s.ask(name)
 	var err error
 	if v.Answer, err = s.engine.Read(ctx, s.entry(metaEntry), s.entry(name)); err != nil {
 		return nil, s.failed("read", err)
@@ -243,7 +245,7 @@ func (s *Space) read(ctx context.Context, name string) (*view, error) {
 
 // swap puts an entry if it and the space are as in v, and returns what is there then.
 func (s *Space) swap(ctx context.Context, v *view, put Entry) (*view, error) {
-	after := &view{name: v.name, from: s.now(), seen: s.sight(v.name)}
+	after := s.ask(v.name)
 	expect := []Entry{{s.entry(metaEntry), v.raw}, {s.entry(v.name), v.value}}
 	name := put.Name
 	put.Name = s.entry(name)
@@ -267,6 +269,10 @@ func (v *view) open(s *Space) error {
 	v.to = s.now()
 	v.raw, v.value = v.Entries[0].Value, v.Entries[1].Value
 	if v.raw == nil {
+		return nil
+	}
+	if bytes.Equal(v.raw, v.seen.raw) {
+		v.meta = v.seen.meta
 		return nil
 	}
 	v.meta = new(meta)
@@ -342,7 +348,7 @@ func lossIn(v *view, wentBack func(m *meta, was, is []byte) bool) string {
 		return "the space is older than the last loss, or was made anew"
 	case v.Position != 0 && v.Position < least:
 		return fmt.Sprintf("the data went back from position %d to %d", v.seen.position, v.Position)
-	case older(m, v.seen.values[v.name], v.value, wentBack):
+	case older(m, v.known, v.value, wentBack):
 		return v.name + " went back"
 	}
 	return ""
@@ -422,17 +428,15 @@ func (s *Space) putMeta(ctx context.Context, v *view, m *meta) (done bool, err e
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen = sight{meta: m, position: after.Position, newest: m.Low - 1, values: map[string][]byte{}}
+	s.seen = sight{meta: m, raw: value, position: after.Position, newest: m.Low - 1, values: map[string][]byte{}}
 	return true, nil
 }
 
-// sight returns what this handle knows, with the value of one entry.
-func (s *Space) sight(name string) sight {
+// ask returns a view before the question, with what this handle knows by then.
+func (s *Space) ask(name string) *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen := s.seen
-	seen.values = map[string][]byte{name: s.seen.values[name]}
-	return seen
+	return &view{name: name, from: s.now(), seen: s.seen, known: s.seen.values[name]}
 }
 
 // adopt remembers what a swap of this handle has made durable, unless a later one did so before.
@@ -445,8 +449,8 @@ func (s *Space) adopt(v *view, wentBack func(m *meta, was, is []byte) bool) {
 		}
 		s.seen = sight{values: map[string][]byte{}}
 	}
-	s.seen.meta, s.seen.position = v.meta, max(s.seen.position, v.Position)
-	if old := s.seen.values[v.name]; bytes.Equal(old, v.seen.values[v.name]) || !older(v.meta, old, v.value, wentBack) {
+	s.seen.meta, s.seen.raw, s.seen.position = v.meta, v.raw, max(s.seen.position, v.Position)
+	if old := s.seen.values[v.name]; bytes.Equal(old, v.known) || !older(v.meta, old, v.value, wentBack) {
 		s.seen.values[v.name] = v.value
 	}
 	s.seen.newest = max(s.seen.newest, v.meta.Low-1)
