@@ -20,7 +20,6 @@ var (
 	ErrInvalid = errors.New("windows: invalid argument")                              // the error says what is wanted
 	ErrCounter = errors.New("windows: where the counter goes on is not known")        // set it to a number that is beyond all that were taken
 	ErrEnd     = errors.New("windows: the counter has no number left")                // there is none
-	errChanged = errors.New("windows: changed each time that it was looked at")       // the context ended: try again
 	errAgain   = errors.New("windows: the space changed meanwhile: look at it again") // never leaves the package
 )
 

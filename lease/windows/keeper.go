@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -66,23 +67,14 @@ func Keep(ctx context.Context, space *Space, queue Queue, options Options) (*Kee
 }
 
 func newKeeper(space *Space, queue Queue, options Options) *Keeper {
-	if options.Logger == nil {
-		options.Logger = slog.Default()
-	}
-	if options.Nodes == 0 {
-		options.Nodes = 1
-	}
-	if options.Outage == 0 {
-		options.Outage = 3 * time.Minute
-	}
+	options.Logger = cmp.Or(options.Logger, slog.Default())
+	options.Nodes, options.Outage = cmp.Or(options.Nodes, 1), cmp.Or(options.Outage, 3*time.Minute)
 	if options.stale == nil {
 		mark := vmgen.Now()
 		options.stale = func() bool {
-			stale := mark.Stale()
-			if stale {
-				mark = vmgen.Now()
-			}
-			return stale
+			was := mark
+			mark = vmgen.Now()
+			return was.Stale()
 		}
 	}
 	return &Keeper{space: space, queue: queue, options: options, wake: make(chan struct{}, 1), done: make(chan struct{}),
@@ -128,9 +120,8 @@ func (k *Keeper) wait(ctx context.Context, pause time.Duration) bool {
 	case <-timer.C:
 	case <-k.wake:
 	case <-ctx.Done():
-		return false
 	}
-	return true
+	return ctx.Err() == nil
 }
 
 // step takes what is wanted now, tells the log, and returns for how long there is nothing to do.
@@ -208,10 +199,7 @@ func (k *Keeper) covered() (left time.Duration, leased bool) {
 		window++
 		left = limits.start(window).Sub(now)
 	}
-	for _, ok := range k.settled {
-		leased = leased || ok
-	}
-	return left, leased
+	return left, slices.Contains(slices.Collect(maps.Values(k.settled)), true)
 }
 
 // pressed returns the second duration if IDs have ended or are about to, and otherwise the first.
@@ -228,8 +216,7 @@ func (k *Keeper) report(why error) {
 	left, _ := k.covered()
 	switch {
 	case left <= 0 && k.stopped.IsZero():
-		k.stopped = now
-		if !k.end.IsZero() && k.end.Before(now) {
+		if k.stopped = now; !k.end.IsZero() && k.end.Before(now) {
 			k.stopped = k.end
 		}
 		k.options.Logger.Error("randflake: no lease: no ID can be made", "since", k.stopped, "error", why, "space", k.space.String(), "label", k.options.Label)

@@ -270,7 +270,7 @@ func TestYear(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	data := newMemory()
 	c := &crew{now: time.Unix(1800000000, 0)}
-	create(t, conn{memory: data}, Limits{Nodes: 32, Window: 30 * time.Minute}, func() time.Time { return c.now })
+	create(t, conn{memory: data}, Limits{Nodes: 32, Window: time.Hour}, func() time.Time { return c.now })
 	for range 12 {
 		m := &member{due: c.now}
 		c.start(t, data, m)

@@ -12,7 +12,7 @@ package windows
 //  6. Every swap also expects the meta entry unchanged, so no take that was decided before a loss of data was noted can
 //     take effect after that.
 //  7. A loss shows by another lineage, by a position or a number below the one that this handle saw, or by an older meta
-//     entry; a process that has seen none of what was lost can't tell, unless the lineage changed.
+//     entry; where the lineage stays, a process that has seen none of what was lost can't tell, and a person must report it.
 //  8. No lease is granted more than Ahead windows beyond the taker's clock, and two clocks differ by MaxSkew at most; so
 //     whoever notes the loss raises low, which never falls, above every window that a forgotten lease can be of.
 //  9. Below low nothing is granted, so what was forgotten stays the property of those who have it.
@@ -147,10 +147,11 @@ func Create(ctx context.Context, engine Engine, name, check string, limits Limit
 }
 
 func newSpace(engine Engine, name, check string, now func() time.Time) *Space {
+	s := &Space{engine: engine, name: name, check: check, now: now, pause: sleep, rules: theRules}
 	if now == nil {
-		now = time.Now
+		s.now = time.Now
 	}
-	return &Space{engine: engine, name: name, check: check, now: now, pause: sleep, rules: theRules}
+	return s
 }
 
 // Limits returns the limits of the space.
@@ -162,19 +163,15 @@ func (s *Space) String() string { return fmt.Sprintf("space %q in %s", s.name, s
 // ReportLoss says that data was lost where the engine can't show it: an older backup is back under the same lineage. From
 // now on nothing is granted before the floor.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
-	v, err := s.read(ctx, leasesEntry)
-	for err == nil {
-		id := ""
-		if v.meta != nil {
-			id = v.meta.ID
-		}
-		err = s.setFloor(ctx, id, why)
-		if err == nil || !errors.Is(err, errAgain) {
+	for {
+		v, err := s.read(ctx, leasesEntry)
+		if err != nil {
 			return err
 		}
-		v, err = s.read(ctx, leasesEntry)
+		if err := s.setFloor(ctx, v.id(), why); !errors.Is(err, errAgain) {
+			return err
+		}
 	}
-	return err
 }
 
 // A view is an answer about the space and one entry of it.
@@ -222,7 +219,7 @@ func (s *Space) update(ctx context.Context, name string, wentBack func(m *meta, 
 		if !after.Swapped {
 			v = after
 			if err := s.pause(ctx, time.Duration(mathrand.Int64N(int64(time.Millisecond)<<min(try, 8)))); err != nil {
-				return fmt.Errorf("%w: %w", errChanged, err)
+				return fmt.Errorf("windows: %s: changed each time that it was looked at: %w", s, err)
 			}
 			continue
 		}
@@ -254,12 +251,11 @@ func (s *Space) swap(ctx context.Context, v *view, put Entry) (*view, error) {
 		return nil, s.failed("swap", err)
 	}
 	if after.Swapped {
-		for i := range expect {
-			if expect[i].Name == put.Name {
-				expect[i] = put
-			}
+		if after.Entries = expect; name == metaEntry {
+			expect[0] = put
+		} else {
+			expect[1] = put
 		}
-		after.Entries = expect
 	}
 	return after, after.open(s)
 }
@@ -374,14 +370,18 @@ func reach(m *meta, v *view) int64 {
 
 // cover sets the floor for a loss that v shows.
 func (s *Space) cover(ctx context.Context, v *view, loss string) error {
-	id := ""
-	if v.meta != nil {
-		id = v.meta.ID
-	}
-	if err := s.setFloor(ctx, id, loss); err != nil && !errors.Is(err, errAgain) {
+	if err := s.setFloor(ctx, v.id(), loss); !errors.Is(err, errAgain) {
 		return err
 	}
 	return nil
+}
+
+// id returns the ID of the space, or "" if there is none.
+func (v *view) id() string {
+	if v.meta == nil {
+		return ""
+	}
+	return v.meta.ID
 }
 
 // setFloor sets the floor, unless the space has another ID by now: then errAgain says to look again whether there is a loss.
@@ -390,7 +390,7 @@ func (s *Space) setFloor(ctx context.Context, id, why string) error {
 	if err != nil {
 		return err
 	}
-	if now := v.meta; now != nil && now.ID != id || now == nil && id != "" {
+	if v.id() != id {
 		return errAgain
 	}
 	m := *cmp.Or(v.meta, v.seen.meta)

@@ -60,10 +60,13 @@ func TestTake(t *testing.T) {
 // TestLoss: after a loss nothing is granted before the floor, and counters wait for a person.
 func TestLoss(t *testing.T) {
 	for name, lose := range map[string]func(data *memory, s *Space, old state) error{
-		"another copy":       func(data *memory, s *Space, old state) error { data.lineage = "second"; return nil },
-		"an older position":  func(data *memory, s *Space, old state) error { data.restore(old); return nil },
-		"everything is gone": func(data *memory, s *Space, old state) error { data.restore(state{map[string]string{}, "first", 0}); return nil },
-		"reported":           func(data *memory, s *Space, old state) error { return s.ReportLoss(context.Background(), "by hand") },
+		"another copy":      func(data *memory, s *Space, old state) error { data.lineage = "second"; return nil },
+		"an older position": func(data *memory, s *Space, old state) error { data.restore(old); return nil },
+		"everything is gone": func(data *memory, s *Space, old state) error {
+			data.restore(state{map[string]string{}, "first", 0})
+			return nil
+		},
+		"reported": func(data *memory, s *Space, old state) error { return s.ReportLoss(context.Background(), "by hand") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			now, data := noon, newMemory()
