@@ -1,0 +1,302 @@
+package windows
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// A queue is a generator's. It has an ID for a time if a lease covers it.
+type queue struct {
+	mu     sync.Mutex
+	leases []randflake.Lease
+}
+
+func (q *queue) Add(l randflake.Lease) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.leases) > 40 {
+		q.leases = q.leases[20:]
+	}
+	q.leases = append(q.leases, l)
+}
+
+func (q *queue) Drop() { q.leases = nil }
+
+func (q *queue) has(t time.Time) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, l := range q.leases {
+		if !t.Before(l.Start) && t.Before(l.End) {
+			return true
+		}
+	}
+	return false
+}
+
+func create(t *testing.T, engine Engine, limits Limits, now func() time.Time) *Space {
+	t.Helper()
+	s, err := Create(t.Context(), engine, "s", "check", limits, true, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func open(t *testing.T, engine Engine, now func() time.Time) *Space {
+	t.Helper()
+	s, err := Open(t.Context(), engine, "s", "check", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// In a bubble time begins in the year 2000, before the epoch.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Unix(1800000000, 0).Sub(time.Now()))
+		f(t)
+	})
+}
+
+var quiet = Options{Logger: slog.New(slog.DiscardHandler)}
+
+// TestKeeperOutlives: the store is away from the middle of a window until seven seconds after the last lease has ended. It
+// refuses, or does not answer at all.
+func TestKeeperOutlives(t *testing.T) {
+	for name, hangs := range map[string]bool{"refuses": false, "hangs": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				data, away := newMemory(), false
+				var mu sync.Mutex
+				engine := conn{memory: data}
+				engine.intercept = func(ctx context.Context, c call) (Answer, error) {
+					mu.Lock()
+					gone := away
+					mu.Unlock()
+					if gone && hangs {
+						<-ctx.Done()
+						return Answer{}, ctx.Err()
+					} else if gone {
+						return Answer{}, errAway
+					}
+					return data.do(c), nil
+				}
+				set := func(to bool) { mu.Lock(); away = to; mu.Unlock() }
+				var log bytes.Buffer
+				var q queue
+				space := create(t, engine, Limits{}, nil)
+				keeper, err := Keep(t.Context(), space, &q, Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Label: "web-1"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer keeper.Close()
+				time.Sleep(10*time.Minute + 31*time.Second)
+				set(true)
+				left := time.Now()
+				for ; q.has(time.Now()); time.Sleep(time.Second) {
+				}
+				ended := time.Now()
+				if outlived := ended.Sub(left); outlived < 3*time.Minute {
+					t.Errorf("IDs go on for %v without the store, want 3 minutes", outlived)
+				}
+				time.Sleep(7 * time.Second)
+				set(false)
+				for back := time.Now(); !q.has(time.Now()); time.Sleep(100 * time.Millisecond) {
+					if time.Since(back) > 6*time.Second {
+						t.Fatal("no IDs 6 s after the store is back")
+					}
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				text := log.String()
+				if strings.Count(text, "level=ERROR") != 1 || strings.Count(text, "IDs go on") != 1 || !strings.Contains(text, "since="+ended.UTC().Format("2006-01-02T15:04:0")) {
+					t.Errorf("IDs ended at %v: log:\n%s", ended.UTC(), text)
+				}
+			})
+		})
+	}
+}
+
+// TestKeeperRefused: a caller who is refused causes a try at once, and many a try a second.
+func TestKeeperRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		data, offset := newMemory(), time.Duration(0)
+		now := func() time.Time { return time.Now().Add(offset) }
+		var q queue
+		keeper, err := Keep(t.Context(), create(t, conn{memory: data}, Limits{}, now), &q, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer keeper.Close()
+		time.Sleep(10 * time.Second)
+		offset = time.Hour // the clock jumps
+		keeper.Refused()
+		synctest.Wait()
+		if !q.has(now()) {
+			t.Error("no lease at once")
+		}
+		calls := data.calls
+		for range 1000 {
+			keeper.Refused()
+			time.Sleep(10 * time.Millisecond)
+		}
+		if n := data.calls - calls; n > 20 {
+			t.Errorf("%d calls in ten seconds", n)
+		}
+	})
+}
+
+// TestRollingRestart: 500 processes restart within a minute, in a layout of 1,024 nodes.
+func TestRollingRestart(t *testing.T) {
+	for _, c := range []struct {
+		within time.Duration
+		rounds int
+		most   time.Duration
+	}{{time.Minute, 1, time.Minute}, {5 * time.Minute, 1, time.Minute}, {4 * time.Minute, 2, time.Minute}} {
+		bubble(t, func(t *testing.T) {
+			const processes = 500
+			data := newMemory()
+			create(t, conn{memory: data}, Limits{Nodes: 1024}, nil)
+			keepers := make([]*Keeper, processes)
+			var waited, failed int
+			var longest time.Duration
+			var mu sync.Mutex
+			var all sync.WaitGroup
+			start := func(i int) {
+				q, began := new(queue), time.Now()
+				for {
+					k, err := Keep(t.Context(), open(t, conn{memory: data}, nil), q, quiet)
+					if keepers[i] = k; err == nil {
+						break
+					}
+					mu.Lock()
+					failed++
+					mu.Unlock()
+					time.Sleep(time.Second)
+				}
+				all.Go(func() {
+					for !q.has(time.Now()) {
+						time.Sleep(100 * time.Millisecond)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					if d := time.Since(began); d > time.Second {
+						waited++
+						longest = max(longest, d)
+					}
+				})
+			}
+			for i := range keepers { // over a while, as for the first time
+				start(i)
+				time.Sleep(200 * time.Millisecond)
+			}
+			time.Sleep(10*time.Minute + time.Duration(rand.Int64N(int64(time.Minute))))
+			for range c.rounds {
+				for i := range keepers {
+					keepers[i].Close()
+					start(i)
+					time.Sleep(c.within / processes)
+				}
+			}
+			all.Wait()
+			for _, k := range keepers {
+				k.Close()
+			}
+			if longest > c.most {
+				t.Errorf("a process waited %v", longest)
+			}
+			t.Logf("500 processes in 1,024 nodes, restarted %d times, each within %v: %d waited, %v at most; %d starts failed", c.rounds, c.within, waited, longest, failed)
+		})
+	}
+}
+
+// A crew is keepers that are driven by hand, each when its pause is over.
+type crew struct {
+	now     time.Time
+	members []*member
+}
+
+type member struct {
+	keeper *Keeper
+	queue  queue
+	due    time.Time
+	off    time.Duration
+}
+
+func (c *crew) Len() int           { return len(c.members) }
+func (c *crew) Less(i, j int) bool { return c.members[i].due.Before(c.members[j].due) }
+func (c *crew) Swap(i, j int)      { c.members[i], c.members[j] = c.members[j], c.members[i] }
+func (c *crew) Push(m any)         { c.members = append(c.members, m.(*member)) }
+func (c *crew) Pop() any           { panic("never") }
+
+// start starts the keeper of m, anew if it had one.
+func (c *crew) start(t *testing.T, data *memory, m *member) {
+	m.queue = queue{}
+	m.keeper = newKeeper(open(t, conn{memory: data}, func() time.Time { return c.now.Add(m.off) }), &m.queue, quiet)
+}
+
+// step lets time pass until the next keeper is due, and drives that.
+func (c *crew) step(t *testing.T) *member {
+	m := c.members[0]
+	c.now = m.due
+	pause, err := m.keeper.step(t.Context())
+	if err != nil {
+		t.Fatalf("%v: %v", c.now, err)
+	}
+	if !m.queue.has(c.now.Add(m.off)) {
+		t.Fatalf("%v: no lease", c.now)
+	}
+	m.due = c.now.Add(pause)
+	heap.Fix(c, 0)
+	return m
+}
+
+// TestYear: a year of twelve processes in a layout of 32 nodes, which are restarted at random; one in a hundred is killed without
+// a word, which is the same, as no process says one. One process has a clock that is fast by 100 days for a month. All have IDs
+// all the time, and the store does not grow.
+func TestYear(t *testing.T) {
+	const days = 365
+	random := rand.New(rand.NewPCG(1, 1))
+	data := newMemory()
+	c := &crew{now: time.Unix(1800000000, 0)}
+	create(t, conn{memory: data}, Limits{Nodes: 32, Window: time.Hour}, func() time.Time { return c.now })
+	for range 12 {
+		m := &member{due: c.now}
+		c.start(t, data, m)
+		heap.Push(c, m)
+	}
+	wrong := c.members[0]
+	began, restarts, dayOne := c.now, 0, 0
+	for c.now.Sub(began) < days*24*time.Hour {
+		m := c.step(t)
+		switch day := int(c.now.Sub(began) / (24 * time.Hour)); {
+		case day < 2:
+			dayOne = max(dayOne, data.size())
+		case day == 2:
+			wrong.off = 100 * 24 * time.Hour
+		case day == 32:
+			wrong.off = 0
+		}
+		if random.IntN(50) == 0 {
+			restarts++
+			c.start(t, data, m)
+			m.due = c.now
+			heap.Fix(c, 0)
+		}
+	}
+	t.Logf("%d calls, %d restarts; the store had %d bytes after a day, and has %d", data.calls, restarts, dayOne, data.size())
+	if data.size() > 2500 || len(data.data) != 2 {
+		t.Errorf("the store has %d entries, %d bytes: %v", len(data.data), data.size(), data.data)
+	}
+}
