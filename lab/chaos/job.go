@@ -2,35 +2,45 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"text/tabwriter"
 	"time"
 
-	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/lab/chaos/internal/broken"
 	"github.com/randflake/randflake/lab/chaos/internal/check"
 	"github.com/randflake/randflake/lab/chaos/internal/engine"
-	"github.com/randflake/randflake/lab/chaos/internal/journal"
-	"github.com/randflake/randflake/lab/chaos/internal/page"
-	"github.com/randflake/randflake/lab/chaos/internal/simulation"
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lab/chaos/internal/worker"
 )
 
-// jobPatience is how long a job may take that waits for everything that it may wait for.
-const jobPatience = 5 * time.Minute
+// A job is one fault on one engine.
+type job struct {
+	engine string
+	fault  *fault
+	round  int // how often it was done before
+}
+
+// name tells a job from all others, and is the name of its directory.
+func (j job) name() string { return fmt.Sprintf("%s-%s-%d", j.engine, j.fault.name, j.round) }
+
+// seeded returns the source of all choices of one run.
+func seeded(seed uint64, name string) *rand.Rand {
+	return rand.New(rand.NewChaCha8(sha256.Sum256(append(binary.LittleEndian.AppendUint64(nil, seed), name...))))
+}
 
 // An outcome is what came of a job.
 type outcome struct {
 	job
-	check.Result
-	numbers check.Numbers // of counters
-	refused [page.Kinds]uint64
-	notes   []string
-	took    time.Duration
-	skipped error // why it could not be done
+	result  check.Result
+	refused uint64
 	err     error // what was not as expected
 	late    bool  // err says that something came too late or was refused, and no more
 }
@@ -38,208 +48,198 @@ type outcome struct {
 // do runs a fault and checks what the workers noted. Its files are in dir.
 func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) {
 	o.job = j
-	began := time.Now()
-	defer func() { o.took = time.Since(began) }()
-	ctx, cancel := context.WithTimeout(ctx, jobPatience)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	random := seeded(f.seed, j.name())
-	key := make([]byte, 16)
-	for i := range key {
-		key[i] = byte(random.Uint32())
-	}
-	secret, err := randflake.SecretFromBytes(key)
+	w, err := newWorld(ctx, j, f, dir, rate)
 	if err == nil {
-		secret, err = secret.Then(secret.Derive("chaos", 2), began.Add(rotation).Truncate(time.Second))
+		err = w.play(j.fault.script)
 	}
-	if err != nil {
-		o.err = err
-		return o
-	}
-	settings := simulation.Settings{
-		Dir:    dir,
-		Start:  starts[j.store],
-		Limits: j.fault.Limits,
-		Secret: secret,
-		Rand:   random,
-		Rate:   rate,
-		Short:  f.short,
-
-		Clocked: j.fault.Clocked,
-		Bug:     broken.Bug(f.bug),
-
-		Randflaked: filepath.Join(filepath.Dir(dir), randflaked),
-	}
-	if settings.Limits == (store.Limits{}) {
-		settings.Limits = simulation.Limits
-	}
-	if f.bug != "" {
-		settings.StepTimeout = 3 * simulation.TTL // a script may wait in vain, but not for the sound
-	}
-	if j.fault.Start != nil {
-		settings.Start = j.fault.Start
-	}
-	w, err := simulation.New(ctx, settings)
+	w.end()
 	if err == nil {
-		err = w.Play(j.fault.Script)
+		err = w.judge(j.fault)
 	}
-	falseAlarm := w.FalseAlarm()
-	var counted []check.Counter
-	if j.fault.Counts && w.Engine != nil {
-		var countErr error
-		counted, countErr = w.Counted()
-		err = errors.Join(err, countErr)
+	for _, p := range w.processes {
+		for k := range p.Refused {
+			o.refused += p.Refused[k].Load()
+		}
 	}
-	w.End()
-	if errors.Is(err, engine.ErrNotPermitted) {
-		o.skipped = err
-		return o
+	var wrong error
+	o.result, wrong = w.check()
+	if err == nil && j.fault.repeats && o.result.Duplicates == 0 {
+		err = errors.New("the fault did not take place: no ID was repeated")
 	}
-	if ctx.Err() != nil {
-		o.err = errors.Join(err, ctx.Err())
-		return o
-	}
-	o.refused, o.notes = w.Refused(), w.Notes()
-	var checkErr error
-	if j.fault.Counts {
-		o.numbers, checkErr = check.CheckNumbers(w.JournalDir(), counted, len(w.Losses()) > 0)
-		checkErr = errors.Join(checkErr, o.wrongNumbers())
-	} else {
-		o.Result, checkErr = j.check(w, f, secret, dir)
-		checkErr = errors.Join(checkErr, o.findings(w.RepeatsUntil()))
-	}
-	wrong, slow := errors.Join(checkErr, falseAlarm), errors.Join(err, j.judge(o))
-	o.err, o.late = errors.Join(slow, wrong), wrong == nil && slow != nil
-	if from := w.RepeatsFrom(); !from.IsZero() {
-		o.notes = append(o.notes, fmt.Sprintf("%d IDs were made twice, the last ones in a second that began %.1f s after the copy did",
-			o.Duplicates, time.Unix(o.LastDuplicate, 0).Sub(from).Seconds()))
-	}
+	o.err, o.late = errors.Join(err, wrong), wrong == nil && err != nil
 	return o
 }
 
-// rotation is when the second key of a run's secret begins: after the first leases, amid the faults.
-const rotation = 4 * time.Second
-
-// check reads the journals of all workers, which are gone.
-func (j job) check(w *simulation.Simulation, f flags, secret randflake.Secret, dir string) (check.Result, error) {
-	checker := check.New(check.Config{
-		Secret:  secret,
-		Keep:    f.keep,
-		Picture: filepath.Join(dir, "calls.html"),
-	})
-	for _, l := range w.Losses() {
-		checker.DataLost(l.Start, l.End)
-	}
-	if at := w.DoubtsFrom(); at > 0 {
-		checker.Restarted(at)
-	}
-	journals, err := os.ReadDir(w.JournalDir())
-	if err != nil {
-		return check.Result{}, err
-	}
-	for _, journal := range journals {
-		if err := checker.Read(filepath.Join(w.JournalDir(), journal.Name()), true); err != nil {
-			return check.Result{}, err
-		}
-	}
-	return checker.Result()
-}
-
-// judge returns what the workers met with that is not as expected.
-func (j job) judge(o outcome) error {
+// judge returns an error if workers were refused for another reason than the fault gives, or the fault did not take place.
+func (w *world) judge(f *fault) error {
 	var errs []error
-	allowed := make(map[page.Kind]bool)
-	for _, k := range j.fault.May {
-		allowed[k] = true
-	}
-	for k, n := range o.refused {
-		if n > 0 && !allowed[page.Kind(k)] {
-			errs = append(errs, fmt.Errorf("%d refusals for a reason that there was none for: %v", n, page.Kind(k)))
+	var shown, made uint64
+	for _, p := range w.processes {
+		for k := range p.Refused {
+			if n := p.Refused[k].Load(); n > 0 && !slices.Contains(f.may, worker.Kind(k)) {
+				errs = append(errs, fmt.Errorf("%s was refused %d times without a reason: %v: %s", p.name, n, worker.Kind(k), p.lastWords()))
+			}
+		}
+		made += p.made()
+		if f.shows != nil {
+			shown += f.shows(p)
 		}
 	}
-	for _, outcome := range j.fault.Shows {
-		if o.calls(outcome) == 0 {
-			errs = append(errs, fmt.Errorf("the fault had no effect: no call of the store ended with %q, but %v", outcome, o.Calls))
-		}
-	}
-	if j.fault.Repeats && o.Duplicates == 0 {
-		errs = append(errs, errors.New("the fault had no effect: no ID was repeated"))
-	}
-	if o.Made+o.numbers.Issued == 0 {
-		errs = append(errs, errors.New("no ID was made, or no number"))
+	if made == 0 || f.shows != nil && shown == 0 {
+		errs = append(errs, errors.New("the fault did not take place: no call of the store met with it"))
 	}
 	return errors.Join(errs...)
 }
 
-// calls returns how many calls of the store ended so.
-func (o outcome) calls(how journal.Outcome) (n uint64) {
-	for call, times := range o.Calls {
-		if strings.HasSuffix(call, " "+string(how)) {
-			n += times
+// randflaked is where the program of replicas is built.
+func randflaked(dir string) string { return filepath.Join(dir, "randflaked") }
+
+// carryOut does the jobs, some at a time, and again until enough IDs are made. It returns an error only if it could not go
+// on; outcomes have errors of their own.
+func carryOut(ctx context.Context, f flags, jobs []job, out io.Writer) (outcomes []outcome, err error) {
+	base, err := os.MkdirTemp("", "randflake-chaos-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(base) // unless a directory was kept
+	if slices.ContainsFunc(jobs, func(j job) bool { return strings.HasPrefix(j.engine, "service-") }) {
+		if err := engine.BuildRandflaked(ctx, randflaked(base)); err != nil {
+			return nil, err
+		}
+		defer os.Remove(randflaked(base))
+	}
+	rate := max(50_000, int(f.ids)/len(jobs)/60) // a run has some three workers for some twenty seconds
+	if f.short {
+		rate = max(10_000, int(f.ids)/len(jobs)/30)
+	}
+	var made, before uint64
+	for round := 0; round == 0 || made < f.ids && made > before; round++ {
+		before = made
+		if round == 1 { // those that make IDs
+			jobs = slices.DeleteFunc(jobs, func(j job) bool { return strings.HasPrefix(j.fault.name, "count-") })
+		}
+		for o := range inParallel(ctx, f, jobs, round, base, rate) {
+			if ctx.Err() == nil && o.err != nil {
+				fmt.Fprintf(out, "FAIL %s on %s:\n    %s\n", o.fault.name, o.engine, strings.ReplaceAll(o.err.Error(), "\n", "\n    "))
+			}
+			outcomes = append(outcomes, o)
+			made += o.result.IDs
+		}
+		if ctx.Err() != nil {
+			return outcomes, fmt.Errorf("interrupted: %w", ctx.Err())
 		}
 	}
-	return n
+	return outcomes, nil
 }
 
-// findings returns an error if the checks found anything, or nothing but what a fault may cause: IDs that are
-// made twice, under a lease that two processes hold, and carry no second after repeatsUntil.
-func (o outcome) findings(repeatsUntil int64) error {
-	if o.OK() || o.fault.Repeats && o.Overlap == "" && o.Linearizable == check.Linearizable && o.LastDuplicate <= repeatsUntil {
-		return nil
+// inParallel does the jobs and sends their outcomes as they come.
+func inParallel(ctx context.Context, f flags, jobs []job, round int, base string, rate int) <-chan outcome {
+	queue, outcomes := make(chan job), make(chan outcome)
+	var workers sync.WaitGroup
+	for range f.parallel {
+		workers.Go(func() {
+			for j := range queue {
+				j.round = round
+				outcomes <- j.doPatiently(ctx, f, filepath.Join(base, j.name()), rate)
+			}
+		})
 	}
-	found := fmt.Sprintf("%d duplicates, %d IDs outside of leases, calls %s", o.Duplicates, o.Outside, o.Linearizable)
-	if o.Overlap != "" {
-		found += "\n" + o.Overlap
-	}
-	for _, d := range o.FirstDuplicates[:min(1, len(o.FirstDuplicates))] {
-		found += fmt.Sprintf("\nthe first duplicate: %+v", d)
-	}
-	for _, d := range o.FirstOutside[:min(1, len(o.FirstOutside))] {
-		found += fmt.Sprintf("\nthe first ID outside: %+v", d)
-	}
-	for _, v := range o.Violations {
-		found += "\n" + v
-	}
-	return errors.New(found)
+	go func() {
+		for _, j := range jobs {
+			if ctx.Err() == nil {
+				queue <- j
+			}
+		}
+		close(queue)
+		workers.Wait()
+		close(outcomes)
+	}()
+	return outcomes
 }
 
-// wrongNumbers returns an error if anything is wrong with the numbers of counters.
-func (o outcome) wrongNumbers() error {
-	if o.numbers.OK() {
-		return nil
+// doPatiently does a job, and once more where something came too late or was refused, as on a machine that is busy with
+// other things. What the checks find is never excused.
+func (j job) doPatiently(ctx context.Context, f flags, dir string, rate int) outcome {
+	first := j.doIn(ctx, f, dir, rate)
+	if !first.late || f.bug != "" || ctx.Err() != nil {
+		return first
 	}
-	return fmt.Errorf("%d numbers were issued twice, calls of strict handles are %s\n%s", o.numbers.Duplicates, o.numbers.Linearizable, strings.Join(o.numbers.Wrong, "\n"))
+	second := j.doIn(ctx, f, dir+"-again", rate)
+	if second.err != nil {
+		second.err = fmt.Errorf("%w\nit was done again, as the first time: %w", second.err, first.err)
+	}
+	return second
 }
 
-// refusals tells how often workers were refused, and why.
-func (o outcome) refusals() string {
-	var parts []string
-	for k, n := range o.refused {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%v %d", page.Kind(k), n))
+// doIn does a job in a directory of its own, which is kept if something was wrong.
+func (j job) doIn(ctx context.Context, f flags, dir string, rate int) outcome {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return outcome{job: j, err: err}
+	}
+	o := j.do(ctx, f, dir, rate)
+	if o.err != nil && f.bug == "" && ctx.Err() == nil {
+		o.err = fmt.Errorf("%w\nfiles: %s", o.err, dir)
+		return o
+	}
+	if err := os.RemoveAll(dir); err != nil && o.err == nil {
+		o.err = err
+	}
+	return o
+}
+
+// writeTable writes a line for each fault, and returns how many runs failed or could not be done.
+func writeTable(out io.Writer, outcomes []outcome) (failed int) {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "fault\truns\tIDs\tnumbers\trefusals expected\tduplicates\tengines")
+	all := row{name: "all"}
+	for i := range faults {
+		r := row{name: faults[i].name}
+		for _, name := range engine.Names {
+			before := r
+			for _, o := range outcomes {
+				if o.fault == &faults[i] && o.engine == name {
+					r.add(o)
+					all.add(o)
+				}
+			}
+			if r.failed > before.failed {
+				name += "(FAIL)"
+			}
+			if r.runs > before.runs {
+				r.engines += name + " "
+			}
+		}
+		if r.runs > 0 {
+			r.write(t)
 		}
 	}
-	return strings.Join(parts, ", ")
+	all.write(t)
+	t.Flush()
+	return all.failed
 }
 
-// String is a line about the outcome, and more of them if it was not as expected.
-func (o outcome) String() string {
-	word := "ok  "
+// A row is what came of one fault, or of all.
+type row struct {
+	name, engines                     string
+	runs, failed                      int
+	ids, numbers, refused, duplicates uint64
+}
+
+func (r *row) add(o outcome) {
+	r.runs++
+	r.ids += o.result.IDs
+	r.numbers += o.result.Numbers
+	r.refused += o.refused
 	if o.err != nil {
-		word = "FAIL"
+		r.failed++
 	}
-	if o.skipped != nil {
-		return fmt.Sprintf("skip  %-8s  %-25s  %v", o.store, o.fault.Name, o.skipped)
+	if o.err != nil || !o.fault.repeats {
+		r.duplicates += o.result.Duplicates
 	}
-	made := fmt.Sprintf("%11d IDs", o.Made)
-	if n := o.numbers; o.fault.Counts {
-		made = fmt.Sprintf("%7d numbers  %d kills, %d lost, %d by kills, %.1f runs in a row ", n.Issued, n.Killed, n.Lost, n.ByKills, blocks(n.Longest))
-	}
-	line := fmt.Sprintf("%s  %-8s  %-25s  %5.1fs  %s  %s", word, o.store, o.fault.Name, o.took.Seconds(), made, o.refusals())
-	for _, note := range o.notes {
-		line += "\n      " + note
-	}
-	if o.err != nil {
-		line += "\n      " + strings.ReplaceAll(o.err.Error(), "\n", "\n      ")
-	}
-	return line
+}
+
+func (r row) write(out io.Writer) {
+	fmt.Fprintf(out, "%s\t%d\t%d\t%d\t%d\t%d\t%s\n", r.name, r.runs, r.ids, r.numbers, r.refused, r.duplicates, r.engines)
 }

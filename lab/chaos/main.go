@@ -1,31 +1,22 @@
-// Command chaos runs real worker processes that make IDs under leases from a real store, breaks things, and
-// checks that no ID is ever made twice.
-//
-//	go run . -list
-//	go run . -store file,etcd -fault kill,pause
-//	go run . -short -once
-//	go run . -store all -fault all -short
-//
-// It needs Linux, and for some faults the right to mount a file system.
+// Command chaos runs real worker processes on real stores, breaks things, and checks that nothing is given twice.
+// README.md says how. It needs Linux, and for some faults the right to mount a file system.
 package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/randflake/randflake/lab/chaos/internal/broken"
-	"github.com/randflake/randflake/lab/chaos/internal/fault"
+	"github.com/randflake/randflake/lab/chaos/internal/engine"
 	"github.com/randflake/randflake/lab/chaos/internal/worker"
 	"github.com/randflake/randflake/lab/etcd"
 )
@@ -33,7 +24,15 @@ import (
 func main() {
 	etcdtest.Main()
 	if len(os.Args) == 3 && os.Args[1] == "worker" {
-		work(os.Args[2])
+		var c worker.Config
+		err := json.Unmarshal([]byte(os.Args[2]), &c)
+		if err == nil {
+			err = worker.Run(c)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -44,62 +43,84 @@ func main() {
 	}
 }
 
-// work is what this program does as a worker process.
-func work(config string) {
-	var c worker.Config
-	err := json.Unmarshal([]byte(config), &c)
-	if err == nil {
-		err = worker.Run(c)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
 // flags are what the user asks for.
 type flags struct {
-	stores, faults string
-	list           bool
-	seed           uint64
-	short, once    bool
-	ids            uint64
-	bug            string
-	results        string
-	keep           bool
-	parallel       int
+	engines, faults string
+	list            bool
+	seed            uint64
+	short           bool
+	ids             uint64
+	bug             string
+	parallel        int
 }
 
 func parse(args []string, out io.Writer) (f flags, err error) {
 	set := flag.NewFlagSet("chaos", flag.ContinueOnError)
 	set.SetOutput(out)
-	set.StringVar(&f.stores, "store", "all", "`names` of stores, with commas: "+strings.Join(storeNames(), ", ")+", or remote for all of these, or all, which leaves out "+fault.Memory+", and all remote ones but "+fault.RemoteEtcd+" with -short")
-	set.StringVar(&f.faults, "fault", "all", "`names` of faults, with commas, or all")
+	set.StringVar(&f.engines, "engine", "all", "`names` of engines, with commas: "+strings.Join(engine.Names, ", "))
+	set.StringVar(&f.faults, "fault", "all", "`names` of faults, with commas; -list tells them")
 	set.BoolVar(&f.list, "list", false, "list the faults and where they can happen")
 	set.Uint64Var(&f.seed, "seed", 0, "`number` that all times and choices come from (default from the clock)")
-	set.BoolVar(&f.short, "short", false, "do everything fewer times")
-	set.BoolVar(&f.once, "once", false, "do each fault on one of its stores only, which take turns")
+	set.BoolVar(&f.short, "short", false, "do each fault once, and within it everything fewer times")
 	set.Uint64Var(&f.ids, "ids", 0, "make at least so `many` IDs over all faults, which are repeated until then")
-	set.StringVar(&f.bug, "bug", "", "`name` of a bug to plant, which must be found: "+strings.Join(bugNames(), ", "))
-	set.StringVar(&f.results, "results", "", "`file` for a table of the results, in Markdown")
-	set.BoolVar(&f.keep, "keep", false, "keep the files of all runs, and not just of those that fail")
+	set.StringVar(&f.bug, "bug", "", fmt.Sprintf("`name` of a bug to plant, which must be found: %v", worker.Bugs))
 	set.IntVar(&f.parallel, "parallel", 8, "`number` of runs at a time; they mostly wait")
 	if err := set.Parse(args); err != nil {
 		return f, err
 	}
-	if set.NArg() > 0 {
-		return f, fmt.Errorf("argument %q: want flags only", set.Arg(0))
-	}
-	if f.parallel < 1 {
-		return f, fmt.Errorf("-parallel %d: want at least 1", f.parallel)
-	}
-	if f.seed == 0 {
+	switch {
+	case set.NArg() > 0 || f.parallel < 1:
+		return f, fmt.Errorf("arguments %q: want flags only, and -parallel of 1 or more", args)
+	case f.bug != "" && !slices.Contains(worker.Bugs, worker.Bug(f.bug)):
+		return f, fmt.Errorf("-bug %s: want one of %v", f.bug, worker.Bugs)
+	case f.seed == 0:
 		f.seed = uint64(time.Now().UnixNano())
 	}
 	return f, nil
 }
 
-// run does what args ask for. It returns an error unless everything had the expected outcome.
+// plan returns the jobs that f asks for.
+func (f flags) plan() (jobs []job, err error) {
+	names := make([]string, len(faults))
+	for i, one := range faults {
+		names[i] = one.name
+	}
+	engines, err := choose("-engine", f.engines, engine.Names)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := choose("-fault", f.faults, names)
+	if err != nil {
+		return nil, err
+	}
+	for i, one := range faults {
+		for _, name := range one.on() {
+			if slices.Contains(chosen, one.name) && slices.Contains(engines, name) {
+				jobs = append(jobs, job{engine: name, fault: &faults[i]})
+			}
+		}
+	}
+	if len(jobs) == 0 {
+		return nil, fmt.Errorf("-fault %s can't happen with -engine %s: see -list", f.faults, f.engines)
+	}
+	return jobs, nil
+}
+
+// choose returns the names that a flag asks for.
+func choose(flag, asked string, names []string) ([]string, error) {
+	if asked == "all" {
+		return names, nil
+	}
+	chosen := strings.Split(asked, ",")
+	for _, name := range chosen {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("%s %s: want some of %s", flag, name, strings.Join(names, ", "))
+		}
+	}
+	return chosen, nil
+}
+
+// run does what args ask for. It returns an error unless all went as expected.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	f, err := parse(args, out)
 	if errors.Is(err, flag.ErrHelp) {
@@ -109,53 +130,38 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if f.list {
-		return list(out)
-	}
-	plan, err := newPlan(f)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "seed %d, %d runs\n", f.seed, len(plan))
-	began := time.Now()
-	outcomes, err := carryOut(ctx, f, plan, out)
-	if err != nil {
-		return err
-	}
-	total := sum(outcomes)
-	fmt.Fprintf(out, "%d runs in %v: %s\n", len(outcomes), time.Since(began).Round(time.Second), total)
-	if f.results != "" {
-		if err := writeResults(f, outcomes); err != nil {
-			return err
+		for _, one := range faults {
+			fmt.Fprintf(out, "%s (%s)\n    %s.\n", one.name, strings.Join(one.on(), ", "), one.does)
 		}
+		return nil
 	}
+	jobs, err := f.plan()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "seed %d, %d runs\n", f.seed, len(jobs))
+	began := time.Now()
+	outcomes, err := carryOut(ctx, f, jobs, out)
+	if err != nil {
+		return err
+	}
+	failed := writeTable(out, outcomes)
+	fmt.Fprintf(out, "%d runs in %v\n", len(outcomes), time.Since(began).Round(time.Second))
 	if f.bug != "" {
 		return found(f.bug, outcomes)
 	}
-	if total.Made < f.ids {
-		return fmt.Errorf("%d IDs were made, want %d: the last round made none", total.Made, f.ids)
-	}
-	if total.Failed > 0 {
-		return fmt.Errorf("%d of %d runs had an outcome that was not expected", total.Failed, len(outcomes))
+	if failed > 0 {
+		return fmt.Errorf("%d of %d runs were not as expected", failed, len(outcomes))
 	}
 	return nil
 }
 
-func bugNames() (names []string) {
-	for _, b := range broken.Bugs {
-		names = append(names, string(b))
+// found returns an error unless the checks found the planted bug.
+func found(bug string, outcomes []outcome) error {
+	for _, o := range outcomes {
+		if o.result.Shared > 0 || o.result.Outside > 0 || o.result.Duplicates > 0 && !o.fault.repeats {
+			return nil
+		}
 	}
-	return names
-}
-
-// list prints all faults.
-func list(out io.Writer) error {
-	for _, f := range fault.All {
-		fmt.Fprintf(out, "%s (%s)\n\t%s:\n\t%s\n", f.Name, strings.Join(f.Stores, ", "), f.Does, f.Expect)
-	}
-	return nil
-}
-
-// seeded returns a source of random numbers for one run.
-func seeded(seed uint64, name string) *rand.Rand {
-	return rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "%d %s", seed, name))))
+	return fmt.Errorf("the planted bug %s was not found", bug)
 }

@@ -1,95 +1,195 @@
-// Package check finds out from the journals of worker processes whether any ID was made twice, or
-// might have been. It makes four checks, each on evidence of its own:
-//
-//   - No raw value of an ID occurs twice in the whole run.
-//   - Each ID's second and node lie inside a lease that the store had granted to that very process
-//     before it made the ID, and not after the last second that the process gave the lease back with.
-//   - No two leases share a second of a node.
-//   - The calls of the store about each lease, as the workers saw them, are linearizable: as if each had
-//     taken effect at one moment between its start and its end, by the rules of package lease.
 package check
 
 import (
-	"time"
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
 
 	"github.com/randflake/randflake"
 )
 
-// A Config says how to check.
-type Config struct {
-	Secret randflake.Secret
-
-	// Keep keeps the segments that were checked; otherwise they are deleted.
-	Keep bool
-
-	// Timeout is how long the search for a linearization may take; zero stands for a minute.
-	Timeout time.Duration
-
-	// Picture is where an HTML page goes that shows the calls that can't be linearized, if there
-	// are any; empty for none.
-	Picture string
-}
-
-// A Verdict is what came of the search for a linearization.
-type Verdict string
-
-// The verdicts. Undecided is no pass: the search took too long.
-const (
-	Linearizable Verdict = "linearizable"
-	Violated     Verdict = "not linearizable"
-	Undecided    Verdict = "undecided"
-)
-
-// An Origin is where an ID was made.
-type Origin struct {
-	Worker  string `json:"worker"`
-	Segment string `json:"segment"`
-}
-
-// A Duplicate is a raw value that was made twice.
-type Duplicate struct {
-	Second   int64  `json:"second"` // Unix seconds
-	Node     uint32 `json:"node"`
-	Sequence uint32 `json:"sequence"`
-	First    Origin `json:"first"`
-	Again    Origin `json:"again"`
-}
-
-// A Result is what a Checker found. Of each kind of fault it shows the first few.
+// A Result is what a Checker found.
 type Result struct {
-	Processes int    `json:"processes"`
-	Killed    int    `json:"killed"` // processes that did not end by themselves
-	Made      uint64 `json:"made"`   // IDs
-	Written   uint64 `json:"written"`
-	Runs      uint64 `json:"runs"` // of consecutive raw values, within segments
-
-	Calls    map[string]uint64 `json:"calls"`    // of the store, by operation and outcome: "renew lost"
-	Refusals map[string]uint64 `json:"refusals"` // of generators, by class
-	Leases   int               `json:"leases"`
-
-	Duplicates      uint64         `json:"duplicates"` // IDs that were made once more
-	FirstDuplicates []Duplicate    `json:"firstDuplicates,omitempty"`
-	LastDuplicate   int64          `json:"lastDuplicate,omitempty"` // the latest second that a duplicate carries
-	Outside         uint64         `json:"outside"`                 // IDs outside of any lease of their process
-	FirstOutside    []OutsideLease `json:"firstOutside,omitempty"`
-	Overlap         string         `json:"overlap,omitempty"` // two leases that share a second of a node, or an owner
-	Linearizable    Verdict        `json:"linearizable"`
-	Violations      []string       `json:"violations,omitempty"` // leases whose calls are not, or undecided
+	IDs, Numbers  uint64
+	Duplicates    uint64   // IDs and numbers that were given once more
+	LastDuplicate int64    // the newest second of a duplicate ID
+	Outside       uint64   // IDs outside of the leases of their makers
+	Shared        int      // pairs of leases with a second of a node in common
+	Wrong         []string // the first few of all that
 }
 
-// An OutsideLease stands for IDs that no lease of their process allowed.
-type OutsideLease struct {
-	Origin Origin `json:"origin"` // of IDs that were released, only the worker is known
-	Second int64  `json:"second"`
-	Node   uint32 `json:"node"`
-	Count  uint64 `json:"count"`
-	Why    string `json:"why"`
+// OK reports whether nothing was found.
+func (r Result) OK() bool { return r.Duplicates == 0 && r.Outside == 0 && r.Shared == 0 }
+
+func (r *Result) wrong(format string, args ...any) {
+	if len(r.Wrong) < 10 {
+		r.Wrong = append(r.Wrong, fmt.Sprintf(format, args...))
+	}
 }
 
-// few is how many faults of a kind a Result shows.
-const few = 10
+// A lease is what one process knows of it.
+type lease struct {
+	Event
+	process string
+	used    int64 // the newest second of its IDs
+}
 
-// OK reports whether nothing was found, and nothing left undecided.
-func (r Result) OK() bool {
-	return r.Duplicates == 0 && r.Outside == 0 && r.Overlap == "" && r.Linearizable == Linearizable
+// A run is a run of raw values, or of numbers, that a process was given.
+type run struct {
+	first, last uint64
+	process     string
+}
+
+// Check reads the journals at paths, of all processes that used one space with one secret, and checks:
+//
+//   - no ID was made twice;
+//   - each lies in a lease that its maker had been granted by then;
+//   - no two leases have a second of a node in common;
+//   - no number of a counter was given twice.
+func Check(secret randflake.Secret, paths []string) (Result, error) {
+	c := checker{cipher: randflake.NewCipher(secret), numbers: make(map[string][]run)}
+	for _, path := range paths {
+		process := filepath.Base(path)
+		var mine []*lease
+		err := Read(path, func(e Event) {
+			switch e.Kind {
+			case Granted:
+				mine = grant(mine, process, e)
+			case Returned:
+				c.giveBack(mine, e)
+			case Counted:
+				c.count(process, e)
+			}
+		}, func(ids []randflake.ID) { c.take(process, mine, ids) })
+		if err != nil {
+			return c.result, err
+		}
+		c.leases = append(c.leases, mine...)
+	}
+	c.compareLeases()
+	twice(c.ids, func(first, last uint64, a, b string) {
+		second, node, sequence := split(last)
+		c.result.Duplicates += last - first + 1
+		c.result.LastDuplicate = max(c.result.LastDuplicate, second)
+		c.result.wrong("%d IDs were made twice, by %s and by %s, up to second %d, node %d, sequence %d", last-first+1, a, b, second, node, sequence)
+	})
+	for name, runs := range c.numbers {
+		twice(runs, func(first, last uint64, a, b string) {
+			c.result.Duplicates += last - first + 1
+			c.result.wrong("%s: %d to %d were given twice, to %s and to %s", name, first, last, a, b)
+		})
+	}
+	return c.result, nil
+}
+
+type checker struct {
+	cipher  *randflake.Cipher
+	leases  []*lease
+	ids     []run
+	numbers map[string][]run // by counter
+	result  Result
+}
+
+// grant notes a new lease, or how far a known one reaches now.
+func grant(mine []*lease, process string, e Event) []*lease {
+	for _, l := range mine {
+		if l.Lease == e.Lease {
+			l.End = max(l.End, e.End)
+			return mine
+		}
+	}
+	return append(mine, &lease{Event: e, process: process})
+}
+
+// giveBack ends a lease at the second from which on its holder does not use it.
+func (c *checker) giveBack(mine []*lease, e Event) {
+	for _, l := range mine {
+		if l.Lease != e.Lease {
+			continue
+		}
+		if l.used >= e.End {
+			c.result.Outside++
+			c.result.wrong("%s gave lease %s back from second %d on, and had used %d", l.process, l.Lease, e.End, l.used)
+		}
+		l.End = min(l.End, e.End)
+	}
+}
+
+// count takes in numbers of a counter.
+func (c *checker) count(process string, e Event) {
+	for _, r := range e.Runs {
+		c.result.Numbers += uint64(r[1] - r[0] + 1)
+		c.numbers[e.Counter] = append(c.numbers[e.Counter], run{uint64(r[0]), uint64(r[1]), process})
+	}
+}
+
+// take takes in IDs that a process made when it had these leases.
+func (c *checker) take(process string, mine []*lease, ids []randflake.ID) {
+	raw := make([]randflake.Raw, len(ids))
+	c.cipher.DecryptSlice(raw, ids)
+	slices.Sort(raw)
+	c.result.IDs += uint64(len(ids))
+	for from := 0; from < len(raw); {
+		to := from + 1
+		// Within a node and a second, so that one lease has the whole run.
+		for to < len(raw) && raw[to] == raw[to-1]+1 && raw[to]&randflake.MaxSequence != 0 {
+			to++
+		}
+		r := run{uint64(raw[from]), uint64(raw[to-1]), process}
+		if second, node, _ := split(r.first); !use(mine, second, node) {
+			c.result.Outside += uint64(to - from)
+			c.result.wrong("%s made %d IDs of node %d, second %d, for which it had no lease", process, to-from, node, second)
+		}
+		c.ids = append(c.ids, r)
+		from = to
+	}
+}
+
+// use marks the second as used by a lease that allows it, and reports whether there is one.
+func use(mine []*lease, second int64, node uint32) bool {
+	for _, l := range slices.Backward(mine) {
+		if l.FirstNode <= node && node <= l.LastNode && l.Start <= second && second < l.End {
+			l.used = max(l.used, second)
+			return true
+		}
+	}
+	return false
+}
+
+// split returns the parts of a raw value.
+func split(raw uint64) (second int64, node, sequence uint32) {
+	return int64(raw>>(randflake.NodeBits+randflake.SequenceBits)) + randflake.Epoch,
+		uint32(raw>>randflake.SequenceBits) & randflake.MaxNode, uint32(raw) & randflake.MaxSequence
+}
+
+// compareLeases looks for leases that have a second of a node in common. A copy of a process may share that of the original.
+func (c *checker) compareLeases() {
+	for i, a := range c.leases {
+		for _, b := range c.leases[:i] {
+			if a.Lease == b.Lease && (a.Adopted || b.Adopted) {
+				continue
+			}
+			if a.FirstNode <= b.LastNode && b.FirstNode <= a.LastNode && a.Start < b.End && b.Start < a.End {
+				c.result.Shared++
+				c.result.wrong("%s and %s have seconds of nodes in common: nodes %d to %d from %d to %d, and nodes %d to %d from %d to %d",
+					b.process, a.process, b.FirstNode, b.LastNode, b.Start, b.End, a.FirstNode, a.LastNode, a.Start, a.End)
+			}
+		}
+	}
+}
+
+// twice sorts runs, and calls found with each stretch that one of them has in common with those before, and with the
+// processes of both.
+func twice(runs []run, found func(first, last uint64, a, b string)) {
+	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(a.first, b.first) })
+	for i, longest := 1, 0; i < len(runs); i++ {
+		r, before := runs[i], runs[longest]
+		if r.first <= before.last {
+			found(r.first, min(r.last, before.last), before.process, r.process)
+		}
+		if r.last > before.last {
+			longest = i
+		}
+	}
 }

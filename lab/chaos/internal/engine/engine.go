@@ -1,167 +1,144 @@
-// Package engine runs what leases are stored in, a directory or servers, or replicas of a service before those, each as its
-// operator would, and opens stores on it, each as a program would.
+// Package engine runs what a space is stored in, a directory, a file or servers, or replicas of the service before those,
+// each as its operator would.
 package engine
 
 import (
 	"context"
+	"strings"
+	"time"
 
-	"github.com/randflake/randflake/lab/chaos/internal/broken"
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storeurl"
 )
 
-// An Engine is running, for one run of one fault, and holds a store that was created for a new secret.
-type Engine interface {
-	// URL is where workers find the store.
-	URL() string
+// An Engine runs for one run of one fault. What it can't do is nil.
+type Engine struct {
+	URL string // where workers find the space
 
-	// Stop ends all that runs. It is called once.
-	Stop()
+	Link          *Link        // the only way to the server
+	Kill, Start   func() error // the server: SIGKILL, and again on the same data
+	Pause, Resume func() error // SIGSTOP and SIGCONT
+
+	Copy, Restore func() error // the data, as they are at some moment, and that in their place
+	Wipe          func() error // remove all data
+
+	FillDisk, FreeDisk func() error // of an engine on a small disk
+
+	Follow, Promote func() error // begin a copy of the server that gets no newer, and make that the server instead
+
+	KillLeader func() error // of a cluster
+	KillPooler func() error // and start it again
+
+	ServerTime bool   // the space goes by the server's clock
+	Clock      *Clock // that, if it was made to be stepped
+
+	Replicas []*Replica // of the service, which workers ask
+
+	setup Setup
+	stops []func()
 }
-
-// A Server is an Engine that can die.
-type Server interface {
-	Engine
-
-	// Crash kills the server with SIGKILL, and Restart starts it again on the same data.
-	Crash() error
-	Restart() error
-}
-
-// Stalled is an Engine whose server can stand still.
-type Stalled interface {
-	Engine
-
-	// Pause stops the server's processes, with SIGSTOP, and Resume lets them go on.
-	Pause() error
-	Resume() error
-}
-
-// Linked is an Engine that workers reach over a network.
-type Linked interface {
-	Engine
-
-	// Link is the only way to it.
-	Link() *Link
-}
-
-// Copied is an Engine whose data can be copied.
-type Copied interface {
-	Engine
-
-	// Copy copies the data, as they are at some moment, and Restore puts that in their place.
-	Copy() error
-	Restore() error
-}
-
-// Rows is an Engine whose rows, keys or files can be put back one by one, without anything else that changes with a backup.
-type Rows interface {
-	Engine
-
-	// SaveRows keeps the rows as they are under a name, and PutRows puts them in the place of those that are there. The
-	// server and its clients run on.
-	SaveRows(name string) error
-	PutRows(name string) error
-}
-
-// Clocked is an Engine whose server tells the time.
-type Clocked interface {
-	Engine
-
-	// Clock is what the server goes by, if that was made to be stepped, or nil.
-	Clock() *Clock
-}
-
-var (
-	_ Server  = (*Memory)(nil)
-	_ Copied  = (*Memory)(nil)
-	_ Clocked = (*Memory)(nil)
-	_ Copied  = (*File)(nil)
-	_ Copied  = (*SQLite)(nil)
-	_ Copied  = (*Etcd)(nil)
-	_ Copied  = (*MySQL)(nil)
-	_ Copied  = (*Redis)(nil)
-	_ Copied  = (*Postgres)(nil)
-	_ Rows    = (*Memory)(nil)
-	_ Rows    = (*File)(nil)
-	_ Rows    = (*SQLite)(nil)
-	_ Rows    = (*Etcd)(nil)
-	_ Rows    = (*MySQL)(nil)
-	_ Rows    = (*Redis)(nil)
-	_ Rows    = (*Postgres)(nil)
-)
 
 // A Setup says what to start an engine with.
 type Setup struct {
-	Dir     string // empty
-	Limits  store.Limits
-	Keys    store.Keys // of the run's secret
-	Clocked bool       // the server's clock is to be stepped
-	Bug     broken.Bug // of a Memory that loses data
-
-	Randflaked string // the program of a Remote's replicas
+	Dir        string // empty
+	Limits     store.Limits
+	Keys       store.Keys // of the run's secret
+	StepClock  bool       // the server's clock is to be stepped
+	SmallDisk  bool       // on a disk of its own, that can be filled
+	Members    int        // of a cluster, if not one
+	Pooler     bool       // before the server
+	Randflaked string     // the program of replicas
 }
 
-// A Start starts an engine, and creates a store in it.
-type Start func(context.Context, Setup) (Engine, error)
+// A start starts an engine.
+type start func(e *Engine) error
 
-// connect makes handles on engines, for what stands between engine and store.
-var connect = map[string]func(ctx context.Context, url string) (store.Engine, error){
-	"file": connectFile, "SQLite": connectSQLite, "etcd": connectEtcd, "Redis": connectRedis, "MariaDB": connectMySQL, "PostgreSQL": connectPostgres,
+// starts are the engines by their names.
+var starts = map[string]start{
+	"file": startFile, "sqlite": startSQLite, "etcd": startEtcd, "redis": startRedis, "postgres": startPostgres, "mariadb": startMariaDB,
+	service + "etcd": startEtcd, service + "postgres": startPostgres,
 }
 
-// Open opens the store at an Engine's URL, as a program does, or on an engine with a planted bug.
-func Open(ctx context.Context, url string, bug broken.Bug, options ...store.Option) (*store.Space, error) {
-	if bug == broken.TrustCopies {
-		options = append(options, store.TrustRecovery())
+// service begins the names of engines that are another one with replicas of the service before it.
+const service = "service-"
+
+// Names are the engines, in the order of tables.
+var Names = []string{"file", "sqlite", "etcd", "redis", "postgres", "mariadb", "service-etcd", "service-postgres"}
+
+// Start starts an engine, and creates a space in it. Whatever it returns, the Engine must be stopped.
+func Start(ctx context.Context, name string, s Setup) (*Engine, error) {
+	e := &Engine{setup: s}
+	if err := starts[name](e); err != nil {
+		return e, err
 	}
-	if !bug.InEngine() && !isMemory(url) {
-		return storeurl.Open(ctx, url, options...)
+	if err := e.Create(ctx, store.ForNewSecret()); err != nil {
+		return e, err
 	}
-	e, err := Connect(ctx, url)
-	if err != nil {
-		return nil, err
+	if strings.HasPrefix(name, service) {
+		return e, e.serveReplicas()
 	}
-	if bug.InEngine() {
-		e = bug.Plant(e)
-	}
-	s, err := store.Open(ctx, e, options...)
-	if err != nil {
-		e.Close()
-		return nil, err
-	}
-	return s, nil
+	return e, nil
 }
 
-// Connect returns a handle on an Engine's URL, for what stands between it and a store.
-func Connect(ctx context.Context, url string) (store.Engine, error) {
-	if isMemory(url) {
-		return connectMemory(url), nil
+// Stop ends all that runs.
+func (e *Engine) Stop() {
+	for i := range e.stops {
+		e.stops[len(e.stops)-1-i]()
 	}
-	l, err := store.ParseLocation(url)
-	if err != nil {
-		return nil, err
-	}
-	return connect[l.Engine()](ctx, url)
 }
 
-// Create creates a store at an Engine's URL.
-func Create(ctx context.Context, url string, options ...store.Option) error {
-	create := storeurl.Create
-	if isMemory(url) {
-		create = createMemory
-	}
-	s, err := create(ctx, url, options...)
+func (e *Engine) onStop(f func()) { e.stops = append(e.stops, f) }
+
+// Create creates the space: without more options, as one that had all its data lost.
+func (e *Engine) Create(ctx context.Context, more ...store.Option) error {
+	s, err := storeurl.Create(ctx, e.URL, append(more, store.WithLimits(e.setup.Limits), store.ForSecret(e.setup.Keys))...)
 	if err != nil {
 		return err
 	}
 	return s.Close()
 }
 
-// made are the options of a store that is created, with all keys of the secret.
-func made(s Setup) []store.Option {
-	return []store.Option{store.WithLimits(s.Limits), store.ForSecret(s.Keys)}
+// Losses returns how often the space took data for lost, and the first second that it grants after that.
+func (e *Engine) Losses(ctx context.Context) (losses uint64, floor time.Time, err error) {
+	space, err := storeurl.Open(ctx, e.URL)
+	if err != nil {
+		return 0, time.Time{}, err
+	}
+	defer space.Close()
+	m, err := space.Info(ctx)
+	return m.Losses, time.Unix(m.Floor, 0), err
 }
 
-// forNew are the options of a store for a new secret.
-func forNew(s Setup) []store.Option { return append(made(s), store.ForNewSecret()) }
+// A Link is the only way from workers to a server.
+type Link struct {
+	*servers.Proxy
+	server string
+}
+
+// nowhere is an address where nobody listens.
+const nowhere = "127.0.0.1:1"
+
+func (e *Engine) link(server string) (*Link, error) {
+	proxy, err := servers.StartProxy(server)
+	if err == nil {
+		e.onStop(proxy.Close)
+	}
+	return &Link{proxy, server}, err
+}
+
+// Refuse cuts all connections, and leads new ones nowhere.
+func (l *Link) Refuse() { l.Redirect(nowhere) }
+
+// Heal undoes Refuse and Mute. A connection whose replies were lost must not get later ones.
+func (l *Link) Heal() {
+	l.Redirect(nowhere)
+	l.Mute(false)
+	l.Redirect(l.server)
+}
+
+// Lead leads to another server from now on.
+func (l *Link) Lead(server string) {
+	l.server = server
+	l.Heal()
+}

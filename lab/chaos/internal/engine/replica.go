@@ -1,95 +1,64 @@
 package engine
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
-	"encoding/json"
+	"crypto/sha256"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"syscall"
 	"time"
 
 	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/lab/chaos/internal/clock"
+	"github.com/randflake/randflake/lab/chaos/internal/worker"
 )
 
-// A Replica is a process of randflaked, which is reached over a Link of its own, wherever it listens.
+// A Replica is a process of randflaked, which is reached over a link of its own, wherever it listens.
 type Replica struct {
-	program string
-	config  string // a file, as is the next one
-	log     string
-	link    *Link
-	process *servers.Process
-	before  int64 // the size of the log when the process was started
-	clients *tls.Config
+	Link *Link
+
+	engine               *Engine
+	program, config, log string
+	process              *servers.Process
 }
 
-// stepTimeout is how long a step of a replica is waited for.
-const stepTimeout = time.Minute
+// Token is what workers show to replicas.
+const Token = "of-the-workers"
 
-// Link is the only way to the replica.
-func (r *Replica) Link() *Link { return r.link }
-
-// Start starts the process, and waits until it listens.
-func (r *Replica) Start() error { return r.StartWrong(0) }
-
-// StartWrong is Start, and the clock of the process is off from then on.
-func (r *Replica) StartWrong(off time.Duration) error {
-	log, err := os.OpenFile(r.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+// BuildRandflaked builds the program that replicas run.
+func BuildRandflaked(ctx context.Context, to string) error {
+	said, err := exec.CommandContext(ctx, "go", "build", "-o", to, "github.com/randflake/randflake/service/cmd/randflaked").CombinedOutput()
 	if err != nil {
-		return err
+		return fmt.Errorf("engine: build randflaked: %w\n%s", err, said)
 	}
-	defer log.Close()
-	info, err := log.Stat()
-	if err != nil {
-		return err
-	}
-	r.before = info.Size()
-	cmd := exec.Command(r.program, "--config", r.config)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for the harness
-	if r.process, err = servers.StartProcess(cmd); err != nil {
-		return err
-	}
-	lines, err := r.await("listening", 1)
-	if err != nil {
-		return err
-	}
-	at, err := url.Parse(lines[0].URL)
-	if err == nil && off != 0 {
-		err = clock.ShiftOther(r.process.Pid, off)
-	}
-	if err != nil {
-		return err
-	}
-	if r.link == nil {
-		r.link, err = newLink(at.Host)
-		return err
-	}
-	return r.link.Lead(at.Host)
+	return nil
 }
 
-// Ready waits until the replica serves.
-func (r *Replica) Ready(ctx context.Context) error {
-	transport := &http.Transport{TLSClientConfig: r.clients}
-	defer transport.CloseIdleConnections()
-	client := http.Client{Transport: transport, Timeout: stepTimeout}
-	for began := time.Now(); time.Since(began) < stepTimeout && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-		answer, err := client.Get("https://" + r.link.proxy.Upstream + "/readyz")
-		if err != nil {
-			return fmt.Errorf("engine: randflaked is not ready: %w", err)
-		}
-		answer.Body.Close()
-		if answer.StatusCode == http.StatusOK {
-			return nil
+// serveReplicas starts two replicas on the space.
+func (e *Engine) serveReplicas() error {
+	config := filepath.Join(e.setup.Dir, "randflaked.yaml")
+	text := fmt.Sprintf(`listen: 127.0.0.1:0
+audit: %q
+spaces: [{name: %s, kind: randflake, store: %q}]
+counters: [{name: %s, space: %[2]s}, {name: %[5]s, space: %[2]s}]
+principals: [{name: workers, tokens: [%[6]x]}]
+rules: [{principals: [workers], spaces: ["*"], verbs: [lease, list, count], limits: {rate: 1000000}}]
+`, filepath.Join(e.setup.Dir, "audit"), worker.Space, e.URL, worker.Orders, worker.Tickets, sha256.Sum256([]byte(Token)))
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return err
+	}
+	for i := range 2 {
+		r := &Replica{engine: e, program: e.setup.Randflaked, config: config, log: filepath.Join(e.setup.Dir, fmt.Sprintf("replica-%d.log", i))}
+		e.Replicas = append(e.Replicas, r)
+		e.onStop(r.Kill)
+		if err := r.Start(); err != nil {
+			return err
 		}
 	}
-	return fmt.Errorf("engine: randflaked is not ready: see %s", r.log)
+	return nil
 }
 
 // Kill ends the process with SIGKILL.
@@ -99,59 +68,44 @@ func (r *Replica) Kill() {
 	}
 }
 
-// Terminate ends the process with SIGTERM, and returns how it ended.
-func (r *Replica) Terminate() error {
-	if err := r.process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	if _, err := r.await("stopped", 1); err != nil {
-		return err
-	}
-	return r.process.Err()
-}
-
-// Reload has the process read its configuration again, with SIGHUP, and waits until it is in force.
-func (r *Replica) Reload() error {
-	const done = "configuration was read again"
-	lines, err := r.lines(done)
+// Start starts the process, and waits until it serves.
+func (r *Replica) Start() error {
+	log, err := os.Create(r.log)
 	if err != nil {
 		return err
 	}
-	if err := r.process.Signal(syscall.SIGHUP); err != nil {
+	defer log.Close()
+	cmd := exec.Command(r.program, "--config", r.config)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for the harness
+	if r.process, err = servers.StartProcess(cmd); err != nil {
 		return err
 	}
-	_, err = r.await(done, len(lines)+1)
-	return err
-}
-
-// A line is one of the log's.
-type line struct{ Msg, URL string }
-
-// await waits until the process has logged a message so many times.
-func (r *Replica) await(message string, times int) ([]line, error) {
-	for began := time.Now(); time.Since(began) < stepTimeout; time.Sleep(5 * time.Millisecond) {
-		ended := r.process.Ended()
-		if lines, err := r.lines(message); err != nil || len(lines) >= times {
-			return lines, err
-		}
-		if ended {
-			break
+	for began := time.Now(); time.Since(began) < time.Minute && !r.process.Ended(); time.Sleep(20 * time.Millisecond) {
+		log, _ := os.ReadFile(r.log)
+		if found := listening.FindSubmatch(log); found != nil && ready(string(found[1])) {
+			at := string(found[1])
+			if r.Link == nil {
+				r.Link, err = r.engine.link(at)
+				return err
+			}
+			r.Link.Lead(at)
+			return nil
 		}
 	}
-	return nil, fmt.Errorf("engine: randflaked does not say %q: see %s", message, r.log)
+	return fmt.Errorf("engine: randflaked is not ready: see %s", r.log)
 }
 
-// lines returns the lines with a message that the process has logged.
-func (r *Replica) lines(message string) (found []line, err error) {
-	log, err := os.ReadFile(r.log)
+// listening is how the log says where the process listens.
+var listening = regexp.MustCompile(`"msg":"listening","url":"http://([^"/]+)`)
+
+func ready(at string) bool {
+	client := http.Client{Timeout: 5 * time.Second}
+	answer, err := client.Get("http://" + at + "/readyz")
 	if err != nil {
-		return nil, err
+		return false
 	}
-	for text := range bytes.Lines(log[r.before:]) {
-		var l line
-		if json.Unmarshal(text, &l) == nil && l.Msg == message {
-			found = append(found, l)
-		}
-	}
-	return found, nil
+	answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
 }

@@ -1,213 +1,89 @@
-// Package worker is the process that the harness breaks: it holds leases and makes IDs under them, as a
-// service would, and notes each ID and each call of the store; or it takes numbers from counters, and notes those.
+// Package worker is the process that the harness breaks: it holds a lease and makes IDs under it, as a service would, or
+// takes numbers from counters, and notes all of that in its journal.
 package worker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
+	"math/rand/v2"
 	"os/signal"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/lab/chaos/internal/broken"
-	"github.com/randflake/randflake/lab/chaos/internal/clock"
-	"github.com/randflake/randflake/lab/chaos/internal/engine"
-	"github.com/randflake/randflake/lab/chaos/internal/journal"
-	"github.com/randflake/randflake/lab/chaos/internal/page"
-	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lab/chaos/internal/check"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storeurl"
 )
 
 // Config is what the harness asks of a worker.
 type Config struct {
-	Name    string
-	Journal string          // the directory of its journal, which the worker makes
-	Page    string          // the file that it shares with the harness
-	Store   string          // a URL
-	Service *engine.Service // to ask in place of the store, or nil
-	Secret  string          // 32 hexadecimal digits
-	Seed    uint64
+	Journal, Page string   // files
+	Store         string   // a URL
+	Replicas      []string // of the service, to ask instead of the store, with the token
+	Token         string
+	Secret        string // 32 hexadecimal digits
+	Seed          uint64
 
-	TTL     time.Duration
-	Nodes   int           // in each lease
-	Keepers int           // how many leases it holds at a time, or handles on counters
-	Minters int           // goroutines that make IDs
-	Rate    int           // IDs a second, all in all
-	Pause   time.Duration // between two batches of a minter
+	TTL   time.Duration
+	Nodes int // in the lease
+	Rate  int // IDs a second
 
-	Counters []Counter     // take numbers from these, by a handle each, and hold no leases
-	GiveBack time.Duration // how often each handle gives back what it has; 0 for at the end alone
+	Counters []string // to take numbers from, instead of making IDs
 
-	ShiftClock bool          // the harness steps the clock of the process
-	Adopt      *lease.Record // hold this lease, which another process has, instead of acquiring one
-	Pending    lease.Token   // that of a renewal that it sent, without a reply, when it was copied
-	Bug        broken.Bug    // planted
+	ShiftClock bool            // the harness steps the clock of the process
+	Adopt      json.RawMessage `json:",omitempty"` // the State of a lease that another process has, to go on with as its copy
+	Bug        Bug             // planted
 }
+
+// Space is the name that the service has for the space.
+const Space = "chaos"
 
 // A worker is what Run has at hand.
 type worker struct {
 	Config
-	page    *page.Page
-	journal *journal.Writer
+	page    *Page
+	journal *check.Journal
 	secret  randflake.Secret
-
-	mu         sync.Mutex
-	generators []*randflake.Generator
 }
 
-// Run works until SIGTERM. On SIGUSR1 it makes its own calls of fsync fail.
+// Run works until SIGTERM.
 func Run(c Config) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	go failSyncsOnSignal()
 	w := worker{Config: c}
 	if w.secret, err = randflake.ParseSecret(c.Secret); err != nil {
 		return err
 	}
-	if w.page, err = page.Map(c.Page); err != nil {
+	if w.page, err = MapPage(c.Page); err != nil {
 		return err
 	}
 	if w.ShiftClock {
-		if err := clock.Shift(&w.page.Offset); err != nil {
+		if err := shiftClock(&w.page.Offset); err != nil {
 			return err
 		}
 	}
-	if w.journal, err = journal.Create(c.Journal, c.Name); err != nil {
+	if w.journal, err = check.Create(c.Journal); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.journal.Close()) }()
-	if w.Service != nil {
-		return w.remotely(ctx)
-	}
-	space, err := w.open(ctx)
-	if err != nil {
-		return nil // told to stop before there was a store
-	}
-	defer space.Close()
-	if len(w.Counters) > 0 {
-		return w.count(ctx, counter.On(space))
-	}
-	if w.Bug == broken.Forgetful {
-		return w.lease(ctx, broken.Forget(func(ctx context.Context) (*store.Space, error) { return engine.Open(ctx, w.Store, w.Bug) }))
-	}
-	return w.lease(ctx, lease.On(space))
-}
-
-// remotely works with what a service has.
-func (w *worker) remotely(ctx context.Context) error {
-	if len(w.Counters) > 0 {
-		counters, err := w.Service.Counters(w.Bug)
+	var space *store.Space
+	if len(w.Replicas) == 0 {
+		err := w.insist(ctx, func(ctx context.Context) (err error) {
+			space, err = storeurl.Open(ctx, w.Store, w.Bug.options()...)
+			return err
+		})
 		if err != nil {
-			return err
+			return nil // told to stop before there was a store
 		}
-		return w.count(ctx, counters)
+		defer space.Close()
 	}
-	leases, err := w.Service.Leases(w.Bug)
-	if err != nil {
-		return err
+	if len(w.Counters) > 0 {
+		return w.count(ctx, space)
 	}
-	return w.lease(ctx, leases)
-}
-
-// lease makes IDs under leases, of which it notes all calls.
-func (w *worker) lease(ctx context.Context, leases lease.Source) error {
-	leases = journal.Store(w.Bug.Leases(leases), w.journal)
-	if w.Adopt != nil {
-		leases = &adopted{Source: leases, record: *w.Adopt, pending: w.Pending}
-	}
-	return w.work(ctx, leases)
-}
-
-// work mints until ctx ends and all leases are given back.
-func (w *worker) work(ctx context.Context, leases lease.Source) error {
-	minting, closed := context.WithCancel(context.Background())
-	defer closed()
-	errs := make(chan error, w.Minters)
-	for i := range w.Minters {
-		go func() { errs <- w.mint(minting, i) }()
-	}
-	var keepers sync.WaitGroup
-	for i := range w.Keepers {
-		keepers.Go(func() { w.keep(ctx, leases, i == 0) })
-	}
-	keepers.Wait()
-	closed()
-	var err error
-	for range w.Minters {
-		err = errors.Join(err, <-errs)
-	}
-	return err
-}
-
-func failSyncsOnSignal() {
-	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGUSR1)
-	<-asked
-	if err := failSyncs(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-// open opens the store, as often as it takes.
-func (w *worker) open(ctx context.Context) (space *store.Space, err error) {
-	err = w.insist(ctx, func(ctx context.Context) (err error) {
-		space, err = engine.Open(ctx, w.Store, w.Bug)
-		return err
-	})
-	return space, err
-}
-
-// keep holds one lease after another until ctx ends.
-func (w *worker) keep(ctx context.Context, leases lease.Source, publish bool) {
-	var k keeper
-	err := w.insist(ctx, func(ctx context.Context) (err error) {
-		k, err = w.newKeeper(ctx, leases)
-		return err
-	})
-	if err != nil {
-		return
-	}
-	w.mu.Lock()
-	w.generators = append(w.generators, k.Generator())
-	w.mu.Unlock()
-	w.page.Holding.Add(1)
-	for ctx.Err() == nil {
-		if k, ok := k.(*lease.Keeper[*randflake.Generator]); ok && publish {
-			w.page.SetHeld(k.Status().Record)
-		}
-		pause(ctx, 20*time.Millisecond)
-	}
-	// The minters don't stop for this: the last IDs are made while the generator is being closed.
-	if err := k.Close(); err != nil {
-		slog.Warn("lease is not given back", "error", err)
-	}
-}
-
-// A keeper is a lease.Keeper, or one with a planted bug.
-type keeper interface {
-	Generator() *randflake.Generator
-	Close() error
-}
-
-func (w *worker) newKeeper(ctx context.Context, leases lease.Source) (keeper, error) {
-	if w.Bug == broken.RenewAnyway {
-		return broken.Keep(ctx, leases, w.secret, w.Nodes, w.TTL)
-	}
-	return lease.Keep(ctx, leases, w.secret, lease.WithNodes(w.Nodes), lease.WithTTL(w.TTL))
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
+	return w.lease(ctx, space)
 }
 
 // insist calls f until it succeeds or ctx ends, and counts its failures.
@@ -220,7 +96,87 @@ func (w *worker) insist(ctx context.Context, f func(context.Context) error) erro
 			return ctx.Err()
 		}
 		slog.Warn("no store, lease or counter yet", "error", err)
-		w.page.Refused[page.KindOf(err)].Add(1)
+		w.page.Refused[KindOf(err)].Add(1)
 		pause(ctx, 300*time.Millisecond)
 	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// lease makes IDs under a lease until ctx ends, and gives it back.
+func (w *worker) lease(ctx context.Context, space *store.Space) error {
+	source, err := w.leases(space)
+	if err != nil {
+		return err
+	}
+	var k keeper
+	err = w.insist(ctx, func(ctx context.Context) (err error) {
+		k, err = w.keep(ctx, source)
+		return err
+	})
+	if err != nil {
+		return nil
+	}
+	w.page.Holding.Store(1)
+	making, closed := context.WithCancel(context.Background())
+	var makers sync.WaitGroup
+	errs := make(chan error, len(ways))
+	for i, way := range ways {
+		makers.Go(func() { errs <- w.make(making, k.Generator(), way, rand.New(rand.NewPCG(w.Seed, uint64(i)))) })
+	}
+	<-ctx.Done()
+	// The makers don't stop for this: the last IDs are made while the generator is being closed.
+	if err := k.Close(); err != nil {
+		slog.Warn("lease is not given back", "error", err)
+	}
+	closed()
+	makers.Wait()
+	return errors.Join(<-errs, <-errs, <-errs)
+}
+
+// A way fills ids with new IDs. It returns how many it made, and why there are no more.
+type way func(g *randflake.Generator, ids []randflake.ID) (int, error)
+
+// ways are the ways to make IDs; each has a goroutine.
+var ways = [3]way{(*randflake.Generator).Fill, each((*randflake.Generator).Generate), each(wait)}
+
+func wait(g *randflake.Generator) (randflake.ID, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return g.Wait(ctx)
+}
+
+func each(one func(*randflake.Generator) (randflake.ID, error)) way {
+	return func(g *randflake.Generator, ids []randflake.ID) (n int, err error) {
+		for n < len(ids) && err == nil {
+			if ids[n], err = one(g); err == nil {
+				n++
+			}
+		}
+		return n, err
+	}
+}
+
+// rest is the time between two batches of a goroutine.
+const rest = 20 * time.Millisecond
+
+// make makes IDs until ctx ends. They are in the journal before anything else is done with them.
+func (w *worker) make(ctx context.Context, g *randflake.Generator, way way, random *rand.Rand) error {
+	ids := make([]randflake.ID, max(2*w.Rate/len(ways)*int(rest)/int(time.Second), 1))
+	for ; ctx.Err() == nil; time.Sleep(rest) {
+		n, err := way(g, ids[:1+random.IntN(len(ids))])
+		if err := w.journal.IDs(ids[:n]); err != nil {
+			return err
+		}
+		w.page.Made.Add(uint64(n))
+		if err != nil && !errors.Is(err, randflake.ErrClosed) {
+			w.page.Refused[KindOf(err)].Add(1)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/randflake/randflake/lab/chaos/internal/engine"
+	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the kinds of refusals
+)
+
+// A fault is one way in which things break. Whatever it is, nothing may be given twice.
+type fault struct {
+	name    string
+	does    string // what happens, and what must come of it; the script sees to that
+	engines string
+	script  func(*world)
+
+	// Refusals that are in order. Any other one is a failure.
+	may []Kind
+
+	// What the calls of some worker must have met with, as a sign that the fault had effect.
+	shows func(*process) uint64
+
+	repeats bool // IDs are repeated, until a bound that the script sets
+
+	ttl   time.Duration // of leases, instead of the usual one
+	setup engine.Setup
+}
+
+const (
+	local    = "file sqlite "
+	network  = "etcd redis postgres mariadb "
+	all      = local + network
+	services = "service-etcd service-postgres"
+)
+
+// What calls of the store met with.
+var (
+	unknown = func(p *process) uint64 { return p.Unknown.Load() + p.Refused[Unreachable].Load() }
+	lost    = func(p *process) uint64 { return p.Lost.Load() }
+	noRange = func(p *process) uint64 { return p.Refused[NoRange].Load() }
+)
+
+// Refusals of a worker.
+var (
+	replaced   = []Kind{Ended, NotStarted, NoRange}                                           // whose lease ended, and who waits for what others give back
+	cutOff     = []Kind{Ended, Unreachable, NoRange}                                          // who can't reach the store, or waits for what a killed one had
+	forgiven   = []Kind{Ended, Unreachable, NoRange, NotStarted}                              // whose store lost data, and grants nothing before the lost leases have ended
+	wrongClock = []Kind{NotStarted, Ended, Backward, NoRange, Exhausted, WrongClock, Invalid} // whose clock is wrong, or differs from the store's
+	forgotten  = []Kind{Forgotten, Unreachable, NoStore}                                      // whose counter may have given more than it shows
+)
+
+// longer leases outlast the replacement of a server.
+const longer = 12 * time.Second
+
+var faults = []fault{
+	// Processes.
+	{name: "killed", engines: all, script: killed, may: []Kind{NoRange}, shows: noRange,
+		does: "workers with all nodes: one is killed and starts again in the same second. It waits for the end of its own old lease; the others notice nothing"},
+	{name: "stopped", engines: all, script: stopped, may: replaced, shows: lost,
+		does: "a worker stands still past the end of its lease, another one gets its nodes, then it goes on. It moves to other nodes"},
+	{name: "disk-full", engines: local, script: diskFull, may: cutOff, shows: unknown, setup: engine.Setup{SmallDisk: true},
+		does: "the disk is full for longer than a lease. IDs go on to the end of the leases, and when there is space again"},
+	{name: "clock-back", engines: all, script: stepped(-time.Hour), may: wrongClock, setup: engine.Setup{StepClock: true},
+		does: "a clock is set back by an hour, under a worker that runs and under one that starts, then under the server. IDs go on when clocks agree again"},
+	{name: "clock-ahead", engines: all, script: stepped(365 * 24 * time.Hour), may: wrongClock, setup: engine.Setup{StepClock: true},
+		does: "a clock is set forward by a year, and back, likewise"},
+	{name: "cloned", engines: all, script: cloned, may: replaced, shows: lost, repeats: true,
+		does: "a second process goes on with a copy of a worker's lease. Both repeat IDs until the first renewal after the copy, and not longer"},
+
+	// Stores.
+	{name: "restarted", engines: "etcd postgres mariadb", script: restarted, may: cutOff, shows: unknown,
+		does: "the server is killed and starts again, at once and after longer than a lease. Nothing that it granted is forgotten"},
+	{name: "restarted-redis", engines: "redis", script: restarted, may: forgiven, shows: lost,
+		does: "likewise on Redis, which can't prove that it lost nothing: nothing starts before all older leases have ended"},
+	{name: "stalled", engines: network, script: stalled, may: cutOff, shows: unknown,
+		does: "the server stands still for longer than a lease. IDs go on to the end of the leases, and with the server"},
+	{name: "cut-off", engines: network, script: cutOffStore, may: cutOff, shows: unknown,
+		does: "connections to the store are cut and refused, for longer than a lease. IDs go on to the end of the leases, and when it is back"},
+	{name: "replies-lost", engines: network, script: repliesLost, may: cutOff, shows: unknown,
+		does: "again and again the store does what it is asked to, and its replies are lost; once it is killed meanwhile, where a restart forgets nothing"},
+	{name: "rolled-back", engines: "etcd postgres", script: loses(false, liveFirst), may: forgiven, shows: lost, ttl: longer,
+		does: "the data are replaced by an older copy, which only a process that saw the newer data can tell. Nothing starts before all lost leases have ended"},
+	{name: "restored", engines: "file sqlite redis mariadb", script: loses(false, newFirst), may: forgiven, shows: lost,
+		does: "a backup is restored: of a directory, a file, an append-only file, a dump. New processes find it first. Nothing starts before all lost leases have ended"},
+	{name: "failed-over", engines: "redis postgres", script: loses(true, newFirst), may: forgiven, shows: lost, ttl: longer,
+		does: "a replica that lacks acknowledged changes is promoted. Nothing starts before all lost leases have ended"},
+	{name: "wiped", engines: "file redis", script: wiped, may: append(forgiven, NoStore),
+		does: "all data are removed, and the space is created anew, not as one for a new secret. Nothing starts before all lost leases have ended"},
+	{name: "leader-killed", engines: "etcd", script: leaderKilled, may: cutOff, setup: engine.Setup{Members: 3},
+		does: "of three members the leader is killed, and later starts again. IDs go on"},
+	{name: "pooler-killed", engines: "postgres", script: poolerKilled, may: cutOff, shows: unknown, setup: engine.Setup{Pooler: true},
+		does: "PgBouncer before the server is killed and starts again, and so is the server. IDs go on"},
+
+	// The service.
+	{name: "replica-killed", engines: services, script: replicaKilled, may: cutOff, shows: unknown, ttl: longer,
+		does: "one of two replicas of the service is killed and starts again, then both, for longer than a lease. With one of them workers notice nothing"},
+	{name: "answers-lost", engines: services, script: answersLost, may: cutOff, shows: unknown,
+		does: "replicas do what they are asked to, and their answers are lost: those of one, and then of both"},
+
+	// Counters.
+	{name: "count-killed", engines: all, script: countKilled, may: []Kind{Unreachable},
+		does: "processes that take numbers are killed and start again; one stands still meanwhile, and goes on with its numbers"},
+	{name: "count-cut-off", engines: network, script: countCutOff, may: []Kind{Unreachable}, shows: unknown,
+		does: "connections to the store are refused, and then its replies are lost. Numbers go on afterwards"},
+	{name: "count-restarted", engines: "etcd postgres mariadb", script: countRestarted, may: []Kind{Unreachable}, shows: unknown,
+		does: "the server is killed and starts again. No number that it gave is forgotten"},
+	{name: "count-rolled-back", engines: all, script: countRolledBack, may: forgotten,
+		does: "the data are replaced by an older copy. Counters refuse until the operator says where to go on"},
+	{name: "count-answers-lost", engines: services, script: countAnswersLost, may: []Kind{Unreachable}, shows: unknown,
+		does: "replicas of the service give numbers away, and their answers are lost"},
+}
+
+// on returns the engines that the fault can happen to.
+func (f fault) on() []string {
+	names := strings.Fields(f.engines)
+	return slices.DeleteFunc(slices.Clone(engine.Names), func(name string) bool { return !slices.Contains(names, name) })
+}

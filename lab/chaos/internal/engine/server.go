@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/lab/etcd"
+)
+
+// serve has the engine be a server, or a cluster, reached over a link.
+func (e *Engine) serve(s interface {
+	Kill() error
+	Start() error
+	Pause() error
+	Resume() error
+}, addr string) (err error) {
+	e.Kill, e.Start, e.Pause, e.Resume = s.Kill, s.Start, s.Pause, s.Resume
+	e.onStop(func() { s.Kill() })
+	e.Link, err = e.link(addr)
+	return err
+}
+
+// startEtcd is a cluster. Workers reach a single member over the link, and several ones directly.
+func startEtcd(e *Engine) error {
+	cluster, err := etcdtest.New(e.setup.Dir, max(e.setup.Members, 1), nil)
+	if err != nil {
+		return err
+	}
+	if err := cluster.Start(); err != nil {
+		return errors.Join(err, cluster.Kill())
+	}
+	if err := e.serve(cluster, cluster.Members[0].Addr()); err != nil {
+		return err
+	}
+	e.URL = "etcd://" + e.Link.Addr()
+	if len(cluster.Members) > 1 {
+		e.URL = "etcd://" + cluster.Hosts()
+	}
+	e.Copy = func() error { return cluster.Copy(filepath.Join(e.setup.Dir, "copy")) }
+	e.Restore = func() error {
+		return errors.Join(cluster.Kill(), cluster.Restore(filepath.Join(e.setup.Dir, "copy")))
+	}
+	e.KillLeader = func() error {
+		leader, err := cluster.Leader(context.Background())
+		if err != nil {
+			return err
+		}
+		return leader.Kill()
+	}
+	return nil
+}
+
+// startRedis is a primary that makes a change durable before it says so. What is copied is its append-only file.
+func startRedis(e *Engine) error {
+	environ, err := e.timed()
+	if err != nil {
+		return err
+	}
+	primary, err := servers.StartRedisIn(environ, filepath.Join(e.setup.Dir, "primary"))
+	if err != nil {
+		return err
+	}
+	if err := e.serve(primary, primary.Addr()); err != nil {
+		return err
+	}
+	e.URL = "redis://" + e.Link.Addr() + "?replicas=0"
+	data, copied := filepath.Join(primary.Dir(), "appendonlydir"), filepath.Join(e.setup.Dir, "copy")
+	e.Copy = func() error {
+		if err := primary.Pause(); err != nil {
+			return err
+		}
+		defer primary.Resume()
+		return os.CopyFS(copied, os.DirFS(data))
+	}
+	e.Restore = func() error {
+		return errors.Join(primary.Kill(), os.RemoveAll(data), os.Rename(copied, data), primary.Start())
+	}
+	e.Wipe = func() error { _, err := primary.Do("FLUSHALL"); return err }
+	e.Follow = func() error { // and hear no more of the primary once it has all data
+		replica, err := servers.StartRedisIn(environ, filepath.Join(e.setup.Dir, "replica"))
+		if err != nil {
+			return err
+		}
+		e.onStop(func() { replica.Kill() })
+		e.Promote = func() error {
+			if err := errors.Join(primary.Kill(), replica.Resume(), replica.ReplicaOf(nil)); err != nil {
+				return err
+			}
+			e.Link.Lead(replica.Addr())
+			return nil
+		}
+		return errors.Join(replica.ReplicaOf(primary), replica.Pause())
+	}
+	return nil
+}
+
+// startPostgres is a server, with a pooler before it if one is asked for. A copy takes its place on the same timeline, a
+// standby that is promoted on a new one.
+func startPostgres(e *Engine) error {
+	environ, err := e.timed()
+	if err != nil {
+		return err
+	}
+	server, err := servers.StartPostgresIn(environ, filepath.Join(e.setup.Dir, "server"), nil)
+	if err != nil {
+		return err
+	}
+	addr := server.Addr()
+	if e.setup.Pooler {
+		pooler, err := servers.StartPgBouncer(filepath.Join(e.setup.Dir, "pooler"), server, 20)
+		if err != nil {
+			return errors.Join(err, server.Kill())
+		}
+		addr = pooler.Addr()
+		e.onStop(func() { pooler.Kill() })
+		e.KillPooler = func() error { return errors.Join(pooler.Kill(), pooler.Start()) }
+	}
+	if err := e.serve(server, addr); err != nil {
+		return err
+	}
+	e.URL = strings.Replace(server.URL(), server.Addr(), e.Link.Addr(), 1)
+	var copied *servers.Postgres
+	backup := func(standby bool) (err error) {
+		if copied, err = server.BaseBackup(filepath.Join(e.setup.Dir, "copy"), standby); err == nil {
+			e.onStop(func() { copied.Kill() })
+		}
+		return err
+	}
+	e.Copy = func() error { return backup(false) }
+	e.Restore = func() error {
+		if err := errors.Join(server.Kill(), copied.Start()); err != nil {
+			return err
+		}
+		e.Link.Lead(copied.Addr())
+		return nil
+	}
+	e.Follow = func() error { return backup(true) }
+	e.Promote = func() error {
+		if err := errors.Join(server.Kill(), copied.Start(), copied.Promote()); err != nil {
+			return err
+		}
+		e.Link.Lead(copied.Addr())
+		return nil
+	}
+	return nil
+}
+
+// startMariaDB is a server. Its copies are dumps, as most backups are.
+func startMariaDB(e *Engine) error {
+	environ, err := e.timed()
+	if err != nil {
+		return err
+	}
+	// Workers have up to 32 connections each.
+	server, err := servers.StartMySQLIn(environ, filepath.Join(e.setup.Dir, "server"), "--max-connections=1000")
+	if err != nil {
+		return err
+	}
+	if err := e.serve(server, server.Addr()); err != nil {
+		return err
+	}
+	e.URL = strings.Replace(server.URL(), server.Addr(), e.Link.Addr(), 1)
+	var dump string
+	e.Copy = func() (err error) { dump, err = server.Dump(); return err }
+	e.Restore = func() error { // nobody may come between the statements of a dump
+		e.Link.Refuse()
+		defer e.Link.Heal()
+		_, err := server.Do(dump)
+		return err
+	}
+	return nil
+}

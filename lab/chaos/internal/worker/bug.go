@@ -1,0 +1,70 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"time"
+
+	"github.com/randflake/randflake/store"
+)
+
+// A Bug is planted in workers, to show that the harness finds such bugs.
+type Bug string
+
+// The bugs.
+const (
+	Forget  Bug = "forget"  // an engine forgets what a swap expects
+	Outlive Bug = "outlive" // a keeper uses its lease after the end
+	Repeat  Bug = "repeat"  // a counter repeats numbers after a restart
+)
+
+// Bugs are all of them.
+var Bugs = []Bug{Forget, Outlive, Repeat}
+
+// options are those of the store, with the bug if it is one of engines.
+func (b Bug) options() []store.Option {
+	if b != Forget {
+		return nil
+	}
+	return []store.Option{store.Through(func(e store.Engine) store.Engine { return forgetful{e} })}
+}
+
+// forgetful engines swap whatever is stored. They take their time, so that others swap meanwhile.
+type forgetful struct{ store.Engine }
+
+func (f forgetful) Swap(ctx context.Context, expect, put []store.Entry) (store.Answer, error) {
+	time.Sleep(50 * time.Millisecond)
+	var names []string
+	for _, e := range expect {
+		names = append(names, e.Name)
+	}
+	found, err := f.Read(ctx, names, store.Page{})
+	if err != nil {
+		return found, err
+	}
+	return f.Engine.Swap(ctx, found.Named, put)
+}
+
+// repeating handles keep their last numbers in a file, and begin with those.
+type repeating struct {
+	handle
+	file  string
+	begun bool
+}
+
+func (r *repeating) Fill(ctx context.Context, dst []int64) (n int, err error) {
+	if !r.begun {
+		var last []int64
+		if text, err := os.ReadFile(r.file); err == nil && json.Unmarshal(text, &last) == nil {
+			n = copy(dst, last)
+		}
+		r.begun = true
+		return n, nil
+	}
+	if n, err = r.handle.Fill(ctx, dst); n > 0 {
+		text, _ := json.Marshal(dst[:n]) // numbers
+		os.WriteFile(r.file, text, 0o600)
+	}
+	return n, err
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/lab/chaos/internal/check"
+	"github.com/randflake/randflake/lab/chaos/internal/worker"
+)
+
+// A process is one worker, from its start to its end. Starting it again makes another one.
+type process struct {
+	name string // "worker-3"
+	*worker.Page
+
+	world  *world
+	config worker.Config
+	child  *servers.Process
+	wanted bool // whether it was told to go
+}
+
+// run starts a worker, with its clock off by so many seconds.
+func (w *world) run(c worker.Config, off int64) *process {
+	name := fmt.Sprintf("worker-%d", len(w.processes)+1)
+	c.Journal, c.Page, c.Seed = filepath.Join(w.dir, name), filepath.Join(w.dir, name+".page"), w.rand.Uint64()
+	page, err := worker.MapPage(c.Page)
+	w.must(err)
+	page.Offset.Store(off)
+	p := &process{name: name, Page: page, world: w, config: c}
+	asked, err := json.Marshal(c)
+	w.must(err)
+	log, err := os.Create(p.logFile())
+	w.must(err)
+	defer log.Close()
+	cmd := exec.Command("/proc/self/exe", "worker", string(asked))
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for the harness
+	p.child, err = servers.StartProcess(cmd)
+	w.must(err)
+	w.processes = append(w.processes, p)
+	return p
+}
+
+func (p *process) logFile() string { return p.config.Journal + ".log" }
+
+// kill ends the process with SIGKILL.
+func (p *process) kill() {
+	p.wanted = true
+	p.child.Kill()
+}
+
+// quit asks the process to close, with SIGTERM, once it heeds that: one that comes before its first steps kills it.
+func (p *process) quit() {
+	p.world.await(p.name+" begins", func() bool {
+		_, err := os.Stat(p.config.Journal)
+		return err == nil || p.child.Ended()
+	})
+	p.wanted = true
+	p.signal(syscall.SIGTERM)
+}
+
+// pause stops the process in the middle of whatever it does, and resume lets it go on.
+func (p *process) pause()  { p.signal(syscall.SIGSTOP) }
+func (p *process) resume() { p.signal(syscall.SIGCONT) }
+
+func (p *process) signal(s syscall.Signal) {
+	if err := p.child.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.world.fail("%s: %v: %v", p.name, s, err)
+	}
+}
+
+// restart kills the process and starts another one like it, with a clock as wrong.
+func (p *process) restart() *process {
+	p.kill()
+	return p.world.run(p.config, p.Offset.Load())
+}
+
+// clone starts a process that holds the very lease that p holds, as when its machine is copied.
+func (p *process) clone() *process {
+	c := p.config
+	p.world.must(check.Read(c.Journal, func(e check.Event) {
+		if e.Kind == check.Granted {
+			c.Adopt = e.State
+		}
+	}, func([]randflake.ID) {}))
+	return p.world.run(c, 0)
+}
+
+// step sets how far the process's clock is off, in whole seconds.
+func (p *process) step(off time.Duration) {
+	p.world.lost = true // what has ended by a wrong clock is lost
+	p.Offset.Store(int64(off / time.Second))
+}
+
+// shares reports whether the leases that p and q hold have nodes in common.
+func (p *process) shares(q *process) bool {
+	return p.FirstNode.Load() <= q.LastNode.Load() && q.FirstNode.Load() <= p.LastNode.Load()
+}
+
+func (p *process) made() uint64 { return p.Made.Load() }
+
+// refused returns how often the process was refused with one of kinds.
+func (p *process) refused(kinds ...worker.Kind) (n uint64) {
+	for _, k := range kinds {
+		n += p.Refused[k].Load()
+	}
+	return n
+}
+
+// allRefused returns how often the process was refused, but for those who take numbers and came too late: each number of a
+// strict counter waits for the store, and a disk may be busy for longer.
+func (p *process) allRefused() (n uint64) {
+	for k := range p.Refused {
+		if len(p.config.Counters) == 0 || worker.Kind(k) != worker.Unreachable {
+			n += p.Refused[k].Load()
+		}
+	}
+	return n
+}
+
+// lastWords returns the end of the process's log.
+func (p *process) lastWords() string {
+	log, err := os.ReadFile(p.logFile())
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	return lines[len(lines)-1]
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/randflake/randflake/lab/chaos/internal/engine"
+	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the kinds of refusals
+)
+
+func restarted(w *world) {
+	w.lost = strings.HasPrefix(w.URL, "redis:")
+	workers := w.start(3)
+	for i := range w.rounds(2) {
+		w.must(w.Kill())
+		if i%2 == 1 {
+			w.refuse(workers, Ended)
+		}
+		w.must(w.Start())
+		workers = append(workers, w.launch(1)...)
+		w.recover(workers...)
+	}
+}
+
+func stalled(w *world) { w.unreachable(w.Pause, w.Resume) }
+
+func cutOffStore(w *world) {
+	w.unreachable(func() error { w.Link.Refuse(); return nil }, func() error { w.Link.Heal(); return nil })
+}
+
+// unreachable has nobody reach the store for longer than a lease.
+func (w *world) unreachable(begin, end func() error) {
+	workers := w.start(3)
+	w.must(begin())
+	w.refuse(workers, Ended)
+	late := w.launch(1)
+	w.refuse(late, Unreachable)
+	w.must(end())
+	w.recover(append(workers, late...)...)
+}
+
+func repliesLost(w *world) {
+	workers := w.start(3)
+	for i := range w.rounds(3) {
+		w.Link.Mute(true)
+		workers = append(workers, w.launch(1)...)
+		w.linger(ttl / 2)
+		if i == 1 && !strings.HasPrefix(w.URL, "redis:") {
+			w.must(w.Kill())
+			w.must(w.Start())
+		}
+		w.Link.Heal()
+		w.linger(ttl / 3)
+	}
+	w.recover(workers...)
+}
+
+// Who finds first that data are lost: new workers, or one that saw the data before, where only such can tell.
+const newFirst, liveFirst = false, true
+
+// loses has a copy made, or begin to follow, workers take all nodes, and the copy take the place of the data before their
+// leases end.
+func loses(failover, live bool) func(*world) {
+	return func(w *world) {
+		begin := w.Copy
+		if failover {
+			begin = w.Follow
+		}
+		w.worker.Nodes = half
+		w.lost = true
+		first := w.start(1)[0]
+		w.must(begin())
+		w.goOn(first)
+		w.close(first)
+		lost := w.start(2)
+		var others []*process
+		if live {
+			others = w.launch(1)
+			w.refuse(others, NoRange)
+		}
+		w.recover(lost...) // so that the ends are far
+		for _, p := range lost {
+			p.pause()
+		}
+		since := time.Now()
+		if failover {
+			w.must(w.Promote())
+		} else {
+			w.must(w.Restore())
+		}
+		for _, p := range lost {
+			left := time.Until(time.Unix(p.End.Load(), 0))
+			w.ensure(left > 0, "the lease of %s ended %v before the data were replaced: that shows nothing", p.name, -left)
+		}
+		if !live {
+			others = w.launch(2)
+		}
+		w.linger(time.Second)
+		for _, p := range lost {
+			p.resume()
+		}
+		w.linger(ttl)
+		w.wantFloor(since)
+		w.close(lost...)
+		w.recover(others...)
+	}
+}
+
+func wiped(w *world) {
+	w.lost = true
+	workers := w.start(3)
+	since := time.Now()
+	w.must(w.Wipe())
+	w.refuse(workers, Ended)
+	late := w.launch(1)
+	w.refuse(late, NoStore)
+	w.must(w.Create(w.ctx))
+	w.wantFloor(since)
+	w.recover(append(workers, late...)...)
+}
+
+func leaderKilled(w *world) {
+	workers := w.start(3)
+	for range w.rounds(2) {
+		w.must(w.KillLeader())
+		workers = append(workers, w.launch(1)...)
+		w.recover(workers...)
+		w.must(w.Start())
+		w.recover(workers...)
+	}
+}
+
+func poolerKilled(w *world) {
+	workers := w.start(3)
+	for range w.rounds(1) {
+		w.must(w.KillPooler())
+		w.recover(workers...)
+		w.must(w.Kill())
+		w.sleep(ttl / 2) // so that some worker calls
+		w.must(w.Start())
+		workers = append(workers, w.launch(1)...)
+		w.recover(workers...)
+	}
+}
+
+func replicaKilled(w *world) {
+	workers := w.start(3)
+	for _, victim := range w.Replicas {
+		w.during(workers, func() {
+			victim.Kill()
+			w.recover(append(w.launch(1), workers...)...)
+			w.must(victim.Start())
+		})
+	}
+	for _, victim := range w.Replicas {
+		victim.Kill()
+	}
+	w.refuse(workers, Ended)
+	workers = append(workers, w.launch(1)...)
+	for _, victim := range w.Replicas {
+		w.must(victim.Start())
+	}
+	w.recover(workers...)
+}
+
+func answersLost(w *world) { w.loseAnswers(w.start(3)) }
+
+// loseAnswers loses those of a replica, of the other one, and of both.
+func (w *world) loseAnswers(workers []*process) {
+	for _, replicas := range [][]*engine.Replica{w.Replicas[:1], w.Replicas[1:], w.Replicas} {
+		for _, r := range replicas {
+			r.Link.Mute(true)
+		}
+		workers = append(workers, w.launch(1)...)
+		w.linger(ttl / 2)
+		for _, r := range replicas {
+			r.Link.Heal()
+		}
+		w.recover(workers...)
+	}
+}
