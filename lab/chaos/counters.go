@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/lab/chaos/internal/check"
 	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the kinds of refusals
 )
 
@@ -20,11 +19,10 @@ func (w *world) startCounting(n int) []*process {
 func countKilled(w *world) {
 	workers := w.startCounting(4)
 	sleeper, workers := workers[0], workers[1:]
-	sleeper.pause()
-	made, asleep := sleeper.made(), w.next(Orders)
-	if w.Link == nil { // it may hold a lock of the others
-		sleeper.resume()
+	if w.Link != nil { // else it may hold a lock of the others
+		sleeper.pause()
 	}
+	made, asleep := sleeper.made(), w.next(Orders)
 	for range w.rounds(5) {
 		w.linger(time.Second)
 		victim, others := w.choose(workers)
@@ -51,7 +49,7 @@ func (w *world) next(name string) (next int64) {
 func countCutOff(w *world) {
 	workers := w.startCounting(3)
 	for range w.rounds(1) {
-		for _, begin := range []func(){w.Link.Refuse, w.Link.LoseReplies} {
+		for _, begin := range []func(){w.Link.Refuse, func() { w.Link.Mute(true) }} {
 			begin()
 			workers = append(workers, w.launch(1)...)
 			w.refuse(workers, Unreachable)
@@ -72,7 +70,7 @@ func countRestarted(w *world) {
 	}
 }
 
-// inMemory is more than all numbers together that processes have in memory and nobody has noted.
+// inMemory is more than all numbers together that processes take after they were last counted.
 const inMemory = 1_000_000
 
 func countRolledBack(w *world) {
@@ -92,11 +90,9 @@ func countRolledBack(w *world) {
 	}
 	late := w.launch(1)
 	w.refuse(late, Forgotten)
-	highest, err := check.Highest(w.journals())
-	w.must(err)
 	for _, name := range both {
 		w.counters(func(c *counter.Counters) error {
-			_, err := c.Advance(w.ctx, name, highest[name]+inMemory)
+			_, err := c.Advance(w.ctx, name, newest[name]+inMemory)
 			return err
 		})
 	}

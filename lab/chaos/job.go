@@ -41,31 +41,20 @@ type outcome struct {
 	job
 	result  check.Result
 	refused uint64
-	took    time.Duration
-	skipped error // why it could not be done
 	err     error // what was not as expected
 	late    bool  // err says that something came too late or was refused, and no more
 }
 
-// limit is how long a job may take.
-const limit = 5 * time.Minute
-
 // do runs a fault and checks what the workers noted. Its files are in dir.
 func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) {
 	o.job = j
-	began := time.Now()
-	defer func() { o.took = time.Since(began) }()
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	w, err := newWorld(ctx, j, f, dir, rate)
 	if err == nil {
 		err = w.play(j.fault.script)
 	}
 	w.end()
-	if errors.Is(err, engine.ErrNotPermitted) {
-		o.skipped = err
-		return o
-	}
 	if err == nil {
 		err = w.judge(j.fault)
 	}
@@ -107,12 +96,6 @@ func (w *world) judge(f *fault) error {
 // randflaked is where the program of replicas is built.
 func randflaked(dir string) string { return filepath.Join(dir, "randflaked") }
 
-// How many IDs a second each worker makes, unless the user wants more of them.
-const (
-	usualRate = 50_000
-	shortRate = 10_000
-)
-
 // carryOut does the jobs, some at a time, and again until enough IDs are made. It returns an error only if it could not go
 // on; outcomes have errors of their own.
 func carryOut(ctx context.Context, f flags, jobs []job, out io.Writer) (outcomes []outcome, err error) {
@@ -127,10 +110,9 @@ func carryOut(ctx context.Context, f flags, jobs []job, out io.Writer) (outcomes
 		}
 		defer os.Remove(randflaked(base))
 	}
-	// A run has some three workers for some twenty seconds.
-	rate := max(usualRate, int(f.ids)/len(jobs)/60)
+	rate := max(50_000, int(f.ids)/len(jobs)/60) // a run has some three workers for some twenty seconds
 	if f.short {
-		rate = max(shortRate, int(f.ids)/len(jobs)/30)
+		rate = max(10_000, int(f.ids)/len(jobs)/30)
 	}
 	var made, before uint64
 	for round := 0; round == 0 || made < f.ids && made > before; round++ {
@@ -197,8 +179,8 @@ func (j job) doIn(ctx context.Context, f flags, dir string, rate int) outcome {
 		return outcome{job: j, err: err}
 	}
 	o := j.do(ctx, f, dir, rate)
-	if o.err != nil && f.bug == "" && ctx.Err() == nil || f.keep {
-		o.err = errors.Join(o.err, errorIf(o.err != nil, "files: "+dir))
+	if o.err != nil && f.bug == "" && ctx.Err() == nil {
+		o.err = fmt.Errorf("%w\nfiles: %s", o.err, dir)
 		return o
 	}
 	if err := os.RemoveAll(dir); err != nil && o.err == nil {
@@ -207,69 +189,57 @@ func (j job) doIn(ctx context.Context, f flags, dir string, rate int) outcome {
 	return o
 }
 
-func errorIf(yes bool, text string) error {
-	if !yes {
-		return nil
-	}
-	return errors.New(text)
-}
-
 // writeTable writes a line for each fault, and returns how many runs failed or could not be done.
 func writeTable(out io.Writer, outcomes []outcome) (failed int) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "fault\truns\tIDs\tnumbers\trefusals expected\tduplicates\tengines")
-	var total row
+	all := row{name: "all"}
 	for i := range faults {
-		var r row
+		r := row{name: faults[i].name}
 		for _, name := range engine.Names {
-			r.add(name, slices.DeleteFunc(slices.Clone(outcomes), func(o outcome) bool { return o.fault != &faults[i] || o.engine != name }))
-		}
-		if r.runs > 0 {
-			r.write(t, faults[i].name)
-			total.runs, total.ids, total.numbers, total.refused, total.duplicates = total.runs+r.runs, total.ids+r.ids,
-				total.numbers+r.numbers, total.refused+r.refused, total.duplicates+r.duplicates
-			failed += r.failed
-		}
-	}
-	total.write(t, "all")
-	t.Flush()
-	return failed
-}
-
-// A row is what came of one fault.
-type row struct {
-	runs, failed                      int
-	ids, numbers, refused, duplicates uint64
-	repeats                           bool
-	engines                           []string
-}
-
-// add takes in the outcomes of one engine.
-func (r *row) add(engine string, outcomes []outcome) {
-	for i, o := range outcomes {
-		r.runs++
-		r.ids += o.result.IDs
-		r.numbers += o.result.Numbers
-		r.duplicates += o.result.Duplicates
-		r.refused += o.refused
-		r.repeats = o.fault.repeats && o.err == nil
-		if i == 0 {
-			r.engines = append(r.engines, engine)
-		}
-		if last := len(r.engines) - 1; o.skipped != nil || o.err != nil {
-			r.failed++
-			r.engines[last] = engine + "(FAIL)"
-			if o.skipped != nil {
-				r.engines[last] = fmt.Sprintf("%s(skipped: %v)", engine, o.skipped)
+			before := r
+			for _, o := range outcomes {
+				if o.fault == &faults[i] && o.engine == name {
+					r.add(o)
+					all.add(o)
+				}
+			}
+			if r.failed > before.failed {
+				name += "(FAIL)"
+			}
+			if r.runs > before.runs {
+				r.engines += name + " "
 			}
 		}
+		if r.runs > 0 {
+			r.write(t)
+		}
+	}
+	all.write(t)
+	t.Flush()
+	return all.failed
+}
+
+// A row is what came of one fault, or of all.
+type row struct {
+	name, engines                     string
+	runs, failed                      int
+	ids, numbers, refused, duplicates uint64
+}
+
+func (r *row) add(o outcome) {
+	r.runs++
+	r.ids += o.result.IDs
+	r.numbers += o.result.Numbers
+	r.refused += o.refused
+	if o.err != nil {
+		r.failed++
+	}
+	if o.err != nil || !o.fault.repeats {
+		r.duplicates += o.result.Duplicates
 	}
 }
 
-func (r row) write(out io.Writer, name string) {
-	duplicates := fmt.Sprint(r.duplicates)
-	if r.repeats {
-		duplicates += " in time"
-	}
-	fmt.Fprintf(out, "%s\t%d\t%d\t%d\t%d\t%s\t%s\n", name, r.runs, r.ids, r.numbers, r.refused, duplicates, strings.Join(r.engines, " "))
+func (r row) write(out io.Writer) {
+	fmt.Fprintf(out, "%s\t%d\t%d\t%d\t%d\t%d\t%s\n", r.name, r.runs, r.ids, r.numbers, r.refused, r.duplicates, r.engines)
 }

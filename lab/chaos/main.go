@@ -24,7 +24,12 @@ import (
 func main() {
 	etcdtest.Main()
 	if len(os.Args) == 3 && os.Args[1] == "worker" {
-		if err := work(os.Args[2]); err != nil {
+		var c worker.Config
+		err := json.Unmarshal([]byte(os.Args[2]), &c)
+		if err == nil {
+			err = worker.Run(c)
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -38,15 +43,6 @@ func main() {
 	}
 }
 
-// work is what this program does as a worker process.
-func work(config string) error {
-	var c worker.Config
-	if err := json.Unmarshal([]byte(config), &c); err != nil {
-		return err
-	}
-	return worker.Run(c)
-}
-
 // flags are what the user asks for.
 type flags struct {
 	engines, faults string
@@ -55,7 +51,6 @@ type flags struct {
 	short           bool
 	ids             uint64
 	bug             string
-	keep            bool
 	parallel        int
 }
 
@@ -69,16 +64,13 @@ func parse(args []string, out io.Writer) (f flags, err error) {
 	set.BoolVar(&f.short, "short", false, "do each fault once, and within it everything fewer times")
 	set.Uint64Var(&f.ids, "ids", 0, "make at least so `many` IDs over all faults, which are repeated until then")
 	set.StringVar(&f.bug, "bug", "", fmt.Sprintf("`name` of a bug to plant, which must be found: %v", worker.Bugs))
-	set.BoolVar(&f.keep, "keep", false, "keep the files of all runs, and not just of those that fail")
 	set.IntVar(&f.parallel, "parallel", 8, "`number` of runs at a time; they mostly wait")
 	if err := set.Parse(args); err != nil {
 		return f, err
 	}
 	switch {
-	case set.NArg() > 0:
-		return f, fmt.Errorf("argument %q: want flags only", set.Arg(0))
-	case f.parallel < 1:
-		return f, fmt.Errorf("-parallel %d: want at least 1", f.parallel)
+	case set.NArg() > 0 || f.parallel < 1:
+		return f, fmt.Errorf("arguments %q: want flags only, and -parallel of 1 or more", args)
 	case f.bug != "" && !slices.Contains(worker.Bugs, worker.Bug(f.bug)):
 		return f, fmt.Errorf("-bug %s: want one of %v", f.bug, worker.Bugs)
 	case f.seed == 0:

@@ -135,5 +135,5 @@ func (p *process) lastWords() string {
 		return err.Error()
 	}
 	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
-	return strings.Join(lines[max(len(lines)-3, 0):], "\n")
+	return lines[len(lines)-1]
 }

@@ -17,7 +17,7 @@ func killed(w *world) {
 	workers := w.start(4)
 	for range w.rounds(1) {
 		victim, others := w.choose(workers)
-		w.sleepIntoSecond()
+		w.sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // so that it starts again in the same second
 		w.during(others, func() {
 			again := victim.restart()
 			w.goOn(again)
@@ -62,7 +62,10 @@ func stepped(off time.Duration) func(*world) {
 			w.bear(victim)
 			w.linger(ttl)
 			victim = victim.restart()
-			if w.ServerTime || w.granted(victim) {
+			w.await(victim.name+" has a lease, or is refused", func() bool {
+				return w.ServerTime || victim.Holding.Load() > 0 || victim.refused(WrongClock, NoRange) > 0
+			})
+			if w.ServerTime || victim.Holding.Load() > 0 {
 				w.bear(victim)
 			}
 			victim.step(0)
@@ -71,13 +74,13 @@ func stepped(off time.Duration) func(*world) {
 		if w.Clock == nil {
 			return
 		}
-		w.stepServer(off)
+		w.must(w.Clock.Step(off))
 		w.linger(ttl)
 		refused := victim.allRefused() + others[0].allRefused() + others[1].allRefused()
 		w.ensure(refused > 0, "the server's clock was %v off, and no worker noticed", off)
 		victim = victim.restart()
 		w.linger(ttl / 3)
-		w.stepServer(0)
+		w.must(w.Clock.Step(0))
 		w.recover(append(others, victim)...)
 	}
 }
@@ -91,12 +94,6 @@ func (w *world) bear(p *process) {
 	}
 }
 
-// granted waits until a worker has a lease, or is refused one because of its clock, and reports which.
-func (w *world) granted(p *process) bool {
-	w.await(p.name+" has a lease, or is refused", func() bool { return p.Holding.Load() > 0 || p.refused(WrongClock, NoRange) > 0 })
-	return p.Holding.Load() > 0
-}
-
 // renewal is how long it takes at most from one renewal of a lease to the end of the attempt at the next one: a third of
 // the TTL and its jitter, and the time limit of a call.
 const renewal = ttl/3*11/10 + time.Second
@@ -108,20 +105,17 @@ func cloned(w *world) {
 	w.recover(victim)
 	grants := victim.Grants.Load()
 	twin := victim.clone()
+	w.repeats = time.Now().Add(renewal)
 	w.goOn(twin)
 	w.ensure(victim.Grants.Load() == grants && twin.Grants.Load() == 1, "a renewal came before the copy made an ID")
 	began := time.Now()
 	w.repeats = began.Add(renewal)
 	w.during([]*process{other}, func() {
-		var loser *process
-		w.await("a worker finds out that it is not alone", func() bool {
-			for _, p := range []*process{victim, twin} {
-				if p.refused(Ended) > 0 {
-					loser = p
-				}
-			}
-			return loser != nil
-		})
+		w.await("a worker finds out that it is not alone", func() bool { return victim.refused(Ended)+twin.refused(Ended) > 0 })
+		loser := victim
+		if twin.refused(Ended) > 0 {
+			loser = twin
+		}
 		w.ensure(time.Since(began) < renewal+time.Second, "%s found out after %v only", loser.name, time.Since(began))
 		w.linger(ttl)
 		w.refuse([]*process{loser}, Ended)

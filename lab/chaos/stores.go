@@ -42,7 +42,7 @@ func (w *world) unreachable(begin, end func() error) {
 func repliesLost(w *world) {
 	workers := w.start(3)
 	for i := range w.rounds(3) {
-		w.Link.LoseReplies()
+		w.Link.Mute(true)
 		workers = append(workers, w.launch(1)...)
 		w.linger(ttl / 2)
 		if i == 1 && !strings.HasPrefix(w.URL, "redis:") {
@@ -55,23 +55,21 @@ func repliesLost(w *world) {
 	w.recover(workers...)
 }
 
-func (w *world) copyData() error { return w.Copy() }
-func (w *world) follow() error   { return w.Follow() }
-
-// What replaces the data.
-func restored(w *world) error { return w.Restore() }
-func promoted(w *world) error { return w.Promote() }
-
 // Who finds first that data are lost: new workers, or one that saw the data before, where only such can tell.
 const newFirst, liveFirst = false, true
 
-// loses has a copy begin, workers take all nodes, and the copy take the place of the data before their leases end.
-func loses(begin, replace func(*world) error, live bool) func(*world) {
+// loses has a copy made, or begin to follow, workers take all nodes, and the copy take the place of the data before their
+// leases end.
+func loses(failover, live bool) func(*world) {
 	return func(w *world) {
+		begin := w.Copy
+		if failover {
+			begin = w.Follow
+		}
 		w.worker.Nodes = half
 		w.lost = true
 		first := w.start(1)[0]
-		w.must(begin(w))
+		w.must(begin())
 		w.goOn(first)
 		w.close(first)
 		lost := w.start(2)
@@ -85,7 +83,11 @@ func loses(begin, replace func(*world) error, live bool) func(*world) {
 			p.pause()
 		}
 		since := time.Now()
-		w.must(replace(w))
+		if failover {
+			w.must(w.Promote())
+		} else {
+			w.must(w.Restore())
+		}
 		for _, p := range lost {
 			left := time.Until(time.Unix(p.End.Load(), 0))
 			w.ensure(left > 0, "the lease of %s ended %v before the data were replaced: that shows nothing", p.name, -left)
@@ -112,7 +114,7 @@ func wiped(w *world) {
 	w.refuse(workers, Ended)
 	late := w.launch(1)
 	w.refuse(late, NoStore)
-	w.must(w.CreateAnew(w.ctx))
+	w.must(w.Create(w.ctx))
 	w.wantFloor(since)
 	w.recover(append(workers, late...)...)
 }
@@ -167,7 +169,7 @@ func answersLost(w *world) { w.loseAnswers(w.start(3)) }
 func (w *world) loseAnswers(workers []*process) {
 	for _, replicas := range [][]*engine.Replica{w.Replicas[:1], w.Replicas[1:], w.Replicas} {
 		for _, r := range replicas {
-			r.Link.LoseReplies()
+			r.Link.Mute(true)
 		}
 		workers = append(workers, w.launch(1)...)
 		w.linger(ttl / 2)

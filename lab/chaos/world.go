@@ -19,6 +19,7 @@ import (
 	"github.com/randflake/randflake/lab/chaos/internal/engine"
 	"github.com/randflake/randflake/lab/chaos/internal/worker"
 	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storeurl"
 )
 
 // ttl is how long leases last unless a fault wants another time: so short that the end of one is never far, and long
@@ -200,7 +201,7 @@ func counts(workers []*process, count func(*process) uint64) []uint64 {
 func (w *world) await(what string, done func() bool) {
 	for began := time.Now(); !done(); w.sleep(5 * time.Millisecond) {
 		if time.Since(began) > w.timeout {
-			w.fail("not within %v: %s: %s", w.timeout, what, w.lastWords(what))
+			w.fail("not within %v: %s", w.timeout, what)
 		}
 		for _, p := range w.processes {
 			if p.child.Ended() && !p.wanted {
@@ -208,17 +209,6 @@ func (w *world) await(what string, done func() bool) {
 			}
 		}
 	}
-}
-
-// lastWords returns what the worker that what is about logged last.
-func (w *world) lastWords(what string) string {
-	name, _, _ := strings.Cut(what, " ")
-	for _, p := range w.processes {
-		if p.name == name {
-			return p.lastWords()
-		}
-	}
-	return ""
 }
 
 func (w *world) sleep(d time.Duration) {
@@ -231,11 +221,6 @@ func (w *world) sleep(d time.Duration) {
 
 // linger lets a random time pass, about d on average.
 func (w *world) linger(d time.Duration) { w.sleep(d/2 + time.Duration(w.rand.Int64N(int64(d)))) }
-
-// sleepIntoSecond waits until a second has just begun.
-func (w *world) sleepIntoSecond() {
-	w.sleep(time.Second - time.Duration(time.Now().Nanosecond()) + 50*time.Millisecond)
-}
 
 // choose returns one of the workers, and the others.
 func (w *world) choose(workers []*process) (one *process, others []*process) {
@@ -262,12 +247,6 @@ func (w *world) close(workers ...*process) {
 	}
 }
 
-// stepServer sets how far the clock of the server is off.
-func (w *world) stepServer(off time.Duration) {
-	w.lost = true
-	w.must(w.Clock.Step(off))
-}
-
 // wantFloor waits until the space has seen to it that nothing starts before what was lost since then has ended.
 func (w *world) wantFloor(since time.Time) {
 	w.await("the floor is set", func() bool {
@@ -276,17 +255,9 @@ func (w *world) wantFloor(since time.Time) {
 	})
 }
 
-// journals are the files of all workers.
-func (w *world) journals() (paths []string) {
-	for _, p := range w.processes {
-		paths = append(paths, p.config.Journal)
-	}
-	return paths
-}
-
 // counters calls do with the space's counters.
 func (w *world) counters(do func(*counter.Counters) error) {
-	space, err := w.Open(w.ctx)
+	space, err := storeurl.Open(w.ctx, w.URL)
 	w.must(err)
 	defer space.Close()
 	w.must(do(counter.On(space)))
@@ -298,7 +269,11 @@ func (w *world) check() (check.Result, error) {
 	if err != nil {
 		return check.Result{}, err
 	}
-	r, err := check.Check(secret, w.journals())
+	var journals []string
+	for _, p := range w.processes {
+		journals = append(journals, p.config.Journal)
+	}
+	r, err := check.Check(secret, journals)
 	if err != nil {
 		return r, err
 	}

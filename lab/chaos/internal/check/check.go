@@ -193,19 +193,3 @@ func twice(runs []run, found func(first, last uint64, a, b string)) {
 		}
 	}
 }
-
-// Highest returns the highest number of each counter in the journals at paths.
-func Highest(paths []string) (map[string]int64, error) {
-	highest := make(map[string]int64)
-	for _, path := range paths {
-		err := Read(path, func(e Event) {
-			for _, r := range e.Runs {
-				highest[e.Counter] = max(highest[e.Counter], r[1])
-			}
-		}, func([]randflake.ID) {})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return highest, nil
-}

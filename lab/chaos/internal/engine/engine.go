@@ -72,7 +72,7 @@ func Start(ctx context.Context, name string, s Setup) (*Engine, error) {
 	if err := starts[name](e); err != nil {
 		return e, err
 	}
-	if err := e.create(ctx, store.ForNewSecret()); err != nil {
+	if err := e.Create(ctx, store.ForNewSecret()); err != nil {
 		return e, err
 	}
 	if strings.HasPrefix(name, service) {
@@ -90,7 +90,8 @@ func (e *Engine) Stop() {
 
 func (e *Engine) onStop(f func()) { e.stops = append(e.stops, f) }
 
-func (e *Engine) create(ctx context.Context, more ...store.Option) error {
+// Create creates the space: without more options, as one that had all its data lost.
+func (e *Engine) Create(ctx context.Context, more ...store.Option) error {
 	s, err := storeurl.Create(ctx, e.URL, append(more, store.WithLimits(e.setup.Limits), store.ForSecret(e.setup.Keys))...)
 	if err != nil {
 		return err
@@ -98,15 +99,9 @@ func (e *Engine) create(ctx context.Context, more ...store.Option) error {
 	return s.Close()
 }
 
-// CreateAnew does what errors advise when all data are gone: it creates the space, and not as one for a new secret.
-func (e *Engine) CreateAnew(ctx context.Context) error { return e.create(ctx) }
-
-// Open opens the space, for a script's own use.
-func (e *Engine) Open(ctx context.Context) (*store.Space, error) { return storeurl.Open(ctx, e.URL) }
-
 // Losses returns how often the space took data for lost, and the first second that it grants after that.
 func (e *Engine) Losses(ctx context.Context) (losses uint64, floor time.Time, err error) {
-	space, err := e.Open(ctx)
+	space, err := storeurl.Open(ctx, e.URL)
 	if err != nil {
 		return 0, time.Time{}, err
 	}
@@ -124,26 +119,18 @@ type Link struct {
 // nowhere is an address where nobody listens.
 const nowhere = "127.0.0.1:1"
 
-func (e *Engine) link(server string) (err error) {
-	e.Link, err = newLink(server)
-	if err == nil {
-		e.onStop(e.Link.Close)
-	}
-	return err
-}
-
-func newLink(server string) (*Link, error) {
+func (e *Engine) link(server string) (*Link, error) {
 	proxy, err := servers.StartProxy(server)
+	if err == nil {
+		e.onStop(proxy.Close)
+	}
 	return &Link{proxy, server}, err
 }
 
 // Refuse cuts all connections, and leads new ones nowhere.
 func (l *Link) Refuse() { l.Redirect(nowhere) }
 
-// LoseReplies has requests arrive, and no replies.
-func (l *Link) LoseReplies() { l.Mute(true) }
-
-// Heal undoes Refuse and LoseReplies. A connection whose replies were lost must not get later ones.
+// Heal undoes Refuse and Mute. A connection whose replies were lost must not get later ones.
 func (l *Link) Heal() {
 	l.Redirect(nowhere)
 	l.Mute(false)

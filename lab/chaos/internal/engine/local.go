@@ -69,19 +69,13 @@ func withSQLite(path string, do func(*sql.DB) error) error {
 	return errors.Join(do(db), db.Close())
 }
 
-// ErrNotPermitted says that it takes root to start an engine.
-var ErrNotPermitted = errors.New("not permitted: want root")
-
 // smallDisk mounts a disk of its own on the directory, in memory, if one is asked for.
 func (e *Engine) smallDisk() error {
 	if !e.setup.SmallDisk {
 		return nil
 	}
 	if err := unix.Mount("tmpfs", e.setup.Dir, "tmpfs", 0, "size=8m"); err != nil {
-		if errors.Is(err, unix.EPERM) {
-			err = ErrNotPermitted
-		}
-		return fmt.Errorf("engine: mount a small disk: %w", err)
+		return fmt.Errorf("engine: mount a small disk, which takes root: %w", err)
 	}
 	e.onStop(func() { unix.Unmount(e.setup.Dir, unix.MNT_DETACH) })
 	filler := filepath.Join(e.setup.Dir, "filler")

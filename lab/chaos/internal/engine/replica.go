@@ -1,17 +1,14 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"regexp"
 	"syscall"
 	"time"
 
@@ -23,6 +20,7 @@ import (
 type Replica struct {
 	Link *Link
 
+	engine               *Engine
 	program, config, log string
 	process              *servers.Process
 }
@@ -32,11 +30,7 @@ const Token = "of-the-workers"
 
 // BuildRandflaked builds the program that replicas run.
 func BuildRandflaked(ctx context.Context, to string) error {
-	_, file, _, _ := runtime.Caller(0)
-	build := exec.CommandContext(ctx, "go", "build", "-o", to, "./cmd/randflaked")
-	build.Dir = filepath.Join(filepath.Dir(file), "../../../../service")
-	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
-	said, err := build.CombinedOutput()
+	said, err := exec.CommandContext(ctx, "go", "build", "-o", to, "github.com/randflake/randflake/service/cmd/randflaked").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("engine: build randflaked: %w\n%s", err, said)
 	}
@@ -49,29 +43,22 @@ func (e *Engine) serveReplicas() error {
 	text := fmt.Sprintf(`listen: 127.0.0.1:0
 audit: %q
 spaces: [{name: %s, kind: randflake, store: %q}]
-counters: [{name: %s, space: %[2]s}, {name: %s, space: %[2]s}]
-principals: [{name: workers, tokens: [%x]}]
+counters: [{name: %s, space: %[2]s}, {name: %[5]s, space: %[2]s}]
+principals: [{name: workers, tokens: [%[6]x]}]
 rules: [{principals: [workers], spaces: ["*"], verbs: [lease, list, count], limits: {rate: 1000000}}]
 `, filepath.Join(e.setup.Dir, "audit"), worker.Space, e.URL, worker.Orders, worker.Tickets, sha256.Sum256([]byte(Token)))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err
 	}
 	for i := range 2 {
-		r := &Replica{program: e.setup.Randflaked, config: config, log: filepath.Join(e.setup.Dir, fmt.Sprintf("replica-%d.log", i))}
+		r := &Replica{engine: e, program: e.setup.Randflaked, config: config, log: filepath.Join(e.setup.Dir, fmt.Sprintf("replica-%d.log", i))}
 		e.Replicas = append(e.Replicas, r)
-		e.onStop(r.stop)
+		e.onStop(r.Kill)
 		if err := r.Start(); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (r *Replica) stop() {
-	r.Kill()
-	if r.Link != nil {
-		r.Link.Close()
-	}
 }
 
 // Kill ends the process with SIGKILL.
@@ -96,9 +83,11 @@ func (r *Replica) Start() error {
 		return err
 	}
 	for began := time.Now(); time.Since(began) < time.Minute && !r.process.Ended(); time.Sleep(20 * time.Millisecond) {
-		if at := r.listens(); at != "" && ready(at) {
+		log, _ := os.ReadFile(r.log)
+		if found := listening.FindSubmatch(log); found != nil && ready(string(found[1])) {
+			at := string(found[1])
 			if r.Link == nil {
-				r.Link, err = newLink(at)
+				r.Link, err = r.engine.link(at)
 				return err
 			}
 			r.Link.Lead(at)
@@ -108,19 +97,8 @@ func (r *Replica) Start() error {
 	return fmt.Errorf("engine: randflaked is not ready: see %s", r.log)
 }
 
-// listens returns where the process listens, if its log says so.
-func (r *Replica) listens() string {
-	log, _ := os.ReadFile(r.log)
-	for text := range bytes.Lines(log) {
-		var line struct{ Msg, URL string }
-		if json.Unmarshal(text, &line) == nil && line.Msg == "listening" {
-			if at, err := url.Parse(line.URL); err == nil {
-				return at.Host
-			}
-		}
-	}
-	return ""
-}
+// listening is how the log says where the process listens.
+var listening = regexp.MustCompile(`"msg":"listening","url":"http://([^"/]+)`)
 
 func ready(at string) bool {
 	client := http.Client{Timeout: 5 * time.Second}

@@ -3,38 +3,25 @@ package engine
 import (
 	"context"
 	"errors"
-	"net/url"
 	"os"
 	"path/filepath"
-	"time"
+	"strings"
 
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lab/etcd"
 )
 
-// A running server, or a cluster, can die and stand still.
-type running interface {
+// serve has the engine be a server, or a cluster, reached over a link.
+func (e *Engine) serve(s interface {
 	Kill() error
 	Start() error
 	Pause() error
 	Resume() error
-}
-
-// serve has the engine be a server, reached over a link.
-func (e *Engine) serve(s running, addr string) error {
+}, addr string) (err error) {
 	e.Kill, e.Start, e.Pause, e.Resume = s.Kill, s.Start, s.Pause, s.Resume
 	e.onStop(func() { s.Kill() })
-	return e.link(addr)
-}
-
-// through returns the URL of a server by way of the link.
-func (e *Engine) through(server string) string {
-	u, err := url.Parse(server)
-	if err != nil {
-		panic("engine: URL of a server: " + err.Error())
-	}
-	u.Host = e.Link.Addr()
-	return u.String()
+	e.Link, err = e.link(addr)
+	return err
 }
 
 // startEtcd is a cluster. Workers reach a single member over the link, and several ones directly.
@@ -58,9 +45,7 @@ func startEtcd(e *Engine) error {
 		return errors.Join(cluster.Kill(), cluster.Restore(filepath.Join(e.setup.Dir, "copy")))
 	}
 	e.KillLeader = func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		leader, err := cluster.Leader(ctx)
+		leader, err := cluster.Leader(context.Background())
 		if err != nil {
 			return err
 		}
@@ -137,7 +122,7 @@ func startPostgres(e *Engine) error {
 	if err := e.serve(server, addr); err != nil {
 		return err
 	}
-	e.URL = e.through(server.URL())
+	e.URL = strings.Replace(server.URL(), server.Addr(), e.Link.Addr(), 1)
 	var copied *servers.Postgres
 	backup := func(standby bool) (err error) {
 		if copied, err = server.BaseBackup(filepath.Join(e.setup.Dir, "copy"), standby); err == nil {
@@ -178,7 +163,7 @@ func startMariaDB(e *Engine) error {
 	if err := e.serve(server, server.Addr()); err != nil {
 		return err
 	}
-	e.URL = e.through(server.URL())
+	e.URL = strings.Replace(server.URL(), server.Addr(), e.Link.Addr(), 1)
 	var dump string
 	e.Copy = func() (err error) { dump, err = server.Dump(); return err }
 	e.Restore = func() error { // nobody may come between the statements of a dump

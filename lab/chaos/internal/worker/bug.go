@@ -35,9 +35,9 @@ type forgetful struct{ store.Engine }
 
 func (f forgetful) Swap(ctx context.Context, expect, put []store.Entry) (store.Answer, error) {
 	time.Sleep(50 * time.Millisecond)
-	names := make([]string, len(expect))
-	for i, e := range expect {
-		names[i] = e.Name
+	var names []string
+	for _, e := range expect {
+		names = append(names, e.Name)
 	}
 	found, err := f.Read(ctx, names, store.Page{})
 	if err != nil {

@@ -83,7 +83,7 @@ func (w *worker) countBy(ctx context.Context, counters *counter.Counters, name s
 			if err != nil && err != counter.ErrPending && ctx.Err() == nil {
 				w.page.Refused[KindOf(err)].Add(1)
 			}
-			pause(ctx, 4*rest)
+			pause(ctx, rest)
 		}
 		h.Close() // if that fails, numbers are lost
 	}

@@ -27,30 +27,31 @@ const (
 	Kinds       = iota
 )
 
-var kinds = [Kinds]struct {
-	name string
-	err  error
-}{
-	Exhausted:   {"exhausted", randflake.ErrExhausted},
-	NotStarted:  {"not started", randflake.ErrLeaseNotStarted},
-	Ended:       {"lease ended", randflake.ErrLeaseEnded},
-	Backward:    {"clock backward", randflake.ErrClockBackward},
-	NoRange:     {"no range", leaseErrors[NoRange]},
-	NoStore:     {"no store", store.ErrNoStore},
-	Corrupt:     {"corrupt", store.ErrCorrupt},
-	WrongClock:  {"wrong clock", store.ErrClock},
-	Invalid:     {"invalid request", leaseErrors[Invalid]},
-	Forgotten:   {"forgotten", counter.ErrForgotten},
-	Unreachable: {"unreachable", nil},
+var kinds = [Kinds]error{
+	Exhausted:  randflake.ErrExhausted,
+	NotStarted: randflake.ErrLeaseNotStarted,
+	Ended:      randflake.ErrLeaseEnded,
+	Backward:   randflake.ErrClockBackward,
+	NoRange:    leaseErrors[NoRange],
+	NoStore:    store.ErrNoStore,
+	Corrupt:    store.ErrCorrupt,
+	WrongClock: store.ErrClock,
+	Invalid:    leaseErrors[Invalid],
+	Forgotten:  counter.ErrForgotten,
 }
 
 // String returns a few words for messages.
-func (k Kind) String() string { return kinds[k].name }
+func (k Kind) String() string {
+	if k == Unreachable {
+		return "unreachable"
+	}
+	return kinds[k].Error()
+}
 
 // KindOf returns the kind of an error.
 func KindOf(err error) Kind {
-	for k, kind := range kinds {
-		if kind.err != nil && errors.Is(err, kind.err) {
+	for k, reason := range kinds {
+		if reason != nil && errors.Is(err, reason) {
 			return Kind(k)
 		}
 	}

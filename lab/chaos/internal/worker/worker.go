@@ -163,7 +163,7 @@ func each(one func(*randflake.Generator) (randflake.ID, error)) way {
 }
 
 // rest is the time between two batches of a goroutine.
-const rest = 5 * time.Millisecond
+const rest = 20 * time.Millisecond
 
 // make makes IDs until ctx ends. They are in the journal before anything else is done with them.
 func (w *worker) make(ctx context.Context, g *randflake.Generator, way way, random *rand.Rand) error {

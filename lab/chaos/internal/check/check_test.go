@@ -1,0 +1,164 @@
+package check
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/randflake/randflake"
+)
+
+// second is the first one of the leases in these tests.
+const second = 1_800_000_000
+
+// A step is what a process notes: an event, or n IDs of a second and node from a sequence on.
+type step struct {
+	by string
+	Event
+	second   int64
+	node     uint32
+	sequence uint32
+	n        int
+}
+
+func granted(by, lease string, first, last uint32, start, end int64) step {
+	return step{by: by, Event: Event{Kind: Granted, Lease: lease, FirstNode: first, LastNode: last, Start: second + start, End: second + end}}
+}
+
+func adopted(by, lease string, first, last uint32, start, end int64) step {
+	s := granted(by, lease, first, last, start, end)
+	s.Adopted = true
+	return s
+}
+
+func returned(by, lease string, end int64) step {
+	return step{by: by, Event: Event{Kind: Returned, Lease: lease, End: second + end}}
+}
+
+func counted(by string, first, last int64) step {
+	return step{by: by, Event: Event{Kind: Counted, Counter: "orders", Runs: [][2]int64{{first, last}}}}
+}
+
+func made(by string, at int64, node, sequence uint32, n int) step {
+	return step{by: by, second: second + at, node: node, sequence: sequence, n: n}
+}
+
+// TestCheck plants histories.
+func TestCheck(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		steps []step
+		want  Result // but for Wrong
+	}{
+		{"nothing", nil, Result{}},
+		{"as it should be", []step{
+			granted("a", "1", 0, 9, 0, 6), made("a", 0, 0, 0, 1000), made("a", 5, 9, 0, 1000),
+			granted("b", "2", 10, 19, 0, 6), made("b", 0, 10, 0, 1000),
+			granted("a", "1", 0, 9, 0, 9), made("a", 8, 9, 0, 10), // renewed
+			returned("a", "1", 9), granted("c", "3", 0, 9, 9, 15), made("c", 9, 0, 0, 10),
+			counted("a", 1, 100), counted("b", 101, 101), counted("a", 102, 200),
+		}, Result{IDs: 3020, Numbers: 200}},
+		{"two seconds of all nodes", []step{
+			granted("a", "1", 0, randflake.MaxNode, 0, 6), made("a", 0, randflake.MaxNode, randflake.MaxSequence, 1), made("a", 1, 0, 0, 1),
+		}, Result{IDs: 2}},
+		{"an ID twice by one process", []step{
+			granted("a", "1", 0, 9, 0, 6), made("a", 3, 0, 7, 1), made("a", 3, 0, 8, 10), made("a", 3, 0, 7, 1),
+		}, Result{IDs: 12, Duplicates: 1, LastDuplicate: second + 3}},
+		{"an ID twice in one call", []step{
+			granted("a", "1", 0, 9, 0, 6), {by: "a", second: second, n: -2},
+		}, Result{IDs: 2, Duplicates: 1, LastDuplicate: second}},
+		{"IDs twice by a copy", []step{
+			granted("a", "1", 0, 9, 0, 6), made("a", 2, 0, 0, 100), adopted("b", "1", 0, 9, 0, 6), made("b", 2, 0, 90, 100),
+		}, Result{IDs: 200, Duplicates: 10, LastDuplicate: second + 2}},
+		{"a lease that begins before the other ends", []step{
+			granted("a", "1", 0, 9, 0, 6), granted("b", "2", 9, 20, 5, 11),
+		}, Result{Shared: 1}},
+		{"a lease renewed over another one", []step{
+			granted("a", "1", 0, 9, 0, 6), granted("b", "2", 0, 9, 6, 12), granted("a", "1", 0, 9, 0, 7),
+		}, Result{Shared: 1}},
+		{"a lease granted to two processes", []step{
+			granted("a", "1", 0, 9, 0, 6), granted("b", "1", 0, 9, 0, 6),
+		}, Result{Shared: 1}},
+		{"a copy that shares nodes with a third process", []step{
+			granted("a", "1", 0, 9, 0, 6), adopted("b", "1", 0, 9, 0, 12), granted("c", "2", 0, 9, 6, 12),
+		}, Result{Shared: 1}},
+		{"an ID without a lease", []step{made("a", 0, 0, 0, 5)}, Result{IDs: 5, Outside: 5}},
+		{"an ID of the lease of another process", []step{
+			granted("a", "1", 0, 9, 0, 6), made("b", 0, 0, 0, 5),
+		}, Result{IDs: 5, Outside: 5}},
+		{"an ID before its lease", []step{granted("a", "1", 0, 9, 1, 6), made("a", 0, 0, 0, 1)}, Result{IDs: 1, Outside: 1}},
+		{"an ID after its lease", []step{granted("a", "1", 0, 9, 0, 6), made("a", 6, 0, 0, 1)}, Result{IDs: 1, Outside: 1}},
+		{"an ID of a node after those of its lease", []step{granted("a", "1", 0, 9, 0, 6), made("a", 0, 10, 0, 1)}, Result{IDs: 1, Outside: 1}},
+		{"an ID made before its lease was renewed", []step{
+			granted("a", "1", 0, 9, 0, 6), made("a", 6, 0, 0, 1), granted("a", "1", 0, 9, 0, 12),
+		}, Result{IDs: 1, Outside: 1}},
+		{"a run of IDs that goes on beyond the last node", []step{
+			granted("a", "1", 0, 9, 0, 6), made("a", 0, 9, randflake.MaxSequence, 2),
+		}, Result{IDs: 2, Outside: 1}},
+		{"a second used that the process has given back", []step{
+			granted("a", "1", 0, 9, 0, 6), made("a", 3, 0, 0, 1), returned("a", "1", 3),
+		}, Result{IDs: 1, Outside: 1}},
+		{"an ID of a lease that was given back", []step{
+			granted("a", "1", 0, 9, 0, 6), returned("a", "1", 3), made("a", 3, 0, 0, 1),
+		}, Result{IDs: 1, Outside: 1}},
+		{"numbers twice", []step{
+			counted("a", 1, 100), counted("b", 100, 103), counted("a", 50, 50),
+		}, Result{Numbers: 105, Duplicates: 2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			secret := randflake.NewSecret()
+			got, err := Check(secret, write(t, secret, tt.steps))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Wrong) == 0 != got.OK() {
+				t.Errorf("OK %t, and wrong is %q", got.OK(), got.Wrong)
+			}
+			got.Wrong = nil
+			if got.IDs != tt.want.IDs || got.Numbers != tt.want.Numbers || got.Duplicates != tt.want.Duplicates || got.LastDuplicate != tt.want.LastDuplicate ||
+				got.Outside != tt.want.Outside || got.Shared != tt.want.Shared {
+				t.Errorf("found %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+// write writes the journals of steps. A last frame that is not complete, as of a process that was killed, is left out.
+func write(t *testing.T, secret randflake.Secret, steps []step) (paths []string) {
+	dir, cipher := t.TempDir(), randflake.NewCipher(secret)
+	journals := make(map[string]*Journal)
+	for _, s := range steps {
+		j := journals[s.by]
+		if j == nil {
+			path := filepath.Join(dir, s.by)
+			var err error
+			if j, err = Create(path); err != nil {
+				t.Fatal(err)
+			}
+			journals[s.by], paths = j, append(paths, path)
+		}
+		err := error(nil)
+		if s.Kind != "" {
+			err = j.Note(s.Event)
+		} else {
+			first := randflake.Raw(s.second-randflake.Epoch)<<(randflake.NodeBits+randflake.SequenceBits) | randflake.Raw(s.node)<<randflake.SequenceBits | randflake.Raw(s.sequence)
+			var ids []randflake.ID
+			for i := range max(s.n, -s.n) {
+				ids = append(ids, cipher.Encrypt(first+randflake.Raw(max(i*s.n, 0)/max(s.n, 1))))
+			}
+			err = j.IDs(ids)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range paths {
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file.Write([]byte{frameIDs, 16, 0, 0, 0, 1, 2, 3})
+		file.Close()
+	}
+	return append(paths, filepath.Join(dir, "of a process that never began"))
+}
