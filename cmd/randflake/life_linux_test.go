@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -13,13 +14,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/store"
 )
 
-// eachEngine runs test on each engine that has a URL, which has the user's password in it if there is a server.
+// eachEngine runs test on engines that have a URL, which has the user's password in it if there is a server.
 func eachEngine(t *testing.T, test func(t *testing.T, url string)) {
 	for name, start := range map[string]func(*testing.T) string{
-		"etcd": startEtcd, "redis": startRedis, "postgres": startPostgres, "mysql": startMySQL,
+		"redis": startRedis, "postgres": startPostgres, "mysql": startMySQL,
 		"sqlite": func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "app.db") },
 	} {
 		t.Run(name, func(t *testing.T) { test(t, start(t)) })
@@ -47,6 +49,8 @@ func views(t *testing.T, url string) (all []view) {
 	return all
 }
 
+var parse = url.Parse // where url is a URL
+
 // TestLife does all that can be done with a store.
 func TestLife(t *testing.T) {
 	eachEngine(t, func(t *testing.T, url string) {
@@ -62,7 +66,9 @@ func TestLife(t *testing.T) {
 		if out := succeed(t, "lease", "init", "--new-secret", "--max-ttl", "2m", "--max-skew", "5s"); !strings.HasSuffix(out, shown+"\n") {
 			t.Errorf("lease init: %q", out)
 		}
-		mintInTwoProcesses(t)
+		if ids := inTwoProcesses(t, 100_000, "new"); strings.Count(succeed(t, "inspect", "--from", "text", ids[0], ids[len(ids)-1]), " node ") != 2 {
+			t.Errorf("inspect does not open %v and %v", ids[0], ids[len(ids)-1])
+		}
 		for _, v := range views(t, url) {
 			if v.State != "released" {
 				t.Errorf("lease list: %+v, want released", v)
@@ -71,7 +77,10 @@ func TestLife(t *testing.T) {
 		acquireAndRelease(t, url)
 		fail(t, []string{"next", "orders"}, "no counter orders in "+shown, "randflake counter create orders --store "+shown)
 		succeed(t, "counter", "create", "orders")
-		countInTwoProcesses(t)
+		inTwoProcesses(t, 20_000, "next", "orders")
+		if next := succeed(t, "next", "orders"); next != "40001\n" {
+			t.Errorf("next: %q after 40,000 numbers", next)
+		}
 		if out := succeed(t, "doctor"); strings.Count(out, "\nok ")+1 != strings.Count(out, "\n") {
 			t.Errorf("doctor: %s", out)
 		}
@@ -96,47 +105,45 @@ func TestLife(t *testing.T) {
 		}
 		fail(t, []string{"lease", "init"}, "never replaced", shown)
 		fail(t, []string{"lease", "init", "--new-secret"}, "never replaced", shown)
+		if passwordOf(url) == "" { // no server
+			return
+		}
+		wrong := strings.Replace(url, passwordOf(url), password, 1)
+		for _, args := range []string{"lease list", "lease acquire", "lease init", "lease report-loss", "new --secret-file " + secret} {
+			fail(t, append(strings.Fields(args), "--store", wrong))
+		}
+		if !strings.Contains(url, "sql") && !strings.Contains(url, "postgres") {
+			return
+		}
+		missing, err := parse(url)
+		check(t, err)
+		missing.Path = "/nonesuch"
+		again := filepath.Join(dir, "again")
+		fail(t, []string{"lease", "init", "--new-secret", "--secret-file", again, "--store", missing.String()}, "the database is missing", "CREATE DATABASE", "nonesuch")
+		if _, err := os.Stat(again); err == nil {
+			t.Error("a secret is left that would block the next try")
+		}
 	})
 }
 
-// mintInTwoProcesses has two processes at once, and what both wrote, opened again.
-func mintInTwoProcesses(t *testing.T) {
+// inTwoProcesses has two processes at once print n lines each, which all differ.
+func inTwoProcesses(t *testing.T, n int, args ...string) (lines []string) {
 	t.Helper()
 	var group sync.WaitGroup
 	var out [2]string
 	for i := range out {
-		group.Go(func() { out[i] = succeed(t, "new", "-n", "200000") })
+		group.Go(func() { out[i] = succeed(t, append(args, "-n", strconv.Itoa(n))...) })
 	}
 	group.Wait()
-	ids := strings.Fields(out[0] + out[1])
+	lines = strings.Fields(out[0] + out[1])
 	distinct := make(map[string]bool)
-	for _, id := range ids {
-		distinct[id] = true
+	for _, line := range lines {
+		distinct[line] = true
 	}
-	if len(ids) != 400_000 || len(distinct) != len(ids) {
-		t.Fatalf("%d IDs, %d distinct, want 400000", len(ids), len(distinct))
+	if len(distinct) != 2*n || len(lines) != 2*n {
+		t.Fatalf("%q: %d lines, %d distinct, want %d", args, len(lines), len(distinct), 2*n)
 	}
-	if opened := succeed(t, "inspect", "--from", "text", ids[0], ids[len(ids)-1]); strings.Count(opened, " node ") != 2 {
-		t.Errorf("inspect: %q", opened)
-	}
-}
-
-// countInTwoProcesses has two processes at once take numbers of one counter, without a gap between them.
-func countInTwoProcesses(t *testing.T) {
-	t.Helper()
-	var group sync.WaitGroup
-	var out [2]string
-	for i := range out {
-		group.Go(func() { out[i] = succeed(t, "next", "orders", "-n", "50000") })
-	}
-	group.Wait()
-	distinct := make(map[string]bool)
-	for _, n := range strings.Fields(out[0] + out[1]) {
-		distinct[n] = true
-	}
-	if next := succeed(t, "next", "orders"); len(distinct) != 100_000 || next != "100001\n" {
-		t.Errorf("%d distinct numbers, and %q next, want 100000 and 100001", len(distinct), next)
-	}
+	return lines
 }
 
 func acquireAndRelease(t *testing.T, url string) {
@@ -166,50 +173,12 @@ func acquireAndRelease(t *testing.T, url string) {
 	fail(t, []string{"lease", "release", "--owner", got.Owner}, "no lease of owner "+got.Owner)
 }
 
-func TestWrongPassword(t *testing.T) {
-	eachEngine(t, func(t *testing.T, url string) {
-		if passwordOf(url) == "" {
-			t.Skip("no server")
-		}
-		wrong := strings.Replace(url, passwordOf(url), password, 1)
-		secret := filepath.Join(t.TempDir(), "secret")
-		succeed(t, "secret", "-o", secret)
-		for _, args := range []string{"lease list", "lease acquire", "lease init", "lease report-loss", "new --secret-file " + secret} {
-			fail(t, append(strings.Fields(args), "--store", wrong))
-		}
-		fail(t, []string{"lease", "init", "--new-secret", "--secret-file", secret, "--store", url}, "never overwritten")
-	})
-}
-
-// TestMissingDatabase has URLs of databases that are not there: what is said is that, and no secret is left that would
-// block the next try.
-func TestMissingDatabase(t *testing.T) {
-	for name, start := range map[string]func(*testing.T) string{"postgres": startPostgres, "mysql": startMySQL} {
-		t.Run(name, func(t *testing.T) {
-			missing, err := url.Parse(start(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			missing.Path = "/nonesuch"
-			secret := filepath.Join(t.TempDir(), "secret")
-			for _, args := range []string{"lease init --new-secret --secret-file " + secret, "lease init", "lease list"} {
-				fail(t, append(strings.Fields(args), "--store", missing.String()), "the database is missing", "CREATE DATABASE", "nonesuch")
-			}
-			if _, err := os.Stat(secret); err == nil {
-				t.Error("a secret is left")
-			}
-		})
-	}
-}
-
 // TestInitWithoutPrivileges has a user who may make nothing in the database. Once somebody who may has made the schema, the
 // same command does it.
 func TestInitWithoutPrivileges(t *testing.T) {
 	admin := startPostgres(t)
 	db, err := pgx.Connect(t.Context(), admin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer db.Close(context.Background())
 	execute := func(statements string) {
 		t.Helper()
@@ -219,9 +188,7 @@ func TestInitWithoutPrivileges(t *testing.T) {
 	}
 	execute("CREATE ROLE weak LOGIN PASSWORD '" + userPassword + "'")
 	weak, err := url.Parse(admin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	weak.User = url.UserPassword("weak", userPassword)
 	secret := filepath.Join(t.TempDir(), "secret")
 	args := []string{"lease", "init", "--new-secret", "--secret-file", secret, "--store", weak.String()}
@@ -232,4 +199,31 @@ func TestInitWithoutPrivileges(t *testing.T) {
 	execute(succeed(t, "lease", "ddl") + `; GRANT USAGE ON SCHEMA randflake TO weak; GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA randflake TO weak;
 		GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA randflake TO weak`)
 	succeed(t, args...)
+}
+
+// userPassword is that of the users which tests make. A server may have a user with another one.
+const userPassword = "correcthorse"
+
+// started returns what was started, until the test ends.
+func started[S interface{ Kill() error }](t *testing.T, server S, err error) S {
+	t.Helper()
+	check(t, err)
+	t.Cleanup(func() { server.Kill() })
+	return server
+}
+
+func startRedis(t *testing.T) string {
+	t.Helper()
+	server, err := servers.StartRedis(t.TempDir())
+	_, aclErr := started(t, server, err).Do("ACL", "SETUSER", "alice", "on", ">"+userPassword, "~*", "&*", "+@all")
+	check(t, aclErr)
+	return strings.Replace(server.URL(), "://", "://alice:"+userPassword+"@", 1)
+}
+
+func startPostgres(t *testing.T) string { return engines["postgres"](t, t.TempDir()).url }
+
+func startMySQL(t *testing.T) string {
+	t.Helper()
+	server, err := servers.StartMySQL(t.TempDir())
+	return started(t, server, err).URL()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 	os.Unsetenv("RANDFLAKE_STORE_FILE")
 	os.Unsetenv(secretFileVariable)
 	os.Unsetenv("RANDFLAKE_SECRET")
+	flag.Set("test.parallel", "20") // what is parallel mostly waits
 	os.Exit(run(m))
 }
 
@@ -107,16 +109,51 @@ func fail(t *testing.T, args []string, wanted ...string) {
 	}
 }
 
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestVersion has the program, which is light, find the one with the clients of servers; and the most frequent call.
 func TestVersion(t *testing.T) {
 	full := filepath.Join(programs, "randflake-servers"+exe)
 	if out := succeed(t, "version"); !strings.Contains(out, "\nstores    file sqlite etcd etcds redis rediss postgres postgresql mysql mariadb\nservers   "+full+"\nkinds     randflake snowflake ulid\n") {
 		t.Errorf("version: %q", out)
 	}
-}
-
-// TestWithoutServer has the most frequent call.
-func TestWithoutServer(t *testing.T) {
 	if r := call(t, "new", "-n", "5"); r.code != 0 || strings.Count(r.out, "\n") != 5 {
 		t.Errorf("new: %+v", r)
+	}
+}
+
+// TestServerDown has servers that nobody reaches, which takes one line to say, and URLs whose passwords have special
+// characters that are not escaped.
+func TestServerDown(t *testing.T) {
+	for _, scheme := range []string{"etcd", "redis", "postgres", "mysql"} {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			secret := filepath.Join(t.TempDir(), "secret")
+			store := scheme + "://u:" + password + "@127.0.0.1:1/d"
+			switch scheme {
+			case "etcd":
+				store = strings.TrimSuffix(store, "d") + "?dial-timeout=500ms"
+			case "redis":
+				store = strings.TrimSuffix(store, "/d")
+			}
+			fail(t, []string{"lease", "list", "--store", store}, "127.0.0.1:1")
+			fail(t, []string{"lease", "init", "--new-secret", "--secret-file", secret, "--store", store}, "127.0.0.1:1")
+			if _, err := os.Stat(secret); err == nil {
+				t.Error("lease init made a secret before it knew that there is a server")
+			}
+			for _, rest := range []string{"//u:%zz" + password + "@h:1", "//u:" + password + "/x@h:1/0", "//u:1#" + password + "@h:1/0", "//u:x y" + password + "@h:1/0",
+				"//u:" + password + "@[127.0.0.1:1/0", "//u:" + password + "@h:1/0?bogus=1", ":u:" + password + "@h:1/0"} {
+				fail(t, []string{"lease", "list", "--store", scheme + ":" + rest})
+			}
+		})
+	}
+	fail(t, []string{"lease", "ddl", "--store", "redis://u:" + password + "@h"}, "want postgres://")
+	if out := succeed(t, "lease", "ddl", "--store", "postgres://u:"+password+"@h/d?schema=s2"); !strings.Contains(out, "CREATE TABLE") || !strings.Contains(out, "s2") {
+		t.Errorf("lease ddl: %q", out)
 	}
 }

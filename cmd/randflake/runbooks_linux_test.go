@@ -2,11 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -14,18 +15,23 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/store/storeurl"
 )
 
 // A scene is what a runbook is for.
 type scene struct {
-	engines string        // the only ones that it is for
 	ttl     time.Duration // of leases, and the store's MaxTTL; 3 s if not said
 	repeats bool          // IDs repeat, until the runbook was followed
 	steady  bool          // no ID is refused
@@ -35,15 +41,15 @@ type scene struct {
 }
 
 var scenes = map[string]scene{
-	"store-lost": {happen: func(f *fleet) { f.data.lose() }},
-	"failover": {engines: "postgres mysql redis", ttl: 12 * time.Second, steady: true, happen: func(f *fleet) {}, check: func(f *fleet) {
+	"store-lost": {happen: func(f *fleet) { f.lose() }},
+	"failover": {ttl: 12 * time.Second, steady: true, happen: func(*fleet) {}, check: func(f *fleet) {
 		if list := f.shell("randflake lease list"); strings.Contains(list, "no lease starts before") || strings.Contains(list, "planned") {
 			f.Errorf("a floor was set, or nobody has noticed: %s", list)
 		}
 	}},
-	"store-restored": {ttl: 12 * time.Second, prepare: func(f *fleet) { f.data.backUp() }, happen: func(f *fleet) {
+	"store-restored": {ttl: 9 * time.Second, prepare: func(f *fleet) { f.backUp() }, happen: func(f *fleet) {
 		f.kubectl("scale", "deployment/orders", "--replicas=0")
-		f.deploy("reports", job{TTL: f.ttl, Nodes: 1 << 17, CutOff: true})
+		f.deployments["reports"] = &deployment{nodes: 1 << 17, source: func(s lease.Source) lease.Source { return cutOff{s} }}
 		f.kubectl("scale", "deployment/reports", "--replicas=1")
 		f.await("IDs that the backup does not know", 0, func() bool { return f.made("reports-1") > 0 })
 		f.kubectl("scale", "deployment/orders", "--replicas=2")
@@ -54,23 +60,27 @@ var scenes = map[string]scene{
 		f.kubectl("scale", "deployment/orders", "--replicas=0")
 		ahead := 1000 * time.Hour
 		f.environ = append(f.environ, "WRONG_SINCE="+time.Now().Add(ahead).UTC().Format(time.RFC3339))
-		if out, err := f.process(job{TTL: f.ttl, Nodes: 1 << 17, Ahead: ahead, Leaves: true}, "ahead", nil).CombinedOutput(); err != nil {
-			f.Fatalf("%v: %s", err, out)
+		space, err := storeurl.Open(f.Context(), f.url, store.WithClock(func() time.Time { return time.Now().Add(ahead) }))
+		if err == nil {
+			_, err = lease.On(space).Acquire(f.Context(), lease.Request{Nodes: 1 << 17, TTL: f.ttl})
+			space.Close()
 		}
+		check(f.T, err)
 		f.kubectl("scale", "deployment/orders", "--replicas=2")
 	}},
-	"nodes-run-out": {ttl: 12 * time.Second, happen: func(f *fleet) {
-		f.deploy("reports", job{TTL: f.ttl, Hogs: true})
+	"nodes-run-out": {ttl: 15 * time.Second, happen: func(f *fleet) {
+		f.deployments["reports"] = &deployment{hogs: true}
 		f.kubectl("scale", "deployment/reports", "--replicas=1")
 		f.await("a lack of nodes", 0, func() bool { return strings.Contains(f.said("reports-"), "took all nodes") })
 		f.kubectl("scale", "deployment/orders", "--replicas=3")
 	}},
 	"clone-found": {repeats: true, happen: func(f *fleet) {
-		f.deploy("copy", job{TTL: f.ttl, Twin: f.deployments["orders"].pods[0].name})
+		held := *f.deployments["orders"].pods[0].record.Load()
+		f.deployments["copy"] = &deployment{nodes: 1, source: func(s lease.Source) lease.Source { return &copied{s, &held} }}
 		f.kubectl("scale", "deployment/copy", "--replicas=1")
 	}},
-	"secret-leaked": {ttl: 12 * time.Second, steady: true, happen: func(f *fleet) {
-		f.environ = append(f.environ, "FROM="+time.Now().Add(40*time.Second).UTC().Format(time.RFC3339))
+	"secret-leaked": {ttl: 6 * time.Second, steady: true, happen: func(f *fleet) {
+		f.environ = append(f.environ, "FROM="+time.Now().Add(25*time.Second).UTC().Format(time.RFC3339))
 	}, check: func(f *fleet) {
 		if out := f.output(`head -n 1 "$RANDFLAKE_SECRET_FILE" >leaked; chmod 600 leaked; randflake new --secret-file leaked`); !strings.Contains(out, "the key of the space changed") {
 			f.Errorf("with the leaked key: %s", out)
@@ -81,8 +91,7 @@ var scenes = map[string]scene{
 		}
 	}},
 	"move-engine": {ttl: 12 * time.Second, steady: true, happen: func(f *fleet) {
-		all := slices.Sorted(maps.Keys(engines))
-		f.newStore(all[(slices.Index(all, f.engine)+1)%len(all)])
+		f.environ = append(f.environ, "NEW_STORE="+engines[map[string]string{"file": "postgres", "postgres": "file"}[f.engine]](f.T, f.dir+"/new").url)
 	}},
 	"upgrade": {ttl: 12 * time.Second, steady: true, happen: func(*fleet) {}},
 	"end-of-layout": {happen: func(f *fleet) {
@@ -91,92 +100,144 @@ var scenes = map[string]scene{
 		epoch := time.Now().Add(5*time.Second - unit<<bits).Truncate(time.Second).UTC().Format(time.RFC3339)
 		text := "orders: time %d, worker 10, sequence 8; 10ms since " + epoch
 		f.environ = append(f.environ, fmt.Sprintf("LAYOUT="+text, bits), fmt.Sprintf("NEW_LAYOUT="+text, bits+1))
-		f.deployments["orders"].environ = []string{fmt.Sprintf("LAYOUT="+text, bits)}
+		f.deployments["orders"].set("LAYOUT=" + fmt.Sprintf(text, bits))
 		f.kubectl("scale", "deployment/orders", "--replicas=2")
 		f.await("IDs of the layout", 0, f.working())
 	}},
 }
 
-// TestRunbooks follows each page of docs/runbooks on each engine: processes make IDs all the time, the store or a process
-// fails as the page says, what one sees according to the page is seen, the commands of the page are run, and after the time
-// that the page gives, with this slack, all processes make IDs again. No ID repeats.
+// TestRunbooks follows each page of docs/runbooks in files and on PostgreSQL: processes make IDs all the time, the store or a
+// process fails as the page says, what one sees according to the page is seen, the commands of the page are run, and after
+// the time that the page gives, with this slack, all processes make IDs again. No ID repeats.
 func TestRunbooks(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/runbooks/[a-z]*.md")
 	if err != nil || len(pages) != len(scenes) {
 		t.Fatalf("%d pages for %d scenes, %v", len(pages), len(scenes), err)
 	}
-	index, err := os.ReadFile("../../docs/runbooks/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, path := range pages {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := len(strings.Fields(string(text))); n > 250 || !strings.Contains(string(index), "]("+filepath.Base(path)+")") {
-			t.Errorf("%s has %d words, want at most 250 and a place in the index", path, n)
-		}
+		check(t, err)
 		name := strings.TrimSuffix(filepath.Base(path), ".md")
-		for engine, data := range engines {
-			if only := scenes[name].engines; only != "" && !slices.Contains(strings.Fields(only), engine) {
-				continue
+		for engine, begin := range engines {
+			if name == "failover" {
+				if begin = postgresPair; engine == "file" {
+					continue
+				}
 			}
 			t.Run(name+"/"+engine, func(t *testing.T) {
 				t.Parallel()
-				if name == "failover" {
-					data = inPairs[engine]
-				}
-				newFleet(t, engine, data, scenes[name]).follow(string(text))
+				newFleet(t, engine, begin, scenes[name]).follow(string(text))
 			})
 		}
 	}
 }
 
-// newStore makes room for another store.
-func (f *fleet) newStore(engine string) {
-	dir := f.dir + "/new"
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		f.Fatal(err)
-	}
-	f.environ = append(f.environ, "NEW_STORE="+engines[engine](f.T, dir).url, "NEW_SECRET_FILE="+dir+"/secret")
-}
-
 const slack = 30 * time.Second // for a machine that has much else to do
 
-// A fleet is the processes of a test, and their store.
+// data is a place for a store, and how it gets lost, is backed up and restored there.
+type data struct {
+	url                   string
+	lose, backUp, restore func()
+	switchAddress         func()   // to another server
+	environ               []string // what commands on servers need
+}
+
+var engines = map[string]func(t *testing.T, dir string) data{
+	"file": func(t *testing.T, dir string) data {
+		path := dir + "/store"
+		return data{url: path, lose: script(t, `rm -r "$1"*`, path), backUp: script(t, `cp -r "$1" "$1.bak"`, path), restore: script(t, `rm -r "$1"; cp -r "$1.bak" "$1"`, path)}
+	},
+	"postgres": func(t *testing.T, dir string) data {
+		server, err := sharedPostgres()
+		check(t, err)
+		name := fmt.Sprint("place", places.Add(1))
+		script(t, `psql -qd "$1" -c "CREATE DATABASE $2"`, server.URL(), name)()
+		u := strings.Replace(server.URL(), "/postgres?", "/"+name+"?", 1)
+		return data{url: u, lose: script(t, `psql -qd "$1" -c 'DROP SCHEMA randflake CASCADE'`, u),
+			backUp: script(t, `pg_dump -d "$1" >"$2"`, u, dir+"/dump"), restore: script(t, `psql -qd "$1" -c 'DROP SCHEMA randflake CASCADE' -f "$2"`, u, dir+"/dump")}
+	},
+}
+
+var (
+	places         atomic.Int32 // counts databases
+	sharedPostgres = sync.OnceValues(func() (*servers.Postgres, error) { return servers.StartPostgres(programs+"/server", nil) })
+)
+
+// postgresPair makes a place on a server with a replica, behind an address that can be switched to the replica.
+func postgresPair(t *testing.T, dir string) data {
+	old, err := servers.StartPostgres(dir+"/old", nil)
+	check(t, err)
+	t.Cleanup(func() { old.Kill() })
+	replica, err := old.BaseBackup(dir+"/replica", true)
+	check(t, err)
+	check(t, replica.Start())
+	t.Cleanup(func() { replica.Kill() })
+	// PostgreSQL's programs do not run as root.
+	check(t, os.WriteFile(dir+"/pg_ctl", []byte(`#!/bin/sh
+cd / && PATH=$PATH:$(echo /usr/lib/postgresql/*/bin)
+owner=$(stat -c %U "$3") && test "$owner" = "$(id -un)" && exec $(which -a pg_ctl | tail -n 1) "$@"
+exec runuser -u "$owner" -- $(which -a pg_ctl | tail -n 1) "$@"
+`), 0o755))
+	proxy, err := servers.StartProxy(old.Addr())
+	check(t, err)
+	t.Cleanup(func() { proxy.Close() })
+	return data{url: strings.Replace(old.URL(), old.Addr(), proxy.Addr(), 1), environ: []string{"OLD=" + old.Dir() + "/data", "NEW=" + replica.Dir() + "/data"},
+		switchAddress: func() { proxy.Redirect(replica.Addr()) }}
+}
+
+// script returns a function that runs a shell script with arguments.
+func script(t *testing.T, text string, args ...string) func() {
+	return func() {
+		if out, err := exec.Command("bash", append([]string{"-eo", "pipefail", "-c", text, "script"}, args...)...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", text, err, out)
+		}
+	}
+}
+
+// A fleet is the deployments of a test, and their store.
 type fleet struct {
 	*testing.T
 	scene
+	data
 	engine  string
-	data    data
 	dir     string
-	environ []string
+	environ []string // of commands
 
 	mu          sync.Mutex // held while something is deployed
 	deployments map[string]*deployment
 }
 
 type deployment struct {
-	name    string
-	job     job
-	environ []string
-	pods    []*replica
+	nodes   int
+	source  func(lease.Source) lease.Source // what a pod sees of the store
+	hogs    bool                            // a pod takes all nodes that there are, and crashes
+	environ map[string]string
+	pods    []*pod
 	made    int // pods
 }
 
-// A replica is a process that is started again whenever it ends.
-type replica struct {
-	name string
-	stop func() // and wait
+func (d *deployment) set(variable string) {
+	name, value, _ := strings.Cut(variable, "=")
+	d.environ = maps.Clone(d.environ)
+	if d.environ == nil {
+		d.environ = map[string]string{}
+	}
+	d.environ[name] = value
+}
+
+// A pod stands for a process: it has its own keeper, and begins again whenever it ends.
+type pod struct {
+	name   string
+	stop   func() // and wait
+	record atomic.Pointer[lease.Record]
 }
 
 func newFleet(t *testing.T, engine string, begin func(*testing.T, string) data, s scene) *fleet {
 	dir := t.TempDir()
 	s.ttl = max(s.ttl, 3*time.Second)
-	f := &fleet{T: t, scene: s, engine: engine, data: begin(t, dir), dir: dir, deployments: map[string]*deployment{}}
-	f.environ = append(os.Environ(), "PATH="+dir+":"+programs+":"+os.Getenv("PATH"), storeVariable+"="+f.data.url,
-		secretFileVariable+"="+dir+"/secret", "MAX_TTL="+s.ttl.String(), "MAX_SKEW=1s")
+	f := &fleet{T: t, scene: s, engine: engine, data: begin(t, dir), dir: dir}
+	f.deployments = map[string]*deployment{"orders": {nodes: 1}}
+	f.environ = append(os.Environ(), "PATH="+dir+":"+programs+":"+os.Getenv("PATH"), storeVariable+"="+f.url, secretFileVariable+"="+dir+"/secret", "MAX_TTL="+s.ttl.String(), "MAX_SKEW=1s")
 	f.environ = append(f.environ, f.data.environ...)
 	do := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -187,15 +248,13 @@ func newFleet(t *testing.T, engine string, begin func(*testing.T, string) data, 
 	t.Cleanup(do.Close)
 	for _, name := range []string{"kubectl", "restore-backup", "switch-address"} {
 		script := "#!/bin/sh\nprintf '%s\\n' " + name + ` "$@" | curl -sS --fail-with-body --data-binary @- ` + do.URL + "\n"
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755))
 	}
+	check(t, os.Mkdir(dir+"/new", 0o700))
 	f.shell(`randflake lease init --new-secret --max-ttl "$MAX_TTL" --max-skew "$MAX_SKEW"`)
 	if f.prepare != nil {
 		f.prepare(f)
 	}
-	f.deploy("orders", job{TTL: f.ttl})
 	f.kubectl("scale", "deployment/orders", "--replicas=2")
 	f.await("IDs", 0, f.working())
 	return f
@@ -239,10 +298,16 @@ func (f *fleet) follow(text string) {
 		f.check(f)
 	}
 	if f.steady {
-		f.await("renewals", f.ttl, f.changed(".lease"))
+		before := map[*pod]uint64{}
+		for _, p := range f.deployments["orders"].pods {
+			before[p] = p.record.Load().Version
+		}
+		f.await("renewals", f.ttl, func() bool {
+			return !slices.ContainsFunc(f.deployments["orders"].pods, func(p *pod) bool { return p.record.Load().Version == before[p] })
+		})
 	}
-	for _, d := range f.deployments {
-		f.kubectl("scale", "deployment/"+d.name, "--replicas=0")
+	for name := range f.deployments {
+		f.kubectl("scale", "deployment/"+name, "--replicas=0")
 	}
 	switch after := f.repeated(); {
 	case f.repeats && len(repeated) == 0:
@@ -294,21 +359,14 @@ func (f *fleet) made(pod string) int64 {
 	return info.Size()
 }
 
-// working returns a function that reports whether each process of orders has made an ID since.
-func (f *fleet) working() func() bool { return f.changed(".ids") }
-
-// changed returns a function that reports whether each process of orders has written to its file with this ending since.
-func (f *fleet) changed(ending string) func() bool {
-	content := func(p *replica) string {
-		text, _ := os.ReadFile(filepath.Join(f.dir, p.name+ending))
-		return string(text)
-	}
-	before := map[string]string{}
+// working returns a function that reports whether each pod of orders has made an ID since.
+func (f *fleet) working() func() bool {
+	before := map[*pod]int64{}
 	for _, p := range f.deployments["orders"].pods {
-		before[p.name] = content(p)
+		before[p] = f.made(p.name)
 	}
 	return func() bool {
-		return !slices.ContainsFunc(f.deployments["orders"].pods, func(p *replica) bool { return content(p) == before[p.name] })
+		return !slices.ContainsFunc(f.deployments["orders"].pods, func(p *pod) bool { return f.made(p.name) == before[p] })
 	}
 }
 
@@ -328,60 +386,132 @@ func (f *fleet) repeated() []string {
 	return strings.Fields(f.shell("cat *.ids | sort | uniq -d"))
 }
 
-func (f *fleet) deploy(name string, j job) { f.deployments[name] = &deployment{name: name, job: j} }
-
-// process returns a process that does a job.
-func (f *fleet) process(j job, name string, environ []string) *exec.Cmd {
-	text, _ := json.Marshal(j) // can't fail
-	cmd := exec.Command(os.Args[0])
-	cmd.Dir = f.dir
-	cmd.Env = slices.Concat(f.environ, environ, []string{"RUNBOOK_JOB=" + string(text), "RUNBOOK_POD=" + name})
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	return cmd
-}
-
-// start starts a pod: a process that is started again whenever it ends.
-func (f *fleet) start(d *deployment) *replica {
+// start starts a pod.
+func (f *fleet) start(name string, d *deployment) (*pod, error) {
 	d.made++
-	name := fmt.Sprint(d.name, "-", d.made)
-	log, err := os.Create(filepath.Join(f.dir, name+".log"))
+	p := &pod{name: fmt.Sprint(name, "-", d.made)}
+	log, err := os.Create(filepath.Join(f.dir, p.name+".log"))
 	if err != nil {
-		f.Fatal(err)
+		return nil, err
 	}
-	ctx, stop := context.WithCancel(f.Context())
+	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	environ := slices.Clone(d.environ)
+	environ := d.environ
 	go func() {
-		runtime.LockOSThread() // for Pdeathsig
 		defer close(done)
 		defer log.Close()
 		for ctx.Err() == nil {
-			cmd := f.process(d.job, name, environ)
-			cmd.Stderr = log
-			if err := cmd.Start(); err != nil {
-				f.Error(err)
-				return
+			if err := f.work(ctx, d, p, environ, log); err != nil {
+				fmt.Fprintln(log, err)
 			}
-			unregister := context.AfterFunc(ctx, func() { cmd.Process.Signal(syscall.SIGTERM) })
-			cmd.Wait()
-			unregister()
 			select {
 			case <-ctx.Done():
 			case <-time.After(200 * time.Millisecond):
 			}
 		}
 	}()
-	p := &replica{name, func() { stop(); <-done }}
+	p.stop = func() { stop(); <-done }
 	f.Cleanup(p.stop)
-	return p
+	return p, nil
+}
+
+// work is what a pod does until it is told to stop, or something fails.
+func (f *fleet) work(ctx context.Context, d *deployment, p *pod, environ map[string]string, log io.Writer) error {
+	space, err := storeurl.Open(ctx, cmp.Or(environ[storeVariable], f.url))
+	if err != nil {
+		return err
+	}
+	defer space.Close()
+	for nodes := 1 << 17; d.hogs; {
+		if nodes == 0 {
+			return errors.New("took all nodes, and crashed")
+		} else if _, err := lease.On(space).Acquire(ctx, lease.Request{Nodes: nodes, TTL: f.ttl}); err != nil {
+			nodes /= 2
+		}
+	}
+	keeping := []lease.Option{lease.WithTTL(f.ttl), lease.WithNodes(d.nodes), lease.WithLogger(slog.New(slog.NewTextHandler(log, nil)))}
+	if text := environ["LAYOUT"]; text != "" {
+		layout, err := snowflake.ParseLayout(text)
+		if err != nil {
+			return err
+		}
+		keeper, err := snowflake.Keep(ctx, lease.On(space), layout, snowflake.Leasing(keeping...))
+		if err != nil {
+			return err
+		}
+		return generate(ctx, f.dir, p, keeper, log)
+	}
+	secret, err := local.ReadSecret(f.dir + "/secret")
+	if err != nil {
+		return err
+	}
+	var source lease.Source = lease.On(space)
+	if d.source != nil {
+		source = d.source(source)
+	}
+	keeper, err := lease.Keep(ctx, source, secret, keeping...)
+	if err != nil {
+		return err
+	}
+	return generate(ctx, f.dir, p, keeper, log)
+}
+
+// generate makes IDs, some hundred a second, and writes them to a file, a line each.
+func generate[ID fmt.Stringer, G interface {
+	lease.Generator
+	Generate() (ID, error)
+}](ctx context.Context, dir string, p *pod, keeper *lease.Keeper[G], log io.Writer) error {
+	ids, err := os.OpenFile(filepath.Join(dir, p.name+".ids"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer ids.Close()
+	for {
+		select {
+		case <-ctx.Done():
+			return keeper.Close()
+		case <-time.After(5 * time.Millisecond):
+		}
+		if id, err := keeper.Generator().Generate(); err == nil {
+			fmt.Fprintln(ids, id)
+		} else {
+			fmt.Fprintln(log, "refused:", err)
+		}
+		record := keeper.Status().Record
+		p.record.Store(&record)
+	}
+}
+
+// copied is a store whose first Acquire hands out the lease of another pod: what a process finds in its memory that was
+// copied together with its machine.
+type copied struct {
+	lease.Source
+	held *lease.Record
+}
+
+func (c *copied) Acquire(ctx context.Context, request lease.Request) (lease.Record, error) {
+	if held := c.held; held != nil {
+		c.held = nil
+		return *held, nil
+	}
+	return c.Source.Acquire(ctx, request)
+}
+
+// cutOff is a store that can't be reached once there is a lease.
+type cutOff struct{ lease.Source }
+
+func (cutOff) Renew(context.Context, lease.Record, lease.Renewal) (lease.Record, error) {
+	return lease.Record{}, context.DeadlineExceeded
+}
+
+func (cutOff) Lookup(context.Context, lease.Record) (lease.Record, error) {
+	return lease.Record{}, context.DeadlineExceeded
 }
 
 // kubectl is standIn for the test itself.
 func (f *fleet) kubectl(args ...string) {
 	f.Helper()
-	if err := f.standIn(append([]string{"kubectl"}, args...)); err != nil {
-		f.Fatal(err)
-	}
+	check(f.T, f.standIn(append([]string{"kubectl"}, args...)))
 }
 
 // standIn does what kubectl and other programs do that are not there.
@@ -390,17 +520,18 @@ func (f *fleet) standIn(args []string) error {
 	defer f.mu.Unlock()
 	switch args[0] {
 	case "restore-backup":
-		f.data.restore()
+		f.restore()
 		return nil
 	case "switch-address":
-		f.data.switchAddress()
+		f.switchAddress()
 		return nil
 	}
 	at := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "deployment/") })
 	if at < 0 || f.deployments[strings.TrimPrefix(args[at], "deployment/")] == nil {
 		return errors.New("no such deployment")
 	}
-	d, rest := f.deployments[strings.TrimPrefix(args[at], "deployment/")], args[at+1:]
+	name, rest := strings.TrimPrefix(args[at], "deployment/"), args[at+1:]
+	d, before := f.deployments[name], slices.Clone(f.deployments[name].pods)
 	switch strings.Join(args[1:at], " ") {
 	case "scale":
 		var n int
@@ -408,32 +539,34 @@ func (f *fleet) standIn(args []string) error {
 			return err
 		}
 		for len(d.pods) < n {
-			d.pods = append(d.pods, f.start(d))
+			p, err := f.start(name, d)
+			if err != nil {
+				return err
+			}
+			d.pods = append(d.pods, p)
 		}
 		for ; len(d.pods) > n; d.pods = d.pods[1:] {
 			d.pods[0].stop()
 		}
 		return nil
 	case "set env":
-		d.environ = append(d.environ, rest...)
-		return f.roll(d)
+		d.set(rest[0])
 	case "set image", "rollout undo", "rollout restart":
-		return f.roll(d)
+	default:
+		return errors.New("unknown command")
 	}
-	return errors.New("unknown command")
-}
-
-// roll replaces the pods of a deployment, one after the other.
-func (f *fleet) roll(d *deployment) error {
-	for range d.pods {
-		p := f.start(d)
+	for i, old := range before { // one after the other
+		p, err := f.start(name, d)
+		if err != nil {
+			return err
+		}
 		for end := time.Now().Add(slack); f.made(p.name) == 0; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				return fmt.Errorf("%s is not ready", p.name)
 			}
 		}
-		d.pods[0].stop()
-		d.pods = append(d.pods[1:], p)
+		old.stop()
+		d.pods[i] = p
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,8 +11,7 @@ import (
 	"testing"
 )
 
-// asEnv makes the test binary run as something else: as the program itself, or as the worker of
-// TestManyProcesses.
+// asEnv makes the test binary run as the program itself.
 const asEnv = "RANDFLAKE_TEST_AS"
 
 func TestMain(m *testing.M) {
@@ -25,11 +23,6 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "program":
 		Main(nil)
-	case "worker":
-		if err := work(os.Args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, "worker:", err)
-			os.Exit(1)
-		}
 	}
 }
 

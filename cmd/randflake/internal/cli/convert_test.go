@@ -31,22 +31,6 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestConvertTellsFormsApart has what can be read in one way, and what can't.
-func TestConvertTellsFormsApart(t *testing.T) {
-	for text, want := range map[string]string{
-		"-4699162222527489228": "-4699162222527489228", "13747581851182062388": "-4699162222527489228",
-		`"fvvvvvvvvvvvr"`: "-5", "0xfb": "251", "7": "7",
-	} {
-		if got := succeed(t, "", "convert", "--to", "signed", text); got != want+"\n" {
-			t.Errorf("%s: %q, want %s", text, got, want)
-		}
-	}
-	r := call(t, "", "convert", "--to", "signed", "-5", "v", "12345", "x", "18446744073709551616")
-	if r.code != exitFailed || r.out != "-5\n31\n" || strings.Count(r.err, "\n") != 3 || !strings.Contains(r.err, "--from text or --from int") {
-		t.Errorf("%+v, want two answers and three errors", r)
-	}
-}
-
 // TestConvertBoundsLines: a line without end is refused, and the others are answered.
 func TestConvertBoundsLines(t *testing.T) {
 	for _, filling := range []string{" ", "0"} {

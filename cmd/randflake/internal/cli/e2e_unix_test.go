@@ -7,11 +7,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -163,67 +161,4 @@ func (b *lastByte) Write(p []byte) (int, error) {
 		*b = lastByte(p[len(p)-1])
 	}
 	return len(p), nil
-}
-
-// TestReadOnlyStore runs as somebody who may read the store and not write it.
-func TestReadOnlyStore(t *testing.T) {
-	// Not in t.TempDir, which only its owner can enter.
-	base, err := os.MkdirTemp("", "randflake-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(base, "home")
-	t.Cleanup(func() {
-		os.Chmod(dir, 0o700)
-		os.RemoveAll(base)
-	})
-	succeed(t, "", "lease", "init", "--new-secret", "--store", dir)
-	exe := copyOfTestBinary(t, base)
-
-	var who *syscall.Credential
-	if os.Geteuid() == 0 {
-		const nobody = 65534
-		who = &syscall.Credential{Uid: nobody, Gid: nobody}
-		for path := range snapshot(t, dir) {
-			if err := os.Chown(path, nobody, nobody); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for path, mode := range map[string]os.FileMode{base: 0o777, dir: 0o500} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	before := snapshot(t, dir)
-	var out, errs bytes.Buffer
-	cmd := process(t, "program", "new", "--store", dir)
-	cmd.Path, cmd.Stdout, cmd.Stderr = exe, &out, &errs
-	cmd.Env = append(cmd.Env, "GOCOVERDIR="+base)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who}
-	err = cmd.Run()
-	if errors.Is(err, os.ErrPermission) {
-		t.Skipf("%s is closed to others: %v", os.TempDir(), err)
-	}
-	wantFailure(t, result{exitCode(err), out.String(), errs.String()}, exitFailed, "permission denied", dir)
-	if !maps.Equal(before, snapshot(t, dir)) {
-		t.Error("the store was changed")
-	}
-}
-
-func copyOfTestBinary(t *testing.T, dir string) string {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "randflake.test")
-	if err := os.WriteFile(path, content, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

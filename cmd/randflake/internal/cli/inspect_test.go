@@ -2,12 +2,9 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -74,25 +71,6 @@ func TestInspectForms(t *testing.T) {
 	}
 }
 
-func TestInspectJSON(t *testing.T) {
-	file, cipher := newSecretFile(t)
-	id, f := sample(t, cipher)
-	out := succeed(t, "", "inspect", "--secret-file", file, "--json", id.String())
-	var got struct {
-		ID       randflake.ID
-		Int      string
-		Time     time.Time
-		Node     uint32
-		Sequence uint32
-	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
-		t.Fatalf("%s: %v", out, err)
-	}
-	if got.ID != id || got.Int != strconv.FormatInt(int64(id), 10) || got.Time != f.Time || got.Node != f.Node || got.Sequence != f.Sequence {
-		t.Errorf("%s: want %v, %+v", out, id, f)
-	}
-}
-
 func TestInspectRefuses(t *testing.T) {
 	file, _ := newSecretFile(t)
 	for _, c := range []struct {
@@ -121,18 +99,6 @@ func TestInspectRefuses(t *testing.T) {
 		{strings.Repeat("a", 5000), "auto", "got 5000 characters"},
 	} {
 		wantFailure(t, call(t, "", "inspect", "--secret-file", file, "--from", c.from, "--", c.id), exitFailed, c.want)
-	}
-}
-
-func TestInspectTellsTextFromDecimal(t *testing.T) {
-	for text, want := range map[string]randflake.ID{
-		"0": 0, "7": 7, "v": 31,
-		"-5": -5, "12345678901234": 12345678901234, "00000000000012": 12,
-		"0x1f": 31, "12a": 1<<10 + 2<<5 + 10,
-	} {
-		if got, err := (&parser{from: "auto"}).parse(text); err != nil || got != want {
-			t.Errorf("%q: %d, %v, want %d", text, got, err, want)
-		}
 	}
 }
 
@@ -165,33 +131,6 @@ func TestDigitsAlone(t *testing.T) {
 			t.Errorf("%+v, want %s", r, want)
 		}
 	}
-}
-
-// BenchmarkInspect compares the command with sort, which reads and writes the same lines.
-func BenchmarkInspect(b *testing.B) {
-	file, secret := filepath.Join(b.TempDir(), "secret"), randflake.NewSecret()
-	if err := local.WriteSecret(file, secret); err != nil {
-		b.Fatal(err)
-	}
-	var ids bytes.Buffer
-	cipher := randflake.NewCipher(secret)
-	for i := range randflake.Raw(1_000_000) {
-		fmt.Fprintln(&ids, cipher.Encrypt(i))
-	}
-	var sorting, inspecting time.Duration
-	for b.Loop() {
-		sort, inspect := exec.Command("sort"), exec.Command(os.Args[0], "inspect", "--secret-file", file)
-		inspect.Env = append(os.Environ(), asEnv+"=program")
-		for cmd, took := range map[*exec.Cmd]*time.Duration{sort: &sorting, inspect: &inspecting} {
-			cmd.Stdin = bytes.NewReader(ids.Bytes())
-			start := time.Now()
-			if err := cmd.Run(); err != nil {
-				b.Fatal(err)
-			}
-			*took += time.Since(start)
-		}
-	}
-	b.ReportMetric(sorting.Seconds()/inspecting.Seconds(), "times-as-fast-as-sort")
 }
 
 // TestInspectGoesOn has bad lines among good ones.
@@ -227,15 +166,6 @@ func TestInspectImplausible(t *testing.T) {
 	}
 }
 
-func TestInspectWithoutSecret(t *testing.T) {
-	dir := isolate(t)
-	wantFailure(t, call(t, "", "inspect", "v"), exitFailed, filepath.Join(dir, "secret"), "no such file", "--secret-file", "randflake new")
-	wantFailure(t, call(t, "", "lease", "list"), exitFailed, "no store", "the first randflake new makes it")
-	if !isVacant(dir) {
-		t.Error("inspect made the state directory")
-	}
-}
-
 // TestInspectDoesNotHoldBack reads the answer to a line before it writes the next one.
 func TestInspectDoesNotHoldBack(t *testing.T) {
 	file, cipher := newSecretFile(t)
@@ -259,26 +189,6 @@ func TestInspectDoesNotHoldBack(t *testing.T) {
 		t.Errorf("exit status %d", code)
 	}
 }
-
-// TestInspectWhileNewMakesTheSecret is new | inspect at the first use.
-func TestInspectWhileNewMakesTheSecret(t *testing.T) {
-	isolate(t)
-	var made io.Reader
-	stdin := readerFunc(func(b []byte) (int, error) {
-		if made == nil {
-			made = strings.NewReader(call(t, "", "new").out)
-		}
-		return made.Read(b)
-	})
-	var out, errs bytes.Buffer
-	if code := (&tool{stdin: stdin, stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", "--from", "text"}); code != exitOK {
-		t.Errorf("%d, %q, %q", code, &out, &errs)
-	}
-}
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 func TestInspectReportsFailedInput(t *testing.T) {
 	file, _ := newSecretFile(t)

@@ -202,23 +202,6 @@ func TestWrongSecret(t *testing.T) {
 	wantFailure(t, call(t, "", "new", "--store", named, "--secret-file", filepath.Join(own, "secret")), exitFailed, "no lease may start before")
 }
 
-// TestLeaseReportLoss is how one goes on who restored a backup.
-func TestLeaseReportLoss(t *testing.T) {
-	dir := newHome(t)
-	held := acquire(t, dir)
-	before := time.Now().Truncate(time.Second)
-	out := succeed(t, "", "lease", "report-loss", "--store", dir)
-	text, found := strings.CutPrefix(out, "no lease of "+dir+" starts before ")
-	start, err := time.Parse(time.RFC3339, strings.TrimSpace(text))
-	if limits := store.DefaultLimits(); !found || err != nil || start.Before(before.Add(limits.MaxTTL+limits.MaxSkew)) {
-		t.Errorf("lease report-loss at %v: %q, %v", before, out, err)
-	}
-	wantFailure(t, call(t, "", "new", "--store", dir), exitFailed, "no lease may start before "+start.Format(time.RFC3339))
-	if all := views(t, dir); len(all) != 1 || all[0] != held {
-		t.Errorf("list: %+v, want %+v", all, held)
-	}
-}
-
 // TestLeaseForgiveClock is how one goes on whose clock was ahead for a while.
 func TestLeaseForgiveClock(t *testing.T) {
 	dir := newHome(t)
@@ -253,13 +236,6 @@ func TestLeaseForgiveClock(t *testing.T) {
 		}
 	}
 	wantFailure(t, call(t, "", "new", "--store", dir), exitFailed, "no lease may start before", "the store is new or has lost data", "try again from")
-}
-
-func TestLeaseCommandsWithoutStore(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "none")
-	for _, args := range []string{"list", "acquire", "report-loss", "forgive-clock --from 2050-01-01T00:00:00Z", "release --owner 00000000000000000000000000000001"} {
-		wantFailure(t, call(t, "", append(append([]string{"lease"}, strings.Fields(args)...), "--store", dir)...), exitFailed, "no store in "+dir)
-	}
 }
 
 // TestLeaseAcquireThatNobodyHearsOf gives back what could not be printed.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -62,34 +61,6 @@ func TestMaskThroughPipes(t *testing.T) {
 	}
 }
 
-func TestMaskJSON(t *testing.T) {
-	file, cipher := newSecretFile(t)
-	text := cipher.Encrypt(42).String()
-	want := fmt.Sprintf(`{"inner":"42","masked":"%s"}`+"\n", text)
-	for _, args := range [][]string{{"mask", "42"}, {"unmask", text}} {
-		got := succeed(t, "", append(args, "--json", "--secret-file", file)...)
-		if got != want || !json.Valid([]byte(got)) {
-			t.Errorf("%q: %q, want %q", args, got, want)
-		}
-	}
-}
-
-// TestMaskSeveral has all answers in the order of the questions.
-func TestMaskSeveral(t *testing.T) {
-	file, cipher := newSecretFile(t)
-	var texts []string
-	for inner := range randflake.Raw(3) {
-		texts = append(texts, cipher.Encrypt(inner).String())
-	}
-	want := strings.Join(texts, "\n") + "\n"
-	if got := succeed(t, "", "mask", "--secret-file", file, "0", "1", "2"); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got := succeed(t, "", append([]string{"unmask", "--secret-file", file}, texts...)...); got != "0\n1\n2\n" {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestMaskRefuses(t *testing.T) {
 	file, cipher := newSecretFile(t)
 	negative := cipher.Encrypt(1 << 63)
@@ -111,17 +82,6 @@ func TestMaskRefuses(t *testing.T) {
 	wantFailure(t, call(t, "", "mask", "--secret-file", missing, "5"), exitFailed, missing, "no such file", "randflake secret -o")
 	t.Setenv(secretFileVariable, "")
 	wantFailure(t, call(t, "", "mask", "5"), exitFailed, secretFileVariable+" is empty")
-}
-
-// TestMaskGoesOn has a bad line among good ones.
-func TestMaskGoesOn(t *testing.T) {
-	file, cipher := newSecretFile(t)
-	want := cipher.Encrypt(5).String()
-	r := call(t, "5\nfive\n\n5\n"+strings.Repeat("5", 10000)+"\n", "mask", "--secret-file", file)
-	if r.code != exitFailed || r.out != want+"\n"+want+"\n" || strings.Count(r.err, "\n") != 2 ||
-		!strings.Contains(r.err, "line 2: ") || !strings.Contains(r.err, "line 5: ") {
-		t.Errorf("%+v, want %q twice, and a word on lines 2 and 5", r, want)
-	}
 }
 
 // FuzzUnmask opens whatever text there is: it is refused, or masks to the same text again.

@@ -22,89 +22,65 @@ import (
 	"github.com/randflake/randflake/local"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/filestore"
-	"github.com/randflake/randflake/store/storetest"
 )
 
-// formatNamed returns one of the formats of Randflake IDs.
-func formatNamed(t *testing.T, name string) format[randflake.ID] {
+// formatNamed returns one of a kind's formats.
+func formatNamed[ID any](t *testing.T, all []format[ID], name string) format[ID] {
 	t.Helper()
-	f, err := formatOf(randflakeFormats, name)
+	f, err := formatOf(all, name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-// decoders read back what new writes.
-var decoders = map[string]func(out string) ([]randflake.ID, error){
-	"text": byLine(randflake.Parse),
-	"int": byLine(func(line string) (randflake.ID, error) {
-		value, err := strconv.ParseInt(line, 10, 64)
-		return randflake.ID(value), err
-	}),
-	"hex": byLine(func(line string) (randflake.ID, error) {
-		if len(line) != 18 || line[:2] != "0x" || line != strings.ToLower(line) {
-			return 0, fmt.Errorf("%q", line)
+// TestFormats has one ID of each kind in each form.
+func TestFormats(t *testing.T) {
+	for i, want := range []string{"fvvvvvvvvvvvr\n", "\"fvvvvvvvvvvvr\"\n", "-5\n", "0xfffffffffffffffb\n", "\xfb\xff\xff\xff\xff\xff\xff\xff"} {
+		if got := string(formatNamed(t, randflakeFormats, strings.Fields("text json int hex binary")[i]).append(nil, -5)); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
-		value, err := strconv.ParseUint(line[2:], 16, 64)
-		return randflake.ID(value), err
-	}),
-	"json": byLine(func(line string) (id randflake.ID, err error) {
-		if !strings.HasPrefix(line, `"`) {
-			return 0, fmt.Errorf("%q is no string", line)
+	}
+	for name, want := range map[string]string{
+		"text": "175928847299117063\n", "json": "\"175928847299117063\"\n", "binary": "\x02\x71\x06\x5a\xc1\x02\x00\x07",
+	} {
+		if got := string(formatNamed(t, snowflakeFormats, name).append(nil, 175928847299117063)); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
 		}
-		return id, json.Unmarshal([]byte(line), &id)
-	}),
-	"binary": func(out string) (ids []randflake.ID, err error) {
-		for ; err == nil && out != ""; out = out[8:] {
-			ids = append(ids, 0)
-			err = ids[len(ids)-1].UnmarshalBinary([]byte(out[:8]))
-		}
-		return ids, err
-	},
-}
-
-func byLine[ID any](parse func(line string) (ID, error)) func(out string) ([]ID, error) {
-	return func(out string) (ids []ID, err error) {
-		for line := range strings.Lines(out) {
-			id, err := parse(strings.TrimSuffix(line, "\n"))
-			if err != nil {
-				return nil, err
-			}
-			ids = append(ids, id)
-		}
-		return ids, nil
 	}
 }
 
-func TestNewFormats(t *testing.T) {
-	const n = 100_000
+// TestNew makes IDs, also around the size of a chunk: distinct ones, each in a lease.
+func TestNew(t *testing.T) {
 	dir := newHome(t)
+	cipher := cipherOf(t, dir)
+	seen, want := make(map[randflake.ID]bool), 0
+	for _, n := range []int{0, 1, 2, chunkSize - 1, chunkSize, chunkSize + 1, 5*chunkSize + 7, 300_000} {
+		out := []byte(succeed(t, "", "new", "--store", dir, "-n", strconv.Itoa(n), "--format", "binary"))
+		leases := views(t, dir)
+		for ; len(out) >= 8; out = out[8:] {
+			var id randflake.ID
+			if err := id.UnmarshalBinary(out[:8]); err != nil {
+				t.Fatal(err)
+			}
+			if f := cipher.Inspect(id); !inLease(leases, f) {
+				t.Fatalf("%v holds %+v, which is in none of %+v", id, f, leases)
+			}
+			seen[id] = true
+		}
+		if want += n; len(out) > 0 || len(seen) != want {
+			t.Fatalf("-n %d: %d distinct IDs and %d bytes, want %d", n, len(seen), len(out), want)
+		}
+	}
+}
+
+func cipherOf(t *testing.T, dir string) *randflake.Cipher {
+	t.Helper()
 	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cipher := randflake.NewCipher(secret)
-	seen := make(map[randflake.ID]bool)
-	for i, f := range randflakeFormats {
-		name := f.name
-		out := succeed(t, "", "new", "--store", dir, "-n", strconv.Itoa(n), "--format", name)
-		ids, err := decoders[name](out)
-		if err != nil || len(ids) != n {
-			t.Fatalf("%s: %d IDs, %v, want %d", name, len(ids), err, n)
-		}
-		leases := views(t, dir)
-		for _, id := range ids {
-			f := cipher.Inspect(id)
-			if !inLease(leases, f) {
-				t.Fatalf("%s: %v holds %+v, which is in none of %+v", name, id, f, leases)
-			}
-			seen[id] = true
-		}
-		if len(seen) != (i+1)*n {
-			t.Fatalf("%s: %d distinct IDs, want %d", name, len(seen), (i+1)*n)
-		}
-	}
+	return randflake.NewCipher(secret)
 }
 
 func inLease(leases []leaseView, f randflake.Fields) bool {
@@ -116,67 +92,36 @@ func inLease(leases []leaseView, f randflake.Fields) bool {
 	return false
 }
 
-// TestNewIntoInspect is what users do: each form that has lines is read back by inspect.
+// TestNewIntoInspect is what users do: inspect reads each form that has lines.
 func TestNewIntoInspect(t *testing.T) {
 	dir := newHome(t)
-	// Named, as one number in a million is short enough to be text as well.
-	for name, from := range map[string]string{"text": "text", "int": "int --kind randflake", "hex": "auto", "json": "auto"} {
-		out := succeed(t, "", "new", "--store", dir, "-n", "100", "--format", name)
-		lines := strings.Split(strings.TrimSuffix(succeed(t, out, append([]string{"inspect", "--store", dir, "--json", "--from"}, strings.Fields(from)...)...), "\n"), "\n")
-		ids, err := decoders[name](out)
-		if err != nil || len(lines) != len(ids) {
-			t.Fatalf("%s: %d lines for %d IDs, %v", name, len(lines), len(ids), err)
+	// With the kind, as one number in a million is short enough to be text as well.
+	for form, from := range map[string]string{
+		"text": "text", "int": "int --kind randflake", "hex": "auto", "json": "auto",
+		"snowflake/text": "auto", "snowflake/int": "int", "snowflake/hex": "hex", "snowflake/json": "auto", "snowflake/base32": "base32", "snowflake/base58": "base58", "snowflake/base62": "base62",
+	} {
+		args := []string{"new", "--store", dir, "-n", "100", "--format"}
+		read := append([]string{"inspect", "--json", "--from"}, strings.Fields(from)...)
+		if form, found := strings.CutPrefix(form, "snowflake/"); found {
+			args, read = append(args, form, "--kind", "snowflake"), append(read, "--layout", "twitter")
+		} else {
+			args, read = append(args, form), append(read, "--store", dir)
 		}
-		leases := views(t, dir)
-		for i, line := range lines {
+		lines := json.NewDecoder(strings.NewReader(succeed(t, succeed(t, "", args...), read...)))
+		leases, seen := views(t, dir), map[string]bool{}
+		for lines.More() {
 			var v struct {
-				ID randflake.ID
-				randflake.Fields
+				ID                       string
+				Time                     time.Time
+				Node, Datacenter, Worker uint32
 			}
-			if err := json.Unmarshal([]byte(line), &v); err != nil || v.ID != ids[i] || !inLease(leases, v.Fields) {
-				t.Fatalf("%s: %v: %s, %v", name, ids[i], line, err)
+			if err := lines.Decode(&v); err != nil || !inLease(leases, randflake.Fields{Time: v.Time, Node: v.Node | v.Datacenter<<5 | v.Worker}) {
+				t.Fatalf("%s: %+v, %v, want one in %+v", form, v, err, leases)
 			}
+			seen[v.ID] = true
 		}
-	}
-}
-
-func TestNewZero(t *testing.T) {
-	dir := isolate(t)
-	if out := succeed(t, "", "new", "-n", "0"); out != "" || !isVacant(dir) {
-		t.Errorf("%q, and a state directory is made: %v", out, !isVacant(dir))
-	}
-}
-
-// TestNewCounts is around the size of a chunk.
-func TestNewCounts(t *testing.T) {
-	dir := newHome(t)
-	for _, n := range []int{1, 2, chunkSize - 1, chunkSize, chunkSize + 1, 2*chunkSize + 1, 5*chunkSize + 7} {
-		out := succeed(t, "", "new", "--store", dir, "-n", strconv.Itoa(n), "--format", "binary")
-		if len(out) != 8*n {
-			t.Errorf("-n %d: %d bytes", n, len(out))
-		}
-	}
-}
-
-func TestNodesFor(t *testing.T) {
-	for n, want := range map[int64]int{
-		1: 1, 131072: 1, 131073: 2, 262144: 2, 262145: 4, 10_000_000: 128,
-		4096 * 131072: 4096, 4096*131072 + 1: 4096, math.MaxInt64: 4096,
-	} {
-		if got := nodesFor(n); got != want {
-			t.Errorf("%d IDs: %d nodes, want %d", n, got, want)
-		}
-	}
-}
-
-func TestFormatsOfOneID(t *testing.T) {
-	id := randflake.ID(-5)
-	for name, want := range map[string]string{
-		"text": "fvvvvvvvvvvvr\n", "int": "-5\n", "hex": "0xfffffffffffffffb\n",
-		"json": "\"fvvvvvvvvvvvr\"\n", "binary": "\xfb\xff\xff\xff\xff\xff\xff\xff",
-	} {
-		if got := string(formatNamed(t, name).append(nil, id)); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
+		if len(seen) != 100 {
+			t.Errorf("%s: %d distinct IDs, want 100", form, len(seen))
 		}
 	}
 }
@@ -213,17 +158,16 @@ func TestMinterWaitsForTheNextSecond(t *testing.T) {
 	}
 	defer keeper.Close()
 	var out bytes.Buffer
-	if err := newMinter(n, 2, formatNamed(t, "binary"), randflakes(keeper).fill).run(t.Context(), &out, new(progress)); err != nil {
+	if err := newMinter(n, 2, formatNamed(t, randflakeFormats, "binary"), randflakes(keeper).fill).run(t.Context(), &out, new(progress)); err != nil {
 		t.Fatal(err)
 	}
-	ids, err := decoders["binary"](out.String())
-	if err != nil || len(ids) != n {
-		t.Fatalf("%d IDs, %v", len(ids), err)
-	}
 	seen, seconds := make(map[randflake.ID]bool), make(map[time.Time]int)
-	for _, id := range ids {
-		f := keeper.Generator().Cipher().Inspect(id)
-		seconds[f.Time]++
+	for out.Len() > 0 {
+		var id randflake.ID
+		if err := id.UnmarshalBinary(out.Next(8)); err != nil {
+			t.Fatal(err)
+		}
+		seconds[keeper.Generator().Cipher().Inspect(id).Time]++
 		seen[id] = true
 	}
 	if len(seen) != n || len(seconds) < 2 {
@@ -258,7 +202,7 @@ func TestMinterWaitsForALease(t *testing.T) {
 		t.Fatalf("after an hour: %v", err)
 	}
 	var out bytes.Buffer
-	if err := newMinter(100, 1, formatNamed(t, "binary"), randflakes(keeper).fill).run(t.Context(), &out, new(progress)); err != nil || out.Len() != 800 {
+	if err := newMinter(100, 1, formatNamed(t, randflakeFormats, "binary"), randflakes(keeper).fill).run(t.Context(), &out, new(progress)); err != nil || out.Len() != 800 {
 		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
 }
@@ -270,7 +214,7 @@ func TestMinterGivesUp(t *testing.T) {
 	sleep(time.Hour)
 	hold := randflakes(keeper)
 	hold.outage = retryPause
-	m := newMinter(100, 1, formatNamed(t, "binary"), hold.fill)
+	m := newMinter(100, 1, formatNamed(t, randflakeFormats, "binary"), hold.fill)
 	if err := m.run(t.Context(), io.Discard, new(progress)); !errors.Is(err, randflake.ErrLeaseEnded) {
 		t.Errorf("%v, want %v", err, randflake.ErrLeaseEnded)
 	}
@@ -291,7 +235,7 @@ func TestMinterIsStopped(t *testing.T) {
 		reader.Read(make([]byte, 1)) // the write has begun, and goes no further
 		cancel(errors.New("enough"))
 	}()
-	m := newMinter(math.MaxInt64, 2, formatNamed(t, "text"), randflakes(keeper).fill)
+	m := newMinter(math.MaxInt64, 2, formatNamed(t, randflakeFormats, "text"), randflakes(keeper).fill)
 	if err := m.run(ctx, writer, new(progress)); err == nil || err.Error() != "enough" {
 		t.Errorf("%v, want the reason for the end", err)
 	}
@@ -357,92 +301,18 @@ func TestKeepTakesWhatIsThere(t *testing.T) {
 	}
 }
 
-// An askedStore counts how often it is asked for its limits.
-type askedStore struct {
-	lease.Source
-	asked int
-}
-
-func (s *askedStore) Limits(ctx context.Context) (lease.Limits, error) {
-	s.asked++
-	return s.Source.Limits(ctx)
-}
-
-// TestLimitsAreAskedWhenNeeded: a store that grants a minute isn't asked for more; one that doesn't gets what it grants.
-func TestLimitsAreAskedWhenNeeded(t *testing.T) {
-	for maxTTL, asked := range map[time.Duration]int{leaseTTL: 0, 30 * time.Second: 1} {
-		space, err := store.Create(t.Context(), storetest.NewMemory().Connect(), store.ForNewSecret(), store.WithLimits(store.Limits{MaxTTL: maxTTL}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		leases := &askedStore{Source: lease.On(space)}
-		keeper, err := keep(t.Context(), leases, randflake.NewSecret(), 1)
-		if err != nil {
-			t.Fatalf("%v at most: %v", maxTTL, err)
-		}
-		if l := keeper.Generator().Lease(); l.End.Sub(l.Start) != maxTTL || leases.asked != asked {
-			t.Errorf("%v at most: leased for %v, and asked for the limits %d times, want %d", maxTTL, l.End.Sub(l.Start), leases.asked, asked)
-		}
-		keeper.Close()
-	}
-}
-
-func TestIsTerminal(t *testing.T) {
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer null.Close()
-	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	for _, w := range []io.Writer{null, file, io.Discard} {
+func TestTerminal(t *testing.T) {
+	for _, w := range []io.Writer{os.NewFile(^uintptr(0), "closed"), io.Discard} {
 		if isTerminal(w) {
 			t.Errorf("%v passes for a terminal", w)
 		}
 	}
-	terminal := openTerminal(t)
-	if !isTerminal(terminal) {
-		t.Error("a terminal does not pass for one")
-	}
-}
-
-// openTerminal returns the far side of a pseudoterminal, which is one to those who ask.
-func openTerminal(t *testing.T) *os.File {
-	t.Helper()
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip(err)
 	}
-	t.Cleanup(func() { terminal.Close() })
-	return terminal
-}
-
-func TestNewBinaryIsNotForATerminal(t *testing.T) {
+	defer terminal.Close()
 	var errs bytes.Buffer
-	code := (&tool{stdout: openTerminal(t), stderr: &errs}).run(t.Context(), []string{"new", "--store", newHome(t), "--format", "binary"})
+	code := (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"new", "--store", newHome(t), "--format", "binary"})
 	wantFailure(t, result{code, "", errs.String()}, exitUsage, "not for a terminal")
-}
-
-// TestProgress has a line with the time that is left, on a terminal alone.
-func TestProgress(t *testing.T) {
-	if p := (&tool{stdout: io.Discard, stderr: io.Discard}).progress(1000, "IDs"); p.screen != nil {
-		t.Error("it shows without a terminal")
-	}
-	var screen bytes.Buffer
-	p := &progress{screen: &screen, unit: "IDs", total: 1000}
-	p.add(100)
-	p.add(200) // too soon
-	if got := screen.String(); !strings.HasPrefix(got, "\r 10%  100 of 1000 IDs, ") {
-		t.Errorf("%q", got)
-	}
-	if got, want := p.line(3*time.Second), " 30%  300 of 1000 IDs, 100 a second, 7s left"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	shown := screen.Len()
-	if p.clear(); strings.Trim(screen.String()[shown:], "\r ") != "" || screen.Len() < 2*shown {
-		t.Errorf("%q, want a line of spaces", screen.String()[shown:])
-	}
 }

@@ -2,55 +2,31 @@ package cli
 
 import (
 	"bytes"
-	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/snowflake/bases"
 	"github.com/randflake/randflake/store"
 )
 
-// snowflakeDecoders read back what new writes.
-var snowflakeDecoders = map[string]func(out string) ([]snowflake.ID, error){
-	"text":   byLine(snowflake.Parse),
-	"int":    byLine(snowflake.Parse),
-	"base32": byLine(bases.Parse32),
-	"base58": byLine(bases.Parse58),
-	"base62": byLine(bases.Parse62),
-	"hex": byLine(func(line string) (snowflake.ID, error) {
-		if len(line) != 18 || line[:2] != "0x" || line != strings.ToLower(line) {
-			return 0, fmt.Errorf("%q", line)
+// snowflakesIn reads IDs in their usual form.
+func snowflakesIn(text string) (ids []snowflake.ID, err error) {
+	for _, word := range strings.Fields(text) {
+		id, err := snowflake.Parse(word)
+		if err != nil {
+			return nil, err
 		}
-		value, err := strconv.ParseUint(line[2:], 16, 64)
-		return snowflake.ID(value), err
-	}),
-	"json": byLine(func(line string) (id snowflake.ID, err error) {
-		if !strings.HasPrefix(line, `"`) {
-			return 0, fmt.Errorf("%q is no string", line)
-		}
-		return id, json.Unmarshal([]byte(line), &id)
-	}),
-	"binary": func(out string) (ids []snowflake.ID, err error) {
-		for ; out != ""; out = out[8:] {
-			ids = append(ids, snowflake.ID(binary.BigEndian.Uint64([]byte(out))))
-		}
-		return ids, nil
-	},
+		ids = append(ids, id)
+	}
+	return ids, nil
 }
 
 // checkSnowflakes returns an error unless the IDs ascend, which makes them distinct, and each lies in a
@@ -77,60 +53,6 @@ func checkSnowflakes(layout *snowflake.Layout, ids []snowflake.ID, leases []leas
 	return nil
 }
 
-func TestCheckSnowflakes(t *testing.T) {
-	layout := snowflake.Twitter()
-	now := time.Now().Truncate(time.Second)
-	id := func(after time.Duration, datacenter, sequence uint64) snowflake.ID {
-		id, err := layout.Compose(snowflake.Fields{Time: now.Add(after), Static: map[string]uint64{"datacenter": datacenter, "worker": 3}, Sequence: sequence})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
-	leases := []leaseView{{FirstNode: 32 + 3, LastNode: 32 + 3, Start: now, Until: now.Add(time.Second)}}
-	for name, ids := range map[string][]snowflake.ID{
-		"twice":          {id(0, 1, 0), id(0, 1, 0)},
-		"descending":     {id(0, 1, 1), id(0, 1, 0)},
-		"another worker": {id(0, 2, 0)},
-		"too early":      {id(-time.Millisecond, 1, 0)},
-		"too late":       {id(time.Second, 1, 0)},
-		"no ID":          {math.MaxUint64},
-	} {
-		if checkSnowflakes(layout, ids, leases) == nil {
-			t.Errorf("%s: not found", name)
-		}
-	}
-	if err := checkSnowflakes(layout, []snowflake.ID{id(0, 1, 0), id(999*time.Millisecond, 1, 0)}, leases); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestNewSnowflakeFormats(t *testing.T) {
-	const n = 20_000
-	dir := newHome(t)
-	for _, f := range snowflakeFormats {
-		out := succeed(t, "", "new", "--kind", "snowflake", "--store", dir, "-n", strconv.Itoa(n), "--format", f.name)
-		ids, err := snowflakeDecoders[f.name](out)
-		if err != nil || len(ids) != n {
-			t.Fatalf("%s: %d IDs, %v, want %d", f.name, len(ids), err, n)
-		}
-		if err := checkSnowflakes(snowflake.Twitter(), ids, views(t, dir)); err != nil {
-			t.Errorf("%s: %v", f.name, err)
-		}
-		if f.name == "binary" {
-			continue
-		}
-		from := f.name
-		if from == "json" {
-			from = "auto"
-		}
-		first, _, _ := strings.Cut(out, "\n")
-		if opened := succeed(t, first, "inspect", "--layout", "twitter", "--from", from); !strings.HasPrefix(opened, ids[0].String()+" ") {
-			t.Errorf("%s: inspect of %q: %q, want %d", f.name, first, opened, ids[0])
-		}
-	}
-}
-
 // TestNewOfEachLayout mints with each preset that has not ended, into a store of its own.
 func TestNewOfEachLayout(t *testing.T) {
 	dir := isolate(t)
@@ -142,7 +64,7 @@ func TestNewOfEachLayout(t *testing.T) {
 			continue
 		}
 		store := stateOfLayout(dir, spaceOf(layout))
-		ids, err := snowflakeDecoders["text"](r.out)
+		ids, err := snowflakesIn(r.out)
 		if err == nil {
 			err = checkSnowflakes(layout, ids, views(t, store))
 		}
@@ -166,69 +88,6 @@ func stateOfLayout(dir, space string) string {
 	return filepath.Join(filepath.Dir(dir), "snowflake-"+space)
 }
 
-// TestSnowflakeFirstUse has both kinds make what they need, in whichever order, and once.
-func TestSnowflakeFirstUse(t *testing.T) {
-	for _, kinds := range [][]string{{"randflake", "snowflake"}, {"snowflake", "randflake"}} {
-		dir := isolate(t)
-		t.Setenv(secretFileVariable, "/nowhere/secret") // which is not for Snowflake IDs
-		for _, kind := range kinds {
-			if kind == "randflake" {
-				os.Unsetenv(secretFileVariable)
-			}
-			first := call(t, "", "new", "--kind", kind)
-			if first.code != exitOK || strings.Count(first.err, "\n") != 1 || !strings.Contains(first.err, filepath.Dir(dir)) {
-				t.Fatalf("%s: first use: %+v: want one line about %s", kind, first, filepath.Dir(dir))
-			}
-			if second := succeed(t, "", "new", "--kind", kind); second == first.out || strings.Count(second, "\n") != 1 {
-				t.Errorf("%s: second use: %q after %q", kind, second, first.out)
-			}
-		}
-		succeed(t, "", "new", "--layout", "worker10") // in the store that is there
-	}
-}
-
-// TestSnowflakeFirstUseRace has many processes start at once. All must end up with the same store.
-func TestSnowflakeFirstUseRace(t *testing.T) {
-	const racers, each = 12, 5000
-	dir := isolate(t)
-	outputs, errs := make([]string, racers), make([]string, racers)
-	var group sync.WaitGroup
-	for i := range racers {
-		layout := []string{"twitter", "worker10"}[i%2]
-		cmd := process(t, "program", "new", "--layout", layout, "-n", strconv.Itoa(each))
-		group.Go(func() {
-			var stderr strings.Builder
-			cmd.Stderr = &stderr
-			out, err := cmd.Output()
-			if outputs[i], errs[i] = string(out), stderr.String(); err != nil {
-				t.Errorf("%v: %s", err, errs[i])
-			}
-		})
-	}
-	group.Wait()
-	if n := strings.Count(strings.Join(errs, ""), "made a store"); n != 1 {
-		t.Errorf("%d say that they made the store", n)
-	}
-	leases := views(t, stateOfLayout(dir, "twitter"))
-	distinct := make(map[snowflake.ID]bool)
-	for _, out := range outputs {
-		ids, err := snowflakeDecoders["text"](out)
-		for _, id := range ids {
-			distinct[id] = true
-		}
-		if err != nil || len(ids) != each {
-			t.Errorf("%d IDs, %v", len(ids), err)
-		}
-		// By now a worker may have been leased twice: its record tells of the newer lease alone.
-		if !slices.IsSorted(ids) {
-			t.Error("IDs of one process do not ascend")
-		}
-	}
-	if len(distinct) != racers*each || len(leases) == 0 {
-		t.Errorf("%d distinct IDs, want %d; %d workers", len(distinct), racers*each, len(leases))
-	}
-}
-
 // TestSnowflakeStores has stores that the user names.
 func TestSnowflakeStores(t *testing.T) {
 	state := isolate(t)
@@ -245,25 +104,6 @@ func TestSnowflakeStores(t *testing.T) {
 	wantFailure(t, call(t, "", "new", "--kind", "snowflake"), exitFailed, storeVariable+" is empty")
 	if !isVacant(filepath.Dir(state)) {
 		t.Error("made a store that nobody needs")
-	}
-}
-
-// TestBrokenSnowflakeStore has one that is never made anew.
-func TestBrokenSnowflakeStore(t *testing.T) {
-	dir := stateOfLayout(isolate(t), "twitter")
-	succeedNoisily(t, "new", "--kind", "snowflake")
-	if err := truncateStore(t, dir); err != nil {
-		t.Fatal(err)
-	}
-	wantFailure(t, call(t, "", "new", "--kind", "snowflake"), exitFailed, "data is corrupt", dir)
-}
-
-// TestUsageListsLayouts keeps the list from missing one.
-func TestUsageListsLayouts(t *testing.T) {
-	for _, layout := range snowflake.Presets() {
-		if !strings.Contains(kindsHelp, layout.Name()) {
-			t.Errorf("new -h does not tell of %s", layout.Name())
-		}
 	}
 }
 
@@ -316,7 +156,7 @@ func TestLayoutWrittenOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids, err := snowflakeDecoders["text"](call(t, "", "new", "--layout", text, "-n", "3").out)
+		ids, err := snowflakesIn(call(t, "", "new", "--layout", text, "-n", "3").out)
 		if err := errors.Join(err, checkSnowflakes(layout, ids, views(t, stateOfLayout(dir, "time42-worker9-sequence13-2ms-1735689600000")))); err != nil || len(ids) != 3 {
 			t.Errorf("%s: %v, %v", text, ids, err)
 		}
@@ -379,7 +219,7 @@ func TestSnowflakesWaitForTheirTurn(t *testing.T) {
 	if err := newMinter(n, 1, f, snowflakes(keeper).fill).run(t.Context(), &out, new(progress)); err != nil {
 		t.Fatal(err)
 	}
-	ids, err := snowflakeDecoders["text"](out.String())
+	ids, err := snowflakesIn(out.String())
 	if err != nil || len(ids) != n || !slices.IsSorted(ids) || ids[0] == ids[1] {
 		t.Fatalf("%d IDs, %v", len(ids), err)
 	}
@@ -392,22 +232,6 @@ func TestSnowflakesWaitForTheirTurn(t *testing.T) {
 		if units[p.Time]++; units[p.Time] > 128 {
 			t.Fatalf("%d IDs at %v", units[p.Time], p.Time)
 		}
-	}
-}
-
-// TestSnowflakesStopWaiting ends the wait for a slow layout's turn.
-func TestSnowflakesStopWaiting(t *testing.T) {
-	leases, _ := testLeases(t)
-	keeper, err := keepWorker(t.Context(), leases, layoutOf(t, "sonyflake"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer keeper.Close()
-	enough := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(enough)
-	if _, err := snowflakes(keeper).fill(ctx, make([]snowflake.ID, 10_000)); !errors.Is(err, enough) {
-		t.Errorf("%v, want the reason for the end", err)
 	}
 }
 
@@ -428,13 +252,5 @@ func TestSnowflakesWaitForALease(t *testing.T) {
 	ids := make([]snowflake.ID, 100)
 	if _, err := snowflakes(keeper).fill(t.Context(), ids); err != nil || !slices.IsSorted(ids) || ids[0] == 0 {
 		t.Errorf("%v, %d", err, ids)
-	}
-}
-
-// TestNoWorkerLeft has a store in which all worker numbers are taken.
-func TestNoWorkerLeft(t *testing.T) {
-	leases, _ := testLeases(t)
-	if _, err := keepWorker(t.Context(), crowdedStore{leases, 0}, snowflake.Twitter()); !errors.Is(err, lease.ErrNoRange) {
-		t.Errorf("%v, want %v", err, lease.ErrNoRange)
 	}
 }

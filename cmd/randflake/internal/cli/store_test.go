@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -72,20 +71,6 @@ func (m memory) succeed(t *testing.T, args ...string) string {
 	return r.out
 }
 
-// TestFileURLs has one store under many names.
-func TestFileURLs(t *testing.T) {
-	t.Chdir(t.TempDir())
-	succeed(t, "", "lease", "init", "--new-secret", "--store", "file:home")
-	abs, err := filepath.Abs("home")
-	if err != nil {
-		t.Fatal(err)
-	}
-	slashed := filepath.ToSlash(abs)
-	for _, store := range []string{"home", "file:home", "file:./home", abs, "file:" + abs, "file:///" + strings.TrimPrefix(slashed, "/")} {
-		succeed(t, "", "new", "--store", store)
-	}
-}
-
 // TestStoreBehindURL does all that can be done with a store that is in no directory.
 func TestStoreBehindURL(t *testing.T) {
 	isolate(t)
@@ -137,17 +122,6 @@ func TestLeaseInitLimits(t *testing.T) {
 	succeed(t, "", "new", "--store", dir) // for less than its usual lease
 }
 
-// TestLeaseInitFails has the server fail once there is a secret.
-func TestLeaseInitFails(t *testing.T) {
-	servers := memory{}.servers()
-	servers.Create = func(context.Context, string, ...store.Option) (*store.Space, error) {
-		return nil, errors.New("out of order")
-	}
-	secret := filepath.Join(t.TempDir(), "secret")
-	r := callWith(t, servers, "", "lease", "init", "--new-secret", "--store", memoryURL, "--secret-file", secret)
-	wantFailure(t, r, exitFailed, "out of order", secret, "counts as used")
-}
-
 // TestLeaseInitIsRefused has a server that lets the user make no store: nothing is left that blocks the next try.
 func TestLeaseInitIsRefused(t *testing.T) {
 	m := make(memory)
@@ -183,23 +157,6 @@ func TestLeaseInitIfMissing(t *testing.T) {
 	}
 	wantFailure(t, m.call(t, "lease", "init", "--if-missing", "--store", memoryURL, "--secret-file", other), exitFailed, "space of another secret")
 	wantFailure(t, m.call(t, "lease", "init", "--store", memoryURL, "--secret-file", secret), exitFailed, "never replaced")
-}
-
-// TestBrokenConnection has a server's connection break with the error of a pipe that nobody reads.
-func TestBrokenConnection(t *testing.T) {
-	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer writer.Close()
-	reader.Close()
-	_, broken := writer.Write([]byte("x"))
-	if !isClosedPipe(broken) {
-		t.Fatalf("%v does not pass for a closed pipe", broken)
-	}
-	servers := memory{}.servers()
-	servers.Open = func(context.Context, string, ...store.Option) (*store.Space, error) { return nil, broken }
-	wantFailure(t, callWith(t, servers, "", "lease", "list", "--store", memoryURL), exitFailed, broken.Error())
 }
 
 // TestVariables has stores and secrets named by variables, by flags and by both.
@@ -301,20 +258,4 @@ func changes(t *testing.T, m memory) (n uint64) {
 		n += rec.Version
 	}
 	return n
-}
-
-// TestPasswordsOfWrongCommandLines has URLs where none belongs.
-func TestPasswordsOfWrongCommandLines(t *testing.T) {
-	isolate(t)
-	for _, args := range []string{
-		"URL", "new URL", "new -n URL", "new --format URL", "new --stor URL", "new --store=URL URL", "new -URL", "inspect URL",
-		"inspect --from URL 0", "lease URL", "lease list URL", "lease acquire --ttl URL", "lease release --owner URL",
-		"lease init --new-secret=URL", "secret URL", "next URL", "next a URL", "counter create URL", "counter advance a URL",
-		"counter create a --start URL", "new --secret-file URL --store URL",
-	} {
-		r := memory{}.call(t, strings.Fields(strings.ReplaceAll(args, "URL", memoryURL))...)
-		if r.code == exitOK {
-			t.Errorf("%s: %+v", args, r)
-		}
-	}
 }
