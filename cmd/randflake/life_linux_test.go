@@ -14,13 +14,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/store"
 )
 
-// eachEngine runs test on each engine that has a URL, which has the user's password in it if there is a server.
+// eachEngine runs test on engines that have a URL, which has the user's password in it if there is a server.
 func eachEngine(t *testing.T, test func(t *testing.T, url string)) {
 	for name, start := range map[string]func(*testing.T) string{
-		"etcd": startEtcd, "redis": startRedis, "postgres": startPostgres, "mysql": startMySQL,
+		"redis": startRedis, "postgres": startPostgres, "mysql": startMySQL,
 		"sqlite": func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "app.db") },
 	} {
 		t.Run(name, func(t *testing.T) { test(t, start(t)) })
@@ -47,6 +48,8 @@ func views(t *testing.T, url string) (all []view) {
 	}
 	return all
 }
+
+var parse = url.Parse // where url is a URL
 
 // TestLife does all that can be done with a store.
 func TestLife(t *testing.T) {
@@ -109,6 +112,17 @@ func TestLife(t *testing.T) {
 		for _, args := range []string{"lease list", "lease acquire", "lease init", "lease report-loss", "new --secret-file " + secret} {
 			fail(t, append(strings.Fields(args), "--store", wrong))
 		}
+		if !strings.Contains(url, "sql") && !strings.Contains(url, "postgres") {
+			return
+		}
+		missing, err := parse(url)
+		check(t, err)
+		missing.Path = "/nonesuch"
+		again := filepath.Join(dir, "again")
+		fail(t, []string{"lease", "init", "--new-secret", "--secret-file", again, "--store", missing.String()}, "the database is missing", "CREATE DATABASE", "nonesuch")
+		if _, err := os.Stat(again); err == nil {
+			t.Error("a secret is left that would block the next try")
+		}
 	})
 }
 
@@ -159,25 +173,6 @@ func acquireAndRelease(t *testing.T, url string) {
 	fail(t, []string{"lease", "release", "--owner", got.Owner}, "no lease of owner "+got.Owner)
 }
 
-// TestMissingDatabase has URLs of databases that are not there: what is said is that, and no secret is left that would
-// block the next try.
-func TestMissingDatabase(t *testing.T) {
-	for name, start := range map[string]func(*testing.T) string{"postgres": startPostgres, "mysql": startMySQL} {
-		t.Run(name, func(t *testing.T) {
-			missing, err := url.Parse(start(t))
-			check(t, err)
-			missing.Path = "/nonesuch"
-			secret := filepath.Join(t.TempDir(), "secret")
-			for _, args := range []string{"lease init --new-secret --secret-file " + secret, "lease init", "lease list"} {
-				fail(t, append(strings.Fields(args), "--store", missing.String()), "the database is missing", "CREATE DATABASE", "nonesuch")
-			}
-			if _, err := os.Stat(secret); err == nil {
-				t.Error("a secret is left")
-			}
-		})
-	}
-}
-
 // TestInitWithoutPrivileges has a user who may make nothing in the database. Once somebody who may has made the schema, the
 // same command does it.
 func TestInitWithoutPrivileges(t *testing.T) {
@@ -204,4 +199,31 @@ func TestInitWithoutPrivileges(t *testing.T) {
 	execute(succeed(t, "lease", "ddl") + `; GRANT USAGE ON SCHEMA randflake TO weak; GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA randflake TO weak;
 		GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA randflake TO weak`)
 	succeed(t, args...)
+}
+
+// userPassword is that of the users which tests make. A server may have a user with another one.
+const userPassword = "correcthorse"
+
+// started returns what was started, until the test ends.
+func started[S interface{ Kill() error }](t *testing.T, server S, err error) S {
+	t.Helper()
+	check(t, err)
+	t.Cleanup(func() { server.Kill() })
+	return server
+}
+
+func startRedis(t *testing.T) string {
+	t.Helper()
+	server, err := servers.StartRedis(t.TempDir())
+	_, aclErr := started(t, server, err).Do("ACL", "SETUSER", "alice", "on", ">"+userPassword, "~*", "&*", "+@all")
+	check(t, aclErr)
+	return strings.Replace(server.URL(), "://", "://alice:"+userPassword+"@", 1)
+}
+
+func startPostgres(t *testing.T) string { return engines["postgres"](t, t.TempDir()).url }
+
+func startMySQL(t *testing.T) string {
+	t.Helper()
+	server, err := servers.StartMySQL(t.TempDir())
+	return started(t, server, err).URL()
 }

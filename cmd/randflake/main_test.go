@@ -134,9 +134,12 @@ func TestServerDown(t *testing.T) {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
 			secret := filepath.Join(t.TempDir(), "secret")
-			store := scheme + "://u:" + password + "@127.0.0.1:1/"
-			if scheme == "etcd" {
-				store += "?dial-timeout=500ms"
+			store := scheme + "://u:" + password + "@127.0.0.1:1/d"
+			switch scheme {
+			case "etcd":
+				store = strings.TrimSuffix(store, "d") + "?dial-timeout=500ms"
+			case "redis":
+				store = strings.TrimSuffix(store, "/d")
 			}
 			fail(t, []string{"lease", "list", "--store", store}, "127.0.0.1:1")
 			fail(t, []string{"lease", "init", "--new-secret", "--secret-file", secret, "--store", store}, "127.0.0.1:1")

@@ -68,7 +68,7 @@ var scenes = map[string]scene{
 		check(f.T, err)
 		f.kubectl("scale", "deployment/orders", "--replicas=2")
 	}},
-	"nodes-run-out": {ttl: 9 * time.Second, happen: func(f *fleet) {
+	"nodes-run-out": {ttl: 15 * time.Second, happen: func(f *fleet) {
 		f.deployments["reports"] = &deployment{hogs: true}
 		f.kubectl("scale", "deployment/reports", "--replicas=1")
 		f.await("a lack of nodes", 0, func() bool { return strings.Contains(f.said("reports-"), "took all nodes") })

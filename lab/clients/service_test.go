@@ -135,7 +135,7 @@ func (a *answerer) environ() []string {
 	for _, s := range a.servers {
 		addresses = append(addresses, s.URL)
 	}
-	return append(os.Environ(), "CONFORMANCE_DRIVER=1", "PYTHONDONTWRITEBYTECODE=1", "SPACE="+space, "TOKEN="+a.token,
+	return append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "SPACE="+space, "TOKEN="+a.token,
 		"ADDRESSES="+strings.Join(addresses, ","), "SECRET="+a.service.secret.Hex(), fmt.Sprint("NODES=", a.nodes),
 		fmt.Sprint("TTL=", a.ttl), fmt.Sprint("LIMIT=", a.limit))
 }

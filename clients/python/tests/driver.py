@@ -1,4 +1,4 @@
-"""The driver of clients/README.md: makes IDs as the lines on standard input say, for go test ./clients/conformance."""
+"""The driver of clients/README.md: makes IDs as the lines on standard input say, for cd lab && GOWORK=off go test ./clients."""
 
 import copy
 import ctypes

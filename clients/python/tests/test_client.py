@@ -1,4 +1,4 @@
-"""What a driver can't show; the rest of the tests is in clients/conformance."""
+"""What a driver can't show; the rest of the tests is in lab/clients."""
 
 import _thread
 import asyncio

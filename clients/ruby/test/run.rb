@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What ../../conformance can't see. ruby test/run.rb runs all tests.
+# What ../../../lab/clients can't see. ruby test/run.rb runs all tests.
 
 require_relative "../lib/randflake"
 require "minitest/autorun"

@@ -3,12 +3,15 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
+	"errors"
 	"fmt"
+	"github.com/randflake/randflake/service/internal/config"
 	"io"
 	"net"
 	"net/http"
-	"runtime"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +22,49 @@ import (
 
 // short are bounds after which a test need not wait long.
 var short = bounds{connections: 100, header: time.Second, read: time.Second, write: time.Second, idle: time.Second, age: time.Hour}
+
+// newDemo starts a service as --dev does, with short bounds, and returns a client for it.
+func newDemo(t *testing.T) (*process, *http.Client) {
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(client.CloseIdleConnections)
+	dir := filepath.Join(t.TempDir(), "state")
+	return start(t, func() (*config.Config, error) { return demo(dir, "localhost:0") }, client, func(b *bounds) {
+		leave, drain, renewal := b.leave, b.drain, b.renewal
+		*b = short
+		b.leave, b.drain, b.renewal = leave, drain, renewal
+	}), client
+}
+
+// wantNone waits until the service has closed all connections, by its metrics.
+func (p *process) wantNone(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		r, answer := httptest.NewRequest(http.MethodGet, "/metrics", nil), httptest.NewRecorder()
+		r.Host = "localhost"
+		p.http.Handler.ServeHTTP(answer, r)
+		if strings.Contains(answer.Body.String(), "\nrandflaked_connections 0\n") {
+			return
+		} else if time.Now().After(end) {
+			t.Fatalf("connections are open after a minute: %s", answer.Body)
+		}
+	}
+}
+
+// wantIDs waits until a client gets IDs. On a slow machine a call may be given up as one of a slow client.
+func wantIDs(t *testing.T, p *process, client *http.Client) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		a, err := client.Post(p.url+"/v1/spaces/demo/ids?count=5", "", nil)
+		if err == nil {
+			if a.Body.Close(); a.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no IDs: %+v, %v", a, err)
+		}
+	}
+}
 
 // dial connects to a service, and has the other end's bytes end the test where there are none for a minute.
 func dial(t *testing.T, p *process) net.Conn {
@@ -32,67 +78,25 @@ func dial(t *testing.T, p *process) net.Conn {
 	return conn
 }
 
-// wantEnd reads what comes, and checks that the service ends the connection.
-func wantEnd(t *testing.T, what string, conn net.Conn) string {
-	t.Helper()
-	answer, err := io.ReadAll(conn)
-	if timeout := net.Error(nil); err != nil && asTimeout(err, &timeout) {
-		t.Errorf("%s: the connection is open after a minute", what)
-	}
-	if strings.Contains(string(answer), "500 Internal") || strings.Contains(string(answer), `"internal"`) {
-		t.Errorf("%s: %q", what, answer)
-	}
-	return string(answer)
-}
-
-func asTimeout(err error, found *net.Error) bool {
-	e, ok := err.(net.Error)
-	*found = e
-	return ok && e.Timeout()
-}
-
-const (
-	mintHead = "POST /randflake.v1.IDService/Mint HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-	mintMany = mintHead + "Content-Length: 31\r\n\r\n{\"space\":\"demo\",\"count\":65536  }"
-)
-
-// TestSlow: clients that send slowly, or part of what they promise, or don't read, are given up, and others served meanwhile.
+// TestSlow: clients that send slowly, or part of what they promise, are given up, and others served meanwhile.
 func TestSlow(t *testing.T) {
-	p, client := newDemo(t, short)
-	wantIDs(t, p, client)
-	client.CloseIdleConnections()
-	before := inUse()
-	silent, header, body, trickle, deaf := dial(t, p), dial(t, p), dial(t, p), dial(t, p), dial(t, p)
-	fmt.Fprint(header, "POST /v1/spaces/demo/ids HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
-	fmt.Fprint(body, mintHead+"Content-Length: 100\r\n\r\n{")
-	fmt.Fprint(trickle, mintHead+"Transfer-Encoding: chunked\r\n\r\n")
+	p, client := newDemo(t)
+	silent, header, body, trickle := dial(t, p), dial(t, p), dial(t, p), dial(t, p)
+	const head = "POST /randflake.v1.IDService/Mint HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+	fmt.Fprint(header, head+"X-Slow: ")
+	fmt.Fprint(body, head+"Content-Length: 100\r\n\r\n{")
+	fmt.Fprint(trickle, head+"Transfer-Encoding: chunked\r\n\r\n")
 	go func() {
-		for range 10_000 {
-			if _, err := fmt.Fprint(trickle, "1\r\n \r\n"); err != nil {
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-	}()
-	deaf.(*net.TCPConn).SetReadBuffer(4096)
-	go func() {
-		for range 1000 {
-			if _, err := fmt.Fprint(deaf, mintMany); err != nil {
-				return
-			}
+		for err := error(nil); err == nil; time.Sleep(10 * time.Millisecond) {
+			_, err = fmt.Fprint(trickle, "1\r\n \r\n")
 		}
 	}()
 	wantIDs(t, p, client)
-	wantEnd(t, "silent", silent)
-	wantEnd(t, "half a header", header)
-	wantEnd(t, "half a body", body)
-	wantEnd(t, "a body byte by byte", trickle)
-	client.CloseIdleConnections()
-	p.wantNone(t)
-	deaf.Close()
-	wantIDs(t, p, client)
-	client.CloseIdleConnections()
-	settle(t, before)
+	for what, conn := range map[string]net.Conn{"silent": silent, "half a header": header, "half a body": body, "a body byte by byte": trickle} {
+		if answer, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(string(answer), "internal") {
+			t.Errorf("%s: %q, %v, want the end of the connection", what, answer, err)
+		}
+	}
 }
 
 // A plain2 speaks HTTP/2 without TLS, frame by frame.
@@ -168,10 +172,7 @@ func TestFloods(t *testing.T) {
 	}
 	for what, flood := range floods {
 		t.Run(what, func(t *testing.T) {
-			p, client := newDemo(t, short)
-			wantIDs(t, p, client)
-			client.CloseIdleConnections()
-			before := inUse()
+			p, client := newDemo(t)
 			c := newPlain2(t, p, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 30})
 			if what != "answers that nobody reads" && what != "settings" {
 				go io.Copy(io.Discard, c.Conn)
@@ -182,83 +183,8 @@ func TestFloods(t *testing.T) {
 			client.CloseIdleConnections()
 			p.wantNone(t)
 			c.Close()
-			t.Logf("the flood ended with %v", <-done)
+			<-done
 			wantIDs(t, p, client)
-			client.CloseIdleConnections()
-			settle(t, before)
 		})
-	}
-}
-
-// TestUnread: as many calls on a connection as there may be, each for as many IDs as there may be, whose answers are never
-// read, take little memory, and leave room for others.
-func TestUnread(t *testing.T) {
-	p, client := newDemo(t, usual)
-	wantIDs(t, p, client)
-	before := runtime.NumGoroutine()
-	c := newPlain2(t, p)
-	for stream := range uint32(maxStreams) {
-		if err := c.ask(2*stream + 1); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.WriteData(2*stream+1, true, []byte(`{"space":"demo","count":65536}`)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for runtime.NumGoroutine() < before+maxStreams {
-		time.Sleep(time.Millisecond)
-	}
-	most := uint64(0)
-	for unchanged := 0; unchanged < 10; unchanged++ {
-		runtime.GC()
-		var m runtime.MemStats
-		if runtime.ReadMemStats(&m); m.HeapAlloc > most+most/50 {
-			most, unchanged = m.HeapAlloc, 0
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Logf("%d calls take %d MB", maxStreams, most>>20)
-	if most > 50<<20 {
-		t.Errorf("%d calls whose answers nobody reads take %d MB", maxStreams, most>>20)
-	}
-	wantIDs(t, p, client)
-}
-
-// TestOversized: what is too large is refused with an error of its own.
-func TestOversized(t *testing.T) {
-	p, client := newDemo(t, usual)
-	var bomb bytes.Buffer
-	z := gzip.NewWriter(&bomb)
-	z.Write(bytes.Repeat([]byte(" "), 8<<20))
-	z.Close()
-	long := strings.Repeat("x", 1<<20)
-	for what, tt := range map[string]struct {
-		path, body, name, value string
-		status                  int
-		code                    string
-	}{
-		"header":         {"/v1/spaces/demo/ids", "", "X-Long", long, 431, ""},
-		"URL":            {"/v1/spaces/" + long + "/ids", "", "X", "", 431, ""},
-		"name":           {"/v1/spaces/" + long[:10_000] + "/ids", "", "X", "", 404, "not_found"},
-		"batch":          {"/v1/spaces/demo/ids?count=65537", "", "X", "", 400, "invalid_argument"},
-		"body":           {"/randflake.v1.IDService/Mint", `{"space":"` + long + `"}`, "Content-Type", "application/json", 429, "resource_exhausted"},
-		"body, unpacked": {"/randflake.v1.IDService/Mint", bomb.String(), "Content-Encoding", "gzip", 429, "resource_exhausted"},
-	} {
-		r, err := http.NewRequest(http.MethodPost, p.url+tt.path, strings.NewReader(tt.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set(tt.name, tt.value)
-		a, err := client.Do(r)
-		if err != nil {
-			t.Errorf("%s: %v", what, err)
-			continue
-		}
-		text, _ := io.ReadAll(a.Body)
-		a.Body.Close()
-		if a.StatusCode != tt.status || !strings.Contains(string(text), tt.code) || len(text) > 1000 {
-			t.Errorf("%s: %s %.200s, want %d with code %q", what, a.Status, text, tt.status, tt.code)
-		}
 	}
 }

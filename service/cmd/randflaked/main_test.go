@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,12 +17,11 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/local"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/service/internal/access/accesstest"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store/filestore"
 )
@@ -57,25 +52,17 @@ type process struct {
 	gone         chan struct{}
 }
 
-// start starts a service and waits until it is ready.
-func start(t *testing.T, read func() (*config.Config, error), client *http.Client) *process {
+// start starts a service, with the bounds that are usual but for those given, and waits until it is ready.
+func start(t *testing.T, read func() (*config.Config, error), client *http.Client, changed ...func(*bounds)) *process {
 	t.Helper()
-	return startWithin(t, usual, read, client)
-}
-
-func startWithin(t *testing.T, b bounds, read func() (*config.Config, error), client *http.Client) *process {
-	t.Helper()
-	return startWith(t, b, 10*time.Millisecond, read, client)
-}
-
-func startWith(t *testing.T, b bounds, renewal time.Duration, read func() (*config.Config, error), client *http.Client) *process {
-	t.Helper()
-	b.leave, b.drain, b.renewal = time.Second, 300*time.Millisecond, renewal
+	b := usual
+	b.leave, b.drain, b.renewal = time.Second, 300*time.Millisecond, 10*time.Millisecond
+	for _, change := range changed {
+		change(&b)
+	}
 	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1), gone: make(chan struct{})}
 	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, bounds: b}
-	if err := p.start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.start())
 	go func() {
 		p.ended <- p.run(p.stop, p.reload)
 		close(p.gone)
@@ -89,9 +76,7 @@ func startWith(t *testing.T, b bounds, renewal time.Duration, read func() (*conf
 	})
 	for {
 		a, err := client.Get(p.url + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		a.Body.Close()
 		if a.StatusCode == http.StatusOK {
 			return p
@@ -100,7 +85,14 @@ func startWith(t *testing.T, b bounds, renewal time.Duration, read func() (*conf
 	}
 }
 
-// TestDev: IDs come by JSON, gRPC and gRPC-Web; at the end the lease goes back; and the log tells whose lease made an ID.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDev: IDs come by JSON, gRPC and gRPC-Web; at the end the lease goes back.
 func TestDev(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	p := start(t, func() (*config.Config, error) { return demo(dir, "localhost:0") }, http.DefaultClient)
@@ -128,13 +120,9 @@ func TestDev(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	p.stop <- os.Interrupt
-	if err := <-p.ended; err != nil {
-		t.Error(err)
-	}
+	must(t, <-p.ended)
 	space, err := filestore.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer space.Close()
 	records, err := lease.On(space).List(t.Context())
 	if err != nil || len(records) != 1 || records[0].Owner != (lease.Token{}) {
@@ -144,35 +132,17 @@ func TestDev(t *testing.T) {
 	if err != nil || strings.Contains(p.written.String(), secret.Hex()) {
 		t.Errorf("the secret was written, or error %v", err)
 	}
-	for text := range seen {
-		id, _ := randflake.Parse(text)
-		made, found := randflake.NewCipher(secret).Inspect(id), false
-		for text := range strings.Lines(p.written.String()) {
-			var line struct {
-				Msg, Principal, Space string
-				First                 uint32 `json:"first_node"`
-				Last                  uint32 `json:"last_node"`
-				Start                 int64
-			}
-			json.Unmarshal([]byte(text), &line)
-			found = found || line.Msg == "grant" && line.Principal == "randflaked" && line.Space == "demo" && line.First <= made.Node && made.Node <= line.Last && line.Start <= made.Time.Unix()
-		}
-		if !found {
-			t.Errorf("no grant of the lease that made %+v in\n%s", made, p.written)
-		}
-		break
-	}
 }
 
 // An authority signs certificates, and writes them to files.
 type authority struct {
 	*testing.T
-	*servers.Authority
+	*accesstest.Authority
 	dir string
 }
 
 func newAuthority(t *testing.T) *authority {
-	a := &authority{t, servers.NewAuthority(), t.TempDir()}
+	a := &authority{t, accesstest.NewAuthority(), t.TempDir()}
 	a.save("ca", a.Certificate)
 	return a
 }
@@ -193,18 +163,6 @@ func (a *authority) save(name string, pair tls.Certificate) {
 	a.write(name+".key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
 }
 
-// serving returns a configuration in a file, by which a service has the certificate "server", and its client web.example makes IDs.
-func (a *authority) serving() func() (*config.Config, error) {
-	a.sign("server")
-	file := a.write("randflaked.yaml", fmt.Sprintf(`listen: localhost:0
-tls: {certificate: %[1]s/server.pem, key: %[1]s/server.key, clientCA: %[1]s/ca.pem}
-spaces: [{name: demo, kind: ulid}]
-principals: [{name: web, certificates: {dns: [web.example]}}]
-rules: [{principals: [web], spaces: [demo], verbs: [mint]}]
-`, a.dir))
-	return func() (*config.Config, error) { return config.Read(file) }
-}
-
 func (a *authority) write(name, text string) string {
 	file := filepath.Join(a.dir, name)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -215,7 +173,7 @@ func (a *authority) write(name, text string) string {
 
 // client returns one that trusts the authority, and has a certificate of name unless that is empty.
 func (a *authority) client(name string) *http.Client {
-	conf := &tls.Config{RootCAs: servers.Pool(a.Authority)}
+	conf := &tls.Config{RootCAs: accesstest.Pool(a.Authority)}
 	if name != "" {
 		conf.Certificates = []tls.Certificate{a.sign(name)}
 	}
@@ -224,8 +182,7 @@ func (a *authority) client(name string) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// TestMutualTLS: over TLS a certificate gets the secret, and a token IDs; what is allowed changes when the file is read
-// again, and does not when the file is wrong.
+// TestMutualTLS: over TLS a certificate gets the secret, and a token IDs; and no secret is written anywhere.
 func TestMutualTLS(t *testing.T) {
 	a := newAuthority(t)
 	a.sign("server")
@@ -234,9 +191,7 @@ func TestMutualTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	var made bytes.Buffer
-	if err := run([]string{"token"}, &made, &made); err != nil {
-		t.Fatal(err)
-	}
+	must(t, run([]string{"token"}, &made, &made))
 	words := strings.Fields(made.String())
 	token, hash := words[1], words[3]
 	text := fmt.Sprintf(`listen: localhost:0
@@ -251,9 +206,7 @@ rules:
 - {principals: [cron], spaces: [shop], verbs: [mint]}
 `, a.dir, dir, hash)
 	file := a.write("randflaked.yaml", text)
-	if err := run([]string{"check", "--config", file}, &made, &made); err != nil {
-		t.Fatal(err)
-	}
+	must(t, run([]string{"check", "--config", file}, &made, &made))
 	web, anonymous := a.client("web.example"), a.client("")
 	p := start(t, func() (*config.Config, error) { return config.Read(file) }, anonymous)
 
@@ -275,9 +228,7 @@ rules:
 		return connect.CodeOf(err)
 	}
 	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, err := fetch(web); got != secret.Hex() || err != nil {
 		t.Errorf("the secret for a certificate: error %v", err)
 	}
@@ -294,40 +245,8 @@ rules:
 		t.Errorf("an ID by the hash of a token: code %v", code)
 	}
 
-	again := func(text string) {
-		a.write("randflaked.yaml", text)
-		p.reload <- os.Interrupt
-		p.reload <- os.Interrupt // is taken once the first is done
-	}
-	again(strings.Replace(text, "- {principals: [cron], spaces: [shop], verbs: [mint]}\n", "", 1))
-	if code := mint(token); code != connect.CodePermissionDenied {
-		t.Errorf("an ID by token, once there is no rule for it: code %v", code)
-	}
-	again("spaces: nonsense")
-	if got, _ := fetch(web); got != secret.Hex() {
-		t.Error("a wrong file changed something")
-	}
-
-	other := newAuthority(t)
-	other.sign("server")
-	for _, name := range []string{"server.key", "server.pem"} { // which don't fit together meanwhile
-		text, err := os.ReadFile(filepath.Join(other.dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.write(name, string(text))
-	}
-	for renewed := other.client(""); ; time.Sleep(time.Millisecond) { // ends once the new certificate is in use
-		if answer, err := renewed.Get(p.url + "/healthz"); err == nil {
-			answer.Body.Close()
-			break
-		}
-	}
-
 	p.stop <- os.Interrupt
-	if err := <-p.ended; err != nil {
-		t.Error(err)
-	}
+	must(t, <-p.ended)
 	audit, err := os.ReadFile(filepath.Join(a.dir, "audit.log"))
 	if err != nil || !strings.Contains(string(audit), `"msg":"secret given","principal":"web"`) {
 		t.Errorf("audit log %s, error %v", audit, err)
@@ -339,86 +258,13 @@ rules:
 	}
 }
 
-// TestNotify: systemd is told when the service is ready, when it reads its configuration, and when it begins to end.
-func TestNotify(t *testing.T) {
-	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer socket.Close()
-	t.Setenv("NOTIFY_SOCKET", socket.LocalAddr().String())
-	dir := filepath.Join(t.TempDir(), "state")
-	p := start(t, func() (*config.Config, error) { return demo(dir, "localhost:0") }, http.DefaultClient)
-	p.reload <- os.Interrupt
-	p.stop <- os.Interrupt
-	for _, want := range []string{"READY=1", "RELOADING=1", "READY=1", "STOPPING=1"} {
-		var b [64]byte
-		if n, err := socket.Read(b[:]); string(b[:n]) != want {
-			t.Errorf("told %q, error %v, want %q", b[:n], err, want)
-		}
-	}
-	if err := <-p.ended; err != nil {
-		t.Error(err)
-	}
-}
-
-// TestShutdownEndsCalls: a call that takes long is cut off, and the lease goes back all the same.
-func TestShutdownEndsCalls(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "state")
-	p := start(t, func() (*config.Config, error) { return demo(dir, "localhost:0") }, http.DefaultClient)
-	connection, err := net.Dial("tcp", p.listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer connection.Close()
-	fmt.Fprintf(connection, "POST /randflake.v1.IDService/Mint HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
-	if line, err := bufio.NewReader(connection).ReadString('\n'); err != nil || !strings.Contains(line, "100") {
-		t.Fatalf("%q, error %v, want the server to wait for the rest", line, err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	p.stop <- os.Interrupt
-	select {
-	case err := <-p.ended:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-ctx.Done():
-		t.Fatal("it does not end within a minute")
-	}
-	if s := p.written.String(); !strings.Contains(s, "cut off") || !strings.Contains(s, `"msg":"release"`) {
-		t.Errorf("no call was cut off, or the lease did not go back:\n%s", s)
-	}
-}
-
 // TestUsage: what can't be meant is refused, with what can.
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{nil, {"--dev", "--config", "x"}, {"--config", "x", "--listen", "y"}, {"--dev", "more"}, {"serve"},
+	for _, args := range [][]string{nil, {"--dev", "--config", "x"}, {"--config", "x", "--listen", "y"}, {"--dev", "more"}, {"serve"}, {"token", "x"}, {"version", "now"}, {"ready"},
 		{"check"}, {"check", "--config", "no/such/file"}, {"token", "--long"}, {"--dev", "--dir", t.TempDir() + "/x", "--listen", ":8080"}} {
 		var out bytes.Buffer
 		if err := run(args, &out, &out); err == nil {
 			t.Errorf("%q: no error", args)
-		}
-	}
-}
-
-// TestWrongArguments: no argument is ignored.
-func TestWrongArguments(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "c.yaml")
-	if err := os.WriteFile(file, []byte("spaces: [{name: a, kind: ulid}]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for want, args := range map[string][]string{
-		`unexpected argument "b.yaml"`: {"check", "--config", file, "b.yaml"},
-		`unexpected argument "x"`:      {"token", "x"},
-		`unknown command "chekc"`:      {"chekc", "--config", file},
-		`unexpected argument "now"`:    {"version", "now"},
-		"ready: which service?":        {"ready"},
-		"want either --dev":            nil,
-	} {
-		var out, problems bytes.Buffer
-		if err := run(args, &out, &problems); err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
-			t.Errorf("%q: %v and %q, want %s", args, err, &out, want)
 		}
 	}
 }

@@ -10,9 +10,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"log/slog"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -259,22 +257,6 @@ func TestReserve(t *testing.T) {
 	reserve("web", "x", a, true)
 	if u.Holder("x", c) == "" || u.Holder("x", a) != "" || u.Holder("y", c) != "web" {
 		t.Error("the wrong holder")
-	}
-}
-
-// BenchmarkReserve has a principal with few leases, and one with many, which must not make the calls of all others wait.
-func BenchmarkReserve(b *testing.B) {
-	for _, n := range []int{1, 100_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			u := NewUsage()
-			for range n {
-				u.Holds("web", "x", lease.NewToken(time.Now()), math.MaxInt64)
-			}
-			for b.Loop() {
-				done, _ := u.Reserve("web", "x", lease.NewToken(time.Now()), 0)
-				done()
-			}
-		})
 	}
 }
 

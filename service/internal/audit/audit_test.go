@@ -84,21 +84,6 @@ func TestFull(t *testing.T) {
 	})
 }
 
-// TestClosed: a line goes to the new file if the old one is closed while it is written.
-func TestClosed(t *testing.T) {
-	old, err := os.Create(t.TempDir() + "/old")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old.Close()
-	var lines bytes.Buffer
-	files := []io.Writer{old, &lines}
-	log := New(func() (io.Writer, bool) { f := files[0]; files = files[len(files)-1:]; return f, false }, slog.New(slog.DiscardHandler))
-	if log.Write(Grant, Caller{}, "orders"); !strings.Contains(lines.String(), "orders") || log.Lost.Load() != 0 {
-		t.Errorf("%s, %d lost", &lines, log.Lost.Load())
-	}
-}
-
 // TestDenials: nobody fills the log with denials, with whatever names and from however many addresses, and nobody's are forgotten.
 func TestDenials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"reflect"
 	"strings"
@@ -136,27 +134,6 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// TestPlace: a store may be told in a file of its own.
-func TestPlace(t *testing.T) {
-	file := t.TempDir() + "/store"
-	for _, none := range []string{file, "host=db password=pass-word"} {
-		if _, err := (Space{StoreFile: none}).Location(); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "pass-word") {
-			t.Errorf("error %v of a file that is not there", err)
-		}
-	}
-	for text, want := range map[string]string{"file:/var/lib/ids\n": "file:/var/lib/ids", " \n": ""} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if location, err := (Space{StoreFile: file}).Location(); location != want || (err == nil) != (want != "") {
-			t.Errorf("%q is read as %q, error %v, want %q", text, location, err, want)
-		}
-	}
-	if location, err := (Space{Store: "a"}).Location(); location != "a" || err != nil {
-		t.Errorf("location %q, error %v", location, err)
-	}
-}
-
 func TestRead(t *testing.T) {
 	file := t.TempDir() + "/c.yaml"
 	if _, err := Read(file); err == nil {
@@ -167,21 +144,5 @@ func TestRead(t *testing.T) {
 	}
 	if _, err := Read(file); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestByName(t *testing.T) {
-	all := map[string]int{"orders": 1, "orders/*": 2, "orders/de/*": 3, "orders/de/x": 4, "a/*": 5}
-	for name, want := range map[string]int{"orders": 1, "orders/x": 2, "orders/x/y": 2, "orders/de/y": 3, "orders/de/y/z": 3, "orders/de/x": 4, "orders/de": 2,
-		"orders/*": 0, "orders/": 2, "order": 0, "ordersx/y": 0, "": 0, "/": 0, "a": 0} {
-		if got, ok := ByName(all, name); ok != (want != 0) || ok && got != want {
-			t.Errorf("%q: %d, %v, want %d", name, got, ok, want)
-		}
-	}
-	all["*"] = 6
-	for name, want := range map[string]int{"orders": 1, "orders/x": 2, "a": 6, "b/c": 6, "*": 6, "": 0} {
-		if got, ok := ByName(all, name); got != want || ok != (want != 0 && name != "*") {
-			t.Errorf("%q: %d, %v, want %d", name, got, ok, want)
-		}
 	}
 }

@@ -6,13 +6,11 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/numbers"
 	"github.com/randflake/randflake/service/client"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/storetest"
@@ -163,21 +161,5 @@ func TestCountersAfterLoss(t *testing.T) {
 	data.SetLineage("another copy")
 	if _, err := strict.Next(t.Context()); !errors.Is(err, counter.ErrForgotten) {
 		t.Errorf("%v, want ErrForgotten", err)
-	}
-}
-
-// TestSeries: package numbers counts by a service as it does by a space.
-func TestSeries(t *testing.T) {
-	data := newData(t, store.DefaultLimits(), time.Now)
-	all := openCounters(t, startCounting(t, data, asIs))
-	series, err := numbers.Open(t.Context(), all, "orders", "ORD-{n:6}{check:luhn}")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer series.Close()
-	for _, want := range []string{"ORD-000005", "ORD-000007"} {
-		if n, err := series.Next(t.Context()); err != nil || !strings.HasPrefix(n.String(), want) || len(n.String()) != len(want)+1 {
-			t.Errorf("%+v, %v, want %s and a check digit", n, err, want)
-		}
 	}
 }

@@ -47,20 +47,6 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestLines: lines tell where calls come from, and which they were; the answer tells that, too.
-func TestLines(t *testing.T) {
-	w := newTestbed(t, spaces)
-	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
-	a := w.acquire("none", "", func(r *http.Request) { r.Header.Set("Traceparent", "00-"+trace+"-00f067aa0ba902b7-01") })
-	if want := `"address":"192.0.2.1:1234","request":"` + trace + `"`; a.header.Get("X-Request-Id") != trace || !strings.Contains(w.written.String(), want) {
-		t.Errorf("no line with %s:\n%s", want, w.written)
-	}
-	a = w.acquire("none", "", func(r *http.Request) { r.Header.Set("Traceparent", "made up") })
-	if id := a.header.Get("X-Request-Id"); id == "" || !strings.Contains(w.written.String(), `"request":"`+id+`"`) {
-		t.Errorf("no line with request %q:\n%s", id, w.written)
-	}
-}
-
 // TestFullDisk: while the audit log can't be written, that is counted and logged; where it is required, nothing is given and the
 // service is not ready, until the log can be written again.
 func TestFullDisk(t *testing.T) {

@@ -96,24 +96,6 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestPatterns: a pattern stands for counters of its space, and they are listed with those that have a name.
-func TestPatterns(t *testing.T) {
-	w := newTestbed(t, spaces+"- {name: invoices/*, space: none}\n- {name: invoices/de, space: mint, start: 7}\n")
-	for path, want := range map[string]string{"invoices%2Ffr": "1", "invoices%2Fde": "7", "invoices%2Fde%2F2026": "1"} {
-		if a := w.send(http.MethodPost, "/v1/counters/"+path+"/next", ""); !slices.Equal(a.body.Numbers, []string{want}) {
-			t.Errorf("%s: %s, want %s", path, a.text, want)
-		}
-	}
-	if a := w.call("CounterService/List", `{}`); len(a.body.Counters) != 3 {
-		t.Errorf("list: %s, want three", a.text)
-	}
-	for name, code := range map[string]string{"invoices/*": "invalid_argument", "invoices/X": "invalid_argument", "invoice/1": "not_found"} {
-		if a := w.call("CounterService/Next", `{"counter":"`+name+`"}`); a.body.Code != code {
-			t.Errorf("%s: %s, want %s", name, a.text, code)
-		}
-	}
-}
-
 // acquire returns the JSON of a lease, and the answer.
 func (w *testbed) acquire(space, more string, change ...func(*http.Request)) answer {
 	w.Helper()

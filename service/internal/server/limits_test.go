@@ -33,33 +33,6 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestDefaultLimits: without limits there is one of IDs for a call, and one of calls.
-func TestDefaultLimits(t *testing.T) {
-	w := newTestbed(t, spaces)
-	if a := w.send(http.MethodPost, fmt.Sprintf("/v1/spaces/mint/ids?count=%d", config.DefaultBatch+1), ""); a.body.Code != "permission_denied" {
-		t.Errorf("more than the default limit: %d %.200s", a.status, a.text)
-	}
-	for space, procedure := range map[string]string{"ulid": "randflake.v1.IDService/Mint", "": "randflake.v1.CounterService/List"} {
-		if a := w.send(http.MethodPost, "/"+procedure, `{"space":"ulid"}`); a.status != http.StatusOK {
-			t.Errorf("%s: %d %s", procedure, a.status, a.text)
-		}
-		for end := time.Now().Add(time.Minute); ; { // as the limit grows again meanwhile
-			for w.usage.Call(config.Anyone, space, config.DefaultRate) {
-			}
-			if w.send(http.MethodPost, "/"+procedure, `{"space":"ulid"}`).body.Code == "resource_exhausted" {
-				break
-			}
-			if time.Now().After(end) {
-				t.Fatalf("%s has no limit", procedure)
-			}
-		}
-	}
-	for w.send(http.MethodPost, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "").body.Code != "resource_exhausted" {
-		for w.usage.Call(config.Anyone, "", config.DefaultRate) {
-		}
-	}
-}
-
 // TestNoRoom: a call for many IDs, or for a page of a list or of holders, waits while answers are not read, until its time is over,
 // and one for few does not.
 func TestNoRoom(t *testing.T) {
@@ -161,26 +134,6 @@ func TestUnknownLease(t *testing.T) {
 		if counted := w.usage.Holder("none", owner) != ""; counted != (limit > 0) {
 			t.Errorf("limit %d: it counts as a lease: %v", limit, counted)
 		}
-	}
-}
-
-// TestOneLease: an owner token serves for one lease, also when the store has forgotten its receipt.
-func TestOneLease(t *testing.T) {
-	w := newTestbed(t, strings.Replace(spaces, "check: CHECK", "check: CHECK, limits: {rate: 1000000}", 1))
-	owner := lease.NewToken(time.Now())
-	acquire := func(owner lease.Token) map[string]any {
-		return w.call("LeaseService/Acquire", fmt.Sprintf(`{"space":"none","nodes":1,"ttlSeconds":60,"owner":%q}`, owner)).body.Lease
-	}
-	first := acquire(owner)
-	for range 2000 { // receipts have 256 places
-		text, err := json.Marshal(acquire(lease.NewToken(time.Now())))
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.call("LeaseService/Release", fmt.Sprintf(`{"space":"none","held":%s}`, text))
-	}
-	if again := acquire(owner); again["firstNode"] != first["firstNode"] {
-		t.Errorf("one token has the leases %v and %v", first, again)
 	}
 }
 

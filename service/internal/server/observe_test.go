@@ -142,39 +142,6 @@ func or(value any, other any) any {
 	return value
 }
 
-// TestPageShows: who has a lease, what was refused, numbers, losses of data; and what is not known while a store fails.
-func TestPageShows(t *testing.T) {
-	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4},", 1)+watchers)
-	for range 120 {
-		w.acquire("none", "", as("web"))
-	}
-	w.call("LeaseService/Acquire", `{"space":"none","nodes":5,"owner":"`+strings.Repeat("0", 31)+`1"}`, as("web"))
-	w.send(http.MethodPost, "/v1/counters/few/next?count=3", "", as("web"))
-	w.call("AdminService/ReportLoss", `{"space":"given"}`, as("web"))
-	see := func(path string, want ...string) {
-		t.Helper()
-		text := strings.Join(strings.Fields(w.send(http.MethodGet, path, "", as("all")).text), " ")
-		for _, part := range want {
-			if !strings.Contains(text, part) {
-				t.Errorf("%s does not show %q:\n%s", path, part, text)
-			}
-		}
-	}
-	see("/", "ready <td>120 <td>130952 of 131072 <td>0", "ready <td>0 <td>needs none <td>0", "<td>LeaseService/Acquire in none: permission_denied: access: denied: nodes 5: the limit is 4")
-	see("/spaces/none", "<th>few <td>used up <td>0 <td>3", "<td>web <td><code>")
-	_, rest, _ := strings.Cut(w.send(http.MethodGet, "/spaces/none", "", as("all")).text, `rel="next" href="`)
-	next, _, _ := strings.Cut(rest, "#")
-	if text := w.send(http.MethodGet, "/spaces/none"+next, "", as("all")).text; strings.Count(text, "<code>") != 20 || strings.Contains(text, `rel="next"`) {
-		t.Errorf("the next page, %q, want 20 holders:\n%s", next, text)
-	}
-	see("/spaces/mint", "<td>randflaked <td><code>")
-	see("/spaces/given", "<td>1: nothing starts before <time>")
-	w.broken.Store(true)
-	w.fresh = 0
-	see("/", "unknown", "db-7")
-	see("/spaces/none", "the store does not say who")
-}
-
 // TestSurvey: who can't wait sees what was known before.
 func TestSurvey(t *testing.T) {
 	w := newTestbed(t, spaces)

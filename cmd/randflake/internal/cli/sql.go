@@ -15,7 +15,7 @@ func (t *tool) sqlCommand() *cobra.Command {
 extension: randflake_time(id, key), randflake_node and randflake_sequence,
 randflake_mask and randflake_unmask. Those for postgres, and for mysql, which is
 also MariaDB, convert texts too. The dialects are postgres, mysql, sqlite,
-duckdb, clickhouse, bigquery and snowflake. The output contains no secret.`,
+bigquery and snowflake. The output contains no secret.`,
 		Example: "  randflake sql --dialect postgres | psql -1f - shop",
 		Args:    noOperands,
 		RunE: func(cmd *cobra.Command, _ []string) error {

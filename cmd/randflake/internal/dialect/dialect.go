@@ -18,7 +18,7 @@ import (
 var templates embed.FS
 
 // Names are those of the dialects.
-var Names = []string{"postgres", "mysql", "sqlite", "duckdb", "clickhouse", "bigquery", "snowflake"}
+var Names = []string{"postgres", "mysql", "sqlite", "bigquery", "snowflake"}
 
 // Text returns the functions for one of Names.
 func Text(name string) string {
@@ -58,12 +58,6 @@ var dialects = map[string]dialect{
 		"word": "CAST(CONV(SUBSTR(secret, 2 * %d + 1, 4), 16, 10) AS UNSIGNED)"},
 	"sqlite": {"t": "t", "^": "((%[1]s | %[2]s) - (%[1]s & %[2]s))", "rol": byShifts, "upper": signed,
 		"word": "(SELECT sum((instr('0123456789abcdef', lower(substr(:secret, 2 * %d + digit, 1))) - 1) << (16 - 4 * digit)) FROM digits)"},
-	"duckdb": {"^": "xor(%s, %s)", "+": "(%s + %s)::UBIGINT", "*": "(%s * %d)", "rol": byProduct,
-		"upper": "18446744069414584320::UBIGINT",
-		"id":    "(id::HUGEINT & 18446744073709551615)::UBIGINT", "word": "('0x' || substr(secret, 2 * %d + 1, 4))::UBIGINT"},
-	"clickhouse": {"^": "bitXor(%s, %s)", "&": "bitAnd(%s, %s)", "|": "bitOr(%s, %s)", "<<": "bitShiftLeft(%s, %d)", ">>": "bitShiftRight(%s, %s)",
-		"-": "toUInt64(%s - %s)", "rol": "bitAnd(bitShiftRight(%s * 65537, %d), " + words + ")",
-		"id": "toUInt64(id)", "word": "toUInt64(reinterpretAsUInt16(reverse(unhex(substring(secret, 2 * %d + 1, 4)))))"},
 }
 
 const (
@@ -77,10 +71,7 @@ func (d dialect) do(a, operator, b string) string {
 }
 
 func (d dialect) shl(a string, n int) string {
-	if d["*"] != "" {
-		return fmt.Sprintf(d["*"], a, 1<<n)
-	}
-	return fmt.Sprintf(cmp.Or(d["<<"], "(%s << %d)"), a, n)
+	return fmt.Sprintf("(%s << %d)", a, n)
 }
 
 func (d dialect) rol(v string, n int) string { return fmt.Sprintf(d["rol"], v, 16-n) }
