@@ -20,7 +20,6 @@ const (
 	// Of engines.
 	IgnoreMeta   Bug = "ignore-meta"   // a swap does not compare the meta entry
 	IgnoreValues Bug = "ignore-values" // nor, here, the values of the others
-	TwoSteps     Bug = "two-steps"     // a swap compares and puts in two steps
 	StandStill   Bug = "stand-still"   // the position does not show that an older copy is back
 	LateSync     Bug = "late-sync"     // a directory, say, is not synced: a crash of the engine undoes some changes; of Memory alone
 	Expiry       Bug = "expiry"        // a record vanishes when its lease ends or is released
@@ -48,7 +47,7 @@ const (
 )
 
 // Bugs are all of them.
-var Bugs = []Bug{IgnoreMeta, IgnoreValues, TwoSteps, StandStill, LateSync, Expiry, TrustCopies, Forgetful, StartNow, ReleaseAnyway, RenewOthers,
+var Bugs = []Bug{IgnoreMeta, IgnoreValues, StandStill, LateSync, Expiry, TrustCopies, Forgetful, StartNow, ReleaseAnyway, RenewOthers,
 	NoReport, AnyChange, RenewAnyway,
 	StaleAnswer, ReturnAnyway, SameAgain}
 
@@ -56,7 +55,6 @@ var Bugs = []Bug{IgnoreMeta, IgnoreValues, TwoSteps, StandStill, LateSync, Expir
 var planted = map[Bug]storetest.Bug{
 	IgnoreMeta:   storetest.IgnoresFirst,
 	IgnoreValues: storetest.IgnoresValues,
-	TwoSteps:     storetest.TwoSteps,
 	StandStill:   storetest.NoPosition,
 }
 
