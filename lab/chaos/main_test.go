@@ -135,7 +135,6 @@ var bugsAndFaults = []struct {
 }{
 	{broken.IgnoreMeta, "-fault storm -ids 200000"}, // several runs: two splits of cells must meet
 	{broken.IgnoreValues, "-fault clone -store file"},
-	{broken.TwoSteps, "-fault storm"},
 	{broken.StandStill, "-fault old-copy"},
 	{broken.LateSync, "-fault store-kill"},
 	{broken.Expiry, "-fault restart"},
