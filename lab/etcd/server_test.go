@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.uber.org/zap"
@@ -51,32 +49,6 @@ func TestSameData(t *testing.T) {
 			t.Errorf("%s: Swap after it: %+v, %v", name, answer, err)
 		}
 	}
-}
-
-// TestNoSpace: when etcd's space quota is used up, swaps fail and nothing is lost.
-func TestNoSpace(t *testing.T) {
-	t.Parallel()
-	cluster := startCluster(t, 1, nil)
-	client := clientOf(t, cluster)
-	e := newEngine(t, client, "")
-	put(t, e, "x", "1")
-	status, err := client.Status(t.Context(), cluster.Members[0].Client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	alarm := &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: status.Header.MemberId, Alarm: pb.AlarmType_NOSPACE}
-	maintenance := pb.NewMaintenanceClient(client.ActiveConnection())
-	if _, err := maintenance.Alarm(t.Context(), alarm); err != nil {
-		t.Fatal(err)
-	}
-	_, err = e.Swap(t.Context(), entries("x", "1"), entries("x", "2"))
-	wantError(t, "Swap", err, rpctypes.ErrNoSpace)
-	wantValue(t, e, "x", "1")
-	alarm.Action = pb.AlarmRequest_DEACTIVATE
-	if _, err := maintenance.Alarm(t.Context(), alarm); err != nil {
-		t.Fatal(err)
-	}
-	put(t, e, "x", "3")
 }
 
 // TestNoMajority: a minority answers nothing, neither old nor new.

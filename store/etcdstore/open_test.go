@@ -3,9 +3,7 @@ package etcdstore
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -175,52 +173,6 @@ func TestOutOfReach(t *testing.T) {
 	cancel()
 	if _, err := Open(ctx, "etcd://127.0.0.1:1"); !errors.Is(err, context.Canceled) {
 		t.Errorf("Open: error %v, want Canceled", err)
-	}
-}
-
-// stderr returns what f writes to standard error.
-func stderr(t *testing.T, f func(ctx context.Context)) string {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := os.Stderr
-	os.Stderr = w
-	defer func() { os.Stderr = old }()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	f(ctx)
-	w.Close()
-	text, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// TestSilent: etcd's client, which by itself writes to standard error, does not.
-func TestSilent(t *testing.T) {
-	q := &quitter{version: "3.6.0"}
-	q.code.Store(uint32(codes.Unavailable))
-	host := q.serve(t)
-	if text := stderr(t, func(ctx context.Context) {
-		if _, err := Open(ctx, "etcd://"+host); err == nil {
-			t.Error("opened a store that is not there")
-		}
-	}); text != "" {
-		t.Errorf("standard error: %s", text)
-	}
-	if text := stderr(t, func(ctx context.Context) {
-		client, err := clientv3.New(clientv3.Config{Endpoints: []string{host}})
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		client.Txn(ctx).Then(clientv3.OpGet("x")).Commit()
-		client.Close()
-	}); text == "" {
-		t.Error("a client that is not silenced is silent too: the test tests nothing")
 	}
 }
 

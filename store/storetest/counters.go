@@ -56,7 +56,7 @@ func RunCounters(t *testing.T, make CounterMaker) {
 		run  func(w *counterBed)
 	}{
 		{"Numbers", testNumbers}, {"ManyHandles", testManyHandles}, {"Strict", testStrict}, {"Return", testReturn},
-		{"ReturnWhileUsed", testReturnWhileUsed}, {"Rate", testRate}, {"Refusals", testRefusals}, {"Allocate", testAllocate},
+		{"Rate", testRate}, {"Refusals", testRefusals}, {"Allocate", testAllocate},
 		{"ReturnRun", testReturnRun}, {"ReturnRunOfAnother", testReturnRunOfAnother},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -278,46 +278,6 @@ func testReturn(w *counterBed) {
 		if n, err := c.Wait(w.Context()); n != next || err != nil {
 			w.Errorf("%s: %d, %v, want %d", tt.name, n, err, next)
 		}
-	}
-}
-
-// testReturnWhileUsed has callers take numbers while others give them back: none comes twice, and the books balance.
-func testReturnWhileUsed(w *counterBed) {
-	const callers, each = 4, 500
-	c := w.handle(w.Counters, "orders", counter.WithRunLength(100, 1000))
-	var all [callers][]int64
-	var users, returning sync.WaitGroup
-	over := make(chan struct{})
-	for i := range all {
-		users.Go(func() { all[i] = w.take(c, each) })
-	}
-	var taken atomic.Int64 // by those who return
-	for range 2 {
-		returning.Go(func() {
-			for {
-				select {
-				case <-over:
-					return
-				default:
-				}
-				_, err := c.Return(w.Context())
-				wantErr(w.T, "Return", err, nil)
-				for range 50 { // or hardly a number would stay
-					if _, err := c.Next(); err == nil {
-						taken.Add(1)
-					}
-				}
-			}
-		})
-	}
-	users.Wait()
-	close(over)
-	returning.Wait()
-	wantErr(w.T, "Close", c.Close(), nil)
-	w.wantDifferent(slices.Concat(all[:]...), callers*each)
-	s, info := c.Status(), w.get("orders")
-	if s.Issued != uint64(callers*each)+uint64(taken.Load()) || s.Held != 0 || info.Taken != s.Taken || info.Returned != s.Returned || uint64(info.Next)-1 != s.Issued+s.Lost {
-		w.Errorf("%+v, and the place has %+v", s, info)
 	}
 }
 

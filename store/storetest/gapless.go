@@ -44,7 +44,6 @@ func RunGapless(t *testing.T, d Database) {
 		must(t, err)
 	}
 	t.Run("steps", func(t *testing.T) { d.steps(t, db, proxy) })
-	t.Run("create", func(t *testing.T) { d.create(t, db) })
 	t.Run("new year", func(t *testing.T) { d.newYear(t, db) })
 	t.Run("faults", func(t *testing.T) { d.faults(t, db, proxy) })
 	t.Run("control", func(t *testing.T) { d.control(t, db) })
@@ -177,22 +176,6 @@ func (d Database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 		}
 		return nil
 	}))
-}
-
-// create tests two transactions that create the same counter: the second finds it if the first commits.
-func (d Database) create(t *testing.T, db *sql.DB) {
-	for name, end := range map[string]error{"rolled-back": errors.New("changed its mind"), "committed": nil} {
-		create := func(tx gapless.Tx) error { return tx.Create(t.Context(), name, 1, 9) }
-		other := make(chan error, 1)
-		d.within(t.Context(), db, func(tx gapless.Tx) error {
-			must(t, create(tx))
-			go func() { other <- d.within(t.Context(), db, create) }()
-			return end
-		})
-		if err := <-other; end == nil && !errors.Is(err, fs.ErrExist) || end != nil && err != nil {
-			t.Errorf("after another that was %s: %v", name, err)
-		}
-	}
 }
 
 // workers is the number of concurrent transactions.
