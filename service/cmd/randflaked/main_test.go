@@ -17,11 +17,11 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/local"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
-	"github.com/randflake/randflake/service/internal/access/accesstest"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store/filestore"
 )
@@ -137,12 +137,12 @@ func TestDev(t *testing.T) {
 // An authority signs certificates, and writes them to files.
 type authority struct {
 	*testing.T
-	*accesstest.Authority
+	*servers.Authority
 	dir string
 }
 
 func newAuthority(t *testing.T) *authority {
-	a := &authority{t, accesstest.NewAuthority(), t.TempDir()}
+	a := &authority{t, servers.NewAuthority(), t.TempDir()}
 	a.save("ca", a.Certificate)
 	return a
 }
@@ -173,7 +173,7 @@ func (a *authority) write(name, text string) string {
 
 // client returns one that trusts the authority, and has a certificate of name unless that is empty.
 func (a *authority) client(name string) *http.Client {
-	conf := &tls.Config{RootCAs: accesstest.Pool(a.Authority)}
+	conf := &tls.Config{RootCAs: servers.Pool(a.Authority)}
 	if name != "" {
 		conf.Certificates = []tls.Certificate{a.sign(name)}
 	}
