@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prints for each top folder: files, lines of code (without tests and what is generated), lines of tests, words of pages.
-# internal/count.sh -check fails where a number exceeds internal/budget, or a folder has more lines of tests than of code; the prover
-# and the explorer, which are tests alone, do not count for that.
+# internal/count.sh -check fails where a number exceeds internal/budget, or a folder has more lines of tests than of code, but for the
+# prover, the explorer, and folders that the budget says are still over.
 set -eu
 cd "$(git rev-parse --show-toplevel)"
 generated=$(git grep -lE '^// (Code generated|@generated)|DO NOT EDIT' -- '*.go' '*.py' '*.ts' '*.java' | tr '\n' ' ')
@@ -24,8 +24,8 @@ if [ "${1-}" != -check ]; then
 	exit
 fi
 echo "$counts" | awk '
-	NR == FNR { for (i = 2; i <= 5; i++) budget[$1, i] = $i; next }
+	NR == FNR { for (i = 2; i <= 5; i++) budget[$1, i] = $i; over[$1] = $6 == "over"; next }
 	{ for (i = 2; i <= 5; i++) if ($i > budget[$1, i]) { printf "%s: %d %s, the budget is %d\n", $1, $i, name[i], budget[$1, i]; bad = 1 } }
-	$6 > $3 && $1 !~ /^(docs|total)$/ { printf "%s: %d lines of tests for %d of code\n", $1, $6, $3; bad = 1 }
+	$6 > $3 && !over[$1] { printf "%s: %d lines of tests for %d of code\n", $1, $6, $3; bad = 1 }
 	BEGIN { name[2] = "files"; name[3] = "lines of code"; name[4] = "lines of tests"; name[5] = "words" }
 	END { exit bad }' internal/budget -
