@@ -12,6 +12,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -426,7 +427,7 @@ func leaks(output string, value uint64) bool {
 		}
 	}
 	lower := strings.ToLower(output)
-	return strings.Contains(lower, strconv.FormatUint(value, 32)) || strings.Contains(lower, strconv.FormatUint(value, 36))
+	return slices.ContainsFunc([]int{2, 8, 10, 16, 32, 36}, func(base int) bool { return strings.Contains(lower, strconv.FormatUint(value, base)) })
 }
 
 // sortable stands for an ID of 63 bits, with no methods to help.
