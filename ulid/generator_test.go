@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	mathrand "math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -136,7 +135,7 @@ func disorder(t *testing.T, generate func() (ID, error), n int) int64 {
 // steppingClock goes on by a millisecond every few calls, and back by up to a second now and then.
 func steppingClock() func() time.Time {
 	var mu sync.Mutex
-	random := mathrand.New(mathrand.NewPCG(3, 4))
+	random := rand.New(rand.NewPCG(3, 4))
 	ms := int64(1_000_000)
 	return func() time.Time {
 		mu.Lock()

@@ -2,7 +2,6 @@ package etcdtest_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -13,7 +12,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/etcdstore"
 	"github.com/randflake/randflake/store/storetest"
@@ -113,14 +111,6 @@ func wantValue(t testing.TB, e store.Engine, name, want string) {
 	t.Helper()
 	if got, _ := read(t, e, name); got != want {
 		t.Errorf("%s is %q, want %q", name, got, want)
-	}
-}
-
-// wantError checks that an error wraps target.
-func wantError(t testing.TB, what string, err, target error) {
-	t.Helper()
-	if !errors.Is(err, target) {
-		t.Errorf("%s: error %v, want %v", what, err, target)
 	}
 }
 

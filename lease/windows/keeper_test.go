@@ -64,7 +64,7 @@ func open(t *testing.T, engine Engine, now func() time.Time) *Space {
 // In a bubble time begins in the year 2000, before the epoch.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Unix(1800000000, 0).Sub(time.Now()))
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
 		f(t)
 	})
 }

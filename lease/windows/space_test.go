@@ -155,6 +155,9 @@ func TestOpen(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	n, err := decodeNumbers(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := map[int64]uint32{}
 	for i := range 20000 {
 		window := random.Int64N(100) + int64(i)/100 + random.Int64N(2)*random.Int64N(2)*1e6

@@ -23,15 +23,6 @@ func status(t testing.TB, server *servers.MySQL, name string) int {
 	return n
 }
 
-// locked returns a function that ends a transaction which has locked an entry.
-func locked(t testing.TB, e *Engine, name string) (unlock func()) {
-	t.Helper()
-	tx, err := e.db.BeginTx(t.Context(), nil)
-	must(t, err)
-	must(t, lock(tx, e, name))
-	return func() { tx.Rollback() }
-}
-
 // lock locks an entry for a transaction.
 func lock(tx *sql.Tx, e *Engine, name string) error {
 	var value []byte
