@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/store/etcdstore"
 	"github.com/randflake/randflake/store/storetest"
