@@ -96,7 +96,10 @@ func TestDumpShowsNoSecret(t *testing.T) {
 	for _, traceback := range []string{"all", "system"} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestDumpShowsNoSecret$")
 		cmd.Env = append(os.Environ(), "RANDFLAKE_TEST_DUMP=1", "GOTRACEBACK="+traceback)
-		printed, _ := cmd.CombinedOutput()
+		printed, err := cmd.CombinedOutput()
+		if _, ran := err.(*exec.ExitError); !ran {
+			t.Skipf("the tests can't start themselves, as where the processor is emulated: %v", err)
+		}
 		dump := string(printed)
 		if !strings.Contains(dump, "an option that panics") || !strings.Contains(dump, "randflake.New(") {
 			t.Errorf("not the dump that was wanted: %s", dump)

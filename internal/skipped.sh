@@ -9,7 +9,7 @@ awk -v required="$*" '
 	function field(name) {
 		return match($0, "\"" name "\":\"([^\"\\\\]|\\\\.)*\"") ? substr($0, RSTART + length(name) + 4, RLENGTH - length(name) - 5) : ""
 	}
-	{ test = field("Package") "." field("Test"); sub(/.*randflake\/randflake\/?/, "", test) }
+	{ test = field("Package") "." field("Test"); sub(/.*randflake\/randflake[\/.]/, "", test) }
 	/"Action":"output"/ && /_test\.go:[0-9]+: / { reason[test] = field("Output"); gsub(/\\[nt]|^ +/, " ", reason[test]) }
 	/"Action":"pass"/ { ran[test] = 1 }
 	/"Action":"skip"/ && field("Test") != "" { skipped[test] = 1 }
