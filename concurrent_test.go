@@ -134,7 +134,7 @@ func TestEveryInterleavingOfClaims(t *testing.T) {
 	}
 }
 
-// A checker that can't fail is none: with the swap made unconditional the explorer must object.
+// The explorer must find a swap that is made unconditional.
 func TestExplorerFindsALostUpdate(t *testing.T) {
 	b := testLease(7, 7, testStart, 3).bounds()
 	e := explorer{bounds: b, atomic: false, n: 2, clocks: []int64{testStart, testStart + 1}}
@@ -638,7 +638,7 @@ func TestLocalsAreCollected(t *testing.T) {
 	kept.Generate()
 }
 
-// A nil generator panics in the caller, who can recover, and not later in the cleanup, where that ends the process.
+// A nil generator panics in the caller, which can recover, and not in the cleanup, where a panic ends the process.
 func TestLocalOfNothing(t *testing.T) {
 	if panics(func() { (*Generator)(nil).Local() }) == nil {
 		t.Error("no panic")

@@ -122,7 +122,7 @@ func chunkOf(p peer, f next) int {
 
 // A latency is how long calls of one goroutine took, in nanoseconds.
 type latency struct {
-	calls   *hdrhistogram.Histogram // each by itself, with a reading of the clock
+	calls   *hdrhistogram.Histogram // one call each, including the time to read the clock
 	batches *hdrhistogram.Histogram // batches of calls, for a median that the clock's reading does not hide
 }
 
@@ -158,7 +158,7 @@ func record(h *hdrhistogram.Histogram, p peer, f next, times int) {
 // spread counts IDs by their highest 8 bits.
 type spread [256]int
 
-// spreadOf counts so many IDs in the order in which one goroutine makes them.
+// spreadOf counts n IDs of one goroutine, in the order made.
 func spreadOf(p peer, ids int) (s spread) {
 	m := p.open()
 	if m.close != nil {

@@ -29,7 +29,7 @@ type peer struct {
 	name, call string
 	bits       int // of an ID; 0 if it makes none
 
-	unpredictable string // whether who has seen IDs can't tell others
+	unpredictable string // whether seen IDs don't help to guess others
 	sortable      string // whether later IDs are greater
 	featured      bool   // in the README's table and in pictures
 

@@ -368,7 +368,7 @@ func TestUnknownReturn(t *testing.T) {
 			t.Fatalf("Return: %v, %+v", err, c.Status())
 		}
 		lose.Store(false)
-		time.Sleep(time.Minute) // it tries again, though nobody asks
+		time.Sleep(time.Minute) // it tries again without a caller
 		for range 1000 {
 			n, err := c.Next()
 			if s := c.Status(); err == nil && (n >= s.Info.Next || s.Taken < s.Issued) {
