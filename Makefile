@@ -63,7 +63,7 @@ explore: gotestsum
 
 # The service's clients in other languages: their own tests, and one suite for all.
 clients: gotestsum languages
-	node -e 'process.exit(parseInt(process.versions.node) < 20)' || (cd internal/tools/node && $(NPM_CI))
+	node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || (cd internal/tools/node && $(NPM_CI))
 	cd clients/python && python3 -m unittest discover -q -t . -s tests
 	cd clients/typescript && $(NPM_CI) && npm run build && npm test
 	cd clients/php && php tests/run.php

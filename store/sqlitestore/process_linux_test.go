@@ -51,13 +51,21 @@ func TestKilled(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "app.db")
 		do(t, path, "PRAGMA journal_mode = "+mode).Close()
 		e := prepared(t, path)
-		outputs := make([]strings.Builder, 16)
+		outputs := make([]*os.File, 16)
 		var last *exec.Cmd
 		for i := range outputs {
+			var err error
+			outputs[i], err = os.Create(filepath.Join(t.TempDir(), "output"))
+			must(t, err)
+			defer outputs[i].Close()
 			cmd := exec.Command(os.Args[0])
-			cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), childEnv+"="+path), &outputs[i], os.Stderr
+			cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), childEnv+"="+path), outputs[i], os.Stderr
 			must(t, cmd.Start())
-			if time.Sleep(time.Duration(50+7*i) * time.Millisecond); last != nil {
+			for output := []byte(nil); len(output) == 0; time.Sleep(time.Millisecond) { // until it has made a number
+				output, err = os.ReadFile(outputs[i].Name())
+				must(t, err)
+			}
+			if time.Sleep(time.Duration(7*i) * time.Millisecond); last != nil {
 				last.Process.Kill()
 				last.Wait()
 			}
@@ -67,7 +75,9 @@ func TestKilled(t *testing.T) {
 		last.Wait()
 		seen := map[int]bool{}
 		for _, out := range outputs {
-			for line := range strings.Lines(out.String()) {
+			text, err := os.ReadFile(out.Name())
+			must(t, err)
+			for line := range strings.Lines(string(text)) {
 				number := 0
 				if fmt.Sscan(line, &number); seen[number] {
 					t.Errorf("%s: %d was acknowledged twice", mode, number)
@@ -78,7 +88,7 @@ func TestKilled(t *testing.T) {
 		value, found := get(t, e, "counter")
 		number := 0
 		fmt.Sscan(value, &number)
-		if number < len(seen) || number > len(seen)+len(outputs) || found.Position != uint64(number+1) || len(seen) < 30 {
+		if number < len(seen) || number > len(seen)+len(outputs) || found.Position != uint64(number+1) {
 			t.Errorf("%s: the counter is at %d, position %d, after %d numbers", mode, number, found.Position, len(seen))
 		}
 	}
