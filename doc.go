@@ -5,7 +5,7 @@
 // order, date nor count; the secret opens them again.
 //
 //	secret, err := randflake.ParseSecret(os.Getenv("RANDFLAKE_SECRET"))
-//	store, err := filestore.Open("leases")
+//	store, err := file.Open("leases")
 //	keeper, err := lease.Keep(ctx, lease.On(store), secret)
 //	id, err := keeper.Generator().Generate()
 //

@@ -15,7 +15,7 @@ import (
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 var quiet = counter.WithLogger(slog.New(slog.DiscardHandler))
@@ -41,16 +41,16 @@ func open(t testing.TB, counters *counter.Counters, name string, options ...coun
 	return c
 }
 
-var onMemory = storetest.Start(func(*testing.T) func(*testing.T) store.Engine {
-	data := storetest.NewMemory()
+var onMemory = leasetest.Start(func(*testing.T) func(*testing.T) store.Engine {
+	data := leasetest.NewMemory()
 	return func(*testing.T) store.Engine { return data.Connect() }
 }).Counters
 
 // TestConformance: counters of a space, and those of a Source before one, are as the package promises.
 func TestConformance(t *testing.T) {
-	t.Run("space", func(t *testing.T) { storetest.RunCounters(t, onMemory) })
+	t.Run("space", func(t *testing.T) { leasetest.RunCounters(t, onMemory) })
 	t.Run("source", func(t *testing.T) {
-		storetest.RunCounters(t, func(t *testing.T, clock func() time.Time, counters []counter.Info) func() *counter.Counters {
+		leasetest.RunCounters(t, func(t *testing.T, clock func() time.Time, counters []counter.Info) func() *counter.Counters {
 			open := onMemory(t, clock, counters)
 			return func() *counter.Counters { return counter.From(open(), clock) }
 		})
@@ -75,7 +75,7 @@ type link struct {
 }
 
 func (l *link) to(engine store.Engine) store.Engine {
-	return storetest.Intercept(engine, func(ctx context.Context, c storetest.Call, engine store.Engine) (store.Answer, error) {
+	return leasetest.Intercept(engine, func(ctx context.Context, c leasetest.Call, engine store.Engine) (store.Answer, error) {
 		l.calls.Add(1)
 		time.Sleep(l.latency)
 		if l.down.Load() {
@@ -87,7 +87,7 @@ func (l *link) to(engine store.Engine) store.Engine {
 
 // TestBadInput has names and options that no counter has: errors say what was expected.
 func TestBadInput(t *testing.T) {
-	counters := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+	counters := counter.On(newSpace(t, leasetest.NewMemory().Connect()))
 	for _, name := range []string{"", "-a", "a-", "a b", "A", "a/", strings.Repeat("a", 58), "a~", "ä"} {
 		_, created := counters.Create(t.Context(), name)
 		_, opened := counters.Open(t.Context(), name, counter.OrCreate())
@@ -127,7 +127,7 @@ func TestBadInput(t *testing.T) {
 
 // TestCreated: a counter is made once, is what it was made to be, and can't be opened as another one.
 func TestCreated(t *testing.T) {
-	counters := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+	counters := counter.On(newSpace(t, leasetest.NewMemory().Connect()))
 	for _, name := range []string{"b", "a/2", "a/10", strings.Repeat("z", 57)} {
 		if _, err := counters.Create(t.Context(), name, counter.WithStart(5), counter.WithStride(10), counter.WithEnd(95), counter.WithRate(7)); err != nil {
 			t.Fatal(err)
@@ -165,7 +165,7 @@ func TestCreated(t *testing.T) {
 
 // TestAdvance goes to the first number that is not before the one that is wanted, and never back.
 func TestAdvance(t *testing.T) {
-	counters := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+	counters := counter.On(newSpace(t, leasetest.NewMemory().Connect()))
 	if _, err := counters.Create(t.Context(), "orders", counter.WithStart(5), counter.WithStride(10), counter.WithEnd(100)); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestAdvance(t *testing.T) {
 
 // TestLimitOpen: no more handles are open than the limit allows; those that were closed, or could not be opened, don't count.
 func TestLimitOpen(t *testing.T) {
-	counters := counter.On(newSpace(t, storetest.NewMemory().Connect())).LimitOpen(2)
+	counters := counter.On(newSpace(t, leasetest.NewMemory().Connect())).LimitOpen(2)
 	for _, options := range [][]counter.Option{nil, {{}}, {counter.OrCreate(), counter.WithStart(7), counter.WithEnd(6)}} {
 		if _, err := counters.Open(t.Context(), "a", options...); err == nil || errors.Is(err, counter.ErrTooMany) {
 			t.Errorf("%v, want another error", err)
@@ -240,7 +240,7 @@ func TestSetBack(t *testing.T) {
 		"over the newer skip, and one": {0, []int64{1000, -3, 2000, 1001}, 0, "up to 1001"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			counters := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+			counters := counter.On(newSpace(t, leasetest.NewMemory().Connect()))
 			use := func(n int) {
 				s := open(t, counters, "orders", counter.OrCreate(), counter.WithRunLength(2, 2), counter.WithRate(c.rate))
 				for range n {
@@ -292,7 +292,7 @@ func TestExtend(t *testing.T) {
 		"skipped, and then taken":    {[]int64{1, -5, 5}, 0, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			counters := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+			counters := counter.On(newSpace(t, leasetest.NewMemory().Connect()))
 			if _, err := counters.Create(t.Context(), "orders", counter.WithEnd(9)); err != nil {
 				t.Fatal(err)
 			}
@@ -335,9 +335,9 @@ func TestExtend(t *testing.T) {
 
 // TestCorrupt has something else where a record should be: nothing is changed, and nothing given.
 func TestCorrupt(t *testing.T) {
-	engine := storetest.NewMemory().Connect()
+	engine := leasetest.NewMemory().Connect()
 	counters := counter.On(newSpace(t, engine))
-	storetest.Put(t, engine, "default/c/orders", "1769860800 what is this")
+	leasetest.Put(t, engine, "default/c/orders", "1769860800 what is this")
 	_, got := counters.Get(t.Context(), "orders")
 	_, opened := counters.Open(t.Context(), "orders", counter.OrCreate())
 	_, advanced := counters.Advance(t.Context(), "orders", 5)
@@ -352,7 +352,7 @@ func TestCorrupt(t *testing.T) {
 // TestAbsurdClock: a clock beyond the year 9999, or before 1970, damages no record: another process goes on.
 func TestAbsurdClock(t *testing.T) {
 	for _, wrong := range []int64{1 << 40, -1 << 40, 253402300800} {
-		memory := storetest.NewMemory()
+		memory := leasetest.NewMemory()
 		now := time.Now().Unix()
 		space := newSpace(t, memory.Connect(), store.WithClock(func() time.Time { return time.Unix(now, 0) }))
 		counters := counter.On(space)

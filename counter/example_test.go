@@ -7,12 +7,12 @@ import (
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
-// exampleSpace is a new space in memory. A service has one on a server: pgstore.Open, redisstore.Open and so on.
+// exampleSpace is a new space in memory. A service has one on a server: postgres.Open, redis.Open and so on.
 func exampleSpace() *store.Space {
-	space, err := store.Create(context.Background(), storetest.NewMemory().Connect(), store.ForNewSecret())
+	space, err := store.Create(context.Background(), leasetest.NewMemory().Connect(), store.ForNewSecret())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -15,16 +15,16 @@ import (
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // A fray is a counter that processes fight for, on an engine that loses requests, answers and data.
 type fray struct {
-	server    *storetest.Memory
+	server    *leasetest.Memory
 	losses    bool // of data
 	source    bool // every other process has its numbers from a Source
 	alone     bool // one process at a time, which always finds out what became of its requests
-	bug       storetest.Bug
+	bug       leasetest.Bug
 	unordered bool
 	mu        sync.Mutex
 	rand      *rand.Rand
@@ -52,7 +52,7 @@ func (f *fray) dice(n int) int {
 var errLost = errors.New("connection lost")
 
 // call carries out a call at once, later, or not at all.
-func (f *fray) call(ctx context.Context, c storetest.Call, engine store.Engine) (store.Answer, error) {
+func (f *fray) call(ctx context.Context, c leasetest.Call, engine store.Engine) (store.Answer, error) {
 	time.Sleep(time.Duration(f.dice(20)) * time.Millisecond)
 	switch f.dice(12) {
 	case 0:
@@ -73,7 +73,7 @@ func (f *fray) call(ctx context.Context, c storetest.Call, engine store.Engine) 
 
 // fight runs processes for two minutes, and returns what is wrong then.
 func (f *fray) fight(t *testing.T) error {
-	f.server = storetest.NewMemory()
+	f.server = leasetest.NewMemory()
 	limits := store.WithLimits(store.Limits{MaxTTL: time.Second, MaxSkew: time.Second})
 	options := []counter.Option{quiet, counter.WithRunLength(1, 50)}
 	if f.losses {
@@ -98,7 +98,7 @@ func (f *fray) fight(t *testing.T) error {
 			}
 		})
 	}
-	past := []storetest.Snapshot{f.server.Snapshot()}
+	past := []leasetest.Snapshot{f.server.Snapshot()}
 	for copies := 0; time.Now().Before(end); time.Sleep(time.Duration(f.dice(8000)) * time.Millisecond) {
 		past = append(past, f.server.Snapshot())
 		if f.losses && f.dice(2) == 0 {
@@ -118,9 +118,9 @@ func (f *fray) fight(t *testing.T) error {
 func (f *fray) process(ctx context.Context, options []counter.Option) {
 	engine := f.server.Connect()
 	if f.bug != "" {
-		engine = storetest.Plant(engine, f.bug)
+		engine = leasetest.Plant(engine, f.bug)
 	}
-	space, err := store.Open(ctx, storetest.Intercept(engine, f.call))
+	space, err := store.Open(ctx, leasetest.Intercept(engine, f.call))
 	if err != nil {
 		time.Sleep(time.Second)
 		return
@@ -249,7 +249,7 @@ func TestFaults(t *testing.T) {
 
 // TestFaultsAreFound is the negative control: engines that break their word.
 func TestFaultsAreFound(t *testing.T) {
-	for _, bug := range []storetest.Bug{storetest.IgnoresValues, storetest.LosesLast} {
+	for _, bug := range []leasetest.Bug{leasetest.IgnoresValues, leasetest.LosesLast} {
 		t.Run(string(bug), func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				f := &fray{bug: bug, rand: rand.New(rand.NewPCG(1, 1))}
@@ -263,13 +263,13 @@ func TestFaultsAreFound(t *testing.T) {
 
 // promoteAtSwap returns a space whose engine changes its lineage just before the next swap of a counter after armed is set:
 // a failover that loses nothing.
-func promoteAtSwap(t *testing.T, server *storetest.Memory, armed *atomic.Bool) *store.Space {
+func promoteAtSwap(t *testing.T, server *leasetest.Memory, armed *atomic.Bool) *store.Space {
 	if s, err := store.Create(t.Context(), server.Connect(), store.ForNewSecret()); err != nil {
 		t.Fatal(err)
 	} else {
 		s.Close()
 	}
-	space, err := store.Open(t.Context(), storetest.Intercept(server.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+	space, err := store.Open(t.Context(), leasetest.Intercept(server.Connect(), func(ctx context.Context, c leasetest.Call, e store.Engine) (store.Answer, error) {
 		if c.Swap && len(c.Put) > 0 && strings.Contains(c.Put[0].Name, "/c/") && armed.Swap(false) {
 			server.SetLineage("promoted")
 		}
@@ -285,7 +285,7 @@ func promoteAtSwap(t *testing.T, server *storetest.Memory, armed *atomic.Bool) *
 // error makes the handle forget it: the record counts numbers as taken that no handle knows of.
 func TestBooks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		server := storetest.NewMemory()
+		server := leasetest.NewMemory()
 		var armed atomic.Bool
 		counters := counter.On(promoteAtSwap(t, server, &armed))
 		s, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(), counter.WithRate(1000))
@@ -314,7 +314,7 @@ func TestAllocate(t *testing.T) {
 	for _, rate := range []int64{0, 1000} {
 		t.Run("", func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				server := storetest.NewMemory()
+				server := leasetest.NewMemory()
 				var armed atomic.Bool
 				counters := counter.On(promoteAtSwap(t, server, &armed))
 				if _, err := counters.Create(t.Context(), "orders", counter.WithRate(rate)); err != nil {
@@ -338,7 +338,7 @@ func TestAllocate(t *testing.T) {
 func TestUnknownReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lose, made atomic.Bool // whether calls have no reply, and whether they are made
-		engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (answer store.Answer, err error) {
+		engine := leasetest.Intercept(leasetest.NewMemory().Connect(), func(ctx context.Context, c leasetest.Call, e store.Engine) (answer store.Answer, err error) {
 			time.Sleep(10 * time.Millisecond)
 			if made.Load() || !lose.Load() || !c.Swap {
 				answer, err = c.On(ctx, e)
@@ -383,8 +383,8 @@ func TestUnknownReturn(t *testing.T) {
 // one that may have taken some.
 func TestUnsure(t *testing.T) {
 	made := []bool{} // what becomes of the next calls, which have no reply
-	memory := storetest.NewMemory()
-	engine := storetest.Intercept(memory.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+	memory := leasetest.NewMemory()
+	engine := leasetest.Intercept(memory.Connect(), func(ctx context.Context, c leasetest.Call, e store.Engine) (store.Answer, error) {
 		if len(made) == 0 {
 			return c.On(ctx, e)
 		}
@@ -422,7 +422,7 @@ func TestUnsure(t *testing.T) {
 func TestFailedOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lose atomic.Bool
-		engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		engine := leasetest.Intercept(leasetest.NewMemory().Connect(), func(ctx context.Context, c leasetest.Call, e store.Engine) (store.Answer, error) {
 			if c.Swap && lose.Load() {
 				return store.Answer{}, errors.New("no reply")
 			}
@@ -447,7 +447,7 @@ func TestFailedOpen(t *testing.T) {
 // TestCloseUnsure: what may have been taken is unsure when a handle is closed before it can find out.
 func TestCloseUnsure(t *testing.T) {
 	var lose atomic.Bool
-	engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+	engine := leasetest.Intercept(leasetest.NewMemory().Connect(), func(ctx context.Context, c leasetest.Call, e store.Engine) (store.Answer, error) {
 		answer, err := c.On(ctx, e)
 		if c.Swap && lose.Load() {
 			return store.Answer{}, errors.New("no reply")
@@ -477,7 +477,7 @@ func reopen(t *testing.T, engine store.Engine) *store.Space {
 // TestAllocateAfterLostReply: the run whose reply was lost is the one that the same token gets.
 func TestAllocateAfterLostReply(t *testing.T) {
 	lose := false
-	engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+	engine := leasetest.Intercept(leasetest.NewMemory().Connect(), func(ctx context.Context, c leasetest.Call, e store.Engine) (store.Answer, error) {
 		answer, err := c.On(ctx, e)
 		if c.Swap && lose {
 			lose = false
@@ -501,17 +501,17 @@ func TestAllocateAfterLostReply(t *testing.T) {
 }
 
 // losses are ways in which a server comes back with less than it had.
-var losses = map[string]func(server *storetest.Memory, backup storetest.Snapshot){
-	"another copy": func(server *storetest.Memory, backup storetest.Snapshot) {
+var losses = map[string]func(server *leasetest.Memory, backup leasetest.Snapshot){
+	"another copy": func(server *leasetest.Memory, backup leasetest.Snapshot) {
 		backup.Lineage = "restored"
 		server.Restore(backup)
 	},
-	"the same one, older": func(server *storetest.Memory, backup storetest.Snapshot) { server.Restore(backup) },
-	"no position tells": func(server *storetest.Memory, backup storetest.Snapshot) {
+	"the same one, older": func(server *leasetest.Memory, backup leasetest.Snapshot) { server.Restore(backup) },
+	"no position tells": func(server *leasetest.Memory, backup leasetest.Snapshot) {
 		backup.Position = 1 << 40
 		server.Restore(backup)
 	},
-	"nothing is left": func(server *storetest.Memory, _ storetest.Snapshot) {
+	"nothing is left": func(server *leasetest.Memory, _ leasetest.Snapshot) {
 		server.Wipe()
 		server.Connect().Prepare(context.Background())
 	},
@@ -529,8 +529,8 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-func testLoss(t *testing.T, lose func(*storetest.Memory, storetest.Snapshot), rate int64, all bool) {
-	server := storetest.NewMemory()
+func testLoss(t *testing.T, lose func(*leasetest.Memory, leasetest.Snapshot), rate int64, all bool) {
+	server := leasetest.NewMemory()
 	counters := counter.On(newSpace(t, server.Connect()))
 	c := open(t, counters, "orders", counter.WithRunLength(100, 100), counter.WithRate(rate))
 	backup := server.Snapshot()
@@ -589,7 +589,7 @@ func testLoss(t *testing.T, lose func(*storetest.Memory, storetest.Snapshot), ra
 }
 
 // unusedUntilNow is an operator's word for the present losses of a space.
-func unusedUntilNow(t *testing.T, server *storetest.Memory) counter.Option {
+func unusedUntilNow(t *testing.T, server *leasetest.Memory) counter.Option {
 	space, err := store.Open(t.Context(), server.Connect())
 	if err != nil {
 		t.Fatal(err)
@@ -604,7 +604,7 @@ func unusedUntilNow(t *testing.T, server *storetest.Memory) counter.Option {
 // TestWordIsForOneLoss: a program that always starts with the same options does not repeat its numbers after a loss.
 func TestWordIsForOneLoss(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		server := storetest.NewMemory()
+		server := leasetest.NewMemory()
 		start := func() (*counter.Counter, error) {
 			space, err := store.Create(t.Context(), server.Connect())
 			if err != nil {
@@ -630,7 +630,7 @@ func TestWordIsForOneLoss(t *testing.T) {
 
 // TestFloor has a space that can't know which counters there were: a counter takes the caller's word, or a rate and a date.
 func TestFloor(t *testing.T) {
-	server := storetest.NewMemory()
+	server := leasetest.NewMemory()
 	space, err := store.Create(t.Context(), server.Connect())
 	if err != nil {
 		t.Fatal(err)

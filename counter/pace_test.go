@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // TestFast wants ten million numbers a second from an engine that takes a tenth of one for each call. After ten seconds
@@ -20,7 +20,7 @@ func TestFast(t *testing.T) {
 	}
 	inBubble(t, func(t *testing.T) {
 		l := &link{latency: 100 * time.Millisecond}
-		c := open(t, counter.On(newSpace(t, l.to(storetest.NewMemory().Connect()))), "orders")
+		c := open(t, counter.On(newSpace(t, l.to(leasetest.NewMemory().Connect()))), "orders")
 		const rampUp, steady = 10_000, 60_000
 		chunk, begin := make([]int64, 10_000), int64(0)
 		for ms := range rampUp + steady {
@@ -42,7 +42,7 @@ func TestFast(t *testing.T) {
 func TestSlow(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := &link{latency: 100 * time.Millisecond}
-		c := open(t, counter.On(newSpace(t, l.to(storetest.NewMemory().Connect()))), "orders")
+		c := open(t, counter.On(newSpace(t, l.to(leasetest.NewMemory().Connect()))), "orders")
 		for minute := range 24 * 60 {
 			if n, err := c.Next(); err != nil || n != int64(minute+1) {
 				t.Fatalf("minute %d: %d, %v", minute, n, err)
@@ -61,7 +61,7 @@ func TestRate(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const rate, bucket = 100, 20
 		l := &link{latency: 10 * time.Millisecond}
-		counters := counter.On(newSpace(t, l.to(storetest.NewMemory().Connect())))
+		counters := counter.On(newSpace(t, l.to(leasetest.NewMemory().Connect())))
 		handles := []*counter.Counter{open(t, counters, "orders", counter.WithRate(rate)), open(t, counters, "orders")}
 		chunk, given, taken := make([]int64, 1000), 0, []uint64{0}
 		for second := range 200 {
@@ -103,7 +103,7 @@ func TestRate(t *testing.T) {
 func TestEngineDown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := &link{latency: 10 * time.Millisecond}
-		c := open(t, counter.On(newSpace(t, l.to(storetest.NewMemory().Connect()))), "orders")
+		c := open(t, counter.On(newSpace(t, l.to(leasetest.NewMemory().Connect()))), "orders")
 		l.down.Store(true)
 		before := l.calls.Load()
 		for range 3600 {
@@ -137,7 +137,7 @@ func TestStrictServesAll(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	inBubble(t, func(t *testing.T) {
 		l := &link{latency: time.Millisecond}
-		s, err := counter.On(newSpace(t, l.to(storetest.NewMemory().Connect()))).OpenStrict(t.Context(), "tickets", counter.OrCreate())
+		s, err := counter.On(newSpace(t, l.to(leasetest.NewMemory().Connect()))).OpenStrict(t.Context(), "tickets", counter.OrCreate())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestStrictServesAll(t *testing.T) {
 func TestStrictFailure(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := &link{}
-		s, err := counter.On(newSpace(t, l.to(storetest.NewMemory().Connect()))).OpenStrict(t.Context(), "tickets", counter.OrCreate(), counter.WithEnd(1))
+		s, err := counter.On(newSpace(t, l.to(leasetest.NewMemory().Connect()))).OpenStrict(t.Context(), "tickets", counter.OrCreate(), counter.WithEnd(1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func TestStrictFailure(t *testing.T) {
 func BenchmarkNext(b *testing.B) {
 	for name, options := range map[string][]counter.Option{"ordered": nil, "unordered": {counter.Unordered()}} {
 		b.Run(name, func(b *testing.B) {
-			c := open(b, counter.On(newSpace(b, storetest.NewMemory().Connect())), "orders", append(options, counter.WithRunLength(1<<50, 1<<50))...)
+			c := open(b, counter.On(newSpace(b, leasetest.NewMemory().Connect())), "orders", append(options, counter.WithRunLength(1<<50, 1<<50))...)
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {

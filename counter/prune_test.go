@@ -11,14 +11,14 @@ import (
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // TestPrune removes the counters of periods that are over, and no others. Their names are never used again, even for a clock that
 // is years behind, nor in a program that still has one open.
 func TestPrune(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
-	space := newSpace(t, storetest.NewMemory().Connect(), store.WithClock(func() time.Time { return now }))
+	space := newSpace(t, leasetest.NewMemory().Connect(), store.WithClock(func() time.Time { return now }))
 	counters := counter.On(space).As("ada")
 	var kept []string
 	for _, name := range []string{"a/fy2027", "a/2026-11", "a/2026", "a/2026-11-24", "a/2026-12-31", "a/2026-q4", "a/2026-w48", "a/2026-00", "a/orders", "b/2025"} {
@@ -88,10 +88,10 @@ func TestPrune(t *testing.T) {
 
 // TestPruneDuringCreate: a creation that began before a prune does not come true after it.
 func TestPruneDuringCreate(t *testing.T) {
-	memory := storetest.NewMemory()
+	memory := leasetest.NewMemory()
 	newSpace(t, memory.Connect())
 	first := true
-	space, err := store.Open(t.Context(), storetest.Intercept(memory.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+	space, err := store.Open(t.Context(), leasetest.Intercept(memory.Connect(), func(ctx context.Context, c leasetest.Call, e store.Engine) (store.Answer, error) {
 		if !c.Swap || !first {
 			return c.On(ctx, e)
 		}
@@ -116,7 +116,7 @@ func TestPruneDuringCreate(t *testing.T) {
 // TestReset begins a counter anew by an operator's word, with which numbers repeat. What an older handle or run gives back is
 // of no use to the new numbers, though their positions are the same.
 func TestReset(t *testing.T) {
-	counters := counter.On(newSpace(t, storetest.NewMemory().Connect())).As("ada")
+	counters := counter.On(newSpace(t, leasetest.NewMemory().Connect())).As("ada")
 	before := open(t, counters, "a", counter.WithRunLength(5, 5))
 	open(t, counters, "b", counter.WithRunLength(5, 5)).Return(t.Context())
 	run, _, err := counters.Allocate(t.Context(), "b", 5, counter.NewToken(time.Now()))
@@ -161,7 +161,7 @@ func TestReset(t *testing.T) {
 
 // TestDelete: a program can't make a deleted counter anew, but an operator can.
 func TestDelete(t *testing.T) {
-	space := newSpace(t, storetest.NewMemory().Connect())
+	space := newSpace(t, leasetest.NewMemory().Connect())
 	counters := counter.On(space)
 	handle := open(t, counters, "a", counter.WithRunLength(5, 5))
 	if err := counters.Delete(t.Context(), "a", 1); !errors.Is(err, counter.ErrMismatch) {

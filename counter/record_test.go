@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/filestore"
+	"github.com/randflake/randflake/lease/file"
 )
 
 // FuzzDecode: what is decoded is a counter whose books balance, and is written as it was; everything else is refused.
@@ -49,7 +49,7 @@ func FuzzDecode(f *testing.F) {
 
 // TestClosedPart: a goroutine that stopped just before it takes a number gets none from a part that was given back meanwhile.
 func TestClosedPart(t *testing.T) {
-	space, err := filestore.Create(t.TempDir(), store.ForNewSecret())
+	space, err := file.Create(t.TempDir(), store.ForNewSecret())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,14 +13,14 @@ import (
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // TestReturn: what is left goes back exactly when nobody has taken a run since.
 func TestReturn(t *testing.T) { inBubble(t, testReturn) }
 
 func testReturn(t *testing.T) {
-	space := newSpace(t, storetest.NewMemory().Connect())
+	space := newSpace(t, leasetest.NewMemory().Connect())
 	ten := counter.WithRunLength(10, 10)
 	a := open(t, counter.On(space), "orders", ten)
 	next := func(c *counter.Counter, want int64) {
@@ -75,7 +75,7 @@ func get(t testing.TB, counters *counter.Counters, name string) counter.Info {
 func TestCloseOnDeafEngine(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var deaf atomic.Bool
-		engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		engine := leasetest.Intercept(leasetest.NewMemory().Connect(), func(ctx context.Context, c leasetest.Call, e store.Engine) (store.Answer, error) {
 			if deaf.Load() {
 				time.Sleep(time.Hour)
 			}
@@ -121,7 +121,7 @@ func takeAll(ctx context.Context, c *counter.Counter, fill bool) (got []int64, e
 // is closed. No number comes twice, and only as many are missing as the handle says: at most an eighth of a run each time that
 // numbers are given back, and none when the counter ends.
 func TestUnordered(t *testing.T) {
-	space := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+	space := counter.On(newSpace(t, leasetest.NewMemory().Connect()))
 	for name, last := range map[string]int64{"end": 1_000_000, "closed": math.MaxInt64} {
 		if _, err := space.Create(t.Context(), name, counter.WithEnd(last)); err != nil {
 			t.Fatal(err)

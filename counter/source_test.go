@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // A remote is a Source whose allocations do what alter says.
@@ -29,7 +29,7 @@ func TestSourceLosesAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)))
 		var down atomic.Bool
-		all := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+		all := counter.On(newSpace(t, leasetest.NewMemory().Connect()))
 		open(t, all, "orders", counter.WithRunLength(1, 1)).Return(t.Context()) // which makes it
 		source := &remote{all, func(allocate func() (counter.Run, counter.Info, error), _ *uint64) (counter.Run, counter.Info, error) {
 			b, info, err := allocate()
@@ -102,7 +102,7 @@ func TestSourceLosesAnswers(t *testing.T) {
 
 // TestSourceWithLimit: where runs are shorter than asked for, handles ask on.
 func TestSourceWithLimit(t *testing.T) {
-	all := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+	all := counter.On(newSpace(t, leasetest.NewMemory().Connect()))
 	open(t, all, "orders", counter.WithRunLength(1, 1)).Return(t.Context()) // which makes it
 	source := &remote{all, func(allocate func() (counter.Run, counter.Info, error), n *uint64) (counter.Run, counter.Info, error) {
 		*n = min(*n, 3)
@@ -124,7 +124,7 @@ func TestSourceWithLimit(t *testing.T) {
 
 // TestSourceTalksNonsense: a run that can't be one of the counter is refused, and nothing is handed out.
 func TestSourceTalksNonsense(t *testing.T) {
-	all := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+	all := counter.On(newSpace(t, leasetest.NewMemory().Connect()))
 	if _, err := all.Create(t.Context(), "orders", counter.WithStart(5), counter.WithStride(3), counter.WithEnd(50)); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestSourceTalksNonsense(t *testing.T) {
 
 // TestSourceMakesCounters: a source makes counters in its own way, and what it has no call for says so.
 func TestSourceMakesCounters(t *testing.T) {
-	all := counter.On(newSpace(t, storetest.NewMemory().Connect()))
+	all := counter.On(newSpace(t, leasetest.NewMemory().Connect()))
 	source := &remote{all, nil}
 	source.alter = func(allocate func() (counter.Run, counter.Info, error), _ *uint64) (counter.Run, counter.Info, error) {
 		b, info, err := allocate()

@@ -11,8 +11,8 @@ require (
 	github.com/minio/minio-go/v7 v7.4.1
 	github.com/randflake/randflake v0.1.0
 	github.com/randflake/randflake/service/client v0.1.0
-	github.com/randflake/randflake/store/etcdstore v0.1.0
-	github.com/randflake/randflake/store/storeurl v0.1.0
+	github.com/randflake/randflake/lease/etcd v0.1.0
+	github.com/randflake/randflake/lease/url v0.1.0
 	go.etcd.io/etcd/client/pkg/v3 v3.6.16
 	go.etcd.io/etcd/client/v3 v3.6.16
 	go.etcd.io/etcd/etcdutl/v3 v3.6.16
@@ -69,10 +69,10 @@ require (
 	github.com/randflake/randflake/metrics/prom v0.1.0 // indirect
 	github.com/randflake/randflake/service v0.1.0 // indirect
 	github.com/randflake/randflake/service/api v0.1.0 // indirect
-	github.com/randflake/randflake/store/mysqlstore v0.1.0 // indirect
-	github.com/randflake/randflake/store/pgstore v0.1.0 // indirect
-	github.com/randflake/randflake/store/redisstore v0.1.0 // indirect
-	github.com/randflake/randflake/store/sqlitestore v0.1.0 // indirect
+	github.com/randflake/randflake/lease/mariadb v0.1.0 // indirect
+	github.com/randflake/randflake/lease/postgres v0.1.0 // indirect
+	github.com/randflake/randflake/lease/redis v0.1.0 // indirect
+	github.com/randflake/randflake/lease/sqlite v0.1.0 // indirect
 	github.com/redis/go-redis/v9 v9.23.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rs/xid v1.6.0 // indirect
@@ -134,14 +134,14 @@ replace github.com/randflake/randflake/service/client => ../service/client
 
 replace github.com/randflake/randflake/service => ../service
 
-replace github.com/randflake/randflake/store/etcdstore => ../store/etcdstore
+replace github.com/randflake/randflake/lease/etcd => ../lease/etcd
 
-replace github.com/randflake/randflake/store/mysqlstore => ../store/mysqlstore
+replace github.com/randflake/randflake/lease/mariadb => ../lease/mariadb
 
-replace github.com/randflake/randflake/store/pgstore => ../store/pgstore
+replace github.com/randflake/randflake/lease/postgres => ../lease/postgres
 
-replace github.com/randflake/randflake/store/redisstore => ../store/redisstore
+replace github.com/randflake/randflake/lease/redis => ../lease/redis
 
-replace github.com/randflake/randflake/store/sqlitestore => ../store/sqlitestore
+replace github.com/randflake/randflake/lease/sqlite => ../lease/sqlite
 
-replace github.com/randflake/randflake/store/storeurl => ../store/storeurl
+replace github.com/randflake/randflake/lease/url => ../lease/url

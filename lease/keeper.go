@@ -1,226 +1,230 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/vmgen"
-	"github.com/randflake/randflake/store"
 )
 
-// A Keeper keeps the lease of a generator. It renews the lease in the background, rides out outages of the store, and
-// takes another lease when this one is lost or of no more use, so that its generator refuses only when no ID can be
-// proven unique. It is safe for concurrent use.
-type Keeper[G Generator] struct {
-	store     Source
-	settings  settings
-	generator G
-	callLimit time.Duration // how long one call of the store may take, and all that Close does
+// A Queue is what a generator has of its keeper: leases that follow each other, some ahead of time. Its methods return at
+// once.
+type Queue interface {
+	// Add adds a lease. The generator uses it in its seconds, and forgets it when they are over.
+	Add(randflake.Lease)
 
-	// Written by refused, in the goroutines that make IDs.
-	refusals  atomic.Uint64
-	exhausted atomic.Uint64
-	reason    atomic.Uint32 // the newest refusal that nothing was done about, a reason
-	wake      chan struct{} // of capacity 1: a reason was noted
-
-	mark vmgen.Mark // older than the leases; the background goroutine's alone
-	kept kept       // the background goroutine's alone
-	pace pace       // the background goroutine's alone
-
-	close    func() error  // shutdown, once
-	stop     func()        // tells the background goroutine to finish
-	done     chan struct{} // closed when it has
-	closeErr error         // what finishing came to, once done is closed
-
-	mu       sync.Mutex
-	status   Status    // all but what Status computes
-	reported condition // how things stood after the last act
-	closing  bool
+	// Drop drops all leases, as this process is a copy of another one that uses them.
+	Drop()
 }
 
-// Keep acquires a lease from leases, starts to keep it and returns its keeper, whose generator makes IDs with secret.
-// All generators with one secret must have their leases from one store.
-//
-// ctx limits the acquisition only. Keep returns ErrInvalidRequest if an option is out of range or the store does not grant
-// such a TTL, randflake.ErrInvalidSecret if the secret is unset, and the errors of [Source.Acquire]. The keeper has a
-// goroutine, and the lease, until Close. It does not close the store.
-//
-// After a loss of data the store grants nothing at first, so Keep returns ErrNoRange. Then it grants leases that start
-// later; until then the generator returns randflake.ErrLeaseNotStarted.
-func Keep(ctx context.Context, leases Source, secret randflake.Secret, options ...Option) (*Keeper[*randflake.Generator], error) {
-	settings, err := newSettings(options)
-	if err != nil {
-		return nil, err
-	}
-	if secret.IsZero() {
-		return nil, fmt.Errorf("lease: keep: %w: it is not set", randflake.ErrInvalidSecret)
-	}
-	settings.keys = store.KeysOf(secret)
-	return keep(ctx, leases, settings, func(lease randflake.Lease, onRefusal func(error, bool)) (*randflake.Generator, error) {
-		options := append(slices.Clone(settings.generating), randflake.OnRefusal(onRefusal))
-		if settings.clock != nil {
-			options = append(options, randflake.WithClock(settings.clock))
-		}
-		return randflake.New(secret, lease, options...)
-	})
+// Options are the options of Keep. Zero values stand for defaults.
+type Options struct {
+	Nodes  uint32        // how many a lease has; 1 by default
+	Outage time.Duration // of the store that IDs outlive, once the process has lived one window; 3 min by default, less than 0 for none
+	Logger *slog.Logger  // slog.Default() by default
+	Label  string        // of the process, for the log
+
+	stale func() bool // whether this process became a copy since the last call; for tests
 }
 
-// KeepFor is Keep for other kinds of generators. It calls begin once, with the first lease, and keeps the lease of the
-// generator that begin returns; closing the keeper closes the generator. If begin fails, KeepFor releases the lease and
-// returns an error that wraps that of begin. If begin is nil or returns a zero generator without an error, the error wraps
-// ErrInvalidRequest.
-//
-// Each time that the generator can't make an ID it must call onRefusal with the error, in any goroutine, and say whether
-// the caller goes on waiting for it. The keeper acts on errors that wrap randflake.ErrLeaseNotStarted, ErrLeaseEnded or
-// ErrClockBackward, and counts those that a caller gets. onRefusal returns at once and is safe for concurrent use. If the
-// generator has a method Waited() uint64, as those of this project have, it is Status.Waits.
-//
-// All generators that could make the same IDs must have their leases from one store. The generator must use the clock of
-// WithClock, and its format must not end before the time of WithUntil.
-func KeepFor[G Generator](ctx context.Context, leases Source, begin func(lease randflake.Lease, onRefusal func(err error, waiting bool)) (G, error), options ...Option) (*Keeper[G], error) {
-	settings, err := newSettings(options)
-	if err != nil {
-		return nil, err
-	}
-	if begin == nil {
-		return nil, fmt.Errorf("%w: begin is nil", ErrInvalidRequest)
-	}
-	return keep(ctx, leases, settings, begin)
+// A Keeper takes leases for a generator: at once for this window and the next one, and once it has lived a window, Outage
+// ahead, at a random moment of each window. It never renews and never gives back.
+type Keeper struct {
+	space   *Space
+	queue   Queue
+	options Options
+	wake    chan struct{}
+	stop    context.CancelFunc
+	done    chan struct{}
+
+	// What follows belongs to the goroutine of run.
+	started time.Time
+	settled map[int64]bool // windows that need no take: true if leased, false if full, or before the floor
+	end     time.Time      // of the last lease in use
+	stopped time.Time      // since when no ID can be made; zero while they can
+	backoff time.Duration
 }
 
-var listen = vmgen.Listen // for tests
-
-func keep[G Generator](ctx context.Context, leases Source, settings settings, begin func(randflake.Lease, func(error, bool)) (G, error)) (*Keeper[G], error) {
-	if leases == nil {
-		return nil, fmt.Errorf("%w: store is nil", ErrInvalidRequest)
+// Keep takes the first leases and returns their keeper. It fails if there is none for this window nor the next.
+func Keep(ctx context.Context, space *Space, queue Queue, options Options) (*Keeper, error) {
+	k := newKeeper(space, queue, options)
+	pause, err := k.step(ctx)
+	if _, leased := k.covered(); !leased {
+		return nil, fmt.Errorf("lease: keep: %w", err)
 	}
-	k := &Keeper[G]{
-		store:     leases,
-		settings:  settings,
-		callLimit: min(max(settings.ttl/6, time.Second), 10*time.Second),
-		wake:      make(chan struct{}, 1),
-		done:      make(chan struct{}),
-	}
-	k.close = sync.OnceValue(k.shutdown)
-	settings.monitor.ttl.Store(int64(settings.ttl / time.Second))
-	unlisten := listen() // before there is a lease
-	if err := k.begin(ctx, begin); err != nil {
-		unlisten()
-		return nil, err
-	}
-	status := k.Status
-	settings.monitor.keeper.Store(&status)
 	background, stop := context.WithCancel(context.Background())
 	k.stop = stop
-	go func() {
-		defer unlisten()
-		k.run(background)
-	}()
+	go k.run(background, pause)
 	return k, nil
 }
 
-// begin acquires the first lease and makes the generator.
-func (k *Keeper[G]) begin(ctx context.Context, begin func(randflake.Lease, func(error, bool)) (G, error)) error {
-	k.mark = vmgen.Now()
-	held, err := k.store.Acquire(ctx, k.settings.request(NewToken(k.settings.now()), false))
-	if err != nil {
-		k.settings.monitor.failed.Add(1)
-		return fmt.Errorf("lease: keep: acquire: %w", err)
-	}
-	k.generator, err = begin(held.Lease(), k.refused)
-	if err == nil && reflect.ValueOf(&k.generator).Elem().IsZero() {
-		err = fmt.Errorf("%w: begin returned neither a generator nor an error", ErrInvalidRequest)
-	}
-	if err != nil {
-		k.giveBackUnused(ctx, held)
-		return fmt.Errorf("lease: keep: %w", err)
-	}
-	k.kept.held = held
-	k.status.Acquired, k.status.Held = 1, 1
-	k.pace = newPace(k.settings)
-	k.scheduleRenewal()
-	k.dropCopied()
-	k.report(none, nil)
-	return nil
-}
-
-// Generator returns the generator, which is the same for the keeper's whole life. It makes IDs without the keeper.
-func (k *Keeper[G]) Generator() G { return k.generator }
-
-// Close closes the generator and releases the lease with the last second that was really used, so that another process can
-// have its nodes at once. If the release fails Close returns an error, which is harmless: the lease expires by itself.
-//
-// Close returns within about ten seconds, even if the store does not answer. Another Close waits for the first and
-// returns the same error.
-func (k *Keeper[G]) Close() error { return k.close() }
-
-func (k *Keeper[G]) shutdown() error {
-	k.mu.Lock()
-	k.closing = true
-	k.mu.Unlock()
-	k.generator.Close()
-	k.stop()
-	// A store that does not heed its context must not hold up the caller.
-	timeout := time.NewTimer(k.callLimit + time.Second)
-	defer timeout.Stop()
-	select {
-	case <-k.done:
-		return k.closeErr
-	case <-timeout.C:
-		return errors.New("lease: release: store does not return, even with its context done; the lease runs out by itself")
-	}
-}
-
-// A reason says why the generator refused, where another call of the store may help.
-type reason uint32
-
-const (
-	none       reason = iota
-	notStarted        // randflake.ErrLeaseNotStarted
-	ended             // randflake.ErrLeaseEnded
-	backward          // randflake.ErrClockBackward
-)
-
-// refused is told of every refusal of the generator, also of those that no caller gets because it goes on waiting.
-func (k *Keeper[G]) refused(err error, waiting bool) {
-	if !waiting {
-		k.refusals.Add(1)
-		if errors.Is(err, randflake.ErrExhausted) {
-			k.exhausted.Add(1)
+func newKeeper(space *Space, queue Queue, options Options) *Keeper {
+	options.Logger = cmp.Or(options.Logger, slog.Default())
+	options.Nodes, options.Outage = cmp.Or(options.Nodes, 1), cmp.Or(options.Outage, 3*time.Minute)
+	if options.stale == nil {
+		mark := vmgen.Now()
+		options.stale = func() bool {
+			was := mark
+			mark = vmgen.Now()
+			return was.Stale()
 		}
 	}
-	if why := reasonOf(err); why != none {
-		k.alarm(why)
-	}
+	return &Keeper{space: space, queue: queue, options: options, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		started: space.now(), settled: map[int64]bool{}}
 }
 
-// reasonOf returns what a refusal says of the lease.
-func reasonOf(err error) reason {
-	switch {
-	case errors.Is(err, randflake.ErrLeaseNotStarted):
-		return notStarted
-	case errors.Is(err, randflake.ErrLeaseEnded):
-		return ended
-	case errors.Is(err, randflake.ErrClockBackward):
-		return backward
-	}
-	return none
-}
-
-// alarm notes the reason before it wakes the loop: when the loop finds none, an earlier round dealt with it already.
-func (k *Keeper[G]) alarm(why reason) {
-	if k.reason.Load() != uint32(why) {
-		k.reason.Store(uint32(why))
-	}
+// Refused tells the keeper that a caller got no ID for want of a lease. It returns at once and is safe for concurrent use.
+func (k *Keeper) Refused() {
 	select {
 	case k.wake <- struct{}{}:
 	default:
+	}
+}
+
+// Close ends the keeper. What it has leased stays the generator's.
+func (k *Keeper) Close() { k.stop(); <-k.done }
+
+const (
+	shortest = time.Second      // between two tries
+	longest  = 30 * time.Second // between two tries, and how long before the last lease ends things become urgent
+	urgent   = 2 * time.Second  // between two tries then,
+	limit    = 3 * time.Second  // and how long one may take: together 5 s
+)
+
+func (k *Keeper) run(ctx context.Context, pause time.Duration) {
+	defer close(k.done)
+	for k.wait(ctx, pause) {
+		pause, _ = k.step(ctx)
+	}
+}
+
+// wait returns after the pause, or when a caller was refused. Callers who are refused all the time cause a try a second.
+func (k *Keeper) wait(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(min(pause, shortest))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return false
+	}
+	timer.Reset(pause - min(pause, shortest))
+	select {
+	case <-timer.C:
+	case <-k.wake:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+// step takes what is wanted now, tells the log, and returns for how long there is nothing to do.
+func (k *Keeper) step(ctx context.Context) (pause time.Duration, err error) {
+	full, err := k.fill(ctx)
+	k.report(cmp.Or(err, full))
+	limits, now := k.space.Limits(), k.space.now()
+	window := limits.window(now)
+	left, _ := k.covered()
+	if left <= 0 { // be there when the next window begins
+		left = limits.start(window + 1).Sub(now)
+	}
+	if err == nil {
+		k.backoff = 0
+		part := time.Duration(rand.Int64N(int64(limits.Window * 3 / 4))) // random, so that processes part
+		return min(left, limits.start(window+1).Sub(now)+part), full
+	}
+	k.backoff = min(max(2*k.backoff, shortest), k.pressed(longest, urgent))
+	return min(left, k.backoff/2+rand.N(k.backoff/2+1)), err
+}
+
+// fill takes leases for the windows that are wanted, the present one first. full says why it must do without some.
+func (k *Keeper) fill(ctx context.Context) (full, err error) {
+	now := k.space.now()
+	present := k.space.Window(now)
+	maps.DeleteFunc(k.settled, func(window int64, _ bool) bool { return window < present })
+	for window := present; window <= present+k.depth(now); window++ {
+		if _, ok := k.settled[window]; ok {
+			continue
+		}
+		lease, err := k.take(ctx, window)
+		switch {
+		case k.options.stale(): // what was leased before is the original's
+			clear(k.settled)
+			k.queue.Drop()
+			window = present - 1
+		case err == nil:
+			k.settled[window] = true
+			k.queue.Add(lease)
+			k.options.Logger.Info("randflake: leased", "first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", k.options.Label)
+		case errors.Is(err, ErrFull) || errors.Is(err, ErrLoss): // for good
+			k.settled[window], full = false, err
+		case errors.Is(err, ErrAhead) && window > present+1:
+			return full, nil
+		default:
+			return full, err
+		}
+	}
+	return full, nil
+}
+
+// take leaves time for another try before IDs end.
+func (k *Keeper) take(ctx context.Context, window int64) (randflake.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, k.pressed(10*time.Second, limit))
+	defer cancel()
+	return k.space.Take(ctx, window, k.options.Nodes)
+}
+
+// depth returns how many windows beyond the present one are wanted: enough that Outage is left just before the next step.
+// A process that crashes in its first window, again and again, takes one.
+func (k *Keeper) depth(now time.Time) int64 {
+	limits := k.space.Limits()
+	if now.Sub(k.started) < limits.Window {
+		return 1
+	}
+	outage := max(k.options.Outage, 0)
+	return min(int64((outage+limits.Window-1)/limits.Window)+1, limits.Ahead)
+}
+
+// covered returns for how long there are leases from now on without a gap, and whether there are any at all.
+func (k *Keeper) covered() (left time.Duration, leased bool) {
+	now, limits := k.space.now(), k.space.Limits()
+	window := limits.window(now)
+	for k.settled[window] {
+		window++
+		left = limits.start(window).Sub(now)
+	}
+	return left, slices.Contains(slices.Collect(maps.Values(k.settled)), true)
+}
+
+// pressed returns the second duration if IDs have ended or are about to, and otherwise the first.
+func (k *Keeper) pressed(calm, pressed time.Duration) time.Duration {
+	if left, _ := k.covered(); left < longest {
+		return pressed
+	}
+	return calm
+}
+
+// report writes a line when IDs stop, and one when they go on.
+func (k *Keeper) report(why error) {
+	now := k.space.now()
+	left, _ := k.covered()
+	switch {
+	case left <= 0 && k.stopped.IsZero():
+		if k.stopped = now; !k.end.IsZero() && k.end.Before(now) {
+			k.stopped = k.end
+		}
+		k.options.Logger.Error("randflake: no lease: no ID can be made", "since", k.stopped, "error", why, "space", k.space.String(), "label", k.options.Label)
+	case left > 0 && !k.stopped.IsZero():
+		k.options.Logger.Info("randflake: leased again: IDs go on", "after", now.Sub(k.stopped), "label", k.options.Label)
+		k.stopped = time.Time{}
+	}
+	if left > 0 {
+		k.end = now.Add(left)
 	}
 }

@@ -1,201 +1,223 @@
-// Package lease grants disjoint leases on nodes, and keeps the lease of a generator alive.
-//
-// Randflake IDs are unique as long as no two generators embed the same second for the same node. A [Source] ensures
-// that. It has one permanent [Record] for each range of nodes that it ever granted, with the newest second that any
-// holder may ever embed, and grants the range again only for later seconds. What counts is the second in an ID, not the
-// moment at which the ID is made. So a clock that steps, a process that sleeps or a message that is late costs
-// availability, but makes no duplicate.
-//
-// Services call [Keep]: it acquires a lease, returns a [Keeper] with a generator, renews the lease in the background and
-// releases it on Close. [On] makes a Source of a space that package store has opened in a directory, SQLite, etcd,
-// Redis, PostgreSQL or MariaDB.
 package lease
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/alike"
-	"github.com/randflake/randflake/store"
 )
 
-// A Source grants leases on ranges of nodes. Each change of a record is one atomic and durable compare-and-set: once a
-// method has returned without an error, no crash of the store undoes the change. After store.ErrUnknownOutcome, and after
-// an error that is neither of this package nor of package store, the outcome is unknown, and the Source does not try
-// again.
-//
-// A Source is safe for concurrent use, and many processes may use the same data.
-type Source interface {
-	// Acquire grants a lease on req.Nodes nodes to a new owner, for req.TTL from the store's present. If the nodes were
-	// used until later than that, the lease starts later, and may be shorter. Acquire returns ErrInvalidRequest,
-	// store.ErrClock, store.ErrWrongSecret, or ErrNoRange if every suitable range is taken, or if the store has lost
-	// data and can't grant anything yet.
-	//
-	// After an unknown outcome Acquire may be called again with the same Owner and Retry, and returns the lease that was
-	// granted.
-	Acquire(ctx context.Context, req Request) (Record, error)
-
-	// Renew extends the lease held to renewal.TTL from now; it never shortens it. If the stored record differs from held,
-	// it returns a *LostError, which wraps ErrLost.
-	Renew(ctx context.Context, held Record, renewal Renewal) (Record, error)
-
-	// Lookup reads the record of held's range after an unknown outcome; its Change says which change was the last one. If
-	// the owner has changed, Lookup returns a *LostError. The returned record is as durable as that of Renew.
-	Lookup(ctx context.Context, held Record) (Record, error)
-
-	// Release gives the lease back, once no generator can use it any more: the record has no owner then, and its
-	// high-water mark is lastUsed, the last second that was really used (the second before Start if none was). If the
-	// stored record differs from held, Release returns a *LostError.
-	Release(ctx context.Context, held Record, lastUsed time.Time) error
-
-	// List returns every record, ordered by FirstNode. A Source that serves several users may replace the owner by a
-	// hash, and leave out change and signature, so that only the holder can renew a lease.
-	List(ctx context.Context) ([]Record, error)
-
-	// Limits returns the limits of what the store grants.
-	Limits(ctx context.Context) (Limits, error)
-
-	// ReportLoss says that the data may be an older copy, for instance a restored backup. From then on no earlier lease is
-	// renewed, and no lease is granted that starts before the floor.
-	ReportLoss(ctx context.Context) error
+// Take leases n nodes for the seconds of a window, for ever. It returns a WaitError of ErrFull, ErrLoss or ErrAhead where
+// waiting helps, and ErrUnknown where the nodes may have been taken, and are lost, by an engine that did not answer: take again.
+func (s *Space) Take(ctx context.Context, window int64, n uint32) (randflake.Lease, error) {
+	var lease randflake.Lease
+	if n == 0 {
+		return lease, fmt.Errorf("%w: lease of 0 nodes: want 1 or more", ErrInvalid)
+	}
+	err := s.update(ctx, leasesEntry, numbersWentBack, func(v *view) ([]byte, error) {
+		m := v.meta
+		taken, err := decodeNumbers(v.value)
+		if err == nil {
+			err = v.clockError(m)
+		}
+		if err != nil {
+			return nil, err
+		}
+		first := taken.at(window)
+		switch last := s.rules.last(m, v); {
+		case window < m.Low:
+			return nil, &WaitError{ErrLoss, m.start(m.Low), fmt.Sprintf("%s: %s: forgotten leases may be in use", s, m.Why)}
+		case window > last:
+			return nil, &WaitError{ErrAhead, v.to.Add(m.Window * time.Duration(window-last)), fmt.Sprintf("%s: want a window at most %d after the present one", s, m.Ahead)}
+		case n > m.Nodes:
+			return nil, fmt.Errorf("%w: lease of %d nodes: %s has %d", ErrInvalid, n, s, m.Nodes)
+		case n > s.rules.room(m, first):
+			return nil, &WaitError{ErrFull, m.start(window + 1), fmt.Sprintf("%s: %d of %d nodes are taken, and %d wanted", s, first, m.Nodes, n)}
+		}
+		lease = s.rules.lease(m, window, first, n)
+		taken.put(window, first+n, s.rules.steps, s.rules.merge)
+		return taken.encode(), nil
+	})
+	if !s.rules.mine(err) {
+		return randflake.Lease{}, err
+	}
+	return lease, nil
 }
 
-// A Request describes the wanted lease.
-type Request struct {
-	// Nodes is the number of contiguous nodes, 1 to 131,072. Each makes 131,072 IDs a second.
-	Nodes int
+// Window returns the window of a time.
+func (s *Space) Window(t time.Time) int64 { return s.Limits().window(t) }
 
-	// Below, if not 0, restricts the lease to nodes below this one, for formats with fewer node bits than Randflake's.
-	// It is at least Nodes and at most 131,072.
-	Below uint32
+func (l Limits) window(t time.Time) int64 { return t.Unix() / int64(l.Window/time.Second) }
 
-	TTL time.Duration // in whole seconds, up to the store's MaxTTL
-
-	// Until is the first second after the end of the ID format. The zero Time stands for the end of Randflake,
-	// 2058-11-05 17:10:24 UTC.
-	Until time.Time
-
-	// Owner is the owner token of the lease, a new one from NewToken. A token is good for two minutes and for one lease:
-	// later, or once the lease was renewed or released, it is refused with ErrInvalidRequest. So no permanent name, such
-	// as a host name, can make two processes share a lease. For the zero Token the store makes one.
-	Owner Token
-
-	// Retry says that an earlier call with the same Owner had an unknown outcome.
-	Retry bool
-
-	// Keys are those of the secret that makes IDs under the lease, by store.KeysOf. The first request with keys binds the
-	// space to the first of them; Rotate adds the others. If the space and the secret differ in a later key, the lease ends
-	// before that key begins.
-	Keys store.Keys
-
-	// Label says who wants the lease, for people: see Record.
-	Label string
+// start returns the first second of a window.
+func (l Limits) start(window int64) time.Time {
+	return time.Unix(window*int64(l.Window/time.Second), 0).UTC()
 }
 
-// A Renewal describes how to renew a lease.
-type Renewal struct {
-	TTL   time.Duration // from now, in whole seconds, up to the store's MaxTTL
-	Until time.Time     // as in Request
-
-	// Token becomes the Change of the record, by which the caller recognizes it; see NewToken.
-	Token Token
-
-	Keys store.Keys // as in Request
+// lastWindow returns the last window that may be taken: not too far ahead of either clock.
+func lastWindow(m *meta, v *view) int64 {
+	present := v.from
+	if !v.Time.IsZero() && v.Time.Before(present) {
+		present = v.Time
+	}
+	return m.window(present) + m.Ahead
 }
 
-// Limits are the limits of a store, and the seconds that it does not grant.
-type Limits struct {
-	store.Limits
-
-	// Floor is the first second that may be granted after a loss of data, or the zero Time.
-	Floor time.Time
-
-	// Seconds from BarredFrom to BarredTo, exclusive, are never granted, because an operator has forgiven a fast clock.
-	// Both are zero Times otherwise.
-	BarredFrom, BarredTo time.Time
+func leaseOf(m *meta, window int64, first, n uint32) randflake.Lease {
+	return randflake.Lease{FirstNode: first, LastNode: first + n - 1, Start: m.start(window), End: m.start(window + 1)}
 }
 
-// A Record is the permanent record of one range of nodes.
-type Record struct {
-	FirstNode, LastNode uint32 // both included
-
-	// Owner is the owner token of the newest lease, or zero if that was released.
-	Owner Token
-
-	// Change is the token of the newest change, and Changed its time by the store, in Unix seconds.
-	Change  Token
-	Changed int64
-
-	// Version counts the changes of this record.
-	Version uint64
-
-	// Start is the first second of the newest lease, in Unix seconds.
-	Start int64
-
-	// HighWater is the newest second that any holder, past or present, may ever embed, in Unix seconds.
-	HighWater int64
-
-	// Label says who got the newest lease, such as host and process, as that process named itself. It stays when the
-	// lease is released. It has up to 80 visible ASCII characters; Acquire cuts a longer one, and puts "_" in place of
-	// other characters.
-	Label string
-
-	// Signature is the signature of a service over the network, which must recognize its own records. It is sent back
-	// unchanged, and is zero in records of other stores.
-	Signature Token
+// numbers are those of all windows: how many nodes were taken. They are an upper bound in few steps, each of which holds from its
+// window up to the next one's. The first begins at 0, and the last, without an end, has the windows that nobody took. Where
+// there are too many steps, two are merged, and the higher number counts: that wastes nodes and never gives one twice. So old
+// windows, and those of a clock that was wrong for a month, cost no space, and no window is ever closed.
+type numbers struct {
+	Takes int64
+	Steps []step
 }
 
-// Lease returns the nodes and the seconds that the holder of r may use, for a generator.
-func (r Record) Lease() randflake.Lease {
-	return randflake.Lease{
-		FirstNode: r.FirstNode,
-		LastNode:  r.LastNode,
-		Start:     time.Unix(r.Start, 0).UTC(),
-		End:       time.Unix(r.HighWater+1, 0).UTC(),
+type step struct {
+	From int64
+	Next uint32
+	Take int64 // the newest one here
+}
+
+// maxSteps bounds the entry to two kilobytes. It leaves room for the windows ahead and those before, each with a number.
+const maxSteps = 64
+
+// encode returns the fields in order, with blanks between.
+func (s *numbers) encode() []byte {
+	b := strconv.AppendInt(nil, s.Takes, 10)
+	for _, step := range s.Steps {
+		for _, n := range [...]int64{step.From, int64(step.Next), step.Take} {
+			b = strconv.AppendInt(append(b, ' '), n, 10)
+		}
+	}
+	return b
+}
+
+func decodeNumbers(value []byte) (*numbers, error) {
+	if value == nil {
+		return &numbers{Steps: make([]step, 1)}, nil
+	}
+	var all []int64
+	for word := range bytes.SplitSeq(value, []byte{' '}) {
+		n, err := strconv.ParseInt(string(word), 10, 64)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("%w: leases: %.100q: want numbers", ErrCorrupt, value)
+		}
+		all = append(all, n)
+	}
+	s := &numbers{Takes: all[0], Steps: make([]step, 0, maxSteps+2)}
+	for field := range slices.Chunk(all[1:], 3) {
+		if len(field) < 3 || (len(s.Steps) == 0) != (field[0] == 0) || len(s.Steps) > 0 && s.Steps[len(s.Steps)-1].From >= field[0] || field[1] > math.MaxUint32 {
+			return nil, fmt.Errorf("%w: leases: %.100q: want windows in ascending order from 0", ErrCorrupt, value)
+		}
+		s.Steps = append(s.Steps, step{field[0], uint32(field[1]), field[2]})
+	}
+	if len(s.Steps) == 0 {
+		return nil, fmt.Errorf("%w: leases: %.100q: want a step", ErrCorrupt, value)
+	}
+	return s, nil
+}
+
+// at returns the number of a window.
+func (s *numbers) at(window int64) uint32 { return s.Steps[s.index(window)].Next }
+
+func (s *numbers) index(window int64) int {
+	i, found := slices.BinarySearchFunc(s.Steps, window, func(s step, w int64) int { return cmp.Compare(s.From, w) })
+	if !found {
+		i--
+	}
+	return i
+}
+
+// put sets the number of one window, and merges steps where there are more than most.
+func (s *numbers) put(window int64, next uint32, most int, merge func(a, b uint32) uint32) {
+	s.Takes++
+	i := s.index(window)
+	rest := s.Steps[i]
+	rest.From = window + 1
+	if i+1 == len(s.Steps) || s.Steps[i+1].From > rest.From {
+		s.Steps = slices.Insert(s.Steps, i+1, rest)
+	}
+	if s.Steps[i].From < window {
+		i++
+		s.Steps = slices.Insert(s.Steps, i, step{})
+	}
+	s.Steps[i] = step{window, next, s.Takes}
+	for i := len(s.Steps) - 2; i >= 0; i-- {
+		if s.Steps[i].Next == s.Steps[i+1].Next {
+			s.join(i, merge)
+		}
+	}
+	for len(s.Steps) > most {
+		s.join(s.cheapest(), merge)
 	}
 }
 
-// Nodes returns the number of nodes of the range.
-func (r Record) Nodes() int { return int(r.LastNode) - int(r.FirstNode) + 1 }
-
-// The errors of a Source, beside those of package store. An error with more detail wraps one of them, so compare with
-// errors.Is.
-var (
-	// ErrLost says that the lease is held by another owner or was released; a *LostError wraps it.
-	ErrLost = errors.New("lease: lease is lost")
-
-	// ErrNoRange says that no range of nodes is free.
-	ErrNoRange = errors.New("lease: no free range of nodes")
-
-	// ErrNoLease says that there is no lease on a node to be revoked.
-	ErrNoLease = errors.New("lease: no lease on the node")
-
-	// ErrInvalidRequest says that a request can never be granted as it is. It wraps randflake.ErrInvalidOption, because
-	// the options of Keep become requests.
-	ErrInvalidRequest = alike.Error("lease: invalid request", randflake.ErrInvalidOption)
-)
-
-// A LostError says which lease is lost, and whether its holder may use it to its end. It wraps ErrLost.
-type LostError struct {
-	FirstNode, LastNode uint32
-
-	// Others is the first second on these nodes that another owner has been granted or may be granted. If the lost
-	// lease ends before that, no second is shared, and its holder may use it to the end. Otherwise the holder must stop
-	// at once. 0 means that the second is unknown: a copy of this process holds the same lease, or the record has
-	// changed more than once, so that a copy may have used more seconds than this process knows of.
-	Others int64
-
-	Why string
+// join merges a step with the next one.
+func (s *numbers) join(i int, merge func(a, b uint32) uint32) {
+	a, b := &s.Steps[i], s.Steps[i+1]
+	a.Next, a.Take = merge(a.Next, b.Next), max(a.Take, b.Take)
+	s.Steps = slices.Delete(s.Steps, i+1, i+2)
 }
 
-func (e *LostError) Error() string {
-	return fmt.Sprintf("%v: nodes %d to %d: %s", ErrLost, e.FirstNode, e.LastNode, e.Why)
+// cheapest returns the step that is to be merged with the next one: the merger that wastes the fewest nodes. That half of the
+// steps which was used last is spared, wherever it is, for nobody knows whose clock is right. The last step is never merged.
+func (s *numbers) cheapest() (best int) {
+	var takes []int64
+	for _, step := range s.Steps {
+		takes = append(takes, step.Take)
+	}
+	slices.Sort(takes)
+	recent, least := takes[len(takes)/2], int64(math.MaxInt64)
+	for i, a := range s.Steps[:len(s.Steps)-2] {
+		b := s.Steps[i+1]
+		waste := (int64(a.Next) - int64(b.Next)) * (s.Steps[i+2].From - b.From)
+		if a.Next < b.Next {
+			waste = (int64(b.Next) - int64(a.Next)) * (b.From - a.From)
+		}
+		if max(a.Take, b.Take) >= recent {
+			waste += math.MaxInt64 / 2
+		}
+		if waste < least {
+			best, least = i, waste
+		}
+	}
+	return best
 }
 
-func (e *LostError) Unwrap() error { return ErrLost }
+// newest returns the last window before limit of which nodes were taken, or -1.
+func (s *numbers) newest(limit int64) int64 {
+	for i, step := range slices.Backward(s.Steps) {
+		if step.Next > 0 && step.From < limit {
+			if i+1 < len(s.Steps) {
+				limit = min(limit, s.Steps[i+1].From)
+			}
+			return limit - 1
+		}
+	}
+	return -1
+}
 
-// Spares reports whether the holder of a lost lease whose last Unix second is last may use it to its end.
-func (e *LostError) Spares(last int64) bool { return e.Others > last }
+// numbersWentBack reports whether the number of a window that may still be granted is lower than it was.
+func numbersWentBack(m *meta, was, is []byte) bool {
+	before, err := decodeNumbers(was)
+	after, wrong := decodeNumbers(is)
+	if err != nil || wrong != nil {
+		return false // the next take says so
+	}
+	for _, step := range slices.Concat(before.Steps, after.Steps) {
+		if window := max(step.From, m.Low); after.at(window) < before.at(window) {
+			return true
+		}
+	}
+	return false
+}

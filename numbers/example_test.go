@@ -10,7 +10,7 @@ import (
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/numbers"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // exampleClock stands still, so that examples print the same each day.
@@ -18,7 +18,7 @@ func exampleClock() time.Time { return time.Date(2026, 11, 22, 23, 30, 0, 0, tim
 
 // exampleCounters are in memory. A program has them in a directory or on a server that keeps them.
 func exampleCounters() *counter.Counters {
-	space, err := store.Create(context.Background(), storetest.NewMemory().Connect(), store.ForNewSecret(), store.WithClock(exampleClock))
+	space, err := store.Create(context.Background(), leasetest.NewMemory().Connect(), store.ForNewSecret(), store.WithClock(exampleClock))
 	if err != nil {
 		panic(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/numbers"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/filestore"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/file"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 const daily = "ORD-{date:20060102}-{n:6}"
@@ -74,7 +74,7 @@ func next(t testing.TB, s *numbers.Series) numbers.Number {
 // A series counts each day from 1 on, and leaves in the space what it did not use.
 func TestSeries(t *testing.T) {
 	at := clockAt(midnight.Add(-time.Hour))
-	counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret(), store.WithClock(at.now))
+	counters := newCounters(t, leasetest.NewMemory().Connect(), store.ForNewSecret(), store.WithClock(at.now))
 	s := open(t, counters, daily, numbers.WithClock(at.now))
 	for _, day := range []string{"20261122", "20261123"} {
 		for i := range 25 {
@@ -100,7 +100,7 @@ func TestSeries(t *testing.T) {
 // The numbers of a period end where its pattern has no room for more, and those of the next one begin.
 func TestEnd(t *testing.T) {
 	at := clockAt(midnight.Add(-time.Hour))
-	counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret(), store.WithClock(at.now))
+	counters := newCounters(t, leasetest.NewMemory().Connect(), store.ForNewSecret(), store.WithClock(at.now))
 	s := open(t, counters, "{date:02.01.2006}-{n:1}", numbers.WithClock(at.now))
 	for range 2 {
 		for i := range 9 {
@@ -124,7 +124,7 @@ func TestEnd(t *testing.T) {
 // width get no number that does not fit.
 func TestWidenedFrom(t *testing.T) {
 	at := clockAt(midnight.Add(-time.Hour))
-	counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret(), store.WithClock(at.now))
+	counters := newCounters(t, leasetest.NewMemory().Connect(), store.ForNewSecret(), store.WithClock(at.now))
 	options := []numbers.Option{numbers.WithClock(at.now), numbers.WithCounter(counter.WithRunLength(1, 1))}
 	narrow := open(t, counters, "{date:20060102}-{n:1}{check:luhn}", options...)
 	first := next(t, narrow)
@@ -154,7 +154,7 @@ func TestWidenedFrom(t *testing.T) {
 func TestManyProcesses(t *testing.T) {
 	at := clockAt(midnight.Add(-time.Second))
 	dir := t.TempDir()
-	first, err := filestore.Create(dir, store.ForNewSecret(), store.WithClock(at.now))
+	first, err := file.Create(dir, store.ForNewSecret(), store.WithClock(at.now))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestManyProcesses(t *testing.T) {
 	seen := map[string]bool{}
 	var processes sync.WaitGroup
 	for range 4 {
-		space, err := filestore.Open(dir, store.WithClock(at.now))
+		space, err := file.Open(dir, store.WithClock(at.now))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestManyProcesses(t *testing.T) {
 func TestAfterLoss(t *testing.T) {
 	restored := func(t *testing.T, options ...numbers.Option) (again func() (*numbers.Series, error), used map[numbers.Number]bool, at *clock) {
 		at = clockAt(midnight.Add(-3 * time.Hour))
-		memory := storetest.NewMemory()
+		memory := leasetest.NewMemory()
 		counters := newCounters(t, memory.Connect(), store.ForNewSecret(), store.WithClock(at.now))
 		options = append(options, numbers.WithClock(at.now), quiet)
 		s := open(t, counters, daily, options...)
@@ -249,7 +249,7 @@ func TestAfterLoss(t *testing.T) {
 // A process whose clock is days ahead must not take numbers of days that others believe to be unused.
 func TestWrongClock(t *testing.T) {
 	at := clockAt(midnight.Add(-3 * time.Hour))
-	memory := storetest.NewMemory()
+	memory := leasetest.NewMemory()
 	counters := newCounters(t, memory.Connect(), store.ForNewSecret(), store.WithClock(at.now))
 	ahead := clockAt(midnight.Add(time.Hour))
 	if s, err := numbers.Open(t.Context(), counters, "orders", daily, numbers.WithClock(ahead.now), quiet); !errors.Is(err, store.ErrClock) {
@@ -265,7 +265,7 @@ func TestWrongClock(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	counters := newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret())
+	counters := newCounters(t, leasetest.NewMemory().Connect(), store.ForNewSecret())
 	if _, err := numbers.Open(t.Context(), nil, "orders", daily); !errors.Is(err, numbers.ErrInvalidOption) {
 		t.Errorf("no counters: %v", err)
 	}
@@ -305,7 +305,7 @@ func TestOpenRefuses(t *testing.T) {
 			if err == nil {
 				err = s.Close()
 			}
-			if counters = newCounters(t, storetest.NewMemory().Connect(), store.ForNewSecret()); err != nil {
+			if counters = newCounters(t, leasetest.NewMemory().Connect(), store.ForNewSecret()); err != nil {
 				t.Errorf("%s: %v", c.pattern, err)
 			}
 			continue
@@ -320,7 +320,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestCloseOnDeafEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var deaf atomic.Bool
-		engine := storetest.Intercept(storetest.NewMemory().Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		engine := leasetest.Intercept(leasetest.NewMemory().Connect(), func(ctx context.Context, c leasetest.Call, e store.Engine) (store.Answer, error) {
 			if deaf.Load() {
 				time.Sleep(time.Hour)
 			}
@@ -404,7 +404,7 @@ func TestEncryptedApart(t *testing.T) {
 func BenchmarkNext(b *testing.B) {
 	for name, options := range map[string][]numbers.Option{"plain": nil, "encrypted": {numbers.Encrypted(exampleSecret())}} {
 		b.Run(name, func(b *testing.B) {
-			s := open(b, newCounters(b, storetest.NewMemory().Connect(), store.ForNewSecret()), "ORD-{date:20060102}-{n:10}",
+			s := open(b, newCounters(b, leasetest.NewMemory().Connect(), store.ForNewSecret()), "ORD-{date:20060102}-{n:10}",
 				append(options, numbers.WithCounter(counter.WithRunLength(1e6, 1e9)))...)
 			b.ReportAllocs()
 			for b.Loop() {

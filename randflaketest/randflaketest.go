@@ -12,11 +12,11 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // NewClock returns a clock that stays at 2026-01-01 00:00:00 UTC until it is set.
-func NewClock() *storetest.Clock { return storetest.NewClock(newYear(2026)) }
+func NewClock() *leasetest.Clock { return leasetest.NewClock(newYear(2026)) }
 
 // Secret returns the secret of all IDs that this package makes.
 func Secret() randflake.Secret {
@@ -30,7 +30,7 @@ func Secret() randflake.Secret {
 // New returns a generator that takes its time from clock, which may be set from 2025 to 2057. The generator makes at
 // most 131,072 IDs for each second of the clock, of node 0. If the clock is set back by more than 10 seconds, it
 // returns randflake.ErrClockBackward.
-func New(t testing.TB, clock *storetest.Clock) *randflake.Generator {
+func New(t testing.TB, clock *leasetest.Clock) *randflake.Generator {
 	t.Helper()
 	lease := randflake.Lease{Start: newYear(2025), End: newYear(2058)}
 	generator, err := randflake.New(Secret(), lease, randflake.WithClock(clock.Now), randflake.Strict())
@@ -44,13 +44,13 @@ func New(t testing.TB, clock *storetest.Clock) *randflake.Generator {
 // Keep returns a keeper for code that takes one. The keeper takes its time from clock and has a store of its own in
 // memory. It is closed when the test ends. If the clock jumps ahead by the TTL, the generator returns
 // randflake.ErrLeaseEnded until the keeper has renewed the lease in the background. For stores that fail see package
-// storetest.
-func Keep(t testing.TB, clock *storetest.Clock, options ...lease.Option) *lease.Keeper[*randflake.Generator] {
+// leasetest.
+func Keep(t testing.TB, clock *leasetest.Clock, options ...lease.Option) *lease.Keeper[*randflake.Generator] {
 	t.Helper()
 	options = append([]lease.Option{
 		lease.WithClock(clock.Now), lease.Generating(randflake.Strict()), lease.WithLogger(slog.New(slog.DiscardHandler)),
 	}, options...)
-	keeper, err := lease.Keep(t.Context(), storetest.NewLeases(store.DefaultLimits(), clock.Now), Secret(), options...)
+	keeper, err := lease.Keep(t.Context(), leasetest.NewLeases(store.DefaultLimits(), clock.Now), Secret(), options...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,12 +14,12 @@ require (
 	github.com/randflake/randflake/metrics/prom v0.1.0
 	github.com/randflake/randflake/service/api v0.1.0
 	github.com/randflake/randflake/service/client v0.1.0
-	github.com/randflake/randflake/store/etcdstore v0.1.0
-	github.com/randflake/randflake/store/mysqlstore v0.1.0
-	github.com/randflake/randflake/store/pgstore v0.1.0
-	github.com/randflake/randflake/store/redisstore v0.1.0
-	github.com/randflake/randflake/store/sqlitestore v0.1.0
-	github.com/randflake/randflake/store/storeurl v0.1.0
+	github.com/randflake/randflake/lease/etcd v0.1.0
+	github.com/randflake/randflake/lease/mariadb v0.1.0
+	github.com/randflake/randflake/lease/postgres v0.1.0
+	github.com/randflake/randflake/lease/redis v0.1.0
+	github.com/randflake/randflake/lease/sqlite v0.1.0
+	github.com/randflake/randflake/lease/url v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.47.0

@@ -15,7 +15,7 @@
 // [Forever]. [Keep] instead leases worker numbers from a store. So no two generators ever use the same number in the
 // same second, whatever clocks and processes do:
 //
-//	store, err := filestore.Open("leases")
+//	store, err := file.Open("leases")
 //	keeper, err := snowflake.Keep(ctx, lease.On(store), snowflake.Twitter())
 //	id, err := keeper.Generator().Generate()
 //	err = keeper.Close()

@@ -9,7 +9,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // Worker number 7 is this process's own: nobody else may have it. Keep gets such numbers from a store.
@@ -114,7 +114,7 @@ func ExampleKeep() {
 		fmt.Println(err)
 		return
 	}
-	store := storetest.NewLeases(store.DefaultLimits(), nil)
+	store := leasetest.NewLeases(store.DefaultLimits(), nil)
 	keeper, err := snowflake.Keep(context.Background(), store, layout,
 		snowflake.Pin("region", 2),
 		snowflake.Leasing(lease.WithTTL(time.Minute), lease.WithLogger(slog.New(slog.DiscardHandler))))

@@ -15,7 +15,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // A setClock goes with a bubble's and can be set apart from it.
@@ -29,7 +29,7 @@ func (c *setClock) step(by time.Duration) { c.skew.Add(int64(by)) }
 type shop struct {
 	*testing.T
 	clock setClock
-	store *storetest.Leases
+	store *leasetest.Leases
 }
 
 // inShop runs f in a bubble, where time passes when everybody waits, in 2026.
@@ -38,7 +38,7 @@ func inShop(t *testing.T, f func(s *shop)) {
 	synctest.Test(t, func(t *testing.T) {
 		leaveThePast()
 		s := &shop{T: t}
-		s.store = storetest.NewLeases(store.DefaultLimits(), s.clock.Now)
+		s.store = leasetest.NewLeases(store.DefaultLimits(), s.clock.Now)
 		f(s)
 	})
 }

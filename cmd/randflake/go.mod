@@ -6,8 +6,8 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/randflake/randflake v0.1.0
-	github.com/randflake/randflake/store/pgstore v0.1.0
-	github.com/randflake/randflake/store/storeurl v0.1.0
+	github.com/randflake/randflake/lease/postgres v0.1.0
+	github.com/randflake/randflake/lease/url v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/spf13/cobra v1.10.2
 	golang.org/x/sys v0.49.0
@@ -32,10 +32,10 @@ require (
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
-	github.com/randflake/randflake/store/etcdstore v0.1.0 // indirect
-	github.com/randflake/randflake/store/mysqlstore v0.1.0 // indirect
-	github.com/randflake/randflake/store/redisstore v0.1.0 // indirect
-	github.com/randflake/randflake/store/sqlitestore v0.1.0 // indirect
+	github.com/randflake/randflake/lease/etcd v0.1.0 // indirect
+	github.com/randflake/randflake/lease/mariadb v0.1.0 // indirect
+	github.com/randflake/randflake/lease/redis v0.1.0 // indirect
+	github.com/randflake/randflake/lease/sqlite v0.1.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect

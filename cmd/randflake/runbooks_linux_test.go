@@ -24,10 +24,10 @@ import (
 
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storeurl"
+	"github.com/randflake/randflake/lease/url"
 )
 
 // A scene is what a runbook is for.
@@ -60,7 +60,7 @@ var scenes = map[string]scene{
 		f.kubectl("scale", "deployment/orders", "--replicas=0")
 		ahead := 1000 * time.Hour
 		f.environ = append(f.environ, "WRONG_SINCE="+time.Now().Add(ahead).UTC().Format(time.RFC3339))
-		space, err := storeurl.Open(f.Context(), f.url, store.WithClock(func() time.Time { return time.Now().Add(ahead) }))
+		space, err := url.Open(f.Context(), f.url, store.WithClock(func() time.Time { return time.Now().Add(ahead) }))
 		if err == nil {
 			_, err = lease.On(space).Acquire(f.Context(), lease.Request{Nodes: 1 << 17, TTL: f.ttl})
 			space.Close()
@@ -417,7 +417,7 @@ func (f *fleet) start(name string, d *deployment) (*pod, error) {
 
 // work is what a pod does until it is told to stop, or something fails.
 func (f *fleet) work(ctx context.Context, d *deployment, p *pod, environ map[string]string, log io.Writer) error {
-	space, err := storeurl.Open(ctx, cmp.Or(environ[storeVariable], f.url))
+	space, err := url.Open(ctx, cmp.Or(environ[storeVariable], f.url))
 	if err != nil {
 		return err
 	}

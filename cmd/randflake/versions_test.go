@@ -12,9 +12,9 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storeurl"
+	"github.com/randflake/randflake/lease/url"
 )
 
 // TestVersions runs this version and one that knows the next format on one store. They share it until it is upgraded. From
@@ -63,7 +63,7 @@ func TestVersions(t *testing.T) {
 	owner := acquire(older)
 	secret, err := local.ReadSecret(secretFile)
 	check(t, err)
-	space, err := storeurl.Open(t.Context(), dir) // of the older version, which this program is
+	space, err := url.Open(t.Context(), dir) // of the older version, which this program is
 	check(t, err)
 	defer space.Close()
 	k, err := lease.Keep(t.Context(), lease.On(space), secret, lease.WithTTL(3*time.Second), lease.WithLogger(slog.New(slog.DiscardHandler)))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/lease/local"
 )
 
 func main() {

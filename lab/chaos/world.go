@@ -19,7 +19,7 @@ import (
 	"github.com/randflake/randflake/lab/chaos/internal/engine"
 	"github.com/randflake/randflake/lab/chaos/internal/worker"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storeurl"
+	"github.com/randflake/randflake/lease/url"
 )
 
 // ttl is how long leases last unless a fault wants another time: so short that the end of one is never far, and long
@@ -257,7 +257,7 @@ func (w *world) wantFloor(since time.Time) {
 
 // counters calls do with the space's counters.
 func (w *world) counters(do func(*counter.Counters) error) {
-	space, err := storeurl.Open(w.ctx, w.URL)
+	space, err := url.Open(w.ctx, w.URL)
 	w.must(err)
 	defer space.Close()
 	w.must(do(counter.On(space)))

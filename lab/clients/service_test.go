@@ -26,7 +26,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // A service is what stands behind all replicas: one space and one counter. It records the holder of each lease
@@ -44,7 +44,7 @@ type service struct {
 }
 
 func newService(t *testing.T) *service {
-	space, err := store.Create(t.Context(), storetest.NewMemory().Connect(), store.ForNewSecret())
+	space, err := store.Create(t.Context(), leasetest.NewMemory().Connect(), store.ForNewSecret())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/etcdstore"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/etcd"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // shared is a cluster of one member for all tests that leave its server alone. Each test has a prefix of
@@ -83,16 +83,16 @@ func clientOf(t testing.TB, c *etcdtest.Cluster) *clientv3.Client {
 }
 
 // newEngine returns an engine on a client.
-func newEngine(t testing.TB, client *clientv3.Client, prefix string) *etcdstore.Engine {
+func newEngine(t testing.TB, client *clientv3.Client, prefix string) *etcd.Engine {
 	t.Helper()
-	e, err := etcdstore.New(t.Context(), client, etcdstore.Config{Prefix: prefix})
+	e, err := etcd.New(t.Context(), client, etcd.Config{Prefix: prefix})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
-var put, entries = storetest.Put, storetest.Entry
+var put, entries = leasetest.Put, leasetest.Entry
 
 // read reads an entry as soon as etcd can be reached.
 func read(t testing.TB, e store.Engine, name string) (value string, evidence store.Evidence) {
@@ -132,20 +132,20 @@ func eventually(t testing.TB, what string, f func(context.Context) error) {
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	start := func(cluster *etcdtest.Cluster) storetest.Start {
+	start := func(cluster *etcdtest.Cluster) leasetest.Start {
 		return func(t *testing.T) func(t *testing.T) store.Engine {
 			prefix := newPrefix()
 			return func(t *testing.T) store.Engine { return newEngine(t, clientOf(t, cluster), prefix) }
 		}
 	}
-	storetest.Run(t, start(shared))
-	t.Run("three members", func(t *testing.T) { storetest.RunEngine(t, start(startCluster(t, 3, nil))) })
+	leasetest.Run(t, start(shared))
+	t.Run("three members", func(t *testing.T) { leasetest.RunEngine(t, start(startCluster(t, 3, nil))) })
 }
 
 func TestServer(t *testing.T) {
 	t.Parallel()
 	server := startCluster(t, 1, nil).Members[0]
-	storetest.RunServer(t, server, true, func(t *testing.T, addr string) store.Engine {
+	leasetest.RunServer(t, server, true, func(t *testing.T, addr string) store.Engine {
 		return newEngine(t, rawClient(t, addr), "")
 	})
 }

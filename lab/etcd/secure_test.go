@@ -14,12 +14,12 @@ import (
 
 	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/etcdstore"
+	"github.com/randflake/randflake/lease/etcd"
 )
 
 // create makes a store, which takes reading and swapping, and closes it.
 func create(ctx context.Context, url, space string) error {
-	s, err := etcdstore.Create(ctx, url, store.WithSpace(space))
+	s, err := etcd.Create(ctx, url, store.WithSpace(space))
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func TestAuth(t *testing.T) {
 	as := func(user, password, prefix string) string {
 		return "etcd://" + url.UserPassword(user, password).String() + "@" + cluster.Hosts() + "/?prefix=" + prefix
 	}
-	s, err := etcdstore.Create(ctx, as("app", password, prefix))
+	s, err := etcd.Create(ctx, as("app", password, prefix))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/randflake/randflake/metrics"
 	"github.com/randflake/randflake/metrics/prom"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 func Example() {
-	leases := storetest.NewLeases(store.DefaultLimits(), nil) // for a test; a service opens a store that lasts
+	leases := leasetest.NewLeases(store.DefaultLimits(), nil) // for a test; a service opens a store that lasts
 	monitor := new(lease.Monitor)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prom.NewCollector(metrics.Build(""), metrics.With(map[string]string{"ids": "orders"}, monitor)))

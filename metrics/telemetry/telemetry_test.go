@@ -17,13 +17,13 @@ import (
 	"github.com/randflake/randflake/metrics"
 	"github.com/randflake/randflake/metrics/telemetry"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // What a keeper and a store report arrives with kinds and labels, and each call of the store's engine is a span.
 func TestTelemetry(t *testing.T) {
 	reader, spans := sdkmetric.NewManualReader(), tracetest.NewSpanRecorder()
-	space, err := store.Create(t.Context(), storetest.NewMemory().Connect(), store.ForNewSecret(),
+	space, err := store.Create(t.Context(), leasetest.NewMemory().Connect(), store.ForNewSecret(),
 		telemetry.Spans(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))))
 	if err != nil {
 		t.Fatal(err)

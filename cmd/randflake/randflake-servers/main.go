@@ -8,22 +8,22 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"github.com/randflake/randflake/cmd/randflake/internal/cli"
-	"github.com/randflake/randflake/store/pgstore"
-	"github.com/randflake/randflake/store/storeurl"
+	"github.com/randflake/randflake/lease/postgres"
+	"github.com/randflake/randflake/lease/url"
 )
 
 func main() {
 	logging.Disable() // what fails is said once, and by the program itself
-	cli.Main(&cli.Servers{Open: storeurl.Open, Create: storeurl.Create, DDL: ddl, Man: man})
+	cli.Main(&cli.Servers{Open: url.Open, Create: url.Create, DDL: ddl, Man: man})
 }
 
 func ddl(url, schema string) (_ string, err error) {
 	if url != "" && schema == "" {
-		if schema, err = pgstore.SchemaOf(url); err != nil {
+		if schema, err = postgres.SchemaOf(url); err != nil {
 			return "", err
 		}
 	}
-	return pgstore.DDL(schema)
+	return postgres.DDL(schema)
 }
 
 func man(root *cobra.Command, version, dir string) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/filestore"
+	"github.com/randflake/randflake/lease/file"
 	_ "modernc.org/sqlite" // the database driver, in plain Go
 )
 
@@ -57,14 +57,14 @@ func open(ctx context.Context, dir string, log *slog.Logger) (*shop, error) {
 // database yet: beside old rows it must be that an old store was lost, and the new one waits until every
 // lease that the old one may have granted has ended.
 func openStore(dir, database string) (*store.Space, error) {
-	space, err := filestore.Open(dir)
+	space, err := file.Open(dir)
 	if !errors.Is(err, store.ErrNoStore) {
 		return space, err
 	}
 	if _, err := os.Stat(database); errors.Is(err, fs.ErrNotExist) {
-		return filestore.Create(dir, store.ForNewSecret())
+		return file.Create(dir, store.ForNewSecret())
 	}
-	return filestore.Create(dir)
+	return file.Create(dir)
 }
 
 func (s *shop) close() error {

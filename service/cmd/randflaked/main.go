@@ -17,7 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/randflake/randflake/store/storeurl"
+	"github.com/randflake/randflake/lease/url"
 )
 
 func main() {
@@ -27,7 +27,7 @@ func main() {
 		if errors.Is(err, flag.ErrHelp) {
 			return
 		}
-		fmt.Fprintln(problems, "randflaked:", storeurl.Redact(err.Error())) // a URL may be anywhere in what is wrong
+		fmt.Fprintln(problems, "randflaked:", url.Redact(err.Error())) // a URL may be anywhere in what is wrong
 		os.Exit(1)
 	}
 }

@@ -19,11 +19,11 @@ import (
 
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/lease/local"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/internal/config"
-	"github.com/randflake/randflake/store/filestore"
+	"github.com/randflake/randflake/lease/file"
 )
 
 type buffer struct {
@@ -121,7 +121,7 @@ func TestDev(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	p.stop <- os.Interrupt
 	must(t, <-p.ended)
-	space, err := filestore.Open(dir)
+	space, err := file.Open(dir)
 	must(t, err)
 	defer space.Close()
 	records, err := lease.On(space).List(t.Context())

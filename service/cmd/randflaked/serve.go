@@ -25,10 +25,10 @@ import (
 	"golang.org/x/net/netutil"
 	"golang.org/x/time/rate"
 
-	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/server"
-	"github.com/randflake/randflake/store/storeurl"
+	"github.com/randflake/randflake/lease/url"
 )
 
 // Limits on connections, so that slow or numerous clients can't hold up others, and times.
@@ -96,7 +96,7 @@ func serve(args []string, problems io.Writer) error {
 // redacted takes the passwords of URLs out of what is logged as an error.
 func redacted(_ []string, a slog.Attr) slog.Attr {
 	if a.Key == "error" {
-		a.Value = slog.StringValue(storeurl.Redact(a.Value.String()))
+		a.Value = slog.StringValue(url.Redact(a.Value.String()))
 	}
 	return a
 }
@@ -144,7 +144,7 @@ func (d *daemon) start() (err error) {
 	if spans, d.endTraces, err = tracing(d.logger); err != nil {
 		return err
 	}
-	d.server = server.New(storeurl.Open, d.logger)
+	d.server = server.New(url.Open, d.logger)
 	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/store/storeurl"
+	"github.com/randflake/randflake/lease/url"
 )
 
 // Verbs are what rules may allow.
@@ -141,7 +141,7 @@ func (k *checker) space(p string, s Space) {
 	}
 	keeps := s.Secret == SecretMint || s.Secret == SecretDistribute
 	if location, err := s.Location(); err == nil && location != "" {
-		_, err := storeurl.Parse(location)
+		_, err := url.Parse(location)
 		k.must(err == nil, p+".store", "%v", err)
 	}
 	switch {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storeurl"
+	"github.com/randflake/randflake/lease/url"
 )
 
 // Probe reads the secrets and opens the stores of a configuration that Parse returned. Its error has all that is missing or
@@ -61,7 +61,7 @@ func (s Space) look(ctx context.Context) (meta store.Meta, err error) {
 	if err != nil {
 		return meta, err
 	}
-	space, err := storeurl.Open(ctx, location)
+	space, err := url.Open(ctx, location)
 	if err != nil {
 		return meta, err
 	}

@@ -20,11 +20,11 @@ import (
 	"github.com/randflake/randflake/service/internal/server"
 	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // start starts a replica of a service whose space "demo" is on the data, with what wrap makes of its handler.
-func start(t *testing.T, data *storetest.Memory, clock func() time.Time, wrap func(http.Handler) http.Handler) *httptest.Server {
+func start(t *testing.T, data *leasetest.Memory, clock func() time.Time, wrap func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
 	return startOn(t, "memory", func(ctx context.Context, _ string, options ...store.Option) (*store.Space, error) {
 		return store.Open(ctx, data.Connect(), append(options, store.WithClock(clock))...)
@@ -53,9 +53,9 @@ func startOn(t *testing.T, place string, open space.Opener, counters []counter.I
 
 func asIs(h http.Handler) http.Handler { return h }
 
-func newData(t *testing.T, limits store.Limits, clock func() time.Time) *storetest.Memory {
+func newData(t *testing.T, limits store.Limits, clock func() time.Time) *leasetest.Memory {
 	t.Helper()
-	data := storetest.NewMemory()
+	data := leasetest.NewMemory()
 	space, err := store.Create(t.Context(), data.Connect(), store.WithLimits(limits), store.ForNewSecret(), store.WithClock(clock))
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestLostAnswers(t *testing.T) {
 			var lost atomic.Int64
 			data := newData(t, store.DefaultLimits(), time.Now)
 			unsafe, safe := start(t, data, time.Now, losing(procedure, &lost)).URL, start(t, data, time.Now, asIs).URL
-			var history storetest.History
+			var history leasetest.History
 			for range wanted {
 				leases := open(t, time.Now, unsafe, safe) // begins with the one that loses answers
 				r, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute})

@@ -13,14 +13,14 @@ import (
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/service/client"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // orders is a counter that the service makes at its first use.
 var orders = []counter.Info{{Name: "orders", Start: 5, Stride: 2, End: 999_999}}
 
 // startCounting starts a replica with the counter orders.
-func startCounting(t *testing.T, data *storetest.Memory, wrap func(http.Handler) http.Handler) string {
+func startCounting(t *testing.T, data *leasetest.Memory, wrap func(http.Handler) http.Handler) string {
 	t.Helper()
 	return startOn(t, "memory", func(ctx context.Context, _ string, options ...store.Option) (*store.Space, error) {
 		return store.Open(ctx, data.Connect(), options...)

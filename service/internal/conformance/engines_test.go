@@ -11,8 +11,8 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/client"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
-	"github.com/randflake/randflake/store/storeurl"
+	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/lease/url"
 )
 
 // TestEngines: through two replicas, on each engine, leases and counters are as their packages promise. Each handle begins
@@ -21,8 +21,8 @@ func TestEngines(t *testing.T) {
 	for _, e := range engines() {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel() // as servers wait for their disk most of the time
-			t.Run("leases", func(t *testing.T) { storetest.RunLeases(t, e.leases) })
-			t.Run("counters", func(t *testing.T) { storetest.RunCounters(t, e.counters) })
+			t.Run("leases", func(t *testing.T) { leasetest.RunLeases(t, e.leases) })
+			t.Run("counters", func(t *testing.T) { leasetest.RunCounters(t, e.counters) })
 		})
 	}
 }
@@ -58,9 +58,9 @@ func (e engine) replicas(t *testing.T, clock func() time.Time, counters []counte
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { made.Close() })
-	storetest.CreateCounters(t, made, counters)
+	leasetest.CreateCounters(t, made, counters)
 	open := func(ctx context.Context, place string, options ...store.Option) (*store.Space, error) {
-		return storeurl.Open(ctx, place, append(options, store.WithClock(clock))...)
+		return url.Open(ctx, place, append(options, store.WithClock(clock))...)
 	}
 	one, two := startOn(t, place, open, counters, asIs).URL, startOn(t, place, open, counters, asIs).URL
 	return func() []string {

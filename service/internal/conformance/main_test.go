@@ -18,12 +18,12 @@ import (
 
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/etcdstore"
-	"github.com/randflake/randflake/store/filestore"
-	"github.com/randflake/randflake/store/mysqlstore"
-	"github.com/randflake/randflake/store/pgstore"
-	"github.com/randflake/randflake/store/redisstore"
-	"github.com/randflake/randflake/store/sqlitestore"
+	"github.com/randflake/randflake/lease/etcd"
+	"github.com/randflake/randflake/lease/file"
+	"github.com/randflake/randflake/lease/mariadb"
+	"github.com/randflake/randflake/lease/postgres"
+	"github.com/randflake/randflake/lease/redis"
+	"github.com/randflake/randflake/lease/sqlite"
 )
 
 // running are the servers of all tests, one of each kind.
@@ -85,12 +85,12 @@ func engines() []engine {
 	return []engine{
 		{"file", func(t *testing.T) string { return filepath.Join(t.TempDir(), "store") },
 			func(_ context.Context, dir string, options ...store.Option) (*store.Space, error) {
-				return filestore.Create(dir, options...)
+				return file.Create(dir, options...)
 			}},
-		{"sqlite", func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") }, sqlitestore.Create},
-		{"etcd", at("etcd://%s/?prefix=/test/%d/", running.etcd.Addr), etcdstore.Create},
-		{"redis", at("%s?prefix={test%d}", running.redis.URL()), redisstore.Create},
-		{"postgres", at("%s&schema=test_%d", running.postgres.URL()), pgstore.Create},
-		{"mariadb", at("%s?table=test_%d", running.mysql.URL()), mysqlstore.Create},
+		{"sqlite", func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") }, sqlite.Create},
+		{"etcd", at("etcd://%s/?prefix=/test/%d/", running.etcd.Addr), etcd.Create},
+		{"redis", at("%s?prefix={test%d}", running.redis.URL()), redis.Create},
+		{"postgres", at("%s&schema=test_%d", running.postgres.URL()), postgres.Create},
+		{"mariadb", at("%s?table=test_%d", running.mysql.URL()), mariadb.Create},
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // A testbed is a server with all that it writes.
@@ -34,7 +34,7 @@ type testbed struct {
 	handler http.Handler
 	written *buffer // audit log and log
 	secret  randflake.Secret
-	data    map[string]*storetest.Memory // by place
+	data    map[string]*leasetest.Memory // by place
 	broken  atomic.Bool                  // the stores
 	hangs   atomic.Bool                  // calls of the stores, until their contexts end
 	files   Files
@@ -74,13 +74,13 @@ counters:
 // newTestbed starts a server by what is in YAML, in which SECRET is the name of a file, and waits for its spaces.
 func newTestbed(t testing.TB, yaml string) *testbed {
 	t.Helper()
-	w := &testbed{TB: t, written: new(buffer), secret: randflake.NewSecret(), data: map[string]*storetest.Memory{}}
+	w := &testbed{TB: t, written: new(buffer), secret: randflake.NewSecret(), data: map[string]*leasetest.Memory{}}
 	c := w.config(yaml)
 	for _, s := range c.Spaces {
 		if s.Store == "" {
 			continue
 		}
-		w.data[s.Store] = storetest.NewMemory()
+		w.data[s.Store] = leasetest.NewMemory()
 		space, err := store.Create(t.Context(), w.data[s.Store].Connect(), store.ForNewSecret())
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +96,7 @@ func (w *testbed) begin(c *config.Config) {
 	w.Helper()
 	logger := slog.New(slog.NewJSONHandler(w.written, nil))
 	w.Server = New(func(ctx context.Context, place string, options ...store.Option) (*store.Space, error) {
-		return store.Open(ctx, storetest.Intercept(w.data[place].Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		return store.Open(ctx, leasetest.Intercept(w.data[place].Connect(), func(ctx context.Context, c leasetest.Call, e store.Engine) (store.Answer, error) {
 			if w.broken.Load() {
 				return store.Answer{}, errors.New("connection to db-7 lost")
 			}

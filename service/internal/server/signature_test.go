@@ -14,7 +14,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // with returns a lease as JSON, with some of its fields as they are in more.
@@ -154,9 +154,9 @@ func TestOtherStore(t *testing.T) {
 
 // TestEvidenceIsNotSent: the error of a change that shows a loss of data has the engine's evidence, which is not for clients.
 func TestEvidenceIsNotSent(t *testing.T) {
-	data := storetest.NewMemory()
+	data := leasetest.NewMemory()
 	armed := false
-	space, err := store.Create(t.Context(), storetest.Intercept(data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+	space, err := store.Create(t.Context(), leasetest.Intercept(data.Connect(), func(ctx context.Context, c leasetest.Call, e store.Engine) (store.Answer, error) {
 		if c.Swap && armed {
 			armed = false
 			data.SetLineage("system 7312345678901234567 timeline 2")

@@ -18,7 +18,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store"
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // A fake is a space on data in memory, whose store fails when it is told to.
@@ -30,7 +30,7 @@ type hold struct{ begun, end chan struct{} }
 
 func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	t.Helper()
-	f, data := new(fake), storetest.NewMemory()
+	f, data := new(fake), leasetest.NewMemory()
 	var options []store.Option
 	if c.Store != "new" {
 		options = append(options, store.ForNewSecret())
@@ -43,7 +43,7 @@ func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	f.fails.Store(c.Nodes < 0) // from the beginning
 	c.Nodes = max(c.Nodes, 0)
 	f.Space, err = New(c, Options{Logger: slog.New(slog.DiscardHandler), Open: func(ctx context.Context, _ string, options ...store.Option) (*store.Space, error) {
-		return store.Open(ctx, storetest.Intercept(data.Connect(), func(ctx context.Context, c storetest.Call, e store.Engine) (store.Answer, error) {
+		return store.Open(ctx, leasetest.Intercept(data.Connect(), func(ctx context.Context, c leasetest.Call, e store.Engine) (store.Answer, error) {
 			if f.fails.Load() {
 				return store.Answer{}, errors.New("the server is away")
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // wantVerdict fails the test unless doctor printed the lines that match, no other warnings or errors, and exits with the
@@ -51,7 +51,7 @@ func TestDoctorStore(t *testing.T) {
 	for name, c := range map[string]struct {
 		new    bool // the secret
 		query  string
-		before func(t *testing.T, m memory, engine *storetest.Memory, url string)
+		before func(t *testing.T, m memory, engine *leasetest.Memory, url string)
 		args   string
 		wanted []string
 	}{
@@ -60,27 +60,27 @@ func TestDoctorStore(t *testing.T) {
 		"no secret":    {new: true, args: "--secret-file=", wanted: []string{"ok secret the store is bound to the one with check value"}},
 		"new store":    {wanted: []string{"warning losses no lease starts before 20.* wait", "ok ranges 0 leased"}},
 		"promises":     {new: true, query: "&recovery=trusted", wanted: []string{"ok settings recovery=trusted is a promise"}},
-		"gone":         {new: true, before: func(_ *testing.T, _ memory, e *storetest.Memory, _ string) { e.Wipe() }, wanted: []string{"error store no store in .*lease init"}},
+		"gone":         {new: true, before: func(_ *testing.T, _ memory, e *leasetest.Memory, _ string) { e.Wipe() }, wanted: []string{"error store no store in .*lease init"}},
 		"other secret": {new: true, args: "--secret-file other", wanted: []string{"error secret store: space of another secret: its check value"}},
 		"lost secret":  {new: true, args: "--secret-file missing", wanted: []string{"error secret .*missing: no such file"}},
-		"other copy": {new: true, before: func(_ *testing.T, _ memory, e *storetest.Memory, _ string) { e.SetLineage("restored") },
+		"other copy": {new: true, before: func(_ *testing.T, _ memory, e *leasetest.Memory, _ string) { e.SetLineage("restored") },
 			wanted: []string{"error losses the data is another copy.* for 11m0s"}},
-		"reported loss": {new: true, before: func(t *testing.T, m memory, _ *storetest.Memory, url string) {
+		"reported loss": {new: true, before: func(t *testing.T, m memory, _ *leasetest.Memory, url string) {
 			m.succeed(t, "lease", "report-loss", "--store", url)
 		}, wanted: []string{"warning losses no lease starts before", "error counters orders gives no number.*counter advance"}},
-		"planned failover": {new: true, before: func(t *testing.T, m memory, _ *storetest.Memory, url string) {
+		"planned failover": {new: true, before: func(t *testing.T, m memory, _ *leasetest.Memory, url string) {
 			m.succeed(t, "lease", "plan-failover", "--store", url)
 		}, wanted: []string{"ok losses 0", "warning losses until 20.* planned failover"}},
-		"server's clock": {new: true, before: func(_ *testing.T, _ memory, e *storetest.Memory, _ string) {
+		"server's clock": {new: true, before: func(_ *testing.T, _ memory, e *leasetest.Memory, _ string) {
 			e.SetClock(func() time.Time { return time.Now().Add(-3 * time.Minute) })
 		}, wanted: []string{"warning clock the server's is -3m0s ahead of this machine's, want 1m0s at most", "warning clock nodes .* by a clock that was 1[78].s ahead"}},
-		"server's wrong clock": {new: true, before: func(_ *testing.T, _ memory, e *storetest.Memory, _ string) {
+		"server's wrong clock": {new: true, before: func(_ *testing.T, _ memory, e *leasetest.Memory, _ string) {
 			e.SetClock(func() time.Time { return time.Now().Add(day) })
 		}, wanted: []string{"error clock .*set the wrong one right"}},
-		"clock ahead": {new: true, before: func(t *testing.T, m memory, e *storetest.Memory, url string) {
+		"clock ahead": {new: true, before: func(t *testing.T, m memory, e *leasetest.Memory, url string) {
 			m.succeedAt(t, e, 5*time.Minute, "lease", "acquire", "--store", url, "--ttl", "10m")
 		}, wanted: []string{"warning clock nodes .* by a clock that was (29.|300)s ahead", "warning ranges 1 are poisoned.*forgive-clock", "ok ranges 1 leased"}},
-		"distrusted clock": {new: true, before: func(t *testing.T, m memory, e *storetest.Memory, url string) {
+		"distrusted clock": {new: true, before: func(t *testing.T, m memory, e *leasetest.Memory, url string) {
 			leases, err := lease.On(m.open(t)), error(nil)
 			var held [2]lease.Record
 			for i := range held {
@@ -98,12 +98,12 @@ func TestDoctorStore(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, wanted: []string{"warning clock a process whose clock said 20.* got no lease", "warning clock nodes [0-9]+ were leased"}},
-		"few nodes left": {new: true, before: func(t *testing.T, m memory, _ *storetest.Memory, url string) {
+		"few nodes left": {new: true, before: func(t *testing.T, m memory, _ *leasetest.Memory, url string) {
 			m.succeed(t, "lease", "acquire", "--store", url, "--nodes", "110000")
 		}, wanted: []string{"warning ranges 2 leased.* 110001 of 131072 .*lease fewer each"}},
 		"few workers": {new: true, args: "--layout small:_time_40,_worker_1,_sequence_12;_1ms_since_2025-01-01T00:00:00Z", wanted: []string{"ok ranges .* 1 of 2 nodes"}},
 		"old layout":  {new: true, args: "--layout old:_time_31,_worker_20,_sequence_12;_1ms_since_2025-01-01T00:00:00Z", wanted: []string{"error end old ends at 2025-01-25.*another layout"}},
-		"counters": {new: true, before: func(t *testing.T, m memory, _ *storetest.Memory, url string) {
+		"counters": {new: true, before: func(t *testing.T, m memory, _ *leasetest.Memory, url string) {
 			for name, n := range map[string]string{"spent": "10", "scarce": "9"} {
 				m.succeed(t, "counter", "create", name, "--end", "10", "--store", url)
 				m.succeed(t, "next", name, "-n", n, "--store", url)
@@ -145,7 +145,7 @@ func TestDoctorStore(t *testing.T) {
 }
 
 // succeedAt is succeed while the server's clock is ahead.
-func (m memory) succeedAt(t *testing.T, engine *storetest.Memory, ahead time.Duration, args ...string) {
+func (m memory) succeedAt(t *testing.T, engine *leasetest.Memory, ahead time.Duration, args ...string) {
 	t.Helper()
 	engine.SetClock(func() time.Time { return time.Now().Add(ahead) })
 	m.succeed(t, args...)

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/store"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/lease/local"
 )
 
 // newSecretFile makes a secret and returns its file and its cipher.

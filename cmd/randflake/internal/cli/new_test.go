@@ -19,9 +19,9 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/filestore"
+	"github.com/randflake/randflake/lease/file"
 )
 
 // formatNamed returns one of a kind's formats.
@@ -129,7 +129,7 @@ func TestNewIntoInspect(t *testing.T) {
 // testStore opens the store in dir.
 func testStore(t *testing.T, dir string, options ...store.Option) *store.Space {
 	t.Helper()
-	space, err := filestore.Open(dir, options...)
+	space, err := file.Open(dir, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

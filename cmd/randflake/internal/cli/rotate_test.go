@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/lease/local"
 )
 
 // TestRotate: a key is added to the file, then to the store; and what can't be right is refused before anything is changed.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/local"
+	"github.com/randflake/randflake/lease/local"
 )
 
 func (t *tool) secretCommand() *cobra.Command {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/filestore"
+	"github.com/randflake/randflake/lease/file"
 )
 
 // Servers has the functions that only the full program has, because they take more than a minute to compile.
@@ -39,7 +39,7 @@ func (t *tool) needServers() (*Servers, error) {
 // open opens the store. If there is no store it fails with store.ErrNoStore.
 func (l location) open(ctx context.Context, options ...store.Option) (*store.Space, error) {
 	if l.servers == nil {
-		return filestore.Open(l.Dir, options...)
+		return file.Open(l.Dir, options...)
 	}
 	return l.servers.Open(ctx, l.URL, options...)
 }
@@ -47,7 +47,7 @@ func (l location) open(ctx context.Context, options ...store.Option) (*store.Spa
 // create makes a store. If there is a store already, it fails with fs.ErrExist.
 func (l location) create(ctx context.Context, options ...store.Option) (*store.Space, error) {
 	if l.servers == nil {
-		return filestore.Create(l.Dir, options...)
+		return file.Create(l.Dir, options...)
 	}
 	return l.servers.Create(ctx, l.URL, options...)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storetest"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 const password = "hunter2"
@@ -22,7 +22,7 @@ const password = "hunter2"
 const memoryURL = "redis://user:" + password + "@host/0?prefix=a"
 
 // A memory keeps stores in memory, by URL.
-type memory map[string]*storetest.Memory
+type memory map[string]*leasetest.Memory
 
 func (m memory) servers() *Servers {
 	return &Servers{
@@ -34,7 +34,7 @@ func (m memory) servers() *Servers {
 		},
 		Create: func(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
 			if m[url] == nil {
-				m[url] = storetest.NewMemory()
+				m[url] = leasetest.NewMemory()
 			}
 			return store.Create(ctx, m[url].Connect(), options...)
 		},

@@ -12,8 +12,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/local"
-	"github.com/randflake/randflake/store/filestore"
+	"github.com/randflake/randflake/lease/local"
+	"github.com/randflake/randflake/lease/file"
 )
 
 // TestLeaseWho has two processes hold the same node one after the other. The store knows the second one only.
@@ -26,7 +26,7 @@ func TestLeaseWho(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, label := range []string{"first:1", "second:2"} {
-		space, err := filestore.Open(dir)
+		space, err := file.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storeurl"
+	"github.com/randflake/randflake/lease/url"
 )
 
 // An Engine runs for one run of one fault. What it can't do is nil.
@@ -92,7 +92,7 @@ func (e *Engine) onStop(f func()) { e.stops = append(e.stops, f) }
 
 // Create creates the space: without more options, as one that had all its data lost.
 func (e *Engine) Create(ctx context.Context, more ...store.Option) error {
-	s, err := storeurl.Create(ctx, e.URL, append(more, store.WithLimits(e.setup.Limits), store.ForSecret(e.setup.Keys))...)
+	s, err := url.Create(ctx, e.URL, append(more, store.WithLimits(e.setup.Limits), store.ForSecret(e.setup.Keys))...)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (e *Engine) Create(ctx context.Context, more ...store.Option) error {
 
 // Losses returns how often the space took data for lost, and the first second that it grants after that.
 func (e *Engine) Losses(ctx context.Context) (losses uint64, floor time.Time, err error) {
-	space, err := storeurl.Open(ctx, e.URL)
+	space, err := url.Open(ctx, e.URL)
 	if err != nil {
 		return 0, time.Time{}, err
 	}

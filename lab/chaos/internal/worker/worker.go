@@ -16,7 +16,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lab/chaos/internal/check"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/store/storeurl"
+	"github.com/randflake/randflake/lease/url"
 )
 
 // Config is what the harness asks of a worker.
@@ -72,7 +72,7 @@ func Run(c Config) (err error) {
 	var space *store.Space
 	if len(w.Replicas) == 0 {
 		err := w.insist(ctx, func(ctx context.Context) (err error) {
-			space, err = storeurl.Open(ctx, w.Store, w.Bug.options()...)
+			space, err = url.Open(ctx, w.Store, w.Bug.options()...)
 			return err
 		})
 		if err != nil {

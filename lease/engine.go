@@ -1,0 +1,60 @@
+// Package lease leases node numbers for seconds of time: each lease is a run of a number that only grows. The same
+// operation takes numbers of counters. See the proof in space.go.
+package lease
+
+import (
+	"context"
+	"time"
+)
+
+// An Engine stores small entries durably, and compares and sets them. It knows nothing of their meaning and decides
+// nothing. It is safe for concurrent use, and many processes may use the same data. It refuses to open, or to answer,
+// while its settings are not durable.
+type Engine interface {
+	// Read returns the entries with these names, all as of one moment. It sees every Swap that was acknowledged before
+	// Read began.
+	Read(ctx context.Context, names ...string) (Answer, error)
+
+	// Swap stores the entries of put if every entry of expect has exactly the given value, or does not exist where the
+	// value is nil. Otherwise it changes nothing. The comparison and the change are one atomic step. When Swapped is
+	// returned, all these entries are durable. After an error the outcome is unknown: the swap may still take effect, so
+	// an engine must not try again unless the first attempt can't take effect any more.
+	Swap(ctx context.Context, expect, put []Entry) (Answer, error)
+
+	// Prepare creates what the engine needs, such as a table, unless it exists. Until then Read and Swap return an error
+	// that wraps ErrNoSpace.
+	Prepare(ctx context.Context) error
+
+	// Close frees the engine's resources.
+	Close() error
+
+	// String says where the entries are, without passwords.
+	String() string
+}
+
+// An Entry is a name and the value that is stored under it. A name has at most 100 bytes of a-z, 0-9, "/", "-", "_" and
+// ".", a value at most 64 KiB.
+type Entry struct {
+	Name  string
+	Value []byte // nil where there is no such entry
+}
+
+// An Answer is what an Engine returns: entries, and the evidence of where they come from. The evidence is of the moment of
+// the entries or later, and still within the call.
+type Answer struct {
+	Entries []Entry // those that Read named or Swap expected, in that order; not needed where Swapped is set
+	Swapped bool    // Swap took effect
+
+	// Time is the time by the server's clock, or zero if the engine has no such clock.
+	Time time.Time
+
+	// Lineage distinguishes this copy of the data from other copies and from what replaced it: a restored backup, a
+	// promoted replica, a server that can't prove that it forgot nothing. It must not depend on anything that the server
+	// may forget or that a copy keeps.
+	Lineage string
+
+	// Position never decreases within a lineage, and has increased by the end of each Swap that takes effect. Every answer
+	// has it: a swap onto older data whose answer gets lost must not be made unseen, for it hides that the data is older.
+	// After a Swap that took effect it counts only what is durable. 0 means that the engine has none.
+	Position uint64
+}

@@ -1,0 +1,41 @@
+// Package tlsfiles reads what an engine's URL says of TLS. It is apart from package store so that a program which
+// keeps everything in a directory has no network code.
+package tlsfiles
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/randflake/randflake/store"
+)
+
+// Take removes the parameters ca, cert and key, which name files in PEM format: of the authorities that the
+// server's certificate must be signed by, the system's without, and of the client's certificate and its key.
+// It returns nil if none is given.
+func Take(query url.Values) (*tls.Config, error) {
+	ca, cert, key := store.Take(query, "ca"), store.Take(query, "cert"), store.Take(query, "key")
+	if ca+cert+key == "" {
+		return nil, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if ca != "" {
+		pem, err := os.ReadFile(ca)
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("store: URL: ca=%s: %w", ca, cmp.Or(err, errors.New("no certificate in PEM format")))
+		}
+	}
+	if cert+key != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("store: URL: cert=%s, key=%s: %w", cert, key, err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}

@@ -1,0 +1,33 @@
+package tlsfiles_test
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/randflake/randflake/lease/internal/tlsfiles"
+)
+
+func TestTake(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty.pem")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	query := url.Values{"other": {"1"}}
+	if config, err := tlsfiles.Take(query); config != nil || err != nil || len(query) != 1 {
+		t.Errorf("none given: %v, %v, %v left", config, err, query)
+	}
+	for text, want := range map[string]string{
+		"ca=" + empty:                "no certificate",
+		"ca=/nowhere":                "/nowhere",
+		"cert=" + empty:              "cert=" + empty,
+		"cert=/nowhere&key=" + empty: "/nowhere",
+	} {
+		query, _ := url.ParseQuery(text)
+		if _, err := tlsfiles.Take(query); err == nil || !strings.Contains(err.Error(), want) || len(query) != 0 {
+			t.Errorf("%s: %v, want it to tell %s", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package leasetest
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/randflake/randflake/store"
+)
+
+// Memory is the data of engines in memory, for tests of what stands on an engine: it loses data and shows
+// other evidence on demand; with [Intercept] it fails. It must never lease nodes for IDs that are kept.
+// It is safe for concurrent use.
+type Memory struct {
+	mu           sync.Mutex
+	now          Snapshot
+	clock        func() time.Time
+	reads, swaps int
+}
+
+// A Snapshot is a copy of what a [Memory] holds, with its evidence, which may be changed before it is restored.
+type Snapshot struct {
+	data     data // nil before Prepare
+	Lineage  string
+	Position uint64
+}
+
+// NewMemory returns what Prepare was not called on yet, with the lineage "memory" and no clock.
+func NewMemory() *Memory { return &Memory{now: Snapshot{Lineage: "memory"}} }
+
+// Connect returns a new handle, as one more process would have. All handles share the data.
+func (m *Memory) Connect() store.Engine { return &handle{Memory: m} }
+
+// SetClock sets the server's clock. A nil one, as at the start, makes Time zero in all answers.
+func (m *Memory) SetClock(clock func() time.Time) { m.locked(func() { m.clock = clock }) }
+
+// SetLineage changes the lineage, and nothing else.
+func (m *Memory) SetLineage(lineage string) { m.locked(func() { m.now.Lineage = lineage }) }
+
+// Snapshot copies the data, as a backup does.
+func (m *Memory) Snapshot() (s Snapshot) {
+	m.locked(func() { s, s.data = m.now, maps.Clone(m.now.data) })
+	return s
+}
+
+// Restore puts s in the place of all data, and its lineage and position in the place of those that were shown.
+func (m *Memory) Restore(s Snapshot) {
+	m.locked(func() { m.now, m.now.data = s, maps.Clone(s.data) })
+}
+
+// Wipe loses everything but the lineage. Prepare has to be called again.
+func (m *Memory) Wipe() { m.locked(func() { m.now.data, m.now.Position = nil, 0 }) }
+
+// Reads returns how many times Read was called, failures included.
+func (m *Memory) Reads() (n int) { m.locked(func() { n = m.reads }); return n }
+
+// Swaps returns how many times Swap was called, failures included.
+func (m *Memory) Swaps() (n int) { m.locked(func() { n = m.swaps }); return n }
+
+func (m *Memory) locked(do func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	do()
+}
+
+// handle is a connection to a Memory.
+type handle struct {
+	*Memory
+	closed bool
+}
+
+func (h *handle) Read(ctx context.Context, names []string, page store.Page) (store.Answer, error) {
+	return h.do(ctx, Call{Names: names, Page: page}, &h.reads)
+}
+
+func (h *handle) Swap(ctx context.Context, expect, put []store.Entry) (store.Answer, error) {
+	return h.do(ctx, Call{Swap: true, Expect: expect, Put: put}, &h.swaps)
+}
+
+func (h *handle) do(ctx context.Context, c Call, count *int) (answer store.Answer, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	*count++
+	if err := h.check(ctx); err != nil {
+		return answer, err
+	}
+	if h.now.data == nil {
+		return answer, fmt.Errorf("storetest: memory: %w", store.ErrNoStore)
+	}
+	if answer = h.now.data.do(c); answer.Swapped {
+		h.now.Position++
+	}
+	answer.Lineage, answer.Position, answer.Kept = h.now.Lineage, h.now.Position, true
+	if h.clock != nil {
+		answer.Time = h.clock()
+	}
+	return answer, nil
+}
+
+func (h *handle) Prepare(ctx context.Context) (err error) {
+	h.locked(func() {
+		if err = h.check(ctx); err == nil && h.now.data == nil {
+			h.now.data = data{}
+		}
+	})
+	return err
+}
+
+func (h *handle) check(ctx context.Context) error {
+	if h.closed {
+		return fmt.Errorf("storetest: memory: %w", fs.ErrClosed)
+	}
+	return ctx.Err()
+}
+
+func (h *handle) Close() error { h.locked(func() { h.closed = true }); return nil }
+
+func (h *handle) String() string { return "memory" }

@@ -1,0 +1,369 @@
+// Package leasetest tests engines, and what stands on them. [Run] is the suite that every engine must pass: [RunEngine]
+// for the engine itself, [RunLeases] and [RunCounters] for what stands on it, there or in a service; [RunGapless] is for
+// SQL databases. [Memory] is an engine to play with, [Intercept] makes its calls fail, and [Leases] are leases that fail.
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/store"
+)
+
+// Start makes empty data for one test, on which Prepare was not called yet, and returns a function that opens one more
+// handle on it.
+type Start func(t *testing.T) (connect func(t *testing.T) store.Engine)
+
+// Run tests an engine, and leases and counters on it.
+func Run(t *testing.T, start Start) {
+	t.Run("Engine", func(t *testing.T) { RunEngine(t, start) })
+	t.Run("Leases", func(t *testing.T) { RunLeases(t, start.Leases) })
+	t.Run("Counters", func(t *testing.T) { RunCounters(t, start.Counters) })
+}
+
+// RunEngine tests that an engine keeps the promises of [store.Engine], each in a subtest with data of its own. It closes
+// the handles.
+//
+// It does not test what takes more than handles: that no crash loses anything, that the lineage changes when
+// it must, that unsafe settings are refused. An engine has tests of its own for that.
+func RunEngine(t *testing.T, start Start) {
+	for _, c := range engineChecks {
+		t.Run(c.name, func(t *testing.T) { c.run(newEngineBed(t, t, start(t))) })
+	}
+}
+
+// engineChecks find what is wrong with an engine.
+var engineChecks = []struct {
+	name string
+	run  func(w *engineBed)
+}{
+	{"Prepare", checkPrepare},
+	{"Calls", checkCalls},
+	{"Increments", checkIncrements},
+	{"WriteSkew", checkWriteSkew},
+	{"Snapshots", checkSnapshots},
+	{"Context", checkContext},
+	{"Close", checkClose},
+}
+
+// An engineBed is what one check plays in.
+type engineBed struct {
+	testing.TB
+	open    func() store.Engine
+	handles [4]store.Engine
+}
+
+func newEngineBed(t *testing.T, tb testing.TB, connect func(t *testing.T) store.Engine) *engineBed {
+	w := &engineBed{TB: tb}
+	w.open = func() store.Engine {
+		engine := connect(t)
+		t.Cleanup(func() { engine.Close() })
+		return engine
+	}
+	for i := range w.handles {
+		w.handles[i] = w.open()
+	}
+	return w
+}
+
+// wantErr fails the test unless err is target.
+func wantErr(t testing.TB, what string, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("%s: error %v, want %v", what, err, target)
+	}
+}
+
+// put puts the entry a, of which the checks that follow tell what became.
+func put(value string) Call { return Call{Swap: true, Put: Entry("a", value)} }
+
+// first puts 2, and then 1.
+func (w *engineBed) first() {
+	wantErr(w, "Prepare", w.handles[0].Prepare(w.Context()), nil)
+	Put(w, w.handles[0], "a", "2")
+	Put(w, w.handles[1], "a", "1")
+}
+
+// found checks that the entry is 1, and returns that.
+func (w *engineBed) found(when string, engine store.Engine) []byte {
+	w.Helper()
+	answer, err := engine.Read(w.Context(), []string{"a"}, store.Page{})
+	if err != nil || !equal(answer.Named, put("1").Put) {
+		w.Fatalf("%s: found %s, error %v, want 1", when, show(answer.Named), err)
+	}
+	return answer.Named[0].Value
+}
+
+// fail checks that calls fail.
+func (w *engineBed) fail(when string, ctx context.Context, engine store.Engine, want error) {
+	w.Helper()
+	for _, c := range []Call{put("2"), {Names: []string{"a"}}} {
+		_, err := c.On(ctx, engine)
+		wantErr(w, when+": "+c.String(), err, want)
+	}
+}
+
+func checkPrepare(w *engineBed) {
+	// An engine that needs nothing holds nothing either.
+	if answer, err := w.handles[0].Read(w.Context(), []string{"a"}, store.Page{To: "z", Limit: 1}); err == nil {
+		if answer.Named[0].Value != nil || len(answer.Page) > 0 {
+			w.Errorf("before Prepare a Read found %s and %s", show(answer.Named), show(answer.Page))
+		}
+	} else {
+		w.fail("before Prepare", w.Context(), w.handles[0], store.ErrNoStore)
+	}
+	var wg sync.WaitGroup
+	for _, engine := range w.handles {
+		wg.Go(func() { wantErr(w, "Prepare while others do", engine.Prepare(w.Context()), nil) })
+	}
+	wg.Wait()
+	w.first()
+	one := put("1")
+	w.handles[0].Swap(w.Context(), nil, one.Put)
+	one.Put[0].Value[0] = 'x'
+	wantErr(w, "another Prepare", w.handles[1].Prepare(w.Context()), nil)
+	w.found("after another Prepare, and a change of the buffer that was put", w.handles[0])[0] = 'x'
+	w.found("after a change of an answer", w.handles[0])
+	if s := w.handles[0].String(); s == "" || regexp.MustCompile(`://[^/@]*:[^/@]*[^/@x][^/@]*@`).MatchString(s) {
+		w.Errorf("String: %q: want it to tell the place, and no password", s)
+	}
+}
+
+func checkContext(w *engineBed) {
+	w.first()
+	done, cancel := context.WithCancel(w.Context())
+	cancel()
+	w.fail("context cancelled", done, w.handles[0], context.Canceled)
+	wantErr(w, "Prepare with a cancelled context", w.handles[0].Prepare(done), context.Canceled)
+	w.found("after calls with a cancelled context", w.handles[1])
+	for i := range 20 { // at any moment of a call
+		soon, cancel := context.WithTimeout(w.Context(), time.Duration(i)*100*time.Microsecond)
+		if _, err := put("1").On(soon, w.handles[0]); err != nil {
+			wantErr(w, "Swap whose context timed out", err, context.DeadlineExceeded)
+		}
+		cancel()
+		w.found("after a context timed out", w.handles[i%2])
+	}
+}
+
+func checkClose(w *engineBed) {
+	w.first()
+	for _, engine := range w.handles {
+		other := w.open()
+		wantErr(w, "Close", engine.Close(), nil)
+		w.fail("after Close", w.Context(), engine, fs.ErrClosed)
+		wantErr(w, "Prepare after Close", engine.Prepare(w.Context()), fs.ErrClosed)
+		w.found("after another handle was closed", other)
+		other.Close()
+	}
+	w.found("after all handles were closed", w.open())
+}
+
+// checkCalls makes calls of any kind in turn, and compares each answer with that of a map.
+func checkCalls(w *engineBed) {
+	wantErr(w, "Prepare", w.handles[0].Prepare(w.Context()), nil)
+	// Names that an order by anything but bytes would misplace, and long ones.
+	names := strings.Fields("a a- a. a/ a/. a/1 a/10 a/2 a0 a_ aa b - . .. / _ 0 9")
+	for i := range store.MaxEntries {
+		names = append(names, strings.Repeat("/", i+2), strings.Repeat("n", store.MaxName-i))
+	}
+	rng, model := rand.New(rand.NewPCG(1, 0)), data{}
+	var first store.Evidence
+	var position uint64
+	for i := range 160 {
+		c := anyCall(rng, names, model)
+		got, err := c.On(w.Context(), w.handles[i%len(w.handles)])
+		wantErr(w, c.String(), err, nil)
+		want := model.do(c)
+		if got.Swapped != want.Swapped || !equal(got.Named, want.Named) || !equal(got.Page, want.Page) {
+			w.Fatalf("%s: swapped %t, found %s and page %s,\n\twant %t, %s and %s", c,
+				got.Swapped, show(got.Named), show(got.Page), want.Swapped, show(want.Named), show(want.Page))
+		}
+		if i == 0 {
+			first = got.Evidence
+		}
+		least := position
+		if got.Swapped && slices.ContainsFunc(c.Put, func(e store.Entry) bool { return e.Value != nil }) {
+			least++
+		}
+		switch {
+		case got.Lineage != first.Lineage || len(got.Lineage) > 200:
+			w.Fatalf("%s: lineage %.300q, first %.300q: want always the same, of 200 bytes at most", c, got.Lineage, first.Lineage)
+		case got.Time.IsZero() != first.Time.IsZero() || !got.Time.IsZero() && time.Since(got.Time).Abs() > time.Hour:
+			w.Fatalf("%s: time %v, first %v: want the present, or always zero", c, got.Time, first.Time)
+		case got.Position < least && (got.Swapped || got.Position != 0):
+			w.Fatalf("%s: position %d: want at least %d, after what was answered before", c, got.Position, least)
+		}
+		position = max(least, got.Position)
+	}
+}
+
+// anyCall returns a call that expects what is there more often than not.
+func anyCall(rng *rand.Rand, names []string, model data) Call {
+	some := func() (some []string) {
+		for _, i := range rng.Perm(len(names))[:rng.IntN([]int{4, store.MaxEntries + 1}[rng.IntN(2)])] {
+			some = append(some, names[i])
+		}
+		return some
+	}
+	if rng.IntN(3) == 0 {
+		from, to := names[rng.IntN(len(names))], []string{names[rng.IntN(len(names))], "zzz"}[rng.IntN(2)]
+		return Call{Names: some(), Page: store.Page{From: from, To: to, Limit: []int{0, 1, 2, 50, store.MaxPage}[rng.IntN(5)]}}
+	}
+	long := make([]byte, store.MaxValue)
+	for i := range long {
+		long[i] = byte(i ^ i>>8)
+	}
+	c := Call{Swap: true, Expect: model.get(some())}
+	values := [][]byte{nil, {}, {}, {0}, {0, 0}, fmt.Append(nil, rng.Uint32()), []byte("\xff'\"\\\n%s$1"), long[:256], long[:257], long}
+	if n := len(c.Expect); n > 0 && rng.IntN(4) == 0 {
+		c.Expect[rng.IntN(n)].Value = values[rng.IntN(len(values))]
+	}
+	for i, name := range some() { // nothing but the first may be long
+		c.Put = append(c.Put, store.Entry{Name: name, Value: values[rng.IntN(len(values)-min(i, 1))]})
+	}
+	if len(c.Put) == 0 {
+		c.Put = Entry(names[0], "x")
+	}
+	return c
+}
+
+// together has players do something so many times each, all at the same time, on the handles by turns.
+func (w *engineBed) together(players, times int, do func(engine store.Engine, player, i int)) {
+	wantErr(w, "Prepare", w.handles[0].Prepare(w.Context()), nil)
+	var wg sync.WaitGroup
+	for player := range players {
+		wg.Go(func() {
+			for i := range times {
+				do(w.handles[(player+i)%len(w.handles)], player, i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// swap swaps, and returns whether it took effect.
+func (w *engineBed) swap(engine store.Engine, expect, put []store.Entry) (store.Answer, bool) {
+	answer, err := engine.Swap(w.Context(), expect, put)
+	wantErr(w, "Swap", err, nil)
+	return answer, err == nil && answer.Swapped
+}
+
+// checkIncrements: of Swaps that expect the same value only one takes effect, and no put is lost.
+func checkIncrements(w *engineBed) {
+	var mu sync.Mutex
+	positions := map[int]uint64{} // by the value that was put
+	w.together(8, 12, func(engine store.Engine, _, _ int) {
+		for known := ""; ; {
+			n := len(known) + 1 // a count in ones
+			answer, done := w.swap(engine, Entry("n", known), Entry("n", known+"1"))
+			if done {
+				mu.Lock()
+				defer mu.Unlock()
+				if _, twice := positions[n]; twice {
+					w.Errorf("the %d was put twice", n)
+				}
+				positions[n] = answer.Position
+				return
+			}
+			if w.Failed() || len(answer.Named) != 1 {
+				return
+			}
+			known = string(answer.Named[0].Value)
+		}
+	})
+	if got, _ := Get(w, w.handles[0], "n"); len(got) != 8*12 {
+		w.Errorf("%d after %d increments", len(got), 8*12)
+	}
+	for n := 2; n <= len(positions); n++ {
+		if positions[n] <= positions[n-1] {
+			w.Errorf("position %d of a put after %d", positions[n], positions[n-1])
+		}
+	}
+}
+
+// checkWriteSkew: of two Swaps that each expect what the other one puts only one takes effect.
+func checkWriteSkew(w *engineBed) {
+	var wins sync.Map
+	w.together(4, 40, func(engine store.Engine, player, i int) {
+		names := []string{fmt.Sprintf("l%d", i), fmt.Sprintf("r%d", i)}
+		if _, done := w.swap(engine, slices.Concat(Entry(names[0], ""), Entry(names[1], "")), Entry(names[player%2], "1")); done {
+			if _, twice := wins.LoadOrStore(i, true); twice {
+				w.Errorf("round %d: two Swaps took effect that exclude each other", i)
+			}
+		}
+	})
+}
+
+// checkSnapshots: what one call finds is of one moment, while others put three entries at once.
+func checkSnapshots(w *engineBed) {
+	names := []string{"a", "b", "c"}
+	w.together(5, 25, func(engine store.Engine, player, i int) {
+		if player < 2 {
+			value := fmt.Sprint(player, "/", i)
+			w.swap(engine, nil, slices.Concat(Entry("a", value), Entry("b", value), Entry("c", value)))
+			return
+		}
+		answer, err := engine.Read(w.Context(), names[:2], store.Page{From: "c", To: "d", Limit: 1})
+		if player == 4 { // a failed swap finds entries too
+			answer, err = engine.Swap(w.Context(), slices.Concat(Entry("a", "?"), Entry("b", "?"), Entry("c", "?")), Entry("a", "wrong"))
+		}
+		all := append(answer.Named, answer.Page...)
+		if wantErr(w, "call", err, nil); len(all) > 0 && (answer.Swapped || slices.ContainsFunc(all, func(e store.Entry) bool { return string(e.Value) != string(all[0].Value) })) {
+			w.Errorf("of different moments: %s", show(all))
+		}
+	})
+}
+
+// Entry returns an entry as a list, for Swap. Without a value it says that there is none.
+func Entry(name, value string) []store.Entry {
+	if value == "" {
+		return []store.Entry{{Name: name}}
+	}
+	return []store.Entry{{Name: name, Value: []byte(value)}}
+}
+
+// Put puts an entry, whatever it was. The test ends unless it takes effect.
+func Put(t testing.TB, e store.Engine, name, value string) store.Answer {
+	t.Helper()
+	a, err := e.Swap(t.Context(), nil, Entry(name, value))
+	if err != nil || !a.Swapped {
+		t.Fatalf("put %s: %+v, %v", name, a, err)
+	}
+	return a
+}
+
+// Get returns an entry's value, "" for none, and the evidence.
+func Get(t testing.TB, e store.Engine, name string) (string, store.Evidence) {
+	t.Helper()
+	a, err := e.Read(t.Context(), []string{name}, store.Page{})
+	if err != nil {
+		t.Fatalf("get %s: %v", name, err)
+	}
+	return string(a.Named[0].Value), a.Evidence
+}
+
+// Lineages are those seen so far, each with where that was.
+type Lineages map[string]string
+
+// WantNew checks that an engine has another lineage than all before, and an entry a that is 1: else it would be other data.
+func (l Lineages) WantNew(t testing.TB, where string, e store.Engine) {
+	t.Helper()
+	value, seen := Get(t, e, "a")
+	if value != "1" {
+		t.Errorf("%s: the entry is %q: the test shows nothing", where, value)
+	}
+	if other, found := l[seen.Lineage]; found || len(seen.Lineage) > 200 {
+		t.Errorf("%s: lineage %s, as %s", where, seen.Lineage, other)
+	}
+	l[seen.Lineage] = where
+}

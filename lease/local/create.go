@@ -1,0 +1,112 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease/file"
+)
+
+// secretName is the name of the secret's file in its directory.
+const secretName = "secret"
+
+// Create makes dir with a new secret and a store for it. If dir exists and is not empty, it changes nothing and returns
+// false.
+//
+// If several processes call Create at once, exactly one of them succeeds: each fills a temporary directory and renames
+// it to dir, and the rename fails if dir is not empty. So a secret never exists without its store, which would look
+// like a secret whose store was lost.
+func Create(dir string) (made bool, err error) { return create(dir, fillWithSecret) }
+
+// CreateStore is Create for IDs without a secret: it makes only the store.
+func CreateStore(dir string) (made bool, err error) {
+	return create(dir, func(dir string) error { return fillWithStore(dir) })
+}
+
+func create(dir string, fill func(dir string) error) (made bool, err error) {
+	if dir == "" {
+		return false, errors.New("randflake: state directory: no name: want that of a directory")
+	}
+	vacant, err := isVacant(dir)
+	if vacant && err == nil {
+		made, err = moveIn(dir, fill)
+	}
+	if err != nil {
+		return false, fmt.Errorf("randflake: state directory %s: %w", dir, withoutPath(err))
+	}
+	return made, nil
+}
+
+// moveIn fills a new directory and renames it to dir. It returns false if another process was first.
+func moveIn(dir string, fill func(dir string) error) (made bool, err error) {
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = target // a rename would hit the link
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDirs(parent); err != nil {
+		return false, err
+	}
+	temp, err := os.MkdirTemp(parent, ".randflake-*.tmp")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(temp)
+	if err := fill(temp); err != nil {
+		return false, err
+	}
+	if made, err = occupy(temp, dir); err != nil {
+		return false, err
+	}
+	return made, syncDir(parent)
+}
+
+func fillWithSecret(dir string) error {
+	secret := randflake.NewSecret()
+	if err := WriteSecret(filepath.Join(dir, secretName), secret); err != nil {
+		return err
+	}
+	return fillWithStore(dir, store.ForSecret(store.KeysOf(secret)))
+}
+
+// fillWithStore makes a store whose leases start at once. That is safe with a secret because the secret is new, and
+// without one because the IDs belong to this directory: removing the directory starts a new space of IDs.
+func fillWithStore(dir string, options ...store.Option) error {
+	space, err := file.Create(dir, append(options, store.ForNewSecret())...)
+	if err != nil {
+		return err
+	}
+	return space.Close()
+}
+
+// occupy renames temp to dir, and returns false if another process was first.
+func occupy(temp, dir string) (made bool, err error) {
+	if os.Rename(temp, dir) == nil {
+		return true, nil
+	}
+	removeErr := syscall.Rmdir(dir) // Rmdir removes only an empty directory, which may block the rename
+	err = os.Rename(temp, dir)
+	vacant, _ := isVacant(dir)
+	switch {
+	case err == nil:
+		return true, nil
+	case !vacant:
+		return false, nil
+	case errors.Is(err, fs.ErrExist): // a mount point, or no permission to remove it
+		return false, fmt.Errorf("can't replace the empty directory: %w: make or mount the directory above it instead", removeErr)
+	}
+	return false, err
+}
+
+// withoutPath returns err without its operation and path, as the surrounding message already names the path.
+func withoutPath(err error) error {
+	if pathErr := (*os.PathError)(nil); errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}

@@ -1,0 +1,100 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/randflake/randflake/lease/file"
+)
+
+// TestCreateRace: of many who create at once one makes the directory, and all find the same whole one.
+func TestCreateRace(t *testing.T) {
+	const racers = 8
+	for name, prepare := range map[string]func(dir string) error{
+		"no directory":    func(string) error { return nil },
+		"an empty one":    func(dir string) error { return os.MkdirAll(dir, 0o700) },
+		"a symbolic link": func(dir string) error { return link(t.TempDir(), dir) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := isolate(t)
+			if err := prepare(dir); err != nil {
+				t.Skip(err)
+			}
+			var made atomic.Int32
+			var group sync.WaitGroup
+			for range racers {
+				group.Go(func() {
+					if won, err := Create(dir); err != nil {
+						t.Error(err)
+					} else if won {
+						made.Add(1)
+					}
+					if _, err := ReadSecret(filepath.Join(dir, secretName)); err != nil {
+						t.Error(err)
+					}
+					if space, err := file.Open(dir); err != nil {
+						t.Error(err)
+					} else {
+						space.Close()
+					}
+				})
+			}
+			group.Wait()
+			if made.Load() != 1 {
+				t.Errorf("%d made it", made.Load())
+			}
+			if around, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(around) != 1 {
+				t.Errorf("left behind: %v, %v", around, err)
+			}
+		})
+	}
+}
+
+func link(target, name string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return os.Symlink(target, name)
+}
+
+// TestCreateLeavesWhatIsThere: something else in the directory stays, and nothing is added.
+func TestCreateLeavesWhatIsThere(t *testing.T) {
+	dir := isolate(t)
+	if err := os.MkdirAll(filepath.Join(dir, "notes"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, create := range map[string]func(string) (bool, error){"Create": Create, "CreateStore": CreateStore} {
+		made, err := create(dir)
+		entries, _ := os.ReadDir(dir)
+		if made || err != nil || len(entries) != 1 {
+			t.Errorf("%s: %v, %v, %v", name, made, err, entries)
+		}
+	}
+	dir = filepath.Join(t.TempDir(), "store")
+	if made, err := CreateStore(dir); !made || err != nil {
+		t.Fatal(made, err)
+	}
+	space, err := file.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	space.Close()
+	if _, err := os.Stat(filepath.Join(dir, secretName)); !os.IsNotExist(err) {
+		t.Errorf("CreateStore made a secret: %v", err)
+	}
+}
+
+func TestCreateWhereNothingCanBe(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(file, "shop")
+	if made, err := Create(dir); made || err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("below a file: %v, %v", made, err)
+	}
+}

@@ -1,0 +1,76 @@
+// Package local makes IDs on one machine without any setup. The secret and the store are in a directory of the user,
+// and another directory means another secret. So if several machines share a kind of ID, or a container has no volume,
+// use [lease.Keep] instead.
+//
+//	keeper, err := local.Keep("shop")
+//	id, err := keeper.Generator().Generate()
+//	err = keeper.Close()
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease/file"
+)
+
+// leaseTimeout limits how long taking a lease takes. A directory answers within milliseconds.
+const leaseTimeout = 30 * time.Second
+
+// A Keeper is a [lease.Keeper] with a store of its own.
+type Keeper struct {
+	*lease.Keeper[*randflake.Generator]
+	store *store.Space
+}
+
+// Keep keeps a lease for a generator whose IDs belong to name, for instance the name of a program. At first use it
+// makes the secret and the store, in the directory that [Dir] returns, and logs that. All processes of this user that
+// pass the same name share them, and their IDs never repeat.
+//
+// The secret is in the file "secret" of that directory. Without it the IDs can't be opened. Keep the directory as a
+// whole: if it is removed, a new series of IDs begins, and if it is restored from a backup, leases may repeat.
+//
+// The errors are those of [Dir], [Create], [ReadSecret] and [lease.Keep], and store.ErrNoStore if the directory has a
+// secret but no store. The keeper holds a goroutine, the lease and the store until it is closed.
+func Keep(name string, options ...lease.Option) (*Keeper, error) {
+	dir, err := Dir(name)
+	if err != nil {
+		return nil, err
+	}
+	made, err := Create(dir)
+	if err != nil {
+		return nil, err
+	}
+	if made {
+		slog.Info("randflake: made a new secret and a store: keep the secret, only it opens its IDs", "directory", dir)
+	}
+	secret, err := ReadSecret(filepath.Join(dir, secretName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s has something else in it: put the secret back, or empty the directory to start over", err, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	space, err := file.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("randflake: %s: %w", dir, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaseTimeout)
+	defer cancel()
+	keeper, err := lease.Keep(ctx, lease.On(space), secret, options...)
+	if err != nil {
+		return nil, errors.Join(err, space.Close())
+	}
+	return &Keeper{keeper, space}, nil
+}
+
+// Close gives the lease back, as [lease.Keeper.Close] does, and closes the store.
+func (k *Keeper) Close() error { return errors.Join(k.Keeper.Close(), k.store.Close()) }

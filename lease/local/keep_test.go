@@ -1,0 +1,196 @@
+package local
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease/file"
+)
+
+// isolate gives the test a state home of its own and returns the directory of the IDs of "shop", which isn't there yet.
+func isolate(t *testing.T) string {
+	t.Helper()
+	home := t.TempDir()
+	for _, name := range []string{"XDG_STATE_HOME", "HOME", "LocalAppData"} {
+		t.Setenv(name, home)
+	}
+	dir, err := Dir("shop")
+	if err != nil || !strings.HasPrefix(dir, home) {
+		t.Fatalf("%s, %v", dir, err)
+	}
+	return dir
+}
+
+// logs has what is logged by default written to a buffer while the test runs.
+func logs(t *testing.T) *bytes.Buffer {
+	var buffer bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&buffer, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	return &buffer
+}
+
+func quiet() lease.Option { return lease.WithLogger(slog.New(slog.DiscardHandler)) }
+
+// makeOne keeps "shop", makes an ID and closes.
+func makeOne(t *testing.T) (randflake.ID, *randflake.Cipher) {
+	t.Helper()
+	keeper, err := Keep("shop", quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := keeper.Generator().Generate()
+	if err := errors.Join(err, keeper.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return id, keeper.Generator().Cipher()
+}
+
+// TestKeep: the first call makes secret and store and says where, once; later ones use them.
+func TestKeep(t *testing.T) {
+	dir, log := isolate(t), logs(t)
+	first, cipher := makeOne(t)
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "made a new secret") || !strings.Contains(text, filepath.Base(dir)) {
+		t.Errorf("logged at first use: %q", text)
+	}
+	log.Reset()
+	second, same := makeOne(t)
+	if log.Len() > 0 {
+		t.Errorf("logged later: %q", log)
+	}
+	if first == second || same.Inspect(first) != cipher.Inspect(first) {
+		t.Errorf("%v and %v, which is %v and %v", first, second, cipher.Inspect(first), same.Inspect(first))
+	}
+	info, err := os.Stat(filepath.Join(dir, "secret"))
+	if err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+		t.Errorf("secret: %v, %v, want mode 0600", info, err)
+	}
+	other, err := Keep("other", quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if other.Generator().Cipher().Inspect(first) == cipher.Inspect(first) {
+		t.Error("two names have one secret")
+	}
+	again, err := Keep("other", quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if again.Generator().Lease().FirstNode == other.Generator().Lease().FirstNode {
+		t.Error("two keepers of one name have one node")
+	}
+}
+
+// TestCloseReturnsAll: after Close neither the lease nor the store is held.
+func TestCloseReturnsAll(t *testing.T) {
+	isolate(t)
+	keeper, err := Keep("shop", quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := keeper.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.On(keeper.store).Limits(t.Context()); err == nil {
+		t.Error("the store is open after Close")
+	}
+	if _, err := keeper.Generator().Generate(); !errors.Is(err, randflake.ErrClosed) {
+		t.Errorf("an ID after Close: %v", err)
+	}
+	dir, _ := Dir("shop")
+	space, err := file.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer space.Close()
+	records, err := lease.On(space).List(t.Context())
+	if err != nil || len(records) != 1 || records[0].Owner != (lease.Token{}) {
+		t.Errorf("the lease was not given back: %v, %v", records, err)
+	}
+}
+
+// TestKeepRefuses: what is wrong with a directory is said, with its name, and nothing in it is changed.
+func TestKeepRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		breaks func(dir string) error
+		want   error
+		said   string
+	}{
+		"no secret": {func(dir string) error { return os.Remove(filepath.Join(dir, "secret")) }, fs.ErrNotExist, "put the secret back"},
+		"a secret that is none": {func(dir string) error { return os.Truncate(filepath.Join(dir, "secret"), 7) },
+			randflake.ErrInvalidSecret, "secret file"},
+		"another secret": {func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "secret"), []byte(randflake.NewSecret().Hex()), 0o600)
+		}, store.ErrWrongSecret, "secret"},
+		"no store": {func(dir string) error {
+			files, err := filepath.Glob(filepath.Join(dir, "*"))
+			for _, file := range files {
+				if filepath.Base(file) != "secret" {
+					err = errors.Join(err, os.Remove(file))
+				}
+			}
+			return err
+		}, store.ErrNoStore, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := isolate(t)
+			logs(t)
+			makeOne(t)
+			if err := c.breaks(dir); err != nil {
+				t.Fatal(err)
+			}
+			before, _ := filepath.Glob(filepath.Join(dir, "*"))
+			keeper, err := Keep("shop", quiet())
+			if keeper != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.said) || !strings.Contains(err.Error(), dir) && c.want != store.ErrWrongSecret {
+				t.Errorf("%v", err)
+			}
+			if after, _ := filepath.Glob(filepath.Join(dir, "*")); len(after) != len(before) {
+				t.Errorf("%v, then %v", before, after)
+			}
+		})
+	}
+}
+
+func TestDirRefuses(t *testing.T) {
+	for _, name := range []string{"", ".", "..", "a/b", `a\b`, "Shop", "ä", "a b", "shop.old", strings.Repeat("a", 101)} {
+		if dir, err := Dir(name); err == nil || dir != "" {
+			t.Errorf("%q: %s, %v", name, dir, err)
+		}
+		if _, err := Keep(name); err == nil {
+			t.Errorf("%q is kept", name)
+		}
+	}
+}
+
+// TestDirIgnoresRelativeNames: the XDG base directory specification wants it so.
+func TestDirIgnoresRelativeNames(t *testing.T) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		t.Skip("XDG base directories are for other systems")
+	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_STATE_HOME", "state")
+	if dir, err := Dir("shop"); err != nil || dir != filepath.Join(home, ".local", "state", "randflake", "shop") {
+		t.Errorf("%s, %v", dir, err)
+	}
+	t.Setenv("HOME", "")
+	if _, err := Dir("shop"); err == nil || !strings.Contains(err.Error(), "HOME") {
+		t.Errorf("without a home: %v", err)
+	}
+	t.Setenv("HOME", "home")
+	if dir, err := Dir("shop"); err == nil || !strings.Contains(err.Error(), "not an absolute path") {
+		t.Errorf("a home that depends on the working directory: %s, %v", dir, err)
+	}
+}

@@ -1,0 +1,110 @@
+package lease
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+)
+
+// memory is the data of engines in memory. It loses data and shows other evidence on demand.
+type memory struct {
+	mu sync.Mutex
+	state
+	clock func() time.Time // the server's, or nil
+	calls int
+}
+
+type state struct {
+	data     map[string]string
+	lineage  string
+	position uint64
+}
+
+func newMemory() *memory { return &memory{state: state{map[string]string{}, "first", 0}} }
+
+func (m *memory) snapshot() state { return state{maps.Clone(m.data), m.lineage, m.position} }
+
+func (m *memory) restore(s state) { m.state = state{maps.Clone(s.data), s.lineage, s.position} }
+
+func (m *memory) size() (bytes int) {
+	for name, value := range m.data {
+		bytes += len(name) + len(value)
+	}
+	return bytes
+}
+
+// A call is a Read if put is nil.
+type call struct {
+	expect, put []Entry
+}
+
+func (m *memory) do(c call) (a Answer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls++
+	a.Swapped = c.put != nil
+	for _, e := range c.expect {
+		found := Entry{Name: e.Name}
+		if value, ok := m.data[e.Name]; ok {
+			found.Value = []byte(value)
+		}
+		a.Swapped = a.Swapped && (found.Value == nil) == (e.Value == nil) && string(found.Value) == string(e.Value)
+		a.Entries = append(a.Entries, found)
+	}
+	if a.Swapped {
+		a.Entries = nil
+		m.position++
+		for _, e := range c.put {
+			m.data[e.Name] = string(e.Value)
+		}
+	}
+	m.evidence(&a)
+	return a
+}
+
+func (m *memory) evidence(a *Answer) {
+	a.Lineage, a.Position = m.lineage, m.position
+	if m.clock != nil {
+		a.Time = m.clock()
+	}
+}
+
+// conn is an engine: a connection of one process.
+type conn struct {
+	*memory
+	intercept func(context.Context, call) (Answer, error) // or nil
+}
+
+var errAway = errors.New("memory: no connection")
+
+func (c conn) Read(ctx context.Context, names ...string) (Answer, error) {
+	var expect []Entry
+	for _, name := range names {
+		expect = append(expect, Entry{Name: name})
+	}
+	return c.send(ctx, call{expect: expect})
+}
+
+func (c conn) Swap(ctx context.Context, expect, put []Entry) (Answer, error) {
+	return c.send(ctx, call{expect, put})
+}
+
+func (c conn) send(ctx context.Context, call call) (Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return Answer{}, err
+	}
+	if c.intercept != nil {
+		return c.intercept(ctx, call)
+	}
+	return c.do(call), nil
+}
+
+func (c conn) Prepare(context.Context) error { return nil }
+func (c conn) Close() error                  { return nil }
+func (c conn) String() string                { return fmt.Sprintf("memory of lineage %q", c.lineage) }
+
+func unmarshal(text string, to any) error { return json.Unmarshal([]byte(text), to) }

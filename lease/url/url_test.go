@@ -1,0 +1,74 @@
+package url
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+func TestNames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, n := range leasetest.Names() {
+		got, err := Parse(n.Name)
+		_, openErr := Open(t.Context(), n.Name)
+		var createErr error
+		if n.Dir == "" {
+			_, createErr = Create(t.Context(), n.Name)
+		}
+		if n.Wrong == "" && (err != nil || got.String() != n.Dir+n.URL || got.Dir != n.Dir || openErr == nil) {
+			t.Errorf("%s: %+v, %v, opened with %v", n.Name, got, err, openErr)
+		}
+		for _, err := range []error{err, openErr, createErr} {
+			if n.Wrong != "" && (err == nil || !strings.Contains(err.Error(), n.Wrong)) {
+				t.Errorf("%s: %v, want %q", n.Name, err, n.Wrong)
+			}
+		}
+		if said := fmt.Sprint(got, err, openErr, createErr); strings.Contains(said, leasetest.Password) {
+			t.Errorf("%s: %s", n.Name, said)
+		}
+		if n.Name = Redact(n.Name); n.URL != "" && strings.Contains(n.Name, leasetest.Password) {
+			t.Errorf("redacted: %s", n.Name)
+		}
+	}
+}
+
+// TestWindowsDrive has a name with a colon that is a directory.
+func TestWindowsDrive(t *testing.T) {
+	for _, name := range []string{`C:\leases`, "c:leases"} {
+		if l, err := Parse(name); err != nil || l.Dir != name {
+			t.Errorf("%+v, %v", l, err)
+		}
+	}
+}
+
+// TestSchemes has an engine for each scheme that the root module knows.
+func TestSchemes(t *testing.T) {
+	for _, scheme := range store.Schemes() {
+		l, err := store.ParseLocation(strings.ToUpper(scheme) + ":///x")
+		if _, known := engines[l.Engine()]; err != nil || !known {
+			t.Errorf("%s: engine %q, %v", scheme, l.Engine(), err)
+		}
+	}
+}
+
+func TestDirectory(t *testing.T) {
+	name := "file:" + filepath.Join(t.TempDir(), "leases")
+	if _, err := Open(t.Context(), name); !errors.Is(err, store.ErrNoStore) {
+		t.Errorf("%v, want %v", err, store.ErrNoStore)
+	}
+	made, err := Create(t.Context(), name, store.ForNewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.Close()
+	opened, err := Open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened.Close()
+}
