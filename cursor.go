@@ -104,17 +104,12 @@ func (b bounds) plan(next uint64, now int64) (start, left uint64, err error) {
 // reach.
 const frozen = ^uint64(0)
 
-// freeze ends all claims if mayFreeze agrees to lastUsed: the last second that was claimed, or the second before the
-// lease if there was no claim. It returns lastUsed too.
-func (c *cursor) freeze(mayFreeze func(lastUsed int64) bool) (lastUsed int64, ok bool) {
+// freeze ends all claims, and returns the last second that was claimed, or the second before the lease if there was no claim.
+func (c *cursor) freeze() (lastUsed int64) {
 	for {
 		next := c.next.Load()
-		lastUsed = c.lastUsed(next)
-		if !mayFreeze(lastUsed) {
-			return lastUsed, false
-		}
 		if c.next.CompareAndSwap(next, c.base+frozen) {
-			return lastUsed, true
+			return c.lastUsed(next)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package randflake
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,12 +23,13 @@ type Generator struct {
 	state   atomic.Pointer[state]
 	cipher  *Cipher
 	now     func() time.Time  // an injected clock, or nil
-	refused func(error, bool) // told of each refusal, or nil
+	refused func(error, bool) // told of each refusal, and with true of each wait for want of an ID; or nil
 	strict  bool              // whether IDs come from the cursor one by one
 	line    *queue.Queue      // of callers that wait; served, without mu, when the state was replaced
 
 	mu       sync.Mutex // held while the state is replaced
-	lastUsed time.Time  // once closed
+	next     []Lease    // that were handed over
+	lastUsed time.Time  // under the leases before the one in force; once closed, of all
 	locals   map[*local]bool
 	past     uint64 // IDs handed out from shards of earlier states
 	reported uint64 // what Issued returned at most
@@ -76,19 +76,6 @@ func WithClock(now func() time.Time) Option {
 // then share the cursor, and an ID costs a few times as much.
 func Strict() Option {
 	return Option{func(g *Generator) error { g.strict = true; return nil }}
-}
-
-// OnRefusal calls f with the error whenever a call returns one instead of an ID, unless its context was canceled. It also calls f with waiting set
-// whenever Wait or FillWait finds no ID yet and goes on waiting. That tells the keeper of the generator's lease without
-// delay that another lease is needed. f is called in any goroutine, must return quickly and must not use the generator.
-func OnRefusal(f func(err error, waiting bool)) Option {
-	return Option{func(g *Generator) error {
-		if f == nil {
-			return fmt.Errorf("%w: OnRefusal: f is nil: leave it out", ErrInvalidOption)
-		}
-		g.refused = f
-		return nil
-	}}
 }
 
 // New returns a generator that makes IDs under a lease. The caller must make sure that no other generator with the same
@@ -158,7 +145,7 @@ func (g *Generator) generateSlowly() (id ID, raw Raw, err error) {
 	return id, raw, g.told(err)
 }
 
-// generate makes an ID without calling OnRefusal's function.
+// generate makes an ID without telling of a refusal.
 func (g *Generator) generate() (id ID, raw Raw, err error) {
 	if g.strict {
 		var next [1]ID
@@ -175,7 +162,7 @@ func (g *Generator) generate() (id ID, raw Raw, err error) {
 }
 
 // fromShard calls take with the shard of the current P and the present second until take reports that it is done or
-// fails. The clock is never asked while pinned. It does not call OnRefusal's function.
+// fails. The clock is never asked while pinned. It tells of no refusal.
 func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bool) (ok bool, err error)) error {
 	st := g.state.Load()
 	now, fresh := g.glance()
@@ -201,7 +188,9 @@ func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bo
 		case s == nil:
 			g.grow(st)
 		case fresh && err != nil && !g.outdated(st, err):
-			return public(err)
+			if err = g.follow(st, now, err); err != nil {
+				return public(err)
+			}
 		}
 		st = g.state.Load()
 		now, fresh = g.read(), true
@@ -225,7 +214,7 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 	return n, g.told(err)
 }
 
-// fill is Fill, but does not call OnRefusal's function.
+// fill is Fill, but tells of no refusal.
 func (g *Generator) fill(dst []ID) (n int, err error) {
 	st := g.state.Load()
 	mark := st.mark // older than the first ID
@@ -249,7 +238,9 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 			}
 			continue
 		case fresh && !g.outdated(st, err):
-			return n, public(err)
+			if err = g.follow(st, now, err); err != nil {
+				return n, public(err)
+			}
 		}
 		st = g.state.Load()
 		now, fresh = g.read(), true
@@ -259,8 +250,8 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 
 // Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the clock to catch up
 // after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It returns the other errors at once. If
-// ctx ends first, the error wraps both the cause of that and the reason for the wait. Extend, Replace, Freeze and Close
-// wake it.
+// ctx ends first, the error wraps both the cause of that and the reason for the wait. Close wakes it, and so does package
+// lease with another lease.
 //
 // Callers waiting in Wait and FillWait are served in order. Generate and Fill do not queue, and may take IDs that a
 // waiting caller would have got.
@@ -335,117 +326,6 @@ func (g *Generator) pause(err error) time.Duration {
 	return 0
 }
 
-// Extend moves the end of the lease to a later second; the nodes stay the same. It returns an error that wraps
-// ErrInvalidLease for an earlier end, ErrClosed after Close, and ErrLeaseEnded after Freeze.
-func (g *Generator) Extend(end time.Time) error {
-	defer g.line.Serve()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	st := g.state.Load()
-	if st.closed {
-		return ErrClosed
-	}
-	if st.mark.Stale() {
-		return errCopied
-	}
-	if st.frozen {
-		return ErrLeaseEnded
-	}
-	lease := st.lease
-	if end.Before(lease.End) {
-		return fmt.Errorf("%w: new end %s is before the present one, %s", ErrInvalidLease, end.Format(time.RFC3339), lease.End.Format(time.RFC3339))
-	}
-	lease.End = end
-	if err := lease.check(); err != nil {
-		return err
-	}
-	g.setState(g.newState(lease, st.cursor, st.shards, st.mark))
-	return nil
-}
-
-// Replace goes on with another lease. It returns the last second of all IDs made under the old one, or the second
-// before its start if there are none. After that second the old nodes can be leased to anyone.
-//
-// A lease that shares nodes with the old one must start after that second. Otherwise, and if the lease is invalid,
-// Replace returns an error that wraps ErrInvalidLease and the old lease stays in force. After Close it returns
-// ErrClosed. Replace compares the new lease only with the one in force; it must not share a node and a second with
-// earlier leases of this generator either.
-func (g *Generator) Replace(lease Lease) (lastUsed time.Time, err error) {
-	if err := lease.check(); err != nil {
-		return time.Time{}, err
-	}
-	defer g.line.Serve()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	st := g.state.Load()
-	if st.closed {
-		return time.Time{}, ErrClosed
-	}
-	if st.mark.Stale() {
-		return time.Time{}, errCopied
-	}
-	second, ok := st.cursor.freeze(func(lastUsed int64) bool {
-		return !lease.sharesNodes(st.lease) || lease.Start.Unix() > lastUsed
-	})
-	lastUsed = time.Unix(second, 0).UTC()
-	if !ok {
-		return time.Time{}, fmt.Errorf("%w: start %s is not after %s, the last second used on nodes that the old lease has too", ErrInvalidLease, lease.Start.Format(time.RFC3339), lastUsed.Format(time.RFC3339))
-	}
-	g.retire(st, g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.mark))
-	return lastUsed, nil
-}
-
-// Freeze ends the lease at once, as if its end were the second after the last one used. Until Replace, every call for
-// an ID returns ErrLeaseEnded. It is for a lease that turns out to be held by another process too. After Close it does
-// nothing.
-//
-// A virtual machine can be copied with its memory. If Linux has a VMClock device (/dev/vmclock0, readable for this process),
-// the copy's generator freezes by itself: the lease is the original's. Extend, Replace and Close then return an error that wraps
-// ErrLeaseEnded; call Freeze, get another lease, and give that to Replace. Package lease does so.
-func (g *Generator) Freeze() {
-	defer g.line.Serve()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	st := g.state.Load()
-	if st.closed {
-		return
-	}
-	reached, _ := st.cursor.freeze(func(int64) bool { return true })
-	lease := st.lease
-	lease.End = time.Unix(max(reached+1, st.bounds.start), 0).UTC()
-	over := g.newState(lease, &cursor{base: st.cursor.base}, newShards(processors()), vmgen.Now())
-	over.cursor.next.Store(st.cursor.base)
-	if reached >= st.bounds.start {
-		over.cursor.next.Store(pack(reached, st.bounds.first, 0) + 1) // where it is in the second does not matter
-	}
-	over.freeze()
-	g.retire(st, over)
-}
-
-// freeze ends the lease of st before its first second.
-func (st *state) freeze() { st.frozen, st.bounds.end = true, math.MinInt64 }
-
-// Ready returns nil if an ID can be made at present, and otherwise the error that Generate would return once all
-// batches are used up. It makes no ID and does not call the function of OnRefusal.
-func (g *Generator) Ready() error {
-	for {
-		st := g.state.Load()
-		if st.closed {
-			return ErrClosed
-		}
-		_, _, err := st.bounds.plan(st.cursor.next.Load(), g.read())
-		switch {
-		case st.mark.Stale():
-			return errCopied
-		case err == nil:
-			return nil
-		case g.outdated(st, err):
-		default:
-			return public(err)
-		}
-	}
-}
-
 // Issued returns how many IDs the generator has handed out since New, for statistics. It never goes down. It is exact
 // while no goroutine is making IDs; otherwise it may miss IDs that are being handed out at that moment. If the lease is
 // replaced or frozen, the generator closed or GOMAXPROCS raised at that moment, those IDs may never be counted: at most
@@ -479,9 +359,8 @@ func (g *Generator) Format(f fmt.State, _ rune) {
 // Cipher returns the cipher of the generator's secret, which opens its IDs.
 func (g *Generator) Cipher() *Cipher { return g.cipher }
 
-// Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second of all IDs made under
-// the lease in force, or the second before its start if there are none. Another Close returns the same second and
-// ErrClosed.
+// Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second of all IDs that it made, or the
+// second before the start of its lease if there are none. Another Close returns the same second and ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	defer g.line.Serve()
 	g.mu.Lock()
@@ -491,8 +370,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 		return g.lastUsed, ErrClosed
 	}
 	g.retire(st, &state{closed: true, lease: st.lease, mark: vmgen.Of(nil)})
-	second, _ := st.cursor.freeze(func(int64) bool { return true })
-	g.lastUsed = time.Unix(second, 0).UTC()
+	g.noteLastUsed(st)
 	if st.mark.Stale() {
 		return g.lastUsed, errCopied
 	}
@@ -519,7 +397,7 @@ func (g *Generator) retire(old, by *state) {
 	g.past += old.shards.issued()
 }
 
-// replaced waits for the call of Replace, Freeze or Close that froze the cursor of st, and reports whether it replaced
+// replaced waits for the call that froze the cursor of st, and reports whether it replaced
 // st.
 func (g *Generator) replaced(st *state) bool {
 	g.mu.Lock()
@@ -551,7 +429,7 @@ func (g *Generator) time() time.Time {
 	return g.now()
 }
 
-// told returns err, after calling OnRefusal's function with it if it is not nil.
+// told returns err, after telling of it if it is not nil.
 func (g *Generator) told(err error) error {
 	if err != nil && g.refused != nil {
 		g.refused(err, false)

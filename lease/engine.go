@@ -21,6 +21,9 @@ type Engine interface {
 	// an engine must not try again unless the first attempt can't take effect any more.
 	Swap(ctx context.Context, expect, put []Entry) (Answer, error)
 
+	// List returns the first limit entries, 1 to 1,000, whose names begin with prefix and come after the name after, ordered by name.
+	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
+
 	// Prepare creates what the engine needs, such as a table, unless it exists. Until then Read and Swap return an error
 	// that wraps ErrNoSpace.
 	Prepare(ctx context.Context) error
@@ -32,8 +35,13 @@ type Engine interface {
 	String() string
 }
 
-// An Entry is a name and the value that is stored under it. A name has at most 100 bytes of a-z, 0-9, "/", "-", "_" and
-// ".", a value at most 64 KiB.
+// Limits of entries.
+const (
+	MaxName  = 100     // bytes of a name, which are of a-z, 0-9, "/", "-", "_" and "."
+	MaxValue = 1 << 16 // bytes of a value
+)
+
+// An Entry is a name and the value that is stored under it.
 type Entry struct {
 	Name  string
 	Value []byte // nil where there is no such entry

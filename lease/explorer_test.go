@@ -68,13 +68,13 @@ var bugs = map[string]bug{
 		if !v.Time.IsZero() && v.Time.Before(slow) {
 			slow = v.Time
 		}
-		return m.window(slow) + m.Ahead + 1
+		return m.WindowOf(slow) + m.Ahead + 1
 	})},
 	"low lowered": {"losses", func(p *process) {
 		p.space.rules.floor = func(m *meta, v *view, newest int64) int64 {
 			present := floor(m, v, newest)
 			if m.Losses%2 == 0 { // of a second loss at once, as if the first had no floor
-				present = m.window(v.to) + 1
+				present = m.WindowOf(v.to) + 1
 			}
 			return present
 		}
@@ -234,7 +234,7 @@ func (w *world) note(format string, args ...any) {
 func (w *world) offset() int64 { return w.Int64N(int64(w.limits.MaxSkew/time.Second) + 1) }
 
 // window0 is the first window, for the log.
-func (w *world) window0() int64 { return w.limits.window(time.Unix(1800000000, 0)) }
+func (w *world) window0() int64 { return w.limits.WindowOf(time.Unix(1800000000, 0)) }
 
 // start starts a process, on a space that the operator creates if there is none.
 func (w *world) start() {

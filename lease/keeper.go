@@ -1,230 +1,229 @@
 package lease
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
-// A Queue is what a generator has of its keeper: leases that follow each other, some ahead of time. Its methods return at
-// once.
-type Queue interface {
-	// Add adds a lease. The generator uses it in its seconds, and forgets it when they are over.
-	Add(randflake.Lease)
+// A Source grants leases: a [Space], or a service in front of one. It is safe for concurrent use.
+type Source interface {
+	// Take leases nodes for the seconds of a window, as [Space.Take] does.
+	Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error)
 
-	// Drop drops all leases, as this process is a copy of another one that uses them.
-	Drop()
+	// Limits returns the limits of the space.
+	Limits() Limits
+
+	// String says what it is, without passwords.
+	String() string
 }
 
-// Options are the options of Keep. Zero values stand for defaults.
-type Options struct {
-	Nodes  uint32        // how many a lease has; 1 by default
-	Outage time.Duration // of the store that IDs outlive, once the process has lived one window; 3 min by default, less than 0 for none
-	Logger *slog.Logger  // slog.Default() by default
-	Label  string        // of the process, for the log
+// A Generator makes IDs under leases: a randflake.Generator, or one of package snowflake.
+type Generator interface {
+	// Lease returns the lease in force.
+	Lease() randflake.Lease
 
-	stale func() bool // whether this process became a copy since the last call; for tests
+	// Issued returns the number of IDs made.
+	Issued() uint64
+
+	// Close closes the generator.
+	Close() (lastUsed time.Time, err error)
+
+	// Handover is for this package.
+	Handover(handover.Key) handover.Queue[randflake.Lease]
 }
 
-// A Keeper takes leases for a generator: at once for this window and the next one, and once it has lived a window, Outage
-// ahead, at a random moment of each window. It never renews and never gives back.
-type Keeper struct {
-	space   *Space
-	queue   Queue
-	options Options
-	wake    chan struct{}
-	stop    context.CancelFunc
-	done    chan struct{}
+var _ Generator = (*randflake.Generator)(nil)
 
-	// What follows belongs to the goroutine of run.
-	started time.Time
-	settled map[int64]bool // windows that need no take: true if leased, false if full, or before the floor
-	end     time.Time      // of the last lease in use
-	stopped time.Time      // since when no ID can be made; zero while they can
-	backoff time.Duration
+// An Option is an option of Keep and KeepFor.
+type Option struct{ set func(*settings) error }
+
+type settings struct {
+	nodes      uint32
+	outage     time.Duration
+	logger     *slog.Logger
+	label      string
+	clock      func() time.Time // nil for the system's
+	generating []randflake.Option
+
+	stale func() bool // whether this process became a copy since the last call
 }
 
-// Keep takes the first leases and returns their keeper. It fails if there is none for this window nor the next.
-func Keep(ctx context.Context, space *Space, queue Queue, options Options) (*Keeper, error) {
-	k := newKeeper(space, queue, options)
-	pause, err := k.step(ctx)
-	if _, leased := k.covered(); !leased {
-		return nil, fmt.Errorf("lease: keep: %w", err)
+// WithNodes leases n contiguous nodes, 1 to 131,072, instead of one. Each makes 131,072 IDs a second.
+func WithNodes(n int) Option {
+	return Option{func(s *settings) error {
+		if n < 1 || n > randflake.MaxNode+1 {
+			return fmt.Errorf("%w: %d nodes: want 1 to %d", ErrInvalid, n, randflake.MaxNode+1)
+		}
+		s.nodes = uint32(n)
+		return nil
+	}}
+}
+
+// WithOutage takes so many windows ahead that IDs outlive an outage of the store of d, once the process has lived one window,
+// and as far as the space's limits allow. 3 minutes by default; 0 for none.
+func WithOutage(d time.Duration) Option {
+	return Option{func(s *settings) error { s.outage = max(d, 0); return nil }}
+}
+
+// WithLogger makes the keeper log to l instead of slog.Default(): a line for each lease, with its nodes, seconds and label, and
+// one when no more IDs can be made, or they go on. For no log use slog.DiscardHandler.
+func WithLogger(l *slog.Logger) Option {
+	return Option{func(s *settings) error {
+		if l == nil {
+			return fmt.Errorf("%w: logger is nil: leave WithLogger out for slog.Default", ErrInvalid)
+		}
+		s.logger = l
+		return nil
+	}}
+}
+
+// WithLabel says in the log whose leases they are, in place of the host's name and the program's.
+func WithLabel(label string) Option {
+	return Option{func(s *settings) error { s.label = label; return nil }}
+}
+
+// WithClock makes the generator and the keeper take the time from now instead of the system clock, for tests and simulations.
+// The keeper's timers are not affected. now must be safe for concurrent use.
+func WithClock(now func() time.Time) Option {
+	return Option{func(s *settings) error {
+		if now == nil {
+			return fmt.Errorf("%w: clock is nil: leave WithClock out for the system's", ErrInvalid)
+		}
+		s.clock = now
+		return nil
+	}}
+}
+
+// Generating makes Keep create the generator with these options.
+func Generating(options ...randflake.Option) Option {
+	return Option{func(s *settings) error { s.generating = options; return nil }}
+}
+
+func newSettings(options []Option) (settings, error) {
+	host, _ := os.Hostname()
+	mark := vmgen.Now()
+	s := settings{nodes: 1, outage: 3 * time.Minute, logger: slog.Default(), label: host + "/" + filepath.Base(os.Args[0])}
+	s.stale = func() bool {
+		was := mark
+		mark = vmgen.Now()
+		return was.Stale()
 	}
-	background, stop := context.WithCancel(context.Background())
-	k.stop = stop
-	go k.run(background, pause)
+	for i, option := range options {
+		if option.set == nil {
+			return s, fmt.Errorf("%w: option %d is the zero Option: leave it out", ErrInvalid, i+1)
+		}
+		if err := option.set(&s); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// A Keeper keeps a generator in leases. It takes those of the present window and the next one at once, and once it has lived a
+// window, some ahead, at a random moment of each window. It never renews one and never gives one back. It is safe for
+// concurrent use.
+type Keeper[G Generator] struct {
+	generator G
+	loop      *loop
+	unlisten  func() // of copies of the machine
+	closed    atomic.Bool
+
+	refusals, exhausted atomic.Uint64
+}
+
+// Keep takes leases from source and returns a keeper, whose generator makes IDs with secret. All generators with one secret
+// must have their leases from one space.
+//
+// ctx limits the first takes only. Keep returns a WaitError where waiting helps: ErrFull if all nodes of this window and the
+// next one are taken, ErrLoss after a loss of data. If only the next window could be leased, the generator returns
+// randflake.ErrLeaseNotStarted until it begins. The keeper has a goroutine until Close. It does not close the source.
+func Keep(ctx context.Context, source Source, secret randflake.Secret, options ...Option) (*Keeper[*randflake.Generator], error) {
+	s, err := newSettings(options)
+	if err != nil {
+		return nil, err
+	}
+	if secret.IsZero() {
+		return nil, fmt.Errorf("lease: keep: %w: it is not set", randflake.ErrInvalidSecret)
+	}
+	if c, ok := source.(interface{ CheckSecret(check [8]byte) error }); ok {
+		if err := c.CheckSecret(secret.CheckValue()); err != nil {
+			return nil, fmt.Errorf("lease: keep: %w", err)
+		}
+	}
+	if s.clock != nil {
+		s.generating = append(slices.Clone(s.generating), randflake.WithClock(s.clock))
+	}
+	return keep(ctx, source, s, func(lease randflake.Lease) (*randflake.Generator, error) {
+		return randflake.New(secret, lease, s.generating...)
+	})
+}
+
+// KeepFor is Keep for other kinds of generators: begin makes one with the first lease. If WithClock is given, the generator must
+// use that clock too.
+func KeepFor[G Generator](ctx context.Context, source Source, begin func(randflake.Lease) (G, error), options ...Option) (*Keeper[G], error) {
+	s, err := newSettings(options)
+	if err != nil {
+		return nil, err
+	}
+	return keep(ctx, source, s, begin)
+}
+
+func keep[G Generator](ctx context.Context, source Source, s settings, begin func(randflake.Lease) (G, error)) (*Keeper[G], error) {
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	k := &Keeper[G]{loop: newLoop(source, s), unlisten: vmgen.Listen()} // before there is a lease
+	err := k.loop.start(ctx, func(lease randflake.Lease) (handover.Queue[randflake.Lease], error) {
+		var err error
+		if k.generator, err = begin(lease); err != nil {
+			return nil, err
+		}
+		queue := k.generator.Handover(handover.Key{})
+		queue.OnRefusal(k.refused)
+		return queue, nil
+	})
+	if err != nil {
+		k.unlisten()
+		return nil, err
+	}
 	return k, nil
 }
 
-func newKeeper(space *Space, queue Queue, options Options) *Keeper {
-	options.Logger = cmp.Or(options.Logger, slog.Default())
-	options.Nodes, options.Outage = cmp.Or(options.Nodes, 1), cmp.Or(options.Outage, 3*time.Minute)
-	if options.stale == nil {
-		mark := vmgen.Now()
-		options.stale = func() bool {
-			was := mark
-			mark = vmgen.Now()
-			return was.Stale()
+// Generator returns the generator, which is the same for the keeper's whole life. It makes IDs without the keeper.
+func (k *Keeper[G]) Generator() G { return k.generator }
+
+// Close closes the generator and ends the keeper. What it has leased is nobody else's until the windows end. It always returns
+// nil.
+func (k *Keeper[G]) Close() error {
+	if !k.closed.Swap(true) {
+		k.generator.Close()
+		k.loop.close()
+		k.unlisten()
+	}
+	return nil
+}
+
+// refused is told of every refusal of the generator, also of those that no caller gets because it goes on waiting.
+func (k *Keeper[G]) refused(err error, waiting bool) {
+	exhausted := errors.Is(err, randflake.ErrExhausted)
+	if !waiting {
+		k.refusals.Add(1)
+		if exhausted {
+			k.exhausted.Add(1)
 		}
 	}
-	return &Keeper{space: space, queue: queue, options: options, wake: make(chan struct{}, 1), done: make(chan struct{}),
-		started: space.now(), settled: map[int64]bool{}}
-}
-
-// Refused tells the keeper that a caller got no ID for want of a lease. It returns at once and is safe for concurrent use.
-func (k *Keeper) Refused() {
-	select {
-	case k.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Close ends the keeper. What it has leased stays the generator's.
-func (k *Keeper) Close() { k.stop(); <-k.done }
-
-const (
-	shortest = time.Second      // between two tries
-	longest  = 30 * time.Second // between two tries, and how long before the last lease ends things become urgent
-	urgent   = 2 * time.Second  // between two tries then,
-	limit    = 3 * time.Second  // and how long one may take: together 5 s
-)
-
-func (k *Keeper) run(ctx context.Context, pause time.Duration) {
-	defer close(k.done)
-	for k.wait(ctx, pause) {
-		pause, _ = k.step(ctx)
-	}
-}
-
-// wait returns after the pause, or when a caller was refused. Callers who are refused all the time cause a try a second.
-func (k *Keeper) wait(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(min(pause, shortest))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return false
-	}
-	timer.Reset(pause - min(pause, shortest))
-	select {
-	case <-timer.C:
-	case <-k.wake:
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
-}
-
-// step takes what is wanted now, tells the log, and returns for how long there is nothing to do.
-func (k *Keeper) step(ctx context.Context) (pause time.Duration, err error) {
-	full, err := k.fill(ctx)
-	k.report(cmp.Or(err, full))
-	limits, now := k.space.Limits(), k.space.now()
-	window := limits.window(now)
-	left, _ := k.covered()
-	if left <= 0 { // be there when the next window begins
-		left = limits.start(window + 1).Sub(now)
-	}
-	if err == nil {
-		k.backoff = 0
-		part := time.Duration(rand.Int64N(int64(limits.Window * 3 / 4))) // random, so that processes part
-		return min(left, limits.start(window+1).Sub(now)+part), full
-	}
-	k.backoff = min(max(2*k.backoff, shortest), k.pressed(longest, urgent))
-	return min(left, k.backoff/2+rand.N(k.backoff/2+1)), err
-}
-
-// fill takes leases for the windows that are wanted, the present one first. full says why it must do without some.
-func (k *Keeper) fill(ctx context.Context) (full, err error) {
-	now := k.space.now()
-	present := k.space.Window(now)
-	maps.DeleteFunc(k.settled, func(window int64, _ bool) bool { return window < present })
-	for window := present; window <= present+k.depth(now); window++ {
-		if _, ok := k.settled[window]; ok {
-			continue
-		}
-		lease, err := k.take(ctx, window)
-		switch {
-		case k.options.stale(): // what was leased before is the original's
-			clear(k.settled)
-			k.queue.Drop()
-			window = present - 1
-		case err == nil:
-			k.settled[window] = true
-			k.queue.Add(lease)
-			k.options.Logger.Info("randflake: leased", "first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", k.options.Label)
-		case errors.Is(err, ErrFull) || errors.Is(err, ErrLoss): // for good
-			k.settled[window], full = false, err
-		case errors.Is(err, ErrAhead) && window > present+1:
-			return full, nil
-		default:
-			return full, err
-		}
-	}
-	return full, nil
-}
-
-// take leaves time for another try before IDs end.
-func (k *Keeper) take(ctx context.Context, window int64) (randflake.Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, k.pressed(10*time.Second, limit))
-	defer cancel()
-	return k.space.Take(ctx, window, k.options.Nodes)
-}
-
-// depth returns how many windows beyond the present one are wanted: enough that Outage is left just before the next step.
-// A process that crashes in its first window, again and again, takes one.
-func (k *Keeper) depth(now time.Time) int64 {
-	limits := k.space.Limits()
-	if now.Sub(k.started) < limits.Window {
-		return 1
-	}
-	outage := max(k.options.Outage, 0)
-	return min(int64((outage+limits.Window-1)/limits.Window)+1, limits.Ahead)
-}
-
-// covered returns for how long there are leases from now on without a gap, and whether there are any at all.
-func (k *Keeper) covered() (left time.Duration, leased bool) {
-	now, limits := k.space.now(), k.space.Limits()
-	window := limits.window(now)
-	for k.settled[window] {
-		window++
-		left = limits.start(window).Sub(now)
-	}
-	return left, slices.Contains(slices.Collect(maps.Values(k.settled)), true)
-}
-
-// pressed returns the second duration if IDs have ended or are about to, and otherwise the first.
-func (k *Keeper) pressed(calm, pressed time.Duration) time.Duration {
-	if left, _ := k.covered(); left < longest {
-		return pressed
-	}
-	return calm
-}
-
-// report writes a line when IDs stop, and one when they go on.
-func (k *Keeper) report(why error) {
-	now := k.space.now()
-	left, _ := k.covered()
-	switch {
-	case left <= 0 && k.stopped.IsZero():
-		if k.stopped = now; !k.end.IsZero() && k.end.Before(now) {
-			k.stopped = k.end
-		}
-		k.options.Logger.Error("randflake: no lease: no ID can be made", "since", k.stopped, "error", why, "space", k.space.String(), "label", k.options.Label)
-	case left > 0 && !k.stopped.IsZero():
-		k.options.Logger.Info("randflake: leased again: IDs go on", "after", now.Sub(k.stopped), "label", k.options.Label)
-		k.stopped = time.Time{}
-	}
-	if left > 0 {
-		k.end = now.Add(left)
+	if !exhausted {
+		k.loop.refused()
 	}
 }

@@ -50,10 +50,8 @@ func (s *Space) Take(ctx context.Context, window int64, n uint32) (randflake.Lea
 	return lease, nil
 }
 
-// Window returns the window of a time.
-func (s *Space) Window(t time.Time) int64 { return s.Limits().window(t) }
-
-func (l Limits) window(t time.Time) int64 { return t.Unix() / int64(l.Window/time.Second) }
+// WindowOf returns the window of a time.
+func (l Limits) WindowOf(t time.Time) int64 { return t.Unix() / int64(l.Window/time.Second) }
 
 // start returns the first second of a window.
 func (l Limits) start(window int64) time.Time {
@@ -66,7 +64,7 @@ func lastWindow(m *meta, v *view) int64 {
 	if !v.Time.IsZero() && v.Time.Before(present) {
 		present = v.Time
 	}
-	return m.window(present) + m.Ahead
+	return m.WindowOf(present) + m.Ahead
 }
 
 func leaseOf(m *meta, window int64, first, n uint32) randflake.Lease {

@@ -24,10 +24,12 @@ import (
 	"cmp"
 	"context"
 	cryptorand "crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"regexp"
 	"sync"
 	"time"
 
@@ -82,7 +84,6 @@ const noted = "lost"
 type Space struct {
 	engine Engine
 	name   string
-	check  string
 	now    func() time.Time
 	pause  func(context.Context, time.Duration) error
 	rules  rules
@@ -101,9 +102,28 @@ type sight struct {
 	values   map[string][]byte // of entries
 }
 
-// Open returns a handle on a space. check is the check value of the caller's secret. now is the process's clock, or nil.
-func Open(ctx context.Context, engine Engine, name, check string, now func() time.Time) (*Space, error) {
-	s := newSpace(engine, name, check, now)
+// A Config says which space it is, and for Create what it is like. The zero value is the space "default", for any IDs.
+type Config struct {
+	Name   string           // 1 to 40 bytes of a-z, 0-9, "-", "_" and "."; "default" if empty
+	Clock  func() time.Time // the process's; nil for the system's
+	Limits Limits           // for Create: a zero value stands for the default
+
+	// Check is the check value of the secret whose IDs the leases are for, for Create: other secrets are refused. Zero for none.
+	Check [8]byte
+
+	// New says that nothing was ever leased for these IDs, so that leases begin at once. Otherwise Create lets no lease begin
+	// before all have ended that an earlier space of these limits can have granted.
+	New bool
+}
+
+var spaceName = regexp.MustCompile(`^[a-z0-9._-]{1,40}$`)
+
+// Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none.
+func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
+	s, err := newSpace(engine, config)
+	if err != nil {
+		return nil, err
+	}
 	v, err := s.read(ctx, leasesEntry)
 	switch {
 	case err != nil:
@@ -112,17 +132,19 @@ func Open(ctx context.Context, engine Engine, name, check string, now func() tim
 		return nil, fmt.Errorf("%w: %s: make it first", ErrNoSpace, s)
 	}
 	s.seen.meta = v.meta // for its limits; nothing else of it is known to be durable
-	return s, s.checkSecret(v.meta)
+	return s, nil
 }
 
-// Create makes a space and returns a handle on it. If IDs of the secret may exist, fresh is false, and the space grants
-// nothing before all leases have ended that an earlier space of these limits can have granted.
-func Create(ctx context.Context, engine Engine, name, check string, limits Limits, fresh bool, now func() time.Time) (*Space, error) {
-	limits, err := limits.check()
+// Create makes a space and returns a handle on it. It returns ErrExists if there is one.
+func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
+	s, err := newSpace(engine, config)
 	if err != nil {
 		return nil, err
 	}
-	s := newSpace(engine, name, check, now)
+	limits, err := config.Limits.check()
+	if err != nil {
+		return nil, err
+	}
 	if err := engine.Prepare(ctx); err != nil {
 		return nil, s.failed("prepare", err)
 	}
@@ -131,27 +153,75 @@ func Create(ctx context.Context, engine Engine, name, check string, limits Limit
 		return nil, err
 	}
 	if v.meta != nil {
-		return nil, fmt.Errorf("%w: %s", ErrExists, s)
+		return nil, fmt.Errorf("%w: %s: a space is never replaced: open it, or take another name", ErrExists, s)
 	}
-	m := &meta{Format: format, Limits: limits, Check: check, ID: cryptorand.Text(), Lineage: v.Lineage}
+	m := &meta{Format: format, Limits: limits, ID: cryptorand.Text(), Lineage: v.Lineage}
+	if config.Check != [8]byte{} {
+		m.Check = hex.EncodeToString(config.Check[:])
+	}
 	if err := v.clockError(m); err != nil {
 		return nil, err
 	}
-	if !fresh {
-		m.Low, m.Why = s.rules.floor(m, v, -1), "created for a secret that was in use"
+	if !config.New {
+		m.Low, m.Why = s.rules.floor(m, v, -1), "created for IDs that were in use"
 	}
 	if done, err := s.putMeta(ctx, v, m); err != nil || !done {
-		return nil, cmp.Or(err, fmt.Errorf("%w: %s: another process was faster", ErrExists, s))
+		return nil, cmp.Or(err, fmt.Errorf("%w: %s: another process was faster: open it", ErrExists, s))
 	}
 	return s, nil
 }
 
-func newSpace(engine Engine, name, check string, now func() time.Time) *Space {
-	s := &Space{engine: engine, name: name, check: check, now: now, pause: sleep, rules: theRules}
-	if now == nil {
+func newSpace(engine Engine, config Config) (*Space, error) {
+	s := &Space{engine: engine, name: cmp.Or(config.Name, "default"), now: config.Clock, pause: sleep, rules: theRules}
+	if s.now == nil {
 		s.now = time.Now
 	}
-	return s
+	if !spaceName.MatchString(s.name) {
+		return nil, fmt.Errorf("%w: space %q: want a name of 1 to 40 of a-z, 0-9, dash, underscore and dot", ErrInvalid, s.name)
+	}
+	return s, nil
+}
+
+// CheckSecret returns ErrSecret if the space is for IDs of another secret than that of the check value.
+func (s *Space) CheckSecret(check [8]byte) error {
+	m := s.ask("").seen.meta
+	if own := hex.EncodeToString(check[:]); m.Check != "" && m.Check != own {
+		return fmt.Errorf("%w: %s: its check value is %s, that of the secret is %s: is it the secret of another environment?", ErrSecret, s, m.Check, own)
+	}
+	return nil
+}
+
+// Close closes the engine.
+func (s *Space) Close() error { return s.engine.Close() }
+
+// Info is what people want to know of a space.
+type Info struct {
+	Limits
+	Check  string    // value of the secret, in hexadecimal, or ""
+	Losses int       // how often a loss of data was noted
+	Low    time.Time // before which no lease begins, and
+	Why    string    // why
+	Taken  uint32    // how many nodes of the present window are taken
+	Time   time.Time // by the server's clock, or zero if it has none
+}
+
+// Info reads the space. Its clock error is that of Take.
+func (s *Space) Info(ctx context.Context) (Info, error) {
+	v, err := s.read(ctx, leasesEntry)
+	switch {
+	case err != nil:
+		return Info{}, err
+	case v.meta == nil:
+		return Info{}, fmt.Errorf("%w: %s", ErrNoSpace, s)
+	}
+	m := v.meta
+	info := Info{Limits: m.Limits, Check: m.Check, Losses: m.Losses, Low: m.start(m.Low), Why: m.Why, Time: v.Time}
+	taken, err := decodeNumbers(v.value)
+	if err != nil {
+		return info, err
+	}
+	info.Taken = taken.at(m.WindowOf(v.to))
+	return info, v.clockError(m)
 }
 
 // Limits returns the limits of the space.
@@ -204,9 +274,6 @@ func (s *Space) update(ctx context.Context, name string, wentBack func(m *meta, 
 			}
 			v = nil
 			continue
-		}
-		if err := s.checkSecret(v.meta); err != nil {
-			return err
 		}
 		value, err := decide(v)
 		if err != nil {
@@ -296,13 +363,6 @@ func (v *view) clockError(m *meta) error {
 	return nil
 }
 
-func (s *Space) checkSecret(m *meta) error {
-	if m.Check != s.check {
-		return fmt.Errorf("%w: %s: its check value is %q, that of the secret is %q", ErrSecret, s, m.Check, s.check)
-	}
-	return nil
-}
-
 // rules are the decisions on which uniqueness rests, so that the explorer can replace one by a wrong one.
 type rules struct {
 	loss  func(v *view, wentBack func(m *meta, was, is []byte) bool) string
@@ -365,7 +425,7 @@ func reach(m *meta, v *view) int64 {
 	if v.Time.After(present) {
 		present = v.Time
 	}
-	return m.window(present.Add(m.MaxSkew)) + m.Ahead
+	return m.WindowOf(present.Add(m.MaxSkew)) + m.Ahead
 }
 
 // cover sets the floor for a loss that v shows.

@@ -1,0 +1,114 @@
+package randflake
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/vmgen"
+)
+
+// Handover is for package lease, whose keepers hand over the leases that follow the first one.
+func (g *Generator) Handover(handover.Key) handover.Queue[Lease] { return (*leases)(g) }
+
+// leases are a generator as its keeper sees it.
+type leases Generator
+
+func (l *leases) OnRefusal(f func(err error, waiting bool)) { l.refused = f }
+
+func (l *leases) Add(lease Lease) error {
+	if err := lease.check(); err != nil {
+		return err
+	}
+	g := (*Generator)(l)
+	defer g.line.Serve()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.state.Load().closed {
+		return ErrClosed
+	}
+	g.next = append(g.next, lease)
+	return nil
+}
+
+// follow goes on to a lease that was handed over if the one in force, which refused with err at second now, is of no use at
+// present. It returns nil if another one is in force, and otherwise what callers get.
+func (g *Generator) follow(st *state, now int64, err error) error {
+	switch err {
+	case ErrLeaseEnded, ErrLeaseNotStarted, ErrClockBackward:
+	default:
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.state.Load() != st {
+		return nil
+	}
+	g.next = slices.DeleteFunc(g.next, func(l Lease) bool { return l.End.Unix() <= now })
+	i := slices.IndexFunc(g.next, func(l Lease) bool { return l.Start.Unix() <= now })
+	switch {
+	case i >= 0:
+	case err == ErrLeaseEnded && len(g.next) > 0:
+		return ErrLeaseNotStarted
+	default:
+		return err
+	}
+	lease := g.next[i]
+	g.next = slices.Delete(g.next, i, i+1)
+	g.noteLastUsed(st)
+	g.retire(st, g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.mark))
+	return nil
+}
+
+// noteLastUsed freezes the cursor of st, and notes the last second that it was used for.
+func (g *Generator) noteLastUsed(st *state) {
+	if t := time.Unix(st.cursor.freeze(), 0).UTC(); t.After(g.lastUsed) {
+		g.lastUsed = t
+	}
+}
+
+// Drop also makes a copied machine's generator go on: it refuses by itself while its leases are the original's, where Linux has
+// a VMClock device (/dev/vmclock0, readable for this process).
+func (l *leases) Drop() {
+	g := (*Generator)(l)
+	defer g.line.Serve()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.next = nil
+	st := g.state.Load()
+	if st.closed {
+		return
+	}
+	g.noteLastUsed(st)
+	over := g.newState(st.lease, &cursor{base: st.cursor.base}, newShards(processors()), vmgen.Now())
+	over.cursor.next.Store(st.cursor.base)
+	over.freeze()
+	g.retire(st, over)
+}
+
+// freeze ends the lease of st before its first second.
+func (st *state) freeze() { st.frozen, st.bounds.end = true, math.MinInt64 }
+
+func (l *leases) Ready() error {
+	g := (*Generator)(l)
+	for {
+		st := g.state.Load()
+		if st.closed {
+			return ErrClosed
+		}
+		now := g.read()
+		_, _, err := st.bounds.plan(st.cursor.next.Load(), now)
+		switch {
+		case st.mark.Stale():
+			return errCopied
+		case err == nil:
+			return nil
+		case g.outdated(st, err):
+		default:
+			if err = g.follow(st, now, err); err != nil {
+				return public(err)
+			}
+		}
+	}
+}
