@@ -19,7 +19,7 @@ for alert in $(sed -n 's/^ *- alert: //p' chart/alerts.yaml); do
 	grep -q "alertname=\"$alert\"" alerts_test.yaml || fail "no test has $alert fire"
 done
 for metric in $(grep -ohE 'randflaked?_[a-z_]+' chart/alerts.yaml chart/dashboards/*.json | sed 's/_bucket$//' | sort -u); do
-	grep -q "\`$metric\`" ../docs/operations.md || fail "docs/metrics.md has no $metric, which alerts or dashboards use"
+	grep -q "\`$metric\`" ../docs/operations.md || fail "docs/operations.md has no $metric, which alerts or dashboards use"
 done
 
 if [ -z "${HELM:-}" ]; then
