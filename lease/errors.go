@@ -13,7 +13,7 @@ var (
 	ErrAhead   = errors.New("lease: window is too far ahead")                       // wait: see WaitError
 	ErrClock   = errors.New("lease: clock is wrong")                                // set the clock of this machine or of the server right
 	ErrUnknown = errors.New("lease: outcome of a change is unknown")                // take again: what may have been taken is lost
-	ErrUnsafe  = errors.New("lease: settings of the store are not safe")                // it may forget what it acknowledged: the error says which setting
+	ErrUnsafe  = errors.New("lease: settings of the store are not safe")            // it may forget what it acknowledged: the error says which setting
 	ErrSecret  = errors.New("lease: space of another secret")                       // use the secret of this space, or make another space
 	ErrNoSpace = errors.New("lease: no such space")                                 // create it
 	ErrExists  = errors.New("lease: space exists")                                  // open it

@@ -9,8 +9,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/file"
+	"github.com/randflake/randflake/store"
 )
 
 // Two processes of one machine share a directory, and so never make the same ID.

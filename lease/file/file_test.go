@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
 )
 
 func TestSuite(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 )
 
 // Memory is the data of engines in memory, for tests of what stands on an engine: it loses data and shows
@@ -32,7 +32,7 @@ type Snapshot struct {
 func NewMemory() *Memory { return &Memory{now: Snapshot{Lineage: "memory"}} }
 
 // Connect returns a new handle, as one more process would have. All handles share the data.
-func (m *Memory) Connect() store.Engine { return &handle{Memory: m} }
+func (m *Memory) Connect() lease.Engine { return &handle{Memory: m} }
 
 // SetClock sets the server's clock. A nil one, as at the start, makes Time zero in all answers.
 func (m *Memory) SetClock(clock func() time.Time) { m.locked(func() { m.clock = clock }) }
@@ -72,15 +72,15 @@ type handle struct {
 	closed bool
 }
 
-func (h *handle) Read(ctx context.Context, names []string, page store.Page) (store.Answer, error) {
-	return h.do(ctx, Call{Names: names, Page: page}, &h.reads)
+func (h *handle) Read(ctx context.Context, names ...string) (lease.Answer, error) {
+	return h.do(ctx, Call{Names: names}, &h.reads)
 }
 
-func (h *handle) Swap(ctx context.Context, expect, put []store.Entry) (store.Answer, error) {
+func (h *handle) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	return h.do(ctx, Call{Swap: true, Expect: expect, Put: put}, &h.swaps)
 }
 
-func (h *handle) do(ctx context.Context, c Call, count *int) (answer store.Answer, err error) {
+func (h *handle) do(ctx context.Context, c Call, count *int) (answer lease.Answer, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	*count++
@@ -88,16 +88,25 @@ func (h *handle) do(ctx context.Context, c Call, count *int) (answer store.Answe
 		return answer, err
 	}
 	if h.now.data == nil {
-		return answer, fmt.Errorf("storetest: memory: %w", store.ErrNoStore)
+		return answer, fmt.Errorf("leasetest: memory: %w", lease.ErrNoSpace)
 	}
 	if answer = h.now.data.do(c); answer.Swapped {
 		h.now.Position++
 	}
-	answer.Lineage, answer.Position, answer.Kept = h.now.Lineage, h.now.Position, true
+	answer.Lineage, answer.Position = h.now.Lineage, h.now.Position
 	if h.clock != nil {
 		answer.Time = h.clock()
 	}
 	return answer, nil
+}
+
+func (h *handle) List(ctx context.Context, prefix, after string, limit int) (entries []lease.Entry, err error) {
+	h.locked(func() {
+		if err = h.check(ctx); err == nil {
+			entries = h.now.data.list(prefix, after, limit)
+		}
+	})
+	return entries, err
 }
 
 func (h *handle) Prepare(ctx context.Context) (err error) {
@@ -111,7 +120,7 @@ func (h *handle) Prepare(ctx context.Context) (err error) {
 
 func (h *handle) check(ctx context.Context) error {
 	if h.closed {
-		return fmt.Errorf("storetest: memory: %w", fs.ErrClosed)
+		return fmt.Errorf("leasetest: memory: %w", fs.ErrClosed)
 	}
 	return ctx.Err()
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 )
 
 // A Server keeps the data of an engine under test, in a process that the test may stop.
@@ -23,7 +23,7 @@ type Server interface {
 
 // RunServer tests an engine while its server crashes, stalls, and loses replies. connect opens a handle on the same data,
 // which it prepares, through any address. kept says whether a restart leaves the lineage as it is.
-func RunServer(t *testing.T, server Server, kept bool, connect func(t *testing.T, addr string) store.Engine) {
+func RunServer(t *testing.T, server Server, kept bool, connect func(t *testing.T, addr string) lease.Engine) {
 	t.Run("LostReply", func(t *testing.T) { testLostReply(t, server, connect) })
 	t.Run("Stall", func(t *testing.T) { testStall(t, server, connect(t, server.Addr())) })
 	t.Run("Crash", func(t *testing.T) {
@@ -35,7 +35,7 @@ func RunServer(t *testing.T, server Server, kept bool, connect func(t *testing.T
 }
 
 // testLostReply: the request arrives and the reply does not. That is an error, and the swap is not repeated.
-func testLostReply(t *testing.T, server Server, connect func(t *testing.T, addr string) store.Engine) {
+func testLostReply(t *testing.T, server Server, connect func(t *testing.T, addr string) lease.Engine) {
 	proxy, err := servers.StartProxy(server.Addr())
 	wantErr(t, "proxy", err, nil)
 	defer proxy.Close()
@@ -64,11 +64,11 @@ func testLostReply(t *testing.T, server Server, connect func(t *testing.T, addr 
 }
 
 // untilRead reads an entry as soon as the server can be reached.
-func untilRead(t *testing.T, e store.Engine, name string) (string, store.Evidence) {
+func untilRead(t *testing.T, e lease.Engine, name string) (string, lease.Answer) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if a, err := e.Read(t.Context(), []string{name}, store.Page{}); err == nil {
-			return string(a.Named[0].Value), a.Evidence
+		if a, err := e.Read(t.Context(), name); err == nil {
+			return string(a.Entries[0].Value), a
 		}
 	}
 	t.Fatal("no answer for a minute")
@@ -76,7 +76,7 @@ func untilRead(t *testing.T, e store.Engine, name string) (string, store.Evidenc
 }
 
 // testStall: calls end with their context while the server does not answer, and work again after.
-func testStall(t *testing.T, server Server, e store.Engine) {
+func testStall(t *testing.T, server Server, e lease.Engine) {
 	Put(t, e, "a", "1")
 	wantErr(t, "Pause", server.Pause(), nil)
 	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -85,7 +85,7 @@ func testStall(t *testing.T, server Server, e store.Engine) {
 	time.AfterFunc(100*time.Millisecond, cancel)
 	for _, ctx := range []context.Context{soon, cancelled} {
 		_, swapErr := e.Swap(ctx, nil, Entry("a", "2"))
-		_, readErr := e.Read(ctx, []string{"a"}, store.Page{})
+		_, readErr := e.Read(ctx, "a")
 		wantErr(t, "Swap", swapErr, ctx.Err())
 		wantErr(t, "Read", readErr, ctx.Err())
 	}
@@ -95,7 +95,7 @@ func testStall(t *testing.T, server Server, e store.Engine) {
 
 // testCrash kills the server under swaps: nothing is lost that was acknowledged, the position does not fall, nor does the
 // lineage change where it is kept, and handles go on by themselves.
-func testCrash(t *testing.T, server Server, e store.Engine, round int, kept bool) {
+func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool) {
 	const players, least = 8, 20
 	Put(t, e, "meta", "m")
 	_, before := Get(t, e, "meta")
@@ -106,7 +106,9 @@ func testCrash(t *testing.T, server Server, e store.Engine, round int, kept bool
 	for i := range players {
 		ending.Go(func() {
 			for n := 1; ; n++ {
-				a, err := e.Swap(t.Context(), Entry("meta", "m"), Entry(fmt.Sprint(round, "/", i), fmt.Sprint(n)))
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a client may wait for its server
+				a, err := e.Swap(ctx, Entry("meta", "m"), Entry(fmt.Sprint(round, "/", i), fmt.Sprint(n)))
+				cancel()
 				if err == nil && !a.Swapped {
 					err = errors.New("not swapped")
 				}
@@ -128,14 +130,14 @@ func testCrash(t *testing.T, server Server, e store.Engine, round int, kept bool
 	ending.Wait()
 	soon, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := e.Read(soon, []string{"a"}, store.Page{}); err == nil {
+	if _, err := e.Read(soon, "a"); err == nil {
 		t.Error("Read without a server works")
 	}
 	wantErr(t, "Start", server.Start(), nil)
 	for i, n := range acknowledged {
 		value, after := untilRead(t, e, fmt.Sprint(round, "/", i))
 		found := 0
-		if fmt.Sscan(value, &found); found < n || found > n+1 || kept != (after.Lineage == before.Lineage) || after.Position != 0 && after.Position < positions[i] {
+		if fmt.Sscan(value, &found); found < n || found > n+1 || kept != (after.Lineage == before.Lineage) || after.Position < positions[i] {
 			t.Errorf("after the crash: %s and %+v; %d was acknowledged at position %d, the lineage was %s", value, after, n, positions[i], before.Lineage)
 		}
 	}

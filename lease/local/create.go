@@ -9,8 +9,8 @@ import (
 	"syscall"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/file"
+	"github.com/randflake/randflake/store"
 )
 
 // secretName is the name of the secret's file in its directory.

@@ -18,8 +18,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/file"
+	"github.com/randflake/randflake/store"
 )
 
 // leaseTimeout limits how long taking a lease takes. A directory answers within milliseconds.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/file"
+	"github.com/randflake/randflake/store"
 )
 
 // isolate gives the test a state home of its own and returns the directory of the IDs of "shop", which isn't there yet.

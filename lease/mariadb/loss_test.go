@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
 )
 
 // at returns where the same table is on another server.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/internal/tlsfiles"
+	"github.com/randflake/randflake/store"
 )
 
 // A Config says where in a database the entries are.

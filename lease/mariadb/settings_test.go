@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
 )
 
 // wantRefused checks that calls and Open are refused, naming the setting.

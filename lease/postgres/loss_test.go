@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
 )
 
 // TestRestoredDump: a dump that is restored in place of the original, in the original's database, has another

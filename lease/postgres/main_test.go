@@ -20,8 +20,8 @@ import (
 
 	"github.com/randflake/randflake/counter/gapless"
 	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
 )
 
 // shared is the server of all tests that leave it as it is. Each has a schema of its own.

@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/store"
 )
 
 // shared is the server of all tests that don't harm it; each has a prefix of its own.

@@ -26,8 +26,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/internal/tlsfiles"
+	"github.com/randflake/randflake/store"
 )
 
 // A Config says where in Redis the entries are and how far Redis is trusted; the zero Config, as little as can be.

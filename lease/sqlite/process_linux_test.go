@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 )
 
 // childEnv makes the test binary a process that raises a counter in a file, and prints what was acknowledged.
@@ -34,12 +34,12 @@ func raise(path string) error {
 		if number > 0 {
 			expect = entry("counter", fmt.Sprint(number))
 		}
-		var answer store.Answer
+		var answer lease.Answer
 		if answer, err = e.Swap(context.Background(), expect, entry("counter", fmt.Sprint(number+1))); answer.Swapped {
 			number++
 			fmt.Println(number)
 		} else if err == nil {
-			fmt.Sscan(string(answer.Named[0].Value), &number)
+			fmt.Sscan(string(answer.Entries[0].Value), &number)
 		}
 	}
 	return err
@@ -107,7 +107,7 @@ func mount(t *testing.T) (dir string) {
 // wantKept checks that a Swap fails, that its outcome is not half of one, and that Read works on.
 func wantKept(t *testing.T, e *Engine, want error, text string) {
 	t.Helper()
-	_, err := e.Swap(t.Context(), nil, append(entry("a", "2"), entry("b", strings.Repeat("b", store.MaxValue))...))
+	_, err := e.Swap(t.Context(), nil, append(entry("a", "2"), entry("b", strings.Repeat("b", lease.MaxValue))...))
 	if value, _ := get(t, e, "a"); value != "1" || !errors.Is(err, want) || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), e.path) {
 		t.Errorf("found %q, %v, want %v", value, err, want)
 	}
@@ -127,4 +127,18 @@ func TestReadOnly(t *testing.T) {
 	e := prepared(t, filepath.Join(dir, "app.db"))
 	must(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	wantKept(t, e, fs.ErrPermission, "readonly")
+}
+
+// TestMountedAlone refuses a file that is mounted without its directory, as in a container.
+func TestMountedAlone(t *testing.T) {
+	path, alone := filepath.Join(t.TempDir(), "app.db"), filepath.Join(t.TempDir(), "app.db")
+	prepared(t, path)
+	must(t, os.WriteFile(alone, nil, 0o600))
+	if err := syscall.Mount(path, alone, "", syscall.MS_BIND, ""); err != nil {
+		t.Skipf("can't mount: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(alone, syscall.MNT_DETACH) })
+	if _, err := open(t, alone).Read(t.Context(), "a"); !errors.Is(err, lease.ErrUnsafe) {
+		t.Errorf("%v, want ErrUnsafe", err)
+	}
 }

@@ -1,10 +1,10 @@
 // Package sqlite keeps entries in a file of SQLite on a local disk, which many processes of one machine may share.
 //
-//	s, err := sqlite.Open(ctx, "sqlite:/var/lib/app/app.db")
+//	engine, err := sqlite.New("/var/lib/app/app.db")
+//	space, err := lease.Open(ctx, engine, lease.Config{})
 //
-// The file may hold other tables; the store's begin with randflake_. Create makes the file if there is none. OrCreate does
-// not: its disk may just not be mounted. The URL takes space=NAME and recovery=trusted, which is [store.TrustRecovery];
-// percent-encode special characters of the name. Network file systems, FUSE and a second hard link are refused.
+// The file may hold other tables; the engine's begin with randflake_. Prepare, which lease.Create calls, makes the file if there
+// is none. Network file systems, FUSE, a file that is mounted alone and a second hard link are refused.
 //
 // Each call is one transaction, with synchronous=EXTRA, in the journal mode that the file has. Others on the same file
 //   - must not set synchronous=OFF, or the journal mode to OFF or MEMORY: then a crash damages the file,
@@ -35,14 +35,14 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile"
+	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
 // An Engine keeps entries in a file of SQLite. It opens the file for each call, and so finds the one that is there by now.
 type Engine struct {
 	path   string
-	create access // of Prepare
 	closed atomic.Bool
 }
 
@@ -54,85 +54,75 @@ CREATE TABLE IF NOT EXISTS randflake_entries (name TEXT NOT NULL PRIMARY KEY, va
 CREATE TABLE IF NOT EXISTS randflake_position (token TEXT NOT NULL, position INTEGER NOT NULL);
 INSERT INTO randflake_position SELECT hex(randomblob(16)), 0 WHERE NOT EXISTS (SELECT * FROM randflake_position)`
 
-// Open opens the store at url, as [store.Open] does.
-func Open(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
-	return store.Begin(ctx, url, access("rw").connect, store.Open, options)
-}
-
-// Create makes a new store at url and opens it, as [store.Create] does.
-func Create(ctx context.Context, url string, options ...store.Option) (*store.Space, error) {
-	return store.Begin(ctx, url, access("rwc").connect, store.Create, options)
-}
-
-// Check finds what is wrong with a URL, as Open does. It opens nothing.
-func Check(url string) error {
-	_, _, err := access("rw").connect(context.Background(), url)
-	return err
-}
-
 // New returns an engine on the file at path, which Prepare makes if there is none.
-func New(path string) (*Engine, error) { return access("rwc").engine(path) }
-
-func (a access) engine(path string) (*Engine, error) {
+func New(path string) (*Engine, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return nil, fmt.Errorf("sqlitestore: %w", err)
+		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	if kind, _ := localfile.Network(filepath.Dir(path)); kind != "" {
-		return nil, fmt.Errorf("sqlitestore: %s: %w: the file system is %s, want a local one, whose locks hold: take a local disk, or an engine with a server", path, store.ErrUnsafe, kind)
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		target = path // there is none yet
 	}
-	return &Engine{path: path, create: a}, nil
+	if kind, _ := localfile.Network(filepath.Dir(target)); kind != "" {
+		return nil, fmt.Errorf("sqlite: %s: %w: the file system is %s, want a local one, whose locks hold: take a local disk, or an engine with a server", path, lease.ErrUnsafe, kind)
+	}
+	return &Engine{path: path}, nil
 }
 
-// connect takes sqlite:FILE, and sqlite:///FILE with a full name.
-func (a access) connect(_ context.Context, text string) (*Engine, []store.Option, error) {
-	u, query, err := store.ParseURL(text)
+// Connect is New for a URL: sqlite:FILE, or sqlite:///FILE with a full name. Special characters of the name are percent-encoded.
+func Connect(_ context.Context, text string) (*Engine, error) {
+	u, query, err := storeurl.ParseURL(text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("sqlitestore: %w", err)
+		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	path, err := url.PathUnescape(u.Opaque + u.EscapedPath())
 	if err != nil || u.Scheme != "sqlite" || u.Host != "" || path == "" {
-		return nil, nil, errors.New("sqlitestore: URL: want sqlite:FILE, such as sqlite:/var/lib/app/app.db, with special characters encoded")
+		return nil, errors.New("sqlite: URL: want sqlite:FILE, such as sqlite:/var/lib/app/app.db, with special characters encoded")
 	}
-	options, err := store.TakeOptions(query)
 	for name := range query {
-		err = errors.Join(err, fmt.Errorf("unknown parameter %q: want space or recovery", name))
+		return nil, fmt.Errorf("sqlite: URL: unknown parameter %q: want none but space", name)
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("sqlitestore: URL: %w", err)
-	}
-	e, err := a.engine(path)
-	return e, options, err
+	return New(path)
 }
 
-// Read implements [store.Engine].
-func (e *Engine) Read(ctx context.Context, names []string, page store.Page) (store.Answer, error) {
-	return e.transact(ctx, "read", "rw", "deferred", func(tx *sql.Tx, a *store.Answer) (err error) {
-		if a.Named, err = named(ctx, tx, names); err == nil {
-			a.Page, err = query(ctx, tx, "SELECT name, value FROM randflake_entries WHERE name >= ? AND name < ? ORDER BY name LIMIT ?", page.From, page.To, page.Limit)
-		}
+// Check finds what is wrong with a URL, as Connect does. It opens nothing.
+func Check(url string) error {
+	_, err := Connect(context.Background(), url)
+	return err
+}
+
+// Read implements [lease.Engine].
+func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error) {
+	return e.transact(ctx, "read", "rw", "deferred", func(tx *sql.Tx, a *lease.Answer) (err error) {
+		a.Entries, err = named(ctx, tx, names)
 		return err
 	})
 }
 
-// Swap implements [store.Engine]. SQLite makes one at a time.
-func (e *Engine) Swap(ctx context.Context, expect, put []store.Entry) (store.Answer, error) {
+// List implements [lease.Engine].
+func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]lease.Entry, error) {
+	a, err := e.transact(ctx, "list", "rw", "deferred", func(tx *sql.Tx, a *lease.Answer) (err error) {
+		a.Entries, err = query(ctx, tx, "SELECT name, value FROM randflake_entries WHERE name > ? AND name >= ? AND name < ? ORDER BY name LIMIT ?", after, prefix, prefix+"\x7f", limit)
+		return err
+	})
+	return a.Entries, err
+}
+
+// Swap implements [lease.Engine]. SQLite makes one at a time.
+func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	var names []string
 	for _, entry := range expect {
 		names = append(names, entry.Name)
 	}
-	return e.transact(ctx, "swap", "rw", "immediate", func(tx *sql.Tx, a *store.Answer) (err error) {
-		a.Named, err = named(ctx, tx, names)
-		a.Swapped = len(expect) == 0 || reflect.DeepEqual(a.Named, expect)
+	return e.transact(ctx, "swap", "rw", "immediate", func(tx *sql.Tx, a *lease.Answer) (err error) {
+		a.Entries, err = named(ctx, tx, names)
+		a.Swapped = len(expect) == 0 || reflect.DeepEqual(a.Entries, expect)
 		if err != nil || !a.Swapped {
 			return err
 		}
 		for _, entry := range put {
-			text, args := "INSERT OR REPLACE INTO randflake_entries VALUES (?, ?)", []any{entry.Name, entry.Value}
-			if entry.Value == nil {
-				text, args = "DELETE FROM randflake_entries WHERE name = ?", args[:1]
-			}
-			if _, err := tx.ExecContext(ctx, text, args...); err != nil {
+			if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO randflake_entries VALUES (?, ?)", entry.Name, entry.Value); err != nil {
 				return err
 			}
 		}
@@ -141,9 +131,9 @@ func (e *Engine) Swap(ctx context.Context, expect, put []store.Entry) (store.Ans
 	})
 }
 
-// Prepare implements [store.Engine].
+// Prepare implements [lease.Engine].
 func (e *Engine) Prepare(ctx context.Context) error {
-	_, err := e.transact(ctx, "prepare", e.create, "immediate", func(tx *sql.Tx, _ *store.Answer) error {
+	_, err := e.transact(ctx, "prepare", "rwc", "immediate", func(tx *sql.Tx, _ *lease.Answer) error {
 		_, err := tx.ExecContext(ctx, createSQL)
 		return err
 	})
@@ -151,19 +141,19 @@ func (e *Engine) Prepare(ctx context.Context) error {
 }
 
 // named reads entries, in the order of names.
-func named(ctx context.Context, tx *sql.Tx, names []string) ([]store.Entry, error) {
+func named(ctx context.Context, tx *sql.Tx, names []string) ([]lease.Entry, error) {
 	array, _ := json.Marshal(append([]string{}, names...)) // strings don't fail
 	return query(ctx, tx, "SELECT n.value, e.value FROM json_each(?) n LEFT JOIN randflake_entries e ON e.name = n.value ORDER BY n.key", string(array))
 }
 
-func query(ctx context.Context, tx *sql.Tx, text string, args ...any) (entries []store.Entry, err error) {
+func query(ctx context.Context, tx *sql.Tx, text string, args ...any) (entries []lease.Entry, err error) {
 	rows, err := tx.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		entry, value := store.Entry{}, any(nil)
+		entry, value := lease.Entry{}, any(nil)
 		if err := rows.Scan(&entry.Name, &value); err != nil {
 			return nil, err
 		}
@@ -177,24 +167,26 @@ func query(ctx context.Context, tx *sql.Tx, text string, args ...any) (entries [
 
 // transact makes a transaction of a kind that the driver knows. After SQLITE_BUSY it starts again: another connection had a
 // lock for too long, and nothing was changed, not even by COMMIT.
-func (e *Engine) transact(ctx context.Context, what string, how access, kind string, run func(*sql.Tx, *store.Answer) error) (store.Answer, error) {
+func (e *Engine) transact(ctx context.Context, what string, how access, kind string, run func(*sql.Tx, *lease.Answer) error) (lease.Answer, error) {
 	for ; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(10 * time.Millisecond)) {
 		if a, err := e.try(ctx, how, kind, run); err == nil {
 			return a, nil
 		} else if code(err) != sqlite3.SQLITE_BUSY {
-			return store.Answer{}, e.explain(ctx, what, err)
+			return lease.Answer{}, e.explain(ctx, what, err)
 		}
 	}
-	return store.Answer{}, e.explain(ctx, what, cmp.Or(ctx.Err(), fs.ErrClosed))
+	return lease.Answer{}, e.explain(ctx, what, cmp.Or(ctx.Err(), fs.ErrClosed))
 }
 
 // try makes a transaction on a connection of its own. The file's identity comes last: if the file is replaced meanwhile, that
 // shows too much, not too little.
-func (e *Engine) try(ctx context.Context, how access, kind string, run func(*sql.Tx, *store.Answer) error) (a store.Answer, err error) {
+func (e *Engine) try(ctx context.Context, how access, kind string, run func(*sql.Tx, *lease.Answer) error) (a lease.Answer, err error) {
 	if file, err := localfile.Stat(e.path); err != nil && how == "rw" {
 		return a, err
 	} else if file.Links > 1 {
-		return a, fmt.Errorf("%w: the file has %d names, hard links, and each would have its own journal: remove all but one", store.ErrUnsafe, file.Links)
+		return a, fmt.Errorf("%w: the file has %d names, hard links, and each would have its own journal: remove all but one", lease.ErrUnsafe, file.Links)
+	} else if file.Mounted {
+		return a, fmt.Errorf("%w: the file is mounted alone, so that others do not see its journal: mount its directory", lease.ErrUnsafe)
 	}
 	// busy_timeout does not heed contexts, so it is short; fullfsync is for macOS.
 	query := url.Values{"mode": {string(how)}, "_txlock": {kind}, "_pragma": {"busy_timeout(100)", "synchronous(extra)", "fullfsync(1)"}}
@@ -215,11 +207,11 @@ func (e *Engine) try(ctx context.Context, how access, kind string, run func(*sql
 		err = tx.Commit()
 	}
 	file, failed := localfile.Stat(e.path)
-	a.Lineage, a.Kept = a.Lineage+file.Inode+file.Born, true
+	a.Lineage += file.Inode + file.Born
 	return a, cmp.Or(err, failed)
 }
 
-// Close implements [store.Engine].
+// Close implements [lease.Engine].
 func (e *Engine) Close() error { e.closed.Store(true); return nil }
 
 // String returns the URL.
@@ -227,7 +219,7 @@ func (e *Engine) String() string { return "sqlite:" + e.path }
 
 // meanings are what SQLite's errors mean to a store, or what to do.
 var meanings = map[int]error{
-	sqlite3.SQLITE_CORRUPT: store.ErrCorrupt, sqlite3.SQLITE_NOTADB: store.ErrCorrupt, sqlite3.SQLITE_READONLY: fs.ErrPermission,
+	sqlite3.SQLITE_CORRUPT: lease.ErrCorrupt, sqlite3.SQLITE_NOTADB: lease.ErrCorrupt, sqlite3.SQLITE_READONLY: fs.ErrPermission,
 	sqlite3.SQLITE_CANTOPEN: errors.New("want a file in a directory that is there, both writable for this user"),
 	sqlite3.SQLITE_FULL:     errors.New("make room on the disk"),
 }
@@ -244,10 +236,10 @@ func code(err error) int {
 func (e *Engine) explain(ctx context.Context, what string, err error) error {
 	meaning := cmp.Or(ctx.Err(), meanings[code(err)])
 	if errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "no such table: randflake_") {
-		meaning = store.ErrNoStore
+		meaning = lease.ErrNoSpace
 	}
 	if meaning != nil && !errors.Is(err, meaning) {
 		err = fmt.Errorf("%w: %w", meaning, err)
 	}
-	return fmt.Errorf("sqlitestore: %s: %s: %w", what, e, err)
+	return fmt.Errorf("sqlite: %s: %s: %w", what, e, err)
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
@@ -55,19 +55,19 @@ func do(t testing.TB, path string, statements ...string) *sql.DB {
 }
 
 // start makes a name for a file, and opens handles on it.
-func start(t *testing.T) func(t *testing.T) store.Engine {
+func start(t *testing.T) func(t *testing.T) lease.Engine {
 	path := filepath.Join(t.TempDir(), "100% of us?#@ü.db")
-	return func(t *testing.T) store.Engine { return open(t, path) }
+	return func(t *testing.T) lease.Engine { return open(t, path) }
 }
 
 func TestSuite(t *testing.T) { leasetest.Run(t, start) }
 
 // TestWAL: the file is another program's, in the journal mode of its choice.
 func TestWAL(t *testing.T) {
-	leasetest.RunEngine(t, func(t *testing.T) func(t *testing.T) store.Engine {
+	leasetest.Run(t, func(t *testing.T) func(t *testing.T) lease.Engine {
 		path := filepath.Join(t.TempDir(), "app.db")
 		do(t, path, "PRAGMA journal_mode = WAL", "CREATE TABLE orders (id INTEGER)", "INSERT INTO orders VALUES (1)")
-		return func(t *testing.T) store.Engine { return open(t, path) }
+		return func(t *testing.T) lease.Engine { return open(t, path) }
 	})
 }
 
@@ -78,7 +78,7 @@ func TestLocked(t *testing.T) {
 	db := do(t, path, "BEGIN EXCLUSIVE")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, readErr := e.Read(ctx, []string{"a"}, store.Page{})
+	_, readErr := e.Read(ctx, "a")
 	_, swapErr := e.Swap(ctx, nil, entry("a", "2"))
 	if !errors.Is(readErr, context.DeadlineExceeded) || !errors.Is(swapErr, context.DeadlineExceeded) {
 		t.Errorf("%v, %v", readErr, swapErr)
@@ -115,7 +115,7 @@ func TestCopy(t *testing.T) {
 	}
 	newer := put(t, e, "a", "2")
 	must(t, os.WriteFile(path, content, 0o600))
-	if value, found := get(t, e, "a"); value != "1" || found.Lineage != newer.Lineage || !found.Kept || found.Position >= newer.Position {
+	if value, found := get(t, e, "a"); value != "1" || found.Lineage != newer.Lineage || found.Position >= newer.Position {
 		t.Errorf("older content has %q, %+v after %+v", value, found, newer)
 	}
 }
@@ -126,9 +126,9 @@ func TestLinked(t *testing.T) {
 	e := prepared(t, path)
 	must(t, os.Link(path, path+"2"))
 	for _, e := range []*Engine{e, open(t, path+"2")} {
-		_, readErr := e.Read(t.Context(), nil, store.Page{})
+		_, readErr := e.Read(t.Context(), "a")
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
-		if err := e.Prepare(t.Context()); !errors.Is(err, store.ErrUnsafe) || !errors.Is(readErr, store.ErrUnsafe) || !errors.Is(swapErr, store.ErrUnsafe) {
+		if err := e.Prepare(t.Context()); !errors.Is(err, lease.ErrUnsafe) || !errors.Is(readErr, lease.ErrUnsafe) || !errors.Is(swapErr, lease.ErrUnsafe) {
 			t.Errorf("%v, %v, %v", err, readErr, swapErr)
 		}
 	}
@@ -136,27 +136,26 @@ func TestLinked(t *testing.T) {
 	put(t, e, "a", "2")
 }
 
-// TestGone: only Create makes a file, and nothing makes a directory.
+// TestGone: only Prepare makes a file, and nothing makes a directory.
 func TestGone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "app.db")
 	e := prepared(t, path)
 	must(t, os.Remove(path))
-	_, readErr := e.Read(t.Context(), nil, store.Page{})
+	_, readErr := e.Read(t.Context(), "a")
 	_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
-	_, openErr := Open(t.Context(), "sqlite:"+path)
-	_, orCreateErr := Open(t.Context(), "sqlite:"+path, store.OrCreate())
-	for _, err := range []error{readErr, swapErr, openErr, orCreateErr} {
-		if _, found := os.Stat(path); !errors.Is(err, store.ErrNoStore) || !errors.Is(found, fs.ErrNotExist) {
+	_, openErr := lease.Open(t.Context(), e, lease.Config{})
+	for _, err := range []error{readErr, swapErr, openErr} {
+		if _, found := os.Stat(path); !errors.Is(err, lease.ErrNoSpace) || !errors.Is(found, fs.ErrNotExist) {
 			t.Errorf("%v, and the file: %v", err, found)
 		}
 	}
-	if _, err := Create(t.Context(), "sqlite:"+path+"/x.db"); err == nil || !strings.Contains(err.Error(), "directory that is there") {
+	if err := open(t, path+"/x.db").Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "directory that is there") {
 		t.Error(err)
 	}
 	do(t, path, "CREATE TABLE orders (id INTEGER)")
-	s, err := Open(t.Context(), "sqlite:"+path, store.OrCreate())
-	must(t, err)
-	must(t, s.Close())
+	if _, err := e.Read(t.Context(), "a"); !errors.Is(err, lease.ErrNoSpace) {
+		t.Error(err)
+	}
 }
 
 // TestDamage: a file that is torn, or none of SQLite's, is refused and stays.
@@ -167,10 +166,10 @@ func TestDamage(t *testing.T) {
 	must(t, err)
 	for _, damage := range []string{string(content[:len(content)-4096]), strings.Repeat("no file of SQLite's", 999)} {
 		must(t, os.WriteFile(path, []byte(damage), 0o600))
-		_, readErr := e.Read(t.Context(), []string{"a"}, store.Page{})
+		_, readErr := e.Read(t.Context(), "a")
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
 		left, err := os.ReadFile(path)
-		if !errors.Is(readErr, store.ErrCorrupt) || !errors.Is(swapErr, store.ErrCorrupt) || err != nil || string(left) != damage {
+		if !errors.Is(readErr, lease.ErrCorrupt) || !errors.Is(swapErr, lease.ErrCorrupt) || err != nil || string(left) != damage {
 			t.Errorf("%v, %v, %v", readErr, swapErr, err)
 		}
 	}
@@ -178,9 +177,9 @@ func TestDamage(t *testing.T) {
 
 func TestURL(t *testing.T) {
 	for url, want := range map[string]string{
-		"sqlite:app.db": "", "sqlite:///srv/a%20b.db?space=x&recovery=trusted": "", "sqlite:%3F.db": "",
+		"sqlite:app.db": "", "sqlite:///srv/a%20b.db": "", "sqlite:%3F.db": "",
 		"sqlite:": "want sqlite:FILE", "sqlite://srv/app.db": "want sqlite:FILE", "file:app.db": "want sqlite:FILE", "sqlite:a%zz": "want sqlite:FILE",
-		"sqlite:app.db?spcae=x": `unknown parameter "spcae"`, "sqlite:app.db?recovery=yes": "recovery=yes",
+		"sqlite:app.db?spcae=x": `unknown parameter "spcae"`,
 	} {
 		if err := Check(url); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", url, err, want)

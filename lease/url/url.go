@@ -1,73 +1,123 @@
-// Package url opens a store by its name: a directory or a URL.
+// Package url opens a space by the name of its store: a directory or a URL.
 //
-//	s, err := url.Open(ctx, os.Getenv("RANDFLAKE_STORE"))
+//	space, err := url.Open(ctx, os.Getenv("RANDFLAKE_STORE"), lease.Config{})
 //
-// [store.ParseLocation] says what names mean; the package of each engine, which parameters its URLs take. This package
-// compiles the clients of all engines: a program that needs one of them only imports that one's package.
+// [Parse] says what names mean; the package of each engine, which parameters its URLs take. Each also takes space=NAME, the name
+// of the space. This package compiles the clients of all engines: a program that needs one of them only imports that one's package.
 package url
 
 import (
 	"context"
+	"strings"
 
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/etcd"
 	"github.com/randflake/randflake/lease/file"
+	"github.com/randflake/randflake/lease/internal/storeurl"
 	"github.com/randflake/randflake/lease/mariadb"
 	"github.com/randflake/randflake/lease/postgres"
 	"github.com/randflake/randflake/lease/redis"
 	"github.com/randflake/randflake/lease/sqlite"
 )
 
-// begin is the Open or the Create of an engine's package.
-type begin = func(ctx context.Context, where string, options ...store.Option) (*store.Space, error)
+// A Location is where a store is.
+type Location = storeurl.Location
 
-// engines are what there is for each [store.Location.Engine].
+// engines connect to what there is for each [Location.Engine].
 var engines = map[string]struct {
-	check        func(where string) error
-	open, create begin
+	check   func(where string) error
+	connect func(ctx context.Context, where string) (lease.Engine, error)
 }{
-	"file":       {func(string) error { return nil }, inDirectory(file.Open), inDirectory(file.Create)},
-	"SQLite":     {sqlite.Check, sqlite.Open, sqlite.Create},
-	"etcd":       {etcd.Check, etcd.Open, etcd.Create},
-	"Redis":      {redis.Check, redis.Open, redis.Create},
-	"PostgreSQL": {postgres.Check, postgres.Open, postgres.Create},
-	"MariaDB":    {mariadb.Check, mariadb.Open, mariadb.Create},
+	"file":       {func(string) error { return nil }, func(_ context.Context, dir string) (lease.Engine, error) { return file.New(dir) }},
+	"SQLite":     {sqlite.Check, engine(sqlite.Connect)},
+	"etcd":       {etcd.Check, engine(etcd.Connect)},
+	"Redis":      {redis.Check, engine(redis.Connect)},
+	"PostgreSQL": {postgres.Check, engine(postgres.Connect)},
+	"MariaDB":    {mariadb.Check, engine(mariadb.Connect)},
 }
 
-func inDirectory(f func(dir string, options ...store.Option) (*store.Space, error)) begin {
-	return func(_ context.Context, dir string, options ...store.Option) (*store.Space, error) {
-		return f(dir, options...)
+func engine[E lease.Engine](connect func(ctx context.Context, url string) (E, error)) func(context.Context, string) (lease.Engine, error) {
+	return func(ctx context.Context, url string) (lease.Engine, error) {
+		e, err := connect(ctx, url)
+		if err != nil {
+			return nil, err
+		}
+		return e, nil
 	}
 }
 
-// Parse reads the name of a store, and checks the parameters of a URL, with the files that they name. It connects to
-// nothing. No error shows the name, which may hold a password.
-func Parse(name string) (store.Location, error) {
-	l, err := store.ParseLocation(name)
+// Parse reads the name of a store as users write it, and checks the parameters of a URL, with the files that they name. It
+// connects to nothing. No error shows the name, which may hold a password. space is what the URL names.
+//
+//   - scheme://... is the URL of a server if scheme is one of [Schemes].
+//   - sqlite:FILE is a file of SQLite, and so is sqlite://FILE with a full name.
+//   - file:DIR is a directory, and so is file://DIR with a full name. Nothing in DIR is escaped.
+//   - Another name is a directory, unless it looks like a URL with a typing error, or like what a driver takes.
+func Parse(name string) (l Location, space string, err error) {
+	if l, err = storeurl.ParseLocation(name); err != nil || l.URL == "" {
+		return l, "", err
+	}
+	l.URL, space = takeSpace(l.URL)
+	return l, space, engines[l.Engine()].check(l.URL)
+}
+
+// takeSpace removes space=NAME from the parameters of a URL, wherever it stands, and leaves all else as it is.
+func takeSpace(url string) (rest, space string) {
+	rest, query, found := strings.Cut(url, "?")
+	if !found {
+		return url, ""
+	}
+	var others []string
+	for parameter := range strings.SplitSeq(query, "&") {
+		if value, found := strings.CutPrefix(parameter, "space="); found {
+			space = value
+		} else {
+			others = append(others, parameter)
+		}
+	}
+	if len(others) > 0 {
+		rest += "?" + strings.Join(others, "&")
+	}
+	return rest, space
+}
+
+// Engine connects to the store of that name. space is what the URL names, or "".
+func Engine(ctx context.Context, name string) (e lease.Engine, space string, err error) {
+	l, space, err := Parse(name)
 	if err != nil {
-		return l, err
+		return nil, "", err
 	}
-	return l, engines[l.Engine()].check(l.Dir + l.URL)
+	e, err = engines[l.Engine()].connect(ctx, l.Dir+l.URL)
+	return e, space, err
 }
 
-// Open opens the store of that name, as [store.Open] does.
-func Open(ctx context.Context, name string, options ...store.Option) (*store.Space, error) {
-	l, err := store.ParseLocation(name)
+// Open opens a space in the store of that name, as [lease.Open] does. A space that the URL names comes before that of config.
+func Open(ctx context.Context, name string, config lease.Config) (*lease.Space, error) {
+	return begin(ctx, name, config, lease.Open)
+}
+
+// Create makes a space in the store of that name, as [lease.Create] does. The parent of a directory must be there.
+func Create(ctx context.Context, name string, config lease.Config) (*lease.Space, error) {
+	return begin(ctx, name, config, lease.Create)
+}
+
+func begin(ctx context.Context, name string, config lease.Config, start func(context.Context, lease.Engine, lease.Config) (*lease.Space, error)) (*lease.Space, error) {
+	e, space, err := Engine(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return engines[l.Engine()].open(ctx, l.Dir+l.URL, options...)
-}
-
-// Create makes a new store of that name and opens it, as [store.Create] does. The parent of a directory must be
-// there.
-func Create(ctx context.Context, name string, options ...store.Option) (*store.Space, error) {
-	l, err := store.ParseLocation(name)
-	if err != nil {
-		return nil, err
+	if space != "" {
+		config.Name = space
 	}
-	return engines[l.Engine()].create(ctx, l.Dir+l.URL, options...)
+	s, err := start(ctx, e, config)
+	if err != nil {
+		e.Close()
+	}
+	return s, err
 }
 
 // Redact returns text without the passwords in it: those of URLs and of what drivers take in their place.
-func Redact(text string) string { return store.Redact(text) }
+func Redact(text string) string { return storeurl.Redact(text) }
+
+// Schemes returns what a URL of a store can begin with. All but file and sqlite name a server.
+func Schemes() []string { return storeurl.Schemes() }

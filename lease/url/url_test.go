@@ -7,18 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
 func TestNames(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, n := range leasetest.Names() {
-		got, err := Parse(n.Name)
-		_, openErr := Open(t.Context(), n.Name)
+	for _, n := range storeurl.Names() {
+		got, _, err := Parse(n.Name)
+		_, openErr := Open(t.Context(), n.Name, lease.Config{})
 		var createErr error
 		if n.Dir == "" {
-			_, createErr = Create(t.Context(), n.Name)
+			_, createErr = Create(t.Context(), n.Name, lease.Config{})
 		}
 		if n.Wrong == "" && (err != nil || got.String() != n.Dir+n.URL || got.Dir != n.Dir || openErr == nil) {
 			t.Errorf("%s: %+v, %v, opened with %v", n.Name, got, err, openErr)
@@ -28,10 +28,10 @@ func TestNames(t *testing.T) {
 				t.Errorf("%s: %v, want %q", n.Name, err, n.Wrong)
 			}
 		}
-		if said := fmt.Sprint(got, err, openErr, createErr); strings.Contains(said, leasetest.Password) {
+		if said := fmt.Sprint(got, err, openErr, createErr); strings.Contains(said, storeurl.Password) {
 			t.Errorf("%s: %s", n.Name, said)
 		}
-		if n.Name = Redact(n.Name); n.URL != "" && strings.Contains(n.Name, leasetest.Password) {
+		if n.Name = Redact(n.Name); n.URL != "" && strings.Contains(n.Name, storeurl.Password) {
 			t.Errorf("redacted: %s", n.Name)
 		}
 	}
@@ -40,7 +40,7 @@ func TestNames(t *testing.T) {
 // TestWindowsDrive has a name with a colon that is a directory.
 func TestWindowsDrive(t *testing.T) {
 	for _, name := range []string{`C:\leases`, "c:leases"} {
-		if l, err := Parse(name); err != nil || l.Dir != name {
+		if l, _, err := Parse(name); err != nil || l.Dir != name {
 			t.Errorf("%+v, %v", l, err)
 		}
 	}
@@ -48,8 +48,8 @@ func TestWindowsDrive(t *testing.T) {
 
 // TestSchemes has an engine for each scheme that the root module knows.
 func TestSchemes(t *testing.T) {
-	for _, scheme := range store.Schemes() {
-		l, err := store.ParseLocation(strings.ToUpper(scheme) + ":///x")
+	for _, scheme := range Schemes() {
+		l, err := storeurl.ParseLocation(strings.ToUpper(scheme) + ":///x")
 		if _, known := engines[l.Engine()]; err != nil || !known {
 			t.Errorf("%s: engine %q, %v", scheme, l.Engine(), err)
 		}
@@ -58,17 +58,30 @@ func TestSchemes(t *testing.T) {
 
 func TestDirectory(t *testing.T) {
 	name := "file:" + filepath.Join(t.TempDir(), "leases")
-	if _, err := Open(t.Context(), name); !errors.Is(err, store.ErrNoStore) {
-		t.Errorf("%v, want %v", err, store.ErrNoStore)
+	if _, err := Open(t.Context(), name, lease.Config{}); !errors.Is(err, lease.ErrNoSpace) {
+		t.Errorf("%v, want %v", err, lease.ErrNoSpace)
 	}
-	made, err := Create(t.Context(), name, store.ForNewSecret())
+	made, err := Create(t.Context(), name, lease.Config{New: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer made.Close()
-	opened, err := Open(t.Context(), name)
+	opened, err := Open(t.Context(), name, lease.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	opened.Close()
+}
+
+func TestSpace(t *testing.T) {
+	for url, want := range map[string][2]string{
+		"etcd://h/":                             {"etcd://h/", ""},
+		"etcd://h/?space=ids":                   {"etcd://h/", "ids"},
+		"etcd://h/?prefix=%2Fa&space=ids&ca=ca": {"etcd://h/?prefix=%2Fa&ca=ca", "ids"},
+		"sqlite:a.db?myspace=x":                 {"sqlite:a.db?myspace=x", ""},
+	} {
+		if rest, space := takeSpace(url); rest != want[0] || space != want[1] {
+			t.Errorf("%s: %s and %s", url, rest, space)
+		}
+	}
 }

@@ -6,5 +6,6 @@ type File struct {
 	// Inode and Born, when it was made, distinguish it from copies; each is "" where the system does not tell.
 	Inode, Born string
 
-	Links uint64 // names that it has
+	Links   uint64 // names that it has
+	Mounted bool   // it is mounted alone, without its directory, as far as the system tells
 }

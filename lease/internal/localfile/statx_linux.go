@@ -17,12 +17,12 @@ func network(s *unix.Statfs_t) string { return networks[uint32(s.Type)] }
 
 // stat is Stat by one system call, where the kernel has it.
 func stat(path string) (f File, ok bool) {
-	const all = unix.STATX_INO | unix.STATX_NLINK
+	const all = unix.STATX_TYPE | unix.STATX_INO | unix.STATX_NLINK
 	var s unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, path, 0, all|unix.STATX_BTIME, &s); err != nil || s.Mask&all != all {
 		return f, false
 	}
-	f = File{Inode: fmt.Sprintf("-%d", s.Ino), Links: uint64(s.Nlink)}
+	f = File{Inode: fmt.Sprintf("-%d", s.Ino), Links: uint64(s.Nlink), Mounted: s.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0 && s.Mode&unix.S_IFMT == unix.S_IFREG}
 	if s.Mask&unix.STATX_BTIME != 0 {
 		f.Born = fmt.Sprintf("-%d.%09d", s.Btime.Sec, s.Btime.Nsec)
 	}

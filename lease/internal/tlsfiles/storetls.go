@@ -1,5 +1,5 @@
-// Package tlsfiles reads what an engine's URL says of TLS. It is apart from package store so that a program which
-// keeps everything in a directory has no network code.
+// Package tlsfiles reads what an engine's URL says of TLS. It is apart so that a program which keeps everything in a
+// directory has no network code.
 package tlsfiles
 
 import (
@@ -11,14 +11,14 @@ import (
 	"net/url"
 	"os"
 
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
 // Take removes the parameters ca, cert and key, which name files in PEM format: of the authorities that the
 // server's certificate must be signed by, the system's without, and of the client's certificate and its key.
 // It returns nil if none is given.
 func Take(query url.Values) (*tls.Config, error) {
-	ca, cert, key := store.Take(query, "ca"), store.Take(query, "cert"), store.Take(query, "key")
+	ca, cert, key := storeurl.Take(query, "ca"), storeurl.Take(query, "cert"), storeurl.Take(query, "key")
 	if ca+cert+key == "" {
 		return nil, nil
 	}

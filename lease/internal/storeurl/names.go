@@ -1,4 +1,4 @@
-package leasetest
+package storeurl
 
 // Password is in each of [Names] that has one. Nothing may show it.
 const Password = "hunter2"

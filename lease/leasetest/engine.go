@@ -1,6 +1,5 @@
-// Package leasetest tests engines, and what stands on them. [Run] is the suite that every engine must pass: [RunEngine]
-// for the engine itself, [RunLeases] and [RunCounters] for what stands on it, there or in a service; [RunGapless] is for
-// SQL databases. [Memory] is an engine to play with, [Intercept] makes its calls fail, and [Leases] are leases that fail.
+// Package leasetest tests engines. [Run] is the suite that every engine must pass, [RunServer] is for those with a server that
+// the test may kill, and [RunGapless] for SQL databases. [Memory] is an engine to play with; [Intercept] makes its calls fail.
 package leasetest
 
 import (
@@ -16,26 +15,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 )
 
 // Start makes empty data for one test, on which Prepare was not called yet, and returns a function that opens one more
 // handle on it.
-type Start func(t *testing.T) (connect func(t *testing.T) store.Engine)
+type Start func(t *testing.T) (connect func(t *testing.T) lease.Engine)
 
-// Run tests an engine, and leases and counters on it.
-func Run(t *testing.T, start Start) {
-	t.Run("Engine", func(t *testing.T) { RunEngine(t, start) })
-	t.Run("Leases", func(t *testing.T) { RunLeases(t, start.Leases) })
-	t.Run("Counters", func(t *testing.T) { RunCounters(t, start.Counters) })
-}
-
-// RunEngine tests that an engine keeps the promises of [store.Engine], each in a subtest with data of its own. It closes
-// the handles.
+// Run tests that an engine keeps the promises of [lease.Engine], and that a space on it does its work, each in a subtest with
+// data of its own. It closes the handles.
 //
-// It does not test what takes more than handles: that no crash loses anything, that the lineage changes when
-// it must, that unsafe settings are refused. An engine has tests of its own for that.
-func RunEngine(t *testing.T, start Start) {
+// It does not test what takes more than handles: that no crash loses anything, that the lineage changes when it must, that
+// unsafe settings are refused. An engine has tests of its own for that.
+func Run(t *testing.T, start Start) {
 	for _, c := range engineChecks {
 		t.Run(c.name, func(t *testing.T) { c.run(newEngineBed(t, t, start(t))) })
 	}
@@ -53,18 +45,19 @@ var engineChecks = []struct {
 	{"Snapshots", checkSnapshots},
 	{"Context", checkContext},
 	{"Close", checkClose},
+	{"Space", checkSpace},
 }
 
 // An engineBed is what one check plays in.
 type engineBed struct {
 	testing.TB
-	open    func() store.Engine
-	handles [4]store.Engine
+	open    func() lease.Engine
+	handles [4]lease.Engine
 }
 
-func newEngineBed(t *testing.T, tb testing.TB, connect func(t *testing.T) store.Engine) *engineBed {
+func newEngineBed(t *testing.T, tb testing.TB, connect func(t *testing.T) lease.Engine) *engineBed {
 	w := &engineBed{TB: tb}
-	w.open = func() store.Engine {
+	w.open = func() lease.Engine {
 		engine := connect(t)
 		t.Cleanup(func() { engine.Close() })
 		return engine
@@ -94,17 +87,17 @@ func (w *engineBed) first() {
 }
 
 // found checks that the entry is 1, and returns that.
-func (w *engineBed) found(when string, engine store.Engine) []byte {
+func (w *engineBed) found(when string, engine lease.Engine) []byte {
 	w.Helper()
-	answer, err := engine.Read(w.Context(), []string{"a"}, store.Page{})
-	if err != nil || !equal(answer.Named, put("1").Put) {
-		w.Fatalf("%s: found %s, error %v, want 1", when, show(answer.Named), err)
+	answer, err := engine.Read(w.Context(), "a")
+	if err != nil || !equal(answer.Entries, put("1").Put) {
+		w.Fatalf("%s: found %s, error %v, want 1", when, show(answer.Entries), err)
 	}
-	return answer.Named[0].Value
+	return answer.Entries[0].Value
 }
 
 // fail checks that calls fail.
-func (w *engineBed) fail(when string, ctx context.Context, engine store.Engine, want error) {
+func (w *engineBed) fail(when string, ctx context.Context, engine lease.Engine, want error) {
 	w.Helper()
 	for _, c := range []Call{put("2"), {Names: []string{"a"}}} {
 		_, err := c.On(ctx, engine)
@@ -114,12 +107,12 @@ func (w *engineBed) fail(when string, ctx context.Context, engine store.Engine, 
 
 func checkPrepare(w *engineBed) {
 	// An engine that needs nothing holds nothing either.
-	if answer, err := w.handles[0].Read(w.Context(), []string{"a"}, store.Page{To: "z", Limit: 1}); err == nil {
-		if answer.Named[0].Value != nil || len(answer.Page) > 0 {
-			w.Errorf("before Prepare a Read found %s and %s", show(answer.Named), show(answer.Page))
+	if answer, err := w.handles[0].Read(w.Context(), "a"); err == nil {
+		if answer.Entries[0].Value != nil {
+			w.Errorf("before Prepare a Read found %s", show(answer.Entries))
 		}
 	} else {
-		w.fail("before Prepare", w.Context(), w.handles[0], store.ErrNoStore)
+		w.fail("before Prepare", w.Context(), w.handles[0], lease.ErrNoSpace)
 	}
 	var wg sync.WaitGroup
 	for _, engine := range w.handles {
@@ -173,26 +166,30 @@ func checkCalls(w *engineBed) {
 	wantErr(w, "Prepare", w.handles[0].Prepare(w.Context()), nil)
 	// Names that an order by anything but bytes would misplace, and long ones.
 	names := strings.Fields("a a- a. a/ a/. a/1 a/10 a/2 a0 a_ aa b - . .. / _ 0 9")
-	for i := range store.MaxEntries {
-		names = append(names, strings.Repeat("/", i+2), strings.Repeat("n", store.MaxName-i))
+	for i := range 20 {
+		names = append(names, strings.Repeat("/", i+2), strings.Repeat("n", lease.MaxName-i))
 	}
 	rng, model := rand.New(rand.NewPCG(1, 0)), data{}
-	var first store.Evidence
+	var first lease.Answer
 	var position uint64
 	for i := range 160 {
 		c := anyCall(rng, names, model)
 		got, err := c.On(w.Context(), w.handles[i%len(w.handles)])
 		wantErr(w, c.String(), err, nil)
 		want := model.do(c)
-		if got.Swapped != want.Swapped || !equal(got.Named, want.Named) || !equal(got.Page, want.Page) {
-			w.Fatalf("%s: swapped %t, found %s and page %s,\n\twant %t, %s and %s", c,
-				got.Swapped, show(got.Named), show(got.Page), want.Swapped, show(want.Named), show(want.Page))
+		if got.Swapped != want.Swapped || !got.Swapped && !equal(got.Entries, want.Entries) {
+			w.Fatalf("%s: swapped %t, found %s,\n\twant %t, %s", c, got.Swapped, show(got.Entries), want.Swapped, show(want.Entries))
+		}
+		prefix, after, limit := []string{"", "a", "//", "a/"}[rng.IntN(4)], names[rng.IntN(len(names))], 1+rng.IntN(40)
+		listed, err := w.handles[i%len(w.handles)].List(w.Context(), prefix, after, limit)
+		if want := model.list(prefix, after, limit); err != nil || !equal(listed, want) {
+			w.Fatalf("List of %d that begin with %q, after %q: %s, %v, want %s", limit, prefix, after, show(listed), err, show(want))
 		}
 		if i == 0 {
-			first = got.Evidence
+			first = got
 		}
 		least := position
-		if got.Swapped && slices.ContainsFunc(c.Put, func(e store.Entry) bool { return e.Value != nil }) {
+		if got.Swapped {
 			least++
 		}
 		switch {
@@ -200,7 +197,7 @@ func checkCalls(w *engineBed) {
 			w.Fatalf("%s: lineage %.300q, first %.300q: want always the same, of 200 bytes at most", c, got.Lineage, first.Lineage)
 		case got.Time.IsZero() != first.Time.IsZero() || !got.Time.IsZero() && time.Since(got.Time).Abs() > time.Hour:
 			w.Fatalf("%s: time %v, first %v: want the present, or always zero", c, got.Time, first.Time)
-		case got.Position < least && (got.Swapped || got.Position != 0):
+		case got.Position < least:
 			w.Fatalf("%s: position %d: want at least %d, after what was answered before", c, got.Position, least)
 		}
 		position = max(least, got.Position)
@@ -210,26 +207,25 @@ func checkCalls(w *engineBed) {
 // anyCall returns a call that expects what is there more often than not.
 func anyCall(rng *rand.Rand, names []string, model data) Call {
 	some := func() (some []string) {
-		for _, i := range rng.Perm(len(names))[:rng.IntN([]int{4, store.MaxEntries + 1}[rng.IntN(2)])] {
+		for _, i := range rng.Perm(len(names))[:rng.IntN(6)] {
 			some = append(some, names[i])
 		}
 		return some
 	}
 	if rng.IntN(3) == 0 {
-		from, to := names[rng.IntN(len(names))], []string{names[rng.IntN(len(names))], "zzz"}[rng.IntN(2)]
-		return Call{Names: some(), Page: store.Page{From: from, To: to, Limit: []int{0, 1, 2, 50, store.MaxPage}[rng.IntN(5)]}}
+		return Call{Names: append(some(), names[0])}
 	}
-	long := make([]byte, store.MaxValue)
+	long := make([]byte, lease.MaxValue)
 	for i := range long {
 		long[i] = byte(i ^ i>>8)
 	}
 	c := Call{Swap: true, Expect: model.get(some())}
-	values := [][]byte{nil, {}, {}, {0}, {0, 0}, fmt.Append(nil, rng.Uint32()), []byte("\xff'\"\\\n%s$1"), long[:256], long[:257], long}
+	values := [][]byte{{}, {}, {0}, {0, 0}, fmt.Append(nil, rng.Uint32()), []byte("\xff'\"\\\n%s$1"), long[:256], long[:257], long}
 	if n := len(c.Expect); n > 0 && rng.IntN(4) == 0 {
 		c.Expect[rng.IntN(n)].Value = values[rng.IntN(len(values))]
 	}
 	for i, name := range some() { // nothing but the first may be long
-		c.Put = append(c.Put, store.Entry{Name: name, Value: values[rng.IntN(len(values)-min(i, 1))]})
+		c.Put = append(c.Put, lease.Entry{Name: name, Value: values[rng.IntN(len(values)-min(i, 1))]})
 	}
 	if len(c.Put) == 0 {
 		c.Put = Entry(names[0], "x")
@@ -238,7 +234,7 @@ func anyCall(rng *rand.Rand, names []string, model data) Call {
 }
 
 // together has players do something so many times each, all at the same time, on the handles by turns.
-func (w *engineBed) together(players, times int, do func(engine store.Engine, player, i int)) {
+func (w *engineBed) together(players, times int, do func(engine lease.Engine, player, i int)) {
 	wantErr(w, "Prepare", w.handles[0].Prepare(w.Context()), nil)
 	var wg sync.WaitGroup
 	for player := range players {
@@ -252,7 +248,7 @@ func (w *engineBed) together(players, times int, do func(engine store.Engine, pl
 }
 
 // swap swaps, and returns whether it took effect.
-func (w *engineBed) swap(engine store.Engine, expect, put []store.Entry) (store.Answer, bool) {
+func (w *engineBed) swap(engine lease.Engine, expect, put []lease.Entry) (lease.Answer, bool) {
 	answer, err := engine.Swap(w.Context(), expect, put)
 	wantErr(w, "Swap", err, nil)
 	return answer, err == nil && answer.Swapped
@@ -262,7 +258,7 @@ func (w *engineBed) swap(engine store.Engine, expect, put []store.Entry) (store.
 func checkIncrements(w *engineBed) {
 	var mu sync.Mutex
 	positions := map[int]uint64{} // by the value that was put
-	w.together(8, 12, func(engine store.Engine, _, _ int) {
+	w.together(8, 12, func(engine lease.Engine, _, _ int) {
 		for known := ""; ; {
 			n := len(known) + 1 // a count in ones
 			answer, done := w.swap(engine, Entry("n", known), Entry("n", known+"1"))
@@ -275,10 +271,10 @@ func checkIncrements(w *engineBed) {
 				positions[n] = answer.Position
 				return
 			}
-			if w.Failed() || len(answer.Named) != 1 {
+			if w.Failed() || len(answer.Entries) != 1 {
 				return
 			}
-			known = string(answer.Named[0].Value)
+			known = string(answer.Entries[0].Value)
 		}
 	})
 	if got, _ := Get(w, w.handles[0], "n"); len(got) != 8*12 {
@@ -294,7 +290,7 @@ func checkIncrements(w *engineBed) {
 // checkWriteSkew: of two Swaps that each expect what the other one puts only one takes effect.
 func checkWriteSkew(w *engineBed) {
 	var wins sync.Map
-	w.together(4, 40, func(engine store.Engine, player, i int) {
+	w.together(4, 40, func(engine lease.Engine, player, i int) {
 		names := []string{fmt.Sprintf("l%d", i), fmt.Sprintf("r%d", i)}
 		if _, done := w.swap(engine, slices.Concat(Entry(names[0], ""), Entry(names[1], "")), Entry(names[player%2], "1")); done {
 			if _, twice := wins.LoadOrStore(i, true); twice {
@@ -307,33 +303,76 @@ func checkWriteSkew(w *engineBed) {
 // checkSnapshots: what one call finds is of one moment, while others put three entries at once.
 func checkSnapshots(w *engineBed) {
 	names := []string{"a", "b", "c"}
-	w.together(5, 25, func(engine store.Engine, player, i int) {
+	w.together(5, 25, func(engine lease.Engine, player, i int) {
 		if player < 2 {
 			value := fmt.Sprint(player, "/", i)
 			w.swap(engine, nil, slices.Concat(Entry("a", value), Entry("b", value), Entry("c", value)))
 			return
 		}
-		answer, err := engine.Read(w.Context(), names[:2], store.Page{From: "c", To: "d", Limit: 1})
+		answer, err := engine.Read(w.Context(), names...)
 		if player == 4 { // a failed swap finds entries too
 			answer, err = engine.Swap(w.Context(), slices.Concat(Entry("a", "?"), Entry("b", "?"), Entry("c", "?")), Entry("a", "wrong"))
 		}
-		all := append(answer.Named, answer.Page...)
-		if wantErr(w, "call", err, nil); len(all) > 0 && (answer.Swapped || slices.ContainsFunc(all, func(e store.Entry) bool { return string(e.Value) != string(all[0].Value) })) {
+		all := answer.Entries
+		if wantErr(w, "call", err, nil); len(all) > 0 && (answer.Swapped || slices.ContainsFunc(all, func(e lease.Entry) bool { return string(e.Value) != string(all[0].Value) })) {
 			w.Errorf("of different moments: %s", show(all))
 		}
 	})
 }
 
-// Entry returns an entry as a list, for Swap. Without a value it says that there is none.
-func Entry(name, value string) []store.Entry {
-	if value == "" {
-		return []store.Entry{{Name: name}}
+// checkSpace: takes of one window by several handles at once share no node, nor do numbers of a counter repeat.
+func checkSpace(w *engineBed) {
+	space, err := lease.Create(w.Context(), w.handles[0], lease.Config{New: true, Limits: lease.Limits{Nodes: 64}})
+	if err != nil {
+		w.Fatalf("Create: %v", err)
 	}
-	return []store.Entry{{Name: name, Value: []byte(value)}}
+	_, err = lease.Create(w.Context(), w.handles[1], lease.Config{New: true})
+	wantErr(w, "Create of what there is", err, lease.ErrExists)
+	_, err = lease.Open(w.Context(), w.handles[1], lease.Config{Name: "other"})
+	wantErr(w, "Open of what there is not", err, lease.ErrNoSpace)
+	wantErr(w, "Set", space.Set(w.Context(), "orders", 1), nil)
+	window := space.Limits().WindowOf(time.Now()) + 2
+	var mu sync.Mutex
+	nodes, numbers := map[uint32]bool{}, map[int64]bool{}
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			space, err := lease.Open(w.Context(), w.handles[i%len(w.handles)], lease.Config{})
+			if wantErr(w, "Open", err, nil); err != nil {
+				return
+			}
+			for range 2 {
+				l, err := space.Take(w.Context(), window, 2)
+				wantErr(w, "Take", err, nil)
+				n, err := space.Next(w.Context(), "orders", 1)
+				wantErr(w, "Next", err, nil)
+				mu.Lock()
+				if numbers[n] || nodes[l.FirstNode] || nodes[l.LastNode] {
+					w.Errorf("given twice: nodes %d and %d, or number %d", l.FirstNode, l.LastNode, n)
+				}
+				numbers[n], nodes[l.FirstNode], nodes[l.LastNode] = true, true, true
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	_, err = space.Take(w.Context(), window, 1)
+	wantErr(w, "Take of a window that is full", err, lease.ErrFull)
+	if info, err := space.Info(w.Context()); err != nil || info.Losses > 0 || len(nodes) != 64 {
+		w.Errorf("%d nodes: %+v, %v", len(nodes), info, err)
+	}
+}
+
+// Entry returns an entry as a list, for Swap. Without a value it says that there is none.
+func Entry(name, value string) []lease.Entry {
+	if value == "" {
+		return []lease.Entry{{Name: name}}
+	}
+	return []lease.Entry{{Name: name, Value: []byte(value)}}
 }
 
 // Put puts an entry, whatever it was. The test ends unless it takes effect.
-func Put(t testing.TB, e store.Engine, name, value string) store.Answer {
+func Put(t testing.TB, e lease.Engine, name, value string) lease.Answer {
 	t.Helper()
 	a, err := e.Swap(t.Context(), nil, Entry(name, value))
 	if err != nil || !a.Swapped {
@@ -343,20 +382,20 @@ func Put(t testing.TB, e store.Engine, name, value string) store.Answer {
 }
 
 // Get returns an entry's value, "" for none, and the evidence.
-func Get(t testing.TB, e store.Engine, name string) (string, store.Evidence) {
+func Get(t testing.TB, e lease.Engine, name string) (string, lease.Answer) {
 	t.Helper()
-	a, err := e.Read(t.Context(), []string{name}, store.Page{})
+	a, err := e.Read(t.Context(), name)
 	if err != nil {
 		t.Fatalf("get %s: %v", name, err)
 	}
-	return string(a.Named[0].Value), a.Evidence
+	return string(a.Entries[0].Value), a
 }
 
 // Lineages are those seen so far, each with where that was.
 type Lineages map[string]string
 
 // WantNew checks that an engine has another lineage than all before, and an entry a that is 1: else it would be other data.
-func (l Lineages) WantNew(t testing.TB, where string, e store.Engine) {
+func (l Lineages) WantNew(t testing.TB, where string, e lease.Engine) {
 	t.Helper()
 	value, seen := Get(t, e, "a")
 	if value != "1" {

@@ -1,0 +1,58 @@
+// Package storeurl reads the names and URLs of stores, and keeps passwords out of messages.
+package storeurl
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// ParseURL reads an engine's URL. Its errors show nothing of it, as there may be a password in any part of one
+// that is malformed.
+func ParseURL(raw string) (*url.URL, url.Values, error) {
+	if err := CheckURL(raw); err != nil {
+		return nil, nil, err
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, nil, errors.New("store: URL: can't be parsed: percent-encode what is special in user, password and parameters")
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, nil, errors.New("store: URL: parameters can't be parsed: want name=value, separated by &")
+	}
+	return u, query, nil
+}
+
+// CheckURL refuses a URL that has an @ after the host. A password with an unescaped /, ? or # makes one,
+// and a program that takes the URL apart would show a part of the password as a path or a parameter. The
+// error shows nothing of the URL.
+func CheckURL(url string) error {
+	_, rest, found := strings.Cut(url, "://")
+	if !found {
+		rest = url
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
+		return errors.New("store: URL has an @ after the host: write the special characters of a password as %2F for /, %3F for ?, %23 for #, %40 for @, as elsewhere in the URL")
+	}
+	return nil
+}
+
+// Take removes a parameter and returns its value.
+func Take(query url.Values, name string) string {
+	defer query.Del(name)
+	return query.Get(name)
+}
+
+// TakeWord removes a parameter that has just one meaning, and reports whether it is there. Another value is
+// an error.
+func TakeWord(query url.Values, name, word string) (bool, error) {
+	if !query.Has(name) {
+		return false, nil
+	}
+	if got := Take(query, name); got != word {
+		return false, fmt.Errorf("store: URL: %s=%s: want %s=%s, or nothing", name, got, name, word)
+	}
+	return true, nil
+}
