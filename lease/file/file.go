@@ -1,250 +1,352 @@
 // Package file keeps entries in a directory on a local disk, which many processes of one machine may share.
 //
-//	s, err := file.Create("/var/lib/app/leases", store.ForNewSecret()) // once, by hand
-//	s, err := file.Open("/var/lib/app/leases")
+//	engine, err := file.New("/var/lib/app/leases")
+//	space, err := lease.Open(ctx, engine, lease.Config{})
 //
-// The file system must have hard links. Network file systems and FUSE are refused, as far as they can be told, and so
-// is OrCreate: a directory that is empty may be one that is not mounted. New files are open to the users whom the mode
-// of the directory lets in, whatever the umask; they get its group, and when root makes them its owner. Users who
-// share a directory share its group: mode 2770, no sticky bit.
+// Network file systems and FUSE are refused, as far as they can be told. New files are open to the users whom the mode of the
+// directory lets in, whatever the umask; they get its group, and when root makes them its owner. Users who share a directory
+// share its group: mode 2770, no sticky bit.
 //
-// What a Swap puts is a numbered file, a change. Now and then such a file is a snapshot, with all entries. The newest
-// snapshot and the changes after it are the data; what is older than the snapshot before is removed, in ascending order.
-// A file gets its number by link(2), which fails where there is one, so two Swaps never follow the same file. Locks,
-// which some file systems only pretend to have, are a courtesy. Each file names the checksum of the one before. Files
-// that are damaged, missing or of another store are refused; nothing is repaired or overwritten.
+// All entries are in one file, "entries", which a swap replaces as a whole: that suits some thousand counters; take SQLite for
+// more. Who swaps holds the lock of the file "lock", writes the new file under another name, syncs it, renames it and syncs the
+// directory. A crash leaves the old file or the new one. Files that are damaged or of another directory are refused; nothing is
+// repaired or overwritten.
 //
-// Lineage is a random token in the file "store", that file's inode number and on Linux its time of birth, and the time of
-// birth of the directory, or its inode number where that is not known. It changes in a copy of the directory, even one that shares the files by hard links, and in one
-// that was removed and restored. Without inode numbers, as on Windows, it is the token alone. Position is the newest number; it counts from 0 again in a handle that finds an older or another file in
-// place of the newest that it saw. What can't show: a snapshot of the whole disk, older files that are put back while no
-// process has the directory open, or that have two new snapshots by the time a handle looks. Then call ReportLoss.
+// Lineage is a random token in the file "lineage", that file's inode number and on Linux its time of birth, and the time of birth of
+// the directory, or its inode number where that is not known. It changes in a copy of the directory, even one that shares files
+// by hard links, and in one that was removed and restored. Without inode numbers, as on Windows, it is the token alone. Position
+// is the number of swaps. What can't show: a snapshot of the whole disk, or older files that are put back while no process has
+// seen the newer ones. Then report the loss.
 package file
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	mathrand "math/rand/v2"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
-	"sync"
+	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/localfile"
 )
 
 // An Engine keeps entries in a directory. It holds no file open between calls.
 type Engine struct {
 	dir    string
-	files  files
-	opened bool // by Open, so that nothing is created
-	often  int  // changes that come before a snapshot, at least
 	closed atomic.Bool
-	turn   chan struct{} // holds one token while a call has what follows mu and waiting
-
-	mu      sync.Mutex
-	waiting []*request
-
-	state   state  // as far as this handle has read
-	durable string // head of the newest file whose number is known to be durable
-	origin  uint64 // the number that counts as position 0
+	before func(step string) error // is called before each step that changes something; for tests
 }
 
-// Open opens the space that options name in dir. It fails with store.ErrNoStore where there is none.
-func Open(dir string, options ...store.Option) (*store.Space, error) {
-	return start(dir, true, store.Open, options)
+// New returns an engine on dir, which Prepare makes for this user alone if there is none; its parent must be there.
+func New(dir string) (*Engine, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil || dir == "" {
+		return nil, fmt.Errorf("file: directory %q: want a path: %w", dir, errors.Join(err, fs.ErrInvalid))
+	}
+	kind, err := localfile.Network(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		kind, err = localfile.Network(filepath.Dir(abs))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("file: %w", err)
+	}
+	if kind != "" {
+		return nil, fmt.Errorf("file: %s: %w: the file system is %s, want a local one: what was synced may be lost there, and locks may not hold: take a local disk, or an engine with a server", abs, lease.ErrUnsafe, kind)
+	}
+	return &Engine{dir: abs, before: func(string) error { return nil }}, nil
 }
 
-// Create makes a space in dir, and dir if there is none, for this user alone; its parent must be there.
-func Create(dir string, options ...store.Option) (*store.Space, error) {
-	return start(dir, false, store.Create, options)
+const lockName, lineageName, entriesName = "lock", "lineage", "entries"
+
+// A state is what the file of entries has, as JSON, after a line with its SHA-256.
+type state struct {
+	Token    string // of the directory
+	Position uint64
+	Entries  map[string][]byte
 }
 
-type starter func(context.Context, store.Engine, ...store.Option) (*store.Space, error)
+// Read implements [lease.Engine]. It takes no lock.
+func (e *Engine) Read(ctx context.Context, names ...string) (answer lease.Answer, err error) {
+	s, lineage, err := e.load(ctx)
+	if err != nil {
+		return answer, err
+	}
+	return s.answer(names, lineage), nil
+}
 
-func start(dir string, opened bool, with starter, options []store.Option) (*store.Space, error) {
-	e, err := New(dir)
+// List implements [lease.Engine].
+func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]lease.Entry, error) {
+	s, _, err := e.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e.opened = opened
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	return with(ctx, e, options...)
+	var names []string
+	for name := range s.Entries {
+		if strings.HasPrefix(name, prefix) && name > after {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return s.answer(names[:min(limit, len(names))], "").Entries, nil
 }
 
-// New returns an engine on dir, which Prepare makes if there is none.
-func New(dir string) (*Engine, error) { return newOn(osFiles{}, dir) }
-
-func newOn(files files, dir string) (*Engine, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil || dir == "" {
-		return nil, fmt.Errorf("filestore: directory %q: want a path: %w", dir, errors.Join(err, fs.ErrInvalid))
-	}
-	kind, err := files.network(abs)
-	if errors.Is(err, fs.ErrNotExist) {
-		kind, err = files.network(filepath.Dir(abs))
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("filestore: %w", err)
-	}
-	if kind != "" {
-		return nil, fmt.Errorf("filestore: %s: %w: the file system is %s, want a local one: what was synced may be lost there, and what others wrote missed: take a local disk, or an engine with a server", abs, store.ErrUnsafe, kind)
-	}
-	return &Engine{dir: abs, files: files, often: 256, turn: make(chan struct{}, 1)}, nil
-}
-
-// Read implements [store.Engine]. It takes no lock.
-func (e *Engine) Read(ctx context.Context, names []string, page store.Page) (answer store.Answer, err error) {
-	if err := e.enter(ctx); err != nil {
+// Swap implements [lease.Engine].
+func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (answer lease.Answer, err error) {
+	unlock, err := e.lock(ctx)
+	if err != nil {
 		return answer, err
 	}
-	defer e.leave(&err)
-	if err := e.catchUp(); err != nil {
+	defer unlock()
+	s, lineage, err := e.load(ctx)
+	if err != nil {
 		return answer, err
 	}
-	for _, name := range names {
-		answer.Named = append(answer.Named, e.state.get(name))
+	var names []string
+	for _, entry := range expect {
+		names = append(names, entry.Name)
 	}
-	first, _ := e.state.find(page.From)
-	for _, entry := range e.state.all[first:] {
-		if len(answer.Page) >= page.Limit || entry.Name >= page.To {
-			break
+	answer = s.answer(names, lineage)
+	for i, found := range answer.Entries {
+		if (found.Value == nil) != (expect[i].Value == nil) || !bytes.Equal(found.Value, expect[i].Value) {
+			return answer, nil
 		}
-		answer.Page = append(answer.Page, e.state.get(entry.Name))
 	}
-	answer.Evidence, err = e.evidence(e.state.file)
-	return answer, err
+	for _, entry := range put {
+		s.Entries[entry.Name] = append([]byte{}, entry.Value...)
+	}
+	s.Position++
+	if err := e.replace(entriesName, s.encode()); err != nil {
+		return lease.Answer{}, e.failed(fmt.Errorf("outcome unknown: %w", err))
+	}
+	if answer.Lineage, err = e.lineage(s.Token); err != nil { // again: the directory may have been replaced meanwhile
+		return lease.Answer{}, err
+	}
+	answer.Swapped, answer.Position = true, s.Position
+	return answer, nil
 }
 
-// Swap implements [store.Engine]. Those that wait for their turn are carried out together, by the first whose turn it is:
-// they share a file, and its syncs.
-func (e *Engine) Swap(ctx context.Context, expect, put []store.Entry) (answer store.Answer, err error) {
-	mine := &request{expect: expect, put: put}
-	e.mu.Lock()
-	e.waiting = append(e.waiting, mine)
-	e.mu.Unlock()
-	if err := e.enter(ctx); err != nil {
-		e.take(mine)
-		return answer, err
+// Prepare implements [lease.Engine].
+func (e *Engine) Prepare(ctx context.Context) error {
+	if err := e.usable(ctx); err != nil {
+		return err
 	}
-	defer e.leave(&err)
-	if !mine.over {
-		e.carryOut(ctx, e.take(nil))
-	}
-	return mine.answer, mine.err
-}
-
-// A request is a Swap that waits for its turn.
-type request struct {
-	expect, put []store.Entry
-	answer      store.Answer
-	err         error
-	over        bool // somebody else has carried it out
-}
-
-// take removes one swap from those that wait, or all, and returns them.
-func (e *Engine) take(one *request) (taken []*request) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if one == nil {
-		taken, e.waiting = e.waiting, nil
-	}
-	e.waiting = slices.DeleteFunc(e.waiting, func(s *request) bool { return s == one })
-	return taken
-}
-
-// carryOut makes one file of all swaps that take effect, each after those before it.
-func (e *Engine) carryOut(ctx context.Context, batch []*request) {
-	defer e.files.lock(ctx, e.path(markerName))()
-	var evidence store.Evidence
-	var err error
-	for done := false; err == nil && !done; {
-		if err = e.catchUp(); err == nil {
-			evidence, err = e.evidence(e.state.file)
-		}
-		var after state // what is put
-		for _, s := range batch {
-			s.answer = store.Answer{Swapped: true}
-			for _, want := range s.expect {
-				found := e.state.get(want.Name)
-				if _, changed := after.find(want.Name); changed {
-					found = after.get(want.Name)
-				}
-				s.answer.Named = append(s.answer.Named, found)
-				if (found.Value == nil) != (want.Value == nil) || !bytes.Equal(found.Value, want.Value) {
-					s.answer.Swapped = false
-				}
-			}
-			if s.answer.Swapped {
-				after.put(s.put, true)
-			}
-		}
-		if err != nil || len(after.all) == 0 {
-			break
-		}
-		var f file
-		if f, done, err = e.publish(after.all); err == nil && done { // else another process was faster
-			evidence, err = e.evidence(f)
-		}
-	}
-	for _, s := range batch {
-		if s.over, s.err, s.answer.Evidence = true, err, evidence; err != nil {
-			s.answer = store.Answer{}
-		}
-	}
-}
-
-// evidence is that of a call that found or made newest. It comes after everything else: if the
-// directory is replaced meanwhile it shows too much, not too little.
-func (e *Engine) evidence(newest file) (evidence store.Evidence, err error) {
-	content, err := e.files.read(e.path(markerName), headSize)
-	id := ""
+	err := os.Mkdir(e.dir, 0o700)
 	if err == nil {
-		id, err = e.files.identify(e.path(markerName))
+		err = syncDir(filepath.Dir(e.dir))
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return evidence, err
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return e.failed(err)
 	}
-	if err != nil || string(content) != magic+newest.Token+"\n" {
-		return evidence, e.corrupt(markerName, "has %.60q, want the token of file %d, %s", content, newest.Number, newest.Token)
+	lock, err := os.OpenFile(e.path(lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		err = errors.Join(share(lock, e.dir), lock.Close())
 	}
-	return store.Evidence{Lineage: newest.Token + id, Position: newest.Number - min(e.origin, newest.Number)}, nil
+	if err != nil {
+		return e.failed(err)
+	}
+	unlock, err := e.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := os.Lstat(e.path(lineageName)); !errors.Is(err, fs.ErrNotExist) {
+		return err // it is made last; Read says if entries were lost
+	}
+	first := state{Token: rand.Text(), Entries: map[string][]byte{}}
+	if err = e.replace(entriesName, first.encode()); err == nil {
+		err = e.replace(lineageName, []byte(first.Token+"\n"))
+	}
+	if err != nil {
+		return e.failed(err)
+	}
+	return nil
 }
 
-// Close implements [store.Engine].
+// Close implements [lease.Engine].
 func (e *Engine) Close() error { e.closed.Store(true); return nil }
 
 // String returns the directory.
 func (e *Engine) String() string { return e.dir }
 
-// enter waits for the turn of a call.
-func (e *Engine) enter(ctx context.Context) error {
-	if e.closed.Load() {
-		return fmt.Errorf("filestore: %s: engine %w", e.dir, fs.ErrClosed)
+// load reads the entries, and then the lineage: if the directory is replaced meanwhile, that shows too much, not too little.
+func (e *Engine) load(ctx context.Context) (s state, lineage string, err error) {
+	if err := e.usable(ctx); err != nil {
+		return s, "", err
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	content, err := os.ReadFile(e.path(entriesName))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(e.path(lineageName)); err == nil {
+			return s, "", e.corrupt(entriesName, "it is missing")
+		}
+		return s, "", e.failed(fmt.Errorf("%w; if there was one, is it mounted?", lease.ErrNoSpace))
+	} else if err != nil {
+		return s, "", e.failed(err)
 	}
-	select {
-	case e.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	sum, body, _ := bytes.Cut(content, []byte("\n"))
+	if string(sum) != sumOf(body) {
+		return s, "", e.corrupt(entriesName, fmt.Sprintf("it begins with %.80q, want %q", sum, sumOf(body)))
+	}
+	if err := json.Unmarshal(body, &s); err != nil || s.Entries == nil {
+		return s, "", e.corrupt(entriesName, fmt.Sprintf("it has other content: %v", err))
+	}
+	lineage, err = e.lineage(s.Token)
+	return s, lineage, err
+}
+
+func (e *Engine) lineage(token string) (string, error) {
+	path := e.path(lineageName)
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", e.failed(fmt.Errorf("%w: it was not made to the end: make it again", lease.ErrNoSpace))
+	} else if err != nil {
+		return "", e.failed(err)
+	}
+	if string(content) != token+"\n" {
+		return "", e.corrupt(lineageName, fmt.Sprintf("it has %.60q, and the entries are of %q", content, token))
+	}
+	file, err := localfile.Stat(path)
+	if err != nil {
+		return "", e.failed(err)
+	}
+	dir, err := localfile.Stat(e.dir)
+	if err != nil {
+		return "", e.failed(err)
+	}
+	return token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil // overlay file systems number directories anew at each mount
+}
+
+// lock waits until nobody else swaps. A process that is killed has no locks.
+func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
+	if err := e.usable(ctx); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(e.path(lockName), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; if there was one, is it mounted?", lease.ErrNoSpace)
+	}
+	if err != nil {
+		return nil, e.failed(err)
+	}
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
+		locked, err := tryLock(f)
+		if locked && sameFile(f, e.path(lockName)) {
+			return func() { f.Close() }, nil
+		} else if locked { // the directory was replaced meanwhile
+			f.Close()
+			return e.lock(ctx)
+		}
+		if err == nil {
+			err = e.usable(ctx)
+		}
+		if err != nil {
+			f.Close()
+			return nil, e.failed(err)
+		}
+		time.Sleep(mathrand.N(pause))
 	}
 }
 
-func (e *Engine) leave(err *error) {
-	if <-e.turn; *err != nil {
-		*err = fmt.Errorf("filestore: %w", *err)
+func sameFile(f *os.File, path string) bool {
+	own, err := f.Stat()
+	if err != nil {
+		return false
 	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(own, there)
+}
+
+// replace makes a file durable in the place of what is there, under the lock.
+func (e *Engine) replace(name string, content []byte) error {
+	next := e.path(name + ".next")
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"write", func() error { return e.write(next, content) }},
+		{"rename", func() error { return os.Rename(next, e.path(name)) }},
+		{"sync the directory", func() error { return syncDir(e.dir) }},
+	} {
+		err := e.before(step.name)
+		if err == nil {
+			err = step.do()
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return nil
+}
+
+// write writes a file and syncs it.
+func (e *Engine) write(path string, content []byte) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := share(f, e.dir); err != nil {
+		return err
+	}
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// syncDir makes the names in a directory durable. Windows can't, and NTFS has a journal.
+func syncDir(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+func (s *state) encode() []byte {
+	body, _ := json.Marshal(s) // can't fail on such fields
+	return slices.Concat([]byte(sumOf(body)), []byte("\n"), body)
+}
+
+func sumOf(body []byte) string { return fmt.Sprintf("randflake 1 %x", sha256.Sum256(body)) }
+
+func (s *state) answer(names []string, lineage string) lease.Answer {
+	a := lease.Answer{Lineage: lineage, Position: s.Position}
+	for _, name := range names {
+		a.Entries = append(a.Entries, lease.Entry{Name: name, Value: s.Entries[name]})
+	}
+	return a
+}
+
+func (e *Engine) usable(ctx context.Context) error {
+	if e.closed.Load() {
+		return e.failed(fs.ErrClosed)
+	}
+	return ctx.Err()
 }
 
 func (e *Engine) path(name string) string { return filepath.Join(e.dir, name) }
 
-func (e *Engine) corrupt(name, what string, args ...any) error {
-	return fmt.Errorf("%s: %w: %s: nothing was changed: restore a whole backup into a new directory, no single files into this one, or create another store", e.path(name), store.ErrCorrupt, fmt.Sprintf(what, args...))
+func (e *Engine) failed(err error) error { return fmt.Errorf("file: %s: %w", e.dir, err) }
+
+func (e *Engine) corrupt(name, what string) error {
+	return fmt.Errorf("file: %s: %w: %s: nothing was changed: restore a whole backup into a new directory, no single files into this one, or create another space", e.path(name), lease.ErrCorrupt, what)
 }

@@ -1,297 +1,239 @@
 package file
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
-	"github.com/randflake/randflake/store"
 )
 
-func TestSuite(t *testing.T) {
-	start := func(often int) leasetest.Start {
-		return func(t *testing.T) func(t *testing.T) store.Engine {
-			dir := filepath.Join(t.TempDir(), "leases")
-			return func(t *testing.T) store.Engine {
-				e := open(t, dir)
-				e.often = often
-				return e
-			}
-		}
-	}
-	leasetest.Run(t, start(256))
-	t.Run("often", func(t *testing.T) { leasetest.RunEngine(t, start(2)) })
-}
+var entry, put, get = leasetest.Entry, leasetest.Put, leasetest.Get
 
-func open(t *testing.T, dir string) *Engine {
+func must(t testing.TB, err error) {
 	t.Helper()
-	e, err := New(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func open(t testing.TB, dir string) *Engine {
+	t.Helper()
+	e, err := New(dir)
+	must(t, err)
 	return e
 }
 
-// filled returns a directory with a snapshot of two entries in file 5, and a change in file 6.
-func filled(t *testing.T) (dir string, e *Engine) {
+// prepared returns an engine that holds an entry.
+func prepared(t testing.TB, dir string) *Engine {
 	t.Helper()
-	dir = filepath.Join(t.TempDir(), "leases")
-	e = open(t, dir)
-	e.often = 3
-	if err := e.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 5 {
-		swap(t, e, fmt.Sprint(i%2), fmt.Sprint(i))
-	}
-	if e.state.Base != 5 && e.state.Number != 5 {
-		t.Fatalf("file %d, snapshot %d", e.state.Number, e.state.Base)
-	}
-	return dir, e
+	e := open(t, dir)
+	must(t, e.Prepare(t.Context()))
+	put(t, e, "a", "1")
+	return e
 }
 
-func swap(t *testing.T, e *Engine, name, value string) store.Answer {
-	t.Helper()
-	answer, err := e.Swap(t.Context(), nil, []store.Entry{{Name: name, Value: []byte(value)}})
-	if err != nil || !answer.Swapped {
-		t.Fatalf("Swap: %v, %v", answer, err)
-	}
-	return answer
+func TestSuite(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) func(t *testing.T) lease.Engine {
+		dir := filepath.Join(t.TempDir(), "leases")
+		return func(t *testing.T) lease.Engine { return open(t, dir) }
+	})
 }
 
-func read(t *testing.T, e *Engine) store.Answer {
-	t.Helper()
-	answer, err := e.Read(t.Context(), []string{"0", "1"}, store.Page{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer
-}
+var errFault = errors.New("injected fault")
 
-// snapshot returns the names and contents of the files in dir.
-func snapshot(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	entries, err := os.ReadDir(dir)
-	for _, entry := range entries {
-		content, readErr := os.ReadFile(filepath.Join(dir, entry.Name()))
-		err = errors.Join(err, readErr)
-		files[entry.Name()] = string(content)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
-// putBack makes dir hold files, each where it was if it was there.
-func putBack(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
-	for name := range snapshot(t, dir) {
-		if _, found := files[name]; !found {
-			os.Remove(filepath.Join(dir, name))
+// TestCrashes has each step of a swap fail, as in a crash before it: the swap took effect or did not, and swaps go on. The order of
+// the steps is what makes that true on a disk.
+func TestCrashes(t *testing.T) {
+	want := "write, rename, sync the directory"
+	for crash := range 4 {
+		e := prepared(t, filepath.Join(t.TempDir(), "leases"))
+		var steps []string
+		e.before = func(step string) error {
+			if steps = append(steps, step); len(steps) == crash {
+				return errFault
+			}
+			return nil
+		}
+		before, err := e.Read(t.Context(), "a", "b")
+		must(t, err)
+		_, err = e.Swap(t.Context(), entry("a", "1"), append(entry("a", "2"), entry("b", "2")...))
+		if got := strings.Join(steps, ", "); got != want && crash == 0 || !strings.HasPrefix(want, got) || (err != nil) != (crash > 0) {
+			t.Errorf("steps: %s: %v", got, err)
+		}
+		next := open(t, e.dir)
+		after, err := next.Read(t.Context(), "a", "b")
+		must(t, err)
+		done := after.Position == before.Position+1
+		if a, b := string(after.Entries[0].Value), string(after.Entries[1].Value); done != (a == "2") || done != (b == "2") || done != (crash == 0 || crash == 3) || after.Lineage != before.Lineage {
+			t.Errorf("crash before step %d: %+v", crash, after)
+		}
+		if newer := put(t, next, "a", "3"); newer.Position != after.Position+1 {
+			t.Errorf("position %d after %d", newer.Position, after.Position)
 		}
 	}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+}
+
+// TestPrepareCrashes has each step of Prepare fail: there is no space until another Prepare succeeds.
+func TestPrepareCrashes(t *testing.T) {
+	for crash := 1; crash <= 6; crash++ {
+		e, steps := open(t, filepath.Join(t.TempDir(), "leases")), 0
+		e.before = func(string) error {
+			if steps++; steps == crash {
+				return errFault
+			}
+			return nil
+		}
+		if err := e.Prepare(t.Context()); !errors.Is(err, errFault) {
 			t.Fatal(err)
 		}
+		if _, err := e.Read(t.Context(), "a"); !errors.Is(err, lease.ErrNoSpace) && crash < 6 {
+			t.Errorf("after a crash before step %d: %v", crash, err)
+		}
+		must(t, e.Prepare(t.Context()))
+		put(t, e, "a", "1")
 	}
 }
 
-// wantCorrupt checks that handles, new and old, refuse everything, and change nothing.
-func wantCorrupt(t *testing.T, what, dir string, handles ...*Engine) {
-	t.Helper()
-	before := snapshot(t, dir)
-	for _, e := range append(handles, open(t, dir)) {
-		_, readErr := e.Read(t.Context(), nil, store.Page{})
-		_, swapErr := e.Swap(t.Context(), nil, []store.Entry{{Name: "x", Value: []byte("x")}})
-		_, createErr := store.Create(t.Context(), e)
-		for _, err := range []error{readErr, swapErr, createErr} {
-			if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "restore") {
-				t.Fatalf("%s: error %v, want ErrCorrupt, the path and a way out", what, err)
+const childEnv = "RANDFLAKE_FILE_TEST"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childEnv); dir != "" {
+		fmt.Fprintln(os.Stderr, raise(dir))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// raise raises a counter, and prints what was acknowledged.
+func raise(dir string) error {
+	e, err := New(dir)
+	for number := 0; err == nil; {
+		expect := entry("counter", "")
+		if number > 0 {
+			expect = entry("counter", fmt.Sprint(number))
+		}
+		var answer lease.Answer
+		if answer, err = e.Swap(context.Background(), expect, entry("counter", fmt.Sprint(number+1))); answer.Swapped {
+			number++
+			fmt.Println(number)
+		} else if err == nil {
+			fmt.Sscan(string(answer.Entries[0].Value), &number)
+		}
+	}
+	return err
+}
+
+// TestKilled has two processes on one directory at any time, each killed at some moment.
+func TestKilled(t *testing.T) {
+	e := prepared(t, filepath.Join(t.TempDir(), "leases"))
+	seen := map[string]bool{}
+	var last *exec.Cmd
+	var outputs []*os.File
+	for i := range 16 {
+		output, err := os.Create(filepath.Join(t.TempDir(), "output"))
+		must(t, err)
+		defer output.Close()
+		outputs = append(outputs, output)
+		cmd := exec.Command(os.Args[0])
+		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), childEnv+"="+e.dir), output, os.Stderr
+		must(t, cmd.Start())
+		for text := []byte(nil); len(text) == 0; time.Sleep(time.Millisecond) { // until it has made a number
+			text, err = os.ReadFile(output.Name())
+			must(t, err)
+		}
+		if time.Sleep(time.Duration(3*i) * time.Millisecond); last != nil {
+			last.Process.Kill()
+			last.Wait()
+		}
+		last = cmd
+	}
+	last.Process.Kill()
+	last.Wait()
+	for _, output := range outputs {
+		text, err := os.ReadFile(output.Name())
+		must(t, err)
+		for number := range strings.Lines(string(text)) {
+			if seen[number] {
+				t.Errorf("%s was acknowledged twice", number)
 			}
+			seen[number] = true
 		}
 	}
-	if fmt.Sprint(snapshot(t, dir)) != fmt.Sprint(before) {
-		t.Fatalf("%s: files were changed", what)
+	value, found := get(t, e, "counter")
+	number := 0
+	if fmt.Sscan(value, &number); number < len(seen) || number > len(seen)+16 || found.Position != uint64(number+1) {
+		t.Errorf("the counter is at %d, position %d, after %d numbers", number, found.Position, len(seen))
 	}
 }
 
-func TestDamage(t *testing.T) {
-	dir, e := filled(t)
-	swap(t, e, "1", "more")
-	read(t, e)
-	files := snapshot(t, dir)
-	for _, name := range []string{numbered(e.state.Base), numbered(e.state.Number), markerName} {
-		for i := range len(files[name]) {
-			for _, content := range []string{files[name][:i], files[name][:i] + string(files[name][i]^4) + files[name][i+1:]} {
-				if name == markerName && strings.HasPrefix(files[name], content) {
-					continue // below: it may be made anew before the first file is
-				}
-				os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600)
-				if _, err := open(t, dir).Read(t.Context(), nil, store.Page{}); !errors.Is(err, store.ErrCorrupt) {
-					t.Fatalf("%s is %q: error %v, want ErrCorrupt", name, content, err)
-				}
-				if i%40 == 0 {
-					wantCorrupt(t, name+" damaged", dir)
-				}
-			}
-		}
-		os.WriteFile(filepath.Join(dir, name), []byte(files[name]+"x"), 0o600)
-		if name != markerName {
-			wantCorrupt(t, name+" too long", dir)
-		}
-		os.Remove(filepath.Join(dir, name))
-		if name != numbered(e.state.Number) { // a process that did not see the newest one can't tell that it is gone
-			wantCorrupt(t, name+" missing", dir)
-		}
-		putBack(t, dir, files)
-	}
-	if answer := swap(t, e, "0", "again"); answer.Position != e.state.Number+1 {
-		t.Errorf("with its files back: position %d", answer.Position)
-	}
-}
-
-func TestNoStore(t *testing.T) {
-	parent := t.TempDir()
-	dir := filepath.Join(parent, "leases")
-	for _, dir := range []string{dir, filepath.Join(dir, "deeper"), parent} {
-		if _, err := Open(dir); !errors.Is(err, store.ErrNoStore) || !strings.Contains(err.Error(), dir) {
-			t.Errorf("Open of %s: error %v, want ErrNoStore", dir, err)
-		}
-	}
-	if _, err := Open(dir, store.OrCreate()); err == nil || !strings.Contains(err.Error(), "mounted") {
-		t.Errorf("OrCreate: error %v, want a refusal", err)
-	}
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Open left something: %v", err)
-	}
-	if _, err := Create(filepath.Join(dir, "deeper")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Create where there is no parent: error %v, want ErrNotExist", err)
-	}
-	s, err := Create(dir, store.ForNewSecret())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	if _, err := Create(dir); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("second Create: error %v, want ErrExist", err)
-	}
-	if s, err = Open(dir); err != nil || !strings.Contains(s.String(), dir) {
-		t.Errorf("Open: %v, %v", s, err)
-	}
-	if _, err := New(""); err == nil {
-		t.Error("New of no directory")
-	}
-}
-
-// copyTree copies the files of a directory as cp -a does, but for times.
-func copyTree(t *testing.T, from, to string) {
-	t.Helper()
-	if err := os.Mkdir(to, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	putBack(t, to, snapshot(t, from))
-}
-
-// TestCopy: a copy of a directory is of another lineage, also in the place of the first.
+// TestCopy puts copies in the place of the directory, and an older file into it.
 func TestCopy(t *testing.T) {
-	dir, e := filled(t)
-	lineage := read(t, e).Lineage
-	copied := dir + ".copy"
-	copyTree(t, dir, copied)
-	switch other := read(t, open(t, copied)).Lineage; {
-	case runtime.GOOS == "windows":
-		t.Skip("no inode numbers")
-	case other == lineage:
-		t.Errorf("a copy has the lineage %s too", lineage)
+	dir := filepath.Join(t.TempDir(), "leases")
+	e := prepared(t, dir)
+	seen := leasetest.Lineages{}
+	seen.WantNew(t, "original", e)
+	for i, copied := range []func(to string) error{
+		func(to string) error { return os.CopyFS(to, os.DirFS(dir)) },
+		func(to string) error {
+			must(t, os.Mkdir(to, 0o700))
+			for _, name := range []string{lockName, lineageName, entriesName} {
+				must(t, os.Link(filepath.Join(dir, name), filepath.Join(to, name)))
+			}
+			return nil
+		},
+	} {
+		if runtime.GOOS == "windows" {
+			break
+		}
+		must(t, copied(dir+"-copy"))
+		must(t, os.RemoveAll(dir))
+		must(t, os.Rename(dir+"-copy", dir))
+		seen.WantNew(t, fmt.Sprintf("copy %d", i), e)
 	}
-	if again := read(t, open(t, dir)).Lineage; again != lineage {
-		t.Errorf("lineage %s, and %s in another handle", lineage, again)
-	}
-	for range 20 { // so that an inode number comes again, if the file system is like that
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		copyTree(t, copied, dir)
-		time.Sleep(5 * time.Millisecond) // file systems' clocks are coarse
-		for _, handle := range []*Engine{e, open(t, dir)} {
-			if now := read(t, handle).Lineage; now == lineage {
-				t.Fatalf("a directory that was restored has the lineage %s still", now)
-			}
-		}
-	}
-}
-
-// TestOlderFiles: a handle that is open while older files are put back shows a lower position, whatever
-// others have added to them.
-func TestOlderFiles(t *testing.T) {
-	for _, added := range []int{0, 1, 2, 3, 5} {
-		dir, e := filled(t)
-		files := snapshot(t, dir)
-		before := swap(t, e, "0", "forgotten")
-		lagging := open(t, dir)
-		read(t, lagging)
-		after := swap(t, e, "0", "forgotten too")
-		if got := read(t, lagging).Position; got != after.Position || after.Position <= before.Position {
-			t.Fatalf("positions %d, %d, %d", before.Position, after.Position, got)
-		}
-		putBack(t, dir, files)
-		other := open(t, dir)
-		for i := range added {
-			if swap(t, other, "0", fmt.Sprint("new ", i)); i == 2 {
-				other.often = 0
-			}
-		}
-		for _, handle := range []*Engine{e, lagging} {
-			got := read(t, handle)
-			if got.Position >= after.Position || got.Lineage != after.Lineage {
-				t.Errorf("%d added: position %d, lineage %s after %d, %s", added, got.Position, got.Lineage, after.Position, after.Lineage)
-			}
-			if value := string(got.Named[0].Value); strings.HasPrefix(value, "forgotten") {
-				t.Errorf("%d added: found %q, which is gone", added, value)
-			}
-			if next := swap(t, handle, "1", "x"); next.Position <= got.Position || next.Position >= after.Position {
-				t.Errorf("%d added: position %d after %d, %d", added, next.Position, got.Position, after.Position)
-			}
-		}
+	old, err := os.ReadFile(e.path(entriesName))
+	must(t, err)
+	newer := put(t, e, "a", "2")
+	must(t, os.WriteFile(e.path(entriesName), old, 0o600))
+	if value, found := get(t, e, "a"); value != "1" || found.Lineage != newer.Lineage || found.Position >= newer.Position {
+		t.Errorf("older content has %q, %+v after %+v", value, found, newer)
 	}
 }
 
-// foreign are the files of a system that is not suitable.
-type foreign struct {
-	osFiles
-	kind string
-	err  error
-}
-
-func (f foreign) network(string) (string, error) { return f.kind, nil }
-func (f foreign) link(string, string) error      { return f.err }
-
-func TestUnsafe(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := newOn(foreign{kind: "NFS"}, dir); !errors.Is(err, store.ErrUnsafe) || !strings.Contains(err.Error(), "NFS") || !strings.Contains(err.Error(), dir) {
-		t.Errorf("NFS: error %v, want ErrUnsafe", err)
+// TestDamage: what is damaged, missing or of another directory is refused, and stays as it is.
+func TestDamage(t *testing.T) {
+	for name, damage := range map[string]struct {
+		do   func(e *Engine) error
+		want error
+	}{
+		"torn":             {func(e *Engine) error { return os.Truncate(e.path(entriesName), 150) }, lease.ErrCorrupt},
+		"empty":            {func(e *Engine) error { return os.Truncate(e.path(entriesName), 0) }, lease.ErrCorrupt},
+		"missing":          {func(e *Engine) error { return os.Remove(e.path(entriesName)) }, lease.ErrCorrupt},
+		"of another":       {func(e *Engine) error { return os.WriteFile(e.path(lineageName), []byte("x\n"), 0o600) }, lease.ErrCorrupt},
+		"gone":             {func(e *Engine) error { return os.RemoveAll(e.dir) }, lease.ErrNoSpace},
+		"emptied":          {func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), os.Mkdir(e.dir, 0o700)) }, lease.ErrNoSpace},
+		"without its lock": {func(e *Engine) error { return os.Remove(e.path(lockName)) }, nil},
+	} {
+		e := prepared(t, filepath.Join(t.TempDir(), "leases"))
+		must(t, damage.do(e))
+		left, _ := os.ReadFile(e.path(entriesName))
+		_, readErr := e.Read(t.Context(), "a")
+		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
+		after, _ := os.ReadFile(e.path(entriesName))
+		if !errors.Is(readErr, damage.want) || damage.want != nil && !errors.Is(swapErr, damage.want) && !errors.Is(swapErr, lease.ErrNoSpace) || swapErr == nil || string(after) != string(left) {
+			t.Errorf("%s: %v, %v", name, readErr, swapErr)
+		}
 	}
-	for _, refusal := range []error{syscall.EPERM, errors.ErrUnsupported} {
-		e, err := newOn(foreign{err: &os.LinkError{Op: "link", Old: "a", New: "b", Err: refusal}}, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Prepare(t.Context()); !errors.Is(err, store.ErrUnsafe) || !strings.Contains(err.Error(), "link") {
-			t.Errorf("no links: error %v, want ErrUnsafe", err)
-		}
-		if files := snapshot(t, dir); len(files) > 0 {
-			t.Errorf("no links: left behind: %v", files)
-		}
+	if err := open(t, filepath.Join(t.TempDir(), "no", "leases")).Prepare(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a parent: %v", err)
 	}
 }

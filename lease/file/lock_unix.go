@@ -9,9 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// held reports that somebody else has f locked. Otherwise f is locked until it is closed, if it can be.
-func held(f *os.File) bool {
-	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == unix.EWOULDBLOCK
+// tryLock locks f until it is closed, unless somebody else has it locked.
+func tryLock(f *os.File) (bool, error) {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == unix.EWOULDBLOCK || err == unix.EINTR {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // share opens f to the users who may use dir. It fails where dir's group has rights and can't be given the file.
