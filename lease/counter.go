@@ -1,69 +1,193 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
+	"strings"
+	"time"
 )
 
-// number is the entry of a counter. Its numbers carry no time, so no floor helps after a loss: then it is of another ID than
-// the space, and grants nothing until a person sets it.
-type number struct {
-	Next int64  `json:"next"`
-	ID   string `json:"id"` // of the space
+// A Counter is one number that only grows, taken in the same way as nodes. Its numbers carry no time, so no floor helps after a
+// loss: then it grants nothing until a person sets it, unless it begins anew in a period that is later than all that was lost.
+type Counter struct {
+	Name   string `json:"-"`
+	Next   int64  `json:"next"`             // number that nobody has taken; beyond End if there is none
+	Start  int64  `json:"start"`            // number of a period
+	Step   int64  `json:"step"`             // from one number to the next
+	End    int64  `json:"end"`              // no number is larger
+	Period string `json:"period,omitempty"` // that Next is of
+	Lost   bool   `json:"-"`                // data were lost since it was made or set
+
+	ID string `json:"id"` // of the space then
 }
 
-// Next takes n numbers of a counter, for ever, and returns the first. It returns ErrCounter where the counter was never set, or
-// data was lost since. After ErrUnknown the numbers may have been taken.
-func (s *Space) Next(ctx context.Context, counter string, n int64) (first int64, err error) {
-	if n < 1 {
-		return 0, fmt.Errorf("%w: %d numbers: want 1 or more", ErrInvalid, n)
+// A Run is a run of numbers that a process has taken: First, First+Step and so on, N of them.
+type Run struct{ First, N, Step int64 }
+
+// A Period is a part of time in which the numbers of a counter begin at its start. The zero Period is all of time.
+type Period struct {
+	Key   string    // orders periods, as 2026-11-22 does
+	Begin time.Time // by all clocks that are right; no number of it is taken much earlier
+}
+
+const (
+	counterPrefix  = "c/"
+	longestCounter = MaxName - 40 - len("/"+counterPrefix)
+)
+
+var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]*[a-z0-9])?$`)
+
+// checkCounterName keeps the names of entries within what engines take.
+func checkCounterName(name string) error {
+	if len(name) > longestCounter || !counterName.MatchString(name) {
+		return fmt.Errorf("%w: counter %.100q: want a name of 1 to %d of a-z, 0-9 and / - _ . that begins and ends with a letter or digit", ErrInvalid, name, longestCounter)
 	}
-	err = s.update(ctx, counterPrefix+counter, counterWentBack, func(v *view) ([]byte, error) {
-		c, err := decodeNumber(v.value)
-		switch {
-		case err != nil:
-			return nil, err
-		case c.ID != v.meta.ID:
-			return nil, fmt.Errorf("%w: %s of %s: set it to a number that is beyond all that were taken", ErrCounter, counter, s)
-		case n > math.MaxInt64-c.Next:
-			return nil, fmt.Errorf("%w: %s of %s is at %d", ErrEnd, counter, s, c.Next)
+	return nil
+}
+
+// CreateCounter makes a counter: its Start, 1 by default, Step, 1 by default, and End, the largest int64 by default. It returns
+// ErrExists if there is one.
+func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
+	c.Step, c.End = cmp.Or(c.Step, 1), cmp.Or(c.End, math.MaxInt64)
+	if c.Start < 0 || c.Step < 1 || c.Start > c.End {
+		return fmt.Errorf("%w: counter %s from %d by %d to %d: want a start of 0 or more, an end that is not before it, and a step of 1 or more", ErrInvalid, c.Name, c.Start, c.Step, c.End)
+	}
+	return s.updateCounter(ctx, c.Name, func(m *meta, found *Counter) error {
+		if found.Step > 0 {
+			return fmt.Errorf("%w: counter %s of %s", ErrExists, c.Name, s)
 		}
-		first = c.Next
-		return json.Marshal(number{first + n, c.ID})
+		*found = Counter{Next: c.Start, Start: c.Start, Step: c.Step, End: c.End, ID: m.ID}
+		return nil
+	})
+}
+
+// TakeNumbers takes up to n numbers of a counter, for ever: fewer where there are no more, and at least one. It returns ErrNoCounter,
+// ErrEnd where none is left, ErrCounter where data were lost since it was set, and ErrClock where the period is over: another
+// clock has begun a later one. After ErrUnknown the numbers may have been taken.
+func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n int64) (run Run, err error) {
+	if n < 1 {
+		return run, fmt.Errorf("%w: %d numbers: want 1 or more", ErrInvalid, n)
+	}
+	err = s.updateCounter(ctx, name, func(m *meta, c *Counter) error {
+		anew := period.Key > c.Period && (!c.Lost || !period.Begin.Before(m.start(m.Low)))
+		switch {
+		case c.Step == 0:
+			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
+		case period.Key < c.Period:
+			return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s", ErrClock, name, s, c.Period, period.Key)
+		case anew:
+			c.Next, c.Period, c.ID = c.Start, period.Key, m.ID
+		case c.Lost:
+			return fmt.Errorf("%w: %s of %s, after a loss of data: %d is the highest number that is known to be taken: set the counter beyond all that were", ErrCounter, name, s, c.Next-c.Step)
+		}
+		if c.Next > c.End || c.Next < 0 {
+			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
+		}
+		run = Run{c.Next, min(n, (c.End-c.Next)/c.Step+1), c.Step}
+		if c.Next > math.MaxInt64-run.N*c.Step { // the last number of all
+			c.Next = -1
+		} else {
+			c.Next += run.N * c.Step
+		}
+		return nil
 	})
 	if err != nil {
-		return 0, err
+		return Run{}, err
 	}
-	return first, nil
+	return run, nil
 }
 
-// Set makes a counter, or says where it goes on after a loss: at a number beyond all that were taken. It never lowers one.
-func (s *Space) Set(ctx context.Context, counter string, next int64) error {
-	return s.update(ctx, counterPrefix+counter, counterWentBack, func(v *view) ([]byte, error) {
-		c, err := decodeNumber(v.value)
-		if err == nil && next < c.Next {
-			err = fmt.Errorf("%w: %s of %s is at %d already: want that or more", ErrInvalid, counter, s, c.Next)
+// SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers that were taken. It never lowers
+// one. If data are found to be lost just then, the counter is not set: look at it again.
+func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
+	v, err := s.read(ctx, counterPrefix+name)
+	if err != nil {
+		return err
+	}
+	return s.updateCounter(ctx, name, func(m *meta, c *Counter) error {
+		switch {
+		case c.Step == 0:
+			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
+		case m.ID != v.id():
+			return fmt.Errorf("%w: %s of %s: data were found to be lost just now: set it once more, beyond all numbers that were taken", ErrCounter, name, s)
+		case c.Next < 0 || next < c.Next || next-c.Start < 0 || (next-c.Start)%c.Step != 0 || next > c.End:
+			return fmt.Errorf("%w: set counter %s to %d: want %d or more, by steps of %d, and at most %d", ErrInvalid, name, next, c.Next, c.Step, c.End)
+		}
+		c.Next, c.ID = next, m.ID
+		return nil
+	})
+}
+
+// Counter returns a counter. It returns ErrNoCounter if there is none.
+func (s *Space) Counter(ctx context.Context, name string) (c Counter, err error) {
+	if err := checkCounterName(name); err != nil {
+		return c, err
+	}
+	v, err := s.read(ctx, counterPrefix+name)
+	if err != nil {
+		return c, err
+	}
+	if v.value == nil {
+		return c, fmt.Errorf("%w: %s of %s", ErrNoCounter, name, s)
+	}
+	return decodeCounter(name, v.value, v.id())
+}
+
+// Counters returns up to limit counters, 1 to 1,000, in the order of their names, which come after the name after.
+func (s *Space) Counters(ctx context.Context, after string, limit int) (counters []Counter, err error) {
+	v, err := s.read(ctx, leasesEntry)
+	if err != nil {
+		return nil, err
+	}
+	prefix := s.entry(counterPrefix)
+	entries, err := s.engine.List(ctx, prefix, prefix+after, min(max(limit, 1), 1000))
+	if err != nil {
+		return nil, s.failed("list", err)
+	}
+	for _, entry := range entries {
+		c, err := decodeCounter(strings.TrimPrefix(entry.Name, prefix), entry.Value, v.id())
+		if err != nil {
+			return nil, err
+		}
+		counters = append(counters, c)
+	}
+	return counters, nil
+}
+
+// updateCounter changes a counter, which has no step if there is none.
+func (s *Space) updateCounter(ctx context.Context, name string, change func(m *meta, c *Counter) error) error {
+	if err := checkCounterName(name); err != nil {
+		return err
+	}
+	return s.update(ctx, counterPrefix+name, counterWentBack, func(v *view) ([]byte, error) {
+		c, err := decodeCounter(name, v.value, v.meta.ID)
+		if err == nil {
+			err = change(v.meta, &c)
 		}
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(number{next, v.meta.ID})
+		return json.Marshal(c)
 	})
 }
 
-func decodeNumber(value []byte) (c number, err error) {
+func decodeCounter(name string, value []byte, id string) (c Counter, err error) {
 	if value != nil {
-		if err = json.Unmarshal(value, &c); err != nil {
-			err = fmt.Errorf("%w: counter: %.100q: %w", ErrCorrupt, value, err)
+		if err = json.Unmarshal(value, &c); err != nil || c.Step < 1 {
+			return c, fmt.Errorf("%w: counter %s: %.100q: %v", ErrCorrupt, name, value, err)
 		}
+		c.Lost = c.ID != id
 	}
-	return c, err
+	c.Name = name
+	return c, nil
 }
 
 func counterWentBack(_ *meta, was, is []byte) bool {
-	before, err := decodeNumber(was)
-	after, wrong := decodeNumber(is)
-	return err == nil && wrong == nil && after.Next < before.Next
+	before, err := decodeCounter("", was, "")
+	after, wrong := decodeCounter("", is, "")
+	return err == nil && wrong == nil && (after.Period < before.Period || after.Period == before.Period && uint64(after.Next) < uint64(before.Next)) // -1 is beyond all
 }

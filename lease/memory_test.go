@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -101,6 +103,17 @@ func (c conn) send(ctx context.Context, call call) (Answer, error) {
 		return c.intercept(ctx, call)
 	}
 	return c.do(call), nil
+}
+
+func (c conn) List(_ context.Context, prefix, after string, limit int) (entries []Entry, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(c.data)) {
+		if strings.HasPrefix(name, prefix) && name > after && len(entries) < limit {
+			entries = append(entries, Entry{name, []byte(c.data[name])})
+		}
+	}
+	return entries, nil
 }
 
 func (c conn) Prepare(context.Context) error { return nil }

@@ -521,7 +521,7 @@ func (s *Space) adopt(v *view, wentBack func(m *meta, was, is []byte) bool) {
 	}
 }
 
-const metaEntry, leasesEntry, counterPrefix = "meta", "leases", "c/"
+const metaEntry, leasesEntry = "meta", "leases"
 
 func (s *Space) entry(name string) string { return s.name + "/" + name }
 

@@ -330,7 +330,7 @@ func checkSpace(w *engineBed) {
 	wantErr(w, "Create of what there is", err, lease.ErrExists)
 	_, err = lease.Open(w.Context(), w.handles[1], lease.Config{Name: "other"})
 	wantErr(w, "Open of what there is not", err, lease.ErrNoSpace)
-	wantErr(w, "Set", space.Set(w.Context(), "orders", 1), nil)
+	wantErr(w, "CreateCounter", space.CreateCounter(w.Context(), lease.Counter{Name: "orders", Start: 1}), nil)
 	window := space.Limits().WindowOf(time.Now()) + 2
 	var mu sync.Mutex
 	nodes, numbers := map[uint32]bool{}, map[int64]bool{}
@@ -344,8 +344,9 @@ func checkSpace(w *engineBed) {
 			for range 2 {
 				l, err := space.Take(w.Context(), window, 2)
 				wantErr(w, "Take", err, nil)
-				n, err := space.Next(w.Context(), "orders", 1)
-				wantErr(w, "Next", err, nil)
+				run, err := space.TakeNumbers(w.Context(), "orders", lease.Period{}, 1)
+				wantErr(w, "TakeNumbers", err, nil)
+				n := run.First
 				mu.Lock()
 				if numbers[n] || nodes[l.FirstNode] || nodes[l.LastNode] {
 					w.Errorf("given twice: nodes %d and %d, or number %d", l.FirstNode, l.LastNode, n)
