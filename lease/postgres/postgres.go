@@ -1,45 +1,47 @@
 // Package postgres keeps a store in a PostgreSQL database, version 15 or later.
 //
-//	s, err := postgres.Open(ctx, "postgres://app:password@db.example.com/app?sslmode=verify-full")
+//	e, err := postgres.Connect(ctx, "postgres://app:password@db.example.com/app?sslmode=verify-full")
+//	space, err := lease.Open(ctx, e, lease.Config{})
 //
 // The URL is libpq's, with all that pgx understands, such as several hosts, sslmode and pool_max_conns. A connection must
-// be ready within connect_timeout, 10 seconds by default, for each host. The URL takes schema=NAME, "randflake" without, space=NAME, and recovery=trusted, which is [store.TrustRecovery]. The schema holds
-// one table and a few functions, which Create makes. Where no program may make any, a person runs what [DDL] returns
+// be ready within connect_timeout, 10 seconds by default, for each host. The URL takes schema=NAME, "randflake" without.
+// The schema holds one table, which lease.Create makes. Where no program may make any, a person runs what [DDL] returns
 // first; it also says which privileges a role needs.
 //
-// Each call is one statement, one transaction and one round trip, on a connection that has not been idle for more than
-// a second; others are pinged first. It keeps no state in the session, so PgBouncer may stand between, also in
-// transaction mode. What Swap found and put is on disk when it returns, and on the standbys that
-// synchronous_standby_names wants, though role, database or server set synchronous_commit lower. Each call refuses
-// fsync=off, full_page_writes=off, an unlogged table, a standby, and roles whose transactions are by default read-only
-// or not read committed.
+// Each call is one transaction and one round trip, on a connection that has not been idle for more than a second; others are
+// pinged first. It keeps no state in the session, so PgBouncer may stand between, also in transaction mode. What Swap put is
+// on disk when it returns, and on the standbys that synchronous_standby_names wants, though role, database or server set
+// synchronous_commit lower. Each call refuses fsync=off, full_page_writes=off, an unlogged table, and a standby.
 //
 // The lineage is made of the cluster's system identifier, the OIDs of the database and the table, and the timeline. So
 // it changes when a dump was restored, the database copied, a standby promoted, or the server recovered to some point.
-// A promoted standby lacks what it had not received: recovery=trusted is for synchronous standbys, where no person
-// cancels a commit that waits for them. A plain restart, also after a crash, loses nothing and changes nothing. The
-// position is the server's in its write-ahead log. It is lower after an older copy of the files was put back on the
-// same timeline, until the log has grown as far.
-//
-// Nothing shows older rows that are put back into the same table, pg_resetwal, a copy of the files that runs
-// beside the original, nor an old primary that goes on beside the one in its place.
+// A plain restart, also after a crash, loses nothing and changes nothing. The position is the number of swaps, which is in the
+// table. It is lower in an older copy of the files or the rows, until that took as many. Nothing else shows those on the same
+// timeline; and nothing shows pg_resetwal, a copy of the files that runs beside the original, nor an old primary that goes on
+// beside the one in its place.
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
+	"regexp"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
-// An Engine keeps entries in a table.
+// An Engine keeps entries in a table. It implements [lease.Engine].
 type Engine struct {
 	pool     *pgxpool.Pool
 	ownsPool bool
@@ -47,32 +49,125 @@ type Engine struct {
 	closed   atomic.Bool
 }
 
-// Read implements [store.Engine].
-func (e *Engine) Read(ctx context.Context, names []string, page store.Page) (a store.Answer, err error) {
-	var values, pageValues [][]byte
-	var pageNames []string
-	err = e.ask(ctx, "read", "SELECT * FROM "+e.of("read")+"(coalesce($1::text[], '{}'), $2::text, $3::text, $4::integer)",
-		[]any{names, page.From, page.To, page.Limit}, &values, &pageNames, &pageValues, &a.Time, &a.Lineage, &a.Position)
-	if err == nil {
-		a.Named, a.Page = join(names, values), join(pageNames, pageValues)
+var _ lease.Engine = (*Engine)(nil)
+
+// Connect returns an engine for a URL. It connects when it is first used.
+func Connect(_ context.Context, url string) (*Engine, error) {
+	config, schema, err := parse(url)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: URL: %w", err)
 	}
-	return a, err
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	e, err := New(pool, schema)
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	e.ownsPool = true
+	return e, nil
 }
 
-// Swap implements [store.Engine].
-func (e *Engine) Swap(ctx context.Context, expect, put []store.Entry) (a store.Answer, err error) {
-	var found [][]byte
+// Check finds what is wrong with a URL, as Connect does. It connects to nothing.
+func Check(url string) error {
+	_, err := SchemaOf(url)
+	return err
+}
+
+// New returns an engine in a schema, "randflake" if empty, of the database of pool. Its Close leaves pool open. Through PgBouncer
+// the pool's DefaultQueryExecMode must be QueryExecModeExec. Unlike one of New it does not notice when somebody cancels a commit
+// that waits for synchronous standbys.
+func New(pool *pgxpool.Pool, schema string) (*Engine, error) {
+	if _, err := DDL(schema); err != nil {
+		return nil, err
+	}
+	return &Engine{pool: pool, schema: cmp.Or(schema, "randflake")}, nil
+}
+
+// evidenceSQL tells time and lineage, and objects to settings with which an acknowledged swap could be forgotten.
+const evidenceSQL = `SELECT clock_timestamp() AS clock, CASE
+		WHEN pg_is_in_recovery() THEN 'server is a standby, which lags behind: connect to the primary, or add target_session_attrs=read-write to a URL of several hosts'
+		WHEN current_setting('server_version_num')::integer < 150000 THEN 'server_version is ' || current_setting('server_version') || ': want 15 or later'
+		WHEN current_setting('fsync') <> 'on' THEN 'fsync is off, so a crash loses what was acknowledged: set it to on'
+		WHEN current_setting('full_page_writes') <> 'on' THEN 'full_page_writes is off, so a crash tears pages: set it to on'
+		WHEN c.relpersistence <> 'p' THEN format('table %s is not logged, so a crash empties it: ALTER TABLE %1$s SET LOGGED', c.oid::regclass)
+		ELSE '' END AS objection,
+	CASE WHEN pg_is_in_recovery() THEN '' ELSE format('%s/%s/%s/%s', s.system_identifier, d.oid, c.oid, left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)) END AS lineage
+	FROM pg_control_system() s, pg_database d, pg_class c WHERE d.datname = current_database() AND c.oid = '@table'::regclass`
+
+const readSQL = `SELECT coalesce((SELECT position FROM @table WHERE name = ''), 1), e.*,
+		(SELECT array_agg(t.value ORDER BY x.i) FROM unnest($1::text[]) WITH ORDINALITY x (name, i) LEFT JOIN @table t USING (name))
+	FROM (` + evidenceSQL + `) e`
+
+// lockSQL makes swaps take turns: each sees what all before it have put. The locks of rows would not protect what is not there.
+// As a setting of the transaction, synchronous_commit lasts through the commit.
+const lockSQL = `SELECT pg_advisory_xact_lock(hashtextextended('randflake', '@table'::regclass::oid::bigint)),
+	set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`
+
+// swapSQL compares and puts in one statement, which sees all as of one moment after the lock. The entry without a name, which each
+// swap puts, has the position.
+const swapSQL = `WITH e AS MATERIALIZED (` + evidenceSQL + `),
+	v AS MATERIALIZED (SELECT coalesce(bool_and(x.value IS NOT DISTINCT FROM t.value), true) AS same, array_agg(t.value ORDER BY x.i) AS found
+		FROM unnest($1::text[], $2::bytea[]) WITH ORDINALITY x (name, value, i) LEFT JOIN @table t USING (name)),
+	put AS (INSERT INTO @table AS t SELECT x.name, x.value, 2 FROM e, v, unnest($3::text[], $4::bytea[]) x (name, value) WHERE same AND objection = ''
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value, position = t.position + 1 RETURNING name, position)
+	SELECT coalesce((SELECT position FROM put WHERE name = ''), (SELECT position FROM @table WHERE name = ''), 1), e.*, found, same FROM e, v`
+
+const listSQL = `SELECT array_agg(name), array_agg(value) FROM (SELECT name, value FROM @table
+	WHERE name > $2 AND name >= $1 AND name < $1 || '~' ORDER BY name LIMIT $3::integer) t` // all names are below ~
+
+// Read implements [lease.Engine].
+func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error) {
+	return e.answer(ctx, "read", names, new(bool), readSQL, append([]string{}, names...))
+}
+
+// Swap implements [lease.Engine].
+func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	names, values := split(expect)
-	putNames, putValues := split(put)
-	err = e.ask(ctx, "swap", "SELECT * FROM "+e.of("swap")+"($1::text[], $2::bytea[], $3::text[], $4::bytea[])",
-		[]any{names, values, putNames, putValues}, &found, &a.Swapped, &a.Time, &a.Lineage, &a.Position)
-	if err == nil {
-		a.Named = join(names, found)
-	}
+	putNames, putValues := split(append(put[:len(put):len(put)], lease.Entry{Value: []byte{}}))
+	var swapped bool
+	a, err := e.answer(ctx, "swap", names, &swapped, swapSQL, names, values, putNames, putValues)
+	a.Swapped = swapped && err == nil
 	return a, err
 }
 
-func split(entries []store.Entry) (names []string, values [][]byte) {
+// answer runs a statement that returns evidence and the values of names. Only a swap has more columns, and needs a transaction.
+func (e *Engine) answer(ctx context.Context, what string, names []string, swapped *bool, sql string, args ...any) (a lease.Answer, err error) {
+	var objection string
+	var values [][]byte
+	b, dest := new(pgx.Batch), []any{&a.Position, &a.Time, &objection, &a.Lineage, &values}
+	if what == "swap" {
+		b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
+		b.Queue(e.in(lockSQL))
+		dest = append(dest, swapped)
+	}
+	b.Queue(e.in(sql), args...).QueryRow(func(row pgx.Row) error { return row.Scan(dest...) })
+	if what == "swap" {
+		b.Queue("COMMIT")
+	}
+	if err = e.send(ctx, b); err == nil && objection != "" {
+		err = fmt.Errorf("%w: %s", lease.ErrUnsafe, objection)
+	}
+	if err != nil {
+		return lease.Answer{}, e.explain(what, err)
+	}
+	a.Entries = join(names, values)
+	return a, nil
+}
+
+// List implements [lease.Engine].
+func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]lease.Entry, error) {
+	var names []string
+	var values [][]byte
+	b := new(pgx.Batch)
+	b.Queue(e.in(listSQL), prefix, after, limit).QueryRow(func(row pgx.Row) error { return row.Scan(&names, &values) })
+	err := e.send(ctx, b)
+	return join(names, values), e.explain("list", err)
+}
+
+func split(entries []lease.Entry) (names []string, values [][]byte) {
 	names, values = make([]string, len(entries)), make([][]byte, len(entries)) // not nil, which is null
 	for i, entry := range entries {
 		names[i], values[i] = entry.Name, entry.Value
@@ -80,36 +175,76 @@ func split(entries []store.Entry) (names []string, values [][]byte) {
 	return names, values
 }
 
-func join(names []string, values [][]byte) []store.Entry {
-	entries := make([]store.Entry, len(names))
+func join(names []string, values [][]byte) (entries []lease.Entry) {
 	for i, name := range names {
-		entries[i] = store.Entry{Name: name, Value: values[i]}
+		entries = append(entries, lease.Entry{Name: name, Value: values[i]})
 	}
 	return entries
 }
 
-// ask runs a statement that has no name, so that it needs no state in the session. Its one row counts only when
-// its transaction has committed, which Scan waits for.
-func (e *Engine) ask(ctx context.Context, what, sql string, args []any, dest ...any) error {
+// send sends statements in one round trip, and returns when they have taken effect.
+func (e *Engine) send(ctx context.Context, b *pgx.Batch) error {
 	if e.closed.Load() {
-		return e.explain(what, errors.New("no more calls"))
+		return fs.ErrClosed
 	}
-	args = append([]any{pgx.QueryExecModeExec, pgx.QueryResultFormats{pgx.BinaryFormatCode}}, args...)
-	return e.explain(what, e.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+	return e.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		notes := c.Conn().PgConn().CustomData()
 		delete(notes, notReplicated)
-		err := c.QueryRow(ctx, sql, args...).Scan(dest...)
+		err := c.SendBatch(ctx, b).Close()
 		if warning, ok := notes[notReplicated]; ok && err == nil {
 			return fmt.Errorf("outcome unknown: %s", warning)
 		}
 		return err
-	}))
+	})
 }
 
 // notReplicated is where a connection keeps a warning that its statement committed without the standbys.
 const notReplicated = "randflake: not replicated"
 
-// Close implements [store.Engine]. It waits for calls that are under way. A pool that New was given stays open.
+// Prepare implements [lease.Engine]. What is missing is made in one transaction, one process at a time.
+func (e *Engine) Prepare(ctx context.Context) error {
+	if _, err := e.Read(ctx); !errors.Is(err, lease.ErrNoSpace) {
+		return err
+	}
+	ddl, _ := DDL(e.schema)
+	_, err := e.pool.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('randflake', 0));\n"+ddl, pgx.QueryExecModeSimpleProtocol)
+	return e.explain("prepare", err)
+}
+
+// DDL returns the statements that make a schema, "randflake" if empty, and its table, where no program may do so. To run them
+// again is safe.
+func DDL(schema string) (string, error) {
+	schema = cmp.Or(schema, "randflake")
+	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`).MatchString(schema) { // needs no more than quotes in SQL
+		return "", fmt.Errorf("postgres: schema %q: want up to 63 letters, digits, _ and -, a letter or _ first", schema)
+	}
+	return strings.ReplaceAll(ddl, "@schema", `"`+schema+`"`), nil
+}
+
+// CREATE SCHEMA IF NOT EXISTS asks for the privilege also where it exists. Pages have room, so that new values touch no index.
+const ddl = `-- A role that takes leases and numbers needs no more than these:
+--   GRANT USAGE ON SCHEMA @schema TO role;
+--   GRANT SELECT, INSERT, UPDATE ON @schema.entries TO role;
+DO $$ BEGIN IF to_regnamespace('@schema') IS NULL THEN CREATE SCHEMA @schema; END IF; END $$;
+CREATE TABLE IF NOT EXISTS @schema.entries
+	(name text COLLATE "C" PRIMARY KEY, value bytea NOT NULL, position bigint NOT NULL) WITH (fillfactor = 50);
+`
+
+// in puts the table's name into a statement.
+func (e *Engine) in(sql string) string {
+	return strings.ReplaceAll(sql, "@table", `"`+e.schema+`".entries`)
+}
+
+// SchemaOf returns the name of the schema that a URL is about, for [DDL]. It connects to nothing.
+func SchemaOf(url string) (string, error) {
+	_, schema, err := parse(url)
+	if err != nil {
+		return "", fmt.Errorf("postgres: URL: %w", err)
+	}
+	return cmp.Or(schema, "randflake"), nil
+}
+
+// Close implements [lease.Engine]. It waits for calls that are under way. A pool that New was given stays open.
 func (e *Engine) Close() error {
 	if !e.closed.Swap(true) && e.ownsPool {
 		e.pool.Close()
@@ -123,11 +258,11 @@ func (e *Engine) String() string {
 	return fmt.Sprintf("schema %q in postgres://%s:%d/%s", e.schema, c.Host, c.Port, c.Database)
 }
 
-// meanings are what the SQLSTATEs of errors mean to a store, or what to do.
+// meanings are what the SQLSTATEs of errors mean, or what to do.
 var meanings = map[string]error{
-	"RF001": store.ErrUnsafe, "25006": store.ErrUnsafe, // settings that evidence refuses, read_only_sql_transaction
-	"3F000": store.ErrNoStore, "42P01": store.ErrNoStore, "42883": store.ErrNoStore, // no schema, table, function
-	"XX001": store.ErrCorrupt, "XX002": store.ErrCorrupt, // data, index
+	"25006": fmt.Errorf("%w: server is a standby, or default_transaction_read_only is on", lease.ErrUnsafe), // read_only_sql_transaction
+	"3F000": lease.ErrNoSpace, "42P01": lease.ErrNoSpace,                                                    // no schema, table
+	"XX001": lease.ErrCorrupt, "XX002": lease.ErrCorrupt, // data, index
 	"3D000": errors.New("the database is missing: make it first, with CREATE DATABASE or createdb"), // invalid_catalog_name
 	"42501": fmt.Errorf("%w: DDL says which privileges a role needs", fs.ErrPermission),             // insufficient_privilege
 }
@@ -138,11 +273,44 @@ func (e *Engine) explain(what string, err error) error {
 		return nil
 	}
 	server := new(pgconn.PgError)
-	errors.As(err, &server)
-	if e.closed.Load() {
+	if errors.As(err, &server); meanings[server.Code] != nil {
+		err = fmt.Errorf("%w: %w", meanings[server.Code], err)
+	} else if e.closed.Load() && !errors.Is(err, fs.ErrClosed) {
 		err = fmt.Errorf("%w: %w", fs.ErrClosed, err)
-	} else if meaning := meanings[server.Code]; meaning != nil {
-		err = fmt.Errorf("%w: %w", meaning, err)
 	}
-	return fmt.Errorf("pgstore: %s: %s: %w", what, e, err)
+	return fmt.Errorf("postgres: %s: %s: %w", what, e, err)
+}
+
+// parse splits a URL into what is the driver's and the schema. No error shows the password.
+func parse(text string) (pool *pgxpool.Config, schema string, err error) {
+	wanted := errors.New("want postgres://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full&schema=randflake, with special characters encoded")
+	if err := storeurl.CheckURL(text); err != nil {
+		return nil, "", err
+	}
+	base, rawQuery, _ := strings.Cut(text, "?")
+	query, err := url.ParseQuery(strings.ReplaceAll(rawQuery, "+", "%2B")) // to libpq a plus is not a space
+	if err != nil || !strings.HasPrefix(base, "postgres://") && !strings.HasPrefix(base, "postgresql://") {
+		return nil, "", wanted
+	}
+	schema = storeurl.Take(query, "schema")
+	if pool, err = pgxpool.ParseConfig(base + "?" + strings.ReplaceAll(query.Encode(), "+", "%20")); err != nil {
+		reason := err.Error()
+		return nil, "", fmt.Errorf("%s: %w", reason[strings.LastIndex(reason, "`: ")+1:], wanted) // the URL is before that
+	}
+	c := pool.ConnConfig
+	// The driver sends what it does not know to the server as a setting, misspelled parameters too.
+	for name := range c.RuntimeParams {
+		if query.Has(name) && name != "application_name" && name != "options" {
+			return nil, "", fmt.Errorf("unknown parameter %q: want schema, or one that pgx knows", name)
+		}
+	}
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)
+	c.DefaultQueryExecMode = pgx.QueryExecModeExec // without prepared statements, which a pooler may have in another session
+	// When somebody cancels a commit that waits for standbys, the server only warns.
+	c.OnNotice = func(c *pgconn.PgConn, n *pgconn.Notice) {
+		if n.Routine == "SyncRepWaitForLSN" {
+			c.CustomData()[notReplicated] = n.Message
+		}
+	}
+	return pool, schema, nil
 }

@@ -1,0 +1,357 @@
+//go:build linux
+
+package postgres
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/randflake/randflake/counter/gapless"
+	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// shared is the server of all tests that leave it as it is. Each has a schema of its own.
+var (
+	shared  *servers.Postgres
+	schemas atomic.Int64
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(servers.Share(m, &shared, func(dir string) (*servers.Postgres, error) {
+		return servers.StartPostgres(filepath.Join(dir, "pg"), map[string]string{"max_connections": "300"})
+	}))
+}
+
+var entry, put, read = leasetest.Entry, leasetest.Put, leasetest.Get
+
+// ownServer starts a server that the test may kill and change.
+func ownServer(t testing.TB, config map[string]string) *servers.Postgres {
+	t.Helper()
+	server, err := servers.StartPostgres(filepath.Join(t.TempDir(), "pg"), config)
+	must(t, err)
+	t.Cleanup(func() { server.Kill() })
+	return server
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newURL returns where nothing is yet.
+func newURL(server *servers.Postgres) string {
+	return fmt.Sprintf("%s&schema=test_%d", server.URL(), schemas.Add(1))
+}
+
+// through returns where, by way of another address.
+func through(t testing.TB, addr, where string) string {
+	t.Helper()
+	u, err := url.Parse(where)
+	must(t, err)
+	u.Host = addr
+	return u.String()
+}
+
+func open(t testing.TB, where string) *Engine {
+	t.Helper()
+	e, err := Connect(t.Context(), where)
+	must(t, err)
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// prepared returns an Engine that holds nothing yet.
+func prepared(t testing.TB, where string) *Engine {
+	t.Helper()
+	e := open(t, where)
+	must(t, e.Prepare(t.Context()))
+	return e
+}
+
+// run runs statements as the superuser.
+func run(t testing.TB, server *servers.Postgres, statements ...string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), server.URL())
+	must(t, err)
+	defer conn.Close(t.Context())
+	for _, statement := range statements {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// waitUntil waits until a query is true.
+func waitUntil(t testing.TB, server *servers.Postgres, query string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), server.URL())
+	must(t, err)
+	defer conn.Close(t.Context())
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		var yes bool
+		must(t, conn.QueryRow(t.Context(), query).Scan(&yes))
+		if yes {
+			return
+		}
+	}
+	t.Fatalf("not true within a minute: %s", query)
+}
+
+func startAt(where func(t *testing.T) string) leasetest.Start {
+	return func(t *testing.T) func(t *testing.T) lease.Engine {
+		where := where(t)
+		return func(t *testing.T) lease.Engine { return open(t, where) }
+	}
+}
+
+// TestSuite: a pooler gives each transaction another of three sessions.
+func TestSuite(t *testing.T) {
+	leasetest.Run(t, startAt(func(*testing.T) string { return newURL(shared) }))
+	pooler, err := servers.StartPgBouncer(filepath.Join(t.TempDir(), "pooler"), shared, 3)
+	must(t, err)
+	t.Cleanup(func() { pooler.Kill() })
+	t.Run("PgBouncer", func(t *testing.T) {
+		leasetest.Run(t, startAt(func(t *testing.T) string { return through(t, pooler.Addr(), newURL(shared)) }))
+	})
+}
+
+func TestServer(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, nil)
+	where := newURL(server)
+	leasetest.RunServer(t, server, true, func(t *testing.T, addr string) lease.Engine { return prepared(t, through(t, addr, where)) })
+}
+
+// wantRefused checks that calls are refused, with the reason.
+func wantRefused(t *testing.T, what string, e *Engine) {
+	t.Helper()
+	_, readErr := e.Read(t.Context(), "a")
+	_, swapErr := e.Swap(t.Context(), nil, entry("a", "1"))
+	for i, err := range []error{readErr, swapErr} {
+		if !errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: call %d: error %v, want one that names it", what, i, err)
+		}
+	}
+}
+
+// TestSettings: those that are not durable are refused by name, also if they came after the engine was opened. Others that
+// could do harm are overridden: what a swap put outlives a crash that follows at once.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, map[string]string{"wal_writer_delay": "10s", "autovacuum": "off"})
+	e := prepared(t, newURL(server))
+	for name, value := range map[string]string{"fsync": "off", "full_page_writes": "off"} {
+		run(t, server, fmt.Sprintf("ALTER SYSTEM SET %s = %s", name, value), "SELECT pg_reload_conf()")
+		waitUntil(t, server, fmt.Sprintf("SELECT reset_val = '%s' FROM pg_settings WHERE name = '%s'", value, name))
+		e.pool.Reset()
+		wantRefused(t, name+" is off", e)
+		run(t, server, "ALTER SYSTEM RESET "+name, "SELECT pg_reload_conf()")
+		waitUntil(t, server, fmt.Sprintf("SELECT reset_val = 'on' FROM pg_settings WHERE name = '%s'", name))
+		e.pool.Reset()
+	}
+	run(t, server, e.in("ALTER TABLE @table SET UNLOGGED"))
+	wantRefused(t, "entries is not logged", e)
+	run(t, server, e.in("ALTER TABLE @table SET LOGGED"))
+
+	run(t, server, "CREATE TABLE t (n int)")
+	for _, setting := range []string{"synchronous_commit = off", "default_transaction_isolation = 'serializable'"} {
+		run(t, server, "ALTER ROLE postgres SET "+setting)
+	}
+	e.pool.Reset()
+	a := put(t, e, "a", "1")
+	lost := false
+	for range 5 { // the server may sync by itself just then, and then the test shows nothing
+		a = put(t, e, "a", "1")
+		run(t, server, "INSERT INTO t SELECT generate_series(1, 1000)")
+		must(t, server.Kill())
+		must(t, server.Start())
+		e.pool.Reset()
+		if value, after := read(t, e, "a"); value != "1" || after.Position < a.Position {
+			t.Errorf("after a crash: %s, %+v, want 1, after %+v", value, after, a)
+		}
+		conn, err := pgx.Connect(t.Context(), server.URL())
+		must(t, err)
+		must(t, conn.QueryRow(t.Context(), "SELECT count(*) % 1000 = 0 AND count(*) < 5000 FROM t").Scan(&lost))
+		conn.Close(t.Context())
+		if lost {
+			break
+		}
+	}
+	if !lost {
+		t.Error("no commit was lost: the test shows nothing")
+	}
+}
+
+// TestCommit: what a call returned is nothing before its commit has succeeded. One that was told not to wait for its standbys
+// is not acknowledged, though the server says that it succeeded.
+func TestCommit(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, nil)
+	e := prepared(t, newURL(server))
+	run(t, server, "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not today'; END $$",
+		e.in("CREATE CONSTRAINT TRIGGER fail AFTER INSERT ON @table DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail()"))
+	if a, err := e.Swap(t.Context(), nil, entry("a", "1")); err == nil || !strings.Contains(err.Error(), "not today") {
+		t.Errorf("Swap: %+v, %v; want the error of the commit", a, err)
+	}
+	run(t, server, e.in("DROP TRIGGER fail ON @table"), "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
+	waitUntil(t, server, "SELECT current_setting('synchronous_standby_names') = 'nobody'")
+	done := make(chan error, 1)
+	go func() { _, err := e.Swap(t.Context(), entry("a", ""), entry("a", "1")); done <- err }()
+	waitUntil(t, server, "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+	run(t, server, "SET synchronous_commit = local; SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "outcome unknown") {
+		t.Errorf("Swap: %v, want an error", err)
+	}
+	if value, _ := read(t, e, "a"); value != "1" {
+		t.Errorf("%q: it did not take effect: the test shows nothing", value)
+	}
+}
+
+// tool runs one of PostgreSQL's programs.
+func tool(t *testing.T, name string, args ...string) {
+	t.Helper()
+	paths, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no program %s: make servers installs it", name)
+	}
+	if out, err := exec.Command(paths[len(paths)-1], args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", name, err, out)
+	}
+}
+
+// TestLoss: a dump that is restored, and a standby that is promoted, have another lineage, and older files a lower position. A
+// restart changes nothing.
+func TestLoss(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, nil)
+	where := newURL(server)
+	e := prepared(t, where)
+	put(t, e, "a", "1")
+	lineages := leasetest.Lineages{}
+	lineages.WantNew(t, "original", e)
+	file := filepath.Join(t.TempDir(), "dump")
+	tool(t, "pg_dump", "-d", server.URL(), "-n", e.schema, "-f", file)
+	run(t, server, "DROP SCHEMA "+e.schema+" CASCADE")
+	tool(t, "psql", "-d", server.URL(), "-v", "ON_ERROR_STOP=1", "-f", file)
+	lineages.WantNew(t, "restored", e)
+	older, err := server.BaseBackup(filepath.Join(t.TempDir(), "older"), false)
+	must(t, err)
+	before := put(t, e, "a", "1")
+	must(t, server.Stop())
+	must(t, server.Start())
+	if _, after := read(t, open(t, where), "a"); after.Lineage != before.Lineage || after.Position != before.Position {
+		t.Errorf("after a restart: %+v, before: %+v", after, before)
+	}
+
+	promoted := func(primary *servers.Postgres) *servers.Postgres {
+		standby, err := primary.BaseBackup(filepath.Join(t.TempDir(), "standby"), true)
+		must(t, err)
+		t.Cleanup(func() { standby.Kill() })
+		must(t, standby.Start())
+		onStandby := open(t, through(t, standby.Addr(), where))
+		wantRefused(t, "standby", onStandby)
+		must(t, standby.Promote())
+		lineages.WantNew(t, fmt.Sprintf("promoted after %d", len(lineages)), onStandby)
+		return standby
+	}
+	promoted(promoted(server))
+
+	data := filepath.Join(server.Dir(), "data")
+	must(t, errors.Join(server.Kill(), os.RemoveAll(data), os.Rename(filepath.Join(older.Dir(), "data"), data), server.Start()))
+	if value, after := read(t, open(t, where), "a"); value != "1" || after.Lineage != before.Lineage || after.Position >= before.Position {
+		t.Errorf("older files: %q, %+v; want a lower position than %+v", value, after, before)
+	}
+}
+
+// TestErrors: each says what is wrong, and none shows a password.
+func TestErrors(t *testing.T) {
+	u, err := url.Parse(shared.URL())
+	must(t, err)
+	password, _ := u.User.Password()
+	for _, tt := range []struct{ url, want string }{
+		{"host=db user=app password=" + password, "want postgres://"},
+		{"postgres://app:" + password + "@db/x?shcema=leases", `unknown parameter "shcema"`},
+		{"postgres://app:" + password + "@db/x?schema=a$b", `schema "a$b"`},
+		{"postgres://app:" + password + "@db/x?password=%ZZ" + password, "encoded"},
+		{"postgres://app:1/" + password + "@db/x", "@ after the host"},
+		{strings.Replace(shared.URL(), password, password+"-not", 1), "password authentication failed"},
+		{strings.Replace(shared.URL(), fmt.Sprint(shared.Port()), "1", 1), "connect"},
+		{strings.Replace(shared.URL(), "/postgres?", "/nonesuch?", 1), "CREATE DATABASE"},
+		{newURL(shared), lease.ErrNoSpace.Error()},
+	} {
+		e, err := Connect(t.Context(), tt.url)
+		if err == nil {
+			_, err = e.Read(t.Context())
+			e.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(fmt.Sprintf("%v %+v", err, err), password) {
+			t.Errorf("%s: error %v, want %q, and no password", strings.ReplaceAll(tt.url, password, "..."), err, tt.want)
+		}
+	}
+}
+
+// TestGapless has a driver for database/sql.
+func TestGapless(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, nil)
+	leasetest.RunGapless(t, leasetest.Database{
+		Schema: gapless.PostgresSchema,
+		In:     gapless.Postgres,
+		Open:   func(addr string) (*sql.DB, error) { return sql.Open("pgx", through(t, addr, server.URL())) },
+		Commit: "commit\x00", // and not that of "begin isolation level read committed"
+		Addr:   server.Addr(),
+		End:    server.Kill,
+		Start:  server.Start,
+	})
+}
+
+// TestGaplessPgx has pgx's own transactions. Of two at once under an isolation above READ COMMITTED, the second must be
+// run again.
+func TestGaplessPgx(t *testing.T) {
+	pool, err := pgxpool.New(t.Context(), shared.URL()+"&search_path=gapless_pgx")
+	must(t, err)
+	defer pool.Close()
+	for _, other := range []any{pool, new(pgx.Conn), new(pgxpool.Conn)} {
+		if _, ok := other.(gapless.PgxTx[pgx.Row]); ok {
+			t.Errorf("a %T is taken for a transaction", other)
+		}
+	}
+	run(t, shared, "CREATE SCHEMA gapless_pgx")
+	_, err = pool.Exec(t.Context(), gapless.PostgresSchema)
+	must(t, err)
+	take := func(tx pgx.Tx) error { _, err := gapless.Pgx(tx).NextOrCreate(t.Context(), "a", 1, 5); return err }
+	must(t, pgx.BeginFunc(t.Context(), pool, take))
+	for level, want := range map[pgx.TxIsoLevel]string{pgx.ReadCommitted: "", pgx.RepeatableRead: "40001", pgx.Serializable: "40001"} {
+		err := pgx.BeginTxFunc(t.Context(), pool, pgx.TxOptions{IsoLevel: level}, func(second pgx.Tx) error {
+			_, err := second.Exec(t.Context(), "SELECT") // its snapshot is of now
+			must(t, err)
+			must(t, pgx.BeginTxFunc(t.Context(), pool, pgx.TxOptions{IsoLevel: level}, take))
+			return take(second)
+		})
+		conflict := new(pgconn.PgError)
+		if errors.As(err, &conflict); conflict.Code != want || want == "" && err != nil {
+			t.Errorf("%s: %v", level, err)
+		}
+	}
+	if err := pgx.BeginFunc(t.Context(), pool, take); !errors.Is(err, gapless.ErrEnd) {
+		t.Errorf("after five that committed: %v, want ErrEnd", err)
+	}
+}
