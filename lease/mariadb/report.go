@@ -3,24 +3,26 @@ package mariadb
 import (
 	"cmp"
 	"context"
-	"database/sql"
+	"errors"
 	"fmt"
-	"slices"
+	"io/fs"
 	"strings"
 	"time"
 
-	"github.com/randflake/randflake/store"
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/randflake/randflake/lease"
 )
 
 type setting struct{ name, sql, safe, want string }
 
 // settings must have one of the values that are safe, in each call.
 var settings = []setting{
+	{"innodb_doublewrite", "@@innodb_doublewrite", "'1', 'ON', 'DETECT_AND_RECOVER'", "ON: a crash could leave pages half written; or pages=atomic"},
 	{"engine of the table", "i.engine", "'InnoDB'", "InnoDB: only that has transactions"},
 	{"read_only", "@@read_only", "'0', 'OFF'", "OFF: a replica lacks what the primary has acknowledged"},
 	{"innodb_flush_log_at_trx_commit", "@@innodb_flush_log_at_trx_commit", "'1'", "1: a crash would lose what was acknowledged last"},
 	{"sync_binlog", "IF(@@log_bin, @@sync_binlog, 1)", "'1'", "1: a crash would lose what the binary log lacks"},
-	{"innodb_doublewrite", "@@innodb_doublewrite", "'1', 'ON', 'DETECT_AND_RECOVER'", "ON: a crash could leave pages half written"},
 }
 
 // seldom are settings that not every server has, or that take long to look at.
@@ -47,48 +49,52 @@ func unsafeSQL(settings []setting) string {
 	return text + ")"
 }
 
-// reportSQL asks for what take takes. The sum is in a query of its own, as MariaDB shows some variables
-// wrong beside one; it counts what may not be on disk yet unless a swap took effect.
-var reportSQL = "SELECT " + unsafeSQL(settings) + `, CONCAT_WS('/', @@server_id, UNIX_TIMESTAMP(i.create_time)
+// reportSQL asks for what take takes.
+func (e *Engine) reportSQL() string {
+	wanted := settings
+	if e.config.AtomicPages {
+		wanted = settings[1:]
+	}
+	return "SELECT " + unsafeSQL(wanted) + `, CONCAT_WS('/', @@server_id, UNIX_TIMESTAMP(i.create_time)
 		/*M! , SHA1(@@global.gtid_slave_pos) */
 		/*!50700 , @@server_uuid, SHA1(GTID_SUBTRACT(@@global.gtid_executed, CONCAT(@@server_uuid, ':1-9223372036854775806'))) */ ),
-	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)), @randflake_ok,
-	IF(@randflake_ok, (SELECT CAST(SUM(calls) AS UNSIGNED) FROM @table WHERE name < '-'), 0)
+	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)), @randflake_ok, COALESCE((SELECT position FROM @table WHERE name = ''), 0)
 	FROM information_schema.tables AS i WHERE i.table_schema = DATABASE() AND i.table_name = ?`
-
-// take takes rows of entries and the report.
-func take(rows *sql.Rows, names []string) (a store.Answer, err error) {
-	found := map[string][]byte{}
-	for rows.Next() && err == nil {
-		var ofPage bool
-		var entry store.Entry
-		if err = rows.Scan(&ofPage, &entry.Name, &entry.Value); ofPage {
-			a.Page = append(a.Page, entry)
-		} else {
-			found[entry.Name] = entry.Value
-		}
-	}
-	slices.SortFunc(a.Page, byName)
-	for _, name := range names {
-		a.Named = append(a.Named, store.Entry{Name: name, Value: found[name]})
-	}
-	if err != nil || !rows.NextResultSet() || !rows.Next() {
-		return a, cmp.Or(err, rows.Err(), sql.ErrNoRows)
-	}
-	var unsafe string
-	var now int64
-	if err = rows.Scan(&unsafe, &a.Lineage, &now, &a.Swapped, &a.Position); unsafe != "" {
-		err = fmt.Errorf("%w: %s", store.ErrUnsafe, unsafe)
-	}
-	a.Time, a.Kept = time.UnixMicro(now), true
-	return a, err
 }
 
-// examine checks what seldom changes without the lineage, and that the driver sends two statements, and says where it is.
-func (e *Engine) examine(ctx context.Context) (where string, err error) {
+// examine checks what seldom changes without the lineage.
+func (e *Engine) examine(ctx context.Context) error {
 	var unsafe string
-	if err = e.db.QueryRowContext(ctx, "DO 0; SELECT CONCAT(@@hostname, ':', @@port, '/', DATABASE()), "+unsafeSQL(seldom)).Scan(&where, &unsafe); unsafe != "" {
-		err = fmt.Errorf("%w: %s", store.ErrUnsafe, unsafe)
+	err := e.db.QueryRowContext(ctx, "SELECT "+unsafeSQL(seldom)).Scan(&unsafe)
+	if unsafe != "" {
+		err = fmt.Errorf("%w: %s", lease.ErrUnsafe, unsafe)
 	}
-	return where, err
+	return err
+}
+
+// meanings are what errors of the server, by number, mean.
+var meanings = map[uint16]error{
+	1146: lease.ErrNoSpace, 1044: fs.ErrPermission, 1142: fs.ErrPermission, // no such table; no privilege for database, table
+	1049: errors.New("the database is missing: make it first, with CREATE DATABASE"),
+	1290: fmt.Errorf("%w: server is read-only: connect to the primary", lease.ErrUnsafe),
+	1034: lease.ErrCorrupt, 1194: lease.ErrCorrupt, 1712: lease.ErrCorrupt, // index, table
+	1064: errors.New("the driver needs multiStatements=true and interpolateParams=true"), // syntax error
+}
+
+// explain wraps an error with what was tried, and what it means. The network may time out a moment before the context.
+func (e *Engine) explain(ctx context.Context, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= 0 {
+		<-ctx.Done()
+	}
+	server := new(mysql.MySQLError)
+	errors.As(err, &server)
+	if meaning := cmp.Or(ctx.Err(), meanings[server.Number]); e.closed.Load() {
+		err = fs.ErrClosed
+	} else if meaning != nil && !errors.Is(err, meaning) {
+		err = fmt.Errorf("%w: %w", meaning, err)
+	}
+	return fmt.Errorf("mariadb: %s: %s: %w", what, e, err)
 }

@@ -1,0 +1,279 @@
+//go:build linux
+
+package mariadb
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// shared is the server of all tests that leave it as it is. Each has a table of its own.
+var (
+	shared *servers.MySQL
+	tables atomic.Int64
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(servers.Share(m, &shared, func(dir string) (*servers.MySQL, error) {
+		return servers.StartMySQL(filepath.Join(dir, "mysql"), "--max-connections=500")
+	}))
+}
+
+var entry, put, read = leasetest.Entry, leasetest.Put, leasetest.Get
+
+// ownServer starts a server that the test may kill and change.
+func ownServer(t testing.TB, args ...string) *servers.MySQL {
+	t.Helper()
+	server, err := servers.StartMySQL(filepath.Join(t.TempDir(), "mysql"), args...)
+	must(t, err)
+	t.Cleanup(func() { server.Kill() })
+	return server
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// do runs statements as root.
+func do(t testing.TB, server *servers.MySQL, statements string) string {
+	t.Helper()
+	out, err := server.Do(statements)
+	must(t, err)
+	return out
+}
+
+// newURL returns where nothing is yet.
+func newURL(server *servers.MySQL) string {
+	return server.URL() + fmt.Sprintf("?table=test_%d", tables.Add(1))
+}
+
+// through returns where, by way of another address or as another user.
+func through(t testing.TB, where string, change func(*url.URL)) string {
+	t.Helper()
+	u, err := url.Parse(where)
+	must(t, err)
+	change(u)
+	return u.String()
+}
+
+func open(t testing.TB, where string) *Engine {
+	t.Helper()
+	e, err := Connect(t.Context(), where)
+	must(t, err)
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// prepared returns an Engine that holds nothing yet.
+func prepared(t testing.TB, where string) *Engine {
+	t.Helper()
+	e := open(t, where)
+	must(t, e.Prepare(t.Context()))
+	return e
+}
+
+// startOn returns what makes a table for a test, and opens handles on it.
+func startOn(server *servers.MySQL) leasetest.Start {
+	return func(t *testing.T) func(t *testing.T) lease.Engine {
+		where := newURL(server)
+		return func(t *testing.T) lease.Engine { return open(t, where) }
+	}
+}
+
+// TestSuite has a server with its defaults, and one whose odd defaults the engine does not mind.
+func TestSuite(t *testing.T) {
+	leasetest.Run(t, startOn(shared))
+	odd := ownServer(t, "--skip-autocommit", "--transaction-isolation=READ-UNCOMMITTED", "--log-bin", "--sync-binlog=1", "--binlog-format=STATEMENT",
+		"--sql-mode=ANSI,NO_BACKSLASH_ESCAPES", "--default-storage-engine=Aria", "--character-set-server=utf32", "--default-time-zone=+05:30")
+	t.Run("odd defaults", func(t *testing.T) { leasetest.Run(t, startOn(odd)) })
+}
+
+// TestServer has a binary log as well.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, "--log-bin", "--sync-binlog=1")
+	where := newURL(server)
+	leasetest.RunServer(t, server, true, func(t *testing.T, addr string) lease.Engine {
+		return prepared(t, through(t, where, func(u *url.URL) { u.Host = addr }))
+	})
+}
+
+// TestDeadlock: a call that the server gives up for a deadlock is made again. The call holds the position and waits for "a", the
+// test's transaction the other way round; the server gives up the one that has changed less.
+func TestDeadlock(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t)
+	e := prepared(t, newURL(server))
+	put(t, e, "a", "1")
+	tx, err := e.db.BeginTx(t.Context(), nil)
+	must(t, err)
+	_, err = tx.Exec(e.in("INSERT INTO @table SELECT CONCAT('x/', seq), '', 0 FROM seq_1_to_100"))
+	must(t, err)
+	lock := e.in("UPDATE @table SET value = '0' WHERE name = ?")
+	_, err = tx.Exec(lock, "a")
+	must(t, err)
+	waits := func() string { return do(t, server, "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'") }
+	before, done := waits(), make(chan error)
+	go func() {
+		a, err := e.Swap(t.Context(), entry("a", "1"), entry("a", "2"))
+		if err == nil && !a.Swapped {
+			err = fmt.Errorf("not swapped: %+v", a)
+		}
+		done <- err
+	}()
+	for waits() == before {
+	}
+	_, err = tx.Exec(lock, "")
+	must(t, err)
+	if do(t, server, "SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'") == "Innodb_deadlocks\t0" {
+		t.Error("there was no deadlock: the test shows nothing")
+	}
+	must(t, tx.Rollback())
+	must(t, <-done)
+}
+
+// wantRefused checks that calls are refused, with the reason.
+func wantRefused(t *testing.T, what string, e *Engine) {
+	t.Helper()
+	_, readErr := e.Read(t.Context(), "a")
+	_, swapErr := e.Swap(t.Context(), nil, entry("a", "1"))
+	for i, err := range []error{readErr, swapErr, e.Prepare(t.Context())} {
+		if !errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: call %d: error %v, want ErrUnsafe, and one that names it", what, i, err)
+		}
+	}
+}
+
+// TestUnsafeSettings: each is refused by name when it is in force, also if the engine was opened before.
+func TestUnsafeSettings(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, "--log-bin", "--sync-binlog=1", "--skip-innodb-doublewrite")
+	where := newURL(server)
+	e := prepared(t, where+"&pages=atomic")
+	wantRefused(t, "innodb_doublewrite is OFF, want ON", open(t, where))
+	for _, tt := range []struct{ what, set, reset string }{
+		{"innodb_flush_log_at_trx_commit is 2, want 1", "SET GLOBAL innodb_flush_log_at_trx_commit = 2", "SET GLOBAL innodb_flush_log_at_trx_commit = 1"},
+		{"innodb_flush_log_at_trx_commit is 0, want 1", "SET GLOBAL innodb_flush_log_at_trx_commit = 0", "SET GLOBAL innodb_flush_log_at_trx_commit = 1"},
+		{"sync_binlog is 0, want 1", "SET GLOBAL sync_binlog = 0", "SET GLOBAL sync_binlog = 1"},
+		{"read_only is ON, want OFF", "SET GLOBAL read_only = ON", "SET GLOBAL read_only = OFF"},
+		{"engine of the table is Aria, want InnoDB", "ALTER TABLE @table ENGINE = Aria", "ALTER TABLE @table ENGINE = InnoDB"},
+	} {
+		do(t, server, e.in(tt.set))
+		wantRefused(t, tt.what, e)
+		do(t, server, e.in(tt.reset))
+		put(t, e, "a", "1")
+	}
+	do(t, server, "SET GLOBAL read_only = ON; CREATE USER app IDENTIFIED BY 'sesame'; GRANT ALL ON randflake.* TO app")
+	wantRefused(t, "read", open(t, through(t, where, func(u *url.URL) { u.User = url.UserPassword("app", "sesame") })))
+}
+
+// TestRestored: a dump that is restored has another lineage and a lower position, and so have older files. A restart changes
+// neither.
+func TestRestored(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t)
+	e := prepared(t, newURL(server))
+	first := put(t, e, "a", "1")
+	if made := do(t, server, "SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_name = '"+e.config.Table+"'"); fmt.Sprint(first.Time.Unix()) <= made {
+		t.Errorf("Swap at %v, in a table made in second %s: a dump restored in that second would not show", first.Time, made)
+	}
+	lineages := leasetest.Lineages{}
+	lineages.WantNew(t, "original", e)
+	dump, err := server.Dump()
+	must(t, err)
+	must(t, server.Stop())
+	older := filepath.Join(server.Dir(), "older")
+	if out, err := exec.Command("cp", "-a", server.Data(), older).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
+	}
+	must(t, server.Start())
+	last := put(t, e, "a", "1")
+	if last.Lineage != first.Lineage || last.Position <= first.Position {
+		t.Errorf("after a restart: %+v, before: %+v", last, first)
+	}
+	do(t, server, dump)
+	lineages.WantNew(t, "restored", e)
+	if _, seen := read(t, e, "a"); seen.Position >= last.Position {
+		t.Errorf("position %d after the dump was restored, %d before", seen.Position, last.Position)
+	}
+	must(t, errors.Join(server.Kill(), os.RemoveAll(server.Data()), os.Rename(older, server.Data()), server.Start()))
+	e = open(t, server.URL()+"?table="+e.config.Table)
+	if value, seen := read(t, e, "a"); value != "1" || seen.Lineage == last.Lineage || seen.Position >= last.Position {
+		t.Errorf("older files: %s, %+v; before: %+v", value, seen, last)
+	}
+	do(t, server, e.in("DROP TABLE @table"))
+	if _, err := e.Read(t.Context()); !errors.Is(err, lease.ErrNoSpace) {
+		t.Errorf("Read without the table: %v, want ErrNoSpace", err)
+	}
+}
+
+// TestFailover promotes a replica, and then the first server, which came back as a replica of the second: each has
+// another lineage. A replica is refused.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	args := []string{"--log-bin", "--log-slave-updates", "--sync-binlog=1"}
+	first, second := ownServer(t, args...), ownServer(t, args...)
+	where := newURL(first)
+	e := prepared(t, where)
+	put(t, e, "a", "1")
+	lineages := leasetest.Lineages{}
+	lineages.WantNew(t, "first", e)
+	for i, pair := range [][2]*servers.MySQL{{first, second}, {second, first}} {
+		replica := pair[1]
+		onReplica := open(t, through(t, where, func(u *url.URL) { r, _ := url.Parse(replica.URL()); u.Host, u.User = r.Host, r.User }))
+		must(t, replica.ReplicaOf(pair[0]))
+		wantRefused(t, "read_only", onReplica)
+		do(t, replica, "SET GLOBAL read_only = OFF")
+		wantRefused(t, "Slaves_running", onReplica)
+		must(t, replica.ReplicaOf(nil))
+		lineages.WantNew(t, fmt.Sprint("promoted, ", i), onReplica)
+	}
+	if _, seen := read(t, e, "a"); lineages[seen.Lineage] != "promoted, 1" {
+		t.Errorf("a handle from before: lineage %s, want that of %v", seen.Lineage, lineages)
+	}
+}
+
+// TestErrors: each says what is wrong, and none shows a password.
+func TestErrors(t *testing.T) {
+	u, err := url.Parse(shared.URL())
+	must(t, err)
+	password, _ := u.User.Password()
+	empty := filepath.Join(t.TempDir(), "ca")
+	must(t, os.WriteFile(empty, nil, 0o600))
+	for _, tt := range []struct{ url, want string }{
+		{"app:" + password + "@tcp(db)/x", "want mysql://"},
+		{"mysql://app:" + password + "@db/x?tabel=leases", `unknown parameter "tabel"`},
+		{"mysql://app:" + password + "@db/x?pages=whole", "pages=whole: want pages=atomic"},
+		{"mysql://app:" + password + "@db/x?table=a-b", `table "a-b"`},
+		{"mysql://app:" + password + "@db/x?ca=" + empty, "no certificate in PEM format"},
+		{"mysql://app:1/" + password + "@db/x", "@ after the host"},
+		{strings.Replace(shared.URL(), password, password+"-not", 1), "Access denied"},
+		{strings.Replace(shared.URL(), "/randflake", "/nowhere", 1), "CREATE DATABASE"},
+		{strings.Replace(shared.URL(), shared.Addr(), "127.0.0.1:1", 1), "connect"},
+		{shared.URL() + "?tls=true", "TLS"},
+		{newURL(shared), lease.ErrNoSpace.Error()},
+	} {
+		e, err := Connect(t.Context(), tt.url)
+		if err == nil {
+			_, err = e.Read(t.Context())
+			e.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(fmt.Sprintf("%v %+v", err, err), password) {
+			t.Errorf("%s: error %v, want %q, and no password", strings.ReplaceAll(tt.url, password, "..."), err, tt.want)
+		}
+	}
+}
