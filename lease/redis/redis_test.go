@@ -1,0 +1,336 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// shared is the server of all tests that don't harm it; each has a prefix of its own.
+var shared *servers.Redis
+
+func TestMain(m *testing.M) {
+	logging.Disable() // the client's, of connections that fail as they should
+	os.Exit(servers.Share(m, &shared, func(dir string) (*servers.Redis, error) { return servers.StartRedis(dir) }))
+}
+
+var entry, put, read = leasetest.Entry, leasetest.Put, leasetest.Get
+
+// startServer starts a server that ends with the test.
+func startServer(t testing.TB, args ...string) *servers.Redis {
+	t.Helper()
+	r, err := servers.StartRedis(t.TempDir(), args...)
+	must(t, err)
+	t.Cleanup(func() { r.Kill() })
+	return r
+}
+
+// pair starts a primary and a replica of it.
+func pair(t *testing.T, args ...string) (primary, replica *servers.Redis) {
+	t.Helper()
+	primary, replica = startServer(t, args...), startServer(t, args...)
+	must(t, replica.ReplicaOf(primary))
+	return primary, replica
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// do runs a command.
+func do(t testing.TB, server *servers.Redis, words ...string) string {
+	t.Helper()
+	answer, err := server.Do(words...)
+	must(t, err)
+	return answer
+}
+
+// connect returns a new engine at an address, with parameters.
+func connect(t testing.TB, addr, query string) *Engine {
+	t.Helper()
+	e, err := Connect(t.Context(), "redis://"+addr+"?"+query)
+	must(t, err)
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// prepare does so, and prepares it.
+func prepare(t testing.TB, server *servers.Redis, query string) *Engine {
+	t.Helper()
+	e := connect(t, server.Addr(), query)
+	must(t, e.Prepare(t.Context()))
+	return e
+}
+
+// waitFor waits until what the servers do by themselves is done.
+func waitFor(t testing.TB, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not within a minute")
+		}
+	}
+}
+
+func info(server *servers.Redis, line string) bool {
+	all, _ := server.Do("INFO", "everything")
+	return strings.Contains(all, "\n"+line+"\r")
+}
+
+// wantError checks that err wraps is, if that isn't nil, and says all of the words.
+func wantError(t testing.TB, what string, err, is error, words ...string) {
+	t.Helper()
+	ok := err != nil && (is == nil || errors.Is(err, is))
+	for _, word := range words {
+		ok = ok && strings.Contains(err.Error(), word)
+	}
+	if !ok {
+		t.Errorf("%s: error %v, want %v that says %q", what, err, is, words)
+	}
+}
+
+var places atomic.Int64
+
+func TestSuite(t *testing.T) {
+	for _, trust := range []string{"", "&recovery=trusted"} {
+		leasetest.Run(t, func(t *testing.T) func(t *testing.T) lease.Engine {
+			query := fmt.Sprintf("prefix=%d%s", places.Add(1), trust)
+			return func(t *testing.T) lease.Engine { return connect(t, shared.Addr(), query) }
+		})
+	}
+}
+
+// TestServer: the answer of a client that sends again what failed would be that the swap took effect. A restart keeps the
+// lineage if recovery is trusted.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	for query, kept := range map[string]bool{"": false, "recovery=trusted": true} {
+		leasetest.RunServer(t, startServer(t), kept, func(t *testing.T, addr string) lease.Engine {
+			e := connect(t, addr, query)
+			must(t, e.Prepare(t.Context()))
+			return e
+		})
+	}
+}
+
+// TestThereAndBack: the first primary follows the promoted replica for a while, without what it had
+// acknowledged last, is promoted again, and both forget all that they knew of it. The lineage is never the same.
+func TestThereAndBack(t *testing.T) {
+	t.Parallel()
+	one, two := pair(t, "--repl-backlog-ttl", "1")
+	e := prepare(t, one, "")
+	put(t, e, "a", "1")
+	waitFor(t, func() bool { n, _ := two.Do("HGET", "{randflake}:entries", "a"); return n == "1" })
+	lineages := leasetest.Lineages{}
+	lineages.WantNew(t, "at first", e)
+	must(t, two.ReplicaOf(nil))
+	lineages.WantNew(t, "after the failover", connect(t, two.Addr(), ""))
+	put(t, e, "a", "forgotten")
+	must(t, one.ReplicaOf(two))
+	wantError(t, "Prepare on a replica", e.Prepare(t.Context()), lease.ErrUnsafe)
+	_, err := e.Read(t.Context(), "a")
+	wantError(t, "Read on a replica", err, lease.ErrUnsafe, "role master")
+	must(t, one.ReplicaOf(nil))
+	lineages.WantNew(t, "after the failback", e)
+	for _, server := range []*servers.Redis{one, two} {
+		waitFor(t, func() bool { return info(server, "repl_backlog_active:0") && info(server, "second_repl_offset:-1") })
+		lineages.WantNew(t, "when it has forgotten", connect(t, server.Addr(), ""))
+	}
+}
+
+// TestLoss: older files have a lower position, and nothing is made anew but by Prepare.
+func TestLoss(t *testing.T) {
+	t.Parallel()
+	server := startServer(t)
+	e := prepare(t, server, "")
+	put(t, e, "a", "1")
+	copied, files := t.TempDir(), server.Dir()+"/appendonlydir"
+	must(t, os.CopyFS(copied, os.DirFS(files)))
+	before := put(t, e, "a", "2")
+	must(t, errors.Join(server.Kill(), os.RemoveAll(files), os.CopyFS(files, os.DirFS(copied)), server.Start()))
+	value, after := read(t, connect(t, server.Addr(), ""), "a")
+	if value != "1" || after.Lineage == before.Lineage || after.Position >= before.Position {
+		t.Errorf("%q, %+v, want the older copy, another lineage and a lower position than %+v", value, after, before)
+	}
+	do(t, server, "FLUSHALL")
+	_, err := e.Swap(t.Context(), nil, entry("a", "2"))
+	wantError(t, "Swap", err, lease.ErrNoSpace)
+	if n := do(t, server, "DBSIZE"); n != "0" {
+		t.Errorf("%s keys, want none", n)
+	}
+	must(t, e.Prepare(t.Context()))
+	put(t, e, "a", "1")
+	for words, want := range map[string]string{
+		"SET {randflake}:names x":              "WRONGTYPE",
+		"HSET {randflake}:entries #swaps many": "many",
+		"SET {randflake}:entries x":            "WRONGTYPE",
+	} {
+		do(t, server, strings.Fields(words)...)
+		_, err := e.Swap(t.Context(), entry("a", "1"), entry("a", "2"))
+		wantError(t, words, err, lease.ErrCorrupt, want)
+		do(t, server, "DEL", strings.Fields(words)[1])
+		must(t, e.Prepare(t.Context()))
+		put(t, e, "a", "1")
+	}
+}
+
+// TestUnsafeSettings: each is refused by name, also by an engine that was opened before.
+func TestUnsafeSettings(t *testing.T) {
+	server := startServer(t, "--maxmemory", "100mb")
+	e, trusting := prepare(t, server, ""), connect(t, server.Addr(), "settings=trusted")
+	put(t, e, "a", "1")
+	for _, tt := range []struct{ setting, value, safe string }{
+		{"appendonly", "no", "yes"},
+		{"appendfsync", "everysec", "always"},
+		{"appendfsync", "no", "always"},
+		{"no-appendfsync-on-rewrite", "yes", "no"},
+		{"maxmemory-policy", "allkeys-lru", "noeviction"},
+	} {
+		do(t, server, "CONFIG", "SET", tt.setting, tt.value)
+		_, readErr := e.Read(t.Context(), "a")
+		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
+		wantError(t, "Read", readErr, lease.ErrUnsafe, tt.setting+` "`+tt.value, tt.safe)
+		wantError(t, "Swap", swapErr, lease.ErrUnsafe, tt.setting+` "`+tt.value, tt.safe)
+		put(t, trusting, "a", "1")
+		do(t, server, "CONFIG", "SET", tt.setting, tt.safe)
+		put(t, e, "a", "1")
+	}
+}
+
+// TestFirstRewrite: appendonly that is switched on is not durable before the rewrite has ended, so that a restart could lose all
+// under the same lineage.
+func TestFirstRewrite(t *testing.T) {
+	t.Parallel()
+	server := startServer(t, "--appendonly", "no", "--rdb-key-save-delay", "1000000") // microseconds
+	do(t, server, "MSET", "x", "1", "y", "1")
+	do(t, server, "CONFIG", "SET", "appendonly", "yes")
+	trusting := connect(t, server.Addr(), "recovery=trusted")
+	wantError(t, "Prepare", trusting.Prepare(t.Context()), lease.ErrUnsafe, "recovery=trusted")
+	prepare(t, server, "")
+	_, err := trusting.Swap(t.Context(), nil, entry("a", "1"))
+	wantError(t, "Swap", err, lease.ErrUnsafe, "recovery=trusted")
+	if !info(server, "aof_rewrite_in_progress:1") {
+		t.Error("there is no rewrite any more: the test shows nothing")
+	}
+	waitFor(t, func() bool { return info(server, "aof_rewrite_in_progress:0") })
+	put(t, trusting, "a", "1")
+}
+
+// TestForbiddenCommands: where CONFIG is forbidden, the error says which parameter helps, and with it the commands that the
+// documentation lists are enough.
+func TestForbiddenCommands(t *testing.T) {
+	server := startServer(t)
+	do(t, server, strings.Fields("ACL SETUSER app on >s3cr3t ~{randflake}:* -@all +eval +evalsha +info +time +persist +hget +hmget +hset +hsetnx +hincrby +zrange +zadd +wait")...)
+	e := connect(t, "app:s3cr3t@"+server.Addr(), "")
+	wantError(t, "Prepare", e.Prepare(t.Context()), lease.ErrUnsafe, "settings=trusted")
+	e = connect(t, "app:s3cr3t@"+server.Addr(), "settings=trusted")
+	must(t, e.Prepare(t.Context()))
+	put(t, e, "a", "1")
+	if list, err := e.List(t.Context(), "", "", 10); len(list) != 1 || err != nil {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// TestReplicasAcknowledge: what was swapped is on the replica, and a Swap of which that is not known fails.
+func TestReplicasAcknowledge(t *testing.T) {
+	t.Parallel()
+	primary, replica := pair(t)
+	e := prepare(t, primary, "replicas=1")
+	put(t, e, "a", "1")
+	if value := do(t, replica, "HGET", e.keys[0], "a"); value != "1" {
+		t.Errorf("on the replica %q, want 1", value)
+	}
+	must(t, replica.Pause())
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	_, err := e.Swap(ctx, nil, entry("b", "1"))
+	wantError(t, "Swap", err, nil, "0 of 1 replicas")
+	must(t, replica.Resume())
+	must(t, replica.Kill())
+	waitFor(t, func() bool { return info(primary, "connected_slaves:0") })
+	_, err = e.Swap(t.Context(), nil, entry("c", "1"))
+	wantError(t, "Swap without a replica", err, nil, "0 of 1 replicas are connected")
+	if value, _ := read(t, connect(t, primary.Addr(), ""), "c"); value != "" {
+		t.Errorf("it wrote %q", value)
+	}
+}
+
+// TestCluster: the engine follows the keys from server to server, and the lineage differs when they come back.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	args := []string{"--cluster-enabled", "yes", "--cluster-allow-replica-migration", "no"}
+	first, second := startServer(t, args...), startServer(t, args...)
+	port := func(s *servers.Redis) string { return fmt.Sprint(s.Port()) }
+	do(t, first, "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+	do(t, first, "CLUSTER", "MEET", "127.0.0.1", port(second))
+	for _, server := range []*servers.Redis{first, second} {
+		waitFor(t, func() bool {
+			info, _ := server.Do("CLUSTER", "INFO")
+			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:2")
+		})
+	}
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{first.Addr()}})
+	defer client.Close()
+	e, err := New(client, Config{})
+	must(t, err)
+	must(t, e.Prepare(t.Context()))
+	put(t, e, "a", "1")
+	_, err = connect(t, second.Addr(), "").Read(t.Context(), "a")
+	wantError(t, "Read on one server of a cluster", err, nil, "ClusterClient")
+
+	slot, lineages := do(t, first, "CLUSTER", "KEYSLOT", e.keys[0]), leasetest.Lineages{}
+	lineages.WantNew(t, "at first", e)
+	for _, pair := range [][2]*servers.Redis{{first, second}, {second, first}} {
+		from, to := pair[0], pair[1]
+		there := do(t, to, "CLUSTER", "MYID")
+		do(t, to, "CLUSTER", "SETSLOT", slot, "IMPORTING", do(t, from, "CLUSTER", "MYID"))
+		do(t, from, "CLUSTER", "SETSLOT", slot, "MIGRATING", there)
+		do(t, from, append([]string{"MIGRATE", "127.0.0.1", port(to), "", "0", "5000", "KEYS"}, e.keys...)...)
+		do(t, to, "CLUSTER", "SETSLOT", slot, "NODE", there)
+		do(t, from, "CLUSTER", "SETSLOT", slot, "NODE", there)
+		waitFor(t, func() bool { _, err := e.Read(t.Context()); return err == nil }) // until the client has noticed
+		lineages.WantNew(t, "moved to "+to.Addr(), e)
+	}
+}
+
+// TestURL: what is wrong is named, and the password never is.
+func TestURL(t *testing.T) {
+	for url, want := range map[string]string{
+		"redis://u:s3cr3t@h?colour=red":                               "colour",
+		"redis://u:s3cr3t@h?recovery=no":                              "recovery=no",
+		"redis://u:s3cr3t@h?settings=x":                               "settings=x",
+		"redis://u:s3cr3t@h?replicas=-1":                              "replicas=-1",
+		"rediss://u:s3cr3t@h?ca=/nowhere/ca.pem":                      "/nowhere/ca.pem",
+		"redis://u:s3cr3t@h/x":                                        "database",
+		"redis://u:1/s3cr3t@h":                                        "@ after the host",
+		"redis://u:s3cr3t@h:port":                                     "can't be parsed",
+		"postgres://u:s3cr3t@h":                                       "scheme",
+		"redis://u:s3cr3t@127.0.0.1:1?max_retries=-1&dial_timeout=1s": "refused",
+		"redis://u:s3cr3t@" + shared.Addr():                           "WRONGPASS",
+	} {
+		e, err := Connect(t.Context(), url)
+		if err == nil {
+			_, err = e.Read(t.Context())
+			e.Close()
+		}
+		wantError(t, url, err, nil, want)
+		if err != nil && strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("%s: error %v shows the password", url, err)
+		}
+	}
+}
