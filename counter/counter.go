@@ -4,43 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake/internal/queue"
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 )
 
-// A Counter is a handle on a counter of a space, with a run of numbers of its own. Each number is larger than the
-// numbers of all earlier calls on this handle, unless it is [Unordered]. It is safe for concurrent use, and has a
-// goroutine only while it takes a run.
+// A Counter is a handle on a counter, with a run of numbers of its own. Each number is larger than the numbers of all earlier calls
+// on this handle. It is safe for concurrent use, and has a goroutine only while it takes a run.
 type Counter struct {
 	current atomic.Pointer[run]
-	parts   []part   // or nil: see Unordered
-	shift   int      // of Unordered
-	_       [24]byte // every call reads the fields before, and what follows is written to
+	_       [56]byte // every call reads the field before, and what follows is written to
 
-	name        string
-	handles     *atomic.Int64 // counts this one until it is closed
-	least, most uint64        // of a run
-	logger      *slog.Logger
-	line        *queue.Queue // of callers who wait
+	name     string
+	counters *Counters
+	settings settings
+	line     *queue.Queue // of callers who wait
 
 	mu      sync.Mutex
-	next    *run          // fetched ahead
-	busy    chan struct{} // not nil while a goroutine has the supply; it closes it then
-	supply  supply        // of that goroutine, or guarded by mu while there is none
-	calls   *calls
+	next    *run        // fetched ahead
+	busy    bool        // while a goroutine fetches
 	retry   *time.Timer // not nil for a while after a fetch that failed
 	why     error       // why the last fetch failed
 	failed  int         // fetches in a row that failed
 	refused bool        // whether a caller found no number since the current run came into use
 	closed  bool
-	fetched mark // when a run was fetched last
-	books   books
+	fetched mark   // when a run was fetched last
+	taken   uint64 // numbers
+	past    uint64 // numbers of runs before the current one
 }
 
 // A run is a run of numbers that a handle has taken. It fills two cache lines.
@@ -48,21 +44,18 @@ type run struct {
 	given atomic.Uint64 // numbers, and what was asked for beyond count
 	_     [56]byte      // given is written to, and what follows is only read
 
-	first, stride int64
-	low           uint64 // when so many are given the next run is to be fetched; less than count
-	count         uint64
-	positions     *positions // of all its numbers; a part's: of those of the run that it is from
-	offset        uint64     // a part's: how many of these come before it
-	_             [16]byte
+	first, step int64
+	low         uint64 // when so many are given the next run is to be fetched; less than count
+	count       uint64
+	_           [32]byte
 }
 
-func (b *run) number(i uint64) int64 { return b.first + int64(i)*b.stride }
+func (b *run) number(i uint64) int64 { return b.first + int64(i)*b.step }
 
 // issued returns how many of the run's numbers were given.
 func (b *run) issued() uint64 { return min(b.given.Load(), b.count) }
 
-// take fills dst with numbers of the run. It returns how many there were, and whether the one at the low mark was among
-// them.
+// take fills dst with numbers of the run. It returns how many there were, and whether the one at the low mark was among them.
 func (b *run) take(dst []int64) (n int, low bool) {
 	if len(dst) == 0 {
 		return 0, false
@@ -77,67 +70,40 @@ func (b *run) take(dst []int64) (n int, low bool) {
 	return n, first <= b.low && b.low < end
 }
 
-// close takes the unused numbers out of the run and returns them. It is called once.
-func (b *run) close() (rest positions) {
-	const beyond = 1 << 62
-	if b.positions == nil { // it never had a number
-		return positions{}
-	}
-	rest = *b.positions
-	rest.first += b.offset
-	rest.end = rest.first + b.count
-	rest.first += min(b.given.Add(beyond)-beyond, b.count)
-	return rest
-}
-
-// Open returns a handle on a counter. If there is no such counter it returns ErrNoCounter, or creates it if
-// [OrCreate] is given. If the counter was created with other parameters than the options say, it returns ErrMismatch.
+// Open returns a handle on a counter. It takes the first run. If there is no such counter it returns lease.ErrNoCounter, or creates
+// it if [OrCreate] is given.
 func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*Counter, error) {
-	if err := s.admit(name); err != nil {
-		return nil, err
-	}
-	from, set, err := s.open(ctx, name, options, false)
+	set, err := s.open(ctx, name, options)
 	if err != nil {
-		s.handles.Add(-1)
 		return nil, err
 	}
-	c := &Counter{name: name, handles: &s.handles, least: set.least, most: set.most, logger: set.logger, line: queue.New("counter"),
-		supply: from, calls: &s.calls, books: books{seen: from.newest()}}
+	c := &Counter{name: name, counters: s, settings: set, line: queue.New("counter"), fetched: mark{at: time.Now()}}
 	c.current.Store(new(run))
-	if set.unordered {
-		c.parts, c.shift = newParts()
-	}
-	if err := c.begin(ctx); err != nil {
-		c.abandon()
+	got, err := s.TakeNumbers(ctx, name, set.period, set.least)
+	if err != nil {
 		return nil, err
 	}
+	c.settle(got, 0, nil)
 	return c, nil
 }
 
-// Next returns a number without waiting for the space. Its errors are ErrPending if the next run is not there yet,
-// ErrRate, ErrEnd, ErrForgotten and ErrClosed.
+// Next returns a number without waiting for the space. Its errors are ErrPending if the next run is not there yet, ErrClosed, and
+// lease's ErrEnd, ErrCounter and ErrClock.
 func (c *Counter) Next() (int64, error) {
-	if c.parts == nil {
-		b := c.current.Load()
-		i := b.given.Add(1) - 1
-		if i < b.low {
-			return b.first + int64(i)*b.stride, nil
-		}
-		return c.nextSlowly(b, i)
+	b := c.current.Load()
+	i := b.given.Add(1) - 1
+	if i < b.low {
+		return b.first + int64(i)*b.step, nil
 	}
-	p := c.part()
-	b := p.Load()
-	first, stride, count := b.first, b.stride, b.count // before the add, as later reads wait for it
-	if i := b.given.Add(1) - 1; i < count {
-		return first + int64(i)*stride, nil
-	}
-	return c.nextPart(p)
+	return c.nextSlowly(b, i)
 }
 
 // nextSlowly does what Next does if the number i of the run is at the low mark or after it, or past the end.
 func (c *Counter) nextSlowly(b *run, i uint64) (int64, error) {
 	if i == b.low && i < b.count {
+		c.mu.Lock()
 		c.fetch()
+		c.mu.Unlock()
 	}
 	if i < b.count {
 		return b.number(i), nil
@@ -147,70 +113,41 @@ func (c *Counter) nextSlowly(b *run, i uint64) (int64, error) {
 	return one[0], err
 }
 
-// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good all the
-// same.
-func (c *Counter) Fill(dst []int64) (n int, err error) {
-	n, low := c.current.Load().take(dst)
-	if low {
-		c.fetch()
-	}
-	if n == len(dst) {
-		return n, nil
-	}
-	more, err := c.fillSlowly(dst[n:])
-	return n + more, err
-}
+// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good all the same.
+func (c *Counter) Fill(dst []int64) (n int, err error) { return c.fillSlowly(dst) }
 
-// fillSlowly is Fill when the current run is used up.
+// fillSlowly goes on with the next run when the current one is used up.
 func (c *Counter) fillSlowly(dst []int64) (n int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
 		more, low := c.current.Load().take(dst[n:])
-		n += more
-		if low || n < len(dst) {
-			c.fetchLocked()
+		if n += more; low || n < len(dst) {
+			c.fetch()
 		}
-		if n == len(dst) {
+		switch {
+		case n == len(dst):
 			return n, nil
+		case c.closed:
+			return n, fmt.Errorf("%w: %s", ErrClosed, c.name)
+		case c.next != nil:
+			c.past += c.current.Load().count
+			c.current.Store(c.next)
+			c.next, c.refused = nil, false
+		case c.why == nil:
+			c.refused = c.current.Load().count > 0
+			return n, ErrPending
+		case final(c.why):
+			return n, c.why
+		default:
+			return n, fmt.Errorf("%w: %w", ErrPending, c.why)
 		}
-		if !c.turn() {
-			if n += c.takeFromParts(dst[n:]); n == len(dst) {
-				return n, nil
-			}
-			c.refused = c.refused || c.current.Load().count > 0 // no run is too small after a Return
-			return n, c.refusal()
-		}
 	}
-}
-
-// turn puts the run that was fetched ahead in place of the current one, which is used up. It is called with mu held.
-func (c *Counter) turn() bool {
-	if c.next == nil || c.closed {
-		return false
-	}
-	c.books.issued += c.current.Load().count
-	c.current.Store(c.next)
-	c.next, c.refused = nil, false
-	return true
-}
-
-// refusal says why there is no number. It is called with mu held.
-func (c *Counter) refusal() error {
-	switch {
-	case c.closed:
-		return fmt.Errorf("%w: %s", ErrClosed, c.name)
-	case c.why == nil:
-		return ErrPending
-	case final(c.why) || errors.Is(c.why, ErrRate):
-		return c.why
-	}
-	return fmt.Errorf("%w: %w", ErrPending, c.why)
 }
 
 // final reports whether waiting does not help against err.
 func final(err error) bool {
-	for _, target := range []error{ErrEnd, ErrForgotten, ErrNoCounter, store.ErrCorrupt, store.ErrNoStore, fs.ErrClosed} {
+	for _, target := range []error{lease.ErrEnd, lease.ErrCounter, lease.ErrNoCounter, lease.ErrNoSpace, lease.ErrCorrupt, lease.ErrClock, lease.ErrInvalid} {
 		if errors.Is(err, target) {
 			return true
 		}
@@ -218,11 +155,11 @@ func final(err error) bool {
 	return false
 }
 
-// Wait is Next, but waits for the next run, or for the counter's rate. Callers are served in order. If ctx ends
-// first, the error wraps its cause and the reason for the wait.
+// Wait is Next, but waits for the next run. Callers are served in order. If ctx ends first, the error wraps its cause and the
+// reason for the wait.
 func (c *Counter) Wait(ctx context.Context) (int64, error) {
 	if c.line.Empty() {
-		if n, err := c.Next(); err == nil || !passing(err) {
+		if n, err := c.Next(); !errors.Is(err, ErrPending) {
 			return n, err
 		}
 	}
@@ -234,7 +171,7 @@ func (c *Counter) Wait(ctx context.Context) (int64, error) {
 // FillWait is Fill, but waits as Wait does until dst is full. The first n numbers are good even if err is not nil.
 func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) {
 	if c.line.Empty() {
-		if n, err = c.Fill(dst); err == nil || !passing(err) {
+		if n, err = c.Fill(dst); !errors.Is(err, ErrPending) {
 			return n, err
 		}
 	}
@@ -244,17 +181,147 @@ func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) 
 
 // fillInTurn is FillWait for a caller that has to queue.
 func (c *Counter) fillInTurn(ctx context.Context, dst []int64) (n int, err error) {
-	const untilServed = time.Hour
 	err = c.line.Wait(ctx, func() (time.Duration, error) {
 		more, err := c.Fill(dst[n:])
-		n += more
-		if passing(err) {
-			return untilServed, err
+		if n += more; errors.Is(err, ErrPending) {
+			return time.Hour, err // until it is served
 		}
 		return 0, err
 	})
 	return n, err
 }
 
-// passing reports whether waiting helps against err.
-func passing(err error) bool { return errors.Is(err, ErrPending) || errors.Is(err, ErrRate) }
+// Close makes later calls, and calls that wait, return ErrClosed. The numbers that are left are lost.
+func (c *Counter) Close() error {
+	defer c.line.Serve()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed = true; c.retry != nil {
+		c.retry.Stop()
+	}
+	b := c.current.Load()
+	c.past += min(b.given.Add(1<<62)-1<<62, b.count)
+	c.current.Store(new(run))
+	c.next = nil
+	return nil
+}
+
+// fetch has the next run fetched, unless it is there or under way. It is called with mu held.
+func (c *Counter) fetch() {
+	if c.closed || c.next != nil || c.busy || c.retry != nil {
+		return
+	}
+	now := mark{time.Now(), c.issued()}
+	pace := c.fetched.pace(now)
+	c.fetched, c.busy = now, true
+	go c.fetchRun(c.runLength(pace, c.current.Load().count), pace)
+}
+
+// fetchRun fetches a run of n numbers, which are taken at a pace.
+func (c *Counter) fetchRun(n int64, pace float64) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	began := time.Now()
+	got, err := c.counters.TakeNumbers(ctx, c.name, c.settings.period, n)
+	c.counters.calls.add(time.Since(began))
+	c.mu.Lock()
+	c.busy = false
+	c.settle(got, pace, err)
+	c.mu.Unlock()
+	c.line.Serve()
+}
+
+// settle notes the outcome of a fetch. It is called with mu held.
+func (c *Counter) settle(got lease.Run, pace float64, err error) {
+	log := func(level slog.Level, what string, err error) {
+		c.settings.logger.Log(context.Background(), level, "randflake: counter "+what, "counter", c.name, "error", err)
+	}
+	if err != nil {
+		if c.why = err; c.failed == 0 {
+			log(slog.LevelWarn, "gets no more numbers", err)
+		}
+		c.failed++
+		if !c.closed {
+			c.retry = time.AfterFunc(rest(c.failed), func() {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				if c.retry = nil; !final(err) { // which callers find out about when they ask
+					c.fetch()
+				}
+			})
+		}
+		return
+	}
+	if c.failed > 0 {
+		log(slog.LevelInfo, "gets numbers again", nil)
+	}
+	c.taken += uint64(got.N)
+	b := &run{first: got.First, step: got.Step, count: uint64(got.N)}
+	if !c.refused { // or else the next one is to be fetched as soon as this one comes into use
+		b.low = lowMark(b.count, pace, c.counters.calls.slowest())
+	}
+	c.next, c.why, c.failed = b, nil, 0
+}
+
+// issued returns how many numbers callers were given. It is called with mu held.
+func (c *Counter) issued() uint64 { return c.past + c.current.Load().issued() }
+
+// callTimeout bounds how long a call of the space may take.
+const callTimeout = 10 * time.Second
+
+// At the current pace a run lasts for the duration lasting. The next run is fetched while the rest still lasts margin times as long
+// as the slowest of the last calls. A run is at most growth times as large as the one before, since a burst is not a pace.
+const (
+	lasting = 10 * time.Second
+	margin  = 5
+	growth  = 16
+)
+
+// calls remembers how long the last calls took, for all counters.
+type calls struct {
+	mu   sync.Mutex
+	took [64]time.Duration // of 64, the slowest is about the 99th percentile
+	next int
+}
+
+func (c *calls) add(took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.took[c.next%len(c.took)] = took
+	c.next++
+}
+
+func (c *calls) slowest() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Max(c.took[:])
+}
+
+// A mark is how many numbers had been issued at a time.
+type mark struct {
+	at     time.Time
+	issued uint64
+}
+
+// pace returns how many numbers a second were issued since.
+func (m mark) pace(now mark) float64 {
+	return float64(now.issued-m.issued) / max(now.at.Sub(m.at), time.Microsecond).Seconds()
+}
+
+// runLength returns how many numbers to take at a pace, after a run of last numbers.
+func (c *Counter) runLength(pace float64, last uint64) int64 {
+	want := min(pace*lasting.Seconds(), float64(max(last, 1))*growth, float64(c.settings.most))
+	return max(int64(want), c.settings.least)
+}
+
+// lowMark returns how many of a run's numbers are to be given before the next run is fetched.
+func lowMark(count uint64, pace float64, slowest time.Duration) uint64 {
+	ahead := pace * margin * slowest.Seconds()
+	return count - 1 - uint64(min(ahead, float64(count-1)))
+}
+
+// rest returns how long to wait before the next attempt, after a number of failures in a row.
+func rest(failures int) time.Duration {
+	longest := min(50*time.Millisecond<<min(failures, 10), 10*time.Second)
+	return longest/2 + rand.N(longest/2)
+}

@@ -1,98 +1,146 @@
 // Package counter makes small numbers that never repeat, for orders, tickets and rows, in any number of processes.
 //
-// A [Counter] takes a run of numbers from a space by one durable compare-and-set, on any engine of package store, and
-// hands them out from memory; it takes the next run before the last one is used up. So a number costs a few
-// nanoseconds, numbers grow within one handle and roughly over all handles, and a crash loses a run or two but repeats
-// no number. A [Strict] counter takes each number from the space, so numbers grow in the order of calls over all
-// processes. Package gapless makes numbers without gaps, and package numbers prints them.
+// A Counter takes a run of numbers from a space by one durable compare-and-set, and hands them out from memory; it takes the next
+// run before the last one is used up. So a number costs a few nanoseconds, numbers grow within one handle and roughly over all
+// handles, and a crash loses a run or two but repeats no number. A Strict counter takes each number from the space, so numbers grow
+// in the order of calls over all processes. Package gapless makes numbers without gaps, and package numbers prints them.
 //
 //	counters := counter.On(space)
-//	orders, err := counters.Open(ctx, "orders", counter.OrCreate())
+//	orders, err := counters.Open(ctx, "orders", counter.OrCreate(counter.Config{}))
 //	n, err := orders.Wait(ctx)
 //
 // # When the store loses data
 //
-// Numbers carry no time, so unlike forgotten leases, forgotten numbers don't expire. After a loss of data, which package
-// store detects, a counter made [WithRate] continues at the lowest number that it can't have reached. Every other counter
-// returns [ErrForgotten] until an operator says where to continue: [Counters.Advance], or randflake counter advance.
-// Processes use up the runs that they have.
+// Numbers carry no time, so unlike forgotten leases, forgotten numbers don't expire. After a loss of data a counter returns
+// lease.ErrCounter until an operator says where it goes on: Counters.Set, or randflake counter set. Processes use up the runs that
+// they have.
 //
-// A clone of a running virtual machine can't be detected: it has the runs of its twin, and repeats their unused numbers.
+// A clone of a running virtual machine has the runs of its twin, and repeats their unused numbers.
 package counter
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
-	"time"
+	"log/slog"
+	"math"
 
-	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/alike"
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 )
 
-// Counters gives access to the counters of one space. It is safe for concurrent use.
-type Counters struct {
-	space  *store.Space // or nil, where there is a source
-	source Source
-	now    func() time.Time // of the source's tokens
-	by     string           // who makes the changes of an operator
-	calls  calls
+// A Source has counters: those of a space, or of a service in front of one. Its errors are those of a space.
+type Source interface {
+	// CreateCounter makes a counter, whose Start, Step and End are given.
+	CreateCounter(ctx context.Context, c lease.Counter) error
 
-	limit, handles atomic.Int64 // of handles, or 0 for no limit; and how many are open
+	// TakeNumbers takes up to n numbers.
+	TakeNumbers(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error)
+
+	// SetCounter says where a counter goes on.
+	SetCounter(ctx context.Context, name string, next int64) error
+
+	// Counter returns a counter.
+	Counter(ctx context.Context, name string) (lease.Counter, error)
+
+	// Counters returns up to limit counters, in the order of their names, which come after the name after.
+	Counters(ctx context.Context, after string, limit int) ([]lease.Counter, error)
 }
 
-// On returns the counters of a space, which may have leases too. The caller closes the space.
-func On(space *store.Space) *Counters { return &Counters{space: space} }
+var _ Source = (*lease.Space)(nil)
 
-// LimitOpen makes Open fail with ErrTooMany while n handles of s are open, in a program that opens counters for names which
-// its callers choose. A series of package numbers has two handles around the end of a period. It returns s.
-func (s *Counters) LimitOpen(n int) *Counters {
-	s.limit.Store(int64(n))
-	return s
-}
-
-// admit counts another handle, unless there are too many.
-func (s *Counters) admit(name string) error {
-	if limit := s.limit.Load(); s.handles.Add(1) > limit && limit > 0 {
-		s.handles.Add(-1)
-		return fmt.Errorf("%w: open %s: %d are", ErrTooMany, name, limit)
-	}
-	return nil
-}
-
-// The errors of this package. Errors with more detail wrap one of these, so compare with errors.Is. Functions also
-// return errors of package store. ErrInvalidOption and ErrClosed wrap the errors of the same names in the root package.
+// Errors of handles. Others are those of package lease: ErrNoCounter, ErrEnd, ErrCounter after a loss, ErrClock.
 var (
-	// ErrNoCounter says that the space has no counter of this name.
-	ErrNoCounter = errors.New("counter: no counter")
-
-	// ErrTooMany says that as many handles are open as [Counters.LimitOpen] allows.
-	ErrTooMany = errors.New("counter: too many handles are open")
-
-	// ErrPending says that the next run is not there yet. If the last attempt to take it failed, the error also
-	// wraps that failure. Wait waits for the run.
-	ErrPending = errors.New("counter: the next numbers are not there yet")
-
-	// ErrEnd says that all numbers of the counter are taken.
-	ErrEnd = errors.New("counter: counter has reached its end")
-
-	// ErrRate says that the counter has no number now because of its rate.
-	ErrRate = errors.New("counter: no number left at the counter's rate")
-
-	// ErrForgotten says that the store lost data, so it is not known which numbers were taken. See
-	// [Counters.Advance].
-	ErrForgotten = errors.New("counter: the store has lost data, and this counter may have given more numbers than it shows")
-
-	// ErrMismatch says that the counter was created with other parameters than an option says.
-	ErrMismatch = errors.New("counter: counter was made otherwise")
-
-	// ErrInvalidName says that a counter can't have this name.
-	ErrInvalidName = errors.New("counter: invalid name")
-
-	// ErrInvalidOption says that an option, or a combination of options, can't be used.
-	ErrInvalidOption = alike.Error("counter: invalid option", randflake.ErrInvalidOption)
-
-	// ErrClosed says that the handle was closed.
-	ErrClosed = alike.Error("counter: counter is closed", randflake.ErrClosed)
+	ErrPending  = errors.New("counter: the next run is not there yet") // Wait waits for it
+	ErrClosed   = errors.New("counter: handle is closed")
+	ErrMismatch = errors.New("counter: the counter was created otherwise") // take what it was created with, or another name
 )
+
+// A Config is what a counter is created with, for good.
+type Config struct {
+	Start int64 // the first number, 1 or more; 1 by default
+	Step  int64 // from one number to the next; 1 by default. With a step of 5, five databases whose counters start at 1 to 5 share no number
+	End   int64 // no number is larger; the largest int64 by default
+}
+
+func (c Config) record(name string) lease.Counter {
+	return lease.Counter{Name: name, Start: cmp.Or(c.Start, 1), Step: cmp.Or(c.Step, 1), End: cmp.Or(c.End, math.MaxInt64)}
+}
+
+// Counters are the counters of a source.
+type Counters struct {
+	Source
+	calls calls
+}
+
+// On returns the counters of a space.
+func On(space *lease.Space) *Counters { return From(space) }
+
+// From returns the counters of a source.
+func From(source Source) *Counters { return &Counters{Source: source} }
+
+// Create makes a counter. It returns lease.ErrExists if there is one.
+func (s *Counters) Create(ctx context.Context, name string, config Config) error {
+	return s.CreateCounter(ctx, config.record(name))
+}
+
+// An Option changes a handle.
+type Option struct{ set func(*settings) error }
+
+type settings struct {
+	create      *Config
+	period      lease.Period
+	least, most int64
+	logger      *slog.Logger
+}
+
+// OrCreate makes Open create the counter if there is none. If there is one that was created otherwise, Open returns ErrMismatch.
+func OrCreate(config Config) Option {
+	return Option{func(s *settings) error { s.create = &config; return nil }}
+}
+
+// OfPeriod makes a handle take the numbers of a period alone, which begin at the start. A later period ends it: see lease.Period.
+func OfPeriod(period lease.Period) Option {
+	return Option{func(s *settings) error { s.period = period; return nil }}
+}
+
+// WithRunLength bounds how many numbers a run has, by default 10 to 1,000,000,000. Small runs make smaller gaps, but last for
+// shorter outages.
+func WithRunLength(least, most int64) Option {
+	return Option{func(s *settings) error {
+		if s.least, s.most = least, most; least < 1 || most < least || most > 1e9 {
+			return fmt.Errorf("%w: run length of %d to %d: want 1 to 1,000,000,000, the smaller one first", lease.ErrInvalid, least, most)
+		}
+		return nil
+	}}
+}
+
+// WithLogger makes a handle log to l instead of slog.Default() when it gets no more numbers, and when it does again.
+func WithLogger(l *slog.Logger) Option {
+	return Option{func(s *settings) error { s.logger = l; return nil }}
+}
+
+func (s *Counters) open(ctx context.Context, name string, options []Option) (set settings, err error) {
+	set = settings{least: 10, most: 1e9, logger: slog.Default()}
+	for i, option := range options {
+		if option.set == nil {
+			return set, fmt.Errorf("%w: option %d is the zero Option: leave it out", lease.ErrInvalid, i+1)
+		}
+		if err := option.set(&set); err != nil {
+			return set, err
+		}
+	}
+	found, err := s.Counter(ctx, name)
+	if errors.Is(err, lease.ErrNoCounter) && set.create != nil {
+		if err = s.Create(ctx, name, *set.create); err == nil || errors.Is(err, lease.ErrExists) {
+			found, err = s.Counter(ctx, name)
+		}
+	}
+	if err != nil || set.create == nil {
+		return set, err
+	}
+	if want := set.create.record(name); want.Start != found.Start || want.Step != found.Step || want.End != found.End {
+		return set, fmt.Errorf("%w: %s: from %d by %d to %d, and %d by %d to %d is wanted", ErrMismatch, name, found.Start, found.Step, found.End, want.Start, want.Step, want.End)
+	}
+	return set, nil
+}

@@ -5,24 +5,25 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"time"
+
+	"github.com/randflake/randflake/lease"
 )
 
-// A Strict is a handle whose numbers follow the order of calls over all processes: each number is larger than every
-// number that was given before the call began. So each call waits for the space; concurrent callers share one
-// compare-and-set. It is safe for concurrent use, and has a goroutine only while callers wait. A Counter may use the
-// same counter, but the numbers in its run then appear later than larger ones.
+// A Strict is a handle whose numbers follow the order of calls over all processes: each number is larger than every number that was
+// given before the call began. So each call waits for the space; concurrent callers share one compare-and-set. It is safe for
+// concurrent use, and has a goroutine only while callers wait. A Counter may use the same counter, but the numbers in its run
+// then appear later than larger ones.
 type Strict struct {
-	name   string
-	supply supply // of the goroutine that serves
+	name     string
+	counters *Counters
+	settings settings
 
-	mu      sync.Mutex
-	waiting []*request
-	serving bool
-	closed  bool
-	why     error
-	tried   time.Time // when why was found
-	books   books
+	mu            sync.Mutex
+	waiting       []*request
+	serving       bool
+	closed        bool
+	why           error
+	taken, issued uint64
 }
 
 // A request is a caller's.
@@ -36,23 +37,22 @@ type request struct {
 
 // OpenStrict returns a strict handle on a counter. Its errors are those of Open. It takes no number.
 func (s *Counters) OpenStrict(ctx context.Context, name string, options ...Option) (*Strict, error) {
-	from, _, err := s.open(ctx, name, options, true)
+	set, err := s.open(ctx, name, options)
 	if err != nil {
 		return nil, err
 	}
-	return &Strict{name: name, supply: from, books: books{seen: from.newest()}}, nil
+	return &Strict{name: name, counters: s, settings: set}, nil
 }
 
-// Next returns the next number. Its errors are ErrEnd, ErrRate, ErrForgotten, ErrClosed and those of the space. If
-// ctx ends first, a number may be lost.
+// Next returns the next number. Its errors are ErrClosed and those of lease.Space.TakeNumbers. If ctx ends first, a number may be
+// lost.
 func (s *Strict) Next(ctx context.Context) (int64, error) {
 	var one [1]int64
 	_, err := s.Fill(ctx, one[:])
 	return one[0], err
 }
 
-// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good all the
-// same.
+// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good all the same.
 func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	if len(dst) == 0 {
 		return 0, nil
@@ -92,20 +92,22 @@ func (s *Strict) serve() {
 		if len(batch) == 0 {
 			return
 		}
-		var want uint64
+		var want int64
 		for _, r := range batch {
-			want += uint64(len(r.dst) - r.n)
+			want += int64(len(r.dst) - r.n)
 		}
-		got, late, err := s.supply.take(context.Background(), want)
+		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+		got, err := s.counters.TakeNumbers(ctx, s.name, s.settings.period, want)
+		cancel()
 		s.mu.Lock()
-		s.settle(batch, got, late, err)
+		s.settle(batch, got, err)
 		s.mu.Unlock()
 	}
 }
 
-// gather returns the waiting callers once no more arrive while it yields the processor. Callers that were just served
-// often come back at once: without the yield, the first of them would get a compare-and-set for itself and the others
-// would wait for the next one.
+// gather returns the waiting callers once no more arrive while it yields the processor. Callers that were just served often come
+// back at once: without the yield, the first of them would get a compare-and-set for itself and the others would wait for the
+// next one.
 func (s *Strict) gather() (batch []*request) {
 	for {
 		runtime.Gosched()
@@ -120,42 +122,30 @@ func (s *Strict) gather() (batch []*request) {
 	}
 }
 
-// settle gives the numbers of a run to waiting callers, in order. If there are too few, the remaining callers are
-// served by the next call, which returns the reason. It is called with mu held.
-func (s *Strict) settle(batch []*request, got positions, late uint64, err error) {
-	k := &s.books
-	k.seen, k.Unsure = s.supply.newest(), s.supply.doubtful()
-	k.Taken += got.len() + late
-	k.Lost += late
-	s.why, s.tried = err, time.Now()
-	next := got.first
+// settle gives the numbers of a run to waiting callers, in order. If there are too few, the remaining callers are served by the
+// next call, which returns the reason. It is called with mu held.
+func (s *Strict) settle(batch []*request, got lease.Run, err error) {
+	s.taken += uint64(got.N)
+	s.why = err
 	var short []*request
 	for _, r := range batch {
-		part := min(got.end-next, uint64(len(r.dst)-r.n))
-		next += part
-		if r.gone {
-			k.Lost += part
-			continue
+		part := min(got.N, int64(len(r.dst)-r.n))
+		got.N -= part
+		for ; part > 0; part-- {
+			if !r.gone { // else the number is lost
+				r.dst[r.n] = got.First
+				r.n++
+				s.issued++
+			}
+			got.First += got.Step
 		}
-		for i := next - part; i < next; i++ {
-			r.dst[r.n] = k.seen.number(i)
-			r.n++
-		}
-		k.issued += part
-		if r.err = err; err == nil && r.n < len(r.dst) {
+		if r.err = err; err == nil && r.n < len(r.dst) && !r.gone {
 			short = append(short, r)
 			continue
 		}
 		close(r.ready)
 	}
 	s.waiting = append(short, s.waiting...)
-}
-
-// Status returns a snapshot, in which Held and Returned are 0. It never waits for the space.
-func (s *Strict) Status() Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.books.status(s.books.issued, s.why)
 }
 
 // Close makes later calls return ErrClosed. Callers that already wait get their numbers.
