@@ -1,0 +1,278 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// newSpace returns a space in memory, whose calls go through intercept, or nil.
+func newSpace(t testing.TB, data *leasetest.Memory, intercept leasetest.Interceptor) *lease.Space {
+	t.Helper()
+	engine := data.Connect()
+	if intercept != nil {
+		engine = leasetest.Intercept(engine, intercept)
+	}
+	s, err := lease.Create(t.Context(), engine, lease.Config{New: true})
+	if errors.Is(err, lease.ErrExists) {
+		s, err = lease.Open(t.Context(), engine, lease.Config{})
+	}
+	must(t, err)
+	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var quiet = WithLogger(slog.New(slog.DiscardHandler))
+
+// A ledger knows all numbers that were given.
+type ledger struct {
+	mu    sync.Mutex
+	given map[int64]bool
+}
+
+func (l *ledger) add(t testing.TB, numbers ...int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, n := range numbers {
+		if l.given == nil {
+			l.given = map[int64]bool{}
+		}
+		if l.given[n] {
+			t.Errorf("%d was given twice", n)
+		}
+		l.given[n] = true
+	}
+}
+
+// TestEverybody has many callers take numbers from several handles, of both kinds, by all ways, and some handles closed. In one
+// handle numbers grow.
+func TestEverybody(t *testing.T) {
+	data, everybody := leasetest.NewMemory(), ledger{}
+	space := newSpace(t, data, nil)
+	var all sync.WaitGroup
+	for h := range 4 {
+		counters := On(newSpace(t, data, nil))
+		c, err := counters.Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(1, 100), quiet)
+		must(t, err)
+		strict, err := counters.OpenStrict(t.Context(), "orders")
+		must(t, err)
+		for g := range 4 {
+			all.Go(func() {
+				last, before := int64(0), int64(0)
+				for i := range 500 {
+					dst := make([]int64, 1+i%3)
+					n, err := c.FillWait(t.Context(), dst)
+					if err != nil && !errors.Is(err, ErrClosed) {
+						t.Error(err)
+					}
+					if n > 0 && (dst[0] <= last || !slices.IsSorted(dst[:n])) {
+						t.Errorf("%v after %d", dst[:n], last)
+					}
+					if everybody.add(t, dst[:n]...); n > 0 {
+						last = dst[n-1]
+					}
+					if i%50 == 0 {
+						n, err := strict.Next(t.Context())
+						if err != nil || n <= before {
+							t.Errorf("strict: %d after %d, %v", n, before, err)
+						}
+						before = n
+						everybody.add(t, n)
+					}
+					if h == 0 && g == 0 && i == 400 {
+						must(t, c.Close())
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	if c, err := space.Counter(t.Context(), "orders"); err != nil || c.Next <= int64(len(everybody.given)) {
+		t.Errorf("%+v, %v after %d numbers", c, err, len(everybody.given))
+	}
+}
+
+// TestEnd: the last numbers are given, and then there are none.
+func TestEnd(t *testing.T) {
+	counters := On(newSpace(t, leasetest.NewMemory(), nil))
+	c, err := counters.Open(t.Context(), "orders", OrCreate(Config{Start: 3, Step: 5, End: 25}), WithRunLength(2, 2), quiet)
+	must(t, err)
+	var got []int64
+	for {
+		n, err := c.Wait(t.Context())
+		if errors.Is(err, lease.ErrEnd) {
+			break
+		}
+		must(t, err)
+		got = append(got, n)
+	}
+	if fmt.Sprint(got) != "[3 8 13 18 23]" || c.Status().Issued != 5 || c.Status().Held != 0 {
+		t.Errorf("%v, %+v", got, c.Status())
+	}
+	strict, err := counters.OpenStrict(t.Context(), "orders")
+	must(t, err)
+	if n, err := strict.Next(t.Context()); !errors.Is(err, lease.ErrEnd) || strict.Status().Err == nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	for _, options := range [][]Option{{OrCreate(Config{})}, {OrCreate(Config{Start: 3, Step: 5, End: 26})}, {WithRunLength(0, 1)}, {{}}} {
+		if _, err := counters.Open(t.Context(), "orders", options...); !errors.Is(err, ErrMismatch) && !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := counters.Open(t.Context(), "tickets"); !errors.Is(err, lease.ErrNoCounter) {
+		t.Error(err)
+	}
+}
+
+var errAway = errors.New("no connection")
+
+// TestAway: without the space a handle gives the numbers that it has, and goes on by itself when the space is back. A call whose
+// answer was lost costs numbers.
+func TestAway(t *testing.T) {
+	var mu sync.Mutex
+	away := false
+	set := func(to bool) { mu.Lock(); away = to; mu.Unlock() }
+	data, everybody := leasetest.NewMemory(), ledger{}
+	space := newSpace(t, data, func(ctx context.Context, c leasetest.Call, engine lease.Engine) (lease.Answer, error) {
+		answer, err := c.On(ctx, engine)
+		mu.Lock()
+		defer mu.Unlock()
+		if away {
+			return lease.Answer{}, errAway
+		}
+		return answer, err
+	})
+	c, err := On(space).Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(10, 10), quiet)
+	must(t, err)
+	for range 3 {
+		set(true)
+		n := 0
+		for ; ; n++ {
+			number, err := c.Next()
+			if errors.Is(err, errAway) && errors.Is(err, ErrPending) {
+				break
+			} else if err != nil && !errors.Is(err, ErrPending) {
+				t.Fatal(err)
+			} else if err == nil {
+				everybody.add(t, number)
+			}
+		}
+		soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		if _, err := c.Wait(soon); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrPending) {
+			t.Error(err)
+		}
+		cancel()
+		set(false)
+		number, err := c.Wait(t.Context())
+		must(t, err)
+		everybody.add(t, number)
+		if err := c.Status().Err; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLoss: a counter refuses after a loss, says what it knows, and goes on where it is set.
+func TestLoss(t *testing.T) {
+	data := leasetest.NewMemory()
+	counters := On(newSpace(t, data, nil))
+	c, err := counters.Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(10, 10), quiet)
+	must(t, err)
+	old := data.Snapshot()
+	dst := make([]int64, 15)
+	_, err = c.FillWait(t.Context(), dst)
+	must(t, err)
+	data.Restore(old)
+	for err = nil; err == nil || errors.Is(err, ErrPending); _, err = c.Next() {
+	}
+	if !errors.Is(err, lease.ErrCounter) {
+		t.Fatal(err)
+	}
+	if found, err := counters.Counter(t.Context(), "orders"); !found.Lost || err != nil {
+		t.Errorf("%+v, %v", found, err)
+	}
+	must(t, counters.SetCounter(t.Context(), "orders", 1000))
+	for n, err := c.Next(); ; n, err = c.Next() {
+		if err == nil && n != 1000 {
+			t.Errorf("it goes on at %d", n)
+		}
+		if err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestStrictGone: a caller whose context ends loses a number, and harms nobody.
+func TestStrictGone(t *testing.T) {
+	hold := make(chan struct{})
+	data := leasetest.NewMemory()
+	must(t, On(newSpace(t, data, nil)).Create(t.Context(), "orders", Config{}))
+	space := newSpace(t, data, func(ctx context.Context, c leasetest.Call, engine lease.Engine) (lease.Answer, error) {
+		if c.Swap {
+			<-hold
+		}
+		return c.On(ctx, engine)
+	})
+	strict, err := On(space).OpenStrict(t.Context(), "orders")
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	if n, err := strict.Next(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%d, %v", n, err)
+	}
+	close(hold)
+	if n, err := strict.Next(t.Context()); n > 2 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	must(t, strict.Close())
+	if _, err := strict.Next(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func TestPace(t *testing.T) {
+	c := &Counter{settings: settings{least: 10, most: 1000}}
+	for _, tt := range []struct {
+		pace float64
+		last uint64
+		want int64
+	}{{0, 0, 10}, {5, 10, 50}, {50, 10, 160}, {1e6, 500, 1000}} {
+		if n := c.runLength(tt.pace, tt.last); n != tt.want {
+			t.Errorf("a run at %v a second after one of %d: %d, want %d", tt.pace, tt.last, n, tt.want)
+		}
+	}
+	for _, tt := range []struct {
+		count   uint64
+		pace    float64
+		slowest time.Duration
+		want    uint64
+	}{{10, 0, time.Second, 9}, {100, 10, 100 * time.Millisecond, 94}, {100, 1000, time.Second, 0}} {
+		if n := lowMark(tt.count, tt.pace, tt.slowest); n != tt.want {
+			t.Errorf("low mark of %d: %d, want %d", tt.count, n, tt.want)
+		}
+	}
+}
+
+// BenchmarkNext is to cost a few nanoseconds.
+func BenchmarkNext(b *testing.B) {
+	c, err := On(newSpace(b, leasetest.NewMemory(), nil)).Open(b.Context(), "orders", OrCreate(Config{}), quiet)
+	must(b, err)
+	for b.Loop() {
+		c.Next()
+	}
+}
