@@ -146,7 +146,7 @@ func newKinds(t *testing.T) kinds {
 		t.Fatal(err)
 	}
 	return kinds{
-		"randflake": func() (time.Time, error) { raw, err := flakes.GenerateRaw(); return raw.Fields().Time, err },
+		"randflake": func() (time.Time, error) { id, err := flakes.Generate(); return flakes.Cipher().Inspect(id).Time, err },
 		"snowflake": func() (time.Time, error) {
 			id, err := snow.Generate()
 			if err != nil {

@@ -7,7 +7,7 @@ import (
 // batchSize is the most IDs that are encrypted at once.
 const batchSize = 64
 
-// A batch holds IDs made ahead. Only its owner, a P or a Local, writes to it; any goroutine may read how many IDs it
+// A batch holds IDs made ahead. Only its owner, a P, writes to it; any goroutine may read how many IDs it
 // has handed out. That count and the number of IDs left share one word, so that a reader sees both as of one moment.
 type batch struct {
 	ids    [batchSize]uint64 // first, so that the kernels write whole cache lines of a shard
@@ -24,15 +24,11 @@ const leftBits = 8 // left is the lowest byte, for speed
 // left returns how many IDs the batch has.
 func (b *batch) left() uint8 { return uint8(b.word) }
 
-// take returns the last ID and its raw value. The batch must not be empty.
-func (b *batch) take() (ID, Raw) {
-	i := b.left() - 1
+// take returns the last ID. The batch must not be empty.
+func (b *batch) take() ID {
 	b.word--
-	return ID(b.ids[i]), b.rawOf(i)
+	return ID(b.ids[b.left()])
 }
-
-// rawOf returns the raw value of ids[i].
-func (b *batch) rawOf(i uint8) Raw { return Raw(b.first + uint64(i) + uint64(b.skipped[i])) }
 
 // fill replaces the IDs by n new ones, from the raw values first, first+1, ... If the secret has several keys there may
 // be fewer, and even none.

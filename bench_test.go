@@ -89,14 +89,17 @@ func BenchmarkGenerate(b *testing.B) {
 	}
 }
 
-func BenchmarkGenerateLocal(b *testing.B) {
-	l := benchGenerator(b).Local()
-	for b.Loop() {
-		id, err := l.Generate()
-		if err != nil {
-			b.Fatal(err)
+// BenchmarkFill64 is a loop that takes IDs one by one from an array that Fill fills.
+func BenchmarkFill64(b *testing.B) {
+	g := benchGenerator(b)
+	var ids [64]ID
+	for i := 0; b.Loop(); i++ {
+		if i%len(ids) == 0 {
+			if _, err := g.Fill(ids[:]); err != nil {
+				b.Fatal(err)
+			}
 		}
-		sinkID = id
+		sinkID = ids[i%len(ids)]
 	}
 }
 
@@ -104,8 +107,7 @@ func BenchmarkGenerateLocal(b *testing.B) {
 func BenchmarkBackend(b *testing.B) {
 	forEachBackend(b, func(b *testing.B) {
 		b.Run("generate", BenchmarkGenerate)
-		b.Run("local", BenchmarkGenerateLocal)
-		b.Run("raw", BenchmarkGenerateRaw)
+		b.Run("fill64", BenchmarkFill64)
 		b.Run("fill", BenchmarkFill)
 	})
 }

@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -226,23 +223,40 @@ func TestWholeSpace(t *testing.T) {
 	}
 }
 
-// Everything at once, by the system clock: all ways to IDs on many goroutines, while GOMAXPROCS grows and shrinks, and the lease
-// is extended and replaced. No ID comes twice, and the count never goes down, never is more than what was asked for, and
-// misses at most one ID for each goroutine and change.
+// Everything at once: all ways to IDs on many goroutines, while GOMAXPROCS grows and shrinks, and leases follow each other. No
+// call fails, no ID comes twice, and the count never goes down, never is more than what was asked for, and misses at most one
+// ID for each goroutine and change.
 func TestEverythingAtOnce(t *testing.T) {
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)
+	begin := time.Now()
+	fast := WithClock(func() time.Time { return begin.Add(20 * time.Since(begin)) })
 	for _, tt := range []struct {
 		name    string
-		changes bool
+		leases  uint32 // of a second each, with other nodes; 0 for one of an hour
 		options []Option
-	}{{"one lease", false, nil}, {"many leases", true, nil}, {"strict", false, []Option{Strict()}}, {"strict, many leases", true, []Option{Strict()}}} {
+	}{{"one lease", 0, nil}, {"many leases", 4, nil}, {"fast clock", 100, []Option{fast}}, {"strict", 0, []Option{Strict()}}, {"strict, many leases", 4, []Option{Strict()}}} {
 		t.Run(tt.name, func(t *testing.T) {
 			const goroutines, rounds = 8, 2000
+			begin = time.Now()
 			lease := systemLease(0, 1023)
-			g := newGenerator(t, lease, tt.options...)
 			l := newLedger(t, lease)
+			if tt.leases > 0 {
+				lease.End = lease.Start.Add(time.Second)
+			}
+			g := newGenerator(t, lease, tt.options...)
 			var begun, changes atomic.Uint64
+			for i := range tt.leases {
+				following := testLease(1024*(i+1), 1024*(i+1)+1023, lease.End.Unix()+int64(i), 1)
+				if i == tt.leases-1 {
+					following.End = following.End.Add(time.Hour) // a slow machine takes longer
+				}
+				l.allow(following)
+				changes.Add(1)
+				if err := leasesOf(g).Add(following); err != nil {
+					t.Fatal(err)
+				}
+			}
 			var group sync.WaitGroup
 			for range goroutines {
 				group.Go(func() {
@@ -259,8 +273,11 @@ func TestEverythingAtOnce(t *testing.T) {
 							}
 							raws = append(raws, raw)
 						}
+						if tt.leases > 0 {
+							time.Sleep(time.Millisecond)
+						}
 					}
-					if tt.options != nil && !slices.IsSorted(raws) {
+					if len(tt.options) > 0 && tt.name != "fast clock" && !slices.IsSorted(raws) {
 						t.Error("strict, and raw values don't grow")
 					}
 					begun.Add(uint64(len(ids)))
@@ -285,11 +302,6 @@ func TestEverythingAtOnce(t *testing.T) {
 					}
 				})
 			}
-			disturb(func(int) {
-				if err := g.Extend(g.Lease().End.Add(time.Second)); err != nil && !errors.Is(err, ErrInvalidLease) {
-					t.Error(err)
-				}
-			})
 			var counted uint64
 			disturb(func(int) {
 				issued := g.Issued()
@@ -298,22 +310,11 @@ func TestEverythingAtOnce(t *testing.T) {
 				}
 				counted = issued
 			})
-			if tt.changes {
+			if tt.leases > 0 {
 				disturb(func(i int) {
 					if i < 60 {
 						changes.Add(1)
 						runtime.GOMAXPROCS([]int{1, 5, 2, 8, 3}[i%5])
-					}
-				})
-				disturb(func(i int) {
-					if i < 100 { // the nodes of the first lease come only once
-						changes.Add(1)
-						first := uint32(i+1) * 1024
-						lease := systemLease(first, first+1023)
-						l.allow(lease)
-						if _, err := g.Replace(lease); err != nil {
-							t.Error(err)
-						}
 					}
 				})
 			}
@@ -323,6 +324,9 @@ func TestEverythingAtOnce(t *testing.T) {
 			made, issued := begun.Load(), g.Issued()
 			if uint64(len(l.seen)) != made || issued > made || made-issued > changes.Load()*goroutines {
 				t.Errorf("%d IDs, %d counted, want %d, after %d changes", len(l.seen), issued, made, changes.Load())
+			}
+			if tt.leases > 0 && g.Lease() == lease {
+				t.Error("no other lease followed")
 			}
 		})
 	}
@@ -336,7 +340,7 @@ func TestEndsAtOnce(t *testing.T) {
 		want error
 	}{
 		"closed": {func(g *Generator, _ *atomic.Uint64) (time.Time, error) { return g.Close() }, ErrClosed},
-		"frozen": {func(g *Generator, _ *atomic.Uint64) (time.Time, error) { g.Freeze(); return g.Lease().End, nil }, ErrLeaseEnded},
+		"dropped": {func(g *Generator, _ *atomic.Uint64) (time.Time, error) { leasesOf(g).Drop(); return g.Lease().End, nil }, ErrLeaseEnded},
 		"copied": {func(g *Generator, machine *atomic.Uint64) (time.Time, error) {
 			machine.Store(1)
 			return g.Lease().End, nil
@@ -358,7 +362,7 @@ func TestEndsAtOnce(t *testing.T) {
 				var over atomic.Bool
 				var made atomic.Uint64
 				var group sync.WaitGroup
-				var newest [6]Raw
+				var newest [4]Raw
 				i := 0
 				for how, generate := range makers(g) {
 					newest := &newest[i]
@@ -400,9 +404,9 @@ func TestEndsAtOnce(t *testing.T) {
 	}
 }
 
-// copiedMachine returns what a generator is in a copy of its machine, and its Local there.
-func copiedMachine(g *Generator, l *Local, machine *atomic.Uint64) (*Generator, *Local) {
-	twin := &Generator{cipher: g.cipher, now: g.now, strict: g.strict, line: queue.New("randflake"), locals: map[*local]bool{}}
+// copiedMachine returns what a generator is in a copy of its machine.
+func copiedMachine(g *Generator, machine *atomic.Uint64) *Generator {
+	twin := &Generator{cipher: g.cipher, now: g.now, strict: g.strict, line: queue.New("randflake")}
 	st := *g.state.Load()
 	st.mark = vmgen.Of(machine)
 	st.cursor = &cursor{base: st.cursor.base}
@@ -410,22 +414,18 @@ func copiedMachine(g *Generator, l *Local, machine *atomic.Uint64) (*Generator, 
 	st.shards = newShards(len(st.shards.list))
 	for i := range st.shards.list {
 		from, to := &g.state.Load().shards.list[i], &st.shards.list[i]
-		to.batch.second, to.batch.word, to.batch.first, to.batch.ids, to.batch.skipped = from.second, from.word, from.first, from.ids, from.skipped
+		to.batch.second, to.batch.word, to.batch.ids = from.second, from.word, from.ids
 		to.raw, to.run = from.raw, from.run
 	}
 	if st.hot.list != nil {
 		st.hot = st.shards
 	}
 	twin.state.Store(&st)
-	own := &local{g: twin, state: &st, mark: st.mark}
-	own.current.Store(l.own.current.Load())
-	twin.locals[own] = true
-	own.second, own.word, own.first, own.ids, own.skipped = l.own.second, l.own.word, l.own.first, l.own.ids, l.own.skipped
-	return twin, &Local{own}
+	return twin
 }
 
 // TestCopiedMachine copies a machine at random instants, between calls and within them. The copy hands out no ID of the
-// original's lease from then on, until it has frozen the generator and has another lease; the original goes on.
+// original's lease from then on, until it has dropped that and has another one; the original goes on.
 func TestCopiedMachine(t *testing.T) {
 	copies := 10_000
 	switch {
@@ -434,7 +434,7 @@ func TestCopiedMachine(t *testing.T) {
 	case *soakPairs > 100_000:
 		copies = 1_000_000
 	}
-	names := []string{"GenerateRaw", "Generate", "Local", "Wait", "Fill", "FillWait"}
+	names := []string{"Generate", "Wait", "Fill", "FillWait"}
 	for _, injected := range []bool{false, true} {
 		lease, twins := systemLease(0, 1023), systemLease(2048, 2048)
 		clock := newFakeClock(lease.Start.Unix())
@@ -447,18 +447,17 @@ func TestCopiedMachine(t *testing.T) {
 		undo := vmgen.Pretend(&original)
 		defer undo()
 		g := newGenerator(t, lease, options...)
-		l := g.Local()
-		ways := makersOf(g, l)
+		ways := makers(g)
 		ways["Fill"] = func() (Raw, error) { _, err := g.Fill(make([]ID, rand.IntN(70))); return 0, err }
 		for range copies {
 			for range rand.IntN(4) {
-				if _, err := ways[names[rand.IntN(6)]](); err != nil {
+				if _, err := ways[names[rand.IntN(len(names))]](); err != nil {
 					t.Fatalf("the original: %v", err)
 				}
 			}
 			var machine atomic.Uint64
-			twin, own := copiedMachine(g, l, &machine)
-			copied := makersOf(twin, own)
+			twin := copiedMachine(g, &machine)
+			copied := makers(twin)
 			wake := func() { machine.Store(1) }
 			if calls := rand.IntN(3); injected && calls > 0 {
 				during = func() { // the copy is made while the call is under way
@@ -471,26 +470,26 @@ func TestCopiedMachine(t *testing.T) {
 			}
 			for range 1 + rand.IntN(3) {
 				was := machine.Load()
-				raw, err := copied[names[rand.IntN(6)]]()
+				raw, err := copied[names[rand.IntN(len(names))]]()
 				if machine.Load() == 1 && (raw != 0 || !errors.Is(err, ErrLeaseEnded)) {
 					t.Fatalf("the copy (copied before the call: %v): %v, error %v", was == 1, raw.Fields(), err)
 				}
 			}
 			during = func() {}
 			wake()
-			_, replace := twin.Replace(twins) // which may be the original's too
-			for what, err := range map[string]error{"Ready": twin.Ready(), "Extend": twin.Extend(lease.End.Add(time.Hour)), "Replace": replace} {
-				if !errors.Is(err, ErrLeaseEnded) {
-					t.Fatalf("%s of the copy: %v", what, err)
-				}
+			following := lease
+			following.FirstNode, following.LastNode = 4096, 4096
+			leasesOf(twin).Add(following) // which is the original's too
+			if err := leasesOf(twin).Ready(); !errors.Is(err, ErrLeaseEnded) {
+				t.Fatalf("Ready of the copy: %v", err)
 			}
 			if rand.IntN(100) > 0 {
 				continue
 			}
 			vmgen.Pretend(&machine)
-			twin.Freeze()
+			leasesOf(twin).Drop()
 			vmgen.Pretend(&original)
-			if _, err := twin.Replace(twins); err != nil {
+			if err := leasesOf(twin).Add(twins); err != nil {
 				t.Fatal(err)
 			}
 			for how, make := range copied {
@@ -498,7 +497,7 @@ func TestCopiedMachine(t *testing.T) {
 					t.Fatalf("the copy with its own lease, %s: %v, error %v", how, raw.Fields(), err)
 				}
 			}
-			if machine.Add(1); twin.Ready() == nil {
+			if machine.Add(1); leasesOf(twin).Ready() == nil {
 				t.Fatal("the copy of the copy is ready")
 			}
 			if _, err := twin.Close(); !errors.Is(err, ErrLeaseEnded) {
@@ -545,38 +544,6 @@ func TestCopiedBeforeWake(t *testing.T) {
 	}
 }
 
-// What a generator is told in the middle of a Local's batch holds from the next ID on.
-func TestLocalObeys(t *testing.T) {
-	clock := newFakeClock(time.Now().Unix())
-	for _, options := range [][]Option{nil, {WithClock(clock.now)}} {
-		lease, other := systemLease(1, 1), systemLease(2, 2)
-		g := newGenerator(t, lease, options...)
-		l, local := newLedger(t, lease, other), makers(g)["Local"]
-		for range 10 {
-			l.one(local)
-		}
-		g.Freeze()
-		if _, err := local(); err != ErrLeaseEnded {
-			t.Errorf("frozen: %v", err)
-		}
-		if _, err := g.Replace(other); err != nil {
-			t.Fatal(err)
-		}
-		for range 10 {
-			if f := l.one(local); f.Node != 2 {
-				t.Errorf("after Replace: %v", f)
-			}
-		}
-		last := l.one(local).Time
-		if closed, err := g.Close(); err != nil || last.After(closed) {
-			t.Errorf("Close = %v, %v, after an ID of %v", closed, err, last)
-		}
-		if _, err := local(); err != ErrClosed {
-			t.Errorf("closed: %v", err)
-		}
-	}
-}
-
 // By the system clock, IDs follow the published second.
 func TestNextSecond(t *testing.T) {
 	ways := makers(newGenerator(t, systemLease(0, MaxNode)))
@@ -589,84 +556,5 @@ func TestNextSecond(t *testing.T) {
 				t.Errorf("%s: %v, made for %d, at %d", how, err, made, before)
 			}
 		}
-	}
-}
-
-// Of what a second has, each Local that is left in mid-batch costs no more than a batch.
-func TestLocalStrandsABatch(t *testing.T) {
-	onOneProcessor(t)
-	clock := newFakeClock(testStart)
-	g := newGenerator(t, testLease(1, 1, testStart, 100), WithClock(clock.now))
-	const locals = 100
-	for range locals {
-		if _, err := g.Local().Generate(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for l, err := g.Local(), error(nil); err == nil; {
-		_, err = l.Generate()
-	}
-	if lost := perNode - int(g.Issued()); lost < 0 || lost > locals*(batchSize-1) {
-		t.Errorf("%d IDs lost by %d Locals, want %d each at most", lost, locals, batchSize-1)
-	}
-}
-
-// The generator keeps the count of Locals that nobody uses any more, and nothing else.
-func TestLocalsAreCollected(t *testing.T) {
-	g := newGenerator(t, systemLease(0, MaxNode))
-	kept := g.Local()
-	for i := range 100 {
-		l := g.Local()
-		for range i {
-			l.Generate()
-		}
-	}
-	const made = 99 * 100 / 2
-	left := func() int {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return len(g.locals)
-	}
-	for tries := 0; left() > 1; tries++ {
-		if runtime.GC(); tries == 1000 || g.Issued() > made {
-			t.Fatalf("the generator still knows of %d Locals; %d issued, want %d", left(), g.Issued(), made)
-		}
-	}
-	if got := g.Issued(); got != made {
-		t.Errorf("Issued() = %d, want %d", got, made)
-	}
-	kept.Generate()
-}
-
-// A nil generator panics in the caller, which can recover, and not in the cleanup, where a panic ends the process.
-func TestLocalOfNothing(t *testing.T) {
-	if panics(func() { (*Generator)(nil).Local() }) == nil {
-		t.Error("no panic")
-	}
-	for range 10 {
-		runtime.GC()
-	}
-}
-
-// Two goroutines that share a Local are reported by the race detector, though the Local has a lock in such a build.
-func TestSharedLocalIsARace(t *testing.T) {
-	if !raceEnabled {
-		t.Skip("not built with -race")
-	}
-	if os.Getenv("RANDFLAKE_TEST_RACE") != "" {
-		l := newGenerator(t, systemLease(0, 0)).Local()
-		var users sync.WaitGroup
-		for range 2 {
-			users.Go(func() { l.Generate() })
-		}
-		users.Wait()
-		return
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestSharedLocalIsARace$")
-	cmd.Env = append(os.Environ(), "RANDFLAKE_TEST_RACE=1")
-	printed, _ := cmd.CombinedOutput()
-	report := string(printed)
-	if !strings.Contains(report, "DATA RACE") || !strings.Contains(report, "(*Local).Generate") {
-		t.Errorf("no report of a race in Local.Generate: %s", report)
 	}
 }

@@ -104,19 +104,12 @@ func (b bounds) plan(next uint64, now int64) (start, left uint64, err error) {
 // reach.
 const frozen = ^uint64(0)
 
-// freeze ends all claims, and returns the last second that was claimed, or the second before the lease if there was no claim.
-func (c *cursor) freeze() (lastUsed int64) {
+// freeze ends all claims, and returns the last second that was claimed, if there is one. It is called once.
+func (c *cursor) freeze() (lastUsed int64, used bool) {
 	for {
 		next := c.next.Load()
 		if c.next.CompareAndSwap(next, c.base+frozen) {
-			return c.lastUsed(next)
+			return secondOf(next - 1), next != c.base
 		}
 	}
-}
-
-func (c *cursor) lastUsed(next uint64) int64 {
-	if next == c.base {
-		return secondOf(c.base) - 1
-	}
-	return secondOf(next - 1)
 }

@@ -16,13 +16,13 @@ var (
 	ErrLeaseNotStarted = errors.New("randflake: lease has not started: wait until its start, or set the clock right")
 
 	// ErrLeaseEnded says that the clock has reached the end of the lease.
-	ErrLeaseEnded = errors.New("randflake: lease has ended: extend or replace it")
+	ErrLeaseEnded = errors.New("randflake: lease has ended: get another one")
 
 	// ErrClockBackward says that the clock stands so far behind the newest ID that none can be made: more than 10
 	// seconds, or less while that ID's second is used up. It passes when the clock has caught up, or with another
 	// lease. A processor whose batch was made for the very second to which the clock went back hands out that batch
 	// first.
-	ErrClockBackward = errors.New("randflake: clock is behind the newest ID: wait until it has caught up, or replace the lease")
+	ErrClockBackward = errors.New("randflake: clock is behind the newest ID: wait until it has caught up, or get another lease")
 
 	// ErrClosed says that the generator was closed.
 	ErrClosed = errors.New("randflake: generator is closed")

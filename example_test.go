@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -44,14 +43,19 @@ func Example() {
 	// digits: true
 }
 
-// A loop that makes ID after ID has a Local.
-func ExampleGenerator_Local() {
+// A loop that makes ID after ID has Fill make 64 at once, and takes them one by one. IDs left over for a few seconds carry an
+// earlier time, and are as good.
+func ExampleGenerator_Fill() {
 	generator := must(randflake.New(randflake.NewSecret(), exampleLease()))
-	ids := generator.Local() // for this goroutine alone
+	var ids [64]randflake.ID
 	seen := make(map[randflake.ID]bool)
-	for range 1000 {
-		id := must(ids.Generate())
-		seen[id] = true
+	for i := range 1000 {
+		if i%len(ids) == 0 {
+			if _, err := generator.Fill(ids[:]); err != nil {
+				panic(err)
+			}
+		}
+		seen[ids[i%len(ids)]] = true
 	}
 	fmt.Println(len(seen))
 	// Output: 1000
@@ -72,28 +76,9 @@ func ExampleWithClock() {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	lease := randflake.Lease{FirstNode: 42, LastNode: 42, Start: noon, End: noon.Add(time.Hour)}
 	generator := must(randflake.New(randflake.NewSecret(), lease, randflake.WithClock(func() time.Time { return noon })))
-	raw, err := generator.GenerateRaw()
-	fmt.Println(raw.Fields().Time, err)
+	id, err := generator.Generate()
+	fmt.Println(generator.Cipher().Inspect(id).Time, err)
 	// Output: 2026-01-01 12:00:00 +0000 UTC <nil>
-}
-
-// Refusals are counted, whoever gets them.
-func ExampleOnRefusal() {
-	lease := exampleLease()
-	lease.Start, lease.End = lease.End, lease.End.Add(time.Hour)
-	var early atomic.Int64
-	generator, err := randflake.New(randflake.NewSecret(), lease, randflake.OnRefusal(func(err error, _ bool) {
-		if errors.Is(err, randflake.ErrLeaseNotStarted) {
-			early.Add(1)
-		}
-	}))
-	if err != nil {
-		panic(err)
-	}
-	generator.Generate()
-	generator.Fill(make([]randflake.ID, 10))
-	fmt.Println(early.Load())
-	// Output: 2
 }
 
 func ExampleGenerator_Generate_errors() {
@@ -102,7 +87,7 @@ func ExampleGenerator_Generate_errors() {
 	generator := must(randflake.New(randflake.NewSecret(), lease))
 	_, err := generator.Generate()
 	fmt.Println(err)
-	// Output: randflake: lease has ended: extend or replace it
+	// Output: randflake: lease has ended: get another one
 }
 
 func ExampleParse() {
@@ -229,13 +214,12 @@ func ExampleSecret() {
 
 // A table keeps the raw value, which sorts by time; everyone else sees the ID. Package mask makes one
 // type of the two.
-func ExampleGenerator_GenerateRaw() {
+func ExampleRaw() {
 	generator := must(randflake.New(randflake.NewSecret(), exampleLease()))
-	raw := must(generator.GenerateRaw())
-	id := generator.Cipher().Encrypt(raw)
-	fields := generator.Cipher().Inspect(id)
+	id := must(generator.Generate())
+	raw := generator.Cipher().Decrypt(id)
 	fmt.Println("node:", raw.Fields().Node)
-	fmt.Println("the same:", raw.Fields() == fields)
+	fmt.Println("the same:", raw.Fields() == generator.Cipher().Inspect(id))
 	fmt.Println("printed:", raw)
 	// Output:
 	// node: 42

@@ -29,23 +29,22 @@ type Generator struct {
 
 	mu       sync.Mutex // held while the state is replaced
 	next     []Lease    // that were handed over
-	lastUsed time.Time  // under the leases before the one in force; once closed, of all
-	locals   map[*local]bool
+	lastUsed int64      // the newest second of leases that are over, or 0
 	past     uint64 // IDs handed out from shards of earlier states
 	reported uint64 // what Issued returned at most
 
 	_      [64]byte      // Fill writes to what follows, and Generate reads what is above
-	filled atomic.Uint64 // IDs that Fill handed out, and Locals that are no more
+	filled atomic.Uint64 // IDs that Fill handed out
 	waited atomic.Uint64 // calls that had to wait
 }
 
 // A state is everything that Generate needs, behind one pointer. It is replaced as a whole and never changed.
 type state struct {
-	hot    shards     // the shards that Generate may use without asking a clock
-	shards shards     // the same, or those of a generator with an injected clock or a strict order
-	mark   vmgen.Mark // stale in a copy of the machine, where the lease is the original's
-	closed bool
-	frozen bool // the lease is over, whatever its end was
+	hot     shards     // the shards that Generate may use without asking a clock
+	shards  shards     // the same, or those of a generator with an injected clock or a strict order
+	mark    vmgen.Mark // stale in a copy of the machine, where the lease is the original's
+	closed  bool
+	dropped bool // the lease is over, whatever its end was; its cursor is frozen
 
 	lease     Lease
 	bounds    bounds
@@ -97,7 +96,7 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 			return nil, err
 		}
 	}
-	g.setState(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), vmgen.Now()))
+	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), vmgen.Now()))
 	return g, nil
 }
 
@@ -135,61 +134,44 @@ func (g *Generator) Generate() (ID, error) {
 		}
 	}
 	st.hot.unpin(s)
-	id, _, err := g.generateSlowly()
-	return id, err
+	id, err := g.generate()
+	return id, g.told(err)
 }
 
-// generateSlowly does what Generate and GenerateRaw do if the shard has no ID ready.
-func (g *Generator) generateSlowly() (id ID, raw Raw, err error) {
-	id, raw, err = g.generate()
-	return id, raw, g.told(err)
-}
-
-// generate makes an ID without telling of a refusal.
-func (g *Generator) generate() (id ID, raw Raw, err error) {
+// generate makes an ID where the shard has none ready, without telling of a refusal. The clock is never asked while pinned.
+func (g *Generator) generate() (ID, error) {
 	if g.strict {
-		var next [1]ID
-		if _, err = g.fill(next[:]); err == nil {
-			id, raw = next[0], g.cipher.Decrypt(next[0])
-		}
-		return id, raw, err
+		var id [1]ID
+		_, err := g.fill(id[:])
+		return id[0], err
 	}
-	err = g.fromShard(func(s *shard, st *state, now int64, fresh bool) (ok bool, err error) {
-		id, raw, ok, err = s.next(st, now, fresh)
-		return ok, err
-	})
-	return id, raw, err
-}
-
-// fromShard calls take with the shard of the current P and the present second until take reports that it is done or
-// fails. The clock is never asked while pinned. It tells of no refusal.
-func (g *Generator) fromShard(take func(s *shard, st *state, now int64, fresh bool) (ok bool, err error)) error {
 	st := g.state.Load()
 	now, fresh := g.glance()
 	for {
 		if st.closed {
-			return ErrClosed
+			return 0, ErrClosed
 		}
 		if st.mark.Stale() {
-			return errCopied
+			return 0, errCopied
 		}
 		s := st.shards.pin()
+		var id ID
 		var ok bool
 		var err error
 		if s != nil {
-			ok, err = take(s, st, now, fresh)
+			id, ok, err = s.next(st, now, fresh)
 		}
 		st.shards.unpin(s)
 		switch {
 		case st.mark.Stale(): // by now: it may have taken a while
-			return errCopied
+			return 0, errCopied
 		case ok:
-			return nil
+			return id, nil
 		case s == nil:
 			g.grow(st)
 		case fresh && err != nil && !g.outdated(st, err):
 			if err = g.follow(st, now, err); err != nil {
-				return public(err)
+				return 0, public(err)
 			}
 		}
 		st = g.state.Load()
@@ -271,7 +253,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 			}
 		}
 		st.hot.unpin(s)
-		if id, _, err := g.generate(); g.pause(err) == 0 {
+		if id, err := g.generate(); g.pause(err) == 0 {
 			return id, g.told(err)
 		}
 	}
@@ -334,9 +316,6 @@ func (g *Generator) Issued() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := g.filled.Load() + g.past + g.state.Load().shards.issued()
-	for l := range g.locals {
-		n += l.issued()
-	}
 	g.reported += uint64(max(int64(n-g.reported), 0)) // n may miss what was moving
 	return g.reported
 }
@@ -367,14 +346,17 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	defer g.mu.Unlock()
 	st := g.state.Load()
 	if st.closed {
-		return g.lastUsed, ErrClosed
+		err = ErrClosed
+	} else {
+		g.retire(st, &state{closed: true, lease: st.lease, mark: vmgen.Of(nil)})
+		if g.end(st); st.mark.Stale() {
+			err = errCopied
+		}
 	}
-	g.retire(st, &state{closed: true, lease: st.lease, mark: vmgen.Of(nil)})
-	g.noteLastUsed(st)
-	if st.mark.Stale() {
-		return g.lastUsed, errCopied
+	if g.lastUsed == 0 {
+		return st.lease.Start.Add(-time.Second).UTC(), err
 	}
-	return g.lastUsed, nil
+	return time.Unix(g.lastUsed, 0).UTC(), err
 }
 
 // grow gives every processor a shard after GOMAXPROCS was raised. The IDs left in the old shards are dropped.
@@ -383,9 +365,7 @@ func (g *Generator) grow(st *state) {
 	defer g.mu.Unlock()
 	if g.state.Load() == st {
 		grown := g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)), st.mark)
-		if st.frozen {
-			grown.freeze()
-		}
+		grown.dropped = st.dropped
 		g.retire(st, grown)
 	}
 }
@@ -393,12 +373,11 @@ func (g *Generator) grow(st *state) {
 // retire replaces the state old by one with other shards, and then counts what the old shards handed out: by then, only
 // calls that had already loaded old can still take an ID from them.
 func (g *Generator) retire(old, by *state) {
-	g.setState(by)
+	g.state.Store(by)
 	g.past += old.shards.issued()
 }
 
-// replaced waits for the call that froze the cursor of st, and reports whether it replaced
-// st.
+// replaced waits for the call that froze the cursor of st, and reports whether it replaced st.
 func (g *Generator) replaced(st *state) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

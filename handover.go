@@ -1,9 +1,7 @@
 package randflake
 
 import (
-	"math"
 	"slices"
-	"time"
 
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
@@ -35,6 +33,9 @@ func (l *leases) Add(lease Lease) error {
 // follow goes on to a lease that was handed over if the one in force, which refused with err at second now, is of no use at
 // present. It returns nil if another one is in force, and otherwise what callers get.
 func (g *Generator) follow(st *state, now int64, err error) error {
+	if st.dropped {
+		err = ErrLeaseEnded // whatever the clock says
+	}
 	switch err {
 	case ErrLeaseEnded, ErrLeaseNotStarted, ErrClockBackward:
 	default:
@@ -45,27 +46,33 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	if g.state.Load() != st {
 		return nil
 	}
-	g.next = slices.DeleteFunc(g.next, func(l Lease) bool { return l.End.Unix() <= now })
-	i := slices.IndexFunc(g.next, func(l Lease) bool { return l.Start.Unix() <= now })
-	switch {
-	case i >= 0:
-	case err == ErrLeaseEnded && len(g.next) > 0:
-		return ErrLeaseNotStarted
-	default:
-		return err
+	i := slices.IndexFunc(g.next, func(l Lease) bool { return l.Start.Unix() <= now && now < l.End.Unix() })
+	if i < 0 {
+		if err == ErrLeaseEnded && slices.ContainsFunc(g.next, func(l Lease) bool { return l.Start.Unix() > now }) {
+			return ErrLeaseNotStarted
+		}
+		return err // and all leases stay, as the clock may be wrong
 	}
 	lease := g.next[i]
 	g.next = slices.Delete(g.next, i, i+1)
-	g.noteLastUsed(st)
+	if !g.end(st) {
+		g.next = append(g.next, st.lease) // unused
+	}
+	g.next = slices.DeleteFunc(g.next, func(l Lease) bool { return l.End.Unix() <= now })
 	g.retire(st, g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.mark))
 	return nil
 }
 
-// noteLastUsed freezes the cursor of st, and notes the last second that it was used for.
-func (g *Generator) noteLastUsed(st *state) {
-	if t := time.Unix(st.cursor.freeze(), 0).UTC(); t.After(g.lastUsed) {
-		g.lastUsed = t
+// end freezes the cursor of st, and reports whether the lease can't be used any more: it was used, or dropped.
+func (g *Generator) end(st *state) (used bool) {
+	if st.dropped {
+		return true
 	}
+	second, used := st.cursor.freeze()
+	if used {
+		g.lastUsed = max(g.lastUsed, second)
+	}
+	return used
 }
 
 // Drop also makes a copied machine's generator go on: it refuses by itself while its leases are the original's, where Linux has
@@ -80,15 +87,11 @@ func (l *leases) Drop() {
 	if st.closed {
 		return
 	}
-	g.noteLastUsed(st)
-	over := g.newState(st.lease, &cursor{base: st.cursor.base}, newShards(processors()), vmgen.Now())
-	over.cursor.next.Store(st.cursor.base)
-	over.freeze()
+	g.end(st)
+	over := g.newState(st.lease, st.cursor, newShards(processors()), vmgen.Now())
+	over.dropped = true
 	g.retire(st, over)
 }
-
-// freeze ends the lease of st before its first second.
-func (st *state) freeze() { st.frozen, st.bounds.end = true, math.MinInt64 }
 
 func (l *leases) Ready() error {
 	g := (*Generator)(l)

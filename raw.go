@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-
-	"github.com/randflake/randflake/internal/coarse"
 )
 
 // A Raw is what an ID encrypts: second, node and sequence in one integer, from high to low. Raws sort by second, so
@@ -23,27 +21,6 @@ import (
 //	id := cipher.Encrypt(raw)
 //	raw := cipher.Decrypt(id)
 type Raw uint64
-
-// GenerateRaw is Generate for a caller that stores the unencrypted value. It uses up one ID, returns what that ID opens
-// to, and costs as much as Generate.
-func (g *Generator) GenerateRaw() (Raw, error) {
-	st := g.state.Load()
-	s := st.hot.pin()
-	if s != nil { // as in Generate
-		if s.second == coarse.Seconds.Published() && !st.mark.Stale() {
-			word := s.word - 1
-			if i := uint8(word); i < batchSize {
-				s.word = word
-				raw := s.rawOf(i)
-				st.hot.unpin(s)
-				return raw, nil
-			}
-		}
-	}
-	st.hot.unpin(s)
-	_, raw, err := g.generateSlowly()
-	return raw, err
-}
 
 // Fields returns what the raw value holds. Every raw value holds valid fields.
 func (r Raw) Fields() Fields { return unpack(uint64(r)) }

@@ -11,18 +11,17 @@ type shard struct {
 	_   [88]byte // keeps the next shard off this one's cache lines, and has it begin one
 }
 
-// next returns an ID for the second now, and its raw value. It reports false if that takes a new run and now is not
-// fresh, which means read from the clock during this call of the generator.
-func (s *shard) next(st *state, now int64, fresh bool) (id ID, raw Raw, ok bool, err error) {
+// next returns an ID for the second now. It reports false if that takes a new run and now is not fresh, which means read
+// from the clock during this call of the generator.
+func (s *shard) next(st *state, now int64, fresh bool) (id ID, ok bool, err error) {
 	for s.second != now || s.left() == 0 {
 		first, n, err := s.claim(st, now, fresh)
 		if n == 0 {
-			return 0, 0, false, err
+			return 0, false, err
 		}
 		s.fill(st.cipher, first, n)
 	}
-	id, raw = s.take()
-	return id, raw, true, nil
+	return s.take(), true, nil
 }
 
 // claim takes the raw values of a batch from the run. If the run is used up it claims a new one from the cursor, or

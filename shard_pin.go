@@ -4,8 +4,7 @@ package randflake
 
 import "github.com/randflake/randflake/internal/pin"
 
-// An ownerLock does nothing: a shard's batch is used only by the goroutine that is pinned to its P, and a Local's only
-// by its caller.
+// An ownerLock does nothing: a batch is used only by the goroutine that is pinned to its P.
 type ownerLock struct{}
 
 func (ownerLock) Lock()   {}

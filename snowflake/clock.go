@@ -45,6 +45,3 @@ func (l *Layout) unitAt(ms int64) int64 {
 
 // startOf returns the start of a unit in Unix milliseconds.
 func (l *Layout) startOf(unit int64) int64 { return l.epoch + unit*l.unit }
-
-// lastSecond returns the Unix second of the last millisecond of a unit.
-func (l *Layout) lastSecond(unit int64) int64 { return (l.startOf(unit+1) - 1) / 1000 }

@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/handover"
 )
 
 var idsEach = flag.Int("ids", 100_000, "how many IDs each goroutine of the concurrent tests makes")
@@ -110,40 +113,54 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// While many goroutines make IDs its lease is extended and replaced; the IDs increase all the same, and the
+// While many goroutines make IDs one lease follows the other; no call fails for that, the IDs increase all the same, and the
 // count never goes down.
 func TestConcurrentAcrossLeases(t *testing.T) {
 	l := mustLayout(t, Time(41), Static("worker", 10), Sequence(12))
-	g, err := New(l, Forever(1000))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stop atomic.Bool
-	var changer sync.WaitGroup
-	changer.Go(func() {
-		for worker, counted := uint32(999), uint64(0); !stop.Load() && worker > 0; worker-- {
-			if err := g.Extend(g.Lease().End); err != nil {
-				t.Error(err)
-			}
-			if _, err := g.Replace(Forever(worker)); err != nil {
-				t.Error(err)
-			}
-			n := g.Issued()
-			if n < counted || n > 8*uint64(*idsEach) {
-				t.Errorf("issued %d after %d", n, counted)
-			}
-			counted = n
-			time.Sleep(time.Millisecond)
+	begin := time.Now()
+	clock := WithClock(func() time.Time { return begin.Add(10 * time.Since(begin)) }) // a lease takes 100 ms
+	lease := randflake.Lease{FirstNode: 1000, LastNode: 1000, Start: begin.Truncate(time.Second)}
+	lease.End = lease.Start.Add(time.Second)
+	for name, option := range map[string]Option{"system's clock": RunAhead(0), "fast clock": clock} {
+		begin = time.Now()
+		g, err := New(l, lease, option)
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
-	made := makeAtOnce(t, g, *idsEach/2)
-	stop.Store(true)
-	changer.Wait()
-	if problem := problemOf(l, made, 1<<l.sequence.bits); problem != "" {
-		t.Error(problem)
-	}
-	if want := uint64(8 * (*idsEach / 2)); g.Issued() != want {
-		t.Errorf("issued %d, want %d", g.Issued(), want)
+		for worker := uint32(999); worker > 0; worker-- {
+			following := randflake.Lease{FirstNode: worker, LastNode: worker, Start: lease.End.Add(time.Duration(999-worker) * time.Second)}
+			following.End = following.Start.Add(time.Second)
+			if err := g.Handover(handover.Key{}).Add(following); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var stop atomic.Bool
+		var changer sync.WaitGroup
+		changer.Go(func() {
+			for counted := uint64(0); !stop.Load(); time.Sleep(time.Millisecond) {
+				n := g.Issued()
+				if n < counted || n > 8*uint64(*idsEach) {
+					t.Errorf("issued %d after %d", n, counted)
+				}
+				counted = n
+			}
+		})
+		each := *idsEach / 2
+		if name == "system's clock" {
+			each *= 10
+		}
+		made := makeAtOnce(t, g, each)
+		stop.Store(true)
+		changer.Wait()
+		if problem := problemOf(l, made, 1<<l.sequence.bits); problem != "" {
+			t.Error(name, problem)
+		}
+		if want := uint64(8 * each); g.Issued() != want {
+			t.Errorf("%s: issued %d, want %d", name, g.Issued(), want)
+		}
+		if g.Lease() == lease {
+			t.Errorf("%s: no lease followed", name)
+		}
 	}
 }
 

@@ -109,29 +109,16 @@ func (c *cursor) leave(b *bounds, next uint64) {
 	}
 }
 
-// lastUsed returns the newest unit of all values below next, if there are any.
-func (c *cursor) lastUsed(b *bounds, next uint64) (unit int64, ok bool) {
-	if next == b.base {
-		return 0, false
-	}
-	return max(b.newest(next), c.left.Load()), true
+// lastUsed returns the newest unit of all values below next.
+func (c *cursor) lastUsed(b *bounds, next uint64) (unit int64) {
+	return max(b.newest(next), c.left.Load())
 }
 
 // frozen is the next of a cursor that no longer hands out values. Values have at most 63 bits.
 const frozen = 3 << 62
 
-// freeze ends all claims if mayFreeze returns true, and returns the last next.
-func (c *cursor) freeze(mayFreeze func(next uint64) bool) (next uint64, ok bool) {
-	for {
-		next = c.next.Load()
-		if !mayFreeze(next) {
-			return next, false
-		}
-		if c.next.CompareAndSwap(next, frozen) {
-			return next, true
-		}
-	}
-}
+// freeze ends all claims, and returns the last next.
+func (c *cursor) freeze() (next uint64) { return c.next.Swap(frozen) }
 
 // bounds returns a lease and a policy in the cursor's terms, except for where the cursor begins. If the lease can't be
 // used, the error wraps ErrInvalidLease.
@@ -144,8 +131,8 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 	b := bounds{
 		sequence: l.sequence.bits,
 		time:     l.time.bits,
-		first:    max(l.unitAt(start.UnixMilli()-1)+1, 0), // the first unit that begins in the lease
-		end:      min(l.unitAt(end.UnixMilli()), life),    // the unit in which the lease ends, or which begins at its end
+		first:    max(l.unitAt(start.UnixMilli()-1)+1, 0),  // the first unit that begins in the lease
+		end:      min(l.unitAt(end.UnixMilli()-1)+1, life), // the first unit that begins after it
 		life:     life,
 		ahead:    int64(p.ahead / l.Unit()),
 		lag:      int64(max(catchUp/l.Unit(), 1)),
@@ -172,7 +159,7 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 	case b.first >= life:
 		return invalid("start %s: %w", start.Format(time.RFC3339), l.ended())
 	case b.first >= b.end:
-		return invalid("%s to %s: want a whole unit of %s since %s", start.Format(time.RFC3339), end.Format(time.RFC3339), l.Unit(), l.Epoch().Format(time.RFC3339Nano))
+		return invalid("%s to %s: want one at which a unit begins, each %s since %s", start.Format(time.RFC3339), end.Format(time.RFC3339), l.Unit(), l.Epoch().Format(time.RFC3339Nano))
 	}
 	return b, nil
 }

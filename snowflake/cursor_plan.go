@@ -139,14 +139,10 @@ func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
 	return plan{start: slot << b.sequence, left: 1 << b.sequence, leap: true}, nil
 }
 
-// due returns the unit that the clock must reach before claiming again makes sense. err is the error of a claim with a
-// clock at now.
-func (b *bounds) due(next uint64, now int64, err error) int64 {
-	if err == ErrLeaseNotStarted {
-		return b.first
-	}
+// due returns the unit that the clock must reach before claiming again makes sense, with a lease that has begun.
+func (b *bounds) due(next uint64, now int64) int64 {
 	if unit := b.candidate(next).unit - b.ahead; unit > now {
 		return unit
 	}
-	return now + b.lag // the lease is used up early, and may be extended by then
+	return now + b.lag // the lease is used up early, and another one may follow by then
 }

@@ -12,11 +12,11 @@
 //	id, err := generator.Generate()
 //
 // Then no two processes may ever have the same number; that includes a process and its successor after a restart: see
-// [Forever]. [Keep] instead leases worker numbers from a store. So no two generators ever use the same number in the
+// [Forever]. [Keep] instead leases worker numbers from a space. So no two generators ever use the same number in the
 // same second, whatever clocks and processes do:
 //
-//	store, err := file.Open("leases")
-//	keeper, err := snowflake.Keep(ctx, lease.On(store), snowflake.Twitter())
+//	space, err := url.Open(ctx, "file:leases", lease.Config{}) // of package lease/url
+//	keeper, err := snowflake.Keep(ctx, space, snowflake.Twitter())
 //	id, err := keeper.Generator().Generate()
 //	err = keeper.Close()
 //

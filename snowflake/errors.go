@@ -36,7 +36,7 @@ var (
 	ErrLeaseNotStarted = alike.Error("snowflake: lease of the worker has not started: wait until its start, or set the clock right", randflake.ErrLeaseNotStarted)
 
 	// ErrLeaseEnded says that the clock has reached the end of the lease.
-	ErrLeaseEnded = alike.Error("snowflake: lease of the worker has ended: extend or replace it", randflake.ErrLeaseEnded)
+	ErrLeaseEnded = alike.Error("snowflake: lease of the worker has ended: get another one", randflake.ErrLeaseEnded)
 
 	// ErrClockBackward says that the clock stepped back behind the newest ID, further than the generator allows.
 	ErrClockBackward = alike.Error("snowflake: clock is behind the newest ID: wait until it has caught up, or go on as another worker", randflake.ErrClockBackward)

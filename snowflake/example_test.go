@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/snowflake"
 )
 
 // Worker number 7 is this process's own: nobody else may have it. Keep gets such numbers from a store.
@@ -106,7 +105,7 @@ func ExampleLayout_Range() {
 	// SELECT * FROM posts WHERE id BETWEEN 2123929381893046272 AND 2124291769758646271
 }
 
-// Memory forgets everything, so it is for tests: a service opens a store that keeps its records.
+// Memory forgets everything, so it is for tests: a service opens a space that lasts.
 func ExampleKeep() {
 	layout, err := snowflake.NewLayout("orders", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
 		snowflake.Time(41), snowflake.Static("region", 3), snowflake.Static("worker", 7), snowflake.Sequence(12))
@@ -114,10 +113,14 @@ func ExampleKeep() {
 		fmt.Println(err)
 		return
 	}
-	store := leasetest.NewLeases(store.DefaultLimits(), nil)
-	keeper, err := snowflake.Keep(context.Background(), store, layout,
-		snowflake.Pin("region", 2),
-		snowflake.Leasing(lease.WithTTL(time.Minute), lease.WithLogger(slog.New(slog.DiscardHandler))))
+	ctx := context.Background()
+	space, err := lease.Create(ctx, leasetest.NewMemory().Connect(), lease.Config{Limits: lease.Limits{Nodes: 128}, New: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	keeper, err := snowflake.Keep(ctx, space, layout,
+		snowflake.Pin("region", 2), snowflake.Leasing(lease.WithLogger(slog.New(slog.DiscardHandler))))
 	if err != nil {
 		fmt.Println(err)
 		return

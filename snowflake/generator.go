@@ -2,7 +2,6 @@ package snowflake
 
 import (
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,10 +26,12 @@ import (
 type Generator struct {
 	layout *Layout
 	settings
-	state atomic.Pointer[state]
+	state   atomic.Pointer[state]
+	refused func(error, bool) // called with each refusal, and with true while a call waits for long; or nil
 
 	mu       sync.Mutex // held while the state is replaced
-	lastUsed time.Time  // once closed
+	next     []*state   // leases that were handed over, without cursors
+	lastUsed int64      // the newest second of leases that are over, or 0
 	reported uint64     // the highest result of Issued
 
 	line *queue.Queue // of waiting callers; served, without mu, after the state was replaced
@@ -43,13 +44,14 @@ type Generator struct {
 // A state is everything that a claim needs, behind one pointer. It is replaced as a whole and never changed.
 type state struct {
 	bounds
-	cursor *cursor
-	static uint64 // the bits that all IDs have in common
-	lease  randflake.Lease
-	mark   vmgen.Mark // stale in a copy of the machine, where the lease is the original's
-	closed bool
-	past   uint64 // the number of values that cursors of earlier leases used or skipped
-	last   int64  // the newest unit used under earlier leases
+	cursor  *cursor
+	static  uint64 // the bits that all IDs have in common
+	lease   randflake.Lease
+	mark    vmgen.Mark // stale in a copy of the machine, where the lease is the original's
+	closed  bool
+	dropped bool   // the lease is over, whatever its end was; its cursor is frozen
+	past    uint64 // the number of values that cursors of earlier leases used or skipped
+	last    int64  // the newest unit used under earlier leases
 }
 
 // Forever returns a lease of a worker from 2024-10-27 until after the end of every layout. It is for programs that
@@ -68,7 +70,7 @@ func Forever(worker uint32) randflake.Lease {
 }
 
 // New returns a generator that makes IDs of a layout under a lease of one node. The node is the worker number, which
-// fills the static parts that are not pinned. The generator uses only units of time that lie entirely in the lease. The
+// fills the static parts that are not pinned. The generator uses the units of time that begin in the lease. The
 // caller must ensure that no other generator of the same IDs ever has a lease that shares both the worker and a second
 // with this one. Package lease ensures that, and so does [Keep].
 //
@@ -116,8 +118,7 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 	return n, g.told(err)
 }
 
-// fill is Fill, but does not call OnRefusal's function. inTurn says that its caller has waited and is the first in
-// line.
+// fill is Fill, but tells of no refusal. inTurn says that its caller has waited and is the first in line.
 func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
 	mark := g.state.Load().mark // older than the first ID
 	for n < len(dst) {
@@ -197,17 +198,11 @@ func (g *Generator) look() (st *state, next uint64, p plan, err error) {
 			st.cursor.leave(&st.bounds, next)
 			p, err = st.stepBack(next, now)
 		}
-		switch err {
-		case errFrozen:
-			g.settle()
-		case ErrEndOfLife:
-			return st, next, plan{}, g.layout.ended()
-		case nil:
+		if err == nil {
 			return st, next, p, nil
-		default:
-			if g.state.Load() == st { // otherwise the error is about a lease that was replaced
-				return st, next, plan{}, err
-			}
+		}
+		if err = g.follow(st, now, err); err != nil {
+			return st, next, plan{}, err
 		}
 	}
 }
@@ -221,151 +216,24 @@ func (g *Generator) id(st *state, value uint64) ID {
 	return ID(id | value>>l.time.bits<<l.rollback.shift)
 }
 
-// Extend moves the end of the lease to a later time; the worker stays the same. If end is before the present end, the
-// error wraps ErrInvalidLease. After Close it returns ErrClosed, after Freeze ErrLeaseEnded.
-func (g *Generator) Extend(end time.Time) error {
-	defer g.line.Serve()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	st := g.state.Load()
-	if st.closed {
-		return ErrClosed
-	}
-	if err := st.copied(); err != nil {
-		return err
-	}
-	if st.end == over {
-		return ErrLeaseEnded
-	}
-	lease := st.lease
-	if end.Before(lease.End) {
-		return fmt.Errorf("%w: new end %s: want %s, the present one, or later", ErrInvalidLease, end.Format(time.RFC3339), lease.End.Format(time.RFC3339))
-	}
-	lease.End = end
-	longer, err := g.newState(lease)
-	if err != nil {
-		return err
-	}
-	longer.startAt(st.from)
-	longer.cursor, longer.past, longer.last, longer.mark = st.cursor, st.past, st.last, st.mark
-	g.state.Store(longer)
-	return nil
-}
-
-// Replace continues with another lease. It returns the last second that any ID made under the old lease carries or will
-// carry, or the second before that lease's start if there are no such IDs. After that second anybody may lease the old
-// worker. New IDs begin after the last unit used, or if the clock stepped back, at its present unit.
-//
-// A lease of the same worker must start after that second. Otherwise, or if the lease is invalid, Replace returns an
-// error that wraps ErrInvalidLease, and the old lease stays in force. After Close it returns ErrClosed. Like any lease,
-// the new one must not share both a worker and a second with any lease that was used before. That includes earlier
-// leases of this generator, as Replace compares only the lease in force.
-func (g *Generator) Replace(lease randflake.Lease) (lastUsed time.Time, err error) {
-	next, err := g.newState(lease)
-	if err != nil {
-		return time.Time{}, err
-	}
-	defer g.line.Serve()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	st := g.state.Load()
-	if st.closed {
-		return time.Time{}, ErrClosed
-	}
-	if err := st.copied(); err != nil {
-		return time.Time{}, err
-	}
-	reached, ok := st.cursor.freeze(func(reached uint64) bool {
-		return lease.FirstNode != st.lease.FirstNode || lease.Start.After(g.lastSecondUsed(st, reached))
-	})
-	lastUsed = g.lastSecondUsed(st, reached)
-	if !ok {
-		return time.Time{}, fmt.Errorf("%w: start %s: want one after %s, the last second that was used of this worker", ErrInvalidLease, lease.Start.Format(time.RFC3339), lastUsed.Format(time.RFC3339))
-	}
-	next.last, next.mark = st.lastUnit(reached), st.mark
-	next.startAt(g.goOn(&next.bounds, next.last))
-	next.cursor, next.past = newCursor(&next.bounds, &g.skipped), st.past+reached-st.base
-	g.state.Store(next)
-	return lastUsed, nil
-}
-
-// lastUnit returns the newest unit that was used up to next, under any lease, since the clock was last seen to step
-// back.
-func (st *state) lastUnit(next uint64) int64 {
-	if next == st.base {
-		return st.last
-	}
-	return st.newest(next)
-}
-
-// goOn returns the unit at which IDs of a new lease begin. last is the newest unit that was used before.
-func (g *Generator) goOn(b *bounds, last int64) int64 {
-	if now := g.layout.unitAt(g.read()); now+b.ahead < last {
-		return b.first // the clock stepped back
-	}
-	return max(b.first, last+1)
-}
-
-// Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second that any ID made
-// under the lease in force carries or will carry, or the second before the lease's start if there are no such IDs.
-// Further calls return the same second and ErrClosed.
+// Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second of all IDs that it made, or
+// the second before the start of its lease if there are none. Further calls return the same second and ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := g.state.Load()
 	if st.closed {
-		return g.lastUsed, ErrClosed
+		err = ErrClosed
+	} else {
+		past, _, _ := g.end(st)
+		g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, mark: vmgen.Of(nil), past: past})
+		err = st.copied()
 	}
-	reached, _ := st.cursor.freeze(func(uint64) bool { return true })
-	g.lastUsed = g.lastSecondUsed(st, reached)
-	g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, mark: vmgen.Of(nil), past: st.past + reached - st.base})
-	return g.lastUsed, st.copied()
-}
-
-// Freeze ends the lease at once, as if its end were the second after the last one used. Until Replace, calls return
-// ErrLeaseEnded instead of IDs. It is for a lease that another process turns out to hold too, and for a copied machine: see
-// [randflake.Generator.Freeze]. After Close it does nothing.
-func (g *Generator) Freeze() {
-	defer g.line.Serve()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	st := g.state.Load()
-	if st.closed {
-		return
+	if g.lastUsed == 0 {
+		return st.lease.Start.Add(-time.Second).UTC(), err
 	}
-	reached, _ := st.cursor.freeze(func(uint64) bool { return true })
-	frozen := *st
-	frozen.mark = vmgen.Now()
-	frozen.lease.End = g.lastSecondUsed(st, reached).Add(time.Second)
-	frozen.end = over
-	frozen.cursor = newCursor(&frozen.bounds, &g.skipped)
-	frozen.cursor.next.Store(reached)
-	frozen.cursor.left.Store(st.cursor.left.Load())
-	g.state.Store(&frozen)
-}
-
-// over is the end of a frozen lease: every clock is past this unit.
-const over = math.MinInt64
-
-// Ready returns nil if an ID can be made at present, and otherwise the error that Generate would return. It makes no ID
-// and does not call OnRefusal's function.
-func (g *Generator) Ready() error {
-	_, _, _, err := g.look()
-	if err == nil && !g.line.Empty() {
-		return ErrExhausted
-	}
-	return err
-}
-
-// lastSecondUsed returns the second of the newest value up to next, or the second before the lease if there is no
-// value.
-func (g *Generator) lastSecondUsed(st *state, next uint64) time.Time {
-	unit, ok := st.cursor.lastUsed(&st.bounds, next)
-	if !ok {
-		return st.lease.Start.Add(-time.Second).UTC()
-	}
-	return time.Unix(g.layout.lastSecond(unit), 0).UTC()
+	return time.Unix(g.lastUsed, 0).UTC(), err
 }
 
 // Lease returns the lease in force; after Close, the last one.
@@ -381,7 +249,7 @@ func (g *Generator) Issued() uint64 {
 	defer g.mu.Unlock()
 	st := g.state.Load()
 	reached := st.past
-	if !st.closed {
+	if !st.closed && !st.dropped {
 		reached += st.cursor.next.Load() - st.base
 	}
 	// A claim counts the values that it skips before it takes the ones after them, so issued is never too high.
@@ -393,13 +261,7 @@ func (g *Generator) Issued() uint64 {
 // Waited returns how many calls of Wait and FillWait had to wait since New, whatever came of it.
 func (g *Generator) Waited() uint64 { return g.waited.Load() }
 
-// settle waits until a running call that replaces the state has finished.
-func (g *Generator) settle() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-}
-
-// told returns err, after calling OnRefusal's function with it if it is not nil.
+// told returns err, after telling of it if it is not nil.
 func (g *Generator) told(err error) error {
 	if err != nil && g.refused != nil {
 		g.refused(err, false)

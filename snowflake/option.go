@@ -15,9 +15,8 @@ type Option struct{ set func(*settings) error }
 type settings struct {
 	policy  policy
 	pins    []pin
-	now     func() time.Time  // an injected clock, or nil
-	refused func(error, bool) // called with each refusal, or nil
-	leasing []lease.Option    // of the keeper
+	now     func() time.Time // an injected clock, or nil
+	leasing []lease.Option   // of the keeper
 }
 
 func newSettings(l *Layout, options []Option) (s settings, err error) {
@@ -51,19 +50,6 @@ func WithClock(now func() time.Time) Option {
 			return fmt.Errorf("%w: clock is nil: leave WithClock out for the system's", ErrInvalidOption)
 		}
 		s.now = now
-		return nil
-	}}
-}
-
-// OnRefusal calls f with the error whenever a call returns one instead of an ID, unless its context was canceled. It also calls f with waiting set every
-// 100 ms while Wait or FillWait waits longer than 15 ms. That is how Keep learns at once that it needs another lease. f may be called from several goroutines at the
-// same time; it must return quickly and must not use the generator.
-func OnRefusal(f func(err error, waiting bool)) Option {
-	return Option{func(s *settings) error {
-		if f == nil {
-			return fmt.Errorf("%w: OnRefusal: f is nil: leave it out", ErrInvalidOption)
-		}
-		s.refused = f
 		return nil
 	}}
 }
@@ -108,8 +94,8 @@ func RunAhead(limit time.Duration) Option {
 
 // StepBack lets the generator follow a clock that steps back behind the newest unit used. It then raises the rollback
 // field, which the layout must have. The field's range limits how often that is possible under one lease: 3 times for 2
-// bits. After that the generator returns ErrClockBackward until the clock has caught up, or until another lease
-// replaces this one; extending the lease does not help. IDs made after a step have earlier times, so they can
+// bits. After that the generator returns ErrClockBackward until the clock has caught up, or until it has another
+// lease. IDs made after a step have earlier times, so they can
 // sort before IDs made before it.
 func StepBack() Option {
 	return Option{func(s *settings) error { s.policy.stepBack = true; return nil }}

@@ -15,8 +15,8 @@ const (
 	// below catchUp, as timers are late.
 	lull = 7 * time.Millisecond
 
-	// shortWait is how long a call waits without calling OnRefusal's function: clocks are set back by as much now and
-	// then. After that it is better to continue as another worker, which Keep does when the function is called.
+	// shortWait is how long a call waits without telling the keeper: clocks are set back by as much now and then. After
+	// that it is better to continue as another worker, which the keeper then sees to.
 	shortWait = 15 * time.Millisecond
 )
 
@@ -89,12 +89,17 @@ func helps(err error) bool {
 // untilDue returns how long to wait before claiming again, after a claim failed with cause. The units that pass until
 // then may be used in full.
 func (g *Generator) untilDue(cause error) time.Duration {
-	st := g.state.Load()
+	st, now := g.state.Load(), g.layout.unitAt(g.read())
 	next := st.cursor.next.Load()
-	if st.closed || next == frozen {
+	var due int64
+	switch {
+	case cause == ErrLeaseNotStarted:
+		due = g.begins(now)
+	case st.closed || next == frozen:
 		return 0
+	default:
+		due = st.due(next, now)
 	}
-	due := st.due(next, g.layout.unitAt(g.read()), cause)
 	pause := time.UnixMilli(g.layout.startOf(due)).Sub(g.time())
 	if cause == ErrExhausted && st.cursor.awaitUnit(&st.bounds, next) {
 		pause = max(pause, lull)

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/handover"
 )
 
 // What waits does so in a bubble, where sleeping is exact and takes no time. The clock is the bubble's,
@@ -122,7 +125,7 @@ func TestGenerateGivesWay(t *testing.T) {
 		synctest.Wait()
 		w.shift(time.Millisecond) // a new unit, and the one who waits does not know yet
 		w.refuses(ErrExhausted)
-		if err := w.Ready(); err != ErrExhausted {
+		if err := w.ready(); err != ErrExhausted {
 			t.Errorf("Ready: %v, want ErrExhausted", err)
 		}
 		<-done
@@ -157,8 +160,13 @@ func TestWaitDoesNotSpin(t *testing.T) {
 
 // Wait goes on waiting where Generate refuses, and tells of it when that takes long.
 func TestWait(t *testing.T) {
-	told := map[error]int{}
 	inBubble(t, func(t *testing.T, w *waiting) {
+		told := map[error]int{}
+		w.Handover(handover.Key{}).OnRefusal(func(err error, waiting bool) {
+			if waiting {
+				told[err]++
+			}
+		})
 		w.want(8, 0)
 		w.want(8, 1)
 		w.waited(time.Millisecond)
@@ -175,24 +183,19 @@ func TestWait(t *testing.T) {
 		if n := told[ErrClockBackward]; n < 100 || n > 300 {
 			t.Errorf("told %d times of ErrClockBackward in 20 s, want 200", n)
 		}
-		if _, err := w.Replace(testLease(2, 30, 60)); err != nil {
-			t.Fatal(err)
-		}
+		w.add(randflake.Lease{}, testLease(2, 30, 60))
 		w.want(1, 29_000) // the start of the lease
 		if told[ErrLeaseNotStarted] == 0 {
 			t.Error("not told of ErrLeaseNotStarted")
 		}
-	}, OnRefusal(func(err error, waiting bool) {
-		if waiting {
-			told[err]++
-		}
-	}))
+	})
 }
 
 func TestWaitHeedsItsContext(t *testing.T) {
 	cause := errors.New("enough")
-	told := 0
 	inBubble(t, func(t *testing.T, w *waiting) {
+		told := 0
+		w.Handover(handover.Key{}).OnRefusal(func(error, bool) { told++ })
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(300*time.Microsecond, func() { stop(cause) })
 		ids := make([]ID, 9)
@@ -208,18 +211,18 @@ func TestWaitHeedsItsContext(t *testing.T) {
 		if _, err := w.Wait(ctx); err != nil {
 			t.Errorf("Wait: %v", err)
 		}
-	}, OnRefusal(func(error, bool) { told++ }))
+	})
 }
 
-// A call that waits learns of another lease, of Close and of Freeze.
+// A call that waits learns of another lease, and of Close and Drop.
 func TestWaitEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		end  func(g *Generator)
 		want error
 	}{
-		"another lease": {func(g *Generator) { g.Replace(testLease(2, -10*3600, 20*3600)) }, nil},
+		"another lease": {func(g *Generator) { g.Handover(handover.Key{}).Add(testLease(2, -10*3600, 20*3600)) }, nil},
 		"closed":        {func(g *Generator) { g.Close() }, ErrClosed},
-		"frozen":        {(*Generator).Freeze, ErrLeaseEnded},
+		"dropped":       {func(g *Generator) { g.Handover(handover.Key{}).Drop() }, ErrLeaseEnded},
 	} {
 		inBubble(t, func(t *testing.T, w *waiting) {
 			w.want(1, 0)
