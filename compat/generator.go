@@ -7,16 +7,19 @@ import (
 
 	root "github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/anykey"
+	"github.com/randflake/randflake/internal/handover"
 )
 
 // A Generator makes IDs for one node under a lease. Its methods are safe for concurrent use; it must not be copied. Use
 // NewGenerator to make one: the zero Generator has neither a lease nor a secret.
 type Generator struct {
 	inner *root.Generator
-	mu    sync.Mutex // held by UpdateLease
+
+	mu    sync.Mutex
+	lease LeaseInfo // guarded by mu, but for LeaseStart, which never changes
 
 	// TimeSource returns the current time in Unix seconds. If it is nil, the system clock is used. It is called once
-	// for an ID, and once more if its first result is behind.
+	// for an ID, and again if a result is behind, or in a part of the lease that UpdateLease added.
 	//
 	// It can be set at any time while no other goroutine is using the generator, even after IDs were made. Whatever it
 	// returns, no ID is made twice.
@@ -56,7 +59,7 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 		Start:     time.Unix(leaseStart, 0),
 		End:       endAfter(leaseEnd),
 	}
-	g := new(Generator)
+	g := &Generator{lease: LeaseInfo{nodeID, leaseStart, leaseEnd}}
 	// As in v1.8, the clock reads TimeSource on every call, and with Strict sequences count up and each second has all
 	// its 131,072 IDs. Without these two options Generate would be several times faster, but making all IDs of a node's
 	// second takes only milliseconds anyway.
@@ -107,7 +110,7 @@ func (g *Generator) translate(err error) error {
 	case errors.Is(err, root.ErrClockBackward):
 		// In this package a clock outside the lease takes precedence. After IDs were made, only reading the clock shows
 		// that.
-		if g.now().Before(g.inner.Lease().Start) {
+		if g.now().Unix() < g.lease.LeaseStart {
 			return ErrInvalidLease
 		}
 		return ErrConsistencyViolation
@@ -156,22 +159,21 @@ func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	lease, end := g.inner.Lease(), endAfter(leaseEnd)
-	if leaseStart != lease.Start.Unix() || !end.After(lease.End) {
+	if leaseStart != g.lease.LeaseStart || leaseEnd <= g.lease.LeaseEnd {
 		return false
 	}
-	return g.inner.Extend(end) == nil
+	node := uint32(g.lease.NodeID)
+	added := root.Lease{FirstNode: node, LastNode: node, Start: endAfter(g.lease.LeaseEnd), End: endAfter(leaseEnd)}
+	if g.inner.Handover(handover.Key{}).Add(added) != nil {
+		return false
+	}
+	g.lease.LeaseEnd = leaseEnd
+	return true
 }
 
 // GetLeaseInfo returns the node and the lease in force. For the zero Generator it returns zeros.
 func (g *Generator) GetLeaseInfo() LeaseInfo {
-	if g.inner == nil {
-		return LeaseInfo{}
-	}
-	lease := g.inner.Lease()
-	return LeaseInfo{
-		NodeID:     int64(lease.FirstNode),
-		LeaseStart: lease.Start.Unix(),
-		LeaseEnd:   lease.End.Unix() - 1,
-	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.lease
 }

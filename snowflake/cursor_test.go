@@ -118,8 +118,8 @@ func refusalProblem(b *bounds, next, full uint64, now int64, err error) string {
 	if !ok {
 		return err.Error()
 	}
-	due := b.due(next, now, err)
-	if err == ErrEndOfLife || err == ErrLeaseEnded {
+	due := b.due(next, now)
+	if err == ErrEndOfLife || err == ErrLeaseEnded || err == ErrLeaseNotStarted {
 		return ""
 	}
 	if due <= now {
@@ -130,7 +130,6 @@ func refusalProblem(b *bounds, next, full uint64, now int64, err error) string {
 		return fmt.Sprintf("%v: also when due, at %d", err, due)
 	case then == nil || then == ErrExhausted || candidate >= b.end:
 	case then == ErrLeaseEnded && due >= b.end, then == ErrEndOfLife && due >= b.life:
-	case err == ErrLeaseNotStarted: // the cursor begins later
 	default:
 		return fmt.Sprintf("%v: when due, at %d: %v", err, due, then)
 	}

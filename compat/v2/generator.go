@@ -8,6 +8,7 @@ import (
 
 	root "github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/anykey"
+	"github.com/randflake/randflake/internal/handover"
 )
 
 // A Clock returns the present second, or an error, which [Generator.Generate] returns unchanged. It must be safe for
@@ -47,7 +48,8 @@ type Generator struct {
 	// inner. So the clock of inner never goes back, whatever the Clock does.
 	newest atomic.Int64
 
-	extending sync.Mutex
+	mu    sync.Mutex // held by ExtendLease
+	lease atomic.Pointer[Lease]
 }
 
 // New returns a generator for the lease. No other generator with the same secret may ever share both the node and a
@@ -67,6 +69,7 @@ func New(config Config) (*Generator, error) {
 		return nil, ErrInvalidSecret
 	}
 	g := &Generator{clock: config.Clock}
+	g.lease.Store(&lease)
 	g.newest.Store(int64(lease.Start))
 	inner, err := root.New(
 		anykey.Secret([16]byte(config.Secret)).(root.Secret),
@@ -149,8 +152,8 @@ func (g *Generator) GenerateString() (string, error) {
 // ExtendLease moves the end of the lease to the end of next, which must be a valid lease with the same NodeID and
 // Start; otherwise it returns ErrInvalidLease. If the end of next is not later, it changes nothing and returns nil.
 func (g *Generator) ExtendLease(next Lease) error {
-	g.extending.Lock()
-	defer g.extending.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	lease := g.Lease()
 	if err := next.check(); err != nil || next.NodeID != lease.NodeID || next.Start != lease.Start {
 		return ErrInvalidLease
@@ -158,20 +161,20 @@ func (g *Generator) ExtendLease(next Lease) error {
 	if next.EndExclusive <= lease.EndExclusive {
 		return nil
 	}
-	return g.inner.Extend(next.EndExclusive.time())
+	added := root.Lease{FirstNode: next.NodeID, LastNode: next.NodeID, Start: lease.EndExclusive.time(), End: next.EndExclusive.time()}
+	if err := g.inner.Handover(handover.Key{}).Add(added); err != nil {
+		return err
+	}
+	g.lease.Store(&next)
+	return nil
 }
 
 // Lease returns the lease in force, or the zero Lease for the zero Generator.
 func (g *Generator) Lease() Lease {
-	if g.inner == nil {
-		return Lease{}
+	if lease := g.lease.Load(); lease != nil {
+		return *lease
 	}
-	lease := g.inner.Lease()
-	return Lease{
-		NodeID:       lease.FirstNode,
-		Start:        UnixSeconds(lease.Start.Unix()),
-		EndExclusive: UnixSeconds(lease.End.Unix()),
-	}
+	return Lease{}
 }
 
 // Inspect opens an ID that was made with the generator's secret, on any node and at any time.
