@@ -141,22 +141,25 @@ func (k *loop) fill(ctx context.Context) (full, err error) {
 	maps.DeleteFunc(k.settled, func(window int64, _ bool) bool { return window < present })
 	if k.stale() {
 		k.drop()
-	} else if err := k.queue.Ready(); k.settled[present] && (errors.Is(err, randflake.ErrLeaseEnded) || errors.Is(err, randflake.ErrClockBackward)) {
-		delete(k.settled, present) // the clock was set, so that the lease is of no use
+	} else if k.settled[present] {
+		switch err := k.queue.Ready(); {
+		case errors.Is(err, randflake.ErrLeaseNotStarted), errors.Is(err, randflake.ErrLeaseEnded), errors.Is(err, randflake.ErrClockBackward):
+			delete(k.settled, present) // the clock was set, so that the lease is of no use
+		}
 	}
 	for window := present; window <= present+k.depth(now); window++ {
 		if _, ok := k.settled[window]; ok {
 			continue
 		}
 		lease, err := k.take(ctx, window)
+		if err == nil {
+			err = k.queue.Add(lease)
+		}
 		switch {
-		case k.stale():
+		case k.stale(): // looked at last, as a generator that this lease made takes itself for the original's
 			k.drop()
 			window = present - 1
 		case err == nil:
-			if err := k.queue.Add(lease); err != nil {
-				return full, err
-			}
 			k.settled[window] = true
 			k.count(func(s *Status) { s.Taken++ })
 			k.logger.Info("randflake: leased", "first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", k.label)

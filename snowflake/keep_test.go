@@ -86,6 +86,26 @@ func (s *shop) generate(k *lease.Keeper[*snowflake.Generator]) snowflake.Fields 
 	return f
 }
 
+// While the clock was a window ahead for a moment, the generator left the present one's lease: the keeper takes another.
+func TestKeepAfterAMomentAhead(t *testing.T) {
+	inShop(t, 4, func(s *shop) {
+		k, err := s.keep(keptLayout(t, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		s.generate(k)
+		s.step(time.Minute)
+		k.Status() // which asks whether an ID could be made, and makes none
+		s.step(-time.Minute)
+		if _, err := k.Generator().Generate(); !errors.Is(err, snowflake.ErrLeaseNotStarted) {
+			t.Errorf("back again: %v", err)
+		}
+		time.Sleep(time.Millisecond) // to the next unit
+		s.generate(k)
+	})
+}
+
 // A large step of the clock is a reason to go on as another worker of the same window. Once all workers are taken the keeper
 // says so, and the next window has them again.
 func TestKeep(t *testing.T) {
