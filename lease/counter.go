@@ -49,8 +49,9 @@ func checkCounterName(name string) error {
 	return nil
 }
 
-// CreateCounter makes a counter: its Start, 1 by default, Step, 1 by default, and End, the largest int64 by default. It returns
-// ErrExists if there is one.
+// CreateCounter makes a counter: its Start, its Step, 1 by default, and its End, the largest int64 by default. It returns
+// ErrExists if there is one. In a space that has lost data, or was created for IDs that were in use, the counter waits until it
+// is set.
 func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 	c.Step, c.End = cmp.Or(c.Step, 1), cmp.Or(c.End, math.MaxInt64)
 	if c.Start < 0 || c.Step < 1 || c.Start > c.End {
@@ -61,6 +62,9 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 			return fmt.Errorf("%w: counter %s of %s", ErrExists, c.Name, s)
 		}
 		*found = Counter{Next: c.Start, Start: c.Start, Step: c.Step, End: c.End, ID: m.ID}
+		if m.Low > 0 {
+			found.ID = "" // it may be one of those that were forgotten
+		}
 		return nil
 	})
 }
@@ -82,12 +86,16 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 		case anew:
 			c.Next, c.Period, c.ID = c.Start, period.Key, m.ID
 		case c.Lost:
-			return fmt.Errorf("%w: %s of %s, after a loss of data: %d is the highest number that is known to be taken: set the counter beyond all that were", ErrCounter, name, s, c.Next-c.Step)
+			known := fmt.Sprintf("%d is the highest number that is known to be taken", c.Next-c.Step)
+			if c.Next == c.Start {
+				known = "no number is known to be taken"
+			}
+			return fmt.Errorf("%w: %s of %s, after a loss of data: %s: set the counter beyond all that were", ErrCounter, name, s, known)
 		}
 		if c.Next > c.End || c.Next < 0 {
 			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
 		}
-		run = Run{c.Next, min(n, (c.End-c.Next)/c.Step+1), c.Step}
+		run = Run{c.Next, min(n-1, (c.End-c.Next)/c.Step) + 1, c.Step}
 		if c.Next > math.MaxInt64-run.N*c.Step { // the last number of all
 			c.Next = -1
 		} else {

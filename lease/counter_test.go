@@ -45,6 +45,7 @@ func TestCounter(t *testing.T) {
 			return Run{}, s.CreateCounter(t.Context(), Counter{Name: name, Start: start, Step: step, End: end})
 		}
 	}
+	far := func() (Run, error) { return s.TakeNumbers(t.Context(), "far", Period{}, 1) }
 	lose := func() (Run, error) {
 		data.lineage += "'"
 		return Run{}, s.ReportLoss(t.Context(), "test")
@@ -63,6 +64,12 @@ func TestCounter(t *testing.T) {
 		{do: create("orders", 5, 1, 4), err: ErrInvalid},
 		{do: create("orders", 1, 2, 10)},
 		{do: create("orders", 1, 2, 10), err: ErrExists},
+		{do: create("far", math.MaxInt64-1, 1, 0)},
+		{do: far, want: Run{math.MaxInt64 - 1, 1, 1}},
+		{do: far, want: Run{math.MaxInt64, 1, 1}},
+		{do: far, err: ErrEnd},
+		{do: create("all", 0, 1, 0)},
+		{do: func() (Run, error) { return s.TakeNumbers(t.Context(), "all", Period{}, 2) }, want: Run{0, 2, 1}},
 		{do: take(Period{}, 0), err: ErrInvalid},
 		{do: take(Period{}, 2), want: Run{1, 2, 2}},
 		{do: set(4), err: ErrInvalid},
@@ -84,18 +91,14 @@ func TestCounter(t *testing.T) {
 		{do: lose},
 		{do: pass(24 * time.Hour)},
 		{do: take(day(2), 1), want: Run{1, 1, 2}}, // which begins after the floor
-		{do: create("far", math.MaxInt64-1, 1, 0)},
+		{do: create("late", 1, 1, 0)},             // which may have been among what was lost
+		{do: func() (Run, error) { return s.TakeNumbers(t.Context(), "late", Period{}, 1) }, err: ErrCounter},
 	} {
 		if run, err := step.do(); run != step.want || !errors.Is(err, step.err) {
 			t.Fatalf("step %d: %+v, %v, want %+v, %v", i, run, err, step.want, step.err)
 		}
 	}
-	for _, want := range []Run{{math.MaxInt64 - 1, 1, 1}, {math.MaxInt64, 1, 1}, {}} {
-		if run, err := s.TakeNumbers(t.Context(), "far", Period{}, 1); run != want || (err == nil) != (want.N > 0) {
-			t.Errorf("%+v, %v, want %+v", run, err, want)
-		}
-	}
-	all, err := s.Counters(t.Context(), "far", 10)
+	all, err := s.Counters(t.Context(), "late", 10)
 	if c, one := s.Counter(t.Context(), "orders"); err != nil || one != nil || len(all) != 1 || all[0] != c || c.Next != 3 || c.Lost {
 		t.Errorf("%+v, %v, %+v, %v", all, err, c, one)
 	}

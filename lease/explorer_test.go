@@ -186,7 +186,7 @@ type process struct {
 	off      int64
 	frozen   bool // the clock shows off, for ever
 	space    *Space
-	keeper   *Keeper
+	loop     *loop
 	leases   []*held
 	busy     bool // in a call
 	copied   bool // and the machine says so
@@ -249,18 +249,17 @@ func (w *world) start() {
 	if w.id() == "" {
 		fresh := w.lineages == 0 // nothing was lost
 		w.note("create, fresh: %v", fresh)
-		_, err = Create(context.Background(), conn{memory: w.data}, "s", "check", w.limits, fresh, p.clock)
+		_, err = Create(context.Background(), conn{memory: w.data}, Config{Name: "s", Clock: p.clock, Limits: w.limits, New: fresh})
 	}
 	if err == nil {
-		p.space, err = Open(context.Background(), conn{w.data, p.call}, "s", "check", p.clock)
+		p.space, err = Open(context.Background(), conn{w.data, p.call}, Config{Name: "s", Clock: p.clock})
 	}
 	if err != nil || w.unknown() {
 		w.note("start fails: %v", err)
 		return
 	}
 	w.note("start %d with a clock at %+d", p.name, p.off)
-	p.keeper = newKeeper(p.space, p, Options{Nodes: uint32(1 + w.IntN(2)), Outage: 5 * time.Second})
-	p.fit()
+	p.fit(settings{nodes: uint32(1 + w.IntN(2)), outage: 5 * time.Second})
 	w.processes = append(w.processes, p)
 }
 
@@ -273,11 +272,12 @@ func (w *world) unknown() bool {
 }
 
 // fit gives a process, or a copy, what is a schedule's.
-func (p *process) fit() {
+func (p *process) fit(s settings) {
 	p.space.pause = func(context.Context, time.Duration) error { return nil }
 	p.space.rules.steps = 6
-	p.keeper.options.Logger = slog.New(slog.DiscardHandler)
-	p.keeper.options.stale = func() bool { return p.copied }
+	s.clock, s.logger, s.stale = p.clock, slog.New(slog.DiscardHandler), func() bool { return p.copied }
+	p.loop = newLoop(p.space, s)
+	p.loop.queue = p
 	if p.world.plant != nil {
 		p.world.plant(p)
 	}
@@ -313,7 +313,7 @@ func (w *world) move() {
 		p.count()
 	case r < 60 || p.copied:
 		w.note("step %d", p.name)
-		p.in(func() { p.keeper.step(context.Background()) })
+		p.in(func() { p.loop.step(context.Background()) })
 	case r < 80:
 		p.take()
 	case r < 83:
@@ -401,7 +401,7 @@ func (w *world) rollBack(s state) {
 	}
 	if w.IntN(3) == 0 {
 		w.data.restore(s)
-		space, err := Open(context.Background(), conn{memory: w.data}, "s", "check", func() time.Time { return time.Unix(w.now, 0) })
+		space, err := Open(context.Background(), conn{memory: w.data}, Config{Name: "s", Clock: func() time.Time { return time.Unix(w.now, 0) }})
 		if err == nil {
 			err = space.ReportLoss(context.Background(), "an old backup")
 		}
@@ -433,7 +433,7 @@ func (p *process) in(do func()) {
 
 func (p *process) take() {
 	w := p.world
-	window := p.space.Window(p.clock()) + []int64{0, 0, 0, 1, 1, 2, 2, 3, 4, -1, -9}[w.IntN(11)]
+	window := w.limits.WindowOf(p.clock()) + []int64{0, 0, 0, 1, 1, 2, 2, 3, 4, -1, -9}[w.IntN(11)]
 	n := uint32(1 + w.IntN(2))
 	w.note("take %d of %d for window %d", n, p.name, window-w.window0())
 	p.in(func() {
@@ -449,20 +449,23 @@ func (p *process) count() {
 	w.note("count %d of %d", n, p.name)
 	p.in(func() {
 		first, err := p.space.Next(context.Background(), "c", n)
-		if errors.Is(err, ErrCounter) {
+		if errors.Is(err, ErrCounter) || errors.Is(err, ErrNoCounter) {
 			next := w.top
-			if p.guesses {
-				next = 0
+			if c, err := p.space.Counter(context.Background(), "c"); p.guesses && err == nil {
+				next = c.Next
 			}
 			w.depth += 10 // what a person says is of this moment
 			defer func() { w.depth -= 10 }()
-			if err = p.space.Set(context.Background(), "c", next); err == nil {
+			err = p.space.Set(context.Background(), "c", next)
+			w.note("(%d sets %d: %v; %s)", p.name, next, err, w.data.data["s/c/c"])
+			if err == nil {
 				first, err = p.space.Next(context.Background(), "c", n)
 			}
 		}
 		if err != nil {
 			return
 		}
+		w.note("(%d has numbers %d to %d)", p.name, first, first+n-1)
 		for i := first; i < first+n; i++ {
 			if w.numbers[i] {
 				w.wrong = fmt.Sprintf("number %d is given twice", i)
@@ -491,7 +494,7 @@ func (p *process) call(_ context.Context, c call) (Answer, error) {
 	}
 	a := w.data.do(c)
 	if w.counter {
-		c, _ := decodeNumber([]byte(cmp.Or(w.data.data["s/c/c"], "{}")))
+		c, _ := decodeCounter("c", []byte(cmp.Or(w.data.data["s/c/c"], "{}")), "")
 		w.top = max(w.top, c.Next)
 	}
 	if p.careless && len(c.expect) == 1 && !a.Swapped {
@@ -520,15 +523,27 @@ func (w *world) meanwhile() {
 }
 
 // Add implements Queue.
-func (p *process) Add(l randflake.Lease) {
-	p.world.note("(%d has nodes %d to %d of window %d)", p.name, l.FirstNode, l.LastNode, p.space.Window(l.Start)-p.world.window0())
+func (p *process) Add(l randflake.Lease) error {
+	p.world.note("(%d has nodes %d to %d of window %d)", p.name, l.FirstNode, l.LastNode, p.world.limits.WindowOf(l.Start)-p.world.window0())
 	if p.early == nil || p.early.Lease != l {
 		p.leases = append(p.leases, &held{l})
 	}
+	return nil
 }
 
 // Drop implements Queue.
 func (p *process) Drop() { p.leases, p.copied = nil, false }
+
+// Ready implements Queue.
+func (p *process) Ready() error {
+	if slices.ContainsFunc(p.leases, func(h *held) bool { return !p.clock().Before(h.Start) && p.clock().Before(h.End) }) {
+		return nil
+	}
+	return randflake.ErrLeaseEnded
+}
+
+// OnRefusal implements Queue.
+func (p *process) OnRefusal(func(error, bool)) {}
 
 // use makes IDs in a second, with all nodes that the process has then.
 func (p *process) use(second int64) {
@@ -565,17 +580,16 @@ func (p *process) copy() {
 	q := *p
 	q.name, q.copied, q.early = len(p.world.log), p.copied || p.world.IntN(2) == 0, nil
 	p.world.note("copy %d as %d, announced: %v", p.name, q.name, q.copied)
-	q.space = newSpace(conn{p.world.data, q.call}, "s", "check", q.clock)
+	q.space, _ = newSpace(conn{p.world.data, q.call}, Config{Name: "s", Clock: q.clock})
 	q.space.seen = p.space.seen
 	q.space.seen.values = maps.Clone(p.space.seen.values)
-	q.keeper = newKeeper(q.space, &q, p.keeper.options)
-	q.keeper.settled, q.keeper.started = maps.Clone(p.keeper.settled), p.keeper.started
 	q.leases = slices.Clone(p.leases)
 	if q.copied { // what it has is the original's
 		for i, h := range q.leases {
 			q.leases[i] = &held{h.Lease}
 		}
 	}
-	q.fit()
+	q.fit(p.loop.settings)
+	q.loop.settled, q.loop.started = maps.Clone(p.loop.settled), p.loop.started
 	p.world.processes = append(p.world.processes, &q)
 }

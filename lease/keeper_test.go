@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/handover"
 )
 
 // A queue is a generator's. It has an ID for a time if a lease covers it.
@@ -21,16 +22,29 @@ type queue struct {
 	leases []randflake.Lease
 }
 
-func (q *queue) Add(l randflake.Lease) {
+func (q *queue) Add(l randflake.Lease) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.leases) > 40 {
 		q.leases = q.leases[20:]
 	}
 	q.leases = append(q.leases, l)
+	return nil
 }
 
-func (q *queue) Drop() { q.leases = nil }
+func (q *queue) Drop()                       { q.leases = nil }
+func (q *queue) OnRefusal(func(error, bool)) {}
+func (q *queue) Ready() error                { return nil }
+
+// It is a generator, too.
+func (q *queue) Lease() randflake.Lease                                { return randflake.Lease{} }
+func (q *queue) Issued() uint64                                        { return 0 }
+func (q *queue) Close() (time.Time, error)                             { return time.Time{}, nil }
+func (q *queue) Handover(handover.Key) handover.Queue[randflake.Lease] { return q }
+
+func (q *queue) keep(t *testing.T, s *Space, options ...Option) (*Keeper[*queue], error) {
+	return KeepFor(t.Context(), s, func(l randflake.Lease) (*queue, error) { return q, q.Add(l) }, append([]Option{quiet}, options...)...)
+}
 
 func (q *queue) has(t time.Time) bool {
 	q.mu.Lock()
@@ -45,7 +59,7 @@ func (q *queue) has(t time.Time) bool {
 
 func create(t *testing.T, engine Engine, limits Limits, now func() time.Time) *Space {
 	t.Helper()
-	s, err := Create(t.Context(), engine, "s", "check", limits, true, now)
+	s, err := Create(t.Context(), engine, Config{Name: "s", Limits: limits, New: true, Clock: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +68,7 @@ func create(t *testing.T, engine Engine, limits Limits, now func() time.Time) *S
 
 func open(t *testing.T, engine Engine, now func() time.Time) *Space {
 	t.Helper()
-	s, err := Open(t.Context(), engine, "s", "check", now)
+	s, err := Open(t.Context(), engine, Config{Name: "s", Clock: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +83,7 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	})
 }
 
-var quiet = Options{Logger: slog.New(slog.DiscardHandler)}
+var quiet = WithLogger(slog.New(slog.DiscardHandler))
 
 // TestKeeperOutlives: the store is away from the middle of a window until seven seconds after the last lease has ended. It
 // refuses, or does not answer at all.
@@ -96,7 +110,7 @@ func TestKeeperOutlives(t *testing.T) {
 				var log bytes.Buffer
 				var q queue
 				space := create(t, engine, Limits{}, nil)
-				keeper, err := Keep(t.Context(), space, &q, Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Label: "web-1"})
+				keeper, err := q.keep(t, space, WithLogger(slog.New(slog.NewTextHandler(&log, nil))), WithLabel("web-1"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -134,21 +148,21 @@ func TestKeeperRefused(t *testing.T) {
 		data, offset := newMemory(), time.Duration(0)
 		now := func() time.Time { return time.Now().Add(offset) }
 		var q queue
-		keeper, err := Keep(t.Context(), create(t, conn{memory: data}, Limits{}, now), &q, quiet)
+		keeper, err := q.keep(t, create(t, conn{memory: data}, Limits{}, now), WithClock(now))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer keeper.Close()
 		time.Sleep(10 * time.Second)
 		offset = time.Hour // the clock jumps
-		keeper.Refused()
+		keeper.refused(randflake.ErrLeaseEnded, false)
 		synctest.Wait()
 		if !q.has(now()) {
 			t.Error("no lease at once")
 		}
 		calls := data.calls
 		for range 1000 {
-			keeper.Refused()
+			keeper.refused(randflake.ErrLeaseEnded, false)
 			time.Sleep(10 * time.Millisecond)
 		}
 		if n := data.calls - calls; n > 20 {
@@ -168,7 +182,7 @@ func TestRollingRestart(t *testing.T) {
 			const processes = 500
 			data := newMemory()
 			create(t, conn{memory: data}, Limits{Nodes: 1024}, nil)
-			keepers := make([]*Keeper, processes)
+			keepers := make([]*Keeper[*queue], processes)
 			var waited, failed int
 			var longest time.Duration
 			var mu sync.Mutex
@@ -176,7 +190,7 @@ func TestRollingRestart(t *testing.T) {
 			start := func(i int) {
 				q, began := new(queue), time.Now()
 				for {
-					k, err := Keep(t.Context(), open(t, conn{memory: data}, nil), q, quiet)
+					k, err := q.keep(t, open(t, conn{memory: data}, nil))
 					if keepers[i] = k; err == nil {
 						break
 					}
@@ -228,10 +242,10 @@ type crew struct {
 }
 
 type member struct {
-	keeper *Keeper
-	queue  queue
-	due    time.Time
-	off    time.Duration
+	loop  *loop
+	queue queue
+	due   time.Time
+	off   time.Duration
 }
 
 func (c *crew) Len() int           { return len(c.members) }
@@ -243,14 +257,20 @@ func (c *crew) Pop() any           { panic("never") }
 // start starts the keeper of m, anew if it had one.
 func (c *crew) start(t *testing.T, data *memory, m *member) {
 	m.queue = queue{}
-	m.keeper = newKeeper(open(t, conn{memory: data}, func() time.Time { return c.now.Add(m.off) }), &m.queue, quiet)
+	clock := func() time.Time { return c.now.Add(m.off) }
+	s, err := newSettings([]Option{quiet, WithClock(clock)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.loop = newLoop(open(t, conn{memory: data}, clock), s)
+	m.loop.queue = &m.queue
 }
 
 // step lets time pass until the next keeper is due, and drives that.
 func (c *crew) step(t *testing.T) *member {
 	m := c.members[0]
 	c.now = m.due
-	pause, err := m.keeper.step(t.Context())
+	pause, err := m.loop.step(t.Context())
 	if err != nil {
 		t.Fatalf("%v: %v", c.now, err)
 	}
