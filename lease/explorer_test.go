@@ -451,13 +451,14 @@ func (p *process) count() {
 		first, err := p.space.Next(context.Background(), "c", n)
 		if errors.Is(err, ErrCounter) || errors.Is(err, ErrNoCounter) {
 			next := w.top
-			if c, err := p.space.Counter(context.Background(), "c"); p.guesses && err == nil {
+			if p.guesses {
+				c, _ := p.space.Counter(context.Background(), "c")
 				next = c.Next
 			}
 			w.depth += 10 // what a person says is of this moment
 			defer func() { w.depth -= 10 }()
 			err = p.space.Set(context.Background(), "c", next)
-			w.note("(%d sets %d: %v; %s)", p.name, next, err, w.data.data["s/c/c"])
+			w.note("(%d sets %d: %v)", p.name, next, err)
 			if err == nil {
 				first, err = p.space.Next(context.Background(), "c", n)
 			}
