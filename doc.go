@@ -42,7 +42,7 @@
 //
 // # Related packages
 //
-//   - [github.com/randflake/randflake/local] makes IDs on one machine without any setup.
+//   - [github.com/randflake/randflake/lease/local] makes IDs on one machine without any setup.
 //   - [github.com/randflake/randflake/lease] grants leases on any store, and keeps them for a generator.
 //   - [github.com/randflake/randflake/mask] stores a sortable ID and shows an encrypted one.
 //   - [github.com/randflake/randflake/snowflake] and [github.com/randflake/randflake/ulid] make IDs that sort by time.

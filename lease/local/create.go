@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,24 +10,24 @@ import (
 	"syscall"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
-	"github.com/randflake/randflake/store"
 )
 
 // secretName is the name of the secret's file in its directory.
 const secretName = "secret"
 
-// Create makes dir with a new secret and a store for it. If dir exists and is not empty, it changes nothing and returns
+// Create makes dir with a new secret and a space for it. If dir exists and is not empty, it changes nothing and returns
 // false.
 //
 // If several processes call Create at once, exactly one of them succeeds: each fills a temporary directory and renames
-// it to dir, and the rename fails if dir is not empty. So a secret never exists without its store, which would look
-// like a secret whose store was lost.
+// it to dir, and the rename fails if dir is not empty. So a secret never exists without its space, which would look
+// like a secret whose space was lost.
 func Create(dir string) (made bool, err error) { return create(dir, fillWithSecret) }
 
-// CreateStore is Create for IDs without a secret: it makes only the store.
-func CreateStore(dir string) (made bool, err error) {
-	return create(dir, func(dir string) error { return fillWithStore(dir) })
+// CreateSpace is Create for IDs without a secret: it makes only the space.
+func CreateSpace(dir string, limits lease.Limits) (made bool, err error) {
+	return create(dir, func(dir string) error { return fillWithSpace(dir, lease.Config{Limits: limits}) })
 }
 
 func create(dir string, fill func(dir string) error) (made bool, err error) {
@@ -71,17 +72,19 @@ func fillWithSecret(dir string) error {
 	if err := WriteSecret(filepath.Join(dir, secretName), secret); err != nil {
 		return err
 	}
-	return fillWithStore(dir, store.ForSecret(store.KeysOf(secret)))
+	return fillWithSpace(dir, lease.Config{Check: secret.CheckValue()})
 }
 
-// fillWithStore makes a store whose leases start at once. That is safe with a secret because the secret is new, and
-// without one because the IDs belong to this directory: removing the directory starts a new space of IDs.
-func fillWithStore(dir string, options ...store.Option) error {
-	space, err := file.Create(dir, append(options, store.ForNewSecret())...)
+// fillWithSpace makes a space whose leases start at once. That is safe with a secret because the secret is new, and without one
+// because the IDs belong to this directory: removing the directory starts a new space of IDs.
+func fillWithSpace(dir string, config lease.Config) error {
+	engine, err := file.New(dir)
 	if err != nil {
 		return err
 	}
-	return space.Close()
+	config.New = true
+	_, err = lease.Create(context.Background(), engine, config)
+	return errors.Join(err, engine.Close())
 }
 
 // occupy renames temp to dir, and returns false if another process was first.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
 )
 
@@ -36,10 +37,8 @@ func TestCreateRace(t *testing.T) {
 					if _, err := ReadSecret(filepath.Join(dir, secretName)); err != nil {
 						t.Error(err)
 					}
-					if space, err := file.Open(dir); err != nil {
+					if err := openSpace(t, dir); err != nil {
 						t.Error(err)
-					} else {
-						space.Close()
 					}
 				})
 			}
@@ -67,25 +66,33 @@ func TestCreateLeavesWhatIsThere(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "notes"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, create := range map[string]func(string) (bool, error){"Create": Create, "CreateStore": CreateStore} {
+	for name, create := range map[string]func(string) (bool, error){"Create": Create, "CreateSpace": createSpace} {
 		made, err := create(dir)
 		entries, _ := os.ReadDir(dir)
 		if made || err != nil || len(entries) != 1 {
 			t.Errorf("%s: %v, %v, %v", name, made, err, entries)
 		}
 	}
-	dir = filepath.Join(t.TempDir(), "store")
-	if made, err := CreateStore(dir); !made || err != nil {
+	dir = filepath.Join(t.TempDir(), "space")
+	if made, err := createSpace(dir); !made || err != nil {
 		t.Fatal(made, err)
 	}
-	space, err := file.Open(dir)
-	if err != nil {
+	if err := openSpace(t, dir); err != nil {
 		t.Fatal(err)
 	}
-	space.Close()
 	if _, err := os.Stat(filepath.Join(dir, secretName)); !os.IsNotExist(err) {
-		t.Errorf("CreateStore made a secret: %v", err)
+		t.Errorf("CreateSpace made a secret: %v", err)
 	}
+}
+
+func createSpace(dir string) (bool, error) { return CreateSpace(dir, lease.Limits{Nodes: 1024}) }
+
+func openSpace(t *testing.T, dir string) error {
+	engine, err := file.New(dir)
+	if err == nil {
+		_, err = lease.Open(t.Context(), engine, lease.Config{})
+	}
+	return err
 }
 
 func TestCreateWhereNothingCanBe(t *testing.T) {

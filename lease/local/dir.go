@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Dir returns the directory that holds the secret and the store of the IDs called name: randflake/name in the user's
+// Dir returns the directory that holds the secret and the space of the IDs called name: randflake/name in the user's
 // state directory, which is $XDG_STATE_HOME or ~/.local/state, on macOS ~/Library/Application Support, on Windows
 // %LocalAppData%. A name has 1 to 100 lower-case letters, digits, hyphens and underscores. The command randflake uses
 // the name "default", and for each kind of Snowflake IDs "snowflake-" followed by the layout.
@@ -21,7 +21,7 @@ func Dir(name string) (string, error) {
 	}
 	home, err := stateHome()
 	if err != nil {
-		return "", fmt.Errorf("randflake: no directory for secret and store: %w", err)
+		return "", fmt.Errorf("randflake: no directory for secret and space: %w", err)
 	}
 	return filepath.Join(home, "randflake", name), nil
 }

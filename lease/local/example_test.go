@@ -12,7 +12,7 @@ func ExampleKeep() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer keeper.Close() // gives the lease back
+	defer keeper.Close()
 
 	id, err := keeper.Generator().Generate()
 	if err != nil {

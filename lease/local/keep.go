@@ -1,4 +1,4 @@
-// Package local makes IDs on one machine without any setup. The secret and the store are in a directory of the user,
+// Package local makes IDs on one machine without any setup. The secret and the space are in a directory of the user,
 // and another directory means another secret. So if several machines share a kind of ID, or a container has no volume,
 // use [lease.Keep] instead.
 //
@@ -19,27 +19,26 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
-	"github.com/randflake/randflake/store"
 )
 
 // leaseTimeout limits how long taking a lease takes. A directory answers within milliseconds.
 const leaseTimeout = 30 * time.Second
 
-// A Keeper is a [lease.Keeper] with a store of its own.
+// A Keeper is a [lease.Keeper] with a space of its own.
 type Keeper struct {
 	*lease.Keeper[*randflake.Generator]
-	store *store.Space
+	space *lease.Space
 }
 
-// Keep keeps a lease for a generator whose IDs belong to name, for instance the name of a program. At first use it
-// makes the secret and the store, in the directory that [Dir] returns, and logs that. All processes of this user that
+// Keep keeps a generator in leases whose IDs belong to name, for instance the name of a program. At first use it
+// makes the secret and the space, in the directory that [Dir] returns, and logs that. All processes of this user that
 // pass the same name share them, and their IDs never repeat.
 //
 // The secret is in the file "secret" of that directory. Without it the IDs can't be opened. Keep the directory as a
 // whole: if it is removed, a new series of IDs begins, and if it is restored from a backup, leases may repeat.
 //
-// The errors are those of [Dir], [Create], [ReadSecret] and [lease.Keep], and store.ErrNoStore if the directory has a
-// secret but no store. The keeper holds a goroutine, the lease and the store until it is closed.
+// The errors are those of [Dir], [Create], [ReadSecret] and [lease.Keep], and lease.ErrNoSpace if the directory has a
+// secret but no space. The keeper holds a goroutine until it is closed.
 func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	dir, err := Dir(name)
 	if err != nil {
@@ -50,7 +49,7 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 		return nil, err
 	}
 	if made {
-		slog.Info("randflake: made a new secret and a store: keep the secret, only it opens its IDs", "directory", dir)
+		slog.Info("randflake: made a new secret and a space: keep the secret, only it opens its IDs", "directory", dir)
 	}
 	secret, err := ReadSecret(filepath.Join(dir, secretName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,18 +58,22 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	space, err := file.Open(dir)
+	engine, err := file.New(dir)
 	if err != nil {
-		return nil, fmt.Errorf("randflake: %s: %w", dir, err)
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaseTimeout)
 	defer cancel()
-	keeper, err := lease.Keep(ctx, lease.On(space), secret, options...)
+	space, err := lease.Open(ctx, engine, lease.Config{})
 	if err != nil {
-		return nil, errors.Join(err, space.Close())
+		return nil, err
+	}
+	keeper, err := lease.Keep(ctx, space, secret, options...)
+	if err != nil {
+		return nil, err
 	}
 	return &Keeper{keeper, space}, nil
 }
 
-// Close gives the lease back, as [lease.Keeper.Close] does, and closes the store.
-func (k *Keeper) Close() error { return errors.Join(k.Keeper.Close(), k.store.Close()) }
+// Close closes the generator and ends the keeper, as [lease.Keeper.Close] does, and closes the space.
+func (k *Keeper) Close() error { return errors.Join(k.Keeper.Close(), k.space.Close()) }

@@ -13,8 +13,6 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/file"
-	"github.com/randflake/randflake/store"
 )
 
 // isolate gives the test a state home of its own and returns the directory of the IDs of "shop", which isn't there yet.
@@ -56,7 +54,7 @@ func makeOne(t *testing.T) (randflake.ID, *randflake.Cipher) {
 	return id, keeper.Generator().Cipher()
 }
 
-// TestKeep: the first call makes secret and store and says where, once; later ones use them.
+// TestKeep: the first call makes secret and space and says where, once; later ones use them.
 func TestKeep(t *testing.T) {
 	dir, log := isolate(t), logs(t)
 	first, cipher := makeOne(t)
@@ -93,34 +91,6 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestCloseReturnsAll: after Close neither the lease nor the store is held.
-func TestCloseReturnsAll(t *testing.T) {
-	isolate(t)
-	keeper, err := Keep("shop", quiet())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := keeper.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := lease.On(keeper.store).Limits(t.Context()); err == nil {
-		t.Error("the store is open after Close")
-	}
-	if _, err := keeper.Generator().Generate(); !errors.Is(err, randflake.ErrClosed) {
-		t.Errorf("an ID after Close: %v", err)
-	}
-	dir, _ := Dir("shop")
-	space, err := file.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer space.Close()
-	records, err := lease.On(space).List(t.Context())
-	if err != nil || len(records) != 1 || records[0].Owner != (lease.Token{}) {
-		t.Errorf("the lease was not given back: %v, %v", records, err)
-	}
-}
-
 // TestKeepRefuses: what is wrong with a directory is said, with its name, and nothing in it is changed.
 func TestKeepRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -133,8 +103,8 @@ func TestKeepRefuses(t *testing.T) {
 			randflake.ErrInvalidSecret, "secret file"},
 		"another secret": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "secret"), []byte(randflake.NewSecret().Hex()), 0o600)
-		}, store.ErrWrongSecret, "secret"},
-		"no store": {func(dir string) error {
+		}, lease.ErrSecret, "secret"},
+		"no space": {func(dir string) error {
 			files, err := filepath.Glob(filepath.Join(dir, "*"))
 			for _, file := range files {
 				if filepath.Base(file) != "secret" {
@@ -142,7 +112,7 @@ func TestKeepRefuses(t *testing.T) {
 				}
 			}
 			return err
-		}, store.ErrNoStore, ""},
+		}, lease.ErrNoSpace, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := isolate(t)
@@ -153,7 +123,7 @@ func TestKeepRefuses(t *testing.T) {
 			}
 			before, _ := filepath.Glob(filepath.Join(dir, "*"))
 			keeper, err := Keep("shop", quiet())
-			if keeper != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.said) || !strings.Contains(err.Error(), dir) && c.want != store.ErrWrongSecret {
+			if keeper != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.said) || !strings.Contains(err.Error(), dir) {
 				t.Errorf("%v", err)
 			}
 			if after, _ := filepath.Glob(filepath.Join(dir, "*")); len(after) != len(before) {
