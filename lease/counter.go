@@ -57,12 +57,12 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 	if c.Start < 0 || c.Step < 1 || c.Start > c.End {
 		return fmt.Errorf("%w: counter %s from %d by %d to %d: want a start of 0 or more, an end that is not before it, and a step of 1 or more", ErrInvalid, c.Name, c.Start, c.Step, c.End)
 	}
-	return s.updateCounter(ctx, c.Name, func(m *meta, found *Counter) error {
+	return s.updateCounter(ctx, c.Name, func(v *view, found *Counter) error {
 		if found.Step > 0 {
 			return fmt.Errorf("%w: counter %s of %s", ErrExists, c.Name, s)
 		}
-		*found = Counter{Next: c.Start, Start: c.Start, Step: c.Step, End: c.End, ID: m.ID}
-		if m.Low > 0 {
+		*found = Counter{Next: c.Start, Start: c.Start, Step: c.Step, End: c.End, ID: v.meta.ID}
+		if v.meta.Low > 0 {
 			found.ID = "" // it may be one of those that were forgotten
 		}
 		return nil
@@ -70,19 +70,27 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 }
 
 // TakeNumbers takes up to n numbers of a counter, for ever: fewer where there are no more, and at least one. It returns ErrNoCounter,
-// ErrEnd where none is left, ErrCounter where data were lost since it was set, and ErrClock where the period is over: another
-// clock has begun a later one. After ErrUnknown the numbers may have been taken.
+// ErrEnd where none is left, ErrCounter where data were lost since it was set, and ErrClock where the period is over, as another
+// clock has begun a later one, or has not begun. After ErrUnknown the numbers may have been taken.
 func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n int64) (run Run, err error) {
 	if n < 1 {
 		return run, fmt.Errorf("%w: %d numbers: want 1 or more", ErrInvalid, n)
 	}
-	err = s.updateCounter(ctx, name, func(m *meta, c *Counter) error {
+	err = s.updateCounter(ctx, name, func(v *view, c *Counter) error {
+		m := v.meta
 		anew := period.Key > c.Period && (!c.Lost || !period.Begin.Before(m.start(m.Low)))
+		if anew {
+			if err := v.clockError(m); err != nil {
+				return err
+			}
+		}
 		switch {
 		case c.Step == 0:
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
 		case period.Key < c.Period:
 			return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s", ErrClock, name, s, c.Period, period.Key)
+		case anew && period.Begin.Sub(v.to) > m.MaxSkew:
+			return fmt.Errorf("%w: counter %s of %s: %s begins at %s", ErrClock, name, s, period.Key, period.Begin.UTC().Format(time.RFC3339))
 		case anew:
 			c.Next, c.Period, c.ID = c.Start, period.Key, m.ID
 		case c.Lost:
@@ -116,16 +124,16 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 	if err != nil {
 		return err
 	}
-	return s.updateCounter(ctx, name, func(m *meta, c *Counter) error {
+	return s.updateCounter(ctx, name, func(now *view, c *Counter) error {
 		switch {
 		case c.Step == 0:
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
-		case m.ID != v.id():
+		case now.id() != v.id():
 			return fmt.Errorf("%w: %s of %s: data were found to be lost just now: set it once more, beyond all numbers that were taken", ErrCounter, name, s)
 		case c.Next < 0 || next < c.Next || next-c.Start < 0 || (next-c.Start)%c.Step != 0 || next > c.End:
 			return fmt.Errorf("%w: set counter %s to %d: want %d or more, by steps of %d, and at most %d", ErrInvalid, name, next, c.Next, c.Step, c.End)
 		}
-		c.Next, c.ID = next, m.ID
+		c.Next, c.ID = next, now.id()
 		return nil
 	})
 }
@@ -167,14 +175,14 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 }
 
 // updateCounter changes a counter, which has no step if there is none.
-func (s *Space) updateCounter(ctx context.Context, name string, change func(m *meta, c *Counter) error) error {
+func (s *Space) updateCounter(ctx context.Context, name string, change func(v *view, c *Counter) error) error {
 	if err := checkCounterName(name); err != nil {
 		return err
 	}
 	return s.update(ctx, counterPrefix+name, counterWentBack, func(v *view) ([]byte, error) {
 		c, err := decodeCounter(name, v.value, v.meta.ID)
 		if err == nil {
-			err = change(v.meta, &c)
+			err = change(v, &c)
 		}
 		if err != nil {
 			return nil, err

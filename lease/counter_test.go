@@ -50,6 +50,12 @@ func TestCounter(t *testing.T) {
 		data.lineage += "'"
 		return Run{}, s.ReportLoss(t.Context(), "test")
 	}
+	serverAt := func(off time.Duration) func() (Run, error) {
+		return func() (Run, error) {
+			data.clock = func() time.Time { return now.Add(off) }
+			return Run{}, nil
+		}
+	}
 	pass := func(d time.Duration) func() (Run, error) {
 		return func() (Run, error) { now = now.Add(d); return Run{}, nil }
 	}
@@ -79,8 +85,13 @@ func TestCounter(t *testing.T) {
 		{do: take(Period{}, 9), want: Run{7, 2, 2}},
 		{do: take(Period{}, 1), err: ErrEnd},
 		{do: take(day(0), 1), want: Run{1, 1, 2}},
+		{do: take(day(1), 1), err: ErrClock}, // as it has not begun
+		{do: pass(24 * time.Hour)},
+		{do: serverAt(-24 * time.Hour)},
+		{do: take(day(1), 1), err: ErrClock}, // as this machine's clock may be wrong
+		{do: serverAt(0)},
 		{do: take(day(1), 1), want: Run{1, 1, 2}},
-		{do: take(day(0), 1), err: ErrClock},
+		{do: take(day(0), 1), err: ErrClock}, // as it is over
 		{do: take(day(1), 1), want: Run{3, 1, 2}},
 		{do: lose},
 		{do: take(day(1), 1), err: ErrCounter},

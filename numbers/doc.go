@@ -2,10 +2,10 @@
 // check digit, in any number of processes. It can encrypt them, to hide how many there are.
 //
 //	counters := counter.On(space)
-//	orders, err := numbers.Open(ctx, counters, "orders", "ORD-{date:20060102}-{n:6}{check:luhn}",
+//	orders, err := numbers.Open(ctx, counters, "orders", "ORD-{date:20060102}-{n:6}{check:mod97-10}",
 //		numbers.WithLocation(berlin))
-//	number, err := orders.Next(ctx) // ORD-20261122-0000012
-//	number, err = orders.Parse("ORD-20261122-0000012") // number 1 of the period "2026-11-22"
+//	number, err := orders.Next(ctx) // ORD-20261122-00000170
+//	number, err = orders.Parse("ORD-20261122-00000170") // number 1 of the period "2026-11-22"
 //
 // The numbers come from counters of package counter, which take them in runs. So Next returns numbers from memory, and
 // returns each number once. Some numbers are left out if a process crashes or if several processes share a period. For
@@ -23,30 +23,27 @@
 //   - {date:20060102} is the date in a layout of package time, made of 2006, 06, 01, 02 and 002, with - . / _ or spaces
 //     between.
 //   - {period} is the name of the period, such as 2026-W47, 2026-Q4 or FY2027: see below.
-//   - {check:luhn} is a check digit over what is before it: all digits, and letters if the system has them. For digits there are luhn, mod11-2
-//     (a digit or X), mod11-10 and mod97-10 (two digits); for digits and capitals there are mod37-2 (a digit, capital
-//     or *) and mod37-36 (a digit or capital). They detect every wrong character. Of two neighbors that are exchanged,
-//     luhn and mod11-10 miss 2.2%, mod37-36 misses up to 0.6%, the others none.
+//   - {check:mod97-10} is check digits over what is before it: all digits, and letters if the system has them. For digits
+//     there are mod97-10 (two digits) and mod11-2 (a digit or X); for digits and capitals there is mod37-2 (a digit, capital
+//     or *). They detect every wrong character, and every two neighbors that are exchanged.
 //
 // # Periods
 //
 // The date in the pattern decides when numbers begin at 1 again: each day, month or year, or never if there is no date.
-// [WithPeriod] makes that less often than the date changes, and has weeks, quarters and fiscal years, too. Each period has a counter of its own. The clock only
-// selects the counter and the date to print. So a clock that steps back over midnight makes more numbers of the day
-// before, but no number is made twice or with two dates. A day begins according to the zone's calendar, also if it has
-// 23 or 25 hours or no midnight.
+// [WithPeriod] makes that less often than the date changes, and has weeks, quarters and fiscal years, too.
+// One counter makes the numbers of a name. With each period it begins anew, and it never goes back: a process whose clock
+// is still in the period before gets errors that wrap lease.ErrClock, or waits if the period ends within a minute. So no
+// number is made twice or with two dates, whatever clocks do. A day begins according to the zone's calendar, also if it
+// has 23 or 25 hours or no midnight.
 //
 // The system's clock is read once a second, so numbers made in the first milliseconds of a day may have the date of the
-// day before, and a call that takes its number just before midnight may return after midnight. A process gives back its
-// unused numbers of a period a minute after the period ends, or in [Series.Close].
+// day before, and a call that takes its number just before midnight may return after midnight.
 //
 // # When the store loses data
 //
-// A counter that existed before the space lost data jumps ahead if it has a rate (see [WithCounter] and
-// counter.WithRate). Otherwise it returns errors until an operator says where to continue. Counters of periods that
-// begin later are created as usual, as no number can have been taken from them. That is why clocks must be right to a
-// quarter of an hour: a process whose clock differs more from that of the space gets an error that wraps
-// store.ErrClock. A space that was not created for a new secret is treated as if it had lost data when it was created.
+// Then a counter returns errors that wrap lease.ErrCounter until an operator says where it goes on, as with
+// randflake counter set, or a period begins that is later than all that was lost: that is why the clock of a process must
+// be right to the space's MaxSkew.
 //
 // # Encrypted numbers
 //

@@ -8,9 +8,9 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/numbers"
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/numbers"
 )
 
 // exampleClock stands still, so that examples print the same each day.
@@ -18,7 +18,7 @@ func exampleClock() time.Time { return time.Date(2026, 11, 22, 23, 30, 0, 0, tim
 
 // exampleCounters are in memory. A program has them in a directory or on a server that keeps them.
 func exampleCounters() *counter.Counters {
-	space, err := store.Create(context.Background(), leasetest.NewMemory().Connect(), store.ForNewSecret(), store.WithClock(exampleClock))
+	space, err := lease.Create(context.Background(), leasetest.NewMemory().Connect(), lease.Config{New: true, Clock: exampleClock})
 	if err != nil {
 		panic(err)
 	}
@@ -36,7 +36,7 @@ func exampleSecret() randflake.Secret {
 
 func Example() {
 	ctx := context.Background()
-	orders, err := numbers.Open(ctx, exampleCounters(), "orders", "ORD-{date:20060102}-{n:6}{check:luhn}",
+	orders, err := numbers.Open(ctx, exampleCounters(), "orders", "ORD-{date:20060102}-{n:6}{check:mod97-10}",
 		numbers.WithClock(exampleClock))
 	if err != nil {
 		panic(err)
@@ -47,13 +47,13 @@ func Example() {
 		fmt.Println(number, err)
 	}
 
-	number, err := orders.Parse("ORD-20261122-0000012")
+	number, err := orders.Parse("ORD-20261122-00000170")
 	fmt.Println(number.Period, number.N, err)
-	_, err = orders.Parse("ORD-20261122-0000021")
+	_, err = orders.Parse("ORD-20261122-00001070")
 	fmt.Println(errors.Is(err, numbers.ErrInvalidNumber))
 	// Output:
-	// ORD-20261122-0000012 <nil>
-	// ORD-20261122-0000020 <nil>
+	// ORD-20261122-00000170 <nil>
+	// ORD-20261122-00000267 <nil>
 	// 2026-11-22 1 <nil>
 	// true
 }

@@ -39,7 +39,6 @@ type Format struct {
 	settings settings
 	pattern  *pattern
 	last     int64
-	narrower []*Format // of the widths before
 }
 
 // seriesName leaves room for the longest period after it in the name of a counter.
@@ -73,14 +72,6 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	}
 	if _, err := f.permutation(""); err != nil {
 		return nil, fmt.Errorf("%w: %q: encrypted: %w", ErrInvalidPattern, pattern, err)
-	}
-	for _, width := range f.settings.widths {
-		if width < 1 || width >= p.width {
-			return nil, fmt.Errorf("%w: WidenedFrom(%d): want 1 or more, and less than the width in %q", ErrInvalidOption, width, pattern)
-		}
-		shape := *p
-		shape.width = width
-		f.narrower = append(f.narrower, &Format{name: name, text: pattern, pattern: &shape, last: shape.last(), settings: f.settings})
 	}
 	return f, nil
 }
@@ -137,11 +128,6 @@ func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error
 // A valid text does not prove that its number was made: anybody who knows the pattern can make up a text that Parse
 // accepts. If numbers are encrypted, they don't know which number their text stands for.
 func (f *Format) Parse(text string) (Number, error) {
-	for _, narrower := range f.narrower {
-		if len(text) == narrower.pattern.fixed+narrower.pattern.width {
-			return narrower.Parse(text)
-		}
-	}
 	shown, period, n, want, at := f.pattern.parse(text)
 	if want != "" {
 		return Number{}, fmt.Errorf("%w: %.80q: at byte %d: want %s, as in %q", ErrInvalidNumber, text, at, want, f.text)

@@ -58,7 +58,6 @@ func TestFormats(t *testing.T) {
 		{"{n:2:consonants}", nil, 899, 899, "ZZ", ""},
 		{"{n:2:abcdefghij}", nil, 12, 99, "bc", ""},
 		{"{n::0123456789abcdef}", nil, 255, math.MaxInt64, "ff", ""},
-		{"{n:10}{check:luhn}", nil, 7992739871, 9999999999, "79927398713", ""},
 		{"T{n:3}-{check:mod97-10}€", nil, 1, 999, "T001-95€", ""},
 	} {
 		f := newTestFormat(t, c.pattern, c.options...)
@@ -105,10 +104,10 @@ func TestInvalidPatterns(t *testing.T) {
 		"{date:2006010206}{n:6}":          "each once",
 		"{date:2006Jan02}{n:6}":           "each once",
 		"{date:2006002 01}{n:6}":          "want a year",
-		"{n:6}{check:crc}":                "one of luhn",
-		"{check:luhn}{n:6}":               "before {check}",
-		"{n:6}{check:luhn}{date:2006}":    "before {check}",
-		"{n:6:crockford}{check:luhn}":     "alphabet out of 0123456789",
+		"{n:6}{check:crc}":                "one of mod11-2",
+		"{check:mod11-2}{n:6}":            "before {check}",
+		"{n:6}{check:mod11-2}{date:2006}": "before {check}",
+		"{n:6:crockford}{check:mod11-2}":  "alphabet out of 0123456789",
 		"{n:6:abcdefghij}{check:mod37-2}": "alphabet out of",
 		"{N:6}":                           "{n:6}",
 	} {
@@ -120,10 +119,6 @@ func TestInvalidPatterns(t *testing.T) {
 }
 
 func TestInvalidOptions(t *testing.T) {
-	rotated, err := secret.Then(randflake.NewSecret(), noon)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, c := range map[string]struct {
 		name, pattern string
 		option        Option
@@ -138,7 +133,6 @@ func TestInvalidOptions(t *testing.T) {
 		"nil location":         {"orders", "{n}", WithLocation(nil), ErrInvalidOption},
 		"nil clock":            {"orders", "{n}", WithClock(nil), ErrInvalidOption},
 		"no secret":            {"orders", "{n:6}", Encrypted(randflake.Secret{}), ErrInvalidOption},
-		"several keys":         {"orders", "{n:6}", Encrypted(rotated), ErrInvalidOption},
 		"finer than shown":     {"orders", "{date:2006}{n:6}", WithPeriod(Month), ErrInvalidPattern},
 		"month 13":             {"orders", "{n}", WithPeriod(FiscalYear(13)), ErrInvalidOption},
 		"period, but which":    {"orders", "{period}{n}", WithPeriod(Forever), ErrInvalidPattern},
@@ -156,38 +150,38 @@ func TestInvalidOptions(t *testing.T) {
 }
 
 func TestStrictParsing(t *testing.T) {
-	f := newTestFormat(t, "ORD-{date:20060102}-{n:6}-{check:luhn}", WithLocation(zoneOf(t, "America/Sao_Paulo")))
+	f := newTestFormat(t, "ORD-{date:20060102}-{n:6}-{check:mod11-2}", WithLocation(zoneOf(t, "America/Sao_Paulo")))
 	good, err := f.Number(noon, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if good.String() != "ORD-20261122-000042-6" {
+	if good.String() != "ORD-20261122-000042-1" {
 		t.Fatalf("%s", good)
 	}
 	for text, want := range map[string]string{
 		"":                          "want 21 bytes",
 		"ORD-20261122-000042-":      "want 21 bytes",
 		"ORD-20261122-0000042-6":    "want 21 bytes",
-		" ORD-20261122-000042-6":    "want 21 bytes",
-		"ORD-20261122-000042-6\n":   "want 21 bytes",
+		" ORD-20261122-000042-1":    "want 21 bytes",
+		"ORD-20261122-000042-1\n":   "want 21 bytes",
 		"ord-20261122-000042-1":     `at byte 0: want "ORD-"`,
 		"ORD-20261122 000042-6":     `at byte 12: want "-"`,
 		"ORD-20261122-00004\u00b2-": "at byte 18: want a digit out of 0123456789",
 		"ORD-20261122-+00042-6":     "at byte 13: want a digit",
-		"ORD-20261122-000042-2":     "mistyped",
-		"ORD-20261122-000024-6":     "mistyped",
-		"ORD-20261121-000042-6":     "mistyped",
-		"ORD-20261131-000042-7":     "day of the calendar",
-		"ORD-20260229-000042-0":     "day of the calendar",
-		"ORD-2026112a-000042-1":     "day of the calendar",
-		"ORD-20261122-000000-4":     "from 1 on",
+		"ORD-20261122-000042-3":     "mistyped",
+		"ORD-20261122-000024-1":     "mistyped",
+		"ORD-20261121-000042-1":     "mistyped",
+		"ORD-20261131-000042-5":     "day of the calendar",
+		"ORD-20260229-000042-2":     "day of the calendar",
+		"ORD-2026112a-000042-9":     "day of the calendar",
+		"ORD-20261122-000000-X":     "from 1 on",
 	} {
 		if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) || !strings.Contains(err.Error(), want) || n != (Number{}) {
 			t.Errorf("%q: %v, %v; want %q", text, n, err, want)
 		}
 	}
 	// A day whose midnight does not exist in the zone is a day all the same.
-	if n, err := f.Parse("ORD-20181104-000042-1"); err != nil || n.Period != "2018-11-04" {
+	if n, err := f.Parse("ORD-20181104-000042-4"); err != nil || n.Period != "2018-11-04" {
 		t.Errorf("%v, %v", n, err)
 	}
 	free := newTestFormat(t, "A{n}B")
@@ -241,9 +235,9 @@ func TestEncryptedZero(t *testing.T) {
 // fuzzed are formats of all kinds.
 func fuzzed(t testing.TB) []*Format {
 	return []*Format{
-		newTestFormat(t, "ORD-{date:20060102}-{n:6}{check:luhn}"),
+		newTestFormat(t, "ORD-{date:20060102}-{n:6}{check:mod11-2}"),
 		newTestFormat(t, "{n}/{date:2006}"),
-		newTestFormat(t, "{date:06.002} {n:5:crockford}-{check:mod37-36}", Encrypted(secret)),
+		newTestFormat(t, "{date:06.002} {n:5:crockford}-{check:mod37-2}", Encrypted(secret)),
 		newTestFormat(t, "{n:8}{check:mod97-10}", Encrypted(secret)),
 		newTestFormat(t, "0{n::0123456789abcdef}0"),
 		newTestFormat(t, "{date:2006-01}{n:7:consonants}", WithPeriod(Year)),
@@ -252,16 +246,16 @@ func fuzzed(t testing.TB) []*Format {
 
 // What is read prints as it was, and what is printed reads as it was.
 func FuzzParse(f *testing.F) {
-	f.Add(0, "ORD-20261122-0000425", int64(1700000000), int64(42))
+	f.Add(0, "ORD-20261122-0000421", int64(1700000000), int64(42))
 	f.Add(1, "42/2026", int64(0), int64(math.MaxInt64))
 	f.Add(2, "26.326 7ZQ0X-A", int64(-1), int64(33554431))
 	f.Add(3, "0000000197", int64(1)<<40, int64(99999999))
 	f.Add(4, "0ff0", int64(0), int64(255))
 	f.Add(5, "2026-11BCDF012", int64(951782400), int64(1))
 	formats := fuzzed(f)
-	f.Add(0, "ORD-20240229-0000019", int64(1709164800), int64(999999))
+	f.Add(0, "ORD-20240229-0000012", int64(1709164800), int64(999999))
 	f.Add(3, "0000000197\n", int64(-62135596801), int64(1))
-	f.Add(0, "ORD-20230229-0000010", int64(1677628799), int64(1000000))
+	f.Add(0, "ORD-20230229-0000014", int64(1677628799), int64(1000000))
 	f.Add(4, "08000000000000000", int64(0), int64(9223372036854775807))
 	f.Add(2, "69.001 00001-0", int64(3124223999), int64(1))
 	f.Add(1, "1/9999", int64(253402300800), int64(1))
@@ -292,19 +286,12 @@ func FuzzParse(f *testing.F) {
 // Published numbers with their check characters: those of the standard's texts, and of who uses the systems.
 func TestCheckSystems(t *testing.T) {
 	for _, c := range []struct{ system, text, check, source string }{
-		{"luhn", "7992739871", "3", "the usual example"},
-		{"luhn", "411111111111111", "1", "test number of a credit card"},
-		{"luhn", "49015420323751", "8", "IMEI"},
 		{"mod11-2", "0794", "0", "ISO/IEC 7064"},
 		{"mod11-2", "0000-0002-1825-009", "7", "ORCID"},
 		{"mod11-2", "0000-0002-1694-233", "X", "ORCID"},
 		{"mod37-2", "G123498654321", "H", "ISBT 128"},
 		{"mod97-10", "0794", "44", "ISO/IEC 7064"},
 		{"mod97-10", "32142829123456987654321611", "82", "IBAN of WEST12345698765432GB, its letters as the digits that they stand for"},
-		{"mod11-10", "0794", "5", "ISO/IEC 7064"},
-		{"mod11-10", "8609574271", "9", "German tax number"},
-		{"mod37-36", "A12425GABC1234002", "M", "Global Release Identifier"},
-		{"mod37-36", "A1-2425G-ABC1234002-", "M", "the same with what has no value"},
 	} {
 		got := string(findCheckSystem(c.system).append([]byte(c.text)))
 		if got != c.text+c.check {
@@ -313,17 +300,21 @@ func TestCheckSystems(t *testing.T) {
 	}
 }
 
-// Every system finds every wrong character of a text of three.
+// Every system finds every wrong character of a text of three, and all exchanges of neighbors.
 func TestCheckSystemsFindWrongCharacters(t *testing.T) {
 	for _, s := range checkSystems {
 		base := len(s.characters)
 		for n := range base * base * base {
 			text := []byte{s.characters[n/base/base], s.characters[n/base%base], s.characters[n%base]}
 			right := s.append(slices.Clone(text))
-			for i := range text {
+			for i := range 5 {
 				wrong := slices.Clone(text)
-				wrong[i] = s.characters[(n+1+i)%base]
-				if wrong[i] != text[i] && slices.Equal(s.append(wrong)[3:], right[3:]) {
+				if i < 3 {
+					wrong[i] = s.characters[(n+1+i)%base]
+				} else {
+					wrong[i-3], wrong[i-2] = text[i-2], text[i-3]
+				}
+				if !slices.Equal(wrong, text) && slices.Equal(s.append(wrong)[3:], right[3:]) {
 					t.Fatalf("%s: %s also checks %s", s.name, right[3:], wrong)
 				}
 			}

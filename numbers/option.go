@@ -18,9 +18,9 @@ type settings struct {
 	period Period
 	zone   *time.Location
 	block  cipher.Block     // of encrypted numbers, or nil
-	widths []int            // that the number had before
 	clock  func() time.Time // nil for the system's
 
+	config  counter.Config
 	counter []counter.Option
 }
 
@@ -57,9 +57,6 @@ func Encrypted(secret randflake.Secret) Option {
 		if secret.IsZero() {
 			return fmt.Errorf("%w: secret is not set", ErrInvalidOption)
 		}
-		if len(secret.Keys()) > 1 {
-			return fmt.Errorf("%w: secret has several keys, and a number does not tell which one encrypted it: take one of its Keys", ErrInvalidOption)
-		}
 		key, err := hex.DecodeString(secret.Derive("numbers FF1-AES-128", 1).Hex())
 		if err != nil {
 			return err
@@ -81,20 +78,13 @@ func (opaque) BlockSize() int            { return aes.BlockSize }
 func (s opaque) Encrypt(dst, src []byte) { s.encrypt(dst, src) }
 func (s opaque) Decrypt(dst, src []byte) { s.decrypt(dst, src) }
 
-// WithCounter makes a Series create and open its counters with options such as counter.WithRate and
-// counter.WithRunLength. The options hold for the counter of each period separately. Open refuses counter.WithEnd, since
-// the width of the number is the end, a start beyond the first numbers of each period, and a rate at which a loss of data
-// could skip all numbers of a period.
-func WithCounter(options ...counter.Option) Option {
-	return Option{func(s *settings) error { s.counter = append(s.counter, options...); return nil }}
-}
-
-// WidenedFrom says which widths the number had before, so that a period that is under way can continue: the pattern was
-// {n:4}, now it is {n:6} with WidenedFrom(4), and nothing else in it may have changed. Numbers that were made keep their
-// texts: Parse reads those of each width, and texts of two widths differ in length. Once one program has opened a period
-// with the new width, programs with the old one can't open it and get no number beyond their width.
-func WidenedFrom(widths ...int) Option {
-	return Option{func(s *settings) error { s.widths = append(s.widths, widths...); return nil }}
+// WithCounter makes a Series open its counter with options such as counter.WithRunLength, and create it with the start and
+// step of config: each period begins at the start. The end is what the width of the number has room for.
+func WithCounter(config counter.Config, options ...counter.Option) Option {
+	return Option{func(s *settings) error {
+		s.config, s.counter = config, append(s.counter, options...)
+		return nil
+	}}
 }
 
 // WithClock makes a Series ask clock for the time instead of the system, for tests and simulations. The clock must be

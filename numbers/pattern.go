@@ -91,7 +91,7 @@ func (p *pattern) addField(field string) (err error) {
 	case "check":
 		err = p.setCheck(argument)
 	default:
-		err = fmt.Errorf("want {date:20060102}, {period}, {n:6} or {check:luhn}, with a layout, a width or a system of yours")
+		err = fmt.Errorf("want {date:20060102}, {period}, {n:6} or {check:mod97-10}, with a layout, a width or a system of yours")
 	}
 	p.parts = append(p.parts, "{"+kind+"}")
 	return err

@@ -128,15 +128,6 @@ func (p Period) begin(date time.Time, zone *time.Location) time.Time {
 	return midnight.Add(-time.Duration(max(before, after)) * time.Second)
 }
 
-// longest returns how long the longest period is: in all but a year clocks may be set back by an hour.
-func (p Period) longest() time.Duration {
-	const day = 24 * time.Hour
-	if p > fiscalYears {
-		return 366*day + time.Hour
-	}
-	return [...]time.Duration{Year: 366 * day, Quarter: 92*day + time.Hour, Month: 31*day + time.Hour, Week: 7*day + time.Hour, Day: day + time.Hour}[p]
-}
-
 // elements are the elements of package time's layouts that a date may have, in the order in which they are tried.
 var elements = []struct {
 	text string

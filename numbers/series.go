@@ -4,47 +4,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/numbers/ff1"
 )
 
-// A Series makes the numbers of a [Format], from one counter for each period. It is safe for concurrent use, and any
-// number of Series in any number of processes may make numbers of the same name.
+// A Series makes the numbers of a [Format], from one counter. It is safe for concurrent use, and any number of Series in
+// any number of processes may make numbers of the same name.
 //
-// The counters are called NAME/2026-11-22, NAME/2026-w47, NAME/fy2027, NAME or such, after the name and the period. Uniqueness
-// depends only on the counters, which never return a number twice; clocks only pick the period.
+// The counter has the name of the numbers. With each period it begins anew, and never returns to an earlier one. So
+// uniqueness depends only on the counter; clocks only pick the period.
 type Series struct {
 	*Format
-	open   opener
-	second func() int64 // the present, in Unix seconds
+	counters *counter.Counters
+	second   func() int64 // the present, in Unix seconds
 
 	present atomic.Pointer[moment]
-
-	mu      sync.Mutex
-	periods []*period
-	closed  bool
-
-	working sync.WaitGroup
+	closed  atomic.Bool
+	turning chan struct{} // has room for one: who is in it may change what follows, and present
+	failed  int64         // the second in which a period could not be begun, and
+	why     error         // why
 }
 
 // A moment is one second, with its date and its period. The date is looked up once for each second, so the code need
-// not compute when days begin and end, and the date always matches the counter.
+// not compute when days begin and end, and the date always matches the period of the handle.
 type moment struct {
-	second int64
-	date   date
-	period *period
+	second      int64
+	date        date
+	counter     *counter.Counter
+	permutation *ff1.Cipher
 }
 
-// Open returns the series of numbers called name, and opens the counter of the present period in counters. The pattern,
-// period and secret of a name must never change, or texts may repeat; but the number may become wider, see [WidenedFrom].
+// Open returns the series of numbers called name, and takes the first run of the present period from the counter of that name, which it
+// creates if there is none. The pattern, period and secret of a name must never change, or texts may repeat.
 //
-// The errors are those of [NewFormat] and counter.Counters.Open. A counter that does not exist is created. If the space
-// may have lost a counter of that name, creating it fails with an error that wraps counter.ErrForgotten, unless the
-// period began more than a quarter of an hour after the loss, or options give the counter a rate.
+// The errors are those of [NewFormat] and counter.Counters.Open: counter.ErrMismatch if the numbers had another width or
+// start, lease.ErrCounter if data were lost since the period began, lease.ErrClock if a clock is wrong.
 func Open(ctx context.Context, counters *counter.Counters, name, pattern string, options ...Option) (*Series, error) {
 	f, err := NewFormat(name, pattern, options...)
 	if err != nil {
@@ -53,14 +52,10 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 	if counters == nil {
 		return nil, fmt.Errorf("%w: counters are nil: want counter.On(space)", ErrInvalidOption)
 	}
-	if err := f.checkCounter(); err != nil {
-		return nil, err
+	if c := f.settings.config; c.End != 0 || c.Start > f.last {
+		return nil, fmt.Errorf("%w: counter from %d to %d: want a start up to %d, which is the end, as %q has room for no more", ErrInvalidOption, c.Start, c.End, f.last, f.text)
 	}
-	return newSeries(ctx, f, counterOpener(counters, f))
-}
-
-func newSeries(ctx context.Context, f *Format, open opener) (*Series, error) {
-	s := &Series{Format: f, open: open, second: coarse.Seconds.Glance}
+	s := &Series{Format: f, counters: counters, second: coarse.Seconds.Glance, turning: make(chan struct{}, 1)}
 	clock := f.settings.clock
 	if clock == nil {
 		clock = coarse.OfBubble()
@@ -69,112 +64,110 @@ func newSeries(ctx context.Context, f *Format, open opener) (*Series, error) {
 		s.second = func() int64 { return clock().Unix() }
 	}
 	if _, err := s.turn(ctx); err != nil {
-		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
 // Next returns the next number of the present period. Most calls take nanoseconds, as they read from memory. The first
-// call in a period that was not prepared waits for the period's counter to be opened, and some calls wait for the
-// counter's next run or for its rate. If ctx ends first, the error wraps its cause. After the last number of a period,
-// errors wrap counter.ErrEnd until the next period begins.
+// call in a period waits for its first run, and some calls wait for the next run. If ctx ends first, the error wraps its
+// cause. After the last number of a period, errors wrap lease.ErrEnd until the next period begins.
 //
-// The next period is prepared in the minute before it begins, while numbers are made.
+// Where another process is in the next period already, by a clock that is less than a minute ahead, Next waits for that.
 func (s *Series) Next(ctx context.Context) (Number, error) {
-	m := s.present.Load()
-	if m == nil || m.second != s.second() {
-		var err error
-		if m, err = s.turn(ctx); err != nil {
-			return Number{}, err
-		}
-	}
 	for {
-		n, err := m.period.counter.Next()
-		if err != nil {
-			n, err = m.period.counter.Wait(ctx)
+		m := s.present.Load()
+		var err error
+		if m.second != s.second() || s.closed.Load() {
+			m, err = s.turn(ctx)
 		}
+		var n int64
 		if err == nil {
-			return s.number(m.date, m.period.permutation, n)
+			if n, err = m.counter.Next(); err != nil {
+				n, err = m.counter.Wait(ctx)
+			}
 		}
-		if !errors.Is(err, counter.ErrClosed) {
+		switch {
+		case err == nil:
+			return s.number(m.date, m.permutation, n)
+		case errors.Is(err, counter.ErrClosed) && !s.closed.Load(): // the period ended during this call
+		case errors.Is(err, lease.ErrClock) && s.ending():
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ctx.Done():
+				return Number{}, fmt.Errorf("numbers: %s: %w: %w", s.name, context.Cause(ctx), err)
+			}
+		default:
 			return Number{}, fmt.Errorf("numbers: %s: %w", s.name, err)
 		}
-		if m, err = s.turn(ctx); err != nil { // the period ended and its counter was closed during this call
-			return Number{}, err
-		}
 	}
 }
 
-// turn returns the present moment, after waiting for its counter to be open.
+// ending reports whether the present period ends within a minute.
+func (s *Series) ending() bool {
+	now := time.Unix(s.second(), 0)
+	present, err := s.dateOf(now)
+	later, wrong := s.dateOf(now.Add(time.Minute))
+	return err == nil && wrong == nil && present.period != later.period
+}
+
+// turn returns the present moment, and begins its period if there was another one before.
 func (s *Series) turn(ctx context.Context) (*moment, error) {
-	m, err := s.now()
-	if err != nil {
-		return nil, err
-	}
 	select {
-	case <-m.period.ready:
+	case s.turning <- struct{}{}:
+		defer func() { <-s.turning }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("numbers: %s: waiting for counter %s: %w", s.name, s.counterName(m.date.period), context.Cause(ctx))
+		return nil, context.Cause(ctx)
 	}
-	if err := m.period.err; err != nil {
-		return nil, fmt.Errorf("numbers: %s: %w", s.name, err)
+	if s.closed.Load() {
+		return nil, counter.ErrClosed
 	}
-	s.present.Store(m)
-	return m, nil
-}
-
-// now returns the present moment. It also prepares the next period, and retires periods that are over.
-func (s *Series) now() (*moment, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, fmt.Errorf("numbers: %s: %w", s.name, counter.ErrClosed)
+	m := &moment{second: s.second()}
+	if s.why != nil && s.failed == m.second {
+		return nil, s.why
 	}
-	second := s.second()
-	t := time.Unix(second, 0)
-	d, err := s.dateOf(t)
-	if err != nil {
+	var err error
+	if m.date, err = s.dateOf(time.Unix(m.second, 0)); err != nil {
 		return nil, err
 	}
-	m := &moment{second, d, s.periodOf(d, t)}
-	if next, err := s.dateOf(t.Add(ahead)); err == nil {
-		s.periodOf(next, t)
+	last := s.present.Load()
+	if last != nil && last.date.period == m.date.period {
+		m.counter, m.permutation = last.counter, last.permutation
+		s.present.Store(m)
+		return m, nil
 	}
-	s.retire(second)
+	if m.permutation, err = s.permutation(m.date.period); err != nil {
+		return nil, err
+	}
+	if m.counter, err = s.begin(ctx, m.date); err != nil {
+		if ctx.Err() == nil {
+			s.failed, s.why = m.second, err
+		}
+		return nil, err
+	}
+	s.why = nil
+	s.present.Store(m)
+	if last != nil {
+		last.counter.Close()
+	}
 	return m, nil
 }
 
-// closeTimeout has room for opening a counter and closing it, see [counter.Counter.Close].
-const closeTimeout = 35 * time.Second
+// begin returns a handle for the period of a date.
+func (s *Series) begin(ctx context.Context, d date) (*counter.Counter, error) {
+	config := s.settings.config
+	config.End = s.last
+	options := append(s.settings.counter[:len(s.settings.counter):len(s.settings.counter)], counter.OrCreate(config))
+	if p := s.settings.period; p != Forever {
+		options = append(options, counter.OfPeriod(lease.Period{Key: d.period, Begin: p.begin(d.day, s.settings.zone)}))
+	}
+	return s.counters.Open(ctx, s.name, options...)
+}
 
-// Close gives back the unused numbers of the periods' runs if no later numbers were taken since, and makes later calls
-// fail with counter.ErrClosed. It takes 35 seconds at most. Its error means only that numbers may be lost.
+// Close makes later calls fail with counter.ErrClosed. The numbers of the run that are left are lost.
 func (s *Series) Close() error {
-	s.mu.Lock()
-	s.closed = true
-	open := s.periods
-	s.periods = nil
-	for _, p := range open {
-		p.cancel()
-	}
-	s.mu.Unlock()
-	errs := make(chan error, len(open))
-	for _, p := range open {
-		s.working.Go(func() { errs <- p.close() })
-	}
-	go func() { s.working.Wait(); close(errs) }()
-	timeout := time.After(closeTimeout)
-	var all error
-	for {
-		select {
-		case err, more := <-errs:
-			if !more {
-				return all
-			}
-			all = errors.Join(all, err)
-		case <-timeout:
-			return errors.Join(all, fmt.Errorf("numbers: %s: close: the store did not answer within %v: unused numbers may be lost", s.name, closeTimeout))
-		}
-	}
+	s.turning <- struct{}{}
+	defer func() { <-s.turning }()
+	s.closed.Store(true)
+	return s.present.Load().counter.Close()
 }
