@@ -4,6 +4,5 @@ go 1.26.0
 
 require (
 	connectrpc.com/connect v1.21.1
-	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc
 	google.golang.org/protobuf v1.36.12
 )

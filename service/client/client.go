@@ -2,11 +2,11 @@
 // other functions, counters, as in package counter, and IDs that the service makes.
 //
 //	replicas := []string{"https://ids-1.example:8443", "https://ids-2.example:8443"}
-//	leases, err := client.New("orders", replicas, client.WithToken(token))
+//	leases, err := client.New(ctx, "orders", replicas, client.WithToken(token))
 //	keeper, err := lease.Keep(ctx, leases, secret)
 //
 //	counters, err := client.NewCounters(replicas, client.WithToken(token))
-//	invoices, err := counters.Open(ctx, "invoices", counter.OrCreate())
+//	invoices, err := counters.Open(ctx, "invoices")
 //	n, err := invoices.Wait(ctx)
 //
 //	ids, err := client.NewIDs[randflake.ID]("orders", replicas, client.WithToken(token))
@@ -20,6 +20,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -27,28 +29,17 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/client/wire"
-	"github.com/randflake/randflake/store"
 )
-
-// Leases gives access to the leases of one space of a service. It is safe for concurrent use.
-type Leases struct {
-	space string
-	service[leaseClient]
-}
-
-type leaseClient struct {
-	randflakev1connect.LeaseServiceClient
-	randflakev1connect.AdminServiceClient
-}
 
 // A service is one or more replicas with the same spaces on the same stores, and a client of type C for each replica.
 type service[C any] struct {
-	replicas []C
-	current  atomic.Uint32               // the replica that answered last
-	wrong    []atomic.Pointer[time.Time] // until when a replica is asked last, because its clock was wrong
-	settings settings
+	addresses []string
+	replicas  []C
+	current   atomic.Uint32               // the replica that answered last
+	wrong     []atomic.Pointer[time.Time] // until when a replica is asked last, because its clock was wrong
+	settings  settings
 }
 
 // An Option changes how New makes a client.
@@ -59,7 +50,8 @@ type settings struct {
 	token     func() (string, error)
 	plaintext bool // a token may be sent by http
 	now       func() time.Time
-	batch     int // IDs that a call asks for
+	batch     int    // IDs that a call asks for
+	label     string // of leases
 }
 
 // WithHTTPClient makes calls use c instead of http.DefaultClient, for instance for a client certificate.
@@ -83,10 +75,14 @@ func WithPlaintext() Option {
 	return option("", true, func(s *settings) { s.plaintext = true })
 }
 
-// WithClock makes tokens of leases and allocations, and tells the age of IDs, with the time of now instead of the system
-// clock, for tests and simulations.
+// WithClock tells the age of IDs with the time of now instead of the system clock, for tests and simulations.
 func WithClock(now func() time.Time) Option {
 	return option("WithClock: nil: leave it out", now != nil, func(s *settings) { s.now = now })
+}
+
+// WithLabel says in the service's log whose leases they are, in place of the host's name and the program's.
+func WithLabel(label string) Option {
+	return option("", true, func(s *settings) { s.label = label })
 }
 
 // WithBatch sets how many IDs a call of [IDs] asks for, 1 to 65536, instead of 512. It must be within the limit that the
@@ -106,21 +102,11 @@ func option(problem string, valid bool, set func(*settings)) Option {
 	}}
 }
 
-// New returns the leases of a space. Addresses are URLs such as https://ids.example:8443. If one does not answer, calls
-// go to the next one.
-func New(space string, addresses []string, options ...Option) (*Leases, error) {
-	l := &Leases{space: space}
-	if err := l.dial(addresses, options, func(http connect.HTTPClient, base string, with ...connect.ClientOption) leaseClient {
-		return leaseClient{randflakev1connect.NewLeaseServiceClient(http, base, with...), randflakev1connect.NewAdminServiceClient(http, base, with...)}
-	}); err != nil {
-		return nil, err
-	}
-	return l, nil
-}
-
 // dial makes a client for each address. It does not connect.
 func (s *service[C]) dial(addresses []string, options []Option, newClient func(connect.HTTPClient, string, ...connect.ClientOption) C) error {
-	s.settings = settings{http: http.DefaultClient, now: time.Now, batch: defaultBatch}
+	host, _ := os.Hostname()
+	s.addresses = addresses
+	s.settings = settings{http: http.DefaultClient, now: time.Now, batch: defaultBatch, label: host + "/" + filepath.Base(os.Args[0])}
 	for i, option := range options {
 		if option.set == nil {
 			return fmt.Errorf("%w: client: option %d is the zero Option: leave it out", randflake.ErrInvalidOption, i+1)
@@ -165,9 +151,6 @@ func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// pageSize is how many leases or counters are listed by one call.
-const pageSize = 10_000
-
 const (
 	replicaTimeout = 10 * time.Second // the maximum time for which a call waits for one replica
 	wrongTime      = time.Minute      // for which a replica is asked last after it said that its clock is wrong
@@ -187,10 +170,10 @@ func (s *service[C]) order() (order []int) {
 	return append(order, wrong...)
 }
 
-// call tries one replica after the other, until one answers. Unless again is set, it goes to the next replica only if
-// it is certain that nothing was sent. The error says what failed.
-func call[C, Q, A any](ctx context.Context, s *service[C], what string, again bool, do func(C, context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
-	var failed, unknown error // unknown is from a replica that may have carried out the request
+// call tries one replica after the other, until one answers. What a replica took whose answer is lost, is lost, and never given
+// twice, so each call may be repeated. The error says what failed.
+func call[C, Q, A any](ctx context.Context, s *service[C], what string, do func(C, context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
+	var failed error
 	for i, at := range s.order() {
 		attempt, cancel := context.WithTimeout(ctx, share(ctx, len(s.replicas)-i))
 		answer, err := do(s.replicas[at], attempt, connect.NewRequest(message))
@@ -205,19 +188,12 @@ func call[C, Q, A any](ctx context.Context, s *service[C], what string, again bo
 		if failed == nil || !unsent(err) {
 			failed = err
 		}
-		if errors.Is(wire.Received(err), store.ErrClock) {
+		if errors.Is(wire.Received(err), lease.ErrClock) {
 			s.wrong[at].Store(new(time.Now().Add(wrongTime)))
 		}
-		if uncertain(err) {
-			unknown = err
-		}
-		if !elsewhere(err) || !again && !unsent(err) {
+		if !elsewhere(err) {
 			break
 		}
-	}
-	// An earlier replica may have carried out the request for which a later one returned an error.
-	if unknown != nil && unknown != failed {
-		return nil, fmt.Errorf("client: %s: the outcome is unknown: %w; another replica says: %v", what, unknown, failed)
 	}
 	return nil, fmt.Errorf("client: %s: %w", what, wire.Received(failed))
 }
@@ -232,17 +208,15 @@ func share(ctx context.Context, n int) time.Duration {
 
 // elsewhere reports whether another replica may succeed after err.
 func elsewhere(err error) bool {
+	if wait := (*lease.WaitError)(nil); errors.As(wire.Received(err), &wait) {
+		return false // for the same reason
+	}
 	switch connect.CodeOf(err) {
 	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeInternal, connect.CodeUnknown,
 		connect.CodeCanceled: // not by the caller; for instance the connection was reset
 		return true
 	}
-	return errors.Is(wire.Received(err), store.ErrClock) // of the replica, or of this machine
-}
-
-// uncertain reports whether a replica may have carried out the request for which it returned err.
-func uncertain(err error) bool {
-	return !unsent(err) && wire.Received(err) == err && elsewhere(err)
+	return false
 }
 
 // unsent reports whether a request can't have reached a replica.

@@ -134,7 +134,7 @@ func (s *IDs[I]) fetch(m *minting) {
 // mint asks for a batch. The IDs of an answer that is lost are never used, so the call may be repeated.
 func (s *IDs[I]) mint(ctx context.Context) ([]I, error) {
 	n := s.settings.batch
-	answer, err := call(ctx, &s.service, "mint", true, idClient.Mint, &api.MintRequest{Space: s.space, Count: uint32(n)})
+	answer, err := call(ctx, &s.service, "mint", idClient.Mint, &api.MintRequest{Space: s.space, Count: uint32(n)})
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ type Fields struct {
 // Inspect has the service open an ID. Invalid IDs may open as well, since IDs are not authenticated.
 func (s *IDs[I]) Inspect(ctx context.Context, id I) (Fields, error) {
 	message := &api.InspectRequest{Space: s.space, Id: &api.InspectRequest_Text{Text: id.String()}}
-	answer, err := call(ctx, &s.service, "inspect", true, idClient.Inspect, message)
+	answer, err := call(ctx, &s.service, "inspect", idClient.Inspect, message)
 	if err != nil {
 		return Fields{}, err
 	}

@@ -1,5 +1,4 @@
-// Package wire has the code that the service and its Go client share: it converts records and errors to messages and
-// back.
+// Package wire has the code that the service and its Go client share: it converts errors and counters to messages and back.
 package wire
 
 import (
@@ -7,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +19,6 @@ import (
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -30,31 +29,30 @@ type kind struct {
 	inner  bool
 }
 
-// kinds are the errors that the service sends with a code of their own. The client can distinguish those with a reason,
-// by the ErrorInfo that Describe adds. The text of an inner error may contain text of a driver or of the data, such as
-// addresses and tokens, which clients must not see.
+// kinds are the errors that the service sends with a code of their own. The client can distinguish those with a reason, by the
+// ErrorInfo that Describe adds. The text of an inner error may contain text of a driver or of the data, such as addresses, which
+// clients must not see.
 var kinds = []kind{
-	{lease.ErrInvalidRequest, connect.CodeInvalidArgument, "INVALID_REQUEST", false},
-	{lease.ErrNoRange, connect.CodeResourceExhausted, "NO_RANGE", false},
-	{lease.ErrNoLease, connect.CodeNotFound, "", false},
+	{lease.ErrFull, connect.CodeResourceExhausted, "FULL", false},
+	{lease.ErrLoss, connect.CodeUnavailable, "LOSS", false},
+	{lease.ErrAhead, connect.CodeUnavailable, "AHEAD", false},
+	{lease.ErrInvalid, connect.CodeInvalidArgument, "INVALID", false},
+	{lease.ErrSecret, connect.CodeFailedPrecondition, "SECRET", false},
+	{lease.ErrNoCounter, connect.CodeNotFound, "NO_COUNTER", false},
+	{lease.ErrCounter, connect.CodeFailedPrecondition, "COUNTER", false},
+	{lease.ErrEnd, connect.CodeOutOfRange, "END", false},
+	{lease.ErrExists, connect.CodeAlreadyExists, "EXISTS", false},
+	{counter.ErrMismatch, connect.CodeFailedPrecondition, "MISMATCH", false},
+	{lease.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", true},
+	{lease.ErrNoSpace, connect.CodeUnavailable, "NO_SPACE", true},
+	{lease.ErrUnsafe, connect.CodeUnavailable, "UNSAFE", true},
+	{lease.ErrClock, connect.CodeUnavailable, "CLOCK", true}, // after what else is wrong because of a clock
+	{lease.ErrUnknown, connect.CodeUnavailable, "UNKNOWN", true},
+	{context.Canceled, connect.CodeCanceled, "", true},
 	{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", false},
-	{store.ErrWrongSecret, connect.CodeFailedPrecondition, "WRONG_SECRET", false},
-	{store.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", true},
-	{store.ErrFormat, connect.CodeUnavailable, "FORMAT", true},
-	{store.ErrNoStore, connect.CodeUnavailable, "NO_STORE", true},
 	{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", false},
 	{snowflake.ErrInvalidID, connect.CodeInvalidArgument, "", false},
 	{ulid.ErrInvalidID, connect.CodeInvalidArgument, "", false},
-	{counter.ErrInvalidName, connect.CodeInvalidArgument, "INVALID_NAME", false},
-	{counter.ErrInvalidOption, connect.CodeInvalidArgument, "INVALID_OPTION", false},
-	{counter.ErrInvalidToken, connect.CodeInvalidArgument, "INVALID_TOKEN", false},
-	{counter.ErrNoCounter, connect.CodeNotFound, "NO_COUNTER", false},
-	{counter.ErrMismatch, connect.CodeFailedPrecondition, "MISMATCH", false},
-	{counter.ErrForgotten, connect.CodeFailedPrecondition, "FORGOTTEN", false},
-	{counter.ErrEnd, connect.CodeOutOfRange, "END", false},
-	{counter.ErrRate, connect.CodeResourceExhausted, "RATE", false},
-	{store.ErrClock, connect.CodeUnavailable, "CLOCK", true}, // after what else is wrong because of a clock
-	{context.Canceled, connect.CodeCanceled, "", true},
 	{randflake.ErrExhausted, connect.CodeUnavailable, "", false},
 	{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, "", false},
 	{randflake.ErrLeaseEnded, connect.CodeUnavailable, "", false},
@@ -65,16 +63,16 @@ var kinds = []kind{
 	{fs.ErrClosed, connect.CodeUnavailable, "", true},
 }
 
-// Error returns the error to send for err, and reports whether it contains the whole text. If not, the caller should
-// log err: for an unknown error the message says only that the store failed. The text never contains place, the store's
-// location.
+// Error returns the error to send for err, and reports whether it contains the whole text. If not, the caller should log err: for
+// an unknown error the message says only that the store failed. The text never contains place, the store's location.
 func Error(err error, place string) (sent *connect.Error, whole bool) {
 	if errors.As(err, &sent) {
 		return sent, true
 	}
 	found := kindsOf(err)
 	if len(found) == 0 {
-		return connect.NewError(connect.CodeUnavailable, errors.New("the space's store failed, so that the outcome is unknown: ask again, as the procedure says; the service's log has more")), false
+		err = lease.ErrUnknown
+		found = kindsOf(err)
 	}
 	k, known := found[0], &knownError{text: err.Error()}
 	if k.inner {
@@ -84,6 +82,9 @@ func Error(err error, place string) (sent *connect.Error, whole bool) {
 	}
 	for _, k := range found {
 		known.all = append(known.all, k.err)
+	}
+	if wait := (*lease.WaitError)(nil); errors.As(err, &wait) {
+		known.all = append(known.all, wait)
 	}
 	return connect.NewError(k.code, known), !k.inner
 }
@@ -109,11 +110,12 @@ func (e *knownError) Unwrap() []error { return e.all }
 const (
 	domain     = "randflake"
 	also       = "also"      // the key of further reasons in the metadata, with commas between them
-	retryAfter = time.Second // where trying again helps
+	until      = "until"     // the key of the Unix second from which on the reason is gone
+	retryAfter = time.Second // where trying again helps, and nobody knows when
 )
 
-// Describe adds the details that tell programs why a procedure failed: google.rpc.ErrorInfo, whose reason is the error's
-// code if it has no other, and google.rpc.RetryInfo if trying again helps.
+// Describe adds the details that tell programs why a procedure failed: google.rpc.ErrorInfo, whose reason is the error's code if
+// it has no other, and google.rpc.RetryInfo if trying again helps.
 func Describe(failed *connect.Error, procedure string, again bool) {
 	var reasons []string
 	for _, k := range kindsOf(failed) {
@@ -128,9 +130,13 @@ func Describe(failed *connect.Error, procedure string, again bool) {
 	if len(reasons) > 1 {
 		info.Metadata[also] = strings.Join(reasons[1:], ",")
 	}
-	details := []proto.Message{info}
+	details, pause := []proto.Message{info}, retryAfter
+	if wait := (*lease.WaitError)(nil); errors.As(failed, &wait) {
+		info.Metadata[until] = strconv.FormatInt(wait.Until.Unix(), 10)
+		pause = max(time.Until(wait.Until), 0)
+	}
 	if again {
-		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(retryAfter)})
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(pause)})
 	}
 	for _, message := range details {
 		if detail, err := connect.NewErrorDetail(message); err == nil {
@@ -139,7 +145,8 @@ func Describe(failed *connect.Error, procedure string, again bool) {
 	}
 }
 
-// Received returns err, the error of a call, such that errors.Is finds the library's errors that the service had.
+// Received returns err, the error of a call, such that errors.Is finds the library's errors that the service had, and errors.As
+// the lease.WaitError.
 func Received(err error) error {
 	var sent *connect.Error
 	if !errors.As(err, &sent) {
@@ -152,10 +159,14 @@ func Received(err error) error {
 		if err != nil || !ok || info.Domain != domain {
 			continue
 		}
+		second, noTime := strconv.ParseInt(info.Metadata[until], 10, 64)
 		reasons := append(strings.Split(info.Metadata[also], ","), info.Reason)
 		for _, k := range kinds {
-			if k.reason != "" && slices.Contains(reasons, k.reason) {
-				known = append(known, k.err)
+			if k.reason == "" || !slices.Contains(reasons, k.reason) {
+				continue
+			}
+			if known = append(known, k.err); noTime == nil {
+				known = append(known, &lease.WaitError{Err: k.err, Until: time.Unix(second, 0).UTC(), Why: sent.Message()})
 			}
 		}
 	}

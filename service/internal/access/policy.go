@@ -181,8 +181,7 @@ func has(list []string, name string) bool {
 
 // Tighter returns the tighter of each pair of limits.
 func Tighter(a, b config.Limits) config.Limits {
-	return config.Limits{Nodes: tighter(a.Nodes, b.Nodes), TTL: tighter(a.TTL, b.TTL), Leases: tighter(a.Leases, b.Leases),
-		Batch: tighter(a.Batch, b.Batch), Rate: tighter(a.Rate, b.Rate)}
+	return config.Limits{Nodes: tighter(a.Nodes, b.Nodes), Batch: tighter(a.Batch, b.Batch), Rate: tighter(a.Rate, b.Rate)}
 }
 
 func tighter[T ~int | ~int64 | ~uint64 | ~float64](a, b T) T {

@@ -4,12 +4,9 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
-
-	"github.com/randflake/randflake/lease"
 )
 
 // Limits on the IDs and numbers in answers that are being made or written, so that clients that don't read can't fill
@@ -21,14 +18,13 @@ const (
 	maxWaiting = 500            // calls of one principal that wait for room, as each may have a large header and body
 )
 
-// Usage counts the calls, answers and leases of principals, as far as this process knows them. It is safe for concurrent
-// use.
+// Usage counts the calls and answers of principals, as far as this process knows them. It is safe for concurrent use.
 type Usage struct {
 	answers *semaphore.Weighted
 
 	mu    sync.Mutex
 	parts map[string]*part // of answers, by principal
-	users map[user]*used
+	rates map[user]*rate.Limiter
 }
 
 type part struct {
@@ -36,38 +32,14 @@ type part struct {
 	waiting atomic.Int32
 }
 
-type user struct{ principal, space string }
-
-type used struct {
-	rates  map[float64]*rate.Limiter // by the limit that a rule or the space sets
-	leases map[lease.Token]*held
-	swept  int64 // second in which all leases that had ended were dropped
-}
-
-// drop forgets a lease that has ended, unless a call may get it.
-func (u *used) drop(owner lease.Token, now int64) {
-	if h := u.leases[owner]; h.calls == 0 && h.last < now {
-		delete(u.leases, owner)
-	}
-}
-
-type held struct {
-	calls int   // in progress that may get the lease
-	last  int64 // second of it, or 0
+type user struct {
+	principal, space string
+	limit            float64 // that a rule or the space sets
 }
 
 // NewUsage returns an empty Usage.
 func NewUsage() *Usage {
-	return &Usage{answers: semaphore.NewWeighted(maxAnswers), parts: map[string]*part{}, users: map[user]*used{}}
-}
-
-// of returns what a principal uses. It is called with mu held.
-func (u *Usage) of(principal, space string) *used {
-	key := user{principal, space}
-	if u.users[key] == nil {
-		u.users[key] = &used{rates: map[float64]*rate.Limiter{}, leases: map[lease.Token]*held{}}
-	}
-	return u.users[key]
+	return &Usage{answers: semaphore.NewWeighted(maxAnswers), parts: map[string]*part{}, rates: map[user]*rate.Limiter{}}
 }
 
 // Call reports whether a principal may call now, under a limit of calls a second, and counts the call. The burst is one
@@ -75,11 +47,11 @@ func (u *Usage) of(principal, space string) *used {
 func (u *Usage) Call(principal, space string, perSecond float64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	rates := u.of(principal, space).rates
-	if rates[perSecond] == nil {
-		rates[perSecond] = rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
+	who := user{principal, space, perSecond}
+	if u.rates[who] == nil {
+		u.rates[who] = rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
 	}
-	return rates[perSecond].Allow()
+	return u.rates[who].Allow()
 }
 
 // Answer waits until there is room for an answer with n IDs or numbers, or ctx ends; if maxWaiting calls wait already, it
@@ -106,59 +78,4 @@ func (u *Usage) Answer(ctx context.Context, principal string, n int64) (done fun
 		return nil, err
 	}
 	return func() { u.answers.Release(n); part.Release(n) }, nil
-}
-
-// Reserve reports whether a principal may take one more lease, with most at a time. If so, it counts one until the
-// caller calls done, and longer if Holds was called. A retry with the same owner token does not count twice.
-func (u *Usage) Reserve(principal, space string, owner lease.Token, most int) (done func(), ok bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	now, of := time.Now().Unix(), u.of(principal, space)
-	if of.swept != now { // not with each call, as there may be a hundred thousand
-		of.swept = now
-		for owner := range of.leases {
-			of.drop(owner, now)
-		}
-	}
-	h := of.leases[owner]
-	if h == nil {
-		if most > 0 && len(of.leases) >= most {
-			return nil, false
-		}
-		h = new(held)
-		of.leases[owner] = h
-	}
-	h.calls++
-	return func() {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		h.calls--
-		of.drop(owner, time.Now().Unix())
-	}, true
-}
-
-// Holds notes that a principal has, or may have, a lease until a second at least, or 0 if it no longer has it.
-func (u *Usage) Holds(principal, space string, owner lease.Token, last int64) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	of := u.of(principal, space)
-	if of.leases[owner] == nil {
-		of.leases[owner] = new(held)
-	}
-	if h := of.leases[owner]; last == 0 || last > h.last {
-		h.last = last
-	}
-	of.drop(owner, time.Now().Unix())
-}
-
-// Holder returns the principal that has the lease of an owner token, or "" if this process does not know it.
-func (u *Usage) Holder(space string, owner lease.Token) string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for who, of := range u.users {
-		if h := of.leases[owner]; h != nil && h.last > 0 && who.space == space {
-			return who.principal
-		}
-	}
-	return ""
 }

@@ -8,23 +8,22 @@ import (
 	"io/fs"
 	"math"
 	"net"
-	"net/url"
+	neturl "net/url"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/lease/url"
+	"github.com/randflake/randflake/snowflake"
 )
 
 // Verbs are what rules may allow.
-var Verbs = []string{"lease", "list", "mint", "inspect", "count", "report-loss", "revoke", "fetch", "observe"}
+var Verbs = []string{"lease", "list", "mint", "inspect", "count", "set", "report-loss", "fetch", "observe"}
 
 // A checker collects what is wrong with a file.
 type checker struct {
@@ -98,7 +97,7 @@ func (k *checker) check(c *Config) {
 		p := fmt.Sprintf("counters[%d]", i)
 		k.unique(p+".name", s.Name, counterName, counters)
 		k.known(p+".space", s.Space, spaces)
-		k.must(s.Rate >= 0, p+".rate", "%d: want numbers a second, or 0 for no bound", s.Rate)
+		k.must(s.Start >= 0 && s.Step >= 0 && (s.End == 0 || s.End >= s.Start), p, "want a start of 1 or more, an end that is not before it, and a step of 1 or more")
 		k.must(s.Most == 0 || s.Most > 0 && strings.HasSuffix(s.Name, "*"), p+".most", "%d: want how many counters one caller may add, for a pattern such as orders/*", s.Most)
 	}
 	for i, s := range c.Issuers {
@@ -141,7 +140,7 @@ func (k *checker) space(p string, s Space) {
 	}
 	keeps := s.Secret == SecretMint || s.Secret == SecretDistribute
 	if location, err := s.Location(); err == nil && location != "" {
-		_, err := url.Parse(location)
+		_, _, err := url.Parse(location)
 		k.must(err == nil, p+".store", "%v", err)
 	}
 	switch {
@@ -150,7 +149,7 @@ func (k *checker) space(p string, s Space) {
 	case (layout != nil || s.Kind == "ulid") && (s.Secret != "" || s.SecretFile != "" || s.Check != ""):
 		k.wrong(p+".secret", "%s IDs have no secret: leave secret, secretFile and check out", s.Kind)
 	case keeps && s.SecretFile == "":
-		k.wrong(p+".secretFile", "there is none, and the mode is %s: randflake secret -o FILE makes one", s.Secret)
+		k.wrong(p+".secretFile", "there is none, and the mode is %s: randflake secret new makes one", s.Secret)
 	case !keeps && s.SecretFile != "":
 		k.wrong(p+".secretFile", "the service has no use for a secret in mode none: leave it out, or set secret to mint")
 	case keeps && s.Check != "":
@@ -194,8 +193,6 @@ func (s Space) Location() (string, error) {
 
 func (k *checker) limits(p string, l Limits) {
 	k.must(l.Nodes >= 0 && l.Nodes <= randflake.MaxNode+1, p+".nodes", "%d: want 1 to %d, or 0 for no bound", l.Nodes, randflake.MaxNode+1)
-	k.must(l.TTL >= 0 && l.TTL%time.Second == 0, p+".ttl", "%v: want whole seconds, such as 5m, or 0 for no bound", l.TTL)
-	k.must(l.Leases >= 0, p+".leases", "%d: want how many, or 0 for no bound", l.Leases)
 	k.must(l.Rate >= 0 && l.Rate <= math.MaxInt32, p+".rate", "%v: want calls a second, or 0 for the default", l.Rate)
 }
 
@@ -204,7 +201,7 @@ func (k *checker) issuer(p string, i Issuer, seen map[string]bool) {
 	k.must(!seen[i.Issuer], p+".issuer", "it is there twice")
 	seen[i.Issuer] = true
 	k.must(i.Audience != "", p+".audience", "there is none: want what tokens for this service have for aud; those for others must not do")
-	u, err := url.Parse(i.JWKS)
+	u, err := neturl.Parse(i.JWKS)
 	k.must(err == nil && u.Scheme != "http" && (i.JWKS != "" || strings.HasPrefix(i.Issuer, "https://")),
 		p+".jwks", "want a file, or a URL that begins with https:; it can be left out if issuer is such a URL, which says where the keys are")
 }
@@ -221,7 +218,7 @@ func (k *checker) principal(p string, who Principal, issuers, held map[string]bo
 		claim(fmt.Sprintf("%s.certificates.dns[%d]", p, i), "DNS name "+strings.ToLower(name))
 	}
 	for i, name := range who.Certificates.URI {
-		u, err := url.Parse(name)
+		u, err := neturl.Parse(name)
 		k.must(err == nil && u.Scheme != "" && u.String() == name, fmt.Sprintf("%s.certificates.uri[%d]", p, i), "%q: want a URI, such as spiffe://example.org/billing", name)
 		claim(fmt.Sprintf("%s.certificates.uri[%d]", p, i), "URI "+name)
 	}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -24,8 +23,6 @@ type Config struct {
 	LogLevel  string `yaml:"logLevel"`  // debug, info, warn or error; info without
 	Audit     string `yaml:"audit"`     // file that lines are appended to; standard error without
 	AuditMint bool   `yaml:"auditMint"` // a line for each call that makes IDs, too
-
-	AuditRequired bool `yaml:"auditRequired"` // no call without an audit log that can be written
 
 	Spaces     []Space     `yaml:"spaces"`
 	Counters   []Counter   `yaml:"counters"`
@@ -73,22 +70,19 @@ const (
 
 // Limits bound calls; 0 is no bound, or the default.
 type Limits struct {
-	Nodes  int           `yaml:"nodes"`  // of a lease
-	TTL    time.Duration `yaml:"ttl"`    // of a lease
-	Leases int           `yaml:"leases"` // that a principal has at a time, as far as this process knows
-	Batch  uint64        `yaml:"batch"`  // IDs or numbers of a call
-	Rate   float64       `yaml:"rate"`   // calls a second of a principal, in this process
+	Nodes int     `yaml:"nodes"` // of a lease
+	Batch uint64  `yaml:"batch"` // IDs or numbers of a call
+	Rate  float64 `yaml:"rate"`  // calls a second of a principal, in this process
 }
 
 // A Counter is one of a space, which is made at its first use.
 type Counter struct {
-	Name   string `yaml:"name"` // or a pattern, such as orders/*, for all whose names begin so, or * for all others
-	Space  string `yaml:"space"`
-	Start  *int64 `yaml:"start"`
-	Stride *int64 `yaml:"stride"`
-	End    *int64 `yaml:"end"`
-	Rate   int64  `yaml:"rate"`
-	Most   int    `yaml:"most"` // of a pattern: counters that a principal may be the first to use, in this process
+	Name  string `yaml:"name"` // or a pattern, such as orders/*, for all whose names begin so, or * for all others
+	Space string `yaml:"space"`
+	Start int64  `yaml:"start"` // 1 without
+	Step  int64  `yaml:"step"`  // 1 without
+	End   int64  `yaml:"end"`   // the largest int64 without
+	Most  int    `yaml:"most"`  // of a pattern: counters that a principal may be the first to use, in this process
 }
 
 // An Issuer signs tokens, as a Kubernetes cluster does for its service accounts.
@@ -143,7 +137,6 @@ var plain = []struct {
 	text string
 }{
 	{regexp.MustCompile(`field (\S+) not found in type .*`), "$1 is no field here: correct its name, or leave it out"},
-	{regexp.MustCompile(`cannot unmarshal .* into time\.Duration`), "want a duration, such as 5m"},
 	{regexp.MustCompile(`cannot unmarshal .* into \[\].*`), "want a list, such as [a, b]"},
 	{regexp.MustCompile(`cannot unmarshal .* into (int|int64|uint64)\b`), "want a whole number"},
 	{regexp.MustCompile(`cannot unmarshal .* into float64`), "want a number"},

@@ -15,12 +15,12 @@ import (
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/client"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/server"
 	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // start starts a replica of a service whose space "demo" is on the data, with what wrap makes of its handler.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/client"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // orders is a counter that the service makes at its first use.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/service/client"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/url"
+	"github.com/randflake/randflake/service/client"
+	"github.com/randflake/randflake/store"
 )
 
 // TestEngines: through two replicas, on each engine, leases and counters are as their packages promise. Each handle begins

@@ -17,13 +17,13 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/etcd"
 	"github.com/randflake/randflake/lease/file"
 	"github.com/randflake/randflake/lease/mariadb"
 	"github.com/randflake/randflake/lease/postgres"
 	"github.com/randflake/randflake/lease/redis"
 	"github.com/randflake/randflake/lease/sqlite"
+	"github.com/randflake/randflake/store"
 )
 
 // running are the servers of all tests, one of each kind.

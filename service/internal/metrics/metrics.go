@@ -3,11 +3,9 @@
 package metrics
 
 import (
-	"errors"
 	"net"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -15,11 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/metrics"
 	"github.com/randflake/randflake/metrics/prom"
-	"github.com/randflake/randflake/store"
 )
 
 // Metrics are those of a service. They are safe for concurrent use.
@@ -27,8 +22,6 @@ type Metrics struct {
 	registry    *prometheus.Registry
 	calls       *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
-	leases      *prometheus.CounterVec
-	renewals    *prometheus.HistogramVec
 	connections prometheus.Gauge
 }
 
@@ -47,12 +40,10 @@ func New(more metrics.Func) *Metrics {
 		registry: prometheus.NewRegistry(),
 		calls:    counter("calls_total", "Calls by procedure, space and code; those of no space that is served have none.", "procedure", "space", "code"),
 		seconds:  histogram("call_seconds", "How long calls took.", "procedure", "space"),
-		leases:   counter("leases_total", "What became of leases, the service's own among them: granted, refused, renewed, lost, released, failed.", "space", "outcome"),
-		renewals: histogram("renewal_seconds", "How long the store took to renew a lease.", "space"),
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "randflaked_connections", Help: "Connections that are open, idle ones among them."}),
 	}
-	m.registry.MustRegister(m.calls, m.seconds, m.leases, m.renewals, m.connections, prom.NewCollector(metrics.Build(Version()), more),
+	m.registry.MustRegister(m.calls, m.seconds, m.connections, prom.NewCollector(metrics.Build(Version()), more),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -91,25 +82,4 @@ func (m *Metrics) Connection(_ net.Conn, state http.ConnState) {
 	case http.StateClosed, http.StateHijacked:
 		m.connections.Dec()
 	}
-}
-
-// refusals are the errors by which a store says no. After any other the outcome is unknown.
-var refusals = []error{lease.ErrNoRange, lease.ErrInvalidRequest, store.ErrWrongSecret, store.ErrClock, randflake.ErrEndOfLife}
-
-// Lease counts what a call about a lease of a space came to: an outcome, or an error.
-func (m *Metrics) Lease(space, outcome string, err error) {
-	switch {
-	case errors.Is(err, lease.ErrLost):
-		outcome = "lost"
-	case slices.ContainsFunc(refusals, func(no error) bool { return errors.Is(err, no) }):
-		outcome = "refused"
-	case err != nil:
-		outcome = "failed"
-	}
-	m.leases.WithLabelValues(space, outcome).Inc()
-}
-
-// Renewal counts how long the store took to renew a lease.
-func (m *Metrics) Renewal(space string, took time.Duration) {
-	m.renewals.WithLabelValues(space).Observe(took.Seconds())
 }

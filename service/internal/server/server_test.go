@@ -22,9 +22,9 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // A testbed is a server with all that it writes.

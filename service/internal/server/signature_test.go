@@ -12,9 +12,9 @@ import (
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // with returns a lease as JSON, with some of its fields as they are in more.

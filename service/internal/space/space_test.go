@@ -13,9 +13,9 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // A fake is a space on data in memory, whose store fails when it is told to.

@@ -37,20 +37,15 @@ const (
 const (
 	// AdminServiceReportLossProcedure is the fully-qualified name of the AdminService's ReportLoss RPC.
 	AdminServiceReportLossProcedure = "/randflake.v1.AdminService/ReportLoss"
-	// AdminServiceRevokeProcedure is the fully-qualified name of the AdminService's Revoke RPC.
-	AdminServiceRevokeProcedure = "/randflake.v1.AdminService/Revoke"
 	// SecretServiceFetchProcedure is the fully-qualified name of the SecretService's Fetch RPC.
 	SecretServiceFetchProcedure = "/randflake.v1.SecretService/Fetch"
 )
 
 // AdminServiceClient is a client for the randflake.v1.AdminService service.
 type AdminServiceClient interface {
-	// ReportLoss says that the data of a space may be an older copy, as when a backup was restored: no lease is renewed
-	// that was granted before, and none is granted that starts before the floor.
+	// ReportLoss says that the data of a space may be an older copy, as when a backup was restored: nothing is leased before
+	// the forgotten leases have ended, and counters wait until they are set.
 	ReportLoss(context.Context, *connect.Request[v1.ReportLossRequest]) (*connect.Response[v1.ReportLossResponse], error)
-	// Revoke takes a lease away. Its holder makes IDs until it tries to renew, or else to the lease's end, and may acquire
-	// another lease, unless its rights are taken away too. Nobody else gets the nodes before that end.
-	Revoke(context.Context, *connect.Request[v1.RevokeRequest]) (*connect.Response[v1.RevokeResponse], error)
 }
 
 // NewAdminServiceClient constructs a client for the randflake.v1.AdminService service. By default,
@@ -70,19 +65,12 @@ func NewAdminServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(adminServiceMethods.ByName("ReportLoss")),
 			connect.WithClientOptions(opts...),
 		),
-		revoke: connect.NewClient[v1.RevokeRequest, v1.RevokeResponse](
-			httpClient,
-			baseURL+AdminServiceRevokeProcedure,
-			connect.WithSchema(adminServiceMethods.ByName("Revoke")),
-			connect.WithClientOptions(opts...),
-		),
 	}
 }
 
 // adminServiceClient implements AdminServiceClient.
 type adminServiceClient struct {
 	reportLoss *connect.Client[v1.ReportLossRequest, v1.ReportLossResponse]
-	revoke     *connect.Client[v1.RevokeRequest, v1.RevokeResponse]
 }
 
 // ReportLoss calls randflake.v1.AdminService.ReportLoss.
@@ -90,19 +78,11 @@ func (c *adminServiceClient) ReportLoss(ctx context.Context, req *connect.Reques
 	return c.reportLoss.CallUnary(ctx, req)
 }
 
-// Revoke calls randflake.v1.AdminService.Revoke.
-func (c *adminServiceClient) Revoke(ctx context.Context, req *connect.Request[v1.RevokeRequest]) (*connect.Response[v1.RevokeResponse], error) {
-	return c.revoke.CallUnary(ctx, req)
-}
-
 // AdminServiceHandler is an implementation of the randflake.v1.AdminService service.
 type AdminServiceHandler interface {
-	// ReportLoss says that the data of a space may be an older copy, as when a backup was restored: no lease is renewed
-	// that was granted before, and none is granted that starts before the floor.
+	// ReportLoss says that the data of a space may be an older copy, as when a backup was restored: nothing is leased before
+	// the forgotten leases have ended, and counters wait until they are set.
 	ReportLoss(context.Context, *connect.Request[v1.ReportLossRequest]) (*connect.Response[v1.ReportLossResponse], error)
-	// Revoke takes a lease away. Its holder makes IDs until it tries to renew, or else to the lease's end, and may acquire
-	// another lease, unless its rights are taken away too. Nobody else gets the nodes before that end.
-	Revoke(context.Context, *connect.Request[v1.RevokeRequest]) (*connect.Response[v1.RevokeResponse], error)
 }
 
 // NewAdminServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -118,18 +98,10 @@ func NewAdminServiceHandler(svc AdminServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(adminServiceMethods.ByName("ReportLoss")),
 		connect.WithHandlerOptions(opts...),
 	)
-	adminServiceRevokeHandler := connect.NewUnaryHandler(
-		AdminServiceRevokeProcedure,
-		svc.Revoke,
-		connect.WithSchema(adminServiceMethods.ByName("Revoke")),
-		connect.WithHandlerOptions(opts...),
-	)
 	return "/randflake.v1.AdminService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AdminServiceReportLossProcedure:
 			adminServiceReportLossHandler.ServeHTTP(w, r)
-		case AdminServiceRevokeProcedure:
-			adminServiceRevokeHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -141,10 +113,6 @@ type UnimplementedAdminServiceHandler struct{}
 
 func (UnimplementedAdminServiceHandler) ReportLoss(context.Context, *connect.Request[v1.ReportLossRequest]) (*connect.Response[v1.ReportLossResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.AdminService.ReportLoss is not implemented"))
-}
-
-func (UnimplementedAdminServiceHandler) Revoke(context.Context, *connect.Request[v1.RevokeRequest]) (*connect.Response[v1.RevokeResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.AdminService.Revoke is not implemented"))
 }
 
 // SecretServiceClient is a client for the randflake.v1.SecretService service.

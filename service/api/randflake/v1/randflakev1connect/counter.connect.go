@@ -35,10 +35,10 @@ const (
 const (
 	// CounterServiceNextProcedure is the fully-qualified name of the CounterService's Next RPC.
 	CounterServiceNextProcedure = "/randflake.v1.CounterService/Next"
-	// CounterServiceAllocateProcedure is the fully-qualified name of the CounterService's Allocate RPC.
-	CounterServiceAllocateProcedure = "/randflake.v1.CounterService/Allocate"
-	// CounterServiceReturnProcedure is the fully-qualified name of the CounterService's Return RPC.
-	CounterServiceReturnProcedure = "/randflake.v1.CounterService/Return"
+	// CounterServiceTakeProcedure is the fully-qualified name of the CounterService's Take RPC.
+	CounterServiceTakeProcedure = "/randflake.v1.CounterService/Take"
+	// CounterServiceSetProcedure is the fully-qualified name of the CounterService's Set RPC.
+	CounterServiceSetProcedure = "/randflake.v1.CounterService/Set"
 	// CounterServiceGetProcedure is the fully-qualified name of the CounterService's Get RPC.
 	CounterServiceGetProcedure = "/randflake.v1.CounterService/Get"
 	// CounterServiceListProcedure is the fully-qualified name of the CounterService's List RPC.
@@ -49,15 +49,13 @@ const (
 type CounterServiceClient interface {
 	// Next takes numbers. When its answer is lost its numbers are lost, and never given again: call again.
 	Next(context.Context, *connect.Request[v1.NextRequest]) (*connect.Response[v1.NextResponse], error)
-	// Allocate takes a run of numbers for the caller to hand out. The same token again, after a lost answer, gets the
-	// same run.
-	Allocate(context.Context, *connect.Request[v1.AllocateRequest]) (*connect.Response[v1.AllocateResponse], error)
-	// Return gives back the last numbers of a run, where no number that was taken later is still out. It may be called
-	// again when its answer was lost.
-	Return(context.Context, *connect.Request[v1.ReturnRequest]) (*connect.Response[v1.ReturnResponse], error)
+	// Take takes a run of numbers for the caller to hand out. When its answer is lost its numbers are lost: call again.
+	Take(context.Context, *connect.Request[v1.CounterServiceTakeRequest]) (*connect.Response[v1.CounterServiceTakeResponse], error)
+	// Set says where a counter goes on, as after a loss of data: beyond all numbers that were taken. It never lowers one.
+	Set(context.Context, *connect.Request[v1.SetRequest]) (*connect.Response[v1.SetResponse], error)
 	Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v1.GetResponse], error)
 	// List returns the counters that the caller may look at, in the order of their names.
-	List(context.Context, *connect.Request[v1.CounterServiceListRequest]) (*connect.Response[v1.CounterServiceListResponse], error)
+	List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error)
 }
 
 // NewCounterServiceClient constructs a client for the randflake.v1.CounterService service. By
@@ -77,16 +75,16 @@ func NewCounterServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(counterServiceMethods.ByName("Next")),
 			connect.WithClientOptions(opts...),
 		),
-		allocate: connect.NewClient[v1.AllocateRequest, v1.AllocateResponse](
+		take: connect.NewClient[v1.CounterServiceTakeRequest, v1.CounterServiceTakeResponse](
 			httpClient,
-			baseURL+CounterServiceAllocateProcedure,
-			connect.WithSchema(counterServiceMethods.ByName("Allocate")),
+			baseURL+CounterServiceTakeProcedure,
+			connect.WithSchema(counterServiceMethods.ByName("Take")),
 			connect.WithClientOptions(opts...),
 		),
-		_return: connect.NewClient[v1.ReturnRequest, v1.ReturnResponse](
+		set: connect.NewClient[v1.SetRequest, v1.SetResponse](
 			httpClient,
-			baseURL+CounterServiceReturnProcedure,
-			connect.WithSchema(counterServiceMethods.ByName("Return")),
+			baseURL+CounterServiceSetProcedure,
+			connect.WithSchema(counterServiceMethods.ByName("Set")),
 			connect.WithClientOptions(opts...),
 		),
 		get: connect.NewClient[v1.GetRequest, v1.GetResponse](
@@ -96,7 +94,7 @@ func NewCounterServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		list: connect.NewClient[v1.CounterServiceListRequest, v1.CounterServiceListResponse](
+		list: connect.NewClient[v1.ListRequest, v1.ListResponse](
 			httpClient,
 			baseURL+CounterServiceListProcedure,
 			connect.WithSchema(counterServiceMethods.ByName("List")),
@@ -108,11 +106,11 @@ func NewCounterServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 
 // counterServiceClient implements CounterServiceClient.
 type counterServiceClient struct {
-	next     *connect.Client[v1.NextRequest, v1.NextResponse]
-	allocate *connect.Client[v1.AllocateRequest, v1.AllocateResponse]
-	_return  *connect.Client[v1.ReturnRequest, v1.ReturnResponse]
-	get      *connect.Client[v1.GetRequest, v1.GetResponse]
-	list     *connect.Client[v1.CounterServiceListRequest, v1.CounterServiceListResponse]
+	next *connect.Client[v1.NextRequest, v1.NextResponse]
+	take *connect.Client[v1.CounterServiceTakeRequest, v1.CounterServiceTakeResponse]
+	set  *connect.Client[v1.SetRequest, v1.SetResponse]
+	get  *connect.Client[v1.GetRequest, v1.GetResponse]
+	list *connect.Client[v1.ListRequest, v1.ListResponse]
 }
 
 // Next calls randflake.v1.CounterService.Next.
@@ -120,14 +118,14 @@ func (c *counterServiceClient) Next(ctx context.Context, req *connect.Request[v1
 	return c.next.CallUnary(ctx, req)
 }
 
-// Allocate calls randflake.v1.CounterService.Allocate.
-func (c *counterServiceClient) Allocate(ctx context.Context, req *connect.Request[v1.AllocateRequest]) (*connect.Response[v1.AllocateResponse], error) {
-	return c.allocate.CallUnary(ctx, req)
+// Take calls randflake.v1.CounterService.Take.
+func (c *counterServiceClient) Take(ctx context.Context, req *connect.Request[v1.CounterServiceTakeRequest]) (*connect.Response[v1.CounterServiceTakeResponse], error) {
+	return c.take.CallUnary(ctx, req)
 }
 
-// Return calls randflake.v1.CounterService.Return.
-func (c *counterServiceClient) Return(ctx context.Context, req *connect.Request[v1.ReturnRequest]) (*connect.Response[v1.ReturnResponse], error) {
-	return c._return.CallUnary(ctx, req)
+// Set calls randflake.v1.CounterService.Set.
+func (c *counterServiceClient) Set(ctx context.Context, req *connect.Request[v1.SetRequest]) (*connect.Response[v1.SetResponse], error) {
+	return c.set.CallUnary(ctx, req)
 }
 
 // Get calls randflake.v1.CounterService.Get.
@@ -136,7 +134,7 @@ func (c *counterServiceClient) Get(ctx context.Context, req *connect.Request[v1.
 }
 
 // List calls randflake.v1.CounterService.List.
-func (c *counterServiceClient) List(ctx context.Context, req *connect.Request[v1.CounterServiceListRequest]) (*connect.Response[v1.CounterServiceListResponse], error) {
+func (c *counterServiceClient) List(ctx context.Context, req *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error) {
 	return c.list.CallUnary(ctx, req)
 }
 
@@ -144,15 +142,13 @@ func (c *counterServiceClient) List(ctx context.Context, req *connect.Request[v1
 type CounterServiceHandler interface {
 	// Next takes numbers. When its answer is lost its numbers are lost, and never given again: call again.
 	Next(context.Context, *connect.Request[v1.NextRequest]) (*connect.Response[v1.NextResponse], error)
-	// Allocate takes a run of numbers for the caller to hand out. The same token again, after a lost answer, gets the
-	// same run.
-	Allocate(context.Context, *connect.Request[v1.AllocateRequest]) (*connect.Response[v1.AllocateResponse], error)
-	// Return gives back the last numbers of a run, where no number that was taken later is still out. It may be called
-	// again when its answer was lost.
-	Return(context.Context, *connect.Request[v1.ReturnRequest]) (*connect.Response[v1.ReturnResponse], error)
+	// Take takes a run of numbers for the caller to hand out. When its answer is lost its numbers are lost: call again.
+	Take(context.Context, *connect.Request[v1.CounterServiceTakeRequest]) (*connect.Response[v1.CounterServiceTakeResponse], error)
+	// Set says where a counter goes on, as after a loss of data: beyond all numbers that were taken. It never lowers one.
+	Set(context.Context, *connect.Request[v1.SetRequest]) (*connect.Response[v1.SetResponse], error)
 	Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v1.GetResponse], error)
 	// List returns the counters that the caller may look at, in the order of their names.
-	List(context.Context, *connect.Request[v1.CounterServiceListRequest]) (*connect.Response[v1.CounterServiceListResponse], error)
+	List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error)
 }
 
 // NewCounterServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -168,16 +164,16 @@ func NewCounterServiceHandler(svc CounterServiceHandler, opts ...connect.Handler
 		connect.WithSchema(counterServiceMethods.ByName("Next")),
 		connect.WithHandlerOptions(opts...),
 	)
-	counterServiceAllocateHandler := connect.NewUnaryHandler(
-		CounterServiceAllocateProcedure,
-		svc.Allocate,
-		connect.WithSchema(counterServiceMethods.ByName("Allocate")),
+	counterServiceTakeHandler := connect.NewUnaryHandler(
+		CounterServiceTakeProcedure,
+		svc.Take,
+		connect.WithSchema(counterServiceMethods.ByName("Take")),
 		connect.WithHandlerOptions(opts...),
 	)
-	counterServiceReturnHandler := connect.NewUnaryHandler(
-		CounterServiceReturnProcedure,
-		svc.Return,
-		connect.WithSchema(counterServiceMethods.ByName("Return")),
+	counterServiceSetHandler := connect.NewUnaryHandler(
+		CounterServiceSetProcedure,
+		svc.Set,
+		connect.WithSchema(counterServiceMethods.ByName("Set")),
 		connect.WithHandlerOptions(opts...),
 	)
 	counterServiceGetHandler := connect.NewUnaryHandler(
@@ -198,10 +194,10 @@ func NewCounterServiceHandler(svc CounterServiceHandler, opts ...connect.Handler
 		switch r.URL.Path {
 		case CounterServiceNextProcedure:
 			counterServiceNextHandler.ServeHTTP(w, r)
-		case CounterServiceAllocateProcedure:
-			counterServiceAllocateHandler.ServeHTTP(w, r)
-		case CounterServiceReturnProcedure:
-			counterServiceReturnHandler.ServeHTTP(w, r)
+		case CounterServiceTakeProcedure:
+			counterServiceTakeHandler.ServeHTTP(w, r)
+		case CounterServiceSetProcedure:
+			counterServiceSetHandler.ServeHTTP(w, r)
 		case CounterServiceGetProcedure:
 			counterServiceGetHandler.ServeHTTP(w, r)
 		case CounterServiceListProcedure:
@@ -219,18 +215,18 @@ func (UnimplementedCounterServiceHandler) Next(context.Context, *connect.Request
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Next is not implemented"))
 }
 
-func (UnimplementedCounterServiceHandler) Allocate(context.Context, *connect.Request[v1.AllocateRequest]) (*connect.Response[v1.AllocateResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Allocate is not implemented"))
+func (UnimplementedCounterServiceHandler) Take(context.Context, *connect.Request[v1.CounterServiceTakeRequest]) (*connect.Response[v1.CounterServiceTakeResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Take is not implemented"))
 }
 
-func (UnimplementedCounterServiceHandler) Return(context.Context, *connect.Request[v1.ReturnRequest]) (*connect.Response[v1.ReturnResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Return is not implemented"))
+func (UnimplementedCounterServiceHandler) Set(context.Context, *connect.Request[v1.SetRequest]) (*connect.Response[v1.SetResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Set is not implemented"))
 }
 
 func (UnimplementedCounterServiceHandler) Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v1.GetResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Get is not implemented"))
 }
 
-func (UnimplementedCounterServiceHandler) List(context.Context, *connect.Request[v1.CounterServiceListRequest]) (*connect.Response[v1.CounterServiceListResponse], error) {
+func (UnimplementedCounterServiceHandler) List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.List is not implemented"))
 }

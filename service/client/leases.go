@@ -1,0 +1,91 @@
+package client
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	api "github.com/randflake/randflake/service/api/randflake/v1"
+	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+)
+
+// Leases gives access to the leases of one space of a service. It is a lease.Source and safe for concurrent use.
+type Leases struct {
+	space string
+	service[leaseClient]
+
+	limits lease.Limits
+	check  string // value of the space's secret, in hexadecimal, or ""
+}
+
+type leaseClient struct {
+	randflakev1connect.LeaseServiceClient
+	randflakev1connect.AdminServiceClient
+}
+
+var _ lease.Source = (*Leases)(nil)
+
+// New returns the leases of a space, after one call for its limits. Addresses are URLs such as https://ids.example:8443. If one
+// does not answer, calls go to the next one.
+func New(ctx context.Context, space string, addresses []string, options ...Option) (*Leases, error) {
+	l := &Leases{space: space}
+	if err := l.dial(addresses, options, func(http connect.HTTPClient, base string, with ...connect.ClientOption) leaseClient {
+		return leaseClient{randflakev1connect.NewLeaseServiceClient(http, base, with...), randflakev1connect.NewAdminServiceClient(http, base, with...)}
+	}); err != nil {
+		return nil, err
+	}
+	found, err := call(ctx, &l.service, "limits", leaseClient.GetLimits, &api.GetLimitsRequest{Space: space})
+	if err != nil {
+		return nil, err
+	}
+	l.check = found.Check
+	l.limits = lease.Limits{Nodes: found.Nodes, Ahead: int64(found.Ahead), Window: time.Duration(found.WindowSeconds) * time.Second, MaxSkew: time.Duration(found.MaxSkewSeconds) * time.Second}
+	if found.WindowSeconds == 0 || found.Nodes == 0 {
+		return nil, fmt.Errorf("client: limits: %+v: want a window of seconds, and nodes", l.limits)
+	}
+	return l, nil
+}
+
+// Limits implements lease.Source.
+func (l *Leases) Limits() lease.Limits { return l.limits }
+
+// String implements lease.Source.
+func (l *Leases) String() string {
+	return fmt.Sprintf("space %q of %s", l.space, strings.Join(l.addresses, ", "))
+}
+
+// CheckSecret returns lease.ErrSecret if the space is for IDs of another secret than that of the check value.
+func (l *Leases) CheckSecret(check [8]byte) error {
+	if own := hex.EncodeToString(check[:]); l.check != "" && l.check != own {
+		return fmt.Errorf("%w: %s: its check value is %s, that of the secret is %s: is it the secret of another environment?", lease.ErrSecret, l, l.check, own)
+	}
+	return nil
+}
+
+// Take implements lease.Source. When an answer is lost its nodes are lost for that window, so a call may be repeated.
+func (l *Leases) Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error) {
+	if nodes == 0 {
+		return randflake.Lease{}, fmt.Errorf("%w: lease of 0 nodes: want 1 or more", lease.ErrInvalid)
+	}
+	got, err := call(ctx, &l.service, "take", leaseClient.Take, &api.TakeRequest{Space: l.space, Window: window, Nodes: nodes, Label: l.settings.label})
+	if err != nil {
+		return randflake.Lease{}, err
+	}
+	granted := randflake.Lease{FirstNode: got.FirstNode, LastNode: got.LastNode, Start: time.Unix(got.Start, 0).UTC(), End: time.Unix(got.End, 0).UTC()}
+	if n := granted.LastNode - granted.FirstNode + 1; n != nodes || l.limits.WindowOf(granted.Start) != window || granted.End.Sub(granted.Start) != l.limits.Window {
+		return randflake.Lease{}, fmt.Errorf("client: take: %+v: want %d nodes for window %d", granted, nodes, window)
+	}
+	return granted, nil
+}
+
+// ReportLoss says that data of the space was lost. It requires a separate right.
+func (l *Leases) ReportLoss(ctx context.Context) error {
+	_, err := call(ctx, &l.service, "report loss", leaseClient.ReportLoss, &api.ReportLossRequest{Space: l.space})
+	return err
+}
