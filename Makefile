@@ -33,7 +33,7 @@ EMULATED   = emulated-s390x emulated-arm emulated-riscv64 emulated-arm64
 # test is what a contributor runs, check the same code elsewhere and under faults. REQUIRED names tests that must not be skipped.
 IN_test  = ordinary explore race clients
 IN_check = prove chaos-short race-all deploy $(EMULATED) $(CPUS) browser elsewise i386
-IN_lint  = fmt vet staticcheck tidy buf generate words budget
+IN_lint  = fmt vet staticcheck tidy generate words budget
 
 .PHONY: all test check lint $(IN_test) $(IN_check) $(IN_lint) chaos protocol bench fuzz soak servers tools languages gotestsum
 
@@ -130,14 +130,11 @@ budget:
 # The opcodes that Go's assembler does not know must be those of the instructions beside them.
 generate: tools
 	$(GO) generate ./...
-# The style of the service's protocol and of its OpenAPI document. buf and redocly come built, from npm.
-BUF = $(CURDIR)/service/tools/node_modules/.bin/buf
-$(BUF): service/tools/package-lock.json
-	cd service/tools && $(NPM_CI) && touch $@
-buf: tools $(BUF)
-	cd service/api && $(BUF) lint && REDOCLY_TELEMETRY=off $(dir $(BUF))redocly lint openapi.yaml
-protocol: $(BUF)
-	cd service/api && GOWORK=off $(BUF) generate && GOWORK=off $(BUF) generate --template buf.gen.short.yaml
+# The Go code of the service's protocol, by protoc of the system and plugins of the go command.
+protocol:
+	cd service/api && export GOWORK=off dir=$$(mktemp -d) && for plugin in protoc-gen-go protoc-gen-connect-go; do \
+		printf '#!/bin/sh\nexec go tool -modfile=../tools/plugins.mod %s\n' $$plugin >$$dir/$$plugin && chmod +x $$dir/$$plugin || exit; done && \
+	PATH=$$dir:$$PATH protoc -I. --go_out=. --go_opt=paths=source_relative --connect-go_out=. --connect-go_opt=paths=source_relative randflake/v1/*.proto
 
 bench:
 	cd bench && $(GO) run .

@@ -31,12 +31,13 @@ func (s *Strict) Status() Status {
 var _, _ metrics.Reporter = (*Counter)(nil), (*Strict)(nil)
 
 // Metrics implements [metrics.Reporter].
-func (c *Counter) Metrics() []metrics.Metric { return c.Status().metrics(c.name) }
+func (c *Counter) Metrics() []metrics.Metric { return c.Status().Metrics(c.name) }
 
 // Metrics implements [metrics.Reporter].
-func (s *Strict) Metrics() []metrics.Metric { return s.Status().metrics(s.name) }
+func (s *Strict) Metrics() []metrics.Metric { return s.Status().Metrics(s.name) }
 
-func (s Status) metrics(name string) []metrics.Metric {
+// Metrics returns the metrics of a counter of that name.
+func (s Status) Metrics(name string) []metrics.Metric {
 	all := []metrics.Metric{
 		metrics.Counter("randflake_counter_taken_total", "Numbers of a counter that this process has taken from the store.", s.Taken),
 		metrics.Counter("randflake_counter_issued_total", "Numbers of a counter given to callers.", s.Issued),

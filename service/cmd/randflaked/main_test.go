@@ -19,11 +19,11 @@ import (
 
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/file"
 	"github.com/randflake/randflake/lease/local"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/internal/config"
-	"github.com/randflake/randflake/lease/file"
 )
 
 type buffer struct {

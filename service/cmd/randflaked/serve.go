@@ -20,15 +20,14 @@ import (
 	"syscall"
 	"time"
 
-	"connectrpc.com/connect"
 	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/net/netutil"
 	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake/lease/local"
+	"github.com/randflake/randflake/lease/url"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/server"
-	"github.com/randflake/randflake/lease/url"
 )
 
 // Limits on connections, so that slow or numerous clients can't hold up others, and times.
@@ -49,7 +48,6 @@ const (
 	maxHeader   = 16 << 10
 	maxReceived = 256 << 10 // bytes of bodies that a connection may send ahead
 	pingTime    = 15 * time.Second
-	tracesTime  = 2 * time.Second
 	closeTime   = 3 * time.Second // with leave and drain, of the ten that an orchestrator waits as a rule
 )
 
@@ -88,7 +86,7 @@ func serve(args []string, problems io.Writer) error {
 		return err
 	}
 	if *dev {
-		fmt.Fprintf(problems, "try: curl -X POST '%s/v1/spaces/demo/ids?count=5'\nlook: %[1]s\n", d.url)
+		fmt.Fprintf(problems, "try: curl --json '{\"space\":\"demo\",\"count\":5}' %s/randflake.v1.IDService/Mint\nlook: %[1]s\n", d.url)
 	}
 	return d.run(stop, reload)
 }
@@ -131,17 +129,11 @@ type daemon struct {
 	listener net.Listener
 	http     *http.Server
 	failed   chan error // what ended the HTTP server
-
-	endTraces func(context.Context) error // sends what there is
 }
 
 // start listens, and begins to open the spaces.
 func (d *daemon) start() (err error) {
 	if d.config, err = d.read(); err != nil {
-		return err
-	}
-	var spans []connect.Interceptor
-	if spans, d.endTraces, err = tracing(d.logger); err != nil {
 		return err
 	}
 	d.server = server.New(url.Open, d.logger)
@@ -158,7 +150,7 @@ func (d *daemon) start() (err error) {
 		d.listener.Close()
 		return err
 	}
-	d.http = d.newHTTP(spans...)
+	d.http = d.newHTTP()
 	d.failed = make(chan error, 1)
 	go func() { d.failed <- d.http.Serve(d.listener) }()
 	d.logger.Info("listening", "url", d.url)
@@ -166,10 +158,10 @@ func (d *daemon) start() (err error) {
 }
 
 // newHTTP returns a server for HTTP/1.1 and for HTTP/2, which gRPC uses without TLS too.
-func (d *daemon) newHTTP(spans ...connect.Interceptor) *http.Server {
+func (d *daemon) newHTTP() *http.Server {
 	b := d.bounds
 	s := &http.Server{
-		Handler:           d.server.Handler(spans...),
+		Handler:           d.server.Handler(),
 		ReadHeaderTimeout: b.header, ReadTimeout: b.read, WriteTimeout: b.write, IdleTimeout: b.idle,
 		MaxHeaderBytes: maxHeader,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: maxReceived, MaxReceiveBufferPerStream: maxReceived,
@@ -289,16 +281,11 @@ func (d *daemon) close() error {
 		defer close(done)
 		d.server.Close()
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), tracesTime)
-	defer cancel()
-	if err := d.endTraces(ctx); err != nil {
-		d.logger.Warn("the last traces were not sent", "error", err)
-	}
 	select {
 	case <-done:
 		d.logger.Info("stopped")
 		return nil
 	case <-late:
-		return errors.New("a store does not answer: leases run out by themselves, and some numbers are lost")
+		return errors.New("a store does not answer")
 	}
 }

@@ -139,21 +139,35 @@ func anyone(r *http.Request) (Principal, error) {
 	return Principal{Name: config.Anyone}, nil
 }
 
+// A refusedToken is an error that shows strangers neither issuers nor keys.
+type refusedToken struct{ why error }
+
+func (refusedToken) Error() string { return ErrUnknown.Error() + ": no principal has this token" }
+func (refusedToken) Unwrap() error { return ErrUnknown }
+
+// Why returns why a caller is not known, for the log.
+func Why(err error) string {
+	if refused := (refusedToken{}); errors.As(err, &refused) && refused.why != nil {
+		return refused.why.Error()
+	}
+	return err.Error()
+}
+
 // bearer returns the principal of a bearer token. The error contains nothing of the token.
 func (p *Policy) bearer(r *http.Request, token string) (Principal, error) {
 	if who, ok := p.tokens[sha256.Sum256([]byte(token))]; ok {
 		return Principal{Name: who}, nil
 	}
 	if len(p.issuers) == 0 || strings.Count(token, ".") != 2 {
-		return Principal{}, fmt.Errorf("%w: no principal has this token", ErrUnknown)
+		return Principal{}, refusedToken{}
 	}
 	account, err := p.verify(r.Context(), token)
 	if err != nil {
-		return Principal{}, fmt.Errorf("%w: %w", ErrUnknown, err)
+		return Principal{}, refusedToken{err}
 	}
 	who, ok := p.accounts[account]
 	if !ok {
-		return Principal{}, fmt.Errorf("%w: no principal has the service account %.100q of %q", ErrUnknown, account.Subject, account.Issuer)
+		return Principal{}, refusedToken{fmt.Errorf("no principal has the service account %.100q of %q", account.Subject, account.Issuer)}
 	}
 	return Principal{Name: who}, nil
 }

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/trace"
 
 	api "github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client/wire"
@@ -26,29 +26,21 @@ import (
 // rights maps each procedure to the verb that a rule must allow, in the space that the request names or the space of
 // its counter. Procedures that are not listed are always denied.
 var rights = map[string]string{
-	api.LeaseServiceAcquireProcedure:    "lease",
-	api.LeaseServiceRenewProcedure:      "lease",
-	api.LeaseServiceLookupProcedure:     "lease",
-	api.LeaseServiceReleaseProcedure:    "lease",
+	api.LeaseServiceTakeProcedure:       "lease",
 	api.LeaseServiceGetLimitsProcedure:  "lease",
-	api.LeaseServiceListProcedure:       "list",
 	api.IDServiceMintProcedure:          "mint",
 	api.IDServiceInspectProcedure:       "inspect",
 	api.CounterServiceNextProcedure:     "count",
-	api.CounterServiceAllocateProcedure: "count",
-	api.CounterServiceReturnProcedure:   "count",
+	api.CounterServiceTakeProcedure:     "count",
 	api.CounterServiceGetProcedure:      "count",  // who may list has List
 	api.CounterServiceListProcedure:     anySpace, // leaves out what the caller may not list
+	api.CounterServiceSetProcedure:      "set",
 	api.AdminServiceReportLossProcedure: "report-loss",
-	api.AdminServiceRevokeProcedure:     "revoke",
 	api.SecretServiceFetchProcedure:     "fetch",
-
-	// The description of the protocol.
-	"/grpc.reflection.v1.ServerReflection/":      anySpace,
-	"/grpc.reflection.v1alpha.ServerReflection/": anySpace,
 }
 
-// anySpace marks a procedure that all principals may call, and that checks the right for each space itself.
+// anySpace marks a procedure that all principals may call, and that checks the right for each space itself. The description of the
+// protocol, which is no procedure of it, is for all principals too.
 const anySpace = ""
 
 // callTimeout is how long a call may take.
@@ -58,7 +50,6 @@ const callTimeout = 10 * time.Second
 type call struct {
 	setup   *setup
 	who     access.Principal
-	err     error // why who is not known, or nil
 	by      audit.Caller
 	written func() // is called when the answer was written
 
@@ -79,32 +70,46 @@ func Aging(ctx context.Context, old time.Time) context.Context {
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
-// identify authenticates the sender of a request, and ends connections that should take no more. The ID of the request
-// is that of the caller's trace, if there is one, and goes back in the answer.
-func (s *Server) identify(w http.ResponseWriter, r *http.Request) *call {
+// identify authenticates the sender of a request, and ends connections that should take no more. The ID of the request is that of the
+// caller's trace, if there is one, and goes back in the answer. If the error is not nil, nothing else is done for the sender.
+func (s *Server) identify(w http.ResponseWriter, r *http.Request) (*call, error) {
 	setup := s.setup.Load()
 	who, err := setup.policy.Identify(r)
 	old, aging := r.Context().Value(ageKey{}).(time.Time)
 	switch {
-	case errors.Is(err, access.ErrCertificate), // or the client would go on with this connection when it has another certificate
+	case err != nil, // so that nothing more of the connection is read, and a client with another certificate shows that
 		s.draining.Load() && r.ProtoMajor == 1, // as the end of an HTTP/2 connection cuts no call
 		aging && time.Now().After(old):
 		w.Header().Set("Connection", "close") // or GOAWAY, in HTTP/2
 	}
 	id := strconv.FormatUint(rand.Uint64(), 36)
-	if r.Header["Traceparent"] != nil {
-		if traced := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))); traced.HasTraceID() {
-			id = traced.TraceID().String()
-		}
+	if parts := strings.Split(r.Header.Get("Traceparent"), "-"); len(parts) == 4 && traceID.MatchString(parts[1]) {
+		id = parts[1]
 	}
 	w.Header()["X-Request-Id"] = []string{id}
-	return &call{setup: setup, who: who, err: err, by: audit.Caller{Principal: who.Name, Address: r.RemoteAddr, Request: id}, written: func() {}}
+	c := &call{setup: setup, who: who, by: audit.Caller{Principal: who.Name, Address: r.RemoteAddr, Request: id}, written: func() {}}
+	switch {
+	case err == nil:
+		return c, nil
+	case !s.strangers.Allow():
+		return c, connect.NewError(connect.CodeResourceExhausted, errors.New("too many calls without credentials that are known: try again"))
+	}
+	s.audit.Deny(c.by, "", "procedure", r.URL.Path, "why", access.Why(err))
+	return c, connect.NewError(connect.CodeUnauthenticated, err)
 }
 
-// identified authenticates the sender of a request.
+var traceID = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// identified authenticates the sender of a request, before a byte of its body is read.
 func (s *Server) identified(next http.Handler) http.Handler {
+	refusals := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := s.identify(w, r)
+		c, err := s.identify(w, r)
+		if err != nil {
+			s.Metrics.Called("none", "", 0, err)
+			refusals.Write(w, r, err)
+			return
+		}
 		defer func() { c.written() }()
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 	})
@@ -137,16 +142,13 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 
 // check admits a call, or returns why it is denied.
 func (s *Server) check(c *call, procedure string, message any) (err error) {
-	if err := s.audit.Ready(); err != nil {
-		return connect.NewError(connect.CodeUnavailable, err)
-	}
 	name := c.setup.spaceOf(message)
 	deny := func(code connect.Code, err error) error {
 		s.audit.Deny(c.by, name, "procedure", procedure, "why", err.Error())
 		return connect.NewError(code, err)
 	}
-	if c.err != nil {
-		return deny(connect.CodeUnauthenticated, c.err)
+	tooFast := func(perSecond float64) error {
+		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond))
 	}
 	verb, ok := rights[procedure]
 	if !ok {
@@ -154,6 +156,9 @@ func (s *Server) check(c *call, procedure string, message any) (err error) {
 	}
 	if verb != anySpace {
 		if c.limits, err = c.setup.policy.Allow(c.who, verb, name); err != nil {
+			if !s.usage.Call(c.who.Name, "", config.DefaultRate) {
+				return tooFast(config.DefaultRate)
+			}
 			return deny(connect.CodePermissionDenied, err)
 		}
 		if c.in = c.setup.spaces[name]; c.in == nil {
@@ -162,7 +167,7 @@ func (s *Server) check(c *call, procedure string, message any) (err error) {
 		c.limits = access.Tighter(c.limits, c.in.Limits)
 	}
 	if perSecond := cmp.Or(c.limits.Rate, config.DefaultRate); !s.usage.Call(c.who.Name, name, perSecond) {
-		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond))
+		return tooFast(perSecond)
 	}
 	if c.in == nil {
 		return nil

@@ -1,14 +1,19 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 
-	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
+	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -17,7 +22,7 @@ type counterService struct{ *Server }
 
 func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextRequest]) (*connect.Response[api.NextResponse], error) {
 	c := callOf(ctx)
-	n, err := s.batch(ctx, c, uint64(r.Msg.Count))
+	n, err := s.batch(ctx, c, r.Msg.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -36,83 +41,85 @@ func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextReq
 // maxRun is the maximum number of numbers in a run.
 const maxRun = 1_000_000_000
 
-func (s counterService) Allocate(ctx context.Context, r *connect.Request[api.AllocateRequest]) (*connect.Response[api.AllocateResponse], error) {
-	c := callOf(ctx)
-	all, n := c.state.Counters, max(r.Msg.Count, 1)
-	if n > maxRun {
-		return nil, invalid("count %d: want 1 to %d", n, maxRun)
+func (s counterService) Take(ctx context.Context, r *connect.Request[api.CounterServiceTakeRequest]) (*connect.Response[api.CounterServiceTakeResponse], error) {
+	c, m := callOf(ctx), r.Msg
+	n := max(m.Count, 1)
+	if n > maxRun || m.Count < 0 {
+		return nil, invalid("count %d: want 1 to %d", m.Count, maxRun)
 	}
 	if limit := c.limits.Batch; limit > 0 {
-		n = min(n, limit) // and no denial, as a handle asks for what its callers take in some seconds
+		n = min(n, int64(min(limit, maxRun))) // and no denial, as a handle asks for what its callers take in some seconds
 	}
-	token, err := wire.Token(r.Msg.Token)
+	period := lease.Period{Key: m.Period}
+	if m.Period != "" {
+		period.Begin = time.Unix(m.PeriodBegin, 0)
+	}
+	run, err := c.state.Counters.Take(ctx, c.who.Name, m.Counter, period, n)
 	if err != nil {
 		return nil, err
 	}
-	run, info, err := all.Allocate(ctx, r.Msg.Counter, n, counter.Token(token))
-	if errors.Is(err, counter.ErrNoCounter) {
-		if err = all.Made(ctx, c.who.Name, r.Msg.Counter); err == nil {
-			run, info, err = all.Allocate(ctx, r.Msg.Counter, n, counter.Token(token))
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(&api.AllocateResponse{Run: wire.Run(run), Counter: wire.Counter(info)}), nil
+	return connect.NewResponse(&api.CounterServiceTakeResponse{First: run.First, Count: run.N, Step: run.Step}), nil
 }
 
-func (s counterService) Return(ctx context.Context, r *connect.Request[api.ReturnRequest]) (*connect.Response[api.ReturnResponse], error) {
-	if r.Msg.Run == nil {
-		return nil, invalid("no run: want the one that Allocate answered with")
-	}
-	run, err := wire.ReadRun(r.Msg.Run)
-	if err != nil {
-		return nil, err
-	}
-	done, err := callOf(ctx).state.Counters.ReturnRun(ctx, r.Msg.Counter, run, r.Msg.Unused)
-	if err != nil {
-		return nil, err
-	}
-	answer := &api.ReturnResponse{}
-	if done {
-		answer.Returned = r.Msg.Unused
-	}
-	return connect.NewResponse(answer), nil
-}
-
-func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetRequest]) (*connect.Response[api.GetResponse], error) {
-	info, err := callOf(ctx).state.Counters.Get(ctx, r.Msg.Counter)
-	if err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(&api.GetResponse{Counter: wire.Counter(info)}), nil
-}
-
-// List omits counters that have given no number yet, and counters of spaces that are not open or in which the caller
-// may not list.
-func (s counterService) List(ctx context.Context, r *connect.Request[api.CounterServiceListRequest]) (*connect.Response[api.CounterServiceListResponse], error) {
+func (s counterService) Set(ctx context.Context, r *connect.Request[api.SetRequest]) (*connect.Response[api.SetResponse], error) {
 	c := callOf(ctx)
-	if err := s.room(ctx, c, pageRoom); err != nil {
+	if _, err := c.state.Counters.As(r.Msg.Counter); err != nil {
 		return nil, err
 	}
-	answer := &api.CounterServiceListResponse{}
-	for _, name := range c.setup.names() {
-		if _, err := c.setup.policy.Allow(c.who, "list", name); err != nil {
-			continue
-		}
-		state, err := c.setup.spaces[name].State()
-		if err != nil || state.Counters == nil {
-			continue
-		}
-		for info, err := range state.Counters.List(ctx, "") {
+	if err := c.state.Counters.SetCounter(ctx, r.Msg.Counter, r.Msg.Next); err != nil {
+		return nil, err
+	}
+	s.audit.Write(audit.Set, c.by, c.in.Name, "counter", r.Msg.Counter, "next", r.Msg.Next)
+	return connect.NewResponse(&api.SetResponse{}), nil
+}
+
+// Get returns a counter that nobody has used yet as it will be made.
+func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetRequest]) (*connect.Response[api.GetResponse], error) {
+	all := callOf(ctx).state.Counters
+	as, err := all.As(r.Msg.Counter)
+	if err != nil {
+		return nil, err
+	}
+	found, err := all.Counter(ctx, r.Msg.Counter)
+	if errors.Is(err, lease.ErrNoCounter) {
+		found, err = as, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&api.GetResponse{Counter: wire.Counter(found)}), nil
+}
+
+// List omits counters that nobody has used yet, and those of spaces that are not open or in which the caller may not list. It asks
+// each store for one page, and again only if nothing on it is in the configuration.
+func (s counterService) List(ctx context.Context, r *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
+	c, answer, limit := callOf(ctx), &api.ListResponse{}, int(min(cmp.Or(r.Msg.Limit, 1000), 1000))
+	for after := r.Msg.After; ; {
+		end := "" // up to which all stores have been looked at; empty for the end
+		for _, name := range c.setup.names() {
+			state, err := c.setup.spaces[name].State()
+			if _, denied := c.setup.policy.Allow(c.who, "list", name); denied != nil || err != nil || state.Counters == nil {
+				continue
+			}
+			found, upTo, err := state.Counters.List(ctx, after, limit)
 			if err != nil {
 				return nil, err
 			}
-			if by, ok := config.ByName(c.setup.counters, info.Name); ok && by.Space == name {
-				answer.Counters = append(answer.Counters, wire.Counter(info))
+			for _, one := range found {
+				if by, _ := config.ByName(c.setup.counters, one.Name); by.Space == name {
+					answer.Counters = append(answer.Counters, wire.Counter(one))
+				}
+			}
+			if upTo != "" && (end == "" || upTo < end) {
+				end = upTo
 			}
 		}
+		answer.Counters = slices.DeleteFunc(answer.Counters, func(one *api.Counter) bool { return end != "" && one.Name > end })
+		if after = end; end == "" || len(answer.Counters) > 0 {
+			break
+		}
 	}
-	answer.Counters, answer.NextPageToken = paged(answer.Counters, r.Msg, (*api.Counter).GetName)
+	slices.SortFunc(answer.Counters, func(a, b *api.Counter) int { return strings.Compare(a.Name, b.Name) })
+	answer.Counters = answer.Counters[:min(len(answer.Counters), limit)]
 	return connect.NewResponse(answer), nil
 }

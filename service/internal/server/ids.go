@@ -26,8 +26,8 @@ type idService struct{ *Server }
 const maxBatch = 1 << 16
 
 // batch returns how many IDs or numbers a call asks for, once there is room for them.
-func (s *Server) batch(ctx context.Context, c *call, count uint64) (uint64, error) {
-	count = max(count, 1)
+func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, error) {
+	count := uint64(max(asked, 1))
 	if count > maxBatch {
 		return 0, invalid("count %d: want 1 to %d", count, maxBatch)
 	}
@@ -54,7 +54,7 @@ func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]
 	if c.state.Minter == nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service makes no IDs of space %s: generators that have its secret lease nodes and make them", c.in.Name))
 	}
-	n, err := s.batch(ctx, c, uint64(r.Msg.Count))
+	n, err := s.batch(ctx, c, r.Msg.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -67,9 +67,9 @@ func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]
 		return nil, err
 	}
 	if c.setup.config.AuditMint {
-		err = s.audit.Write(audit.Mint, c.by, c.in.Name, minted(answer)...)
+		s.audit.Write(audit.Mint, c.by, c.in.Name, minted(answer)...)
 	}
-	return connect.NewResponse(answer), err
+	return connect.NewResponse(answer), nil
 }
 
 // minted is the audit line about new IDs.
@@ -94,7 +94,8 @@ func (s idService) Inspect(ctx context.Context, r *connect.Request[api.InspectRe
 	if id == "" {
 		id = r.Msg.GetNumber()
 	}
-	return connect.NewResponse(answer), s.audit.Write(audit.Inspection, c.by, c.in.Name, "id", id)
+	s.audit.Write(audit.Inspection, c.by, c.in.Name, "id", id)
+	return connect.NewResponse(answer), nil
 }
 
 // open returns what an ID of a space holds.

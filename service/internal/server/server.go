@@ -11,17 +11,17 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
+	"golang.org/x/time/rate"
 
-	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/service/api"
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/audit"
@@ -32,15 +32,13 @@ import (
 
 // A Server serves the spaces of a configuration, which may change while it runs. It is safe for concurrent use.
 type Server struct {
-	open   space.Opener
-	audit  *audit.Log
-	logger *slog.Logger
-	usage  *access.Usage
+	open      space.Opener
+	audit     *audit.Log
+	logger    *slog.Logger
+	usage     *access.Usage
+	strangers *rate.Limiter // answers to those who are not known
 
-	Metrics  *metrics.Metrics
-	refusals refusals
-	glance   time.Duration // how long a page or a scrape waits for stores; then it shows what was known before
-	fresh    time.Duration // how long a page or a scrape shows what was known, and does not ask stores
+	Metrics *metrics.Metrics
 
 	setup    atomic.Pointer[setup] // what is in force; each call uses the one that it began with
 	draining atomic.Bool
@@ -73,8 +71,8 @@ func (f Files) Close() {
 
 // New returns a server without spaces, which writes to a logger.
 func New(open space.Opener, logger *slog.Logger) *Server {
-	s := &Server{open: open, logger: logger, usage: access.NewUsage(), glance: 2 * time.Second, fresh: 5 * time.Second}
-	s.audit = audit.New(func() (io.Writer, bool) { now := s.setup.Load(); return now.files.Audit, now.config.AuditRequired }, logger)
+	s := &Server{open: open, logger: logger, usage: access.NewUsage(), strangers: rate.NewLimiter(100, 500)}
+	s.audit = audit.New(func() io.Writer { return s.setup.Load().files.Audit }, logger)
 	s.Metrics = metrics.New(s.gauges)
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
@@ -98,7 +96,7 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 		next.counters[counter.Name] = counter
 	}
 	for _, want := range c.Spaces {
-		made, err := space.New(want, space.Options{Open: s.open, Own: s.own, Logger: s.logger})
+		made, err := space.New(want, space.Options{Open: s.open, Taken: s.taken, Logger: s.logger})
 		if err != nil {
 			return err
 		}
@@ -124,19 +122,24 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 	return nil
 }
 
-// own adds the service's own leases to the audit log and the metrics.
-func (s *Server) own(in *space.Space, leases lease.Source) lease.Source {
-	return watched{leases, s, audit.Caller{Principal: config.Self}, in.Name}
+// taken adds the service's own leases to the audit log.
+func (s *Server) taken(in *space.Space, window int64, l randflake.Lease) {
+	s.auditTake(audit.Caller{Principal: config.Self}, in, window, l, "")
 }
 
 func (s *Server) closeAll(spaces map[string]*space.Space) {
+	each(slices.Collect(maps.Keys(spaces)), func(_ int, name string) {
+		if err := spaces[name].Close(); err != nil {
+			s.logger.Warn("store of a space was not closed", "space", name, "error", err)
+		}
+	})
+}
+
+// each does something for all names at the same time.
+func each(names []string, do func(i int, name string)) {
 	var wg sync.WaitGroup
-	for name, old := range spaces {
-		wg.Go(func() {
-			if err := old.Close(); err != nil {
-				s.logger.Warn("space was closed, and something is lost for a while", "space", name, "error", err)
-			}
-		})
+	for i, name := range names {
+		wg.Go(func() { do(i, name) })
 	}
 	wg.Wait()
 }
@@ -144,17 +147,16 @@ func (s *Server) closeAll(spaces map[string]*space.Space) {
 // Drain makes the server report that it is not ready, so that load balancers send no more calls.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Close gives back what the server holds. No call may be under way.
+// Close closes the spaces. No call may be under way.
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closeAll(s.setup.Load().spaces)
 	s.closing.Wait()
-	s.audit.Flush()
 }
 
-// Ready returns an error while calls should go to another replica: while this one shuts down, is still opening its
-// spaces, or can't write an audit log that is required. Strangers may read it.
+// Ready returns an error while calls should go to another replica: while this one shuts down, or is still opening its
+// spaces. Strangers may read it.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
@@ -164,7 +166,7 @@ func (s *Server) Ready() error {
 			return errors.New("spaces are being opened")
 		}
 	}
-	return s.audit.Ready()
+	return nil
 }
 
 // Check implements grpchealth.Checker, for the process and for each service of the protocol.
@@ -175,9 +177,9 @@ func (s *Server) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpche
 	return grpchealth.NewStaticChecker(served...).Check(ctx, r)
 }
 
-// Limits on what is read of a call.
+// Limits on what is read of a call, of which the largest has some names and a label.
 const (
-	maxMessage = 64 << 10
+	maxMessage = 4 << 10
 	maxBody    = 2 * maxMessage
 )
 
@@ -185,43 +187,34 @@ const (
 var served = []string{randflakev1connect.LeaseServiceName, randflakev1connect.IDServiceName, randflakev1connect.CounterServiceName,
 	randflakev1connect.AdminServiceName, randflakev1connect.SecretServiceName}
 
-// Handler returns the handler of all HTTP requests: the protocol, behind the interceptors, its description, the short
-// paths, the page, /metrics, and whether the service is healthy and ready.
-func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
-	interceptors := append(first, connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit))
-	options := connect.WithHandlerOptions(connect.WithInterceptors(interceptors...), connect.WithReadMaxBytes(maxMessage),
-		connect.WithCodec(jsonCodec{}), connect.WithCompressMinBytes(math.MaxInt))
-	mux, protection := http.NewServeMux(), http.NewCrossOriginProtection()
-	handle := func(path string, calls http.Handler) {
+// Handler returns the handler of all HTTP requests: the protocol, its description, the page, /metrics, and Probes.
+func (s *Server) Handler() http.Handler {
+	options := connect.WithHandlerOptions(connect.WithInterceptors(connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit)),
+		connect.WithReadMaxBytes(maxMessage), connect.WithCodec(jsonCodec{}), connect.WithCompressMinBytes(math.MaxInt))
+	mux, protection := s.Probes(), http.NewCrossOriginProtection()
+	serve := func(path string, calls http.Handler) {
 		// A page of another site must not make a browser on this machine use up IDs.
 		mux.Handle(path, protection.Handler(s.identified(wellFormed(calls))))
-	}
-	serve := func(path string, calls http.Handler) {
-		handle(path, calls)
-		addShortPaths(handle, strings.Trim(path, "/"), calls)
 	}
 	serve(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
 	serve(randflakev1connect.NewIDServiceHandler(idService{s}, options))
 	serve(randflakev1connect.NewCounterServiceHandler(counterService{s}, options))
 	serve(randflakev1connect.NewAdminServiceHandler(adminService{s}, options))
 	serve(randflakev1connect.NewSecretServiceHandler(secretService{s}, options))
-	reflector, refusals := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...), connect.NewErrorWriter()
-	for _, version := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
-		path, reflection := version(reflector, connect.WithReadMaxBytes(maxMessage))
-		handle(path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if err := s.check(callOf(r.Context()), path, nil); err != nil {
-				refusals.Write(w, r, err)
-				return
-			}
-			reflection.ServeHTTP(w, r)
-		}))
-	}
+	reflector := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...)
+	serve(grpcreflect.NewHandlerV1(reflector, connect.WithReadMaxBytes(maxMessage)))
+	serve(grpcreflect.NewHandlerV1Alpha(reflector, connect.WithReadMaxBytes(maxMessage)))
 
 	mux.Handle(grpchealth.NewHandler(s, connect.WithReadMaxBytes(maxMessage)))
-	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/yaml")
-		w.Write(api.OpenAPI)
-	})
+	mux.Handle("GET /{$}", s.observing("page", false, s.show))
+	scrape := s.Metrics.Handler()
+	mux.Handle("GET /metrics", s.observing("metrics", true, func(w http.ResponseWriter, r *http.Request, _ observer) { scrape.ServeHTTP(w, r) }))
+	return http.MaxBytesHandler(mux, maxBody)
+}
+
+// Probes returns the handler of what anybody may ask: whether the process lives, and whether it is ready.
+func (s *Server) Probes() *http.ServeMux {
+	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := s.Ready(); err != nil {
@@ -230,9 +223,18 @@ func (s *Server) Handler(first ...connect.Interceptor) http.Handler {
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	mux.Handle("GET /{$}", s.observing("page", false, s.show))
-	mux.Handle("GET /spaces/{space}", s.observing("page", false, s.show))
-	scrape := s.Metrics.Handler()
-	mux.Handle("GET /metrics", s.observing("metrics", true, func(w http.ResponseWriter, r *http.Request, _ observer) { scrape.ServeHTTP(w, r) }))
-	return http.MaxBytesHandler(mux, maxBody)
+	return mux
+}
+
+// wellFormed refuses requests that package connect would report as an internal error, or with an empty answer.
+func wellFormed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kind, known := strings.CutPrefix(strings.ToLower(r.Header.Get("Content-Type")), "application/")
+		known = known && (strings.HasPrefix(kind, "grpc") || strings.HasPrefix(kind, "json") || kind == "proto")
+		if r.Method == http.MethodPost && !known {
+			connect.NewErrorWriter().Write(w, new(http.Request), invalid("Content-Type %.100q: want application/json, application/proto, or that of gRPC", r.Header.Get("Content-Type")))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -5,11 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"maps"
-	"reflect"
-	"slices"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -18,10 +15,11 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// Counters are the counters of a space, with a handle on each one in use. They are safe for concurrent use.
+// Counters are the counters of a space, with a handle on each one of which Next was asked. They are safe for concurrent use.
 type Counters struct {
 	*counter.Counters
 	logger  *slog.Logger
@@ -30,16 +28,14 @@ type Counters struct {
 	mu      sync.Mutex
 	terms   map[string]config.Counter
 	handles map[string]*counter.Counter
-	made    map[string]maker // by names that match patterns
+	made    map[maker]int // counters, by whom and of which pattern
 	closed  bool
-	busy    sync.WaitGroup // with handles that are opened or closed
 }
 
-// A maker is the principal that made a counter, and the pattern that its name matches; or zero, if not known here.
 type maker struct{ principal, pattern string }
 
 func newCounters(logger *slog.Logger) *Counters {
-	return &Counters{logger: logger, handles: map[string]*counter.Counter{}, made: map[string]maker{}}
+	return &Counters{logger: logger, handles: map[string]*counter.Counter{}, made: map[maker]int{}}
 }
 
 // configure replaces the counters of the configuration, and closes handles on those that are gone or were changed.
@@ -48,98 +44,91 @@ func (c *Counters) configure(terms map[string]config.Counter) {
 	defer c.mu.Unlock()
 	for name, h := range c.handles {
 		was, _ := config.ByName(c.terms, name)
-		if is, _ := config.ByName(terms, name); !reflect.DeepEqual(was, is) {
+		if is, _ := config.ByName(terms, name); is != was {
 			delete(c.handles, name)
-			c.busy.Go(func() { h.Close() })
+			h.Close()
 		}
 	}
 	c.terms = terms
 }
 
-// Names returns the names of the counters, in order: those that the configuration names, and of those that match a
-// pattern and are in use as many as one principal may make.
-func (c *Counters) Names() []string {
+// Statuses returns the statuses of the handles, by what the configuration has for them.
+func (c *Counters) Statuses() map[string][]counter.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	made := slices.Sorted(maps.Keys(c.made))
-	all := slices.AppendSeq(made[:min(len(made), config.DefaultMost)], maps.Keys(c.terms))
-	all = slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, "*") })
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// Statuses returns the status of each handle, by name.
-func (c *Counters) Statuses() map[string]counter.Status {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := map[string]counter.Status{}
+	all := map[string][]counter.Status{}
 	for name, h := range c.handles {
-		all[name] = h.Status()
+		by, _ := config.ByName(c.terms, name)
+		all[by.Name] = append(all[by.Name], h.Status())
 	}
 	return all
-}
-
-// asMade returns the options of a counter.
-func asMade(c config.Counter) []counter.Option {
-	var options []counter.Option
-	if c.Start != nil {
-		options = append(options, counter.WithStart(*c.Start))
-	}
-	if c.Stride != nil {
-		options = append(options, counter.WithStride(*c.Stride))
-	}
-	if c.End != nil {
-		options = append(options, counter.WithEnd(*c.End))
-	}
-	if c.Rate != 0 {
-		options = append(options, counter.WithRate(c.Rate))
-	}
-	return options
 }
 
 // ErrMost says that a principal has made as many counters of a pattern as it may.
 var ErrMost = errors.New("too many new counters: the limit of the pattern is reached")
 
-// admit returns what the configuration says of a counter that a principal asks for. If the name matches a pattern and is
-// new, the counter counts as made by the principal.
-func (c *Counters) admit(ctx context.Context, principal, name string) (config.Counter, error) {
+func (c *Counters) of(name string) (config.Counter, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	terms, found := config.ByName(c.terms, name)
-	if !found && !strings.HasSuffix(name, "*") { // which no counter has, as Get says
-		return terms, fmt.Errorf("%w: %.100q", counter.ErrNoCounter, name)
-	}
-	if _, known := c.made[name]; known || terms.Name == name {
-		return terms, nil
-	}
-	c.mu.Unlock()
-	_, err := c.Get(ctx, name)
-	c.mu.Lock()
-	by, most := maker{principal, terms.Name}, cmp.Or(terms.Most, config.DefaultMost)
-	for _, other := range c.made {
-		if other == by {
-			most--
-		}
-	}
-	switch _, known := c.made[name]; {
-	case known:
-	case err == nil:
-		c.made[name] = maker{}
-	case !errors.Is(err, counter.ErrNoCounter):
-		return terms, err
-	case most <= 0:
-		return terms, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%w, %s: name counters in the configuration, or raise most", ErrMost, terms.Name))
-	default:
-		c.made[name] = by
+	if !found || strings.HasSuffix(name, "*") {
+		return terms, fmt.Errorf("%w: %.100q", lease.ErrNoCounter, name)
 	}
 	return terms, nil
+}
+
+// As returns a counter as the configuration has it, before anybody used it.
+func (c *Counters) As(name string) (lease.Counter, error) {
+	terms, err := c.of(name)
+	start := cmp.Or(terms.Start, 1)
+	return lease.Counter{Name: name, Next: start, Start: start, Step: cmp.Or(terms.Step, 1), End: cmp.Or(terms.End, math.MaxInt64)}, err
+}
+
+// Make creates a counter as the configuration has it, unless it exists, for a principal.
+func (c *Counters) Make(ctx context.Context, principal, name string) error {
+	as, err := c.As(name)
+	if err != nil {
+		return err
+	}
+	terms, _ := c.of(name)
+	by := maker{principal, terms.Name}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if terms.Name != name && c.made[by] >= cmp.Or(terms.Most, config.DefaultMost) {
+		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%w, %s: name counters in the configuration, or raise most", ErrMost, terms.Name))
+	}
+	c.made[by]++ // before the lock is given up
+	c.mu.Unlock()
+	err = c.CreateCounter(ctx, as)
+	c.mu.Lock()
+	if err != nil {
+		c.made[by]--
+	}
+	if errors.Is(err, lease.ErrExists) {
+		return nil
+	}
+	return err
+}
+
+// Take takes numbers of a counter, and makes it if need be.
+func (c *Counters) Take(ctx context.Context, principal, name string, period lease.Period, n int64) (lease.Run, error) {
+	if _, err := c.of(name); err != nil {
+		return lease.Run{}, err
+	}
+	run, err := c.TakeNumbers(ctx, name, period, n)
+	if errors.Is(err, lease.ErrNoCounter) {
+		if err = c.Make(ctx, principal, name); err == nil {
+			run, err = c.TakeNumbers(ctx, name, period, n)
+		}
+	}
+	return run, err
 }
 
 // openTime is how long opening a counter may take.
 const openTime = 10 * time.Second
 
-// Handle returns the handle on a counter of this space, and creates the counter if need be. Callers who come while it is
-// being opened share it, and callers of other counters don't wait.
+// Handle returns the handle on a counter, and makes the counter if need be. Callers who come while it is being opened share it, and
+// callers of other counters don't wait.
 func (c *Counters) Handle(ctx context.Context, principal, name string) (*counter.Counter, error) {
 	c.mu.Lock()
 	h := c.handles[name]
@@ -147,11 +136,15 @@ func (c *Counters) Handle(ctx context.Context, principal, name string) (*counter
 	if h != nil {
 		return h, nil
 	}
-	terms, err := c.admit(ctx, principal, name)
+	terms, err := c.of(name)
 	if err != nil {
 		return nil, err
 	}
-	opened := c.opening.DoChan(name, func() (any, error) { return c.open(name, terms) })
+	opened := c.opening.DoChan(name+" "+principal, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), openTime)
+		defer cancel()
+		return c.open(ctx, principal, name, terms)
+	})
 	select {
 	case r := <-opened:
 		return r.Val.(*counter.Counter), r.Err
@@ -160,56 +153,55 @@ func (c *Counters) Handle(ctx context.Context, principal, name string) (*counter
 	}
 }
 
-// open opens a handle, without mu while it waits for the store.
-func (c *Counters) open(name string, terms config.Counter) (*counter.Counter, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), openTime)
-	defer cancel()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if h := c.handles[name]; h != nil {
-		return h, nil
+func (c *Counters) open(ctx context.Context, principal, name string, terms config.Counter) (*counter.Counter, error) {
+	_, err := c.Counter(ctx, name)
+	if errors.Is(err, lease.ErrNoCounter) {
+		err = c.Make(ctx, principal, name)
 	}
-	if c.closed {
-		return nil, counter.ErrClosed
-	}
-	c.busy.Add(1)
-	defer c.busy.Done()
-	c.mu.Unlock()
-	h, err := c.Open(ctx, name, append(asMade(terms), counter.OrCreate(), counter.WithLogger(c.logger))...)
-	c.mu.Lock()
 	if err != nil {
 		return nil, err
 	}
-	if now, _ := config.ByName(c.terms, name); !reflect.DeepEqual(now, terms) {
-		c.busy.Go(func() { h.Close() })
+	as := counter.Config{Start: terms.Start, Step: terms.Step, End: terms.End}
+	h, err := c.Open(ctx, name, counter.OrCreate(as), counter.WithLogger(c.logger)) // which compares it
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, _ := config.ByName(c.terms, name)
+	switch other := c.handles[name]; {
+	case c.closed || now != terms:
+		h.Close()
 		return nil, fmt.Errorf("%w: the configuration has changed: try again", counter.ErrClosed)
+	case other != nil:
+		h.Close()
+		return other, nil
 	}
 	c.handles[name] = h
 	return h, nil
 }
 
-// Made creates a counter unless it exists.
-func (c *Counters) Made(ctx context.Context, principal, name string) error {
-	terms, err := c.admit(ctx, principal, name)
-	if err != nil {
-		return err
+// List returns up to limit counters that the configuration has in this space, after a name, and the name up to which it has looked,
+// or "" for the end.
+func (c *Counters) List(ctx context.Context, after string, limit int) (found []lease.Counter, upTo string, err error) {
+	all, err := c.Counters.Counters(ctx, after, limit)
+	for _, one := range all {
+		if _, err := c.of(one.Name); err == nil {
+			found = append(found, one)
+		}
 	}
-	if _, err = c.Create(ctx, name, asMade(terms)...); errors.Is(err, fs.ErrExist) {
-		return nil
+	if len(all) == limit {
+		upTo = all[limit-1].Name
 	}
-	return err
+	return found, upTo, err
 }
 
-// Close gives back the unused numbers of the handles.
-func (c *Counters) Close() error {
+// Close closes the handles.
+func (c *Counters) Close() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.closed = true
-	c.mu.Unlock()
-	c.busy.Wait()
-	errs := make([]error, len(c.handles))
-	for i, h := range slices.Collect(maps.Values(c.handles)) {
-		c.busy.Go(func() { errs[i] = h.Close() })
+	for _, h := range c.handles {
+		h.Close()
 	}
-	c.busy.Wait()
-	return errors.Join(errs...)
 }

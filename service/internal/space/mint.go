@@ -3,7 +3,6 @@ package space
 import (
 	"context"
 	"fmt"
-	"time"
 	"unsafe"
 
 	"github.com/randflake/randflake"
@@ -26,41 +25,42 @@ func (s *Space) mint(ctx context.Context, state *State) error {
 	if err != nil {
 		return err
 	}
-	leases := state.Leases
-	if leases != nil && s.options.Own != nil {
-		leases = s.options.Own(s, leases)
-	}
+	leases, logger := taking{state.Store, s}, lease.WithLogger(s.options.Logger.With("space", s.Name))
 	switch {
 	case s.Kind == "ulid":
 		generator, err := ulid.New()
 		state.Minter = minter[ulid.ID](generator, 26, nil)
 		return err
 	case layout != nil:
-		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(s.terms(ctx, leases)...))
+		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(logger))
 		if err != nil {
 			return err
 		}
 		state.Minter = minter(keeper.Generator(), 20, func(id snowflake.ID) int64 { return int64(id) })
-		state.Own, state.ready, state.close = keeper.Status, keeper.Generator().Ready, keeper.Close
+		state.Own = &Own{keeper, keeper.Status, keeper.Close}
 	case s.Space.Secret == config.SecretMint || s.Space.Secret == config.SecretDistribute:
-		options := append(s.terms(ctx, leases), lease.WithNodes(max(1, s.Nodes)))
-		keeper, err := lease.Keep(ctx, leases, s.secret, options...)
+		keeper, err := lease.Keep(ctx, leases, s.secret, logger, lease.WithNodes(max(1, s.Nodes)))
 		if err != nil {
 			return err
 		}
 		state.Minter = minter(keeper.Generator(), 13, func(id randflake.ID) int64 { return int64(id) })
-		state.Own, state.ready, state.close = keeper.Status, keeper.Generator().Ready, keeper.Close
+		state.Own = &Own{keeper, keeper.Status, keeper.Close}
 	}
 	return nil
 }
 
-// terms are the options of the service's own leases: five minutes, or as long as the store grants.
-func (s *Space) terms(ctx context.Context, leases lease.Source) []lease.Option {
-	options := []lease.Option{lease.WithLogger(s.options.Logger.With("space", s.Name))}
-	if limits, err := leases.Limits(ctx); err == nil {
-		options = append(options, lease.WithTTL(min(5*time.Minute, limits.MaxTTL)))
+// taking is the store of a space, of which the service takes leases for itself.
+type taking struct {
+	*lease.Space
+	of *Space
+}
+
+func (t taking) Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error) {
+	l, err := t.Space.Take(ctx, window, nodes)
+	if err == nil && t.of.options.Taken != nil {
+		t.of.options.Taken(t.of, window, l)
 	}
-	return options
+	return l, err
 }
 
 type filler[ID any] interface {

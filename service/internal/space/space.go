@@ -2,91 +2,89 @@
 package space
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"reflect"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/singleflight"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
+	"github.com/randflake/randflake/metrics"
 	"github.com/randflake/randflake/service/internal/config"
-	"github.com/randflake/randflake/store"
 )
 
 // ErrNotOpen says that a space is not open yet, or no longer.
 var ErrNotOpen = errors.New("space: not open")
 
-// A Space is opened in the background, with retries, so that a service starts even if its stores are down. It is safe
-// for concurrent use.
+// A Space is opened in the background, with retries, so that a service starts even if its stores are down. It is safe for
+// concurrent use.
 type Space struct {
 	config.Space
-	Check  store.Keys        // of its secret, or nil
+	Check  string            // value of its secret, in hexadecimal, or ""
 	Cipher *randflake.Cipher // of its secret, or nil
 	secret randflake.Secret  // or the zero one
 
 	location string // of its store, or ""
 	options  Options
 	state    atomic.Pointer[State]
-	err      atomic.Pointer[error]       // why it is not open yet
-	waiting  atomic.Pointer[lease.Usage] // of a store that answers, but grants no lease yet
+	err      atomic.Pointer[error] // why it is not open yet
 	cancel   context.CancelFunc
 	done     chan struct{} // closed when the background goroutine has ended
 	begun    time.Time
 
 	counters *Counters // of State, once it is open
-
-	survey  atomic.Pointer[Survey] // the newest one
-	surveys singleflight.Group
 }
 
 // A State is what an open space has.
 type State struct {
-	Store    *store.Space // nil where there is none
-	Leases   lease.Source // nil where there is none
+	Store    *lease.Space // nil where there is none
+	Check    string       // value of the secret that the store is for, or ""
 	Counters *Counters    // nil where there is none
 	Minter   Minter       // nil where the service makes no IDs
-
-	Own          func() lease.Status // of the lease by which the service makes IDs; nil where that needs none
-	ready, close func() error        // of the same lease
+	Own      *Own         // nil where that needs no lease
 }
 
-// An Opener opens the store at a location.
-type Opener func(ctx context.Context, location string, options ...store.Option) (*store.Space, error)
+// Own is the keeper of the leases by which the service makes IDs.
+type Own struct {
+	metrics.Reporter
+	Status func() lease.Status
+	close  func() error
+}
+
+// An Opener opens the space at a location.
+type Opener func(ctx context.Context, location string, c lease.Config) (*lease.Space, error)
 
 // Options are the options that all spaces share.
 type Options struct {
 	Open Opener
 
-	// Own wraps the leases that the service takes for itself.
-	Own func(s *Space, leases lease.Source) lease.Source
+	// Taken is told of the leases that the service takes for itself.
+	Taken func(s *Space, window int64, l randflake.Lease)
 
 	Logger *slog.Logger
 }
 
-// New returns a space that is not open yet, by a configuration that was checked. It fails if a file that the space needs
-// is missing or invalid.
+// New returns a space that is not open yet, by a configuration that was checked. It fails if a file that the space needs is missing
+// or invalid.
 func New(c config.Space, o Options) (*Space, error) {
 	s := &Space{Space: c, options: o, done: make(chan struct{}), begun: time.Now(), counters: newCounters(o.Logger)}
-	s.Check.UnmarshalText([]byte(c.Check))
-	if c.SecretFile != "" {
-		secret, err := local.ReadSecret(c.SecretFile)
-		if err != nil {
-			return nil, fmt.Errorf("space %s: %w", c.Name, err)
-		}
-		s.secret, s.Check, s.Cipher = secret, store.KeysOf(secret), randflake.NewCipher(secret)
-	}
 	var err error
-	if s.location, err = c.Location(); err != nil {
+	if s.Check, err = c.CheckValue(); err == nil && c.SecretFile != "" {
+		if s.secret, err = local.ReadSecret(c.SecretFile); err == nil {
+			s.Cipher = randflake.NewCipher(s.secret)
+		}
+	}
+	if err == nil {
+		s.location, err = c.Location()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("space %s: %w", c.Name, err)
 	}
 	s.noteError(errors.New("it is being opened"))
@@ -95,7 +93,7 @@ func New(c config.Space, o Options) (*Space, error) {
 
 // Same reports whether two spaces have the same configuration, with the same content of the files that it names.
 func (s *Space) Same(other *Space) bool {
-	return reflect.DeepEqual(s.Space, other.Space) && s.secret == other.secret && slices.Equal(s.Check, other.Check) && s.location == other.location
+	return reflect.DeepEqual(s.Space, other.Space) && s.secret == other.secret && s.Check == other.Check && s.location == other.location
 }
 
 // Open begins to open the space.
@@ -144,22 +142,35 @@ func (s *Space) begin(ctx context.Context) {
 }
 
 func (s *Space) attempt(ctx context.Context) (state *State, err error) {
-	state = &State{}
+	state = &State{Check: s.Check}
 	if s.location != "" {
-		s.waiting.Store(nil)
-		if state.Store, err = s.options.Open(ctx, s.location, store.Combining()); err != nil {
+		if state.Store, err = s.options.Open(ctx, s.location, lease.Config{}); err != nil {
 			return nil, err
 		}
-		state.Leases = lease.On(state.Store)
 		s.counters.Counters = counter.On(state.Store)
 		state.Counters = s.counters
+		err = s.compare(ctx, state)
 	}
-	if err = s.mint(ctx, state); err != nil && state.Store != nil {
-		usage := s.usage(ctx, state.Store)
-		s.waiting.Store(&usage)
+	if err == nil {
+		err = s.mint(ctx, state)
+	}
+	if err != nil && state.Store != nil {
 		state.Store.Close()
 	}
 	return state, err
+}
+
+// compare compares the secrets of the store and of the configuration.
+func (s *Space) compare(ctx context.Context, state *State) error {
+	info, err := state.Store.Info(ctx)
+	if err != nil {
+		return err
+	}
+	if s.Check != "" && info.Check != "" && info.Check != s.Check {
+		return fmt.Errorf("%w: its check value is %s, that of the configuration is %s", lease.ErrSecret, info.Check, s.Check)
+	}
+	state.Check = cmp.Or(info.Check, s.Check)
+	return nil
 }
 
 // State returns the state of an open space, or an error that wraps ErrNotOpen.
@@ -176,8 +187,8 @@ func (s *Space) Ready() error {
 	switch {
 	case state == nil:
 		return fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Name, *s.err.Load())
-	case state.Own != nil:
-		return state.ready()
+	case state.Own != nil && !state.Own.Status().Stopped.IsZero():
+		return fmt.Errorf("space %s: %w", s.Name, cmp.Or(state.Own.Status().Err, randflake.ErrLeaseEnded))
 	}
 	return nil
 }
@@ -195,8 +206,7 @@ func (s *Space) Secret() (randflake.Secret, bool) {
 	return s.secret, s.Space.Secret == config.SecretDistribute
 }
 
-// Close gives back the service's lease and numbers in the space, and closes the store. It takes about ten seconds if
-// the store does not answer.
+// Close ends the service's lease and counters in the space, and closes the store.
 func (s *Space) Close() error {
 	s.cancel()
 	<-s.done
@@ -205,16 +215,12 @@ func (s *Space) Close() error {
 		return nil
 	}
 	s.noteError(errors.New("it was closed"))
-	var errs [3]error
-	var wg sync.WaitGroup
 	if state.Own != nil {
-		wg.Go(func() { errs[0] = state.close() })
+		state.Own.close()
 	}
-	if state.Store != nil {
-		wg.Go(func() { errs[1] = state.Counters.Close() })
-		wg.Wait()
-		errs[2] = state.Store.Close()
+	if state.Store == nil {
+		return nil
 	}
-	wg.Wait()
-	return errors.Join(errs[:]...)
+	state.Counters.Close()
+	return state.Store.Close()
 }
