@@ -14,26 +14,28 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/metrics"
 	"github.com/randflake/randflake/metrics/prom"
-	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/lease/leasetest"
 )
 
 func Example() {
-	leases := leasetest.NewLeases(store.DefaultLimits(), nil) // for a test; a service opens a store that lasts
-	monitor := new(lease.Monitor)
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(prom.NewCollector(metrics.Build(""), metrics.With(map[string]string{"ids": "orders"}, monitor)))
-	server := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	defer server.Close()
-
-	keeper, err := lease.Keep(context.Background(), leases, randflake.NewSecret(), lease.WithMonitor(monitor), lease.WithLogger(slog.New(slog.DiscardHandler)))
+	ctx := context.Background()
+	space, err := lease.Create(ctx, leasetest.NewMemory().Connect(), lease.Config{New: true}) // for a test; a service opens one that lasts
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	keeper, err := lease.Keep(ctx, space, randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer keeper.Close()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(prom.NewCollector(metrics.Build(""), metrics.With(map[string]string{"ids": "orders"}, keeper)))
+	server := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	defer server.Close()
 	keeper.Generator().Fill(make([]randflake.ID, 1000))
 
 	page, err := http.Get(server.URL)

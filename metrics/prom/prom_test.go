@@ -9,8 +9,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/metrics"
 	"github.com/randflake/randflake/metrics/prom"
 )
@@ -60,9 +62,21 @@ func TestConcurrent(t *testing.T) {
 
 // Names and help follow the rules of Prometheus.
 func TestNames(t *testing.T) {
+	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keeper, err := lease.Keep(t.Context(), space, randflake.NewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keeper.Close()
+	orders, err := counter.On(space).Open(t.Context(), "orders", counter.OrCreate(counter.Config{}))
+	if err != nil {
+		t.Fatal(err)
+	}
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(prom.NewCollector(new(lease.Monitor), metrics.Build(""), metrics.Func((lease.Usage{Nodes: lease.Counts{Free: 1}, HasClock: true}).Metrics),
-		metrics.Func((counter.Status{}).Metrics)))
+	registry.MustRegister(prom.NewCollector(keeper, metrics.Build(""), orders))
 	problems, err := testutil.GatherAndLint(registry)
 	if err != nil {
 		t.Fatal(err)

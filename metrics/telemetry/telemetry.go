@@ -5,31 +5,24 @@ package telemetry
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/metrics"
-	"github.com/randflake/randflake/store"
 )
 
 const scope = "github.com/randflake/randflake"
 
-// known has every metric of this project but those of the service.
-var known = []metrics.Reporter{metrics.Build(""), metrics.Func((lease.Status{}).Metrics), metrics.Func((counter.Status{}).Metrics),
-	metrics.Func((lease.Usage{Nodes: lease.Counts{Free: 1}, HasClock: true}).Metrics)}
-
-// Observe makes an instrument of each metric of this project, and of those that the reporters have at present. It asks the
-// reporters whenever the provider collects, until it is unregistered.
+// Observe makes an instrument of each metric that the reporters have at present. It asks them whenever the provider
+// collects, until it is unregistered.
 func Observe(provider metric.MeterProvider, reporters ...metrics.Reporter) (metric.Registration, error) {
 	meter, instruments := provider.Meter(scope), map[string]metric.Float64Observable{}
 	var all []metric.Observable
-	for _, r := range slices.Concat(known, reporters) {
+	for _, r := range reporters {
 		for _, m := range r.Metrics() {
 			if instruments[m.Name] != nil {
 				continue
@@ -63,25 +56,24 @@ func Observe(provider metric.MeterProvider, reporters ...metrics.Reporter) (metr
 	}, all...)
 }
 
-// Spans makes a span of each call of a space's engine, under the span of the caller's context if that has one. It is an
-// option of everything that opens a store.
-func Spans(provider trace.TracerProvider) store.Option {
-	tracer := provider.Tracer(scope)
-	return store.Through(func(e store.Engine) store.Engine { return traced{e, tracer} })
+// Spans returns an engine that makes a span of each read and swap of another one, under the span of the caller's context
+// if that has one.
+func Spans(engine lease.Engine, provider trace.TracerProvider) lease.Engine {
+	return traced{engine, provider.Tracer(scope)}
 }
 
 type traced struct {
-	store.Engine
+	lease.Engine
 	tracer trace.Tracer
 }
 
-func (t traced) Read(ctx context.Context, names []string, page store.Page) (a store.Answer, err error) {
+func (t traced) Read(ctx context.Context, names ...string) (a lease.Answer, err error) {
 	ctx, end := t.begin(ctx, "randflake.store.read")
 	defer func() { end(err) }()
-	return t.Engine.Read(ctx, names, page)
+	return t.Engine.Read(ctx, names...)
 }
 
-func (t traced) Swap(ctx context.Context, expect, put []store.Entry) (a store.Answer, err error) {
+func (t traced) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.Answer, err error) {
 	ctx, end := t.begin(ctx, "randflake.store.swap")
 	defer func() { end(err) }()
 	return t.Engine.Swap(ctx, expect, put)

@@ -14,31 +14,28 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/metrics"
 	"github.com/randflake/randflake/metrics/telemetry"
-	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/lease/leasetest"
 )
 
-// What a keeper and a store report arrives with kinds and labels, and each call of the store's engine is a span.
+// What a keeper reports arrives with kinds and labels, and each call of the engine is a span.
 func TestTelemetry(t *testing.T) {
 	reader, spans := sdkmetric.NewManualReader(), tracetest.NewSpanRecorder()
-	space, err := store.Create(t.Context(), leasetest.NewMemory().Connect(), store.ForNewSecret(),
-		telemetry.Spans(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))))
+	engine := telemetry.Spans(leasetest.NewMemory().Connect(), sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)))
+	space, err := lease.Create(t.Context(), engine, lease.Config{New: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	monitor := new(lease.Monitor)
-	registration, err := telemetry.Observe(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
-		metrics.With(map[string]string{"ids": "orders"}, monitor), lease.UsageReporter(space, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	keeper, err := lease.Keep(t.Context(), lease.On(space), randflake.NewSecret(), lease.WithMonitor(monitor), lease.WithLogger(slog.New(slog.DiscardHandler)))
+	keeper, err := lease.Keep(t.Context(), space, randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer keeper.Close()
+	registration, err := telemetry.Observe(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), metrics.With(map[string]string{"ids": "orders"}, keeper))
+	if err != nil {
+		t.Fatal(err)
+	}
 	keeper.Generator().Fill(make([]randflake.ID, 1000))
 
 	seen := func() map[string]float64 {
@@ -59,14 +56,13 @@ func TestTelemetry(t *testing.T) {
 				}
 				for _, p := range points {
 					label, _ := p.Attributes.Value("ids")
-					state, _ := p.Attributes.Value("state")
-					values[m.Name+kind+label.AsString()+state.AsString()] = p.Value
+					values[m.Name+kind+label.AsString()] = p.Value
 				}
 			}
 		}
 		return values
 	}
-	for name, want := range map[string]float64{"randflake_ids_issued_total counterorders": 1000, "randflake_lease_healthy gaugeorders": 1, "randflake_store_nodes gaugepoisoned": 0} {
+	for name, want := range map[string]float64{"randflake_ids_issued_total counterorders": 1000, "randflake_lease_healthy gaugeorders": 1} {
 		if got, ok := seen()[name]; !ok || got != want {
 			t.Errorf("%s is %v, %v, want %v, in %q", name, got, ok, want, slices.Sorted(maps.Keys(seen())))
 		}
