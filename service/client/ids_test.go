@@ -21,7 +21,6 @@ import (
 	"github.com/randflake/randflake/service/client"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -184,12 +183,12 @@ func TestMintFails(t *testing.T) {
 		if n, err := ids.Fill(t.Context(), dst); n != 6 || err != nil || dst[0] != 1 {
 			t.Errorf("%d IDs from %d, error %v, want those of the call that was begun", n, dst[0], err)
 		}
-		sent := sent(store.ErrCorrupt)
+		sent := sent(lease.ErrCorrupt)
 		m.fail.Store(sent)
 		time.Sleep(10 * time.Second)
 		before := m.calls.Load()
 		n, err := ids.Fill(t.Context(), make([]randflake.ID, 12))
-		if n != 2 || !errors.Is(err, store.ErrCorrupt) || m.calls.Load() != before+1 {
+		if n != 2 || !errors.Is(err, lease.ErrCorrupt) || m.calls.Load() != before+1 {
 			t.Errorf("%d IDs, error %v, %d calls, want the 2 that were left, and an error", n, err, m.calls.Load()-before)
 		}
 		m.fail.Store(nil)
@@ -237,56 +236,40 @@ func TestMintKinds(t *testing.T) {
 	}
 }
 
-// A replica counts calls of Acquire, all of which it answers with an error or a lease.
-type replica struct {
-	randflakev1connect.UnimplementedLeaseServiceHandler
-	err   error
-	calls int
-}
-
-func (r *replica) Acquire(context.Context, *connect.Request[api.AcquireRequest]) (*connect.Response[api.AcquireResponse], error) {
-	r.calls++
-	return connect.NewResponse(&api.AcquireResponse{Lease: &api.Lease{}}), r.err
-}
-
-// TestWrongClock: a replica whose clock is wrong, by its own words or by the token of a lease, is not asked for a minute
-// unless no other one answers.
+// TestWrongClock: a replica whose clock is wrong is not asked for a minute unless no other one answers.
 func TestWrongClock(t *testing.T) {
-	token := lease.NewToken(time.Now())
-	for what, err := range map[string]error{"its own": store.ErrClock, "a token": errors.Join(lease.ErrInvalidRequest, store.ErrClock)} {
-		synctest.Test(t, func(t *testing.T) {
-			wrong, right, other := &replica{err: sent(err)}, &replica{}, &replica{}
-			network := handled{}
-			for host, r := range map[string]*replica{"wrong": wrong, "right": right, "other": other} {
-				_, network[host] = randflakev1connect.NewLeaseServiceHandler(r)
+	synctest.Test(t, func(t *testing.T) {
+		wrong, right, other := &replica{err: sent(lease.ErrClock)}, &replica{}, &replica{}
+		network := handled{}
+		for host, r := range map[string]*replica{"wrong": wrong, "right": right, "other": other} {
+			_, network[host] = randflakev1connect.NewLeaseServiceHandler(r)
+		}
+		leases, err := client.New(t.Context(), "demo", []string{"http://right", "http://wrong", "http://other"}, client.WithHTTPClient(&http.Client{Transport: network}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		acquire := func() error {
+			_, err := leases.Take(t.Context(), 1, 1)
+			return err
+		}
+		away := connect.NewError(connect.CodeUnavailable, errors.New("away"))
+		for _, now := range []struct{ right, other error }{{away, nil}, {nil, away}, {away, nil}} {
+			right.err, other.err = now.right, now.other
+			if err := acquire(); err != nil {
+				t.Error(err)
 			}
-			leases, err := client.New("demo", []string{"http://right", "http://wrong", "http://other"}, client.WithHTTPClient(&http.Client{Transport: network}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			acquire := func() error {
-				_, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute, Owner: token})
-				return err
-			}
-			away := connect.NewError(connect.CodeUnavailable, errors.New("away"))
-			for _, now := range []struct{ right, other error }{{away, nil}, {nil, away}, {away, nil}} {
-				right.err, other.err = now.right, now.other
-				if err := acquire(); err != nil {
-					t.Errorf("%s: %v", what, err)
-				}
-			}
-			if wrong.calls != 1 {
-				t.Errorf("%s: %d calls of the replica with a wrong clock within a minute, want 1", what, wrong.calls)
-			}
-			other.err = away
-			if err := acquire(); err == nil || wrong.calls != 2 {
-				t.Errorf("%s: error %v, %d calls of the replica with a wrong clock, want it to be asked if no other one answers", what, err, wrong.calls)
-			}
-			time.Sleep(2 * time.Minute)
-			wrong.err = nil
-			if err := acquire(); err != nil || wrong.calls != 3 {
-				t.Errorf("%s: error %v, %d calls of that replica once its clock is right, want 3", what, err, wrong.calls)
-			}
-		})
-	}
+		}
+		if wrong.calls != 1 {
+			t.Errorf("%d calls of the replica with a wrong clock within a minute, want 1", wrong.calls)
+		}
+		other.err = away
+		if err := acquire(); err == nil || wrong.calls != 2 {
+			t.Errorf("error %v, %d calls of the replica with a wrong clock, want it to be asked if no other one answers", err, wrong.calls)
+		}
+		time.Sleep(2 * time.Minute)
+		wrong.err = nil
+		if err := acquire(); err != nil || wrong.calls != 3 {
+			t.Errorf("error %v, %d calls of that replica once its clock is right, want 3", err, wrong.calls)
+		}
+	})
 }

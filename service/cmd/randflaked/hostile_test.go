@@ -54,7 +54,7 @@ func (p *process) wantNone(t *testing.T) {
 func wantIDs(t *testing.T, p *process, client *http.Client) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		a, err := client.Post(p.url+"/v1/spaces/demo/ids?count=5", "", nil)
+		a, err := client.Post(p.url+"/randflake.v1.IDService/Mint", "application/json", strings.NewReader(`{"space":"demo"}`))
 		if err == nil {
 			if a.Body.Close(); a.StatusCode == http.StatusOK {
 				return

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 )
 
 // whole has everything that a configuration can have.
@@ -19,12 +18,12 @@ spaces:
   secret: mint
   secretFile: /etc/randflaked/orders
   nodes: 4
-  limits: {nodes: 16, ttl: 5m, leases: 10, batch: 1000, rate: 50.5}
+  limits: {nodes: 16, batch: 1000, rate: 50.5}
 - {name: shop, kind: randflake, store: etcd://etcd, check: 0123456789abcdef}
 - {name: sorted, kind: twitter, storeFile: /etc/randflaked/sorted}
 - {name: events, kind: ulid}
 counters:
-- {name: invoices/2026, space: orders, start: 1000, stride: 2, end: 99999, rate: 100}
+- {name: invoices/2026, space: orders, start: 1000, step: 2, end: 99999}
 issuers:
 - issuer: https://kubernetes.default.svc
   audience: randflaked
@@ -36,7 +35,7 @@ principals:
 - {name: web, serviceAccount: {issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}}
 rules:
 - {principals: [billing], spaces: [orders], verbs: [mint, inspect], limits: {batch: 10}}
-- {principals: ['*'], spaces: ['*'], verbs: [lease, list, count, report-loss, revoke, fetch]}
+- {principals: ['*'], spaces: ['*'], verbs: [lease, list, count, set, report-loss, fetch]}
 `
 
 func TestParse(t *testing.T) {
@@ -45,8 +44,8 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Space{Name: "orders", Kind: "randflake", Store: "postgres://me:pass-word@db/ids?space=orders", Secret: "mint", SecretFile: "/etc/randflaked/orders",
-		Nodes: 4, Limits: Limits{Nodes: 16, TTL: 5 * time.Minute, Leases: 10, Batch: 1000, Rate: 50.5}}
-	if !reflect.DeepEqual(c.Spaces[0], want) || *c.Counters[0].End != 99999 || c.Rules[0].Limits.Batch != 10 || !c.Guarded() {
+		Nodes: 4, Limits: Limits{Nodes: 16, Batch: 1000, Rate: 50.5}}
+	if !reflect.DeepEqual(c.Spaces[0], want) || c.Counters[0].End != 99999 || c.Rules[0].Limits.Batch != 10 || !c.Guarded() {
 		t.Errorf("read %+v", c)
 	}
 }
@@ -77,23 +76,18 @@ func TestWrong(t *testing.T) {
 		{"kind: ulid", "kind: ulid, secret: mint", "w.yaml:14: spaces[3].secret: ulid IDs have no secret"},
 		{"nodes: 4", "nodes: 200000", "w.yaml:10: spaces[0].nodes: 200000: want 1 to 131072"},
 		{"nodes: 16", "nodes: -1", "w.yaml:11: spaces[0].limits.nodes: -1: want 1 to"},
-		{"ttl: 5m", "ttl: 5ms", "w.yaml:11: spaces[0].limits.ttl: 5ms: want whole seconds"},
-		{"ttl: 5m", "ttl: soon", "w.yaml: line 11: want a duration, such as 5m"},
-		{"ttl: 5m", "ttl: 300", "w.yaml: line 11: want a duration, such as 5m"},
-		{"ttl: 5m", "ttl: [5m]", "w.yaml: line 11: want a duration, such as 5m"},
 		{"batch: 1000, rate: 50.5", "batch: -1, rate: x", "w.yaml: line 11: want a whole number\n  line 11: want a number"},
-		{"limits: {nodes: 16, ttl: 5m, leases: 10, batch: 1000, rate: 50.5}", "limits: 16", "w.yaml: line 11: want fields, such as {name: value}"},
+		{"limits: {nodes: 16, batch: 1000, rate: 50.5}", "limits: 16", "w.yaml: line 11: want fields, such as {name: value}"},
 		{"listen: :8443", "listen: :8443\nplaintext: 7", "w.yaml: line 2: want true or false"},
 		{"listen: :8443", "listen: [pass-word]", "w.yaml: line 1: want text"},
 		{"listen: :8443", "listen: :8443\nlogLevel: loud", "w.yaml:2: logLevel: want debug, info, warn or error"},
-		{"leases: 10", "leases: -1", "limits.leases: -1: want how many"},
 		{"rate: 50.5", "rate: -1", "limits.rate: -1: want calls a second"},
 		{"space: orders, start", "space: other, start", `w.yaml:16: counters[0].space: "other" is not defined`},
 		{"name: invoices/2026", "name: Invoices", "w.yaml:16: counters[0].name:"},
 		{"name: invoices/2026", "name: invoices*", "w.yaml:16: counters[0].name:"},
 		{"name: invoices/2026", "name: 'orders*'", "w.yaml:16: counters[0].name:"},
 		{"end: 99999", "most: 7", "w.yaml:16: counters[0].most: 7: want how many counters one caller may add, for a pattern"},
-		{"end: 99999, rate: 100", "rate: -100", "w.yaml:16: counters[0].rate: -100: want numbers a second"},
+		{"end: 99999", "end: 9", "w.yaml:16: counters[0]: want a start of 1 or more, an end that is not before it"},
 		{"  audience: randflaked\n", "", "w.yaml:18: issuers[0].audience: there is none"},
 		{"jwks: https://", "jwks: http://", "issuers[0].jwks: want a file, or a URL that begins with https:"},
 		{"- issuer: https://kubernetes.default.svc\n  audience: randflaked\n  jwks: https://kubernetes.default.svc/openid/v1/jwks\n", "- issuer: http://kubernetes.default.svc\n  audience: randflaked\n", "issuers[0].jwks: want a file"},

@@ -1,3 +1,4 @@
+// Package conformance has the tests of the Go client with the service behind it: that what it makes keeps the promises of a space.
 package conformance
 
 import (
@@ -9,166 +10,211 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/client"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/server"
-	"github.com/randflake/randflake/service/internal/space"
-	"github.com/randflake/randflake/store"
 )
 
-// start starts a replica of a service whose space "demo" is on the data, with what wrap makes of its handler.
-func start(t *testing.T, data *leasetest.Memory, clock func() time.Time, wrap func(http.Handler) http.Handler) *httptest.Server {
-	t.Helper()
-	return startOn(t, "memory", func(ctx context.Context, _ string, options ...store.Option) (*store.Space, error) {
-		return store.Open(ctx, data.Connect(), append(options, store.WithClock(clock))...)
-	}, nil, wrap)
+// A bed is data in memory with two replicas in front.
+type bed struct {
+	*testing.T
+	data      *leasetest.Memory
+	down      [2]atomic.Bool // a replica carries out every other call, and answers none
+	lose      atomic.Bool    // the first replica carries out calls, and answers none
+	lost      atomic.Int64
+	addresses []string
 }
 
-// startOn starts a replica whose space "demo" is at a place, and has counters.
-func startOn(t *testing.T, place string, open space.Opener, counters []counter.Info, wrap func(http.Handler) http.Handler) *httptest.Server {
+var quiet = slog.New(slog.DiscardHandler)
+
+// newBed starts the replicas, by their clocks.
+func newBed(t *testing.T, clocks ...func() time.Time) *bed {
 	t.Helper()
-	s := server.New(open, slog.New(slog.DiscardHandler))
-	c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: place, Limits: config.Limits{Rate: 1e6}}}}
-	for _, i := range counters {
-		c.Counters = append(c.Counters, config.Counter{Name: i.Name, Space: "demo", Start: &i.Start, Stride: &i.Stride, End: &i.End, Rate: i.Rate})
+	b := &bed{T: t, data: leasetest.NewMemory()}
+	made, err := lease.Create(t.Context(), b.data.Connect(), lease.Config{New: true})
+	b.must(err)
+	b.Cleanup(func() { made.Close() })
+	for i := range b.down {
+		s := server.New(func(ctx context.Context, _ string, c lease.Config) (*lease.Space, error) {
+			if len(clocks) > i {
+				c.Clock = clocks[i]
+			}
+			return lease.Open(ctx, b.data.Connect(), c)
+		}, quiet)
+		c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: "memory", Limits: config.Limits{Rate: 1e6}}},
+			Counters: []config.Counter{{Name: "orders", Space: "demo", Start: 5, Step: 2}}}
+		b.must(s.Configure(c, server.Files{TLS: new(tls.Config), Audit: io.Discard}))
+		b.Cleanup(s.Close)
+		calls := atomic.Int64{}
+		handler := s.Handler()
+		listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			lose := b.lose.Load() && i == 0 && !strings.HasSuffix(r.URL.Path, "/GetLimits")
+			if lose || b.down[i].Load() {
+				if lose || calls.Add(1)%2 == 0 {
+					handler.ServeHTTP(httptest.NewRecorder(), r)
+					b.lost.Add(1)
+				}
+				panic(http.ErrAbortHandler)
+			}
+			handler.ServeHTTP(w, r)
+		}))
+		listening.Config.ErrorLog = slog.NewLogLogger(quiet.Handler(), 0)
+		b.Cleanup(listening.Close)
+		b.addresses = append(b.addresses, listening.URL)
+		for len(clocks) == 0 && s.Ready() != nil {
+			time.Sleep(time.Millisecond)
+		}
 	}
-	if err := s.Configure(c, server.Files{TLS: new(tls.Config), Audit: io.Discard}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	for s.Ready() != nil {
-		time.Sleep(time.Millisecond)
-	}
-	listening := httptest.NewServer(wrap(s.Handler()))
-	t.Cleanup(listening.Close)
-	return listening
+	return b
 }
 
-func asIs(h http.Handler) http.Handler { return h }
-
-func newData(t *testing.T, limits store.Limits, clock func() time.Time) *leasetest.Memory {
-	t.Helper()
-	data := leasetest.NewMemory()
-	space, err := store.Create(t.Context(), data.Connect(), store.WithLimits(limits), store.ForNewSecret(), store.WithClock(clock))
+func (b *bed) must(err error) {
+	b.Helper()
 	if err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
-	t.Cleanup(func() { space.Close() })
-	return data
 }
 
-func open(t *testing.T, clock func() time.Time, addresses ...string) *client.Leases {
-	t.Helper()
-	leases, err := client.New("demo", addresses, client.WithClock(clock))
-	if err != nil {
-		t.Fatal(err)
-	}
+// leases returns a client that begins with one of the replicas.
+func (b *bed) leases(first int) *client.Leases {
+	b.Helper()
+	leases, err := client.New(b.Context(), "demo", []string{b.addresses[first], b.addresses[1-first]})
+	b.must(err)
 	return leases
 }
 
-// losing loses the answer to each procedure's first call with a body, once it was carried out, and counts them.
-func losing(procedure string, lost *atomic.Int64) func(http.Handler) http.Handler {
-	var seen atomic.Pointer[string]
-	return func(h http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			body, err := io.ReadAll(r.Body)
-			if err != nil {
-				panic(err)
-			}
-			r.Body = io.NopCloser(strings.NewReader(string(body)))
-			last := seen.Swap(new(string(body)))
-			if strings.HasSuffix(r.URL.Path, procedure) && (last == nil || *last != string(body)) {
-				h.ServeHTTP(httptest.NewRecorder(), r)
-				lost.Add(1)
-				panic(http.ErrAbortHandler)
-			}
-			h.ServeHTTP(w, r)
-		})
-	}
+func (b *bed) counters(first int) *counter.Counters {
+	counters, err := client.NewCounters([]string{b.addresses[first], b.addresses[1-first]})
+	b.must(err)
+	return counters
 }
 
-// TestLostAnswers: a thousand acquisitions whose first answer is lost make a thousand leases, and a renewal whose first
-// answer is lost is made once. The other replica gives the second answer.
+// TestLostAnswers: what is taken by calls whose answers are lost is never given twice.
 func TestLostAnswers(t *testing.T) {
-	for procedure, wanted := range map[string]int{"/Acquire": 1000, "/Renew": 100} {
-		t.Run(procedure[1:], func(t *testing.T) {
-			var lost atomic.Int64
-			data := newData(t, store.DefaultLimits(), time.Now)
-			unsafe, safe := start(t, data, time.Now, losing(procedure, &lost)).URL, start(t, data, time.Now, asIs).URL
-			var history leasetest.History
-			for range wanted {
-				leases := open(t, time.Now, unsafe, safe) // begins with the one that loses answers
-				r, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute})
+	b := newBed(t)
+	b.lose.Store(true)
+	window, nodes, numbers := time.Now().Unix()/60, map[uint32]bool{}, map[int64]bool{}
+	for range 200 {
+		granted, err := b.leases(0).Take(t.Context(), window, 1)
+		b.must(err)
+		run, err := b.counters(0).TakeNumbers(t.Context(), "orders", lease.Period{}, 1)
+		b.must(err)
+		if nodes[granted.FirstNode] || numbers[run.First] || run.Step != 2 {
+			t.Fatalf("%+v or %+v was given before", granted, run)
+		}
+		nodes[granted.FirstNode], numbers[run.First] = true, true
+	}
+	if b.lost.Load() != 400 {
+		t.Errorf("%d answers were lost, want 400", b.lost.Load())
+	}
+}
+
+// TestFailures: keepers and counters go on while replicas fail and come back, with calls that were carried out and others that were
+// not. No ID and no number is given twice.
+func TestFailures(t *testing.T) {
+	b, secret := newBed(t), randflake.NewSecret()
+	var mu sync.Mutex
+	ids, numbers := map[randflake.ID]bool{}, map[int64]bool{}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for round := range 5 {
+				leases, err := client.New(t.Context(), "demo", []string{b.addresses[i%2], b.addresses[1-i%2]})
 				if err != nil {
-					t.Fatal(err)
+					continue // all replicas are down
 				}
-				if procedure == "/Renew" {
-					renewal := lease.Renewal{TTL: 5 * time.Minute, Token: lease.NewToken(time.Now())}
-					version := r.Version
-					if r, err = leases.Renew(t.Context(), r, renewal); err != nil || r.Version != version+1 || r.Change != renewal.Token {
-						t.Fatalf("renewed %+v, error %v, want one version more", r, err)
+				keeper, err := lease.Keep(t.Context(), leases, secret, lease.WithLogger(quiet))
+				if err != nil {
+					continue
+				}
+				c, err := b.counters(i%2).Open(t.Context(), "orders", counter.WithRunLength(5, 20), counter.WithLogger(quiet))
+				for range 50 {
+					id, made := keeper.Generator().Generate()
+					n, counted := int64(0), err
+					if err == nil {
+						n, counted = c.Wait(t.Context())
 					}
+					mu.Lock()
+					if made == nil && ids[id] || counted == nil && numbers[n] {
+						t.Errorf("round %d: %v or %d was given before", round, id, n)
+					}
+					ids[id], numbers[n] = made == nil, counted == nil
+					mu.Unlock()
 				}
-				history.Granted(r)
-			}
-			all, err := open(t, time.Now, safe).List(t.Context())
-			if err != nil || len(all) != wanted || history.Len() != wanted || lost.Load() != int64(wanted) || history.Check() != nil {
-				t.Errorf("%d ranges, %d leases, %d answers lost, %v, error %v, want %d each", len(all), history.Len(), lost.Load(), history.Check(), err, wanted)
+				keeper.Close()
 			}
 		})
 	}
-}
-
-// TestFailover: calls go on when a replica is gone, all of them, and all fail, in time, when all are.
-func TestFailover(t *testing.T) {
-	data := newData(t, store.DefaultLimits(), time.Now)
-	one, two := start(t, data, time.Now, asIs), start(t, data, time.Now, asIs)
-	leases := open(t, time.Now, one.URL, two.URL)
-	r, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute})
-	if err != nil {
-		t.Fatal(err)
+	for i := range 40 {
+		b.down[0].Store(i%4 == 1)
+		b.down[1].Store(i%4 == 3)
+		time.Sleep(5 * time.Millisecond)
 	}
-	one.Close()
-	for what, do := range map[string]func() error{
-		"limits": func() error { _, err := leases.Limits(t.Context()); return err },
-		"renew": func() (err error) {
-			r, err = leases.Renew(t.Context(), r, lease.Renewal{TTL: time.Minute, Token: lease.NewToken(time.Now())})
-			return err
-		},
-		"lookup": func() error { _, err := leases.Lookup(t.Context(), r); return err },
-	} {
-		if err := do(); err != nil {
-			t.Errorf("%s after a replica has gone: %v", what, err)
-		}
-	}
-	again := open(t, time.Now, one.URL, two.URL)
-	if err := again.Release(t.Context(), r, time.Now()); err != nil {
-		t.Errorf("release where the first replica can't be reached: %v", err)
-	}
-	two.Close()
-	if _, err := leases.Lookup(t.Context(), r); err == nil || strings.Contains(err.Error(), r.Owner.String()) {
-		t.Errorf("lookup without any replica: error %v", err)
+	b.down[0].Store(false)
+	b.down[1].Store(false)
+	all.Wait()
+	if len(ids) < 1000 || len(numbers) < 1000 || b.lost.Load() == 0 {
+		t.Errorf("%d IDs, %d numbers, %d lost answers", len(ids), len(numbers), b.lost.Load())
 	}
 }
 
-// TestReplicaWithWrongClock: a first lease is granted although the clock of the first replica is a day off, either way.
+// TestLoss: after a loss of data clients are told until when to wait, and counters wait until they are set.
+func TestLoss(t *testing.T) {
+	b := newBed(t)
+	leases, counters := b.leases(0), b.counters(1)
+	strict, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{Start: 5, Step: 2}))
+	b.must(err)
+	if n, err := strict.Next(t.Context()); n != 5 || err != nil {
+		t.Errorf("%d, %v, want 5", n, err)
+	}
+	if _, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{})); !errors.Is(err, counter.ErrMismatch) {
+		t.Errorf("another counter of that name: %v", err)
+	}
+	b.data.SetLineage("another copy")
+	_, err = leases.Take(t.Context(), leases.Limits().WindowOf(time.Now()), 1)
+	if wait := (*lease.WaitError)(nil); !errors.As(err, &wait) || wait.Err != lease.ErrLoss || time.Until(wait.Until) < time.Minute {
+		t.Errorf("%v", err)
+	}
+	if _, err := strict.Next(t.Context()); !errors.Is(err, lease.ErrCounter) {
+		t.Errorf("%v, want ErrCounter", err)
+	}
+	b.must(counters.SetCounter(t.Context(), "orders", 1001))
+	if n, err := strict.Next(t.Context()); n != 1001 || err != nil {
+		t.Errorf("%d, %v, want 1001", n, err)
+	}
+	if all, err := counters.Counters(t.Context(), "", 10); err != nil || len(all) != 1 || all[0].Next != 1003 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestReplicaWithWrongClock: leases are granted although the clock of the first replica is a day off, either way.
 func TestReplicaWithWrongClock(t *testing.T) {
 	for _, off := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
-		data := newData(t, store.DefaultLimits(), time.Now)
-		wrong := start(t, data, func() time.Time { return time.Now().Add(off) }, asIs)
-		leases := open(t, time.Now, wrong.URL, start(t, data, time.Now, asIs).URL)
-		if _, err := leases.Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute}); err != nil {
+		var wrong atomic.Bool
+		b := newBed(t, func() time.Time {
+			if wrong.Load() {
+				return time.Now().Add(off)
+			}
+			return time.Now()
+		})
+		b.data.SetClock(time.Now)
+		leases, window := b.leases(0), time.Now().Unix()/60
+		wrong.Store(true)
+		if _, err := leases.Take(t.Context(), window, 1); err != nil {
 			t.Errorf("%v off: %v", off, err)
 		}
-		if _, err := open(t, time.Now, wrong.URL).Acquire(t.Context(), lease.Request{Nodes: 1, TTL: time.Minute}); !errors.Is(err, store.ErrClock) || !errors.Is(err, lease.ErrInvalidRequest) {
-			t.Errorf("%v off, alone: error %v, want ErrClock and ErrInvalidRequest", off, err)
+		b.addresses[1] = b.addresses[0]
+		if _, err := b.leases(0).Take(t.Context(), window, 1); !errors.Is(err, lease.ErrClock) {
+			t.Errorf("%v off, alone: error %v", off, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
@@ -37,7 +37,7 @@ func TestMint(t *testing.T) {
 			return ulid.Inspect(id).Time, err
 		},
 	} {
-		ids := w.send(http.MethodPost, "/v1/spaces/"+space+"/ids?count=3", "").body.IDs
+		ids := w.call("IDService/Mint", `{"space":"`+space+`","count":3}`).body.IDs
 		ids = append(ids, w.call("IDService/Mint", `{"space":"`+space+`","count":5000}`).body.IDs...)
 		slices.Sort(ids)
 		if n := len(slices.Compact(slices.Clone(ids))); n != 5003 {
@@ -48,7 +48,7 @@ func TestMint(t *testing.T) {
 		if err != nil || time.Since(made).Abs() > time.Hour {
 			t.Errorf("%s: %s was made at %v, error %v", space, ids[0], made, err)
 		}
-		a := w.send(http.MethodGet, "/v1/spaces/"+space+"/ids/"+ids[0], "")
+		a := w.call("IDService/Inspect", `{"space":"`+space+`","text":"`+ids[0]+`"}`)
 		if told, err := time.Parse(time.RFC3339Nano, a.body.Time); err != nil || !told.Equal(made) || !a.body.Plausible {
 			t.Errorf("%s: inspect says %s, want %v", space, a.text, made)
 		}
@@ -64,57 +64,70 @@ func TestMint(t *testing.T) {
 	}
 }
 
-// TestCounters: numbers are the counter's, and a run goes to its token.
+// TestCounters: numbers are the counter's, and a run is taken for good.
 func TestCounters(t *testing.T) {
 	w := newTestbed(t, spaces)
-	if a := w.send(http.MethodPost, "/v1/counters/orders/next?count=3", ""); !slices.Equal(a.body.Numbers, []string{"1", "2", "3"}) {
-		t.Errorf("the first numbers: %s", a.text)
-	}
-	token := lease.NewToken(time.Now()).String()
-	ask := `{"counter":"others","count":10,"token":"` + token + `"}`
-	first, again := w.call("CounterService/Allocate", ask), w.call("CounterService/Allocate", ask)
-	if first.status != http.StatusOK || first.text != again.text || first.body.Run["count"] != "10" {
-		t.Errorf("a run: %s, and again: %s", first.text, again.text)
-	}
-	run := fmt.Sprintf(`{"first":"1","stride":"1","count":"10","version":"%v","token":"%s"}`, first.body.Run["version"], token)
-	give := `{"counter":"others","unused":"4","run":` + run + `}`
-	if a := w.call("CounterService/Return", give); a.body.Returned != "4" {
-		t.Errorf("return: %s, want 4", a.text)
-	}
-	if a := w.call("CounterService/Return", give); a.body.Returned != "4" {
-		t.Errorf("return again, as after a lost answer: %s, want 4", a.text)
-	}
-	if a := w.call("CounterService/Get", `{"counter":"others"}`); !strings.Contains(a.text, `"next":"7"`) {
-		t.Errorf("get: %s, want 7 next", a.text)
-	}
-	if a := w.call("CounterService/List", `{}`); len(a.body.Counters) != 2 {
-		t.Errorf("list: %s, want the two counters that were used", a.text)
-	}
-	w.send(http.MethodPost, "/v1/counters/few/next?count=3", "")
-	if a := w.send(http.MethodPost, "/v1/counters/few/next", ""); a.body.Code != "out_of_range" {
-		t.Errorf("past the end: %s", a.text)
+	for i, tt := range []struct{ procedure, body, want string }{
+		{"Get", `{"counter":"others"}`, `"next":"1"`},
+		{"Next", `{"counter":"orders","count":3}`, `{"numbers":["1","2","3"]}`},
+		{"Take", `{"counter":"others","count":10}`, `{"first":"1","count":"10","step":"1"}`},
+		{"Take", `{"counter":"others","count":10}`, `{"first":"11","count":"10","step":"1"}`},
+		{"Take", `{"counter":"others","count":2,"period":"2026-11-26","periodBegin":"1795651200"}`, `{"first":"1","count":"2","step":"1"}`},
+		{"Set", `{"counter":"others","next":"100"}`, `{}`},
+		{"Set", `{"counter":"others","next":"99"}`, `invalid_argument`},
+		{"Get", `{"counter":"others"}`, `"next":"100","period":"2026-11-26"`},
+		{"Take", `{"counter":"others","count":1}`, `"CLOCK"`},
+		{"List", `{}`, `{"counters":[{"name":"orders","start":"1"`},
+		{"List", `{"limit":1,"after":"orders"}`, `{"counters":[{"name":"others"`},
+		{"List", `{"after":"others"}`, `{}`},
+		{"Take", `{"counter":"few","count":5}`, `"count":"3"`},
+		{"Next", `{"counter":"few"}`, `out_of_range`},
+		{"Next", `{"counter":"unknown"}`, `not_found`},
+	} {
+		if a := w.call("CounterService/"+tt.procedure, tt.body); !strings.Contains(strings.ReplaceAll(a.text, " ", ""), tt.want) {
+			t.Errorf("%d: %s %s: %s, want %s", i, tt.procedure, tt.body, a.text, tt.want)
+		}
 	}
 }
 
-// acquire returns the JSON of a lease, and the answer.
-func (w *testbed) acquire(space, more string, change ...func(*http.Request)) answer {
+// take takes nodes of the present window.
+func (w *testbed) take(space, more string, change ...func(*http.Request)) answer {
 	w.Helper()
-	return w.call("LeaseService/Acquire", fmt.Sprintf(`{"space":%q,"nodes":1,"ttlSeconds":60,"owner":%q%s}`, space, lease.NewToken(time.Now()), more), change...)
+	return w.call("LeaseService/Take", fmt.Sprintf(`{"space":%q,"window":%d%s}`, space, time.Now().Unix()/60, more), change...)
 }
 
-// TestSecrets: a space refuses the secret of another, and gives its own to a certificate alone, when it is for that.
+// TestLeases: nodes are taken once, the audit log says by whom, and errors say until when to wait.
+func TestLeases(t *testing.T) {
+	w := newTestbed(t, spaces)
+	if a := w.call("LeaseService/GetLimits", `{"space":"none"}`); !strings.Contains(a.text, fmt.Sprintf("%x", w.secret.CheckValue())) || !strings.Contains(a.text, `60`) {
+		t.Errorf("limits: %s", a.text)
+	}
+	for i, want := range []uint32{0, 3, 6} {
+		if a := w.take("none", `,"nodes":3,"label":"host/web"`); a.status != http.StatusOK || a.body.FirstNode != want {
+			t.Errorf("take %d: %s", i, a.text)
+		}
+	}
+	line := `"msg":"take","principal":"anyone","space":"none","window":` + fmt.Sprint(time.Now().Unix()/60) + `,"first_node":3,"last_node":5,`
+	if !strings.Contains(w.written.String(), line) || !strings.Contains(w.written.String(), `"label":"host/web"`) ||
+		!strings.Contains(w.written.String(), `"msg":"take","principal":"randflaked","space":"mint"`) {
+		t.Errorf("no line %s in\n%s", line, w.written)
+	}
+	if a := w.take("none", `,"nodes":131072`); a.body.Code != "resource_exhausted" || !strings.Contains(a.text, `"reason":"FULL"`) || !strings.Contains(a.text, `"until":"`) {
+		t.Errorf("more than there are: %s", a.text)
+	}
+	if a := w.call("AdminService/ReportLoss", `{"space":"none"}`); a.status != http.StatusOK {
+		t.Error(a.text)
+	}
+	if a := w.take("none", ""); a.body.Code != "unavailable" || !strings.Contains(a.text, `"reason":"LOSS"`) {
+		t.Errorf("after a loss: %s", a.text)
+	}
+}
+
+// TestSecrets: a space gives its secret to a certificate alone, when it is for that.
 func TestSecrets(t *testing.T) {
 	w := newTestbed(t, spaces+"tls: {certificate: c, key: k, clientCA: ca}\nprincipals: [{name: web, certificates: {dns: [web.example]}, tokens: ["+hashOf("web")+
 		"]}]\nrules: [{principals: ['*'], spaces: ['*'], verbs: [lease, fetch]}]\n")
 	web := withCertificate("web.example")
-	other := randflake.NewSecret()
-	check, wrong := fmt.Sprintf(`,"check":"%x"`, w.secret.CheckValue()), fmt.Sprintf(`,"check":"%x"`, other.CheckValue())
-	if a := w.acquire("none", wrong, web); a.body.Code != "failed_precondition" {
-		t.Errorf("a lease for another secret: %s", a.text)
-	}
-	if a := w.acquire("none", check, web); a.status != http.StatusOK {
-		t.Errorf("a lease for the space's secret: %s", a.text)
-	}
 	for space, code := range map[string]string{"given": "", "mint": "failed_precondition", "none": "failed_precondition", "ulid": "failed_precondition"} {
 		a := w.call("SecretService/Fetch", `{"space":"`+space+`"}`, web)
 		if a.body.Code != code || (a.body.Secret == w.secret.Hex()) != (code == "") {
@@ -134,72 +147,66 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestRevoke: a revoked lease is lost to its holder at once, and its nodes go to nobody else before its end.
-func TestRevoke(t *testing.T) {
-	w := newTestbed(t, spaces)
-	held := w.acquire("none", `,"below":1`)
-	if a := w.call("AdminService/Revoke", `{"space":"none","firstNode":0}`); a.status != http.StatusOK {
-		t.Fatalf("revoke: %s", a.text)
-	}
-	_, sent, _ := strings.Cut(strings.TrimSuffix(held.text, "}"), ":")
-	renew := w.call("LeaseService/Renew", `{"space":"none","ttlSeconds":60,"token":"`+lease.NewToken(time.Now()).String()+`","held":`+sent+`}`)
-	if renew.status != http.StatusOK || renew.body.Lost == nil {
-		t.Errorf("renew after it was revoked: %s, want it lost", renew.text)
-	}
-	if a := w.acquire("none", `,"below":1`); a.status == http.StatusOK && a.body.Lease["start"].(string) <= held.body.Lease["highWater"].(string) {
-		t.Errorf("the same node again: %s, though it was granted as %s", a.text, held.text)
-	}
-	if a := w.call("AdminService/Revoke", `{"space":"none","firstNode":0}`); a.body.Code == "internal" || a.status == http.StatusInternalServerError {
-		t.Errorf("revoke again: %s", a.text)
-	}
-	for _, line := range []string{`"msg":"grant"`, `"msg":"revocation"`, `"msg":"renewal failed"`} {
-		if !strings.Contains(w.written.String(), line) {
-			t.Errorf("no line with %s:\n%s", line, w.written)
+// TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
+func TestLimits(t *testing.T) {
+	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4},", 1)+
+		"- {name: invoices/*, space: none, most: 2}\nprincipals: [{name: web, tokens: ["+hashOf("web")+"]}, {name: slow, tokens: ["+hashOf("slow")+"]}]\n"+
+		"rules:\n- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], limits: {nodes: 8, batch: 5}}\n"+
+		"- {principals: [slow], spaces: [mint], verbs: [mint], limits: {rate: 0.001}}\n- {principals: [slow], spaces: [mint], verbs: [count], limits: {rate: 0.002}}\n")
+	for i, tt := range []struct{ who, procedure, body, code string }{
+		{"web", "LeaseService/Take", fmt.Sprintf(`{"space":"none","window":%d,"nodes":4}`, time.Now().Unix()/60), ""},
+		{"web", "LeaseService/Take", `{"space":"none","nodes":5}`, "permission_denied"},
+		{"web", "IDService/Mint", `{"space":"mint","count":5}`, ""},
+		{"web", "IDService/Mint", `{"space":"mint","count":6}`, "permission_denied"},
+		{"web", "CounterService/Next", `{"counter":"invoices/1","count":5}`, ""},
+		{"web", "CounterService/Next", `{"counter":"invoices/1","count":6}`, "permission_denied"},
+		{"web", "CounterService/Next", `{"counter":"invoices/2"}`, ""},
+		{"web", "CounterService/Take", `{"counter":"invoices/3"}`, "resource_exhausted"},
+		{"slow", "IDService/Mint", `{"space":"mint"}`, ""},
+		{"slow", "IDService/Mint", `{"space":"mint"}`, "resource_exhausted"},
+		{"slow", "CounterService/Next", `{"counter":"others"}`, ""},
+		{"slow", "CounterService/Next", `{"counter":"others"}`, "resource_exhausted"},
+		{"slow", "IDService/Mint", `{"space":"ulid"}`, "permission_denied"},
+	} {
+		if a := w.call(tt.procedure, tt.body, as(tt.who)); a.body.Code != tt.code {
+			t.Errorf("%d: %s %s: %s, want code %q", i, tt.procedure, tt.body, a.text, tt.code)
 		}
 	}
-	if owner := held.body.Lease["owner"].(string); strings.Contains(w.written.String(), owner) {
-		t.Error("an owner's token was written")
+	slowed := false
+	for range 2 * int(config.DefaultRate) {
+		slowed = slowed || w.call("IDService/Mint", `{"space":"ulid"}`, as("slow")).body.Code == "resource_exhausted"
+	}
+	if !slowed {
+		t.Error("denied calls count against no rate")
 	}
 }
 
-// TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
-func TestLimits(t *testing.T) {
-	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4, ttl: 10m},", 1)+
-		"principals: [{name: web, tokens: ["+hashOf("web")+"]}, {name: slow, tokens: ["+hashOf("slow")+"]}]\n"+
-		"rules:\n- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], limits: {nodes: 8, ttl: 2m, leases: 2, batch: 5}}\n"+
-		"- {principals: [slow], spaces: ['*'], verbs: [mint], limits: {rate: 0.001}}\n")
-	web := as("web")
-	for body, code := range map[string]string{
-		`,"nodes":4`:        "",
-		`,"nodes":5`:        "permission_denied",
-		`,"ttlSeconds":120`: "",
-		`,"ttlSeconds":121`: "permission_denied",
-	} {
-		// The later of two fields of a name does not do in JSON, so each has a call of its own.
-		text := fmt.Sprintf(`{"space":"none","owner":%q%s}`, lease.NewToken(time.Now()), body)
-		if !strings.Contains(body, "nodes") {
-			text = strings.Replace(text, "}", `,"nodes":1}`, 1)
-		} else {
-			text = strings.Replace(text, "}", `,"ttlSeconds":60}`, 1)
+// TestNoRoom: a call for many IDs waits while answers are not read, and one for few does not.
+func TestNoRoom(t *testing.T) {
+	w := newTestbed(t, spaces)
+	var all []func()
+	for range 4 {
+		done, err := w.usage.Answer(t.Context(), config.Anyone, 1<<16)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if a := w.call("LeaseService/Acquire", text, web); a.body.Code != code {
-			t.Errorf("acquire %s: %s, want code %q", text, a.text, code)
-		}
+		all = append(all, done)
 	}
-	if a := w.acquire("none", "", web); a.body.Code != "permission_denied" || !strings.Contains(a.text, "leases 3: the limit is 2") {
-		t.Errorf("a third lease: %s", a.text)
+	late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
+	many := `{"space":"ulid","count":1000}`
+	if a := w.call("IDService/Mint", many, late); a.body.Code != "resource_exhausted" {
+		t.Errorf("there is no room: %d %s", a.status, a.text)
 	}
-	for count, code := range map[int]string{5: "", 6: "permission_denied"} {
-		if a := w.send(http.MethodPost, fmt.Sprintf("/v1/spaces/mint/ids?count=%d", count), "", web); a.body.Code != code {
-			t.Errorf("%d IDs: %s, want code %q", count, a.text, code)
-		}
-		if a := w.send(http.MethodPost, fmt.Sprintf("/v1/counters/orders/next?count=%d", count), "", web); a.body.Code != code {
-			t.Errorf("%d numbers: %s, want code %q", count, a.text, code)
-		}
+	if a := w.call("IDService/Mint", `{"space":"mint","count":5}`); a.status != http.StatusOK {
+		t.Errorf("for few IDs there is no room: %d %s", a.status, a.text)
 	}
-	codes := []string{w.send(http.MethodPost, "/v1/spaces/mint/ids", "", as("slow")).body.Code, w.send(http.MethodPost, "/v1/spaces/mint/ids", "", as("slow")).body.Code}
-	if !slices.Equal(codes, []string{"", "resource_exhausted"}) {
-		t.Errorf("two calls at once, with a bound of one in a thousand seconds: %q", codes)
+	for _, done := range all {
+		done()
+	}
+	for range 300 { // as each gives its room back
+		if a := w.call("IDService/Mint", many); a.status != http.StatusOK {
+			t.Fatalf("there is room again: %d %s", a.status, a.text)
+		}
 	}
 }
 
@@ -207,28 +214,17 @@ func TestLimits(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	w := newTestbed(t, spaces)
 	for _, tt := range []struct{ procedure, body, code string }{
-		{"LeaseService/Acquire", `{"space":"none"}`, "invalid_argument"},
-		{"LeaseService/Acquire", `{"space":"none","owner":"zz","nodes":1,"ttlSeconds":60}`, "invalid_argument"},
-		{"LeaseService/Acquire", `{"space":"none","owner":"` + strings.Repeat("1", 32) + `","nodes":1,"ttlSeconds":60}`, "invalid_argument"},
-		{"LeaseService/Acquire", `{"space":"none","owner":"` + lease.NewToken(time.Now()).String() + `","nodes":1,"ttlSeconds":60,"check":"zz"}`, "invalid_argument"},
-		{"LeaseService/Acquire", `{"space":"none","owner":"` + lease.NewToken(time.Now()).String() + `","nodes":200000,"ttlSeconds":60}`, "invalid_argument"},
-		{"LeaseService/Acquire", `{"space":"none","owner":"` + lease.NewToken(time.Now()).String() + `","nodes":1,"ttlSeconds":4000000000}`, "invalid_argument"},
-		{"LeaseService/Acquire", `{"space":"ulid"}`, "failed_precondition"},
-		{"LeaseService/Acquire", `{"space":"other"}`, "not_found"},
-		{"LeaseService/Acquire", `{`, "invalid_argument"},
-		{"LeaseService/Renew", `{"space":"none"}`, "invalid_argument"},
-		{"LeaseService/Renew", `{"space":"none","held":{"owner":"zz"}}`, "invalid_argument"},
-		{"LeaseService/Renew", `{"space":"none","held":{"firstNode":200000},"ttlSeconds":60}`, "invalid_argument"},
-		{"LeaseService/Renew", `{"space":"none","held":{},"token":"zz","ttlSeconds":60}`, "invalid_argument"},
-		{"LeaseService/Lookup", `{"space":"none"}`, "invalid_argument"},
-		{"LeaseService/Release", `{"space":"none"}`, "invalid_argument"},
-		{"LeaseService/List", `{}`, "not_found"},
-		{"LeaseService/GetLimits", `{"space":"` + strings.Repeat("x", 10000) + `"}`, "not_found"},
+		{"LeaseService/Take", `{"space":"none","window":1}`, ""}, // which is nobody else's either
+		{"LeaseService/Take", `{"space":"none","window":1000000000}`, "unavailable"},
+		{"LeaseService/Take", `{"space":"none","window":1,"nodes":200000}`, "invalid_argument"},
+		{"LeaseService/Take", `{"space":"ulid"}`, "failed_precondition"},
+		{"LeaseService/Take", `{"space":"other"}`, "not_found"},
+		{"LeaseService/Take", `{`, "invalid_argument"},
+		{"LeaseService/GetLimits", `{"space":"` + strings.Repeat("x", 3000) + `"}`, "not_found"},
 		{"IDService/Mint", `{"space":"none"}`, "failed_precondition"},
 		{"IDService/Mint", `{"space":"mint","count":65537}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","count":-1}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","form":7}`, "invalid_argument"},
-		{"IDService/Mint", `{"space":"mint","form":-1}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"ulid","form":"FORM_NUMBER"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"mint"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"mint","text":"not an ID"}`, "invalid_argument"},
@@ -236,15 +232,10 @@ func TestBadInput(t *testing.T) {
 		{"IDService/Inspect", `{"space":"ulid","text":"x"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"ulid","number":"1"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"none","text":"1"}`, "failed_precondition"},
-		{"CounterService/Next", `{"counter":"unknown"}`, "not_found"},
 		{"CounterService/Next", `{"counter":"orders","count":65537}`, "invalid_argument"},
-		{"CounterService/Allocate", `{"counter":"orders","count":"1000000001"}`, "invalid_argument"},
-		{"CounterService/Allocate", `{"counter":"orders","token":"zz"}`, "invalid_argument"},
-		{"CounterService/Allocate", `{"counter":"orders"}`, "invalid_argument"},
-		{"CounterService/Return", `{"counter":"orders"}`, "invalid_argument"},
-		{"CounterService/Return", `{"counter":"orders","run":{"count":"1"},"unused":"2"}`, "invalid_argument"},
-		{"CounterService/Get", `{"counter":"orders"}`, "not_found"},
-		{"AdminService/Revoke", `{"space":"none","firstNode":7}`, "not_found"},
+		{"CounterService/Take", `{"counter":"orders","count":"1000000001"}`, "invalid_argument"},
+		{"CounterService/Take", `{"counter":"orders","count":"-1"}`, "invalid_argument"},
+		{"CounterService/Set", `{"counter":"unknown"}`, "not_found"},
 		{"AdminService/ReportLoss", `{}`, "not_found"},
 		{"SecretService/Fetch", `{"space":"given"}`, "permission_denied"},
 	} {
@@ -253,15 +244,10 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	for _, procedure := range procedures() {
-		for size, what := range map[int]string{maxMessage + 1: "too large a message", 3 * maxBody: "too large a body"} {
+		for _, size := range []int{maxMessage + 1, 3 * maxBody} {
 			if a := w.call(procedure, `{"space":"`+strings.Repeat("x", size)+`"}`); a.body.Code != "resource_exhausted" && a.body.Code != "invalid_argument" {
-				t.Errorf("%s with %s: %d %.200s", procedure, what, a.status, a.text)
+				t.Errorf("%s with %d bytes: %d %.200s", procedure, size, a.status, a.text)
 			}
-		}
-	}
-	for path, status := range map[string]int{"/v1/spaces/mint/ids?count=x": 400, "/v1/spaces/mint/ids?count=70000": 400, "/v1/spaces/%ff/ids": 400, "/v1/spaces/mint": 404} {
-		if a := w.send(http.MethodPost, path, ""); a.status != status {
-			t.Errorf("POST %s: %d %s, want %d", path, a.status, a.text, status)
 		}
 	}
 }
@@ -269,21 +255,81 @@ func TestBadInput(t *testing.T) {
 // TestGetMakesNothing: GET is refused by all that changes anything, and by a page of another site so is POST.
 func TestGetMakesNothing(t *testing.T) {
 	w := newTestbed(t, spaces)
-	for _, path := range []string{"/v1/spaces/mint/ids", "/v1/counters/orders/next", "/randflake.v1.IDService/Mint?connect=v1&encoding=json&message=%7B%22space%22%3A%22mint%22%7D"} {
-		if a := w.send(http.MethodGet, path, ""); a.status != http.StatusMethodNotAllowed {
-			t.Errorf("GET %s: %d %s", path, a.status, a.text)
-		}
+	if a := w.send(http.MethodGet, "/randflake.v1.IDService/Mint?connect=v1&encoding=json&message=%7B%22space%22%3A%22mint%22%7D", ""); a.status != http.StatusMethodNotAllowed {
+		t.Errorf("GET: %d %s", a.status, a.text)
 	}
 	elsewhere := func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }
-	if a := w.send(http.MethodPost, "/v1/spaces/mint/ids", "", elsewhere); a.status != http.StatusForbidden {
+	if a := w.call("IDService/Mint", `{"space":"mint"}`, elsewhere); a.status != http.StatusForbidden {
 		t.Errorf("POST by a page of another site: %d %s", a.status, a.text)
 	}
 	rebound := func(r *http.Request) { r.Host = "evil.example:8080" }
-	if a := w.send(http.MethodPost, "/v1/spaces/mint/ids", "", rebound); a.status != http.StatusUnauthorized {
+	if a := w.call("IDService/Mint", `{"space":"mint"}`, rebound); a.status != http.StatusUnauthorized {
 		t.Errorf("POST to this machine by another name: %d %s", a.status, a.text)
 	}
-	if a := w.call("IDService/Mint", `{"space":"`+strings.Repeat("x", 60000)+`"}`, rebound); a.status != http.StatusUnauthorized || len(w.written.String()) > 5000 {
-		t.Errorf("a long name: %d, and %d bytes written", a.status, len(w.written.String()))
+}
+
+// unread fails the test when it is read.
+type unread struct{ *testing.T }
+
+func (u unread) Read([]byte) (int, error) { u.Error("the body was read"); return 0, io.EOF }
+
+// TestStrangers: callers without credentials that are known are refused before a byte of their bodies is read, learn nothing of what is
+// configured, and are answered so many times only.
+func TestStrangers(t *testing.T) {
+	w := newTestbed(t, spaces+watchers+"issuers: [{issuer: 'https://issuer.example', audience: randflaked}]\n")
+	for i, code := range []string{"unauthenticated", "resource_exhausted"} {
+		for _, procedure := range append(procedures(), "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo") {
+			for what, token := range map[string]string{"none": "", "unknown": "x", "unsigned": "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIn0."} {
+				a := w.call(procedure, "", func(r *http.Request) {
+					r.Body, r.ContentLength = io.NopCloser(unread{t}), 100
+					if r.Header.Set("Content-Encoding", "gzip"); token != "" {
+						r.Header.Set("Authorization", "Bearer "+token)
+					}
+				})
+				if strings.HasPrefix(procedure, "/") {
+					continue // not by JSON
+				}
+				if a.body.Code != code || strings.Contains(a.text, "issuer") || a.header.Get("Connection") != "close" {
+					t.Errorf("%s, token %s: %s, want %s", procedure, what, a.text, code)
+				}
+			}
+		}
+		w.strangers.SetBurst(1 - i)
+		w.strangers.SetLimit(0)
+		w.strangers.Allow()
+	}
+}
+
+// watchers are principals who may observe everything, one space, or nothing.
+var watchers = "principals: [{name: all, tokens: [" + hashOf("all") + "]}, {name: one, tokens: [" + hashOf("one") + "]}, {name: web, tokens: [" + hashOf("web") + "]}]\n" +
+	"rules: [{principals: [all], spaces: ['*'], verbs: [observe]}, {principals: [one], spaces: [none], verbs: [observe]}, {principals: [web], spaces: ['*'], verbs: [mint, count]}]\n"
+
+// TestPages: the page and /metrics are for those who may observe, and a scrape asks no store.
+func TestPages(t *testing.T) {
+	w := newTestbed(t, spaces+watchers)
+	w.call("CounterService/Next", `{"counter":"orders"}`, as("web"))
+	for _, tt := range []struct {
+		path, who string
+		status    int
+		has, not  string
+	}{
+		{"/", "all", 200, "orders", "token"}, {"/", "one", 200, "orders", "mint"}, {"/", "web", 403, "denied", "orders"}, {"/", "nobody", 401, "not known", "orders"},
+		{"/metrics", "all", 200, `randflake_counter_issued_total{counter="orders",space="none"} 1`, "token"}, {"/metrics", "one", 403, "denied", "orders"},
+		{"/metrics", "all", 200, `randflaked_space_ready{space="ulid"} 1`, "token"}, {"/metrics", "all", 200, `randflake_lease_healthy{space="sorted"} 1`, "token"},
+		{"/healthz", "nobody", 200, "ok", "not"}, {"/readyz", "nobody", 200, "ok", "not"},
+	} {
+		before := w.asked.Load()
+		a := w.send(http.MethodGet, tt.path, "", func(r *http.Request) { r.SetBasicAuth("x", "token-of-"+tt.who) })
+		if a.status != tt.status || !strings.Contains(a.text, tt.has) || strings.Contains(a.text, tt.not) {
+			t.Errorf("%s for %s: %d %s", tt.path, tt.who, a.status, a.text)
+		}
+		if tt.path == "/metrics" && w.asked.Load() > before {
+			t.Error("a scrape asks stores")
+		}
+	}
+	w.broken.Store(true)
+	if a := w.send(http.MethodGet, "/", "", as("all")); !strings.Contains(a.text, "The store does not answer as it should") || !strings.Contains(a.text, "IDs last until") {
+		t.Errorf("the stores are away: %s", a.text)
 	}
 }
 
@@ -291,7 +337,7 @@ func TestGetMakesNothing(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	w := newTestbed(t, spaces)
 	w.broken.Store(true)
-	a := w.acquire("none", "")
+	a := w.take("none", "")
 	if a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") || !strings.Contains(w.written.String(), "db-7") {
 		t.Errorf("the store failed: %s, log %s", a.text, w.written)
 	}
@@ -299,7 +345,7 @@ func TestStoreFails(t *testing.T) {
 		t.Errorf("a store failed, and a list of all spaces: %s", a.text)
 	}
 	w.broken.Store(false)
-	if a := w.acquire("none", ""); a.status != http.StatusOK {
+	if a := w.take("none", ""); a.status != http.StatusOK {
 		t.Errorf("the store works again: %s", a.text)
 	}
 }
@@ -308,7 +354,7 @@ func TestStoreFails(t *testing.T) {
 func TestShortDeadline(t *testing.T) {
 	w := newTestbed(t, spaces)
 	w.hangs.Store(true)
-	a := w.acquire("none", "", func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") })
+	a := w.take("none", "", func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") })
 	if w.hangs.Store(false); a.status == http.StatusOK || strings.Contains(w.written.String(), "store failed") {
 		t.Errorf("%s, and the log has:\n%s", a.text, w.written)
 	}
@@ -323,14 +369,14 @@ func TestStoreComesLate(t *testing.T) {
 	if err := w.Configure(&next, w.files); err != nil {
 		t.Fatal(err)
 	}
-	if a := w.send(http.MethodPost, "/v1/spaces/late/ids", ""); a.body.Code != "unavailable" || w.Ready() == nil {
+	if a := w.call("IDService/Mint", `{"space":"late"}`); a.body.Code != "unavailable" || w.Ready() == nil {
 		t.Errorf("without its store: %s, ready %v", a.text, w.Ready())
 	}
 	w.broken.Store(false)
 	for w.Ready() != nil {
 		time.Sleep(time.Millisecond)
 	}
-	if a := w.send(http.MethodPost, "/v1/spaces/late/ids", ""); a.status != http.StatusOK {
+	if a := w.call("IDService/Mint", `{"space":"late"}`); a.status != http.StatusOK {
 		t.Errorf("with its store: %s", a.text)
 	}
 }
@@ -344,15 +390,15 @@ func TestConfigure(t *testing.T) {
 	if err := w.Configure(&next, w.files); err != nil {
 		t.Fatal(err)
 	}
-	if w.setup.Load().spaces["mint"] != kept || w.send(http.MethodPost, "/v1/spaces/mint/ids", "").status != http.StatusOK {
+	if w.setup.Load().spaces["mint"] != kept || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
 		t.Error("a space that stayed as it is was closed")
 	}
-	if a := w.send(http.MethodPost, "/v1/spaces/sorted/ids", ""); a.body.Code != "not_found" {
+	if a := w.call("IDService/Mint", `{"space":"sorted"}`); a.body.Code != "not_found" {
 		t.Errorf("a space that is gone: %s", a.text)
 	}
 	bad := next
 	bad.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", Secret: "mint", SecretFile: "no/such/file"}}
-	if err := w.Configure(&bad, w.files); err == nil || w.send(http.MethodPost, "/v1/spaces/mint/ids", "").status != http.StatusOK {
+	if err := w.Configure(&bad, w.files); err == nil || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
 		t.Errorf("a configuration that fails: error %v; or nothing is as before", err)
 	}
 	w.Drain()

@@ -15,7 +15,7 @@ func TestCodec(t *testing.T) {
 	for _, m := range []proto.Message{
 		&api.MintResponse{}, &api.MintResponse{Ids: []string{"3vgoe12ccb8gh"}}, &api.MintResponse{Ids: []string{"0", "1", "zz"}},
 		&api.MintResponse{Numbers: []int64{math.MinInt64, -1, 0, math.MaxInt64}}, &api.NextResponse{}, &api.NextResponse{Numbers: []int64{7}},
-		&api.MintRequest{Space: "a\"b", Count: 3}, &api.GetResponse{Counter: &api.Counter{Left: math.MaxUint64}},
+		&api.MintRequest{Space: "a\"b", Count: 3}, &api.GetResponse{Counter: &api.Counter{Next: math.MaxInt64}},
 	} {
 		before := "before"
 		written, err := jsonCodec{}.MarshalAppend([]byte(before), m)

@@ -42,12 +42,9 @@ func TestRights(t *testing.T) {
 		}
 		w := newTestbed(t, spaces+"- {name: given-orders, space: given}\n"+rules)
 		rows := map[string]string{ // verbs by procedure
-			"LeaseService/Acquire": "lease", "LeaseService/Renew": "lease", "LeaseService/Lookup": "lease",
-			"LeaseService/Release": "lease", "LeaseService/GetLimits": "lease", "LeaseService/List": "list",
-			"IDService/Mint": "mint", "IDService/Inspect": "inspect",
-			"CounterService/Next": "count", "CounterService/Allocate": "count", "CounterService/Return": "count",
-			"CounterService/Get": "count", "CounterService/List": "",
-			"AdminService/ReportLoss": "report-loss", "AdminService/Revoke": "revoke", "SecretService/Fetch": "fetch",
+			"LeaseService/Take": "lease", "LeaseService/GetLimits": "lease", "IDService/Mint": "mint", "IDService/Inspect": "inspect",
+			"CounterService/Next": "count", "CounterService/Take": "count", "CounterService/Get": "count", "CounterService/Set": "set", "CounterService/List": "",
+			"AdminService/ReportLoss": "report-loss", "SecretService/Fetch": "fetch",
 		}
 		for _, procedure := range procedures() {
 			verb, ok := rows[procedure]
@@ -173,9 +170,7 @@ rules:
 		refused("an expired certificate", "unauthenticated", old)
 		if procedure != "CounterService/List" { // which leaves out what one may not list
 			refused("a principal of another space", "permission_denied", withCertificate("elsewhere.example"))
-			if procedure != "LeaseService/List" {
-				refused("one who may list", "permission_denied", withCertificate("lister.example"))
-			}
+			refused("one who may list", "permission_denied", withCertificate("lister.example"))
 		}
 		if procedure != "SecretService/Fetch" { // which no token gets
 			admitted("a key of the issuer", signed("two"))

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -22,9 +23,9 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
-	"github.com/randflake/randflake/store"
 )
 
 // A testbed is a server with all that it writes.
@@ -37,6 +38,7 @@ type testbed struct {
 	data    map[string]*leasetest.Memory // by place
 	broken  atomic.Bool                  // the stores
 	hangs   atomic.Bool                  // calls of the stores, until their contexts end
+	asked   atomic.Int64                 // calls of the stores
 	files   Files
 }
 
@@ -68,7 +70,7 @@ spaces:
 counters:
 - {name: orders, space: none}
 - {name: few, space: none, end: 3}
-- {name: others, space: mint, rate: 100000}
+- {name: others, space: mint}
 `
 
 // newTestbed starts a server by what is in YAML, in which SECRET is the name of a file, and waits for its spaces.
@@ -81,7 +83,11 @@ func newTestbed(t testing.TB, yaml string) *testbed {
 			continue
 		}
 		w.data[s.Store] = leasetest.NewMemory()
-		space, err := store.Create(t.Context(), w.data[s.Store].Connect(), store.ForNewSecret())
+		limits := lease.Limits{}
+		if s.Kind == "twitter" {
+			limits.Nodes = 1024
+		}
+		space, err := lease.Create(t.Context(), w.data[s.Store].Connect(), lease.Config{Limits: limits, New: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,19 +101,19 @@ func newTestbed(t testing.TB, yaml string) *testbed {
 func (w *testbed) begin(c *config.Config) {
 	w.Helper()
 	logger := slog.New(slog.NewJSONHandler(w.written, nil))
-	w.Server = New(func(ctx context.Context, place string, options ...store.Option) (*store.Space, error) {
-		return store.Open(ctx, leasetest.Intercept(w.data[place].Connect(), func(ctx context.Context, c leasetest.Call, e store.Engine) (store.Answer, error) {
+	w.Server = New(func(ctx context.Context, place string, c lease.Config) (*lease.Space, error) {
+		return lease.Open(ctx, leasetest.Intercept(w.data[place].Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
+			w.asked.Add(1)
 			if w.broken.Load() {
-				return store.Answer{}, errors.New("connection to db-7 lost")
+				return lease.Answer{}, errors.New("connection to db-7 lost")
 			}
 			if w.hangs.Load() {
 				<-ctx.Done()
-				return store.Answer{}, ctx.Err()
+				return lease.Answer{}, ctx.Err()
 			}
 			return c.On(ctx, e)
-		}), options...)
+		}), c)
 	}, logger)
-	w.glance = time.Minute // on a busy machine
 	w.Cleanup(w.Close)
 	w.files = Files{Audit: w.written, TLS: trusting(ours())}
 	if err := w.Configure(c, w.files); err != nil {
@@ -125,8 +131,7 @@ func (w *testbed) config(yaml string) *config.Config {
 	if err := os.WriteFile(file, []byte(w.secret.Hex()+"\n"), 0o600); err != nil {
 		w.Fatal(err)
 	}
-	check := store.CheckValue(w.secret.CheckValue())
-	c, err := config.Parse("test", []byte(strings.NewReplacer("SECRET", file, "CHECK", check.String()).Replace(yaml)))
+	c, err := config.Parse("test", []byte(strings.NewReplacer("SECRET", file, "CHECK", fmt.Sprintf("%x", w.secret.CheckValue())).Replace(yaml)))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -144,10 +149,7 @@ type answer struct {
 		Numbers                     []string
 		Plausible                   bool
 		Node                        uint32
-		Lease                       map[string]any
-		Lost                        map[string]any
-		Run                         map[string]any
-		Returned                    string
+		FirstNode                   uint32
 		Counters                    []map[string]any
 	}
 }

@@ -80,17 +80,16 @@ func (c *Counters) of(name string) (config.Counter, error) {
 // As returns a counter as the configuration has it, before anybody used it.
 func (c *Counters) As(name string) (lease.Counter, error) {
 	terms, err := c.of(name)
-	start := cmp.Or(terms.Start, 1)
-	return lease.Counter{Name: name, Next: start, Start: start, Step: cmp.Or(terms.Step, 1), End: cmp.Or(terms.End, math.MaxInt64)}, err
+	return as(name, terms), err
 }
 
-// Make creates a counter as the configuration has it, unless it exists, for a principal.
-func (c *Counters) Make(ctx context.Context, principal, name string) error {
-	as, err := c.As(name)
-	if err != nil {
-		return err
-	}
-	terms, _ := c.of(name)
+func as(name string, terms config.Counter) lease.Counter {
+	start := cmp.Or(terms.Start, 1)
+	return lease.Counter{Name: name, Next: start, Start: start, Step: cmp.Or(terms.Step, 1), End: cmp.Or(terms.End, math.MaxInt64)}
+}
+
+// create creates a counter, unless it exists, for a principal.
+func (c *Counters) create(ctx context.Context, principal, name string, terms config.Counter) error {
 	by := maker{principal, terms.Name}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +98,7 @@ func (c *Counters) Make(ctx context.Context, principal, name string) error {
 	}
 	c.made[by]++ // before the lock is given up
 	c.mu.Unlock()
-	err = c.CreateCounter(ctx, as)
+	err := c.CreateCounter(ctx, as(name, terms))
 	c.mu.Lock()
 	if err != nil {
 		c.made[by]--
@@ -112,12 +111,13 @@ func (c *Counters) Make(ctx context.Context, principal, name string) error {
 
 // Take takes numbers of a counter, and makes it if need be.
 func (c *Counters) Take(ctx context.Context, principal, name string, period lease.Period, n int64) (lease.Run, error) {
-	if _, err := c.of(name); err != nil {
+	terms, err := c.of(name)
+	if err != nil {
 		return lease.Run{}, err
 	}
 	run, err := c.TakeNumbers(ctx, name, period, n)
 	if errors.Is(err, lease.ErrNoCounter) {
-		if err = c.Make(ctx, principal, name); err == nil {
+		if err = c.create(ctx, principal, name, terms); err == nil {
 			run, err = c.TakeNumbers(ctx, name, period, n)
 		}
 	}
@@ -156,13 +156,13 @@ func (c *Counters) Handle(ctx context.Context, principal, name string) (*counter
 func (c *Counters) open(ctx context.Context, principal, name string, terms config.Counter) (*counter.Counter, error) {
 	_, err := c.Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) {
-		err = c.Make(ctx, principal, name)
+		err = c.create(ctx, principal, name, terms)
 	}
 	if err != nil {
 		return nil, err
 	}
-	as := counter.Config{Start: terms.Start, Step: terms.Step, End: terms.End}
-	h, err := c.Open(ctx, name, counter.OrCreate(as), counter.WithLogger(c.logger)) // which compares it
+	made := counter.Config{Start: terms.Start, Step: terms.Step, End: terms.End}
+	h, err := c.Open(ctx, name, counter.OrCreate(made), counter.WithLogger(c.logger)) // which compares it
 	if err != nil {
 		return nil, err
 	}
