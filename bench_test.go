@@ -1,7 +1,6 @@
 package randflake
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -151,33 +150,6 @@ func BenchmarkFill(b *testing.B) {
 			b.Fatal(err)
 		}
 	})
-}
-
-// BenchmarkRing is what makes and opens IDs with several keys, of which each earlier one was in use for a year.
-func BenchmarkRing(b *testing.B) {
-	start := time.Now().Truncate(time.Second)
-	for n := range 3 {
-		secret := NewSecret()
-		for i := range n {
-			secret, _ = secret.Then(NewSecret(), start.AddDate(i-n, 0, 0)) // below: how many keys there are
-		}
-		g, err := New(secret, Lease{LastNode: MaxNode, Start: start, End: start.Add(24 * time.Hour)})
-		if err != nil || len(secret.Keys()) != n+1 {
-			b.Fatal(err)
-		}
-		ids, raws := make([]ID, 1024), make([]Raw, 1024)
-		b.Run(fmt.Sprintf("keys=%d/generate", n+1), func(b *testing.B) {
-			for b.Loop() {
-				sinkID, _ = g.Generate()
-			}
-		})
-		b.Run(fmt.Sprintf("keys=%d/fill", n+1), func(b *testing.B) {
-			inBulk(b, len(ids), func(n int) { g.Fill(ids[:n]) })
-		})
-		b.Run(fmt.Sprintf("keys=%d/open", n+1), func(b *testing.B) {
-			inBulk(b, len(ids), func(n int) { g.Cipher().DecryptSlice(raws[:n], ids[:n]) })
-		})
-	}
 }
 
 func BenchmarkFillParallel(b *testing.B) {

@@ -144,7 +144,7 @@ func TestExplorerFindsALostUpdate(t *testing.T) {
 func TestPlan(t *testing.T) {
 	lease := testLease(10, 11, testStart, 100)
 	b := lease.bounds()
-	const perSecond = 2 << SequenceBits
+	const perSecond = 2 << sequenceBits
 	first := func(second int64) uint64 { return pack(second, 10, 0) }
 	end := func(second int64) uint64 { return pack(second, 11, MaxSequence) + 1 }
 	for _, test := range []struct {
@@ -194,14 +194,14 @@ func TestClaimTakesAShare(t *testing.T) {
 			}
 			break
 		}
-		if left := 1<<SequenceBits - total; taken > max(left/8, 1) || taken > 1024 {
+		if left := 1<<sequenceBits - total; taken > max(left/8, 1) || taken > 1024 {
 			t.Fatalf("claimed %d with %d left", taken, left)
 		}
 		total += taken
 		claims++
 	}
-	if total != 1<<SequenceBits {
-		t.Errorf("claimed %d values of a second, want %d", total, 1<<SequenceBits)
+	if total != 1<<sequenceBits {
+		t.Errorf("claimed %d values of a second, want %d", total, 1<<sequenceBits)
 	}
 	if claims > 300 {
 		t.Errorf("it took %d claims", claims)
@@ -339,7 +339,7 @@ func TestEndsAtOnce(t *testing.T) {
 		end  func(g *Generator, machine *atomic.Uint64) (last time.Time, err error)
 		want error
 	}{
-		"closed": {func(g *Generator, _ *atomic.Uint64) (time.Time, error) { return g.Close() }, ErrClosed},
+		"closed":  {func(g *Generator, _ *atomic.Uint64) (time.Time, error) { return g.Close() }, ErrClosed},
 		"dropped": {func(g *Generator, _ *atomic.Uint64) (time.Time, error) { leasesOf(g).Drop(); return g.Lease().End, nil }, ErrLeaseEnded},
 		"copied": {func(g *Generator, machine *atomic.Uint64) (time.Time, error) {
 			machine.Store(1)

@@ -189,18 +189,19 @@ func ExampleSecret_Derive() {
 	// Output: false
 }
 
-// The second key makes the IDs of December, and all IDs open.
-func ExampleSecret_Then() {
+// A secret is changed by another one. Old IDs are opened with the old one: under the new one they have a random time.
+func ExampleSecret_rotation() {
 	december := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
-	secret := must(randflake.NewSecret().Then(randflake.NewSecret(), december))
-	now := december.Add(-time.Second)
-	lease := randflake.Lease{FirstNode: 42, LastNode: 42, Start: now, End: now.Add(time.Minute)}
-	generator := must(randflake.New(secret, lease, randflake.WithClock(func() time.Time { return now })))
-	for range 2 {
-		id := must(generator.Generate())
-		fmt.Println(generator.Cipher().Inspect(id).Time)
-		now = now.Add(time.Second)
+	old, now := randflake.NewCipher(randflake.NewSecret()), randflake.NewCipher(randflake.NewSecret())
+	open := func(id randflake.ID) randflake.Fields {
+		f := now.Inspect(id)
+		if f.Within(randflake.Lease{LastNode: randflake.MaxNode, Start: december, End: december.AddDate(0, 0, 1)}) != nil {
+			f = old.Inspect(id)
+		}
+		return f
 	}
+	fmt.Println(open(must(old.Compose(randflake.Fields{Time: december.Add(-time.Second)}))).Time)
+	fmt.Println(open(must(now.Compose(randflake.Fields{Time: december}))).Time)
 	// Output:
 	// 2026-11-30 23:59:59 +0000 UTC
 	// 2026-12-01 00:00:00 +0000 UTC

@@ -30,8 +30,8 @@ type Generator struct {
 	mu       sync.Mutex // held while the state is replaced
 	next     []Lease    // that were handed over
 	lastUsed int64      // the newest second of leases that are over, or 0
-	past     uint64 // IDs handed out from shards of earlier states
-	reported uint64 // what Issued returned at most
+	past     uint64     // IDs handed out from shards of earlier states
+	reported uint64     // what Issued returned at most
 
 	_      [64]byte      // Fill writes to what follows, and Generate reads what is above
 	filled atomic.Uint64 // IDs that Fill handed out
@@ -214,7 +214,8 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 		start, taken, err := st.cursor.claim(st.bounds, now, uint64(len(dst)-n), 1)
 		switch {
 		case err == nil:
-			n += st.cipher.encryptRun(asUint64(dst[n:n+int(taken)]), start)
+			encryptRun(st.cipher.keys(), asUint64(dst[n:n+int(taken)]), start)
+			n += int(taken)
 			if n < len(dst) {
 				now, fresh = g.glance()
 			}

@@ -20,7 +20,7 @@ import (
 
 const (
 	testStart = Epoch + 1_000_000
-	perNode   = 1 << SequenceBits // IDs of one node in one second
+	perNode   = 1 << sequenceBits // IDs of one node in one second
 )
 
 func testLease(first, last uint32, start, seconds int64) Lease {

@@ -371,7 +371,7 @@ func TestCompose(t *testing.T) {
 	if got := c.Inspect(id); got != want || err != nil {
 		t.Errorf("Inspect = %v, %v, want %v, rounded down", got, err, want)
 	}
-	if end := at(MaxTimestamp).UTC().Format(time.DateTime); end != "2058-11-05 17:10:23" || TimestampBits+NodeBits+SequenceBits != 64 || MaxNode != 131071 || MaxSequence != 131071 {
+	if end := at(MaxTimestamp).UTC().Format(time.DateTime); end != "2058-11-05 17:10:23" || timestampBits+nodeBits+sequenceBits != 64 || MaxNode != 131071 || MaxSequence != 131071 {
 		t.Errorf("the layout is not 30 + 17 + 17 bits, or does not end at %s", end)
 	}
 }

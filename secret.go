@@ -13,17 +13,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
+
+	"github.com/randflake/randflake/internal/anykey"
 )
 
 // A Secret is the 128-bit key of one ID space. It opens every ID of that space and predicts the next ones. Two secrets
 // make two spaces, whose IDs may collide.
 //
-// The key of a space can be changed: [Secret.Then] adds the next key to a secret, with the second from which on it makes
-// IDs. IDs of all keys of a secret differ, and each opens.
+// A secret that has to be changed is followed by another one, with a space of leases of its own: see the example.
 //
 // A Secret prints as "[redacted]" in packages fmt and slog, and encoding it, as JSON for example, is an error. In
 // memory it is encrypted under a random key of the process, so that printers that call no methods, such as those of
@@ -35,16 +34,7 @@ import (
 //
 // Secrets may be compared with ==.
 type Secret struct {
-	// veiledMark and the 16 bytes, encrypted, in hexadecimal: text that can't be taken for the secret. For each further
-	// key there is a comma, the second from which on it makes IDs, "@" and the same again.
-	veiled string
-}
-
-// A Key is a key of a secret, as a secret of its own, and the second from which on it makes IDs: the zero Time for the
-// first key, which makes all IDs before the second one does.
-type Key struct {
-	Secret Secret
-	From   time.Time
+	veiled string // veiledMark and the 16 bytes, encrypted, in hexadecimal: text that can't be taken for the secret
 }
 
 const (
@@ -76,35 +66,10 @@ func SecretFromBytes(b []byte) (Secret, error) {
 }
 
 // ParseSecret reads a secret from 32 hexadecimal digits, or from the base64 of its 16 bytes (RFC 4648, either alphabet,
-// with or without padding). A secret with several keys has a line for each; those after the first end with the time from
-// which on the key makes IDs, as in " from 2026-12-01T00:00:00Z". For other text, and for 16 zero bytes, the error wraps
-// ErrInvalidSecret and does not quote the text.
+// with or without padding), with or without a line break at the end, as files have it. For other text, and for 16 zero
+// bytes, the error wraps ErrInvalidSecret and does not quote the text.
 func ParseSecret(text string) (Secret, error) {
-	line, rest, more := strings.Cut(text, "\n")
-	if !more {
-		return parseKey(text)
-	}
-	secret, err := parseKey(strings.TrimSuffix(line, "\r"))
-	for n := 2; err == nil && more; n++ {
-		line, rest, more = strings.Cut(rest, "\n")
-		key, beginning, found := strings.Cut(strings.TrimSuffix(line, "\r"), " from ")
-		from, wrong := time.Parse(time.RFC3339, beginning)
-		if !found || wrong != nil {
-			return Secret{}, fmt.Errorf("%w: line %d: want a key and from when it makes IDs, as in: KEY from 2026-12-01T00:00:00Z", ErrInvalidSecret, n)
-		}
-		var next Secret
-		if next, err = parseKey(key); err == nil {
-			secret, err = secret.Then(next, from)
-		}
-	}
-	if err != nil {
-		return Secret{}, err
-	}
-	return secret, nil
-}
-
-// parseKey is ParseSecret for one key.
-func parseKey(text string) (Secret, error) {
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	var decoded []byte
 	var err error
 	if len(text) == 32 {
@@ -122,60 +87,9 @@ func parseKey(text string) (Secret, error) {
 	return SecretFromBytes(decoded)
 }
 
-// Then returns the secret with one more key, next, which makes the IDs from a whole second on that is later than those of
-// its keys so far. The keys before go on to open theirs: never leave out one that has made IDs.
-//
-// A generator with several keys leaves out about as many of its raw values as the time of the earlier keys is of the
-// format's 34 years, and takes a little longer for each key. Before a process makes IDs with the new key, the space must
-// know it: see lease.Rotate. The errors wrap ErrInvalidSecret.
-func (s Secret) Then(next Secret, from time.Time) (Secret, error) {
-	if s.IsZero() || next.IsZero() {
-		return Secret{}, errZeroSecret
-	}
-	keys := s.Keys()
-	switch last := keys[len(keys)-1].From; {
-	case strings.Contains(next.veiled, ","):
-		return Secret{}, fmt.Errorf("%w: next key: it is several", ErrInvalidSecret)
-	case strings.Contains(s.veiled, next.veiled):
-		return Secret{}, fmt.Errorf("%w: next key: the secret has it already: want a new one, from NewSecret", ErrInvalidSecret)
-	case from.Nanosecond() != 0 || from.Unix() <= Epoch || from.Unix() > MaxTimestamp:
-		return Secret{}, fmt.Errorf("%w: next key: it begins at %s: want a whole second of the format, after %s and up to %s",
-			ErrInvalidSecret, from.UTC().Format(time.RFC3339Nano), rfc3339(time.Unix(Epoch, 0)), rfc3339(time.Unix(MaxTimestamp, 0)))
-	case !from.After(last):
-		return Secret{}, fmt.Errorf("%w: next key: it begins at %s: want a time after %s, when the key before begins", ErrInvalidSecret, rfc3339(from), rfc3339(last))
-	}
-	return Secret{fmt.Sprintf("%s,%d@%s", s.veiled, from.Unix(), next.veiled)}, nil
-}
-
-// Keys returns the keys of the secret, in the order in which they make IDs: one, unless Then added others, and none if
-// the secret is unset.
-func (s Secret) Keys() (keys []Key) {
-	if s.IsZero() {
-		return nil
-	}
-	for i, part := range strings.Split(s.veiled, ",") {
-		var key Key
-		if i > 0 {
-			var from string
-			from, part, _ = strings.Cut(part, "@")
-			second, _ := strconv.ParseInt(from, 10, 64)
-			key.From = time.Unix(second, 0).UTC()
-		}
-		key.Secret.veiled = part
-		keys = append(keys, key)
-	}
-	return keys
-}
-
-// Hex reveals the secret, as 32 hexadecimal digits that ParseSecret reads, and a line for each further key. Write them
-// only where nobody but the secret's users can read.
-func (s Secret) Hex() string {
-	text := hex.EncodeToString(s.bytes()[:])
-	for _, key := range s.Keys()[1:] {
-		text += fmt.Sprintf("\n%x from %s", *key.Secret.bytes(), rfc3339(key.From))
-	}
-	return text
-}
+// Hex reveals the secret, as 32 hexadecimal digits that ParseSecret reads. Write them only where nobody but the secret's
+// users can read.
+func (s Secret) Hex() string { return hex.EncodeToString(s.bytes()[:]) }
 
 // IsZero reports whether the secret is unset.
 func (s Secret) IsZero() bool { return s.veiled == "" }
@@ -202,13 +116,15 @@ func veil(key [16]byte) Secret {
 	return Secret{veiledMark + hex.EncodeToString(veiled[:])}
 }
 
-// bytes returns the key, the first one of several. It panics on the zero Secret.
+// For the packages under compat, which take any key.
+func init() { anykey.Secret = func(key [16]byte) any { return veil(key) } }
+
+// bytes returns the key. It panics on the zero Secret.
 func (s Secret) bytes() *[16]byte {
 	if s.IsZero() {
 		panic(errZeroSecret)
 	}
-	first, _, _ := strings.Cut(s.veiled, ",")
-	key, err := hex.DecodeString(strings.TrimPrefix(first, veiledMark))
+	key, err := hex.DecodeString(strings.TrimPrefix(s.veiled, veiledMark))
 	if err != nil {
 		panic(err) // not of what veil wrote
 	}
@@ -219,19 +135,8 @@ func (s Secret) bytes() *[16]byte {
 // Derive returns the secret of one space of IDs, made from a master secret: HKDF-SHA-256 (RFC 5869) without salt, whose
 // info is the 20 bytes "randflake space key ", the version as 4 big-endian bytes, and the name of the space. Each name
 // and version has its own derived secret, from which neither the master nor another derived secret can be computed.
-// Don't make IDs with the master itself. To change the key of a space, add its next version with Then.
-//
-// Of a master with several keys it derives one from each, with the same beginnings.
+// Don't make IDs with the master itself. To change the secret of a space, take the next version.
 func (s Secret) Derive(space string, version uint32) Secret {
-	derived := s.deriveFirst(space, version)
-	for _, key := range s.Keys()[1:] {
-		derived.veiled += fmt.Sprintf(",%d@%s", key.From.Unix(), key.Secret.deriveFirst(space, version).veiled)
-	}
-	return derived
-}
-
-// deriveFirst is Derive for the first key.
-func (s Secret) deriveFirst(space string, version uint32) Secret {
 	info := binary.BigEndian.AppendUint32([]byte("randflake space key "), version)
 	derived, err := hkdf.Key(sha256.New, s.bytes()[:], nil, string(append(info, space...)), 16)
 	if err != nil {
@@ -241,8 +146,7 @@ func (s Secret) deriveFirst(space string, version uint32) Secret {
 }
 
 // CheckValue returns the key check value of the secret, by which two programs can compare their secrets without
-// revealing them: the first 8 bytes of HMAC-SHA-256 (RFC 2104) of a fixed text under the secret. Of several keys it is
-// the value of the first; Keys has the others.
+// revealing them: the first 8 bytes of HMAC-SHA-256 (RFC 2104) of a fixed text under the secret.
 func (s Secret) CheckValue() (check [8]byte) {
 	mac := hmac.New(sha256.New, s.bytes()[:])
 	mac.Write([]byte("randflake key check value"))

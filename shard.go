@@ -1,6 +1,9 @@
 package randflake
 
-import "runtime"
+import (
+	"runtime"
+	"sync/atomic"
+)
 
 // A shard belongs to one processor. It has a batch of IDs to hand out next, and the rest of a run of raw values,
 // claimed from the cursor at once, from which it makes further batches.
@@ -8,7 +11,7 @@ type shard struct {
 	batch
 	raw uint64   // the first raw value left in the run
 	run uint64   // raw values left in the run, claimed in the batch's second
-	_   [88]byte // keeps the next shard off this one's cache lines, and has it begin one
+	_   [96]byte // keeps the next shard off this one's cache lines, and has it begin one
 }
 
 // next returns an ID for the second now. It reports false if that takes a new run and now is not fresh, which means read
@@ -62,10 +65,55 @@ func (s *shards) issued() (n uint64) {
 // But the rest of a run is lost when its second ends, so a run is a small part of a processor's share of a second.
 func runLength(nodes uint64, shards int) uint64 {
 	const longest = 4096
-	capacity := nodes << SequenceBits
+	capacity := nodes << sequenceBits
 	run := capacity / (64 * uint64(shards))
 	return min(max(run/batchSize*batchSize, batchSize), longest)
 }
 
 // processors returns how many shards can be in use at once.
 func processors() int { return runtime.GOMAXPROCS(0) }
+
+// batchSize is the most IDs that are encrypted at once.
+const batchSize = 64
+
+// A batch holds IDs made ahead. Only its owner, a P, writes to it; any goroutine may read how many IDs it
+// has handed out. That count and the number of IDs left share one word, so that a reader sees both as of one moment.
+type batch struct {
+	ids    [batchSize]uint64 // first, so that the kernels write whole cache lines of a shard
+	second int64             // what the clock said when the raw values were claimed
+	word   uint64            // all IDs made and not dropped << leftBits | those of them that are left, ids[:left]
+	lock   ownerLock         // empty where owners need none
+}
+
+const leftBits = 8 // left is the lowest byte, for speed
+
+// left returns how many IDs the batch has.
+func (b *batch) left() uint8 { return uint8(b.word) }
+
+// take returns the last ID. The batch must not be empty.
+func (b *batch) take() ID {
+	b.word--
+	return ID(b.ids[b.left()])
+}
+
+// fill replaces the IDs by n new ones, from the raw values first, first+1, ...
+func (b *batch) fill(c *Cipher, first, n uint64) {
+	encryptRun(c.keys(), b.ids[:n], first)
+	atomic.StoreUint64(&b.word, (b.count()+n)<<leftBits|n) // in one piece on 32-bit machines, too
+}
+
+// drop discards the IDs left.
+func (b *batch) drop() { atomic.StoreUint64(&b.word, b.count()<<leftBits) }
+
+// issued returns how many IDs the owner has handed out. Any goroutine may call it.
+func (b *batch) issued() uint64 {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	return b.count()
+}
+
+// count is issued for a caller that holds the lock.
+func (b *batch) count() uint64 {
+	word := atomic.LoadUint64(&b.word)
+	return word>>leftBits - word&(1<<leftBits-1)
+}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/klauspost/cpuid/v2"
 )
@@ -42,14 +41,9 @@ func encrypt(c *Cipher, value uint64) uint64 { return uint64(c.Encrypt(Raw(value
 
 func decrypt(c *Cipher, value uint64) uint64 { return uint64(c.Decrypt(ID(value))) }
 
-func encryptSlice(c *Cipher, dst, src []uint64) { c.EncryptSlice(as[ID](dst), as[Raw](src)) }
+func encryptSlice(c *Cipher, dst, src []uint64) { encryptBlocks(c.keys(), dst, src) }
 
-func decryptSlice(c *Cipher, dst, src []uint64) { c.DecryptSlice(as[Raw](dst), as[ID](src)) }
-
-// as is the inverse of asUint64.
-func as[T ID | Raw](values []uint64) []T {
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(values))), len(values))
-}
+func decryptSlice(c *Cipher, dst, src []uint64) { decryptBlocks(c.keys(), dst, src) }
 
 type hexBytes []byte
 
@@ -85,13 +79,8 @@ func TestVectorsOfTheCipher(t *testing.T) {
 	}
 	forEachBackend(t, func(t *testing.T) {
 		for i, v := range file.Vectors {
-			c, block := cipherOf(v.Key), make([]byte, 8)
+			c := cipherOf(v.Key)
 			plain, encrypted := binary.LittleEndian.Uint64(v.Plaintext), binary.LittleEndian.Uint64(v.Ciphertext)
-			c.Block().Encrypt(block, v.Plaintext)
-			got := binary.LittleEndian.Uint64(block)
-			if c.Block().Decrypt(block, block); got != encrypted || !slices.Equal(block, v.Plaintext) {
-				t.Errorf("vector %d: Block gave %x, and back %x", i, got, block)
-			}
 			for at := range 33 {
 				values := make([]uint64, 33)
 				for j := range values {
@@ -165,10 +154,10 @@ func checkBulk(t *testing.T, key [16]byte, plain []uint64, first uint64) {
 		do   func()
 		want func(i int) uint64
 	}{
-		{"EncryptSlice", func() { encryptSlice(c, dst, plain) }, func(i int) uint64 { return encrypted[i] }},
-		{"DecryptSlice in place", func() { decryptSlice(c, dst, dst) }, func(i int) uint64 { return plain[i] }},
-		{"EncryptSlice in place", func() { encryptSlice(c, dst, dst) }, func(i int) uint64 { return encrypted[i] }},
-		{"DecryptSlice", func() { decryptSlice(c, dst, encrypted) }, func(i int) uint64 { return plain[i] }},
+		{"encryptBlocks", func() { encryptSlice(c, dst, plain) }, func(i int) uint64 { return encrypted[i] }},
+		{"decryptBlocks in place", func() { decryptSlice(c, dst, dst) }, func(i int) uint64 { return plain[i] }},
+		{"encryptBlocks in place", func() { encryptSlice(c, dst, dst) }, func(i int) uint64 { return encrypted[i] }},
+		{"decryptBlocks", func() { decryptSlice(c, dst, encrypted) }, func(i int) uint64 { return plain[i] }},
 		{"encryptRun", func() { encryptRun(c.keys(), dst, first) }, func(i int) uint64 { return oracle.encrypt(first + uint64(i)) }},
 	} {
 		buf[at-1], buf[at+n] = guard, guard
@@ -241,28 +230,6 @@ func FuzzCipher(f *testing.F) {
 			checkBulk(t, padded, plain, value)
 		}
 	})
-}
-
-func TestSlicesMustFit(t *testing.T) {
-	c, buf, bytes := NewCipher(NewSecret()), make([]uint64, 8), make([]byte, 16)
-	for name, f := range map[string]func(){
-		"short output":          func() { encryptSlice(c, buf[:3], buf[4:]) },
-		"short output, decrypt": func() { decryptSlice(c, buf[:3], buf[4:]) },
-		"overlap":               func() { encryptSlice(c, buf[1:5], buf[:4]) },
-		"overlap, decrypt":      func() { decryptSlice(c, buf[:4], buf[3:7]) },
-		"short block":           func() { c.Block().Encrypt(bytes, bytes[:7]) },
-		"short output block":    func() { c.Block().Decrypt(bytes[:7], bytes) },
-		"overlapping blocks":    func() { c.Block().Encrypt(bytes[1:], bytes) },
-	} {
-		if panics(f) == nil {
-			t.Errorf("%s: no panic", name)
-		}
-	}
-	encryptSlice(c, buf[:4], buf[4:])   // side by side
-	encryptSlice(c, buf, buf[:0])       // nothing to do
-	encryptSlice(c, nil, nil)           // likewise
-	encryptSlice(c, buf[:6], buf[:4:4]) // output longer than input
-	c.Block().Encrypt(bytes[8:], bytes)
 }
 
 func panics(f func()) (value any) {
@@ -411,118 +378,5 @@ func TestBackendsAreThosePromised(t *testing.T) {
 				t.Skip("this CPU does not have it")
 			}
 		})
-	}
-}
-
-// testRing returns a secret with n keys, which share the life of the format equally, so that many raw values are left
-// out.
-func testRing(t testing.TB, n int) Secret {
-	t.Helper()
-	secret := NewSecret()
-	for i := 1; i < n; i++ {
-		var err error
-		if secret, err = secret.Then(NewSecret(), time.Unix(Epoch+int64(i)<<TimestampBits/int64(n), 0)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return secret
-}
-
-// collision returns a raw value of key later whose ID would be that of a raw value of key earlier too, with room for
-// a batch around it in its second.
-func collision(r ring, earlier, later int) (raw, twin uint64) {
-	for twin = r[earlier].first + 12345; ; twin++ {
-		raw = decryptBlock(r[later].keys, encryptBlock(r[earlier].keys, twin))
-		if sequence := raw & MaxSequence; r.at(raw) == later && sequence > 100 && sequence < MaxSequence-200 {
-			return raw, twin
-		}
-	}
-}
-
-// TestRingLeavesOutCollisions: a generator skips exactly the raw values whose IDs an earlier key may have made, however
-// it is asked, and opens its own. A generator with the later key alone makes that very ID.
-func TestRingLeavesOutCollisions(t *testing.T) {
-	secret := testRing(t, 3)
-	r := newRing(secret)
-	for _, keys := range [][2]int{{0, 1}, {0, 2}, {1, 2}} {
-		raw, twin := collision(r, keys[0], keys[1])
-		f, alone := unpack(raw), secret.Keys()[keys[1]].Secret
-		if NewCipher(alone).Encrypt(Raw(raw)) != NewCipher(secret).Encrypt(Raw(twin)) {
-			t.Fatalf("%x and %x don't collide", raw, twin)
-		}
-		generate := func(secret Secret, how string, options ...Option) (raws []uint64) {
-			g, err := New(secret, Lease{f.Node, f.Node, f.Time, f.Time.Add(time.Second)}, append(options, WithClock(func() time.Time { return f.Time }))...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			g.state.Load().cursor.next.Store(raw - 20)
-			make := makers(g)[how]
-			for range 64 {
-				made, err := make()
-				if err != nil {
-					t.Fatal(err)
-				}
-				raws = append(raws, uint64(made))
-			}
-			if slices.Sort(raws); g.Issued() != 64 || secret != alone && slices.ContainsFunc(raws, func(made uint64) bool { return r.decrypt(r.encrypt(made)) != made }) {
-				t.Errorf("keys %v, %s: issued %d, some of which open to others: %x", keys, how, g.Issued(), raws)
-			}
-			return raws
-		}
-		for how := range makers(newGenerator(t, testLease(1, 1, testStart, 10))) {
-			if !slices.Contains(generate(alone, how, Strict()), raw) {
-				t.Errorf("%s: the later key alone does not reach %x", how, raw)
-			}
-			if slices.Contains(generate(secret, how), raw) { // each shard has a run of its own
-				t.Errorf("keys %v, %s: made the ID of %x, which is that of %x too", keys, how, raw, twin)
-			}
-			raws := generate(secret, how, Strict())
-			for next := raw - 20; next < raws[63]; next++ {
-				if opens := r.decrypt(r.encrypt(next)) == next; opens != slices.Contains(raws, next) || next == raw && opens {
-					t.Fatalf("keys %v, %s: made %x: %t", keys, how, next, !opens)
-				}
-			}
-		}
-	}
-}
-
-// TestRingOpensEverything: IDs on both sides of each beginning open to what they were made of, one by one and in bulk.
-func TestRingOpensEverything(t *testing.T) {
-	secret := testRing(t, 3)
-	c, keys, r := NewCipher(secret), secret.Keys(), newRing(secret)
-	for k, key := range keys[1:] {
-		now := key.From.Add(-2 * time.Second)
-		g, err := New(secret, Lease{0, MaxNode, now, now.Add(5 * time.Second)}, WithClock(func() time.Time { return now }))
-		if err != nil {
-			t.Fatal(err)
-		}
-		const each = 10_001
-		ids := make([]ID, 4*each)
-		for i := range 4 {
-			if _, err := g.Fill(ids[i*each:][:each]); err != nil {
-				t.Fatal(err)
-			}
-			id := ids[i*each]
-			f := c.Inspect(id)
-			again, err := c.Compose(f)
-			if alone := NewCipher(keys[k+i/2].Secret).Decrypt(id); !f.Time.Equal(now) || alone.Fields() != f || again != id || err != nil {
-				t.Fatalf("made at %v: %v opens to %+v, composed %v, %v", now, id, f, again, err)
-			}
-			now = now.Add(time.Second)
-		}
-		raws, back := make([]Raw, len(ids)), make([]ID, len(ids))
-		c.DecryptSlice(raws, ids)
-		c.EncryptSlice(back, raws)
-		if !slices.Equal(back, ids) {
-			t.Errorf("key %d: IDs don't come back", k)
-		}
-		for i, raw := range raws {
-			if c.Decrypt(ids[i]) != raw || r.at(uint64(raw)) != k+i/(2*each) {
-				t.Fatalf("ID %d opens to %v alone, to %v in bulk", i, c.Inspect(ids[i]), raw.Fields())
-			}
-		}
-		if slices.Sort(ids); len(slices.Compact(ids)) != 4*each {
-			t.Error("an ID was made twice")
-		}
 	}
 }

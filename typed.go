@@ -100,6 +100,40 @@ func (id Typed[K]) Value() (driver.Value, error) { return ID(id).Value() }
 // Scan reads an integer column, as Scan of ID does.
 func (id *Typed[K]) Scan(src any) error { return (*ID)(id).Scan(src) }
 
+// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. An ID converts to it
+// and back, and so do pointers:
+//
+//	db.Exec("INSERT INTO orders (id) VALUES ($1)", randflake.TextID(id))
+//	db.QueryRow("SELECT id FROM orders").Scan((*randflake.TextID)(&id))
+type TextID ID
+
+// Format is that of the ID.
+func (id TextID) Format(f fmt.State, verb rune) { ID(id).Format(f, verb) }
+
+// String returns the text form.
+func (id TextID) String() string { return ID(id).String() }
+
+// MarshalText returns the text form.
+func (id TextID) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
+
+// UnmarshalText is Parse.
+func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalText(text) }
+
+// Value returns the text form, for a text column of at least 13 characters.
+func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
+
+// Scan reads the text form from a text column, as Parse does. Anything else is an error that wraps ErrInvalidID,
+// integers included. For a column that may be NULL use a pointer.
+func (id *TextID) Scan(src any) error {
+	switch v := src.(type) {
+	case string:
+		return set((*ID)(id), v)
+	case []byte:
+		return set((*ID)(id), v)
+	}
+	return scanError(src, "a text column; an ID reads integers")
+}
+
 // format prints an ID that has the given text.
 func format(f fmt.State, verb rune, text string, id ID) {
 	var number any = int64(id)

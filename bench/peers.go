@@ -58,7 +58,7 @@ type next func() (high, low uint64, err error)
 const yardstick = "math/rand/v2"
 
 const (
-	ownPerSecond       = (randflake.MaxNode + 1) << randflake.SequenceBits
+	ownPerSecond       = (randflake.MaxNode + 1) * (randflake.MaxSequence + 1)
 	snowflakePerSecond = 4096e3
 	timeShows          = "yes, but the time shows"
 )
@@ -73,7 +73,7 @@ func peers() []peer {
 		{name: "randflake Fill", call: "randflake.Generator.Fill, 1,024 IDs a call, all nodes leased", bits: 64, unpredictable: "yes", sortable: "no",
 			featured: true, perSecond: ownPerSecond, perCall: 1024, open: openFill},
 		{name: "randflake Wait", call: "randflake.Generator.Wait, one node leased", bits: 64, unpredictable: "yes", sortable: "no",
-			perSecond: 1 << randflake.SequenceBits, waits: true, open: openWait},
+			perSecond: randflake.MaxSequence + 1, waits: true, open: openWait},
 		{name: "Cipher Encrypt", call: "randflake.Cipher.Encrypt, one block", bits: 64, unpredictable: "yes", sortable: "no", open: openEncrypt},
 		{name: "published algorithm 1.8", call: "published.go: that of gosuda.org/randflake 1.8, with a lock, without which it repeats IDs", bits: 64,
 			unpredictable: "yes", sortable: "no", featured: true, perSecond: ownPerSecond, open: openPublished(openPublished1)},

@@ -16,7 +16,7 @@ import (
 // have all nodes and go on to the next one when a sequence is used up, so that the limit of one node does not hide what
 // an ID costs.
 
-const publishedPerSecond = 1 << (randflake.NodeBits + randflake.SequenceBits)
+const publishedPerSecond = 1 << (17 + 17)
 
 var (
 	errPublishedExhausted = errors.New("bench: the second's nodes and sequences are used up")
@@ -52,7 +52,7 @@ type published2 struct {
 }
 
 func (p *published2) raw() (uint64, error) {
-	const countBits = randflake.NodeBits + randflake.SequenceBits + 1
+	const countBits = 17 + 17 + 1
 	for {
 		state := p.state.Load() // before the clock is read: a reading that is late fails to swap
 		now := time.Now().Unix()

@@ -48,9 +48,9 @@ const (
 	// RANDFLAKE_EPOCH_OFFSET is the Unix second that a timestamp of zero stands for: 2024-10-27 03:33:20 UTC.
 	RANDFLAKE_EPOCH_OFFSET = 1730000000
 
-	RANDFLAKE_TIMESTAMP_BITS = root.TimestampBits // bits that count seconds since the epoch
-	RANDFLAKE_NODE_BITS      = root.NodeBits      // bits that name the node
-	RANDFLAKE_SEQUENCE_BITS  = root.SequenceBits  // bits that number the IDs of one second
+	RANDFLAKE_TIMESTAMP_BITS = 30 // bits that count seconds since the epoch
+	RANDFLAKE_NODE_BITS      = 17 // bits that name the node
+	RANDFLAKE_SEQUENCE_BITS  = 17 // bits that number the IDs of one second
 
 	// RANDFLAKE_MAX_TIMESTAMP is the last Unix second that an ID can carry: 2058-11-05 17:10:23 UTC.
 	RANDFLAKE_MAX_TIMESTAMP = RANDFLAKE_EPOCH_OFFSET + 1<<RANDFLAKE_TIMESTAMP_BITS - 1

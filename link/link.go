@@ -27,13 +27,6 @@
 // together. RFC 2104 (section 5) advises 80 bits or more; 64 are enough here because only a program that has the secret
 // can tell whether a try is right. So count the errors that are [ErrForged], and refuse a client that causes more than a
 // few a minute. Where that is not possible, store 128 random bits beside the row.
-//
-// # Several keys
-//
-// A secret with several keys (see [randflake.Secret.Then]) signs each ID with the key that made it. So the text of an
-// ID never changes, links from before a rotation verify, one guess is still against one MAC, and someone who has
-// only an old key can forge links of old IDs but not of newer ones. It must be the secret that made the IDs. With a single key, any
-// 64-bit value can have a link: masked IDs, for example.
 package link
 
 import (
@@ -46,7 +39,6 @@ import (
 	"hash"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/randflake/randflake"
 )
@@ -62,25 +54,13 @@ var ErrForged = fmt.Errorf("%w: a link with the wrong MAC: forged, or of another
 
 // A Signer makes and verifies the texts of links for one purpose. It is safe for concurrent use.
 type Signer struct {
-	cipher *randflake.Cipher
-	keys   []signingKey
+	mac func(id randflake.ID) []byte // a function, so that nothing that looks into structs finds the key
 }
 
-// A signingKey is the MAC of one key of a secret, for IDs made from a time on. The MAC is a function, so that nothing that
-// looks into structs finds the key.
-type signingKey struct {
-	from time.Time
-	mac  func(id randflake.ID) []byte
-}
-
-// New returns a Signer for IDs made with the given secret. The purpose is any text; a link for one is invalid for
-// another. New panics on the zero Secret, as randflake.NewCipher does.
+// New returns a Signer with the given secret. The purpose is any text; a link for one is invalid for another. New panics on
+// the zero Secret, as randflake.NewCipher does.
 func New(secret randflake.Secret, purpose string) *Signer {
-	s := &Signer{cipher: randflake.NewCipher(secret)}
-	for _, key := range secret.Derive("link\x00"+purpose, 1).Keys() {
-		s.keys = append(s.keys, signingKey{key.From, newMAC(key.Secret)})
-	}
-	return s
+	return &Signer{newMAC(secret.Derive("link\x00"+purpose, 1))}
 }
 
 func newMAC(secret randflake.Secret) func(randflake.ID) []byte {
@@ -131,20 +111,6 @@ func (s *Signer) Parse(text string) (id randflake.ID, verified bool, err error) 
 	}
 	id, err = s.Verify(text)
 	return id, err == nil, err
-}
-
-// mac returns the MAC of id by the key that made it.
-func (s *Signer) mac(id randflake.ID) []byte {
-	key := s.keys[0]
-	if len(s.keys) > 1 {
-		made := s.cipher.Inspect(id).Time
-		for _, next := range s.keys[1:] {
-			if !made.Before(next.from) {
-				key = next
-			}
-		}
-	}
-	return key.mac(id)
 }
 
 // pad returns 13 digits.

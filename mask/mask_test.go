@@ -16,7 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/leaktest"
@@ -339,19 +338,6 @@ func TestMasker(t *testing.T) {
 		if mask != ErrNoCipher || open != ErrNoCipher {
 			t.Errorf("without a cipher: %v, %v", mask, open)
 		}
-	}
-	secret, err := randflake.NewSecret().Then(randflake.NewSecret(), time.Unix(1800000000, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rotated := randflake.NewCipher(secret)
-	raws := Masker[randflake.Raw]{Cipher: rotated}
-	if masked, err := raws.Mask(7); err != nil || masked != rotated.Encrypt(7) {
-		t.Errorf("a raw value under several keys: %v, %v", masked, err)
-	}
-	sortables := Masker[sortable]{Cipher: rotated}
-	if _, err := sortables.Mask(7); !errors.Is(err, ErrNoCipher) {
-		t.Errorf("masked under several keys: %v", err)
 	}
 }
 

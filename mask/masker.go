@@ -10,7 +10,7 @@ import (
 // A Masker masks and opens the inner IDs of one kind of thing, under one secret. It is safe for concurrent use. It must
 // not change as long as masked IDs made with it are in use.
 type Masker[T Inner] struct {
-	// Cipher is of a secret with one key, unless T is randflake.Raw: other IDs don't tell which key masked them.
+	// Cipher is of a secret of this space.
 	Cipher *randflake.Cipher
 
 	// Check, if not nil, returns an error if inner can't exist. It is called with opened values, not with values from
@@ -23,9 +23,6 @@ type Masker[T Inner] struct {
 func (m *Masker[T]) check() error {
 	if m == nil || m.Cipher == nil {
 		return ErrNoCipher
-	}
-	if _, raw := any(T(0)).(randflake.Raw); !raw && !m.Cipher.Permutes() {
-		return fmt.Errorf("%w: a secret with several keys can't mask a %T: take one of its Keys", ErrNoCipher, T(0))
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer keeper.Close() // gives the lease back
+	defer keeper.Close()
 
 	generator := keeper.Generator()
 	for range 5 {

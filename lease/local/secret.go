@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/randflake/randflake"
 )
@@ -50,14 +49,12 @@ func readText(file string) (string, error) {
 	if err := checkMode(f, info.Mode()); err != nil {
 		return "", err
 	}
-	const most = 16384 // over 200 keys
+	const most = 1024
 	text, err := io.ReadAll(io.LimitReader(f, most+1))
 	if len(text) > most {
-		return "", fmt.Errorf("%w: it has more than %d bytes", randflake.ErrInvalidSecret, most) // the rest may be keys
+		return "", fmt.Errorf("%w: it has more than %d bytes", randflake.ErrInvalidSecret, most)
 	}
-	plain := strings.TrimSpace(strings.TrimPrefix(string(text), "\ufeff")) // which editors on Windows begin a file with
-	lines := strings.FieldsFunc(plain, func(r rune) bool { return r == '\n' || r == '\r' })
-	return strings.Join(lines, "\n"), err
+	return strings.TrimSpace(strings.TrimPrefix(string(text), "\ufeff")), err // which editors on Windows begin a file with
 }
 
 // checkMode returns an error for a directory, and for a file that others can read or change. The group may read it, as
@@ -91,37 +88,6 @@ func WriteSecret(file string, secret randflake.Secret) error {
 		return fmt.Errorf("secret file %s: %w", file, withoutPath(err))
 	}
 	return nil
-}
-
-// AddKey adds a key to a secret file, durably, as randflake.Secret.Then does: a line at its end. If that fails, as on a
-// full disk, the file stays as it was. If the machine fails meanwhile the line may be incomplete: ReadSecret refuses it
-// then, and it can be removed.
-func AddKey(file string, next randflake.Secret, from time.Time) error {
-	secret, err := ReadSecret(file)
-	if err != nil {
-		return err
-	}
-	if secret, err = secret.Then(next, from); err != nil {
-		return fmt.Errorf("secret file %s: %w", file, err)
-	}
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND, 0)
-	if err != nil {
-		return fmt.Errorf("secret file %s: %w", file, withoutPath(err))
-	}
-	lines := strings.Split(secret.Hex(), "\n")
-	line := lines[len(lines)-1] + "\n"
-	text, err := io.ReadAll(f)
-	if err == nil && !strings.HasSuffix(string(text), "\n") {
-		line = "\n" + line
-	}
-	if err := fill(f, line); err != nil { // appended, so that another process that adds a key loses nothing
-		if info, failed := os.Stat(file); failed == nil && info.Size() < int64(len(text)+len(line)) {
-			os.Truncate(file, int64(len(text)))
-		}
-		return fmt.Errorf("secret file %s: %w", file, withoutPath(err))
-	}
-	_, err = ReadSecret(file)
-	return err
 }
 
 // publish makes a file with the given content. The file gets its name only when it is complete and on disk.

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/randflake/randflake"
 )
@@ -38,70 +36,6 @@ func TestSecretFile(t *testing.T) {
 		if got, err := ReadSecret(file); !got.Equal(secret) || err != nil {
 			t.Errorf("%d characters: %v", len(text), err)
 		}
-	}
-}
-
-// TestAddKey: the keys before stay as they are, however the file ends, and nobody else may read it afterwards either.
-func TestAddKey(t *testing.T) {
-	a, b, c := randflake.NewSecret(), randflake.NewSecret(), randflake.NewSecret()
-	from := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
-	want, err := a.Then(b, from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range []string{a.Hex(), a.Hex() + "\n", a.Hex() + "\r\n\r\n"} {
-		file := filepath.Join(t.TempDir(), "s")
-		if err := os.WriteFile(file, []byte(text), 0o640); err != nil {
-			t.Fatal(err)
-		}
-		if err := AddKey(file, b, from); err != nil {
-			t.Fatal(err)
-		}
-		if err := AddKey(file, c, from); !errors.Is(err, randflake.ErrInvalidSecret) {
-			t.Errorf("a key that begins with the one before: %v", err)
-		}
-		got, err := ReadSecret(file)
-		if info, wrong := os.Stat(file); err != nil || wrong != nil || !got.Equal(want) || info.Mode().Perm() != 0o640 {
-			t.Errorf("after %q: %v, %v", text[32:], err, wrong)
-		}
-		whole, err := os.ReadFile(file)
-		if err != nil || os.Truncate(file, int64(len(whole)-9)) != nil {
-			t.Fatal(err)
-		}
-		if _, err := ReadSecret(file); !errors.Is(err, randflake.ErrInvalidSecret) {
-			t.Errorf("half a line: %v", err)
-		}
-	}
-}
-
-// TestAddKeyOnFullDisk: a key that can't be added leaves the file as it was. The limit of bash's ulimit is a full disk.
-func TestAddKeyOnFullDisk(t *testing.T) {
-	const variable = "RANDFLAKE_FULL_DISK"
-	from := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
-	if file := os.Getenv(variable); file != "" {
-		if err := AddKey(file, randflake.NewSecret(), from.Add(time.Hour)); err == nil {
-			t.Error("the key was added: the limit does nothing")
-		}
-		return
-	}
-	if runtime.GOOS == "windows" {
-		t.Skip("no ulimit")
-	}
-	file := filepath.Join(t.TempDir(), "s")
-	secret := randflake.NewSecret()
-	for i := range 16 { // nearly 1024 bytes
-		secret, _ = secret.Then(randflake.NewSecret(), from.Add(time.Duration(i)*time.Second))
-	}
-	if err := WriteSecret(file, secret); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("bash", "-c", `ulimit -f 1; exec "$0" -test.run '^TestAddKeyOnFullDisk$'`, os.Args[0])
-	cmd.Env = append(os.Environ(), variable+"="+file)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if got, err := ReadSecret(file); err != nil || !got.Equal(secret) {
-		t.Errorf("after a full disk: %v", err)
 	}
 }
 

@@ -1,7 +1,0 @@
-package randflake
-
-import "github.com/randflake/randflake/internal/anykey"
-
-func init() {
-	anykey.Secret = func(key [16]byte) any { return veil(key) }
-}
