@@ -109,9 +109,10 @@ func (e *knownError) Unwrap() []error { return e.all }
 
 const (
 	domain     = "randflake"
-	also       = "also"      // the key of further reasons in the metadata, with commas between them
-	until      = "until"     // the key of the Unix second from which on the reason is gone
-	retryAfter = time.Second // where trying again helps, and nobody knows when
+	also       = "also"          // the key of further reasons in the metadata, with commas between them
+	until      = "until"         // the key of the Unix second from which on the reason is gone
+	noLease    = 5 * time.Second // between attempts of a service without a lease
+	retryAfter = time.Second     // where trying again helps, and nobody knows when
 )
 
 // Describe adds the details that tell programs why a procedure failed: google.rpc.ErrorInfo, whose reason is the error's code if
@@ -131,6 +132,9 @@ func Describe(failed *connect.Error, procedure string, again bool) {
 		info.Metadata[also] = strings.Join(reasons[1:], ",")
 	}
 	details, pause := []proto.Message{info}, retryAfter
+	if errors.Is(failed, randflake.ErrLeaseEnded) {
+		pause = noLease
+	}
 	if wait := (*lease.WaitError)(nil); errors.As(failed, &wait) {
 		info.Metadata[until] = strconv.FormatInt(wait.Until.Unix(), 10)
 		pause = max(time.Until(wait.Until), 0)

@@ -99,6 +99,33 @@ func TestSlow(t *testing.T) {
 	}
 }
 
+// TestCrowd: where strangers have more connections than there may be, idle ones go, others are served, and probes answer.
+func TestCrowd(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	p := start(t, func() (*config.Config, error) {
+		c, err := demo(dir, "localhost:0")
+		if err == nil {
+			c.Probes = "localhost:18961"
+		}
+		return c, err
+	}, client, func(b *bounds) { b.connections = 20 })
+	for range 3 {
+		for range 30 {
+			dial(t, p)
+		}
+		wantIDs(t, p, client)
+		a, err := client.Get("http://localhost:18961/healthz")
+		must(t, err)
+		a.Body.Close()
+	}
+	a, err := client.Get("http://localhost:18961/metrics")
+	must(t, err)
+	if a.Body.Close(); a.StatusCode != http.StatusNotFound {
+		t.Errorf("metrics beside probes: %s", a.Status)
+	}
+}
+
 // A plain2 speaks HTTP/2 without TLS, frame by frame.
 type plain2 struct {
 	net.Conn

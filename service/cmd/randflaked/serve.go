@@ -16,12 +16,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	systemd "github.com/coreos/go-systemd/v22/daemon"
-	"golang.org/x/net/netutil"
 	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake/lease/local"
@@ -76,6 +76,9 @@ func serve(args []string, problems io.Writer) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // so little is in use that collections would take a quarter of the processor's time
 	}
+	if memory, err := strconv.ParseInt(os.Getenv("RANDFLAKED_MEMORY"), 10, 64); err == nil && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory / 10 * 9) // bytes; the rest is for what Go does not count
+	}
 	d := &daemon{read: read, problems: problems, bounds: usual}
 	d.logger = slog.New(slog.NewJSONHandler(problems, &slog.HandlerOptions{Level: &d.level, ReplaceAttr: redacted}))
 	stop := make(chan os.Signal, 1)
@@ -127,8 +130,10 @@ type daemon struct {
 	url      string         // by which the service can be called
 	server   *server.Server
 	listener net.Listener
+	gate     *gate
 	http     *http.Server
-	failed   chan error // what ended the HTTP server
+	probes   *http.Server // nil without
+	failed   chan error   // what ended the HTTP server
 }
 
 // start listens, and begins to open the spaces.
@@ -140,7 +145,17 @@ func (d *daemon) start() (err error) {
 	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
 		return err
 	}
-	d.listener = netutil.LimitListener(d.listener, d.bounds.connections)
+	if d.config.Probes != "" {
+		probes, err := net.Listen("tcp", d.config.Probes)
+		if err != nil {
+			d.listener.Close()
+			return err
+		}
+		d.probes = &http.Server{Handler: d.server.Probes(), ReadTimeout: d.bounds.header, WriteTimeout: d.bounds.header, IdleTimeout: d.bounds.header, MaxHeaderBytes: maxHeader}
+		go d.probes.Serve(newGate(probes, 64))
+	}
+	d.gate = newGate(d.listener, d.bounds.connections)
+	d.listener = d.gate
 	d.url = "http://" + d.listener.Addr().String()
 	if d.config.TLS != nil {
 		d.url = "https://" + d.listener.Addr().String()
@@ -148,6 +163,9 @@ func (d *daemon) start() (err error) {
 	}
 	if err := d.apply(d.config); err != nil {
 		d.listener.Close()
+		if d.probes != nil {
+			d.probes.Close()
+		}
 		return err
 	}
 	d.http = d.newHTTP()
@@ -170,8 +188,11 @@ func (d *daemon) newHTTP() *http.Server {
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 			return server.Aging(ctx, time.Now().Add(b.age+rand.N(b.age/10+1)))
 		},
-		ConnState: d.server.Metrics.Connection,
-		ErrorLog:  log.New(handshakes{d.logger, rate.NewLimiter(rate.Every(6*time.Second), 10)}, "", 0),
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			d.server.Metrics.Connection(conn, state)
+			d.gate.note(conn, state)
+		},
+		ErrorLog: log.New(handshakes{d.logger, rate.NewLimiter(rate.Every(6*time.Second), 10)}, "", 0),
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
@@ -237,8 +258,8 @@ func (d *daemon) reload() error {
 	if err != nil {
 		return err
 	}
-	if next.Listen != d.config.Listen || (next.TLS == nil) != (d.config.TLS == nil) {
-		return errors.New("listen, and whether there is TLS, can't change while the service runs: restart it")
+	if next.Listen != d.config.Listen || next.Probes != d.config.Probes || (next.TLS == nil) != (d.config.TLS == nil) {
+		return errors.New("listen, probes, and whether there is TLS, can't change while the service runs: restart it")
 	}
 	return d.apply(next)
 }
@@ -276,6 +297,9 @@ func (d *daemon) shutdown(signal os.Signal) error {
 }
 
 func (d *daemon) close() error {
+	if d.probes != nil {
+		d.probes.Close()
+	}
 	late, done := time.After(closeTime), make(chan struct{})
 	go func() {
 		defer close(done)

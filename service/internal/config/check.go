@@ -257,6 +257,9 @@ func (k *checker) listen(c *Config) {
 		k.wrong("listen", "%q: want an address and a port, such as localhost:8080 or :8443", c.Listen)
 		return
 	}
+	if _, _, err := net.SplitHostPort(c.Probes); c.Probes != "" && err != nil {
+		k.wrong("probes", "%q: want an address and a port, such as :8081", c.Probes)
+	}
 	k.must(c.TLS == nil || c.TLS.Certificate != "" && c.TLS.Key != "", "tls", "want certificate and key, the names of files")
 	ip := net.ParseIP(host)
 	switch local := host == "localhost" || ip != nil && ip.IsLoopback(); {

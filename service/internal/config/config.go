@@ -18,6 +18,7 @@ import (
 // A Config is what a file of YAML says.
 type Config struct {
 	Listen    string `yaml:"listen"`    // address and port; localhost:8080 without
+	Probes    string `yaml:"probes"`    // address and port for /healthz and /readyz alone, by plain HTTP; only on Listen without
 	TLS       *TLS   `yaml:"tls"`       // plain HTTP without
 	Plaintext bool   `yaml:"plaintext"` // others may come without TLS, as through a proxy that has it
 	LogLevel  string `yaml:"logLevel"`  // debug, info, warn or error; info without
@@ -82,7 +83,23 @@ type Counter struct {
 	Start int64  `yaml:"start"` // 1 without
 	Step  int64  `yaml:"step"`  // 1 without
 	End   int64  `yaml:"end"`   // the largest int64 without
+	Moved bool   `yaml:"moved"` // from another space: where it was, it is left, so that its numbers may be given again
 	Most  int    `yaml:"most"`  // of a pattern: counters that a principal may be the first to use, in this process
+}
+
+// Moved returns an error if a counter, by name or pattern, is in one space by the configuration was, and in another one by is, which
+// does not say that it was moved. same reports whether two spaces have their data in one place.
+func Moved(was, is map[string]Counter, same func(was, is string) bool) error {
+	for _, all := range []map[string]Counter{was, is} {
+		for name := range all {
+			before, _ := ByName(was, name)
+			now, _ := ByName(is, name)
+			if before.Space != "" && now.Space != "" && !now.Moved && !same(before.Space, now.Space) {
+				return fmt.Errorf("config: counter %s is in space %s now, and was in %s: its numbers would be given again: leave it there, or set moved to true", name, now.Space, before.Space)
+			}
+		}
+	}
+	return nil
 }
 
 // An Issuer signs tokens, as a Kubernetes cluster does for its service accounts.

@@ -410,6 +410,39 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
+// TestMoved: a counter whose space is another one in the configuration gives no number, until that says that it was moved.
+func TestMoved(t *testing.T) {
+	w := newTestbed(t, spaces)
+	w.call("CounterService/Next", `{"counter":"orders"}`)
+	moved := *w.setup.Load().config
+	moved.Counters = []config.Counter{{Name: "*", Space: "mint"}}
+	if err := w.Configure(&moved, w.files); err == nil || !strings.Contains(err.Error(), "set moved to true") {
+		t.Errorf("reload: %v", err)
+	}
+	gone := moved
+	gone.Counters = nil
+	for i, c := range []config.Config{gone, moved} { // as in two steps, or by a restart
+		if err := w.Configure(&c, w.files); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	for _, procedure := range []string{"Next", "Take"} {
+		if a := w.call("CounterService/"+procedure, `{"counter":"orders"}`); a.body.Code != "failed_precondition" || !strings.Contains(a.text, "set moved to true") {
+			t.Errorf("%s: %s", procedure, a.text)
+		}
+	}
+	if a := w.call("CounterService/Next", `{"counter":"new"}`); a.status != http.StatusOK {
+		t.Error(a.text)
+	}
+	moved.Counters = []config.Counter{{Name: "*", Space: "mint", Moved: true}}
+	if err := w.Configure(&moved, w.files); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.call("CounterService/Next", `{"counter":"orders"}`); a.status != http.StatusOK {
+		t.Error(a.text)
+	}
+}
+
 // TestChangedFiles: another secret, or another place in a file, is another space; and a file that is missing changes nothing.
 func TestChangedFiles(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "place")

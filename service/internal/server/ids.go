@@ -63,7 +63,9 @@ func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]
 	}
 	answer := &api.MintResponse{}
 	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, int(n), r.Msg.Form != api.Form_FORM_NUMBER)
-	if err != nil {
+	if err != nil && c.state.Own != nil {
+		return nil, c.state.Own.Explain(err)
+	} else if err != nil {
 		return nil, err
 	}
 	if c.setup.config.AuditMint {

@@ -10,8 +10,6 @@ import (
 	"os"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/space"
 )
@@ -21,45 +19,6 @@ var (
 	source string
 	page   = template.Must(template.New("").Parse(source))
 )
-
-// An observer is a principal that looks at a page.
-type observer struct {
-	*call
-	may []string // spaces
-}
-
-// observing admits callers that may observe at least one space, or all of them, as /metrics describes the process too. Browsers ask
-// for a user name and a password, by HTTP basic authentication, which only pages accept: any name, with the bearer token as the
-// password.
-func (s *Server) observing(what string, all bool, show func(http.ResponseWriter, *http.Request, observer)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, password, ok := r.BasicAuth(); ok {
-			r = r.Clone(r.Context())
-			r.Header.Set("Authorization", "Bearer "+password)
-		}
-		c, err := s.identify(w, r)
-		o, status := observer{call: c}, http.StatusForbidden
-		if err == nil {
-			for _, name := range c.setup.names() {
-				if _, denied := c.setup.policy.Allow(c.who, "observe", name); denied != nil {
-					err = connect.NewError(connect.CodePermissionDenied, denied)
-				} else {
-					o.may = append(o.may, name)
-				}
-			}
-			if err == nil || len(o.may) > 0 && !all {
-				show(w, r, o)
-				return
-			}
-			s.audit.Deny(c.by, "", "procedure", what, "why", err.Error())
-		} else if status = http.StatusTooManyRequests; connect.CodeOf(err) == connect.CodeUnauthenticated {
-			status = http.StatusUnauthorized
-			w.Header().Set("WWW-Authenticate", `Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
-		}
-		s.Metrics.Called(what, "", 0, err)
-		http.Error(w, err.Error(), status)
-	})
-}
 
 // A view is what the page shows of a space.
 type view struct {

@@ -22,8 +22,9 @@ import (
 // Counters are the counters of a space, with a handle on each one of which Next was asked. They are safe for concurrent use.
 type Counters struct {
 	*counter.Counters
-	logger  *slog.Logger
-	opening singleflight.Group
+	logger    *slog.Logger
+	elsewhere func(ctx context.Context, counter string) error
+	opening   singleflight.Group
 
 	mu      sync.Mutex
 	terms   map[string]config.Counter
@@ -90,6 +91,11 @@ func as(name string, terms config.Counter) lease.Counter {
 
 // create creates a counter, unless it exists, for a principal.
 func (c *Counters) create(ctx context.Context, principal, name string, terms config.Counter) error {
+	if c.elsewhere != nil && !terms.Moved {
+		if err := c.elsewhere(ctx, name); err != nil {
+			return err
+		}
+	}
 	by := maker{principal, terms.Name}
 	c.mu.Lock()
 	defer c.mu.Unlock()

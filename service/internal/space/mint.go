@@ -2,6 +2,7 @@ package space
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -47,6 +48,17 @@ func (s *Space) mint(ctx context.Context, state *State) error {
 		state.Own = &Own{keeper, keeper.Status, keeper.Close}
 	}
 	return nil
+}
+
+// Explain adds to the error of a generator why it has no lease, and what a caller can do.
+func (o *Own) Explain(err error) error {
+	if !errors.Is(err, randflake.ErrLeaseEnded) && !errors.Is(err, randflake.ErrLeaseNotStarted) {
+		return err
+	}
+	if wait := (*lease.WaitError)(nil); errors.As(o.Status().Err, &wait) {
+		return fmt.Errorf("%w: the service has no lease: %w", err, wait)
+	}
+	return fmt.Errorf("%w: the service gets no lease from its store, as its log says: there are IDs again some seconds after the store is back", err)
 }
 
 // taking is the store of a space, of which the service takes leases for itself.

@@ -68,6 +68,9 @@ type Options struct {
 	// Taken is told of the leases that the service takes for itself.
 	Taken func(s *Space, window int64, l randflake.Lease)
 
+	// Elsewhere returns an error if a counter that is new in a space is, or may be, in another one, where numbers of it were taken.
+	Elsewhere func(ctx context.Context, s *Space, counter string) error
+
 	Logger *slog.Logger
 }
 
@@ -75,6 +78,9 @@ type Options struct {
 // or invalid.
 func New(c config.Space, o Options) (*Space, error) {
 	s := &Space{Space: c, options: o, done: make(chan struct{}), begun: time.Now(), counters: newCounters(o.Logger)}
+	if o.Elsewhere != nil {
+		s.counters.elsewhere = func(ctx context.Context, counter string) error { return o.Elsewhere(ctx, s, counter) }
+	}
 	var err error
 	if s.Check, err = c.CheckValue(); err == nil && c.SecretFile != "" {
 		if s.secret, err = local.ReadSecret(c.SecretFile); err == nil {
@@ -90,6 +96,12 @@ func New(c config.Space, o Options) (*Space, error) {
 	s.noteError(errors.New("it is being opened"))
 	return s, nil
 }
+
+// Shares reports whether two spaces have their data in one place.
+func (s *Space) Shares(other *Space) bool { return s.location == other.location }
+
+// HasStore reports whether the space has a store, open or not.
+func (s *Space) HasStore() bool { return s.location != "" }
 
 // Same reports whether two spaces have the same configuration, with the same content of the files that it names.
 func (s *Space) Same(other *Space) bool {

@@ -11,6 +11,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -280,5 +281,18 @@ func TestClose(t *testing.T) {
 	}
 	if _, err := f.State(); !errors.Is(err, ErrNotOpen) || f.Ready() == nil {
 		t.Errorf("after close: error %v, ready %v", err, f.Ready())
+	}
+}
+
+// TestExplain: without a lease, the error says until when to wait, if that is known.
+func TestExplain(t *testing.T) {
+	until := time.Now().Add(time.Hour)
+	own := &Own{Status: func() lease.Status { return lease.Status{Err: &lease.WaitError{Err: lease.ErrLoss, Until: until}} }}
+	var wait *lease.WaitError
+	if err := own.Explain(randflake.ErrLeaseEnded); !errors.As(err, &wait) || wait.Until != until || !errors.Is(err, randflake.ErrLeaseEnded) {
+		t.Error(err)
+	}
+	if err := own.Explain(randflake.ErrExhausted); err != randflake.ErrExhausted {
+		t.Error(err)
 	}
 }
