@@ -19,7 +19,12 @@ func NewCipher(secret Secret) *Cipher { return newCipher(secret.bytes()) }
 
 func newCipher(key *[16]byte) *Cipher { return &Cipher{schedule: unsafe.Pointer(expandKey(key))} }
 
-func (c *Cipher) keys() *roundKeys { return (*roundKeys)(c.schedule) }
+func (c *Cipher) keys() *roundKeys {
+	if c == nil || c.schedule == nil {
+		panic("randflake: no Cipher, or the zero one: make one with NewCipher")
+	}
+	return (*roundKeys)(c.schedule)
+}
 
 // Encrypt returns the ID of a raw value. The block is the value's 8 little-endian bytes.
 func (c *Cipher) Encrypt(raw Raw) ID {

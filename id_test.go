@@ -223,7 +223,7 @@ func TestNumbersInJSON(t *testing.T) {
 			t.Errorf("from JSON %s: %v", data, err)
 		}
 	}
-	if json.Unmarshal([]byte("10"), &typed) == nil || json.Unmarshal([]byte("null"), &typed) != nil || json.Unmarshal([]byte("null"), &id) != nil || id != 7 || typed != 7 {
+	if !errors.Is(json.Unmarshal([]byte("10"), &typed), ErrInvalidID) || json.Unmarshal([]byte("null"), &typed) != nil || json.Unmarshal([]byte("null"), &id) != nil || id != 7 || typed != 7 {
 		t.Errorf("failed reads and null changed IDs to %d, %d", id, typed)
 	}
 	if err := json.Unmarshal([]byte(` "\u0031\u0030" `), &id); err != nil || id != 32 {

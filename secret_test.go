@@ -252,6 +252,18 @@ func TestCheckValue(t *testing.T) {
 	}
 }
 
+// TestZeroValues: what New makes says so where it was not used.
+func TestZeroValues(t *testing.T) {
+	var none *Cipher
+	for name, f := range map[string]func(){
+		"Cipher": func() { new(Cipher).Encrypt(1) }, "nil Cipher": func() { none.Decrypt(1) }, "Secret": func() { NewCipher(Secret{}) },
+	} {
+		if text := fmt.Sprint(panics(f)); !strings.Contains(text, "New") && !strings.Contains(text, "not set") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
 // TestRotation: under another secret an ID opens to any second of the format alike, so that after a year one of 34 old IDs seems new.
 func TestRotation(t *testing.T) {
 	c, day, n := NewCipher(NewSecret()), time.Unix(testStart, 0), 1_000_000

@@ -2,6 +2,7 @@ package randflake
 
 import (
 	"database/sql/driver"
+	"encoding/json"
 	"fmt"
 
 	"github.com/randflake/randflake/internal/idtext"
@@ -85,7 +86,19 @@ func (id Typed[K]) AppendText(b []byte) ([]byte, error) {
 // MarshalText returns the text, which is also what JSON has.
 func (id Typed[K]) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0, 32)) }
 
-// UnmarshalText is ParseTyped. JSON is read by it, from strings only.
+// UnmarshalJSON is UnmarshalText of a string. Numbers are refused, as they show no kind. By convention, null changes nothing.
+func (id *Typed[K]) UnmarshalJSON(data []byte) error {
+	var text *string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return fmt.Errorf("%w: %.40s: want a string, as %q", ErrInvalidID, data, Typed[K](0))
+	}
+	if text == nil {
+		return nil
+	}
+	return id.UnmarshalText([]byte(*text))
+}
+
+// UnmarshalText is ParseTyped.
 func (id *Typed[K]) UnmarshalText(text []byte) error {
 	parsed, err := parseTyped[K](text)
 	if err == nil {

@@ -80,7 +80,7 @@ func newMAC(secret randflake.Secret) func(randflake.ID) []byte {
 
 // Text returns the text of the link to id. It is always the same for the same ID.
 func (s *Signer) Text(id randflake.ID) string {
-	return pad(id) + pad(randflake.ID(binary.BigEndian.Uint64(s.mac(id))))
+	return pad(id) + pad(randflake.ID(binary.BigEndian.Uint64(s.sign(id))))
 }
 
 // Verify returns the ID of a text that Text returned. For one with the wrong MAC the error is ErrForged, and for one of
@@ -95,7 +95,7 @@ func (s *Signer) Verify(text string) (randflake.ID, error) {
 	if err != nil || macErr != nil {
 		return 0, fmt.Errorf("%w: want a link's base32hex digits in lower case (0-9, a-v), 64 bits in each half", randflake.ErrInvalidID)
 	}
-	if !hmac.Equal(binary.BigEndian.AppendUint64(nil, uint64(mac)), s.mac(id)) {
+	if !hmac.Equal(binary.BigEndian.AppendUint64(nil, uint64(mac)), s.sign(id)) {
 		return 0, ErrForged
 	}
 	return id, nil
@@ -111,6 +111,13 @@ func (s *Signer) Parse(text string) (id randflake.ID, verified bool, err error) 
 	}
 	id, err = s.Verify(text)
 	return id, err == nil, err
+}
+
+func (s *Signer) sign(id randflake.ID) []byte {
+	if s == nil || s.mac == nil {
+		panic("link: no Signer, or the zero one: make one with New")
+	}
+	return s.mac(id)
 }
 
 // pad returns 13 digits.

@@ -96,7 +96,7 @@ func newGenerator(random func([]byte), options ...Option) (*Generator, error) {
 	return g, nil
 }
 
-// Generate returns a new ID. It never waits.
+// Generate returns a new ID. It waits for nothing but some microseconds of another call of this generator.
 //
 // It returns ErrMonotonicOverflow if the millisecond has no room left above its newest ID. The probability of that is
 // n/2^49 after n IDs of one state, which is 2^-36 at 10,000 IDs a millisecond. The next millisecond has room again.
@@ -120,23 +120,38 @@ func (g *Generator) Generate() (ID, error) {
 }
 
 // Fill fills dst with new IDs and returns how many it made. The first n IDs are good even if err is not nil; err is one
-// of Generate's errors and says why n < len(dst). The IDs of one call grow and have the same time.
+// of Generate's errors and says why n < len(dst). The IDs of one call grow and, without Strict, have the same time.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
+	switch strict := g.shared.hold; {
+	case len(dst) <= part:
+		return g.fill(dst)
+	case strict:
+		for n < len(dst) && err == nil {
+			var m int
+			m, err = g.fill(dst[n:min(n+part, len(dst))])
+			n += m
+		}
+		return n, err
+	}
+	ms, err := g.milliseconds()
+	if err != nil {
+		return 0, err
+	}
+	own := newState(g.shared.random, false)
+	return own.fill(dst, ms)
+}
+
+// part is how many IDs a call makes at a time with a state that others want. It takes some microseconds.
+const part = 256
+
+func (g *Generator) fill(dst []ID) (n int, err error) {
 	s := g.own()
 	defer s.release()
 	ms, err := g.milliseconds()
 	if err != nil {
 		return 0, err
 	}
-	for n < len(dst) {
-		id, err := s.next(ms)
-		if err != nil {
-			return n, err
-		}
-		dst[n] = id
-		n++
-	}
-	return n, nil
+	return s.fill(dst, ms)
 }
 
 // Wait is Generate, but on ErrMonotonicOverflow it waits for the next millisecond. Callers are served in order. It

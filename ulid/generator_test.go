@@ -216,6 +216,21 @@ func TestNoAllocation(t *testing.T) {
 }
 
 // An option that can't be used is an error that names it.
+// TestFillHoldsUpNobody: many IDs are made with a state of their own, or by parts where the order is strict.
+func TestFillHoldsUpNobody(t *testing.T) {
+	g := mustNew()
+	s := g.own() // as another call
+	n, err := g.Fill(make([]ID, part+1))
+	if s.release(); n != part+1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	readings := 0
+	strict := mustNew(Strict(), WithClock(func() time.Time { readings++; return time.UnixMilli(1) }))
+	if n, err := strict.Fill(make([]ID, 3*part+1)); n != 3*part+1 || err != nil || readings != 4 {
+		t.Errorf("%d, %v, %d parts", n, err, readings)
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	for want, options := range map[string][]Option{
 		"option 2 is the zero Option": {Strict(), {}},

@@ -43,6 +43,17 @@ func (s *state) next(ms int64) (ID, error) {
 	return id, nil
 }
 
+// fill fills dst by next.
+func (s *state) fill(dst []ID, ms int64) (n int, err error) {
+	for n < len(dst) {
+		if dst[n], err = s.next(ms); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
 // begin moves to a random value of another millisecond.
 func (s *state) begin(ms int64) {
 	s.ms = ms
@@ -63,6 +74,9 @@ func (s *state) step() bool {
 // word returns 32 random bits and erases them from the buffer, so each bit is used in one ID only.
 func (s *state) word() uint64 {
 	if s.left == 0 {
+		if s.random == nil {
+			panic("ulid: zero Generator: make one with New")
+		}
 		s.random(s.buffer[:])
 		s.left = bufferSize
 	}

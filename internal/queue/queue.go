@@ -77,16 +77,27 @@ func (q *Queue) Serve() {
 // serve serves the callers in line, in order, until one has to wait on. It is called with mu held.
 func (q *Queue) serve() {
 	for first := q.line.Front(); first != nil; first = q.line.Front() {
-		c := first.Value.(*caller)
-		pause, err := c.try()
-		if pause > 0 {
+		if pause, err := q.try(first); pause > 0 {
 			q.rest(pause, err)
+			return
+		}
+	}
+}
+
+// try has a caller try, who leaves the line unless it has to wait on. A panic in try, or an end of its goroutine, counts as an
+// error, whoever's goroutine it is. It is called with mu held.
+func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {
+	c := first.Value.(*caller)
+	err = fmt.Errorf("%s: a function that the caller gave did not return", q.name)
+	defer func() {
+		if pause > 0 {
 			return
 		}
 		c.err = err
 		q.remove(first)
 		close(c.served)
-	}
+	}()
+	return c.try()
 }
 
 // rest has the line served after a pause, which takes the element of an earlier one. It is called with mu held.

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -99,6 +100,34 @@ func TestLeaving(t *testing.T) {
 			t.Error("somebody is still in line")
 		}
 	})
+}
+
+// A function that panics or ends its goroutine takes its caller out of the line, whoever serves it.
+func TestFunctionsThatDoNotReturn(t *testing.T) {
+	for name, end := range map[string]func(){"panic": func() { panic("oh") }, "Goexit": runtime.Goexit} {
+		synctest.Test(t, func(t *testing.T) {
+			q, tries, errs := New("test"), 0, make(chan error, 2)
+			try := func() (time.Duration, error) {
+				if tries++; tries == 2 {
+					end()
+				}
+				return time.Duration(max(0, 2-tries)) * time.Hour, errNone
+			}
+			for range 2 {
+				go func() { errs <- q.Wait(t.Context(), try) }()
+				synctest.Wait()
+			}
+			go func() {
+				defer func() { recover() }()
+				q.Serve()
+			}()
+			synctest.Wait()
+			q.Serve()
+			if first, second := <-errs, <-errs; first == nil || first == errNone || second != errNone || !q.Empty() {
+				t.Errorf("%s: %v, %v", name, first, second)
+			}
+		})
+	}
 }
 
 // Waiting does not help against every error.
