@@ -67,6 +67,7 @@ labels:
 {{- define "randflaked.config" -}}
 {{- $config := deepCopy .Values.config }}
 {{- $_ := set $config "listen" ":8443" }}
+{{- $_ := set $config "probes" ":8081" }}
 {{- if .Values.plaintext }}
 {{- $_ := set $config "plaintext" true }}
 {{- else }}
