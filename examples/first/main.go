@@ -9,7 +9,7 @@ import (
 )
 
 func main() {
-	keeper, err := local.Keep("shop") // a secret and a store in your state directory, made at first use
+	keeper, err := local.Keep("shop") // a secret and a space in your state directory, made at first use
 	if err != nil {
 		log.Fatal(err)
 	}
