@@ -71,7 +71,7 @@ func makeAtOnce(t *testing.T, g *Generator, each int) [][]ID {
 					}
 				}
 				n += taken
-				if err == ErrExhausted {
+				if err == errExhausted {
 					time.Sleep(time.Millisecond)
 				} else if err != nil {
 					t.Error(err)

@@ -121,10 +121,10 @@ const frozen = 3 << 62
 func (c *cursor) freeze() (next uint64) { return c.next.Swap(frozen) }
 
 // bounds returns a lease and a policy in the cursor's terms, except for where the cursor begins. If the lease can't be
-// used, the error wraps ErrInvalidLease.
+// used, the error wraps randflake.ErrInvalidLease.
 func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 	invalid := func(format string, args ...any) (bounds, error) {
-		return bounds{}, fmt.Errorf("%w: "+format, append([]any{ErrInvalidLease}, args...)...)
+		return bounds{}, fmt.Errorf("%w: "+format, append([]any{errInvalidLease}, args...)...)
 	}
 	start, end := lease.Start, lease.End
 	life := int64(l.time.max()) + 1

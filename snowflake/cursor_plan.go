@@ -88,11 +88,11 @@ func (b *bounds) plan(next, full uint64, now int64) (plan, error) {
 func (b *bounds) outside(now int64) error {
 	switch {
 	case now >= b.life:
-		return ErrEndOfLife
+		return errEndOfLife
 	case now >= b.end:
-		return ErrLeaseEnded
+		return errLeaseEnded
 	}
-	return ErrLeaseNotStarted
+	return errLeaseNotStarted
 }
 
 // planBehind is plan for a clock that has reached the candidate. If callers wait for the candidate and it is not too
@@ -121,9 +121,9 @@ func (b *bounds) planAhead(c candidate, next uint64, now int64) (plan, error) {
 	beyond := c.unit - now - b.ahead // how far the candidate is beyond the units that may be used
 	switch {
 	case c.opened, beyond > 1:
-		return plan{}, ErrClockBackward
+		return plan{}, errClockBackward
 	case beyond > 0, c.unit >= b.end:
-		return plan{}, ErrExhausted
+		return plan{}, errExhausted
 	}
 	return plan{start: next, left: 1 << b.sequence, leap: next == b.base}, nil
 }
@@ -133,7 +133,7 @@ func (b *bounds) planAhead(c candidate, next uint64, now int64) (plan, error) {
 func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
 	c := b.candidate(next)
 	if now < b.first || c.rollback>>b.time >= b.steps {
-		return plan{}, ErrClockBackward
+		return plan{}, errClockBackward
 	}
 	slot := c.rollback + 1<<b.time + uint64(now)
 	return plan{start: slot << b.sequence, left: 1 << b.sequence, leap: true}, nil

@@ -104,22 +104,22 @@ func refusalProblem(b *bounds, next, full uint64, now int64, err error) string {
 	inLease := now < b.end && (now >= b.first || next != b.base)
 	ok := false
 	switch err {
-	case ErrEndOfLife:
+	case errEndOfLife:
 		ok = now >= b.life
-	case ErrLeaseEnded:
+	case errLeaseEnded:
 		ok = now >= b.end && now < b.life
-	case ErrLeaseNotStarted:
+	case errLeaseNotStarted:
 		ok = now < b.first && next == b.base
-	case ErrExhausted:
+	case errExhausted:
 		ok = inLease && !opened && candidate > now && newest <= now+b.ahead && (candidate > now+b.ahead || candidate >= b.end)
-	case ErrClockBackward:
+	case errClockBackward:
 		ok = inLease && newest > now+b.ahead && (!opened || newest > now+b.ahead+b.hold)
 	}
 	if !ok {
 		return err.Error()
 	}
 	due := b.due(next, now)
-	if err == ErrEndOfLife || err == ErrLeaseEnded || err == ErrLeaseNotStarted {
+	if err == errEndOfLife || err == errLeaseEnded || err == errLeaseNotStarted {
 		return ""
 	}
 	if due <= now {
@@ -128,12 +128,12 @@ func refusalProblem(b *bounds, next, full uint64, now int64, err error) string {
 	switch _, then := b.plan(next, full, due); {
 	case then == err && candidate < b.end:
 		return fmt.Sprintf("%v: also when due, at %d", err, due)
-	case then == nil || then == ErrExhausted || candidate >= b.end:
-	case then == ErrLeaseEnded && due >= b.end, then == ErrEndOfLife && due >= b.life:
+	case then == nil || then == errExhausted || candidate >= b.end:
+	case then == errLeaseEnded && due >= b.end, then == errEndOfLife && due >= b.life:
 	default:
 		return fmt.Sprintf("%v: when due, at %d: %v", err, due, then)
 	}
-	if _, before := b.plan(next, full, due-1); before == nil && err != ErrClockBackward {
+	if _, before := b.plan(next, full, due-1); before == nil && err != errClockBackward {
 		return fmt.Sprintf("%v: due at %d, which is too late", err, due)
 	}
 	return ""
@@ -153,7 +153,7 @@ func TestStepBackExhaustively(t *testing.T) {
 			for now := int64(-2); now < b.end; now++ {
 				p, err := b.stepBack(next, now)
 				if now < b.first || rollback >= b.steps {
-					if err != ErrClockBackward {
+					if err != errClockBackward {
 						t.Fatalf("%+v: stepBack(%d, %d): %v", b, next, now, err)
 					}
 					continue

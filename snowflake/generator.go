@@ -18,7 +18,7 @@ import (
 // after the clock stepped back: with StepBack, and with a lease of another worker.
 //
 // If the clock is behind the newest unit used by at most 10 seconds, the generator uses up the rest of that unit. After
-// that, or if the clock is further behind, it returns ErrClockBackward. [StepBack] changes that.
+// that, or if the clock is further behind, it returns randflake.ErrClockBackward. [StepBack] changes that.
 //
 // The time in an ID comes from a cached clock of the process. While many IDs are made it is usually late by one or two
 // milliseconds, and on a loaded machine by as long as a thread of the process waits for a processor. It is exact if no ID
@@ -74,13 +74,13 @@ func Forever(worker uint32) randflake.Lease {
 // caller must ensure that no other generator of the same IDs ever has a lease that shares both the worker and a second
 // with this one. Package lease ensures that, and so does [Keep].
 //
-// If the lease can't be used, the error wraps ErrInvalidLease, and also ErrEndOfLife if the layout ends before the
-// lease starts. If an option is invalid or doesn't fit the layout, it wraps ErrInvalidOption. If the layout is nil or
+// If the lease can't be used, the error wraps randflake.ErrInvalidLease, and also randflake.ErrEndOfLife if the layout ends before the
+// lease starts. If an option is invalid or doesn't fit the layout, it wraps randflake.ErrInvalidOption. If the layout is nil or
 // zero, it wraps ErrInvalidLayout.
 func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, error) {
 	settings, err := newSettings(layout, options)
 	if err == nil && settings.leasing != nil {
-		err = fmt.Errorf("%w: Leasing: New has its lease: want Leasing with Keep alone", ErrInvalidOption)
+		err = fmt.Errorf("%w: Leasing: New has its lease: want Leasing with Keep alone", errInvalidOption)
 	}
 	if err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	return g, nil
 }
 
-// Generate returns a new ID. It never waits: if it can't make an ID at present it returns ErrExhausted,
-// ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed.
+// Generate returns a new ID. It never waits: if it can't make an ID at present it returns randflake.ErrExhausted,
+// randflake.ErrLeaseNotStarted, randflake.ErrLeaseEnded, randflake.ErrClockBackward, randflake.ErrEndOfLife or randflake.ErrClosed.
 func (g *Generator) Generate() (ID, error) {
 	st, start, _, err := g.claim(1, false)
 	if err != nil {
@@ -165,7 +165,7 @@ func (g *Generator) claimSlowly(n uint64, inTurn bool) (st *state, start, taken 
 		case err != nil:
 			return nil, 0, 0, err
 		case !inTurn && !g.line.Empty():
-			return nil, 0, 0, ErrExhausted // the IDs that are left belong to waiting callers
+			return nil, 0, 0, errExhausted // the IDs that are left belong to waiting callers
 		}
 		if start, taken := st.cursor.take(&st.bounds, next, p, n); taken > 0 {
 			return st, start, taken, st.copied()
@@ -186,7 +186,7 @@ func (g *Generator) look() (st *state, next uint64, p plan, err error) {
 	for {
 		st := g.state.Load()
 		if st.closed {
-			return st, 0, plan{}, ErrClosed
+			return st, 0, plan{}, errClosed
 		}
 		if err := st.copied(); err != nil {
 			return st, 0, plan{}, err
@@ -194,7 +194,7 @@ func (g *Generator) look() (st *state, next uint64, p plan, err error) {
 		next := st.cursor.next.Load()
 		now := g.layout.unitAt(g.read()) // after next was loaded: see planAhead
 		p, err := st.plan(next, st.cursor.full.Load(), now)
-		if err == ErrClockBackward && st.steps > 0 {
+		if err == errClockBackward && st.steps > 0 {
 			st.cursor.leave(&st.bounds, next)
 			p, err = st.stepBack(next, now)
 		}
@@ -216,15 +216,15 @@ func (g *Generator) id(st *state, value uint64) ID {
 	return ID(id | value>>l.time.bits<<l.rollback.shift)
 }
 
-// Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second of all IDs that it made, or
-// the second before the start of its lease if there are none. Further calls return the same second and ErrClosed.
+// Close ends the generator: Generate returns randflake.ErrClosed from now on. Close returns the last second of all IDs that it made, or
+// the second before the start of its lease if there are none. Further calls return the same second and randflake.ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := g.state.Load()
 	if st.closed {
-		err = ErrClosed
+		err = errClosed
 	} else {
 		past, _, _ := g.end(st)
 		g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, mark: vmgen.Of(nil), past: past})

@@ -65,7 +65,7 @@ func TestFill(t *testing.T) {
 	ids := make([]ID, 20)
 	n, err := b.Fill(ids[:3])
 	m, err2 := b.Fill(ids[3:])
-	if n != 3 || err != nil || m != 5 || err2 != ErrExhausted {
+	if n != 3 || err != nil || m != 5 || err2 != errExhausted {
 		t.Fatalf("Fill = %d, %v; %d, %v; want 3 and the 5 that are left", n, err, m, err2)
 	}
 	for i, id := range ids[:8] {
@@ -98,7 +98,7 @@ func TestUnitsBeginInTheLease(t *testing.T) {
 						t.Fatalf("unit %v + %v: ID of %s", unit, offset, p.Time)
 					}
 					b.last = id
-				} else if begun := b.clock.now().Sub(lease.Start); err != ErrExhausted && begun >= unit && begun < 6*time.Second {
+				} else if begun := b.clock.now().Sub(lease.Start); err != errExhausted && begun >= unit && begun < 6*time.Second {
 					t.Fatalf("unit %v + %v: %v in the lease: %v", unit, offset, begun, err)
 				}
 				b.step(1)
@@ -124,9 +124,9 @@ func TestEndOfLife(t *testing.T) {
 			t.Errorf("ID %d of the last unit: %+v, %v", i, p, err)
 		}
 	}
-	b.refuses(ErrExhausted)
+	b.refuses(errExhausted)
 	b.step(1)
-	b.refuses(ErrEndOfLife)
+	b.refuses(errEndOfLife)
 	if _, err := b.Generate(); !strings.Contains(err.Error(), l.Name()) {
 		t.Errorf("%v, want the layout's name in it", err)
 	}
@@ -163,29 +163,29 @@ func TestLeasesAndClock(t *testing.T) {
 			err       error
 			before    []randflake.Lease
 		}{
-			{-1, 0, 0, ErrLeaseNotStarted, nil},
+			{-1, 0, 0, errLeaseNotStarted, nil},
 			{0, 0, 1, nil, nil},
 			{59_999, 59_999, 1, nil, nil},
-			{60_000, 0, 0, ErrLeaseEnded, nil},
+			{60_000, 0, 0, errLeaseEnded, nil},
 			{59_999, 59_999, 1, nil, []randflake.Lease{lease(3, 120), lease(2, 60)}}, // in whatever order
 			{60_000, 60_000, 2, nil, nil},
-			{180_000, 0, 0, ErrLeaseEnded, nil},
+			{180_000, 0, 0, errLeaseEnded, nil},
 			{119_999, 119_999, 2, nil, nil}, // nothing was lost meanwhile
 			{120_000, 120_000, 3, nil, nil},
-			{180_000, 0, 0, ErrLeaseNotStarted, []randflake.Lease{lease(0, 240)}},
+			{180_000, 0, 0, errLeaseNotStarted, []randflake.Lease{lease(0, 240)}},
 			{240_000, 240_000, 0, nil, nil},
-			{180_000, 0, 0, ErrClockBackward, nil},
+			{180_000, 0, 0, errClockBackward, nil},
 			{180_000, 180_000, 5, nil, []randflake.Lease{lease(5, 180)}}, // another worker goes on at the clock's unit
-			{299_999, 0, 0, ErrLeaseEnded, nil},
+			{299_999, 0, 0, errLeaseEnded, nil},
 
 			{300_000, 0, ready, nil, []randflake.Lease{lease(6, 300)}},
 			{240_001, 240_001, 7, nil, []randflake.Lease{lease(7, 240)}},
 			{300_000, 300_000, 6, nil, nil}, // which was in force before, and not used
 
-			{301_000, 0, 0, ErrLeaseEnded, []randflake.Lease{lease(8, 300), drop}},
-			{-1, 0, 0, ErrLeaseEnded, nil},
-			{1 << 41, 0, 0, ErrLeaseEnded, nil},
-			{301_000, 0, 0, ErrLeaseNotStarted, []randflake.Lease{drop, lease(9, 360)}},
+			{301_000, 0, 0, errLeaseEnded, []randflake.Lease{lease(8, 300), drop}},
+			{-1, 0, 0, errLeaseEnded, nil},
+			{1 << 41, 0, 0, errLeaseEnded, nil},
+			{301_000, 0, 0, errLeaseNotStarted, []randflake.Lease{drop, lease(9, 360)}},
 			{419_999, 419_999, 9, nil, nil},
 		} {
 			b.clock.ms.Store(testStart*1000 + step.now)
@@ -222,7 +222,7 @@ func TestOrderAcrossLeases(t *testing.T) {
 			b.want(8, ms)
 		}
 		before := b.last
-		b.refuses(ErrExhausted)
+		b.refuses(errExhausted)
 		b.clock.ms.Store(testStart*1000 + 6000)
 		b.add(between...)
 		b.ready()
@@ -251,7 +251,7 @@ func TestLastUsedIsFromBeforeTheStepBack(t *testing.T) {
 	b := newBench(t, StepBack())
 	b.want(1, 0)
 	b.step(-1001)
-	b.refuses(ErrClockBackward) // before the lease's start there is nothing to step back to
+	b.refuses(errClockBackward) // before the lease's start there is nothing to step back to
 	b.step(301)
 	b.want(1, -700)
 	if last, err := b.Close(); !last.Equal(time.Unix(testStart+1, 0)) || err != nil {
@@ -321,38 +321,38 @@ func TestNewRefuses(t *testing.T) {
 		kind   error
 		says   string
 	}{
-		{small, span(time.Unix(1<<61, 0), time.Unix(1<<61+1, 0)), RunAhead(0), ErrInvalidLease, "1970 to 9999"},
-		{small, span(whole.Start, time.Unix(1<<61, 0)), RunAhead(0), ErrInvalidLease, "1970 to 9999"},
-		{small, span(time.Unix(-1<<61, 0), whole.End), RunAhead(0), ErrInvalidLease, "1970 to 9999"},
-		{small, span(whole.Start.Add(1), whole.End), RunAhead(0), ErrInvalidLease, "whole second"},
-		{small, span(whole.Start, whole.End.Add(1)), RunAhead(0), ErrInvalidLease, "whole second"},
-		{small, span(end.Add(time.Second), end.Add(time.Minute)), RunAhead(0), ErrEndOfLife, "ends at"},
-		{small, randflake.Lease{FirstNode: 1, LastNode: 2, Start: whole.Start, End: whole.End}, RunAhead(0), ErrInvalidLease, "nodes 1 to 2"},
-		{small, testLease(128, 0, 60), RunAhead(0), ErrInvalidLease, "worker 128: want at most 127"},
-		{small, testLease(1, 0, 0), RunAhead(0), ErrInvalidLease, "want one after"},
-		{small, testLease(1, 0, -1), RunAhead(0), ErrInvalidLease, "want one after"},
-		{small, testLease(1, -2_000_000, 1000), RunAhead(0), ErrInvalidLease, "at which a unit begins"},
-		{pairs, testLease(1, 1, 1), RunAhead(0), ErrInvalidLease, "at which a unit begins, each 2s"},
-		{mustLayout(t, Time(41), Sequence(12)), whole, RunAhead(0), ErrInvalidLease, "worker 1"},
+		{small, span(time.Unix(1<<61, 0), time.Unix(1<<61+1, 0)), RunAhead(0), errInvalidLease, "1970 to 9999"},
+		{small, span(whole.Start, time.Unix(1<<61, 0)), RunAhead(0), errInvalidLease, "1970 to 9999"},
+		{small, span(time.Unix(-1<<61, 0), whole.End), RunAhead(0), errInvalidLease, "1970 to 9999"},
+		{small, span(whole.Start.Add(1), whole.End), RunAhead(0), errInvalidLease, "whole second"},
+		{small, span(whole.Start, whole.End.Add(1)), RunAhead(0), errInvalidLease, "whole second"},
+		{small, span(end.Add(time.Second), end.Add(time.Minute)), RunAhead(0), errEndOfLife, "ends at"},
+		{small, randflake.Lease{FirstNode: 1, LastNode: 2, Start: whole.Start, End: whole.End}, RunAhead(0), errInvalidLease, "nodes 1 to 2"},
+		{small, testLease(128, 0, 60), RunAhead(0), errInvalidLease, "worker 128: want at most 127"},
+		{small, testLease(1, 0, 0), RunAhead(0), errInvalidLease, "want one after"},
+		{small, testLease(1, 0, -1), RunAhead(0), errInvalidLease, "want one after"},
+		{small, testLease(1, -2_000_000, 1000), RunAhead(0), errInvalidLease, "at which a unit begins"},
+		{pairs, testLease(1, 1, 1), RunAhead(0), errInvalidLease, "at which a unit begins, each 2s"},
+		{mustLayout(t, Time(41), Sequence(12)), whole, RunAhead(0), errInvalidLease, "worker 1"},
 		{nil, whole, RunAhead(0), ErrInvalidLayout, "nil or zero"},
 		{new(Layout), whole, RunAhead(0), ErrInvalidLayout, "nil or zero"},
-		{small, whole, Option{}, ErrInvalidOption, "option 1 is the zero Option"},
-		{small, whole, WithClock(nil), ErrInvalidOption, "clock is nil"},
-		{small, whole, Leasing(lease.WithOutage(time.Minute)), ErrInvalidOption, "Keep alone"},
-		{small, whole, RunAhead(-1), ErrInvalidOption, "want 0 or more"},
-		{seconds, whole, RunAhead(999 * time.Millisecond), ErrInvalidOption, "at least 1s"},
-		{plain, whole, StepBack(), ErrInvalidOption, "rollback part"},
-		{small, whole, RandomStart(0), ErrInvalidOption, "at least 1"},
-		{small, whole, RandomStart(9), ErrInvalidOption, "at most 8"},
-		{small, whole, Pin("shard", 1), ErrInvalidOption, "shard"},
-		{small, whole, Pin("sequence", 1), ErrInvalidOption, "sequence"},
-		{small, whole, Pin("datacenter", 4), ErrInvalidOption, "at most 3"},
+		{small, whole, Option{}, errInvalidOption, "option 1 is the zero Option"},
+		{small, whole, WithClock(nil), errInvalidOption, "clock is nil"},
+		{small, whole, Leasing(lease.WithOutage(time.Minute)), errInvalidOption, "Keep alone"},
+		{small, whole, RunAhead(-1), errInvalidOption, "want 0 or more"},
+		{seconds, whole, RunAhead(999 * time.Millisecond), errInvalidOption, "at least 1s"},
+		{plain, whole, StepBack(), errInvalidOption, "rollback part"},
+		{small, whole, RandomStart(0), errInvalidOption, "at least 1"},
+		{small, whole, RandomStart(9), errInvalidOption, "at most 8"},
+		{small, whole, Pin("shard", 1), errInvalidOption, "shard"},
+		{small, whole, Pin("sequence", 1), errInvalidOption, "sequence"},
+		{small, whole, Pin("datacenter", 4), errInvalidOption, "at most 3"},
 	} {
 		if g, err := New(tt.layout, tt.lease, tt.option); g != nil || !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%v: want %v that says %q", err, tt.kind, tt.says)
 		}
 	}
-	if _, err := New(small, whole, Pin("worker", 1), Pin("worker", 1)); !errors.Is(err, ErrInvalidOption) {
+	if _, err := New(small, whole, Pin("worker", 1), Pin("worker", 1)); !errors.Is(err, errInvalidOption) {
 		t.Errorf("pinned twice: %v", err)
 	}
 }
@@ -361,17 +361,17 @@ func TestNewRefuses(t *testing.T) {
 func TestClose(t *testing.T) {
 	b := newBench(t)
 	b.want(8, 0)
-	for _, want := range []error{nil, ErrClosed} {
+	for _, want := range []error{nil, errClosed} {
 		if last, err := b.Close(); !last.Equal(time.Unix(testStart+1, 0)) || err != want {
 			t.Errorf("Close = %s, %v, want error %v", last, err, want)
 		}
 	}
-	b.refuses(ErrClosed)
+	b.refuses(errClosed)
 	_, wait := b.Wait(t.Context())
 	_, fill := b.Fill(make([]ID, 2))
 	for _, err := range []error{wait, fill, b.Handover(handover.Key{}).Add(testLease(3, 0, 60))} {
-		if err != ErrClosed {
-			t.Errorf("%v, want ErrClosed", err)
+		if err != errClosed {
+			t.Errorf("%v, want errClosed", err)
 		}
 	}
 	unused := newBench(t)
@@ -385,7 +385,7 @@ func TestPin(t *testing.T) {
 	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
 		t.Errorf("%+v, want worker 5 of datacenter 3", p)
 	}
-	if err := b.Handover(handover.Key{}).Add(testLease(32, 0, 60)); !errors.Is(err, ErrInvalidLease) {
+	if err := b.Handover(handover.Key{}).Add(testLease(32, 0, 60)); !errors.Is(err, errInvalidLease) {
 		t.Errorf("worker 32 of a pinned datacenter: %v", err)
 	}
 	b = newBenchFor(t, smallLayout(t), testLease(2, 0, 60), Pin("worker", 31))
@@ -400,14 +400,14 @@ func TestOnRefusal(t *testing.T) {
 	b.Handover(handover.Key{}).OnRefusal(func(err error, _ bool) { told = append(told, err) })
 	b.want(7, 0)
 	b.Fill(make([]ID, 2))
-	b.refuses(ErrExhausted)
+	b.refuses(errExhausted)
 	b.step(-1)
-	b.refuses(ErrClockBackward)
+	b.refuses(errClockBackward)
 	b.step(60_000)
 	b.Wait(t.Context())
 	b.Close()
-	b.refuses(ErrClosed)
-	want := []error{ErrExhausted, ErrExhausted, ErrClockBackward, ErrLeaseEnded, ErrClosed}
+	b.refuses(errClosed)
+	want := []error{errExhausted, errExhausted, errClockBackward, errLeaseEnded, errClosed}
 	if !slices.Equal(told, want) {
 		t.Errorf("told of %q, want %q", told, want)
 	}
@@ -420,13 +420,13 @@ func TestRunAhead(t *testing.T) {
 	for ms := range int64(4) {
 		b.want(8, ms)
 	}
-	b.refuses(ErrExhausted)
+	b.refuses(errExhausted)
 	b.step(1)
 	b.want(5, 4)
 	b.step(1)
 	b.want(3, 4)
 	b.step(-2) // not to be told from running ahead by 4 ms less 1, but for the 1
-	b.refuses(ErrClockBackward)
+	b.refuses(errClockBackward)
 	b.step(3)
 	b.want(1, 5)
 	b.step(7)
@@ -442,12 +442,12 @@ func TestHoldUnit(t *testing.T) {
 	b.step(-9_999)
 	b.want(1, 20_000)
 	b.step(-1)
-	b.refuses(ErrClockBackward)
+	b.refuses(errClockBackward)
 	b.step(1)
 	b.want(3, 20_000)
-	b.refuses(ErrClockBackward) // used up
+	b.refuses(errClockBackward) // used up
 	b.step(10_000)
-	b.refuses(ErrExhausted)
+	b.refuses(errExhausted)
 	b.step(1)
 	b.want(1, 20_001)
 }
@@ -463,10 +463,10 @@ func TestStepBack(t *testing.T) {
 		if p := b.want(8, -100*step); p.Rollback != uint64(step) {
 			t.Errorf("%+v, want rollback %d", p, step)
 		}
-		b.refuses(ErrExhausted)
+		b.refuses(errExhausted)
 	}
 	b.step(-1)
-	b.refuses(ErrClockBackward)
+	b.refuses(errClockBackward)
 	b.step(2)
 	if p := b.want(1, -299); p.Rollback != 3 {
 		t.Errorf("%+v, want rollback 3", p)
@@ -501,7 +501,7 @@ func TestRandomStart(t *testing.T) {
 	// What follows a used-up unit begins at 0, and no unit has more than 8.
 	first := b.want(1, 400).Sequence
 	b.want(int(7-first), 400)
-	b.refuses(ErrExhausted)
+	b.refuses(errExhausted)
 	b.step(1)
 	if p := b.want(8, 401); p.Sequence != 7 {
 		t.Errorf("%+v, want the last of 8", p)

@@ -26,7 +26,7 @@ func (l *leases) Add(lease randflake.Lease) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.state.Load().closed {
-		return ErrClosed
+		return errClosed
 	}
 	g.next = append(g.next, next)
 	return nil
@@ -39,10 +39,10 @@ func (l *leases) Add(lease randflake.Lease) error {
 func (g *Generator) follow(st *state, now int64, err error) error {
 	switch {
 	case st.dropped:
-		err = ErrLeaseEnded // whatever the clock says
-	case err == ErrEndOfLife:
+		err = errLeaseEnded // whatever the clock says
+	case err == errEndOfLife:
 		return g.layout.ended()
-	case err == ErrExhausted && g.state.Load() == st:
+	case err == errExhausted && g.state.Load() == st:
 		return err
 	}
 	g.mu.Lock()
@@ -52,8 +52,8 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	}
 	i := slices.IndexFunc(g.next, func(next *state) bool { return next.first <= now && now < next.end })
 	if i < 0 {
-		if err == ErrLeaseEnded && slices.ContainsFunc(g.next, func(next *state) bool { return next.first > now }) {
-			return ErrLeaseNotStarted
+		if err == errLeaseEnded && slices.ContainsFunc(g.next, func(next *state) bool { return next.first > now }) {
+			return errLeaseNotStarted
 		}
 		return err // and all leases stay, as the clock may be wrong
 	}
@@ -109,7 +109,7 @@ func (l *leases) Ready() error {
 	g := (*Generator)(l)
 	_, _, _, err := g.look()
 	if err == nil && !g.line.Empty() {
-		return ErrExhausted
+		return errExhausted
 	}
 	return err
 }

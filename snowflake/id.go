@@ -23,22 +23,22 @@ type ID uint64
 const maxDigits = 20
 
 // Parse reads the decimal form of an ID. Each ID has exactly one decimal form: for leading zeros, signs, white space
-// and values of more than 64 bits the error wraps ErrInvalidID.
+// and values of more than 64 bits the error wraps randflake.ErrInvalidID.
 func Parse(text string) (ID, error) { return parse(text) }
 
 func parse[T string | []byte](text T) (ID, error) {
 	if len(text) == 0 || len(text) > 1 && text[0] == '0' {
-		return 0, fmt.Errorf("%w: %.40q: want digits, and no leading zeros", ErrInvalidID, text)
+		return 0, fmt.Errorf("%w: %.40q: want digits, and no leading zeros", errInvalidID, text)
 	}
 	var value uint64
 	for i := 0; i < len(text); i++ {
 		digit := uint64(text[i] - '0')
 		if text[i] < '0' || text[i] > '9' {
-			return 0, fmt.Errorf("%w: %.40q: character %d: want decimal digits", ErrInvalidID, text, i+1)
+			return 0, fmt.Errorf("%w: %.40q: character %d: want decimal digits", errInvalidID, text, i+1)
 		}
 		next := value*10 + digit
 		if value > math.MaxUint64/10 || next < digit {
-			return 0, fmt.Errorf("%w: %.40q: want at most 64 bits", ErrInvalidID, text)
+			return 0, fmt.Errorf("%w: %.40q: want at most 64 bits", errInvalidID, text)
 		}
 		value = next
 	}
@@ -86,7 +86,7 @@ func (id ID) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary reads what MarshalBinary wrote.
 func (id *ID) UnmarshalBinary(data []byte) error {
 	if len(data) != 8 {
-		return fmt.Errorf("%w: %d bytes: want 8", ErrInvalidID, len(data))
+		return fmt.Errorf("%w: %d bytes: want 8", errInvalidID, len(data))
 	}
 	*id = ID(binary.BigEndian.Uint64(data))
 	return nil
@@ -109,7 +109,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	case len(data) > 0 && data[0] == '"':
 		var text string
 		if err := json.Unmarshal(data, &text); err != nil {
-			return fmt.Errorf("%w: %w", ErrInvalidID, err)
+			return fmt.Errorf("%w: %w", errInvalidID, err)
 		}
 		return set(id, text)
 	}
@@ -118,7 +118,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	case err != nil:
 		return err
 	case number > idtext.MaxNumber:
-		return fmt.Errorf("%w: %d: %s", ErrInvalidID, number, idtext.TooLarge)
+		return fmt.Errorf("%w: %d: %s", errInvalidID, number, idtext.TooLarge)
 	}
 	*id = number
 	return nil
@@ -135,13 +135,13 @@ func (id ID) Value() (driver.Value, error) {
 }
 
 // Scan reads an ID from an integer column, signed or unsigned, or the decimal form from a text column or from a driver
-// that returns integers as text. For a negative number the error wraps ErrInvalidID. For a column that may be NULL use
+// that returns integers as text. For a negative number the error wraps randflake.ErrInvalidID. For a column that may be NULL use
 // a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:
 		if v < 0 {
-			return fmt.Errorf("%w: %d: want 0 or more", ErrInvalidID, v)
+			return fmt.Errorf("%w: %d: want 0 or more", errInvalidID, v)
 		}
 		*id = ID(v)
 		return nil
@@ -153,7 +153,7 @@ func (id *ID) Scan(src any) error {
 	case []byte:
 		return set(id, v)
 	case nil:
-		return fmt.Errorf("%w: NULL: scan into a pointer", ErrInvalidID)
+		return fmt.Errorf("%w: NULL: scan into a pointer", errInvalidID)
 	}
-	return fmt.Errorf("%w: can't scan a %T: want an integer or a text column", ErrInvalidID, src)
+	return fmt.Errorf("%w: can't scan a %T: want an integer or a text column", errInvalidID, src)
 }

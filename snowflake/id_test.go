@@ -86,8 +86,8 @@ func TestReadRefuses(t *testing.T) {
 	id := ID(7)
 	check := func(err error, form string, what any) {
 		t.Helper()
-		if id != 7 || !errors.Is(err, ErrInvalidID) {
-			t.Errorf("%s of %q: %d, %v, want ErrInvalidID", form, what, id, err)
+		if id != 7 || !errors.Is(err, errInvalidID) {
+			t.Errorf("%s of %q: %d, %v, want errInvalidID", form, what, id, err)
 		}
 	}
 	for _, text := range []string{

@@ -13,7 +13,7 @@ import (
 // change with each window. ctx limits only the first takes. The keeper has a goroutine until Close; it does not close the
 // source.
 //
-// If the clock stepped back further than the generator's policy allows, the generator returns ErrClockBackward, and continues as
+// If the clock stepped back further than the generator's policy allows, the generator returns randflake.ErrClockBackward, and continues as
 // another worker of the same window as soon as the keeper has taken that number.
 //
 // The nodes of the space are the worker numbers, which fill the static parts that are not pinned. So make a space with as many
@@ -23,7 +23,7 @@ import (
 //
 // A number that was taken is free again when its window ends: the process that took it may have crashed. So a window has room for
 // all running processes and all that start in it: with 1,024 nodes and the usual window of 60 s, for 500 processes and 524 starts
-// a minute. Then Keep returns lease.ErrFull, or the generator ErrLeaseNotStarted until the next window. With 32 or 16 nodes, make
+// a minute. Then Keep returns lease.ErrFull, or the generator randflake.ErrLeaseNotStarted until the next window. With 32 or 16 nodes, make
 // Limits.Window 10 s. If the options do not fit the layout, Keep returns the errors of New; its other errors are those of
 // lease.Keep.
 //

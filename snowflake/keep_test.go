@@ -98,7 +98,7 @@ func TestKeepAfterAMomentAhead(t *testing.T) {
 		s.step(time.Minute)
 		k.Status() // which asks whether an ID could be made, and makes none
 		s.step(-time.Minute)
-		if _, err := k.Generator().Generate(); !errors.Is(err, snowflake.ErrLeaseNotStarted) {
+		if _, err := k.Generator().Generate(); !errors.Is(err, randflake.ErrLeaseNotStarted) {
 			t.Errorf("back again: %v", err)
 		}
 		time.Sleep(time.Millisecond) // to the next unit
@@ -119,7 +119,7 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%+v, want worker 0", f)
 		}
 		s.step(-20 * time.Second)
-		if _, err := k.Generator().Generate(); !errors.Is(err, snowflake.ErrClockBackward) {
+		if _, err := k.Generator().Generate(); !errors.Is(err, randflake.ErrClockBackward) {
 			t.Errorf("the clock is back: %v", err)
 		}
 		synctest.Wait()
@@ -130,7 +130,7 @@ func TestKeep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := other.Generator().Generate(); !errors.Is(err, snowflake.ErrLeaseNotStarted) {
+		if _, err := other.Generator().Generate(); !errors.Is(err, randflake.ErrLeaseNotStarted) {
 			t.Errorf("all workers of this window are taken: %v", err)
 		}
 		if _, err := s.keep(keptLayout(t, 1)); !errors.Is(err, lease.ErrFull) {
@@ -160,9 +160,9 @@ func TestKeepChecks(t *testing.T) {
 		{[]snowflake.Part{datacenter, worker}, snowflake.Pin("datacenter", 3), 32, snowflake.ErrInvalidLayout, "room for 16"},
 		{[]snowflake.Part{snowflake.Static("worker", 18)}, snowflake.RunAhead(0), 0, nil, ""},
 		{[]snowflake.Part{worker}, snowflake.Leasing(lease.WithNodes(7)), 8, nil, ""}, // takes one
-		{[]snowflake.Part{worker}, snowflake.Option{}, 16, snowflake.ErrInvalidOption, ""},
-		{[]snowflake.Part{worker}, snowflake.Pin("worker", 16), 1, snowflake.ErrInvalidOption, ""},
-		{[]snowflake.Part{worker}, snowflake.StepBack(), 16, snowflake.ErrInvalidOption, ""},
+		{[]snowflake.Part{worker}, snowflake.Option{}, 16, randflake.ErrInvalidOption, ""},
+		{[]snowflake.Part{worker}, snowflake.Pin("worker", 16), 1, randflake.ErrInvalidOption, ""},
+		{[]snowflake.Part{worker}, snowflake.StepBack(), 16, randflake.ErrInvalidOption, ""},
 		{[]snowflake.Part{worker}, snowflake.Leasing(lease.Option{}), 16, lease.ErrInvalid, ""},
 	} {
 		inShop(t, tt.nodes, func(s *shop) {

@@ -102,7 +102,7 @@ func (l *Layout) Workers() uint64 {
 // Expires returns the first time that the layout can't express, in UTC.
 func (l *Layout) Expires() time.Time { return l.start(l.time.max() + 1) }
 
-// ended returns the error that wraps ErrEndOfLife for this layout.
+// ended returns the error that wraps randflake.ErrEndOfLife for this layout.
 func (l *Layout) ended() error { return &endError{l.name, l.Expires()} }
 
 // start returns the start of a unit, in UTC.

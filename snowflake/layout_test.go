@@ -105,8 +105,8 @@ func TestFieldsRefused(t *testing.T) {
 		"sequence":                     static("sequence", 1),
 	} {
 		id, err := l.Compose(fields)
-		if !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), says) || errors.Is(err, ErrEndOfLife) != (says == "ends at") {
-			t.Errorf("%d, %v, want ErrInvalidID that says %q", id, err, says)
+		if !errors.Is(err, errInvalidID) || !strings.Contains(err.Error(), says) || errors.Is(err, errEndOfLife) != (says == "ends at") {
+			t.Errorf("%d, %v, want errInvalidID that says %q", id, err, says)
 		}
 	}
 	if id, err := l.Compose(Fields{Time: l.Expires().Add(-1)}); err != nil || id != ID(1<<41-1)<<22 {
@@ -117,7 +117,7 @@ func TestFieldsRefused(t *testing.T) {
 		if _, err := l.Inspect(highest); err != nil {
 			t.Errorf("%v: %v", l, err)
 		}
-		if _, err := l.Inspect(highest + 1); !errors.Is(err, ErrInvalidID) {
+		if _, err := l.Inspect(highest + 1); !errors.Is(err, errInvalidID) {
 			t.Errorf("%v: one bit too many: %v", l, err)
 		}
 	}
@@ -282,12 +282,12 @@ func TestRangesExhaustively(t *testing.T) {
 					}
 				}
 				first, last, err := l.Range(from, to)
-				if len(want) == 0 && !errors.Is(err, ErrInvalidID) || len(want) > 0 && (err != nil || first != want[0] || last != want[len(want)-1]) {
+				if len(want) == 0 && !errors.Is(err, errInvalidID) || len(want) > 0 && (err != nil || first != want[0] || last != want[len(want)-1]) {
 					t.Fatalf("%v: from %v to %v: %d, %d, %v, want %v", l, from, to, first, last, err, want)
 				}
 			}
 		}
-		if _, err := l.first(l.Expires()); !errors.Is(err, ErrEndOfLife) {
+		if _, err := l.first(l.Expires()); !errors.Is(err, errEndOfLife) {
 			t.Errorf("%v: first at the end: %v", l, err)
 		}
 	}

@@ -26,7 +26,7 @@ func newSettings(l *Layout, options []Option) (s settings, err error) {
 	s.now = coarse.OfBubble()
 	for i, option := range options {
 		if option.set == nil {
-			return s, fmt.Errorf("%w: option %d is the zero Option: leave it out", ErrInvalidOption, i+1)
+			return s, fmt.Errorf("%w: option %d is the zero Option: leave it out", errInvalidOption, i+1)
 		}
 		if err := option.set(&s); err != nil {
 			return s, err
@@ -47,7 +47,7 @@ func Pin(name string, value uint64) Option {
 func WithClock(now func() time.Time) Option {
 	return Option{func(s *settings) error {
 		if now == nil {
-			return fmt.Errorf("%w: clock is nil: leave WithClock out for the system's", ErrInvalidOption)
+			return fmt.Errorf("%w: clock is nil: leave WithClock out for the system's", errInvalidOption)
 		}
 		s.now = now
 		return nil
@@ -55,7 +55,7 @@ func WithClock(now func() time.Time) Option {
 }
 
 func invalidOption(option string, value any, want string) error {
-	return fmt.Errorf("%w: %s: %v: want %s", ErrInvalidOption, option, value, want)
+	return fmt.Errorf("%w: %s: %v: want %s", errInvalidOption, option, value, want)
 }
 
 // A policy decides what a generator does if a unit of time has no ID left, or if the clock steps back. Under every
@@ -94,7 +94,7 @@ func RunAhead(limit time.Duration) Option {
 
 // StepBack lets the generator follow a clock that steps back behind the newest unit used. It then raises the rollback
 // field, which the layout must have. The field's range limits how often that is possible under one lease: 3 times for 2
-// bits. After that the generator returns ErrClockBackward until the clock has caught up, or until it has another
+// bits. After that the generator returns randflake.ErrClockBackward until the clock has caught up, or until it has another
 // lease. IDs made after a step have earlier times, so they can
 // sort before IDs made before it.
 func StepBack() Option {
@@ -115,7 +115,7 @@ func RandomStart(n uint64) Option {
 	}}
 }
 
-// check returns an error that wraps ErrInvalidOption if a policy does not fit a layout.
+// check returns an error that wraps randflake.ErrInvalidOption if a policy does not fit a layout.
 func (p policy) check(l *Layout) error {
 	switch {
 	case p.ahead > 0 && p.ahead < l.Unit():

@@ -134,17 +134,17 @@ type pin struct {
 // The static parts that are not pinned, taken together from high to low, hold the worker number: with 5 bits each for
 // datacenter and worker, number 33 is worker 1 in datacenter 1.
 //
-// If the layout can't hold a pin, the error wraps ErrInvalidOption. If it can't hold the worker number, the error wraps
-// ErrInvalidLease, since the number comes from a lease.
+// If the layout can't hold a pin, the error wraps randflake.ErrInvalidOption. If it can't hold the worker number, the error wraps
+// randflake.ErrInvalidLease, since the number comes from a lease.
 func (l *Layout) static(worker uint64, pinned []pin) (bits, workers uint64, err error) {
 	pins := make(map[string]uint64, len(pinned))
 	for _, p := range pinned {
 		if _, twice := pins[p.name]; twice {
-			return 0, 0, fmt.Errorf("%w: pinned part %s: given twice: want one value", ErrInvalidOption, p.name)
+			return 0, 0, fmt.Errorf("%w: pinned part %s: given twice: want one value", errInvalidOption, p.name)
 		}
 		pins[p.name] = p.value
 	}
-	if err := l.checkStatic(pins, ErrInvalidOption); err != nil {
+	if err := l.checkStatic(pins, errInvalidOption); err != nil {
 		return 0, 0, err
 	}
 	workers = 1
@@ -160,7 +160,7 @@ func (l *Layout) static(worker uint64, pinned []pin) (bits, workers uint64, err 
 		bits |= value << s.shift
 	}
 	if rest != 0 {
-		return 0, 0, fmt.Errorf("%w: worker %d: want at most %d, which the static parts of layout %s that are not pinned can hold", ErrInvalidLease, worker, workers-1, l.name)
+		return 0, 0, fmt.Errorf("%w: worker %d: want at most %d, which the static parts of layout %s that are not pinned can hold", errInvalidLease, worker, workers-1, l.name)
 	}
 	return bits, workers, nil
 }

@@ -20,11 +20,11 @@ const (
 	shortWait = 15 * time.Millisecond
 )
 
-// Wait is Generate, but on ErrExhausted, ErrClockBackward and ErrLeaseNotStarted it waits for as long as it takes. It
+// Wait is Generate, but on randflake.ErrExhausted, randflake.ErrClockBackward and randflake.ErrLeaseNotStarted it waits for as long as it takes. It
 // returns the other errors at once. If ctx ends first, the error wraps both the context's cause and the reason for the
 // wait. If an ID is available at once, ctx is ignored.
 //
-// Waiting callers are served in order. Until they have their IDs, Generate and Fill return ErrExhausted.
+// Waiting callers are served in order. Until they have their IDs, Generate and Fill return randflake.ErrExhausted.
 //
 // Wait uses timers, and timers are late. To lose no IDs by that, the units after a used-up one may still be used in
 // full for 20 ms after their time, or for one unit if a unit is longer. The time in such IDs is up to that much in the
@@ -83,7 +83,7 @@ func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error)
 
 // helps reports whether waiting helps against err.
 func helps(err error) bool {
-	return err == ErrExhausted || err == ErrClockBackward || err == ErrLeaseNotStarted
+	return err == errExhausted || err == errClockBackward || err == errLeaseNotStarted
 }
 
 // untilDue returns how long to wait before claiming again, after a claim failed with cause. The units that pass until
@@ -93,7 +93,7 @@ func (g *Generator) untilDue(cause error) time.Duration {
 	next := st.cursor.next.Load()
 	var due int64
 	switch {
-	case cause == ErrLeaseNotStarted:
+	case cause == errLeaseNotStarted:
 		due = g.begins(now)
 	case st.closed || next == frozen:
 		return 0
@@ -101,7 +101,7 @@ func (g *Generator) untilDue(cause error) time.Duration {
 		due = st.due(next, now)
 	}
 	pause := time.UnixMilli(g.layout.startOf(due)).Sub(g.time())
-	if cause == ErrExhausted && st.cursor.awaitUnit(&st.bounds, next) {
+	if cause == errExhausted && st.cursor.awaitUnit(&st.bounds, next) {
 		pause = max(pause, lull)
 	}
 	return pause

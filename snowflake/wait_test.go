@@ -124,9 +124,9 @@ func TestGenerateGivesWay(t *testing.T) {
 		}()
 		synctest.Wait()
 		w.shift(time.Millisecond) // a new unit, and the one who waits does not know yet
-		w.refuses(ErrExhausted)
-		if err := w.ready(); err != ErrExhausted {
-			t.Errorf("Ready: %v, want ErrExhausted", err)
+		w.refuses(errExhausted)
+		if err := w.ready(); err != errExhausted {
+			t.Errorf("Ready: %v, want errExhausted", err)
 		}
 		<-done
 		w.waits = false
@@ -148,7 +148,7 @@ func TestWaitDoesNotSpin(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if n, err := g.FillWait(ctx, make([]ID, 9)); n != 8 || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrExhausted) {
+			if n, err := g.FillWait(ctx, make([]ID, 9)); n != 8 || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errExhausted) {
 				t.Errorf("FillWait = %d, %v", n, err)
 			}
 			if looks > 1000 {
@@ -180,13 +180,13 @@ func TestWait(t *testing.T) {
 		w.shift(-20 * time.Second)
 		w.want(1, 3)
 		w.waited(20*time.Second + 17*time.Millisecond)
-		if n := told[ErrClockBackward]; n < 100 || n > 300 {
-			t.Errorf("told %d times of ErrClockBackward in 20 s, want 200", n)
+		if n := told[errClockBackward]; n < 100 || n > 300 {
+			t.Errorf("told %d times of errClockBackward in 20 s, want 200", n)
 		}
 		w.add(randflake.Lease{}, testLease(2, 30, 60))
 		w.want(1, 29_000) // the start of the lease
-		if told[ErrLeaseNotStarted] == 0 {
-			t.Error("not told of ErrLeaseNotStarted")
+		if told[errLeaseNotStarted] == 0 {
+			t.Error("not told of errLeaseNotStarted")
 		}
 	})
 }
@@ -199,8 +199,8 @@ func TestWaitHeedsItsContext(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(300*time.Microsecond, func() { stop(cause) })
 		ids := make([]ID, 9)
-		if n, err := w.FillWait(ctx, ids); n != 8 || !errors.Is(err, cause) || !errors.Is(err, ErrExhausted) {
-			t.Errorf("FillWait = %d, %v, want 8, %v and ErrExhausted", n, err, cause)
+		if n, err := w.FillWait(ctx, ids); n != 8 || !errors.Is(err, cause) || !errors.Is(err, errExhausted) {
+			t.Errorf("FillWait = %d, %v, want 8, %v and errExhausted", n, err, cause)
 		}
 		w.waited(300 * time.Microsecond)
 		if told != 0 {
@@ -221,8 +221,8 @@ func TestWaitEnds(t *testing.T) {
 		want error
 	}{
 		"another lease": {func(g *Generator) { g.Handover(handover.Key{}).Add(testLease(2, -10*3600, 20*3600)) }, nil},
-		"closed":        {func(g *Generator) { g.Close() }, ErrClosed},
-		"dropped":       {func(g *Generator) { g.Handover(handover.Key{}).Drop() }, ErrLeaseEnded},
+		"closed":        {func(g *Generator) { g.Close() }, errClosed},
+		"dropped":       {func(g *Generator) { g.Handover(handover.Key{}).Drop() }, errLeaseEnded},
 	} {
 		inBubble(t, func(t *testing.T, w *waiting) {
 			w.want(1, 0)

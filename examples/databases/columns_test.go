@@ -90,7 +90,7 @@ func readSnowflake(t *testing.T, want uint64, read func(columns string, into ...
 	if err := read("whole", &whole); err != nil || uint64(whole) != want {
 		t.Errorf("%d came back from an unsigned column as snowflake %d: %v", want, whole, err)
 	}
-	if err := read("id", &id); want <= math.MaxInt64 && (err != nil || uint64(id) != want) || want > math.MaxInt64 && !errors.Is(err, snowflake.ErrInvalidID) {
+	if err := read("id", &id); want <= math.MaxInt64 && (err != nil || uint64(id) != want) || want > math.MaxInt64 && !errors.Is(err, randflake.ErrInvalidID) {
 		t.Errorf("%d came back from a signed column as snowflake %d: %v", want, id, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
 )
 
@@ -93,7 +94,7 @@ func TestParseRefuses(t *testing.T) {
 			}
 		}
 		for _, text := range tests {
-			if id, err := f.parse(text); !errors.Is(err, snowflake.ErrInvalidID) {
+			if id, err := f.parse(text); !errors.Is(err, randflake.ErrInvalidID) {
 				t.Errorf("Parse%s(%q) = %d, %v, want ErrInvalidID", f.name, text, id, err)
 			}
 		}
@@ -112,7 +113,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, form := range forms {
-			if id, err := form.parse(text); err != nil && !errors.Is(err, snowflake.ErrInvalidID) || err == nil && form.text(id) != text {
+			if id, err := form.parse(text); err != nil && !errors.Is(err, randflake.ErrInvalidID) || err == nil && form.text(id) != text {
 				t.Errorf("Parse%s(%q) = %d, %v, whose text is %q", form.name, text, id, err, form.text(id))
 			}
 		}

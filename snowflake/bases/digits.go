@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
 )
 
@@ -29,11 +30,11 @@ func Parse36(text string) (snowflake.ID, error) { return parseNumber(text, 36) }
 func Parse64(text string) (snowflake.ID, error) {
 	decimal, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %.40q: want base64: %w", snowflake.ErrInvalidID, text, err)
+		return 0, fmt.Errorf("%w: %.40q: want base64: %w", randflake.ErrInvalidID, text, err)
 	}
 	id, err := snowflake.Parse(string(decimal))
 	if err == nil && Format64(id) != text {
-		return 0, fmt.Errorf("%w: %.40q: want %s", snowflake.ErrInvalidID, text, Format64(id))
+		return 0, fmt.Errorf("%w: %.40q: want %s", randflake.ErrInvalidID, text, Format64(id))
 	}
 	return id, err
 }
@@ -42,10 +43,10 @@ func Parse64(text string) (snowflake.ID, error) {
 func parseNumber(text string, base int) (snowflake.ID, error) {
 	value, err := strconv.ParseUint(text, base, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %.40q: want a number to the base of %d and of at most 64 bits", snowflake.ErrInvalidID, text, base)
+		return 0, fmt.Errorf("%w: %.40q: want a number to the base of %d and of at most 64 bits", randflake.ErrInvalidID, text, base)
 	}
 	if one := strconv.FormatUint(value, base); one != text {
-		return 0, fmt.Errorf("%w: %.40q: want %s", snowflake.ErrInvalidID, text, one)
+		return 0, fmt.Errorf("%w: %.40q: want %s", randflake.ErrInvalidID, text, one)
 	}
 	return snowflake.ID(value), nil
 }

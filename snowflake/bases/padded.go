@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/idtext"
 	"github.com/randflake/randflake/snowflake"
 )
@@ -74,18 +75,18 @@ func newRadix(text, last string) *radix {
 
 func (r *radix) parse(text string) (snowflake.ID, error) {
 	if len(text) != len(r.last) {
-		return 0, fmt.Errorf("%w: %d characters: want %d digits of base %d", snowflake.ErrInvalidID, len(text), len(r.last), r.base)
+		return 0, fmt.Errorf("%w: %d characters: want %d digits of base %d", randflake.ErrInvalidID, len(text), len(r.last), r.base)
 	}
 	var value uint64
 	for i := range len(text) {
 		digit := r.values[text[i]]
 		if digit == idtext.None {
-			return 0, fmt.Errorf("%w: %q: character %d: want a digit of base %d", snowflake.ErrInvalidID, text, i+1, r.base)
+			return 0, fmt.Errorf("%w: %q: character %d: want a digit of base %d", randflake.ErrInvalidID, text, i+1, r.base)
 		}
 		value = value*r.base + uint64(digit)
 	}
 	if text > r.last {
-		return 0, fmt.Errorf("%w: %q: want at most %s", snowflake.ErrInvalidID, text, r.last)
+		return 0, fmt.Errorf("%w: %q: want at most %s", randflake.ErrInvalidID, text, r.last)
 	}
 	return snowflake.ID(value), nil
 }

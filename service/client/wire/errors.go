@@ -18,7 +18,6 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -51,7 +50,6 @@ var kinds = []kind{
 	{context.Canceled, connect.CodeCanceled, "", true},
 	{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", false},
 	{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", false},
-	{snowflake.ErrInvalidID, connect.CodeInvalidArgument, "", false},
 	{ulid.ErrInvalidID, connect.CodeInvalidArgument, "", false},
 	{randflake.ErrExhausted, connect.CodeUnavailable, "", false},
 	{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, "", false},
