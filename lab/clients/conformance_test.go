@@ -27,30 +27,37 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// width is how many seconds the windows have, but for some parts.
+const width = 60
+
 // A part of the suite. If a driver plants the fault, the part must fail like that.
 type part struct {
 	name           string
 	run            func(*trial)
+	window         time.Duration
 	fault, failure string
 }
 
 var parts = []part{
-	{"text", text, "text", "format"},
-	{"parse", parse, "", ""},
-	{"secrets", secrets, "", ""},
-	{"claims", claims, "", ""},
-	{"turns", turns, "", ""},
-	{"backoff", backoff, "", ""},
-	{"end", end, "end", "want an error"},
-	{"clock", clock, "clamp", "outside"},
-	{"answers", answers, "", ""},
-	{"failover", failover, "failover", "unavailable"},
-	{"tokens", tokens, "", ""},
-	{"forks", forks, "fork", "made twice|acquisitions after a fork"},
-	{"threads", threads, "", ""},
-	{"mint", mints, "", ""},
-	{"counter", counters, "", ""},
-	{"copy", copies, "", ""},
+	{"text", text, 0, "text", "format"},
+	{"parse", parse, 0, "", ""},
+	{"secrets", secrets, 0, "", ""},
+	{"claims", claims, 0, "", ""},
+	{"turns", turns, 0, "", ""},
+	{"backoff", backoff, time.Hour, "", ""},
+	{"end", end, 0, "end", "want an error"},
+	{"full", full, 0, "", ""},
+	{"clock", clock, 0, "end", "outside"},
+	{"late", lates, 0, "late", "made twice|beyond its end"},
+	{"stale", stale, 2 * time.Second, "end", "outside"},
+	{"answers", answers, 0, "", ""},
+	{"failover", failover, 0, "failover", "unavailable"},
+	{"tokens", tokens, 0, "", ""},
+	{"forks", forks, time.Hour, "fork", "made twice|calls after a fork"},
+	{"threads", threads, time.Hour, "", ""},
+	{"mint", mints, 0, "", ""},
+	{"counter", counters, 0, "", ""},
+	{"copy", copies, 0, "", ""},
 }
 
 func TestClients(t *testing.T) {
@@ -62,13 +69,13 @@ func TestClients(t *testing.T) {
 					continue
 				}
 				t.Run(p.name, func(t *testing.T) {
-					if failed := try(t, l, "", p.run); failed != "" {
+					if failed := try(t, l, "", p); failed != "" {
 						t.Error(failed)
 					}
 					if p.fault == "" {
 						return
 					}
-					if failed := try(t, l, p.fault, p.run); !regexp.MustCompile(p.failure).MatchString(failed) {
+					if failed := try(t, l, p.fault, p); !regexp.MustCompile(p.failure).MatchString(failed) {
 						t.Errorf("with the fault %s: %q, want a failure that says %q", p.fault, failed, p.failure)
 					}
 				})
@@ -139,12 +146,12 @@ func secrets(x *trial) {
 func claims(x *trial) {
 	d := x.start(1)
 	refuse := func() {
-		for _, bad := range []int{0, -1, ttl<<17 + 1, 99999999999} {
+		for _, bad := range []int{0, -1, 1<<17 + 1, 99999999999} {
 			d.refuses("invalid_argument", "fill %d", bad)
 		}
 	}
 	refuse()
-	x.must(len(d.got("")) == 0, "a call that is refused leads to an acquisition")
+	x.must(len(d.got("")) == 0, "an argument that is refused leads to a call")
 	for kind, n := range map[string]int{"generate": 3, "fill": 1000} { // as IDs made one by one may be from a batch
 		raws := d.ids(n, "%s %d", kind, n)
 		refuse()
@@ -155,107 +162,165 @@ func claims(x *trial) {
 			x.must(follows, "IDs %d and %d of %s do not follow each other: %v, %v", i, i+1, kind, before, f)
 		}
 	}
-	calls := d.got("Acquire")
-	x.must(len(calls) == 1 && !calls[0].request.Retry, "%d acquisitions, want one", len(calls))
+	calls := d.got("")
+	x.must(len(calls) == 2 && calls[0].procedure == "GetLimits" && calls[1].procedure == "Take", "%d calls, want two", len(calls))
+	off := time.Until(d.ids(1, "generate 1")[0].Fields().Time.Add(-time.Duration(x.service.ahead.Load()) * time.Second))
+	x.must(off.Abs() < 5*time.Second, "an ID has a time that is %v off", off)
 }
 
 func turns(x *trial) {
 	d := x.start(1)
-	old := d.node()
-	d.setAge(ttl*2/3 - 30)
+	first := x.service.space.Limits().WindowOf(x.service.now())
+	taken := func(want int64) func() bool {
+		return func() bool {
+			calls := d.got("Take")
+			for i, c := range calls {
+				x.must(c.request.Window == first+int64(i), "take %d is of window %d, want each once, in order", i, c.request.Window-first)
+			}
+			x.must(len(calls) <= int(want), "%d windows taken, want %d", len(calls), want)
+			return len(calls) == int(want)
+		}
+	}
+	in := func(window int64) {
+		at := x.service.space.Limits().WindowOf(d.ids(1, "generate 1")[0].Fields().Time) - first
+		x.must(at == window, "an ID of window %d, want %d", at, window)
+	}
+	d.ids(1, "generate 1")
+	d.pass(20)
 	d.ids(50, "generate 50")
 	d.ids(50, "fill 50")
-	x.must(len(d.got("Acquire")) == 1, "an acquisition before two thirds of the TTL")
-	d.setAge(ttl * 2 / 3)
-	d.turned(old)
+	x.must(taken(1)(), "no window taken")
+	d.pass(width - 5) // in the first window a process takes one more
+	d.until("the next window is taken", taken(2))
 	d.ids(50, "generate 50")
-	x.must(len(d.owners()) == 2, "two leases with %d owner tokens", len(d.owners()))
+	d.meet(hang, hang)
+	d.pass(width + 1)
+	in(1)
+	d.meet(right, right)
+	x.must(taken(2)(), "a window is taken in the first half of the one before")
+	d.pass(2*width - 5)
+	d.until("three minutes are taken ahead", taken(6))
+	d.meet(fails("unavailable"), right)
+	for window := range int64(4) {
+		d.pass(int(window+2)*width + 10)
+		in(window + 2)
+	}
 }
 
 func backoff(x *trial) {
-	d := x.start(1, func(a *answerer) { a.ttl = 2 * ttl })
-	old, age, waits := d.node(), 2*ttl*2/3, []int{1, 2, 4, 8, 16}
+	d := x.start(1)
+	d.ids(5, "generate 5")
+	d.setClock(3600) // into the next window, while this one serves
 	d.meet(fails("unavailable"), right)
-	calls := func() []call { return d.got("Acquire")[1:] }
-	d.setAge(age)
-	d.until("an acquisition", func() bool { return len(calls()) > 0 })
+	age, waits := 0, []int{1, 2, 4, 8, 16, 16}
+	calls := func() []call { return d.got("Take")[1:] }
+	d.until("a call", func() bool { return len(calls()) > 0 })
 	for i, wait := range waits {
 		time.Sleep(20 * time.Millisecond) // until the failure has arrived, on most machines
 		d.setAge(age + wait - 1)
 		d.ids(5, "generate 5")
 		age += 2 * wait
 		d.setAge(age)
-		d.until("another acquisition", func() bool { return len(calls()) > i+1 })
+		d.until("another call", func() bool { return len(calls()) > i+1 })
 	}
 	all := calls()
 	for i, wait := range waits {
-		waited := func(since call) time.Duration { // at least
-			return all[i+1].arrived.Sub(since.arrived) + time.Duration(all[i+1].to-since.from)*time.Second
-		}
-		x.must(waited(all[i]) >= time.Duration(wait)*time.Second, "less than %d s after a failure: %v", wait, waited(all[i]))
-		again := all[i+1].request.Retry && all[i+1].request.Owner == all[0].request.Owner
-		x.must(again || waited(all[0]) > time.Minute, "acquisition %d is not the same one again", i+2)
+		waited := all[i+1].arrived.Sub(all[i].arrived) + time.Duration(all[i+1].to-all[i].from)*time.Second // at least
+		x.must(waited >= time.Duration(wait)*time.Second, "less than %d s after a failure: %v", wait, waited)
 	}
 	d.meet(right, right)
 	d.setAge(age + 30)
-	d.turned(old)
+	d.until("the next window is used", func() bool {
+		return d.ids(1, "generate 1")[0].Fields().Time.After(d.got("Take")[0].lease.End.Add(-1))
+	})
 }
 
 func end(x *trial) {
 	d := x.start(1)
 	d.ids(5, "generate 5")
 	d.meet(fails("unavailable"), right)
-	d.setAge(ttl + 1)
+	d.pass(width + 10)
 	d.refuses("unavailable", "generate 1")
-	before := d.got("Acquire")
 	d.meet(right, right)
-	d.setAge(ttl + 70)
 	d.ids(5, "generate 5")
-	then := d.got("Acquire")[len(before)].request
-	x.must(then.Owner != before[1].request.Owner && !then.Retry, "an owner token is sent again after more than a minute")
-
-	d = x.start(1, func(a *answerer) { a.nodes = 2 }) // all of a second's places
-	second := fmt.Sprint(time.Now().Unix() + ttl/2)
-	d.meet(grants(map[string]any{"start": second, "highWater": second}), right)
-	raws := d.ids(1<<17+1, "fill %d", 1<<17+1)
-	raws = append(raws, d.ids(1<<17-1, "fill %d", 1<<17-1)...)
-	for i, raw := range raws {
-		x.must(raw == raws[0]+randflake.Raw(i), "ID %d of a second is %v after %v", i, raw.Fields(), raws[0].Fields())
-	}
-	x.must(len(d.got("Acquire")) == 1, "an acquisition before the last ID of a lease")
-	d.ids(1, "fill 1")
-	x.must(len(d.owners()) == 2, "after the last ID of a lease: want an acquisition with a new token")
 	d.meet(fails("resource_exhausted"), right)
-	d.refuses("resource_exhausted", "fill %d", 1<<18) // more than the lease has left
-	d.ids(5, "fill 5")
+	d.pass(5 * width)
+	d.refuses("resource_exhausted", "generate 1")
+}
+
+// full uses a lease up, with a clock that is behind, and goes on with another one.
+func full(x *trial) {
+	d := x.start(1)
+	d.pass(width - 6)
+	d.node()
+	d.setAge(0)
+	d.setClock(-20)
+	var raws []randflake.Raw
+	for range 7 {
+		n := 1<<17 - 1
+		raws = append(raws, d.ids(n, "fill %d", n)...)
+	}
+	x.must(slices.IsSorted(raws[:3<<17]), "IDs of a lease are not in order")
+	takes := d.got("Take")
+	x.must(takes[len(takes)-1].request.Window == takes[0].request.Window, "a lease that is used up has no successor")
 }
 
 func clock(x *trial) {
 	d := x.start(1)
+	d.pass(width / 3)
 	raws := d.ids(3, "generate 3")
-	for _, off := range []int{3600, -3600, 0} {
-		d.setClock(off)
+	for _, wrong := range []int{-10, -3600, 3600, -3600, 0} {
+		d.setClock(wrong)
 		raws = append(raws, d.ids(3, "generate 3")...)
 	}
 	x.must(slices.IsSorted(raws), "the cursor goes back with the clock: %v", raws)
-	high, second := d.got("Acquire")[0].lease.HighWater, raws[3].Fields().Time.Unix()
-	x.must(raws[2].Fields().Time.Unix() < high && second == high,
-		"by a clock that is ahead IDs lie at %d, want the lease's last second, %d", second, high)
-	x.must(len(d.got("Acquire")) == 1, "a wrong clock leads to an acquisition")
-	for i, off := range []int{3600, -3600} { // without a lease, as the owner token has the clock's second
-		d.setAge((i + 1) * (ttl + 100))
-		d.setClock(off)
-		d.refuses("invalid_argument", "generate 1") // by the service
-		d.setClock(0)
-		d.setAge((i+1)*(ttl+100) + 20)
-		d.ids(3, "generate 3")
+	calls := d.got("Take")
+	for i, raw := range raws {
+		late := calls[0].lease.End.Unix() - 1 - raw.Fields().Time.Unix()
+		x.must(raw.Fields().Node == raws[0].Fields().Node && (i < 9) == (late > width/3), "ID %d is %d s before the lease's end", i, late)
 	}
-	d.setAge(3 * (ttl + 100))
-	d.setClock(-60) // which the service bears
-	second = d.ids(3, "generate 3")[0].Fields().Time.Unix()
-	calls := d.got("Acquire")
-	start := calls[len(calls)-1].lease.Start
-	x.must(second == start, "by a clock that is behind IDs lie at %d, want the lease's start, %d", second, start)
+	d.pass(2 * width) // without a lease
+	d.setClock(3600)
+	d.refuses("unavailable", "generate 1") // by the service
+	d.setClock(-3600)
+	old := d.ids(3, "generate 3")[0].Fields().Time
+	off := x.service.now().Sub(old) - time.Hour
+	x.must(off.Abs() < 5*time.Second, "by a clock that is an hour behind, an ID is %v off that", off)
+	d.setClock(0)
+	d.until("the clock's window is used", func() bool { return d.ids(3, "generate 3")[0].Fields().Time.After(old.Add(time.Minute)) })
+	d.setClock(-3600)
+	d.ids(50, "generate 50")
+}
+
+// lates: the answer to a call that was given up is no answer to another one.
+func lates(x *trial) {
+	d := x.start(1, func(a *answerer) { a.limit = 1 })
+	d.meet(delayed(2*time.Second), right)
+	for try := 0; try < 2; try++ {
+		d.refuses("unavailable", "generate 1")
+	}
+	d.meet(right, right)
+	before := d.node()
+	d.until("an answer comes late", func() bool { time.Sleep(time.Second); return true })
+	d.setAge(width) // as if it had ended, by one of the clocks
+	after := d.node()
+	x.must(before != after, "a lease is used beyond its end, by the monotonic clock")
+	takes := d.got("Take")
+	x.must(takes[len(takes)-1].lease.FirstNode == after, "the lease of node %d is not the newest one", after)
+}
+
+// stale: a lease whose window was over when it arrived is not used.
+func stale(x *trial) {
+	d := x.start(1)
+	d.meet(delayed(2500*time.Millisecond), right)
+	d.tell("generate 1")
+	for len(d.got("Take")) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	d.meet(right, right)
+	raws, err := x.service.take(d.process, d.parse(d.hear()))
+	x.must(err == nil, "%v", err)
+	x.must(raws[0].Fields().Time.After(d.got("Take")[0].lease.End.Add(-1)), "a lease is used after its window")
 }
 
 // finals are the codes after which a call is not tried again.
@@ -273,18 +338,17 @@ func answers(x *trial) {
 	}
 	all := []answer{{"slow", never, slow}, {"lost", "", lost}, {"reset", "", reset}, {"truncated", "", truncated},
 		{"redirect", "", redirects(trap.URL)}, {"page", "", says(502, []byte("<html>"))}, {"text", "", says(500, nil)},
-		{"status alone", "", says(503, []byte("{}"))}}
-	all = append(all, answer{"huge number", "", says(500, []byte(`{"code":"internal","message":1e999}`))},
-		answer{"another lease", never, besides(map[string]any{"firstNode": 3, "lastNode": 3, "start": "1730000000"})})
+		{"status alone", "", says(503, []byte("{}"))}, {"node 0", never, right},
+		{"huge number", "", says(500, []byte(`{"code":"internal","message":1e999}`))},
+		{"of later versions", never, grants(map[string]any{"a": map[string]any{"firstNode": 3, "start": "1730000000"}})}}
 	for _, body := range []string{"\x00lease{", "", "{}", "[1]"} {
 		all = append(all, answer{body, "", says(200, []byte(body))})
 	}
 	for name, l := range map[string]map[string]any{
-		"another owner": {"owner": strings.Repeat("0", 32)}, "no owner": {"owner": nil}, "more nodes": {"firstNode": nil},
-		"no such node": {"firstNode": 131072, "lastNode": 131072}, "negative node": {"firstNode": -1, "lastNode": -1},
-		"words for nodes": {"lastNode": "x"}, "end before start": {"highWater": "1730000001"}, "no end": {"highWater": nil},
-		"before the epoch": {"start": "1729999999"}, "after the last second": {"highWater": "2809869184"},
-		"beyond 64 bits": {"highWater": "9999999999999999999"}, "no integer": {"lastNode": map[string]int{"x": 7}},
+		"more nodes": {"firstNode": 1, "lastNode": 2}, "no such node": {"firstNode": 131072, "lastNode": 131072},
+		"negative node": {"firstNode": -1, "lastNode": -1}, "words for nodes": {"lastNode": "x"}, "no end": {"end": nil},
+		"another window": {"start": "1730000040", "end": "1730000100"}, "longer": {"end": "2809869184"},
+		"beyond 64 bits": {"end": "9999999999999999999"}, "no integer": {"lastNode": 1.5},
 		"oversized": {"new": strings.Repeat(" ", 5<<20)},
 	} {
 		all = append(all, answer{name, "", grants(l)})
@@ -296,91 +360,83 @@ func answers(x *trial) {
 		all = append(all, answer{code, "", fails(code)})
 	}
 	one, two := x.start(1), x.start(2)
-	for i, a := range all {
-		for _, d := range []*driver{one, two} {
+	for _, d := range []*driver{one, two} {
+		d.node()
+		for i, a := range all {
 			x.doing = a.name + ": "
-			d.setAge((2*i + 1) * (ttl + 100)) // without a lease
+			d.pass((i + 1) * 5 * width) // without a lease
 			d.meet(a.face, right)
 			if a.code == never || a.code == "" && d == two {
 				d.ids(2, "generate 2")
 				continue
 			}
 			d.refuses(a.code, "generate 1")
-			calls := d.got("Acquire")
-			before := calls[len(calls)-1]
 			d.meet(right, right)
-			d.setAge((2*i+1)*(ttl+100) + 20)
 			d.ids(2, "generate 2")
-			then := d.got("Acquire")[len(calls)]
-			again, retry := then.request.Owner == before.request.Owner, then.request.Retry
-			x.must(again == (a.code == "") && again == retry, "then a call with the same owner token %v, retry %v", again, retry)
-			x.must(!again || before.lease == nil || before.lease.FirstNode == then.lease.FirstNode, "and another lease")
 		}
 	}
 	x.doing = ""
 	x.must(strayed.Load() == 0, "a redirect was followed")
-	one.setAge((2*len(all) + 1) * (ttl + 100))
-	one.meet(grants(map[string]any{"firstNode": nil, "lastNode": nil}), right) // node 0
-	f := x.service.cipher.Inspect(one.parse(one.ask("generate 1"))[0])
-	x.must(f.Node == 0, "lease of node 0: the ID has node %d", f.Node)
+	for name, l := range map[string]map[string]any{"no window": {"windowSeconds": nil}, "window": {"windowSeconds": -1},
+		"ahead": {"ahead": "x"}, "another secret": {"check": "0123456789abcdef"}} {
+		x.doing = name + ": "
+		d := x.start(1)
+		d.meet(grants(l), right)
+		line := d.refuses("", "generate 1")
+		x.must(l["check"] == nil || strings.Contains(line, "failed_precondition") && strings.Contains(line, "0123456789abcdef"), "%s", line)
+		d.meet(right, right)
+		d.node()
+	}
+	x.doing = "no check value: "
+	d := x.start(1)
+	d.meet(grants(map[string]any{"check": nil}), right)
+	d.node()
 }
 
 func failover(x *trial) {
 	d := x.start(2)
 	d.servers[0].Close()
 	for i := range 5 {
-		d.setAge(i * (ttl + 1))
+		d.pass(i * 5 * width)
 		d.ids(3, "generate 3")
 	}
 	peers := map[string]bool{}
-	for _, c := range d.got("Acquire") {
+	for _, c := range d.got("Take") {
 		peers[c.peer] = true
 	}
 	x.must(len(peers) < 4, "%d connections for five calls", len(peers))
 
 	d = x.start(2, func(a *answerer) { a.limit = 4 })
 	d.node()
-	d.setAge(ttl + 1)
+	d.pass(5 * width)
 	d.meet(hang, hang)
 	for try, fair := 0, false; !fair; try++ { // as a machine may be busy for a while
-		before, begin := len(d.got("Acquire")), time.Now()
+		before, begin := len(d.got("Take")), time.Now()
 		d.refuses("unavailable", "generate 1")
 		took := time.Since(begin).Seconds()
-		all := d.got("Acquire")
+		all := d.got("Take")
 		first, last := all[before], all[len(all)-1]
 		share := last.arrived.Sub(begin).Seconds()
 		fair = len(all) == before+2 && first.replica == 0 && last.replica == 1 && took > 3.5 && took < 6 &&
 			share > took/3 && share < took*2/3
 		x.must(fair || try < 5, "replicas that hang: want a call of each for half of 4 s: %f of %f s, %+v",
 			share, took, all[before:])
-		x.must(last.replica == 0 || last.request.Retry && first.request.Owner == last.request.Owner,
-			"the second replica is not asked for the same acquisition again")
 	}
-	d.setAge(2 * ttl) // then the one that answered is asked first
+	d.pass(10 * width) // then the one that answered is asked first
 	d.meet(hang, right)
 	for try := 0; strings.HasPrefix(d.ask("generate 1"), "error ") && try < 5; try++ {
 	}
 	d.meet(right, right)
-	d.setAge(4 * ttl)
+	d.pass(15 * width)
 	d.node()
-	last := d.got("Acquire")
+	last := d.got("Take")
 	x.must(last[len(last)-1].replica == 1, "the replica that answered last is not asked first")
-
-	d = x.start(2)
-	d.meet(lost, fails("resource_exhausted"))
-	d.refuses("resource_exhausted", "generate 1")
-	before := d.got("Acquire")[0].request.Owner
-	d.meet(right, right)
-	d.node()
-	last = d.got("Acquire")
-	then := last[len(last)-1].request
-	x.must(then.Owner == before && then.Retry, "a final error after no answer of another replica ends the acquisition")
 
 	d = x.start(2, func(a *answerer) { a.limit = 4 })
 	d.meet(drips("HTTP/1.1 200 OK\r\nX: "), drips("HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"))
 	begin := time.Now()
 	d.refuses("unavailable", "generate 1")
-	x.must(time.Since(begin) < 10*time.Second && len(d.got("Acquire")) == 2,
+	x.must(time.Since(begin) < 10*time.Second && len(d.got("")) == 2,
 		"replicas that send a byte now and then are waited for beyond the time limit: %v", time.Since(begin))
 }
 
@@ -391,58 +447,43 @@ func tokens(x *trial) {
 	x.must(len(d.got("")) == 0, "a token that is not visible ASCII is sent")
 
 	d = x.start(1, func(a *answerer) { a.token = "a/<token>" })
-	for key, status := range map[string]int{"message": 500, "code": 500, "lease": 200} {
-		body := map[string]any{"code": "internal", key: "\n1 < 2 " + d.token}
-		if key == "lease" {
-			body[key] = map[string]any{"start": d.token}
-		}
-		d.meet(says(status, encode(body)), right)
+	for key, status := range map[string]int{"message": 500, "code": 500, "windowSeconds": 200} {
+		d.meet(says(status, encode(map[string]any{"code": "internal", key: "\n1 < 2 " + d.token})), right)
 		line := d.refuses("", "generate 1")
 		x.must(!strings.Contains(line, "token>"), "with the token as %s: %s", key, line)
 		x.must(key != "message" || strings.Contains(line, "1 < 2"), "the service's message is lost: %s", line)
 	}
 }
 
+const late = 3600 * 19 / 20 // in a window of an hour, when the next one is taken
+
 func forks(x *trial) {
 	for _, kind := range []string{"os", "c"} {
 		d := x.start(1)
 		d.ids(5, "generate 5")
 		for range 2 {
-			before := len(d.got("Acquire"))
+			before := len(d.got("Take"))
 			by := map[uint32]int{}
 			for _, raw := range d.ids(40, "fork %s 20", kind) {
 				by[raw.Fields().Node]++
 			}
-			calls := d.got("Acquire")[before:]
-			x.must(len(calls) == 1 && !calls[0].request.Retry, "%d acquisitions after a fork, want one of the child", len(calls))
+			calls := d.got("Take")[before:]
+			x.must(len(calls) == 1, "%d calls after a fork, want one of the child", len(calls))
 			x.must(len(by) == 2 && by[calls[0].lease.FirstNode] == 20, "IDs by node %v, want 20 of the child's", by)
 		}
-		d.setAge(ttl * 2 / 3) // with an acquisition under way
+		d.pass(late) // with a call under way
 		d.meet(hang, hang)
-		d.until("an acquisition", func() bool { return len(d.got("Acquire")) > 3 })
+		d.until("a call", func() bool { return len(d.got("Take")) > 3 })
 		d.meet(right, right)
 		d.ids(10, "fork %s 5", kind)
-
-		d = x.start(1) // while an outcome is unknown
-		d.meet(lost, right)
-		d.refuses("unavailable", "generate 1")
-		d.meet(right, right)
-		d.setAge(20)
-		d.ids(10, "fork %s 5", kind)
-		owners := map[string]int{}
-		for _, c := range d.got("Acquire") {
-			owners[c.request.Owner]++
-		}
-		x.must(len(owners) == 2 && owners[d.owners()[0]] > 1,
-			"owner tokens and their calls %v, want one twice, and one of the child", owners)
 	}
 }
 
 func threads(x *trial) {
 	d := x.start(1)
 	d.meet(slow, right)
-	old := d.ids(400, "threads 8 50")[0].Fields().Node
-	x.must(len(d.got("Acquire")) == 1, "threads make %d acquisitions, want one", len(d.got("Acquire")))
+	d.ids(400, "threads 8 50")
+	x.must(len(d.got("Take")) == 1, "threads make %d calls, want one", len(d.got("Take")))
 	var busy atomic.Int32
 	var several atomic.Bool
 	done := make(chan bool)
@@ -457,12 +498,12 @@ func threads(x *trial) {
 		case <-r.Context().Done():
 		}
 	}, right)
-	d.setAge(ttl * 2 / 3)
+	d.pass(late)
 	d.ids(1600, "threads 8 200")
 	close(done)
-	d.turned(old)
+	d.until("the next window is taken", func() bool { return len(d.got("Take")) == 2 })
 	d.ids(1600, "threads 8 200")
-	x.must(!several.Load(), "more than one acquisition at a time")
+	x.must(!several.Load(), "more than one call at a time")
 }
 
 func mints(x *trial) {
@@ -488,8 +529,15 @@ func mints(x *trial) {
 	mint(1000, begin)
 	d.setAge(301)
 	mint(10, time.Now())
+	d.batch = 100
+	d.setAge(602)
+	mint(10, time.Now())
+	mint(200, begin)
+	for _, c := range d.got("Mint")[len(d.got("Mint"))-3:] {
+		x.must(c.request.Count == 64, "a batch of %d IDs, where 100 are allowed", c.request.Count)
+	}
 	d.refuses("invalid_argument", "mint -1")
-	d.setAge(700)
+	d.setAge(1000)
 	d.meet(fails("permission_denied"), right)
 	d.refuses("permission_denied", "mint 1")
 }

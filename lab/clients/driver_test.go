@@ -26,12 +26,9 @@ import (
 type language struct{ name, driver, lacks string }
 
 var languages = []language{
-	{"minimal", "", "parse secrets answers failover tokens forks threads mint counter copy"}, // compiled by here
 	{"python", "python3 ../../clients/python/tests/driver.py", ""},
 	{"typescript", "node ../../clients/typescript/test/driver.mjs", "forks"},
-	{"php", "php ../../clients/php/tests/driver.php", "threads"},
 	{"java", "java -cp ../../clients/java/build/classes:../../clients/java/build/test io.github.randflake.Driver", "forks"},
-	{"ruby", "ruby ../../clients/ruby/test/driver.rb", ""},
 }
 
 // here returns the languages that RANDFLAKE_LANGUAGES names, all for "all", and Python if it names none.
@@ -40,13 +37,6 @@ func here(t *testing.T) (found []language) {
 	for _, l := range languages {
 		if !slices.Contains(wanted, l.name) && !slices.Contains(wanted, "all") {
 			continue
-		}
-		if l.name == "minimal" {
-			l.driver = filepath.Join(t.TempDir(), "minimal")
-			cc := exec.Command("cc", "-O1", "-Wall", "-o", l.driver, "testdata/minimal.c")
-			if out, err := cc.CombinedOutput(); err != nil {
-				t.Fatalf("cc: %v: %s", err, out)
-			}
 		}
 		if _, err := exec.LookPath(strings.Fields(l.driver)[0]); err != nil && wanted[0] == "python" {
 			t.Skip(err)
@@ -69,8 +59,8 @@ type trial struct {
 type failure string
 
 // try runs a part, and returns how it failed.
-func try(t *testing.T, l language, fault string, run func(*trial)) (failed string) {
-	x := &trial{t: t, language: l, fault: fault, service: newService(t)}
+func try(t *testing.T, l language, fault string, p part) (failed string) {
+	x := &trial{t: t, language: l, fault: fault, service: newService(t, cmp.Or(p.window, width*time.Second))}
 	defer func() {
 		x.end()
 		r := recover()
@@ -80,7 +70,7 @@ func try(t *testing.T, l language, fault string, run func(*trial)) (failed strin
 			panic(r)
 		}
 	}()
-	run(x)
+	p.run(x)
 	for _, d := range x.drivers {
 		d.audit()
 	}
@@ -142,6 +132,8 @@ func (x *trial) start(replicas int, changes ...func(*answerer)) *driver {
 			d.lines <- strings.TrimSpace(line)
 		}
 	}()
+	x.service.ahead.Store(x.service.begin)
+	d.setClock(0)
 	return d
 }
 
@@ -234,6 +226,14 @@ func (d *driver) ids(n int, format string, args ...any) []randflake.Raw {
 // node makes an ID, and returns its node.
 func (d *driver) node() uint32 { return d.ids(1, "generate 1")[0].Fields().Node }
 
+// pass has all clocks show that many seconds since the driver began.
+func (d *driver) pass(seconds int) {
+	d.trial.service.ahead.Store(d.trial.service.begin + int64(seconds))
+	d.setClock(0)
+	d.setAge(seconds)
+}
+
+// setAge sets the monotonic clock.
 func (d *driver) setAge(seconds int) {
 	set := func(at *int) {
 		d.mu.Lock()
@@ -245,7 +245,10 @@ func (d *driver) setAge(seconds int) {
 	set(&d.from)
 }
 
-func (d *driver) setClock(seconds int) { d.gives("ok", "clock %d", seconds) }
+// setClock sets the clock to one that is wrong by that much.
+func (d *driver) setClock(wrong int) {
+	d.gives("ok", "clock %d", int(d.trial.service.ahead.Load())+wrong)
+}
 
 // meet says what the next calls meet, at the replica that is asked first and at the others. The transport of a client
 // may send a call twice to one replica.
@@ -267,25 +270,12 @@ func (d *driver) got(procedure string) (found []call) {
 	return found
 }
 
-// owners returns the owner tokens of all acquisitions. A busy machine may make a client repeat a call.
-func (d *driver) owners() (found []string) {
-	for _, c := range d.got("Acquire") {
-		found = append(found, c.request.Owner)
-	}
-	return slices.Compact(found)
-}
-
-// until makes IDs, as only calls may lead to acquisitions, until something is so.
+// until makes IDs, as only that may lead to calls, until something is so.
 func (d *driver) until(what string, so func() bool) {
 	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
 		d.node()
 		d.must(time.Now().Before(deadline), "%s: not within two minutes", what)
 	}
-}
-
-// turned waits for a lease of other nodes.
-func (d *driver) turned(old uint32) {
-	d.until("the new lease is used", func() bool { return d.node() != old })
 }
 
 func parseIDs(words []string) (ids []randflake.ID) {

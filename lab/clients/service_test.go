@@ -20,12 +20,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
@@ -34,30 +34,41 @@ import (
 type service struct {
 	secret randflake.Secret
 	cipher *randflake.Cipher
-	leases lease.Source
+	space  *lease.Space
+	begin  int64        // seconds that clocks are ahead when a driver begins
+	ahead  atomic.Int64 // seconds that the clocks of the service, and of drivers that are right, are ahead
 
 	mu     sync.Mutex
-	grants map[string][]lease.Record  // by process, the newest last
-	made   map[randflake.Raw]string   // by which process
-	minted map[randflake.ID]time.Time // when they were given away
-	number int64                      // the last one of the counter
+	grants map[string][]randflake.Lease // by process
+	made   map[randflake.Raw]string     // by which process
+	minted map[randflake.ID]time.Time   // when they were given away
+	number int64                        // the last one of the counter
 }
 
-func newService(t *testing.T) *service {
-	space, err := store.Create(t.Context(), leasetest.NewMemory().Connect(), store.ForNewSecret())
+// newService returns a service whose clock is in the first second of a window.
+func newService(t *testing.T, window time.Duration) *service {
+	secret := randflake.NewSecret()
+	s := &service{secret: secret, cipher: randflake.NewCipher(secret), grants: map[string][]randflake.Lease{},
+		made: map[randflake.Raw]string{}, minted: map[randflake.ID]time.Time{}}
+	seconds := int64(window / time.Second)
+	s.begin = seconds - time.Now().Unix()%seconds
+	s.ahead.Store(s.begin)
+	var err error
+	s.space, err = lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Clock: s.now, New: true,
+		Check: secret.CheckValue(), Limits: lease.Limits{Window: window}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret := randflake.NewSecret()
-	return &service{secret: secret, cipher: randflake.NewCipher(secret), leases: lease.On(space),
-		grants: map[string][]lease.Record{}, made: map[randflake.Raw]string{}, minted: map[randflake.ID]time.Time{}}
+	return s
 }
 
+func (s *service) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load()) * time.Second) }
+
 // note notes a lease of a process.
-func (s *service) note(process string, r lease.Record) {
+func (s *service) note(process string, l randflake.Lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.grants[process] = append(s.grants[process], r)
+	s.grants[process] = append(s.grants[process], l)
 }
 
 // take notes IDs that a process made. It returns their raw values, and what is wrong with them.
@@ -71,7 +82,7 @@ func (s *service) take(process string, ids []randflake.ID) (raws []randflake.Raw
 			return raws, fmt.Errorf("ID %d is made twice: by %s, and by %s before", id, process, other)
 		}
 		s.made[raw] = process
-		within := func(r lease.Record) bool { return f.Within(r.Lease()) == nil }
+		within := func(l randflake.Lease) bool { return f.Within(l) == nil }
 		if !slices.ContainsFunc(s.grants[process], within) {
 			return raws, fmt.Errorf("ID %d of node %d at %v is outside the leases of %s, which had %d",
 				id, f.Node, f.Time, process, len(s.grants[process]))
@@ -83,18 +94,17 @@ func (s *service) take(process string, ids []randflake.ID) (raws []randflake.Raw
 // A call is a request that a replica got.
 type call struct {
 	replica   int
-	procedure string // such as Acquire
+	procedure string // such as Take
 	peer      string // the client's end of the connection
 	arrived   time.Time
 	from, to  int // seconds that the driver's monotonic clock was ahead, as that may have been set just then
 	request   struct {
-		Space, Owner, Check, Counter string
-		Nodes, TTLSeconds, Count     int64
-		Retry                        bool
-		Form                         any
+		Space, Counter, Label string
+		Window, Nodes, Count  int64
+		Form                  any
 	}
-	lease *lease.Record // that was granted
-	wrong string        // what the page does not allow
+	lease randflake.Lease // that was granted
+	wrong string          // what the page does not allow
 }
 
 // A face does to a request what a replica, or the network before it, may do. good carries the request out.
@@ -102,10 +112,11 @@ type face func(w http.ResponseWriter, r *http.Request, good func() (status int, 
 
 // An answerer is all replicas of one driver, which no other process calls.
 type answerer struct {
-	service           *service
-	process, token    string
-	nodes, ttl, limit int64
-	servers           []*httptest.Server
+	service        *service
+	process, token string
+	nodes, limit   int64
+	batch          int64 // how many IDs may be minted in a call
+	servers        []*httptest.Server
 
 	mu          sync.Mutex
 	met, others face // what calls meet at the replica that is asked first, and at the others
@@ -114,14 +125,11 @@ type answerer struct {
 	from, to    int // seconds that the monotonic clock is ahead; they differ while the driver is told
 }
 
-const (
-	space = "town"
-	ttl   = 300
-)
+const space = "town"
 
 func newAnswerer(s *service, process string, replicas int) *answerer {
-	a := &answerer{service: s, process: process, token: fmt.Sprint("tok.en-", rand.Uint64()), nodes: 1, ttl: ttl,
-		limit: 30, met: right, others: right}
+	a := &answerer{service: s, process: process, token: fmt.Sprint("tok.en-", rand.Uint64()), nodes: 1,
+		limit: 30, batch: 10000, met: right, others: right}
 	for i := range replicas {
 		answer := func(w http.ResponseWriter, r *http.Request) { a.answer(i, w, r) }
 		a.servers = append(a.servers, httptest.NewServer(http.HandlerFunc(answer)))
@@ -137,7 +145,7 @@ func (a *answerer) environ() []string {
 	}
 	return append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "SPACE="+space, "TOKEN="+a.token,
 		"ADDRESSES="+strings.Join(addresses, ","), "SECRET="+a.service.secret.Hex(), fmt.Sprint("NODES=", a.nodes),
-		fmt.Sprint("TTL=", a.ttl), fmt.Sprint("LIMIT=", a.limit))
+		fmt.Sprint("LIMIT=", a.limit))
 }
 
 func (a *answerer) close() {
@@ -179,7 +187,7 @@ func (a *answerer) check(c *call, r *http.Request) {
 			c.wrong = fmt.Sprintf("%s: %s %v, want %v", r.URL.Path, what, got, want)
 		}
 	}
-	service := map[string]string{"Acquire": "Lease", "Mint": "ID", "Next": "Counter"}[c.procedure]
+	service := map[string]string{"Take": "Lease", "GetLimits": "Lease", "Mint": "ID", "Next": "Counter"}[c.procedure]
 	want("method", r.Method, "POST")
 	want("Content-Type", r.Header.Get("Content-Type"), "application/json")
 	want("Connect-Protocol-Version", r.Header.Get("Connect-Protocol-Version"), "1")
@@ -188,12 +196,9 @@ func (a *answerer) check(c *call, r *http.Request) {
 	if c.procedure != "Next" {
 		want("space", q.Space, space)
 	}
-	if c.procedure == "Acquire" {
+	if c.procedure == "Take" {
 		want("nodes", q.Nodes, a.nodes)
-		want("ttlSeconds", q.TTLSeconds, a.ttl)
-		want("check", q.Check, fmt.Sprintf("%x", a.service.secret.CheckValue()))
-		want("digits of owner", len(q.Owner), 32)
-		want("case of owner", q.Owner, strings.ToLower(q.Owner))
+		want("label is there", q.Label != "", true)
 	}
 }
 
@@ -201,23 +206,32 @@ func (a *answerer) check(c *call, r *http.Request) {
 func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 	q, s := &c.request, a.service
 	switch c.procedure {
-	case "Acquire":
-		request := lease.Request{Nodes: int(q.Nodes), TTL: time.Duration(q.TTLSeconds) * time.Second, Retry: q.Retry}
-		if errors.Join(request.Owner.UnmarshalText([]byte(q.Owner)), request.Keys.UnmarshalText([]byte(q.Check))) != nil {
-			return refusal("invalid_argument", "owner or check")
-		}
-		r, err := s.leases.Acquire(ctx, request)
-		if errors.Is(err, lease.ErrInvalidRequest) {
-			return refusal("invalid_argument", err.Error())
-		} else if err != nil {
+	case "GetLimits":
+		l := s.space.Limits()
+		return 200, encode(map[string]any{"windowSeconds": l.Window / time.Second, "nodes": l.Nodes, "ahead": l.Ahead,
+			"maxSkewSeconds": 60, "check": fmt.Sprintf("%x", s.secret.CheckValue())})
+	case "Take":
+		l, err := s.space.Take(ctx, q.Window, uint32(q.Nodes))
+		switch {
+		case errors.Is(err, lease.ErrFull):
 			return refusal("resource_exhausted", err.Error())
+		case errors.Is(err, lease.ErrAhead):
+			return refusal("unavailable", err.Error())
+		case err != nil:
+			return refusal("invalid_argument", err.Error())
 		}
-		s.note(a.process, r)
+		s.note(a.process, l)
 		a.mu.Lock()
-		defer a.mu.Unlock()
-		c.lease = &r
-		return granted(r)
+		c.lease = l
+		a.mu.Unlock()
+		m := map[string]any{"firstNode": l.FirstNode, "lastNode": l.LastNode, "start": fmt.Sprint(l.Start.Unix()),
+			"end": fmt.Sprint(l.End.Unix()), "ofLaterVersions": []any{}}
+		maps.DeleteFunc(m, func(_ string, value any) bool { return value == uint32(0) }) // as protobuf's JSON does
+		return 200, encode(m)
 	case "Mint":
+		if q.Count > a.batch {
+			return refusal("resource_exhausted", fmt.Sprintf("count %d: want at most %d", q.Count, a.batch))
+		}
 		name, verb := "ids", "%s"
 		if q.Form == "FORM_NUMBER" || q.Form == 2.0 {
 			name, verb = "numbers", "%d"
@@ -245,15 +259,6 @@ func (s *service) list(name, verb string, count int64, one func() any) (int, []b
 		texts = append(texts, fmt.Sprintf(verb, one()))
 	}
 	return 200, encode(map[string]any{name: texts})
-}
-
-// granted writes a lease by the JSON mapping of protobuf, which leaves zeros out.
-func granted(r lease.Record) (int, []byte) {
-	m := map[string]any{"firstNode": r.FirstNode, "lastNode": r.LastNode, "owner": r.Owner, "change": r.Change,
-		"version": fmt.Sprint(r.Version), "start": fmt.Sprint(r.Start), "highWater": fmt.Sprint(r.HighWater),
-		"changed": fmt.Sprint(r.Changed), "signature": "of a later version", "new": []any{}}
-	maps.DeleteFunc(m, func(_ string, value any) bool { return value == uint32(0) })
-	return 200, encode(map[string]any{"lease": m})
 }
 
 // statuses are those of the codes that don't have 400.
@@ -337,24 +342,23 @@ func redirects(to string) face {
 	}
 }
 
-// besides answers with a field that is unknown as well, and comes first.
-func besides(unknown map[string]any) face {
-	return func(w http.ResponseWriter, _ *http.Request, good func() (int, []byte)) {
-		_, body := good()
-		says(200, slices.Concat([]byte(`{"former":`), encode(unknown), []byte(","), body[1:]))(w, nil, nil)
-	}
-}
-
-// grants changes fields of the lease in the answer, and leaves those out that are nil.
+// grants changes fields of the answer, and leaves those out that are nil.
 func grants(fields map[string]any) face {
 	return func(w http.ResponseWriter, r *http.Request, good func() (int, []byte)) {
 		status, body := good()
 		var answer map[string]any
 		json.Unmarshal(body, &answer)
-		if l, ok := answer["lease"].(map[string]any); ok {
-			maps.Copy(l, fields)
-			maps.DeleteFunc(l, func(_ string, value any) bool { return value == nil })
-		}
+		maps.Copy(answer, fields)
+		maps.DeleteFunc(answer, func(_ string, value any) bool { return value == nil })
 		says(status, encode(answer))(w, r, nil)
+	}
+}
+
+// delayed carries the call out, and answers after a while.
+func delayed(by time.Duration) face {
+	return func(w http.ResponseWriter, r *http.Request, good func() (int, []byte)) {
+		status, body := good()
+		time.Sleep(by)
+		says(status, body)(w, r, nil)
 	}
 }

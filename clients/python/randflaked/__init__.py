@@ -2,7 +2,7 @@
 
 from ._generator import AsyncGenerator, Generator, Minter
 from ._id import Fields, Secret, parse, to_text
-from ._service import Lease, Service, ServiceError
+from ._service import Limits, Service, ServiceError
 
-__all__ = ["AsyncGenerator", "Fields", "Generator", "Lease", "Minter", "Secret", "Service", "ServiceError", "parse",
+__all__ = ["AsyncGenerator", "Fields", "Generator", "Limits", "Minter", "Secret", "Service", "ServiceError", "parse",
            "to_text"]

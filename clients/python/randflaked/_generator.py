@@ -5,7 +5,7 @@ from __future__ import annotations
 import _thread
 import asyncio
 import logging
-import secrets
+import random
 import sys
 import threading
 from collections import deque
@@ -17,13 +17,20 @@ from typing import Callable, TypeVar
 
 from ._id import EPOCH, MAX_NODE, WIDTH, Secret, check_range
 from ._process import Mark, Uncopied
-from ._service import Lease, Service, ServiceError
+from ._service import Limits, Service, ServiceError
 
 PLACES = 1 << 17  # IDs in a second of a node
-UNKNOWN = 60  # seconds for which a call with an unknown outcome is repeated with the same token
-MINTED, OLDEST = 512, 300  # IDs that a minter asks for, and seconds that it keeps them
+AHEAD = 180  # seconds of windows that are kept ahead
+OLDEST = 300  # seconds for which a minter keeps IDs
 
 T = TypeVar("T")
+
+
+class _Lease:
+    """Nodes that nobody else has in the seconds of a window, and how many of their places, second by second, are used."""
+
+    def __init__(self, window: int, first_node: int, until: float) -> None:
+        self.window, self.first_node, self.until, self.cursor = window, first_node, until, 0
 
 
 class _Stock:
@@ -34,9 +41,11 @@ class _Stock:
         self.call: Future[None] | None = None  # the one that is under way
         self.pause, self.retry = 0.0, 0.0  # seconds, and when a call in the background may be made again
         # Of a generator:
-        self.lease: Lease | None = None
-        self.since, self.cursor = -inf, 0  # when the lease was asked for, and how many of its IDs are used
-        self.pending = "", -inf  # the token of a call with an unknown outcome, and when it was sent first
+        self.began, self.limits = monotonic(), None  # type: float, Limits | None
+        self.leases: dict[int, _Lease] = {}  # by window
+        self.lease: _Lease | None = None  # the one that was used last
+        self.turn = inf  # by the monotonic clock, when the windows after it are taken
+        self.wanted = 0  # the window to take
         self.batch: list[int] = []  # IDs made ahead, the next one last
         self.stale, self.due = 0.0, 0.0  # by the clock and the monotonic clock, when the batch can't be used any more
         # Of a minter:
@@ -46,10 +55,10 @@ class _Stock:
 class _Maker(Uncopied):
     """Has one call at a time fetch what the threads of a process need."""
 
-    def __init__(self) -> None:
-        self._stock = _Stock()
+    def __init__(self, service: Service) -> None:
+        self._service, self._stock = service, _Stock()
 
-    def _fetch(self, stock: _Stock) -> None:
+    def _fetch(self, stock: _Stock, wanted: int) -> None:
         """Makes a call, and puts what it brings into the stock."""
         raise NotImplementedError
 
@@ -77,14 +86,14 @@ class _Maker(Uncopied):
         if sys.is_finalizing():  # no thread runs again
             raise RuntimeError("randflake: no lease, and the interpreter ends")
         call: Future[None] = Future()
-        _thread.start_new_thread(self._run, (stock, call))
+        _thread.start_new_thread(self._run, (stock, stock.wanted, call))
         stock.call = call
         return call
 
-    def _run(self, stock: _Stock, call: Future[None]) -> None:
+    def _run(self, stock: _Stock, wanted: int, call: Future[None]) -> None:
         failed: BaseException | None = None
         try:
-            self._fetch(stock)
+            self._fetch(stock, wanted)
         except BaseException as error:  # also what kills a thread
             failed = error
         with stock.lock:
@@ -105,17 +114,16 @@ def _log(call: Future[None]) -> None:
 class Generator(_Maker):
     """Makes IDs under leases of randflaked. Safe for use by many threads, but not in signal handlers.
 
-    Only the first ID waits for the service. At two thirds of ttl seconds a thread takes the next lease; if that fails,
-    the present one serves until it is ttl seconds old. A child process takes a lease of its own.
+    Only the first ID waits for the service: a thread takes the next windows in time. A child process takes leases of its
+    own.
     """
 
-    def __init__(self, service: Service, secret: Secret, nodes: int = 1, ttl: int = 300) -> None:
-        super().__init__()
+    def __init__(self, service: Service, secret: Secret, nodes: int = 1) -> None:
+        super().__init__(service)
         if not isinstance(service, Service) or not isinstance(secret, Secret):
             raise ValueError("randflake: want a Service, and a Secret such as Secret.parse returns")
         check_range("nodes", nodes, 1, MAX_NODE + 1)
-        check_range("ttl", ttl, 1, (1 << 32) - 1)
-        self._service, self._secret, self._nodes, self._ttl = service, secret, nodes, ttl
+        self._secret, self._nodes = secret, nodes
 
     def generate(self) -> int:
         """Returns a new ID, a signed integer of 64 bits. Raises ServiceError if there is no lease."""
@@ -141,48 +149,57 @@ class Generator(_Maker):
         id, now = self._ready(stock), time()  # of a batch that another thread has just made
         if id is None and (raws := self._claim(stock, WIDTH)):
             id, *batch = self._secret.encrypt(raws)
-            turn = stock.since + self._ttl * 2 / 3
-            stock.batch, stock.stale = batch[::-1], int(now) + 1
-            stock.due = turn if monotonic() < turn else stock.since + self._ttl
+            stock.batch, stock.stale, stock.due = batch[::-1], int(now) + 1, min(monotonic() + 1, stock.lease.until)
         return id
 
     def _claim(self, stock: _Stock, count: int) -> list[int] | None:
         """Under the lock: returns raw values that follow each other, or None if another lease must be taken first."""
-        age = monotonic() - stock.since
-        if not stock.lease or age >= self._ttl:
+        if not stock.limits:
             return None
-        if age >= self._ttl * 2 / 3:
-            self._ahead(stock)
-        first_node, last_node, start, high_water = stock.lease
-        places = (last_node - first_node + 1) * PLACES
-        second = min(max(int(time()), start), high_water)
-        cursor = max(stock.cursor, (second - start) * places)
-        if cursor + count > (high_water - start + 1) * places:
+        width, now, second, places = stock.limits.window, monotonic(), int(time()), self._nodes * PLACES
+        stock.leases = {window: lease for window, lease in stock.leases.items() if now < lease.until}
+        stock.wanted = second // width
+        lease = stock.leases.get(stock.wanted)
+        if not lease and stock.lease and now < stock.lease.until:
+            lease = stock.lease  # the clock was set: go on in the lease's newest second
+        if not lease:
             return None
-        stock.cursor = cursor + count
-        raws: list[int] = []
-        while cursor < stock.cursor:  # each second's part is one run of raw values
+        start, end = lease.window * width, (lease.window + 1) * width
+        cursor = max(lease.cursor, (min(max(second, start), end - 1) - start) * places)
+        if cursor + count > width * places:
+            return None
+        if lease is not stock.lease:
+            stock.lease, stock.turn = lease, max(now, lease.until - width * random.uniform(0.1, 0.5))
+        self._plan(stock, max(lease.window, stock.wanted), now)
+        lease.cursor, raws = cursor + count, []
+        while cursor < lease.cursor:  # each second's part is one run of raw values
             second, place = divmod(cursor, places)
-            first = (start - EPOCH + second << 34) + first_node * PLACES + place
-            raws += range(first, first + min(stock.cursor - cursor, places - place))
+            first = (start - EPOCH + second << 34) + lease.first_node * PLACES + place
+            raws += range(first, first + min(lease.cursor - cursor, places - place))
             cursor = (second + 1) * places
         return raws
 
-    def _fetch(self, stock: _Stock) -> None:
-        owner, asked = stock.pending
-        retry = monotonic() < asked + UNKNOWN
-        if not retry:
-            owner, asked = (int(time()).to_bytes(6, "big") + secrets.token_bytes(10)).hex(), monotonic()
-            stock.pending = owner, asked
-        try:
-            lease = self._service.acquire(self._nodes, self._ttl, owner, self._secret.check_value(), retry)
-        except ServiceError as error:
-            if not error.unknown:
-                stock.pending = "", -inf
-            raise
+    def _plan(self, stock: _Stock, present: int, now: float) -> None:
+        """Under the lock: has the first window taken that has no lease and should have one."""
+        width, ahead, _ = stock.limits
+        depth = 0 if now < stock.turn else 1 if now - stock.began < width else min(ahead, -(-AHEAD // width) + 1)
+        for window in range(present, present + depth + 1):
+            if window not in stock.leases:
+                stock.wanted = window
+                return self._ahead(stock)
+
+    def _fetch(self, stock: _Stock, wanted: int) -> None:
+        if not stock.limits:
+            limits, check = self._service.limits(), self._secret.check_value()
+            if limits.check not in ("", check):
+                raise ServiceError("failed_precondition", f"the space is for IDs of the secret with the check value "
+                                   f"{limits.check}, this one has {check}: is it of another environment?")
+            stock.limits, wanted = limits, int(time()) // limits.window
+        start, end = wanted * stock.limits.window, (wanted + 1) * stock.limits.window
+        until = monotonic() + end - time()
+        first_node = self._service.take(wanted, self._nodes, start, end)
         with stock.lock:
-            if stock.pending[0] == owner:  # once, as an exception in _start may lead to another call with this token
-                stock.lease, stock.since, stock.cursor, stock.pending = lease, asked, 0, ("", -inf)
+            stock.leases[wanted] = _Lease(wanted, first_node, until)
 
 
 class AsyncGenerator:
@@ -197,11 +214,15 @@ class AsyncGenerator:
 
 
 class Minter(_Maker):
-    """Hands out IDs that the service makes, and keeps some ready. Needs no secret. Safe for use by many threads."""
+    """Hands out IDs that the service makes, and keeps some ready. Needs no secret. Safe for use by many threads.
 
-    def __init__(self, service: Service) -> None:
-        super().__init__()
-        self._service = service
+    It asks for batch IDs at a time, or for half of that, and so on, if the service does not allow so many in a call.
+    """
+
+    def __init__(self, service: Service, batch: int = 512) -> None:
+        super().__init__(service)
+        check_range("batch", batch, 1, 65536)
+        self._batch = batch
 
     def mint(self, count: int = 1) -> list[str]:
         """Returns new IDs, as text. It waits for the service only if too few are ready."""
@@ -216,11 +237,19 @@ class Minter(_Maker):
         while stock.minted and monotonic() >= stock.minted[0][0] + OLDEST:
             stock.minted.popleft()
         got = [stock.minted.popleft()[1] for _ in range(min(most, len(stock.minted)))]
-        if len(stock.minted) <= MINTED // 4:
+        if len(stock.minted) <= self._batch // 4:
             self._ahead(stock)
         return got or None
 
-    def _fetch(self, stock: _Stock) -> None:
-        asked, ids = monotonic(), self._service.mint(MINTED)
+    def _fetch(self, stock: _Stock, wanted: int) -> None:
+        asked = monotonic()
+        while True:
+            try:
+                ids = self._service.mint(self._batch)
+                break
+            except ServiceError as error:
+                if self._batch == 1 or error.code not in ("invalid_argument", "resource_exhausted"):
+                    raise
+                self._batch //= 2
         with stock.lock:
             stock.minted.extend((asked, id) for id in ids)

@@ -1,12 +1,9 @@
 """IDs: signed 64-bit integers, as a BIGINT column holds them, their text, and the secret that makes and opens them.
 
 The cipher is SPARX-64/128 (Dinu et al.: "Design Strategies for ARX with Provable Bounds: SPARX and LAX", ASIACRYPT
-2016). A block has four 16-bit words, two branches (a, b) and (c, d). Each of eight steps is three rounds on each
-branch, then the linear layer.
-
-Here one long integer x holds the words a and c of many blocks, each in a lane of 32 bits, and y holds b and d: Python's
-integers do for all lanes what they do for one. The upper half of a lane takes carries and rotated bits until a mask
-clears it. A block's first lane, of a and b, is the lower one.
+2016): two branches (a, b) and (c, d) of 16-bit words, eight steps of three rounds on each and a linear layer. Here one
+long integer x holds a and c of many blocks, each in a lane of 32 bits, and y holds b and d: what is done to x and y is
+done to all blocks. The upper half of a lane takes carries and rotated bits until a mask clears it.
 """
 
 from __future__ import annotations
@@ -34,39 +31,37 @@ def check_range(name: str, value: int, least: int, most: int) -> None:
 
 
 class Fields(NamedTuple):
-    """The three numbers that an ID holds."""
+    """What an ID holds. The second is a Unix second."""
 
-    second: int  # a Unix second
+    second: int
     node: int
     sequence: int
 
 
-def _check_prefix(prefix: str) -> None:
+def _before(prefix: str) -> str:
     if not re.fullmatch("|[a-z]([a-z0-9_]{0,61}[a-z0-9])?", prefix):
         raise ValueError(f"randflake: prefix {prefix!r:.80}: want up to 63 of a-z, 0-9 and _, a letter first, no _ last")
+    return prefix and prefix + "_"
 
 
 def to_text(id: int, prefix: str = "") -> str:
-    """Returns the text of an ID: base32hex of the unsigned value, in lower case, without leading zeros. With a prefix, such
-    as "ord", it is the text of a typed ID, as randflake.Typed of Go has it: ord_3vgoe12ccb8gh."""
+    """Returns the text of an ID: base32hex of the unsigned value, in lower case, without leading zeros. With a prefix,
+    such as "ord", it is the text of a typed ID: ord_3vgoe12ccb8gh."""
     check_range("ID", id, -1 << 63, (1 << 63) - 1)
-    _check_prefix(prefix)
     value, text = id % (1 << 64), ""
     while value or not text:
         value, text = value >> 5, "0123456789abcdefghijklmnopqrstuv"[value & 31] + text
-    return f"{prefix}_{text}" if prefix else text
+    return _before(prefix) + text
 
 
 def parse(text: str, prefix: str = "") -> int:
     """Reads what to_text wrote, with that prefix, and nothing else: each ID has exactly one text."""
-    if prefix:
-        _check_prefix(prefix)
-        if not isinstance(text, str) or not text.startswith(prefix + "_"):
-            raise ValueError(f"randflake: ID {text!r:.80}: want {prefix}_ and then the digits")
-        text = text[len(prefix) + 1:]
-    if not isinstance(text, str) or not re.fullmatch("0|[1-9a-v][0-9a-v]{0,11}|[1-9a-f][0-9a-v]{12}", text):
-        raise ValueError(f"randflake: ID {text!r:.40}: want 1 to 13 digits (0-9, a-v), no leading zeros, 64 bits at most")
-    value = int(text, 32)
+    digits = "(0|[1-9a-v][0-9a-v]{0,11}|[1-9a-f][0-9a-v]{12})"
+    found = isinstance(text, str) and re.fullmatch(_before(prefix) + digits, text)
+    if not found:
+        raise ValueError(f"randflake: ID {text!r:.80}: want {prefix and prefix + '_ and '}1 to 13 digits (0-9, a-v), no "
+                         "leading zeros, 64 bits at most")
+    value = int(found[1], 32)
     return value - (value >> 63 << 64)
 
 
@@ -109,9 +104,8 @@ class Secret(Uncopied):
 
     def compose(self, fields: Fields) -> int:
         """Returns the ID with these fields. It knows nothing of leases: a Generator makes unique IDs."""
-        check_range("second", fields.second, EPOCH, MAX_SECOND)
-        check_range("node", fields.node, 0, MAX_NODE)
-        check_range("sequence", fields.sequence, 0, MAX_SEQUENCE)
+        for name, value, least, most in zip(fields._fields, fields, (EPOCH, 0, 0), (MAX_SECOND, MAX_NODE, MAX_NODE)):
+            check_range(name, value, least, most)
         return self.encrypt([fields.second - EPOCH << 34 | fields.node << 17 | fields.sequence])[0]
 
     def encrypt(self, raws: Sequence[int]) -> list[int]:
@@ -159,8 +153,7 @@ def _encrypt(keys: Sequence[int], x: int, y: int, mask: int, low: int) -> tuple[
         x, y = _arx(x ^ keys[at], y ^ keys[at + 1], mask)
         if at % 6 == 4:
             a, b = x & low, y & low
-            t = a ^ b
-            t = (t << 8 | t >> 8) & low
+            t = ((a ^ b) << 8 | (a ^ b) >> 8) & low
             x, y = x >> 32 & low ^ a ^ t | a << 32, y >> 32 & low ^ b ^ t | b << 32
     return x ^ keys[48], y ^ keys[49]
 
@@ -170,11 +163,9 @@ def _decrypt(keys: Sequence[int], x: int, y: int, mask: int, low: int) -> tuple[
     for at in range(46, -1, -2):
         if at % 6 == 4:
             a, b = x >> 32 & low, y >> 32 & low
-            t = a ^ b
-            t = (t << 8 | t >> 8) & low
+            t = ((a ^ b) << 8 | (a ^ b) >> 8) & low
             x, y = a | (x & low ^ a ^ t) << 32, b | (y & low ^ b ^ t) << 32
-        y ^= x
-        y = (y >> 2 | y << 14) & mask
+        y = ((y ^ x) >> 2 | (y ^ x) << 14) & mask
         x = (x ^ mask) + y & mask ^ mask  # x - y, as ~(~x + y)
         x, y = (x << 7 | x >> 9) & mask ^ keys[at], y ^ keys[at + 1]
     return x, y

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
-import selectors
+import select
 import socket
 import ssl
 from collections import defaultdict
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from time import monotonic
-from typing import Any, Callable, Dict, NamedTuple, Sequence, TypeVar
+from typing import Any, Callable, Dict, NamedTuple, Sequence
 from urllib.parse import urlsplit
 
 from ._id import EPOCH, MAX_NODE, MAX_SECOND, check_range
@@ -20,28 +22,23 @@ from ._process import Mark, Uncopied
 LONGEST_ANSWER = 1 << 22  # bytes
 FINAL = {"invalid_argument", "not_found", "already_exists", "permission_denied", "unauthenticated",
          "resource_exhausted", "failed_precondition", "out_of_range", "unimplemented"}
-T = TypeVar("T")
 
 
 class ServiceError(Exception):
-    """randflaked refused, or did not answer: then code is "unavailable". If no nodes are free, it is
-    "resource_exhausted". If unknown is true, what was asked for may have been done."""
+    """randflaked refused, or did not answer: then code is "unavailable", and what was asked for may have been done, so
+    that it is lost. If no nodes are free, it is "resource_exhausted"."""
 
-    def __init__(self, code: str, message: str, unknown: bool = True) -> None:
-        super().__init__(code, message, unknown)
-        self.code, self.unknown = code, unknown
-
-    def __str__(self) -> str:
-        return f"randflake: {self.args[1]} ({self.code})"
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"randflake: {message} ({code})")
+        self.code = code
 
 
-class Lease(NamedTuple):
-    """Nodes and Unix seconds that nobody else ever gets. All bounds are included."""
+class Limits(NamedTuple):
+    """What a space is like."""
 
-    first_node: int
-    last_node: int
-    start: int
-    high_water: int
+    window: int  # seconds
+    ahead: int  # how many windows beyond the present one may be taken
+    check: str  # value of the secret, or empty
 
 
 class Service(Uncopied):
@@ -72,31 +69,39 @@ class Service(Uncopied):
         """Takes 1 to 65,536 numbers of a counter, in order. If the answer is lost, so are they."""
         return self._many("CounterService/Next", "numbers", int, count, counter=counter)
 
-    def _many(self, method: str, name: str, kind: Callable[[Any], T], count: int, **fields: Any) -> list[T]:
-        check_range("count", count, 1, 65536)
-
-        def read(answer: Any) -> list[T]:
-            if len(answer[name]) != count:
-                raise ValueError(f"{len(answer[name])} {name}, want {count}")
+    def _many(self, method: str, name: str, kind: Callable[[Any], Any], count: int, **fields: Any) -> list[Any]:
+        def read(answer: Any) -> list[Any]:
+            check_range("length", len(answer[name]), count, count)
             return [kind(value) for value in answer[name]]
 
-        return self._call(method, read, count=count, **fields)
+        check_range("count", count, 1, 65536)
+        return self._call(method, read, dict(fields, count=count))
 
-    def acquire(self, nodes: int, ttl: int, owner: str, check: str, retry: bool) -> Lease:
-        """Takes a lease, for a Generator. The same owner again, with retry, gets the same lease."""
+    def limits(self) -> Limits:
+        """Returns the limits of the space, for a Generator."""
+        def read(answer: Any) -> Limits:
+            check_range("windowSeconds", answer["windowSeconds"], 1, 86_400)
+            check_range("ahead", answer["ahead"], 1, 1 << 32)
+            return Limits(answer["windowSeconds"], answer["ahead"], answer.get("check", ""))
 
-        def read(answer: Any) -> Lease:
-            sent = answer["lease"]
-            lease = Lease(*(int(sent.get(name, 0)) for name in ("firstNode", "lastNode", "start", "highWater")))
-            if not (sent["owner"] == owner and 0 <= lease.first_node == lease.last_node - nodes + 1
-                    and lease.last_node <= MAX_NODE and EPOCH <= lease.start <= lease.high_water <= MAX_SECOND):
-                raise ValueError("not the lease that was asked for")
-            return lease
+        return self._call("LeaseService/GetLimits", read, {"space": self._space})
 
-        return self._call("LeaseService/Acquire", read, space=self._space, nodes=nodes, ttlSeconds=ttl, owner=owner,
-                          check=check, retry=retry)
+    def take(self, window: int, nodes: int, start: int, end: int) -> int:
+        """Takes nodes of the window from start to end, for a Generator, and returns the first one."""
+        def read(answer: Any) -> int:
+            check_range("start", int(answer["start"]), start, start)
+            check_range("end", int(answer["end"]), end, end)
+            first = answer.get("firstNode", 0)
+            check_range("firstNode", first, 0, MAX_NODE + 1 - nodes)
+            check_range("lastNode", answer.get("lastNode", 0), first + nodes - 1, first + nodes - 1)
+            return first
 
-    def _call(self, method: str, read: Callable[[Any], T], **fields: Any) -> T:
+        if not EPOCH <= start < end <= MAX_SECOND + 1:
+            raise ServiceError("out_of_range", f"no ID can have the time {start}: set the clock")
+        return self._call("LeaseService/Take", read, {"space": self._space, "window": window, "nodes": nodes,
+                                                      "label": f"{socket.gethostname()} {os.getpid()}"})
+
+    def _call(self, method: str, read: Callable[[Any], Any], fields: dict[str, Any]) -> Any:
         """Asks one replica after the other, the one that answered last first, each for its share of the time."""
         headers, end, turn = self._headers(), monotonic() + self._timeout, self._turn
         for left in range(len(self._addresses), 0, -1):
@@ -118,10 +123,8 @@ class Service(Uncopied):
             if code in FINAL:
                 break
             turn += 1
-            if "retry" in fields:
-                fields["retry"] = True
         message = " ".join(message.replace(headers.get("Authorization", "Bearer \n")[7:], "[redacted]").split())
-        raise ServiceError(code, f"{method}: {message:.300}", code not in FINAL or left < len(self._addresses))
+        raise ServiceError(code, f"{method}: {message:.300}")
 
     def _headers(self) -> _Headers:
         headers = _Headers({"Content-Type": "application/json", "Connect-Protocol-Version": "1"})
@@ -135,18 +138,15 @@ class Service(Uncopied):
         """Makes one call, and returns the status and the text of its answer."""
         if not self._mark.kept():  # the connections are the parent's
             self._mark, self._idle = Mark(), defaultdict(list)
-        url, idle = urlsplit(address), self._idle[address]
-        try:
+        url, connection, idle = urlsplit(address), None, self._idle[address]
+        with suppress(IndexError):
             connection = idle.pop()
-        except IndexError:
+            if select.select([connection.sock], [], [], 0)[0]:  # the replica has closed it
+                connection.close()
+                connection = None
+        if not connection:
             https = url.scheme == "https"
             connection = HTTPSConnection(url.netloc, context=self._tls) if https else HTTPConnection(url.netloc)
-        if connection.sock:
-            with selectors.DefaultSelector() as selector:
-                selector.register(connection.sock, selectors.EVENT_READ)
-                if selector.select(0):  # the replica has closed it
-                    connection.close()
-        if not connection.sock:
             connection.timeout = (end - monotonic()) / 2  # for each IP address: one may be dead
             connection.connect()
         connection.sock.settimeout(end - monotonic())
@@ -156,14 +156,15 @@ class Service(Uncopied):
         answer = response.read(LONGEST_ANSWER)
         if not response.isclosed():
             raise ValueError(f"want a whole answer, of less than {LONGEST_ANSWER} bytes")
-        idle.append(connection)
+        if connection.sock:
+            idle.append(connection)
         return response.status, answer
 
 
 class _Answer(io.RawIOBase):
     """What a socket receives until a time, however slowly."""
 
-    def __init__(self, sock: socket.socket, end: float) -> None:
+    def __init__(self, sock: Any, end: float) -> None:
         self._sock, self._raw, self._end = sock, sock.makefile("rb", 0), end
 
     def makefile(self, mode: str) -> io.BufferedReader:
@@ -173,9 +174,7 @@ class _Answer(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        if monotonic() >= self._end:
-            raise TimeoutError
-        self._sock.settimeout(self._end - monotonic() + 1e-3)
+        self._sock.settimeout(max(self._end - monotonic(), 1e-3))
         return self._raw.readinto(buffer)
 
 

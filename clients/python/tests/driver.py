@@ -20,14 +20,20 @@ if FAULT == "fork":
     _process.Mark.kept = lambda self: True
 
 
+first_nodes, real = {}, []
+
+
 class Faulty(Service):
-    def acquire(self, *args):
-        lease = super().acquire(*args)
-        if FAULT == "clamp":
-            lease = lease._replace(start=lease.start - 100_000)
+    def limits(self):
+        real[:] = [super().limits()]
+        return real[0]._replace(window=10**9) if FAULT == "end" else real[0]
+
+    def take(self, window, nodes, start, end):
         if FAULT == "end":
-            generator._ttl = 100_000
-        return lease._replace(high_water=lease.high_water + 100_000) if FAULT in ("clamp", "end") else lease
+            window = int(_generator.time()) // real[0].window
+            start, end = window * real[0].window, (window + 1) * real[0].window
+        first_node = super().take(window, nodes, start, end)
+        return first_nodes.setdefault(window, first_node) if FAULT == "late" else first_node
 
 
 def begin():
@@ -35,7 +41,7 @@ def begin():
     addresses = env["ADDRESSES"].split(",")[:1 if FAULT == "failover" else None]
     secret = Secret.parse(env["SECRET"])
     service = Faulty(addresses, env["SPACE"], token=env.get("TOKEN") or None, timeout=float(env.get("LIMIT") or 10))
-    generator = Generator(service, secret, nodes=int(env["NODES"]), ttl=int(env["TTL"]))
+    generator = Generator(service, secret, nodes=int(env["NODES"]))
     minter = Minter(service)
 
 

@@ -3,6 +3,7 @@
 import _thread
 import asyncio
 import copy
+import itertools
 import pickle
 import pprint
 import sqlite3
@@ -12,7 +13,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
-from randflaked import AsyncGenerator, Generator, Lease, Minter, Secret, Service, ServiceError, parse, to_text
+from randflaked import AsyncGenerator, Generator, Minter, Secret, Service, ServiceError, parse, to_text
 
 from .speed import Leases
 
@@ -40,11 +41,11 @@ class Client(unittest.TestCase):
                 self.assertRaisesRegex(TypeError, "make one in each process", way, thing)
 
     def test_an_exception_once_a_call_has_begun(self):
-        leases = {}
+        nodes = itertools.count()
 
-        def acquire(nodes, ttl, owner, check, retry):
-            time.sleep(0.1 if retry else 0.05)
-            return leases.setdefault(owner, Lease(len(leases), len(leases), int(time.time()), int(time.time()) + ttl))
+        def take(*args):
+            time.sleep(0.05)
+            return next(nodes)
 
         def begin(*args):
             start(*args)
@@ -54,7 +55,7 @@ class Client(unittest.TestCase):
             time.sleep(wait)
             return [time.sleep(0.005) or self.generator.fill(1)[0] for _ in range(40)]
 
-        start, self.service.acquire = _thread.start_new_thread, acquire
+        start, self.service.take = _thread.start_new_thread, take
         with mock.patch("_thread.start_new_thread", begin), self.assertRaises(KeyboardInterrupt):
             self.generator.generate()
         with ThreadPoolExecutor() as pool:

@@ -1,37 +1,42 @@
-import { randomBytes } from "node:crypto";
 import { Calls } from "./calls.js";
 import { RandflakeError, refuse, whole } from "./errors.js";
 import { MAX_NODE, Secret } from "./secret.js";
-import type { Lease, LeaseRequest } from "./service.js";
+import type { Limits } from "./service.js";
 
 export interface GeneratorOptions {
-  service: { acquire(request: LeaseRequest): Promise<Lease> };
+  service: { limits(): Promise<Limits>; take(window: number, nodes: number, seconds: number): Promise<number> };
   secret: Secret;
   /** How many nodes to lease, of 131,072 IDs a second each: 1 by default. */
   nodes?: number | undefined;
-  /** For how many seconds: 300 by default. */
-  ttl?: number | undefined;
 }
 
+/** Nodes that nobody else has in the seconds of a window; cursor tells how many of their places are used. */
+interface Lease { window: number; firstNode: number; until: number; cursor: number }
+
+const now = () => performance.now() / 1000;
+const AHEAD = 180; // seconds of windows that are kept ahead
+
 /**
- * Makes IDs under leases: counts through the places of one, then of the next. JavaScript runs each method to its end,
- * so that any number of tasks may share a generator; each process and each worker thread has its own.
+ * Makes IDs under leases. JavaScript runs each method to its end, so that any number of tasks may share a generator; each
+ * process and each worker thread has its own.
  */
 export class Generator {
-  readonly #options: GeneratorOptions & { nodes: number; ttl: number };
+  readonly #options: GeneratorOptions & { nodes: number };
   readonly #places: number; // of a second
-  readonly #calls = new Calls(() => this.#acquire());
+  readonly #calls = new Calls(() => this.#fetch());
   readonly #one = new BigInt64Array(1); // what generate fills
-  #lease = { firstNode: 0, start: 0, size: 0, asked: -Infinity }; // how many places it has, and when it was asked for
-  #cursor = 0; // how many of these places are used
-  #owner = { token: "", asked: -Infinity }; // of a call with an unknown outcome
+  readonly #began = now();
+  readonly #leases = new Map<number, Lease>(); // by window
+  #limits: Limits | undefined;
+  #lease: Lease | undefined; // the one that was used last
+  #turn = Infinity; // by the monotonic clock, when the windows after it are taken
+  #wanted = 0; // the window to take
 
   /** Calls the service when the first ID is wanted. */
-  constructor({ service, secret, nodes = 1, ttl = 300 }: GeneratorOptions) {
+  constructor({ service, secret, nodes = 1 }: GeneratorOptions) {
     if (!(secret instanceof Secret)) refuse("secret: want a Secret of this package");
     whole("nodes", nodes, 1, MAX_NODE + 1);
-    whole("ttl", ttl, 1, 2 ** 19);
-    this.#options = { service, secret, nodes, ttl };
+    this.#options = { service, secret, nodes };
     this.#places = nodes * 2 ** 17;
   }
 
@@ -45,7 +50,7 @@ export class Generator {
   /** Sees to it that the lease has room for n IDs, which takes a call only if it has not. */
   async wait(n = 1): Promise<void> {
     whole("n", n, 1, this.#places);
-    while (this.#find(n) < 0) await this.#calls.now();
+    while (!this.#find(n)) await this.#calls.now();
   }
 
   /** Returns a new ID, a signed 64-bit integer, or throws if there is no lease: see wait. */
@@ -54,55 +59,63 @@ export class Generator {
   /** Fills all of an array with new IDs and returns it, or throws as generate does and changes nothing. */
   fill(target: BigInt64Array): BigInt64Array {
     if (!(target instanceof BigInt64Array)) refuse("target: want a BigInt64Array");
-    whole("length", target.length, 1, this.#places);
-    const first = this.#claim(target.length), { start, firstNode } = this.#lease;
+    const n = target.length;
+    whole("length", n, 1, this.#places);
+    const lease = this.#find(n);
+    if (!lease) {
+      this.#calls.soon();
+      throw this.error ?? new RandflakeError("unavailable", `no lease has room for n=${n} yet: await wait(n)`, false);
+    }
+    const first = lease.cursor, start = lease.window * this.#limits!.seconds, base = lease.firstNode * 2 ** 17;
+    lease.cursor += n;
     let second = Math.floor(first / this.#places), place = first - second * this.#places;
-    for (let i = 0; i < target.length; i++, place++) {
+    for (let i = 0; i < n; i++, place++) {
       if (place === this.#places) [second, place] = [second + 1, 0];
-      target[i] = this.#options.secret.one(start + second, firstNode * 2 ** 17 + place);
+      target[i] = this.#options.secret.one(start + second, base + place);
     }
     return target;
   }
 
-  /** Why the last call for a lease failed, or undefined. IDs go on for as long as the lease before it is good. */
+  /** Why the last call for a lease failed, or undefined. IDs go on for as long as there are leases. */
   get error(): unknown { return this.#calls.error; }
 
-  #claim(n: number): number {
-    const place = this.#find(n);
-    if (place < 0) {
-      this.#calls.soon();
-      throw this.error ?? new RandflakeError("unavailable", `no lease has room for n=${n} yet: await wait(n)`, false);
+  /** Returns a lease with n places from its cursor on, or undefined, and asks for other leases in time. */
+  #find(n: number): Lease | undefined {
+    if (!this.#limits) return undefined;
+    const { seconds, ahead } = this.#limits, second = Math.floor(Date.now() / 1000), at = now();
+    this.#wanted = Math.floor(second / seconds);
+    const lease = [this.#leases.get(this.#wanted), this.#lease].find((l) => l && at < l.until);
+    if (!lease) return undefined;
+    const start = lease.window * seconds; // if the clock was set, it is held in the window
+    const cursor = Math.max(lease.cursor, Math.min(Math.max(second - start, 0), seconds - 1) * this.#places);
+    if (cursor + n > seconds * this.#places) return undefined;
+    lease.cursor = cursor;
+    if (lease !== this.#lease) {
+      this.#lease = lease;
+      this.#turn = Math.max(at, lease.until - seconds * (0.1 + 0.4 * Math.random()));
+      for (const { window, until } of this.#leases.values()) if (at >= until) this.#leases.delete(window);
     }
-    this.#cursor = place + n;
-    return place;
+    const present = Math.max(lease.window, this.#wanted);
+    const most = at - this.#began < seconds ? 1 : Math.min(ahead, Math.ceil(AHEAD / seconds) + 1);
+    const last = present + (at < this.#turn ? 0 : most);
+    for (this.#wanted = present; this.#leases.has(this.#wanted); this.#wanted++);
+    if (this.#wanted <= last) this.#calls.soon();
+    return lease;
   }
 
-  /** Returns the first of n places that were not used yet, or -1, and asks for another lease in time. */
-  #find(n: number): number {
-    const { asked, start, size } = this.#lease, { ttl } = this.#options, age = (performance.now() - asked) / 1000;
-    if (age >= ttl) return -1;
-    if (age >= (ttl * 2) / 3) this.#calls.soon();
-    const second = Math.floor(Date.now() / 1000); // if that is wrong, times lie at the lease's borders
-    const place = Math.max(this.#cursor, Math.min((second - start) * this.#places, size - this.#places));
-    return place + n <= size ? place : -1;
-  }
-
-  async #acquire(): Promise<void> {
-    const { service, secret, nodes, ttl } = this.#options, now = performance.now();
-    const retry = now - this.#owner.asked < 60_000;
-    if (!retry) {
-      const second = Math.floor(Date.now() / 1000).toString(16).padStart(12, "0");
-      this.#owner = { token: second + randomBytes(10).toString("hex"), asked: now };
+  async #fetch(): Promise<void> {
+    const { service, secret, nodes } = this.#options;
+    if (!this.#limits) {
+      const limits = await service.limits();
+      if (limits.check && limits.check !== secret.checkValue) {
+        const why = `the space is for IDs of the secret with the check value ${limits.check}, not ${secret.checkValue}`;
+        throw new RandflakeError("failed_precondition", `${why}: is it of another environment?`, true);
+      }
+      this.#limits = limits;
+      this.#wanted = Math.floor(Date.now() / 1000 / limits.seconds);
     }
-    const { token: owner, asked } = this.#owner;
-    try {
-      const lease = await service.acquire({ nodes, ttl, owner, check: secret.checkValue, retry });
-      this.#lease = { ...lease, size: (lease.highWater - lease.start + 1) * this.#places, asked };
-      this.#cursor = 0;
-      this.#owner.asked = -Infinity;
-    } catch (error) {
-      if (error instanceof RandflakeError && error.final) this.#owner.asked = -Infinity;
-      throw error;
-    }
+    const window = this.#wanted, { seconds } = this.#limits;
+    const until = now() + (window + 1) * seconds - Date.now() / 1000;
+    this.#leases.set(window, { window, firstNode: await service.take(window, nodes, seconds), until, cursor: 0 });
   }
 }

@@ -1,14 +1,28 @@
 import { Calls } from "./calls.js";
+import { RandflakeError, whole } from "./errors.js";
 
 /** Has the service make IDs, for those who don't have the secret, and keeps some of them for up to five minutes. */
 export class Minter {
   readonly #calls: Calls;
   readonly #stock: { text: string; until: number }[] = [];
+  #batch: number;
 
-  constructor(service: { mint(count: number): Promise<string[]> }) {
+  /** Asks for batch IDs at a time, or for half of that, and so on, if the service does not allow so many in a call. */
+  constructor(service: { mint(count: number): Promise<string[]> }, { batch = 512 } = {}) {
+    whole("batch", batch, 1, 65_536);
+    this.#batch = batch;
     this.#calls = new Calls(async () => {
       const until = performance.now() + 300_000;
-      for (const text of await service.mint(512)) this.#stock.push({ text, until });
+      for (;;) {
+        try {
+          for (const text of await service.mint(this.#batch)) this.#stock.push({ text, until });
+          return;
+        } catch (error) {
+          const less = error instanceof RandflakeError && ["resource_exhausted", "invalid_argument"].includes(error.code);
+          if (!less || this.#batch === 1) throw error;
+          this.#batch = Math.floor(this.#batch / 2);
+        }
+      }
     });
   }
 
@@ -18,7 +32,7 @@ export class Minter {
       const id = this.#stock.shift();
       if (!id) await this.#calls.now();
       else if (performance.now() < id.until) {
-        if (this.#stock.length <= 128) this.#calls.soon();
+        if (this.#stock.length <= this.#batch / 4) this.#calls.soon();
         return id.text;
       }
     }

@@ -1,5 +1,6 @@
 import * as http from "node:http";
 import * as https from "node:https";
+import { hostname } from "node:os";
 import { RandflakeError, refuse, whole } from "./errors.js";
 import { EPOCH, MAX_NODE, MAX_SECOND } from "./secret.js";
 
@@ -16,10 +17,8 @@ export interface ServiceOptions {
   timeout?: number | undefined;
 }
 
-/** What a Generator asks for. After an unknown outcome it asks again for the same owner, which is a fresh token. */
-export interface LeaseRequest { nodes: number; ttl: number; owner: string; check: string; retry: boolean }
-/** Nodes for Unix seconds, first and last included, that no other lease has. */
-export interface Lease { firstNode: number; lastNode: number; start: number; highWater: number }
+/** What a space is like: a window's seconds, how many windows ahead may be taken, the secret's check value or "". */
+export interface Limits { seconds: number; ahead: number; check: string }
 
 type Json = Record<string, any>;
 
@@ -47,19 +46,21 @@ export class Service {
     if (this.#replicas.length === 0) refuse("addresses: want at least one");
   }
 
-  /** Takes a lease, as a Generator does by itself. */
-  acquire({ ttl, ...more }: LeaseRequest): Promise<Lease> {
-    const request = { space: this.#space, ttlSeconds: ttl, ...more };
-    return this.#call("LeaseService/Acquire", request, ({ lease = {} }) => {
-      const number = (name: string) => Number(lease[name] ?? 0); // JSON leaves zeros out
-      const firstNode = number("firstNode"), lastNode = number("lastNode");
-      const start = number("start"), highWater = number("highWater");
-      const good = lease.owner === more.owner && [firstNode, start, highWater].every(Number.isSafeInteger) &&
-        0 <= firstNode && lastNode === firstNode + more.nodes - 1 && lastNode <= MAX_NODE &&
-        EPOCH <= start && start <= highWater && highWater <= MAX_SECOND &&
-        Number.isSafeInteger((highWater - start + 1) * more.nodes * 2 ** 17); // the places, which are counted
-      return good && { firstNode, lastNode, start, highWater };
-    });
+  /** Returns the limits of the space, for a Generator. */
+  limits(): Promise<Limits> {
+    return this.#call("LeaseService/GetLimits", { space: this.#space }, ({ windowSeconds: seconds, ahead, check = "" }) =>
+      [seconds, ahead].every((n) => Number.isSafeInteger(n) && n > 0) && { seconds, ahead, check });
+  }
+
+  /** Takes nodes of a window of that many seconds, for a Generator, and returns the first one. */
+  async take(window: number, nodes: number, seconds: number): Promise<number> {
+    const start = window * seconds, end = start + seconds;
+    whole("the clock's second", start, EPOCH, MAX_SECOND + 1 - seconds);
+    const request = { space: this.#space, window, nodes, label: `${hostname()} ${process.pid}` };
+    const first = await this.#call("LeaseService/Take", request, ({ firstNode = 0, lastNode = 0, ...bounds }) =>
+      Number.isSafeInteger(firstNode) && 0 <= firstNode && lastNode === firstNode + nodes - 1 && lastNode <= MAX_NODE &&
+        bounds["start"] === String(start) && bounds["end"] === String(end) && { firstNode });
+    return first.firstNode;
   }
 
   /** Has the service make up to 65,536 IDs, as text. Those of a lost answer are lost. */
@@ -97,10 +98,8 @@ export class Service {
         if (final || left === 1) {
           const why = signal.aborted ? "no answer in time" : message || code;
           const shown = `${url}: ${token ? why.replaceAll(token, "[token]") : why}`;
-          // It is not final if a replica before this one may have carried the call out.
-          throw new RandflakeError(/^[a-z_]+$/.test(code) ? code : "unavailable", shown, final && left === n);
+          throw new RandflakeError(/^[a-z_]+$/.test(code) ? code : "unavailable", shown, final);
         }
-        if ("retry" in request) request["retry"] = true;
       }
     }
   }

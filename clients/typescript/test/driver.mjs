@@ -3,21 +3,28 @@
 import { createInterface } from "node:readline";
 import { Generator, Minter, Secret, Service, format, parse } from "../dist/index.js";
 
-const { ADDRESSES, SPACE, SECRET, NODES, TTL, LIMIT, TOKEN, FAULT } = process.env;
+const { ADDRESSES, SPACE, SECRET, NODES, LIMIT, TOKEN, FAULT } = process.env;
 const [now, uptime] = [Date.now, performance.now.bind(performance)];
 let clock = 0, age = 0, tools;
 Date.now = () => now() + clock * 1000;
-performance.now = () => (FAULT === "end" ? 0 : uptime() + age * 1000);
+performance.now = () => uptime() + age * 1000;
 
 /** Makes all that commands need, once; a bad environment is an error of each command. */
 function open() {
   if (tools) return tools;
   const addresses = ADDRESSES.split(",").slice(0, FAULT === "failover" ? 1 : undefined);
   const service = new Service(addresses, { space: SPACE, token: TOKEN, timeout: LIMIT * 1000 });
-  const faulty = { end: { highWater: 2.8e9 }, clamp: { start: 1_730_000_000, highWater: 2.8e9 } }[FAULT];
-  const leases = { acquire: async (request) => ({ ...(await service.acquire(request)), ...faulty }) };
-  const secret = Secret.parse(SECRET);
-  const generator = new Generator({ service: leases, secret, nodes: Number(NODES), ttl: Number(TTL) });
+  const secret = Secret.parse(SECRET), firstNodes = {};
+  let real;
+  const faulty = {
+    limits: async () => ({ ...(real = await service.limits()), ...(FAULT === "end" ? { seconds: 1e9 } : {}) }),
+    take: async (window, nodes) => {
+      if (FAULT === "end") window = Math.floor(Date.now() / 1000 / real.seconds);
+      const firstNode = await service.take(window, nodes, real.seconds);
+      return FAULT === "late" ? (firstNodes[window] ??= firstNode) : firstNode;
+    },
+  };
+  const generator = new Generator({ service: faulty, secret, nodes: Number(NODES) });
   return (tools = { service, secret, generator, minter: new Minter(service) });
 }
 

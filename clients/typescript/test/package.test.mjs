@@ -26,7 +26,7 @@ test("it can be imported and required, and has types for both that need no other
       const [text]: string[] = await service.mint(), [n]: bigint[] = await service.next("c", 2);
       return g.fill(new BigInt64Array(2))[0]! + n! + parse(text!) + parse(await new Minter(service).generate());
     }
-    export const made = Generator.open({ service, secret: Secret.parse("x"), nodes: 2, ttl: 60 }).then(use);`;
+    export const made = Generator.open({ service, secret: Secret.parse("x"), nodes: 2 }).then(use);`;
   for (const file of ["a.mts", "b.cts"]) writeFileSync(join(dir, file), use);
   const options = ["--ignoreConfig", "--strict", "--noEmit", "--types", "", "--lib", "ES2022", "--module", "NodeNext"];
   const tsc = (...files) => run(join(root, "node_modules/.bin/tsc"), ...options, ...files);
@@ -72,7 +72,6 @@ test("neither errors nor the console nor JSON show a secret or a token", async (
   const address = `http://127.0.0.1:${server.address().port}/`, service = open(address);
   const secret = Secret.parse("dffd6021bb2bd5b0af676290809ec3a5"), generator = new Generator({ service, secret });
   await assert.rejects(generator.wait(), { code: "unauthenticated", final: true, message: /127.*\[token\]/ });
-  await assert.rejects(open(["http://127.0.0.1:1", address]).mint(), { code: "unauthenticated", final: false });
   const all = { secret, generator, service, minter: new Minter(service), error: generator.error };
   const shown = inspect(all, { showHidden: true, depth: 9 }) + JSON.stringify(all) + secret;
   assert.doesNotMatch(shown, /hush|dffd6021|223, 253/);

@@ -2,8 +2,8 @@
 
 import { Generator, Secret } from "../dist/index.js";
 
-const start = Math.floor(Date.now() / 1000), ids = new BigInt64Array(1e6);
-const service = { acquire: async () => ({ firstNode: 0, lastNode: 131_071, start, highWater: start + 299 }) };
+const ids = new BigInt64Array(1e6);
+const service = { limits: async () => ({ seconds: 3600, ahead: 5, check: "" }), take: async () => 0 };
 const generator = await Generator.open({ service, secret: Secret.parse("01".repeat(16)), nodes: 131_072 });
 const subjects = {
   "crypto.randomUUID": (texts = []) => ids.forEach((_, i) => (texts[i & 7] = crypto.randomUUID())),

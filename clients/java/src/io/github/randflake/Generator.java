@@ -1,33 +1,48 @@
 package io.github.randflake;
 
-import java.security.SecureRandom;
-import java.time.Duration;
 import java.util.*;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.*;
 
 /**
  * Makes IDs in this process, under leases of randflaked. It is safe for use by many threads, virtual ones included; one
- * for a process is enough. A call waits only where there is no lease: at first, when a lease is used up, and after the
- * service did not answer for a third of the TTL. There is nothing to close: a lease that is not used runs out.
+ * for a process is enough. Only the first ID waits for the service: a thread takes the next windows in time. There is
+ * nothing to close.
  */
-public final class Generator extends Latest<Generator.Lease> {
-    private static final long SECOND = 1_000_000_000; // in nanoseconds
+public final class Generator extends Latest {
+    private static final long SECOND = 1_000_000_000, AHEAD = 180; // nanoseconds; seconds of windows that are kept ahead
 
     private final Secret secret;
     private final int nodes;
-    private final long ttl; // in nanoseconds
-    private String owner; // of a lease that may have been granted, or null
-    private long asked; // when it was first asked for
+    private final long places; // of a second
+    private final long began;
+    private final Map<Long, Lease> leases = new HashMap<>(); // by window; guarded by this.lock, as is what follows
+    private Service.Limits limits; // null before the first call
+    private Lease lease; // the one that was used last
+    private long turn; // by the monotonic clock, when the windows after it are taken
+    private long wanted; // the window to take
 
-    /** Makes a generator that leases one node for five minutes at a time. It does not call the service yet. */
-    public Generator(Service service, Secret secret) { this(service, secret, 1, Duration.ofMinutes(5)); }
+    /** Nodes that nobody else has in the seconds of a window; cursor tells how many of their places are used. */
+    private static final class Lease {
+        final long window, firstNode, until;
+        long cursor;
 
-    /** Makes a generator with a number of nodes, each good for 131,072 IDs a second, and a TTL of whole seconds. */
-    public Generator(Service service, Secret secret, int nodes, Duration ttl) {
+        Lease(long window, long firstNode, long until) {
+            this.window = window;
+            this.firstNode = firstNode;
+            this.until = until;
+        }
+    }
+
+    /** Makes a generator that leases one node. It does not call the service yet. */
+    public Generator(Service service, Secret secret) { this(service, secret, 1); }
+
+    /** Makes a generator with a number of nodes, each good for 131,072 IDs a second. */
+    public Generator(Service service, Secret secret, int nodes) {
         super(service);
         this.secret = secret;
         this.nodes = (int) Id.check("nodes", nodes, 1, Id.MAX + 1);
-        this.ttl = Id.check("seconds of the TTL", ttl.getNano() == 0 ? ttl.toSeconds() : 0, 1, 1 << 28) * SECOND;
+        this.places = (long) nodes << 17;
+        this.began = service.nanos.getAsLong();
     }
 
     /** Returns a new ID, or throws a {@link RandflakeException} if there is no lease, and the service grants none. */
@@ -39,60 +54,62 @@ public final class Generator extends Latest<Generator.Lease> {
 
     /** Fills an array of 1 to 131,072 for each node with new IDs: with all of them, or it throws. */
     public void fill(long[] ids) {
-        Id.check("number of IDs", ids.length, 1, (long) nodes << 17);
-        Lease lease = newest;
-        long age = lease == null ? ttl : service.nanos.getAsLong() - lease.asked;
-        if (age >= ttl) lease = after(lease);
-        else if (age >= ttl / 3 * 2) refresh(lease);
-        long first = lease.claim(ids.length, service.unixSecond.getAsLong());
-        while (first < 0) {
-            lease = after(lease);
-            first = lease.claim(ids.length, service.unixSecond.getAsLong());
+        Id.check("number of IDs", ids.length, 1, places);
+        long[] run = take(() -> claim(ids.length));
+        long place = run[0], second = run[1], base = run[2];
+        for (int i = 0; i < ids.length; i++, place++) {
+            if (place == places) {
+                place = 0;
+                second++;
+            }
+            ids[i] = secret.encrypt(second << 34 | base + place);
         }
-        for (int i = 0; i < ids.length; i++) ids[i] = secret.encrypt(lease.raw(first + i));
     }
 
-    /** Asks for another lease. Only one thread at a time does. */
+    /** Claims n places that follow each other: returns the first one, its second and the nodes, or null. */
+    private long[] claim(int n) {
+        if (limits == null) return null;
+        long width = limits.window(), now = service.nanos.getAsLong(), second = service.unixSecond.getAsLong();
+        wanted = second / width;
+        leases.values().removeIf(old -> old.until - now <= 0);
+        Lease used = leases.getOrDefault(wanted, lease); // after the last one if the clock was set
+        if (used == null || used.until - now <= 0) return null;
+        long start = used.window * width, held = Math.min(Math.max(second - start, 0), width - 1);
+        long first = Math.max(used.cursor, held * places);
+        if (first + n > width * places) return null;
+        used.cursor = first + n;
+        if (used != lease) {
+            lease = used;
+            turn = used.until - (long) (width * SECOND * ThreadLocalRandom.current().nextDouble(0.1, 0.5));
+        }
+        long present = Math.max(used.window, wanted), depth = 0;
+        if (now - turn >= 0) depth = now - began < width * SECOND ? 1 : Math.min(limits.ahead(), (AHEAD + width - 1) / width + 1);
+        for (wanted = present; leases.containsKey(wanted);) wanted++;
+        if (wanted <= present + depth) refresh();
+        return new long[] {first % places, start - Id.FIRST_SECOND + first / places, used.firstNode << 17};
+    }
+
+    /** Takes the window that is wanted. Only one thread at a time does. */
     @Override
-    Lease call() {
-        boolean retry = owner != null && service.nanos.getAsLong() - asked < 60 * SECOND;
-        if (!retry) {
-            byte[] random = new byte[10];
-            new SecureRandom().nextBytes(random);
-            HexFormat hex = HexFormat.of();
-            owner = hex.toHexDigits(service.unixSecond.getAsLong(), 12) + hex.formatHex(random);
-            asked = service.nanos.getAsLong();
+    void call() {
+        long window;
+        Service.Limits known;
+        synchronized (lock) {
+            window = wanted;
+            known = limits;
         }
-        try {
-            Map<String, Object> request = Map.of("space", service.space, "nodes", nodes, "ttlSeconds", ttl / SECOND,
-                    "owner", owner, "check", secret.checkValue, "retry", retry);
-            Lease granted = service.call("LeaseService/Acquire", request, this::read);
-            owner = null;
-            return granted;
-        } catch (RandflakeException e) {
-            if (e.isFinal() && e.getSuppressed().length == 0) owner = null; // else a replica may have granted it
-            throw e;
+        if (known == null) {
+            known = service.limits();
+            if (!known.check().isEmpty() && !known.check().equals(secret.checkValue))
+                throw new RandflakeException("failed_precondition", "randflake: the space is for IDs of the secret with the"
+                        + " check value " + known.check() + ", not " + secret.checkValue + ": is it of another environment?", null);
+            window = service.unixSecond.getAsLong() / known.window();
         }
-    }
-
-    private Lease read(Json answer) {
-        long node = Id.check("firstNode", answer.number("/lease/firstNode"), 0, Id.MAX + 1 - nodes);
-        Id.check("lastNode", answer.number("/lease/lastNode"), node + nodes - 1, node + nodes - 1);
-        long start = Id.check("start", answer.number("/lease/start"), Id.FIRST_SECOND, Id.LAST_SECOND);
-        long last = Id.check("highWater", answer.number("/lease/highWater"), start, Id.LAST_SECOND);
-        if (!answer.text("/lease/owner", "").equals(owner)) throw new IllegalArgumentException("another owner");
-        return new Lease(node << 17, (long) nodes << 17, start, last, asked, new AtomicLong());
-    }
-
-    /** A run of raw values that is ours for ever: places from base on in each second, and how many were claimed. */
-    record Lease(long base, long places, long start, long last, long asked, AtomicLong claimed) {
-        /** Claims n values at a second, or later in the lease, and returns the place of the first one, or -1. */
-        long claim(int n, long second) {
-            long least = Math.max(0, Math.min(second, last) - start) * places, most = (last - start + 1) * places - n;
-            long before = claimed.getAndUpdate(c -> Math.max(c, least) > most ? c : Math.max(c, least) + n);
-            return Math.max(before, least) > most ? -1 : Math.max(before, least);
+        long asked = service.nanos.getAsLong(), second = service.unixSecond.getAsLong();
+        long firstNode = service.take(window, nodes, known.window());
+        synchronized (lock) {
+            limits = known;
+            leases.put(window, new Lease(window, firstNode, asked + ((window + 1) * known.window() - second) * SECOND));
         }
-
-        long raw(long place) { return (start - Id.FIRST_SECOND + place / places << 34) + base + place % places; }
     }
 }

@@ -1,34 +1,48 @@
 package io.github.randflake;
 
 import java.util.*;
-import java.util.concurrent.LinkedBlockingQueue;
 
 /** Keeps a buffer of IDs that the service makes, without the secret. It is safe for use by many threads. */
-public final class Minter extends Latest<Object> {
-    private final Queue<Minted> buffer = new LinkedBlockingQueue<>();
+public final class Minter extends Latest {
+    private final Queue<long[]> buffer = new ArrayDeque<>(); // IDs, and when they were asked for
+    private volatile int batch;
 
     /** Makes a minter, which asks for 512 IDs at a time. It does not call the service yet. */
-    public Minter(Service service) { super(service); }
+    public Minter(Service service) { this(service, 512); }
 
-    /** Fills the buffer, and returns something new. */
+    /** Makes a minter that asks for so many IDs at a time, or for half of that if the service allows no more, and so on. */
+    public Minter(Service service, int batch) {
+        super(service);
+        this.batch = (int) Id.check("batch", batch, 1, 65_536);
+    }
+
     @Override
-    Object call() {
+    void call() {
         long asked = service.nanos.getAsLong();
-        Map<String, Object> fields = Map.of("space", service.space, "count", 512, "form", "FORM_NUMBER");
-        for (long id : service.numbers("IDService/Mint", 512, fields)) buffer.add(new Minted(id, asked));
-        return new Object();
+        while (true) {
+            try {
+                Map<String, Object> fields = Map.of("space", service.space, "count", batch, "form", "FORM_NUMBER");
+                long[] ids = service.numbers("IDService/Mint", batch, fields);
+                synchronized (lock) {
+                    for (long id : ids) buffer.add(new long[] {id, asked});
+                }
+                return;
+            } catch (RandflakeException e) {
+                if (batch == 1 || !Set.of("resource_exhausted", "invalid_argument").contains(e.code())) throw e;
+                batch /= 2;
+            }
+        }
     }
 
     /** Returns a new ID, unless there is none in the buffer, and the service makes none. */
     public long next() {
-        while (true) {
-            Object seen = newest;
-            Minted minted = buffer.poll();
-            if (minted != null && buffer.size() <= 128) refresh(seen);
-            if (minted == null) after(seen);
-            else if (service.nanos.getAsLong() - minted.asked < 300_000_000_000L) return minted.id;
-        }
+        return take(() -> {
+            long now = service.nanos.getAsLong();
+            while (!buffer.isEmpty() && now - buffer.peek()[1] >= 300_000_000_000L) buffer.remove();
+            if (buffer.isEmpty()) return null;
+            long id = buffer.remove()[0];
+            if (buffer.size() <= batch / 4) refresh();
+            return id;
+        });
     }
-
-    private record Minted(long id, long asked) {}
 }

@@ -10,7 +10,9 @@ import java.util.concurrent.*;
 import java.util.function.*;
 
 /** Calls one space of randflaked, through any of its replicas. It is safe for use by many threads. */
-public final class Service {
+public class Service { // not final, for tests alone
+    private static final String LABEL = Objects.requireNonNullElse(System.getenv("HOSTNAME"), "java") + " "
+            + ProcessHandle.current().pid();
     final String space;
     private final List<String> addresses;
     private final Supplier<String> token;
@@ -47,6 +49,29 @@ public final class Service {
         return numbers("CounterService/Next", count, Map.of("counter", counter, "count", count));
     }
 
+    /** What a space is like: a window's seconds, how many windows ahead may be taken, the secret's check value or "". */
+    record Limits(long window, long ahead, String check) {}
+
+    Limits limits() {
+        return call("LeaseService/GetLimits", Map.of("space", space), answer -> new Limits(
+                Id.check("windowSeconds", answer.number("/windowSeconds"), 1, 86_400),
+                Id.check("ahead", answer.number("/ahead"), 1, 1L << 32), answer.text("/check", "")));
+    }
+
+    /** Takes nodes of a window of that many seconds, and returns the first one. */
+    long take(long window, int nodes, long seconds) {
+        long start = window * seconds, end = start + seconds;
+        Id.check("the clock's second", start, Id.FIRST_SECOND, Id.LAST_SECOND + 1 - seconds);
+        Map<String, Object> fields = Map.of("space", space, "window", window, "nodes", nodes, "label", LABEL);
+        return call("LeaseService/Take", fields, answer -> {
+            Id.check("start", answer.number("/start"), start, start);
+            Id.check("end", answer.number("/end"), end, end);
+            long node = Id.check("firstNode", answer.number("/firstNode"), 0, Id.MAX + 1 - nodes);
+            Id.check("lastNode", answer.number("/lastNode"), node + nodes - 1, node + nodes - 1);
+            return node;
+        });
+    }
+
     long[] numbers(String method, int count, Map<String, Object> fields) {
         return call(method, fields, answer -> {
             Id.check("length", answer.list("/numbers").size(), count, count);
@@ -59,24 +84,19 @@ public final class Service {
         String bearer = token.get();
         if (bearer == null || !bearer.matches("[!-~]*"))
             throw new RandflakeException("invalid_argument", "randflake: token: want visible ASCII characters", null);
-        Map<String, Object> message = new HashMap<>(fields);
         long end = System.nanoTime() + limit;
         int first = current, replicas = addresses.size();
-        RandflakeException failed = null;
         for (int i = 0;; i++) {
             int replica = (first + i) % replicas;
             long share = (end - System.nanoTime()) / (replicas - i);
             try {
                 String url = addresses.get(replica) + "/randflake.v1." + method;
-                T answer = ask(url, bearer, Json.write(message), share, read);
+                T answer = ask(url, bearer, Json.write(fields), share, read);
                 current = replica;
                 return answer;
             } catch (RandflakeException e) {
                 if (e.isFinal()) current = replica;
-                if (failed != null) e.addSuppressed(failed);
                 if (e.isFinal() || i == replicas - 1 || Thread.currentThread().isInterrupted()) throw e;
-                failed = e;
-                message.replace("retry", true); // if there is such a field: this replica may have granted a lease
             }
         }
     }

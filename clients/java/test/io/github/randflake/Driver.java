@@ -13,14 +13,31 @@ public final class Driver {
     private static Driver driver; // null before the first command, and while the environment is bad
     private final List<String> addresses = List.of(System.getenv("ADDRESSES").split(","));
     private final Service service = new Service(System.getenv("SPACE"), FAULT.equals("failover")
-            ? addresses.subList(0, 1) : addresses, () -> System.getenv("TOKEN"), null, seconds("LIMIT"));
+            ? addresses.subList(0, 1) : addresses, () -> System.getenv("TOKEN"), null,
+            Duration.ofSeconds(Long.parseLong(System.getenv("LIMIT")))) {
+        private final Map<Long, Long> firstNodes = new ConcurrentHashMap<>();
+        private long width;
+
+        @Override
+        Limits limits() {
+            Limits real = super.limits();
+            width = real.window();
+            return FAULT.equals("end") ? new Limits(1_000_000_000, real.ahead(), real.check()) : real;
+        }
+
+        @Override
+        long take(long window, int nodes, long seconds) {
+            long real = FAULT.equals("end") ? unixSecond.getAsLong() / width : window;
+            long firstNode = super.take(real, nodes, width);
+            return FAULT.equals("late") ? firstNodes.computeIfAbsent(real, w -> firstNode) : firstNode;
+        }
+    };
     {
-        service.nanos = () -> FAULT.equals("end") ? 0 : System.nanoTime() + AHEAD.get("age") * 1_000_000_000;
+        service.nanos = () -> System.nanoTime() + AHEAD.get("age") * 1_000_000_000;
         service.unixSecond = () -> Instant.now().getEpochSecond() + AHEAD.get("clock");
     }
     private final Secret secret = Secret.parse(System.getenv("SECRET"));
-    private final Generator generator =
-            new Generator(service, secret, Integer.parseInt(System.getenv("NODES")), seconds("TTL"));
+    private final Generator generator = new Generator(service, secret, Integer.parseInt(System.getenv("NODES")));
     private final Minter minter = new Minter(service);
 
     public static void main(String[] args) {
@@ -30,9 +47,6 @@ public final class Driver {
     private static String answer(String[] words) {
         try {
             if (driver == null) driver = new Driver();
-            Generator.Lease had = driver.generator.newest;
-            if (had != null && FAULT.matches("end|clamp")) driver.generator.newest = new Generator.Lease(
-                    had.base(), had.places(), had.start(), Id.LAST_SECOND, had.asked(), had.claimed());
             return driver.run(words);
         } catch (Exception | OutOfMemoryError e) {
             Throwable cause = e instanceof ExecutionException ? e.getCause() : e;
@@ -81,6 +95,4 @@ public final class Driver {
     private String generate(String n) { return list(LongStream.generate(generator::generate).limit(Long.valueOf(n))); }
 
     private static String list(LongStream ids) { return ids.mapToObj(n -> " " + n).collect(Collectors.joining()); }
-
-    private static Duration seconds(String name) { return Duration.ofSeconds(Long.parseLong(System.getenv(name))); }
 }

@@ -1,14 +1,18 @@
 package io.github.randflake;
 
 import java.util.UUID;
-import java.util.concurrent.atomic.AtomicLong;
 
 /** Prints how many IDs one thread makes in a second, and how many UUIDs: the best of twenty tenths of a second. */
 public final class Speed {
     public static void main(String[] args) {
-        Generator generator = new Generator(new Service("none", "http://localhost"), Secret.parse("0123".repeat(8)));
-        long now = System.nanoTime();
-        generator.newest = new Generator.Lease(0, 1L << 34, 1_800_000_000, 1_900_000_000, now, new AtomicLong());
+        Service service = new Service("none", "http://localhost") {
+            @Override
+            Limits limits() { return new Limits(3600, 5, ""); }
+
+            @Override
+            long take(long window, int nodes, long seconds) { return 0; }
+        };
+        Generator generator = new Generator(service, Secret.parse("0123".repeat(8)), 1 << 17);
         long[] ids = new long[1000];
         Runnable[] calls = {generator::generate, () -> generator.fill(ids), UUID::randomUUID};
         double[] best = new double[calls.length];

@@ -1,3 +1,0 @@
-<?php
-
-array_map(fn (string $file) => require_once $file, glob(__DIR__ . '/../src/*.php'));
