@@ -7,7 +7,7 @@ case $1 in
 servers) wanted="redis-server:redis-server pgbouncer:pgbouncer mariadbd:mariadb-server faketime:faketime curl:curl
 	$(ls /usr/lib/postgresql/*/bin/postgres 2>/dev/null || echo postgres):postgresql" ;;
 tools) wanted="qemu-x86_64:qemu-user qemu-aarch64:qemu-user objdump:binutils aarch64-linux-gnu-objdump:binutils-aarch64-linux-gnu
-	chromium:chromium promtool:prometheus systemd-analyze:systemd npm:npm" ;;
+	chromium:chromium promtool:prometheus systemd-analyze:systemd" ;;
 languages) wanted="npm:npm python3:python3 javac:openjdk-17-jdk-headless" ;;
 esac
 missing='' packages=''

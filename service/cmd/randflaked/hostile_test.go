@@ -106,7 +106,7 @@ func TestCrowd(t *testing.T) {
 	p := start(t, func() (*config.Config, error) {
 		c, err := demo(dir, "localhost:0")
 		if err == nil {
-			c.Probes = "localhost:18961"
+			c.Probes = "localhost:0"
 		}
 		return c, err
 	}, client, func(b *bounds) { b.connections = 20 })
@@ -115,11 +115,11 @@ func TestCrowd(t *testing.T) {
 			dial(t, p)
 		}
 		wantIDs(t, p, client)
-		a, err := client.Get("http://localhost:18961/healthz")
+		a, err := client.Get("http://" + p.probes.Addr + "/healthz")
 		must(t, err)
 		a.Body.Close()
 	}
-	a, err := client.Get("http://localhost:18961/metrics")
+	a, err := client.Get("http://" + p.probes.Addr + "/metrics")
 	must(t, err)
 	if a.Body.Close(); a.StatusCode != http.StatusNotFound {
 		t.Errorf("metrics beside probes: %s", a.Status)
@@ -156,7 +156,7 @@ func (c *plain2) ask(stream uint32) error {
 	return c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.block.Bytes(), EndHeaders: true})
 }
 
-// TestFloods: clients of HTTP/2 that begin calls to cancel them at once, send a header without end, acknowledge nothing, or ask
+// TestFloods: clients of HTTP/2 that begin calls to cancel them at once, or ask
 // for more than they read, are cut off, and others are served.
 func TestFloods(t *testing.T) {
 	floods := map[string]func(c *plain2) error{
@@ -165,19 +165,6 @@ func TestFloods(t *testing.T) {
 				if err = c.ask(stream); err == nil {
 					err = c.WriteRSTStream(stream, http2.ErrCodeCancel)
 				}
-			}
-			return err
-		},
-		"header without end": func(c *plain2) (err error) {
-			c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
-			for n := 0; n < 100_000 && err == nil; n++ {
-				err = c.WriteContinuation(1, false, []byte("\x00\x01x\x7f\xe1\x00"+strings.Repeat("y", 100)))
-			}
-			return err
-		},
-		"settings": func(c *plain2) (err error) {
-			for n := 0; n < 200_000 && err == nil; n++ {
-				err = c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: uint32(n)})
 			}
 			return err
 		},
@@ -201,7 +188,7 @@ func TestFloods(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			p, client := newDemo(t)
 			c := newPlain2(t, p, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 30})
-			if what != "answers that nobody reads" && what != "settings" {
+			if what != "answers that nobody reads" {
 				go io.Copy(io.Discard, c.Conn)
 			}
 			done := make(chan error, 1)

@@ -151,7 +151,7 @@ func (d *daemon) start() (err error) {
 			d.listener.Close()
 			return err
 		}
-		d.probes = &http.Server{Handler: d.server.Probes(), ReadTimeout: d.bounds.header, WriteTimeout: d.bounds.header, IdleTimeout: d.bounds.header, MaxHeaderBytes: maxHeader}
+		d.probes = &http.Server{Addr: probes.Addr().String(), Handler: d.server.Probes(), ReadTimeout: d.bounds.header, WriteTimeout: d.bounds.header, IdleTimeout: d.bounds.header, MaxHeaderBytes: maxHeader}
 		go d.probes.Serve(newGate(probes, 64))
 	}
 	d.gate = newGate(d.listener, d.bounds.connections)

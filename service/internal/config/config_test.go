@@ -1,10 +1,14 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/url"
 )
 
 // whole has everything that a configuration can have.
@@ -138,5 +142,38 @@ func TestRead(t *testing.T) {
 	}
 	if _, err := Read(file); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestProbe: a counter that another space's store has is refused, unless it was moved; and so is a store that is not there, or for
+// another secret.
+func TestProbe(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b"} {
+		space, err := url.Create(t.Context(), "file:"+dir+"/"+name, lease.Config{New: true, Check: [8]byte{1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := space.CreateCounter(t.Context(), lease.Counter{Name: "inv/" + name, Start: 1}); err != nil {
+			t.Fatal(err)
+		}
+		space.Close()
+	}
+	for _, tt := range []struct{ b, check, counters, want string }{
+		{"b", "0100000000000000", "{name: inv/a, space: a}, {name: '*', space: b}", ""},
+		{"b", "", "{name: '*', space: b}", "inv/a is in space b, and the store of space a has it"},
+		{"b", "", "{name: '*', space: b, moved: true}", ""},
+		{"a", "", "{name: '*', space: b}", ""}, // one store
+		{"c", "", "", "create it with randflake store init"},
+		{"b", "0200000000000000", "", "it is for a secret whose check value is 0100000000000000, and this one's is 02"},
+	} {
+		text := fmt.Sprintf("spaces:\n- {name: a, kind: randflake, store: 'file:%[1]s/a'}\n- {name: b, kind: randflake, store: 'file:%[1]s/%[2]s', check: '%[3]s'}\ncounters: [%[4]s]", dir, tt.b, tt.check, tt.counters)
+		c, err := Parse("p.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Probe(t.Context()); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s\n%v, want %s", text, err, tt.want)
+		}
 	}
 }

@@ -131,7 +131,7 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 
 // taken adds the service's own leases to the audit log.
 func (s *Server) taken(in *space.Space, window int64, l randflake.Lease) {
-	s.auditTake(audit.Caller{Principal: config.Self}, in, window, l, "")
+	s.auditTake(audit.Caller{Principal: config.Self}, in, window, l, config.Self)
 }
 
 // elsewhere returns an error if another space has a counter that is new in a space: in the configuration, it was moved.
