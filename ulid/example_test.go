@@ -39,11 +39,11 @@ func ExampleGenerator_Fill() {
 func ExampleParse() {
 	id, err := ulid.Parse("01M7WD7TG0TSV4RRFFQ69G5FAV")
 	fmt.Println(ulid.Inspect(id).Time, err)
-	_, err = ulid.Parse("01m7wd7tg0tsv4rrffq69g5fav")
-	fmt.Println(err)
+	id, err = ulid.Parse("01m7wd7tg0tsv4rrffq69g5fav") // as some write it
+	fmt.Println(id, err)
 	// Output:
 	// 2026-11-20 12:00:00 +0000 UTC <nil>
-	// ulid: invalid ID: "01m7wd7tg0tsv4rrffq69g5fav": character 3 is not a digit of Crockford's base32 in upper case (0-9, A-Z without I, L, O, U)
+	// 01M7WD7TG0TSV4RRFFQ69G5FAV <nil>
 }
 
 func ExampleFormatUUID() {

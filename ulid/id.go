@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql/driver"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -36,7 +37,7 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// Value returns the ID's 16 bytes, for a column such as BINARY(16) or BYTEA. For a text column pass String(), and for a
+// Value returns the ID's 16 bytes, for a column such as BINARY(16) or BYTEA. For a text column take a TextID, and for a
 // column of UUIDs FormatUUID(id).
 func (id ID) Value() (driver.Value, error) { return id[:], nil }
 
@@ -70,16 +71,47 @@ func (id *ID) scanText(text string) error {
 	return nil
 }
 
+// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. An ID converts to it and
+// back, and so do pointers:
+//
+//	db.Exec("INSERT INTO orders (id) VALUES (?)", ulid.TextID(id))
+//	db.QueryRow("SELECT id FROM orders").Scan((*ulid.TextID)(&id))
+type TextID ID
+
+// Format is that of the ID.
+func (id TextID) Format(f fmt.State, verb rune) { ID(id).Format(f, verb) }
+
+// String returns the text form.
+func (id TextID) String() string { return ID(id).String() }
+
+// MarshalText returns the text form.
+func (id TextID) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
+
+// UnmarshalText is Parse.
+func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalText(text) }
+
+// Value returns the text form, for a text column of at least 26 characters.
+func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
+
+// Scan is that of ID.
+func (id *TextID) Scan(src any) error { return (*ID)(id).Scan(src) }
+
 // The text form is a number in base 32 with Crockford's digits: 26 digits of 5 bits. The first digit is at most 7.
 const (
 	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	textSize  = 26
 )
 
-var values = idtext.Values(crockford)
+var values = func() [256]byte {
+	values := idtext.Values(crockford)
+	for c := 'A'; c <= 'Z'; c++ {
+		values[c+'a'-'A'] = values[c]
+	}
+	return values
+}()
 
-// Parse reads the text form of an ID. Each ID has exactly one text form, which String returns: for lower case, hyphens,
-// the letters I, L, O and U, and values of more than 128 bits the error wraps ErrInvalidID.
+// Parse reads the text form of an ID, in upper or lower case, as the specification has it; String returns upper case. For
+// hyphens, the letters I, L, O and U, and values of more than 128 bits the error wraps ErrInvalidID.
 func Parse(text string) (ID, error) {
 	if len(text) != textSize {
 		return ID{}, fmt.Errorf("%w: %.64q: want %d digits, got %d characters", ErrInvalidID, text, textSize, len(text))
@@ -88,7 +120,7 @@ func Parse(text string) (ID, error) {
 	for i := range len(text) {
 		digit := values[text[i]]
 		if digit == idtext.None {
-			return ID{}, fmt.Errorf("%w: %q: character %d is not a digit of Crockford's base32 in upper case (0-9, A-Z without I, L, O, U)", ErrInvalidID, text, i+1)
+			return ID{}, fmt.Errorf("%w: %q: character %d is not a digit of Crockford's base32 (0-9, A-Z without I, L, O, U)", ErrInvalidID, text, i+1)
 		}
 		high, low = high<<5|low>>59, low<<5|uint64(digit)
 	}
@@ -164,3 +196,41 @@ func Compose(f Fields) (ID, error) {
 
 // milliseconds returns the Unix milliseconds in the ID.
 func (id ID) milliseconds() int64 { return int64(binary.BigEndian.Uint64(id[:]) >> 16) }
+
+// uuidSize is the length of a UUID's text.
+const uuidSize = 36
+
+// FormatUUID returns the ID in the text form of UUIDs: 8-4-4-4-12 lower-case hexadecimal digits (RFC 9562, section 4).
+// Texts sort in the order of the IDs. The text contains no UUID version: read as UUIDs, most IDs have an unknown
+// version.
+//
+// For columns and libraries that take the 16 bytes of a UUID, convert an ID by [16]byte(id), and back by ID(u). From Go
+// 1.27 on, uuid.UUID(id) converts it to the standard library's type.
+func FormatUUID(id ID) string {
+	text := hex.AppendEncode(make([]byte, 0, uuidSize), id[:4])
+	for _, part := range [][]byte{id[4:6], id[6:8], id[8:10], id[10:]} {
+		text = hex.AppendEncode(append(text, '-'), part)
+	}
+	return string(text)
+}
+
+// ParseUUID reads what FormatUUID wrote, also in upper case. Every UUID is a valid ULID. For UUIDs of version 7 the
+// time is right too, as both begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7). The error wraps
+// ErrInvalidUUID.
+func ParseUUID(text string) (ID, error) {
+	invalid := func(why string) (ID, error) {
+		return ID{}, fmt.Errorf("%w: %.64q: %s", ErrInvalidUUID, text, why)
+	}
+	if len(text) != uuidSize {
+		return invalid(fmt.Sprintf("%d bytes, want %d", len(text), uuidSize))
+	}
+	if text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
+		return invalid("want hyphens between 8, 4, 4, 4 and 12 digits")
+	}
+	var id ID
+	digits := text[:8] + text[9:13] + text[14:18] + text[19:23] + text[24:]
+	if _, err := hex.Decode(id[:], []byte(digits)); err != nil {
+		return invalid("want hexadecimal digits")
+	}
+	return id, nil
+}

@@ -64,7 +64,19 @@ func TestRoundTrips(t *testing.T) {
 				v, err := driver.DefaultParameterConverter.ConvertValue(id)
 				return errors.Join(err, to.Scan(v))
 			},
-			"SQL, a text column":          func(to *ID) error { return to.Scan(id.String()) },
+			"SQL, a text column": func(to *ID) error { return to.Scan(id.String()) },
+			"lower case":         func(to *ID) error { return to.UnmarshalText([]byte(strings.ToLower(id.String()))) },
+			"SQL, by TextID": func(to *ID) error {
+				v, err := driver.DefaultParameterConverter.ConvertValue(TextID(id))
+				if v != id.String() {
+					err = fmt.Errorf("value %v", v)
+				}
+				return errors.Join(err, (*TextID)(to).Scan(v))
+			},
+			"JSON, by TextID": func(to *ID) error {
+				b, err := json.Marshal(TextID(id))
+				return errors.Join(err, json.Unmarshal(b, (*TextID)(to)))
+			},
 			"SQL, a text column as bytes": func(to *ID) error { return to.Scan([]byte(id.String())) },
 			"Inspect and Compose":         func(to *ID) (err error) { *to, err = Compose(Inspect(id)); return err },
 		} {
@@ -83,7 +95,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 	kept := ID{7: 7}
 	for _, other := range []string{
-		"", strings.ToLower(text), text[:25] + "v", text[1:], text + "0", " " + text[1:], text[:25] + "U", text[:25] + "I", text[:25] + "L", text[:25] + "O",
+		"", text[1:], text + "0", " " + text[1:], text[:25] + "U", text[:25] + "I", text[:25] + "L", text[:25] + "O", text[:25] + "o", text[:25] + "u",
 		text[:25] + "é", text[:25] + "-", "8" + text[1:], "ZZZZZZZZZZZZZZZZZZZZZZZZZZ",
 	} {
 		id := kept
