@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -32,28 +33,25 @@ type view struct {
 // look asks the store of a space.
 func look(ctx context.Context, in *space.Space) view {
 	v, state := view{Space: in}, &space.State{}
-	err := in.Ready()
+	if err := in.Ready(); err != nil {
+		v.Bad = err.Error()
+	}
 	if found, notOpen := in.State(); notOpen == nil {
 		state = found
+	}
+	if state.Store != nil {
+		var err error
+		if v.Info, err = state.Store.Info(ctx); err == nil {
+			v.Counters, _, err = state.Counters.List(ctx, "", 100)
+		}
+		if v.Health = "The store answers. "; err != nil {
+			v.Health, v.Bad = "", cmp.Or(v.Bad, fmt.Sprintf("The store does not answer as it should: %v.", err))
+		}
 	}
 	if state.Own != nil {
 		status := state.Own.Status()
 		v.Windows = max(0, int64(time.Until(status.End)/state.Store.Limits().Window))
-		v.Health = fmt.Sprintf("IDs last until %s if the store is away.", status.End.UTC().Format(time.DateTime))
-	}
-	if state.Store != nil {
-		var asked error
-		if v.Info, asked = state.Store.Info(ctx); asked == nil {
-			v.Counters, _, asked = state.Counters.List(ctx, "", 100)
-		}
-		if err == nil && asked != nil {
-			err = fmt.Errorf("The store does not answer as it should: %w.", asked)
-		}
-	}
-	if err != nil {
-		v.Bad = err.Error()
-	} else {
-		v.Health = "The store answers. " + v.Health
+		v.Health += fmt.Sprintf("IDs last until %s if the store is away.", status.End.UTC().Format(time.DateTime))
 	}
 	return v
 }

@@ -24,7 +24,7 @@ const (
 type NextRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Counter       string                 `protobuf:"bytes,1,opt,name=counter,proto3" json:"counter,omitempty"`
-	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"` // 1 to 65,536
+	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"` // 1 to 65,536; 0 stands for 1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -120,8 +120,8 @@ func (x *NextResponse) GetNumbers() []int64 {
 type CounterServiceTakeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Counter       string                 `protobuf:"bytes,1,opt,name=counter,proto3" json:"counter,omitempty"`
-	Count         int64                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`                                // how many numbers; there are fewer in the run where the counter's end is near
-	Period        string                 `protobuf:"bytes,3,opt,name=period,proto3" json:"period,omitempty"`                               // such as 2026-11-26, for a counter that begins anew with each; empty for others
+	Count         int64                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`                                // how many numbers; 0 stands for 1, and there are fewer in the run where the counter's end is near
+	Period        string                 `protobuf:"bytes,3,opt,name=period,proto3" json:"period,omitempty"`                               // such as 2026-11-26, for a counter that begins again with each; empty for others
 	PeriodBegin   int64                  `protobuf:"varint,4,opt,name=period_begin,json=periodBegin,proto3" json:"period_begin,omitempty"` // the first Unix second of the period
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -516,7 +516,7 @@ func (x *GetResponse) GetCounter() *Counter {
 type ListRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	After         string                 `protobuf:"bytes,1,opt,name=after,proto3" json:"after,omitempty"`  // the name before the first one; empty for the beginning
-	Limit         uint32                 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"` // 1 to 1,000
+	Limit         uint32                 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"` // 1 to 1,000; 0 stands for 1,000
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -75,7 +75,7 @@ func (Form) EnumDescriptor() ([]byte, []int) {
 type MintRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"` // 1 to 65,536
+	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"` // 1 to 65,536; 0 stands for 1
 	Form          Form                   `protobuf:"varint,3,opt,name=form,proto3,enum=randflake.v1.Form" json:"form,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
