@@ -22,6 +22,25 @@ import (
 	"github.com/randflake/randflake"
 )
 
+// A driver reads commands as lines, and answers each with one line. Its environment has ADDRESSES (URLs with commas between),
+// SPACE, SECRET (32 hexadecimal digits), NODES, LIMIT (seconds, of each call), and TOKEN or an empty text. IDs are signed decimal
+// integers.
+//
+//	generate N, fill N            N calls for one ID each, one call for N: ids ID ...
+//	threads K N                   K threads, or tasks at the same time, that make N IDs each: ids ID ...
+//	fork KIND N                   forks by KIND, os or c; the child makes N IDs and ends, then the parent makes N: ids ID ...
+//	copy                          tries to copy or serialize the generator and the secret: error copy ...
+//	mint N                        N IDs of a minter: ids ID ...
+//	next COUNTER N                N numbers of a counter: numbers NUMBER ...
+//	format ID, parse TEXT         text TEXT, id ID
+//	inspect ID, compose S N Q     fields SECOND NODE SEQUENCE, id ID
+//	secret TEXT                   reads a secret: check DIGITS, its check value
+//	clock N, age N                from now on, the Unix clock or the monotonic clock is N seconds ahead of the system's: ok
+//
+// A failure is "error CODE MESSAGE": the service's code, or invalid_argument, or unavailable. If FAULT is set, the driver plants
+// a fault: fork (a child goes on with its parent's leases), end (a lease is used beyond its window), late (a lost answer is
+// taken for that of the next call), text (the order of digits), failover (the second address is never asked).
+
 // A language has a driver, and lacks some parts of the suite.
 type language struct{ name, driver, lacks string }
 

@@ -1,4 +1,4 @@
-"""The driver of clients/README.md: makes IDs as the lines on standard input say, for cd lab && GOWORK=off go test ./clients."""
+"""The driver of lab/clients/driver_test.go: makes IDs as the lines on standard input say, for lab/clients."""
 
 import copy
 import ctypes

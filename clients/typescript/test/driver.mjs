@@ -1,4 +1,4 @@
-// The driver of the tests in lab/clients, ../../README.md: reads commands as lines, answers each with a line.
+// The driver of lab/clients/driver_test.go: reads commands as lines, answers each with a line.
 
 import { createInterface } from "node:readline";
 import { Generator, Minter, Secret, Service, format, parse } from "../dist/index.js";

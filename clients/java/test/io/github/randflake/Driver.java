@@ -6,7 +6,7 @@ import java.util.*;
 import java.util.concurrent.*;
 import java.util.stream.*;
 
-/** Does what the commands of clients/README.md say, for the tests of clients in all languages. */
+/** Does what the commands of lab/clients/driver_test.go say, for the tests of clients in all languages. */
 public final class Driver {
     private static final String FAULT = System.getenv().getOrDefault("FAULT", "");
     private static final Map<String, Long> AHEAD = new ConcurrentHashMap<>(Map.of("clock", 0L, "age", 0L)); // seconds
