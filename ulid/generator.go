@@ -20,6 +20,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -80,6 +81,7 @@ type Generator struct {
 	hot    pinnedStates // states that Generate may use without owning them
 	states pinnedStates // all states, also with an injected clock
 	shared ownedState   // used if the P has no state, or the order is strict
+	spare  sync.Pool    // of *state, for many IDs at once
 	queue  *queue.Queue
 }
 
@@ -123,6 +125,7 @@ func newGenerator(random func([]byte), options ...Option) (*Generator, error) {
 			return nil, err
 		}
 	}
+	g.spare.New = func() any { s := newState(random, false); return &s }
 	strict := g.shared.hold
 	g.shared.state = newState(random, strict)
 	if strict {
@@ -176,7 +179,8 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	own := newState(g.shared.random, false)
+	own := g.spare.Get().(*state)
+	defer g.spare.Put(own)
 	return own.fill(dst, ms)
 }
 

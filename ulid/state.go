@@ -124,9 +124,11 @@ func (s *state) next(ms int64) (ID, error) {
 // fill fills dst by next.
 func (s *state) fill(dst []ID, ms int64) (n int, err error) {
 	for n < len(dst) {
-		if dst[n], err = s.next(ms); err != nil {
+		id, err := s.next(ms)
+		if err != nil {
 			return n, err
 		}
+		dst[n] = id
 		n++
 	}
 	return n, nil
