@@ -46,7 +46,7 @@ var usual = bounds{connections: 4096, header: 5 * time.Second, read: 15 * time.S
 const (
 	maxStreams  = 250 // calls at a time on one connection
 	maxHeader   = 16 << 10
-	maxReceived = 256 << 10 // bytes of bodies that a connection may send ahead
+	maxReceived = 64 << 10 // bytes of bodies that a connection may send ahead
 	pingTime    = 15 * time.Second
 	closeTime   = 3 * time.Second // with leave and drain, of the ten that an orchestrator waits as a rule
 )

@@ -185,10 +185,13 @@ func (s *Space) compare(ctx context.Context, state *State) error {
 	return nil
 }
 
-// State returns the state of an open space, or an error that wraps ErrNotOpen.
+// State returns the state of an open space, or an error that wraps ErrNotOpen, and says until when to wait if that is known.
 func (s *Space) State() (*State, error) {
 	if state := s.state.Load(); state != nil {
 		return state, nil
+	}
+	if wait := (*lease.WaitError)(nil); errors.As(*s.err.Load(), &wait) {
+		return nil, fmt.Errorf("%w: %w", ErrNotOpen, &lease.WaitError{Err: wait.Err, Until: wait.Until, Why: "space " + s.Name}) // without the location
 	}
 	return nil, fmt.Errorf("%w: space %s: try again", ErrNotOpen, s.Name)
 }

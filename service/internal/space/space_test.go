@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -115,6 +116,10 @@ func TestOld(t *testing.T) {
 		if t.Context().Err() != nil || f.Ready() == nil {
 			t.Fatal(f.Ready())
 		}
+	}
+	wait := (*lease.WaitError)(nil)
+	if _, err := f.State(); !errors.As(err, &wait) || time.Until(wait.Until) < time.Minute || strings.Contains(err.Error(), "memory") {
+		t.Errorf("%v: want until when to wait, and not where the data is", err)
 	}
 }
 
