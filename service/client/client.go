@@ -37,8 +37,7 @@ import (
 type service[C any] struct {
 	addresses []string
 	replicas  []C
-	current   atomic.Uint32               // the replica that answered last
-	wrong     []atomic.Pointer[time.Time] // until when a replica is asked last, because its clock was wrong
+	current   atomic.Uint32 // the replica that answered last
 	settings  settings
 }
 
@@ -129,7 +128,6 @@ func (s *service[C]) dial(addresses []string, options []Option, newClient func(c
 		}
 		s.replicas = append(s.replicas, newClient(s.settings.http, strings.TrimSuffix(address, "/"), interceptors))
 	}
-	s.wrong = make([]atomic.Pointer[time.Time], len(s.replicas))
 	return nil
 }
 
@@ -151,30 +149,15 @@ func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-const (
-	replicaTimeout = 10 * time.Second // the maximum time for which a call waits for one replica
-	wrongTime      = time.Minute      // for which a replica is asked last after it said that its clock is wrong
-)
-
-// order returns the indices of the replicas in the order in which a call asks them.
-func (s *service[C]) order() (order []int) {
-	var wrong []int
-	for i := range s.replicas {
-		at := (int(s.current.Load()) + i) % len(s.replicas)
-		if until := s.wrong[at].Load(); until != nil && time.Now().Before(*until) {
-			wrong = append(wrong, at)
-		} else {
-			order = append(order, at)
-		}
-	}
-	return append(order, wrong...)
-}
+const replicaTimeout = 10 * time.Second // the maximum time for which a call waits for one replica
 
 // call tries one replica after the other, until one answers. What a replica took whose answer is lost, is lost, and never given
 // twice, so each call may be repeated. The error says what failed.
 func call[C, Q, A any](ctx context.Context, s *service[C], what string, do func(C, context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
 	var failed error
-	for i, at := range s.order() {
+	first := int(s.current.Load())
+	for i := range s.replicas {
+		at := (first + i) % len(s.replicas)
 		attempt, cancel := context.WithTimeout(ctx, share(ctx, len(s.replicas)-i))
 		answer, err := do(s.replicas[at], attempt, connect.NewRequest(message))
 		cancel()
@@ -187,9 +170,6 @@ func call[C, Q, A any](ctx context.Context, s *service[C], what string, do func(
 		}
 		if failed == nil || !unsent(err) {
 			failed = err
-		}
-		if errors.Is(wire.Received(err), lease.ErrClock) {
-			s.wrong[at].Store(new(time.Now().Add(wrongTime)))
 		}
 		if !elsewhere(err) {
 			break

@@ -15,6 +15,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/access"
@@ -194,14 +195,21 @@ func (s *Server) check(c *call, procedure string, message any) (err error) {
 		return deny(connect.CodePermissionDenied, access.ErrDenied)
 	}
 	if verb != anySpace {
-		if c.limits, err = c.setup.policy.Allow(c.who, verb, name); err != nil {
+		c.limits, err = c.setup.policy.Allow(c.who, verb, name)
+		if asked, ok := message.(interface{ GetCounter() string }); ok && name == "" {
+			err = fmt.Errorf("%w: %.100q: ask for one that the service has", lease.ErrNoCounter, asked.GetCounter())
+		}
+		if err != nil {
 			if !s.usage.Call(c.who.Name, "", config.DefaultRate) {
 				return tooFast(config.DefaultRate)
+			}
+			if errors.Is(err, lease.ErrNoCounter) {
+				return connect.NewError(connect.CodeNotFound, err)
 			}
 			return deny(connect.CodePermissionDenied, err)
 		}
 		if c.in = c.setup.spaces[name]; c.in == nil {
-			return connect.NewError(connect.CodeNotFound, fmt.Errorf("no space %.100q, nor a counter in one: ask for one that the service has", name))
+			return connect.NewError(connect.CodeNotFound, fmt.Errorf("no space %.100q: ask for one that the service has", name))
 		}
 		c.limits = access.Tighter(c.limits, c.in.Limits)
 	}

@@ -82,7 +82,7 @@ func TestCounters(t *testing.T) {
 		{"List", `{"after":"others"}`, `{}`},
 		{"Take", `{"counter":"few","count":5}`, `"count":"3"`},
 		{"Next", `{"counter":"few"}`, `out_of_range`},
-		{"Next", `{"counter":"unknown"}`, `not_found`},
+		{"Next", `{"counter":"unknown"}`, `"not_found","message":"lease:nosuchcounter:\"unknown\"`},
 	} {
 		if a := w.call("CounterService/"+tt.procedure, tt.body); !strings.Contains(strings.ReplaceAll(a.text, " ", ""), tt.want) {
 			t.Errorf("%d: %s %s: %s, want %s", i, tt.procedure, tt.body, a.text, tt.want)
