@@ -120,7 +120,7 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, mark vm
 // Generate returns a new ID. It never waits for time or I/O: if no ID can be proven unique it returns ErrExhausted,
 // ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed.
 func (g *Generator) Generate() (ID, error) {
-	st := g.state.Load()
+	st := g.state.Load() // not load, which would cost 3 % of an ID
 	s := st.hot.pin()
 	if s != nil { // not joined to the next condition by &&: the compiler would compute a boolean, and then test it
 		if s.second == coarse.Seconds.Published() && !st.mark.Stale() {
@@ -138,6 +138,16 @@ func (g *Generator) Generate() (ID, error) {
 	return id, g.told(err)
 }
 
+// load returns the state.
+func (g *Generator) load() *state {
+	if g != nil {
+		if st := g.state.Load(); st != nil {
+			return st
+		}
+	}
+	panic("randflake: no Generator, or the zero one: make one with New")
+}
+
 // generate makes an ID where the shard has none ready, without telling of a refusal. The clock is never asked while pinned.
 func (g *Generator) generate() (ID, error) {
 	if g.strict {
@@ -145,7 +155,7 @@ func (g *Generator) generate() (ID, error) {
 		_, err := g.fill(id[:])
 		return id[0], err
 	}
-	st := g.state.Load()
+	st := g.load()
 	now, fresh := g.glance()
 	for {
 		if st.closed {
@@ -174,7 +184,7 @@ func (g *Generator) generate() (ID, error) {
 				return 0, public(err)
 			}
 		}
-		st = g.state.Load()
+		st = g.load()
 		now, fresh = g.read(), true
 	}
 }
@@ -186,7 +196,7 @@ func (g *Generator) outdated(st *state, err error) bool {
 	if err == errFrozen {
 		return g.replaced(st)
 	}
-	return g.state.Load() != st
+	return g.load() != st
 }
 
 // Fill fills dst with new IDs and returns how many it made. If n < len(dst), err is one of Generate's errors; the first
@@ -198,7 +208,7 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 
 // fill is Fill, but tells of no refusal.
 func (g *Generator) fill(dst []ID) (n int, err error) {
-	st := g.state.Load()
+	st := g.load()
 	mark := st.mark // older than the first ID
 	defer func() {
 		if mark.Stale() {
@@ -225,7 +235,7 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 				return n, public(err)
 			}
 		}
-		st = g.state.Load()
+		st = g.load()
 		now, fresh = g.read(), true
 	}
 	return n, nil
@@ -268,7 +278,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 // FillWait is Fill, but waits as Wait does until dst is full; later callers wait until then. If err is not nil, the
 // first n IDs are good all the same.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
-	mark := g.state.Load().mark
+	mark := g.load().mark
 	defer func() {
 		if mark.Stale() {
 			n, err = 0, errCopied
@@ -316,7 +326,7 @@ func (g *Generator) pause(err error) time.Duration {
 func (g *Generator) Issued() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := g.filled.Load() + g.past + g.state.Load().shards.issued()
+	n := g.filled.Load() + g.past + g.load().shards.issued()
 	g.reported += uint64(max(int64(n-g.reported), 0)) // n may miss what was moving
 	return g.reported
 }
@@ -325,7 +335,7 @@ func (g *Generator) Issued() uint64 {
 func (g *Generator) Waited() uint64 { return g.waited.Load() }
 
 // Lease returns the lease in force; after Close, the last one.
-func (g *Generator) Lease() Lease { return g.state.Load().lease }
+func (g *Generator) Lease() Lease { return g.load().lease }
 
 // Format prints "[redacted]" for every verb, as the generator holds the keys, and "<nil>" if there is no generator.
 func (g *Generator) Format(f fmt.State, _ rune) {
@@ -345,7 +355,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	st := g.state.Load()
+	st := g.load()
 	if st.closed {
 		err = ErrClosed
 	} else {
@@ -364,7 +374,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 func (g *Generator) grow(st *state) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.state.Load() == st {
+	if g.load() == st {
 		grown := g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)), st.mark)
 		grown.dropped = st.dropped
 		g.retire(st, grown)
@@ -382,7 +392,7 @@ func (g *Generator) retire(old, by *state) {
 func (g *Generator) replaced(st *state) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.state.Load() != st
+	return g.load() != st
 }
 
 // glance returns the current Unix second, and whether it was read from the clock: the published second may be late.

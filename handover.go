@@ -23,7 +23,7 @@ func (l *leases) Add(lease Lease) error {
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.state.Load().closed {
+	if g.load().closed {
 		return ErrClosed
 	}
 	g.next = append(g.next, lease)
@@ -43,7 +43,7 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.state.Load() != st {
+	if g.load() != st {
 		return nil
 	}
 	i := slices.IndexFunc(g.next, func(l Lease) bool { return l.Start.Unix() <= now && now < l.End.Unix() })
@@ -83,7 +83,7 @@ func (l *leases) Drop() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.next = nil
-	st := g.state.Load()
+	st := g.load()
 	if st.closed {
 		return
 	}
@@ -96,7 +96,7 @@ func (l *leases) Drop() {
 func (l *leases) Ready() error {
 	g := (*Generator)(l)
 	for {
-		st := g.state.Load()
+		st := g.load()
 		if st.closed {
 			return ErrClosed
 		}

@@ -257,6 +257,7 @@ func TestZeroValues(t *testing.T) {
 	var none *Cipher
 	for name, f := range map[string]func(){
 		"Cipher": func() { new(Cipher).Encrypt(1) }, "nil Cipher": func() { none.Decrypt(1) }, "Secret": func() { NewCipher(Secret{}) },
+		"Generator": func() { new(Generator).Fill(make([]ID, 1)) }, "nil Generator": func() { (*Generator)(nil).Lease() },
 	} {
 		if text := fmt.Sprint(panics(f)); !strings.Contains(text, "New") && !strings.Contains(text, "not set") {
 			t.Errorf("%s: %s", name, text)

@@ -120,7 +120,7 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 
 // fill is Fill, but tells of no refusal. inTurn says that its caller has waited and is the first in line.
 func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
-	mark := g.state.Load().mark // older than the first ID
+	mark := g.load().mark // older than the first ID
 	for n < len(dst) {
 		st, start, taken, err := g.claim(uint64(len(dst)-n), inTurn)
 		if mark.Stale() {
@@ -138,6 +138,16 @@ func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
 	return n, nil
 }
 
+// load returns the state.
+func (g *Generator) load() *state {
+	if g != nil {
+		if st := g.state.Load(); st != nil {
+			return st
+		}
+	}
+	panic("snowflake: no Generator, or the zero one: make one with New or Keep")
+}
+
 // claim takes 1 to n consecutive values of one unit.
 func (g *Generator) claim(n uint64, inTurn bool) (st *state, start, taken uint64, err error) {
 	if !inTurn && !g.line.Empty() {
@@ -145,7 +155,7 @@ func (g *Generator) claim(n uint64, inTurn bool) (st *state, start, taken uint64
 	}
 	now := g.layout.unitAt(g.glance())
 	for {
-		st := g.state.Load()
+		st := g.load()
 		next := st.cursor.next.Load()
 		p, err := st.plan(next, st.cursor.full.Load(), now)
 		if err != nil {
@@ -184,7 +194,7 @@ func (st *state) copied() error {
 // look reads the state and the clock, and returns what a claim may take, or an error that says why it may not.
 func (g *Generator) look() (st *state, next uint64, p plan, err error) {
 	for {
-		st := g.state.Load()
+		st := g.load()
 		if st.closed {
 			return st, 0, plan{}, errClosed
 		}
@@ -222,7 +232,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	st := g.state.Load()
+	st := g.load()
 	if st.closed {
 		err = errClosed
 	} else {
@@ -237,7 +247,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 }
 
 // Lease returns the lease in force; after Close, the last one.
-func (g *Generator) Lease() randflake.Lease { return g.state.Load().lease }
+func (g *Generator) Lease() randflake.Lease { return g.load().lease }
 
 // Layout returns the layout of the generator's IDs.
 func (g *Generator) Layout() *Layout { return g.layout }
@@ -247,7 +257,7 @@ func (g *Generator) Layout() *Layout { return g.layout }
 func (g *Generator) Issued() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	st := g.state.Load()
+	st := g.load()
 	reached := st.past
 	if !st.closed && !st.dropped {
 		reached += st.cursor.next.Load() - st.base

@@ -25,7 +25,7 @@ func (l *leases) Add(lease randflake.Lease) error {
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.state.Load().closed {
+	if g.load().closed {
 		return errClosed
 	}
 	g.next = append(g.next, next)
@@ -42,12 +42,12 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 		err = errLeaseEnded // whatever the clock says
 	case err == errEndOfLife:
 		return g.layout.ended()
-	case err == errExhausted && g.state.Load() == st:
+	case err == errExhausted && g.load() == st:
 		return err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.state.Load() != st {
+	if g.load() != st {
 		return nil
 	}
 	i := slices.IndexFunc(g.next, func(next *state) bool { return next.first <= now && now < next.end })
@@ -95,7 +95,7 @@ func (l *leases) Drop() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.next = nil
-	st := g.state.Load()
+	st := g.load()
 	if st.closed {
 		return
 	}
@@ -118,7 +118,7 @@ func (l *leases) Ready() error {
 func (g *Generator) begins(now int64) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	due := g.state.Load().first
+	due := g.load().first
 	for _, next := range g.next {
 		if due <= now || now < next.first && next.first < due {
 			due = next.first

@@ -31,7 +31,7 @@ const (
 // past. While unit after unit is used up, a call pauses for 7 ms instead of for each unit, which costs no ID and saves
 // CPU time.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
-	mark := g.state.Load().mark
+	mark := g.load().mark
 	st, start, _, err := g.claim(1, false)
 	switch {
 	case helps(err):
@@ -50,7 +50,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 // FillWait is Fill, but waits as Wait does until dst is full. The first n IDs are good even if err is not nil; err says
 // why n < len(dst). Later callers wait until this call has all its IDs.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
-	mark := g.state.Load().mark
+	mark := g.load().mark
 	if n, err = g.fill(dst, false); !helps(err) {
 		return n, g.told(err)
 	}
@@ -89,7 +89,7 @@ func helps(err error) bool {
 // untilDue returns how long to wait before claiming again, after a claim failed with cause. The units that pass until
 // then may be used in full.
 func (g *Generator) untilDue(cause error) time.Duration {
-	st, now := g.state.Load(), g.layout.unitAt(g.read())
+	st, now := g.load(), g.layout.unitAt(g.read())
 	next := st.cursor.next.Load()
 	var due int64
 	switch {
