@@ -8,7 +8,7 @@ servers) wanted="redis-server:redis-server pgbouncer:pgbouncer mariadbd:mariadb-
 	$(ls /usr/lib/postgresql/*/bin/postgres 2>/dev/null || echo postgres):postgresql" ;;
 tools) wanted="qemu-x86_64:qemu-user qemu-aarch64:qemu-user objdump:binutils aarch64-linux-gnu-objdump:binutils-aarch64-linux-gnu
 	chromium:chromium promtool:prometheus systemd-analyze:systemd" ;;
-languages) wanted="npm:npm python3:python3 javac:openjdk-17-jdk-headless" ;;
+languages) wanted="npm:npm python3:python3 javac:openjdk-17-jdk-headless cc:gcc,libc6-dev curl:curl" ;;
 esac
 missing='' packages=''
 for program in $wanted; do

@@ -45,6 +45,7 @@ import (
 type language struct{ name, driver, lacks string }
 
 var languages = []language{
+	{"minimal", "", "parse secrets late stale answers failover tokens forks threads mint counter copy"}, // compiled by here
 	{"python", "python3 ../../clients/python/tests/driver.py", ""},
 	{"typescript", "node ../../clients/typescript/test/driver.mjs", "forks"},
 	{"java", "java -cp ../../clients/java/build/classes:../../clients/java/build/test io.github.randflake.Driver", "forks"},
@@ -56,6 +57,13 @@ func here(t *testing.T) (found []language) {
 	for _, l := range languages {
 		if !slices.Contains(wanted, l.name) && !slices.Contains(wanted, "all") {
 			continue
+		}
+		if l.name == "minimal" {
+			l.driver = filepath.Join(t.TempDir(), "minimal")
+			cc := exec.Command("cc", "-O1", "-Wall", "-o", l.driver, "testdata/minimal.c")
+			if out, err := cc.CombinedOutput(); err != nil {
+				t.Fatalf("cc: %v: %s", err, out)
+			}
 		}
 		if _, err := exec.LookPath(strings.Fields(l.driver)[0]); err != nil && wanted[0] == "python" {
 			t.Skip(err)

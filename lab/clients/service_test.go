@@ -230,7 +230,7 @@ func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 		return 200, encode(m)
 	case "Mint":
 		if q.Count > a.batch {
-			return refusal("resource_exhausted", fmt.Sprintf("count %d: want at most %d", q.Count, a.batch))
+			return refusal("permission_denied", fmt.Sprintf("denied: count %d: the limit is %d", q.Count, a.batch))
 		}
 		name, verb := "ids", "%s"
 		if q.Form == "FORM_NUMBER" || q.Form == 2.0 {

@@ -6,6 +6,7 @@ import _thread
 import asyncio
 import logging
 import random
+import re
 import sys
 import threading
 from collections import deque
@@ -38,7 +39,7 @@ class _Stock:
 
     def __init__(self) -> None:
         self.mark, self.lock = Mark(), threading.Lock()
-        self.call: Future[None] | None = None  # the one that is under way
+        self.call: Future[BaseException | None] | None = None  # the one that is under way
         self.pause, self.retry = 0.0, 0.0  # seconds, and when a call in the background may be made again
         # Of a generator:
         self.began, self.limits = monotonic(), None  # type: float, Limits | None
@@ -73,25 +74,26 @@ class _Maker(Uncopied):
                 if got is not None:
                     return got
                 call = stock.call or self._start(stock)
-            call.result()
+            if error := call.result():
+                raise error
 
     def _ahead(self, stock: _Stock) -> None:
         """Under the lock: begins a call in the background, unless one is under way or failed a moment ago."""
         if not stock.call and monotonic() >= stock.retry:
             with suppress(RuntimeError):  # the interpreter ends, or there are too many threads
-                self._start(stock).add_done_callback(_log)
+                self._start(stock)
 
-    def _start(self, stock: _Stock) -> Future[None]:
+    def _start(self, stock: _Stock) -> Future[BaseException | None]:
         """Under the lock: begins a call, in a thread without the locks of threading, which a fork in C may leave held."""
         if sys.is_finalizing():  # no thread runs again
             raise RuntimeError("randflake: no lease, and the interpreter ends")
-        call: Future[None] = Future()
+        call: Future[BaseException | None] = Future()
         _thread.start_new_thread(self._run, (stock, stock.wanted, call))
         stock.call = call
         return call
 
-    def _run(self, stock: _Stock, wanted: int, call: Future[None]) -> None:
-        failed: BaseException | None = None
+    def _run(self, stock: _Stock, wanted: int, call: Future[BaseException | None]) -> None:
+        failed = None
         try:
             self._fetch(stock, wanted)
         except BaseException as error:  # also what kills a thread
@@ -99,16 +101,9 @@ class _Maker(Uncopied):
         with stock.lock:
             stock.call, stock.pause = None, min(16.0, 2 * stock.pause or 1.0) if failed else 0.0
             stock.retry = monotonic() + stock.pause
-        if failed:
-            call.set_exception(failed)
-        else:
-            call.set_result(None)
-
-
-def _log(call: Future[None]) -> None:
-    """Logs a failure that no caller may be waiting for. It runs when the lock is free again."""
-    if call.exception():
-        logging.getLogger("randflaked").warning("call in the background: %s", call.exception())
+        if failed:  # that no caller may be waiting for
+            logging.getLogger("randflaked").warning("call of the service: %s", failed)
+        call.set_result(failed)
 
 
 class Generator(_Maker):
@@ -138,7 +133,7 @@ class Generator(_Maker):
     def _ready(self, stock: _Stock) -> int | None:
         """Returns an ID of the batch, if it can be used and has one. Needs no lock."""
         if time() < stock.stale and monotonic() < stock.due and stock.mark.kept():
-            try:
+            try:  # faster than suppress
                 return stock.batch.pop()
             except IndexError:
                 pass
@@ -216,7 +211,7 @@ class AsyncGenerator:
 class Minter(_Maker):
     """Hands out IDs that the service makes, and keeps some ready. Needs no secret. Safe for use by many threads.
 
-    It asks for batch IDs at a time, or for half of that, and so on, if the service does not allow so many in a call.
+    It asks for batch IDs at a time, or for as many as the service allows in a call.
     """
 
     def __init__(self, service: Service, batch: int = 512) -> None:
@@ -248,8 +243,9 @@ class Minter(_Maker):
                 ids = self._service.mint(self._batch)
                 break
             except ServiceError as error:
-                if self._batch == 1 or error.code not in ("invalid_argument", "resource_exhausted"):
+                allowed = re.search(r"the limit is (\d+)", str(error))
+                if not allowed or not 0 < int(allowed[1]) < self._batch:
                     raise
-                self._batch //= 2
+                self._batch = int(allowed[1])
         with stock.lock:
             stock.minted.extend((asked, id) for id in ids)

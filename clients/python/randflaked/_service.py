@@ -6,11 +6,10 @@ import io
 import json
 import os
 import re
-import select
+import selectors
 import socket
 import ssl
 from collections import defaultdict
-from contextlib import suppress
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from time import monotonic
 from typing import Any, Callable, Dict, NamedTuple, Sequence
@@ -29,8 +28,11 @@ class ServiceError(Exception):
     that it is lost. If no nodes are free, it is "resource_exhausted"."""
 
     def __init__(self, code: str, message: str) -> None:
-        super().__init__(f"randflake: {message} ({code})")
+        super().__init__(code, message)
         self.code = code
+
+    def __str__(self) -> str:
+        return f"randflake: {self.args[1]} ({self.code})"
 
 
 class Limits(NamedTuple):
@@ -103,7 +105,12 @@ class Service(Uncopied):
 
     def _call(self, method: str, read: Callable[[Any], Any], fields: dict[str, Any]) -> Any:
         """Asks one replica after the other, the one that answered last first, each for its share of the time."""
-        headers, end, turn = self._headers(), monotonic() + self._timeout, self._turn
+        headers = _Headers({"Content-Type": "application/json", "Connect-Protocol-Version": "1"})
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token()}"
+            if not re.fullmatch("Bearer [!-~]+", headers["Authorization"]):
+                raise ValueError("randflake: token: want visible ASCII characters, without blanks")
+        end, turn = monotonic() + self._timeout, self._turn
         for left in range(len(self._addresses), 0, -1):
             address, now = self._addresses[turn % len(self._addresses)], monotonic()
             code, message = "unavailable", "no answer"
@@ -126,27 +133,22 @@ class Service(Uncopied):
         message = " ".join(message.replace(headers.get("Authorization", "Bearer \n")[7:], "[redacted]").split())
         raise ServiceError(code, f"{method}: {message:.300}")
 
-    def _headers(self) -> _Headers:
-        headers = _Headers({"Content-Type": "application/json", "Connect-Protocol-Version": "1"})
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token()}"
-            if not re.fullmatch("Bearer [!-~]+", headers["Authorization"]):
-                raise ValueError("randflake: token: want visible ASCII characters, without blanks")
-        return headers
-
     def _post(self, address: str, method: str, body: str, headers: _Headers, end: float) -> tuple[int, bytes]:
         """Makes one call, and returns the status and the text of its answer."""
         if not self._mark.kept():  # the connections are the parent's
             self._mark, self._idle = Mark(), defaultdict(list)
-        url, connection, idle = urlsplit(address), None, self._idle[address]
-        with suppress(IndexError):
+        url, idle = urlsplit(address), self._idle[address]
+        https = url.scheme == "https"
+        try:
             connection = idle.pop()
-            if select.select([connection.sock], [], [], 0)[0]:  # the replica has closed it
-                connection.close()
-                connection = None
-        if not connection:
-            https = url.scheme == "https"
+        except IndexError:
             connection = HTTPSConnection(url.netloc, context=self._tls) if https else HTTPConnection(url.netloc)
+        if connection.sock:
+            with selectors.DefaultSelector() as selector:
+                selector.register(connection.sock, selectors.EVENT_READ)
+                if selector.select(0):  # the replica has closed it
+                    connection.close()
+        if not connection.sock:
             connection.timeout = (end - monotonic()) / 2  # for each IP address: one may be dead
             connection.connect()
         connection.sock.settimeout(end - monotonic())
@@ -156,8 +158,7 @@ class Service(Uncopied):
         answer = response.read(LONGEST_ANSWER)
         if not response.isclosed():
             raise ValueError(f"want a whole answer, of less than {LONGEST_ANSWER} bytes")
-        if connection.sock:
-            idle.append(connection)
+        idle.append(connection)
         return response.status, answer
 
 
@@ -174,7 +175,9 @@ class _Answer(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        self._sock.settimeout(max(self._end - monotonic(), 1e-3))
+        if monotonic() >= self._end:
+            raise TimeoutError
+        self._sock.settimeout(self._end - monotonic() + 1e-3)
         return self._raw.readinto(buffer)
 
 

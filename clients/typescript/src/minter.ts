@@ -1,5 +1,5 @@
 import { Calls } from "./calls.js";
-import { RandflakeError, whole } from "./errors.js";
+import { whole } from "./errors.js";
 
 /** Has the service make IDs, for those who don't have the secret, and keeps some of them for up to five minutes. */
 export class Minter {
@@ -7,7 +7,7 @@ export class Minter {
   readonly #stock: { text: string; until: number }[] = [];
   #batch: number;
 
-  /** Asks for batch IDs at a time, or for half of that, and so on, if the service does not allow so many in a call. */
+  /** Asks for batch IDs at a time, or for as many as the service allows in a call. */
   constructor(service: { mint(count: number): Promise<string[]> }, { batch = 512 } = {}) {
     whole("batch", batch, 1, 65_536);
     this.#batch = batch;
@@ -18,9 +18,9 @@ export class Minter {
           for (const text of await service.mint(this.#batch)) this.#stock.push({ text, until });
           return;
         } catch (error) {
-          const less = error instanceof RandflakeError && ["resource_exhausted", "invalid_argument"].includes(error.code);
-          if (!less || this.#batch === 1) throw error;
-          this.#batch = Math.floor(this.#batch / 2);
+          const allowed = Number(/the limit is (\d+)/.exec((error as Error).message)?.[1]);
+          if (!(0 < allowed && allowed < this.#batch)) throw error;
+          this.#batch = allowed;
         }
       }
     });

@@ -1,7 +1,8 @@
 package io.github.randflake;
 
 import java.util.*;
-import java.util.concurrent.*;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Makes IDs in this process, under leases of randflaked. It is safe for use by many threads, virtual ones included; one
@@ -22,16 +23,7 @@ public final class Generator extends Latest {
     private long wanted; // the window to take
 
     /** Nodes that nobody else has in the seconds of a window; cursor tells how many of their places are used. */
-    private static final class Lease {
-        final long window, firstNode, until;
-        long cursor;
-
-        Lease(long window, long firstNode, long until) {
-            this.window = window;
-            this.firstNode = firstNode;
-            this.until = until;
-        }
-    }
+    private record Lease(long window, long firstNode, long until, AtomicLong cursor) {}
 
     /** Makes a generator that leases one node. It does not call the service yet. */
     public Generator(Service service, Secret secret) { this(service, secret, 1); }
@@ -71,22 +63,22 @@ public final class Generator extends Latest {
         if (limits == null) return null;
         long width = limits.window(), now = service.nanos.getAsLong(), second = service.unixSecond.getAsLong();
         wanted = second / width;
-        leases.values().removeIf(old -> old.until - now <= 0);
+        leases.values().removeIf(old -> old.until() - now <= 0);
         Lease used = leases.getOrDefault(wanted, lease); // after the last one if the clock was set
-        if (used == null || used.until - now <= 0) return null;
-        long start = used.window * width, held = Math.min(Math.max(second - start, 0), width - 1);
-        long first = Math.max(used.cursor, held * places);
+        if (used == null || used.until() - now <= 0) return null;
+        long start = used.window() * width, held = Math.min(Math.max(second - start, 0), width - 1);
+        long first = Math.max(used.cursor.get(), held * places);
         if (first + n > width * places) return null;
-        used.cursor = first + n;
+        used.cursor.set(first + n);
         if (used != lease) {
             lease = used;
-            turn = used.until - (long) (width * SECOND * ThreadLocalRandom.current().nextDouble(0.1, 0.5));
+            turn = used.until() - (long) (width * SECOND * ThreadLocalRandom.current().nextDouble(0.1, 0.5));
         }
-        long present = Math.max(used.window, wanted), depth = 0;
+        long present = Math.max(used.window(), wanted), depth = 0;
         if (now - turn >= 0) depth = now - began < width * SECOND ? 1 : Math.min(limits.ahead(), (AHEAD + width - 1) / width + 1);
         for (wanted = present; leases.containsKey(wanted);) wanted++;
         if (wanted <= present + depth) refresh();
-        return new long[] {first % places, start - Id.FIRST_SECOND + first / places, used.firstNode << 17};
+        return new long[] {first % places, start - Id.FIRST_SECOND + first / places, used.firstNode() << 17};
     }
 
     /** Takes the window that is wanted. Only one thread at a time does. */
@@ -109,7 +101,8 @@ public final class Generator extends Latest {
         long firstNode = service.take(window, nodes, known.window());
         synchronized (lock) {
             limits = known;
-            leases.put(window, new Lease(window, firstNode, asked + ((window + 1) * known.window() - second) * SECOND));
+            long until = asked + ((window + 1) * known.window() - second) * SECOND;
+            leases.put(window, new Lease(window, firstNode, until, new AtomicLong()));
         }
     }
 }

@@ -1,6 +1,7 @@
 package io.github.randflake;
 
 import java.util.*;
+import java.util.regex.*;
 
 /** Keeps a buffer of IDs that the service makes, without the secret. It is safe for use by many threads. */
 public final class Minter extends Latest {
@@ -10,7 +11,7 @@ public final class Minter extends Latest {
     /** Makes a minter, which asks for 512 IDs at a time. It does not call the service yet. */
     public Minter(Service service) { this(service, 512); }
 
-    /** Makes a minter that asks for so many IDs at a time, or for half of that if the service allows no more, and so on. */
+    /** Makes a minter that asks for so many IDs at a time, or for as many as the service allows in a call. */
     public Minter(Service service, int batch) {
         super(service);
         this.batch = (int) Id.check("batch", batch, 1, 65_536);
@@ -28,8 +29,10 @@ public final class Minter extends Latest {
                 }
                 return;
             } catch (RandflakeException e) {
-                if (batch == 1 || !Set.of("resource_exhausted", "invalid_argument").contains(e.code())) throw e;
-                batch /= 2;
+                Matcher allowed = Pattern.compile("the limit is (\\d{1,5})").matcher(e.getMessage());
+                int most = allowed.find() ? Integer.parseInt(allowed.group(1)) : 0;
+                if (most < 1 || most >= batch) throw e;
+                batch = most;
             }
         }
     }
