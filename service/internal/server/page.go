@@ -51,7 +51,9 @@ func look(ctx context.Context, in *space.Space) view {
 	if state.Own != nil {
 		status := state.Own.Status()
 		v.Windows = max(0, int64(time.Until(status.End)/state.Store.Limits().Window))
-		v.Health += fmt.Sprintf("IDs last until %s if the store is away.", status.End.UTC().Format(time.DateTime))
+		if v.Health += fmt.Sprintf("IDs last until %s if the store is away.", status.End.UTC().Format(time.DateTime)); !status.Stopped.IsZero() {
+			v.Health = fmt.Sprintf("No IDs since %s.", status.Stopped.UTC().Format(time.DateTime))
+		}
 	}
 	return v
 }
