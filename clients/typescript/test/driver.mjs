@@ -17,7 +17,7 @@ function open() {
   const secret = Secret.parse(SECRET), firstNodes = {};
   let real;
   const faulty = {
-    limits: async () => ({ ...(real = await service.limits()), ...(FAULT === "end" ? { seconds: 1e9 } : {}) }),
+    limits: async () => ({ ...(real = await service.limits()), ...(FAULT === "end" ? { seconds: 4e9 } : {}) }),
     take: async (window, nodes) => {
       if (FAULT === "end") window = Math.floor(Date.now() / 1000 / real.seconds);
       const firstNode = await service.take(window, nodes, real.seconds);
