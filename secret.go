@@ -42,7 +42,7 @@ const (
 	veiledMark = "veiled:"
 )
 
-var errZeroSecret = fmt.Errorf("%w: it is not set, or all zeros, so that anybody could open its IDs: make one with NewSecret or with the command: randflake secret", ErrInvalidSecret)
+var errZeroSecret = fmt.Errorf("%w: it is not set, or all zeros, so that anybody could open its IDs: make one with NewSecret or with the command: randflake secret new", ErrInvalidSecret)
 
 var errSecretText = errors.New("randflake: a secret is not encoded: leave it out, or write what its method Hex returns")
 

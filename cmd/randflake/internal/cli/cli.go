@@ -15,19 +15,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/randflake/randflake/store"
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/randflake/randflake/lease/url"
 )
 
-// Main runs the program and exits. If servers is nil, it is the light program, which starts the full program when it
-// needs servers.
-func Main(servers *Servers) {
-	// A write to a closed pipe must be an error and not end the process: there is a lease to release.
-	signal.Ignore(syscall.SIGPIPE)
-	t := &tool{servers: servers, handOver: handOver, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	if err := checkHandover(servers != nil, version()); err != nil {
-		t.note(err)
-		os.Exit(exitFailed)
-	}
+// Main runs the program and exits.
+func Main() {
+	logging.Disable()              // what fails is said once, and by the program itself
+	signal.Ignore(syscall.SIGPIPE) // a write to a closed pipe is an error, which says how much was written
+	t := &tool{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	code := t.run(context.Background(), os.Args[1:])
 	if t.stoppedBy != nil {
 		dieBy(t.stoppedBy)
@@ -38,13 +35,11 @@ func Main(servers *Servers) {
 const (
 	exitOK     = 0
 	exitFailed = 1
-	exitUsage  = 2 // also for what doctor finds to be an error
+	exitUsage  = 2
 )
 
 // A tool is one call of the program.
 type tool struct {
-	servers        *Servers     // nil in the light program
-	handOver       func() error // to the full program; it returns only if that fails
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	stoppedBy      os.Signal // or nil
@@ -60,10 +55,10 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	if err == nil || errors.Is(err, errUnread) {
 		return exitOK
 	}
-	if err != errReported && err != errSerious {
+	if err != errReported {
 		t.note(err)
 	}
-	if usage := usageError(""); errors.As(err, &usage) || err == errSerious {
+	if usage := usageError(""); errors.As(err, &usage) {
 		return exitUsage
 	}
 	return exitFailed
@@ -120,12 +115,12 @@ func (t *tool) inLine(err error) string {
 	named, _ := storeInEnvironment()
 	for _, arg := range append(slices.Clip(t.args), named, os.Getenv(storeVariable), os.Getenv(storeFileVariable)) {
 		// In a word of the command line a password can have white space and quotes, which end one in a text.
-		if safe := (store.Location{URL: arg}).String(); arg != "" && safe != arg {
+		if safe := (url.Location{URL: arg}).String(); arg != "" && safe != arg {
 			quoted := strconv.Quote(arg)
 			text = strings.NewReplacer(quoted[1:len(quoted)-1], safe, arg, safe).Replace(text)
 		}
 	}
-	text = strings.TrimPrefix(store.Redact(text), "randflake: ")
+	text = strings.TrimPrefix(url.Redact(text), "randflake: ")
 	text = strings.ReplaceAll(text, ": randflake: ", ": ")
 	return strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ").Replace(text)
 }
@@ -140,9 +135,6 @@ func wrong(cmd *cobra.Command, format string, args ...any) error {
 	_, name, _ := strings.Cut(cmd.CommandPath()+": ", " ")
 	return usageError(fmt.Sprintf("%s%s: see %s --help", name, fmt.Sprintf(format, args...), cmd.CommandPath()))
 }
-
-// errSerious means that doctor has printed errors, and not only warnings.
-var errSerious = errors.New("doctor found errors")
 
 // errReported means that something failed, and that the error is already on standard error.
 var errReported = errors.New("reported")

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "program":
-		Main(nil)
+		Main()
 	}
 }
 
@@ -47,14 +47,8 @@ type result struct {
 // call calls the program in this process.
 func call(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
-	return callWith(t, nil, stdin, args...)
-}
-
-// callWith is call of a program that has servers.
-func callWith(t *testing.T, servers *Servers, stdin string, args ...string) result {
-	t.Helper()
 	var out, errs bytes.Buffer
-	code := (&tool{servers: servers, stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs}).run(t.Context(), args)
+	code := (&tool{stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs}).run(t.Context(), args)
 	return result{code, out.String(), errs.String()}
 }
 
@@ -112,7 +106,7 @@ func isolate(t *testing.T) (stateDir string) {
 func newHome(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "home")
-	succeed(t, "", "lease", "init", "--new-secret", "--store", dir)
+	succeed(t, "", "store", "init", "--new", "--store", dir)
 	return dir
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // writtenForms are the forms that convert writes.
-var writtenForms = []string{"text", "signed", "unsigned", "hex"}
+var writtenForms = []string{"text", "int", "signed", "unsigned", "hex"}
 
 func (t *tool) convertCommand() *cobra.Command {
 	var to string
@@ -37,22 +37,23 @@ if these come later. If others are of both forms, --from says which.`,
 				if p.errs[i] != nil {
 					return b, p.errs[i]
 				}
-				return appendConverted(b, p.ids[i], to), nil
+				return appendConverted(b, p.prefixes[i], p.ids[i], to), nil
 			})
 		},
 	}
 	choiceFlag(cmd, &p.from, "from", "", "FORM", fromUsage, forms...)
-	choiceFlag(cmd, &to, "to", "", "FORM", "text, signed, unsigned or hex (default all)", writtenForms...)
+	choiceFlag(cmd, &to, "to", "", "FORM", "text, int or signed, unsigned, hex (default all)", writtenForms...)
 	return cmd
 }
 
 const convertRow = "%-13s  %-20s  %-20s  %s\n"
 
-// appendConverted appends an ID in another form, or in all.
-func appendConverted(b []byte, id randflake.ID, to string) []byte {
-	written := []any{id.String(), fmt.Sprint(int64(id)), fmt.Sprint(uint64(id)), fmt.Sprintf("0x%016x", uint64(id))}
+// appendConverted appends an ID in another form, or in all. Its text has the prefix that it had.
+func appendConverted(b []byte, prefix string, id randflake.ID, to string) []byte {
+	signed := fmt.Sprint(int64(id))
+	written := []any{prefix + id.String(), signed, signed, fmt.Sprint(uint64(id)), fmt.Sprintf("0x%016x", uint64(id))}
 	if to == "" {
-		return fmt.Appendf(b, convertRow, written...)
+		return fmt.Appendf(b, convertRow, append(written[:1:1], written[2:]...)...)
 	}
 	return fmt.Appendln(b, written[slices.Index(writtenForms, to)])
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,6 +54,19 @@ func complete(cmd *cobra.Command, name string, words []string) {
 func oneOf(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// countFlag defines --count, of one or more.
+func countFlag(cmd *cobra.Command, n *int64, usage string) {
+	*n = 1
+	cmd.Flags().VarP(value{"NUMBER", func(text string) error {
+		count, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
+		if err != nil || count < 1 {
+			return errors.New("want a whole number of 1 or more, in digits such as 1000000")
+		}
+		*n = count
+		return nil
+	}}, "count", "n", usage+" (default 1)")
 }
 
 func storeFlag(cmd *cobra.Command, h *home) {

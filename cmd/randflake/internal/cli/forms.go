@@ -22,15 +22,16 @@ type parser struct {
 	from          string
 	text, decimal bool // there was an ID that can only be this
 	ids           []randflake.ID
+	prefixes      []string // of typed IDs, with the underscore
 	errs          []error
 }
 
 // parseAll sets ids and errs to what texts are. It returns false if later texts have to tell the form of some.
 func (p *parser) parseAll(texts []string) bool {
-	p.ids, p.errs = p.ids[:0], p.errs[:0]
+	p.ids, p.prefixes, p.errs = p.ids[:0], p.prefixes[:0], p.errs[:0]
 	for _, text := range texts {
 		id, err := p.parse(text)
-		p.ids, p.errs = append(p.ids, id), append(p.errs, err)
+		p.ids, p.prefixes, p.errs = append(p.ids, id), append(p.prefixes, prefixOf(text)), append(p.errs, err)
 	}
 	known := true
 	for i, err := range p.errs {
@@ -53,10 +54,19 @@ func (p *parser) parse(text string) (id randflake.ID, err error) {
 	case "hex":
 		id, err = parseHex(text)
 	default:
-		id, err = randflake.Parse(text)
+		id, err = randflake.Parse(text[len(prefixOf(text)):])
 		p.text = p.text || err == nil && !isDecimal(text)
 	}
 	return id, err
+}
+
+// prefixOf returns the prefix of a typed ID, such as ord_b0bb8nt7619tu, with its underscore, or "".
+func prefixOf(text string) string {
+	i := strings.LastIndexByte(text, '_') + 1
+	if i < 2 || text[0] < 'a' || text[0] > 'z' || strings.Trim(text[:i], "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return ""
+	}
+	return text[:i]
 }
 
 // formOf returns the form of text, or "" if it is ambiguous and the other IDs so far don't tell.

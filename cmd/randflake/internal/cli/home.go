@@ -11,8 +11,9 @@ import (
 	"strings"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease/url"
 )
 
 const (
@@ -20,27 +21,17 @@ const (
 	storeFileVariable = "RANDFLAKE_STORE_FILE"
 )
 
-// A home says where the secret and the store are.
+// A home says where the secret and the space are.
 type home struct {
-	space     string   // of IDs that have no secret; empty for Randflake IDs
-	store     string   // as the user named it
-	at        location // of the store
+	space     string // of IDs that have no secret; empty for Randflake IDs
+	store     string // as the user named it
+	at        url.Location
 	secret    secretSource
 	ownSecret bool // the user named no secret: it is in the store's directory
 	implied   bool // the user named neither a store nor a secret
 }
 
-// resolve fills in what the user did not name. Call it before anything is read, written or changed: if the store needs
-// the full program, the light program hands over to it here.
-func (h *home) resolve(t *tool) error {
-	err := h.locate()
-	if err == nil && h.at.URL != "" {
-		h.at.servers, err = t.needServers()
-	}
-	return err
-}
-
-// locate is resolve for a command that needs the secret but not the store.
+// locate fills in what the user did not name.
 func (h *home) locate() (err error) {
 	named := h.store
 	if h.store == "" {
@@ -49,11 +40,11 @@ func (h *home) locate() (err error) {
 		}
 	}
 	if h.store != "" {
-		if h.at.Location, err = store.ParseLocation(h.store); err != nil {
+		if h.at, _, err = url.Parse(h.store); err != nil {
 			return err
 		}
 		if info, err := os.Stat(h.at.Dir); err == nil && !info.IsDir() {
-			return fmt.Errorf("store %s is a file: want a directory", h.at)
+			return fmt.Errorf("store %s is a file: want a directory, or sqlite:%s", h.at, h.at)
 		}
 	}
 	// A secret belongs to its store: ignore the variables if --store names a directory, which has its own secret.
@@ -93,25 +84,12 @@ func storeInEnvironment() (string, error) {
 	return name, nil
 }
 
-// stateDir returns the directory for Randflake IDs, with secret and store, or for an ID space without a secret.
+// stateDir returns the directory for Randflake IDs, with secret and space, or for IDs without a secret.
 func (h *home) stateDir() (string, error) {
 	if h.space == "" {
 		return local.Dir("default")
 	}
 	return local.Dir("snowflake-" + h.space)
-}
-
-// open returns the secret and the store. If the user named neither, it makes both at first use.
-func (h *home) open(ctx context.Context, t *tool) (randflake.Secret, *store.Space, error) {
-	if err := h.firstUse(t); err != nil {
-		return randflake.Secret{}, nil, err
-	}
-	secret, err := h.readSecret()
-	if err != nil {
-		return secret, nil, err
-	}
-	space, err := h.openStore(ctx)
-	return secret, space, err
 }
 
 // readSecret reads the secret. It does not make one.
@@ -122,44 +100,40 @@ func (h *home) readSecret() (randflake.Secret, error) {
 	return h.secret.read()
 }
 
-// keys returns the keys of the secret. There are none, which stands for any secret, if there is no secret and none is
-// required.
-func (h *home) keys() (store.Keys, error) {
-	if !h.secret.known() {
-		return nil, nil
+// open opens or creates the space.
+func (h *home) open(ctx context.Context, how func(context.Context, string, lease.Config) (*lease.Space, error)) (*lease.Space, error) {
+	name := h.store
+	if name == "" {
+		name = "file:" + h.at.Dir
 	}
-	secret, err := h.secret.read()
-	if errors.Is(err, fs.ErrNotExist) && h.ownSecret {
-		return nil, nil
-	}
-	return store.KeysOf(secret), err
+	return how(ctx, name, lease.Config{})
 }
 
-// openStore opens the store. It does not make one.
-func (h *home) openStore(ctx context.Context, options ...store.Option) (*store.Space, error) {
+// openSpace opens the space. It does not make one.
+func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	space, err := h.at.open(ctx, options...)
-	if errors.Is(err, store.ErrNoStore) && h.implied && h.space == "" {
-		if _, missing := os.Stat(h.at.Dir); errors.Is(missing, fs.ErrNotExist) { // otherwise what new would find there is damaged
-			return nil, fmt.Errorf("no store in %s: the first randflake new makes it, with a secret; for another store use --store", h.at)
-		}
+	space, err := h.open(ctx, url.Open)
+	if !errors.Is(err, lease.ErrNoSpace) {
+		return space, err
 	}
-	if errors.Is(err, store.ErrNoStore) {
-		// Don't make one: a new store can't know what a lost store granted for the secret.
-		return nil, fmt.Errorf("no store in %s: name one with --store, or make one (its first lease starts after a safety delay): randflake lease init --store %s", h.at, h.at)
+	if _, missing := os.Stat(h.at.Dir); h.implied && h.space == "" && errors.Is(missing, fs.ErrNotExist) { // otherwise what new would find there is damaged
+		return nil, fmt.Errorf("no store in %s: the first randflake new makes it, with a secret; for another store use --store", h.at)
 	}
-	return space, err
+	// Don't make one: it can't know what a lost one granted for the secret.
+	return nil, fmt.Errorf("%w: name a store that has one, or make it: randflake store init %s", err, h.at)
 }
 
-// firstUse makes the state directory, unless it already has contents or the user named a store or secret.
-func (h *home) firstUse(t *tool) error {
+// firstUse makes the state directory, unless it already has contents or the user named a store or secret. It has room for
+// that many nodes.
+func (h *home) firstUse(t *tool, nodes uint32) error {
 	if !h.implied {
 		return nil
 	}
 	create, what := local.Create, "a new secret and a store in %s: keep the secret, without it the IDs can't be decrypted"
 	if h.space != "" {
-		create, what = local.CreateStore, "a store for "+h.space+" IDs in %s: keep it, it prevents repeated IDs"
+		create = func(dir string) (bool, error) { return local.CreateSpace(dir, lease.Limits{Nodes: nodes}) }
+		what = "a store for " + h.space + " IDs in %s: keep it, it prevents repeated IDs"
 	}
 	made, err := create(h.at.Dir)
 	if made {

@@ -37,6 +37,9 @@ The exit status is 1 if an ID's time is over a minute in the future.`,
 				return wrong(cmd, "%v", err)
 			}
 			stdin := bufio.NewReader(t.stdin)
+			if len(ids) == 0 && isTerminal(t.stdin) {
+				t.note(errors.New("reads IDs, one a line, to the end of the input (Ctrl-D)"))
+			}
 			if t.stdin = stdin; len(ids) == 0 {
 				stdin.Peek(1) // after that, the "new" of "new | inspect" has made the secret; the next read returns the error too
 			}
@@ -123,7 +126,7 @@ func (in *inspector) answer(b []byte, i int, text string) ([]byte, error) {
 	kind := in.kindOf(text)
 	if kind == kindRandflake && in.errs[i] == nil && in.cipher != nil && !*in.json {
 		fields := in.raws[i].Fields()
-		b = appendRandflake(b, in.ids[i], fields)
+		b = appendRandflake(append(b, in.prefixes[i]...), in.ids[i], fields)
 		if !fields.Time.After(in.opened) {
 			return b, nil
 		}
@@ -168,7 +171,9 @@ func (in *inspector) read(kind, text string) ([]reading, error) {
 		if in.cipher == nil {
 			return nil, in.noSecret
 		}
-		return in.only(readRandflake(in.cipher, id), nil)
+		r := readRandflake(in.cipher, id)
+		r.id = prefixOf(text) + r.id
+		return in.only(r, nil)
 	case kindSnowflake:
 		id, err := parseSnowflake(text, in.from)
 		switch {

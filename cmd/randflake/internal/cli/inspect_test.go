@@ -20,7 +20,7 @@ import (
 func newSecretFile(t *testing.T) (string, *randflake.Cipher) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "secret")
-	succeed(t, "", "secret", "-o", file)
+	succeed(t, "", "secret", "new", "-o", file)
 	secret, err := local.ReadSecret(file)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -25,7 +24,7 @@ func (t *tool) maskCommand() *cobra.Command {
 		Long: `Encrypt sortable IDs, which are arguments or lines of standard input, as package
 mask does: the key of a database row, a number from 0 to 9223372036854775807,
 becomes a text of up to 13 base32hex digits that shows neither time nor order.` + maskSecretHelp,
-		Example: `  randflake secret -o orders.secret
+		Example: `  randflake secret new -o orders.secret
   randflake mask --secret-file orders.secret 175928847299117063`,
 	}, maskText, func(b []byte, p pair) []byte { return append(b, p.masked.String()...) })
 }
@@ -66,9 +65,6 @@ func (t *tool) masking(cmd *cobra.Command, find func(c *randflake.Cipher, text s
 			return err
 		}
 		cipher := randflake.NewCipher(secret)
-		if !cipher.Permutes() {
-			return errors.New("the secret has several keys, which are for Randflake IDs: a masked ID does not tell which one masked it")
-		}
 		return t.answerAll(operands, nil, func(b []byte, _ int, text string) ([]byte, error) {
 			p, err := find(cipher, text)
 			switch {
@@ -94,7 +90,7 @@ func maskText(c *randflake.Cipher, text string) (pair, error) {
 
 // unmaskText decrypts a masked ID, which has exactly one text form.
 func unmaskText(c *randflake.Cipher, text string) (pair, error) {
-	masked, err := randflake.Parse(text)
+	masked, err := randflake.Parse(text[len(prefixOf(text)):])
 	if err != nil {
 		return pair{}, err
 	}

@@ -79,7 +79,7 @@ func TestMaskRefuses(t *testing.T) {
 		wantFailure(t, call(t, "", append([]string{strings.Fields(c.args)[0], "--secret-file", file}, strings.Fields(c.args)[1:]...)...), exitFailed, c.wanted...)
 	}
 	missing := filepath.Join(t.TempDir(), "none")
-	wantFailure(t, call(t, "", "mask", "--secret-file", missing, "5"), exitFailed, missing, "no such file", "randflake secret -o")
+	wantFailure(t, call(t, "", "mask", "--secret-file", missing, "5"), exitFailed, missing, "no such file", "randflake secret new -o")
 	t.Setenv(secretFileVariable, "")
 	wantFailure(t, call(t, "", "mask", "5"), exitFailed, secretFileVariable+" is empty")
 }

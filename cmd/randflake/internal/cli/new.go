@@ -19,9 +19,9 @@ func (t *tool) newCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new",
 		Short: "make IDs",
-		Long: `Make unique IDs. No setup is needed: the first call makes a secret and a lease
-store in your state directory. Each call takes a lease and gives it back at the
-end; any number of calls may run at once. IDs of sortable kinds come in order.`,
+		Long: `Make unique IDs. No setup is needed: the first call makes a secret and a store
+in your state directory. Each call takes a lease; any number of calls may run at
+once. IDs of sortable kinds come in order.`,
 		Example: `  randflake new
   randflake new -n 10000000 > ids.txt              # uses every core
   randflake new -n 1000000 --format binary | gzip | wc -c
@@ -34,7 +34,7 @@ end; any number of calls may run at once. IDs of sortable kinds come in order.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return t.runNew(cmd, &o) },
 	}
-	cmd.Flags().Int64VarP(&o.n, "count", "n", 1, "how many IDs")
+	countFlag(cmd, &o.n, "how many IDs")
 	kindFlags(cmd, &o.choiceOfKind)
 	choiceFlag(cmd, &o.format, "format", "f", "FORMAT", "see randflake help kinds (default text)",
 		"text", "json", "int", "hex", "binary", "base32", "base58", "base62", "uuid")
@@ -54,10 +54,7 @@ func (t *tool) runNew(cmd *cobra.Command, o *order) error {
 	if o.format == "binary" && isTerminal(t.stdout) {
 		return wrong(cmd, "--format binary is not for a terminal: send it to a file or a pipe")
 	}
-	if o.n == 0 {
-		return nil
-	}
-	if err := o.home.resolve(t); err != nil {
+	if err := o.home.locate(); err != nil {
 		return err
 	}
 	return t.unlessStopped(cmd.Context(), mint)
@@ -78,8 +75,6 @@ func (o *order) settle() error {
 	}
 	o.kind = cmp.Or(o.kind, kindRandflake)
 	switch {
-	case o.n < 0:
-		return fmt.Errorf("--count %d: want 0 or more", o.n)
 	case o.kind != kindRandflake && o.home.secret.file != "":
 		return fmt.Errorf("--secret-file is for --kind %s: %s IDs have no secret", kindRandflake, o.kind)
 	case o.kind == kindULID && o.home.store != "":

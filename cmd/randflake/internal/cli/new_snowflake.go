@@ -6,28 +6,32 @@ import (
 	"strings"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
 )
 
-// mintSnowflakes takes the lease of a worker number, writes n IDs and gives the lease back.
+// mintSnowflakes writes n IDs of a worker.
 func (t *tool) mintSnowflakes(ctx context.Context, h home, layout *snowflake.Layout, n int64, f format[snowflake.ID]) error {
 	if err := t.checkLifetime(layout, time.Now()); err != nil {
 		return err
 	}
-	if err := h.firstUse(t); err != nil {
+	if err := h.firstUse(t, uint32(min(layout.Workers(), randflake.MaxNode+1))); err != nil {
 		return err
 	}
-	space, err := h.openStore(ctx)
+	space, err := h.openSpace(ctx)
 	if err != nil {
 		return err
 	}
 	defer space.Close()
-	keeper, err := keepWorker(ctx, lease.On(space), layout)
+	keeper, err := keeping(ctx, 1, func(ctx context.Context, options ...lease.Option) (*lease.Keeper[*snowflake.Generator], error) {
+		return snowflake.Keep(ctx, space, layout, snowflake.Leasing(options...))
+	})
 	if err != nil {
 		return err
 	}
-	return snowflakes(keeper).mint(ctx, t, n, 1, f)
+	defer keeper.Close()
+	return newMinter(n, 1, f, filling(keeper)).mint(ctx, t)
 }
 
 // checkLifetime returns an error if a layout has ended, and prints a note if it ends within five years.
@@ -40,19 +44,6 @@ func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
 		t.note(fmt.Errorf("layout %s ends at %s: want another layout for something new", layout.Name(), end.Format(time.RFC3339)))
 	}
 	return nil
-}
-
-func snowflakes(keeper *lease.Keeper[*snowflake.Generator]) kept[snowflake.ID, *snowflake.Generator] {
-	return kept[snowflake.ID, *snowflake.Generator]{keeper, storeTimeout}
-}
-
-// keepWorker takes the lease of a worker number.
-func keepWorker(ctx context.Context, leases lease.Source, layout *snowflake.Layout) (*lease.Keeper[*snowflake.Generator], error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	return leased(ctx, leases, func(options ...lease.Option) (*lease.Keeper[*snowflake.Generator], error) {
-		return snowflake.Keep(ctx, leases, layout, snowflake.Leasing(options...))
-	})
 }
 
 // spaceOf returns the name of the ID space of a layout: the name of the first preset that makes the same IDs, or else

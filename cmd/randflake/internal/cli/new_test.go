@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -19,9 +18,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/local"
-	"github.com/randflake/randflake/store"
 	"github.com/randflake/randflake/lease/file"
+	"github.com/randflake/randflake/lease/local"
 )
 
 // formatNamed returns one of a kind's formats.
@@ -50,21 +48,20 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestNew makes IDs, also around the size of a chunk: distinct ones, each in a lease.
+// TestNew makes IDs, also around the size of a chunk: distinct ones, of now.
 func TestNew(t *testing.T) {
 	dir := newHome(t)
 	cipher := cipherOf(t, dir)
 	seen, want := make(map[randflake.ID]bool), 0
-	for _, n := range []int{0, 1, 2, chunkSize - 1, chunkSize, chunkSize + 1, 5*chunkSize + 7, 300_000} {
+	for _, n := range []int{1, 2, chunkSize - 1, chunkSize, chunkSize + 1, 5*chunkSize + 7, 300_000} {
 		out := []byte(succeed(t, "", "new", "--store", dir, "-n", strconv.Itoa(n), "--format", "binary"))
-		leases := views(t, dir)
 		for ; len(out) >= 8; out = out[8:] {
 			var id randflake.ID
 			if err := id.UnmarshalBinary(out[:8]); err != nil {
 				t.Fatal(err)
 			}
-			if f := cipher.Inspect(id); !inLease(leases, f) {
-				t.Fatalf("%v holds %+v, which is in none of %+v", id, f, leases)
+			if f := cipher.Inspect(id); !isNow(f.Time) || f.Node > 100 {
+				t.Fatalf("%v holds %+v", id, f)
 			}
 			seen[id] = true
 		}
@@ -83,40 +80,35 @@ func cipherOf(t *testing.T, dir string) *randflake.Cipher {
 	return randflake.NewCipher(secret)
 }
 
-func inLease(leases []leaseView, f randflake.Fields) bool {
-	for _, l := range leases {
-		if l.FirstNode <= f.Node && f.Node <= l.LastNode && !f.Time.Before(l.Start) && f.Time.Before(l.Until) {
-			return true
-		}
-	}
-	return false
-}
+func isNow(at time.Time) bool { return time.Since(at).Abs() < time.Minute }
 
 // TestNewIntoInspect is what users do: inspect reads each form that has lines.
 func TestNewIntoInspect(t *testing.T) {
-	dir := newHome(t)
+	dir, small := newHome(t), filepath.Join(t.TempDir(), "small")
+	succeed(t, "", "store", "init", "--new", "--nodes", "1024", small)
 	// With the kind, as one number in a million is short enough to be text as well.
 	for form, from := range map[string]string{
 		"text": "text", "int": "int --kind randflake", "hex": "auto", "json": "auto",
 		"snowflake/text": "auto", "snowflake/int": "int", "snowflake/hex": "hex", "snowflake/json": "auto", "snowflake/base32": "base32", "snowflake/base58": "base58", "snowflake/base62": "base62",
 	} {
-		args := []string{"new", "--store", dir, "-n", "100", "--format"}
+		args := []string{"new", "-n", "100", "--store", dir, "--format"}
 		read := append([]string{"inspect", "--json", "--from"}, strings.Fields(from)...)
 		if form, found := strings.CutPrefix(form, "snowflake/"); found {
+			args[4] = small
 			args, read = append(args, form, "--kind", "snowflake"), append(read, "--layout", "twitter")
 		} else {
 			args, read = append(args, form), append(read, "--store", dir)
 		}
 		lines := json.NewDecoder(strings.NewReader(succeed(t, succeed(t, "", args...), read...)))
-		leases, seen := views(t, dir), map[string]bool{}
+		seen := map[string]bool{}
 		for lines.More() {
 			var v struct {
 				ID                       string
 				Time                     time.Time
 				Node, Datacenter, Worker uint32
 			}
-			if err := lines.Decode(&v); err != nil || !inLease(leases, randflake.Fields{Time: v.Time, Node: v.Node | v.Datacenter<<5 | v.Worker}) {
-				t.Fatalf("%s: %+v, %v, want one in %+v", form, v, err, leases)
+			if err := lines.Decode(&v); err != nil || !isNow(v.Time) || v.Node|v.Datacenter<<5|v.Worker > 100 {
+				t.Fatalf("%s: %+v, %v", form, v, err)
 			}
 			seen[v.ID] = true
 		}
@@ -126,39 +118,44 @@ func TestNewIntoInspect(t *testing.T) {
 	}
 }
 
-// testStore opens the store in dir.
-func testStore(t *testing.T, dir string, options ...store.Option) *store.Space {
+// homeSpace makes a home, and returns its space, whose clock is ahead by what the caller sets, and its secret.
+func homeSpace(t *testing.T) (*lease.Space, randflake.Secret, *atomic.Int64) {
 	t.Helper()
-	space, err := file.Open(dir, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { space.Close() })
-	return space
-}
-
-// testLeases makes a home, and returns the leases of its store and its secret.
-func testLeases(t *testing.T, options ...store.Option) (lease.Source, randflake.Secret) {
-	t.Helper()
-	dir := newHome(t)
+	dir, ahead := newHome(t), new(atomic.Int64)
 	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lease.On(testStore(t, dir, options...)), secret
+	engine, err := file.New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	space, err := lease.Open(t.Context(), engine, lease.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { space.Close() })
+	return space, secret, ahead
+}
+
+// keepOne keeps a generator of one node, by the clock of the space.
+func keepOne(t *testing.T, space *lease.Space, secret randflake.Secret, ahead *atomic.Int64) *lease.Keeper[*randflake.Generator] {
+	t.Helper()
+	keeper, err := lease.Keep(t.Context(), space, secret, lease.WithLogger(slog.New(slog.DiscardHandler)),
+		lease.WithClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { keeper.Close() })
+	return keeper
 }
 
 // TestMinterWaitsForTheNextSecond asks one node for more than it has in a second.
 func TestMinterWaitsForTheNextSecond(t *testing.T) {
 	const n = randflake.MaxSequence + 1 + 1000
-	leases, secret := testLeases(t)
-	keeper, err := keep(t.Context(), leases, secret, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer keeper.Close()
+	keeper := keepHere(t)
 	var out bytes.Buffer
-	if err := newMinter(n, 2, formatNamed(t, randflakeFormats, "binary"), randflakes(keeper).fill).run(t.Context(), &out, new(progress)); err != nil {
+	if err := newMinter(n, 2, formatNamed(t, randflakeFormats, "binary"), filling(keeper)).run(t.Context(), &out, new(progress)); err != nil {
 		t.Fatal(err)
 	}
 	seen, seconds := make(map[randflake.ID]bool), make(map[time.Time]int)
@@ -175,59 +172,29 @@ func TestMinterWaitsForTheNextSecond(t *testing.T) {
 	}
 }
 
-// sleepyKeeper returns a keeper, what closes its store, and a function that moves their clock on.
-func sleepyKeeper(t *testing.T) (keeper *lease.Keeper[*randflake.Generator], closeStore func() error, sleep func(time.Duration)) {
+func keepHere(t *testing.T) *lease.Keeper[*randflake.Generator] {
 	t.Helper()
-	var ahead atomic.Int64
-	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	dir := newHome(t)
-	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	space := testStore(t, dir, store.WithClock(clock))
-	keeper, err = lease.Keep(t.Context(), lease.On(space), secret, lease.WithClock(clock), lease.WithTTL(leaseTTL), lease.WithLogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { keeper.Close() })
-	return keeper, space.Close, func(d time.Duration) { ahead.Add(int64(d)) }
+	space, secret, ahead := homeSpace(t)
+	return keepOne(t, space, secret, ahead)
 }
 
 // TestMinterWaitsForALease lets the lease end, as when the process was asleep.
 func TestMinterWaitsForALease(t *testing.T) {
-	keeper, _, sleep := sleepyKeeper(t)
-	sleep(time.Hour)
+	space, secret, ahead := homeSpace(t)
+	keeper := keepOne(t, space, secret, ahead)
+	ahead.Store(int64(time.Hour))
 	if _, err := keeper.Generator().Generate(); !errors.Is(err, randflake.ErrLeaseEnded) {
 		t.Fatalf("after an hour: %v", err)
 	}
 	var out bytes.Buffer
-	if err := newMinter(100, 1, formatNamed(t, randflakeFormats, "binary"), randflakes(keeper).fill).run(t.Context(), &out, new(progress)); err != nil || out.Len() != 800 {
+	if err := newMinter(100, 1, formatNamed(t, randflakeFormats, "binary"), filling(keeper)).run(t.Context(), &out, new(progress)); err != nil || out.Len() != 800 {
 		t.Errorf("%d bytes, %v", out.Len(), err)
-	}
-}
-
-// TestMinterGivesUp has a store that does not come back.
-func TestMinterGivesUp(t *testing.T) {
-	keeper, closeStore, sleep := sleepyKeeper(t)
-	closeStore()
-	sleep(time.Hour)
-	hold := randflakes(keeper)
-	hold.outage = retryPause
-	m := newMinter(100, 1, formatNamed(t, randflakeFormats, "binary"), hold.fill)
-	if err := m.run(t.Context(), io.Discard, new(progress)); !errors.Is(err, randflake.ErrLeaseEnded) {
-		t.Errorf("%v, want %v", err, randflake.ErrLeaseEnded)
 	}
 }
 
 // TestMinterIsStopped has a writer that hangs.
 func TestMinterIsStopped(t *testing.T) {
-	leases, secret := testLeases(t)
-	keeper, err := keep(t.Context(), leases, secret, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer keeper.Close()
+	keeper := keepHere(t)
 	reader, writer := io.Pipe()
 	defer reader.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -235,7 +202,7 @@ func TestMinterIsStopped(t *testing.T) {
 		reader.Read(make([]byte, 1)) // the write has begun, and goes no further
 		cancel(errors.New("enough"))
 	}()
-	m := newMinter(math.MaxInt64, 2, formatNamed(t, randflakeFormats, "text"), randflakes(keeper).fill)
+	m := newMinter(math.MaxInt64, 2, formatNamed(t, randflakeFormats, "text"), filling(keeper))
 	if err := m.run(ctx, writer, new(progress)); err == nil || err.Error() != "enough" {
 		t.Errorf("%v, want the reason for the end", err)
 	}
@@ -248,47 +215,29 @@ func TestNewReportsFailedOutput(t *testing.T) {
 	if code != exitFailed || errs.String() != "randflake: standard output: disk on fire\n" {
 		t.Errorf("exit status %d, %q", code, &errs)
 	}
-	if all := views(t, dir); len(all) != 1 || all[0].State != "released" {
-		t.Errorf("list: %+v, want a released lease", all)
-	}
 }
 
-// TestNewWithoutRelease loses the store while the IDs are written. They are good all the same.
-func TestNewWithoutRelease(t *testing.T) {
-	dir := newHome(t)
-	var out, errs bytes.Buffer
-	w := writerFunc(func(b []byte) (int, error) {
-		if err := removeStore(t, dir); err != nil {
-			return 0, err
-		}
-		return out.Write(b)
-	})
-	code := (&tool{stdout: w, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir})
-	if code != exitOK || out.Len() == 0 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "ends by itself") {
-		t.Errorf("exit status %d, %d bytes, %q", code, out.Len(), &errs)
-	}
+// crowded is a space that has no more than some nodes.
+type crowded struct {
+	*lease.Space
+	most uint32
 }
 
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
-
-// crowdedStore has no range of more nodes than some.
-type crowdedStore struct {
-	lease.Source
-	most int
-}
-
-func (s crowdedStore) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
-	if req.Nodes > s.most {
-		return lease.Record{}, fmt.Errorf("%w: crowded", lease.ErrNoRange)
+func (s crowded) Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error) {
+	if nodes > s.most {
+		return randflake.Lease{}, &lease.WaitError{Err: lease.ErrFull, Until: time.Now(), Why: "crowded"}
 	}
-	return s.Source.Acquire(ctx, req)
+	return s.Space.Take(ctx, window, nodes)
 }
 
 func TestKeepTakesWhatIsThere(t *testing.T) {
-	leases, secret := testLeases(t)
-	keeper, err := keep(t.Context(), crowdedStore{leases, 5}, secret, 128)
+	space, secret, _ := homeSpace(t)
+	keep := func(most uint32) (*lease.Keeper[*randflake.Generator], error) {
+		return keeping(t.Context(), 128, func(ctx context.Context, options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
+			return lease.Keep(ctx, crowded{space, most}, secret, options...)
+		})
+	}
+	keeper, err := keep(5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,8 +245,8 @@ func TestKeepTakesWhatIsThere(t *testing.T) {
 	if l := keeper.Generator().Lease(); l.LastNode-l.FirstNode+1 != 4 {
 		t.Errorf("lease %+v, want 4 nodes", l)
 	}
-	if _, err := keep(t.Context(), crowdedStore{leases, 0}, secret, 128); !errors.Is(err, lease.ErrNoRange) {
-		t.Errorf("no range at all: %v", err)
+	if _, err := keep(0); !errors.Is(err, lease.ErrFull) {
+		t.Errorf("no node at all: %v", err)
 	}
 }
 

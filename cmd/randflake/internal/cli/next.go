@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 )
 
 func (t *tool) nextCommand() *cobra.Command {
@@ -31,17 +30,7 @@ directory, as "randflake new" does. In other stores, make the counter with
 		Example: `  randflake next orders
   randflake next invoices/2026 -n 100 --store postgres://app@db/shop`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if n < 0 {
-				return wrong(cmd, "--count %d: want 0 or more", n)
-			}
-			if n == 0 {
-				return nil
-			}
-			// Before the first use makes a directory:
-			if _, err := counter.From(nowhere{}, time.Now).OpenStrict(cmd.Context(), args[0]); errors.Is(err, counter.ErrInvalidName) {
-				return wrong(cmd, "%v", err)
-			}
-			if err := h.resolve(t); err != nil {
+			if err := h.locate(); err != nil {
 				return err
 			}
 			return t.unlessStopped(cmd.Context(), func(ctx context.Context) error {
@@ -50,62 +39,53 @@ directory, as "randflake new" does. In other stores, make the counter with
 		},
 	}
 	operands(cmd, "NAME")
-	cmd.Flags().Int64VarP(&n, "count", "n", 1, "how many numbers")
+	countFlag(cmd, &n, "how many numbers")
 	cmd.Flags().BoolVar(&create, "create", false, "make the counter if there is none")
 	storeFlag(cmd, &h)
 	return cmd
 }
 
-// nowhere is a source without counters, which tells what can't be the name of one.
-type nowhere struct{ counter.Source }
-
-func (nowhere) Get(context.Context, string) (counter.Info, error) {
-	return counter.Info{}, counter.ErrNoCounter
-}
-
 var numberFormat = format[int64]{"int", onLine(func(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) })}
 
-// printNext takes numbers just before it prints them, so it never has to give numbers back.
+// printNext takes numbers just before it prints them.
 func (t *tool) printNext(ctx context.Context, cmd *cobra.Command, h *home, name string, n int64, create bool) error {
-	if err := h.firstUse(t); err != nil {
+	if err := h.firstUse(t, 0); err != nil {
 		return err
 	}
-	space, err := h.openStore(ctx)
+	space, err := h.openSpace(ctx)
 	if err != nil {
 		return err
 	}
 	defer space.Close()
 	var options []counter.Option
 	if create || h.implied {
-		options = append(options, counter.OrCreate())
+		if _, err := space.Counter(ctx, name); errors.Is(err, lease.ErrNoCounter) { // whatever it was made with, if it is there
+			options = append(options, counter.OrCreate(counter.Config{}))
+		}
 	}
-	numbers, err := openStrict(ctx, space, name, options...)
-	if errors.Is(err, counter.ErrNoCounter) && len(options) == 0 {
-		return fmt.Errorf("no counter %s in %s: use --create, or make one: randflake counter create %s --store %s", name, h.at, name, h.at)
-	}
+	numbers, err := counter.On(space).OpenStrict(ctx, name, options...)
 	if err != nil {
-		return counterError(cmd, name, h.at, err)
+		return counterError(cmd, name, h, err)
 	}
 	defer numbers.Close()
 	m := newMinter(n, 1, numberFormat, numbers.Fill)
 	m.unit = "numbers"
-	return m.mint(ctx, t)
+	return counterError(cmd, name, h, m.mint(ctx, t))
 }
 
-// openStrict is OpenStrict with the timeout of commands.
-func openStrict(ctx context.Context, space *store.Space, name string, options ...counter.Option) (*counter.Strict, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	return counter.On(space).OpenStrict(ctx, name, options...)
-}
-
-// counterError adds to an error in opening or making a counter which command to run instead.
-func counterError(cmd *cobra.Command, name string, at location, err error) error {
+// counterError adds to an error which command to run.
+func counterError(cmd *cobra.Command, name string, h *home, err error) error {
+	store := ""
+	if h.store != "" {
+		store = " --store " + h.at.String()
+	}
 	switch {
-	case errors.Is(err, counter.ErrInvalidName), errors.Is(err, counter.ErrInvalidOption):
+	case errors.Is(err, lease.ErrInvalid):
 		return wrong(cmd, "%v", err)
-	case errors.Is(err, counter.ErrForgotten):
-		return fmt.Errorf("%s may have forgotten a counter %s: if that counter never gave a number, run randflake counter create %s --new --store %s; otherwise add a --start beyond every number that it gave", at, name, name, at)
+	case errors.Is(err, lease.ErrNoCounter):
+		return fmt.Errorf("%w: randflake counter create %s%s", err, name, store)
+	case errors.Is(err, lease.ErrCounter):
+		return fmt.Errorf("%w: randflake counter set %s NUMBER%s", err, name, store)
 	}
 	return err
 }

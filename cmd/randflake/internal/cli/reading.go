@@ -99,10 +99,11 @@ func (r reading) appendLine(b []byte) []byte {
 	return append(b, '\n')
 }
 
-// appendRandflake appends a Randflake ID to nothing, in one line without its kind. There can be many millions of them.
+// appendRandflake appends a Randflake ID, in one line without its kind. There can be many millions of them.
 func appendRandflake(b []byte, id randflake.ID, fields randflake.Fields) []byte {
+	begin := len(b)
 	b, _ = id.AppendText(b) // its error is always nil
-	b = append(append(b, "             "[len(b):]...), "  "...)
+	b = append(append(b, "             "[len(b)-begin:]...), "  "...)
 	b = append(fields.Time.AppendFormat(b, time.RFC3339), "  node "...)
 	b = append(appendPadded(b, fields.Node), "  sequence "...)
 	return append(appendPadded(b, fields.Sequence), '\n')

@@ -250,7 +250,7 @@ func TestInspectWithBrokenSecret(t *testing.T) {
 		t.Setenv(name, "") // nowhere to look for a secret
 	}
 	succeed(t, "", "inspect", documented)
-	wantFailure(t, call(t, "", "inspect", "3vgoe12ccb8gh"), exitFailed, "no directory for secret and store", "--store")
+	wantFailure(t, call(t, "", "inspect", "3vgoe12ccb8gh"), exitFailed, "no directory for secret and space", "--store")
 	t.Setenv(secretFileVariable, "/nowhere/secret")
 	succeed(t, "", "inspect", "--layout", "discord", documented)
 	succeed(t, "", "inspect", "--kind", "ulid", "01ARZ3NDEKTSV4RRFFQ69G5FAV")

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"os"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +15,7 @@ func (t *tool) root() *cobra.Command {
 		Long: `Unique IDs: 64 bits that look random, or IDs that sort by time.
 
 The exit status is 0, 1 if something failed, or 2 if the command line was wrong.
-A command that a signal stops gives its lease back, and ends by that signal.`,
+A command that a signal stops ends by that signal.`,
 		Example:       "  randflake inspect $(randflake new)",
 		Version:       version(),
 		SilenceErrors: true,
@@ -25,11 +25,11 @@ A command that a signal stops gives its lease back, and ends by that signal.`,
 	root.SetOut(t.stdout)
 	root.SetErr(t.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, "%v", err) })
-	root.AddGroup(&cobra.Group{ID: "ids", Title: "IDs and numbers:"}, &cobra.Group{ID: "keys", Title: "Secrets, leases and counters:"})
+	root.AddGroup(&cobra.Group{ID: "ids", Title: "IDs and numbers:"}, &cobra.Group{ID: "keys", Title: "Secrets, stores and counters:"})
 	for id, commands := range map[string][]*cobra.Command{
 		"ids":  {t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.sqlCommand(), t.nextCommand()},
-		"keys": {t.secretCommand(), t.leaseCommand(), t.counterCommand(), t.doctorCommand()},
-		"":     {t.versionCommand(), t.manCommand()},
+		"keys": {t.secretCommand(), t.storeCommand(), t.counterCommand()},
+		"":     {t.versionCommand()},
 	} {
 		for _, cmd := range commands {
 			cmd.GroupID = id
@@ -41,7 +41,7 @@ A command that a signal stops gives its lease back, and ends by that signal.`,
 	return root
 }
 
-// refuseUnknownTopics makes "help" fail for what there is no help about.
+// refuseUnknownTopics makes "help" fail for what there is no help about. Help never runs anything.
 func refuseUnknownTopics(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
@@ -51,11 +51,23 @@ func refuseUnknownTopics(root *cobra.Command) {
 	show := help.Run
 	help.Run = nil
 	help.RunE = func(cmd *cobra.Command, args []string) error {
-		if found, rest, err := root.Find(args); err != nil || len(rest) > 0 {
-			return found.RunE(found, rest)
+		found, rest, err := root.Find(args)
+		if err == nil && len(rest) == 0 {
+			show(cmd, args)
+			return nil
 		}
-		show(cmd, args)
-		return nil
+		if found == nil || len(rest) == 0 {
+			found, rest = root, args
+		}
+		path := strings.TrimPrefix(found.CommandPath(), "randflake")
+		near := found.SuggestionsFor(rest[0])
+		if len(near) == 0 {
+			near = []string{""}
+		}
+		for i, name := range near {
+			near[i] = strings.TrimSpace("randflake help" + path + " " + name)
+		}
+		return usageError(fmt.Sprintf("help: there is none about %q: see %s", strings.Join(args, " "), strings.Join(near, " or ")))
 	}
 }
 
@@ -82,26 +94,4 @@ func noOperands(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return wrong(cmd, "unexpected argument %q", strings.TrimSpace(args[0]))
-}
-
-func (t *tool) manCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "man DIR",
-		Short:   "write man pages",
-		Long:    "Write the man pages of all commands into a directory, which it makes.",
-		Example: "  randflake man ~/.local/share/man/man1",
-		Hidden:  true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			servers, err := t.needServers()
-			if err != nil {
-				return err
-			}
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return err
-			}
-			return servers.Man(cmd.Root(), version(), args[0])
-		},
-	}
-	operands(cmd, "DIR")
-	return cmd
 }

@@ -13,9 +13,8 @@ func (t *tool) sqlCommand() *cobra.Command {
 		Short: "print SQL functions that open and mask IDs",
 		Long: `Print SQL functions that open Randflake IDs and mask sortable ones, without an
 extension: randflake_time(id, key), randflake_node and randflake_sequence,
-randflake_mask and randflake_unmask. Those for postgres, and for mysql, which is
-also MariaDB, convert texts too. The dialects are postgres, mysql, sqlite,
-bigquery and snowflake. The output contains no secret.`,
+randflake_mask and randflake_unmask, and others for texts. The dialects are
+postgres, and mysql for MariaDB. The output contains no secret.`,
 		Example: "  randflake sql --dialect postgres | psql -1f - shop",
 		Args:    noOperands,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -1,53 +1,289 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/lease/file"
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/local"
+	"github.com/randflake/randflake/lease/postgres"
+	"github.com/randflake/randflake/lease/url"
 )
 
-// Servers has the functions that only the full program has, because they take more than a minute to compile.
-type Servers struct {
-	// Open and Create open and create stores by their names.
-	Open, Create func(ctx context.Context, name string, options ...store.Option) (*store.Space, error)
+// storeTimeout is how long a command waits for a store.
+const storeTimeout = 10 * time.Second
 
-	// DDL returns the statements that create a schema in PostgreSQL. Its name is schema, or comes from the URL of a store.
-	DDL func(url, schema string) (string, error)
-
-	// Man writes man pages into a directory.
-	Man func(root *cobra.Command, version, dir string) error
+func (t *tool) storeCommand() *cobra.Command {
+	cmd := group(&cobra.Command{
+		Use:   "store",
+		Short: "make stores, and say what is wrong with one",
+		Long: `Make the space of leases and counters in a store, say how it is, and report that
+it lost data. STORE is as in "randflake help stores".`,
+	})
+	cmd.AddCommand(t.storeInitCommand(), t.storeInfoCommand(), t.storeReportLossCommand(), t.storeDDLCommand())
+	return cmd
 }
 
-// A location is where a store is or will be.
-type location struct {
-	store.Location
-	servers *Servers // nil for a directory
-}
-
-// needServers returns the functions for servers. In the light program it starts the full program, and returns only if
-// that can't be started.
-func (t *tool) needServers() (*Servers, error) {
-	if t.servers != nil {
-		return t.servers, nil
+// onStore completes a command that works on a space. STORE may be its operand, too.
+func (t *tool) onStore(cmd *cobra.Command, h *home, work func(ctx context.Context, cmd *cobra.Command, space *lease.Space) error) *cobra.Command {
+	storeOperand(cmd, h)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := h.locate(); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
+		defer cancel()
+		space, err := h.openSpace(ctx)
+		if err != nil {
+			return err
+		}
+		defer space.Close()
+		return work(ctx, cmd, space)
 	}
-	return nil, t.handOver()
+	return cmd
 }
 
-// open opens the store. If there is no store it fails with store.ErrNoStore.
-func (l location) open(ctx context.Context, options ...store.Option) (*store.Space, error) {
-	if l.servers == nil {
-		return file.Open(l.Dir, options...)
+// storeOperand makes a command take STORE as a flag, or as its only operand.
+func storeOperand(cmd *cobra.Command, h *home) {
+	storeFlag(cmd, h)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 && h.store != "" {
+			return wrong(cmd, "unexpected argument %q beside --store", args[0])
+		}
+		if len(args) == 1 {
+			h.store, args = args[0], nil
+		}
+		return noOperands(cmd, args[min(1, len(args)):])
 	}
-	return l.servers.Open(ctx, l.URL, options...)
 }
 
-// create makes a store. If there is a store already, it fails with fs.ErrExist.
-func (l location) create(ctx context.Context, options ...store.Option) (*store.Space, error) {
-	if l.servers == nil {
-		return file.Create(l.Dir, options...)
+func (t *tool) storeInitCommand() *cobra.Command {
+	var h home
+	var config lease.Config
+	var ifMissing bool
+	cmd := &cobra.Command{
+		Use:   "init [STORE]",
+		Short: "make a space",
+		Long: `Make a space. It can't know what others have granted for the same IDs, so leases
+begin after those of another space of the same limits have ended, some minutes,
+and counters wait until they are set. With --new, which says that there are no
+such IDs, leases begin at once, and the file of the secret is made if there is
+none. A space is for one secret, or with --nodes for sortable IDs, which have
+none. Nothing of it can be changed later.`,
+		Example: `  randflake store init --new leases
+  randflake store init --if-missing postgres://app@db/shop
+  randflake store init --new --nodes 1024 'redis://cache?space=snowflake'`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return t.initSpace(cmd, &h, config, ifMissing) },
 	}
-	return l.servers.Create(ctx, l.URL, options...)
+	storeOperand(cmd, &h)
+	secretFlag(cmd, &h.secret)
+	f := cmd.Flags()
+	f.BoolVar(&config.New, "new", false, "no IDs were made before")
+	f.BoolVar(&ifMissing, "if-missing", false, "do not fail if the space exists")
+	f.Uint32Var(&config.Limits.Nodes, "nodes", 0, "as many as the layout has worker numbers (default 131072)")
+	f.DurationVar(&config.Limits.Window, "window", 0, "how long leases last (default 1m0s)")
+	f.Int64Var(&config.Limits.Ahead, "ahead", 0, "how many windows may be leased ahead (default 5)")
+	f.DurationVar(&config.Limits.MaxSkew, "max-skew", 0, "how far two clocks may differ (default 1m0s)")
+	return cmd
+}
+
+func (t *tool) initSpace(cmd *cobra.Command, h *home, config lease.Config, ifMissing bool) error {
+	if config.Limits.Nodes > 0 {
+		h.space = "sortable" // without a secret
+	}
+	if err := h.locate(); err != nil {
+		return err
+	}
+	if h.at.Dir != "" {
+		if err := os.MkdirAll(h.at.Dir, 0o700); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
+	defer cancel()
+	switch space, err := h.open(ctx, url.Open); {
+	case err == nil:
+		defer space.Close()
+		if !ifMissing {
+			return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
+		}
+		if secret, err := h.readSecret(); err == nil {
+			if err := space.CheckSecret(secret.CheckValue()); err != nil {
+				return err
+			}
+		}
+		return t.print(fmt.Sprintf("%s exists\n", space))
+	case !errors.Is(err, lease.ErrNoSpace):
+		return err
+	}
+	made := ""
+	if h.secret.known() {
+		secret, err := h.secret.read()
+		if errors.Is(err, fs.ErrNotExist) && config.New {
+			secret, made = randflake.NewSecret(), "made a new secret in "+h.secret.file+"\n"
+			err = local.WriteSecret(h.secret.file, secret)
+		}
+		if err != nil && !(errors.Is(err, fs.ErrNotExist) && h.ownSecret) {
+			return err
+		}
+		if err == nil {
+			config.Check = secret.CheckValue()
+		}
+	}
+	space, err := h.open(ctx, func(ctx context.Context, name string, c lease.Config) (*lease.Space, error) {
+		config.Name = c.Name
+		return url.Create(ctx, name, config)
+	})
+	if err != nil && made != "" {
+		return fmt.Errorf("%w: the new secret is in %s", err, h.secret.file)
+	}
+	if err != nil {
+		return err
+	}
+	defer space.Close()
+	info, err := space.Info(ctx)
+	if err != nil {
+		return err
+	}
+	begin := "leases begin at once"
+	if info.Low.After(time.Now()) {
+		begin = "leases begin at " + info.Low.Format(time.RFC3339)
+	}
+	return t.print(fmt.Sprintf("%smade %s: %s\n", made, space, begin))
+}
+
+func (t *tool) storeInfoCommand() *cobra.Command {
+	var h home
+	cmd := t.onStore(&cobra.Command{
+		Use:   "info [STORE]",
+		Short: "say how a space is, and what is wrong with it",
+		Long: `Say how a space is: its limits, whether its secret is this one, how many nodes of
+the present window are leased, until when nothing is leased, which counters wait
+to be set. The exit status is 1 if something is wrong.`,
+		Example: "  randflake store info --store postgres://app@db/shop --secret-file secret",
+	}, &h, func(ctx context.Context, cmd *cobra.Command, space *lease.Space) error {
+		info, err := space.Info(ctx)
+		if err != nil && info.Nodes == 0 {
+			return err
+		}
+		good := []string{
+			fmt.Sprintf("%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v", space, info.Nodes, info.Window, info.Ahead, info.MaxSkew),
+			fmt.Sprintf("%d nodes of the present window are leased", info.Taken),
+		}
+		var bad []string
+		if err != nil {
+			bad = append(bad, err.Error())
+		}
+		if !info.Time.IsZero() {
+			good = append(good, fmt.Sprintf("the server's clock is %v ahead of this one", time.Until(info.Time).Round(time.Millisecond)))
+		}
+		if info.Low.After(time.Now()) {
+			bad = append(bad, fmt.Sprintf("nothing is leased before %s: %s: wait until then", info.Low.Format(time.RFC3339), info.Why))
+		}
+		if 10*uint64(info.Taken) > 9*uint64(info.Nodes) {
+			bad = append(bad, fmt.Sprintf("%d of %d nodes are leased: in this window few programs can start: take more nodes or shorter windows, in another space", info.Taken, info.Nodes))
+		}
+		if info.Losses > 0 {
+			good = append(good, fmt.Sprintf("data was lost %d times, at last: %s", info.Losses, info.Why))
+		}
+		switch secret, err := h.readSecret(); {
+		case err != nil && h.secret.known() && !errors.Is(err, fs.ErrNotExist):
+			bad = append(bad, err.Error())
+		case err == nil:
+			check := secret.CheckValue()
+			if err := space.CheckSecret(check); err != nil {
+				bad = append(bad, err.Error())
+			} else if info.Check == hex.EncodeToString(check[:]) {
+				good = append(good, "the secret is that of the space")
+			}
+		}
+		waiting := []string{}
+		if err := eachCounter(ctx, space, "", func(c lease.Counter) {
+			if c.Lost {
+				waiting = append(waiting, c.Name)
+			}
+		}); err != nil {
+			bad = append(bad, err.Error())
+		}
+		if n := len(waiting); n > 0 {
+			bad = append(bad, fmt.Sprintf("%d counters give no number until they are set, as data was lost: %s: run randflake counter set", n, strings.Join(waiting[:min(n, 10)], ", ")))
+		}
+		text := ""
+		for _, line := range good {
+			text += "ok     " + t.inLine(errors.New(line)) + "\n"
+		}
+		for _, line := range bad {
+			text += "wrong  " + t.inLine(errors.New(line)) + "\n"
+		}
+		if err := t.print(text); err != nil || len(bad) == 0 {
+			return err
+		}
+		return errReported
+	})
+	secretFlag(cmd, &h.secret)
+	return cmd
+}
+
+func (t *tool) storeReportLossCommand() *cobra.Command {
+	var h home
+	var why string
+	cmd := t.onStore(&cobra.Command{
+		Use:   "report-loss [STORE]",
+		Short: "say that a store lost data where it can't tell",
+		Long: `Say that the data of a store may be an older copy, which it can't tell where an
+old backup or snapshot is back in its place: nothing is leased before all leases
+have ended that may be forgotten, some minutes, and each counter waits until it
+is set. Reporting a loss that was none costs no more than that.`,
+		Example: "  randflake store report-loss --why 'snapshot of Monday restored'",
+	}, &h, func(ctx context.Context, _ *cobra.Command, space *lease.Space) error {
+		if err := space.ReportLoss(ctx, why); err != nil {
+			return err
+		}
+		info, err := space.Info(ctx)
+		if err != nil {
+			return err
+		}
+		return t.print(fmt.Sprintf("noted: leases begin at %s; set each counter beyond all numbers that it gave\n", info.Low.Format(time.RFC3339)))
+	})
+	cmd.Flags().StringVar(&why, "why", "reported by hand", "for those who look at the space later")
+	return cmd
+}
+
+func (t *tool) storeDDLCommand() *cobra.Command {
+	var h home
+	cmd := &cobra.Command{
+		Use:   "ddl [STORE]",
+		Short: "print the DDL of a store in PostgreSQL",
+		Long: `Print the statements that create the schema of a store in PostgreSQL, for an
+administrator to run if programs may not create schemas. Then make the space in
+it with "randflake store init". This command connects to no server.`,
+		Example: "  randflake store ddl 'postgres://app@db/shop?schema=ids' | psql shop",
+	}
+	storeOperand(cmd, &h)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		named, err := storeInEnvironment()
+		name, schema := cmp.Or(h.store, named), ""
+		if err == nil && name != "" && name != "postgres" {
+			schema, err = postgres.SchemaOf(name)
+		}
+		if err != nil {
+			return err
+		}
+		text, err := postgres.DDL(schema)
+		if err != nil {
+			return err
+		}
+		return t.print(text)
+	}
+	return cmd
 }

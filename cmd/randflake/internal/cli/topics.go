@@ -16,8 +16,8 @@ first "randflake new": randflake/default in $XDG_STATE_HOME or ~/.local/state,
 on macOS in ~/Library/Application Support, on Windows in %LocalAppData%. It
 serves this machine; a copy on another machine repeats IDs.
 
-Make other stores with "randflake lease init". STORE is DIR or (with @ = : in
-it) file:DIR on a local disk, or a URL, for which randflake-servers is started:
+Make other stores with "randflake store init". STORE is DIR or (with @ = : in
+it) file:DIR on a local disk, or a URL; ?space=NAME names one of several spaces:
 
   postgres://USER@HOST/DATABASE              etcd://HOST:2379, etcds://...
   mysql:// or mariadb://USER@HOST/DATABASE   redis://HOST:6379, rediss://...

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"github.com/randflake/randflake"
 )
 
@@ -21,7 +19,7 @@ func TestUsageErrors(t *testing.T) {
 	}{
 		{"mint", []string{`unknown command "mint"`, "see randflake --help"}},
 		{"inspct", []string{`unknown command "inspct"`, "is it inspect?"}},
-		{"new -n 9223372036854775808", []string{"out of range"}},
+		{"new -n 9223372036854775808", []string{"want a whole number"}},
 		{"new --format base64", []string{`"base64"`, "want text, json, int, hex, binary, base32"}},
 		{"new 5", []string{`unexpected argument "5"`, "say -n 5"}},
 		{"new --store=", []string{"--store", "not an empty string"}},
@@ -42,31 +40,28 @@ func TestUsageErrors(t *testing.T) {
 		{"inspect --from base62 --store DIR 0", []string{"for --kind randflake"}},
 		{"mask 1", []string{"--secret-file is missing", "secret of the ID space"}},
 		{"mask --secret-file= 1", []string{"not an empty string"}},
-		{"convert --to binary 0", []string{`"binary"`, "want text, signed, unsigned or hex"}},
-		{"sql", []string{"--dialect is missing", "postgres, mysql"}},
+		{"convert --to binary 0", []string{`"binary"`, "want text, int, signed, unsigned or hex"}},
+		{"sql", []string{"--dialect is missing", "postgres or mysql"}},
 		{"next", []string{"NAME is missing", "see randflake next --help"}},
-		{"next a -n=-1", []string{"--count -1", "want 0 or more"}},
-		{"next Orders --store DIR", []string{"invalid name", "want up to 57 of a-z"}},
+		{"next a -n=-1", []string{"want a whole number of 1 or more"}},
+		{"next Orders --store DIR", []string{"want a name of 1 to 57 of a-z"}},
 		{"counter cretae", []string{`unknown command "cretae"`, "is it create?"}},
 		{"counter create", []string{"NAME is missing"}},
-		{"counter create Orders --store DIR", []string{"invalid name"}},
-		{"counter create a --start -1 --store DIR", []string{"want 0 <= start <= end"}},
-		{"counter create a --stride 0 --store DIR", []string{"stride 0", "want 1 or more"}},
-		{"counter create a --rate -1 --store DIR", []string{"rate -1", "numbers a second"}},
-		{"counter advance a", []string{"TO is missing"}},
-		{"counter advance a b --store DIR", []string{`TO is "b"`, "want a number of 64 bits"}},
-		{"lease grab", []string{`unknown command "grab"`, "see randflake lease --help"}},
-		{"lease acquire --nodes 0 --store DIR", []string{"0 nodes", "want 1 to 131072"}},
-		{"lease acquire --nodes 131073 --store DIR", []string{"want 1 to 131072"}},
-		{"lease acquire --ttl 0s --store DIR", []string{"want whole seconds"}},
-		{"lease acquire --ttl 1500ms --store DIR", []string{"want whole seconds"}},
-		{"lease release --store DIR", []string{"--owner is missing"}},
-		{"lease release --owner 1 --store DIR", []string{"want 32 hexadecimal digits"}},
-		{"lease init --max-ttl 0s --store DIR/new", []string{"max TTL 0s", "want whole seconds"}},
-		{"lease init --max-skew -1s --store DIR/new", []string{"max skew -1s", "want whole seconds"}},
-		{"lease ddl --store postgres://h --schema s", []string{"one of them"}},
-		{"help lease aquire", []string{`unknown command "aquire"`, "acquire"}},
-		{"lease forgive-clock --store DIR", []string{"--from is missing"}},
+		{"counter create Orders --store DIR", []string{"want a name of"}},
+		{"new -n 0", []string{"-n", "want a whole number of 1 or more"}},
+		{"new -n 1e6", []string{"1e6", "want a whole number of 1 or more, in digits"}},
+		{"counter create a --start -1 --store DIR", []string{"--start", "want 1 or more"}},
+		{"counter create a --step 0 --store DIR", []string{"--step", "want 1 or more"}},
+		{"counter create a --start 5 --end 4 --store DIR", []string{"from 5 by 1 to 4"}},
+		{"counter set a", []string{"NEXT is missing"}},
+		{"counter set a b --store DIR", []string{`NEXT is "b"`, "want a number of 64 bits"}},
+		{"store grab", []string{`unknown command "grab"`, "see randflake store --help"}},
+		{"store info a b", []string{`unexpected argument "b"`}},
+		{"store info a --store b", []string{"beside --store"}},
+		{"help store inof", []string{"none about", "randflake help store info"}},
+		{"help secret x", []string{"none about", "see randflake help secret"}},
+		{"help new 5", []string{"none about", "see randflake help new"}},
+		{"help sotres", []string{"none about", "see randflake help"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			args := strings.Fields(strings.ReplaceAll(c.args, "DIR", dir))
@@ -89,10 +84,11 @@ func TestMessages(t *testing.T) {
 		write(t, name, content)
 	}
 	for _, c := range []struct{ variable, args, input, want string }{
-		{args: `lease acquire --store . --nodes 4294967297`, want: "want 1 to 131072"},
+		{args: `store init --nodes 4294967297 new`, want: "value out of range"},
+		{args: `store init --nodes 131073 new`, want: "want 1 to 131072"},
+		{args: `store init --window 1500ms new`, want: "want whole seconds"},
+		{args: `store init --max-skew -1s new`, want: "max skew of -1s"},
 		{args: `next ''`, want: "next: NAME is empty: see"},
-		{args: `man`, want: "man: DIR is missing"},
-		{args: `man secret`, want: "secret: not a directory"},
 		{args: `inspect ''`, want: `invalid ID: "": want 1 to 13`},
 		{variable: "RANDFLAKE_SECRET=", args: `mask 5`, want: "RANDFLAKE_SECRET: invalid secret: want 32 hexadecimal digits"},
 		{variable: `RANDFLAKE_SECRET="a"`, args: `mask 5`, want: "without quotes, got"},
@@ -105,9 +101,9 @@ func TestMessages(t *testing.T) {
 		{args: `mask --secret-file empty 5`, want: "got 0 characters"},
 		{args: `mask --secret-file bom 5`},
 		{args: `mask --secret-file . 5`, want: "is a directory: want a file with 32 hexadecimal digits"},
-		{args: `lease list --store secret`, want: "store secret is a file: want a directory"},
-		{args: `new --store missing`, want: "randflake lease init --new-secret in a new store"},
-		{args: `lease list --store BLANK`, want: "white space"},
+		{args: `store info --store secret`, want: "store secret is a file: want a directory"},
+		{args: `new --store missing`, want: "randflake store init --new in a new store"},
+		{args: `store info --store BLANK`, want: "white space"},
 		{args: `convert`, input: "\ufeff" + "3vgoe12ccb8gh\r\n"},
 		{args: `convert`, input: "3vgoe12ccb8gh,5\n", want: `line 1: invalid ID: "3vgoe12ccb8gh,5": want 1 to 13`},
 		{args: `convert`, input: "\n\r\n"},
@@ -120,7 +116,7 @@ func TestMessages(t *testing.T) {
 			for i := range args {
 				args[i] = strings.NewReplacer("''", "", "BLANK", " ").Replace(args[i])
 			}
-			r := callWith(t, &Servers{Man: func(*cobra.Command, string, string) error { return nil }}, c.input, args...)
+			r := call(t, c.input, args...)
 			if (r.code == exitOK) != (c.want == "") || !strings.Contains(r.err, c.want) {
 				t.Errorf("%+v, want %q", r, c.want)
 			}
@@ -146,20 +142,20 @@ func TestArgumentsShowNoPassword(t *testing.T) {
 		"postgres://u:" + password + "@h/db", "postgres://u:x " + password + "@h/db", `postgres://u:x"` + password + "@h/db", "postgres://u:x'`" + password + "@h/db",
 		"redis://:" + password, "postgres://h/db?user=a&password=x " + password, "postgres://h/db?pass=" + password, "mysql://u:" + password + "/db",
 	} {
-		for _, args := range [][]string{{"lease", "list", name}, {"new", name}, {name}, {"inspect", "--secret-file", name, "v"}, {"new", "--format", name}, {"new", "-" + name}} {
-			r := callWith(t, &Servers{}, "", args...)
+		for _, args := range [][]string{{"store", "info", name}, {"new", name}, {name}, {"inspect", "--secret-file", name, "v"}, {"new", "--format", name}, {"new", "-" + name}} {
+			r := call(t, "", args...)
 			if r.code == exitOK || strings.Contains(r.out+r.err, password) {
 				t.Errorf("%q: %+v", args, r)
 			}
 		}
 		t.Setenv(storeVariable, name)
-		if r := callWith(t, &Servers{}, "", "new"); r.code == exitOK || strings.Contains(r.out+r.err, password) {
+		if r := call(t, "", "new"); r.code == exitOK || strings.Contains(r.out+r.err, password) {
 			t.Errorf("%s=%q: %+v", storeVariable, name, r)
 		}
 		os.Unsetenv(storeVariable)
 		write(t, "store", name+"\n")
 		t.Setenv(storeFileVariable, "store")
-		if r := callWith(t, &Servers{}, "", "new"); r.code == exitOK || strings.Contains(r.out+r.err, password) {
+		if r := call(t, "", "new"); r.code == exitOK || strings.Contains(r.out+r.err, password) {
 			t.Errorf("%s with %q: %+v", storeFileVariable, name, r)
 		}
 		os.Unsetenv(storeFileVariable)
@@ -170,7 +166,7 @@ func TestArgumentsShowNoPassword(t *testing.T) {
 func TestSecretForAFile(t *testing.T) {
 	isolate(t)
 	secret := randflake.NewSecret().Hex()
-	calls := [][]string{{"inspect", "--secret-file", secret, "v"}, {"mask", "--secret-file", secret, "5"}, {"lease", "init", "--secret-file", secret, "--store", t.TempDir()}}
+	calls := [][]string{{"inspect", "--secret-file", secret, "v"}, {"mask", "--secret-file", secret, "5"}, {"store", "init", "--secret-file", secret, "--store", t.TempDir()}}
 	for _, args := range calls {
 		if r := call(t, "", args...); strings.Contains(r.err, secret) {
 			t.Errorf("%q: %s", args, r.err)

@@ -11,36 +11,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease/url"
 )
 
 func (t *tool) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version and the platform",
-		Long: `Print the version, the newest format of stores, the kinds of stores and IDs
-that this program supports, the implementation of the cipher in use, and the
-platform.`,
+		Long: `Print the version, the kinds of stores and IDs that this program supports, the
+implementation of the cipher in use, and the platform.`,
 		Example: "  randflake version",
 		Args:    noOperands,
 		RunE: func(*cobra.Command, []string) error {
-			return t.print(fmt.Sprintf("randflake %s\nformat    %d\nstores    %s\nservers   %s\nkinds     %s\nbackend   %s\ncpu       %s\ngo        %s\nplatform  %s/%s\n",
-				version(), store.Format, strings.Join(store.Schemes(), " "), t.serversProgram(), strings.Join(kindNames, " "), randflake.Backend(),
+			return t.print(fmt.Sprintf("randflake %s\nstores    %s\nkinds     %s\nbackend   %s\ncpu       %s\ngo        %s\nplatform  %s/%s\n",
+				version(), strings.Join(url.Schemes(), " "), strings.Join(kindNames, " "), randflake.Backend(),
 				cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), runtime.Version(), runtime.GOOS, runtime.GOARCH))
 		},
 	}
-}
-
-// serversProgram says which program uses stores on servers.
-func (t *tool) serversProgram() string {
-	if t.servers != nil {
-		return "this program"
-	}
-	path, err := findServers()
-	if err != nil {
-		return "none: " + remedy
-	}
-	return path
 }
 
 // version returns the module's version as the go command knows it.

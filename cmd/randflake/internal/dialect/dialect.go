@@ -14,19 +14,15 @@ import (
 	"strings"
 )
 
-//go:embed *.sql cipher.js
+//go:embed *.sql
 var templates embed.FS
 
 // Names are those of the dialects.
-var Names = []string{"postgres", "mysql", "sqlite", "bigquery", "snowflake"}
+var Names = []string{"postgres", "mysql"}
 
 // Text returns the functions for one of Names.
 func Text(name string) string {
-	text := read(name + ".sql")
-	if d := dialects[name]; d != nil {
-		return strings.NewReplacer(d.expressions()...).Replace(text)
-	}
-	return strings.ReplaceAll(text, "{{cipher}}\n", read("cipher.js"))
+	return strings.NewReplacer(dialects[name].expressions()...).Replace(read(name + ".sql"))
 }
 
 func read(name string) string {
@@ -56,8 +52,6 @@ var dialects = map[string]dialect{
 	"postgres": {"t": "t", "^": "(%s # %s)", "rol": byShifts, "upper": signed, "word": "(get_byte(b, %[1]d) << 8 | get_byte(b, %[1]d + 1))::bigint"},
 	"mysql": {"t": "t", "rol": byProduct, "id": "CAST(IF(id < 0, id + 18446744073709551616, id) AS UNSIGNED)",
 		"word": "CAST(CONV(SUBSTR(secret, 2 * %d + 1, 4), 16, 10) AS UNSIGNED)"},
-	"sqlite": {"t": "t", "^": "((%[1]s | %[2]s) - (%[1]s & %[2]s))", "rol": byShifts, "upper": signed,
-		"word": "(SELECT sum((instr('0123456789abcdef', lower(substr(:secret, 2 * %d + digit, 1))) - 1) << (16 - 4 * digit)) FROM digits)"},
 }
 
 const (
