@@ -87,6 +87,7 @@ RETURN (
 CREATE FUNCTION randflake_id(digits text) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 BEGIN
+  digits := regexp_replace(digits COLLATE "C", '^[a-z]([a-z0-9_]*[a-z0-9])?_', ''); -- of a typed ID
   IF digits COLLATE "C" !~ '^(0|[1-9a-v][0-9a-v]{0,11}|[1-9a-f][0-9a-v]{12})$' THEN
     RAISE 'no randflake ID: %', quote_literal(digits) USING ERRCODE = 'invalid_text_representation';
   END IF;
