@@ -24,8 +24,8 @@ type fault struct {
 
 	repeats bool // IDs are repeated, until a bound that the script sets
 
-	ttl   time.Duration // of leases, instead of the usual one
-	setup engine.Setup
+	window time.Duration // instead of the usual one
+	setup  engine.Setup
 }
 
 const (
@@ -39,35 +39,35 @@ const (
 var (
 	unknown = func(p *process) uint64 { return p.Unknown.Load() + p.Refused[Unreachable].Load() }
 	lost    = func(p *process) uint64 { return p.Lost.Load() }
-	noRange = func(p *process) uint64 { return p.Refused[NoRange].Load() }
+	full    = func(p *process) uint64 { return p.Refused[Full].Load() }
 )
 
 // Refusals of a worker.
 var (
-	replaced   = []Kind{Ended, NotStarted, NoRange}                                           // whose lease ended, and who waits for what others give back
-	cutOff     = []Kind{Ended, Unreachable, NoRange}                                          // who can't reach the store, or waits for what a killed one had
-	forgiven   = []Kind{Ended, Unreachable, NoRange, NotStarted}                              // whose store lost data, and grants nothing before the lost leases have ended
-	wrongClock = []Kind{NotStarted, Ended, Backward, NoRange, Exhausted, WrongClock, Invalid} // whose clock is wrong, or differs from the store's
-	forgotten  = []Kind{Forgotten, Unreachable, NoStore}                                      // whose counter may have given more than it shows
+	ended      = []Kind{Ended, NotStarted}                                                 // who stood still
+	cutOff     = []Kind{Ended, NotStarted, Unreachable}                                    // who can't reach the store
+	forgiven   = []Kind{Ended, NotStarted, Unreachable, Full, Loss}                        // whose store lost data, and grants nothing before the lost leases have ended
+	wrongClock = []Kind{NotStarted, Ended, Backward, Full, Ahead, WrongClock, Unreachable} // whose clock is wrong, or differs from the store's
+	forgotten  = []Kind{Forgotten, Unreachable, NoSpace, Loss}                             // whose counter may have given more than it shows
 )
 
 // longer leases outlast the replacement of a server.
-const longer = 12 * time.Second
+const longer = 4 * time.Second
 
 var faults = []fault{
 	// Processes.
-	{name: "killed", engines: all, script: killed, may: []Kind{NoRange}, shows: noRange,
-		does: "workers with all nodes: one is killed and starts again in the same second. It waits for the end of its own old lease; the others notice nothing"},
-	{name: "stopped", engines: all, script: stopped, may: replaced, shows: lost,
-		does: "a worker stands still past the end of its lease, another one gets its nodes, then it goes on. It moves to other nodes"},
+	{name: "killed", engines: all, script: killed, may: []Kind{Full, NotStarted}, shows: full,
+		does: "workers with all nodes: one is killed and starts again at once. It waits for the end of its own old leases; the others notice nothing"},
+	{name: "stopped", engines: all, script: stopped, may: ended,
+		does: "a worker stands still past the end of its leases, then it goes on. It takes others; nobody else notices anything"},
 	{name: "disk-full", engines: local, script: diskFull, may: cutOff, shows: unknown, setup: engine.Setup{SmallDisk: true},
 		does: "the disk is full for longer than a lease. IDs go on to the end of the leases, and when there is space again"},
 	{name: "clock-back", engines: all, script: stepped(-time.Hour), may: wrongClock, setup: engine.Setup{StepClock: true},
 		does: "a clock is set back by an hour, under a worker that runs and under one that starts, then under the server. IDs go on when clocks agree again"},
 	{name: "clock-ahead", engines: all, script: stepped(365 * 24 * time.Hour), may: wrongClock, setup: engine.Setup{StepClock: true},
 		does: "a clock is set forward by a year, and back, likewise"},
-	{name: "cloned", engines: all, script: cloned, may: replaced, shows: lost, repeats: true,
-		does: "a second process goes on with a copy of a worker's lease. Both repeat IDs until the first renewal after the copy, and not longer"},
+	{name: "cloned", engines: all, script: cloned, may: ended, repeats: true,
+		does: "a second process goes on with a copy of a worker's leases. Both repeat IDs until these end, and not longer"},
 
 	// Stores.
 	{name: "restarted", engines: "etcd postgres mariadb", script: restarted, may: cutOff, shows: unknown,
@@ -80,21 +80,21 @@ var faults = []fault{
 		does: "connections to the store are cut and refused, for longer than a lease. IDs go on to the end of the leases, and when it is back"},
 	{name: "replies-lost", engines: network, script: repliesLost, may: cutOff, shows: unknown,
 		does: "again and again the store does what it is asked to, and its replies are lost; once it is killed meanwhile, where a restart forgets nothing"},
-	{name: "rolled-back", engines: "etcd postgres", script: loses(false, liveFirst), may: forgiven, shows: lost, ttl: longer,
+	{name: "rolled-back", engines: "etcd postgres", script: loses(false, witness), may: forgiven, shows: lost, window: longer,
 		does: "the data are replaced by an older copy, which only a process that saw the newer data can tell. Nothing starts before all lost leases have ended"},
-	{name: "restored", engines: "file sqlite redis mariadb", script: loses(false, newFirst), may: forgiven, shows: lost,
+	{name: "restored", engines: "file sqlite redis mariadb", script: loses(false, anybody), may: forgiven, shows: lost,
 		does: "a backup is restored: of a directory, a file, an append-only file, a dump. New processes find it first. Nothing starts before all lost leases have ended"},
-	{name: "failed-over", engines: "redis postgres", script: loses(true, newFirst), may: forgiven, shows: lost, ttl: longer,
+	{name: "failed-over", engines: "redis postgres", script: loses(true, anybody), may: forgiven, shows: lost, window: longer,
 		does: "a replica that lacks acknowledged changes is promoted. Nothing starts before all lost leases have ended"},
-	{name: "wiped", engines: "file redis", script: wiped, may: append(forgiven, NoStore),
-		does: "all data are removed, and the space is created anew, not as one for a new secret. Nothing starts before all lost leases have ended"},
+	{name: "wiped", engines: "file redis", script: wiped, may: append(forgiven, NoSpace),
+		does: "all data are removed, and the space is made anew, by the operator or by who saw it. Nothing starts before all lost leases have ended"},
 	{name: "leader-killed", engines: "etcd", script: leaderKilled, may: cutOff, setup: engine.Setup{Members: 3},
 		does: "of three members the leader is killed, and later starts again. IDs go on"},
 	{name: "pooler-killed", engines: "postgres", script: poolerKilled, may: cutOff, shows: unknown, setup: engine.Setup{Pooler: true},
 		does: "PgBouncer before the server is killed and starts again, and so is the server. IDs go on"},
 
 	// The service.
-	{name: "replica-killed", engines: services, script: replicaKilled, may: cutOff, shows: unknown, ttl: longer,
+	{name: "replica-killed", engines: services, script: replicaKilled, may: cutOff, shows: unknown, window: longer,
 		does: "one of two replicas of the service is killed and starts again, then both, for longer than a lease. With one of them workers notice nothing"},
 	{name: "answers-lost", engines: services, script: answersLost, may: cutOff, shows: unknown,
 		does: "replicas do what they are asked to, and their answers are lost: those of one, and then of both"},

@@ -85,7 +85,7 @@ func (p *process) restart() *process {
 	return p.world.run(p.config, p.Offset.Load())
 }
 
-// clone starts a process that holds the very lease that p holds, as when its machine is copied.
+// clone starts a process that has the very leases that p has, as when its machine is copied.
 func (p *process) clone() *process {
 	c := p.config
 	p.world.must(check.Read(c.Journal, func(e check.Event) {
@@ -100,11 +100,6 @@ func (p *process) clone() *process {
 func (p *process) step(off time.Duration) {
 	p.world.lost = true // what has ended by a wrong clock is lost
 	p.Offset.Store(int64(off / time.Second))
-}
-
-// shares reports whether the leases that p and q hold have nodes in common.
-func (p *process) shares(q *process) bool {
-	return p.FirstNode.Load() <= q.LastNode.Load() && q.FirstNode.Load() <= p.LastNode.Load()
 }
 
 func (p *process) made() uint64 { return p.Made.Load() }

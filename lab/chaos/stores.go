@@ -44,43 +44,41 @@ func repliesLost(w *world) {
 	for i := range w.rounds(3) {
 		w.Link.Mute(true)
 		workers = append(workers, w.launch(1)...)
-		w.linger(ttl / 2)
+		w.linger(reach / 2)
 		if i == 1 && !strings.HasPrefix(w.URL, "redis:") {
 			w.must(w.Kill())
 			w.must(w.Start())
 		}
 		w.Link.Heal()
-		w.linger(ttl / 3)
+		w.linger(reach / 3)
 	}
 	w.recover(workers...)
 }
 
-// Who finds first that data are lost: new workers, or one that saw the data before, where only such can tell.
-const newFirst, liveFirst = false, true
+// Who finds out that data are lost: whoever comes, or only a process that saw the data before.
+const anybody, witness = false, true
 
-// loses has a copy made, or begin to follow, workers take all nodes, and the copy take the place of the data before their
-// leases end.
-func loses(failover, live bool) func(*world) {
+// loses has a copy made, or begin to follow, workers take all nodes of some windows, and the copy take the place of the data
+// before these are over.
+func loses(failover, seen bool) func(*world) {
 	return func(w *world) {
 		begin := w.Copy
 		if failover {
 			begin = w.Follow
 		}
-		w.worker.Nodes = half
 		w.lost = true
-		first := w.start(1)[0]
+		w.worker.Nodes = 1
+		saw := w.start(1)
 		w.must(begin())
-		w.goOn(first)
-		w.close(first)
+		w.worker.Nodes = half - 1
 		lost := w.start(2)
-		var others []*process
-		if live {
-			others = w.launch(1)
-			w.refuse(others, NoRange)
-		}
 		w.recover(lost...) // so that the ends are far
+		w.recover(saw...)
 		for _, p := range lost {
 			p.pause()
+		}
+		if !seen {
+			w.close(saw...)
 		}
 		since := time.Now()
 		if failover {
@@ -90,16 +88,16 @@ func loses(failover, live bool) func(*world) {
 		}
 		for _, p := range lost {
 			left := time.Until(time.Unix(p.End.Load(), 0))
-			w.ensure(left > 0, "the lease of %s ended %v before the data were replaced: that shows nothing", p.name, -left)
+			w.ensure(left > 0, "the leases of %s ended %v before the data were replaced: that shows nothing", p.name, -left)
 		}
-		if !live {
-			others = w.launch(2)
+		if seen {
+			w.wantFloor(since)
 		}
+		others := w.launch(2)
 		w.linger(time.Second)
 		for _, p := range lost {
 			p.resume()
 		}
-		w.linger(ttl)
 		w.wantFloor(since)
 		w.close(lost...)
 		w.recover(others...)
@@ -111,12 +109,15 @@ func wiped(w *world) {
 	workers := w.start(3)
 	since := time.Now()
 	w.must(w.Wipe())
-	w.refuse(workers, Ended)
-	late := w.launch(1)
-	w.refuse(late, NoStore)
-	w.must(w.Create(w.ctx))
+	if w.Link == nil { // a server has a place for the space still, where those who saw it make it anew
+		w.refuse(workers, Ended)
+		late := w.launch(1)
+		w.refuse(late, NoSpace)
+		w.must(w.Create(w.ctx, false))
+		workers = append(workers, late...)
+	}
 	w.wantFloor(since)
-	w.recover(append(workers, late...)...)
+	w.recover(workers...)
 }
 
 func leaderKilled(w *world) {
@@ -136,7 +137,7 @@ func poolerKilled(w *world) {
 		w.must(w.KillPooler())
 		w.recover(workers...)
 		w.must(w.Kill())
-		w.sleep(ttl / 2) // so that some worker calls
+		w.sleep(reach / 2) // so that some worker calls
 		w.must(w.Start())
 		workers = append(workers, w.launch(1)...)
 		w.recover(workers...)
@@ -172,7 +173,7 @@ func (w *world) loseAnswers(workers []*process) {
 			r.Link.Mute(true)
 		}
 		workers = append(workers, w.launch(1)...)
-		w.linger(ttl / 2)
+		w.linger(reach / 2)
 		for _, r := range replicas {
 			r.Link.Heal()
 		}

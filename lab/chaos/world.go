@@ -18,13 +18,18 @@ import (
 	"github.com/randflake/randflake/lab/chaos/internal/check"
 	"github.com/randflake/randflake/lab/chaos/internal/engine"
 	"github.com/randflake/randflake/lab/chaos/internal/worker"
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
 )
 
-// ttl is how long leases last unless a fault wants another time: so short that the end of one is never far, and long
-// enough for a second attempt to renew one after a busy disk made the first one fail.
-const ttl = 6 * time.Second
+// A window is so short that the end of leases is never far. Workers take windows ahead for as long as outage, as far as the
+// space allows; so reach is how long the leases last, at most, of those who get no others.
+const (
+	window = 2 * time.Second
+	ahead  = 3
+	outage = 4 * time.Second
+	reach  = (ahead + 1) * window
+)
 
 // A world is what a fault happens in: an engine, worker processes, and the means to break both and to see what comes of
 // it. A script's steps return no errors: the first one that goes wrong ends it, as in a test.
@@ -46,7 +51,7 @@ type world struct {
 func newWorld(ctx context.Context, j job, f flags, dir string, rate int) (*world, error) {
 	w := &world{ctx: ctx, dir: dir, short: f.short, rand: seeded(f.seed, j.name()), timeout: 90 * time.Second}
 	if f.bug != "" {
-		w.timeout = 3 * ttl // a script may wait in vain
+		w.timeout = 3 * reach // a script may wait in vain
 	}
 	key := make([]byte, 16)
 	for i := range key {
@@ -57,16 +62,15 @@ func newWorld(ctx context.Context, j job, f flags, dir string, rate int) (*world
 		return w, err
 	}
 	s := j.fault.setup
-	s.Dir, s.Keys, s.Randflaked = filepath.Join(dir, "engine"), store.KeysOf(secret), randflaked(filepath.Dir(dir))
-	// A space that lost data grants nothing that starts within the next MaxTTL + MaxSkew.
-	s.Limits = store.Limits{MaxTTL: cmp.Or(j.fault.ttl, ttl+time.Second), MaxSkew: time.Second}
+	s.Dir, s.Check, s.Randflaked = filepath.Join(dir, "engine"), secret.CheckValue(), randflaked(filepath.Dir(dir))
+	s.Limits = lease.Limits{Window: cmp.Or(j.fault.window, window), Ahead: ahead, MaxSkew: time.Second}
 	if err := os.Mkdir(s.Dir, 0o755); err != nil {
 		return w, err
 	}
 	if w.Engine, err = engine.Start(ctx, j.engine, s); err != nil {
 		return w, err
 	}
-	w.worker = worker.Config{Store: w.URL, Token: engine.Token, Secret: secret.Hex(), TTL: cmp.Or(j.fault.ttl, ttl), Nodes: 1024, Rate: rate, Bug: worker.Bug(f.bug)}
+	w.worker = worker.Config{Store: w.URL, Token: engine.Token, Secret: secret.Hex(), Outage: cmp.Or(2*j.fault.window, outage), Nodes: 1024, Rate: rate, Bug: worker.Bug(f.bug)}
 	for _, r := range w.Replicas {
 		w.worker.Replicas = append(w.worker.Replicas, "http://"+r.Link.Addr())
 	}
@@ -153,12 +157,12 @@ func (w *world) goOn(workers ...*process) {
 	}
 }
 
-// recover waits until each worker has renewed its lease or got another one, and makes IDs.
+// recover waits until each worker has got another lease, and makes IDs.
 func (w *world) recover(workers ...*process) {
 	before := counts(workers, func(p *process) uint64 { return p.Grants.Load() })
 	for i, p := range workers {
 		if len(p.config.Counters) == 0 {
-			w.await(p.name+" has a lease renewed or replaced", func() bool { return p.Grants.Load() > before[i] })
+			w.await(p.name+" has another lease", func() bool { return p.Grants.Load() > before[i] })
 		}
 	}
 	w.goOn(workers...)
@@ -257,7 +261,7 @@ func (w *world) wantFloor(since time.Time) {
 
 // counters calls do with the space's counters.
 func (w *world) counters(do func(*counter.Counters) error) {
-	space, err := url.Open(w.ctx, w.URL)
+	space, err := url.Open(w.ctx, w.URL, lease.Config{})
 	w.must(err)
 	defer space.Close()
 	w.must(do(counter.On(space)))

@@ -32,7 +32,6 @@ func (r *Result) wrong(format string, args ...any) {
 type lease struct {
 	Event
 	process string
-	used    int64 // the newest second of its IDs
 }
 
 // A run is a run of raw values, or of numbers, that a process was given.
@@ -55,9 +54,7 @@ func Check(secret randflake.Secret, paths []string) (Result, error) {
 		err := Read(path, func(e Event) {
 			switch e.Kind {
 			case Granted:
-				mine = grant(mine, process, e)
-			case Returned:
-				c.giveBack(mine, e)
+				mine = append(mine, &lease{Event: e, process: process})
 			case Counted:
 				c.count(process, e)
 			}
@@ -91,31 +88,6 @@ type checker struct {
 	result  Result
 }
 
-// grant notes a new lease, or how far a known one reaches now.
-func grant(mine []*lease, process string, e Event) []*lease {
-	for _, l := range mine {
-		if l.Lease == e.Lease {
-			l.End = max(l.End, e.End)
-			return mine
-		}
-	}
-	return append(mine, &lease{Event: e, process: process})
-}
-
-// giveBack ends a lease at the second from which on its holder does not use it.
-func (c *checker) giveBack(mine []*lease, e Event) {
-	for _, l := range mine {
-		if l.Lease != e.Lease {
-			continue
-		}
-		if l.used >= e.End {
-			c.result.Outside++
-			c.result.wrong("%s gave lease %s back from second %d on, and had used %d", l.process, l.Lease, e.End, l.used)
-		}
-		l.End = min(l.End, e.End)
-	}
-}
-
 // count takes in numbers of a counter.
 func (c *checker) count(process string, e Event) {
 	for _, r := range e.Runs {
@@ -137,7 +109,7 @@ func (c *checker) take(process string, mine []*lease, ids []randflake.ID) {
 			to++
 		}
 		r := run{uint64(raw[from]), uint64(raw[to-1]), process}
-		if second, node, _ := split(r.first); !use(mine, second, node) {
+		if second, node, _ := split(r.first); !covered(mine, second, node) {
 			c.result.Outside += uint64(to - from)
 			c.result.wrong("%s made %d IDs of node %d, second %d, for which it had no lease", process, to-from, node, second)
 		}
@@ -146,11 +118,10 @@ func (c *checker) take(process string, mine []*lease, ids []randflake.ID) {
 	}
 }
 
-// use marks the second as used by a lease that allows it, and reports whether there is one.
-func use(mine []*lease, second int64, node uint32) bool {
+// covered reports whether a lease allows the second.
+func covered(mine []*lease, second int64, node uint32) bool {
 	for _, l := range slices.Backward(mine) {
 		if l.FirstNode <= node && node <= l.LastNode && l.Start <= second && second < l.End {
-			l.used = max(l.used, second)
 			return true
 		}
 	}

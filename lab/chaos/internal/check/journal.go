@@ -33,9 +33,8 @@ type Event struct {
 type Kind string
 
 const (
-	Granted  Kind = "granted"  // the process may use the lease, up to End
-	Returned Kind = "returned" // it uses none of the lease's seconds from End on
-	Counted  Kind = "counted"  // a counter gave it numbers
+	Granted Kind = "granted" // the process may use the lease, up to End
+	Counted Kind = "counted" // a counter gave it numbers
 )
 
 // Frames of a journal: a byte that says what follows, and the length of that in 4 bytes.

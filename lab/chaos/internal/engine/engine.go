@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
 )
 
@@ -42,13 +42,13 @@ type Engine struct {
 // A Setup says what to start an engine with.
 type Setup struct {
 	Dir        string // empty
-	Limits     store.Limits
-	Keys       store.Keys // of the run's secret
-	StepClock  bool       // the server's clock is to be stepped
-	SmallDisk  bool       // on a disk of its own, that can be filled
-	Members    int        // of a cluster, if not one
-	Pooler     bool       // before the server
-	Randflaked string     // the program of replicas
+	Limits     lease.Limits
+	Check      [8]byte // of the run's secret
+	StepClock  bool    // the server's clock is to be stepped
+	SmallDisk  bool    // on a disk of its own, that can be filled
+	Members    int     // of a cluster, if not one
+	Pooler     bool    // before the server
+	Randflaked string  // the program of replicas
 }
 
 // A start starts an engine.
@@ -72,7 +72,7 @@ func Start(ctx context.Context, name string, s Setup) (*Engine, error) {
 	if err := starts[name](e); err != nil {
 		return e, err
 	}
-	if err := e.Create(ctx, store.ForNewSecret()); err != nil {
+	if err := e.Create(ctx, true); err != nil {
 		return e, err
 	}
 	if strings.HasPrefix(name, service) {
@@ -90,9 +90,9 @@ func (e *Engine) Stop() {
 
 func (e *Engine) onStop(f func()) { e.stops = append(e.stops, f) }
 
-// Create creates the space: without more options, as one that had all its data lost.
-func (e *Engine) Create(ctx context.Context, more ...store.Option) error {
-	s, err := url.Create(ctx, e.URL, append(more, store.WithLimits(e.setup.Limits), store.ForSecret(e.setup.Keys))...)
+// Create creates the space: as a new one, or as one that had all its data lost.
+func (e *Engine) Create(ctx context.Context, isNew bool) error {
+	s, err := url.Create(ctx, e.URL, lease.Config{Limits: e.setup.Limits, Check: e.setup.Check, New: isNew})
 	if err != nil {
 		return err
 	}
@@ -100,14 +100,14 @@ func (e *Engine) Create(ctx context.Context, more ...store.Option) error {
 }
 
 // Losses returns how often the space took data for lost, and the first second that it grants after that.
-func (e *Engine) Losses(ctx context.Context) (losses uint64, floor time.Time, err error) {
-	space, err := url.Open(ctx, e.URL)
+func (e *Engine) Losses(ctx context.Context) (losses int, floor time.Time, err error) {
+	space, err := url.Open(ctx, e.URL, lease.Config{})
 	if err != nil {
 		return 0, time.Time{}, err
 	}
 	defer space.Close()
-	m, err := space.Info(ctx)
-	return m.Losses, time.Unix(m.Floor, 0), err
+	info, err := space.Info(ctx)
+	return info.Losses, info.Low, err
 }
 
 // A Link is the only way from workers to a server.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 )
 
 // A Bug is planted in workers, to show that the harness finds such bugs.
@@ -15,35 +15,27 @@ type Bug string
 // The bugs.
 const (
 	Forget  Bug = "forget"  // an engine forgets what a swap expects
-	Outlive Bug = "outlive" // a keeper uses its lease after the end
+	Outlive Bug = "outlive" // a keeper uses its leases after the end
 	Repeat  Bug = "repeat"  // a counter repeats numbers after a restart
 )
 
 // Bugs are all of them.
 var Bugs = []Bug{Forget, Outlive, Repeat}
 
-// options are those of the store, with the bug if it is one of engines.
-func (b Bug) options() []store.Option {
-	if b != Forget {
-		return nil
-	}
-	return []store.Option{store.Through(func(e store.Engine) store.Engine { return forgetful{e} })}
-}
-
 // forgetful engines swap whatever is stored. They take their time, so that others swap meanwhile.
-type forgetful struct{ store.Engine }
+type forgetful struct{ lease.Engine }
 
-func (f forgetful) Swap(ctx context.Context, expect, put []store.Entry) (store.Answer, error) {
+func (f forgetful) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	time.Sleep(50 * time.Millisecond)
 	var names []string
 	for _, e := range expect {
 		names = append(names, e.Name)
 	}
-	found, err := f.Read(ctx, names, store.Page{})
+	found, err := f.Read(ctx, names...)
 	if err != nil {
 		return found, err
 	}
-	return f.Engine.Swap(ctx, found.Named, put)
+	return f.Engine.Swap(ctx, found.Entries, put)
 }
 
 // repeating handles keep their last numbers in a file, and begin with those.

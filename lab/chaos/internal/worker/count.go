@@ -8,8 +8,8 @@ import (
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lab/chaos/internal/check"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/client"
-	"github.com/randflake/randflake/store"
 )
 
 // Counters that workers use: one that takes runs, and a strict one.
@@ -19,7 +19,7 @@ const (
 )
 
 // count takes numbers by a handle on each counter until ctx ends, and closes them.
-func (w *worker) count(ctx context.Context, space *store.Space) (err error) {
+func (w *worker) count(ctx context.Context, space *lease.Space) (err error) {
 	var counters *counter.Counters
 	if space != nil {
 		counters = counter.On(space)
@@ -59,7 +59,7 @@ func (w *worker) countBy(ctx context.Context, counters *counter.Counters, name s
 	for ctx.Err() == nil {
 		var h handle
 		err := w.insist(ctx, func(ctx context.Context) (err error) {
-			h, err = w.open(ctx, counters, name)
+			h, err = w.openCounter(ctx, counters, name)
 			return err
 		})
 		if err != nil {
@@ -71,7 +71,7 @@ func (w *worker) countBy(ctx context.Context, counters *counter.Counters, name s
 			if ctx.Err() != nil {
 				break
 			}
-			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.TTL/2)
+			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Outage)
 			dst := make([]int64, 1+random.IntN(60))
 			n, err := h.Fill(limited, dst)
 			cancel()
@@ -90,7 +90,7 @@ func (w *worker) countBy(ctx context.Context, counters *counter.Counters, name s
 	return nil
 }
 
-func (w *worker) open(ctx context.Context, counters *counter.Counters, name string) (h handle, err error) {
+func (w *worker) openCounter(ctx context.Context, counters *counter.Counters, name string) (h handle, err error) {
 	if name == Tickets {
 		return counters.OpenStrict(ctx, name, counter.OrCreate())
 	}

@@ -4,38 +4,42 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lab/chaos/internal/check"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/url"
 	"github.com/randflake/randflake/service/client"
-	"github.com/randflake/randflake/store"
 )
 
 // This file is all of chaos that knows how leases are taken and kept.
 
-// leaseErrors are the refusals of leases.
-var leaseErrors = map[Kind]error{NoRange: lease.ErrNoRange, Invalid: lease.ErrInvalidRequest}
-
-// A keeper keeps a generator's lease.
-type keeper interface {
-	Generator() *randflake.Generator
-	Close() error
+// open opens the worker's space, with the bug if it is one of engines.
+func (w *worker) open(ctx context.Context) (*lease.Space, error) {
+	if w.Bug != Forget {
+		return url.Open(ctx, w.Store, lease.Config{})
+	}
+	engine, err := url.Engine(ctx, w.Store)
+	if err != nil {
+		return nil, err
+	}
+	return lease.Open(ctx, forgetful{engine}, lease.Config{})
 }
 
 // leases returns those of a space, or of the service's replicas, with notes of what they grant.
-func (w *worker) leases(space *store.Space) (source lease.Source, err error) {
+func (w *worker) leases(ctx context.Context, space *lease.Space) (source lease.Source, err error) {
 	if space != nil {
-		source = lease.On(space)
-	} else if source, err = client.New(Space, w.Replicas, client.WithToken(w.Token)); err != nil {
+		source = space
+	} else if source, err = client.New(ctx, Space, w.Replicas, client.WithToken(w.Token)); err != nil {
 		return nil, err
 	}
 	n := &noted{Source: source, worker: w}
 	if w.Adopt != nil {
-		n.adopt = new(lease.Record)
-		if err := json.Unmarshal(w.Adopt, n.adopt); err != nil {
+		if err := json.Unmarshal(w.Adopt, &n.adopt); err != nil {
 			return nil, err
 		}
 	}
@@ -45,82 +49,60 @@ func (w *worker) leases(space *store.Space) (source lease.Source, err error) {
 	return n, nil
 }
 
-// keep takes a lease, and keeps it.
-func (w *worker) keep(ctx context.Context, source lease.Source) (keeper, error) {
-	return lease.Keep(ctx, source, w.secret, lease.WithNodes(w.Nodes), lease.WithTTL(w.TTL))
+// keep takes leases, and keeps a generator in them.
+func (w *worker) keep(ctx context.Context, source lease.Source) (*lease.Keeper[*randflake.Generator], error) {
+	return lease.Keep(ctx, source, w.secret, lease.WithNodes(w.Nodes), lease.WithOutage(w.Outage))
 }
 
-// noted notes each grant before the keeper learns of it, and each return before the store does.
+// noted notes each lease before the keeper learns of it.
 type noted struct {
 	lease.Source
 	*worker
 
 	mu    sync.Mutex
-	adopt *lease.Record // what the first Acquire returns, without a call, in a copy of another process
+	held  []randflake.Lease
+	adopt []randflake.Lease // what Take returns without a call, in a copy of another process
 }
 
-func (n *noted) Acquire(ctx context.Context, req lease.Request) (lease.Record, error) {
+func (n *noted) Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error) {
 	n.mu.Lock()
-	adopt := n.adopt
-	n.adopt = nil
-	n.mu.Unlock()
-	if adopt != nil {
-		return n.note(*adopt, nil, true)
+	defer n.mu.Unlock()
+	i := slices.IndexFunc(n.adopt, func(l randflake.Lease) bool { return n.Limits().WindowOf(l.Start) == window })
+	if i >= 0 {
+		return n.note(n.adopt[i], true)
 	}
-	rec, err := n.Source.Acquire(ctx, req)
-	return n.note(rec, err, false)
-}
-
-func (n *noted) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
-	rec, err := n.Source.Renew(ctx, held, renewal)
-	return n.note(rec, err, false)
-}
-
-func (n *noted) Lookup(ctx context.Context, held lease.Record) (lease.Record, error) {
-	rec, err := n.Source.Lookup(ctx, held)
-	return n.note(rec, err, false)
-}
-
-func (n *noted) Release(ctx context.Context, held lease.Record, lastUsed time.Time) error {
-	if err := n.journal.Note(check.Event{Kind: check.Returned, Lease: held.Owner.String(), End: lastUsed.Unix() + 1}); err != nil {
-		return err
-	}
-	return n.Source.Release(ctx, held, lastUsed)
-}
-
-func (n *noted) note(rec lease.Record, err error, adopted bool) (lease.Record, error) {
+	l, err := n.Source.Take(ctx, window, nodes)
 	switch {
-	case errors.Is(err, lease.ErrLost):
+	case err == nil:
+		return n.note(l, false)
+	case errors.Is(err, lease.ErrLoss):
 		n.page.Lost.Add(1)
-	case err != nil && KindOf(err) == Unreachable:
+	case KindOf(err) == Unreachable:
 		n.page.Unknown.Add(1)
 	}
-	if err != nil {
-		return lease.Record{}, err
-	}
-	state, err := json.Marshal(rec)
-	if err == nil {
-		err = n.journal.Note(check.Event{Kind: check.Granted, Lease: rec.Owner.String(), FirstNode: rec.FirstNode, LastNode: rec.LastNode,
-			Start: rec.Start, End: rec.HighWater + 1, Adopted: adopted, State: state})
-	}
-	if err != nil {
-		return lease.Record{}, err
-	}
-	n.page.FirstNode.Store(rec.FirstNode)
-	n.page.LastNode.Store(rec.LastNode)
-	n.page.End.Store(rec.HighWater + 1)
-	n.page.Grants.Add(1)
-	return rec, nil
+	return l, err
 }
 
-// outliving leases have the bug Outlive: a renewal that failed is taken for one that went well.
+func (n *noted) note(l randflake.Lease, adopted bool) (randflake.Lease, error) {
+	n.held = append(slices.DeleteFunc(n.held, func(l randflake.Lease) bool { return time.Until(l.End) < -time.Minute }), l)
+	state, err := json.Marshal(n.held)
+	if err == nil {
+		err = n.journal.Note(check.Event{Kind: check.Granted, Lease: fmt.Sprintf("%d-%d", l.Start.Unix(), l.FirstNode), FirstNode: l.FirstNode, LastNode: l.LastNode,
+			Start: l.Start.Unix(), End: l.End.Unix(), Adopted: adopted, State: state})
+	}
+	if err != nil {
+		return randflake.Lease{}, err
+	}
+	n.page.End.Store(l.End.Unix())
+	n.page.Grants.Add(1)
+	return l, nil
+}
+
+// outliving leases have the bug Outlive: they are used for a window longer.
 type outliving struct{ lease.Source }
 
-func (o outliving) Renew(ctx context.Context, held lease.Record, renewal lease.Renewal) (lease.Record, error) {
-	rec, err := o.Source.Renew(ctx, held, renewal)
-	if err != nil && ctx.Err() == nil || errors.Is(err, context.DeadlineExceeded) {
-		rec, err = held, nil
-		rec.HighWater, rec.Change = time.Now().Add(renewal.TTL).Unix(), renewal.Token
-	}
-	return rec, err
+func (o outliving) Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error) {
+	l, err := o.Source.Take(ctx, window, nodes)
+	l.End = l.End.Add(o.Limits().Window)
+	return l, err
 }

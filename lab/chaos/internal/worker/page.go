@@ -17,13 +17,12 @@ type Page struct {
 	Made    atomic.Uint64        // IDs, or numbers
 	Refused [Kinds]atomic.Uint64 // attempts to make an ID or to get a first lease, a store or a number
 	Unknown atomic.Uint64        // calls of the store without a known outcome
-	Lost    atomic.Uint64        // calls that said that a lease was lost
+	Lost    atomic.Uint64        // calls that said that data were lost
 	Holding atomic.Int64         // 1 with a first lease, or the handles on counters
 
-	// Leases that were granted or renewed so far, and the newest one.
-	Grants              atomic.Uint64
-	FirstNode, LastNode atomic.Uint32
-	End                 atomic.Int64
+	// Leases that were granted so far, and the end of the newest one.
+	Grants atomic.Uint64
+	End    atomic.Int64
 }
 
 // MapPage maps the page in the file at path, which it creates if there is none. The mapping stays until the process ends.

@@ -4,8 +4,7 @@ import (
 	"errors"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 )
 
 // A Kind is the kind of a refusal, told by the error that the worker got.
@@ -17,11 +16,12 @@ const (
 	NotStarted
 	Ended
 	Backward
-	NoRange
-	NoStore
+	Full
+	Loss
+	Ahead
+	NoSpace
 	Corrupt
 	WrongClock
-	Invalid
 	Forgotten
 	Unreachable // any other error: the store can't be reached, or does not know the outcome
 	Kinds       = iota
@@ -32,12 +32,13 @@ var kinds = [Kinds]error{
 	NotStarted: randflake.ErrLeaseNotStarted,
 	Ended:      randflake.ErrLeaseEnded,
 	Backward:   randflake.ErrClockBackward,
-	NoRange:    leaseErrors[NoRange],
-	NoStore:    store.ErrNoStore,
-	Corrupt:    store.ErrCorrupt,
-	WrongClock: store.ErrClock,
-	Invalid:    leaseErrors[Invalid],
-	Forgotten:  counter.ErrForgotten,
+	Full:       lease.ErrFull,
+	Loss:       lease.ErrLoss,
+	Ahead:      lease.ErrAhead,
+	NoSpace:    lease.ErrNoSpace,
+	Corrupt:    lease.ErrCorrupt,
+	WrongClock: lease.ErrClock,
+	Forgotten:  lease.ErrCounter,
 }
 
 // String returns a few words for messages.

@@ -15,8 +15,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lab/chaos/internal/check"
-	"github.com/randflake/randflake/store"
-	"github.com/randflake/randflake/lease/url"
+	"github.com/randflake/randflake/lease"
 )
 
 // Config is what the harness asks of a worker.
@@ -28,14 +27,14 @@ type Config struct {
 	Secret        string // 32 hexadecimal digits
 	Seed          uint64
 
-	TTL   time.Duration
-	Nodes int // in the lease
-	Rate  int // IDs a second
+	Outage time.Duration // of the store that IDs outlive, which is also how long a call may take
+	Nodes  int           // in a lease
+	Rate   int           // IDs a second
 
 	Counters []string // to take numbers from, instead of making IDs
 
 	ShiftClock bool            // the harness steps the clock of the process
-	Adopt      json.RawMessage `json:",omitempty"` // the State of a lease that another process has, to go on with as its copy
+	Adopt      json.RawMessage `json:",omitempty"` // the leases that another process has, to go on with as its copy
 	Bug        Bug             // planted
 }
 
@@ -69,10 +68,10 @@ func Run(c Config) (err error) {
 	if w.journal, err = check.Create(c.Journal); err != nil {
 		return err
 	}
-	var space *store.Space
+	var space *lease.Space
 	if len(w.Replicas) == 0 {
 		err := w.insist(ctx, func(ctx context.Context) (err error) {
-			space, err = url.Open(ctx, w.Store, w.Bug.options()...)
+			space, err = w.open(ctx)
 			return err
 		})
 		if err != nil {
@@ -89,7 +88,7 @@ func Run(c Config) (err error) {
 // insist calls f until it succeeds or ctx ends, and counts its failures.
 func (w *worker) insist(ctx context.Context, f func(context.Context) error) error {
 	for {
-		limited, cancel := context.WithTimeout(ctx, w.TTL)
+		limited, cancel := context.WithTimeout(ctx, w.Outage)
 		err := f(limited)
 		cancel()
 		if err == nil || ctx.Err() != nil {
@@ -108,13 +107,17 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// lease makes IDs under a lease until ctx ends, and gives it back.
-func (w *worker) lease(ctx context.Context, space *store.Space) error {
-	source, err := w.leases(space)
-	if err != nil {
+// lease makes IDs under leases until ctx ends.
+func (w *worker) lease(ctx context.Context, space *lease.Space) error {
+	var source lease.Source
+	err := w.insist(ctx, func(ctx context.Context) (err error) {
+		source, err = w.leases(ctx, space)
 		return err
+	})
+	if err != nil {
+		return nil
 	}
-	var k keeper
+	var k *lease.Keeper[*randflake.Generator]
 	err = w.insist(ctx, func(ctx context.Context) (err error) {
 		k, err = w.keep(ctx, source)
 		return err
@@ -131,9 +134,7 @@ func (w *worker) lease(ctx context.Context, space *store.Space) error {
 	}
 	<-ctx.Done()
 	// The makers don't stop for this: the last IDs are made while the generator is being closed.
-	if err := k.Close(); err != nil {
-		slog.Warn("lease is not given back", "error", err)
-	}
+	k.Close()
 	closed()
 	makers.Wait()
 	return errors.Join(<-errs, <-errs, <-errs)
