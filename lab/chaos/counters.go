@@ -39,7 +39,7 @@ func countKilled(w *world) {
 // next returns the first number of a counter that nobody has taken.
 func (w *world) next(name string) (next int64) {
 	w.counters(func(c *counter.Counters) error {
-		info, err := c.Get(w.ctx, name)
+		info, err := c.Counter(w.ctx, name)
 		next = info.Next
 		return err
 	})
@@ -92,8 +92,7 @@ func countRolledBack(w *world) {
 	w.refuse(late, Forgotten)
 	for _, name := range both {
 		w.counters(func(c *counter.Counters) error {
-			_, err := c.Advance(w.ctx, name, newest[name]+inMemory)
-			return err
+			return c.SetCounter(w.ctx, name, newest[name]+inMemory)
 		})
 	}
 	w.goOn(append(workers, late...)...)

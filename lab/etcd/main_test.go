@@ -13,7 +13,7 @@ import (
 
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lab/etcd"
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/etcd"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -85,7 +85,7 @@ func clientOf(t testing.TB, c *etcdtest.Cluster) *clientv3.Client {
 // newEngine returns an engine on a client.
 func newEngine(t testing.TB, client *clientv3.Client, prefix string) *etcd.Engine {
 	t.Helper()
-	e, err := etcd.New(t.Context(), client, etcd.Config{Prefix: prefix})
+	e, err := etcd.New(client, prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,12 +95,12 @@ func newEngine(t testing.TB, client *clientv3.Client, prefix string) *etcd.Engin
 var put, entries = leasetest.Put, leasetest.Entry
 
 // read reads an entry as soon as etcd can be reached.
-func read(t testing.TB, e store.Engine, name string) (value string, evidence store.Evidence) {
+func read(t testing.TB, e lease.Engine, name string) (value string, evidence lease.Answer) {
 	t.Helper()
 	eventually(t, "read", func(ctx context.Context) error {
-		answer, err := e.Read(ctx, []string{name}, store.Page{})
+		answer, err := e.Read(ctx, name)
 		if err == nil {
-			value, evidence = string(answer.Named[0].Value), answer.Evidence
+			value, evidence = string(answer.Entries[0].Value), answer
 		}
 		return err
 	})
@@ -108,7 +108,7 @@ func read(t testing.TB, e store.Engine, name string) (value string, evidence sto
 }
 
 // wantValue checks what is stored.
-func wantValue(t testing.TB, e store.Engine, name, want string) {
+func wantValue(t testing.TB, e lease.Engine, name, want string) {
 	t.Helper()
 	if got, _ := read(t, e, name); got != want {
 		t.Errorf("%s is %q, want %q", name, got, want)
@@ -133,19 +133,19 @@ func eventually(t testing.TB, what string, f func(context.Context) error) {
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	start := func(cluster *etcdtest.Cluster) leasetest.Start {
-		return func(t *testing.T) func(t *testing.T) store.Engine {
+		return func(t *testing.T) func(t *testing.T) lease.Engine {
 			prefix := newPrefix()
-			return func(t *testing.T) store.Engine { return newEngine(t, clientOf(t, cluster), prefix) }
+			return func(t *testing.T) lease.Engine { return newEngine(t, clientOf(t, cluster), prefix) }
 		}
 	}
 	leasetest.Run(t, start(shared))
-	t.Run("three members", func(t *testing.T) { leasetest.RunEngine(t, start(startCluster(t, 3, nil))) })
+	t.Run("three members", func(t *testing.T) { leasetest.Run(t, start(startCluster(t, 3, nil))) })
 }
 
 func TestServer(t *testing.T) {
 	t.Parallel()
 	server := startCluster(t, 1, nil).Members[0]
-	leasetest.RunServer(t, server, true, func(t *testing.T, addr string) store.Engine {
+	leasetest.RunServer(t, server, true, func(t *testing.T, addr string) lease.Engine {
 		return newEngine(t, rawClient(t, addr), "")
 	})
 }

@@ -13,17 +13,19 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/randflake/randflake/lab/etcd"
-	"github.com/randflake/randflake/store"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/etcd"
 )
 
-// create makes a store, which takes reading and swapping, and closes it.
+// create makes a space, which takes reading and swapping, and closes it.
 func create(ctx context.Context, url, space string) error {
-	s, err := etcd.Create(ctx, url, store.WithSpace(space))
+	e, err := etcd.Connect(ctx, url)
 	if err != nil {
 		return err
 	}
-	return s.Close()
+	defer e.Close()
+	_, err = lease.Create(ctx, e, lease.Config{Name: space})
+	return err
 }
 
 // TestAuth: a user with no rights beyond the prefix is enough, and nobody else gets in.
@@ -51,11 +53,12 @@ func TestAuth(t *testing.T) {
 	as := func(user, password, prefix string) string {
 		return "etcd://" + url.UserPassword(user, password).String() + "@" + cluster.Hosts() + "/?prefix=" + prefix
 	}
-	s, err := etcd.Create(ctx, as("app", password, prefix))
+	e, err := etcd.Connect(ctx, as("app", password, prefix))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer e.Close()
+	put(t, e, "x", "1")
 	for name, url := range map[string]string{
 		"wrong password": as("app", "zqzqxj", prefix),
 		"other prefix":   as("app", password, "/elsewhere/"),
@@ -70,7 +73,7 @@ func TestAuth(t *testing.T) {
 	if err := cluster.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "read after a restart", func(ctx context.Context) error { _, err := s.Info(ctx); return err })
+	eventually(t, "read after a restart", func(ctx context.Context) error { _, err := e.Read(ctx, "x"); return err })
 }
 
 // certificate returns the files of a new certificate for hosts, each with a port, which is its own authority,
@@ -96,15 +99,11 @@ func TestTLS(t *testing.T) {
 	if err := create(t.Context(), base+known+proof, "a"); err != nil {
 		t.Error(err)
 	}
-	if err := create(t.Context(), base+known+proof+"&server-name=etcd.example", "b"); err != nil {
-		t.Error(err)
-	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for name, tt := range map[string]struct{ url, says string }{
 		"unknown authority":           {base + proof, "x509"},
 		"wrong authority":             {base + "&ca=" + otherCert + proof, "x509"},
-		"wrong name":                  {base + known + proof + "&server-name=elsewhere.example", "elsewhere.example"},
 		"no client certificate":       {base + known, ""},
 		"client of a stranger":        {base + known + "&cert=" + otherCert + "&key=" + otherKey, ""},
 		"no TLS where the server has": {"etcd://" + cluster.Hosts(), ""},

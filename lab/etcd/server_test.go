@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/randflake/randflake/lab/etcd"
-	"github.com/randflake/randflake/store"
 )
 
 // TestSameData: what happens to every etcd forgets nothing, and does not look as if it did.
@@ -63,7 +62,7 @@ func TestNoMajority(t *testing.T) {
 	cluster.Members[1].Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if answer, err := e.Read(ctx, []string{"x"}, store.Page{}); err == nil {
+	if answer, err := e.Read(ctx, "x"); err == nil {
 		t.Errorf("Read: %+v", answer)
 	}
 	if answer, err := e.Swap(ctx, entries("x", "1"), entries("x", "2")); err == nil {
@@ -93,7 +92,7 @@ func TestOlderCopy(t *testing.T) {
 	}
 	value, after := read(t, e, "x")
 	if value != "1" || after.Lineage != newest.Lineage || after.Position >= newest.Position {
-		t.Errorf("%q, %+v; before it %+v", value, after, newest.Evidence)
+		t.Errorf("%q, %+v; before it %+v", value, after, newest)
 	}
 }
 
@@ -135,7 +134,7 @@ func TestRestoredSnapshot(t *testing.T) {
 		}
 		value, after := read(t, newEngine(t, clientOf(t, tt.cluster), ""), "x")
 		if value != "1" || (after.Lineage != newest.Lineage) != tt.shows || after.Position >= newest.Position {
-			t.Errorf("%s: %q, %+v; before it %+v", name, value, after, newest.Evidence)
+			t.Errorf("%s: %q, %+v; before it %+v", name, value, after, newest)
 		}
 		tt.cluster.Stop()
 	}

@@ -130,8 +130,8 @@ func covered(mine []*lease, second int64, node uint32) bool {
 
 // split returns the parts of a raw value.
 func split(raw uint64) (second int64, node, sequence uint32) {
-	return int64(raw>>(randflake.NodeBits+randflake.SequenceBits)) + randflake.Epoch,
-		uint32(raw>>randflake.SequenceBits) & randflake.MaxNode, uint32(raw) & randflake.MaxSequence
+	f := randflake.Raw(raw).Fields()
+	return f.Time.Unix(), f.Node, f.Sequence
 }
 
 // compareLeases looks for leases that have a second of a node in common. A copy of a process may share that of the original.

@@ -128,7 +128,7 @@ func write(t *testing.T, secret randflake.Secret, steps []step) (paths []string)
 		if s.Kind != "" {
 			err = j.Note(s.Event)
 		} else {
-			first := randflake.Raw(s.second-randflake.Epoch)<<(randflake.NodeBits+randflake.SequenceBits) | randflake.Raw(s.node)<<randflake.SequenceBits | randflake.Raw(s.sequence)
+			first := randflake.Raw(s.second-randflake.Epoch)<<34 | randflake.Raw(s.node)<<17 | randflake.Raw(s.sequence)
 			var ids []randflake.ID
 			for i := range max(s.n, -s.n) {
 				ids = append(ids, cipher.Encrypt(first+randflake.Raw(max(i*s.n, 0)/max(s.n, 1))))

@@ -28,7 +28,7 @@ func startFile(e *Engine) error {
 
 // locked calls change while no worker is about to write.
 func locked(dir string, change func() error) error {
-	lock, err := os.Open(filepath.Join(dir, "store"))
+	lock, err := os.Open(filepath.Join(dir, "lock"))
 	if err != nil {
 		return err
 	}

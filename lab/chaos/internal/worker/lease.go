@@ -23,7 +23,7 @@ func (w *worker) open(ctx context.Context) (*lease.Space, error) {
 	if w.Bug != Forget {
 		return url.Open(ctx, w.Store, lease.Config{})
 	}
-	engine, err := url.Engine(ctx, w.Store)
+	engine, _, err := url.Engine(ctx, w.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (w *worker) open(ctx context.Context) (*lease.Space, error) {
 func (w *worker) leases(ctx context.Context, space *lease.Space) (source lease.Source, err error) {
 	if space != nil {
 		source = space
-	} else if source, err = client.New(ctx, Space, w.Replicas, client.WithToken(w.Token)); err != nil {
+	} else if source, err = client.New(ctx, Space, w.Replicas, client.WithToken(w.Token), client.WithPlaintext()); err != nil {
 		return nil, err
 	}
 	n := &noted{Source: source, worker: w}
