@@ -118,8 +118,13 @@ type Config struct {
 
 var spaceName = regexp.MustCompile(`^[a-z0-9._-]{1,40}$`)
 
-// Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none.
+// openTimeout bounds Open and Create, as some engines wait for their server for as long as they may.
+const openTimeout = 10 * time.Second
+
+// Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none. It takes ten seconds at most.
 func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
 	s, err := newSpace(engine, config)
 	if err != nil {
 		return nil, err
@@ -135,8 +140,10 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	return s, nil
 }
 
-// Create makes a space and returns a handle on it. It returns ErrExists if there is one.
+// Create makes a space and returns a handle on it. It returns ErrExists if there is one. It takes ten seconds at most.
 func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
 	s, err := newSpace(engine, config)
 	if err != nil {
 		return nil, err

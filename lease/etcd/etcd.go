@@ -146,7 +146,7 @@ func (e *Engine) commit(ctx context.Context, what string, names []string, condit
 		<-ctx.Done() // the server may notice the deadline first
 	}
 	if err != nil {
-		return a, e.failed(what, cmp.Or(ctx.Err(), err))
+		return a, e.failed(ctx, what, err)
 	}
 	a.Lineage, a.Position = fmt.Sprintf("%x", resp.Header.GetClusterId()), uint64(resp.Header.GetRevision())
 	if a.Swapped = resp.Succeeded && otherwise != nil; !a.Swapped {
@@ -165,7 +165,7 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	}
 	resp, err := e.kv.Get(ctx, e.prefix+max(prefix, after+"\x00"), clientv3.WithRange(e.prefix+prefix+"~"), clientv3.WithLimit(int64(limit))) // all names are below ~
 	if err != nil {
-		return nil, e.failed("list", cmp.Or(ctx.Err(), err))
+		return nil, e.failed(ctx, "list", err)
 	}
 	return e.entries((*pb.RangeResponse)(resp)), nil
 }
@@ -191,7 +191,10 @@ func (e *Engine) String() string {
 	return "etcd " + strings.Join(e.client.Endpoints(), ",") + " prefix " + e.prefix
 }
 
-func (e *Engine) failed(what string, err error) error {
+func (e *Engine) failed(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
 	return fmt.Errorf("etcd: %s: %s: %w", what, e, err)
 }
 
@@ -199,7 +202,7 @@ func (e *Engine) failed(what string, err error) error {
 // passed over.
 func (e *Engine) usable(ctx context.Context) error {
 	if e.closed.Load() {
-		return e.failed("use", fs.ErrClosed)
+		return e.failed(ctx, "use", fs.ErrClosed)
 	}
 	if ctx.Err() != nil || e.checked.Load() {
 		return ctx.Err()
@@ -220,7 +223,7 @@ func (e *Engine) usable(ctx context.Context) error {
 	}
 	wg.Wait()
 	if err := errors.Join(verdicts...); !slices.Contains(verdicts, nil) || errors.Is(err, lease.ErrUnsafe) {
-		return e.failed("check the release", cmp.Or(ctx.Err(), err))
+		return e.failed(ctx, "check the release", err)
 	}
 	e.checked.Store(true)
 	return nil
