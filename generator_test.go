@@ -703,8 +703,8 @@ func TestWaitIsWoken(t *testing.T) {
 		{"Close", 0, func(g *Generator) error { _, err := g.Close(); return err }, ErrClosed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, g *Generator) {
-				g = newGenerator(t, testLease(1, 1, testStart+tt.start, 60))
+			inBubble(t, func(t *testing.T, _ *Generator) {
+				g := newGenerator(t, testLease(1, 1, testStart+tt.start, 60))
 				g.Fill(make([]ID, perNode))
 				begin := time.Now()
 				time.AfterFunc(300*time.Millisecond, func() {

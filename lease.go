@@ -41,8 +41,3 @@ func (l Lease) check() error {
 
 // nodes returns how many nodes l covers.
 func (l Lease) nodes() uint64 { return uint64(l.LastNode) - uint64(l.FirstNode) + 1 }
-
-// sharesNodes reports whether some node lies in both l and m.
-func (l Lease) sharesNodes(m Lease) bool {
-	return l.FirstNode <= m.LastNode && m.FirstNode <= l.LastNode
-}

@@ -12,7 +12,7 @@ import (
 )
 
 // A Counter is one number that only grows, taken in the same way as nodes. Its numbers carry no time, so no floor helps after a
-// loss: then it grants nothing until a person sets it, unless it begins anew in a period that is later than all that was lost.
+// loss: then it grants nothing until a person sets it, unless it starts again in a period that is later than all that was lost.
 type Counter struct {
 	Name   string `json:"-"`
 	Next   int64  `json:"next"`             // number that nobody has taken; beyond End if there is none

@@ -31,7 +31,7 @@
 //
 // The date in the pattern decides when numbers begin at 1 again: each day, month or year, or never if there is no date.
 // [WithPeriod] makes that less often than the date changes, and has weeks, quarters and fiscal years, too.
-// One counter makes the numbers of a name. With each period it begins anew, and it never goes back: a process whose clock
+// One counter makes the numbers of a name. With each period it starts again, and it never goes back: a process whose clock
 // is still in the period before gets errors that wrap lease.ErrClock, or waits if the period ends within a minute. So no
 // number is made twice or with two dates, whatever clocks do. A day begins according to the zone's calendar, also if it
 // has 23 or 25 hours or no midnight.

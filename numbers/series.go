@@ -16,7 +16,7 @@ import (
 // A Series makes the numbers of a [Format], from one counter. It is safe for concurrent use, and any number of Series in
 // any number of processes may make numbers of the same name.
 //
-// The counter has the name of the numbers. With each period it begins anew, and never returns to an earlier one. So
+// The counter has the name of the numbers. With each period it starts again, and never returns to an earlier one. So
 // uniqueness depends only on the counter; clocks only pick the period.
 type Series struct {
 	*Format

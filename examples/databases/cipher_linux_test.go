@@ -208,4 +208,3 @@ func testVectors(t *testing.T, conn *sql.Conn, all []vector, query string) {
 	}
 	expect(t, conn.QueryRowContext(t.Context(), query), len(all))
 }
-

@@ -83,7 +83,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestSignals stops a process that prints for ever, and one whose reader has gone.
+// TestSignals stops a process that prints for ever, and one that nobody reads.
 func TestSignals(t *testing.T) {
 	isolate(t)
 	for name, end := range map[string]func(cmd *exec.Cmd, out io.ReadCloser){
