@@ -70,7 +70,7 @@ func TestNewLayoutRefuses(t *testing.T) {
 }
 
 func TestPresets(t *testing.T) {
-	bits := map[string]int{"discord": 64, "javascript53": 53}
+	bits := map[string]int{"discord": 64, "tsid": 64, "javascript53": 53, "yitter": 53}
 	for _, l := range Presets() {
 		if got, err := ParseLayout(l.Name()); got != l || err != nil {
 			t.Errorf("ParseLayout(%q) = %v, %v", l.Name(), got, err)

@@ -28,6 +28,27 @@ var (
 	sonyflake = preset("sonyflake", 1409529600000, 10*time.Millisecond,
 		Time(39), Sequence(8), Static("machine", 16))
 
+	// The same of version 2, v2/sonyflake.go
+	sonyflake2 = preset("sonyflake2", 1735689600000, 10*time.Millisecond,
+		Time(39), Sequence(8), Static("machine", 16))
+
+	// https://github.com/mastodon/mastodon, lib/mastodon/snowflake.rb: 48 bits of time, of which the highest is the sign of a BIGINT, and 16
+	// that are partly random
+	mastodon = preset("mastodon", 0, time.Millisecond,
+		Time(47), Sequence(16))
+
+	// https://github.com/f4b6a3/tsid-creator, with 1,024 nodes
+	tsid = preset("tsid", 1577836800000, time.Millisecond,
+		Time(42), Static("worker", 10), Sequence(12))
+
+	// https://github.com/yitter/IdGenerator, IdGeneratorOptions, by default; the time has as many bits as JavaScript keeps
+	yitter = preset("yitter", 1582136402000, time.Millisecond,
+		Time(41), Static("worker", 6), Sequence(6))
+
+	// Of many services: the divisions of twitter, from 1970 on
+	unix = preset("unix", 0, time.Millisecond,
+		Time(41), Static("worker", 10), Sequence(12))
+
 	// https://github.com/baidu/uid-generator, DefaultUidGenerator.java
 	baidu = preset("baidu", 1463673600000, time.Second,
 		Time(28), Static("worker", 22), Sequence(13))
@@ -54,10 +75,9 @@ func preset(name string, epoch int64, unit time.Duration, parts ...Part) *Layout
 // name.
 func Twitter() *Layout { return twitter }
 
-// Presets returns the layouts that ParseLayout knows by name: twitter, worker10, discord, instagram, sonyflake, baidu,
-// node8 and javascript53. docs/layouts.md describes them.
+// Presets returns the layouts that ParseLayout knows by name, which docs/layouts.md describes.
 func Presets() []*Layout {
-	return []*Layout{twitter, worker10, discord, instagram, sonyflake, baidu, node8, javaScript53}
+	return []*Layout{twitter, worker10, discord, instagram, sonyflake, sonyflake2, mastodon, tsid, yitter, unix, baidu, node8, javaScript53}
 }
 
 // presetOf returns the preset with the given name.

@@ -77,6 +77,10 @@ func countRolledBack(w *world) {
 	w.lost = true
 	workers := w.startCounting(3)
 	w.must(w.Copy())
+	taken := counts(workers, func(p *process) uint64 { return p.Grants.Load() })
+	for i, p := range workers { // the second one from now on began after the copy, so that each can tell what is lost
+		w.await(p.name+" takes more than the copy has", func() bool { return p.Grants.Load() >= taken[i]+2 })
+	}
 	newest := make(map[string]int64)
 	for _, name := range both {
 		copied := w.next(name)

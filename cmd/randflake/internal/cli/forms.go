@@ -60,6 +60,19 @@ func (p *parser) parse(text string) (id randflake.ID, err error) {
 	return id, err
 }
 
+// plain returns a decimal number without what JavaScript, Java and people write with it: 1_849n, 1,849 and 1849L.
+func plain(text string) string {
+	digits := strings.TrimRight(text, "nL")
+	if len(text)-len(digits) > 1 {
+		return text
+	}
+	digits = strings.NewReplacer("_", "", ",", "", "'", "").Replace(digits)
+	if !isDecimal(strings.TrimPrefix(digits, "-")) {
+		return text
+	}
+	return digits
+}
+
 // prefixOf returns the prefix of a typed ID, such as ord_b0bb8nt7619tu, with its underscore, or "".
 func prefixOf(text string) string {
 	i := strings.LastIndexByte(text, '_') + 1

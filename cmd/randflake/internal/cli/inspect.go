@@ -112,7 +112,11 @@ func (in *inspector) findSecret(h home) error {
 
 // open decrypts the Randflake IDs among texts all at once. It returns false if it needs later texts to tell their form.
 func (in *inspector) open(texts []string) bool {
-	known := in.parseAll(texts)
+	plainly := make([]string, len(texts))
+	for i, text := range texts {
+		plainly[i] = plain(text)
+	}
+	known := in.parseAll(plainly)
 	in.opened = in.now()
 	in.raws = append(in.raws[:0], make([]randflake.Raw, len(texts))...)
 	if in.cipher != nil {
@@ -123,6 +127,7 @@ func (in *inspector) open(texts []string) bool {
 
 // answer appends the possible readings of the ID in text i. An implausible ID has an answer and an error.
 func (in *inspector) answer(b []byte, i int, text string) ([]byte, error) {
+	text = plain(text)
 	kind := in.kindOf(text)
 	if kind == kindRandflake && in.errs[i] == nil && in.cipher != nil && !*in.json {
 		fields := in.raws[i].Fields()
@@ -150,9 +155,10 @@ func (in *inspector) kindOf(text string) string {
 	switch {
 	case in.kind != "":
 		return in.kind
-	case in.from != "int" && in.from != "hex" && len(text) == 26 && isULID(text):
+	case in.from != "int" && in.from != "hex" && (len(text) == 26 && isULID(text) || len(text) == 36):
 		return kindULID
-	case isDecimal(text) && in.formOf(text) == "int":
+	}
+	if form := in.formOf(text); form == "int" || form == "hex" {
 		return ""
 	}
 	return kindRandflake
@@ -165,6 +171,9 @@ func (in *inspector) read(kind, text string) ([]reading, error) {
 		return in.only(readULID(text))
 	case kindRandflake:
 		id, err := in.parse(text)
+		if err != nil && in.kind == "" && in.from == "auto" {
+			err = fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, 0x and hexadecimal digits, a ULID or a UUID", err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -176,6 +185,10 @@ func (in *inspector) read(kind, text string) ([]reading, error) {
 		return in.only(r, nil)
 	case kindSnowflake:
 		id, err := parseSnowflake(text, in.from)
+		if strings.HasPrefix(text, "-") { // of a layout with all bits, in a signed column
+			signed, wrong := parseInt(text)
+			id, err = snowflake.ID(signed), wrong
+		}
 		switch {
 		case err != nil:
 			return nil, err
@@ -184,7 +197,7 @@ func (in *inspector) read(kind, text string) ([]reading, error) {
 		}
 		return in.plausible(text, snowflakeReadings(id))
 	}
-	id, err := parseInt(text)
+	id, err := in.parse(text)
 	if err != nil {
 		return nil, err
 	}

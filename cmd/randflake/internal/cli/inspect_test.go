@@ -53,20 +53,20 @@ func TestInspectForms(t *testing.T) {
 	text, decimal, hex := id.String(), strconv.FormatInt(int64(id), 10), fmt.Sprintf("%016x", uint64(id))
 	for _, args := range [][]string{
 		{text}, {"--from", "text", text}, {`"` + text + `"`},
-		{decimal}, {"--from", "int", decimal}, {"--", decimal},
-		{"0x" + hex}, {"0X" + strings.ToUpper(hex)}, {"--from", "hex", hex}, {"--from=hex", "0x" + hex},
+		{"--kind=randflake", decimal}, {"--kind=randflake", "--from", "int", decimal}, {"--kind=randflake", "--", decimal},
+		{"--kind=randflake", "0x" + hex}, {"--kind=randflake", "0X" + strings.ToUpper(hex)}, {"--kind=randflake", "--from", "hex", hex}, {"--kind=randflake", "--from=hex", "0x" + hex},
 	} {
 		if got := succeed(t, "", append([]string{"inspect", "--secret-file", file}, args...)...); got != want {
 			t.Errorf("inspect %q: %q, want %q", args, got, want)
 		}
-		if args[0] == "--" {
+		if len(args) > 1 && args[1] == "--" {
 			continue
 		}
 		if got := succeed(t, "", append([]string{"inspect"}, append(args, "--secret-file", file)...)...); got != want {
 			t.Errorf("inspect %q --secret-file: %q, want %q", args, got, want)
 		}
 	}
-	if got := succeed(t, " "+text+"\r\n\n"+decimal, "inspect", "--secret-file", file); got != want+want {
+	if got := succeed(t, " "+text+"\r\n\n"+decimal, "inspect", "--kind", "randflake", "--secret-file", file); got != want+want {
 		t.Errorf("from standard input: %q, want %q twice", got, want)
 	}
 }

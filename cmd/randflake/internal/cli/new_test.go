@@ -88,7 +88,7 @@ func TestNewIntoInspect(t *testing.T) {
 	succeed(t, "", "store", "init", "--new", "--nodes", "1024", small)
 	// With the kind, as one number in a million is short enough to be text as well.
 	for form, from := range map[string]string{
-		"text": "text", "int": "int --kind randflake", "hex": "auto", "json": "auto",
+		"text": "text", "int": "int --kind randflake", "hex": "hex --kind randflake", "json": "auto",
 		"snowflake/text": "auto", "snowflake/int": "int", "snowflake/hex": "hex", "snowflake/json": "auto", "snowflake/base32": "base32", "snowflake/base58": "base58", "snowflake/base62": "base62",
 	} {
 		args := []string{"new", "-n", "100", "--store", dir, "--format"}

@@ -33,7 +33,7 @@ func TestReadingsOfANumber(t *testing.T) {
 	made := time.Date(2022, 6, 28, 16, 7, 40, 105e6, time.UTC)
 	in := at(made)
 	readings, err := in.read(in.kindOf(tweet), tweet)
-	want := []string{"snowflake twitter", "snowflake worker10", "snowflake baidu", "snowflake instagram"}
+	want := []string{"snowflake twitter", "snowflake worker10", "snowflake baidu", "snowflake instagram", "snowflake unix"}
 	if got := labels(readings); err != nil || !slices.Equal(got, want) {
 		t.Errorf("when it was made: %q, %v, want %q", got, err, want)
 	}
@@ -56,7 +56,7 @@ func TestReadingsOfANumber(t *testing.T) {
 	if readings, err = in.read("", tweet); err != nil || labels(readings)[0] != "snowflake twitter" {
 		t.Errorf("by a clock that is behind: %q, %v", labels(readings), err)
 	}
-	in.now = func() time.Time { return time.Date(2011, 1, 1, 0, 0, 0, 0, time.UTC) }
+	in.now = func() time.Time { return time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC) }
 	if _, err = in.read("", tweet); err == nil || !strings.Contains(err.Error(), "--kind or --layout") {
 		t.Errorf("long before: %v, want advice", err)
 	}
@@ -202,11 +202,12 @@ func TestKindOf(t *testing.T) {
 		{"int", "1234567890123", ""},
 		{"int", "12", ""},
 		{"text", "12345678901234", kindRandflake},
-		{"auto", "-12345678901234", kindRandflake},
-		{"int", "-5", kindRandflake},
-		{"int", "5a", kindRandflake},
-		{"auto", "0x1f", kindRandflake},
-		{"hex", "12345678901234", kindRandflake},
+		{"auto", "-12345678901234", ""},
+		{"int", "-5", ""},
+		{"auto", "0x1f", ""},
+		{"hex", "12345678901234", ""},
+		{"auto", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", kindULID},
+		{"auto", "ord_3vgoe12ccb8gh", kindRandflake},
 		{"auto", "3vgoe12ccb8gh", kindRandflake},
 		{"auto", "", kindRandflake},
 	} {
@@ -221,7 +222,7 @@ func TestKindOf(t *testing.T) {
 func TestInspectSnowflakeRefuses(t *testing.T) {
 	isolate(t)
 	for args, want := range map[string]string{
-		"--layout twitter -- -5":                    "decimal digits",
+		"--layout twitter -- -5":                    "63 bits of layout twitter",
 		"--layout twitter 05":                       "no leading zeros",
 		"--layout twitter 9223372036854775808":      "63 bits of layout twitter",
 		"--layout twitter 0xffffffffffffffff":       "63 bits of layout twitter",
@@ -302,4 +303,55 @@ func FuzzInspect(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestPublishedIDs reads IDs of vendors in the forms in which they are written.
+func TestPublishedIDs(t *testing.T) {
+	isolate(t)
+	for _, c := range []struct{ args, want string }{
+		{"7102577116159582209", "snowflake unix          2023-08-30T09:05:43.994Z  worker     42  sequence      1"},
+		{"7102577116159582209n", "snowflake unix          2023-08-30T09:05:43.994Z"},
+		{"7_102_577_116_159_582_209", "snowflake unix          2023-08-30T09:05:43.994Z"},
+		{"7,102,577,116,159,582,209", "snowflake unix          2023-08-30T09:05:43.994Z"},
+		{"7102577116159582209L", "snowflake unix          2023-08-30T09:05:43.994Z"},
+		{"0x62916c418e82a001", "snowflake unix          2023-08-30T09:05:43.994Z"},
+		{"--layout unix 0x62916c418e82a001", "7102577116159582209  snowflake unix"},
+		{"--layout unix --from int 7102577116159582209", "2023-08-30T09:05:43.994Z"},
+		{"1541815603606036480", "snowflake twitter       2022-06-28T16:07:40.105Z"},
+		{"175928847299117063", "snowflake discord       2016-04-30T11:18:25.796Z"},
+		{"--layout discord -- -9223372036854775808", "2084-"},
+		{"110224538612341312", "snowflake mastodon      2023-"},
+		{"--layout tsid 388400145978465528", "2022-"},
+		{"--layout tsid -- -8057972036854775808", "in the future"},
+		{"--layout yitter 420843340628037", "sequence "},
+		{"--layout sonyflake2 100000000000000", "machine "},
+		{"--layout sonyflake 100000000000000", "machine "},
+		{"--layout instagram 1387263000000000000", "shard "},
+		{"01ARZ3NDEKTSV4RRFFQ69G5FAV", "ulid                    2016-07-30T23:54:10.259Z"},
+		{"01arz3ndektsv4rrffq69g5fav", "01ARZ3NDEKTSV4RRFFQ69G5FAV"},
+		{"017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2022-02-22T19:22:22.000Z"},
+		{"what", "a number, 0x and hexadecimal digits, a ULID or a UUID"},
+	} {
+		r := call(t, "", append([]string{"inspect"}, strings.Fields(c.args)...)...)
+		if !strings.Contains(r.out+r.err, c.want) {
+			t.Errorf("%s: %+v, want %q", c.args, r, c.want)
+		}
+	}
+}
+
+// TestRange prints the first and the last ID of an interval.
+func TestRange(t *testing.T) {
+	for args, want := range map[string]string{
+		"--layout discord 2024-01-01 2024-02-01":                "1191168914227200000\n1202402938060799999\n",
+		"--kind ulid 2024-01-01T00:00:00Z 2024-01-01T00:00:01Z": "01HK153X000000000000000000\n01HK153XZ7ZZZZZZZZZZZZZZZZ\n",
+		"2024-01-01 2024-02-01":                                 "want --layout",
+		"--layout discord 2024-02-01 2024-01-01":                "is not before",
+		"--layout discord yesterday 2024-01-01":                 "want a time such as",
+		"--layout discord 2014-01-01 2014-01-02":                "invalid ID",
+	} {
+		r := call(t, "", append([]string{"range"}, strings.Fields(args)...)...)
+		if !strings.Contains(r.out+r.err, want) {
+			t.Errorf("%s: %+v, want %q", args, r, want)
+		}
+	}
 }

@@ -27,7 +27,7 @@ A command that a signal stops ends by that signal.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, "%v", err) })
 	root.AddGroup(&cobra.Group{ID: "ids", Title: "IDs and numbers:"}, &cobra.Group{ID: "keys", Title: "Secrets, stores and counters:"})
 	for id, commands := range map[string][]*cobra.Command{
-		"ids":  {t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.sqlCommand(), t.nextCommand()},
+		"ids":  {t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.rangeCommand(), t.sqlCommand(), t.nextCommand()},
 		"keys": {t.secretCommand(), t.storeCommand(), t.counterCommand()},
 		"":     {t.versionCommand()},
 	} {

@@ -39,8 +39,9 @@ const kindsHelp = `  randflake   64 bits that look random: up to 13 digits of ba
   ulid        128 bits that sort by time and show it: 26 digits; no lease
 
 Layouts of Snowflake IDs are twitter, worker10, discord, instagram, sonyflake,
-baidu, node8, javascript53, or a definition: "NAME: time 41, worker 10,
-sequence 12; 1ms since 2025-01-01T00:00:00Z".
+sonyflake2, mastodon, tsid, yitter, unix, baidu, node8, javascript53, or a
+definition: "NAME: time 41, worker 10, sequence 12; 1ms since
+2025-01-01T00:00:00Z".
 
 Their worker numbers come from a store, and there is no secret. All programs
 that make IDs in one ID space must share one store. Without --store, each layout

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/ulid"
@@ -17,9 +16,13 @@ func isULID(text string) bool {
 
 // readULID opens a ULID.
 func readULID(text string) (reading, error) {
-	id, err := ulid.Parse(strings.ToUpper(text))
+	read := ulid.Parse
+	if len(text) == 36 {
+		read = ulid.ParseUUID // whose version 7 has the time in the same place
+	}
+	id, err := read(text)
 	if err != nil {
-		return reading{}, fmt.Errorf("%w: %.40q: want the 26 digits of a ULID, 0 to 9 and A to Z without I, L, O and U, of 128 bits", randflake.ErrInvalidID, text)
+		return reading{}, fmt.Errorf("%w: %.40q: want the 26 digits of a ULID, 0 to 9 and A to Z without I, L, O and U, of 128 bits, or a UUID of version 7", randflake.ErrInvalidID, text)
 	}
 	fields := ulid.Inspect(id)
 	return reading{

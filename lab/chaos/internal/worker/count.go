@@ -79,6 +79,9 @@ func (w *worker) countBy(ctx context.Context, counters *counter.Counters, name s
 				return err
 			}
 			w.page.Made.Add(uint64(n))
+			if name == Tickets && n > 0 {
+				w.page.Grants.Add(1)
+			}
 			// By itself ErrPending says that callers are faster than the space.
 			if err != nil && err != counter.ErrPending && ctx.Err() == nil {
 				w.page.Refused[KindOf(err)].Add(1)

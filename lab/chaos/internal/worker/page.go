@@ -20,7 +20,7 @@ type Page struct {
 	Lost    atomic.Uint64        // calls that said that data were lost
 	Holding atomic.Int64         // 1 with a first lease, or the handles on counters
 
-	// Leases that were granted so far, and the end of the newest one.
+	// Leases that were granted so far, or calls of the strict counter, and the end of the newest lease.
 	Grants atomic.Uint64
 	End    atomic.Int64
 }

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/randflake/randflake/ulid"
+)
+
+func (t *tool) rangeCommand() *cobra.Command {
+	var c choiceOfKind
+	cmd := &cobra.Command{
+		Use:   "range FROM TO",
+		Short: "print the first and the last ID of a time",
+		Long: `Print the first and the last sortable ID that can be made from one time on and
+before another one, for queries and pages: WHERE id BETWEEN first AND last. A
+time is a date, in UTC, or as in 2024-01-01T12:00:00Z.`,
+		Example: `  randflake range --layout discord 2024-01-01 2024-02-01
+  randflake range --kind ulid 2024-01-01T12:00:00Z 2024-01-01T12:05:00Z`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.settle(); err != nil {
+				return wrong(cmd, "%v", err)
+			}
+			from, err := parseTime(args[0])
+			to, wrongTo := parseTime(args[1])
+			if err := errors.Join(err, wrongTo); err != nil {
+				return wrong(cmd, "%v", err)
+			}
+			if !from.Before(to) {
+				return wrong(cmd, "FROM %s is not before TO %s", args[0], args[1])
+			}
+			switch {
+			case c.layout != nil:
+				first, last, err := c.layout.Range(from, to)
+				if err != nil {
+					return err
+				}
+				return t.print(fmt.Sprintf("%d\n%d\n", first, last))
+			case c.kind == kindULID:
+				first, err := ulid.Compose(ulid.Fields{Time: from.Add(time.Millisecond - 1)}) // rounded up
+				last, wrong := ulid.Compose(ulid.Fields{Time: to.Add(-1), Entropy: [10]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255}})
+				if err := errors.Join(err, wrong); err != nil {
+					return err
+				}
+				return t.print(fmt.Sprintf("%s\n%s\n", first, last))
+			}
+			return wrong(cmd, "want --layout, or --kind ulid: other IDs have no order")
+		},
+	}
+	operands(cmd, "FROM", "TO")
+	kindFlags(cmd, &c)
+	return cmd
+}
+
+// parseTime reads a time on the command line.
+func parseTime(text string) (at time.Time, err error) {
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if at, err = time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	return at, fmt.Errorf("%q: want a time such as 2024-01-31 or 2024-01-31T12:00:00Z", text)
+}
