@@ -80,9 +80,9 @@ const batchSize = 64
 // has handed out. That count and the number of IDs left share one word, so that a reader sees both as of one moment.
 type batch struct {
 	ids    [batchSize]uint64 // first, so that the kernels write whole cache lines of a shard
+	lock   ownerLock         // empty where owners need none: not the last field, which would take room
 	second int64             // what the clock said when the raw values were claimed
 	word   uint64            // all IDs made and not dropped << leftBits | those of them that are left, ids[:left]
-	lock   ownerLock         // empty where owners need none
 }
 
 const leftBits = 8 // left is the lowest byte, for speed

@@ -87,7 +87,7 @@ var faults = []fault{
 	{name: "failed-over", engines: "redis postgres", script: loses(true, anybody), may: forgiven, shows: lost, window: longer,
 		does: "a replica that lacks acknowledged changes is promoted. Nothing starts before all lost leases have ended"},
 	{name: "wiped", engines: "file redis", script: wiped, may: append(forgiven, NoSpace),
-		does: "all data are removed, and the space is made anew, by the operator or by who saw it. Nothing starts before all lost leases have ended"},
+		does: "all data are removed, and the operator makes the space again. Nothing starts before all lost leases have ended"},
 	{name: "leader-killed", engines: "etcd", script: leaderKilled, may: cutOff, setup: engine.Setup{Members: 3},
 		does: "of three members the leader is killed, and later starts again. IDs go on"},
 	{name: "pooler-killed", engines: "postgres", script: poolerKilled, may: cutOff, shows: unknown, setup: engine.Setup{Pooler: true},

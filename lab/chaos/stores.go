@@ -109,15 +109,12 @@ func wiped(w *world) {
 	workers := w.start(3)
 	since := time.Now()
 	w.must(w.Wipe())
-	if w.Link == nil { // a server has a place for the space still, where those who saw it make it anew
-		w.refuse(workers, Ended)
-		late := w.launch(1)
-		w.refuse(late, NoSpace)
-		w.must(w.Create(w.ctx, false))
-		workers = append(workers, late...)
-	}
+	w.refuse(workers, Ended)
+	late := w.launch(1)
+	w.refuse(late, NoSpace)
+	w.must(w.Create(w.ctx, false))
 	w.wantFloor(since)
-	w.recover(workers...)
+	w.recover(append(workers, late...)...)
 }
 
 func leaderKilled(w *world) {

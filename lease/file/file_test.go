@@ -146,7 +146,9 @@ func TestKilled(t *testing.T) {
 		outputs = append(outputs, output)
 		cmd := exec.Command(os.Args[0])
 		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), childEnv+"="+e.dir), output, os.Stderr
-		must(t, cmd.Start())
+		if err := cmd.Start(); err != nil {
+			t.Skip("tests can't start themselves here: ", err)
+		}
 		for text := []byte(nil); len(text) == 0; time.Sleep(time.Millisecond) { // until it has made a number
 			text, err = os.ReadFile(output.Name())
 			must(t, err)
