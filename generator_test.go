@@ -745,7 +745,6 @@ func TestNoAllocation(t *testing.T) {
 		"DecryptSlice":  func() { decryptSlice(c, values, values) },
 		"Inspect":       func() { c.Inspect(id) },
 		"AppendText":    func() { id.AppendText(buf) },
-		"AppendBinary":  func() { id.AppendBinary(buf) },
 		"Parse":         func() { Parse(text) },
 		"typed text":    func() { typed.AppendText(buf) },
 		"UnmarshalText": func() { typed.UnmarshalText(typedBytes) },

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"database/sql/driver"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,26 +100,6 @@ func set[T string | []byte](id *ID, text T) error {
 		return err
 	}
 	*id = parsed
-	return nil
-}
-
-// AppendBinary appends the ID's 8 bytes to b, in little-endian order: the cipher's output block as the format defines
-// it. Its error is always nil.
-func (id ID) AppendBinary(b []byte) ([]byte, error) {
-	return binary.LittleEndian.AppendUint64(b, uint64(id)), nil
-}
-
-// MarshalBinary returns the ID's 8 bytes, in little-endian order.
-func (id ID) MarshalBinary() ([]byte, error) {
-	return id.AppendBinary(make([]byte, 0, 8))
-}
-
-// UnmarshalBinary reads what MarshalBinary wrote.
-func (id *ID) UnmarshalBinary(data []byte) error {
-	if len(data) != 8 {
-		return fmt.Errorf("%w: want 8 bytes, got %d", ErrInvalidID, len(data))
-	}
-	*id = ID(binary.LittleEndian.Uint64(data))
 	return nil
 }
 

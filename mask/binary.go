@@ -1,25 +1,26 @@
 package mask
 
-import "github.com/randflake/randflake"
+import (
+	"encoding/binary"
+	"fmt"
 
-// AppendBinary appends the 8 bytes of the masked form to b, in little-endian order, like those of a randflake.ID. Its
-// errors are those of AppendText.
-func (id ID[S, T]) AppendBinary(b []byte) ([]byte, error) {
+	"github.com/randflake/randflake"
+)
+
+// MarshalBinary returns the 8 bytes of the masked form, in little-endian order, which is also what package gob writes. Its errors
+// are those of MarshalText.
+func (id ID[S, T]) MarshalBinary() ([]byte, error) {
 	masked, err := id.mask()
 	if err != nil {
-		return b, err
+		return nil, err
 	}
-	return randflake.ID(masked).AppendBinary(b)
+	return binary.LittleEndian.AppendUint64(nil, uint64(masked)), nil
 }
-
-// MarshalBinary returns the 8 bytes of the masked form, which is also what package gob writes.
-func (id ID[S, T]) MarshalBinary() ([]byte, error) { return id.AppendBinary(nil) }
 
 // UnmarshalBinary opens what MarshalBinary wrote. Its errors are those of Parse.
 func (id *ID[S, T]) UnmarshalBinary(data []byte) error {
-	var masked randflake.ID
-	if err := masked.UnmarshalBinary(data); err != nil {
-		return err
+	if len(data) != 8 {
+		return fmt.Errorf("%w: want 8 bytes, got %d", ErrInvalidID, len(data))
 	}
-	return id.open(randflake.Typed[S](masked))
+	return id.open(randflake.Typed[S](binary.LittleEndian.Uint64(data)))
 }

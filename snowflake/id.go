@@ -3,7 +3,6 @@ package snowflake
 import (
 	"bytes"
 	"database/sql/driver"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -71,26 +70,6 @@ func (id ID) MarshalText() ([]byte, error) {
 
 // UnmarshalText is Parse.
 func (id *ID) UnmarshalText(text []byte) error { return set(id, text) }
-
-// AppendBinary appends the ID's 8 bytes to b, in big-endian order, so they sort in the order of the IDs. The error is
-// always nil.
-func (id ID) AppendBinary(b []byte) ([]byte, error) {
-	return binary.BigEndian.AppendUint64(b, uint64(id)), nil
-}
-
-// MarshalBinary returns the ID's 8 bytes, in big-endian order. The error is always nil.
-func (id ID) MarshalBinary() ([]byte, error) {
-	return id.AppendBinary(make([]byte, 0, 8))
-}
-
-// UnmarshalBinary reads what MarshalBinary wrote.
-func (id *ID) UnmarshalBinary(data []byte) error {
-	if len(data) != 8 {
-		return fmt.Errorf("%w: %d bytes: want 8", errInvalidID, len(data))
-	}
-	*id = ID(binary.BigEndian.Uint64(data))
-	return nil
-}
 
 // MarshalJSON returns the decimal form as a JSON string, because JavaScript would round numbers of more than 53 bits.
 // The error is always nil.

@@ -1,7 +1,6 @@
 package snowflake
 
 import (
-	"bytes"
 	"database/sql"
 	"database/sql/driver"
 	"encoding"
@@ -19,8 +18,6 @@ import (
 var _ interface {
 	encoding.TextAppender
 	encoding.TextUnmarshaler
-	encoding.BinaryAppender
-	encoding.BinaryUnmarshaler
 	json.Marshaler
 	json.Unmarshaler
 	driver.Valuer
@@ -43,31 +40,24 @@ func someIDs() []ID {
 
 // All forms are what they should be, and come back.
 func TestRoundTrips(t *testing.T) {
-	var before []byte
 	for _, id := range someIDs() {
 		want := strconv.FormatUint(uint64(id), 10)
 		text, _ := id.AppendText([]byte("id-"))
 		marshaled, _ := id.MarshalText()
-		binary, _ := id.MarshalBinary()
 		quoted, err := json.Marshal(map[ID]ID{id: id})
 		value, _ := id.Value()
 		if id.String() != want || string(text) != "id-"+want || string(marshaled) != want || string(quoted) != fmt.Sprintf(`{"%s":"%[1]s"}`, want) || err != nil {
 			t.Errorf("%s: String %s, AppendText %s, MarshalText %s, JSON %s", want, id, text, marshaled, quoted)
 		}
-		if bytes.Compare(before, binary) > 0 || len(binary) != 8 || binary[7] != byte(id) {
-			t.Errorf("%s: bytes %v after %v", want, binary, before)
-		}
-		before = binary
 		if _, integer := value.(int64); integer != (id <= math.MaxInt64) {
 			t.Errorf("%s: the SQL value is a %T", want, value)
 		}
 		for name, read := range map[string]func(to *ID) error{
-			"Parse":           func(to *ID) (err error) { *to, err = Parse(want); return err },
-			"UnmarshalText":   func(to *ID) error { return to.UnmarshalText([]byte(want)) },
-			"UnmarshalBinary": func(to *ID) error { return to.UnmarshalBinary(binary) },
-			"JSON":            func(to *ID) error { return json.Unmarshal([]byte(` "`+want+`" `), to) },
-			"Scan":            func(to *ID) error { return errors.Join(to.Scan(value), to.Scan([]byte(want))) },
-			"Scan unsigned":   func(to *ID) error { return errors.Join(to.Scan(uint64(id))) },
+			"Parse":         func(to *ID) (err error) { *to, err = Parse(want); return err },
+			"UnmarshalText": func(to *ID) error { return to.UnmarshalText([]byte(want)) },
+			"JSON":          func(to *ID) error { return json.Unmarshal([]byte(` "`+want+`" `), to) },
+			"Scan":          func(to *ID) error { return errors.Join(to.Scan(value), to.Scan([]byte(want))) },
+			"Scan unsigned": func(to *ID) error { return errors.Join(to.Scan(uint64(id))) },
 		} {
 			var to ID
 			if err := read(&to); to != id || err != nil {
@@ -104,9 +94,6 @@ func TestReadRefuses(t *testing.T) {
 	}
 	for _, data := range []string{"-1", "-0", "1.0", "1e3", "18446744073709551616", `"`, `"\u00"`, "true", "[1]", `{"a":1}`, ""} {
 		check(id.UnmarshalJSON([]byte(data)), "JSON", data)
-	}
-	for _, b := range [][]byte{nil, make([]byte, 7), make([]byte, 9)} {
-		check(id.UnmarshalBinary(b), "UnmarshalBinary", b)
 	}
 	for _, src := range []any{nil, 1.0, true, int64(-1), int64(math.MinInt64)} {
 		check(id.Scan(src), "Scan", src)

@@ -29,31 +29,30 @@ func formatOf[ID any](formats []format[ID], name string) (format[ID], error) {
 	return format[ID]{}, fmt.Errorf("--format %q: want %s", name, oneOf(names))
 }
 
-var randflakeFormats = append(standard[randflake.ID](),
+var randflakeFormats = append(standard(func(b []byte, id randflake.ID) []byte { return binary.LittleEndian.AppendUint64(b, uint64(id)) }),
 	format[randflake.ID]{"int", onLine(func(b []byte, id randflake.ID) []byte { return strconv.AppendInt(b, int64(id), 10) })},
 	format[randflake.ID]{"hex", appendHex[randflake.ID]})
 
-var snowflakeFormats = append(standard[snowflake.ID](),
+var snowflakeFormats = append(standard(func(b []byte, id snowflake.ID) []byte { return binary.BigEndian.AppendUint64(b, uint64(id)) }),
 	format[snowflake.ID]{"int", onLine(func(b []byte, id snowflake.ID) []byte { return strconv.AppendUint(b, uint64(id), 10) })},
 	format[snowflake.ID]{"hex", appendHex[snowflake.ID]},
 	format[snowflake.ID]{"base32", onLine(bases.Append32)},
 	format[snowflake.ID]{"base58", onLine(bases.Append58)},
 	format[snowflake.ID]{"base62", onLine(bases.Append62)})
 
-var ulidFormats = append(standard[ulid.ID](),
+var ulidFormats = append(standard(func(b []byte, id ulid.ID) []byte { return append(b, id[:]...) }),
 	format[ulid.ID]{"uuid", onLine(func(b []byte, id ulid.ID) []byte { return append(b, ulid.FormatUUID(id)...) })})
 
 // standard returns the formats of all kinds of IDs.
 func standard[ID interface {
 	AppendText([]byte) ([]byte, error)
-	AppendBinary([]byte) ([]byte, error)
-}]() []format[ID] {
+}](binary func(b []byte, id ID) []byte) []format[ID] {
 	// Their errors are always nil.
 	text := func(b []byte, id ID) []byte { b, _ = id.AppendText(b); return b }
 	return []format[ID]{
 		{"text", onLine(text)},
 		{"json", onLine(func(b []byte, id ID) []byte { return append(text(append(b, '"'), id), '"') })},
-		{"binary", func(b []byte, id ID) []byte { b, _ = id.AppendBinary(b); return b }},
+		{"binary", binary},
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
@@ -56,10 +57,7 @@ func TestNew(t *testing.T) {
 	for _, n := range []int{1, 2, chunkSize - 1, chunkSize, chunkSize + 1, 5*chunkSize + 7, 300_000} {
 		out := []byte(succeed(t, "", "new", "--store", dir, "-n", strconv.Itoa(n), "--format", "binary"))
 		for ; len(out) >= 8; out = out[8:] {
-			var id randflake.ID
-			if err := id.UnmarshalBinary(out[:8]); err != nil {
-				t.Fatal(err)
-			}
+			id := randflake.ID(binary.LittleEndian.Uint64(out))
 			if f := cipher.Inspect(id); !isNow(f.Time) || f.Node > 100 {
 				t.Fatalf("%v holds %+v", id, f)
 			}
@@ -160,10 +158,7 @@ func TestMinterWaitsForTheNextSecond(t *testing.T) {
 	}
 	seen, seconds := make(map[randflake.ID]bool), make(map[time.Time]int)
 	for out.Len() > 0 {
-		var id randflake.ID
-		if err := id.UnmarshalBinary(out.Next(8)); err != nil {
-			t.Fatal(err)
-		}
+		id := randflake.ID(binary.LittleEndian.Uint64(out.Next(8)))
 		seconds[keeper.Generator().Cipher().Inspect(id).Time]++
 		seen[id] = true
 	}
