@@ -122,12 +122,25 @@ func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error
 	return Number{Period: d.period, N: n, text: f.pattern.text(d.shown, d.period, shown)}, nil
 }
 
-// Parse reads the text of a number, exactly as String returned it. For any other text the error wraps
-// [ErrInvalidNumber]. In an encrypted series that includes one text in each period, the encryption of 0.
+// Parse reads the text of a number as String returned it, or as people write that: with blanks, hyphens and the like
+// elsewhere or left out, in the other case, with O for 0 and I or L for 1, where the alphabet leaves no doubt. For any other
+// text the error wraps [ErrInvalidNumber]. In an encrypted series that includes one text in each period, the encryption of 0.
 //
 // A valid text does not prove that its number was made: anybody who knows the pattern can make up a text that Parse
 // accepts. If numbers are encrypted, they don't know which number their text stands for.
 func (f *Format) Parse(text string) (Number, error) {
+	n, err := f.parse(text)
+	if err == nil {
+		return n, nil
+	}
+	if n, failed := f.parse(f.pattern.tidied(text)); failed == nil {
+		return n, nil
+	}
+	return Number{}, err
+}
+
+// parse reads a text exactly as String returned it.
+func (f *Format) parse(text string) (Number, error) {
 	shown, period, n, want, at := f.pattern.parse(text)
 	if want != "" {
 		return Number{}, fmt.Errorf("%w: %.80q: at byte %d: want %s, as in %q", ErrInvalidNumber, text, at, want, f.text)

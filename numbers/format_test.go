@@ -176,9 +176,25 @@ func TestStrictParsing(t *testing.T) {
 		"ORD-2026112a-000042-9":     "day of the calendar",
 		"ORD-20261122-000000-X":     "from 1 on",
 	} {
-		if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) || !strings.Contains(err.Error(), want) || n != (Number{}) {
+		if n, err := f.parse(text); !errors.Is(err, ErrInvalidNumber) || !strings.Contains(err.Error(), want) || n != (Number{}) {
 			t.Errorf("%q: %v, %v; want %q", text, n, err, want)
 		}
+	}
+	for _, text := range []string{"ord 2026 1122 000042 1", "ORD20261122000042I", " ORD-20261122-OOOO421\n"[:21], "o-r-d-2-0-2-6-1-1-2-2-0-0-0-0-4-2-l"} {
+		if n, err := f.Parse(text); n != good || err != nil {
+			t.Errorf("%q: %v, %v", text, n, err)
+		}
+	}
+	for _, text := range []string{"ORD-20261122-000043-1", "ORD-20261122-000042-", "0RD-20261122-000042-1", "ORD-20261122-000042-1-1"} {
+		if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) {
+			t.Errorf("%q: %v", text, n)
+		}
+	}
+	week := newTestFormat(t, "INV-{period}-{n:6:crockford}{check:mod37-2}", WithPeriod(Week))
+	if n, err := week.Number(noon, 0xbeef); err != nil {
+		t.Error(err)
+	} else if read, err := week.Parse("inv2026w47 oolfqf" + strings.ToLower(n.String()[19:])); read != n || err != nil {
+		t.Errorf("%v is read as %v, %v", n, read, err)
 	}
 	// A day whose midnight does not exist in the zone is a day all the same.
 	if n, err := f.Parse("ORD-20181104-000042-4"); err != nil || n.Period != "2018-11-04" {
@@ -262,8 +278,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind int, text string, second, n int64) {
 		format := formats[uint(kind)%uint(len(formats))]
 		if read, err := format.Parse(text); err == nil {
-			if read.String() != text {
-				t.Fatalf("%s: %q prints as %q", format.text, text, read)
+			if again, err := format.parse(read.String()); again != read || err != nil {
+				t.Fatalf("%s: %q prints as %q, which is %v, %v", format.text, text, read, again, err)
 			}
 			if day, err := time.Parse(keys[format.settings.period], read.Period); err != nil {
 				t.Fatalf("%s: %q is of period %q: %v", format.text, text, read.Period, err)

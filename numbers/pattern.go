@@ -228,6 +228,100 @@ func (p *pattern) parse(text string) (date, period string, n uint64, want string
 	return date, period, n, "", 0
 }
 
+// grouping separates what people write, and is a part of literals, dates and periods.
+const grouping = " -./_"
+
+// tidied returns what a text is meant to be, as far as that is without doubt.
+func (p *pattern) tidied(text string) string {
+	if strings.ContainsAny(p.alphabet.characters, grouping) {
+		return text
+	}
+	rest := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(grouping, r) {
+			return -1
+		}
+		return r
+	}, text)
+	var b []byte
+	like := func(shape string, fold func(c byte) byte) {
+		for i := range len(shape) {
+			switch {
+			case strings.IndexByte(grouping, shape[i]) >= 0:
+				b = append(b, shape[i])
+			case rest != "":
+				b, rest = append(b, fold(rest[0])), rest[1:]
+			}
+		}
+	}
+	upper := func(c byte) byte { return strings.ToUpper(string(rune(c)))[0] }
+	for _, part := range p.parts {
+		switch part {
+		case dateField:
+			like(p.layout, decimal.fold)
+		case periodField:
+			like("2026-W47"[:p.period], upper) // where each has its hyphen
+		case numberField:
+			width := p.width
+			if width == 0 {
+				width = len(rest) // what follows it takes its own
+				for _, after := range p.parts[slices.Index(p.parts, numberField)+1:] {
+					width -= p.lengthOf(after)
+				}
+			}
+			like(strings.Repeat("0", max(width, 0)), p.alphabet.fold)
+		case checkField:
+			like(strings.Repeat("0", p.check.length), (&alphabet{characters: p.check.checks}).fold)
+		default:
+			at := len(b)
+			like(part, func(c byte) byte { return c })
+			if strings.EqualFold(string(b[at:]), part) {
+				b = append(b[:at], part...)
+			}
+		}
+	}
+	return string(b) + rest
+}
+
+// lengthOf returns how many characters a part has without grouping.
+func (p *pattern) lengthOf(part string) int {
+	switch part {
+	case dateField:
+		part = p.layout
+	case periodField:
+		part = "2026-W47"[:p.period]
+	case checkField:
+		return p.check.length
+	}
+	return len(part) - len(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(grouping, r) {
+			return r
+		}
+		return -1
+	}, part))
+}
+
+// fold returns the character that one stands for.
+func (a *alphabet) fold(c byte) byte {
+	all := []byte{c}
+	if 'a' <= c && c <= 'z' {
+		all = append(all, c-'a'+'A')
+	} else if 'A' <= c && c <= 'Z' {
+		all = append(all, c-'A'+'a')
+	}
+	switch c {
+	case 'o', 'O':
+		all = append(all, '0')
+	case 'i', 'I', 'l', 'L':
+		all = append(all, '1')
+	}
+	for _, c := range all {
+		if strings.IndexByte(a.characters, c) >= 0 {
+			return c
+		}
+	}
+	return c
+}
+
 func (p *pattern) wantLength() string {
 	if p.width == 0 {
 		return fmt.Sprintf("at least %d bytes", p.fixed+1)
