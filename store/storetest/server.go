@@ -106,7 +106,9 @@ func testCrash(t *testing.T, server Server, e store.Engine, round int, kept bool
 	for i := range players {
 		ending.Go(func() {
 			for n := 1; ; n++ {
-				a, err := e.Swap(t.Context(), Entry("meta", "m"), Entry(fmt.Sprint(round, "/", i), fmt.Sprint(n)))
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a client may wait for the server
+				a, err := e.Swap(ctx, Entry("meta", "m"), Entry(fmt.Sprint(round, "/", i), fmt.Sprint(n)))
+				cancel()
 				if err == nil && !a.Swapped {
 					err = errors.New("not swapped")
 				}
