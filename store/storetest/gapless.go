@@ -145,7 +145,7 @@ func (d Database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 		}
 		i := 0
 		for info, err := range tx.List(t.Context(), "list/") {
-			want := gapless.Info{Name: fmt.Sprintf("list/%04d", i), Next: int64(i), Last: math.MaxInt64, Left: uint64(math.MaxInt64 - i + 1)}
+			want := gapless.Info{Name: fmt.Sprintf("list/%04d", i), Next: int64(i), Last: math.MaxInt64, Left: uint64(math.MaxInt64) - uint64(i) + 1}
 			if i++; err != nil || info != want {
 				t.Fatalf("%+v, %v, want %+v", info, err, want)
 			}
