@@ -7,7 +7,6 @@ import (
 	"connectrpc.com/connect"
 
 	api "github.com/randflake/randflake/service/api/randflake/v1"
-	"github.com/randflake/randflake/service/internal/audit"
 )
 
 // adminService implements the procedure of AdminService.
@@ -18,7 +17,7 @@ func (s adminService) ReportLoss(ctx context.Context, _ *connect.Request[api.Rep
 	if err := c.state.Store.ReportLoss(ctx, "reported by "+c.who.Name); err != nil {
 		return nil, err
 	}
-	s.audit.Write(audit.ReportLoss, c.by, c.in.Name)
+	s.audit.note("report-loss", c.by, c.in.Name)
 	return connect.NewResponse(&api.ReportLossResponse{}), nil
 }
 
@@ -31,7 +30,7 @@ func (s secretService) Fetch(ctx context.Context, _ *connect.Request[api.FetchRe
 	if !ok {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the secret of space %s is not there to be distributed", c.in.Name))
 	}
-	s.audit.Write(audit.Secret, c.by, c.in.Name)
+	s.audit.note("secret given", c.by, c.in.Name)
 	response := connect.NewResponse(&api.FetchResponse{Secret: secret.Hex()})
 	response.Header().Set("Cache-Control", "no-store")
 	return response, nil

@@ -19,7 +19,6 @@ import (
 	api "github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/access"
-	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
 )
@@ -51,7 +50,7 @@ const callTimeout = 10 * time.Second
 type call struct {
 	setup   *setup
 	who     access.Principal
-	by      audit.Caller
+	by      caller
 	written func() // is called when the answer was written
 
 	in     *space.Space // once it is admitted
@@ -88,14 +87,14 @@ func (s *Server) identify(w http.ResponseWriter, r *http.Request) (*call, error)
 		id = parts[1]
 	}
 	w.Header()["X-Request-Id"] = []string{id}
-	c := &call{setup: setup, who: who, by: audit.Caller{Principal: who.Name, Address: r.RemoteAddr, Request: id}, written: func() {}}
+	c := &call{setup: setup, who: who, by: caller{who.Name, r.RemoteAddr, id}, written: func() {}}
 	switch {
 	case err == nil:
 		return c, nil
 	case !s.strangers.Allow():
 		return c, connect.NewError(connect.CodeResourceExhausted, errors.New("too many calls without credentials that are known: try again"))
 	}
-	s.audit.Deny(c.by, "", "procedure", r.URL.Path, "why", access.Why(err))
+	s.audit.deny(c.by, "", "procedure", r.URL.Path, "why", access.Why(err))
 	return c, connect.NewError(connect.CodeUnauthenticated, err)
 }
 
@@ -145,7 +144,7 @@ func (s *Server) observing(what string, all bool, show func(http.ResponseWriter,
 				show(w, r, o)
 				return
 			}
-			s.audit.Deny(c.by, "", "procedure", what, "why", err.Error())
+			s.audit.deny(c.by, "", "procedure", what, "why", err.Error())
 		} else if status = http.StatusTooManyRequests; connect.CodeOf(err) == connect.CodeUnauthenticated {
 			status = http.StatusUnauthorized
 			w.Header().Set("WWW-Authenticate", `Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
@@ -174,7 +173,7 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 		}
 		sent, whole := wire.Error(err, place)
 		if !whole && caller.Err() == nil { // or the caller has hung up, or has waited as long as it wanted
-			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "request", c.by.Request, "error", err)
+			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "request", c.by.request, "error", err)
 		}
 		return nil, sent
 	}
@@ -184,7 +183,7 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 func (s *Server) check(c *call, procedure string, message any) (err error) {
 	name := c.setup.spaceOf(message)
 	deny := func(code connect.Code, err error) error {
-		s.audit.Deny(c.by, name, "procedure", procedure, "why", err.Error())
+		s.audit.deny(c.by, name, "procedure", procedure, "why", err.Error())
 		return connect.NewError(code, err)
 	}
 	tooFast := func(perSecond float64) error {
@@ -246,7 +245,7 @@ func (s *Server) over(c *call, what string, asked, most any) error {
 }
 
 func (s *Server) refuse(c *call, err error) error {
-	s.audit.Deny(c.by, c.in.Name, "why", err.Error())
+	s.audit.deny(c.by, c.in.Name, "why", err.Error())
 	return connect.NewError(connect.CodePermissionDenied, err)
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
-	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -69,7 +68,7 @@ func (s counterService) Set(ctx context.Context, r *connect.Request[api.SetReque
 	if err := c.state.Counters.SetCounter(ctx, r.Msg.Counter, r.Msg.Next); err != nil {
 		return nil, err
 	}
-	s.audit.Write(audit.Set, c.by, c.in.Name, "counter", r.Msg.Counter, "next", r.Msg.Next)
+	s.audit.note("set counter", c.by, c.in.Name, "counter", r.Msg.Counter, "next", r.Msg.Next)
 	return connect.NewResponse(&api.SetResponse{}), nil
 }
 

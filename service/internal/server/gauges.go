@@ -8,7 +8,7 @@ import (
 // gauges returns the state of the spaces, as this process knows it: a scrape reads nothing from a store.
 func (s *Server) gauges() []metrics.Metric {
 	setup := s.setup.Load()
-	all := []metrics.Metric{metrics.Counter("randflaked_audit_lines_lost_total", "Lines of the audit log that could not be written.", s.audit.Lost.Load())}
+	all := []metrics.Metric{metrics.Counter("randflaked_audit_lines_lost_total", "Lines of the audit log that could not be written.", s.audit.lost.Load())}
 	for _, name := range setup.names() {
 		in := setup.spaces[name]
 		of := []metrics.Metric{metrics.Flag("randflaked_space_ready", "1 if the space can serve, otherwise 0.", in.Ready() == nil)}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/randflake/randflake"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
-	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/snowflake"
@@ -69,7 +68,7 @@ func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]
 		return nil, err
 	}
 	if c.setup.config.AuditMint {
-		s.audit.Write(audit.Mint, c.by, c.in.Name, minted(answer)...)
+		s.audit.note("mint", c.by, c.in.Name, minted(answer)...)
 	}
 	return connect.NewResponse(answer), nil
 }
@@ -96,7 +95,7 @@ func (s idService) Inspect(ctx context.Context, r *connect.Request[api.InspectRe
 	if id == "" {
 		id = r.Msg.GetNumber()
 	}
-	s.audit.Write(audit.Inspection, c.by, c.in.Name, "id", id)
+	s.audit.note("inspection", c.by, c.in.Name, "id", id)
 	return connect.NewResponse(answer), nil
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/randflake/randflake"
 	api "github.com/randflake/randflake/service/api/randflake/v1"
-	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/space"
 )
 
@@ -31,8 +30,8 @@ func (s leaseService) Take(ctx context.Context, r *connect.Request[api.TakeReque
 }
 
 // auditTake writes the line that says who makes the IDs of these nodes and seconds.
-func (s *Server) auditTake(by audit.Caller, in *space.Space, window int64, l randflake.Lease, label string) {
-	s.audit.Write(audit.Take, by, in.Name, "window", window, "first_node", l.FirstNode, "last_node", l.LastNode, "start", l.Start.Unix(), "end", l.End.Unix(), "label", label)
+func (s *Server) auditTake(by caller, in *space.Space, window int64, l randflake.Lease, label string) {
+	s.audit.note("take", by, in.Name, "window", window, "first_node", l.FirstNode, "last_node", l.LastNode, "start", l.Start.Unix(), "end", l.End.Unix(), "label", label)
 }
 
 func (s leaseService) GetLimits(ctx context.Context, _ *connect.Request[api.GetLimitsRequest]) (*connect.Response[api.GetLimitsResponse], error) {

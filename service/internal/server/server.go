@@ -26,7 +26,6 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/internal/access"
-	"github.com/randflake/randflake/service/internal/audit"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/metrics"
 	"github.com/randflake/randflake/service/internal/space"
@@ -35,7 +34,7 @@ import (
 // A Server serves the spaces of a configuration, which may change while it runs. It is safe for concurrent use.
 type Server struct {
 	open      space.Opener
-	audit     *audit.Log
+	audit     *trail
 	logger    *slog.Logger
 	usage     *access.Usage
 	strangers *rate.Limiter // answers to those who are not known
@@ -74,7 +73,7 @@ func (f Files) Close() {
 // New returns a server without spaces, which writes to a logger.
 func New(open space.Opener, logger *slog.Logger) *Server {
 	s := &Server{open: open, logger: logger, usage: access.NewUsage(), strangers: rate.NewLimiter(100, 500)}
-	s.audit = audit.New(func() io.Writer { return s.setup.Load().files.Audit }, logger)
+	s.audit = newTrail(func(line []byte) (int, error) { return s.setup.Load().files.Audit.Write(line) }, logger)
 	s.Metrics = metrics.New(s.gauges)
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
@@ -131,7 +130,7 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 
 // taken adds the service's own leases to the audit log.
 func (s *Server) taken(in *space.Space, window int64, l randflake.Lease) {
-	s.auditTake(audit.Caller{Principal: config.Self}, in, window, l, config.Self)
+	s.auditTake(caller{principal: config.Self}, in, window, l, config.Self)
 }
 
 // elsewhere returns an error if another space has a counter that is new in a space: in the configuration, it was moved.

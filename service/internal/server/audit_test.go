@@ -1,9 +1,8 @@
-package audit
+package server
 
 import (
 	"bytes"
 	"errors"
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -24,16 +23,16 @@ func (d *disk) Write(p []byte) (int, error) {
 	return d.Buffer.Write(p)
 }
 
-// TestFull: lines that can't be written are counted, and told of once a minute.
-func TestFull(t *testing.T) {
+// TestFullDisk: lines that can't be written are counted, and told of once a minute.
+func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
 		d := &disk{room: 300}
-		log := New(func() io.Writer { return d }, slog.New(slog.NewTextHandler(&said, nil)))
+		log := newTrail(d.Write, slog.New(slog.NewTextHandler(&said, nil)))
 		for range 100 {
-			log.Write(Take, Caller{Principal: "a"}, "orders")
+			log.note("take", caller{principal: "a"}, "orders")
 		}
-		if lost := log.Lost.Load(); lost < 90 || strings.Count(said.String(), "can't be written") != 1 {
+		if lost := log.lost.Load(); lost < 90 || strings.Count(said.String(), "can't be written") != 1 {
 			t.Errorf("%d lines lost, of 100; logged: %s", lost, &said)
 		}
 	})
@@ -43,16 +42,16 @@ func TestFull(t *testing.T) {
 func TestDenials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{room: 1 << 20}
-		log := New(func() io.Writer { return d }, slog.New(slog.DiscardHandler))
+		log := newTrail(d.Write, slog.New(slog.DiscardHandler))
 		for range 10_000 {
-			log.Deny(Caller{Address: "192.0.2.1:5"}, strings.Repeat("x", 1000), "why", "no token")
+			log.deny(caller{address: "192.0.2.1:5"}, strings.Repeat("x", 1000), "why", "no token")
 		}
 		if n := strings.Count(d.String(), "\n"); n != 100 || d.Len() > 50_000 {
 			t.Errorf("%d lines, %d bytes", n, d.Len())
 		}
-		log.Deny(Caller{Principal: "web"}, "orders")
+		log.deny(caller{principal: "web"}, "orders")
 		time.Sleep(time.Minute)
-		log.Deny(Caller{}, "")
+		log.deny(caller{}, "")
 		if lines := strings.Split(d.String(), "\n"); !strings.Contains(lines[100], `"principal":"web"`) || !strings.Contains(lines[101], `"left_out":9900`) {
 			t.Errorf("%s", lines[100:])
 		}

@@ -1,0 +1,95 @@
+package server
+
+import (
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// A caller is who a line of the audit log is about.
+type caller struct {
+	principal string // empty if the caller is not known
+	address   string // IP address and port; empty for the service itself
+	request   string // ID of the request
+}
+
+// A trail is the audit log: a line of JSON for each thing that somebody did, or was denied. No secret, token or key is in a line.
+type trail struct {
+	*slog.Logger
+	lost atomic.Uint64 // lines that could not be written
+
+	mu      sync.Mutex
+	denials map[string]*denials
+}
+
+// denials are those of a principal, or of all who are not known: anybody can cause as many as they like, so a minute has ten lines
+// after the first hundred, and the next line says how many were left out.
+type denials struct {
+	limit   *rate.Limiter
+	leftOut int
+}
+
+// newTrail returns a log that passes each line to write, in one call, and tells the logger once a minute of lines that can't be
+// written.
+func newTrail(write func(line []byte) (int, error), logger *slog.Logger) *trail {
+	t, report := &trail{denials: map[string]*denials{}}, rate.Sometimes{Interval: time.Minute}
+	t.Logger = slog.New(slog.NewJSONHandler(writer(func(line []byte) (n int, err error) {
+		if n, err = write(line); err != nil && n == 0 {
+			n, err = write(line) // as the file may have been closed meanwhile: then another one has replaced it
+		}
+		if err != nil {
+			lost := t.lost.Add(1)
+			report.Do(func() { logger.Error("the audit log can't be written", "lines lost", lost, "error", err) })
+		}
+		return n, err
+	}), &slog.HandlerOptions{ReplaceAttr: cut}))
+	return t
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(line []byte) (int, error) { return w(line) }
+
+// cut shortens values, some of which callers choose, to 200 bytes.
+func cut(_ []string, a slog.Attr) slog.Attr {
+	if text, ok := a.Value.Any().(string); ok && len(text) > 200 {
+		a.Value = slog.StringValue(strings.ToValidUTF8(text[:200], "") + "...")
+	}
+	return a
+}
+
+// note writes a line on what a caller did in a space, which may be a long name of none.
+func (t *trail) note(what string, by caller, space string, more ...any) {
+	more = append([]any{"principal", by.principal, "space", space}, more...)
+	if by.address != "" {
+		more = append(more, "address", by.address, "request", by.request)
+	}
+	t.Info(what, more...)
+}
+
+// deny writes a line on a call that was denied, or counts it.
+func (t *trail) deny(by caller, space string, more ...any) {
+	t.mu.Lock()
+	d := t.denials[by.principal]
+	if d == nil {
+		d = &denials{limit: rate.NewLimiter(rate.Every(6*time.Second), 100)}
+		t.denials[by.principal] = d
+	}
+	d.leftOut++
+	left := d.leftOut - 1
+	allowed := d.limit.Allow()
+	if allowed {
+		d.leftOut = 0
+	}
+	t.mu.Unlock()
+	if left > 0 {
+		more = append(more, "left_out", left)
+	}
+	if allowed {
+		t.note("denial", by, space, more...)
+	}
+}
