@@ -18,6 +18,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
+	api "github.com/randflake/randflake/service/api/randflake/v1"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -176,4 +177,14 @@ func Received(err error) error {
 		return err
 	}
 	return &knownError{sent.Message(), append(known, sent)}
+}
+
+// Counter returns the message for a counter.
+func Counter(c lease.Counter) *api.Counter {
+	return &api.Counter{Name: c.Name, Start: c.Start, Step: c.Step, End: c.End, Next: c.Next, Period: c.Period, Lost: c.Lost}
+}
+
+// ReadCounter reads what Counter returned.
+func ReadCounter(c *api.Counter) lease.Counter {
+	return lease.Counter{Name: c.GetName(), Start: c.GetStart(), Step: c.GetStep(), End: c.GetEnd(), Next: c.GetNext(), Period: c.GetPeriod(), Lost: c.GetLost()}
 }

@@ -255,49 +255,34 @@ func TestDiscovery(t *testing.T) {
 	})
 }
 
-// TestKeysOfRefusedReload: keys in a file that changed are not used before a reload, whatever tokens name, and those from
-// before stay good as long as there is none.
-func TestKeysOfRefusedReload(t *testing.T) {
+// TestKeysInFile: keys in a file are read with the configuration, which is refused if that can't be done. What changes there is not
+// used before a reload, whatever tokens name, and the keys from before stay good as long as there is none.
+func TestKeysInFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "keys")
-		write := func(keys []jose.JSONWebKey) {
-			text, _ := json.Marshal(map[string]any{"keys": keys})
-			if err := os.WriteFile(file, text, 0o600); err != nil {
+		write := func(text string) {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		write([]jose.JSONWebKey{})
+		write(`{"keys":[]}`)
 		s := newSigner(t, file)
-		write(s.served)
+		s.bad("a key that is not there", "one")
+		text, _ := json.Marshal(jose.JSONWebKeySet{Keys: s.served})
+		write(string(text))
 		time.Sleep(2 * time.Minute)
 		s.bad("a key that came without a reload", "one")
 		s.reload()
-		write([]jose.JSONWebKey{})
+		s.good()
+		for _, wrong := range []string{"", "{}", "keys"} {
+			write(wrong)
+			if _, err := New(s.config, nil, s.Policy, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "jwks") {
+				t.Errorf("keys %q: error %v", wrong, err)
+			}
+			s.good()
+		}
+		write(`{"keys":[]}`)
 		time.Sleep(2 * time.Hour)
 		s.good()
 	})
-}
-
-// TestKeysInFile: keys in a file are read with the configuration, which is refused if that can't be done.
-func TestKeysInFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "keys")
-	write := func(text string) {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(`{"keys":[]}`)
-	s := newSigner(t, file)
-	s.bad("a key that is not there", "one")
-	text, _ := json.Marshal(jose.JSONWebKeySet{Keys: s.served})
-	write(string(text))
-	s.reload()
-	s.good()
-	for _, wrong := range []string{"", "{}", "keys"} {
-		write(wrong)
-		if _, err := New(s.config, nil, s.Policy, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "jwks") {
-			t.Errorf("keys %q: error %v", wrong, err)
-		}
-		s.good()
-	}
 }

@@ -30,18 +30,12 @@ var bounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 
 // New returns metrics that are all zero. What more returns at each scrape is shown as well.
 func New(more metrics.Func) *Metrics {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "randflaked_" + name, Help: help}, labels)
-	}
-	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "randflaked_" + name, Help: help, Buckets: bounds}, labels)
-	}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		calls:    counter("calls_total", "Calls by procedure, space and code; those of no space that is served have none.", "procedure", "space", "code"),
-		seconds:  histogram("call_seconds", "How long calls took.", "procedure", "space"),
-		connections: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "randflaked_connections", Help: "Connections that are open, idle ones among them."}),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "randflaked_calls_total",
+			Help: "Calls by procedure, space and code; those of no space that is served have none."}, []string{"procedure", "space", "code"}),
+		seconds:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "randflaked_call_seconds", Help: "How long calls took.", Buckets: bounds}, []string{"procedure", "space"}),
+		connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "randflaked_connections", Help: "Connections that are open, idle ones among them."}),
 	}
 	m.registry.MustRegister(m.calls, m.seconds, m.connections, prom.NewCollector(metrics.Build(Version()), more),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

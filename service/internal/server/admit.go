@@ -241,14 +241,29 @@ func (s *setup) spaceOf(message any) string {
 
 // over is the error of a call that asks for more than a rule allows.
 func (s *Server) over(c *call, what string, asked, most any) error {
-	return s.refuse(c, fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most))
-}
-
-func (s *Server) refuse(c *call, err error) error {
+	err := fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most)
 	s.audit.deny(c.by, c.in.Name, "why", err.Error())
 	return connect.NewError(connect.CodePermissionDenied, err)
 }
 
 func invalid(format string, args ...any) error {
 	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
+}
+
+// observed counts calls, and adds details to their errors.
+func (s *Server) observed(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		start := time.Now()
+		response, err := next(ctx, request)
+		in, procedure := callOf(ctx).setup.spaceOf(request.Any()), request.Spec().Procedure
+		if callOf(ctx).setup.spaces[in] == nil {
+			in = ""
+		}
+		s.Metrics.Called(strings.TrimPrefix(procedure, "/randflake.v1."), in, time.Since(start), err)
+		if failed := (*connect.Error)(nil); errors.As(err, &failed) {
+			again := failed.Code() == connect.CodeUnavailable || failed.Code() == connect.CodeResourceExhausted && !errors.Is(failed, space.ErrMost)
+			wire.Describe(failed, procedure, again)
+		}
+		return response, err
+	}
 }
