@@ -195,21 +195,24 @@ func TestAtOnce(t *testing.T) {
 // TestAfterLoss: after a loss of data the present day's numbers are refused until the next day begins, or they are set.
 func TestAfterLoss(t *testing.T) {
 	w := newTestbed(midnight.Add(-3 * time.Hour))
-	s := w.series(t, dated)
-	backup := w.Snapshot()
-	for range 35 {
-		w.next(t, s)
+	hundreds := WithCounter(counter.Config{}, quiet, counter.WithRunLength(100, 100)) // so nothing is fetched in the background
+	again := func() (*Series, error) {
+		return Open(t.Context(), w.counters(t), "orders", dated, WithClock(w.now), hundreds)
 	}
+	s, err := again()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	backup := w.Snapshot()
+	w.next(t, s)
 	backup.Lineage = "restored"
 	w.Restore(backup)
 	w.set(w.now().Add(10 * time.Minute))
-	again := func() (*Series, error) {
-		return Open(t.Context(), w.counters(t), "orders", dated, WithClock(w.now), oneByOne)
-	}
 	if s, err := again(); !errors.Is(err, lease.ErrCounter) {
 		t.Fatalf("today: %v, %v", s, err)
 	}
-	if err := w.counters(t).SetCounter(t.Context(), "orders", 36); err != nil {
+	if err := w.counters(t).SetCounter(t.Context(), "orders", 136); err != nil {
 		t.Fatal(err)
 	}
 	set, err := again()
@@ -217,7 +220,7 @@ func TestAfterLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer set.Close()
-	if n := w.next(t, set); n.String() != "2026-11-22#000036" {
+	if n := w.next(t, set); n.String() != "2026-11-22#000136" {
 		t.Errorf("today, once it is set: %s", n)
 	}
 	backup.Lineage = "restored again"

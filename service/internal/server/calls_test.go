@@ -172,6 +172,11 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%d: %s %s: %s, want code %q", i, tt.procedure, tt.body, a.text, tt.code)
 		}
 	}
+	go func() { // a slow machine makes fewer calls a second than the rate
+		for t.Context().Err() == nil {
+			w.usage.Call("slow", "", config.DefaultRate)
+		}
+	}()
 	slowed := false
 	for range 2 * int(config.DefaultRate) {
 		slowed = slowed || w.call("IDService/Mint", `{"space":"ulid"}`, as("slow")).body.Code == "resource_exhausted"
