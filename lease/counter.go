@@ -87,21 +87,22 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 		switch {
 		case c.Step == 0:
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
+		case period.Key == "" && c.Period != "":
+			return fmt.Errorf("%w: counter %s of %s starts again with each period, and is in %s: want one", ErrInvalid, name, s, c.Period)
 		case period.Key < c.Period:
 			return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s", ErrClock, name, s, c.Period, period.Key)
 		case anew && period.Begin.Sub(v.to) > m.MaxSkew:
 			return fmt.Errorf("%w: counter %s of %s: %s begins at %s", ErrClock, name, s, period.Key, period.Begin.UTC().Format(time.RFC3339))
 		case anew:
 			c.Next, c.Period, c.ID = c.Start, period.Key, m.ID
+		case c.Next > c.End || c.Next < 0:
+			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
 		case c.Lost:
 			known := fmt.Sprintf("%d is the highest number that is known to be taken", c.Next-c.Step)
 			if c.Next == c.Start {
 				known = "no number is known to be taken"
 			}
 			return fmt.Errorf("%w: %s of %s, after a loss of data: %s: set the counter beyond all that were", ErrCounter, name, s, known)
-		}
-		if c.Next > c.End || c.Next < 0 {
-			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
 		}
 		run = Run{c.Next, min(n-1, (c.End-c.Next)/c.Step) + 1, c.Step}
 		if c.Next > math.MaxInt64-run.N*c.Step { // the last number of all
@@ -130,7 +131,9 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
 		case now.id() != v.id():
 			return fmt.Errorf("%w: %s of %s: data were found to be lost just now: set it once more, beyond all numbers that were taken", ErrCounter, name, s)
-		case c.Next < 0 || next < c.Next || next-c.Start < 0 || (next-c.Start)%c.Step != 0 || next > c.End:
+		case c.Next > c.End || c.Next < 0:
+			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
+		case next < c.Next || next-c.Start < 0 || (next-c.Start)%c.Step != 0 || next > c.End:
 			return fmt.Errorf("%w: set counter %s to %d: want %d or more, by steps of %d, and at most %d", ErrInvalid, name, next, c.Next, c.Step, c.End)
 		}
 		c.Next, c.ID = next, now.id()

@@ -85,7 +85,8 @@ func TestCounter(t *testing.T) {
 		{do: take(Period{}, 9), want: Run{7, 2, 2}},
 		{do: take(Period{}, 1), err: ErrEnd},
 		{do: take(day(0), 1), want: Run{1, 1, 2}},
-		{do: take(day(1), 1), err: ErrClock}, // as it has not begun
+		{do: take(Period{}, 1), err: ErrInvalid}, // as it has periods by now
+		{do: take(day(1), 1), err: ErrClock},     // as it has not begun
 		{do: pass(24 * time.Hour)},
 		{do: serverAt(-24 * time.Hour)},
 		{do: take(day(1), 1), err: ErrClock}, // as this machine's clock may be wrong

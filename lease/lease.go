@@ -17,8 +17,8 @@ import (
 // waiting helps, and ErrUnknown where the nodes may have been taken, and are lost, by an engine that did not answer: take again.
 func (s *Space) Take(ctx context.Context, window int64, n uint32) (randflake.Lease, error) {
 	var lease randflake.Lease
-	if n == 0 {
-		return lease, fmt.Errorf("%w: lease of 0 nodes: want 1 or more", ErrInvalid)
+	if n == 0 || window < 0 {
+		return lease, fmt.Errorf("%w: lease of %d nodes for window %d: want 1 or more, and 0 or later", ErrInvalid, n, window)
 	}
 	err := s.update(ctx, leasesEntry, numbersWentBack, func(v *view) ([]byte, error) {
 		m := v.meta

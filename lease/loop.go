@@ -131,7 +131,7 @@ func (k *loop) step(ctx context.Context) (pause time.Duration, err error) {
 		return min(left, limits.start(window+1).Sub(now)+part), full
 	}
 	k.backoff = min(max(2*k.backoff, shortest), k.pressed(longest, urgent))
-	return min(left, k.backoff/2+rand.N(k.backoff/2+1)), err
+	return min(max(left, shortest/10), k.backoff/2+rand.N(k.backoff/2+1)), err
 }
 
 // fill takes leases for the windows that are wanted, the present one first. full says why it must do without some.
@@ -152,13 +152,16 @@ func (k *loop) fill(ctx context.Context) (full, err error) {
 			continue
 		}
 		lease, err := k.take(ctx, window)
+		var unfit error
 		if err == nil {
-			err = k.queue.Add(lease)
+			unfit = k.queue.Add(lease)
 		}
 		switch {
 		case k.stale(): // looked at last, as a generator that this lease made takes itself for the original's
 			k.drop()
 			window = present - 1
+		case unfit != nil: // another take would get the same seconds
+			k.settled[window], full = false, unfit
 		case err == nil:
 			k.settled[window] = true
 			k.count(func(s *Status) { s.Taken++ })
@@ -217,7 +220,7 @@ func (k *loop) covered() (left time.Duration, leased bool) {
 
 // pressed returns the second duration if IDs have ended or are about to, and otherwise the first.
 func (k *loop) pressed(calm, pressed time.Duration) time.Duration {
-	if left, _ := k.covered(); left < longest {
+	if left, _ := k.covered(); left < longest && !k.end.IsZero() {
 		return pressed
 	}
 	return calm

@@ -40,6 +40,7 @@ func TestTake(t *testing.T) {
 		{"clocks apart the other way", 62 * time.Second, time.Second, 0, 1, 0, ErrClock, time.Time{}},
 		{"a clock of another age", 0, -10 * 365 * 24 * time.Hour, 0, 1, 0, ErrClock, time.Time{}},
 		{"none", 0, 0, 0, 0, 0, ErrInvalid, time.Time{}},
+		{"before all time", 0, 0, -noon.Unix()/60 - 1, 1, 0, ErrInvalid, time.Time{}},
 		{"more than there are", 0, 0, 3, 17, 0, ErrInvalid, time.Time{}},
 	} {
 		now, server, data.clock = noon.Add(step.clock), noon.Add(step.server), nil

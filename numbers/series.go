@@ -1,6 +1,7 @@
 package numbers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -147,6 +148,9 @@ func (s *Series) turn(ctx context.Context) (*moment, error) {
 	}
 	s.why = nil
 	s.present.Store(m)
+	if s.closed.Load() {
+		return nil, cmp.Or(m.counter.Close(), counter.ErrClosed)
+	}
 	if last != nil {
 		last.counter.Close()
 	}
@@ -166,8 +170,6 @@ func (s *Series) begin(ctx context.Context, d date) (*counter.Counter, error) {
 
 // Close makes later calls fail with counter.ErrClosed. The numbers of the run that are left are lost.
 func (s *Series) Close() error {
-	s.turning <- struct{}{}
-	defer func() { <-s.turning }()
-	s.closed.Store(true)
+	s.closed.Store(true) // who begins a period meanwhile looks after that, and closes its counter
 	return s.present.Load().counter.Close()
 }

@@ -77,7 +77,7 @@ func Check(url string) error {
 }
 
 // New returns an engine in a schema, "randflake" if empty, of the database of pool. Its Close leaves pool open. Through PgBouncer
-// the pool's DefaultQueryExecMode must be QueryExecModeExec. Unlike one of New it does not notice when somebody cancels a commit
+// the pool's DefaultQueryExecMode must be QueryExecModeExec. Unlike one of Connect it does not notice when somebody cancels a commit
 // that waits for synchronous standbys.
 func New(pool *pgxpool.Pool, schema string) (*Engine, error) {
 	if _, err := DDL(schema); err != nil {

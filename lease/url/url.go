@@ -8,6 +8,7 @@ package url
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/randflake/randflake/lease"
@@ -57,19 +58,23 @@ func Parse(name string) (l Location, space string, err error) {
 	if l, err = storeurl.ParseLocation(name); err != nil || l.URL == "" {
 		return l, "", err
 	}
-	l.URL, space = takeSpace(l.URL)
+	if l.URL, space, err = takeSpace(l.URL); err != nil {
+		return l, "", err
+	}
 	return l, space, engines[l.Engine()].check(l.URL)
 }
 
 // takeSpace removes space=NAME from the parameters of a URL, wherever it stands, and leaves all else as it is.
-func takeSpace(url string) (rest, space string) {
+func takeSpace(url string) (rest, space string, err error) {
 	rest, query, found := strings.Cut(url, "?")
 	if !found {
-		return url, ""
+		return url, "", nil
 	}
 	var others []string
 	for parameter := range strings.SplitSeq(query, "&") {
-		if value, found := strings.CutPrefix(parameter, "space="); found {
+		if value, found := strings.CutPrefix(parameter, "space="); found && (value == "" || space != "") {
+			return "", "", fmt.Errorf("%w: space=%s: want one name", lease.ErrInvalid, value)
+		} else if found {
 			space = value
 		} else {
 			others = append(others, parameter)
@@ -78,7 +83,7 @@ func takeSpace(url string) (rest, space string) {
 	if len(others) > 0 {
 		rest += "?" + strings.Join(others, "&")
 	}
-	return rest, space
+	return rest, space, nil
 }
 
 // Engine connects to the store of that name. space is what the URL names, or "".

@@ -79,9 +79,11 @@ func TestSpace(t *testing.T) {
 		"etcd://h/?space=ids":                   {"etcd://h/", "ids"},
 		"etcd://h/?prefix=%2Fa&space=ids&ca=ca": {"etcd://h/?prefix=%2Fa&ca=ca", "ids"},
 		"sqlite:a.db?myspace=x":                 {"sqlite:a.db?myspace=x", ""},
+		"etcd://h/?space=":                      {},
+		"etcd://h/?space=a&space=b":             {},
 	} {
-		if rest, space := takeSpace(url); rest != want[0] || space != want[1] {
-			t.Errorf("%s: %s and %s", url, rest, space)
+		if rest, space, err := takeSpace(url); rest != want[0] || space != want[1] || errors.Is(err, lease.ErrInvalid) != (rest == "") {
+			t.Errorf("%s: %s and %s, %v", url, rest, space, err)
 		}
 	}
 }

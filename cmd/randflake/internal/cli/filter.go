@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -24,8 +25,16 @@ type filter struct {
 	bad    bool     // there was an error
 }
 
+// sayWhatIsRead prints a note if a person has to type the input.
+func (t *tool) sayWhatIsRead(operands []string) {
+	if len(operands) == 0 && isTerminal(t.stdin) {
+		t.note(errors.New("reads IDs, one a line, to the end of the input (Ctrl-D)"))
+	}
+}
+
 // answerAll runs a filter.
 func (t *tool) answerAll(operands []string, prepare func([]string) bool, answer func([]byte, int, string) ([]byte, error)) (err error) {
+	t.sayWhatIsRead(operands)
 	f := &filter{tool: t, prepare: prepare, answer: answer, out: bufio.NewWriterSize(t.stdout, 64<<10)}
 	for _, text := range operands {
 		f.texts, f.places = append(f.texts, trimmed(text)), append(f.places, 0)

@@ -84,6 +84,17 @@ func storeInEnvironment() (string, error) {
 	return name, nil
 }
 
+// String returns the store for a command line, with the space that the user named and without passwords.
+func (h *home) String() string {
+	if h.at.URL == "" {
+		return h.at.Dir
+	}
+	if name := (url.Location{URL: h.store}).String(); strings.Contains(name, "?") {
+		return "'" + name + "'"
+	}
+	return h.at.String()
+}
+
 // stateDir returns the directory for Randflake IDs, with secret and space, or for IDs without a secret.
 func (h *home) stateDir() (string, error) {
 	if h.space == "" {
@@ -121,7 +132,7 @@ func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 		return nil, fmt.Errorf("no store in %s: the first randflake new makes it, with a secret; for another store use --store", h.at)
 	}
 	// Don't make one: it can't know what a lost one granted for the secret.
-	return nil, fmt.Errorf("%w: name a store that has one, or make it: randflake store init %s", err, h.at)
+	return nil, fmt.Errorf("%w: name a store that has one, or make it: randflake store init %s", err, h)
 }
 
 // firstUse makes the state directory, unless it already has contents or the user named a store or secret. It has room for

@@ -37,9 +37,7 @@ The exit status is 1 if an ID's time is over a minute in the future.`,
 				return wrong(cmd, "%v", err)
 			}
 			stdin := bufio.NewReader(t.stdin)
-			if len(ids) == 0 && isTerminal(t.stdin) {
-				t.note(errors.New("reads IDs, one a line, to the end of the input (Ctrl-D)"))
-			}
+			t.sayWhatIsRead(ids)
 			if t.stdin = stdin; len(ids) == 0 {
 				stdin.Peek(1) // after that, the "new" of "new | inspect" has made the secret; the next read returns the error too
 			}
@@ -135,7 +133,9 @@ func (in *inspector) answer(b []byte, i int, text string) ([]byte, error) {
 		if !fields.Time.After(in.opened) {
 			return b, nil
 		}
-		_, err := in.only(readRandflake(in.cipher, in.ids[i]), nil)
+		r := readRandflake(in.cipher, in.ids[i])
+		r.id = in.prefixes[i] + r.id
+		_, err := in.only(r, nil)
 		return b, err
 	}
 	readings, err := in.read(kind, text)

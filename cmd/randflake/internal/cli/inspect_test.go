@@ -164,6 +164,10 @@ func TestInspectImplausible(t *testing.T) {
 	if strings.Count(r.err, "\n") != 2 || !strings.Contains(r.err, bad.String()+" contains a time in the future") || !strings.Contains(r.err, "not a base32hex digit") {
 		t.Errorf("%q: want a word on both that are bad", r.err)
 	}
+	r = call(t, "", "inspect", "--secret-file", file, "ord_"+good.String(), "ord_"+bad.String())
+	if r.code != exitFailed || !strings.HasPrefix(r.out, "ord_"+good.String()+" ") || !strings.Contains(r.err, "ord_"+bad.String()+" contains a time in the future") {
+		t.Errorf("typed: %+v", r)
+	}
 }
 
 // TestInspectDoesNotHoldBack reads the answer to a line before it writes the next one.

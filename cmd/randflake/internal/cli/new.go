@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ once. IDs of sortable kinds come in order.`,
   randflake new -n 1000000 --format binary | gzip | wc -c
   randflake new --layout discord                   # sortable`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && isDecimal(args[0]) {
+			if len(args) == 1 && isDecimal(args[0]) && strings.Trim(args[0], "0") != "" {
 				return wrong(cmd, "unexpected argument %q: for %s IDs say -n %s", args[0], args[0], args[0])
 			}
 			return noOperands(cmd, args)

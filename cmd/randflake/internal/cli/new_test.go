@@ -257,6 +257,13 @@ func TestTerminal(t *testing.T) {
 	}
 	defer terminal.Close()
 	var errs bytes.Buffer
+	reader := tool{stdin: terminal, stderr: &errs}
+	reader.sayWhatIsRead([]string{"v"})
+	reader.sayWhatIsRead(nil)
+	if strings.Count(errs.String(), "reads IDs, one a line") != 1 {
+		t.Errorf("%q", &errs)
+	}
+	errs.Reset()
 	code := (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"new", "--store", newHome(t), "--format", "binary"})
 	wantFailure(t, result{code, "", errs.String()}, exitUsage, "not for a terminal")
 }

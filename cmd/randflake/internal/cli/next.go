@@ -77,7 +77,7 @@ func (t *tool) printNext(ctx context.Context, cmd *cobra.Command, h *home, name 
 func counterError(cmd *cobra.Command, name string, h *home, err error) error {
 	store := ""
 	if h.store != "" {
-		store = " --store " + h.at.String()
+		store = " --store " + h.String()
 	}
 	switch {
 	case errors.Is(err, lease.ErrInvalid):

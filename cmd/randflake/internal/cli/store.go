@@ -145,7 +145,10 @@ func (t *tool) initSpace(cmd *cobra.Command, h *home, config lease.Config, ifMis
 		return url.Create(ctx, name, config)
 	})
 	if err != nil && made != "" {
-		return fmt.Errorf("%w: the new secret is in %s", err, h.secret.file)
+		err = fmt.Errorf("%w: the new secret is in %s", err, h.secret.file)
+	}
+	if errors.Is(err, lease.ErrInvalid) {
+		return wrong(cmd, "%v", err)
 	}
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ func TestUsageErrors(t *testing.T) {
 		{"new -n 9223372036854775808", []string{"want a whole number"}},
 		{"new --format base64", []string{`"base64"`, "want text, json, int, hex, binary, base32"}},
 		{"new 5", []string{`unexpected argument "5"`, "say -n 5"}},
+		{"new 0", []string{`unexpected argument "0": see`}},
 		{"new --store=", []string{"--store", "not an empty string"}},
 		{"new --secret-file=", []string{"--secret-file", "not an empty string"}},
 		{"inspect --from base64 0", []string{`"base64"`, "want auto, text, int, hex, base32"}},
