@@ -23,8 +23,8 @@ STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 TEST = $(CURDIR)/bin/gotestsum --format pkgname --jsonfile $$(mktemp $(LOGS)/XXXXXX.json) -- -vet=off
 
 # What depends on word size, byte order or architecture; where goroutines meet; platforms that no test runs on, and arm64's assembly.
-PORTABLE   = . ./compat ./compat/v2 ./lease ./lease/file ./counter ./numbers/ff1 ./link ./mask ./ulid ./ulid/objectkey
-CONCURRENT = . ./counter ./lease ./lease/file ./lease/local ./numbers ./snowflake ./ulid ./internal/coarse ./internal/queue
+PORTABLE   = . ./compat ./compat/v2 ./lease ./lease/file ./counter ./counter/numbers/ff1 ./link ./mask ./ulid ./ulid/objectkey
+CONCURRENT = . ./counter ./lease ./lease/file ./lease/local ./counter/numbers ./snowflake ./ulid ./internal/coarse ./internal/queue
 PLATFORMS  = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 # CPUs that this machine is not: without AVX-512, without AVX2, without SVE, and with SVE2 of 128, 256 and 512 bits.
 CPUS       = cpu-avx2 cpu-nehalem cpu-neon cpu-sve2-1 cpu-sve2-2 cpu-sve2-4
@@ -64,9 +64,9 @@ explore: gotestsum
 # The service's clients in other languages: their own tests, and one suite for all.
 clients: gotestsum languages
 	node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || (cd internal/tools/node && $(NPM_CI))
-	cd clients/python && python3 -m unittest discover -q -t . -s tests
-	cd clients/typescript && $(NPM_CI) && npm run build && npm test
-	cd clients/java && javac --release 17 -d build/classes $$(find src -name '*.java') && \
+	cd service/clients/python && python3 -m unittest discover -q -t . -s tests
+	cd service/clients/typescript && $(NPM_CI) && npm run build && npm test
+	cd service/clients/java && javac --release 17 -d build/classes $$(find src -name '*.java') && \
 		javac --release 17 -cp build/classes -d build/test $$(find test -name '*.java') && \
 		java -cp build/classes:build/test io.github.randflake.ClientTest
 	$(LAB) RANDFLAKE_LANGUAGES=all $(TEST) ./clients
@@ -100,7 +100,7 @@ emulated-arm64:   QEMU = aarch64
 
 # What runs randflaked: the chart as Kubernetes gets it, systemd's unit, when each alert fires and when it does not.
 deploy: tools
-	deploy/check.sh
+	service/deploy/check.sh
 browser: gotestsum tools
 	$(LAB) $(TEST) ./browser
 # Real processes, real stores, real faults: each fault once on its engines, or until a thousand million IDs are made.
@@ -130,8 +130,8 @@ generate: tools
 	$(GO) generate ./...
 # The Go code of the service's protocol, by protoc of the system and plugins of the go command.
 protocol:
-	cd service/api && export GOWORK=off dir=$$(mktemp -d) && for plugin in protoc-gen-go protoc-gen-connect-go; do \
-		printf '#!/bin/sh\nexec go tool -modfile=../tools/plugins.mod %s\n' $$plugin >$$dir/$$plugin && chmod +x $$dir/$$plugin || exit; done && \
+	cd service/client/api && export GOWORK=off dir=$$(mktemp -d) && for plugin in protoc-gen-go protoc-gen-connect-go; do \
+		printf '#!/bin/sh\nexec go tool -modfile=../../tools/plugins.mod %s\n' $$plugin >$$dir/$$plugin && chmod +x $$dir/$$plugin || exit; done && \
 	PATH=$$dir:$$PATH protoc -I. --go_out=. --go_opt=paths=source_relative --connect-go_out=. --connect-go_opt=paths=source_relative randflake/v1/*.proto
 
 bench:

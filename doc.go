@@ -46,6 +46,6 @@
 //   - [github.com/randflake/randflake/lease] grants leases on any store, and keeps them for a generator.
 //   - [github.com/randflake/randflake/mask] stores a sortable ID and shows an encrypted one.
 //   - [github.com/randflake/randflake/snowflake] and [github.com/randflake/randflake/ulid] make IDs that sort by time.
-//   - [github.com/randflake/randflake/numbers] makes the numbers that people read, of orders and invoices.
-//   - [github.com/randflake/randflake/randflaketest] makes IDs for unit tests.
+//   - [github.com/randflake/randflake/counter/numbers] makes the numbers that people read, of orders and invoices.
+//   - [github.com/randflake/randflake/lease/randflaketest] makes IDs for unit tests.
 package randflake

@@ -1,6 +1,6 @@
 package counter
 
-import "github.com/randflake/randflake/metrics"
+import "github.com/randflake/randflake/lease/metrics"
 
 // A Status is a snapshot of a handle.
 type Status struct {

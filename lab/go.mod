@@ -9,9 +9,9 @@ require (
 	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/minio/minio-go/v7 v7.4.1
 	github.com/randflake/randflake v0.1.0
-	github.com/randflake/randflake/service/client v0.1.0
 	github.com/randflake/randflake/lease/etcd v0.1.0
 	github.com/randflake/randflake/lease/url v0.1.0
+	github.com/randflake/randflake/service/client v0.1.0
 	go.etcd.io/etcd/client/pkg/v3 v3.6.16
 	go.etcd.io/etcd/client/v3 v3.6.16
 	go.etcd.io/etcd/etcdutl/v3 v3.6.16
@@ -65,13 +65,12 @@ require (
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
-	github.com/randflake/randflake/metrics/prom v0.1.0 // indirect
-	github.com/randflake/randflake/service v0.1.0 // indirect
-	github.com/randflake/randflake/service/api v0.1.0 // indirect
 	github.com/randflake/randflake/lease/mariadb v0.1.0 // indirect
+	github.com/randflake/randflake/lease/metrics/prom v0.1.0 // indirect
 	github.com/randflake/randflake/lease/postgres v0.1.0 // indirect
 	github.com/randflake/randflake/lease/redis v0.1.0 // indirect
 	github.com/randflake/randflake/lease/sqlite v0.1.0 // indirect
+	github.com/randflake/randflake/service v0.1.0 // indirect
 	github.com/redis/go-redis/v9 v9.23.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rs/xid v1.6.0 // indirect
@@ -122,11 +121,9 @@ replace github.com/randflake/randflake/cmd/randflake => ../cmd/randflake
 
 replace github.com/randflake/randflake => ../
 
-replace github.com/randflake/randflake/metrics/prom => ../metrics/prom
+replace github.com/randflake/randflake/lease/metrics/prom => ../lease/metrics/prom
 
-replace github.com/randflake/randflake/metrics/telemetry => ../metrics/telemetry
-
-replace github.com/randflake/randflake/service/api => ../service/api
+replace github.com/randflake/randflake/lease/metrics/telemetry => ../lease/metrics/telemetry
 
 replace github.com/randflake/randflake/service/client => ../service/client
 

@@ -11,8 +11,9 @@ package lease
 //  5. A lease is used only after the engine has acknowledged it as durable; when the outcome is unknown it is never used.
 //  6. Every swap also expects the meta entry unchanged, so no take that was decided before a loss of data was noted can
 //     take effect after that.
-//  7. A loss shows by another lineage, by a position or a number below the one that this handle saw, or by an older meta
-//     entry; where the lineage stays, a process that has seen none of what was lost can't tell, and a person must report it.
+//  7. A loss shows by another lineage, by a position or a number below the one that this handle's last swap made durable, or by
+//     an older meta entry; where the lineage stays, a process that took nothing of what was lost can't tell, and a person must
+//     report it.
 //  8. No lease is granted more than Ahead windows beyond the taker's clock, and two clocks differ by MaxSkew at most; so
 //     whoever notes the loss raises low, which never falls, above every window that a forgotten lease can be of.
 //  9. Below low nothing is granted, so what was forgotten stays the property of those who have it.

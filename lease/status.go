@@ -6,7 +6,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
-	"github.com/randflake/randflake/metrics"
+	"github.com/randflake/randflake/lease/metrics"
 )
 
 // A Status is a snapshot of a keeper.

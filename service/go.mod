@@ -11,8 +11,7 @@ require (
 	github.com/prometheus/client_golang v1.25.0
 	github.com/randflake/randflake v0.1.0
 	github.com/randflake/randflake/lease/url v0.1.0
-	github.com/randflake/randflake/metrics/prom v0.1.0
-	github.com/randflake/randflake/service/api v0.1.0
+	github.com/randflake/randflake/lease/metrics/prom v0.1.0
 	github.com/randflake/randflake/service/client v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 	go.yaml.in/yaml/v3 v3.0.5

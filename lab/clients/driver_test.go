@@ -46,9 +46,9 @@ type language struct{ name, driver, lacks string }
 
 var languages = []language{
 	{"minimal", "", "parse secrets late stale answers failover tokens forks threads mint counter copy"}, // compiled by here
-	{"python", "python3 ../../clients/python/tests/driver.py", ""},
-	{"typescript", "node ../../clients/typescript/test/driver.mjs", "forks"},
-	{"java", "java -cp ../../clients/java/build/classes:../../clients/java/build/test io.github.randflake.Driver", "forks"},
+	{"python", "python3 ../../service/clients/python/tests/driver.py", ""},
+	{"typescript", "node ../../service/clients/typescript/test/driver.mjs", "forks"},
+	{"java", "java -cp ../../service/clients/java/build/classes:../../clients/java/build/test io.github.randflake.Driver", "forks"},
 }
 
 // here returns the languages that RANDFLAKE_LANGUAGES names, all for "all", and Python if it names none.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	api "github.com/randflake/randflake/service/api/randflake/v1"
-	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	api "github.com/randflake/randflake/service/client/api/randflake/v1"
+	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client/wire"
 )
 

@@ -5,7 +5,6 @@ go 1.26.0
 require (
 	connectrpc.com/connect v1.21.1
 	github.com/randflake/randflake v0.1.0
-	github.com/randflake/randflake/service/api v0.1.0
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc
 	google.golang.org/protobuf v1.36.12
 )
@@ -15,7 +14,4 @@ require (
 	golang.org/x/sys v0.47.0 // indirect
 )
 
-replace (
-	github.com/randflake/randflake => ../..
-	github.com/randflake/randflake/service/api => ../api
-)
+replace github.com/randflake/randflake => ../..

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	api "github.com/randflake/randflake/service/api/randflake/v1"
-	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	api "github.com/randflake/randflake/service/client/api/randflake/v1"
+	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )

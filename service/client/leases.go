@@ -11,8 +11,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	api "github.com/randflake/randflake/service/api/randflake/v1"
-	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	api "github.com/randflake/randflake/service/client/api/randflake/v1"
+	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 )
 
 // Leases gives access to the leases of one space of a service. It is a lease.Source and safe for concurrent use.

@@ -1,5 +1,5 @@
 // Not a module, so that those who use the protocol do not get these: the plugins of protoc, by go tool -modfile.
-module github.com/randflake/randflake/service/api
+module github.com/randflake/randflake/service/client/api
 
 go 1.26.0
 

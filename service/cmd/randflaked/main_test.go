@@ -19,8 +19,8 @@ import (
 
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lease/local"
-	api "github.com/randflake/randflake/service/api/randflake/v1"
-	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	api "github.com/randflake/randflake/service/client/api/randflake/v1"
+	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/internal/config"
 )
 

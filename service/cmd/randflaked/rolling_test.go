@@ -13,8 +13,8 @@ import (
 
 	"connectrpc.com/connect"
 
-	api "github.com/randflake/randflake/service/api/randflake/v1"
-	"github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	api "github.com/randflake/randflake/service/client/api/randflake/v1"
+	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/internal/config"
 )
 

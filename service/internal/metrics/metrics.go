@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/randflake/randflake/metrics"
-	"github.com/randflake/randflake/metrics/prom"
+	"github.com/randflake/randflake/lease/metrics"
+	"github.com/randflake/randflake/lease/metrics/prom"
 )
 
 // Metrics are those of a service. They are safe for concurrent use.

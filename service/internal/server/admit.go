@@ -16,7 +16,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake/lease"
-	api "github.com/randflake/randflake/service/api/randflake/v1/randflakev1connect"
+	api "github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/config"

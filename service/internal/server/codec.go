@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	api "github.com/randflake/randflake/service/api/randflake/v1"
+	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 )
 
 // A jsonCodec is connect's JSON codec, except that answers with IDs or numbers are written by a loop: reflection would

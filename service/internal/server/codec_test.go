@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	api "github.com/randflake/randflake/service/api/randflake/v1"
+	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 )
 
 // TestCodec: protobuf's own JSON reads what is written, and what it writes is read.

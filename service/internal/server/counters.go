@@ -11,7 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake/lease"
-	api "github.com/randflake/randflake/service/api/randflake/v1"
+	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/config"
 )

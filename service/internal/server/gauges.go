@@ -2,7 +2,7 @@ package server
 
 import (
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/metrics"
+	"github.com/randflake/randflake/lease/metrics"
 )
 
 // gauges returns the state of the spaces, as this process knows it: a scrape reads nothing from a store.

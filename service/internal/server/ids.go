@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/randflake/randflake"
-	api "github.com/randflake/randflake/service/api/randflake/v1"
+	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/snowflake"

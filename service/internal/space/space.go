@@ -16,7 +16,7 @@ import (
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
-	"github.com/randflake/randflake/metrics"
+	"github.com/randflake/randflake/lease/metrics"
 	"github.com/randflake/randflake/service/internal/config"
 )
 

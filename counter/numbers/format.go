@@ -1,0 +1,255 @@
+package numbers
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/randflake/randflake/counter/numbers/ff1"
+	"github.com/randflake/randflake/internal/idtext"
+)
+
+// A Number is one number of a series. Numbers of one format are equal if their texts are. The zero Number is not a
+// valid number.
+type Number struct {
+	// Period is the period in which N is counted: "2026-11-22", "2026-w47", "2026-11", "2026-q4", "2026", "fy2027", or ""
+	// if all numbers are in one period.
+	Period string
+
+	// N is the number as it is counted, from 1 on. It is not encrypted, even if the text is.
+	N int64
+
+	text string
+}
+
+// String returns the text of the number.
+func (n Number) String() string { return n.text }
+
+// MarshalText returns the text of the number. [Format.Parse] reads it.
+func (n Number) MarshalText() ([]byte, error) { return []byte(n.text), nil }
+
+// A Format prints and reads the numbers of one name. It is safe for concurrent use, and needs no store.
+type Format struct {
+	name     string
+	text     string
+	settings settings
+	pattern  *pattern
+	last     int64
+}
+
+// seriesName leaves room for the longest period after it in the name of a counter.
+var seriesName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,44}[a-z0-9])?$`)
+
+// NewFormat returns the format of the numbers called name. A name has up to 46 lower-case letters, digits, and "/",
+// "-", "_" and "." between them. The package documentation describes patterns. The error wraps [ErrInvalidPattern] or
+// [ErrInvalidOption]. If the width is too small for encryption, it also wraps [ff1.ErrInvalidDomain].
+func NewFormat(name, pattern string, options ...Option) (*Format, error) {
+	if !seriesName.MatchString(name) {
+		return nil, fmt.Errorf("%w: name %q: want up to 46 of a-z, 0-9, /, -, _ and ., first and last a letter or digit", ErrInvalidOption, name)
+	}
+	p, err := parsePattern(pattern)
+	if err != nil {
+		return nil, err
+	}
+	f := &Format{name: name, text: pattern, pattern: p, last: p.last(), settings: settings{period: p.shows, zone: time.UTC}}
+	for i, option := range options {
+		if option.set == nil {
+			return nil, fmt.Errorf("%w: option %d is the zero Option: leave it out", ErrInvalidOption, i+1)
+		}
+		if err := option.set(&f.settings); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.setPeriod(f.settings.period); err != nil {
+		return nil, fmt.Errorf("%w: %q: %w", ErrInvalidPattern, pattern, err)
+	}
+	if f.settings.block != nil && p.width == 0 {
+		return nil, fmt.Errorf("%w: %q: encrypted: want a number with a width, such as {n:6}", ErrInvalidPattern, pattern)
+	}
+	if _, err := f.permutation(""); err != nil {
+		return nil, fmt.Errorf("%w: %q: encrypted: %w", ErrInvalidPattern, pattern, err)
+	}
+	return f, nil
+}
+
+// Last returns the greatest N that a number can have.
+func (f *Format) Last() int64 { return f.last }
+
+// Number returns the number n of the period that contains t, with the date of t. Use it to print a number whose time
+// and N are stored in columns. It does not count; a [Series] does.
+func (f *Format) Number(t time.Time, n int64) (Number, error) {
+	d, err := f.dateOf(t)
+	if err != nil {
+		return Number{}, err
+	}
+	permutation, err := f.permutation(d.period)
+	if err != nil {
+		return Number{}, err
+	}
+	return f.number(d, permutation, n)
+}
+
+// A date is the day of a time, with the text and the period that numbers of this day have.
+type date struct {
+	day           time.Time // a time of that day
+	shown, period string
+}
+
+// dateOf returns the date of t. A year in two digits stands for a year from 1969 to 2068, as in package time.
+func (f *Format) dateOf(t time.Time) (date, error) {
+	t = t.In(f.settings.zone)
+	d := date{t, t.Format(f.pattern.layout), f.settings.period.key(t)}
+	read, err := time.Parse(f.pattern.layout, d.shown)
+	if _, ok := f.settings.period.parse(d.period); err != nil || !ok || f.pattern.shows.key(read) != f.pattern.shows.key(t) {
+		return date{}, fmt.Errorf("%w: {date:%s} can't show %s: want a year that its digits can tell", ErrInvalidNumber, f.pattern.layout, t.Format(time.RFC3339))
+	}
+	return d, nil
+}
+
+// number returns the number n, encrypted unless permutation is nil.
+func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error) {
+	if n < 1 || n > f.last {
+		return Number{}, fmt.Errorf("%w: %d: want 1 to %d, which %q has room for", ErrInvalidNumber, n, f.last, f.text)
+	}
+	shown := uint64(n)
+	if permutation != nil {
+		shown = permutation.Encrypt(shown)
+	}
+	return Number{Period: d.period, N: n, text: f.pattern.text(d.shown, d.period, shown)}, nil
+}
+
+// Parse reads the text of a number as String returned it, or as people write that: with blanks, hyphens and the like
+// elsewhere or left out, in the other case, with O for 0 and I or L for 1, where the alphabet leaves no doubt. For any other
+// text the error wraps [ErrInvalidNumber]. In an encrypted series that includes one text in each period, the encryption of 0.
+//
+// A valid text does not prove that its number was made: anybody who knows the pattern can make up a text that Parse
+// accepts. If numbers are encrypted, they don't know which number their text stands for.
+func (f *Format) Parse(text string) (Number, error) {
+	n, err := f.parse(text)
+	if err == nil {
+		return n, nil
+	}
+	if n, failed := f.parse(f.pattern.tidied(text)); failed == nil {
+		return n, nil
+	}
+	return Number{}, err
+}
+
+// parse reads a text exactly as String returned it.
+func (f *Format) parse(text string) (Number, error) {
+	shown, period, n, want, at := f.pattern.parse(text)
+	if want != "" {
+		return Number{}, fmt.Errorf("%w: %.80q: at byte %d: want %s, as in %q", ErrInvalidNumber, text, at, want, f.text)
+	}
+	t, err := time.Parse(f.pattern.layout, shown)
+	if err != nil || t.Format(f.pattern.layout) != shown {
+		return Number{}, fmt.Errorf("%w: %.80q: date %q: want a day of the calendar, as in %q", ErrInvalidNumber, text, shown, f.text)
+	}
+	day, ok := f.settings.period.parse(period)
+	if ok && f.pattern.layout == "" {
+		t = day
+	}
+	dated := f.settings.period.key(t)
+	if f.pattern.period > 0 && (!ok || period != dated) {
+		return Number{}, fmt.Errorf("%w: %.80q: period %s: want a %v of the calendar, with the date in it", ErrInvalidNumber, text, strings.ToUpper(period), f.settings.period)
+	}
+	permutation, err := f.permutation(dated)
+	if err != nil {
+		return Number{}, err
+	}
+	if permutation != nil {
+		n = permutation.Decrypt(n)
+	}
+	if n < 1 || n > math.MaxInt64 {
+		return Number{}, fmt.Errorf("%w: %.80q: want the text of a number from 1 on", ErrInvalidNumber, text)
+	}
+	return Number{Period: dated, N: int64(n), text: text}, nil
+}
+
+// permutation returns the permutation of the numbers of a period, or nil if they are not encrypted. The tweak is unique
+// because names don't contain zero bytes.
+func (f *Format) permutation(period string) (*ff1.Cipher, error) {
+	if f.settings.block == nil {
+		return nil, nil
+	}
+	return ff1.New(f.settings.block, len(f.pattern.alphabet.characters), f.pattern.width, []byte(f.name+"\x00"+period))
+}
+
+const digits = "0123456789"
+
+// alphabets are the alphabets that have a name. A name is never itself an alphabet: it repeats a character or has fewer
+// than ten.
+var alphabets = map[string]string{
+	"crockford":  "0123456789ABCDEFGHJKMNPQRSTVWXYZ", // without I, L, O and U
+	"consonants": "0123456789BCDFGHJKMNPQRSTVWXYZ",   // without A and E either
+}
+
+// An alphabet holds the characters of the values 0, 1, 2 and so on.
+type alphabet struct {
+	characters string
+	values     [256]byte
+}
+
+var decimal = &alphabet{digits, idtext.Values(digits)} // one for many formats
+
+func parseAlphabet(text string) (*alphabet, error) {
+	if text == digits {
+		return decimal, nil
+	}
+	if named, ok := alphabets[text]; ok {
+		text = named
+	}
+	if len(text) < 10 || len(text) > 64 {
+		return nil, fmt.Errorf("alphabet %q: want crockford, consonants, or 10 to 64 characters", text)
+	}
+	for i, c := range []byte(text) {
+		if c <= ' ' || c > '~' || strings.IndexByte(text, c) < i {
+			return nil, fmt.Errorf("alphabet %q: character %q: want printable ASCII, each character once", text, c)
+		}
+	}
+	return &alphabet{text, idtext.Values(text)}, nil
+}
+
+// last returns the greatest number that has width characters, and whether it is an int64.
+func (a *alphabet) last(width int) (last int64, ok bool) {
+	power := uint64(1)
+	for range width {
+		high, product := bits.Mul64(power, uint64(len(a.characters)))
+		if high != 0 || product > math.MaxInt64 {
+			return 0, false
+		}
+		power = product
+	}
+	return int64(power - 1), true
+}
+
+// append appends n in width characters, or in as many as n needs if width is 0.
+func (a *alphabet) append(b []byte, n uint64, width int) []byte {
+	begin, base := len(b), uint64(len(a.characters))
+	for ; n > 0; n /= base {
+		b = append(b, a.characters[n%base])
+	}
+	for len(b)-begin < width {
+		b = append(b, a.characters[0])
+	}
+	slices.Reverse(b[begin:])
+	return b
+}
+
+// parse returns the number that text stands for, or the index of the first character that is not in the alphabet or
+// that makes the number too large for an int64.
+func (a *alphabet) parse(text string) (n uint64, bad int) {
+	for i := range len(text) {
+		value := a.values[text[i]]
+		high, product := bits.Mul64(n, uint64(len(a.characters)))
+		if value == idtext.None || high != 0 || product > math.MaxInt64-uint64(value) {
+			return 0, i
+		}
+		n = product + uint64(value)
+	}
+	return n, -1
+}

@@ -1,0 +1,339 @@
+package numbers
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/counter/numbers/ff1"
+)
+
+var secret = func() randflake.Secret {
+	s, err := randflake.ParseSecret("dffd6021000000000000000000000000")
+	if err != nil {
+		panic(err)
+	}
+	return s
+}()
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+func newTestFormat(t testing.TB, pattern string, options ...Option) *Format {
+	t.Helper()
+	f, err := NewFormat("orders", pattern, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFormats(t *testing.T) {
+	for _, c := range []struct {
+		pattern string
+		options []Option
+		n, last int64
+		text    string
+		period  string
+	}{
+		{"{n}", nil, 1, math.MaxInt64, "1", ""},
+		{"#{n}", nil, math.MaxInt64, math.MaxInt64, "#9223372036854775807", ""},
+		{"ORD-{date:20060102}-{n:6}", nil, 42, 999999, "ORD-20261122-000042", "2026-11-22"},
+		{"ORD-{date:20060102}-{n:6}", []Option{WithPeriod(Year)}, 42, 999999, "ORD-20261122-000042", "2026"},
+		{"ORD-{date:20060102}-{n:6}", []Option{WithPeriod(Forever)}, 42, 999999, "ORD-20261122-000042", ""},
+		{"{n:4}/{date:2006}", nil, 9999, 9999, "9999/2026", "2026"},
+		{"{date:06.01} {n:3}", nil, 7, 999, "26.11 007", "2026-11"},
+		{"{date:06002}{n:3}", nil, 7, 999, "26326007", "2026-11-22"},
+		{"{date:02/01/2006}-{n}", nil, 10, math.MaxInt64, "22/11/2026-10", "2026-11-22"},
+		{"ORD-{period}-{n:6}", []Option{WithPeriod(Quarter)}, 42, 999999, "ORD-2026-Q4-000042", "2026-q4"},
+		{"ORD-{period}-{n:6}", []Option{WithPeriod(FiscalYear(time.April))}, 42, 999999, "ORD-FY2027-000042", "fy2027"},
+		{"{date:20060102}/{period}/{n:3}", []Option{WithPeriod(Week)}, 42, 999, "20261122/2026-W47/042", "2026-w47"},
+		{"ORD-{date:20060102}-{n:6}", []Option{WithPeriod(Week)}, 42, 999999, "ORD-20261122-000042", "2026-w47"},
+		{"ORD-{date:200601}-{n:6}", []Option{WithPeriod(FiscalYear(time.December))}, 42, 999999, "ORD-202611-000042", "fy2026"},
+		{"{n:18}", nil, 5, 999999999999999999, "000000000000000005", ""},
+		{"{n:12:crockford}", nil, 1<<60 - 1, 1<<60 - 1, "ZZZZZZZZZZZZ", ""},
+		{"{n:2:consonants}", nil, 899, 899, "ZZ", ""},
+		{"{n:2:abcdefghij}", nil, 12, 99, "bc", ""},
+		{"{n::0123456789abcdef}", nil, 255, math.MaxInt64, "ff", ""},
+		{"T{n:3}-{check:mod97-10}€", nil, 1, 999, "T001-95€", ""},
+	} {
+		f := newTestFormat(t, c.pattern, c.options...)
+		got, err := f.Number(noon, c.n)
+		if want := (Number{c.period, c.n, c.text}); got != want || err != nil {
+			t.Errorf("%s: %#v, %v; want %#v", c.pattern, got, err, want)
+		}
+		if text, err := got.MarshalText(); string(text) != c.text || err != nil {
+			t.Errorf("%s: MarshalText %q, %v", c.pattern, text, err)
+		}
+		if back, err := f.Parse(c.text); back != got || err != nil {
+			t.Errorf("%s: %q is read as %#v, %v", c.pattern, c.text, back, err)
+		}
+		if f.Last() != c.last {
+			t.Errorf("%s: last is %d", c.pattern, f.Last())
+		}
+		for _, n := range []int64{0, -1, math.MinInt64, c.last + 1} { // the last one overflows where there is no width
+			if got, err := f.Number(noon, n); !errors.Is(err, ErrInvalidNumber) {
+				t.Errorf("%s: %d is printed as %q, %v", c.pattern, n, got, err)
+			}
+		}
+	}
+}
+
+func TestInvalidPatterns(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"":                                "want a field for the number",
+		"ORD-{date:2006}":                 "want a field for the number",
+		"{n:6}{n:6}":                      "one {n}",
+		"{date:2006}{date:01}{n:6}":       "one {date}",
+		"{n:6":                            "closing }",
+		"{n:6}}":                          "printable characters",
+		"a\n{n:6}":                        "printable characters",
+		"\xff{n:6}":                       "printable characters",
+		"{n:0}":                           "width",
+		"{n:six}":                         "width",
+		"{n:19}":                          "at most 18",
+		"{n:13:crockford}":                "2^63-1",
+		"{n:6:hex}":                       "10 to 64 characters",
+		"{n:6:0123456789a b}":             "printable ASCII",
+		"{n:6:01234567890}":               "once",
+		"{date:}{n:6}":                    "want a year",
+		"{date:01}{n:6}":                  "want a year",
+		"{date:2006010206}{n:6}":          "each once",
+		"{date:2006Jan02}{n:6}":           "each once",
+		"{date:2006002 01}{n:6}":          "want a year",
+		"{n:6}{check:crc}":                "one of mod11-2",
+		"{check:mod11-2}{n:6}":            "before {check}",
+		"{n:6}{check:mod11-2}{date:2006}": "before {check}",
+		"{n:6:crockford}{check:mod11-2}":  "alphabet out of 0123456789",
+		"{n:6:abcdefghij}{check:mod37-2}": "alphabet out of",
+		"{N:6}":                           "{n:6}",
+	} {
+		f, err := NewFormat("orders", pattern)
+		if !errors.Is(err, ErrInvalidPattern) || !strings.Contains(err.Error(), want) || f != nil {
+			t.Errorf("%q: %v; want %q", pattern, err, want)
+		}
+	}
+}
+
+func TestInvalidOptions(t *testing.T) {
+	for name, c := range map[string]struct {
+		name, pattern string
+		option        Option
+		err           error
+	}{
+		"no name":              {"", "{n}", WithPeriod(Forever), ErrInvalidOption},
+		"capital":              {"Orders", "{n}", WithPeriod(Forever), ErrInvalidOption},
+		"long name":            {strings.Repeat("o", 47), "{n}", WithPeriod(Forever), ErrInvalidOption},
+		"slash last":           {"orders/", "{n}", WithPeriod(Forever), ErrInvalidOption},
+		"zero Option":          {"orders", "{n}", Option{}, ErrInvalidOption},
+		"period":               {"orders", "{n}", WithPeriod(fiscalYears), ErrInvalidOption},
+		"nil location":         {"orders", "{n}", WithLocation(nil), ErrInvalidOption},
+		"nil clock":            {"orders", "{n}", WithClock(nil), ErrInvalidOption},
+		"no secret":            {"orders", "{n:6}", Encrypted(randflake.Secret{}), ErrInvalidOption},
+		"finer than shown":     {"orders", "{date:2006}{n:6}", WithPeriod(Month), ErrInvalidPattern},
+		"month 13":             {"orders", "{n}", WithPeriod(FiscalYear(13)), ErrInvalidOption},
+		"period, but which":    {"orders", "{period}{n}", WithPeriod(Forever), ErrInvalidPattern},
+		"week by month":        {"orders", "{date:200601}{n}", WithPeriod(Week), ErrInvalidPattern},
+		"fiscal year by year":  {"orders", "{date:2006}{n}", WithPeriod(FiscalYear(time.April)), ErrInvalidPattern},
+		"day, nothing shown":   {"orders", "{n:6}", WithPeriod(Day), ErrInvalidPattern},
+		"encrypted, no width":  {"orders", "{n}", Encrypted(secret), ErrInvalidPattern},
+		"encrypted, few":       {"orders", "{n:5}", Encrypted(secret), ff1.ErrInvalidDomain},
+		"encrypted, few of 30": {"orders", "{n:4:consonants}", Encrypted(secret), ff1.ErrInvalidDomain},
+	} {
+		if f, err := NewFormat(c.name, c.pattern, c.option); !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, %v; want %v", name, f, err, c.err)
+		}
+	}
+}
+
+func TestStrictParsing(t *testing.T) {
+	f := newTestFormat(t, "ORD-{date:20060102}-{n:6}-{check:mod11-2}", WithLocation(zoneOf(t, "America/Sao_Paulo")))
+	good, err := f.Number(noon, 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if good.String() != "ORD-20261122-000042-1" {
+		t.Fatalf("%s", good)
+	}
+	for text, want := range map[string]string{
+		"":                          "want 21 bytes",
+		"ORD-20261122-000042-":      "want 21 bytes",
+		"ORD-20261122-0000042-6":    "want 21 bytes",
+		" ORD-20261122-000042-1":    "want 21 bytes",
+		"ORD-20261122-000042-1\n":   "want 21 bytes",
+		"ord-20261122-000042-1":     `at byte 0: want "ORD-"`,
+		"ORD-20261122 000042-6":     `at byte 12: want "-"`,
+		"ORD-20261122-00004\u00b2-": "at byte 18: want a digit out of 0123456789",
+		"ORD-20261122-+00042-6":     "at byte 13: want a digit",
+		"ORD-20261122-000042-3":     "mistyped",
+		"ORD-20261122-000024-1":     "mistyped",
+		"ORD-20261121-000042-1":     "mistyped",
+		"ORD-20261131-000042-5":     "day of the calendar",
+		"ORD-20260229-000042-2":     "day of the calendar",
+		"ORD-2026112a-000042-9":     "day of the calendar",
+		"ORD-20261122-000000-X":     "from 1 on",
+	} {
+		if n, err := f.parse(text); !errors.Is(err, ErrInvalidNumber) || !strings.Contains(err.Error(), want) || n != (Number{}) {
+			t.Errorf("%q: %v, %v; want %q", text, n, err, want)
+		}
+	}
+	for _, text := range []string{"ord 2026 1122 000042 1", "ORD20261122000042I", " ORD-20261122-OOOO421\n"[:21], "o-r-d-2-0-2-6-1-1-2-2-0-0-0-0-4-2-l"} {
+		if n, err := f.Parse(text); n != good || err != nil {
+			t.Errorf("%q: %v, %v", text, n, err)
+		}
+	}
+	for _, text := range []string{"ORD-20261122-000043-1", "ORD-20261122-000042-", "0RD-20261122-000042-1", "ORD-20261122-000042-1-1"} {
+		if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) {
+			t.Errorf("%q: %v", text, n)
+		}
+	}
+	week := newTestFormat(t, "INV-{period}-{n:6:crockford}{check:mod37-2}", WithPeriod(Week))
+	if n, err := week.Number(noon, 0xbeef); err != nil {
+		t.Error(err)
+	} else if read, err := week.Parse("inv2026w47 oolfqf" + strings.ToLower(n.String()[19:])); read != n || err != nil {
+		t.Errorf("%v is read as %v, %v", n, read, err)
+	}
+	// A day whose midnight does not exist in the zone is a day all the same.
+	if n, err := f.Parse("ORD-20181104-000042-4"); err != nil || n.Period != "2018-11-04" {
+		t.Errorf("%v, %v", n, err)
+	}
+	free := newTestFormat(t, "A{n}B")
+	for text, want := range map[string]string{
+		"AB": "at least 3 bytes", "A0B": "no leading 0", "A01B": "no leading 0", "A9223372036854775808B": "2^63-1", "A99999999999999999999B": "2^63-1", "A1C": `want "B"`,
+	} {
+		if n, err := free.Parse(text); !errors.Is(err, ErrInvalidNumber) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, %v; want %q", text, n, err, want)
+		}
+	}
+	short := newTestFormat(t, "{date:06-01}#{n:3}")
+	for _, year := range []string{"+5", "-5", " 5", "5 "} {
+		if n, err := short.Parse(year + "-11#001"); !errors.Is(err, ErrInvalidNumber) {
+			t.Errorf("%q for a year: %#v, %v", year, n, err)
+		}
+	}
+	if _, err := f.Parse(strings.Repeat("x", 1<<20)); len(err.Error()) > 300 {
+		t.Errorf("the error has %d bytes", len(err.Error()))
+	}
+}
+
+// Two digits for the year can't tell 2069 from 1969, so that there is no number for it.
+func TestYearsThatCannotBeTold(t *testing.T) {
+	for pattern, years := range map[string][2]int{"{date:06}-{n:3}": {2068, 2069}, "{date:2006}-{n:3}": {9999, 10000}} {
+		f := newTestFormat(t, pattern)
+		if _, err := f.Number(time.Date(years[0], 12, 31, 0, 0, 0, 0, time.UTC), 1); err != nil {
+			t.Error(err)
+		}
+		if n, err := f.Number(time.Date(years[1], 1, 1, 0, 0, 0, 0, time.UTC), 1); !errors.Is(err, ErrInvalidNumber) {
+			t.Errorf("%d is printed as %s, %v", years[1], n, err)
+		}
+	}
+}
+
+// Of the texts of an encrypted period one stands for 0, which is no number.
+func TestEncryptedZero(t *testing.T) {
+	f := newTestFormat(t, "{date:2006}-{n:6}", Encrypted(secret))
+	permutation, err := f.permutation("2026")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := f.pattern.text("2026", "", permutation.Encrypt(0))
+	if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) {
+		t.Errorf("%s is read as %#v, %v", text, n, err)
+	}
+	if n, err := f.Parse(f.pattern.text("2025", "", permutation.Encrypt(0))); err != nil || n.N < 1 {
+		t.Errorf("in another year: %#v, %v", n, err)
+	}
+}
+
+// fuzzed are formats of all kinds.
+func fuzzed(t testing.TB) []*Format {
+	return []*Format{
+		newTestFormat(t, "ORD-{date:20060102}-{n:6}{check:mod11-2}"),
+		newTestFormat(t, "{n}/{date:2006}"),
+		newTestFormat(t, "{date:06.002} {n:5:crockford}-{check:mod37-2}", Encrypted(secret)),
+		newTestFormat(t, "{n:8}{check:mod97-10}", Encrypted(secret)),
+		newTestFormat(t, "0{n::0123456789abcdef}0"),
+		newTestFormat(t, "{date:2006-01}{n:7:consonants}", WithPeriod(Year)),
+	}
+}
+
+// What is read prints as it was, and what is printed reads as it was.
+func FuzzParse(f *testing.F) {
+	f.Add(0, "ORD-20261122-0000421", int64(1700000000), int64(42))
+	f.Add(1, "42/2026", int64(0), int64(math.MaxInt64))
+	f.Add(2, "26.326 7ZQ0X-A", int64(-1), int64(33554431))
+	f.Add(3, "0000000197", int64(1)<<40, int64(99999999))
+	f.Add(4, "0ff0", int64(0), int64(255))
+	f.Add(5, "2026-11BCDF012", int64(951782400), int64(1))
+	formats := fuzzed(f)
+	f.Add(0, "ORD-20240229-0000012", int64(1709164800), int64(999999))
+	f.Add(3, "0000000197\n", int64(-62135596801), int64(1))
+	f.Add(0, "ORD-20230229-0000014", int64(1677628799), int64(1000000))
+	f.Add(4, "08000000000000000", int64(0), int64(9223372036854775807))
+	f.Add(2, "69.001 00001-0", int64(3124223999), int64(1))
+	f.Add(1, "1/9999", int64(253402300800), int64(1))
+	f.Fuzz(func(t *testing.T, kind int, text string, second, n int64) {
+		format := formats[uint(kind)%uint(len(formats))]
+		if read, err := format.Parse(text); err == nil {
+			if again, err := format.parse(read.String()); again != read || err != nil {
+				t.Fatalf("%s: %q prints as %q, which is %v, %v", format.text, text, read, again, err)
+			}
+			if day, err := time.Parse(keys[format.settings.period], read.Period); err != nil {
+				t.Fatalf("%s: %q is of period %q: %v", format.text, text, read.Period, err)
+			} else if again, err := format.Number(day, read.N); format.settings.period == format.pattern.shows && (again != read || err != nil) {
+				t.Fatalf("%s: %q is %#v, which prints as %q, %v", format.text, text, read, again, err)
+			}
+		} else if !errors.Is(err, ErrInvalidNumber) {
+			t.Fatalf("%s: %q: %v", format.text, text, err)
+		}
+		printed, err := format.Number(time.Unix(second%(1<<36), 0), n)
+		if err != nil {
+			return
+		}
+		if read, err := format.Parse(printed.String()); read != printed || err != nil {
+			t.Fatalf("%s: %#v is read as %#v, %v", format.text, printed, read, err)
+		}
+	})
+}
+
+// Published numbers with their check characters: those of the standard's texts, and of who uses the systems.
+func TestCheckSystems(t *testing.T) {
+	for _, c := range []struct{ system, text, check, source string }{
+		{"mod11-2", "0794", "0", "ISO/IEC 7064"},
+		{"mod11-2", "0000-0002-1825-009", "7", "ORCID"},
+		{"mod11-2", "0000-0002-1694-233", "X", "ORCID"},
+		{"mod37-2", "G123498654321", "H", "ISBT 128"},
+		{"mod97-10", "0794", "44", "ISO/IEC 7064"},
+		{"mod97-10", "32142829123456987654321611", "82", "IBAN of WEST12345698765432GB, its letters as the digits that they stand for"},
+	} {
+		got := string(findCheckSystem(c.system).append([]byte(c.text)))
+		if got != c.text+c.check {
+			t.Errorf("%s of %q (%s): %q, want %q", c.system, c.text, c.source, got[len(c.text):], c.check)
+		}
+	}
+}
+
+// Every system finds every wrong character of a text of three, and all exchanges of neighbors.
+func TestCheckSystemsFindWrongCharacters(t *testing.T) {
+	for _, s := range checkSystems {
+		base := len(s.characters)
+		for n := range base * base * base {
+			text := []byte{s.characters[n/base/base], s.characters[n/base%base], s.characters[n%base]}
+			right := s.append(slices.Clone(text))
+			for i := range 5 {
+				wrong := slices.Clone(text)
+				if i < 3 {
+					wrong[i] = s.characters[(n+1+i)%base]
+				} else {
+					wrong[i-3], wrong[i-2] = text[i-2], text[i-3]
+				}
+				if !slices.Equal(wrong, text) && slices.Equal(s.append(wrong)[3:], right[3:]) {
+					t.Fatalf("%s: %s also checks %s", s.name, right[3:], wrong)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package numbers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/counter/numbers/ff1"
+	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/lease"
+)
+
+// A Series makes the numbers of a [Format], from one counter. It is safe for concurrent use, and any number of Series in
+// any number of processes may make numbers of the same name.
+//
+// The counter has the name of the numbers. With each period it starts again, and never returns to an earlier one. So
+// uniqueness depends only on the counter; clocks only pick the period.
+type Series struct {
+	*Format
+	counters *counter.Counters
+	second   func() int64 // the present, in Unix seconds
+
+	present atomic.Pointer[moment]
+	closed  atomic.Bool
+	turning chan struct{} // has room for one: who is in it may change what follows, and present
+	failed  int64         // the second in which a period could not be begun, and
+	why     error         // why
+}
+
+// A moment is one second, with its date and its period. The date is looked up once for each second, so the code need
+// not compute when days begin and end, and the date always matches the period of the handle.
+type moment struct {
+	second      int64
+	date        date
+	counter     *counter.Counter
+	permutation *ff1.Cipher
+}
+
+// Open returns the series of numbers called name, and takes the first run of the present period from the counter of that name, which it
+// creates if there is none. The pattern, period and secret of a name must never change, or texts may repeat.
+//
+// The errors are those of [NewFormat] and counter.Counters.Open: counter.ErrMismatch if the numbers had another width or
+// start, lease.ErrCounter if data were lost since the period began, lease.ErrClock if a clock is wrong.
+func Open(ctx context.Context, counters *counter.Counters, name, pattern string, options ...Option) (*Series, error) {
+	f, err := NewFormat(name, pattern, options...)
+	if err != nil {
+		return nil, err
+	}
+	if counters == nil {
+		return nil, fmt.Errorf("%w: counters are nil: want counter.On(space)", ErrInvalidOption)
+	}
+	if c := f.settings.config; c.End != 0 || c.Start > f.last {
+		return nil, fmt.Errorf("%w: counter from %d to %d: want a start up to %d, which is the end, as %q has room for no more", ErrInvalidOption, c.Start, c.End, f.last, f.text)
+	}
+	s := &Series{Format: f, counters: counters, second: coarse.Seconds.Glance, turning: make(chan struct{}, 1)}
+	clock := f.settings.clock
+	if clock == nil {
+		clock = coarse.OfBubble()
+	}
+	if clock != nil {
+		s.second = func() int64 { return clock().Unix() }
+	}
+	if _, err := s.turn(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Next returns the next number of the present period. Most calls take nanoseconds, as they read from memory. The first
+// call in a period waits for its first run, and some calls wait for the next run. If ctx ends first, the error wraps its
+// cause. After the last number of a period, errors wrap lease.ErrEnd until the next period begins.
+//
+// Where another process is in the next period already, by a clock that is less than a minute ahead, Next waits for that.
+func (s *Series) Next(ctx context.Context) (Number, error) {
+	for {
+		m := s.present.Load()
+		var err error
+		if m.second != s.second() || s.closed.Load() {
+			m, err = s.turn(ctx)
+		}
+		var n int64
+		if err == nil {
+			if n, err = m.counter.Next(); err != nil {
+				n, err = m.counter.Wait(ctx)
+			}
+		}
+		switch {
+		case err == nil:
+			return s.number(m.date, m.permutation, n)
+		case errors.Is(err, counter.ErrClosed) && !s.closed.Load(): // the period ended during this call
+		case errors.Is(err, lease.ErrClock) && s.ending():
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ctx.Done():
+				return Number{}, fmt.Errorf("numbers: %s: %w: %w", s.name, context.Cause(ctx), err)
+			}
+		default:
+			return Number{}, fmt.Errorf("numbers: %s: %w", s.name, err)
+		}
+	}
+}
+
+// ending reports whether the present period ends within a minute.
+func (s *Series) ending() bool {
+	now := time.Unix(s.second(), 0)
+	present, err := s.dateOf(now)
+	later, wrong := s.dateOf(now.Add(time.Minute))
+	return err == nil && wrong == nil && present.period != later.period
+}
+
+// turn returns the present moment, and begins its period if there was another one before.
+func (s *Series) turn(ctx context.Context) (*moment, error) {
+	select {
+	case s.turning <- struct{}{}:
+		defer func() { <-s.turning }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if s.closed.Load() {
+		return nil, counter.ErrClosed
+	}
+	m := &moment{second: s.second()}
+	if s.why != nil && s.failed == m.second {
+		return nil, s.why
+	}
+	var err error
+	if m.date, err = s.dateOf(time.Unix(m.second, 0)); err != nil {
+		return nil, err
+	}
+	last := s.present.Load()
+	if last != nil && last.date.period == m.date.period {
+		m.counter, m.permutation = last.counter, last.permutation
+		s.present.Store(m)
+		return m, nil
+	}
+	if m.permutation, err = s.permutation(m.date.period); err != nil {
+		return nil, err
+	}
+	if m.counter, err = s.begin(ctx, m.date); err != nil {
+		if ctx.Err() == nil {
+			s.failed, s.why = m.second, err
+		}
+		return nil, err
+	}
+	s.why = nil
+	s.present.Store(m)
+	if s.closed.Load() {
+		return nil, cmp.Or(m.counter.Close(), counter.ErrClosed)
+	}
+	if last != nil {
+		last.counter.Close()
+	}
+	return m, nil
+}
+
+// begin returns a handle for the period of a date.
+func (s *Series) begin(ctx context.Context, d date) (*counter.Counter, error) {
+	config := s.settings.config
+	config.End = s.last
+	options := append(s.settings.counter[:len(s.settings.counter):len(s.settings.counter)], counter.OrCreate(config))
+	if p := s.settings.period; p != Forever {
+		options = append(options, counter.OfPeriod(lease.Period{Key: d.period, Begin: p.begin(d.day, s.settings.zone)}))
+	}
+	return s.counters.Open(ctx, s.name, options...)
+}
+
+// Close makes later calls fail with counter.ErrClosed. The numbers of the run that are left are lost.
+func (s *Series) Close() error {
+	s.closed.Store(true) // who begins a period meanwhile looks after that, and closes its counter
+	return s.present.Load().counter.Close()
+}
