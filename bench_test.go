@@ -116,7 +116,7 @@ func BenchmarkGenerateHot(b *testing.B) {
 	g := benchGenerator(b)
 	st := g.state.Load()
 	inBulk(b, batchSize, func(n int) {
-		second := coarse.Seconds.Glance()
+		second := coarse.Seconds.Now()
 		s := st.shards.pin()
 		s.second, s.word = second, batchSize
 		st.shards.unpin(s)

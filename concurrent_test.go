@@ -408,7 +408,7 @@ func TestEndsAtOnce(t *testing.T) {
 func copiedMachine(g *Generator, machine *atomic.Uint64) *Generator {
 	twin := &Generator{cipher: g.cipher, now: g.now, strict: g.strict, line: queue.New("randflake")}
 	st := *g.state.Load()
-	st.mark = vmgen.Of(machine)
+	st.machine = vmgen.Of(machine)
 	st.cursor = &cursor{base: st.cursor.base}
 	st.cursor.next.Store(g.state.Load().cursor.next.Load())
 	st.shards = newShards(len(st.shards.list))

@@ -40,9 +40,9 @@ type Generator struct {
 
 // A state is everything that Generate needs, behind one pointer. It is replaced as a whole and never changed.
 type state struct {
-	hot     shards     // the shards that Generate may use without asking a clock
-	shards  shards     // the same, or those of a generator with an injected clock or a strict order
-	mark    vmgen.Mark // stale in a copy of the machine, where the lease is the original's
+	hot     shards           // the shards that Generate may use without asking a clock
+	shards  shards           // the same, or those of a generator with an injected clock or a strict order
+	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
 	closed  bool
 	dropped bool // the lease is over, whatever its end was; its cursor is frozen
 
@@ -100,10 +100,10 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	return g, nil
 }
 
-func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, mark vmgen.Mark) *state {
+func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, machine vmgen.Generation) *state {
 	st := &state{
 		shards:    shards,
-		mark:      mark,
+		machine:   machine,
 		lease:     lease,
 		bounds:    lease.bounds(),
 		cursor:    cursor,
@@ -123,7 +123,7 @@ func (g *Generator) Generate() (ID, error) {
 	st := g.state.Load() // not load, which would cost 3 % of an ID
 	s := st.hot.pin()
 	if s != nil { // not joined to the next condition by &&: the compiler would compute a boolean, and then test it
-		if s.second == coarse.Seconds.Published() && !st.mark.Stale() {
+		if s.second == coarse.Seconds.Published() && !st.machine.Stale() {
 			word := s.word - 1
 			if i := uint8(word); i < batchSize {
 				s.word = word
@@ -156,12 +156,12 @@ func (g *Generator) generate() (ID, error) {
 		return id[0], err
 	}
 	st := g.load()
-	now, fresh := g.glance()
+	now, fresh := g.second()
 	for {
 		if st.closed {
 			return 0, ErrClosed
 		}
-		if st.mark.Stale() {
+		if st.machine.Stale() {
 			return 0, errCopied
 		}
 		s := st.shards.pin()
@@ -173,7 +173,7 @@ func (g *Generator) generate() (ID, error) {
 		}
 		st.shards.unpin(s)
 		switch {
-		case st.mark.Stale(): // by now: it may have taken a while
+		case st.machine.Stale(): // by now: it may have taken a while
 			return 0, errCopied
 		case ok:
 			return id, nil
@@ -209,14 +209,14 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 // fill is Fill, but tells of no refusal.
 func (g *Generator) fill(dst []ID) (n int, err error) {
 	st := g.load()
-	mark := st.mark // older than the first ID
+	machine := st.machine // older than the first ID
 	defer func() {
-		if mark.Stale() {
+		if machine.Stale() {
 			n, err = 0, errCopied
 		}
 		g.filled.Add(uint64(n))
 	}()
-	now, fresh := g.glance()
+	now, fresh := g.second()
 	for n < len(dst) {
 		if st.closed {
 			return n, ErrClosed
@@ -227,7 +227,7 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 			encryptRun(st.cipher.keys(), asUint64(dst[n:n+int(taken)]), start)
 			n += int(taken)
 			if n < len(dst) {
-				now, fresh = g.glance()
+				now, fresh = g.second()
 			}
 			continue
 		case fresh && !g.outdated(st, err):
@@ -253,7 +253,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 		st := g.state.Load() // as in Generate
 		s := st.hot.pin()
 		if s != nil {
-			if s.second == coarse.Seconds.Published() && !st.mark.Stale() {
+			if s.second == coarse.Seconds.Published() && !st.machine.Stale() {
 				word := s.word - 1
 				if i := uint8(word); i < batchSize {
 					s.word = word
@@ -278,9 +278,9 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 // FillWait is Fill, but waits as Wait does until dst is full; later callers wait until then. If err is not nil, the
 // first n IDs are good all the same.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
-	mark := g.load().mark
+	machine := g.load().machine
 	defer func() {
-		if mark.Stale() {
+		if machine.Stale() {
 			n, err = 0, errCopied
 		}
 	}()
@@ -359,8 +359,8 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	if st.closed {
 		err = ErrClosed
 	} else {
-		g.retire(st, &state{closed: true, lease: st.lease, mark: vmgen.Of(nil)})
-		if g.end(st); st.mark.Stale() {
+		g.retire(st, &state{closed: true, lease: st.lease, machine: vmgen.Of(nil)})
+		if g.end(st); st.machine.Stale() {
 			err = errCopied
 		}
 	}
@@ -375,7 +375,7 @@ func (g *Generator) grow(st *state) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.load() == st {
-		grown := g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)), st.mark)
+		grown := g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)), st.machine)
 		grown.dropped = st.dropped
 		g.retire(st, grown)
 	}
@@ -395,10 +395,10 @@ func (g *Generator) replaced(st *state) bool {
 	return g.load() != st
 }
 
-// glance returns the current Unix second, and whether it was read from the clock: the published second may be late.
-func (g *Generator) glance() (second int64, fresh bool) {
+// second returns the current Unix second, and whether it was read from the clock: the published second may be late.
+func (g *Generator) second() (second int64, fresh bool) {
 	if g.now == nil {
-		return coarse.Seconds.Glance(), false
+		return coarse.Seconds.Now(), false
 	}
 	return g.read(), true
 }

@@ -59,7 +59,7 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 		g.next = append(g.next, st.lease) // unused
 	}
 	g.next = slices.DeleteFunc(g.next, func(l Lease) bool { return l.End.Unix() <= now })
-	g.retire(st, g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.mark))
+	g.retire(st, g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.machine))
 	return nil
 }
 
@@ -103,7 +103,7 @@ func (l *leases) Ready() error {
 		now := g.read()
 		_, _, err := st.bounds.plan(st.cursor.next.Load(), now)
 		switch {
-		case st.mark.Stale():
+		case st.machine.Stale():
 			return errCopied
 		case err == nil:
 			return nil

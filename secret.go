@@ -34,12 +34,12 @@ import (
 //
 // Secrets may be compared with ==.
 type Secret struct {
-	veiled string // veiledMark and the 16 bytes, encrypted, in hexadecimal: text that can't be taken for the secret
+	hidden string // hiddenPrefix and the 16 bytes, encrypted, in hexadecimal: text that can't be taken for the secret
 }
 
 const (
-	redacted   = "[redacted]"
-	veiledMark = "veiled:"
+	redacted     = "[redacted]"
+	hiddenPrefix = "hidden:"
 )
 
 var errZeroSecret = fmt.Errorf("%w: it is not set, or all zeros, so that anybody could open its IDs: make one with NewSecret or with the command: randflake secret new", ErrInvalidSecret)
@@ -50,7 +50,7 @@ var errSecretText = errors.New("randflake: a secret is not encoded: leave it out
 func NewSecret() Secret {
 	var key [16]byte
 	rand.Read(key[:]) // never fails, by its contract
-	return veil(key)
+	return hide(key)
 }
 
 // SecretFromBytes returns the secret with the given 16 bytes, which it copies. For another length, or 16 zero bytes,
@@ -62,7 +62,7 @@ func SecretFromBytes(b []byte) (Secret, error) {
 	if [16]byte(b) == [16]byte{} {
 		return Secret{}, errZeroSecret
 	}
-	return veil([16]byte(b)), nil
+	return hide([16]byte(b)), nil
 }
 
 // ParseSecret reads a secret from 32 hexadecimal digits, or from the base64 of its 16 bytes (RFC 4648, either alphabet,
@@ -92,14 +92,14 @@ func ParseSecret(text string) (Secret, error) {
 func (s Secret) Hex() string { return hex.EncodeToString(s.bytes()[:]) }
 
 // IsZero reports whether the secret is unset.
-func (s Secret) IsZero() bool { return s.veiled == "" }
+func (s Secret) IsZero() bool { return s.hidden == "" }
 
 // Equal reports whether two secrets are the same. Its time depends on their encrypted form alone.
 func (s Secret) Equal(other Secret) bool { return s == other }
 
-// veilCipher encrypts secrets under a key of the process. One block of AES is a permutation of the 16 bytes: two secrets
+// hidingCipher encrypts secrets under a key of the process. One block of AES is a permutation of the 16 bytes: two secrets
 // are the same when their encrypted forms are, and otherwise these have nothing in common.
-var veilCipher = sync.OnceValue(func() cipher.Block {
+var hidingCipher = sync.OnceValue(func() cipher.Block {
 	var key [16]byte
 	rand.Read(key[:])
 	block, err := aes.NewCipher(key[:])
@@ -109,26 +109,26 @@ var veilCipher = sync.OnceValue(func() cipher.Block {
 	return block
 })
 
-// veil returns the secret with any key, 16 zero bytes included.
-func veil(key [16]byte) Secret {
-	var veiled [16]byte
-	veilCipher().Encrypt(veiled[:], key[:])
-	return Secret{veiledMark + hex.EncodeToString(veiled[:])}
+// hide returns the secret with any key, 16 zero bytes included.
+func hide(key [16]byte) Secret {
+	var hidden [16]byte
+	hidingCipher().Encrypt(hidden[:], key[:])
+	return Secret{hiddenPrefix + hex.EncodeToString(hidden[:])}
 }
 
 // For the packages under compat, which take any key.
-func init() { anykey.Secret = func(key [16]byte) any { return veil(key) } }
+func init() { anykey.Secret = func(key [16]byte) any { return hide(key) } }
 
 // bytes returns the key. It panics on the zero Secret.
 func (s Secret) bytes() *[16]byte {
 	if s.IsZero() {
 		panic(errZeroSecret)
 	}
-	key, err := hex.DecodeString(strings.TrimPrefix(s.veiled, veiledMark))
+	key, err := hex.DecodeString(strings.TrimPrefix(s.hidden, hiddenPrefix))
 	if err != nil {
-		panic(err) // not of what veil wrote
+		panic(err) // not of what hide wrote
 	}
-	veilCipher().Decrypt(key, key)
+	hidingCipher().Decrypt(key, key)
 	return (*[16]byte)(key)
 }
 
@@ -142,7 +142,7 @@ func (s Secret) Derive(space string, version uint32) Secret {
 	if err != nil {
 		panic(err) // not with this hash and length
 	}
-	return veil([16]byte(derived))
+	return hide([16]byte(derived))
 }
 
 // CheckValue returns the key check value of the secret, by which two programs can compare their secrets without

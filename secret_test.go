@@ -21,7 +21,7 @@ import (
 // shown is a secret whose bytes are easily told from the other numbers that programs print.
 var shown = [16]byte{0xdf, 0xfd, 0x60, 0x21, 0xbb, 0x2b, 0xd5, 0xb0, 0xaf, 0x67, 0x62, 0x90, 0x80, 0x9e, 0xc3, 0xa5}
 
-func secretOf(key [16]byte) Secret { return veil(key) }
+func secretOf(key [16]byte) Secret { return hide(key) }
 
 // TestNothingShowsASecret: no verb, encoder or printer of the standard library shows a part of a secret, nor of the
 // round keys, which are as good. The plain array is found.

@@ -170,7 +170,7 @@ func ends[T ~[16]byte](id T, err error) (high, low uint64, _ error) {
 	return binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:]), err
 }
 
-// newGenerator returns a generator with so many nodes. With all of them, the limit of the format stays out of sight.
+// newGenerator returns a generator with so many nodes. With all of them, the limit of the format is never reached.
 func newGenerator(nodes uint32) *randflake.Generator {
 	start := time.Now().Truncate(time.Second)
 	return must(randflake.New(randflake.NewSecret(), randflake.Lease{LastNode: nodes - 1, Start: start, End: start.Add(24 * time.Hour)}))

@@ -34,7 +34,7 @@ type Counter struct {
 	failed  int         // fetches in a row that failed
 	refused bool        // whether a caller found no number since the current run came into use
 	closed  bool
-	fetched mark   // when a run was fetched last
+	fetched sample // when a run was fetched last
 	taken   uint64 // numbers
 	past    uint64 // numbers of runs before the current one
 }
@@ -77,7 +77,7 @@ func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*C
 	if err != nil {
 		return nil, err
 	}
-	c := &Counter{name: name, counters: s, settings: set, line: queue.New("counter"), fetched: mark{at: time.Now()}}
+	c := &Counter{name: name, counters: s, settings: set, line: queue.New("counter"), fetched: sample{at: time.Now()}}
 	c.current.Store(new(run))
 	got, err := s.TakeNumbers(ctx, name, set.period, set.least)
 	if err != nil {
@@ -211,7 +211,7 @@ func (c *Counter) fetch() {
 	if c.closed || c.next != nil || c.busy || c.retry != nil {
 		return
 	}
-	now := mark{time.Now(), c.issued()}
+	now := sample{time.Now(), c.issued()}
 	pace := c.fetched.pace(now)
 	c.fetched, c.busy = now, true
 	go c.fetchRun(c.runLength(pace, c.current.Load().count), pace)
@@ -297,15 +297,15 @@ func (c *calls) slowest() time.Duration {
 	return slices.Max(c.took[:])
 }
 
-// A mark is how many numbers had been issued at a time.
-type mark struct {
+// A sample is how many numbers had been issued at a time.
+type sample struct {
 	at     time.Time
 	issued uint64
 }
 
 // pace returns how many numbers a second were issued since.
-func (m mark) pace(now mark) float64 {
-	return float64(now.issued-m.issued) / max(now.at.Sub(m.at), time.Microsecond).Seconds()
+func (s sample) pace(now sample) float64 {
+	return float64(now.issued-s.issued) / max(now.at.Sub(s.at), time.Microsecond).Seconds()
 }
 
 // runLength returns how many numbers to take at a pace, after a run of last numbers.

@@ -112,11 +112,11 @@ func Generating(options ...randflake.Option) Option {
 
 func newSettings(options []Option) (settings, error) {
 	host, _ := os.Hostname()
-	mark := vmgen.Now()
+	machine := vmgen.Now()
 	s := settings{nodes: 1, outage: 3 * time.Minute, logger: slog.Default(), label: host + "/" + filepath.Base(os.Args[0])}
 	s.stale = func() bool {
-		was := mark
-		mark = vmgen.Now()
+		was := machine
+		machine = vmgen.Now()
 		return was.Stale()
 	}
 	for i, option := range options {
@@ -200,7 +200,7 @@ func keep[G Generator](ctx context.Context, source Source, s settings, begin fun
 	return k, nil
 }
 
-// Generator returns the generator, which is the same for the keeper's whole life. It makes IDs without the keeper.
+// Generator returns the generator, which stays the same. It makes IDs without the keeper.
 func (k *Keeper[G]) Generator() G { return k.generator }
 
 // Close closes the generator and ends the keeper. What it has leased is nobody else's until the windows end. It always returns

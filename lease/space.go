@@ -14,8 +14,8 @@ package lease
 //  7. A loss shows by another lineage, by a position or a number below the one that this handle's last swap made durable, or by
 //     an older meta entry; where the lineage stays, a process that took nothing of what was lost can't tell, and a person must
 //     report it.
-//  8. No lease is granted more than Ahead windows beyond the taker's clock, and two clocks differ by MaxSkew at most; so
-//     whoever notes the loss raises low, which never falls, above every window that a forgotten lease can be of.
+//  8. No lease is granted more than Ahead windows beyond the clock of the process that takes it, and two clocks differ by MaxSkew
+//     at most; so whoever notes the loss raises low, which never falls, above every window that a forgotten lease can be of.
 //  9. Below low nothing is granted, so what was forgotten stays the property of those who have it.
 // 10. Two things are outside of this: a wrong clock's leases beyond low that a loss makes forgotten, and a copy of a process
 //     that the machine does not announce, which repeats until the windows end that it holds.
@@ -90,12 +90,12 @@ type Space struct {
 	rules  rules
 
 	mu   sync.Mutex
-	seen sight
+	seen knowledge
 }
 
-// A sight is what a handle knows to be durable: the space after the newest swap that it made, and what is in memory of
+// knowledge is what a handle knows to be durable: the space after the newest swap that it made, and what is in memory of
 // others. A later answer that shows less shows a loss.
-type sight struct {
+type knowledge struct {
 	meta     *meta
 	raw      []byte // of meta
 	position uint64
@@ -261,7 +261,7 @@ type view struct {
 	value []byte // of the entry
 	from  time.Time
 	to    time.Time // by the process's clock, between which the answer was made
-	seen  sight     // before the question
+	seen  knowledge // before the question
 	known []byte    // value of the entry in it
 }
 
@@ -496,7 +496,7 @@ func (s *Space) putMeta(ctx context.Context, v *view, m *meta) (done bool, err e
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen = sight{meta: m, raw: value, position: after.Position, newest: m.Low - 1, values: map[string][]byte{}}
+	s.seen = knowledge{meta: m, raw: value, position: after.Position, newest: m.Low - 1, values: map[string][]byte{}}
 	return true, nil
 }
 
@@ -515,7 +515,7 @@ func (s *Space) adopt(v *view, wentBack func(m *meta, was, is []byte) bool) {
 		if s.seen.meta.ID != v.meta.ID && s.seen.meta.Losses >= v.meta.Losses {
 			return // the floor was set meanwhile
 		}
-		s.seen = sight{values: map[string][]byte{}}
+		s.seen = knowledge{values: map[string][]byte{}}
 	}
 	s.seen.meta, s.seen.raw, s.seen.position = v.meta, v.raw, max(s.seen.position, v.Position)
 	if old := s.seen.values[v.name]; bytes.Equal(old, v.known) || !older(v.meta, old, v.value, wentBack) {

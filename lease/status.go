@@ -20,7 +20,8 @@ type Status struct {
 	Err     error           // of the last attempt to take what is wanted; nil if it succeeded
 	Stopped time.Time       // since when no ID can be made for want of a lease; zero while they can
 	Closed  bool            // whether the keeper was closed
-	Watched bool            // whether the system tells at once when this machine was copied
+	// DetectsCopies says that the system tells at once when this machine was copied.
+	DetectsCopies bool
 
 	// Counts since Keep.
 	Taken, Failed uint64 // leases, and attempts to take one that failed
@@ -36,7 +37,7 @@ func (k *Keeper[G]) Status() Status {
 	k.loop.mu.Lock()
 	s := k.loop.status
 	k.loop.mu.Unlock()
-	s.Lease, s.Closed, s.Watched = k.generator.Lease(), k.closed.Load(), vmgen.Now().Watched()
+	s.Lease, s.Closed, s.DetectsCopies = k.generator.Lease(), k.closed.Load(), vmgen.Now().Detects()
 	s.Healthy = !s.Closed && k.generator.Handover(handover.Key{}).Ready() == nil &&
 		(s.Err == nil || s.End.Sub(k.loop.clock()) > k.loop.source.Limits().Window)
 	s.Issued = k.generator.Issued()
@@ -65,6 +66,6 @@ func (k *Keeper[G]) Metrics() []metrics.Metric {
 		metrics.Gauge("randflake_lease_window_seconds", "Seconds of a window, for which leases are taken.", k.loop.source.Limits().Window.Seconds()),
 		metrics.Gauge("randflake_lease_nodes", "Nodes of the lease under which IDs are made; each makes 131,072 Randflake IDs a second.", int(s.Lease.LastNode-s.Lease.FirstNode)+1),
 		metrics.Flag("randflake_lease_healthy", "1 if IDs can be made, and leases are taken ahead or left for longer than a window, otherwise 0.", s.Healthy),
-		metrics.Flag("randflake_machine_copies_watched", "1 if the system tells at once when the machine was copied, by VMClock or VMGENID, otherwise 0.", s.Watched),
+		metrics.Flag("randflake_machine_copies_detectable", "1 if the system tells at once when the machine was copied, by VMClock or VMGENID, otherwise 0.", s.DetectsCopies),
 	}
 }

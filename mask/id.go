@@ -20,15 +20,15 @@ type Inner interface{ ~int64 | ~uint64 }
 type ID[S Space[T], T Inner] struct {
 	_      [0]*S
 	_      [0]*T
-	veiled randflake.ID
+	hidden randflake.ID
 }
 
 // Of returns the ID with the given inner value. A negative value can't be masked or written to a database: both fail
 // with an error that wraps ErrInvalidID.
-func Of[S Space[T], T Inner](inner T) ID[S, T] { return ID[S, T]{veiled: veil(randflake.Raw(inner))} }
+func Of[S Space[T], T Inner](inner T) ID[S, T] { return ID[S, T]{hidden: hide(randflake.Raw(inner))} }
 
 // Inner returns the inner value, which is not encrypted.
-func (id ID[S, T]) Inner() T { return T(unveil(id.veiled)) }
+func (id ID[S, T]) Inner() T { return T(reveal(id.hidden)) }
 
 // mask returns the masked form.
 func (id ID[S, T]) mask() (randflake.Typed[S], error) {

@@ -6,10 +6,10 @@ import (
 	"github.com/randflake/randflake/internal/coarse"
 )
 
-// glance returns the cached time in Unix milliseconds, which may be late, or reads an injected clock.
-func (g *Generator) glance() int64 {
+// cached returns the cached time in Unix milliseconds, which may be late, or reads an injected clock.
+func (g *Generator) cached() int64 {
 	if g.now == nil {
-		return coarse.Milliseconds.Glance()
+		return coarse.Milliseconds.Now()
 	}
 	return g.now().UnixMilli()
 }

@@ -47,7 +47,7 @@ type state struct {
 	cursor  *cursor
 	static  uint64 // the bits that all IDs have in common
 	lease   randflake.Lease
-	mark    vmgen.Mark // stale in a copy of the machine, where the lease is the original's
+	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
 	closed  bool
 	dropped bool   // the lease is over, whatever its end was; its cursor is frozen
 	past    uint64 // the number of values that cursors of earlier leases used or skipped
@@ -94,7 +94,7 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	if err != nil {
 		return nil, err
 	}
-	st.mark, st.last = vmgen.Now(), st.first-1
+	st.machine, st.last = vmgen.Now(), st.first-1
 	st.startAt(st.first)
 	st.cursor = newCursor(&st.bounds, &g.skipped)
 	g.state.Store(st)
@@ -120,10 +120,10 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 
 // fill is Fill, but tells of no refusal. inTurn says that its caller has waited and is the first in line.
 func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
-	mark := g.load().mark // older than the first ID
+	machine := g.load().machine // older than the first ID
 	for n < len(dst) {
 		st, start, taken, err := g.claim(uint64(len(dst)-n), inTurn)
-		if mark.Stale() {
+		if machine.Stale() {
 			return 0, errCopied
 		}
 		if err != nil {
@@ -153,7 +153,7 @@ func (g *Generator) claim(n uint64, inTurn bool) (st *state, start, taken uint64
 	if !inTurn && !g.line.Empty() {
 		return g.claimSlowly(n, inTurn)
 	}
-	now := g.layout.unitAt(g.glance())
+	now := g.layout.unitAt(g.cached())
 	for {
 		st := g.load()
 		next := st.cursor.next.Load()
@@ -185,7 +185,7 @@ func (g *Generator) claimSlowly(n uint64, inTurn bool) (st *state, start, taken 
 
 // copied returns errCopied if the machine was copied since the lease was granted.
 func (st *state) copied() error {
-	if st.mark.Stale() {
+	if st.machine.Stale() {
 		return errCopied
 	}
 	return nil
@@ -237,7 +237,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 		err = errClosed
 	} else {
 		past, _, _ := g.end(st)
-		g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, mark: vmgen.Of(nil), past: past})
+		g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, machine: vmgen.Of(nil), past: past})
 		err = st.copied()
 	}
 	if g.lastUsed == 0 {

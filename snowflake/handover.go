@@ -68,7 +68,7 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	if now+next.ahead < last { // the clock stepped back
 		next.startAt(next.first)
 	}
-	next.cursor, next.past, next.last, next.mark = newCursor(&next.bounds, &g.skipped), past, last, st.mark
+	next.cursor, next.past, next.last, next.machine = newCursor(&next.bounds, &g.skipped), past, last, st.machine
 	g.state.Store(next)
 	return nil
 }
@@ -101,7 +101,7 @@ func (l *leases) Drop() {
 	}
 	over := *st
 	over.past, over.last, _ = g.end(st)
-	over.dropped, over.mark = true, vmgen.Now()
+	over.dropped, over.machine = true, vmgen.Now()
 	g.state.Store(&over)
 }
 

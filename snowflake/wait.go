@@ -31,13 +31,13 @@ const (
 // past. While unit after unit is used up, a call pauses for 7 ms instead of for each unit, which costs no ID and saves
 // CPU time.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
-	mark := g.load().mark
+	machine := g.load().machine
 	st, start, _, err := g.claim(1, false)
 	switch {
 	case helps(err):
 		var id [1]ID
 		_, err = g.fillInTurn(ctx, id[:])
-		if mark.Stale() { // others serve those who wait
+		if machine.Stale() { // others serve those who wait
 			return 0, errCopied
 		}
 		return id[0], err
@@ -50,12 +50,12 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 // FillWait is Fill, but waits as Wait does until dst is full. The first n IDs are good even if err is not nil; err says
 // why n < len(dst). Later callers wait until this call has all its IDs.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
-	mark := g.load().mark
+	machine := g.load().machine
 	if n, err = g.fill(dst, false); !helps(err) {
 		return n, g.told(err)
 	}
 	m, err := g.fillInTurn(ctx, dst[n:])
-	if mark.Stale() {
+	if machine.Stale() {
 		return 0, errCopied
 	}
 	return n + m, err

@@ -242,7 +242,7 @@ func (g *Generator) milliseconds() (int64, error) {
 		now := g.now()
 		return inRange(unixMilli(now), now)
 	}
-	ms := coarse.Milliseconds.Glance()
+	ms := coarse.Milliseconds.Now()
 	if uint64(ms) < endTime {
 		return ms, nil
 	}

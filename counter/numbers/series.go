@@ -56,7 +56,7 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 	if c := f.settings.config; c.End != 0 || c.Start > f.last {
 		return nil, fmt.Errorf("%w: counter from %d to %d: want a start up to %d, which is the end, as %q has room for no more", ErrInvalidOption, c.Start, c.End, f.last, f.text)
 	}
-	s := &Series{Format: f, counters: counters, second: coarse.Seconds.Glance, turning: make(chan struct{}, 1)}
+	s := &Series{Format: f, counters: counters, second: coarse.Seconds.Now, turning: make(chan struct{}, 1)}
 	clock := f.settings.clock
 	if clock == nil {
 		clock = coarse.OfBubble()

@@ -11,7 +11,7 @@ import (
 func wantNow(t *testing.T, where string, c *Clock) {
 	t.Helper()
 	for range 6 {
-		for name, read := range map[string]func() int64{"Read": c.Read, "Glance": c.Glance} {
+		for name, read := range map[string]func() int64{"Read": c.Read, "Now": c.Now} {
 			before := c.units(systemTime())
 			got := read()
 			// The published time is late at times, by less than this.

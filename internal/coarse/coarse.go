@@ -29,11 +29,11 @@ type Clock struct {
 	mine bool          // a test's own, which lives in the bubble that it is made in
 }
 
-// Published returns the published time, or 0 when there is none. Unlike Glance it does not keep the clock going.
+// Published returns the published time, or 0 when there is none. Unlike Now it does not keep the clock going.
 func (c *Clock) Published() int64 { return c.now.Load() }
 
-// Glance returns the published time, or reads the clock when none is published.
-func (c *Clock) Glance() int64 {
+// Now returns the published time, or reads the clock when none is published.
+func (c *Clock) Now() int64 {
 	now := c.now.Load()
 	if now == 0 {
 		return c.Read()

@@ -20,8 +20,8 @@ func eachUnit(t *testing.T, test func(t *testing.T, c *Clock, unit time.Duration
 func TestClockPublishesWhileUsed(t *testing.T) {
 	eachUnit(t, func(t *testing.T, c *Clock, unit time.Duration, now func() int64) {
 		time.Sleep(unit * 3 / 10)
-		if got, want := c.Glance(), now(); got != want {
-			t.Fatalf("the first glance says %d, want %d", got, want)
+		if got, want := c.Now(), now(); got != want {
+			t.Fatalf("the first call says %d, want %d", got, want)
 		}
 		for range 5 {
 			time.Sleep(unit)
@@ -29,8 +29,8 @@ func TestClockPublishesWhileUsed(t *testing.T) {
 			if got, want := c.now.Load(), now(); got != want {
 				t.Fatalf("published %d, want %d", got, want)
 			}
-			if got, want := c.Glance(), now(); got != want {
-				t.Fatalf("glance says %d, want %d", got, want)
+			if got, want := c.Now(), now(); got != want {
+				t.Fatalf("it says %d, want %d", got, want)
 			}
 		}
 	})
@@ -38,7 +38,7 @@ func TestClockPublishesWhileUsed(t *testing.T) {
 
 func TestClockStopsWhenIdle(t *testing.T) {
 	eachUnit(t, func(t *testing.T, c *Clock, unit time.Duration, now func() int64) {
-		c.Glance()
+		c.Now()
 		time.Sleep(unit * 5 / 2)
 		synctest.Wait()
 		if got := c.now.Load(); got != 0 {
@@ -46,7 +46,7 @@ func TestClockStopsWhenIdle(t *testing.T) {
 		}
 		// Nothing runs any more; the next user starts it again.
 		time.Sleep(time.Hour)
-		if got, want := c.Glance(), now(); got != want {
+		if got, want := c.Now(), now(); got != want {
 			t.Fatalf("after an hour's rest it says %d, want %d", got, want)
 		}
 		time.Sleep(unit)
@@ -60,7 +60,7 @@ func TestClockStopsWhenIdle(t *testing.T) {
 // A reader that sees that the published time is late sets it right, and starts no second timer.
 func TestClockIsSetRightByReaders(t *testing.T) {
 	eachUnit(t, func(t *testing.T, c *Clock, unit time.Duration, now func() int64) {
-		c.Glance()
+		c.Now()
 		for _, wrong := range []int64{-1, +1, -3600} {
 			c.now.Add(wrong)
 			if got, want := c.Read(), now(); got != want || c.now.Load() != want {

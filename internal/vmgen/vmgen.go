@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// A Mark is a moment in the life of a machine. On a machine without either device it is never stale. The zero Mark is none.
-type Mark struct {
+// A Generation is what a machine is until it is copied. Without either device it is never stale. The zero Generation is invalid.
+type Generation struct {
 	counter *atomic.Uint64
 	at      uint64
 }
@@ -19,22 +19,22 @@ type Mark struct {
 // never is the counter of machines without a device, so that Stale, which comes before each ID, has nothing to ask.
 var never atomic.Uint64
 
-// Now returns the mark of this moment.
-func Now() Mark { return Of(counter()) }
+// Now returns the present generation.
+func Now() Generation { return Of(counter()) }
 
-// Of returns the mark of this moment by a counter. Without one it is never stale.
-func Of(c *atomic.Uint64) Mark {
+// Of returns the present generation by a counter, or one that is never stale without a counter.
+func Of(c *atomic.Uint64) Generation {
 	if c == nil {
 		c = &never
 	}
-	return Mark{c, c.Load()}
+	return Generation{c, c.Load()}
 }
 
 // Stale reports whether the machine was copied since m, and this is not the original.
-func (m Mark) Stale() bool { return m.counter.Load() != m.at }
+func (m Generation) Stale() bool { return m.counter.Load() != m.at }
 
-// Watched reports whether m ever becomes stale when the machine is copied.
-func (m Mark) Watched() bool { return m.counter != &never }
+// Detects reports whether m ever becomes stale when the machine is copied.
+func (m Generation) Detects() bool { return m.counter != &never }
 
 var (
 	device  = sync.OnceValue(find)

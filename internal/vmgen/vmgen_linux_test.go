@@ -37,8 +37,8 @@ func TestMapped(t *testing.T) {
 		t.Fatal("no counter")
 	}
 	m := Of(c)
-	if m.Stale() || !m.Watched() {
-		t.Error("stale before any change, or not watched")
+	if m.Stale() || !m.Detects() {
+		t.Error("stale before any change, or not detected")
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -36,7 +36,7 @@ type region struct {
 	writable bool
 }
 
-// unset are words of memory and registers whose content is a variable of its own, made on first sight.
+// unset are words of memory and registers whose content is a variable of its own, made when first read.
 const unset = ^word(0)
 
 // returned is where a program goes at its end.

@@ -17,7 +17,7 @@ from time import monotonic, time
 from typing import Callable, TypeVar
 
 from ._id import EPOCH, MAX_NODE, WIDTH, Secret, check_range
-from ._process import Mark, Uncopied
+from ._process import ForkCheck, Uncopied
 from ._service import Limits, Service, ServiceError
 
 PLACES = 1 << 17  # IDs in a second of a node
@@ -38,7 +38,7 @@ class _Stock:
     """What a process has got from the service, for all its threads. A child begins with another one."""
 
     def __init__(self) -> None:
-        self.mark, self.lock = Mark(), threading.Lock()
+        self.process, self.lock = ForkCheck(), threading.Lock()
         self.call: Future[BaseException | None] | None = None  # the one that is under way
         self.pause, self.retry = 0.0, 0.0  # seconds, and when a call in the background may be made again
         # Of a generator:
@@ -65,7 +65,7 @@ class _Maker(Uncopied):
 
     def _take(self, step: Callable[[_Stock], T | None]) -> T:
         """Returns what step, under the lock, gets out of the stock. While that is None, it waits for a call."""
-        if not self._stock.mark.kept():  # also the lock is the parent's, and may be held for ever
+        if not self._stock.process.same():  # also the lock is the parent's, and may be held for ever
             self._stock = _Stock()
         stock = self._stock
         while True:
@@ -132,7 +132,7 @@ class Generator(_Maker):
 
     def _ready(self, stock: _Stock) -> int | None:
         """Returns an ID of the batch, if it can be used and has one. Needs no lock."""
-        if time() < stock.stale and monotonic() < stock.due and stock.mark.kept():
+        if time() < stock.stale and monotonic() < stock.due and stock.process.same():
             try:  # faster than suppress
                 return stock.batch.pop()
             except IndexError:

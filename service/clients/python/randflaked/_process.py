@@ -1,4 +1,4 @@
-"""What belongs to one process: a mark that a fork does not keep, and what can't be copied."""
+"""What belongs to one process: a check for forks, and what can't be copied."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NoReturn
 MADV_WIPEONFORK = 18  # of Linux 4.14 and later
 
 
-class Mark:
+class ForkCheck:
     """Tells the process that made it from its children, also from those that C code forked.
 
     A child finds the page wiped, even if it has its parent's process ID in another namespace. Not each system that
@@ -26,7 +26,7 @@ class Mark:
                 page.madvise(MADV_WIPEONFORK)
                 page[0], self._page = 1, page
 
-    def kept(self) -> bool:
+    def same(self) -> bool:
         return self._page[0] == 1 and os.getpid() == self._pid
 
 

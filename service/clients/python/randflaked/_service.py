@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, NamedTuple, Sequence
 from urllib.parse import urlsplit
 
 from ._id import EPOCH, MAX_NODE, MAX_SECOND, check_range
-from ._process import Mark, Uncopied
+from ._process import ForkCheck, Uncopied
 
 LONGEST_ANSWER = 1 << 22  # bytes
 FINAL = {"invalid_argument", "not_found", "already_exists", "permission_denied", "unauthenticated",
@@ -61,7 +61,7 @@ class Service(Uncopied):
         self._space, self._timeout, self._tls = space, timeout, tls
         self._token = (lambda: token) if isinstance(token, str) else token  # so that vars() does not show it
         self._turn = 0  # the replica that answered last
-        self._mark, self._idle = Mark(), defaultdict(list)  # type: Mark, Dict[str, list[HTTPConnection]]
+        self._process, self._idle = ForkCheck(), defaultdict(list)  # type: ForkCheck, Dict[str, list[HTTPConnection]]
 
     def mint(self, count: int = 1) -> list[str]:
         """Has the service make 1 to 65,536 IDs, as text. If the answer is lost, so are they."""
@@ -135,8 +135,8 @@ class Service(Uncopied):
 
     def _post(self, address: str, method: str, body: str, headers: _Headers, end: float) -> tuple[int, bytes]:
         """Makes one call, and returns the status and the text of its answer."""
-        if not self._mark.kept():  # the connections are the parent's
-            self._mark, self._idle = Mark(), defaultdict(list)
+        if not self._process.same():  # the connections are the parent's
+            self._process, self._idle = ForkCheck(), defaultdict(list)
         url, idle = urlsplit(address), self._idle[address]
         https = url.scheme == "https"
         try:
