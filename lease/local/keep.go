@@ -31,8 +31,9 @@ type Keeper struct {
 }
 
 // Keep keeps a generator in leases whose IDs belong to name, for instance the name of a program. At first use it
-// makes the secret and the space, in the directory that [Dir] returns, and logs that. All processes of this user that
-// pass the same name share them, and their IDs never repeat.
+// makes the secret and the space, in the directory that [Dir] returns, and logs that: as a warning where the directory is
+// lost at the end, as in a container without a volume. All processes of this user that pass the same name share them, and
+// their IDs never repeat.
 //
 // The secret is in the file "secret" of that directory. Without it the IDs can't be opened. Keep the directory as a
 // whole: if it is removed, a new series of IDs begins, and if it is restored from a backup, leases may repeat.
@@ -49,7 +50,11 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 		return nil, err
 	}
 	if made {
-		slog.Info("randflake: made a new secret and a space: keep the secret, only it opens its IDs", "directory", dir)
+		level, advice := slog.LevelInfo, "keep the secret, only it opens its IDs"
+		if vanishes(dir) {
+			level, advice = slog.LevelWarn, "they are gone after the next start, and then nobody can open these IDs: mount a volume there, or use lease.Keep"
+		}
+		slog.Log(context.Background(), level, "randflake: made a new secret and a space: "+advice, "directory", dir)
 	}
 	secret, err := ReadSecret(filepath.Join(dir, secretName))
 	if errors.Is(err, fs.ErrNotExist) {

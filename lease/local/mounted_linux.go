@@ -24,3 +24,9 @@ func isMounted(f *os.File, mode fs.FileMode) bool {
 	}
 	return s.Uid == 0 && at.Type == unix.TMPFS_MAGIC && at.Flags&unix.ST_RDONLY != 0
 }
+
+// vanishes reports whether dir is in memory, or in what a container wrote over its image: it ends with the machine or the container.
+func vanishes(dir string) bool {
+	var at unix.Statfs_t
+	return unix.Statfs(dir, &at) == nil && (at.Type == unix.TMPFS_MAGIC || at.Type == unix.OVERLAYFS_SUPER_MAGIC)
+}

@@ -11,9 +11,9 @@ import (
 )
 
 // mount mounts something for the time of a test.
-func mount(t *testing.T, source, target, kind string, flags uintptr) {
+func mount(t *testing.T, source, target, kind string, flags uintptr, data string) {
 	t.Helper()
-	if err := unix.Mount(source, target, kind, flags, ""); err != nil {
+	if err := unix.Mount(source, target, kind, flags, data); err != nil {
 		t.Skip("can't mount: ", err)
 	}
 	t.Cleanup(func() { unix.Unmount(target, unix.MNT_DETACH) })
@@ -63,20 +63,39 @@ func TestReadMountedSecret(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir, view := t.TempDir(), t.TempDir()
 			if c.memory {
-				mount(t, "tmpfs", dir, "tmpfs", 0)
+				mount(t, "tmpfs", dir, "tmpfs", 0, "")
 			}
 			file := kubernetes(t, dir, want.Hex()+"\n", c.mode)
 			if err := os.Chown(file, c.owner, c.owner); err != nil {
 				t.Skip(err)
 			}
 			// As in a container: the mount that it sees is read-only, and another one is not.
-			mount(t, dir, view, "", unix.MS_BIND)
+			mount(t, dir, view, "", unix.MS_BIND, "")
 			if c.readOnly {
-				mount(t, "", view, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY)
+				mount(t, "", view, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")
 			}
 			got, err := ReadSecret(filepath.Join(view, "secret"))
 			if (err == nil) != c.accepted || c.accepted && !got.Equal(want) || err != nil && !strings.Contains(err.Error(), "lets others") {
 				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// TestKeepWarns: a new secret on what ends with the machine or the container is logged as a warning.
+func TestKeepWarns(t *testing.T) {
+	layers := t.TempDir()
+	for _, dir := range []string{"lower", "upper", "work"} {
+		if err := os.Mkdir(filepath.Join(layers, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for kind, data := range map[string]string{"tmpfs": "", "overlay": strings.ReplaceAll("lowerdir=T/lower,upperdir=T/upper,workdir=T/work", "T", layers)} {
+		t.Run(kind, func(t *testing.T) {
+			dir, log := isolate(t), logs(t)
+			mount(t, kind, filepath.Dir(filepath.Dir(dir)), kind, 0, data)
+			if makeOne(t); !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "mount a volume") {
+				t.Error(log)
 			}
 		})
 	}
