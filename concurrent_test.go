@@ -304,7 +304,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			}
 			var counted uint64
 			disturb(func(int) {
-				issued := g.Issued()
+				issued := g.issued()
 				if most := begun.Load(); issued < counted || issued > most {
 					t.Errorf("%d IDs counted after %d, %d were asked for", issued, counted, most)
 				}
@@ -321,7 +321,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			group.Wait()
 			close(done)
 			disturbers.Wait()
-			made, issued := begun.Load(), g.Issued()
+			made, issued := begun.Load(), g.issued()
 			if uint64(len(l.seen)) != made || issued > made || made-issued > changes.Load()*goroutines {
 				t.Errorf("%d IDs, %d counted, want %d, after %d changes", len(l.seen), issued, made, changes.Load())
 			}

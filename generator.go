@@ -31,7 +31,7 @@ type Generator struct {
 	next     []Lease    // that were handed over
 	lastUsed int64      // the newest second of leases that are over, or 0
 	past     uint64     // IDs handed out from shards of earlier states
-	reported uint64     // what Issued returned at most
+	reported uint64     // what issued returned at most
 
 	_      [64]byte      // Fill writes to what follows, and Generate reads what is above
 	filled atomic.Uint64 // IDs that Fill handed out
@@ -319,20 +319,17 @@ func (g *Generator) pause(err error) time.Duration {
 	return 0
 }
 
-// Issued returns how many IDs the generator has handed out since New, for statistics. It never goes down. It is exact
+// issued returns how many IDs the generator has handed out since New. It never goes down. It is exact
 // while no goroutine is making IDs; otherwise it may miss IDs that are being handed out at that moment. If the lease is
 // replaced or frozen, the generator closed or GOMAXPROCS raised at that moment, those IDs may never be counted: at most
 // one for each goroutine in a call of Generate.
-func (g *Generator) Issued() uint64 {
+func (g *Generator) issued() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := g.filled.Load() + g.past + g.load().shards.issued()
 	g.reported += uint64(max(int64(n-g.reported), 0)) // n may miss what was moving
 	return g.reported
 }
-
-// Waited returns how many calls of Wait and FillWait had to wait since New, whatever came of it.
-func (g *Generator) Waited() uint64 { return g.waited.Load() }
 
 // Lease returns the lease in force; after Close, the last one.
 func (g *Generator) Lease() Lease { return g.load().lease }

@@ -227,8 +227,8 @@ func TestWholeSeconds(t *testing.T) {
 					t.Errorf("%s, %s: a second after the end: %v", tt.name, how, err)
 				}
 			}
-			if last, err := g.Close(); last.Unix() != tt.begin+2 || err != nil || g.Issued() != 3*uint64(capacity) {
-				t.Errorf("%s, %s: Close = %v, %v, issued %d", tt.name, how, last, err, g.Issued())
+			if last, err := g.Close(); last.Unix() != tt.begin+2 || err != nil || g.issued() != 3*uint64(capacity) {
+				t.Errorf("%s, %s: Close = %v, %v, issued %d", tt.name, how, last, err, g.issued())
 			}
 		}
 	}
@@ -302,7 +302,7 @@ func TestLeasesAndClock(t *testing.T) {
 					}
 					l.allow(lease)
 				}
-				issued, ready := g.Issued(), leasesOf(g).Ready()
+				issued, ready := g.issued(), leasesOf(g).Ready()
 				if ready != step.err {
 					t.Errorf("%s, step %d, at %d s: Ready %v, want %v", how, i, step.now, ready, step.err)
 				}
@@ -318,8 +318,8 @@ func TestLeasesAndClock(t *testing.T) {
 					issued++
 					newest = max(newest, step.made)
 				}
-				if g.Issued() != issued {
-					t.Errorf("%s, step %d: Issued() = %d, want %d", how, i, g.Issued(), issued)
+				if g.issued() != issued {
+					t.Errorf("%s, step %d: Issued() = %d, want %d", how, i, g.issued(), issued)
 				}
 			}
 			if last, err := g.Close(); last.Unix() != testStart+newest || err != nil {
@@ -433,8 +433,8 @@ func TestClose(t *testing.T) {
 				t.Errorf("%s after Close: %v, %v", name, raw.Fields(), err)
 			}
 		}
-		if g.Lease() != lease || g.Issued() != uint64(len(seconds)) {
-			t.Errorf("after Close: Lease() = %v, Issued() = %d", g.Lease(), g.Issued())
+		if g.Lease() != lease || g.issued() != uint64(len(seconds)) {
+			t.Errorf("after Close: Lease() = %v, Issued() = %d", g.Lease(), g.issued())
 		}
 	}
 }
@@ -487,8 +487,8 @@ func TestOnRefusal(t *testing.T) {
 		}
 	})
 	g.Fill(make([]ID, perNode))
-	if _, err := g.Wait(t.Context()); err != nil || waits != 1 || g.Waited() != 1 || refusals != nil {
-		t.Errorf("Wait: %v, after %d waits and refusals %v; %d calls waited; want 1, none, 1", err, waits, refusals, g.Waited())
+	if _, err := g.Wait(t.Context()); err != nil || waits != 1 || g.waited.Load() != 1 || refusals != nil {
+		t.Errorf("Wait: %v, after %d waits and refusals %v; %d calls waited; want 1, none, 1", err, waits, refusals, g.waited.Load())
 	}
 	g.Fill(make([]ID, perNode))
 	clock.second.Add(-100)
@@ -541,8 +541,8 @@ func TestIssued(t *testing.T) {
 					if _, err := make(); err != nil {
 						t.Fatal(how, err)
 					}
-					if made++; g.Issued() != made {
-						t.Fatalf("%s: Issued() = %d after %d IDs", how, g.Issued(), made)
+					if made++; g.issued() != made {
+						t.Fatalf("%s: Issued() = %d after %d IDs", how, g.issued(), made)
 					}
 				}
 			}
@@ -556,7 +556,7 @@ func TestIssued(t *testing.T) {
 			case 2:
 				clock.second.Add(1)
 			}
-			if n := g.Issued(); err != nil || n != made {
+			if n := g.issued(); err != nil || n != made {
 				t.Fatalf("Issued() = %d after %d IDs, %v", n, made, err)
 			}
 		}
@@ -738,7 +738,7 @@ func TestNoAllocation(t *testing.T) {
 		"Fill":          func() { g.Fill(ids) },
 		"Wait":          func() { g.Wait(ctx) },
 		"FillWait":      func() { g.FillWait(ctx, ids) },
-		"Issued":        func() { g.Issued() },
+		"issued":        func() { g.issued() },
 		"Encrypt":       func() { values[0] = encrypt(c, values[0]) },
 		"Decrypt":       func() { values[0] = decrypt(c, values[0]) },
 		"EncryptSlice":  func() { encryptSlice(c, values, values) },

@@ -15,6 +15,8 @@ type leases Generator
 
 func (l *leases) OnRefusal(f func(err error, waiting bool)) { l.refused = f }
 
+func (l *leases) Counts() (issued, waited uint64) { return (*Generator)(l).issued(), l.waited.Load() }
+
 func (l *leases) Add(lease Lease) error {
 	if err := lease.check(); err != nil {
 		return err

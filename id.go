@@ -2,7 +2,6 @@ package randflake
 
 import (
 	"bytes"
-	"cmp"
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
@@ -54,13 +53,6 @@ func parse[T string | []byte](text T) (ID, error) {
 	}
 	return ID(value), nil
 }
-
-// IsZero reports whether id is 0, like a variable that was never set. A generator makes 0 too, once in 2^64 IDs.
-func (id ID) IsZero() bool { return id == 0 }
-
-// Compare returns -1, 0 or +1, as cmp.Compare does, for packages slices and sort. The order means nothing: it does not
-// tell which ID is older.
-func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }
 
 // Format prints the text form for the verbs v, s and q, and the number for the others: %d the decimal form, %x that
 // without a sign in hexadecimal.

@@ -4,17 +4,14 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"log/slog"
 )
 
 // A Raw is what an ID encrypts: second, node and sequence in one integer, from high to low. Raws sort by second, so
 // that a table with Raws as its keys grows at its end. Within one second their order means nothing.
 //
 // A Raw tells when and where it was made, and is meant to stay inside: show it to a database, and the ID to everyone
-// else. So a Raw prints as "[inner]" in packages fmt and slog, and encoding or decoding it as JSON, text or binary is
-// an error. Only Value, Fields and a conversion to uint64 reveal it, and two cases in which package fmt calls no
-// method: the verbs %p and %w, which go vet reports, and a value in an unexported field. For struct fields, package
-// mask has a type that hides its value from these too and shows the ID.
+// else. So package fmt prints a Raw as "[inner]", and encoding it as text or JSON is an error. For struct fields, package mask has a
+// type that shows the ID.
 //
 // Encrypt and Decrypt of a [Cipher] convert a Raw to its ID and back, and can't fail:
 //
@@ -32,29 +29,11 @@ var errInner = errors.New("randflake: a raw value is not for the outside: show i
 // Format prints "[inner]" for every verb that package fmt leaves to it.
 func (Raw) Format(f fmt.State, _ rune) { f.Write([]byte(inner)) }
 
-// String returns "[inner]".
-func (Raw) String() string { return inner }
-
-// LogValue returns "[inner]".
-func (Raw) LogValue() slog.Value { return slog.StringValue(inner) }
-
-// MarshalJSON returns an error.
-func (Raw) MarshalJSON() ([]byte, error) { return nil, errInner }
-
-// UnmarshalJSON returns an error.
-func (*Raw) UnmarshalJSON([]byte) error { return errInner }
-
-// MarshalText returns an error.
+// MarshalText returns an error, so package json refuses a Raw, too.
 func (Raw) MarshalText() ([]byte, error) { return nil, errInner }
 
-// UnmarshalText returns an error.
-func (*Raw) UnmarshalText([]byte) error { return errInner }
-
-// MarshalBinary returns an error.
+// MarshalBinary returns an error, for package gob.
 func (Raw) MarshalBinary() ([]byte, error) { return nil, errInner }
-
-// UnmarshalBinary returns an error.
-func (*Raw) UnmarshalBinary([]byte) error { return errInner }
 
 // Value returns the raw value as a signed integer with the same 64 bits, for a BIGINT column.
 //

@@ -536,6 +536,7 @@ func (p *process) Add(l randflake.Lease) error {
 func (p *process) Drop() { p.leases, p.copied = nil, false }
 
 // Ready implements Queue.
+func (p *process) Counts() (issued, waited uint64) { return 0, 0 }
 func (p *process) Ready() error {
 	if slices.ContainsFunc(p.leases, func(h *held) bool { return !p.clock().Before(h.Start) && p.clock().Before(h.End) }) {
 		return nil

@@ -33,9 +33,6 @@ type Generator interface {
 	// Lease returns the lease in force.
 	Lease() randflake.Lease
 
-	// Issued returns the number of IDs made.
-	Issued() uint64
-
 	// Close closes the generator.
 	Close() (lastUsed time.Time, err error)
 

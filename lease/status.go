@@ -38,14 +38,12 @@ func (k *Keeper[G]) Status() Status {
 	s := k.loop.status
 	k.loop.mu.Unlock()
 	s.Lease, s.Closed, s.DetectsCopies = k.generator.Lease(), k.closed.Load(), vmgen.Now().Detects()
-	s.Healthy = !s.Closed && k.generator.Handover(handover.Key{}).Ready() == nil &&
+	queue := k.generator.Handover(handover.Key{})
+	s.Healthy = !s.Closed && queue.Ready() == nil &&
 		(s.Err == nil || s.End.Sub(k.loop.clock()) > k.loop.source.Limits().Window)
-	s.Issued = k.generator.Issued()
 	s.Exhausted = k.exhausted.Load() // first, as refused adds to it last: it is a part of the refusals
 	s.Refusals = k.refusals.Load()
-	if g, ok := any(k.generator).(interface{ Waited() uint64 }); ok {
-		s.Waits = g.Waited()
-	}
+	s.Issued, s.Waits = queue.Counts()
 	return s
 }
 

@@ -86,7 +86,7 @@ func makeAtOnce(t *testing.T, g *Generator, each int) [][]ID {
 }
 
 func TestConcurrent(t *testing.T) {
-	l := mustLayout(t, Time(41), Static("worker", 5), Rollback(2), Sequence(12))
+	l := mustLayout(t, "time 41, worker 5, rollback 2, sequence 12")
 	for name, options := range map[string][]Option{
 		"hold":         nil,
 		"run ahead":    {RunAhead(time.Hour)},
@@ -106,8 +106,8 @@ func TestConcurrent(t *testing.T) {
 			if problem := problemOf(l, made, 1<<l.sequence.bits); problem != "" {
 				t.Error(problem)
 			}
-			if want := uint64(8 * *idsEach); g.Issued() != want {
-				t.Errorf("issued %d, want %d", g.Issued(), want)
+			if want := uint64(8 * *idsEach); g.issued() != want {
+				t.Errorf("issued %d, want %d", g.issued(), want)
 			}
 		})
 	}
@@ -116,7 +116,7 @@ func TestConcurrent(t *testing.T) {
 // While many goroutines make IDs one lease follows the other; no call fails for that, the IDs increase all the same, and the
 // count never goes down.
 func TestConcurrentAcrossLeases(t *testing.T) {
-	l := mustLayout(t, Time(41), Static("worker", 10), Sequence(12))
+	l := mustLayout(t, "time 41, worker 10, sequence 12")
 	begin := time.Now()
 	clock := WithClock(func() time.Time { return begin.Add(10 * time.Since(begin)) }) // a lease takes 100 ms
 	lease := randflake.Lease{FirstNode: 1000, LastNode: 1000, Start: begin.Truncate(time.Second)}
@@ -139,7 +139,7 @@ func TestConcurrentAcrossLeases(t *testing.T) {
 		var changer sync.WaitGroup
 		changer.Go(func() {
 			for counted := uint64(0); !stop.Load(); time.Sleep(time.Millisecond) {
-				n := g.Issued()
+				n := g.issued()
 				if n < counted || n > 8*uint64(each) {
 					t.Errorf("issued %d after %d", n, counted)
 				}
@@ -152,8 +152,8 @@ func TestConcurrentAcrossLeases(t *testing.T) {
 		if problem := problemOf(l, made, 1<<l.sequence.bits); problem != "" {
 			t.Error(name, problem)
 		}
-		if want := uint64(8 * each); g.Issued() != want {
-			t.Errorf("%s: issued %d, want %d", name, g.Issued(), want)
+		if want := uint64(8 * each); g.issued() != want {
+			t.Errorf("%s: issued %d, want %d", name, g.issued(), want)
 		}
 		if g.Lease() == lease {
 			t.Errorf("%s: no lease followed", name)
@@ -193,8 +193,8 @@ func TestConcurrentUnderAMadClock(t *testing.T) {
 				})
 			}
 			makers.Wait()
-			if len(seen) < 1000 || b.Issued() != uint64(len(seen)) {
-				t.Errorf("%d IDs, issued %d", len(seen), b.Issued())
+			if len(seen) < 1000 || b.issued() != uint64(len(seen)) {
+				t.Errorf("%d IDs, issued %d", len(seen), b.issued())
 			}
 		})
 	}

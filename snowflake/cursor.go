@@ -41,7 +41,7 @@ type cursor struct {
 	left atomic.Int64
 	_    [40]byte
 
-	skipped *atomic.Uint64 // counts the values that next jumped over; see Generator.Issued
+	skipped *atomic.Uint64 // counts the values that next jumped over; see Generator.issued
 }
 
 func newCursor(b *bounds, skipped *atomic.Uint64) *cursor {

@@ -2,8 +2,7 @@
 //
 // An ID is a few fields side by side: the time, fixed numbers such as that of the worker, and a sequence number. A
 // [Layout] defines the order and the width of these fields. [Twitter] is the best-known layout. [ParseLayout] returns
-// it and others by name, such as "discord", and reads layouts from text; [NewLayout] makes a layout from parts.
-// [Layout.Inspect] opens IDs.
+// it and others by name, such as "discord", and those of your own from text. [Layout.Inspect] opens IDs.
 //
 // A [Generator] makes the IDs of one worker. If you assign worker numbers yourself, from a configuration or the ordinal
 // of a pod, it needs no store:

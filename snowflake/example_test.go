@@ -57,9 +57,8 @@ func ExampleStepBack() {
 	// 11:59:00 1 <nil>
 }
 
-func ExampleNewLayout() {
-	layout, err := snowflake.NewLayout("orders", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
-		snowflake.Time(41), snowflake.Static("region", 3), snowflake.Static("worker", 7), snowflake.Sequence(12))
+func ExampleParseLayout() {
+	layout, err := snowflake.ParseLayout("orders: time 41, region 3, worker 7, sequence 12; 1ms since 2025-01-01T00:00:00Z")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -67,8 +66,7 @@ func ExampleNewLayout() {
 	fmt.Println(layout)
 	fmt.Println(layout.Workers(), "workers until", layout.Expires().Year())
 
-	_, err = snowflake.NewLayout("orders", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
-		snowflake.Time(41), snowflake.Static("worker", 10), snowflake.Sequence(14))
+	_, err = snowflake.ParseLayout("orders: time 41, worker 10, sequence 14; 1ms since 2025-01-01T00:00:00Z")
 	fmt.Println(err)
 	// Output:
 	// orders: time 41, region 3, worker 7, sequence 12; 1ms since 2025-01-01T00:00:00Z
@@ -107,8 +105,7 @@ func ExampleLayout_Range() {
 
 // Memory forgets everything, so it is for tests: a service opens a space that lasts.
 func ExampleKeep() {
-	layout, err := snowflake.NewLayout("orders", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
-		snowflake.Time(41), snowflake.Static("region", 3), snowflake.Static("worker", 7), snowflake.Sequence(12))
+	layout, err := snowflake.ParseLayout("orders: time 41, region 3, worker 7, sequence 12; 1ms since 2025-01-01T00:00:00Z")
 	if err != nil {
 		fmt.Println(err)
 		return

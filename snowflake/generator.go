@@ -32,7 +32,7 @@ type Generator struct {
 	mu       sync.Mutex // held while the state is replaced
 	next     []*state   // leases that were handed over, without cursors
 	lastUsed int64      // the newest second of leases that are over, or 0
-	reported uint64     // the highest result of Issued
+	reported uint64     // the highest result of issued
 
 	line *queue.Queue // of waiting callers; served, without mu, after the state was replaced
 
@@ -252,9 +252,9 @@ func (g *Generator) Lease() randflake.Lease { return g.load().lease }
 // Layout returns the layout of the generator's IDs.
 func (g *Generator) Layout() *Layout { return g.layout }
 
-// Issued returns how many IDs the generator has made since New, for statistics. It never goes down. While IDs are being
+// issued returns how many IDs the generator has made since New. It never goes down. While IDs are being
 // made it may not yet include the latest ones.
-func (g *Generator) Issued() uint64 {
+func (g *Generator) issued() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := g.load()
@@ -267,9 +267,6 @@ func (g *Generator) Issued() uint64 {
 	g.reported += uint64(max(int64(issued-g.reported), 0))
 	return g.reported
 }
-
-// Waited returns how many calls of Wait and FillWait had to wait since New, whatever came of it.
-func (g *Generator) Waited() uint64 { return g.waited.Load() }
 
 // told returns err, after telling of it if it is not nil.
 func (g *Generator) told(err error) error {

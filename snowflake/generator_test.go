@@ -27,7 +27,7 @@ func testLease(worker uint32, start, seconds int64) randflake.Lease {
 
 // smallLayout has 8 IDs a millisecond.
 func smallLayout(t testing.TB) *Layout {
-	return mustLayout(t, Time(41), Static("datacenter", 2), Rollback(2), Sequence(3), Static("worker", 5))
+	return mustLayout(t, "time 41, datacenter 2, rollback 2, sequence 3, worker 5")
 }
 
 // A bench is what the tests with a clock of their own play on: a generator of small units.
@@ -83,10 +83,7 @@ func TestFill(t *testing.T) {
 func TestUnitsBeginInTheLease(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 7 * time.Millisecond, 10 * time.Millisecond, time.Second, 1300 * time.Millisecond} {
 		for _, offset := range []time.Duration{0, time.Millisecond, 7 * time.Millisecond, 999 * time.Millisecond} {
-			l, err := NewLayout("offset", epoch2025.Add(offset), unit, Time(31), Static("worker", 2), Sequence(3))
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := mustParse(t, "offset: time 31, worker 2, sequence 3", unit, epoch2025.Add(offset))
 			lease := testLease(1, 0, 3)
 			b := newBenchFor(t, l, lease)
 			b.add(testLease(2, 3, 3))
@@ -113,7 +110,7 @@ func TestUnitsBeginInTheLease(t *testing.T) {
 }
 
 func TestEndOfLife(t *testing.T) {
-	l := mustLayout(t, Time(30), Static("worker", 3), Sequence(2)) // ends after 12.4 days
+	l := mustLayout(t, "time 30, worker 3, sequence 2") // ends after 12.4 days
 	end := l.Expires()
 	lease := randflake.Lease{Start: epoch2025, End: end.Truncate(time.Second).Add(time.Hour)}
 	b := newBenchFor(t, l, lease)
@@ -207,8 +204,8 @@ func TestLeasesAndClock(t *testing.T) {
 				t.Fatalf("%s, step %d", policy, i)
 			}
 		}
-		if last, err := b.Close(); last.Unix() != testStart+newest/1000 || err != nil || b.Issued() != uint64(len(b.made)) {
-			t.Errorf("%s: Close = %v, %v; issued %d, want %d", policy, last, err, b.Issued(), len(b.made))
+		if last, err := b.Close(); last.Unix() != testStart+newest/1000 || err != nil || b.issued() != uint64(len(b.made)) {
+			t.Errorf("%s: Close = %v, %v; issued %d, want %d", policy, last, err, b.issued(), len(b.made))
 		}
 	}
 }
@@ -265,9 +262,9 @@ func (b *bench) want(n int, ms int64) Fields {
 	b.Helper()
 	var p Fields
 	for range n {
-		issued := b.Issued()
-		if err := b.ready(); !b.waits && err != nil || b.Issued() != issued {
-			b.Errorf("Ready: %v, and %d IDs", err, b.Issued()-issued)
+		issued := b.issued()
+		if err := b.ready(); !b.waits && err != nil || b.issued() != issued {
+			b.Errorf("Ready: %v, and %d IDs", err, b.issued()-issued)
 		}
 		make := b.Generate
 		if b.waits {
@@ -303,15 +300,9 @@ func (b *bench) refuses(want error) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	small, plain := smallLayout(t), mustLayout(t, Time(41), Static("worker", 10), Sequence(12))
-	seconds, err := NewLayout("seconds", epoch2025.Add(time.Millisecond), time.Second, Time(31), Static("worker", 7), Sequence(3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pairs, err := NewLayout("pairs", epoch2025, 2*time.Second, Time(30), Static("worker", 7), Sequence(3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	small, plain := smallLayout(t), mustLayout(t, "time 41, worker 10, sequence 12")
+	seconds := mustParse(t, "seconds: time 31, worker 7, sequence 3", time.Second, epoch2025.Add(time.Millisecond))
+	pairs := mustParse(t, "pairs: time 30, worker 7, sequence 3", 2*time.Second, epoch2025)
 	span := func(start, end time.Time) randflake.Lease { return randflake.Lease{Start: start, End: end} }
 	whole, end := testLease(1, 0, 60), small.Expires().Truncate(time.Second)
 	for _, tt := range []struct {
@@ -333,7 +324,7 @@ func TestNewRefuses(t *testing.T) {
 		{small, testLease(1, 0, -1), RunAhead(0), errInvalidLease, "want one after"},
 		{small, testLease(1, -2_000_000, 1000), RunAhead(0), errInvalidLease, "at which a unit begins"},
 		{pairs, testLease(1, 1, 1), RunAhead(0), errInvalidLease, "at which a unit begins, each 2s"},
-		{mustLayout(t, Time(41), Sequence(12)), whole, RunAhead(0), errInvalidLease, "worker 1"},
+		{mustLayout(t, "time 41, sequence 12"), whole, RunAhead(0), errInvalidLease, "worker 1"},
 		{nil, whole, RunAhead(0), ErrInvalidLayout, "nil or zero"},
 		{new(Layout), whole, RunAhead(0), ErrInvalidLayout, "nil or zero"},
 		{small, whole, Option{}, errInvalidOption, "option 1 is the zero Option"},
@@ -495,8 +486,8 @@ func TestRandomStart(t *testing.T) {
 		}
 		b.step(1)
 	}
-	if slices.Min(starts[:]) < 50 || b.Issued() != 800 {
-		t.Errorf("400 units begin at %d, want 100 at each; issued %d, want 800", starts, b.Issued())
+	if slices.Min(starts[:]) < 50 || b.issued() != 800 {
+		t.Errorf("400 units begin at %d, want 100 at each; issued %d, want 800", starts, b.issued())
 	}
 	// What follows a used-up unit begins at 0, and no unit has more than 8.
 	first := b.want(1, 400).Sequence
@@ -509,7 +500,7 @@ func TestRandomStart(t *testing.T) {
 }
 
 func TestGenerateDoesNotAllocate(t *testing.T) {
-	g, err := New(mustLayout(t, Time(41), Static("worker", 10), Sequence(12)), Forever(1), RunAhead(time.Hour))
+	g, err := New(mustLayout(t, "time 41, worker 10, sequence 12"), Forever(1), RunAhead(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,9 @@ package snowflake_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -49,9 +49,9 @@ func leaveThePast() {
 	time.Sleep(time.Until(time.Unix(randflake.Epoch, 0).AddDate(2, 0, 0).Truncate(time.Minute)))
 }
 
-func layoutOf(t testing.TB, parts ...snowflake.Part) *snowflake.Layout {
+func layoutOf(t testing.TB, parts string) *snowflake.Layout {
 	t.Helper()
-	l, err := snowflake.NewLayout("kept", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, append([]snowflake.Part{snowflake.Time(41)}, parts...)...)
+	l, err := snowflake.ParseLayout("kept: time 41, " + parts + "; 1ms since 2025-01-01T00:00:00Z")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func layoutOf(t testing.TB, parts ...snowflake.Part) *snowflake.Layout {
 
 // keptLayout returns a layout with 16 IDs a millisecond.
 func keptLayout(t testing.TB, workerBits int) *snowflake.Layout {
-	return layoutOf(t, snowflake.Static("worker", workerBits), snowflake.Rollback(2), snowflake.Sequence(4))
+	return layoutOf(t, fmt.Sprintf("worker %d, rollback 2, sequence 4", workerBits))
 }
 
 func (s *shop) keep(layout *snowflake.Layout, options ...snowflake.Option) (*lease.Keeper[*snowflake.Generator], error) {
@@ -144,29 +144,28 @@ func TestKeep(t *testing.T) {
 
 // The nodes of the space have to be workers of the layout, and the options right.
 func TestKeepChecks(t *testing.T) {
-	datacenter, worker := snowflake.Static("datacenter", 5), snowflake.Static("worker", 4)
 	for _, tt := range []struct {
-		statics []snowflake.Part
+		statics string
 		option  snowflake.Option
 		nodes   uint32
 		err     error
 		says    string
 	}{
-		{nil, snowflake.RunAhead(0), 1, nil, ""},
-		{nil, snowflake.RunAhead(0), 2, snowflake.ErrInvalidLayout, "room for 1 workers"},
-		{[]snowflake.Part{datacenter, worker}, snowflake.RunAhead(0), 512, nil, ""},
-		{[]snowflake.Part{datacenter, worker}, snowflake.RunAhead(0), 513, snowflake.ErrInvalidLayout, "make a space with 512 nodes"},
-		{[]snowflake.Part{datacenter, worker}, snowflake.Pin("datacenter", 3), 16, nil, ""},
-		{[]snowflake.Part{datacenter, worker}, snowflake.Pin("datacenter", 3), 32, snowflake.ErrInvalidLayout, "room for 16"},
-		{[]snowflake.Part{snowflake.Static("worker", 18)}, snowflake.RunAhead(0), 0, nil, ""},
-		{[]snowflake.Part{worker}, snowflake.Leasing(lease.WithNodes(7)), 8, nil, ""}, // takes one
-		{[]snowflake.Part{worker}, snowflake.Option{}, 16, randflake.ErrInvalidOption, ""},
-		{[]snowflake.Part{worker}, snowflake.Pin("worker", 16), 1, randflake.ErrInvalidOption, ""},
-		{[]snowflake.Part{worker}, snowflake.StepBack(), 16, randflake.ErrInvalidOption, ""},
-		{[]snowflake.Part{worker}, snowflake.Leasing(lease.Option{}), 16, lease.ErrInvalid, ""},
+		{"", snowflake.RunAhead(0), 1, nil, ""},
+		{"", snowflake.RunAhead(0), 2, snowflake.ErrInvalidLayout, "room for 1 workers"},
+		{"datacenter 5, worker 4, ", snowflake.RunAhead(0), 512, nil, ""},
+		{"datacenter 5, worker 4, ", snowflake.RunAhead(0), 513, snowflake.ErrInvalidLayout, "make a space with 512 nodes"},
+		{"datacenter 5, worker 4, ", snowflake.Pin("datacenter", 3), 16, nil, ""},
+		{"datacenter 5, worker 4, ", snowflake.Pin("datacenter", 3), 32, snowflake.ErrInvalidLayout, "room for 16"},
+		{"worker 18, ", snowflake.RunAhead(0), 0, nil, ""},
+		{"worker 4, ", snowflake.Leasing(lease.WithNodes(7)), 8, nil, ""}, // takes one
+		{"worker 4, ", snowflake.Option{}, 16, randflake.ErrInvalidOption, ""},
+		{"worker 4, ", snowflake.Pin("worker", 16), 1, randflake.ErrInvalidOption, ""},
+		{"worker 4, ", snowflake.StepBack(), 16, randflake.ErrInvalidOption, ""},
+		{"worker 4, ", snowflake.Leasing(lease.Option{}), 16, lease.ErrInvalid, ""},
 	} {
 		inShop(t, tt.nodes, func(s *shop) {
-			layout := layoutOf(t, slices.Concat(tt.statics, []snowflake.Part{snowflake.Sequence(4)})...)
+			layout := layoutOf(t, tt.statics+"sequence 4")
 			k, err := s.keep(layout, tt.option)
 			if !errors.Is(err, tt.err) || err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("%v, %d nodes: %v, want %v that says %q", layout, tt.nodes, err, tt.err, tt.says)

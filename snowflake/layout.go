@@ -20,7 +20,7 @@ var (
 )
 
 // A Layout defines what the bits of an ID mean: which times they can express, how many workers, and how many IDs of
-// each worker in a unit of time. Get one from [Twitter], [NewLayout] or [ParseLayout].
+// each worker in a unit of time. Get one from [Twitter] or [ParseLayout].
 //
 // A Layout doesn't change and is safe for concurrent use. The zero Layout is invalid.
 type Layout struct {
@@ -33,18 +33,8 @@ type Layout struct {
 	statics        []static // from high to low
 }
 
-// NewLayout returns the layout with the given parts, from the highest bits to the lowest. The first part is the time.
-// After it come, in any order, exactly one sequence, any number of static parts and at most one rollback. All parts
-// together have at most 64 bits; time, rollback and sequence together have at most 63. IDs of 63 bits or fewer fit the
-// signed integers of databases and of other languages.
-//
-// The time counts units since epoch. A unit is any whole number of milliseconds, and epoch is a whole millisecond from
-// 1970 on. The time may reach to the end of the year 9999. Names of the layout and its parts begin with a lower-case
-// letter and continue with lower-case letters, digits, '-' and '_'. Names of parts are unique.
-//
-// An error wraps ErrInvalidLayout, and says which part is wrong and why. Layouts that have ended are valid, so that old
-// IDs can be read, and so are layouts with an epoch in the future: check Expires before generating.
-func NewLayout(name string, epoch time.Time, unit time.Duration, parts ...Part) (*Layout, error) {
+// newLayout checks the parts, from the highest bits to the lowest.
+func newLayout(name string, epoch time.Time, unit time.Duration, parts ...Part) (*Layout, error) {
 	l := &Layout{name: name, epoch: epoch.UnixMilli(), unit: unit.Milliseconds(), parts: slices.Clone(parts)}
 	switch {
 	case !isName(name):
@@ -69,7 +59,7 @@ func NewLayout(name string, epoch time.Time, unit time.Duration, parts ...Part) 
 // check returns an error that wraps ErrInvalidLayout if l is nil or zero.
 func (l *Layout) check() error {
 	if l == nil || l.name == "" {
-		return fmt.Errorf("%w: it is nil or zero: want what Twitter, NewLayout or ParseLayout returns", ErrInvalidLayout)
+		return fmt.Errorf("%w: it is nil or zero: want what Twitter or ParseLayout returns", ErrInvalidLayout)
 	}
 	return nil
 }
@@ -123,16 +113,41 @@ func (l *Layout) String() string {
 }
 
 // ParseLayout returns the preset that text names, such as "twitter", or the layout that text describes in the form of
-// [Layout.String]. For any other text the error wraps ErrInvalidLayout; even spaces must match.
+// [Layout.String], to the space:
+//
+//	orders: time 41, region 3, worker 7, sequence 12; 1ms since 2025-01-01T00:00:00Z
+//
+// Its name comes first. The parts follow, with their bits, from the highest to the lowest. The first one is the time. After it
+// come, in any order, one sequence, any number of static parts and at most one rollback. All together have at most 64 bits, and
+// time, rollback and sequence 63. IDs of 63 bits or fewer fit the signed integers of databases and of other languages.
+//
+//   - time counts units since the epoch.
+//   - rollback counts how often a generator's clock stepped back.
+//   - sequence numbers the IDs of one worker in one unit.
+//   - A part of another name is static: it keeps its value for as long as a generator has its lease, such as a worker, a
+//     datacenter or a shard.
+//
+// A unit is a whole number of milliseconds, and the epoch a whole millisecond from 1970 on. The time may reach to the end of the
+// year 9999. Names begin with a lower-case letter and go on with lower-case letters, digits, '-' and '_'; those of parts are
+// unique.
+//
+// An error wraps ErrInvalidLayout, and says which part is wrong and why. Layouts that have ended are valid, so that old
+// IDs can be read, and so are layouts with an epoch in the future: check Expires before generating.
 func ParseLayout(text string) (*Layout, error) {
 	if !strings.Contains(text, ":") {
 		return presetOf(text)
 	}
+	return parseLayout(text)
+}
+
+const form = "worker10: time 41, worker 10, sequence 12; 1ms since 2010-11-04T01:42:54.657Z"
+
+func parseLayout(text string) (*Layout, error) {
 	name, rest, ok1 := strings.Cut(text, ": ")
 	list, rest, ok2 := strings.Cut(rest, "; ")
 	length, moment, ok3 := strings.Cut(rest, " since ")
 	if !ok1 || !ok2 || !ok3 {
-		return nil, fmt.Errorf("%w: text %q: want a form like %q", ErrInvalidLayout, text, worker10)
+		return nil, fmt.Errorf("%w: text %q: want a form like %q", ErrInvalidLayout, text, form)
 	}
 	var parts []Part
 	for p := range strings.SplitSeq(list, ", ") {
@@ -151,7 +166,7 @@ func ParseLayout(text string) (*Layout, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: text %q: epoch %q: want one like 2025-01-01T00:00:00Z", ErrInvalidLayout, text, moment)
 	}
-	l, err := NewLayout(name, epoch, unit, parts...)
+	l, err := newLayout(name, epoch, unit, parts...)
 	if err == nil && l.String() != text {
 		return nil, fmt.Errorf("%w: text %q: want %q", ErrInvalidLayout, text, l)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Part is a run of bits in the IDs of a layout. Time, Static, Rollback and Sequence make parts.
+// A Part is a run of bits in the IDs of a layout.
 type Part struct {
 	Name string
 	Bits int
@@ -18,19 +18,6 @@ const (
 	rollbackName = "rollback"
 	sequenceName = "sequence"
 )
-
-// Time returns the part that counts units of time since the layout's epoch.
-func Time(bits int) Part { return Part{timeName, bits} }
-
-// Static returns a part that keeps its value for as long as a generator has its lease: a worker, a datacenter, a shard.
-// The name begins with a lower-case letter and goes on with lower-case letters, digits, '-' and '_'.
-func Static(name string, bits int) Part { return Part{name, bits} }
-
-// Rollback returns the part that counts how often a generator's clock stepped back.
-func Rollback(bits int) Part { return Part{rollbackName, bits} }
-
-// Sequence returns the part that numbers the IDs of one worker in one unit of time.
-func Sequence(bits int) Part { return Part{sequenceName, bits} }
 
 // textOf returns the names of parts and their bits, such as "time 41, worker 10, sequence 12".
 func textOf(parts []Part) string {

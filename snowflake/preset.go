@@ -3,67 +3,53 @@ package snowflake
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
 // The presets. Each follows its publisher's definition, so that Inspect opens the publisher's IDs.
 var (
 	// https://github.com/twitter-archive/snowflake/tree/snowflake-2010, IdWorker.scala
-	twitter = preset("twitter", 1288834974657, time.Millisecond,
-		Time(41), Static("datacenter", 5), Static("worker", 5), Sequence(12))
+	twitter = preset("twitter: time 41, datacenter 5, worker 5, sequence 12; 1ms since 2010-11-04T01:42:54.657Z")
 
-	worker10 = preset("worker10", 1288834974657, time.Millisecond,
-		Time(41), Static("worker", 10), Sequence(12))
+	worker10 = preset(form)
 
 	// https://discord.com/developers/docs/reference#snowflakes
-	discord = preset("discord", 1420070400000, time.Millisecond,
-		Time(42), Static("worker", 5), Static("process", 5), Sequence(12))
+	discord = preset("discord: time 42, worker 5, process 5, sequence 12; 1ms since 2015-01-01T00:00:00Z")
 
 	// Instagram's time has 41 bits in a signed BIGINT, which would become negative in 2046. So 40 bits are usable.
 	// https://instagram-engineering.com/sharding-ids-at-instagram-1cf5a71e5a5c
-	instagram = preset("instagram", 1314220021721, time.Millisecond,
-		Time(40), Static("shard", 13), Sequence(10))
+	instagram = preset("instagram: time 40, shard 13, sequence 10; 1ms since 2011-08-24T21:07:01.721Z")
 
 	// https://github.com/sony/sonyflake, sonyflake.go of version 1
-	sonyflake = preset("sonyflake", 1409529600000, 10*time.Millisecond,
-		Time(39), Sequence(8), Static("machine", 16))
+	sonyflake = preset("sonyflake: time 39, sequence 8, machine 16; 10ms since 2014-09-01T00:00:00Z")
 
 	// The same of version 2, v2/sonyflake.go
-	sonyflake2 = preset("sonyflake2", 1735689600000, 10*time.Millisecond,
-		Time(39), Sequence(8), Static("machine", 16))
+	sonyflake2 = preset("sonyflake2: time 39, sequence 8, machine 16; 10ms since 2025-01-01T00:00:00Z")
 
 	// https://github.com/mastodon/mastodon, lib/mastodon/snowflake.rb: 48 bits of time, of which the highest is the sign of a BIGINT, and 16
 	// that are partly random
-	mastodon = preset("mastodon", 0, time.Millisecond,
-		Time(47), Sequence(16))
+	mastodon = preset("mastodon: time 47, sequence 16; 1ms since 1970-01-01T00:00:00Z")
 
 	// https://github.com/f4b6a3/tsid-creator, with 1,024 nodes
-	tsid = preset("tsid", 1577836800000, time.Millisecond,
-		Time(42), Static("worker", 10), Sequence(12))
+	tsid = preset("tsid: time 42, worker 10, sequence 12; 1ms since 2020-01-01T00:00:00Z")
 
 	// https://github.com/yitter/IdGenerator, IdGeneratorOptions, by default; the time has as many bits as JavaScript keeps
-	yitter = preset("yitter", 1582136402000, time.Millisecond,
-		Time(41), Static("worker", 6), Sequence(6))
+	yitter = preset("yitter: time 41, worker 6, sequence 6; 1ms since 2020-02-19T18:20:02Z")
 
 	// Of many services: the divisions of twitter, from 1970 on
-	unix = preset("unix", 0, time.Millisecond,
-		Time(41), Static("worker", 10), Sequence(12))
+	unix = preset("unix: time 41, worker 10, sequence 12; 1ms since 1970-01-01T00:00:00Z")
 
 	// https://github.com/baidu/uid-generator, DefaultUidGenerator.java
-	baidu = preset("baidu", 1463673600000, time.Second,
-		Time(28), Static("worker", 22), Sequence(13))
+	baidu = preset("baidu: time 28, worker 22, sequence 13; 1s since 2016-05-19T16:00:00Z")
 
 	// The epoch of this layout and of the next is this package's own.
-	node8 = preset("node8", 1735689600000, time.Millisecond,
-		Time(41), Static("node", 8), Rollback(2), Sequence(12))
+	node8 = preset("node8: time 41, node 8, rollback 2, sequence 12; 1ms since 2025-01-01T00:00:00Z")
 
-	javaScript53 = preset("javascript53", 1735689600000, time.Millisecond,
-		Time(41), Static("worker", 5), Sequence(7))
+	javaScript53 = preset("javascript53: time 41, worker 5, sequence 7; 1ms since 2025-01-01T00:00:00Z")
 )
 
 // preset makes a layout that must be valid; the tests check that.
-func preset(name string, epoch int64, unit time.Duration, parts ...Part) *Layout {
-	l, err := NewLayout(name, time.UnixMilli(epoch), unit, parts...)
+func preset(text string) *Layout {
+	l, err := parseLayout(text)
 	if err != nil {
 		panic(err)
 	}
@@ -89,5 +75,5 @@ func presetOf(name string) (*Layout, error) {
 			return l, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: text %q: want one of %s, or a form like %q", ErrInvalidLayout, name, strings.Join(names, ", "), worker10)
+	return nil, fmt.Errorf("%w: text %q: want one of %s, or a form like %q", ErrInvalidLayout, name, strings.Join(names, ", "), form)
 }

@@ -16,9 +16,6 @@ import (
 // converted to and from the type of github.com/oklog/ulid/v2.
 type ID [16]byte
 
-// IsZero reports whether all bytes of id are 0, as in a variable that was never set.
-func (id ID) IsZero() bool { return id == ID{} }
-
 // Compare returns -1 if id sorts before other, 0 if they are equal, and +1 otherwise.
 func (id ID) Compare(other ID) int { return bytes.Compare(id[:], other[:]) }
 

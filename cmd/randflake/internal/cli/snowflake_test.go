@@ -112,31 +112,27 @@ func TestSpaceOf(t *testing.T) {
 			t.Errorf("%s: %s, want %s", layout.Name(), got, want)
 		}
 	}
-	epoch := snowflake.Twitter().Epoch()
+	const ms = "; 1ms since 2010-11-04T01:42:54.657Z"
 	spaces := make(map[string]bool)
-	for name, c := range map[string]struct {
-		epoch time.Time
-		parts []snowflake.Part
-		same  bool
-	}{
-		"otherwise-divided": {epoch, []snowflake.Part{snowflake.Time(41), snowflake.Static("a", 3), snowflake.Static("b", 7), snowflake.Sequence(12)}, true},
-		"other-epoch":       {epoch.Add(time.Millisecond), []snowflake.Part{snowflake.Time(41), snowflake.Static("a", 10), snowflake.Sequence(12)}, false},
-		"other-widths":      {epoch, []snowflake.Part{snowflake.Time(41), snowflake.Static("a", 11), snowflake.Sequence(11)}, false},
-		"other-order":       {epoch, []snowflake.Part{snowflake.Time(41), snowflake.Sequence(12), snowflake.Static("a", 10)}, false},
-		"with-rollback":     {epoch, []snowflake.Part{snowflake.Time(41), snowflake.Static("a", 8), snowflake.Rollback(2), snowflake.Sequence(12)}, false},
-		"longer":            {epoch, []snowflake.Part{snowflake.Time(40), snowflake.Static("a", 10), snowflake.Sequence(12)}, false},
+	for parts, same := range map[string]bool{
+		"time 41, a 3, b 7, sequence 12" + ms:                            true,
+		"time 41, a 10, sequence 12; 1ms since 2010-11-04T01:42:54.658Z": false,
+		"time 41, a 11, sequence 11" + ms:                                false,
+		"time 41, sequence 12, a 10" + ms:                                false,
+		"time 41, a 8, rollback 2, sequence 12" + ms:                     false,
+		"time 40, a 10, sequence 12" + ms:                                false,
 	} {
-		layout, err := snowflake.NewLayout(name, c.epoch, time.Millisecond, c.parts...)
+		layout, err := snowflake.ParseLayout("one: " + parts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := spaceOf(layout); (got == "twitter") != c.same || spaces[got] {
-			t.Errorf("%s: %s", name, got)
-		} else if !c.same {
+		if got := spaceOf(layout); (got == "twitter") != same || spaces[got] {
+			t.Errorf("%s: %s", parts, got)
+		} else if !same {
 			spaces[got] = true
 		}
-		if again, err := snowflake.NewLayout("renamed", c.epoch, time.Millisecond, c.parts...); err != nil || spaceOf(again) != spaceOf(layout) {
-			t.Errorf("%s: another space by another name: %s", name, spaceOf(again))
+		if again, err := snowflake.ParseLayout("renamed: " + parts); err != nil || spaceOf(again) != spaceOf(layout) {
+			t.Errorf("%s: another space by another name: %s", parts, spaceOf(again))
 		}
 	}
 }
