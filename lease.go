@@ -2,7 +2,11 @@ package randflake
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // A Lease is the right to make IDs for a contiguous range of nodes, with seconds in an interval. Generators whose
@@ -41,3 +45,114 @@ func (l Lease) check() error {
 
 // nodes returns how many nodes l covers.
 func (l Lease) nodes() uint64 { return uint64(l.LastNode) - uint64(l.FirstNode) + 1 }
+
+// Handover is for package lease, whose keepers hand over the leases that follow the first one.
+func (g *Generator) Handover(handover.Key) handover.Queue[Lease] { return (*leases)(g) }
+
+// leases are a generator as its keeper sees it.
+type leases Generator
+
+func (l *leases) OnRefusal(f func(err error, waiting bool)) { l.refused = f }
+
+func (l *leases) Counts() (issued, waited uint64) { return (*Generator)(l).issued(), l.waited.Load() }
+
+func (l *leases) Add(lease Lease) error {
+	if err := lease.check(); err != nil {
+		return err
+	}
+	g := (*Generator)(l)
+	defer g.line.Serve()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.load().closed {
+		return ErrClosed
+	}
+	g.next = append(g.next, lease)
+	return nil
+}
+
+// follow goes on to a lease that was handed over if the one in force, which refused with err at second now, is of no use at
+// present. It returns nil if another one is in force, and otherwise what callers get.
+func (g *Generator) follow(st *state, now int64, err error) error {
+	if st.dropped {
+		err = ErrLeaseEnded // whatever the clock says
+	}
+	switch err {
+	case ErrLeaseEnded, ErrLeaseNotStarted, ErrClockBackward:
+	default:
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.load() != st {
+		return nil
+	}
+	i := slices.IndexFunc(g.next, func(l Lease) bool { return l.Start.Unix() <= now && now < l.End.Unix() })
+	if i < 0 {
+		if err == ErrLeaseEnded && slices.ContainsFunc(g.next, func(l Lease) bool { return l.Start.Unix() > now }) {
+			return ErrLeaseNotStarted
+		}
+		return err // and all leases stay, as the clock may be wrong
+	}
+	lease := g.next[i]
+	g.next = slices.Delete(g.next, i, i+1)
+	if !g.end(st) {
+		g.next = append(g.next, st.lease) // unused
+	}
+	g.next = slices.DeleteFunc(g.next, func(l Lease) bool { return l.End.Unix() <= now })
+	g.retire(st, g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.machine))
+	return nil
+}
+
+// end freezes the cursor of st, and reports whether the lease can't be used any more: it was used, or dropped.
+func (g *Generator) end(st *state) (used bool) {
+	if st.dropped {
+		return true
+	}
+	second, used := st.cursor.freeze()
+	if used {
+		g.lastUsed = max(g.lastUsed, second)
+	}
+	return used
+}
+
+// Drop also makes a copied machine's generator go on: it refuses by itself while its leases are the original's, where Linux has
+// a VMClock device (/dev/vmclock0, readable for this process).
+func (l *leases) Drop() {
+	g := (*Generator)(l)
+	defer g.line.Serve()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.next = nil
+	st := g.load()
+	if st.closed {
+		return
+	}
+	g.end(st)
+	over := g.newState(st.lease, st.cursor, newShards(processors()), vmgen.Now())
+	over.dropped = true
+	g.retire(st, over)
+}
+
+func (l *leases) Ready() error {
+	g := (*Generator)(l)
+	for {
+		st := g.load()
+		if st.closed {
+			return ErrClosed
+		}
+		now := g.read()
+		_, _, err := st.bounds.plan(st.cursor.next.Load(), now)
+		switch {
+		case st.machine.Stale():
+			return errCopied
+		case err == nil:
+			return nil
+		case g.outdated(st, err):
+		default:
+			if err = g.follow(st, now, err); err != nil {
+				return public(err)
+			}
+		}
+	}
+}

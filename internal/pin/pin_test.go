@@ -1,11 +1,9 @@
 //go:build gc && !purego && !race
 
-package randflake
+package pin
 
 import (
 	"testing"
-
-	"github.com/randflake/randflake/internal/pin"
 )
 
 // BenchmarkPin is what Generate can't do without: to be pinned to a processor and released.
@@ -17,6 +15,6 @@ func BenchmarkPin(b *testing.B) {
 
 //go:noinline
 func pinAndUnpin() {
-	pin.Pin()
-	pin.Unpin()
+	Pin()
+	Unpin()
 }
